@@ -1,0 +1,127 @@
+# shellcheck shell=bash disable=SC2034 # its variables are used where it is sourced
+# What scripts/run, scripts/test and scripts/check share.  Sourced by bash, from scripts/ only.
+#
+# Messages go to standard error, so that standard output stays the command's.  `root` is the
+# repository's folder; nothing here changes the current folder of the caller.
+
+root=$(cd -P "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
+
+# Debian's names.  What each is for, or how else it shows that it is there: see package_present.
+build_packages="gcc libc6-dev cmake ninja-build pkg-config libxxhash-dev libinih-dev libjansson-dev"
+test_packages="libcriterion-dev python3 git strace bubblewrap busybox-static perl nodejs procps bsdutils musl-tools"
+
+say() {
+	printf '%s\n' "$*" >&2
+}
+
+# package_present NAME: installed as a package, or by other means (another distribution, /usr/local).
+package_present() {
+	if [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; then
+		return 0
+	fi
+	case $1 in
+	gcc) command -v cc ;;
+	libc6-dev) [ -e /usr/include/stdio.h ] && [ ! -x "$(command -v dpkg-query)" ] ;;
+	ninja-build) command -v ninja ;;
+	libxxhash-dev) pkg-config --exists libxxhash ;;
+	libinih-dev) pkg-config --exists inih ;;
+	libjansson-dev) pkg-config --exists jansson ;;
+	libcriterion-dev) pkg-config --exists criterion ;;
+	bubblewrap) command -v bwrap ;;
+	busybox-static) command -v busybox ;;
+	nodejs) command -v node ;;
+	procps) command -v ps ;;
+	bsdutils) command -v script ;;
+	musl-tools) command -v musl-gcc ;;
+	*) command -v "$1" ;; # the program has the package's name
+	esac >/dev/null 2>&1
+}
+
+# install_packages NAME...: installs by apt those that are missing, and says which.  Returns 1, having
+# said what to do by hand, where that cannot be done from here.
+install_packages() {
+	local name missing=() as_root=() install install_missing apt log
+	for name; do
+		package_present "$name" || missing+=("$name")
+	done
+	[ ${#missing[@]} -gt 0 ] || return 0
+
+	if ! command -v apt-get >/dev/null 2>&1; then
+		say "not installed: ${missing[*]}"
+		say "there is no apt-get on this machine: install what these Debian packages hold, then start again"
+		return 1
+	fi
+	install="apt-get install -y --no-install-recommends ${missing[*]}"
+	if [ "$(id -u)" != 0 ]; then
+		if ! command -v sudo >/dev/null 2>&1; then
+			say "not installed: ${missing[*]}"
+			say "this needs root; as root, run:"
+			say "    apt-get update && $install"
+			return 1
+		elif sudo -n true 2>/dev/null; then
+			as_root=(sudo -n)
+		elif [ -t 0 ] && [ -t 2 ]; then
+			as_root=(sudo) # it asks for the password
+		else
+			say "not installed: ${missing[*]}"
+			say "this needs root, and sudo asks for a password; run:"
+			say "    sudo apt-get update && sudo $install"
+			return 1
+		fi
+	fi
+
+	say "installing: ${missing[*]}"
+	mkdir -p "$root/build"
+	log=$root/build/apt.log
+	: >"$log"
+	apt=(${as_root[@]+"${as_root[@]}"} env DEBIAN_FRONTEND=noninteractive
+		apt-get -q -o DPkg::Lock::Timeout=300)
+	install_missing=("${apt[@]}" install -y --no-install-recommends "${missing[@]}")
+	# An install first where there are package lists: most often they are good enough.
+	if compgen -G '/var/lib/apt/lists/*_Packages*' >/dev/null &&
+		"${install_missing[@]}" </dev/null >>"$log" 2>&1; then
+		return 0
+	fi
+	if "${apt[@]}" update </dev/null >>"$log" 2>&1 &&
+		"${install_missing[@]}" </dev/null >>"$log" 2>&1; then
+		return 0
+	fi
+	say "apt-get failed; the end of $log:"
+	tail -n 20 "$log" >&2
+	say "by hand, as root:"
+	say "    apt-get update && $install"
+	return 1
+}
+
+# build PRESET [TARGET...]: configures where needed and builds; the output goes to build/PRESET.log and
+# is shown on failure only.  Two at once wait for each other.  Returns 1 on failure.
+build() {
+	local preset=$1 log=$root/build/$1.log
+	shift
+	mkdir -p "$root/build"
+	(
+		flock 9
+		build_locked "$preset" "$@" 9>&-
+	) 9>"$root/build/$preset.lock" >"$log" 2>&1 </dev/null && return 0
+	say "the build failed; the end of $log:"
+	tail -n 40 "$log" >&2
+	return 1
+}
+
+build_locked() {
+	local preset=$1 folder=$root/build/$1 configure=()
+	shift
+	cd "$root" || return 1
+	if [ ! -e "$folder/build.ninja" ] || [ CMakePresets.json -nt "$folder/build.ninja" ] ||
+		[ "${configure_always-}" = yes ]; then
+		configure=(cmake --preset "$preset")
+	fi
+	if [ -e "$folder/CMakeCache.txt" ] &&
+		! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$folder/CMakeCache.txt"; then
+		configure=(cmake --fresh --preset "$preset") # the folder was copied or moved
+	fi
+	if [ ${#configure[@]} -gt 0 ]; then
+		"${configure[@]}" || return 1
+	fi
+	cmake --build "$folder" ${1+--target "$@"}
+}
