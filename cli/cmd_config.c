@@ -1,0 +1,353 @@
+/*
+ * `seen config`: what is configured, and by what.
+ */
+#include "cli/cmd_config.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/config.h"
+#include "config/document.h"
+
+enum {
+	STATUS_OK = 0,
+	STATUS_FAILED = 125,
+	VALUE_COLUMNS = 28,         /* origins are aligned behind values up to this width */
+	LIST_COLUMNS = 64,          /* a list's words are broken into lines of this width */
+	ESCAPED_BYTES_PER_BYTE = 4, /* "\xHH" */
+};
+
+static const char USAGE[] = "usage: seen config [--json | --docs] [--config FILE] [-c "
+			    "section.name=value] [--FLAG VALUE]\n";
+
+/* ---- for people ---- */
+
+/* A text without what would drive a terminal: control characters become \xHH. */
+static void print_plain(const char *text, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++) {
+		unsigned char byte = (unsigned char)text[i];
+
+		if (byte < 0x20 || byte == 0x7f)
+			(void)printf("\\x%02x", byte);
+		else
+			(void)putchar(byte);
+	}
+}
+
+static void print_line(const char *name, int width, const char *value, size_t bytes,
+		       const char *origin)
+{
+	(void)printf("%-*s =%s", width, name, bytes > 0 ? " " : "");
+	print_plain(value, bytes);
+	(void)printf("%*s# ",
+		     bytes < VALUE_COLUMNS ? (int)(VALUE_COLUMNS - bytes) + (bytes == 0) + 2 : 2,
+		     "");
+	print_plain(origin, strlen(origin));
+	(void)putchar('\n');
+}
+
+/* Some words of a list, broken into lines; each could stand in a seen.ini. */
+static void print_words(const char *name, int width, const char *words, const char *origin)
+{
+	while (*words != '\0') {
+		size_t line = strcspn(words, " ");
+
+		while (words[line] != '\0') {
+			size_t more = line + 1 + strcspn(words + line + 1, " ");
+
+			if (more > LIST_COLUMNS)
+				break;
+			line = more;
+		}
+		print_line(name, width, words, line, origin);
+		words += line;
+		words += *words == ' ';
+	}
+}
+
+static void print_value(const char *name, int width, const struct config_value *value)
+{
+	if (value->part_count == 0)
+		print_line(name, width, value->text, strlen(value->text), value->origin);
+	for (size_t i = 0; i < value->part_count; i++)
+		print_words(name, width, value->parts[i].words, value->parts[i].origin);
+}
+
+static int section_width(const char *section)
+{
+	size_t width = 0;
+
+	for (size_t id = 0; id < OPTION_COUNT; id++) {
+		const struct option *option = option_at(id);
+		size_t length = strlen(option->name);
+
+		if (strcmp(option->section, section) == 0 && length > width)
+			width = length;
+	}
+	return (int)width;
+}
+
+static void print_people(const struct config *config)
+{
+	const char *section = "";
+	int width = 0;
+
+	(void)printf("# workspace: ");
+	print_plain(config_workspace(config), strlen(config_workspace(config)));
+	for (size_t i = 0; i < config_file_count(config); i++) {
+		(void)printf("\n# read: ");
+		print_plain(config_file_at(config, i), strlen(config_file_at(config, i)));
+	}
+	(void)putchar('\n');
+	for (size_t id = 0; id < OPTION_COUNT; id++) {
+		const struct option *option = option_at(id);
+
+		if (strcmp(section, option->section) != 0) {
+			section = option->section;
+			width = section_width(section);
+			(void)printf("\n[%s]\n", section);
+		}
+		print_value(option->name, width, config_value(config, id));
+	}
+	for (size_t i = 0; i < config_profile_count(config); i++) {
+		const struct config_profile *profile = config_profile_at(config, i);
+
+		(void)printf("\n[agent %s]\n", profile->name);
+		for (size_t id = 0; id < PROFILE_OPTION_COUNT; id++)
+			print_value(option_profile_at(id)->name, (int)strlen("max_output_bytes"),
+				    &profile->values[id]);
+	}
+}
+
+/* ---- for programs ---- */
+
+/* A JSON string.  Folders may hold bytes that are no UTF-8: then every byte that is not ASCII is
+ * written as \xHH and a backslash as two. */
+static json_t *json_bytes(const char *text)
+{
+	json_t *string = json_string(text);
+	size_t used = 0;
+
+	if (string)
+		return string;
+	char *escaped = malloc(strlen(text) * ESCAPED_BYTES_PER_BYTE + 1);
+	if (!escaped)
+		return NULL;
+	for (; *text != '\0'; text++) {
+		if ((unsigned char)*text >= 0x80)
+			used += (size_t)sprintf(escaped + used, "\\x%02x", (unsigned char)*text);
+		else if (*text == '\\')
+			used += (size_t)sprintf(escaped + used, "\\\\");
+		else
+			escaped[used++] = *text;
+	}
+	escaped[used] = '\0';
+	string = json_string(escaped);
+	free(escaped);
+	return string;
+}
+
+static json_t *json_words(const char *words)
+{
+	json_t *array = json_array();
+
+	while (*words != '\0') {
+		size_t length = strcspn(words, " ");
+
+		(void)json_array_append_new(array, json_stringn(words, length));
+		words += length;
+		words += *words == ' ';
+	}
+	return array;
+}
+
+static json_t *json_text_of_kind(const struct option *option, const char *text)
+{
+	if (option->kind == OPTION_LIST)
+		return json_words(text);
+	if (option->kind == OPTION_NUMBER)
+		return json_integer((json_int_t)strtoull(text, NULL, 10));
+	return json_bytes(text);
+}
+
+/* "value", "origin", and for a list what came from where. */
+static void json_add_value(json_t *object, const struct option *option,
+			   const struct config_value *value)
+{
+	(void)json_object_set_new(object, "value", json_text_of_kind(option, value->text));
+	(void)json_object_set_new(object, "origin", json_bytes(value->origin));
+	if (option->kind != OPTION_LIST)
+		return;
+	json_t *parts = json_array();
+	for (size_t i = 0; i < value->part_count; i++) {
+		json_t *part = json_object();
+
+		(void)json_object_set_new(part, "words", json_words(value->parts[i].words));
+		(void)json_object_set_new(part, "origin", json_bytes(value->parts[i].origin));
+		(void)json_array_append_new(parts, part);
+	}
+	(void)json_object_set_new(object, "parts", parts);
+}
+
+static json_t *json_option(const struct config *config, size_t id)
+{
+	const struct option *option = option_at(id);
+	char variable[OPTION_ENVIRONMENT_BYTES];
+	json_t *object = json_object();
+
+	option_environment(option, variable);
+	(void)json_object_set_new(object, "section", json_string(option->section));
+	(void)json_object_set_new(object, "name", json_string(option->name));
+	(void)json_object_set_new(object, "kind", json_string(option_kind_text(option->kind)));
+	json_add_value(object, option, config_value(config, id));
+	(void)json_object_set_new(object, "default",
+				  json_text_of_kind(option, option_default(option)));
+	if (option->kind == OPTION_NUMBER) {
+		(void)json_object_set_new(object, "unit", json_string(option->unit));
+		(void)json_object_set_new(object, "min", json_integer((json_int_t)option->min));
+		(void)json_object_set_new(object, "max", json_integer((json_int_t)option->max));
+	}
+	if (option->kind == OPTION_CHOICE) {
+		json_t *choices = json_array();
+
+		for (size_t i = 0; i < option->choice_count; i++)
+			(void)json_array_append_new(choices, json_string(option->choices[i]));
+		(void)json_object_set_new(object, "choices", choices);
+	}
+	(void)json_object_set_new(object, "variable", json_string(variable));
+	(void)json_object_set_new(
+		object, "flag", option->flag[0] ? json_sprintf("--%s", option->flag) : json_null());
+	(void)json_object_set_new(object, "workspace_file",
+				  json_string(option_rule_text(option->rule)));
+	(void)json_object_set_new(object, "doc", json_string(option->doc));
+	return object;
+}
+
+static json_t *json_profile(const struct config_profile *profile)
+{
+	json_t *object = json_object();
+
+	(void)json_object_set_new(object, "name", json_string(profile->name));
+	(void)json_object_set_new(object, "origin", json_bytes(profile->origin));
+	for (size_t id = 0; id < PROFILE_OPTION_COUNT; id++) {
+		const struct option *option = option_profile_at(id);
+		json_t *value = json_object();
+
+		json_add_value(value, option, &profile->values[id]);
+		(void)json_object_set_new(object, option->name, value);
+	}
+	return object;
+}
+
+/* False when the document could not be made or written. */
+static bool print_json(const struct config *config)
+{
+	json_t *document = json_object();
+	json_t *files = json_array(), *options = json_array(), *profiles = json_array();
+
+	for (size_t i = 0; i < config_file_count(config); i++)
+		(void)json_array_append_new(files, json_bytes(config_file_at(config, i)));
+	for (size_t id = 0; id < OPTION_COUNT; id++)
+		(void)json_array_append_new(options, json_option(config, id));
+	for (size_t i = 0; i < config_profile_count(config); i++)
+		(void)json_array_append_new(profiles, json_profile(config_profile_at(config, i)));
+	(void)json_object_set_new(document, "schema", json_string("seen/config/1"));
+	(void)json_object_set_new(document, "workspace", json_bytes(config_workspace(config)));
+	(void)json_object_set_new(document, "files", files);
+	(void)json_object_set_new(document, "options", options);
+	(void)json_object_set_new(document, "profiles", profiles);
+	bool written = document && json_dumpf(document, stdout, JSON_INDENT(2)) == 0;
+	json_decref(document);
+	(void)putchar('\n');
+	return written;
+}
+
+/* ---- the command ---- */
+
+static int failed(const char *text)
+{
+	(void)fprintf(stderr, "seen config: %s\n", text);
+	return STATUS_FAILED;
+}
+
+/* Standard output is complete, or the command failed: a full disk must not pass for success. */
+static int finished(bool written)
+{
+	if (fflush(stdout) != 0 || ferror(stdout) || !written)
+		return failed("the output could not be written");
+	return STATUS_OK;
+}
+
+static int print_docs(void)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+
+	if (config_document(&text, &bytes) < 0)
+		return failed("no memory");
+	(void)fwrite(text, 1, bytes, stdout);
+	free(text);
+	return finished(true);
+}
+
+static int print_config(const struct config_request *request, bool json)
+{
+	struct config *config = NULL;
+	struct config_error error = { .text = "no memory" };
+	bool written = true;
+
+	if (config_new(&config) < 0 || config_load(config, request, &error) < 0) {
+		config_free(config);
+		return failed(error.text);
+	}
+	if (json)
+		written = print_json(config);
+	else
+		print_people(config);
+	config_free(config);
+	return finished(written);
+}
+
+int cmd_config(int argc, char **argv)
+{
+	struct config_request request = { 0 };
+	struct config_error error = { 0 };
+	bool json = false, docs = false, help = false;
+	int status = STATUS_OK;
+
+	for (int i = 1; i < argc && status == STATUS_OK;) {
+		const char *argument = argv[i];
+
+		if (strcmp(argument, "--json") == 0 || strcmp(argument, "--docs") == 0 ||
+		    strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0) {
+			json = json || strcmp(argument, "--json") == 0;
+			docs = docs || strcmp(argument, "--docs") == 0;
+			help = help || argument[1] == 'h' || argument[2] == 'h';
+			i++;
+			continue;
+		}
+		int taken = config_request_flag(&request, argc, argv, &i, &error);
+		if (taken < 0) {
+			status = failed(error.text);
+		} else if (taken == 0) {
+			(void)fprintf(stderr, "seen config: unknown argument '%s'\n%s", argument,
+				      USAGE);
+			status = STATUS_FAILED;
+		}
+	}
+	if (status == STATUS_OK && json && docs)
+		status = failed("--json and --docs exclude each other");
+	if (status == STATUS_OK && help) {
+		(void)fputs(USAGE, stdout);
+		status = finished(true);
+	} else if (status == STATUS_OK) {
+		status = docs ? print_docs() : print_config(&request, json);
+	}
+	config_request_done(&request);
+	return status;
+}

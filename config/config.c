@@ -1,0 +1,882 @@
+/*
+ * Values and their origins: checking, setting, copying.
+ */
+#include "config/config.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agents_ini.h" /* generated from data/agents.ini: agents_ini, agents_ini_bytes */
+#include "config/ini.h"
+#include "config/nearest.h"
+#include "config/store.h"
+
+static const char PROFILE_PREFIX[] = "agent ";
+enum { PROFILE_PREFIX_BYTES = sizeof(PROFILE_PREFIX) - 1 };
+
+int config_fail(struct config_error *ret_error, int error, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	(void)vsnprintf(ret_error->text, sizeof(ret_error->text), format, arguments);
+	va_end(arguments);
+	return error;
+}
+
+int config_no_memory(struct config_error *ret_error)
+{
+	return config_fail(ret_error, -ENOMEM, "no memory for the configuration");
+}
+
+void config_list_names(const char *const *names, size_t count, char *buffer, size_t buffer_bytes)
+{
+	size_t used = 0;
+
+	buffer[0] = '\0';
+	for (size_t i = 0; i < count && used < buffer_bytes; i++)
+		used += (size_t)snprintf(buffer + used, buffer_bytes - used, "%s%s", i ? ", " : "",
+					 names[i]);
+}
+
+/* ---- values ---- */
+
+/* The strings of a struct config are const for its readers and owned here. */
+static void string_free(const char *string)
+{
+	free((void *)(uintptr_t)string);
+}
+
+static void value_destroy(struct config_value *value)
+{
+	for (size_t i = 0; i < value->part_count; i++) {
+		string_free(value->parts[i].words);
+		string_free(value->parts[i].origin);
+	}
+	free((void *)(uintptr_t)value->parts);
+	string_free(value->text);
+	string_free(value->origin);
+	*value = (struct config_value){ 0 };
+}
+
+static int value_copy(const struct config_value *value, struct config_value *ret_copy)
+{
+	struct config_value copy = { .number = value->number };
+	struct config_part *parts = calloc(value->part_count + 1, sizeof(*parts));
+
+	copy.parts = parts;
+	copy.text = strdup(value->text);
+	copy.origin = strdup(value->origin);
+	if (!parts || !copy.text || !copy.origin)
+		goto fail;
+	for (; copy.part_count < value->part_count; copy.part_count++) {
+		struct config_part *part = &parts[copy.part_count];
+
+		part->words = strdup(value->parts[copy.part_count].words);
+		part->origin = strdup(value->parts[copy.part_count].origin);
+		if (!part->words || !part->origin) {
+			copy.part_count++;
+			goto fail;
+		}
+	}
+	*ret_copy = copy;
+	return 0;
+fail:
+	value_destroy(&copy);
+	return -ENOMEM;
+}
+
+/* A new value of a number, choice or text. */
+static int value_replace(struct config_value *value, uint64_t number, const char *text,
+			 const char *origin)
+{
+	struct config_value next = { .number = number,
+				     .text = strdup(text),
+				     .origin = strdup(origin) };
+
+	if (!next.text || !next.origin) {
+		value_destroy(&next);
+		return -ENOMEM;
+	}
+	value_destroy(value);
+	*value = next;
+	return 0;
+}
+
+static bool has_word(const char *words, const char *word, size_t word_bytes)
+{
+	for (const char *next = words; (next = strstr(next, word)); next++)
+		if ((next == words || next[-1] == ' ') &&
+		    (next[word_bytes] == ' ' || next[word_bytes] == '\0'))
+			return true;
+	return false;
+}
+
+static char *joined(const char *left, const char *between, const char *right)
+{
+	char *text = NULL;
+
+	if (left[0] == '\0' || right[0] == '\0')
+		between = "";
+	return asprintf(&text, "%s%s%s", left, between, right) < 0 ? NULL : text;
+}
+
+/* Adds the words that a list does not have yet; no word at all clears it. */
+static int value_extend(struct config_value *value, const char *words, const char *origin)
+{
+	static const char WHITE[] = " \t\n\v\f\r";
+	char *scratch = strdup(words);
+	/* the added words, behind one another; a clearing has none */
+	char *added = calloc(1, strlen(words) + 2);
+	char *text = NULL, *origins = NULL, *part_origin = NULL;
+	struct config_part *parts = NULL;
+	char *rest = NULL;
+	size_t added_bytes = 0;
+
+	if (!scratch || !added)
+		goto fail;
+	char *word = strtok_r(scratch, WHITE, &rest);
+	bool clears = !word;
+	for (; word; word = strtok_r(NULL, WHITE, &rest)) {
+		size_t bytes = strlen(word);
+
+		if (has_word(value->text, word, bytes) || has_word(added, word, bytes))
+			continue;
+		if (added_bytes > 0)
+			added[added_bytes++] = ' ';
+		memcpy(added + added_bytes, word, bytes + 1);
+		added_bytes += bytes;
+	}
+	if (clears) {
+		free(scratch);
+		free(added);
+		return value_replace(value, 0, "", origin);
+	}
+	free(scratch);
+	scratch = NULL;
+	if (added_bytes == 0) { /* nothing new: the words keep the origin that they have */
+		free(added);
+		return 0;
+	}
+
+	text = joined(value->text, " ", added);
+	/* an empty list's origin is that of its clearing or its empty default, not of the words */
+	origins = value->part_count == 0 ? strdup(origin) : joined(value->origin, ", ", origin);
+	part_origin = strdup(origin);
+	parts = calloc(value->part_count + 1, sizeof(*parts));
+	if (!text || !origins || !part_origin || !parts)
+		goto fail;
+	if (value->part_count > 0)
+		memcpy(parts, value->parts, value->part_count * sizeof(*parts));
+	parts[value->part_count] = (struct config_part){ .words = added, .origin = part_origin };
+	free((void *)(uintptr_t)value->parts);
+	string_free(value->text);
+	string_free(value->origin);
+	value->parts = parts;
+	value->part_count++;
+	value->text = text;
+	value->origin = origins;
+	return 0;
+fail:
+	free(scratch);
+	free(added);
+	free(text);
+	free(origins);
+	free(part_origin);
+	free(parts);
+	return -ENOMEM;
+}
+
+/* ---- checks ---- */
+
+/* Plain decimal digits: no sign, no suffix, no white space. */
+static bool number_parse(const char *text, uint64_t *ret_number)
+{
+	uint64_t number = 0;
+
+	if (text[0] == '\0')
+		return false;
+	for (const char *c = text; *c != '\0'; c++) {
+		if (*c < '0' || *c > '9' || __builtin_mul_overflow(number, 10, &number) ||
+		    __builtin_add_overflow(number, (uint64_t)(*c - '0'), &number))
+			return false;
+	}
+	*ret_number = number;
+	return true;
+}
+
+/* One assignment on its way through the checks. */
+struct assignment {
+	const struct option *option;
+	const struct config_value *now;
+	const char *section; /* as written: "agent pi" */
+	const char *value;
+	const struct config_source *source;
+	const struct config *config;
+};
+
+static int check_number(const struct assignment *a, uint64_t *ret_number,
+			struct config_error *ret_error)
+{
+	const struct option *option = a->option;
+	uint64_t least = option->min, most = option->max, now = a->now->number, number = 0;
+	const char *unit_space = option->unit[0] ? " " : "";
+
+	if (!number_parse(a->value, &number) || number < least || number > most)
+		return config_fail(ret_error, -EINVAL,
+				   "%s: [%s] %s = '%.60s' is not a number from %" PRIu64
+				   " to %" PRIu64 "%s%s",
+				   a->source->origin, a->section, option->name, a->value, least,
+				   most, unit_space, option->unit);
+	*ret_number = number;
+	if (a->source->trusted)
+		return 0;
+
+	/* under LIMIT 0 is no limit, so the loosest */
+	bool unlimited = option->rule == OPTION_RULE_LIMIT && now == 0;
+	if (option->rule == OPTION_RULE_HIGHER)
+		least = now;
+	else if (!unlimited)
+		most = now;
+	if (option->rule == OPTION_RULE_LIMIT && (least == 0 && !unlimited))
+		least = 1;
+	if (number < least || number > most)
+		return config_fail(ret_error, -EINVAL,
+				   "%s: a workspace's .seen.ini %s: [%s] %s = %" PRIu64
+				   " is not from %" PRIu64 " to %" PRIu64 "%s%s",
+				   a->source->origin, option_rule_text(option->rule), a->section,
+				   option->name, number, least, most, unit_space, option->unit);
+	return 0;
+}
+
+static int check_choice(const struct assignment *a, uint64_t *ret_number,
+			struct config_error *ret_error)
+{
+	const struct option *option = a->option;
+	size_t first = a->source->trusted ? 0 : a->now->number;
+	char names[256];
+
+	for (size_t i = first; i < option->choice_count; i++) {
+		if (strcmp(option->choices[i], a->value) == 0) {
+			*ret_number = i;
+			return 0;
+		}
+	}
+	config_list_names(option->choices + first, option->choice_count - first, names,
+			  sizeof(names));
+	if (!a->source->trusted)
+		return config_fail(
+			ret_error, -EINVAL,
+			"%s: a workspace's .seen.ini %s: [%s] %s = '%.60s' is none of: %s",
+			a->source->origin, option_rule_text(option->rule), a->section, option->name,
+			a->value, names);
+	const char *nearest = nearest_name(a->value, option->choices, option->choice_count);
+	return config_fail(ret_error, -EINVAL, "%s: [%s] %s = '%.60s' is none of: %s%s%s%s",
+			   a->source->origin, a->section, option->name, a->value, names,
+			   nearest ? "; did you mean '" : "", nearest ? nearest : "",
+			   nearest ? "'?" : "");
+}
+
+/* Folders are kept absolute, so that they mean the same in every process.  *ret_folder: to free. */
+static int folder_absolute(const struct assignment *a, char **ret_folder,
+			   struct config_error *ret_error)
+{
+	const char *value = a->value;
+	char *folder = NULL;
+	const char *base = NULL;
+
+	if (strcmp(value, "~") == 0 || strncmp(value, "~/", 2) == 0) {
+		base = a->config->home;
+		if (!base)
+			return config_fail(
+				ret_error, -EINVAL,
+				"%s: [%s] %s = '%.200s' cannot be found: HOME is not set",
+				a->source->origin, a->section, a->option->name, value);
+		value += value[1] == '/' ? 2 : 1;
+	} else if (value[0] != '/' && value[0] != '\0') {
+		base = a->source->is_file ? NULL : a->config->directory;
+		if (!base)
+			return config_fail(ret_error, -EINVAL,
+					   "%s: [%s] %s = '%.200s' must begin with / or ~/%s",
+					   a->source->origin, a->section, a->option->name, value,
+					   a->source->is_file ? ""
+							      : ", as the current folder is gone");
+	}
+	folder = base ? joined(base, "/", value) : strdup(value);
+	if (!folder)
+		return config_no_memory(ret_error);
+	*ret_folder = folder;
+	return 0;
+}
+
+static int check_template(const struct assignment *a, struct config_error *ret_error)
+{
+	if (strlen(a->value) > OPTION_TEMPLATE_BYTES_MAX)
+		return config_fail(ret_error, -EINVAL,
+				   "%s: [%s] %s is %zu bytes long; at most %d are allowed",
+				   a->source->origin, a->section, a->option->name, strlen(a->value),
+				   OPTION_TEMPLATE_BYTES_MAX);
+	if (!strstr(a->value, "{nonce}"))
+		return config_fail(ret_error, -EINVAL,
+				   "%s: [%s] %s must hold {nonce}, by which a notice is "
+				   "recognised; it is '%.200s'",
+				   a->source->origin, a->section, a->option->name, a->value);
+	return 0;
+}
+
+/* ---- assignment ---- */
+
+static int unknown_key(const char *section, const char *name, const char *const *names,
+		       size_t count, const struct config_source *source,
+		       struct config_error *ret_error)
+{
+	const char *nearest = nearest_name(name, names, count);
+	char all[512];
+
+	if (nearest)
+		return config_fail(ret_error, -EINVAL,
+				   "%s: unknown key '%.60s' in [%s]; did you mean '%s'?",
+				   source->origin, name, section, nearest);
+	config_list_names(names, count, all, sizeof(all));
+	return config_fail(ret_error, -EINVAL, "%s: unknown key '%.60s' in [%s]; its keys are: %s",
+			   source->origin, name, section, all);
+}
+
+static bool section_is_known(const char *section)
+{
+	size_t count = 0;
+	const char *const *sections = option_sections(&count);
+
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(sections[i], section) == 0)
+			return true;
+	return false;
+}
+
+static int check_profile_name(const char *name, const struct config_source *source,
+			      struct config_error *ret_error)
+{
+	size_t length = strlen(name);
+
+	/* "-" and "." first would be an option or a hidden file's name, and are no agent's */
+	if (length > 0 && length <= CONFIG_PROFILE_NAME_MAX && isalnum((unsigned char)name[0])) {
+		size_t plain = 0;
+
+		while (plain < length &&
+		       (isalnum((unsigned char)name[plain]) || strchr("._+@-", name[plain])))
+			plain++;
+		if (plain == length)
+			return 0;
+	}
+	return config_fail(ret_error, -EINVAL,
+			   "%s: [agent %.60s] is not [agent NAME], where NAME is a program's name "
+			   "of letters, digits, "
+			   "'.', '_', '+', '@', '-', at most %d bytes",
+			   source->origin, name, CONFIG_PROFILE_NAME_MAX);
+}
+
+/* Whether a section exists (an [agent NAME] need not, yet) and may be used by this source. */
+static int check_section(const char *section, const struct config_source *source,
+			 struct config_error *ret_error)
+{
+	size_t count = 0;
+	const char *const *sections = option_sections(&count);
+
+	if (strncmp(section, PROFILE_PREFIX, PROFILE_PREFIX_BYTES) == 0) {
+		if (!source->trusted)
+			return config_fail(ret_error, -EINVAL,
+					   "%s: [%.60s] may not be given by a workspace's "
+					   ".seen.ini; put it into "
+					   "~/.config/seen/seen.ini",
+					   source->origin, section);
+		return check_profile_name(section + PROFILE_PREFIX_BYTES, source, ret_error);
+	}
+	if (section_is_known(section))
+		return 0;
+
+	const char *nearest = nearest_name(section, sections, count);
+	if (nearest)
+		return config_fail(ret_error, -EINVAL,
+				   "%s: unknown section [%.60s]; did you mean [%s]?",
+				   source->origin, section, nearest);
+	char all[256];
+	config_list_names(sections, count, all, sizeof(all));
+	return config_fail(ret_error, -EINVAL,
+			   "%s: unknown section [%.60s]; sections are: %s, agent NAME",
+			   source->origin, section, all);
+}
+
+static void profile_destroy(struct config_profile *profile)
+{
+	for (size_t i = 0; i < PROFILE_OPTION_COUNT; i++)
+		value_destroy(&profile->values[i]);
+	string_free(profile->name);
+	string_free(profile->origin);
+	*profile = (struct config_profile){ 0 };
+}
+
+/* The index of the profile of that name, which is made, with generic values, if there is none. */
+static int profile_claim(struct config *config, const char *name,
+			 const struct config_source *source, size_t *ret_index,
+			 struct config_error *ret_error)
+{
+	size_t index = 0;
+
+	while (index < config->profile_count && strcmp(config->profiles[index].name, name) != 0)
+		index++;
+	if (index < config->profile_count) {
+		*ret_index = index;
+		return 0;
+	}
+	if (index == SETTINGS_PROFILES_MAX)
+		return config_fail(
+			ret_error, -ENOSPC,
+			"%s: [agent %s] is one too many: at most %d profiles are allowed",
+			source->origin, name, SETTINGS_PROFILES_MAX);
+
+	struct config_profile profile = { .name = strdup(name), .origin = strdup(source->origin) };
+	int error = profile.name && profile.origin ? 0 : -ENOMEM;
+	for (size_t i = 0; i < PROFILE_OPTION_COUNT && error == 0; i++) {
+		const struct option *option = option_profile_at(i);
+		uint64_t number = 0;
+
+		(void)number_parse(option->value, &number);
+		error = value_replace(&profile.values[i], number, option->value, "built-in");
+	}
+	if (error < 0) {
+		profile_destroy(&profile);
+		return config_no_memory(ret_error);
+	}
+	config->profiles[config->profile_count++] = profile;
+	*ret_index = index;
+	return 0;
+}
+
+/* Finds what [section] name means.  *ret_value, *ret_mark: to be changed. */
+static int target_find(struct config *config, const char *section, const char *name,
+		       const struct config_source *source, const struct option **ret_option,
+		       struct config_value **ret_value, struct config_mark **ret_mark,
+		       struct config_error *ret_error)
+{
+	const char *names[(size_t)OPTION_COUNT + PROFILE_OPTION_COUNT];
+	size_t count = 0;
+	int error = check_section(section, source, ret_error);
+
+	if (error < 0)
+		return error;
+	if (strncmp(section, PROFILE_PREFIX, PROFILE_PREFIX_BYTES) == 0) {
+		size_t index = 0;
+
+		for (size_t i = 0; i < PROFILE_OPTION_COUNT; i++) {
+			names[count++] = option_profile_at(i)->name;
+			if (strcmp(names[i], name) != 0)
+				continue;
+			error = profile_claim(config, section + PROFILE_PREFIX_BYTES, source,
+					      &index, ret_error);
+			if (error < 0)
+				return error;
+			*ret_option = option_profile_at(i);
+			*ret_value = &config->profiles[index].values[i];
+			*ret_mark = &config->profile_marks[index][i];
+			return 0;
+		}
+		return unknown_key(section, name, names, count, source, ret_error);
+	}
+
+	size_t id = option_find(section, name);
+	if (id < OPTION_COUNT) {
+		*ret_option = option_at(id);
+		*ret_value = &config->values[id];
+		*ret_mark = &config->marks[id];
+		return 0;
+	}
+	for (size_t i = 0; i < OPTION_COUNT; i++)
+		if (strcmp(option_at(i)->section, section) == 0)
+			names[count++] = option_at(i)->name;
+	return unknown_key(section, name, names, count, source, ret_error);
+}
+
+static int assign_checked(const struct assignment *a, struct config_value *value,
+			  struct config_error *ret_error)
+{
+	const struct option *option = a->option;
+	char *folder = NULL;
+	uint64_t number = 0;
+	int error = 0;
+
+	switch (option->kind) {
+	case OPTION_NUMBER: {
+		char text[24];
+
+		error = check_number(a, &number, ret_error);
+		if (error < 0)
+			return error;
+		(void)snprintf(text, sizeof(text), "%" PRIu64, number); /* "007" is shown as 7 */
+		error = value_replace(value, number, text, a->source->origin);
+		break;
+	}
+	case OPTION_CHOICE:
+		error = check_choice(a, &number, ret_error);
+		if (error < 0)
+			return error;
+		error = value_replace(value, number, a->value, a->source->origin);
+		break;
+	case OPTION_TEXT:
+		if (option == option_at(OPTION_notice_template))
+			error = check_template(a, ret_error);
+		else if (option_is_folder(option))
+			error = folder_absolute(a, &folder, ret_error);
+		if (error < 0)
+			return error;
+		error = value_replace(value, 0, folder ? folder : a->value, a->source->origin);
+		free(folder);
+		break;
+	case OPTION_LIST:
+		error = value_extend(value, a->value, a->source->origin);
+		break;
+	}
+	return error < 0 ? config_no_memory(ret_error) : 0;
+}
+
+int config_assign(struct config *config, const char *section, const char *name, const char *value,
+		  const struct config_source *source, struct config_error *ret_error)
+{
+	struct assignment a = {
+		.section = section, .value = value, .source = source, .config = config
+	};
+	struct config_value *target = NULL;
+	struct config_mark *mark = NULL;
+	int error = target_find(config, section, name, source, &a.option, &target, &mark,
+				ret_error);
+
+	if (error < 0 || !a.option)
+		return error;
+	a.now = target;
+
+	const char *problem = ini_text_check(value, strlen(value), a.option->kind == OPTION_LIST);
+	/* outside of files a folder's name may be any bytes that the system allows */
+	if (problem &&
+	    !(option_is_folder(a.option) && !source->is_file && strstr(problem, "UTF-8")))
+		return config_fail(ret_error, -EINVAL,
+				   "%s: [%s] %s holds %s; allowed is one line of UTF-8 text",
+				   source->origin, section, name, problem);
+
+	bool is_list = a.option->kind == OPTION_LIST;
+	if (source->line > 0 && !is_list && mark->file == config->file_serial)
+		return config_fail(
+			ret_error, -EINVAL,
+			"%s: [%s] %s is given twice in one file, first on line %u; only a "
+			"list may be",
+			source->origin, section, name, mark->line);
+	if (!source->trusted && a.option->rule == OPTION_RULE_NEVER) {
+		char variable[OPTION_ENVIRONMENT_BYTES];
+
+		option_environment(a.option, variable);
+		return config_fail(ret_error, -EINVAL,
+				   "%s: a workspace's .seen.ini %s: [%s] %s; it is allowed in "
+				   "~/.config/seen/seen.ini, "
+				   "as %s and as a flag",
+				   source->origin, option_rule_text(a.option->rule), section, name,
+				   variable);
+	}
+	if (!source->trusted && is_list && value[strspn(value, " \t")] == '\0')
+		return config_fail(ret_error, -EINVAL,
+				   "%s: a workspace's .seen.ini %s: [%s] %s cannot be cleared by "
+				   "an empty value",
+				   source->origin, option_rule_text(a.option->rule), section, name);
+
+	error = assign_checked(&a, target, ret_error);
+	if (error == 0 && source->line > 0)
+		*mark = (struct config_mark){ .file = config->file_serial, .line = source->line };
+	return error;
+}
+
+/* ---- reading one file ---- */
+
+/* What the handlers of one file know. */
+struct reading {
+	struct config *config;
+	const char *file;
+	bool built_in; /* the origin is the word alone */
+	bool trusted;
+	struct config_error *error;
+};
+
+static char *reading_origin(const struct reading *reading, unsigned line)
+{
+	char *origin = NULL;
+
+	if (reading->built_in)
+		return strdup(reading->file);
+	return asprintf(&origin, "%s:%u", reading->file, line) < 0 ? NULL : origin;
+}
+
+static int read_section(void *context, const char *section, unsigned line)
+{
+	struct reading *reading = context;
+	char *origin = reading_origin(reading, line);
+
+	if (!origin)
+		return config_no_memory(reading->error);
+	struct config_source source = {
+		.origin = origin, .line = line, .is_file = true, .trusted = reading->trusted
+	};
+	int error = check_section(section, &source, reading->error);
+	/* a heading without keys makes a generic profile of that name */
+	if (error == 0 && strncmp(section, PROFILE_PREFIX, PROFILE_PREFIX_BYTES) == 0) {
+		size_t index = 0;
+
+		error = profile_claim(reading->config, section + PROFILE_PREFIX_BYTES, &source,
+				      &index, reading->error);
+	}
+	free(origin);
+	return error;
+}
+
+static int read_value(void *context, const char *section, const char *name, const char *value,
+		      unsigned line)
+{
+	struct reading *reading = context;
+	char *origin = reading_origin(reading, line);
+
+	if (!origin)
+		return config_no_memory(reading->error);
+	struct config_source source = {
+		.origin = origin, .line = line, .is_file = true, .trusted = reading->trusted
+	};
+	int error = 0;
+	if (section[0] == '\0') {
+		error = config_fail(
+			reading->error, -EINVAL,
+			"%s: '%.60s' stands before any section; the first line must be a [section]",
+			origin, name);
+	} else {
+		error = config_assign(reading->config, section, name, value, &source,
+				      reading->error);
+	}
+	free(origin);
+	return error;
+}
+
+static int read_draft(struct config *draft, const char *data, size_t size_bytes, const char *file,
+		      bool built_in, bool trusted, struct config_error *ret_error)
+{
+	struct reading reading = { .config = draft,
+				   .file = file,
+				   .built_in = built_in,
+				   .trusted = trusted,
+				   .error = ret_error };
+	struct ini_handler handler = { .section = read_section,
+				       .value = read_value,
+				       .context = &reading };
+	struct ini_error problem = { 0 };
+
+	draft->file_serial++;
+	int error = ini_read(data, size_bytes, &handler, &problem);
+	if (error == -EBADMSG)
+		return config_fail(ret_error, -EINVAL, "%s:%u: %s", file, problem.line,
+				   problem.text);
+	if (error == -E2BIG)
+		return config_fail(ret_error, -EINVAL, "%s: %s", file, problem.text);
+	if (error == -EIO)
+		return config_no_memory(ret_error);
+	return error;
+}
+
+int config_read(struct config *config, const char *data, size_t size_bytes, const char *file,
+		bool trusted, struct config_error *ret_error)
+{
+	struct config *draft = NULL;
+
+	if (config_copy(config, &draft) < 0)
+		return config_no_memory(ret_error);
+	int error = read_draft(draft, data, size_bytes, file, false, trusted, ret_error);
+	if (error < 0) {
+		config_free(draft);
+		return error;
+	}
+	config_replace(config, draft);
+	return 0;
+}
+
+int config_set(struct config *config, const char *key, const char *value, const char *origin,
+	       struct config_error *ret_error)
+{
+	struct config_source source = { .origin = origin, .trusted = true };
+	/* the last dot: an agent's name may hold some, no key does */
+	const char *dot = strrchr(key, '.');
+	struct config *draft = NULL;
+
+	if (!dot || dot == key || dot[1] == '\0')
+		return config_fail(ret_error, -EINVAL, "%s: '%.60s' is not section.name", origin,
+				   key);
+	char *section = strndup(key, (size_t)(dot - key));
+	if (!section || config_copy(config, &draft) < 0) {
+		free(section);
+		return config_no_memory(ret_error);
+	}
+	int error = config_assign(draft, section, dot + 1, value, &source, ret_error);
+	free(section);
+	if (error < 0) {
+		config_free(draft);
+		return error;
+	}
+	config_replace(config, draft);
+	return 0;
+}
+
+/* ---- the whole ---- */
+
+static void config_destroy(struct config *config)
+{
+	for (size_t id = 0; id < OPTION_COUNT; id++)
+		value_destroy(&config->values[id]);
+	for (size_t i = 0; i < config->profile_count; i++)
+		profile_destroy(&config->profiles[i]);
+	for (size_t i = 0; i < config->file_count; i++)
+		free(config->files[i]);
+	free(config->workspace);
+	free(config->home);
+	free(config->directory);
+}
+
+struct config *config_free(struct config *config)
+{
+	if (config) {
+		config_destroy(config);
+		free(config);
+	}
+	return NULL;
+}
+
+void config_replace(struct config *config, struct config *draft)
+{
+	config_destroy(config);
+	*config = *draft;
+	free(draft);
+}
+
+/* strdup() that passes NULL on; *error becomes -ENOMEM when it fails. */
+static char *copied(const char *text, int *error)
+{
+	char *copy = text ? strdup(text) : NULL;
+
+	if (text && !copy)
+		*error = -ENOMEM;
+	return copy;
+}
+
+int config_copy(const struct config *config, struct config **ret_copy)
+{
+	struct config *copy = calloc(1, sizeof(*copy));
+	int error = 0;
+
+	if (!copy)
+		return -ENOMEM;
+	for (size_t id = 0; id < OPTION_COUNT && error == 0; id++)
+		error = value_copy(&config->values[id], &copy->values[id]);
+	for (size_t i = 0; i < config->profile_count && error == 0; i++) {
+		struct config_profile *profile = &copy->profiles[i];
+
+		copy->profile_count++;
+		profile->name = copied(config->profiles[i].name, &error);
+		profile->origin = copied(config->profiles[i].origin, &error);
+		for (size_t j = 0; j < PROFILE_OPTION_COUNT && error == 0; j++)
+			error = value_copy(&config->profiles[i].values[j], &profile->values[j]);
+	}
+	for (; copy->file_count < config->file_count && error == 0; copy->file_count++)
+		copy->files[copy->file_count] = copied(config->files[copy->file_count], &error);
+	copy->workspace = copied(config->workspace, &error);
+	copy->home = copied(config->home, &error);
+	copy->directory = copied(config->directory, &error);
+	copy->file_serial = config->file_serial;
+	memcpy(copy->marks, config->marks, sizeof(copy->marks));
+	memcpy(copy->profile_marks, config->profile_marks, sizeof(copy->profile_marks));
+	if (error < 0) {
+		config_free(copy);
+		return error;
+	}
+	*ret_copy = copy;
+	return 0;
+}
+
+int config_new(struct config **ret_config)
+{
+	struct config *config = calloc(1, sizeof(*config));
+	struct config_source source = { .origin = "built-in", .trusted = true };
+	struct config_error ignored = { 0 };
+	int error = 0;
+
+	if (!config)
+		return -ENOMEM;
+	for (size_t id = 0; id < OPTION_COUNT && error == 0; id++) {
+		const struct option *option = option_at(id);
+
+		error = value_replace(&config->values[id], 0, "", source.origin);
+		if (error == 0)
+			error = config_assign(config, option->section, option->name,
+					      option_default(option), &source, &ignored);
+	}
+	if (error == 0)
+		error = read_draft(config, agents_ini, agents_ini_bytes, "built-in", true, true,
+				   &ignored);
+	if (error < 0) {
+		config_free(config);
+		return error;
+	}
+	*ret_config = config;
+	return 0;
+}
+
+const struct config_value *config_value(const struct config *config, size_t id)
+{
+	return &config->values[id];
+}
+
+uint64_t config_number(const struct config *config, size_t id)
+{
+	return config->values[id].number;
+}
+
+const char *config_text(const struct config *config, size_t id)
+{
+	return config->values[id].text;
+}
+
+size_t config_profile_count(const struct config *config)
+{
+	return config->profile_count;
+}
+
+const struct config_profile *config_profile_at(const struct config *config, size_t index)
+{
+	return &config->profiles[index];
+}
+
+const struct config_profile *config_profile_find(const struct config *config, const char *name)
+{
+	for (size_t i = 0; i < config->profile_count; i++)
+		if (strcmp(config->profiles[i].name, name) == 0)
+			return &config->profiles[i];
+	return NULL;
+}
+
+const char *config_workspace(const struct config *config)
+{
+	return config->workspace ? config->workspace : "";
+}
+
+size_t config_file_count(const struct config *config)
+{
+	return config->file_count;
+}
+
+const char *config_file_at(const struct config *config, size_t index)
+{
+	return config->files[index];
+}

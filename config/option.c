@@ -1,0 +1,180 @@
+/*
+ * The options as a table, generated from options.def.
+ */
+#include "config/option.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+#include "config/settings.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+/* The words of each CHOICE option: choices_session_mode[], ... */
+#define NUMBER(section, name, value, min, max, workspace, flag, unit, doc)
+#define TEXT(section, name, value, workspace, flag, doc)
+#define LIST(section, name, value, workspace, flag, doc)
+#define WORD(constant, word) #word,
+#define CHOICE(section, name, value, workspace, flag, doc) \
+	static const char *const choices_##section##_##name[] = { \
+		SETTINGS_CHOICES_##section##_##name(WORD) \
+	};
+#include "config/options.def"
+#undef NUMBER
+#undef CHOICE
+#undef TEXT
+#undef LIST
+#undef WORD
+
+/* A choice travels as its position in the X-list; the enums of settings.h count alike. */
+_Static_assert(COUNT_OF(choices_session_mode) == SESSION_MODE_OFF + 1, "session.mode");
+_Static_assert(COUNT_OF(choices_session_agent_is) == SESSION_AGENT_IS_OUTSIDE + 1,
+	       "session.agent_is");
+_Static_assert(COUNT_OF(choices_paths_case_insensitive) == PATHS_CASE_INSENSITIVE_YES + 1,
+	       "paths.case_insensitive");
+_Static_assert(COUNT_OF(choices_notice_yield) == NOTICE_YIELD_NEVER + 1, "notice.yield");
+
+#define COMMON(section_, name_, kind_, workspace_, flag_, doc_) \
+	.section = #section_, .name = #name_, .kind = (kind_), .rule = OPTION_RULE_##workspace_, \
+	.flag = (flag_), .doc = (doc_), \
+	.settings_offset = offsetof(struct settings, section_##_##name_)
+
+#define NUMBER(section, name, number, min_, max_, workspace, flag, unit_, doc) \
+	{ COMMON(section, name, OPTION_NUMBER, workspace, flag, doc), .value = #number, \
+	  .min = (min_), .max = (max_), .unit = (unit_) },
+#define CHOICE(section, name, constant, workspace, flag, doc) \
+	{ COMMON(section, name, OPTION_CHOICE, workspace, flag, doc), .value = #constant, \
+	  .unit = "", .choices = choices_##section##_##name, \
+	  .choice_count = COUNT_OF(choices_##section##_##name) },
+#define TEXT(section, name, text, workspace, flag, doc) \
+	{ COMMON(section, name, OPTION_TEXT, workspace, flag, doc), .value = (text), .unit = "" },
+#define LIST(section, name, words, workspace, flag, doc) \
+	{ COMMON(section, name, OPTION_LIST, workspace, flag, doc), .value = (words), .unit = "" },
+static const struct option options[OPTION_COUNT] = {
+#include "config/options.def"
+};
+#undef NUMBER
+#undef CHOICE
+#undef TEXT
+#undef LIST
+
+#define PROFILE .section = "agent NAME", .rule = OPTION_RULE_NEVER, .flag = ""
+static const struct option profile_options[PROFILE_OPTION_COUNT] = {
+	[PROFILE_OPTION_MAX_OUTPUT_BYTES] = {
+		PROFILE, .name = "max_output_bytes", .kind = OPTION_NUMBER, .value = "24000",
+		.min = 1, .max = 1073741824, .unit = "bytes",
+		.doc = "a command that printed more than this did not reach the model whole",
+	},
+	[PROFILE_OPTION_STATE] = {
+		PROFILE, .name = "state", .kind = OPTION_LIST, .value = "", .unit = "",
+		.doc = "the agent's own files, never touched (globs; ~/ is the home folder)",
+	},
+	[PROFILE_OPTION_TESTED] = {
+		PROFILE, .name = "tested", .kind = OPTION_TEXT, .value = "generic", .unit = "",
+		.doc = "the version that the profile was tried with, or generic",
+	},
+};
+_Static_assert(SETTINGS_MAX_OUTPUT_BYTES == 24000, "the default of max_output_bytes above");
+
+/* In the order of options.def; a unit test compares the two. */
+static const char *const sections[] = { "session", "processes", "paths", "notice", "window" };
+
+const struct option *option_at(size_t id)
+{
+	return &options[id];
+}
+
+const struct option *option_profile_at(size_t id)
+{
+	return &profile_options[id];
+}
+
+size_t option_find(const char *section, const char *name)
+{
+	for (size_t id = 0; id < OPTION_COUNT; id++)
+		if (strcmp(options[id].section, section) == 0 &&
+		    strcmp(options[id].name, name) == 0)
+			return id;
+	return OPTION_COUNT;
+}
+
+size_t option_find_flag(const char *flag)
+{
+	for (size_t id = 0; id < OPTION_COUNT; id++)
+		if (flag[0] != '\0' && strcmp(options[id].flag, flag) == 0)
+			return id;
+	return OPTION_COUNT;
+}
+
+size_t option_find_environment(const char *variable)
+{
+	char name[OPTION_ENVIRONMENT_BYTES];
+
+	for (size_t id = 0; id < OPTION_COUNT; id++) {
+		option_environment(&options[id], name);
+		if (strcmp(name, variable) == 0)
+			return id;
+	}
+	return OPTION_COUNT;
+}
+
+void option_environment(const struct option *option, char ret_name[OPTION_ENVIRONMENT_BYTES])
+{
+	const char *const parts[] = { "SEEN_", option->section, "_", option->name };
+	size_t used = 0;
+
+	for (size_t i = 0; i < COUNT_OF(parts); i++)
+		for (const char *c = parts[i]; *c != '\0' && used < OPTION_ENVIRONMENT_BYTES - 1;
+		     c++)
+			ret_name[used++] = (char)toupper((unsigned char)*c);
+	ret_name[used] = '\0';
+}
+
+const char *option_default(const struct option *option)
+{
+	/* a choice's constant is its word in capitals */
+	for (size_t i = 0; i < option->choice_count; i++)
+		if (strcasecmp(option->choices[i], option->value) == 0)
+			return option->choices[i];
+	return option->value;
+}
+
+bool option_is_folder(const struct option *option)
+{
+	return option == &options[OPTION_session_runtime_dir] ||
+	       option == &options[OPTION_session_state_dir] ||
+	       option == &options[OPTION_paths_workspace];
+}
+
+const char *const *option_sections(size_t *ret_count)
+{
+	*ret_count = COUNT_OF(sections);
+	return sections;
+}
+
+const char *option_rule_text(enum option_rule rule)
+{
+	switch (rule) {
+	case OPTION_RULE_NEVER:
+		return "may not set it";
+	case OPTION_RULE_LOWER:
+		return "may only lower it";
+	case OPTION_RULE_LIMIT:
+		return "may only lower it (0, no limit, counts as the highest)";
+	case OPTION_RULE_HIGHER:
+		return "may only raise it";
+	case OPTION_RULE_LATER:
+		return "may only choose a later word of the list";
+	case OPTION_RULE_EXTEND:
+		return "may only add words";
+	}
+	return "may not set it";
+}
+
+const char *option_kind_text(enum option_kind kind)
+{
+	static const char *const kinds[] = { "number", "choice", "text", "list" };
+
+	return kinds[kind];
+}

@@ -1,0 +1,87 @@
+/*
+ * The settings of a session as plain data: generated from options.def, written once by the program
+ * when it makes the segment, read by every process that maps it.  No pointers; text lives in a text
+ * area beside it, as offsets.  The layout is an ABI: settings_fingerprint() (config/fingerprint.h)
+ * differs between builds whose lists of options differ, and such builds never share a segment.
+ *
+ * This header holds no parser and calls no library: it is what the shim knows of the configuration.
+ */
+#ifndef SEEN_CONFIG_SETTINGS_H
+#define SEEN_CONFIG_SETTINGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* The choices of each CHOICE option, loosest first: X(CONSTANT, word). */
+#define SETTINGS_CHOICES_session_mode(X) X(SUBSTITUTE, substitute) X(OBSERVE, observe) X(OFF, off)
+#define SETTINGS_CHOICES_session_agent_is(X) X(AUTO, auto) X(INSIDE, inside) X(OUTSIDE, outside)
+#define SETTINGS_CHOICES_paths_case_insensitive(X) X(NO, no) X(YES, yes)
+#define SETTINGS_CHOICES_notice_yield(X) X(INSIST, insist) X(NEVER, never)
+
+/* enum session_mode { SESSION_MODE_SUBSTITUTE, ... }: spelled out, so that they can be searched */
+enum session_mode { SESSION_MODE_SUBSTITUTE, SESSION_MODE_OBSERVE, SESSION_MODE_OFF };
+enum session_agent_is { SESSION_AGENT_IS_AUTO, SESSION_AGENT_IS_INSIDE, SESSION_AGENT_IS_OUTSIDE };
+enum paths_case_insensitive { PATHS_CASE_INSENSITIVE_NO, PATHS_CASE_INSENSITIVE_YES };
+enum notice_yield { NOTICE_YIELD_INSIST, NOTICE_YIELD_NEVER };
+
+/* Text in the text area: `count` strings, each ended by NUL, one behind the other from `offset`,
+ * `size_bytes` in all (the NULs counted).  A TEXT option has count 1, or 0 when it is empty. */
+struct settings_text {
+	uint32_t offset;
+	uint32_t size_bytes;
+	uint32_t count;
+	uint32_t reserved;
+};
+
+/* One [agent NAME] section. */
+struct settings_profile {
+	struct settings_text name;   /* one word, as in the section's heading */
+	struct settings_text state;  /* globs of paths never touched; ~/ already expanded */
+	struct settings_text tested; /* a version, or "generic" */
+	uint64_t max_output_bytes;   /* what one command may print before the agent cuts it */
+};
+
+enum {
+	SETTINGS_PROFILES_MAX = 64,
+	SETTINGS_MAX_OUTPUT_BYTES = 24000, /* the generic profile's limit */
+	SETTINGS_TEXT_BYTES_MAX = 65536,   /* capacity of the text area */
+};
+
+#define NUMBER(section, name, value, min, max, workspace, flag, unit, doc) uint64_t section##_##name;
+#define CHOICE(section, name, value, workspace, flag, doc) uint64_t section##_##name;
+#define TEXT(section, name, value, workspace, flag, doc) struct settings_text section##_##name;
+#define LIST(section, name, value, workspace, flag, doc) struct settings_text section##_##name;
+struct settings {
+#include "config/options.def"
+	uint64_t profile_count;
+	struct settings_profile profiles[SETTINGS_PROFILES_MAX];
+};
+#undef NUMBER
+#undef CHOICE
+#undef TEXT
+#undef LIST
+
+_Static_assert(sizeof(struct settings) % 8 == 0, "settings are read as 64-bit words");
+_Static_assert(sizeof(struct settings_text) == 16, "settings_text is part of the segment's ABI");
+
+/* settings_text_next(): walks a text value.
+ *
+ * area, area_bytes: the text area and its capacity in bytes.  text: the value.  previous: NULL for
+ * the first string, else what the last call returned.  Returns the next string, or NULL at the end
+ * or when the value does not lie wholly inside the area (damage is read as "no more").
+ * Async-signal-safe; borrows, owns nothing.
+ */
+static inline const char *settings_text_next(const char *area, size_t area_bytes,
+					     struct settings_text text, const char *previous)
+{
+	if (text.count == 0 || text.size_bytes == 0 || text.offset > area_bytes ||
+	    text.size_bytes > area_bytes - text.offset ||
+	    area[text.offset + text.size_bytes - 1] != '\0')
+		return NULL;
+	const char *end = area + text.offset + text.size_bytes;
+	const char *next = previous ? previous + strlen(previous) + 1 : area + text.offset;
+	return next < end ? next : NULL;
+}
+
+#endif
