@@ -1,0 +1,216 @@
+/* The decision: see decision.h. */
+#include "tracker/decision.h"
+
+#include <errno.h>
+
+#include "tracker/capture.h"
+#include "tracker/file.h"
+#include "tracker/path.h"
+#include "tracker/sys.h"
+
+uint64_t decision_limit(const struct segment *segment, const struct context *context)
+{
+	uint32_t profile = context->profile;
+	if (profile == 0 || profile > SETTINGS_PROFILES_MAX || profile > segment->settings->profile_count)
+		return SETTINGS_MAX_OUTPUT_BYTES;
+	return segment->settings->profiles[profile - 1].max_output_bytes;
+}
+
+/* What this scope was given of the file, under its path or, for another name of it, under its inode. */
+static int find_delivery(const struct segment *segment, const struct request *request, const char *path,
+			 const struct stat *stat, const struct moment *moment, struct delivery_slot *ret_delivery)
+{
+	uint64_t scope_id = request->context.scope_id;
+	uint64_t limit = decision_limit(segment, &request->context);
+
+	if (delivery_find(segment, scope_id, path_key(segment, path), ret_delivery) == 0 &&
+	    delivery_is_current(segment, ret_delivery, moment, limit))
+		return 0;
+	if (delivery_find(segment, scope_id, file_by_inode(segment, stat->st_dev, stat->st_ino), ret_delivery) == 0 &&
+	    delivery_is_current(segment, ret_delivery, moment, limit))
+		return 0;
+	return -ENOENT;
+}
+
+static bool is_insisted(const struct segment *segment, const struct delivery_slot *delivery, uint64_t number)
+{
+	const struct settings *settings = segment->settings;
+	if (settings->notice_yield != NOTICE_YIELD_INSIST)
+		return false;
+	if (number <= delivery->yield_until)
+		return true;
+	return delivery->notice_request && number >= delivery->notice_request &&
+	       number - delivery->notice_request <= settings->notice_insist_requests;
+}
+
+static void count_notice(struct file_slot *file, const void *data)
+{
+	(void)data;
+	file->repeats++;
+	file->notices++;
+}
+
+static void count_yield(struct file_slot *file, const void *data)
+{
+	(void)data;
+	file->repeats++;
+	file->yields++;
+}
+
+static void count_notice_undone(struct file_slot *file, const void *data)
+{
+	(void)data;
+	file->notices -= file->notices > 0;
+	file->repeats -= file->repeats > 0;
+}
+
+static bool may_be_answered(const struct segment *segment, const struct request *request, uint64_t size_bytes)
+{
+	const struct settings *settings = segment->settings;
+	return settings->session_mode == SESSION_MODE_SUBSTITUTE && request->is_viewer && request->at_sink &&
+	       size_bytes >= settings->notice_min_bytes && size_bytes <= settings->notice_max_bytes;
+}
+
+void decision_open(const struct segment *segment, const struct request *request, const char *path,
+		   const char *path_as_given, int fd, const struct stat *stat, struct answer *ret_answer)
+{
+	struct delivery_slot delivery;
+	struct moment moment =
+		moment_now(segment, request->context.scope_id, request->number, request->command_id);
+
+	ret_answer->decision = DECISION_CONTENT;
+	ret_answer->file_key = 0;
+	ret_answer->notice_bytes = 0;
+	ret_answer->reason = REASON_NOT_TRACKED;
+	if (!S_ISREG(stat->st_mode) || !path_is_tracked(segment, path))
+		return;
+	ret_answer->reason = REASON_NOT_DELIVERED;
+	if (!moment.scope_epoch || !request->number ||
+	    find_delivery(segment, request, path, stat, &moment, &delivery) < 0)
+		return;
+	ret_answer->file_key = delivery.file_key;
+	ret_answer->reason = REASON_NOT_ALLOWED;
+	if (!may_be_answered(segment, request, (uint64_t)stat->st_size))
+		return;
+	ret_answer->reason = REASON_CHANGED;
+	if ((uint64_t)stat->st_size != delivery.version.size_bytes)
+		return;
+	ret_answer->reason = REASON_UNREADABLE;
+	if (content_of_descriptor(fd, segment->settings->notice_max_bytes, &ret_answer->content) < 0)
+		return;
+	ret_answer->reason = REASON_CHANGED;
+	if (!version_equal(&ret_answer->content.version, &delivery.version))
+		return;
+	ret_answer->reason = REASON_BINARY;
+	if (!ret_answer->content.text)
+		return;
+	if (is_insisted(segment, &delivery, request->number)) {
+		uint64_t until = delivery.yield_until;
+		if (request->number > until)
+			until = request->number + segment->settings->notice_insist_requests;
+		ret_answer->decision = DECISION_YIELDED;
+		ret_answer->reason = REASON_INSISTED;
+		delivery_note_answer(segment, delivery.scope_id, delivery.file_key, 0, until);
+		(void)file_change_known(segment, delivery.file_key, count_yield, NULL);
+		segment_count(segment, COUNTER_repeats, 1);
+		segment_count(segment, COUNTER_yields, 1);
+		return;
+	}
+	int length = notice_render(segment, path_as_given, &ret_answer->content, ret_answer->notice,
+				   sizeof(ret_answer->notice));
+	ret_answer->reason = REASON_TOO_SHORT;
+	if (length <= 0 || (uint64_t)length >= (uint64_t)stat->st_size)
+		return;
+	ret_answer->decision = DECISION_NOTICE;
+	ret_answer->reason = REASON_REPEATED;
+	ret_answer->notice_bytes = (size_t)length;
+	delivery_note_answer(segment, delivery.scope_id, delivery.file_key, request->number, 0);
+	(void)file_change_known(segment, delivery.file_key, count_notice, NULL);
+	segment_count(segment, COUNTER_repeats, 1);
+	segment_count(segment, COUNTER_notices, 1);
+	segment_count(segment, COUNTER_bytes_saved, (uint64_t)stat->st_size - (uint64_t)length);
+}
+
+void decision_undo(const struct segment *segment, const struct request *request, const struct answer *answer)
+{
+	if (answer->decision != DECISION_NOTICE)
+		return;
+	delivery_note_answer(segment, request->context.scope_id, answer->file_key, 0, 0);
+	(void)file_change_known(segment, answer->file_key, count_notice_undone, NULL);
+	segment_count(segment, COUNTER_repeats, (uint64_t)-1);
+	segment_count(segment, COUNTER_notices, (uint64_t)-1);
+	segment_count(segment, COUNTER_bytes_saved, answer->notice_bytes - answer->content.version.size_bytes);
+}
+
+int decision_pend(const struct segment *segment, const struct request *request, const char *path,
+		  const struct stat *stat, const struct answer *answer, struct pending *ret_pending)
+{
+	struct stamp stamp = stamp_of(stat);
+	struct file_slot file;
+	uint64_t key = file_update(segment, path, &stamp, NULL, NULL);
+
+	if (!key || file_find(segment, key, &file) < 0)
+		return -ENOSPC;
+	*ret_pending = (struct pending){
+		.file_key = key,
+		.stamp = stamp,
+		.moment = moment_now(segment, request->context.scope_id, request->number, request->command_id),
+		.forgets = file.forgets,
+		.counted = answer->decision != DECISION_CONTENT,
+	};
+	return 0;
+}
+
+struct whole_read {
+	const struct stamp *stamp;
+	const struct version *version;
+	uint32_t pid;
+	bool is_repeat;
+};
+
+static void note_whole_read(struct file_slot *file, const void *data)
+{
+	const struct whole_read *read = data;
+	file->full_reads++;
+	file->repeats += read->is_repeat;
+	file->stamp = *read->stamp;
+	file->version = *read->version;
+	file->last_read_pid = read->pid;
+	file->last_read_ns = sys_boottime_ns();
+	file->last_read_realtime_ns = sys_realtime_ns();
+	if (!file->first_read_realtime_ns)
+		file->first_read_realtime_ns = file->last_read_realtime_ns;
+}
+
+void decision_deliver(const struct segment *segment, const struct request *request, const struct pending *pending,
+		      const struct stamp *stamp, const struct version *version)
+{
+	struct moment now = moment_now(segment, request->context.scope_id, request->number, request->command_id);
+	struct delivery_slot before;
+	struct file_slot file;
+
+	if (!stamp_equal(stamp, &pending->stamp) || stamp->size_bytes != version->size_bytes)
+		return;
+	uint64_t limit = decision_limit(segment, &request->context);
+	bool to_scope = request->at_sink && now.scope_epoch && now.scope_epoch == pending->moment.scope_epoch &&
+			now.session_epoch == pending->moment.session_epoch &&
+			command_within(segment, request->command_id, limit);
+	bool is_repeat = to_scope && !pending->counted &&
+			 delivery_find(segment, now.scope_id, pending->file_key, &before) == 0 &&
+			 delivery_is_current(segment, &before, &now, limit) && version_equal(&before.version, version);
+	struct whole_read read = { stamp, version, (uint32_t)sys_getpid(), is_repeat };
+
+	(void)file_change_known(segment, pending->file_key, note_whole_read, &read);
+	if (!to_scope || file_find(segment, pending->file_key, &file) < 0 || file.forgets != pending->forgets)
+		return;
+	if (delivery_record(segment, pending->file_key, version, &now) < 0)
+		return;
+	segment_count(segment, COUNTER_deliveries, 1);
+	if (is_repeat)
+		segment_count(segment, COUNTER_repeats, 1);
+	/* Forgotten between the check and the record: then it must not stand. */
+	struct moment after = moment_now(segment, now.scope_id, now.request, now.command_id);
+	if (file_find(segment, pending->file_key, &file) < 0 || file.forgets != pending->forgets ||
+	    after.scope_epoch != now.scope_epoch || after.session_epoch != now.session_epoch)
+		(void)delivery_forget(segment, now.scope_id, pending->file_key);
+}

@@ -1,0 +1,172 @@
+/* Deliveries: see delivery.h. */
+#include "tracker/delivery.h"
+
+#include <errno.h>
+
+#include "tracker/capture.h"
+#include "tracker/scope.h"
+#include "tracker/sys.h"
+
+enum { PROBES = 32, ATTEMPTS = 4 };
+
+struct moment moment_now(const struct segment *segment, uint64_t scope_id, uint64_t request, uint64_t command_id)
+{
+	const struct scope_slot *scope = scope_find(segment, scope_id);
+	return (struct moment){
+		.scope_id = scope_id,
+		.session_epoch = __atomic_load_n(&segment->header->epoch, __ATOMIC_ACQUIRE),
+		.scope_epoch = scope_epoch(segment, scope_id),
+		.request = request,
+		.command_id = command_id,
+		.bytes_given = scope ? __atomic_load_n(&scope->bytes_given, __ATOMIC_RELAXED) : 0,
+		.time_ns = sys_boottime_ns(),
+	};
+}
+
+static struct delivery_slot *slot_at(const struct segment *segment, uint64_t scope_id, uint64_t file_key, unsigned probe)
+{
+	uint64_t hash = (file_key ^ (scope_id >> 7)) * 0x9e3779b97f4a7c15u;
+	return segment_slot(segment, TABLE_DELIVERIES, ((hash >> 20) + probe) % segment->capacity[TABLE_DELIVERIES]);
+}
+
+/* The slot that holds the pair, else in ret_place an empty one or the oldest of those probed. */
+static struct delivery_slot *find(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
+				  struct delivery_slot **ret_place)
+{
+	struct delivery_slot *place = NULL;
+	uint64_t oldest = UINT64_MAX;
+
+	for (unsigned probe = 0; probe < PROBES; probe++) {
+		struct delivery_slot *slot = slot_at(segment, scope_id, file_key, probe);
+		uint64_t found = __atomic_load_n(&slot->scope_id, __ATOMIC_RELAXED);
+		if (found == scope_id && __atomic_load_n(&slot->file_key, __ATOMIC_RELAXED) == file_key)
+			return slot;
+		if (found == 0) {
+			place = slot;
+			break;
+		}
+		uint64_t time = __atomic_load_n(&slot->time_ns, __ATOMIC_RELAXED);
+		if (time < oldest) {
+			oldest = time;
+			place = slot;
+		}
+	}
+	if (ret_place)
+		*ret_place = place;
+	return NULL;
+}
+
+int delivery_find(const struct segment *segment, uint64_t scope_id, uint64_t file_key, struct delivery_slot *ret_delivery)
+{
+	const struct delivery_slot *slot = scope_id && file_key ? find(segment, scope_id, file_key, NULL) : NULL;
+	struct delivery_slot copy;
+	if (!slot || !slot_read(slot, &copy, sizeof(copy)) || copy.scope_id != scope_id || copy.file_key != file_key)
+		return -ENOENT;
+	*ret_delivery = copy;
+	return 0;
+}
+
+bool delivery_is_current(const struct segment *segment, const struct delivery_slot *delivery,
+			 const struct moment *moment, uint64_t limit_bytes)
+{
+	const struct settings *settings = segment->settings;
+
+	if (!delivery->command_id || !delivery->scope_epoch || delivery->scope_id != moment->scope_id ||
+	    delivery->session_epoch != moment->session_epoch || delivery->scope_epoch != moment->scope_epoch)
+		return false;
+	/* A number from the future: the scope's slot was lost and counts from elsewhere. */
+	if (moment->request < delivery->request || moment->request - delivery->request > settings->window_requests)
+		return false;
+	if (moment->bytes_given < delivery->bytes_given ||
+	    (settings->window_bytes && moment->bytes_given - delivery->bytes_given > settings->window_bytes))
+		return false;
+	if (moment->time_ns < delivery->time_ns ||
+	    (settings->window_age_s && moment->time_ns - delivery->time_ns > settings->window_age_s * 1000000000u))
+		return false;
+	return command_within(segment, delivery->command_id, limit_bytes);
+}
+
+/* Takes the slot of a pair for a change, made where `make` says so. */
+static struct delivery_slot *hold(const struct segment *segment, uint64_t scope_id, uint64_t file_key, bool make,
+				  struct delivery_slot *ret_copy)
+{
+	for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+		struct delivery_slot *place = NULL;
+		struct delivery_slot *slot = find(segment, scope_id, file_key, &place);
+		if (!slot && !make)
+			return NULL;
+		if (!slot)
+			slot = place;
+		if (!slot || !slot_begin(slot, ret_copy, sizeof(*ret_copy)))
+			continue;
+		if (ret_copy->scope_id == scope_id && ret_copy->file_key == file_key)
+			return slot;
+		if (make) {
+			struct slot_head head = ret_copy->head;
+			*ret_copy = (struct delivery_slot){ .head = head, .scope_id = scope_id, .file_key = file_key };
+			return slot;
+		}
+		slot_abandon(slot, ret_copy, sizeof(*ret_copy));
+	}
+	return NULL;
+}
+
+int delivery_record(const struct segment *segment, uint64_t file_key, const struct version *version,
+		    const struct moment *moment)
+{
+	struct delivery_slot copy;
+	struct delivery_slot *slot = hold(segment, moment->scope_id, file_key, true, &copy);
+
+	if (!slot) {
+		segment_count(segment, COUNTER_lost_deliveries, 1);
+		return -ENOSPC;
+	}
+	if (!version_equal(&copy.version, version)) {
+		copy.notice_request = 0;
+		copy.yield_until = 0;
+	}
+	copy.version = *version;
+	copy.session_epoch = moment->session_epoch;
+	copy.scope_epoch = moment->scope_epoch;
+	copy.command_id = moment->command_id;
+	copy.request = moment->request;
+	copy.bytes_given = moment->bytes_given;
+	copy.time_ns = moment->time_ns;
+	slot_commit(slot, &copy, sizeof(copy));
+	return 0;
+}
+
+void delivery_note_answer(const struct segment *segment, uint64_t scope_id, uint64_t file_key, uint64_t notice_request,
+			  uint64_t yield_until)
+{
+	struct delivery_slot copy;
+	struct delivery_slot *slot = hold(segment, scope_id, file_key, false, &copy);
+	if (!slot)
+		return;
+	copy.notice_request = notice_request;
+	copy.yield_until = yield_until;
+	slot_commit(slot, &copy, sizeof(copy));
+}
+
+unsigned delivery_forget(const struct segment *segment, uint64_t scope_id, uint64_t file_key)
+{
+	unsigned forgotten = 0;
+
+	for (uint64_t i = 0; i < segment->capacity[TABLE_DELIVERIES]; i++) {
+		struct delivery_slot *slot = segment_slot(segment, TABLE_DELIVERIES, i);
+		struct delivery_slot copy;
+		if (__atomic_load_n(&slot->file_key, __ATOMIC_RELAXED) != file_key ||
+		    (scope_id && __atomic_load_n(&slot->scope_id, __ATOMIC_RELAXED) != scope_id))
+			continue;
+		if (!slot_begin(slot, &copy, sizeof(copy)))
+			continue;
+		if (copy.file_key == file_key && copy.command_id) {
+			copy.command_id = 0;
+			copy.notice_request = 0;
+			copy.yield_until = 0;
+			forgotten++;
+		}
+		slot_commit(slot, &copy, sizeof(copy));
+	}
+	return forgotten;
+}

@@ -1,0 +1,172 @@
+/* Files: see file.h. */
+#include "tracker/file.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "tracker/path.h"
+
+enum { PROBES = 32, ATTEMPTS = 4 };
+
+static struct file_slot *slot_at(const struct segment *segment, uint64_t key, unsigned probe)
+{
+	return segment_slot(segment, TABLE_FILES, (key + probe) % segment->capacity[TABLE_FILES]);
+}
+
+/* The slot that holds the key, else the one to put it into: an empty one, else, of those probed, the
+ * one read longest ago. */
+static struct file_slot *find(const struct segment *segment, uint64_t key, struct file_slot **ret_place)
+{
+	struct file_slot *place = NULL;
+	uint64_t oldest = UINT64_MAX;
+
+	for (unsigned probe = 0; probe < PROBES; probe++) {
+		struct file_slot *slot = slot_at(segment, key, probe);
+		uint64_t found = __atomic_load_n(&slot->key, __ATOMIC_RELAXED);
+		if (found == key)
+			return slot;
+		if (found == 0) {
+			place = slot;
+			break;
+		}
+		uint64_t last = __atomic_load_n(&slot->last_read_ns, __ATOMIC_RELAXED);
+		if (last < oldest) {
+			oldest = last;
+			place = slot;
+		}
+	}
+	if (ret_place)
+		*ret_place = place;
+	return NULL;
+}
+
+int file_find(const struct segment *segment, uint64_t key, struct file_slot *ret_file)
+{
+	const struct file_slot *slot = key ? find(segment, key, NULL) : NULL;
+	struct file_slot copy;
+	if (!slot || !slot_read(slot, &copy, sizeof(copy)) || copy.key != key)
+		return -ENOENT;
+	*ret_file = copy;
+	return 0;
+}
+
+static uint64_t inode_hash(uint64_t dev, uint64_t ino)
+{
+	uint64_t hash = (ino ^ (dev << 32)) * 0x9e3779b97f4a7c15u;
+	return hash ^ (hash >> 31);
+}
+
+uint64_t file_by_inode(const struct segment *segment, uint64_t dev, uint64_t ino)
+{
+	for (unsigned probe = 0; probe < PROBES; probe++) {
+		const struct inode_slot *slot =
+			segment_slot(segment, TABLE_INODES, (inode_hash(dev, ino) + probe) % segment->capacity[TABLE_INODES]);
+		struct inode_slot copy;
+		uint64_t found = __atomic_load_n(&slot->ino, __ATOMIC_RELAXED);
+		if (found == 0 && __atomic_load_n(&slot->file_key, __ATOMIC_RELAXED) == 0)
+			return 0;
+		if (found == ino && slot_read(slot, &copy, sizeof(copy)) && copy.ino == ino && copy.dev == dev)
+			return copy.file_key;
+	}
+	return 0;
+}
+
+static void inode_set(const struct segment *segment, uint64_t dev, uint64_t ino, uint64_t key)
+{
+	struct inode_slot *place = NULL;
+	struct inode_slot copy;
+
+	for (unsigned probe = 0; probe < PROBES; probe++) {
+		struct inode_slot *slot =
+			segment_slot(segment, TABLE_INODES, (inode_hash(dev, ino) + probe) % segment->capacity[TABLE_INODES]);
+		uint64_t found_ino = __atomic_load_n(&slot->ino, __ATOMIC_RELAXED);
+		uint64_t found_dev = __atomic_load_n(&slot->dev, __ATOMIC_RELAXED);
+		uint64_t found_key = __atomic_load_n(&slot->file_key, __ATOMIC_RELAXED);
+		if (found_ino == ino && found_dev == dev) {
+			if (found_key == key)
+				return;
+			place = slot;
+			break;
+		}
+		if (!place)
+			place = slot; /* a full neighbourhood: the first one gives way */
+		if (found_key == 0) {
+			place = slot;
+			break;
+		}
+	}
+	if (!place || !slot_begin(place, &copy, sizeof(copy)))
+		return;
+	copy.dev = dev;
+	copy.ino = ino;
+	copy.file_key = key;
+	slot_commit(place, &copy, sizeof(copy));
+}
+
+uint64_t file_update(const struct segment *segment, const char *path, const struct stamp *stamp, file_change *change,
+		     const void *data)
+{
+	uint64_t key = path_key(segment, path);
+
+	for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+		struct file_slot *place = NULL;
+		struct file_slot *slot = find(segment, key, &place);
+		struct file_slot copy;
+		bool make = slot == NULL;
+		if (make)
+			slot = place;
+		if (!slot || !slot_begin(slot, &copy, sizeof(copy)))
+			continue;
+		if (copy.key != key) {
+			/* Not known yet, or the slot was damaged or given away meanwhile: begin afresh here. */
+			size_t length = strlen(path);
+			uint64_t offset = arena_store(segment, path, length);
+			if (!offset) {
+				slot_abandon(slot, &copy, sizeof(copy));
+				break;
+			}
+			struct slot_head head = copy.head;
+			copy = (struct file_slot){ .head = head, .key = key, .path_offset = offset,
+						   .path_bytes = (uint32_t)length };
+		}
+		if (change)
+			change(&copy, data);
+		slot_commit(slot, &copy, sizeof(copy));
+		if (stamp)
+			inode_set(segment, stamp->dev, stamp->ino, key);
+		return key;
+	}
+	segment_count(segment, COUNTER_lost_files, 1);
+	return 0;
+}
+
+int file_change_known(const struct segment *segment, uint64_t key, file_change *change, const void *data)
+{
+	for (int attempt = 0; key && attempt < ATTEMPTS; attempt++) {
+		struct file_slot *slot = find(segment, key, NULL);
+		struct file_slot copy;
+		if (!slot)
+			return -ENOENT;
+		if (!slot_begin(slot, &copy, sizeof(copy)))
+			continue;
+		if (copy.key == key) {
+			change(&copy, data);
+			slot_commit(slot, &copy, sizeof(copy));
+			return 0;
+		}
+		slot_abandon(slot, &copy, sizeof(copy));
+	}
+	return -ENOENT;
+}
+
+int file_path(const struct segment *segment, const struct file_slot *file, char *ret_path, size_t capacity)
+{
+	const char *path = arena_at(segment, file->path_offset, file->path_bytes);
+	if (!path || file->path_bytes == 0 || path[0] != '/')
+		return -EBADMSG;
+	if (file->path_bytes >= capacity)
+		return -ENAMETOOLONG;
+	memcpy(ret_path, path, file->path_bytes);
+	ret_path[file->path_bytes] = '\0';
+	return (int)file->path_bytes;
+}

@@ -1,0 +1,37 @@
+/*
+ * Files of the workspace, by path and by (dev, ino).  Lock-free and async-signal-safe.
+ */
+#ifndef SEEN_TRACKER_FILE_H
+#define SEEN_TRACKER_FILE_H
+
+#include <stdbool.h>
+
+#include "tracker/segment.h"
+#include "tracker/tables.h"
+
+/* file_find(): a consistent copy of a file's slot by key.  Returns 0, or -ENOENT. */
+int file_find(const struct segment *segment, uint64_t key, struct file_slot *ret_file);
+
+/* file_by_inode(): key of the file last known under (dev, ino), 0 when there is none. */
+uint64_t file_by_inode(const struct segment *segment, uint64_t dev, uint64_t ino);
+
+/* What to change in a file's slot: called with the slot held; changes the copy. */
+typedef void file_change(struct file_slot *file, const void *data);
+
+/* file_update(): finds or makes the file of a path and changes it.
+ *
+ * path: absolute, normalized.  stamp: of the open file, to know it by (dev, ino) too; may be NULL.
+ * change, data: applied to the slot while it is held; may be NULL.
+ * Returns the key, or 0 when the table or the arena is full or the slot was busy (counted as lost).
+ */
+uint64_t file_update(const struct segment *segment, const char *path, const struct stamp *stamp, file_change *change,
+		     const void *data);
+
+/* file_change_known(): as file_update(), for a file that is known by its key.  Returns 0 or -ENOENT. */
+int file_change_known(const struct segment *segment, uint64_t key, file_change *change, const void *data);
+
+/* file_path(): the path of a file's slot, copied and ended by NUL.  Returns its length; -EBADMSG when the
+ * slot is damaged; -ENAMETOOLONG. */
+int file_path(const struct segment *segment, const struct file_slot *file, char *ret_path, size_t capacity);
+
+#endif

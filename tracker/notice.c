@@ -1,0 +1,90 @@
+/* The notice: see notice.h. */
+#include "tracker/notice.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "tracker/path.h"
+
+enum { VERSION_DIGITS = 12 };
+
+struct text {
+	char *bytes;
+	size_t length;
+	size_t capacity; /* room for NUL kept free */
+	bool overflow;
+};
+
+static void put(struct text *text, const char *bytes, size_t count)
+{
+	if (text->overflow || count >= text->capacity - text->length) {
+		text->overflow = true;
+		return;
+	}
+	memcpy(text->bytes + text->length, bytes, count);
+	text->length += count;
+}
+
+static void put_number(struct text *text, uint64_t number)
+{
+	char digits[20];
+	size_t count = sizeof(digits);
+	do
+		digits[--count] = (char)('0' + number % 10);
+	while (number /= 10);
+	put(text, digits + count, sizeof(digits) - count);
+}
+
+static void put_version(struct text *text, const struct version *version)
+{
+	char digits[VERSION_DIGITS];
+	for (int i = 0; i < VERSION_DIGITS; i++)
+		digits[i] = "0123456789abcdef"[(version->high >> (60 - 4 * i)) & 15];
+	put(text, digits, sizeof(digits));
+}
+
+int notice_render(const struct segment *segment, const char *path, const struct content *content, char *ret_text,
+		  size_t capacity)
+{
+	const char *template = segment_text(segment, segment->settings->notice_template, NULL);
+	struct text text = { .bytes = ret_text, .capacity = capacity };
+	bool has_nonce = false;
+
+	if (!template || capacity == 0)
+		return -EINVAL;
+	for (const char *at = template; *at;) {
+		size_t plain = strcspn(at, "{");
+		put(&text, at, plain);
+		at += plain;
+		if (strncmp(at, "{path}", 6) == 0) {
+			int length = path_escape(path, text.bytes + text.length, text.capacity - text.length);
+			if (length < 0)
+				return length;
+			text.length += (size_t)length;
+			at += 6;
+		} else if (strncmp(at, "{lines}", 7) == 0) {
+			put_number(&text, content->lines);
+			at += 7;
+		} else if (strncmp(at, "{bytes}", 7) == 0) {
+			put_number(&text, content->version.size_bytes);
+			at += 7;
+		} else if (strncmp(at, "{version}", 9) == 0) {
+			put_version(&text, &content->version);
+			at += 9;
+		} else if (strncmp(at, "{nonce}", 7) == 0) {
+			put(&text, segment->header->nonce, strnlen(segment->header->nonce, SEGMENT_NONCE_BYTES));
+			has_nonce = true;
+			at += 7;
+		} else if (*at) {
+			put(&text, at++, 1);
+		}
+	}
+	put(&text, "\n", 1);
+	if (text.overflow)
+		return -ENAMETOOLONG;
+	ret_text[text.length] = '\0';
+	if (!has_nonce || memchr(ret_text, '\n', text.length - 1))
+		return -EINVAL;
+	return (int)text.length;
+}

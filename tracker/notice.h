@@ -1,0 +1,24 @@
+/*
+ * The notice: the short text given in place of content.
+ */
+#ifndef SEEN_TRACKER_NOTICE_H
+#define SEEN_TRACKER_NOTICE_H
+
+#include <stddef.h>
+
+#include "tracker/segment.h"
+#include "tracker/version.h"
+
+enum { NOTICE_BYTES_MAX = 8192 };
+
+/* notice_render(): the notice for a file.
+ *
+ * path: as the command wrote it; control characters are escaped.  content: its lines, bytes and version.
+ * ret_text: capacity bytes.  The text ends with one newline and has no other.
+ * Returns its length in bytes, NUL not counted; -ENAMETOOLONG when it does not fit; -EINVAL when the
+ * template lacks the nonce (a damaged segment).  Async-signal-safe.
+ */
+int notice_render(const struct segment *segment, const char *path, const struct content *content, char *ret_text,
+		  size_t capacity);
+
+#endif

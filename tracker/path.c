@@ -1,0 +1,296 @@
+/* Paths: see path.h. */
+#include "tracker/path.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "tracker/segment.h"
+
+enum { GLOB_STEPS_MAX = 100000 };
+
+const char *path_base(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+static unsigned char folded(char byte, bool fold)
+{
+	return (unsigned char)(fold && byte >= 'A' && byte <= 'Z' ? byte + ('a' - 'A') : byte);
+}
+
+/* Matches one byte against the set that begins behind `[`.  Returns the byte behind the closing `]`,
+ * or NULL when the set is not closed (then `[` is an ordinary byte). */
+static const char *glob_set(const char *set, char byte, bool fold, bool *ret_match)
+{
+	bool negated = *set == '!' || *set == '^';
+	bool match = false;
+	const char *at = set + negated;
+
+	for (bool first = true; *at && (first || *at != ']'); first = false) {
+		unsigned char low = folded(*at, fold), high = low;
+		if (at[1] == '-' && at[2] && at[2] != ']') {
+			high = folded(at[2], fold);
+			at += 2;
+		}
+		match = match || (low <= folded(byte, fold) && folded(byte, fold) <= high);
+		at++;
+	}
+	if (*at != ']')
+		return NULL;
+	*ret_match = match != negated;
+	return at + 1;
+}
+
+static bool glob_match(const char *pattern, const char *text, bool fold, int *steps)
+{
+	for (;;) {
+		if (--*steps < 0)
+			return false;
+		if (*pattern == '*') {
+			bool any = pattern[1] == '*';
+			const char *rest = pattern + 1 + any;
+			/* `**` followed by a slash also stands for no folder at all */
+			if (any && *rest == '/' && glob_match(rest + 1, text, fold, steps))
+				return true;
+			for (;; text++) {
+				if (glob_match(rest, text, fold, steps))
+					return true;
+				if (*text == '\0' || (*text == '/' && !any) || *steps < 0)
+					return false;
+			}
+		}
+		if (*pattern == '\0')
+			return *text == '\0';
+		if (*text == '\0')
+			return false;
+		const char *behind;
+		bool match;
+		if (*pattern == '?') {
+			if (*text == '/')
+				return false;
+			pattern++;
+		} else if (*pattern == '[' && (behind = glob_set(pattern + 1, *text, fold, &match))) {
+			if (!match || *text == '/')
+				return false;
+			pattern = behind;
+		} else {
+			if (*pattern == '\\' && pattern[1])
+				pattern++;
+			if (folded(*pattern, fold) != folded(*text, fold))
+				return false;
+			pattern++;
+		}
+		text++;
+	}
+}
+
+bool path_glob(const char *pattern, const char *text, bool fold)
+{
+	int steps = GLOB_STEPS_MAX;
+	return glob_match(pattern, text, fold, &steps);
+}
+
+int path_normalize(const char *directory, const char *path, char *ret_path, size_t capacity)
+{
+	size_t length = 0;
+	const char *parts[2] = { directory, path };
+
+	if (capacity < 2)
+		return -ENAMETOOLONG;
+	if (path[0] == '/')
+		parts[0] = "";
+	else if (!directory || directory[0] != '/')
+		return -EINVAL;
+
+	for (int i = 0; i < 2; i++) {
+		const char *at = parts[i];
+		while (*at) {
+			at += strspn(at, "/");
+			size_t word = strcspn(at, "/");
+			if (word == 2 && at[0] == '.' && at[1] == '.') {
+				while (length > 0 && ret_path[--length] != '/')
+					;
+			} else if (word > 0 && !(word == 1 && at[0] == '.')) {
+				if (length + 1 + word + 1 > capacity)
+					return -ENAMETOOLONG;
+				ret_path[length++] = '/';
+				memcpy(ret_path + length, at, word);
+				length += word;
+			}
+			at += word;
+		}
+	}
+	if (length == 0)
+		ret_path[length++] = '/';
+	ret_path[length] = '\0';
+	return (int)length;
+}
+
+static bool ignores_case(const struct segment *segment)
+{
+	return segment->settings->paths_case_insensitive == PATHS_CASE_INSENSITIVE_YES;
+}
+
+/* Length of the workspace's root when `path` is at or below it, else 0. */
+static size_t workspace_prefix(const struct segment *segment, const char *path)
+{
+	const char *root = segment_text(segment, segment->settings->paths_workspace, NULL);
+	bool fold = ignores_case(segment);
+
+	if (!root || root[0] != '/')
+		return 0;
+	size_t length = strlen(root);
+	if (length == 1) /* the workspace is "/" */
+		return 1;
+	for (size_t i = 0; i < length; i++)
+		if (path[i] == '\0' || folded(path[i], fold) != folded(root[i], fold))
+			return 0;
+	return path[length] == '/' || path[length] == '\0' ? length : 0;
+}
+
+bool path_in_workspace(const struct segment *segment, const char *path)
+{
+	return workspace_prefix(segment, path) != 0;
+}
+
+const char *path_relative(const struct segment *segment, const char *path)
+{
+	size_t prefix = workspace_prefix(segment, path);
+	const char *rest = path + prefix;
+	if (prefix == 0 || *rest == '\0')
+		return path;
+	return *rest == '/' ? rest + 1 : rest;
+}
+
+/* A pattern that begins with a slash is held against the whole relative path, every other one also
+ * against what follows each slash: it matches at any depth.  A pattern for a folder's name covers
+ * what is below it. */
+static bool matches_at_any_depth(const char *pattern, const char *relative, bool fold)
+{
+	if (pattern[0] == '/')
+		return path_glob(pattern + 1, relative, fold);
+	for (const char *at = relative; at; at = strchr(at, '/')) {
+		at += *at == '/';
+		if (path_glob(pattern, at, fold))
+			return true;
+	}
+	return false;
+}
+
+static bool matches_list(const struct segment *segment, struct settings_text list, const char *relative)
+{
+	const char *pattern = NULL;
+	while ((pattern = segment_text(segment, list, pattern)))
+		if (matches_at_any_depth(pattern, relative, ignores_case(segment)))
+			return true;
+	return false;
+}
+
+bool path_is_tracked(const struct segment *segment, const char *path)
+{
+	const struct settings *settings = segment->settings;
+
+	if (!path_in_workspace(segment, path))
+		return false;
+	const char *relative = path_relative(segment, path);
+	if (matches_list(segment, settings->paths_exclude, relative))
+		return false;
+	uint64_t profiles = settings->profile_count;
+	for (uint64_t i = 0; i < profiles && i < SETTINGS_PROFILES_MAX; i++) {
+		const char *pattern = NULL;
+		while ((pattern = segment_text(segment, settings->profiles[i].state, pattern)))
+			if (pattern[0] == '/' ? path_glob(pattern, path, ignores_case(segment)) :
+						matches_at_any_depth(pattern, relative, ignores_case(segment)))
+				return false;
+	}
+	return settings->paths_include.count == 0 || matches_list(segment, settings->paths_include, relative);
+}
+
+uint64_t path_key(const struct segment *segment, const char *path)
+{
+	size_t length = strlen(path);
+	uint64_t key;
+
+	if (ignores_case(segment)) {
+		char lower[SEGMENT_PATH_BYTES];
+		if (length > sizeof(lower))
+			length = sizeof(lower);
+		for (size_t i = 0; i < length; i++)
+			lower[i] = (char)folded(path[i], true);
+		key = XXH3_64bits(lower, length);
+	} else {
+		key = XXH3_64bits(path, length);
+	}
+	return key ? key : 1;
+}
+
+size_t path_utf8_length(const char *text)
+{
+	const unsigned char *bytes = (const unsigned char *)text;
+	static const unsigned char LOWEST_SECOND[] = { [0xe0 - 0xc2] = 0xa0, [0xf0 - 0xc2] = 0x90 };
+	unsigned char lead = bytes[0];
+	if (lead < 0x80)
+		return 1;
+	size_t length = lead >= 0xc2 && lead <= 0xdf ? 2 : lead >= 0xe0 && lead <= 0xef ? 3 : lead >= 0xf0 && lead <= 0xf4 ? 4 : 0;
+
+	for (size_t i = 1; i < length; i++)
+		if ((bytes[i] & 0xc0) != 0x80)
+			return 0;
+	if (length && (size_t)(lead - 0xc2) < sizeof(LOWEST_SECOND) && bytes[1] < LOWEST_SECOND[lead - 0xc2])
+		return 0;
+	if ((lead == 0xed && bytes[1] > 0x9f) || (lead == 0xf4 && bytes[1] > 0x8f))
+		return 0;
+	return length;
+}
+
+int path_escape(const char *bytes, char *ret_text, size_t capacity)
+{
+	static const char DIGITS[] = "0123456789abcdef";
+	size_t length = 0;
+
+	for (const unsigned char *at = (const unsigned char *)bytes; *at;) {
+		if (length + 5 > capacity)
+			return -ENAMETOOLONG;
+		size_t sequence = *at < 0x80 ? 0 : path_utf8_length((const char *)at);
+		if (sequence == 2 && at[0] == 0xc2 && at[1] < 0xa0)
+			sequence = 0; /* C1 controls: a terminal acts on them */
+		if (sequence) {
+			memcpy(ret_text + length, at, sequence);
+			length += sequence;
+			at += sequence;
+			continue;
+		}
+		unsigned char byte = *at++;
+		if (byte >= 0x20 && byte < 0x7f && byte != '\\') {
+			ret_text[length++] = (char)byte;
+			continue;
+		}
+		ret_text[length++] = '\\';
+		switch (byte) {
+		case '\n':
+			ret_text[length++] = 'n';
+			break;
+		case '\t':
+			ret_text[length++] = 't';
+			break;
+		case '\r':
+			ret_text[length++] = 'r';
+			break;
+		case '\\':
+			ret_text[length++] = '\\';
+			break;
+		default:
+			ret_text[length++] = 'x';
+			ret_text[length++] = DIGITS[byte >> 4];
+			ret_text[length++] = DIGITS[byte & 15];
+		}
+	}
+	if (length + 1 > capacity)
+		return -ENAMETOOLONG;
+	ret_text[length] = '\0';
+	return (int)length;
+}

@@ -1,0 +1,531 @@
+/* Processes: see process.h. */
+#include "tracker/process.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "tracker/capture.h"
+#include "tracker/path.h"
+#include "tracker/scope.h"
+#include "tracker/sys.h"
+
+enum {
+	PROBES = 64,	     /* slots looked at to find a free one */
+	ANCESTORS_MAX = 64,  /* levels of /proc walked */
+};
+
+static struct process_slot *slot_at(const struct segment *segment, uint64_t index)
+{
+	return segment_slot(segment, TABLE_PROCESSES, index);
+}
+
+static bool is_held(const struct process_slot *slot, bool strict)
+{
+	uint32_t state = __atomic_load_n(&slot->state, __ATOMIC_RELAXED);
+	if (state == PROCESS_FREE || state == PROCESS_EXITED)
+		return false;
+	if (strict)
+		return true;
+	/* Of the living, those are kept on which others depend. */
+	uint32_t role = __atomic_load_n(&slot->context.role, __ATOMIC_RELAXED);
+	return role == ROLE_AGENT || role == ROLE_SHELL;
+}
+
+/* Takes a slot: a free one, else one of a process that nothing hangs on (a killed tool's, say, which
+ * could not give it back). */
+static struct process_slot *claim(const struct segment *segment, struct process_slot *ret_copy, uint64_t *ret_index)
+{
+	uint64_t start = __atomic_fetch_add(&segment->header->next_process, 1, __ATOMIC_RELAXED);
+
+	for (int strict = 1; strict >= 0; strict--) {
+		for (uint64_t probe = 0; probe < PROBES; probe++) {
+			uint64_t index = (start + probe) % segment->capacity[TABLE_PROCESSES];
+			struct process_slot *slot = slot_at(segment, index);
+			if (is_held(slot, strict) || !slot_begin(slot, ret_copy, sizeof(*ret_copy)))
+				continue;
+			if (is_held(ret_copy, strict)) {
+				slot_abandon(slot, ret_copy, sizeof(*ret_copy));
+				continue;
+			}
+			*ret_index = index;
+			return slot;
+		}
+	}
+	segment_count(segment, COUNTER_lost_processes, 1);
+	return NULL;
+}
+
+static struct process_slot *begin(const struct segment *segment, struct process_ref process, struct process_slot *ret_copy)
+{
+	struct process_slot *slot = process.serial ? slot_at(segment, process.index) : NULL;
+	if (!slot || !slot_begin(slot, ret_copy, sizeof(*ret_copy)))
+		return NULL;
+	if (ret_copy->serial == process.serial)
+		return slot;
+	slot_abandon(slot, ret_copy, sizeof(*ret_copy));
+	return NULL;
+}
+
+static char *put_number(char *at, uint64_t number)
+{
+	char digits[20];
+	int count = 0;
+	do
+		digits[count++] = (char)('0' + number % 10);
+	while (number /= 10);
+	while (count > 0)
+		*at++ = digits[--count];
+	return at;
+}
+
+static const char *take_number(const char *at, uint64_t *ret_number)
+{
+	uint64_t number = 0;
+	if (*at < '0' || *at > '9')
+		return NULL;
+	for (; *at >= '0' && *at <= '9'; at++) {
+		if (number > (UINT64_MAX - 9) / 10)
+			return NULL;
+		number = number * 10 + (uint64_t)(*at - '0');
+	}
+	*ret_number = number;
+	return at;
+}
+
+static void ticket_write(pid_t pid, struct process_ref process, char *ret_ticket)
+{
+	static const char NAME[] = TICKET_VARIABLE "=";
+	char *at = ret_ticket;
+	memcpy(at, NAME, sizeof(NAME) - 1);
+	at = put_number(at + sizeof(NAME) - 1, (uint64_t)pid);
+	*at++ = ':';
+	at = put_number(at, process.index);
+	*at++ = ':';
+	at = put_number(at, process.serial);
+	*at = '\0';
+}
+
+static bool ticket_parse(const char *ticket, uint64_t *ret_pid, struct process_ref *ret_process)
+{
+	struct process_ref process;
+	if (!(ticket = take_number(ticket, ret_pid)) || *ticket++ != ':' ||
+	    !(ticket = take_number(ticket, &process.index)) || *ticket++ != ':' ||
+	    !(ticket = take_number(ticket, &process.serial)) || *ticket != '\0')
+		return false;
+	*ret_process = process;
+	return true;
+}
+
+struct process_ref process_announce(const struct segment *segment, const struct context *starter,
+				    struct process_ref self, pid_t pid, const char *executable, char *const argv[],
+				    char *ret_ticket)
+{
+	struct process_ref process = { 0, 0 };
+	struct process_slot copy;
+	struct invocation invocation;
+	struct process_slot *slot = claim(segment, &copy, &process.index);
+
+	segment_count(segment, COUNTER_processes_announced, 1);
+	ret_ticket[0] = '\0';
+	if (!slot)
+		return process;
+	process.serial = segment_serial(segment);
+	role_invocation(segment, executable, argv, &invocation);
+
+	pid_t caller = sys_getpid();
+	copy.serial = process.serial;
+	copy.pid = (uint32_t)pid;
+	copy.spawner_pid = (uint32_t)caller;
+	copy.state = PROCESS_ANNOUNCED;
+	copy.starter_role = starter->role;
+	copy.starter_index = self.serial ? self.index : UINT64_MAX;
+	copy.time_ns = sys_boottime_ns();
+	copy.context = *starter;
+	/* Until the program itself says what it is, what it looks like; a child of an unobserved
+	 * program goes by this. */
+	copy.context.role = invocation.role;
+	copy.context.profile = invocation.role == ROLE_AGENT ? invocation.profile : starter->profile;
+	memcpy(copy.name, invocation.name, sizeof(copy.name));
+	slot_commit(slot, &copy, sizeof(copy));
+	ticket_write(caller, process, ret_ticket);
+	return process;
+}
+
+void process_set_pid(const struct segment *segment, struct process_ref process, pid_t pid)
+{
+	struct process_slot copy;
+	struct process_slot *slot = begin(segment, process, &copy);
+	if (!slot)
+		return;
+	if (copy.pid == 0) {
+		copy.pid = (uint32_t)pid;
+		slot_commit(slot, &copy, sizeof(copy));
+	} else {
+		slot_abandon(slot, &copy, sizeof(copy));
+	}
+}
+
+static void set_state(const struct segment *segment, struct process_ref process, enum process_state state)
+{
+	struct process_slot copy;
+	struct process_slot *slot = begin(segment, process, &copy);
+	if (!slot)
+		return;
+	copy.state = state;
+	slot_commit(slot, &copy, sizeof(copy));
+}
+
+void process_withdraw(const struct segment *segment, struct process_ref process)
+{
+	segment_count(segment, COUNTER_processes_withdrawn, 1);
+	set_state(segment, process, PROCESS_FREE);
+}
+
+void process_exit(const struct segment *segment, struct process_ref process)
+{
+	set_state(segment, process, PROCESS_EXITED);
+}
+
+uint64_t process_pid_ns(void)
+{
+	struct stat stat;
+	return sys_stat("/proc/self/ns/pid", &stat) == 0 ? stat.st_ino : 0;
+}
+
+/* /proc/PID/FILE in `ret_path`, 40 bytes. */
+static void proc_path(uint64_t pid, const char *file, char *ret_path)
+{
+	memcpy(ret_path, "/proc/", 6);
+	char *at = put_number(ret_path + 6, pid);
+	*at++ = '/';
+	memcpy(at, file, strlen(file) + 1);
+}
+
+/* Parent of a process (proc(5), stat, field 4: behind the last parenthesis), 0 when it cannot be told. */
+static uint32_t parent_of(uint32_t pid)
+{
+	char path[40], text[512];
+	uint64_t parent;
+
+	proc_path(pid, "stat", path);
+	if (sys_read_file(path, text, sizeof(text)) <= 0)
+		return 0;
+	const char *at = strrchr(text, ')');
+	if (!at || at[1] != ' ' || at[2] == '\0' || at[3] != ' ' || !take_number(at + 4, &parent))
+		return 0;
+	return (uint32_t)parent;
+}
+
+bool process_anchor_alive(const struct context *context)
+{
+	uint32_t anchor = context->anchor_pid;
+	if (!anchor || !context->pid_ns || process_pid_ns() != context->pid_ns)
+		return false;
+	if ((uint32_t)sys_getpid() == anchor)
+		return true;
+	uint32_t pid = (uint32_t)sys_getppid();
+	for (int level = 0; level < ANCESTORS_MAX && pid > 1; level++) {
+		if (pid == anchor)
+			return true;
+		pid = parent_of(pid);
+	}
+	return false;
+}
+
+/* Start of a process in nanoseconds since boot (proc(5), stat, field 22, in ticks of 10 ms), 0 unknown. */
+static uint64_t start_ns_of(uint32_t pid)
+{
+	char path[40], text[1024];
+	uint64_t ticks;
+
+	proc_path(pid, "stat", path);
+	if (sys_read_file(path, text, sizeof(text)) <= 0)
+		return 0;
+	const char *at = strrchr(text, ')');
+	for (int field = 2; at && field < 22; field++)
+		if ((at = strchr(at + 1, ' ')) == NULL)
+			return 0;
+	return at && take_number(at + 1, &ticks) ? ticks * 10000000u : 0;
+}
+
+bool process_is_gone(const struct process_slot *process)
+{
+	if (process->pid == 0 || process->context.pid_ns != process_pid_ns())
+		return false;
+	uint64_t start_ns = start_ns_of(process->pid);
+	/* Started after it was announced (a fork comes before the announcement, a spawn shortly behind
+	 * it): another process with the same number. */
+	return start_ns == 0 || start_ns > process->time_ns + 2000000000u;
+}
+
+/* Is any slot of a living process one of this pid? */
+static bool is_registered(const struct segment *segment, uint32_t pid)
+{
+	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
+		const struct process_slot *slot = slot_at(segment, i);
+		uint32_t state = __atomic_load_n(&slot->state, __ATOMIC_RELAXED);
+		if (__atomic_load_n(&slot->pid, __ATOMIC_RELAXED) == pid && state == PROCESS_ATTACHED)
+			return true;
+	}
+	return false;
+}
+
+/* Is a registered process the parent, or an ancestor with none but unobserved ones between? */
+static bool is_nearest_registered(const struct segment *segment, uint32_t pid)
+{
+	uint32_t at = (uint32_t)sys_getppid();
+	for (int level = 0; level < ANCESTORS_MAX && at > 1; level++) {
+		if (at == pid)
+			return true;
+		if (is_registered(segment, at))
+			return false;
+		at = parent_of(at);
+	}
+	return false;
+}
+
+/* Does any ancestor belong to the session?  Then a process without a ticket lost it: no new root. */
+static bool has_registered_ancestor(const struct segment *segment)
+{
+	uint32_t at = (uint32_t)sys_getppid();
+	for (int level = 0; level < ANCESTORS_MAX && at > 1; level++) {
+		if (is_registered(segment, at))
+			return true;
+		at = parent_of(at);
+	}
+	return false;
+}
+
+enum ticket_kind { TICKET_VOID, TICKET_OWN, TICKET_PARENT };
+
+/* Judges a ticket: own (announced for this process), parent's (its slot is the parent's, or that of an
+ * ancestor behind unobserved ones), or void. */
+static enum ticket_kind ticket_judge(const struct segment *segment, const char *ticket, struct process_ref *ret_process,
+				     struct process_slot *ret_copy)
+{
+	uint64_t pid;
+	uint32_t self = (uint32_t)sys_getpid(), parent = (uint32_t)sys_getppid();
+
+	if (!ticket_parse(ticket, &pid, ret_process))
+		return TICKET_VOID;
+	struct process_slot *slot = slot_at(segment, ret_process->index);
+	if (!slot || !slot_read(slot, ret_copy, sizeof(*ret_copy)) || ret_copy->serial != ret_process->serial ||
+	    ret_process->serial == 0)
+		return TICKET_VOID;
+	/* Another PID namespace numbers its processes anew: equal numbers there mean nothing.  It is
+	 * only told where it matters: an answer asks process_anchor_alive() first. */
+	if (ret_copy->state == PROCESS_ANNOUNCED) {
+		if (ret_copy->pid == self || (ret_copy->pid == 0 && ret_copy->spawner_pid == parent))
+			return TICKET_OWN;
+	} else if (ret_copy->state != PROCESS_ATTACHED) {
+		return TICKET_VOID;
+	}
+	uint32_t holder = ret_copy->pid ? ret_copy->pid : ret_copy->spawner_pid;
+	if (holder == self)
+		return TICKET_VOID; /* left over from an image that was replaced without our knowing */
+	if (holder == parent || is_nearest_registered(segment, holder))
+		return TICKET_PARENT;
+	return TICKET_VOID;
+}
+
+/* The agent's own outputs as the kernel shows them, for an agent that is not observed itself. */
+static bool look_at_outputs(uint32_t pid, struct identity ret_outputs[2])
+{
+	char path[40];
+	struct stat stat;
+
+	for (int i = 0; i < 2; i++) {
+		proc_path(pid, i == 0 ? "fd/1" : "fd/2", path);
+		int error = sys_stat(path, &stat);
+		if (error == -ENOENT)
+			ret_outputs[i] = (struct identity){ 0, 0, 0 }; /* closed: nothing can equal it */
+		else if (error < 0)
+			return false;
+		else
+			ret_outputs[i] = identity_of(&stat);
+	}
+	return true;
+}
+
+static struct identity output_identity(int fd)
+{
+	struct stat stat;
+	return sys_fstat(fd, &stat) == 0 ? identity_of(&stat) : (struct identity){ 0, 0, 0 };
+}
+
+/* From here on, what hangs below this process belongs to an agent with that slot.  pid 0, serial 0 or
+ * pid_ns 0, where one of them is not known: nothing below it will be answered. */
+static void enter_agent(struct context *context, uint32_t pid, uint64_t pid_ns, uint64_t serial, uint32_t profile)
+{
+	context->flags |= CONTEXT_AGENT;
+	context->flags &= ~(uint32_t)(CONTEXT_OUTSIDE | CONTEXT_OUTSIDE_SAID | CONTEXT_AGENT_OUT | CONTEXT_ROOT);
+	context->scope_id = 0;
+	context->capture_id = 0;
+	context->pid_ns = pid_ns;
+	context->anchor_pid = serial ? pid : 0;
+	context->profile = profile;
+	context->agent_serial = serial;
+}
+
+/* Finds the scope that a capture taken now belongs to, and makes it known. */
+static void enter_scope(const struct segment *segment, struct context *context, const char *agent_name,
+			const char *scope_name)
+{
+	uint64_t serial = context->flags & CONTEXT_OUTSIDE ? 0 : context->agent_serial;
+	uint64_t id = scope_id_of(serial, scope_name);
+	if (!serial && !(context->flags & CONTEXT_OUTSIDE))
+		return; /* an agent without a slot has nothing that would tell its scope from another's */
+	const char *name = scope_name ? scope_name : context->flags & CONTEXT_OUTSIDE ? "session" : agent_name;
+	context->scope_id = scope_claim(segment, id, context->anchor_pid, context->profile, name) ? id : 0;
+}
+
+/* The root of a run or of a command: records its output, and with the agent outside takes it as the capture. */
+static void enter_root(const struct segment *segment, const struct invocation *invocation, const char *scope_name,
+		       uint32_t pid, struct context *context)
+{
+	context->flags &= ~(uint32_t)CONTEXT_ROOT;
+	context->flags |= CONTEXT_ROOT_OUT;
+	context->root_out = output_identity(1);
+	if (!(context->flags & CONTEXT_OUTSIDE) || invocation->role == ROLE_AGENT)
+		return;
+	context->anchor_pid = pid;
+	enter_scope(segment, context, NULL, scope_name);
+	context->capture_id = capture_claim(segment, context, !invocation->runs_command && invocation->role == ROLE_SHELL);
+}
+
+static bool stdin_is_terminal(void)
+{
+	char buffer[64]; /* struct termios of the kernel: 36 bytes */
+	enum { TCGETS_REQUEST = 0x5401 };
+	return sys_call3(SYS_ioctl, 0, TCGETS_REQUEST, (long)buffer) == 0;
+}
+
+/* A process without a ticket that no registered process started: `LD_PRELOAD=... SEEN_SESSION=... CMD`. */
+static bool become_root(const struct segment *segment, const struct invocation *invocation,
+			enum session_agent_is agent_is, struct context *context)
+{
+	if (has_registered_ancestor(segment))
+		return false;
+	bool said = agent_is != SESSION_AGENT_IS_AUTO;
+	if (!said)
+		agent_is = (enum session_agent_is)segment->settings->session_agent_is;
+	bool outside = agent_is == SESSION_AGENT_IS_OUTSIDE ||
+		       (agent_is == SESSION_AGENT_IS_AUTO && role_root_is_outside(invocation, stdin_is_terminal()));
+	context->flags = CONTEXT_ATTACHED | CONTEXT_ROOT;
+	context->pid_ns = process_pid_ns();
+	if (outside)
+		context->flags |= CONTEXT_OUTSIDE;
+	if (agent_is == SESSION_AGENT_IS_OUTSIDE)
+		context->flags |= CONTEXT_OUTSIDE_SAID;
+	return true;
+}
+
+/* A shell that the agent started: its descriptor 1 is the capture. */
+static void enter_shell(const struct segment *segment, const struct process_slot *starter, enum ticket_kind kind,
+			const struct invocation *invocation, const char *scope_name, struct context *context)
+{
+	/* In another PID namespace the agent's number may be somebody else's; so it may when the agent
+	 * was killed and an environment of its time is still in use. */
+	if (!context->anchor_pid || !context->pid_ns || process_pid_ns() != context->pid_ns ||
+	    (kind == TICKET_PARENT && process_is_gone(starter)))
+		return;
+	if (!(context->flags & CONTEXT_AGENT_OUT)) {
+		if (!look_at_outputs(context->anchor_pid, context->agent_out))
+			return;
+		context->flags |= CONTEXT_AGENT_OUT;
+	}
+	/* Between the agent and this shell there may be none but the agent's own processes. */
+	if (!process_anchor_alive(context))
+		return;
+	struct process_slot agent = *starter;
+	if (kind == TICKET_OWN) {
+		const struct process_slot *slot = slot_at(segment, starter->starter_index);
+		if (!slot || !slot_read(slot, &agent, sizeof(agent)))
+			memcpy(agent.name, "agent", sizeof("agent"));
+	}
+	enter_scope(segment, context, agent.name, scope_name);
+	context->capture_id = capture_claim(segment, context, !invocation->runs_command);
+}
+
+/* The program that announced this one stood in the same process: its image is no more. */
+static void replace_image(const struct segment *segment, const struct process_slot *announced, uint32_t self)
+{
+	struct process_slot copy;
+	struct process_slot *slot = slot_at(segment, announced->starter_index);
+
+	if (!slot || __atomic_load_n(&slot->pid, __ATOMIC_RELAXED) != self || !slot_begin(slot, &copy, sizeof(copy)))
+		return;
+	if (copy.pid == self && copy.serial != announced->serial && copy.state == PROCESS_ATTACHED) {
+		copy.state = PROCESS_EXITED;
+		slot_commit(slot, &copy, sizeof(copy));
+	} else {
+		slot_abandon(slot, &copy, sizeof(copy));
+	}
+}
+
+struct process_ref process_attach(const struct segment *segment, const char *ticket, const struct invocation *invocation,
+				  const char *scope_name, enum session_agent_is agent_is, struct context *ret_context)
+{
+	struct process_ref process = { 0, 0 };
+	struct process_slot from = { .state = PROCESS_FREE };
+	struct context context = { 0 };
+	uint32_t self = (uint32_t)sys_getpid();
+	uint32_t starter_role = ROLE_TOOL; /* of the program that started this one */
+	enum ticket_kind kind = ticket ? ticket_judge(segment, ticket, &process, &from) : TICKET_VOID;
+
+	if (kind == TICKET_VOID) {
+		process.serial = 0;
+		if (ticket || !become_root(segment, invocation, agent_is, &context))
+			segment_count(segment, COUNTER_processes_unattached, 1);
+	} else if (kind == TICKET_OWN) {
+		context = from.context;
+		starter_role = from.starter_role;
+		replace_image(segment, &from, self);
+	} else {
+		context = from.context;
+		context.flags &= ~(uint32_t)CONTEXT_ROOT;
+		starter_role = from.context.role;
+		/* The parent is an agent that is not observed: only the run's root can vouch that its
+		 * number means the same here. */
+		if (from.state == PROCESS_ANNOUNCED && starter_role == ROLE_AGENT)
+			enter_agent(&context, from.pid, from.context.pid_ns, from.serial, from.context.profile);
+		process.serial = 0; /* the parent's slot, not ours */
+	}
+
+	struct process_slot copy;
+	struct process_slot *slot = begin(segment, process, &copy);
+	if (!slot) {
+		slot = claim(segment, &copy, &process.index);
+		process.serial = slot ? segment_serial(segment) : 0;
+	}
+
+	context.role = invocation->role;
+	if (context.flags & CONTEXT_ROOT)
+		enter_root(segment, invocation, scope_name, self, &context);
+	if (invocation->role == ROLE_AGENT && (context.flags & CONTEXT_ATTACHED)) {
+		enter_agent(&context, self, process_pid_ns(), process.serial, invocation->profile);
+		context.agent_out[0] = output_identity(1);
+		context.agent_out[1] = output_identity(2);
+		context.flags |= CONTEXT_AGENT_OUT;
+	} else if (invocation->role == ROLE_SHELL && starter_role == ROLE_AGENT && (context.flags & CONTEXT_AGENT)) {
+		enter_shell(segment, &from, kind, invocation, scope_name, &context);
+	}
+
+	segment_count(segment, COUNTER_processes_attached, 1);
+	if (slot) {
+		copy.serial = process.serial;
+		copy.pid = self;
+		if (kind != TICKET_OWN) {
+			copy.spawner_pid = (uint32_t)sys_getppid();
+			copy.starter_role = starter_role;
+			copy.starter_index = UINT64_MAX;
+		}
+		copy.state = PROCESS_ATTACHED;
+		copy.time_ns = sys_boottime_ns();
+		copy.context = context;
+		memcpy(copy.name, invocation->name, sizeof(copy.name));
+		slot_commit(slot, &copy, sizeof(copy));
+	}
+	*ret_context = context;
+	return process;
+}

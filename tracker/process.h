@@ -1,0 +1,79 @@
+/*
+ * Processes: who was started by whom, and what follows from it.
+ *
+ * Whoever starts a program announces it: a slot that holds the starter's context, and a ticket,
+ * `SEEN_P=pid:slot:serial`, that goes into the program's environment.  The program takes its slot
+ * over when the library inside it starts; one that never does is unobserved.  Agents save an
+ * environment once and restore it for every command, so a ticket is believed only if its slot is
+ * the reader's own or its parent's (or that of an ancestor with none but unobserved processes
+ * between).
+ */
+#ifndef SEEN_TRACKER_PROCESS_H
+#define SEEN_TRACKER_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "tracker/role.h"
+#include "tracker/segment.h"
+#include "tracker/tables.h"
+
+#define TICKET_VARIABLE "SEEN_P"
+
+enum { TICKET_BYTES = 64 }; /* of `SEEN_P=...`, NUL counted */
+
+/* A slot in the process table as its holder knows it. */
+struct process_ref {
+	uint64_t index;
+	uint64_t serial; /* 0: none */
+};
+
+/* process_announce(): records that the calling process is about to start a program.
+ *
+ * starter: context of the caller; self: its own slot.  pid: of the process that will hold the program, 0 when not known
+ * yet (posix_spawn).  executable, argv: as given to exec; read only for the name and role.
+ * ret_ticket: TICKET_BYTES, `SEEN_P=...` ended by NUL.
+ * Returns a reference with serial 0 when the table is full: then there is no ticket and the program
+ * will be unattached.  Makes no system call but getpid; async-signal-safe; for use between (v)fork and exec.
+ */
+struct process_ref process_announce(const struct segment *segment, const struct context *starter,
+				    struct process_ref self, pid_t pid, const char *executable, char *const argv[],
+				    char *ret_ticket);
+
+/* process_set_pid(): after posix_spawn returned: the announced process has this pid. */
+void process_set_pid(const struct segment *segment, struct process_ref process, pid_t pid);
+
+/* process_withdraw(): the announced program could not be started.  Accepts a reference to nothing. */
+void process_withdraw(const struct segment *segment, struct process_ref process);
+
+/* process_attach(): the library starts inside a program: finds out its context and takes a slot.
+ *
+ * ticket: value of SEEN_P, or NULL.  invocation: what the program is.  scope_name: SEEN_SCOPE, or NULL.
+ * agent_is: what the environment says (SEEN_AGENT_IS), SESSION_AGENT_IS_AUTO when nothing; it counts only
+ * for a process without a ticket.
+ * ret_context: the process's own context, capture taken where this is a shell that an agent started
+ * or the root of a run whose agent is outside.
+ * Returns the slot, serial 0 when the table is full (the context is valid all the same).
+ * Makes a constant number of system calls for a tool; more for the others.
+ */
+struct process_ref process_attach(const struct segment *segment, const char *ticket, const struct invocation *invocation,
+				  const char *scope_name, enum session_agent_is agent_is,
+				  struct context *ret_context);
+
+/* process_exit(): the process ends, or its image is replaced. */
+void process_exit(const struct segment *segment, struct process_ref process);
+
+/* process_anchor_alive(): is the anchor of the context (the agent's process, or the root outside) the
+ * calling process or still one of its ancestors?  Walks /proc; false in another PID namespace, for
+ * orphans, and where /proc cannot be read.  Not for tools. */
+bool process_anchor_alive(const struct context *context);
+
+/* process_pid_ns(): inode of the caller's PID namespace, 0 where /proc does not tell. */
+uint64_t process_pid_ns(void);
+
+/* process_is_gone(): true when the slot's process has certainly ended; for the program, which may
+ * wait and look.  Only a process of the caller's PID namespace can be judged. */
+bool process_is_gone(const struct process_slot *process);
+
+#endif

@@ -1,0 +1,357 @@
+/* Roles: see role.h. */
+#include "tracker/role.h"
+
+#include <string.h>
+
+#include "tracker/path.h"
+#include "tracker/segment.h"
+
+struct reader_rule {
+	const char *program;
+	const char *denied_short;
+	const char *denied_long;
+	int operands_max;
+};
+
+static const struct reader_rule READERS[] = {
+#define READER(program, denied_short, denied_long, operands) { program, denied_short, denied_long, operands },
+#include "tracker/readers.def"
+#undef READER
+};
+
+const char *role_name(uint32_t role)
+{
+	static const char *const NAMES[ROLE_COUNT] = { "tool", "agent", "shell", "viewer", "reader" };
+	return NAMES[role < ROLE_COUNT ? role : ROLE_TOOL];
+}
+
+static bool in_list(const struct segment *segment, struct settings_text list, const char *name)
+{
+	const char *glob = NULL;
+	while ((glob = segment_text(segment, list, glob)))
+		if (path_glob(glob, name, false))
+			return true;
+	return false;
+}
+
+/* Copies a base name without the endings that programs are installed with. */
+static void plain_name(const char *path, char *ret_name, size_t size_bytes)
+{
+	static const char *const ENDINGS[] = { ".js", ".mjs", ".cjs", ".ts", ".py", ".exe" };
+	const char *base = path_base(path);
+	size_t length = strlen(base);
+
+	for (size_t i = 0; i < sizeof(ENDINGS) / sizeof(ENDINGS[0]); i++) {
+		size_t ending = strlen(ENDINGS[i]);
+		if (length > ending && memcmp(base + length - ending, ENDINGS[i], ending) == 0) {
+			length -= ending;
+			break;
+		}
+	}
+	if (length >= size_bytes)
+		length = size_bytes - 1;
+	memcpy(ret_name, base, length);
+	ret_name[length] = '\0';
+}
+
+/* The package that a path below node_modules belongs to, without its scope.  False: none. */
+static bool package_name(const char *path, char *ret_name, size_t size_bytes)
+{
+	static const char MARK[] = "/node_modules/";
+	const char *found = NULL;
+	for (const char *at = path; (at = strstr(at, MARK)); at++)
+		found = at + sizeof(MARK) - 1;
+	if (!found)
+		return false;
+	if (*found == '@') {
+		found = strchr(found, '/');
+		if (!found)
+			return false;
+		found++;
+	}
+	size_t length = strcspn(found, "/");
+	if (length == 0 || length >= size_bytes || found[0] == '.')
+		return false;
+	memcpy(ret_name, found, length);
+	ret_name[length] = '\0';
+	return true;
+}
+
+/* The profile of an agent's name; 0 where it has none. */
+static uint32_t profile_of(const struct segment *segment, const char *name)
+{
+	uint64_t count = segment->settings->profile_count;
+	if (count > SETTINGS_PROFILES_MAX)
+		count = SETTINGS_PROFILES_MAX;
+	for (uint32_t i = 0; i < count; i++) {
+		const char *profile = segment_text(segment, segment->settings->profiles[i].name, NULL);
+		if (profile && strcmp(profile, name) == 0)
+			return i + 1;
+	}
+	return 0;
+}
+
+/* Is the program or script at `path` an agent, by its own name or by its package's? */
+static bool is_agent(const struct segment *segment, const char *path, struct invocation *invocation)
+{
+	char name[sizeof(invocation->name)];
+
+	plain_name(path, name, sizeof(name));
+	bool found = in_list(segment, segment->settings->processes_agents, name);
+	if (!found)
+		found = package_name(path, name, sizeof(name)) &&
+			in_list(segment, segment->settings->processes_agents, name);
+	if (!found)
+		return false;
+	invocation->role = ROLE_AGENT;
+	invocation->profile = profile_of(segment, name);
+	memcpy(invocation->name, name, sizeof(name));
+	return true;
+}
+
+static bool is_interpreter(const char *name)
+{
+	static const char *const GLOBS[] = { "node", "nodejs", "python*", "pypy*", "bun", "deno", "perl*", "ruby*", "tsx" };
+	for (size_t i = 0; i < sizeof(GLOBS) / sizeof(GLOBS[0]); i++)
+		if (path_glob(GLOBS[i], name, false))
+			return true;
+	return false;
+}
+
+/* The script that an interpreter was asked to run, or NULL.  Options that take their value as the
+ * next word: of node (-r, --require, --import, --loader), python (-W, -X), perl (-I). */
+static const char *interpreter_script(char *const argv[])
+{
+	static const char *const TAKE_VALUE[] = { "-r", "--require", "--import", "--loader", "--experimental-loader",
+						  "-W", "-X",	     "-I",	 "--env-file", "--title" };
+
+	for (size_t i = 1; argv[0] && argv[i]; i++) {
+		const char *word = argv[i];
+		if (strcmp(word, "--") == 0)
+			return argv[i + 1];
+		if (word[0] != '-') {
+			if (i == 1 && strcmp(word, "run") == 0)
+				continue; /* bun run, deno run */
+			return word;
+		}
+		if (strcmp(word, "-m") == 0)
+			return argv[i + 1]; /* python: a module's name is as good as a script's */
+		if (strcmp(word, "-e") == 0 || strcmp(word, "-c") == 0 || strcmp(word, "-p") == 0 || word[1] == '\0')
+			return NULL;
+		for (size_t k = 0; k < sizeof(TAKE_VALUE) / sizeof(TAKE_VALUE[0]); k++)
+			if (strcmp(word, TAKE_VALUE[k]) == 0 && argv[i + 1]) {
+				i++;
+				break;
+			}
+	}
+	return NULL;
+}
+
+/* The words of a shell (bash(1), dash(1), zsh(1)): fills runs_command, reads_stdin, interactive and
+ * returns the script, or NULL. */
+static const char *shell_script(char *const argv[], struct invocation *invocation)
+{
+	size_t i = 1;
+
+	for (; argv[0] && argv[i]; i++) {
+		const char *word = argv[i];
+		if (strcmp(word, "--") == 0 || strcmp(word, "-") == 0) {
+			i++;
+			break;
+		}
+		if (strncmp(word, "--", 2) == 0) {
+			if ((strcmp(word, "--rcfile") == 0 || strcmp(word, "--init-file") == 0) && argv[i + 1])
+				i++;
+			continue;
+		}
+		if (word[0] != '-' && word[0] != '+')
+			break;
+		for (const char *letter = word + 1; *letter; letter++) {
+			if (*letter == 'c' && word[0] == '-')
+				invocation->runs_command = true;
+			else if (*letter == 'i')
+				invocation->interactive = true;
+			else if (*letter == 's')
+				invocation->reads_stdin = true;
+		}
+		if ((strchr(word + 1, 'o') || strchr(word + 1, 'O')) && argv[i + 1])
+			i++;
+	}
+	if (invocation->runs_command || invocation->reads_stdin)
+		return NULL;
+	if (argv[0] && argv[i])
+		return argv[i];
+	invocation->reads_stdin = true;
+	return NULL;
+}
+
+/* Nothing but file names, at least one, none of them standard input. */
+static bool has_only_files(char *const argv[])
+{
+	size_t i = 1;
+	if (!argv[0] || !argv[1])
+		return false;
+	bool options_ended = strcmp(argv[1], "--") == 0;
+	if (options_ended)
+		i++;
+	if (!argv[i])
+		return false;
+	for (; argv[i]; i++)
+		if (strcmp(argv[i], "-") == 0 || (argv[i][0] == '-' && !options_ended))
+			return false;
+	return true;
+}
+
+/* Does a long option name one of the space-separated `denied` ones, perhaps abbreviated? */
+static bool long_option_in(const char *option, const char *denied)
+{
+	size_t length = strcspn(option, "=");
+	while (*denied) {
+		size_t word = strcspn(denied, " ");
+		if (length > 0 && length <= word && strncmp(option, denied, length) == 0)
+			return true;
+		denied += word;
+		denied += strspn(denied, " ");
+	}
+	return false;
+}
+
+static bool obeys_rule(const struct reader_rule *rule, char *const argv[])
+{
+	int operands = 0;
+	bool options_ended = false;
+
+	for (size_t i = 1; argv[0] && argv[i]; i++) {
+		const char *word = argv[i];
+		if (options_ended || word[0] != '-' || word[1] == '\0')
+			operands++;
+		else if (strcmp(word, "--") == 0)
+			options_ended = true;
+		else if (word[1] == '-') {
+			if (long_option_in(word + 2, rule->denied_long))
+				return false;
+		} else if (strpbrk(word + 1, rule->denied_short))
+			return false;
+	}
+	return rule->operands_max < 0 || operands <= rule->operands_max;
+}
+
+/* sed prints without side effects when it is `sed -n 'ADDRESSESp' FILE...`: digits, `$`, commas,
+ * semicolons, blanks and p.  Every other script may hold w, e, or replace text. */
+static bool sed_only_prints(char *const argv[])
+{
+	bool script_seen = false;
+
+	for (size_t i = 1; argv[0] && argv[i]; i++) {
+		const char *word = argv[i];
+		if (word[0] == '-' && word[1] && !script_seen) {
+			if (strcmp(word, "-n") != 0 && strcmp(word, "-nE") != 0 && strcmp(word, "-E") != 0 &&
+			    strcmp(word, "-nr") != 0 && strcmp(word, "--quiet") != 0)
+				return false;
+			continue;
+		}
+		if (word[0] == '-' && word[1])
+			return false; /* GNU sed takes options behind operands too: -i */
+		if (!script_seen) {
+			if (word[strspn(word, "0123456789$,; p")] != '\0')
+				return false;
+			script_seen = true;
+		}
+	}
+	return script_seen;
+}
+
+/* find(1): an expression without actions that run, delete or write files. */
+static bool find_only_prints(char *const argv[])
+{
+	static const char *const DENIED[] = { "-delete", "-exec", "-ok", "-fprint", "-fls" };
+	for (size_t i = 1; argv[0] && argv[i]; i++)
+		for (size_t k = 0; k < sizeof(DENIED) / sizeof(DENIED[0]); k++)
+			if (strncmp(argv[i], DENIED[k], strlen(DENIED[k])) == 0)
+				return false;
+	return true;
+}
+
+/* Is it a program that may be a reader at all, and is this invocation one? */
+static bool is_reader_program(const char *name, char *const argv[], bool *ret_is_reader)
+{
+	const struct reader_rule *rule = NULL;
+
+	for (size_t i = 0; i < sizeof(READERS) / sizeof(READERS[0]); i++)
+		if (strcmp(name, READERS[i].program) == 0)
+			rule = &READERS[i];
+	if (rule)
+		*ret_is_reader = obeys_rule(rule, argv);
+	else if (strcmp(name, "sed") == 0)
+		*ret_is_reader = sed_only_prints(argv);
+	else if (strcmp(name, "find") == 0 || strcmp(name, "bfs") == 0)
+		*ret_is_reader = find_only_prints(argv);
+	else
+		return false;
+	return true;
+}
+
+/* Some agents hold search programs of their own: the agent's executable, called `rg` or `bfs`, is no agent. */
+static bool is_called_otherwise(char *const argv[], char *ret_name, size_t size_bytes)
+{
+	bool unused;
+	if (!argv[0])
+		return false;
+	plain_name(argv[0], ret_name, size_bytes);
+	return is_reader_program(ret_name, argv, &unused);
+}
+
+void role_invocation(const struct segment *segment, const char *executable, char *const argv[],
+		     struct invocation *ret_invocation)
+{
+	static char *const NO_WORDS[] = { NULL };
+	struct invocation invocation = { .role = ROLE_TOOL };
+	const struct settings *settings = segment->settings;
+	const char *path = executable;
+	char name[sizeof(invocation.name)];
+
+	if (!argv)
+		argv = NO_WORDS;
+	plain_name(executable, name, sizeof(name));
+	/* One program under many names goes by the name it was called by. */
+	if (argv[0] && (strcmp(name, "busybox") == 0 || strcmp(name, "toybox") == 0 || strcmp(name, "coreutils") == 0))
+		plain_name(argv[0][0] == '-' ? argv[0] + 1 : argv[0], name, sizeof(name));
+	memcpy(invocation.name, name, sizeof(name));
+
+	char other[sizeof(invocation.name)];
+	bool otherwise = is_called_otherwise(argv, other, sizeof(other));
+	bool reader = false;
+	bool shell = in_list(segment, settings->processes_shells, name);
+	const char *script = shell ? shell_script(argv, &invocation) : is_interpreter(name) ? interpreter_script(argv) : NULL;
+
+	if (script && is_agent(segment, script, &invocation))
+		;
+	else if (!otherwise && (is_agent(segment, path, &invocation) ||
+				(argv[0] && !shell && !script && is_agent(segment, argv[0], &invocation))))
+		;
+	else if (shell)
+		invocation.role = ROLE_SHELL;
+	else if (script)
+		plain_name(script, invocation.name, sizeof(invocation.name));
+	else if (in_list(segment, settings->processes_viewers, name) && has_only_files(argv) &&
+		 !path_in_workspace(segment, path))
+		invocation.role = ROLE_VIEWER;
+	else if (is_reader_program(name, argv, &reader))
+		invocation.role = reader ? ROLE_READER : ROLE_TOOL;
+
+	invocation.ignored = in_list(segment, settings->processes_ignore, invocation.name);
+	*ret_invocation = invocation;
+}
+
+bool role_root_is_outside(const struct invocation *root, bool stdin_is_terminal)
+{
+	switch (root->role) {
+	case ROLE_VIEWER:
+	case ROLE_READER:
+		return true;
+	case ROLE_SHELL:
+		return root->runs_command || root->interactive || (root->reads_stdin && stdin_is_terminal);
+	default:
+		return false;
+	}
+}

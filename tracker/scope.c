@@ -1,0 +1,106 @@
+/* Scopes: see scope.h. */
+#include "tracker/scope.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "tracker/sys.h"
+
+enum { PROBES = 32 };
+
+uint64_t scope_id_of(uint64_t agent_serial, const char *name)
+{
+	uint64_t id = XXH3_64bits_withSeed(name ? name : "", name ? strlen(name) : 0, agent_serial);
+	return id ? id : 1;
+}
+
+static struct scope_slot *slot_at(const struct segment *segment, uint64_t id, unsigned probe)
+{
+	return segment_slot(segment, TABLE_SCOPES, (id + probe) % segment->capacity[TABLE_SCOPES]);
+}
+
+struct scope_slot *scope_find(const struct segment *segment, uint64_t id)
+{
+	for (unsigned probe = 0; id && probe < PROBES; probe++) {
+		struct scope_slot *slot = slot_at(segment, id, probe);
+		uint64_t found = __atomic_load_n(&slot->id, __ATOMIC_RELAXED);
+		struct scope_slot copy;
+		if (found == id && slot_read(slot, &copy, SCOPE_CHECKED_BYTES) && copy.id == id)
+			return slot;
+		if (found == 0)
+			break;
+	}
+	return NULL;
+}
+
+struct scope_slot *scope_claim(const struct segment *segment, uint64_t id, uint32_t anchor_pid, uint32_t profile,
+			       const char *name)
+{
+	struct scope_slot *slot = scope_find(segment, id);
+	struct scope_slot copy;
+
+	if (slot)
+		return slot;
+	for (unsigned probe = 0; probe < PROBES; probe++) {
+		struct scope_slot *candidate = slot_at(segment, id, probe);
+		if (__atomic_load_n(&candidate->id, __ATOMIC_RELAXED) == 0) {
+			slot = candidate;
+			break;
+		}
+		if (!slot || __atomic_load_n(&candidate->last_ns, __ATOMIC_RELAXED) <
+				     __atomic_load_n(&slot->last_ns, __ATOMIC_RELAXED))
+			slot = candidate;
+	}
+	if (!slot || !slot_begin(slot, &copy, SCOPE_CHECKED_BYTES))
+		return NULL;
+	if (copy.id == id) {
+		slot_abandon(slot, &copy, SCOPE_CHECKED_BYTES);
+		return slot;
+	}
+	copy.id = id;
+	copy.epoch = segment_serial(segment);
+	copy.anchor_pid = anchor_pid;
+	copy.profile = profile;
+	copy.created_realtime_ns = sys_realtime_ns();
+	memset(copy.name, 0, sizeof(copy.name));
+	if (name)
+		memcpy(copy.name, name, strnlen(name, sizeof(copy.name) - 1));
+	__atomic_store_n(&slot->last_ns, sys_boottime_ns(), __ATOMIC_RELAXED);
+	slot_commit(slot, &copy, SCOPE_CHECKED_BYTES);
+	return slot;
+}
+
+uint64_t scope_request(const struct segment *segment, uint64_t id)
+{
+	struct scope_slot *slot = scope_find(segment, id);
+	if (!slot)
+		return 0;
+	__atomic_store_n(&slot->last_ns, sys_boottime_ns(), __ATOMIC_RELAXED);
+	return __atomic_add_fetch(&slot->requests, 1, __ATOMIC_RELAXED);
+}
+
+uint64_t scope_epoch(const struct segment *segment, uint64_t id)
+{
+	struct scope_slot *slot = scope_find(segment, id);
+	struct scope_slot copy;
+	return slot && slot_read(slot, &copy, SCOPE_CHECKED_BYTES) && copy.id == id ? copy.epoch : 0;
+}
+
+int scope_new_epoch(const struct segment *segment, uint64_t id)
+{
+	struct scope_slot *slot = scope_find(segment, id);
+	struct scope_slot copy;
+
+	if (!slot || !slot_begin(slot, &copy, SCOPE_CHECKED_BYTES))
+		return -ENOENT;
+	if (copy.id != id) {
+		slot_abandon(slot, &copy, SCOPE_CHECKED_BYTES);
+		return -ENOENT;
+	}
+	copy.epoch = segment_serial(segment);
+	slot_commit(slot, &copy, SCOPE_CHECKED_BYTES);
+	return 0;
+}

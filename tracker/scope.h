@@ -1,0 +1,39 @@
+/*
+ * Scopes: the context windows that deliveries belong to.  A scope belongs to one agent process, or
+ * to a name (SEEN_SCOPE) where an orchestrator tells conversations apart, or, with the agent
+ * outside, to the session.  It counts requests and the bytes given, which is what the window is
+ * measured in, and has an epoch: deliveries of another epoch do not count.
+ *
+ * All functions are lock-free and async-signal-safe.
+ */
+#ifndef SEEN_TRACKER_SCOPE_H
+#define SEEN_TRACKER_SCOPE_H
+
+#include "tracker/segment.h"
+#include "tracker/tables.h"
+
+/* scope_id_of(): the scope's identity.
+ *
+ * agent_serial: serial of the agent's process slot, 0 when the agent is outside.  name: SEEN_SCOPE, or NULL.  Never 0. */
+uint64_t scope_id_of(uint64_t agent_serial, const char *name);
+
+/* scope_find(): the slot of a scope, or NULL.  The slot is shared: read it by slot_read() of
+ * SCOPE_CHECKED_BYTES and its counters by atomic loads. */
+struct scope_slot *scope_find(const struct segment *segment, uint64_t id);
+
+/* scope_claim(): finds a scope or makes it, in a free slot or that of the scope unused for longest.
+ *
+ * name: for people, may be NULL.  Returns NULL when no slot could be had (the event is lost, nothing else). */
+struct scope_slot *scope_claim(const struct segment *segment, uint64_t id, uint32_t anchor_pid, uint32_t profile,
+			       const char *name);
+
+/* scope_request(): counts one request.  Returns its number in the scope, from 1; 0 without a scope. */
+uint64_t scope_request(const struct segment *segment, uint64_t id);
+
+/* scope_epoch(): the scope's epoch, 0 when the scope is not known. */
+uint64_t scope_epoch(const struct segment *segment, uint64_t id);
+
+/* scope_new_epoch(): forgets everything the scope was given.  Returns 0 or -ENOENT. */
+int scope_new_epoch(const struct segment *segment, uint64_t id);
+
+#endif

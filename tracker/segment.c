@@ -1,0 +1,152 @@
+/* The segment: mapping and checking.  See segment.h; segment_create.c makes one. */
+#include "tracker/segment.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "config/fingerprint.h"
+#include "tracker/sys.h"
+#include "tracker/tables.h"
+
+const uint64_t SEGMENT_SLOT_BYTES[TABLE_COUNT] = {
+	[TABLE_PROCESSES] = sizeof(struct process_slot), [TABLE_SCOPES] = sizeof(struct scope_slot),
+	[TABLE_CAPTURES] = sizeof(struct capture_slot),	 [TABLE_COMMANDS] = sizeof(struct command_slot),
+	[TABLE_FILES] = sizeof(struct file_slot),	 [TABLE_INODES] = sizeof(struct inode_slot),
+	[TABLE_DELIVERIES] = sizeof(struct delivery_slot),
+};
+
+enum {
+	SEGMENT_BYTES_MAX_SHIFT = 40,
+};
+
+/* Does [offset, offset + bytes) lie behind the header and inside the segment, aligned? */
+static bool lies_inside(const struct segment_header *header, uint64_t offset, uint64_t bytes)
+{
+	return offset >= sizeof(*header) && offset % 8 == 0 && offset <= header->size_bytes &&
+	       bytes <= header->size_bytes - offset;
+}
+
+/* Checks a copy of a header; on success fills the view. */
+static int view_header(const struct segment_header *header, uint64_t file_bytes, struct segment *ret_segment)
+{
+	unsigned char *base = (unsigned char *)ret_segment->header;
+
+	if (header->magic != SEGMENT_MAGIC || header->version != SEGMENT_VERSION || header->word_bits != 64 ||
+	    header->header_bytes != sizeof(*header) || header->fingerprint != settings_fingerprint() ||
+	    header->size_bytes > file_bytes || header->name[SEGMENT_NAME_BYTES - 1] != '\0' ||
+	    header->nonce[SEGMENT_NONCE_BYTES - 1] != '\0' || header->boot_id[sizeof(header->boot_id) - 1] != '\0')
+		return -EBADMSG;
+	for (int i = 0; i < TABLE_COUNT; i++) {
+		const struct segment_extent *extent = &header->tables[i];
+		if (extent->slot_bytes != SEGMENT_SLOT_BYTES[i] || extent->capacity < SEGMENT_CAPACITY_MIN ||
+		    extent->capacity > header->size_bytes / extent->slot_bytes ||
+		    !lies_inside(header, extent->offset, extent->capacity * extent->slot_bytes))
+			return -EBADMSG;
+		ret_segment->tables[i] = base + extent->offset;
+		ret_segment->capacity[i] = extent->capacity;
+	}
+	if (!lies_inside(header, header->settings_offset, sizeof(struct settings)) ||
+	    !lies_inside(header, header->text_offset, header->text_bytes) ||
+	    !lies_inside(header, header->arena_offset, header->arena_bytes) || header->arena_bytes < SEGMENT_ARENA_FIRST)
+		return -EBADMSG;
+	ret_segment->settings = (const void *)(base + header->settings_offset);
+	ret_segment->text = (const char *)base + header->text_offset;
+	ret_segment->text_bytes = header->text_bytes;
+	ret_segment->arena = (char *)base + header->arena_offset;
+	ret_segment->arena_bytes = header->arena_bytes;
+	return 0;
+}
+
+int segment_map(const char *path, struct segment *ret_segment)
+{
+	struct segment segment = { 0 };
+	struct stat stat;
+	int fd = sys_open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
+	if (fd < 0)
+		return fd;
+	int error = sys_fstat(fd, &stat);
+	if (error == 0 && (!S_ISREG(stat.st_mode) || (uint64_t)stat.st_size < sizeof(struct segment_header) ||
+			   (uint64_t)stat.st_size >> SEGMENT_BYTES_MAX_SHIFT))
+		error = -EBADMSG;
+	if (error == 0 && (stat.st_uid != (uid_t)sys_call3(SYS_geteuid, 0, 0, 0) || (stat.st_mode & 022)))
+		error = -EPERM;
+	if (error < 0) {
+		(void)sys_close(fd);
+		return error;
+	}
+	segment.size_bytes = (size_t)stat.st_size;
+	long address = sys_mmap(segment.size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
+	(void)sys_close(fd);
+	if (address < 0 && address >= -4095)
+		return (int)address;
+	segment.header = (struct segment_header *)address;
+
+	struct segment_header copy = *segment.header; /* checked and used as one state */
+	error = view_header(&copy, segment.size_bytes, &segment);
+	if (error < 0) {
+		(void)sys_munmap(segment.header, segment.size_bytes);
+		return error;
+	}
+	*ret_segment = segment;
+	return 0;
+}
+
+void segment_unmap(struct segment *segment)
+{
+	if (segment->header)
+		(void)sys_munmap(segment->header, segment->size_bytes);
+	*segment = (struct segment){ 0 };
+}
+
+void *segment_slot(const struct segment *segment, enum segment_table table, uint64_t index)
+{
+	if (index >= segment->capacity[table])
+		return NULL;
+	return segment->tables[table] + index * SEGMENT_SLOT_BYTES[table];
+}
+
+uint64_t segment_serial(const struct segment *segment)
+{
+	uint64_t serial;
+	do
+		serial = __atomic_add_fetch(&segment->header->next_serial, 1, __ATOMIC_RELAXED);
+	while (serial == 0);
+	return serial;
+}
+
+void segment_count(const struct segment *segment, enum counter counter, uint64_t amount)
+{
+	(void)__atomic_fetch_add(&segment->header->counters[counter], amount, __ATOMIC_RELAXED);
+}
+
+uint64_t segment_counter(const struct segment *segment, enum counter counter)
+{
+	return __atomic_load_n(&segment->header->counters[counter], __ATOMIC_RELAXED);
+}
+
+uint64_t arena_store(const struct segment *segment, const void *bytes, size_t size_bytes)
+{
+	uint64_t *used_at = &segment->header->arena_used;
+	uint64_t used = __atomic_load_n(used_at, __ATOMIC_RELAXED);
+	uint64_t wanted = (size_bytes + 7) & ~UINT64_C(7);
+
+	do {
+		if (used < SEGMENT_ARENA_FIRST || used > segment->arena_bytes || wanted > segment->arena_bytes - used)
+			return 0;
+	} while (!__atomic_compare_exchange_n(used_at, &used, used + wanted, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	memcpy(segment->arena + used, bytes, size_bytes);
+	return used;
+}
+
+const char *arena_at(const struct segment *segment, uint64_t offset, size_t size_bytes)
+{
+	if (offset < SEGMENT_ARENA_FIRST || offset > segment->arena_bytes || size_bytes > segment->arena_bytes - offset)
+		return NULL;
+	return segment->arena + offset;
+}
+
+const char *segment_text(const struct segment *segment, struct settings_text text, const char *previous)
+{
+	return settings_text_next(segment->text, segment->text_bytes, text, previous);
+}

@@ -1,0 +1,168 @@
+/*
+ * The segment: one shared file, mapped by every process of a session.
+ *
+ *	header | settings | text area | processes | scopes | captures | commands |
+ *	files | inodes | deliveries | arena
+ *
+ * It holds no pointers and is an ABI: magic, version, word size, the sizes of every slot and the
+ * fingerprint of the options are in the header and are checked before use; a build that differs in
+ * one of them leaves the segment alone.  It grows by appending: fields at the end of a slot's
+ * reserve, tables behind the last one.
+ *
+ * Who writes what is said at each field.  "Any" means any process of the session, by an atomic
+ * operation or under the slot protocol (slot.h).  Nothing read from here is used as an index or a
+ * length before it was checked: the file may be damaged or hostile.
+ */
+#ifndef SEEN_TRACKER_SEGMENT_H
+#define SEEN_TRACKER_SEGMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "config/settings.h"
+#include "tracker/slot.h"
+
+enum {
+	SEGMENT_VERSION = 1,
+	SEGMENT_NAME_BYTES = 72,   /* a session's name, NUL counted */
+	SEGMENT_NONCE_BYTES = 24,  /* "seen-" and 16 hexadecimal digits, NUL counted */
+	SEGMENT_PATH_BYTES = 4096, /* PATH_MAX */
+	SEGMENT_ARENA_FIRST = 8,   /* offset 0 means "none" */
+	SEGMENT_CAPACITY_MIN = 16, /* slots of the smallest table */
+};
+
+#define SEGMENT_MAGIC 0x316e656573u /* "seen1" */
+
+enum segment_table {
+	TABLE_PROCESSES,
+	TABLE_SCOPES,
+	TABLE_CAPTURES,
+	TABLE_COMMANDS,
+	TABLE_FILES,
+	TABLE_INODES,
+	TABLE_DELIVERIES,
+	TABLE_COUNT,
+};
+
+enum counter {
+#define COUNTER(name, text) COUNTER_##name,
+#include "tracker/counters.def"
+#undef COUNTER
+	COUNTER_COUNT,
+	COUNTER_CAPACITY = 64,
+};
+_Static_assert((int)COUNTER_COUNT <= (int)COUNTER_CAPACITY, "counters fit their reserve");
+
+/* Where a table lies.  Written by segment_create(), constant afterwards. */
+struct segment_extent {
+	uint64_t offset;     /* bytes from the start of the segment */
+	uint64_t slot_bytes; /* of one slot */
+	uint64_t capacity;   /* slots */
+};
+
+/* Bytes of one slot of each table, in this build. */
+extern const uint64_t SEGMENT_SLOT_BYTES[TABLE_COUNT];
+
+/* The start of the file.  Constant after creation unless said otherwise. */
+struct segment_header {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t word_bits;
+	uint64_t header_bytes;
+	uint64_t size_bytes;  /* of the whole segment */
+	uint64_t fingerprint; /* settings_fingerprint() of the creator */
+	uint64_t created_realtime_ns;
+	char boot_id[40];	    /* program: of the boot in which the times below were taken */
+	char name[SEGMENT_NAME_BYTES];
+	char nonce[SEGMENT_NONCE_BYTES];
+	struct segment_extent tables[TABLE_COUNT];
+	uint64_t settings_offset;
+	uint64_t text_offset;
+	uint64_t text_bytes;
+	uint64_t arena_offset;
+	uint64_t arena_bytes;
+
+	uint64_t epoch;		/* any, only rises: the session's epoch */
+	uint64_t next_serial;	/* any, by atomic add: numbers that are never given twice */
+	uint64_t next_process;	/* any, by atomic add: where the search for a free process slot begins */
+	uint64_t next_capture;	/* any, by atomic add */
+	uint64_t next_command;	/* any, by atomic add */
+	uint64_t arena_used;	/* any, by compare-and-swap: bytes handed out */
+	uint64_t counters[COUNTER_CAPACITY]; /* any, by atomic add */
+	uint64_t reserved[32];
+};
+_Static_assert(sizeof(struct segment_header) % 8 == 0, "what follows the header is aligned");
+
+/* One process's view of a mapped segment: extents copied and checked once, so that later damage to
+ * the header cannot move them.  Plain data; made by segment_map(), ended by segment_unmap(). */
+struct segment {
+	struct segment_header *header; /* NULL: not mapped */
+	size_t size_bytes;
+	const struct settings *settings;
+	const char *text;
+	size_t text_bytes;
+	unsigned char *tables[TABLE_COUNT];
+	uint64_t capacity[TABLE_COUNT];
+	char *arena;
+	uint64_t arena_bytes;
+};
+
+/* segment_map(): maps an existing segment.
+ *
+ * path: of the segment file; a symbolic link is refused.  ret_segment: set only on success.
+ * Returns 0; -ENOENT and other errors of open(2) and mmap(2); -EPERM when the file belongs to
+ * another user or others may write to it; -EBADMSG when it is no segment of this build or is damaged.
+ * No descriptor stays open.  Async-signal-safe.
+ */
+int segment_map(const char *path, struct segment *ret_segment);
+
+/* segment_unmap(): accepts a segment that was never mapped. */
+void segment_unmap(struct segment *segment);
+
+/* segment_create(): makes a segment file, whole or not at all.
+ *
+ * directory: an existing folder of this user.  name: the session's name, shorter than
+ * SEGMENT_NAME_BYTES.  nonce_random: 8 random bytes.  boot_id: text, shorter than 40 bytes.  settings, text, text_bytes:
+ * from config_pack().  The file is built under a temporary name, mode 0600, with its blocks
+ * allocated (posix_fallocate: a full file system is an error here and never a SIGBUS later), then
+ * linked as `directory/segment`.  Where the space does not suffice, tables and arena are halved
+ * until they fit, at most eight times.
+ * Returns 0; -EEXIST when another process made it first (use that one); -ENOSPC; -ENAMETOOLONG;
+ * other errors of open(2), link(2).  Nothing is left behind on failure.
+ */
+int segment_create(const char *directory, const char *name, const void *nonce_random, const char *boot_id,
+		   const struct settings *settings, const char *text, size_t text_bytes);
+
+/* segment_has_settings(), segment_put_settings(): compares and replaces the settings of a session
+ * that no process lives in (a reader at that moment would see a mixture; every value it reads is
+ * still checked).  text_bytes: at most the segment's capacity, which is SETTINGS_TEXT_BYTES_MAX.  For the program. */
+bool segment_has_settings(const struct segment *segment, const struct settings *settings, const char *text,
+			  size_t text_bytes);
+void segment_put_settings(const struct segment *segment, const struct settings *settings, const char *text,
+			  size_t text_bytes);
+
+/* segment_slot(): address of a slot, or NULL when the index is beyond the table. */
+void *segment_slot(const struct segment *segment, enum segment_table table, uint64_t index);
+
+/* segment_serial(): a number never given before in this session, never 0. */
+uint64_t segment_serial(const struct segment *segment);
+
+/* segment_count(): raises a counter. */
+void segment_count(const struct segment *segment, enum counter counter, uint64_t amount);
+
+/* segment_counter(): reads a counter. */
+uint64_t segment_counter(const struct segment *segment, enum counter counter);
+
+/* arena_store(): keeps a copy of bytes for as long as the segment lives.
+ *
+ * Returns the offset of the copy (never 0), or 0 when the arena is full.  Lock-free. */
+uint64_t arena_store(const struct segment *segment, const void *bytes, size_t size_bytes);
+
+/* arena_at(): the bytes at an offset that arena_store() gave, or NULL when they do not lie inside. */
+const char *arena_at(const struct segment *segment, uint64_t offset, size_t size_bytes);
+
+/* segment_text(): settings_text_next() on this segment's text area. */
+const char *segment_text(const struct segment *segment, struct settings_text text, const char *previous);
+
+#endif

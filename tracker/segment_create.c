@@ -1,0 +1,150 @@
+/*
+ * Making a segment.  Apart from the rest of segment.h because only the program does it: the
+ * library inside a stranger's process never holds this code, nor libc's formatted output.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config/fingerprint.h"
+#include "tracker/segment.h"
+#include "tracker/sys.h"
+
+enum { HALVINGS_MAX = 8 }; /* how often segment_create() tries again smaller */
+
+static uint64_t aligned(uint64_t bytes)
+{
+	return (bytes + 63) & ~UINT64_C(63);
+}
+
+/* Fills a header for the settings' sizes divided by 2^halvings. */
+static void plan(struct segment_header *header, const struct settings *settings, int halvings)
+{
+	const uint64_t capacity[TABLE_COUNT] = {
+		[TABLE_PROCESSES] = settings->session_processes, [TABLE_SCOPES] = settings->session_scopes,
+		[TABLE_CAPTURES] = settings->session_commands,	 [TABLE_COMMANDS] = settings->session_commands,
+		[TABLE_FILES] = settings->session_files,	 [TABLE_INODES] = settings->session_files * 2,
+		[TABLE_DELIVERIES] = settings->session_deliveries,
+	};
+	uint64_t offset = aligned(sizeof(*header));
+
+	header->settings_offset = offset;
+	offset += aligned(sizeof(*settings));
+	header->text_offset = offset;
+	header->text_bytes = SETTINGS_TEXT_BYTES_MAX;
+	offset += aligned(SETTINGS_TEXT_BYTES_MAX);
+	for (int i = 0; i < TABLE_COUNT; i++) {
+		uint64_t slots = capacity[i] >> halvings;
+		header->tables[i] = (struct segment_extent){
+			.offset = offset,
+			.slot_bytes = SEGMENT_SLOT_BYTES[i],
+			.capacity = slots < SEGMENT_CAPACITY_MIN ? SEGMENT_CAPACITY_MIN : slots,
+		};
+		offset += aligned(header->tables[i].capacity * SEGMENT_SLOT_BYTES[i]);
+	}
+	header->arena_offset = offset;
+	header->arena_bytes = aligned(settings->session_arena_bytes >> halvings);
+	header->size_bytes = offset + header->arena_bytes;
+}
+
+static int write_all(int fd, const void *data, size_t size_bytes, off_t offset)
+{
+	while (size_bytes > 0) {
+		ssize_t wrote = sys_call6(SYS_pwrite64, fd, (long)data, (long)size_bytes, offset, 0, 0);
+		if (wrote == -EINTR)
+			continue;
+		if (wrote <= 0)
+			return wrote < 0 ? (int)wrote : -EIO;
+		data = (const char *)data + wrote;
+		size_bytes -= (size_t)wrote;
+		offset += wrote;
+	}
+	return 0;
+}
+
+static void hexadecimal(const unsigned char *bytes, size_t count, char *ret_text)
+{
+	static const char DIGITS[] = "0123456789abcdef";
+	for (size_t i = 0; i < count; i++) {
+		ret_text[2 * i] = DIGITS[bytes[i] >> 4];
+		ret_text[2 * i + 1] = DIGITS[bytes[i] & 15];
+	}
+	ret_text[2 * count] = '\0';
+}
+
+int segment_create(const char *directory, const char *name, const void *nonce_random, const char *boot_id,
+		   const struct settings *settings, const char *text, size_t text_bytes)
+{
+	char path[SEGMENT_PATH_BYTES], temporary[SEGMENT_PATH_BYTES];
+	struct segment_header header = {
+		.magic = SEGMENT_MAGIC,
+		.version = SEGMENT_VERSION,
+		.word_bits = 64,
+		.header_bytes = sizeof(header),
+		.fingerprint = settings_fingerprint(),
+		.created_realtime_ns = sys_realtime_ns(),
+		.epoch = 1,
+		.next_capture = 1,
+		.next_command = 1,
+		.arena_used = SEGMENT_ARENA_FIRST,
+	};
+	uint64_t random;
+
+	if (text_bytes > SETTINGS_TEXT_BYTES_MAX || strlen(name) >= sizeof(header.name) || strlen(boot_id) >= sizeof(header.boot_id) ||
+	    snprintf(path, sizeof(path), "%s/segment", directory) >= (int)sizeof(path) ||
+	    snprintf(temporary, sizeof(temporary), "%s/.segment.%d.%llx", directory, (int)sys_getpid(),
+		     (unsigned long long)sys_boottime_ns()) >= (int)sizeof(temporary))
+		return -ENAMETOOLONG;
+	memcpy(header.name, name, strlen(name) + 1);
+	memcpy(header.boot_id, boot_id, strlen(boot_id) + 1);
+	memcpy(&random, nonce_random, sizeof(random));
+	memcpy(header.nonce, "seen-", 5);
+	hexadecimal((const unsigned char *)nonce_random, 8, header.nonce + 5);
+	/* Serials of two sessions never meet: they begin at a random place. */
+	header.next_serial = (random >> 16 | 1) << 8;
+
+	int fd = sys_open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return fd;
+	int error = -ENOSPC;
+	for (int halvings = 0; halvings <= HALVINGS_MAX && error == -ENOSPC; halvings++) {
+		plan(&header, settings, halvings);
+		(void)sys_call3(SYS_ftruncate, fd, 0, 0);
+		do
+			error = (int)sys_call6(SYS_fallocate, fd, 0, 0, (long)header.size_bytes, 0, 0);
+		while (error == -EINTR);
+		if (error == -EOPNOTSUPP) /* libc's version then writes to every block */
+			error = -posix_fallocate(fd, 0, (off_t)header.size_bytes);
+	}
+	if (error == 0)
+		error = write_all(fd, settings, sizeof(*settings), (off_t)header.settings_offset);
+	if (error == 0)
+		error = write_all(fd, text, text_bytes, (off_t)header.text_offset);
+	if (error == 0)
+		error = write_all(fd, &header, sizeof(header), 0);
+	(void)sys_close(fd);
+	if (error == 0 && link(temporary, path) < 0)
+		error = -errno;
+	(void)unlink(temporary);
+	return error;
+}
+
+
+bool segment_has_settings(const struct segment *segment, const struct settings *settings, const char *text,
+			  size_t text_bytes)
+{
+	return text_bytes <= segment->text_bytes && memcmp(segment->settings, settings, sizeof(*settings)) == 0 &&
+	       memcmp(segment->text, text, text_bytes) == 0;
+}
+
+void segment_put_settings(const struct segment *segment, const struct settings *settings, const char *text,
+			  size_t text_bytes)
+{
+	if (text_bytes > segment->text_bytes)
+		return;
+	memcpy((unsigned char *)segment->header + (segment->text - (const char *)segment->header), text, text_bytes);
+	memcpy((unsigned char *)segment->header +
+		       ((const unsigned char *)segment->settings - (const unsigned char *)segment->header),
+	       settings, sizeof(*settings));
+}

@@ -1,0 +1,23 @@
+/* The kernel's calls: see sys.h. */
+#include "tracker/sys.h"
+
+#include <errno.h>
+
+ssize_t sys_read_file(const char *path, char *buffer, size_t size_bytes)
+{
+	size_t length = 0;
+	int fd = sys_open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY, 0);
+	if (fd < 0)
+		return fd;
+	while (length < size_bytes - 1) {
+		ssize_t got = sys_read(fd, buffer + length, size_bytes - 1 - length);
+		if (got == -EINTR)
+			continue;
+		if (got <= 0)
+			break;
+		length += (size_t)got;
+	}
+	(void)sys_close(fd);
+	buffer[length] = '\0';
+	return (ssize_t)length;
+}

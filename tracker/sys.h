@@ -1,0 +1,150 @@
+/*
+ * The kernel's calls, without libc: inside a stranger's process libc's names may be interposed (by
+ * us too), set errno, or be cancellation points.  Every function here returns what the kernel
+ * returns: a value, or a negative errno.  All are async-signal-safe and leave errno alone.
+ */
+#ifndef SEEN_TRACKER_SYS_H
+#define SEEN_TRACKER_SYS_H
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <time.h>
+
+#if defined(__x86_64__)
+static inline long sys_call6(long number, long a, long b, long c, long d, long e, long f)
+{
+	long ret;
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+	__asm__ volatile("syscall"
+			 : "=a"(ret)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return ret;
+}
+#elif defined(__aarch64__)
+static inline long sys_call6(long number, long a, long b, long c, long d, long e, long f)
+{
+	register long x8 __asm__("x8") = number;
+	register long x0 __asm__("x0") = a;
+	register long x1 __asm__("x1") = b;
+	register long x2 __asm__("x2") = c;
+	register long x3 __asm__("x3") = d;
+	register long x4 __asm__("x4") = e;
+	register long x5 __asm__("x5") = f;
+	__asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
+	return x0;
+}
+#else
+#error "seen runs on x86_64 and aarch64"
+#endif
+
+static inline long sys_call3(long number, long a, long b, long c)
+{
+	return sys_call6(number, a, b, c, 0, 0, 0);
+}
+
+/* openat(2) relative to the current folder.  Returns a descriptor. */
+static inline int sys_open(const char *path, int flags, mode_t mode)
+{
+	return (int)sys_call6(SYS_openat, AT_FDCWD, (long)path, flags, (long)mode, 0, 0);
+}
+
+static inline int sys_close(int fd)
+{
+	return (int)sys_call3(SYS_close, fd, 0, 0);
+}
+
+static inline ssize_t sys_read(int fd, void *buffer, size_t size_bytes)
+{
+	return sys_call3(SYS_read, fd, (long)buffer, (long)size_bytes);
+}
+
+static inline ssize_t sys_write(int fd, const void *data, size_t size_bytes)
+{
+	return sys_call3(SYS_write, fd, (long)data, (long)size_bytes);
+}
+
+static inline ssize_t sys_pread(int fd, void *buffer, size_t size_bytes, off_t offset)
+{
+	return sys_call6(SYS_pread64, fd, (long)buffer, (long)size_bytes, offset, 0, 0);
+}
+
+static inline int sys_fstat(int fd, struct stat *ret_stat)
+{
+	return (int)sys_call3(SYS_fstat, fd, (long)ret_stat, 0);
+}
+
+static inline int sys_stat(const char *path, struct stat *ret_stat)
+{
+	return (int)sys_call6(SYS_newfstatat, AT_FDCWD, (long)path, (long)ret_stat, 0, 0, 0);
+}
+
+static inline int sys_fcntl(int fd, int command, long argument)
+{
+	return (int)sys_call3(SYS_fcntl, fd, command, argument);
+}
+
+/* Returns the length; the text is not ended by NUL (readlinkat(2)). */
+static inline ssize_t sys_readlink(const char *path, char *buffer, size_t size_bytes)
+{
+	return sys_call6(SYS_readlinkat, AT_FDCWD, (long)path, (long)buffer, (long)size_bytes, 0, 0);
+}
+
+/* Returns the length, NUL included (getcwd(2), the kernel's convention). */
+static inline ssize_t sys_getcwd(char *buffer, size_t size_bytes)
+{
+	return sys_call3(SYS_getcwd, (long)buffer, (long)size_bytes, 0);
+}
+
+/* Returns the address, or a negative errno as a value in [-4095, -1]. */
+static inline long sys_mmap(size_t size_bytes, int protection, int flags, int fd)
+{
+	return sys_call6(SYS_mmap, 0, (long)size_bytes, protection, flags, fd, 0);
+}
+
+static inline int sys_munmap(void *address, size_t size_bytes)
+{
+	return (int)sys_call3(SYS_munmap, (long)address, (long)size_bytes, 0);
+}
+
+static inline pid_t sys_getpid(void)
+{
+	return (pid_t)sys_call3(SYS_getpid, 0, 0, 0);
+}
+
+static inline pid_t sys_getppid(void)
+{
+	return (pid_t)sys_call3(SYS_getppid, 0, 0, 0);
+}
+
+/* Clocks are read through the vDSO (no system call) and never fail for these two. */
+static inline uint64_t sys_clock_ns(clockid_t clock)
+{
+	struct timespec now = { 0, 0 };
+	(void)clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Nanoseconds since boot, suspension counted: what process start times are measured in (proc(5)). */
+static inline uint64_t sys_boottime_ns(void)
+{
+	return sys_clock_ns(CLOCK_BOOTTIME);
+}
+
+static inline uint64_t sys_realtime_ns(void)
+{
+	return sys_clock_ns(CLOCK_REALTIME);
+}
+
+/* Reads at most size_bytes - 1 bytes of a small file (procfs) and ends them by NUL.
+ * Returns the number of bytes read, or a negative errno. */
+ssize_t sys_read_file(const char *path, char *buffer, size_t size_bytes);
+
+#endif

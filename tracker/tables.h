@@ -1,0 +1,167 @@
+/*
+ * The slots of the segment's tables.  Sizes are part of the ABI and asserted; every slot that is
+ * written under the slot protocol starts with a slot_head and has a size that is a multiple of 8.
+ * Times are CLOCK_BOOTTIME nanoseconds unless the name says realtime.
+ */
+#ifndef SEEN_TRACKER_TABLES_H
+#define SEEN_TRACKER_TABLES_H
+
+#include "tracker/role.h"
+#include "tracker/slot.h"
+#include "tracker/version.h"
+
+/* What an open file is, whoever holds it.  rdev tells terminals apart, whose inode may be shared. */
+struct identity {
+	uint64_t dev;
+	uint64_t ino;
+	uint64_t rdev;
+};
+
+enum context_flags {
+	CONTEXT_ATTACHED = 1,	   /* belongs to a registered tree: without it nothing is ever answered */
+	CONTEXT_OUTSIDE = 2,	   /* the agent is outside: the root's descriptor 1 is the capture */
+	CONTEXT_OUTSIDE_SAID = 4,  /* and somebody said so: a pipe or socket is a capture too */
+	CONTEXT_ROOT = 8,	   /* the process is the root of its run or command */
+	CONTEXT_AGENT = 16,	   /* an agent is the process itself or above it */
+	CONTEXT_AGENT_OUT = 32,	   /* agent_out is known */
+	CONTEXT_ROOT_OUT = 64,	   /* root_out is known */
+};
+
+/* What a process hands on to those it starts: its place in the tree.  Plain data, copied whole. */
+struct context {
+	uint32_t flags;	      /* enum context_flags */
+	uint32_t role;	      /* enum role of the process that this describes */
+	uint64_t scope_id;    /* 0: none */
+	uint64_t capture_id;  /* 0: none recorded */
+	uint64_t pid_ns;      /* inode of the PID namespace of the anchor, else of the run's root; 0: not known */
+	uint32_t anchor_pid;  /* the agent's process, or the root's under outside; 0: none */
+	uint32_t profile;     /* index into settings.profiles + 1; 0: generic */
+	uint64_t agent_serial; /* of the agent's process slot: what its scope is made from */
+	struct identity root_out;     /* descriptor 1 of the run's root */
+	struct identity agent_out[2]; /* descriptors 1 and 2 of the agent */
+};
+
+enum process_state {
+	PROCESS_FREE,
+	PROCESS_ANNOUNCED, /* started by an observed process, not (yet) heard of: unobserved */
+	PROCESS_ATTACHED,  /* the library is inside */
+	PROCESS_EXITED,	   /* or replaced by a later image */
+};
+
+/* A process, or one image of it.  Written under the slot protocol by the process that starts it,
+ * then by the process itself. */
+struct process_slot {
+	struct slot_head head;
+	uint64_t serial;      /* never reused */
+	uint32_t pid;	      /* 0: not known yet (posix_spawn) */
+	uint32_t spawner_pid; /* of the process that announced it */
+	uint32_t state;	      /* enum process_state */
+	uint32_t starter_role; /* enum role of the program that announced it */
+	uint64_t starter_index; /* slot of that program; its own when the image is replaced in place */
+	uint64_t time_ns;     /* when announced, then when attached */
+	struct context context; /* ANNOUNCED: the starter's; ATTACHED: its own */
+	char name[40];	      /* base name of executable or script, cut, NUL-ended: data of others */
+};
+
+/* A scope.  The part before `requests` is under the slot protocol; the counters behind it are raised
+ * by atomic adds and go on rising when the slot is given to another scope. */
+struct scope_slot {
+	struct slot_head head;
+	uint64_t id;	/* 0: empty */
+	uint64_t epoch; /* a serial: unique, so that a scope that comes back never meets old deliveries */
+	uint32_t anchor_pid;
+	uint32_t profile;
+	uint64_t created_realtime_ns;
+	char name[40]; /* agent's name or SEEN_SCOPE, cut, NUL-ended */
+	/* any, by atomic add or store */
+	uint64_t requests;
+	uint64_t bytes_given;
+	uint64_t last_ns;
+};
+#define SCOPE_CHECKED_BYTES offsetof(struct scope_slot, requests)
+
+enum capture_kind { CAPTURE_PIPE = 1, CAPTURE_SOCKET, CAPTURE_TERMINAL, CAPTURE_FILE };
+
+/* A stream through which an agent receives a command's output; its slot is id % capacity. */
+struct capture_slot {
+	struct slot_head head;
+	uint64_t id;
+	struct identity identity;
+	uint64_t birth_ns; /* of a file (statx): inode numbers are reused */
+	uint64_t scope_id;
+	uint32_t kind;	     /* enum capture_kind */
+	uint32_t long_lived; /* commands are told apart by pauses */
+	/* any, by atomic store: the command below way; not under the check */
+	uint64_t command_id;
+};
+#define CAPTURE_CHECKED_BYTES offsetof(struct capture_slot, command_id)
+
+/* All that runs below one capture; its slot is id % capacity.  Plain atomic words: id is cleared
+ * first and set last when a slot is given to another command. */
+struct command_slot {
+	uint64_t id;
+	uint64_t bytes;	  /* any, by atomic add: what its viewers and readers sent to the capture */
+	uint64_t last_ns; /* any: last request */
+	uint64_t reserved;
+};
+
+enum file_flags {
+	FILE_EDITED_BY_AGENT = 1, /* agent_edited: by an agent, or a shell, viewer or reader below it */
+	FILE_EDITED_BY_TOOL = 2,  /* tool_edited: by another process of the session */
+};
+
+/* A file of the workspace.  Written under the slot protocol by any process. */
+struct file_slot {
+	struct slot_head head;
+	uint64_t key;	      /* hash of the path; 0: empty */
+	uint64_t path_offset; /* in the arena */
+	uint32_t path_bytes;  /* without NUL */
+	uint32_t flags;	      /* enum file_flags */
+	struct stamp stamp;   /* when last read whole */
+	struct version version; /* as last read whole */
+	uint64_t first_read_realtime_ns;
+	uint64_t last_read_realtime_ns;
+	uint64_t last_read_ns;
+	uint64_t last_edit_realtime_ns;
+	uint32_t last_read_pid;
+	uint32_t full_reads;
+	uint32_t repeats;
+	uint32_t notices;
+	uint32_t yields;
+	uint32_t forgets; /* a pending read from before a forget is no delivery */
+};
+
+/* From (dev, ino) to the file's key.  Written under the slot protocol by any process. */
+struct inode_slot {
+	struct slot_head head;
+	uint64_t dev;
+	uint64_t ino;
+	uint64_t file_key; /* 0: empty */
+};
+
+/* What a scope was given.  Written under the slot protocol by any process. */
+struct delivery_slot {
+	struct slot_head head;
+	uint64_t scope_id; /* 0: empty */
+	uint64_t file_key;
+	uint64_t session_epoch;
+	uint64_t scope_epoch;
+	uint64_t command_id; /* it counts only while that command stays within its limit; 0: forgotten */
+	struct version version;
+	uint64_t request;     /* number of the request in its scope */
+	uint64_t bytes_given; /* of the scope at that moment */
+	uint64_t time_ns;
+	uint64_t notice_request; /* number of the request that got the last notice; 0: none */
+	uint64_t yield_until;	 /* given in full up to this request */
+};
+
+_Static_assert(sizeof(struct context) == 120, "context is part of the segment's ABI");
+_Static_assert(sizeof(struct process_slot) == 208, "process_slot is part of the segment's ABI");
+_Static_assert(sizeof(struct scope_slot) == 104, "scope_slot is part of the segment's ABI");
+_Static_assert(sizeof(struct capture_slot) == 72, "capture_slot is part of the segment's ABI");
+_Static_assert(sizeof(struct command_slot) == 32, "command_slot is part of the segment's ABI");
+_Static_assert(sizeof(struct file_slot) == 152, "file_slot is part of the segment's ABI");
+_Static_assert(sizeof(struct inode_slot) == 32, "inode_slot is part of the segment's ABI");
+_Static_assert(sizeof(struct delivery_slot) == 112, "delivery_slot is part of the segment's ABI");
+
+#endif

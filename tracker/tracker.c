@@ -1,0 +1,149 @@
+/* The tracker by path: see tracker.h. */
+#include "tracker/tracker.h"
+
+#include <errno.h>
+
+#include "tracker/path.h"
+#include "tracker/scope.h"
+#include "tracker/sys.h"
+
+const char *state_name(enum state state)
+{
+	static const char *const NAMES[] = { "untracked", "fresh", "changed", "deleted" };
+	return NAMES[state];
+}
+
+/* Key of a path that may not be normalized; 0 for one that cannot be. */
+static uint64_t key_of(const struct segment *segment, const char *path)
+{
+	char normal[SEGMENT_PATH_BYTES];
+	return path_normalize(NULL, path, normal, sizeof(normal)) < 0 ? 0 : path_key(segment, normal);
+}
+
+bool tracker_is_delivered(const struct segment *segment, uint64_t scope_id, uint64_t request, const char *path)
+{
+	struct moment moment = moment_now(segment, scope_id, request, 0);
+	struct delivery_slot delivery;
+	struct scope_slot scope;
+	const struct scope_slot *slot = scope_find(segment, scope_id);
+	struct context context = { 0 };
+
+	if (slot && slot_read(slot, &scope, SCOPE_CHECKED_BYTES))
+		context.profile = scope.profile;
+	return moment.scope_epoch && delivery_find(segment, scope_id, key_of(segment, path), &delivery) == 0 &&
+	       delivery_is_current(segment, &delivery, &moment, decision_limit(segment, &context));
+}
+
+struct read_data {
+	const struct stamp *stamp;
+	const struct version *version;
+};
+
+static void count_read(struct file_slot *file, const void *data)
+{
+	const struct read_data *read = data;
+	file->full_reads++;
+	file->stamp = *read->stamp;
+	file->version = *read->version;
+	file->last_read_ns = sys_boottime_ns();
+	file->last_read_realtime_ns = sys_realtime_ns();
+	if (!file->first_read_realtime_ns)
+		file->first_read_realtime_ns = file->last_read_realtime_ns;
+}
+
+int tracker_record_delivery(const struct segment *segment, uint64_t scope_id, uint64_t request, uint64_t command_id,
+			    const char *path, const struct stamp *stamp, const struct version *version)
+{
+	char normal[SEGMENT_PATH_BYTES];
+	struct read_data read = { stamp, version };
+	struct moment moment = moment_now(segment, scope_id, request, command_id);
+	int error = path_normalize(NULL, path, normal, sizeof(normal));
+
+	if (error < 0)
+		return error;
+	if (!moment.scope_epoch)
+		return -ENOENT;
+	uint64_t key = file_update(segment, normal, stamp, count_read, &read);
+	if (!key)
+		return -ENOSPC;
+	error = delivery_record(segment, key, version, &moment);
+	if (error == 0)
+		segment_count(segment, COUNTER_deliveries, 1);
+	return error;
+}
+
+int tracker_file(const struct segment *segment, const char *path, struct file_slot *ret_file)
+{
+	return file_find(segment, key_of(segment, path), ret_file);
+}
+
+int tracker_each_file(const struct segment *segment,
+		      int (*callback)(const char *path, const struct file_slot *file, void *data), void *data)
+{
+	char path[SEGMENT_PATH_BYTES];
+
+	for (uint64_t i = 0; i < segment->capacity[TABLE_FILES]; i++) {
+		struct file_slot file;
+		if (!slot_read(segment_slot(segment, TABLE_FILES, i), &file, sizeof(file)) || !file.key ||
+		    file_path(segment, &file, path, sizeof(path)) < 0)
+			continue;
+		int stop = callback(path, &file, data);
+		if (stop)
+			return stop;
+	}
+	return 0;
+}
+
+static void count_forget(struct file_slot *file, const void *data)
+{
+	(void)data;
+	file->forgets++;
+}
+
+int tracker_forget(const struct segment *segment, uint64_t scope_id, const char *path)
+{
+	uint64_t key = key_of(segment, path);
+
+	if (file_change_known(segment, key, count_forget, NULL) < 0)
+		return -ENOENT;
+	(void)delivery_forget(segment, scope_id, key);
+	segment_count(segment, COUNTER_forgets, 1);
+	return 0;
+}
+
+int tracker_forget_all(const struct segment *segment, uint64_t scope_id)
+{
+	segment_count(segment, COUNTER_forgets, 1);
+	if (scope_id)
+		return scope_new_epoch(segment, scope_id);
+	(void)__atomic_add_fetch(&segment->header->epoch, 1, __ATOMIC_SEQ_CST);
+	return 0;
+}
+
+enum state tracker_state(const struct segment *segment, uint64_t scope_id, const char *path)
+{
+	struct delivery_slot delivery;
+	struct file_slot file;
+	struct version baseline;
+	struct content content;
+	uint64_t key = key_of(segment, path);
+
+	if (file_find(segment, key, &file) < 0)
+		return STATE_UNTRACKED;
+	if (!scope_id)
+		baseline = file.version;
+	else if (delivery_find(segment, scope_id, key, &delivery) == 0 && delivery.command_id)
+		baseline = delivery.version;
+	else
+		return STATE_UNTRACKED;
+	if (version_is_none(&baseline))
+		return STATE_UNTRACKED;
+	int fd = sys_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
+	if (fd == -ENOENT || fd == -ENOTDIR)
+		return STATE_DELETED;
+	if (fd < 0)
+		return STATE_CHANGED;
+	int error = content_of_descriptor(fd, UINT64_MAX, &content);
+	(void)sys_close(fd);
+	return error == 0 && version_equal(&content.version, &baseline) ? STATE_FRESH : STATE_CHANGED;
+}

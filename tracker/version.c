@@ -1,0 +1,103 @@
+/* Versions and stamps: see version.h. */
+#include "tracker/version.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "tracker/sys.h"
+
+_Static_assert(sizeof(XXH3_state_t) <= sizeof(((struct version_stream *)0)->state), "the state fits");
+_Static_assert(_Alignof(XXH3_state_t) <= 64, "the state is aligned");
+
+enum { CHUNK_BYTES = 32768 };
+
+bool version_equal(const struct version *a, const struct version *b)
+{
+	return a->low == b->low && a->high == b->high && a->size_bytes == b->size_bytes;
+}
+
+bool version_is_none(const struct version *version)
+{
+	return version->low == 0 && version->high == 0 && version->size_bytes == 0;
+}
+
+struct stamp stamp_of(const struct stat *stat)
+{
+	return (struct stamp){
+		.dev = stat->st_dev,
+		.ino = stat->st_ino,
+		.size_bytes = (uint64_t)stat->st_size,
+		.mtime_ns = stat->st_mtim.tv_sec * 1000000000 + stat->st_mtim.tv_nsec,
+		.ctime_ns = stat->st_ctim.tv_sec * 1000000000 + stat->st_ctim.tv_nsec,
+	};
+}
+
+bool stamp_equal(const struct stamp *a, const struct stamp *b)
+{
+	return a->dev == b->dev && a->ino == b->ino && a->size_bytes == b->size_bytes && a->mtime_ns == b->mtime_ns &&
+	       a->ctime_ns == b->ctime_ns;
+}
+
+void version_stream_init(struct version_stream *stream)
+{
+	stream->size_bytes = 0;
+	(void)XXH3_128bits_reset((XXH3_state_t *)(void *)stream->state);
+}
+
+void version_stream_add(struct version_stream *stream, const void *bytes, uint64_t size_bytes)
+{
+	stream->size_bytes += size_bytes;
+	(void)XXH3_128bits_update((XXH3_state_t *)(void *)stream->state, bytes, size_bytes);
+}
+
+struct version version_stream_end(const struct version_stream *stream)
+{
+	XXH128_hash_t hash = XXH3_128bits_digest((const XXH3_state_t *)(const void *)stream->state);
+	return (struct version){ hash.low64, hash.high64, stream->size_bytes };
+}
+
+struct version version_of_bytes(const void *bytes, uint64_t size_bytes)
+{
+	XXH128_hash_t hash = XXH3_128bits(bytes, size_bytes);
+	return (struct version){ hash.low64, hash.high64, size_bytes };
+}
+
+static uint64_t count_newlines(const char *bytes, size_t size_bytes)
+{
+	uint64_t count = 0;
+	for (size_t i = 0; i < size_bytes; i++)
+		count += bytes[i] == '\n';
+	return count;
+}
+
+int content_of_descriptor(int fd, uint64_t max_bytes, struct content *ret_content)
+{
+	char chunk[CHUNK_BYTES];
+	struct version_stream stream;
+	struct content content = { .text = true };
+	char last = '\n';
+
+	version_stream_init(&stream);
+	for (;;) {
+		ssize_t got = sys_pread(fd, chunk, sizeof(chunk), (off_t)stream.size_bytes);
+		if (got == -EINTR)
+			continue;
+		if (got < 0)
+			return (int)got;
+		if (got == 0)
+			break;
+		if (stream.size_bytes + (uint64_t)got > max_bytes)
+			return -EFBIG;
+		version_stream_add(&stream, chunk, (uint64_t)got);
+		content.lines += count_newlines(chunk, (size_t)got);
+		content.text = content.text && !memchr(chunk, '\0', (size_t)got);
+		last = chunk[got - 1];
+	}
+	content.lines += last != '\n';
+	content.version = version_stream_end(&stream);
+	*ret_content = content;
+	return 0;
+}

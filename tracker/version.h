@@ -1,0 +1,63 @@
+/*
+ * Versions and stamps of files.  A version is a file's content: XXH3-128 of its bytes and their
+ * number.  A stamp is what stat tells: a hint that asks for a look when it differs and proves
+ * nothing when it is equal.
+ */
+#ifndef SEEN_TRACKER_VERSION_H
+#define SEEN_TRACKER_VERSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+struct version {
+	uint64_t low;
+	uint64_t high;
+	uint64_t size_bytes;
+};
+
+struct stamp {
+	uint64_t dev;
+	uint64_t ino;
+	uint64_t size_bytes;
+	int64_t mtime_ns;
+	int64_t ctime_ns;
+};
+
+/* What a look at a file's bytes tells beside its version. */
+struct content {
+	struct version version;
+	uint64_t lines; /* newlines, one more for a last line without one */
+	bool text;	/* no NUL byte */
+};
+
+/* A version in the making, from bytes in the order of the file.  Opaque words: the state of
+ * XXH3-128 (xxhash.h), 64-byte aligned as it asks. */
+struct version_stream {
+	_Alignas(64) unsigned char state[640];
+	uint64_t size_bytes;
+};
+
+bool version_equal(const struct version *a, const struct version *b);
+
+/* True for the version that no file has: nothing recorded. */
+bool version_is_none(const struct version *version);
+
+struct stamp stamp_of(const struct stat *stat);
+
+bool stamp_equal(const struct stamp *a, const struct stamp *b);
+
+void version_stream_init(struct version_stream *stream);
+void version_stream_add(struct version_stream *stream, const void *bytes, uint64_t size_bytes);
+struct version version_stream_end(const struct version_stream *stream);
+
+/* version_of_bytes(): the version of a whole content in memory. */
+struct version version_of_bytes(const void *bytes, uint64_t size_bytes);
+
+/* content_of_descriptor(): reads an open file from offset 0 to its end by pread.
+ *
+ * The descriptor's offset stays.  max_bytes: give up beyond.  Returns 0; -EFBIG; the errors of
+ * pread(2).  Uses 32 KiB of stack; async-signal-safe. */
+int content_of_descriptor(int fd, uint64_t max_bytes, struct content *ret_content);
+
+#endif
