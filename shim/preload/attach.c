@@ -1,0 +1,181 @@
+/*
+ * Start and end of the library inside a process.
+ *
+ * The session is found by SEEN_SESSION: the folder of a segment, or a name, which the `seen` program
+ * beside this library turns into a folder (and makes the session, if it is new).  Without
+ * SEEN_SESSION, or with SEEN_SESSION_MODE=off, every exported function only passes on.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "shim/preload/shim.h"
+#include "tracker/capture.h"
+#include "tracker/path.h"
+#include "tracker/role.h"
+#include "tracker/scope.h"
+#include "tracker/sys.h"
+
+struct shim shim;
+
+/* The value of NAME in an environment, or NULL.  libc's getenv may be the program's own (bash). */
+static const char *variable(char *const environment[], const char *name)
+{
+	size_t length = strlen(name);
+	for (size_t i = 0; environment && environment[i]; i++)
+		if (strncmp(environment[i], name, length) == 0 && environment[i][length] == '=')
+			return environment[i] + length + 1;
+	return NULL;
+}
+
+/* Path of the program: ../../bin/seen from the folder of this library. */
+static bool program_path(char *ret_path, size_t capacity)
+{
+	Dl_info info;
+	char up[SEGMENT_PATH_BYTES];
+
+	if (!dladdr(&shim, &info) || !info.dli_fname || info.dli_fname[0] != '/' ||
+	    strlen(info.dli_fname) + sizeof("/../../../bin/seen") > sizeof(up))
+		return false;
+	memcpy(up, info.dli_fname, strlen(info.dli_fname) + 1);
+	memcpy(up + strlen(up), "/../../../bin/seen", sizeof("/../../../bin/seen"));
+	return path_normalize(NULL, up, ret_path, capacity) > 0;
+}
+
+/* Runs `seen session NAME`, which prints the session's folder, in a child of its own that has neither
+ * this library nor the program's standard output. */
+static bool ask_program(const char *name, char *const environment[], char *ret_folder, size_t capacity)
+{
+	static char program[SEGMENT_PATH_BYTES];
+	char *const words[] = { program, (char *)"session", (char *)"--", (char *)name, NULL };
+	char *clean[1024];
+	int count = 0, status = -1, ends[2];
+	size_t length = 0;
+
+	if (!program_path(program, sizeof(program)))
+		return false;
+	for (size_t i = 0; environment[i] && count < 1023; i++)
+		if (strncmp(environment[i], "LD_PRELOAD=", 11) != 0 && strncmp(environment[i], "SEEN_SESSION=", 13) != 0)
+			clean[count++] = environment[i];
+	clean[count] = NULL;
+	if (sys_call3(SYS_pipe2, (long)ends, O_CLOEXEC, 0) < 0)
+		return false;
+	long child = sys_call6(SYS_clone, SIGCHLD, 0, 0, 0, 0, 0);
+	if (child == 0) {
+		if (ends[1] == 1)
+			(void)sys_fcntl(1, F_SETFD, 0);
+		else
+			(void)sys_call3(SYS_dup3, ends[1], 1, 0);
+		(void)sys_call3(SYS_execve, (long)program, (long)words, (long)clean);
+		(void)sys_call3(SYS_exit_group, 127, 0, 0);
+	}
+	(void)sys_close(ends[1]);
+	while (child > 0 && length < capacity - 1) {
+		ssize_t got = sys_read(ends[0], ret_folder + length, capacity - 1 - length);
+		if (got == -EINTR)
+			continue;
+		if (got <= 0)
+			break;
+		length += (size_t)got;
+	}
+	(void)sys_close(ends[0]);
+	if (child <= 0)
+		return false;
+	while (sys_call6(SYS_wait4, child, (long)&status, 0, 0, 0, 0) == -EINTR)
+		;
+	while (length > 0 && ret_folder[length - 1] == '\n')
+		length--;
+	ret_folder[length] = '\0';
+	return length > 0 && ret_folder[0] == '/';
+}
+
+/* Maps the segment of the session that the environment names. */
+static bool map_session(char *const environment[])
+{
+	const char *session = variable(environment, "SEEN_SESSION");
+	char path[SEGMENT_PATH_BYTES + 16];
+
+	if (!session || !*session || strlen(session) >= sizeof(shim.session))
+		return false;
+	if (session[0] == '/')
+		memcpy(shim.session, session, strlen(session) + 1);
+	else if (!ask_program(session, environment, shim.session, sizeof(shim.session)))
+		return false;
+	size_t length = strlen(shim.session);
+	memcpy(path, shim.session, length);
+	memcpy(path + length, "/segment", sizeof("/segment"));
+	return segment_map(path, &shim.segment) == 0;
+}
+
+static enum session_agent_is said_by(const char *value)
+{
+	if (value && strcmp(value, "outside") == 0)
+		return SESSION_AGENT_IS_OUTSIDE;
+	if (value && strcmp(value, "inside") == 0)
+		return SESSION_AGENT_IS_INSIDE;
+	return SESSION_AGENT_IS_AUTO;
+}
+
+/* A viewer or reader is one request of its scope. */
+static void become_request(void)
+{
+	struct request *request = &shim.request;
+
+	request->number = scope_request(&shim.segment, request->context.scope_id);
+	if (!request->number)
+		return;
+	segment_count(&shim.segment, COUNTER_requests, 1);
+	if (capture_is_sink(&shim.segment, request->context.capture_id))
+		request->command_id = capture_command(&shim.segment, request->context.capture_id);
+}
+
+/* Runs behind every atexit() of the program: it was registered first.  Not after _exit(), a signal or exec. */
+static void at_exit(int status, void *unused)
+{
+	(void)unused;
+	if (!shim.on || sys_getpid() != shim.pid)
+		return; /* a fork that ends by exit() is not the process that attached */
+	view_end(status);
+	process_exit(&shim.segment, shim.process);
+}
+
+__attribute__((constructor)) static void start(int argc, char **argv, char **environment)
+{
+	char executable[SEGMENT_PATH_BYTES];
+	struct invocation invocation;
+	const char *mode = variable(environment, "SEEN_SESSION_MODE");
+
+	(void)argc;
+	if (mode && strcmp(mode, "off") == 0)
+		return;
+	if (!map_session(environment))
+		return;
+	if (shim.segment.settings->session_mode == SESSION_MODE_OFF) {
+		segment_unmap(&shim.segment);
+		return;
+	}
+	ssize_t length = sys_readlink("/proc/self/exe", executable, sizeof(executable) - 1);
+	executable[length > 0 ? length : 0] = '\0'; /* without /proc: a tool */
+	role_invocation(&shim.segment, executable, argv, &invocation);
+
+	const char *scope = variable(environment, "SEEN_SCOPE");
+	shim.process = process_attach(&shim.segment, variable(environment, TICKET_VARIABLE), &invocation,
+				      scope && *scope ? scope : NULL, said_by(variable(environment, "SEEN_AGENT_IS")),
+				      &shim.request.context);
+	shim.role = invocation.role;
+	shim.pid = sys_getpid();
+	change_start();
+	if (!invocation.ignored) {
+		shim.changes = shim.request.context.flags & CONTEXT_ATTACHED;
+		shim.reads_own = invocation.role == ROLE_AGENT;
+		shim.views = shim.request.is_viewer = invocation.role == ROLE_VIEWER;
+		if (invocation.role == ROLE_VIEWER || invocation.role == ROLE_READER)
+			become_request();
+	}
+	/* Other threads do not exist yet; those that come later see all of the above. */
+	shim.on = on_exit(at_exit, NULL) == 0;
+}

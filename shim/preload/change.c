@@ -1,0 +1,68 @@
+/*
+ * Changes: what this process writes to, replaces or removes, by path as given.  In a tool nothing
+ * but memory is touched here: the current folder is asked for once at the start and then followed
+ * by name, and paths are normalized by text.  What cannot be known that way (a path relative to a
+ * folder's descriptor) is counted as not recorded.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "shim/preload/shim.h"
+#include "tracker/file.h"
+#include "tracker/path.h"
+#include "tracker/sys.h"
+
+/* The folder that relative paths start from; empty: not known.  Written by threads that change the
+ * folder, which is theirs to order; a torn text only makes a path that is not in the workspace. */
+static char current_folder[SEGMENT_PATH_BYTES];
+
+void change_start(void)
+{
+	ssize_t length = sys_getcwd(current_folder, sizeof(current_folder));
+	if (length <= 0 || current_folder[0] != '/')
+		current_folder[0] = '\0';
+}
+
+/* Between vfork and exec a child shares this memory: its chdir is not ours.  Shells do not change the folder
+ * there, and an agent may ask the kernel who it is.  In a tool it cannot be told without a system call: its
+ * folder is not known from then on. */
+void change_directory(const char *path)
+{
+	char folder[SEGMENT_PATH_BYTES];
+	if (shim.role != ROLE_SHELL && shim.role != ROLE_TOOL && sys_getpid() != shim.pid)
+		return;
+	if (!path || shim.role == ROLE_TOOL || path_normalize(current_folder, path, folder, sizeof(folder)) < 0)
+		current_folder[0] = '\0';
+	else
+		memcpy(current_folder, folder, strlen(folder) + 1);
+}
+
+int change_path(int directory, const char *path, char *ret_path, size_t capacity)
+{
+	if (path[0] != '/' && (directory != AT_FDCWD || current_folder[0] != '/'))
+		return -ENOENT;
+	return path_normalize(current_folder, path, ret_path, capacity);
+}
+
+static void mark(struct file_slot *file, const void *data)
+{
+	const uint32_t *flag = data;
+	file->flags |= *flag;
+	file->last_edit_realtime_ns = sys_realtime_ns();
+}
+
+void change_note(int directory, const char *path)
+{
+	char normal[SEGMENT_PATH_BYTES];
+	const struct context *context = &shim.request.context;
+
+	if (change_path(directory, path, normal, sizeof(normal)) < 0) {
+		segment_count(&shim.segment, COUNTER_lost_changes, 1);
+		return;
+	}
+	if (!path_is_tracked(&shim.segment, normal))
+		return;
+	bool below_agent = context->flags & (CONTEXT_AGENT | CONTEXT_OUTSIDE);
+	uint32_t flag = below_agent && shim.role != ROLE_TOOL ? FILE_EDITED_BY_AGENT : FILE_EDITED_BY_TOOL;
+	(void)file_update(&shim.segment, normal, NULL, mark, &flag);
+}

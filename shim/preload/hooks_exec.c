@@ -1,0 +1,139 @@
+/*
+ * The exported functions that start programs: the program is announced, its environment gets its ticket (launch.c).
+ * These run between vfork and exec: nothing but the stack and the segment is written to.
+ */
+#include <alloca.h>
+#include <stdarg.h>
+
+#include "shim/preload/real.h"
+#include "shim/preload/shim.h"
+#include "tracker/sys.h"
+
+/* Prepares `launch` and `changed`, the environment to start a program with; the given one where nothing is
+ * to be added.  A macro because the array lives on the caller's stack. */
+#define PREPARE(pid, executable, argv, environment)                                                  \
+	struct launch launch;                                                                        \
+	char *const *changed = (char *const *)(environment);                                        \
+	int variables = launch_count(environment);                                                  \
+	if (variables >= 0) {                                                                        \
+		char **copy = alloca(((size_t)variables + 2) * sizeof(*copy));                      \
+		launch_prepare(&launch, pid, executable, argv, environment, variables, copy);       \
+		changed = copy;                                                                      \
+	}
+
+static int failed(const struct launch *launch, int variables, int error)
+{
+	if (variables >= 0)
+		launch_failed(launch);
+	return error;
+}
+
+EXPORT int execve(const char *path, char *const argv[], char *const environment[])
+{
+	PREPARE(sys_getpid(), path, argv, environment)
+	return failed(&launch, variables, REAL(execve)(path, argv, changed));
+}
+
+EXPORT int execv(const char *path, char *const argv[])
+{
+	PREPARE(sys_getpid(), path, argv, environ)
+	return failed(&launch, variables, REAL(execve)(path, argv, changed));
+}
+
+EXPORT int execvp(const char *file, char *const argv[])
+{
+	PREPARE(sys_getpid(), file, argv, environ)
+	return failed(&launch, variables, REAL(execvpe)(file, argv, changed));
+}
+
+EXPORT int execvpe(const char *file, char *const argv[], char *const environment[])
+{
+	PREPARE(sys_getpid(), file, argv, environment)
+	return failed(&launch, variables, REAL(execvpe)(file, argv, changed));
+}
+
+EXPORT int execveat(int directory, const char *path, char *const argv[], char *const environment[], int flags)
+{
+	PREPARE(sys_getpid(), path, argv, environment)
+	return failed(&launch, variables, REAL(execveat)(directory, path, argv, changed, flags));
+}
+
+EXPORT int fexecve(int fd, char *const argv[], char *const environment[])
+{
+	PREPARE(sys_getpid(), (uintptr_t)argv >= 4096 ? argv[0] : NULL, argv, environment)
+	return failed(&launch, variables, REAL(fexecve)(fd, argv, changed));
+}
+
+/* The words of execl and kin up to their NULL, in an array on the caller's stack; `list` stands behind the NULL. */
+#define TAKE_WORDS(first, list)                                                         \
+	int words = 1;                                                                  \
+	va_start(list, first);                                                          \
+	while (va_arg(list, const char *))                                              \
+		words++;                                                                \
+	va_end(list);                                                                   \
+	char **argv = alloca(((size_t)words + 1) * sizeof(*argv));                      \
+	argv[0] = (char *)(first);                                                      \
+	va_start(list, first);                                                          \
+	for (int word = 1; word <= words; word++)                                       \
+		argv[word] = va_arg(list, char *);
+
+EXPORT int execl(const char *path, const char *first, ...)
+{
+	va_list list;
+	TAKE_WORDS(first, list)
+	va_end(list);
+	PREPARE(sys_getpid(), path, argv, environ)
+	return failed(&launch, variables, REAL(execve)(path, argv, changed));
+}
+
+EXPORT int execlp(const char *file, const char *first, ...)
+{
+	va_list list;
+	TAKE_WORDS(first, list)
+	va_end(list);
+	PREPARE(sys_getpid(), file, argv, environ)
+	return failed(&launch, variables, REAL(execvpe)(file, argv, changed));
+}
+
+EXPORT int execle(const char *path, const char *first, ...)
+{
+	va_list list;
+	TAKE_WORDS(first, list)
+	char *const *environment = va_arg(list, char *const *);
+	va_end(list);
+	PREPARE(sys_getpid(), path, argv, environment)
+	return failed(&launch, variables, REAL(execve)(path, argv, changed));
+}
+
+static int spawned(const struct launch *launch, int variables, int error, const pid_t *pid)
+{
+	if (variables < 0)
+		return error;
+	if (error)
+		launch_failed(launch);
+	else
+		launch_spawned(launch, *pid);
+	return error;
+}
+
+EXPORT int posix_spawn(pid_t *ret_pid, const char *path, const posix_spawn_file_actions_t *actions,
+		       const posix_spawnattr_t *attributes, char *const argv[], char *const environment[])
+{
+	pid_t pid = 0;
+	PREPARE(0, path, argv, environment)
+	int error = REAL(posix_spawn)(&pid, path, actions, attributes, argv, changed);
+	if (!error && ret_pid)
+		*ret_pid = pid;
+	return spawned(&launch, variables, error, &pid);
+}
+
+EXPORT int posix_spawnp(pid_t *ret_pid, const char *file, const posix_spawn_file_actions_t *actions,
+			const posix_spawnattr_t *attributes, char *const argv[], char *const environment[])
+{
+	pid_t pid = 0;
+	PREPARE(0, file, argv, environment)
+	int error = REAL(posix_spawnp)(&pid, file, actions, attributes, argv, changed);
+	if (!error && ret_pid)
+		*ret_pid = pid;
+	return spawned(&launch, variables, error, &pid);
+}

@@ -1,0 +1,51 @@
+/*
+ * libc's own functions behind the exported names: `REAL(open)(path, flags)`.
+ *
+ * Looked up at the first use, by dlsym(RTLD_NEXT): other preloaded libraries keep their turn.  No
+ * lock and no constructor is needed: two threads that look up at once store the same pointer, and a
+ * wrapper that another library's constructor calls before ours finds its function all the same.
+ */
+#ifndef SEEN_SHIM_REAL_H
+#define SEEN_SHIM_REAL_H
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <sys/sendfile.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* Names that libc exports without declaring them (bits/fcntl2.h, bits/unistd.h). */
+int __open_2(const char *path, int flags);
+int __open64_2(const char *path, int flags);
+int __openat_2(int directory, const char *path, int flags);
+int __openat64_2(int directory, const char *path, int flags);
+ssize_t __read_chk(int fd, void *buffer, size_t size_bytes, size_t buffer_bytes);
+ssize_t __pread_chk(int fd, void *buffer, size_t size_bytes, off_t offset, size_t buffer_bytes);
+ssize_t __pread64_chk(int fd, void *buffer, size_t size_bytes, off64_t offset, size_t buffer_bytes);
+
+enum real_name {
+#define HOOK(name) REAL_##name,
+#include "shim/preload/hooks.def"
+#undef HOOK
+	REAL_COUNT,
+};
+
+extern void *real_pointers[REAL_COUNT];
+
+/* real_resolve(): the slow half of REAL().  Never NULL: for a name that this libc does not have,
+ * a function that fails with ENOSYS. */
+void *real_resolve(enum real_name name);
+
+static inline void *real_pointer(enum real_name name)
+{
+	void *pointer = __atomic_load_n(&real_pointers[name], __ATOMIC_RELAXED);
+	return __builtin_expect(pointer != NULL, 1) ? pointer : real_resolve(name);
+}
+
+#define REAL(name) ((__typeof__(&name))real_pointer(REAL_##name))
+
+/* A name that the linker exports (hooks.def says which). */
+#define EXPORT __attribute__((visibility("default")))
+
+#endif

@@ -1,0 +1,111 @@
+/*
+ * What runs inside a stranger's process.
+ *
+ *	real.c      libc's own functions behind the exported names
+ *	attach.c    start: finds the session, maps it, learns role and context; the end of the process
+ *	view.c      viewers: answers, deliveries; readers: what they sent
+ *	own.c       an agent's own reads, counted
+ *	change.c    what a process destroys or replaces, recorded by path
+ *	launch.c    the environment and ticket of a program about to be started
+ *	hooks_*.c   the exported functions, by family: real call first, then what it means
+ *
+ * Rules, for every line below shim/ and for what it calls in tracker/:
+ *   - The real call comes first; memory that the caller passed is looked at only after it succeeded
+ *     (exec cannot: there, pointers are read as the kernel would).
+ *   - errno is never changed: system calls are made directly (tracker/sys.h).
+ *   - No malloc, no stdio, no locks, no threads, no descriptor kept, nothing printed, no exit.
+ *   - Async-signal-safe, and safe between vfork and exec: there, nothing but the stack and the
+ *     segment is written to.
+ *   - In a process that is neither viewer, reader nor agent, no call is added past the start.
+ *   - Anything unexpected: do nothing.
+ */
+#ifndef SEEN_SHIM_SHIM_H
+#define SEEN_SHIM_SHIM_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "tracker/decision.h"
+#include "tracker/process.h"
+#include "tracker/segment.h"
+
+/* This process, as set up by attach.c before main() and constant afterwards. */
+struct shim {
+	bool on;	  /* attached to a session: false until the constructor ran, and for ever without one */
+	bool views;	  /* a viewer: reads and writes are followed */
+	bool reads_own;	  /* an agent: its own reads are counted */
+	bool changes;	  /* what it changes is recorded */
+	uint32_t role;	  /* enum role */
+	pid_t pid;	  /* of the process that attached; a fork has another */
+	struct segment segment;
+	struct process_ref process;
+	struct request request; /* context; for viewers and readers the request that they are */
+	char session[SEGMENT_PATH_BYTES]; /* folder of the segment */
+};
+
+extern struct shim shim;
+
+/* view_opened(): a viewer opened a file for reading; the descriptor may now hold a notice.
+ * path: as given to the call. */
+void view_opened(int fd, const char *path);
+
+/* view_read(): a viewer read bytes from a descriptor, one behind the other. */
+void view_read(int fd, const void *bytes, ssize_t count);
+
+/* view_wrote(): a viewer wrote to a descriptor.  count: what the call returned. */
+void view_wrote(int fd, ssize_t count);
+
+/* view_closing(): a viewer is about to close a descriptor. */
+void view_closing(int fd);
+
+/* view_odd(): a viewer did something that is not followed: it delivers nothing. */
+void view_odd(void);
+
+/* view_end(): a viewer or reader ended by exit(status). */
+void view_end(int status);
+
+/* own_opened(), own_read(), own_closing(): an agent's own reads. */
+void own_opened(int fd, int directory, const char *path);
+void own_read(int fd, ssize_t count);
+void own_closing(int fd);
+
+/* change_start(): learns the current folder.  At the start of the process. */
+void change_start(void);
+
+/* change_directory(): the process changed its folder to `path`; NULL: to one that is not known by name. */
+void change_directory(const char *path);
+
+/* change_path(): an absolute, normalized path for one that was given to a call.  Returns 0, or a negative
+ * errno where it is not known (a folder's descriptor, a folder changed by descriptor).  No system call. */
+int change_path(int directory, const char *path, char *ret_path, size_t capacity);
+
+/* change_note(): the content behind a path was changed, replaced or removed by this process. */
+void change_note(int directory, const char *path);
+
+/* What launch_prepare() made.  Lives on the caller's stack, beside the array. */
+struct launch {
+	struct process_ref process;
+	char ticket[TICKET_BYTES];
+	char session[SEGMENT_PATH_BYTES + 16];
+};
+
+enum { LAUNCH_VARIABLES_MAX = 6000 };
+
+/* launch_count(): entries of an environment, NULL not counted; -1 when it should be passed on as it is
+ * (no environment, too large, no session in it, or this process is not attached). */
+int launch_count(char *const environment[]);
+
+/* launch_prepare(): announces a program and makes the environment it is started with.
+ *
+ * pid: the caller's own for exec, 0 for spawn.  environment: count entries (launch_count()).  ret_environment:
+ * room for count + 2 pointers; they point into `environment` and `ret_launch`. */
+void launch_prepare(struct launch *ret_launch, pid_t pid, const char *executable, char *const argv[],
+		    char *const environment[], int count, char **ret_environment);
+
+/* launch_failed(): the program was not started. */
+void launch_failed(const struct launch *launch);
+
+/* launch_spawned(): posix_spawn started it as this process. */
+void launch_spawned(const struct launch *launch, pid_t pid);
+
+#endif

@@ -1,0 +1,259 @@
+/*
+ * Viewers and readers.
+ *
+ * A viewer's open is decided at once (tracker/decision.h).  A notice is given as a sealed, read-only memfd
+ * put in the place of the descriptor, so that read, pread, mmap, lseek and fstat agree without each
+ * being hooked.  Otherwise the file's bytes are hashed as the viewer reads them, and become a
+ * delivery at exit(0) if every byte from 0 to the size was read while the stamp stayed the same, and
+ * the viewer wrote as many bytes to descriptor 1 as it read in all.
+ *
+ * Viewers are single-threaded programs that read, write and exit.  Whatever is not that (another thread,
+ * another way to copy, descriptor 1 moved) makes the process "odd": it delivers nothing.
+ */
+#include <errno.h>
+#include <linux/memfd.h>
+#include <string.h>
+
+#include "shim/preload/shim.h"
+#include "tracker/capture.h"
+#include "tracker/scope.h"
+#include "tracker/sys.h"
+
+enum {
+	VIEWS_MAX = 64, /* files of one invocation that may become deliveries */
+	STDOUT = 1,
+};
+
+/* A file whose real bytes the viewer reads. */
+struct view {
+	int fd;	     /* -1: closed */
+	bool broken; /* not read from 0 to the end, one byte behind the other, or changed meanwhile */
+	struct pending pending;
+	struct stamp end; /* at close or exit */
+	struct version_stream stream;
+};
+
+static struct view views[VIEWS_MAX];
+static int view_count;
+
+/* Every file that this process opened, given or answered: it is answered at most once. */
+static struct {
+	uint64_t dev;
+	uint64_t ino;
+} opened[VIEWS_MAX];
+static int opened_count;
+
+static uint64_t bytes_in;  /* by every read */
+static uint64_t bytes_out; /* to descriptor 1 */
+static bool odd;
+static pid_t viewer_thread; /* the only one that may be followed; 0: nothing opened yet */
+
+void view_odd(void)
+{
+	odd = true;
+}
+
+static struct view *view_of(int fd)
+{
+	for (int i = 0; i < view_count; i++)
+		if (views[i].fd == fd)
+			return &views[i];
+	return NULL;
+}
+
+/* One thread only, and the process that was started, not a fork of it. */
+static bool is_followed(void)
+{
+	pid_t thread = (pid_t)sys_call3(SYS_gettid, 0, 0, 0);
+	if (!viewer_thread)
+		viewer_thread = thread;
+	if (thread != viewer_thread || thread != sys_getpid())
+		odd = true;
+	return !odd;
+}
+
+/* Puts a memfd with the notice in the place of a descriptor.  Returns 0 or a negative errno; then the descriptor
+ * is as it was. */
+static int give_notice(int fd, const struct answer *answer)
+{
+	char path[40] = "/proc/self/fd/";
+	int descriptor_flags = sys_fcntl(fd, F_GETFD, 0);
+	if (descriptor_flags < 0)
+		return descriptor_flags;
+
+	int memfd = (int)sys_call3(SYS_memfd_create, (long)"seen-notice", MFD_CLOEXEC | MFD_ALLOW_SEALING, 0);
+	if (memfd < 0)
+		return memfd;
+	int error = 0;
+	if (sys_write(memfd, answer->notice, answer->notice_bytes) != (ssize_t)answer->notice_bytes)
+		error = -EIO;
+	if (error == 0)
+		error = sys_fcntl(memfd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
+	/* Opened anew, read-only and at offset 0, as the file was. */
+	char digits[12];
+	int count = 0;
+	for (int number = memfd; number || count == 0; number /= 10)
+		digits[count++] = (char)('0' + number % 10);
+	char *at = path + strlen(path);
+	while (count > 0)
+		*at++ = digits[--count];
+	*at = '\0';
+	int readable = error == 0 ? sys_open(path, O_RDONLY | O_CLOEXEC, 0) : error;
+	(void)sys_close(memfd);
+	if (readable < 0)
+		return readable;
+	error = (int)sys_call3(SYS_dup3, readable, fd, descriptor_flags & FD_CLOEXEC ? O_CLOEXEC : 0);
+	(void)sys_close(readable);
+	return error < 0 ? error : 0;
+}
+
+/* The file's path as the kernel knows it, links resolved (proc(5)). */
+static bool path_of(int fd, char *ret_path, size_t capacity)
+{
+	char link[40] = "/proc/self/fd/";
+	char digits[12];
+	int count = 0;
+	char *at = link + strlen(link);
+
+	for (int number = fd; number || count == 0; number /= 10)
+		digits[count++] = (char)('0' + number % 10);
+	while (count > 0)
+		*at++ = digits[--count];
+	*at = '\0';
+	ssize_t length = sys_readlink(link, ret_path, capacity - 1);
+	if (length <= 0 || (size_t)length >= capacity - 1 || ret_path[0] != '/')
+		return false;
+	ret_path[length] = '\0';
+	return true;
+}
+
+/* Notes that the process opened this file.  False when it did so before, or too many others. */
+static bool is_first_time(const struct stat *stat)
+{
+	for (int i = 0; i < opened_count; i++)
+		if (opened[i].dev == stat->st_dev && opened[i].ino == stat->st_ino)
+			return false;
+	if (opened_count == VIEWS_MAX)
+		return false;
+	opened[opened_count].dev = stat->st_dev;
+	opened[opened_count].ino = stat->st_ino;
+	opened_count++;
+	return true;
+}
+
+void view_opened(int fd, const char *path)
+{
+	char kernel_path[SEGMENT_PATH_BYTES];
+	struct stat stat;
+	struct answer answer;
+
+	if (!is_followed() || sys_fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode) ||
+	    !path_of(fd, kernel_path, sizeof(kernel_path)) || !is_first_time(&stat))
+		return;
+	shim.request.at_sink = capture_is_sink(&shim.segment, shim.request.context.capture_id) &&
+			       process_anchor_alive(&shim.request.context);
+	decision_open(&shim.segment, &shim.request, kernel_path, path, fd, &stat, &answer);
+	if (answer.decision == DECISION_NOTICE) {
+		if (give_notice(fd, &answer) == 0)
+			return;
+		decision_undo(&shim.segment, &shim.request, &answer);
+	}
+	if (answer.reason == REASON_NOT_TRACKED || view_count == VIEWS_MAX)
+		return;
+	struct view *view = &views[view_count];
+	if (decision_pend(&shim.segment, &shim.request, kernel_path, &stat, &answer, &view->pending) < 0)
+		return;
+	view->fd = fd;
+	view->broken = false;
+	version_stream_init(&view->stream);
+	view_count++;
+}
+
+void view_read(int fd, const void *bytes, ssize_t count)
+{
+	if (count <= 0 || !is_followed())
+		return;
+	bytes_in += (uint64_t)count;
+	struct view *view = view_of(fd);
+	if (view)
+		version_stream_add(&view->stream, bytes, (uint64_t)count);
+}
+
+void view_wrote(int fd, ssize_t count)
+{
+	if (count <= 0 || fd != STDOUT || !is_followed())
+		return;
+	bytes_out += (uint64_t)count;
+	if (!shim.request.at_sink)
+		return;
+	command_add(&shim.segment, shim.request.command_id, (uint64_t)count);
+	struct scope_slot *scope = scope_find(&shim.segment, shim.request.context.scope_id);
+	if (scope)
+		(void)__atomic_fetch_add(&scope->bytes_given, (uint64_t)count, __ATOMIC_RELAXED);
+}
+
+static void look_at_end(struct view *view)
+{
+	struct stat stat;
+	if (sys_fstat(view->fd, &stat) < 0)
+		view->broken = true;
+	else
+		view->end = stamp_of(&stat);
+	view->fd = -1;
+}
+
+void view_closing(int fd)
+{
+	if (!is_followed())
+		return;
+	struct view *view = view_of(fd);
+	if (view)
+		look_at_end(view);
+}
+
+/* Bytes this process handed to write calls so far (proc(5), io, wchar), 0 where the kernel does not count. */
+static uint64_t bytes_written(void)
+{
+	char text[512];
+	uint64_t bytes = 0;
+
+	if (sys_read_file("/proc/self/io", text, sizeof(text)) <= 0)
+		return 0;
+	const char *at = strstr(text, "wchar: ");
+	for (at = at ? at + 7 : ""; *at >= '0' && *at <= '9'; at++)
+		bytes = bytes * 10 + (uint64_t)(*at - '0');
+	return bytes;
+}
+
+/* What a reader sent counts towards its command's output and the scope's window. */
+static void count_reader(void)
+{
+	struct request *request = &shim.request;
+	if (!capture_is_sink(&shim.segment, request->context.capture_id))
+		return;
+	uint64_t bytes = bytes_written();
+	struct scope_slot *scope = scope_find(&shim.segment, request->context.scope_id);
+	command_add(&shim.segment, request->command_id, bytes);
+	if (scope)
+		(void)__atomic_fetch_add(&scope->bytes_given, bytes, __ATOMIC_RELAXED);
+}
+
+void view_end(int status)
+{
+	if (shim.role == ROLE_READER) {
+		count_reader();
+		return;
+	}
+	if (!shim.views || status != 0 || !is_followed() || bytes_in != bytes_out)
+		return;
+	/* Since the last open the agent may have gone: then nobody received this. */
+	shim.request.at_sink = shim.request.at_sink && process_anchor_alive(&shim.request.context);
+	for (int i = 0; i < view_count; i++) {
+		struct view *view = &views[i];
+		if (view->fd >= 0)
+			look_at_end(view);
+		struct version version = version_stream_end(&view->stream);
+		if (!view->broken)
+			decision_deliver(&shim.segment, &shim.request, &view->pending, &view->end, &version);
+	}
+}
