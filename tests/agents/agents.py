@@ -1,0 +1,152 @@
+"""The agents: where they come from, how they are started, how they spell a tool call.
+
+To add one: a subclass of Agent in AGENTS, speaking an API of model_server.py.
+"""
+import json
+import os
+import re
+
+from model_server import Call
+
+
+def write_file(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+class Agent:
+    name = ""  # of its command in node_modules/.bin
+    package = ""  # on npm
+
+    def configure(self, home, workspace, url):
+        """Writes what the agent needs below its fresh home; returns environment variables."""
+        raise NotImplementedError
+
+    def arguments(self, prompt):
+        """The command's words after its name, for a run without a terminal."""
+        raise NotImplementedError
+
+    def call(self, operation, workspace):
+        """The Call for a step's operation (scenario.Step)."""
+        return getattr(self, operation[0])(workspace, *operation[1:])
+
+    def terminal(self, workspace, command):
+        return self.shell(workspace, command)
+
+    @staticmethod
+    def bare_result(text):
+        """A tool result without the agent's own decoration."""
+        return text
+
+
+class Pi(Agent):
+    name = "pi"
+    package = "@mariozechner/pi-coding-agent"
+
+    def configure(self, home, workspace, url):
+        model = {"id": "scripted", "name": "Scripted", "reasoning": False, "input": ["text"],
+                 "contextWindow": 200000, "maxTokens": 8000,
+                 "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}}
+        write_file(f"{home}/.pi/agent/models.json", json.dumps({"providers": {"scripted": {
+            "baseUrl": f"{url}/v1", "api": "openai-completions", "apiKey": "none",
+            "models": [model]}}}))
+        return {"PI_OFFLINE": "1", "PI_TELEMETRY": "0"}
+
+    def arguments(self, prompt):
+        return ["-p", "--provider", "scripted", "--model", "scripted", prompt]
+
+    def shell(self, _, command):
+        return Call("bash", {"command": command})
+
+    def read(self, _, path):
+        return Call("read", {"path": path})
+
+    def edit(self, _, path, old, new):
+        return Call("edit", {"path": path, "edits": [{"oldText": old, "newText": new}]})
+
+    def write(self, _, path, text):
+        return Call("write", {"path": path, "content": text})
+
+
+class Codex(Agent):
+    name = "codex"
+    package = "@openai/codex"
+
+    def configure(self, home, workspace, url):
+        write_file(f"{home}/.codex/config.toml", f"""\
+model = "gpt-5.5"
+model_provider = "scripted"
+check_for_update_on_startup = false
+[analytics]
+enabled = false
+[model_providers.scripted]
+name = "scripted"
+base_url = "{url}/v1"
+env_key = "SCRIPTED_KEY"
+wire_api = "responses"
+[projects."{workspace}"]
+trust_level = "trusted"
+""")
+        return {"CODEX_HOME": f"{home}/.codex", "SCRIPTED_KEY": "none"}
+
+    def arguments(self, prompt):
+        return ["exec", "--json", "--dangerously-bypass-approvals-and-sandbox", prompt]
+
+    def shell(self, _, command):
+        return Call("exec_command", {"cmd": command})
+
+    def terminal(self, _, command):
+        return Call("exec_command", {"cmd": command, "tty": True})
+
+    def read(self, _, path):
+        return Call("exec_command", {"cmd": f"sed -n '1,200p' {path}"})  # it has no read tool
+
+    def edit(self, _, path, old, new):
+        return self._patch(f"*** Update File: {path}\n@@\n-{old}\n+{new}\n")
+
+    def write(self, _, path, text):
+        return self._patch(f"*** Add File: {path}\n"
+                           + "".join(f"+{line}\n" for line in text.splitlines()))
+
+    @staticmethod
+    def _patch(hunks):
+        return Call("apply_patch", f"*** Begin Patch\n{hunks}*** End Patch\n")
+
+    @staticmethod
+    def bare_result(text):
+        return text.split("\nOutput:\n", 1)[-1].replace("\r\n", "\n")
+
+
+class Claude(Agent):
+    name = "claude"
+    package = "@anthropic-ai/claude-code"
+
+    def configure(self, home, workspace, url):
+        return {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "none", "IS_SANDBOX": "1",
+                "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1"}
+
+    def arguments(self, prompt):
+        return ["-p", prompt, "--model", "claude-sonnet-4-5", "--dangerously-skip-permissions"]
+
+    def shell(self, _, command):
+        return Call("Bash", {"command": command, "description": "scripted"})
+
+    def read(self, workspace, path):
+        return Call("Read", {"file_path": f"{workspace}/{path}"})
+
+    def edit(self, workspace, path, old, new):
+        return Call("Edit", {"file_path": f"{workspace}/{path}", "old_string": old,
+                             "new_string": new})
+
+    def write(self, workspace, path, text):
+        return Call("Write", {"file_path": f"{workspace}/{path}", "content": text})
+
+    @staticmethod
+    def bare_result(text):
+        """Without its remarks to the model below the output."""
+        text = re.sub(r"\s*<system-reminder>.*?</system-reminder>\s*$", "", text, flags=re.S)
+        return re.sub(r"\n\[This command modified [^\n]*\]$", "", text)
+
+
+AGENTS = {agent.name: agent for agent in (Pi(), Codex(), Claude())}
