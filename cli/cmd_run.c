@@ -1,0 +1,261 @@
+/*
+ * `seen run`: opens or makes a session, runs a command with the library loaded in it, waits, and says
+ * what came of it.
+ *
+ * The command runs in this process's group, so the terminal treats both as one job.  Signals that
+ * the terminal sends reach the command without our doing; those sent to this process alone by
+ * kill(2) are passed on.  When the command stops, this process stops; when it goes on, so does the command.
+ * Whatever goes wrong with the session, the command runs.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/lib/exit_code.h"
+#include "cli/lib/message.h"
+#include "cli/lib/options.h"
+#include "cli/lib/session.h"
+#include "cli/lib/summary.h"
+#include "tracker/capture.h"
+#include "tracker/process.h"
+#include "tracker/role.h"
+#include "tracker/sys.h"
+
+static const char *session_name;
+static bool quiet, summary;
+
+static const struct option_spec SPECS[] = {
+	{ "--session", "NAME", "use this session, made if it is new; default: a new one", NULL, &session_name },
+	{ "--summary", NULL, "print the summary also where stderr is no terminal", &summary, NULL },
+	{ "--quiet", NULL, "print no summary", &quiet, NULL },
+};
+
+static const struct options OPTIONS = {
+	.usage = "run [OPTION...] [--] COMMAND [ARGUMENT...]",
+	.summary = "Runs COMMAND, usually an AI coding agent, with its file access tracked, and every process it\n"
+		   "starts.  Ends with COMMAND's status, 128+N for signal N.",
+	.specs = SPECS,
+	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
+};
+
+/* What the child needs to begin as it would without us. */
+struct inherited {
+	sigset_t mask;
+	struct sigaction child_action;
+};
+
+/* LD_PRELOAD with our library first, the user's behind it, ours not twice. */
+static int put_preload(const char *library)
+{
+	const char *old = getenv("LD_PRELOAD");
+	char *merged;
+
+	if (old && strncmp(old, library, strlen(library)) == 0 && strchr(": ", old[strlen(library)]))
+		return 0;
+	if (asprintf(&merged, "%s%s%s", library, old && old[0] ? ":" : "", old ? old : "") < 0)
+		return -ENOMEM;
+	int error = setenv("LD_PRELOAD", merged, 1) < 0 ? -errno : 0;
+	free(merged);
+	return error;
+}
+
+/* The environment of the command: the library, the session, and what would hide file access from it. */
+static int prepare_environment(const struct session *session)
+{
+	char library[SEGMENT_PATH_BYTES];
+
+	if (session_library(library, sizeof(library)) < 0) {
+		message("lib/seen/libseen.so is not beside this program; install both under one prefix");
+		return -ENOENT;
+	}
+	if (strpbrk(library, " :")) {
+		message("%s cannot be preloaded: its path holds a space or a colon; install seen elsewhere", library);
+		return -EINVAL;
+	}
+	if (put_preload(library) < 0 || setenv("SEEN_SESSION", session->directory, 1) < 0 ||
+	    setenv("UV_USE_IO_URING", "0", 0) < 0)
+		return -ENOMEM;
+	(void)unsetenv(TICKET_VARIABLE);
+	return 0;
+}
+
+/* The place of the root in the tree: where the agent is, and what the run's own output is. */
+static struct context root_context(const struct config *config, const struct segment *segment, char **words)
+{
+	struct context context = { .flags = CONTEXT_ATTACHED | CONTEXT_ROOT, .pid_ns = process_pid_ns() };
+	uint64_t agent_is = config_number(config, OPTION_session_agent_is);
+	const char *said = getenv("SEEN_AGENT_IS");
+	struct invocation invocation;
+	struct stat stat;
+
+	if (agent_is == SESSION_AGENT_IS_AUTO && said && strcmp(said, "outside") == 0)
+		agent_is = SESSION_AGENT_IS_OUTSIDE;
+	if (agent_is == SESSION_AGENT_IS_AUTO && said && strcmp(said, "inside") == 0)
+		agent_is = SESSION_AGENT_IS_INSIDE;
+	role_invocation(segment, words[0], words, &invocation);
+	if (agent_is == SESSION_AGENT_IS_OUTSIDE)
+		context.flags |= CONTEXT_OUTSIDE | CONTEXT_OUTSIDE_SAID;
+	else if (agent_is == SESSION_AGENT_IS_AUTO && role_root_is_outside(&invocation, isatty(STDIN_FILENO)))
+		context.flags |= CONTEXT_OUTSIDE;
+	if (sys_fstat(STDOUT_FILENO, &stat) == 0)
+		context.root_out = identity_of(&stat);
+	context.flags |= CONTEXT_ROOT_OUT;
+	return context;
+}
+
+static void restore(const struct inherited *inherited)
+{
+	(void)sigaction(SIGCHLD, &inherited->child_action, NULL);
+	(void)sigprocmask(SIG_SETMASK, &inherited->mask, NULL);
+}
+
+/* In the child: announces the command and becomes it.  Writes errno to `report` when that fails. */
+static void become(const struct session *session, const struct context *context, char **words,
+		   const struct inherited *inherited, int report)
+{
+	char ticket[TICKET_BYTES];
+
+	if (session) {
+		struct process_ref process = process_announce(&session->segment, context, (struct process_ref){ 0, 0 },
+							      getpid(), words[0], words, ticket);
+		if (process.serial)
+			(void)putenv(ticket);
+		restore(inherited);
+		(void)execvp(words[0], words);
+		int error = errno;
+		process_withdraw(&session->segment, process);
+		errno = error;
+	} else {
+		restore(inherited);
+		(void)execvp(words[0], words);
+	}
+	int error = errno;
+	(void)!write(report, &error, sizeof(error));
+	_exit(EXIT_CODE_FAILED);
+}
+
+/* Waits for the command; stops and goes on with it; passes signals on.  Returns its wait status. */
+static int wait_for(pid_t child, const sigset_t *all)
+{
+	for (;;) {
+		siginfo_t info;
+		int status;
+		pid_t ended;
+
+		while ((ended = waitpid(child, &status, WNOHANG | WUNTRACED)) > 0) {
+			if (!WIFSTOPPED(status))
+				return status;
+			(void)kill(getpid(), SIGSTOP);
+			/* Somebody let us go on; the whole group perhaps, perhaps us alone. */
+			(void)kill(child, SIGCONT);
+		}
+		if (ended < 0 && errno != EINTR)
+			return 0;
+		int signal = sigwaitinfo(all, &info);
+		/* A signal from the terminal (si_code SI_KERNEL) went to the whole group already. */
+		if (signal > 0 && signal != SIGCHLD && info.si_code <= 0 && info.si_pid != getpid())
+			(void)kill(child, signal);
+	}
+}
+
+static int run_command(const struct session *session, const struct context *context, char **words)
+{
+	struct inherited inherited;
+	struct sigaction action = { .sa_handler = SIG_DFL };
+	int report[2], error = 0, status;
+	sigset_t all;
+
+	if (pipe2(report, O_CLOEXEC) < 0) {
+		message("cannot start the command: %s", strerror(errno));
+		return EXIT_CODE_FAILED;
+	}
+	(void)sigfillset(&all);
+	(void)sigprocmask(SIG_BLOCK, &all, &inherited.mask);
+	(void)sigaction(SIGCHLD, &action, &inherited.child_action);
+	pid_t child = fork();
+	if (child < 0) {
+		message("cannot start the command: %s", strerror(errno));
+		return EXIT_CODE_FAILED;
+	}
+	if (child == 0)
+		become(session, context, words, &inherited, report[1]);
+	(void)close(report[1]);
+	ssize_t got;
+	do
+		got = read(report[0], &error, sizeof(error));
+	while (got < 0 && errno == EINTR);
+	(void)close(report[0]);
+	status = wait_for(child, &all);
+	if (got == sizeof(error)) {
+		message("%s: %s", words[0], strerror(error));
+		return error == ENOENT ? EXIT_CODE_NOT_FOUND : EXIT_CODE_NOT_EXECUTABLE;
+	}
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/* The session, or none with a line that says why: the command runs in any case. */
+static bool prepare_session(const struct config *config, struct session *ret_session)
+{
+	if (config_number(config, OPTION_session_mode) == SESSION_MODE_OFF)
+		return false;
+	int error = session_make(config, session_name, ret_session);
+	if (error < 0) {
+		message("%s%s%s; the command runs unobserved", session_name ? session_name : "no session",
+			session_name ? ": " : " could be made: ", session_explain(error));
+		return false;
+	}
+	if (prepare_environment(ret_session) < 0) {
+		message("the command runs unobserved");
+		session_close(ret_session);
+		return false;
+	}
+	return true;
+}
+
+static int run(const struct config *config, char **words)
+{
+	struct session session;
+	uint64_t counters[COUNTER_COUNT], since_realtime_ns = sys_realtime_ns(), since_ns = sys_boottime_ns();
+	struct context context;
+
+	if (!prepare_session(config, &session))
+		return run_command(NULL, NULL, words);
+	for (int i = 0; i < COUNTER_COUNT; i++)
+		counters[i] = segment_counter(&session.segment, (enum counter)i);
+	context = root_context(config, &session.segment, words);
+	int code = run_command(&session, &context, words);
+	if (!quiet && (summary || isatty(STDERR_FILENO))) {
+		struct summary sum;
+		summary_take(&session.segment, counters, since_realtime_ns, since_ns, &sum);
+		summary_print(&sum, session.name);
+	}
+	session_close(&session);
+	return code;
+}
+
+int cmd_run(int argc, char **argv)
+{
+	struct parsed parsed = { .config = NULL };
+	int code;
+
+	if (options_parse(&OPTIONS, argc, argv, &parsed, &code) == 0 && options_load(&parsed, &code) == 0) {
+		if (session_name && session_name[0] != '/' && !session_name_is_valid(session_name)) {
+			message("--session %s: %s", session_name, session_explain(-EINVAL));
+			code = EXIT_CODE_FAILED;
+		} else if (parsed.first_word == argc) {
+			message("run what? `seen run -- COMMAND`");
+			code = EXIT_CODE_FAILED;
+		} else {
+			code = run(parsed.config, argv + parsed.first_word);
+		}
+	} else if (code == EXIT_CODE_USAGE) {
+		code = EXIT_CODE_FAILED; /* a status of its own: 2 may be the command's */
+	}
+	options_done(&parsed);
+	return code;
+}

@@ -1,0 +1,42 @@
+/*
+ * `seen session NAME`: prints the folder of a session, made if it is new.  The library asks this when a
+ * program is started with LD_PRELOAD and SEEN_SESSION=NAME and without `seen run`.
+ */
+#include <stdio.h>
+
+#include "cli/command.h"
+#include "cli/lib/exit_code.h"
+#include "cli/lib/message.h"
+#include "cli/lib/options.h"
+#include "cli/lib/session.h"
+
+static const struct options OPTIONS = {
+	.usage = "session [OPTION...] NAME",
+	.summary = "Prints the folder of a session, which is made if it is new.",
+};
+
+int cmd_session(int argc, char **argv)
+{
+	struct parsed parsed = { .config = NULL };
+	struct session session;
+	int code;
+
+	if (options_parse(&OPTIONS, argc, argv, &parsed, &code) == 0 && options_load(&parsed, &code) == 0) {
+		code = EXIT_CODE_USAGE;
+		if (argc - parsed.first_word != 1) {
+			message("session takes one name");
+		} else {
+			int error = session_make(parsed.config, argv[parsed.first_word], &session);
+			if (error < 0) {
+				message("session %s: %s", argv[parsed.first_word], session_explain(error));
+				code = EXIT_CODE_BAD_SESSION;
+			} else {
+				(void)printf("%s\n", session.directory);
+				session_close(&session);
+				code = EXIT_CODE_OK;
+			}
+		}
+	}
+	options_done(&parsed);
+	return code;
+}

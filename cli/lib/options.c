@@ -1,0 +1,163 @@
+/* Command lines: see options.h. */
+#include "cli/lib/options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/lib/exit_code.h"
+#include "cli/lib/message.h"
+#include "config/nearest.h"
+#include "config/option.h"
+
+enum { HELP_COLUMN = 26, NAMES_MAX = 64 };
+
+static void print_option(const char *name, const char *argument, const char *help)
+{
+	char left[80];
+	(void)snprintf(left, sizeof(left), "%s%s%s", name, argument ? " " : "", argument ? argument : "");
+	(void)printf("  %-*s %s\n", HELP_COLUMN, left, help);
+}
+
+static void print_help(const struct options *options)
+{
+	char flag[64];
+
+	(void)printf("usage: seen %s\n\n%s\n\n", options->usage, options->summary);
+	for (int i = 0; i < options->spec_count; i++)
+		print_option(options->specs[i].name, options->specs[i].argument, options->specs[i].help);
+	print_option("--help", NULL, "this text");
+	(void)printf("\nconfiguration (seen config --docs tells all):\n");
+	print_option("--config", "FILE", "read this seen.ini too");
+	print_option("-c", "SECTION.NAME=VALUE", "set any option");
+	for (size_t id = 0; id < OPTION_COUNT; id++) {
+		const struct option *option = option_at(id);
+		if (!option->flag[0])
+			continue;
+		(void)snprintf(flag, sizeof(flag), "--%s", option->flag);
+		print_option(flag, option->kind == OPTION_LIST ? "WORDS" : "VALUE", option->doc);
+	}
+}
+
+static int unknown_option(const struct options *options, const char *word)
+{
+	const char *names[NAMES_MAX];
+	char flags[NAMES_MAX][40], name[64];
+	size_t count = 0;
+
+	(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);
+	for (int i = 0; i < options->spec_count && count < NAMES_MAX; i++)
+		names[count++] = options->specs[i].name;
+	for (size_t id = 0; id < OPTION_COUNT && count < NAMES_MAX; id++) {
+		if (!option_at(id)->flag[0])
+			continue;
+		(void)snprintf(flags[count], sizeof(flags[count]), "--%s", option_at(id)->flag);
+		names[count] = flags[count];
+		count++;
+	}
+	const char *nearest = nearest_name(name, names, count);
+	if (nearest)
+		message("there is no option '%s'; did you mean '%s'?", name, nearest);
+	else
+		message("there is no option '%s'; `seen help %.*s` lists them", name, (int)strcspn(options->usage, " "),
+			options->usage);
+	return EXIT_CODE_USAGE;
+}
+
+/* Takes one of the command's own options.  1: taken; 0: none of them; -1: wrong. */
+static int take_own(const struct options *options, int argc, char **argv, int *index)
+{
+	const char *word = argv[*index];
+	for (int i = 0; i < options->spec_count; i++) {
+		const struct option_spec *spec = &options->specs[i];
+		size_t length = strlen(spec->name);
+		if (strncmp(word, spec->name, length) != 0 || (word[length] != '\0' && word[length] != '='))
+			continue;
+		if (!spec->value) {
+			if (word[length] == '=') {
+				message("%s takes no value", spec->name);
+				return -1;
+			}
+			*spec->flag = true;
+			*index += 1;
+			return 1;
+		}
+		if (word[length] == '=') {
+			*spec->value = word + length + 1;
+			*index += 1;
+			return 1;
+		}
+		if (*index + 1 >= argc) {
+			message("%s needs a value: %s", spec->name, spec->argument);
+			return -1;
+		}
+		*spec->value = argv[*index + 1];
+		*index += 2;
+		return 1;
+	}
+	return 0;
+}
+
+int options_parse(const struct options *options, int argc, char **argv, struct parsed *parsed, int *ret_code)
+{
+	struct config_error error;
+	int words = 0; /* words that were passed, waiting at argv[1..words] */
+	int index = 1;
+
+	while (index < argc) {
+		char *word = argv[index];
+		if (strcmp(word, "--") == 0) {
+			index++;
+			break;
+		}
+		if (word[0] != '-' || word[1] == '\0') {
+			if (!options->words_between)
+				break;
+			argv[++words] = word; /* over an option that was read already */
+			index++;
+			continue;
+		}
+		if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+			print_help(options);
+			*ret_code = EXIT_CODE_OK;
+			return -1;
+		}
+		int taken = take_own(options, argc, argv, &index);
+		if (taken == 0) {
+			taken = config_request_flag(&parsed->request, argc, argv, &index, &error);
+			if (taken < 0)
+				message("%s", taken == -ENOMEM ? "out of memory" : error.text);
+			else if (taken == 0) {
+				*ret_code = unknown_option(options, word);
+				return -1;
+			}
+		}
+		if (taken < 0) {
+			*ret_code = EXIT_CODE_USAGE;
+			return -1;
+		}
+	}
+	/* words that stood between options go right before the rest */
+	for (int i = words; i > 0; i--)
+		argv[index - 1 - (words - i)] = argv[i];
+	parsed->first_word = index - words;
+	return 0;
+}
+
+int options_load(struct parsed *parsed, int *ret_code)
+{
+	struct config_error error = { "out of memory" };
+
+	*ret_code = EXIT_CODE_FAILED;
+	if (config_new(&parsed->config) < 0 || config_load(parsed->config, &parsed->request, &error) < 0) {
+		message("%s", error.text);
+		return -1;
+	}
+	return 0;
+}
+
+void options_done(struct parsed *parsed)
+{
+	parsed->config = config_free(parsed->config);
+	config_request_done(&parsed->request);
+}

@@ -1,0 +1,62 @@
+/*
+ * Sessions on disk: where they lie, making, opening, finding them.
+ *
+ * A session NAME is a folder NAME, mode 0700, in the runtime folder ([session] runtime_dir, else
+ * $XDG_RUNTIME_DIR/seen, else the state folder); it holds the segment.  The state folder is
+ * [session] state_dir, else $XDG_STATE_HOME/seen, else ~/.local/state/seen, else /var/tmp/seen-UID.
+ */
+#ifndef SEEN_CLI_SESSION_H
+#define SEEN_CLI_SESSION_H
+
+#include <stdbool.h>
+
+#include "config/config.h"
+#include "tracker/segment.h"
+
+struct session {
+	char name[SEGMENT_NAME_BYTES];
+	char directory[SEGMENT_PATH_BYTES]; /* absolute */
+	struct segment segment;
+	bool made; /* by this call */
+};
+
+/* session_state_dir(), session_runtime_dir(): the folders that sessions lie in; not made here.
+ * Return 0, or -ENAMETOOLONG. */
+int session_state_dir(const struct config *config, char *ret_path, size_t capacity);
+int session_runtime_dir(const struct config *config, char *ret_path, size_t capacity);
+
+/* session_name_is_valid(): letters, digits, dot, dash, underscore; begins with a letter or digit; at
+ * most 64 bytes.  A name is a folder's name: nothing else may get out of the folder of sessions. */
+bool session_name_is_valid(const char *name);
+
+/* session_open(): opens a session by name, or by the folder of its segment (a path with a slash).
+ *
+ * Returns 0; -ENOENT when there is none; -EINVAL for a name that is not valid; -EPERM when it belongs to another
+ * user; -EBADMSG when it is damaged or of another build; others.  session_close() it.
+ */
+int session_open(const struct config *config, const char *name, struct session *ret_session);
+
+/* session_make(): opens a session, or makes it with the config's settings.
+ *
+ * name: NULL for a new one, named by time and chance.  Where the runtime folder has no room or cannot be made, the
+ * state folder is used.  A session of an earlier boot begins a new epoch; processes that are gone are
+ * taken off the table; the config's settings are put in place unless processes of the session live.
+ * Returns 0 or as session_open(), -ENOSPC, -EACCES ...
+ */
+int session_make(const struct config *config, const char *name, struct session *ret_session);
+
+/* session_find(): the session a command means: `name` if not NULL, else $SEEN_SESSION, else the newest of
+ * the config's workspace.  Says on stderr what is wrong, and returns an exit code: EXIT_CODE_OK and the session, or
+ * another. */
+int session_find(const struct config *config, const char *name, struct session *ret_session);
+
+/* session_explain(): what an error of these functions means, for a person; static text. */
+const char *session_explain(int error);
+
+/* session_close(): accepts a session that was never opened. */
+void session_close(struct session *session);
+
+/* session_library(): path of libseen.so beside the running program.  Returns 0, or -ENOENT. */
+int session_library(char *ret_path, size_t capacity);
+
+#endif

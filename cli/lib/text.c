@@ -1,0 +1,101 @@
+/* Text: see text.h. */
+#include "cli/lib/text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tracker/path.h"
+
+enum { BYTES_PER_TOKEN = 4 };
+
+const char *text_number(uint64_t number, char *ret_text)
+{
+	char plain[TEXT_NUMBER_BYTES];
+	int length = snprintf(plain, sizeof(plain), "%llu", (unsigned long long)number);
+	char *at = ret_text;
+
+	for (int i = 0; i < length; i++) {
+		if (i > 0 && (length - i) % 3 == 0)
+			*at++ = ',';
+		*at++ = plain[i];
+	}
+	*at = '\0';
+	return ret_text;
+}
+
+uint64_t text_tokens(uint64_t bytes)
+{
+	return (bytes + BYTES_PER_TOKEN - 1) / BYTES_PER_TOKEN;
+}
+
+const char *text_time(uint64_t realtime_ns, char *ret_text)
+{
+	time_t seconds = (time_t)(realtime_ns / 1000000000u);
+	struct tm parts;
+	char date[32];
+
+	ret_text[0] = '\0';
+	if (!realtime_ns || !gmtime_r(&seconds, &parts) || !strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &parts))
+		return ret_text;
+	(void)snprintf(ret_text, TEXT_TIME_BYTES, "%s.%03uZ", date, (unsigned)(realtime_ns / 1000000u % 1000u));
+	return ret_text;
+}
+
+json_t *text_json(const char *bytes)
+{
+	size_t capacity = strlen(bytes) * 4 + 1;
+	char *text = malloc(capacity), *at = text;
+	if (!text)
+		return NULL;
+	while (*bytes) {
+		size_t sequence = path_utf8_length(bytes);
+		if (sequence == 0) {
+			at += snprintf(at, 5, "\\x%02x", (unsigned char)*bytes++);
+			continue;
+		}
+		if (*bytes == '\\')
+			*at++ = '\\';
+		memcpy(at, bytes, sequence);
+		at += sequence;
+		bytes += sequence;
+	}
+	*at = '\0';
+	json_t *value = json_string(text);
+	free(text);
+	return value;
+}
+
+json_t *text_json_time(uint64_t realtime_ns)
+{
+	char text[TEXT_TIME_BYTES];
+	return realtime_ns ? json_string(text_time(realtime_ns, text)) : json_null();
+}
+
+int text_json_print(json_t *document)
+{
+	if (!document)
+		return -ENOMEM;
+	char *text = json_dumps(document, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+	json_decref(document);
+	if (!text)
+		return -ENOMEM;
+	(void)puts(text);
+	free(text);
+	return 0;
+}
+
+const char *text_style(FILE *file, const char *code)
+{
+	static char sequences[8][8];
+	static int next;
+	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	if ((no_color && no_color[0]) || !isatty(fileno(file)) || !term || strcmp(term, "dumb") == 0)
+		return "";
+	char *sequence = sequences[next++ % 8];
+	(void)snprintf(sequence, sizeof(sequences[0]), "\033[%sm", code);
+	return sequence;
+}

@@ -1,0 +1,39 @@
+/*
+ * Text for people and programs: numbers, times, paths, JSON.
+ */
+#ifndef SEEN_CLI_TEXT_H
+#define SEEN_CLI_TEXT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { TEXT_NUMBER_BYTES = 32, TEXT_TIME_BYTES = 40 };
+
+/* text_number(): 1234567 as "1,234,567".  Returns ret_text, TEXT_NUMBER_BYTES long. */
+const char *text_number(uint64_t number, char *ret_text);
+
+/* text_tokens(): tokens that so many bytes of source text are, about: a quarter, rounded up.  An estimate; every
+ * figure of tokens comes from here. */
+uint64_t text_tokens(uint64_t bytes);
+
+/* text_time(): UTC, RFC 3339 with milliseconds; "" for 0.  Returns ret_text, TEXT_TIME_BYTES long. */
+const char *text_time(uint64_t realtime_ns, char *ret_text);
+
+/* text_json(): a JSON string for bytes of others.  JSON is UTF-8; a byte that is no part of valid UTF-8 becomes
+ * the two characters `\x` and two hexadecimal digits, and a backslash is doubled, so that the bytes can
+ * be told again (docs/DESIGN.md, "Paths in JSON").  Returns a new reference; NULL when out of memory. */
+json_t *text_json(const char *bytes);
+
+/* text_json_time(): as text_time(), null for 0. */
+json_t *text_json_time(uint64_t realtime_ns);
+
+/* text_json_print(): writes a document on standard output, and takes the reference.  Returns 0 or -ENOMEM. */
+int text_json_print(json_t *document);
+
+/* text_style(): an escape sequence for standard output (or standard error) if that is a terminal, NO_COLOR is not set and TERM is not
+ * "dumb"; else "".  code: "1" bold, "2" faint, "32" green, "33" yellow, "0" off. */
+const char *text_style(FILE *file, const char *code);
+
+#endif
