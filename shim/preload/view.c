@@ -225,11 +225,12 @@ static uint64_t bytes_written(void)
 	return bytes;
 }
 
-/* What a reader sent counts towards its command's output and the scope's window. */
+/* What a reader sent counts towards its command's output and the scope's window.  Descriptor 1 was the capture
+ * when it started (it then has a command); by now the program has closed it. */
 static void count_reader(void)
 {
-	struct request *request = &shim.request;
-	if (!capture_is_sink(&shim.segment, request->context.capture_id))
+	const struct request *request = &shim.request;
+	if (!request->command_id)
 		return;
 	uint64_t bytes = bytes_written();
 	struct scope_slot *scope = scope_find(&shim.segment, request->context.scope_id);

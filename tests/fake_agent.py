@@ -1,0 +1,218 @@
+"""Plays an agent: takes requests as JSON lines on one descriptor, answers on another.  See harness.py."""
+
+import base64
+import errno
+import json
+import os
+import pty
+import select
+import socket
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+
+
+def drain(fd, done=None, deadline=30.0):
+    """Reads until the end, or until `done(data)`."""
+    data = b""
+    end = time.monotonic() + deadline
+    while time.monotonic() < end:
+        ready, _, _ = select.select([fd], [], [], 0.2)
+        if not ready:
+            continue
+        try:
+            part = os.read(fd, 65536)
+        except OSError as error:
+            if error.errno == errno.EIO:  # the other side of a pty is gone
+                break
+            raise
+        if not part:
+            break
+        data += part
+        if done and done(data):
+            break
+    return data
+
+
+def quiet_pty():
+    master, slave = pty.openpty()
+    settings = termios.tcgetattr(slave)
+    settings[1] &= ~termios.OPOST
+    settings[3] &= ~termios.ECHO
+    termios.tcsetattr(slave, termios.TCSANOW, settings)
+    return master, slave
+
+
+def open_sink(kind):
+    """(descriptor for the command, descriptor or path to read from)"""
+    if kind == "pipe":
+        reader, writer = os.pipe()
+        return writer, reader
+    if kind == "socket":
+        ours, theirs = socket.socketpair()
+        return theirs.detach(), ours.detach()
+    if kind == "pty":
+        master, slave = quiet_pty()
+        return slave, master
+    if kind == "null":
+        return os.open("/dev/null", os.O_WRONLY), None
+    if kind == "inherit":
+        return os.dup(1), None
+    if kind == "stderr":
+        return os.dup(2), None
+    name, flags = kind.split(":", 1)  # spool:PATH appends; file:PATH does not
+    flags, path = os.O_RDWR | os.O_CREAT | (os.O_APPEND if name == "spool" else os.O_TRUNC), flags
+    return os.open(path, flags, 0o600), path
+
+
+def run(argv, sink, cwd=None, env=None, stdin=None, double_fork=False, unlink=False, wait=True, new_env=None):
+    writer, reader = open_sink(sink)
+    if unlink:
+        os.unlink(reader)
+    feed = subprocess.PIPE if stdin is not None else subprocess.DEVNULL
+    environment = new_env if new_env is not None else ({**os.environ, **env} if env else None)
+    process = subprocess.Popen(argv, stdout=writer, stderr=subprocess.DEVNULL, stdin=feed, cwd=cwd, env=environment,
+                               start_new_session=True)
+    if unlink:
+        data = None
+    if not isinstance(reader, int) or unlink:
+        if stdin is not None:
+            process.stdin.write(stdin.encode())
+            process.stdin.close()
+        status = process.wait()
+        os.lseek(writer, 0, os.SEEK_SET) if reader is not None else None
+        data = b""
+        if reader is not None:
+            size = os.fstat(writer).st_size
+            data = os.pread(writer, size, 0)
+        os.close(writer)
+        return data, status
+    os.close(writer)
+    if stdin is not None:
+        process.stdin.write(stdin.encode())
+        process.stdin.close()
+    data = drain(reader)
+    status = process.wait()
+    os.close(reader)
+    return data, status
+
+
+SHELLS = {}
+MARK = "--end-of-command--"
+
+
+def open_shell(kind, argv):
+    if kind == "pty":
+        master, slave = quiet_pty()
+        process = subprocess.Popen(argv, stdin=slave, stdout=slave, stderr=subprocess.DEVNULL, start_new_session=True)
+        os.close(slave)
+        reader = writer = master
+    else:
+        reader, theirs = os.pipe()
+        process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=theirs, stderr=subprocess.DEVNULL, start_new_session=True)
+        os.close(theirs)
+        writer = process.stdin.fileno()
+    SHELLS[process.pid] = (process, reader, writer)
+    return process.pid
+
+
+def tell(shell, command):
+    _, reader, writer = SHELLS[shell]
+    os.write(writer, (command + "\necho " + MARK + "\n").encode())
+    mark = (MARK + "\n").encode()
+    data = drain(reader, lambda data: data.endswith(mark))
+    if not data.endswith(mark):
+        raise RuntimeError("no end of command in %r" % data)
+    return data[: -len(mark)]
+
+
+def close_shell(shell):
+    process, reader, _ = SHELLS.pop(shell)
+    process.kill()
+    process.wait()
+    os.close(reader)
+
+
+def fork_run(argv):
+    """As an agent that forks a worker, which starts the command."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.dup2(writer, 1)
+        os.close(reader)
+        os.close(writer)
+        grandchild = os.fork()
+        if grandchild == 0:
+            os.execvp(argv[0], argv)
+        os.waitpid(grandchild, 0)
+        os._exit(0)
+    os.close(writer)
+    data = drain(reader)
+    os.waitpid(child, 0)
+    os.close(reader)
+    return data
+
+
+def spawn_run(argv):
+    """posix_spawn, whose child's pid is not known before."""
+    reader, writer = os.pipe()
+    child = os.posix_spawnp(argv[0], argv, os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, writer, 1), (os.POSIX_SPAWN_CLOSE, reader)])
+    os.close(writer)
+    data = drain(reader)
+    os.waitpid(child, 0)
+    os.close(reader)
+    return data
+
+
+def system_run(command):
+    """system(3): libc starts the shell without passing by any exported name."""
+    reader, writer = os.pipe()
+    saved = os.dup(1)
+    os.dup2(writer, 1)
+    os.close(writer)
+    os.system(command)
+    os.dup2(saved, 1)
+    os.close(saved)
+    data = drain(reader)
+    os.close(reader)
+    return data
+
+
+def handle(request):
+    what = request.pop("do")
+    if what == "run":
+        data, status = run(**request)
+        return {"output": base64.b64encode(data).decode(), "status": status}
+    if what in ("fork_run", "spawn_run", "system_run"):
+        data = {"fork_run": fork_run, "spawn_run": spawn_run, "system_run": system_run}[what](**request)
+        return {"output": base64.b64encode(data).decode()}
+    if what == "open_shell":
+        return {"shell": open_shell(**request)}
+    if what == "tell":
+        return {"output": base64.b64encode(tell(**request)).decode()}
+    if what == "close_shell":
+        close_shell(**request)
+        return {}
+    if what == "read":
+        with open(request["path"], "rb") as file:
+            return {"output": base64.b64encode(file.read()).decode()}
+    if what == "environment":
+        return {"environment": dict(os.environ), "pid": os.getpid()}
+    raise ValueError(what)
+
+
+def main():
+    requests = os.fdopen(int(sys.argv[1]), "r")
+    answers = os.fdopen(int(sys.argv[2]), "w", buffering=1)
+    for line in requests:
+        try:
+            answer = handle(json.loads(line))
+        except Exception as error:  # the test shows it
+            answer = {"error": "%s: %s" % (type(error).__name__, error)}
+        answers.write(json.dumps(answer) + "\n")
+
+
+if __name__ == "__main__":
+    main()

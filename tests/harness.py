@@ -1,0 +1,149 @@
+"""A scripted agent below `seen run`, driven from a test.
+
+Session() is a workspace and folders for one session.  Session.agent() starts a process that plays the agent: it
+starts commands as real agents do, with a pipe, a socket pair, a pseudo-terminal or a spool file as
+their output, and says what they printed.
+"""
+
+import base64
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+BUILD = os.environ.get("SEEN_BUILD") or os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "build", "release")
+SEEN = os.path.join(BUILD, "bin", "seen")
+LIBRARY = os.path.join(BUILD, "lib", "seen", "libseen.so")
+DRIVER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fake_agent.py")
+NOTICE = b"[File previously read: "
+
+
+def lines(first, count=100):
+    """Text of `count` lines that no other call gives: longer than min_bytes, shorter than max_bytes."""
+    return b"".join(b"%s line %d of the file\n" % (str(first).encode(), i) for i in range(count))
+
+
+class Agent:
+    def __init__(self, session, options=(), prefix=(), script=DRIVER, agent_glob="fake_agent", environment=None):
+        request_in, request_out = os.pipe()
+        answer_in, answer_out = os.pipe()
+        self.session = session
+        command = [SEEN, "run", "--quiet", "--agent", agent_glob, *options, "--", *prefix,
+                   sys.executable, script, str(request_in), str(answer_out)]
+        self.process = subprocess.Popen(command, cwd=session.workspace, env={**session.environment, **(environment or {})},
+                                        pass_fds=(request_in, answer_out), stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        os.close(request_in)
+        os.close(answer_out)
+        self.requests = os.fdopen(request_out, "w", buffering=1)
+        self.answers = os.fdopen(answer_in, "r")
+
+    def ask(self, **request):
+        self.requests.write(json.dumps(request) + "\n")
+        line = self.answers.readline()
+        if not line:
+            raise RuntimeError("the agent ended: %r" % (self.process.communicate(),))
+        answer = json.loads(line)
+        if "error" in answer:
+            raise RuntimeError(answer["error"])
+        return answer
+
+    def run(self, argv, sink="pipe", **more):
+        """Runs argv with a sink; returns what came out of it."""
+        return base64.b64decode(self.ask(do="run", argv=argv, sink=sink, **more)["output"])
+
+    def shell(self, command, sink="pipe", shell=("bash", "-c"), **more):
+        return self.run([*shell, command], sink, **more)
+
+    def close(self):
+        self.requests.close()
+        self.process.communicate(timeout=30)
+        self.answers.close()
+        return self.process.returncode
+
+
+class Session:
+    def __init__(self, name="test"):
+        self.folder = os.path.realpath(tempfile.mkdtemp(prefix="seen-test."))
+        self.workspace = os.path.join(self.folder, "workspace")
+        self.spool = os.path.join(self.folder, "spool")
+        os.mkdir(self.workspace)
+        os.mkdir(self.spool)
+        self.name = name
+        self.environment = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": self.folder, "LANG": "C.UTF-8",
+                            "XDG_RUNTIME_DIR": os.path.join(self.folder, "run"), "SEEN_PATHS_WORKSPACE": self.workspace,
+                            "TERM": "xterm"}
+        os.mkdir(os.path.join(self.folder, "run"), 0o700)
+
+    def path(self, name):
+        return os.path.join(self.workspace, name)
+
+    def write(self, name, data):
+        with open(self.path(name), "wb") as file:
+            file.write(data)
+        return data
+
+    def read(self, name):
+        with open(self.path(name), "rb") as file:
+            return file.read()
+
+    def agent(self, *options, **more):
+        return Agent(self, ("--session", self.name, *options), **more)
+
+    def seen(self, *words, check=True, **more):
+        """Runs the program in the workspace."""
+        result = subprocess.run([SEEN, *words], cwd=self.workspace, env=self.environment, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, **more)
+        if check and result.returncode != 0:
+            raise AssertionError("seen %s: %d %r" % (words, result.returncode, result.stderr))
+        return result
+
+    def status(self):
+        return json.loads(self.seen("status", "--json", "--session", self.name).stdout)
+
+    def close(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class SessionTest(unittest.TestCase):
+    """A test with a session and an agent in it."""
+
+    options = ()
+
+    def setUp(self):
+        self.session = Session()
+        self.addCleanup(self.session.close)
+        self._agent = None
+
+    @property
+    def agent(self):
+        if self._agent is None:
+            self._agent = self.session.agent(*self.options)
+            self.addCleanup(self._agent.close)
+        return self._agent
+
+    def assertReal(self, output, data):
+        self.assertNotIn(NOTICE, output)
+        self.assertEqual(output.replace(b"\r\n", b"\n"), data)
+
+    def assertNotice(self, output, path=None):
+        self.assertTrue(output.startswith(NOTICE + (path.encode() if path else b"")), output[:200])
+        self.assertEqual(output.count(b"\n"), 1, output)
+
+    def deliver(self, name, data=None, **more):
+        """Has a new file given to the agent; returns its content."""
+        data = self.session.write(name, data if data is not None else lines(name))
+        self.assertReal(self.agent.shell("cat " + name, **more), data)
+        return data
+
+
+def wait_until(condition, seconds=10):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError("waited %d s in vain" % seconds)
+        time.sleep(0.01)
