@@ -184,8 +184,8 @@ void view_wrote(int fd, ssize_t count)
 	if (count <= 0 || fd != STDOUT || !is_followed())
 		return;
 	bytes_out += (uint64_t)count;
-	if (!shim.request.at_sink)
-		return;
+	if (!shim.request.command_id)
+		return; /* descriptor 1 was no capture when it started */
 	command_add(&shim.segment, shim.request.command_id, (uint64_t)count);
 	struct scope_slot *scope = scope_find(&shim.segment, shim.request.context.scope_id);
 	if (scope)

@@ -1,0 +1,54 @@
+/*
+ * Starts a command COUNT times, one after the other, and waits for each.  `{}` in an argument
+ * becomes the number of the start, from 0.  Fails when one of them does.
+ *
+ * usage: spawn COUNT COMMAND [ARGUMENT...]
+ */
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/bench/report.h"
+
+int main(int argc, char **argv)
+{
+	if (argc < 3) {
+		(void)fprintf(stderr, "usage: spawn COUNT COMMAND [ARGUMENT...]\n");
+		return 2;
+	}
+	uint64_t count = strtoul(argv[1], NULL, 10);
+	uint64_t cpu_ns = report_cpu_ns(), wall_ns = report_now_ns();
+
+	for (uint64_t i = 0; i < count; i++) {
+		char *words[64] = { NULL };
+		char texts[64][4096];
+		pid_t child;
+		int status;
+
+		for (int k = 2; k < argc && k < 64; k++) {
+			const char *mark = strstr(argv[k], "{}");
+			words[k - 2] = argv[k];
+			if (mark) {
+				(void)snprintf(texts[k], sizeof(texts[k]), "%.*s%lu%s", (int)(mark - argv[k]), argv[k], i,
+					       mark + 2);
+				words[k - 2] = texts[k];
+			}
+		}
+		int error = posix_spawnp(&child, words[0], NULL, NULL, words, environ);
+		if (error) {
+			(void)fprintf(stderr, "spawn: %s: %s\n", words[0], strerror(error));
+			return 1;
+		}
+		if (waitpid(child, &status, 0) != child || status != 0) {
+			(void)fprintf(stderr, "spawn: %s: wait status %d\n", words[0], status);
+			return 1;
+		}
+	}
+	wall_ns = report_now_ns() - wall_ns;
+	cpu_ns = report_cpu_ns() - cpu_ns;
+	report_write(count, wall_ns, cpu_ns);
+	return 0;
+}

@@ -1,0 +1,287 @@
+/* segment.h: making, mapping, and refusing what is damaged or another's. */
+#include <criterion/criterion.h>
+#include <sys/mman.h>
+
+#include "config/fingerprint.h"
+#include "support.h"
+
+static struct world world;
+
+static void start(void)
+{
+	world_open(&world, "session.files=128", "session.deliveries=128", "session.arena_bytes=16384", NULL);
+}
+
+static void stop(void)
+{
+	world_close(&world);
+}
+
+TestSuite(segment, .init = start, .fini = stop);
+
+static struct segment other;
+
+Test(segment, is_made_private_and_whole)
+{
+	struct stat stat_;
+	cr_assert_eq(stat(world.file, &stat_), 0);
+	cr_assert_eq(stat_.st_mode & 07777, 0600);
+	cr_assert_eq((uint64_t)stat_.st_size, world.segment.header->size_bytes);
+	cr_assert_geq((uint64_t)stat_.st_blocks * 512, world.segment.header->size_bytes);
+	cr_assert_str_eq(world.segment.header->nonce, "seen-0011223344556677");
+	cr_assert_eq(world.segment.capacity[TABLE_FILES], 128);
+	cr_assert_eq(world.segment.capacity[TABLE_INODES], 256);
+}
+
+Test(segment, the_first_one_wins)
+{
+	static char text[SETTINGS_TEXT_BYTES_MAX];
+	cr_assert_eq(segment_create(world.root, "x", WORLD_RANDOM, "b", world.settings, text, 0), -EEXIST);
+	cr_assert_eq(segment_map(world.file, &other), 0);
+	cr_assert_str_eq(other.header->name, "test");
+	segment_unmap(&other);
+	cr_assert_eq(system(NULL) != 0, 1);
+	char command[200];
+	(void)snprintf(command, sizeof(command), "test -z \"$(ls -A %s | grep '^.segment')\"", world.root);
+	cr_assert_eq(system(command), 0, "a temporary file was left");
+}
+
+Test(segment, names_have_a_limit)
+{
+	static char text[1], name[SEGMENT_NAME_BYTES + 1], folder[200];
+	(void)snprintf(folder, sizeof(folder), "%s/2", world.root);
+	cr_assert_eq(mkdir(folder, 0700), 0);
+	memset(name, 'n', SEGMENT_NAME_BYTES);
+	cr_assert_eq(segment_create(folder, name, WORLD_RANDOM, "b", world.settings, text, 0), -ENAMETOOLONG);
+	name[SEGMENT_NAME_BYTES - 1] = '\0';
+	cr_assert_eq(segment_create(folder, name, WORLD_RANDOM, "b", world.settings, text, 0), 0);
+	cr_assert_eq(segment_create(folder, "n", WORLD_RANDOM, "b", world.settings, text, SETTINGS_TEXT_BYTES_MAX + 1),
+		     -ENAMETOOLONG);
+	cr_assert_eq(segment_create("/nonexistent", "n", WORLD_RANDOM, "b", world.settings, text, 0), -ENOENT);
+}
+
+Test(segment, map_of_nothing)
+{
+	cr_assert_eq(segment_map("/nonexistent/segment", &other), -ENOENT);
+	cr_assert_eq(segment_map(world.workspace, &other), -EISDIR);
+	cr_assert_null(other.header);
+	segment_unmap(&other); /* accepts one that was never mapped */
+}
+
+Test(segment, symbolic_link_is_refused)
+{
+	char link_[200];
+	(void)snprintf(link_, sizeof(link_), "%s/link", world.root);
+	cr_assert_eq(symlink(world.file, link_), 0);
+	cr_assert_eq(segment_map(link_, &other), -ELOOP);
+}
+
+Test(segment, writable_by_others_is_refused)
+{
+	cr_assert_eq(chmod(world.file, 0620), 0);
+	cr_assert_eq(segment_map(world.file, &other), -EPERM);
+	cr_assert_eq(chmod(world.file, 0602), 0);
+	cr_assert_eq(segment_map(world.file, &other), -EPERM);
+	cr_assert_eq(chmod(world.file, 0600), 0);
+	cr_assert_eq(segment_map(world.file, &other), 0);
+	segment_unmap(&other);
+}
+
+Test(segment, of_another_user_is_refused)
+{
+	if (geteuid() != 0)
+		cr_skip_test("needs root");
+	cr_assert_eq(chown(world.file, 12345, (gid_t)-1), 0);
+	cr_assert_eq(segment_map(world.file, &other), -EPERM);
+}
+
+Test(segment, leaves_no_descriptor)
+{
+	int before = open("/dev/null", O_RDONLY);
+	cr_assert_eq(close(before), 0);
+	cr_assert_eq(segment_map(world.file, &other), 0);
+	segment_unmap(&other);
+	int after = open("/dev/null", O_RDONLY);
+	cr_assert_eq(after, before);
+}
+
+Test(segment, short_file_is_refused)
+{
+	cr_assert_eq(truncate(world.file, (off_t)world.segment.header->size_bytes - 1), 0);
+	cr_assert_eq(segment_map(world.file, &other), -EBADMSG);
+	cr_assert_eq(truncate(world.file, (off_t)sizeof(struct segment_header) - 1), 0);
+	cr_assert_eq(segment_map(world.file, &other), -EBADMSG);
+	cr_assert_eq(truncate(world.file, 0), 0);
+	cr_assert_eq(segment_map(world.file, &other), -EBADMSG);
+}
+
+#define REFUSES(field, value) \
+	do { \
+		struct segment_header saved = *world.segment.header; \
+		world.segment.header->field = value; \
+		cr_expect_eq(segment_map(world.file, &other), -EBADMSG, #field " = " #value); \
+		*world.segment.header = saved; \
+		cr_assert_eq(segment_map(world.file, &other), 0); \
+		segment_unmap(&other); \
+	} while (0)
+
+Test(segment, damaged_headers_are_refused)
+{
+	const struct segment_header *header = world.segment.header;
+	uint64_t size = header->size_bytes;
+
+	REFUSES(magic, 1);
+	REFUSES(version, SEGMENT_VERSION + 1);
+	REFUSES(word_bits, 32);
+	REFUSES(header_bytes, sizeof(*header) - 8);
+	REFUSES(fingerprint, settings_fingerprint() ^ 1);
+	REFUSES(size_bytes, size + 1);
+	REFUSES(size_bytes, UINT64_MAX);
+	REFUSES(name[SEGMENT_NAME_BYTES - 1], 'x');
+	REFUSES(nonce[SEGMENT_NONCE_BYTES - 1], 'x');
+	REFUSES(boot_id[39], 'x');
+	for (int i = 0; i < TABLE_COUNT; i++) {
+		REFUSES(tables[i].slot_bytes, 0);
+		REFUSES(tables[i].slot_bytes, SEGMENT_SLOT_BYTES[i] + 8);
+		REFUSES(tables[i].capacity, SEGMENT_CAPACITY_MIN - 1);
+		REFUSES(tables[i].capacity, 0);
+		REFUSES(tables[i].capacity, UINT64_MAX);
+		REFUSES(tables[i].capacity, UINT64_MAX / SEGMENT_SLOT_BYTES[i] + 1);
+		REFUSES(tables[i].offset, 0);
+		REFUSES(tables[i].offset, header->tables[i].offset + 4);
+		REFUSES(tables[i].offset, size);
+		REFUSES(tables[i].offset, UINT64_MAX - 7);
+	}
+	REFUSES(settings_offset, size - 8);
+	REFUSES(settings_offset, 8);
+	REFUSES(text_offset, UINT64_MAX - 7);
+	REFUSES(text_bytes, size);
+	REFUSES(arena_bytes, header->arena_bytes + 1);
+	REFUSES(arena_bytes, SEGMENT_ARENA_FIRST - 1);
+	REFUSES(arena_offset, size);
+}
+
+Test(segment, extents_are_fixed_when_mapped)
+{
+	world.segment.header->tables[TABLE_FILES].capacity = UINT64_MAX;
+	world.segment.header->arena_bytes = UINT64_MAX;
+	cr_assert_null(segment_slot(&world.segment, TABLE_FILES, 128));
+	cr_assert_not_null(segment_slot(&world.segment, TABLE_FILES, 127));
+	cr_assert_eq(world.segment.arena_bytes, 16384);
+}
+
+Test(segment, serials_are_never_zero_nor_given_twice)
+{
+	uint64_t first = segment_serial(&world.segment);
+	cr_assert_neq(first, 0);
+	cr_assert_neq(segment_serial(&world.segment), first);
+	world.segment.header->next_serial = UINT64_MAX;
+	cr_assert_neq(segment_serial(&world.segment), 0);
+}
+
+Test(segment, counters_count)
+{
+	segment_count(&world.segment, COUNTER_notices, 3);
+	segment_count(&world.segment, COUNTER_notices, (uint64_t)-1);
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_notices), 2);
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_repeats), 0);
+}
+
+Test(segment, arena_full_exactly_and_one_beyond)
+{
+	static char bytes[16384];
+	uint64_t room = world.segment.arena_bytes - SEGMENT_ARENA_FIRST;
+
+	cr_assert_eq(arena_store(&world.segment, bytes, room + 1), 0);
+	uint64_t at = arena_store(&world.segment, bytes, room);
+	cr_assert_eq(at, SEGMENT_ARENA_FIRST);
+	cr_assert_not_null(arena_at(&world.segment, at, room));
+	cr_assert_eq(arena_store(&world.segment, bytes, 1), 0);
+}
+
+Test(segment, arena_rounds_up_to_words)
+{
+	uint64_t first = arena_store(&world.segment, "abc", 3), second = arena_store(&world.segment, "d", 1);
+	cr_assert_eq(second, first + 8);
+	cr_assert_eq(memcmp(arena_at(&world.segment, first, 3), "abc", 3), 0);
+}
+
+Test(segment, arena_refuses_what_is_not_inside)
+{
+	uint64_t end = world.segment.arena_bytes;
+	cr_assert_null(arena_at(&world.segment, 0, 1));
+	cr_assert_null(arena_at(&world.segment, SEGMENT_ARENA_FIRST - 1, 1));
+	cr_assert_null(arena_at(&world.segment, end, 1));
+	cr_assert_not_null(arena_at(&world.segment, end - 1, 1));
+	cr_assert_null(arena_at(&world.segment, end - 1, 2));
+	cr_assert_null(arena_at(&world.segment, UINT64_MAX, 2));
+	cr_assert_null(arena_at(&world.segment, 16, UINT64_MAX));
+	world.segment.header->arena_used = UINT64_MAX; /* damaged */
+	cr_assert_eq(arena_store(&world.segment, "abc", 3), 0);
+	world.segment.header->arena_used = 0;
+	cr_assert_eq(arena_store(&world.segment, "abc", 3), 0);
+}
+
+Test(segment, text_outside_the_area_is_none)
+{
+	uint32_t bytes = (uint32_t)world.segment.text_bytes;
+	struct settings_text text = world.settings->notice_template;
+
+	cr_assert_not_null(segment_text(&world.segment, text, NULL));
+	cr_assert_null(segment_text(&world.segment, (struct settings_text){ 0, 0, 1, 0 }, NULL));
+	cr_assert_null(segment_text(&world.segment, (struct settings_text){ bytes, 1, 1, 0 }, NULL));
+	cr_assert_null(segment_text(&world.segment, (struct settings_text){ 1, bytes, 1, 0 }, NULL));
+	cr_assert_null(segment_text(&world.segment, (struct settings_text){ UINT32_MAX, UINT32_MAX, 1, 0 }, NULL));
+	text.size_bytes--; /* no NUL at its end any more */
+	cr_assert_null(segment_text(&world.segment, text, NULL));
+}
+
+Test(segment, settings_are_compared_and_replaced)
+{
+	static char text[SETTINGS_TEXT_BYTES_MAX];
+	struct settings *settings = malloc(sizeof(*settings));
+	cr_assert_not_null(settings);
+	*settings = *world.settings;
+	memcpy(text, world.segment.text, sizeof(text));
+	cr_assert(segment_has_settings(&world.segment, settings, text, sizeof(text)));
+	settings->window_requests++;
+	cr_assert(!segment_has_settings(&world.segment, settings, text, sizeof(text)));
+	segment_put_settings(&world.segment, settings, text, sizeof(text));
+	cr_assert(segment_has_settings(&world.segment, settings, text, sizeof(text)));
+	segment_put_settings(&world.segment, settings, text, world.segment.text_bytes + 1); /* too long: ignored */
+	text[0] ^= 1;
+	cr_assert(!segment_has_settings(&world.segment, settings, text, sizeof(text)));
+	free(settings);
+}
+
+Test(segment, is_halved_where_space_is_short)
+{
+	/* A file system of 1 MiB, as some containers' /dev/shm. */
+	char folder[128], file[160];
+	static char text[SETTINGS_TEXT_BYTES_MAX];
+	struct settings *settings = malloc(sizeof(*settings));
+	(void)snprintf(folder, sizeof(folder), "%s/small", world.root);
+	cr_assert_not_null(settings);
+	*settings = *world.settings;
+	settings->session_files = 16384;
+	settings->session_arena_bytes = 4194304;
+	cr_assert_eq(mkdir(folder, 0700), 0);
+	char command[300];
+	(void)snprintf(command, sizeof(command), "mount -t tmpfs -o size=1m none %s 2>/dev/null", folder);
+	if (geteuid() != 0 || system(command) != 0) {
+		free(settings);
+		cr_skip_test("needs the right to mount");
+	}
+	int error = segment_create(folder, "n", WORLD_RANDOM, "b", settings, text, 0);
+	(void)snprintf(file, sizeof(file), "%s/segment", folder);
+	int mapped = segment_map(file, &other);
+	uint64_t files = other.capacity[TABLE_FILES];
+	segment_unmap(&other);
+	(void)snprintf(command, sizeof(command), "umount %s", folder);
+	(void)!system(command);
+	free(settings);
+	cr_assert_eq(error, 0);
+	cr_assert_eq(mapped, 0);
+	cr_assert_lt(files, 16384);
+	cr_assert_geq(files, SEGMENT_CAPACITY_MIN);
+}
