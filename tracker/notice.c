@@ -5,9 +5,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "tracker/decimal.h"
 #include "tracker/path.h"
-
-enum { VERSION_DIGITS = 12 };
 
 struct text {
 	char *bytes;
@@ -28,20 +27,8 @@ static void put(struct text *text, const char *bytes, size_t count)
 
 static void put_number(struct text *text, uint64_t number)
 {
-	char digits[20];
-	size_t count = sizeof(digits);
-	do
-		digits[--count] = (char)('0' + number % 10);
-	while (number /= 10);
-	put(text, digits + count, sizeof(digits) - count);
-}
-
-static void put_version(struct text *text, const struct version *version)
-{
-	char digits[VERSION_DIGITS];
-	for (int i = 0; i < VERSION_DIGITS; i++)
-		digits[i] = "0123456789abcdef"[(version->high >> (60 - 4 * i)) & 15];
-	put(text, digits, sizeof(digits));
+	char digits[DECIMAL_BYTES_MAX];
+	put(text, digits, (size_t)(decimal_put(digits, number) - digits));
 }
 
 int notice_render(const struct segment *segment, const char *path, const struct content *content, char *ret_text,
@@ -50,6 +37,7 @@ int notice_render(const struct segment *segment, const char *path, const struct 
 	const char *template = segment_text(segment, segment->settings->notice_template, NULL);
 	struct text text = { .bytes = ret_text, .capacity = capacity };
 	bool has_nonce = false;
+	char digits[VERSION_DIGITS + 1];
 
 	if (!template || capacity == 0)
 		return -EINVAL;
@@ -70,11 +58,12 @@ int notice_render(const struct segment *segment, const char *path, const struct 
 			put_number(&text, content->version.size_bytes);
 			at += 7;
 		} else if (strncmp(at, "{version}", 9) == 0) {
-			put_version(&text, &content->version);
+			version_digits(&content->version, digits);
+			put(&text, digits, VERSION_DIGITS);
 			at += 9;
 		} else if (strncmp(at, "{nonce}", 7) == 0) {
 			put(&text, segment->header->nonce, strnlen(segment->header->nonce, SEGMENT_NONCE_BYTES));
-			has_nonce = true;
+			has_nonce = segment->header->nonce[0] != '\0'; /* emptied by damage: none */
 			at += 7;
 		} else if (*at) {
 			put(&text, at++, 1);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tracker/capture.h"
+#include "tracker/decimal.h"
 #include "tracker/path.h"
 #include "tracker/scope.h"
 #include "tracker/sys.h"
@@ -66,51 +67,25 @@ static struct process_slot *begin(const struct segment *segment, struct process_
 	return NULL;
 }
 
-static char *put_number(char *at, uint64_t number)
-{
-	char digits[20];
-	int count = 0;
-	do
-		digits[count++] = (char)('0' + number % 10);
-	while (number /= 10);
-	while (count > 0)
-		*at++ = digits[--count];
-	return at;
-}
-
-static const char *take_number(const char *at, uint64_t *ret_number)
-{
-	uint64_t number = 0;
-	if (*at < '0' || *at > '9')
-		return NULL;
-	for (; *at >= '0' && *at <= '9'; at++) {
-		if (number > (UINT64_MAX - 9) / 10)
-			return NULL;
-		number = number * 10 + (uint64_t)(*at - '0');
-	}
-	*ret_number = number;
-	return at;
-}
-
 static void ticket_write(pid_t pid, struct process_ref process, char *ret_ticket)
 {
 	static const char NAME[] = TICKET_VARIABLE "=";
 	char *at = ret_ticket;
 	memcpy(at, NAME, sizeof(NAME) - 1);
-	at = put_number(at + sizeof(NAME) - 1, (uint64_t)pid);
+	at = decimal_put(at + sizeof(NAME) - 1, (uint64_t)pid);
 	*at++ = ':';
-	at = put_number(at, process.index);
+	at = decimal_put(at, process.index);
 	*at++ = ':';
-	at = put_number(at, process.serial);
+	at = decimal_put(at, process.serial);
 	*at = '\0';
 }
 
 static bool ticket_parse(const char *ticket, uint64_t *ret_pid, struct process_ref *ret_process)
 {
 	struct process_ref process;
-	if (!(ticket = take_number(ticket, ret_pid)) || *ticket++ != ':' ||
-	    !(ticket = take_number(ticket, &process.index)) || *ticket++ != ':' ||
-	    !(ticket = take_number(ticket, &process.serial)) || *ticket != '\0')
+	if (!(ticket = decimal_take(ticket, ret_pid)) || *ticket++ != ':' ||
+	    !(ticket = decimal_take(ticket, &process.index)) || *ticket++ != ':' ||
+	    !(ticket = decimal_take(ticket, &process.serial)) || *ticket != '\0')
 		return false;
 	*ret_process = process;
 	return true;
@@ -186,6 +161,16 @@ void process_exit(const struct segment *segment, struct process_ref process)
 	set_state(segment, process, PROCESS_EXITED);
 }
 
+void process_note_partial(const struct segment *segment, struct process_ref process)
+{
+	struct process_slot copy;
+	struct process_slot *slot = begin(segment, process, &copy);
+	if (!slot)
+		return;
+	copy.context.flags |= CONTEXT_PARTIAL;
+	slot_commit(slot, &copy, sizeof(copy));
+}
+
 uint64_t process_pid_ns(void)
 {
 	struct stat stat;
@@ -196,13 +181,13 @@ uint64_t process_pid_ns(void)
 static void proc_path(uint64_t pid, const char *file, char *ret_path)
 {
 	memcpy(ret_path, "/proc/", 6);
-	char *at = put_number(ret_path + 6, pid);
+	char *at = decimal_put(ret_path + 6, pid);
 	*at++ = '/';
 	memcpy(at, file, strlen(file) + 1);
 }
 
-/* Parent of a process (proc(5), stat, field 4: behind the last parenthesis), 0 when it cannot be told. */
-static uint32_t parent_of(uint32_t pid)
+/* proc(5), stat, field 4: behind the last parenthesis. */
+uint32_t process_parent_of(uint32_t pid)
 {
 	char path[40], text[512];
 	uint64_t parent;
@@ -211,7 +196,7 @@ static uint32_t parent_of(uint32_t pid)
 	if (sys_read_file(path, text, sizeof(text)) <= 0)
 		return 0;
 	const char *at = strrchr(text, ')');
-	if (!at || at[1] != ' ' || at[2] == '\0' || at[3] != ' ' || !take_number(at + 4, &parent))
+	if (!at || at[1] != ' ' || at[2] == '\0' || at[3] != ' ' || !decimal_take(at + 4, &parent))
 		return 0;
 	return (uint32_t)parent;
 }
@@ -227,7 +212,7 @@ bool process_anchor_alive(const struct context *context)
 	for (int level = 0; level < ANCESTORS_MAX && pid > 1; level++) {
 		if (pid == anchor)
 			return true;
-		pid = parent_of(pid);
+		pid = process_parent_of(pid);
 	}
 	return false;
 }
@@ -245,7 +230,7 @@ static uint64_t start_ns_of(uint32_t pid)
 	for (int field = 2; at && field < 22; field++)
 		if ((at = strchr(at + 1, ' ')) == NULL)
 			return 0;
-	return at && take_number(at + 1, &ticks) ? ticks * 10000000u : 0;
+	return at && decimal_take(at + 1, &ticks) ? ticks * 10000000u : 0;
 }
 
 bool process_is_gone(const struct process_slot *process)
@@ -279,7 +264,7 @@ static bool is_nearest_registered(const struct segment *segment, uint32_t pid)
 			return true;
 		if (is_registered(segment, at))
 			return false;
-		at = parent_of(at);
+		at = process_parent_of(at);
 	}
 	return false;
 }
@@ -291,41 +276,72 @@ static bool has_registered_ancestor(const struct segment *segment)
 	for (int level = 0; level < ANCESTORS_MAX && at > 1; level++) {
 		if (is_registered(segment, at))
 			return true;
-		at = parent_of(at);
+		at = process_parent_of(at);
 	}
 	return false;
 }
 
 enum ticket_kind { TICKET_VOID, TICKET_OWN, TICKET_PARENT };
 
-/* Judges a ticket: own (announced for this process), parent's (its slot is the parent's, or that of an
+/* Judges the slot that a ticket names: own (announced for this process), parent's (it is the parent's, or that of an
  * ancestor behind unobserved ones), or void. */
-static enum ticket_kind ticket_judge(const struct segment *segment, const char *ticket, struct process_ref *ret_process,
-				     struct process_slot *ret_copy)
+static enum ticket_kind ticket_judge(const struct segment *segment, const struct process_slot *slot)
 {
-	uint64_t pid;
 	uint32_t self = (uint32_t)sys_getpid(), parent = (uint32_t)sys_getppid();
 
-	if (!ticket_parse(ticket, &pid, ret_process))
-		return TICKET_VOID;
-	struct process_slot *slot = slot_at(segment, ret_process->index);
-	if (!slot || !slot_read(slot, ret_copy, sizeof(*ret_copy)) || ret_copy->serial != ret_process->serial ||
-	    ret_process->serial == 0)
-		return TICKET_VOID;
 	/* Another PID namespace numbers its processes anew: equal numbers there mean nothing.  It is
 	 * only told where it matters: an answer asks process_anchor_alive() first. */
-	if (ret_copy->state == PROCESS_ANNOUNCED) {
-		if (ret_copy->pid == self || (ret_copy->pid == 0 && ret_copy->spawner_pid == parent))
+	if (slot->state == PROCESS_ANNOUNCED) {
+		if (slot->pid == self || (slot->pid == 0 && slot->spawner_pid == parent))
 			return TICKET_OWN;
-	} else if (ret_copy->state != PROCESS_ATTACHED) {
+	} else if (slot->state != PROCESS_ATTACHED) {
 		return TICKET_VOID;
 	}
-	uint32_t holder = ret_copy->pid ? ret_copy->pid : ret_copy->spawner_pid;
+	uint32_t holder = slot->pid ? slot->pid : slot->spawner_pid;
 	if (holder == self)
 		return TICKET_VOID; /* left over from an image that was replaced without our knowing */
-	if (holder == parent || is_nearest_registered(segment, holder))
-		return TICKET_PARENT;
-	return TICKET_VOID;
+	return holder == parent || is_nearest_registered(segment, holder) ? TICKET_PARENT : TICKET_VOID;
+}
+
+/* Reads the slot that a ticket names, and judges it. */
+static enum ticket_kind ticket_find(const struct segment *segment, const char *ticket, struct process_ref *ret_process,
+				    struct process_slot *ret_copy)
+{
+	uint64_t pid;
+	if (!ticket_parse(ticket, &pid, ret_process) || ret_process->serial == 0)
+		return TICKET_VOID;
+	const struct process_slot *slot = slot_at(segment, ret_process->index);
+	if (!slot || !slot_read(slot, ret_copy, sizeof(*ret_copy)) || ret_copy->serial != ret_process->serial)
+		return TICKET_VOID;
+	return ticket_judge(segment, ret_copy);
+}
+
+/* Finds the slot that a lost ticket would have named: the latest one that is this process's own, else its parent's. */
+static enum ticket_kind ticket_search(const struct segment *segment, struct process_ref *ret_process,
+				      struct process_slot *ret_copy)
+{
+	enum ticket_kind best = TICKET_VOID;
+	uint32_t self = (uint32_t)sys_getpid(), parent = (uint32_t)sys_getppid();
+	uint64_t pid_ns = process_pid_ns();
+
+	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
+		const struct process_slot *slot = slot_at(segment, i);
+		uint32_t pid = __atomic_load_n(&slot->pid, __ATOMIC_RELAXED);
+		struct process_slot copy;
+		if ((pid != self && pid != parent && pid != 0) || !slot_read(slot, &copy, sizeof(copy)) || !copy.serial ||
+		    !pid_ns || copy.context.pid_ns != pid_ns)
+			continue;
+		enum ticket_kind kind = pid == parent || pid == self || copy.spawner_pid == parent ?
+						ticket_judge(segment, &copy) :
+						TICKET_VOID;
+		bool better = kind == TICKET_OWN ? best != TICKET_OWN : kind == TICKET_PARENT && best == TICKET_VOID;
+		if (!better && (kind != best || kind == TICKET_VOID || copy.time_ns < ret_copy->time_ns))
+			continue;
+		best = kind;
+		*ret_process = (struct process_ref){ i, copy.serial };
+		*ret_copy = copy;
+	}
+	return best;
 }
 
 /* The agent's own outputs as the kernel shows them, for an agent that is not observed itself. */
@@ -463,19 +479,22 @@ static void replace_image(const struct segment *segment, const struct process_sl
 	}
 }
 
-struct process_ref process_attach(const struct segment *segment, const char *ticket, const struct invocation *invocation,
-				  const char *scope_name, enum session_agent_is agent_is, struct context *ret_context)
+struct process_ref process_attach(const struct segment *segment, const char *ticket, bool scrubbed,
+				  const struct invocation *invocation, const char *scope_name,
+				  enum session_agent_is agent_is, struct context *ret_context)
 {
 	struct process_ref process = { 0, 0 };
 	struct process_slot from = { .state = PROCESS_FREE };
 	struct context context = { 0 };
 	uint32_t self = (uint32_t)sys_getpid();
 	uint32_t starter_role = ROLE_TOOL; /* of the program that started this one */
-	enum ticket_kind kind = ticket ? ticket_judge(segment, ticket, &process, &from) : TICKET_VOID;
+	enum ticket_kind kind = ticket	 ? ticket_find(segment, ticket, &process, &from) :
+				scrubbed ? ticket_search(segment, &process, &from) :
+					   TICKET_VOID;
 
 	if (kind == TICKET_VOID) {
 		process.serial = 0;
-		if (ticket || !become_root(segment, invocation, agent_is, &context))
+		if (ticket || scrubbed || !become_root(segment, invocation, agent_is, &context))
 			segment_count(segment, COUNTER_processes_unattached, 1);
 	} else if (kind == TICKET_OWN) {
 		context = from.context;
@@ -500,6 +519,7 @@ struct process_ref process_attach(const struct segment *segment, const char *tic
 	}
 
 	context.role = invocation->role;
+	context.flags &= ~(uint32_t)CONTEXT_PARTIAL;
 	if (context.flags & CONTEXT_ROOT)
 		enter_root(segment, invocation, scope_name, self, &context);
 	if (invocation->role == ROLE_AGENT && (context.flags & CONTEXT_ATTACHED)) {

@@ -49,7 +49,8 @@ void process_withdraw(const struct segment *segment, struct process_ref process)
 
 /* process_attach(): the library starts inside a program: finds out its context and takes a slot.
  *
- * ticket: value of SEEN_P, or NULL.  invocation: what the program is.  scope_name: SEEN_SCOPE, or NULL.
+ * ticket: value of SEEN_P, or NULL.  scrubbed: the environment lacks even SEEN_SESSION: the ticket went with it, and
+ * the process's place is looked for by its pid and its parent's.  invocation: what the program is.  scope_name: SEEN_SCOPE, or NULL.
  * agent_is: what the environment says (SEEN_AGENT_IS), SESSION_AGENT_IS_AUTO when nothing; it counts only
  * for a process without a ticket.
  * ret_context: the process's own context, capture taken where this is a shell that an agent started
@@ -57,9 +58,15 @@ void process_withdraw(const struct segment *segment, struct process_ref process)
  * Returns the slot, serial 0 when the table is full (the context is valid all the same).
  * Makes a constant number of system calls for a tool; more for the others.
  */
-struct process_ref process_attach(const struct segment *segment, const char *ticket, const struct invocation *invocation,
-				  const char *scope_name, enum session_agent_is agent_is,
-				  struct context *ret_context);
+struct process_ref process_attach(const struct segment *segment, const char *ticket, bool scrubbed,
+				  const struct invocation *invocation, const char *scope_name,
+				  enum session_agent_is agent_is, struct context *ret_context);
+
+/* process_note_partial(): the process reads or writes in a way that is not seen (io_uring, aio). */
+void process_note_partial(const struct segment *segment, struct process_ref process);
+
+/* process_parent_of(): parent of a process, by /proc; 0 when it cannot be told. */
+uint32_t process_parent_of(uint32_t pid);
 
 /* process_exit(): the process ends, or its image is replaced. */
 void process_exit(const struct segment *segment, struct process_ref process);

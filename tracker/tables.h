@@ -25,6 +25,7 @@ enum context_flags {
 	CONTEXT_AGENT = 16,	   /* an agent is the process itself or above it */
 	CONTEXT_AGENT_OUT = 32,	   /* agent_out is known */
 	CONTEXT_ROOT_OUT = 64,	   /* root_out is known */
+	CONTEXT_PARTIAL = 128,	   /* the process itself is not fully observed; not handed on */
 };
 
 /* What a process hands on to those it starts: its place in the tree.  Plain data, copied whole. */
@@ -128,7 +129,7 @@ struct file_slot {
 	uint32_t repeats;
 	uint32_t notices;
 	uint32_t yields;
-	uint32_t forgets; /* a pending read from before a forget is no delivery */
+	uint32_t forgets; /* a pending read from before a forget is no delivery; begins anywhere */
 };
 
 /* From (dev, ino) to the file's key.  Written under the slot protocol by any process. */

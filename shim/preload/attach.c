@@ -15,6 +15,7 @@
 
 #include "shim/preload/shim.h"
 #include "tracker/capture.h"
+#include "tracker/decimal.h"
 #include "tracker/path.h"
 #include "tracker/role.h"
 #include "tracker/scope.h"
@@ -32,16 +33,23 @@ static const char *variable(char *const environment[], const char *name)
 	return NULL;
 }
 
+/* Where this library lies: what its entry in LD_PRELOAD says. */
+static void find_library(void)
+{
+	Dl_info info;
+	if (dladdr(&shim, &info) && info.dli_fname && info.dli_fname[0] == '/' &&
+	    strlen(info.dli_fname) < sizeof(shim.library))
+		memcpy(shim.library, info.dli_fname, strlen(info.dli_fname) + 1);
+}
+
 /* Path of the program: ../../bin/seen from the folder of this library. */
 static bool program_path(char *ret_path, size_t capacity)
 {
-	Dl_info info;
 	char up[SEGMENT_PATH_BYTES];
 
-	if (!dladdr(&shim, &info) || !info.dli_fname || info.dli_fname[0] != '/' ||
-	    strlen(info.dli_fname) + sizeof("/../../../bin/seen") > sizeof(up))
+	if (!shim.library[0] || strlen(shim.library) + sizeof("/../../../bin/seen") > sizeof(up))
 		return false;
-	memcpy(up, info.dli_fname, strlen(info.dli_fname) + 1);
+	memcpy(up, shim.library, strlen(shim.library) + 1);
 	memcpy(up + strlen(up), "/../../../bin/seen", sizeof("/../../../bin/seen"));
 	return path_normalize(NULL, up, ret_path, capacity) > 0;
 }
@@ -93,20 +101,66 @@ static bool ask_program(const char *name, char *const environment[], char *ret_f
 	return length > 0 && ret_folder[0] == '/';
 }
 
+/* SEEN_SESSION out of an ancestor's environment as it was at its start (proc(5), environ), for a process whose own was
+ * scrubbed.  Only a folder: a name would mean what the ancestor's other variables say. */
+static bool find_in_ancestors(char *ret_folder, size_t capacity)
+{
+	static const char VARIABLE[] = "SEEN_SESSION=/";
+	enum { ANCESTORS_MAX = 16, KEPT = sizeof(VARIABLE) - 2 };
+	uint32_t pid = (uint32_t)sys_getppid();
+
+	for (int level = 0; level < ANCESTORS_MAX && pid > 1; level++, pid = process_parent_of(pid)) {
+		char path[40] = "/proc/", part[4096];
+		bool begins = true; /* `matched` bytes of VARIABLE stand at the beginning of an entry */
+		size_t matched = 0, length = 0;
+		memcpy(decimal_put(path + 6, pid), "/environ", sizeof("/environ"));
+		int fd = sys_open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY, 0);
+		if (fd < 0)
+			return false; /* another user's: no session of ours reaches beyond it */
+		for (ssize_t got; length == 0 && (got = sys_read(fd, part, sizeof(part))) > 0;) {
+			for (ssize_t i = 0; i < got && length == 0; i++) {
+				if (matched == sizeof(VARIABLE) - 1) {
+					if (part[i] == '\0')
+						length = strlen(ret_folder);
+					else if (strlen(ret_folder) + 2 < capacity)
+						memcpy(ret_folder + strlen(ret_folder), (char[2]){ part[i], '\0' }, 2);
+				} else if (begins && part[i] == VARIABLE[matched]) {
+					matched++;
+					if (matched == sizeof(VARIABLE) - 1)
+						memcpy(ret_folder, "/", 2);
+				} else {
+					matched = 0;
+					begins = part[i] == '\0';
+				}
+			}
+		}
+		(void)sys_close(fd);
+		if (length > 0)
+			return true;
+	}
+	return false;
+}
+
 /* Maps the segment of the session that the environment names. */
 static bool map_session(char *const environment[])
 {
+	static const char VARIABLE[] = "SEEN_SESSION=";
 	const char *session = variable(environment, "SEEN_SESSION");
+	char *folder = shim.session + sizeof(VARIABLE) - 1;
 	char path[SEGMENT_PATH_BYTES + 16];
 
-	if (!session || !*session || strlen(session) >= sizeof(shim.session))
+	if (session && (!*session || strlen(session) >= SEGMENT_PATH_BYTES))
 		return false;
-	if (session[0] == '/')
-		memcpy(shim.session, session, strlen(session) + 1);
-	else if (!ask_program(session, environment, shim.session, sizeof(shim.session)))
+	memcpy(shim.session, VARIABLE, sizeof(VARIABLE));
+	if (!session) {
+		if (!find_in_ancestors(folder, SEGMENT_PATH_BYTES))
+			return false;
+	} else if (session[0] == '/')
+		memcpy(folder, session, strlen(session) + 1);
+	else if (!ask_program(session, environment, folder, SEGMENT_PATH_BYTES))
 		return false;
-	size_t length = strlen(shim.session);
-	memcpy(path, shim.session, length);
+	size_t length = strlen(folder);
+	memcpy(path, folder, length);
 	memcpy(path + length, "/segment", sizeof("/segment"));
 	return segment_map(path, &shim.segment) == 0;
 }
@@ -143,13 +197,25 @@ static void at_exit(int status, void *unused)
 	process_exit(&shim.segment, shim.process);
 }
 
+void partial_note(void)
+{
+	if (shim.on)
+		process_note_partial(&shim.segment, shim.process);
+}
+
+/* What only glibc has: in a musl program, whose loader resolves what it can, these are NULL. */
+extern __typeof__(on_exit) on_exit __attribute__((weak));
+const char *gnu_get_libc_version(void) __attribute__((weak));
+
 __attribute__((constructor)) static void start(int argc, char **argv, char **environment)
 {
 	char executable[SEGMENT_PATH_BYTES];
 	struct invocation invocation;
-	const char *mode = variable(environment, "SEEN_SESSION_MODE");
-
 	(void)argc;
+	if (!gnu_get_libc_version || !on_exit)
+		return; /* and the arguments of this function are not there either */
+	const char *mode = variable(environment, "SEEN_SESSION_MODE");
+	find_library();
 	if (mode && strcmp(mode, "off") == 0)
 		return;
 	if (!map_session(environment))
@@ -163,7 +229,8 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 	role_invocation(&shim.segment, executable, argv, &invocation);
 
 	const char *scope = variable(environment, "SEEN_SCOPE");
-	shim.process = process_attach(&shim.segment, variable(environment, TICKET_VARIABLE), &invocation,
+	shim.process = process_attach(&shim.segment, variable(environment, TICKET_VARIABLE),
+				      !variable(environment, "SEEN_SESSION"), &invocation,
 				      scope && *scope ? scope : NULL, said_by(variable(environment, "SEEN_AGENT_IS")),
 				      &shim.request.context);
 	shim.role = invocation.role;

@@ -2,8 +2,13 @@
  * The exported functions that move bytes.  In a tool they cost one test; a viewer's reads and writes are followed
  * (view.c), an agent's reads counted (own.c).
  */
+#include <errno.h>
+#include <limits.h>
+#include <sys/mman.h>
+
 #include "shim/preload/real.h"
 #include "shim/preload/shim.h"
+#include "tracker/sys.h"
 
 /* Bytes were read in the order of the file, from the descriptor's own offset. */
 static inline ssize_t was_read(int fd, const void *buffer, ssize_t count)
@@ -45,6 +50,11 @@ EXPORT ssize_t read(int fd, void *buffer, size_t size_bytes)
 	return was_read(fd, buffer, REAL(read)(fd, buffer, size_bytes));
 }
 
+EXPORT ssize_t __read(int fd, void *buffer, size_t size_bytes)
+{
+	return was_read(fd, buffer, REAL(__read)(fd, buffer, size_bytes));
+}
+
 EXPORT ssize_t __read_chk(int fd, void *buffer, size_t size_bytes, size_t buffer_bytes)
 {
 	return was_read(fd, buffer, REAL(__read_chk)(fd, buffer, size_bytes, buffer_bytes));
@@ -63,6 +73,11 @@ EXPORT ssize_t pread(int fd, void *buffer, size_t size_bytes, off_t offset)
 EXPORT ssize_t pread64(int fd, void *buffer, size_t size_bytes, off64_t offset)
 {
 	return was_read_elsewhere(fd, REAL(pread64)(fd, buffer, size_bytes, offset));
+}
+
+EXPORT ssize_t __pread64(int fd, void *buffer, size_t size_bytes, off64_t offset)
+{
+	return was_read_elsewhere(fd, REAL(__pread64)(fd, buffer, size_bytes, offset));
 }
 
 EXPORT ssize_t __pread_chk(int fd, void *buffer, size_t size_bytes, off_t offset, size_t buffer_bytes)
@@ -100,6 +115,11 @@ EXPORT ssize_t write(int fd, const void *data, size_t size_bytes)
 	return was_written(fd, REAL(write)(fd, data, size_bytes));
 }
 
+EXPORT ssize_t __write(int fd, const void *data, size_t size_bytes)
+{
+	return was_written(fd, REAL(__write)(fd, data, size_bytes));
+}
+
 EXPORT ssize_t writev(int fd, const struct iovec *parts, int count)
 {
 	return was_written(fd, REAL(writev)(fd, parts, count));
@@ -113,6 +133,11 @@ EXPORT ssize_t pwrite(int fd, const void *data, size_t size_bytes, off_t offset)
 EXPORT ssize_t pwrite64(int fd, const void *data, size_t size_bytes, off64_t offset)
 {
 	return was_written(fd, REAL(pwrite64)(fd, data, size_bytes, offset));
+}
+
+EXPORT ssize_t __pwrite64(int fd, const void *data, size_t size_bytes, off64_t offset)
+{
+	return was_written(fd, REAL(__pwrite64)(fd, data, size_bytes, offset));
 }
 
 EXPORT ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t offset)
@@ -154,4 +179,129 @@ EXPORT ssize_t sendfile64(int to, int from, off64_t *offset, size_t size_bytes)
 EXPORT ssize_t splice(int from, off64_t *from_offset, int to, off64_t *to_offset, size_t size_bytes, unsigned flags)
 {
 	return was_copied(REAL(splice)(from, from_offset, to, to_offset, size_bytes, flags));
+}
+
+EXPORT ssize_t tee(int from, int to, size_t size_bytes, unsigned flags)
+{
+	return was_copied(REAL(tee)(from, to, size_bytes, flags));
+}
+
+EXPORT ssize_t vmsplice(int to, const struct iovec *parts, size_t count, unsigned flags)
+{
+	return was_copied(REAL(vmsplice)(to, parts, count, flags));
+}
+
+/* A mapping: bytes are read, or stored, without a call. */
+static void *was_mapped(void *address, size_t size_bytes, int flags, int fd)
+{
+	if (address == MAP_FAILED || (flags & MAP_ANONYMOUS))
+		return address;
+	if (shim.views)
+		view_odd();
+	else if (shim.reads_own)
+		own_read(fd, size_bytes < SSIZE_MAX ? (ssize_t)size_bytes : SSIZE_MAX);
+	return address;
+}
+
+/* Before the library is attached an allocator may call this to get its first memory: looking up libc's function would
+ * ask the allocator for memory.  Then the kernel is asked. */
+static void *map_early(void *address, size_t size_bytes, int protection, int flags, int fd, off64_t offset)
+{
+	long ret = sys_call6(SYS_mmap, (long)address, (long)size_bytes, protection, flags, fd, offset);
+	if (ret < 0 && ret >= -4095) {
+		errno = (int)-ret;
+		return MAP_FAILED;
+	}
+	return (void *)ret;
+}
+
+EXPORT void *mmap(void *address, size_t size_bytes, int protection, int flags, int fd, off_t offset)
+{
+	if (!shim.on)
+		return map_early(address, size_bytes, protection, flags, fd, offset);
+	return was_mapped(REAL(mmap)(address, size_bytes, protection, flags, fd, offset), size_bytes, flags, fd);
+}
+
+EXPORT void *mmap64(void *address, size_t size_bytes, int protection, int flags, int fd, off64_t offset)
+{
+	if (!shim.on)
+		return map_early(address, size_bytes, protection, flags, fd, offset);
+	return was_mapped(REAL(mmap64)(address, size_bytes, protection, flags, fd, offset), size_bytes, flags, fd);
+}
+
+/* The content behind a descriptor changes its size.  The name was recorded when it was opened for writing; a viewer does
+ * no such thing. */
+static inline int was_resized(int error)
+{
+	if (shim.views && error == 0)
+		view_odd();
+	return error;
+}
+
+EXPORT int ftruncate(int fd, off_t size_bytes)
+{
+	return was_resized(REAL(ftruncate)(fd, size_bytes));
+}
+
+EXPORT int ftruncate64(int fd, off64_t size_bytes)
+{
+	return was_resized(REAL(ftruncate64)(fd, size_bytes));
+}
+
+EXPORT int fallocate(int fd, int mode, off_t offset, off_t size_bytes)
+{
+	return was_resized(REAL(fallocate)(fd, mode, offset, size_bytes));
+}
+
+EXPORT int fallocate64(int fd, int mode, off64_t offset, off64_t size_bytes)
+{
+	return was_resized(REAL(fallocate64)(fd, mode, offset, size_bytes));
+}
+
+EXPORT int posix_fallocate(int fd, off_t offset, off_t size_bytes)
+{
+	return was_resized(REAL(posix_fallocate)(fd, offset, size_bytes));
+}
+
+EXPORT int posix_fallocate64(int fd, off64_t offset, off64_t size_bytes)
+{
+	return was_resized(REAL(posix_fallocate64)(fd, offset, size_bytes));
+}
+
+/* Requests that libc's own threads carry out: neither what they read nor what they write passes by here. */
+static inline int was_queued(int error)
+{
+	if (error == 0)
+		partial_note();
+	return error;
+}
+
+EXPORT int aio_read(struct aiocb *request)
+{
+	return was_queued(REAL(aio_read)(request));
+}
+
+EXPORT int aio_read64(struct aiocb64 *request)
+{
+	return was_queued(REAL(aio_read64)(request));
+}
+
+EXPORT int aio_write(struct aiocb *request)
+{
+	return was_queued(REAL(aio_write)(request));
+}
+
+EXPORT int aio_write64(struct aiocb64 *request)
+{
+	return was_queued(REAL(aio_write64)(request));
+}
+
+EXPORT int lio_listio(int mode, struct aiocb *const requests[], int count, struct sigevent *event)
+{
+	return was_queued(REAL(lio_listio)(mode, requests, count, event));
+}
+
+EXPORT int lio_listio64(int mode, struct aiocb64 *const requests[], int count, struct sigevent *event)
+{
+	return was_queued(REAL(lio_listio64)(mode, requests, count, event));
 }

@@ -4,6 +4,8 @@
  */
 #include <alloca.h>
 #include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "shim/preload/real.h"
 #include "shim/preload/shim.h"
@@ -16,7 +18,7 @@
 	char *const *changed = (char *const *)(environment);                                        \
 	int variables = launch_count(environment);                                                  \
 	if (variables >= 0) {                                                                        \
-		char **copy = alloca(((size_t)variables + 2) * sizeof(*copy));                      \
+		char **copy = alloca(((size_t)variables + LAUNCH_VARIABLES_MORE) * sizeof(*copy));                      \
 		launch_prepare(&launch, pid, executable, argv, environment, variables, copy);       \
 		changed = copy;                                                                      \
 	}
@@ -136,4 +138,26 @@ EXPORT int posix_spawnp(pid_t *ret_pid, const char *file, const posix_spawn_file
 	if (!error && ret_pid)
 		*ret_pid = pid;
 	return spawned(&launch, variables, error, &pid);
+}
+
+EXPORT int system(const char *command)
+{
+	if (!command || !launch_repairs_command())
+		return REAL(system)(command);
+	size_t bytes = strlen(command) + LAUNCH_COMMAND_MORE;
+	char *repaired = bytes < 131072 ? alloca(bytes) : NULL;
+	if (repaired)
+		launch_command(command, repaired, bytes);
+	return REAL(system)(repaired ? repaired : command);
+}
+
+EXPORT FILE *popen(const char *command, const char *mode)
+{
+	if (!launch_repairs_command())
+		return REAL(popen)(command, mode);
+	size_t bytes = strlen(command) + LAUNCH_COMMAND_MORE;
+	char *repaired = bytes < 131072 ? alloca(bytes) : NULL;
+	if (repaired)
+		launch_command(command, repaired, bytes);
+	return REAL(popen)(repaired ? repaired : command, mode);
 }

@@ -1,11 +1,13 @@
 /*
- * The exported functions that open, close, name and copy files.  Each does what libc's does and then
- * says what it meant: to view.c in a viewer, to own.c in an agent, to change.c where it destroyed or replaced something.
+ * The exported functions that open and close descriptors.  Each does what libc's does and then says
+ * what it meant: to view.c in a viewer, to own.c in an agent, to change.c where it may destroy something.
  */
+#include <linux/fs.h>
 #include <stdarg.h>
+#include <sys/ioctl.h>
 
+#include "shim/preload/door.h"
 #include "shim/preload/real.h"
-#include "shim/preload/shim.h"
 
 /* mkdir(2)'s and open(2)'s third argument is there only with these flags. */
 static bool has_mode(int flags)
@@ -22,16 +24,16 @@ static bool has_mode(int flags)
 		va_end(arguments);                         \
 	}
 
-static void opened(int fd, int directory, const char *path, int flags)
+void door_opened(int fd, int directory, const char *path, int flags)
 {
 	if (fd < 0 || !shim.on || (flags & (O_PATH | O_DIRECTORY)))
 		return;
 	if ((flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC)) {
-		if (shim.changes && (flags & O_TMPFILE) != O_TMPFILE)
+		if (shim.changes && path && (flags & O_TMPFILE) != O_TMPFILE)
 			change_note(directory, path);
 	} else if (shim.views) {
 		view_opened(fd, path);
-	} else if (shim.reads_own) {
+	} else if (shim.reads_own && path) {
 		own_opened(fd, directory, path);
 	}
 }
@@ -40,7 +42,7 @@ EXPORT int open(const char *path, int flags, ...)
 {
 	TAKE_MODE(flags, flags)
 	int fd = REAL(open)(path, flags, mode);
-	opened(fd, AT_FDCWD, path, flags);
+	door_opened(fd, AT_FDCWD, path, flags);
 	return fd;
 }
 
@@ -48,7 +50,7 @@ EXPORT int open64(const char *path, int flags, ...)
 {
 	TAKE_MODE(flags, flags)
 	int fd = REAL(open64)(path, flags, mode);
-	opened(fd, AT_FDCWD, path, flags);
+	door_opened(fd, AT_FDCWD, path, flags);
 	return fd;
 }
 
@@ -56,7 +58,7 @@ EXPORT int openat(int directory, const char *path, int flags, ...)
 {
 	TAKE_MODE(flags, flags)
 	int fd = REAL(openat)(directory, path, flags, mode);
-	opened(fd, directory, path, flags);
+	door_opened(fd, directory, path, flags);
 	return fd;
 }
 
@@ -64,215 +66,227 @@ EXPORT int openat64(int directory, const char *path, int flags, ...)
 {
 	TAKE_MODE(flags, flags)
 	int fd = REAL(openat64)(directory, path, flags, mode);
-	opened(fd, directory, path, flags);
+	door_opened(fd, directory, path, flags);
+	return fd;
+}
+
+EXPORT int __open(const char *path, int flags, ...)
+{
+	TAKE_MODE(flags, flags)
+	int fd = REAL(__open)(path, flags, mode);
+	door_opened(fd, AT_FDCWD, path, flags);
+	return fd;
+}
+
+EXPORT int __open64(const char *path, int flags, ...)
+{
+	TAKE_MODE(flags, flags)
+	int fd = REAL(__open64)(path, flags, mode);
+	door_opened(fd, AT_FDCWD, path, flags);
 	return fd;
 }
 
 EXPORT int __open_2(const char *path, int flags)
 {
 	int fd = REAL(__open_2)(path, flags);
-	opened(fd, AT_FDCWD, path, flags);
+	door_opened(fd, AT_FDCWD, path, flags);
 	return fd;
 }
 
 EXPORT int __open64_2(const char *path, int flags)
 {
 	int fd = REAL(__open64_2)(path, flags);
-	opened(fd, AT_FDCWD, path, flags);
+	door_opened(fd, AT_FDCWD, path, flags);
 	return fd;
 }
 
 EXPORT int __openat_2(int directory, const char *path, int flags)
 {
 	int fd = REAL(__openat_2)(directory, path, flags);
-	opened(fd, directory, path, flags);
+	door_opened(fd, directory, path, flags);
 	return fd;
 }
 
 EXPORT int __openat64_2(int directory, const char *path, int flags)
 {
 	int fd = REAL(__openat64_2)(directory, path, flags);
-	opened(fd, directory, path, flags);
+	door_opened(fd, directory, path, flags);
 	return fd;
 }
 
 EXPORT int creat(const char *path, mode_t mode)
 {
 	int fd = REAL(creat)(path, mode);
-	opened(fd, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC);
+	door_opened(fd, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC);
 	return fd;
 }
 
 EXPORT int creat64(const char *path, mode_t mode)
 {
 	int fd = REAL(creat64)(path, mode);
-	opened(fd, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC);
+	door_opened(fd, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC);
 	return fd;
 }
 
-/* fopen(3)'s mode as open(2)'s flags, as far as they matter here. */
-static int flags_of_mode(const char *mode)
+EXPORT int open_by_handle_at(int mount, struct file_handle *handle, int flags)
 {
-	bool updates = false;
-	for (const char *at = mode; *at && *at != ','; at++)
-		updates = updates || *at == '+';
-	if (mode[0] == 'r')
-		return updates ? O_RDWR : O_RDONLY;
-	return (updates ? O_RDWR : O_WRONLY) | O_CREAT | (mode[0] == 'w' ? O_TRUNC : O_APPEND);
+	int fd = REAL(open_by_handle_at)(mount, handle, flags);
+	door_opened(fd, AT_FDCWD, NULL, flags);
+	return fd;
 }
 
-static void opened_stream(FILE *stream, const char *path, const char *mode)
+/* The file is new and its name stands in the template now. */
+static int made(int fd, const char *path)
 {
-	if (stream && shim.on && path)
-		opened(fileno(stream), AT_FDCWD, path, flags_of_mode(mode));
+	door_opened(fd, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL);
+	return fd;
 }
 
-EXPORT FILE *fopen(const char *path, const char *mode)
+EXPORT int mkstemp(char *path)
 {
-	FILE *stream = REAL(fopen)(path, mode);
-	opened_stream(stream, path, mode);
-	return stream;
+	return made(REAL(mkstemp)(path), path);
 }
 
-EXPORT FILE *fopen64(const char *path, const char *mode)
+EXPORT int mkstemp64(char *path)
 {
-	FILE *stream = REAL(fopen64)(path, mode);
-	opened_stream(stream, path, mode);
-	return stream;
+	return made(REAL(mkstemp64)(path), path);
 }
 
-EXPORT FILE *freopen(const char *path, const char *mode, FILE *old)
+EXPORT int mkostemp(char *path, int flags)
 {
-	FILE *stream = REAL(freopen)(path, mode, old);
-	if (shim.views)
-		view_odd(); /* a descriptor, perhaps 1, now is another file */
-	opened_stream(stream, path, mode);
-	return stream;
+	return made(REAL(mkostemp)(path, flags), path);
 }
 
-EXPORT FILE *freopen64(const char *path, const char *mode, FILE *old)
+EXPORT int mkostemp64(char *path, int flags)
 {
-	FILE *stream = REAL(freopen64)(path, mode, old);
-	if (shim.views)
-		view_odd();
-	opened_stream(stream, path, mode);
-	return stream;
+	return made(REAL(mkostemp64)(path, flags), path);
 }
 
-EXPORT int close(int fd)
+EXPORT int mkstemps(char *path, int suffix_bytes)
+{
+	return made(REAL(mkstemps)(path, suffix_bytes), path);
+}
+
+EXPORT int mkstemps64(char *path, int suffix_bytes)
+{
+	return made(REAL(mkstemps64)(path, suffix_bytes), path);
+}
+
+EXPORT int mkostemps(char *path, int suffix_bytes, int flags)
+{
+	return made(REAL(mkostemps)(path, suffix_bytes, flags), path);
+}
+
+EXPORT int mkostemps64(char *path, int suffix_bytes, int flags)
+{
+	return made(REAL(mkostemps64)(path, suffix_bytes, flags), path);
+}
+
+/* A descriptor is about to be closed. */
+static inline void closing(int fd)
 {
 	if (shim.views)
 		view_closing(fd);
 	else if (shim.reads_own)
 		own_closing(fd);
+}
+
+EXPORT int close(int fd)
+{
+	closing(fd);
 	return REAL(close)(fd);
 }
 
-/* A second descriptor for the same file, or another file behind a number: not followed in a viewer. */
+EXPORT int __close(int fd)
+{
+	closing(fd);
+	return REAL(__close)(fd);
+}
 
-EXPORT int dup(int fd)
+EXPORT int close_range(unsigned first, unsigned last, int flags)
+{
+	door_closing_many(first, last);
+	return REAL(close_range)(first, last, flags);
+}
+
+EXPORT void closefrom(int first)
+{
+	door_closing_many(first < 0 ? 0 : (unsigned)first, UINT32_MAX);
+	REAL(closefrom)(first);
+}
+
+/* A second descriptor for the same file, or another file behind a number: not followed in a viewer. */
+static inline void duplicating(int target)
 {
 	if (shim.views)
 		view_odd();
+	else if (shim.reads_own)
+		own_closing(target);
+}
+
+EXPORT int dup(int fd)
+{
+	duplicating(-1);
 	return REAL(dup)(fd);
 }
 
 EXPORT int dup2(int fd, int target)
 {
-	if (shim.views)
-		view_odd();
-	else if (shim.reads_own)
-		own_closing(target);
+	duplicating(target);
 	return REAL(dup2)(fd, target);
+}
+
+EXPORT int __dup2(int fd, int target)
+{
+	duplicating(target);
+	return REAL(__dup2)(fd, target);
 }
 
 EXPORT int dup3(int fd, int target, int flags)
 {
-	if (shim.views)
-		view_odd();
-	else if (shim.reads_own)
-		own_closing(target);
+	duplicating(target);
 	return REAL(dup3)(fd, target, flags);
 }
 
-static void changed(int error, int directory, const char *path)
+static inline void controlling(int command)
 {
-	if (error == 0 && shim.on && shim.changes)
-		change_note(directory, path);
+	if (shim.views && (command == F_DUPFD || command == F_DUPFD_CLOEXEC))
+		view_odd();
 }
 
-EXPORT int rename(const char *from, const char *to)
+/* fcntl(2) and ioctl(2) take at most one more argument, a number or a pointer: both fit a register. */
+#define TAKE_ARGUMENT(last)                                \
+	va_list arguments;                                 \
+	va_start(arguments, last);                         \
+	void *argument = va_arg(arguments, void *);        \
+	va_end(arguments);
+
+EXPORT int fcntl(int fd, int command, ...)
 {
-	int error = REAL(rename)(from, to);
-	changed(error, AT_FDCWD, from);
-	changed(error, AT_FDCWD, to);
-	return error;
+	TAKE_ARGUMENT(command)
+	controlling(command);
+	return REAL(fcntl)(fd, command, argument);
 }
 
-EXPORT int renameat(int from_directory, const char *from, int to_directory, const char *to)
+EXPORT int fcntl64(int fd, int command, ...)
 {
-	int error = REAL(renameat)(from_directory, from, to_directory, to);
-	changed(error, from_directory, from);
-	changed(error, to_directory, to);
-	return error;
+	TAKE_ARGUMENT(command)
+	controlling(command);
+	return REAL(fcntl64)(fd, command, argument);
 }
 
-EXPORT int renameat2(int from_directory, const char *from, int to_directory, const char *to, unsigned flags)
+EXPORT int __fcntl(int fd, int command, ...)
 {
-	int error = REAL(renameat2)(from_directory, from, to_directory, to, flags);
-	changed(error, from_directory, from);
-	changed(error, to_directory, to);
-	return error;
+	TAKE_ARGUMENT(command)
+	controlling(command);
+	return REAL(__fcntl)(fd, command, argument);
 }
 
-EXPORT int unlink(const char *path)
+EXPORT int ioctl(int fd, unsigned long request, ...)
 {
-	int error = REAL(unlink)(path);
-	changed(error, AT_FDCWD, path);
-	return error;
-}
-
-EXPORT int unlinkat(int directory, const char *path, int flags)
-{
-	int error = REAL(unlinkat)(directory, path, flags);
-	if (!(flags & AT_REMOVEDIR))
-		changed(error, directory, path);
-	return error;
-}
-
-EXPORT int remove(const char *path)
-{
-	int error = REAL(remove)(path);
-	changed(error, AT_FDCWD, path);
-	return error;
-}
-
-EXPORT int truncate(const char *path, off_t size_bytes)
-{
-	int error = REAL(truncate)(path, size_bytes);
-	changed(error, AT_FDCWD, path);
-	return error;
-}
-
-EXPORT int truncate64(const char *path, off64_t size_bytes)
-{
-	int error = REAL(truncate64)(path, size_bytes);
-	changed(error, AT_FDCWD, path);
-	return error;
-}
-
-EXPORT int chdir(const char *path)
-{
-	int error = REAL(chdir)(path);
-	if (error == 0 && shim.on)
-		change_directory(path);
-	return error;
-}
-
-EXPORT int fchdir(int directory)
-{
-	int error = REAL(fchdir)(directory);
-	if (error == 0 && shim.on)
-		change_directory(NULL);
-	return error;
+	TAKE_ARGUMENT(request)
+	int ret = REAL(ioctl)(fd, request, argument);
+	if (shim.views && ret == 0 && (request == FICLONE || request == FICLONERANGE))
+		view_odd();
+	return ret;
 }

@@ -2,6 +2,8 @@
  * An agent's own reads: counted as full reads of a file once all its bytes were read, whatever the
  * thread and the calls.  Never answered, and no delivery: a read is not "the model saw it".
  */
+#include <unistd.h>
+
 #include "shim/preload/shim.h"
 #include "tracker/file.h"
 #include "tracker/path.h"
@@ -68,4 +70,14 @@ void own_closing(int fd)
 {
 	if (fd >= 0 && fd < DESCRIPTORS)
 		__atomic_store_n(&descriptors[fd].key, 0, __ATOMIC_RELAXED);
+}
+
+void own_stream_closing(int fd)
+{
+	if (fd < 0 || fd >= DESCRIPTORS || !__atomic_load_n(&descriptors[fd].key, __ATOMIC_ACQUIRE))
+		return;
+	long offset = sys_call3(SYS_lseek, fd, 0, SEEK_CUR);
+	if (offset > 0)
+		own_read(fd, offset);
+	own_closing(fd);
 }

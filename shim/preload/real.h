@@ -8,18 +8,31 @@
 #ifndef SEEN_SHIM_REAL_H
 #define SEEN_SHIM_REAL_H
 
+#include <aio.h>
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Names that libc exports without declaring them (bits/fcntl2.h, bits/unistd.h). */
+/* Names that libc exports without declaring them (bits/fcntl2.h, bits/unistd.h, its internal names). */
 int __open_2(const char *path, int flags);
 int __open64_2(const char *path, int flags);
 int __openat_2(int directory, const char *path, int flags);
 int __openat64_2(int directory, const char *path, int flags);
+int __open(const char *path, int flags, ...);
+int __open64(const char *path, int flags, ...);
+int __close(int fd);
+int __dup2(int fd, int target);
+int __fcntl(int fd, int command, ...);
+ssize_t __read(int fd, void *buffer, size_t size_bytes);
+ssize_t __write(int fd, const void *data, size_t size_bytes);
+ssize_t __pread64(int fd, void *buffer, size_t size_bytes, off64_t offset);
+ssize_t __pwrite64(int fd, const void *data, size_t size_bytes, off64_t offset);
 ssize_t __read_chk(int fd, void *buffer, size_t size_bytes, size_t buffer_bytes);
 ssize_t __pread_chk(int fd, void *buffer, size_t size_bytes, off_t offset, size_t buffer_bytes);
 ssize_t __pread64_chk(int fd, void *buffer, size_t size_bytes, off64_t offset, size_t buffer_bytes);

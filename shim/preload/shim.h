@@ -40,13 +40,14 @@ struct shim {
 	struct segment segment;
 	struct process_ref process;
 	struct request request; /* context; for viewers and readers the request that they are */
-	char session[SEGMENT_PATH_BYTES]; /* folder of the segment */
+	char session[SEGMENT_PATH_BYTES + 16]; /* `SEEN_SESSION=` and the folder of the segment */
+	char library[SEGMENT_PATH_BYTES];      /* as the loader knows it; empty: not known */
 };
 
 extern struct shim shim;
 
 /* view_opened(): a viewer opened a file for reading; the descriptor may now hold a notice.
- * path: as given to the call. */
+ * path: as given to the call; NULL: not by name. */
 void view_opened(int fd, const char *path);
 
 /* view_read(): a viewer read bytes from a descriptor, one behind the other. */
@@ -69,6 +70,12 @@ void own_opened(int fd, int directory, const char *path);
 void own_read(int fd, ssize_t count);
 void own_closing(int fd);
 
+/* own_stream_closing(): a stream over the descriptor is about to be closed: how far it read tells its offset. */
+void own_stream_closing(int fd);
+
+/* partial_note(): the process reads or writes in a way that nobody here sees (io_uring, aio). */
+void partial_note(void);
+
 /* change_start(): learns the current folder.  At the start of the process. */
 void change_start(void);
 
@@ -86,21 +93,30 @@ void change_note(int directory, const char *path);
 struct launch {
 	struct process_ref process;
 	char ticket[TICKET_BYTES];
-	char session[SEGMENT_PATH_BYTES + 16];
+	char preload[SEGMENT_PATH_BYTES + 1024]; /* LD_PRELOAD= with or without our library */
 };
 
-enum { LAUNCH_VARIABLES_MAX = 6000 };
+enum { LAUNCH_VARIABLES_MAX = 6000, LAUNCH_VARIABLES_MORE = 3 };
 
 /* launch_count(): entries of an environment, NULL not counted; -1 when it should be passed on as it is
- * (no environment, too large, no session in it, or this process is not attached). */
+ * (this process is not attached, the environment is too large or names another session). */
 int launch_count(char *const environment[]);
 
 /* launch_prepare(): announces a program and makes the environment it is started with.
  *
  * pid: the caller's own for exec, 0 for spawn.  environment: count entries (launch_count()).  ret_environment:
- * room for count + 2 pointers; they point into `environment` and `ret_launch`. */
+ * room for count + LAUNCH_VARIABLES_MORE pointers; they point into `environment`, `ret_launch` and `shim`. */
 void launch_prepare(struct launch *ret_launch, pid_t pid, const char *executable, char *const argv[],
 		    char *const environment[], int count, char **ret_environment);
+
+/* launch_repairs_command(): libc starts shells for system() and popen() with the process's own environment.
+ * Returns whether that lacks our library, so that the command has to begin by putting it back. */
+bool launch_repairs_command(void);
+
+/* launch_command(): writes such a command: `command` behind an export of LD_PRELOAD.
+ * capacity: strlen(command) + LAUNCH_COMMAND_MORE. */
+enum { LAUNCH_COMMAND_MORE = SEGMENT_PATH_BYTES + 1100 };
+void launch_command(const char *command, char *ret_command, size_t capacity);
 
 /* launch_failed(): the program was not started. */
 void launch_failed(const struct launch *launch);

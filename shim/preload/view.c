@@ -16,6 +16,7 @@
 
 #include "shim/preload/shim.h"
 #include "tracker/capture.h"
+#include "tracker/decimal.h"
 #include "tracker/scope.h"
 #include "tracker/sys.h"
 
@@ -72,11 +73,21 @@ static bool is_followed(void)
 	return !odd;
 }
 
+enum { LINK_BYTES = 40 };
+
+/* The name of a descriptor in /proc (proc(5)). */
+static void descriptor_link(int fd, char ret_link[LINK_BYTES])
+{
+	static const char FOLDER[] = "/proc/self/fd/";
+	memcpy(ret_link, FOLDER, sizeof(FOLDER) - 1);
+	*decimal_put(ret_link + sizeof(FOLDER) - 1, (uint64_t)fd) = '\0';
+}
+
 /* Puts a memfd with the notice in the place of a descriptor.  Returns 0 or a negative errno; then the descriptor
  * is as it was. */
 static int give_notice(int fd, const struct answer *answer)
 {
-	char path[40] = "/proc/self/fd/";
+	char path[LINK_BYTES];
 	int descriptor_flags = sys_fcntl(fd, F_GETFD, 0);
 	if (descriptor_flags < 0)
 		return descriptor_flags;
@@ -90,14 +101,7 @@ static int give_notice(int fd, const struct answer *answer)
 	if (error == 0)
 		error = sys_fcntl(memfd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
 	/* Opened anew, read-only and at offset 0, as the file was. */
-	char digits[12];
-	int count = 0;
-	for (int number = memfd; number || count == 0; number /= 10)
-		digits[count++] = (char)('0' + number % 10);
-	char *at = path + strlen(path);
-	while (count > 0)
-		*at++ = digits[--count];
-	*at = '\0';
+	descriptor_link(memfd, path);
 	int readable = error == 0 ? sys_open(path, O_RDONLY | O_CLOEXEC, 0) : error;
 	(void)sys_close(memfd);
 	if (readable < 0)
@@ -110,16 +114,8 @@ static int give_notice(int fd, const struct answer *answer)
 /* The file's path as the kernel knows it, links resolved (proc(5)). */
 static bool path_of(int fd, char *ret_path, size_t capacity)
 {
-	char link[40] = "/proc/self/fd/";
-	char digits[12];
-	int count = 0;
-	char *at = link + strlen(link);
-
-	for (int number = fd; number || count == 0; number /= 10)
-		digits[count++] = (char)('0' + number % 10);
-	while (count > 0)
-		*at++ = digits[--count];
-	*at = '\0';
+	char link[LINK_BYTES];
+	descriptor_link(fd, link);
 	ssize_t length = sys_readlink(link, ret_path, capacity - 1);
 	if (length <= 0 || (size_t)length >= capacity - 1 || ret_path[0] != '/')
 		return false;
@@ -152,7 +148,7 @@ void view_opened(int fd, const char *path)
 		return;
 	shim.request.at_sink = capture_is_sink(&shim.segment, shim.request.context.capture_id) &&
 			       process_anchor_alive(&shim.request.context);
-	decision_open(&shim.segment, &shim.request, kernel_path, path, fd, &stat, &answer);
+	decision_open(&shim.segment, &shim.request, kernel_path, path ? path : kernel_path, fd, &stat, &answer);
 	if (answer.decision == DECISION_NOTICE) {
 		if (give_notice(fd, &answer) == 0)
 			return;
@@ -220,8 +216,8 @@ static uint64_t bytes_written(void)
 	if (sys_read_file("/proc/self/io", text, sizeof(text)) <= 0)
 		return 0;
 	const char *at = strstr(text, "wchar: ");
-	for (at = at ? at + 7 : ""; *at >= '0' && *at <= '9'; at++)
-		bytes = bytes * 10 + (uint64_t)(*at - '0');
+	if (at)
+		(void)decimal_take(at + sizeof("wchar: ") - 1, &bytes);
 	return bytes;
 }
 

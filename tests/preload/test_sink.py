@@ -7,7 +7,7 @@ import subprocess
 import time
 import unittest
 
-from harness import NOTICE, SessionTest, lines, wait_until
+from harness import LIBRARY, NOTICE, SessionTest, lines, wait_until
 
 SINKS = ["pipe", "socket", "pty", "spool"]
 SHELLS = [("bash", "-c"), ("bash", "-lc"), ("sh", "-c"), ("dash", "-c"), ("bash", "--norc", "-c")]
@@ -402,6 +402,43 @@ class Window(SinkTest):
         output = self.agent.shell("cat f")
         self.assertIn(b"repeat the same command to get it in full", output)
         self.assertReal(self.agent.shell("cat f"), data)
+
+
+class Lacking(SinkTest):
+    """What a notice needs is not there: the real bytes."""
+
+    def test_no_free_descriptor(self):
+        data = self.deliver("f")
+        self.assertReal(self.agent.shell("ulimit -n 4; exec cat f"), data)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can unmount /proc")
+    def test_no_proc(self):
+        data = self.deliver("f")
+        probe = subprocess.run(["unshare", "-m", "sh", "-c", "umount -l /proc"], stderr=subprocess.PIPE)
+        if probe.returncode != 0:
+            self.skipTest("unshare does not work here: %r" % probe.stderr)
+        for _ in range(2):
+            self.assertReal(self.agent.shell("unshare -m sh -c 'umount -l /proc; cat f'"), data)
+
+    def test_no_session_any_more(self):
+        data = self.deliver("f")
+        folder = os.path.join(self.session.folder, "run", "seen", "test")
+        os.rename(folder, folder + ".gone")
+        for _ in range(2):
+            self.assertReal(self.agent.shell("cat f"), data)
+        os.mkdir(folder)
+        with open(os.path.join(folder, "segment"), "wb") as file:
+            file.write(os.urandom(1 << 20))
+        for _ in range(2):
+            self.assertReal(self.agent.shell("cat f"), data)
+
+    def test_scrubbed_environment(self):
+        """`env -i`: only LD_PRELOAD is put back, and the session is found through the ancestors."""
+        data = self.deliver("f")
+        self.assertEqual(self.agent.shell("env -i /usr/bin/env"), b"LD_PRELOAD=" + LIBRARY.encode() + b"\n")
+        self.assertReal(self.agent.shell("env -i /bin/bash -c 'cat f > g; cat g'"), data)
+        self.assertReal(self.agent.shell("env -i /bin/cat f | cat"), data)
+        self.assertNotice(self.agent.shell("env -i /bin/cat f"), "f")
 
 
 class TwoAgents(SinkTest):

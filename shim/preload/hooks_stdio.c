@@ -1,0 +1,96 @@
+/*
+ * The exported functions of stdio that open and close files.  What a stream reads and writes in between
+ * goes to the kernel by libc's own hidden calls and is never seen here: reads are judged by the descriptor's
+ * offset when the stream is closed.
+ */
+#include "shim/preload/door.h"
+#include "shim/preload/real.h"
+
+/* fopen(3)'s mode as open(2)'s flags, as far as they matter here. */
+static int flags_of_mode(const char *mode)
+{
+	bool updates = false;
+	for (const char *at = mode; *at && *at != ','; at++)
+		updates = updates || *at == '+';
+	if (mode[0] == 'r')
+		return updates ? O_RDWR : O_RDONLY;
+	return (updates ? O_RDWR : O_WRONLY) | O_CREAT | (mode[0] == 'w' ? O_TRUNC : O_APPEND);
+}
+
+static void opened_stream(FILE *stream, const char *path, const char *mode)
+{
+	if (stream && shim.on && path)
+		door_opened(fileno(stream), AT_FDCWD, path, flags_of_mode(mode));
+}
+
+EXPORT FILE *fopen(const char *path, const char *mode)
+{
+	FILE *stream = REAL(fopen)(path, mode);
+	opened_stream(stream, path, mode);
+	return stream;
+}
+
+EXPORT FILE *fopen64(const char *path, const char *mode)
+{
+	FILE *stream = REAL(fopen64)(path, mode);
+	opened_stream(stream, path, mode);
+	return stream;
+}
+
+EXPORT FILE *freopen(const char *path, const char *mode, FILE *old)
+{
+	FILE *stream = REAL(freopen)(path, mode, old);
+	if (shim.views)
+		view_odd(); /* a descriptor, perhaps 1, now is another file */
+	opened_stream(stream, path, mode);
+	return stream;
+}
+
+EXPORT FILE *freopen64(const char *path, const char *mode, FILE *old)
+{
+	FILE *stream = REAL(freopen64)(path, mode, old);
+	if (shim.views)
+		view_odd();
+	opened_stream(stream, path, mode);
+	return stream;
+}
+
+EXPORT int fclose(FILE *stream)
+{
+	if (shim.reads_own)
+		own_stream_closing(fileno(stream));
+	else if (shim.views)
+		view_closing(fileno(stream));
+	return REAL(fclose)(stream);
+}
+
+EXPORT int fcloseall(void)
+{
+	door_closing_many(0, UINT32_MAX);
+	return REAL(fcloseall)();
+}
+
+/* A stream over a descriptor that is followed: what it reads is not seen. */
+EXPORT FILE *fdopen(int fd, const char *mode)
+{
+	FILE *stream = REAL(fdopen)(fd, mode);
+	if (stream && shim.views)
+		view_odd();
+	return stream;
+}
+
+EXPORT FILE *tmpfile(void)
+{
+	FILE *stream = REAL(tmpfile)();
+	if (stream && shim.views)
+		view_odd(); /* a viewer writes nowhere */
+	return stream;
+}
+
+EXPORT FILE *tmpfile64(void)
+{
+	FILE *stream = REAL(tmpfile64)();
+	if (stream && shim.views)
+		view_odd();
+	return stream;
+}
