@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -47,6 +48,7 @@ static const struct options OPTIONS = {
 struct inherited {
 	sigset_t mask;
 	struct sigaction child_action;
+	pid_t parent;
 };
 
 /* LD_PRELOAD with our library first, the user's behind it, ours not twice. */
@@ -110,6 +112,10 @@ static struct context root_context(const struct config *config, const struct seg
 
 static void restore(const struct inherited *inherited)
 {
+	/* Whoever kills this process outright means the command. */
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != inherited->parent)
+		_exit(EXIT_CODE_FAILED);
 	(void)sigaction(SIGCHLD, &inherited->child_action, NULL);
 	(void)sigprocmask(SIG_SETMASK, &inherited->mask, NULL);
 }
@@ -139,6 +145,20 @@ static void become(const struct session *session, const struct context *context,
 	_exit(EXIT_CODE_FAILED);
 }
 
+/* Is a signal that reached this process to be passed on?  What the terminal sends (si_code SI_KERNEL), it sends to
+ * the whole group; other signals of the kernel (an alarm set before we were started) are for the command. */
+static bool is_for_child(int signal, const siginfo_t *info)
+{
+	static const int OF_TERMINALS[] = { SIGINT, SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU, SIGHUP, SIGWINCH, SIGCONT };
+
+	if (info->si_code != SI_KERNEL)
+		return info->si_pid != getpid();
+	for (size_t i = 0; i < sizeof(OF_TERMINALS) / sizeof(OF_TERMINALS[0]); i++)
+		if (signal == OF_TERMINALS[i])
+			return false;
+	return true;
+}
+
 /* Waits for the command; stops and goes on with it; passes signals on.  Returns its wait status. */
 static int wait_for(pid_t child, const sigset_t *all)
 {
@@ -150,6 +170,10 @@ static int wait_for(pid_t child, const sigset_t *all)
 		while ((ended = waitpid(child, &status, WNOHANG | WUNTRACED)) > 0) {
 			if (!WIFSTOPPED(status))
 				return status;
+			/* Stopped by the terminal: the shell that started us waits for us to stop.  Stopped by somebody
+			 * who chose the command alone: that is between those two. */
+			if (WSTOPSIG(status) == SIGSTOP)
+				continue;
 			(void)kill(getpid(), SIGSTOP);
 			/* Somebody let us go on; the whole group perhaps, perhaps us alone. */
 			(void)kill(child, SIGCONT);
@@ -157,8 +181,7 @@ static int wait_for(pid_t child, const sigset_t *all)
 		if (ended < 0 && errno != EINTR)
 			return 0;
 		int signal = sigwaitinfo(all, &info);
-		/* A signal from the terminal (si_code SI_KERNEL) went to the whole group already. */
-		if (signal > 0 && signal != SIGCHLD && info.si_code <= 0 && info.si_pid != getpid())
+		if (signal > 0 && signal != SIGCHLD && is_for_child(signal, &info))
 			(void)kill(child, signal);
 	}
 }
@@ -177,6 +200,7 @@ static int run_command(const struct session *session, const struct context *cont
 	(void)sigfillset(&all);
 	(void)sigprocmask(SIG_BLOCK, &all, &inherited.mask);
 	(void)sigaction(SIGCHLD, &action, &inherited.child_action);
+	inherited.parent = getpid();
 	pid_t child = fork();
 	if (child < 0) {
 		message("cannot start the command: %s", strerror(errno));

@@ -1,2 +1,438 @@
+/*
+ * `seen status`: what a session has counted, who lives in it, and how full it is.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "cli/command.h"
-int cmd_status(int argc,char**argv){(void)argc;(void)argv;return 0;}
+#include "cli/lib/exit_code.h"
+#include "cli/lib/message.h"
+#include "cli/lib/options.h"
+#include "cli/lib/scopes.h"
+#include "cli/lib/session.h"
+#include "cli/lib/summary.h"
+#include "cli/lib/text.h"
+#include "tracker/path.h"
+#include "tracker/process.h"
+#include "tracker/tables.h"
+
+static const char *session_name;
+static bool json;
+
+static const struct option_spec SPECS[] = {
+	{ "--session", "ID", "this session; default: $SEEN_SESSION, else the workspace's newest",
+	  NULL, &session_name },
+	{ "--json", NULL, "a JSON document, seen/status/1", &json, NULL },
+};
+
+static const struct options OPTIONS = {
+	.usage = "status [OPTION...]",
+	.summary = "What a session has counted: requests, notices, bytes not given again; its "
+		   "processes and\n"
+		   "scopes; what was lost because a table was full.",
+	.specs = SPECS,
+	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
+};
+
+static const struct {
+	const char *name, *text;
+} COUNTERS[] = {
+#define COUNTER(name, text) { #name, text },
+#include "tracker/counters.def"
+#undef COUNTER
+};
+
+static const char LOST[] = "lost_";
+
+static bool is_lost(int counter)
+{
+	return strncmp(COUNTERS[counter].name, LOST, sizeof(LOST) - 1) == 0;
+}
+
+/* ---- how full the tables are ---- */
+
+static const struct {
+	const char *name;
+	size_t offset; /* of the word in a slot that is 0 while the slot is empty */
+} TABLES[TABLE_COUNT] = {
+	[TABLE_PROCESSES] = { "processes", offsetof(struct process_slot, serial) },
+	[TABLE_SCOPES] = { "scopes", offsetof(struct scope_slot, id) },
+	[TABLE_CAPTURES] = { "captures", offsetof(struct capture_slot, id) },
+	[TABLE_COMMANDS] = { "commands", offsetof(struct command_slot, id) },
+	[TABLE_FILES] = { "files", offsetof(struct file_slot, key) },
+	[TABLE_INODES] = { "inodes", offsetof(struct inode_slot, file_key) },
+	[TABLE_DELIVERIES] = { "deliveries", offsetof(struct delivery_slot, scope_id) },
+};
+
+static uint64_t count_used(const struct segment *segment, enum segment_table table)
+{
+	uint64_t used = 0;
+
+	for (uint64_t i = 0; i < segment->capacity[table]; i++) {
+		const unsigned char *slot = segment_slot(segment, table, i);
+		bool empty = __atomic_load_n(
+				     (const uint64_t *)(const void *)(slot + TABLES[table].offset),
+				     __ATOMIC_RELAXED) == 0;
+		if (table == TABLE_PROCESSES && !empty) {
+			/* A process that ended leaves its number behind. */
+			uint32_t state = __atomic_load_n(
+				&((const struct process_slot *)(const void *)slot)->state,
+				__ATOMIC_RELAXED);
+			empty = state == PROCESS_FREE || state == PROCESS_EXITED;
+		}
+		used += !empty;
+	}
+	return used;
+}
+
+static uint64_t arena_used(const struct segment *segment)
+{
+	uint64_t used = __atomic_load_n(&segment->header->arena_used, __ATOMIC_RELAXED);
+	return used < segment->arena_bytes ? used : segment->arena_bytes;
+}
+
+/* ---- who could not be observed ---- */
+
+enum { NAMES_MAX = 64 };
+
+struct names {
+	struct {
+		char text[sizeof(((struct process_slot *)0)->name)];
+		unsigned count;
+	} names[NAMES_MAX];
+	int count;
+};
+
+static void collect_unobserved(const struct segment *segment, struct names *names)
+{
+	names->count = 0;
+	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
+		struct process_slot process;
+		int at = 0;
+		if (!process_read(segment, i, &process) || process.state != PROCESS_ANNOUNCED)
+			continue;
+		process.name[sizeof(process.name) - 1] = '\0';
+		while (at < names->count && strcmp(names->names[at].text, process.name) != 0)
+			at++;
+		if (at == NAMES_MAX)
+			continue;
+		if (at == names->count) {
+			memcpy(names->names[at].text, process.name, sizeof(process.name));
+			names->names[at].count = 0;
+			names->count++;
+		}
+		names->names[at].count++;
+	}
+}
+
+/* What both forms show. */
+struct status {
+	const struct session *session;
+	struct summary summary;
+	struct names unobserved;
+	struct scope_view *scopes;
+	int scope_count;
+	const char *mode, *workspace;
+	uint64_t observed;
+};
+
+static const char *mode_name(uint64_t mode)
+{
+	static const char *const NAMES[] = {
+#define CHOICE(constant, word) #word,
+		SETTINGS_CHOICES_session_mode(CHOICE)
+#undef CHOICE
+	};
+	return mode < sizeof(NAMES) / sizeof(NAMES[0]) ? NAMES[mode] : "?";
+}
+
+/* ---- for programs ---- */
+
+static json_t *json_count(uint64_t number)
+{
+	return json_integer((json_int_t)number);
+}
+
+static json_t *json_session(const struct status *status)
+{
+	json_t *object = json_object();
+	(void)json_object_set_new(object, "name", text_json(status->session->name));
+	(void)json_object_set_new(object, "folder", text_json(status->session->directory));
+	(void)json_object_set_new(object, "workspace", text_json(status->workspace));
+	(void)json_object_set_new(object, "mode", json_string(status->mode));
+	(void)json_object_set_new(
+		object, "created",
+		text_json_time(status->session->segment.header->created_realtime_ns));
+	return object;
+}
+
+static json_t *json_counters(const struct status *status, bool lost)
+{
+	json_t *object = json_object();
+	for (int i = 0; i < COUNTER_COUNT; i++)
+		if (is_lost(i) == lost)
+			(void)json_object_set_new(object,
+						  COUNTERS[i].name + (lost ? sizeof(LOST) - 1 : 0),
+						  json_count(status->summary.counters[i]));
+	return object;
+}
+
+static json_t *json_files(const struct status *status)
+{
+	json_t *object = json_object();
+	(void)json_object_set_new(object, "on_record", json_count(status->summary.files));
+	(void)json_object_set_new(object, "edited_by_agent",
+				  json_count(status->summary.edited_by_agent));
+	(void)json_object_set_new(object, "edited_by_tool",
+				  json_count(status->summary.edited_by_tool));
+	return object;
+}
+
+static json_t *json_processes(const struct status *status)
+{
+	json_t *object = json_object(), *names = json_array();
+
+	for (int i = 0; i < status->unobserved.count; i++) {
+		json_t *name = json_object();
+		(void)json_object_set_new(name, "name",
+					  text_json(status->unobserved.names[i].text));
+		(void)json_object_set_new(name, "count",
+					  json_count(status->unobserved.names[i].count));
+		(void)json_array_append_new(names, name);
+	}
+	(void)json_object_set_new(object, "observed", json_count(status->observed));
+	(void)json_object_set_new(object, "unobserved", json_count(status->summary.unobserved));
+	(void)json_object_set_new(object, "unobserved_names", names);
+	(void)json_object_set_new(
+		object, "unattached",
+		json_count(status->summary.counters[COUNTER_processes_unattached]));
+	return object;
+}
+
+static json_t *json_scopes(const struct status *status)
+{
+	json_t *array = json_array();
+
+	for (int i = 0; i < status->scope_count; i++) {
+		const struct scope_view *view = &status->scopes[i];
+		json_t *object = json_object();
+		(void)json_object_set_new(object, "id", json_string(view->id_text));
+		(void)json_object_set_new(object, "name", text_json(view->name));
+		(void)json_object_set_new(object, "pid",
+					  view->pid ? json_count(view->pid) : json_null());
+		(void)json_object_set_new(object, "requests", json_count(view->requests));
+		(void)json_object_set_new(object, "bytes_given", json_count(view->bytes_given));
+		(void)json_object_set_new(object, "since",
+					  text_json_time(view->created_realtime_ns));
+		(void)json_array_append_new(array, object);
+	}
+	return array;
+}
+
+static json_t *json_memory(const struct segment *segment)
+{
+	json_t *object = json_object(), *tables = json_object();
+
+	for (int i = 0; i < TABLE_COUNT; i++) {
+		json_t *table = json_object();
+		(void)json_object_set_new(table, "used",
+					  json_count(count_used(segment, (enum segment_table)i)));
+		(void)json_object_set_new(table, "capacity", json_count(segment->capacity[i]));
+		(void)json_object_set_new(tables, TABLES[i].name, table);
+	}
+	(void)json_object_set_new(object, "bytes", json_count(segment->size_bytes));
+	(void)json_object_set_new(object, "arena_bytes", json_count(segment->arena_bytes));
+	(void)json_object_set_new(object, "arena_bytes_used", json_count(arena_used(segment)));
+	(void)json_object_set_new(object, "tables", tables);
+	return object;
+}
+
+static int print_json(const struct status *status)
+{
+	json_t *document = json_object();
+	uint64_t saved = status->summary.counters[COUNTER_bytes_saved];
+
+	(void)json_object_set_new(document, "schema", json_string("seen/status/1"));
+	(void)json_object_set_new(document, "session", json_session(status));
+	(void)json_object_set_new(document, "counters", json_counters(status, false));
+	(void)json_object_set_new(document, "tokens_saved_estimate",
+				  json_count(text_tokens(saved)));
+	(void)json_object_set_new(document, "files", json_files(status));
+	(void)json_object_set_new(document, "processes", json_processes(status));
+	(void)json_object_set_new(document, "scopes", json_scopes(status));
+	(void)json_object_set_new(document, "lost", json_counters(status, true));
+	(void)json_object_set_new(document, "memory", json_memory(&status->session->segment));
+	return text_json_print(document);
+}
+
+/* ---- for people ---- */
+
+enum { LABEL_COLUMNS = 13 };
+
+static void print_label(const char *label)
+{
+	(void)printf("%s%-*s%s", text_style(stdout, "1"), LABEL_COLUMNS, label,
+		     text_style(stdout, "0"));
+}
+
+/* A line with a text of others. */
+static void print_text(const char *label, const char *text)
+{
+	char shown[SEGMENT_PATH_BYTES * 4];
+
+	print_label(label);
+	(void)path_escape(text, shown, sizeof(shown));
+	(void)puts(shown);
+}
+
+static void print_counters(const struct status *status)
+{
+	static const enum counter SHOWN[] = { COUNTER_requests, COUNTER_deliveries, COUNTER_repeats,
+					      COUNTER_notices, COUNTER_yields };
+	const uint64_t *counters = status->summary.counters;
+	char number[TEXT_NUMBER_BYTES], tokens[TEXT_NUMBER_BYTES];
+
+	for (size_t i = 0; i < sizeof(SHOWN) / sizeof(SHOWN[0]); i++) {
+		print_label(COUNTERS[SHOWN[i]].name);
+		(void)printf("%-8s %s%s%s\n", text_number(counters[SHOWN[i]], number),
+			     text_style(stdout, "2"), COUNTERS[SHOWN[i]].text,
+			     text_style(stdout, "0"));
+	}
+	print_label("saved");
+	(void)printf("%s bytes, about %s tokens\n",
+		     text_number(counters[COUNTER_bytes_saved], number),
+		     text_number(text_tokens(counters[COUNTER_bytes_saved]), tokens));
+	print_label("files");
+	(void)printf("%u on record; %u changed by the agent, %u by its tools\n",
+		     status->summary.files, status->summary.edited_by_agent,
+		     status->summary.edited_by_tool);
+}
+
+static void print_processes(const struct status *status)
+{
+	char number[TEXT_NUMBER_BYTES], name[sizeof(status->unobserved.names[0].text) * 4];
+
+	print_label("processes");
+	(void)printf("%s observed, ", text_number(status->observed, number));
+	(void)printf("%u unobserved, ", status->summary.unobserved);
+	(void)printf("%s unattached\n",
+		     text_number(status->summary.counters[COUNTER_processes_unattached], number));
+	for (int i = 0; i < status->unobserved.count; i++) {
+		(void)path_escape(status->unobserved.names[i].text, name, sizeof(name));
+		print_label(i ? "" : "unobserved");
+		(void)printf("%s, %u time%s\n", name, status->unobserved.names[i].count,
+			     status->unobserved.names[i].count == 1 ? "" : "s");
+	}
+	for (int i = 0; i < COUNTER_COUNT; i++) {
+		if (!is_lost(i) || !status->summary.counters[i])
+			continue;
+		print_label("lost");
+		(void)printf("%s%s %s%s\n", text_style(stdout, "33"),
+			     text_number(status->summary.counters[i], number), COUNTERS[i].text,
+			     text_style(stdout, "0"));
+	}
+}
+
+static void print_scopes(const struct status *status)
+{
+	char time[TEXT_TIME_BYTES], requests[TEXT_NUMBER_BYTES], bytes[TEXT_NUMBER_BYTES];
+	char name[sizeof(status->scopes[0].name) * 4];
+
+	if (!status->scope_count)
+		return;
+	(void)printf("\n%s%-16s  %-16s  %7s  %8s  %11s  %s%s\n", text_style(stdout, "1"), "SCOPE",
+		     "NAME", "PID", "REQUESTS", "BYTES GIVEN", "SINCE", text_style(stdout, "0"));
+	for (int i = 0; i < status->scope_count; i++) {
+		const struct scope_view *view = &status->scopes[i];
+		(void)path_escape(view->name, name, sizeof(name));
+		(void)printf("%s  %-16s  %7u  %8s  %11s  %s\n", view->id_text, name, view->pid,
+			     text_number(view->requests, requests),
+			     text_number(view->bytes_given, bytes),
+			     text_time(view->created_realtime_ns, time));
+	}
+}
+
+static void print_memory(const struct segment *segment)
+{
+	char used[TEXT_NUMBER_BYTES], all[TEXT_NUMBER_BYTES];
+
+	print_label("memory");
+	(void)printf("%s bytes", text_number(segment->size_bytes, all));
+	(void)printf("; paths %s of %s bytes\n", text_number(arena_used(segment), used),
+		     text_number(segment->arena_bytes, all));
+	print_label("");
+	for (int i = 0; i < TABLE_COUNT; i++)
+		(void)printf("%s%s %s/%s", i ? ", " : "", TABLES[i].name,
+			     text_number(count_used(segment, (enum segment_table)i), used),
+			     text_number(segment->capacity[i], all));
+	(void)putchar('\n');
+}
+
+static void print_people(const struct status *status)
+{
+	char time[TEXT_TIME_BYTES];
+
+	print_text("session", status->session->name);
+	print_text("folder", status->session->directory);
+	print_text("workspace", status->workspace);
+	print_text("mode", status->mode);
+	print_text("created",
+		   text_time(status->session->segment.header->created_realtime_ns, time));
+	print_counters(status);
+	print_processes(status);
+	print_memory(&status->session->segment);
+	print_scopes(status);
+}
+
+/* ---- the command ---- */
+
+static int show(const struct session *session)
+{
+	const struct segment *segment = &session->segment;
+	struct status status = { .session = session };
+	int error = 0;
+
+	summary_take(segment, NULL, 0, 0, &status.summary);
+	collect_unobserved(segment, &status.unobserved);
+	status.scope_count = scopes_list(segment, &status.scopes);
+	status.mode = mode_name(segment->settings->session_mode);
+	status.workspace = segment_text(segment, segment->settings->paths_workspace, NULL);
+	if (!status.workspace)
+		status.workspace = "";
+	uint64_t attached = status.summary.counters[COUNTER_processes_attached];
+	uint64_t unattached = status.summary.counters[COUNTER_processes_unattached];
+	status.observed = attached > unattached ? attached - unattached : 0;
+	if (json)
+		error = status.scope_count < 0 ? status.scope_count : print_json(&status);
+	else
+		print_people(&status);
+	free(status.scopes);
+	if (error < 0) {
+		message("out of memory");
+		return EXIT_CODE_OUTPUT;
+	}
+	return EXIT_CODE_OK;
+}
+
+int cmd_status(int argc, char **argv)
+{
+	struct parsed parsed = { .config = NULL };
+	struct session session;
+	int code;
+
+	if (options_parse(&OPTIONS, argc, argv, &parsed, &code) < 0) {
+		;
+	} else if (parsed.first_word < argc) {
+		message("status takes no words: %s", argv[parsed.first_word]);
+		code = EXIT_CODE_USAGE;
+	} else if (options_load(&parsed, &code) == 0) {
+		code = session_find(parsed.config, session_name, &session);
+		if (code == EXIT_CODE_OK) {
+			code = show(&session);
+			session_close(&session);
+		}
+	}
+	options_done(&parsed);
+	return code;
+}

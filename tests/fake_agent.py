@@ -198,6 +198,10 @@ def handle(request):
     if what == "read":
         with open(request["path"], "rb") as file:
             return {"output": base64.b64encode(file.read()).decode()}
+    if what == "subreaper":
+        import ctypes
+        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+        return {}
     if what == "environment":
         return {"environment": dict(os.environ), "pid": os.getpid()}
     raise ValueError(what)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
+#include "tracker/decimal.h"
 #include "tracker/path.h"
 #include "tracker/sys.h"
 
@@ -13,7 +14,6 @@ enum {
 	STDOUT = 1,
 	/* Linux's list of devices (admin-guide/devices.txt): terminals */
 	MAJOR_TTY = 4,
-	MAJOR_TTY_ALIAS = 5,
 	MAJOR_PTY_SLAVE_FIRST = 136,
 	MAJOR_PTY_SLAVE_LAST = 143,
 };
@@ -33,7 +33,8 @@ bool identity_equal(const struct identity *a, const struct identity *b)
 static bool is_terminal_device(const struct stat *stat)
 {
 	unsigned device = major(stat->st_rdev);
-	return S_ISCHR(stat->st_mode) && (device == MAJOR_TTY || device == MAJOR_TTY_ALIAS ||
+	/* not 5: /dev/tty is another name of a terminal that may be the agent's own */
+	return S_ISCHR(stat->st_mode) && (device == MAJOR_TTY ||
 					  (device >= MAJOR_PTY_SLAVE_FIRST && device <= MAJOR_PTY_SLAVE_LAST));
 }
 
@@ -48,14 +49,14 @@ static uint64_t birth_ns(int fd)
 	return (uint64_t)statx.stx_btime.tv_sec * 1000000000u + statx.stx_btime.tv_nsec;
 }
 
-/* A spool file: opened O_APPEND, still linked, of known age, outside the workspace.  Its path is
+/* A spool file: opened O_APPEND, with one name, of known age, outside the workspace.  Its path is
  * asked of the kernel (proc(5)); without /proc it is none. */
 static bool is_spool(const struct segment *segment, const struct stat *stat)
 {
 	char path[SEGMENT_PATH_BYTES];
 	int flags = sys_fcntl(STDOUT, F_GETFL, 0);
 
-	if (flags < 0 || !(flags & O_APPEND) || stat->st_nlink == 0 || birth_ns(STDOUT) == 0)
+	if (flags < 0 || !(flags & O_APPEND) || stat->st_nlink != 1 || birth_ns(STDOUT) == 0)
 		return false;
 	ssize_t length = sys_readlink("/proc/self/fd/1", path, sizeof(path) - 1);
 	if (length <= 0 || (size_t)length >= sizeof(path) - 1)
@@ -91,10 +92,24 @@ static bool capture_read(const struct segment *segment, uint64_t id, struct capt
 	return id && slot_read(capture_at(segment, id), ret_copy, CAPTURE_CHECKED_BYTES) && ret_copy->id == id;
 }
 
+/* Bytes that a process handed to write calls, and the children it waited for (proc(5), io, wchar).  False where the
+ * kernel does not count, or may not tell. */
+static bool bytes_written(uint32_t pid, uint64_t *ret_bytes)
+{
+	char path[40] = "/proc/", text[512];
+
+	memcpy(decimal_put(path + 6, pid), "/io", sizeof("/io"));
+	if (sys_read_file(path, text, sizeof(text)) <= 0)
+		return false;
+	const char *at = strstr(text, "wchar: ");
+	return at && decimal_take(at + sizeof("wchar: ") - 1, ret_bytes);
+}
+
 uint64_t capture_claim(const struct segment *segment, const struct context *context, bool long_lived)
 {
 	struct stat stat;
 	struct capture_slot copy;
+	uint64_t written;
 
 	if (sys_fstat(STDOUT, &stat) < 0)
 		return 0;
@@ -121,6 +136,9 @@ uint64_t capture_claim(const struct segment *segment, const struct context *cont
 	copy.scope_id = context->scope_id;
 	copy.kind = kind;
 	copy.long_lived = long_lived;
+	copy.shell_pid = (uint32_t)sys_getpid();
+	copy.measured = bytes_written(copy.shell_pid, &written);
+	copy.start_bytes = (uint64_t)stat.st_size;
 	__atomic_store_n(&slot->command_id, 0, __ATOMIC_RELAXED);
 	slot_commit(slot, &copy, CAPTURE_CHECKED_BYTES);
 	return id;
@@ -139,12 +157,18 @@ bool capture_is_sink(const struct segment *segment, uint64_t capture_id)
 	return copy.kind != CAPTURE_FILE || (copy.birth_ns == birth_ns(STDOUT) && is_spool(segment, &stat));
 }
 
+uint32_t capture_shell(const struct segment *segment, uint64_t capture_id)
+{
+	struct capture_slot copy;
+	return capture_read(segment, capture_id, &copy) ? copy.shell_pid : 0;
+}
+
 static struct command_slot *command_at(const struct segment *segment, uint64_t id)
 {
 	return segment_slot(segment, TABLE_COMMANDS, id % segment->capacity[TABLE_COMMANDS]);
 }
 
-static uint64_t command_new(const struct segment *segment, uint64_t now_ns)
+static uint64_t command_new(const struct segment *segment, bool measured, uint64_t base_bytes, uint64_t now_ns)
 {
 	uint64_t id = __atomic_fetch_add(&segment->header->next_command, 1, __ATOMIC_RELAXED);
 	struct command_slot *slot = command_at(segment, id);
@@ -152,8 +176,19 @@ static uint64_t command_new(const struct segment *segment, uint64_t now_ns)
 	__atomic_store_n(&slot->id, 0, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&slot->bytes, 0, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&slot->last_ns, now_ns, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&slot->base_bytes, base_bytes, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&slot->total_bytes, COMMAND_OPEN, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&slot->measured, measured, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&slot->running, 0, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&slot->id, id, __ATOMIC_SEQ_CST);
 	return id;
+}
+
+static void command_close(const struct segment *segment, uint64_t id, uint64_t total_bytes)
+{
+	struct command_slot *slot = command_at(segment, id);
+	if (__atomic_load_n(&slot->id, __ATOMIC_SEQ_CST) == id)
+		__atomic_store_n(&slot->total_bytes, total_bytes, __ATOMIC_SEQ_CST);
 }
 
 uint64_t capture_command(const struct segment *segment, uint64_t capture_id)
@@ -164,25 +199,57 @@ uint64_t capture_command(const struct segment *segment, uint64_t capture_id)
 
 	uint64_t *current_at = &capture_at(segment, capture_id)->command_id;
 	uint64_t current = __atomic_load_n(current_at, __ATOMIC_ACQUIRE);
-	uint64_t now_ns = sys_boottime_ns();
+	uint64_t now_ns = sys_boottime_ns(), written = 0;
 	for (;;) {
-		if (current) {
-			struct command_slot *slot = command_at(segment, current);
-			bool known = __atomic_load_n(&slot->id, __ATOMIC_ACQUIRE) == current;
-			uint64_t last_ns = __atomic_load_n(&slot->last_ns, __ATOMIC_RELAXED);
-			/* A command that was pushed out of the table began too long ago to go on with, except
-			 * that nobody can say what it sent: one id 0 then, which nothing is delivered to. */
-			if (!known && !copy.long_lived)
-				return 0;
-			if (known && (!copy.long_lived || now_ns < last_ns + PAUSE_NS)) {
-				__atomic_store_n(&slot->last_ns, now_ns, __ATOMIC_RELAXED);
-				return current;
-			}
+		struct command_slot *slot = current ? command_at(segment, current) : NULL;
+		bool known = slot && __atomic_load_n(&slot->id, __ATOMIC_ACQUIRE) == current;
+		/* A command that was pushed out of the table: nobody can say what it sent. */
+		if (slot && !known && !copy.long_lived)
+			return 0;
+		if (known && (!copy.long_lived ||
+			      now_ns < __atomic_load_n(&slot->last_ns, __ATOMIC_RELAXED) + PAUSE_NS)) {
+			__atomic_store_n(&slot->last_ns, now_ns, __ATOMIC_RELAXED);
+			return current;
 		}
-		uint64_t made = command_new(segment, now_ns);
-		if (__atomic_compare_exchange_n(current_at, &current, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-			return made;
+		bool measured = copy.measured && (!copy.long_lived || bytes_written(copy.shell_pid, &written));
+		uint64_t made = command_new(segment, measured, written, now_ns);
+		uint64_t before = current;
+		if (!__atomic_compare_exchange_n(current_at, &current, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+			continue;
+		if (known && measured)
+			command_close(segment, before, written - __atomic_load_n(&slot->base_bytes, __ATOMIC_RELAXED));
+		return made;
 	}
+}
+
+void capture_end(const struct segment *segment, uint64_t capture_id)
+{
+	struct capture_slot copy;
+	struct stat stat;
+	uint64_t total;
+
+	if (!capture_read(segment, capture_id, &copy) || !copy.measured)
+		return;
+	uint64_t id = __atomic_load_n(&capture_at(segment, capture_id)->command_id, __ATOMIC_ACQUIRE);
+	if (!id)
+		return; /* no request: nothing hangs on it */
+	struct identity identity = { 0, 0, 0 };
+	if (copy.kind == CAPTURE_FILE && sys_fstat(STDOUT, &stat) == 0)
+		identity = identity_of(&stat);
+	if (copy.kind == CAPTURE_FILE && identity_equal(&identity, &copy.identity))
+		total = (uint64_t)stat.st_size - copy.start_bytes;
+	else if (bytes_written((uint32_t)sys_getpid(), &total))
+		total -= __atomic_load_n(&command_at(segment, id)->base_bytes, __ATOMIC_RELAXED);
+	else
+		return;
+	command_close(segment, id, total);
+}
+
+void command_reader(const struct segment *segment, uint64_t command_id, int change)
+{
+	if (command_id)
+		(void)__atomic_fetch_add(&command_at(segment, command_id)->running, (uint64_t)(int64_t)change,
+					 __ATOMIC_SEQ_CST);
 }
 
 void command_add(const struct segment *segment, uint64_t command_id, uint64_t bytes)
@@ -195,13 +262,36 @@ void command_add(const struct segment *segment, uint64_t command_id, uint64_t by
 	__atomic_store_n(&slot->last_ns, sys_boottime_ns(), __ATOMIC_RELAXED);
 }
 
-bool command_within(const struct segment *segment, uint64_t command_id, uint64_t limit_bytes)
+/* Copies a command's words; false when the slot is another's. */
+static bool command_read(const struct segment *segment, uint64_t id, struct command_slot *ret_copy)
 {
-	if (!command_id)
+	struct command_slot *slot = id ? command_at(segment, id) : NULL;
+	if (!slot || __atomic_load_n(&slot->id, __ATOMIC_SEQ_CST) != id)
 		return false;
-	struct command_slot *slot = command_at(segment, command_id);
-	return __atomic_load_n(&slot->id, __ATOMIC_SEQ_CST) == command_id &&
-	       __atomic_load_n(&slot->bytes, __ATOMIC_SEQ_CST) <= limit_bytes &&
-	       __atomic_load_n(&slot->id, __ATOMIC_SEQ_CST) == command_id;
+	ret_copy->bytes = __atomic_load_n(&slot->bytes, __ATOMIC_SEQ_CST);
+	ret_copy->base_bytes = __atomic_load_n(&slot->base_bytes, __ATOMIC_SEQ_CST);
+	ret_copy->total_bytes = __atomic_load_n(&slot->total_bytes, __ATOMIC_SEQ_CST);
+	ret_copy->measured = __atomic_load_n(&slot->measured, __ATOMIC_SEQ_CST);
+	ret_copy->running = __atomic_load_n(&slot->running, __ATOMIC_SEQ_CST);
+	return __atomic_load_n(&slot->id, __ATOMIC_SEQ_CST) == id;
 }
 
+bool command_within(const struct segment *segment, uint64_t command_id, uint64_t limit_bytes)
+{
+	struct command_slot copy;
+	return command_read(segment, command_id, &copy) && copy.bytes <= limit_bytes && copy.running == 0 &&
+	       (!copy.measured || copy.total_bytes <= limit_bytes);
+}
+
+bool command_within_so_far(const struct segment *segment, uint64_t capture_id, uint64_t command_id,
+			   uint64_t limit_bytes)
+{
+	struct command_slot copy;
+	uint64_t written;
+
+	if (!command_read(segment, command_id, &copy) || copy.bytes > limit_bytes)
+		return false;
+	if (!copy.measured)
+		return true;
+	return bytes_written(capture_shell(segment, capture_id), &written) && written - copy.base_bytes <= limit_bytes;
+}

@@ -33,15 +33,32 @@ uint64_t capture_claim(const struct segment *segment, const struct context *cont
  * and for a file by its birth time, still linked, opened O_APPEND. */
 bool capture_is_sink(const struct segment *segment, uint64_t capture_id);
 
-/* capture_command(): the command that a request at this capture belongs to, made where needed.
- * Returns its id, 0 for none. */
+/* capture_shell(): pid of the shell whose descriptor 1 the capture is, 0 when the capture is not known. */
+uint32_t capture_shell(const struct segment *segment, uint64_t capture_id);
+
+/* capture_command(): the command that a request at this capture belongs to, made where needed; the one before it in
+ * a long-lived shell is closed.  Returns its id, 0 for none. */
 uint64_t capture_command(const struct segment *segment, uint64_t capture_id);
+
+/* command_reader(): a reader begins (1) or has said what it sent (-1).  One that is killed between never says. */
+void command_reader(const struct segment *segment, uint64_t command_id, int change);
 
 /* command_add(): counts bytes that a viewer or reader sent to the capture. */
 void command_add(const struct segment *segment, uint64_t command_id, uint64_t bytes);
 
-/* command_within(): did the command's viewers and readers send no more than `limit` bytes so far?
- * False also when nothing is known of the command any more. */
+/* capture_end(): the calling process, which is the capture's shell or the program that replaced its image, is about
+ * to end: closes the command with all that was written by it and by the children it waited for (proc(5), io), or for a file
+ * by how much that grew.  Too much is counted where they wrote elsewhere, never too little but for
+ * children that still run.  Makes system calls. */
+void capture_end(const struct segment *segment, uint64_t capture_id);
+
+/* command_within(): did all that the command wrote keep to `limit_bytes`?  For a command that has ended. False when that is
+ * not known: it or one of its readers was killed, or its last program was not observed. */
 bool command_within(const struct segment *segment, uint64_t command_id, uint64_t limit_bytes);
+
+/* command_within_so_far(): the same for a command that still runs, by what its shell and its viewers and
+ * readers wrote up to now. */
+bool command_within_so_far(const struct segment *segment, uint64_t capture_id, uint64_t command_id,
+			   uint64_t limit_bytes);
 
 #endif

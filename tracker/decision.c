@@ -16,6 +16,12 @@ uint64_t decision_limit(const struct segment *segment, const struct context *con
 	return segment->settings->profiles[profile - 1].max_output_bytes;
 }
 
+static struct moment request_moment(const struct segment *segment, const struct request *request)
+{
+	return moment_now(segment, request->context.scope_id, request->number, request->context.capture_id,
+			  request->command_id);
+}
+
 /* What this scope was given of the file, under its path or, for another name of it, under its inode. */
 static int find_delivery(const struct segment *segment, const struct request *request, const char *path,
 			 const struct stat *stat, const struct moment *moment, struct delivery_slot *ret_delivery)
@@ -75,8 +81,7 @@ void decision_open(const struct segment *segment, const struct request *request,
 		   const char *path_as_given, int fd, const struct stat *stat, struct answer *ret_answer)
 {
 	struct delivery_slot delivery;
-	struct moment moment =
-		moment_now(segment, request->context.scope_id, request->number, request->command_id);
+	struct moment moment = request_moment(segment, request);
 
 	ret_answer->decision = DECISION_CONTENT;
 	ret_answer->file_key = 0;
@@ -154,9 +159,10 @@ int decision_pend(const struct segment *segment, const struct request *request, 
 	*ret_pending = (struct pending){
 		.file_key = key,
 		.stamp = stamp,
-		.moment = moment_now(segment, request->context.scope_id, request->number, request->command_id),
+		.moment = request_moment(segment, request),
 		.forgets = file.forgets,
 		.counted = answer->decision != DECISION_CONTENT,
+		.answered_key = answer->file_key,
 	};
 	return 0;
 }
@@ -185,7 +191,7 @@ static void note_whole_read(struct file_slot *file, const void *data)
 void decision_deliver(const struct segment *segment, const struct request *request, const struct pending *pending,
 		      const struct stamp *stamp, const struct version *version)
 {
-	struct moment now = moment_now(segment, request->context.scope_id, request->number, request->command_id);
+	struct moment now = request_moment(segment, request);
 	struct delivery_slot before;
 	struct file_slot file;
 
@@ -194,7 +200,7 @@ void decision_deliver(const struct segment *segment, const struct request *reque
 	uint64_t limit = decision_limit(segment, &request->context);
 	bool to_scope = request->at_sink && now.scope_epoch && now.scope_epoch == pending->moment.scope_epoch &&
 			now.session_epoch == pending->moment.session_epoch &&
-			command_within(segment, request->command_id, limit);
+			command_within_so_far(segment, now.capture_id, now.command_id, limit);
 	bool is_repeat = to_scope && !pending->counted &&
 			 delivery_find(segment, now.scope_id, pending->file_key, &before) == 0 &&
 			 delivery_is_current(segment, &before, &now, limit) && version_equal(&before.version, version);
@@ -208,8 +214,15 @@ void decision_deliver(const struct segment *segment, const struct request *reque
 	segment_count(segment, COUNTER_deliveries, 1);
 	if (is_repeat)
 		segment_count(segment, COUNTER_repeats, 1);
+	/* Asked for under another name than before: that the model insists goes with the file. */
+	if (pending->answered_key && pending->answered_key != pending->file_key &&
+	    delivery_find(segment, now.scope_id, pending->answered_key, &before) == 0 &&
+	    version_equal(&before.version, version) && (before.notice_request || before.yield_until))
+		delivery_note_answer(segment, now.scope_id, pending->file_key, before.notice_request,
+				     before.yield_until);
 	/* Forgotten between the check and the record: then it must not stand. */
-	struct moment after = moment_now(segment, now.scope_id, now.request, now.command_id);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	struct moment after = request_moment(segment, request);
 	if (file_find(segment, pending->file_key, &file) < 0 || file.forgets != pending->forgets ||
 	    after.scope_epoch != now.scope_epoch || after.session_epoch != now.session_epoch)
 		(void)delivery_forget(segment, now.scope_id, pending->file_key);

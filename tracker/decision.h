@@ -63,7 +63,7 @@ struct answer {
  * fd: an open descriptor, read by pread only.  stat: of fd.
  * What the decision means for counters, the file's record and the model's insistence is recorded here; the caller must
  * carry a NOTICE out, or call decision_undo().
- * Async-signal-safe; uses about 48 KiB of stack.
+ * Async-signal-safe; uses about 24 KiB of stack.
  */
 void decision_open(const struct segment *segment, const struct request *request, const char *path,
 		   const char *path_as_given, int fd, const struct stat *stat, struct answer *ret_answer);
@@ -78,6 +78,7 @@ struct pending {
 	struct moment moment;
 	uint32_t forgets;
 	bool counted; /* as a repeat, by decision_open() */
+	uint64_t answered_key; /* of the delivery that decision_open() spoke of, perhaps under another name; 0: none */
 };
 
 /* decision_pend(): remembers a file whose real bytes are about to be given.

@@ -7,9 +7,10 @@
 #include "tracker/scope.h"
 #include "tracker/sys.h"
 
-enum { PROBES = 32, ATTEMPTS = 4 };
+enum { PROBES = 32, ATTEMPTS = 4, FORGET_ATTEMPTS = 64 };
 
-struct moment moment_now(const struct segment *segment, uint64_t scope_id, uint64_t request, uint64_t command_id)
+struct moment moment_now(const struct segment *segment, uint64_t scope_id, uint64_t request, uint64_t capture_id,
+			 uint64_t command_id)
 {
 	const struct scope_slot *scope = scope_find(segment, scope_id);
 	return (struct moment){
@@ -17,6 +18,7 @@ struct moment moment_now(const struct segment *segment, uint64_t scope_id, uint6
 		.session_epoch = __atomic_load_n(&segment->header->epoch, __ATOMIC_ACQUIRE),
 		.scope_epoch = scope_epoch(segment, scope_id),
 		.request = request,
+		.capture_id = capture_id,
 		.command_id = command_id,
 		.bytes_given = scope ? __atomic_load_n(&scope->bytes_given, __ATOMIC_RELAXED) : 0,
 		.time_ns = sys_boottime_ns(),
@@ -83,6 +85,9 @@ bool delivery_is_current(const struct segment *segment, const struct delivery_sl
 	if (moment->time_ns < delivery->time_ns ||
 	    (settings->window_age_s && moment->time_ns - delivery->time_ns > settings->window_age_s * 1000000000u))
 		return false;
+	/* In the command that still runs the content stands above in the same output, so far uncut. */
+	if (delivery->command_id == moment->command_id)
+		return command_within_so_far(segment, moment->capture_id, moment->command_id, limit_bytes);
 	return command_within(segment, delivery->command_id, limit_bytes);
 }
 
@@ -152,21 +157,28 @@ unsigned delivery_forget(const struct segment *segment, uint64_t scope_id, uint6
 {
 	unsigned forgotten = 0;
 
+	/* Either this sees a delivery that is being recorded, or decision_deliver() sees the forget. */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	for (uint64_t i = 0; i < segment->capacity[TABLE_DELIVERIES]; i++) {
 		struct delivery_slot *slot = segment_slot(segment, TABLE_DELIVERIES, i);
 		struct delivery_slot copy;
 		if (__atomic_load_n(&slot->file_key, __ATOMIC_RELAXED) != file_key ||
 		    (scope_id && __atomic_load_n(&slot->scope_id, __ATOMIC_RELAXED) != scope_id))
 			continue;
-		if (!slot_begin(slot, &copy, sizeof(copy)))
+		bool held = false; /* a forget must not be lost to a writer that was quicker */
+		for (int attempt = 0; attempt < FORGET_ATTEMPTS && !held; attempt++)
+			held = slot_begin(slot, &copy, sizeof(copy));
+		if (!held)
 			continue;
 		if (copy.file_key == file_key && copy.command_id) {
 			copy.command_id = 0;
 			copy.notice_request = 0;
 			copy.yield_until = 0;
 			forgotten++;
+			slot_commit(slot, &copy, sizeof(copy));
+		} else {
+			slot_abandon(slot, &copy, sizeof(copy));
 		}
-		slot_commit(slot, &copy, sizeof(copy));
 	}
 	return forgotten;
 }

@@ -16,13 +16,15 @@ struct moment {
 	uint64_t session_epoch;
 	uint64_t scope_epoch;
 	uint64_t request;     /* number of the request in the scope */
-	uint64_t command_id;
+	uint64_t capture_id;
+	uint64_t command_id;  /* the one that asks; it still runs */
 	uint64_t bytes_given; /* to the scope so far */
 	uint64_t time_ns;
 };
 
 /* moment_now(): reads a scope's measures.  scope_epoch 0: the scope is not known, nothing counts. */
-struct moment moment_now(const struct segment *segment, uint64_t scope_id, uint64_t request, uint64_t command_id);
+struct moment moment_now(const struct segment *segment, uint64_t scope_id, uint64_t request, uint64_t capture_id,
+			 uint64_t command_id);
 
 /* delivery_find(): what the scope was last given of a file, whether it still counts or not.
  * Returns 0, or -ENOENT. */

@@ -83,7 +83,8 @@ static void inode_set(const struct segment *segment, uint64_t dev, uint64_t ino,
 		uint64_t found_dev = __atomic_load_n(&slot->dev, __ATOMIC_RELAXED);
 		uint64_t found_key = __atomic_load_n(&slot->file_key, __ATOMIC_RELAXED);
 		if (found_ino == ino && found_dev == dev) {
-			if (found_key == key)
+			/* A writer that died inside left the words and no check value: to be written again. */
+			if (found_key == key && slot_read(slot, &copy, sizeof(copy)))
 				return;
 			place = slot;
 			break;
@@ -126,8 +127,10 @@ uint64_t file_update(const struct segment *segment, const char *path, const stru
 				break;
 			}
 			struct slot_head head = copy.head;
+			/* A number of its own: a read pending from before the slot was given away is none of this one's. */
 			copy = (struct file_slot){ .head = head, .key = key, .path_offset = offset,
-						   .path_bytes = (uint32_t)length };
+						   .path_bytes = (uint32_t)length,
+						   .forgets = (uint32_t)segment_serial(segment) };
 		}
 		if (change)
 			change(&copy, data);

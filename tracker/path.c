@@ -216,12 +216,15 @@ uint64_t path_key(const struct segment *segment, const char *path)
 	uint64_t key;
 
 	if (ignores_case(segment)) {
-		char lower[SEGMENT_PATH_BYTES];
-		if (length > sizeof(lower))
-			length = sizeof(lower);
-		for (size_t i = 0; i < length; i++)
-			lower[i] = (char)folded(path[i], true);
-		key = XXH3_64bits(lower, length);
+		/* In pieces: a thread's stack may be small. */
+		char lower[128];
+		key = length;
+		for (size_t at = 0; at < length;) {
+			size_t piece = 0;
+			while (piece < sizeof(lower) && at < length)
+				lower[piece++] = (char)folded(path[at++], true);
+			key = XXH3_64bits_withSeed(lower, piece, key);
+		}
 	} else {
 		key = XXH3_64bits(path, length);
 	}

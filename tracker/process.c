@@ -12,6 +12,7 @@
 
 enum {
 	PROBES = 64,	     /* slots looked at to find a free one */
+	LOOKS_MAX = 8,	     /* times that claim() asks the kernel whether a process lives */
 	ANCESTORS_MAX = 64,  /* levels of /proc walked */
 };
 
@@ -20,16 +21,41 @@ static struct process_slot *slot_at(const struct segment *segment, uint64_t inde
 	return segment_slot(segment, TABLE_PROCESSES, index);
 }
 
-static bool is_held(const struct process_slot *slot, bool strict)
+/* Whose slots may not be taken, in the order in which claim() gives way. */
+enum hold {
+	HOLD_ALL,    /* of every process that has not ended */
+	HOLD_NEEDED, /* of those on which others depend */
+	HOLD_LIVING, /* of those that live: asked of the kernel, a few times at most */
+	HOLD_NONE,
+};
+
+static bool is_held(const struct process_slot *slot, enum hold hold, int *looks)
 {
+	struct process_slot copy;
 	uint32_t state = __atomic_load_n(&slot->state, __ATOMIC_RELAXED);
-	if (state == PROCESS_FREE || state == PROCESS_EXITED)
+
+	if (state == PROCESS_FREE || state == PROCESS_EXITED || hold == HOLD_NONE)
 		return false;
-	if (strict)
+	if (hold == HOLD_ALL)
 		return true;
-	/* Of the living, those are kept on which others depend. */
 	uint32_t role = __atomic_load_n(&slot->context.role, __ATOMIC_RELAXED);
-	return role == ROLE_AGENT || role == ROLE_SHELL;
+	if (role != ROLE_AGENT && role != ROLE_SHELL)
+		return false;
+	if (hold == HOLD_NEEDED || --*looks < 0)
+		return true;
+	return slot_read(slot, &copy, PROCESS_CHECKED_BYTES) && !process_is_gone(&copy);
+}
+
+/* The program in a slot has ended: its counts become the session's. */
+static void settle(const struct segment *segment, struct process_slot *slot)
+{
+	static const enum counter TOTALS[PROCESS_COUNTS] = { COUNTER_opens, COUNTER_opens_write, COUNTER_listings,
+							     COUNTER_changes };
+	for (int i = 0; i < PROCESS_COUNTS; i++) {
+		uint64_t count = __atomic_exchange_n(&slot->counts[i], 0, __ATOMIC_RELAXED);
+		if (count)
+			segment_count(segment, TOTALS[i], count);
+	}
 }
 
 /* Takes a slot: a free one, else one of a process that nothing hangs on (a killed tool's, say, which
@@ -38,16 +64,18 @@ static struct process_slot *claim(const struct segment *segment, struct process_
 {
 	uint64_t start = __atomic_fetch_add(&segment->header->next_process, 1, __ATOMIC_RELAXED);
 
-	for (int strict = 1; strict >= 0; strict--) {
+	int looks = LOOKS_MAX;
+	for (enum hold hold = HOLD_ALL; hold <= HOLD_LIVING; hold++) {
 		for (uint64_t probe = 0; probe < PROBES; probe++) {
 			uint64_t index = (start + probe) % segment->capacity[TABLE_PROCESSES];
 			struct process_slot *slot = slot_at(segment, index);
-			if (is_held(slot, strict) || !slot_begin(slot, ret_copy, sizeof(*ret_copy)))
+			if (is_held(slot, hold, &looks) || !slot_begin(slot, ret_copy, PROCESS_CHECKED_BYTES))
 				continue;
-			if (is_held(ret_copy, strict)) {
-				slot_abandon(slot, ret_copy, sizeof(*ret_copy));
+			if (is_held(ret_copy, hold == HOLD_LIVING ? HOLD_NONE : hold, &looks)) {
+				slot_abandon(slot, ret_copy, PROCESS_CHECKED_BYTES);
 				continue;
 			}
+			settle(segment, slot); /* of a program that could not do it */
 			*ret_index = index;
 			return slot;
 		}
@@ -59,11 +87,11 @@ static struct process_slot *claim(const struct segment *segment, struct process_
 static struct process_slot *begin(const struct segment *segment, struct process_ref process, struct process_slot *ret_copy)
 {
 	struct process_slot *slot = process.serial ? slot_at(segment, process.index) : NULL;
-	if (!slot || !slot_begin(slot, ret_copy, sizeof(*ret_copy)))
+	if (!slot || !slot_begin(slot, ret_copy, PROCESS_CHECKED_BYTES))
 		return NULL;
 	if (ret_copy->serial == process.serial)
 		return slot;
-	slot_abandon(slot, ret_copy, sizeof(*ret_copy));
+	slot_abandon(slot, ret_copy, PROCESS_CHECKED_BYTES);
 	return NULL;
 }
 
@@ -121,7 +149,7 @@ struct process_ref process_announce(const struct segment *segment, const struct 
 	copy.context.role = invocation.role;
 	copy.context.profile = invocation.role == ROLE_AGENT ? invocation.profile : starter->profile;
 	memcpy(copy.name, invocation.name, sizeof(copy.name));
-	slot_commit(slot, &copy, sizeof(copy));
+	slot_commit(slot, &copy, PROCESS_CHECKED_BYTES);
 	ticket_write(caller, process, ret_ticket);
 	return process;
 }
@@ -134,9 +162,9 @@ void process_set_pid(const struct segment *segment, struct process_ref process, 
 		return;
 	if (copy.pid == 0) {
 		copy.pid = (uint32_t)pid;
-		slot_commit(slot, &copy, sizeof(copy));
+		slot_commit(slot, &copy, PROCESS_CHECKED_BYTES);
 	} else {
-		slot_abandon(slot, &copy, sizeof(copy));
+		slot_abandon(slot, &copy, PROCESS_CHECKED_BYTES);
 	}
 }
 
@@ -147,7 +175,7 @@ static void set_state(const struct segment *segment, struct process_ref process,
 	if (!slot)
 		return;
 	copy.state = state;
-	slot_commit(slot, &copy, sizeof(copy));
+	slot_commit(slot, &copy, PROCESS_CHECKED_BYTES);
 }
 
 void process_withdraw(const struct segment *segment, struct process_ref process)
@@ -156,8 +184,29 @@ void process_withdraw(const struct segment *segment, struct process_ref process)
 	set_state(segment, process, PROCESS_FREE);
 }
 
+bool process_read(const struct segment *segment, uint64_t index, struct process_slot *ret_process)
+{
+	const struct process_slot *slot = slot_at(segment, index);
+	if (!slot || !slot_read(slot, ret_process, PROCESS_CHECKED_BYTES))
+		return false;
+	for (int i = 0; i < PROCESS_COUNTS; i++)
+		ret_process->counts[i] = __atomic_load_n(&slot->counts[i], __ATOMIC_RELAXED);
+	return true;
+}
+
+void process_count(const struct segment *segment, struct process_ref process, enum process_count count)
+{
+	struct process_slot *slot = process.serial ? slot_at(segment, process.index) : NULL;
+	/* A slot that was given to another meanwhile: its counts are a little too high. */
+	if (slot)
+		(void)__atomic_fetch_add(&slot->counts[count], 1, __ATOMIC_RELAXED);
+}
+
 void process_exit(const struct segment *segment, struct process_ref process)
 {
+	if (!process.serial || !slot_at(segment, process.index))
+		return;
+	settle(segment, slot_at(segment, process.index));
 	set_state(segment, process, PROCESS_EXITED);
 }
 
@@ -168,7 +217,7 @@ void process_note_partial(const struct segment *segment, struct process_ref proc
 	if (!slot)
 		return;
 	copy.context.flags |= CONTEXT_PARTIAL;
-	slot_commit(slot, &copy, sizeof(copy));
+	slot_commit(slot, &copy, PROCESS_CHECKED_BYTES);
 }
 
 uint64_t process_pid_ns(void)
@@ -201,17 +250,51 @@ uint32_t process_parent_of(uint32_t pid)
 	return (uint32_t)parent;
 }
 
-bool process_anchor_alive(const struct context *context)
+bool process_anchor_alive(const struct context *context, uint32_t shell_pid)
 {
 	uint32_t anchor = context->anchor_pid;
+	uint32_t pid = (uint32_t)sys_getpid();
+
 	if (!anchor || !context->pid_ns || process_pid_ns() != context->pid_ns)
 		return false;
-	if ((uint32_t)sys_getpid() == anchor)
-		return true;
-	uint32_t pid = (uint32_t)sys_getppid();
-	for (int level = 0; level < ANCESTORS_MAX && pid > 1; level++) {
+	for (int level = 0; level < ANCESTORS_MAX && pid > 0; level++) {
+		if (pid == shell_pid)
+			shell_pid = 0; /* passed */
 		if (pid == anchor)
+			return shell_pid == 0;
+		pid = level == 0 ? (uint32_t)sys_getppid() : process_parent_of(pid);
+	}
+	return false;
+}
+
+/* What program file a process runs (proc(5), exe).  False where the kernel does not tell. */
+static bool executable_of(uint32_t pid, struct identity *ret_identity)
+{
+	char path[40];
+	struct stat stat;
+	proc_path(pid, "exe", path);
+	if (sys_stat(path, &stat) < 0)
+		return false;
+	*ret_identity = identity_of(&stat);
+	return true;
+}
+
+/* Are all processes between the agent and this one the agent's own: forks of it, or other starts of its executable (its
+ * sandbox's helper)?  Anything else that lies between, a server it started say, has this shell for itself. */
+static bool is_started_by_agent(const struct context *context)
+{
+	struct identity agent, between;
+	uint32_t pid = (uint32_t)sys_getppid();
+
+	if (pid == context->anchor_pid)
+		return true;
+	if (!executable_of(context->anchor_pid, &agent))
+		return false;
+	for (int level = 0; level < ANCESTORS_MAX && pid > 0; level++) {
+		if (pid == context->anchor_pid)
 			return true;
+		if (!executable_of(pid, &between) || !identity_equal(&between, &agent))
+			return false;
 		pid = process_parent_of(pid);
 	}
 	return false;
@@ -243,10 +326,18 @@ bool process_is_gone(const struct process_slot *process)
 	return start_ns == 0 || start_ns > process->time_ns + 2000000000u;
 }
 
+/* How many slots from the first were ever used. */
+static uint64_t used_slots(const struct segment *segment)
+{
+	uint64_t reached = __atomic_load_n(&segment->header->next_process, __ATOMIC_RELAXED) + PROBES;
+	uint64_t capacity = segment->capacity[TABLE_PROCESSES];
+	return reached < capacity ? reached : capacity;
+}
+
 /* Is any slot of a living process one of this pid? */
 static bool is_registered(const struct segment *segment, uint32_t pid)
 {
-	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
+	for (uint64_t i = 0, used = used_slots(segment); i < used; i++) {
 		const struct process_slot *slot = slot_at(segment, i);
 		uint32_t state = __atomic_load_n(&slot->state, __ATOMIC_RELAXED);
 		if (__atomic_load_n(&slot->pid, __ATOMIC_RELAXED) == pid && state == PROCESS_ATTACHED)
@@ -259,7 +350,7 @@ static bool is_registered(const struct segment *segment, uint32_t pid)
 static bool is_nearest_registered(const struct segment *segment, uint32_t pid)
 {
 	uint32_t at = (uint32_t)sys_getppid();
-	for (int level = 0; level < ANCESTORS_MAX && at > 1; level++) {
+	for (int level = 0; level < ANCESTORS_MAX && at > 0; level++) {
 		if (at == pid)
 			return true;
 		if (is_registered(segment, at))
@@ -273,7 +364,7 @@ static bool is_nearest_registered(const struct segment *segment, uint32_t pid)
 static bool has_registered_ancestor(const struct segment *segment)
 {
 	uint32_t at = (uint32_t)sys_getppid();
-	for (int level = 0; level < ANCESTORS_MAX && at > 1; level++) {
+	for (int level = 0; level < ANCESTORS_MAX && at > 0; level++) {
 		if (is_registered(segment, at))
 			return true;
 		at = process_parent_of(at);
@@ -311,7 +402,7 @@ static enum ticket_kind ticket_find(const struct segment *segment, const char *t
 	if (!ticket_parse(ticket, &pid, ret_process) || ret_process->serial == 0)
 		return TICKET_VOID;
 	const struct process_slot *slot = slot_at(segment, ret_process->index);
-	if (!slot || !slot_read(slot, ret_copy, sizeof(*ret_copy)) || ret_copy->serial != ret_process->serial)
+	if (!slot || !slot_read(slot, ret_copy, PROCESS_CHECKED_BYTES) || ret_copy->serial != ret_process->serial)
 		return TICKET_VOID;
 	return ticket_judge(segment, ret_copy);
 }
@@ -324,11 +415,11 @@ static enum ticket_kind ticket_search(const struct segment *segment, struct proc
 	uint32_t self = (uint32_t)sys_getpid(), parent = (uint32_t)sys_getppid();
 	uint64_t pid_ns = process_pid_ns();
 
-	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
+	for (uint64_t i = 0, used = used_slots(segment); i < used; i++) {
 		const struct process_slot *slot = slot_at(segment, i);
 		uint32_t pid = __atomic_load_n(&slot->pid, __ATOMIC_RELAXED);
 		struct process_slot copy;
-		if ((pid != self && pid != parent && pid != 0) || !slot_read(slot, &copy, sizeof(copy)) || !copy.serial ||
+		if ((pid != self && pid != parent && pid != 0) || !slot_read(slot, &copy, PROCESS_CHECKED_BYTES) || !copy.serial ||
 		    !pid_ns || copy.context.pid_ns != pid_ns)
 			continue;
 		enum ticket_kind kind = pid == parent || pid == self || copy.spawner_pid == parent ?
@@ -450,13 +541,12 @@ static void enter_shell(const struct segment *segment, const struct process_slot
 			return;
 		context->flags |= CONTEXT_AGENT_OUT;
 	}
-	/* Between the agent and this shell there may be none but the agent's own processes. */
-	if (!process_anchor_alive(context))
+	if (!is_started_by_agent(context))
 		return;
 	struct process_slot agent = *starter;
 	if (kind == TICKET_OWN) {
 		const struct process_slot *slot = slot_at(segment, starter->starter_index);
-		if (!slot || !slot_read(slot, &agent, sizeof(agent)))
+		if (!slot || !slot_read(slot, &agent, PROCESS_CHECKED_BYTES))
 			memcpy(agent.name, "agent", sizeof("agent"));
 	}
 	enter_scope(segment, context, agent.name, scope_name);
@@ -469,13 +559,14 @@ static void replace_image(const struct segment *segment, const struct process_sl
 	struct process_slot copy;
 	struct process_slot *slot = slot_at(segment, announced->starter_index);
 
-	if (!slot || __atomic_load_n(&slot->pid, __ATOMIC_RELAXED) != self || !slot_begin(slot, &copy, sizeof(copy)))
+	if (!slot || __atomic_load_n(&slot->pid, __ATOMIC_RELAXED) != self || !slot_begin(slot, &copy, PROCESS_CHECKED_BYTES))
 		return;
 	if (copy.pid == self && copy.serial != announced->serial && copy.state == PROCESS_ATTACHED) {
+		settle(segment, slot);
 		copy.state = PROCESS_EXITED;
-		slot_commit(slot, &copy, sizeof(copy));
+		slot_commit(slot, &copy, PROCESS_CHECKED_BYTES);
 	} else {
-		slot_abandon(slot, &copy, sizeof(copy));
+		slot_abandon(slot, &copy, PROCESS_CHECKED_BYTES);
 	}
 }
 
@@ -518,11 +609,15 @@ struct process_ref process_attach(const struct segment *segment, const char *tic
 		process.serial = slot ? segment_serial(segment) : 0;
 	}
 
-	context.role = invocation->role;
+	/* A script of the workspace that has an agent's name, run by an agent, is what that agent works on. */
+	uint32_t role = invocation->role;
+	if (role == ROLE_AGENT && invocation->local && (context.flags & CONTEXT_AGENT))
+		role = ROLE_TOOL;
+	context.role = role;
 	context.flags &= ~(uint32_t)CONTEXT_PARTIAL;
 	if (context.flags & CONTEXT_ROOT)
 		enter_root(segment, invocation, scope_name, self, &context);
-	if (invocation->role == ROLE_AGENT && (context.flags & CONTEXT_ATTACHED)) {
+	if (role == ROLE_AGENT && (context.flags & CONTEXT_ATTACHED)) {
 		enter_agent(&context, self, process_pid_ns(), process.serial, invocation->profile);
 		context.agent_out[0] = output_identity(1);
 		context.agent_out[1] = output_identity(2);
@@ -544,7 +639,7 @@ struct process_ref process_attach(const struct segment *segment, const char *tic
 		copy.time_ns = sys_boottime_ns();
 		copy.context = context;
 		memcpy(copy.name, invocation->name, sizeof(copy.name));
-		slot_commit(slot, &copy, sizeof(copy));
+		slot_commit(slot, &copy, PROCESS_CHECKED_BYTES);
 	}
 	*ret_context = context;
 	return process;

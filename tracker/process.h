@@ -68,13 +68,20 @@ void process_note_partial(const struct segment *segment, struct process_ref proc
 /* process_parent_of(): parent of a process, by /proc; 0 when it cannot be told. */
 uint32_t process_parent_of(uint32_t pid);
 
+/* process_read(): a consistent copy of a slot of the table, counts included.  False when there is none at that index, or
+ * it is being written or damaged. */
+bool process_read(const struct segment *segment, uint64_t index, struct process_slot *ret_process);
+
+/* process_count(): the process did something once more.  No system call. */
+void process_count(const struct segment *segment, struct process_ref process, enum process_count count);
+
 /* process_exit(): the process ends, or its image is replaced. */
 void process_exit(const struct segment *segment, struct process_ref process);
 
 /* process_anchor_alive(): is the anchor of the context (the agent's process, or the root outside) the
- * calling process or still one of its ancestors?  Walks /proc; false in another PID namespace, for
- * orphans, and where /proc cannot be read.  Not for tools. */
-bool process_anchor_alive(const struct context *context);
+ * calling process or still one of its ancestors, and, unless it is 0, `shell_pid` the calling process or one between?
+ * Walks /proc; false in another PID namespace, for orphans, and where /proc cannot be read.  Not for tools. */
+bool process_anchor_alive(const struct context *context, uint32_t shell_pid);
 
 /* process_pid_ns(): inode of the caller's PID namespace, 0 where /proc does not tell. */
 uint64_t process_pid_ns(void);

@@ -104,6 +104,7 @@ static bool is_agent(const struct segment *segment, const char *path, struct inv
 	if (!found)
 		return false;
 	invocation->role = ROLE_AGENT;
+	invocation->local = path[0] != '/' || path_in_workspace(segment, path);
 	invocation->profile = profile_of(segment, name);
 	memcpy(invocation->name, name, sizeof(name));
 	return true;
@@ -264,7 +265,7 @@ static bool sed_only_prints(char *const argv[])
 /* find(1): an expression without actions that run, delete or write files. */
 static bool find_only_prints(char *const argv[])
 {
-	static const char *const DENIED[] = { "-delete", "-exec", "-ok", "-fprint", "-fls" };
+	static const char *const DENIED[] = { "-delete", "-rm", "-exec", "-ok", "-fprint", "-fls" };
 	for (size_t i = 1; argv[0] && argv[i]; i++)
 		for (size_t k = 0; k < sizeof(DENIED) / sizeof(DENIED[0]); k++)
 			if (strncmp(argv[i], DENIED[k], strlen(DENIED[k])) == 0)

@@ -25,6 +25,7 @@ enum role {
 struct invocation {
 	enum role role;
 	uint32_t profile;  /* agents: index into settings.profiles + 1; 0: generic */
+	bool local;	   /* agents: the program or script lies in the workspace, or was named by a relative path */
 	bool ignored;	   /* [processes] ignore: not tracked, nor what it reads */
 	bool runs_command; /* shells: -c */
 	bool reads_stdin;  /* shells: neither -c nor a script: commands come from standard input */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "config/fingerprint.h"
 #include "tracker/sys.h"
@@ -76,6 +77,12 @@ int segment_map(const char *path, struct segment *ret_segment)
 		return error;
 	}
 	segment.size_bytes = (size_t)stat.st_size;
+	/* A process with little room for memory of its own keeps it. */
+	struct rlimit64 room;
+	if (sys_call6(SYS_prlimit64, 0, RLIMIT_AS, 0, (long)&room, 0, 0) == 0 && room.rlim_cur / 16 < segment.size_bytes) {
+		(void)sys_close(fd);
+		return -ENOMEM;
+	}
 	long address = sys_mmap(segment.size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
 	(void)sys_close(fd);
 	if (address < 0 && address >= -4095)

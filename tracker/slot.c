@@ -74,11 +74,11 @@ bool slot_begin(void *slot, void *ret_copy, size_t size_bytes)
 	return true;
 }
 
-/* Lets go only what is still ours: after a steal the thief's number stands there. */
-static void let_go(struct slot_head *head, uint32_t held)
+/* Lets go only what is still ours: after a steal the thief's number stands there, and this is false. */
+static bool let_go(struct slot_head *head, uint32_t held)
 {
-	(void)__atomic_compare_exchange_n(&head->sequence, &held, held + 1, false, __ATOMIC_RELEASE,
-					  __ATOMIC_RELAXED);
+	return __atomic_compare_exchange_n(&head->sequence, &held, held + 1, false, __ATOMIC_RELEASE,
+					   __ATOMIC_RELAXED);
 }
 
 void slot_commit(void *slot, void *copy, size_t size_bytes)
@@ -86,16 +86,23 @@ void slot_commit(void *slot, void *copy, size_t size_bytes)
 	struct slot_head *head = head_of(slot);
 	uint64_t *shared = slot;
 	const uint64_t *words = copy;
+	uint32_t held = ((struct slot_head *)copy)->sequence;
 
+	/* Stolen meanwhile: what the thief wrote (a forget, say) stands. */
+	if (__atomic_load_n(&head->sequence, __ATOMIC_RELAXED) != held)
+		return;
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	for (size_t i = 1; i < size_bytes / 8; i++)
 		__atomic_store_n(&shared[i], words[i], __ATOMIC_RELAXED);
-	__atomic_store_n(&head->check, slot_check(words, size_bytes / 8), __ATOMIC_RELAXED);
-	let_go(head, ((struct slot_head *)copy)->sequence);
+	uint32_t check = slot_check(words, size_bytes / 8);
+	__atomic_store_n(&head->check, check, __ATOMIC_RELAXED);
+	/* Stolen while we wrote: our words may stand over the thief's.  Nobody shall believe them. */
+	if (!let_go(head, held))
+		__atomic_store_n(&head->check, ~check, __ATOMIC_RELAXED);
 }
 
 void slot_abandon(void *slot, const void *copy, size_t size_bytes)
 {
 	(void)size_bytes;
-	let_go(head_of(slot), ((const struct slot_head *)copy)->sequence);
+	(void)let_go(head_of(slot), ((const struct slot_head *)copy)->sequence);
 }

@@ -5,8 +5,8 @@
  * the slot's body.  A reader copies the body and keeps the copy only if the sequence number was
  * even and the same before and after, and the check value agrees.  A writer takes the slot by
  * compare-and-swap.  A writer that died inside leaves it odd: the next writer waits a short while,
- * then takes it over.  If the first one was only slow, two writers mix their words and the check
- * value fails: the record is lost, never believed.  That costs one missed look-up.
+ * then takes it over.  If the first one was only slow, it finds the slot taken and gives its words up,
+ * or, when they are half written, spoils the check value: the record is lost, never believed.  That costs one missed look-up.
  *
  * Nothing here blocks, allocates, or makes a system call; everything may be called from a signal
  * handler and between fork and exec.

@@ -49,6 +49,16 @@ enum process_state {
 	PROCESS_EXITED,	   /* or replaced by a later image */
 };
 
+/* What a program did, by its own process and forks of it: counted while it lives, added to the session's counters
+ * when it ends. */
+enum process_count {
+	PROCESS_OPENS,	     /* files opened for reading */
+	PROCESS_OPENS_WRITE, /* files opened for writing */
+	PROCESS_LISTINGS,    /* folders opened to be listed */
+	PROCESS_CHANGES,     /* names made, replaced or removed */
+	PROCESS_COUNTS,
+};
+
 /* A process, or one image of it.  Written under the slot protocol by the process that starts it,
  * then by the process itself. */
 struct process_slot {
@@ -62,7 +72,11 @@ struct process_slot {
 	uint64_t time_ns;     /* when announced, then when attached */
 	struct context context; /* ANNOUNCED: the starter's; ATTACHED: its own */
 	char name[40];	      /* base name of executable or script, cut, NUL-ended: data of others */
+	/* the process, by atomic adds; not under the check */
+	uint64_t counts[PROCESS_COUNTS];
+	uint64_t unused[2]; /* whole cache lines: neighbours count too */
 };
+#define PROCESS_CHECKED_BYTES offsetof(struct process_slot, counts)
 
 /* A scope.  The part before `requests` is under the slot protocol; the counters behind it are raised
  * by atomic adds and go on rising when the slot is given to another scope. */
@@ -92,6 +106,9 @@ struct capture_slot {
 	uint64_t scope_id;
 	uint32_t kind;	     /* enum capture_kind */
 	uint32_t long_lived; /* commands are told apart by pauses */
+	uint32_t shell_pid;  /* the process whose descriptor 1 it is; the root's with the agent outside */
+	uint32_t measured;   /* what passed is known from the kernel, else only what viewers and readers say */
+	uint64_t start_bytes; /* of a file when it became the capture */
 	/* any, by atomic store: the command below way; not under the check */
 	uint64_t command_id;
 };
@@ -103,8 +120,13 @@ struct command_slot {
 	uint64_t id;
 	uint64_t bytes;	  /* any, by atomic add: what its viewers and readers sent to the capture */
 	uint64_t last_ns; /* any: last request */
-	uint64_t reserved;
+	uint64_t base_bytes; /* long-lived shells: what the shell had written before it */
+	uint64_t total_bytes; /* all that was written; COMMAND_OPEN: it has not ended, or nobody knows */
+	uint64_t measured; /* total_bytes will be known */
+	uint64_t running;  /* any, by atomic add: readers that began and did not say yet what they sent */
+	uint64_t unused;
 };
+#define COMMAND_OPEN UINT64_MAX
 
 enum file_flags {
 	FILE_EDITED_BY_AGENT = 1, /* agent_edited: by an agent, or a shell, viewer or reader below it */
@@ -157,10 +179,10 @@ struct delivery_slot {
 };
 
 _Static_assert(sizeof(struct context) == 120, "context is part of the segment's ABI");
-_Static_assert(sizeof(struct process_slot) == 208, "process_slot is part of the segment's ABI");
+_Static_assert(sizeof(struct process_slot) == 256, "process_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct scope_slot) == 104, "scope_slot is part of the segment's ABI");
-_Static_assert(sizeof(struct capture_slot) == 72, "capture_slot is part of the segment's ABI");
-_Static_assert(sizeof(struct command_slot) == 32, "command_slot is part of the segment's ABI");
+_Static_assert(sizeof(struct capture_slot) == 88, "capture_slot is part of the segment's ABI");
+_Static_assert(sizeof(struct command_slot) == 64, "command_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct file_slot) == 152, "file_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct inode_slot) == 32, "inode_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct delivery_slot) == 112, "delivery_slot is part of the segment's ABI");

@@ -22,7 +22,7 @@ static uint64_t key_of(const struct segment *segment, const char *path)
 
 bool tracker_is_delivered(const struct segment *segment, uint64_t scope_id, uint64_t request, const char *path)
 {
-	struct moment moment = moment_now(segment, scope_id, request, 0);
+	struct moment moment = moment_now(segment, scope_id, request, 0, 0);
 	struct delivery_slot delivery;
 	struct scope_slot scope;
 	const struct scope_slot *slot = scope_find(segment, scope_id);
@@ -56,7 +56,7 @@ int tracker_record_delivery(const struct segment *segment, uint64_t scope_id, ui
 {
 	char normal[SEGMENT_PATH_BYTES];
 	struct read_data read = { stamp, version };
-	struct moment moment = moment_now(segment, scope_id, request, command_id);
+	struct moment moment = moment_now(segment, scope_id, request, 0, command_id);
 	int error = path_normalize(NULL, path, normal, sizeof(normal));
 
 	if (error < 0)
@@ -102,11 +102,24 @@ static void count_forget(struct file_slot *file, const void *data)
 
 int tracker_forget(const struct segment *segment, uint64_t scope_id, const char *path)
 {
-	uint64_t key = key_of(segment, path);
+	uint64_t keys[2] = { key_of(segment, path), 0 };
+	struct stat stat;
+	bool known = false;
 
-	if (file_change_known(segment, key, count_forget, NULL) < 0)
+	/* A file that was renamed or has two names is answered for under its inode too. */
+	if (sys_stat(path, &stat) == 0)
+		keys[1] = file_by_inode(segment, stat.st_dev, stat.st_ino);
+	for (int i = 0; i < 2; i++) {
+		if (!keys[i] || (i == 1 && keys[1] == keys[0]))
+			continue;
+		/* The record of the file and that of its delivery are lost apart from each other. */
+		if (file_change_known(segment, keys[i], count_forget, NULL) == 0)
+			known = true;
+		if (delivery_forget(segment, scope_id, keys[i]) > 0)
+			known = true;
+	}
+	if (!known)
 		return -ENOENT;
-	(void)delivery_forget(segment, scope_id, key);
 	segment_count(segment, COUNTER_forgets, 1);
 	return 0;
 }

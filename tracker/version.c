@@ -12,7 +12,7 @@
 _Static_assert(sizeof(XXH3_state_t) <= sizeof(((struct version_stream *)0)->state), "the state fits");
 _Static_assert(_Alignof(XXH3_state_t) <= 64, "the state is aligned");
 
-enum { CHUNK_BYTES = 32768 };
+enum { CHUNK_BYTES = 8192 };
 
 bool version_equal(const struct version *a, const struct version *b)
 {
@@ -22,6 +22,13 @@ bool version_equal(const struct version *a, const struct version *b)
 bool version_is_none(const struct version *version)
 {
 	return version->low == 0 && version->high == 0 && version->size_bytes == 0;
+}
+
+void version_digits(const struct version *version, char *ret_text)
+{
+	for (int i = 0; i < VERSION_DIGITS; i++)
+		ret_text[i] = "0123456789abcdef"[(version->high >> (60 - 4 * i)) & 15];
+	ret_text[VERSION_DIGITS] = '\0';
 }
 
 struct stamp stamp_of(const struct stat *stat)

@@ -31,6 +31,9 @@ struct content {
 	bool text;	/* no NUL byte */
 };
 
+/* How many hexadecimal digits of a version people are shown. */
+enum { VERSION_DIGITS = 12 };
+
 /* A version in the making, from bytes in the order of the file.  Opaque words: the state of
  * XXH3-128 (xxhash.h), 64-byte aligned as it asks. */
 struct version_stream {
@@ -42,6 +45,10 @@ bool version_equal(const struct version *a, const struct version *b);
 
 /* True for the version that no file has: nothing recorded. */
 bool version_is_none(const struct version *version);
+
+/* version_digits(): the digits that a notice and `seen files` show: the first of the hash.
+ * ret_text: VERSION_DIGITS + 1 bytes, ended by NUL.  Async-signal-safe. */
+void version_digits(const struct version *version, char *ret_text);
 
 struct stamp stamp_of(const struct stat *stat);
 
@@ -57,7 +64,7 @@ struct version version_of_bytes(const void *bytes, uint64_t size_bytes);
 /* content_of_descriptor(): reads an open file from offset 0 to its end by pread.
  *
  * The descriptor's offset stays.  max_bytes: give up beyond.  Returns 0; -EFBIG; the errors of
- * pread(2).  Uses 32 KiB of stack; async-signal-safe. */
+ * pread(2).  Uses 9 KiB of stack; async-signal-safe. */
 int content_of_descriptor(int fd, uint64_t max_bytes, struct content *ret_content);
 
 #endif

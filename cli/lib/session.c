@@ -134,9 +134,9 @@ int session_open(const struct config *config, const char *name, struct session *
 		error = format_path(path, sizeof(path), folder, name);
 	if (error == 0)
 		error = map(path, ret_session);
-	if (error != -ENOENT)
+	if (error != -ENOENT && error != -ENOTDIR && error != -EACCES)
 		return error;
-	/* the runtime folder had no room when it was made */
+	/* the runtime folder had no room when it was made, or is none of ours ($XDG_RUNTIME_DIR after su) */
 	error = session_state_dir(config, folder, sizeof(folder));
 	if (error == 0)
 		error = format_path(path, sizeof(path), folder, name);
@@ -155,9 +155,8 @@ static unsigned sweep(const struct segment *segment)
 	unsigned living = 0;
 
 	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
-		struct process_slot *slot = segment_slot(segment, TABLE_PROCESSES, i);
 		struct process_slot copy;
-		if (!slot_read(slot, &copy, sizeof(copy)) ||
+		if (!process_read(segment, i, &copy) ||
 		    (copy.state != PROCESS_ANNOUNCED && copy.state != PROCESS_ATTACHED))
 			continue;
 		if (!process_is_gone(&copy)) {

@@ -7,6 +7,7 @@
 
 #include "cli/lib/text.h"
 #include "tracker/path.h"
+#include "tracker/process.h"
 #include "tracker/scope.h"
 #include "tracker/tables.h"
 #include "tracker/tracker.h"
@@ -46,7 +47,7 @@ static void add_processes(const struct segment *segment, uint64_t since_ns, stru
 {
 	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
 		struct process_slot process;
-		if (!slot_read(segment_slot(segment, TABLE_PROCESSES, i), &process, sizeof(process)) ||
+		if (!process_read(segment, i, &process) ||
 		    process.state == PROCESS_FREE || process.time_ns < since_ns)
 			continue;
 		process.name[sizeof(process.name) - 1] = '\0';

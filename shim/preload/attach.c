@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
+#include "shim/preload/real.h"
 #include "shim/preload/shim.h"
 #include "tracker/capture.h"
 #include "tracker/decimal.h"
@@ -185,16 +186,44 @@ static void become_request(void)
 	segment_count(&shim.segment, COUNTER_requests, 1);
 	if (capture_is_sink(&shim.segment, request->context.capture_id))
 		request->command_id = capture_command(&shim.segment, request->context.capture_id);
+	if (shim.role == ROLE_READER)
+		command_reader(&shim.segment, request->command_id, 1);
 }
 
-/* Runs behind every atexit() of the program: it was registered first.  Not after _exit(), a signal or exec. */
+/* The program that stands where a capture's shell stood ends: so does the command. */
+static void end_command(void)
+{
+	if (shim.ends_capture && !shim.sandboxed && sys_getpid() == shim.pid)
+		capture_end(&shim.segment, shim.request.context.capture_id);
+}
+
+/* Runs behind every atexit() of the program: it was registered first.  Not after a signal or exec. */
 static void at_exit(int status, void *unused)
 {
 	(void)unused;
-	if (!shim.on || sys_getpid() != shim.pid)
-		return; /* a fork that ends by exit() is not the process that attached */
-	view_end(status);
+	if (!shim.on || shim.is_fork)
+		return;
+	if (!shim.sandboxed)
+		view_end(status);
+	end_command();
 	process_exit(&shim.segment, shim.process);
+	shim.on = false;
+}
+
+/* dash ends so.  A child between vfork and exec may call this too, in the memory of its parent: who that cannot be
+ * told for without a system call leaves its slot as it is. */
+void ending_now(void)
+{
+	if (!shim.on || shim.is_fork || shim.sandboxed || (shim.role != ROLE_SHELL && !shim.ends_capture) ||
+	    sys_getpid() != shim.pid)
+		return;
+	end_command();
+	process_exit(&shim.segment, shim.process);
+}
+
+static void in_fork(void)
+{
+	shim.is_fork = true;
 }
 
 void partial_note(void)
@@ -205,6 +234,10 @@ void partial_note(void)
 
 /* What only glibc has: in a musl program, whose loader resolves what it can, these are NULL. */
 extern __typeof__(on_exit) on_exit __attribute__((weak));
+/* pthread_atfork(3) as libc exports it; dso_handle ties it to this library. */
+int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *dso_handle)
+	__attribute__((weak));
+extern void *__dso_handle;
 const char *gnu_get_libc_version(void) __attribute__((weak));
 
 __attribute__((constructor)) static void start(int argc, char **argv, char **environment)
@@ -212,8 +245,9 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 	char executable[SEGMENT_PATH_BYTES];
 	struct invocation invocation;
 	(void)argc;
-	if (!gnu_get_libc_version || !on_exit)
+	if (!gnu_get_libc_version || !on_exit || !__register_atfork)
 		return; /* and the arguments of this function are not there either */
+	real_start();
 	const char *mode = variable(environment, "SEEN_SESSION_MODE");
 	find_library();
 	if (mode && strcmp(mode, "off") == 0)
@@ -233,16 +267,18 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 				      !variable(environment, "SEEN_SESSION"), &invocation,
 				      scope && *scope ? scope : NULL, said_by(variable(environment, "SEEN_AGENT_IS")),
 				      &shim.request.context);
-	shim.role = invocation.role;
+	shim.role = shim.request.context.role;
 	shim.pid = sys_getpid();
+	shim.ends_capture = shim.request.context.capture_id &&
+			    capture_shell(&shim.segment, shim.request.context.capture_id) == (uint32_t)shim.pid;
 	change_start();
 	if (!invocation.ignored) {
 		shim.changes = shim.request.context.flags & CONTEXT_ATTACHED;
-		shim.reads_own = invocation.role == ROLE_AGENT;
-		shim.views = shim.request.is_viewer = invocation.role == ROLE_VIEWER;
-		if (invocation.role == ROLE_VIEWER || invocation.role == ROLE_READER)
+		shim.reads_own = shim.role == ROLE_AGENT;
+		shim.views = shim.request.is_viewer = shim.role == ROLE_VIEWER;
+		if (shim.role == ROLE_VIEWER || shim.role == ROLE_READER)
 			become_request();
 	}
 	/* Other threads do not exist yet; those that come later see all of the above. */
-	shim.on = on_exit(at_exit, NULL) == 0;
+	shim.on = on_exit(at_exit, NULL) == 0 && __register_atfork(NULL, NULL, in_fork, &__dso_handle) == 0;
 }

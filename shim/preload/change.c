@@ -23,18 +23,41 @@ void change_start(void)
 		current_folder[0] = '\0';
 }
 
+enum { SCRATCHES = 8 };
+
+static struct {
+	uint32_t taken;
+	char bytes[SEGMENT_PATH_BYTES];
+} scratches[SCRATCHES];
+
+char *scratch_take(void)
+{
+	for (int i = 0; i < SCRATCHES; i++)
+		if (!__atomic_exchange_n(&scratches[i].taken, 1, __ATOMIC_ACQUIRE))
+			return scratches[i].bytes;
+	return NULL;
+}
+
+void scratch_give(char *scratch)
+{
+	for (int i = 0; i < SCRATCHES; i++)
+		if (scratch == scratches[i].bytes)
+			__atomic_store_n(&scratches[i].taken, 0, __ATOMIC_RELEASE);
+}
+
 /* Between vfork and exec a child shares this memory: its chdir is not ours.  Shells do not change the folder
  * there, and an agent may ask the kernel who it is.  In a tool it cannot be told without a system call: its
  * folder is not known from then on. */
 void change_directory(const char *path)
 {
-	char folder[SEGMENT_PATH_BYTES];
 	if (shim.role != ROLE_SHELL && shim.role != ROLE_TOOL && sys_getpid() != shim.pid)
 		return;
-	if (!path || shim.role == ROLE_TOOL || path_normalize(current_folder, path, folder, sizeof(folder)) < 0)
+	char *folder = path && shim.role != ROLE_TOOL ? scratch_take() : NULL;
+	if (!folder || path_normalize(current_folder, path, folder, SEGMENT_PATH_BYTES) < 0)
 		current_folder[0] = '\0';
 	else
 		memcpy(current_folder, folder, strlen(folder) + 1);
+	scratch_give(folder);
 }
 
 int change_path(int directory, const char *path, char *ret_path, size_t capacity)
@@ -53,16 +76,15 @@ static void mark(struct file_slot *file, const void *data)
 
 void change_note(int directory, const char *path)
 {
-	char normal[SEGMENT_PATH_BYTES];
 	const struct context *context = &shim.request.context;
+	char *normal = scratch_take();
 
-	if (change_path(directory, path, normal, sizeof(normal)) < 0) {
+	if (!normal || change_path(directory, path, normal, SEGMENT_PATH_BYTES) < 0) {
 		segment_count(&shim.segment, COUNTER_lost_changes, 1);
-		return;
+	} else if (path_is_tracked(&shim.segment, normal)) {
+		bool below_agent = context->flags & (CONTEXT_AGENT | CONTEXT_OUTSIDE);
+		uint32_t flag = below_agent && shim.role != ROLE_TOOL ? FILE_EDITED_BY_AGENT : FILE_EDITED_BY_TOOL;
+		(void)file_update(&shim.segment, normal, NULL, mark, &flag);
 	}
-	if (!path_is_tracked(&shim.segment, normal))
-		return;
-	bool below_agent = context->flags & (CONTEXT_AGENT | CONTEXT_OUTSIDE);
-	uint32_t flag = below_agent && shim.role != ROLE_TOOL ? FILE_EDITED_BY_AGENT : FILE_EDITED_BY_TOOL;
-	(void)file_update(&shim.segment, normal, NULL, mark, &flag);
+	scratch_give(normal);
 }

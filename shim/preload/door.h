@@ -14,8 +14,18 @@ void door_opened(int fd, int directory, const char *path, int flags);
 /* door_changed(): what a name stands for was replaced, removed or made by a call that succeeded. */
 static inline void door_changed(int directory, const char *path)
 {
-	if (shim.on && shim.changes)
+	if (!shim.on)
+		return;
+	process_count(&shim.segment, shim.process, PROCESS_CHANGES);
+	if (shim.changes)
 		change_note(directory, path);
+}
+
+/* door_listed(): a folder was opened to be listed. */
+static inline void door_listed(void)
+{
+	if (shim.on)
+		process_count(&shim.segment, shim.process, PROCESS_LISTINGS);
 }
 
 /* door_closing_many(): a range of descriptors is about to be closed, both ends included. */

@@ -1,69 +1,71 @@
 /*
- * The exported functions that start programs: the program is announced, its environment gets its ticket (launch.c).
+ * The exported functions that start and end programs: the program is announced, its environment gets its ticket (launch.c).
  * These run between vfork and exec: nothing but the stack and the segment is written to.
  */
 #include <alloca.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include "shim/preload/real.h"
 #include "shim/preload/shim.h"
 #include "tracker/sys.h"
 
-/* Prepares `launch` and `changed`, the environment to start a program with; the given one where nothing is
- * to be added.  A macro because the array lives on the caller's stack. */
-#define PREPARE(pid, executable, argv, environment)                                                  \
-	struct launch launch;                                                                        \
-	char *const *changed = (char *const *)(environment);                                        \
-	int variables = launch_count(environment);                                                  \
-	if (variables >= 0) {                                                                        \
-		char **copy = alloca(((size_t)variables + LAUNCH_VARIABLES_MORE) * sizeof(*copy));                      \
-		launch_prepare(&launch, pid, executable, argv, environment, variables, copy);       \
-		changed = copy;                                                                      \
+/* Prepares `launch` and `changed`, the environment to start a program with; the given one where nothing may be
+ * added.  A macro because the arrays live on the caller's stack. */
+#define PREPARE(pid, executable, argv, environment)                                                            \
+	struct launch launch;                                                                                  \
+	char *const *changed = (char *const *)(environment);                                                  \
+	launch_measure(&launch, executable, argv, environment);                                               \
+	if (launch.variables >= 0) {                                                                           \
+		size_t pointers = (size_t)launch.variables + LAUNCH_VARIABLES_MORE;                            \
+		char **array = launch.large ? NULL : alloca(pointers * sizeof(*array));                       \
+		changed = launch_prepare(&launch, pid, executable, argv, environment, array,                  \
+					 alloca(launch.preload_bytes));                                        \
 	}
 
-static int failed(const struct launch *launch, int variables, int error)
+/* exec came back: it failed. */
+static int failed(const struct launch *launch, int error)
 {
-	if (variables >= 0)
-		launch_failed(launch);
+	launch_done(launch, 0);
 	return error;
 }
 
 EXPORT int execve(const char *path, char *const argv[], char *const environment[])
 {
 	PREPARE(sys_getpid(), path, argv, environment)
-	return failed(&launch, variables, REAL(execve)(path, argv, changed));
+	return failed(&launch, REAL(execve)(path, argv, changed));
 }
 
 EXPORT int execv(const char *path, char *const argv[])
 {
 	PREPARE(sys_getpid(), path, argv, environ)
-	return failed(&launch, variables, REAL(execve)(path, argv, changed));
+	return failed(&launch, REAL(execve)(path, argv, changed));
 }
 
 EXPORT int execvp(const char *file, char *const argv[])
 {
 	PREPARE(sys_getpid(), file, argv, environ)
-	return failed(&launch, variables, REAL(execvpe)(file, argv, changed));
+	return failed(&launch, REAL(execvpe)(file, argv, changed));
 }
 
 EXPORT int execvpe(const char *file, char *const argv[], char *const environment[])
 {
 	PREPARE(sys_getpid(), file, argv, environment)
-	return failed(&launch, variables, REAL(execvpe)(file, argv, changed));
+	return failed(&launch, REAL(execvpe)(file, argv, changed));
 }
 
 EXPORT int execveat(int directory, const char *path, char *const argv[], char *const environment[], int flags)
 {
 	PREPARE(sys_getpid(), path, argv, environment)
-	return failed(&launch, variables, REAL(execveat)(directory, path, argv, changed, flags));
+	return failed(&launch, REAL(execveat)(directory, path, argv, changed, flags));
 }
 
 EXPORT int fexecve(int fd, char *const argv[], char *const environment[])
 {
-	PREPARE(sys_getpid(), (uintptr_t)argv >= 4096 ? argv[0] : NULL, argv, environment)
-	return failed(&launch, variables, REAL(fexecve)(fd, argv, changed));
+	PREPARE(sys_getpid(), "fexecve", argv, environment)
+	return failed(&launch, REAL(fexecve)(fd, argv, changed));
 }
 
 /* The words of execl and kin up to their NULL, in an array on the caller's stack; `list` stands behind the NULL. */
@@ -85,7 +87,7 @@ EXPORT int execl(const char *path, const char *first, ...)
 	TAKE_WORDS(first, list)
 	va_end(list);
 	PREPARE(sys_getpid(), path, argv, environ)
-	return failed(&launch, variables, REAL(execve)(path, argv, changed));
+	return failed(&launch, REAL(execve)(path, argv, changed));
 }
 
 EXPORT int execlp(const char *file, const char *first, ...)
@@ -94,7 +96,7 @@ EXPORT int execlp(const char *file, const char *first, ...)
 	TAKE_WORDS(first, list)
 	va_end(list);
 	PREPARE(sys_getpid(), file, argv, environ)
-	return failed(&launch, variables, REAL(execvpe)(file, argv, changed));
+	return failed(&launch, REAL(execvpe)(file, argv, changed));
 }
 
 EXPORT int execle(const char *path, const char *first, ...)
@@ -104,18 +106,7 @@ EXPORT int execle(const char *path, const char *first, ...)
 	char *const *environment = va_arg(list, char *const *);
 	va_end(list);
 	PREPARE(sys_getpid(), path, argv, environment)
-	return failed(&launch, variables, REAL(execve)(path, argv, changed));
-}
-
-static int spawned(const struct launch *launch, int variables, int error, const pid_t *pid)
-{
-	if (variables < 0)
-		return error;
-	if (error)
-		launch_failed(launch);
-	else
-		launch_spawned(launch, *pid);
-	return error;
+	return failed(&launch, REAL(execve)(path, argv, changed));
 }
 
 EXPORT int posix_spawn(pid_t *ret_pid, const char *path, const posix_spawn_file_actions_t *actions,
@@ -126,7 +117,8 @@ EXPORT int posix_spawn(pid_t *ret_pid, const char *path, const posix_spawn_file_
 	int error = REAL(posix_spawn)(&pid, path, actions, attributes, argv, changed);
 	if (!error && ret_pid)
 		*ret_pid = pid;
-	return spawned(&launch, variables, error, &pid);
+	launch_done(&launch, error ? 0 : pid);
+	return error;
 }
 
 EXPORT int posix_spawnp(pid_t *ret_pid, const char *file, const posix_spawn_file_actions_t *actions,
@@ -137,7 +129,8 @@ EXPORT int posix_spawnp(pid_t *ret_pid, const char *file, const posix_spawn_file
 	int error = REAL(posix_spawnp)(&pid, file, actions, attributes, argv, changed);
 	if (!error && ret_pid)
 		*ret_pid = pid;
-	return spawned(&launch, variables, error, &pid);
+	launch_done(&launch, error ? 0 : pid);
+	return error;
 }
 
 EXPORT int system(const char *command)
@@ -160,4 +153,33 @@ EXPORT FILE *popen(const char *command, const char *mode)
 	if (repaired)
 		launch_command(command, repaired, bytes);
 	return REAL(popen)(repaired ? repaired : command, mode);
+}
+
+EXPORT void _exit(int status)
+{
+	ending_now();
+	REAL(_exit)(status);
+	__builtin_unreachable();
+}
+
+EXPORT void _Exit(int status)
+{
+	ending_now();
+	REAL(_Exit)(status);
+	__builtin_unreachable();
+}
+
+/* From then on a filter of the program's own may kill it for a call of ours. */
+EXPORT int prctl(int option, ...)
+{
+	unsigned long arguments[4];
+	va_list list;
+
+	va_start(list, option);
+	for (int i = 0; i < 4; i++)
+		arguments[i] = va_arg(list, unsigned long);
+	va_end(list);
+	if (option == PR_SET_SECCOMP)
+		shim.sandboxed = true;
+	return REAL(prctl)(option, arguments[0], arguments[1], arguments[2], arguments[3]);
 }

@@ -26,9 +26,15 @@ static bool has_mode(int flags)
 
 void door_opened(int fd, int directory, const char *path, int flags)
 {
-	if (fd < 0 || !shim.on || (flags & (O_PATH | O_DIRECTORY)))
+	if (fd < 0 || !shim.on || (flags & O_PATH))
 		return;
-	if ((flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC)) {
+	if (flags & O_DIRECTORY && (flags & O_TMPFILE) != O_TMPFILE) {
+		door_listed();
+		return;
+	}
+	bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
+	process_count(&shim.segment, shim.process, writes ? PROCESS_OPENS_WRITE : PROCESS_OPENS);
+	if (writes) {
 		if (shim.changes && path && (flags & O_TMPFILE) != O_TMPFILE)
 			change_note(directory, path);
 	} else if (shim.views) {

@@ -4,6 +4,7 @@
  */
 #include <linux/openat2.h>
 #include <stdarg.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include "shim/preload/door.h"
@@ -141,6 +142,8 @@ EXPORT long syscall(long number, ...)
 	if (number == SYS_execveat)
 		return execveat((int)arguments[0], (const char *)arguments[1], (char *const *)arguments[2],
 				(char *const *)arguments[3], (int)arguments[4]);
+	if (number == SYS_seccomp || (number == SYS_prctl && arguments[0] == PR_SET_SECCOMP))
+		shim.sandboxed = true;
 	long ret = REAL(syscall)(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]);
 	if (shim.on && ret >= 0)
 		was_called(number, arguments, ret);

@@ -10,6 +10,7 @@
  * This runs between fork or vfork and exec: only the stack and the segment are written to.
  */
 #include <elf.h>
+#include <errno.h>
 #include <string.h>
 
 #include "shim/preload/shim.h"
@@ -31,21 +32,55 @@ static bool is_our_session(const char *value)
 	return strcmp(value, shim.session + sizeof(SESSION) - 1) == 0 || strcmp(value, shim.segment.header->name) == 0;
 }
 
-int launch_count(char *const environment[])
+/* Memory for an environment's array that is too large for a stack, one at a time.  It belongs to a thread,
+ * told by its thread pointer, which a child between vfork and exec has from its parent: when that child has become another
+ * program, the parent's thread may take it again. */
+static char *large_array[LAUNCH_VARIABLES_MAX + LAUNCH_VARIABLES_MORE];
+static uintptr_t large_owner;
+static bool large_in_work; /* being filled: a signal handler that starts a program does not get it */
+
+static char **large_take(void)
 {
+	uintptr_t self = (uintptr_t)__builtin_thread_pointer(), owner = 0;
+	if (!__atomic_compare_exchange_n(&large_owner, &owner, self, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED) &&
+	    owner != self)
+		return NULL;
+	return __atomic_exchange_n(&large_in_work, true, __ATOMIC_ACQUIRE) ? NULL : large_array;
+}
+
+/* May the kernel read 8 bytes there?  rt_sigprocmask(2) copies the set before it looks at how, which is none here: the
+ * mask stays. */
+static bool is_readable(const void *address)
+{
+	return sys_call6(SYS_rt_sigprocmask, 99, (long)address, 0, 8, 0, 0) != -EFAULT;
+}
+
+void launch_measure(struct launch *ret_launch, const char *executable, char *const argv[], char *const environment[])
+{
+	const char *preload = "";
 	int count = 0;
 
-	/* The kernel would answer EFAULT for such a pointer; let it. */
-	if (!shim.on || ((uintptr_t)environment < 4096 && environment))
-		return -1;
+	ret_launch->variables = -1;
+	ret_launch->large = NULL;
+	if (!shim.on || shim.sandboxed)
+		return;
+	/* What a wrong pointer would do must be done by the kernel: the first of each are tried. */
+	if (!is_readable(executable) || (argv && (!is_readable(argv) || (argv[0] && !is_readable(argv[0])))) ||
+	    (environment && (!is_readable(environment) || (environment[0] && !is_readable(environment[0])))))
+		return;
 	for (; environment && environment[count]; count++) {
 		if (count == LAUNCH_VARIABLES_MAX)
-			return -1;
+			return;
 		if (begins_with(environment[count], SESSION) &&
 		    !is_our_session(environment[count] + sizeof(SESSION) - 1))
-			return -1;
+			return;
+		if (begins_with(environment[count], PRELOAD))
+			preload = environment[count] + sizeof(PRELOAD) - 1;
 	}
-	return count;
+	if (count > LAUNCH_VARIABLES_STACK && !(ret_launch->large = large_take()))
+		return;
+	ret_launch->variables = count;
+	ret_launch->preload_bytes = sizeof(PRELOAD) + strlen(shim.library) + 1 + strlen(preload) + 1;
 }
 
 /* Finds our library in a value of LD_PRELOAD (ld.so(8): separated by spaces or colons).  Returns where it begins, or NULL. */
@@ -108,6 +143,9 @@ static bool can_load(const char *executable)
 	for (int level = 0; level < 4; level++) {
 		if (!strchr(executable, '/'))
 			return true;
+		struct stat stat; /* opening a FIFO would wake its writer */
+		if (sys_stat(executable, &stat) < 0 || !S_ISREG(stat.st_mode))
+			return true;
 		int fd = sys_open(executable, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
 		if (fd < 0)
 			return true;
@@ -144,54 +182,56 @@ static bool can_load(const char *executable)
 	return true;
 }
 
-void launch_prepare(struct launch *ret_launch, pid_t pid, const char *executable, char *const argv[],
-		    char *const environment[], int count, char **ret_environment)
+char *const *launch_prepare(struct launch *launch, pid_t pid, const char *executable, char *const argv[],
+			    char *const environment[], char **stack_array, char *preload)
 {
-	const char *preload = NULL;
+	char **array = launch->large ? launch->large : stack_array;
+	const char *given = NULL;
 	bool has_session = false;
 	int kept = 0;
 
-	if ((uintptr_t)executable < 4096)
-		executable = "";
-	if ((uintptr_t)argv < 4096)
-		argv = NULL;
-	ret_launch->process = process_announce(&shim.segment, &shim.request.context, shim.process, pid, executable, argv,
-					       ret_launch->ticket);
-	for (int i = 0; i < count; i++) {
+	launch->process = process_announce(&shim.segment, &shim.request.context, shim.process, pid, executable, argv,
+					   launch->ticket);
+	for (int i = 0; i < launch->variables; i++) {
 		char *entry = environment[i];
 		if (begins_with(entry, TICKET_VARIABLE "="))
 			continue;
-		if (begins_with(entry, PRELOAD) && !preload) {
-			preload = entry + sizeof(PRELOAD) - 1;
+		if (begins_with(entry, PRELOAD) && !given) {
+			given = entry + sizeof(PRELOAD) - 1;
 			continue;
 		}
 		if (begins_with(entry, SESSION)) {
 			has_session = true;
 			entry = shim.session; /* a name was looked up once */
 		}
-		ret_environment[kept++] = entry;
+		array[kept++] = entry;
 	}
-	if (has_session && ret_launch->ticket[0])
-		ret_environment[kept++] = ret_launch->ticket;
+	if (has_session && launch->ticket[0])
+		array[kept++] = launch->ticket;
 
-	const char *found = preload ? find_library(preload) : NULL;
+	const char *found = given ? find_library(given) : NULL;
 	bool loads = can_load(executable);
-	if (found ? !loads && take_library_out(preload, found, ret_launch->preload, sizeof(ret_launch->preload)) :
-		    loads && put_library(preload ? preload : "", ret_launch->preload, sizeof(ret_launch->preload)))
-		ret_environment[kept++] = ret_launch->preload;
-	else if (preload)
-		ret_environment[kept++] = (char *)preload - (sizeof(PRELOAD) - 1);
-	ret_environment[kept] = NULL;
+	if (found ? !loads && take_library_out(given, found, preload, launch->preload_bytes) :
+		    loads && put_library(given ? given : "", preload, launch->preload_bytes))
+		array[kept++] = preload;
+	else if (given)
+		array[kept++] = (char *)given - (sizeof(PRELOAD) - 1);
+	array[kept] = NULL;
+	if (launch->large)
+		__atomic_store_n(&large_in_work, false, __ATOMIC_RELEASE);
+	return array;
 }
 
-void launch_failed(const struct launch *launch)
+void launch_done(const struct launch *launch, pid_t pid)
 {
-	process_withdraw(&shim.segment, launch->process);
-}
-
-void launch_spawned(const struct launch *launch, pid_t pid)
-{
-	process_set_pid(&shim.segment, launch->process, pid);
+	if (launch->variables < 0)
+		return;
+	if (launch->large)
+		__atomic_store_n(&large_owner, 0, __ATOMIC_RELEASE);
+	if (pid)
+		process_set_pid(&shim.segment, launch->process, pid);
+	else
+		process_withdraw(&shim.segment, launch->process);
 }
 
 static const char *own_preload(void)
@@ -212,20 +252,19 @@ bool launch_repairs_command(void)
 
 void launch_command(const char *command, char *ret_command, size_t capacity)
 {
-	static const char EXPORT_WORDS[] = "export LD_PRELOAD='";
-	char value[SEGMENT_PATH_BYTES + 1024];
 	char *at = ret_command;
 
-	if (!put_library(own_preload(), value, sizeof(value)) ||
-	    sizeof(EXPORT_WORDS) + strlen(value) + 4 + strlen(command) > capacity) {
+	memcpy(at, "export ", 7);
+	if (!put_library(own_preload(), at + 7, capacity - strlen(command) - 16)) {
 		memcpy(ret_command, command, strlen(command) + 1);
 		return;
 	}
-	memcpy(at, EXPORT_WORDS, sizeof(EXPORT_WORDS) - 1);
-	at += sizeof(EXPORT_WORDS) - 1;
-	size_t length = strlen(value + sizeof(PRELOAD) - 1);
-	memcpy(at, value + sizeof(PRELOAD) - 1, length);
-	at += length;
+	/* export LD_PRELOAD=... becomes export LD_PRELOAD='...' */
+	char *value = at + 7 + sizeof(PRELOAD) - 1;
+	size_t length = strlen(value);
+	memmove(value + 1, value, length);
+	*value = '\'';
+	at = value + 1 + length;
 	memcpy(at, "'; ", 3);
 	memcpy(at + 3, command, strlen(command) + 1);
 }

@@ -23,19 +23,22 @@ static struct {
 
 void own_opened(int fd, int directory, const char *path)
 {
-	char normal[SEGMENT_PATH_BYTES];
 	struct stat stat;
 
 	if (fd < 0 || fd >= DESCRIPTORS)
 		return;
 	__atomic_store_n(&descriptors[fd].key, 0, __ATOMIC_RELAXED);
-	if (change_path(directory, path, normal, sizeof(normal)) < 0 || !path_is_tracked(&shim.segment, normal) ||
-	    sys_fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode) || stat.st_size == 0)
-		return;
-	struct stamp stamp = stamp_of(&stat);
-	__atomic_store_n(&descriptors[fd].size_bytes, (uint64_t)stat.st_size, __ATOMIC_RELAXED);
-	__atomic_store_n(&descriptors[fd].read_bytes, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&descriptors[fd].key, file_update(&shim.segment, normal, &stamp, NULL, NULL), __ATOMIC_RELEASE);
+	char *normal = scratch_take();
+	if (normal && change_path(directory, path, normal, SEGMENT_PATH_BYTES) >= 0 &&
+	    path_is_tracked(&shim.segment, normal) && sys_fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) &&
+	    stat.st_size > 0) {
+		struct stamp stamp = stamp_of(&stat);
+		__atomic_store_n(&descriptors[fd].size_bytes, (uint64_t)stat.st_size, __ATOMIC_RELAXED);
+		__atomic_store_n(&descriptors[fd].read_bytes, 0, __ATOMIC_RELAXED);
+		__atomic_store_n(&descriptors[fd].key, file_update(&shim.segment, normal, &stamp, NULL, NULL),
+				 __ATOMIC_RELEASE);
+	}
+	scratch_give(normal);
 }
 
 static void count_own_read(struct file_slot *file, const void *data)

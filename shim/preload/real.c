@@ -25,7 +25,15 @@ void *real_resolve(enum real_name name)
 	void *pointer = dlsym(RTLD_NEXT, NAMES[name]);
 	errno = saved_errno;
 	if (!pointer)
-		return (void *)is_missing;
+		pointer = (void *)is_missing;
 	__atomic_store_n(&real_pointers[name], pointer, __ATOMIC_RELAXED);
 	return pointer;
+}
+
+void real_start(void)
+{
+	for (int name = 0; name < REAL_COUNT; name++)
+		if (!__atomic_load_n(&real_pointers[name], __ATOMIC_RELAXED))
+			(void)real_resolve((enum real_name)name);
+	(void)dlerror(); /* of names that this libc lacks */
 }

@@ -1,9 +1,10 @@
 /*
  * libc's own functions behind the exported names: `REAL(open)(path, flags)`.
  *
- * Looked up at the first use, by dlsym(RTLD_NEXT): other preloaded libraries keep their turn.  No
- * lock and no constructor is needed: two threads that look up at once store the same pointer, and a
- * wrapper that another library's constructor calls before ours finds its function all the same.
+ * All are looked up by our constructor, by dlsym(RTLD_NEXT): other preloaded libraries keep their turn.
+ * Not at the first use: dlsym takes the loader's lock, which a thread may hold while it waits for
+ * the caller, and clears what dlerror() has to tell.  Only a wrapper that another library's constructor calls before
+ * ours looks its function up by itself; two that do so at once store the same pointer.
  */
 #ifndef SEEN_SHIM_REAL_H
 #define SEEN_SHIM_REAL_H
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/sendfile.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -45,6 +47,9 @@ enum real_name {
 };
 
 extern void *real_pointers[REAL_COUNT];
+
+/* real_start(): looks all of them up.  For the constructor. */
+void real_start(void);
 
 /* real_resolve(): the slow half of REAL().  Never NULL: for a name that this libc does not have,
  * a function that fails with ENOSYS. */

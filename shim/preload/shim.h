@@ -35,6 +35,9 @@ struct shim {
 	bool views;	  /* a viewer: reads and writes are followed */
 	bool reads_own;	  /* an agent: its own reads are counted */
 	bool changes;	  /* what it changes is recorded */
+	bool is_fork;	  /* a copy of the process that attached */
+	bool ends_capture; /* its end is the end of a capture's command */
+	bool sandboxed;	  /* it told the kernel which calls to allow: no calls of ours from then on */
 	uint32_t role;	  /* enum role */
 	pid_t pid;	  /* of the process that attached; a fork has another */
 	struct segment segment;
@@ -73,8 +76,16 @@ void own_closing(int fd);
 /* own_stream_closing(): a stream over the descriptor is about to be closed: how far it read tells its offset. */
 void own_stream_closing(int fd);
 
+/* ending_now(): the process calls _exit(): no exit handler will run. */
+void ending_now(void);
+
 /* partial_note(): the process reads or writes in a way that nobody here sees (io_uring, aio). */
 void partial_note(void);
+
+/* scratch_take(): SEGMENT_PATH_BYTES of memory for a path: stacks of signal handlers and threads are small.  NULL when
+ * all are in use (then the event is lost).  scratch_give(): gives it back; NULL is let pass.  Lock-free. */
+char *scratch_take(void);
+void scratch_give(char *scratch);
 
 /* change_start(): learns the current folder.  At the start of the process. */
 void change_start(void);
@@ -89,25 +100,33 @@ int change_path(int directory, const char *path, char *ret_path, size_t capacity
 /* change_note(): the content behind a path was changed, replaced or removed by this process. */
 void change_note(int directory, const char *path);
 
-/* What launch_prepare() made.  Lives on the caller's stack, beside the array. */
+/* A program being started.  Lives on the caller's stack, beside what the two calls below ask for. */
 struct launch {
 	struct process_ref process;
 	char ticket[TICKET_BYTES];
-	char preload[SEGMENT_PATH_BYTES + 1024]; /* LD_PRELOAD= with or without our library */
+	int variables;	      /* of the given environment; -1: it is passed on as it is */
+	size_t preload_bytes; /* room for LD_PRELOAD= with our library */
+	char **large;	      /* memory for the array when it is too large for a stack; else NULL */
 };
 
-enum { LAUNCH_VARIABLES_MAX = 6000, LAUNCH_VARIABLES_MORE = 3 };
+enum {
+	LAUNCH_VARIABLES_MORE = 3,  /* pointers that the new array has more than the old one */
+	LAUNCH_VARIABLES_STACK = 500, /* as many go on the stack */
+	LAUNCH_VARIABLES_MAX = 8000,
+};
 
-/* launch_count(): entries of an environment, NULL not counted; -1 when it should be passed on as it is
- * (this process is not attached, the environment is too large or names another session). */
-int launch_count(char *const environment[]);
+/* launch_measure(): looks at what a program is started with.  ret_launch->variables is -1 when nothing may be
+ * added: this process is not attached, the environment is too large or names another session, or a pointer is not
+ * readable (the kernel will say EFAULT). */
+void launch_measure(struct launch *ret_launch, const char *executable, char *const argv[], char *const environment[]);
 
 /* launch_prepare(): announces a program and makes the environment it is started with.
  *
- * pid: the caller's own for exec, 0 for spawn.  environment: count entries (launch_count()).  ret_environment:
- * room for count + LAUNCH_VARIABLES_MORE pointers; they point into `environment`, `ret_launch` and `shim`. */
-void launch_prepare(struct launch *ret_launch, pid_t pid, const char *executable, char *const argv[],
-		    char *const environment[], int count, char **ret_environment);
+ * launch: from launch_measure(), variables not -1.  pid: the caller's own for exec, 0 for spawn.
+ * stack_array: variables + LAUNCH_VARIABLES_MORE pointers, or NULL where launch->large is set.  preload:
+ * preload_bytes bytes.  Returns the new environment: it points into `environment`, `launch`, `preload` and `shim`. */
+char *const *launch_prepare(struct launch *launch, pid_t pid, const char *executable, char *const argv[],
+			    char *const environment[], char **stack_array, char *preload);
 
 /* launch_repairs_command(): libc starts shells for system() and popen() with the process's own environment.
  * Returns whether that lacks our library, so that the command has to begin by putting it back. */
@@ -118,10 +137,7 @@ bool launch_repairs_command(void);
 enum { LAUNCH_COMMAND_MORE = SEGMENT_PATH_BYTES + 1100 };
 void launch_command(const char *command, char *ret_command, size_t capacity);
 
-/* launch_failed(): the program was not started. */
-void launch_failed(const struct launch *launch);
-
-/* launch_spawned(): posix_spawn started it as this process. */
-void launch_spawned(const struct launch *launch, pid_t pid);
+/* launch_done(): the call came back.  pid: what posix_spawn started; 0: nothing was started. */
+void launch_done(const struct launch *launch, pid_t pid);
 
 #endif

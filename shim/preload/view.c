@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <linux/memfd.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "shim/preload/shim.h"
 #include "tracker/capture.h"
@@ -92,6 +93,11 @@ static int give_notice(int fd, const struct answer *answer)
 	if (descriptor_flags < 0)
 		return descriptor_flags;
 
+	/* A process may not make files larger than this, in memory neither; beyond, a signal ends it. */
+	struct rlimit64 file_size;
+	if (sys_call6(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&file_size, 0, 0) < 0 ||
+	    file_size.rlim_cur < answer->notice_bytes)
+		return -EFBIG;
 	int memfd = (int)sys_call3(SYS_memfd_create, (long)"seen-notice", MFD_CLOEXEC | MFD_ALLOW_SEALING, 0);
 	if (memfd < 0)
 		return memfd;
@@ -146,8 +152,9 @@ void view_opened(int fd, const char *path)
 	if (!is_followed() || sys_fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode) ||
 	    !path_of(fd, kernel_path, sizeof(kernel_path)) || !is_first_time(&stat))
 		return;
-	shim.request.at_sink = capture_is_sink(&shim.segment, shim.request.context.capture_id) &&
-			       process_anchor_alive(&shim.request.context);
+	uint32_t shell = capture_shell(&shim.segment, shim.request.context.capture_id);
+	shim.request.at_sink = shell && capture_is_sink(&shim.segment, shim.request.context.capture_id) &&
+			       process_anchor_alive(&shim.request.context, shell);
 	decision_open(&shim.segment, &shim.request, kernel_path, path ? path : kernel_path, fd, &stat, &answer);
 	if (answer.decision == DECISION_NOTICE) {
 		if (give_notice(fd, &answer) == 0)
@@ -231,6 +238,7 @@ static void count_reader(void)
 	uint64_t bytes = bytes_written();
 	struct scope_slot *scope = scope_find(&shim.segment, request->context.scope_id);
 	command_add(&shim.segment, request->command_id, bytes);
+	command_reader(&shim.segment, request->command_id, -1);
 	if (scope)
 		(void)__atomic_fetch_add(&scope->bytes_given, bytes, __ATOMIC_RELAXED);
 }
@@ -244,7 +252,9 @@ void view_end(int status)
 	if (!shim.views || status != 0 || !is_followed() || bytes_in != bytes_out)
 		return;
 	/* Since the last open the agent may have gone: then nobody received this. */
-	shim.request.at_sink = shim.request.at_sink && process_anchor_alive(&shim.request.context);
+	shim.request.at_sink = shim.request.at_sink &&
+			       process_anchor_alive(&shim.request.context,
+						    capture_shell(&shim.segment, shim.request.context.capture_id));
 	for (int i = 0; i < view_count; i++) {
 		struct view *view = &views[i];
 		if (view->fd >= 0)

@@ -54,7 +54,10 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		bool (*call)(const char *path);
-	} WORKS[] = { { "open", do_open }, { "fopen", do_fopen }, { "pread", do_pread }, { "write", do_write } };
+	} WORKS[] = { { "open", do_open },
+		      { "fopen", do_fopen },
+		      { "pread", do_pread },
+		      { "write", do_write } };
 	bool (*work)(const char *path) = NULL;
 
 	for (size_t i = 0; argc == 5 && i < sizeof(WORKS) / sizeof(WORKS[0]); i++)

@@ -40,7 +40,8 @@ static inline void report_write(uint64_t count, uint64_t wall_ns, uint64_t cpu_n
 	const char *path = getenv("BENCH_REPORT");
 	FILE *file = path ? fopen(path, "w") : stderr;
 
-	if (!file || fprintf(file, "%lu %lu %lu\n", count, wall_ns, cpu_ns) < 0 || fflush(file) != 0) {
+	if (!file || fprintf(file, "%lu %lu %lu\n", count, wall_ns, cpu_ns) < 0 ||
+	    fflush(file) != 0) {
 		perror("BENCH_REPORT");
 		exit(1);
 	}

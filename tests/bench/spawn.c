@@ -32,8 +32,8 @@ int main(int argc, char **argv)
 			const char *mark = strstr(argv[k], "{}");
 			words[k - 2] = argv[k];
 			if (mark) {
-				(void)snprintf(texts[k], sizeof(texts[k]), "%.*s%lu%s", (int)(mark - argv[k]), argv[k], i,
-					       mark + 2);
+				(void)snprintf(texts[k], sizeof(texts[k]), "%.*s%lu%s",
+					       (int)(mark - argv[k]), argv[k], i, mark + 2);
 				words[k - 2] = texts[k];
 			}
 		}

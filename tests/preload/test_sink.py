@@ -251,14 +251,53 @@ class RealBytes(SinkTest):
             self.assertReal(self.agent.shell("cat " + name), data)
             self.assertNotice(self.agent.shell("cat " + name), name)
 
-    def test_readers_count_towards_the_limit(self):
-        a = self.session.write("a", lines("a"))
+    def test_everything_counts_towards_the_limit(self):
+        """Agents cut a command's output, whoever printed it: readers, tools, the shell itself."""
         self.session.write("big", lines("big", 2000))
-        self.assertReal(self.agent.shell("cat a; grep big big > /dev/null; cat big | head -1 > /dev/null"), a)
-        self.assertNotice(self.agent.shell("cat a"))
-        b = self.session.write("b", lines("b"))
-        self.agent.shell("cat b; grep big big")
-        self.assertReal(self.agent.shell("cat b"), b)
+        for number, command in enumerate((
+                "cat {0}; grep big big", "grep big big; cat {0}", "seq 1 30000; cat {0}; true", "cat {0}; seq 1 30000",
+                "cat {0}; for i in $(seq 1 4000); do echo line $i of the output; done", "cat {0}; (seq 1 30000); :",
+                "cat {0}; mkfifo p.$$; timeout -s KILL 0.5 grep -h big big p.$$; :", "cat {0}; python3 -c 'print(\"x\" * 30000)'")):
+            name = "limit%d" % number
+            for sink in ("pipe", "spool"):
+                with self.subTest(command=command, sink=sink):
+                    data = self.session.write(name + sink, lines(name + sink))
+                    self.assertIn(data, self.agent.shell(command.format(name + sink), self.sink(sink)))
+                    self.assertReal(self.agent.shell("cat " + name + sink, self.sink(sink)), data)
+                    self.assertNotice(self.agent.shell("cat " + name + sink, self.sink(sink)))
+        self.deliver("small")
+        self.assertNotice(self.agent.shell("cat small; seq 1 30000").split(b"]\n")[0] + b"]\n")
+
+    def test_killed_command(self):
+        """Nobody knows what a shell that was killed had printed."""
+        data = self.session.write("f", lines("f"))
+        self.agent.shell("cat f; kill -9 $$")
+        self.assertReal(self.agent.shell("cat f"), data)
+        self.assertNotice(self.agent.shell("cat f"), "f")
+
+    def test_scripts_with_an_agents_name(self):
+        data = self.deliver("f")
+        self.session.write("pi.py", b"import subprocess\nopen('copy', 'wb').write(subprocess.check_output('cat f', shell=True))\n")
+        self.session.write("q", b"#!/bin/sh\nx=$(sh -c 'cat f'); printf '%s\\n' \"$x\" > copy\n")
+        os.chmod(self.session.path("q"), 0o755)
+        for command in ("python3 pi.py", "python3 $PWD/pi.py", "./q", "$PWD/q"):
+            for _ in range(2):
+                self.agent.shell(command)
+                self.assertEqual(self.session.read("copy"), data, command)
+
+    def test_spool_file_with_another_name(self):
+        data = self.deliver("f")
+        spool = os.path.join(self.session.spool, "linked")
+        self.agent.shell("ln %s linked; cat f" % spool, "spool:" + spool)
+        self.assertEqual(self.session.read("linked"), data)
+
+    def test_subreaper(self):
+        """An orphan of a command that an agent takes in: its output was not part of the command's."""
+        data = self.session.write("f", lines("f"))
+        self.agent.ask(do="subreaper")
+        self.agent.shell("(sleep 0.3; cat f; touch done) & exit 0", self.sink("spool"))
+        wait_until(lambda: os.path.exists(self.session.path("done")))
+        self.assertReal(self.agent.shell("cat f"), data)
 
     def test_sub_agent(self):
         """An agent that starts an agent: another scope."""
@@ -406,6 +445,20 @@ class Window(SinkTest):
 
 class Lacking(SinkTest):
     """What a notice needs is not there: the real bytes."""
+
+    def test_small_files_only(self):
+        data = self.deliver("f")
+        self.assertReal(self.agent.shell("ulimit -f 0; exec cat f"), data)
+
+    def test_small_stack(self):
+        self.deliver("f")
+        self.assertNotice(self.agent.shell("ulimit -s 128; exec cat f"), "f")
+
+    def test_many_shells(self):
+        """dash leaves without running exit handlers: its place in the table is free all the same."""
+        self.agent.shell("i=0; while [ $i -lt 500 ]; do dash -c ':; :'; i=$((i+1)); done")
+        processes = self.session.status()["memory"]["tables"]["processes"]
+        self.assertLess(processes["used"], 50, processes)
 
     def test_no_free_descriptor(self):
         data = self.deliver("f")

@@ -1,0 +1,212 @@
+/*
+ * seen-demo-agent: a small scripted agent, to see what `seen` does without having a real one.
+ *
+ *	seen-demo-agent			makes a folder, and runs itself there under `seen run --summary`
+ *	seen-demo-agent --in FOLDER	is the agent: files and commands are in FOLDER
+ *
+ * It starts commands as real agents do: a child, `bash -c`, standard input /dev/null, output and
+ * errors to a socket pair; it reads to the end and waits.  What it prints is what a model would get.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+	OUTPUT_MAX = 65536, /* bytes of a command's output that are kept */
+	SHOWN_COLUMNS = 46, /* of its beginning that are printed */
+	FOLDERS_OPEN_MAX = 8,
+	FAILED = 125, /* as `seen run` says it */
+};
+
+static const struct {
+	const char *comment;
+	const char *command;
+} STEPS[] = {
+	{ "first read", "cat notes.txt" },
+	{ "read again", "cat notes.txt" },
+	{ "in a pipeline", "cat notes.txt | sha256sum" },
+	{ "the same by sum", "sha256sum notes.txt" },
+	{ "a change", "sed -i 's/^Line 1 /LINE ONE /' notes.txt" },
+	{ "read once more", "cat notes.txt" },
+};
+
+static int fail(const char *what)
+{
+	(void)fprintf(stderr, "seen-demo-agent: %s: %s\n", what, strerror(errno));
+	return FAILED;
+}
+
+/* ---- the agent ---- */
+
+static int write_notes(void)
+{
+	FILE *file = fopen("notes.txt", "we");
+	if (!file)
+		return -1;
+	for (int i = 1; i <= 40; i++)
+		(void)fprintf(file, "Line %d of the notes that the model wants to read.\n", i);
+	return fclose(file);
+}
+
+static void become_shell(int output, const char *command)
+{
+	char *words[] = { (char *)"bash", (char *)"-c", (char *)(uintptr_t)command, NULL };
+	int empty = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	if (empty >= 0 && dup2(empty, STDIN_FILENO) >= 0 && dup2(output, STDOUT_FILENO) >= 0 &&
+	    dup2(output, STDERR_FILENO) >= 0) {
+		(void)execvp("bash", words);
+		words[0] = (char *)"sh";
+		(void)execvp("sh", words);
+	}
+	_exit(127);
+}
+
+/* Runs a command; its output, ended by NUL, into text.  Returns the number of bytes, or -1. */
+static ssize_t run_command(const char *command, char *text)
+{
+	int ends[2], status;
+	size_t length = 0;
+	ssize_t got = 0;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+		return -1;
+	pid_t child = fork();
+	if (child == 0)
+		become_shell(ends[1], command);
+	(void)close(ends[1]);
+	while (child > 0 && length < OUTPUT_MAX - 1) {
+		got = read(ends[0], text + length, OUTPUT_MAX - 1 - length);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			break;
+		length += (size_t)got;
+	}
+	(void)close(ends[0]);
+	text[length] = '\0';
+	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	return child < 0 || got < 0 ? -1 : (ssize_t)length;
+}
+
+static void print_step(const char *comment, const char *command, const char *text, ssize_t bytes)
+{
+	int shown = (int)strcspn(text, "\n");
+	bool cut = shown > SHOWN_COLUMNS;
+
+	(void)printf("%-15s  $ %-41s %5zd bytes  %.*s%s\n", comment, command, bytes,
+		     cut ? SHOWN_COLUMNS : shown, text, cut ? "..." : "");
+	(void)fflush(stdout);
+}
+
+static int be_agent(const char *folder)
+{
+	static char text[OUTPUT_MAX];
+
+	if (chdir(folder) < 0 || write_notes() < 0)
+		return fail(folder);
+	(void)puts("A scripted agent runs shell commands. What the model gets for each:");
+	(void)fflush(stdout);
+	for (size_t i = 0; i < sizeof(STEPS) / sizeof(STEPS[0]); i++) {
+		ssize_t bytes = run_command(STEPS[i].command, text);
+		if (bytes < 0)
+			return fail(STEPS[i].command);
+		print_step(STEPS[i].comment, STEPS[i].command, text, bytes);
+	}
+	return 0;
+}
+
+/* ---- around it ---- */
+
+/* The program: ../../bin/seen from the folder of this one. */
+static int find_paths(char *ret_self, char *ret_seen)
+{
+	ssize_t length = readlink("/proc/self/exe", ret_self, PATH_MAX - 1);
+	if (length <= 0)
+		return -1;
+	ret_self[length] = '\0';
+	memcpy(ret_seen, ret_self, (size_t)length + 1);
+	for (int up = 0; up < 3; up++) {
+		char *slash = strrchr(ret_seen, '/');
+		if (slash)
+			*slash = '\0';
+	}
+	static const char NAME[] = "/bin/seen";
+	size_t folder = strlen(ret_seen);
+	if (folder + sizeof(NAME) > PATH_MAX) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	memcpy(ret_seen + folder, NAME, sizeof(NAME));
+	return access(ret_seen, X_OK);
+}
+
+static int remove_entry(const char *path, const struct stat *stat, int type, struct FTW *place)
+{
+	(void)stat;
+	(void)type;
+	(void)place;
+	(void)remove(path);
+	return 0;
+}
+
+/* Runs itself under `seen run` in the folder.  Returns the exit status. */
+static int run_under_seen(const char *seen, const char *self, const char *folder)
+{
+	char *words[] = { (char *)(uintptr_t)seen,   (char *)"run",
+			  (char *)"--summary",       (char *)"--workspace",
+			  (char *)(uintptr_t)folder, (char *)"--",
+			  (char *)(uintptr_t)self,   (char *)"--in",
+			  (char *)(uintptr_t)folder, NULL };
+	int status;
+
+	/* Interrupted from the terminal, the folder is removed all the same. */
+	(void)signal(SIGINT, SIG_IGN);
+	(void)signal(SIGQUIT, SIG_IGN);
+	pid_t child = fork();
+	if (child == 0) {
+		(void)signal(SIGINT, SIG_DFL);
+		(void)signal(SIGQUIT, SIG_DFL);
+		(void)execv(seen, words);
+		_exit(fail(seen));
+	}
+	if (child < 0)
+		return fail("fork");
+	while (waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			return fail("wait");
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int main(int argc, char **argv)
+{
+	char self[PATH_MAX], seen[PATH_MAX], folder[PATH_MAX];
+	const char *top = getenv("TMPDIR");
+
+	if (argc == 3 && strcmp(argv[1], "--in") == 0)
+		return be_agent(argv[2]);
+	if (argc > 1) {
+		(void)fputs("usage: seen-demo-agent [--in FOLDER]\n", stderr);
+		return strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "--version") == 0 ? 0 : 2;
+	}
+	if (find_paths(self, seen) < 0)
+		return fail("../../bin/seen");
+	(void)snprintf(folder, sizeof(folder), "%s/seen-demo.XXXXXX",
+		       top && top[0] == '/' ? top : "/tmp");
+	if (!mkdtemp(folder))
+		return fail(folder);
+	int code = run_under_seen(seen, self, folder);
+	(void)nftw(folder, remove_entry, FOLDERS_OPEN_MAX, FTW_DEPTH | FTW_PHYS);
+	return code;
+}

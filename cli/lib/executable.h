@@ -1,0 +1,61 @@
+/*
+ * Program files: what can be told of one without running it.  ELF as in elf(5), scripts as in
+ * execve(2) ("Interpreter scripts").
+ */
+#ifndef SEEN_CLI_EXECUTABLE_H
+#define SEEN_CLI_EXECUTABLE_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	EXECUTABLE_LINE_BYTES = 256, /* of a first line that the kernel looks at */
+	EXECUTABLE_CHAIN_MAX = 6, /* a script's interpreter may be a script; the kernel follows 4 */
+};
+
+enum executable_kind {
+	EXECUTABLE_DYNAMIC, /* ELF with a dynamic loader */
+	EXECUTABLE_STATIC,  /* ELF without one: nothing can be preloaded */
+	EXECUTABLE_SCRIPT,
+	EXECUTABLE_OTHER, /* neither */
+};
+
+enum executable_libc { LIBC_NONE, LIBC_GLIBC, LIBC_MUSL, LIBC_OTHER };
+
+/* Run times that make system calls of their own, past libc. */
+enum executable_runtime { RUNTIME_NONE, RUNTIME_GO, RUNTIME_BUN };
+
+struct executable {
+	char path[PATH_MAX];  /* symbolic links resolved */
+	char found[PATH_MAX]; /* absolute, as it was found: what a script is called by */
+	enum executable_kind kind;
+	enum executable_libc libc;          /* ELF: told by the dynamic loader's name */
+	enum executable_runtime runtime;    /* ELF: told by its sections */
+	char loader[EXECUTABLE_LINE_BYTES]; /* DYNAMIC: PT_INTERP */
+	char machine[32];                   /* ELF: "x86-64", ... */
+	unsigned bits;                      /* ELF: 32 or 64 */
+	bool native; /* ELF: of this program's machine, so that its library fits */
+	bool setuid, setgid, capabilities;
+	/* SCRIPT: */
+	char line[EXECUTABLE_LINE_BYTES]; /* its first line without `#!`; "" when it has none */
+	char interpreter[PATH_MAX];       /* what runs it, env(1) passed over: a path or a name */
+	char argument[EXECUTABLE_LINE_BYTES]; /* the word behind it; "" */
+};
+
+/* executable_find(): the file that execvp(3) would run.
+ * Returns 0; -ENOENT; -EACCES when it is there and may not be executed; -ENAMETOOLONG. */
+int executable_find(const char *name, char *ret_path, size_t capacity);
+
+/* executable_look(): looks at a file.  Returns 0; the errors of open(2) and pread(2); -ENAMETOOLONG. */
+int executable_look(const char *path, struct executable *ret_executable);
+
+/* executable_chain(): a program by its name or path, its interpreter, that one's ...
+ *
+ * ret_chain: EXECUTABLE_CHAIN_MAX elements; the last one found is no script, unless the chain is longer.
+ * Returns how many there are; the errors of executable_find() and executable_look(), with *ret_missing
+ * (PATH_MAX bytes) what was looked for. */
+int executable_chain(const char *name, struct executable *ret_chain, char *ret_missing);
+
+#endif

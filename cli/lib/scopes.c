@@ -1,0 +1,85 @@
+/* Scopes for people: see scopes.h. */
+#include "cli/lib/scopes.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/lib/exit_code.h"
+#include "cli/lib/message.h"
+#include "tracker/slot.h"
+#include "tracker/tables.h"
+
+static bool view(const struct scope_slot *slot, struct scope_view *ret_view)
+{
+	struct scope_slot copy;
+
+	if (!slot_read(slot, &copy, SCOPE_CHECKED_BYTES) || !copy.id)
+		return false;
+	*ret_view = (struct scope_view){
+		.id = copy.id,
+		.pid = copy.anchor_pid,
+		.requests = __atomic_load_n(&slot->requests, __ATOMIC_RELAXED),
+		.bytes_given = __atomic_load_n(&slot->bytes_given, __ATOMIC_RELAXED),
+		.created_realtime_ns = copy.created_realtime_ns,
+	};
+	memcpy(ret_view->name, copy.name, sizeof(copy.name));
+	ret_view->name[sizeof(ret_view->name) - 1] = '\0';
+	(void)snprintf(ret_view->id_text, sizeof(ret_view->id_text), "%016" PRIx64, copy.id);
+	return true;
+}
+
+static int by_age(const void *a, const void *b)
+{
+	const struct scope_view *left = a, *right = b;
+	return (left->created_realtime_ns > right->created_realtime_ns) -
+	       (left->created_realtime_ns < right->created_realtime_ns);
+}
+
+int scopes_list(const struct segment *segment, struct scope_view **ret_scopes)
+{
+	int count = 0;
+	struct scope_view *scopes = malloc(segment->capacity[TABLE_SCOPES] * sizeof(*scopes));
+
+	if (!scopes)
+		return -ENOMEM;
+	for (uint64_t i = 0; i < segment->capacity[TABLE_SCOPES]; i++)
+		count += view(segment_slot(segment, TABLE_SCOPES, i), &scopes[count]);
+	qsort(scopes, (size_t)count, sizeof(*scopes), by_age);
+	*ret_scopes = scopes;
+	return count;
+}
+
+int scopes_choose(const struct segment *segment, const char *text, uint64_t *ret_id)
+{
+	struct scope_view *scopes = NULL;
+	int count = scopes_list(segment, &scopes), named = 0, code = EXIT_CODE_OK;
+	uint64_t id = 0;
+
+	if (count < 0) {
+		message("out of memory");
+		return EXIT_CODE_NOTHING;
+	}
+	for (int i = 0; i < count && !id; i++)
+		if (strcmp(scopes[i].id_text, text) == 0)
+			id = scopes[i].id;
+	for (int i = 0; i < count && !id; i++)
+		named += strcmp(scopes[i].name, text) == 0;
+	for (int i = 0; i < count && named == 1; i++)
+		if (strcmp(scopes[i].name, text) == 0)
+			id = scopes[i].id;
+	free(scopes);
+	if (id) {
+		*ret_id = id;
+	} else if (named > 1) {
+		message("%d scopes are called %s: give one's id, as `seen status` shows it", named,
+			text);
+		code = EXIT_CODE_USAGE;
+	} else {
+		message("there is no scope %s in this session; `seen status` lists them", text);
+		code = EXIT_CODE_NOTHING;
+	}
+	return code;
+}

@@ -1,0 +1,85 @@
+"""The program by hand: help, versions, misspelt words, exit codes of wrong usage."""
+import re
+import subprocess
+import unittest
+
+from driver import SEEN, SOURCE, Case
+
+COMMANDS = ["run", "status", "files", "forget", "config", "doctor"]
+
+
+class Commands(Case):
+    def test_bare(self):
+        done = self.seen(code=2)
+        self.assertEqual(done.stdout, b"")
+        self.assertIn(b"usage: seen", done.stderr)
+
+    def test_help_lists_every_command(self):
+        for word in ("help", "--help", "-h"):
+            text = self.seen(word, code=0).stdout.decode()
+            for command in COMMANDS:
+                self.assertRegex(text, rf"(?m)^  {command} ")
+            self.assertNotIn("session ", re.sub(r"(?m)^  (?!session).*", "", text))
+
+    def test_help_of_each_command(self):
+        for command in COMMANDS:
+            for words in (("help", command), (command, "--help"), (command, "-h")):
+                self.assertIn(f"usage: seen {command}".encode(), self.seen(*words, code=0).stdout)
+
+    def test_help_exit_is_the_table(self):
+        table = re.findall(r'EXIT\(\w+, (\d+), "(.*?)"\)', (SOURCE / "cli/lib/exit_code.h").read_text())
+        self.assertGreater(len(table), 8)
+        lines = [line.split(None, 1) for line in self.seen("help", "exit", code=0).stdout.decode().splitlines()]
+        self.assertEqual([tuple(line) for line in lines[:-1]], table)
+        self.assertEqual(lines[-1][0], "128+N")
+
+    def test_version(self):
+        for word in ("--version", "-V", "version"):
+            self.assertRegex(self.seen(word, code=0).stdout.decode(), r"\Aseen \d+\.\d+\.\d+\n\Z")
+
+    def test_misspelt_command(self):
+        for wrong, right in (("statsu", "status"), ("file", "files"), ("forgt", "forget"), ("doctr", "doctor"),
+                             ("rnu", "run")):
+            done = self.seen(wrong, code=2)
+            self.assertIn(f"did you mean '{right}'".encode(), done.stderr)
+        self.assertIn(b"seen help", self.seen("xyzzyxyzzy", code=2).stderr)
+        self.assertIn(b"did you mean", self.seen("help", "statsu", code=2).stderr)
+
+    def test_misspelt_option(self):
+        for command, wrong, right in (("status", "--jsno", "--json"), ("files", "--sesion=x", "--session"),
+                                      ("forget", "--al", "--all"), ("doctor", "--josn", "--json")):
+            done = self.seen(command, wrong, code=2)
+            self.assertIn(f"did you mean '{right}'".encode(), done.stderr)
+        # 2 may be the command's own status
+        self.assertIn(b"did you mean '--summary'", self.seen("run", "--sumary", "--", "true", code=125).stderr)
+
+    def test_wrong_arguments(self):
+        self.seen("status", "word", code=2)
+        self.seen("status", "--session", code=2)
+        self.seen("status", "--json=yes", code=2)
+        self.seen("forget", code=2)
+        self.seen("forget", "--all", "file", code=2)
+        self.seen("run", code=125)
+        self.seen("run", "--session", "../x", "--", "true", code=125)
+        self.seen("status", "--mode", "sometimes", code=125)
+        self.seen("status", "--config", "/nonexistent.ini", code=125)
+
+    def test_control_characters_in_messages(self):
+        done = self.seen("stat\x1b[31mus", code=2)
+        self.assert_plain(done.stderr)
+
+    def test_output_that_cannot_be_written(self):
+        self.seen("run", "--session", "s", "--", "true", code=0)
+        for words in (("help",), ("--version",), ("status",), ("status", "--json"), ("files", "--json"), ("help", "exit"),
+                      ("doctor",)):
+            with open("/dev/full", "wb") as full:
+                self.assertEqual(self.seen(*words, stdout=full).returncode, 6, words)
+
+    def test_closed_output_does_not_kill_silently(self):
+        done = subprocess.run(f"{SEEN} help | true; exit ${{PIPESTATUS[0]}}", shell=True, executable="/bin/bash",
+                              cwd=self.work, env=self.env, stderr=subprocess.PIPE, check=False)
+        self.assertIn(done.returncode, (0, 6, 141))
+
+
+if __name__ == "__main__":
+    unittest.main()

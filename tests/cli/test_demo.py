@@ -1,0 +1,33 @@
+"""The scripted agent that scripts/run shows: ten lines that tell the story."""
+import subprocess
+import unittest
+
+from driver import DEADLINE, DEMO, Case
+
+
+class Demo(Case):
+    def test_story(self):
+        done = subprocess.run([DEMO], cwd=self.work, env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, timeout=DEADLINE, check=True)
+        lines = done.stdout.decode().splitlines()
+        self.assertLessEqual(len(lines) + len(done.stderr.splitlines()), 12)
+        steps = {line[:17].strip(): line for line in lines[1:]}
+        self.assertIn("Line 1 of the notes", steps["first read"])
+        self.assertIn("[File previously read: notes.txt", steps["read again"])
+        self.assertIn("LINE ONE of the notes", steps["read once more"])
+        digest = steps["in a pipeline"].split("bytes")[1].split("...")[0].strip()
+        self.assertTrue(digest)
+        self.assertIn(digest, steps["the same by sum"])  # the pipeline got the real bytes
+        self.assertIn(b"1 notice;", done.stderr)
+        self.assertIn(b"1 file changed by the agent", done.stderr)
+        self.assertEqual(list((self.top / "tmp").iterdir()), [])
+        self.assertEqual(list(self.work.iterdir()), [])
+
+    def test_without_the_program_around_it(self):
+        done = subprocess.run([DEMO, "--in", str(self.work)], env=self.env, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, timeout=DEADLINE, check=True)
+        self.assertNotIn(b"previously read", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,187 @@
+"""`seen run` as a parent: statuses, signals, the terminal, the summary."""
+import os
+import pty
+import signal
+import subprocess
+import sys
+import termios
+import time
+import unittest
+
+from driver import DEADLINE, SEEN, Case, Terminal
+
+# Counts SIGINTs for a while; says when it is ready, and how many came.
+COUNT = r"""
+import signal, sys, time
+count = 0
+def more(*_):
+    global count
+    count += 1
+signal.signal(signal.SIGINT, more)
+print("ready", flush=True)
+end = time.monotonic() + 1.0
+while time.monotonic() < end:
+    time.sleep(0.05)
+print("interrupts:", count, flush=True)
+"""
+
+# A shell with job control, as much as is needed: runs its arguments as a job in the foreground, says
+# when the job stopped, lets it go on, and ends with its status.
+SHELL = r"""
+import os, signal, sys
+signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+pid = os.fork()
+if pid == 0:
+    os.setpgid(0, 0)
+    os.tcsetpgrp(0, os.getpgrp())
+    signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+    os.execv(sys.argv[1], sys.argv[1:])
+while True:
+    _, status = os.waitpid(pid, os.WUNTRACED)
+    if not os.WIFSTOPPED(status):
+        break
+    print("stopped by", os.WSTOPSIG(status), flush=True)
+    os.killpg(pid, signal.SIGCONT)
+sys.exit(os.waitstatus_to_exitcode(status) % 256)
+"""
+
+
+class Statuses(Case):
+    def test_exit_statuses(self):
+        for script, code in (("exit 0", 0), ("exit 3", 3), ("exit 125", 125), ("kill -9 $$", 128 + 9),
+                             ("kill -TERM $$", 128 + 15)):
+            self.seen("run", "--", "bash", "-c", script, code=code)
+
+    def test_not_found_not_executable(self):
+        (self.work / "plain").write_text("not a program\n")
+        self.assertIn(b"nosuchprogram", self.seen("run", "--", "nosuchprogram", code=127).stderr)
+        self.seen("run", "--", "./nosuch", code=127)
+        self.assertIn(b"plain", self.seen("run", "--", "./plain", code=126).stderr)
+        self.seen("run", "--", str(self.work), code=126)
+
+    def test_passes_input_and_output(self):
+        done = subprocess.run([SEEN, "run", "--", "cat"], input=b"in\0put", cwd=self.work, env=self.env,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=DEADLINE, check=True)
+        self.assertEqual((done.stdout, done.stderr), (b"in\0put", b""))
+
+    def test_words_are_left_alone(self):
+        done = self.seen("run", "printf", "%s.", "--json", "--", "-c", "", code=0)
+        self.assertEqual(done.stdout, b"--json.--.-c..")
+
+    def test_keeps_the_environment(self):
+        env = {"SOME": "thing", "LD_PRELOAD": ""}
+        names = {line.split(b"=")[0] for line in self.seen("run", "--", "env", code=0, env=env).stdout.splitlines()}
+        self.assertLessEqual({b"SOME", b"LD_PRELOAD", b"SEEN_SESSION"}, names)
+        self.assertLessEqual(names - {name.encode() for name in self.env} - {b"SOME"},
+                             {b"LD_PRELOAD", b"SEEN_SESSION", b"SEEN_P", b"UV_USE_IO_URING"})
+
+    def test_mode_off(self):
+        for words, env in ((("--mode", "off"), {}), ((), {"SEEN_SESSION_MODE": "off"})):
+            done = self.seen("run", *words, "--", "env", code=0, env=env)
+            self.assertNotIn(b"LD_PRELOAD", done.stdout)
+
+    def test_signal_mask_and_ignored_signals_are_inherited(self):
+        script = "grep -E '^Sig(Blk|Ign)' /proc/self/status"
+        bare = subprocess.run(["bash", "-c", script], env=self.env, stdout=subprocess.PIPE, check=True).stdout
+        self.assertEqual(self.seen("run", "--", "bash", "-c", script, code=0).stdout, bare)
+
+
+class Summary(Case):
+    def test_only_where_asked(self):
+        self.assertEqual(self.seen("run", "--", "true", code=0).stderr, b"")
+        text = self.seen("run", "--summary", "--session", "s", "--", "true", code=0).stderr
+        for part in (b"0 requests", b"bytes not given again", b"could not be observed", b"session s"):
+            self.assertIn(part, text)
+        self.assertEqual(self.seen("run", "--summary", "--quiet", "--", "true", code=0).stderr, b"")
+
+    def test_at_a_terminal(self):
+        terminal = Terminal([SEEN, "run", "--", "true"], self.work, self.env)
+        self.assertEqual(terminal.wait(), 0)
+        self.assertIn(b"seen: 0 requests", terminal.output)
+        terminal = Terminal([SEEN, "run", "--quiet", "--", "true"], self.work, self.env)
+        self.assertEqual(terminal.wait(), 0)
+        self.assertEqual(terminal.output, b"")
+
+    def test_says_that_no_agent_is_known(self):
+        self.assertIn(b"--agent NAME", self.seen("run", "--summary", "--", sys.executable, "-c", "", code=0).stderr)
+
+
+class Signals(Case):
+    def start(self, script, **more):
+        return subprocess.Popen([SEEN, "run", "--", "bash", "-c", script], cwd=self.work, env=self.env,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
+
+    def test_kill_reaches_the_command(self):
+        for name in ("TERM", "HUP", "INT", "USR1", "USR2", "QUIT"):
+            # the loop, not `wait`: bash runs traps between commands
+            process = self.start(f"trap 'echo got {name}; exit 7' {name}; echo ready; while :; do sleep 0.05; done",
+                                 start_new_session=True)
+            self.assertEqual(process.stdout.readline(), b"ready\n")
+            process.send_signal(getattr(signal, "SIG" + name))
+            output, _ = process.communicate(timeout=DEADLINE)
+            self.assertEqual((output, process.returncode), (f"got {name}\n".encode(), 7))
+
+    def test_unhandled_signal_gives_128_and_it(self):
+        process = self.start("echo ready; exec sleep 60", start_new_session=True)
+        process.stdout.readline()
+        process.terminate()
+        process.communicate(timeout=DEADLINE)
+        self.assertEqual(process.returncode, 128 + signal.SIGTERM)
+
+    def test_interrupt_at_the_terminal_arrives_once(self):
+        terminal = Terminal([SEEN, "run", "--quiet", "--", sys.executable, "-c", COUNT], self.work, self.env)
+        terminal.read(b"ready")
+        terminal.write(b"\x03")
+        self.assertEqual(terminal.wait(), 0)
+        self.assertIn(b"interrupts: 1", terminal.output)
+
+    def test_stop_at_the_terminal_and_continue(self):
+        job = [SEEN, "run", "--quiet", "--", "bash", "-c", "echo ready; sleep 0.5; echo went on; exit 5"]
+        terminal = Terminal([sys.executable, "-c", SHELL, *job], self.work, self.env)
+        terminal.read(b"ready")
+        terminal.write(b"\x1a")
+        terminal.read(b"stopped by")
+        self.assertEqual(terminal.wait(), 5)
+        self.assertIn(b"went on", terminal.output)
+
+    def test_stops_and_goes_on_with_its_child(self):
+        process = self.start("echo $$; kill -STOP $$; echo went on; exit 4", start_new_session=True)
+        child = int(process.stdout.readline())
+        _, status = os.waitpid(process.pid, os.WUNTRACED)
+        self.assertTrue(os.WIFSTOPPED(status))
+        os.kill(process.pid, signal.SIGCONT)  # to `seen` alone
+        output, _ = process.communicate(timeout=DEADLINE)
+        self.assertEqual((output, process.returncode), (b"went on\n", 4))
+        self.assertNotEqual(child, process.pid)
+
+    def test_terminal_is_left_as_the_command_left_it(self):
+        leader, follower = pty.openpty()
+        before = termios.tcgetattr(follower)
+        self.assertTrue(before[3] & termios.ECHO)
+        subprocess.run([SEEN, "run", "--quiet", "--", "stty", "-echo", "raw"], stdin=follower, stdout=follower,
+                       stderr=follower, cwd=self.work, env=self.env, timeout=DEADLINE, check=True)
+        after = termios.tcgetattr(follower)
+        self.assertFalse(after[3] & termios.ECHO)
+        self.assertFalse(after[3] & termios.ICANON)
+        os.close(leader)
+        os.close(follower)
+
+    def test_same_process_group_and_foreground(self):
+        script = "import os; print('same', os.getpgrp() == os.getpgid(os.getppid()) == os.tcgetpgrp(0))"
+        terminal = Terminal([SEEN, "run", "--quiet", "--", sys.executable, "-c", script], self.work, self.env)
+        self.assertEqual(terminal.wait(), 0)
+        self.assertIn(b"same True", terminal.output)
+
+    def test_killed_children_of_the_command_do_not_end_it(self):
+        process = self.start("sleep 60 & kill -9 $!; wait; echo alive")
+        output, _ = process.communicate(timeout=DEADLINE)
+        self.assertEqual(output, b"alive\n")
+
+    def test_time(self):
+        begin = time.monotonic()
+        self.seen("run", "--", "true", code=0)
+        self.assertLess(time.monotonic() - begin, 10)
+
+
+if __name__ == "__main__":
+    unittest.main()
