@@ -9,6 +9,9 @@ root=$(cd -P "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 # Debian's names.  What each is for, or how else it shows that it is there: see package_present.
 build_packages="gcc libc6-dev cmake ninja-build pkg-config libxxhash-dev libinih-dev libjansson-dev"
 test_packages="libcriterion-dev python3 git strace bubblewrap busybox-static perl nodejs procps bsdutils musl-tools"
+# What tests/preload/suites runs; a suite whose program is not there is skipped.
+suite_packages="binutils make rsync ripgrep jq sqlite3 vim-tiny less patch ed xz-utils bzip2 zip unzip"
+suite_packages_long="libpython3-testsuite bat"
 
 say() {
 	printf '%s\n' "$*" >&2
@@ -33,6 +36,12 @@ package_present() {
 	procps) command -v ps ;;
 	bsdutils) command -v script ;;
 	musl-tools) command -v musl-gcc ;;
+	binutils) command -v nm ;;
+	ripgrep) command -v rg ;;
+	vim-tiny) command -v vim || command -v vim.tiny ;;
+	xz-utils) command -v xz ;;
+	bat) command -v batcat || command -v bat ;;
+	libpython3-testsuite) compgen -G '/usr/lib*/python3.*/test/test_io.py' ;;
 	*) command -v "$1" ;; # the program has the package's name
 	esac >/dev/null 2>&1
 }

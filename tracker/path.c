@@ -45,7 +45,8 @@ static const char *glob_set(const char *set, char byte, bool fold, bool *ret_mat
 	return at + 1;
 }
 
-static bool glob_match(const char *pattern, const char *text, bool fold, int *steps)
+/* covers: a pattern that ends where a folder's name ends matches what is below it too. */
+static bool glob_match(const char *pattern, const char *text, bool fold, bool covers, int *steps)
 {
 	for (;;) {
 		if (--*steps < 0)
@@ -54,17 +55,20 @@ static bool glob_match(const char *pattern, const char *text, bool fold, int *st
 			bool any = pattern[1] == '*';
 			const char *rest = pattern + 1 + any;
 			/* `**` followed by a slash also stands for no folder at all */
-			if (any && *rest == '/' && glob_match(rest + 1, text, fold, steps))
+			if (any && *rest == '/' && glob_match(rest + 1, text, fold, covers, steps))
 				return true;
+			bool plain = *rest && !strchr("*?[\\", *rest);
 			for (;; text++) {
-				if (glob_match(rest, text, fold, steps))
+				/* most places are ruled out by the byte that must come next */
+				if ((!plain || folded(*text, fold) == folded(*rest, fold)) &&
+				    glob_match(rest, text, fold, covers, steps))
 					return true;
 				if (*text == '\0' || (*text == '/' && !any) || *steps < 0)
 					return false;
 			}
 		}
 		if (*pattern == '\0')
-			return *text == '\0';
+			return *text == '\0' || (covers && *text == '/');
 		if (*text == '\0')
 			return false;
 		const char *behind;
@@ -91,7 +95,16 @@ static bool glob_match(const char *pattern, const char *text, bool fold, int *st
 bool path_glob(const char *pattern, const char *text, bool fold)
 {
 	int steps = GLOB_STEPS_MAX;
-	return glob_match(pattern, text, fold, &steps);
+	return glob_match(pattern, text, fold, false, &steps);
+}
+
+/* The same for a list of paths, where a folder's name stands for all below it.  A pattern that takes too long counts as
+ * `undecided`. */
+static bool covers(const char *pattern, const char *text, bool fold, bool undecided)
+{
+	int steps = GLOB_STEPS_MAX;
+	bool match = glob_match(pattern, text, fold, true, &steps);
+	return steps < 0 ? undecided : match;
 }
 
 int path_normalize(const char *directory, const char *path, char *ret_path, size_t capacity)
@@ -169,23 +182,24 @@ const char *path_relative(const struct segment *segment, const char *path)
 /* A pattern that begins with a slash is held against the whole relative path, every other one also
  * against what follows each slash: it matches at any depth.  A pattern for a folder's name covers
  * what is below it. */
-static bool matches_at_any_depth(const char *pattern, const char *relative, bool fold)
+static bool matches_at_any_depth(const char *pattern, const char *relative, bool fold, bool undecided)
 {
 	if (pattern[0] == '/')
-		return path_glob(pattern + 1, relative, fold);
+		return covers(pattern + 1, relative, fold, undecided);
 	for (const char *at = relative; at; at = strchr(at, '/')) {
 		at += *at == '/';
-		if (path_glob(pattern, at, fold))
+		if (covers(pattern, at, fold, undecided))
 			return true;
 	}
 	return false;
 }
 
-static bool matches_list(const struct segment *segment, struct settings_text list, const char *relative)
+static bool matches_list(const struct segment *segment, struct settings_text list, const char *relative, bool undecided)
 {
 	const char *pattern = NULL;
+	bool fold = ignores_case(segment);
 	while ((pattern = segment_text(segment, list, pattern)))
-		if (matches_at_any_depth(pattern, relative, ignores_case(segment)))
+		if (matches_at_any_depth(pattern, relative, fold, undecided))
 			return true;
 	return false;
 }
@@ -197,17 +211,17 @@ bool path_is_tracked(const struct segment *segment, const char *path)
 	if (!path_in_workspace(segment, path))
 		return false;
 	const char *relative = path_relative(segment, path);
-	if (matches_list(segment, settings->paths_exclude, relative))
+	if (matches_list(segment, settings->paths_exclude, relative, true))
 		return false;
 	uint64_t profiles = settings->profile_count;
 	for (uint64_t i = 0; i < profiles && i < SETTINGS_PROFILES_MAX; i++) {
 		const char *pattern = NULL;
 		while ((pattern = segment_text(segment, settings->profiles[i].state, pattern)))
-			if (pattern[0] == '/' ? path_glob(pattern, path, ignores_case(segment)) :
-						matches_at_any_depth(pattern, relative, ignores_case(segment)))
+			if (pattern[0] == '/' ? covers(pattern, path, ignores_case(segment), true) :
+						matches_at_any_depth(pattern, relative, ignores_case(segment), true))
 				return false;
 	}
-	return settings->paths_include.count == 0 || matches_list(segment, settings->paths_include, relative);
+	return settings->paths_include.count == 0 || matches_list(segment, settings->paths_include, relative, false);
 }
 
 uint64_t path_key(const struct segment *segment, const char *path)

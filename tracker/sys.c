@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+int (*sys_clock_gettime)(clockid_t clock, struct timespec *ret_time) = clock_gettime;
+
 ssize_t sys_read_file(const char *path, char *buffer, size_t size_bytes)
 {
 	size_t length = 0;

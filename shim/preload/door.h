@@ -21,6 +21,14 @@ static inline void door_changed(int directory, const char *path)
 		change_note(directory, path);
 }
 
+/* door_sandboxed(): the program told the kernel which calls to allow it: none of ours are made from then on. */
+static inline void door_sandboxed(void)
+{
+	shim.sandboxed = true;
+	shim.views = false;
+	shim.reads_own = false;
+}
+
 /* door_listed(): a folder was opened to be listed. */
 static inline void door_listed(void)
 {

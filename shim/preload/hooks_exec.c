@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "shim/preload/door.h"
 #include "shim/preload/real.h"
 #include "shim/preload/shim.h"
 #include "tracker/sys.h"
@@ -179,7 +180,8 @@ EXPORT int prctl(int option, ...)
 	for (int i = 0; i < 4; i++)
 		arguments[i] = va_arg(list, unsigned long);
 	va_end(list);
-	if (option == PR_SET_SECCOMP)
-		shim.sandboxed = true;
-	return REAL(prctl)(option, arguments[0], arguments[1], arguments[2], arguments[3]);
+	int error = REAL(prctl)(option, arguments[0], arguments[1], arguments[2], arguments[3]);
+	if (option == PR_SET_SECCOMP && error == 0)
+		door_sandboxed();
+	return error;
 }

@@ -3,6 +3,8 @@
  * goes to the kernel by libc's own hidden calls and is never seen here: reads are judged by the descriptor's
  * offset when the stream is closed.
  */
+#include <errno.h>
+
 #include "shim/preload/door.h"
 #include "shim/preload/real.h"
 
@@ -17,10 +19,19 @@ static int flags_of_mode(const char *mode)
 	return (updates ? O_RDWR : O_WRONLY) | O_CREAT | (mode[0] == 'w' ? O_TRUNC : O_APPEND);
 }
 
+/* A stream's descriptor, -1 for one in memory.  fileno(3) says so by errno too, which is the program's. */
+static int descriptor_of(FILE *stream)
+{
+	int saved_errno = errno;
+	int fd = real_fileno(stream);
+	errno = saved_errno;
+	return fd;
+}
+
 static void opened_stream(FILE *stream, const char *path, const char *mode)
 {
 	if (stream && shim.on && path)
-		door_opened(fileno(stream), AT_FDCWD, path, flags_of_mode(mode));
+		door_opened(descriptor_of(stream), AT_FDCWD, path, flags_of_mode(mode));
 }
 
 EXPORT FILE *fopen(const char *path, const char *mode)
@@ -58,9 +69,9 @@ EXPORT FILE *freopen64(const char *path, const char *mode, FILE *old)
 EXPORT int fclose(FILE *stream)
 {
 	if (shim.reads_own)
-		own_stream_closing(fileno(stream));
+		own_stream_closing(descriptor_of(stream));
 	else if (shim.views)
-		view_closing(fileno(stream));
+		view_closing(descriptor_of(stream));
 	return REAL(fclose)(stream);
 }
 

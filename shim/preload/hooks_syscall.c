@@ -3,6 +3,7 @@
  * start things too.  The real call first; then what it means, as in the function of that name.
  */
 #include <linux/openat2.h>
+#include <linux/seccomp.h>
 #include <stdarg.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -118,6 +119,14 @@ static void was_called(long number, const long *arguments, long ret)
 	case SYS_close_range:
 		door_closing_many((unsigned)arguments[0], (unsigned)arguments[1]);
 		break;
+	case SYS_seccomp:
+		if (arguments[0] == SECCOMP_SET_MODE_STRICT || arguments[0] == SECCOMP_SET_MODE_FILTER)
+			door_sandboxed();
+		break;
+	case SYS_prctl:
+		if (arguments[0] == PR_SET_SECCOMP)
+			door_sandboxed();
+		break;
 	case SYS_io_uring_setup:
 		partial_note();
 		break;
@@ -142,8 +151,6 @@ EXPORT long syscall(long number, ...)
 	if (number == SYS_execveat)
 		return execveat((int)arguments[0], (const char *)arguments[1], (char *const *)arguments[2],
 				(char *const *)arguments[3], (int)arguments[4]);
-	if (number == SYS_seccomp || (number == SYS_prctl && arguments[0] == PR_SET_SECCOMP))
-		shim.sandboxed = true;
 	long ret = REAL(syscall)(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]);
 	if (shim.on && ret >= 0)
 		was_called(number, arguments, ret);

@@ -12,6 +12,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "shim/preload/shim.h"
 #include "tracker/sys.h"
@@ -52,7 +53,13 @@ static char **large_take(void)
  * mask stays. */
 static bool is_readable(const void *address)
 {
-	return sys_call6(SYS_rt_sigprocmask, 99, (long)address, 0, 8, 0, 0) != -EFAULT;
+	return address && sys_call6(SYS_rt_sigprocmask, 99, (long)address, 0, 8, 0, 0) != -EFAULT;
+}
+
+/* Could that be an address of a program at all?  Without asking the kernel for each. */
+static bool is_plausible(const void *address)
+{
+	return (uintptr_t)address >= 4096 && (uintptr_t)address < UINT64_C(0x7ffffffff000);
 }
 
 void launch_measure(struct launch *ret_launch, const char *executable, char *const argv[], char *const environment[])
@@ -69,7 +76,7 @@ void launch_measure(struct launch *ret_launch, const char *executable, char *con
 	    (environment && (!is_readable(environment) || (environment[0] && !is_readable(environment[0])))))
 		return;
 	for (; environment && environment[count]; count++) {
-		if (count == LAUNCH_VARIABLES_MAX)
+		if (count == LAUNCH_VARIABLES_MAX || !is_plausible(environment[count]))
 			return;
 		if (begins_with(environment[count], SESSION) &&
 		    !is_our_session(environment[count] + sizeof(SESSION) - 1))
@@ -140,6 +147,9 @@ static bool can_load(const char *executable)
 	char head[1024];
 	const Elf64_Ehdr *elf = (const Elf64_Ehdr *)(const void *)head;
 
+	/* In a chroot the library is not there: the loader would say so. */
+	if (sys_call6(SYS_faccessat, AT_FDCWD, (long)shim.library, F_OK, 0, 0, 0) < 0)
+		return false;
 	for (int level = 0; level < 4; level++) {
 		if (!strchr(executable, '/'))
 			return true;
@@ -212,10 +222,12 @@ char *const *launch_prepare(struct launch *launch, pid_t pid, const char *execut
 	const char *found = given ? find_library(given) : NULL;
 	bool loads = can_load(executable);
 	if (found ? !loads && take_library_out(given, found, preload, launch->preload_bytes) :
-		    loads && put_library(given ? given : "", preload, launch->preload_bytes))
-		array[kept++] = preload;
-	else if (given)
+		    loads && put_library(given ? given : "", preload, launch->preload_bytes)) {
+		if (preload[sizeof(PRELOAD) - 1]) /* ours was the only one: as if there had been none */
+			array[kept++] = preload;
+	} else if (given) {
 		array[kept++] = (char *)given - (sizeof(PRELOAD) - 1);
+	}
 	array[kept] = NULL;
 	if (launch->large)
 		__atomic_store_n(&large_in_work, false, __ATOMIC_RELEASE);

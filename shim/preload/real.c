@@ -4,14 +4,21 @@
 #include <dlfcn.h>
 #include <errno.h>
 
+#include "tracker/sys.h"
+
 void *real_pointers[REAL_COUNT];
+int (*real_fileno)(FILE *stream) = fileno;
 
 /* No relocations: names side by side, not pointers to them. */
-static const char NAMES[REAL_COUNT][20] = {
+enum { NAME_BYTES = 24 };
+static const char NAMES[REAL_COUNT][NAME_BYTES] = {
 #define HOOK(name) #name,
 #include "shim/preload/hooks.def"
 #undef HOOK
 };
+#define HOOK(name) _Static_assert(sizeof(#name) <= NAME_BYTES, "the name and its NUL fit");
+#include "shim/preload/hooks.def"
+#undef HOOK
 
 static long is_missing(void)
 {
@@ -35,5 +42,12 @@ void real_start(void)
 	for (int name = 0; name < REAL_COUNT; name++)
 		if (!__atomic_load_n(&real_pointers[name], __ATOMIC_RELAXED))
 			(void)real_resolve((enum real_name)name);
+	/* A program may have functions of these names itself. */
+	void *pointer = dlsym(RTLD_NEXT, "clock_gettime");
+	if (pointer)
+		sys_clock_gettime = (__typeof__(sys_clock_gettime))pointer;
+	pointer = dlsym(RTLD_NEXT, "fileno");
+	if (pointer)
+		real_fileno = (__typeof__(real_fileno))pointer;
 	(void)dlerror(); /* of names that this libc lacks */
 }

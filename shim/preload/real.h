@@ -48,6 +48,9 @@ enum real_name {
 
 extern void *real_pointers[REAL_COUNT];
 
+/* libc's fileno: not one of ours, but a program may export a function of that name. */
+extern int (*real_fileno)(FILE *stream);
+
 /* real_start(): looks all of them up.  For the constructor. */
 void real_start(void);
 

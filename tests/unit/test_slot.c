@@ -102,8 +102,8 @@ Test(slot, a_writer_that_was_only_slow_is_not_believed)
 	thief.words[0] = 77;
 	slot_commit(&slot, &thief, sizeof(slot));
 	slot_commit(&slot, &slow, sizeof(slot));
-	if (slot_read(&slot, &copy, sizeof(slot)))
-		cr_assert_eq(copy.words[0], 77, "the slow writer's record is believed: %lu", copy.words[0]);
+	cr_assert(slot_read(&slot, &copy, sizeof(slot)), "what the thief wrote was spoilt");
+	cr_assert_eq(copy.words[0], 77, "the slow writer's record is believed: %lu", copy.words[0]);
 	put(40);
 	cr_assert(slot_read(&slot, &copy, sizeof(slot)));
 	cr_assert_eq(copy.words[0], 40);

@@ -1,0 +1,54 @@
+/* Hazard: a setuid program (AT_SECURE): the loader takes no library from outside, and says so or not; the program
+ * runs as ever.  Needs root to make one. */
+#include "check.h"
+
+#include <sys/auxv.h>
+
+static int show_identity(void)
+{
+	printf("uid %u, euid %u, secure %lu\n", getuid(), geteuid(), getauxval(AT_SECURE));
+	SHOW(open("/etc/passwd", O_RDONLY));
+	fflush(stdout);
+	/* And a child of it, with its identity given back. */
+	pid_t child = fork_flushed();
+	if (child == 0) {
+		CHECK(setresuid(getuid(), getuid(), getuid()) == 0);
+		execl("/bin/sh", "sh", "-c", "echo a shell; id -u", NULL);
+		_exit(9);
+	}
+	show_end("shell", child);
+	return 5;
+}
+
+int main(int argc, char **argv)
+{
+	char folder[] = "/tmp/seen-setuid-XXXXXX", program[64], command[8192];
+
+	if (argc > 1)
+		return show_identity();
+	(void)argv;
+	if (getuid() != 0)
+		skip("not root");
+	dup2(1, 2);
+	CHECK(mkdtemp(folder));
+	CHECK(chmod(folder, 0755) == 0);
+	snprintf(program, sizeof(program), "%s/program", folder);
+	snprintf(command, sizeof(command), "cp '%s' '%s' && chmod 4755 '%s'", self(), program,
+		 program);
+	CHECK(quietly(command));
+	fflush(stdout);
+	for (int way = 0; way < 2; way++) {
+		pid_t child = fork_flushed();
+		if (child == 0) {
+			CHECK(setresuid(65534, 65534, 65534) == 0);
+			if (way == 0)
+				execl(program, "program", "identity", NULL);
+			else
+				execlp("su", "su", "--version", NULL);
+			_exit(126);
+		}
+		show_end(way == 0 ? "setuid program" : "su", child);
+	}
+	CHECK(unlink(program) == 0 && rmdir(folder) == 0);
+	return 0;
+}

@@ -1,0 +1,67 @@
+"""What the library that lives in other people's processes takes from libc: these names and no others.
+
+No malloc, no stdio (fileno only looks at a stream), no locks, no exit, nothing that sets errno by itself or is
+a cancellation point.  A name that is missing here is a decision to be made, with its reason.
+"""
+
+import re
+import subprocess
+import unittest
+
+from harness import LIBRARY
+
+ALLOWED = {
+    # memory and text: neither allocate nor look at the locale
+    "memchr", "memcmp", "memcpy", "memmove", "memset", "strchr", "strcmp", "strcspn", "strlen", "strncmp", "strnlen", "strpbrk", "strrchr",
+    "strspn", "strstr",
+    # the program's environment, only read; errno, saved and put back
+    "environ", "__environ", "__errno_location",
+    # the vDSO
+    "clock_gettime",
+    # the functions behind the exported names; the place of this library, once, at the start
+    "dlsym", "dlerror", "dladdr",
+    # the descriptor of a stream that libc just opened
+    "fileno",
+    # once, at the start
+    "on_exit", "pthread_atfork", "__register_atfork", "gnu_get_libc_version",
+    # the compiler's and the linker's own
+    "_ITM_deregisterTMCloneTable", "_ITM_registerTMCloneTable", "__cxa_finalize", "__gmon_start__", "__stack_chk_fail", "__tls_get_addr",
+}
+
+# musl has none of these: its loader ends a program that preloads a library which needs one.
+NOT_IN_MUSL = {"on_exit", "__register_atfork", "gnu_get_libc_version"}
+
+
+class Imports(unittest.TestCase):
+    def names(self, *options):
+        output = subprocess.run(["nm", "-D", *options, LIBRARY], check=True, stdout=subprocess.PIPE, text=True).stdout
+        for line in output.splitlines():
+            kind, name = re.fullmatch(r"[0-9a-f ]*([A-Za-z]) (\S+)", line.strip()).groups()
+            yield kind, re.sub(r"@.*", "", name)
+
+    def test_imports(self):
+        self.assertEqual({name for _, name in self.names("--undefined-only")} - ALLOWED, set())
+
+    def test_weak_for_musl(self):
+        strong = {name for kind, name in self.names("--undefined-only") if kind not in "wv"}
+        self.assertEqual(strong & NOT_IN_MUSL, set())
+
+    def test_own_names_are_not_imported(self):
+        """An import that is also an export would be bound to another library's, or the program's, or our own wrapper."""
+        exported = {name for _, name in self.names("--defined-only")}
+        imported = {name for _, name in self.names("--undefined-only")}
+        self.assertEqual(exported & imported, set())
+
+    def test_no_dependency_but_libc(self):
+        output = subprocess.run(["readelf", "-d", LIBRARY], check=True, stdout=subprocess.PIPE, text=True).stdout
+        needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", output))
+        self.assertTrue(needed <= {"libc.so.6", "libdl.so.2"}, needed)
+        self.assertNotIn("TEXTREL", output)
+        self.assertNotIn("(RPATH)", output)
+        self.assertNotIn("(RUNPATH)", output)
+
+    def test_no_executable_stack(self):
+        output = subprocess.run(["readelf", "-lW", LIBRARY], check=True, stdout=subprocess.PIPE, text=True).stdout
+        for line in output.splitlines():
+            if "GNU_STACK" in line:
+                self.assertNotIn("RWE", line)

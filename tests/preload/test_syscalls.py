@@ -1,0 +1,134 @@
+"""Law 4: in a process that is neither viewer, reader nor agent the shim costs a constant per exec and nothing else.
+
+strace counts the system calls of a command bare and below `seen run`.  What one program's start costs more is
+measured with /bin/true, what starting one costs its starter with `env /bin/true`; every other command may cost
+these, times its programs, and not one call more.
+"""
+
+import collections
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from harness import SEEN, Session
+
+BARE_RUNS = 3
+# How often a shell is woken depends on who ends first; how often mkstemp draws a number, on the number.
+CHANCE = {"rt_sigreturn", "restart_syscall", "wait4", "getrandom"}
+TRUE = "/bin/true"
+ENV = "/usr/bin/env"
+RANDOMIZED_OFF = ["setarch", "-R"] if shutil.which("setarch") and subprocess.run(["setarch", "-R", TRUE]).returncode == 0 else []
+
+
+class Trace:
+    """System calls of a command and all below it."""
+
+    def __init__(self, session, command, wrapped):
+        path = os.path.join(session.folder, "trace")
+        # Without randomized addresses: how often a heap is grown depends on them.
+        words = [*RANDOMIZED_OFF, "strace", "-f", "-qq", "-e", "signal=none", "-o", path, *command]
+        if wrapped:
+            words = [SEEN, "run", "--quiet", "--session", "calls", "--", *words]
+        self.status = subprocess.run(words, cwd=session.workspace, env=session.environment, stdin=subprocess.DEVNULL,
+                                     stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=120)
+        self.calls = collections.Counter()
+        self.programs = 0
+        with open(path, errors="replace") as lines:
+            for line in lines:
+                call = re.match(r"\d+ +(\w+)\(", line)
+                if call:
+                    self.calls[call[1]] += 1
+                if re.match(r"\d+ +(execve(at)?\(|<\.\.\. execve(at)? resumed>).*= 0$", line.rstrip()):
+                    self.programs += 1
+
+
+def difference(more, less):
+    return {name: more[name] - less[name] for name in sorted(set(more) | set(less)) if more[name] != less[name]}
+
+
+@unittest.skipUnless(shutil.which("strace"), "no strace")
+class SystemCalls(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.session = Session("calls")
+        cls.addClassCleanup(cls.session.close)
+        cls.session.environment.update(GIT_CONFIG_NOSYSTEM="1", GIT_OPTIONAL_LOCKS="0", MALLOC_ARENA_MAX="1")
+        with tempfile.TemporaryDirectory() as folder:
+            traced = subprocess.run(["strace", "-o", os.path.join(folder, "trace"), TRUE], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if traced.returncode != 0:
+            raise unittest.SkipTest("strace cannot trace here: %s" % traced.stdout.decode().strip())
+        for i in range(60):
+            cls.session.write("file-%d.c" % i, b'#include <stdio.h>\nint f%d(void) { return puts("x"); }\n' % i)
+        cls.start, programs, _ = cls.surplus([TRUE])
+        assert programs == 1
+        two, programs, _ = cls.surplus([ENV, TRUE])
+        assert programs == 2
+        cls.launch = collections.Counter(two)
+        cls.launch.subtract(cls.start)
+        cls.launch.subtract(cls.start)
+        cls.launch = +cls.launch
+        print("\nper program: %s\nper start of another: %s" % (dict(cls.start), dict(cls.launch)), flush=True)
+
+    @classmethod
+    def surplus(cls, command):
+        """Calls that a command makes more below `seen run`; its programs; calls whose number varies by itself."""
+        Trace(cls.session, command, False)  # leaves its files, fills caches
+        bare = [Trace(cls.session, command, False) for _ in range(BARE_RUNS)]
+        wrapped = Trace(cls.session, command, True)
+        for trace in (*bare, wrapped):
+            if trace.status.returncode != bare[0].status.returncode or trace.programs != bare[0].programs:
+                raise AssertionError("%s: exit %s, %d programs; %s, %d; %s" % (
+                    command, bare[0].status.returncode, bare[0].programs, trace.status.returncode, trace.programs, trace.status.stderr))
+        varying = {name for trace in bare for name in trace.calls | bare[0].calls if trace.calls[name] != bare[0].calls[name]}
+        return collections.Counter(difference(wrapped.calls, bare[0].calls)), bare[0].programs, varying
+
+    def check(self, *command):
+        path = shutil.which(command[0])
+        if not path:
+            self.skipTest("no " + command[0])
+        surplus, programs, varying = self.surplus([path, *command[1:]])
+        print("%s: %d programs, %d calls more" % (" ".join(command[:3]), programs, sum(surplus.values())), flush=True)
+        for name in set(surplus) | set(self.start) | set(self.launch):
+            if name in varying or name in CHANCE:
+                continue
+            # A program found by a search of PATH is not looked at by its starter, a script twice.
+            least = programs * self.start[name]
+            most = least + 2 * programs * self.launch[name]
+            if name == "mmap":
+                most += programs  # the loader takes one page more where it has many libraries to keep account of
+            self.assertTrue(least <= surplus[name] <= most,
+                            "%s: %d calls of %s more, expected %d to %d; in all: %s" % (command[0], surplus[name], name, least, most, surplus))
+
+    def test_start_costs_little(self):
+        self.assertLess(sum(self.start.values()), 40, self.start)
+        self.assertLess(sum(self.launch.values()), 16, self.launch)
+
+    def test_many_opens(self):
+        target = os.path.join(self.session.folder, "copies")
+        os.mkdir(target)
+        self.check("cp", "-rT", ".", target)
+
+    def test_tar(self):
+        self.check("tar", "cf", "/dev/null.tar" if not os.access("/dev/shm", os.W_OK) else "/dev/shm/seen-test-calls.tar", ".")
+
+    def test_git_status(self):
+        if not shutil.which("git"):
+            self.skipTest("no git")
+        for words in (["init", "-q"], ["add", "-A"], ["-c", "user.name=n", "-c", "user.email=e", "commit", "-qm", "m"], ["status"]):
+            subprocess.run(["git", *words], cwd=self.session.workspace, env=self.session.environment, check=True, stdout=subprocess.DEVNULL)
+        self.check("git", "status")
+
+    def test_gcc(self):
+        self.check("gcc", "-c", "-o", "/dev/null", "file-1.c")
+
+    def test_shell_script(self):
+        self.check("sh", "-c", "for i in 1 2 3; do /bin/true; (tr a b <file-$i.c); done >/dev/null; sort file-1.c | tr a b | /usr/bin/tee /dev/null >/dev/null")
+
+    def test_sed_in_place(self):
+        self.check("sed", "-i", "s/puts/puts /", *["file-%d.c" % i for i in range(40, 60)])
+
+    def test_rename_and_remove(self):
+        self.check("sh", "-c", "for i in 1 2 3; do cp file-$i.c new-$i; mv new-$i old-$i; rm old-$i; done")

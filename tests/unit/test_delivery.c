@@ -1,0 +1,236 @@
+/* delivery.h: what still counts, and the boundaries of each window. */
+#include <criterion/criterion.h>
+
+#include "support.h"
+
+static struct world world;
+static uint64_t scope, command;
+static const uint64_t KEY = 77;
+static const struct version VERSION = { 1, 2, 3 }, OTHER = { 4, 5, 6 };
+static const uint64_t SECOND = 1000000000u;
+
+static void start(void)
+{
+	world_open(&world, "session.deliveries=128", NULL);
+	scope = world_scope(&world, "a");
+	command = world_command(&world);
+}
+
+static void stop(void)
+{
+	world_close(&world);
+}
+
+TestSuite(delivery, .init = start, .fini = stop);
+
+/* Recorded at request 100; the moment is what the caller changes. */
+static struct moment given(void)
+{
+	struct moment moment = moment_now(&world.segment, scope, 100, 0, command);
+	cr_assert_neq(moment.scope_epoch, 0);
+	cr_assert_eq(delivery_record(&world.segment, KEY, &VERSION, &moment), 0);
+	return moment;
+}
+
+static bool counts_within(const struct moment *moment, uint64_t limit)
+{
+	struct delivery_slot delivery;
+	cr_assert_eq(delivery_find(&world.segment, scope, KEY, &delivery), 0);
+	return delivery_is_current(&world.segment, &delivery, moment, limit);
+}
+
+static bool counts(const struct moment *moment)
+{
+	return counts_within(moment, 24000);
+}
+
+Test(delivery, found_after_and_not_before)
+{
+	struct delivery_slot delivery;
+	cr_assert_eq(delivery_find(&world.segment, scope, KEY, &delivery), -ENOENT);
+	struct moment moment = given();
+	cr_assert_eq(delivery_find(&world.segment, scope, KEY, &delivery), 0);
+	cr_assert(version_equal(&delivery.version, &VERSION));
+	cr_assert_eq(delivery_find(&world.segment, scope, KEY + 1, &delivery), -ENOENT);
+	cr_assert_eq(delivery_find(&world.segment, scope + 1, KEY, &delivery), -ENOENT);
+	cr_assert_eq(delivery_find(&world.segment, 0, KEY, &delivery), -ENOENT);
+	cr_assert_eq(delivery_find(&world.segment, scope, 0, &delivery), -ENOENT);
+	cr_assert(counts(&moment));
+}
+
+Test(delivery, of_an_unknown_scope_never_counts)
+{
+	struct moment moment = moment_now(&world.segment, 12345, 1, 0, command);
+	struct delivery_slot delivery;
+	cr_assert_eq(moment.scope_epoch, 0);
+	cr_assert_eq(delivery_record(&world.segment, KEY, &VERSION, &moment), 0);
+	cr_assert_eq(delivery_find(&world.segment, 12345, KEY, &delivery), 0);
+	cr_assert(!delivery_is_current(&world.segment, &delivery, &moment, 24000));
+}
+
+Test(delivery, epochs)
+{
+	struct moment moment = given();
+	moment.scope_epoch++;
+	cr_assert(!counts(&moment));
+	moment = given();
+	moment.session_epoch++;
+	cr_assert(!counts(&moment));
+	moment.session_epoch -= 2;
+	cr_assert(!counts(&moment));
+}
+
+Test(delivery, window_of_requests)
+{
+	struct moment moment = given();
+	world.settings->window_requests = 50;
+	moment.request = 150;
+	cr_assert(counts(&moment), "exactly at");
+	moment.request = 151;
+	cr_assert(!counts(&moment), "one beyond");
+	moment.request = 99;
+	cr_assert(!counts(&moment), "a number from before");
+	moment.request = UINT64_MAX;
+	cr_assert(!counts(&moment));
+}
+
+Test(delivery, window_of_bytes)
+{
+	struct moment moment = given();
+	uint64_t before = moment.bytes_given;
+	world.settings->window_bytes = 1000;
+	moment.bytes_given = before + 1000;
+	cr_assert(counts(&moment), "exactly at");
+	moment.bytes_given = before + 1001;
+	cr_assert(!counts(&moment), "one beyond");
+	world.settings->window_bytes = 0;
+	moment.bytes_given = UINT64_MAX;
+	cr_assert(counts(&moment), "0: no limit");
+}
+
+Test(delivery, window_of_bytes_from_before)
+{
+	struct scope_slot *slot = scope_find(&world.segment, scope);
+	slot->bytes_given = 500;
+	struct moment moment = given();
+	moment.bytes_given = 499;
+	cr_assert(!counts(&moment));
+}
+
+Test(delivery, window_of_age)
+{
+	struct moment moment = given();
+	uint64_t before = moment.time_ns;
+	world.settings->window_age_s = 300;
+	moment.time_ns = before + 300 * SECOND;
+	cr_assert(counts(&moment), "exactly at");
+	moment.time_ns = before + 300 * SECOND + 1;
+	cr_assert(!counts(&moment), "one beyond");
+	moment.time_ns = before - 1;
+	cr_assert(!counts(&moment), "a time from before");
+	world.settings->window_age_s = 0;
+	moment.time_ns = before + 1000000 * SECOND;
+	cr_assert(counts(&moment), "0: no limit");
+}
+
+Test(delivery, output_limit_of_its_command)
+{
+	struct moment moment = given();
+	command_add(&world.segment, command, 24000);
+	cr_assert(counts(&moment), "exactly at");
+	command_add(&world.segment, command, 1); /* by a later viewer of that command */
+	cr_assert(!counts(&moment), "one beyond");
+	cr_assert(counts_within(&moment, 24001));
+}
+
+Test(delivery, of_a_command_pushed_out_of_the_table_does_not_count)
+{
+	struct moment moment = given();
+	for (uint64_t i = 0; i < world.segment.capacity[TABLE_COMMANDS]; i++)
+		(void)world_command(&world);
+	cr_assert(!counts(&moment));
+}
+
+Test(delivery, recorded_again_replaces_and_renews)
+{
+	struct delivery_slot delivery;
+	struct moment moment = given();
+	delivery_note_answer(&world.segment, scope, KEY, 101, 120);
+	moment.request = 140;
+	cr_assert_eq(delivery_record(&world.segment, KEY, &VERSION, &moment), 0);
+	cr_assert_eq(delivery_find(&world.segment, scope, KEY, &delivery), 0);
+	cr_assert_eq(delivery.request, 140);
+	cr_assert_eq(delivery.notice_request, 101, "an equal version keeps how the model insisted");
+	cr_assert_eq(delivery.yield_until, 120);
+	cr_assert_eq(delivery_record(&world.segment, KEY, &OTHER, &moment), 0);
+	cr_assert_eq(delivery_find(&world.segment, scope, KEY, &delivery), 0);
+	cr_assert(version_equal(&delivery.version, &OTHER));
+	cr_assert_eq(delivery.notice_request, 0);
+	cr_assert_eq(delivery.yield_until, 0);
+}
+
+Test(delivery, forget_one_scope_or_all)
+{
+	uint64_t other = world_scope(&world, "b");
+	struct moment moment = given();
+	struct moment moment_other = moment_now(&world.segment, other, 1, 0, command);
+	struct delivery_slot delivery;
+	cr_assert_eq(delivery_record(&world.segment, KEY, &VERSION, &moment_other), 0);
+	cr_assert_eq(delivery_record(&world.segment, KEY + 1, &VERSION, &moment), 0);
+	cr_assert_eq(delivery_forget(&world.segment, scope, KEY), 1);
+	cr_assert_eq(delivery_forget(&world.segment, scope, KEY), 0, "already");
+	cr_assert(!counts(&moment));
+	cr_assert_eq(delivery_find(&world.segment, other, KEY, &delivery), 0);
+	cr_assert(delivery_is_current(&world.segment, &delivery, &moment_other, 24000));
+	cr_assert_eq(delivery_record(&world.segment, KEY, &VERSION, &moment), 0);
+	cr_assert(counts(&moment), "recorded anew");
+	cr_assert_eq(delivery_forget(&world.segment, 0, KEY), 2);
+	cr_assert_eq(delivery_find(&world.segment, other, KEY, &delivery), 0);
+	cr_assert(!delivery_is_current(&world.segment, &delivery, &moment_other, 24000));
+	cr_assert_eq(delivery_find(&world.segment, scope, KEY + 1, &delivery), 0);
+	cr_assert(delivery_is_current(&world.segment, &delivery, &moment, 24000), "another file stays");
+}
+
+Test(delivery, note_for_nothing_makes_nothing)
+{
+	struct delivery_slot delivery;
+	delivery_note_answer(&world.segment, scope, KEY, 5, 6);
+	cr_assert_eq(delivery_find(&world.segment, scope, KEY, &delivery), -ENOENT);
+}
+
+Test(delivery, full_table_forgets_the_oldest_and_goes_on)
+{
+	struct moment moment = moment_now(&world.segment, scope, 1, 0, command);
+	struct delivery_slot delivery;
+	unsigned found = 0;
+	for (uint64_t key = 1; key <= 400; key++) {
+		moment.time_ns++;
+		cr_assert_eq(delivery_record(&world.segment, key, &VERSION, &moment), 0);
+		cr_assert_eq(delivery_find(&world.segment, scope, key, &delivery), 0);
+	}
+	for (uint64_t key = 1; key <= 400; key++)
+		found += delivery_find(&world.segment, scope, key, &delivery) == 0;
+	cr_assert_leq(found, 128);
+	cr_assert_geq(found, 64);
+}
+
+Test(delivery, damage_is_no_delivery_and_heals)
+{
+	struct delivery_slot delivery, *slot = NULL;
+	struct moment moment = given();
+	for (uint64_t i = 0; i < 128; i++) {
+		struct delivery_slot *at = segment_slot(&world.segment, TABLE_DELIVERIES, i);
+		slot = at->file_key == KEY ? at : slot;
+	}
+	cr_assert_not_null(slot);
+	slot->version.low ^= 1;
+	cr_assert_eq(delivery_find(&world.segment, scope, KEY, &delivery), -ENOENT);
+	cr_assert_eq(delivery_forget(&world.segment, 0, KEY), 0);
+	cr_assert_eq(delivery_find(&world.segment, scope, KEY, &delivery), -ENOENT);
+	cr_assert_eq(delivery_record(&world.segment, KEY, &VERSION, &moment), 0);
+	cr_assert_eq(delivery_find(&world.segment, scope, KEY, &delivery), 0);
+	slot->head.sequence |= 1; /* its writer died */
+	cr_assert_eq(delivery_find(&world.segment, scope, KEY, &delivery), -ENOENT);
+	cr_assert_eq(delivery_forget(&world.segment, 0, KEY), 1);
+	cr_assert(!counts(&moment));
+}

@@ -1,0 +1,177 @@
+/* file.h: by path, by inode, a full table, a full arena, damage. */
+#include <criterion/criterion.h>
+
+#include "support.h"
+
+static struct world world;
+
+static void start(void)
+{
+	world_open(&world, "session.files=128", "session.arena_bytes=16384", NULL);
+}
+
+static void stop(void)
+{
+	world_close(&world);
+}
+
+TestSuite(file, .init = start, .fini = stop);
+
+static void count(struct file_slot *file, const void *data)
+{
+	file->full_reads += *(const uint32_t *)data;
+}
+
+static const uint32_t ONE = 1;
+
+static uint64_t put(const char *path, uint64_t ino)
+{
+	struct stamp stamp = { .dev = 5, .ino = ino };
+	return file_update(&world.segment, path, ino ? &stamp : NULL, count, &ONE);
+}
+
+Test(file, found_by_key_and_by_inode)
+{
+	struct file_slot file;
+	char path[64];
+	cr_assert_eq(file_find(&world.segment, path_key(&world.segment, "/w/a"), &file), -ENOENT);
+	uint64_t key = put("/w/a", 9);
+	cr_assert_eq(key, path_key(&world.segment, "/w/a"));
+	cr_assert_eq(put("/w/a", 9), key);
+	cr_assert_eq(file_find(&world.segment, key, &file), 0);
+	cr_assert_eq(file.full_reads, 2);
+	cr_assert_eq(file_path(&world.segment, &file, path, sizeof(path)), 4);
+	cr_assert_str_eq(path, "/w/a");
+	cr_assert_eq(file_by_inode(&world.segment, 5, 9), key);
+	cr_assert_eq(file_by_inode(&world.segment, 6, 9), 0);
+	cr_assert_eq(file_by_inode(&world.segment, 5, 8), 0);
+	cr_assert_eq(file_find(&world.segment, 0, &file), -ENOENT);
+}
+
+Test(file, inode_leads_to_the_name_last_used)
+{
+	(void)put("/w/a", 9);
+	uint64_t other = put("/w/b", 9);
+	cr_assert_eq(file_by_inode(&world.segment, 5, 9), other);
+}
+
+Test(file, change_known)
+{
+	struct file_slot file;
+	uint64_t key = path_key(&world.segment, "/w/a");
+	cr_assert_eq(file_change_known(&world.segment, key, count, &ONE), -ENOENT);
+	cr_assert_eq(file_change_known(&world.segment, 0, count, &ONE), -ENOENT);
+	(void)put("/w/a", 0);
+	cr_assert_eq(file_change_known(&world.segment, key, count, &ONE), 0);
+	cr_assert_eq(file_find(&world.segment, key, &file), 0);
+	cr_assert_eq(file.full_reads, 2);
+}
+
+Test(file, path_capacity_exactly_and_one_less)
+{
+	struct file_slot file;
+	char path[8];
+	uint64_t key = put("/w/a", 0);
+	cr_assert_eq(file_find(&world.segment, key, &file), 0);
+	cr_assert_eq(file_path(&world.segment, &file, path, 5), 4);
+	cr_assert_eq(file_path(&world.segment, &file, path, 4), -ENAMETOOLONG);
+	file.path_offset = world.segment.arena_bytes;
+	cr_assert_eq(file_path(&world.segment, &file, path, 8), -EBADMSG);
+	file.path_offset = SEGMENT_ARENA_FIRST;
+	file.path_bytes = UINT32_MAX;
+	cr_assert_eq(file_path(&world.segment, &file, path, 8), -EBADMSG);
+	file.path_bytes = 0;
+	cr_assert_eq(file_path(&world.segment, &file, path, 8), -EBADMSG);
+}
+
+Test(file, full_table_forgets_others_and_goes_on)
+{
+	char path[32];
+	struct file_slot file;
+	unsigned found = 0;
+	for (int i = 0; i < 300; i++) {
+		(void)snprintf(path, sizeof(path), "/w/%d", i);
+		cr_assert_neq(put(path, (uint64_t)i + 1), 0);
+		cr_assert_eq(file_find(&world.segment, path_key(&world.segment, path), &file), 0, "%s", path);
+		cr_assert_eq(file.full_reads, 1);
+	}
+	for (int i = 0; i < 300; i++) {
+		(void)snprintf(path, sizeof(path), "/w/%d", i);
+		found += file_find(&world.segment, path_key(&world.segment, path), &file) == 0;
+	}
+	cr_assert_leq(found, 128);
+	cr_assert_geq(found, 100);
+	for (uint64_t i = 0; i < 300; i++) { /* an inode leads to its own file or nowhere */
+		(void)snprintf(path, sizeof(path), "/w/%d", (int)i);
+		uint64_t key = file_by_inode(&world.segment, 5, i + 1);
+		cr_assert(key == 0 || key == path_key(&world.segment, path));
+	}
+}
+
+Test(file, full_arena_is_counted_and_harmless)
+{
+	char path[1000];
+	struct file_slot file;
+	memset(path, 'x', sizeof(path));
+	path[0] = '/', path[sizeof(path) - 1] = '\0';
+	for (int i = 0; i < 16; i++) {
+		path[1] = (char)('a' + i);
+		cr_assert_neq(put(path, 0), 0);
+	}
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_lost_files), 0);
+	path[1] = 'q';
+	cr_assert_eq(put(path, 0), 0);
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_lost_files), 1);
+	path[1] = 'a';
+	cr_assert_eq(file_find(&world.segment, path_key(&world.segment, path), &file), 0);
+	cr_assert_neq(put(path, 0), 0, "what is known needs no room");
+}
+
+Test(file, damaged_slot_is_none_and_begins_afresh)
+{
+	struct file_slot file;
+	uint64_t key = put("/w/a", 9);
+	struct file_slot *slot = segment_slot(&world.segment, TABLE_FILES, key % 128);
+	(void)put("/w/a", 9);
+	slot->full_reads = 1000;
+	cr_assert_eq(file_find(&world.segment, key, &file), -ENOENT);
+	cr_assert_eq(put("/w/a", 9), key);
+	cr_assert_eq(file_find(&world.segment, key, &file), 0);
+	cr_assert_eq(file.full_reads, 1);
+}
+
+Test(file, of_a_dead_writer_is_taken_over)
+{
+	struct file_slot file;
+	uint64_t key = put("/w/a", 9);
+	struct file_slot *slot = segment_slot(&world.segment, TABLE_FILES, key % 128);
+	slot->head.sequence |= 1;
+	cr_assert_eq(put("/w/a", 9), key);
+	cr_assert_eq(file_find(&world.segment, key, &file), 0);
+	cr_assert_eq(file.full_reads, 2);
+}
+
+Test(file, inode_of_a_dead_writer_heals)
+{
+	uint64_t key = put("/w/a", 9);
+	for (uint64_t i = 0; i < world.segment.capacity[TABLE_INODES]; i++) {
+		struct inode_slot *slot = segment_slot(&world.segment, TABLE_INODES, i);
+		if (slot->ino == 9)
+			slot->head.sequence++, slot->head.check ^= 1; /* all words written, then killed */
+	}
+	cr_assert_eq(file_by_inode(&world.segment, 5, 9), 0);
+	cr_assert_eq(put("/w/a", 9), key);
+	cr_assert_eq(file_by_inode(&world.segment, 5, 9), key);
+}
+
+Test(file, a_slot_given_away_and_back_does_not_count_forgets_from_nought)
+{
+	struct file_slot before, after;
+	uint64_t key = put("/w/a", 0);
+	cr_assert_eq(file_find(&world.segment, key, &before), 0);
+	struct file_slot *slot = segment_slot(&world.segment, TABLE_FILES, key % 128);
+	slot->full_reads = 1000; /* lost */
+	(void)put("/w/a", 0);
+	cr_assert_eq(file_find(&world.segment, key, &after), 0);
+	cr_assert_neq(before.forgets, after.forgets);
+}

@@ -1,0 +1,315 @@
+/*
+ * A damaged or hostile segment: every function of the tracker is called on it and must neither
+ * crash, nor touch memory outside, nor take long.  What they answer does not matter.
+ *
+ * The segment is moved between two pages without access, so that a step outside is a fault even
+ * without a sanitizer.  FUZZ_SEED and FUZZ_ROUNDS in the environment change the defaults.
+ */
+#include <criterion/criterion.h>
+#include <sys/mman.h>
+
+#include "support.h"
+#include "tracker/notice.h"
+#include "tracker/process.h"
+
+enum { ROUND_SECONDS = 10, PAGE = 4096 };
+
+static struct world world;
+static unsigned char *image; /* of the segment before damage, in use */
+static size_t image_bytes;
+static uint64_t random_state, seed;
+static uint64_t *round_at; /* shared with the parent */
+
+static uint64_t pick(uint64_t limit)
+{
+	return (next_random(&random_state) >> 11) % limit;
+}
+
+static uint64_t nasty(void)
+{
+	static const uint64_t WORDS[] = { 0, 1, 7, 8, 16, 63, 64, 127, 128, 255, 4095, 4096, 65535, 65536, 1u << 31, UINT32_MAX,
+					  1ull << 32, INT64_MAX, 1ull << 63, UINT64_MAX, UINT64_MAX - 7, UINT64_MAX - 63 };
+	switch (pick(4)) {
+	case 0:
+		return next_random(&random_state);
+	case 1:
+		return pick(image_bytes);
+	case 2:
+		return pick(UINT32_MAX) << 32 | pick(UINT32_MAX);
+	default:
+		return WORDS[pick(sizeof(WORDS) / sizeof(WORDS[0]))];
+	}
+}
+
+/* Moves a mapped segment between two guard pages. */
+static void guard(struct segment *segment)
+{
+	size_t bytes = (segment->size_bytes + PAGE - 1) / PAGE * PAGE;
+	unsigned char *area = mmap(NULL, bytes + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	must(area != MAP_FAILED);
+	must(mremap(segment->header, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, area + PAGE) == area + PAGE);
+	unsigned char *old = (unsigned char *)segment->header, *new = area + PAGE;
+	segment->header = (struct segment_header *)(void *)new;
+	segment->settings = (const void *)(new + ((const unsigned char *)segment->settings - old));
+	segment->text = (const char *)new + ((const unsigned char *)segment->text - old);
+	segment->arena = (char *)new + ((unsigned char *)segment->arena - old);
+	for (int i = 0; i < TABLE_COUNT; i++)
+		segment->tables[i] = new + (segment->tables[i] - old);
+}
+
+static void unguard(struct segment *segment)
+{
+	size_t bytes = (segment->size_bytes + PAGE - 1) / PAGE * PAGE;
+	must(munmap((unsigned char *)segment->header - PAGE, bytes + 2 * PAGE) == 0);
+}
+
+static int count_file(const char *path, const struct file_slot *file, void *data)
+{
+	(void)file;
+	*(size_t *)data += strlen(path);
+	return 0;
+}
+
+/* Calls everything. */
+static void use(const struct segment *segment)
+{
+	static char cat[] = "cat", name[] = "f1", bash[] = "bash", dash_c[] = "-c", node[] = "node", script[] = "pi";
+	char *const words[3][4] = { { cat, name, NULL }, { bash, dash_c, name, NULL }, { node, script, NULL } };
+	static const char *const PROGRAMS[] = { "/bin/cat", "/bin/bash", "/usr/bin/node" };
+	char path[512], text[NOTICE_BYTES_MAX], ticket[TICKET_BYTES];
+	struct content content = { .lines = 3, .text = true };
+	struct file_slot file;
+	struct delivery_slot delivery;
+	struct context context;
+	size_t length = 0;
+
+	for (int i = 0; i < 3; i++) {
+		struct invocation invocation;
+		role_invocation(segment, PROGRAMS[i], words[i], &invocation);
+		struct context starter = { .flags = (uint32_t)pick(256), .role = (uint32_t)pick(8), .scope_id = nasty(),
+					   .anchor_pid = (uint32_t)getpid(), .pid_ns = process_pid_ns(),
+					   .profile = (uint32_t)nasty(), .agent_serial = nasty() };
+		struct process_ref self = { nasty(), nasty() };
+		struct process_ref ref = process_announce(segment, &starter, self, pick(2) ? getpid() : 0, PROGRAMS[i],
+							  words[i], ticket);
+		process_set_pid(segment, ref, getpid());
+		ref = process_attach(segment, ticket[0] ? ticket + 7 : NULL, pick(4) == 0, &invocation, pick(2) ? "s" : NULL,
+				     (enum session_agent_is)pick(3), &context);
+		(void)process_anchor_alive(&context, (uint32_t)(pick(2) ? 0 : nasty()));
+		process_count(segment, ref, (enum process_count)pick(PROCESS_COUNTS));
+		process_exit(segment, ref);
+		process_withdraw(segment, self);
+		uint64_t capture = capture_claim(segment, &context, pick(2));
+		(void)capture_is_sink(segment, capture);
+		(void)capture_is_sink(segment, nasty());
+		command_add(segment, capture_command(segment, capture), pick(1000));
+		command_add(segment, nasty(), 1);
+		(void)command_within(segment, nasty(), nasty());
+		(void)command_within_so_far(segment, pick(2) ? capture : nasty(), nasty(), nasty());
+		(void)capture_shell(segment, nasty());
+		capture_end(segment, pick(2) ? capture : nasty());
+		(void)capture_command(segment, nasty());
+		(void)decision_limit(segment, &context);
+	}
+	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
+		struct process_slot slot;
+		if (process_read(segment, i, &slot))
+			(void)process_is_gone(&slot);
+	}
+	for (int i = 0; i < 4; i++) {
+		(void)snprintf(path, sizeof(path), "%s/f%d", world.workspace, i);
+		uint64_t id = scope_id_of(7, i % 2 ? "a" : "b");
+		(void)path_is_tracked(segment, path);
+		(void)path_relative(segment, path);
+		(void)notice_render(segment, path, &content, text, sizeof(text));
+		(void)scope_claim(segment, id, 1, (uint32_t)nasty(), "n");
+		(void)scope_claim(segment, nasty(), 1, 0, NULL);
+		(void)scope_find(segment, nasty());
+		struct request request = {
+			.context = { .flags = 255, .role = ROLE_VIEWER, .scope_id = id, .profile = (uint32_t)pick(70) },
+			.number = scope_request(segment, id),
+			.command_id = pick(2) ? 1 : nasty(),
+			.is_viewer = true,
+			.at_sink = true,
+		};
+		int fd = open(path, O_RDONLY | O_CLOEXEC);
+		struct stat stat;
+		struct answer answer;
+		struct pending pending;
+		must(fd >= 0 && fstat(fd, &stat) == 0);
+		decision_open(segment, &request, path, path, fd, &stat, &answer);
+		if (answer.decision == DECISION_NOTICE) {
+			must(answer.notice_bytes > 0 && answer.notice_bytes < sizeof(answer.notice));
+			decision_undo(segment, &request, &answer);
+		}
+		if (decision_pend(segment, &request, path, &stat, &answer, &pending) == 0) {
+			must(content_of_descriptor(fd, UINT64_MAX, &content) == 0);
+			struct stamp stamp = stamp_of(&stat);
+			decision_deliver(segment, &request, &pending, &stamp, &content.version);
+		}
+		must(close(fd) == 0);
+		(void)tracker_is_delivered(segment, id, pick(100), path);
+		(void)tracker_state(segment, pick(2) ? id : 0, path);
+		if (tracker_file(segment, path, &file) == 0)
+			(void)file_path(segment, &file, text, sizeof(text));
+		(void)tracker_record_delivery(segment, id, 1, 1, path, &(struct stamp){ .ino = nasty() }, &content.version);
+		(void)file_by_inode(segment, nasty(), nasty());
+		(void)file_find(segment, nasty(), &file);
+		(void)delivery_find(segment, id, nasty(), &delivery);
+		delivery_note_answer(segment, id, nasty(), 1, 1);
+		if (pick(4) == 0)
+			(void)tracker_forget(segment, pick(2) ? id : 0, path);
+		if (pick(16) == 0)
+			(void)tracker_forget_all(segment, pick(2) ? id : 0);
+		(void)arena_store(segment, path, strlen(path));
+		(void)arena_at(segment, nasty(), nasty());
+		(void)segment_slot(segment, (enum segment_table)pick(TABLE_COUNT), nasty());
+		(void)segment_serial(segment);
+		segment_count(segment, (enum counter)pick(COUNTER_COUNT), nasty());
+	}
+	(void)tracker_each_file(segment, count_file, &length);
+}
+
+static void restore(void)
+{
+	int fd = open(world.file, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	must(fd >= 0 && write(fd, image, image_bytes) == (ssize_t)image_bytes && close(fd) == 0);
+}
+
+static void begin_round(void)
+{
+	(*round_at)++;
+	(void)alarm(ROUND_SECONDS);
+}
+
+/* Damages the file, maps it as a stranger's process would, and uses it where it was accepted. */
+static bool map_and_use(size_t offset, const void *bytes, size_t size_bytes)
+{
+	struct segment segment;
+	int fd = open(world.file, O_WRONLY | O_CLOEXEC);
+	must(fd >= 0 && pwrite(fd, bytes, size_bytes, (off_t)offset) == (ssize_t)size_bytes && close(fd) == 0);
+	int error = segment_map(world.file, &segment);
+	must(error == 0 || error == -EBADMSG);
+	if (error < 0)
+		return false;
+	guard(&segment);
+	use(&segment);
+	use(&segment);
+	unguard(&segment);
+	return true;
+}
+
+/* Every byte of the header, in several ways. */
+static void damage_header(void)
+{
+	for (size_t at = 0; at < sizeof(struct segment_header); at++) {
+		unsigned char values[] = { 0, 0xff, (unsigned char)(image[at] ^ 1), (unsigned char)(image[at] ^ 0x80),
+					   (unsigned char)next_random(&random_state) };
+		for (size_t i = 0; i < sizeof(values); i++) {
+			begin_round();
+			(void)map_and_use(at, &values[i], 1);
+			restore();
+		}
+	}
+	restore();
+	for (size_t word = 0; word + 8 <= sizeof(struct segment_header); word += 8) {
+		uint64_t value = nasty();
+		begin_round();
+		(void)map_and_use(word, &value, 8);
+		restore();
+	}
+}
+
+/* Random words anywhere behind the header, and slots that are hostile although their check value is right. */
+static void damage_body(uint64_t rounds)
+{
+	for (uint64_t round = 0; round < rounds; round++) {
+		struct segment segment;
+		begin_round();
+		restore();
+		must(segment_map(world.file, &segment) == 0);
+		guard(&segment);
+		const struct segment_header *header = segment.header;
+		uint64_t words = 1 + pick(round % 3 == 0 ? 3 : 2000);
+		uint64_t first = sizeof(*header), last = image_bytes;
+		switch (round % 6) {
+		case 1: /* settings */
+			first = header->settings_offset, last = header->text_offset;
+			break;
+		case 2: /* text */
+			first = header->text_offset, last = header->text_offset + 8192;
+			break;
+		case 3: /* tables */
+			first = header->tables[0].offset, last = header->arena_offset;
+			break;
+		case 4: /* what is alive in the header */
+			first = offsetof(struct segment_header, epoch), last = sizeof(*header);
+			words = 1 + pick(6);
+			break;
+		default:
+			break;
+		}
+		for (uint64_t i = 0; i < words; i++) {
+			uint64_t value = nasty();
+			memcpy((unsigned char *)segment.header + first + pick(last - first - 8), &value, 8);
+		}
+		for (uint64_t i = round % 2 ? 0 : 400; i > 0; i--) {
+			static const enum segment_table TABLES[] = { TABLE_PROCESSES, TABLE_SCOPES, TABLE_CAPTURES,
+								     TABLE_FILES, TABLE_INODES, TABLE_DELIVERIES };
+			static const size_t BYTES[] = { PROCESS_CHECKED_BYTES, SCOPE_CHECKED_BYTES, CAPTURE_CHECKED_BYTES,
+							sizeof(struct file_slot), sizeof(struct inode_slot),
+							sizeof(struct delivery_slot) };
+			uint64_t copy[64], which = pick(6);
+			void *slot = segment_slot(&segment, TABLES[which], pick(segment.capacity[TABLES[which]]));
+			if (!slot_begin(slot, copy, BYTES[which]))
+				continue;
+			for (uint64_t k = pick(4); k > 0; k--)
+				copy[1 + pick(BYTES[which] / 8 - 1)] = nasty();
+			slot_commit(slot, copy, BYTES[which]);
+		}
+		use(&segment);
+		use(&segment);
+		unguard(&segment);
+	}
+}
+
+static int fuzz(void *data)
+{
+	int pipes[2];
+	must(pipe(pipes) == 0 && dup2(pipes[1], 1) == 1);
+	damage_header();
+	damage_body(*(const uint64_t *)data);
+	return 0;
+}
+
+Test(fuzz_segment, no_damage_does_harm, .timeout = 280)
+{
+	const char *said = getenv("FUZZ_SEED"), *rounds_said = getenv("FUZZ_ROUNDS");
+	uint64_t rounds = rounds_said ? strtoull(rounds_said, NULL, 10) : 1500;
+	char name[16];
+
+	seed = said ? strtoull(said, NULL, 10) : 20260101;
+	random_state = seed * 2 + 1;
+	round_at = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	cr_assert_neq(round_at, MAP_FAILED);
+	world_open(&world, "session.processes=64", "session.scopes=16", "session.files=128", "session.deliveries=128",
+		   "session.commands=64", "session.arena_bytes=16384", NULL);
+	for (int i = 0; i < 4; i++) {
+		(void)snprintf(name, sizeof(name), "f%d", i);
+		world_fill(&world, name, 1000, (unsigned)i);
+	}
+	image_bytes = world.segment.size_bytes;
+	use(&world.segment);
+	use(&world.segment);
+	image = malloc(image_bytes);
+	cr_assert_not_null(image);
+	memcpy(image, world.segment.header, image_bytes);
+
+	int status = in_child(fuzz, &rounds);
+	printf("fuzz_segment: seed %lu, %lu rounds, segment of %zu bytes\n", (unsigned long)seed,
+	       (unsigned long)*round_at, image_bytes);
+	free(image);
+	world_close(&world);
+	cr_assert_eq(status, 0, "ended with %d in round %lu; FUZZ_SEED=%lu", status, (unsigned long)*round_at,
+		     (unsigned long)seed);
+}

@@ -1,0 +1,119 @@
+/* scope.h: who shares what, numbers, epochs, a full table. */
+#include <criterion/criterion.h>
+
+#include "support.h"
+
+static struct world world;
+
+static void start(void)
+{
+	world_open(&world, "session.scopes=16", NULL);
+}
+
+static void stop(void)
+{
+	world_close(&world);
+}
+
+TestSuite(scope, .init = start, .fini = stop);
+
+Test(scope, ids_differ_by_agent_and_by_name)
+{
+	cr_assert_neq(scope_id_of(1, NULL), scope_id_of(2, NULL));
+	cr_assert_neq(scope_id_of(1, "a"), scope_id_of(1, "b"));
+	cr_assert_neq(scope_id_of(1, "a"), scope_id_of(1, NULL));
+	cr_assert_eq(scope_id_of(1, "a"), scope_id_of(1, "a"));
+	cr_assert_eq(scope_id_of(0, NULL), scope_id_of(0, ""));
+	cr_assert_neq(scope_id_of(0, NULL), 0);
+}
+
+Test(scope, unknown)
+{
+	cr_assert_null(scope_find(&world.segment, 99));
+	cr_assert_null(scope_find(&world.segment, 0));
+	cr_assert_eq(scope_request(&world.segment, 99), 0);
+	cr_assert_eq(scope_epoch(&world.segment, 99), 0);
+	cr_assert_eq(scope_new_epoch(&world.segment, 99), -ENOENT);
+}
+
+Test(scope, requests_are_numbered_from_one)
+{
+	uint64_t id = world_scope(&world, "a");
+	cr_assert_eq(scope_request(&world.segment, id), 1);
+	cr_assert_eq(scope_request(&world.segment, id), 2);
+}
+
+Test(scope, claimed_again_is_the_same)
+{
+	uint64_t id = world_scope(&world, "a");
+	uint64_t epoch = scope_epoch(&world.segment, id);
+	cr_assert_eq(scope_request(&world.segment, id), 1);
+	(void)world_scope(&world, "a");
+	cr_assert_eq(scope_epoch(&world.segment, id), epoch);
+	cr_assert_eq(scope_request(&world.segment, id), 2);
+}
+
+Test(scope, new_epoch_is_another_and_only_its_own)
+{
+	uint64_t a = world_scope(&world, "a"), b = world_scope(&world, "b");
+	uint64_t epoch_a = scope_epoch(&world.segment, a), epoch_b = scope_epoch(&world.segment, b);
+	cr_assert_neq(epoch_a, epoch_b);
+	cr_assert_eq(scope_new_epoch(&world.segment, a), 0);
+	cr_assert_neq(scope_epoch(&world.segment, a), epoch_a);
+	cr_assert_eq(scope_epoch(&world.segment, b), epoch_b);
+}
+
+Test(scope, names_are_cut)
+{
+	struct scope_slot copy;
+	uint64_t id = scope_id_of(1, "n");
+	struct scope_slot *slot = scope_claim(&world.segment, id, 1, 2,
+					      "a name that is longer than the forty bytes there is room for");
+	cr_assert_not_null(slot);
+	cr_assert(slot_read(slot, &copy, SCOPE_CHECKED_BYTES));
+	cr_assert_eq(strlen(copy.name), sizeof(copy.name) - 1);
+	cr_assert_eq(copy.profile, 2);
+}
+
+Test(scope, full_table_gives_up_the_one_unused_for_longest)
+{
+	uint64_t ids[17], epoch = 0;
+	char name[8];
+	for (int i = 0; i < 17; i++) {
+		(void)snprintf(name, sizeof(name), "%d", i);
+		ids[i] = world_scope(&world, name);
+		cr_assert_neq(scope_request(&world.segment, ids[i]), 0);
+		if (i == 1)
+			epoch = scope_epoch(&world.segment, ids[0]);
+	}
+	cr_assert_null(scope_find(&world.segment, ids[0]));
+	for (int i = 1; i < 17; i++)
+		cr_assert_not_null(scope_find(&world.segment, ids[i]), "scope %d", i);
+	/* One that comes back never meets what it was given before. */
+	(void)world_scope(&world, "0");
+	cr_assert_neq(scope_epoch(&world.segment, ids[0]), epoch);
+	cr_assert_neq(scope_epoch(&world.segment, ids[0]), 0);
+}
+
+Test(scope, damaged_slot_is_not_believed_and_another_is_had)
+{
+	uint64_t id = world_scope(&world, "a");
+	struct scope_slot *slot = scope_find(&world.segment, id);
+	slot->epoch ^= 1;
+	cr_assert_null(scope_find(&world.segment, id));
+	cr_assert_eq(scope_epoch(&world.segment, id), 0);
+	cr_assert_eq(scope_request(&world.segment, id), 0);
+	(void)world_scope(&world, "a");
+	cr_assert_neq(scope_epoch(&world.segment, id), 0);
+	cr_assert_neq(scope_request(&world.segment, id), 0);
+}
+
+Test(scope, a_dead_writer_costs_one_look_up)
+{
+	uint64_t id = world_scope(&world, "a");
+	scope_find(&world.segment, id)->head.sequence |= 1;
+	cr_assert_null(scope_find(&world.segment, id));
+	(void)world_scope(&world, "a");
+	cr_assert_not_null(scope_find(&world.segment, id));
+	cr_assert_eq(scope_new_epoch(&world.segment, id), 0);
+}
