@@ -1,28 +1,25 @@
 /*
  * `seen config`: what is configured, and by what.
  */
-#include "cli/cmd_config.h"
-
-#include <inttypes.h>
+#include <errno.h>
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/command.h"
+#include "cli/lib/exit_code.h"
+#include "cli/lib/message.h"
+#include "cli/lib/options.h"
+#include "cli/lib/text.h"
 #include "config/config.h"
 #include "config/document.h"
 
 enum {
-	STATUS_OK = 0,
-	STATUS_FAILED = 125,
-	VALUE_COLUMNS = 28,         /* origins are aligned behind values up to this width */
-	LIST_COLUMNS = 64,          /* a list's words are broken into lines of this width */
-	ESCAPED_BYTES_PER_BYTE = 4, /* "\xHH" */
+	VALUE_COLUMNS = 28, /* origins are aligned behind values up to this width */
+	LIST_COLUMNS = 64,  /* a list's words are broken into lines of this width */
 };
-
-static const char USAGE[] = "usage: seen config [--json | --docs] [--config FILE] [-c "
-			    "section.name=value] [--FLAG VALUE]\n";
 
 /* ---- for people ---- */
 
@@ -126,32 +123,6 @@ static void print_people(const struct config *config)
 
 /* ---- for programs ---- */
 
-/* A JSON string.  Folders may hold bytes that are no UTF-8: then every byte that is not ASCII is
- * written as \xHH and a backslash as two. */
-static json_t *json_bytes(const char *text)
-{
-	json_t *string = json_string(text);
-	size_t used = 0;
-
-	if (string)
-		return string;
-	char *escaped = malloc(strlen(text) * ESCAPED_BYTES_PER_BYTE + 1);
-	if (!escaped)
-		return NULL;
-	for (; *text != '\0'; text++) {
-		if ((unsigned char)*text >= 0x80)
-			used += (size_t)sprintf(escaped + used, "\\x%02x", (unsigned char)*text);
-		else if (*text == '\\')
-			used += (size_t)sprintf(escaped + used, "\\\\");
-		else
-			escaped[used++] = *text;
-	}
-	escaped[used] = '\0';
-	string = json_string(escaped);
-	free(escaped);
-	return string;
-}
-
 static json_t *json_words(const char *words)
 {
 	json_t *array = json_array();
@@ -172,7 +143,7 @@ static json_t *json_text_of_kind(const struct option *option, const char *text)
 		return json_words(text);
 	if (option->kind == OPTION_NUMBER)
 		return json_integer((json_int_t)strtoull(text, NULL, 10));
-	return json_bytes(text);
+	return text_json(text);
 }
 
 /* "value", "origin", and for a list what came from where. */
@@ -180,7 +151,7 @@ static void json_add_value(json_t *object, const struct option *option,
 			   const struct config_value *value)
 {
 	(void)json_object_set_new(object, "value", json_text_of_kind(option, value->text));
-	(void)json_object_set_new(object, "origin", json_bytes(value->origin));
+	(void)json_object_set_new(object, "origin", text_json(value->origin));
 	if (option->kind != OPTION_LIST)
 		return;
 	json_t *parts = json_array();
@@ -188,7 +159,7 @@ static void json_add_value(json_t *object, const struct option *option,
 		json_t *part = json_object();
 
 		(void)json_object_set_new(part, "words", json_words(value->parts[i].words));
-		(void)json_object_set_new(part, "origin", json_bytes(value->parts[i].origin));
+		(void)json_object_set_new(part, "origin", text_json(value->parts[i].origin));
 		(void)json_array_append_new(parts, part);
 	}
 	(void)json_object_set_new(object, "parts", parts);
@@ -233,7 +204,7 @@ static json_t *json_profile(const struct config_profile *profile)
 	json_t *object = json_object();
 
 	(void)json_object_set_new(object, "name", json_string(profile->name));
-	(void)json_object_set_new(object, "origin", json_bytes(profile->origin));
+	(void)json_object_set_new(object, "origin", text_json(profile->origin));
 	for (size_t id = 0; id < PROFILE_OPTION_COUNT; id++) {
 		const struct option *option = option_profile_at(id);
 		json_t *value = json_object();
@@ -244,44 +215,41 @@ static json_t *json_profile(const struct config_profile *profile)
 	return object;
 }
 
-/* False when the document could not be made or written. */
-static bool print_json(const struct config *config)
+/* Returns 0 or -ENOMEM. */
+static int print_json(const struct config *config)
 {
 	json_t *document = json_object();
 	json_t *files = json_array(), *options = json_array(), *profiles = json_array();
 
 	for (size_t i = 0; i < config_file_count(config); i++)
-		(void)json_array_append_new(files, json_bytes(config_file_at(config, i)));
+		(void)json_array_append_new(files, text_json(config_file_at(config, i)));
 	for (size_t id = 0; id < OPTION_COUNT; id++)
 		(void)json_array_append_new(options, json_option(config, id));
 	for (size_t i = 0; i < config_profile_count(config); i++)
 		(void)json_array_append_new(profiles, json_profile(config_profile_at(config, i)));
 	(void)json_object_set_new(document, "schema", json_string("seen/config/1"));
-	(void)json_object_set_new(document, "workspace", json_bytes(config_workspace(config)));
+	(void)json_object_set_new(document, "workspace", text_json(config_workspace(config)));
 	(void)json_object_set_new(document, "files", files);
 	(void)json_object_set_new(document, "options", options);
 	(void)json_object_set_new(document, "profiles", profiles);
-	bool written = document && json_dumpf(document, stdout, JSON_INDENT(2)) == 0;
-	json_decref(document);
-	(void)putchar('\n');
-	return written;
+	return text_json_print(document);
 }
 
 /* ---- the command ---- */
 
-static int failed(const char *text)
-{
-	(void)fprintf(stderr, "seen config: %s\n", text);
-	return STATUS_FAILED;
-}
+static bool json, docs;
 
-/* Standard output is complete, or the command failed: a full disk must not pass for success. */
-static int finished(bool written)
-{
-	if (fflush(stdout) != 0 || ferror(stdout) || !written)
-		return failed("the output could not be written");
-	return STATUS_OK;
-}
+static const struct option_spec SPECS[] = {
+	{ "--json", NULL, "as a JSON document", &json, NULL },
+	{ "--docs", NULL, "a complete seen.ini that explains every option", &docs, NULL },
+};
+
+static const struct options OPTIONS = {
+	.usage = "config [OPTION...]",
+	.summary = "Prints each effective value, and which file and line, variable or flag set it.",
+	.specs = SPECS,
+	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
+};
 
 static int print_docs(void)
 {
@@ -289,65 +257,39 @@ static int print_docs(void)
 	size_t bytes = 0;
 
 	if (config_document(&text, &bytes) < 0)
-		return failed("no memory");
+		return -ENOMEM;
 	(void)fwrite(text, 1, bytes, stdout);
 	free(text);
-	return finished(true);
+	return 0;
 }
 
-static int print_config(const struct config_request *request, bool json)
+static int print_config(struct parsed *parsed)
 {
-	struct config *config = NULL;
-	struct config_error error = { .text = "no memory" };
-	bool written = true;
-
-	if (config_new(&config) < 0 || config_load(config, request, &error) < 0) {
-		config_free(config);
-		return failed(error.text);
-	}
+	int code;
+	if (docs)
+		return print_docs() < 0 ? EXIT_CODE_FAILED : EXIT_CODE_OK;
+	if (options_load(parsed, &code) < 0)
+		return code;
 	if (json)
-		written = print_json(config);
-	else
-		print_people(config);
-	config_free(config);
-	return finished(written);
+		return print_json(parsed->config) < 0 ? EXIT_CODE_FAILED : EXIT_CODE_OK;
+	print_people(parsed->config);
+	return EXIT_CODE_OK;
 }
 
 int cmd_config(int argc, char **argv)
 {
-	struct config_request request = { 0 };
-	struct config_error error = { 0 };
-	bool json = false, docs = false, help = false;
-	int status = STATUS_OK;
+	struct parsed parsed = { .config = NULL };
+	int code;
 
-	for (int i = 1; i < argc && status == STATUS_OK;) {
-		const char *argument = argv[i];
-
-		if (strcmp(argument, "--json") == 0 || strcmp(argument, "--docs") == 0 ||
-		    strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0) {
-			json = json || strcmp(argument, "--json") == 0;
-			docs = docs || strcmp(argument, "--docs") == 0;
-			help = help || argument[1] == 'h' || argument[2] == 'h';
-			i++;
-			continue;
-		}
-		int taken = config_request_flag(&request, argc, argv, &i, &error);
-		if (taken < 0) {
-			status = failed(error.text);
-		} else if (taken == 0) {
-			(void)fprintf(stderr, "seen config: unknown argument '%s'\n%s", argument,
-				      USAGE);
-			status = STATUS_FAILED;
-		}
+	if (options_parse(&OPTIONS, argc, argv, &parsed, &code) == 0) {
+		code = EXIT_CODE_USAGE;
+		if (parsed.first_word < argc)
+			message("config takes no argument '%s'", argv[parsed.first_word]);
+		else if (json && docs)
+			message("--json and --docs exclude each other");
+		else
+			code = print_config(&parsed);
 	}
-	if (status == STATUS_OK && json && docs)
-		status = failed("--json and --docs exclude each other");
-	if (status == STATUS_OK && help) {
-		(void)fputs(USAGE, stdout);
-		status = finished(true);
-	} else if (status == STATUS_OK) {
-		status = docs ? print_docs() : print_config(&request, json);
-	}
-	config_request_done(&request);
-	return status;
+	options_done(&parsed);
+	return code;
 }

@@ -31,14 +31,16 @@ static const char *session_name;
 static bool quiet, summary;
 
 static const struct option_spec SPECS[] = {
-	{ "--session", "NAME", "use this session, made if it is new; default: a new one", NULL, &session_name },
+	{ "--session", "NAME", "use this session, made if it is new; default: a new one", NULL,
+	  &session_name },
 	{ "--summary", NULL, "print the summary also where stderr is no terminal", &summary, NULL },
 	{ "--quiet", NULL, "print no summary", &quiet, NULL },
 };
 
 static const struct options OPTIONS = {
 	.usage = "run [OPTION...] [--] COMMAND [ARGUMENT...]",
-	.summary = "Runs COMMAND, usually an AI coding agent, with its file access tracked, and every process it\n"
+	.summary = "Runs COMMAND, usually an AI coding agent, with its file access tracked, and "
+		   "every process it\n"
 		   "starts.  Ends with COMMAND's status, 128+N for signal N.",
 	.specs = SPECS,
 	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
@@ -57,7 +59,8 @@ static int put_preload(const char *library)
 	const char *old = getenv("LD_PRELOAD");
 	char *merged;
 
-	if (old && strncmp(old, library, strlen(library)) == 0 && strchr(": ", old[strlen(library)]))
+	if (old && strncmp(old, library, strlen(library)) == 0 &&
+	    strchr(": ", old[strlen(library)]))
 		return 0;
 	if (asprintf(&merged, "%s%s%s", library, old && old[0] ? ":" : "", old ? old : "") < 0)
 		return -ENOMEM;
@@ -72,11 +75,14 @@ static int prepare_environment(const struct session *session)
 	char library[SEGMENT_PATH_BYTES];
 
 	if (session_library(library, sizeof(library)) < 0) {
-		message("lib/seen/libseen.so is not beside this program; install both under one prefix");
+		message("lib/seen/libseen.so is not beside this program; install both under one "
+			"prefix");
 		return -ENOENT;
 	}
 	if (strpbrk(library, " :")) {
-		message("%s cannot be preloaded: its path holds a space or a colon; install seen elsewhere", library);
+		message("%s cannot be preloaded: its path holds a space or a colon; install seen "
+			"elsewhere",
+			library);
 		return -EINVAL;
 	}
 	if (put_preload(library) < 0 || setenv("SEEN_SESSION", session->directory, 1) < 0 ||
@@ -87,9 +93,11 @@ static int prepare_environment(const struct session *session)
 }
 
 /* The place of the root in the tree: where the agent is, and what the run's own output is. */
-static struct context root_context(const struct config *config, const struct segment *segment, char **words)
+static struct context root_context(const struct config *config, const struct segment *segment,
+				   char **words)
 {
-	struct context context = { .flags = CONTEXT_ATTACHED | CONTEXT_ROOT, .pid_ns = process_pid_ns() };
+	struct context context = { .flags = CONTEXT_ATTACHED | CONTEXT_ROOT,
+				   .pid_ns = process_pid_ns() };
 	uint64_t agent_is = config_number(config, OPTION_session_agent_is);
 	const char *said = getenv("SEEN_AGENT_IS");
 	struct invocation invocation;
@@ -102,7 +110,8 @@ static struct context root_context(const struct config *config, const struct seg
 	role_invocation(segment, words[0], words, &invocation);
 	if (agent_is == SESSION_AGENT_IS_OUTSIDE)
 		context.flags |= CONTEXT_OUTSIDE | CONTEXT_OUTSIDE_SAID;
-	else if (agent_is == SESSION_AGENT_IS_AUTO && role_root_is_outside(&invocation, isatty(STDIN_FILENO)))
+	else if (agent_is == SESSION_AGENT_IS_AUTO &&
+		 role_root_is_outside(&invocation, isatty(STDIN_FILENO)))
 		context.flags |= CONTEXT_OUTSIDE;
 	if (sys_fstat(STDOUT_FILENO, &stat) == 0)
 		context.root_out = identity_of(&stat);
@@ -127,7 +136,8 @@ static void become(const struct session *session, const struct context *context,
 	char ticket[TICKET_BYTES];
 
 	if (session) {
-		struct process_ref process = process_announce(&session->segment, context, (struct process_ref){ 0, 0 },
+		struct process_ref process = process_announce(&session->segment, context,
+							      (struct process_ref){ 0, 0 },
 							      getpid(), words[0], words, ticket);
 		if (process.serial)
 			(void)putenv(ticket);
@@ -149,7 +159,8 @@ static void become(const struct session *session, const struct context *context,
  * the whole group; other signals of the kernel (an alarm set before we were started) are for the command. */
 static bool is_for_child(int signal, const siginfo_t *info)
 {
-	static const int OF_TERMINALS[] = { SIGINT, SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU, SIGHUP, SIGWINCH, SIGCONT };
+	static const int OF_TERMINALS[] = { SIGINT,  SIGQUIT, SIGTSTP,  SIGTTIN,
+					    SIGTTOU, SIGHUP,  SIGWINCH, SIGCONT };
 
 	if (info->si_code != SI_KERNEL)
 		return info->si_pid != getpid();
@@ -229,7 +240,8 @@ static bool prepare_session(const struct config *config, struct session *ret_ses
 		return false;
 	int error = session_make(config, session_name, ret_session);
 	if (error < 0) {
-		message("%s%s%s; the command runs unobserved", session_name ? session_name : "no session",
+		message("%s%s%s; the command runs unobserved",
+			session_name ? session_name : "no session",
 			session_name ? ": " : " could be made: ", session_explain(error));
 		return false;
 	}
@@ -244,7 +256,8 @@ static bool prepare_session(const struct config *config, struct session *ret_ses
 static int run(const struct config *config, char **words)
 {
 	struct session session;
-	uint64_t counters[COUNTER_COUNT], since_realtime_ns = sys_realtime_ns(), since_ns = sys_boottime_ns();
+	uint64_t counters[COUNTER_COUNT], since_realtime_ns = sys_realtime_ns(),
+					  since_ns = sys_boottime_ns();
 	struct context context;
 
 	if (!prepare_session(config, &session))
@@ -267,8 +280,10 @@ int cmd_run(int argc, char **argv)
 	struct parsed parsed = { .config = NULL };
 	int code;
 
-	if (options_parse(&OPTIONS, argc, argv, &parsed, &code) == 0 && options_load(&parsed, &code) == 0) {
-		if (session_name && session_name[0] != '/' && !session_name_is_valid(session_name)) {
+	if (options_parse(&OPTIONS, argc, argv, &parsed, &code) == 0 &&
+	    options_load(&parsed, &code) == 0) {
+		if (session_name && session_name[0] != '/' &&
+		    !session_name_is_valid(session_name)) {
 			message("--session %s: %s", session_name, session_explain(-EINVAL));
 			code = EXIT_CODE_FAILED;
 		} else if (parsed.first_word == argc) {

@@ -21,14 +21,16 @@ int cmd_session(int argc, char **argv)
 	struct session session;
 	int code;
 
-	if (options_parse(&OPTIONS, argc, argv, &parsed, &code) == 0 && options_load(&parsed, &code) == 0) {
+	if (options_parse(&OPTIONS, argc, argv, &parsed, &code) == 0 &&
+	    options_load(&parsed, &code) == 0) {
 		code = EXIT_CODE_USAGE;
 		if (argc - parsed.first_word != 1) {
 			message("session takes one name");
 		} else {
 			int error = session_make(parsed.config, argv[parsed.first_word], &session);
 			if (error < 0) {
-				message("session %s: %s", argv[parsed.first_word], session_explain(error));
+				message("session %s: %s", argv[parsed.first_word],
+					session_explain(error));
 				code = EXIT_CODE_BAD_SESSION;
 			} else {
 				(void)printf("%s\n", session.directory);

@@ -204,6 +204,7 @@ static json_t *json_processes(const struct status *status)
 	(void)json_object_set_new(object, "observed", json_count(status->observed));
 	(void)json_object_set_new(object, "unobserved", json_count(status->summary.unobserved));
 	(void)json_object_set_new(object, "unobserved_names", names);
+	(void)json_object_set_new(object, "partial", json_count(status->summary.partial));
 	(void)json_object_set_new(
 		object, "unattached",
 		json_count(status->summary.counters[COUNTER_processes_unattached]));
@@ -288,8 +289,11 @@ static void print_text(const char *label, const char *text)
 
 static void print_counters(const struct status *status)
 {
-	static const enum counter SHOWN[] = { COUNTER_requests, COUNTER_deliveries, COUNTER_repeats,
-					      COUNTER_notices, COUNTER_yields };
+	static const enum counter SHOWN[] = { COUNTER_requests,    COUNTER_deliveries,
+					      COUNTER_repeats,     COUNTER_notices,
+					      COUNTER_yields,      COUNTER_opens,
+					      COUNTER_opens_write, COUNTER_listings,
+					      COUNTER_changes };
 	const uint64_t *counters = status->summary.counters;
 	char number[TEXT_NUMBER_BYTES], tokens[TEXT_NUMBER_BYTES];
 
@@ -316,8 +320,9 @@ static void print_processes(const struct status *status)
 	print_label("processes");
 	(void)printf("%s observed, ", text_number(status->observed, number));
 	(void)printf("%u unobserved, ", status->summary.unobserved);
-	(void)printf("%s unattached\n",
+	(void)printf("%s unattached, ",
 		     text_number(status->summary.counters[COUNTER_processes_unattached], number));
+	(void)printf("%u observed in part (io_uring, aio)\n", status->summary.partial);
 	for (int i = 0; i < status->unobserved.count; i++) {
 		(void)path_escape(status->unobserved.names[i].text, name, sizeof(name));
 		print_label(i ? "" : "unobserved");

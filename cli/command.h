@@ -7,13 +7,13 @@
 #ifndef SEEN_CLI_COMMAND_H
 #define SEEN_CLI_COMMAND_H
 
-#define COMMANDS(COMMAND)                                                                  \
-	COMMAND(run, "run a command with the agent's file access tracked", 0)              \
-	COMMAND(status, "what a session has counted", 0)                                   \
-	COMMAND(files, "the files of a session: reads, repeats, notices, state", 0)        \
-	COMMAND(forget, "have files given in full again", 0)                               \
-	COMMAND(config, "the effective configuration and where it comes from", 0)          \
-	COMMAND(doctor, "what would be observed of a program on this machine", 0)          \
+#define COMMANDS(COMMAND) \
+	COMMAND(run, "run a command with the agent's file access tracked", 0) \
+	COMMAND(status, "what a session has counted", 0) \
+	COMMAND(files, "the files of a session: reads, repeats, notices, state", 0) \
+	COMMAND(forget, "have files given in full again", 0) \
+	COMMAND(config, "the effective configuration and where it comes from", 0) \
+	COMMAND(doctor, "what would be observed of a program on this machine", 0) \
 	COMMAND(session, "print the folder of a session, made where it is new", 1)
 
 #define COMMAND(name, summary, hidden) int cmd_##name(int argc, char **argv);

@@ -45,7 +45,8 @@ static void print_usage(FILE *file)
 	for (int i = 0; i < COMMAND_COUNT; i++)
 		if (!ALL[i].hidden)
 			(void)fprintf(file, "  %-8s %s\n", ALL[i].name, ALL[i].summary);
-	(void)fprintf(file, "  %-8s %s\n", "help", "this text; help COMMAND; help exit for the exit codes");
+	(void)fprintf(file, "  %-8s %s\n", "help",
+		      "this text; help COMMAND; help exit for the exit codes");
 	(void)fprintf(file, "\n  seen run -- codex         wrap an agent\n"
 			    "  seen status               what it saved\n"
 			    "  seen doctor -- codex      what would be seen of it\n");
@@ -115,7 +116,8 @@ int main(int argc, char **argv)
 		return EXIT_CODE_USAGE;
 	}
 	const char *word = argv[1];
-	if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0 || strcmp(word, "version") == 0) {
+	if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0 ||
+	    strcmp(word, "version") == 0) {
 		(void)printf("seen %s\n", SEEN_VERSION);
 		return message_exit_code(EXIT_CODE_OK);
 	}

@@ -48,7 +48,8 @@ enum {
 	SETTINGS_TEXT_BYTES_MAX = 65536,   /* capacity of the text area */
 };
 
-#define NUMBER(section, name, value, min, max, workspace, flag, unit, doc) uint64_t section##_##name;
+#define NUMBER(section, name, value, min, max, workspace, flag, unit, doc) \
+	uint64_t section##_##name;
 #define CHOICE(section, name, value, workspace, flag, doc) uint64_t section##_##name;
 #define TEXT(section, name, value, workspace, flag, doc) struct settings_text section##_##name;
 #define LIST(section, name, value, workspace, flag, doc) struct settings_text section##_##name;

@@ -34,8 +34,8 @@ static bool is_terminal_device(const struct stat *stat)
 {
 	unsigned device = major(stat->st_rdev);
 	/* not 5: /dev/tty is another name of a terminal that may be the agent's own */
-	return S_ISCHR(stat->st_mode) && (device == MAJOR_TTY ||
-					  (device >= MAJOR_PTY_SLAVE_FIRST && device <= MAJOR_PTY_SLAVE_LAST));
+	return S_ISCHR(stat->st_mode) && (device == MAJOR_TTY || (device >= MAJOR_PTY_SLAVE_FIRST &&
+								  device <= MAJOR_PTY_SLAVE_LAST));
 }
 
 /* When the file of a descriptor was made (statx(2)), 0 where the file system does not say. */
@@ -43,7 +43,8 @@ static uint64_t birth_ns(int fd)
 {
 	struct statx statx;
 	memset(&statx, 0, sizeof(statx));
-	long error = sys_call6(SYS_statx, fd, (long)"", AT_EMPTY_PATH, STATX_BTIME, (long)&statx, 0);
+	long error = sys_call6(SYS_statx, fd, (long)"", AT_EMPTY_PATH, STATX_BTIME, (long)&statx,
+			       0);
 	if (error < 0 || !(statx.stx_mask & STATX_BTIME))
 		return 0;
 	return (uint64_t)statx.stx_btime.tv_sec * 1000000000u + statx.stx_btime.tv_nsec;
@@ -66,7 +67,8 @@ static bool is_spool(const struct segment *segment, const struct stat *stat)
 }
 
 /* What kind of capture this output may be, 0: none. */
-static uint32_t capture_kind(const struct segment *segment, const struct context *context, const struct stat *stat)
+static uint32_t capture_kind(const struct segment *segment, const struct context *context,
+			     const struct stat *stat)
 {
 	bool outside = context->flags & CONTEXT_OUTSIDE;
 	bool said = context->flags & CONTEXT_OUTSIDE_SAID;
@@ -89,7 +91,8 @@ static struct capture_slot *capture_at(const struct segment *segment, uint64_t i
 
 static bool capture_read(const struct segment *segment, uint64_t id, struct capture_slot *ret_copy)
 {
-	return id && slot_read(capture_at(segment, id), ret_copy, CAPTURE_CHECKED_BYTES) && ret_copy->id == id;
+	return id && slot_read(capture_at(segment, id), ret_copy, CAPTURE_CHECKED_BYTES) &&
+	       ret_copy->id == id;
 }
 
 /* Bytes that a process handed to write calls, and the children it waited for (proc(5), io, wchar).  False where the
@@ -105,7 +108,8 @@ static bool bytes_written(uint32_t pid, uint64_t *ret_bytes)
 	return at && decimal_take(at + sizeof("wchar: ") - 1, ret_bytes);
 }
 
-uint64_t capture_claim(const struct segment *segment, const struct context *context, bool long_lived)
+uint64_t capture_claim(const struct segment *segment, const struct context *context,
+		       bool long_lived)
 {
 	struct stat stat;
 	struct capture_slot copy;
@@ -116,10 +120,12 @@ uint64_t capture_claim(const struct segment *segment, const struct context *cont
 	struct identity identity = identity_of(&stat);
 	if (!(context->flags & CONTEXT_OUTSIDE)) {
 		/* Not knowing what the agent's own output is, a shell that inherited it cannot be told apart. */
-		if (!(context->flags & CONTEXT_AGENT_OUT) || identity_equal(&identity, &context->agent_out[0]) ||
+		if (!(context->flags & CONTEXT_AGENT_OUT) ||
+		    identity_equal(&identity, &context->agent_out[0]) ||
 		    identity_equal(&identity, &context->agent_out[1]))
 			return 0;
-		if (!(context->flags & CONTEXT_ROOT_OUT) || identity_equal(&identity, &context->root_out))
+		if (!(context->flags & CONTEXT_ROOT_OUT) ||
+		    identity_equal(&identity, &context->root_out))
 			return 0;
 	}
 	uint32_t kind = capture_kind(segment, context, &stat);
@@ -154,7 +160,8 @@ bool capture_is_sink(const struct segment *segment, uint64_t capture_id)
 	struct identity identity = identity_of(&stat);
 	if (!identity_equal(&identity, &copy.identity))
 		return false;
-	return copy.kind != CAPTURE_FILE || (copy.birth_ns == birth_ns(STDOUT) && is_spool(segment, &stat));
+	return copy.kind != CAPTURE_FILE ||
+	       (copy.birth_ns == birth_ns(STDOUT) && is_spool(segment, &stat));
 }
 
 uint32_t capture_shell(const struct segment *segment, uint64_t capture_id)
@@ -168,7 +175,8 @@ static struct command_slot *command_at(const struct segment *segment, uint64_t i
 	return segment_slot(segment, TABLE_COMMANDS, id % segment->capacity[TABLE_COMMANDS]);
 }
 
-static uint64_t command_new(const struct segment *segment, bool measured, uint64_t base_bytes, uint64_t now_ns)
+static uint64_t command_new(const struct segment *segment, bool measured, uint64_t base_bytes,
+			    uint64_t now_ns)
 {
 	uint64_t id = __atomic_fetch_add(&segment->header->next_command, 1, __ATOMIC_RELAXED);
 	struct command_slot *slot = command_at(segment, id);
@@ -206,18 +214,23 @@ uint64_t capture_command(const struct segment *segment, uint64_t capture_id)
 		/* A command that was pushed out of the table: nobody can say what it sent. */
 		if (slot && !known && !copy.long_lived)
 			return 0;
-		if (known && (!copy.long_lived ||
-			      now_ns < __atomic_load_n(&slot->last_ns, __ATOMIC_RELAXED) + PAUSE_NS)) {
+		if (known &&
+		    (!copy.long_lived ||
+		     now_ns < __atomic_load_n(&slot->last_ns, __ATOMIC_RELAXED) + PAUSE_NS)) {
 			__atomic_store_n(&slot->last_ns, now_ns, __ATOMIC_RELAXED);
 			return current;
 		}
-		bool measured = copy.measured && (!copy.long_lived || bytes_written(copy.shell_pid, &written));
+		bool measured = copy.measured &&
+				(!copy.long_lived || bytes_written(copy.shell_pid, &written));
 		uint64_t made = command_new(segment, measured, written, now_ns);
 		uint64_t before = current;
-		if (!__atomic_compare_exchange_n(current_at, &current, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		if (!__atomic_compare_exchange_n(current_at, &current, made, false,
+						 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 			continue;
 		if (known && measured)
-			command_close(segment, before, written - __atomic_load_n(&slot->base_bytes, __ATOMIC_RELAXED));
+			command_close(segment, before,
+				      written -
+					      __atomic_load_n(&slot->base_bytes, __ATOMIC_RELAXED));
 		return made;
 	}
 }
@@ -230,7 +243,8 @@ void capture_end(const struct segment *segment, uint64_t capture_id)
 
 	if (!capture_read(segment, capture_id, &copy) || !copy.measured)
 		return;
-	uint64_t id = __atomic_load_n(&capture_at(segment, capture_id)->command_id, __ATOMIC_ACQUIRE);
+	uint64_t id = __atomic_load_n(&capture_at(segment, capture_id)->command_id,
+				      __ATOMIC_ACQUIRE);
 	if (!id)
 		return; /* no request: nothing hangs on it */
 	struct identity identity = { 0, 0, 0 };
@@ -248,8 +262,8 @@ void capture_end(const struct segment *segment, uint64_t capture_id)
 void command_reader(const struct segment *segment, uint64_t command_id, int change)
 {
 	if (command_id)
-		(void)__atomic_fetch_add(&command_at(segment, command_id)->running, (uint64_t)(int64_t)change,
-					 __ATOMIC_SEQ_CST);
+		(void)__atomic_fetch_add(&command_at(segment, command_id)->running,
+					 (uint64_t)(int64_t)change, __ATOMIC_SEQ_CST);
 }
 
 void command_add(const struct segment *segment, uint64_t command_id, uint64_t bytes)
@@ -279,8 +293,8 @@ static bool command_read(const struct segment *segment, uint64_t id, struct comm
 bool command_within(const struct segment *segment, uint64_t command_id, uint64_t limit_bytes)
 {
 	struct command_slot copy;
-	return command_read(segment, command_id, &copy) && copy.bytes <= limit_bytes && copy.running == 0 &&
-	       (!copy.measured || copy.total_bytes <= limit_bytes);
+	return command_read(segment, command_id, &copy) && copy.bytes <= limit_bytes &&
+	       copy.running == 0 && (!copy.measured || copy.total_bytes <= limit_bytes);
 }
 
 bool command_within_so_far(const struct segment *segment, uint64_t capture_id, uint64_t command_id,
@@ -293,5 +307,6 @@ bool command_within_so_far(const struct segment *segment, uint64_t capture_id, u
 		return false;
 	if (!copy.measured)
 		return true;
-	return bytes_written(capture_shell(segment, capture_id), &written) && written - copy.base_bytes <= limit_bytes;
+	return bytes_written(capture_shell(segment, capture_id), &written) &&
+	       written - copy.base_bytes <= limit_bytes;
 }

@@ -27,7 +27,8 @@ bool identity_equal(const struct identity *a, const struct identity *b);
  * still linked, and only under inside; outside, a pipe or socket only where somebody said so.
  * Returns the capture's id, 0 when it is none.
  */
-uint64_t capture_claim(const struct segment *segment, const struct context *context, bool long_lived);
+uint64_t capture_claim(const struct segment *segment, const struct context *context,
+		       bool long_lived);
 
 /* capture_is_sink(): is descriptor 1 of the calling process the recorded capture?  By (dev, ino),
  * and for a file by its birth time, still linked, opened O_APPEND. */

@@ -11,20 +11,22 @@
 uint64_t decision_limit(const struct segment *segment, const struct context *context)
 {
 	uint32_t profile = context->profile;
-	if (profile == 0 || profile > SETTINGS_PROFILES_MAX || profile > segment->settings->profile_count)
+	if (profile == 0 || profile > SETTINGS_PROFILES_MAX ||
+	    profile > segment->settings->profile_count)
 		return SETTINGS_MAX_OUTPUT_BYTES;
 	return segment->settings->profiles[profile - 1].max_output_bytes;
 }
 
 static struct moment request_moment(const struct segment *segment, const struct request *request)
 {
-	return moment_now(segment, request->context.scope_id, request->number, request->context.capture_id,
-			  request->command_id);
+	return moment_now(segment, request->context.scope_id, request->number,
+			  request->context.capture_id, request->command_id);
 }
 
 /* What this scope was given of the file, under its path or, for another name of it, under its inode. */
-static int find_delivery(const struct segment *segment, const struct request *request, const char *path,
-			 const struct stat *stat, const struct moment *moment, struct delivery_slot *ret_delivery)
+static int find_delivery(const struct segment *segment, const struct request *request,
+			 const char *path, const struct stat *stat, const struct moment *moment,
+			 struct delivery_slot *ret_delivery)
 {
 	uint64_t scope_id = request->context.scope_id;
 	uint64_t limit = decision_limit(segment, &request->context);
@@ -32,13 +34,15 @@ static int find_delivery(const struct segment *segment, const struct request *re
 	if (delivery_find(segment, scope_id, path_key(segment, path), ret_delivery) == 0 &&
 	    delivery_is_current(segment, ret_delivery, moment, limit))
 		return 0;
-	if (delivery_find(segment, scope_id, file_by_inode(segment, stat->st_dev, stat->st_ino), ret_delivery) == 0 &&
+	if (delivery_find(segment, scope_id, file_by_inode(segment, stat->st_dev, stat->st_ino),
+			  ret_delivery) == 0 &&
 	    delivery_is_current(segment, ret_delivery, moment, limit))
 		return 0;
 	return -ENOENT;
 }
 
-static bool is_insisted(const struct segment *segment, const struct delivery_slot *delivery, uint64_t number)
+static bool is_insisted(const struct segment *segment, const struct delivery_slot *delivery,
+			uint64_t number)
 {
 	const struct settings *settings = segment->settings;
 	if (settings->notice_yield != NOTICE_YIELD_INSIST)
@@ -70,15 +74,18 @@ static void count_notice_undone(struct file_slot *file, const void *data)
 	file->repeats -= file->repeats > 0;
 }
 
-static bool may_be_answered(const struct segment *segment, const struct request *request, uint64_t size_bytes)
+static bool may_be_answered(const struct segment *segment, const struct request *request,
+			    uint64_t size_bytes)
 {
 	const struct settings *settings = segment->settings;
-	return settings->session_mode == SESSION_MODE_SUBSTITUTE && request->is_viewer && request->at_sink &&
-	       size_bytes >= settings->notice_min_bytes && size_bytes <= settings->notice_max_bytes;
+	return settings->session_mode == SESSION_MODE_SUBSTITUTE && request->is_viewer &&
+	       request->at_sink && size_bytes >= settings->notice_min_bytes &&
+	       size_bytes <= settings->notice_max_bytes;
 }
 
 void decision_open(const struct segment *segment, const struct request *request, const char *path,
-		   const char *path_as_given, int fd, const struct stat *stat, struct answer *ret_answer)
+		   const char *path_as_given, int fd, const struct stat *stat,
+		   struct answer *ret_answer)
 {
 	struct delivery_slot delivery;
 	struct moment moment = request_moment(segment, request);
@@ -101,7 +108,8 @@ void decision_open(const struct segment *segment, const struct request *request,
 	if ((uint64_t)stat->st_size != delivery.version.size_bytes)
 		return;
 	ret_answer->reason = REASON_UNREADABLE;
-	if (content_of_descriptor(fd, segment->settings->notice_max_bytes, &ret_answer->content) < 0)
+	if (content_of_descriptor(fd, segment->settings->notice_max_bytes, &ret_answer->content) <
+	    0)
 		return;
 	ret_answer->reason = REASON_CHANGED;
 	if (!version_equal(&ret_answer->content.version, &delivery.version))
@@ -136,7 +144,8 @@ void decision_open(const struct segment *segment, const struct request *request,
 	segment_count(segment, COUNTER_bytes_saved, (uint64_t)stat->st_size - (uint64_t)length);
 }
 
-void decision_undo(const struct segment *segment, const struct request *request, const struct answer *answer)
+void decision_undo(const struct segment *segment, const struct request *request,
+		   const struct answer *answer)
 {
 	if (answer->decision != DECISION_NOTICE)
 		return;
@@ -144,7 +153,8 @@ void decision_undo(const struct segment *segment, const struct request *request,
 	(void)file_change_known(segment, answer->file_key, count_notice_undone, NULL);
 	segment_count(segment, COUNTER_repeats, (uint64_t)-1);
 	segment_count(segment, COUNTER_notices, (uint64_t)-1);
-	segment_count(segment, COUNTER_bytes_saved, answer->notice_bytes - answer->content.version.size_bytes);
+	segment_count(segment, COUNTER_bytes_saved,
+		      answer->notice_bytes - answer->content.version.size_bytes);
 }
 
 int decision_pend(const struct segment *segment, const struct request *request, const char *path,
@@ -188,8 +198,9 @@ static void note_whole_read(struct file_slot *file, const void *data)
 		file->first_read_realtime_ns = file->last_read_realtime_ns;
 }
 
-void decision_deliver(const struct segment *segment, const struct request *request, const struct pending *pending,
-		      const struct stamp *stamp, const struct version *version)
+void decision_deliver(const struct segment *segment, const struct request *request,
+		      const struct pending *pending, const struct stamp *stamp,
+		      const struct version *version)
 {
 	struct moment now = request_moment(segment, request);
 	struct delivery_slot before;
@@ -198,16 +209,19 @@ void decision_deliver(const struct segment *segment, const struct request *reque
 	if (!stamp_equal(stamp, &pending->stamp) || stamp->size_bytes != version->size_bytes)
 		return;
 	uint64_t limit = decision_limit(segment, &request->context);
-	bool to_scope = request->at_sink && now.scope_epoch && now.scope_epoch == pending->moment.scope_epoch &&
+	bool to_scope = request->at_sink && now.scope_epoch &&
+			now.scope_epoch == pending->moment.scope_epoch &&
 			now.session_epoch == pending->moment.session_epoch &&
 			command_within_so_far(segment, now.capture_id, now.command_id, limit);
 	bool is_repeat = to_scope && !pending->counted &&
 			 delivery_find(segment, now.scope_id, pending->file_key, &before) == 0 &&
-			 delivery_is_current(segment, &before, &now, limit) && version_equal(&before.version, version);
+			 delivery_is_current(segment, &before, &now, limit) &&
+			 version_equal(&before.version, version);
 	struct whole_read read = { stamp, version, (uint32_t)sys_getpid(), is_repeat };
 
 	(void)file_change_known(segment, pending->file_key, note_whole_read, &read);
-	if (!to_scope || file_find(segment, pending->file_key, &file) < 0 || file.forgets != pending->forgets)
+	if (!to_scope || file_find(segment, pending->file_key, &file) < 0 ||
+	    file.forgets != pending->forgets)
 		return;
 	if (delivery_record(segment, pending->file_key, version, &now) < 0)
 		return;
@@ -217,9 +231,10 @@ void decision_deliver(const struct segment *segment, const struct request *reque
 	/* Asked for under another name than before: that the model insists goes with the file. */
 	if (pending->answered_key && pending->answered_key != pending->file_key &&
 	    delivery_find(segment, now.scope_id, pending->answered_key, &before) == 0 &&
-	    version_equal(&before.version, version) && (before.notice_request || before.yield_until))
-		delivery_note_answer(segment, now.scope_id, pending->file_key, before.notice_request,
-				     before.yield_until);
+	    version_equal(&before.version, version) &&
+	    (before.notice_request || before.yield_until))
+		delivery_note_answer(segment, now.scope_id, pending->file_key,
+				     before.notice_request, before.yield_until);
 	/* Forgotten between the check and the record: then it must not stand. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	struct moment after = request_moment(segment, request);

@@ -28,11 +28,11 @@ enum decision {
 
 /* Why: for the record and for tests. */
 enum reason {
-	REASON_NOT_TRACKED,  /* no regular file of the workspace, or excluded */
+	REASON_NOT_TRACKED,   /* no regular file of the workspace, or excluded */
 	REASON_NOT_DELIVERED, /* new to this scope and epoch, or outside the window */
-	REASON_NOT_ALLOWED,  /* by mode, role, sink or size */
-	REASON_CHANGED,	     /* other bytes than delivered */
-	REASON_BINARY,	     /* holds a NUL byte */
+	REASON_NOT_ALLOWED,   /* by mode, role, sink or size */
+	REASON_CHANGED,       /* other bytes than delivered */
+	REASON_BINARY,        /* holds a NUL byte */
 	REASON_INSISTED,
 	REASON_TOO_SHORT, /* the notice would be no shorter */
 	REASON_UNREADABLE,
@@ -42,7 +42,7 @@ enum reason {
 /* Who asks: filled once per request, by the way in. */
 struct request {
 	struct context context;
-	uint64_t number;     /* in its scope, from 1 */
+	uint64_t number; /* in its scope, from 1 */
 	uint64_t command_id;
 	bool is_viewer;
 	bool at_sink; /* descriptor 1 is, now, the capture recorded for this process, whose agent lives */
@@ -51,9 +51,9 @@ struct request {
 struct answer {
 	enum decision decision;
 	enum reason reason;
-	uint64_t file_key;	/* of the delivery that the answer speaks of, 0: none */
+	uint64_t file_key;      /* of the delivery that the answer speaks of, 0: none */
 	struct content content; /* NOTICE and YIELDED: of the file, now */
-	size_t notice_bytes;	/* NOTICE: length of `notice` */
+	size_t notice_bytes;    /* NOTICE: length of `notice` */
 	char notice[NOTICE_BYTES_MAX];
 };
 
@@ -66,10 +66,12 @@ struct answer {
  * Async-signal-safe; uses about 24 KiB of stack.
  */
 void decision_open(const struct segment *segment, const struct request *request, const char *path,
-		   const char *path_as_given, int fd, const struct stat *stat, struct answer *ret_answer);
+		   const char *path_as_given, int fd, const struct stat *stat,
+		   struct answer *ret_answer);
 
 /* decision_undo(): the notice could not be given after all; the real bytes were. */
-void decision_undo(const struct segment *segment, const struct request *request, const struct answer *answer);
+void decision_undo(const struct segment *segment, const struct request *request,
+		   const struct answer *answer);
 
 /* What a viewer knows of a file that it began to read: what must still hold at the end. */
 struct pending {
@@ -84,14 +86,16 @@ struct pending {
 /* decision_pend(): remembers a file whose real bytes are about to be given.
  * path: absolute, normalized.  Returns 0, or -ENOSPC when the file could not be recorded. */
 int decision_pend(const struct segment *segment, const struct request *request, const char *path,
-		  const struct stat *stat, const struct answer *answer, struct pending *ret_pending);
+		  const struct stat *stat, const struct answer *answer,
+		  struct pending *ret_pending);
 
 /* decision_deliver(): all bytes of the file went to the capture and the viewer left by exit(0).
  *
  * stamp: of the file after its last byte was read; another than at the beginning is no delivery.
  * version: of the bytes that were given.  Forgotten meanwhile, in whole or in part: no delivery. */
-void decision_deliver(const struct segment *segment, const struct request *request, const struct pending *pending,
-		      const struct stamp *stamp, const struct version *version);
+void decision_deliver(const struct segment *segment, const struct request *request,
+		      const struct pending *pending, const struct stamp *stamp,
+		      const struct version *version);
 
 /* decision_limit(): what one command may send before the agent cuts it, in bytes. */
 uint64_t decision_limit(const struct segment *segment, const struct context *context);

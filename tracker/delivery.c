@@ -9,8 +9,8 @@
 
 enum { PROBES = 32, ATTEMPTS = 4, FORGET_ATTEMPTS = 64 };
 
-struct moment moment_now(const struct segment *segment, uint64_t scope_id, uint64_t request, uint64_t capture_id,
-			 uint64_t command_id)
+struct moment moment_now(const struct segment *segment, uint64_t scope_id, uint64_t request,
+			 uint64_t capture_id, uint64_t command_id)
 {
 	const struct scope_slot *scope = scope_find(segment, scope_id);
 	return (struct moment){
@@ -25,15 +25,17 @@ struct moment moment_now(const struct segment *segment, uint64_t scope_id, uint6
 	};
 }
 
-static struct delivery_slot *slot_at(const struct segment *segment, uint64_t scope_id, uint64_t file_key, unsigned probe)
+static struct delivery_slot *slot_at(const struct segment *segment, uint64_t scope_id,
+				     uint64_t file_key, unsigned probe)
 {
 	uint64_t hash = (file_key ^ (scope_id >> 7)) * 0x9e3779b97f4a7c15u;
-	return segment_slot(segment, TABLE_DELIVERIES, ((hash >> 20) + probe) % segment->capacity[TABLE_DELIVERIES]);
+	return segment_slot(segment, TABLE_DELIVERIES,
+			    ((hash >> 20) + probe) % segment->capacity[TABLE_DELIVERIES]);
 }
 
 /* The slot that holds the pair, else in ret_place an empty one or the oldest of those probed. */
-static struct delivery_slot *find(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
-				  struct delivery_slot **ret_place)
+static struct delivery_slot *find(const struct segment *segment, uint64_t scope_id,
+				  uint64_t file_key, struct delivery_slot **ret_place)
 {
 	struct delivery_slot *place = NULL;
 	uint64_t oldest = UINT64_MAX;
@@ -41,7 +43,8 @@ static struct delivery_slot *find(const struct segment *segment, uint64_t scope_
 	for (unsigned probe = 0; probe < PROBES; probe++) {
 		struct delivery_slot *slot = slot_at(segment, scope_id, file_key, probe);
 		uint64_t found = __atomic_load_n(&slot->scope_id, __ATOMIC_RELAXED);
-		if (found == scope_id && __atomic_load_n(&slot->file_key, __ATOMIC_RELAXED) == file_key)
+		if (found == scope_id &&
+		    __atomic_load_n(&slot->file_key, __ATOMIC_RELAXED) == file_key)
 			return slot;
 		if (found == 0) {
 			place = slot;
@@ -58,11 +61,15 @@ static struct delivery_slot *find(const struct segment *segment, uint64_t scope_
 	return NULL;
 }
 
-int delivery_find(const struct segment *segment, uint64_t scope_id, uint64_t file_key, struct delivery_slot *ret_delivery)
+int delivery_find(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
+		  struct delivery_slot *ret_delivery)
 {
-	const struct delivery_slot *slot = scope_id && file_key ? find(segment, scope_id, file_key, NULL) : NULL;
+	const struct delivery_slot *slot = scope_id && file_key
+						   ? find(segment, scope_id, file_key, NULL)
+						   : NULL;
 	struct delivery_slot copy;
-	if (!slot || !slot_read(slot, &copy, sizeof(copy)) || copy.scope_id != scope_id || copy.file_key != file_key)
+	if (!slot || !slot_read(slot, &copy, sizeof(copy)) || copy.scope_id != scope_id ||
+	    copy.file_key != file_key)
 		return -ENOENT;
 	*ret_delivery = copy;
 	return 0;
@@ -73,27 +80,33 @@ bool delivery_is_current(const struct segment *segment, const struct delivery_sl
 {
 	const struct settings *settings = segment->settings;
 
-	if (!delivery->command_id || !delivery->scope_epoch || delivery->scope_id != moment->scope_id ||
-	    delivery->session_epoch != moment->session_epoch || delivery->scope_epoch != moment->scope_epoch)
+	if (!delivery->command_id || !delivery->scope_epoch ||
+	    delivery->scope_id != moment->scope_id ||
+	    delivery->session_epoch != moment->session_epoch ||
+	    delivery->scope_epoch != moment->scope_epoch)
 		return false;
 	/* A number from the future: the scope's slot was lost and counts from elsewhere. */
-	if (moment->request < delivery->request || moment->request - delivery->request > settings->window_requests)
+	if (moment->request < delivery->request ||
+	    moment->request - delivery->request > settings->window_requests)
 		return false;
 	if (moment->bytes_given < delivery->bytes_given ||
-	    (settings->window_bytes && moment->bytes_given - delivery->bytes_given > settings->window_bytes))
+	    (settings->window_bytes &&
+	     moment->bytes_given - delivery->bytes_given > settings->window_bytes))
 		return false;
 	if (moment->time_ns < delivery->time_ns ||
-	    (settings->window_age_s && moment->time_ns - delivery->time_ns > settings->window_age_s * 1000000000u))
+	    (settings->window_age_s &&
+	     moment->time_ns - delivery->time_ns > settings->window_age_s * 1000000000u))
 		return false;
 	/* In the command that still runs the content stands above in the same output, so far uncut. */
 	if (delivery->command_id == moment->command_id)
-		return command_within_so_far(segment, moment->capture_id, moment->command_id, limit_bytes);
+		return command_within_so_far(segment, moment->capture_id, moment->command_id,
+					     limit_bytes);
 	return command_within(segment, delivery->command_id, limit_bytes);
 }
 
 /* Takes the slot of a pair for a change, made where `make` says so. */
-static struct delivery_slot *hold(const struct segment *segment, uint64_t scope_id, uint64_t file_key, bool make,
-				  struct delivery_slot *ret_copy)
+static struct delivery_slot *hold(const struct segment *segment, uint64_t scope_id,
+				  uint64_t file_key, bool make, struct delivery_slot *ret_copy)
 {
 	for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
 		struct delivery_slot *place = NULL;
@@ -108,7 +121,9 @@ static struct delivery_slot *hold(const struct segment *segment, uint64_t scope_
 			return slot;
 		if (make) {
 			struct slot_head head = ret_copy->head;
-			*ret_copy = (struct delivery_slot){ .head = head, .scope_id = scope_id, .file_key = file_key };
+			*ret_copy = (struct delivery_slot){ .head = head,
+							    .scope_id = scope_id,
+							    .file_key = file_key };
 			return slot;
 		}
 		slot_abandon(slot, ret_copy, sizeof(*ret_copy));
@@ -141,8 +156,8 @@ int delivery_record(const struct segment *segment, uint64_t file_key, const stru
 	return 0;
 }
 
-void delivery_note_answer(const struct segment *segment, uint64_t scope_id, uint64_t file_key, uint64_t notice_request,
-			  uint64_t yield_until)
+void delivery_note_answer(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
+			  uint64_t notice_request, uint64_t yield_until)
 {
 	struct delivery_slot copy;
 	struct delivery_slot *slot = hold(segment, scope_id, file_key, false, &copy);

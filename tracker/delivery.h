@@ -15,7 +15,7 @@ struct moment {
 	uint64_t scope_id;
 	uint64_t session_epoch;
 	uint64_t scope_epoch;
-	uint64_t request;     /* number of the request in the scope */
+	uint64_t request; /* number of the request in the scope */
 	uint64_t capture_id;
 	uint64_t command_id;  /* the one that asks; it still runs */
 	uint64_t bytes_given; /* to the scope so far */
@@ -23,8 +23,8 @@ struct moment {
 };
 
 /* moment_now(): reads a scope's measures.  scope_epoch 0: the scope is not known, nothing counts. */
-struct moment moment_now(const struct segment *segment, uint64_t scope_id, uint64_t request, uint64_t capture_id,
-			 uint64_t command_id);
+struct moment moment_now(const struct segment *segment, uint64_t scope_id, uint64_t request,
+			 uint64_t capture_id, uint64_t command_id);
 
 /* delivery_find(): what the scope was last given of a file, whether it still counts or not.
  * Returns 0, or -ENOENT. */
@@ -46,8 +46,8 @@ int delivery_record(const struct segment *segment, uint64_t file_key, const stru
 
 /* delivery_note_answer(): a notice was given for the delivery at a request, or (yield_until not 0) the
  * request was yielded to. */
-void delivery_note_answer(const struct segment *segment, uint64_t scope_id, uint64_t file_key, uint64_t notice_request,
-			  uint64_t yield_until);
+void delivery_note_answer(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
+			  uint64_t notice_request, uint64_t yield_until);
 
 /* delivery_forget(): what was given of a file no longer counts, in one scope or, for scope_id 0, in all.
  * Returns the number of deliveries that were forgotten. */

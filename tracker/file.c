@@ -15,7 +15,8 @@ static struct file_slot *slot_at(const struct segment *segment, uint64_t key, un
 
 /* The slot that holds the key, else the one to put it into: an empty one, else, of those probed, the
  * one read longest ago. */
-static struct file_slot *find(const struct segment *segment, uint64_t key, struct file_slot **ret_place)
+static struct file_slot *find(const struct segment *segment, uint64_t key,
+			      struct file_slot **ret_place)
 {
 	struct file_slot *place = NULL;
 	uint64_t oldest = UINT64_MAX;
@@ -59,13 +60,15 @@ static uint64_t inode_hash(uint64_t dev, uint64_t ino)
 uint64_t file_by_inode(const struct segment *segment, uint64_t dev, uint64_t ino)
 {
 	for (unsigned probe = 0; probe < PROBES; probe++) {
-		const struct inode_slot *slot =
-			segment_slot(segment, TABLE_INODES, (inode_hash(dev, ino) + probe) % segment->capacity[TABLE_INODES]);
+		const struct inode_slot *slot = segment_slot(
+			segment, TABLE_INODES,
+			(inode_hash(dev, ino) + probe) % segment->capacity[TABLE_INODES]);
 		struct inode_slot copy;
 		uint64_t found = __atomic_load_n(&slot->ino, __ATOMIC_RELAXED);
 		if (found == 0 && __atomic_load_n(&slot->file_key, __ATOMIC_RELAXED) == 0)
 			return 0;
-		if (found == ino && slot_read(slot, &copy, sizeof(copy)) && copy.ino == ino && copy.dev == dev)
+		if (found == ino && slot_read(slot, &copy, sizeof(copy)) && copy.ino == ino &&
+		    copy.dev == dev)
 			return copy.file_key;
 	}
 	return 0;
@@ -77,8 +80,9 @@ static void inode_set(const struct segment *segment, uint64_t dev, uint64_t ino,
 	struct inode_slot copy;
 
 	for (unsigned probe = 0; probe < PROBES; probe++) {
-		struct inode_slot *slot =
-			segment_slot(segment, TABLE_INODES, (inode_hash(dev, ino) + probe) % segment->capacity[TABLE_INODES]);
+		struct inode_slot *slot = segment_slot(segment, TABLE_INODES,
+						       (inode_hash(dev, ino) + probe) %
+							       segment->capacity[TABLE_INODES]);
 		uint64_t found_ino = __atomic_load_n(&slot->ino, __ATOMIC_RELAXED);
 		uint64_t found_dev = __atomic_load_n(&slot->dev, __ATOMIC_RELAXED);
 		uint64_t found_key = __atomic_load_n(&slot->file_key, __ATOMIC_RELAXED);
@@ -104,8 +108,8 @@ static void inode_set(const struct segment *segment, uint64_t dev, uint64_t ino,
 	slot_commit(place, &copy, sizeof(copy));
 }
 
-uint64_t file_update(const struct segment *segment, const char *path, const struct stamp *stamp, file_change *change,
-		     const void *data)
+uint64_t file_update(const struct segment *segment, const char *path, const struct stamp *stamp,
+		     file_change *change, const void *data)
 {
 	uint64_t key = path_key(segment, path);
 
@@ -128,7 +132,9 @@ uint64_t file_update(const struct segment *segment, const char *path, const stru
 			}
 			struct slot_head head = copy.head;
 			/* A number of its own: a read pending from before the slot was given away is none of this one's. */
-			copy = (struct file_slot){ .head = head, .key = key, .path_offset = offset,
+			copy = (struct file_slot){ .head = head,
+						   .key = key,
+						   .path_offset = offset,
 						   .path_bytes = (uint32_t)length,
 						   .forgets = (uint32_t)segment_serial(segment) };
 		}
@@ -143,7 +149,8 @@ uint64_t file_update(const struct segment *segment, const char *path, const stru
 	return 0;
 }
 
-int file_change_known(const struct segment *segment, uint64_t key, file_change *change, const void *data)
+int file_change_known(const struct segment *segment, uint64_t key, file_change *change,
+		      const void *data)
 {
 	for (int attempt = 0; key && attempt < ATTEMPTS; attempt++) {
 		struct file_slot *slot = find(segment, key, NULL);
@@ -162,7 +169,8 @@ int file_change_known(const struct segment *segment, uint64_t key, file_change *
 	return -ENOENT;
 }
 
-int file_path(const struct segment *segment, const struct file_slot *file, char *ret_path, size_t capacity)
+int file_path(const struct segment *segment, const struct file_slot *file, char *ret_path,
+	      size_t capacity)
 {
 	const char *path = arena_at(segment, file->path_offset, file->path_bytes);
 	if (!path || file->path_bytes == 0 || path[0] != '/')

@@ -24,14 +24,16 @@ typedef void file_change(struct file_slot *file, const void *data);
  * change, data: applied to the slot while it is held; may be NULL.
  * Returns the key, or 0 when the table or the arena is full or the slot was busy (counted as lost).
  */
-uint64_t file_update(const struct segment *segment, const char *path, const struct stamp *stamp, file_change *change,
-		     const void *data);
+uint64_t file_update(const struct segment *segment, const char *path, const struct stamp *stamp,
+		     file_change *change, const void *data);
 
 /* file_change_known(): as file_update(), for a file that is known by its key.  Returns 0 or -ENOENT. */
-int file_change_known(const struct segment *segment, uint64_t key, file_change *change, const void *data);
+int file_change_known(const struct segment *segment, uint64_t key, file_change *change,
+		      const void *data);
 
 /* file_path(): the path of a file's slot, copied and ended by NUL.  Returns its length; -EBADMSG when the
  * slot is damaged; -ENAMETOOLONG. */
-int file_path(const struct segment *segment, const struct file_slot *file, char *ret_path, size_t capacity);
+int file_path(const struct segment *segment, const struct file_slot *file, char *ret_path,
+	      size_t capacity);
 
 #endif

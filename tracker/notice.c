@@ -31,8 +31,8 @@ static void put_number(struct text *text, uint64_t number)
 	put(text, digits, (size_t)(decimal_put(digits, number) - digits));
 }
 
-int notice_render(const struct segment *segment, const char *path, const struct content *content, char *ret_text,
-		  size_t capacity)
+int notice_render(const struct segment *segment, const char *path, const struct content *content,
+		  char *ret_text, size_t capacity)
 {
 	const char *template = segment_text(segment, segment->settings->notice_template, NULL);
 	struct text text = { .bytes = ret_text, .capacity = capacity };
@@ -46,7 +46,8 @@ int notice_render(const struct segment *segment, const char *path, const struct 
 		put(&text, at, plain);
 		at += plain;
 		if (strncmp(at, "{path}", 6) == 0) {
-			int length = path_escape(path, text.bytes + text.length, text.capacity - text.length);
+			int length = path_escape(path, text.bytes + text.length,
+						 text.capacity - text.length);
 			if (length < 0)
 				return length;
 			text.length += (size_t)length;
@@ -62,7 +63,8 @@ int notice_render(const struct segment *segment, const char *path, const struct 
 			put(&text, digits, VERSION_DIGITS);
 			at += 9;
 		} else if (strncmp(at, "{nonce}", 7) == 0) {
-			put(&text, segment->header->nonce, strnlen(segment->header->nonce, SEGMENT_NONCE_BYTES));
+			put(&text, segment->header->nonce,
+			    strnlen(segment->header->nonce, SEGMENT_NONCE_BYTES));
 			has_nonce = segment->header->nonce[0] != '\0'; /* emptied by damage: none */
 			at += 7;
 		} else if (*at) {

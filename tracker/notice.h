@@ -18,7 +18,7 @@ enum { NOTICE_BYTES_MAX = 8192 };
  * Returns its length in bytes, NUL not counted; -ENAMETOOLONG when it does not fit; -EINVAL when the
  * template lacks the nonce (a damaged segment).  Async-signal-safe.
  */
-int notice_render(const struct segment *segment, const char *path, const struct content *content, char *ret_text,
-		  size_t capacity);
+int notice_render(const struct segment *segment, const char *path, const struct content *content,
+		  char *ret_text, size_t capacity);
 
 #endif

@@ -77,7 +77,8 @@ static bool glob_match(const char *pattern, const char *text, bool fold, bool co
 			if (*text == '/')
 				return false;
 			pattern++;
-		} else if (*pattern == '[' && (behind = glob_set(pattern + 1, *text, fold, &match))) {
+		} else if (*pattern == '[' &&
+			   (behind = glob_set(pattern + 1, *text, fold, &match))) {
 			if (!match || *text == '/')
 				return false;
 			pattern = behind;
@@ -182,7 +183,8 @@ const char *path_relative(const struct segment *segment, const char *path)
 /* A pattern that begins with a slash is held against the whole relative path, every other one also
  * against what follows each slash: it matches at any depth.  A pattern for a folder's name covers
  * what is below it. */
-static bool matches_at_any_depth(const char *pattern, const char *relative, bool fold, bool undecided)
+static bool matches_at_any_depth(const char *pattern, const char *relative, bool fold,
+				 bool undecided)
 {
 	if (pattern[0] == '/')
 		return covers(pattern + 1, relative, fold, undecided);
@@ -194,7 +196,8 @@ static bool matches_at_any_depth(const char *pattern, const char *relative, bool
 	return false;
 }
 
-static bool matches_list(const struct segment *segment, struct settings_text list, const char *relative, bool undecided)
+static bool matches_list(const struct segment *segment, struct settings_text list,
+			 const char *relative, bool undecided)
 {
 	const char *pattern = NULL;
 	bool fold = ignores_case(segment);
@@ -217,11 +220,13 @@ bool path_is_tracked(const struct segment *segment, const char *path)
 	for (uint64_t i = 0; i < profiles && i < SETTINGS_PROFILES_MAX; i++) {
 		const char *pattern = NULL;
 		while ((pattern = segment_text(segment, settings->profiles[i].state, pattern)))
-			if (pattern[0] == '/' ? covers(pattern, path, ignores_case(segment), true) :
-						matches_at_any_depth(pattern, relative, ignores_case(segment), true))
+			if (pattern[0] == '/' ? covers(pattern, path, ignores_case(segment), true)
+					      : matches_at_any_depth(pattern, relative,
+								     ignores_case(segment), true))
 				return false;
 	}
-	return settings->paths_include.count == 0 || matches_list(segment, settings->paths_include, relative, false);
+	return settings->paths_include.count == 0 ||
+	       matches_list(segment, settings->paths_include, relative, false);
 }
 
 uint64_t path_key(const struct segment *segment, const char *path)
@@ -252,12 +257,16 @@ size_t path_utf8_length(const char *text)
 	unsigned char lead = bytes[0];
 	if (lead < 0x80)
 		return 1;
-	size_t length = lead >= 0xc2 && lead <= 0xdf ? 2 : lead >= 0xe0 && lead <= 0xef ? 3 : lead >= 0xf0 && lead <= 0xf4 ? 4 : 0;
+	size_t length = lead >= 0xc2 && lead <= 0xdf   ? 2
+			: lead >= 0xe0 && lead <= 0xef ? 3
+			: lead >= 0xf0 && lead <= 0xf4 ? 4
+						       : 0;
 
 	for (size_t i = 1; i < length; i++)
 		if ((bytes[i] & 0xc0) != 0x80)
 			return 0;
-	if (length && (size_t)(lead - 0xc2) < sizeof(LOWEST_SECOND) && bytes[1] < LOWEST_SECOND[lead - 0xc2])
+	if (length && (size_t)(lead - 0xc2) < sizeof(LOWEST_SECOND) &&
+	    bytes[1] < LOWEST_SECOND[lead - 0xc2])
 		return 0;
 	if ((lead == 0xed && bytes[1] > 0x9f) || (lead == 0xf4 && bytes[1] > 0x8f))
 		return 0;

@@ -11,9 +11,9 @@
 #include "tracker/sys.h"
 
 enum {
-	PROBES = 64,	     /* slots looked at to find a free one */
-	LOOKS_MAX = 8,	     /* times that claim() asks the kernel whether a process lives */
-	ANCESTORS_MAX = 64,  /* levels of /proc walked */
+	PROBES = 64,        /* slots looked at to find a free one */
+	LOOKS_MAX = 8,      /* times that claim() asks the kernel whether a process lives */
+	ANCESTORS_MAX = 64, /* levels of /proc walked */
 };
 
 static struct process_slot *slot_at(const struct segment *segment, uint64_t index)
@@ -49,8 +49,8 @@ static bool is_held(const struct process_slot *slot, enum hold hold, int *looks)
 /* The program in a slot has ended: its counts become the session's. */
 static void settle(const struct segment *segment, struct process_slot *slot)
 {
-	static const enum counter TOTALS[PROCESS_COUNTS] = { COUNTER_opens, COUNTER_opens_write, COUNTER_listings,
-							     COUNTER_changes };
+	static const enum counter TOTALS[PROCESS_COUNTS] = { COUNTER_opens, COUNTER_opens_write,
+							     COUNTER_listings, COUNTER_changes };
 	for (int i = 0; i < PROCESS_COUNTS; i++) {
 		uint64_t count = __atomic_exchange_n(&slot->counts[i], 0, __ATOMIC_RELAXED);
 		if (count)
@@ -60,7 +60,8 @@ static void settle(const struct segment *segment, struct process_slot *slot)
 
 /* Takes a slot: a free one, else one of a process that nothing hangs on (a killed tool's, say, which
  * could not give it back). */
-static struct process_slot *claim(const struct segment *segment, struct process_slot *ret_copy, uint64_t *ret_index)
+static struct process_slot *claim(const struct segment *segment, struct process_slot *ret_copy,
+				  uint64_t *ret_index)
 {
 	uint64_t start = __atomic_fetch_add(&segment->header->next_process, 1, __ATOMIC_RELAXED);
 
@@ -69,7 +70,8 @@ static struct process_slot *claim(const struct segment *segment, struct process_
 		for (uint64_t probe = 0; probe < PROBES; probe++) {
 			uint64_t index = (start + probe) % segment->capacity[TABLE_PROCESSES];
 			struct process_slot *slot = slot_at(segment, index);
-			if (is_held(slot, hold, &looks) || !slot_begin(slot, ret_copy, PROCESS_CHECKED_BYTES))
+			if (is_held(slot, hold, &looks) ||
+			    !slot_begin(slot, ret_copy, PROCESS_CHECKED_BYTES))
 				continue;
 			if (is_held(ret_copy, hold == HOLD_LIVING ? HOLD_NONE : hold, &looks)) {
 				slot_abandon(slot, ret_copy, PROCESS_CHECKED_BYTES);
@@ -84,7 +86,8 @@ static struct process_slot *claim(const struct segment *segment, struct process_
 	return NULL;
 }
 
-static struct process_slot *begin(const struct segment *segment, struct process_ref process, struct process_slot *ret_copy)
+static struct process_slot *begin(const struct segment *segment, struct process_ref process,
+				  struct process_slot *ret_copy)
 {
 	struct process_slot *slot = process.serial ? slot_at(segment, process.index) : NULL;
 	if (!slot || !slot_begin(slot, ret_copy, PROCESS_CHECKED_BYTES))
@@ -120,8 +123,8 @@ static bool ticket_parse(const char *ticket, uint64_t *ret_pid, struct process_r
 }
 
 struct process_ref process_announce(const struct segment *segment, const struct context *starter,
-				    struct process_ref self, pid_t pid, const char *executable, char *const argv[],
-				    char *ret_ticket)
+				    struct process_ref self, pid_t pid, const char *executable,
+				    char *const argv[], char *ret_ticket)
 {
 	struct process_ref process = { 0, 0 };
 	struct process_slot copy;
@@ -147,7 +150,8 @@ struct process_ref process_announce(const struct segment *segment, const struct 
 	/* Until the program itself says what it is, what it looks like; a child of an unobserved
 	 * program goes by this. */
 	copy.context.role = invocation.role;
-	copy.context.profile = invocation.role == ROLE_AGENT ? invocation.profile : starter->profile;
+	copy.context.profile = invocation.role == ROLE_AGENT ? invocation.profile
+							     : starter->profile;
 	memcpy(copy.name, invocation.name, sizeof(copy.name));
 	slot_commit(slot, &copy, PROCESS_CHECKED_BYTES);
 	ticket_write(caller, process, ret_ticket);
@@ -168,7 +172,8 @@ void process_set_pid(const struct segment *segment, struct process_ref process, 
 	}
 }
 
-static void set_state(const struct segment *segment, struct process_ref process, enum process_state state)
+static void set_state(const struct segment *segment, struct process_ref process,
+		      enum process_state state)
 {
 	struct process_slot copy;
 	struct process_slot *slot = begin(segment, process, &copy);
@@ -194,7 +199,8 @@ bool process_read(const struct segment *segment, uint64_t index, struct process_
 	return true;
 }
 
-void process_count(const struct segment *segment, struct process_ref process, enum process_count count)
+void process_count(const struct segment *segment, struct process_ref process,
+		   enum process_count count)
 {
 	struct process_slot *slot = process.serial ? slot_at(segment, process.index) : NULL;
 	/* A slot that was given to another meanwhile: its counts are a little too high. */
@@ -329,7 +335,8 @@ bool process_is_gone(const struct process_slot *process)
 /* How many slots from the first were ever used. */
 static uint64_t used_slots(const struct segment *segment)
 {
-	uint64_t reached = __atomic_load_n(&segment->header->next_process, __ATOMIC_RELAXED) + PROBES;
+	uint64_t reached = __atomic_load_n(&segment->header->next_process, __ATOMIC_RELAXED) +
+			   PROBES;
 	uint64_t capacity = segment->capacity[TABLE_PROCESSES];
 	return reached < capacity ? reached : capacity;
 }
@@ -340,7 +347,8 @@ static bool is_registered(const struct segment *segment, uint32_t pid)
 	for (uint64_t i = 0, used = used_slots(segment); i < used; i++) {
 		const struct process_slot *slot = slot_at(segment, i);
 		uint32_t state = __atomic_load_n(&slot->state, __ATOMIC_RELAXED);
-		if (__atomic_load_n(&slot->pid, __ATOMIC_RELAXED) == pid && state == PROCESS_ATTACHED)
+		if (__atomic_load_n(&slot->pid, __ATOMIC_RELAXED) == pid &&
+		    state == PROCESS_ATTACHED)
 			return true;
 	}
 	return false;
@@ -391,24 +399,27 @@ static enum ticket_kind ticket_judge(const struct segment *segment, const struct
 	uint32_t holder = slot->pid ? slot->pid : slot->spawner_pid;
 	if (holder == self)
 		return TICKET_VOID; /* left over from an image that was replaced without our knowing */
-	return holder == parent || is_nearest_registered(segment, holder) ? TICKET_PARENT : TICKET_VOID;
+	return holder == parent || is_nearest_registered(segment, holder) ? TICKET_PARENT
+									  : TICKET_VOID;
 }
 
 /* Reads the slot that a ticket names, and judges it. */
-static enum ticket_kind ticket_find(const struct segment *segment, const char *ticket, struct process_ref *ret_process,
-				    struct process_slot *ret_copy)
+static enum ticket_kind ticket_find(const struct segment *segment, const char *ticket,
+				    struct process_ref *ret_process, struct process_slot *ret_copy)
 {
 	uint64_t pid;
 	if (!ticket_parse(ticket, &pid, ret_process) || ret_process->serial == 0)
 		return TICKET_VOID;
 	const struct process_slot *slot = slot_at(segment, ret_process->index);
-	if (!slot || !slot_read(slot, ret_copy, PROCESS_CHECKED_BYTES) || ret_copy->serial != ret_process->serial)
+	if (!slot || !slot_read(slot, ret_copy, PROCESS_CHECKED_BYTES) ||
+	    ret_copy->serial != ret_process->serial)
 		return TICKET_VOID;
 	return ticket_judge(segment, ret_copy);
 }
 
 /* Finds the slot that a lost ticket would have named: the latest one that is this process's own, else its parent's. */
-static enum ticket_kind ticket_search(const struct segment *segment, struct process_ref *ret_process,
+static enum ticket_kind ticket_search(const struct segment *segment,
+				      struct process_ref *ret_process,
 				      struct process_slot *ret_copy)
 {
 	enum ticket_kind best = TICKET_VOID;
@@ -419,14 +430,17 @@ static enum ticket_kind ticket_search(const struct segment *segment, struct proc
 		const struct process_slot *slot = slot_at(segment, i);
 		uint32_t pid = __atomic_load_n(&slot->pid, __ATOMIC_RELAXED);
 		struct process_slot copy;
-		if ((pid != self && pid != parent && pid != 0) || !slot_read(slot, &copy, PROCESS_CHECKED_BYTES) || !copy.serial ||
-		    !pid_ns || copy.context.pid_ns != pid_ns)
+		if ((pid != self && pid != parent && pid != 0) ||
+		    !slot_read(slot, &copy, PROCESS_CHECKED_BYTES) || !copy.serial || !pid_ns ||
+		    copy.context.pid_ns != pid_ns)
 			continue;
-		enum ticket_kind kind = pid == parent || pid == self || copy.spawner_pid == parent ?
-						ticket_judge(segment, &copy) :
-						TICKET_VOID;
-		bool better = kind == TICKET_OWN ? best != TICKET_OWN : kind == TICKET_PARENT && best == TICKET_VOID;
-		if (!better && (kind != best || kind == TICKET_VOID || copy.time_ns < ret_copy->time_ns))
+		enum ticket_kind kind = pid == parent || pid == self || copy.spawner_pid == parent
+						? ticket_judge(segment, &copy)
+						: TICKET_VOID;
+		bool better = kind == TICKET_OWN ? best != TICKET_OWN
+						 : kind == TICKET_PARENT && best == TICKET_VOID;
+		if (!better &&
+		    (kind != best || kind == TICKET_VOID || copy.time_ns < ret_copy->time_ns))
 			continue;
 		best = kind;
 		*ret_process = (struct process_ref){ i, copy.serial };
@@ -445,7 +459,8 @@ static bool look_at_outputs(uint32_t pid, struct identity ret_outputs[2])
 		proc_path(pid, i == 0 ? "fd/1" : "fd/2", path);
 		int error = sys_stat(path, &stat);
 		if (error == -ENOENT)
-			ret_outputs[i] = (struct identity){ 0, 0, 0 }; /* closed: nothing can equal it */
+			ret_outputs[i] = (struct identity){ 0, 0,
+							    0 }; /* closed: nothing can equal it */
 		else if (error < 0)
 			return false;
 		else
@@ -462,10 +477,12 @@ static struct identity output_identity(int fd)
 
 /* From here on, what hangs below this process belongs to an agent with that slot.  pid 0, serial 0 or
  * pid_ns 0, where one of them is not known: nothing below it will be answered. */
-static void enter_agent(struct context *context, uint32_t pid, uint64_t pid_ns, uint64_t serial, uint32_t profile)
+static void enter_agent(struct context *context, uint32_t pid, uint64_t pid_ns, uint64_t serial,
+			uint32_t profile)
 {
 	context->flags |= CONTEXT_AGENT;
-	context->flags &= ~(uint32_t)(CONTEXT_OUTSIDE | CONTEXT_OUTSIDE_SAID | CONTEXT_AGENT_OUT | CONTEXT_ROOT);
+	context->flags &= ~(uint32_t)(CONTEXT_OUTSIDE | CONTEXT_OUTSIDE_SAID | CONTEXT_AGENT_OUT |
+				      CONTEXT_ROOT);
 	context->scope_id = 0;
 	context->capture_id = 0;
 	context->pid_ns = pid_ns;
@@ -475,20 +492,24 @@ static void enter_agent(struct context *context, uint32_t pid, uint64_t pid_ns, 
 }
 
 /* Finds the scope that a capture taken now belongs to, and makes it known. */
-static void enter_scope(const struct segment *segment, struct context *context, const char *agent_name,
-			const char *scope_name)
+static void enter_scope(const struct segment *segment, struct context *context,
+			const char *agent_name, const char *scope_name)
 {
 	uint64_t serial = context->flags & CONTEXT_OUTSIDE ? 0 : context->agent_serial;
 	uint64_t id = scope_id_of(serial, scope_name);
 	if (!serial && !(context->flags & CONTEXT_OUTSIDE))
 		return; /* an agent without a slot has nothing that would tell its scope from another's */
-	const char *name = scope_name ? scope_name : context->flags & CONTEXT_OUTSIDE ? "session" : agent_name;
-	context->scope_id = scope_claim(segment, id, context->anchor_pid, context->profile, name) ? id : 0;
+	const char *name = scope_name                         ? scope_name
+			   : context->flags & CONTEXT_OUTSIDE ? "session"
+							      : agent_name;
+	context->scope_id = scope_claim(segment, id, context->anchor_pid, context->profile, name)
+				    ? id
+				    : 0;
 }
 
 /* The root of a run or of a command: records its output, and with the agent outside takes it as the capture. */
-static void enter_root(const struct segment *segment, const struct invocation *invocation, const char *scope_name,
-		       uint32_t pid, struct context *context)
+static void enter_root(const struct segment *segment, const struct invocation *invocation,
+		       const char *scope_name, uint32_t pid, struct context *context)
 {
 	context->flags &= ~(uint32_t)CONTEXT_ROOT;
 	context->flags |= CONTEXT_ROOT_OUT;
@@ -497,7 +518,8 @@ static void enter_root(const struct segment *segment, const struct invocation *i
 		return;
 	context->anchor_pid = pid;
 	enter_scope(segment, context, NULL, scope_name);
-	context->capture_id = capture_claim(segment, context, !invocation->runs_command && invocation->role == ROLE_SHELL);
+	context->capture_id = capture_claim(
+		segment, context, !invocation->runs_command && invocation->role == ROLE_SHELL);
 }
 
 static bool stdin_is_terminal(void)
@@ -517,7 +539,8 @@ static bool become_root(const struct segment *segment, const struct invocation *
 	if (!said)
 		agent_is = (enum session_agent_is)segment->settings->session_agent_is;
 	bool outside = agent_is == SESSION_AGENT_IS_OUTSIDE ||
-		       (agent_is == SESSION_AGENT_IS_AUTO && role_root_is_outside(invocation, stdin_is_terminal()));
+		       (agent_is == SESSION_AGENT_IS_AUTO &&
+			role_root_is_outside(invocation, stdin_is_terminal()));
 	context->flags = CONTEXT_ATTACHED | CONTEXT_ROOT;
 	context->pid_ns = process_pid_ns();
 	if (outside)
@@ -528,8 +551,9 @@ static bool become_root(const struct segment *segment, const struct invocation *
 }
 
 /* A shell that the agent started: its descriptor 1 is the capture. */
-static void enter_shell(const struct segment *segment, const struct process_slot *starter, enum ticket_kind kind,
-			const struct invocation *invocation, const char *scope_name, struct context *context)
+static void enter_shell(const struct segment *segment, const struct process_slot *starter,
+			enum ticket_kind kind, const struct invocation *invocation,
+			const char *scope_name, struct context *context)
 {
 	/* In another PID namespace the agent's number may be somebody else's; so it may when the agent
 	 * was killed and an environment of its time is still in use. */
@@ -554,14 +578,17 @@ static void enter_shell(const struct segment *segment, const struct process_slot
 }
 
 /* The program that announced this one stood in the same process: its image is no more. */
-static void replace_image(const struct segment *segment, const struct process_slot *announced, uint32_t self)
+static void replace_image(const struct segment *segment, const struct process_slot *announced,
+			  uint32_t self)
 {
 	struct process_slot copy;
 	struct process_slot *slot = slot_at(segment, announced->starter_index);
 
-	if (!slot || __atomic_load_n(&slot->pid, __ATOMIC_RELAXED) != self || !slot_begin(slot, &copy, PROCESS_CHECKED_BYTES))
+	if (!slot || __atomic_load_n(&slot->pid, __ATOMIC_RELAXED) != self ||
+	    !slot_begin(slot, &copy, PROCESS_CHECKED_BYTES))
 		return;
-	if (copy.pid == self && copy.serial != announced->serial && copy.state == PROCESS_ATTACHED) {
+	if (copy.pid == self && copy.serial != announced->serial &&
+	    copy.state == PROCESS_ATTACHED) {
 		settle(segment, slot);
 		copy.state = PROCESS_EXITED;
 		slot_commit(slot, &copy, PROCESS_CHECKED_BYTES);
@@ -579,9 +606,9 @@ struct process_ref process_attach(const struct segment *segment, const char *tic
 	struct context context = { 0 };
 	uint32_t self = (uint32_t)sys_getpid();
 	uint32_t starter_role = ROLE_TOOL; /* of the program that started this one */
-	enum ticket_kind kind = ticket	 ? ticket_find(segment, ticket, &process, &from) :
-				scrubbed ? ticket_search(segment, &process, &from) :
-					   TICKET_VOID;
+	enum ticket_kind kind = ticket     ? ticket_find(segment, ticket, &process, &from)
+				: scrubbed ? ticket_search(segment, &process, &from)
+					   : TICKET_VOID;
 
 	if (kind == TICKET_VOID) {
 		process.serial = 0;
@@ -598,7 +625,8 @@ struct process_ref process_attach(const struct segment *segment, const char *tic
 		/* The parent is an agent that is not observed: only the run's root can vouch that its
 		 * number means the same here. */
 		if (from.state == PROCESS_ANNOUNCED && starter_role == ROLE_AGENT)
-			enter_agent(&context, from.pid, from.context.pid_ns, from.serial, from.context.profile);
+			enter_agent(&context, from.pid, from.context.pid_ns, from.serial,
+				    from.context.profile);
 		process.serial = 0; /* the parent's slot, not ours */
 	}
 
@@ -622,7 +650,8 @@ struct process_ref process_attach(const struct segment *segment, const char *tic
 		context.agent_out[0] = output_identity(1);
 		context.agent_out[1] = output_identity(2);
 		context.flags |= CONTEXT_AGENT_OUT;
-	} else if (invocation->role == ROLE_SHELL && starter_role == ROLE_AGENT && (context.flags & CONTEXT_AGENT)) {
+	} else if (invocation->role == ROLE_SHELL && starter_role == ROLE_AGENT &&
+		   (context.flags & CONTEXT_AGENT)) {
 		enter_shell(segment, &from, kind, invocation, scope_name, &context);
 	}
 

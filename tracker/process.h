@@ -38,8 +38,8 @@ struct process_ref {
  * will be unattached.  Makes no system call but getpid; async-signal-safe; for use between (v)fork and exec.
  */
 struct process_ref process_announce(const struct segment *segment, const struct context *starter,
-				    struct process_ref self, pid_t pid, const char *executable, char *const argv[],
-				    char *ret_ticket);
+				    struct process_ref self, pid_t pid, const char *executable,
+				    char *const argv[], char *ret_ticket);
 
 /* process_set_pid(): after posix_spawn returned: the announced process has this pid. */
 void process_set_pid(const struct segment *segment, struct process_ref process, pid_t pid);
@@ -73,7 +73,8 @@ uint32_t process_parent_of(uint32_t pid);
 bool process_read(const struct segment *segment, uint64_t index, struct process_slot *ret_process);
 
 /* process_count(): the process did something once more.  No system call. */
-void process_count(const struct segment *segment, struct process_ref process, enum process_count count);
+void process_count(const struct segment *segment, struct process_ref process,
+		   enum process_count count);
 
 /* process_exit(): the process ends, or its image is replaced. */
 void process_exit(const struct segment *segment, struct process_ref process);

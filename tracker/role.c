@@ -14,14 +14,16 @@ struct reader_rule {
 };
 
 static const struct reader_rule READERS[] = {
-#define READER(program, denied_short, denied_long, operands) { program, denied_short, denied_long, operands },
+#define READER(program, denied_short, denied_long, operands) \
+	{ program, denied_short, denied_long, operands },
 #include "tracker/readers.def"
 #undef READER
 };
 
 const char *role_name(uint32_t role)
 {
-	static const char *const NAMES[ROLE_COUNT] = { "tool", "agent", "shell", "viewer", "reader" };
+	static const char *const NAMES[ROLE_COUNT] = { "tool", "agent", "shell", "viewer",
+						       "reader" };
 	return NAMES[role < ROLE_COUNT ? role : ROLE_TOOL];
 }
 
@@ -84,7 +86,8 @@ static uint32_t profile_of(const struct segment *segment, const char *name)
 	if (count > SETTINGS_PROFILES_MAX)
 		count = SETTINGS_PROFILES_MAX;
 	for (uint32_t i = 0; i < count; i++) {
-		const char *profile = segment_text(segment, segment->settings->profiles[i].name, NULL);
+		const char *profile = segment_text(segment, segment->settings->profiles[i].name,
+						   NULL);
 		if (profile && strcmp(profile, name) == 0)
 			return i + 1;
 	}
@@ -112,7 +115,8 @@ static bool is_agent(const struct segment *segment, const char *path, struct inv
 
 static bool is_interpreter(const char *name)
 {
-	static const char *const GLOBS[] = { "node", "nodejs", "python*", "pypy*", "bun", "deno", "perl*", "ruby*", "tsx" };
+	static const char *const GLOBS[] = { "node", "nodejs", "python*", "pypy*", "bun",
+					     "deno", "perl*",  "ruby*",   "tsx" };
 	for (size_t i = 0; i < sizeof(GLOBS) / sizeof(GLOBS[0]); i++)
 		if (path_glob(GLOBS[i], name, false))
 			return true;
@@ -123,8 +127,10 @@ static bool is_interpreter(const char *name)
  * next word: of node (-r, --require, --import, --loader), python (-W, -X), perl (-I). */
 static const char *interpreter_script(char *const argv[])
 {
-	static const char *const TAKE_VALUE[] = { "-r", "--require", "--import", "--loader", "--experimental-loader",
-						  "-W", "-X",	     "-I",	 "--env-file", "--title" };
+	static const char *const TAKE_VALUE[] = {
+		"-r", "--require", "--import", "--loader",   "--experimental-loader",
+		"-W", "-X",        "-I",       "--env-file", "--title"
+	};
 
 	for (size_t i = 1; argv[0] && argv[i]; i++) {
 		const char *word = argv[i];
@@ -137,7 +143,8 @@ static const char *interpreter_script(char *const argv[])
 		}
 		if (strcmp(word, "-m") == 0)
 			return argv[i + 1]; /* python: a module's name is as good as a script's */
-		if (strcmp(word, "-e") == 0 || strcmp(word, "-c") == 0 || strcmp(word, "-p") == 0 || word[1] == '\0')
+		if (strcmp(word, "-e") == 0 || strcmp(word, "-c") == 0 || strcmp(word, "-p") == 0 ||
+		    word[1] == '\0')
 			return NULL;
 		for (size_t k = 0; k < sizeof(TAKE_VALUE) / sizeof(TAKE_VALUE[0]); k++)
 			if (strcmp(word, TAKE_VALUE[k]) == 0 && argv[i + 1]) {
@@ -161,7 +168,8 @@ static const char *shell_script(char *const argv[], struct invocation *invocatio
 			break;
 		}
 		if (strncmp(word, "--", 2) == 0) {
-			if ((strcmp(word, "--rcfile") == 0 || strcmp(word, "--init-file") == 0) && argv[i + 1])
+			if ((strcmp(word, "--rcfile") == 0 || strcmp(word, "--init-file") == 0) &&
+			    argv[i + 1])
 				i++;
 			continue;
 		}
@@ -246,8 +254,9 @@ static bool sed_only_prints(char *const argv[])
 	for (size_t i = 1; argv[0] && argv[i]; i++) {
 		const char *word = argv[i];
 		if (word[0] == '-' && word[1] && !script_seen) {
-			if (strcmp(word, "-n") != 0 && strcmp(word, "-nE") != 0 && strcmp(word, "-E") != 0 &&
-			    strcmp(word, "-nr") != 0 && strcmp(word, "--quiet") != 0)
+			if (strcmp(word, "-n") != 0 && strcmp(word, "-nE") != 0 &&
+			    strcmp(word, "-E") != 0 && strcmp(word, "-nr") != 0 &&
+			    strcmp(word, "--quiet") != 0)
 				return false;
 			continue;
 		}
@@ -315,7 +324,8 @@ void role_invocation(const struct segment *segment, const char *executable, char
 		argv = NO_WORDS;
 	plain_name(executable, name, sizeof(name));
 	/* One program under many names goes by the name it was called by. */
-	if (argv[0] && (strcmp(name, "busybox") == 0 || strcmp(name, "toybox") == 0 || strcmp(name, "coreutils") == 0))
+	if (argv[0] && (strcmp(name, "busybox") == 0 || strcmp(name, "toybox") == 0 ||
+			strcmp(name, "coreutils") == 0))
 		plain_name(argv[0][0] == '-' ? argv[0] + 1 : argv[0], name, sizeof(name));
 	memcpy(invocation.name, name, sizeof(name));
 
@@ -323,12 +333,15 @@ void role_invocation(const struct segment *segment, const char *executable, char
 	bool otherwise = is_called_otherwise(argv, other, sizeof(other));
 	bool reader = false;
 	bool shell = in_list(segment, settings->processes_shells, name);
-	const char *script = shell ? shell_script(argv, &invocation) : is_interpreter(name) ? interpreter_script(argv) : NULL;
+	const char *script = shell                  ? shell_script(argv, &invocation)
+			     : is_interpreter(name) ? interpreter_script(argv)
+						    : NULL;
 
 	if (script && is_agent(segment, script, &invocation))
 		;
-	else if (!otherwise && (is_agent(segment, path, &invocation) ||
-				(argv[0] && !shell && !script && is_agent(segment, argv[0], &invocation))))
+	else if (!otherwise &&
+		 (is_agent(segment, path, &invocation) ||
+		  (argv[0] && !shell && !script && is_agent(segment, argv[0], &invocation))))
 		;
 	else if (shell)
 		invocation.role = ROLE_SHELL;
@@ -351,7 +364,8 @@ bool role_root_is_outside(const struct invocation *root, bool stdin_is_terminal)
 	case ROLE_READER:
 		return true;
 	case ROLE_SHELL:
-		return root->runs_command || root->interactive || (root->reads_stdin && stdin_is_terminal);
+		return root->runs_command || root->interactive ||
+		       (root->reads_stdin && stdin_is_terminal);
 	default:
 		return false;
 	}

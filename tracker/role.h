@@ -24,13 +24,13 @@ enum role {
 /* What can be told of a program before it runs. */
 struct invocation {
 	enum role role;
-	uint32_t profile;  /* agents: index into settings.profiles + 1; 0: generic */
-	bool local;	   /* agents: the program or script lies in the workspace, or was named by a relative path */
-	bool ignored;	   /* [processes] ignore: not tracked, nor what it reads */
+	uint32_t profile; /* agents: index into settings.profiles + 1; 0: generic */
+	bool local; /* agents: the program or script lies in the workspace, or was named by a relative path */
+	bool ignored;      /* [processes] ignore: not tracked, nor what it reads */
 	bool runs_command; /* shells: -c */
 	bool reads_stdin;  /* shells: neither -c nor a script: commands come from standard input */
 	bool interactive;  /* shells: -i, or reads_stdin and standard input may be a terminal */
-	char name[40];	   /* base name of the executable or script, cut, NUL-ended */
+	char name[40];     /* base name of the executable or script, cut, NUL-ended */
 };
 
 /* role_name(): the word for a role, as in the documentation; "tool" for a value out of range. */

@@ -36,8 +36,8 @@ struct scope_slot *scope_find(const struct segment *segment, uint64_t id)
 	return NULL;
 }
 
-struct scope_slot *scope_claim(const struct segment *segment, uint64_t id, uint32_t anchor_pid, uint32_t profile,
-			       const char *name)
+struct scope_slot *scope_claim(const struct segment *segment, uint64_t id, uint32_t anchor_pid,
+			       uint32_t profile, const char *name)
 {
 	struct scope_slot *slot = scope_find(segment, id);
 	struct scope_slot copy;
@@ -86,7 +86,8 @@ uint64_t scope_epoch(const struct segment *segment, uint64_t id)
 {
 	struct scope_slot *slot = scope_find(segment, id);
 	struct scope_slot copy;
-	return slot && slot_read(slot, &copy, SCOPE_CHECKED_BYTES) && copy.id == id ? copy.epoch : 0;
+	return slot && slot_read(slot, &copy, SCOPE_CHECKED_BYTES) && copy.id == id ? copy.epoch
+										    : 0;
 }
 
 int scope_new_epoch(const struct segment *segment, uint64_t id)

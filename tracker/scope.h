@@ -24,8 +24,8 @@ struct scope_slot *scope_find(const struct segment *segment, uint64_t id);
 /* scope_claim(): finds a scope or makes it, in a free slot or that of the scope unused for longest.
  *
  * name: for people, may be NULL.  Returns NULL when no slot could be had (the event is lost, nothing else). */
-struct scope_slot *scope_claim(const struct segment *segment, uint64_t id, uint32_t anchor_pid, uint32_t profile,
-			       const char *name);
+struct scope_slot *scope_claim(const struct segment *segment, uint64_t id, uint32_t anchor_pid,
+			       uint32_t profile, const char *name);
 
 /* scope_request(): counts one request.  Returns its number in the scope, from 1; 0 without a scope. */
 uint64_t scope_request(const struct segment *segment, uint64_t id);

@@ -11,9 +11,12 @@
 #include "tracker/tables.h"
 
 const uint64_t SEGMENT_SLOT_BYTES[TABLE_COUNT] = {
-	[TABLE_PROCESSES] = sizeof(struct process_slot), [TABLE_SCOPES] = sizeof(struct scope_slot),
-	[TABLE_CAPTURES] = sizeof(struct capture_slot),	 [TABLE_COMMANDS] = sizeof(struct command_slot),
-	[TABLE_FILES] = sizeof(struct file_slot),	 [TABLE_INODES] = sizeof(struct inode_slot),
+	[TABLE_PROCESSES] = sizeof(struct process_slot),
+	[TABLE_SCOPES] = sizeof(struct scope_slot),
+	[TABLE_CAPTURES] = sizeof(struct capture_slot),
+	[TABLE_COMMANDS] = sizeof(struct command_slot),
+	[TABLE_FILES] = sizeof(struct file_slot),
+	[TABLE_INODES] = sizeof(struct inode_slot),
 	[TABLE_DELIVERIES] = sizeof(struct delivery_slot),
 };
 
@@ -29,18 +32,22 @@ static bool lies_inside(const struct segment_header *header, uint64_t offset, ui
 }
 
 /* Checks a copy of a header; on success fills the view. */
-static int view_header(const struct segment_header *header, uint64_t file_bytes, struct segment *ret_segment)
+static int view_header(const struct segment_header *header, uint64_t file_bytes,
+		       struct segment *ret_segment)
 {
 	unsigned char *base = (unsigned char *)ret_segment->header;
 
-	if (header->magic != SEGMENT_MAGIC || header->version != SEGMENT_VERSION || header->word_bits != 64 ||
-	    header->header_bytes != sizeof(*header) || header->fingerprint != settings_fingerprint() ||
-	    header->size_bytes > file_bytes || header->name[SEGMENT_NAME_BYTES - 1] != '\0' ||
-	    header->nonce[SEGMENT_NONCE_BYTES - 1] != '\0' || header->boot_id[sizeof(header->boot_id) - 1] != '\0')
+	if (header->magic != SEGMENT_MAGIC || header->version != SEGMENT_VERSION ||
+	    header->word_bits != 64 || header->header_bytes != sizeof(*header) ||
+	    header->fingerprint != settings_fingerprint() || header->size_bytes > file_bytes ||
+	    header->name[SEGMENT_NAME_BYTES - 1] != '\0' ||
+	    header->nonce[SEGMENT_NONCE_BYTES - 1] != '\0' ||
+	    header->boot_id[sizeof(header->boot_id) - 1] != '\0')
 		return -EBADMSG;
 	for (int i = 0; i < TABLE_COUNT; i++) {
 		const struct segment_extent *extent = &header->tables[i];
-		if (extent->slot_bytes != SEGMENT_SLOT_BYTES[i] || extent->capacity < SEGMENT_CAPACITY_MIN ||
+		if (extent->slot_bytes != SEGMENT_SLOT_BYTES[i] ||
+		    extent->capacity < SEGMENT_CAPACITY_MIN ||
 		    extent->capacity > header->size_bytes / extent->slot_bytes ||
 		    !lies_inside(header, extent->offset, extent->capacity * extent->slot_bytes))
 			return -EBADMSG;
@@ -49,7 +56,8 @@ static int view_header(const struct segment_header *header, uint64_t file_bytes,
 	}
 	if (!lies_inside(header, header->settings_offset, sizeof(struct settings)) ||
 	    !lies_inside(header, header->text_offset, header->text_bytes) ||
-	    !lies_inside(header, header->arena_offset, header->arena_bytes) || header->arena_bytes < SEGMENT_ARENA_FIRST)
+	    !lies_inside(header, header->arena_offset, header->arena_bytes) ||
+	    header->arena_bytes < SEGMENT_ARENA_FIRST)
 		return -EBADMSG;
 	ret_segment->settings = (const void *)(base + header->settings_offset);
 	ret_segment->text = (const char *)base + header->text_offset;
@@ -67,10 +75,12 @@ int segment_map(const char *path, struct segment *ret_segment)
 	if (fd < 0)
 		return fd;
 	int error = sys_fstat(fd, &stat);
-	if (error == 0 && (!S_ISREG(stat.st_mode) || (uint64_t)stat.st_size < sizeof(struct segment_header) ||
-			   (uint64_t)stat.st_size >> SEGMENT_BYTES_MAX_SHIFT))
+	if (error == 0 &&
+	    (!S_ISREG(stat.st_mode) || (uint64_t)stat.st_size < sizeof(struct segment_header) ||
+	     (uint64_t)stat.st_size >> SEGMENT_BYTES_MAX_SHIFT))
 		error = -EBADMSG;
-	if (error == 0 && (stat.st_uid != (uid_t)sys_call3(SYS_geteuid, 0, 0, 0) || (stat.st_mode & 022)))
+	if (error == 0 &&
+	    (stat.st_uid != (uid_t)sys_call3(SYS_geteuid, 0, 0, 0) || (stat.st_mode & 022)))
 		error = -EPERM;
 	if (error < 0) {
 		(void)sys_close(fd);
@@ -79,7 +89,8 @@ int segment_map(const char *path, struct segment *ret_segment)
 	segment.size_bytes = (size_t)stat.st_size;
 	/* A process with little room for memory of its own keeps it. */
 	struct rlimit64 room;
-	if (sys_call6(SYS_prlimit64, 0, RLIMIT_AS, 0, (long)&room, 0, 0) == 0 && room.rlim_cur / 16 < segment.size_bytes) {
+	if (sys_call6(SYS_prlimit64, 0, RLIMIT_AS, 0, (long)&room, 0, 0) == 0 &&
+	    room.rlim_cur / 16 < segment.size_bytes) {
 		(void)sys_close(fd);
 		return -ENOMEM;
 	}
@@ -139,21 +150,25 @@ uint64_t arena_store(const struct segment *segment, const void *bytes, size_t si
 	uint64_t wanted = (size_bytes + 7) & ~UINT64_C(7);
 
 	do {
-		if (used < SEGMENT_ARENA_FIRST || used > segment->arena_bytes || wanted > segment->arena_bytes - used)
+		if (used < SEGMENT_ARENA_FIRST || used > segment->arena_bytes ||
+		    wanted > segment->arena_bytes - used)
 			return 0;
-	} while (!__atomic_compare_exchange_n(used_at, &used, used + wanted, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	} while (!__atomic_compare_exchange_n(used_at, &used, used + wanted, true, __ATOMIC_RELAXED,
+					      __ATOMIC_RELAXED));
 	memcpy(segment->arena + used, bytes, size_bytes);
 	return used;
 }
 
 const char *arena_at(const struct segment *segment, uint64_t offset, size_t size_bytes)
 {
-	if (offset < SEGMENT_ARENA_FIRST || offset > segment->arena_bytes || size_bytes > segment->arena_bytes - offset)
+	if (offset < SEGMENT_ARENA_FIRST || offset > segment->arena_bytes ||
+	    size_bytes > segment->arena_bytes - offset)
 		return NULL;
 	return segment->arena + offset;
 }
 
-const char *segment_text(const struct segment *segment, struct settings_text text, const char *previous)
+const char *segment_text(const struct segment *segment, struct settings_text text,
+			 const char *previous)
 {
 	return settings_text_next(segment->text, segment->text_bytes, text, previous);
 }

@@ -73,7 +73,7 @@ struct segment_header {
 	uint64_t size_bytes;  /* of the whole segment */
 	uint64_t fingerprint; /* settings_fingerprint() of the creator */
 	uint64_t created_realtime_ns;
-	char boot_id[40];	    /* program: of the boot in which the times below were taken */
+	char boot_id[40]; /* program: of the boot in which the times below were taken */
 	char name[SEGMENT_NAME_BYTES];
 	char nonce[SEGMENT_NONCE_BYTES];
 	struct segment_extent tables[TABLE_COUNT];
@@ -83,12 +83,12 @@ struct segment_header {
 	uint64_t arena_offset;
 	uint64_t arena_bytes;
 
-	uint64_t epoch;		/* any, only rises: the session's epoch */
-	uint64_t next_serial;	/* any, by atomic add: numbers that are never given twice */
-	uint64_t next_process;	/* any, by atomic add: where the search for a free process slot begins */
-	uint64_t next_capture;	/* any, by atomic add */
-	uint64_t next_command;	/* any, by atomic add */
-	uint64_t arena_used;	/* any, by compare-and-swap: bytes handed out */
+	uint64_t epoch;       /* any, only rises: the session's epoch */
+	uint64_t next_serial; /* any, by atomic add: numbers that are never given twice */
+	uint64_t next_process; /* any, by atomic add: where the search for a free process slot begins */
+	uint64_t next_capture;               /* any, by atomic add */
+	uint64_t next_command;               /* any, by atomic add */
+	uint64_t arena_used;                 /* any, by compare-and-swap: bytes handed out */
 	uint64_t counters[COUNTER_CAPACITY]; /* any, by atomic add */
 	uint64_t reserved[32];
 };
@@ -131,16 +131,17 @@ void segment_unmap(struct segment *segment);
  * Returns 0; -EEXIST when another process made it first (use that one); -ENOSPC; -ENAMETOOLONG;
  * other errors of open(2), link(2).  Nothing is left behind on failure.
  */
-int segment_create(const char *directory, const char *name, const void *nonce_random, const char *boot_id,
-		   const struct settings *settings, const char *text, size_t text_bytes);
+int segment_create(const char *directory, const char *name, const void *nonce_random,
+		   const char *boot_id, const struct settings *settings, const char *text,
+		   size_t text_bytes);
 
 /* segment_has_settings(), segment_put_settings(): compares and replaces the settings of a session
  * that no process lives in (a reader at that moment would see a mixture; every value it reads is
  * still checked).  text_bytes: at most the segment's capacity, which is SETTINGS_TEXT_BYTES_MAX.  For the program. */
-bool segment_has_settings(const struct segment *segment, const struct settings *settings, const char *text,
-			  size_t text_bytes);
-void segment_put_settings(const struct segment *segment, const struct settings *settings, const char *text,
-			  size_t text_bytes);
+bool segment_has_settings(const struct segment *segment, const struct settings *settings,
+			  const char *text, size_t text_bytes);
+void segment_put_settings(const struct segment *segment, const struct settings *settings,
+			  const char *text, size_t text_bytes);
 
 /* segment_slot(): address of a slot, or NULL when the index is beyond the table. */
 void *segment_slot(const struct segment *segment, enum segment_table table, uint64_t index);
@@ -163,6 +164,7 @@ uint64_t arena_store(const struct segment *segment, const void *bytes, size_t si
 const char *arena_at(const struct segment *segment, uint64_t offset, size_t size_bytes);
 
 /* segment_text(): settings_text_next() on this segment's text area. */
-const char *segment_text(const struct segment *segment, struct settings_text text, const char *previous);
+const char *segment_text(const struct segment *segment, struct settings_text text,
+			 const char *previous);
 
 #endif

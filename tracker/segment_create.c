@@ -22,9 +22,12 @@ static uint64_t aligned(uint64_t bytes)
 static void plan(struct segment_header *header, const struct settings *settings, int halvings)
 {
 	const uint64_t capacity[TABLE_COUNT] = {
-		[TABLE_PROCESSES] = settings->session_processes, [TABLE_SCOPES] = settings->session_scopes,
-		[TABLE_CAPTURES] = settings->session_commands,	 [TABLE_COMMANDS] = settings->session_commands,
-		[TABLE_FILES] = settings->session_files,	 [TABLE_INODES] = settings->session_files * 2,
+		[TABLE_PROCESSES] = settings->session_processes,
+		[TABLE_SCOPES] = settings->session_scopes,
+		[TABLE_CAPTURES] = settings->session_commands,
+		[TABLE_COMMANDS] = settings->session_commands,
+		[TABLE_FILES] = settings->session_files,
+		[TABLE_INODES] = settings->session_files * 2,
 		[TABLE_DELIVERIES] = settings->session_deliveries,
 	};
 	uint64_t offset = aligned(sizeof(*header));
@@ -51,7 +54,8 @@ static void plan(struct segment_header *header, const struct settings *settings,
 static int write_all(int fd, const void *data, size_t size_bytes, off_t offset)
 {
 	while (size_bytes > 0) {
-		ssize_t wrote = sys_call6(SYS_pwrite64, fd, (long)data, (long)size_bytes, offset, 0, 0);
+		ssize_t wrote = sys_call6(SYS_pwrite64, fd, (long)data, (long)size_bytes, offset, 0,
+					  0);
 		if (wrote == -EINTR)
 			continue;
 		if (wrote <= 0)
@@ -73,8 +77,9 @@ static void hexadecimal(const unsigned char *bytes, size_t count, char *ret_text
 	ret_text[2 * count] = '\0';
 }
 
-int segment_create(const char *directory, const char *name, const void *nonce_random, const char *boot_id,
-		   const struct settings *settings, const char *text, size_t text_bytes)
+int segment_create(const char *directory, const char *name, const void *nonce_random,
+		   const char *boot_id, const struct settings *settings, const char *text,
+		   size_t text_bytes)
 {
 	char path[SEGMENT_PATH_BYTES], temporary[SEGMENT_PATH_BYTES];
 	struct segment_header header = {
@@ -91,9 +96,11 @@ int segment_create(const char *directory, const char *name, const void *nonce_ra
 	};
 	uint64_t random;
 
-	if (text_bytes > SETTINGS_TEXT_BYTES_MAX || strlen(name) >= sizeof(header.name) || strlen(boot_id) >= sizeof(header.boot_id) ||
+	if (text_bytes > SETTINGS_TEXT_BYTES_MAX || strlen(name) >= sizeof(header.name) ||
+	    strlen(boot_id) >= sizeof(header.boot_id) ||
 	    snprintf(path, sizeof(path), "%s/segment", directory) >= (int)sizeof(path) ||
-	    snprintf(temporary, sizeof(temporary), "%s/.segment.%d.%llx", directory, (int)sys_getpid(),
+	    snprintf(temporary, sizeof(temporary), "%s/.segment.%d.%llx", directory,
+		     (int)sys_getpid(),
 		     (unsigned long long)sys_boottime_ns()) >= (int)sizeof(temporary))
 		return -ENAMETOOLONG;
 	memcpy(header.name, name, strlen(name) + 1);
@@ -112,7 +119,8 @@ int segment_create(const char *directory, const char *name, const void *nonce_ra
 		plan(&header, settings, halvings);
 		(void)sys_call3(SYS_ftruncate, fd, 0, 0);
 		do
-			error = (int)sys_call6(SYS_fallocate, fd, 0, 0, (long)header.size_bytes, 0, 0);
+			error = (int)sys_call6(SYS_fallocate, fd, 0, 0, (long)header.size_bytes, 0,
+					       0);
 		while (error == -EINTR);
 		if (error == -EOPNOTSUPP) /* libc's version then writes to every block */
 			error = -posix_fallocate(fd, 0, (off_t)header.size_bytes);
@@ -130,21 +138,22 @@ int segment_create(const char *directory, const char *name, const void *nonce_ra
 	return error;
 }
 
-
-bool segment_has_settings(const struct segment *segment, const struct settings *settings, const char *text,
-			  size_t text_bytes)
+bool segment_has_settings(const struct segment *segment, const struct settings *settings,
+			  const char *text, size_t text_bytes)
 {
-	return text_bytes <= segment->text_bytes && memcmp(segment->settings, settings, sizeof(*settings)) == 0 &&
+	return text_bytes <= segment->text_bytes &&
+	       memcmp(segment->settings, settings, sizeof(*settings)) == 0 &&
 	       memcmp(segment->text, text, text_bytes) == 0;
 }
 
-void segment_put_settings(const struct segment *segment, const struct settings *settings, const char *text,
-			  size_t text_bytes)
+void segment_put_settings(const struct segment *segment, const struct settings *settings,
+			  const char *text, size_t text_bytes)
 {
 	if (text_bytes > segment->text_bytes)
 		return;
-	memcpy((unsigned char *)segment->header + (segment->text - (const char *)segment->header), text, text_bytes);
-	memcpy((unsigned char *)segment->header +
-		       ((const unsigned char *)segment->settings - (const unsigned char *)segment->header),
+	memcpy((unsigned char *)segment->header + (segment->text - (const char *)segment->header),
+	       text, text_bytes);
+	memcpy((unsigned char *)segment->header + ((const unsigned char *)segment->settings -
+						   (const unsigned char *)segment->header),
 	       settings, sizeof(*settings));
 }

@@ -2,7 +2,8 @@
 #include "tracker/slot.h"
 
 enum {
-	SPINS_BEFORE_STEALING = 20000, /* some ten microseconds: far longer than any writer holds a slot */
+	SPINS_BEFORE_STEALING =
+		20000, /* some ten microseconds: far longer than any writer holds a slot */
 	READ_ATTEMPTS = 64,
 };
 
@@ -61,7 +62,8 @@ bool slot_begin(void *slot, void *ret_copy, size_t size_bytes)
 			before = now, spins = 0;
 	}
 	uint32_t held = (before & 1) ? before + 2 : before + 1;
-	if (!__atomic_compare_exchange_n(&head->sequence, &before, held, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+	if (!__atomic_compare_exchange_n(&head->sequence, &before, held, false, __ATOMIC_ACQUIRE,
+					 __ATOMIC_RELAXED))
 		return false;
 	copy_out(slot, ret_copy, size_bytes / 8);
 	copy->sequence = held;
@@ -77,8 +79,8 @@ bool slot_begin(void *slot, void *ret_copy, size_t size_bytes)
 /* Lets go only what is still ours: after a steal the thief's number stands there, and this is false. */
 static bool let_go(struct slot_head *head, uint32_t held)
 {
-	return __atomic_compare_exchange_n(&head->sequence, &held, held + 1, false, __ATOMIC_RELEASE,
-					   __ATOMIC_RELAXED);
+	return __atomic_compare_exchange_n(&head->sequence, &held, held + 1, false,
+					   __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
 void slot_commit(void *slot, void *copy, size_t size_bytes)

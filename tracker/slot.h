@@ -21,7 +21,7 @@
 /* First member of every slot.  Writers: whoever holds the slot.  Readers: slot_read() only. */
 struct slot_head {
 	uint32_t sequence; /* odd: being written */
-	uint32_t check;	   /* over the body, see slot_check() */
+	uint32_t check;    /* over the body, see slot_check() */
 };
 
 /* slot_read(): a consistent copy of a slot.

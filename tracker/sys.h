@@ -38,7 +38,10 @@ static inline long sys_call6(long number, long a, long b, long c, long d, long e
 	register long x3 __asm__("x3") = d;
 	register long x4 __asm__("x4") = e;
 	register long x5 __asm__("x5") = f;
-	__asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
+	__asm__ volatile("svc 0"
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+			 : "memory");
 	return x0;
 }
 #else
@@ -94,7 +97,8 @@ static inline int sys_fcntl(int fd, int command, long argument)
 /* Returns the length; the text is not ended by NUL (readlinkat(2)). */
 static inline ssize_t sys_readlink(const char *path, char *buffer, size_t size_bytes)
 {
-	return sys_call6(SYS_readlinkat, AT_FDCWD, (long)path, (long)buffer, (long)size_bytes, 0, 0);
+	return sys_call6(SYS_readlinkat, AT_FDCWD, (long)path, (long)buffer, (long)size_bytes, 0,
+			 0);
 }
 
 /* Returns the length, NUL included (getcwd(2), the kernel's convention). */

@@ -18,27 +18,27 @@ struct identity {
 };
 
 enum context_flags {
-	CONTEXT_ATTACHED = 1,	   /* belongs to a registered tree: without it nothing is ever answered */
-	CONTEXT_OUTSIDE = 2,	   /* the agent is outside: the root's descriptor 1 is the capture */
-	CONTEXT_OUTSIDE_SAID = 4,  /* and somebody said so: a pipe or socket is a capture too */
-	CONTEXT_ROOT = 8,	   /* the process is the root of its run or command */
-	CONTEXT_AGENT = 16,	   /* an agent is the process itself or above it */
-	CONTEXT_AGENT_OUT = 32,	   /* agent_out is known */
-	CONTEXT_ROOT_OUT = 64,	   /* root_out is known */
-	CONTEXT_PARTIAL = 128,	   /* the process itself is not fully observed; not handed on */
+	CONTEXT_ATTACHED = 1, /* belongs to a registered tree: without it nothing is ever answered */
+	CONTEXT_OUTSIDE = 2,  /* the agent is outside: the root's descriptor 1 is the capture */
+	CONTEXT_OUTSIDE_SAID = 4, /* and somebody said so: a pipe or socket is a capture too */
+	CONTEXT_ROOT = 8,         /* the process is the root of its run or command */
+	CONTEXT_AGENT = 16,       /* an agent is the process itself or above it */
+	CONTEXT_AGENT_OUT = 32,   /* agent_out is known */
+	CONTEXT_ROOT_OUT = 64,    /* root_out is known */
+	CONTEXT_PARTIAL = 128,    /* the process itself is not fully observed; not handed on */
 };
 
 /* What a process hands on to those it starts: its place in the tree.  Plain data, copied whole. */
 struct context {
-	uint32_t flags;	      /* enum context_flags */
-	uint32_t role;	      /* enum role of the process that this describes */
-	uint64_t scope_id;    /* 0: none */
-	uint64_t capture_id;  /* 0: none recorded */
-	uint64_t pid_ns;      /* inode of the PID namespace of the anchor, else of the run's root; 0: not known */
-	uint32_t anchor_pid;  /* the agent's process, or the root's under outside; 0: none */
-	uint32_t profile;     /* index into settings.profiles + 1; 0: generic */
-	uint64_t agent_serial; /* of the agent's process slot: what its scope is made from */
-	struct identity root_out;     /* descriptor 1 of the run's root */
+	uint32_t flags;      /* enum context_flags */
+	uint32_t role;       /* enum role of the process that this describes */
+	uint64_t scope_id;   /* 0: none */
+	uint64_t capture_id; /* 0: none recorded */
+	uint64_t pid_ns; /* inode of the PID namespace of the anchor, else of the run's root; 0: not known */
+	uint32_t anchor_pid;      /* the agent's process, or the root's under outside; 0: none */
+	uint32_t profile;         /* index into settings.profiles + 1; 0: generic */
+	uint64_t agent_serial;    /* of the agent's process slot: what its scope is made from */
+	struct identity root_out; /* descriptor 1 of the run's root */
 	struct identity agent_out[2]; /* descriptors 1 and 2 of the agent */
 };
 
@@ -46,13 +46,13 @@ enum process_state {
 	PROCESS_FREE,
 	PROCESS_ANNOUNCED, /* started by an observed process, not (yet) heard of: unobserved */
 	PROCESS_ATTACHED,  /* the library is inside */
-	PROCESS_EXITED,	   /* or replaced by a later image */
+	PROCESS_EXITED,    /* or replaced by a later image */
 };
 
 /* What a program did, by its own process and forks of it: counted while it lives, added to the session's counters
  * when it ends. */
 enum process_count {
-	PROCESS_OPENS,	     /* files opened for reading */
+	PROCESS_OPENS,       /* files opened for reading */
 	PROCESS_OPENS_WRITE, /* files opened for writing */
 	PROCESS_LISTINGS,    /* folders opened to be listed */
 	PROCESS_CHANGES,     /* names made, replaced or removed */
@@ -63,15 +63,15 @@ enum process_count {
  * then by the process itself. */
 struct process_slot {
 	struct slot_head head;
-	uint64_t serial;      /* never reused */
-	uint32_t pid;	      /* 0: not known yet (posix_spawn) */
-	uint32_t spawner_pid; /* of the process that announced it */
-	uint32_t state;	      /* enum process_state */
+	uint64_t serial;       /* never reused */
+	uint32_t pid;          /* 0: not known yet (posix_spawn) */
+	uint32_t spawner_pid;  /* of the process that announced it */
+	uint32_t state;        /* enum process_state */
 	uint32_t starter_role; /* enum role of the program that announced it */
 	uint64_t starter_index; /* slot of that program; its own when the image is replaced in place */
-	uint64_t time_ns;     /* when announced, then when attached */
+	uint64_t time_ns;       /* when announced, then when attached */
 	struct context context; /* ANNOUNCED: the starter's; ATTACHED: its own */
-	char name[40];	      /* base name of executable or script, cut, NUL-ended: data of others */
+	char name[40]; /* base name of executable or script, cut, NUL-ended: data of others */
 	/* the process, by atomic adds; not under the check */
 	uint64_t counts[PROCESS_COUNTS];
 	uint64_t unused[2]; /* whole cache lines: neighbours count too */
@@ -82,7 +82,7 @@ struct process_slot {
  * by atomic adds and go on rising when the slot is given to another scope. */
 struct scope_slot {
 	struct slot_head head;
-	uint64_t id;	/* 0: empty */
+	uint64_t id; /* 0: empty */
 	uint64_t epoch; /* a serial: unique, so that a scope that comes back never meets old deliveries */
 	uint32_t anchor_pid;
 	uint32_t profile;
@@ -104,10 +104,10 @@ struct capture_slot {
 	struct identity identity;
 	uint64_t birth_ns; /* of a file (statx): inode numbers are reused */
 	uint64_t scope_id;
-	uint32_t kind;	     /* enum capture_kind */
+	uint32_t kind;       /* enum capture_kind */
 	uint32_t long_lived; /* commands are told apart by pauses */
-	uint32_t shell_pid;  /* the process whose descriptor 1 it is; the root's with the agent outside */
-	uint32_t measured;   /* what passed is known from the kernel, else only what viewers and readers say */
+	uint32_t shell_pid; /* the process whose descriptor 1 it is; the root's with the agent outside */
+	uint32_t measured; /* what passed is known from the kernel, else only what viewers and readers say */
 	uint64_t start_bytes; /* of a file when it became the capture */
 	/* any, by atomic store: the command below way; not under the check */
 	uint64_t command_id;
@@ -118,29 +118,30 @@ struct capture_slot {
  * first and set last when a slot is given to another command. */
 struct command_slot {
 	uint64_t id;
-	uint64_t bytes;	  /* any, by atomic add: what its viewers and readers sent to the capture */
+	uint64_t bytes;   /* any, by atomic add: what its viewers and readers sent to the capture */
 	uint64_t last_ns; /* any: last request */
 	uint64_t base_bytes; /* long-lived shells: what the shell had written before it */
 	uint64_t total_bytes; /* all that was written; COMMAND_OPEN: it has not ended, or nobody knows */
 	uint64_t measured; /* total_bytes will be known */
-	uint64_t running;  /* any, by atomic add: readers that began and did not say yet what they sent */
+	uint64_t running; /* any, by atomic add: readers that began and did not say yet what they sent */
 	uint64_t unused;
 };
 #define COMMAND_OPEN UINT64_MAX
 
 enum file_flags {
-	FILE_EDITED_BY_AGENT = 1, /* agent_edited: by an agent, or a shell, viewer or reader below it */
-	FILE_EDITED_BY_TOOL = 2,  /* tool_edited: by another process of the session */
+	FILE_EDITED_BY_AGENT =
+		1, /* agent_edited: by an agent, or a shell, viewer or reader below it */
+	FILE_EDITED_BY_TOOL = 2, /* tool_edited: by another process of the session */
 };
 
 /* A file of the workspace.  Written under the slot protocol by any process. */
 struct file_slot {
 	struct slot_head head;
-	uint64_t key;	      /* hash of the path; 0: empty */
-	uint64_t path_offset; /* in the arena */
-	uint32_t path_bytes;  /* without NUL */
-	uint32_t flags;	      /* enum file_flags */
-	struct stamp stamp;   /* when last read whole */
+	uint64_t key;           /* hash of the path; 0: empty */
+	uint64_t path_offset;   /* in the arena */
+	uint32_t path_bytes;    /* without NUL */
+	uint32_t flags;         /* enum file_flags */
+	struct stamp stamp;     /* when last read whole */
 	struct version version; /* as last read whole */
 	uint64_t first_read_realtime_ns;
 	uint64_t last_read_realtime_ns;
@@ -175,7 +176,7 @@ struct delivery_slot {
 	uint64_t bytes_given; /* of the scope at that moment */
 	uint64_t time_ns;
 	uint64_t notice_request; /* number of the request that got the last notice; 0: none */
-	uint64_t yield_until;	 /* given in full up to this request */
+	uint64_t yield_until;    /* given in full up to this request */
 };
 
 _Static_assert(sizeof(struct context) == 120, "context is part of the segment's ABI");

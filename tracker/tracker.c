@@ -17,10 +17,12 @@ const char *state_name(enum state state)
 static uint64_t key_of(const struct segment *segment, const char *path)
 {
 	char normal[SEGMENT_PATH_BYTES];
-	return path_normalize(NULL, path, normal, sizeof(normal)) < 0 ? 0 : path_key(segment, normal);
+	return path_normalize(NULL, path, normal, sizeof(normal)) < 0 ? 0
+								      : path_key(segment, normal);
 }
 
-bool tracker_is_delivered(const struct segment *segment, uint64_t scope_id, uint64_t request, const char *path)
+bool tracker_is_delivered(const struct segment *segment, uint64_t scope_id, uint64_t request,
+			  const char *path)
 {
 	struct moment moment = moment_now(segment, scope_id, request, 0, 0);
 	struct delivery_slot delivery;
@@ -30,7 +32,8 @@ bool tracker_is_delivered(const struct segment *segment, uint64_t scope_id, uint
 
 	if (slot && slot_read(slot, &scope, SCOPE_CHECKED_BYTES))
 		context.profile = scope.profile;
-	return moment.scope_epoch && delivery_find(segment, scope_id, key_of(segment, path), &delivery) == 0 &&
+	return moment.scope_epoch &&
+	       delivery_find(segment, scope_id, key_of(segment, path), &delivery) == 0 &&
 	       delivery_is_current(segment, &delivery, &moment, decision_limit(segment, &context));
 }
 
@@ -51,8 +54,9 @@ static void count_read(struct file_slot *file, const void *data)
 		file->first_read_realtime_ns = file->last_read_realtime_ns;
 }
 
-int tracker_record_delivery(const struct segment *segment, uint64_t scope_id, uint64_t request, uint64_t command_id,
-			    const char *path, const struct stamp *stamp, const struct version *version)
+int tracker_record_delivery(const struct segment *segment, uint64_t scope_id, uint64_t request,
+			    uint64_t command_id, const char *path, const struct stamp *stamp,
+			    const struct version *version)
 {
 	char normal[SEGMENT_PATH_BYTES];
 	struct read_data read = { stamp, version };
@@ -78,14 +82,15 @@ int tracker_file(const struct segment *segment, const char *path, struct file_sl
 }
 
 int tracker_each_file(const struct segment *segment,
-		      int (*callback)(const char *path, const struct file_slot *file, void *data), void *data)
+		      int (*callback)(const char *path, const struct file_slot *file, void *data),
+		      void *data)
 {
 	char path[SEGMENT_PATH_BYTES];
 
 	for (uint64_t i = 0; i < segment->capacity[TABLE_FILES]; i++) {
 		struct file_slot file;
-		if (!slot_read(segment_slot(segment, TABLE_FILES, i), &file, sizeof(file)) || !file.key ||
-		    file_path(segment, &file, path, sizeof(path)) < 0)
+		if (!slot_read(segment_slot(segment, TABLE_FILES, i), &file, sizeof(file)) ||
+		    !file.key || file_path(segment, &file, path, sizeof(path)) < 0)
 			continue;
 		int stop = callback(path, &file, data);
 		if (stop)
@@ -158,5 +163,6 @@ enum state tracker_state(const struct segment *segment, uint64_t scope_id, const
 		return STATE_CHANGED;
 	int error = content_of_descriptor(fd, UINT64_MAX, &content);
 	(void)sys_close(fd);
-	return error == 0 && version_equal(&content.version, &baseline) ? STATE_FRESH : STATE_CHANGED;
+	return error == 0 && version_equal(&content.version, &baseline) ? STATE_FRESH
+									: STATE_CHANGED;
 }

@@ -18,9 +18,9 @@
 /* State of a file against a baseline. */
 enum state {
 	STATE_UNTRACKED, /* no baseline: never given whole, or forgotten */
-	STATE_FRESH,	 /* the bytes on disk are the baseline */
-	STATE_CHANGED,	 /* they are others, or cannot be read */
-	STATE_DELETED,	 /* there is no such file any more */
+	STATE_FRESH,     /* the bytes on disk are the baseline */
+	STATE_CHANGED,   /* they are others, or cannot be read */
+	STATE_DELETED,   /* there is no such file any more */
 };
 
 /* state_name(): "untracked", "fresh", "changed", "deleted". */
@@ -28,15 +28,17 @@ const char *state_name(enum state state);
 
 /* tracker_is_delivered(): was the file given whole to this scope, in this epoch, inside the window?
  * Looks at the record only, not at the file.  request: number of the request that asks. */
-bool tracker_is_delivered(const struct segment *segment, uint64_t scope_id, uint64_t request, const char *path);
+bool tracker_is_delivered(const struct segment *segment, uint64_t scope_id, uint64_t request,
+			  const char *path);
 
 /* tracker_record_delivery(): the scope was given the file whole, in this version.
  *
  * stamp: of the file that was read.  Counts one full read.  Replaces what was recorded before.
  * Returns 0; -ENOSPC when a table is full (counted as lost); -ENOENT when the scope is not known;
  * the errors of path_normalize(). */
-int tracker_record_delivery(const struct segment *segment, uint64_t scope_id, uint64_t request, uint64_t command_id,
-			    const char *path, const struct stamp *stamp, const struct version *version);
+int tracker_record_delivery(const struct segment *segment, uint64_t scope_id, uint64_t request,
+			    uint64_t command_id, const char *path, const struct stamp *stamp,
+			    const struct version *version);
 
 /* tracker_file(): counts of a file: full reads, repeats, notices, when.  Returns 0 or -ENOENT. */
 int tracker_file(const struct segment *segment, const char *path, struct file_slot *ret_file);
@@ -44,7 +46,8 @@ int tracker_file(const struct segment *segment, const char *path, struct file_sl
 /* tracker_each_file(): calls back for every file on record, in no order; stops when it returns nonzero and returns
  * that.  The path is borrowed for the call. */
 int tracker_each_file(const struct segment *segment,
-		      int (*callback)(const char *path, const struct file_slot *file, void *data), void *data);
+		      int (*callback)(const char *path, const struct file_slot *file, void *data),
+		      void *data);
 
 /* tracker_forget(): the file is to be given in full again, to one scope, or to all for scope_id 0.  Reads that
  * are under way do not count either.  Looks at the file (stat): what was given under another name of it is

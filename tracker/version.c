@@ -9,7 +9,8 @@
 
 #include "tracker/sys.h"
 
-_Static_assert(sizeof(XXH3_state_t) <= sizeof(((struct version_stream *)0)->state), "the state fits");
+_Static_assert(sizeof(XXH3_state_t) <= sizeof(((struct version_stream *)0)->state),
+	       "the state fits");
 _Static_assert(_Alignof(XXH3_state_t) <= 64, "the state is aligned");
 
 enum { CHUNK_BYTES = 8192 };
@@ -44,8 +45,8 @@ struct stamp stamp_of(const struct stat *stat)
 
 bool stamp_equal(const struct stamp *a, const struct stamp *b)
 {
-	return a->dev == b->dev && a->ino == b->ino && a->size_bytes == b->size_bytes && a->mtime_ns == b->mtime_ns &&
-	       a->ctime_ns == b->ctime_ns;
+	return a->dev == b->dev && a->ino == b->ino && a->size_bytes == b->size_bytes &&
+	       a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns;
 }
 
 void version_stream_init(struct version_stream *stream)

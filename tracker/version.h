@@ -28,7 +28,7 @@ struct stamp {
 struct content {
 	struct version version;
 	uint64_t lines; /* newlines, one more for a last line without one */
-	bool text;	/* no NUL byte */
+	bool text;      /* no NUL byte */
 };
 
 /* How many hexadecimal digits of a version people are shown. */

@@ -5,16 +5,16 @@
 #ifndef SEEN_CLI_EXIT_CODE_H
 #define SEEN_CLI_EXIT_CODE_H
 
-#define EXIT_CODES(EXIT)                                                                          \
-	EXIT(OK, 0, "done; `run`: the program's own status")                                      \
-	EXIT(NOTHING, 1, "nothing to show or to forget under that name")                          \
-	EXIT(USAGE, 2, "a wrong option, argument or command")                                     \
-	EXIT(NO_SESSION, 3, "no such session, or none of this workspace")                         \
-	EXIT(BAD_SESSION, 4, "the session is damaged, of another build, or of another user")      \
-	EXIT(UNOBSERVED, 5, "`doctor`: the program or this machine cannot be observed in full")   \
-	EXIT(OUTPUT, 6, "the output could not be written")                                        \
-	EXIT(FAILED, 125, "`run`: seen itself failed; any command: the configuration is wrong")   \
-	EXIT(NOT_EXECUTABLE, 126, "`run`: the program cannot be executed")                        \
+#define EXIT_CODES(EXIT) \
+	EXIT(OK, 0, "done; `run`: the program's own status") \
+	EXIT(NOTHING, 1, "nothing to show or to forget under that name") \
+	EXIT(USAGE, 2, "a wrong option, argument or command") \
+	EXIT(NO_SESSION, 3, "no such session, or none of this workspace") \
+	EXIT(BAD_SESSION, 4, "the session is damaged, of another build, or of another user") \
+	EXIT(UNOBSERVED, 5, "`doctor`: the program or this machine cannot be observed in full") \
+	EXIT(OUTPUT, 6, "the output could not be written") \
+	EXIT(FAILED, 125, "`run`: seen itself failed; any command: the configuration is wrong") \
+	EXIT(NOT_EXECUTABLE, 126, "`run`: the program cannot be executed") \
 	EXIT(NOT_FOUND, 127, "`run`: there is no such program")
 
 enum exit_code {

@@ -15,7 +15,8 @@ enum { HELP_COLUMN = 26, NAMES_MAX = 64 };
 static void print_option(const char *name, const char *argument, const char *help)
 {
 	char left[80];
-	(void)snprintf(left, sizeof(left), "%s%s%s", name, argument ? " " : "", argument ? argument : "");
+	(void)snprintf(left, sizeof(left), "%s%s%s", name, argument ? " " : "",
+		       argument ? argument : "");
 	(void)printf("  %-*s %s\n", HELP_COLUMN, left, help);
 }
 
@@ -25,7 +26,8 @@ static void print_help(const struct options *options)
 
 	(void)printf("usage: seen %s\n\n%s\n\n", options->usage, options->summary);
 	for (int i = 0; i < options->spec_count; i++)
-		print_option(options->specs[i].name, options->specs[i].argument, options->specs[i].help);
+		print_option(options->specs[i].name, options->specs[i].argument,
+			     options->specs[i].help);
 	print_option("--help", NULL, "this text");
 	(void)printf("\nconfiguration (seen config --docs tells all):\n");
 	print_option("--config", "FILE", "read this seen.ini too");
@@ -59,8 +61,8 @@ static int unknown_option(const struct options *options, const char *word)
 	if (nearest)
 		message("there is no option '%s'; did you mean '%s'?", name, nearest);
 	else
-		message("there is no option '%s'; `seen help %.*s` lists them", name, (int)strcspn(options->usage, " "),
-			options->usage);
+		message("there is no option '%s'; `seen help %.*s` lists them", name,
+			(int)strcspn(options->usage, " "), options->usage);
 	return EXIT_CODE_USAGE;
 }
 
@@ -71,7 +73,8 @@ static int take_own(const struct options *options, int argc, char **argv, int *i
 	for (int i = 0; i < options->spec_count; i++) {
 		const struct option_spec *spec = &options->specs[i];
 		size_t length = strlen(spec->name);
-		if (strncmp(word, spec->name, length) != 0 || (word[length] != '\0' && word[length] != '='))
+		if (strncmp(word, spec->name, length) != 0 ||
+		    (word[length] != '\0' && word[length] != '='))
 			continue;
 		if (!spec->value) {
 			if (word[length] == '=') {
@@ -98,7 +101,8 @@ static int take_own(const struct options *options, int argc, char **argv, int *i
 	return 0;
 }
 
-int options_parse(const struct options *options, int argc, char **argv, struct parsed *parsed, int *ret_code)
+int options_parse(const struct options *options, int argc, char **argv, struct parsed *parsed,
+		  int *ret_code)
 {
 	struct config_error error;
 	int words = 0; /* words that were passed, waiting at argv[1..words] */
@@ -149,7 +153,8 @@ int options_load(struct parsed *parsed, int *ret_code)
 	struct config_error error = { "out of memory" };
 
 	*ret_code = EXIT_CODE_FAILED;
-	if (config_new(&parsed->config) < 0 || config_load(parsed->config, &parsed->request, &error) < 0) {
+	if (config_new(&parsed->config) < 0 ||
+	    config_load(parsed->config, &parsed->request, &error) < 0) {
 		message("%s", error.text);
 		return -1;
 	}

@@ -13,8 +13,8 @@ struct option_spec {
 	const char *name;     /* "--json" */
 	const char *argument; /* what its value is called in the help text; NULL: none */
 	const char *help;
-	bool *flag;	     /* set to true; for options without a value */
-	const char **value;  /* set to the value; for options with one */
+	bool *flag;         /* set to true; for options without a value */
+	const char **value; /* set to the value; for options with one */
 };
 
 struct options {
@@ -29,14 +29,15 @@ struct options {
 struct parsed {
 	struct config_request request;
 	struct config *config; /* options_load() */
-	int first_word;	       /* index into argv of the first word that is no option */
+	int first_word;        /* index into argv of the first word that is no option */
 };
 
 /* options_parse(): reads a command line.  With words_between, words are moved behind the options.
  *
  * Returns 0 to go on; -1 when the command is done, with *ret_code the exit code: help was printed, or one
  * line says what is wrong.  parsed: all zero before; options_done() it afterwards in either case. */
-int options_parse(const struct options *options, int argc, char **argv, struct parsed *parsed, int *ret_code);
+int options_parse(const struct options *options, int argc, char **argv, struct parsed *parsed,
+		  int *ret_code);
 
 /* options_load(): loads the configuration that the line and the surroundings ask for.  As options_parse(). */
 int options_load(struct parsed *parsed, int *ret_code);

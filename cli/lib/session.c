@@ -62,10 +62,11 @@ int session_runtime_dir(const struct config *config, char *ret_path, size_t capa
 
 bool session_name_is_valid(const char *name)
 {
-	static const char ALLOWED[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+	static const char ALLOWED[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
 	size_t length = strlen(name);
-	return length > 0 && length <= 64 && strspn(name, ALLOWED) == length && name[0] != '.' && name[0] != '-' &&
-	       name[0] != '_';
+	return length > 0 && length <= 64 && strspn(name, ALLOWED) == length && name[0] != '.' &&
+	       name[0] != '-' && name[0] != '_';
 }
 
 /* Makes a folder and its parents.  The last one is this user's alone: 0700, checked. */
@@ -101,7 +102,8 @@ static int map(const char *directory, struct session *ret_session)
 	char path[SEGMENT_PATH_BYTES];
 	struct stat stat;
 
-	if (snprintf(session.directory, sizeof(session.directory), "%s", directory) >= (int)sizeof(session.directory))
+	if (snprintf(session.directory, sizeof(session.directory), "%s", directory) >=
+	    (int)sizeof(session.directory))
 		return -ENAMETOOLONG;
 	int error = format_path(path, sizeof(path), directory, "segment");
 	if (error < 0)
@@ -186,15 +188,18 @@ static void resume(const struct config *config, struct session *session)
 		(void)tracker_forget_all(&session->segment, 0);
 	}
 	unsigned living = sweep(&session->segment);
-	if (config_pack(config, &settings, text, sizeof(text), &used, &error) < 0 || segment_has_settings(&session->segment, &settings, text, used))
+	if (config_pack(config, &settings, text, sizeof(text), &used, &error) < 0 ||
+	    segment_has_settings(&session->segment, &settings, text, used))
 		return;
 	if (living > 0)
-		message("session %s is in use by %u processes: it keeps the settings it has", session->name, living);
+		message("session %s is in use by %u processes: it keeps the settings it has",
+			session->name, living);
 	else
 		segment_put_settings(&session->segment, &settings, text, used);
 }
 
-static int make_in(const struct config *config, const char *folder, const char *name, struct session *ret_session)
+static int make_in(const struct config *config, const char *folder, const char *name,
+		   struct session *ret_session)
 {
 	struct settings settings;
 	struct config_error config_error;
@@ -239,7 +244,8 @@ static void new_name(char *ret_name, size_t capacity)
 	(void)getrandom(chance, sizeof(chance), 0);
 	(void)gmtime_r(&now, &parts);
 	(void)strftime(date, sizeof(date), "%Y%m%d-%H%M%S", &parts);
-	(void)snprintf(ret_name, capacity, "%s-%02x%02x%02x", date, chance[0], chance[1], chance[2]);
+	(void)snprintf(ret_name, capacity, "%s-%02x%02x%02x", date, chance[0], chance[1],
+		       chance[2]);
 }
 
 int session_make(const struct config *config, const char *name, struct session *ret_session)
@@ -262,8 +268,8 @@ int session_make(const struct config *config, const char *name, struct session *
 	error = session_runtime_dir(config, runtime, sizeof(runtime));
 	if (error == 0)
 		error = make_in(config, runtime, name, ret_session);
-	if (error < 0 && session_state_dir(config, state, sizeof(state)) == 0 && strcmp(state, runtime) != 0 &&
-	    make_in(config, state, name, ret_session) == 0)
+	if (error < 0 && session_state_dir(config, state, sizeof(state)) == 0 &&
+	    strcmp(state, runtime) != 0 && make_in(config, state, name, ret_session) == 0)
 		error = 0;
 	return error;
 }
@@ -278,7 +284,8 @@ const char *session_explain(int error)
 	case -EPERM:
 		return "it belongs to another user";
 	case -EBADMSG:
-		return "its segment is damaged or was made by another build of seen; remove the folder to begin anew";
+		return "its segment is damaged or was made by another build of seen; remove the "
+		       "folder to begin anew";
 	case -ENOSPC:
 		return "no space left; make room, or name another folder with --runtime-dir";
 	default:
@@ -295,13 +302,16 @@ static void find_newest(const char *folder, const char *workspace, struct sessio
 	for (struct dirent *entry; (entry = readdir(directory));) {
 		char path[SEGMENT_PATH_BYTES];
 		struct session candidate;
-		if (!session_name_is_valid(entry->d_name) || format_path(path, sizeof(path), folder, entry->d_name) < 0 ||
+		if (!session_name_is_valid(entry->d_name) ||
+		    format_path(path, sizeof(path), folder, entry->d_name) < 0 ||
 		    map(path, &candidate) < 0)
 			continue;
-		const char *root = segment_text(&candidate.segment, candidate.segment.settings->paths_workspace, NULL);
+		const char *root = segment_text(&candidate.segment,
+						candidate.segment.settings->paths_workspace, NULL);
 		if (root && strcmp(root, workspace) == 0 &&
-		    (!session->segment.header || candidate.segment.header->created_realtime_ns >
-							  session->segment.header->created_realtime_ns)) {
+		    (!session->segment.header ||
+		     candidate.segment.header->created_realtime_ns >
+			     session->segment.header->created_realtime_ns)) {
 			session_close(session);
 			*session = candidate;
 		} else {
@@ -325,9 +335,9 @@ int session_find(const struct config *config, const char *name, struct session *
 		if (error == 0)
 			return EXIT_CODE_OK;
 		message("session %s: %s", name, session_explain(error));
-		return error == -ENOENT || error == -ENOTDIR ? EXIT_CODE_NO_SESSION :
-		       error == -EINVAL			     ? EXIT_CODE_USAGE :
-							       EXIT_CODE_BAD_SESSION;
+		return error == -ENOENT || error == -ENOTDIR ? EXIT_CODE_NO_SESSION
+		       : error == -EINVAL                    ? EXIT_CODE_USAGE
+							     : EXIT_CODE_BAD_SESSION;
 	}
 	struct session session = { .made = false };
 	if (session_runtime_dir(config, runtime, sizeof(runtime)) == 0)
@@ -335,7 +345,8 @@ int session_find(const struct config *config, const char *name, struct session *
 	if (session_state_dir(config, state, sizeof(state)) == 0 && strcmp(state, runtime) != 0)
 		find_newest(state, config_workspace(config), &session);
 	if (!session.segment.header) {
-		message("no session of the workspace %s yet: begin one with `seen run -- COMMAND`, or name one with --session",
+		message("no session of the workspace %s yet: begin one with `seen run -- COMMAND`, "
+			"or name one with --session",
 			config_workspace(config));
 		return EXIT_CODE_NO_SESSION;
 	}

@@ -38,9 +38,11 @@ const char *text_time(uint64_t realtime_ns, char *ret_text)
 	char date[32];
 
 	ret_text[0] = '\0';
-	if (!realtime_ns || !gmtime_r(&seconds, &parts) || !strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &parts))
+	if (!realtime_ns || !gmtime_r(&seconds, &parts) ||
+	    !strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &parts))
 		return ret_text;
-	(void)snprintf(ret_text, TEXT_TIME_BYTES, "%s.%03uZ", date, (unsigned)(realtime_ns / 1000000u % 1000u));
+	(void)snprintf(ret_text, TEXT_TIME_BYTES, "%s.%03uZ", date,
+		       (unsigned)(realtime_ns / 1000000u % 1000u));
 	return ret_text;
 }
 
@@ -93,7 +95,8 @@ const char *text_style(FILE *file, const char *code)
 	static int next;
 	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
 
-	if ((no_color && no_color[0]) || !isatty(fileno(file)) || !term || strcmp(term, "dumb") == 0)
+	if ((no_color && no_color[0]) || !isatty(fileno(file)) || !term ||
+	    strcmp(term, "dumb") == 0)
 		return "";
 	char *sequence = sequences[next++ % 8];
 	(void)snprintf(sequence, sizeof(sequences[0]), "\033[%sm", code);

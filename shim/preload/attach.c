@@ -57,7 +57,8 @@ static bool program_path(char *ret_path, size_t capacity)
 
 /* Runs `seen session NAME`, which prints the session's folder, in a child of its own that has neither
  * this library nor the program's standard output. */
-static bool ask_program(const char *name, char *const environment[], char *ret_folder, size_t capacity)
+static bool ask_program(const char *name, char *const environment[], char *ret_folder,
+			size_t capacity)
 {
 	static char program[SEGMENT_PATH_BYTES];
 	char *const words[] = { program, (char *)"session", (char *)"--", (char *)name, NULL };
@@ -68,7 +69,8 @@ static bool ask_program(const char *name, char *const environment[], char *ret_f
 	if (!program_path(program, sizeof(program)))
 		return false;
 	for (size_t i = 0; environment[i] && count < 1023; i++)
-		if (strncmp(environment[i], "LD_PRELOAD=", 11) != 0 && strncmp(environment[i], "SEEN_SESSION=", 13) != 0)
+		if (strncmp(environment[i], "LD_PRELOAD=", 11) != 0 &&
+		    strncmp(environment[i], "SEEN_SESSION=", 13) != 0)
 			clean[count++] = environment[i];
 	clean[count] = NULL;
 	if (sys_call3(SYS_pipe2, (long)ends, O_CLOEXEC, 0) < 0)
@@ -110,9 +112,11 @@ static bool find_in_ancestors(char *ret_folder, size_t capacity)
 	enum { ANCESTORS_MAX = 16, KEPT = sizeof(VARIABLE) - 2 };
 	uint32_t pid = (uint32_t)sys_getppid();
 
-	for (int level = 0; level < ANCESTORS_MAX && pid > 1; level++, pid = process_parent_of(pid)) {
+	for (int level = 0; level < ANCESTORS_MAX && pid > 1;
+	     level++, pid = process_parent_of(pid)) {
 		char path[40] = "/proc/", part[4096];
-		bool begins = true; /* `matched` bytes of VARIABLE stand at the beginning of an entry */
+		bool begins =
+			true; /* `matched` bytes of VARIABLE stand at the beginning of an entry */
 		size_t matched = 0, length = 0;
 		memcpy(decimal_put(path + 6, pid), "/environ", sizeof("/environ"));
 		int fd = sys_open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY, 0);
@@ -124,7 +128,8 @@ static bool find_in_ancestors(char *ret_folder, size_t capacity)
 					if (part[i] == '\0')
 						length = strlen(ret_folder);
 					else if (strlen(ret_folder) + 2 < capacity)
-						memcpy(ret_folder + strlen(ret_folder), (char[2]){ part[i], '\0' }, 2);
+						memcpy(ret_folder + strlen(ret_folder),
+						       (char[2]){ part[i], '\0' }, 2);
 				} else if (begins && part[i] == VARIABLE[matched]) {
 					matched++;
 					if (matched == sizeof(VARIABLE) - 1)
@@ -205,6 +210,8 @@ static void at_exit(int status, void *unused)
 		return;
 	if (!shim.sandboxed)
 		view_end(status);
+	if (shim.reads_own)
+		own_end();
 	end_command();
 	process_exit(&shim.segment, shim.process);
 	shim.on = false;
@@ -214,8 +221,8 @@ static void at_exit(int status, void *unused)
  * told for without a system call leaves its slot as it is. */
 void ending_now(void)
 {
-	if (!shim.on || shim.is_fork || shim.sandboxed || (shim.role != ROLE_SHELL && !shim.ends_capture) ||
-	    sys_getpid() != shim.pid)
+	if (!shim.on || shim.is_fork || shim.sandboxed ||
+	    (shim.role != ROLE_SHELL && !shim.ends_capture) || sys_getpid() != shim.pid)
 		return;
 	end_command();
 	process_exit(&shim.segment, shim.process);
@@ -235,8 +242,8 @@ void partial_note(void)
 /* What only glibc has: in a musl program, whose loader resolves what it can, these are NULL. */
 extern __typeof__(on_exit) on_exit __attribute__((weak));
 /* pthread_atfork(3) as libc exports it; dso_handle ties it to this library. */
-int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *dso_handle)
-	__attribute__((weak));
+int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
+		      void *dso_handle) __attribute__((weak));
 extern void *__dso_handle;
 const char *gnu_get_libc_version(void) __attribute__((weak));
 
@@ -263,14 +270,15 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 	role_invocation(&shim.segment, executable, argv, &invocation);
 
 	const char *scope = variable(environment, "SEEN_SCOPE");
-	shim.process = process_attach(&shim.segment, variable(environment, TICKET_VARIABLE),
-				      !variable(environment, "SEEN_SESSION"), &invocation,
-				      scope && *scope ? scope : NULL, said_by(variable(environment, "SEEN_AGENT_IS")),
-				      &shim.request.context);
+	shim.process = process_attach(
+		&shim.segment, variable(environment, TICKET_VARIABLE),
+		!variable(environment, "SEEN_SESSION"), &invocation, scope && *scope ? scope : NULL,
+		said_by(variable(environment, "SEEN_AGENT_IS")), &shim.request.context);
 	shim.role = shim.request.context.role;
 	shim.pid = sys_getpid();
 	shim.ends_capture = shim.request.context.capture_id &&
-			    capture_shell(&shim.segment, shim.request.context.capture_id) == (uint32_t)shim.pid;
+			    capture_shell(&shim.segment, shim.request.context.capture_id) ==
+				    (uint32_t)shim.pid;
 	change_start();
 	if (!invocation.ignored) {
 		shim.changes = shim.request.context.flags & CONTEXT_ATTACHED;
@@ -280,5 +288,6 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 			become_request();
 	}
 	/* Other threads do not exist yet; those that come later see all of the above. */
-	shim.on = on_exit(at_exit, NULL) == 0 && __register_atfork(NULL, NULL, in_fork, &__dso_handle) == 0;
+	shim.on = on_exit(at_exit, NULL) == 0 &&
+		  __register_atfork(NULL, NULL, in_fork, &__dso_handle) == 0;
 }

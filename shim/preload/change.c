@@ -83,7 +83,8 @@ void change_note(int directory, const char *path)
 		segment_count(&shim.segment, COUNTER_lost_changes, 1);
 	} else if (path_is_tracked(&shim.segment, normal)) {
 		bool below_agent = context->flags & (CONTEXT_AGENT | CONTEXT_OUTSIDE);
-		uint32_t flag = below_agent && shim.role != ROLE_TOOL ? FILE_EDITED_BY_AGENT : FILE_EDITED_BY_TOOL;
+		uint32_t flag = below_agent && shim.role != ROLE_TOOL ? FILE_EDITED_BY_AGENT
+								      : FILE_EDITED_BY_TOOL;
 		(void)file_update(&shim.segment, normal, NULL, mark, &flag);
 	}
 	scratch_give(normal);

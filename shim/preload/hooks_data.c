@@ -80,14 +80,18 @@ EXPORT ssize_t __pread64(int fd, void *buffer, size_t size_bytes, off64_t offset
 	return was_read_elsewhere(fd, REAL(__pread64)(fd, buffer, size_bytes, offset));
 }
 
-EXPORT ssize_t __pread_chk(int fd, void *buffer, size_t size_bytes, off_t offset, size_t buffer_bytes)
+EXPORT ssize_t __pread_chk(int fd, void *buffer, size_t size_bytes, off_t offset,
+			   size_t buffer_bytes)
 {
-	return was_read_elsewhere(fd, REAL(__pread_chk)(fd, buffer, size_bytes, offset, buffer_bytes));
+	return was_read_elsewhere(fd,
+				  REAL(__pread_chk)(fd, buffer, size_bytes, offset, buffer_bytes));
 }
 
-EXPORT ssize_t __pread64_chk(int fd, void *buffer, size_t size_bytes, off64_t offset, size_t buffer_bytes)
+EXPORT ssize_t __pread64_chk(int fd, void *buffer, size_t size_bytes, off64_t offset,
+			     size_t buffer_bytes)
 {
-	return was_read_elsewhere(fd, REAL(__pread64_chk)(fd, buffer, size_bytes, offset, buffer_bytes));
+	return was_read_elsewhere(
+		fd, REAL(__pread64_chk)(fd, buffer, size_bytes, offset, buffer_bytes));
 }
 
 EXPORT ssize_t preadv(int fd, const struct iovec *parts, int count, off_t offset)
@@ -160,10 +164,11 @@ EXPORT ssize_t pwritev64v2(int fd, const struct iovec *parts, int count, off64_t
 	return was_written(fd, REAL(pwritev64v2)(fd, parts, count, offset, flags));
 }
 
-EXPORT ssize_t copy_file_range(int from, off64_t *from_offset, int to, off64_t *to_offset, size_t size_bytes,
-			       unsigned flags)
+EXPORT ssize_t copy_file_range(int from, off64_t *from_offset, int to, off64_t *to_offset,
+			       size_t size_bytes, unsigned flags)
 {
-	return was_copied(REAL(copy_file_range)(from, from_offset, to, to_offset, size_bytes, flags));
+	return was_copied(
+		REAL(copy_file_range)(from, from_offset, to, to_offset, size_bytes, flags));
 }
 
 EXPORT ssize_t sendfile(int to, int from, off_t *offset, size_t size_bytes)
@@ -176,7 +181,8 @@ EXPORT ssize_t sendfile64(int to, int from, off64_t *offset, size_t size_bytes)
 	return was_copied(REAL(sendfile64)(to, from, offset, size_bytes));
 }
 
-EXPORT ssize_t splice(int from, off64_t *from_offset, int to, off64_t *to_offset, size_t size_bytes, unsigned flags)
+EXPORT ssize_t splice(int from, off64_t *from_offset, int to, off64_t *to_offset, size_t size_bytes,
+		      unsigned flags)
 {
 	return was_copied(REAL(splice)(from, from_offset, to, to_offset, size_bytes, flags));
 }
@@ -205,9 +211,11 @@ static void *was_mapped(void *address, size_t size_bytes, int flags, int fd)
 
 /* Before the library is attached an allocator may call this to get its first memory: looking up libc's function would
  * ask the allocator for memory.  Then the kernel is asked. */
-static void *map_early(void *address, size_t size_bytes, int protection, int flags, int fd, off64_t offset)
+static void *map_early(void *address, size_t size_bytes, int protection, int flags, int fd,
+		       off64_t offset)
 {
-	long ret = sys_call6(SYS_mmap, (long)address, (long)size_bytes, protection, flags, fd, offset);
+	long ret = sys_call6(SYS_mmap, (long)address, (long)size_bytes, protection, flags, fd,
+			     offset);
 	if (ret < 0 && ret >= -4095) {
 		errno = (int)-ret;
 		return MAP_FAILED;
@@ -219,14 +227,17 @@ EXPORT void *mmap(void *address, size_t size_bytes, int protection, int flags, i
 {
 	if (!shim.on)
 		return map_early(address, size_bytes, protection, flags, fd, offset);
-	return was_mapped(REAL(mmap)(address, size_bytes, protection, flags, fd, offset), size_bytes, flags, fd);
+	return was_mapped(REAL(mmap)(address, size_bytes, protection, flags, fd, offset),
+			  size_bytes, flags, fd);
 }
 
-EXPORT void *mmap64(void *address, size_t size_bytes, int protection, int flags, int fd, off64_t offset)
+EXPORT void *mmap64(void *address, size_t size_bytes, int protection, int flags, int fd,
+		    off64_t offset)
 {
 	if (!shim.on)
 		return map_early(address, size_bytes, protection, flags, fd, offset);
-	return was_mapped(REAL(mmap64)(address, size_bytes, protection, flags, fd, offset), size_bytes, flags, fd);
+	return was_mapped(REAL(mmap64)(address, size_bytes, protection, flags, fd, offset),
+			  size_bytes, flags, fd);
 }
 
 /* The content behind a descriptor changes its size.  The name was recorded when it was opened for writing; a viewer does
@@ -301,7 +312,8 @@ EXPORT int lio_listio(int mode, struct aiocb *const requests[], int count, struc
 	return was_queued(REAL(lio_listio)(mode, requests, count, event));
 }
 
-EXPORT int lio_listio64(int mode, struct aiocb64 *const requests[], int count, struct sigevent *event)
+EXPORT int lio_listio64(int mode, struct aiocb64 *const requests[], int count,
+			struct sigevent *event)
 {
 	return was_queued(REAL(lio_listio64)(mode, requests, count, event));
 }

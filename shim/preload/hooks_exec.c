@@ -15,15 +15,15 @@
 
 /* Prepares `launch` and `changed`, the environment to start a program with; the given one where nothing may be
  * added.  A macro because the arrays live on the caller's stack. */
-#define PREPARE(pid, executable, argv, environment)                                                            \
-	struct launch launch;                                                                                  \
-	char *const *changed = (char *const *)(environment);                                                  \
-	launch_measure(&launch, executable, argv, environment);                                               \
-	if (launch.variables >= 0) {                                                                           \
-		size_t pointers = (size_t)launch.variables + LAUNCH_VARIABLES_MORE;                            \
-		char **array = launch.large ? NULL : alloca(pointers * sizeof(*array));                       \
-		changed = launch_prepare(&launch, pid, executable, argv, environment, array,                  \
-					 alloca(launch.preload_bytes));                                        \
+#define PREPARE(pid, executable, argv, environment) \
+	struct launch launch; \
+	char *const *changed = (char *const *)(environment); \
+	launch_measure(&launch, executable, argv, environment); \
+	if (launch.variables >= 0) { \
+		size_t pointers = (size_t)launch.variables + LAUNCH_VARIABLES_MORE; \
+		char **array = launch.large ? NULL : alloca(pointers * sizeof(*array)); \
+		changed = launch_prepare(&launch, pid, executable, argv, environment, array, \
+					 alloca(launch.preload_bytes)); \
 	}
 
 /* exec came back: it failed. */
@@ -57,7 +57,8 @@ EXPORT int execvpe(const char *file, char *const argv[], char *const environment
 	return failed(&launch, REAL(execvpe)(file, argv, changed));
 }
 
-EXPORT int execveat(int directory, const char *path, char *const argv[], char *const environment[], int flags)
+EXPORT int execveat(int directory, const char *path, char *const argv[], char *const environment[],
+		    int flags)
 {
 	PREPARE(sys_getpid(), path, argv, environment)
 	return failed(&launch, REAL(execveat)(directory, path, argv, changed, flags));
@@ -70,16 +71,16 @@ EXPORT int fexecve(int fd, char *const argv[], char *const environment[])
 }
 
 /* The words of execl and kin up to their NULL, in an array on the caller's stack; `list` stands behind the NULL. */
-#define TAKE_WORDS(first, list)                                                         \
-	int words = 1;                                                                  \
-	va_start(list, first);                                                          \
-	while (va_arg(list, const char *))                                              \
-		words++;                                                                \
-	va_end(list);                                                                   \
-	char **argv = alloca(((size_t)words + 1) * sizeof(*argv));                      \
-	argv[0] = (char *)(first);                                                      \
-	va_start(list, first);                                                          \
-	for (int word = 1; word <= words; word++)                                       \
+#define TAKE_WORDS(first, list) \
+	int words = 1; \
+	va_start(list, first); \
+	while (va_arg(list, const char *)) \
+		words++; \
+	va_end(list); \
+	char **argv = alloca(((size_t)words + 1) * sizeof(*argv)); \
+	argv[0] = (char *)(first); \
+	va_start(list, first); \
+	for (int word = 1; word <= words; word++) \
 		argv[word] = va_arg(list, char *);
 
 EXPORT int execl(const char *path, const char *first, ...)
@@ -111,7 +112,8 @@ EXPORT int execle(const char *path, const char *first, ...)
 }
 
 EXPORT int posix_spawn(pid_t *ret_pid, const char *path, const posix_spawn_file_actions_t *actions,
-		       const posix_spawnattr_t *attributes, char *const argv[], char *const environment[])
+		       const posix_spawnattr_t *attributes, char *const argv[],
+		       char *const environment[])
 {
 	pid_t pid = 0;
 	PREPARE(0, path, argv, environment)
@@ -123,7 +125,8 @@ EXPORT int posix_spawn(pid_t *ret_pid, const char *path, const posix_spawn_file_
 }
 
 EXPORT int posix_spawnp(pid_t *ret_pid, const char *file, const posix_spawn_file_actions_t *actions,
-			const posix_spawnattr_t *attributes, char *const argv[], char *const environment[])
+			const posix_spawnattr_t *attributes, char *const argv[],
+			char *const environment[])
 {
 	pid_t pid = 0;
 	PREPARE(0, file, argv, environment)
@@ -154,6 +157,22 @@ EXPORT FILE *popen(const char *command, const char *mode)
 	if (repaired)
 		launch_command(command, repaired, bytes);
 	return REAL(popen)(repaired ? repaired : command, mode);
+}
+
+/* libio's own name for popen, exported for old programs. */
+EXPORT FILE *_IO_popen(const char *command, const char *mode)
+{
+	return popen(command, mode);
+}
+
+/* The child will open the file by libc's hidden calls: what it may destroy is recorded now. */
+EXPORT int posix_spawn_file_actions_addopen(posix_spawn_file_actions_t *actions, int fd,
+					    const char *path, int flags, mode_t mode)
+{
+	int error = REAL(posix_spawn_file_actions_addopen)(actions, fd, path, flags, mode);
+	if (error == 0 && ((flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC)))
+		door_changed(AT_FDCWD, path);
+	return error;
 }
 
 EXPORT void _exit(int status)

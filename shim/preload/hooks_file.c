@@ -15,13 +15,13 @@ static bool has_mode(int flags)
 	return (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE;
 }
 
-#define TAKE_MODE(flags, last)                             \
-	mode_t mode = 0;                                   \
-	if (has_mode(flags)) {                             \
-		va_list arguments;                         \
-		va_start(arguments, last);                 \
-		mode = (mode_t)va_arg(arguments, int);     \
-		va_end(arguments);                         \
+#define TAKE_MODE(flags, last) \
+	mode_t mode = 0; \
+	if (has_mode(flags)) { \
+		va_list arguments; \
+		va_start(arguments, last); \
+		mode = (mode_t)va_arg(arguments, int); \
+		va_end(arguments); \
 	}
 
 void door_opened(int fd, int directory, const char *path, int flags)
@@ -261,10 +261,10 @@ static inline void controlling(int command)
 }
 
 /* fcntl(2) and ioctl(2) take at most one more argument, a number or a pointer: both fit a register. */
-#define TAKE_ARGUMENT(last)                                \
-	va_list arguments;                                 \
-	va_start(arguments, last);                         \
-	void *argument = va_arg(arguments, void *);        \
+#define TAKE_ARGUMENT(last) \
+	va_list arguments; \
+	va_start(arguments, last); \
+	void *argument = va_arg(arguments, void *); \
 	va_end(arguments);
 
 EXPORT int fcntl(int fd, int command, ...)

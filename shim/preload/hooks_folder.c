@@ -37,30 +37,32 @@ typedef int compare_entries(const struct dirent **a, const struct dirent **b);
 typedef int keep_entry64(const struct dirent64 *entry);
 typedef int compare_entries64(const struct dirent64 **a, const struct dirent64 **b);
 
-EXPORT int scandir(const char *path, struct dirent ***ret_entries, keep_entry *keep, compare_entries *compare)
+EXPORT int scandir(const char *path, struct dirent ***ret_entries, keep_entry *keep,
+		   compare_entries *compare)
 {
 	int ret = REAL(scandir)(path, ret_entries, keep, compare);
 	listed(ret >= 0);
 	return ret;
 }
 
-EXPORT int scandir64(const char *path, struct dirent64 ***ret_entries, keep_entry64 *keep, compare_entries64 *compare)
+EXPORT int scandir64(const char *path, struct dirent64 ***ret_entries, keep_entry64 *keep,
+		     compare_entries64 *compare)
 {
 	int ret = REAL(scandir64)(path, ret_entries, keep, compare);
 	listed(ret >= 0);
 	return ret;
 }
 
-EXPORT int scandirat(int directory, const char *path, struct dirent ***ret_entries, keep_entry *keep,
-		     compare_entries *compare)
+EXPORT int scandirat(int directory, const char *path, struct dirent ***ret_entries,
+		     keep_entry *keep, compare_entries *compare)
 {
 	int ret = REAL(scandirat)(directory, path, ret_entries, keep, compare);
 	listed(ret >= 0);
 	return ret;
 }
 
-EXPORT int scandirat64(int directory, const char *path, struct dirent64 ***ret_entries, keep_entry64 *keep,
-		       compare_entries64 *compare)
+EXPORT int scandirat64(int directory, const char *path, struct dirent64 ***ret_entries,
+		       keep_entry64 *keep, compare_entries64 *compare)
 {
 	int ret = REAL(scandirat64)(directory, path, ret_entries, keep, compare);
 	listed(ret >= 0);
@@ -91,26 +93,30 @@ EXPORT int nftw64(const char *path, __nftw64_func_t call, int descriptors, int f
 	return REAL(nftw64)(path, call, descriptors, flags);
 }
 
-EXPORT int glob(const char *pattern, int flags, int (*fail)(const char *path, int error), glob_t *ret_found)
+EXPORT int glob(const char *pattern, int flags, int (*fail)(const char *path, int error),
+		glob_t *ret_found)
 {
 	listed(shim.on);
 	return REAL(glob)(pattern, flags, fail, ret_found);
 }
 
-EXPORT int glob64(const char *pattern, int flags, int (*fail)(const char *path, int error), glob64_t *ret_found)
+EXPORT int glob64(const char *pattern, int flags, int (*fail)(const char *path, int error),
+		  glob64_t *ret_found)
 {
 	listed(shim.on);
 	return REAL(glob64)(pattern, flags, fail, ret_found);
 }
 
-EXPORT FTS *fts_open(char *const *paths, int flags, int (*compare)(const FTSENT **a, const FTSENT **b))
+EXPORT FTS *fts_open(char *const *paths, int flags,
+		     int (*compare)(const FTSENT **a, const FTSENT **b))
 {
 	FTS *ret = REAL(fts_open)(paths, flags, compare);
 	listed(ret);
 	return ret;
 }
 
-EXPORT FTS64 *fts64_open(char *const *paths, int flags, int (*compare)(const FTSENT64 **a, const FTSENT64 **b))
+EXPORT FTS64 *fts64_open(char *const *paths, int flags,
+			 int (*compare)(const FTSENT64 **a, const FTSENT64 **b))
 {
 	FTS64 *ret = REAL(fts64_open)(paths, flags, compare);
 	listed(ret);

@@ -2,6 +2,8 @@
  * The exported functions that name files: rename, link, remove, make, and change the folder.
  */
 #include <sys/stat.h>
+#include <utmp.h>
+#include <utmpx.h>
 
 #include "shim/preload/door.h"
 #include "shim/preload/real.h"
@@ -29,7 +31,8 @@ EXPORT int renameat(int from_directory, const char *from, int to_directory, cons
 	return error;
 }
 
-EXPORT int renameat2(int from_directory, const char *from, int to_directory, const char *to, unsigned flags)
+EXPORT int renameat2(int from_directory, const char *from, int to_directory, const char *to,
+		     unsigned flags)
 {
 	int error = REAL(renameat2)(from_directory, from, to_directory, to, flags);
 	changed(error, from_directory, from);
@@ -127,6 +130,34 @@ EXPORT int mknodat(int directory, const char *path, mode_t mode, dev_t device)
 	int error = REAL(mknodat)(directory, path, mode, device);
 	changed(error, directory, path);
 	return error;
+}
+
+/* mknod for programs built before glibc 2.33. */
+EXPORT int __xmknod(int version, const char *path, mode_t mode, dev_t *device)
+{
+	int error = REAL(__xmknod)(version, path, mode, device);
+	changed(error, AT_FDCWD, path);
+	return error;
+}
+
+EXPORT int __xmknodat(int version, int directory, const char *path, mode_t mode, dev_t *device)
+{
+	int error = REAL(__xmknodat)(version, directory, path, mode, device);
+	changed(error, directory, path);
+	return error;
+}
+
+/* These append to a file that the caller names, and do not say whether they could. */
+EXPORT void updwtmp(const char *path, const struct utmp *entry)
+{
+	REAL(updwtmp)(path, entry);
+	changed(0, AT_FDCWD, path);
+}
+
+EXPORT void updwtmpx(const char *path, const struct utmpx *entry)
+{
+	REAL(updwtmpx)(path, entry);
+	changed(0, AT_FDCWD, path);
 }
 
 EXPORT int mkfifo(const char *path, mode_t mode)

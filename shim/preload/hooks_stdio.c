@@ -66,13 +66,47 @@ EXPORT FILE *freopen64(const char *path, const char *mode, FILE *old)
 	return stream;
 }
 
-EXPORT int fclose(FILE *stream)
+/* libio's own name for fopen, exported for old programs; so below. */
+EXPORT FILE *_IO_fopen(const char *path, const char *mode)
+{
+	FILE *stream = REAL(_IO_fopen)(path, mode);
+	opened_stream(stream, path, mode);
+	return stream;
+}
+
+/* A list of mounts is a stream over a file that the caller names. */
+EXPORT FILE *setmntent(const char *path, const char *mode)
+{
+	FILE *stream = REAL(setmntent)(path, mode);
+	opened_stream(stream, path, mode);
+	return stream;
+}
+
+EXPORT FILE *__setmntent(const char *path, const char *mode)
+{
+	FILE *stream = REAL(__setmntent)(path, mode);
+	opened_stream(stream, path, mode);
+	return stream;
+}
+
+static void closing_stream(FILE *stream)
 {
 	if (shim.reads_own)
 		own_stream_closing(descriptor_of(stream));
 	else if (shim.views)
 		view_closing(descriptor_of(stream));
+}
+
+EXPORT int fclose(FILE *stream)
+{
+	closing_stream(stream);
 	return REAL(fclose)(stream);
+}
+
+EXPORT int _IO_fclose(FILE *stream)
+{
+	closing_stream(stream);
+	return REAL(_IO_fclose)(stream);
 }
 
 EXPORT int fcloseall(void)
@@ -85,6 +119,14 @@ EXPORT int fcloseall(void)
 EXPORT FILE *fdopen(int fd, const char *mode)
 {
 	FILE *stream = REAL(fdopen)(fd, mode);
+	if (stream && shim.views)
+		view_odd();
+	return stream;
+}
+
+EXPORT FILE *_IO_fdopen(int fd, const char *mode)
+{
+	FILE *stream = REAL(_IO_fdopen)(fd, mode);
 	if (stream && shim.views)
 		view_odd();
 	return stream;

@@ -52,7 +52,8 @@ static void was_called(long number, const long *arguments, long ret)
 		door_opened((int)ret, fd, second, (int)arguments[2]);
 		break;
 	case SYS_openat2:
-		door_opened((int)ret, fd, second, (int)((const struct open_how *)arguments[2])->flags);
+		door_opened((int)ret, fd, second,
+			    (int)((const struct open_how *)arguments[2])->flags);
 		break;
 	case SYS_open_by_handle_at:
 		door_opened((int)ret, AT_FDCWD, NULL, (int)arguments[2]);
@@ -120,7 +121,8 @@ static void was_called(long number, const long *arguments, long ret)
 		door_closing_many((unsigned)arguments[0], (unsigned)arguments[1]);
 		break;
 	case SYS_seccomp:
-		if (arguments[0] == SECCOMP_SET_MODE_STRICT || arguments[0] == SECCOMP_SET_MODE_FILTER)
+		if (arguments[0] == SECCOMP_SET_MODE_STRICT ||
+		    arguments[0] == SECCOMP_SET_MODE_FILTER)
 			door_sandboxed();
 		break;
 	case SYS_prctl:
@@ -147,11 +149,14 @@ EXPORT long syscall(long number, ...)
 	va_end(list);
 
 	if (number == SYS_execve)
-		return execve((const char *)arguments[0], (char *const *)arguments[1], (char *const *)arguments[2]);
+		return execve((const char *)arguments[0], (char *const *)arguments[1],
+			      (char *const *)arguments[2]);
 	if (number == SYS_execveat)
-		return execveat((int)arguments[0], (const char *)arguments[1], (char *const *)arguments[2],
-				(char *const *)arguments[3], (int)arguments[4]);
-	long ret = REAL(syscall)(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]);
+		return execveat((int)arguments[0], (const char *)arguments[1],
+				(char *const *)arguments[2], (char *const *)arguments[3],
+				(int)arguments[4]);
+	long ret = REAL(syscall)(number, arguments[0], arguments[1], arguments[2], arguments[3],
+				 arguments[4], arguments[5]);
 	if (shim.on && ret >= 0)
 		was_called(number, arguments, ret);
 	return ret;

@@ -30,7 +30,8 @@ static bool begins_with(const char *text, const char *beginning)
 /* Does a value of SEEN_SESSION mean the session that this process belongs to? */
 static bool is_our_session(const char *value)
 {
-	return strcmp(value, shim.session + sizeof(SESSION) - 1) == 0 || strcmp(value, shim.segment.header->name) == 0;
+	return strcmp(value, shim.session + sizeof(SESSION) - 1) == 0 ||
+	       strcmp(value, shim.segment.header->name) == 0;
 }
 
 /* Memory for an environment's array that is too large for a stack, one at a time.  It belongs to a thread,
@@ -43,7 +44,8 @@ static bool large_in_work; /* being filled: a signal handler that starts a progr
 static char **large_take(void)
 {
 	uintptr_t self = (uintptr_t)__builtin_thread_pointer(), owner = 0;
-	if (!__atomic_compare_exchange_n(&large_owner, &owner, self, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED) &&
+	if (!__atomic_compare_exchange_n(&large_owner, &owner, self, false, __ATOMIC_ACQUIRE,
+					 __ATOMIC_RELAXED) &&
 	    owner != self)
 		return NULL;
 	return __atomic_exchange_n(&large_in_work, true, __ATOMIC_ACQUIRE) ? NULL : large_array;
@@ -62,7 +64,8 @@ static bool is_plausible(const void *address)
 	return (uintptr_t)address >= 4096 && (uintptr_t)address < UINT64_C(0x7ffffffff000);
 }
 
-void launch_measure(struct launch *ret_launch, const char *executable, char *const argv[], char *const environment[])
+void launch_measure(struct launch *ret_launch, const char *executable, char *const argv[],
+		    char *const environment[])
 {
 	const char *preload = "";
 	int count = 0;
@@ -72,8 +75,10 @@ void launch_measure(struct launch *ret_launch, const char *executable, char *con
 	if (!shim.on || shim.sandboxed)
 		return;
 	/* What a wrong pointer would do must be done by the kernel: the first of each are tried. */
-	if (!is_readable(executable) || (argv && (!is_readable(argv) || (argv[0] && !is_readable(argv[0])))) ||
-	    (environment && (!is_readable(environment) || (environment[0] && !is_readable(environment[0])))))
+	if (!is_readable(executable) ||
+	    (argv && (!is_readable(argv) || (argv[0] && !is_readable(argv[0])))) ||
+	    (environment &&
+	     (!is_readable(environment) || (environment[0] && !is_readable(environment[0])))))
 		return;
 	for (; environment && environment[count]; count++) {
 		if (count == LAUNCH_VARIABLES_MAX || !is_plausible(environment[count]))
@@ -87,7 +92,8 @@ void launch_measure(struct launch *ret_launch, const char *executable, char *con
 	if (count > LAUNCH_VARIABLES_STACK && !(ret_launch->large = large_take()))
 		return;
 	ret_launch->variables = count;
-	ret_launch->preload_bytes = sizeof(PRELOAD) + strlen(shim.library) + 1 + strlen(preload) + 1;
+	ret_launch->preload_bytes = sizeof(PRELOAD) + strlen(shim.library) + 1 + strlen(preload) +
+				    1;
 }
 
 /* Finds our library in a value of LD_PRELOAD (ld.so(8): separated by spaces or colons).  Returns where it begins, or NULL. */
@@ -192,16 +198,17 @@ static bool can_load(const char *executable)
 	return true;
 }
 
-char *const *launch_prepare(struct launch *launch, pid_t pid, const char *executable, char *const argv[],
-			    char *const environment[], char **stack_array, char *preload)
+char *const *launch_prepare(struct launch *launch, pid_t pid, const char *executable,
+			    char *const argv[], char *const environment[], char **stack_array,
+			    char *preload)
 {
 	char **array = launch->large ? launch->large : stack_array;
 	const char *given = NULL;
 	bool has_session = false;
 	int kept = 0;
 
-	launch->process = process_announce(&shim.segment, &shim.request.context, shim.process, pid, executable, argv,
-					   launch->ticket);
+	launch->process = process_announce(&shim.segment, &shim.request.context, shim.process, pid,
+					   executable, argv, launch->ticket);
 	for (int i = 0; i < launch->variables; i++) {
 		char *entry = environment[i];
 		if (begins_with(entry, TICKET_VARIABLE "="))
@@ -221,9 +228,10 @@ char *const *launch_prepare(struct launch *launch, pid_t pid, const char *execut
 
 	const char *found = given ? find_library(given) : NULL;
 	bool loads = can_load(executable);
-	if (found ? !loads && take_library_out(given, found, preload, launch->preload_bytes) :
-		    loads && put_library(given ? given : "", preload, launch->preload_bytes)) {
-		if (preload[sizeof(PRELOAD) - 1]) /* ours was the only one: as if there had been none */
+	if (found ? !loads && take_library_out(given, found, preload, launch->preload_bytes)
+		  : loads && put_library(given ? given : "", preload, launch->preload_bytes)) {
+		if (preload[sizeof(PRELOAD) -
+			    1]) /* ours was the only one: as if there had been none */
 			array[kept++] = preload;
 	} else if (given) {
 		array[kept++] = (char *)given - (sizeof(PRELOAD) - 1);
@@ -258,8 +266,8 @@ bool launch_repairs_command(void)
 {
 	const char *preload = own_preload();
 	/* within single quotes in a shell's command: nothing that would end them */
-	return shim.on && shim.library[0] && !find_library(preload) && !strchr(preload, '\'') && !strchr(shim.library, '\'') &&
-	       strlen(preload) < 1000;
+	return shim.on && shim.library[0] && !find_library(preload) && !strchr(preload, '\'') &&
+	       !strchr(shim.library, '\'') && strlen(preload) < 1000;
 }
 
 void launch_command(const char *command, char *ret_command, size_t capacity)

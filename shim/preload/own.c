@@ -11,7 +11,8 @@
 
 enum { DESCRIPTORS = 1024 };
 
-static const uint64_t BURST_NS = 250000000u; /* reads this close together are one request (docs/DESIGN.md) */
+static const uint64_t BURST_NS =
+	250000000u; /* reads this close together are one request (docs/DESIGN.md) */
 
 /* By descriptor.  Words are atomic: open, read and close may happen on different threads.  An entry that
  * outlived its descriptor is harmless: it is replaced at the next open. */
@@ -30,12 +31,14 @@ void own_opened(int fd, int directory, const char *path)
 	__atomic_store_n(&descriptors[fd].key, 0, __ATOMIC_RELAXED);
 	char *normal = scratch_take();
 	if (normal && change_path(directory, path, normal, SEGMENT_PATH_BYTES) >= 0 &&
-	    path_is_tracked(&shim.segment, normal) && sys_fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) &&
-	    stat.st_size > 0) {
+	    path_is_tracked(&shim.segment, normal) && sys_fstat(fd, &stat) == 0 &&
+	    S_ISREG(stat.st_mode) && stat.st_size > 0) {
 		struct stamp stamp = stamp_of(&stat);
-		__atomic_store_n(&descriptors[fd].size_bytes, (uint64_t)stat.st_size, __ATOMIC_RELAXED);
+		__atomic_store_n(&descriptors[fd].size_bytes, (uint64_t)stat.st_size,
+				 __ATOMIC_RELAXED);
 		__atomic_store_n(&descriptors[fd].read_bytes, 0, __ATOMIC_RELAXED);
-		__atomic_store_n(&descriptors[fd].key, file_update(&shim.segment, normal, &stamp, NULL, NULL),
+		__atomic_store_n(&descriptors[fd].key,
+				 file_update(&shim.segment, normal, &stamp, NULL, NULL),
 				 __ATOMIC_RELEASE);
 	}
 	scratch_give(normal);
@@ -61,7 +64,8 @@ void own_read(int fd, ssize_t count)
 	uint64_t key = __atomic_load_n(&descriptors[fd].key, __ATOMIC_ACQUIRE);
 	if (!key)
 		return;
-	uint64_t bytes = __atomic_add_fetch(&descriptors[fd].read_bytes, (uint64_t)count, __ATOMIC_RELAXED);
+	uint64_t bytes = __atomic_add_fetch(&descriptors[fd].read_bytes, (uint64_t)count,
+					    __ATOMIC_RELAXED);
 	if (bytes < __atomic_load_n(&descriptors[fd].size_bytes, __ATOMIC_RELAXED))
 		return;
 	uint32_t pid = (uint32_t)sys_getpid();
@@ -73,6 +77,12 @@ void own_closing(int fd)
 {
 	if (fd >= 0 && fd < DESCRIPTORS)
 		__atomic_store_n(&descriptors[fd].key, 0, __ATOMIC_RELAXED);
+}
+
+void own_end(void)
+{
+	for (int fd = 0; fd < DESCRIPTORS; fd++)
+		own_stream_closing(fd);
 }
 
 void own_stream_closing(int fd)

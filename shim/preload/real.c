@@ -10,7 +10,7 @@ void *real_pointers[REAL_COUNT];
 int (*real_fileno)(FILE *stream) = fileno;
 
 /* No relocations: names side by side, not pointers to them. */
-enum { NAME_BYTES = 24 };
+enum { NAME_BYTES = 40 };
 static const char NAMES[REAL_COUNT][NAME_BYTES] = {
 #define HOOK(name) #name,
 #include "shim/preload/hooks.def"

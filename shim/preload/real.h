@@ -11,6 +11,7 @@
 
 #include <aio.h>
 #include <fcntl.h>
+#include <mntent.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,13 @@
 #include <unistd.h>
 
 /* Names that libc exports without declaring them (bits/fcntl2.h, bits/unistd.h, its internal names). */
+int __xmknod(int version, const char *path, mode_t mode, dev_t *device);
+int __xmknodat(int version, int directory, const char *path, mode_t mode, dev_t *device);
+FILE *__setmntent(const char *path, const char *mode);
+FILE *_IO_fopen(const char *path, const char *mode);
+FILE *_IO_fdopen(int fd, const char *mode);
+int _IO_fclose(FILE *stream);
+FILE *_IO_popen(const char *command, const char *mode);
 int __open_2(const char *path, int flags);
 int __open64_2(const char *path, int flags);
 int __openat_2(int directory, const char *path, int flags);

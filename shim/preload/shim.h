@@ -31,15 +31,15 @@
 
 /* This process, as set up by attach.c before main() and constant afterwards. */
 struct shim {
-	bool on;	  /* attached to a session: false until the constructor ran, and for ever without one */
-	bool views;	  /* a viewer: reads and writes are followed */
-	bool reads_own;	  /* an agent: its own reads are counted */
-	bool changes;	  /* what it changes is recorded */
-	bool is_fork;	  /* a copy of the process that attached */
+	bool on; /* attached to a session: false until the constructor ran, and for ever without one */
+	bool views;        /* a viewer: reads and writes are followed */
+	bool reads_own;    /* an agent: its own reads are counted */
+	bool changes;      /* what it changes is recorded */
+	bool is_fork;      /* a copy of the process that attached */
 	bool ends_capture; /* its end is the end of a capture's command */
-	bool sandboxed;	  /* it told the kernel which calls to allow: no calls of ours from then on */
-	uint32_t role;	  /* enum role */
-	pid_t pid;	  /* of the process that attached; a fork has another */
+	bool sandboxed; /* it told the kernel which calls to allow: no calls of ours from then on */
+	uint32_t role;  /* enum role */
+	pid_t pid;      /* of the process that attached; a fork has another */
 	struct segment segment;
 	struct process_ref process;
 	struct request request; /* context; for viewers and readers the request that they are */
@@ -76,6 +76,9 @@ void own_closing(int fd);
 /* own_stream_closing(): a stream over the descriptor is about to be closed: how far it read tells its offset. */
 void own_stream_closing(int fd);
 
+/* own_end(): the agent ends by exit(): the same for streams that it left open. */
+void own_end(void);
+
 /* ending_now(): the process calls _exit(): no exit handler will run. */
 void ending_now(void);
 
@@ -104,13 +107,13 @@ void change_note(int directory, const char *path);
 struct launch {
 	struct process_ref process;
 	char ticket[TICKET_BYTES];
-	int variables;	      /* of the given environment; -1: it is passed on as it is */
+	int variables;        /* of the given environment; -1: it is passed on as it is */
 	size_t preload_bytes; /* room for LD_PRELOAD= with our library */
-	char **large;	      /* memory for the array when it is too large for a stack; else NULL */
+	char **large;         /* memory for the array when it is too large for a stack; else NULL */
 };
 
 enum {
-	LAUNCH_VARIABLES_MORE = 3,  /* pointers that the new array has more than the old one */
+	LAUNCH_VARIABLES_MORE = 3,    /* pointers that the new array has more than the old one */
 	LAUNCH_VARIABLES_STACK = 500, /* as many go on the stack */
 	LAUNCH_VARIABLES_MAX = 8000,
 };
@@ -118,15 +121,17 @@ enum {
 /* launch_measure(): looks at what a program is started with.  ret_launch->variables is -1 when nothing may be
  * added: this process is not attached, the environment is too large or names another session, or a pointer is not
  * readable (the kernel will say EFAULT). */
-void launch_measure(struct launch *ret_launch, const char *executable, char *const argv[], char *const environment[]);
+void launch_measure(struct launch *ret_launch, const char *executable, char *const argv[],
+		    char *const environment[]);
 
 /* launch_prepare(): announces a program and makes the environment it is started with.
  *
  * launch: from launch_measure(), variables not -1.  pid: the caller's own for exec, 0 for spawn.
  * stack_array: variables + LAUNCH_VARIABLES_MORE pointers, or NULL where launch->large is set.  preload:
  * preload_bytes bytes.  Returns the new environment: it points into `environment`, `launch`, `preload` and `shim`. */
-char *const *launch_prepare(struct launch *launch, pid_t pid, const char *executable, char *const argv[],
-			    char *const environment[], char **stack_array, char *preload);
+char *const *launch_prepare(struct launch *launch, pid_t pid, const char *executable,
+			    char *const argv[], char *const environment[], char **stack_array,
+			    char *preload);
 
 /* launch_repairs_command(): libc starts shells for system() and popen() with the process's own environment.
  * Returns whether that lacks our library, so that the command has to begin by putting it back. */

@@ -28,7 +28,7 @@ enum {
 
 /* A file whose real bytes the viewer reads. */
 struct view {
-	int fd;	     /* -1: closed */
+	int fd;      /* -1: closed */
 	bool broken; /* not read from 0 to the end, one byte behind the other, or changed meanwhile */
 	struct pending pending;
 	struct stamp end; /* at close or exit */
@@ -98,21 +98,24 @@ static int give_notice(int fd, const struct answer *answer)
 	if (sys_call6(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&file_size, 0, 0) < 0 ||
 	    file_size.rlim_cur < answer->notice_bytes)
 		return -EFBIG;
-	int memfd = (int)sys_call3(SYS_memfd_create, (long)"seen-notice", MFD_CLOEXEC | MFD_ALLOW_SEALING, 0);
+	int memfd = (int)sys_call3(SYS_memfd_create, (long)"seen-notice",
+				   MFD_CLOEXEC | MFD_ALLOW_SEALING, 0);
 	if (memfd < 0)
 		return memfd;
 	int error = 0;
 	if (sys_write(memfd, answer->notice, answer->notice_bytes) != (ssize_t)answer->notice_bytes)
 		error = -EIO;
 	if (error == 0)
-		error = sys_fcntl(memfd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
+		error = sys_fcntl(memfd, F_ADD_SEALS,
+				  F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
 	/* Opened anew, read-only and at offset 0, as the file was. */
 	descriptor_link(memfd, path);
 	int readable = error == 0 ? sys_open(path, O_RDONLY | O_CLOEXEC, 0) : error;
 	(void)sys_close(memfd);
 	if (readable < 0)
 		return readable;
-	error = (int)sys_call3(SYS_dup3, readable, fd, descriptor_flags & FD_CLOEXEC ? O_CLOEXEC : 0);
+	error = (int)sys_call3(SYS_dup3, readable, fd,
+			       descriptor_flags & FD_CLOEXEC ? O_CLOEXEC : 0);
 	(void)sys_close(readable);
 	return error < 0 ? error : 0;
 }
@@ -153,9 +156,11 @@ void view_opened(int fd, const char *path)
 	    !path_of(fd, kernel_path, sizeof(kernel_path)) || !is_first_time(&stat))
 		return;
 	uint32_t shell = capture_shell(&shim.segment, shim.request.context.capture_id);
-	shim.request.at_sink = shell && capture_is_sink(&shim.segment, shim.request.context.capture_id) &&
+	shim.request.at_sink = shell &&
+			       capture_is_sink(&shim.segment, shim.request.context.capture_id) &&
 			       process_anchor_alive(&shim.request.context, shell);
-	decision_open(&shim.segment, &shim.request, kernel_path, path ? path : kernel_path, fd, &stat, &answer);
+	decision_open(&shim.segment, &shim.request, kernel_path, path ? path : kernel_path, fd,
+		      &stat, &answer);
 	if (answer.decision == DECISION_NOTICE) {
 		if (give_notice(fd, &answer) == 0)
 			return;
@@ -164,7 +169,8 @@ void view_opened(int fd, const char *path)
 	if (answer.reason == REASON_NOT_TRACKED || view_count == VIEWS_MAX)
 		return;
 	struct view *view = &views[view_count];
-	if (decision_pend(&shim.segment, &shim.request, kernel_path, &stat, &answer, &view->pending) < 0)
+	if (decision_pend(&shim.segment, &shim.request, kernel_path, &stat, &answer,
+			  &view->pending) < 0)
 		return;
 	view->fd = fd;
 	view->broken = false;
@@ -254,13 +260,15 @@ void view_end(int status)
 	/* Since the last open the agent may have gone: then nobody received this. */
 	shim.request.at_sink = shim.request.at_sink &&
 			       process_anchor_alive(&shim.request.context,
-						    capture_shell(&shim.segment, shim.request.context.capture_id));
+						    capture_shell(&shim.segment,
+								  shim.request.context.capture_id));
 	for (int i = 0; i < view_count; i++) {
 		struct view *view = &views[i];
 		if (view->fd >= 0)
 			look_at_end(view);
 		struct version version = version_stream_end(&view->stream);
 		if (!view->broken)
-			decision_deliver(&shim.segment, &shim.request, &view->pending, &view->end, &version);
+			decision_deliver(&shim.segment, &shim.request, &view->pending, &view->end,
+					 &version);
 	}
 }

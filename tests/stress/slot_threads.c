@@ -100,7 +100,8 @@ int main(int argc, char **argv)
 	int bad = 0;
 
 	for (int i = 0; i < WRITERS + READERS; i++)
-		if (pthread_create(&threads[i], NULL, i < WRITERS ? writer : reader, (void *)(uintptr_t)(i + 1)) != 0)
+		if (pthread_create(&threads[i], NULL, i < WRITERS ? writer : reader,
+				   (void *)(uintptr_t)(i + 1)) != 0)
 			return 1;
 	sleep(argc > 1 ? (unsigned)atoi(argv[1]) : 3);
 	atomic_store(&stop, true);
@@ -112,7 +113,8 @@ int main(int argc, char **argv)
 			slot_commit(&slots[i], &copy, sizeof(copy));
 		bad += !held || !slot_read(&slots[i], &copy, sizeof(copy));
 	}
-	printf("slot_threads: %lu reads, %lu refused, %lu writes, %lu given up, %lu deaths, %lu torn, %d unusable\n",
+	printf("slot_threads: %lu reads, %lu refused, %lu writes, %lu given up, %lu deaths, %lu "
+	       "torn, %d unusable\n",
 	       atomic_load(&reads), atomic_load(&refused), atomic_load(&writes), atomic_load(&lost),
 	       atomic_load(&deaths), atomic_load(&torn), bad);
 	return atomic_load(&torn) || bad || !atomic_load(&reads) || !atomic_load(&writes) ? 1 : 0;

@@ -32,7 +32,8 @@ int clock_gettime(clockid_t clock, struct timespec *ret_time)
 {
 	long error = syscall(SYS_clock_gettime, clock, ret_time);
 	if (error == 0 && clock == CLOCK_BOOTTIME) {
-		uint64_t now = (uint64_t)ret_time->tv_sec * 1000000000u + (uint64_t)ret_time->tv_nsec + clock_ahead_ns;
+		uint64_t now = (uint64_t)ret_time->tv_sec * 1000000000u +
+			       (uint64_t)ret_time->tv_nsec + clock_ahead_ns;
 		ret_time->tv_sec = (time_t)(now / 1000000000u);
 		ret_time->tv_nsec = (long)(now % 1000000000u);
 	}
@@ -86,7 +87,7 @@ static uint64_t session_epoch;
 static struct {
 	uint64_t bytes;
 	bool measured, ended;
-} *commands;
+} * commands;
 static int command_count;
 
 static struct {
@@ -109,7 +110,8 @@ static struct {
 
 static struct world world;
 static int saved_stdout, elsewhere[2];
-static uint64_t step, notices, yields, contents, false_notices, deliveries_known, missed, repeats_due;
+static uint64_t step, notices, yields, contents, false_notices, deliveries_known, missed,
+	repeats_due;
 
 static uint64_t now_ns(void)
 {
@@ -119,7 +121,8 @@ static uint64_t now_ns(void)
 static void complain(const char *what, int scope, int path)
 {
 	false_notices++;
-	dprintf(2, "step %lu: FALSE NOTICE: %s (scope %d, path %d)\n", (unsigned long)step, what, scope, path);
+	dprintf(2, "step %lu: FALSE NOTICE: %s (scope %d, path %d)\n", (unsigned long)step, what,
+		scope, path);
 }
 
 static bool same_bytes(struct bytes a, struct bytes b)
@@ -127,16 +130,19 @@ static bool same_bytes(struct bytes a, struct bytes b)
 	return a.size == b.size && a.seed == b.seed && a.binary == b.binary;
 }
 
-static bool still_counts(const struct given *one, int scope, int path, struct bytes bytes, uint64_t request, int command)
+static bool still_counts(const struct given *one, int scope, int path, struct bytes bytes,
+			 uint64_t request, int command)
 {
-	return !one->dead && !one->blocked[path] && one->scope == scope && same_bytes(one->bytes, bytes) &&
-	       one->scope_epoch == scopes[scope].epoch && one->session_epoch == session_epoch &&
-	       request >= one->request && request - one->request <= rules.requests &&
+	return !one->dead && !one->blocked[path] && one->scope == scope &&
+	       same_bytes(one->bytes, bytes) && one->scope_epoch == scopes[scope].epoch &&
+	       one->session_epoch == session_epoch && request >= one->request &&
+	       request - one->request <= rules.requests &&
 	       (!rules.bytes || scopes[scope].total_bytes - one->total_bytes <= rules.bytes) &&
 	       /* the clock runs on between the tracker's look at it and ours: a second of grace */
 	       (!rules.age_s || now_ns() - one->time_ns <= (rules.age_s + 1) * 1000000000u) &&
 	       commands[one->command].bytes <= scopes[scope].limit &&
-	       (!commands[one->command].measured || commands[one->command].ended || one->command == command);
+	       (!commands[one->command].measured || commands[one->command].ended ||
+		one->command == command);
 }
 
 static bool was_given(int scope, int path, struct bytes bytes, uint64_t request, int command)
@@ -148,12 +154,14 @@ static bool was_given(int scope, int path, struct bytes bytes, uint64_t request,
 }
 
 /* Would the last time that this scope was given this path do?  What the tracker ought not to miss. */
-static bool last_given_counts(int scope, int path, struct bytes bytes, uint64_t request, int command)
+static bool last_given_counts(int scope, int path, struct bytes bytes, uint64_t request,
+			      int command)
 {
 	for (unsigned i = given_count; i > 0 && i + GIVEN > given_count; i--)
 		if (given[(i - 1) % GIVEN].scope == scope && given[(i - 1) % GIVEN].path == path)
 			return !commands[given[(i - 1) % GIVEN].command].measured &&
-			       still_counts(&given[(i - 1) % GIVEN], scope, path, bytes, request, command);
+			       still_counts(&given[(i - 1) % GIVEN], scope, path, bytes, request,
+					    command);
 	return false;
 }
 
@@ -180,7 +188,8 @@ static const char *path_name(int path)
 
 static struct bytes some_bytes(void)
 {
-	static const uint32_t SIZES[] = { 300, 511, 512, 600, 2000, 4096, 8000, 15999, 16001, 23999, 24000, 24001, 30000 };
+	static const uint32_t SIZES[] = { 300,   511,   512,   600,   2000,  4096, 8000,
+					  15999, 16001, 23999, 24000, 24001, 30000 };
 	return (struct bytes){ SIZES[chance(70) ? 2 + below(5) : below(13)], below(4), chance(3) };
 }
 
@@ -188,7 +197,8 @@ static const char *content_of(struct bytes bytes)
 {
 	static char text[32768];
 	for (uint32_t i = 0; i < bytes.size; i++)
-		text[i] = i % 40 == 39 ? '\n' : (char)('a' + (i / 40 + i * 7 + bytes.seed * 11) % 26);
+		text[i] = i % 40 == 39 ? '\n'
+				       : (char)('a' + (i / 40 + i * 7 + bytes.seed * 11) % 26);
 	if (bytes.binary)
 		text[bytes.size / 2] = '\0';
 	return text;
@@ -257,12 +267,14 @@ static void write_something(int path)
 		break;
 	case 5: /* touch */
 		if (exists)
-			must(utimensat(AT_FDCWD, world_path(&world, path_name(path)), NULL, 0) == 0);
+			must(utimensat(AT_FDCWD, world_path(&world, path_name(path)), NULL, 0) ==
+			     0);
 		break;
 	case 6: { /* rename over another */
 		int other = (int)below(PATHS);
 		if (exists && other != path) {
-			must(rename(world_path(&world, path_name(path)), world_path(&world, path_name(other))) == 0);
+			must(rename(world_path(&world, path_name(path)),
+				    world_path(&world, path_name(other))) == 0);
 			at_path[other] = at_path[path];
 			at_path[path] = -1;
 			unanswered_all();
@@ -315,7 +327,8 @@ static void forget_something(void)
 		break;
 	default: {
 		bool all = chance(40);
-		(void)tracker_forget(&world.segment, all ? 0 : scopes[scope].id, world_path(&world, path_name(path)));
+		(void)tracker_forget(&world.segment, all ? 0 : scopes[scope].id,
+				     world_path(&world, path_name(path)));
 		for (unsigned i = 0; i < GIVEN && i < given_count; i++) {
 			if (!all && given[i].scope != scope)
 				continue;
@@ -350,7 +363,8 @@ static uint64_t written_by_us(void)
 
 static struct command_slot *slot_of_command(uint64_t id)
 {
-	return segment_slot(&world.segment, TABLE_COMMANDS, id % world.segment.capacity[TABLE_COMMANDS]);
+	return segment_slot(&world.segment, TABLE_COMMANDS,
+			    id % world.segment.capacity[TABLE_COMMANDS]);
 }
 
 static void new_capture(int index)
@@ -358,10 +372,13 @@ static void new_capture(int index)
 	if (captures[index].id) {
 		int command = captures[index].command;
 		must(dup2(captures[index].pipe[1], 1) == 1);
-		if (captures[index].measured && command >= 0 && chance(75)) { /* else the shell was killed */
+		if (captures[index].measured && command >= 0 &&
+		    chance(75)) { /* else the shell was killed */
 			uint64_t id = ((struct capture_slot *)segment_slot(
 					       &world.segment, TABLE_CAPTURES,
-					       captures[index].id % world.segment.capacity[TABLE_CAPTURES]))->command_id;
+					       captures[index].id %
+						       world.segment.capacity[TABLE_CAPTURES]))
+					      ->command_id;
 			/* what our own writers wrote meanwhile is no output of that command */
 			slot_of_command(id)->base_bytes = written_by_us() - commands[command].bytes;
 			capture_end(&world.segment, captures[index].id);
@@ -384,7 +401,8 @@ static void new_capture(int index)
 	must(captures[index].id != 0);
 	struct capture_slot copy;
 	struct capture_slot *slot = segment_slot(&world.segment, TABLE_CAPTURES,
-						 captures[index].id % world.segment.capacity[TABLE_CAPTURES]);
+						 captures[index].id %
+							 world.segment.capacity[TABLE_CAPTURES]);
 	must(slot_begin(slot, &copy, CAPTURE_CHECKED_BYTES));
 	captures[index].measured = captures[index].measured && copy.measured;
 	copy.measured = captures[index].measured;
@@ -408,8 +426,11 @@ static bool view_files(int capture, const int *paths, int count, bool redirected
 {
 	int scope = captures[capture].scope;
 	struct request request = {
-		.context = { .flags = CONTEXT_ATTACHED | CONTEXT_AGENT, .role = ROLE_VIEWER, .scope_id = scopes[scope].id,
-			     .profile = scopes[scope].profile, .capture_id = captures[capture].id },
+		.context = { .flags = CONTEXT_ATTACHED | CONTEXT_AGENT,
+			     .role = ROLE_VIEWER,
+			     .scope_id = scopes[scope].id,
+			     .profile = scopes[scope].profile,
+			     .capture_id = captures[capture].id },
 		.is_viewer = is_viewer,
 	};
 	bool noticed = false;
@@ -426,12 +447,14 @@ static bool view_files(int capture, const int *paths, int count, bool redirected
 		request.command_id = capture_command(&world.segment, captures[capture].id);
 		/* a pause of more than a second ends a command of a long-lived shell */
 		if (captures[capture].command < 0 ||
-		    (captures[capture].long_lived && now_ns() - captures[capture].last_ns > 900000000u))
+		    (captures[capture].long_lived &&
+		     now_ns() - captures[capture].last_ns > 900000000u))
 			captures[capture].command = new_command(capture);
 		captures[capture].last_ns = now_ns();
 		command = captures[capture].command;
 		if (captures[capture].measured && request.command_id)
-			slot_of_command(request.command_id)->base_bytes = written_by_us() - commands[command].bytes;
+			slot_of_command(request.command_id)->base_bytes = written_by_us() -
+									  commands[command].bytes;
 	}
 
 	reading_count = 0;
@@ -448,9 +471,11 @@ static bool view_files(int capture, const int *paths, int count, bool redirected
 		bool due = was_given(scope, path, one->bytes, request.number, command);
 		enum decision decision = view_begin(&world, &request, path_name(path), &one->view);
 		noticed = decision == DECISION_NOTICE;
-		bool eligible = due && !redirected && is_viewer && rules.substitute && !one->bytes.binary &&
-				one->bytes.size >= rules.min_bytes && one->bytes.size <= rules.max_bytes;
-		bool expected = eligible && last_given_counts(scope, path, one->bytes, request.number, command);
+		bool eligible = due && !redirected && is_viewer && rules.substitute &&
+				!one->bytes.binary && one->bytes.size >= rules.min_bytes &&
+				one->bytes.size <= rules.max_bytes;
+		bool expected = eligible &&
+				last_given_counts(scope, path, one->bytes, request.number, command);
 		repeats_due += expected;
 		missed += expected && decision == DECISION_CONTENT;
 		if (decision == DECISION_NOTICE) {
@@ -475,16 +500,19 @@ static bool view_files(int capture, const int *paths, int count, bool redirected
 				decision_undo(&world.segment, &request, &one->view.answer);
 				memset(&answered[scope][path], 0, sizeof(answered[0][0]));
 				one->view.answer.decision = DECISION_CONTENT;
-				one->view.is_pending =
-					decision_pend(&world.segment, &request, one->view.path, &one->view.stat,
-						      &one->view.answer, &one->view.pending) == 0;
+				one->view.is_pending = decision_pend(&world.segment, &request,
+								     one->view.path,
+								     &one->view.stat,
+								     &one->view.answer,
+								     &one->view.pending) == 0;
 				notices--;
 			}
 		} else if (decision == DECISION_YIELDED) {
 			yields++;
 			if (!due || !eligible)
 				complain("yielded without cause", scope, path);
-			if (answered[scope][path].notice) /* else it began before the model lost sight of it */
+			if (answered[scope][path]
+				    .notice) /* else it began before the model lost sight of it */
 				answered[scope][path].yield_until = request.number + rules.insist;
 			answered[scope][path].notice = 0;
 		} else {
@@ -502,8 +530,9 @@ static bool view_files(int capture, const int *paths, int count, bool redirected
 	bool dies = chance(5), partial = chance(5);
 	uint64_t sent = 0;
 	for (int i = 0; i < reading_count; i++)
-		sent += reading[i].view.answer.decision == DECISION_NOTICE ? reading[i].view.answer.notice_bytes :
-									    objects[reading[i].object].size;
+		sent += reading[i].view.answer.decision == DECISION_NOTICE
+				? reading[i].view.answer.notice_bytes
+				: objects[reading[i].object].size;
 	if (request.at_sink) {
 		command_add(&world.segment, request.command_id, sent);
 		(void)__atomic_fetch_add(&slot->bytes_given, sent, __ATOMIC_RELAXED);
@@ -524,14 +553,21 @@ static bool view_files(int capture, const int *paths, int count, bool redirected
 				content.version = version_of_bytes(content_of(objects[one->object]),
 								   objects[one->object].size - 1);
 			if (one->view.is_pending)
-				decision_deliver(&world.segment, &request, &one->view.pending, &stamp, &content.version);
+				decision_deliver(&world.segment, &request, &one->view.pending,
+						 &stamp, &content.version);
 			if (request.at_sink && !partial && !one->forgotten) {
 				struct given *entry = &given[given_count++ % GIVEN];
 				*entry = (struct given){
-					.scope = scope, .path = one->path, .object = one->object,
-					.bytes = objects[one->object], .scope_epoch = scopes[scope].epoch,
-					.session_epoch = session_epoch, .request = request.number,
-					.total_bytes = scopes[scope].total_bytes, .time_ns = now_ns(), .command = command,
+					.scope = scope,
+					.path = one->path,
+					.object = one->object,
+					.bytes = objects[one->object],
+					.scope_epoch = scopes[scope].epoch,
+					.session_epoch = session_epoch,
+					.request = request.number,
+					.total_bytes = scopes[scope].total_bytes,
+					.time_ns = now_ns(),
+					.command = command,
 				};
 				memcpy(entry->blocked, one->blocked, sizeof(entry->blocked));
 				deliveries_known++;
@@ -547,7 +583,8 @@ static bool view_files(int capture, const int *paths, int count, bool redirected
 /* A forget of a whole epoch while a read is under way must count: what was read in the old one is no delivery. */
 static void set_rules(void)
 {
-	static const uint64_t REQUESTS[] = { 1, 5, 50, 50, 200 }, BYTES[] = { 0, 20000, 100000, 400000 };
+	static const uint64_t REQUESTS[] = { 1, 5, 50, 50, 200 },
+			      BYTES[] = { 0, 20000, 100000, 400000 };
 	rules.requests = REQUESTS[below(5)];
 	rules.bytes = BYTES[below(4)];
 	rules.age_s = chance(30) ? 300 : 0;
@@ -563,7 +600,8 @@ static void set_rules(void)
 	world.settings->notice_min_bytes = rules.min_bytes;
 	world.settings->notice_max_bytes = rules.max_bytes;
 	world.settings->notice_yield = rules.yields ? NOTICE_YIELD_INSIST : NOTICE_YIELD_NEVER;
-	world.settings->session_mode = rules.substitute ? SESSION_MODE_SUBSTITUTE : SESSION_MODE_OBSERVE;
+	world.settings->session_mode = rules.substitute ? SESSION_MODE_SUBSTITUTE
+							: SESSION_MODE_OBSERVE;
 	unanswered_all();
 }
 
@@ -572,7 +610,8 @@ static void part_one(uint64_t steps)
 	struct timespec began, ended;
 
 	world_open(&world, "session.commands=256", NULL);
-	must(mkdir(world_path(&world, "a"), 0700) == 0 && mkdir(world_path(&world, "b"), 0700) == 0);
+	must(mkdir(world_path(&world, "a"), 0700) == 0 &&
+	     mkdir(world_path(&world, "b"), 0700) == 0);
 	objects = calloc(OBJECTS, sizeof(*objects));
 	commands = calloc(OBJECTS, sizeof(*commands));
 	must(objects && commands);
@@ -586,8 +625,10 @@ static void part_one(uint64_t steps)
 		(void)snprintf(name, sizeof(name), "s%d", i);
 		scopes[i].profile = i == 1 ? 8 : 0; /* one with a smaller limit */
 		scopes[i].id = scope_id_of((uint64_t)i + 1, name);
-		scopes[i].limit = scopes[i].profile ? world.settings->profiles[scopes[i].profile - 1].max_output_bytes :
-						      SETTINGS_MAX_OUTPUT_BYTES;
+		scopes[i].limit =
+			scopes[i].profile
+				? world.settings->profiles[scopes[i].profile - 1].max_output_bytes
+				: SETTINGS_MAX_OUTPUT_BYTES;
 		must(scope_claim(&world.segment, scopes[i].id, 1, scopes[i].profile, name) != NULL);
 	}
 	for (int i = 0; i < CAPTURES; i++)
@@ -599,7 +640,8 @@ static void part_one(uint64_t steps)
 		unsigned what = below(100);
 		if (what < 62) {
 			int capture = (int)below(CAPTURES), paths[FILES_MAX], count = 0;
-			for (unsigned wanted = chance(75) ? 1 : 1 + below(FILES_MAX); wanted > 0; wanted--) {
+			for (unsigned wanted = chance(75) ? 1 : 1 + below(FILES_MAX); wanted > 0;
+			     wanted--) {
 				int path = (int)below(chance(60) ? 3 : PATHS);
 				bool twice = false;
 				for (int i = 0; i < count; i++)
@@ -626,7 +668,8 @@ static void part_one(uint64_t steps)
 				uint64_t bytes = below(20000);
 				must(dup2(captures[capture].pipe[1], 1) == 1);
 				uint64_t id = capture_command(&world.segment, captures[capture].id);
-				if (captures[capture].long_lived && now_ns() - captures[capture].last_ns > 900000000u)
+				if (captures[capture].long_lived &&
+				    now_ns() - captures[capture].last_ns > 900000000u)
 					captures[capture].command = new_command(capture);
 				captures[capture].last_ns = now_ns();
 				command_add(&world.segment, id, bytes);
@@ -639,10 +682,13 @@ static void part_one(uint64_t steps)
 	}
 	must(syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &ended) == 0);
 	must(dup2(saved_stdout, 1) == 1);
-	double seconds = (double)(ended.tv_sec - began.tv_sec) + (double)(ended.tv_nsec - began.tv_nsec) / 1e9;
-	printf("model: %lu steps in %.1f s, %lu deliveries, %lu contents, %lu yields, %lu repeats due, %lu of them missed\n",
-	       (unsigned long)steps, seconds, (unsigned long)deliveries_known, (unsigned long)contents,
-	       (unsigned long)yields, (unsigned long)repeats_due, (unsigned long)missed);
+	double seconds = (double)(ended.tv_sec - began.tv_sec) +
+			 (double)(ended.tv_nsec - began.tv_nsec) / 1e9;
+	printf("model: %lu steps in %.1f s, %lu deliveries, %lu contents, %lu yields, %lu repeats "
+	       "due, %lu of them missed\n",
+	       (unsigned long)steps, seconds, (unsigned long)deliveries_known,
+	       (unsigned long)contents, (unsigned long)yields, (unsigned long)repeats_due,
+	       (unsigned long)missed);
 	must(segment_counter(&world.segment, COUNTER_notices) == notices);
 	world_close(&world);
 	free(objects);
@@ -674,9 +720,12 @@ static const struct {
 	enum segment_table table;
 	size_t bytes;
 } TABLES[] = {
-	{ TABLE_PROCESSES, PROCESS_CHECKED_BYTES }, { TABLE_SCOPES, SCOPE_CHECKED_BYTES },
-	{ TABLE_CAPTURES, CAPTURE_CHECKED_BYTES },	  { TABLE_FILES, sizeof(struct file_slot) },
-	{ TABLE_INODES, sizeof(struct inode_slot) },	  { TABLE_DELIVERIES, sizeof(struct delivery_slot) },
+	{ TABLE_PROCESSES, PROCESS_CHECKED_BYTES },
+	{ TABLE_SCOPES, SCOPE_CHECKED_BYTES },
+	{ TABLE_CAPTURES, CAPTURE_CHECKED_BYTES },
+	{ TABLE_FILES, sizeof(struct file_slot) },
+	{ TABLE_INODES, sizeof(struct inode_slot) },
+	{ TABLE_DELIVERIES, sizeof(struct delivery_slot) },
 };
 
 /* Dies while it writes: takes any slot, puts some words of nonsense into it, and is killed. */
@@ -690,7 +739,9 @@ static void die_inside(struct pulse *pulse)
 		return;
 	for (size_t i = 1; i < TABLES[table].bytes / 8; i++)
 		if (chance(50))
-			__atomic_store_n(&slot[i], chance(50) ? next_random(&random_state) : copy[i], __ATOMIC_RELAXED);
+			__atomic_store_n(&slot[i],
+					 chance(50) ? next_random(&random_state) : copy[i],
+					 __ATOMIC_RELAXED);
 	pulse->died_inside++;
 	must(kill(getpid(), SIGKILL) == 0);
 }
@@ -720,7 +771,8 @@ static void work(struct pulse *pulse, uint64_t seed)
 			TIMED(world_cat(&world, scope, name));
 			break;
 		case 1:
-			TIMED((void)tracker_forget(&world.segment, below(2) ? scope : 0, world_path(&world, name)));
+			TIMED((void)tracker_forget(&world.segment, below(2) ? scope : 0,
+						   world_path(&world, name)));
 			break;
 		case 2:
 			TIMED((void)tracker_forget_all(&world.segment, below(50) ? scope : 0));
@@ -728,18 +780,21 @@ static void work(struct pulse *pulse, uint64_t seed)
 		case 3: {
 			struct stamp stamp = { .dev = 1, .ino = below(1000) };
 			(void)snprintf(name, sizeof(name), "virtual%u", below(1000));
-			TIMED((void)file_update(&world.segment, world_path(&world, name), &stamp, NULL, NULL));
+			TIMED((void)file_update(&world.segment, world_path(&world, name), &stamp,
+						NULL, NULL));
 			break;
 		}
 		case 4: {
 			struct version version = { 1, 2, below(1000) };
 			struct moment moment = moment_now(&world.segment, scope, 1, 0, 1);
-			TIMED((void)delivery_record(&world.segment, 1 + below(1000), &version, &moment));
+			TIMED((void)delivery_record(&world.segment, 1 + below(1000), &version,
+						    &moment));
 			break;
 		}
 		case 5: {
 			struct process_ref self = { 0, 0 }, ref;
-			TIMED(ref = process_announce(&world.segment, &context, self, getpid(), "/bin/bash", argv, ticket));
+			TIMED(ref = process_announce(&world.segment, &context, self, getpid(),
+						     "/bin/bash", argv, ticket));
 			if (below(2))
 				TIMED(process_exit(&world.segment, ref));
 			else
@@ -749,19 +804,21 @@ static void work(struct pulse *pulse, uint64_t seed)
 		case 6: {
 			struct invocation invocation = { .role = ROLE_SHELL, .runs_command = true };
 			struct process_ref ref;
-			TIMED(ref = process_attach(&world.segment, NULL, false, &invocation, NULL, SESSION_AGENT_IS_INSIDE,
-						   &claimed));
+			TIMED(ref = process_attach(&world.segment, NULL, false, &invocation, NULL,
+						   SESSION_AGENT_IS_INSIDE, &claimed));
 			TIMED(process_exit(&world.segment, ref));
 			break;
 		}
 		case 7: {
 			uint64_t id;
 			TIMED(id = capture_claim(&world.segment, &context, below(2)));
-			TIMED(command_add(&world.segment, capture_command(&world.segment, id), below(5000)));
+			TIMED(command_add(&world.segment, capture_command(&world.segment, id),
+					  below(5000)));
 			break;
 		}
 		case 8:
-			TIMED((void)scope_claim(&world.segment, scope_id_of(1 + below(40), NULL), 1, 0, "agent"));
+			TIMED((void)scope_claim(&world.segment, scope_id_of(1 + below(40), NULL), 1,
+						0, "agent"));
 			break;
 		case 9:
 			TIMED((void)world_is_delivered(&world, scope, name));
@@ -803,8 +860,10 @@ static void part_two(uint64_t kills)
 	static char cat[] = "cat";
 	char *const argv[] = { cat, NULL };
 
-	world_open(&world, "session.commands=64", "session.files=128", "session.deliveries=128", "session.scopes=16", NULL);
-	pulses = mmap(NULL, sizeof(*pulses) * WORKERS, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	world_open(&world, "session.commands=64", "session.files=128", "session.deliveries=128",
+		   "session.scopes=16", NULL);
+	pulses = mmap(NULL, sizeof(*pulses) * WORKERS, PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	must(pulses != MAP_FAILED);
 	for (unsigned i = 0; i < SHARED_FILES; i++) {
 		(void)snprintf(name, sizeof(name), "k%u", i);
@@ -816,12 +875,14 @@ static void part_two(uint64_t kills)
 		int victim = (int)below(WORKERS), status;
 		usleep(200 + below(2500));
 		for (int i = 0; i < WORKERS; i++) {
-			uint64_t began = __atomic_load_n(&pulses[i].began_ns, __ATOMIC_RELAXED), now = now_ns();
+			uint64_t began = __atomic_load_n(&pulses[i].began_ns, __ATOMIC_RELAXED),
+				 now = now_ns();
 			late += began && now > began && now - began > DEADLINE_MS * 1000000u;
 		}
 		must(kill(pids[victim], SIGKILL) == 0);
 		must(waitpid(pids[victim], &status, 0) == pids[victim]);
-		must(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL); /* it did not crash before */
+		must(WIFSIGNALED(status) &&
+		     WTERMSIG(status) == SIGKILL); /* it did not crash before */
 		pulses[victim].began_ns = 0;
 		pids[victim] = begin_work(victim, done * 7919 + 17);
 		for (int i = 0; i < WORKERS; i++) /* those that died by themselves */
@@ -840,9 +901,13 @@ static void part_two(uint64_t kills)
 		inside += pulses[i].died_inside;
 	}
 	for (uint64_t i = 0; i < world.segment.capacity[TABLE_FILES]; i++)
-		odd += ((struct file_slot *)segment_slot(&world.segment, TABLE_FILES, i))->head.sequence & 1;
+		odd += ((struct file_slot *)segment_slot(&world.segment, TABLE_FILES, i))
+			       ->head.sequence &
+		       1;
 	for (uint64_t i = 0; i < world.segment.capacity[TABLE_DELIVERIES]; i++)
-		odd += ((struct delivery_slot *)segment_slot(&world.segment, TABLE_DELIVERIES, i))->head.sequence & 1;
+		odd += ((struct delivery_slot *)segment_slot(&world.segment, TABLE_DELIVERIES, i))
+			       ->head.sequence &
+		       1;
 
 	/* The session goes on. */
 	struct segment other;
@@ -860,17 +925,19 @@ static void part_two(uint64_t kills)
 	}
 	struct context context = { .flags = CONTEXT_ATTACHED };
 	for (int i = 0; i < 200; i++) {
-		struct process_ref ref = process_announce(&world.segment, &context, (struct process_ref){ 0, 0 }, getpid(),
+		struct process_ref ref = process_announce(&world.segment, &context,
+							  (struct process_ref){ 0, 0 }, getpid(),
 							  "/bin/cat", argv, ticket);
 		must(ref.serial != 0);
 		process_exit(&world.segment, ref);
 	}
 	unsigned bad = unusable_slots();
 	must(now_ns() - began < DEADLINE_MS * 1000000u);
-	printf("kills: %lu of 8 workers, %lu calls, %lu later than %d ms, %lu died inside a slot, %lu slots left half-written, "
+	printf("kills: %lu of 8 workers, %lu calls, %lu later than %d ms, %lu died inside a slot, "
+	       "%lu slots left half-written, "
 	       "%u unusable\n",
-	       (unsigned long)kills, (unsigned long)calls, (unsigned long)late, DEADLINE_MS, (unsigned long)inside,
-	       (unsigned long)odd, bad);
+	       (unsigned long)kills, (unsigned long)calls, (unsigned long)late, DEADLINE_MS,
+	       (unsigned long)inside, (unsigned long)odd, bad);
 	must(late == 0 && bad == 0);
 	(void)munmap(pulses, sizeof(*pulses) * WORKERS);
 	world_close(&world);
@@ -893,8 +960,11 @@ int main(int argc, char **argv)
 	if (kills)
 		part_two(kills);
 	bool enough = steps < 20000 || (notices >= steps / 50 && missed * 20 <= repeats_due);
-	printf("tracker_model: steps %lu, notices %lu, false notices %lu, kills %lu: %s\n", (unsigned long)steps,
-	       (unsigned long)notices, (unsigned long)false_notices, (unsigned long)kills,
-	       false_notices ? "FAILED" : !enough ? "FAILED: too few notices" : "ok");
+	printf("tracker_model: steps %lu, notices %lu, false notices %lu, kills %lu: %s\n",
+	       (unsigned long)steps, (unsigned long)notices, (unsigned long)false_notices,
+	       (unsigned long)kills,
+	       false_notices ? "FAILED"
+	       : !enough     ? "FAILED: too few notices"
+			     : "ok");
 	return false_notices || !enough ? 1 : 0;
 }

@@ -38,15 +38,15 @@
 #include "tracker/tracker.h"
 
 #define must(condition) \
-	((condition) ? (void)0 : \
-		       (void)(fprintf(stderr, "%s:%d: %s: %s (%s)\n", __FILE__, __LINE__, __func__, #condition, \
-				      strerror(errno)), \
+	((condition) ? (void)0 \
+		     : (void)(fprintf(stderr, "%s:%d: %s: %s (%s)\n", __FILE__, __LINE__, \
+				      __func__, #condition, strerror(errno)), \
 			      abort()))
 
 struct world {
-	char root[64];		   /* temporary folder */
-	char workspace[80];	   /* its w/ */
-	char file[96];		   /* the segment */
+	char root[64];      /* temporary folder */
+	char workspace[80]; /* its w/ */
+	char file[96];      /* the segment */
 	struct segment segment;
 	struct settings *settings; /* the segment's, writable: for what no configuration can say */
 };
@@ -78,15 +78,17 @@ static inline void world_make(struct world *world, const char *const *overrides)
 	request->system_file = "/nonexistent/seen.ini";
 	request->environment = NO_ENVIRONMENT;
 	request->directory = world->workspace;
-	request->flags[request->flag_count++] =
-		(struct config_flag){ .key = "paths.workspace", .value = world->workspace, .origin = "test" };
+	request->flags[request->flag_count++] = (struct config_flag){ .key = "paths.workspace",
+								      .value = world->workspace,
+								      .origin = "test" };
 	for (size_t i = 0; overrides && overrides[i]; i++) {
 		const char *equals = strchr(overrides[i], '=');
 		must(equals && i < 32 && (size_t)(equals - overrides[i]) < sizeof(keys[0]));
 		memcpy(keys[i], overrides[i], (size_t)(equals - overrides[i]));
 		keys[i][equals - overrides[i]] = '\0';
-		request->flags[request->flag_count++] =
-			(struct config_flag){ .key = keys[i], .value = equals + 1, .origin = "test" };
+		request->flags[request->flag_count++] = (struct config_flag){ .key = keys[i],
+									      .value = equals + 1,
+									      .origin = "test" };
 	}
 	if (config_load(config, request, &error) < 0 ||
 	    config_pack(config, settings, text, sizeof(text), &used, &error) < 0) {
@@ -120,7 +122,8 @@ __attribute__((sentinel)) static inline void world_open(struct world *world, ...
 	world_map(world);
 }
 
-static inline int world_remove_one(const char *path, const struct stat *stat, int type, struct FTW *ftw)
+static inline int world_remove_one(const char *path, const struct stat *stat, int type,
+				   struct FTW *ftw)
 {
 	(void)stat, (void)type, (void)ftw;
 	return remove(path);
@@ -153,7 +156,8 @@ static inline void write_path(const char *path, const void *bytes, size_t size_b
 }
 
 /* world_fill(): a file of the workspace with `size_bytes` bytes of text that depend on `seed`. */
-static inline void world_fill(const struct world *world, const char *name, size_t size_bytes, unsigned seed)
+static inline void world_fill(const struct world *world, const char *name, size_t size_bytes,
+			      unsigned seed)
 {
 	char *bytes = malloc(size_bytes + 1);
 	must(bytes);
@@ -175,8 +179,8 @@ static inline uint64_t world_scope(const struct world *world, const char *name)
 static inline uint64_t world_command(const struct world *world)
 {
 	uint64_t id = __atomic_fetch_add(&world->segment.header->next_command, 1, __ATOMIC_RELAXED);
-	struct command_slot *slot =
-		segment_slot(&world->segment, TABLE_COMMANDS, id % world->segment.capacity[TABLE_COMMANDS]);
+	struct command_slot *slot = segment_slot(&world->segment, TABLE_COMMANDS,
+						 id % world->segment.capacity[TABLE_COMMANDS]);
 	*slot = (struct command_slot){ .id = id };
 	return id;
 }
@@ -185,7 +189,9 @@ static inline uint64_t world_command(const struct world *world)
 static inline struct request world_request(const struct world *world, uint64_t scope_id)
 {
 	return (struct request){
-		.context = { .flags = CONTEXT_ATTACHED | CONTEXT_AGENT, .role = ROLE_VIEWER, .scope_id = scope_id },
+		.context = { .flags = CONTEXT_ATTACHED | CONTEXT_AGENT,
+			     .role = ROLE_VIEWER,
+			     .scope_id = scope_id },
 		.number = scope_request(&world->segment, scope_id),
 		.command_id = world_command(world),
 		.is_viewer = true,
@@ -204,22 +210,25 @@ struct view {
 };
 
 /* view_begin(): opens the file and asks; where the real bytes are given, remembers it as pending. */
-static inline enum decision view_begin(const struct world *world, const struct request *request, const char *name,
-				       struct view *view)
+static inline enum decision view_begin(const struct world *world, const struct request *request,
+				       const char *name, struct view *view)
 {
 	(void)snprintf(view->path, sizeof(view->path), "%s/%s", world->workspace, name);
 	view->fd = open(view->path, O_RDONLY | O_CLOEXEC);
 	must(view->fd >= 0 && fstat(view->fd, &view->stat) == 0);
 	memset(&view->answer, 0, sizeof(view->answer));
-	decision_open(&world->segment, request, view->path, name, view->fd, &view->stat, &view->answer);
-	view->is_pending = view->answer.decision != DECISION_NOTICE && view->answer.reason != REASON_NOT_TRACKED &&
-			   decision_pend(&world->segment, request, view->path, &view->stat, &view->answer,
-					 &view->pending) == 0;
+	decision_open(&world->segment, request, view->path, name, view->fd, &view->stat,
+		      &view->answer);
+	view->is_pending = view->answer.decision != DECISION_NOTICE &&
+			   view->answer.reason != REASON_NOT_TRACKED &&
+			   decision_pend(&world->segment, request, view->path, &view->stat,
+					 &view->answer, &view->pending) == 0;
 	return view->answer.decision;
 }
 
 /* view_end(): the bytes went out and the viewer left by exit(0). */
-static inline void view_end(const struct world *world, const struct request *request, struct view *view)
+static inline void view_end(const struct world *world, const struct request *request,
+			    struct view *view)
 {
 	struct scope_slot *scope = scope_find(&world->segment, request->context.scope_id);
 	struct content content;
@@ -230,20 +239,22 @@ static inline void view_end(const struct world *world, const struct request *req
 		if (scope)
 			scope->bytes_given += view->answer.notice_bytes;
 	} else {
-		must(content_of_descriptor(view->fd, UINT64_MAX, &content) == 0 && fstat(view->fd, &stat) == 0);
+		must(content_of_descriptor(view->fd, UINT64_MAX, &content) == 0 &&
+		     fstat(view->fd, &stat) == 0);
 		struct stamp stamp = stamp_of(&stat);
 		command_add(&world->segment, request->command_id, content.version.size_bytes);
 		if (scope)
 			scope->bytes_given += content.version.size_bytes;
 		if (view->is_pending)
-			decision_deliver(&world->segment, request, &view->pending, &stamp, &content.version);
+			decision_deliver(&world->segment, request, &view->pending, &stamp,
+					 &content.version);
 	}
 	must(close(view->fd) == 0);
 }
 
 /* world_cat(): `cat NAME` as a command of its own, by an agent of the scope.  ret_reason: may be NULL. */
-static inline enum decision world_cat_reason(const struct world *world, uint64_t scope_id, const char *name,
-					     enum reason *ret_reason)
+static inline enum decision world_cat_reason(const struct world *world, uint64_t scope_id,
+					     const char *name, enum reason *ret_reason)
 {
 	struct request request = world_request(world, scope_id);
 	struct view view;
@@ -255,16 +266,19 @@ static inline enum decision world_cat_reason(const struct world *world, uint64_t
 	return decision;
 }
 
-static inline enum decision world_cat(const struct world *world, uint64_t scope_id, const char *name)
+static inline enum decision world_cat(const struct world *world, uint64_t scope_id,
+				      const char *name)
 {
 	return world_cat_reason(world, scope_id, name, NULL);
 }
 
 /* world_is_delivered(): asked by the scope's next request, which is not counted. */
-static inline bool world_is_delivered(const struct world *world, uint64_t scope_id, const char *name)
+static inline bool world_is_delivered(const struct world *world, uint64_t scope_id,
+				      const char *name)
 {
 	const struct scope_slot *scope = scope_find(&world->segment, scope_id);
-	return tracker_is_delivered(&world->segment, scope_id, scope ? scope->requests + 1 : 1, world_path(world, name));
+	return tracker_is_delivered(&world->segment, scope_id, scope ? scope->requests + 1 : 1,
+				    world_path(world, name));
 }
 
 /* in_child(): runs a function in a forked process and returns its exit status, 128 + N for a signal.  For what

@@ -60,7 +60,8 @@ static uint64_t claim(struct context context)
 /* Which of inside, outside, outside said take descriptor 1: bits 1, 2, 4. */
 static unsigned takers(void)
 {
-	return (claim(inside()) ? 1 : 0) | (claim(outside(false)) ? 2 : 0) | (claim(outside(true)) ? 4 : 0);
+	return (claim(inside()) ? 1 : 0) | (claim(outside(false)) ? 2 : 0) |
+	       (claim(outside(true)) ? 4 : 0);
 }
 
 static int kinds(void)
@@ -156,8 +157,8 @@ static int sink(void)
 	must(!capture_is_sink(&world.segment, id));
 	stdout_is(pipes[1]);
 	must(capture_is_sink(&world.segment, id));
-	struct capture_slot *slot =
-		segment_slot(&world.segment, TABLE_CAPTURES, id % world.segment.capacity[TABLE_CAPTURES]);
+	struct capture_slot *slot = segment_slot(&world.segment, TABLE_CAPTURES,
+						 id % world.segment.capacity[TABLE_CAPTURES]);
 	slot->identity.dev ^= 1; /* damaged */
 	must(!capture_is_sink(&world.segment, id));
 	slot->identity.dev ^= 1;
@@ -184,7 +185,9 @@ static int spool(void)
 	stdout_is(fd);
 	uint64_t id = claim(inside());
 	must(id != 0 && capture_is_sink(&world.segment, id));
-	stdout_is(open(path, O_WRONLY)); /* the same file, not appending: `> spool` by the command itself */
+	stdout_is(
+		open(path,
+		     O_WRONLY)); /* the same file, not appending: `> spool` by the command itself */
 	must(!capture_is_sink(&world.segment, id));
 	stdout_is(fd);
 	must(rename(path, other) == 0); /* into the workspace */
@@ -220,15 +223,16 @@ static int commands(void)
 	uint64_t id = capture_claim(&world.segment, &context, false);
 	uint64_t command = capture_command(&world.segment, id);
 	must(command != 0 && capture_command(&world.segment, id) == command);
-	struct command_slot *slot =
-		segment_slot(&world.segment, TABLE_COMMANDS, command % world.segment.capacity[TABLE_COMMANDS]);
+	struct command_slot *slot = segment_slot(&world.segment, TABLE_COMMANDS,
+						 command % world.segment.capacity[TABLE_COMMANDS]);
 	slot->last_ns -= 5000000000u;
 	must(capture_command(&world.segment, id) == command); /* -c: one command however long */
 
 	uint64_t lasting = capture_claim(&world.segment, &context, true);
 	uint64_t first = capture_command(&world.segment, lasting);
 	must(first != 0 && first != command && capture_command(&world.segment, lasting) == first);
-	slot = segment_slot(&world.segment, TABLE_COMMANDS, first % world.segment.capacity[TABLE_COMMANDS]);
+	slot = segment_slot(&world.segment, TABLE_COMMANDS,
+			    first % world.segment.capacity[TABLE_COMMANDS]);
 	slot->last_ns -= 900000000u;
 	must(capture_command(&world.segment, lasting) == first); /* less than a second apart */
 	slot->last_ns -= 1000000000u;
@@ -260,7 +264,8 @@ Test(capture, command_limit_exactly_and_one_beyond)
 	cr_assert(!command_within(&world.segment, 0, 100));
 	command_add(&world.segment, 0, 100);
 	cr_assert(!command_within(&world.segment, command + 1, 100));
-	cr_assert(!command_within(&world.segment, command + world.segment.capacity[TABLE_COMMANDS], 100));
+	cr_assert(!command_within(&world.segment, command + world.segment.capacity[TABLE_COMMANDS],
+				  100));
 }
 
 /* What a shell and the children that it waited for wrote is known from the kernel.  Each of these is a fresh process,
@@ -280,8 +285,8 @@ static int spend_100(void *unused)
 
 static bool is_counted(uint64_t capture)
 {
-	struct capture_slot *slot =
-		segment_slot(&world.segment, TABLE_CAPTURES, capture % world.segment.capacity[TABLE_CAPTURES]);
+	struct capture_slot *slot = segment_slot(&world.segment, TABLE_CAPTURES,
+						 capture % world.segment.capacity[TABLE_CAPTURES]);
 	return slot->measured;
 }
 
@@ -291,8 +296,10 @@ static int measured(void)
 	must(pipe(pipes) == 0);
 	stdout_is(pipes[1]);
 	struct context context = inside();
-	uint64_t id = capture_claim(&world.segment, &context, false), command = capture_command(&world.segment, id);
-	must(capture_shell(&world.segment, id) == (uint32_t)getpid() && capture_shell(&world.segment, id + 1) == 0);
+	uint64_t id = capture_claim(&world.segment, &context, false),
+		 command = capture_command(&world.segment, id);
+	must(capture_shell(&world.segment, id) == (uint32_t)getpid() &&
+	     capture_shell(&world.segment, id + 1) == 0);
 	if (!is_counted(id))
 		return 77; /* this kernel does not say */
 	spend(1000);
@@ -323,7 +330,8 @@ static int measured_spool(void)
 	stdout_is(open(path, O_WRONLY | O_CREAT | O_APPEND, 0600));
 	spend(500); /* by the command before */
 	struct context context = inside();
-	uint64_t id = capture_claim(&world.segment, &context, false), command = capture_command(&world.segment, id);
+	uint64_t id = capture_claim(&world.segment, &context, false),
+		 command = capture_command(&world.segment, id);
 	if (!is_counted(id))
 		return 77;
 	spend(300);
@@ -358,16 +366,18 @@ static int measured_lasting(void)
 	uint64_t first = capture_command(&world.segment, id);
 	spend(700);
 	must(!command_within(&world.segment, first, 24000));
-	struct command_slot *slot =
-		segment_slot(&world.segment, TABLE_COMMANDS, first % world.segment.capacity[TABLE_COMMANDS]);
+	struct command_slot *slot = segment_slot(&world.segment, TABLE_COMMANDS,
+						 first % world.segment.capacity[TABLE_COMMANDS]);
 	slot->last_ns -= 2000000000u;
 	uint64_t second = capture_command(&world.segment, id); /* closes the one before */
-	must(second != first && command_within(&world.segment, first, 700) && !command_within(&world.segment, first, 699));
+	must(second != first && command_within(&world.segment, first, 700) &&
+	     !command_within(&world.segment, first, 699));
 	spend(50);
 	must(command_within_so_far(&world.segment, id, second, 50));
 	must(!command_within_so_far(&world.segment, id, second, 49));
 	capture_end(&world.segment, id);
-	must(command_within(&world.segment, second, 50) && !command_within(&world.segment, second, 49));
+	must(command_within(&world.segment, second, 50) &&
+	     !command_within(&world.segment, second, 49));
 	return 0;
 }
 

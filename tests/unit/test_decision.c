@@ -24,7 +24,8 @@ TestSuite(decision, .init = start, .fini = stop);
 #define ASSERT_CAT(name, decision_, reason_) \
 	do { \
 		enum reason got; \
-		cr_assert_eq(world_cat_reason(&world, scope, name, &got), decision_, "%s: reason %d", name, (int)got); \
+		cr_assert_eq(world_cat_reason(&world, scope, name, &got), decision_, \
+			     "%s: reason %d", name, (int)got); \
 		cr_assert_eq(got, reason_, "%s: reason %d", name, (int)got); \
 	} while (0)
 #define ASSERT_NEW(name) ASSERT_CAT(name, DECISION_CONTENT, REASON_NOT_DELIVERED)
@@ -64,11 +65,13 @@ Test(decision, notice_names_the_path_as_given)
 	struct request request = world_request(&world, scope);
 	struct view view;
 	ASSERT_NEW("f");
-	cr_assert_eq(view_begin(&world, &request, "./f", &view), DECISION_CONTENT, "another path by text");
+	cr_assert_eq(view_begin(&world, &request, "./f", &view), DECISION_CONTENT,
+		     "another path by text");
 	view_end(&world, &request, &view);
 	request = world_request(&world, scope);
 	int fd = open(world_path(&world, "f"), O_RDONLY);
-	decision_open(&world.segment, &request, world_path(&world, "f"), "../w/\nf", fd, &view.stat, &view.answer);
+	decision_open(&world.segment, &request, world_path(&world, "f"), "../w/\nf", fd, &view.stat,
+		      &view.answer);
 	cr_assert_eq(view.answer.decision, DECISION_NOTICE);
 	cr_assert_not_null(strstr(view.answer.notice, "read: ../w/\\nf. "));
 	cr_assert_eq(view.answer.notice[view.answer.notice_bytes - 1], '\n');
@@ -80,7 +83,8 @@ Test(decision, not_tracked)
 	world_fill(&world, "f.patch", 4096, 1);
 	ASSERT_CAT("f.patch", DECISION_CONTENT, REASON_NOT_TRACKED);
 	ASSERT_CAT("f.patch", DECISION_CONTENT, REASON_NOT_TRACKED);
-	ASSERT_CAT("../segment", DECISION_CONTENT, REASON_NOT_DELIVERED); /* by text alone inside: callers resolve */
+	ASSERT_CAT("../segment", DECISION_CONTENT,
+		   REASON_NOT_DELIVERED); /* by text alone inside: callers resolve */
 	cr_assert_eq(mkfifo(world_path(&world, "p"), 0600), 0);
 	struct stat stat_;
 	struct answer answer;
@@ -115,7 +119,8 @@ Test(decision, equal_stamp_injected_with_other_bytes)
 	world_fill(&world, "f", 4096, 2);
 	request = world_request(&world, scope);
 	int fd = open(world_path(&world, "f"), O_RDONLY);
-	decision_open(&world.segment, &request, world_path(&world, "f"), "f", fd, &before, &view.answer);
+	decision_open(&world.segment, &request, world_path(&world, "f"), "f", fd, &before,
+		      &view.answer);
 	cr_assert_eq(view.answer.decision, DECISION_CONTENT);
 	cr_assert_eq(view.answer.reason, REASON_CHANGED);
 	(void)close(fd);
@@ -148,7 +153,9 @@ Test(decision, equal_stamp_by_a_store_through_a_shared_mapping)
 Test(decision, touch_and_rewrite_with_equal_bytes)
 {
 	ASSERT_NEW("f");
-	cr_assert_eq(utimensat(AT_FDCWD, world_path(&world, "f"), (struct timespec[2]){ { 1, 0 }, { 1, 0 } }, 0), 0);
+	cr_assert_eq(utimensat(AT_FDCWD, world_path(&world, "f"),
+			       (struct timespec[2]){ { 1, 0 }, { 1, 0 } }, 0),
+		     0);
 	ASSERT_NOTICE("f");
 	cr_assert_eq(unlink(world_path(&world, "f")), 0);
 	world_fill(&world, "f", 4096, 1);
@@ -271,7 +278,9 @@ Test(decision, notice_must_be_shorter)
 	struct request request = world_request(&world, scope);
 	cr_assert_eq(view_begin(&world, &request, "f", &view), DECISION_NOTICE);
 	(void)close(view.fd);
-	size_t length = view.answer.notice_bytes; /* of a file with three digits of lines and four of bytes */
+	size_t length =
+		view.answer
+			.notice_bytes; /* of a file with three digits of lines and four of bytes */
 	cr_assert_gt(length, 200);
 	world.settings->notice_min_bytes = 1;
 	/* sizes around the notice's own length, found by trial: it depends on the digits */
@@ -293,7 +302,8 @@ Test(decision, notice_must_be_shorter)
 			short_seen = true;
 			/* what would have been the notice is not shorter */
 			char text[NOTICE_BYTES_MAX];
-			int would = notice_render(&world.segment, name, &view.answer.content, text, sizeof(text));
+			int would = notice_render(&world.segment, name, &view.answer.content, text,
+						  sizeof(text));
 			cr_assert_geq((size_t)would, size);
 		}
 	}
@@ -566,7 +576,8 @@ Test(decision, limit_of_a_profile)
 	struct context context = { .profile = 0 };
 	cr_assert_eq(decision_limit(&world.segment, &context), SETTINGS_MAX_OUTPUT_BYTES);
 	context.profile = 1;
-	cr_assert_eq(decision_limit(&world.segment, &context), world.settings->profiles[0].max_output_bytes);
+	cr_assert_eq(decision_limit(&world.segment, &context),
+		     world.settings->profiles[0].max_output_bytes);
 	context.profile = (uint32_t)world.settings->profile_count;
 	cr_assert_eq(decision_limit(&world.segment, &context),
 		     world.settings->profiles[context.profile - 1].max_output_bytes);
@@ -594,8 +605,8 @@ Test(decision, full_tables_are_harmless)
 	uint64_t own;
 	char name[16];
 	unsigned notices = 0;
-	world_open(&small, "session.files=128", "session.deliveries=128", "session.arena_bytes=16384",
-		   "session.scopes=16", NULL);
+	world_open(&small, "session.files=128", "session.deliveries=128",
+		   "session.arena_bytes=16384", "session.scopes=16", NULL);
 	own = world_scope(&small, "s");
 	for (int i = 0; i < 600; i++) { /* the arena is full on the way */
 		(void)snprintf(name, sizeof(name), "%d", i);

@@ -188,7 +188,8 @@ Test(delivery, forget_one_scope_or_all)
 	cr_assert_eq(delivery_find(&world.segment, other, KEY, &delivery), 0);
 	cr_assert(!delivery_is_current(&world.segment, &delivery, &moment_other, 24000));
 	cr_assert_eq(delivery_find(&world.segment, scope, KEY + 1, &delivery), 0);
-	cr_assert(delivery_is_current(&world.segment, &delivery, &moment, 24000), "another file stays");
+	cr_assert(delivery_is_current(&world.segment, &delivery, &moment, 24000),
+		  "another file stays");
 }
 
 Test(delivery, note_for_nothing_makes_nothing)

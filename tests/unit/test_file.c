@@ -92,7 +92,8 @@ Test(file, full_table_forgets_others_and_goes_on)
 	for (int i = 0; i < 300; i++) {
 		(void)snprintf(path, sizeof(path), "/w/%d", i);
 		cr_assert_neq(put(path, (uint64_t)i + 1), 0);
-		cr_assert_eq(file_find(&world.segment, path_key(&world.segment, path), &file), 0, "%s", path);
+		cr_assert_eq(file_find(&world.segment, path_key(&world.segment, path), &file), 0,
+			     "%s", path);
 		cr_assert_eq(file.full_reads, 1);
 	}
 	for (int i = 0; i < 300; i++) {
@@ -157,7 +158,8 @@ Test(file, inode_of_a_dead_writer_heals)
 	for (uint64_t i = 0; i < world.segment.capacity[TABLE_INODES]; i++) {
 		struct inode_slot *slot = segment_slot(&world.segment, TABLE_INODES, i);
 		if (slot->ino == 9)
-			slot->head.sequence++, slot->head.check ^= 1; /* all words written, then killed */
+			slot->head.sequence++,
+				slot->head.check ^= 1; /* all words written, then killed */
 	}
 	cr_assert_eq(file_by_inode(&world.segment, 5, 9), 0);
 	cr_assert_eq(put("/w/a", 9), key);

@@ -27,8 +27,28 @@ static uint64_t pick(uint64_t limit)
 
 static uint64_t nasty(void)
 {
-	static const uint64_t WORDS[] = { 0, 1, 7, 8, 16, 63, 64, 127, 128, 255, 4095, 4096, 65535, 65536, 1u << 31, UINT32_MAX,
-					  1ull << 32, INT64_MAX, 1ull << 63, UINT64_MAX, UINT64_MAX - 7, UINT64_MAX - 63 };
+	static const uint64_t WORDS[] = { 0,
+					  1,
+					  7,
+					  8,
+					  16,
+					  63,
+					  64,
+					  127,
+					  128,
+					  255,
+					  4095,
+					  4096,
+					  65535,
+					  65536,
+					  1u << 31,
+					  UINT32_MAX,
+					  1ull << 32,
+					  INT64_MAX,
+					  1ull << 63,
+					  UINT64_MAX,
+					  UINT64_MAX - 7,
+					  UINT64_MAX - 63 };
 	switch (pick(4)) {
 	case 0:
 		return next_random(&random_state);
@@ -45,9 +65,11 @@ static uint64_t nasty(void)
 static void guard(struct segment *segment)
 {
 	size_t bytes = (segment->size_bytes + PAGE - 1) / PAGE * PAGE;
-	unsigned char *area = mmap(NULL, bytes + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char *area = mmap(NULL, bytes + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
+				   -1, 0);
 	must(area != MAP_FAILED);
-	must(mremap(segment->header, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, area + PAGE) == area + PAGE);
+	must(mremap(segment->header, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, area + PAGE) ==
+	     area + PAGE);
 	unsigned char *old = (unsigned char *)segment->header, *new = area + PAGE;
 	segment->header = (struct segment_header *)(void *)new;
 	segment->settings = (const void *)(new + ((const unsigned char *)segment->settings - old));
@@ -73,8 +95,11 @@ static int count_file(const char *path, const struct file_slot *file, void *data
 /* Calls everything. */
 static void use(const struct segment *segment)
 {
-	static char cat[] = "cat", name[] = "f1", bash[] = "bash", dash_c[] = "-c", node[] = "node", script[] = "pi";
-	char *const words[3][4] = { { cat, name, NULL }, { bash, dash_c, name, NULL }, { node, script, NULL } };
+	static char cat[] = "cat", name[] = "f1", bash[] = "bash", dash_c[] = "-c", node[] = "node",
+		    script[] = "pi";
+	char *const words[3][4] = { { cat, name, NULL },
+				    { bash, dash_c, name, NULL },
+				    { node, script, NULL } };
 	static const char *const PROGRAMS[] = { "/bin/cat", "/bin/bash", "/usr/bin/node" };
 	char path[512], text[NOTICE_BYTES_MAX], ticket[TICKET_BYTES];
 	struct content content = { .lines = 3, .text = true };
@@ -86,14 +111,20 @@ static void use(const struct segment *segment)
 	for (int i = 0; i < 3; i++) {
 		struct invocation invocation;
 		role_invocation(segment, PROGRAMS[i], words[i], &invocation);
-		struct context starter = { .flags = (uint32_t)pick(256), .role = (uint32_t)pick(8), .scope_id = nasty(),
-					   .anchor_pid = (uint32_t)getpid(), .pid_ns = process_pid_ns(),
-					   .profile = (uint32_t)nasty(), .agent_serial = nasty() };
+		struct context starter = { .flags = (uint32_t)pick(256),
+					   .role = (uint32_t)pick(8),
+					   .scope_id = nasty(),
+					   .anchor_pid = (uint32_t)getpid(),
+					   .pid_ns = process_pid_ns(),
+					   .profile = (uint32_t)nasty(),
+					   .agent_serial = nasty() };
 		struct process_ref self = { nasty(), nasty() };
-		struct process_ref ref = process_announce(segment, &starter, self, pick(2) ? getpid() : 0, PROGRAMS[i],
+		struct process_ref ref = process_announce(segment, &starter, self,
+							  pick(2) ? getpid() : 0, PROGRAMS[i],
 							  words[i], ticket);
 		process_set_pid(segment, ref, getpid());
-		ref = process_attach(segment, ticket[0] ? ticket + 7 : NULL, pick(4) == 0, &invocation, pick(2) ? "s" : NULL,
+		ref = process_attach(segment, ticket[0] ? ticket + 7 : NULL, pick(4) == 0,
+				     &invocation, pick(2) ? "s" : NULL,
 				     (enum session_agent_is)pick(3), &context);
 		(void)process_anchor_alive(&context, (uint32_t)(pick(2) ? 0 : nasty()));
 		process_count(segment, ref, (enum process_count)pick(PROCESS_COUNTS));
@@ -126,7 +157,10 @@ static void use(const struct segment *segment)
 		(void)scope_claim(segment, nasty(), 1, 0, NULL);
 		(void)scope_find(segment, nasty());
 		struct request request = {
-			.context = { .flags = 255, .role = ROLE_VIEWER, .scope_id = id, .profile = (uint32_t)pick(70) },
+			.context = { .flags = 255,
+				     .role = ROLE_VIEWER,
+				     .scope_id = id,
+				     .profile = (uint32_t)pick(70) },
 			.number = scope_request(segment, id),
 			.command_id = pick(2) ? 1 : nasty(),
 			.is_viewer = true,
@@ -139,7 +173,8 @@ static void use(const struct segment *segment)
 		must(fd >= 0 && fstat(fd, &stat) == 0);
 		decision_open(segment, &request, path, path, fd, &stat, &answer);
 		if (answer.decision == DECISION_NOTICE) {
-			must(answer.notice_bytes > 0 && answer.notice_bytes < sizeof(answer.notice));
+			must(answer.notice_bytes > 0 &&
+			     answer.notice_bytes < sizeof(answer.notice));
 			decision_undo(segment, &request, &answer);
 		}
 		if (decision_pend(segment, &request, path, &stat, &answer, &pending) == 0) {
@@ -152,7 +187,8 @@ static void use(const struct segment *segment)
 		(void)tracker_state(segment, pick(2) ? id : 0, path);
 		if (tracker_file(segment, path, &file) == 0)
 			(void)file_path(segment, &file, text, sizeof(text));
-		(void)tracker_record_delivery(segment, id, 1, 1, path, &(struct stamp){ .ino = nasty() }, &content.version);
+		(void)tracker_record_delivery(segment, id, 1, 1, path,
+					      &(struct stamp){ .ino = nasty() }, &content.version);
 		(void)file_by_inode(segment, nasty(), nasty());
 		(void)file_find(segment, nasty(), &file);
 		(void)delivery_find(segment, id, nasty(), &delivery);
@@ -187,7 +223,8 @@ static bool map_and_use(size_t offset, const void *bytes, size_t size_bytes)
 {
 	struct segment segment;
 	int fd = open(world.file, O_WRONLY | O_CLOEXEC);
-	must(fd >= 0 && pwrite(fd, bytes, size_bytes, (off_t)offset) == (ssize_t)size_bytes && close(fd) == 0);
+	must(fd >= 0 && pwrite(fd, bytes, size_bytes, (off_t)offset) == (ssize_t)size_bytes &&
+	     close(fd) == 0);
 	int error = segment_map(world.file, &segment);
 	must(error == 0 || error == -EBADMSG);
 	if (error < 0)
@@ -203,7 +240,8 @@ static bool map_and_use(size_t offset, const void *bytes, size_t size_bytes)
 static void damage_header(void)
 {
 	for (size_t at = 0; at < sizeof(struct segment_header); at++) {
-		unsigned char values[] = { 0, 0xff, (unsigned char)(image[at] ^ 1), (unsigned char)(image[at] ^ 0x80),
+		unsigned char values[] = { 0, 0xff, (unsigned char)(image[at] ^ 1),
+					   (unsigned char)(image[at] ^ 0x80),
 					   (unsigned char)next_random(&random_state) };
 		for (size_t i = 0; i < sizeof(values); i++) {
 			begin_round();
@@ -251,16 +289,22 @@ static void damage_body(uint64_t rounds)
 		}
 		for (uint64_t i = 0; i < words; i++) {
 			uint64_t value = nasty();
-			memcpy((unsigned char *)segment.header + first + pick(last - first - 8), &value, 8);
+			memcpy((unsigned char *)segment.header + first + pick(last - first - 8),
+			       &value, 8);
 		}
 		for (uint64_t i = round % 2 ? 0 : 400; i > 0; i--) {
-			static const enum segment_table TABLES[] = { TABLE_PROCESSES, TABLE_SCOPES, TABLE_CAPTURES,
-								     TABLE_FILES, TABLE_INODES, TABLE_DELIVERIES };
-			static const size_t BYTES[] = { PROCESS_CHECKED_BYTES, SCOPE_CHECKED_BYTES, CAPTURE_CHECKED_BYTES,
-							sizeof(struct file_slot), sizeof(struct inode_slot),
-							sizeof(struct delivery_slot) };
+			static const enum segment_table TABLES[] = {
+				TABLE_PROCESSES, TABLE_SCOPES, TABLE_CAPTURES,
+				TABLE_FILES,     TABLE_INODES, TABLE_DELIVERIES
+			};
+			static const size_t BYTES[] = {
+				PROCESS_CHECKED_BYTES,     SCOPE_CHECKED_BYTES,
+				CAPTURE_CHECKED_BYTES,     sizeof(struct file_slot),
+				sizeof(struct inode_slot), sizeof(struct delivery_slot)
+			};
 			uint64_t copy[64], which = pick(6);
-			void *slot = segment_slot(&segment, TABLES[which], pick(segment.capacity[TABLES[which]]));
+			void *slot = segment_slot(&segment, TABLES[which],
+						  pick(segment.capacity[TABLES[which]]));
 			if (!slot_begin(slot, copy, BYTES[which]))
 				continue;
 			for (uint64_t k = pick(4); k > 0; k--)
@@ -292,8 +336,9 @@ Test(fuzz_segment, no_damage_does_harm, .timeout = 280)
 	random_state = seed * 2 + 1;
 	round_at = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	cr_assert_neq(round_at, MAP_FAILED);
-	world_open(&world, "session.processes=64", "session.scopes=16", "session.files=128", "session.deliveries=128",
-		   "session.commands=64", "session.arena_bytes=16384", NULL);
+	world_open(&world, "session.processes=64", "session.scopes=16", "session.files=128",
+		   "session.deliveries=128", "session.commands=64", "session.arena_bytes=16384",
+		   NULL);
 	for (int i = 0; i < 4; i++) {
 		(void)snprintf(name, sizeof(name), "f%d", i);
 		world_fill(&world, name, 1000, (unsigned)i);
@@ -310,6 +355,6 @@ Test(fuzz_segment, no_damage_does_harm, .timeout = 280)
 	       (unsigned long)*round_at, image_bytes);
 	free(image);
 	world_close(&world);
-	cr_assert_eq(status, 0, "ended with %d in round %lu; FUZZ_SEED=%lu", status, (unsigned long)*round_at,
-		     (unsigned long)seed);
+	cr_assert_eq(status, 0, "ended with %d in round %lu; FUZZ_SEED=%lu", status,
+		     (unsigned long)*round_at, (unsigned long)seed);
 }

@@ -4,7 +4,9 @@
 #include "support.h"
 
 static const struct content CONTENT = {
-	.version = { .low = 1, .high = 0x0123456789abcdef, .size_bytes = 1234 }, .lines = 56, .text = true
+	.version = { .low = 1, .high = 0x0123456789abcdef, .size_bytes = 1234 },
+	.lines = 56,
+	.text = true
 };
 
 Test(notice, as_documented)
@@ -14,8 +16,10 @@ Test(notice, as_documented)
 	world_open(&world, NULL);
 	int length = notice_render(&world.segment, "src/a.c", &CONTENT, text, sizeof(text));
 	world_close(&world);
-	cr_assert_str_eq(text, "[File previously read: src/a.c. Content unchanged since last read. If it is not in your "
-			       "context, repeat the same command to get it in full. (56 lines, 1234 bytes, version "
+	cr_assert_str_eq(text, "[File previously read: src/a.c. Content unchanged since last read. "
+			       "If it is not in your "
+			       "context, repeat the same command to get it in full. (56 lines, "
+			       "1234 bytes, version "
 			       "0123456789ab, seen-0011223344556677)]\n");
 	cr_assert_eq(length, (int)strlen(text));
 }
@@ -25,7 +29,8 @@ Test(notice, is_one_line_whatever_the_name)
 	struct world world;
 	char text[NOTICE_BYTES_MAX];
 	world_open(&world, NULL);
-	int length = notice_render(&world.segment, "a\nb\x1b[2J\\\xff{nonce}{path}", &CONTENT, text, sizeof(text));
+	int length = notice_render(&world.segment, "a\nb\x1b[2J\\\xff{nonce}{path}", &CONTENT, text,
+				   sizeof(text));
 	world_close(&world);
 	cr_assert_gt(length, 0);
 	cr_assert_eq(strchr(text, '\n') - text, length - 1);
@@ -39,8 +44,10 @@ Test(notice, capacity_exactly_and_one_less)
 	world_open(&world, "notice.template={lines} {nonce}", NULL);
 	int length = notice_render(&world.segment, "f", &CONTENT, text, sizeof(text));
 	cr_assert_str_eq(text, "56 seen-0011223344556677\n");
-	cr_assert_eq(notice_render(&world.segment, "f", &CONTENT, text, (size_t)length + 1), length);
-	cr_assert_eq(notice_render(&world.segment, "f", &CONTENT, text, (size_t)length), -ENAMETOOLONG);
+	cr_assert_eq(notice_render(&world.segment, "f", &CONTENT, text, (size_t)length + 1),
+		     length);
+	cr_assert_eq(notice_render(&world.segment, "f", &CONTENT, text, (size_t)length),
+		     -ENAMETOOLONG);
 	for (size_t capacity = 0; capacity <= (size_t)length; capacity++) {
 		memset(text, 'Z', sizeof(text));
 		cr_assert_lt(notice_render(&world.segment, "f", &CONTENT, text, capacity), 0);
@@ -55,7 +62,8 @@ Test(notice, long_path_does_not_fit)
 	static char path[SEGMENT_PATH_BYTES], text[NOTICE_BYTES_MAX];
 	memset(path, 1, sizeof(path) - 1);
 	world_open(&world, NULL);
-	cr_assert_eq(notice_render(&world.segment, path, &CONTENT, text, sizeof(text)), -ENAMETOOLONG);
+	cr_assert_eq(notice_render(&world.segment, path, &CONTENT, text, sizeof(text)),
+		     -ENAMETOOLONG);
 	world_close(&world);
 }
 

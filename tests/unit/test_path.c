@@ -16,33 +16,55 @@ Test(path, glob)
 		const char *pattern, *text;
 		bool fold, match;
 	} CASES[] = {
-		{ "", "", false, true },	  { "", "a", false, false },
-		{ "a", "a", false, true },	  { "a", "A", false, false },
-		{ "a", "A", true, true },	  { "A", "a", true, true },
-		{ "*", "", false, true },	  { "*", "abc", false, true },
-		{ "*", "a/b", false, false },	  { "**", "a/b", false, true },
-		{ "*.c", "x.c", false, true },	  { "*.c", "d/x.c", false, false },
-		{ "**/x.c", "d/e/x.c", false, true }, { "**/x.c", "x.c", false, true },
-		{ "**/x.c", "yx.c", false, false }, { "a/**", "a/b/c", false, true },
-		{ "a/**", "a", false, false },	  { "a/**/b", "a/b", false, true },
-		{ "a/**/b", "a/x/y/b", false, true }, { "a/*/b", "a/x/y/b", false, false },
-		{ "?", "a", false, true },	  { "?", "", false, false },
-		{ "?", "/", false, false },	  { "a?c", "abc", false, true },
-		{ "[abc]", "b", false, true },	  { "[abc]", "d", false, false },
-		{ "[a-c]", "b", false, true },	  { "[a-c]", "d", false, false },
-		{ "[a-c]", "B", true, true },	  { "[!abc]", "d", false, true },
-		{ "[^abc]", "a", false, false },  { "[]a]", "]", false, true },
-		{ "[!]a]", "]", false, false },	  { "[a-]", "-", false, true },
-		{ "[!a]", "/", false, false },	  { "[.-0]", "/", false, false },
-		{ "[abc", "[abc", false, true },  { "[abc", "a", false, false },
-		{ "\\*", "*", false, true },	  { "\\*", "a", false, false },
-		{ "\\", "\\", false, true },	  { "a\\", "a\\", false, true },
-		{ "***", "a/b", false, true },	  { "*a*b*", "xxaxxbxx", false, true },
+		{ "", "", false, true },
+		{ "", "a", false, false },
+		{ "a", "a", false, true },
+		{ "a", "A", false, false },
+		{ "a", "A", true, true },
+		{ "A", "a", true, true },
+		{ "*", "", false, true },
+		{ "*", "abc", false, true },
+		{ "*", "a/b", false, false },
+		{ "**", "a/b", false, true },
+		{ "*.c", "x.c", false, true },
+		{ "*.c", "d/x.c", false, false },
+		{ "**/x.c", "d/e/x.c", false, true },
+		{ "**/x.c", "x.c", false, true },
+		{ "**/x.c", "yx.c", false, false },
+		{ "a/**", "a/b/c", false, true },
+		{ "a/**", "a", false, false },
+		{ "a/**/b", "a/b", false, true },
+		{ "a/**/b", "a/x/y/b", false, true },
+		{ "a/*/b", "a/x/y/b", false, false },
+		{ "?", "a", false, true },
+		{ "?", "", false, false },
+		{ "?", "/", false, false },
+		{ "a?c", "abc", false, true },
+		{ "[abc]", "b", false, true },
+		{ "[abc]", "d", false, false },
+		{ "[a-c]", "b", false, true },
+		{ "[a-c]", "d", false, false },
+		{ "[a-c]", "B", true, true },
+		{ "[!abc]", "d", false, true },
+		{ "[^abc]", "a", false, false },
+		{ "[]a]", "]", false, true },
+		{ "[!]a]", "]", false, false },
+		{ "[a-]", "-", false, true },
+		{ "[!a]", "/", false, false },
+		{ "[.-0]", "/", false, false },
+		{ "[abc", "[abc", false, true },
+		{ "[abc", "a", false, false },
+		{ "\\*", "*", false, true },
+		{ "\\*", "a", false, false },
+		{ "\\", "\\", false, true },
+		{ "a\\", "a\\", false, true },
+		{ "***", "a/b", false, true },
+		{ "*a*b*", "xxaxxbxx", false, true },
 		{ "*a*b*", "xxbxxaxx", false, false },
 	};
 	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++)
-		cr_expect_eq(path_glob(CASES[i].pattern, CASES[i].text, CASES[i].fold), CASES[i].match, "%s against %s",
-			     CASES[i].pattern, CASES[i].text);
+		cr_expect_eq(path_glob(CASES[i].pattern, CASES[i].text, CASES[i].fold),
+			     CASES[i].match, "%s against %s", CASES[i].pattern, CASES[i].text);
 }
 
 Test(path, glob_has_a_budget, .timeout = 5)
@@ -77,7 +99,8 @@ Test(path, normalize)
 	};
 	char normal[64];
 	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
-		int length = path_normalize(CASES[i].directory, CASES[i].path, normal, sizeof(normal));
+		int length = path_normalize(CASES[i].directory, CASES[i].path, normal,
+					    sizeof(normal));
 		cr_expect_eq(length, (int)strlen(CASES[i].normal), "%s: %d", CASES[i].path, length);
 		cr_expect_str_eq(normal, CASES[i].normal);
 	}
@@ -127,14 +150,25 @@ Test(path_workspace, exclude_at_any_depth_and_from_the_root)
 		const char *name;
 		bool tracked;
 	} CASES[] = {
-		{ "f", true },		 { "a.key", false },	{ "d/e/a.key", false }, { "a.keys", true },
-		{ "secret", false },	 { "d/secret", false }, { "top/f", false },	{ "d/top/f", true },
-		{ ".git/config", false }, { "d/.git/x/y", false }, { "node_modules/p/i.js", false }, { "patch.txt", false },
-		{ "d/x.diff", false },	 { "x.patch", false },	{ ".claude/y", false },
+		{ "f", true },
+		{ "a.key", false },
+		{ "d/e/a.key", false },
+		{ "a.keys", true },
+		{ "secret", false },
+		{ "d/secret", false },
+		{ "top/f", false },
+		{ "d/top/f", true },
+		{ ".git/config", false },
+		{ "d/.git/x/y", false },
+		{ "node_modules/p/i.js", false },
+		{ "patch.txt", false },
+		{ "d/x.diff", false },
+		{ "x.patch", false },
+		{ ".claude/y", false },
 	};
 	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++)
-		cr_expect_eq(path_is_tracked(&world.segment, world_path(&world, CASES[i].name)), CASES[i].tracked, "%s",
-			     CASES[i].name);
+		cr_expect_eq(path_is_tracked(&world.segment, world_path(&world, CASES[i].name)),
+			     CASES[i].tracked, "%s", CASES[i].name);
 	cr_assert(!path_is_tracked(&world.segment, "/etc/passwd"));
 }
 
@@ -168,13 +202,16 @@ Test(path_workspace, keys)
 	cr_assert_neq(path_key(&world.segment, lower), path_key(&world.segment, upper));
 	world_open(&folded, "paths.case_insensitive=yes", NULL);
 	cr_assert_eq(path_key(&folded.segment, lower), path_key(&folded.segment, upper));
-	cr_assert_neq(path_key(&folded.segment, lower), path_key(&folded.segment, world_path(&world, "readmf")));
+	cr_assert_neq(path_key(&folded.segment, lower),
+		      path_key(&folded.segment, world_path(&world, "readmf")));
 	/* only ASCII: two bytes that differ in bit 5 alone, above 0x7f */
-	cr_assert_neq(path_key(&folded.segment, "/\xc3\xa9"), path_key(&folded.segment, "/\xc3\x89"));
+	cr_assert_neq(path_key(&folded.segment, "/\xc3\xa9"),
+		      path_key(&folded.segment, "/\xc3\x89"));
 	char shouted[sizeof(folded.workspace)];
 	for (size_t i = 0; i < sizeof(shouted); i++)
-		shouted[i] = folded.workspace[i] >= 'a' && folded.workspace[i] <= 'z' ?
-				     (char)(folded.workspace[i] - 32) : folded.workspace[i];
+		shouted[i] = folded.workspace[i] >= 'a' && folded.workspace[i] <= 'z'
+				     ? (char)(folded.workspace[i] - 32)
+				     : folded.workspace[i];
 	cr_assert(path_in_workspace(&folded.segment, shouted));
 	cr_assert(!path_is_tracked(&folded.segment, world_path(&folded, "X.PATCH")));
 	cr_assert(!path_in_workspace(&world.segment, shouted));
@@ -187,11 +224,28 @@ Test(path, utf8)
 		const char *bytes;
 		size_t length;
 	} CASES[] = {
-		{ "a", 1 },		{ "\xc3\xa9", 2 },     { "\xe2\x82\xac", 3 },	  { "\xf0\x9f\x98\x80", 4 },
-		{ "\x80", 0 },		{ "\xc3", 0 },	       { "\xc0\xaf", 0 },	  { "\xc1\xbf", 0 },
-		{ "\xe0\x9f\xbf", 0 },	{ "\xe0\xa0\x80", 3 }, { "\xed\x9f\xbf", 3 },	  { "\xed\xa0\x80", 0 },
-		{ "\xf0\x8f\xbf\xbf", 0 }, { "\xf0\x90\x80\x80", 4 }, { "\xf4\x8f\xbf\xbf", 4 }, { "\xf4\x90\x80\x80", 0 },
-		{ "\xf5\x80\x80\x80", 0 }, { "\xff", 0 },      { "\xe2\x82", 0 },	  { "\xe2" "a", 0 },
+		{ "a", 1 },
+		{ "\xc3\xa9", 2 },
+		{ "\xe2\x82\xac", 3 },
+		{ "\xf0\x9f\x98\x80", 4 },
+		{ "\x80", 0 },
+		{ "\xc3", 0 },
+		{ "\xc0\xaf", 0 },
+		{ "\xc1\xbf", 0 },
+		{ "\xe0\x9f\xbf", 0 },
+		{ "\xe0\xa0\x80", 3 },
+		{ "\xed\x9f\xbf", 3 },
+		{ "\xed\xa0\x80", 0 },
+		{ "\xf0\x8f\xbf\xbf", 0 },
+		{ "\xf0\x90\x80\x80", 4 },
+		{ "\xf4\x8f\xbf\xbf", 4 },
+		{ "\xf4\x90\x80\x80", 0 },
+		{ "\xf5\x80\x80\x80", 0 },
+		{ "\xff", 0 },
+		{ "\xe2\x82", 0 },
+		{ "\xe2"
+		  "a",
+		  0 },
 	};
 	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++)
 		cr_expect_eq(path_utf8_length(CASES[i].bytes), CASES[i].length, "case %zu", i);
@@ -202,15 +256,24 @@ Test(path, escape)
 	static const struct {
 		const char *bytes, *text;
 	} CASES[] = {
-		{ "", "" },	       { "a b.c", "a b.c" },	     { "a\nb", "a\\nb" },
-		{ "\t\r\\", "\\t\\r\\\\" }, { "\x1b[31m", "\\x1b[31m" }, { "\x7f", "\\x7f" },
-		{ "\x01", "\\x01" },   { "\xc3\xa9", "\xc3\xa9" },   { "\xff", "\\xff" },
-		{ "\xc2\x9b", "\\xc2\\x9b" }, { "\xc2\xa0", "\xc2\xa0" }, { "\xc3", "\\xc3" },
+		{ "", "" },
+		{ "a b.c", "a b.c" },
+		{ "a\nb", "a\\nb" },
+		{ "\t\r\\", "\\t\\r\\\\" },
+		{ "\x1b[31m", "\\x1b[31m" },
+		{ "\x7f", "\\x7f" },
+		{ "\x01", "\\x01" },
+		{ "\xc3\xa9", "\xc3\xa9" },
+		{ "\xff", "\\xff" },
+		{ "\xc2\x9b", "\\xc2\\x9b" },
+		{ "\xc2\xa0", "\xc2\xa0" },
+		{ "\xc3", "\\xc3" },
 		{ "\xed\xa0\x80", "\\xed\\xa0\\x80" },
 	};
 	char text[64];
 	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
-		cr_expect_eq(path_escape(CASES[i].bytes, text, sizeof(text)), (int)strlen(CASES[i].text));
+		cr_expect_eq(path_escape(CASES[i].bytes, text, sizeof(text)),
+			     (int)strlen(CASES[i].text));
 		cr_expect_str_eq(text, CASES[i].text);
 	}
 }

@@ -19,8 +19,8 @@ static void stop(void)
 
 TestSuite(process, .init = start, .fini = stop);
 
-static char codex[] = "codex", bash[] = "bash", dash_c[] = "-c", script[] = "build.sh", cat[] = "cat", name[] = "f",
-	    make[] = "make";
+static char codex[] = "codex", bash[] = "bash", dash_c[] = "-c", script[] = "build.sh",
+	    cat[] = "cat", name[] = "f", make[] = "make";
 static char *const AGENT[] = { codex, NULL }, *const SHELL[] = { bash, dash_c, name, NULL },
 		   *const LASTING[] = { bash, NULL }, *const SCRIPT[] = { bash, script, NULL },
 		   *const CAT[] = { cat, name, NULL }, *const TOOL[] = { make, NULL };
@@ -31,13 +31,14 @@ struct me {
 	struct context context;
 };
 
-static struct me attach_as(const char *ticket, const char *executable, char *const argv[], const char *scope_name,
-			   enum session_agent_is agent_is)
+static struct me attach_as(const char *ticket, const char *executable, char *const argv[],
+			   const char *scope_name, enum session_agent_is agent_is)
 {
 	struct invocation invocation;
 	struct me me;
 	role_invocation(&world.segment, executable, argv, &invocation);
-	me.ref = process_attach(&world.segment, ticket, false, &invocation, scope_name, agent_is, &me.context);
+	me.ref = process_attach(&world.segment, ticket, false, &invocation, scope_name, agent_is,
+				&me.context);
 	return me;
 }
 
@@ -73,8 +74,9 @@ static int step_body(void *data)
 {
 	const struct step *step = data;
 	char ticket[TICKET_BYTES];
-	struct process_ref ref = process_announce(&world.segment, &step->parent->context, step->parent->ref, getpid(),
-						  step->executable, step->argv, ticket);
+	struct process_ref ref = process_announce(&world.segment, &step->parent->context,
+						  step->parent->ref, getpid(), step->executable,
+						  step->argv, ticket);
 	must(ref.serial != 0 && strncmp(ticket, "SEEN_P=", 7) == 0);
 	if (step->fresh_stdout)
 		new_stdout();
@@ -84,8 +86,8 @@ static int step_body(void *data)
 	return step->next(&started);
 }
 
-static int run(const struct me *parent, const char *executable, char *const *argv, bool fresh_stdout,
-	       int (*next)(const struct me *me))
+static int run(const struct me *parent, const char *executable, char *const *argv,
+	       bool fresh_stdout, int (*next)(const struct me *me))
 {
 	struct step step = { parent, executable, argv, fresh_stdout, next };
 	struct me copy = *parent;
@@ -100,10 +102,12 @@ static uint64_t shells_capture;
 static int viewer_below_shell(const struct me *me)
 {
 	must(me->context.role == ROLE_VIEWER);
-	must(me->context.capture_id == shells_capture && me->context.scope_id == parent_of_step->context.scope_id);
+	must(me->context.capture_id == shells_capture &&
+	     me->context.scope_id == parent_of_step->context.scope_id);
 	must(capture_is_sink(&world.segment, me->context.capture_id));
 	must(process_anchor_alive(&me->context, 0));
-	must(process_anchor_alive(&me->context, capture_shell(&world.segment, me->context.capture_id)));
+	must(process_anchor_alive(&me->context,
+				  capture_shell(&world.segment, me->context.capture_id)));
 	must(!process_anchor_alive(&me->context, 4194305)); /* of a shell that is not between */
 	return 0;
 }
@@ -131,7 +135,8 @@ static int redirected_shell(const struct me *me)
 
 static int shell_below_agent(const struct me *me)
 {
-	must(me->context.role == ROLE_SHELL && me->context.scope_id != 0 && me->context.capture_id != 0);
+	must(me->context.role == ROLE_SHELL && me->context.scope_id != 0 &&
+	     me->context.capture_id != 0);
 	must(me->context.anchor_pid == (uint32_t)getppid());
 	shells_capture = me->context.capture_id;
 	must(run(me, "/bin/cat", CAT, false, viewer_below_shell) == 0);
@@ -157,8 +162,10 @@ static int agent_root(void)
 	new_stdout();
 	struct me root = attach(NULL, "/usr/bin/codex", AGENT);
 	must(root.ref.serial != 0);
-	must((root.context.flags & (CONTEXT_ATTACHED | CONTEXT_AGENT)) == (CONTEXT_ATTACHED | CONTEXT_AGENT));
-	must(!(root.context.flags & CONTEXT_OUTSIDE) && root.context.anchor_pid == (uint32_t)getpid());
+	must((root.context.flags & (CONTEXT_ATTACHED | CONTEXT_AGENT)) ==
+	     (CONTEXT_ATTACHED | CONTEXT_AGENT));
+	must(!(root.context.flags & CONTEXT_OUTSIDE) &&
+	     root.context.anchor_pid == (uint32_t)getpid());
 	must(run(&root, "/bin/bash", SHELL, true, shell_below_agent) == 0);
 	must(run(&root, "/bin/bash", LASTING, true, shell_below_agent) == 0);
 	must(run(&root, "/bin/bash", SHELL, false, shell_with_agents_output) == 0);
@@ -223,8 +230,8 @@ static int tickets(void)
 	new_stdout();
 	struct me root = attach(NULL, "/usr/bin/codex", AGENT);
 	/* pid 0: posix_spawn, a child of ours may take it before we know its number */
-	struct process_ref ref =
-		process_announce(&world.segment, &root.context, root.ref, 0, "/bin/cat", CAT, ticket);
+	struct process_ref ref = process_announce(&world.segment, &root.context, root.ref, 0,
+						  "/bin/cat", CAT, ticket);
 	used_ticket = ticket + 7;
 	must(in_child(body, (void *)(uintptr_t)with_ticket) == 1);
 	must(in_child(body, (void *)(uintptr_t)with_ticket) == 0); /* taken: now another's */
@@ -238,8 +245,19 @@ static int tickets(void)
 	must(in_child(body, (void *)(uintptr_t)with_ticket) == 0);
 	process_withdraw(&world.segment, (struct process_ref){ 0, 0 });
 	/* malformed and out of range */
-	static const char *const BAD[] = { "", ":", "1", "1:2", "1:2:", "1:2:3x", "a:b:c", "1:99999999:5", "1:2:0",
-					   "99999999999999999999999:1:1", "-1:0:1", " 1:0:1", "1:0:18446744073709551616" };
+	static const char *const BAD[] = { "",
+					   ":",
+					   "1",
+					   "1:2",
+					   "1:2:",
+					   "1:2:3x",
+					   "a:b:c",
+					   "1:99999999:5",
+					   "1:2:0",
+					   "99999999999999999999999:1:1",
+					   "-1:0:1",
+					   " 1:0:1",
+					   "1:0:18446744073709551616" };
 	for (size_t i = 0; i < sizeof(BAD) / sizeof(BAD[0]); i++) {
 		used_ticket = BAD[i];
 		must(in_child(body, (void *)(uintptr_t)with_ticket) == 0);
@@ -250,8 +268,8 @@ static int tickets(void)
 	used_ticket = changed;
 	must(in_child(body, (void *)(uintptr_t)with_ticket) == 0);
 	/* own ticket of the parent: a child behind an unobserved program */
-	(void)snprintf(changed, sizeof(changed), "%d:%lu:%lu", (int)getpid(), (unsigned long)root.ref.index,
-		       (unsigned long)root.ref.serial);
+	(void)snprintf(changed, sizeof(changed), "%d:%lu:%lu", (int)getpid(),
+		       (unsigned long)root.ref.index, (unsigned long)root.ref.serial);
 	must(in_child(body, (void *)(uintptr_t)with_ticket) == 1);
 	/* and after that one ended it is void */
 	process_exit(&world.segment, root.ref);
@@ -269,7 +287,8 @@ static int late_pid(void)
 	char ticket[TICKET_BYTES];
 	struct process_slot slot;
 	struct me root = attach(NULL, "/usr/bin/codex", AGENT);
-	struct process_ref ref = process_announce(&world.segment, &root.context, root.ref, 0, "/bin/cat", CAT, ticket);
+	struct process_ref ref = process_announce(&world.segment, &root.context, root.ref, 0,
+						  "/bin/cat", CAT, ticket);
 	process_set_pid(&world.segment, ref, 4321);
 	must(process_read(&world.segment, ref.index, &slot));
 	must(slot.pid == 4321 && slot.state == PROCESS_ANNOUNCED && strcmp(slot.name, "cat") == 0);
@@ -292,7 +311,8 @@ Test(process, pid_told_after_a_spawn)
 static int child_without_ticket(void)
 {
 	struct me me = attach(NULL, "/bin/cat", CAT);
-	must(!(me.context.flags & CONTEXT_ATTACHED) && me.context.capture_id == 0 && me.context.scope_id == 0);
+	must(!(me.context.flags & CONTEXT_ATTACHED) && me.context.capture_id == 0 &&
+	     me.context.scope_id == 0);
 	return 0;
 }
 
@@ -325,7 +345,8 @@ static int outside_auto_pipe(void)
 {
 	new_stdout();
 	struct me root = attach(NULL, "/bin/bash", SHELL);
-	must((root.context.flags & CONTEXT_OUTSIDE) && !(root.context.flags & CONTEXT_OUTSIDE_SAID));
+	must((root.context.flags & CONTEXT_OUTSIDE) &&
+	     !(root.context.flags & CONTEXT_OUTSIDE_SAID));
 	must(root.context.capture_id == 0);
 	return 0;
 }
@@ -360,7 +381,8 @@ static int tool_root(void)
 {
 	struct me root = attach(NULL, "/usr/bin/make", TOOL);
 	must((root.context.flags & CONTEXT_ATTACHED) && !(root.context.flags & CONTEXT_OUTSIDE));
-	return run(&root, "/bin/bash", SHELL, true, shell_with_agents_output); /* no agent: no capture */
+	return run(&root, "/bin/bash", SHELL, true,
+		   shell_with_agents_output); /* no agent: no capture */
 }
 
 Test(process, outside_said)
@@ -469,15 +491,19 @@ static int full_table(void)
 	uint64_t capacity = world.segment.capacity[TABLE_PROCESSES];
 	/* killed tools, which never gave their slots back, give way */
 	for (uint64_t i = 0; i < 3 * capacity; i++)
-		must(process_announce(&world.segment, &root.context, root.ref, 1, "/usr/bin/make", TOOL, ticket).serial != 0);
+		must(process_announce(&world.segment, &root.context, root.ref, 1, "/usr/bin/make",
+				      TOOL, ticket)
+			     .serial != 0);
 	must(segment_counter(&world.segment, COUNTER_lost_processes) == 0);
 	/* the agent's own slot was kept */
 	struct process_slot slot;
 	must(process_read(&world.segment, root.ref.index, &slot));
 	must(slot.serial == root.ref.serial);
 	for (uint64_t i = 0; i < capacity; i++)
-		(void)process_announce(&world.segment, &root.context, root.ref, getpid(), "/bin/bash", SHELL, ticket);
-	struct process_ref none = process_announce(&world.segment, &root.context, root.ref, 1, "/bin/cat", CAT, ticket);
+		(void)process_announce(&world.segment, &root.context, root.ref, getpid(),
+				       "/bin/bash", SHELL, ticket);
+	struct process_ref none = process_announce(&world.segment, &root.context, root.ref, 1,
+						   "/bin/cat", CAT, ticket);
 	must(none.serial == 0 && ticket[0] == '\0');
 	must(segment_counter(&world.segment, COUNTER_lost_processes) > 0);
 	process_set_pid(&world.segment, none, 1);

@@ -25,7 +25,8 @@ static struct invocation told(const char *line)
 	struct invocation invocation;
 
 	(void)snprintf(text, sizeof(text), "%s", line);
-	for (char *word = strtok_r(text, " ", &save); word && count < 32; word = strtok_r(NULL, " ", &save)) {
+	for (char *word = strtok_r(text, " ", &save); word && count < 32;
+	     word = strtok_r(NULL, " ", &save)) {
 		for (char *at = word; *at; at++)
 			*at = *at == '~' ? ' ' : *at;
 		words[count++] = strcmp(word, "''") == 0 ? word + 2 : word;
@@ -42,8 +43,9 @@ struct expectation {
 static void expect(const struct expectation *cases, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		cr_expect_str_eq(role_name(told(cases[i].line).role), role_name(cases[i].role), "%s: %s, expected %s",
-				 cases[i].line, role_name(told(cases[i].line).role), role_name(cases[i].role));
+		cr_expect_str_eq(role_name(told(cases[i].line).role), role_name(cases[i].role),
+				 "%s: %s, expected %s", cases[i].line,
+				 role_name(told(cases[i].line).role), role_name(cases[i].role));
 }
 #define EXPECT(cases) expect(cases, sizeof(cases) / sizeof((cases)[0]))
 
@@ -67,7 +69,7 @@ Test(role, viewers)
 		{ "/bin/cat cat --number f", ROLE_READER },
 		{ "/bin/cat cat f --", ROLE_READER },
 		{ "/bin/busybox busybox cat f", ROLE_TOOL },
-		{ "/bin/sed cat -i s/a/b/ f", ROLE_TOOL },	/* exec -a cat sed -i ... */
+		{ "/bin/sed cat -i s/a/b/ f", ROLE_TOOL }, /* exec -a cat sed -i ... */
 		{ "/bin/dd cat f", ROLE_TOOL },
 		{ "/usr/bin/bat bat f", ROLE_TOOL },
 		{ "/bin/tac tac f", ROLE_READER },
@@ -229,9 +231,12 @@ Test(role, shells)
 	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
 		struct invocation invocation = told(CASES[i].line);
 		cr_expect_eq(invocation.role, ROLE_SHELL, "%s", CASES[i].line);
-		cr_expect_eq(invocation.runs_command, CASES[i].runs_command, "%s: runs_command", CASES[i].line);
-		cr_expect_eq(invocation.reads_stdin, CASES[i].reads_stdin, "%s: reads_stdin", CASES[i].line);
-		cr_expect_eq(invocation.interactive, CASES[i].interactive, "%s: interactive", CASES[i].line);
+		cr_expect_eq(invocation.runs_command, CASES[i].runs_command, "%s: runs_command",
+			     CASES[i].line);
+		cr_expect_eq(invocation.reads_stdin, CASES[i].reads_stdin, "%s: reads_stdin",
+			     CASES[i].line);
+		cr_expect_eq(invocation.interactive, CASES[i].interactive, "%s: interactive",
+			     CASES[i].line);
 	}
 }
 
@@ -242,15 +247,18 @@ Test(role, agents)
 		{ "/opt/my-agent my-agent", ROLE_AGENT }, /* from [processes] agents: it extends */
 		{ "/opt/mine mine", ROLE_TOOL },
 		{ "/x/claude.exe claude", ROLE_AGENT },
-		{ "/x/claude.exe rg foo", ROLE_TOOL }, /* a search program inside the agent's executable */
+		{ "/x/claude.exe rg foo",
+		  ROLE_TOOL }, /* a search program inside the agent's executable */
 		{ "/x/claude.exe bfs .", ROLE_TOOL },
 		{ "/usr/bin/node node /usr/bin/pi", ROLE_AGENT },
 		{ "/usr/bin/node node pi.js", ROLE_AGENT },
 		{ "/usr/bin/node claude", ROLE_AGENT }, /* process.title, or exec -a */
-		{ "/usr/bin/node node --import x /l/node_modules/@anthropic-ai/claude-code/cli.js", ROLE_AGENT },
+		{ "/usr/bin/node node --import x /l/node_modules/@anthropic-ai/claude-code/cli.js",
+		  ROLE_AGENT },
 		{ "/usr/bin/node node /l/node_modules/@openai/codex/bin/run.js", ROLE_AGENT },
 		{ "/usr/bin/node node /l/node_modules/opencode/x.js", ROLE_AGENT },
-		{ "/usr/bin/node node /l/node_modules/codex/node_modules/left-pad/i.js", ROLE_TOOL },
+		{ "/usr/bin/node node /l/node_modules/codex/node_modules/left-pad/i.js",
+		  ROLE_TOOL },
 		{ "/l/node_modules/@openai/codex/vendor/bin/helper helper", ROLE_AGENT },
 		{ "/usr/bin/node node server.js", ROLE_TOOL },
 		{ "/usr/bin/node node -e claude", ROLE_TOOL },
@@ -269,7 +277,8 @@ Test(role, agents)
 		{ "/usr/bin/git git codex", ROLE_TOOL },
 	};
 	EXPECT(CASES);
-	struct invocation invocation = told("/usr/bin/node node /l/node_modules/@openai/codex/bin/run.js");
+	struct invocation invocation = told(
+		"/usr/bin/node node /l/node_modules/@openai/codex/bin/run.js");
 	cr_assert_str_eq(invocation.name, "codex");
 	cr_assert_neq(invocation.profile, 0);
 	cr_assert_eq(told("/opt/my-agent my-agent").profile, 0);
@@ -277,8 +286,9 @@ Test(role, agents)
 
 Test(role, names_are_cut_and_ended)
 {
-	struct invocation invocation =
-		told("/x/abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz x");
+	struct invocation invocation = told(
+		"/x/abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz "
+		"x");
 	cr_assert_eq(strlen(invocation.name), sizeof(invocation.name) - 1);
 	cr_assert_str_eq(told("/usr/bin/python3 python3 /a/tool.py").name, "tool");
 }
@@ -303,14 +313,15 @@ Test(role, root_is_outside)
 		const char *line;
 		bool terminal, outside;
 	} CASES[] = {
-		{ "/bin/bash bash -c x", false, true },	 { "/bin/bash bash -i", false, true },
-		{ "/bin/bash bash", true, true },	 { "/bin/bash bash", false, false },
+		{ "/bin/bash bash -c x", false, true },   { "/bin/bash bash -i", false, true },
+		{ "/bin/bash bash", true, true },         { "/bin/bash bash", false, false },
 		{ "/bin/bash bash script", true, false }, { "/bin/cat cat f", false, true },
-		{ "/usr/bin/head head f", false, true }, { "/usr/bin/make make", true, false },
+		{ "/usr/bin/head head f", false, true },  { "/usr/bin/make make", true, false },
 		{ "/usr/bin/codex codex", true, false },
 	};
 	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
 		struct invocation invocation = told(CASES[i].line);
-		cr_expect_eq(role_root_is_outside(&invocation, CASES[i].terminal), CASES[i].outside, "%s", CASES[i].line);
+		cr_expect_eq(role_root_is_outside(&invocation, CASES[i].terminal), CASES[i].outside,
+			     "%s", CASES[i].line);
 	}
 }

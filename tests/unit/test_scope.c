@@ -67,8 +67,9 @@ Test(scope, names_are_cut)
 {
 	struct scope_slot copy;
 	uint64_t id = scope_id_of(1, "n");
-	struct scope_slot *slot = scope_claim(&world.segment, id, 1, 2,
-					      "a name that is longer than the forty bytes there is room for");
+	struct scope_slot *slot = scope_claim(
+		&world.segment, id, 1, 2,
+		"a name that is longer than the forty bytes there is room for");
 	cr_assert_not_null(slot);
 	cr_assert(slot_read(slot, &copy, SCOPE_CHECKED_BYTES));
 	cr_assert_eq(strlen(copy.name), sizeof(copy.name) - 1);

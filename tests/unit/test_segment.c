@@ -9,7 +9,8 @@ static struct world world;
 
 static void start(void)
 {
-	world_open(&world, "session.files=128", "session.deliveries=128", "session.arena_bytes=16384", NULL);
+	world_open(&world, "session.files=128", "session.deliveries=128",
+		   "session.arena_bytes=16384", NULL);
 }
 
 static void stop(void)
@@ -36,13 +37,15 @@ Test(segment, is_made_private_and_whole)
 Test(segment, the_first_one_wins)
 {
 	static char text[SETTINGS_TEXT_BYTES_MAX];
-	cr_assert_eq(segment_create(world.root, "x", WORLD_RANDOM, "b", world.settings, text, 0), -EEXIST);
+	cr_assert_eq(segment_create(world.root, "x", WORLD_RANDOM, "b", world.settings, text, 0),
+		     -EEXIST);
 	cr_assert_eq(segment_map(world.file, &other), 0);
 	cr_assert_str_eq(other.header->name, "test");
 	segment_unmap(&other);
 	cr_assert_eq(system(NULL) != 0, 1);
 	char command[200];
-	(void)snprintf(command, sizeof(command), "test -z \"$(ls -A %s | grep '^.segment')\"", world.root);
+	(void)snprintf(command, sizeof(command), "test -z \"$(ls -A %s | grep '^.segment')\"",
+		       world.root);
 	cr_assert_eq(system(command), 0, "a temporary file was left");
 }
 
@@ -52,12 +55,16 @@ Test(segment, names_have_a_limit)
 	(void)snprintf(folder, sizeof(folder), "%s/2", world.root);
 	cr_assert_eq(mkdir(folder, 0700), 0);
 	memset(name, 'n', SEGMENT_NAME_BYTES);
-	cr_assert_eq(segment_create(folder, name, WORLD_RANDOM, "b", world.settings, text, 0), -ENAMETOOLONG);
+	cr_assert_eq(segment_create(folder, name, WORLD_RANDOM, "b", world.settings, text, 0),
+		     -ENAMETOOLONG);
 	name[SEGMENT_NAME_BYTES - 1] = '\0';
 	cr_assert_eq(segment_create(folder, name, WORLD_RANDOM, "b", world.settings, text, 0), 0);
-	cr_assert_eq(segment_create(folder, "n", WORLD_RANDOM, "b", world.settings, text, SETTINGS_TEXT_BYTES_MAX + 1),
+	cr_assert_eq(segment_create(folder, "n", WORLD_RANDOM, "b", world.settings, text,
+				    SETTINGS_TEXT_BYTES_MAX + 1),
 		     -ENAMETOOLONG);
-	cr_assert_eq(segment_create("/nonexistent", "n", WORLD_RANDOM, "b", world.settings, text, 0), -ENOENT);
+	cr_assert_eq(
+		segment_create("/nonexistent", "n", WORLD_RANDOM, "b", world.settings, text, 0),
+		-ENOENT);
 }
 
 Test(segment, map_of_nothing)
@@ -201,7 +208,8 @@ Test(segment, arena_full_exactly_and_one_beyond)
 
 Test(segment, arena_rounds_up_to_words)
 {
-	uint64_t first = arena_store(&world.segment, "abc", 3), second = arena_store(&world.segment, "d", 1);
+	uint64_t first = arena_store(&world.segment, "abc", 3),
+		 second = arena_store(&world.segment, "d", 1);
 	cr_assert_eq(second, first + 8);
 	cr_assert_eq(memcmp(arena_at(&world.segment, first, 3), "abc", 3), 0);
 }
@@ -229,9 +237,12 @@ Test(segment, text_outside_the_area_is_none)
 
 	cr_assert_not_null(segment_text(&world.segment, text, NULL));
 	cr_assert_null(segment_text(&world.segment, (struct settings_text){ 0, 0, 1, 0 }, NULL));
-	cr_assert_null(segment_text(&world.segment, (struct settings_text){ bytes, 1, 1, 0 }, NULL));
-	cr_assert_null(segment_text(&world.segment, (struct settings_text){ 1, bytes, 1, 0 }, NULL));
-	cr_assert_null(segment_text(&world.segment, (struct settings_text){ UINT32_MAX, UINT32_MAX, 1, 0 }, NULL));
+	cr_assert_null(
+		segment_text(&world.segment, (struct settings_text){ bytes, 1, 1, 0 }, NULL));
+	cr_assert_null(
+		segment_text(&world.segment, (struct settings_text){ 1, bytes, 1, 0 }, NULL));
+	cr_assert_null(segment_text(&world.segment,
+				    (struct settings_text){ UINT32_MAX, UINT32_MAX, 1, 0 }, NULL));
 	text.size_bytes--; /* no NUL at its end any more */
 	cr_assert_null(segment_text(&world.segment, text, NULL));
 }
@@ -248,7 +259,8 @@ Test(segment, settings_are_compared_and_replaced)
 	cr_assert(!segment_has_settings(&world.segment, settings, text, sizeof(text)));
 	segment_put_settings(&world.segment, settings, text, sizeof(text));
 	cr_assert(segment_has_settings(&world.segment, settings, text, sizeof(text)));
-	segment_put_settings(&world.segment, settings, text, world.segment.text_bytes + 1); /* too long: ignored */
+	segment_put_settings(&world.segment, settings, text,
+			     world.segment.text_bytes + 1); /* too long: ignored */
 	text[0] ^= 1;
 	cr_assert(!segment_has_settings(&world.segment, settings, text, sizeof(text)));
 	free(settings);
@@ -267,7 +279,8 @@ Test(segment, is_halved_where_space_is_short)
 	settings->session_arena_bytes = 4194304;
 	cr_assert_eq(mkdir(folder, 0700), 0);
 	char command[300];
-	(void)snprintf(command, sizeof(command), "mount -t tmpfs -o size=1m none %s 2>/dev/null", folder);
+	(void)snprintf(command, sizeof(command), "mount -t tmpfs -o size=1m none %s 2>/dev/null",
+		       folder);
 	if (geteuid() != 0 || system(command) != 0) {
 		free(settings);
 		cr_skip_test("needs the right to mount");

@@ -32,8 +32,8 @@ static int give_to(uint64_t scope_id, uint64_t request, const char *path)
 	cr_assert_eq(fstat(fd, &stat_), 0);
 	cr_assert_eq(close(fd), 0);
 	struct stamp stamp = stamp_of(&stat_);
-	return tracker_record_delivery(&world.segment, scope_id, request, world_command(&world), path, &stamp,
-				       &content.version);
+	return tracker_record_delivery(&world.segment, scope_id, request, world_command(&world),
+				       path, &stamp, &content.version);
 }
 
 static void give(const char *name)
@@ -47,8 +47,9 @@ static bool is_delivered(const char *name)
 }
 
 #define ASSERT_STATE(scope_id, name, expected) \
-	cr_assert_str_eq(state_name(tracker_state(&world.segment, scope_id, world_path(&world, name))), \
-			 state_name(expected))
+	cr_assert_str_eq( \
+		state_name(tracker_state(&world.segment, scope_id, world_path(&world, name))), \
+		state_name(expected))
 
 Test(tracker, false_before_the_first_read_true_after)
 {
@@ -66,8 +67,10 @@ Test(tracker, paths_are_normalized)
 	cr_assert(!tracker_is_delivered(&world.segment, scope, 2, "f"));
 	struct version version = { 1, 1, 1 };
 	struct stamp stamp = { 0 };
-	cr_assert_eq(tracker_record_delivery(&world.segment, scope, 1, 1, "f", &stamp, &version), -EINVAL);
-	cr_assert_eq(tracker_record_delivery(&world.segment, 99, 1, 1, "/f", &stamp, &version), -ENOENT);
+	cr_assert_eq(tracker_record_delivery(&world.segment, scope, 1, 1, "f", &stamp, &version),
+		     -EINVAL);
+	cr_assert_eq(tracker_record_delivery(&world.segment, 99, 1, 1, "/f", &stamp, &version),
+		     -ENOENT);
 }
 
 Test(tracker, counts)
@@ -157,7 +160,8 @@ Test(tracker, forget_although_the_files_record_was_lost)
 {
 	give("f");
 	uint64_t key = path_key(&world.segment, world_path(&world, "f"));
-	struct file_slot *slot = segment_slot(&world.segment, TABLE_FILES, key % world.segment.capacity[TABLE_FILES]);
+	struct file_slot *slot = segment_slot(&world.segment, TABLE_FILES,
+					      key % world.segment.capacity[TABLE_FILES]);
 	slot->key = 12345; /* given away */
 	cr_assert(is_delivered("f"));
 	cr_assert_eq(tracker_forget(&world.segment, 0, world_path(&world, "f")), 0);
@@ -298,8 +302,9 @@ Test(tracker, equal_stamp_with_other_bytes_is_changed)
 	cr_assert_eq(stat(world_path(&world, "f"), &now), 0);
 	struct stamp stamp = stamp_of(&now);
 	struct version version = { 1, 2, (uint64_t)now.st_size };
-	cr_assert_eq(tracker_record_delivery(&world.segment, scope, 1, world_command(&world), world_path(&world, "f"),
-					     &stamp, &version), 0);
+	cr_assert_eq(tracker_record_delivery(&world.segment, scope, 1, world_command(&world),
+					     world_path(&world, "f"), &stamp, &version),
+		     0);
 	cr_assert_eq(tracker_file(&world.segment, world_path(&world, "f"), &file), 0);
 	cr_assert(stamp_equal(&file.stamp, &stamp));
 	ASSERT_STATE(scope, "f", STATE_CHANGED);
@@ -353,19 +358,25 @@ Test(tracker, memory_of_ten_thousand_files)
 	char name[64];
 	for (uint64_t i = 0; i < 10000; i++) {
 		struct stamp stamp = { .dev = 1, .ino = 1000 + i };
-		(void)snprintf(name, sizeof(name), "src/module%03u/some_file_%05u.c", (unsigned)(i / 50), (unsigned)i);
-		cr_assert_eq(tracker_record_delivery(&world.segment, scope, 1, command, world_path(&world, name), &stamp,
-						     &version), 0);
+		(void)snprintf(name, sizeof(name), "src/module%03u/some_file_%05u.c",
+			       (unsigned)(i / 50), (unsigned)i);
+		cr_assert_eq(tracker_record_delivery(&world.segment, scope, 1, command,
+						     world_path(&world, name), &stamp, &version),
+			     0);
 	}
 	for (uint64_t i = 0; i < 10000; i++) {
-		(void)snprintf(name, sizeof(name), "src/module%03u/some_file_%05u.c", (unsigned)(i / 50), (unsigned)i);
+		(void)snprintf(name, sizeof(name), "src/module%03u/some_file_%05u.c",
+			       (unsigned)(i / 50), (unsigned)i);
 		found += is_delivered(name);
 	}
 	uint64_t arena = world.segment.header->arena_used - before;
-	uint64_t slots = 10000 * (sizeof(struct file_slot) + sizeof(struct inode_slot) + sizeof(struct delivery_slot));
-	printf("10,000 files: %lu found; slots %lu + arena %lu = %lu bytes (%lu each); the segment has %lu bytes\n",
-	       (unsigned long)found, (unsigned long)slots, (unsigned long)arena, (unsigned long)(slots + arena),
-	       (unsigned long)((slots + arena) / 10000), (unsigned long)world.segment.header->size_bytes);
+	uint64_t slots = 10000 * (sizeof(struct file_slot) + sizeof(struct inode_slot) +
+				  sizeof(struct delivery_slot));
+	printf("10,000 files: %lu found; slots %lu + arena %lu = %lu bytes (%lu each); the segment "
+	       "has %lu bytes\n",
+	       (unsigned long)found, (unsigned long)slots, (unsigned long)arena,
+	       (unsigned long)(slots + arena), (unsigned long)((slots + arena) / 10000),
+	       (unsigned long)world.segment.header->size_bytes);
 	cr_assert_eq(segment_counter(&world.segment, COUNTER_lost_files), 0);
 	cr_assert_geq(found, 9900);
 	cr_assert_leq((slots + arena) / 10000, 512);

@@ -34,7 +34,8 @@ Test(version, stream_equals_whole_however_it_is_cut)
 		struct version_stream stream;
 		version_stream_init(&stream);
 		for (size_t at = 0; at < sizeof(bytes); at += step)
-			version_stream_add(&stream, bytes + at, sizeof(bytes) - at < step ? sizeof(bytes) - at : step);
+			version_stream_add(&stream, bytes + at,
+					   sizeof(bytes) - at < step ? sizeof(bytes) - at : step);
 		struct version version = version_stream_end(&stream);
 		cr_assert(version_equal(&version, &whole), "step %zu", step);
 	}

@@ -1,0 +1,14 @@
+"""Programs that nobody here wrote do the same bare and under seen: the suites that take little time (see suites)."""
+
+import os
+import subprocess
+import unittest
+
+SUITES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "suites")
+
+
+class Suites(unittest.TestCase):
+    def test_short(self):
+        done = subprocess.run([SUITES, "--short"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        print("\n" + done.stdout, end="")
+        self.assertEqual(done.returncode, 0, "there are differences: see above")
