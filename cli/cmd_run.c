@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/command.h"
@@ -170,6 +171,36 @@ static bool is_for_child(int signal, const siginfo_t *info)
 	return true;
 }
 
+/* Is a process stopped (proc(5), stat, field 3)? */
+static bool is_stopped(pid_t pid)
+{
+	char path[40], text[512];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (sys_read_file(path, text, sizeof(text)) <= 0)
+		return false;
+	const char *behind_name = strrchr(text, ')');
+	return behind_name && behind_name[1] == ' ' && behind_name[2] == 'T';
+}
+
+/* Somebody may stop the command by its own pid (a limiter of processor time) and let it go on without knowing of this
+ * process, which cannot notice while it is stopped itself: a child looks, and lets it go on too. */
+static pid_t watch(pid_t command)
+{
+	static const struct timespec PAUSE = { .tv_nsec = 20000000 };
+	pid_t self = getpid();
+	pid_t watcher = fork();
+
+	if (watcher != 0)
+		return watcher;
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	do
+		(void)nanosleep(&PAUSE, NULL);
+	while (getppid() == self && is_stopped(command));
+	(void)kill(self, SIGCONT);
+	_exit(0);
+}
+
 /* Waits for the command; stops and goes on with it; passes signals on.  Returns its wait status. */
 static int wait_for(pid_t child, const sigset_t *all)
 {
@@ -181,11 +212,12 @@ static int wait_for(pid_t child, const sigset_t *all)
 		while ((ended = waitpid(child, &status, WNOHANG | WUNTRACED)) > 0) {
 			if (!WIFSTOPPED(status))
 				return status;
-			/* Stopped by the terminal: the shell that started us waits for us to stop.  Stopped by somebody
-			 * who chose the command alone: that is between those two. */
-			if (WSTOPSIG(status) == SIGSTOP)
-				continue;
+			pid_t watcher = WSTOPSIG(status) == SIGSTOP ? watch(child) : 0;
 			(void)kill(getpid(), SIGSTOP);
+			if (watcher > 0) {
+				(void)kill(watcher, SIGKILL);
+				(void)waitpid(watcher, NULL, 0);
+			}
 			/* Somebody let us go on; the whole group perhaps, perhaps us alone. */
 			(void)kill(child, SIGCONT);
 		}
