@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
-#include "tracker/decimal.h"
 #include "tracker/path.h"
+#include "tracker/process.h"
 #include "tracker/sys.h"
 
 enum {
@@ -95,19 +95,6 @@ static bool capture_read(const struct segment *segment, uint64_t id, struct capt
 	       ret_copy->id == id;
 }
 
-/* Bytes that a process handed to write calls, and the children it waited for (proc(5), io, wchar).  False where the
- * kernel does not count, or may not tell. */
-static bool bytes_written(uint32_t pid, uint64_t *ret_bytes)
-{
-	char path[40] = "/proc/", text[512];
-
-	memcpy(decimal_put(path + 6, pid), "/io", sizeof("/io"));
-	if (sys_read_file(path, text, sizeof(text)) <= 0)
-		return false;
-	const char *at = strstr(text, "wchar: ");
-	return at && decimal_take(at + sizeof("wchar: ") - 1, ret_bytes);
-}
-
 uint64_t capture_claim(const struct segment *segment, const struct context *context,
 		       bool long_lived)
 {
@@ -143,7 +130,7 @@ uint64_t capture_claim(const struct segment *segment, const struct context *cont
 	copy.kind = kind;
 	copy.long_lived = long_lived;
 	copy.shell_pid = (uint32_t)sys_getpid();
-	copy.measured = bytes_written(copy.shell_pid, &written);
+	copy.measured = process_bytes_written(copy.shell_pid, &written);
 	copy.start_bytes = (uint64_t)stat.st_size;
 	__atomic_store_n(&slot->command_id, 0, __ATOMIC_RELAXED);
 	slot_commit(slot, &copy, CAPTURE_CHECKED_BYTES);
@@ -220,8 +207,8 @@ uint64_t capture_command(const struct segment *segment, uint64_t capture_id)
 			__atomic_store_n(&slot->last_ns, now_ns, __ATOMIC_RELAXED);
 			return current;
 		}
-		bool measured = copy.measured &&
-				(!copy.long_lived || bytes_written(copy.shell_pid, &written));
+		bool measured = copy.measured && (!copy.long_lived ||
+						  process_bytes_written(copy.shell_pid, &written));
 		uint64_t made = command_new(segment, measured, written, now_ns);
 		uint64_t before = current;
 		if (!__atomic_compare_exchange_n(current_at, &current, made, false,
@@ -252,7 +239,7 @@ void capture_end(const struct segment *segment, uint64_t capture_id)
 		identity = identity_of(&stat);
 	if (copy.kind == CAPTURE_FILE && identity_equal(&identity, &copy.identity))
 		total = (uint64_t)stat.st_size - copy.start_bytes;
-	else if (bytes_written((uint32_t)sys_getpid(), &total))
+	else if (process_bytes_written((uint32_t)sys_getpid(), &total))
 		total -= __atomic_load_n(&command_at(segment, id)->base_bytes, __ATOMIC_RELAXED);
 	else
 		return;
@@ -307,6 +294,6 @@ bool command_within_so_far(const struct segment *segment, uint64_t capture_id, u
 		return false;
 	if (!copy.measured)
 		return true;
-	return bytes_written(capture_shell(segment, capture_id), &written) &&
+	return process_bytes_written(capture_shell(segment, capture_id), &written) &&
 	       written - copy.base_bytes <= limit_bytes;
 }

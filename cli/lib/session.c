@@ -179,7 +179,7 @@ static void resume(const struct config *config, struct session *session)
 	struct settings settings;
 	struct config_error error;
 	char text[SETTINGS_TEXT_BYTES_MAX], boot_id[sizeof(header->boot_id)];
-	size_t used;
+	size_t used = 0;
 
 	read_boot_id(boot_id, sizeof(boot_id));
 	if (strcmp(boot_id, header->boot_id) != 0) {
@@ -205,7 +205,7 @@ static int make_in(const struct config *config, const char *folder, const char *
 	struct config_error config_error;
 	char text[SETTINGS_TEXT_BYTES_MAX], path[SEGMENT_PATH_BYTES], boot_id[40];
 	unsigned char nonce[8];
-	size_t used;
+	size_t used = 0;
 	bool made = false;
 
 	int error = make_private_folder(folder);
@@ -301,7 +301,7 @@ static void find_newest(const char *folder, const char *workspace, struct sessio
 		return;
 	for (struct dirent *entry; (entry = readdir(directory));) {
 		char path[SEGMENT_PATH_BYTES];
-		struct session candidate;
+		struct session candidate = { .made = false };
 		if (!session_name_is_valid(entry->d_name) ||
 		    format_path(path, sizeof(path), folder, entry->d_name) < 0 ||
 		    map(path, &candidate) < 0)
@@ -340,6 +340,7 @@ int session_find(const struct config *config, const char *name, struct session *
 							     : EXIT_CODE_BAD_SESSION;
 	}
 	struct session session = { .made = false };
+
 	if (session_runtime_dir(config, runtime, sizeof(runtime)) == 0)
 		find_newest(runtime, config_workspace(config), &session);
 	if (session_state_dir(config, state, sizeof(state)) == 0 && strcmp(state, runtime) != 0)

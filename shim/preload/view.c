@@ -220,20 +220,6 @@ void view_closing(int fd)
 		look_at_end(view);
 }
 
-/* Bytes this process handed to write calls so far (proc(5), io, wchar), 0 where the kernel does not count. */
-static uint64_t bytes_written(void)
-{
-	char text[512];
-	uint64_t bytes = 0;
-
-	if (sys_read_file("/proc/self/io", text, sizeof(text)) <= 0)
-		return 0;
-	const char *at = strstr(text, "wchar: ");
-	if (at)
-		(void)decimal_take(at + sizeof("wchar: ") - 1, &bytes);
-	return bytes;
-}
-
 /* What a reader sent counts towards its command's output and the scope's window.  Descriptor 1 was the capture
  * when it started (it then has a command); by now the program has closed it. */
 static void count_reader(void)
@@ -241,7 +227,8 @@ static void count_reader(void)
 	const struct request *request = &shim.request;
 	if (!request->command_id)
 		return;
-	uint64_t bytes = bytes_written();
+	uint64_t bytes = 0;
+	(void)process_bytes_written((uint32_t)shim.pid, &bytes);
 	struct scope_slot *scope = scope_find(&shim.segment, request->context.scope_id);
 	command_add(&shim.segment, request->command_id, bytes);
 	command_reader(&shim.segment, request->command_id, -1);
