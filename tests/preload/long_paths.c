@@ -22,7 +22,9 @@ static void use(const char *what, const char *path)
 	SHOW(unlink(path));
 	SHOW(openat(AT_FDCWD, path, O_RDONLY));
 	SHOW(execl(path, "word", NULL));
+	int here = open(".", O_RDONLY | O_DIRECTORY);
 	SHOW(chdir(path));
+	CHECK(fchdir(here) == 0 && close(here) == 0);
 }
 
 int main(int argc, char **argv)
