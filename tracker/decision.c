@@ -192,10 +192,7 @@ static void note_whole_read(struct file_slot *file, const void *data)
 	file->stamp = *read->stamp;
 	file->version = *read->version;
 	file->last_read_pid = read->pid;
-	file->last_read_ns = sys_boottime_ns();
-	file->last_read_realtime_ns = sys_realtime_ns();
-	if (!file->first_read_realtime_ns)
-		file->first_read_realtime_ns = file->last_read_realtime_ns;
+	file_note_read(file);
 }
 
 void decision_deliver(const struct segment *segment, const struct request *request,

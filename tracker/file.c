@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tracker/path.h"
+#include "tracker/sys.h"
 
 enum { PROBES = 32, ATTEMPTS = 4 };
 
@@ -167,6 +168,14 @@ int file_change_known(const struct segment *segment, uint64_t key, file_change *
 		slot_abandon(slot, &copy, sizeof(copy));
 	}
 	return -ENOENT;
+}
+
+void file_note_read(struct file_slot *file)
+{
+	file->last_read_ns = sys_boottime_ns();
+	file->last_read_realtime_ns = sys_realtime_ns();
+	if (!file->first_read_realtime_ns)
+		file->first_read_realtime_ns = file->last_read_realtime_ns;
 }
 
 int file_path(const struct segment *segment, const struct file_slot *file, char *ret_path,

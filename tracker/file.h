@@ -31,6 +31,9 @@ uint64_t file_update(const struct segment *segment, const char *path, const stru
 int file_change_known(const struct segment *segment, uint64_t key, file_change *change,
 		      const void *data);
 
+/* file_note_read(): for a file_change: the file was read whole, now. */
+void file_note_read(struct file_slot *file);
+
 /* file_path(): the path of a file's slot, copied and ended by NUL.  Returns its length; -EBADMSG when the
  * slot is damaged; -ENAMETOOLONG. */
 int file_path(const struct segment *segment, const struct file_slot *file, char *ret_path,

@@ -48,10 +48,7 @@ static void count_read(struct file_slot *file, const void *data)
 	file->full_reads++;
 	file->stamp = *read->stamp;
 	file->version = *read->version;
-	file->last_read_ns = sys_boottime_ns();
-	file->last_read_realtime_ns = sys_realtime_ns();
-	if (!file->first_read_realtime_ns)
-		file->first_read_realtime_ns = file->last_read_realtime_ns;
+	file_note_read(file);
 }
 
 int tracker_record_delivery(const struct segment *segment, uint64_t scope_id, uint64_t request,

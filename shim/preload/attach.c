@@ -104,47 +104,56 @@ static bool ask_program(const char *name, char *const environment[], char *ret_f
 	return length > 0 && ret_folder[0] == '/';
 }
 
-/* SEEN_SESSION out of an ancestor's environment as it was at its start (proc(5), environ), for a process whose own was
- * scrubbed.  Only a folder: a name would mean what the ancestor's other variables say. */
-static bool find_in_ancestors(char *ret_folder, size_t capacity)
+/* SEEN_SESSION out of one process's environment as it was at its start (proc(5), environ).  Only a folder: a name would
+ * mean what that process's other variables say.  Returns 1 when it was found, 0 when it is not there, a negative errno when the
+ * environment cannot be read. */
+static int find_in_environment(uint32_t pid, char *ret_folder, size_t capacity)
 {
 	static const char VARIABLE[] = "SEEN_SESSION=/";
-	enum { ANCESTORS_MAX = 16, KEPT = sizeof(VARIABLE) - 2 };
-	uint32_t pid = (uint32_t)sys_getppid();
+	const size_t wanted = sizeof(VARIABLE) - 1;
+	char path[40] = "/proc/", part[4096];
+	size_t matched = 0; /* bytes of VARIABLE at the beginning of this entry */
+	size_t length = 0;  /* of the value so far */
+	bool begins = true, found = false;
 
-	for (int level = 0; level < ANCESTORS_MAX && pid > 1;
-	     level++, pid = process_parent_of(pid)) {
-		char path[40] = "/proc/", part[4096];
-		bool begins =
-			true; /* `matched` bytes of VARIABLE stand at the beginning of an entry */
-		size_t matched = 0, length = 0;
-		memcpy(decimal_put(path + 6, pid), "/environ", sizeof("/environ"));
-		int fd = sys_open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY, 0);
-		if (fd < 0)
-			return false; /* another user's: no session of ours reaches beyond it */
-		for (ssize_t got; length == 0 && (got = sys_read(fd, part, sizeof(part))) > 0;) {
-			for (ssize_t i = 0; i < got && length == 0; i++) {
-				if (matched == sizeof(VARIABLE) - 1) {
-					if (part[i] == '\0')
-						length = strlen(ret_folder);
-					else if (strlen(ret_folder) + 2 < capacity)
-						memcpy(ret_folder + strlen(ret_folder),
-						       (char[2]){ part[i], '\0' }, 2);
-				} else if (begins && part[i] == VARIABLE[matched]) {
-					matched++;
-					if (matched == sizeof(VARIABLE) - 1)
-						memcpy(ret_folder, "/", 2);
-				} else {
-					matched = 0;
-					begins = part[i] == '\0';
-				}
+	memcpy(decimal_put(path + 6, pid), "/environ", sizeof("/environ"));
+	int fd = sys_open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY, 0);
+	if (fd < 0)
+		return fd;
+	for (ssize_t got; !found && (got = sys_read(fd, part, sizeof(part))) > 0;) {
+		for (ssize_t i = 0; i < got && !found; i++) {
+			if (matched < wanted) {
+				begins = begins && part[i] == VARIABLE[matched];
+				matched = begins ? matched + 1 : 0;
+				begins = begins || part[i] == '\0';
+				if (matched == wanted)
+					ret_folder[length++] = '/';
+			} else {
+				ret_folder[length++] = part[i];
+				found = part[i] == '\0';
+				if (length == capacity && !found)
+					matched = length = 0,
+					begins = false; /* too long for a folder */
 			}
 		}
-		(void)sys_close(fd);
-		if (length > 0)
-			return true;
 	}
-	return false;
+	(void)sys_close(fd);
+	return found;
+}
+
+/* The same for the nearest ancestor that has it, for a process whose own environment was scrubbed. */
+static bool find_in_ancestors(char *ret_folder, size_t capacity)
+{
+	enum { ANCESTORS_MAX = 16 };
+	uint32_t pid = (uint32_t)sys_getppid();
+	int found = 0;
+
+	/* One that cannot be read is another user's: no session of ours reaches beyond it. */
+	for (int level = 0; level < ANCESTORS_MAX && pid > 1 && found == 0; level++) {
+		found = find_in_environment(pid, ret_folder, capacity);
+		pid = process_parent_of(pid);
+	}
+	return found > 0;
 }
 
 /* Maps the segment of the session that the environment names. */

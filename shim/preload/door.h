@@ -42,8 +42,7 @@ static inline void door_closing_many(unsigned first, unsigned last)
 	if (shim.views)
 		view_odd();
 	else if (shim.reads_own)
-		for (unsigned fd = first; fd <= last && fd < 1024; fd++)
-			own_closing((int)fd);
+		own_closing_many(first, last);
 }
 
 #endif

@@ -47,14 +47,10 @@ void own_opened(int fd, int directory, const char *path)
 static void count_own_read(struct file_slot *file, const void *data)
 {
 	const uint32_t *pid = data;
-	uint64_t now_ns = sys_boottime_ns();
-	if (file->last_read_pid != *pid || now_ns - file->last_read_ns > BURST_NS)
+	if (file->last_read_pid != *pid || sys_boottime_ns() - file->last_read_ns > BURST_NS)
 		file->full_reads++;
 	file->last_read_pid = *pid;
-	file->last_read_ns = now_ns;
-	file->last_read_realtime_ns = sys_realtime_ns();
-	if (!file->first_read_realtime_ns)
-		file->first_read_realtime_ns = file->last_read_realtime_ns;
+	file_note_read(file);
 }
 
 void own_read(int fd, ssize_t count)
@@ -77,6 +73,12 @@ void own_closing(int fd)
 {
 	if (fd >= 0 && fd < DESCRIPTORS)
 		__atomic_store_n(&descriptors[fd].key, 0, __ATOMIC_RELAXED);
+}
+
+void own_closing_many(unsigned first, unsigned last)
+{
+	for (unsigned fd = first; fd <= last && fd < DESCRIPTORS; fd++)
+		own_closing((int)fd);
 }
 
 void own_end(void)

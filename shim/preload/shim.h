@@ -72,6 +72,7 @@ void view_end(int status);
 void own_opened(int fd, int directory, const char *path);
 void own_read(int fd, ssize_t count);
 void own_closing(int fd);
+void own_closing_many(unsigned first, unsigned last); /* both ends included */
 
 /* own_stream_closing(): a stream over the descriptor is about to be closed: how far it read tells its offset. */
 void own_stream_closing(int fd);
