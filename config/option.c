@@ -34,6 +34,7 @@ _Static_assert(COUNT_OF(choices_session_agent_is) == SESSION_AGENT_IS_OUTSIDE + 
 _Static_assert(COUNT_OF(choices_paths_case_insensitive) == PATHS_CASE_INSENSITIVE_YES + 1,
 	       "paths.case_insensitive");
 _Static_assert(COUNT_OF(choices_notice_yield) == NOTICE_YIELD_NEVER + 1, "notice.yield");
+_Static_assert(COUNT_OF(choices_journal_level) == JOURNAL_LEVEL_OFF + 1, "journal.level");
 
 #define COMMON(section_, name_, kind_, workspace_, flag_, doc_) \
 	.section = #section_, .name = #name_, .kind = (kind_), .rule = OPTION_RULE_##workspace_, \
@@ -78,7 +79,7 @@ static const struct option profile_options[PROFILE_OPTION_COUNT] = {
 _Static_assert(SETTINGS_MAX_OUTPUT_BYTES == 24000, "the default of max_output_bytes above");
 
 /* In the order of options.def; a unit test compares the two. */
-static const char *const sections[] = { "session", "processes", "paths", "notice", "window" };
+static const char *const sections[] = { "session", "processes", "paths", "notice", "window", "journal" };
 
 const struct option *option_at(size_t id)
 {

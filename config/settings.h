@@ -18,12 +18,20 @@
 #define SETTINGS_CHOICES_session_agent_is(X) X(AUTO, auto) X(INSIDE, inside) X(OUTSIDE, outside)
 #define SETTINGS_CHOICES_paths_case_insensitive(X) X(NO, no) X(YES, yes)
 #define SETTINGS_CHOICES_notice_yield(X) X(INSIST, insist) X(NEVER, never)
+#define SETTINGS_CHOICES_journal_level(X) \
+	X(ALL, all) X(WORKSPACE, workspace) X(WRITES, writes) X(OFF, off)
 
 /* enum session_mode { SESSION_MODE_SUBSTITUTE, ... }: spelled out, so that they can be searched */
 enum session_mode { SESSION_MODE_SUBSTITUTE, SESSION_MODE_OBSERVE, SESSION_MODE_OFF };
 enum session_agent_is { SESSION_AGENT_IS_AUTO, SESSION_AGENT_IS_INSIDE, SESSION_AGENT_IS_OUTSIDE };
 enum paths_case_insensitive { PATHS_CASE_INSENSITIVE_NO, PATHS_CASE_INSENSITIVE_YES };
 enum notice_yield { NOTICE_YIELD_INSIST, NOTICE_YIELD_NEVER };
+enum journal_level {
+	JOURNAL_LEVEL_ALL,
+	JOURNAL_LEVEL_WORKSPACE,
+	JOURNAL_LEVEL_WRITES,
+	JOURNAL_LEVEL_OFF
+};
 
 /* Text in the text area: `count` strings, each ended by NUL, one behind the other from `offset`,
  * `size_bytes` in all (the NULs counted).  A TEXT option has count 1, or 0 when it is empty. */

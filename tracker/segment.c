@@ -37,10 +37,13 @@ static int view_header(const struct segment_header *header, uint64_t file_bytes,
 {
 	unsigned char *base = (unsigned char *)ret_segment->header;
 
-	if (header->magic != SEGMENT_MAGIC || header->version != SEGMENT_VERSION ||
-	    header->word_bits != 64 || header->header_bytes != sizeof(*header) ||
-	    header->fingerprint != settings_fingerprint() || header->size_bytes > file_bytes ||
-	    header->name[SEGMENT_NAME_BYTES - 1] != '\0' ||
+	if (header->magic != SEGMENT_MAGIC)
+		return -EBADMSG;
+	if (header->version != SEGMENT_VERSION || header->word_bits != 64 ||
+	    header->header_bytes != sizeof(*header) ||
+	    header->fingerprint != settings_fingerprint())
+		return -EPROTO;
+	if (header->size_bytes > file_bytes || header->name[SEGMENT_NAME_BYTES - 1] != '\0' ||
 	    header->nonce[SEGMENT_NONCE_BYTES - 1] != '\0' ||
 	    header->boot_id[sizeof(header->boot_id) - 1] != '\0')
 		return -EBADMSG;
@@ -115,6 +118,13 @@ void segment_unmap(struct segment *segment)
 	if (segment->header)
 		(void)sys_munmap(segment->header, segment->size_bytes);
 	*segment = (struct segment){ 0 };
+}
+
+const char *segment_journal(const struct segment *segment)
+{
+	uint64_t bytes = __atomic_load_n(&segment->header->journal_bytes, __ATOMIC_RELAXED);
+	const char *path = bytes > 1 ? arena_at(segment, SEGMENT_ARENA_FIRST, bytes) : NULL;
+	return path && path[0] == '/' && path[bytes - 1] == '\0' ? path : NULL;
 }
 
 void *segment_slot(const struct segment *segment, enum segment_table table, uint64_t index)

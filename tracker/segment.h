@@ -24,7 +24,7 @@
 #include "tracker/slot.h"
 
 enum {
-	SEGMENT_VERSION = 1,
+	SEGMENT_VERSION = 2,
 	SEGMENT_NAME_BYTES = 72,   /* a session's name, NUL counted */
 	SEGMENT_NONCE_BYTES = 24,  /* "seen-" and 16 hexadecimal digits, NUL counted */
 	SEGMENT_PATH_BYTES = 4096, /* PATH_MAX */
@@ -90,7 +90,8 @@ struct segment_header {
 	uint64_t next_command;               /* any, by atomic add */
 	uint64_t arena_used;                 /* any, by compare-and-swap: bytes handed out */
 	uint64_t counters[COUNTER_CAPACITY]; /* any, by atomic add */
-	uint64_t reserved[32];
+	uint64_t journal_bytes; /* constant: of the journal's path at the arena's start, NUL counted; 0: there is none */
+	uint64_t reserved[31];
 };
 _Static_assert(sizeof(struct segment_header) % 8 == 0, "what follows the header is aligned");
 
@@ -112,7 +113,8 @@ struct segment {
  *
  * path: of the segment file; a symbolic link is refused.  ret_segment: set only on success.
  * Returns 0; -ENOENT and other errors of open(2) and mmap(2); -EPERM when the file belongs to
- * another user or others may write to it; -EBADMSG when it is no segment of this build or is damaged.
+ * another user or others may write to it; -EPROTO when it was made by another version of seen; -EBADMSG when it is no segment
+ * or is damaged.
  * No descriptor stays open.  Async-signal-safe.
  */
 int segment_map(const char *path, struct segment *ret_segment);
@@ -124,7 +126,7 @@ void segment_unmap(struct segment *segment);
  *
  * directory: an existing folder of this user.  name: the session's name, shorter than
  * SEGMENT_NAME_BYTES.  nonce_random: 8 random bytes.  boot_id: text, shorter than 40 bytes.  settings, text, text_bytes:
- * from config_pack().  The file is built under a temporary name, mode 0600, with its blocks
+ * from config_pack().  journal: absolute path of the session's journal, NULL: none.  The file is built under a temporary name, mode 0600, with its blocks
  * allocated (posix_fallocate: a full file system is an error here and never a SIGBUS later), then
  * linked as `directory/segment`.  Where the space does not suffice, tables and arena are halved
  * until they fit, at most eight times.
@@ -133,7 +135,7 @@ void segment_unmap(struct segment *segment);
  */
 int segment_create(const char *directory, const char *name, const void *nonce_random,
 		   const char *boot_id, const struct settings *settings, const char *text,
-		   size_t text_bytes);
+		   size_t text_bytes, const char *journal);
 
 /* segment_has_settings(), segment_put_settings(): compares and replaces the settings of a session
  * that no process lives in (a reader at that moment would see a mixture; every value it reads is
@@ -142,6 +144,9 @@ bool segment_has_settings(const struct segment *segment, const struct settings *
 			  const char *text, size_t text_bytes);
 void segment_put_settings(const struct segment *segment, const struct settings *settings,
 			  const char *text, size_t text_bytes);
+
+/* segment_journal(): path of the session's journal, or NULL when there is none or it is damaged. */
+const char *segment_journal(const struct segment *segment);
 
 /* segment_slot(): address of a slot, or NULL when the index is beyond the table. */
 void *segment_slot(const struct segment *segment, enum segment_table table, uint64_t index);

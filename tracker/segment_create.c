@@ -79,7 +79,7 @@ static void hexadecimal(const unsigned char *bytes, size_t count, char *ret_text
 
 int segment_create(const char *directory, const char *name, const void *nonce_random,
 		   const char *boot_id, const struct settings *settings, const char *text,
-		   size_t text_bytes)
+		   size_t text_bytes, const char *journal)
 {
 	char path[SEGMENT_PATH_BYTES], temporary[SEGMENT_PATH_BYTES];
 	struct segment_header header = {
@@ -96,8 +96,10 @@ int segment_create(const char *directory, const char *name, const void *nonce_ra
 	};
 	uint64_t random;
 
-	if (text_bytes > SETTINGS_TEXT_BYTES_MAX || strlen(name) >= sizeof(header.name) ||
-	    strlen(boot_id) >= sizeof(header.boot_id) ||
+	header.journal_bytes = journal ? strlen(journal) + 1 : 0;
+	header.arena_used += (header.journal_bytes + 7) & ~UINT64_C(7);
+	if (header.journal_bytes > SEGMENT_PATH_BYTES || text_bytes > SETTINGS_TEXT_BYTES_MAX ||
+	    strlen(name) >= sizeof(header.name) || strlen(boot_id) >= sizeof(header.boot_id) ||
 	    snprintf(path, sizeof(path), "%s/segment", directory) >= (int)sizeof(path) ||
 	    snprintf(temporary, sizeof(temporary), "%s/.segment.%d.%llx", directory,
 		     (int)sys_getpid(),
@@ -129,6 +131,9 @@ int segment_create(const char *directory, const char *name, const void *nonce_ra
 		error = write_all(fd, settings, sizeof(*settings), (off_t)header.settings_offset);
 	if (error == 0)
 		error = write_all(fd, text, text_bytes, (off_t)header.text_offset);
+	if (error == 0 && journal)
+		error = write_all(fd, journal, header.journal_bytes,
+				  (off_t)(header.arena_offset + SEGMENT_ARENA_FIRST));
 	if (error == 0)
 		error = write_all(fd, &header, sizeof(header), 0);
 	(void)sys_close(fd);

@@ -14,6 +14,7 @@
 
 #include "cli/lib/exit_code.h"
 #include "cli/lib/message.h"
+#include "tracker/journal.h"
 #include "tracker/process.h"
 #include "tracker/sys.h"
 #include "tracker/tracker.h"
@@ -198,9 +199,50 @@ static void resume(const struct config *config, struct session *session)
 		segment_put_settings(&session->segment, &settings, text, used);
 }
 
+static void chance(unsigned char *ret_bytes, size_t count)
+{
+	if (getrandom(ret_bytes, count, 0) != (ssize_t)count)
+		memset(ret_bytes, 0, count);
+}
+
+/* The journal of a session about to be made.  One that is there already, of a session whose segment went with the last boot,
+ * is continued.  ret_path: "" when there is to be none. */
+static int make_journal(const struct config *config, const char *name, char *ret_path,
+			size_t capacity)
+{
+	char state[SEGMENT_PATH_BYTES], folder[SEGMENT_PATH_BYTES], nonce[JOURNAL_NONCE_BYTES];
+	unsigned char random[8];
+
+	ret_path[0] = '\0';
+	if (config_number(config, OPTION_journal_level) == JOURNAL_LEVEL_OFF)
+		return 0;
+	int error = session_state_dir(config, state, sizeof(state));
+	if (error == 0)
+		error = make_private_folder(state);
+	if (error == 0)
+		error = format_path(folder, sizeof(folder), state, name);
+	if (error == 0)
+		error = make_private_folder(folder);
+	if (error == 0)
+		error = format_path(ret_path, capacity, folder, "journal");
+	if (error < 0)
+		return error;
+	chance(random, sizeof(random));
+	for (size_t i = 0; i < sizeof(random); i++)
+		(void)snprintf(nonce + 2 * i, 3, "%02x", random[i]);
+	error = journal_create(ret_path, name, nonce, config_workspace(config),
+			       config_number(config, OPTION_journal_max_bytes));
+	if (error == 0 || error == -EEXIST)
+		return 0;
+	(void)rmdir(folder); /* where nothing else is in it */
+	ret_path[0] = '\0';
+	return error;
+}
+
 static int make_in(const struct config *config, const char *folder, const char *name,
 		   struct session *ret_session)
 {
+	char journal[SEGMENT_PATH_BYTES];
 	struct settings settings;
 	struct config_error config_error;
 	char text[SETTINGS_TEXT_BYTES_MAX], path[SEGMENT_PATH_BYTES], boot_id[40];
@@ -222,7 +264,9 @@ static int make_in(const struct config *config, const char *folder, const char *
 	if (getrandom(nonce, sizeof(nonce), 0) != sizeof(nonce))
 		return -EIO;
 	read_boot_id(boot_id, sizeof(boot_id));
-	error = segment_create(path, name, nonce, boot_id, &settings, text, used);
+	int journal_error = make_journal(config, name, journal, sizeof(journal));
+	error = segment_create(path, name, nonce, boot_id, &settings, text, used,
+			       journal[0] ? journal : NULL);
 	if (error < 0 && error != -EEXIST) {
 		if (made)
 			(void)rmdir(path);
@@ -230,7 +274,10 @@ static int make_in(const struct config *config, const char *folder, const char *
 	}
 	made = error == 0;
 	error = map(path, ret_session);
-	ret_session->made = error == 0 && made;
+	if (error == 0) {
+		ret_session->made = made;
+		ret_session->journal_error = made ? journal_error : 0;
+	}
 	return error;
 }
 
@@ -283,9 +330,11 @@ const char *session_explain(int error)
 		return "not a name for a session: letters, digits, '.', '-' and '_', at most 64";
 	case -EPERM:
 		return "it belongs to another user";
+	case -EPROTO:
+		return "it was made by another version of seen; use that one, or begin a new "
+		       "session";
 	case -EBADMSG:
-		return "its segment is damaged or was made by another build of seen; remove the "
-		       "folder to begin anew";
+		return "its segment is damaged; remove the folder to begin anew";
 	case -ENOSPC:
 		return "no space left; make room, or name another folder with --runtime-dir";
 	default:
@@ -353,6 +402,11 @@ int session_find(const struct config *config, const char *name, struct session *
 	}
 	*ret_session = session;
 	return EXIT_CODE_OK;
+}
+
+const char *session_journal(const struct session *session)
+{
+	return segment_journal(&session->segment);
 }
 
 void session_close(struct session *session)

@@ -2,7 +2,8 @@
  * Sessions on disk: where they lie, making, opening, finding them.
  *
  * A session NAME is a folder NAME, mode 0700, in the runtime folder ([session] runtime_dir, else
- * $XDG_RUNTIME_DIR/seen, else the state folder); it holds the segment.  The state folder is
+ * $XDG_RUNTIME_DIR/seen, else the state folder); it holds the segment.  A folder of that name in the state folder,
+ * perhaps the same one, holds what outlives a boot: the journal and its seal.  The state folder is
  * [session] state_dir, else $XDG_STATE_HOME/seen, else ~/.local/state/seen, else /var/tmp/seen-UID.
  */
 #ifndef SEEN_CLI_SESSION_H
@@ -18,6 +19,7 @@ struct session {
 	char directory[SEGMENT_PATH_BYTES]; /* absolute */
 	struct segment segment;
 	bool made; /* by this call */
+	int journal_error; /* session_make(): why a new session has no journal; 0: it has, or is to have none */
 };
 
 /* session_state_dir(), session_runtime_dir(): the folders that sessions lie in; not made here.
@@ -32,7 +34,7 @@ bool session_name_is_valid(const char *name);
 /* session_open(): opens a session by name, or by the folder of its segment (a path with a slash).
  *
  * Returns 0; -ENOENT when there is none; -EINVAL for a name that is not valid; -EPERM when it belongs to another
- * user; -EBADMSG when it is damaged or of another build; others.  session_close() it.
+ * user; -EPROTO when it was made by another version of seen; -EBADMSG when it is damaged; others.  session_close() it.
  */
 int session_open(const struct config *config, const char *name, struct session *ret_session);
 
@@ -44,6 +46,9 @@ int session_open(const struct config *config, const char *name, struct session *
  * Returns 0 or as session_open(), -ENOSPC, -EACCES ...
  */
 int session_make(const struct config *config, const char *name, struct session *ret_session);
+
+/* session_journal(): path of the session's journal, NULL: it has none.  Borrowed from the session. */
+const char *session_journal(const struct session *session);
 
 /* session_find(): the session a command means: `name` if not NULL, else $SEEN_SESSION, else the newest of
  * the config's workspace.  Says on stderr what is wrong, and returns an exit code: EXIT_CODE_OK and the session, or

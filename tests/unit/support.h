@@ -95,7 +95,7 @@ static inline void world_make(struct world *world, const char *const *overrides)
 		fprintf(stderr, "world: %s\n", error.text);
 		abort();
 	}
-	must(segment_create(world->root, "test", WORLD_RANDOM, "boot", settings, text, used) == 0);
+	must(segment_create(world->root, "test", WORLD_RANDOM, "boot", settings, text, used, NULL) == 0);
 	config_free(config);
 	free(settings);
 	free(request);

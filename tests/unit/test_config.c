@@ -442,7 +442,7 @@ Test(config, unknown_names)
 	refuses("\n[notcie]\nmin_bytes = 3\n", "2",
 		"unknown section [notcie]; did you mean [notice]?");
 	refuses("[zebra]\n", "1",
-		"sections are: session, processes, paths, notice, window, agent NAME");
+		"sections are: session, processes, paths, notice, window, journal, agent NAME");
 	refuses("min_bytes = 3\n", "1", "before any section");
 	refuses("[agent pi]\nstat = x\n", "2", "did you mean 'state'?");
 	refuses("[agent]\nstate = x\n", "1", "unknown section [agent]");

@@ -37,8 +37,9 @@ Test(segment, is_made_private_and_whole)
 Test(segment, the_first_one_wins)
 {
 	static char text[SETTINGS_TEXT_BYTES_MAX];
-	cr_assert_eq(segment_create(world.root, "x", WORLD_RANDOM, "b", world.settings, text, 0),
-		     -EEXIST);
+	cr_assert_eq(
+		segment_create(world.root, "x", WORLD_RANDOM, "b", world.settings, text, 0, NULL),
+		-EEXIST);
 	cr_assert_eq(segment_map(world.file, &other), 0);
 	cr_assert_str_eq(other.header->name, "test");
 	segment_unmap(&other);
@@ -55,16 +56,17 @@ Test(segment, names_have_a_limit)
 	(void)snprintf(folder, sizeof(folder), "%s/2", world.root);
 	cr_assert_eq(mkdir(folder, 0700), 0);
 	memset(name, 'n', SEGMENT_NAME_BYTES);
-	cr_assert_eq(segment_create(folder, name, WORLD_RANDOM, "b", world.settings, text, 0),
+	cr_assert_eq(segment_create(folder, name, WORLD_RANDOM, "b", world.settings, text, 0, NULL),
 		     -ENAMETOOLONG);
 	name[SEGMENT_NAME_BYTES - 1] = '\0';
-	cr_assert_eq(segment_create(folder, name, WORLD_RANDOM, "b", world.settings, text, 0), 0);
+	cr_assert_eq(segment_create(folder, name, WORLD_RANDOM, "b", world.settings, text, 0, NULL),
+		     0);
 	cr_assert_eq(segment_create(folder, "n", WORLD_RANDOM, "b", world.settings, text,
-				    SETTINGS_TEXT_BYTES_MAX + 1),
+				    SETTINGS_TEXT_BYTES_MAX + 1, NULL),
 		     -ENAMETOOLONG);
-	cr_assert_eq(
-		segment_create("/nonexistent", "n", WORLD_RANDOM, "b", world.settings, text, 0),
-		-ENOENT);
+	cr_assert_eq(segment_create("/nonexistent", "n", WORLD_RANDOM, "b", world.settings, text, 0,
+				    NULL),
+		     -ENOENT);
 }
 
 Test(segment, map_of_nothing)
@@ -122,11 +124,12 @@ Test(segment, short_file_is_refused)
 	cr_assert_eq(segment_map(world.file, &other), -EBADMSG);
 }
 
-#define REFUSES(field, value) \
+#define REFUSES(field, value) REFUSES_AS(-EBADMSG, field, value)
+#define REFUSES_AS(error, field, value) \
 	do { \
 		struct segment_header saved = *world.segment.header; \
 		world.segment.header->field = value; \
-		cr_expect_eq(segment_map(world.file, &other), -EBADMSG, #field " = " #value); \
+		cr_expect_eq(segment_map(world.file, &other), error, #field " = " #value); \
 		*world.segment.header = saved; \
 		cr_assert_eq(segment_map(world.file, &other), 0); \
 		segment_unmap(&other); \
@@ -138,10 +141,10 @@ Test(segment, damaged_headers_are_refused)
 	uint64_t size = header->size_bytes;
 
 	REFUSES(magic, 1);
-	REFUSES(version, SEGMENT_VERSION + 1);
-	REFUSES(word_bits, 32);
-	REFUSES(header_bytes, sizeof(*header) - 8);
-	REFUSES(fingerprint, settings_fingerprint() ^ 1);
+	REFUSES_AS(-EPROTO, version, SEGMENT_VERSION + 1);
+	REFUSES_AS(-EPROTO, word_bits, 32);
+	REFUSES_AS(-EPROTO, header_bytes, sizeof(*header) - 8);
+	REFUSES_AS(-EPROTO, fingerprint, settings_fingerprint() ^ 1);
 	REFUSES(size_bytes, size + 1);
 	REFUSES(size_bytes, UINT64_MAX);
 	REFUSES(name[SEGMENT_NAME_BYTES - 1], 'x');
@@ -285,7 +288,7 @@ Test(segment, is_halved_where_space_is_short)
 		free(settings);
 		cr_skip_test("needs the right to mount");
 	}
-	int error = segment_create(folder, "n", WORLD_RANDOM, "b", settings, text, 0);
+	int error = segment_create(folder, "n", WORLD_RANDOM, "b", settings, text, 0, NULL);
 	(void)snprintf(file, sizeof(file), "%s/segment", folder);
 	int mapped = segment_map(file, &other);
 	uint64_t files = other.capacity[TABLE_FILES];

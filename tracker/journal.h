@@ -1,0 +1,260 @@
+/*
+ * The journal: an append-only file, mapped by every process of a session, that says what happened.
+ *
+ *	header page | page of known texts | units of 64 bytes ...
+ *
+ * A record is one unit, or more where it has details; a text (a path, arguments) is a record of its own
+ * that others refer to by number.  A record's number is its place: it lies at number * 64 in the file.
+ *
+ * A writer reserves units by one atomic add, fills them, and publishes them by one compare-and-swap of the first
+ * word.  What was published stays true whatever happens to its writer: nothing has to be flushed, and no
+ * process waits for another.  A writer that dies in between leaves units that no reader believes; the seal
+ * (cli/lib/seal.h) marks them abandoned, and a writer that was only slow then finds that it may not publish.
+ *
+ * The file grows by chunks whose blocks are allocated before anybody may write to them.  The range that the
+ * file may grow to is mapped once, so that growing costs nothing to those who do not do it.  Where there is no room,
+ * recording stops and is counted.
+ *
+ * The file is an ABI: magic, version and sizes are checked; there are no pointers in it; nothing read from it is used as an index
+ * or a length before it was checked.  docs/journal.md describes it for others.
+ */
+#ifndef SEEN_TRACKER_JOURNAL_H
+#define SEEN_TRACKER_JOURNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tracker/version.h"
+
+enum {
+	JOURNAL_VERSION = 1,
+	JOURNAL_UNIT_BYTES = 64,
+	JOURNAL_KNOWN_TEXTS = 512,
+	JOURNAL_UNITS_FIRST =
+		128, /* number of the first record: header and known texts lie before it */
+	JOURNAL_CHUNK_UNITS = 16384, /* what it grows by: 1 MiB */
+	JOURNAL_RECORD_UNITS_MAX = 255,
+	JOURNAL_TEXT_BYTES_MAX = 8192, /* longer ones are cut: JOURNAL_CUT */
+	JOURNAL_NAME_BYTES = 72,
+	JOURNAL_NONCE_BYTES = 24,
+};
+
+#define JOURNAL_MAGIC UINT64_C(0x6c6e726a6e656573) /* "seenjrnl" */
+
+enum journal_op {
+	JOURNAL_NONE, /* reserved and not published, or never reserved */
+#define OP(name, word, text) JOURNAL_##name,
+#include "tracker/journal_ops.def"
+#undef OP
+	JOURNAL_OP_COUNT,
+	/* While a record of several units is being filled: `units` is known.  Never published. */
+	JOURNAL_FILLING = 255,
+};
+
+/* First word of every record; the rest counts only once this one is published. */
+struct journal_head {
+	uint32_t check; /* of number, op, units, error and all that follows: journal.c */
+	uint8_t op;     /* enum journal_op */
+	uint8_t units;  /* of this record, details or text included: at least 1 */
+	uint16_t error; /* errno of the call, 0: it succeeded.  TEXT: length in bytes */
+};
+
+enum journal_marks {
+	JOURNAL_CUT = 1, /* a text was longer than what is stored */
+	JOURNAL_VFORKED =
+		2, /* by a child between vfork and exec: its pid is in `tid`, the process is its parent's */
+	JOURNAL_AT_LEAST =
+		4, /* bytes: as many at least, what libc's streams did on their own is not seen */
+	JOURNAL_DETAILS = 8,     /* struct journal_details follows */
+	JOURNAL_UNATTACHED = 16, /* START: no registered ancestor */
+};
+
+/* One event.  Numbers of texts and records are 0 for "none" or "not known". */
+struct journal_record {
+	struct journal_head head;
+	uint64_t time_realtime_ns;
+	uint32_t process; /* number of the START or FORK record of the process */
+	uint32_t tid;     /* thread; 0: not known */
+	uint32_t path;    /* text: as given to the call */
+	uint32_t directory; /* text: the current folder, where the path is relative to that and it is known */
+	int32_t directory_fd; /* AT_FDCWD, or the descriptor that the path is relative to */
+	uint32_t other_path; /* text: RENAME, LINK: the new name; SYMLINK: its target; START, EXEC: arguments, each ended by NUL */
+	int32_t fd; /* descriptor that the call returned or was about, -1: none; RENAME, LINK: what the new name is relative to */
+	uint32_t flags; /* OPEN: of open(2); MAP: protection; others: of the call; see docs/journal.md */
+	uint64_t amount;  /* bytes, size, exit status ...; see docs/journal.md */
+	uint8_t decision; /* enum decision, of a viewer's open */
+	uint8_t reason;   /* enum reason */
+	uint16_t marks;   /* enum journal_marks */
+	uint32_t count;   /* READ_TOTAL, WRITE_TOTAL: calls */
+};
+
+/* Behind a START or FORK record: who the process is. */
+struct journal_process {
+	uint64_t serial;   /* of its slot, that EXEC announced as `amount`; 0: none */
+	uint64_t scope_id; /* 0: none */
+	uint64_t epoch;    /* of the scope, at that moment */
+	uint32_t pid;
+	uint32_t parent_pid;
+	uint32_t role;    /* enum role */
+	uint32_t context; /* enum context_flags */
+	uint64_t pid_ns;  /* inode of the PID namespace; 0: not known */
+	uint32_t starter; /* FORK: record of the process that was copied */
+	uint32_t unused;
+	uint64_t reserved;
+};
+
+/* Behind a record whose process knows its file (law 4: viewers and readers do). */
+struct journal_details {
+	uint64_t dev;
+	uint64_t ino;
+	uint64_t size_bytes;
+	struct version
+		before; /* of the delivery or the last look; size_bytes 0 and hash 0: not known */
+	struct version after;
+	uint64_t reserved[7];
+};
+
+/* Behind COVERAGE: of the run that it ends.  Names and reasons: UNOBSERVED records. */
+struct journal_coverage {
+	uint64_t observed;   /* processes with the library inside */
+	uint64_t unobserved; /* programs that were started and did not load it */
+	uint64_t partial;    /* observed, but io_uring or aio was used */
+	uint64_t unattached;
+	uint64_t opens;           /* files opened for reading or writing, as far as seen */
+	uint64_t lost;            /* records that could not be written since the journal began */
+	uint64_t without_journal; /* observed processes that could not write here */
+	uint64_t reserved[9];
+};
+
+_Static_assert(sizeof(struct journal_record) == JOURNAL_UNIT_BYTES, "a record is one unit");
+_Static_assert(sizeof(struct journal_process) == JOURNAL_UNIT_BYTES, "part of the format");
+_Static_assert(sizeof(struct journal_details) == 2 * JOURNAL_UNIT_BYTES, "part of the format");
+_Static_assert(sizeof(struct journal_coverage) == 2 * JOURNAL_UNIT_BYTES, "part of the format");
+
+/* The start of the file.  Constant after creation unless said otherwise. */
+struct journal_header {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t unit_bytes;
+	uint64_t created_realtime_ns;
+	uint64_t units_max;              /* it never grows beyond */
+	char name[JOURNAL_NAME_BYTES];   /* of the session */
+	char nonce[JOURNAL_NONCE_BYTES]; /* this journal's own: 16 hexadecimal digits */
+	uint32_t workspace;              /* text: root of the workspace */
+	uint32_t can_grow; /* the file system allocates blocks on demand (fallocate(2)) */
+	uint64_t reserved[6];
+	_Alignas(64) uint64_t next;      /* any, by atomic add: first unit that nobody reserved */
+	_Alignas(64) uint64_t allocated; /* any, only rises: units that the file has blocks for */
+	uint64_t lost;                   /* any, by atomic add: records that could not be written */
+	uint64_t full_errno; /* any: why there was no room when it was last tried; 0: there was */
+	uint64_t full_realtime_ns; /* any: when that was; tried again a second later */
+};
+_Static_assert(sizeof(struct journal_header) <= 4096, "the header is one page");
+
+/* One process's view of a mapped journal.  Plain data. */
+struct journal {
+	struct journal_header *header; /* NULL: not mapped */
+	uint64_t *known; /* JOURNAL_KNOWN_TEXTS words: high half of a hash, number of the text */
+	unsigned char *units;  /* record n lies at units + n * JOURNAL_UNIT_BYTES */
+	uint64_t mapped_units; /* numbers below are inside the mapping */
+	uint64_t dev, ino;     /* of the file: what is grown must be the same */
+	const char *path;      /* borrowed: to grow the file; NULL: this view does not grow it */
+};
+
+/* journal_create(): makes a journal file, whole or not at all.  For the program.
+ *
+ * path: of the file, which must not exist.  name: of the session.  nonce: 16 hexadecimal digits by chance.  workspace: a
+ * path.  max_bytes: what it may grow to.
+ * The file has mode 0600 and one chunk of allocated blocks; where the file system cannot allocate on demand it gets
+ * 16 of them and never grows.  Built under a temporary name and linked.
+ * Returns 0; -EEXIST; -ENOSPC; -ENAMETOOLONG; other errors of open(2), link(2).  Nothing is left behind on failure. */
+int journal_create(const char *path, const char *name, const char *nonce, const char *workspace,
+		   uint64_t max_bytes);
+
+/* journal_map(): maps an existing journal for reading and writing.
+ *
+ * path: a symbolic link is refused; borrowed for as long as the view lives.
+ * Returns 0; -EPERM when it belongs to another user or others may write to it; -EBADMSG when it is no journal or is
+ * damaged; -EPROTO when it is one of another version; -ENOMEM in a process that has little room for mappings (setrlimit(2),
+ * RLIMIT_AS); errors of open(2), mmap(2).  Async-signal-safe; no descriptor stays open. */
+int journal_map(const char *path, struct journal *ret_journal);
+
+/* journal_map_to_read(): the same for reading alone; what the file grows to later needs journal_map_more().  Also checks that the
+ * file is as long as it says. */
+int journal_map_to_read(const char *path, struct journal *ret_journal);
+
+/* journal_map_more(): maps what was added since journal_map_to_read().  Pointers into the old view become invalid.  Returns 0 or
+ * as above; on failure the view is as it was. */
+int journal_map_more(const char *path, struct journal *journal);
+
+/* journal_unmap(): accepts a journal that was never mapped. */
+void journal_unmap(struct journal *journal);
+
+/* journal_write(): appends a record.
+ *
+ * record: head.op, head.error and the event's fields; check, units and, where it is 0, the time are filled in.  details: what
+ * follows it, detail_bytes long, a multiple of a unit; NULL: nothing.
+ * may_grow: system calls may be made to make the file longer.
+ * Returns the record's number; 0 when it could not be written (counted as lost).
+ * Lock-free, async-signal-safe, for use between vfork and exec; no system call unless the file has to grow. */
+uint32_t journal_write(struct journal *journal, struct journal_record *record, const void *details,
+		       size_t detail_bytes, bool may_grow);
+
+/* journal_text(): the number of a text with these bytes, written now unless it is known already.
+ *
+ * At most JOURNAL_TEXT_BYTES_MAX bytes are kept.  Returns 0 when it could not be written.  As journal_write(). */
+uint32_t journal_text(struct journal *journal, const void *bytes, size_t size_bytes, bool may_grow);
+
+/* journal_make_room(): makes the file longer if a process that lives an ordinary life could use up what it has.  For
+ * the start of a process, where system calls are free to be made. */
+void journal_make_room(struct journal *journal);
+
+/* journal_lost(): counts a record that could not be written for another reason. */
+void journal_lost(const struct journal *journal);
+
+/* journal_op_name(): "open" ...; NULL for a number that is none. */
+const char *journal_op_name(unsigned op);
+
+/* ---- reading ---- */
+
+/* A record as it was found. */
+struct journal_entry {
+	uint64_t number;
+	struct journal_record record; /* TEXT: only the head counts */
+	union {                       /* what followed it; zero beyond what did */
+		struct journal_process process;
+		struct journal_details details;
+		struct journal_coverage coverage;
+	};
+};
+
+enum journal_found {
+	JOURNAL_FOUND_END,     /* nothing more now */
+	JOURNAL_FOUND_RECORD,  /* *ret_entry is set */
+	JOURNAL_FOUND_UNDONE,  /* reserved and not published: its writer works, or died */
+	JOURNAL_FOUND_DAMAGED, /* its check does not hold */
+};
+
+/* journal_next(): the record at *number, and moves *number behind it.
+ *
+ * number: JOURNAL_UNITS_FIRST to begin.  ret_entry: `number` is set for RECORD, UNDONE and DAMAGED.
+ * At the end, and at an undone record, *number stays: one who does not want to wait passes over an undone record by
+ * setting *number = journal_behind_undone().  Texts and abandoned records are given like all others. */
+enum journal_found journal_next(const struct journal *journal, uint64_t *number,
+				struct journal_entry *ret_entry);
+
+/* journal_behind_undone(): number of what follows an undone record. */
+uint64_t journal_behind_undone(const struct journal *journal, uint64_t number);
+
+/* journal_bytes(): the bytes of a text.  Returns NULL when the number is 0 or no whole text; they are not ended by NUL. */
+const char *journal_bytes(const struct journal *journal, uint32_t number, size_t *ret_size_bytes);
+
+/* journal_end(): number behind the last reserved unit that this view can read. */
+uint64_t journal_end(const struct journal *journal);
+
+/* journal_abandon(): for the seal: marks an undone record so that its writer, if it lives, may not publish it any more.
+ * Returns false when it was published meanwhile. */
+bool journal_abandon(const struct journal *journal, uint64_t number);
+
+#endif

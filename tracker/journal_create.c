@@ -1,0 +1,75 @@
+/*
+ * Making a journal.  Apart from the rest of journal.h because only the program does it, as
+ * segment_create.c.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tracker/journal.h"
+#include "tracker/sys.h"
+
+enum { CHUNKS_FIXED = 16 }; /* of a journal that cannot grow */
+
+int journal_create(const char *path, const char *name, const char *nonce, const char *workspace,
+		   uint64_t max_bytes)
+{
+	char temporary[4096];
+	struct journal_header header = {
+		.magic = JOURNAL_MAGIC,
+		.version = JOURNAL_VERSION,
+		.unit_bytes = JOURNAL_UNIT_BYTES,
+		.created_realtime_ns = sys_realtime_ns(),
+		.can_grow = 1,
+		.next = JOURNAL_UNITS_FIRST,
+		.allocated = JOURNAL_CHUNK_UNITS,
+	};
+
+	header.units_max = max_bytes / JOURNAL_UNIT_BYTES;
+	if (header.units_max < JOURNAL_CHUNK_UNITS)
+		header.units_max = JOURNAL_CHUNK_UNITS;
+	if (header.units_max > UINT32_MAX)
+		header.units_max = UINT32_MAX;
+	if (strlen(name) >= sizeof(header.name) || strlen(nonce) >= sizeof(header.nonce) ||
+	    snprintf(temporary, sizeof(temporary), "%s.%d.%llx", path, (int)sys_getpid(),
+		     (unsigned long long)sys_boottime_ns()) >= (int)sizeof(temporary))
+		return -ENAMETOOLONG;
+	memcpy(header.name, name, strlen(name) + 1);
+	memcpy(header.nonce, nonce, strlen(nonce) + 1);
+
+	int fd = sys_open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return fd;
+	int error;
+	do
+		error = (int)sys_call6(SYS_fallocate, fd, 0, 0,
+				       (long)(header.allocated * JOURNAL_UNIT_BYTES), 0, 0);
+	while (error == -EINTR);
+	if (error == -EOPNOTSUPP) {
+		/* libc's version writes to every block: not while others write to the file too */
+		header.can_grow = 0;
+		header.allocated *= CHUNKS_FIXED;
+		if (header.allocated > header.units_max)
+			header.allocated = header.units_max;
+		error = -posix_fallocate(fd, 0, (off_t)(header.allocated * JOURNAL_UNIT_BYTES));
+	}
+	if (error == 0) {
+		ssize_t wrote = sys_call6(SYS_pwrite64, fd, (long)&header, sizeof(header), 0, 0, 0);
+		error = wrote == (ssize_t)sizeof(header) ? 0 : wrote < 0 ? (int)wrote : -EIO;
+	}
+	(void)sys_close(fd);
+
+	struct journal journal = { .path = NULL };
+	if (error == 0)
+		error = journal_map(temporary, &journal);
+	if (error == 0) {
+		journal.header->workspace = journal_text(&journal, workspace, strlen(workspace),
+							 false);
+		journal_unmap(&journal);
+		if (link(temporary, path) < 0)
+			error = -errno;
+	}
+	(void)unlink(temporary);
+	return error;
+}
