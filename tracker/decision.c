@@ -93,6 +93,7 @@ void decision_open(const struct segment *segment, const struct request *request,
 	ret_answer->decision = DECISION_CONTENT;
 	ret_answer->file_key = 0;
 	ret_answer->notice_bytes = 0;
+	ret_answer->delivered = (struct version){ 0 };
 	ret_answer->reason = REASON_NOT_TRACKED;
 	if (!S_ISREG(stat->st_mode) || !path_is_tracked(segment, path))
 		return;
@@ -101,6 +102,7 @@ void decision_open(const struct segment *segment, const struct request *request,
 	    find_delivery(segment, request, path, stat, &moment, &delivery) < 0)
 		return;
 	ret_answer->file_key = delivery.file_key;
+	ret_answer->delivered = delivery.version;
 	ret_answer->reason = REASON_NOT_ALLOWED;
 	if (!may_be_answered(segment, request, (uint64_t)stat->st_size))
 		return;
@@ -197,12 +199,13 @@ static void note_whole_read(struct file_slot *file, const void *data)
 
 void decision_deliver(const struct segment *segment, const struct request *request,
 		      const struct pending *pending, const struct stamp *stamp,
-		      const struct version *version)
+		      const struct version *version, struct delivered *ret_delivered)
 {
 	struct moment now = request_moment(segment, request);
 	struct delivery_slot before;
 	struct file_slot file;
 
+	*ret_delivered = (struct delivered){ 0 };
 	if (!stamp_equal(stamp, &pending->stamp) || stamp->size_bytes != version->size_bytes)
 		return;
 	uint64_t limit = decision_limit(segment, &request->context);
@@ -216,6 +219,12 @@ void decision_deliver(const struct segment *segment, const struct request *reque
 			 version_equal(&before.version, version);
 	struct whole_read read = { stamp, version, (uint32_t)sys_getpid(), is_repeat };
 
+	if (file_find(segment, pending->file_key, &file) == 0) {
+		ret_delivered->before = file.version;
+		ret_delivered->is_changed = !version_is_none(&file.version) &&
+					    !version_equal(&file.version, version) &&
+					    file.last_edit_realtime_ns < file.last_read_realtime_ns;
+	}
 	(void)file_change_known(segment, pending->file_key, note_whole_read, &read);
 	if (!to_scope || file_find(segment, pending->file_key, &file) < 0 ||
 	    file.forgets != pending->forgets)
@@ -238,4 +247,6 @@ void decision_deliver(const struct segment *segment, const struct request *reque
 	if (file_find(segment, pending->file_key, &file) < 0 || file.forgets != pending->forgets ||
 	    after.scope_epoch != now.scope_epoch || after.session_epoch != now.session_epoch)
 		(void)delivery_forget(segment, now.scope_id, pending->file_key);
+	else
+		ret_delivered->is_given = true;
 }

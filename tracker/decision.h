@@ -51,7 +51,9 @@ struct request {
 struct answer {
 	enum decision decision;
 	enum reason reason;
-	uint64_t file_key;      /* of the delivery that the answer speaks of, 0: none */
+	uint64_t file_key; /* of the delivery that the answer speaks of, 0: none */
+	struct version
+		delivered; /* what the scope was given of it, as far as that counts; else none */
 	struct content content; /* NOTICE and YIELDED: of the file, now */
 	size_t notice_bytes;    /* NOTICE: length of `notice` */
 	char notice[NOTICE_BYTES_MAX];
@@ -89,13 +91,20 @@ int decision_pend(const struct segment *segment, const struct request *request, 
 		  const struct stat *stat, const struct answer *answer,
 		  struct pending *ret_pending);
 
+/* What decision_deliver() found. */
+struct delivered {
+	bool is_given; /* it is a delivery to the scope now */
+	bool is_changed; /* it is not what it was when last read whole, and nobody in the session was seen to change it */
+	struct version before; /* as last read whole by anybody; none when it was not */
+};
+
 /* decision_deliver(): all bytes of the file went to the capture and the viewer left by exit(0).
  *
  * stamp: of the file after its last byte was read; another than at the beginning is no delivery.
  * version: of the bytes that were given.  Forgotten meanwhile, in whole or in part: no delivery. */
 void decision_deliver(const struct segment *segment, const struct request *request,
 		      const struct pending *pending, const struct stamp *stamp,
-		      const struct version *version);
+		      const struct version *version, struct delivered *ret_delivered);
 
 /* decision_limit(): what one command may send before the agent cuts it, in bytes. */
 uint64_t decision_limit(const struct segment *segment, const struct context *context);

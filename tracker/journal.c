@@ -66,7 +66,15 @@ static uint64_t limit_of(const struct journal *journal)
 
 /* ---- mapping ---- */
 
-static int check_header(const struct journal_header *header, uint64_t file_bytes)
+/* Is the file as long as it says?  One that was made longer since it was looked at is: that comes first. */
+static bool is_as_long(int fd, struct stat *stat, uint64_t units)
+{
+	uint64_t bytes = units * JOURNAL_UNIT_BYTES;
+	return bytes <= (uint64_t)stat->st_size ||
+	       (sys_fstat(fd, stat) == 0 && bytes <= (uint64_t)stat->st_size);
+}
+
+static int check_header(const struct journal_header *header, int fd, struct stat *stat)
 {
 	if (header->magic != JOURNAL_MAGIC)
 		return -EBADMSG;
@@ -74,7 +82,7 @@ static int check_header(const struct journal_header *header, uint64_t file_bytes
 		return -EPROTO;
 	uint64_t allocated = __atomic_load_n(&header->allocated, __ATOMIC_ACQUIRE);
 	if (header->units_max > UINT32_MAX || allocated > header->units_max ||
-	    allocated < JOURNAL_UNITS_FIRST || allocated * JOURNAL_UNIT_BYTES > file_bytes ||
+	    allocated < JOURNAL_UNITS_FIRST || !is_as_long(fd, stat, allocated) ||
 	    header->name[JOURNAL_NAME_BYTES - 1] != '\0' ||
 	    header->nonce[JOURNAL_NONCE_BYTES - 1] != '\0')
 		return -EBADMSG;
@@ -98,7 +106,8 @@ static int map(const char *path, bool to_read, struct journal *ret_journal)
 		error = -EPERM;
 	if (error == 0 && stat.st_size < JOURNAL_UNITS_FIRST * JOURNAL_UNIT_BYTES)
 		error = -EBADMSG;
-	uint64_t bytes = error == 0 ? (uint64_t)stat.st_size : 0;
+	/* A part of a page at the end is no place for records, and journal_unmap() could not tell. */
+	uint64_t there = error == 0 ? (uint64_t)stat.st_size & ~(uint64_t)4095 : 0, bytes = there;
 	uint64_t limit;
 	if (error == 0 && !to_read) {
 		/* What it may grow to is mapped at once; bytes that are not there yet are not touched. */
@@ -111,7 +120,7 @@ static int map(const char *path, bool to_read, struct journal *ret_journal)
 		if (error == 0 &&
 		    sys_call6(SYS_prlimit64, 0, RLIMIT_AS, 0, (long)&room, 0, 0) == 0 &&
 		    room.rlim_cur / 16 < bytes) {
-			bytes = (uint64_t)stat.st_size;
+			bytes = there;
 			if (room.rlim_cur / 16 < bytes)
 				error = -ENOMEM;
 		}
@@ -119,11 +128,13 @@ static int map(const char *path, bool to_read, struct journal *ret_journal)
 	long address = error == 0 ? sys_mmap(bytes, to_read ? PROT_READ : PROT_READ | PROT_WRITE,
 					     MAP_SHARED, fd)
 				  : error;
-	(void)sys_close(fd);
-	if (address < 0 && address >= -4095)
+	if (address < 0 && address >= -4095) {
+		(void)sys_close(fd);
 		return (int)address;
+	}
 	journal.header = (struct journal_header *)address;
-	error = check_header(journal.header, (uint64_t)stat.st_size);
+	error = check_header(journal.header, fd, &stat);
+	(void)sys_close(fd);
 	if (error < 0) {
 		(void)sys_munmap(journal.header, bytes);
 		return error;
@@ -156,6 +167,10 @@ int journal_map_more(const char *path, struct journal *journal)
 	int error = map(path, true, &more);
 	if (error < 0)
 		return error;
+	if (more.dev != journal->dev || more.ino != journal->ino) {
+		journal_unmap(&more);
+		return -ESTALE;
+	}
 	journal_unmap(journal);
 	*journal = more;
 	return 0;
@@ -170,14 +185,6 @@ void journal_unmap(struct journal *journal)
 
 /* ---- growing ---- */
 
-/* A file that this process may not make larger than it is would cost it a signal (setrlimit(2), RLIMIT_FSIZE). */
-static bool may_be_this_large(uint64_t bytes)
-{
-	struct rlimit64 limit;
-	return sys_call6(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0) == 0 &&
-	       limit.rlim_cur >= bytes;
-}
-
 static int allocate(int fd, uint64_t from, uint64_t to)
 {
 	int error;
@@ -188,7 +195,7 @@ static int allocate(int fd, uint64_t from, uint64_t to)
 	return error;
 }
 
-static void raise(uint64_t *word, uint64_t value)
+static void raise_to(uint64_t *word, uint64_t value)
 {
 	uint64_t old = __atomic_load_n(word, __ATOMIC_RELAXED);
 	while (old < value && !__atomic_compare_exchange_n(word, &old, value, true,
@@ -224,7 +231,7 @@ static bool grow(struct journal *journal, uint64_t wanted)
 	target = target > most ? most : target < least ? least : target;
 
 	/* What fails below for reasons of this process alone (a chroot, no descriptor) ends its own recording. */
-	int fd = may_be_this_large(target * JOURNAL_UNIT_BYTES)
+	int fd = sys_may_be_this_large(target * JOURNAL_UNIT_BYTES)
 			 ? sys_open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0)
 			 : -EFBIG;
 	if (fd < 0 || sys_fstat(fd, &stat) < 0 || stat.st_dev != journal->dev ||
@@ -241,7 +248,7 @@ static bool grow(struct journal *journal, uint64_t wanted)
 	}
 	(void)sys_close(fd);
 	if (error == 0)
-		raise(&header->allocated, target);
+		raise_to(&header->allocated, target);
 	__atomic_store_n(&header->full_errno, (uint64_t)-error, __ATOMIC_RELAXED);
 	__atomic_store_n(&header->full_realtime_ns, error ? now : 0, __ATOMIC_RELAXED);
 	return error == 0;
@@ -261,6 +268,12 @@ void journal_lost(const struct journal *journal)
 	(void)__atomic_fetch_add(&journal->header->lost, 1, __ATOMIC_RELAXED);
 }
 
+/* Do so many units from `next` on lie below a limit?  `next` may be anything: it is read from the file. */
+static bool fits(uint64_t next, uint64_t units, uint64_t limit)
+{
+	return next <= limit && units <= limit - next;
+}
+
 /* Takes units; returns the number of the first, 0 when there is no room. */
 static uint64_t reserve(struct journal *journal, uint64_t units, bool may_grow)
 {
@@ -269,16 +282,18 @@ static uint64_t reserve(struct journal *journal, uint64_t units, bool may_grow)
 	for (int attempt = 0; attempt < RESERVE_ATTEMPTS; attempt++) {
 		uint64_t limit = limit_of(journal);
 		uint64_t next = __atomic_load_n(next_at, __ATOMIC_RELAXED);
-		if (next < JOURNAL_UNITS_FIRST)
+		if (next < JOURNAL_UNITS_FIRST || next > UINT32_MAX)
 			break; /* damaged */
-		if (next + units > limit) {
+		if (!fits(next, units, limit)) {
 			if (!may_grow || !grow(journal, next + units))
 				break;
 			continue;
 		}
 		next = __atomic_fetch_add(next_at, units, __ATOMIC_RELAXED);
 		/* Others may have taken the rest meanwhile; what is beyond stays a gap if there is no more. */
-		if (next + units <= limit || (may_grow && grow(journal, next + units)))
+		if (next >= JOURNAL_UNITS_FIRST &&
+		    (fits(next, units, limit) ||
+		     (next <= UINT32_MAX && may_grow && grow(journal, next + units))))
 			return next;
 	}
 	journal_lost(journal);
@@ -389,12 +404,18 @@ uint64_t journal_end(const struct journal *journal)
 	return next < limit ? next : limit;
 }
 
-/* Does a record of so many units lie inside what can be read? */
+/* Does a record of so many units lie inside what this view can read? */
 static bool lies_inside(const struct journal *journal, uint64_t number, uint64_t units)
 {
-	uint64_t limit = limit_of(journal);
-	return units > 0 && number >= JOURNAL_UNITS_FIRST && number < limit &&
-	       units <= limit - number;
+	return units > 0 && number >= JOURNAL_UNITS_FIRST &&
+	       fits(number, units, limit_of(journal));
+}
+
+/* The same of the file, that a view may have the first units of a record of, and not the last. */
+static bool lies_in_file(const struct journal *journal, uint64_t number, uint64_t units)
+{
+	return units > 0 && fits(number, units,
+				 __atomic_load_n(&journal->header->allocated, __ATOMIC_ACQUIRE));
 }
 
 const char *journal_bytes(const struct journal *journal, uint32_t number, size_t *ret_size_bytes)
@@ -416,9 +437,9 @@ uint64_t journal_behind_undone(const struct journal *journal, uint64_t number)
 		return number + 1;
 	struct journal_head head = head_of(
 		__atomic_load_n(word_at(journal, number), __ATOMIC_ACQUIRE));
-	return head.op == JOURNAL_FILLING && lies_inside(journal, number, head.units)
-		       ? number + head.units
-		       : number + 1;
+	if (head.op == JOURNAL_FILLING)
+		return number + (lies_in_file(journal, number, head.units) ? head.units : 1);
+	return head.op == JOURNAL_NONE ? number + 1 : number;
 }
 
 enum journal_found journal_next(const struct journal *journal, uint64_t *number,
@@ -434,17 +455,21 @@ enum journal_found journal_next(const struct journal *journal, uint64_t *number,
 	if (head.op == JOURNAL_NONE || head.op == JOURNAL_FILLING)
 		return JOURNAL_FOUND_UNDONE;
 	bool inside = lies_inside(journal, at, head.units);
+	if (!inside && lies_in_file(journal, at, head.units))
+		return JOURNAL_FOUND_END; /* of this view */
 	*number = at + (inside ? head.units : 1);
 	if (!inside || head.check != check_of(at, &head, unit_at(journal, at) + sizeof(head)))
 		return JOURNAL_FOUND_DAMAGED;
 	size_t details = ((size_t)head.units - 1) * JOURNAL_UNIT_BYTES;
 	if (details > details_max)
 		details = details_max;
-	memcpy(&ret_entry->record, unit_at(journal, at), sizeof(ret_entry->record));
+	memset(&ret_entry->record, 0, sizeof(*ret_entry) - offsetof(struct journal_entry, record));
 	ret_entry->record.head = head;
-	memset(&ret_entry->process, 0, details_max);
-	if (head.op != JOURNAL_TEXT)
-		memcpy(&ret_entry->process, unit_at(journal, at + 1), details);
+	if (head.op == JOURNAL_TEXT || head.op == JOURNAL_ABANDONED)
+		return JOURNAL_FOUND_RECORD;
+	memcpy((unsigned char *)&ret_entry->record + sizeof(head),
+	       unit_at(journal, at) + sizeof(head), sizeof(ret_entry->record) - sizeof(head));
+	memcpy(&ret_entry->process, unit_at(journal, at + 1), details);
 	return JOURNAL_FOUND_RECORD;
 }
 
@@ -457,7 +482,7 @@ bool journal_abandon(const struct journal *journal, uint64_t number)
 
 	if (head.op != JOURNAL_NONE && head.op != JOURNAL_FILLING)
 		return false;
-	if (!lies_inside(journal, number, head.units))
+	if (!lies_in_file(journal, number, head.units))
 		head.units = 1;
 	head.op = JOURNAL_ABANDONED;
 	head.error = 0;

@@ -68,6 +68,20 @@ enum journal_marks {
 		4, /* bytes: as many at least, what libc's streams did on their own is not seen */
 	JOURNAL_DETAILS = 8,     /* struct journal_details follows */
 	JOURNAL_UNATTACHED = 16, /* START: no registered ancestor */
+	JOURNAL_PLANNED = 32, /* OPEN: by a program about to be spawned, told before it is done */
+	JOURNAL_PATTERN = 64, /* LIST: the path is a pattern (glob(3)) */
+};
+
+/* `flags` of TRUNCATE: room up to `amount` was made or taken (fallocate(2)), else the size was set to it.  Of METADATA: what was
+ * set.  Of MAP, beside the protection. */
+enum journal_flags {
+	JOURNAL_TRUNCATE_ALLOCATES = 1,
+	JOURNAL_METADATA_MODE = 1,
+	JOURNAL_METADATA_OWNER = 2,
+	JOURNAL_METADATA_TIMES = 3,
+	JOURNAL_METADATA_ATTRIBUTE = 4,
+	JOURNAL_METADATA_NO_ATTRIBUTE = 5,
+	JOURNAL_MAP_SHARED = 0x100,
 };
 
 /* One event.  Numbers of texts and records are 0 for "none" or "not known". */
@@ -87,6 +101,20 @@ struct journal_record {
 	uint8_t reason;   /* enum reason */
 	uint16_t marks;   /* enum journal_marks */
 	uint32_t count;   /* READ_TOTAL, WRITE_TOTAL: calls */
+};
+
+enum { JOURNAL_STANDARD = 3 };
+
+/* Behind an EXEC record that replaces the caller's image, where it is known: what descriptors 0, 1 and 2 were opened
+ * for.  Numbers of texts, 0: not known. */
+struct journal_exec {
+	struct {
+		uint32_t path;
+		uint32_t directory;
+		int32_t directory_fd;
+		uint32_t unused;
+	} standard[JOURNAL_STANDARD];
+	uint64_t reserved[2];
 };
 
 /* Behind a START or FORK record: who the process is. */
@@ -128,6 +156,7 @@ struct journal_coverage {
 };
 
 _Static_assert(sizeof(struct journal_record) == JOURNAL_UNIT_BYTES, "a record is one unit");
+_Static_assert(sizeof(struct journal_exec) == JOURNAL_UNIT_BYTES, "part of the format");
 _Static_assert(sizeof(struct journal_process) == JOURNAL_UNIT_BYTES, "part of the format");
 _Static_assert(sizeof(struct journal_details) == 2 * JOURNAL_UNIT_BYTES, "part of the format");
 _Static_assert(sizeof(struct journal_coverage) == 2 * JOURNAL_UNIT_BYTES, "part of the format");
@@ -168,7 +197,7 @@ struct journal {
  * path.  max_bytes: what it may grow to.
  * The file has mode 0600 and one chunk of allocated blocks; where the file system cannot allocate on demand it gets
  * 16 of them and never grows.  Built under a temporary name and linked.
- * Returns 0; -EEXIST; -ENOSPC; -ENAMETOOLONG; other errors of open(2), link(2).  Nothing is left behind on failure. */
+ * Returns 0; -EEXIST; -ENOSPC; -EFBIG where this process may not make files that large; -ENAMETOOLONG; other errors of open(2), link(2).  Nothing is left behind on failure. */
 int journal_create(const char *path, const char *name, const char *nonce, const char *workspace,
 		   uint64_t max_bytes);
 
@@ -184,8 +213,8 @@ int journal_map(const char *path, struct journal *ret_journal);
  * file is as long as it says. */
 int journal_map_to_read(const char *path, struct journal *ret_journal);
 
-/* journal_map_more(): maps what was added since journal_map_to_read().  Pointers into the old view become invalid.  Returns 0 or
- * as above; on failure the view is as it was. */
+/* journal_map_more(): maps what was added since journal_map_to_read().  Pointers into the old view become invalid.  Returns 0;
+ * -ESTALE when another file is there now; or as above; on failure the view is as it was. */
 int journal_map_more(const char *path, struct journal *journal);
 
 /* journal_unmap(): accepts a journal that was never mapped. */
@@ -221,9 +250,10 @@ const char *journal_op_name(unsigned op);
 /* A record as it was found. */
 struct journal_entry {
 	uint64_t number;
-	struct journal_record record; /* TEXT: only the head counts */
+	struct journal_record record; /* TEXT, ABANDONED: the head alone, the rest is zero */
 	union {                       /* what followed it; zero beyond what did */
 		struct journal_process process;
+		struct journal_exec exec;
 		struct journal_details details;
 		struct journal_coverage coverage;
 	};
@@ -244,7 +274,8 @@ enum journal_found {
 enum journal_found journal_next(const struct journal *journal, uint64_t *number,
 				struct journal_entry *ret_entry);
 
-/* journal_behind_undone(): number of what follows an undone record. */
+/* journal_behind_undone(): number of what follows an undone record; its own when it was published since it was found, so that
+ * journal_next() gives it. */
 uint64_t journal_behind_undone(const struct journal *journal, uint64_t number);
 
 /* journal_bytes(): the bytes of a text.  Returns NULL when the number is 0 or no whole text; they are not ended by NUL. */

@@ -38,6 +38,8 @@ int journal_create(const char *path, const char *name, const char *nonce, const 
 	memcpy(header.name, name, strlen(name) + 1);
 	memcpy(header.nonce, nonce, strlen(nonce) + 1);
 
+	if (!sys_may_be_this_large(header.allocated * JOURNAL_UNIT_BYTES))
+		return -EFBIG;
 	int fd = sys_open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return fd;
@@ -52,7 +54,10 @@ int journal_create(const char *path, const char *name, const char *nonce, const 
 		header.allocated *= CHUNKS_FIXED;
 		if (header.allocated > header.units_max)
 			header.allocated = header.units_max;
-		error = -posix_fallocate(fd, 0, (off_t)(header.allocated * JOURNAL_UNIT_BYTES));
+		error = sys_may_be_this_large(header.allocated * JOURNAL_UNIT_BYTES)
+				? -posix_fallocate(fd, 0,
+						   (off_t)(header.allocated * JOURNAL_UNIT_BYTES))
+				: -EFBIG;
 	}
 	if (error == 0) {
 		ssize_t wrote = sys_call6(SYS_pwrite64, fd, (long)&header, sizeof(header), 0, 0, 0);

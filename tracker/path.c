@@ -207,6 +207,11 @@ static bool matches_list(const struct segment *segment, struct settings_text lis
 	return false;
 }
 
+bool path_matches_list(const struct segment *segment, struct settings_text list, const char *path)
+{
+	return matches_list(segment, list, path_relative(segment, path), false);
+}
+
 bool path_is_tracked(const struct segment *segment, const char *path)
 {
 	const struct settings *settings = segment->settings;

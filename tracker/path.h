@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "config/settings.h"
+
 struct segment;
 
 /* path_base(): what follows the last slash. */
@@ -35,6 +37,10 @@ bool path_in_workspace(const struct segment *segment, const char *path);
 
 /* path_is_tracked(): in the workspace, included, and not excluded ([paths] include, exclude). */
 bool path_is_tracked(const struct segment *segment, const char *path);
+
+/* path_matches_list(): does one of a list's globs match an absolute, normalized path, as [paths] exclude means it?  A pattern that
+ * takes too long does not. */
+bool path_matches_list(const struct segment *segment, struct settings_text list, const char *path);
 
 /* path_relative(): the part below the workspace's root, or the path itself when it is not below it. */
 const char *path_relative(const struct segment *segment, const char *path);

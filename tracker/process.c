@@ -208,6 +208,19 @@ void process_count(const struct segment *segment, struct process_ref process,
 		(void)__atomic_fetch_add(&slot->counts[count], 1, __ATOMIC_RELAXED);
 }
 
+void process_set_record(const struct segment *segment, struct process_ref process, uint64_t number)
+{
+	struct process_slot *slot = process.serial ? slot_at(segment, process.index) : NULL;
+	if (slot)
+		__atomic_store_n(&slot->record, number, __ATOMIC_RELAXED);
+}
+
+uint64_t process_record(const struct segment *segment, struct process_ref process)
+{
+	const struct process_slot *slot = process.serial ? slot_at(segment, process.index) : NULL;
+	return slot ? __atomic_load_n(&slot->record, __ATOMIC_RELAXED) : 0;
+}
+
 void process_exit(const struct segment *segment, struct process_ref process)
 {
 	if (!process.serial || !slot_at(segment, process.index))

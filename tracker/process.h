@@ -76,6 +76,10 @@ bool process_read(const struct segment *segment, uint64_t index, struct process_
 void process_count(const struct segment *segment, struct process_ref process,
 		   enum process_count count);
 
+/* process_set_record(), process_record(): number of the record in the journal that tells of the program's start; 0: none. */
+void process_set_record(const struct segment *segment, struct process_ref process, uint64_t number);
+uint64_t process_record(const struct segment *segment, struct process_ref process);
+
 /* process_exit(): the process ends, or its image is replaced. */
 void process_exit(const struct segment *segment, struct process_ref process);
 

@@ -2,6 +2,7 @@
 #include "tracker/sys.h"
 
 #include <errno.h>
+#include <sys/resource.h>
 
 int (*sys_clock_gettime)(clockid_t clock, struct timespec *ret_time) = clock_gettime;
 
@@ -22,4 +23,11 @@ ssize_t sys_read_file(const char *path, char *buffer, size_t size_bytes)
 	(void)sys_close(fd);
 	buffer[length] = '\0';
 	return (ssize_t)length;
+}
+
+bool sys_may_be_this_large(uint64_t size_bytes)
+{
+	struct rlimit64 limit;
+	return sys_call6(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0) == 0 &&
+	       limit.rlim_cur >= size_bytes;
 }

@@ -158,4 +158,7 @@ static inline uint64_t sys_realtime_ns(void)
  * Returns the number of bytes read, or a negative errno. */
 ssize_t sys_read_file(const char *path, char *buffer, size_t size_bytes);
 
+/* May this process make a file so large?  If not, trying would cost it a signal (setrlimit(2), RLIMIT_FSIZE). */
+bool sys_may_be_this_large(uint64_t size_bytes);
+
 #endif

@@ -74,7 +74,8 @@ struct process_slot {
 	char name[40]; /* base name of executable or script, cut, NUL-ended: data of others */
 	/* the process, by atomic adds; not under the check */
 	uint64_t counts[PROCESS_COUNTS];
-	uint64_t unused[2]; /* whole cache lines: neighbours count too */
+	uint64_t record; /* starter: number of the EXEC record in the journal; not under the check either */
+	uint64_t unused; /* whole cache lines: neighbours count too */
 };
 #define PROCESS_CHECKED_BYTES offsetof(struct process_slot, counts)
 

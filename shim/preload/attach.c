@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 
 #include "shim/preload/real.h"
+#include "shim/preload/record.h"
 #include "shim/preload/shim.h"
 #include "tracker/capture.h"
 #include "tracker/decimal.h"
@@ -180,6 +181,25 @@ static bool map_session(char *const environment[])
 	return segment_map(path, &shim.segment) == 0;
 }
 
+/* The session's journal, if it has one.  Where it cannot be written to (a sandbox that shows it read-only), what this
+ * process does is seen and not recorded. */
+static void map_journal(void)
+{
+	const struct settings *settings = shim.segment.settings;
+	const char *path = segment_journal(&shim.segment);
+
+	if (!path || settings->journal_level == JOURNAL_LEVEL_OFF)
+		return;
+	if (journal_map(path, &shim.journal) < 0) {
+		segment_count(&shim.segment, COUNTER_lost_journals, 1);
+		return;
+	}
+	journal_make_room(&shim.journal);
+	shim.records = true;
+	shim.records_all = settings->journal_level == JOURNAL_LEVEL_ALL &&
+			   !settings->journal_exclude.count;
+}
+
 static enum session_agent_is said_by(const char *value)
 {
 	if (value && strcmp(value, "outside") == 0)
@@ -215,8 +235,13 @@ static void end_command(void)
 static void at_exit(int status, void *unused)
 {
 	(void)unused;
-	if (!shim.on || shim.is_fork)
+	if (!shim.on)
 		return;
+	record_end(status);
+	if (shim.is_fork) {
+		shim.on = false;
+		return;
+	}
 	if (!shim.sandboxed)
 		view_end(status);
 	if (shim.reads_own)
@@ -226,12 +251,14 @@ static void at_exit(int status, void *unused)
 	shim.on = false;
 }
 
-/* dash ends so.  A child between vfork and exec may call this too, in the memory of its parent: who that cannot be
- * told for without a system call leaves its slot as it is. */
-void ending_now(void)
+/* Shells end so, and so do copies.  A child between vfork and exec may call this too, in the memory of its parent, and so may
+ * a copy made behind libc's back: the kernel is asked. */
+void ending_now(int status)
 {
-	if (!shim.on || shim.is_fork || shim.sandboxed ||
-	    (shim.role != ROLE_SHELL && !shim.ends_capture) || sys_getpid() != shim.pid)
+	if (!shim.on || shim.sandboxed || sys_getpid() != shim.pid)
+		return;
+	record_end(status);
+	if (shim.is_fork)
 		return;
 	end_command();
 	process_exit(&shim.segment, shim.process);
@@ -239,7 +266,12 @@ void ending_now(void)
 
 static void in_fork(void)
 {
+	shim.fork_parent = shim.pid;
 	shim.is_fork = true;
+	if (!shim.on || shim.sandboxed)
+		return;
+	shim.pid = sys_getpid();
+	record_fork();
 }
 
 void partial_note(void)
@@ -289,6 +321,8 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 			    capture_shell(&shim.segment, shim.request.context.capture_id) ==
 				    (uint32_t)shim.pid;
 	change_start();
+	map_journal();
+	record_start(executable, argv);
 	if (!invocation.ignored) {
 		shim.changes = shim.request.context.flags & CONTEXT_ATTACHED;
 		shim.reads_own = shim.role == ROLE_AGENT;

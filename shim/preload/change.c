@@ -1,12 +1,13 @@
 /*
  * Changes: what this process writes to, replaces or removes, by path as given.  In a tool nothing
- * but memory is touched here: the current folder is asked for once at the start and then followed
- * by name, and paths are normalized by text.  What cannot be known that way (a path relative to a
+ * but memory is touched here: the current folder is asked for at the start and when it was changed,
+ * and paths are normalized by text.  What cannot be known that way (a path relative to a
  * folder's descriptor) is counted as not recorded.
  */
 #include <errno.h>
 #include <string.h>
 
+#include "shim/preload/record.h"
 #include "shim/preload/shim.h"
 #include "tracker/file.h"
 #include "tracker/path.h"
@@ -15,12 +16,24 @@
 /* The folder that relative paths start from; empty: not known.  Written by threads that change the
  * folder, which is theirs to order; a torn text only makes a path that is not in the workspace. */
 static char current_folder[SEGMENT_PATH_BYTES];
+static uint32_t current_folder_text; /* its number in the journal, 0: not asked for yet */
 
 void change_start(void)
 {
 	ssize_t length = sys_getcwd(current_folder, sizeof(current_folder));
 	if (length <= 0 || current_folder[0] != '/')
 		current_folder[0] = '\0';
+}
+
+uint32_t change_folder_text(void)
+{
+	uint32_t text = __atomic_load_n(&current_folder_text, __ATOMIC_RELAXED);
+	if (!text && current_folder[0]) {
+		text = journal_text(&shim.journal, current_folder, strlen(current_folder),
+				    !shim.sandboxed);
+		__atomic_store_n(&current_folder_text, text, __ATOMIC_RELAXED);
+	}
+	return text;
 }
 
 enum { SCRATCHES = 8 };
@@ -45,19 +58,16 @@ void scratch_give(char *scratch)
 			__atomic_store_n(&scratches[i].taken, 0, __ATOMIC_RELEASE);
 }
 
-/* Between vfork and exec a child shares this memory: its chdir is not ours.  Shells do not change the folder
- * there, and an agent may ask the kernel who it is.  In a tool it cannot be told without a system call: its
- * folder is not known from then on. */
-void change_directory(const char *path)
+void change_directory(void)
 {
-	if (shim.role != ROLE_SHELL && shim.role != ROLE_TOOL && sys_getpid() != shim.pid)
+	/* Between vfork and exec a child shares this memory: its folder is not ours. */
+	if (in_vfork_child())
 		return;
-	char *folder = path && shim.role != ROLE_TOOL ? scratch_take() : NULL;
-	if (!folder || path_normalize(current_folder, path, folder, SEGMENT_PATH_BYTES) < 0)
+	__atomic_store_n(&current_folder_text, 0, __ATOMIC_RELAXED);
+	if (shim.sandboxed)
 		current_folder[0] = '\0';
 	else
-		memcpy(current_folder, folder, strlen(folder) + 1);
-	scratch_give(folder);
+		change_start();
 }
 
 int change_path(int directory, const char *path, char *ret_path, size_t capacity)

@@ -5,20 +5,44 @@
 #ifndef SEEN_SHIM_DOOR_H
 #define SEEN_SHIM_DOOR_H
 
+#include "shim/preload/record.h"
 #include "shim/preload/shim.h"
 
-/* door_opened(): a call opened a file.  fd: what it returned.  path: as given, relative to `directory`; NULL: not by
- * name.  flags: of open(2). */
+/* door_opened(): a call opened a file, or with fd < 0 could not; errno then says why.  path: as given, relative to
+ * `directory`; NULL: not by name.  flags: of open(2). */
 void door_opened(int fd, int directory, const char *path, int flags);
 
-/* door_changed(): what a name stands for was replaced, removed or made by a call that succeeded. */
-static inline void door_changed(int directory, const char *path)
+/* door_changed(): a call about one name came back: what it stands for was replaced, removed or made, unless error is not 0;
+ * errno then says why.  op, flags, amount: as in the journal. */
+void door_changed(enum journal_op op, int error, int directory, const char *path, uint32_t flags,
+		  uint64_t amount);
+
+/* door_changed_two(): the same for two names.  SYMLINK: `path` is the link, `other` its target. */
+void door_changed_two(enum journal_op op, int error, int directory, const char *path,
+		      int other_directory, const char *other, uint32_t flags);
+
+/* door_described(): a call about what a descriptor is open for came back: its size or its metadata. */
+static inline void door_described(enum journal_op op, int error, int fd, uint32_t flags,
+				  uint64_t amount)
 {
-	if (!shim.on)
-		return;
-	process_count(&shim.segment, shim.process, PROCESS_CHANGES);
-	if (shim.changes)
-		change_note(directory, path);
+	if (shim.on)
+		record_descriptor(op, error != 0, fd, flags, amount);
+}
+
+/* door_moved(): the current folder was changed, or could not be.  path: as given; NULL: by descriptor. */
+void door_moved(int error, int fd, const char *path);
+
+/* door_read(), door_written(): bytes went through a descriptor, in whatever way; what the call returned. */
+static inline void door_read(int fd, ssize_t count)
+{
+	if (shim.records)
+		record_read(fd, count);
+}
+
+static inline void door_written(int fd, ssize_t count)
+{
+	if (shim.records)
+		record_written(fd, count);
 }
 
 /* door_sandboxed(): the program told the kernel which calls to allow it: none of ours are made from then on. */
@@ -29,11 +53,45 @@ static inline void door_sandboxed(void)
 	shim.reads_own = false;
 }
 
-/* door_listed(): a folder was opened to be listed. */
-static inline void door_listed(void)
+/* door_sandboxed_strictly(): even the clock cannot be read any more (prctl(2), PR_SET_SECCOMP: no time stamp counter). */
+static inline void door_sandboxed_strictly(void)
 {
-	if (shim.on)
+	door_sandboxed();
+	partial_note();
+	shim.records = false;
+}
+
+/* door_listed(): a folder was opened to be listed, or could not be; errno then says why.  fd: -1 when it is not known.  path: NULL: not
+ * by name.  marks: enum journal_marks. */
+static inline void door_listed(int fd, bool failed, int directory, const char *path, uint16_t marks)
+{
+	if (!shim.on)
+		return;
+	if (!failed)
 		process_count(&shim.segment, shim.process, PROCESS_LISTINGS);
+	record_listed(fd, failed, directory, path, marks);
+}
+
+/* door_closing(): a descriptor is about to be closed. */
+static inline void door_closing(int fd)
+{
+	if (shim.views)
+		view_closing(fd);
+	else if (shim.reads_own)
+		own_closing(fd);
+	if (shim.records)
+		record_closing((unsigned)fd, (unsigned)fd);
+}
+
+/* door_duplicated(): a descriptor was duplicated; `copy` < 0: it could not be. */
+static inline void door_duplicated(int fd, int copy)
+{
+	if (shim.views)
+		view_odd();
+	else if (shim.reads_own)
+		own_closing(copy);
+	if (shim.records)
+		record_duplicated(fd, copy);
 }
 
 /* door_closing_many(): a range of descriptors is about to be closed, both ends included. */
@@ -43,6 +101,8 @@ static inline void door_closing_many(unsigned first, unsigned last)
 		view_odd();
 	else if (shim.reads_own)
 		own_closing_many(first, last);
+	if (shim.records)
+		record_closing(first, last);
 }
 
 #endif

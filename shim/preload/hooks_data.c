@@ -6,8 +6,8 @@
 #include <limits.h>
 #include <sys/mman.h>
 
+#include "shim/preload/door.h"
 #include "shim/preload/real.h"
-#include "shim/preload/shim.h"
 #include "tracker/sys.h"
 
 /* Bytes were read in the order of the file, from the descriptor's own offset. */
@@ -17,6 +17,7 @@ static inline ssize_t was_read(int fd, const void *buffer, ssize_t count)
 		view_read(fd, buffer, count);
 	else if (__builtin_expect(shim.reads_own, 0))
 		own_read(fd, count);
+	door_read(fd, count);
 	return count;
 }
 
@@ -27,6 +28,7 @@ static inline ssize_t was_read_elsewhere(int fd, ssize_t count)
 		view_odd();
 	else if (__builtin_expect(shim.reads_own, 0))
 		own_read(fd, count);
+	door_read(fd, count);
 	return count;
 }
 
@@ -34,14 +36,17 @@ static inline ssize_t was_written(int fd, ssize_t count)
 {
 	if (__builtin_expect(shim.views, 0))
 		view_wrote(fd, count);
+	door_written(fd, count);
 	return count;
 }
 
 /* Bytes went from one descriptor to another without passing through the process. */
-static inline ssize_t was_copied(ssize_t count)
+static inline ssize_t was_copied(int from, int to, ssize_t count)
 {
 	if (__builtin_expect(shim.views, 0) && count > 0)
 		view_odd();
+	door_read(from, count);
+	door_written(to, count);
 	return count;
 }
 
@@ -168,37 +173,39 @@ EXPORT ssize_t copy_file_range(int from, off64_t *from_offset, int to, off64_t *
 			       size_t size_bytes, unsigned flags)
 {
 	return was_copied(
+		from, to,
 		REAL(copy_file_range)(from, from_offset, to, to_offset, size_bytes, flags));
 }
 
 EXPORT ssize_t sendfile(int to, int from, off_t *offset, size_t size_bytes)
 {
-	return was_copied(REAL(sendfile)(to, from, offset, size_bytes));
+	return was_copied(from, to, REAL(sendfile)(to, from, offset, size_bytes));
 }
 
 EXPORT ssize_t sendfile64(int to, int from, off64_t *offset, size_t size_bytes)
 {
-	return was_copied(REAL(sendfile64)(to, from, offset, size_bytes));
+	return was_copied(from, to, REAL(sendfile64)(to, from, offset, size_bytes));
 }
 
 EXPORT ssize_t splice(int from, off64_t *from_offset, int to, off64_t *to_offset, size_t size_bytes,
 		      unsigned flags)
 {
-	return was_copied(REAL(splice)(from, from_offset, to, to_offset, size_bytes, flags));
+	return was_copied(from, to,
+			  REAL(splice)(from, from_offset, to, to_offset, size_bytes, flags));
 }
 
 EXPORT ssize_t tee(int from, int to, size_t size_bytes, unsigned flags)
 {
-	return was_copied(REAL(tee)(from, to, size_bytes, flags));
+	return was_copied(from, to, REAL(tee)(from, to, size_bytes, flags));
 }
 
 EXPORT ssize_t vmsplice(int to, const struct iovec *parts, size_t count, unsigned flags)
 {
-	return was_copied(REAL(vmsplice)(to, parts, count, flags));
+	return was_copied(-1, to, REAL(vmsplice)(to, parts, count, flags));
 }
 
 /* A mapping: bytes are read, or stored, without a call. */
-static void *was_mapped(void *address, size_t size_bytes, int flags, int fd)
+static void *was_mapped(void *address, size_t size_bytes, int protection, int flags, int fd)
 {
 	if (address == MAP_FAILED || (flags & MAP_ANONYMOUS))
 		return address;
@@ -206,6 +213,8 @@ static void *was_mapped(void *address, size_t size_bytes, int flags, int fd)
 		view_odd();
 	else if (shim.reads_own)
 		own_read(fd, size_bytes < SSIZE_MAX ? (ssize_t)size_bytes : SSIZE_MAX);
+	if (shim.records)
+		record_mapped(fd, protection, flags, size_bytes);
 	return address;
 }
 
@@ -228,7 +237,7 @@ EXPORT void *mmap(void *address, size_t size_bytes, int protection, int flags, i
 	if (!shim.on)
 		return map_early(address, size_bytes, protection, flags, fd, offset);
 	return was_mapped(REAL(mmap)(address, size_bytes, protection, flags, fd, offset),
-			  size_bytes, flags, fd);
+			  size_bytes, protection, flags, fd);
 }
 
 EXPORT void *mmap64(void *address, size_t size_bytes, int protection, int flags, int fd,
@@ -237,46 +246,60 @@ EXPORT void *mmap64(void *address, size_t size_bytes, int protection, int flags,
 	if (!shim.on)
 		return map_early(address, size_bytes, protection, flags, fd, offset);
 	return was_mapped(REAL(mmap64)(address, size_bytes, protection, flags, fd, offset),
-			  size_bytes, flags, fd);
+			  size_bytes, protection, flags, fd);
 }
 
 /* The content behind a descriptor changes its size.  The name was recorded when it was opened for writing; a viewer does
  * no such thing. */
-static inline int was_resized(int error)
+static inline int was_resized(int error, int fd, off_t size_bytes)
 {
 	if (shim.views && error == 0)
 		view_odd();
+	door_described(JOURNAL_TRUNCATE, error, fd, 0, (uint64_t)size_bytes);
 	return error;
 }
 
 EXPORT int ftruncate(int fd, off_t size_bytes)
 {
-	return was_resized(REAL(ftruncate)(fd, size_bytes));
+	return was_resized(REAL(ftruncate)(fd, size_bytes), fd, size_bytes);
 }
 
 EXPORT int ftruncate64(int fd, off64_t size_bytes)
 {
-	return was_resized(REAL(ftruncate64)(fd, size_bytes));
+	return was_resized(REAL(ftruncate64)(fd, size_bytes), fd, size_bytes);
+}
+
+/* Room is made: bytes are written to the file, or taken out of it (FALLOC_FL_PUNCH_HOLE ...), without a call that writes. */
+static inline int was_allocated(int error, int fd, off_t offset, off_t size_bytes)
+{
+	if (shim.views && error == 0)
+		view_odd();
+	if (error == 0)
+		door_described(JOURNAL_TRUNCATE, 0, fd, JOURNAL_TRUNCATE_ALLOCATES,
+			       (uint64_t)offset + (uint64_t)size_bytes);
+	return error;
 }
 
 EXPORT int fallocate(int fd, int mode, off_t offset, off_t size_bytes)
 {
-	return was_resized(REAL(fallocate)(fd, mode, offset, size_bytes));
+	return was_allocated(REAL(fallocate)(fd, mode, offset, size_bytes), fd, offset, size_bytes);
 }
 
 EXPORT int fallocate64(int fd, int mode, off64_t offset, off64_t size_bytes)
 {
-	return was_resized(REAL(fallocate64)(fd, mode, offset, size_bytes));
+	return was_allocated(REAL(fallocate64)(fd, mode, offset, size_bytes), fd, offset,
+			     size_bytes);
 }
 
 EXPORT int posix_fallocate(int fd, off_t offset, off_t size_bytes)
 {
-	return was_resized(REAL(posix_fallocate)(fd, offset, size_bytes));
+	return was_allocated(REAL(posix_fallocate)(fd, offset, size_bytes), fd, offset, size_bytes);
 }
 
 EXPORT int posix_fallocate64(int fd, off64_t offset, off64_t size_bytes)
 {
-	return was_resized(REAL(posix_fallocate64)(fd, offset, size_bytes));
+	return was_allocated(REAL(posix_fallocate64)(fd, offset, size_bytes), fd, offset,
+			     size_bytes);
 }
 
 /* Requests that libc's own threads carry out: neither what they read nor what they write passes by here. */

@@ -3,6 +3,8 @@
  * These run between vfork and exec: nothing but the stack and the segment is written to.
  */
 #include <alloca.h>
+#include <errno.h>
+#include <linux/seccomp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +31,7 @@
 /* exec came back: it failed. */
 static int failed(const struct launch *launch, int error)
 {
-	launch_done(launch, 0);
+	launch_done(launch, 0, errno);
 	return error;
 }
 
@@ -120,7 +122,7 @@ EXPORT int posix_spawn(pid_t *ret_pid, const char *path, const posix_spawn_file_
 	int error = REAL(posix_spawn)(&pid, path, actions, attributes, argv, changed);
 	if (!error && ret_pid)
 		*ret_pid = pid;
-	launch_done(&launch, error ? 0 : pid);
+	launch_done(&launch, error ? 0 : pid, error);
 	return error;
 }
 
@@ -133,7 +135,7 @@ EXPORT int posix_spawnp(pid_t *ret_pid, const char *file, const posix_spawn_file
 	int error = REAL(posix_spawnp)(&pid, file, actions, attributes, argv, changed);
 	if (!error && ret_pid)
 		*ret_pid = pid;
-	launch_done(&launch, error ? 0 : pid);
+	launch_done(&launch, error ? 0 : pid, error);
 	return error;
 }
 
@@ -165,26 +167,29 @@ EXPORT FILE *_IO_popen(const char *command, const char *mode)
 	return popen(command, mode);
 }
 
-/* The child will open the file by libc's hidden calls: what it may destroy is recorded now. */
+/* The child will open the file by libc's hidden calls: that is recorded now. */
 EXPORT int posix_spawn_file_actions_addopen(posix_spawn_file_actions_t *actions, int fd,
 					    const char *path, int flags, mode_t mode)
 {
 	int error = REAL(posix_spawn_file_actions_addopen)(actions, fd, path, flags, mode);
-	if (error == 0 && ((flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC)))
-		door_changed(AT_FDCWD, path);
+	if (error || !shim.on)
+		return error;
+	if (((flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC)) && shim.changes)
+		change_note(AT_FDCWD, path);
+	record_planned(fd, path, flags);
 	return error;
 }
 
 EXPORT void _exit(int status)
 {
-	ending_now();
+	ending_now(status);
 	REAL(_exit)(status);
 	__builtin_unreachable();
 }
 
 EXPORT void _Exit(int status)
 {
-	ending_now();
+	ending_now(status);
 	REAL(_Exit)(status);
 	__builtin_unreachable();
 }
@@ -200,7 +205,9 @@ EXPORT int prctl(int option, ...)
 		arguments[i] = va_arg(list, unsigned long);
 	va_end(list);
 	int error = REAL(prctl)(option, arguments[0], arguments[1], arguments[2], arguments[3]);
-	if (option == PR_SET_SECCOMP && error == 0)
+	if (option == PR_SET_SECCOMP && error == 0 && arguments[0] == SECCOMP_MODE_STRICT)
+		door_sandboxed_strictly();
+	else if (option == PR_SET_SECCOMP && error == 0)
 		door_sandboxed();
 	return error;
 }

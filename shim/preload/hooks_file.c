@@ -26,22 +26,70 @@ static bool has_mode(int flags)
 
 void door_opened(int fd, int directory, const char *path, int flags)
 {
-	if (fd < 0 || !shim.on || (flags & O_PATH))
+	struct look look = { .is_known = false };
+
+	if (!shim.on)
 		return;
-	if (flags & O_DIRECTORY && (flags & O_TMPFILE) != O_TMPFILE) {
-		door_listed();
-		return;
+	if (fd >= 0 && !(flags & O_PATH)) {
+		bool lists = flags & O_DIRECTORY && (flags & O_TMPFILE) != O_TMPFILE;
+		bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
+		process_count(&shim.segment, shim.process,
+			      lists    ? PROCESS_LISTINGS
+			      : writes ? PROCESS_OPENS_WRITE
+				       : PROCESS_OPENS);
+		if (lists) {
+			;
+		} else if (writes) {
+			if (shim.changes && path && (flags & O_TMPFILE) != O_TMPFILE)
+				change_note(directory, path);
+		} else if (shim.views) {
+			view_opened(fd, path, &look);
+		} else if (shim.reads_own && path) {
+			own_opened(fd, directory, path, &look);
+		}
 	}
-	bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
-	process_count(&shim.segment, shim.process, writes ? PROCESS_OPENS_WRITE : PROCESS_OPENS);
-	if (writes) {
-		if (shim.changes && path && (flags & O_TMPFILE) != O_TMPFILE)
+	record_opened(fd, directory, path, flags, &look);
+}
+
+void door_changed(enum journal_op op, int error, int directory, const char *path, uint32_t flags,
+		  uint64_t amount)
+{
+	if (!shim.on)
+		return;
+	if (error == 0 && op != JOURNAL_METADATA) {
+		process_count(&shim.segment, shim.process, PROCESS_CHANGES);
+		if (shim.changes && !(op == JOURNAL_DELETE && flags))
 			change_note(directory, path);
-	} else if (shim.views) {
-		view_opened(fd, path);
-	} else if (shim.reads_own && path) {
-		own_opened(fd, directory, path);
 	}
+	record_name(op, error != 0, directory, path, flags, amount);
+}
+
+void door_changed_two(enum journal_op op, int error, int directory, const char *path,
+		      int other_directory, const char *other, uint32_t flags)
+{
+	if (!shim.on)
+		return;
+	if (error == 0) {
+		process_count(&shim.segment, shim.process, PROCESS_CHANGES);
+		if (shim.changes && op != JOURNAL_LINK)
+			change_note(directory, path);
+		if (shim.changes && op != JOURNAL_SYMLINK)
+			change_note(other_directory, other);
+	}
+	record_names(op, error != 0, directory, path, other_directory, other, flags);
+}
+
+void door_moved(int error, int fd, const char *path)
+{
+	if (!shim.on)
+		return;
+	/* The record first: a path is relative to the folder that is being left. */
+	if (path)
+		record_name(JOURNAL_CHDIR, error != 0, AT_FDCWD, path, 0, 0);
+	else
+		record_descriptor(JOURNAL_CHDIR, error != 0, fd, 0, 0);
+	if (error == 0)
+		change_directory();
 }
 
 EXPORT int open(const char *path, int flags, ...)
@@ -188,24 +236,15 @@ EXPORT int mkostemps64(char *path, int suffix_bytes, int flags)
 	return made(REAL(mkostemps64)(path, suffix_bytes, flags), path);
 }
 
-/* A descriptor is about to be closed. */
-static inline void closing(int fd)
-{
-	if (shim.views)
-		view_closing(fd);
-	else if (shim.reads_own)
-		own_closing(fd);
-}
-
 EXPORT int close(int fd)
 {
-	closing(fd);
+	door_closing(fd);
 	return REAL(close)(fd);
 }
 
 EXPORT int __close(int fd)
 {
-	closing(fd);
+	door_closing(fd);
 	return REAL(__close)(fd);
 }
 
@@ -221,43 +260,40 @@ EXPORT void closefrom(int first)
 	REAL(closefrom)(first);
 }
 
-/* A second descriptor for the same file, or another file behind a number: not followed in a viewer. */
-static inline void duplicating(int target)
-{
-	if (shim.views)
-		view_odd();
-	else if (shim.reads_own)
-		own_closing(target);
-}
-
+/* A second descriptor for the same file; what stood behind its number before is closed. */
 EXPORT int dup(int fd)
 {
-	duplicating(-1);
-	return REAL(dup)(fd);
+	int copy = REAL(dup)(fd);
+	door_duplicated(fd, copy);
+	return copy;
 }
 
 EXPORT int dup2(int fd, int target)
 {
-	duplicating(target);
-	return REAL(dup2)(fd, target);
+	int copy = REAL(dup2)(fd, target);
+	door_duplicated(fd, copy);
+	return copy;
 }
 
 EXPORT int __dup2(int fd, int target)
 {
-	duplicating(target);
-	return REAL(__dup2)(fd, target);
+	int copy = REAL(__dup2)(fd, target);
+	door_duplicated(fd, copy);
+	return copy;
 }
 
 EXPORT int dup3(int fd, int target, int flags)
 {
-	duplicating(target);
-	return REAL(dup3)(fd, target, flags);
+	int copy = REAL(dup3)(fd, target, flags);
+	door_duplicated(fd, copy);
+	return copy;
 }
 
-static inline void controlling(int command)
+static inline int controlled(int fd, int command, int ret)
 {
-	if (shim.views && (command == F_DUPFD || command == F_DUPFD_CLOEXEC))
-		view_odd();
+	if (command == F_DUPFD || command == F_DUPFD_CLOEXEC)
+		door_duplicated(fd, ret);
+	return ret;
 }
 
 /* fcntl(2) and ioctl(2) take at most one more argument, a number or a pointer: both fit a register. */
@@ -270,22 +306,19 @@ static inline void controlling(int command)
 EXPORT int fcntl(int fd, int command, ...)
 {
 	TAKE_ARGUMENT(command)
-	controlling(command);
-	return REAL(fcntl)(fd, command, argument);
+	return controlled(fd, command, REAL(fcntl)(fd, command, argument));
 }
 
 EXPORT int fcntl64(int fd, int command, ...)
 {
 	TAKE_ARGUMENT(command)
-	controlling(command);
-	return REAL(fcntl64)(fd, command, argument);
+	return controlled(fd, command, REAL(fcntl64)(fd, command, argument));
 }
 
 EXPORT int __fcntl(int fd, int command, ...)
 {
 	TAKE_ARGUMENT(command)
-	controlling(command);
-	return REAL(__fcntl)(fd, command, argument);
+	return controlled(fd, command, REAL(__fcntl)(fd, command, argument));
 }
 
 EXPORT int ioctl(int fd, unsigned long request, ...)

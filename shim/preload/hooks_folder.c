@@ -10,16 +10,16 @@
 #include "shim/preload/door.h"
 #include "shim/preload/real.h"
 
-static inline void listed(bool succeeded)
+/* By path, below the current folder. */
+static inline void listed(bool succeeded, const char *path)
 {
-	if (succeeded)
-		door_listed();
+	door_listed(-1, !succeeded, AT_FDCWD, path, 0);
 }
 
 EXPORT DIR *opendir(const char *path)
 {
 	DIR *ret = REAL(opendir)(path);
-	listed(ret);
+	door_listed(ret ? real_dirfd(ret) : -1, !ret, AT_FDCWD, path, 0);
 	return ret;
 }
 
@@ -41,7 +41,7 @@ EXPORT int scandir(const char *path, struct dirent ***ret_entries, keep_entry *k
 		   compare_entries *compare)
 {
 	int ret = REAL(scandir)(path, ret_entries, keep, compare);
-	listed(ret >= 0);
+	listed(ret >= 0, path);
 	return ret;
 }
 
@@ -49,7 +49,7 @@ EXPORT int scandir64(const char *path, struct dirent64 ***ret_entries, keep_entr
 		     compare_entries64 *compare)
 {
 	int ret = REAL(scandir64)(path, ret_entries, keep, compare);
-	listed(ret >= 0);
+	listed(ret >= 0, path);
 	return ret;
 }
 
@@ -57,7 +57,7 @@ EXPORT int scandirat(int directory, const char *path, struct dirent ***ret_entri
 		     keep_entry *keep, compare_entries *compare)
 {
 	int ret = REAL(scandirat)(directory, path, ret_entries, keep, compare);
-	listed(ret >= 0);
+	door_listed(-1, ret < 0, directory, path, 0);
 	return ret;
 }
 
@@ -65,53 +65,62 @@ EXPORT int scandirat64(int directory, const char *path, struct dirent64 ***ret_e
 		       keep_entry64 *keep, compare_entries64 *compare)
 {
 	int ret = REAL(scandirat64)(directory, path, ret_entries, keep, compare);
-	listed(ret >= 0);
+	door_listed(-1, ret < 0, directory, path, 0);
 	return ret;
 }
 
 EXPORT int ftw(const char *path, __ftw_func_t call, int descriptors)
 {
-	listed(shim.on);
-	return REAL(ftw)(path, call, descriptors);
+	int ret = REAL(ftw)(path, call, descriptors);
+	listed(ret != -1, path);
+	return ret;
 }
 
 EXPORT int ftw64(const char *path, __ftw64_func_t call, int descriptors)
 {
-	listed(shim.on);
-	return REAL(ftw64)(path, call, descriptors);
+	int ret = REAL(ftw64)(path, call, descriptors);
+	listed(ret != -1, path);
+	return ret;
 }
 
 EXPORT int nftw(const char *path, __nftw_func_t call, int descriptors, int flags)
 {
-	listed(shim.on);
-	return REAL(nftw)(path, call, descriptors, flags);
+	int ret = REAL(nftw)(path, call, descriptors, flags);
+	listed(ret != -1, path);
+	return ret;
 }
 
 EXPORT int nftw64(const char *path, __nftw64_func_t call, int descriptors, int flags)
 {
-	listed(shim.on);
-	return REAL(nftw64)(path, call, descriptors, flags);
+	int ret = REAL(nftw64)(path, call, descriptors, flags);
+	listed(ret != -1, path);
+	return ret;
 }
 
 EXPORT int glob(const char *pattern, int flags, int (*fail)(const char *path, int error),
 		glob_t *ret_found)
 {
-	listed(shim.on);
-	return REAL(glob)(pattern, flags, fail, ret_found);
+	int ret = REAL(glob)(pattern, flags, fail, ret_found);
+	if (ret == 0 || ret == GLOB_NOMATCH)
+		door_listed(-1, false, AT_FDCWD, pattern, JOURNAL_PATTERN);
+	return ret;
 }
 
 EXPORT int glob64(const char *pattern, int flags, int (*fail)(const char *path, int error),
 		  glob64_t *ret_found)
 {
-	listed(shim.on);
-	return REAL(glob64)(pattern, flags, fail, ret_found);
+	int ret = REAL(glob64)(pattern, flags, fail, ret_found);
+	if (ret == 0 || ret == GLOB_NOMATCH)
+		door_listed(-1, false, AT_FDCWD, pattern, JOURNAL_PATTERN);
+	return ret;
 }
 
 EXPORT FTS *fts_open(char *const *paths, int flags,
 		     int (*compare)(const FTSENT **a, const FTSENT **b))
 {
 	FTS *ret = REAL(fts_open)(paths, flags, compare);
-	listed(ret);
+	if (ret) /* the first of them */
+		listed(true, paths[0]);
 	return ret;
 }
 
@@ -119,6 +128,7 @@ EXPORT FTS64 *fts64_open(char *const *paths, int flags,
 			 int (*compare)(const FTSENT64 **a, const FTSENT64 **b))
 {
 	FTS64 *ret = REAL(fts64_open)(paths, flags, compare);
-	listed(ret);
+	if (ret) /* the first of them */
+		listed(true, paths[0]);
 	return ret;
 }

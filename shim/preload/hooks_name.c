@@ -8,26 +8,17 @@
 #include "shim/preload/door.h"
 #include "shim/preload/real.h"
 
-/* What stood, or now stands, under a name was replaced, removed or made. */
-static inline void changed(int error, int directory, const char *path)
-{
-	if (error == 0)
-		door_changed(directory, path);
-}
-
 EXPORT int rename(const char *from, const char *to)
 {
 	int error = REAL(rename)(from, to);
-	changed(error, AT_FDCWD, from);
-	changed(error, AT_FDCWD, to);
+	door_changed_two(JOURNAL_RENAME, error, AT_FDCWD, from, AT_FDCWD, to, 0);
 	return error;
 }
 
 EXPORT int renameat(int from_directory, const char *from, int to_directory, const char *to)
 {
 	int error = REAL(renameat)(from_directory, from, to_directory, to);
-	changed(error, from_directory, from);
-	changed(error, to_directory, to);
+	door_changed_two(JOURNAL_RENAME, error, from_directory, from, to_directory, to, 0);
 	return error;
 }
 
@@ -35,100 +26,99 @@ EXPORT int renameat2(int from_directory, const char *from, int to_directory, con
 		     unsigned flags)
 {
 	int error = REAL(renameat2)(from_directory, from, to_directory, to, flags);
-	changed(error, from_directory, from);
-	changed(error, to_directory, to);
+	door_changed_two(JOURNAL_RENAME, error, from_directory, from, to_directory, to, flags);
 	return error;
 }
 
 EXPORT int unlink(const char *path)
 {
 	int error = REAL(unlink)(path);
-	changed(error, AT_FDCWD, path);
+	door_changed(JOURNAL_DELETE, error, AT_FDCWD, path, 0, 0);
 	return error;
 }
 
 EXPORT int unlinkat(int directory, const char *path, int flags)
 {
 	int error = REAL(unlinkat)(directory, path, flags);
-	if (!(flags & AT_REMOVEDIR))
-		changed(error, directory, path);
+	door_changed(JOURNAL_DELETE, error, directory, path, (uint32_t)flags & AT_REMOVEDIR, 0);
 	return error;
 }
 
 EXPORT int remove(const char *path)
 {
 	int error = REAL(remove)(path);
-	changed(error, AT_FDCWD, path);
+	door_changed(JOURNAL_DELETE, error, AT_FDCWD, path, 0, 0);
 	return error;
 }
 
 EXPORT int rmdir(const char *path)
 {
 	int error = REAL(rmdir)(path);
-	changed(error, AT_FDCWD, path);
+	door_changed(JOURNAL_DELETE, error, AT_FDCWD, path, AT_REMOVEDIR, 0);
 	return error;
 }
 
 EXPORT int mkdir(const char *path, mode_t mode)
 {
 	int error = REAL(mkdir)(path, mode);
-	changed(error, AT_FDCWD, path);
+	door_changed(JOURNAL_CREATE, error, AT_FDCWD, path, S_IFDIR | mode, 0);
 	return error;
 }
 
 EXPORT int mkdirat(int directory, const char *path, mode_t mode)
 {
 	int error = REAL(mkdirat)(directory, path, mode);
-	changed(error, directory, path);
+	door_changed(JOURNAL_CREATE, error, directory, path, S_IFDIR | mode, 0);
 	return error;
 }
 
 EXPORT char *mkdtemp(char *path)
 {
 	char *ret = REAL(mkdtemp)(path);
-	changed(ret ? 0 : -1, AT_FDCWD, path);
+	door_changed(JOURNAL_CREATE, ret ? 0 : -1, AT_FDCWD, path, S_IFDIR | 0700, 0);
 	return ret;
 }
 
 EXPORT int link(const char *from, const char *to)
 {
 	int error = REAL(link)(from, to);
-	changed(error, AT_FDCWD, to);
+	door_changed_two(JOURNAL_LINK, error, AT_FDCWD, from, AT_FDCWD, to, 0);
 	return error;
 }
 
 EXPORT int linkat(int from_directory, const char *from, int to_directory, const char *to, int flags)
 {
 	int error = REAL(linkat)(from_directory, from, to_directory, to, flags);
-	changed(error, to_directory, to);
+	door_changed_two(JOURNAL_LINK, error, from_directory, from, to_directory, to,
+			 (uint32_t)flags);
 	return error;
 }
 
 EXPORT int symlink(const char *target, const char *path)
 {
 	int error = REAL(symlink)(target, path);
-	changed(error, AT_FDCWD, path);
+	door_changed_two(JOURNAL_SYMLINK, error, AT_FDCWD, path, AT_FDCWD, target, 0);
 	return error;
 }
 
 EXPORT int symlinkat(const char *target, int directory, const char *path)
 {
 	int error = REAL(symlinkat)(target, directory, path);
-	changed(error, directory, path);
+	door_changed_two(JOURNAL_SYMLINK, error, directory, path, AT_FDCWD, target, 0);
 	return error;
 }
 
 EXPORT int mknod(const char *path, mode_t mode, dev_t device)
 {
 	int error = REAL(mknod)(path, mode, device);
-	changed(error, AT_FDCWD, path);
+	door_changed(JOURNAL_CREATE, error, AT_FDCWD, path, mode, 0);
 	return error;
 }
 
 EXPORT int mknodat(int directory, const char *path, mode_t mode, dev_t device)
 {
 	int error = REAL(mknodat)(directory, path, mode, device);
-	changed(error, directory, path);
+	door_changed(JOURNAL_CREATE, error, directory, path, mode, 0);
 	return error;
 }
 
@@ -136,14 +126,14 @@ EXPORT int mknodat(int directory, const char *path, mode_t mode, dev_t device)
 EXPORT int __xmknod(int version, const char *path, mode_t mode, dev_t *device)
 {
 	int error = REAL(__xmknod)(version, path, mode, device);
-	changed(error, AT_FDCWD, path);
+	door_changed(JOURNAL_CREATE, error, AT_FDCWD, path, mode, 0);
 	return error;
 }
 
 EXPORT int __xmknodat(int version, int directory, const char *path, mode_t mode, dev_t *device)
 {
 	int error = REAL(__xmknodat)(version, directory, path, mode, device);
-	changed(error, directory, path);
+	door_changed(JOURNAL_CREATE, error, directory, path, mode, 0);
 	return error;
 }
 
@@ -151,55 +141,53 @@ EXPORT int __xmknodat(int version, int directory, const char *path, mode_t mode,
 EXPORT void updwtmp(const char *path, const struct utmp *entry)
 {
 	REAL(updwtmp)(path, entry);
-	changed(0, AT_FDCWD, path);
+	door_changed(JOURNAL_WRITE, 0, AT_FDCWD, path, 0, 0);
 }
 
 EXPORT void updwtmpx(const char *path, const struct utmpx *entry)
 {
 	REAL(updwtmpx)(path, entry);
-	changed(0, AT_FDCWD, path);
+	door_changed(JOURNAL_WRITE, 0, AT_FDCWD, path, 0, 0);
 }
 
 EXPORT int mkfifo(const char *path, mode_t mode)
 {
 	int error = REAL(mkfifo)(path, mode);
-	changed(error, AT_FDCWD, path);
+	door_changed(JOURNAL_CREATE, error, AT_FDCWD, path, S_IFIFO | mode, 0);
 	return error;
 }
 
 EXPORT int mkfifoat(int directory, const char *path, mode_t mode)
 {
 	int error = REAL(mkfifoat)(directory, path, mode);
-	changed(error, directory, path);
+	door_changed(JOURNAL_CREATE, error, directory, path, S_IFIFO | mode, 0);
 	return error;
 }
 
 EXPORT int truncate(const char *path, off_t size_bytes)
 {
 	int error = REAL(truncate)(path, size_bytes);
-	changed(error, AT_FDCWD, path);
+	door_changed(JOURNAL_TRUNCATE, error, AT_FDCWD, path, 0, (uint64_t)size_bytes);
 	return error;
 }
 
 EXPORT int truncate64(const char *path, off64_t size_bytes)
 {
 	int error = REAL(truncate64)(path, size_bytes);
-	changed(error, AT_FDCWD, path);
+	door_changed(JOURNAL_TRUNCATE, error, AT_FDCWD, path, 0, (uint64_t)size_bytes);
 	return error;
 }
 
 EXPORT int chdir(const char *path)
 {
 	int error = REAL(chdir)(path);
-	if (error == 0 && shim.on)
-		change_directory(path);
+	door_moved(error, -1, path);
 	return error;
 }
 
 EXPORT int fchdir(int directory)
 {
 	int error = REAL(fchdir)(directory);
-	if (error == 0 && shim.on)
-		change_directory(NULL);
+	door_moved(error, directory, NULL);
 	return error;
 }

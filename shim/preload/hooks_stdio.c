@@ -1,7 +1,7 @@
 /*
  * The exported functions of stdio that open and close files.  What a stream reads and writes in between
- * goes to the kernel by libc's own hidden calls and is never seen here: reads are judged by the descriptor's
- * offset when the stream is closed.
+ * goes to the kernel by libc's own hidden calls and is never seen here: an agent's reads are judged by the
+ * descriptor's offset when the stream is closed, the journal's by the stream's buffers.
  */
 #include <errno.h>
 
@@ -30,8 +30,9 @@ static int descriptor_of(FILE *stream)
 
 static void opened_stream(FILE *stream, const char *path, const char *mode)
 {
-	if (stream && shim.on && path)
-		door_opened(descriptor_of(stream), AT_FDCWD, path, flags_of_mode(mode));
+	if (shim.on && path)
+		door_opened(stream ? descriptor_of(stream) : -1, AT_FDCWD, path,
+			    flags_of_mode(mode));
 }
 
 EXPORT FILE *fopen(const char *path, const char *mode)
@@ -91,10 +92,17 @@ EXPORT FILE *__setmntent(const char *path, const char *mode)
 
 static void closing_stream(FILE *stream)
 {
+	if (!shim.on)
+		return;
+	int fd = descriptor_of(stream);
 	if (shim.reads_own)
-		own_stream_closing(descriptor_of(stream));
+		own_stream_closing(fd);
 	else if (shim.views)
-		view_closing(descriptor_of(stream));
+		view_closing(fd);
+	if (shim.records) {
+		record_stream_closing(stream, fd);
+		record_closing((unsigned)fd, (unsigned)fd);
+	}
 }
 
 EXPORT int fclose(FILE *stream)

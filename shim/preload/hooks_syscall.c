@@ -11,79 +11,113 @@
 #include "shim/preload/door.h"
 #include "shim/preload/real.h"
 
-/* What a call that succeeded meant. */
-static void was_called(long number, const long *arguments, long ret)
+/* What a call about files that are named meant, whether it succeeded or not.  Returns false for other calls. */
+static bool was_named(long number, const long *arguments, long ret)
 {
 	const char *first = (const char *)arguments[0], *second = (const char *)arguments[1];
-	int fd = (int)arguments[0];
+	const char *fourth = (const char *)arguments[3];
+	int fd = (int)arguments[0], error = ret < 0 ? -1 : 0;
 
 	switch (number) {
 #ifdef SYS_open
 	case SYS_open:
 		door_opened((int)ret, AT_FDCWD, first, (int)arguments[1]);
-		break;
+		return true;
 	case SYS_creat:
 		door_opened((int)ret, AT_FDCWD, first, O_WRONLY | O_CREAT | O_TRUNC);
-		break;
+		return true;
 	case SYS_rename:
-		door_changed(AT_FDCWD, first);
-		door_changed(AT_FDCWD, second);
-		break;
+		door_changed_two(JOURNAL_RENAME, error, AT_FDCWD, first, AT_FDCWD, second, 0);
+		return true;
 	case SYS_unlink:
+		door_changed(JOURNAL_DELETE, error, AT_FDCWD, first, 0, 0);
+		return true;
 	case SYS_rmdir:
+		door_changed(JOURNAL_DELETE, error, AT_FDCWD, first, AT_REMOVEDIR, 0);
+		return true;
 	case SYS_mkdir:
+		door_changed(JOURNAL_CREATE, error, AT_FDCWD, first,
+			     S_IFDIR | (uint32_t)arguments[1], 0);
+		return true;
 	case SYS_mknod:
-		door_changed(AT_FDCWD, first);
-		break;
+		door_changed(JOURNAL_CREATE, error, AT_FDCWD, first, (uint32_t)arguments[1], 0);
+		return true;
 	case SYS_link:
+		door_changed_two(JOURNAL_LINK, error, AT_FDCWD, first, AT_FDCWD, second, 0);
+		return true;
 	case SYS_symlink:
-		door_changed(AT_FDCWD, second);
-		break;
+		door_changed_two(JOURNAL_SYMLINK, error, AT_FDCWD, second, AT_FDCWD, first, 0);
+		return true;
+#endif
+	case SYS_openat:
+		door_opened((int)ret, fd, second, (int)arguments[2]);
+		return true;
+	case SYS_openat2: {
+		/* A failed call did not prove that the flags can be read. */
+		const struct open_how *how = (const struct open_how *)arguments[2];
+		door_opened((int)ret, fd, second, ret < 0 ? 0 : (int)how->flags);
+		return true;
+	}
+	case SYS_open_by_handle_at:
+		door_opened((int)ret, AT_FDCWD, NULL, (int)arguments[2]);
+		return true;
+#ifdef SYS_renameat
+	case SYS_renameat:
+		door_changed_two(JOURNAL_RENAME, error, fd, second, (int)arguments[2], fourth, 0);
+		return true;
+#endif
+	case SYS_renameat2:
+		door_changed_two(JOURNAL_RENAME, error, fd, second, (int)arguments[2], fourth,
+				 (uint32_t)arguments[4]);
+		return true;
+	case SYS_unlinkat:
+		door_changed(JOURNAL_DELETE, error, fd, second,
+			     (uint32_t)arguments[2] & AT_REMOVEDIR, 0);
+		return true;
+	case SYS_mkdirat:
+		door_changed(JOURNAL_CREATE, error, fd, second, S_IFDIR | (uint32_t)arguments[2],
+			     0);
+		return true;
+	case SYS_mknodat:
+		door_changed(JOURNAL_CREATE, error, fd, second, (uint32_t)arguments[2], 0);
+		return true;
+	case SYS_linkat:
+		door_changed_two(JOURNAL_LINK, error, fd, second, (int)arguments[2], fourth,
+				 (uint32_t)arguments[4]);
+		return true;
+	case SYS_symlinkat:
+		door_changed_two(JOURNAL_SYMLINK, error, (int)arguments[1],
+				 (const char *)arguments[2], AT_FDCWD, first, 0);
+		return true;
+	case SYS_truncate:
+		door_changed(JOURNAL_TRUNCATE, error, AT_FDCWD, first, 0, (uint64_t)arguments[1]);
+		return true;
+	case SYS_ftruncate:
+		door_described(JOURNAL_TRUNCATE, error, fd, 0, (uint64_t)arguments[1]);
+		return false;
+	case SYS_chdir:
+		door_moved(error, -1, first);
+		return true;
+	case SYS_fchdir:
+		door_moved(error, fd, NULL);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* What any other call that succeeded meant. */
+static void was_called(long number, const long *arguments, long ret)
+{
+	int fd = (int)arguments[0];
+
+	switch (number) {
+#ifdef SYS_dup2
 	case SYS_dup2:
 #endif
 	case SYS_dup:
 	case SYS_dup3:
-		if (shim.views)
-			view_odd();
-		else if (shim.reads_own && number != SYS_dup)
-			own_closing((int)arguments[1]);
-		break;
-	case SYS_openat:
-		door_opened((int)ret, fd, second, (int)arguments[2]);
-		break;
-	case SYS_openat2:
-		door_opened((int)ret, fd, second,
-			    (int)((const struct open_how *)arguments[2])->flags);
-		break;
-	case SYS_open_by_handle_at:
-		door_opened((int)ret, AT_FDCWD, NULL, (int)arguments[2]);
-		break;
-	case SYS_renameat:
-	case SYS_renameat2:
-		door_changed(fd, second);
-		door_changed((int)arguments[2], (const char *)arguments[3]);
-		break;
-	case SYS_unlinkat:
-	case SYS_mkdirat:
-	case SYS_mknodat:
-		door_changed(fd, second);
-		break;
-	case SYS_linkat:
-		door_changed((int)arguments[2], (const char *)arguments[3]);
-		break;
-	case SYS_symlinkat:
-		door_changed((int)arguments[1], (const char *)arguments[2]);
-		break;
-	case SYS_truncate:
-		door_changed(AT_FDCWD, first);
-		break;
-	case SYS_chdir:
-		if (shim.on)
-			change_directory(first);
-		break;
-	case SYS_fchdir:
-		if (shim.on)
-			change_directory(NULL);
+		door_duplicated(fd, (int)ret);
 		break;
 	case SYS_read:
 	case SYS_pread64:
@@ -94,15 +128,30 @@ static void was_called(long number, const long *arguments, long ret)
 			view_odd();
 		else if (shim.reads_own)
 			own_read(fd, ret);
+		door_read(fd, ret);
 		break;
 	case SYS_write:
 	case SYS_writev:
 	case SYS_pwrite64:
 	case SYS_pwritev:
 	case SYS_pwritev2:
+		if (shim.views)
+			view_odd();
+		door_written(fd, ret);
+		break;
 	case SYS_copy_file_range:
-	case SYS_sendfile:
 	case SYS_splice:
+		if (shim.views)
+			view_odd();
+		door_read(fd, ret);
+		door_written((int)arguments[2], ret);
+		break;
+	case SYS_sendfile:
+		if (shim.views)
+			view_odd();
+		door_read((int)arguments[1], ret);
+		door_written(fd, ret);
+		break;
 	case SYS_tee:
 	case SYS_vmsplice:
 	case SYS_mmap:
@@ -114,19 +163,21 @@ static void was_called(long number, const long *arguments, long ret)
 	case SYS_close:
 		if (shim.views)
 			view_odd();
-		else if (shim.reads_own)
-			own_closing(fd);
+		door_closing(fd);
 		break;
 	case SYS_close_range:
 		door_closing_many((unsigned)arguments[0], (unsigned)arguments[1]);
 		break;
 	case SYS_seccomp:
-		if (arguments[0] == SECCOMP_SET_MODE_STRICT ||
-		    arguments[0] == SECCOMP_SET_MODE_FILTER)
+		if (arguments[0] == SECCOMP_SET_MODE_STRICT)
+			door_sandboxed_strictly();
+		else if (arguments[0] == SECCOMP_SET_MODE_FILTER)
 			door_sandboxed();
 		break;
 	case SYS_prctl:
-		if (arguments[0] == PR_SET_SECCOMP)
+		if (arguments[0] == PR_SET_SECCOMP && arguments[1] == SECCOMP_MODE_STRICT)
+			door_sandboxed_strictly();
+		else if (arguments[0] == PR_SET_SECCOMP)
 			door_sandboxed();
 		break;
 	case SYS_io_uring_setup:
@@ -157,7 +208,7 @@ EXPORT long syscall(long number, ...)
 				(int)arguments[4]);
 	long ret = REAL(syscall)(number, arguments[0], arguments[1], arguments[2], arguments[3],
 				 arguments[4], arguments[5]);
-	if (shim.on && ret >= 0)
+	if (shim.on && !was_named(number, arguments, ret) && ret >= 0)
 		was_called(number, arguments, ret);
 	return ret;
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "shim/preload/record.h"
 #include "shim/preload/shim.h"
 #include "tracker/sys.h"
 
@@ -51,9 +52,9 @@ static char **large_take(void)
 	return __atomic_exchange_n(&large_in_work, true, __ATOMIC_ACQUIRE) ? NULL : large_array;
 }
 
-/* May the kernel read 8 bytes there?  rt_sigprocmask(2) copies the set before it looks at how, which is none here: the
+/* rt_sigprocmask(2) copies the set before it looks at how, which is none here: the
  * mask stays. */
-static bool is_readable(const void *address)
+bool launch_is_readable(const void *address)
 {
 	return address && sys_call6(SYS_rt_sigprocmask, 99, (long)address, 0, 8, 0, 0) != -EFAULT;
 }
@@ -75,10 +76,10 @@ void launch_measure(struct launch *ret_launch, const char *executable, char *con
 	if (!shim.on || shim.sandboxed)
 		return;
 	/* What a wrong pointer would do must be done by the kernel: the first of each are tried. */
-	if (!is_readable(executable) ||
-	    (argv && (!is_readable(argv) || (argv[0] && !is_readable(argv[0])))) ||
-	    (environment &&
-	     (!is_readable(environment) || (environment[0] && !is_readable(environment[0])))))
+	if (!launch_is_readable(executable) ||
+	    (argv && (!launch_is_readable(argv) || (argv[0] && !launch_is_readable(argv[0])))) ||
+	    (environment && (!launch_is_readable(environment) ||
+			     (environment[0] && !launch_is_readable(environment[0])))))
 		return;
 	for (; environment && environment[count]; count++) {
 		if (count == LAUNCH_VARIABLES_MAX || !is_plausible(environment[count]))
@@ -209,6 +210,7 @@ char *const *launch_prepare(struct launch *launch, pid_t pid, const char *execut
 
 	launch->process = process_announce(&shim.segment, &shim.request.context, shim.process, pid,
 					   executable, argv, launch->ticket);
+	record_exec(executable, argv, launch->process, pid);
 	for (int i = 0; i < launch->variables; i++) {
 		char *entry = environment[i];
 		if (begins_with(entry, TICKET_VARIABLE "="))
@@ -242,10 +244,12 @@ char *const *launch_prepare(struct launch *launch, pid_t pid, const char *execut
 	return array;
 }
 
-void launch_done(const struct launch *launch, pid_t pid)
+void launch_done(const struct launch *launch, pid_t pid, int error)
 {
 	if (launch->variables < 0)
 		return;
+	if (!pid)
+		record_exec_failed(launch->process.serial, error);
 	if (launch->large)
 		__atomic_store_n(&large_owner, 0, __ATOMIC_RELEASE);
 	if (pid)

@@ -4,6 +4,7 @@
  */
 #include <unistd.h>
 
+#include "shim/preload/record.h"
 #include "shim/preload/shim.h"
 #include "tracker/file.h"
 #include "tracker/path.h"
@@ -22,7 +23,7 @@ static struct {
 	uint64_t read_bytes;
 } descriptors[DESCRIPTORS];
 
-void own_opened(int fd, int directory, const char *path)
+void own_opened(int fd, int directory, const char *path, struct look *ret_look)
 {
 	struct stat stat;
 
@@ -34,6 +35,12 @@ void own_opened(int fd, int directory, const char *path)
 	    path_is_tracked(&shim.segment, normal) && sys_fstat(fd, &stat) == 0 &&
 	    S_ISREG(stat.st_mode) && stat.st_size > 0) {
 		struct stamp stamp = stamp_of(&stat);
+		ret_look->is_known = true;
+		ret_look->details = (struct journal_details){
+			.dev = stamp.dev,
+			.ino = stamp.ino,
+			.size_bytes = stamp.size_bytes,
+		};
 		__atomic_store_n(&descriptors[fd].size_bytes, (uint64_t)stat.st_size,
 				 __ATOMIC_RELAXED);
 		__atomic_store_n(&descriptors[fd].read_bytes, 0, __ATOMIC_RELAXED);

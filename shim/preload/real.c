@@ -8,6 +8,8 @@
 
 void *real_pointers[REAL_COUNT];
 int (*real_fileno)(FILE *stream) = fileno;
+int (*real_dirfd)(DIR *folder) = dirfd;
+void *real_vfork;
 
 /* No relocations: names side by side, not pointers to them. */
 enum { NAME_BYTES = 40 };
@@ -49,5 +51,9 @@ void real_start(void)
 	pointer = dlsym(RTLD_NEXT, "fileno");
 	if (pointer)
 		real_fileno = (__typeof__(real_fileno))pointer;
+	pointer = dlsym(RTLD_NEXT, "dirfd");
+	if (pointer)
+		real_dirfd = (__typeof__(real_dirfd))pointer;
+	real_vfork = real_pointers[REAL_vfork];
 	(void)dlerror(); /* of names that this libc lacks */
 }

@@ -10,6 +10,7 @@
 #define SEEN_SHIM_REAL_H
 
 #include <aio.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <mntent.h>
 #include <spawn.h>
@@ -56,8 +57,12 @@ enum real_name {
 
 extern void *real_pointers[REAL_COUNT];
 
-/* libc's fileno: not one of ours, but a program may export a function of that name. */
+/* libc's fileno and dirfd: not ours, but a program may export functions of these names. */
 extern int (*real_fileno)(FILE *stream);
+extern int (*real_dirfd)(DIR *folder);
+
+/* libc's vfork, for vfork.S; NULL: not known yet. */
+extern void *real_vfork;
 
 /* real_start(): looks all of them up.  For the constructor. */
 void real_start(void);

@@ -5,7 +5,9 @@
  *	attach.c    start: finds the session, maps it, learns role and context; the end of the process
  *	view.c      viewers: answers, deliveries; readers: what they sent
  *	own.c       an agent's own reads, counted
- *	change.c    what a process destroys or replaces, recorded by path
+ *	change.c    what a process destroys or replaces, recorded by path; its current folder
+ *	record.c    all of it, for the journal
+ *	vfork.S     vfork, which cannot be wrapped in C
  *	launch.c    the environment and ticket of a program about to be started
  *	hooks_*.c   the exported functions, by family: real call first, then what it means
  *
@@ -16,7 +18,9 @@
  *   - No malloc, no stdio, no locks, no threads, no descriptor kept, nothing printed, no exit.
  *   - Async-signal-safe, and safe between vfork and exec: there, nothing but the stack and the
  *     segment is written to.
- *   - In a process that is neither viewer, reader nor agent, no call is added past the start.
+ *   - In a process that is neither viewer, reader nor agent, no call is added past the start, but for these: gettid
+ *     once in each thread that does something, getpid after vfork and at _exit, getcwd after the current folder was
+ *     changed, and what it takes to make the journal longer.
  *   - Anything unexpected: do nothing.
  */
 #ifndef SEEN_SHIM_SHIM_H
@@ -26,6 +30,7 @@
 #include <sys/types.h>
 
 #include "tracker/decision.h"
+#include "tracker/journal.h"
 #include "tracker/process.h"
 #include "tracker/segment.h"
 
@@ -35,12 +40,17 @@ struct shim {
 	bool views;        /* a viewer: reads and writes are followed */
 	bool reads_own;    /* an agent: its own reads are counted */
 	bool changes;      /* what it changes is recorded */
+	bool records;      /* what it does goes to the journal */
+	bool records_all;  /* whatever the path */
 	bool is_fork;      /* a copy of the process that attached */
 	bool ends_capture; /* its end is the end of a capture's command */
 	bool sandboxed; /* it told the kernel which calls to allow: no calls of ours from then on */
 	uint32_t role;  /* enum role */
-	pid_t pid;      /* of the process that attached; a fork has another */
+	pid_t pid;      /* of this process; a child between vfork and exec has another */
+	pid_t fork_parent; /* is_fork: of the process that was copied */
+	uint32_t record;   /* number of this process's START or FORK record; 0: there is none */
 	struct segment segment;
+	struct journal journal;
 	struct process_ref process;
 	struct request request; /* context; for viewers and readers the request that they are */
 	char session[SEGMENT_PATH_BYTES + 16]; /* `SEEN_SESSION=` and the folder of the segment */
@@ -49,9 +59,11 @@ struct shim {
 
 extern struct shim shim;
 
+struct look;
+
 /* view_opened(): a viewer opened a file for reading; the descriptor may now hold a notice.
- * path: as given to the call; NULL: not by name. */
-void view_opened(int fd, const char *path);
+ * path: as given to the call; NULL: not by name.  ret_look: all zero before; what came of it. */
+void view_opened(int fd, const char *path, struct look *ret_look);
 
 /* view_read(): a viewer read bytes from a descriptor, one behind the other. */
 void view_read(int fd, const void *bytes, ssize_t count);
@@ -68,8 +80,8 @@ void view_odd(void);
 /* view_end(): a viewer or reader ended by exit(status). */
 void view_end(int status);
 
-/* own_opened(), own_read(), own_closing(): an agent's own reads. */
-void own_opened(int fd, int directory, const char *path);
+/* own_opened(), own_read(), own_closing(): an agent's own reads.  ret_look: all zero before. */
+void own_opened(int fd, int directory, const char *path, struct look *ret_look);
 void own_read(int fd, ssize_t count);
 void own_closing(int fd);
 void own_closing_many(unsigned first, unsigned last); /* both ends included */
@@ -81,7 +93,7 @@ void own_stream_closing(int fd);
 void own_end(void);
 
 /* ending_now(): the process calls _exit(): no exit handler will run. */
-void ending_now(void);
+void ending_now(int status);
 
 /* partial_note(): the process reads or writes in a way that nobody here sees (io_uring, aio). */
 void partial_note(void);
@@ -94,8 +106,11 @@ void scratch_give(char *scratch);
 /* change_start(): learns the current folder.  At the start of the process. */
 void change_start(void);
 
-/* change_directory(): the process changed its folder to `path`; NULL: to one that is not known by name. */
-void change_directory(const char *path);
+/* change_directory(): the process changed its folder. */
+void change_directory(void);
+
+/* change_folder_text(): number in the journal of the current folder's path; 0: it is not known. */
+uint32_t change_folder_text(void);
 
 /* change_path(): an absolute, normalized path for one that was given to a call.  Returns 0, or a negative
  * errno where it is not known (a folder's descriptor, a folder changed by descriptor).  No system call. */
@@ -125,6 +140,9 @@ enum {
 void launch_measure(struct launch *ret_launch, const char *executable, char *const argv[],
 		    char *const environment[]);
 
+/* launch_is_readable(): may the kernel read 8 bytes there? */
+bool launch_is_readable(const void *address);
+
 /* launch_prepare(): announces a program and makes the environment it is started with.
  *
  * launch: from launch_measure(), variables not -1.  pid: the caller's own for exec, 0 for spawn.
@@ -143,7 +161,7 @@ bool launch_repairs_command(void);
 enum { LAUNCH_COMMAND_MORE = SEGMENT_PATH_BYTES + 1100 };
 void launch_command(const char *command, char *ret_command, size_t capacity);
 
-/* launch_done(): the call came back.  pid: what posix_spawn started; 0: nothing was started. */
-void launch_done(const struct launch *launch, pid_t pid);
+/* launch_done(): the call came back.  pid: what posix_spawn started; 0: nothing was started, because of `error`. */
+void launch_done(const struct launch *launch, pid_t pid, int error);
 
 #endif

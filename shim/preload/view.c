@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "shim/preload/record.h"
 #include "shim/preload/shim.h"
 #include "tracker/capture.h"
 #include "tracker/decimal.h"
@@ -31,6 +32,7 @@ struct view {
 	int fd;      /* -1: closed */
 	bool broken; /* not read from 0 to the end, one byte behind the other, or changed meanwhile */
 	struct pending pending;
+	uint32_t path;    /* in the journal */
 	struct stamp end; /* at close or exit */
 	struct version_stream stream;
 };
@@ -146,7 +148,7 @@ static bool is_first_time(const struct stat *stat)
 	return true;
 }
 
-void view_opened(int fd, const char *path)
+void view_opened(int fd, const char *path, struct look *ret_look)
 {
 	char kernel_path[SEGMENT_PATH_BYTES];
 	struct stat stat;
@@ -161,10 +163,23 @@ void view_opened(int fd, const char *path)
 			       process_anchor_alive(&shim.request.context, shell);
 	decision_open(&shim.segment, &shim.request, kernel_path, path ? path : kernel_path, fd,
 		      &stat, &answer);
+	ret_look->is_known = ret_look->is_decided = true;
+	ret_look->reason = answer.reason;
+	ret_look->decision = answer.decision;
+	ret_look->details.dev = stat.st_dev;
+	ret_look->details.ino = stat.st_ino;
+	ret_look->details.size_bytes = (uint64_t)stat.st_size;
+	ret_look->details.before = answer.delivered;
+	if (answer.decision != DECISION_CONTENT)
+		ret_look->details.after = answer.content.version;
 	if (answer.decision == DECISION_NOTICE) {
-		if (give_notice(fd, &answer) == 0)
+		if (give_notice(fd, &answer) == 0) {
+			ret_look->bytes_saved = (uint64_t)stat.st_size - answer.notice_bytes;
 			return;
+		}
 		decision_undo(&shim.segment, &shim.request, &answer);
+		ret_look->decision = DECISION_CONTENT;
+		ret_look->reason = REASON_UNREADABLE;
 	}
 	if (answer.reason == REASON_NOT_TRACKED || view_count == VIEWS_MAX)
 		return;
@@ -173,6 +188,7 @@ void view_opened(int fd, const char *path)
 			  &view->pending) < 0)
 		return;
 	view->fd = fd;
+	view->path = record_path(kernel_path);
 	view->broken = false;
 	version_stream_init(&view->stream);
 	view_count++;
@@ -236,6 +252,26 @@ static void count_reader(void)
 		(void)__atomic_fetch_add(&scope->bytes_given, bytes, __ATOMIC_RELAXED);
 }
 
+/* A file was given whole: that becomes a delivery, and tells whether the file is what it was. */
+static void deliver(const struct view *view, const struct version *version)
+{
+	struct journal_details details = {
+		.dev = view->end.dev,
+		.ino = view->end.ino,
+		.size_bytes = view->end.size_bytes,
+		.after = *version,
+	};
+	struct delivered delivered;
+
+	decision_deliver(&shim.segment, &shim.request, &view->pending, &view->end, version,
+			 &delivered);
+	details.before = delivered.before;
+	if (delivered.is_changed)
+		record_delivery(JOURNAL_CHANGED, view->path, &details);
+	if (delivered.is_given)
+		record_delivery(JOURNAL_GIVEN, view->path, &details);
+}
+
 void view_end(int status)
 {
 	if (shim.role == ROLE_READER) {
@@ -255,7 +291,6 @@ void view_end(int status)
 			look_at_end(view);
 		struct version version = version_stream_end(&view->stream);
 		if (!view->broken)
-			decision_deliver(&shim.segment, &shim.request, &view->pending, &view->end,
-					 &version);
+			deliver(view, &version);
 	}
 }

@@ -20,8 +20,8 @@ ALLOWED = {
     "clock_gettime",
     # the functions behind the exported names; the place of this library, once, at the start
     "dlsym", "dlerror", "dladdr",
-    # the descriptor of a stream that libc just opened
-    "fileno",
+    # the descriptor of a stream or folder that libc just opened; what vfork does before libc's is known
+    "fileno", "dirfd", "fork",
     # once, at the start
     "on_exit", "pthread_atfork", "__register_atfork", "gnu_get_libc_version",
     # the compiler's and the linker's own

@@ -554,7 +554,7 @@ static bool view_files(int capture, const int *paths, int count, bool redirected
 								   objects[one->object].size - 1);
 			if (one->view.is_pending)
 				decision_deliver(&world.segment, &request, &one->view.pending,
-						 &stamp, &content.version);
+						 &stamp, &content.version, &one->view.delivered);
 			if (request.at_sink && !partial && !one->forgotten) {
 				struct given *entry = &given[given_count++ % GIVEN];
 				*entry = (struct given){

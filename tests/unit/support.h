@@ -95,7 +95,8 @@ static inline void world_make(struct world *world, const char *const *overrides)
 		fprintf(stderr, "world: %s\n", error.text);
 		abort();
 	}
-	must(segment_create(world->root, "test", WORLD_RANDOM, "boot", settings, text, used, NULL) == 0);
+	must(segment_create(world->root, "test", WORLD_RANDOM, "boot", settings, text, used,
+			    NULL) == 0);
 	config_free(config);
 	free(settings);
 	free(request);
@@ -207,6 +208,7 @@ struct view {
 	struct answer answer;
 	struct pending pending;
 	bool is_pending;
+	struct delivered delivered; /* view_end() */
 };
 
 /* view_begin(): opens the file and asks; where the real bytes are given, remembers it as pending. */
@@ -247,7 +249,7 @@ static inline void view_end(const struct world *world, const struct request *req
 			scope->bytes_given += content.version.size_bytes;
 		if (view->is_pending)
 			decision_deliver(&world->segment, request, &view->pending, &stamp,
-					 &content.version);
+					 &content.version, &view->delivered);
 	}
 	must(close(view->fd) == 0);
 }

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include "support.h"
+#include "tracker/sys.h"
 
 static struct world world;
 static uint64_t scope;
@@ -100,6 +101,39 @@ Test(decision, other_bytes_of_equal_size)
 	world_fill(&world, "f", 4096, 2);
 	ASSERT_CAT("f", DECISION_CONTENT, REASON_CHANGED);
 	ASSERT_NOTICE("f");
+}
+
+/* A whole read of a file; what came of it. */
+static struct delivered read_whole(const char *name)
+{
+	struct request request = world_request(&world, scope);
+	struct view view = { .is_pending = false };
+	(void)view_begin(&world, &request, name, &view);
+	view_end(&world, &request, &view);
+	return view.delivered;
+}
+
+static void mark_edited(struct file_slot *file, const void *data)
+{
+	(void)data;
+	file->flags |= FILE_EDITED_BY_TOOL;
+	file->last_edit_realtime_ns = sys_realtime_ns();
+}
+
+Test(decision, tells_what_changed_and_was_not_seen_to)
+{
+	struct delivered first = read_whole("f");
+	cr_assert(first.is_given && !first.is_changed && version_is_none(&first.before));
+
+	world_fill(&world, "f", 4096, 2);
+	struct delivered outside = read_whole("f");
+	cr_assert(outside.is_given && outside.is_changed);
+	cr_assert_eq(outside.before.size_bytes, 4096);
+
+	world_fill(&world, "f", 4095, 3);
+	(void)file_update(&world.segment, world_path(&world, "f"), NULL, mark_edited, NULL);
+	struct delivered edited = read_whole("f");
+	cr_assert(edited.is_given && !edited.is_changed);
 }
 
 Test(decision, other_size)
@@ -492,7 +526,9 @@ Test(decision, fewer_bytes_than_the_file_holds)
 	char bytes[4096];
 	cr_assert_eq(read(view.fd, bytes, sizeof(bytes)), 4096);
 	struct version version = version_of_bytes(bytes, 4095);
-	decision_deliver(&world.segment, &request, &view.pending, &stamp, &version);
+	decision_deliver(&world.segment, &request, &view.pending, &stamp, &version,
+			 &view.delivered);
+	cr_assert(!view.delivered.is_given);
 	(void)close(view.fd);
 	ASSERT_NEW("f");
 }

@@ -2,75 +2,23 @@
  * A damaged or hostile segment: every function of the tracker is called on it and must neither
  * crash, nor touch memory outside, nor take long.  What they answer does not matter.
  *
- * The segment is moved between two pages without access, so that a step outside is a fault even
- * without a sanitizer.  FUZZ_SEED and FUZZ_ROUNDS in the environment change the defaults.
+ * fuzz.h has what FUZZ_SEED and FUZZ_ROUNDS in the environment change.
  */
 #include <criterion/criterion.h>
-#include <sys/mman.h>
 
-#include "support.h"
+#include "fuzz.h"
 #include "tracker/notice.h"
 #include "tracker/process.h"
-
-enum { ROUND_SECONDS = 10, PAGE = 4096 };
 
 static struct world world;
 static unsigned char *image; /* of the segment before damage, in use */
 static size_t image_bytes;
-static uint64_t random_state, seed;
-static uint64_t *round_at; /* shared with the parent */
-
-static uint64_t pick(uint64_t limit)
-{
-	return (next_random(&random_state) >> 11) % limit;
-}
-
-static uint64_t nasty(void)
-{
-	static const uint64_t WORDS[] = { 0,
-					  1,
-					  7,
-					  8,
-					  16,
-					  63,
-					  64,
-					  127,
-					  128,
-					  255,
-					  4095,
-					  4096,
-					  65535,
-					  65536,
-					  1u << 31,
-					  UINT32_MAX,
-					  1ull << 32,
-					  INT64_MAX,
-					  1ull << 63,
-					  UINT64_MAX,
-					  UINT64_MAX - 7,
-					  UINT64_MAX - 63 };
-	switch (pick(4)) {
-	case 0:
-		return next_random(&random_state);
-	case 1:
-		return pick(image_bytes);
-	case 2:
-		return pick(UINT32_MAX) << 32 | pick(UINT32_MAX);
-	default:
-		return WORDS[pick(sizeof(WORDS) / sizeof(WORDS[0]))];
-	}
-}
 
 /* Moves a mapped segment between two guard pages. */
-static void guard(struct segment *segment)
+static void guard_segment(struct segment *segment)
 {
-	size_t bytes = (segment->size_bytes + PAGE - 1) / PAGE * PAGE;
-	unsigned char *area = mmap(NULL, bytes + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
-				   -1, 0);
-	must(area != MAP_FAILED);
-	must(mremap(segment->header, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, area + PAGE) ==
-	     area + PAGE);
-	unsigned char *old = (unsigned char *)segment->header, *new = area + PAGE;
+	unsigned char *old = (unsigned char *)segment->header;
+	unsigned char *new = guard(segment->header, segment->size_bytes);
 	segment->header = (struct segment_header *)(void *)new;
 	segment->settings = (const void *)(new + ((const unsigned char *)segment->settings - old));
 	segment->text = (const char *)new + ((const unsigned char *)segment->text - old);
@@ -79,10 +27,9 @@ static void guard(struct segment *segment)
 		segment->tables[i] = new + (segment->tables[i] - old);
 }
 
-static void unguard(struct segment *segment)
+static void unguard_segment(struct segment *segment)
 {
-	size_t bytes = (segment->size_bytes + PAGE - 1) / PAGE * PAGE;
-	must(munmap((unsigned char *)segment->header - PAGE, bytes + 2 * PAGE) == 0);
+	unguard(segment->header, segment->size_bytes);
 }
 
 static int count_file(const char *path, const struct file_slot *file, void *data)
@@ -113,12 +60,12 @@ static void use(const struct segment *segment)
 		role_invocation(segment, PROGRAMS[i], words[i], &invocation);
 		struct context starter = { .flags = (uint32_t)pick(256),
 					   .role = (uint32_t)pick(8),
-					   .scope_id = nasty(),
+					   .scope_id = nasty(image_bytes),
 					   .anchor_pid = (uint32_t)getpid(),
 					   .pid_ns = process_pid_ns(),
-					   .profile = (uint32_t)nasty(),
-					   .agent_serial = nasty() };
-		struct process_ref self = { nasty(), nasty() };
+					   .profile = (uint32_t)nasty(image_bytes),
+					   .agent_serial = nasty(image_bytes) };
+		struct process_ref self = { nasty(image_bytes), nasty(image_bytes) };
 		struct process_ref ref = process_announce(segment, &starter, self,
 							  pick(2) ? getpid() : 0, PROGRAMS[i],
 							  words[i], ticket);
@@ -126,20 +73,21 @@ static void use(const struct segment *segment)
 		ref = process_attach(segment, ticket[0] ? ticket + 7 : NULL, pick(4) == 0,
 				     &invocation, pick(2) ? "s" : NULL,
 				     (enum session_agent_is)pick(3), &context);
-		(void)process_anchor_alive(&context, (uint32_t)(pick(2) ? 0 : nasty()));
+		(void)process_anchor_alive(&context, (uint32_t)(pick(2) ? 0 : nasty(image_bytes)));
 		process_count(segment, ref, (enum process_count)pick(PROCESS_COUNTS));
 		process_exit(segment, ref);
 		process_withdraw(segment, self);
 		uint64_t capture = capture_claim(segment, &context, pick(2));
 		(void)capture_is_sink(segment, capture);
-		(void)capture_is_sink(segment, nasty());
+		(void)capture_is_sink(segment, nasty(image_bytes));
 		command_add(segment, capture_command(segment, capture), pick(1000));
-		command_add(segment, nasty(), 1);
-		(void)command_within(segment, nasty(), nasty());
-		(void)command_within_so_far(segment, pick(2) ? capture : nasty(), nasty(), nasty());
-		(void)capture_shell(segment, nasty());
-		capture_end(segment, pick(2) ? capture : nasty());
-		(void)capture_command(segment, nasty());
+		command_add(segment, nasty(image_bytes), 1);
+		(void)command_within(segment, nasty(image_bytes), nasty(image_bytes));
+		(void)command_within_so_far(segment, pick(2) ? capture : nasty(image_bytes),
+					    nasty(image_bytes), nasty(image_bytes));
+		(void)capture_shell(segment, nasty(image_bytes));
+		capture_end(segment, pick(2) ? capture : nasty(image_bytes));
+		(void)capture_command(segment, nasty(image_bytes));
 		(void)decision_limit(segment, &context);
 	}
 	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
@@ -153,16 +101,16 @@ static void use(const struct segment *segment)
 		(void)path_is_tracked(segment, path);
 		(void)path_relative(segment, path);
 		(void)notice_render(segment, path, &content, text, sizeof(text));
-		(void)scope_claim(segment, id, 1, (uint32_t)nasty(), "n");
-		(void)scope_claim(segment, nasty(), 1, 0, NULL);
-		(void)scope_find(segment, nasty());
+		(void)scope_claim(segment, id, 1, (uint32_t)nasty(image_bytes), "n");
+		(void)scope_claim(segment, nasty(image_bytes), 1, 0, NULL);
+		(void)scope_find(segment, nasty(image_bytes));
 		struct request request = {
 			.context = { .flags = 255,
 				     .role = ROLE_VIEWER,
 				     .scope_id = id,
 				     .profile = (uint32_t)pick(70) },
 			.number = scope_request(segment, id),
-			.command_id = pick(2) ? 1 : nasty(),
+			.command_id = pick(2) ? 1 : nasty(image_bytes),
 			.is_viewer = true,
 			.at_sink = true,
 		};
@@ -170,6 +118,7 @@ static void use(const struct segment *segment)
 		struct stat stat;
 		struct answer answer;
 		struct pending pending;
+		struct delivered delivered;
 		must(fd >= 0 && fstat(fd, &stat) == 0);
 		decision_open(segment, &request, path, path, fd, &stat, &answer);
 		if (answer.decision == DECISION_NOTICE) {
@@ -180,7 +129,8 @@ static void use(const struct segment *segment)
 		if (decision_pend(segment, &request, path, &stat, &answer, &pending) == 0) {
 			must(content_of_descriptor(fd, UINT64_MAX, &content) == 0);
 			struct stamp stamp = stamp_of(&stat);
-			decision_deliver(segment, &request, &pending, &stamp, &content.version);
+			decision_deliver(segment, &request, &pending, &stamp, &content.version,
+					 &delivered);
 		}
 		must(close(fd) == 0);
 		(void)tracker_is_delivered(segment, id, pick(100), path);
@@ -188,20 +138,22 @@ static void use(const struct segment *segment)
 		if (tracker_file(segment, path, &file) == 0)
 			(void)file_path(segment, &file, text, sizeof(text));
 		(void)tracker_record_delivery(segment, id, 1, 1, path,
-					      &(struct stamp){ .ino = nasty() }, &content.version);
-		(void)file_by_inode(segment, nasty(), nasty());
-		(void)file_find(segment, nasty(), &file);
-		(void)delivery_find(segment, id, nasty(), &delivery);
-		delivery_note_answer(segment, id, nasty(), 1, 1);
+					      &(struct stamp){ .ino = nasty(image_bytes) },
+					      &content.version);
+		(void)file_by_inode(segment, nasty(image_bytes), nasty(image_bytes));
+		(void)file_find(segment, nasty(image_bytes), &file);
+		(void)delivery_find(segment, id, nasty(image_bytes), &delivery);
+		delivery_note_answer(segment, id, nasty(image_bytes), 1, 1);
 		if (pick(4) == 0)
 			(void)tracker_forget(segment, pick(2) ? id : 0, path);
 		if (pick(16) == 0)
 			(void)tracker_forget_all(segment, pick(2) ? id : 0);
 		(void)arena_store(segment, path, strlen(path));
-		(void)arena_at(segment, nasty(), nasty());
-		(void)segment_slot(segment, (enum segment_table)pick(TABLE_COUNT), nasty());
+		(void)arena_at(segment, nasty(image_bytes), nasty(image_bytes));
+		(void)segment_slot(segment, (enum segment_table)pick(TABLE_COUNT),
+				   nasty(image_bytes));
 		(void)segment_serial(segment);
-		segment_count(segment, (enum counter)pick(COUNTER_COUNT), nasty());
+		segment_count(segment, (enum counter)pick(COUNTER_COUNT), nasty(image_bytes));
 	}
 	(void)tracker_each_file(segment, count_file, &length);
 }
@@ -210,12 +162,6 @@ static void restore(void)
 {
 	int fd = open(world.file, O_WRONLY | O_TRUNC | O_CLOEXEC);
 	must(fd >= 0 && write(fd, image, image_bytes) == (ssize_t)image_bytes && close(fd) == 0);
-}
-
-static void begin_round(void)
-{
-	(*round_at)++;
-	(void)alarm(ROUND_SECONDS);
 }
 
 /* Damages the file, maps it as a stranger's process would, and uses it where it was accepted. */
@@ -229,10 +175,10 @@ static bool map_and_use(size_t offset, const void *bytes, size_t size_bytes)
 	must(error == 0 || error == -EBADMSG || error == -EPROTO);
 	if (error < 0)
 		return false;
-	guard(&segment);
+	guard_segment(&segment);
 	use(&segment);
 	use(&segment);
-	unguard(&segment);
+	unguard_segment(&segment);
 	return true;
 }
 
@@ -251,7 +197,7 @@ static void damage_header(void)
 	}
 	restore();
 	for (size_t word = 0; word + 8 <= sizeof(struct segment_header); word += 8) {
-		uint64_t value = nasty();
+		uint64_t value = nasty(image_bytes);
 		begin_round();
 		(void)map_and_use(word, &value, 8);
 		restore();
@@ -266,7 +212,7 @@ static void damage_body(uint64_t rounds)
 		begin_round();
 		restore();
 		must(segment_map(world.file, &segment) == 0);
-		guard(&segment);
+		guard_segment(&segment);
 		const struct segment_header *header = segment.header;
 		uint64_t words = 1 + pick(round % 3 == 0 ? 3 : 2000);
 		uint64_t first = sizeof(*header), last = image_bytes;
@@ -288,7 +234,7 @@ static void damage_body(uint64_t rounds)
 			break;
 		}
 		for (uint64_t i = 0; i < words; i++) {
-			uint64_t value = nasty();
+			uint64_t value = nasty(image_bytes);
 			memcpy((unsigned char *)segment.header + first + pick(last - first - 8),
 			       &value, 8);
 		}
@@ -308,12 +254,12 @@ static void damage_body(uint64_t rounds)
 			if (!slot_begin(slot, copy, BYTES[which]))
 				continue;
 			for (uint64_t k = pick(4); k > 0; k--)
-				copy[1 + pick(BYTES[which] / 8 - 1)] = nasty();
+				copy[1 + pick(BYTES[which] / 8 - 1)] = nasty(image_bytes);
 			slot_commit(slot, copy, BYTES[which]);
 		}
 		use(&segment);
 		use(&segment);
-		unguard(&segment);
+		unguard_segment(&segment);
 	}
 }
 
@@ -328,14 +274,9 @@ static int fuzz(void *data)
 
 Test(fuzz_segment, no_damage_does_harm, .timeout = 280)
 {
-	const char *said = getenv("FUZZ_SEED"), *rounds_said = getenv("FUZZ_ROUNDS");
-	uint64_t rounds = rounds_said ? strtoull(rounds_said, NULL, 10) : 1500;
+	uint64_t rounds = fuzz_begin(1500);
 	char name[16];
 
-	seed = said ? strtoull(said, NULL, 10) : 20260101;
-	random_state = seed * 2 + 1;
-	round_at = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	cr_assert_neq(round_at, MAP_FAILED);
 	world_open(&world, "session.processes=64", "session.scopes=16", "session.files=128",
 		   "session.deliveries=128", "session.commands=64", "session.arena_bytes=16384",
 		   NULL);

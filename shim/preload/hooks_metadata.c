@@ -1,0 +1,151 @@
+/*
+ * The exported functions that set what a file is beside its content: mode, owner, times, attributes.  They are
+ * recorded, and mean nothing else: content stays as it is.
+ */
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/xattr.h>
+#include <utime.h>
+
+#include "shim/preload/door.h"
+#include "shim/preload/real.h"
+
+static inline int by_name(int error, int directory, const char *path, enum journal_flags what,
+			  uint64_t value)
+{
+	door_changed(JOURNAL_METADATA, error, directory, path, what, value);
+	return error;
+}
+
+static inline int by_descriptor(int error, int fd, enum journal_flags what, uint64_t value)
+{
+	door_described(JOURNAL_METADATA, error, fd, what, value);
+	return error;
+}
+
+static inline uint64_t owner(uid_t user, gid_t group)
+{
+	return (uint64_t)user << 32 | group;
+}
+
+EXPORT int chmod(const char *path, mode_t mode)
+{
+	return by_name(REAL(chmod)(path, mode), AT_FDCWD, path, JOURNAL_METADATA_MODE, mode);
+}
+
+EXPORT int fchmod(int fd, mode_t mode)
+{
+	return by_descriptor(REAL(fchmod)(fd, mode), fd, JOURNAL_METADATA_MODE, mode);
+}
+
+EXPORT int fchmodat(int directory, const char *path, mode_t mode, int flags)
+{
+	return by_name(REAL(fchmodat)(directory, path, mode, flags), directory, path,
+		       JOURNAL_METADATA_MODE, mode);
+}
+
+EXPORT int lchmod(const char *path, mode_t mode)
+{
+	return by_name(REAL(lchmod)(path, mode), AT_FDCWD, path, JOURNAL_METADATA_MODE, mode);
+}
+
+EXPORT int chown(const char *path, uid_t user, gid_t group)
+{
+	return by_name(REAL(chown)(path, user, group), AT_FDCWD, path, JOURNAL_METADATA_OWNER,
+		       owner(user, group));
+}
+
+EXPORT int fchown(int fd, uid_t user, gid_t group)
+{
+	return by_descriptor(REAL(fchown)(fd, user, group), fd, JOURNAL_METADATA_OWNER,
+			     owner(user, group));
+}
+
+EXPORT int lchown(const char *path, uid_t user, gid_t group)
+{
+	return by_name(REAL(lchown)(path, user, group), AT_FDCWD, path, JOURNAL_METADATA_OWNER,
+		       owner(user, group));
+}
+
+EXPORT int fchownat(int directory, const char *path, uid_t user, gid_t group, int flags)
+{
+	return by_name(REAL(fchownat)(directory, path, user, group, flags), directory, path,
+		       JOURNAL_METADATA_OWNER, owner(user, group));
+}
+
+EXPORT int utime(const char *path, const struct utimbuf *times)
+{
+	return by_name(REAL(utime)(path, times), AT_FDCWD, path, JOURNAL_METADATA_TIMES, 0);
+}
+
+EXPORT int utimes(const char *path, const struct timeval times[2])
+{
+	return by_name(REAL(utimes)(path, times), AT_FDCWD, path, JOURNAL_METADATA_TIMES, 0);
+}
+
+EXPORT int lutimes(const char *path, const struct timeval times[2])
+{
+	return by_name(REAL(lutimes)(path, times), AT_FDCWD, path, JOURNAL_METADATA_TIMES, 0);
+}
+
+EXPORT int futimes(int fd, const struct timeval times[2])
+{
+	return by_descriptor(REAL(futimes)(fd, times), fd, JOURNAL_METADATA_TIMES, 0);
+}
+
+/* Without a path, or with none in utimensat(2): the descriptor itself. */
+EXPORT int futimesat(int directory, const char *path, const struct timeval times[2])
+{
+	int error = REAL(futimesat)(directory, path, times);
+	return path ? by_name(error, directory, path, JOURNAL_METADATA_TIMES, 0)
+		    : by_descriptor(error, directory, JOURNAL_METADATA_TIMES, 0);
+}
+
+EXPORT int utimensat(int directory, const char *path, const struct timespec times[2], int flags)
+{
+	int error = REAL(utimensat)(directory, path, times, flags);
+	return path ? by_name(error, directory, path, JOURNAL_METADATA_TIMES, 0)
+		    : by_descriptor(error, directory, JOURNAL_METADATA_TIMES, 0);
+}
+
+EXPORT int futimens(int fd, const struct timespec times[2])
+{
+	return by_descriptor(REAL(futimens)(fd, times), fd, JOURNAL_METADATA_TIMES, 0);
+}
+
+EXPORT int setxattr(const char *path, const char *name, const void *value, size_t size_bytes,
+		    int flags)
+{
+	return by_name(REAL(setxattr)(path, name, value, size_bytes, flags), AT_FDCWD, path,
+		       JOURNAL_METADATA_ATTRIBUTE, 0);
+}
+
+EXPORT int lsetxattr(const char *path, const char *name, const void *value, size_t size_bytes,
+		     int flags)
+{
+	return by_name(REAL(lsetxattr)(path, name, value, size_bytes, flags), AT_FDCWD, path,
+		       JOURNAL_METADATA_ATTRIBUTE, 0);
+}
+
+EXPORT int fsetxattr(int fd, const char *name, const void *value, size_t size_bytes, int flags)
+{
+	return by_descriptor(REAL(fsetxattr)(fd, name, value, size_bytes, flags), fd,
+			     JOURNAL_METADATA_ATTRIBUTE, 0);
+}
+
+EXPORT int removexattr(const char *path, const char *name)
+{
+	return by_name(REAL(removexattr)(path, name), AT_FDCWD, path, JOURNAL_METADATA_NO_ATTRIBUTE,
+		       0);
+}
+
+EXPORT int lremovexattr(const char *path, const char *name)
+{
+	return by_name(REAL(lremovexattr)(path, name), AT_FDCWD, path,
+		       JOURNAL_METADATA_NO_ATTRIBUTE, 0);
+}
+
+EXPORT int fremovexattr(int fd, const char *name)
+{
+	return by_descriptor(REAL(fremovexattr)(fd, name), fd, JOURNAL_METADATA_NO_ATTRIBUTE, 0);
+}

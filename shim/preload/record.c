@@ -1,0 +1,651 @@
+/* What this process does, for the journal: see record.h. */
+#include "shim/preload/record.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "shim/preload/real.h"
+#include "tracker/path.h"
+#include "tracker/scope.h"
+#include "tracker/sys.h"
+
+enum {
+	DESCRIPTORS = 1024,
+	ARGUMENTS_MAX = 4096,
+};
+
+enum descriptor_state {
+	DESCRIPTOR_FOLLOWED = 1, /* opened by name: 0 means that the entry says nothing */
+	DESCRIPTOR_MAPPED = 2,
+	DESCRIPTOR_MAPPED_SHARED = 4, /* and may be written to */
+};
+
+/* A descriptor that this program opened by name.  Calls on one descriptor may come from several threads: words are
+ * atomic.  An entry that outlived its descriptor is replaced at the next open of that number. */
+static struct descriptor {
+	uint32_t state; /* enum descriptor_state */
+	uint32_t path;  /* as in the record of its open */
+	uint32_t directory;
+	int32_t directory_fd;
+	uint64_t read_bytes;
+	uint64_t written_bytes;
+	uint32_t reads;
+	uint32_t writes;
+} descriptors[DESCRIPTORS];
+static unsigned descriptors_end; /* entries from here on were never used */
+
+/* ---- who ---- */
+
+/* Of this thread.  0: not asked yet. */
+static __thread pid_t thread_id;
+
+/* Set by vfork (vfork.S) in the thread that calls it, and so in the child, which shares the thread's memory. */
+__thread unsigned char shim_vforked __attribute__((visibility("hidden")));
+
+bool in_vfork_child(void)
+{
+	if (__builtin_expect(!shim_vforked, 1) || shim.sandboxed)
+		return false;
+	if (sys_getpid() != shim.pid)
+		return true;
+	shim_vforked = 0; /* the parent, which goes on */
+	return false;
+}
+
+static bool may_grow(void)
+{
+	return !shim.sandboxed;
+}
+
+/* Fills in who makes a record, and appends it. */
+static uint32_t append(struct journal_record *record, const void *details, size_t detail_bytes)
+{
+	record->process = shim.record;
+	if (__builtin_expect(shim_vforked, 0) && in_vfork_child()) {
+		record->tid = (uint32_t)sys_getpid();
+		record->marks |= JOURNAL_VFORKED;
+	} else {
+		if (__builtin_expect(!thread_id, 0) && !shim.sandboxed)
+			thread_id = (pid_t)sys_call3(SYS_gettid, 0, 0, 0);
+		record->tid = (uint32_t)thread_id;
+	}
+	if (detail_bytes)
+		record->marks |= JOURNAL_DETAILS;
+	return journal_write(&shim.journal, record, details, detail_bytes, may_grow());
+}
+
+static struct journal_record blank(enum journal_op op)
+{
+	return (struct journal_record){ .head = { .op = (uint8_t)op },
+					.directory_fd = AT_FDCWD,
+					.fd = -1 };
+}
+
+/* ---- texts ---- */
+
+/* Did the kernel read the path before it failed with this error?  Only then is the pointer known to be good. */
+static bool was_path_read(int error)
+{
+	switch (error) {
+	case 0:
+	case ENOENT:
+	case EACCES:
+	case EPERM:
+	case EEXIST:
+	case ENOTDIR:
+	case EISDIR:
+	case ELOOP:
+	case EROFS:
+	case ENXIO:
+	case ENODEV:
+	case ETXTBSY:
+	case EBUSY:
+	case ENOTEMPTY:
+	case EXDEV:
+	case EMFILE:
+	case ENFILE:
+	case ENOSPC:
+	case ENAMETOOLONG:
+	case ESTALE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The same for the second path of a call: the first one may be what was wrong. */
+static bool was_second_path_read(int error)
+{
+	return error == 0 || error == EEXIST || error == EXDEV || error == ENOTEMPTY ||
+	       error == EISDIR;
+}
+
+static uint32_t text_of(const char *text, uint16_t *marks)
+{
+	size_t length = strnlen(text, SEGMENT_PATH_BYTES);
+	if (length == SEGMENT_PATH_BYTES)
+		*marks |= JOURNAL_CUT;
+	return journal_text(&shim.journal, text, length, may_grow());
+}
+
+static void put_path(struct journal_record *record, int directory, const char *path)
+{
+	record->path = text_of(path, &record->marks);
+	record->directory_fd = directory;
+	if (path[0] != '/' && directory == AT_FDCWD)
+		record->directory = change_folder_text();
+}
+
+/* Is an access to be recorded, by level and by the globs of [journal] exclude?  A path that is not known is. */
+static bool is_wanted_here(bool writes, int directory, const char *path)
+{
+	const struct settings *settings = shim.segment.settings;
+	bool wanted = settings->journal_level != JOURNAL_LEVEL_WRITES || writes;
+
+	if (!wanted || !path ||
+	    (settings->journal_level != JOURNAL_LEVEL_WORKSPACE &&
+	     !settings->journal_exclude.count))
+		return wanted;
+	char *normal = scratch_take();
+	if (normal && change_path(directory, path, normal, SEGMENT_PATH_BYTES) >= 0) {
+		if (settings->journal_level == JOURNAL_LEVEL_WORKSPACE)
+			wanted = path_in_workspace(&shim.segment, normal);
+		if (path_matches_list(&shim.segment, settings->journal_exclude, normal))
+			wanted = false;
+	}
+	scratch_give(normal);
+	return wanted;
+}
+
+static inline bool is_wanted(bool writes, int directory, const char *path)
+{
+	if (__builtin_expect(shim.records_all, 1))
+		return true;
+	return is_wanted_here(writes, directory, path);
+}
+
+/* Memory that may not be there: what the caller hands to exec, where a wrong pointer has to give EFAULT. */
+struct reader {
+	bool checks;    /* false: it is the program's own, from the kernel */
+	uintptr_t page; /* the last one that was found readable */
+};
+
+static bool can_read(struct reader *reader, const void *address)
+{
+	const uintptr_t PAGE = ~(uintptr_t)4095;
+
+	if (!reader->checks || ((uintptr_t)address & PAGE) == reader->page)
+		return true;
+	/* eight bytes are looked at: not over the end of the page */
+	if (!launch_is_readable((const void *)((uintptr_t)address & ~(uintptr_t)7)))
+		return false;
+	reader->page = (uintptr_t)address & PAGE;
+	return true;
+}
+
+/* Arguments, each ended by NUL. */
+static uint32_t arguments_of(char *const argv[], bool checks, uint16_t *marks)
+{
+	struct reader array = { .checks = checks }, words = { .checks = checks };
+	char *joined = scratch_take();
+	size_t used = 0;
+
+	if (!joined)
+		return 0;
+	for (size_t i = 0; argv && can_read(&array, &argv[i]) && argv[i]; i++) {
+		const char *at = argv[i];
+		if (used == ARGUMENTS_MAX) {
+			*marks |= JOURNAL_CUT;
+			break;
+		}
+		while (used < ARGUMENTS_MAX - 1 && can_read(&words, at) && *at)
+			joined[used++] = *at++;
+		if (used == ARGUMENTS_MAX - 1)
+			*marks |= JOURNAL_CUT;
+		joined[used++] = '\0';
+	}
+	uint32_t text = journal_text(&shim.journal, joined, used, may_grow());
+	scratch_give(joined);
+	return text;
+}
+
+/* ---- descriptors ---- */
+
+static struct descriptor *descriptor_at(int fd)
+{
+	if ((unsigned)fd >= DESCRIPTORS)
+		return NULL;
+	struct descriptor *descriptor = &descriptors[fd];
+	return __atomic_load_n(&descriptor->state, __ATOMIC_ACQUIRE) ? descriptor : NULL;
+}
+
+/* A record about what a descriptor was opened for. */
+static struct journal_record about(enum journal_op op, int fd, const struct descriptor *descriptor)
+{
+	struct journal_record record = blank(op);
+	record.fd = fd;
+	if (descriptor) {
+		record.path = descriptor->path;
+		record.directory = descriptor->directory;
+		record.directory_fd = descriptor->directory_fd;
+	}
+	return record;
+}
+
+static void follow(int fd, const struct descriptor *as)
+{
+	if ((unsigned)fd >= DESCRIPTORS || in_vfork_child())
+		return;
+	struct descriptor *descriptor = &descriptors[fd];
+	__atomic_store_n(&descriptor->state, 0, __ATOMIC_RELAXED);
+	descriptor->path = as->path;
+	descriptor->directory = as->directory;
+	descriptor->directory_fd = as->directory_fd;
+	descriptor->read_bytes = descriptor->written_bytes = 0;
+	descriptor->reads = descriptor->writes = 0;
+	__atomic_store_n(&descriptor->state, DESCRIPTOR_FOLLOWED, __ATOMIC_RELEASE);
+	unsigned end = __atomic_load_n(&descriptors_end, __ATOMIC_RELAXED);
+	while (end <= (unsigned)fd &&
+	       !__atomic_compare_exchange_n(&descriptors_end, &end, (unsigned)fd + 1, true,
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
+/* ---- the process ---- */
+
+static void append_process(struct journal_record *record, pid_t parent, uint32_t starter)
+{
+	const struct context *context = &shim.request.context;
+	struct journal_process process = {
+		.serial = shim.process.serial,
+		.scope_id = context->scope_id,
+		.pid = (uint32_t)shim.pid,
+		.parent_pid = (uint32_t)parent,
+		.role = shim.role,
+		.context = context->flags,
+		.pid_ns = context->pid_ns,
+		.starter = starter,
+	};
+	const struct scope_slot *scope = scope_find(&shim.segment, context->scope_id);
+
+	if (scope)
+		process.epoch = __atomic_load_n(&scope->epoch, __ATOMIC_RELAXED);
+	thread_id = shim.pid;
+	shim.record = append(record, &process, sizeof(process));
+}
+
+void record_fork(void)
+{
+	struct journal_record record = blank(JOURNAL_FORK);
+	uint32_t starter = shim.record;
+
+	if (!shim.records)
+		return;
+	/* What the parent's descriptors did is the parent's to tell. */
+	unsigned end = __atomic_load_n(&descriptors_end, __ATOMIC_RELAXED);
+	for (unsigned fd = 0; fd < end; fd++) {
+		descriptors[fd].reads = descriptors[fd].writes = 0;
+		descriptors[fd].read_bytes = descriptors[fd].written_bytes = 0;
+	}
+	append_process(&record, shim.fork_parent, starter);
+}
+
+void record_end(int status)
+{
+	struct journal_record record = blank(JOURNAL_EXIT);
+
+	if (!shim.records)
+		return;
+	record_closing(0, UINT32_MAX);
+	record.amount = (uint32_t)status & 0xff; /* what waitpid(2) will tell */
+	(void)append(&record, NULL, 0);
+}
+
+void record_exec(const char *executable, char *const argv[], struct process_ref process, pid_t pid)
+{
+	struct journal_record record = blank(JOURNAL_EXEC);
+
+	if (!shim.records)
+		return;
+	put_path(&record, AT_FDCWD, executable);
+	record.other_path = arguments_of(argv, true, &record.marks);
+	record.amount = process.serial;
+	record.count = (uint32_t)pid;
+	/* exec in place: what the standard descriptors were opened for goes with them. */
+	struct journal_exec standard = { 0 };
+	bool known = false;
+	for (int fd = 0; pid && fd < JOURNAL_STANDARD; fd++) {
+		const struct descriptor *descriptor = descriptor_at(fd);
+		if (!descriptor || in_vfork_child())
+			continue;
+		known = true;
+		standard.standard[fd].path = descriptor->path;
+		standard.standard[fd].directory = descriptor->directory;
+		standard.standard[fd].directory_fd = descriptor->directory_fd;
+	}
+	uint32_t number = append(&record, known ? &standard : NULL, known ? sizeof(standard) : 0);
+	process_set_record(&shim.segment, process, number);
+}
+
+/* What this program's standard descriptors were opened for by the one that stood in this process before. */
+static void inherit(void)
+{
+	struct journal_entry entry;
+	uint64_t number = process_record(&shim.segment, shim.process);
+
+	if (!number || journal_next(&shim.journal, &number, &entry) != JOURNAL_FOUND_RECORD ||
+	    entry.record.head.op != JOURNAL_EXEC || entry.record.amount != shim.process.serial)
+		return;
+	for (int fd = 0; fd < JOURNAL_STANDARD; fd++) {
+		struct descriptor as = { .path = entry.exec.standard[fd].path,
+					 .directory = entry.exec.standard[fd].directory,
+					 .directory_fd = entry.exec.standard[fd].directory_fd };
+		if (as.path)
+			follow(fd, &as);
+	}
+}
+
+void record_start(const char *executable, char *const argv[])
+{
+	struct journal_record record = blank(JOURNAL_START);
+
+	if (!shim.records)
+		return;
+	shim.record = 0;
+	put_path(&record, AT_FDCWD, executable);
+	record.directory = change_folder_text();
+	record.other_path = arguments_of(argv, false, &record.marks);
+	if (!(shim.request.context.flags & CONTEXT_ATTACHED))
+		record.marks |= JOURNAL_UNATTACHED;
+	append_process(&record, sys_getppid(), 0);
+	inherit();
+}
+
+void record_exec_failed(uint64_t serial, int error)
+{
+	struct journal_record record = blank(JOURNAL_EXEC_FAILED);
+
+	if (!shim.records)
+		return;
+	record.head.error = (uint16_t)error;
+	record.amount = serial;
+	(void)append(&record, NULL, 0);
+}
+
+/* ---- names ---- */
+
+void record_name(enum journal_op op, bool failed, int directory, const char *path, uint32_t flags,
+		 uint64_t amount)
+{
+	struct journal_record record = blank(op);
+
+	if (!shim.records)
+		return;
+	if (failed)
+		record.head.error = (uint16_t)errno;
+	if (!was_path_read(record.head.error))
+		path = NULL;
+	if (!is_wanted(true, directory, path))
+		return;
+	if (path)
+		put_path(&record, directory, path);
+	record.flags = flags;
+	record.amount = amount;
+	(void)append(&record, NULL, 0);
+}
+
+void record_names(enum journal_op op, bool failed, int directory, const char *path,
+		  int other_directory, const char *other, uint32_t flags)
+{
+	struct journal_record record = blank(op);
+
+	if (!shim.records)
+		return;
+	if (failed)
+		record.head.error = (uint16_t)errno;
+	/* symlink(2) names its target first, the others the name that there is. */
+	bool first = was_path_read(record.head.error);
+	bool second = was_second_path_read(record.head.error);
+	if (!(op == JOURNAL_SYMLINK ? second : first))
+		path = NULL;
+	if (!(op == JOURNAL_SYMLINK ? first : second))
+		other = NULL;
+	bool wanted = is_wanted(true, directory, path);
+	if (!wanted && (op == JOURNAL_SYMLINK || !is_wanted(true, other_directory, other)))
+		return;
+	if (path)
+		put_path(&record, directory, path);
+	if (other) {
+		record.other_path = text_of(other, &record.marks);
+		if (op != JOURNAL_SYMLINK && other[0] != '/' && other_directory == AT_FDCWD)
+			record.directory = change_folder_text();
+	}
+	record.fd = other_directory;
+	record.flags = flags;
+	(void)append(&record, NULL, 0);
+}
+
+/* ---- opening, reading, writing ---- */
+
+static bool may_write(int flags)
+{
+	return (flags & O_ACCMODE) != O_RDONLY || (flags & (O_TRUNC | O_CREAT));
+}
+
+void record_opened(int fd, int directory, const char *path, int flags, const struct look *look)
+{
+	struct journal_record record = blank(JOURNAL_OPEN);
+
+	if (!shim.records)
+		return;
+	if (fd < 0)
+		record.head.error = (uint16_t)errno;
+	if (!was_path_read(record.head.error))
+		path = NULL;
+	if ((unsigned)fd < DESCRIPTORS && !in_vfork_child())
+		__atomic_store_n(&descriptors[fd].state, 0, __ATOMIC_RELAXED);
+	if (!is_wanted(may_write(flags), directory, path))
+		return;
+	if (path)
+		put_path(&record, directory, path);
+	record.fd = fd;
+	record.flags = (uint32_t)flags;
+	if (look && look->is_decided) {
+		record.decision = (uint8_t)look->decision;
+		record.reason = (uint8_t)look->reason;
+	}
+	bool details = look && look->is_known;
+	(void)append(&record, details ? &look->details : NULL, details ? sizeof(look->details) : 0);
+	if (fd < 0)
+		return;
+	if (path) {
+		struct descriptor as = { .path = record.path,
+					 .directory = record.directory,
+					 .directory_fd = record.directory_fd };
+		follow(fd, &as);
+	}
+	if (look && look->is_decided && look->decision != DECISION_CONTENT) {
+		record.head.op = look->decision == DECISION_NOTICE ? JOURNAL_NOTICE
+								   : JOURNAL_YIELDED;
+		record.time_realtime_ns = 0;
+		record.amount = look->bytes_saved;
+		(void)append(&record, details ? &look->details : NULL,
+			     details ? sizeof(look->details) : 0);
+	}
+}
+
+void record_listed(int fd, bool failed, int directory, const char *path, uint16_t marks)
+{
+	struct journal_record record = blank(JOURNAL_LIST);
+
+	if (!shim.records)
+		return;
+	if (failed)
+		record.head.error = (uint16_t)errno;
+	if (!was_path_read(record.head.error))
+		path = NULL;
+	if (!is_wanted(false, directory, path))
+		return;
+	if (path)
+		put_path(&record, directory, path);
+	record.marks |= marks;
+	record.fd = fd;
+	(void)append(&record, NULL, 0);
+}
+
+void record_planned(int fd, const char *path, int flags)
+{
+	struct journal_record record = blank(JOURNAL_OPEN);
+
+	if (!shim.records || !is_wanted(may_write(flags), AT_FDCWD, path))
+		return;
+	put_path(&record, AT_FDCWD, path);
+	record.fd = fd;
+	record.flags = (uint32_t)flags;
+	record.marks |= JOURNAL_PLANNED;
+	(void)append(&record, NULL, 0);
+}
+
+void record_read(int fd, ssize_t count)
+{
+	struct descriptor *descriptor = descriptor_at(fd);
+
+	if (!descriptor || count <= 0 || in_vfork_child())
+		return;
+	(void)__atomic_fetch_add(&descriptor->read_bytes, (uint64_t)count, __ATOMIC_RELAXED);
+	if (__atomic_fetch_add(&descriptor->reads, 1, __ATOMIC_RELAXED))
+		return;
+	struct journal_record record = about(JOURNAL_READ, fd, descriptor);
+	record.amount = (uint64_t)count;
+	(void)append(&record, NULL, 0);
+}
+
+void record_written(int fd, ssize_t count)
+{
+	struct descriptor *descriptor = descriptor_at(fd);
+
+	if (!descriptor || count <= 0 || in_vfork_child())
+		return;
+	(void)__atomic_fetch_add(&descriptor->written_bytes, (uint64_t)count, __ATOMIC_RELAXED);
+	if (__atomic_fetch_add(&descriptor->writes, 1, __ATOMIC_RELAXED))
+		return;
+	struct journal_record record = about(JOURNAL_WRITE, fd, descriptor);
+	record.amount = (uint64_t)count;
+	(void)append(&record, NULL, 0);
+}
+
+void record_mapped(int fd, int protection, int flags, size_t size_bytes)
+{
+	struct descriptor *descriptor = descriptor_at(fd);
+	bool stores = (protection & PROT_WRITE) && (flags & MAP_SHARED);
+	uint32_t state = stores ? DESCRIPTOR_MAPPED_SHARED : DESCRIPTOR_MAPPED;
+
+	if (!descriptor || in_vfork_child() ||
+	    (__atomic_fetch_or(&descriptor->state, state, __ATOMIC_RELAXED) & state))
+		return;
+	struct journal_record record = about(JOURNAL_MAP, fd, descriptor);
+	record.flags = (uint32_t)protection | (flags & MAP_SHARED ? JOURNAL_MAP_SHARED : 0);
+	record.amount = size_bytes;
+	(void)append(&record, NULL, 0);
+}
+
+/* What is not told yet of a descriptor. */
+static void tell(int fd, struct descriptor *descriptor)
+{
+	struct journal_record record;
+
+	if (descriptor->reads > 1) {
+		record = about(JOURNAL_READ_TOTAL, fd, descriptor);
+		record.amount = descriptor->read_bytes;
+		record.count = descriptor->reads;
+		(void)append(&record, NULL, 0);
+	}
+	if (descriptor->writes > 1) {
+		record = about(JOURNAL_WRITE_TOTAL, fd, descriptor);
+		record.amount = descriptor->written_bytes;
+		record.count = descriptor->writes;
+		(void)append(&record, NULL, 0);
+	}
+}
+
+void record_closing(unsigned first, unsigned last)
+{
+	unsigned end = __atomic_load_n(&descriptors_end, __ATOMIC_RELAXED);
+
+	for (unsigned fd = first; fd <= last && fd < end; fd++) {
+		struct descriptor *descriptor = &descriptors[fd];
+		if (!__atomic_load_n(&descriptor->state, __ATOMIC_ACQUIRE))
+			continue;
+		if (in_vfork_child()) /* its descriptors are its own, this table is its parent's */
+			return;
+		if (__atomic_exchange_n(&descriptor->state, 0, __ATOMIC_ACQ_REL))
+			tell((int)fd, descriptor);
+	}
+}
+
+void record_duplicated(int fd, int copy)
+{
+	if (copy < 0 || fd == copy)
+		return;
+	const struct descriptor *descriptor = descriptor_at(fd);
+	record_closing((unsigned)copy, (unsigned)copy);
+	if (descriptor)
+		follow(copy, descriptor);
+}
+
+/* libc's own reads and writes are not seen.  What a stream's buffers tell is that there were some, and how much passed at least
+ * (bits/types/struct_FILE.h; the layout is part of glibc's ABI). */
+void record_stream_closing(FILE *stream, int fd)
+{
+	struct descriptor *descriptor = descriptor_at(fd);
+	struct journal_record record;
+
+	if (!descriptor || in_vfork_child())
+		return;
+	if (stream->_IO_read_base && !descriptor->reads && !stream->_IO_write_base) {
+		record = about(JOURNAL_READ, fd, descriptor);
+		record.amount = (uint64_t)(stream->_IO_read_end - stream->_IO_read_base);
+		record.marks |= JOURNAL_AT_LEAST;
+		(void)append(&record, NULL, 0);
+	}
+	if (stream->_IO_write_base && !descriptor->writes) {
+		record = about(JOURNAL_WRITE, fd, descriptor);
+		record.amount = (uint64_t)(stream->_IO_write_ptr - stream->_IO_write_base);
+		record.marks |= JOURNAL_AT_LEAST;
+		(void)append(&record, NULL, 0);
+	}
+}
+
+void record_descriptor(enum journal_op op, bool failed, int fd, uint32_t flags, uint64_t amount)
+{
+	if (!shim.records)
+		return;
+	const struct descriptor *descriptor = descriptor_at(fd);
+	/* One that was opened outside of what is wanted is no less so here. */
+	if (!descriptor && !shim.records_all && op != JOURNAL_CHDIR)
+		return;
+	struct journal_record record = about(op, fd, descriptor);
+	if (failed)
+		record.head.error = (uint16_t)errno;
+	record.flags = flags;
+	record.amount = amount;
+	(void)append(&record, NULL, 0);
+}
+
+uint32_t record_path(const char *path)
+{
+	uint16_t marks = 0;
+	return shim.records && is_wanted(false, AT_FDCWD, path) ? text_of(path, &marks) : 0;
+}
+
+void record_delivery(enum journal_op op, uint32_t path, const struct journal_details *details)
+{
+	struct journal_record record = blank(op);
+
+	if (!path)
+		return;
+	record.path = path;
+	record.amount = details->after.size_bytes;
+	(void)append(&record, details, sizeof(*details));
+}

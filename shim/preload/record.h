@@ -1,0 +1,92 @@
+/*
+ * What this process does, written to the session's journal (tracker/journal.h).
+ *
+ * A record tells what a call was given and what came of it; nothing is looked up for it.  Reads and writes are summed by
+ * descriptor: one record at the first of each, one with the sums when the descriptor is closed and there was more than
+ * one.  Only descriptors that this program opened by name are followed.
+ *
+ * All of this is async-signal-safe and makes no system call, but for one gettid in each thread and one getpid after each
+ * vfork.
+ */
+#ifndef SEEN_SHIM_RECORD_H
+#define SEEN_SHIM_RECORD_H
+
+#include <stdio.h>
+
+#include "shim/preload/shim.h"
+#include "tracker/journal.h"
+
+/* What a viewer or an agent learned of a file that it opened. */
+struct look {
+	bool is_known;   /* dev, ino, size */
+	bool is_decided; /* decision, reason */
+	enum decision decision;
+	enum reason reason;
+	uint64_t bytes_saved; /* NOTICE */
+	struct journal_details details;
+};
+
+/* record_start(): the library is attached.  argv: the program's. */
+void record_start(const char *executable, char *const argv[]);
+
+/* record_fork(): this is a copy that fork() made. */
+void record_fork(void);
+
+/* record_end(): the process ends: what its descriptors read and wrote, and its status. */
+void record_end(int status);
+
+/* record_opened(): a call opened a file, or with fd < 0 could not; errno then says why.
+ * path: as given, NULL: not by name.  look: NULL: nothing is known. */
+void record_opened(int fd, int directory, const char *path, int flags, const struct look *look);
+
+/* record_listed(): a folder was opened to be listed.  fd: -1 when it is not known.  path: NULL: not known.
+ * failed: it could not be; errno says why.  marks: enum journal_marks. */
+void record_listed(int fd, bool failed, int directory, const char *path, uint16_t marks);
+
+/* record_planned(): a program about to be spawned will open a file by itself. */
+void record_planned(int fd, const char *path, int flags);
+
+/* record_read(), record_written(): bytes went through a descriptor; what the call returned. */
+void record_read(int fd, ssize_t count);
+void record_written(int fd, ssize_t count);
+
+/* record_mapped(): protection, flags: of mmap(2). */
+void record_mapped(int fd, int protection, int flags, size_t size_bytes);
+
+/* record_duplicated(): `copy` is now another descriptor for what `fd` is; `copy` < 0: the call failed. */
+void record_duplicated(int fd, int copy);
+
+/* record_closing(): descriptors are about to be closed, both ends included. */
+void record_closing(unsigned first, unsigned last);
+
+/* record_stream_closing(): a stream is about to be closed; fd: its descriptor. */
+void record_stream_closing(FILE *stream, int fd);
+
+/* record_name(): a call about one name.  failed: errno says why.  flags, amount: journal.h says for each op. */
+void record_name(enum journal_op op, bool failed, int directory, const char *path, uint32_t flags,
+		 uint64_t amount);
+
+/* record_names(): a call about two names.  SYMLINK: `path` is the link, `other` its target. */
+void record_names(enum journal_op op, bool failed, int directory, const char *path,
+		  int other_directory, const char *other, uint32_t flags);
+
+/* record_descriptor(): a call about what a descriptor is open for. */
+void record_descriptor(enum journal_op op, bool failed, int fd, uint32_t flags, uint64_t amount);
+
+/* record_exec(): a program is about to be started.  process: as announced.  pid: of the process that will hold it, 0: not known yet. */
+void record_exec(const char *executable, char *const argv[], struct process_ref process, pid_t pid);
+
+/* record_exec_failed(): it could not be. */
+void record_exec_failed(uint64_t serial, int error);
+
+/* record_path(): number of the text of a file's path as the kernel knows it; 0: the file is not recorded. */
+uint32_t record_path(const char *path);
+
+/* record_delivery(): a viewer gave a file whole, or found it other than it was.  path: from record_path(). */
+void record_delivery(enum journal_op op, uint32_t path, const struct journal_details *details);
+
+/* in_vfork_child(): is this a child between vfork and exec, in the memory of its parent?  Asks the kernel only
+ * after this thread called vfork. */
+bool in_vfork_child(void);
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * vfork(2) for a caller in C cannot be wrapped in C: the child would return through the wrapper's frame, which the
+ * parent needs again.  This notes for the calling thread that it was called, and jumps to libc's own: no frame, no
+ * return address of ours.  Child and parent both find the note (they share the memory); who is who, record.c asks the
+ * kernel, once.
+ *
+ * Before the library is attached libc's function is not known yet: fork does what vfork may do.
+ */
+	.text
+	.globl vfork
+	.type vfork, %function
+#if defined(__x86_64__)
+vfork:
+	.cfi_startproc
+#if defined(__CET__) && __CET__ & 1
+	endbr64
+#endif
+	movq shim_vforked@gottpoff(%rip), %rax
+	movb $1, %fs:(%rax)
+	movq real_vfork(%rip), %rax
+	testq %rax, %rax
+	jz 1f
+	jmp *%rax
+1:	jmp fork@PLT
+	.cfi_endproc
+#elif defined(__aarch64__)
+vfork:
+	.cfi_startproc
+	hint #34 /* bti c */
+	mrs x9, tpidr_el0
+	adrp x10, :gottprel:shim_vforked
+	ldr x10, [x10, #:gottprel_lo12:shim_vforked]
+	mov w11, #1
+	strb w11, [x9, x10]
+	adrp x16, real_vfork
+	ldr x16, [x16, #:lo12:real_vfork]
+	cbz x16, 1f
+	br x16
+1:	b fork
+	.cfi_endproc
+#endif
+	.size vfork, . - vfork
+	.section .note.GNU-stack, "", %progbits
