@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/lib/exit_code.h"
@@ -12,6 +13,7 @@
 #include "cli/lib/options.h"
 #include "cli/lib/scopes.h"
 #include "cli/lib/session.h"
+#include "tracker/journal.h"
 #include "tracker/tracker.h"
 
 static const char *session_name, *scope;
@@ -35,6 +37,23 @@ static const struct options OPTIONS = {
 	.words_between = true,
 };
 
+/* What was forgotten goes on record.  path: NULL for everything. */
+static void record_forgotten(const struct session *session, uint64_t scope_id, const char *path)
+{
+	const char *file = session_journal(session);
+	struct journal journal;
+	struct journal_record record = journal_blank(JOURNAL_FORGOTTEN);
+
+	if (!file || journal_map(file, &journal) < 0)
+		return;
+	record.tid = (uint32_t)getpid();
+	record.amount = scope_id;
+	if (path)
+		record.path = journal_text(&journal, path, strlen(path), true);
+	(void)journal_write(&journal, &record, NULL, 0, true);
+	journal_unmap(&journal);
+}
+
 struct folder {
 	const struct segment *segment;
 	const char *path;
@@ -54,22 +73,27 @@ static int forget_below(const char *path, const struct file_slot *file, void *da
 }
 
 /* One word of the command line.  Returns 0, or a negative errno when nothing is on record. */
-static int forget_path(const struct segment *segment, uint64_t scope_id, const char *word)
+static int forget_path(const struct session *session, uint64_t scope_id, const char *word)
 {
+	const struct segment *segment = &session->segment;
 	char path[SEGMENT_PATH_BYTES];
 	struct folder folder = { segment, path, scope_id, 0 };
 	int error = given_path(word, path, sizeof(path));
 
 	if (error == 0)
 		error = tracker_forget(segment, scope_id, path);
-	if (error != -ENOENT)
-		return error;
-	(void)tracker_each_file(segment, forget_below, &folder);
-	return folder.forgotten ? 0 : -ENOENT;
+	if (error == -ENOENT) {
+		(void)tracker_each_file(segment, forget_below, &folder);
+		error = folder.forgotten ? 0 : -ENOENT;
+	}
+	if (error == 0)
+		record_forgotten(session, scope_id, path);
+	return error;
 }
 
-static int forget(const struct segment *segment, char **words)
+static int forget(const struct session *session, char **words)
 {
+	const struct segment *segment = &session->segment;
 	uint64_t scope_id = 0;
 	int code = scope ? scopes_choose(segment, scope, &scope_id) : EXIT_CODE_OK;
 
@@ -79,8 +103,10 @@ static int forget(const struct segment *segment, char **words)
 		message("scope %s is not on record any more", scope);
 		return EXIT_CODE_NOTHING;
 	}
+	if (all)
+		record_forgotten(session, scope_id, NULL);
 	for (; *words; words++) {
-		int error = forget_path(segment, scope_id, *words);
+		int error = forget_path(session, scope_id, *words);
 		if (error == 0)
 			continue;
 		message("%s: %s", *words, error == -ENOENT ? "not on record" : strerror(-error));
@@ -103,7 +129,7 @@ int cmd_forget(int argc, char **argv)
 	} else if (options_load(&parsed, &code) == 0) {
 		code = session_find(parsed.config, session_name, &session);
 		if (code == EXIT_CODE_OK) {
-			code = forget(&session.segment, argv + parsed.first_word);
+			code = forget(&session, argv + parsed.first_word);
 			session_close(&session);
 		}
 	}

@@ -19,11 +19,15 @@
 
 #include "cli/command.h"
 #include "cli/lib/exit_code.h"
+#include "cli/lib/journal_file.h"
 #include "cli/lib/message.h"
 #include "cli/lib/options.h"
+#include "cli/lib/seal.h"
 #include "cli/lib/session.h"
 #include "cli/lib/summary.h"
+#include "cli/lib/text.h"
 #include "tracker/capture.h"
+#include "tracker/journal.h"
 #include "tracker/process.h"
 #include "tracker/role.h"
 #include "tracker/sys.h"
@@ -130,22 +134,61 @@ static void restore(const struct inherited *inherited)
 	(void)sigprocmask(SIG_SETMASK, &inherited->mask, NULL);
 }
 
+/* Where a run records to: nothing mapped in a session without a journal. */
+struct recording {
+	const struct session *session;
+	struct journal journal;
+};
+
+/* The command is about to be started, or, with an error, could not be. */
+static void record_exec(struct recording *recording, struct process_ref process, char **words,
+			int error)
+{
+	char folder[SEGMENT_PATH_BYTES], arguments[4096];
+	struct journal *journal = &recording->journal;
+	struct journal_record record = journal_blank(error ? JOURNAL_EXEC_FAILED : JOURNAL_EXEC);
+	size_t used = 0;
+
+	if (!journal->header)
+		return;
+	record.head.error = (uint16_t)error;
+	record.tid = record.count = (uint32_t)getpid();
+	record.amount = process.serial;
+	for (int i = 0; words[i] && !(record.marks & JOURNAL_CUT); i++) {
+		size_t bytes = strlen(words[i]) + 1;
+		if (bytes > sizeof(arguments) - used)
+			record.marks |= JOURNAL_CUT;
+		else
+			memcpy(arguments + used, words[i], bytes), used += bytes;
+	}
+	record.path = journal_text(journal, words[0], strlen(words[0]), true);
+	record.other_path = journal_text(journal, arguments, used, true);
+	if (getcwd(folder, sizeof(folder)))
+		record.directory = journal_text(journal, folder, strlen(folder), true);
+	uint32_t number = journal_write(journal, &record, NULL, 0, true);
+	if (!error)
+		process_set_record(&recording->session->segment, process, number);
+}
+
 /* In the child: announces the command and becomes it.  Writes errno to `report` when that fails. */
-static void become(const struct session *session, const struct context *context, char **words,
+static void become(struct recording *recording, const struct context *context, char **words,
 		   const struct inherited *inherited, int report)
 {
 	char ticket[TICKET_BYTES];
 
-	if (session) {
-		struct process_ref process = process_announce(&session->segment, context,
+	if (recording) {
+		const struct segment *segment = &recording->session->segment;
+		struct process_ref process = process_announce(segment, context,
 							      (struct process_ref){ 0, 0 },
 							      getpid(), words[0], words, ticket);
 		if (process.serial)
 			(void)putenv(ticket);
+		record_exec(recording, process, words, 0);
 		restore(inherited);
 		(void)execvp(words[0], words);
 		int error = errno;
-		process_withdraw(&session->segment, process);
+		record_exec(recording, process, words, error);
+		process_withdraw(segment, process);
 		errno = error;
 	} else {
 		restore(inherited);
@@ -229,7 +272,7 @@ static int wait_for(pid_t child, const sigset_t *all)
 	}
 }
 
-static int run_command(const struct session *session, const struct context *context, char **words)
+static int run_command(struct recording *recording, const struct context *context, char **words)
 {
 	struct inherited inherited;
 	struct sigaction action = { .sa_handler = SIG_DFL };
@@ -250,7 +293,7 @@ static int run_command(const struct session *session, const struct context *cont
 		return EXIT_CODE_FAILED;
 	}
 	if (child == 0)
-		become(session, context, words, &inherited, report[1]);
+		become(recording, context, words, &inherited, report[1]);
 	(void)close(report[1]);
 	ssize_t got;
 	do
@@ -285,24 +328,62 @@ static bool prepare_session(const struct config *config, struct session *ret_ses
 	return true;
 }
 
+/* The session's journal, to write to.  A session that ought to have one and has none is used all the same. */
+static void open_journal(const struct session *session, struct journal *ret_journal)
+{
+	const char *path = session_journal(session);
+	int error = session->journal_error;
+
+	*ret_journal = (struct journal){ .path = NULL };
+	if (path)
+		error = journal_map(path, ret_journal);
+	if (error < 0)
+		message("no journal: %s%s%s; what is accessed is not recorded", path ? path : "",
+			path ? ": " : "", journal_file_explain(error));
+}
+
+/* The run is over: its last records, and the seal over all of them. */
+static void end_journal(const struct session *session, struct journal *journal,
+			const struct summary *sum, bool shown)
+{
+	struct seal_result seal;
+	char number[TEXT_NUMBER_BYTES];
+
+	if (!journal->header)
+		return;
+	coverage_record(&sum->coverage, journal);
+	int error = seal_append(session_journal(session), journal, &seal);
+	if (error < 0)
+		message("the journal %s could not be sealed: %s", session_journal(session),
+			journal_file_explain(error));
+	else if (shown)
+		(void)fprintf(stderr, "seen: sealed %s records, %s\n",
+			      text_number(seal.records, number), seal.digest);
+}
+
 static int run(const struct config *config, char **words)
 {
 	struct session session;
+	struct summary sum;
 	uint64_t counters[COUNTER_COUNT], since_realtime_ns = sys_realtime_ns(),
 					  since_ns = sys_boottime_ns();
 	struct context context;
 
 	if (!prepare_session(config, &session))
 		return run_command(NULL, NULL, words);
+	struct recording recording = { .session = &session };
+	open_journal(&session, &recording.journal);
 	for (int i = 0; i < COUNTER_COUNT; i++)
 		counters[i] = segment_counter(&session.segment, (enum counter)i);
 	context = root_context(config, &session.segment, words);
-	int code = run_command(&session, &context, words);
-	if (!quiet && (summary || isatty(STDERR_FILENO))) {
-		struct summary sum;
-		summary_take(&session.segment, counters, since_realtime_ns, since_ns, &sum);
+	int code = run_command(&recording, &context, words);
+	bool shown = !quiet && (summary || isatty(STDERR_FILENO));
+	summary_take(&session.segment, &recording.journal, counters, since_realtime_ns, since_ns,
+		     &sum);
+	if (shown)
 		summary_print(&sum, session.name);
-	}
+	end_journal(&session, &recording.journal, &sum, shown);
+	journal_unmap(&recording.journal);
 	session_close(&session);
 	return code;
 }

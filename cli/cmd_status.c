@@ -92,49 +92,14 @@ static uint64_t arena_used(const struct segment *segment)
 	return used < segment->arena_bytes ? used : segment->arena_bytes;
 }
 
-/* ---- who could not be observed ---- */
-
-enum { NAMES_MAX = 64 };
-
-struct names {
-	struct {
-		char text[sizeof(((struct process_slot *)0)->name)];
-		unsigned count;
-	} names[NAMES_MAX];
-	int count;
-};
-
-static void collect_unobserved(const struct segment *segment, struct names *names)
-{
-	names->count = 0;
-	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
-		struct process_slot process;
-		int at = 0;
-		if (!process_read(segment, i, &process) || process.state != PROCESS_ANNOUNCED)
-			continue;
-		process.name[sizeof(process.name) - 1] = '\0';
-		while (at < names->count && strcmp(names->names[at].text, process.name) != 0)
-			at++;
-		if (at == NAMES_MAX)
-			continue;
-		if (at == names->count) {
-			memcpy(names->names[at].text, process.name, sizeof(process.name));
-			names->names[at].count = 0;
-			names->count++;
-		}
-		names->names[at].count++;
-	}
-}
-
 /* What both forms show. */
 struct status {
 	const struct session *session;
+	const struct journal *journal;
 	struct summary summary;
-	struct names unobserved;
 	struct scope_view *scopes;
 	int scope_count;
 	const char *mode, *workspace;
-	uint64_t observed;
 };
 
 static const char *mode_name(uint64_t mode)
@@ -189,25 +154,52 @@ static json_t *json_files(const struct status *status)
 	return object;
 }
 
-static json_t *json_processes(const struct status *status)
+static json_t *json_programs(const struct coverage *coverage, bool partly)
 {
-	json_t *object = json_object(), *names = json_array();
+	json_t *array = json_array();
 
-	for (int i = 0; i < status->unobserved.count; i++) {
-		json_t *name = json_object();
-		(void)json_object_set_new(name, "name",
-					  text_json(status->unobserved.names[i].text));
-		(void)json_object_set_new(name, "count",
-					  json_count(status->unobserved.names[i].count));
-		(void)json_array_append_new(names, name);
+	for (int i = 0; i < coverage->program_count; i++) {
+		const struct coverage_program *program = &coverage->programs[i];
+		if (program->partly != partly)
+			continue;
+		json_t *object = json_object();
+		(void)json_object_set_new(object, "name", text_json(program->name));
+		(void)json_object_set_new(object, "reason", json_string(program->reason));
+		(void)json_object_set_new(object, "count", json_count(program->count));
+		(void)json_array_append_new(array, object);
 	}
-	(void)json_object_set_new(object, "observed", json_count(status->observed));
-	(void)json_object_set_new(object, "unobserved", json_count(status->summary.unobserved));
-	(void)json_object_set_new(object, "unobserved_names", names);
-	(void)json_object_set_new(object, "partial", json_count(status->summary.partial));
-	(void)json_object_set_new(
-		object, "unattached",
-		json_count(status->summary.counters[COUNTER_processes_unattached]));
+	return array;
+}
+
+static json_t *json_processes(const struct coverage *coverage)
+{
+	json_t *object = json_object();
+
+	(void)json_object_set_new(object, "observed", json_count(coverage->observed));
+	(void)json_object_set_new(object, "unobserved", json_count(coverage->unobserved));
+	(void)json_object_set_new(object, "unobserved_programs", json_programs(coverage, false));
+	(void)json_object_set_new(object, "partial", json_count(coverage->partial));
+	(void)json_object_set_new(object, "partial_programs", json_programs(coverage, true));
+	(void)json_object_set_new(object, "unattached", json_count(coverage->unattached));
+	return object;
+}
+
+/* null: the session has none. */
+static json_t *json_journal(const struct status *status)
+{
+	const struct coverage *coverage = &status->summary.coverage;
+
+	if (!status->journal->header)
+		return json_null();
+	json_t *object = json_object();
+	(void)json_object_set_new(object, "file", text_json(session_journal(status->session)));
+	(void)json_object_set_new(object, "bytes",
+				  json_count(journal_end(status->journal) * JOURNAL_UNIT_BYTES));
+	(void)json_object_set_new(object, "lost_records", json_count(coverage->lost_records));
+	(void)json_object_set_new(object, "without_journal", json_count(coverage->without_journal));
+	(void)json_object_set_new(object, "full",
+				  coverage->full_errno ? json_string(strerror(coverage->full_errno))
+						       : json_null());
 	return object;
 }
 
@@ -260,7 +252,8 @@ static int print_json(const struct status *status)
 	(void)json_object_set_new(document, "tokens_saved_estimate",
 				  json_count(text_tokens(saved)));
 	(void)json_object_set_new(document, "files", json_files(status));
-	(void)json_object_set_new(document, "processes", json_processes(status));
+	(void)json_object_set_new(document, "processes", json_processes(&status->summary.coverage));
+	(void)json_object_set_new(document, "journal", json_journal(status));
 	(void)json_object_set_new(document, "scopes", json_scopes(status));
 	(void)json_object_set_new(document, "lost", json_counters(status, true));
 	(void)json_object_set_new(document, "memory", json_memory(&status->session->segment));
@@ -315,19 +308,17 @@ static void print_counters(const struct status *status)
 
 static void print_processes(const struct status *status)
 {
-	char number[TEXT_NUMBER_BYTES], name[sizeof(status->unobserved.names[0].text) * 4];
+	const struct coverage *coverage = &status->summary.coverage;
+	char number[TEXT_NUMBER_BYTES], text[COVERAGE_TEXT_BYTES];
 
 	print_label("processes");
-	(void)printf("%s observed, ", text_number(status->observed, number));
-	(void)printf("%u unobserved, ", status->summary.unobserved);
-	(void)printf("%s unattached, ",
-		     text_number(status->summary.counters[COUNTER_processes_unattached], number));
-	(void)printf("%u observed in part (io_uring, aio)\n", status->summary.partial);
-	for (int i = 0; i < status->unobserved.count; i++) {
-		(void)path_escape(status->unobserved.names[i].text, name, sizeof(name));
-		print_label(i ? "" : "unobserved");
-		(void)printf("%s, %u time%s\n", name, status->unobserved.names[i].count,
-			     status->unobserved.names[i].count == 1 ? "" : "s");
+	(void)printf("%s observed, ", text_number(coverage->observed, number));
+	(void)printf("%s unobserved, ", text_number(coverage->unobserved, number));
+	(void)printf("%s unattached, ", text_number(coverage->unattached, number));
+	(void)printf("%s observed in part\n", text_number(coverage->partial, number));
+	for (int i = 0; i < coverage->program_count; i++) {
+		print_label(coverage->programs[i].partly ? "in part" : "unobserved");
+		(void)puts(coverage_text(&coverage->programs[i], text));
 	}
 	for (int i = 0; i < COUNTER_COUNT; i++) {
 		if (!is_lost(i) || !status->summary.counters[i])
@@ -336,6 +327,28 @@ static void print_processes(const struct status *status)
 		(void)printf("%s%s %s%s\n", text_style(stdout, "33"),
 			     text_number(status->summary.counters[i], number), COUNTERS[i].text,
 			     text_style(stdout, "0"));
+	}
+}
+
+static void print_journal(const struct status *status)
+{
+	const struct coverage *coverage = &status->summary.coverage;
+	char number[TEXT_NUMBER_BYTES];
+
+	print_label("journal");
+	if (!status->journal->header) {
+		(void)puts("none");
+		return;
+	}
+	(void)printf("%s bytes, ",
+		     text_number(journal_end(status->journal) * JOURNAL_UNIT_BYTES, number));
+	(void)printf("%s records lost, ", text_number(coverage->lost_records, number));
+	(void)printf("%s processes could not write to it\n",
+		     text_number(coverage->without_journal, number));
+	if (coverage->full_errno) {
+		print_label("");
+		(void)printf("%sit could not grow: %s%s\n", text_style(stdout, "33"),
+			     strerror(coverage->full_errno), text_style(stdout, "0"));
 	}
 }
 
@@ -386,6 +399,7 @@ static void print_people(const struct status *status)
 		   text_time(status->session->segment.header->created_realtime_ns, time));
 	print_counters(status);
 	print_processes(status);
+	print_journal(status);
 	print_memory(&status->session->segment);
 	print_scopes(status);
 }
@@ -395,24 +409,24 @@ static void print_people(const struct status *status)
 static int show(const struct session *session)
 {
 	const struct segment *segment = &session->segment;
-	struct status status = { .session = session };
+	struct journal journal = { .path = NULL };
+	struct status status = { .session = session, .journal = &journal };
 	int error = 0;
 
-	summary_take(segment, NULL, 0, 0, &status.summary);
-	collect_unobserved(segment, &status.unobserved);
+	if (session_journal(session))
+		(void)journal_map_to_read(session_journal(session), &journal);
+	summary_take(segment, &journal, NULL, 0, 0, &status.summary);
 	status.scope_count = scopes_list(segment, &status.scopes);
 	status.mode = mode_name(segment->settings->session_mode);
 	status.workspace = segment_text(segment, segment->settings->paths_workspace, NULL);
 	if (!status.workspace)
 		status.workspace = "";
-	uint64_t attached = status.summary.counters[COUNTER_processes_attached];
-	uint64_t unattached = status.summary.counters[COUNTER_processes_unattached];
-	status.observed = attached > unattached ? attached - unattached : 0;
 	if (json)
 		error = status.scope_count < 0 ? status.scope_count : print_json(&status);
 	else
 		print_people(&status);
 	free(status.scopes);
+	journal_unmap(&journal);
 	if (error < 0) {
 		message("out of memory");
 		return EXIT_CODE_OUTPUT;

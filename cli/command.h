@@ -11,7 +11,11 @@
 	COMMAND(run, "run a command with the agent's file access tracked", 0) \
 	COMMAND(status, "what a session has counted", 0) \
 	COMMAND(files, "the files of a session: reads, repeats, notices, state", 0) \
+	COMMAND(log, "what was accessed, by whom, and what came of it", 0) \
 	COMMAND(forget, "have files given in full again", 0) \
+	COMMAND(verify, "is the journal still what was sealed", 0) \
+	COMMAND(sessions, "the sessions on disk: state, size, age, workspace", 0) \
+	COMMAND(gc, "remove old sessions", 0) \
 	COMMAND(config, "the effective configuration and where it comes from", 0) \
 	COMMAND(doctor, "what would be observed of a program on this machine", 0) \
 	COMMAND(session, "print the folder of a session, made where it is new", 1)

@@ -5,7 +5,11 @@
  *	cmd_run.c          runs a command with the library inside, waits, reports
  *	cmd_status.c       counters of a session
  *	cmd_files.c        its files
+ *	cmd_log.c          its events, from the journal
  *	cmd_forget.c       has files given in full again
+ *	cmd_verify.c       compares the journal with its seal
+ *	cmd_sessions.c     the sessions on disk
+ *	cmd_gc.c           removes old ones
  *	cmd_config.c       the effective configuration
  *	cmd_doctor.c       what will be observed on this machine
  *	cmd_session.c      finds or makes a session; the library asks this when it is used without `run`

@@ -230,10 +230,14 @@ static bool grow(struct journal *journal, uint64_t wanted)
 	uint64_t target = (allocated + step) / JOURNAL_CHUNK_UNITS * JOURNAL_CHUNK_UNITS;
 	target = target > most ? most : target < least ? least : target;
 
-	/* What fails below for reasons of this process alone (a chroot, no descriptor) ends its own recording. */
+	if (!sys_may_be_this_large(target * JOURNAL_UNIT_BYTES))
+		target = least;
 	int fd = sys_may_be_this_large(target * JOURNAL_UNIT_BYTES)
 			 ? sys_open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0)
 			 : -EFBIG;
+	if (fd == -EMFILE || fd == -ENFILE || fd == -EINTR)
+		return false; /* perhaps next time */
+	/* What else fails for reasons of this process alone (a chroot, a limit) ends its growing the file. */
 	if (fd < 0 || sys_fstat(fd, &stat) < 0 || stat.st_dev != journal->dev ||
 	    stat.st_ino != journal->ino) {
 		if (fd >= 0)
@@ -407,15 +411,14 @@ uint64_t journal_end(const struct journal *journal)
 /* Does a record of so many units lie inside what this view can read? */
 static bool lies_inside(const struct journal *journal, uint64_t number, uint64_t units)
 {
-	return units > 0 && number >= JOURNAL_UNITS_FIRST &&
-	       fits(number, units, limit_of(journal));
+	return units > 0 && number >= JOURNAL_UNITS_FIRST && fits(number, units, limit_of(journal));
 }
 
 /* The same of the file, that a view may have the first units of a record of, and not the last. */
 static bool lies_in_file(const struct journal *journal, uint64_t number, uint64_t units)
 {
-	return units > 0 && fits(number, units,
-				 __atomic_load_n(&journal->header->allocated, __ATOMIC_ACQUIRE));
+	return units > 0 &&
+	       fits(number, units, __atomic_load_n(&journal->header->allocated, __ATOMIC_ACQUIRE));
 }
 
 const char *journal_bytes(const struct journal *journal, uint32_t number, size_t *ret_size_bytes)

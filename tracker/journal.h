@@ -21,6 +21,7 @@
 #ifndef SEEN_TRACKER_JOURNAL_H
 #define SEEN_TRACKER_JOURNAL_H
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -73,7 +74,7 @@ enum journal_marks {
 };
 
 /* `flags` of TRUNCATE: room up to `amount` was made or taken (fallocate(2)), else the size was set to it.  Of METADATA: what was
- * set.  Of MAP, beside the protection. */
+ * set.  Of MAP, beside the protection.  Of UNOBSERVED: the program was observed, but not all that it does. */
 enum journal_flags {
 	JOURNAL_TRUNCATE_ALLOCATES = 1,
 	JOURNAL_METADATA_MODE = 1,
@@ -82,6 +83,7 @@ enum journal_flags {
 	JOURNAL_METADATA_ATTRIBUTE = 4,
 	JOURNAL_METADATA_NO_ATTRIBUTE = 5,
 	JOURNAL_MAP_SHARED = 0x100,
+	JOURNAL_UNOBSERVED_PARTLY = 1,
 };
 
 /* One event.  Numbers of texts and records are 0 for "none" or "not known". */
@@ -219,6 +221,14 @@ int journal_map_more(const char *path, struct journal *journal);
 
 /* journal_unmap(): accepts a journal that was never mapped. */
 void journal_unmap(struct journal *journal);
+
+/* journal_blank(): a record of which nothing is known but what it tells. */
+static inline struct journal_record journal_blank(enum journal_op op)
+{
+	return (struct journal_record){ .head = { .op = (uint8_t)op },
+					.directory_fd = AT_FDCWD,
+					.fd = -1 };
+}
 
 /* journal_write(): appends a record.
  *

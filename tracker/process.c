@@ -196,6 +196,7 @@ bool process_read(const struct segment *segment, uint64_t index, struct process_
 		return false;
 	for (int i = 0; i < PROCESS_COUNTS; i++)
 		ret_process->counts[i] = __atomic_load_n(&slot->counts[i], __ATOMIC_RELAXED);
+	ret_process->record = __atomic_load_n(&slot->record, __ATOMIC_RELAXED);
 	return true;
 }
 

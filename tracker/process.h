@@ -68,7 +68,7 @@ void process_note_partial(const struct segment *segment, struct process_ref proc
 /* process_parent_of(): parent of a process, by /proc; 0 when it cannot be told. */
 uint32_t process_parent_of(uint32_t pid);
 
-/* process_read(): a consistent copy of a slot of the table, counts included.  False when there is none at that index, or
+/* process_read(): a consistent copy of a slot of the table, counts and record included.  False when there is none at that index, or
  * it is being written or damaged. */
 bool process_read(const struct segment *segment, uint64_t index, struct process_slot *ret_process);
 

@@ -129,8 +129,8 @@ void segment_unmap(struct segment *segment);
  * from config_pack().  journal: absolute path of the session's journal, NULL: none.  The file is built under a temporary name, mode 0600, with its blocks
  * allocated (posix_fallocate: a full file system is an error here and never a SIGBUS later), then
  * linked as `directory/segment`.  Where the space does not suffice, tables and arena are halved
- * until they fit, at most eight times.
- * Returns 0; -EEXIST when another process made it first (use that one); -ENOSPC; -ENAMETOOLONG;
+ * until they fit, at most eight times; so where this process may not make files that large.
+ * Returns 0; -EEXIST when another process made it first (use that one); -ENOSPC; -EFBIG; -ENAMETOOLONG;
  * other errors of open(2), link(2).  Nothing is left behind on failure.
  */
 int segment_create(const char *directory, const char *name, const void *nonce_random,

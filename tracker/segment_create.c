@@ -117,8 +117,12 @@ int segment_create(const char *directory, const char *name, const void *nonce_ra
 	if (fd < 0)
 		return fd;
 	int error = -ENOSPC;
-	for (int halvings = 0; halvings <= HALVINGS_MAX && error == -ENOSPC; halvings++) {
+	for (int halvings = 0; halvings <= HALVINGS_MAX && (error == -ENOSPC || error == -EFBIG);
+	     halvings++) {
 		plan(&header, settings, halvings);
+		error = -EFBIG;
+		if (!sys_may_be_this_large(header.size_bytes))
+			continue;
 		(void)sys_call3(SYS_ftruncate, fd, 0, 0);
 		do
 			error = (int)sys_call6(SYS_fallocate, fd, 0, 0, (long)header.size_bytes, 0,

@@ -13,6 +13,8 @@
 	EXIT(BAD_SESSION, 4, "the session is damaged, of another build, or of another user") \
 	EXIT(UNOBSERVED, 5, "`doctor`: the program or this machine cannot be observed in full") \
 	EXIT(OUTPUT, 6, "the output could not be written") \
+	EXIT(TAMPERED, 7, "the journal is not what was sealed") \
+	EXIT(PARTLY, 8, "part of it could not be done; what, was said") \
 	EXIT(FAILED, 125, "`run`: seen itself failed; any command: the configuration is wrong") \
 	EXIT(NOT_EXECUTABLE, 126, "`run`: the program cannot be executed") \
 	EXIT(NOT_FOUND, 127, "`run`: there is no such program")

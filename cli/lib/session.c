@@ -3,23 +3,28 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "cli/lib/exit_code.h"
+#include "cli/lib/given.h"
 #include "cli/lib/message.h"
 #include "tracker/journal.h"
 #include "tracker/process.h"
 #include "tracker/sys.h"
 #include "tracker/tracker.h"
 
-static int format_path(char *ret_path, size_t capacity, const char *folder, const char *name)
+enum { ATTEMPTS_MAX = 100 }; /* of session_make(), 10 ms apart */
+
+int session_path(char *ret_path, size_t capacity, const char *folder, const char *name)
 {
 	int length = snprintf(ret_path, capacity, "%s/%s", folder, name);
 	return length < 0 || (size_t)length >= capacity ? -ENAMETOOLONG : 0;
@@ -42,11 +47,11 @@ int session_state_dir(const struct config *config, char *ret_path, size_t capaci
 	if (set[0])
 		return snprintf(ret_path, capacity, "%s", set) < (int)capacity ? 0 : -ENAMETOOLONG;
 	if (state)
-		return format_path(ret_path, capacity, state, "seen");
+		return session_path(ret_path, capacity, state, "seen");
 	if (home && strcmp(home, "/") != 0)
-		return format_path(ret_path, capacity, home, ".local/state/seen");
+		return session_path(ret_path, capacity, home, ".local/state/seen");
 	(void)snprintf(name, sizeof(name), "seen-%u", (unsigned)geteuid());
-	return format_path(ret_path, capacity, "/var/tmp", name);
+	return session_path(ret_path, capacity, "/var/tmp", name);
 }
 
 int session_runtime_dir(const struct config *config, char *ret_path, size_t capacity)
@@ -57,7 +62,7 @@ int session_runtime_dir(const struct config *config, char *ret_path, size_t capa
 	if (set[0])
 		return snprintf(ret_path, capacity, "%s", set) < (int)capacity ? 0 : -ENAMETOOLONG;
 	if (runtime)
-		return format_path(ret_path, capacity, runtime, "seen");
+		return session_path(ret_path, capacity, runtime, "seen");
 	return session_state_dir(config, ret_path, capacity);
 }
 
@@ -70,11 +75,45 @@ bool session_name_is_valid(const char *name)
 	       name[0] != '-' && name[0] != '_';
 }
 
-/* Makes a folder and its parents.  The last one is this user's alone: 0700, checked. */
-static int make_private_folder(const char *path)
+int session_open_folder(int at, const char *path, int *ret_fd)
+{
+	struct stat stat;
+	int fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0) {
+		int error = errno;
+		if (error == ENOTDIR && fstatat(at, path, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    S_ISLNK(stat.st_mode))
+			return -ELOOP;
+		return -error;
+	}
+	int error = fstat(fd, &stat) < 0 ? -errno : stat.st_uid != geteuid() ? -EPERM : 0;
+	if (error < 0)
+		(void)close(fd);
+	else
+		*ret_fd = fd;
+	return error;
+}
+
+int session_check_file(int at, const char *path)
+{
+	struct stat stat;
+
+	if (fstatat(at, path, &stat, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0; /* whoever opens it is told */
+	if (S_ISLNK(stat.st_mode))
+		return -ELOOP;
+	if (stat.st_uid != geteuid())
+		return -EPERM;
+	return stat.st_mode & 022 ? -EUCLEAN : 0;
+}
+
+/* Makes a folder and its parents, for this user alone.  A folder that is there already must be this user's; its mode is
+ * theirs to choose. */
+static int make_folder(const char *path)
 {
 	char parent[SEGMENT_PATH_BYTES];
-	struct stat stat;
+	int fd = -1;
 
 	if (snprintf(parent, sizeof(parent), "%s", path) >= (int)sizeof(parent))
 		return -ENAMETOOLONG;
@@ -86,70 +125,210 @@ static int make_private_folder(const char *path)
 	}
 	if (mkdir(path, 0700) < 0 && errno != EEXIST)
 		return -errno;
-	if (lstat(path, &stat) < 0)
-		return -errno;
-	if (!S_ISDIR(stat.st_mode))
-		return -ENOTDIR;
-	if (stat.st_uid != geteuid())
-		return -EPERM;
-	if ((stat.st_mode & 077) && chmod(path, 0700) < 0)
+	int error = session_open_folder(AT_FDCWD, path, &fd);
+	if (error == 0)
+		(void)close(fd);
+	return error;
+}
+
+/* ---- holding a session, so that `seen gc` leaves it ---- */
+
+/* Locks a session's folder.  -EAGAIN: `seen gc` has it, or just removed it. */
+static int hold(struct session *session, const char *path)
+{
+	struct stat held, named;
+	int fd = -1;
+	int error = session_open_folder(AT_FDCWD, path, &fd);
+
+	if (error < 0)
+		return error;
+	/* A file system without such locks: nobody can take it exclusively there either. */
+	if (flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+		error = -EAGAIN;
+	else if (fstat(fd, &held) < 0)
+		error = -errno;
+	else if (lstat(path, &named) < 0 || named.st_dev != held.st_dev ||
+		 named.st_ino != held.st_ino)
+		error = -EAGAIN;
+	if (error < 0)
+		(void)close(fd);
+	else
+		session->holds[session->hold_count++] = fd;
+	return error;
+}
+
+/* Makes the folder that was locked last this user's alone. */
+static int tighten(const struct session *session)
+{
+	int fd = session->holds[session->hold_count - 1];
+	struct stat stat;
+
+	if (fstat(fd, &stat) < 0 || ((stat.st_mode & 077) && fchmod(fd, 0700) < 0))
 		return -errno;
 	return 0;
 }
 
-static int map(const char *directory, struct session *ret_session)
+/* Locks the folder of the session's journal too, where it is another one: a `seen gc` that does not see the segment
+ * (with another XDG_RUNTIME_DIR) finds nothing but that. */
+static int hold_journal(struct session *session)
 {
-	struct session session = { .made = false };
+	const char *journal = segment_journal(&session->segment);
+	char folder[SEGMENT_PATH_BYTES];
+
+	if (!journal || session->hold_count == SESSION_HOLDS_MAX)
+		return 0;
+	(void)snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(journal, '/') - journal),
+		       journal);
+	if (!folder[0] || strcmp(folder, session->directory) == 0)
+		return 0;
+	/* a journal that is gone, or another's, ends no session */
+	return hold(session, folder) == -EAGAIN ? -EAGAIN : 0;
+}
+
+/* The modification times of its files are when a session was last used.  The kernel moves them when a process first writes to
+ * a page of its mapping, not each time: a run that goes on for long says when it ends. */
+static void mark_used(const struct session *session)
+{
+	for (int i = 0; i < session->hold_count; i++) {
+		(void)utimensat(session->holds[i], "segment", NULL, AT_SYMLINK_NOFOLLOW);
+		(void)utimensat(session->holds[i], "journal", NULL, AT_SYMLINK_NOFOLLOW);
+	}
+}
+
+/* ---- opening and making ---- */
+
+/* May a session's folder be believed? */
+static int check_folder(const char *directory)
+{
+	int fd;
+	int error = session_open_folder(AT_FDCWD, directory, &fd);
+
+	if (error < 0)
+		return error;
+	error = session_check_file(fd, ".");
+	(void)close(fd);
+	return error;
+}
+
+/* Opens the session in a folder; `held` has it locked already, or is empty. */
+static int map(const char *directory, const struct session *held, struct session *ret_session)
+{
+	struct session session = *held;
 	char path[SEGMENT_PATH_BYTES];
-	struct stat stat;
 
 	if (snprintf(session.directory, sizeof(session.directory), "%s", directory) >=
 	    (int)sizeof(session.directory))
 		return -ENAMETOOLONG;
-	int error = format_path(path, sizeof(path), directory, "segment");
+	int error = session_path(path, sizeof(path), directory, "segment");
+	if (error == 0)
+		error = check_folder(directory);
 	if (error < 0)
 		return error;
-	if (lstat(directory, &stat) < 0)
-		return -errno;
-	if (!S_ISDIR(stat.st_mode))
-		return -ENOTDIR;
-	if (stat.st_uid != geteuid())
-		return -EPERM;
 	error = segment_map(path, &session.segment);
+	if (error == -EPERM && session_check_file(AT_FDCWD, path) == -EUCLEAN)
+		return -EUCLEAN; /* it does not tell them apart */
 	if (error < 0)
-		return error == -ELOOP ? -EBADMSG : error;
+		return error;
 	(void)snprintf(session.name, sizeof(session.name), "%s", session.segment.header->name);
 	*ret_session = session;
 	return 0;
 }
 
-int session_open(const struct config *config, const char *name, struct session *ret_session)
+/* Opens the session in a folder, locked where `to_use`. */
+static int open_in(const char *directory, bool to_use, struct session *ret_session)
+{
+	struct session session = { .made = false };
+	int error = to_use ? hold(&session, directory) : 0;
+
+	/* one that a path names may be no session's */
+	if (error == 0 && to_use && faccessat(session.holds[0], "segment", F_OK, 0) == 0)
+		error = tighten(&session);
+	if (error == 0)
+		error = map(directory, &session, &session);
+	if (error == 0 && to_use)
+		error = hold_journal(&session);
+	if (error < 0)
+		session_close(&session);
+	else
+		*ret_session = session;
+	return error;
+}
+
+static int open_named(const struct config *config, const char *name, bool to_use,
+		      struct session *ret_session)
 {
 	char folder[SEGMENT_PATH_BYTES], path[SEGMENT_PATH_BYTES];
 	int error;
 
 	if (name[0] == '/')
-		return map(name, ret_session);
+		return open_in(name, to_use, ret_session);
 	if (!session_name_is_valid(name))
 		return -EINVAL;
 	error = session_runtime_dir(config, folder, sizeof(folder));
 	if (error == 0)
-		error = format_path(path, sizeof(path), folder, name);
+		error = session_path(path, sizeof(path), folder, name);
 	if (error == 0)
-		error = map(path, ret_session);
+		error = open_in(path, to_use, ret_session);
 	if (error != -ENOENT && error != -ENOTDIR && error != -EACCES)
 		return error;
 	/* the runtime folder had no room when it was made, or is none of ours ($XDG_RUNTIME_DIR after su) */
 	error = session_state_dir(config, folder, sizeof(folder));
 	if (error == 0)
-		error = format_path(path, sizeof(path), folder, name);
-	return error == 0 ? map(path, ret_session) : error;
+		error = session_path(path, sizeof(path), folder, name);
+	return error == 0 ? open_in(path, to_use, ret_session) : error;
+}
+
+int session_open(const struct config *config, const char *name, struct session *ret_session)
+{
+	return open_named(config, name, false, ret_session);
 }
 
 static void read_boot_id(char *ret_text, size_t capacity)
 {
 	ssize_t length = sys_read_file("/proc/sys/kernel/random/boot_id", ret_text, capacity);
 	ret_text[length > 0 ? strcspn(ret_text, "\n") : 0] = '\0';
+}
+
+/* Are the times of a segment, and the processes in it, of this boot? */
+static bool is_of_this_boot(const struct segment *segment)
+{
+	char boot_id[sizeof(segment->header->boot_id)];
+
+	read_boot_id(boot_id, sizeof(boot_id));
+	return strcmp(boot_id, segment->header->boot_id) == 0;
+}
+
+/* Has a process ended that nobody waited for yet?  Its first thread has, that is: others may go on (proc(5), stat, field 3). */
+static bool is_zombie(uint32_t pid)
+{
+	char path[40], text[512];
+
+	(void)snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	if (sys_read_file(path, text, sizeof(text)) <= 0)
+		return false;
+	const char *behind_name = strrchr(text, ')');
+	return behind_name && behind_name[1] == ' ' && behind_name[2] == 'Z';
+}
+
+enum session_life session_life(const struct segment *segment)
+{
+	enum session_life life = SESSION_EMPTY;
+	uint64_t pid_ns = process_pid_ns();
+
+	if (!is_of_this_boot(segment))
+		return SESSION_EMPTY;
+	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
+		struct process_slot copy;
+		/* pid 0: to be told by its starter, which is in the table itself */
+		if (!process_read(segment, i, &copy) || copy.pid == 0 ||
+		    (copy.state != PROCESS_ANNOUNCED && copy.state != PROCESS_ATTACHED) ||
+		    process_is_gone(&copy))
+			continue;
+		if (copy.context.pid_ns == pid_ns && !is_zombie(copy.pid))
+			return SESSION_LIVED_IN;
+		life = SESSION_UNSURE;
+	}
+	return life;
 }
 
 /* Takes off the table what has ended without saying so; how many live. */
@@ -179,13 +358,12 @@ static void resume(const struct config *config, struct session *session)
 	struct segment_header *header = session->segment.header;
 	struct settings settings;
 	struct config_error error;
-	char text[SETTINGS_TEXT_BYTES_MAX], boot_id[sizeof(header->boot_id)];
+	char text[SETTINGS_TEXT_BYTES_MAX];
 	size_t used = 0;
 
-	read_boot_id(boot_id, sizeof(boot_id));
-	if (strcmp(boot_id, header->boot_id) != 0) {
+	if (!is_of_this_boot(&session->segment)) {
 		/* Times count from the boot, and inode numbers of pipes began anew. */
-		memcpy(header->boot_id, boot_id, sizeof(boot_id));
+		read_boot_id(header->boot_id, sizeof(header->boot_id));
 		(void)tracker_forget_all(&session->segment, 0);
 	}
 	unsigned living = sweep(&session->segment);
@@ -205,26 +383,33 @@ static void chance(unsigned char *ret_bytes, size_t count)
 		memset(ret_bytes, 0, count);
 }
 
-/* The journal of a session about to be made.  One that is there already, of a session whose segment went with the last boot,
- * is continued.  ret_path: "" when there is to be none. */
-static int make_journal(const struct config *config, const char *name, char *ret_path,
-			size_t capacity)
+/* The journal of a session about to be made in `directory`.  One that is there already, of a session whose segment went with
+ * the last boot, is continued.  Its folder is locked.  ret_path: "" when there is to be none.  ret_made: it is new. */
+static int make_journal(const struct config *config, const char *name, const char *directory,
+			struct session *session, char *ret_path, size_t capacity, bool *ret_made)
 {
 	char state[SEGMENT_PATH_BYTES], folder[SEGMENT_PATH_BYTES], nonce[JOURNAL_NONCE_BYTES];
 	unsigned char random[8];
 
 	ret_path[0] = '\0';
+	*ret_made = false;
 	if (config_number(config, OPTION_journal_level) == JOURNAL_LEVEL_OFF)
 		return 0;
 	int error = session_state_dir(config, state, sizeof(state));
 	if (error == 0)
-		error = make_private_folder(state);
+		error = make_folder(state);
 	if (error == 0)
-		error = format_path(folder, sizeof(folder), state, name);
-	if (error == 0)
-		error = make_private_folder(folder);
-	if (error == 0)
-		error = format_path(ret_path, capacity, folder, "journal");
+		error = session_path(folder, sizeof(folder), state, name);
+	if (error == 0 && strcmp(folder, directory) != 0) {
+		error = make_folder(folder);
+		if (error == 0)
+			error = hold(session, folder);
+		if (error == 0)
+			error = tighten(session);
+	}
+	if (error < 0)
+		return error;
+	error = session_path(ret_path, capacity, folder, "journal");
 	if (error < 0)
 		return error;
 	chance(random, sizeof(random));
@@ -232,52 +417,93 @@ static int make_journal(const struct config *config, const char *name, char *ret
 		(void)snprintf(nonce + 2 * i, 3, "%02x", random[i]);
 	error = journal_create(ret_path, name, nonce, config_workspace(config),
 			       config_number(config, OPTION_journal_max_bytes));
+	*ret_made = error == 0;
 	if (error == 0 || error == -EEXIST)
 		return 0;
-	(void)rmdir(folder); /* where nothing else is in it */
+	if (strcmp(folder, directory) != 0)
+		(void)rmdir(folder); /* where nothing else is in it */
 	ret_path[0] = '\0';
 	return error;
 }
 
-static int make_in(const struct config *config, const char *folder, const char *name,
-		   struct session *ret_session)
+/* Takes back a journal that was made for nothing. */
+static void drop_journal(char *path)
 {
-	char journal[SEGMENT_PATH_BYTES];
+	(void)unlink(path);
+	*strrchr(path, '/') = '\0';
+	(void)rmdir(path); /* where nothing else is in it */
+	*path = '\0';
+}
+
+/* Makes segment and journal in a folder that is there, and locked. */
+static int fill(const struct config *config, const char *directory, const char *name,
+		struct session *session)
+{
+	char journal[SEGMENT_PATH_BYTES], text[SETTINGS_TEXT_BYTES_MAX], boot_id[40];
 	struct settings settings;
 	struct config_error config_error;
-	char text[SETTINGS_TEXT_BYTES_MAX], path[SEGMENT_PATH_BYTES], boot_id[40];
 	unsigned char nonce[8];
 	size_t used = 0;
-	bool made = false;
+	bool journal_made;
 
-	int error = make_private_folder(folder);
-	if (error == 0)
-		error = format_path(path, sizeof(path), folder, name);
-	if (error == 0) {
-		made = access(path, F_OK) < 0;
-		error = make_private_folder(path);
-	}
-	if (error == 0)
-		error = config_pack(config, &settings, text, sizeof(text), &used, &config_error);
+	int error = config_pack(config, &settings, text, sizeof(text), &used, &config_error);
 	if (error < 0)
 		return error;
 	if (getrandom(nonce, sizeof(nonce), 0) != sizeof(nonce))
 		return -EIO;
 	read_boot_id(boot_id, sizeof(boot_id));
-	int journal_error = make_journal(config, name, journal, sizeof(journal));
-	error = segment_create(path, name, nonce, boot_id, &settings, text, used,
+	session->journal_error = make_journal(config, name, directory, session, journal,
+					      sizeof(journal), &journal_made);
+	if (session->journal_error == -EAGAIN)
+		return -EAGAIN;
+	error = segment_create(directory, name, nonce, boot_id, &settings, text, used,
 			       journal[0] ? journal : NULL);
-	if (error < 0 && error != -EEXIST) {
-		if (made)
-			(void)rmdir(path);
+	if (error == -ENOSPC && journal_made) {
+		/* Where there is room for one of them, it is the segment's. */
+		(void)unlink(journal);
+		error = segment_create(directory, name, nonce, boot_id, &settings, text, used,
+				       NULL);
+		session->journal_error = -ENOSPC;
+	}
+	session->made = error == 0;
+	if (error < 0 && error != -EEXIST && journal_made)
+		drop_journal(journal);
+	if (error != -EEXIST)
 		return error;
-	}
-	made = error == 0;
-	error = map(path, ret_session);
+	session->journal_error = 0; /* somebody else made it */
+	return 0;
+}
+
+static int make_in(const struct config *config, const char *folder, const char *name,
+		   struct session *ret_session)
+{
+	struct session session = { .made = false };
+	char path[SEGMENT_PATH_BYTES];
+	bool made = false;
+
+	int error = make_folder(folder);
+	if (error == 0)
+		error = session_path(path, sizeof(path), folder, name);
 	if (error == 0) {
-		ret_session->made = made;
-		ret_session->journal_error = made ? journal_error : 0;
+		made = access(path, F_OK) < 0;
+		error = make_folder(path);
 	}
+	if (error == 0) {
+		error = hold(&session, path);
+		error = error == -ENOENT ? -EAGAIN : error; /* another, who made it too, gave up */
+	}
+	if (error == 0)
+		error = tighten(&session);
+	if (error == 0)
+		error = fill(config, path, name, &session);
+	if (error < 0 && error != -EAGAIN && made)
+		(void)rmdir(path);
+	if (error == 0)
+		error = map(path, &session, &session);
+	if (error < 0)
+		session_close(&session);
+	else
+		*ret_session = session;
 	return error;
 }
 
@@ -295,30 +521,41 @@ static void new_name(char *ret_name, size_t capacity)
 		       chance[2]);
 }
 
-int session_make(const struct config *config, const char *name, struct session *ret_session)
+/* Opens a session or makes it.  -EAGAIN: `seen gc` was at it. */
+static int open_or_make(const struct config *config, const char *name, struct session *ret_session)
 {
-	char fresh[64], runtime[SEGMENT_PATH_BYTES], state[SEGMENT_PATH_BYTES];
-	int error;
+	char runtime[SEGMENT_PATH_BYTES], state[SEGMENT_PATH_BYTES];
+	int error = open_named(config, name, true, ret_session);
 
-	if (name) {
-		error = session_open(config, name, ret_session);
-		if (error == 0)
-			resume(config, ret_session);
-		if (error != -ENOENT)
-			return error;
-		if (name[0] == '/')
-			return -ENOENT;
-	} else {
-		new_name(fresh, sizeof(fresh));
-		name = fresh;
-	}
+	if (error == 0)
+		resume(config, ret_session);
+	if ((error != -ENOENT && error != -ENOTDIR) || name[0] == '/')
+		return error;
 	error = session_runtime_dir(config, runtime, sizeof(runtime));
 	if (error == 0)
 		error = make_in(config, runtime, name, ret_session);
-	if (error < 0 && session_state_dir(config, state, sizeof(state)) == 0 &&
+	if (error < 0 && error != -EAGAIN && session_state_dir(config, state, sizeof(state)) == 0 &&
 	    strcmp(state, runtime) != 0 && make_in(config, state, name, ret_session) == 0)
 		error = 0;
 	return error;
+}
+
+int session_make(const struct config *config, const char *name, struct session *ret_session)
+{
+	static const struct timespec PAUSE = { .tv_nsec = 10000000 };
+	char fresh[64];
+	int error = -EAGAIN;
+
+	if (!name) {
+		new_name(fresh, sizeof(fresh));
+		name = fresh;
+	}
+	for (int attempt = 0; attempt < ATTEMPTS_MAX && error == -EAGAIN; attempt++) {
+		if (attempt > 0)
+			(void)nanosleep(&PAUSE, NULL);
+		error = open_or_make(config, name, ret_session);
+	}
+	return error == -EAGAIN ? -EBUSY : error;
 }
 
 const char *session_explain(int error)
@@ -330,6 +567,12 @@ const char *session_explain(int error)
 		return "not a name for a session: letters, digits, '.', '-' and '_', at most 64";
 	case -EPERM:
 		return "it belongs to another user";
+	case -EUCLEAN:
+		return "others may write to it; check what is in it, then `chmod go-w` it";
+	case -ELOOP:
+		return "it is a symbolic link, which is not followed";
+	case -EBUSY:
+		return "`seen gc` is at work on it; try again";
 	case -EPROTO:
 		return "it was made by another version of seen; use that one, or begin a new "
 		       "session";
@@ -342,30 +585,55 @@ const char *session_explain(int error)
 	}
 }
 
-/* The newest session of the workspace in a folder of sessions; `ret_session` holds the best one so far. */
-static void find_newest(const char *folder, const char *workspace, struct session *session)
+/* The folder that sessions are looked for by, and the best one so far. */
+struct search {
+	const char *workspace;
+	bool above;     /* a workspace that this one lies in does too */
+	size_t matched; /* length of the best one's workspace */
+	struct session session;
+};
+
+static bool is_better(const struct search *search, const struct session *candidate)
 {
-	DIR *directory = opendir(folder);
-	if (!directory)
+	const struct segment *segment = &candidate->segment;
+	const char *root = segment_text(segment, segment->settings->paths_workspace, NULL);
+
+	if (!root || !(search->above ? given_is_below(search->workspace, root)
+				     : strcmp(search->workspace, root) == 0))
+		return false;
+	size_t length = strlen(root);
+	if (!search->session.segment.header || length != search->matched)
+		return length >= search->matched;
+	return segment->header->created_realtime_ns >
+	       search->session.segment.header->created_realtime_ns;
+}
+
+/* Looks at the sessions in a folder of sessions. */
+static void find_newest(const char *folder, struct search *search)
+{
+	int fd = -1;
+	if (session_open_folder(AT_FDCWD, folder, &fd) < 0)
 		return;
+	DIR *directory = fdopendir(fd);
+	if (!directory) {
+		(void)close(fd);
+		return;
+	}
 	for (struct dirent *entry; (entry = readdir(directory));) {
 		char path[SEGMENT_PATH_BYTES];
-		struct session candidate = { .made = false };
+		struct session candidate;
 		if (!session_name_is_valid(entry->d_name) ||
-		    format_path(path, sizeof(path), folder, entry->d_name) < 0 ||
-		    map(path, &candidate) < 0)
+		    session_path(path, sizeof(path), folder, entry->d_name) < 0 ||
+		    open_in(path, false, &candidate) < 0)
 			continue;
-		const char *root = segment_text(&candidate.segment,
-						candidate.segment.settings->paths_workspace, NULL);
-		if (root && strcmp(root, workspace) == 0 &&
-		    (!session->segment.header ||
-		     candidate.segment.header->created_realtime_ns >
-			     session->segment.header->created_realtime_ns)) {
-			session_close(session);
-			*session = candidate;
-		} else {
+		if (!is_better(search, &candidate)) {
 			session_close(&candidate);
+			continue;
 		}
+		session_close(&search->session);
+		search->session = candidate;
+		search->matched = strlen(segment_text(
+			&candidate.segment, candidate.segment.settings->paths_workspace, NULL));
 	}
 	(void)closedir(directory);
 }
@@ -388,19 +656,20 @@ int session_find(const struct config *config, const char *name, struct session *
 		       : error == -EINVAL                    ? EXIT_CODE_USAGE
 							     : EXIT_CODE_BAD_SESSION;
 	}
-	struct session session = { .made = false };
+	struct search search = { .workspace = config_workspace(config),
+				 .above = !config_text(config, OPTION_paths_workspace)[0] };
 
 	if (session_runtime_dir(config, runtime, sizeof(runtime)) == 0)
-		find_newest(runtime, config_workspace(config), &session);
+		find_newest(runtime, &search);
 	if (session_state_dir(config, state, sizeof(state)) == 0 && strcmp(state, runtime) != 0)
-		find_newest(state, config_workspace(config), &session);
-	if (!session.segment.header) {
+		find_newest(state, &search);
+	if (!search.session.segment.header) {
 		message("no session of the workspace %s yet: begin one with `seen run -- COMMAND`, "
 			"or name one with --session",
 			config_workspace(config));
 		return EXIT_CODE_NO_SESSION;
 	}
-	*ret_session = session;
+	*ret_session = search.session;
 	return EXIT_CODE_OK;
 }
 
@@ -411,6 +680,10 @@ const char *session_journal(const struct session *session)
 
 void session_close(struct session *session)
 {
+	if (session->segment.header)
+		mark_used(session);
+	for (; session->hold_count > 0; session->hold_count--)
+		(void)close(session->holds[session->hold_count - 1]);
 	segment_unmap(&session->segment);
 }
 
@@ -427,7 +700,7 @@ int session_library(char *ret_path, size_t capacity)
 			return -ENOENT;
 		*slash = '\0';
 	}
-	int error = format_path(ret_path, capacity, program, "lib/seen/libseen.so");
+	int error = session_path(ret_path, capacity, program, "lib/seen/libseen.so");
 	if (error < 0)
 		return error;
 	return access(ret_path, R_OK) == 0 ? 0 : -ENOENT;

@@ -14,10 +14,14 @@
 #include "config/config.h"
 #include "tracker/segment.h"
 
+enum { SESSION_HOLDS_MAX = 2 }; /* its folder, and its journal's where that is another one */
+
 struct session {
 	char name[SEGMENT_NAME_BYTES];
 	char directory[SEGMENT_PATH_BYTES]; /* absolute */
 	struct segment segment;
+	int holds[SESSION_HOLDS_MAX]; /* folders locked by session_make(): descriptors, close-on-exec */
+	int hold_count;
 	bool made; /* by this call */
 	int journal_error; /* session_make(): why a new session has no journal; 0: it has, or is to have none */
 };
@@ -31,10 +35,25 @@ int session_runtime_dir(const struct config *config, char *ret_path, size_t capa
  * most 64 bytes.  A name is a folder's name: nothing else may get out of the folder of sessions. */
 bool session_name_is_valid(const char *name);
 
+/* session_path(): "folder/name".  Returns 0, or -ENAMETOOLONG. */
+int session_path(char *ret_path, size_t capacity, const char *folder, const char *name);
+
+/* session_open_folder(): opens a folder of this user's for reading; a symbolic link is not followed.
+ *
+ * at: descriptor that a relative `path` begins at, or AT_FDCWD.  ret_fd: close-on-exec; the caller closes it.
+ * Returns 0; -ELOOP for a symbolic link; -ENOTDIR; -EPERM when it belongs to another user; errors of openat(2).
+ * What its mode is does not matter here: a folder that a person named for sessions has the mode they gave it. */
+int session_open_folder(int at, const char *path, int *ret_fd);
+
+/* session_check_file(): -ELOOP when a file of a session is a symbolic link, -EPERM when it belongs to another user,
+ * -EUCLEAN when others may write to it, else 0.  at, path: as above. */
+int session_check_file(int at, const char *path);
+
 /* session_open(): opens a session by name, or by the folder of its segment (a path with a slash).
  *
  * Returns 0; -ENOENT when there is none; -EINVAL for a name that is not valid; -EPERM when it belongs to another
- * user; -EPROTO when it was made by another version of seen; -EBADMSG when it is damaged; others.  session_close() it.
+ * user; -EUCLEAN when others may write to it; -ELOOP when its folder or segment is a symbolic link; -EPROTO when it was
+ * made by another version of seen; -EBADMSG when it is damaged; others.  session_close() it.
  */
 int session_open(const struct config *config, const char *name, struct session *ret_session);
 
@@ -43,22 +62,33 @@ int session_open(const struct config *config, const char *name, struct session *
  * name: NULL for a new one, named by time and chance.  Where the runtime folder has no room or cannot be made, the
  * state folder is used.  A session of an earlier boot begins a new epoch; processes that are gone are
  * taken off the table; the config's settings are put in place unless processes of the session live.
- * Returns 0 or as session_open(), -ENOSPC, -EACCES ...
+ * Until session_close(), or the caller's end in any way, its folders are locked (flock(2), shared), which keeps
+ * `seen gc` from removing it.
+ * Returns 0 or as session_open(), -EBUSY when `seen gc` holds it for long, -ENOSPC, -EACCES ...
  */
 int session_make(const struct config *config, const char *name, struct session *ret_session);
+
+enum session_life {
+	SESSION_EMPTY, /* none of its processes lives */
+	SESSION_UNSURE, /* some may: of another PID namespace, where they cannot be looked for, or zombies */
+	SESSION_LIVED_IN, /* one lives, or was started and may start others */
+};
+
+/* session_life(): do processes of a session live?  Reads only; looks at each in /proc. */
+enum session_life session_life(const struct segment *segment);
 
 /* session_journal(): path of the session's journal, NULL: it has none.  Borrowed from the session. */
 const char *session_journal(const struct session *session);
 
 /* session_find(): the session a command means: `name` if not NULL, else $SEEN_SESSION, else the newest of
- * the config's workspace.  Says on stderr what is wrong, and returns an exit code: EXIT_CODE_OK and the session, or
+ * the config's workspace, or, where nobody named that, of the nearest folder above it that has one.  Says on stderr what is wrong, and returns an exit code: EXIT_CODE_OK and the session, or
  * another. */
 int session_find(const struct config *config, const char *name, struct session *ret_session);
 
 /* session_explain(): what an error of these functions means, for a person; static text. */
 const char *session_explain(int error);
 
-/* session_close(): accepts a session that was never opened. */
+/* session_close(): accepts a session that was never opened.  One that was made here is marked as used until now. */
 void session_close(struct session *session);
 
 /* session_library(): path of libseen.so beside the running program.  Returns 0, or -ENOENT. */

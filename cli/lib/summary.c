@@ -33,18 +33,6 @@ static int add_file(const char *path, const struct file_slot *file, void *data)
 	return 0;
 }
 
-static void add_name(struct summary *summary, const char *name)
-{
-	char shown[200];
-	size_t length = strlen(summary->unobserved_names);
-
-	if (path_escape(name, shown, sizeof(shown)) < 0 || strstr(summary->unobserved_names, shown))
-		return;
-	(void)snprintf(summary->unobserved_names + length,
-		       sizeof(summary->unobserved_names) - length, "%s%s", length ? ", " : "",
-		       shown);
-}
-
 static void add_processes(const struct segment *segment, uint64_t since_ns, struct summary *summary)
 {
 	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
@@ -52,24 +40,19 @@ static void add_processes(const struct segment *segment, uint64_t since_ns, stru
 		if (!process_read(segment, i, &process) || process.state == PROCESS_FREE ||
 		    process.time_ns < since_ns)
 			continue;
-		process.name[sizeof(process.name) - 1] = '\0';
 		if (process.context.role == ROLE_AGENT || (process.context.flags & CONTEXT_OUTSIDE))
 			summary->agent_known = true;
-		summary->partial += (process.context.flags & CONTEXT_PARTIAL) != 0;
 		/* what programs that live did is not among the session's counters yet */
 		summary->counters[COUNTER_opens] += process.counts[PROCESS_OPENS];
 		summary->counters[COUNTER_opens_write] += process.counts[PROCESS_OPENS_WRITE];
 		summary->counters[COUNTER_listings] += process.counts[PROCESS_LISTINGS];
 		summary->counters[COUNTER_changes] += process.counts[PROCESS_CHANGES];
-		if (process.state != PROCESS_ANNOUNCED)
-			continue;
-		summary->unobserved++;
-		add_name(summary, process.name);
 	}
 }
 
-void summary_take(const struct segment *segment, const uint64_t *since_counters,
-		  uint64_t since_realtime_ns, uint64_t since_ns, struct summary *ret_summary)
+void summary_take(const struct segment *segment, const struct journal *journal,
+		  const uint64_t *since_counters, uint64_t since_realtime_ns, uint64_t since_ns,
+		  struct summary *ret_summary)
 {
 	struct summary summary = { 0 };
 	struct file_sum sum = { &summary, since_realtime_ns };
@@ -79,12 +62,37 @@ void summary_take(const struct segment *segment, const uint64_t *since_counters,
 				      (since_counters ? since_counters[i] : 0);
 	(void)tracker_each_file(segment, add_file, &sum);
 	add_processes(segment, since_ns, &summary);
+	coverage_take(segment, journal, since_counters, since_ns, &summary.coverage);
 	*ret_summary = summary;
 }
 
 static const char *plural(uint64_t count)
 {
 	return count == 1 ? "" : "s";
+}
+
+static void print_coverage(const struct coverage *coverage)
+{
+	enum { SHOWN = 4 };
+	char observed[TEXT_NUMBER_BYTES], unobserved[TEXT_NUMBER_BYTES], opens[TEXT_NUMBER_BYTES];
+	char lost[TEXT_NUMBER_BYTES], text[COVERAGE_TEXT_BYTES];
+
+	(void)fprintf(
+		stderr, "seen: %s process%s observed, %s not; %s opens seen, %s record%s lost",
+		text_number(coverage->observed, observed), coverage->observed == 1 ? "" : "es",
+		text_number(coverage->unobserved, unobserved), text_number(coverage->opens, opens),
+		text_number(coverage->lost_records, lost), plural(coverage->lost_records));
+	if (coverage->full_errno)
+		(void)fprintf(stderr, " (the journal could not grow: %s)",
+			      strerror(coverage->full_errno));
+	(void)fputc('\n', stderr);
+	for (int i = 0; i < coverage->program_count && i < SHOWN; i++)
+		(void)fprintf(stderr, "seen: %s %s\n",
+			      coverage->programs[i].partly ? "observed in part:" : "not observed:",
+			      coverage_text(&coverage->programs[i], text));
+	if (coverage->program_count > SHOWN)
+		(void)fprintf(stderr, "seen: and %d more; `seen status` lists them\n",
+			      coverage->program_count - SHOWN);
 }
 
 void summary_print(const struct summary *summary, const char *session_name)
@@ -103,13 +111,10 @@ void summary_print(const struct summary *summary, const char *session_name)
 		plural(counters[COUNTER_repeats]), text_number(counters[COUNTER_notices], notices),
 		plural(counters[COUNTER_notices]), text_number(saved, bytes),
 		text_number(text_tokens(saved), tokens));
-	(void)fprintf(stderr,
-		      "seen: %u file%s changed by the agent, %u by its tools; %u process%s could "
-		      "not be observed%s%s%s\n",
+	(void)fprintf(stderr, "seen: %u file%s changed by the agent, %u by its tools\n",
 		      summary->edited_by_agent, plural(summary->edited_by_agent),
-		      summary->edited_by_tool, summary->unobserved,
-		      summary->unobserved == 1 ? "" : "es", summary->unobserved ? " (" : "",
-		      summary->unobserved_names, summary->unobserved ? ")" : "");
+		      summary->edited_by_tool);
+	print_coverage(&summary->coverage);
 	if (!summary->agent_known)
 		(void)fprintf(stderr, "seen: no known agent was started, so nothing was answered: "
 				      "name it with --agent NAME\n");

@@ -190,50 +190,50 @@ EXPORT int open_by_handle_at(int mount, struct file_handle *handle, int flags)
 }
 
 /* The file is new and its name stands in the template now. */
-static int made(int fd, const char *path)
+static int made(int fd, const char *path, int flags)
 {
-	door_opened(fd, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL);
+	door_opened(fd, AT_FDCWD, path, (flags & ~O_ACCMODE) | O_RDWR | O_CREAT | O_EXCL);
 	return fd;
 }
 
 EXPORT int mkstemp(char *path)
 {
-	return made(REAL(mkstemp)(path), path);
+	return made(REAL(mkstemp)(path), path, 0);
 }
 
 EXPORT int mkstemp64(char *path)
 {
-	return made(REAL(mkstemp64)(path), path);
+	return made(REAL(mkstemp64)(path), path, 0);
 }
 
 EXPORT int mkostemp(char *path, int flags)
 {
-	return made(REAL(mkostemp)(path, flags), path);
+	return made(REAL(mkostemp)(path, flags), path, flags);
 }
 
 EXPORT int mkostemp64(char *path, int flags)
 {
-	return made(REAL(mkostemp64)(path, flags), path);
+	return made(REAL(mkostemp64)(path, flags), path, flags);
 }
 
 EXPORT int mkstemps(char *path, int suffix_bytes)
 {
-	return made(REAL(mkstemps)(path, suffix_bytes), path);
+	return made(REAL(mkstemps)(path, suffix_bytes), path, 0);
 }
 
 EXPORT int mkstemps64(char *path, int suffix_bytes)
 {
-	return made(REAL(mkstemps64)(path, suffix_bytes), path);
+	return made(REAL(mkstemps64)(path, suffix_bytes), path, 0);
 }
 
 EXPORT int mkostemps(char *path, int suffix_bytes, int flags)
 {
-	return made(REAL(mkostemps)(path, suffix_bytes, flags), path);
+	return made(REAL(mkostemps)(path, suffix_bytes, flags), path, flags);
 }
 
 EXPORT int mkostemps64(char *path, int suffix_bytes, int flags)
 {
-	return made(REAL(mkostemps64)(path, suffix_bytes, flags), path);
+	return made(REAL(mkostemps64)(path, suffix_bytes, flags), path, flags);
 }
 
 EXPORT int close(int fd)

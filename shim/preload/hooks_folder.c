@@ -23,12 +23,15 @@ EXPORT DIR *opendir(const char *path)
 	return ret;
 }
 
-/* The descriptor was counted when it was opened, as a folder if O_DIRECTORY said so. */
+/* The descriptor was counted when it was opened, as a folder if O_DIRECTORY said so.  It belongs to libc now: closedir(3) closes it by
+ * a hidden call, and then its number may stand for a pipe. */
 EXPORT DIR *fdopendir(int fd)
 {
 	DIR *ret = REAL(fdopendir)(fd);
 	if (ret && shim.views)
 		view_odd();
+	if (ret && shim.records)
+		record_closing((unsigned)fd, (unsigned)fd);
 	return ret;
 }
 

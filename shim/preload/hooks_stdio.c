@@ -8,15 +8,19 @@
 #include "shim/preload/door.h"
 #include "shim/preload/real.h"
 
-/* fopen(3)'s mode as open(2)'s flags, as far as they matter here. */
+/* fopen(3)'s mode as open(2)'s flags. */
 static int flags_of_mode(const char *mode)
 {
 	bool updates = false;
-	for (const char *at = mode; *at && *at != ','; at++)
+	int more = 0;
+	for (const char *at = mode; *at && *at != ','; at++) {
 		updates = updates || *at == '+';
+		more |= *at == 'e' ? O_CLOEXEC : *at == 'x' ? O_EXCL : 0;
+	}
 	if (mode[0] == 'r')
-		return updates ? O_RDWR : O_RDONLY;
-	return (updates ? O_RDWR : O_WRONLY) | O_CREAT | (mode[0] == 'w' ? O_TRUNC : O_APPEND);
+		return more | (updates ? O_RDWR : O_RDONLY);
+	return more | (updates ? O_RDWR : O_WRONLY) | O_CREAT |
+	       (mode[0] == 'w' ? O_TRUNC : O_APPEND);
 }
 
 /* A stream's descriptor, -1 for one in memory.  fileno(3) says so by errno too, which is the program's. */

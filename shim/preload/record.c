@@ -13,6 +13,7 @@
 enum {
 	DESCRIPTORS = 1024,
 	ARGUMENTS_MAX = 4096,
+	STREAM_PUTTING = 0x0800, /* glibc, libio.h: the buffer holds what was written */
 };
 
 enum descriptor_state {
@@ -73,13 +74,6 @@ static uint32_t append(struct journal_record *record, const void *details, size_
 	if (detail_bytes)
 		record->marks |= JOURNAL_DETAILS;
 	return journal_write(&shim.journal, record, details, detail_bytes, may_grow());
-}
-
-static struct journal_record blank(enum journal_op op)
-{
-	return (struct journal_record){ .head = { .op = (uint8_t)op },
-					.directory_fd = AT_FDCWD,
-					.fd = -1 };
 }
 
 /* ---- texts ---- */
@@ -223,7 +217,7 @@ static struct descriptor *descriptor_at(int fd)
 /* A record about what a descriptor was opened for. */
 static struct journal_record about(enum journal_op op, int fd, const struct descriptor *descriptor)
 {
-	struct journal_record record = blank(op);
+	struct journal_record record = journal_blank(op);
 	record.fd = fd;
 	if (descriptor) {
 		record.path = descriptor->path;
@@ -277,7 +271,7 @@ static void append_process(struct journal_record *record, pid_t parent, uint32_t
 
 void record_fork(void)
 {
-	struct journal_record record = blank(JOURNAL_FORK);
+	struct journal_record record = journal_blank(JOURNAL_FORK);
 	uint32_t starter = shim.record;
 
 	if (!shim.records)
@@ -293,7 +287,7 @@ void record_fork(void)
 
 void record_end(int status)
 {
-	struct journal_record record = blank(JOURNAL_EXIT);
+	struct journal_record record = journal_blank(JOURNAL_EXIT);
 
 	if (!shim.records)
 		return;
@@ -304,7 +298,7 @@ void record_end(int status)
 
 void record_exec(const char *executable, char *const argv[], struct process_ref process, pid_t pid)
 {
-	struct journal_record record = blank(JOURNAL_EXEC);
+	struct journal_record record = journal_blank(JOURNAL_EXEC);
 
 	if (!shim.records)
 		return;
@@ -348,7 +342,7 @@ static void inherit(void)
 
 void record_start(const char *executable, char *const argv[])
 {
-	struct journal_record record = blank(JOURNAL_START);
+	struct journal_record record = journal_blank(JOURNAL_START);
 
 	if (!shim.records)
 		return;
@@ -364,7 +358,7 @@ void record_start(const char *executable, char *const argv[])
 
 void record_exec_failed(uint64_t serial, int error)
 {
-	struct journal_record record = blank(JOURNAL_EXEC_FAILED);
+	struct journal_record record = journal_blank(JOURNAL_EXEC_FAILED);
 
 	if (!shim.records)
 		return;
@@ -378,7 +372,7 @@ void record_exec_failed(uint64_t serial, int error)
 void record_name(enum journal_op op, bool failed, int directory, const char *path, uint32_t flags,
 		 uint64_t amount)
 {
-	struct journal_record record = blank(op);
+	struct journal_record record = journal_blank(op);
 
 	if (!shim.records)
 		return;
@@ -398,7 +392,7 @@ void record_name(enum journal_op op, bool failed, int directory, const char *pat
 void record_names(enum journal_op op, bool failed, int directory, const char *path,
 		  int other_directory, const char *other, uint32_t flags)
 {
-	struct journal_record record = blank(op);
+	struct journal_record record = journal_blank(op);
 
 	if (!shim.records)
 		return;
@@ -435,7 +429,7 @@ static bool may_write(int flags)
 
 void record_opened(int fd, int directory, const char *path, int flags, const struct look *look)
 {
-	struct journal_record record = blank(JOURNAL_OPEN);
+	struct journal_record record = journal_blank(JOURNAL_OPEN);
 
 	if (!shim.records)
 		return;
@@ -477,7 +471,7 @@ void record_opened(int fd, int directory, const char *path, int flags, const str
 
 void record_listed(int fd, bool failed, int directory, const char *path, uint16_t marks)
 {
-	struct journal_record record = blank(JOURNAL_LIST);
+	struct journal_record record = journal_blank(JOURNAL_LIST);
 
 	if (!shim.records)
 		return;
@@ -496,7 +490,7 @@ void record_listed(int fd, bool failed, int directory, const char *path, uint16_
 
 void record_planned(int fd, const char *path, int flags)
 {
-	struct journal_record record = blank(JOURNAL_OPEN);
+	struct journal_record record = journal_blank(JOURNAL_OPEN);
 
 	if (!shim.records || !is_wanted(may_write(flags), AT_FDCWD, path))
 		return;
@@ -603,13 +597,14 @@ void record_stream_closing(FILE *stream, int fd)
 
 	if (!descriptor || in_vfork_child())
 		return;
-	if (stream->_IO_read_base && !descriptor->reads && !stream->_IO_write_base) {
+	bool writes = stream->_flags & STREAM_PUTTING;
+	if (!writes && stream->_IO_read_base && !descriptor->reads) {
 		record = about(JOURNAL_READ, fd, descriptor);
 		record.amount = (uint64_t)(stream->_IO_read_end - stream->_IO_read_base);
 		record.marks |= JOURNAL_AT_LEAST;
 		(void)append(&record, NULL, 0);
 	}
-	if (stream->_IO_write_base && !descriptor->writes) {
+	if (writes && !descriptor->writes) {
 		record = about(JOURNAL_WRITE, fd, descriptor);
 		record.amount = (uint64_t)(stream->_IO_write_ptr - stream->_IO_write_base);
 		record.marks |= JOURNAL_AT_LEAST;
@@ -641,7 +636,7 @@ uint32_t record_path(const char *path)
 
 void record_delivery(enum journal_op op, uint32_t path, const struct journal_details *details)
 {
-	struct journal_record record = blank(op);
+	struct journal_record record = journal_blank(op);
 
 	if (!path)
 		return;

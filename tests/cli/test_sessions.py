@@ -41,6 +41,24 @@ class Finding(Case):
         folder = str(self.session_folder("old"))
         self.assertEqual(self.json("status", "--session", folder)["session"]["name"], "old")
 
+    def test_below_a_workspace(self):
+        """Where no git says what the workspace is, a folder below one belongs to it."""
+        below = self.work / "a" / "b"
+        below.mkdir(parents=True)
+        self.seen("run", "--session", "top", "--", "true", code=0)
+        self.seen("run", "--session", "root", "--", "true", code=0, cwd="/")
+        for command in (("status",), ("files",), ("forget", "--all")):
+            self.seen(*command, code=0, cwd=below)
+        self.assertEqual(self.json("status", cwd=below)["session"]["name"], "top")
+        self.assertEqual(self.json("status", cwd=self.top)["session"]["name"], "root")
+        self.seen("status", "--workspace", str(below), code=3)  # this one alone
+        self.seen("run", "--session", "nearer", "--", "true", code=0, cwd=below.parent)
+        self.assertEqual(self.json("status", cwd=below)["session"]["name"], "nearer")
+        self.assertEqual(self.json("status")["session"]["name"], "top")
+        beside = self.top / (self.work.name + "x")
+        beside.mkdir()
+        self.assertEqual(self.json("status", cwd=beside)["session"]["name"], "root")
+
 
 class Status(Case):
     def test_counts(self):
@@ -83,8 +101,9 @@ class Status(Case):
         self.agent("echo hello > new.txt", "busybox true")
         status = self.json("status")
         self.assertEqual(status["files"]["edited_by_agent"], 1)
-        self.assertEqual([name["name"] for name in status["processes"]["unobserved_names"]],
-                         ["true"] if status["processes"]["unobserved_names"][0]["name"] == "true" else ["busybox"])
+        program, = status["processes"]["unobserved_programs"]
+        self.assertIn(program["name"], ("true", "busybox"))
+        self.assertEqual((program["reason"], program["count"]), ("static", 1))
         self.assertIn(b"unobserved", self.seen("status", code=0).stdout)
 
     def test_full_tables_show(self):

@@ -1,0 +1,367 @@
+/*
+ * `seen verify`: is a session's journal still what was sealed at the end of its runs, and if not, where is it not?
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/lib/exit_code.h"
+#include "cli/lib/journal_file.h"
+#include "cli/lib/message.h"
+#include "cli/lib/options.h"
+#include "cli/lib/seal.h"
+#include "cli/lib/text.h"
+#include "tracker/path.h"
+#include "tracker/segment.h"
+
+static const char *session_name, *journal_option, *seal_option, *digest;
+static bool json;
+
+static const struct option_spec SPECS[] = {
+	{ "--digest", "HEX", "a digest that a run printed, kept where nobody could change it", NULL,
+	  &digest },
+	{ "--journal", "FILE", "this journal; its seal lies beside it", NULL, &journal_option },
+	{ "--json", NULL, "a JSON document, seen/verify/1", &json, NULL },
+	{ "--seal", "FILE", "with --journal: this seal", NULL, &seal_option },
+	{ "--session", "ID", "this session; default: $SEEN_SESSION, else the workspace's newest",
+	  NULL, &session_name },
+};
+
+static const struct options OPTIONS = {
+	.usage = "verify [OPTION...]",
+	.summary =
+		"Is the journal still what was sealed at the end of its runs?  A record that was "
+		"changed, dropped,\n"
+		"moved or put in since is found, and where it is.  That the journal and its seal "
+		"were not both\n"
+		"replaced is shown by --digest alone.",
+	.specs = SPECS,
+	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
+};
+
+enum verdict { INTACT, TAMPERED, NO_SEAL };
+
+static const char *const VERDICTS[] = {
+	[INTACT] = "intact", [TAMPERED] = "tampered", [NO_SEAL] = "no_seal"
+};
+
+/* What both forms show. */
+struct verified {
+	char journal_path[SEGMENT_PATH_BYTES], seal_path[SEGMENT_PATH_BYTES];
+	enum verdict verdict;
+	int seal_error;    /* why there is no seal to compare with; 0: there is */
+	int journal_error; /* why there is no journal to compare; 0: there is */
+	struct seal seal;
+	struct seal_report report; /* where both are there */
+};
+
+/* ---- for programs ---- */
+
+static json_t *json_count(uint64_t number)
+{
+	return json_integer((json_int_t)number);
+}
+
+static json_t *problem(json_t *problems, const char *what)
+{
+	json_t *object = json_object();
+	(void)json_object_set_new(object, "what", json_string(what));
+	(void)json_array_append(problems, object);
+	json_decref(object);
+	return object; /* the array holds it */
+}
+
+static void json_block(const struct verified *verified, json_t *problems)
+{
+	const struct seal_report *report = &verified->report;
+	const struct seal_block *block = &verified->seal.blocks[report->first_bad];
+	json_t *object = problem(problems, report->line_changed ? "seal_line" : "block");
+	json_t *suspects = json_array();
+
+	for (size_t i = 0; i < report->suspect_count && i < SEAL_SUSPECTS_MAX; i++) {
+		json_t *suspect = json_object();
+		(void)json_object_set_new(suspect, "number",
+					  json_count(report->suspects[i].number));
+		(void)json_object_set_new(
+			suspect, "what",
+			json_string(report->suspects[i].erased ? "erased" : "check"));
+		(void)json_array_append_new(suspects, suspect);
+	}
+	(void)json_object_set_new(object, "block", json_count(report->first_bad + 1));
+	(void)json_object_set_new(object, "first", json_count(block->from));
+	(void)json_object_set_new(object, "last", json_count(block->to - 1));
+	(void)json_object_set_new(object, "bad_blocks", json_count(report->bad_blocks));
+	(void)json_object_set_new(object, "records", suspects);
+	(void)json_object_set_new(object, "bad_records", json_count(report->suspect_count));
+}
+
+static json_t *json_problems(const struct verified *verified)
+{
+	const struct seal_report *report = &verified->report;
+	json_t *problems = json_array();
+
+	if (verified->seal_error)
+		(void)problem(problems, verified->seal_error == -ENOENT ? "no_seal" : "bad_seal");
+	if (verified->journal_error)
+		(void)problem(problems, "bad_journal");
+	if (verified->seal.bad_line)
+		(void)json_object_set_new(problem(problems, "seal_line"), "line",
+					  json_count(verified->seal.bad_line));
+	if (report->other_journal)
+		(void)problem(problems, "other_journal");
+	if (report->head_changed)
+		(void)problem(problems, "header");
+	if (report->bad_blocks)
+		json_block(verified, problems);
+	if (report->journal_end < report->sealed_to && !report->other_journal) {
+		json_t *object = problem(problems, "dropped");
+		(void)json_object_set_new(object, "first", json_count(report->journal_end));
+		(void)json_object_set_new(object, "last", json_count(report->sealed_to - 1));
+	}
+	if (report->wanted == SEAL_WANTED_MISSING)
+		(void)problem(problems, "digest");
+	return problems;
+}
+
+static void print_json(const struct verified *verified)
+{
+	const struct seal_report *report = &verified->report;
+	char last[SEAL_TEXT_BYTES];
+	json_t *document = json_object();
+
+	(void)json_object_set_new(document, "schema", json_string("seen/verify/1"));
+	(void)json_object_set_new(document, "verdict", json_string(VERDICTS[verified->verdict]));
+	(void)json_object_set_new(document, "journal", text_json(verified->journal_path));
+	(void)json_object_set_new(document, "seal", text_json(verified->seal_path));
+	(void)json_object_set_new(document, "digest",
+				  verified->seal.block_count
+					  ? json_string(seal_last(&verified->seal, last))
+					  : json_null());
+	(void)json_object_set_new(document, "blocks", json_count(verified->seal.block_count));
+	(void)json_object_set_new(document, "records", json_count(report->records));
+	(void)json_object_set_new(document, "abandoned", json_count(report->abandoned));
+	(void)json_object_set_new(document, "damaged", json_count(report->damaged));
+	(void)json_object_set_new(document, "not_sealed", json_count(report->not_sealed));
+	(void)json_object_set_new(document, "seal_torn", json_boolean(verified->seal.torn));
+	(void)json_object_set_new(document, "digest_stands_for",
+				  report->wanted_to ? json_count(report->wanted_to - 1)
+						    : json_null());
+	(void)json_object_set_new(document, "problems", json_problems(verified));
+	(void)text_json_print(document);
+}
+
+/* ---- for people ---- */
+
+static void print_path(const char *before, const char *path)
+{
+	char shown[SEGMENT_PATH_BYTES * 4];
+	(void)path_escape(path, shown, sizeof(shown));
+	(void)printf("%s%s\n", before, shown);
+}
+
+static const char *plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
+static void print_count(uint64_t count, const char *before, const char *what, const char *after)
+{
+	char number[TEXT_NUMBER_BYTES];
+	(void)printf("%s%s %s%s%s", before, text_number(count, number), what, plural(count), after);
+}
+
+static void print_block(const struct verified *verified)
+{
+	const struct seal_report *report = &verified->report;
+	const struct seal_block *block = &verified->seal.blocks[report->first_bad];
+
+	if (report->line_changed) {
+		(void)printf("line %zu of the seal was changed; its records, %" PRIu64
+			     " to %" PRIu64 ", are those that were sealed\n",
+			     report->first_bad + 2, block->from, block->to - 1);
+	} else {
+		(void)printf("block %zu of %zu, records %" PRIu64 " to %" PRIu64
+			     ", is not what was sealed\n",
+			     report->first_bad + 1, verified->seal.block_count, block->from,
+			     block->to - 1);
+		for (size_t i = 0; i < report->suspect_count && i < SEAL_SUSPECTS_MAX; i++)
+			(void)printf("  record %" PRIu64 ": %s\n", report->suspects[i].number,
+				     report->suspects[i].erased ? "erased"
+								: "its check does not hold");
+		if (report->suspect_count > SEAL_SUSPECTS_MAX)
+			print_count(report->suspect_count - SEAL_SUSPECTS_MAX, "  and ", "more",
+				    "\n");
+		if (report->suspect_count == 0)
+			(void)puts("  the check of each record holds: whoever wrote there computed "
+				   "them anew, or changed the seal");
+	}
+	if (report->bad_blocks > 1)
+		print_count(report->bad_blocks - 1, "", "later block",
+			    " not what was sealed either\n");
+}
+
+static void print_problems(const struct verified *verified)
+{
+	const struct seal_report *report = &verified->report;
+
+	if (verified->seal_error == -ENOENT)
+		print_path("there is no seal: ", verified->seal_path);
+	else if (verified->seal_error)
+		(void)printf("the seal cannot be used: %s\n",
+			     journal_file_explain(verified->seal_error));
+	if (verified->journal_error)
+		(void)printf("the journal that was sealed cannot be used: %s\n",
+			     journal_file_explain(verified->journal_error));
+	if (verified->seal.bad_line)
+		(void)printf("line %" PRIu64
+			     " of the seal is none, or does not follow from the one above it\n",
+			     verified->seal.bad_line);
+	if (report->other_journal)
+		(void)puts("the seal is that of another journal");
+	if (report->head_changed)
+		(void)puts("the journal's header is not what was sealed");
+	if (report->bad_blocks)
+		print_block(verified);
+	if (report->journal_end < report->sealed_to && !report->other_journal)
+		(void)printf("the journal ends before record %" PRIu64
+			     "; it was sealed to record %" PRIu64 "\n",
+			     report->journal_end, report->sealed_to - 1);
+	if (report->wanted == SEAL_WANTED_MISSING)
+		(void)printf("the digest %s is not in the seal\n", digest);
+}
+
+static void print_counts(const struct verified *verified)
+{
+	const struct seal_report *report = &verified->report;
+	char text[SEAL_TEXT_BYTES];
+
+	if (report->damaged)
+		print_count(report->damaged, "", "record",
+			    " did not hold when the seal was made, and are sealed as they were\n");
+	if (report->not_sealed)
+		print_count(report->not_sealed, "", "record",
+			    " behind the last seal: nothing is said of them\n");
+	if (verified->seal.torn)
+		(void)puts("the seal's last line was not written to its end, and does not count");
+	if (report->wanted == SEAL_WANTED_EARLIER)
+		(void)printf("the digest given is an earlier one: it stands for all up to record "
+			     "%" PRIu64 "\n",
+			     report->wanted_to - 1);
+	if (verified->seal.block_count)
+		(void)printf("digest %s\n", seal_last(&verified->seal, text));
+}
+
+static void print(const struct verified *verified)
+{
+	if (verified->verdict == INTACT) {
+		(void)printf("%sintact%s: ", text_style(stdout, "32"), text_style(stdout, "0"));
+		print_count(verified->report.records, "", "record", "");
+		print_count(verified->seal.block_count, " in ", "block", " are what was sealed\n");
+	} else if (verified->verdict == TAMPERED) {
+		(void)printf("%sNOT what was sealed%s\n", text_style(stdout, "33"),
+			     text_style(stdout, "0"));
+	}
+	print_problems(verified);
+	print_counts(verified);
+}
+
+/* ---- comparing ---- */
+
+/* Errors that say that a file is not what it was, and not only that it cannot be looked at. */
+static bool is_evidence(int error)
+{
+	return error == -EBADMSG || error == -ENOENT;
+}
+
+/* Fills in the verdict.  Returns an exit code: with one that is no verdict, a message was printed. */
+static int compare(struct verified *verified)
+{
+	struct journal journal;
+
+	verified->seal_error = seal_read(verified->seal_path, &verified->seal);
+	if (verified->seal_error < 0 && !is_evidence(verified->seal_error)) {
+		message("%s: %s", verified->seal_path, journal_file_explain(verified->seal_error));
+		return EXIT_CODE_BAD_SESSION;
+	}
+	if (verified->seal_error < 0) {
+		/* Before its first run ends, a session has none; with a digest in hand, that cannot be. */
+		int code = journal_file_open(verified->journal_path, &journal);
+		if (code != EXIT_CODE_OK)
+			return code;
+		journal_unmap(&journal);
+		verified->verdict = digest || verified->seal_error != -ENOENT ? TAMPERED : NO_SEAL;
+		return verified->verdict == TAMPERED ? EXIT_CODE_TAMPERED : EXIT_CODE_NOTHING;
+	}
+	verified->journal_error = journal_map_to_read(verified->journal_path, &journal);
+	if (verified->journal_error < 0 && !is_evidence(verified->journal_error)) {
+		message("%s: %s", verified->journal_path,
+			journal_file_explain(verified->journal_error));
+		return EXIT_CODE_BAD_SESSION;
+	}
+	verified->verdict = TAMPERED;
+	if (verified->journal_error == 0) {
+		seal_check(&verified->seal, &journal, digest, &verified->report);
+		if (seal_is_intact(&verified->seal, &verified->report))
+			verified->verdict = INTACT;
+		journal_unmap(&journal);
+	}
+	return verified->verdict == INTACT ? EXIT_CODE_OK : EXIT_CODE_TAMPERED;
+}
+
+static int verify(const struct config *config)
+{
+	struct verified verified = { .seal_error = 0 };
+	int code = journal_file_find(config, session_name, journal_option, verified.journal_path,
+				     sizeof(verified.journal_path));
+	if (code != EXIT_CODE_OK)
+		return code;
+	int error = seal_path(verified.journal_path, verified.seal_path,
+			      sizeof(verified.seal_path));
+	if (seal_option)
+		error = snprintf(verified.seal_path, sizeof(verified.seal_path), "%s",
+				 seal_option) < (int)sizeof(verified.seal_path)
+				? 0
+				: -ENAMETOOLONG;
+	if (error < 0) {
+		message("%s: %s", seal_option ? seal_option : verified.journal_path,
+			strerror(-error));
+		return EXIT_CODE_USAGE;
+	}
+	code = compare(&verified);
+	if (code == EXIT_CODE_OK || code == EXIT_CODE_TAMPERED || verified.verdict == NO_SEAL) {
+		if (json)
+			print_json(&verified);
+		else
+			print(&verified);
+	}
+	seal_destroy(&verified.seal);
+	return code;
+}
+
+int cmd_verify(int argc, char **argv)
+{
+	struct parsed parsed = { .config = NULL };
+	int code;
+
+	if (options_parse(&OPTIONS, argc, argv, &parsed, &code) < 0) {
+		;
+	} else if (parsed.first_word < argc) {
+		message("verify takes no words: name a file with --journal");
+		code = EXIT_CODE_USAGE;
+	} else if (seal_option && !journal_option) {
+		message("--seal goes with --journal");
+		code = EXIT_CODE_USAGE;
+	} else if (session_name && journal_option) {
+		message("--session and --journal: which one?");
+		code = EXIT_CODE_USAGE;
+	} else if (digest && !seal_is_digest(digest)) {
+		message("--digest %s: a digest is 64 hexadecimal digits", digest);
+		code = EXIT_CODE_USAGE;
+	} else if (options_load(&parsed, &code) == 0) {
+		code = verify(parsed.config);
+	}
+	options_done(&parsed);
+	return code;
+}

@@ -1,0 +1,215 @@
+/* Coverage: see coverage.h. */
+#include "cli/lib/coverage.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/lib/executable.h"
+#include "tracker/path.h"
+#include "tracker/process.h"
+#include "tracker/tables.h"
+
+/* Why the library is not in a program, told by its file; of a script, by its last interpreter. */
+static const char *reason_of(const char *path)
+{
+	struct executable chain[EXECUTABLE_CHAIN_MAX];
+	char missing[PATH_MAX];
+	int count = executable_chain(path, chain, missing);
+
+	if (count < 0)
+		return "its file cannot be looked at";
+	const struct executable *last = &chain[count - 1];
+	if (last->setuid || last->setgid || last->capabilities)
+		return "setuid";
+	if (last->kind == EXECUTABLE_OTHER)
+		return "no program that is known";
+	if (last->kind == EXECUTABLE_SCRIPT)
+		return "a script without an interpreter";
+	if (!last->native)
+		return "foreign architecture";
+	if (last->kind == EXECUTABLE_STATIC)
+		return "static";
+	if (last->libc == LIBC_MUSL)
+		return "linked with musl";
+	if (last->libc != LIBC_GLIBC)
+		return "not linked with glibc";
+	/* It could have loaded the library, and attached. */
+	return "environment scrubbed, or the session out of its reach";
+}
+
+/* Of an observed program: does it call the kernel past libc? */
+static const char *reason_for_part(const char *path)
+{
+	struct executable executable;
+
+	if (executable_look(path, &executable) < 0)
+		return NULL;
+	switch (executable.runtime) {
+	case RUNTIME_GO:
+		return "raw system calls (Go)";
+	case RUNTIME_BUN:
+		return "raw system calls (Bun)";
+	case RUNTIME_NONE:
+		break;
+	}
+	return NULL;
+}
+
+/* Path of the program that a slot was announced for; "" where the journal does not tell. */
+static void path_of(const struct journal *journal, const struct process_slot *process,
+		    char *ret_path)
+{
+	struct journal_entry entry;
+	uint64_t number = process->record;
+	size_t length, folder_length;
+
+	ret_path[0] = '\0';
+	if (!journal->header || !number ||
+	    journal_next(journal, &number, &entry) != JOURNAL_FOUND_RECORD ||
+	    entry.record.head.op != JOURNAL_EXEC || entry.record.amount != process->serial)
+		return;
+	const char *path = journal_bytes(journal, entry.record.path, &length);
+	const char *folder = journal_bytes(journal, entry.record.directory, &folder_length);
+	if (!path || length >= PATH_MAX)
+		return;
+	if (path[0] == '/' || !memchr(path, '/', length))
+		(void)snprintf(ret_path, PATH_MAX, "%.*s", (int)length, path);
+	else if (folder)
+		(void)snprintf(ret_path, PATH_MAX, "%.*s/%.*s", (int)folder_length, folder,
+			       (int)length, path);
+}
+
+static void add(struct coverage *coverage, const char *name, const char *reason, bool partly)
+{
+	struct coverage_program *program = coverage->programs;
+	struct coverage_program *end = program + coverage->program_count;
+
+	while (program < end && (strcmp(program->name, name) != 0 || program->reason != reason))
+		program++;
+	if (program == end) {
+		if (coverage->program_count == COVERAGE_PROGRAMS_MAX)
+			return;
+		coverage->program_count++;
+		*program = (struct coverage_program){ .reason = reason, .partly = partly };
+		(void)snprintf(program->name, sizeof(program->name), "%s", name);
+	}
+	program->count++;
+}
+
+/* What was found out about a program's file: the same few are started again and again. */
+struct known {
+	struct {
+		char path[PATH_MAX];
+		bool attached;
+		const char *reason;
+	} files[COVERAGE_PROGRAMS_MAX];
+	int count;
+};
+
+static const char *look_up(struct known *known, const char *path, bool attached)
+{
+	for (int i = 0; i < known->count; i++)
+		if (known->files[i].attached == attached && strcmp(known->files[i].path, path) == 0)
+			return known->files[i].reason;
+	const char *reason = attached ? reason_for_part(path) : reason_of(path);
+	if (known->count < COVERAGE_PROGRAMS_MAX) {
+		(void)snprintf(known->files[known->count].path, PATH_MAX, "%s", path);
+		known->files[known->count].attached = attached;
+		known->files[known->count++].reason = reason;
+	}
+	return reason;
+}
+
+static void add_processes(const struct segment *segment, const struct journal *journal,
+			  uint64_t since_ns, struct coverage *coverage)
+{
+	struct known known = { .count = 0 };
+
+	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
+		struct process_slot process;
+		char path[PATH_MAX];
+		if (!process_read(segment, i, &process) || process.state == PROCESS_FREE ||
+		    process.time_ns < since_ns)
+			continue;
+		process.name[sizeof(process.name) - 1] = '\0';
+		coverage->opens += process.counts[PROCESS_OPENS] +
+				   process.counts[PROCESS_OPENS_WRITE];
+		path_of(journal, &process, path);
+		if (process.state == PROCESS_ANNOUNCED) {
+			coverage->unobserved++;
+			add(coverage, process.name,
+			    path[0] ? look_up(&known, path, false) : "not known", false);
+			continue;
+		}
+		const char *reason = path[0] ? look_up(&known, path, true) : NULL;
+		if (!reason && (process.context.flags & CONTEXT_PARTIAL))
+			reason = "io_uring, aio or strict seccomp";
+		if (reason) {
+			coverage->partial++;
+			add(coverage, process.name, reason, true);
+		}
+	}
+}
+
+void coverage_take(const struct segment *segment, const struct journal *journal,
+		   const uint64_t *since_counters, uint64_t since_ns, struct coverage *ret_coverage)
+{
+	struct coverage coverage = { 0 };
+	uint64_t counters[COUNTER_COUNT];
+
+	for (int i = 0; i < COUNTER_COUNT; i++)
+		counters[i] = segment_counter(segment, (enum counter)i) -
+			      (since_counters ? since_counters[i] : 0);
+	coverage.unattached = counters[COUNTER_processes_unattached];
+	coverage.observed = counters[COUNTER_processes_attached] - coverage.unattached;
+	coverage.opens = counters[COUNTER_opens] + counters[COUNTER_opens_write];
+	coverage.without_journal = counters[COUNTER_lost_journals];
+	if (journal->header) {
+		coverage.lost_records = __atomic_load_n(&journal->header->lost, __ATOMIC_RELAXED);
+		coverage.full_errno = (int)__atomic_load_n(&journal->header->full_errno,
+							   __ATOMIC_RELAXED);
+	}
+	add_processes(segment, journal, since_ns, &coverage);
+	*ret_coverage = coverage;
+}
+
+void coverage_record(const struct coverage *coverage, struct journal *journal)
+{
+	for (int i = 0; i < coverage->program_count; i++) {
+		const struct coverage_program *program = &coverage->programs[i];
+		struct journal_record record = journal_blank(JOURNAL_UNOBSERVED);
+		record.path = journal_text(journal, program->name, strlen(program->name), true);
+		record.other_path = journal_text(journal, program->reason, strlen(program->reason),
+						 true);
+		record.flags = program->partly ? JOURNAL_UNOBSERVED_PARTLY : 0;
+		record.count = program->count;
+		(void)journal_write(journal, &record, NULL, 0, true);
+	}
+	struct journal_coverage details = {
+		.observed = coverage->observed,
+		.unobserved = coverage->unobserved,
+		.partial = coverage->partial,
+		.unattached = coverage->unattached,
+		.opens = coverage->opens,
+		.lost = coverage->lost_records,
+		.without_journal = coverage->without_journal,
+	};
+	struct journal_record record = journal_blank(JOURNAL_COVERAGE);
+	record.marks = JOURNAL_DETAILS;
+	(void)journal_write(journal, &record, &details, sizeof(details), true);
+}
+
+const char *coverage_text(const struct coverage_program *program, char *ret_text)
+{
+	char name[COVERAGE_NAME_BYTES * 4];
+
+	if (path_escape(program->name, name, sizeof(name)) < 0)
+		name[0] = '\0';
+	if (program->count > 1)
+		(void)snprintf(ret_text, COVERAGE_TEXT_BYTES, "%s: %s (%u times)", name,
+			       program->reason, program->count);
+	else
+		(void)snprintf(ret_text, COVERAGE_TEXT_BYTES, "%s: %s", name, program->reason);
+	return ret_text;
+}

@@ -1,0 +1,53 @@
+/*
+ * Coverage: which processes of a session, or of one run of it, were observed, which were not, and why.
+ */
+#ifndef SEEN_CLI_COVERAGE_H
+#define SEEN_CLI_COVERAGE_H
+
+#include <stdint.h>
+
+#include "tracker/journal.h"
+#include "tracker/segment.h"
+
+enum { COVERAGE_PROGRAMS_MAX = 64, COVERAGE_NAME_BYTES = 40 };
+
+/* A program that was not observed, or not in full. */
+struct coverage_program {
+	char name[COVERAGE_NAME_BYTES]; /* data of others */
+	const char *reason;             /* static text */
+	bool partly;                    /* observed, but not all that it does */
+	unsigned count;                 /* processes */
+};
+
+struct coverage {
+	uint64_t observed;
+	uint64_t unobserved;
+	uint64_t partial; /* observed, and known to do more than was seen */
+	uint64_t unattached;
+	uint64_t opens;
+	uint64_t lost_records;    /* since the journal began */
+	uint64_t without_journal; /* observed processes that could not write to it */
+	int full_errno;           /* why the journal had no room; 0: it has */
+	struct coverage_program programs[COVERAGE_PROGRAMS_MAX];
+	int program_count;
+};
+
+/* coverage_take(): looks at a session's processes.
+ *
+ * journal: of the session, to find the programs' files by; may be unmapped.  since_ns: processes that were started before it
+ * (CLOCK_BOOTTIME) are left out.  since_counters: the session's counters at that moment; NULL: from its beginning.
+ * Looks at the files of programs that were not observed (executable.h). */
+void coverage_take(const struct segment *segment, const struct journal *journal,
+		   const uint64_t *since_counters, uint64_t since_ns,
+		   struct coverage *ret_coverage);
+
+/* coverage_record(): appends what a run covered to the journal: UNOBSERVED for each program that was not, and COVERAGE as
+ * the last record. */
+void coverage_record(const struct coverage *coverage, struct journal *journal);
+
+/* coverage_each_program(): "NAME: REASON" with control characters escaped, `(2 times)` behind it where there were more.
+ * Returns ret_text, COVERAGE_TEXT_BYTES long. */
+enum { COVERAGE_TEXT_BYTES = 300 };
+const char *coverage_text(const struct coverage_program *program, char *ret_text);
+
+#endif

@@ -1,0 +1,273 @@
+/* Which events are wanted: see event_filter.h. */
+#include "cli/lib/event_filter.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "tracker/path.h"
+#include "tracker/role.h"
+
+_Static_assert(EVENT_OP_COUNT <= 64, "a bit for each");
+
+static const uint64_t NS_PER_SECOND = 1000000000u;
+
+/* ---- what is asked for ---- */
+
+static bool is_listed(unsigned op)
+{
+	return op != JOURNAL_NONE && op != JOURNAL_TEXT && op != JOURNAL_ABANDONED;
+}
+
+int event_filter_ops(const char *words, uint64_t *ret_ops, char *ret_unknown, size_t capacity)
+{
+	uint64_t ops = 0;
+
+	for (const char *at = words;; at++) {
+		size_t length = strcspn(at, ",");
+		unsigned op = 0;
+		for (; op < EVENT_OP_COUNT; op++) {
+			const char *name = is_listed(op) ? event_op_name(op) : NULL;
+			if (name && strlen(name) == length && strncmp(name, at, length) == 0)
+				break;
+		}
+		if (op == EVENT_OP_COUNT) {
+			(void)snprintf(ret_unknown, capacity, "%.*s", (int)length, at);
+			return -EINVAL;
+		}
+		ops |= UINT64_C(1) << op;
+		at += length;
+		if (!*at)
+			break;
+	}
+	*ret_ops = ops;
+	return 0;
+}
+
+int event_filter_role(const char *word, int *ret_role)
+{
+	for (int role = 0; role < ROLE_COUNT; role++) {
+		if (strcmp(word, role_name((uint32_t)role)) == 0) {
+			*ret_role = role;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+/* Digits, `count` of them, as a number. */
+static bool take_digits(const char **at, int count, int *ret_number)
+{
+	int number = 0;
+	for (int i = 0; i < count; i++, (*at)++) {
+		if (!isdigit((unsigned char)**at))
+			return false;
+		number = number * 10 + (**at - '0');
+	}
+	*ret_number = number;
+	return true;
+}
+
+static bool take(const char **at, char byte)
+{
+	bool there = **at == byte;
+	*at += there;
+	return there;
+}
+
+/* A fraction of a second: at least one digit, those beyond nanoseconds are dropped. */
+static bool take_fraction(const char **at, uint64_t *ret_ns)
+{
+	uint64_t ns = 0, scale = NS_PER_SECOND / 10;
+
+	if (!isdigit((unsigned char)**at))
+		return false;
+	for (; isdigit((unsigned char)**at); (*at)++, scale /= 10)
+		ns += (uint64_t)(**at - '0') * scale;
+	*ret_ns = ns;
+	return true;
+}
+
+/* `Z`, or the distance from UTC as `+02:00` (RFC 3339, section 5.6); nothing: UTC. */
+static bool take_zone(const char **at, int *ret_seconds)
+{
+	int hours, minutes;
+	char sign = **at;
+
+	*ret_seconds = 0;
+	if (!sign || take(at, 'Z') || take(at, 'z'))
+		return true;
+	if (sign != '+' && sign != '-')
+		return false;
+	++*at;
+	if (!take_digits(at, 2, &hours) || !take(at, ':') || !take_digits(at, 2, &minutes) ||
+	    hours > 23 || minutes > 59)
+		return false;
+	*ret_seconds = (hours * 60 + minutes) * 60 * (sign == '-' ? -1 : 1);
+	return true;
+}
+
+static int absolute_time(const char *text, uint64_t *ret_realtime_ns)
+{
+	const char *at = text;
+	struct tm parts = { .tm_isdst = 0 };
+	uint64_t fraction_ns = 0;
+	int zone_s;
+
+	if (!take_digits(&at, 4, &parts.tm_year) || !take(&at, '-') ||
+	    !take_digits(&at, 2, &parts.tm_mon) || !take(&at, '-') ||
+	    !take_digits(&at, 2, &parts.tm_mday) ||
+	    (!take(&at, 'T') && !take(&at, 't') && !take(&at, ' ')) ||
+	    !take_digits(&at, 2, &parts.tm_hour) || !take(&at, ':') ||
+	    !take_digits(&at, 2, &parts.tm_min))
+		return -EINVAL;
+	if (take(&at, ':') && (!take_digits(&at, 2, &parts.tm_sec) ||
+			       (take(&at, '.') && !take_fraction(&at, &fraction_ns))))
+		return -EINVAL;
+	if (!take_zone(&at, &zone_s) || *at)
+		return -EINVAL;
+	parts.tm_year -= 1900;
+	parts.tm_mon -= 1;
+	struct tm given = parts;
+	time_t seconds = timegm(&parts);
+	/* timegm() makes a date of what is none: the 31st of April, the 61st minute.  A leap second is one. */
+	if (given.tm_sec == 60
+		    ? given.tm_hour != 23 || given.tm_min != 59
+		    : parts.tm_mon != given.tm_mon || parts.tm_mday != given.tm_mday ||
+			      parts.tm_hour != given.tm_hour || parts.tm_min != given.tm_min ||
+			      parts.tm_sec != given.tm_sec)
+		return -EINVAL;
+	seconds -= zone_s;
+	if (seconds <= 0 || (uint64_t)seconds >= UINT64_MAX / NS_PER_SECOND)
+		return -EINVAL;
+	*ret_realtime_ns = (uint64_t)seconds * NS_PER_SECOND + fraction_ns;
+	return 0;
+}
+
+int event_filter_time(const char *text, uint64_t now_realtime_ns, uint64_t *ret_realtime_ns)
+{
+	static const struct {
+		char unit;
+		uint32_t seconds;
+	} UNITS[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 } };
+	char *end;
+
+	if (!isdigit((unsigned char)text[0]))
+		return -EINVAL;
+	errno = 0;
+	uint64_t number = strtoull(text, &end, 10);
+	if (errno == 0 && end[0] && !end[1]) {
+		for (size_t i = 0; i < sizeof(UNITS) / sizeof(UNITS[0]); i++) {
+			if (end[0] != UNITS[i].unit)
+				continue;
+			uint64_t unit_ns = UNITS[i].seconds * NS_PER_SECOND;
+			if (number >= now_realtime_ns / unit_ns)
+				return -EINVAL;
+			*ret_realtime_ns = now_realtime_ns - number * unit_ns;
+			return 0;
+		}
+	}
+	return absolute_time(text, ret_realtime_ns);
+}
+
+/* ---- what there is ---- */
+
+const char *event_path_below(const char *workspace, const char *path, bool fold)
+{
+	size_t length = workspace ? strlen(workspace) : 0;
+
+	if (length == 0)
+		return NULL;
+	if (length == 1) /* the workspace is "/" */
+		return path + 1;
+	if ((fold ? strncasecmp(path, workspace, length) : strncmp(path, workspace, length)) != 0 ||
+	    (path[length] != '/' && path[length] != '\0'))
+		return NULL;
+	return path[length] == '/' ? path + length + 1 : path + length;
+}
+
+/* A pattern for a folder's name covers what is below it, as in [paths] exclude. */
+static bool covers(const char *pattern, const char *below, const char *path, bool fold)
+{
+	return path_glob(pattern, path, fold) || path_glob(below, path, fold);
+}
+
+static bool matches_at_any_depth(const char *pattern, const char *below, const char *relative,
+				 bool fold)
+{
+	for (const char *at = relative; at; at = strchr(at, '/')) {
+		at += *at == '/';
+		if (covers(pattern, below, at, fold))
+			return true;
+	}
+	return false;
+}
+
+/* Does a path that is not resolved tell where it ends?  Not with `..` in it, and not where it was cut. */
+static bool tells_its_end(const char *path)
+{
+	for (const char *at = path; at; at = strchr(at, '/')) {
+		at += *at == '/';
+		if (at[0] == '.' && at[1] == '.' && (at[2] == '/' || at[2] == '\0'))
+			return false;
+	}
+	return path[0] != '\0';
+}
+
+static bool name_matches(const struct event_filter *filter, const char *below, const char *resolved,
+			 const char *given)
+{
+	if (resolved && filter->path[0] == '/')
+		return covers(filter->path, below, resolved, filter->fold);
+	if (resolved) {
+		const char *relative = event_path_below(filter->workspace, resolved, filter->fold);
+		return matches_at_any_depth(filter->path, below, relative ? relative : resolved,
+					    filter->fold);
+	}
+	return given && filter->path[0] != '/' && tells_its_end(given) &&
+	       matches_at_any_depth(filter->path, below, given, filter->fold);
+}
+
+static bool names_match(const struct event_filter *filter, const struct event *event)
+{
+	char below[4096];
+	bool two = event->op == JOURNAL_RENAME || event->op == JOURNAL_LINK;
+
+	if (snprintf(below, sizeof(below), "%s/**", filter->path) >= (int)sizeof(below))
+		below[0] = '\0'; /* no path is so long */
+	return name_matches(filter, below, event->resolved, event->cut ? NULL : event->path) ||
+	       (two && name_matches(filter, below, event->other_resolved,
+				    event->cut ? NULL : event->other));
+}
+
+bool event_is_denied(const struct event *event)
+{
+	return event->error == EACCES || event->error == EPERM || event->error == EROFS;
+}
+
+bool event_filter_match(const struct event_filter *filter, const struct event *event)
+{
+	if (filter->ops && !(event->op < EVENT_OP_COUNT && filter->ops >> event->op & 1))
+		return false;
+	if (filter->pid && event->pid != filter->pid)
+		return false;
+	if (filter->role >= 0 && event->role != filter->role)
+		return false;
+	if ((filter->since_realtime_ns || filter->until_realtime_ns) && !event->time_realtime_ns)
+		return false;
+	if (filter->since_realtime_ns && event->time_realtime_ns < filter->since_realtime_ns)
+		return false;
+	if (filter->until_realtime_ns && event->time_realtime_ns > filter->until_realtime_ns)
+		return false;
+	if ((filter->failed && !event->error) || (filter->denied && !event_is_denied(event)))
+		return false;
+	if (filter->executable &&
+	    (!event->executable ||
+	     !path_glob(filter->executable, path_base(event->executable), false)))
+		return false;
+	return !filter->path || names_match(filter, event);
+}

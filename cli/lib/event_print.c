@@ -1,0 +1,740 @@
+/*
+ * Events as text: see event_print.h.  What an event has to tell beside the common members is said once for
+ * each op and form: put_what() for programs, print_details() for people.
+ */
+#include "cli/lib/event_print.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "cli/lib/event_filter.h"
+#include "cli/lib/scopes.h"
+#include "cli/lib/text.h"
+#include "tracker/decision.h"
+#include "tracker/path.h"
+#include "tracker/role.h"
+#include "tracker/tables.h"
+
+enum { NS_PER_SECOND = 1000000000 };
+
+/* ---- words ---- */
+
+struct flag {
+	uint32_t bits;
+	const char *name, *brief; /* brief: for the table; NULL: of no interest there */
+};
+
+/* open(2).  What is made of others comes first. */
+static const struct flag OPEN_FLAGS[] = {
+	{ O_TMPFILE, "O_TMPFILE", "tmpfile" },
+	{ O_DIRECTORY, "O_DIRECTORY", "dir" },
+	{ O_SYNC, "O_SYNC", NULL },
+	{ O_DSYNC, "O_DSYNC", NULL },
+	{ O_APPEND, "O_APPEND", "append" },
+	{ O_CREAT, "O_CREAT", "creat" },
+	{ O_EXCL, "O_EXCL", "excl" },
+	{ O_TRUNC, "O_TRUNC", "trunc" },
+	{ O_PATH, "O_PATH", "path" },
+	{ O_NOFOLLOW, "O_NOFOLLOW", NULL },
+	{ O_CLOEXEC, "O_CLOEXEC", NULL },
+	{ O_NONBLOCK, "O_NONBLOCK", NULL },
+	{ O_NOCTTY, "O_NOCTTY", NULL },
+	{ O_NOATIME, "O_NOATIME", NULL },
+	{ O_DIRECT, "O_DIRECT", NULL },
+	{ O_ASYNC, "O_ASYNC", NULL },
+#if O_LARGEFILE
+	{ O_LARGEFILE, "O_LARGEFILE", NULL },
+#endif
+};
+
+static const struct flag MAP_FLAGS[] = {
+	{ PROT_READ, "PROT_READ", "r" },
+	{ PROT_WRITE, "PROT_WRITE", "w" },
+	{ PROT_EXEC, "PROT_EXEC", "x" },
+	{ JOURNAL_MAP_SHARED, "MAP_SHARED", "shared" },
+};
+
+static const char *access_name(uint32_t flags, bool brief)
+{
+	switch (flags & O_ACCMODE) {
+	case O_RDONLY:
+		return brief ? "r" : "O_RDONLY";
+	case O_WRONLY:
+		return brief ? "w" : "O_WRONLY";
+	case O_RDWR:
+		return brief ? "rw" : "O_RDWR";
+	default: /* neither: for ioctl(2) alone */
+		return brief ? "-" : "O_ACCMODE";
+	}
+}
+
+static const char *decision_name(unsigned decision)
+{
+	static const char *const NAMES[] = {
+		[DECISION_CONTENT] = "content", [DECISION_YIELDED] = "yielded", [DECISION_NOTICE] = "notice"
+	};
+	return decision < sizeof(NAMES) / sizeof(NAMES[0]) ? NAMES[decision] : NULL;
+}
+
+static const char *reason_name(unsigned reason)
+{
+	static const char *const NAMES[] = {
+		[REASON_NOT_TRACKED] = "not_tracked", [REASON_NOT_DELIVERED] = "not_delivered",
+		[REASON_NOT_ALLOWED] = "not_allowed", [REASON_CHANGED] = "changed",
+		[REASON_BINARY] = "binary",           [REASON_INSISTED] = "insisted",
+		[REASON_TOO_SHORT] = "too_short",     [REASON_UNREADABLE] = "unreadable",
+		[REASON_REPEATED] = "repeated",
+	};
+	return reason < sizeof(NAMES) / sizeof(NAMES[0]) ? NAMES[reason] : NULL;
+}
+
+static const char *metadata_name(uint32_t kind)
+{
+	static const char *const NAMES[] = {
+		[JOURNAL_METADATA_MODE] = "mode",
+		[JOURNAL_METADATA_OWNER] = "owner",
+		[JOURNAL_METADATA_TIMES] = "times",
+		[JOURNAL_METADATA_ATTRIBUTE] = "attribute_set",
+		[JOURNAL_METADATA_NO_ATTRIBUTE] = "attribute_removed",
+	};
+	return kind < sizeof(NAMES) / sizeof(NAMES[0]) ? NAMES[kind] : NULL;
+}
+
+/* "ENOENT".  ret_text: for a number that has no name. */
+static const char *error_name(int error, char *ret_text, size_t capacity)
+{
+	const char *name = strerrorname_np(error);
+	if (name)
+		return name;
+	(void)snprintf(ret_text, capacity, "errno %d", error);
+	return ret_text;
+}
+
+/* What a CREATE made; NULL: not told. */
+static const char *kind_name(uint32_t mode)
+{
+	switch (mode & S_IFMT) {
+	case S_IFDIR:
+		return "folder";
+	case S_IFREG:
+		return "file";
+	case S_IFIFO:
+		return "fifo";
+	case S_IFSOCK:
+		return "socket";
+	case S_IFBLK:
+		return "block";
+	case S_IFCHR:
+		return "character";
+	default:
+		return NULL;
+	}
+}
+
+static bool is_answered(const struct event *event)
+{
+	const struct journal_record *record = &event->entry->record;
+	return event->op == JOURNAL_OPEN && event->role == ROLE_VIEWER && !event->error &&
+	       ((record->marks & JOURNAL_DETAILS) || record->decision || record->reason);
+}
+
+/* ---- for programs ---- */
+
+/* A line of JSON in the making.  Its members are written as they come: an object that holds them all first costs three times
+ * as much as everything else. */
+struct line {
+	FILE *file;
+	size_t members;
+	bool incomplete; /* out of memory */
+};
+
+/* May it stand between quotes as it is?  Then jansson has nothing to do. */
+static bool is_plain(const char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < 0x20 || *text == '"' || *text == '\\' || *text == 0x7f)
+			return false;
+	return true;
+}
+
+/* Writes a member and takes the reference to its value; NULL: there was no memory for it. */
+static void put(struct line *line, const char *name, json_t *value)
+{
+	FILE *file = line->file;
+
+	(void)fputs_unlocked(line->members++ ? ",\"" : "{\"", file);
+	(void)fputs_unlocked(name, file);
+	(void)fputs_unlocked("\":", file);
+	if (json_is_string(value) && is_plain(json_string_value(value))) {
+		(void)putc_unlocked('"', file);
+		(void)fputs_unlocked(json_string_value(value), file);
+		(void)putc_unlocked('"', file);
+	} else if (!value || json_dumpf(value, file, JSON_COMPACT | JSON_ENCODE_ANY) < 0) {
+		line->incomplete = true;
+	}
+	json_decref(value);
+}
+
+static json_t *json_text(const char *text)
+{
+	return text ? text_json(text) : json_null();
+}
+
+/* JSON has no numbers for the upper half: they are no counts, bytes or descriptors either. */
+static json_t *json_number(uint64_t number)
+{
+	return number <= INT64_MAX ? json_integer((json_int_t)number) : json_null();
+}
+
+static json_t *json_known(uint64_t number)
+{
+	return number ? json_number(number) : json_null();
+}
+
+static json_t *json_descriptor(int fd)
+{
+	return fd >= 0 ? json_integer(fd) : json_null();
+}
+
+static json_t *json_id(uint64_t id)
+{
+	char text[SCOPES_ID_BYTES];
+	if (!id)
+		return json_null();
+	(void)snprintf(text, sizeof(text), "%016llx", (unsigned long long)id);
+	return json_string_nocheck(text);
+}
+
+/* UTC, RFC 3339, nanoseconds. */
+static json_t *json_time(uint64_t realtime_ns)
+{
+	static char text[48];
+	static uint64_t second; /* that the text is of: events come in their order */
+	static size_t length;
+
+	if (!realtime_ns)
+		return json_null();
+	if (!length || second != realtime_ns / NS_PER_SECOND) {
+		time_t seconds = (time_t)(realtime_ns / NS_PER_SECOND);
+		struct tm parts;
+		length = gmtime_r(&seconds, &parts)
+				 ? strftime(text, 32, "%Y-%m-%dT%H:%M:%S", &parts)
+				 : 0;
+		if (!length)
+			return json_null();
+		second = realtime_ns / NS_PER_SECOND;
+	}
+	(void)snprintf(text + length, sizeof(text) - length, ".%09uZ",
+		       (unsigned)(realtime_ns % NS_PER_SECOND));
+	return json_string_nocheck(text);
+}
+
+static json_t *json_version(const struct version *version)
+{
+	char digits[VERSION_DIGITS + 1];
+	if (version_is_none(version))
+		return json_null();
+	version_digits(version, digits);
+	return json_string_nocheck(digits);
+}
+
+/* What the record knows of its file. */
+static json_t *json_file(const struct journal_entry *entry)
+{
+	if (!(entry->record.marks & JOURNAL_DETAILS))
+		return json_null();
+	json_t *object = json_object();
+	(void)json_object_set_new_nocheck(object, "dev", json_known(entry->details.dev));
+	(void)json_object_set_new_nocheck(object, "ino", json_known(entry->details.ino));
+	(void)json_object_set_new_nocheck(object, "bytes", json_number(entry->details.size_bytes));
+	(void)json_object_set_new_nocheck(object, "before", json_version(&entry->details.before));
+	(void)json_object_set_new_nocheck(object, "after", json_version(&entry->details.after));
+	return object;
+}
+
+/* Texts that are each ended by NUL; the last one perhaps not, where it was cut. */
+static json_t *json_arguments(const struct event *event)
+{
+	if (!event->other)
+		return json_null();
+	json_t *array = json_array();
+	for (size_t at = 0; at < event->other_bytes; at += strlen(event->other + at) + 1)
+		(void)json_array_append_new(array, text_json(event->other + at));
+	return array;
+}
+
+static json_t *json_flags(uint32_t flags, json_t *array, const struct flag *known, size_t count)
+{
+	char rest[16];
+
+	for (size_t i = 0; i < count; i++) {
+		if (!known[i].bits || (flags & known[i].bits) != known[i].bits)
+			continue;
+		(void)json_array_append_new(array, json_string_nocheck(known[i].name));
+		flags &= ~known[i].bits;
+	}
+	if (flags) {
+		(void)snprintf(rest, sizeof(rest), "0x%x", flags);
+		(void)json_array_append_new(array, json_string_nocheck(rest));
+	}
+	return array;
+}
+
+static json_t *json_open_flags(uint32_t flags)
+{
+	json_t *array = json_array();
+	(void)json_array_append_new(array, json_string_nocheck(access_name(flags, false)));
+	return json_flags(flags & ~(uint32_t)O_ACCMODE, array, OPEN_FLAGS,
+			  sizeof(OPEN_FLAGS) / sizeof(OPEN_FLAGS[0]));
+}
+
+static void put_path(struct line *line, const struct event *event)
+{
+	put(line, "path", json_text(event->path));
+	put(line, "directory", json_text(event->directory));
+	put(line, "resolved", json_text(event->resolved));
+}
+
+/* A name that the call gave, perhaps relative to a descriptor. */
+static void put_name(struct line *line, const struct event *event)
+{
+	put_path(line, event);
+	put(line, "directory_fd", json_descriptor(event->entry->record.directory_fd));
+}
+
+static void put_mode(struct line *line, uint64_t mode)
+{
+	char text[24];
+	(void)snprintf(text, sizeof(text), "%04llo", (unsigned long long)mode);
+	put(line, "mode", json_string_nocheck(text));
+}
+
+static void put_process(struct line *line, const struct event *event)
+{
+	const struct journal_process *process = &event->entry->process;
+	put(line, "pid_namespace", json_known(process->pid_ns));
+	put(line, "attached", json_boolean(process->context & CONTEXT_ATTACHED));
+	put(line, "partial", json_boolean(process->context & CONTEXT_PARTIAL));
+}
+
+static void put_metadata(struct line *line, const struct journal_record *record)
+{
+	const char *kind = metadata_name(record->flags);
+	put(line, "kind", kind ? json_string_nocheck(kind) : json_null());
+	if (record->flags == JOURNAL_METADATA_MODE)
+		put_mode(line, record->amount);
+	if (record->flags == JOURNAL_METADATA_OWNER) {
+		/* -1: left as it is (chown(2)) */
+		uint32_t uid = (uint32_t)(record->amount >> 32), gid = (uint32_t)record->amount;
+		put(line, "uid", uid == UINT32_MAX ? json_null() : json_integer(uid));
+		put(line, "gid", gid == UINT32_MAX ? json_null() : json_integer(gid));
+	}
+}
+
+static void put_coverage(struct line *line, const struct event *event)
+{
+	const struct journal_coverage *coverage = &event->entry->coverage;
+	put(line, "observed", json_number(coverage->observed));
+	put(line, "unobserved", json_number(coverage->unobserved));
+	put(line, "partial", json_number(coverage->partial));
+	put(line, "unattached", json_number(coverage->unattached));
+	put(line, "opens", json_number(coverage->opens));
+	put(line, "lost", json_number(coverage->lost));
+	put(line, "without_journal", json_number(coverage->without_journal));
+	put(line, "text", json_text(event->other));
+}
+
+/* What is of this op alone. */
+static void put_what(struct line *line, const struct event *event)
+{
+	const struct journal_entry *entry = event->entry;
+	const struct journal_record *record = &entry->record;
+	const char *decision, *reason, *kind;
+
+	switch (event->op) {
+	case JOURNAL_START:
+		put_path(line, event);
+		put(line, "arguments", json_arguments(event));
+		put(line, "serial", json_id(entry->process.serial));
+		put(line, "exec", json_known(event->exec));
+		put_process(line, event);
+		break;
+	case JOURNAL_FORK:
+		put(line, "starter", json_known(entry->process.starter));
+		put_process(line, event);
+		break;
+	case JOURNAL_EXEC:
+		put_path(line, event);
+		put(line, "arguments", json_arguments(event));
+		put(line, "serial", json_id(record->amount));
+		put(line, "program_pid", json_known(record->count));
+		break;
+	case JOURNAL_EXEC_FAILED:
+		put(line, "serial", json_id(record->amount));
+		put(line, "exec", json_known(event->exec));
+		break;
+	case JOURNAL_EXIT:
+		put(line, "status", json_number(record->amount));
+		break;
+	case JOURNAL_UNOBSERVED:
+		put_path(line, event);
+		put(line, "reason", json_text(event->other));
+		put(line, "serial", json_id(record->amount));
+		put(line, "exec", json_known(event->exec));
+		put(line, "program_pid", json_known(record->count));
+		break;
+	case JOURNAL_OPEN:
+		put_name(line, event);
+		put(line, "fd", json_descriptor(record->fd));
+		put(line, "flags", json_open_flags(record->flags));
+		put(line, "planned", json_boolean(record->marks & JOURNAL_PLANNED));
+		decision = is_answered(event) ? decision_name(record->decision) : NULL;
+		reason = is_answered(event) ? reason_name(record->reason) : NULL;
+		put(line, "decision", decision ? json_string_nocheck(decision) : json_null());
+		put(line, "reason", reason ? json_string_nocheck(reason) : json_null());
+		put(line, "file", json_file(entry));
+		break;
+	case JOURNAL_LIST:
+		put_name(line, event);
+		put(line, "fd", json_descriptor(record->fd));
+		put(line, "pattern", json_boolean(record->marks & JOURNAL_PATTERN));
+		break;
+	case JOURNAL_READ:
+	case JOURNAL_WRITE:
+	case JOURNAL_READ_TOTAL:
+	case JOURNAL_WRITE_TOTAL:
+		put_name(line, event);
+		put(line, "fd", json_descriptor(record->fd));
+		put(line, "bytes", json_number(record->amount));
+		put(line, "at_least", json_boolean(record->marks & JOURNAL_AT_LEAST));
+		if (event->op == JOURNAL_READ_TOTAL || event->op == JOURNAL_WRITE_TOTAL)
+			put(line, "calls", json_known(record->count));
+		break;
+	case JOURNAL_MAP:
+		put_name(line, event);
+		put(line, "fd", json_descriptor(record->fd));
+		put(line, "flags",
+		    json_flags(record->flags, json_array(), MAP_FLAGS,
+			       sizeof(MAP_FLAGS) / sizeof(MAP_FLAGS[0])));
+		put(line, "bytes", json_number(record->amount));
+		break;
+	case JOURNAL_CREATE:
+		put_name(line, event);
+		kind = kind_name(record->flags);
+		put(line, "kind", kind ? json_string_nocheck(kind) : json_null());
+		put_mode(line, record->flags & ~(uint32_t)S_IFMT);
+		break;
+	case JOURNAL_DELETE:
+		put_name(line, event);
+		put(line, "is_folder", json_boolean(record->flags & AT_REMOVEDIR));
+		break;
+	case JOURNAL_RENAME:
+	case JOURNAL_LINK:
+		put_name(line, event);
+		put(line, "new_path", json_text(event->other));
+		put(line, "new_directory_fd", json_descriptor(record->fd));
+		put(line, "new_resolved", json_text(event->other_resolved));
+		break;
+	case JOURNAL_SYMLINK:
+		put_name(line, event);
+		put(line, "target", json_text(event->other));
+		break;
+	case JOURNAL_TRUNCATE:
+		put_name(line, event);
+		put(line, "fd", json_descriptor(record->fd));
+		put(line, "bytes", json_number(record->amount));
+		put(line, "allocates", json_boolean(record->flags & JOURNAL_TRUNCATE_ALLOCATES));
+		break;
+	case JOURNAL_METADATA:
+		put_name(line, event);
+		put(line, "fd", json_descriptor(record->fd));
+		put_metadata(line, record);
+		break;
+	case JOURNAL_CHDIR:
+		put_name(line, event);
+		put(line, "fd", json_descriptor(record->fd));
+		break;
+	case JOURNAL_NOTICE:
+		put_path(line, event);
+		put(line, "bytes_saved", json_number(record->amount));
+		put(line, "file", json_file(entry));
+		break;
+	case JOURNAL_GIVEN:
+		put_path(line, event);
+		put(line, "bytes", json_number(record->amount));
+		put(line, "file", json_file(entry));
+		break;
+	case JOURNAL_YIELDED:
+	case JOURNAL_CHANGED:
+		put_path(line, event);
+		put(line, "file", json_file(entry));
+		break;
+	case JOURNAL_FORGOTTEN:
+		put(line, "path", json_text(event->path));
+		put(line, "resolved", json_text(event->resolved));
+		put(line, "forgotten_scope", json_id(record->amount));
+		break;
+	case JOURNAL_COVERAGE:
+		put_coverage(line, event);
+		break;
+	default: /* of a later version */
+		break;
+	}
+}
+
+int event_print_json(FILE *file, const struct event *event)
+{
+	char number[32];
+	struct line line = { .file = file };
+	const char *name = event_op_name(event->op);
+
+	put(&line, "schema", json_string_nocheck("seen/log/1"));
+	put(&line, "number", json_number(event->number));
+	put(&line, "time", json_time(event->time_realtime_ns));
+	put(&line, "op", name ? json_string_nocheck(name) : json_null());
+	put(&line, "error",
+	    event->error ? json_string_nocheck(error_name(event->error, number, sizeof(number)))
+			 : json_null());
+	put(&line, "process", json_known(event->process));
+	put(&line, "pid", json_known(event->pid));
+	put(&line, "tid", json_known(event->tid));
+	put(&line, "parent_pid", json_known(event->parent_pid));
+	put(&line, "role",
+	    event->role >= 0 ? json_string_nocheck(role_name((uint32_t)event->role)) : json_null());
+	put(&line, "scope", json_id(event->scope_id));
+	put(&line, "epoch", json_id(event->epoch));
+	put(&line, "executable", json_text(event->executable));
+	put(&line, "vforked", json_boolean(event->vforked));
+	put(&line, "cut", json_boolean(event->cut));
+	if (event->entry)
+		put_what(&line, event);
+	(void)fputs_unlocked("}\n", file);
+	return line.incomplete && !ferror(file) ? -ENOMEM : 0;
+}
+
+/* ---- for people ---- */
+
+/* Room for a path with every byte escaped. */
+static char escaped[(2 * JOURNAL_TEXT_BYTES_MAX + 2) * 4];
+
+static const char *safe(const char *bytes)
+{
+	if (path_escape(bytes, escaped, sizeof(escaped)) < 0)
+		return "?";
+	return escaped;
+}
+
+static void print_name(FILE *file, const char *resolved, const char *given, const char *workspace)
+{
+	if (resolved) {
+		const char *below = event_path_below(workspace, resolved, false);
+		(void)fputs(safe(!below ? resolved : below[0] ? below : "."), file);
+	} else if (given) {
+		(void)fprintf(file, "%s%s", given[0] == '/' ? "" : "?/", safe(given));
+	} else {
+		(void)fputs("?", file);
+	}
+}
+
+/* A word of the details: two spaces before the first, one before each other. */
+__attribute__((format(printf, 3, 4))) static void print_word(FILE *file, bool *first,
+							     const char *format, ...)
+{
+	va_list arguments;
+
+	(void)fputs(*first ? "  " : " ", file);
+	*first = false;
+	va_start(arguments, format);
+	(void)vfprintf(file, format, arguments);
+	va_end(arguments);
+}
+
+static void print_bytes(FILE *file, bool *first, uint64_t bytes, const char *what)
+{
+	char number[TEXT_NUMBER_BYTES];
+	print_word(file, first, "%s %s", text_number(bytes, number), what);
+}
+
+static void print_flags(FILE *file, bool *first, uint32_t flags, const struct flag *known,
+			size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (!known[i].bits || (flags & known[i].bits) != known[i].bits)
+			continue;
+		if (known[i].brief)
+			print_word(file, first, "%s", known[i].brief);
+		flags &= ~known[i].bits;
+	}
+}
+
+static void print_arguments(FILE *file, const struct event *event)
+{
+	for (size_t at = 0, i = 0; at < event->other_bytes; i++) {
+		const char *argument = event->other + at;
+		/* The first one is the program again. */
+		if (i > 0)
+			(void)fprintf(file, "%s%s", i == 1 ? "  " : " ", safe(argument));
+		at += strlen(argument) + 1;
+	}
+}
+
+static void print_details(FILE *file, const struct event *event, const char *workspace)
+{
+	const struct journal_record *record = &event->entry->record;
+	const char *at_least = record->marks & JOURNAL_AT_LEAST ? "bytes or more" : "bytes";
+	const struct journal_coverage *coverage = &event->entry->coverage;
+	bool first = true;
+
+	switch (event->op) {
+	case JOURNAL_START:
+	case JOURNAL_EXEC:
+		print_arguments(file, event);
+		break;
+	case JOURNAL_FORK:
+		print_word(file, &first, "parent %u", event->parent_pid);
+		break;
+	case JOURNAL_EXIT:
+		print_word(file, &first, "status %llu", (unsigned long long)record->amount);
+		break;
+	case JOURNAL_UNOBSERVED:
+		if (event->other)
+			print_word(file, &first, "%s", safe(event->other));
+		break;
+	case JOURNAL_OPEN:
+		print_word(file, &first, "%s", access_name(record->flags, true));
+		print_flags(file, &first, record->flags & ~(uint32_t)O_ACCMODE, OPEN_FLAGS,
+			    sizeof(OPEN_FLAGS) / sizeof(OPEN_FLAGS[0]));
+		if (record->marks & JOURNAL_PLANNED)
+			print_word(file, &first, "planned");
+		if (is_answered(event) && record->decision != DECISION_CONTENT &&
+		    decision_name(record->decision))
+			print_word(file, &first, "%s", decision_name(record->decision));
+		break;
+	case JOURNAL_TRUNCATE:
+		print_bytes(file, &first, record->amount,
+			    record->flags & JOURNAL_TRUNCATE_ALLOCATES ? "bytes allocated"
+								       : "bytes");
+		break;
+	case JOURNAL_READ:
+	case JOURNAL_WRITE:
+		print_bytes(file, &first, record->amount, at_least);
+		break;
+	case JOURNAL_READ_TOTAL:
+	case JOURNAL_WRITE_TOTAL:
+		print_bytes(file, &first, record->amount, at_least);
+		print_bytes(file, &first, record->count, "calls");
+		break;
+	case JOURNAL_MAP:
+		print_flags(file, &first, record->flags, MAP_FLAGS,
+			    sizeof(MAP_FLAGS) / sizeof(MAP_FLAGS[0]));
+		print_bytes(file, &first, record->amount, "bytes");
+		break;
+	case JOURNAL_CREATE:
+		print_word(file, &first, "%s %04o",
+			   kind_name(record->flags) ? kind_name(record->flags) : "file",
+			   record->flags & ~(uint32_t)S_IFMT);
+		break;
+	case JOURNAL_DELETE:
+		if (record->flags & AT_REMOVEDIR)
+			print_word(file, &first, "folder");
+		break;
+	case JOURNAL_RENAME:
+	case JOURNAL_LINK:
+		(void)fputs(" -> ", file);
+		print_name(file, event->other_resolved, event->other, workspace);
+		break;
+	case JOURNAL_SYMLINK:
+		(void)fprintf(file, " -> %s", event->other ? safe(event->other) : "?");
+		break;
+	case JOURNAL_METADATA:
+		if (metadata_name(record->flags))
+			print_word(file, &first, "%s", metadata_name(record->flags));
+		if (record->flags == JOURNAL_METADATA_MODE)
+			print_word(file, &first, "%04llo", (unsigned long long)record->amount);
+		else if (record->flags == JOURNAL_METADATA_OWNER)
+			print_word(file, &first, "%d:%d", (int)(record->amount >> 32),
+				   (int)(uint32_t)record->amount);
+		break;
+	case JOURNAL_NOTICE:
+		print_bytes(file, &first, record->amount, "bytes not given again");
+		break;
+	case JOURNAL_GIVEN:
+		print_bytes(file, &first, record->amount, "bytes");
+		break;
+	case JOURNAL_COVERAGE:
+		print_bytes(file, &first, coverage->observed, "observed,");
+		print_bytes(file, &first, coverage->unobserved, "not,");
+		print_bytes(file, &first, coverage->lost, "records lost");
+		break;
+	default:
+		break;
+	}
+}
+
+static bool has_path(const struct event *event)
+{
+	switch (event->op) {
+	case JOURNAL_FORK:
+	case JOURNAL_EXEC_FAILED:
+	case JOURNAL_EXIT:
+	case JOURNAL_COVERAGE:
+	case EVENT_DAMAGED:
+		return false;
+	case JOURNAL_FORGOTTEN:
+		return event->path;
+	default:
+		return true;
+	}
+}
+
+/* A program's name, that is no path: known by it, or to be found through PATH. */
+static bool is_name_alone(const struct event *event)
+{
+	return (event->op == JOURNAL_UNOBSERVED || event->op == JOURNAL_EXEC) && event->path &&
+	       !event->resolved && !strchr(event->path, '/');
+}
+
+void event_print_head(FILE *file)
+{
+	(void)fprintf(file, "%s%-24s  %7s  %-6s  %-11s  %-6s  %s%s\n", text_style(file, "1"),
+		      "TIME", "PID", "ROLE", "OP", "RESULT", "PATH", text_style(file, "0"));
+}
+
+void event_print_line(FILE *file, const struct event *event, const char *workspace)
+{
+	char time[TEXT_TIME_BYTES], pid[16] = "-", number[32];
+	const char *name = event_op_name(event->op);
+	bool failed = event->error || event->op == EVENT_DAMAGED;
+
+	(void)text_time(event->time_realtime_ns, time);
+	if (event->pid)
+		(void)snprintf(pid, sizeof(pid), "%u", event->pid);
+	(void)fprintf(file, "%-24s  %7s  %-6s  %-11s  %s%-6s%s  ", time[0] ? time : "-", pid,
+		      event->role >= 0 ? role_name((uint32_t)event->role) : "-", name ? name : "?",
+		      failed ? text_style(file, "33") : "",
+		      event->error ? error_name(event->error, number, sizeof(number))
+		      : event->op == EVENT_DAMAGED ? "-"
+						   : "ok",
+		      failed ? text_style(file, "0") : "");
+	if (event->op == EVENT_DAMAGED)
+		(void)fprintf(file, "record %llu", (unsigned long long)event->number);
+	else if (event->op == JOURNAL_FORGOTTEN && !event->path)
+		(void)fputs("everything", file);
+	if (is_name_alone(event))
+		(void)fputs(safe(event->path), file);
+	else if (event->op == JOURNAL_COVERAGE)
+		(void)fputs(event->other ? safe(event->other) : "run", file);
+	else if (has_path(event))
+		print_name(file, event->resolved, event->path, workspace);
+	else if (event->executable)
+		(void)fputs(safe(path_base(event->executable)), file);
+	if (event->entry)
+		print_details(file, event, workspace);
+	(void)fputc('\n', file);
+}

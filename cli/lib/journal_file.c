@@ -1,0 +1,86 @@
+/* Which journal a command means: see journal_file.h. */
+#include "cli/lib/journal_file.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/lib/exit_code.h"
+#include "cli/lib/message.h"
+#include "cli/lib/session.h"
+
+/* Path of the journal that a session of this name has, or had before the last boot; false: there is none. */
+static bool path_of_name(const struct config *config, const char *name, char *ret_path,
+			 size_t capacity)
+{
+	char folder[SEGMENT_PATH_BYTES];
+
+	return session_name_is_valid(name) &&
+	       session_state_dir(config, folder, sizeof(folder)) == 0 &&
+	       snprintf(ret_path, capacity, "%s/%s/journal", folder, name) < (int)capacity &&
+	       access(ret_path, F_OK) == 0;
+}
+
+int journal_file_find(const struct config *config, const char *name, const char *file,
+		      char *ret_path, size_t capacity)
+{
+	struct session session;
+
+	if (file) {
+		if (snprintf(ret_path, capacity, "%s", file) < (int)capacity)
+			return EXIT_CODE_OK;
+		message("%s: %s", file, strerror(ENAMETOOLONG));
+		return EXIT_CODE_USAGE;
+	}
+	const char *wanted = name ? name : getenv("SEEN_SESSION");
+	if (wanted && wanted[0]) {
+		int error = session_open(config, wanted, &session);
+		if (error == 0)
+			session_close(&session);
+		/* gone with the last boot, or of no use; not one that is refused */
+		else if ((error == -ENOENT || error == -ENOTDIR || error == -EBADMSG ||
+			  error == -EPROTO) &&
+			 path_of_name(config, wanted, ret_path, capacity))
+			return EXIT_CODE_OK;
+	}
+	int code = session_find(config, name, &session);
+	if (code != EXIT_CODE_OK)
+		return code;
+	const char *path = session_journal(&session);
+	if (!path || snprintf(ret_path, capacity, "%s", path) >= (int)capacity) {
+		message("session %s has no journal: [journal] level was off, or there was no room",
+			session.name);
+		code = EXIT_CODE_NOTHING;
+	}
+	session_close(&session);
+	return code;
+}
+
+const char *journal_file_explain(int error)
+{
+	switch (error) {
+	case -EPERM:
+		return "it belongs to another user, or others may write to it";
+	case -EPROTO:
+		return "it was made by another version of seen";
+	case -EBADMSG:
+		return "it is damaged, cut short, or something else";
+	case -ELOOP:
+		return "it is a symbolic link";
+	default:
+		return strerror(-error);
+	}
+}
+
+int journal_file_open(const char *path, struct journal *ret_journal)
+{
+	int error = journal_map_to_read(path, ret_journal);
+
+	if (error == 0)
+		return EXIT_CODE_OK;
+	message("%s: %s", path, journal_file_explain(error));
+	return error == -ENOENT || error == -ENOTDIR ? EXIT_CODE_NOTHING : EXIT_CODE_BAD_SESSION;
+}

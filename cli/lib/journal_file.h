@@ -1,0 +1,27 @@
+/*
+ * Which journal a command means, and opening it to read.
+ */
+#ifndef SEEN_CLI_JOURNAL_FILE_H
+#define SEEN_CLI_JOURNAL_FILE_H
+
+#include <stddef.h>
+
+#include "config/config.h"
+#include "tracker/journal.h"
+
+/* journal_file_find(): the journal that a command means: `file` if not NULL; else that of the session `name`, of
+ * $SEEN_SESSION, or that session_find() finds.  One that is named need not be there any more: its journal outlives a boot.
+ *
+ * Says on stderr what is wrong, and returns an exit code: EXIT_CODE_OK and the path, of a file that need not be a journal;
+ * EXIT_CODE_NOTHING for a session without one; or as session_find(). */
+int journal_file_find(const struct config *config, const char *name, const char *file,
+		      char *ret_path, size_t capacity);
+
+/* journal_file_open(): maps it to read; journal_unmap() it.  Says on stderr what is wrong, and returns an exit code: EXIT_CODE_OK;
+ * EXIT_CODE_NOTHING when there is no such file; EXIT_CODE_BAD_SESSION. */
+int journal_file_open(const char *path, struct journal *ret_journal);
+
+/* journal_file_explain(): what an error of journal_map_to_read() or seal_read() means, for a person; static text. */
+const char *journal_file_explain(int error);
+
+#endif

@@ -1,0 +1,644 @@
+/* All sessions on disk: see store.h. */
+#include "cli/lib/store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/lib/message.h"
+#include "tracker/journal.h"
+
+static const char SEGMENT[] = "segment", JOURNAL[] = "journal";
+/* Begins no session's name; the name and the pid of who removes it follow. */
+static const char GONE[] = ".gone.";
+
+enum {
+	GONE_BYTES = sizeof(GONE) + SEGMENT_NAME_BYTES + 16,
+	BLOCK_BYTES = 512, /* stat(2), st_blocks */
+	LOCK_ATTEMPTS = 5, /* another `seen sessions` may be looking */
+};
+
+const char *store_state_name(enum store_state state)
+{
+	static const char *const NAMES[] = {
+#define STATE(name, text) text,
+		STORE_STATES(STATE)
+#undef STATE
+	};
+	return NAMES[state];
+}
+
+const char *store_age(uint64_t used_realtime_ns, uint64_t now_realtime_ns, char *ret_text)
+{
+	static const struct {
+		uint64_t seconds;
+		const char *name;
+	} UNITS[] = { { 86400, "d" }, { 3600, "h" }, { 60, "min" }, { 1, "s" } };
+	uint64_t age = now_realtime_ns > used_realtime_ns
+			       ? (now_realtime_ns - used_realtime_ns) / 1000000000u
+			       : 0;
+	size_t i = 0;
+
+	while (UNITS[i].seconds > 1 && age < UNITS[i].seconds)
+		i++;
+	(void)snprintf(ret_text, STORE_AGE_BYTES, "%llu %s",
+		       (unsigned long long)(age / UNITS[i].seconds), UNITS[i].name);
+	return ret_text;
+}
+
+/* ---- what is in a folder ---- */
+
+static bool begins_with(const char *text, const char *beginning)
+{
+	return strncmp(text, beginning, strlen(beginning)) == 0;
+}
+
+/* What segment_create() and journal_create() build first: NAME, pid, a dot, a time in hexadecimal. */
+static bool is_unfinished(const char *name)
+{
+	static const char *const BEGINNINGS[] = { ".segment.", "journal." };
+
+	for (size_t i = 0; i < sizeof(BEGINNINGS) / sizeof(BEGINNINGS[0]); i++) {
+		if (!begins_with(name, BEGINNINGS[i]))
+			continue;
+		const char *pid = name + strlen(BEGINNINGS[i]);
+		size_t digits = strspn(pid, "0123456789");
+		const char *time = pid + digits + 1;
+		return digits && pid[digits] == '.' && *time &&
+		       time[strspn(time, "0123456789abcdef")] == '\0';
+	}
+	return false;
+}
+
+static bool is_of_session(const char *name)
+{
+	return strcmp(name, SEGMENT) == 0 || strcmp(name, JOURNAL) == 0 ||
+	       strcmp(name, "seal") == 0 || is_unfinished(name);
+}
+
+/* Opens a folder a second time, to list it; NULL and errno on failure. */
+static DIR *list(int fd)
+{
+	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *directory = copy < 0 ? NULL : fdopendir(copy);
+
+	if (!directory && copy >= 0)
+		(void)close(copy);
+	return directory;
+}
+
+/* The next entry but the folder itself and the one above it; NULL at the end. */
+static const char *next_name(DIR *directory)
+{
+	struct dirent *entry;
+
+	do
+		entry = readdir(directory);
+	while (entry && (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0));
+	return entry ? entry->d_name : NULL;
+}
+
+/* ---- locks ---- */
+
+/* Locks a session's folder against use and removal. */
+static int lock(int fd)
+{
+	static const struct timespec PAUSE = { .tv_nsec = 2000000 };
+
+	for (int attempt = 0; attempt < LOCK_ATTEMPTS; attempt++) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+			return 0;
+		if (errno != EWOULDBLOCK)
+			return -errno;
+		(void)nanosleep(&PAUSE, NULL);
+	}
+	return -EBUSY;
+}
+
+/* Does anybody have a file open to write?  A mapping counts, and so does a process that cannot be seen from here: the kernel grants
+ * a lease for reading only where there is none.  Returns -EBUSY, 0, or another errno where that cannot be told. */
+static int ask_writers(int folder, const char *name)
+{
+	struct stat stat;
+	int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	int error = fstat(fd, &stat) < 0 ? -errno : 0;
+	if (error == 0 && S_ISREG(stat.st_mode)) {
+		error = fcntl(fd, F_SETLEASE, F_RDLCK) < 0 ? -errno : 0;
+		if (error == 0)
+			(void)fcntl(fd, F_SETLEASE, F_UNLCK);
+	}
+	(void)close(fd);
+	return error == -EAGAIN ? -EBUSY : error;
+}
+
+/* ---- listing ---- */
+
+static uint64_t later(uint64_t a, const struct timespec *b)
+{
+	uint64_t ns = b->tv_sec < 0 ? 0 : (uint64_t)b->tv_sec * 1000000000u + (uint64_t)b->tv_nsec;
+	return a > ns ? a : ns;
+}
+
+/* Adds up one folder of a session. */
+static void measure(int fd, struct store_session *session, bool *ret_unfinished)
+{
+	DIR *directory = list(fd);
+	struct stat stat;
+	const char *name;
+
+	while (directory && (name = next_name(directory))) {
+		if (fstatat(fd, name, &stat, AT_SYMLINK_NOFOLLOW) < 0 || !is_of_session(name))
+			continue;
+		bool segment = strcmp(name, SEGMENT) == 0, journal = strcmp(name, JOURNAL) == 0;
+		session->has_segment |= segment;
+		session->has_journal |= journal;
+		*ret_unfinished |= is_unfinished(name) && S_ISREG(stat.st_mode);
+		session->size_bytes += (uint64_t)stat.st_blocks * BLOCK_BYTES;
+		if (segment || journal)
+			session->used_realtime_ns = later(session->used_realtime_ns, &stat.st_mtim);
+	}
+	if (directory)
+		(void)closedir(directory);
+	if (!session->used_realtime_ns && fstat(fd, &stat) == 0)
+		session->used_realtime_ns = later(0, &stat.st_mtim);
+}
+
+static enum store_state state_of(int error)
+{
+	switch (error) {
+	case -EPROTO:
+		return STORE_OTHER_VERSION;
+	case -EBADMSG:
+		return STORE_DAMAGED;
+	case -EPERM:
+		return STORE_OTHER_USER;
+	case -ELOOP:
+	case -EUCLEAN:
+		return STORE_UNSAFE;
+	default:
+		return STORE_UNREADABLE;
+	}
+}
+
+static void put_problem(struct store_session *session, int problem)
+{
+	session->problem = problem;
+	session->state = state_of(problem);
+}
+
+/* Path of a file of a session. */
+static int path_of(const struct store *store, enum store_place place, const char *name,
+		   const char *file, char *ret_path, size_t capacity)
+{
+	char folder[SEGMENT_PATH_BYTES];
+	int error = session_path(folder, sizeof(folder), store->folders[place].path, name);
+	return error == 0 ? session_path(ret_path, capacity, folder, file) : error;
+}
+
+static void read_journal(const char *path, struct store_session *session)
+{
+	struct journal journal;
+	size_t length;
+	int error = journal_map_to_read(path, &journal);
+
+	if (error < 0) {
+		put_problem(session, error);
+		return;
+	}
+	const char *workspace = journal_bytes(&journal, journal.header->workspace, &length);
+	if (!session->workspace && workspace)
+		session->workspace = strndup(workspace, length);
+	if (!session->created_realtime_ns)
+		session->created_realtime_ns = journal.header->created_realtime_ns;
+	journal_unmap(&journal);
+}
+
+/* What the segment tells: as the other commands find it. */
+static void read_segment(const struct config *config, struct store_session *session)
+{
+	struct session opened;
+	int error = session_open(config, session->name, &opened);
+
+	if (error < 0) {
+		put_problem(session, error);
+		return;
+	}
+	const struct segment *segment = &opened.segment;
+	const char *workspace = segment_text(segment, segment->settings->paths_workspace, NULL);
+	if (workspace)
+		session->workspace = strdup(workspace);
+	session->created_realtime_ns = segment->header->created_realtime_ns;
+	if (session_life(segment) != SESSION_EMPTY)
+		session->state = STORE_LIVE;
+	session_close(&opened);
+}
+
+/* Finds out what a session is that has a folder in `in`.  False: it is none. */
+static bool examine(const struct config *config, const struct store *store,
+		    struct store_session *session)
+{
+	char path[SEGMENT_PATH_BYTES];
+	bool unfinished = false, held = false;
+	int problem = 0, fd;
+
+	for (int place = 0; place < STORE_PLACES; place++) {
+		if (!session->in[place])
+			continue;
+		int error = session_open_folder(store->folders[place].fd, session->name, &fd);
+		if (error == -ENOENT || error == -ENOTDIR) {
+			session->in[place] = false;
+			continue;
+		}
+		if (error == 0) {
+			measure(fd, session, &unfinished);
+			error = session_check_file(fd, ".");
+			held |= lock(fd) == -EBUSY;
+			(void)close(fd);
+		}
+		problem = problem ? problem : error;
+	}
+	if (problem) {
+		put_problem(session, problem);
+		return true;
+	}
+	if (!session->has_segment && !session->has_journal) {
+		session->state = STORE_UNFINISHED;
+		return unfinished;
+	}
+	session->state = session->has_segment ? STORE_ENDED : STORE_JOURNAL_ONLY;
+	if (session->has_segment)
+		read_segment(config, session);
+	for (int place = 0; place < STORE_PLACES && session->has_journal && !session->problem;
+	     place++)
+		if (session->in[place] &&
+		    path_of(store, place, session->name, JOURNAL, path, sizeof(path)) == 0 &&
+		    access(path, F_OK) == 0)
+			read_journal(path, session);
+	if (held && !session->problem)
+		session->state = STORE_LIVE;
+	return true;
+}
+
+static int add(struct store *store, const char *name, enum store_place place)
+{
+	/* doubled whenever the count is a power of two */
+	if ((store->count & (store->count - 1)) == 0) {
+		size_t capacity = store->count ? 2 * store->count : 1;
+		struct store_session *grown = reallocarray(store->sessions, capacity,
+							   sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		store->sessions = grown;
+	}
+	struct store_session *session = &store->sessions[store->count++];
+	*session = (struct store_session){ .problem = 0 };
+	session->in[place] = true;
+	memcpy(session->name, name, strlen(name) + 1); /* a valid one fits */
+	return 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct store_session *)a)->name,
+		      ((const struct store_session *)b)->name);
+}
+
+static int by_use(const void *a, const void *b)
+{
+	const struct store_session *first = a, *second = b;
+
+	if (first->used_realtime_ns != second->used_realtime_ns)
+		return first->used_realtime_ns > second->used_realtime_ns ? -1 : 1;
+	return by_name(a, b);
+}
+
+/* Opens a folder of sessions and adds the names in it. */
+static int open_folder(struct store *store, enum store_place place)
+{
+	struct store_folder *folder = &store->folders[place];
+	int error = session_open_folder(AT_FDCWD, folder->path, &folder->fd);
+
+	if (error == 0) {
+		DIR *directory = list(folder->fd);
+		const char *name;
+		if (!directory)
+			folder->error = -errno;
+		while (error == 0 && directory && (name = next_name(directory)))
+			if (session_name_is_valid(name))
+				error = add(store, name, place);
+		if (directory)
+			(void)closedir(directory);
+		return error;
+	}
+	folder->fd = -1;
+	folder->error = error == -ENOENT ? 0 : error;
+	return 0;
+}
+
+static bool is_same(const struct store_folder *a, const struct store_folder *b)
+{
+	struct stat first, second;
+
+	return strcmp(a->path, b->path) == 0 ||
+	       (a->fd >= 0 && fstat(a->fd, &first) == 0 && stat(b->path, &second) == 0 &&
+		first.st_dev == second.st_dev && first.st_ino == second.st_ino);
+}
+
+/* One session for each name, without those that are none. */
+static void merge(const struct config *config, struct store *store)
+{
+	size_t kept = 0;
+
+	if (store->count)
+		qsort(store->sessions, store->count, sizeof(*store->sessions), by_name);
+	for (size_t i = 0; i < store->count;) {
+		struct store_session *session = &store->sessions[kept];
+		*session = store->sessions[i];
+		for (i++; i < store->count && strcmp(store->sessions[i].name, session->name) == 0;
+		     i++)
+			for (int place = 0; place < STORE_PLACES; place++)
+				session->in[place] |= store->sessions[i].in[place];
+		kept += examine(config, store, session);
+	}
+	store->count = kept;
+	if (kept)
+		qsort(store->sessions, kept, sizeof(*store->sessions), by_use);
+}
+
+int store_open(const struct config *config, struct store *ret_store)
+{
+	struct store_folder *runtime = &ret_store->folders[STORE_RUNTIME];
+	struct store_folder *state = &ret_store->folders[STORE_STATE];
+
+	*ret_store = (struct store){ .folders = { { .fd = -1 }, { .fd = -1 } } };
+	int error = session_runtime_dir(config, runtime->path, sizeof(runtime->path));
+	if (error == 0)
+		error = session_state_dir(config, state->path, sizeof(state->path));
+	if (error == 0)
+		error = open_folder(ret_store, STORE_RUNTIME);
+	if (error == 0 && !is_same(runtime, state))
+		error = open_folder(ret_store, STORE_STATE);
+	if (error == 0)
+		merge(config, ret_store);
+	else
+		ret_store->count = 0; /* nothing is owned yet but the list */
+	return error;
+}
+
+void store_close(struct store *store)
+{
+	for (size_t i = 0; i < store->count; i++)
+		free(store->sessions[i].workspace);
+	free(store->sessions);
+	for (int place = 0; place < STORE_PLACES; place++)
+		if (store->folders[place].path[0] && store->folders[place].fd >= 0)
+			(void)close(store->folders[place].fd);
+	*store = (struct store){ .count = 0 };
+}
+
+bool store_is_readable(const struct store *store)
+{
+	bool readable = true;
+
+	for (int place = 0; place < STORE_PLACES; place++) {
+		const struct store_folder *folder = &store->folders[place];
+		if (!folder->error)
+			continue;
+		message("%s: its sessions cannot be read: %s; name another folder with "
+			"--%s-dir",
+			folder->path, session_explain(folder->error),
+			place == STORE_RUNTIME ? "runtime" : "state");
+		readable = false;
+	}
+	return readable;
+}
+
+const struct store_session *store_find(const struct store *store, const char *name)
+{
+	for (size_t i = 0; i < store->count; i++)
+		if (strcmp(store->sessions[i].name, name) == 0)
+			return &store->sessions[i];
+	return NULL;
+}
+
+/* ---- removing ---- */
+
+/* A session that is about to be removed: its folders, locked. */
+struct claim {
+	int fds[STORE_PLACES]; /* -1: it has none there */
+};
+
+static void put_trouble(const struct store_folder *folder, const char *name,
+			struct store_trouble *ret_trouble)
+{
+	ret_trouble->stranger[0] = '\0';
+	if (session_path(ret_trouble->path, sizeof(ret_trouble->path), folder->path, name) < 0)
+		(void)snprintf(ret_trouble->path, sizeof(ret_trouble->path), "%s", folder->path);
+}
+
+/* Opens and locks a folder, and makes sure that it is still the one of that name.  Returns -EBUSY, -ENOENT, others. */
+static int open_locked(int parent, const char *name, int *ret_fd)
+{
+	struct stat held, named;
+	int fd = -1;
+	int error = session_open_folder(parent, name, &fd);
+
+	if (error == 0)
+		error = lock(fd);
+	if (error == 0 &&
+	    (fstat(fd, &held) < 0 || fstatat(parent, name, &named, AT_SYMLINK_NOFOLLOW) < 0 ||
+	     held.st_dev != named.st_dev || held.st_ino != named.st_ino))
+		error = -ENOENT;
+	if (error == 0)
+		*ret_fd = fd;
+	else if (fd >= 0)
+		(void)close(fd);
+	return error;
+}
+
+static void release(struct claim *claim)
+{
+	for (int place = 0; place < STORE_PLACES; place++)
+		if (claim->fds[place] >= 0)
+			(void)close(claim->fds[place]);
+}
+
+/* Is a session in use that nobody holds?  Its folders are locked. */
+static int judge(const struct store *store, const struct store_session *session,
+		 const struct claim *claim)
+{
+	static const char *const FILES[] = { SEGMENT, JOURNAL };
+	char path[SEGMENT_PATH_BYTES];
+	struct segment segment;
+	bool told = true;
+	/* Without a segment nobody can be asked for; the journal is then as good as unused. */
+	enum session_life life = SESSION_EMPTY;
+
+	/* before anything is mapped here: this process would be the one that has it open */
+	for (int place = 0; place < STORE_PLACES; place++)
+		for (int i = 0; claim->fds[place] >= 0 && i < 2; i++) {
+			int error = ask_writers(claim->fds[place], FILES[i]);
+			if (error == -EBUSY)
+				return error;
+			told &= error == 0;
+		}
+	for (int place = 0; place < STORE_PLACES; place++) {
+		if (claim->fds[place] < 0 ||
+		    path_of(store, place, session->name, SEGMENT, path, sizeof(path)) < 0)
+			continue;
+		int error = segment_map(path, &segment);
+		if (error == 0) {
+			life = session_life(&segment);
+			segment_unmap(&segment);
+		} else if (error != -ENOENT) {
+			life = SESSION_UNSURE;
+		}
+	}
+	return life == SESSION_LIVED_IN || (life == SESSION_UNSURE && !told) ? -EBUSY : 0;
+}
+
+static int claim(const struct store *store, const struct store_session *session,
+		 struct claim *ret_claim, struct store_trouble *ret_trouble)
+{
+	int found = 0, error = 0;
+
+	*ret_claim = (struct claim){ { -1, -1 } };
+	if (session->state == STORE_OTHER_USER || session->state == STORE_UNSAFE) {
+		put_trouble(
+			&store->folders[session->in[STORE_RUNTIME] ? STORE_RUNTIME : STORE_STATE],
+			session->name, ret_trouble);
+		return session->problem;
+	}
+	for (int place = 0; place < STORE_PLACES && error == 0; place++) {
+		if (!session->in[place])
+			continue;
+		error = open_locked(store->folders[place].fd, session->name,
+				    &ret_claim->fds[place]);
+		found += error == 0;
+		if (error == -ENOENT)
+			error = 0;
+		else if (error < 0)
+			put_trouble(&store->folders[place], session->name, ret_trouble);
+	}
+	if (error == 0)
+		error = found ? judge(store, session, ret_claim) : -ENOENT;
+	if (error < 0)
+		release(ret_claim);
+	return error;
+}
+
+/* Removes the files of a session from a folder.  Returns 0; -EEXIST when there is something else; an error. */
+static int empty(int fd, struct store_trouble *ret_trouble)
+{
+	DIR *directory = list(fd);
+	struct stat stat;
+	const char *name;
+	int error = directory ? 0 : -errno;
+
+	while (directory && (name = next_name(directory))) {
+		bool ours = is_of_session(name) &&
+			    fstatat(fd, name, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
+			    S_ISREG(stat.st_mode) && stat.st_uid == geteuid();
+		if (ours && unlinkat(fd, name, 0) == 0)
+			continue;
+		int failed = ours ? -errno : -EEXIST;
+		if (failed == -ENOENT || error < 0)
+			continue;
+		error = failed;
+		(void)snprintf(ret_trouble->stranger, sizeof(ret_trouble->stranger), "%s", name);
+	}
+	if (directory)
+		(void)closedir(directory);
+	return error;
+}
+
+/* Empties a folder that was renamed, and removes it. */
+static int dispose(const struct store_folder *folder, const char *gone, int fd,
+		   struct store_trouble *ret_trouble)
+{
+	put_trouble(folder, gone, ret_trouble);
+	int error = empty(fd, ret_trouble);
+	if (error == 0 && unlinkat(folder->fd, gone, AT_REMOVEDIR) < 0 && errno != ENOENT)
+		error = -errno;
+	return error;
+}
+
+static int remove_from(const struct store_folder *folder, const char *name, int fd,
+		       struct store_trouble *ret_trouble)
+{
+	char gone[GONE_BYTES];
+
+	(void)snprintf(gone, sizeof(gone), "%s%s.%d", GONE, name, (int)getpid());
+	put_trouble(folder, name, ret_trouble);
+	if (renameat2(folder->fd, name, folder->fd, gone, RENAME_NOREPLACE) < 0)
+		return -errno;
+	int error = dispose(folder, gone, fd, ret_trouble);
+	/* What is not ours stays where its owner put it. */
+	if (error < 0 && renameat2(folder->fd, gone, folder->fd, name, RENAME_NOREPLACE) == 0)
+		(void)session_path(ret_trouble->path, sizeof(ret_trouble->path), folder->path,
+				   name);
+	return error;
+}
+
+int store_remove(const struct store *store, const struct store_session *session, bool only_try,
+		 struct store_trouble *ret_trouble)
+{
+	struct claim claimed;
+	int error = claim(store, session, &claimed, ret_trouble);
+
+	if (error < 0)
+		return error;
+	for (int place = 0; place < STORE_PLACES && !only_try; place++) {
+		if (claimed.fds[place] < 0)
+			continue;
+		struct store_trouble trouble;
+		int failed = remove_from(&store->folders[place], session->name, claimed.fds[place],
+					 &trouble);
+		if (failed < 0) {
+			error = failed;
+			*ret_trouble = trouble;
+		}
+		if (failed < 0 && failed != -EEXIST)
+			break; /* the rest is still a session */
+	}
+	release(&claimed);
+	return error;
+}
+
+int store_clean(const struct store *store, struct store_trouble *ret_trouble)
+{
+	int result = 0;
+
+	for (int place = 0; place < STORE_PLACES; place++) {
+		const struct store_folder *folder = &store->folders[place];
+		DIR *directory = folder->fd >= 0 ? list(folder->fd) : NULL;
+		const char *name;
+		while (directory && (name = next_name(directory))) {
+			int fd;
+			if (!begins_with(name, GONE))
+				continue;
+			int error = open_locked(folder->fd, name, &fd);
+			if (error == 0) {
+				error = dispose(folder, name, fd, ret_trouble);
+				(void)close(fd);
+			} else {
+				put_trouble(folder, name, ret_trouble);
+			}
+			if (error < 0 && error != -EBUSY && error != -ENOENT)
+				result = error;
+		}
+		if (directory)
+			(void)closedir(directory);
+	}
+	return result;
+}

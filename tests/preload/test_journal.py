@@ -1,0 +1,281 @@
+"""What the library writes to the journal, told by `seen log --json`: what was answered, given and found changed,
+redirections across exec, children between vfork and exec, levels, and journals that cannot be written to.
+test_referee.py compares whole programs with strace.
+"""
+
+import ctypes
+import json
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+
+from harness import SEEN, Session, SessionTest, lines
+
+
+class JournalTest(unittest.TestCase):
+    options = ()
+
+    def setUp(self):
+        self.session = Session()
+        self.addCleanup(self.session.close)
+
+    def run_seen(self, *command, options=(), **more):
+        return subprocess.run([SEEN, "run", "--session", "test", *self.options, *options, "--", *command],
+                              cwd=self.session.workspace, env=self.session.environment, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, **more)
+
+    def log(self, *options):
+        result = self.session.seen("log", "--json", "--session", "test", *options, check=False)
+        self.assertIn(result.returncode, (0, 1), result.stderr)
+        return [json.loads(line) for line in result.stdout.splitlines()]
+
+    def python(self, code, *arguments, **more):
+        result = self.run_seen("/usr/bin/python3", "-S", "-c", code, *arguments, **more)
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def only(self, events):
+        self.assertEqual(len(events), 1, events)
+        return events[0]
+
+
+class Answers(SessionTest):
+    def log(self, *ops):
+        self._agent.close()
+        self._agent = None
+        out = self.session.seen("log", "--json", "--session", "test", "--op", ",".join(ops)).stdout
+        return [json.loads(line) for line in out.splitlines()]
+
+    def test_given_noticed_yielded_changed(self):
+        data = self.deliver("f")
+        self.assertNotice(self.agent.shell("cat f"), "f")
+        self.assertReal(self.agent.shell("cat f"), data)
+        self.session.write("f", lines("other"))
+        self.assertReal(self.agent.shell("cat f"), lines("other"))
+        events = self.log("given", "notice", "yielded", "changed")
+        self.assertEqual([event["op"] for event in events], ["given", "notice", "yielded", "given", "changed", "given"])
+        given, notice, yielded, _, changed, _ = events
+        path = self.session.path("f")
+        self.assertEqual(given["resolved"], path)
+        self.assertEqual(given["bytes"], len(data))
+        self.assertLess(0, notice["bytes_saved"])
+        self.assertLess(notice["bytes_saved"], len(data))
+        stat = os.stat(path)
+        for event in events:
+            self.assertEqual(event["file"]["ino"], stat.st_ino, event)
+            self.assertEqual(event["role"], "viewer")
+            self.assertTrue(event["scope"])
+        self.assertEqual(given["file"]["after"], notice["file"]["before"])
+        self.assertEqual(notice["file"]["before"], notice["file"]["after"])
+        self.assertEqual(yielded["file"]["after"], given["file"]["after"])
+        self.assertEqual(changed["file"]["before"], given["file"]["after"])
+        self.assertNotEqual(changed["file"]["after"], changed["file"]["before"])
+
+    def test_a_change_by_the_session_is_none_from_outside(self):
+        self.deliver("f")
+        self.agent.shell("echo more >> f")
+        self.agent.shell("cat f")
+        self.deliver("g")
+        self.agent.shell("sed -i s/line/LINE/ g")
+        self.agent.shell("cat g")
+        self.assertEqual([event["op"] for event in self.log("changed", "given")], ["given"] * 4)
+
+    def test_decisions_of_opens(self):
+        self.deliver("f")
+        self.assertNotice(self.agent.shell("cat f"))
+        opens = [event for event in self.log("open") if event["path"] == "f" and event["role"] == "viewer"]
+        self.assertEqual([(event["decision"], event["reason"]) for event in opens],
+                         [("content", "not_delivered"), ("notice", "repeated")])
+
+    def test_forgotten(self):
+        self.deliver("f")
+        self.session.seen("forget", "--session", "test", "f")
+        self.session.seen("forget", "--session", "test", "--all")
+        one, everything = self.log("forgotten")
+        self.assertEqual(one["path"], self.session.path("f"))
+        self.assertIsNone(everything["path"])
+
+
+class Programs(JournalTest):
+    def test_redirections_go_with_exec(self):
+        self.session.write("in", b"abc\n")
+        self.assertEqual(self.run_seen("bash", "-c", "cat < in > out; cat in >> out; exec sort -r out 2> err").returncode, 0)
+        events = self.log("--op", "read,write,read_total,write_total", "--exe", "cat")
+        self.assertEqual([(event["op"], event["path"], event["fd"], event["bytes"]) for event in events],
+                         [("read", "in", 0, 4), ("write", "out", 1, 4), ("read", "in", 3, 4), ("write", "out", 1, 4)])
+        self.assertEqual({event["resolved"] for event in events}, {self.session.path("in"), self.session.path("out")})
+
+    def test_sums_by_descriptor(self):
+        self.python("import os; f = os.open('f', os.O_RDWR | os.O_CREAT)\n"
+                    "for i in range(100): os.write(f, b'x' * 10)\n"
+                    "os.lseek(f, 0, 0); os.read(f, 1); os.read(f, 7); os.close(f)\n"
+                    "g = os.open('f', os.O_RDONLY); os.read(g, 5000); os.read(g, 5000)")
+        events = self.log("--path", "f", "--op", "read,write,read_total,write_total")
+        self.assertEqual([(event["op"], event["bytes"]) for event in events],
+                         [("write", 10), ("read", 1), ("read_total", 8), ("write_total", 1000), ("read", 1000)])
+        self.assertEqual(events[3]["calls"], 100)
+
+    def test_a_killed_process_keeps_what_it_did(self):
+        result = self.run_seen("/usr/bin/python3", "-S", "-c", "import os, signal\n"
+                               "f = os.open('f', os.O_WRONLY | os.O_CREAT); os.write(f, b'12345'); os.rename('f', 'g')\n"
+                               "os.kill(os.getpid(), signal.SIGKILL)")
+        self.assertEqual(result.returncode, 137)
+        events = self.log("--exe", "python3*", "--op", "write,rename,exit")
+        self.assertEqual([event["op"] for event in events], ["write", "rename"])
+
+    def test_vforked_children(self):
+        """subprocess uses vfork: what its child does must not be taken for its parent's."""
+        os.mkdir(self.session.path("sub"))
+        self.python("import os, subprocess\nf = os.open('f', os.O_WRONLY | os.O_CREAT)\nos.write(f, b'1')\n"
+                    "print(subprocess._USE_VFORK)\n"
+                    "subprocess.run(['/bin/true'], cwd='sub')\n"
+                    "subprocess.call(['/nonexistent'], cwd='sub') if False else None\n"
+                    "os.write(f, b'22'); open('here', 'w').close(); os.close(f)")
+        chdir = self.only(self.log("--op", "chdir"))
+        parent = [event for event in self.log("--op", "write") if event["path"] == "f"][0]["pid"]
+        self.assertTrue(chdir["vforked"])
+        self.assertNotEqual(chdir["pid"], parent)
+        self.assertEqual(chdir["parent_pid"], parent)
+        self.assertEqual(self.only(self.log("--path", "here", "--op", "open"))["resolved"], self.session.path("here"))
+        total = self.only(self.log("--op", "write_total"))
+        self.assertEqual((total["path"], total["bytes"], total["calls"]), ("f", 3, 2))
+        start = self.only(self.log("--op", "start", "--exe", "true"))
+        self.assertEqual(start["pid"], chdir["pid"])
+        self.assertEqual(start["directory"], self.session.path("sub"))
+
+    def test_folders(self):
+        """Relative to the current folder, also one reached by a link or a descriptor, and to a folder's descriptor."""
+        os.makedirs(self.session.path("a/b"))
+        os.symlink("a/b", self.session.path("link"))
+        self.python("import os\nos.chdir('link'); open('one', 'w').close(); open('../two', 'w').close()\n"
+                    "d = os.open('/', os.O_RDONLY | os.O_DIRECTORY); e = os.open(%r, os.O_RDONLY | os.O_DIRECTORY)\n"
+                    "os.fchdir(d); os.fchdir(e); open('three', 'w').close()\n"
+                    "os.chdir('/'); os.mkdir('four', dir_fd=e); os.rename('four', 'five', src_dir_fd=e, dst_dir_fd=e)"
+                    % self.session.path("a"))
+        resolved = {event["resolved"] for event in self.log("--op", "open,create")}
+        for name in ("a/b/one", "a/two", "a/three", "a/four"):
+            self.assertIn(self.session.path(name), resolved)
+        rename = self.only(self.log("--op", "rename"))
+        self.assertEqual((rename["resolved"], rename["new_resolved"]), (self.session.path("a/four"), self.session.path("a/five")))
+
+    def test_failures_and_metadata(self):
+        self.python("import os\n"
+                    "for call in (lambda: os.open('missing', os.O_RDONLY), lambda: os.unlink('missing'), lambda: os.mkdir('/'),\n"
+                    "             lambda: os.rename('missing', 'x'), lambda: os.truncate('missing', 1), lambda: os.chmod('missing', 0)):\n"
+                    "    try: call()\n    except OSError: pass\n"
+                    "open('f', 'w').close(); os.chmod('f', 0o640); os.utime('f'); os.truncate('f', 77)")
+        failed = self.log("--failed", "--exe", "python3*", "--path", "missing")
+        self.assertEqual([event["op"] for event in failed], ["open", "delete", "rename", "truncate", "metadata"])
+        self.assertEqual({event["error"] for event in failed}, {"ENOENT"})
+        self.assertEqual(self.only(self.log("--op", "create", "--failed"))["error"], "EEXIST")
+        done = [event for event in self.log("--op", "metadata,truncate") if not event["error"]]
+        self.assertEqual([event["op"] for event in done], ["metadata", "metadata", "truncate"])
+        self.assertEqual(done[2]["bytes"], 77)
+
+    def test_who_ended_how(self):
+        self.run_seen("sh", "-c", "(exit 3); /nonexistent; exec bash -c 'exit 5'")
+        statuses = [event["status"] for event in self.log("--op", "exit")]
+        self.assertEqual(statuses[0], 3)
+        self.assertEqual(statuses[-1], 5)
+
+
+class Levels(JournalTest):
+    COMMAND = ("bash", "-c", "cat f > g; cat /etc/hostname > /dev/null; rm g; exit 0")
+
+    def ops(self, *options):
+        self.session.write("f", b"x\n")
+        self.assertEqual(self.run_seen(*self.COMMAND, options=options).returncode, 0)
+        return {(event["op"], event.get("path")) for event in self.log() if event["op"] in ("open", "read", "write", "delete", "exec")}
+
+    def test_all(self):
+        ops = self.ops()
+        self.assertTrue({("open", "f"), ("read", "f"), ("open", "g"), ("delete", "g"), ("open", "/etc/hostname")} <= ops)
+
+    def test_workspace(self):
+        ops = self.ops("--journal", "workspace")
+        self.assertTrue({("open", "f"), ("read", "f"), ("open", "g"), ("delete", "g")} <= ops)
+        self.assertFalse({("open", "/etc/hostname"), ("open", "/dev/null"), ("read", "/etc/hostname")} & ops)
+
+    def test_writes(self):
+        ops = self.ops("--journal", "writes")
+        self.assertTrue({("open", "g"), ("write", "g"), ("delete", "g"), ("open", "/dev/null")} <= ops)
+        self.assertFalse({("open", "f"), ("read", "f"), ("open", "/etc/hostname")} & ops)
+        self.assertIn("exec", {op for op, _ in ops})
+
+    def test_off(self):
+        self.assertEqual(self.run_seen(*self.COMMAND, options=("--journal", "off")).returncode, 0)
+        result = self.session.seen("log", "--session", "test", check=False)
+        self.assertEqual(result.returncode, 1, result)
+        self.assertEqual(result.stdout, b"")
+
+    def test_exclude(self):
+        ops = self.ops("-c", "journal.exclude=/etc/** g")
+        self.assertIn(("open", "f"), ops)
+        self.assertFalse({("open", "g"), ("delete", "g")} & ops)
+
+
+class Coverage(JournalTest):
+    def last(self):
+        return self.log()[-1]
+
+    def test_reasons(self):
+        if not os.path.exists("/bin/busybox"):
+            self.skipTest("no static busybox")
+        result = self.run_seen("sh", "-c", "busybox true; busybox true; /bin/true", options=("--summary",))
+        self.assertIn(b"not observed: busybox: static (2 times)", result.stderr)
+        self.assertIn(b"records lost", result.stderr)
+        self.assertRegex(result.stderr, rb"sealed \d+ records, [0-9a-f]{64}")
+        last = self.last()
+        self.assertEqual((last["op"], last["observed"], last["unobserved"]), ("coverage", 2, 2))
+        self.assertEqual(last["lost"], 0)
+        status = self.session.status()
+        self.assertEqual(status["processes"]["unobserved_programs"], [{"name": "busybox", "reason": "static", "count": 2}])
+        self.assertGreater(status["journal"]["bytes"], 8192)
+
+    def test_a_read_only_journal(self):
+        """As in a sandbox that shows the state folder read-only: the program runs, is observed, and counted."""
+        if not shutil.which("bwrap"):
+            self.skipTest("no bwrap")
+        bwrap = ["bwrap", "--dev-bind", "/", "/", "--ro-bind", os.path.join(self.session.folder, ".local"), os.path.join(self.session.folder, ".local")]
+        if subprocess.run([*bwrap, "true"], stderr=subprocess.DEVNULL).returncode != 0 and os.path.exists(os.path.join(self.session.folder, ".local")):
+            self.skipTest("bwrap cannot make a sandbox here")
+        os.makedirs(os.path.join(self.session.folder, ".local"))
+        if subprocess.run([*bwrap, "true"], stderr=subprocess.DEVNULL).returncode != 0:
+            self.skipTest("bwrap cannot make a sandbox here")
+        result = self.run_seen(*bwrap, "sh", "-c", "echo said; cat /etc/hostname > /dev/null", options=("--summary",))
+        self.assertEqual((result.returncode, result.stdout), (0, b"said\n"), result.stderr)
+        self.assertGreaterEqual(self.last()["without_journal"], 2)
+
+    def test_no_room_for_a_journal(self):
+        """The state folder cannot be made: the command runs, one line says why."""
+        blocked = os.path.join(self.session.folder, "file")
+        open(blocked, "w").close()
+        result = self.run_seen("sh", "-c", "echo said", options=("--state-dir", blocked + "/below"))
+        self.assertEqual((result.returncode, result.stdout), (0, b"said\n"))
+        self.assertIn(b"no journal: ", result.stderr)
+        self.assertEqual(result.stderr.count(b"\n"), 1, result.stderr)
+
+    def test_a_full_disk(self):
+        """The journal's file system has no room for a second chunk: nothing changes for the program, and it is said."""
+        libc = ctypes.CDLL(None, use_errno=True)
+        state = os.path.join(self.session.folder, "small")
+        os.mkdir(state)
+
+        def mount():
+            if libc.unshare(0x20000) != 0 or libc.mount(b"none", b"/", None, 0x40000 | 0x4000, None) != 0 or \
+               libc.mount(b"tmpfs", state.encode(), b"tmpfs", 0, b"size=1200k") != 0:
+                os._exit(77)
+
+        code = "import os\nfor i in range(30000):\n    try: os.unlink('missing-%d' % i)\n    except OSError: pass\nprint('done')"
+        command = [SEEN, "run", "--summary", "--session", "test", "--state-dir", state, "--", "/usr/bin/python3", "-S", "-c", code]
+        result = subprocess.run(command, cwd=self.session.workspace, env=self.session.environment, preexec_fn=mount,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+        if result.returncode == 77:
+            self.skipTest("no tmpfs can be mounted here")
+        self.assertEqual((result.returncode, result.stdout), (0, b"done\n"), result.stderr)
+        self.assertRegex(result.stderr, rb"opens seen, [0-9,]{5,} records lost \(the journal could not grow: No space left on device\)")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,859 @@
+/* events.h, event_filter.h: what is joined, what is resolved and what is not known; damaged and hostile journals. */
+#include <criterion/criterion.h>
+
+#include "cli/lib/event_filter.h"
+#include "cli/lib/events.h"
+#include "support.h"
+#include "tracker/journal.h"
+#include "tracker/role.h"
+
+#define NONCE "0011223344556677"
+
+/* A journal in a folder of its own, being written and read. */
+static char root[64], path[80];
+static struct journal journal;
+static struct events *events;
+static struct event event;
+
+static void begin(void)
+{
+	(void)snprintf(root, sizeof(root), "/tmp/seen-test-XXXXXX");
+	must(mkdtemp(root) != NULL);
+	(void)snprintf(path, sizeof(path), "%s/journal", root);
+	must(journal_create(path, "test", NONCE, "/w", 1 << 28) == 0);
+	must(journal_map(path, &journal) == 0);
+}
+
+static void end(void)
+{
+	events_close(events);
+	journal_unmap(&journal);
+	(void)nftw(root, world_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+TestSuite(events, .init = begin, .fini = end);
+TestSuite(event_filter, .init = begin, .fini = end);
+
+/* ---- writing ---- */
+
+static uint32_t text(const char *bytes)
+{
+	return journal_text(&journal, bytes, strlen(bytes), true);
+}
+
+static struct journal_record blank(enum journal_op op, uint32_t process, const char *name)
+{
+	return (struct journal_record){ .head = { .op = (uint8_t)op },
+					.process = process,
+					.path = name ? text(name) : 0,
+					.directory_fd = AT_FDCWD,
+					.fd = -1 };
+}
+
+static uint32_t put(struct journal_record record)
+{
+	uint32_t number = journal_write(&journal, &record, NULL, 0, true);
+	must(number);
+	return number;
+}
+
+static uint32_t put_life(enum journal_op op, const char *executable, const char *folder,
+			 struct journal_process process)
+{
+	struct journal_record record = blank(op, 0, executable);
+	record.directory = folder ? text(folder) : 0;
+	uint32_t number = journal_write(&journal, &record, &process, sizeof(process), true);
+	must(number);
+	return number;
+}
+
+static uint32_t start(uint32_t pid, const char *folder)
+{
+	return put_life(JOURNAL_START, "/usr/bin/cc", folder,
+			(struct journal_process){ .pid = pid,
+						  .parent_pid = 1,
+						  .role = ROLE_TOOL,
+						  .scope_id = 7,
+						  .epoch = 70,
+						  .serial = pid * 10 });
+}
+
+static uint32_t copy_of(uint32_t starter, uint32_t pid)
+{
+	return put_life(
+		JOURNAL_FORK, NULL, NULL,
+		(struct journal_process){ .pid = pid, .parent_pid = 100, .starter = starter });
+}
+
+static uint32_t put_name(enum journal_op op, uint32_t process, const char *name)
+{
+	return put(blank(op, process, name));
+}
+
+/* A name relative to a descriptor. */
+static uint32_t put_at(enum journal_op op, uint32_t process, int directory_fd, const char *name)
+{
+	struct journal_record record = blank(op, process, name);
+	record.directory_fd = directory_fd;
+	return put(record);
+}
+
+static uint32_t put_open(uint32_t process, const char *name, int fd, int flags)
+{
+	struct journal_record record = blank(JOURNAL_OPEN, process, name);
+	record.fd = fd;
+	record.flags = (uint32_t)flags;
+	return put(record);
+}
+
+/* The same by a child between vfork and exec. */
+static void put_vforked(enum journal_op op, uint32_t process, uint32_t pid, const char *name)
+{
+	struct journal_record record = blank(op, process, name);
+	record.tid = pid;
+	record.marks = JOURNAL_VFORKED;
+	put(record);
+}
+
+/* ---- reading ---- */
+
+/* Goes to the next event of an op. */
+static void next(unsigned op)
+{
+	if (!events)
+		must(events_open(path, false, &events) == 0);
+	do
+		cr_assert_eq(events_next(events, &event), EVENTS_EVENT, "no %s", event_op_name(op));
+	while (event.op != op);
+}
+
+static void next_is(unsigned op, const char *resolved)
+{
+	next(op);
+	if (resolved)
+		cr_assert_str_eq(event.resolved ? event.resolved : "(not known)", resolved);
+	else
+		cr_assert_null(event.resolved, "%s", event.resolved);
+}
+
+Test(events, who)
+{
+	uint32_t process = start(100, "/w");
+	struct journal_record record = blank(JOURNAL_OPEN, process, "/w/x");
+	record.head.error = EACCES;
+	record.tid = 101;
+	record.time_realtime_ns = 5;
+	uint32_t number = put(record);
+
+	next(JOURNAL_START);
+	cr_assert_eq(event.process, process);
+	cr_assert_eq(event.pid, 100);
+	cr_assert_str_eq(event.executable, "/usr/bin/cc");
+	next(JOURNAL_OPEN);
+	cr_assert_eq(event.number, number);
+	cr_assert_eq(event.process, process);
+	cr_assert_eq(event.pid, 100);
+	cr_assert_eq(event.tid, 101);
+	cr_assert_eq(event.parent_pid, 1);
+	cr_assert_eq(event.role, ROLE_TOOL);
+	cr_assert_eq(event.scope_id, 7);
+	cr_assert_eq(event.epoch, 70);
+	cr_assert_eq(event.error, EACCES);
+	cr_assert_eq(event.time_realtime_ns, 5);
+	cr_assert_str_eq(event.executable, "/usr/bin/cc");
+	cr_assert_str_eq(events_workspace(events), "/w");
+	cr_assert_eq(events_next(events, &event), EVENTS_END);
+}
+
+Test(events, a_program_is_joined_with_its_announcement)
+{
+	uint32_t process = start(100, "/w");
+	struct journal_record record = blank(JOURNAL_EXEC, process, "/bin/a");
+	record.amount = 2000; /* pid * 10: start() */
+	uint32_t exec = put(record);
+	start(200, "/w");
+	record = blank(JOURNAL_EXEC_FAILED, process, NULL);
+	record.amount = 3000;
+	put(record);
+
+	next(JOURNAL_EXEC);
+	next(JOURNAL_START);
+	cr_assert_eq(event.exec, exec);
+	next(JOURNAL_EXEC_FAILED);
+	cr_assert_eq(event.exec, 0);
+}
+
+Test(events, relative_names)
+{
+	uint32_t process = start(100, "/w");
+	put_name(JOURNAL_DELETE, process, "a");
+	put_name(JOURNAL_DELETE, process, "./b//../c/.");
+	put_name(JOURNAL_DELETE, process, "/x/../y");
+	put_name(JOURNAL_DELETE, process, "../../../z");
+	put_name(JOURNAL_DELETE, process, "");
+	struct journal_record told = blank(JOURNAL_DELETE, process, "a");
+	told.directory = text("/elsewhere");
+	put(told);
+	put_name(JOURNAL_EXEC, process, "found-through-path");
+	put_name(JOURNAL_EXEC, process, "./here");
+	put_name(JOURNAL_UNOBSERVED, process, "name");
+	struct journal_record pattern = blank(JOURNAL_LIST, process, "*.c");
+	pattern.marks = JOURNAL_PATTERN;
+	put(pattern);
+
+	next_is(JOURNAL_DELETE, "/w/a");
+	cr_assert_str_eq(event.directory, "/w");
+	cr_assert_str_eq(event.path, "a");
+	next_is(JOURNAL_DELETE, "/w/c");
+	next_is(JOURNAL_DELETE, "/y");
+	next_is(JOURNAL_DELETE, "/z");
+	next_is(JOURNAL_DELETE, NULL);
+	next_is(JOURNAL_DELETE, "/elsewhere/a");
+	next_is(JOURNAL_EXEC, NULL);
+	next_is(JOURNAL_EXEC, "/w/here");
+	next_is(JOURNAL_UNOBSERVED, NULL);
+	next_is(JOURNAL_LIST, NULL);
+}
+
+Test(events, without_a_folder_nothing_is_known)
+{
+	uint32_t process = start(100, NULL);
+	put_name(JOURNAL_DELETE, process, "a");
+	put_name(JOURNAL_DELETE, 0, "a");
+	put_name(JOURNAL_CHDIR, process, "/now");
+	put_name(JOURNAL_DELETE, process, "a");
+	start(101, "(unreachable)/w");
+	put_name(JOURNAL_DELETE, process + 8, "a");
+
+	next_is(JOURNAL_DELETE, NULL);
+	next_is(JOURNAL_DELETE, NULL);
+	cr_assert_eq(event.process, 0);
+	cr_assert_eq(event.role, -1);
+	next_is(JOURNAL_DELETE, "/now/a");
+	next_is(JOURNAL_DELETE, NULL);
+}
+
+Test(events, chdir_is_followed)
+{
+	uint32_t process = start(100, "/w");
+	struct journal_record failed = blank(JOURNAL_CHDIR, process, "none");
+	failed.head.error = ENOENT;
+	struct journal_record by_descriptor = blank(JOURNAL_CHDIR, process, NULL);
+
+	put_name(JOURNAL_CHDIR, process, "sub");
+	put_name(JOURNAL_DELETE, process, "a");
+	put(failed);
+	put_name(JOURNAL_DELETE, process, "a");
+	put_open(process, "/top", 5, O_RDONLY | O_DIRECTORY);
+	by_descriptor.fd = 5;
+	put(by_descriptor);
+	put_name(JOURNAL_DELETE, process, "a");
+	by_descriptor.fd = 6;
+	put(by_descriptor);
+	put_name(JOURNAL_DELETE, process, "a");
+
+	next_is(JOURNAL_CHDIR, "/w/sub");
+	next_is(JOURNAL_DELETE, "/w/sub/a");
+	next_is(JOURNAL_DELETE, "/w/sub/a");
+	next_is(JOURNAL_CHDIR, "/top");
+	next_is(JOURNAL_DELETE, "/top/a");
+	next_is(JOURNAL_CHDIR, NULL);
+	next_is(JOURNAL_DELETE, NULL);
+}
+
+Test(events, names_relative_to_a_descriptor)
+{
+	uint32_t process = start(100, "/w");
+	struct journal_record listed = blank(JOURNAL_LIST, process, "l");
+	struct journal_record both = blank(JOURNAL_RENAME, process, "old");
+	struct journal_record planned = blank(JOURNAL_OPEN, process, "/planned");
+
+	put_open(process, "d", 3, O_RDONLY | O_DIRECTORY);
+	put_at(JOURNAL_DELETE, process, 3, "x");
+	put_at(JOURNAL_DELETE, process, 3, "../x");
+	put_at(JOURNAL_DELETE, process, 9, "x");
+	listed.fd = 4;
+	put(listed);
+	both.directory_fd = 3;
+	both.other_path = text("new");
+	both.fd = 4;
+	put(both);
+	both.directory = text("/now"); /* the current folder, of the second name alone */
+	both.fd = AT_FDCWD;
+	both.time_realtime_ns = 0;
+	put(both);
+	put_open(process, "file", 3, O_WRONLY); /* 3 is no folder any more */
+	put_at(JOURNAL_DELETE, process, 3, "x");
+	planned.fd = 4; /* a descriptor of another process */
+	planned.flags = O_DIRECTORY;
+	planned.marks = JOURNAL_PLANNED;
+	put(planned);
+	put_at(JOURNAL_DELETE, process, 4, "x");
+
+	next_is(JOURNAL_DELETE, "/w/d/x");
+	cr_assert_str_eq(event.directory, "/w/d");
+	next_is(JOURNAL_DELETE, "/w/x");
+	next_is(JOURNAL_DELETE, NULL);
+	next_is(JOURNAL_RENAME, "/w/d/old");
+	cr_assert_str_eq(event.other_resolved, "/w/l/new");
+	next_is(JOURNAL_RENAME, "/w/d/old");
+	cr_assert_str_eq(event.other_resolved, "/now/new");
+	next_is(JOURNAL_DELETE, NULL);
+	next_is(JOURNAL_DELETE, "/w/l/x");
+}
+
+Test(events, the_open_of_a_descriptor_told_by_the_record)
+{
+	uint32_t process = start(100, NULL);
+	struct journal_record record = blank(JOURNAL_OPEN, process, "d");
+	record.directory = text("/w");
+	record.fd = 3;
+	uint32_t first = put(record);
+	record = blank(JOURNAL_LIST, process, "e");
+	record.directory_fd = 7; /* a duplicate of 3 */
+	record.directory = first;
+	uint32_t second = put(record);
+	record = blank(JOURNAL_DELETE, process, "x");
+	record.directory_fd = 8;
+	record.directory = second;
+	uint32_t third = put(record);
+	record.time_realtime_ns = 0;
+	record.directory = third; /* no open */
+	put(record);
+	record.time_realtime_ns = 0;
+	record.directory = third + 4; /* one that comes later, and refers to itself */
+	put(record);
+	record = blank(JOURNAL_OPEN, process, "self");
+	record.directory_fd = 8;
+	record.directory = third + 4;
+	cr_assert_eq(put(record), third + 4);
+
+	next_is(JOURNAL_LIST, "/w/d/e");
+	next_is(JOURNAL_DELETE, "/w/d/e/x");
+	cr_assert_str_eq(event.directory, "/w/d/e");
+	next_is(JOURNAL_DELETE, NULL);
+	next_is(JOURNAL_DELETE, NULL);
+	next_is(JOURNAL_OPEN, NULL);
+}
+
+Test(events, a_read_has_the_path_of_its_open)
+{
+	uint32_t process = start(100, "/w");
+	struct journal_record read = blank(JOURNAL_READ, process, "a");
+	struct journal_record folder = blank(JOURNAL_READ, process, "b");
+
+	put_open(process, "a", 3, O_RDONLY);
+	put_name(JOURNAL_CHDIR, process, "/elsewhere");
+	read.fd = 3;
+	put(read); /* where the process is now does not matter */
+	read.path = text("other");
+	put(read);
+	folder.fd = 3;
+	folder.directory = text("/told");
+	put(folder);
+
+	next_is(JOURNAL_READ, "/w/a");
+	next_is(JOURNAL_READ, NULL);
+	next_is(JOURNAL_READ, "/told/b");
+}
+
+Test(events, fork_begins_where_its_starter_was)
+{
+	uint32_t process = start(100, "/w");
+	put_open(process, "d", 3, O_DIRECTORY);
+	uint32_t child = copy_of(process, 200);
+	put_name(JOURNAL_CHDIR, child, "sub");
+	put_open(child, "/other", 3, O_DIRECTORY);
+	put_name(JOURNAL_DELETE, child, "a");
+	put_at(JOURNAL_DELETE, child, 3, "a");
+	put_name(JOURNAL_DELETE, process, "a");
+	put_at(JOURNAL_DELETE, process, 3, "a");
+
+	next(JOURNAL_FORK);
+	cr_assert_eq(event.pid, 200);
+	cr_assert_str_eq(event.executable, "/usr/bin/cc");
+	next_is(JOURNAL_DELETE, "/w/sub/a");
+	cr_assert_eq(event.pid, 200);
+	next_is(JOURNAL_DELETE, "/other/a");
+	next_is(JOURNAL_DELETE, "/w/a");
+	next_is(JOURNAL_DELETE, "/w/d/a");
+}
+
+Test(events, a_vforked_child_has_a_place_of_its_own)
+{
+	uint32_t process = start(100, "/w");
+	put_vforked(JOURNAL_DELETE, process, 300, "a");
+	put_vforked(JOURNAL_CHDIR, process, 300, "/child");
+	put_vforked(JOURNAL_DELETE, process, 300, "a");
+	put_name(JOURNAL_DELETE, process, "a");
+	put_vforked(JOURNAL_DELETE, process, 301, "a");
+	put_vforked(JOURNAL_EXEC, process, 300, "./x");
+	put_vforked(JOURNAL_EXEC_FAILED, process, 300, NULL);
+	put_vforked(JOURNAL_DELETE, process, 300, "a");
+	put_vforked(JOURNAL_EXEC, process, 300, "./x");
+	put_vforked(JOURNAL_DELETE, process, 300, "a"); /* another child with its number */
+
+	next_is(JOURNAL_DELETE, "/w/a");
+	cr_assert(event.vforked);
+	cr_assert_eq(event.pid, 300);
+	cr_assert_eq(event.parent_pid, 100);
+	next_is(JOURNAL_DELETE, "/child/a");
+	next_is(JOURNAL_DELETE, "/w/a");
+	cr_assert_eq(event.pid, 100);
+	next_is(JOURNAL_DELETE, "/w/a");
+	next_is(JOURNAL_EXEC, "/child/x");
+	next_is(JOURNAL_DELETE, "/child/a");
+	next_is(JOURNAL_EXEC, "/child/x");
+	next_is(JOURNAL_DELETE, "/w/a");
+}
+
+Test(events, more_vforked_children_than_are_remembered)
+{
+	uint32_t process = start(100, "/w");
+	for (uint32_t i = 0; i <= EVENTS_VFORKED_MAX; i++)
+		put_vforked(JOURNAL_CHDIR, process, 300 + i, "/child");
+	put_vforked(JOURNAL_DELETE, process, 300, "a");
+	put_vforked(JOURNAL_DELETE, process, 301, "a");
+	put_name(JOURNAL_DELETE, process, "a");
+
+	next_is(JOURNAL_DELETE, NULL); /* not /w/a */
+	next_is(JOURNAL_DELETE, "/child/a");
+	next_is(JOURNAL_DELETE, "/w/a");
+}
+
+Test(events, an_epoch_ends_where_everything_is_forgotten)
+{
+	uint32_t process = start(100, "/w");
+	struct journal_record forgotten = blank(JOURNAL_FORGOTTEN, 0, "/w/x");
+	put(forgotten);
+	forgotten.path = 0;
+	forgotten.amount = 8;
+	put(forgotten);
+	put_name(JOURNAL_DELETE, process, "a");
+	forgotten.amount = 7;
+	put(forgotten);
+	put_name(JOURNAL_DELETE, process, "a");
+
+	next(JOURNAL_DELETE);
+	cr_assert_eq(event.epoch, 70);
+	next(JOURNAL_DELETE);
+	cr_assert_eq(event.epoch, 0);
+}
+
+Test(events, processes_are_bounded)
+{
+	uint32_t first = start(99, "/w");
+	for (uint32_t i = 0; i < EVENTS_PROCESSES_MAX; i++)
+		start(100 + i, "/w");
+	uint32_t child = copy_of(first, 98);
+	put_name(JOURNAL_DELETE, first, "a");
+	put_name(JOURNAL_DELETE, child, "a");
+
+	next_is(JOURNAL_DELETE, NULL); /* where it is now, nobody remembers */
+	cr_assert_eq(event.pid, 99);
+	cr_assert_eq(event.scope_id, 7);
+	cr_assert_str_eq(event.executable, "/usr/bin/cc");
+	next_is(JOURNAL_DELETE, NULL);
+	cr_assert_str_eq(event.executable, "/usr/bin/cc");
+	cr_assert_eq(events_counts(events).processes, EVENTS_PROCESSES_MAX);
+}
+
+Test(events, an_ended_process_goes_first)
+{
+	uint32_t first = start(99, "/w"), second = start(100, "/w");
+	put_name(JOURNAL_EXIT, second, NULL);
+	for (uint32_t i = 0; i < EVENTS_PROCESSES_MAX - 1; i++)
+		start(200 + i, "/w");
+	put_name(JOURNAL_DELETE, first, "a");
+	put_name(JOURNAL_DELETE, second, "a");
+
+	next_is(JOURNAL_DELETE, "/w/a");
+	next_is(JOURNAL_DELETE, NULL);
+}
+
+Test(events, descriptors_are_bounded)
+{
+	uint32_t process = start(100, "/w");
+	for (int fd = 0; fd <= EVENTS_DESCRIPTORS_MAX; fd++)
+		put_open(process, "d", fd, O_DIRECTORY);
+	put_at(JOURNAL_DELETE, process, EVENTS_DESCRIPTORS_MAX - 1, "a");
+	put_at(JOURNAL_DELETE, process, EVENTS_DESCRIPTORS_MAX, "a");
+
+	next_is(JOURNAL_DELETE, "/w/d/a");
+	next_is(JOURNAL_DELETE, NULL);
+}
+
+/* ---- damaged, hostile ---- */
+
+static unsigned char *unit(uint32_t number)
+{
+	return journal.units + (size_t)number * JOURNAL_UNIT_BYTES;
+}
+
+Test(events, a_damaged_record_is_an_event)
+{
+	uint32_t process = start(100, "/w");
+	uint32_t damaged = put_name(JOURNAL_DELETE, process, "a");
+	put_name(JOURNAL_CREATE, process, "b");
+	unit(damaged)[20] ^= 1;
+
+	next(EVENT_DAMAGED);
+	cr_assert_eq(event.number, damaged);
+	cr_assert_eq(event.pid, 0);
+	cr_assert_null(event.entry);
+	next_is(JOURNAL_CREATE, "/w/b");
+	cr_assert_eq(events_counts(events).damaged, 1);
+}
+
+Test(events, a_damaged_text_is_not_known)
+{
+	uint32_t process = start(100, "/w");
+	uint32_t name = text("/w/secret");
+	put_name(JOURNAL_DELETE, process, "/w/secret");
+	unit(name)[12] ^= 1;
+
+	next_is(JOURNAL_DELETE, NULL);
+	cr_assert_null(event.path);
+}
+
+Test(events, a_process_whose_first_record_is_damaged)
+{
+	uint32_t process = start(100, "/w");
+	put_name(JOURNAL_DELETE, process, "a");
+	unit(process)[70] ^= 1;
+
+	next_is(JOURNAL_DELETE, NULL);
+	cr_assert_eq(event.process, 0);
+	cr_assert_eq(event.pid, 0);
+}
+
+Test(events, hostile_numbers)
+{
+	uint32_t process = start(100, "/w");
+	uint32_t name = text("/w/x");
+	const uint32_t NUMBERS[] = { 1,       127,        process + 1,     name,
+				     1000000, UINT32_MAX, UINT32_MAX - 63, process + 200 };
+
+	for (size_t i = 0; i < sizeof(NUMBERS) / sizeof(NUMBERS[0]); i++) {
+		struct journal_record record = blank(JOURNAL_DELETE, NUMBERS[i], NULL);
+		record.path = NUMBERS[i] == name ? process : NUMBERS[i];
+		record.directory = record.other_path = record.path;
+		put(record);
+	}
+	for (size_t i = 0; i < sizeof(NUMBERS) / sizeof(NUMBERS[0]); i++) {
+		next_is(JOURNAL_DELETE, NULL);
+		cr_assert_eq(event.process, 0);
+		cr_assert_null(event.path);
+	}
+}
+
+Test(events, starters_in_a_circle)
+{
+	uint32_t self = copy_of(0, 200);
+	uint32_t next_fork = self + 2;                    /* one unit of record, one of details */
+	cr_assert_eq(copy_of(next_fork, 201), next_fork); /* its own starter */
+	copy_of(next_fork + 4, 202);                      /* one that comes later */
+	copy_of(next_fork + 2, 203);
+	put_name(JOURNAL_DELETE, next_fork, "a");
+	put_name(JOURNAL_DELETE, next_fork + 4, "a");
+
+	next_is(JOURNAL_DELETE, NULL);
+	cr_assert_eq(event.pid, 201);
+	cr_assert_null(event.executable);
+	next_is(JOURNAL_DELETE, NULL);
+	cr_assert_eq(event.pid, 203);
+}
+
+Test(events, a_process_that_comes_later_is_none)
+{
+	uint32_t first = put_name(JOURNAL_DELETE, 0, "a");
+	uint32_t later = first + 3; /* behind a record and a text; "a" and "/w" are there already */
+	put_name(JOURNAL_DELETE, later, "a");
+	cr_assert_eq(start(100, "/w"), later);
+	put_name(JOURNAL_CREATE, later, "a");
+
+	next(JOURNAL_DELETE);
+	next(JOURNAL_DELETE);
+	cr_assert_eq(event.process, 0);
+	next_is(JOURNAL_CREATE, "/w/a");
+}
+
+Test(events, a_nul_is_no_part_of_a_path)
+{
+	uint32_t process = start(100, "/w");
+	struct journal_record record = blank(JOURNAL_DELETE, process, NULL);
+	record.path = journal_text(&journal, "/w/a\0b", 6, true);
+	put(record);
+	record = blank(JOURNAL_EXEC, process, "/bin/a");
+	record.other_path = journal_text(&journal, "a\0b c\0", 6, true);
+	put(record);
+
+	next_is(JOURNAL_DELETE, NULL);
+	next(JOURNAL_EXEC);
+	cr_assert_eq(event.other_bytes, 6);
+}
+
+Test(events, what_was_cut_is_not_resolved)
+{
+	static char longest[JOURNAL_TEXT_BYTES_MAX + 10];
+	uint32_t process = start(100, "/w");
+	memset(longest, 'x', sizeof(longest) - 1);
+	longest[0] = '/';
+	put_name(JOURNAL_DELETE, process, longest);
+	longest[4096] = '\0';
+	struct journal_record record = blank(JOURNAL_RENAME, process, longest);
+	record.marks = JOURNAL_CUT;
+	record.other_path = text("new");
+	record.fd = AT_FDCWD;
+	put(record);
+	record.marks = 0;
+	record.time_realtime_ns = 0;
+	put(record);
+
+	next_is(JOURNAL_DELETE, NULL);
+	cr_assert_eq(strlen(event.path), JOURNAL_TEXT_BYTES_MAX);
+	next_is(JOURNAL_RENAME, NULL);
+	cr_assert_str_eq(event.other_resolved, "/w/new");
+	next_is(JOURNAL_RENAME, longest);
+}
+
+/* Reserves units as a writer does that dies before it publishes. */
+static uint64_t reserve(uint64_t units)
+{
+	return __atomic_fetch_add(&journal.header->next, units, __ATOMIC_RELAXED);
+}
+
+Test(events, undone_records_are_passed_and_counted)
+{
+	uint32_t process = start(100, "/w");
+	uint64_t undone = reserve(1);
+	uint64_t abandoned = reserve(1);
+	put_name(JOURNAL_DELETE, process, "a");
+	cr_assert(journal_abandon(&journal, abandoned));
+
+	next(JOURNAL_START);
+	cr_assert_eq(events_next(events, &event), EVENTS_UNDONE);
+	cr_assert_eq(events_next(events, &event), EVENTS_UNDONE);
+	cr_assert_eq(events_position(events), undone);
+	events_pass(events);
+	next_is(JOURNAL_DELETE, "/w/a");
+	cr_assert_eq(events_counts(events).undone, 2);
+}
+
+Test(events, one_that_was_finished_meanwhile_is_not_passed)
+{
+	uint32_t process = start(100, "/w");
+	struct journal other = journal;
+	uint64_t undone = reserve(1);
+	put_name(JOURNAL_DELETE, process, "a");
+
+	next(JOURNAL_START);
+	cr_assert_eq(events_next(events, &event), EVENTS_UNDONE);
+	cr_assert(journal_abandon(&other, undone));
+	events_pass(events);
+	cr_assert_eq(events_position(events), undone);
+	cr_assert_eq(events_counts(events).undone, 0);
+	next(JOURNAL_DELETE);
+	cr_assert_eq(events_counts(events).undone, 1);
+}
+
+Test(events, growth_is_followed)
+{
+	must(events_open(path, true, &events) == 0);
+	cr_assert_eq(events_next(events, &event), EVENTS_END);
+	uint32_t process = start(100, "/w");
+	for (int i = 0; i < 3 * JOURNAL_CHUNK_UNITS; i++)
+		put_name(JOURNAL_DELETE, process, "a");
+	for (int i = 0; i < 3 * JOURNAL_CHUNK_UNITS; i++)
+		next_is(JOURNAL_DELETE, "/w/a");
+	cr_assert_eq(events_next(events, &event), EVENTS_END);
+	put_name(JOURNAL_CREATE, process, "b");
+	next_is(JOURNAL_CREATE, "/w/b");
+}
+
+Test(events, without_follow_it_ends_where_it_was)
+{
+	uint32_t process = start(100, "/w");
+	next(JOURNAL_START);
+	put_name(JOURNAL_DELETE, process, "a");
+	cr_assert_eq(events_next(events, &event), EVENTS_END);
+}
+
+Test(events, a_read_only_file)
+{
+	start(100, "/w");
+	must(chmod(path, 0400) == 0);
+	next(JOURNAL_START);
+}
+
+Test(events, not_a_journal)
+{
+	char other[96];
+	(void)snprintf(other, sizeof(other), "%s/other", root);
+	write_path(other, "no journal", 10);
+	cr_assert_eq(events_open(other, false, &events), -EBADMSG);
+	cr_assert_eq(events_open("/nonexistent", false, &events), -ENOENT);
+}
+
+/* ---- filters ---- */
+
+static struct event_filter filter = { .workspace = "/w", .role = -1 };
+
+static bool is_wanted(void)
+{
+	return event_filter_match(&filter, &event);
+}
+
+Test(event_filter, path)
+{
+	static const struct {
+		const char *glob, *resolved, *given;
+		bool match;
+	} CASES[] = {
+		{ "a.c", "/w/a.c", "a.c", true },
+		{ "a.c", "/w/src/a.c", "a.c", true },
+		{ "a.c", "/w/src/ba.c", "ba.c", false },
+		{ "*.c", "/w/src/a.c", "a.c", true },
+		{ "src/*.c", "/w/src/a.c", "a.c", true },
+		{ "src/*.c", "/w/lib/src/a.c", "a.c", true },
+		{ "src/*.c", "/w/src/lib/a.c", "a.c", false },
+		{ "src", "/w/src/lib/a.c", "a.c", true },
+		{ "sr", "/w/src/lib/a.c", "a.c", false },
+		{ "w/src", "/w/src/a.c", "a.c", false },
+		{ "/w/src", "/w/src/a.c", "a.c", true },
+		{ "/w/*/a.c", "/w/src/a.c", "a.c", true },
+		{ "/src", "/w/src/a.c", "a.c", false },
+		{ "passwd", "/etc/passwd", "/etc/passwd", true },
+		{ "/etc/**", "/etc/passwd", "/etc/passwd", true },
+		{ "/etc/**", "/w/etc/passwd", "/etc/passwd", false },
+		{ "a.c", NULL, "a.c", true },
+		{ "a.c", NULL, "lib/a.c", true },
+		{ "lib/a.c", NULL, "a.c", false },
+		{ "a.c", NULL, "b/../a.c", false },
+		{ "a.c", NULL, "..", false },
+		{ "/w/a.c", NULL, "a.c", false },
+		{ "a.c", NULL, NULL, false },
+	};
+	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
+		event = (struct event){ .op = JOURNAL_OPEN,
+					.resolved = CASES[i].resolved,
+					.path = CASES[i].given };
+		filter.path = CASES[i].glob;
+		cr_assert_eq(is_wanted(), CASES[i].match, "%s %s", CASES[i].glob,
+			     CASES[i].resolved ? CASES[i].resolved : "-");
+	}
+	event = (struct event){ .op = JOURNAL_RENAME,
+				.resolved = "/w/a",
+				.other_resolved = "/w/New" };
+	filter.path = "New";
+	cr_assert(is_wanted());
+	filter.path = "new";
+	cr_assert_not(is_wanted());
+	filter.fold = true;
+	cr_assert(is_wanted());
+	event.op = JOURNAL_SYMLINK;
+	cr_assert_not(is_wanted());
+}
+
+Test(event_filter, who_and_what)
+{
+	event = (struct event){ .op = JOURNAL_OPEN,
+				.pid = 5,
+				.role = ROLE_TOOL,
+				.error = ENOENT,
+				.executable = "/usr/bin/cc1",
+				.time_realtime_ns = 100 };
+	cr_assert(is_wanted());
+#define SET(member, yes, no) \
+	do { \
+		struct event_filter saved = filter; \
+		filter.member = (yes); \
+		cr_assert(is_wanted(), #member); \
+		filter.member = (no); \
+		cr_assert_not(is_wanted(), #member); \
+		filter = saved; \
+	} while (0)
+	SET(pid, 5, 6);
+	SET(role, ROLE_TOOL, ROLE_AGENT);
+	SET(ops, UINT64_C(1) << JOURNAL_OPEN, UINT64_C(1) << JOURNAL_READ);
+	SET(executable, "cc*", "usr*");
+	SET(since_realtime_ns, 100, 101);
+	SET(until_realtime_ns, 100, 99);
+	SET(denied, false, true);
+	filter.failed = true;
+	cr_assert(is_wanted());
+	event.error = EROFS;
+	filter.denied = true;
+	cr_assert(is_wanted());
+	event.error = 0;
+	filter.denied = false;
+	cr_assert_not(is_wanted());
+	filter.failed = false;
+	event.time_realtime_ns = 0;
+	SET(pid, 5, 6);
+	filter.until_realtime_ns = UINT64_MAX;
+	cr_assert_not(is_wanted(), "no time is no time before");
+}
+
+Test(event_filter, ops)
+{
+	char unknown[8];
+	uint64_t ops;
+
+	cr_assert_eq(event_filter_ops("open,damaged", &ops, unknown, sizeof(unknown)), 0);
+	cr_assert_eq(ops, UINT64_C(1) << JOURNAL_OPEN | UINT64_C(1) << EVENT_DAMAGED);
+	static const char *const WRONG[] = {
+		"", "opens", "open,", ",open", "text", "abandoned", "open,wrong-and-long"
+	};
+	for (size_t i = 0; i < sizeof(WRONG) / sizeof(WRONG[0]); i++)
+		cr_assert_eq(event_filter_ops(WRONG[i], &ops, unknown, sizeof(unknown)), -EINVAL);
+	cr_assert_str_eq(unknown, "wrong-a");
+}
+
+Test(event_filter, times)
+{
+	static const uint64_t NOW = UINT64_C(1700000000) * 1000000000u;
+	static const struct {
+		const char *text;
+		uint64_t ns; /* 0: refused */
+	} CASES[] = {
+		{ "10m", UINT64_C(1699999400000000000) },
+		{ "2h", UINT64_C(1699992800000000000) },
+		{ "3d", UINT64_C(1699740800000000000) },
+		{ "0s", UINT64_C(1700000000000000000) },
+		{ "2023-11-14 22:13", UINT64_C(1699999980000000000) },
+		{ "2023-11-14 22:13:20", UINT64_C(1700000000000000000) },
+		{ "2023-11-14T22:13:20Z", UINT64_C(1700000000000000000) },
+		{ "2023-11-14t22:13:20.5z", UINT64_C(1700000000500000000) },
+		{ "2023-11-14T22:13:20.1234567899Z", UINT64_C(1700000000123456789) },
+		{ "2023-11-15T00:13:20+02:00", UINT64_C(1700000000000000000) },
+		{ "2023-11-14T16:43:20-05:30", UINT64_C(1700000000000000000) },
+		{ "2016-12-31T23:59:60Z", UINT64_C(1483228800000000000) },
+		{ "", 0 },
+		{ "m", 0 },
+		{ "10", 0 },
+		{ "10w", 0 },
+		{ "10mm", 0 },
+		{ "-10m", 0 },
+		{ "99999999999999999999h", 0 },
+		{ "400000000h", 0 },
+		{ "2023-11-14", 0 },
+		{ "2023-11-14 22", 0 },
+		{ "2023-13-14 22:13", 0 },
+		{ "2023-02-29 22:13", 0 },
+		{ "2023-11-14 24:13", 0 },
+		{ "2023-11-14 22:60", 0 },
+		{ "2023-11-14 22:13:60", 0 },
+		{ "2023-11-14 22:13:20.", 0 },
+		{ "2023-11-14 22:13:20+2:00", 0 },
+		{ "2023-11-14 22:13:20+02:00x", 0 },
+		{ "0001-01-01 00:00", 0 },
+		{ "9999-01-01 00:00", 0 },
+	};
+	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
+		uint64_t ns = 0;
+		int error = event_filter_time(CASES[i].text, NOW, &ns);
+		cr_assert_eq(error, CASES[i].ns ? 0 : -EINVAL, "%s", CASES[i].text);
+		cr_assert_eq(ns, CASES[i].ns, "%s: %llu", CASES[i].text, (unsigned long long)ns);
+	}
+}
