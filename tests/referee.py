@@ -9,7 +9,7 @@ own.  With -k each call comes with its stack, so that nothing has to be told by 
 its innermost frame outside of libc lies in libseen.so, that is, if it passed an exported name.  What did not is counted, by the rules
 in RULES, each of which names its reason; a function of libc that opens files by itself has to be in LIBC_OWN, or it is a problem.
 
-What the journal has to hold is worked out from the trace alone: opens, names, metadata, programs, and (data=True) the bytes that went
+What the journal has to hold is worked out from the trace alone: opens, names, metadata, programs, and the bytes that went
 through each descriptor, as tracker/journal.h and shim/preload/record.h say.  Then both are compared, thread by thread and in order.
 """
 
@@ -21,8 +21,6 @@ import functools
 import glob
 import os
 import re
-import shutil
-import signal
 import struct
 import subprocess
 import tempfile
@@ -38,6 +36,7 @@ RULES = {
     "unobserved": "made by a program that the library cannot be in (static, setuid): EXEC without START",
     "loader": "the instruction or its caller lies in ld.so: libraries are searched and mapped",
     "shim": "the instruction lies in libseen.so: segment, journal, /proc/self/exe",
+    "stream": "made by libc by itself on a descriptor: what streams read, write, close, what locale and nss files are read by",
     "raw": "the instruction lies outside of libc: the program asks the kernel by itself",
     "libc": "made by a function of libc that no exported name stands for: LIBC_OWN says which",
     "early": "before the process's START: the constructor of another library ran before ours",
@@ -45,7 +44,7 @@ RULES = {
     "spawned": "by the child of posix_spawn(3) before its exec; its files are compared with what was PLANNED",
     "part": "one of several calls by which libc does what one exported name means: PARTS says which",
     "silent": "of a kind that is not recorded, by design: SILENT says which",
-    "pathless": "",  # not excluded: counted for the table alone
+    "summed": "bytes behind the first of a descriptor (compared in the sum), and calls about descriptors that are not followed",
 }
 
 # Functions of libc that open files of their own, by the exported name that the program called.
@@ -53,7 +52,7 @@ LIBC_OWN = {
     "setlocale": "locale data", "newlocale": "locale data", "__newlocale": "locale data", "uselocale": "locale data",
     "nl_langinfo": "locale data", "bindtextdomain": "messages", "dcgettext": "messages", "dcngettext": "messages", "gettext": "messages",
     "__dcgettext": "messages", "ngettext": "messages", "dgettext": "messages", "strerror": "messages", "strerror_r": "messages", "perror": "messages",
-    "__xpg_strerror_r": "messages", "strsignal": "messages", "error": "messages", "getopt_long": "messages", "gai_strerror": "messages",
+    "__xpg_strerror_r": "messages", "strerror_l": "messages", "strsignal": "messages", "error": "messages", "getopt_long": "messages", "gai_strerror": "messages",
     "iconv_open": "gconv", "iconv": "gconv", "fgetwc": "gconv", "fopen_ccs": "gconv",
     "tzset": "zoneinfo", "localtime": "zoneinfo", "localtime_r": "zoneinfo", "mktime": "zoneinfo", "strftime": "zoneinfo", "timelocal": "zoneinfo",
     "strftime_l": "zoneinfo", "__strftime_l": "zoneinfo",
@@ -478,48 +477,52 @@ def brief(record):
 
 
 class Referee:
-    def __init__(self, session, data=True, library=LIBRARY):
-        self.session, self.data, self.library = session, data, os.path.realpath(library)
+    def __init__(self, session, library=LIBRARY):
+        self.session, self.library = session, os.path.realpath(library)
 
-    def run(self, name, command, environment=None, options=(), seconds=300, stdin=None):
-        folder = tempfile.mkdtemp(prefix="referee.", dir=self.session.folder)
-        state, run = os.path.join(folder, "state"), os.path.join(folder, "run")
-        os.mkdir(run, 0o700)
-        calls = NAMES + DESCRIPTORS + PROGRAMS + (TABLE + DATA if self.data else [])
-        words = ["strace", "-ff", "-k", "-y", "-q", "-xx", "-s", "5000", "-X", "raw", "--absolute-timestamps=unix,ns", "--syscall-times=ns",
-                 "--seccomp-bpf", "-e", "signal=none", "-e", "trace=" + ",".join("?" + call for call in calls),
-                 "-e", "raw=" + ",".join("?" + call for call in RAW), "-o", os.path.join(folder, "trace"),
-                 SEEN, "run", "--quiet", "--session", "referee", "--mode", "observe", *options, "--", *command]
-        env = {**self.session.environment, "XDG_STATE_HOME": state, "XDG_RUNTIME_DIR": run, **(environment or {})}
-        self.folder = folder
-        done = subprocess.run(words, cwd=self.session.workspace, env=env, stdin=stdin or subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, timeout=seconds)
-        self.journal_path = os.path.join(state, "seen", "referee", "journal")
-        self.output = done.stdout, done.stderr
+    def wrap(self, options=()):
+        """Words that go in front of a command: both witnesses.  Environment: environment()."""
+        self.folder = tempfile.mkdtemp(prefix="referee.", dir=self.session.folder)
+        os.mkdir(os.path.join(self.folder, "run"), 0o700)
+        calls = NAMES + DESCRIPTORS + PROGRAMS + TABLE + DATA
+        return ["strace", "-ff", "-k", "-y", "-q", "-xx", "-s", "5000", "-X", "raw", "--absolute-timestamps=unix,ns", "--syscall-times=ns",
+                "--seccomp-bpf", "-e", "signal=none", "-e", "trace=" + ",".join("?" + call for call in calls),
+                "-e", "raw=" + ",".join("?" + call for call in RAW), "-o", os.path.join(self.folder, "trace"),
+                SEEN, "run", "--quiet", "--session", "referee", "--mode", "observe", *options, "--"]
+
+    def environment(self):
+        return {"XDG_STATE_HOME": os.path.join(self.folder, "state"), "XDG_RUNTIME_DIR": os.path.join(self.folder, "run")}
+
+    def result(self, name):
+        self.journal_path = os.path.join(self.folder, "state", "seen", "referee", "journal")
         if not os.path.exists(self.journal_path):
-            raise AssertionError("no journal: %s" % done.stderr.decode(errors="replace")[-1000:])
-        result = compare(name, Trace(os.path.join(folder, "trace"), self.library), Journal(self.journal_path), self.library, self.data)
-        result.status = done.returncode
+            raise AssertionError("no journal")
+        result = Comparison(name, Trace(os.path.join(self.folder, "trace"), self.library), Journal(self.journal_path)).result
         if not os.environ.get("SEEN_KEEP"):
-            for path in glob.glob(glob.escape(os.path.join(folder, "trace")) + ".*"):
+            for path in glob.glob(glob.escape(os.path.join(self.folder, "trace")) + ".*"):
                 os.unlink(path)
         return result
 
-
-def compare(name, trace, journal, library, data=True):
-    return Comparison(name, trace, journal, library, data).result
+    def run(self, name, command, environment=None, options=(), seconds=300):
+        words = [*self.wrap(options), *command]
+        done = subprocess.run(words, cwd=self.session.workspace, env={**self.session.environment, **self.environment(), **(environment or {})},
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=seconds)
+        self.output = done.stdout, done.stderr
+        result = self.result(name)
+        result.status = done.returncode
+        return result
 
 
 class Comparison:
-    def __init__(self, name, trace, journal, library, data):
+    def __init__(self, name, trace, journal):
         self.result = Result(name)
-        self.trace, self.journal, self.data = trace, journal, data
+        self.trace, self.journal = trace, journal
         self.expected = collections.defaultdict(list)  # tid -> Items
+        self.updated = set()                           # streams that were read and written
         self.planned = []                              # (path, flags, error) that children of posix_spawn opened
         self.images = {}                               # tid -> Image now
         self.all_images = []
         self.spawning = {}                             # tid of a spawn child -> Item index of its EXEC
-        self.search = {}                               # tid -> state of an execvp()
         self.starts = collections.defaultdict(list)
         for record in journal.records:
             if record.op in ("START", "FORK"):
@@ -535,7 +538,6 @@ class Comparison:
             self.result.wrong.append("%d records lost" % journal.lost)
         for line in trace.unparsed:
             self.result.wrong.append("a line of the trace was not understood: " + line)
-        self.last_cwd = {}
         self.children()
         self.walk()
         self.match()
@@ -564,13 +566,6 @@ class Comparison:
         image = Image(tid, path, began, parent)
         self.all_images.append(image)
         return image
-
-    def take_record(self, image, op):
-        for record in self.starts[image.pid]:
-            if record.op == op and record.time >= image.began and not getattr(image, "record", None):
-                self.starts[image.pid].remove(record)
-                return record
-        return None
 
     def image_of(self, call):
         tid = call.tid
@@ -635,8 +630,6 @@ class Comparison:
                     new.table = {fd: blank(entry["path"], entry["directory"], entry["dirfd"]) for fd, entry in new.inherits.items()}
 
     def exclude(self, call, rule, detail=None):
-        if not self.data and call.name in TABLE:
-            return
         if call.name not in COUNTED:
             return
         self.result.rules[rule] += 1
@@ -648,8 +641,7 @@ class Comparison:
 
     def take(self, call, image):
         result = self.result
-        counted = call.name in COUNTED
-        if counted:
+        if call.name in COUNTED:
             result.calls += 1
             result.families[FAMILY[call.name]] += 1
         if not image.record:
@@ -709,7 +701,7 @@ class Comparison:
                 entry_of["stream_writes"] += 1
                 entry_of["stream_written"] += max(call.ret or 0, 0) if not call.error else 0
             self.hidden_close(call, image)
-            self.exclude(call, "libc", "bytes" if call.name in DATA else "descriptors")
+            self.exclude(call, "stream")
             return
         if call.name in ("execve", "execveat"):
             self.exclude(call, "libc", "exec")
@@ -732,8 +724,6 @@ class Comparison:
                 item = self.expected[tid][at]
                 path = text(call.words[0])
                 self.expected[tid][at] = item._replace(key=("EXEC", os.path.basename(path), 0, arguments(call.words[1])), call=call)
-                self.exclude(call, "spawned", None)
-                self.result.rules["spawned"] -= 1
 
     def cwd(self, call, image, path, dirfd=AT_FDCWD):
         if path is None or path.startswith(b"/") or dirfd != AT_FDCWD:
@@ -757,7 +747,7 @@ class Comparison:
             self.executed(call, image)
             return
         if name == "exit_group":
-            if self.data and image.record and not image.is_spawned:
+            if image.record and not image.is_spawned:
                 self.closing_all(call, image, 0, 1 << 32)
             return
         if name in DATA or name in TABLE or name in ("fallocate",):
@@ -927,9 +917,6 @@ class Comparison:
         self.expect(call, (op, call.error, *self.about(image, fd), None, fd, flags, amount))
 
     def about(self, image, fd):
-        """Path and folder of a descriptor; without a table of descriptors they are not compared."""
-        if not self.data:
-            return None, AT_FDCWD
         entry = (image.parent if image.is_spawned else image).table.get(fd)
         return (entry["path"], entry["dirfd"]) if entry else (None, AT_FDCWD)
 
@@ -957,8 +944,6 @@ class Comparison:
                 self.exclude(call, "silent", "fallocate that failed")
             else:
                 self.expect(call, ("TRUNCATE", 0, *self.about(image, fd), None, fd, 1, (call.number(2) + call.number(3)) & (1 << 64) - 1))
-            return
-        if not self.data:
             return
         table = image.table
         if image.is_spawned:
@@ -1026,11 +1011,15 @@ class Comparison:
         if entry is not None and call.name in READS:
             entry["stream_reads"] += 1
             entry["stream_read"] += 0 if call.error else call.ret
-        self.exclude(call, "libc", "bytes")
+        self.exclude(call, "stream")
 
     def stream_closed(self, call, image, fd):
         entry = image.table.get(fd)
         if not entry:
+            return
+        if entry["stream_reads"] and entry["stream_writes"]:
+            self.updated.add((call.tid, fd, entry["path"]))  # only what it did last can be told
+            self.result.extra["update streams"] += 1
             return
         for op, calls, bytes_seen, own in (("READ", "stream_reads", "stream_read", "reads"), ("WRITE", "stream_writes", "stream_written", "writes")):
             if entry[calls] and not entry[own]:
@@ -1067,8 +1056,6 @@ class Comparison:
             return Item((op, "at least", path, dirfd, None, fd, 0, None), None, amount, None, record)
         if op in ("READ_TOTAL", "WRITE_TOTAL"):
             error = record.count
-        if not self.data and op in ("TRUNCATE", "METADATA", "CHDIR") and fd >= 0:
-            path, dirfd = None, AT_FDCWD
         return Item((op, error, path, dirfd, record.other, fd, record.flags, amount), record.directory, None, None, record)
 
     def match(self):
@@ -1078,10 +1065,10 @@ class Comparison:
         for record in self.journal.records:
             if record.op in ("START", "FORK", "EXIT", "UNOBSERVED", "COVERAGE", "NOTICE", "YIELDED", "GIVEN", "CHANGED", "FORGOTTEN"):
                 continue
-            if record.op in ("READ", "READ_TOTAL", "WRITE", "WRITE_TOTAL", "MAP") and not self.data:
-                continue
             if not record.process and record.op in ("EXEC", "EXEC_FAILED"):
                 result.extra["by seen run"] += 1
+                continue
+            if record.marks & AT_LEAST and (record.tid, record.fd, record.path) in self.updated:
                 continue
             if record.marks & PLANNED:
                 planned[record.process, record.path, record.flags] += 1
@@ -1244,14 +1231,14 @@ for family, names in (("opens", ["open", "openat", "openat2", "creat", "open_by_
     for name_of in names:
         FAMILY.setdefault(name_of, family)
 COUNTED = set(FAMILY)
-COLUMNS = ["seen", "loader", "shim", "libc", "raw", "unobserved", "early", "late", "spawned", "part", "silent", "summed"]
+COLUMNS = ["loader", "shim", "libc", "stream", "raw", "unobserved", "early", "late", "spawned", "part", "silent", "summed"]
 
 
 def table(results):
     rows = [["program", "calls", "recorded", *COLUMNS, "missing", "surplus", "wrong", "coverage"]]
     for result in results:
         due = result.matched + len(result.missing)
-        rows.append([result.name, result.calls, result.matched, *(result.rules[rule] for rule in COLUMNS), len(result.missing), len(result.surplus),
+        rows.append([result.name, result.calls - result.rules["seen"], result.matched, *(result.rules[rule] for rule in COLUMNS), len(result.missing), len(result.surplus),
                      len(result.wrong), "%.2f%%" % (100 * result.matched / due if due else 100)])
     widths = [max(len(str(row[at])) for row in rows) for at in range(len(rows[0]))]
     return "\n".join("  ".join(str(word).ljust(width) if at == 0 else str(word).rjust(width) for at, (word, width) in enumerate(zip(row, widths)))

@@ -93,12 +93,12 @@ struct journal_record {
 	uint32_t process; /* number of the START or FORK record of the process */
 	uint32_t tid;     /* thread; 0: not known */
 	uint32_t path;    /* text: as given to the call */
-	uint32_t directory; /* text: the current folder, where the path is relative to that and it is known */
+	uint32_t directory; /* with AT_FDCWD a text: the current folder; else number of that descriptor's OPEN or LIST */
 	int32_t directory_fd; /* AT_FDCWD, or the descriptor that the path is relative to */
 	uint32_t other_path; /* text: RENAME, LINK: the new name; SYMLINK: its target; START, EXEC: arguments, each ended by NUL */
 	int32_t fd; /* descriptor that the call returned or was about, -1: none; RENAME, LINK: what the new name is relative to */
 	uint32_t flags; /* OPEN: of open(2); MAP: protection; others: of the call; see docs/journal.md */
-	uint64_t amount;  /* bytes, size, exit status ...; see docs/journal.md */
+	uint64_t amount;  /* bytes, size, exit status ...; RENAME, LINK: as `directory`, for the new name; see docs/journal.md */
 	uint8_t decision; /* enum decision, of a viewer's open */
 	uint8_t reason;   /* enum reason */
 	uint16_t marks;   /* enum journal_marks */

@@ -634,9 +634,13 @@ static void complete(struct events *events, struct event *event)
 	else if (event->op == JOURNAL_EXEC_FAILED || event->op == JOURNAL_UNOBSERVED)
 		event->exec = announcement_of(events, record->amount);
 	follow(events, process, event);
-	while (event_place_bytes > EVENTS_FOLDER_BYTES_MAX && events->newest.newer != process &&
-	       events->newest.newer != &events->newest)
-		drop_process(events, events->newest.newer);
+	struct process *oldest = events->newest.newer;
+	while (event_place_bytes > EVENTS_FOLDER_BYTES_MAX && oldest != process &&
+	       oldest != &events->newest) {
+		struct process *newer = oldest->newer;
+		drop_process(events, oldest);
+		oldest = newer;
+	}
 }
 
 /* ---- the reader ---- */

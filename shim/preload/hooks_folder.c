@@ -30,9 +30,15 @@ EXPORT DIR *fdopendir(int fd)
 	DIR *ret = REAL(fdopendir)(fd);
 	if (ret && shim.views)
 		view_odd();
-	if (ret && shim.records)
-		record_closing((unsigned)fd, (unsigned)fd);
 	return ret;
+}
+
+EXPORT int closedir(DIR *folder)
+{
+	int fd = shim.records && folder ? real_dirfd(folder) : -1;
+	if (fd >= 0)
+		record_closing((unsigned)fd, (unsigned)fd);
+	return REAL(closedir)(folder);
 }
 
 typedef int keep_entry(const struct dirent *entry);

@@ -25,8 +25,9 @@ enum descriptor_state {
 /* A descriptor that this program opened by name.  Calls on one descriptor may come from several threads: words are
  * atomic.  An entry that outlived its descriptor is replaced at the next open of that number. */
 static struct descriptor {
-	uint32_t state; /* enum descriptor_state */
-	uint32_t path;  /* as in the record of its open */
+	uint32_t state;  /* enum descriptor_state */
+	uint32_t opened; /* number of the OPEN or LIST record */
+	uint32_t path;   /* as in that record */
 	uint32_t directory;
 	int32_t directory_fd;
 	uint64_t read_bytes;
@@ -123,12 +124,31 @@ static uint32_t text_of(const char *text, uint16_t *marks)
 	return journal_text(&shim.journal, text, length, may_grow());
 }
 
+static struct descriptor *descriptor_at(int fd)
+{
+	if ((unsigned)fd >= DESCRIPTORS)
+		return NULL;
+	struct descriptor *descriptor = &descriptors[fd];
+	return __atomic_load_n(&descriptor->state, __ATOMIC_ACQUIRE) ? descriptor : NULL;
+}
+
+/* What a relative path is relative to, as records tell it (journal.h, `directory`). */
+static uint32_t folder_of(int directory)
+{
+	if (in_vfork_child()) /* its folder and descriptors are its own */
+		return 0;
+	if (directory == AT_FDCWD)
+		return change_folder_text();
+	const struct descriptor *descriptor = descriptor_at(directory);
+	return descriptor ? descriptor->opened : 0;
+}
+
 static void put_path(struct journal_record *record, int directory, const char *path)
 {
 	record->path = text_of(path, &record->marks);
 	record->directory_fd = directory;
-	if (path[0] != '/' && directory == AT_FDCWD)
-		record->directory = change_folder_text();
+	if (path[0] != '/')
+		record->directory = folder_of(directory);
 }
 
 /* Is an access to be recorded, by level and by the globs of [journal] exclude?  A path that is not known is. */
@@ -206,14 +226,6 @@ static uint32_t arguments_of(char *const argv[], bool checks, uint16_t *marks)
 
 /* ---- descriptors ---- */
 
-static struct descriptor *descriptor_at(int fd)
-{
-	if ((unsigned)fd >= DESCRIPTORS)
-		return NULL;
-	struct descriptor *descriptor = &descriptors[fd];
-	return __atomic_load_n(&descriptor->state, __ATOMIC_ACQUIRE) ? descriptor : NULL;
-}
-
 /* A record about what a descriptor was opened for. */
 static struct journal_record about(enum journal_op op, int fd, const struct descriptor *descriptor)
 {
@@ -233,6 +245,7 @@ static void follow(int fd, const struct descriptor *as)
 		return;
 	struct descriptor *descriptor = &descriptors[fd];
 	__atomic_store_n(&descriptor->state, 0, __ATOMIC_RELAXED);
+	descriptor->opened = as->opened;
 	descriptor->path = as->path;
 	descriptor->directory = as->directory;
 	descriptor->directory_fd = as->directory_fd;
@@ -282,6 +295,7 @@ void record_fork(void)
 		descriptors[fd].reads = descriptors[fd].writes = 0;
 		descriptors[fd].read_bytes = descriptors[fd].written_bytes = 0;
 	}
+	record.directory = change_folder_text();
 	append_process(&record, shim.fork_parent, starter);
 }
 
@@ -412,8 +426,8 @@ void record_names(enum journal_op op, bool failed, int directory, const char *pa
 		put_path(&record, directory, path);
 	if (other) {
 		record.other_path = text_of(other, &record.marks);
-		if (op != JOURNAL_SYMLINK && other[0] != '/' && other_directory == AT_FDCWD)
-			record.directory = change_folder_text();
+		if (op != JOURNAL_SYMLINK && other[0] != '/')
+			record.amount = folder_of(other_directory);
 	}
 	record.fd = other_directory;
 	record.flags = flags;
@@ -450,11 +464,13 @@ void record_opened(int fd, int directory, const char *path, int flags, const str
 		record.reason = (uint8_t)look->reason;
 	}
 	bool details = look && look->is_known;
-	(void)append(&record, details ? &look->details : NULL, details ? sizeof(look->details) : 0);
+	uint32_t number = append(&record, details ? &look->details : NULL,
+				 details ? sizeof(look->details) : 0);
 	if (fd < 0)
 		return;
 	if (path) {
-		struct descriptor as = { .path = record.path,
+		struct descriptor as = { .opened = number,
+					 .path = record.path,
 					 .directory = record.directory,
 					 .directory_fd = record.directory_fd };
 		follow(fd, &as);
@@ -485,7 +501,14 @@ void record_listed(int fd, bool failed, int directory, const char *path, uint16_
 		put_path(&record, directory, path);
 	record.marks |= marks;
 	record.fd = fd;
-	(void)append(&record, NULL, 0);
+	uint32_t number = append(&record, NULL, 0);
+	if (fd >= 0 && path) {
+		struct descriptor as = { .opened = number,
+					 .path = record.path,
+					 .directory = record.directory,
+					 .directory_fd = record.directory_fd };
+		follow(fd, &as);
+	}
 }
 
 void record_planned(int fd, const char *path, int flags)

@@ -193,18 +193,18 @@ class Levels(JournalTest):
         self.assertTrue({("open", "f"), ("read", "f"), ("open", "g"), ("delete", "g"), ("open", "/etc/hostname")} <= ops)
 
     def test_workspace(self):
-        ops = self.ops("--journal", "workspace")
+        ops = self.ops("--journal-level", "workspace")
         self.assertTrue({("open", "f"), ("read", "f"), ("open", "g"), ("delete", "g")} <= ops)
         self.assertFalse({("open", "/etc/hostname"), ("open", "/dev/null"), ("read", "/etc/hostname")} & ops)
 
     def test_writes(self):
-        ops = self.ops("--journal", "writes")
+        ops = self.ops("--journal-level", "writes")
         self.assertTrue({("open", "g"), ("write", "g"), ("delete", "g"), ("open", "/dev/null")} <= ops)
         self.assertFalse({("open", "f"), ("read", "f"), ("open", "/etc/hostname")} & ops)
         self.assertIn("exec", {op for op, _ in ops})
 
     def test_off(self):
-        self.assertEqual(self.run_seen(*self.COMMAND, options=("--journal", "off")).returncode, 0)
+        self.assertEqual(self.run_seen(*self.COMMAND, options=("--journal-level", "off")).returncode, 0)
         result = self.session.seen("log", "--session", "test", check=False)
         self.assertEqual(result.returncode, 1, result)
         self.assertEqual(result.stdout, b"")
