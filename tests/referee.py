@@ -81,7 +81,8 @@ PARTS = {
 SILENT = {"tmpfile": "a file without a name", "tmpfile64": "a file without a name"}
 
 # Wrappers that end in a jump to libc's function leave no frame of libseen.so: the frame behind libc's is the program's.
-JUMPS = {"close", "__close", "close_range", "closefrom", "fclose", "_IO_fclose", "fcloseall", "_exit", "_Exit", "system", "popen", "_IO_popen", "vfork"}
+JUMPS = {"close", "__close", "close_range", "closefrom", "fclose", "_IO_fclose", "fcloseall", "_exit", "_Exit", "system", "popen", "_IO_popen", "vfork",
+         "closedir"}
 # libc's functions that streams are read and written by, and that are no exported names of ours.
 STREAM_OPENS = {"fopen", "fopen64", "_IO_fopen", "freopen", "freopen64", "setmntent", "__setmntent"}
 MKSTEMPS = {"mkstemp", "mkstemp64", "mkostemp", "mkostemp64", "mkstemps", "mkstemps64", "mkostemps", "mkostemps64"}
@@ -110,7 +111,7 @@ CUT, VFORKED, AT_LEAST, DETAILS, UNATTACHED, PLANNED, PATTERN = (1 << bit for bi
 HEAD = struct.Struct("<IBBH")
 RECORD = struct.Struct("<IBBHQIIIIiIiIQBBHI")
 PROCESS = struct.Struct("<QQQIIIIQIIQ")
-Record = collections.namedtuple("Record", "number op error time process tid path directory dirfd other fd flags amount decision reason marks count pid parent")
+Record = collections.namedtuple("Record", "number op error time process tid path directory dirfd other fd flags amount decision reason marks count pid parent folder other_folder")
 
 
 class Journal:
@@ -148,8 +149,13 @@ class Journal:
         pid = parent = 0
         if OPS[op] in ("START", "FORK") and units > 1:
             _, _, _, pid, parent, *_ = PROCESS.unpack_from(self.bytes, at * 64 + 64)
-        return Record(at, OPS[op], error, time, process, tid, self.text(path), self.text(directory), dirfd, self.text(other), fd, flags, amount,
-                      decision, reason, marks, count, pid, parent)
+        # What a name is relative to: a text with AT_FDCWD, else the number of the record that opened the folder.
+        folder, directory = (0, self.text(directory)) if dirfd == AT_FDCWD else (directory, None)
+        other_folder = 0
+        if OPS[op] in ("RENAME", "LINK"):
+            other_folder, amount = amount, 0
+        return Record(at, OPS[op], error, time, process, tid, self.text(path), directory, dirfd, self.text(other), fd, flags, amount,
+                      decision, reason, marks, count, pid, parent, folder, other_folder)
 
 
 # ---- symbols ----
@@ -428,6 +434,8 @@ S_IFDIR = 0o40000
 F_DUPFD, F_DUPFD_CLOEXEC = 0, 1030
 MAP_SHARED, MAP_ANONYMOUS, PROT_WRITE = 1, 32, 2
 FIXED_FLAGS = {"creat": os.O_WRONLY | os.O_CREAT | os.O_TRUNC}
+
+Silent = collections.namedtuple("Silent", "tid")
 
 # One expected or found record: what is compared at once (key), and what is compared once two were found to be the same event.
 Item = collections.namedtuple("Item", "key directory amount call record")
@@ -895,6 +903,8 @@ class Comparison:
             return
         if hook in LISTERS:
             self.expect(call, ("LIST", call.error, path, dirfd, None, fd if hook == "opendir" else -1, 0, 0), directory=self.cwd(call, image, path, dirfd))
+            if hook == "opendir" and 0 <= fd < 1024 and not image.is_spawned:
+                image.table[fd] = blank(path, None, dirfd)
             return
         if hook in STREAM_OPENS:
             if re.fullmatch(rb"/proc/self/fd/\d+", path or b"") and hook.startswith("freopen"):
@@ -1125,9 +1135,48 @@ class Comparison:
             return key[:7]
         return key
 
+    def resolve(self, path, directory, reference, level=0):
+        """A name as the journal lets a reader make it absolute; None: it does not."""
+        if path is None or level > 40:
+            return None
+        if path.startswith(b"/"):
+            return path
+        if directory is None and reference in self.by_number:
+            opened = self.by_number[reference]
+            if opened.op not in ("OPEN", "LIST"):
+                self.result.wrong.append("record %d, a folder, is no OPEN or LIST" % reference)
+                return None
+            directory = self.resolve(opened.path, opened.directory, opened.folder, level + 1)
+        return directory + b"/" + path if directory else None
+
+    def check_folder(self, call, dirfd, path, reference):
+        """A folder by descriptor: strace says which it is (-y)."""
+        if dirfd == AT_FDCWD or path is None or path.startswith(b"/"):
+            return
+        found = None
+        for word in call.words:
+            found = found or re.match(r"%d<((?:\\x[0-9a-f]{2})*)>" % dirfd, word)
+        folder = self.resolve(b".", None, reference)
+        if folder is None:
+            self.result.extra["folder of a descriptor not told"] += 1
+        elif found:
+            self.result.extra["folder of a descriptor told"] += 1
+            real = bytes.fromhex(found[1].replace("\\x", ""))
+            if os.path.normpath(folder) != real and os.path.realpath(folder) != os.path.realpath(real):
+                self.result.wrong.append("folder %r, not %r: %s" % (folder, real, call))
+
     def check(self, want, have):
         wrong = self.result.wrong
         record = have.record
+        if want.call is not None and record.op not in ("EXEC", "EXEC_FAILED", "READ", "WRITE", "READ_TOTAL", "WRITE_TOTAL", "MAP") and \
+                want.call.name not in DESCRIPTORS:
+            self.check_folder(want.call, record.dirfd, record.path, record.folder)
+            if record.op in ("RENAME", "LINK") and record.other and not record.other.startswith(b"/"):
+                if record.fd == AT_FDCWD:
+                    if self.journal.text(record.other_folder) != (want.call.cwd() or self.journal.text(record.other_folder)):
+                        wrong.append("folder of the new name %r: %s" % (self.journal.text(record.other_folder), want.call))
+                else:
+                    self.check_folder(want.call, record.fd, record.other, record.other_folder)
         if want.directory is not None and want.directory != have.directory:
             wrong.append("folder %r, not %r: %s" % (have.directory, want.directory, want.call))
         if want.key[0] == "EXEC" and want.key[1] is not None:
@@ -1149,6 +1198,9 @@ class Comparison:
 
     def ends(self):
         result = self.result
+        for tid, (_, flags) in self.made.items():  # killed before it called anything
+            if tid not in self.images:
+                self.image_of(Silent(tid))
         for pid, records in self.starts.items():
             for record in records:
                 result.surplus.append(brief(record))
