@@ -55,7 +55,7 @@ LIBC_OWN = {
     "__xpg_strerror_r": "messages", "strerror_l": "messages", "strsignal": "messages", "error": "messages", "getopt_long": "messages", "gai_strerror": "messages",
     "iconv_open": "gconv", "iconv": "gconv", "fgetwc": "gconv", "fopen_ccs": "gconv",
     "tzset": "zoneinfo", "localtime": "zoneinfo", "localtime_r": "zoneinfo", "mktime": "zoneinfo", "strftime": "zoneinfo", "timelocal": "zoneinfo",
-    "strftime_l": "zoneinfo", "__strftime_l": "zoneinfo",
+    "strftime_l": "zoneinfo", "gmtime": "zoneinfo", "gmtime_r": "zoneinfo", "timegm": "zoneinfo", "__strftime_l": "zoneinfo",
     "getpwuid": "nss", "getpwuid_r": "nss", "getpwnam": "nss", "getpwnam_r": "nss", "getpwent": "nss", "getpwent_r": "nss", "setpwent": "nss",
     "getgrgid": "nss", "getgrgid_r": "nss", "getgrnam": "nss", "getgrnam_r": "nss", "getgrent": "nss", "getgrouplist": "nss", "initgroups": "nss",
     "getservbyname": "nss", "getservbyname_r": "nss", "getservbyport": "nss", "getservbyport_r": "nss", "getprotobyname": "nss",
@@ -385,7 +385,7 @@ def judge(call, library):
 
 class Trace:
     def __init__(self, prefix, library):
-        self.calls = []     # in the order in which they ended; closing ones where they began
+        self.calls = []     # in the order in which they ended; those that close or copy where they began
         self.endings = {}   # tid -> (kind, word)
         self.first = {}     # tid -> time of its first call
         self.unparsed = []
@@ -418,7 +418,9 @@ class Trace:
             call.frames = call.frames[:call.frames.index(None)] if None in call.frames else call.frames
             judge(call, real)
             self.first[call.tid] = min(call.time, self.first.get(call.tid, call.time))
-        self.calls.sort(key=lambda call: call.time if call.name in ("close", "close_range", "exit_group") else call.end)
+        # A parent waits in clone until its child of posix_spawn has become a program.
+        early = ("close", "close_range", "exit_group", "clone", "clone3", "fork", "vfork")
+        self.calls.sort(key=lambda call: call.time if call.name in early else call.end)
 
 
 # ---- what the journal has to hold ----
@@ -505,7 +507,7 @@ class Referee:
         self.journal_path = os.path.join(self.folder, "state", "seen", "referee", "journal")
         if not os.path.exists(self.journal_path):
             raise AssertionError("no journal")
-        result = Comparison(name, Trace(os.path.join(self.folder, "trace"), self.library), Journal(self.journal_path)).result
+        result = Comparison(name, Trace(os.path.join(self.folder, "trace"), self.library), Journal(self.journal_path), self.session.workspace).result
         if not os.environ.get("SEEN_KEEP"):
             for path in glob.glob(glob.escape(os.path.join(self.folder, "trace")) + ".*"):
                 os.unlink(path)
@@ -522,9 +524,9 @@ class Referee:
 
 
 class Comparison:
-    def __init__(self, name, trace, journal):
+    def __init__(self, name, trace, journal, workspace):
         self.result = Result(name)
-        self.trace, self.journal = trace, journal
+        self.trace, self.journal, self.workspace = trace, journal, workspace
         self.expected = collections.defaultdict(list)  # tid -> Items
         self.updated = set()                           # streams that were read and written
         self.planned = []                              # (path, flags, error) that children of posix_spawn opened
@@ -1206,7 +1208,7 @@ class Comparison:
                 result.surplus.append(brief(record))
         unobserved = [record for record in self.journal.records if record.op == "UNOBSERVED"]
         for image in self.all_images:
-            path = os.fsdecode(image.path)
+            path = os.path.join(self.workspace, os.fsdecode(image.path))
             if image.is_spawned:
                 continue
             if image.record:
@@ -1268,7 +1270,8 @@ def is_loadable(path, level=0):
     try:
         with open(path, "rb") as file:
             head = file.read(4096)
-        if os.stat(path).st_mode & 0o6000:
+        stat = os.stat(path)
+        if stat.st_mode & 0o4000 and stat.st_uid != os.getuid() or stat.st_mode & 0o2000 and stat.st_gid != os.getgid():
             return False
     except OSError:
         return False

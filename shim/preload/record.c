@@ -43,15 +43,15 @@ static unsigned descriptors_end; /* entries from here on were never used */
 static __thread pid_t thread_id;
 
 /* Set by vfork (vfork.S) in the thread that calls it, and so in the child, which shares the thread's memory. */
-__thread unsigned char shim_vforked __attribute__((visibility("hidden")));
+__thread struct vfork_note shim_vforked __attribute__((visibility("hidden")));
 
 bool in_vfork_child(void)
 {
-	if (__builtin_expect(!shim_vforked, 1) || shim.sandboxed)
+	if (__builtin_expect(!shim_vforked.called, 1) || shim.sandboxed)
 		return false;
 	if (sys_getpid() != shim.pid)
 		return true;
-	shim_vforked = 0; /* the parent, which goes on */
+	shim_vforked.called = 0; /* the parent, which goes on */
 	return false;
 }
 
@@ -64,7 +64,7 @@ static bool may_grow(void)
 static uint32_t append(struct journal_record *record, const void *details, size_t detail_bytes)
 {
 	record->process = shim.record;
-	if (__builtin_expect(shim_vforked, 0) && in_vfork_child()) {
+	if (__builtin_expect(shim_vforked.called, 0) && in_vfork_child()) {
 		record->tid = (uint32_t)sys_getpid();
 		record->marks |= JOURNAL_VFORKED;
 	} else {
@@ -239,10 +239,37 @@ static struct journal_record about(enum journal_op op, int fd, const struct desc
 	return record;
 }
 
+/* In a child between vfork and exec: `fd` is now what the parent knows as `parent_fd`; -1: something else. */
+static void note_standard(int fd, int parent_fd)
+{
+	if ((unsigned)fd >= JOURNAL_STANDARD)
+		return;
+	unsigned char *notes = shim_vforked.standard;
+	if ((unsigned)parent_fd < JOURNAL_STANDARD && notes[parent_fd])
+		notes[fd] = notes[parent_fd];
+	else
+		notes[fd] = (unsigned)parent_fd < STANDARD_UNKNOWN - 1
+				    ? (unsigned char)(parent_fd + 1)
+				    : STANDARD_UNKNOWN;
+}
+
+/* What a program that is about to replace this image will have as a standard descriptor; NULL: not known. */
+static const struct descriptor *standard_at(int fd)
+{
+	unsigned char note = shim_vforked.called ? shim_vforked.standard[fd] : 0;
+	if (note == STANDARD_UNKNOWN)
+		return NULL;
+	return descriptor_at(note ? note - 1 : fd);
+}
+
 static void follow(int fd, const struct descriptor *as)
 {
-	if ((unsigned)fd >= DESCRIPTORS || in_vfork_child())
+	if ((unsigned)fd >= DESCRIPTORS)
 		return;
+	if (in_vfork_child()) {
+		note_standard(fd, -1);
+		return;
+	}
 	struct descriptor *descriptor = &descriptors[fd];
 	__atomic_store_n(&descriptor->state, 0, __ATOMIC_RELAXED);
 	descriptor->opened = as->opened;
@@ -321,11 +348,12 @@ void record_exec(const char *executable, char *const argv[], struct process_ref 
 	record.amount = process.serial;
 	record.count = (uint32_t)pid;
 	/* exec in place: what the standard descriptors were opened for goes with them. */
+	(void)in_vfork_child(); /* whether what vfork left is of this process */
 	struct journal_exec standard = { 0 };
 	bool known = false;
 	for (int fd = 0; pid && fd < JOURNAL_STANDARD; fd++) {
-		const struct descriptor *descriptor = descriptor_at(fd);
-		if (!descriptor || in_vfork_child())
+		const struct descriptor *descriptor = standard_at(fd);
+		if (!descriptor)
 			continue;
 		known = true;
 		standard.standard[fd].path = descriptor->path;
@@ -590,12 +618,15 @@ void record_closing(unsigned first, unsigned last)
 {
 	unsigned end = __atomic_load_n(&descriptors_end, __ATOMIC_RELAXED);
 
+	if (in_vfork_child()) { /* its descriptors are its own, this table is its parent's */
+		for (unsigned fd = first; fd <= last && fd < JOURNAL_STANDARD; fd++)
+			note_standard((int)fd, -1);
+		return;
+	}
 	for (unsigned fd = first; fd <= last && fd < end; fd++) {
 		struct descriptor *descriptor = &descriptors[fd];
 		if (!__atomic_load_n(&descriptor->state, __ATOMIC_ACQUIRE))
 			continue;
-		if (in_vfork_child()) /* its descriptors are its own, this table is its parent's */
-			return;
 		if (__atomic_exchange_n(&descriptor->state, 0, __ATOMIC_ACQ_REL))
 			tell((int)fd, descriptor);
 	}
@@ -605,6 +636,10 @@ void record_duplicated(int fd, int copy)
 {
 	if (copy < 0 || fd == copy)
 		return;
+	if (in_vfork_child()) {
+		note_standard(copy, fd);
+		return;
+	}
 	const struct descriptor *descriptor = descriptor_at(fd);
 	record_closing((unsigned)copy, (unsigned)copy);
 	if (descriptor)

@@ -85,6 +85,16 @@ uint32_t record_path(const char *path);
 /* record_delivery(): a viewer gave a file whole, or found it other than it was.  path: from record_path(). */
 void record_delivery(enum journal_op op, uint32_t path, const struct journal_details *details);
 
+enum { STANDARD_UNKNOWN = 255 };
+
+/* What vfork leaves in its thread.  One word: vfork.S sets it to 1. */
+struct vfork_note {
+	unsigned char called;
+	/* Of the child: which of its parent's descriptors its own 0, 1 and 2 are, and one more; 0: the same; or STANDARD_UNKNOWN. */
+	unsigned char standard[JOURNAL_STANDARD];
+};
+_Static_assert(sizeof(struct vfork_note) == 4, "vfork.S writes one word");
+
 /* in_vfork_child(): is this a child between vfork and exec, in the memory of its parent?  Asks the kernel only
  * after this thread called vfork. */
 bool in_vfork_child(void);

@@ -16,7 +16,7 @@ vfork:
 	endbr64
 #endif
 	movq shim_vforked@gottpoff(%rip), %rax
-	movb $1, %fs:(%rax)
+	movl $1, %fs:(%rax)
 	movq real_vfork(%rip), %rax
 	testq %rax, %rax
 	jz 1f
@@ -31,7 +31,7 @@ vfork:
 	adrp x10, :gottprel:shim_vforked
 	ldr x10, [x10, #:gottprel_lo12:shim_vforked]
 	mov w11, #1
-	strb w11, [x9, x10]
+	str w11, [x9, x10]
 	adrp x16, real_vfork
 	ldr x16, [x16, #:lo12:real_vfork]
 	cbz x16, 1f

@@ -106,6 +106,18 @@ class Programs(JournalTest):
                          [("read", "in", 0, 4), ("write", "out", 1, 4), ("read", "in", 3, 4), ("write", "out", 1, 4)])
         self.assertEqual({event["resolved"] for event in events}, {self.session.path("in"), self.session.path("out")})
 
+    def test_redirections_of_vforked_programs(self):
+        """dash and subprocess start programs by vfork: dash redirects before, subprocess in the child."""
+        self.session.write("in", b"abc\n")
+        self.assertEqual(self.run_seen("dash", "-c", "cat in > one; cat < in >> one; cat in; :").returncode, 0)
+        self.python("import subprocess\n"
+                    "with open('in') as i, open('two', 'w') as o: subprocess.run(['cat'], stdin=i, stdout=o)\n"
+                    "subprocess.run(['cat', 'in'], stdout=subprocess.PIPE)")
+        events = self.log("--op", "read,write", "--exe", "cat")
+        self.assertEqual([(event["op"], event["path"], event["fd"]) for event in events],
+                         [("read", "in", 3), ("write", "one", 1), ("read", "in", 0), ("write", "one", 1), ("read", "in", 3),
+                          ("read", "in", 0), ("write", "two", 1), ("read", "in", 3)])
+
     def test_sums_by_descriptor(self):
         self.python("import os; f = os.open('f', os.O_RDWR | os.O_CREAT)\n"
                     "for i in range(100): os.write(f, b'x' * 10)\n"
