@@ -40,11 +40,10 @@ static const struct options OPTIONS = {
 /* What was forgotten goes on record.  path: NULL for everything. */
 static void record_forgotten(const struct session *session, uint64_t scope_id, const char *path)
 {
-	const char *file = session_journal(session);
 	struct journal journal;
 	struct journal_record record = journal_blank(JOURNAL_FORGOTTEN);
 
-	if (!file || journal_map(file, &journal) < 0)
+	if (session_map_journal(session, &journal) < 0 || !journal.header)
 		return;
 	record.tid = (uint32_t)getpid();
 	record.amount = scope_id;

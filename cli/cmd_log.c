@@ -8,18 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/lib/event_filter.h"
 #include "cli/lib/event_print.h"
 #include "cli/lib/events.h"
 #include "cli/lib/exit_code.h"
+#include "cli/lib/journal_file.h"
 #include "cli/lib/message.h"
 #include "cli/lib/options.h"
-#include "cli/lib/session.h"
 #include "config/nearest.h"
 #include "tracker/role.h"
+#include "tracker/segment.h"
 #include "tracker/sys.h"
 
 enum {
@@ -148,85 +148,6 @@ static int parse_filter(struct event_filter *filter, uint64_t *ret_tail)
 	return code;
 }
 
-/* ---- which journal ---- */
-
-/* The journal of a session whose segment went with the last boot. */
-static bool find_left_behind(const struct config *config, const char *name, char *ret_path,
-			     size_t capacity)
-{
-	char folder[SEGMENT_PATH_BYTES];
-
-	return session_name_is_valid(name) &&
-	       session_state_dir(config, folder, sizeof(folder)) == 0 &&
-	       snprintf(ret_path, capacity, "%s/%s/journal", folder, name) < (int)capacity &&
-	       access(ret_path, F_OK) == 0;
-}
-
-static int find_journal(const struct config *config, char *ret_path, size_t capacity)
-{
-	struct session session;
-	const char *name = session_name ? session_name : getenv("SEEN_SESSION");
-
-	if (journal_file) {
-		if (snprintf(ret_path, capacity, "%s", journal_file) < (int)capacity)
-			return EXIT_CODE_OK;
-		message("--journal: %s", strerror(ENAMETOOLONG));
-		return EXIT_CODE_USAGE;
-	}
-	if (name && name[0]) {
-		int error = session_open(config, name, &session);
-		if (error == 0)
-			session_close(&session);
-		else if ((error == -ENOENT || error == -ENOTDIR) &&
-			 find_left_behind(config, name, ret_path, capacity))
-			return EXIT_CODE_OK;
-	}
-	int code = session_find(config, session_name, &session);
-	if (code != EXIT_CODE_OK)
-		return code;
-	const char *path = session_journal(&session);
-	if (path) {
-		(void)snprintf(ret_path, capacity, "%s", path);
-	} else {
-		message("session %s has no journal: [journal] level was off, or there was no room "
-			"for one",
-			session.name);
-		code = EXIT_CODE_NOTHING;
-	}
-	session_close(&session);
-	return code;
-}
-
-static int open_journal(const char *path, bool to_follow, struct events **ret_events)
-{
-	int error = events_open(path, to_follow, ret_events);
-
-	switch (error) {
-	case 0:
-		return EXIT_CODE_OK;
-	case -ENOMEM:
-		message("out of memory");
-		return EXIT_CODE_OUTPUT;
-	case -ENOENT:
-	case -ENOTDIR:
-		message("%s: there is no journal", path);
-		return EXIT_CODE_NOTHING;
-	case -EPROTO:
-		message("%s: made by another version of seen", path);
-		return EXIT_CODE_BAD_SESSION;
-	case -EBADMSG:
-	case -ELOOP:
-		message("%s: not a journal, or damaged", path);
-		return EXIT_CODE_BAD_SESSION;
-	case -EPERM:
-		message("%s: it belongs to another user, or others may write to it", path);
-		return EXIT_CODE_BAD_SESSION;
-	default:
-		message("%s: %s", path, strerror(-error));
-		return EXIT_CODE_BAD_SESSION;
-	}
-}
-
 /* ---- the output ---- */
 
 static volatile sig_atomic_t interrupted;
@@ -322,26 +243,26 @@ static int show(const char *path, struct event_filter *filter, uint64_t count)
 {
 	struct events *events;
 	uint64_t skipped = 0;
-	int code;
+	int error;
 
 	if (follow) {
 		struct sigaction action = { .sa_handler = interrupt };
 		(void)sigaction(SIGINT, &action, NULL);
 	}
 	if (count) {
-		code = open_journal(path, false, &events);
-		if (code != EXIT_CODE_OK)
-			return code;
+		error = events_open(path, false, &events);
+		if (error < 0)
+			return journal_file_failed(path, error);
 		filter->workspace = events_workspace(events);
 		uint64_t matches = count_matches(events, filter);
 		skipped = matches > count ? matches - count : 0;
 		events_close(events);
 	}
-	code = open_journal(path, follow, &events);
-	if (code != EXIT_CODE_OK)
-		return code;
+	error = events_open(path, follow, &events);
+	if (error < 0)
+		return journal_file_failed(path, error);
 	filter->workspace = events_workspace(events);
-	code = print(events, filter, skipped);
+	int code = print(events, filter, skipped);
 	tell_missing(events);
 	events_close(events);
 	return code;
@@ -366,7 +287,8 @@ int cmd_log(int argc, char **argv)
 		if (code == EXIT_CODE_OK && options_load(&parsed, &code) == 0) {
 			filter.fold = config_number(parsed.config, OPTION_paths_case_insensitive) ==
 				      PATHS_CASE_INSENSITIVE_YES;
-			code = find_journal(parsed.config, path, sizeof(path));
+			code = journal_file_find(parsed.config, session_name, journal_file, path,
+						 sizeof(path));
 			if (code == EXIT_CODE_OK)
 				code = show(path, &filter, count);
 		}

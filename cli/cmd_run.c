@@ -332,11 +332,8 @@ static bool prepare_session(const struct config *config, struct session *ret_ses
 static void open_journal(const struct session *session, struct journal *ret_journal)
 {
 	const char *path = session_journal(session);
-	int error = session->journal_error;
+	int error = session_map_journal(session, ret_journal);
 
-	*ret_journal = (struct journal){ .path = NULL };
-	if (path)
-		error = journal_map(path, ret_journal);
 	if (error < 0)
 		message("no journal: %s%s%s; what is accessed is not recorded", path ? path : "",
 			path ? ": " : "", journal_file_explain(error));

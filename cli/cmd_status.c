@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/lib/exit_code.h"
+#include "cli/lib/journal_file.h"
 #include "cli/lib/message.h"
 #include "cli/lib/options.h"
 #include "cli/lib/scopes.h"
@@ -413,7 +414,7 @@ static int show(const struct session *session)
 	struct status status = { .session = session, .journal = &journal };
 	int error = 0;
 
-	if (session_journal(session))
+	if (session_journal(session) && journal_file_check(session_journal(session)) == 0)
 		(void)journal_map_to_read(session_journal(session), &journal);
 	summary_take(segment, &journal, NULL, 0, 0, &status.summary);
 	status.scope_count = scopes_list(segment, &status.scopes);

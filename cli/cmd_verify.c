@@ -329,6 +329,8 @@ static int verify(const struct config *config)
 			strerror(-error));
 		return EXIT_CODE_USAGE;
 	}
+	if (!journal_option && (error = journal_file_check(verified.seal_path)) < 0)
+		return journal_file_failed(verified.seal_path, error);
 	code = compare(&verified);
 	if (code == EXIT_CODE_OK || code == EXIT_CODE_TAMPERED || verified.verdict == NO_SEAL) {
 		if (json)

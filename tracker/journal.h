@@ -74,7 +74,8 @@ enum journal_marks {
 };
 
 /* `flags` of TRUNCATE: room up to `amount` was made or taken (fallocate(2)), else the size was set to it.  Of METADATA: what was
- * set.  Of MAP, beside the protection.  Of UNOBSERVED: the program was observed, but not all that it does. */
+ * set.  Of MAP, beside the protection.  Of UNOBSERVED, whose `path` is a program's name and whose `other_path` is
+ * the reason: the program was observed, but not all that it does. */
 enum journal_flags {
 	JOURNAL_TRUNCATE_ALLOCATES = 1,
 	JOURNAL_METADATA_MODE = 1,
@@ -98,11 +99,11 @@ struct journal_record {
 	uint32_t other_path; /* text: RENAME, LINK: the new name; SYMLINK: its target; START, EXEC: arguments, each ended by NUL */
 	int32_t fd; /* descriptor that the call returned or was about, -1: none; RENAME, LINK: what the new name is relative to */
 	uint32_t flags; /* OPEN: of open(2); MAP: protection; others: of the call; see docs/journal.md */
-	uint64_t amount;  /* bytes, size, exit status ...; RENAME, LINK: as `directory`, for the new name; see docs/journal.md */
+	uint64_t amount; /* bytes, size, exit status ...; RENAME, LINK: as `directory`, for the new name; see docs/journal.md */
 	uint8_t decision; /* enum decision, of a viewer's open */
 	uint8_t reason;   /* enum reason */
 	uint16_t marks;   /* enum journal_marks */
-	uint32_t count;   /* READ_TOTAL, WRITE_TOTAL: calls */
+	uint32_t count;   /* READ_TOTAL, WRITE_TOTAL: calls; UNOBSERVED: processes */
 };
 
 enum { JOURNAL_STANDARD = 3 };
@@ -212,7 +213,8 @@ int journal_create(const char *path, const char *name, const char *nonce, const 
 int journal_map(const char *path, struct journal *ret_journal);
 
 /* journal_map_to_read(): the same for reading alone; what the file grows to later needs journal_map_more().  Also checks that the
- * file is as long as it says. */
+ * file is as long as it says.  Whose it is, and who may write to it, is for the caller to know: a copy from elsewhere
+ * may be anybody's, a session's own file may not. */
 int journal_map_to_read(const char *path, struct journal *ret_journal);
 
 /* journal_map_more(): maps what was added since journal_map_to_read().  Pointers into the old view become invalid.  Returns 0;

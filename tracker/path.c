@@ -196,6 +196,11 @@ static bool matches_at_any_depth(const char *pattern, const char *relative, bool
 	return false;
 }
 
+bool path_matches_glob(const char *pattern, const char *relative, bool fold)
+{
+	return matches_at_any_depth(pattern, relative, fold, false);
+}
+
 static bool matches_list(const struct segment *segment, struct settings_text list,
 			 const char *relative, bool undecided)
 {

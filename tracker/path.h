@@ -24,6 +24,13 @@ const char *path_base(const char *path);
  * beyond that the answer is no. */
 bool path_glob(const char *pattern, const char *text, bool fold);
 
+/* path_matches_glob(): does a glob match a path below a folder, as the globs of [paths] do?
+ *
+ * relative: what follows the folder's slash.  A pattern that begins with a slash is held against all of it, any other one also
+ * against what follows each of its slashes.  One that matches a folder's name matches all below it.  Time and `fold`
+ * as path_glob(). */
+bool path_matches_glob(const char *pattern, const char *relative, bool fold);
+
 /* path_normalize(): an absolute path without `.`, `..`, or doubled slashes, by text alone.
  *
  * directory: absolute, for a relative `path`; may be NULL when `path` is absolute.  ret_path:

@@ -190,23 +190,6 @@ const char *event_path_below(const char *workspace, const char *path, bool fold)
 	return path[length] == '/' ? path + length + 1 : path + length;
 }
 
-/* A pattern for a folder's name covers what is below it, as in [paths] exclude. */
-static bool covers(const char *pattern, const char *below, const char *path, bool fold)
-{
-	return path_glob(pattern, path, fold) || path_glob(below, path, fold);
-}
-
-static bool matches_at_any_depth(const char *pattern, const char *below, const char *relative,
-				 bool fold)
-{
-	for (const char *at = relative; at; at = strchr(at, '/')) {
-		at += *at == '/';
-		if (covers(pattern, below, at, fold))
-			return true;
-	}
-	return false;
-}
-
 /* Does a path that is not resolved tell where it ends?  Not with `..` in it, and not where it was cut. */
 static bool tells_its_end(const char *path)
 {
@@ -218,30 +201,28 @@ static bool tells_its_end(const char *path)
 	return path[0] != '\0';
 }
 
-static bool name_matches(const struct event_filter *filter, const char *below, const char *resolved,
-			 const char *given)
+static bool name_matches(const struct event_filter *filter, const char *resolved, const char *given)
 {
-	if (resolved && filter->path[0] == '/')
-		return covers(filter->path, below, resolved, filter->fold);
+	const char *relative = given;
+
 	if (resolved) {
-		const char *relative = event_path_below(filter->workspace, resolved, filter->fold);
-		return matches_at_any_depth(filter->path, below, relative ? relative : resolved,
-					    filter->fold);
+		relative = filter->path[0] == '/'
+				   ? NULL
+				   : event_path_below(filter->workspace, resolved, filter->fold);
+		relative = relative ? relative : resolved + 1;
+	} else if (!given || filter->path[0] == '/' || !tells_its_end(given)) {
+		return false;
 	}
-	return given && filter->path[0] != '/' && tells_its_end(given) &&
-	       matches_at_any_depth(filter->path, below, given, filter->fold);
+	return path_matches_glob(filter->path, relative, filter->fold);
 }
 
 static bool names_match(const struct event_filter *filter, const struct event *event)
 {
-	char below[4096];
 	bool two = event->op == JOURNAL_RENAME || event->op == JOURNAL_LINK;
 
-	if (snprintf(below, sizeof(below), "%s/**", filter->path) >= (int)sizeof(below))
-		below[0] = '\0'; /* no path is so long */
-	return name_matches(filter, below, event->resolved, event->cut ? NULL : event->path) ||
-	       (two && name_matches(filter, below, event->other_resolved,
-				    event->cut ? NULL : event->other));
+	return name_matches(filter, event->resolved, event->cut ? NULL : event->path) ||
+	       (two &&
+		name_matches(filter, event->other_resolved, event->cut ? NULL : event->other));
 }
 
 bool event_is_denied(const struct event *event)

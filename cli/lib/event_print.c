@@ -383,11 +383,10 @@ static void put_what(struct line *line, const struct event *event)
 		put(line, "status", json_number(record->amount));
 		break;
 	case JOURNAL_UNOBSERVED:
-		put_path(line, event);
+		put(line, "program", json_text(event->program));
 		put(line, "reason", json_text(event->other));
-		put(line, "serial", json_id(record->amount));
-		put(line, "exec", json_known(event->exec));
-		put(line, "program_pid", json_known(record->count));
+		put(line, "count", json_known(record->count));
+		put(line, "partly", json_boolean(record->flags & JOURNAL_UNOBSERVED_PARTLY));
 		break;
 	case JOURNAL_OPEN:
 		put_name(line, event);
@@ -603,8 +602,11 @@ static void print_details(FILE *file, const struct event *event, const char *wor
 		print_word(file, &first, "status %llu", (unsigned long long)record->amount);
 		break;
 	case JOURNAL_UNOBSERVED:
-		if (event->other)
-			print_word(file, &first, "%s", safe(event->other));
+		if (record->flags & JOURNAL_UNOBSERVED_PARTLY)
+			print_word(file, &first, "in part:");
+		print_word(file, &first, "%s", event->other ? safe(event->other) : "?");
+		if (record->count > 1)
+			print_word(file, &first, "(%u times)", record->count);
 		break;
 	case JOURNAL_OPEN:
 		print_word(file, &first, "%s", access_name(record->flags, true));
@@ -694,10 +696,11 @@ static bool has_path(const struct event *event)
 }
 
 /* A program's name, that is no path: known by it, or to be found through PATH. */
-static bool is_name_alone(const struct event *event)
+static const char *name_alone(const struct event *event)
 {
-	return (event->op == JOURNAL_UNOBSERVED || event->op == JOURNAL_EXEC) && event->path &&
-	       !event->resolved && !strchr(event->path, '/');
+	if (event->op == JOURNAL_EXEC && event->path && !strchr(event->path, '/'))
+		return event->path;
+	return event->program;
 }
 
 void event_print_head(FILE *file)
@@ -726,8 +729,8 @@ void event_print_line(FILE *file, const struct event *event, const char *workspa
 		(void)fprintf(file, "record %llu", (unsigned long long)event->number);
 	else if (event->op == JOURNAL_FORGOTTEN && !event->path)
 		(void)fputs("everything", file);
-	if (is_name_alone(event))
-		(void)fputs(safe(event->path), file);
+	if (name_alone(event))
+		(void)fputs(safe(name_alone(event)), file);
 	else if (event->op == JOURNAL_COVERAGE)
 		(void)fputs(event->other ? safe(event->other) : "run", file);
 	else if (has_path(event))

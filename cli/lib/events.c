@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/lib/event_place.h"
 #include "tracker/path.h"
 #include "tracker/role.h"
 
@@ -15,18 +14,18 @@ enum {
 	BUCKETS = 1 << 14,
 	ANNOUNCEMENTS =
 		4096, /* EXEC records whose program has not been heard of: the last with a serial's lowest bits */
-	GOOD_TEXTS = 4096, /* texts whose check was found to hold, likewise by number */
-	FOLDERS_MAX = 32,  /* descriptors opened relative to each other that are followed */
-	STARTERS_MAX = 64, /* forks of forks that are followed to the program that runs in them */
+	GOOD_TEXTS = 4096,  /* texts whose check was found to hold, likewise by number */
+	FOLDERS_MAX = 1024, /* folders opened relative to each other that are followed */
+	STARTERS_MAX = 64,  /* forks of forks that are followed to the program that runs in them */
 	RESOLVED_BYTES = 2 * JOURNAL_TEXT_BYTES_MAX + 2,
 };
 
-/* A child between vfork and exec.  It shares its parent's memory, and the record's `process`, but neither its folder nor its
- * descriptors.  Only one that changes them is remembered. */
+/* A child between vfork and exec that changed its folder.  The record's `process` is its parent's. */
 struct vforked {
+	uint64_t process;
 	uint32_t pid;
 	bool leaving; /* an EXEC was its last word: unless EXEC_FAILED follows, its pid is free for another */
-	struct event_place place;
+	char *folder; /* absolute; NULL: not known */
 };
 
 struct process {
@@ -35,11 +34,11 @@ struct process {
 	int role; /* -1: not known */
 	uint64_t scope_id, epoch;
 	uint32_t executable; /* text */
-	struct event_place place;
-	struct vforked *vforked; /* oldest first */
-	size_t vforked_count;
-	bool vforked_dropped; /* there were more than are remembered: where an unknown one is, is not known */
-	struct process *next; /* in its bucket */
+	/* Its current folder, where its vforked children begin: as records tell one, or a CHDIR record. */
+	uint32_t folder;
+	int32_t folder_fd;
+	bool children_dropped; /* where a vforked child is that is not remembered is not known */
+	struct process *next;  /* in its bucket */
 	struct process *newer, *older;
 };
 
@@ -58,6 +57,8 @@ struct events {
 	struct process *buckets[BUCKETS];
 	struct process newest; /* ring: newest.older is the newest, newest.newer the oldest */
 	struct announcement announcements[ANNOUNCEMENTS];
+	struct vforked vforked[EVENTS_VFORKED_MAX]; /* oldest first */
+	size_t vforked_count;
 	uint32_t good_texts[GOOD_TEXTS];
 	/* What the last event points to. */
 	struct journal_entry entry;
@@ -65,9 +66,9 @@ struct events {
 	char executable[JOURNAL_TEXT_BYTES_MAX + 1];
 	char given[JOURNAL_TEXT_BYTES_MAX + 1];
 	char directory[RESOLVED_BYTES];
-	char linked[RESOLVED_BYTES];
-	char other[JOURNAL_TEXT_BYTES_MAX + 1];
 	char resolved[RESOLVED_BYTES];
+	char other[JOURNAL_TEXT_BYTES_MAX + 1];
+	char other_directory[RESOLVED_BYTES];
 	char other_resolved[RESOLVED_BYTES];
 };
 
@@ -91,33 +92,28 @@ static const char *text_bytes(struct events *events, uint32_t number, size_t *re
 	return journal_bytes(&events->journal, number, ret_size_bytes);
 }
 
-/* Copies a text and ends it by NUL.  ret_text: JOURNAL_TEXT_BYTES_MAX + 1 bytes.  Returns false when there is none. */
-static bool copy_text(struct events *events, uint32_t number, char *ret_text, size_t *ret_length)
+/* The same for a path or a name, which no NUL is part of. */
+static const char *name_bytes(struct events *events, uint32_t number, size_t *ret_length)
 {
 	const char *bytes = text_bytes(events, number, ret_length);
-	if (!bytes || *ret_length > JOURNAL_TEXT_BYTES_MAX)
-		return false;
-	memcpy(ret_text, bytes, *ret_length);
-	ret_text[*ret_length] = '\0';
-	return true;
+	return bytes && !memchr(bytes, '\0', *ret_length) ? bytes : NULL;
 }
 
-/* The same for a path or a name, which no NUL is part of.  Returns ret_text or NULL. */
+/* Ends bytes by NUL.  ret_text: JOURNAL_TEXT_BYTES_MAX + 1 bytes.  Returns ret_text; NULL for no bytes, or too many. */
+static const char *copy(const char *bytes, size_t length, char *ret_text)
+{
+	if (!bytes || length > JOURNAL_TEXT_BYTES_MAX)
+		return NULL;
+	memcpy(ret_text, bytes, length);
+	ret_text[length] = '\0';
+	return ret_text;
+}
+
 static const char *copy_name(struct events *events, uint32_t number, char *ret_text)
 {
-	size_t length;
-	return copy_text(events, number, ret_text, &length) && strlen(ret_text) == length ? ret_text
-											  : NULL;
-}
-
-static bool same_text(struct events *events, uint32_t a, uint32_t b)
-{
-	size_t length_a, length_b;
-	if (a == b)
-		return true;
-	const char *text_a = text_bytes(events, a, &length_a);
-	const char *text_b = text_bytes(events, b, &length_b);
-	return text_a && text_b && length_a == length_b && memcmp(text_a, text_b, length_a) == 0;
+	size_t length = 0;
+	const char *bytes = name_bytes(events, number, &length);
+	return copy(bytes, length, ret_text);
 }
 
 /* ---- processes ---- */
@@ -174,15 +170,6 @@ static struct process *find_process(struct events *events, uint64_t number)
 	return process;
 }
 
-static void free_process(struct process *process)
-{
-	event_place_free(&process->place);
-	for (size_t i = 0; i < process->vforked_count; i++)
-		event_place_free(&process->vforked[i].place);
-	free(process->vforked);
-	free(process);
-}
-
 static void drop_process(struct events *events, struct process *process)
 {
 	struct process **link = bucket_of(events, process->number);
@@ -190,7 +177,7 @@ static void drop_process(struct events *events, struct process *process)
 		link = &(*link)->next;
 	*link = process->next;
 	unlink_age(process);
-	free_process(process);
+	free(process);
 	events->counts.processes--;
 }
 
@@ -251,78 +238,123 @@ static struct process *process_of(struct events *events, uint64_t number, uint64
 		return NULL;
 	/* It was dropped, or passed over before it was done.  What became of it since is not known. */
 	process = add_process(events, &life);
-	if (process && events->forgot)
-		process->epoch = 0;
-	if (process)
-		process->vforked_dropped = true;
+	if (process) {
+		process->epoch = events->forgot ? 0 : process->epoch;
+		process->children_dropped = true;
+	}
 	return process;
 }
 
-/* ---- places ---- */
+/* ---- folders ---- */
 
-static struct vforked *find_vforked(struct process *process, uint32_t pid)
+/* An OPEN or LIST record of a folder, or a CHDIR record into it, that stands before `below`. */
+static bool read_entrance(const struct events *events, uint64_t number, uint64_t below,
+			  struct journal_entry *ret_entry)
 {
-	for (size_t i = 0; i < process->vforked_count; i++)
-		if (process->vforked[i].pid == pid)
-			return &process->vforked[i];
+	const struct journal_record *record = &ret_entry->record;
+	uint64_t at = number;
+	return number < below &&
+	       journal_next(&events->journal, &at, ret_entry) == JOURNAL_FOUND_RECORD &&
+	       (record->head.op == JOURNAL_OPEN || record->head.op == JOURNAL_LIST ||
+		record->head.op == JOURNAL_CHDIR) &&
+	       !record->head.error && !(record->marks & JOURNAL_PATTERN);
+}
+
+/* The absolute path of a folder as a record tells it, that stands at `below`: with AT_FDCWD a text, else the record that entered
+ * it.  ret_path: RESOLVED_BYTES.  Returns ret_path or NULL. */
+static const char *resolve_folder(struct events *events, int fd, uint64_t number, uint64_t below,
+				  char *ret_path)
+{
+	char joined[RESOLVED_BYTES]; /* filled from its end */
+	size_t at = sizeof(joined) - 1;
+	struct journal_entry entry;
+	size_t length;
+
+	joined[at] = '\0';
+	for (int hops = 0; hops < FOLDERS_MAX && number && number <= UINT32_MAX; hops++) {
+		if (fd != AT_FDCWD && !read_entrance(events, number, below, &entry))
+			break;
+		uint32_t text = fd == AT_FDCWD ? (uint32_t)number : entry.record.path;
+		const char *name = name_bytes(events, text, &length);
+		/* nobody knows what a path names that was cut */
+		if (!name || length == 0 || length >= PATH_MAX || length >= at)
+			break;
+		at -= length;
+		memcpy(joined + at, name, length);
+		if (name[0] == '/')
+			return path_normalize(NULL, joined + at, ret_path, RESOLVED_BYTES) < 0
+				       ? NULL
+				       : ret_path;
+		if (fd == AT_FDCWD) /* as getcwd(2) says of a folder that cannot be reached */
+			break;
+		joined[--at] = '/';
+		below = number;
+		fd = entry.record.directory_fd;
+		number = entry.record.directory;
+	}
 	return NULL;
 }
 
-static void drop_vforked(struct process *process, struct vforked *child)
+/* ---- children between vfork and exec ---- */
+
+static struct vforked *find_vforked(struct events *events, const struct event *event)
 {
-	size_t index = (size_t)(child - process->vforked);
-	event_place_free(&child->place);
-	process->vforked_count--;
-	memmove(child, child + 1, (process->vforked_count - index) * sizeof(*child));
+	for (size_t i = 0; event->vforked && i < events->vforked_count; i++)
+		if (events->vforked[i].pid == event->pid &&
+		    events->vforked[i].process == event->process)
+			return &events->vforked[i];
+	return NULL;
 }
 
-/* Where the writer of a record is; NULL: not known at all. */
-static struct event_place *place_of(struct process *process, const struct event *event)
+static void drop_vforked(struct events *events, struct vforked *child)
 {
-	if (!process)
-		return NULL;
-	if (!event->vforked)
-		return &process->place;
-	struct vforked *child = find_vforked(process, event->pid);
-	if (child && child->leaving && event->op != JOURNAL_EXEC_FAILED) {
-		/* It became another program, and this is a new child with its number. */
-		drop_vforked(process, child);
-		child = NULL;
-	}
-	if (child)
-		return &child->place;
-	return process->vforked_dropped ? NULL : &process->place;
+	size_t index = (size_t)(child - events->vforked);
+	free(child->folder);
+	events->vforked_count--;
+	memmove(child, child + 1, (events->vforked_count - index) * sizeof(*child));
 }
 
-/* The same for a record that changes it: a child gets a place of its own. */
-static struct event_place *own_place(struct process *process, const struct event *event)
+/* Room for one more. */
+static void make_room(struct events *events)
 {
-	struct event_place *place = place_of(process, event);
+	size_t oldest = 0;
 
-	if (!event->vforked || !place || place != &process->place)
-		return place;
-	if (process->vforked_count == EVENTS_VFORKED_MAX) {
-		size_t oldest = 0;
-		while (oldest < EVENTS_VFORKED_MAX - 1 && !process->vforked[oldest].leaving)
-			oldest++;
-		if (!process->vforked[oldest].leaving) {
-			process->vforked_dropped = true;
-			oldest = 0;
-		}
-		drop_vforked(process, &process->vforked[oldest]);
+	if (events->vforked_count < EVENTS_VFORKED_MAX)
+		return;
+	while (oldest < EVENTS_VFORKED_MAX && !events->vforked[oldest].leaving)
+		oldest++;
+	if (oldest == EVENTS_VFORKED_MAX) {
+		oldest = 0;
+		struct process *parent = find_process(events, events->vforked[0].process);
+		if (parent)
+			parent->children_dropped = true;
 	}
-	struct vforked *grown = realloc(process->vforked,
-					(process->vforked_count + 1) * sizeof(*grown));
-	if (!grown) {
-		process->vforked_dropped = true;
+	drop_vforked(events, &events->vforked[oldest]);
+}
+
+static void enter_vforked(struct events *events, const struct event *event)
+{
+	struct vforked *child = find_vforked(events, event);
+
+	if (!child) {
+		make_room(events);
+		child = &events->vforked[events->vforked_count++];
+		*child = (struct vforked){ .process = event->process, .pid = event->pid };
+	}
+	free(child->folder);
+	child->folder = event->resolved ? strdup(event->resolved) : NULL;
+}
+
+/* Where the writer of a record is. */
+static const char *folder_of_vforked(struct events *events, const struct process *process,
+				     const struct event *event, char *ret_path)
+{
+	const struct vforked *child = find_vforked(events, event);
+	if (child && child->folder) /* a CHDIR ends it */
+		return strcpy(ret_path, child->folder);
+	if (child || !process || process->children_dropped)
 		return NULL;
-	}
-	process->vforked = grown;
-	struct vforked *child = &grown[process->vforked_count++];
-	child->pid = event->pid;
-	child->leaving = false;
-	event_place_copy(&process->place, &child->place);
-	return &child->place;
+	return resolve_folder(events, process->folder_fd, process->folder, event->number, ret_path);
 }
 
 /* ---- paths ---- */
@@ -346,42 +378,13 @@ static bool is_of_descriptor(const struct journal_record *record)
 	}
 }
 
-/* The absolute path of what an OPEN or LIST record opened, that stands before `below`, from what the journal's records say alone.
- * ret_path: RESOLVED_BYTES. */
-static bool resolve_open(struct events *events, uint64_t number, uint64_t below, int depth,
-			 char *ret_path)
+/* The folder that a name is relative to, as the event's record tells it.  Returns ret_path or NULL. */
+static const char *base_of(struct events *events, const struct process *process,
+			   const struct event *event, int fd, uint64_t number, char *ret_path)
 {
-	char given[JOURNAL_TEXT_BYTES_MAX + 1], base[RESOLVED_BYTES];
-	struct journal_entry entry;
-	const struct journal_record *record = &entry.record;
-	uint64_t at = number;
-
-	if (depth == 0 || number >= below ||
-	    journal_next(&events->journal, &at, &entry) != JOURNAL_FOUND_RECORD ||
-	    (record->head.op != JOURNAL_OPEN && record->head.op != JOURNAL_LIST) ||
-	    record->head.error || (record->marks & JOURNAL_PATTERN) ||
-	    !copy_name(events, record->path, given) || !given[0] || strlen(given) >= PATH_MAX)
-		return false;
-	base[0] = '\0';
-	if (given[0] != '/' &&
-	    (record->directory_fd == AT_FDCWD
-		     ? !copy_name(events, record->directory, base)
-		     : !resolve_open(events, record->directory, number, depth - 1, base)))
-		return false;
-	return path_normalize(base, given, ret_path, RESOLVED_BYTES) >= 0;
-}
-
-/* The folder that a relative name was relative to, at the call that the record is of; NULL: not known.
- * told: the record's own word for it. */
-static const char *base_of(const struct event_place *place, int directory_fd, const char *told)
-{
-	if (told)
-		return told;
-	if (directory_fd == AT_FDCWD)
-		return place ? event_place_current(place) : NULL;
-	const struct event_descriptor *folder = place ? event_place_descriptor(place, directory_fd)
-						      : NULL;
-	return folder && !folder->is_file ? event_place_path(folder) : NULL;
+	if (event->vforked && fd == AT_FDCWD && !number && !is_of_descriptor(&event->entry->record))
+		return folder_of_vforked(events, process, event, ret_path);
+	return resolve_folder(events, fd, number, event->number, ret_path);
 }
 
 /* Nobody knows what a path names that was cut.  Where some text of a record was, one that the kernel would take is whole. */
@@ -390,111 +393,42 @@ static bool is_whole(const char *path, const struct event *event)
 	return strlen(path) < (event->cut ? PATH_MAX : JOURNAL_TEXT_BYTES_MAX);
 }
 
-static const char *normalize(const char *directory, const char *path, char *ret_path)
+static const char *resolve(const struct event *event, const char *directory, const char *path,
+			   char *ret_path)
 {
-	if (!path[0]) /* names nothing, or the descriptor itself */
+	if (!path || !path[0] || !is_whole(path, event))
 		return NULL;
 	return path_normalize(directory, path, ret_path, RESOLVED_BYTES) < 0 ? NULL : ret_path;
 }
 
-/* Sets directory and resolved. */
-static void resolve(struct events *events, const struct event_place *place, struct event *event)
+static bool is_path(const struct event *event)
 {
-	const struct journal_record *record = &event->entry->record;
-	const char *told = event->directory;
-	const struct event_descriptor *descriptor;
-
-	if (event->op == JOURNAL_CHDIR && !event->path) {
-		descriptor = place && record->fd >= 0 ? event_place_descriptor(place, record->fd)
-						      : NULL;
-		if (descriptor && !descriptor->is_file)
-			event->resolved = normalize(NULL, event_place_path(descriptor),
-						    events->resolved);
-		return;
-	}
-	if (!event->path || !is_whole(event->path, event) || (record->marks & JOURNAL_PATTERN))
-		return;
-	if (event->path[0] == '/') {
-		event->resolved = normalize(NULL, event->path, events->resolved);
-		return;
-	}
-	switch (event->op) {
-	case JOURNAL_UNOBSERVED: /* a program's name */
-	case JOURNAL_NOTICE:     /* these have absolute paths, or none that is known */
-	case JOURNAL_YIELDED:
-	case JOURNAL_GIVEN:
-	case JOURNAL_CHANGED:
-	case JOURNAL_FORGOTTEN:
-	case JOURNAL_COVERAGE:
-		return;
-	case JOURNAL_EXEC:
-	case JOURNAL_START:
-		if (!strchr(event->path, '/')) /* found through PATH, or not */
-			return;
-		break;
-	default:
-		break;
-	}
-	if (is_of_descriptor(record) && !told) {
-		/* Where the process is now says nothing about where it was at the open. */
-		descriptor = place ? event_place_descriptor(place, record->fd) : NULL;
-		if (descriptor && same_text(events, descriptor->given, record->path))
-			event->resolved = normalize(NULL, event_place_path(descriptor),
-						    events->resolved);
-		return;
-	}
-	bool of_program = event->op == JOURNAL_EXEC || event->op == JOURNAL_START;
-	const char *base = base_of(place, of_program ? AT_FDCWD : record->directory_fd, told);
-	if (!base || base[0] != '/')
-		return;
-	if (base != told) {
-		(void)normalize(NULL, base, events->directory);
-		event->directory = events->directory;
-	}
-	event->resolved = normalize(event->directory, event->path, events->resolved);
+	if (event->entry->record.marks & JOURNAL_PATTERN)
+		return false;
+	if (event->op == JOURNAL_EXEC || event->op == JOURNAL_START)
+		return event->path &&
+		       strchr(event->path, '/'); /* else found through PATH, or not */
+	return true;
 }
 
-/* Sets other_resolved: the second name of RENAME and LINK.  current: the record's word for the current folder. */
-static void resolve_other(struct events *events, const struct event_place *place,
-			  const char *current, struct event *event)
+static void resolve_names(struct events *events, const struct process *process, struct event *event)
 {
-	if (!event->other || strlen(event->other) != event->other_bytes ||
-	    !is_whole(event->other, event))
+	const struct journal_record *record = &event->entry->record;
+
+	event->directory = base_of(events, process, event, record->directory_fd, record->directory,
+				   events->directory);
+	if (is_path(event))
+		event->resolved = resolve(event, event->directory, event->path, events->resolved);
+	if ((event->op != JOURNAL_RENAME && event->op != JOURNAL_LINK) || !event->other ||
+	    strlen(event->other) != event->other_bytes)
 		return;
-	const int directory_fd = event->entry->record.fd;
-	event->other_resolved = normalize(
-		base_of(place, directory_fd, directory_fd == AT_FDCWD ? current : NULL),
-		event->other, events->other_resolved);
+	event->other_resolved = resolve(event,
+					base_of(events, process, event, record->fd, record->amount,
+						events->other_directory),
+					event->other, events->other_resolved);
 }
 
 /* ---- what an event changes in what is known ---- */
-
-static void follow_open(struct process *process, const struct event *event)
-{
-	const struct journal_record *record = &event->entry->record;
-	bool is_folder = event->op == JOURNAL_LIST || (record->flags & O_DIRECTORY);
-	bool is_file = !is_folder && ((record->flags & O_ACCMODE) != O_RDONLY ||
-				      (record->flags & (O_CREAT | O_TRUNC)));
-
-	if (event->error || record->fd < 0 || (record->marks & JOURNAL_PLANNED))
-		return;
-	struct event_place *place = own_place(process, event);
-	if (place)
-		event_place_opened(place, record->fd, event->resolved, record->path, is_file);
-}
-
-/* Bytes went through a descriptor: it is no folder, and what it was opened for is told. */
-static void follow_use(struct events *events, struct event_place *place,
-		       const struct journal_record *record)
-{
-	const struct event_descriptor *descriptor = event_place_descriptor(place, record->fd);
-	if (!descriptor)
-		return;
-	if (same_text(events, descriptor->given, record->path))
-		event_place_is_file(place, record->fd);
-	else
-		event_place_opened(place, record->fd, NULL, 0, true);
-}
 
 static void follow_forgotten(struct events *events, const struct journal_record *record)
 {
@@ -507,46 +441,48 @@ static void follow_forgotten(struct events *events, const struct journal_record 
 			process->epoch = 0;
 }
 
+/* Where a process is. */
+static void follow_folder(struct events *events, struct process *process, const struct event *event)
+{
+	const struct journal_record *record = &event->entry->record;
+
+	if (event->op == JOURNAL_CHDIR && !event->error) {
+		if (event->vforked) {
+			enter_vforked(events, event);
+		} else {
+			process->folder = (uint32_t)event->number;
+			process->folder_fd = -1;
+		}
+	} else if (!event->vforked && record->directory && record->directory_fd == AT_FDCWD &&
+		   !is_of_descriptor(record)) {
+		process->folder = record->directory;
+		process->folder_fd = AT_FDCWD;
+	}
+}
+
 static void follow(struct events *events, struct process *process, const struct event *event)
 {
 	const struct journal_record *record = &event->entry->record;
-	struct event_place *place;
-	struct vforked *child;
+	struct vforked *child = find_vforked(events, event);
 
+	if (process)
+		follow_folder(events, process, event);
 	switch (event->op) {
-	case JOURNAL_OPEN:
-	case JOURNAL_LIST:
-		if (process)
-			follow_open(process, event);
-		break;
-	case JOURNAL_READ:
-	case JOURNAL_WRITE:
-	case JOURNAL_MAP:
-		if (process && !event->error && !event->vforked)
-			follow_use(events, &process->place, record);
-		break;
-	case JOURNAL_CHDIR:
-		place = process && !event->error ? own_place(process, event) : NULL;
-		if (place)
-			event_place_enter(place, event->resolved);
-		break;
 	case JOURNAL_EXEC:
 		if (record->amount)
 			events->announcements[record->amount % ANNOUNCEMENTS] =
 				(struct announcement){ record->amount, event->number };
 		/* fall through */
 	case JOURNAL_EXEC_FAILED:
-		child = process && event->vforked ? find_vforked(process, event->pid) : NULL;
 		if (child)
 			child->leaving = event->op == JOURNAL_EXEC;
 		break;
 	case JOURNAL_EXIT:
-		if (process && !event->vforked) {
+		if (child)
+			drop_vforked(events, child);
+		else if (process && !event->vforked)
 			/* Kept for records that come late (a fork's first), but the first to go. */
 			make_oldest(events, process);
-		} else if (process && (child = find_vforked(process, event->pid))) {
-			drop_vforked(process, child);
-		}
 		break;
 	case JOURNAL_FORGOTTEN:
 		follow_forgotten(events, record);
@@ -554,24 +490,6 @@ static void follow(struct events *events, struct process *process, const struct 
 	default:
 		break;
 	}
-}
-
-/* A process begins: where it is. */
-static struct process *begin(struct events *events, const char *directory)
-{
-	const struct journal_entry *life = &events->entry;
-	struct process *process = add_process(events, life);
-	struct process *starter = NULL;
-
-	if (!process)
-		return NULL;
-	if (life->record.head.op == JOURNAL_FORK)
-		starter = find_process(events, life->process.starter);
-	if (starter && starter != process)
-		event_place_copy(&starter->place, &process->place);
-	if (directory && directory[0] == '/')
-		event_place_enter(&process->place, directory);
-	return process;
 }
 
 static uint64_t announcement_of(const struct events *events, uint64_t serial)
@@ -585,7 +503,7 @@ static void complete(struct events *events, struct event *event)
 	const struct journal_entry *entry = &events->entry;
 	const struct journal_record *record = &entry->record;
 	bool begins = is_life(entry);
-	size_t length;
+	size_t length = 0;
 
 	*event = (struct event){
 		.number = entry->number,
@@ -597,23 +515,14 @@ static void complete(struct events *events, struct event *event)
 		.process = begins ? entry->number : record->process,
 		.tid = record->tid,
 		.role = -1,
-		.path = copy_name(events, record->path, events->given),
-		.directory = copy_name(events, record->directory, events->directory),
 		.entry = entry,
 	};
-	if (event->directory && (event->directory[0] != '/' || !is_whole(event->directory, event)))
-		event->directory = NULL; /* as getcwd(2) says of a folder that cannot be reached */
-	if (copy_text(events, record->other_path, events->other, &length)) {
-		event->other = events->other;
-		event->other_bytes = length;
-	}
-	const char *current = event->directory;
-	if (record->directory_fd >= 0)
-		event->directory = resolve_open(events, record->directory, entry->number,
-						FOLDERS_MAX, events->linked)
-					   ? events->linked
-					   : NULL;
-	struct process *process = begins ? begin(events, current)
+	const char *name = copy_name(events, record->path, events->given);
+	*(event->op == JOURNAL_UNOBSERVED ? &event->program : &event->path) = name;
+	const char *other = text_bytes(events, record->other_path, &length);
+	event->other = copy(other, length, events->other);
+	event->other_bytes = event->other ? length : 0;
+	struct process *process = begins ? add_process(events, entry)
 					 : process_of(events, record->process, entry->number);
 	if (process) {
 		event->pid = event->vforked ? record->tid : process->pid;
@@ -625,22 +534,16 @@ static void complete(struct events *events, struct event *event)
 	} else if (!begins) {
 		event->process = 0;
 	}
-	const struct event_place *place = place_of(process, event);
-	if (event->op == JOURNAL_RENAME || event->op == JOURNAL_LINK)
-		resolve_other(events, place, current, event);
-	resolve(events, place, event);
+	struct vforked *child = find_vforked(events, event);
+	if (child && child->leaving && event->op != JOURNAL_EXEC_FAILED)
+		/* It became another program, and this is a new child with its number. */
+		drop_vforked(events, child);
+	resolve_names(events, process, event);
 	if (event->op == JOURNAL_START && begins)
 		event->exec = announcement_of(events, entry->process.serial);
-	else if (event->op == JOURNAL_EXEC_FAILED || event->op == JOURNAL_UNOBSERVED)
+	else if (event->op == JOURNAL_EXEC_FAILED)
 		event->exec = announcement_of(events, record->amount);
 	follow(events, process, event);
-	struct process *oldest = events->newest.newer;
-	while (event_place_bytes > EVENTS_FOLDER_BYTES_MAX && oldest != process &&
-	       oldest != &events->newest) {
-		struct process *newer = oldest->newer;
-		drop_process(events, oldest);
-		oldest = newer;
-	}
 }
 
 /* ---- the reader ---- */
@@ -745,9 +648,11 @@ void events_close(struct events *events)
 		return;
 	for (struct process *process = events->newest.newer; process != &events->newest;) {
 		struct process *newer = process->newer;
-		free_process(process);
+		free(process);
 		process = newer;
 	}
+	for (size_t i = 0; i < events->vforked_count; i++)
+		free(events->vforked[i].folder);
 	journal_unmap(&events->journal);
 	free(events->path);
 	free(events);

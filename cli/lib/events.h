@@ -1,14 +1,14 @@
 /*
  * The events of a journal, in the order in which they were written, each with what earlier records say about it.
  *
- * A record of the journal holds what its writer knew without looking anything up: the path as the call got it, the number of
- * its process.  This reader goes through the file once and keeps, for each process, who it is and where it is (its current
- * folder, the folders behind its descriptors), so that an event comes with pid, role, scope and, where it is certain, an
- * absolute path.  Where it is not certain, it is not known: nothing is looked up on this machine, nothing is guessed.
+ * A record of the journal holds what its writer knew without looking anything up: the path as the call got it, and what it is
+ * relative to, by the number of another record.  This reader goes through the file once and keeps, for each process, who it is,
+ * so that an event comes with pid, role, scope and, where it is certain, an absolute path.  Where it is not certain, it is not
+ * known: nothing is looked up on this machine, nothing is guessed.  Only a child between vfork and exec does not tell where it
+ * is: its folder is the one that its parent told last, and where its own CHDIR records lead from there.
  *
- * What is kept is bounded, however long the journal: the processes heard of last, EVENTS_PROCESSES_MAX of them, and
- * EVENTS_FOLDER_BYTES_MAX of what is known about their places.  Of one that was dropped, the facts of its first record are read
- * again where they are needed; its place is not known any more.
+ * What is kept is bounded, however long the journal: the processes heard of last, and the vforked children that changed their
+ * folder last.  Of a process that was dropped, the facts of its first record are read again where they are needed.
  *
  * A journal is bytes of others, perhaps damaged, perhaps made to deceive: every number is checked before use, and each
  * step takes bounded time.  Never prints, never exits.
@@ -24,9 +24,7 @@
 
 enum {
 	EVENTS_PROCESSES_MAX = 16384,
-	EVENTS_FOLDER_BYTES_MAX = 64 << 20,
-	EVENTS_DESCRIPTORS_MAX = 1024, /* of one process, that are followed */
-	EVENTS_VFORKED_MAX = 16,       /* children of one process between vfork and exec */
+	EVENTS_VFORKED_MAX = 256, /* children between vfork and exec, in a folder of their own */
 
 	/* In `op`, beside those of enum journal_op: a record whose check does not hold.  Nothing else of it is known. */
 	EVENT_DAMAGED = JOURNAL_OP_COUNT,
@@ -52,9 +50,10 @@ struct event {
 	const char *executable;
 
 	/* What. */
-	const char *path; /* as given */
+	const char *path;    /* as given */
+	const char *program; /* UNOBSERVED: its name, which is no path */
 	const char *
-		directory; /* absolute: what `path` is relative to; also where `path` is absolute, if the record says so */
+		directory; /* absolute: what `path` is relative to; also where `path` is absolute, if it is known */
 	const char *resolved; /* absolute, by text alone (path_normalize()) */
 	const char *other; /* as the record's other_path; START, EXEC: arguments, each ended by NUL */
 	size_t other_bytes;         /* its length */

@@ -2,6 +2,7 @@
 #include "cli/lib/journal_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,30 @@ static bool path_of_name(const struct config *config, const char *name, char *re
 	       access(ret_path, F_OK) == 0;
 }
 
+int journal_file_check(const char *path)
+{
+	const char *name = strrchr(path, '/') + 1;
+	char folder[SEGMENT_PATH_BYTES];
+	int fd;
+
+	(void)snprintf(folder, sizeof(folder), "%.*s", (int)(name - 1 - path), path);
+	int error = session_open_folder(AT_FDCWD, folder, &fd);
+	if (error < 0) /* one that is not there: whoever opens the file is told */
+		return error == -ENOENT || error == -ENOTDIR ? 0 : error;
+	error = session_check_file(fd, ".");
+	if (error == 0)
+		error = session_check_file(fd, name);
+	(void)close(fd);
+	return error;
+}
+
+/* The same, said on stderr.  Returns an exit code. */
+static int check(const char *path)
+{
+	int error = journal_file_check(path);
+	return error < 0 ? journal_file_failed(path, error) : EXIT_CODE_OK;
+}
+
 int journal_file_find(const struct config *config, const char *name, const char *file,
 		      char *ret_path, size_t capacity)
 {
@@ -44,7 +69,7 @@ int journal_file_find(const struct config *config, const char *name, const char 
 		else if ((error == -ENOENT || error == -ENOTDIR || error == -EBADMSG ||
 			  error == -EPROTO) &&
 			 path_of_name(config, wanted, ret_path, capacity))
-			return EXIT_CODE_OK;
+			return check(ret_path);
 	}
 	int code = session_find(config, name, &session);
 	if (code != EXIT_CODE_OK)
@@ -54,6 +79,8 @@ int journal_file_find(const struct config *config, const char *name, const char 
 		message("session %s has no journal: [journal] level was off, or there was no room",
 			session.name);
 		code = EXIT_CODE_NOTHING;
+	} else {
+		code = check(path);
 	}
 	session_close(&session);
 	return code;
@@ -64,6 +91,8 @@ const char *journal_file_explain(int error)
 	switch (error) {
 	case -EPERM:
 		return "it belongs to another user, or others may write to it";
+	case -EUCLEAN:
+		return "others may write to it, or to its folder";
 	case -EPROTO:
 		return "it was made by another version of seen";
 	case -EBADMSG:
@@ -75,12 +104,16 @@ const char *journal_file_explain(int error)
 	}
 }
 
+int journal_file_failed(const char *path, int error)
+{
+	message("%s: %s", path, journal_file_explain(error));
+	return error == -ENOENT || error == -ENOTDIR ? EXIT_CODE_NOTHING
+	       : error == -ENOMEM                    ? EXIT_CODE_OUTPUT
+						     : EXIT_CODE_BAD_SESSION;
+}
+
 int journal_file_open(const char *path, struct journal *ret_journal)
 {
 	int error = journal_map_to_read(path, ret_journal);
-
-	if (error == 0)
-		return EXIT_CODE_OK;
-	message("%s: %s", path, journal_file_explain(error));
-	return error == -ENOENT || error == -ENOTDIR ? EXIT_CODE_NOTHING : EXIT_CODE_BAD_SESSION;
+	return error < 0 ? journal_file_failed(path, error) : EXIT_CODE_OK;
 }

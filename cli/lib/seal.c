@@ -146,7 +146,7 @@ static int open_locked(const char *path, int flags, int lock, int *ret_fd)
 		error = -errno;
 	else if (!S_ISREG(stat.st_mode))
 		error = -EBADMSG;
-	else if (stat.st_uid != geteuid() || (stat.st_mode & 022))
+	else if (lock == LOCK_EX && (stat.st_uid != geteuid() || (stat.st_mode & 022)))
 		error = -EPERM;
 	while (error == 0 && flock(fd, lock | LOCK_NB) < 0) {
 		if (errno != EWOULDBLOCK && errno != EINTR)

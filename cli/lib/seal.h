@@ -79,8 +79,8 @@ struct seal {
 /* seal_read(): reads a seal.
  *
  * Returns 0; -ENOENT when there is none, or none with a whole first line; -EBADMSG when it is no seal; -EPROTO when it is one
- * of another version; -EPERM, -ELOOP as seal_append(); -EFBIG when it is larger than any seal; -ENOMEM; errors of open(2),
- * read(2). */
+ * of another version; -ELOOP for a symbolic link; -EFBIG when it is larger than any seal; -ENOMEM; errors of open(2),
+ * read(2).  Whose it is, is not looked at: see journal_map_to_read(). */
 int seal_read(const char *path, struct seal *ret_seal);
 
 /* seal_destroy(): accepts a seal that was never read, if it is zero. */

@@ -673,6 +673,16 @@ int session_find(const struct config *config, const char *name, struct session *
 	return EXIT_CODE_OK;
 }
 
+int session_map_journal(const struct session *session, struct journal *ret_journal)
+{
+	const char *path = session_journal(session);
+
+	*ret_journal = (struct journal){ .path = NULL };
+	if (session->segment.settings->journal_level == JOURNAL_LEVEL_OFF)
+		return 0;
+	return path ? journal_map(path, ret_journal) : session->journal_error;
+}
+
 const char *session_journal(const struct session *session)
 {
 	return segment_journal(&session->segment);

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 #include "config/config.h"
+#include "tracker/journal.h"
 #include "tracker/segment.h"
 
 enum { SESSION_HOLDS_MAX = 2 }; /* its folder, and its journal's where that is another one */
@@ -76,6 +77,11 @@ enum session_life {
 
 /* session_life(): do processes of a session live?  Reads only; looks at each in /proc. */
 enum session_life session_life(const struct segment *segment);
+
+/* session_map_journal(): maps the session's journal to write to.  ret_journal: journal_unmap() it in any case; not mapped where the
+ * session is to have none ([journal] level = off).  Returns 0, or why it cannot be written to: as journal_map(), or
+ * session->journal_error. */
+int session_map_journal(const struct session *session, struct journal *ret_journal);
 
 /* session_journal(): path of the session's journal, NULL: it has none.  Borrowed from the session. */
 const char *session_journal(const struct session *session);

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/lib/journal_file.h"
 #include "cli/lib/message.h"
 #include "tracker/journal.h"
 
@@ -209,8 +210,10 @@ static void read_journal(const char *path, struct store_session *session)
 {
 	struct journal journal;
 	size_t length;
-	int error = journal_map_to_read(path, &journal);
+	int error = journal_file_check(path);
 
+	if (error == 0)
+		error = journal_map_to_read(path, &journal);
 	if (error < 0) {
 		put_problem(session, error);
 		return;

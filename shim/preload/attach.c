@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "shim/preload/real.h"
@@ -195,6 +196,8 @@ static void map_journal(void)
 		return;
 	}
 	journal_make_room(&shim.journal);
+	/* A filter of system calls that came with exec: what a failed call looked at is not known then. */
+	shim.filtered = sys_call6(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0, 0) != 0;
 	shim.records = true;
 	shim.records_all = settings->journal_level == JOURNAL_LEVEL_ALL &&
 			   !settings->journal_exclude.count;
@@ -235,7 +238,8 @@ static void end_command(void)
 static void at_exit(int status, void *unused)
 {
 	(void)unused;
-	if (!shim.on)
+	/* Not for a copy that was made behind libc's back, nor for a child in its parent's memory. */
+	if (!shim.on || (!shim.sandboxed && sys_getpid() != shim.pid))
 		return;
 	record_end(status);
 	if (shim.is_fork) {
@@ -268,8 +272,15 @@ static void in_fork(void)
 {
 	shim.fork_parent = shim.pid;
 	shim.is_fork = true;
-	if (!shim.on || shim.sandboxed)
+	scratch_reset();
+	launch_reset();
+	if (!shim.on)
 		return;
+	if (shim.sandboxed) { /* who this is may not be asked */
+		shim.records = false;
+		shim.on = false;
+		return;
+	}
 	shim.pid = sys_getpid();
 	record_fork();
 }

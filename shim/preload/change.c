@@ -18,6 +18,8 @@
 static char current_folder[SEGMENT_PATH_BYTES];
 static uint32_t current_folder_text; /* its number in the journal, 0: not asked for yet */
 
+static bool is_stale; /* the folder was changed since it was asked for */
+
 void change_start(void)
 {
 	ssize_t length = sys_getcwd(current_folder, sizeof(current_folder));
@@ -25,8 +27,23 @@ void change_start(void)
 		current_folder[0] = '\0';
 }
 
+/* Makes current_folder what it says. */
+static void refresh(void)
+{
+	if (!__atomic_load_n(&is_stale, __ATOMIC_ACQUIRE))
+		return;
+	if (shim.sandboxed) {
+		current_folder[0] = '\0';
+		return;
+	}
+	__atomic_store_n(&is_stale, false, __ATOMIC_RELAXED);
+	__atomic_store_n(&current_folder_text, 0, __ATOMIC_RELAXED);
+	change_start();
+}
+
 uint32_t change_folder_text(void)
 {
+	refresh();
 	uint32_t text = __atomic_load_n(&current_folder_text, __ATOMIC_RELAXED);
 	if (!text && current_folder[0]) {
 		text = journal_text(&shim.journal, current_folder, strlen(current_folder),
@@ -51,6 +68,12 @@ char *scratch_take(void)
 	return NULL;
 }
 
+void scratch_reset(void)
+{
+	for (int i = 0; i < SCRATCHES; i++)
+		scratches[i].taken = 0;
+}
+
 void scratch_give(char *scratch)
 {
 	for (int i = 0; i < SCRATCHES; i++)
@@ -63,17 +86,24 @@ void change_directory(void)
 	/* Between vfork and exec a child shares this memory: its folder is not ours. */
 	if (in_vfork_child())
 		return;
-	__atomic_store_n(&current_folder_text, 0, __ATOMIC_RELAXED);
-	if (shim.sandboxed)
-		current_folder[0] = '\0';
-	else
-		change_start();
+	change_unsure();
+	refresh();
+}
+
+void change_unsure(void)
+{
+	__atomic_store_n(&is_stale, true, __ATOMIC_RELEASE);
 }
 
 int change_path(int directory, const char *path, char *ret_path, size_t capacity)
 {
-	if (path[0] != '/' && (directory != AT_FDCWD || current_folder[0] != '/'))
-		return -ENOENT;
+	if (path[0] != '/') {
+		if (directory != AT_FDCWD || in_vfork_child())
+			return -ENOENT;
+		refresh();
+		if (current_folder[0] != '/')
+			return -ENOENT;
+	}
 	return path_normalize(current_folder, path, ret_path, capacity);
 }
 

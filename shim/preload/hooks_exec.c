@@ -17,15 +17,17 @@
 
 /* Prepares `launch` and `changed`, the environment to start a program with; the given one where nothing may be
  * added.  A macro because the arrays live on the caller's stack. */
-#define PREPARE(pid, executable, argv, environment) \
+#define PREPARE(pid, directory, path, argv, environment) \
 	struct launch launch; \
 	char *const *changed = (char *const *)(environment); \
-	launch_measure(&launch, executable, argv, environment); \
+	launch_measure(&launch, (struct launch_place){ directory, path }, argv, environment); \
+	if (launch.announces) \
+		launch_announce(&launch, pid, argv); \
 	if (launch.variables >= 0) { \
 		size_t pointers = (size_t)launch.variables + LAUNCH_VARIABLES_MORE; \
 		char **array = launch.large ? NULL : alloca(pointers * sizeof(*array)); \
-		changed = launch_prepare(&launch, pid, executable, argv, environment, array, \
-					 alloca(launch.preload_bytes)); \
+		changed = launch_environment(&launch, environment, array, \
+					     alloca(launch.preload_bytes)); \
 	}
 
 /* exec came back: it failed. */
@@ -37,38 +39,38 @@ static int failed(const struct launch *launch, int error)
 
 EXPORT int execve(const char *path, char *const argv[], char *const environment[])
 {
-	PREPARE(sys_getpid(), path, argv, environment)
+	PREPARE(sys_getpid(), AT_FDCWD, path, argv, environment)
 	return failed(&launch, REAL(execve)(path, argv, changed));
 }
 
 EXPORT int execv(const char *path, char *const argv[])
 {
-	PREPARE(sys_getpid(), path, argv, environ)
+	PREPARE(sys_getpid(), AT_FDCWD, path, argv, environ)
 	return failed(&launch, REAL(execve)(path, argv, changed));
 }
 
 EXPORT int execvp(const char *file, char *const argv[])
 {
-	PREPARE(sys_getpid(), file, argv, environ)
+	PREPARE(sys_getpid(), AT_FDCWD, file, argv, environ)
 	return failed(&launch, REAL(execvpe)(file, argv, changed));
 }
 
 EXPORT int execvpe(const char *file, char *const argv[], char *const environment[])
 {
-	PREPARE(sys_getpid(), file, argv, environment)
+	PREPARE(sys_getpid(), AT_FDCWD, file, argv, environment)
 	return failed(&launch, REAL(execvpe)(file, argv, changed));
 }
 
 EXPORT int execveat(int directory, const char *path, char *const argv[], char *const environment[],
 		    int flags)
 {
-	PREPARE(sys_getpid(), path, argv, environment)
+	PREPARE(sys_getpid(), directory, path, argv, environment)
 	return failed(&launch, REAL(execveat)(directory, path, argv, changed, flags));
 }
 
 EXPORT int fexecve(int fd, char *const argv[], char *const environment[])
 {
-	PREPARE(sys_getpid(), "fexecve", argv, environment)
+	PREPARE(sys_getpid(), fd, "", argv, environment)
 	return failed(&launch, REAL(fexecve)(fd, argv, changed));
 }
 
@@ -90,7 +92,7 @@ EXPORT int execl(const char *path, const char *first, ...)
 	va_list list;
 	TAKE_WORDS(first, list)
 	va_end(list);
-	PREPARE(sys_getpid(), path, argv, environ)
+	PREPARE(sys_getpid(), AT_FDCWD, path, argv, environ)
 	return failed(&launch, REAL(execve)(path, argv, changed));
 }
 
@@ -99,7 +101,7 @@ EXPORT int execlp(const char *file, const char *first, ...)
 	va_list list;
 	TAKE_WORDS(first, list)
 	va_end(list);
-	PREPARE(sys_getpid(), file, argv, environ)
+	PREPARE(sys_getpid(), AT_FDCWD, file, argv, environ)
 	return failed(&launch, REAL(execvpe)(file, argv, changed));
 }
 
@@ -109,7 +111,7 @@ EXPORT int execle(const char *path, const char *first, ...)
 	TAKE_WORDS(first, list)
 	char *const *environment = va_arg(list, char *const *);
 	va_end(list);
-	PREPARE(sys_getpid(), path, argv, environment)
+	PREPARE(sys_getpid(), AT_FDCWD, path, argv, environment)
 	return failed(&launch, REAL(execve)(path, argv, changed));
 }
 
@@ -118,7 +120,7 @@ EXPORT int posix_spawn(pid_t *ret_pid, const char *path, const posix_spawn_file_
 		       char *const environment[])
 {
 	pid_t pid = 0;
-	PREPARE(0, path, argv, environment)
+	PREPARE(0, actions ? LAUNCH_FOLDER_UNKNOWN : AT_FDCWD, path, argv, environment)
 	int error = REAL(posix_spawn)(&pid, path, actions, attributes, argv, changed);
 	if (!error && ret_pid)
 		*ret_pid = pid;
@@ -131,7 +133,7 @@ EXPORT int posix_spawnp(pid_t *ret_pid, const char *file, const posix_spawn_file
 			char *const environment[])
 {
 	pid_t pid = 0;
-	PREPARE(0, file, argv, environment)
+	PREPARE(0, actions ? LAUNCH_FOLDER_UNKNOWN : AT_FDCWD, file, argv, environment)
 	int error = REAL(posix_spawnp)(&pid, file, actions, attributes, argv, changed);
 	if (!error && ret_pid)
 		*ret_pid = pid;
@@ -194,6 +196,43 @@ EXPORT void _Exit(int status)
 	__builtin_unreachable();
 }
 
+/* It runs handlers of its own and then ends. */
+EXPORT void quick_exit(int status)
+{
+	ending_now(status);
+	REAL(quick_exit)(status);
+	__builtin_unreachable();
+}
+
+/* libc puts other files behind descriptors 0, 1 and 2. */
+static inline int standard_moved(int error)
+{
+	if (error == 0 && shim.records)
+		record_closing(0, 2);
+	return error;
+}
+
+EXPORT int daemon(int keep_folder, int keep_standard)
+{
+	int error = REAL(daemon)(keep_folder, keep_standard);
+	if (!keep_folder && shim.on)
+		change_directory();
+	return keep_standard ? error : standard_moved(error);
+}
+
+EXPORT int login_tty(int terminal)
+{
+	return standard_moved(REAL(login_tty)(terminal));
+}
+
+EXPORT pid_t forkpty(int *ret_terminal, char *name, const struct termios *settings,
+		     const struct winsize *size)
+{
+	pid_t pid = REAL(forkpty)(ret_terminal, name, settings, size);
+	(void)standard_moved(pid);
+	return pid;
+}
+
 /* From then on a filter of the program's own may kill it for a call of ours. */
 EXPORT int prctl(int option, ...)
 {
@@ -204,7 +243,10 @@ EXPORT int prctl(int option, ...)
 	for (int i = 0; i < 4; i++)
 		arguments[i] = va_arg(list, unsigned long);
 	va_end(list);
+	bool shared = option == PR_SET_SECCOMP && in_vfork_child(); /* then it is not this process */
 	int error = REAL(prctl)(option, arguments[0], arguments[1], arguments[2], arguments[3]);
+	if (shared)
+		return error;
 	if (option == PR_SET_SECCOMP && error == 0 && arguments[0] == SECCOMP_MODE_STRICT)
 		door_sandboxed_strictly();
 	else if (option == PR_SET_SECCOMP && error == 0)

@@ -2,6 +2,7 @@
  * The exported functions that open and close descriptors.  Each does what libc's does and then says
  * what it meant: to view.c in a viewer, to own.c in an agent, to change.c where it may destroy something.
  */
+#include <linux/close_range.h>
 #include <linux/fs.h>
 #include <stdarg.h>
 #include <sys/ioctl.h>
@@ -250,7 +251,8 @@ EXPORT int __close(int fd)
 
 EXPORT int close_range(unsigned first, unsigned last, int flags)
 {
-	door_closing_many(first, last);
+	if (!(flags & CLOSE_RANGE_CLOEXEC))
+		door_closing_many(first, last);
 	return REAL(close_range)(first, last, flags);
 }
 

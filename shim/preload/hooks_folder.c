@@ -95,6 +95,8 @@ EXPORT int ftw64(const char *path, __ftw64_func_t call, int descriptors)
 EXPORT int nftw(const char *path, __nftw_func_t call, int descriptors, int flags)
 {
 	int ret = REAL(nftw)(path, call, descriptors, flags);
+	if (flags & FTW_CHDIR)
+		change_unsure();
 	listed(ret != -1, path);
 	return ret;
 }
@@ -102,6 +104,8 @@ EXPORT int nftw(const char *path, __nftw_func_t call, int descriptors, int flags
 EXPORT int nftw64(const char *path, __nftw64_func_t call, int descriptors, int flags)
 {
 	int ret = REAL(nftw64)(path, call, descriptors, flags);
+	if (flags & FTW_CHDIR)
+		change_unsure();
 	listed(ret != -1, path);
 	return ret;
 }
@@ -140,4 +144,33 @@ EXPORT FTS64 *fts64_open(char *const *paths, int flags,
 	if (ret) /* the first of them */
 		listed(true, paths[0]);
 	return ret;
+}
+
+/* A walk goes from folder to folder, unless it was told not to. */
+EXPORT FTSENT *fts_read(FTS *walk)
+{
+	FTSENT *ret = REAL(fts_read)(walk);
+	change_unsure();
+	return ret;
+}
+
+EXPORT FTSENT64 *fts64_read(FTS64 *walk)
+{
+	FTSENT64 *ret = REAL(fts64_read)(walk);
+	change_unsure();
+	return ret;
+}
+
+EXPORT int fts_close(FTS *walk)
+{
+	int error = REAL(fts_close)(walk);
+	change_unsure();
+	return error;
+}
+
+EXPORT int fts64_close(FTS64 *walk)
+{
+	int error = REAL(fts64_close)(walk);
+	change_unsure();
+	return error;
 }

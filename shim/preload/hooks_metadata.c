@@ -104,6 +104,9 @@ EXPORT int futimesat(int directory, const char *path, const struct timeval times
 EXPORT int utimensat(int directory, const char *path, const struct timespec times[2], int flags)
 {
 	int error = REAL(utimensat)(directory, path, times, flags);
+	/* Nothing to do: the path is not even read. */
+	if (error == 0 && times && times[0].tv_nsec == UTIME_OMIT && times[1].tv_nsec == UTIME_OMIT)
+		return error;
 	return path ? by_name(error, directory, path, JOURNAL_METADATA_TIMES, 0)
 		    : by_descriptor(error, directory, JOURNAL_METADATA_TIMES, 0);
 }

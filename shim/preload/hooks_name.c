@@ -108,17 +108,26 @@ EXPORT int symlinkat(const char *target, int directory, const char *path)
 	return error;
 }
 
+/* mknod(2) refuses a type that it does not make before it looks at the path. */
+static const char *named(int error, mode_t mode, const char *path)
+{
+	mode_t type = mode & S_IFMT;
+	bool makes = type == 0 || type == S_IFREG || type == S_IFCHR || type == S_IFBLK ||
+		     type == S_IFIFO || type == S_IFSOCK;
+	return error && !makes ? NULL : path;
+}
+
 EXPORT int mknod(const char *path, mode_t mode, dev_t device)
 {
 	int error = REAL(mknod)(path, mode, device);
-	door_changed(JOURNAL_CREATE, error, AT_FDCWD, path, mode, 0);
+	door_changed(JOURNAL_CREATE, error, AT_FDCWD, named(error, mode, path), mode, 0);
 	return error;
 }
 
 EXPORT int mknodat(int directory, const char *path, mode_t mode, dev_t device)
 {
 	int error = REAL(mknodat)(directory, path, mode, device);
-	door_changed(JOURNAL_CREATE, error, directory, path, mode, 0);
+	door_changed(JOURNAL_CREATE, error, directory, named(error, mode, path), mode, 0);
 	return error;
 }
 
@@ -126,14 +135,14 @@ EXPORT int mknodat(int directory, const char *path, mode_t mode, dev_t device)
 EXPORT int __xmknod(int version, const char *path, mode_t mode, dev_t *device)
 {
 	int error = REAL(__xmknod)(version, path, mode, device);
-	door_changed(JOURNAL_CREATE, error, AT_FDCWD, path, mode, 0);
+	door_changed(JOURNAL_CREATE, error, AT_FDCWD, named(error, mode, path), mode, 0);
 	return error;
 }
 
 EXPORT int __xmknodat(int version, int directory, const char *path, mode_t mode, dev_t *device)
 {
 	int error = REAL(__xmknodat)(version, directory, path, mode, device);
-	door_changed(JOURNAL_CREATE, error, directory, path, mode, 0);
+	door_changed(JOURNAL_CREATE, error, directory, named(error, mode, path), mode, 0);
 	return error;
 }
 

@@ -53,8 +53,17 @@ EXPORT FILE *fopen64(const char *path, const char *mode)
 	return stream;
 }
 
+/* What it was open for is closed, also where the new file cannot be opened. */
+static void reopening_stream(FILE *old)
+{
+	int fd = shim.records ? descriptor_of(old) : -1;
+	if (fd >= 0)
+		record_closing((unsigned)fd, (unsigned)fd);
+}
+
 EXPORT FILE *freopen(const char *path, const char *mode, FILE *old)
 {
+	reopening_stream(old);
 	FILE *stream = REAL(freopen)(path, mode, old);
 	if (shim.views)
 		view_odd(); /* a descriptor, perhaps 1, now is another file */
@@ -64,6 +73,7 @@ EXPORT FILE *freopen(const char *path, const char *mode, FILE *old)
 
 EXPORT FILE *freopen64(const char *path, const char *mode, FILE *old)
 {
+	reopening_stream(old);
 	FILE *stream = REAL(freopen64)(path, mode, old);
 	if (shim.views)
 		view_odd();
@@ -109,6 +119,21 @@ static void closing_stream(FILE *stream)
 	}
 }
 
+/* The end of a list of mounts, and its older name. */
+EXPORT int endmntent(FILE *stream)
+{
+	if (stream)
+		closing_stream(stream);
+	return REAL(endmntent)(stream);
+}
+
+EXPORT int __endmntent(FILE *stream)
+{
+	if (stream)
+		closing_stream(stream);
+	return REAL(__endmntent)(stream);
+}
+
 EXPORT int fclose(FILE *stream)
 {
 	closing_stream(stream);
@@ -121,9 +146,11 @@ EXPORT int _IO_fclose(FILE *stream)
 	return REAL(_IO_fclose)(stream);
 }
 
+/* It closes nothing (glibc): buffers are written, and that is all. */
 EXPORT int fcloseall(void)
 {
-	door_closing_many(0, UINT32_MAX);
+	if (shim.views)
+		view_odd();
 	return REAL(fcloseall)();
 }
 

@@ -2,6 +2,7 @@
  * syscall(2): programs that call the kernel by number through libc (Node: statx, copy_file_range) open, read, name and
  * start things too.  The real call first; then what it means, as in the function of that name.
  */
+#include <linux/close_range.h>
 #include <linux/openat2.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
@@ -39,8 +40,9 @@ static bool was_named(long number, const long *arguments, long ret)
 		door_changed(JOURNAL_CREATE, error, AT_FDCWD, first,
 			     S_IFDIR | (uint32_t)arguments[1], 0);
 		return true;
-	case SYS_mknod:
-		door_changed(JOURNAL_CREATE, error, AT_FDCWD, first, (uint32_t)arguments[1], 0);
+	case SYS_mknod: /* some errors come before the path is read */
+		door_changed(JOURNAL_CREATE, error, AT_FDCWD, error ? NULL : first,
+			     (uint32_t)arguments[1], 0);
 		return true;
 	case SYS_link:
 		door_changed_two(JOURNAL_LINK, error, AT_FDCWD, first, AT_FDCWD, second, 0);
@@ -79,7 +81,8 @@ static bool was_named(long number, const long *arguments, long ret)
 			     0);
 		return true;
 	case SYS_mknodat:
-		door_changed(JOURNAL_CREATE, error, fd, second, (uint32_t)arguments[2], 0);
+		door_changed(JOURNAL_CREATE, error, fd, error ? NULL : second,
+			     (uint32_t)arguments[2], 0);
 		return true;
 	case SYS_linkat:
 		door_changed_two(JOURNAL_LINK, error, fd, second, (int)arguments[2], fourth,
@@ -160,13 +163,9 @@ static void was_called(long number, const long *arguments, long ret)
 		if (shim.views)
 			view_odd();
 		break;
-	case SYS_close:
-		if (shim.views)
-			view_odd();
-		door_closing(fd);
-		break;
-	case SYS_close_range:
-		door_closing_many((unsigned)arguments[0], (unsigned)arguments[1]);
+	case SYS_fcntl:
+		if (arguments[1] == F_DUPFD || arguments[1] == F_DUPFD_CLOEXEC)
+			door_duplicated(fd, (int)ret);
 		break;
 	case SYS_seccomp:
 		if (arguments[0] == SECCOMP_SET_MODE_STRICT)
@@ -206,6 +205,13 @@ EXPORT long syscall(long number, ...)
 		return execveat((int)arguments[0], (const char *)arguments[1],
 				(char *const *)arguments[2], (char *const *)arguments[3],
 				(int)arguments[4]);
+	if (shim.on && number == SYS_close) { /* after it, the number may be another thread's */
+		if (shim.views)
+			view_odd();
+		door_closing((int)arguments[0]);
+	} else if (number == SYS_close_range && !(arguments[2] & CLOSE_RANGE_CLOEXEC)) {
+		door_closing_many((unsigned)arguments[0], (unsigned)arguments[1]);
+	}
 	long ret = REAL(syscall)(number, arguments[0], arguments[1], arguments[2], arguments[3],
 				 arguments[4], arguments[5]);
 	if (shim.on && !was_named(number, arguments, ret) && ret >= 0)

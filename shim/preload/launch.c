@@ -35,21 +35,38 @@ static bool is_our_session(const char *value)
 	       strcmp(value, shim.segment.header->name) == 0;
 }
 
-/* Memory for an environment's array that is too large for a stack, one at a time.  It belongs to a thread,
- * told by its thread pointer, which a child between vfork and exec has from its parent: when that child has become another
- * program, the parent's thread may take it again. */
-static char *large_array[LAUNCH_VARIABLES_MAX + LAUNCH_VARIABLES_MORE];
-static uintptr_t large_owner;
-static bool large_in_work; /* being filled: a signal handler that starts a program does not get it */
+/* Memory for an environment's array that is too large for a stack.  It belongs to a thread, told by its thread pointer, which a
+ * child between vfork and exec has from its parent: when that child has become another program, the parent's thread
+ * may take it again. */
+enum { LARGE_ARRAYS = 4 };
 
-static char **large_take(void)
+static struct large {
+	uintptr_t owner; /* 0: free */
+	bool in_work;    /* being filled: a signal handler that starts a program does not get it */
+	char *array[LAUNCH_VARIABLES_MAX + LAUNCH_VARIABLES_MORE];
+} larges[LARGE_ARRAYS];
+
+static struct large *large_take(void)
 {
-	uintptr_t self = (uintptr_t)__builtin_thread_pointer(), owner = 0;
-	if (!__atomic_compare_exchange_n(&large_owner, &owner, self, false, __ATOMIC_ACQUIRE,
-					 __ATOMIC_RELAXED) &&
-	    owner != self)
-		return NULL;
-	return __atomic_exchange_n(&large_in_work, true, __ATOMIC_ACQUIRE) ? NULL : large_array;
+	uintptr_t self = (uintptr_t)__builtin_thread_pointer();
+
+	for (int i = 0; i < LARGE_ARRAYS; i++) {
+		uintptr_t owner = 0;
+		if ((__atomic_compare_exchange_n(&larges[i].owner, &owner, self, false,
+						 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED) ||
+		     owner == self) &&
+		    !__atomic_exchange_n(&larges[i].in_work, true, __ATOMIC_ACQUIRE))
+			return &larges[i];
+	}
+	return NULL;
+}
+
+void launch_reset(void)
+{
+	for (int i = 0; i < LARGE_ARRAYS; i++) {
+		larges[i].owner = 0;
+		larges[i].in_work = false;
+	}
 }
 
 /* rt_sigprocmask(2) copies the set before it looks at how, which is none here: the
@@ -59,28 +76,50 @@ bool launch_is_readable(const void *address)
 	return address && sys_call6(SYS_rt_sigprocmask, 99, (long)address, 0, 8, 0, 0) != -EFAULT;
 }
 
+bool launch_is_text(const char *path)
+{
+	const char *end = path + SEGMENT_PATH_BYTES;
+	uintptr_t page = 0;
+
+	for (const char *at = path; at < end; at++) {
+		if (((uintptr_t)at & ~(uintptr_t)4095) != page) {
+			/* eight bytes are looked at: not over the end of the page */
+			if (!launch_is_readable((const void *)((uintptr_t)at & ~(uintptr_t)7)))
+				return false;
+			page = (uintptr_t)at & ~(uintptr_t)4095;
+		}
+		if (!*at)
+			return true;
+	}
+	return true; /* too long, which the kernel says */
+}
+
 /* Could that be an address of a program at all?  Without asking the kernel for each. */
 static bool is_plausible(const void *address)
 {
 	return (uintptr_t)address >= 4096 && (uintptr_t)address < UINT64_C(0x7ffffffff000);
 }
 
-void launch_measure(struct launch *ret_launch, const char *executable, char *const argv[],
+void launch_measure(struct launch *ret_launch, struct launch_place place, char *const argv[],
 		    char *const environment[])
 {
 	const char *preload = "";
 	int count = 0;
 
+	ret_launch->place = place;
+	ret_launch->announces = false;
 	ret_launch->variables = -1;
 	ret_launch->large = NULL;
+	ret_launch->ticket[0] = '\0';
 	if (!shim.on || shim.sandboxed)
 		return;
 	/* What a wrong pointer would do must be done by the kernel: the first of each are tried. */
-	if (!launch_is_readable(executable) ||
+	if (!place.path || !launch_is_text(place.path) ||
 	    (argv && (!launch_is_readable(argv) || (argv[0] && !launch_is_readable(argv[0])))) ||
 	    (environment && (!launch_is_readable(environment) ||
 			     (environment[0] && !launch_is_readable(environment[0])))))
 		return;
+	ret_launch->announces = true;
 	for (; environment && environment[count]; count++) {
 		if (count == LAUNCH_VARIABLES_MAX || !is_plausible(environment[count]))
 			return;
@@ -199,18 +238,39 @@ static bool can_load(const char *executable)
 	return true;
 }
 
-char *const *launch_prepare(struct launch *launch, pid_t pid, const char *executable,
-			    char *const argv[], char *const environment[], char **stack_array,
-			    char *preload)
+void launch_announce(struct launch *launch, pid_t pid, char *const argv[])
 {
-	char **array = launch->large ? launch->large : stack_array;
+	/* Arguments as the kernel will read them, and their places: a word may lie where nothing is. */
+	char *joined = scratch_take(), *places = scratch_take();
+	char **words = (char **)(void *)places;
+	const char *executable = launch->place.path[0] ? launch->place.path : "fexecve";
+	char *const none[] = { NULL };
+	size_t used = 0, count = 0;
+	bool cut = false;
+
+	if (joined && places) {
+		used = record_join(argv, true, joined, SEGMENT_PATH_BYTES, &cut);
+		for (size_t at = 0; at < used && count < SEGMENT_PATH_BYTES / sizeof(*words) - 1;
+		     at += strlen(joined + at) + 1)
+			words[count++] = joined + at;
+		words[count] = NULL;
+	}
+	launch->process = process_announce(&shim.segment, &shim.request.context, shim.process, pid,
+					   executable, count ? words : none, launch->ticket);
+	record_exec(launch->place.directory, launch->place.path, joined, used, cut, launch->process,
+		    pid);
+	scratch_give(joined);
+	scratch_give(places);
+}
+
+char *const *launch_environment(struct launch *launch, char *const environment[],
+				char **stack_array, char *preload)
+{
+	char **array = launch->large ? launch->large->array : stack_array;
 	const char *given = NULL;
 	bool has_session = false;
 	int kept = 0;
 
-	launch->process = process_announce(&shim.segment, &shim.request.context, shim.process, pid,
-					   executable, argv, launch->ticket);
-	record_exec(executable, argv, launch->process, pid);
 	for (int i = 0; i < launch->variables; i++) {
 		char *entry = environment[i];
 		if (begins_with(entry, TICKET_VARIABLE "="))
@@ -229,7 +289,7 @@ char *const *launch_prepare(struct launch *launch, pid_t pid, const char *execut
 		array[kept++] = launch->ticket;
 
 	const char *found = given ? find_library(given) : NULL;
-	bool loads = can_load(executable);
+	bool loads = can_load(launch->place.path);
 	if (found ? !loads && take_library_out(given, found, preload, launch->preload_bytes)
 		  : loads && put_library(given ? given : "", preload, launch->preload_bytes)) {
 		if (preload[sizeof(PRELOAD) -
@@ -240,18 +300,18 @@ char *const *launch_prepare(struct launch *launch, pid_t pid, const char *execut
 	}
 	array[kept] = NULL;
 	if (launch->large)
-		__atomic_store_n(&large_in_work, false, __ATOMIC_RELEASE);
+		__atomic_store_n(&launch->large->in_work, false, __ATOMIC_RELEASE);
 	return array;
 }
 
 void launch_done(const struct launch *launch, pid_t pid, int error)
 {
-	if (launch->variables < 0)
+	if (!launch->announces)
 		return;
 	if (!pid)
 		record_exec_failed(launch->process.serial, error);
 	if (launch->large)
-		__atomic_store_n(&large_owner, 0, __ATOMIC_RELEASE);
+		__atomic_store_n(&launch->large->owner, 0, __ATOMIC_RELEASE);
 	if (pid)
 		process_set_pid(&shim.segment, launch->process, pid);
 	else

@@ -13,6 +13,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <mntent.h>
+#include <pty.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,11 +23,13 @@
 #include <sys/sendfile.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include <utmp.h>
 
 /* Names that libc exports without declaring them (bits/fcntl2.h, bits/unistd.h, its internal names). */
 int __xmknod(int version, const char *path, mode_t mode, dev_t *device);
 int __xmknodat(int version, int directory, const char *path, mode_t mode, dev_t *device);
 FILE *__setmntent(const char *path, const char *mode);
+int __endmntent(FILE *stream);
 FILE *_IO_fopen(const char *path, const char *mode);
 FILE *_IO_fdopen(int fd, const char *mode);
 int _IO_fclose(FILE *stream);

@@ -12,8 +12,8 @@
 
 enum {
 	DESCRIPTORS = 1024,
-	ARGUMENTS_MAX = 4096,
-	STREAM_PUTTING = 0x0800, /* glibc, libio.h: the buffer holds what was written */
+	STREAM_NO_READS = 0x0004, /* glibc, libio.h: opened for writing alone */
+	STREAM_PUTTING = 0x0800,  /* the buffer holds what was written */
 };
 
 enum descriptor_state {
@@ -79,9 +79,12 @@ static uint32_t append(struct journal_record *record, const void *details, size_
 
 /* ---- texts ---- */
 
-/* Did the kernel read the path before it failed with this error?  Only then is the pointer known to be good. */
-static bool was_path_read(int error)
+/* Did the kernel read the path before it failed with this error?  Only then is the pointer known to be good.  A filter of system
+ * calls gives any error without looking: then it is tried. */
+static bool was_path_read(int error, const char *path)
 {
+	if (error && shim.filtered && (shim.sandboxed || !path || !launch_is_text(path)))
+		return false;
 	switch (error) {
 	case 0:
 	case ENOENT:
@@ -110,8 +113,10 @@ static bool was_path_read(int error)
 }
 
 /* The same for the second path of a call: the first one may be what was wrong. */
-static bool was_second_path_read(int error)
+static bool was_second_path_read(int error, const char *path)
 {
+	if (error && shim.filtered && (shim.sandboxed || !path || !launch_is_text(path)))
+		return false;
 	return error == 0 || error == EEXIST || error == EXDEV || error == ENOTEMPTY ||
 	       error == EISDIR;
 }
@@ -157,7 +162,7 @@ static bool is_wanted_here(bool writes, int directory, const char *path)
 	const struct settings *settings = shim.segment.settings;
 	bool wanted = settings->journal_level != JOURNAL_LEVEL_WRITES || writes;
 
-	if (!wanted || !path ||
+	if (!wanted || !path || strnlen(path, SEGMENT_PATH_BYTES) == SEGMENT_PATH_BYTES ||
 	    (settings->journal_level != JOURNAL_LEVEL_WORKSPACE &&
 	     !settings->journal_exclude.count))
 		return wanted;
@@ -198,30 +203,25 @@ static bool can_read(struct reader *reader, const void *address)
 	return true;
 }
 
-/* Arguments, each ended by NUL. */
-static uint32_t arguments_of(char *const argv[], bool checks, uint16_t *marks)
+size_t record_join(char *const argv[], bool checks, char *ret_bytes, size_t capacity, bool *ret_cut)
 {
 	struct reader array = { .checks = checks }, words = { .checks = checks };
-	char *joined = scratch_take();
 	size_t used = 0;
 
-	if (!joined)
-		return 0;
+	*ret_cut = false;
 	for (size_t i = 0; argv && can_read(&array, &argv[i]) && argv[i]; i++) {
 		const char *at = argv[i];
-		if (used == ARGUMENTS_MAX) {
-			*marks |= JOURNAL_CUT;
+		if (used == capacity) {
+			*ret_cut = true;
 			break;
 		}
-		while (used < ARGUMENTS_MAX - 1 && can_read(&words, at) && *at)
-			joined[used++] = *at++;
-		if (used == ARGUMENTS_MAX - 1)
-			*marks |= JOURNAL_CUT;
-		joined[used++] = '\0';
+		while (used < capacity - 1 && can_read(&words, at) && *at)
+			ret_bytes[used++] = *at++;
+		if (used == capacity - 1)
+			*ret_cut = true;
+		ret_bytes[used++] = '\0';
 	}
-	uint32_t text = journal_text(&shim.journal, joined, used, may_grow());
-	scratch_give(joined);
-	return text;
+	return used;
 }
 
 /* ---- descriptors ---- */
@@ -242,15 +242,18 @@ static struct journal_record about(enum journal_op op, int fd, const struct desc
 /* In a child between vfork and exec: `fd` is now what the parent knows as `parent_fd`; -1: something else. */
 static void note_standard(int fd, int parent_fd)
 {
+	unsigned char *notes = shim_vforked.standard;
+	bool known = (unsigned)parent_fd < VFORK_TOUCHED &&
+		     !(shim_vforked.touched & (uint64_t)1 << parent_fd);
+
+	if ((unsigned)fd < VFORK_TOUCHED)
+		shim_vforked.touched |= (uint64_t)1 << fd;
 	if ((unsigned)fd >= JOURNAL_STANDARD)
 		return;
-	unsigned char *notes = shim_vforked.standard;
 	if ((unsigned)parent_fd < JOURNAL_STANDARD && notes[parent_fd])
 		notes[fd] = notes[parent_fd];
 	else
-		notes[fd] = (unsigned)parent_fd < STANDARD_UNKNOWN - 1
-				    ? (unsigned char)(parent_fd + 1)
-				    : STANDARD_UNKNOWN;
+		notes[fd] = known ? (unsigned char)(parent_fd + 1) : STANDARD_UNKNOWN;
 }
 
 /* What a program that is about to replace this image will have as a standard descriptor; NULL: not known. */
@@ -337,14 +340,24 @@ void record_end(int status)
 	(void)append(&record, NULL, 0);
 }
 
-void record_exec(const char *executable, char *const argv[], struct process_ref process, pid_t pid)
+void record_exec(int directory, const char *path, const char *arguments, size_t argument_bytes,
+		 bool cut, struct process_ref process, pid_t pid)
 {
 	struct journal_record record = journal_blank(JOURNAL_EXEC);
 
 	if (!shim.records)
 		return;
-	put_path(&record, AT_FDCWD, executable);
-	record.other_path = arguments_of(argv, true, &record.marks);
+	if (path[0]) {
+		put_path(&record, directory, path);
+	} else {
+		const struct descriptor *file = in_vfork_child() ? NULL : descriptor_at(directory);
+		record = about(JOURNAL_EXEC, directory, file);
+	}
+	if (cut)
+		record.marks |= JOURNAL_CUT;
+	if (argument_bytes)
+		record.other_path = journal_text(&shim.journal, arguments, argument_bytes,
+						 may_grow());
 	record.amount = process.serial;
 	record.count = (uint32_t)pid;
 	/* exec in place: what the standard descriptors were opened for goes with them. */
@@ -391,7 +404,15 @@ void record_start(const char *executable, char *const argv[])
 	shim.record = 0;
 	put_path(&record, AT_FDCWD, executable);
 	record.directory = change_folder_text();
-	record.other_path = arguments_of(argv, false, &record.marks);
+	char *joined = scratch_take();
+	bool cut = false;
+	if (joined) {
+		size_t used = record_join(argv, false, joined, SEGMENT_PATH_BYTES, &cut);
+		record.other_path = journal_text(&shim.journal, joined, used, may_grow());
+	}
+	if (cut)
+		record.marks |= JOURNAL_CUT;
+	scratch_give(joined);
 	if (!(shim.request.context.flags & CONTEXT_ATTACHED))
 		record.marks |= JOURNAL_UNATTACHED;
 	append_process(&record, sys_getppid(), 0);
@@ -420,7 +441,7 @@ void record_name(enum journal_op op, bool failed, int directory, const char *pat
 		return;
 	if (failed)
 		record.head.error = (uint16_t)errno;
-	if (!was_path_read(record.head.error))
+	if (!was_path_read(record.head.error, path))
 		path = NULL;
 	if (!is_wanted(true, directory, path))
 		return;
@@ -441,11 +462,11 @@ void record_names(enum journal_op op, bool failed, int directory, const char *pa
 	if (failed)
 		record.head.error = (uint16_t)errno;
 	/* symlink(2) names its target first, the others the name that there is. */
-	bool first = was_path_read(record.head.error);
-	bool second = was_second_path_read(record.head.error);
-	if (!(op == JOURNAL_SYMLINK ? second : first))
+	int error = record.head.error;
+	bool target_first = op == JOURNAL_SYMLINK;
+	if (!(target_first ? was_second_path_read(error, path) : was_path_read(error, path)))
 		path = NULL;
-	if (!(op == JOURNAL_SYMLINK ? first : second))
+	if (!(target_first ? was_path_read(error, other) : was_second_path_read(error, other)))
 		other = NULL;
 	bool wanted = is_wanted(true, directory, path);
 	if (!wanted && (op == JOURNAL_SYMLINK || !is_wanted(true, other_directory, other)))
@@ -477,7 +498,7 @@ void record_opened(int fd, int directory, const char *path, int flags, const str
 		return;
 	if (fd < 0)
 		record.head.error = (uint16_t)errno;
-	if (!was_path_read(record.head.error))
+	if (!was_path_read(record.head.error, path))
 		path = NULL;
 	if ((unsigned)fd < DESCRIPTORS && !in_vfork_child())
 		__atomic_store_n(&descriptors[fd].state, 0, __ATOMIC_RELAXED);
@@ -521,7 +542,7 @@ void record_listed(int fd, bool failed, int directory, const char *path, uint16_
 		return;
 	if (failed)
 		record.head.error = (uint16_t)errno;
-	if (!was_path_read(record.head.error))
+	if (!was_path_read(record.head.error, path))
 		path = NULL;
 	if (!is_wanted(false, directory, path))
 		return;
@@ -619,7 +640,7 @@ void record_closing(unsigned first, unsigned last)
 	unsigned end = __atomic_load_n(&descriptors_end, __ATOMIC_RELAXED);
 
 	if (in_vfork_child()) { /* its descriptors are its own, this table is its parent's */
-		for (unsigned fd = first; fd <= last && fd < JOURNAL_STANDARD; fd++)
+		for (unsigned fd = first; fd <= last && fd < VFORK_TOUCHED; fd++)
 			note_standard((int)fd, -1);
 		return;
 	}
@@ -651,12 +672,16 @@ void record_duplicated(int fd, int copy)
 void record_stream_closing(FILE *stream, int fd)
 {
 	struct descriptor *descriptor = descriptor_at(fd);
+	int flags = stream->_flags;
 	struct journal_record record;
 
 	if (!descriptor || in_vfork_child())
 		return;
-	bool writes = stream->_flags & STREAM_PUTTING;
-	if (!writes && stream->_IO_read_base && !descriptor->reads) {
+	/* A stream for one of both alone has a buffer once it did something; one for both tells which it did last. */
+	bool writes = flags & STREAM_NO_READS ? stream->_IO_buf_base != NULL
+					      : (flags & STREAM_PUTTING) != 0;
+	bool reads = !(flags & STREAM_NO_READS) && !writes && stream->_IO_read_base;
+	if (reads && !descriptor->reads) {
 		record = about(JOURNAL_READ, fd, descriptor);
 		record.amount = (uint64_t)(stream->_IO_read_end - stream->_IO_read_base);
 		record.marks |= JOURNAL_AT_LEAST;

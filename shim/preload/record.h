@@ -73,8 +73,18 @@ void record_names(enum journal_op op, bool failed, int directory, const char *pa
 /* record_descriptor(): a call about what a descriptor is open for. */
 void record_descriptor(enum journal_op op, bool failed, int fd, uint32_t flags, uint64_t amount);
 
-/* record_exec(): a program is about to be started.  process: as announced.  pid: of the process that will hold it, 0: not known yet. */
-void record_exec(const char *executable, char *const argv[], struct process_ref process, pid_t pid);
+/* record_join(): arguments, each ended by NUL, one behind the other.
+ *
+ * checks: argv is what the caller hands to exec, where a wrong pointer has to give EFAULT: it ends there.  ret_cut: there were
+ * more than `capacity` bytes.  Returns the number of bytes. */
+size_t record_join(char *const argv[], bool checks, char *ret_bytes, size_t capacity, bool *ret_cut);
+
+/* record_exec(): a program is about to be started.
+ *
+ * directory, path: as struct launch_place.  arguments: from record_join().  process: as announced.  pid: of the process that will
+ * hold it, 0: not known yet. */
+void record_exec(int directory, const char *path, const char *arguments, size_t argument_bytes,
+		 bool cut, struct process_ref process, pid_t pid);
 
 /* record_exec_failed(): it could not be. */
 void record_exec_failed(uint64_t serial, int error);
@@ -85,15 +95,17 @@ uint32_t record_path(const char *path);
 /* record_delivery(): a viewer gave a file whole, or found it other than it was.  path: from record_path(). */
 void record_delivery(enum journal_op op, uint32_t path, const struct journal_details *details);
 
-enum { STANDARD_UNKNOWN = 255 };
+enum { STANDARD_UNKNOWN = 255, VFORK_TOUCHED = 64 };
 
-/* What vfork leaves in its thread.  One word: vfork.S sets it to 1. */
+/* What vfork leaves in its thread.  Two words: vfork.S sets the first to 1 and the second to 0. */
 struct vfork_note {
 	unsigned char called;
 	/* Of the child: which of its parent's descriptors its own 0, 1 and 2 are, and one more; 0: the same; or STANDARD_UNKNOWN. */
 	unsigned char standard[JOURNAL_STANDARD];
+	uint32_t unused;
+	uint64_t touched; /* descriptors that the child closed or opened, below VFORK_TOUCHED */
 };
-_Static_assert(sizeof(struct vfork_note) == 4, "vfork.S writes one word");
+_Static_assert(sizeof(struct vfork_note) == 16, "vfork.S writes two words");
 
 /* in_vfork_child(): is this a child between vfork and exec, in the memory of its parent?  Asks the kernel only
  * after this thread called vfork. */

@@ -44,6 +44,7 @@ struct shim {
 	bool records_all;  /* whatever the path */
 	bool is_fork;      /* a copy of the process that attached */
 	bool ends_capture; /* its end is the end of a capture's command */
+	bool filtered;  /* it may have a filter that answers calls before the kernel looks at their arguments */
 	bool sandboxed; /* it told the kernel which calls to allow: no calls of ours from then on */
 	uint32_t role;  /* enum role */
 	pid_t pid;      /* of this process; a child between vfork and exec has another */
@@ -103,11 +104,16 @@ void partial_note(void);
 char *scratch_take(void);
 void scratch_give(char *scratch);
 
+/* scratch_reset(): in a copy that fork made: what the parent's threads had taken is free. */
+void scratch_reset(void);
+
 /* change_start(): learns the current folder.  At the start of the process. */
 void change_start(void);
 
-/* change_directory(): the process changed its folder. */
+/* change_directory(): the process changed its folder, which is asked for at once.  change_unsure(): libc may have changed it:
+ * it is asked for when it is needed next. */
 void change_directory(void);
+void change_unsure(void);
 
 /* change_folder_text(): number in the journal of the current folder's path; 0: it is not known. */
 uint32_t change_folder_text(void);
@@ -119,38 +125,56 @@ int change_path(int directory, const char *path, char *ret_path, size_t capacity
 /* change_note(): the content behind a path was changed, replaced or removed by this process. */
 void change_note(int directory, const char *path);
 
+/* Where a program being started lies, as given. */
+struct launch_place {
+	int directory;    /* that a relative path begins at; AT_FDCWD; LAUNCH_FOLDER_UNKNOWN */
+	const char *path; /* "" for the descriptor itself */
+};
+
+enum { LAUNCH_FOLDER_UNKNOWN = -1 };
+
+struct large;
+
 /* A program being started.  Lives on the caller's stack, beside what the two calls below ask for. */
 struct launch {
+	struct launch_place place;
+	bool announces; /* it goes on record, also where its environment is passed on as it is */
 	struct process_ref process;
 	char ticket[TICKET_BYTES];
 	int variables;        /* of the given environment; -1: it is passed on as it is */
 	size_t preload_bytes; /* room for LD_PRELOAD= with our library */
-	char **large;         /* memory for the array when it is too large for a stack; else NULL */
+	struct large *large;  /* memory for the array when it is too large for a stack; else NULL */
 };
 
 enum {
 	LAUNCH_VARIABLES_MORE = 3,    /* pointers that the new array has more than the old one */
-	LAUNCH_VARIABLES_STACK = 500, /* as many go on the stack */
+	LAUNCH_VARIABLES_STACK = 128, /* as many go on the stack, which may be a signal handler's */
 	LAUNCH_VARIABLES_MAX = 8000,
 };
 
-/* launch_measure(): looks at what a program is started with.  ret_launch->variables is -1 when nothing may be
- * added: this process is not attached, the environment is too large or names another session, or a pointer is not
- * readable (the kernel will say EFAULT). */
-void launch_measure(struct launch *ret_launch, const char *executable, char *const argv[],
+/* launch_measure(): looks at what a program is started with.  ret_launch->announces is false when this process is not attached
+ * or a pointer is not readable (the kernel will say EFAULT); variables is -1 then, and when the environment is too large
+ * or names another session: nothing may be added to it. */
+void launch_measure(struct launch *ret_launch, struct launch_place place, char *const argv[],
 		    char *const environment[]);
+
+/* launch_announce(): puts a program on record.  launch: from launch_measure(), which announces.  pid: the caller's own for exec, 0
+ * for spawn. */
+void launch_announce(struct launch *launch, pid_t pid, char *const argv[]);
 
 /* launch_is_readable(): may the kernel read 8 bytes there? */
 bool launch_is_readable(const void *address);
 
-/* launch_prepare(): announces a program and makes the environment it is started with.
+/* launch_is_text(): may it read a path there, up to its end?  Asks once a page. */
+bool launch_is_text(const char *path);
+
+/* launch_environment(): makes the environment that a program is started with.
  *
- * launch: from launch_measure(), variables not -1.  pid: the caller's own for exec, 0 for spawn.
+ * launch: announced, variables not -1.
  * stack_array: variables + LAUNCH_VARIABLES_MORE pointers, or NULL where launch->large is set.  preload:
  * preload_bytes bytes.  Returns the new environment: it points into `environment`, `launch`, `preload` and `shim`. */
-char *const *launch_prepare(struct launch *launch, pid_t pid, const char *executable,
-			    char *const argv[], char *const environment[], char **stack_array,
-			    char *preload);
+char *const *launch_environment(struct launch *launch, char *const environment[],
+				char **stack_array, char *preload);
 
 /* launch_repairs_command(): libc starts shells for system() and popen() with the process's own environment.
  * Returns whether that lacks our library, so that the command has to begin by putting it back. */
@@ -160,6 +184,9 @@ bool launch_repairs_command(void);
  * capacity: strlen(command) + LAUNCH_COMMAND_MORE. */
 enum { LAUNCH_COMMAND_MORE = SEGMENT_PATH_BYTES + 1100 };
 void launch_command(const char *command, char *ret_command, size_t capacity);
+
+/* launch_reset(): in a copy that fork made: as scratch_reset(). */
+void launch_reset(void);
 
 /* launch_done(): the call came back.  pid: what posix_spawn started; 0: nothing was started, because of `error`. */
 void launch_done(const struct launch *launch, pid_t pid, int error);

@@ -16,7 +16,8 @@ vfork:
 	endbr64
 #endif
 	movq shim_vforked@gottpoff(%rip), %rax
-	movl $1, %fs:(%rax)
+	movq $1, %fs:(%rax)
+	movq $0, %fs:8(%rax)
 	movq real_vfork(%rip), %rax
 	testq %rax, %rax
 	jz 1f
@@ -30,8 +31,10 @@ vfork:
 	mrs x9, tpidr_el0
 	adrp x10, :gottprel:shim_vforked
 	ldr x10, [x10, #:gottprel_lo12:shim_vforked]
-	mov w11, #1
-	str w11, [x9, x10]
+	add x9, x9, x10
+	mov x11, #1
+	str x11, [x9]
+	str xzr, [x9, #8]
 	adrp x16, real_vfork
 	ldr x16, [x16, #:lo12:real_vfork]
 	cbz x16, 1f

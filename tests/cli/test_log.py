@@ -77,9 +77,12 @@ class Journal:
         return self.append(OPS.index("text") + 1, units, len(data), data.ljust(units * UNIT - 8, b"\0"))
 
     def record(self, op, error=0, details=b"", when=None, process=0, tid=0, path=None, directory=None, directory_fd=AT_FDCWD,
-               other=None, fd=-1, flags=0, amount=0, decision=0, reason=0, marks=0, count=0):
+               opened=0, other=None, fd=-1, flags=0, amount=0, decision=0, reason=0, marks=0, count=0):
+        """A relative path begins in /w, or at what the record `opened` opened."""
+        if path and path[:1] != b"/" and directory_fd == AT_FDCWD and op != "unobserved":
+            directory = directory or b"/w"
         texts = [0 if data is None else self.text(data) for data in (path, directory, other)]
-        body = struct.pack("<QIIIIiIiIQBBHI", time.time_ns() if when is None else when, process, tid, texts[0], texts[1],
+        body = struct.pack("<QIIIIiIiIQBBHI", time.time_ns() if when is None else when, process, tid, texts[0], texts[1] or opened,
                            directory_fd, texts[2], fd, flags, amount, decision, reason, marks, count)
         return self.append(OPS.index(op) + 1, 1 + len(details) // UNIT, error, body + details)
 
@@ -141,7 +144,8 @@ class Forms(LogCase):
         more = {"process": process, "tid": 100}
         journal.record("exec", path=b"./x", other=b"x\0", amount=77, count=5, **more)
         journal.record("exec_failed", error=2, amount=77, **more)
-        journal.record("unobserved", path=b"x", other=b"static", amount=77, **more)
+        journal.record("unobserved", path=b"node", other=b"io_uring", count=1, flags=1)
+        journal.record("unobserved", path=b"busybox", other=b"static", count=2)
         journal.record("open", path=b"a", fd=3, flags=os.O_RDWR | os.O_CREAT | 1 << 30, marks=8, decision=2, reason=8,
                        details=details, **more)
         journal.record("open", error=13, path=b"a", **more)
@@ -151,7 +155,10 @@ class Forms(LogCase):
         journal.record("map", path=b"a", fd=3, flags=0x107, amount=4096, **more)
         journal.record("create", path=b"d", flags=0o40755, **more)
         journal.record("delete", path=b"d", flags=0x200, directory_fd=9, **more)
-        journal.record("rename", path=b"a", other=b"b", fd=AT_FDCWD, **more)
+        folder = journal.record("list", path=b"d", fd=9, **more)
+        journal.record("delete", path=b"x", directory_fd=9, opened=folder, **more)
+        journal.record("rename", path=b"a", other=b"b", fd=AT_FDCWD, amount=journal.text(b"/w"), **more)
+        journal.record("rename", path=b"a", other=b"b", fd=9, amount=folder, **more)
         journal.record("link", path=b"a", other=b"b", fd=9, **more)
         journal.record("symlink", path=b"a", other=b"../t", **more)
         journal.record("truncate", path=b"a", amount=5, **more)
@@ -173,16 +180,19 @@ class Forms(LogCase):
         self.every_op()
         lines = self.lines()
         self.assertEqual({line["op"] for line in lines}, set(OPS) - {"text", "abandoned"} | {"damaged"})
-        by_op = {line["op"]: line for line in lines}
-        self.assertEqual(by_op["open"]["error"], "EACCES")
+        by_op = {line["op"]: line for line in reversed(lines)}
+        self.assertEqual([line["error"] for line in lines if line["op"] == "open"], [None, "EACCES"])
         self.assertEqual(lines[0]["arguments"], ["cat", "a b", "", "\\xff"])
-        self.assertEqual(lines[5]["flags"], ["O_RDWR", "O_CREAT", "0x40000000"])
-        self.assertEqual((lines[5]["decision"], lines[5]["reason"]), ("notice", "repeated"))
-        self.assertEqual(lines[5]["file"]["before"], "123456789abc")
+        self.assertEqual(by_op["open"]["flags"], ["O_RDWR", "O_CREAT", "0x40000000"])
+        self.assertEqual((by_op["open"]["decision"], by_op["open"]["reason"]), ("notice", "repeated"))
+        self.assertEqual(by_op["open"]["file"]["before"], "123456789abc")
         self.assertEqual(by_op["exec_failed"]["exec"], by_op["exec"]["number"])
         self.assertEqual(by_op["delete"]["directory_fd"], 9)
         self.assertIsNone(by_op["delete"]["resolved"])
-        self.assertEqual(by_op["rename"]["new_resolved"], "/w/b")
+        self.assertEqual([line["resolved"] for line in lines if line["op"] == "delete"], [None, "/w/d/x"])
+        self.assertEqual([line["new_resolved"] for line in lines if line["op"] == "rename"], ["/w/b", "/w/d/b"])
+        unobserved = [(line["program"], line["reason"], line["count"], line["partly"]) for line in lines if line["op"] == "unobserved"]
+        self.assertEqual(unobserved, [("node", "io_uring", 1, True), ("busybox", "static", 2, False)])
         self.assertIsNone(by_op["link"]["new_resolved"])
         self.assertIsNone(by_op["fork"]["role"])
         self.assertEqual(by_op["damaged"]["time"], None)
@@ -192,7 +202,7 @@ class Forms(LogCase):
         self.every_op()
         lines = self.lines()
         self.validate(lines)
-        for broken in ({**lines[0], "more": 1}, {**lines[0], "pid": 0}, {**lines[0], "op": "openat"}, {**lines[5], "op": "read"}):
+        for broken in ({**lines[0], "more": 1}, {**lines[0], "pid": 0}, {**lines[0], "op": "openat"}, {**lines[6], "op": "read"}):
             with self.assertRaises(jsonschema.ValidationError):
                 self.validate([broken])
 
@@ -204,7 +214,7 @@ class Forms(LogCase):
         self.assertEqual(table[0].split(), ["TIME", "PID", "ROLE", "OP", "RESULT", "PATH"])
         column = table[0].index("PATH")
         rest = [line[column:] for line in table[1:]]
-        for text in ("/usr/bin/cc  a b  \\xff", "x  static", "a  rw creat notice", "d  folder 0755", "?/d  folder", "a -> b", "a -> ?/b",
+        for text in ("/usr/bin/cc  a b  \\xff", "busybox  static (2 times)", "node  in part: io_uring", "a  rw creat notice", "d  folder 0755", "?/d  folder", "a -> b", "a -> d/b", "a -> ?/b", "d/x",
                      "a -> ../t", "a  mode 0644", "a  owner 5:-1", "a  500 bytes not given again", "everything", "text  0 observed, 1 not, 5 records lost",
                      "a  1,099,511,627,776 bytes or more 4 calls", "cc  status 1", "a  r w x shared 4,096 bytes"):
             self.assertIn(text, rest)
@@ -305,7 +315,7 @@ class Choosing(LogCase):
 
 class Files(LogCase):
     def test_what_is_no_journal(self):
-        self.assertIn(b"no journal", self.seen("log", "--journal", str(self.top / "nosuch"), code=1).stderr)
+        self.assertIn(b"No such file", self.seen("log", "--journal", str(self.top / "nosuch"), code=1).stderr)
         for content in (b"", b"text", b"\0" * 100000):
             with open(self.path, "wb") as file:
                 file.write(content)
@@ -331,10 +341,17 @@ class Files(LogCase):
         os.chmod(copy, 0o400)
         self.assertIn(b"/usr/bin/cc", self.seen("log", "--journal", copy, code=0).stdout)
 
+    def test_a_copy_may_be_anybodys(self):
+        Journal(self.path).start()
+        os.chmod(self.path, 0o664)
+        if os.geteuid() == 0:
+            os.chown(self.path, 12345, -1)
+        self.log(code=0)
+
     def test_every_byte_may_be_wrong(self):
         journal = Journal(self.path)
         process = journal.start()
-        journal.record("rename", process=process, path=b"a", other=b"b", fd=AT_FDCWD)
+        journal.record("rename", process=process, path=b"a", other=b"b", fd=AT_FDCWD, amount=journal.text(b"/w"))
         with open(self.path, "rb") as file:
             sound = file.read()
         for at in list(range(0, 280, 3)) + list(range(FIRST * UNIT, journal.next * UNIT, 7)):
@@ -485,9 +502,40 @@ class Sessions(LogCase):
         run.mkdir(mode=0o700)
         env = {"XDG_RUNTIME_DIR": str(run)}
         self.run_in("true", env=env)
+        self.session_folder().chmod(0o720)
+        self.assertIn(b"others may write to it", self.seen("log", "--session", "s", code=4, env=env).stderr)
+        self.session_folder().chmod(0o700)
         shutil.rmtree(run / "seen")
         self.assertIn("start", [line["op"] for line in self.session_lines("--session", "s", env=env)])
         self.seen("status", "--session", "s", code=3, env=env)
+
+    def test_a_journal_that_others_may_write_to(self):
+        self.run_in("true")
+        journal = self.session_folder() / "journal"
+        for segment in (True, False):
+            if not segment:
+                os.unlink(self.session_folder() / "segment")
+            journal.chmod(0o660)
+            self.assertIn(b"others may write to it", self.seen("log", "--session", "s", code=4).stderr)
+            self.seen("log", "--journal", str(journal), code=0)
+            journal.chmod(0o600)
+            self.seen("log", "--session", "s", code=0)
+
+    def test_descriptors_of_folders(self):
+        """What the library tells is what is resolved: a tree removed through duplicated descriptors."""
+        (self.work / "top/a/b").mkdir(parents=True)
+        self.file("top/a/b/x", b"")
+        self.run_in("rm -r top; mkdir t; touch o; mv o t")
+        lines = self.session_lines("--op", "delete")
+        self.assertEqual({line["resolved"] for line in lines},
+                         {str(self.work / name) for name in ("top", "top/a", "top/a/b", "top/a/b/x")})
+        self.assertIn(str(self.work / "t/o"), {line["new_resolved"] for line in self.session_lines("--op", "rename")})
+
+    def test_unobserved(self):
+        if not os.path.exists("/bin/busybox"):
+            self.skipTest("no static busybox")
+        self.run_in("busybox true; busybox true")
+        self.assertIn(b"busybox  static (2 times)", self.seen("log", "--op", "unobserved", code=0).stdout)
 
     def test_full_disk(self):
         self.run_in("true")

@@ -270,19 +270,22 @@ class Verify(Case):
 
     # ---- what cannot be looked at ----
 
-    def test_files_of_others(self):
+    def test_symbolic_links(self):
         self.write()
         for name in ("journal", "seal"):
-            os.chmod(self.folder / name, 0o666)
-            done = self.seen("verify", "--journal", self.path, code=BAD_SESSION)
-            self.assertIn(b"others may write to it", done.stderr)
-            self.assertEqual(done.stdout, b"")
-            os.chmod(self.folder / name, 0o600)
             os.rename(self.folder / name, self.top / name)
             os.symlink(self.top / name, self.folder / name)
             self.assertIn(b"symbolic link", self.seen("verify", "--journal", self.path, code=BAD_SESSION).stderr)
             os.unlink(self.folder / name)
             os.rename(self.top / name, self.folder / name)
+        self.seen("verify", "--journal", self.path, code=INTACT)
+
+    def test_a_copy_may_be_anybodys(self):
+        self.write()
+        for name in ("journal", "seal"):
+            os.chmod(self.folder / name, 0o666)
+            if os.geteuid() == 0:
+                os.chown(self.folder / name, 12345, -1)
         self.seen("verify", "--journal", self.path, code=INTACT)
 
     def test_other_version(self):
@@ -340,6 +343,30 @@ class OfASession(Case):
         self.assertEqual(self.json("verify", "--session", "s")["verdict"], "intact")
         self.assertEqual(self.json("verify", env={"SEEN_SESSION": "s"})["verdict"], "intact")
         self.seen("verify", "--session", "../s", code=USAGE)
+
+    def test_what_others_may_write_to(self):
+        self.seen("run", "--session", "s", "--", "true", code=0)
+        self.put_seal()
+        folder = self.session_folder()
+        for segment in (True, False):
+            if not segment:
+                os.unlink(folder / "segment")
+            for path in (folder / "journal", folder / "seal", folder):
+                mode = path.stat().st_mode
+                path.chmod(mode | 0o20)
+                done = self.seen("verify", "--session", "s", code=BAD_SESSION)
+                self.assertIn(b"others may write to it", done.stderr, path)
+                self.assertEqual((done.stdout, done.stderr.count(b"\n")), (b"", 1))
+                path.chmod(mode)
+            os.rename(folder / "journal", folder / "other")
+            os.symlink("other", folder / "journal")
+            self.assertIn(b"symbolic link", self.seen("verify", "--session", "s", code=BAD_SESSION).stderr)
+            os.rename(folder / "other", folder / "journal")
+            if os.geteuid() == 0:
+                os.chown(folder / "journal", 12345, -1)
+                self.assertIn(b"another user", self.seen("verify", "--session", "s", code=BAD_SESSION).stderr)
+                os.chown(folder / "journal", 0, -1)
+            self.seen("verify", "--session", "s", code=INTACT)
 
     def test_session_without_a_journal(self):
         self.seen("run", "--session", "s", "-c", "journal.level=off", "--", "true", code=0)

@@ -219,6 +219,7 @@ class Programs(RefereeTest):
         asked = subprocess.run(["strace", "-f", "-o", os.path.join(self.session.folder, "asked"), self.session.path("setuid-id"), "-u"],
                                stdout=subprocess.PIPE)
         is_secure = int(asked.stdout or 0) not in (0, os.getuid())
+        self.referee = Referee(self.session, privileges=True)
         result = self.judge("static, setuid", "bash", "-c", "%s cat x; ./setuid-cat x; cat x" % static)
         self.assertEqual(result.unobserved[static], 1)
         self.assertEqual(result.unobserved[self.session.path("./setuid-cat")], is_secure)

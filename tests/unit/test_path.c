@@ -76,6 +76,40 @@ Test(path, glob_has_a_budget, .timeout = 5)
 	cr_assert(path_glob("*a", text, false));
 }
 
+Test(path, matches_glob)
+{
+	static const struct {
+		const char *glob, *relative;
+		bool fold, match;
+	} CASES[] = {
+		{ "a.c", "a.c", false, true },
+		{ "a.c", "src/a.c", false, true },
+		{ "a.c", "src/ba.c", false, false },
+		{ "src/*.c", "lib/src/a.c", false, true },
+		{ "src/*.c", "src/lib/a.c", false, false },
+		{ "/src/*.c", "src/a.c", false, true },
+		{ "/src/*.c", "lib/src/a.c", false, false },
+		{ "src", "src/lib/a.c", false, true },
+		{ "/src", "src/lib/a.c", false, true },
+		{ "sr", "src/lib/a.c", false, false },
+		{ "SRC", "src/a.c", false, false },
+		{ "SRC", "src/a.c", true, true },
+		{ "/**", "a/b", false, true },
+		{ "a", "", false, false },
+		{ "*", "", false, true },
+	};
+	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++)
+		cr_expect_eq(path_matches_glob(CASES[i].glob, CASES[i].relative, CASES[i].fold),
+			     CASES[i].match, "%s against %s", CASES[i].glob, CASES[i].relative);
+}
+
+Test(path, a_glob_that_takes_too_long_does_not_match, .timeout = 5)
+{
+	static char text[4000];
+	memset(text, 'a', sizeof(text) - 1);
+	cr_assert(!path_matches_glob("/*a*a*a*a*a*a*a*a*a*a*a*b", text, false));
+}
+
 Test(path, normalize)
 {
 	static const struct {

@@ -495,12 +495,14 @@ Test(seal, foreign_files_are_refused)
 	(void)append();
 	must(chmod(path, 0620) == 0);
 	cr_assert_eq(seal_append(journal_path, &journal, &result), -EPERM);
-	cr_assert_eq(seal_read(path, &none), -EPERM);
+	must(seal_read(path, &none) == 0); /* may be a copy from elsewhere */
+	seal_destroy(&none);
 	must(chmod(path, 0600) == 0);
 	if (geteuid() == 0) {
 		must(chown(path, 1, 1) == 0);
 		cr_assert_eq(seal_append(journal_path, &journal, &result), -EPERM);
-		cr_assert_eq(seal_read(path, &none), -EPERM);
+		must(seal_read(path, &none) == 0);
+		seal_destroy(&none);
 	}
 
 	must(unlink(path) == 0);
