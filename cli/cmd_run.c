@@ -58,6 +58,13 @@ struct inherited {
 	pid_t parent;
 };
 
+/* Where a run records to: nothing mapped in a session without a journal. */
+struct recording {
+	const struct session *session;
+	struct journal journal;
+	uint64_t last; /* the journal's end when it was last tended */
+};
+
 /* LD_PRELOAD with our library first, the user's behind it, ours not twice. */
 static int put_preload(const char *library)
 {
@@ -133,12 +140,6 @@ static void restore(const struct inherited *inherited)
 	(void)sigaction(SIGCHLD, &inherited->child_action, NULL);
 	(void)sigprocmask(SIG_SETMASK, &inherited->mask, NULL);
 }
-
-/* Where a run records to: nothing mapped in a session without a journal. */
-struct recording {
-	const struct session *session;
-	struct journal journal;
-};
 
 /* The command is about to be started, or, with an error, could not be. */
 static void record_exec(struct recording *recording, struct process_ref process, char **words,
@@ -244,9 +245,27 @@ static pid_t watch(pid_t command)
 	_exit(0);
 }
 
-/* Waits for the command; stops and goes on with it; passes signals on.  Returns its wait status. */
-static int wait_for(pid_t child, const sigset_t *all)
+/* Makes the journal longer before the processes that write to it have to: a call of theirs should not take the time, nor a
+ * descriptor for a moment.  As much as was written since the last time, twice. */
+static void tend_journal(struct recording *recording)
 {
+	enum { UNITS_MIN = 4 * JOURNAL_ROOM_UNITS };
+	struct journal *journal = recording ? &recording->journal : NULL;
+
+	if (!journal || !journal->header)
+		return;
+	uint64_t next = __atomic_load_n(&journal->header->next, __ATOMIC_RELAXED);
+	uint64_t written = next > recording->last ? next - recording->last : 0;
+	recording->last = next;
+	if (written)
+		journal_make_room(journal, UNITS_MIN + 2 * written);
+}
+
+/* Waits for the command; stops and goes on with it; passes signals on.  Returns its wait status. */
+static int wait_for(pid_t child, const sigset_t *all, struct recording *recording)
+{
+	static const struct timespec TENDING = { .tv_nsec = 100000000 };
+
 	for (;;) {
 		siginfo_t info;
 		int status;
@@ -266,7 +285,9 @@ static int wait_for(pid_t child, const sigset_t *all)
 		}
 		if (ended < 0 && errno != EINTR)
 			return 0;
-		int signal = sigwaitinfo(all, &info);
+		int signal = recording ? sigtimedwait(all, &info, &TENDING)
+				       : sigwaitinfo(all, &info);
+		tend_journal(recording);
 		if (signal > 0 && signal != SIGCHLD && is_for_child(signal, &info))
 			(void)kill(child, signal);
 	}
@@ -300,7 +321,7 @@ static int run_command(struct recording *recording, const struct context *contex
 		got = read(report[0], &error, sizeof(error));
 	while (got < 0 && errno == EINTR);
 	(void)close(report[0]);
-	status = wait_for(child, &all);
+	status = wait_for(child, &all, recording);
 	if (got == sizeof(error)) {
 		message("%s: %s", words[0], strerror(error));
 		return error == ENOENT ? EXIT_CODE_NOT_FOUND : EXIT_CODE_NOT_EXECUTABLE;

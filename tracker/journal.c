@@ -13,17 +13,40 @@
 
 enum {
 	RESERVE_ATTEMPTS = 8,
-	ROOM_UNITS = 4096,          /* what journal_make_room() sees to */
 	GROWTH_SHARE = 4,           /* it grows by this part of itself, */
 	GROWTH_UNITS_MAX = 1048576, /* 64 MiB at most */
-	TEXT_BYTES_FIRST = JOURNAL_UNIT_BYTES - sizeof(struct journal_head),
+	UNITS_PER_PAGE = 4096 / JOURNAL_UNIT_BYTES,
+	ALLOCATE_ATTEMPTS = 3, /* a signal may undo it again and again (tmpfs) */
 };
 
 static const uint64_t RETRY_NS = 1000000000u; /* after a growth that failed for want of room */
 
+/* The window that a record begins in, or NULL.  The newest first: there is written. */
+static const struct journal_window *window_of(const struct journal *journal, uint64_t number)
+{
+	uint32_t used = __atomic_load_n(&journal->windows_used, __ATOMIC_ACQUIRE);
+
+	for (uint32_t i = used < JOURNAL_WINDOWS_MAX ? used : JOURNAL_WINDOWS_MAX; i-- > 0;) {
+		const struct journal_window *window = &journal->windows[i];
+		if (__atomic_load_n(&window->units, __ATOMIC_ACQUIRE) && number >= window->from &&
+		    number < window->to)
+			return window;
+	}
+	return NULL;
+}
+
+/* number: of a record that is_mapped(). */
 static unsigned char *unit_at(const struct journal *journal, uint64_t number)
 {
-	return journal->units + number * JOURNAL_UNIT_BYTES;
+	const struct journal_window *window = journal->window_units ? window_of(journal, number)
+								    : NULL;
+	return (window ? window->units : journal->units) + number * JOURNAL_UNIT_BYTES;
+}
+
+static bool is_mapped(const struct journal *journal, uint64_t number)
+{
+	return journal->window_units ? window_of(journal, number) != NULL
+				     : number < journal->mapped_units;
 }
 
 /* The first word of a record as one value: what is published by one instruction. */
@@ -58,10 +81,20 @@ static uint32_t check_of(uint64_t number, const struct journal_head *head, const
 	return (uint32_t)(hash ^ (hash >> 32));
 }
 
+/* What may be looked at: below this, where it is mapped.  A record at the end of a window goes on behind it. */
 static uint64_t limit_of(const struct journal *journal)
 {
 	uint64_t allocated = __atomic_load_n(&journal->header->allocated, __ATOMIC_ACQUIRE);
-	return allocated < journal->mapped_units ? allocated : journal->mapped_units;
+	return allocated < journal->mapped_units || journal->window_units ? allocated
+									  : journal->mapped_units;
+}
+
+static void raise_to(uint64_t *word, uint64_t value)
+{
+	uint64_t old = __atomic_load_n(word, __ATOMIC_RELAXED);
+	while (old < value && !__atomic_compare_exchange_n(word, &old, value, true,
+							   __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		;
 }
 
 /* ---- mapping ---- */
@@ -89,11 +122,106 @@ static int check_header(const struct journal_header *header, int fd, struct stat
 	return 0;
 }
 
-static int map(const char *path, bool to_read, struct journal *ret_journal)
+/* Of what a view of a file is made. */
+enum view { VIEW_TO_READ, VIEW_WHOLE, VIEW_WINDOWS };
+
+/* Has the process room for a mapping of this size, beside what it needs for itself? */
+static bool has_room(uint64_t bytes)
 {
-	struct journal journal = { .path = to_read ? NULL : path };
-	struct stat stat;
 	struct rlimit64 room;
+	return sys_call6(SYS_prlimit64, 0, RLIMIT_AS, 0, (long)&room, 0, 0) < 0 ||
+	       room.rlim_cur / 16 >= bytes;
+}
+
+static long map_part(int fd, bool to_read, uint64_t bytes, uint64_t offset)
+{
+	return sys_call6(SYS_mmap, 0, (long)bytes, to_read ? PROT_READ : PROT_READ | PROT_WRITE,
+			 MAP_SHARED, fd, (long)offset);
+}
+
+static bool is_error(long address)
+{
+	return address < 0 && address >= -4095;
+}
+
+/* A window further on: records from the page of `number` on.  The last one may be as long as records can be. */
+static int map_window(struct journal *journal, int fd, uint64_t number)
+{
+	uint64_t from = number / UNITS_PER_PAGE * UNITS_PER_PAGE;
+	uint64_t units = journal->window_units +
+			 JOURNAL_RECORD_UNITS_MAX / UNITS_PER_PAGE * UNITS_PER_PAGE +
+			 UNITS_PER_PAGE;
+	if (!has_room(units * JOURNAL_UNIT_BYTES))
+		return -ENOMEM;
+	uint32_t index = __atomic_fetch_add(&journal->windows_used, 1, __ATOMIC_ACQ_REL);
+	if (index >= JOURNAL_WINDOWS_MAX) {
+		__atomic_store_n(&journal->windows_used, JOURNAL_WINDOWS_MAX, __ATOMIC_RELAXED);
+		return -ENOMEM;
+	}
+	long address = map_part(fd, false, units * JOURNAL_UNIT_BYTES, from * JOURNAL_UNIT_BYTES);
+	if (is_error(address))
+		return (int)address; /* the place stays empty */
+	struct journal_window *window = &journal->windows[index];
+	window->from = from;
+	window->to = from + journal->window_units;
+	__atomic_store_n(&window->units, (unsigned char *)address - from * JOURNAL_UNIT_BYTES,
+			 __ATOMIC_RELEASE);
+	raise_to(&journal->mapped_units, window->to);
+	return 0;
+}
+
+/* Maps the pages before the first record, and of a whole view all behind them. */
+static int map_view(int fd, enum view view, struct stat *stat, struct journal *ret_journal)
+{
+	const uint64_t head = JOURNAL_UNITS_FIRST * JOURNAL_UNIT_BYTES;
+	/* A part of a page at the end is no place for records, and journal_unmap() could not tell. */
+	uint64_t there = (uint64_t)stat->st_size & ~(uint64_t)4095, bytes = there, limit;
+	struct journal journal = { .dev = stat->st_dev, .ino = stat->st_ino };
+
+	if (view == VIEW_WINDOWS) {
+		bytes = head;
+	} else if (view == VIEW_WHOLE) {
+		/* What it may grow to is mapped at once; bytes that are not there yet are not touched. */
+		if (sys_pread(fd, &limit, sizeof(limit),
+			      offsetof(struct journal_header, units_max)) != sizeof(limit))
+			return -EIO;
+		if (limit > bytes / JOURNAL_UNIT_BYTES && limit <= UINT32_MAX)
+			bytes = limit * JOURNAL_UNIT_BYTES;
+		if (!has_room(bytes))
+			bytes = there;
+		if (!has_room(bytes))
+			return -ENOMEM;
+	}
+	long address = map_part(fd, view == VIEW_TO_READ, bytes, 0);
+	if (is_error(address))
+		return (int)address;
+	journal.header = (struct journal_header *)address;
+	journal.units = (unsigned char *)address;
+	journal.known = (uint64_t *)(void *)(journal.units + 4096);
+	journal.mapped_units = bytes / JOURNAL_UNIT_BYTES;
+	int error = check_header(journal.header, fd, stat);
+	if (error == 0 && view == VIEW_WINDOWS) {
+		uint64_t share = journal.header->units_max / (JOURNAL_WINDOWS_MAX / 2);
+		journal.window_units = (share > JOURNAL_WINDOW_UNITS ? share
+								     : JOURNAL_WINDOW_UNITS) /
+				       UNITS_PER_PAGE * UNITS_PER_PAGE;
+		uint64_t next = __atomic_load_n(&journal.header->next, __ATOMIC_RELAXED);
+		error = next < JOURNAL_UNITS_FIRST || next > UINT32_MAX
+				? -EBADMSG
+				: map_window(&journal, fd, next);
+	}
+	if (error < 0) {
+		(void)sys_munmap(journal.header, bytes);
+		return error;
+	}
+	*ret_journal = journal;
+	return 0;
+}
+
+static int map(const char *path, enum view view, struct journal *ret_journal)
+{
+	bool to_read = view == VIEW_TO_READ;
+	struct stat stat;
 	int fd = sys_open(path, (to_read ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
 			  0);
 	if (fd < 0)
@@ -107,56 +235,27 @@ static int map(const char *path, bool to_read, struct journal *ret_journal)
 		error = -EPERM;
 	if (error == 0 && stat.st_size < JOURNAL_UNITS_FIRST * JOURNAL_UNIT_BYTES)
 		error = -EBADMSG;
-	/* A part of a page at the end is no place for records, and journal_unmap() could not tell. */
-	uint64_t there = error == 0 ? (uint64_t)stat.st_size & ~(uint64_t)4095 : 0, bytes = there;
-	uint64_t limit;
-	if (error == 0 && !to_read) {
-		/* What it may grow to is mapped at once; bytes that are not there yet are not touched. */
-		if (sys_pread(fd, &limit, sizeof(limit),
-			      offsetof(struct journal_header, units_max)) != sizeof(limit))
-			error = -EIO;
-		else if (limit > bytes / JOURNAL_UNIT_BYTES && limit <= UINT32_MAX)
-			bytes = limit * JOURNAL_UNIT_BYTES;
-		/* A process with little room for memory of its own keeps it. */
-		if (error == 0 &&
-		    sys_call6(SYS_prlimit64, 0, RLIMIT_AS, 0, (long)&room, 0, 0) == 0 &&
-		    room.rlim_cur / 16 < bytes) {
-			bytes = there;
-			if (room.rlim_cur / 16 < bytes)
-				error = -ENOMEM;
-		}
-	}
-	long address = error == 0 ? sys_mmap(bytes, to_read ? PROT_READ : PROT_READ | PROT_WRITE,
-					     MAP_SHARED, fd)
-				  : error;
-	if (address < 0 && address >= -4095) {
-		(void)sys_close(fd);
-		return (int)address;
-	}
-	journal.header = (struct journal_header *)address;
-	error = check_header(journal.header, fd, &stat);
+	if (error == 0)
+		error = map_view(fd, view, &stat, ret_journal);
+	if (error == 0 && !to_read)
+		ret_journal->path = path;
 	(void)sys_close(fd);
-	if (error < 0) {
-		(void)sys_munmap(journal.header, bytes);
-		return error;
-	}
-	journal.units = (unsigned char *)address;
-	journal.known = (uint64_t *)(void *)(journal.units + 4096);
-	journal.mapped_units = bytes / JOURNAL_UNIT_BYTES;
-	journal.dev = stat.st_dev;
-	journal.ino = stat.st_ino;
-	*ret_journal = journal;
-	return 0;
+	return error;
 }
 
 int journal_map(const char *path, struct journal *ret_journal)
 {
-	return map(path, false, ret_journal);
+	return map(path, VIEW_WHOLE, ret_journal);
+}
+
+int journal_map_windows(const char *path, struct journal *ret_journal)
+{
+	return map(path, VIEW_WINDOWS, ret_journal);
 }
 
 int journal_map_to_read(const char *path, struct journal *ret_journal)
 {
-	return map(path, true, ret_journal);
+	return map(path, VIEW_TO_READ, ret_journal);
 }
 
 int journal_map_more(const char *path, struct journal *journal)
@@ -165,7 +264,7 @@ int journal_map_more(const char *path, struct journal *journal)
 
 	if (__atomic_load_n(&journal->header->allocated, __ATOMIC_ACQUIRE) <= journal->mapped_units)
 		return 0;
-	int error = map(path, true, &more);
+	int error = map(path, VIEW_TO_READ, &more);
 	if (error < 0)
 		return error;
 	if (more.dev != journal->dev || more.ino != journal->ino) {
@@ -179,8 +278,18 @@ int journal_map_more(const char *path, struct journal *journal)
 
 void journal_unmap(struct journal *journal)
 {
+	uint64_t head = journal->window_units ? JOURNAL_UNITS_FIRST : journal->mapped_units;
+	uint64_t extra = JOURNAL_RECORD_UNITS_MAX / UNITS_PER_PAGE * UNITS_PER_PAGE +
+			 UNITS_PER_PAGE;
+
 	if (journal->header)
-		(void)sys_munmap(journal->header, journal->mapped_units * JOURNAL_UNIT_BYTES);
+		(void)sys_munmap(journal->header, head * JOURNAL_UNIT_BYTES);
+	for (uint32_t i = 0; i < JOURNAL_WINDOWS_MAX && i < journal->windows_used; i++) {
+		struct journal_window *window = &journal->windows[i];
+		if (window->units)
+			(void)sys_munmap(window->units + window->from * JOURNAL_UNIT_BYTES,
+					 (window->to - window->from + extra) * JOURNAL_UNIT_BYTES);
+	}
 	*journal = (struct journal){ .path = NULL };
 }
 
@@ -188,70 +297,47 @@ void journal_unmap(struct journal *journal)
 
 static int allocate(int fd, uint64_t from, uint64_t to)
 {
-	int error;
-	do
+	int error = -EINTR;
+	for (int attempt = 0; attempt < ALLOCATE_ATTEMPTS && error == -EINTR; attempt++)
 		error = (int)sys_call6(SYS_fallocate, fd, 0, (long)(from * JOURNAL_UNIT_BYTES),
 				       (long)((to - from) * JOURNAL_UNIT_BYTES), 0, 0);
-	while (error == -EINTR);
 	return error;
 }
 
-static void raise_to(uint64_t *word, uint64_t value)
+static uint64_t whole_chunks(uint64_t units)
 {
-	uint64_t old = __atomic_load_n(word, __ATOMIC_RELAXED);
-	while (old < value && !__atomic_compare_exchange_n(word, &old, value, true,
-							   __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-		;
+	return (units + JOURNAL_CHUNK_UNITS - 1) / JOURNAL_CHUNK_UNITS * JOURNAL_CHUNK_UNITS;
 }
 
 /* Allocates blocks so that numbers below `wanted` may be written.  Several processes may do this at once: the same blocks
  * are then asked for twice. */
-static bool grow(struct journal *journal, uint64_t wanted)
+static bool allocate_to(struct journal *journal, int fd, uint64_t wanted)
 {
 	struct journal_header *header = journal->header;
 	uint64_t allocated = __atomic_load_n(&header->allocated, __ATOMIC_ACQUIRE);
-	uint64_t most = header->units_max < journal->mapped_units ? header->units_max
-								  : journal->mapped_units;
-	const char *path = __atomic_load_n(&journal->path, __ATOMIC_RELAXED);
-	struct stat stat;
-
-	if (wanted <= allocated)
-		return wanted <= journal->mapped_units;
-	if (!path || !header->can_grow || wanted > most)
-		return false;
 	uint64_t now = sys_realtime_ns();
 	uint64_t failed = __atomic_load_n(&header->full_realtime_ns, __ATOMIC_RELAXED);
-	if (failed && now - failed < RETRY_NS)
-		return false;
-	uint64_t step = allocated / GROWTH_SHARE;
-	step = step > GROWTH_UNITS_MAX ? GROWTH_UNITS_MAX : step;
-	uint64_t least = (wanted + JOURNAL_CHUNK_UNITS - 1) / JOURNAL_CHUNK_UNITS *
-			 JOURNAL_CHUNK_UNITS;
-	least = least > most ? most : least;
-	uint64_t target = (allocated + step) / JOURNAL_CHUNK_UNITS * JOURNAL_CHUNK_UNITS;
-	target = target > most ? most : target < least ? least : target;
+	uint64_t least = whole_chunks(wanted), most = header->units_max, target = least;
 
+	if (!header->can_grow || wanted > most || (failed && now - failed < RETRY_NS))
+		return false;
+	if (!journal->window_units) { /* the program takes larger steps, so that others need none */
+		uint64_t step = allocated / GROWTH_SHARE;
+		step = step > GROWTH_UNITS_MAX ? GROWTH_UNITS_MAX : step;
+		target = whole_chunks(allocated + step);
+		target = target < least ? least : target;
+	}
+	least = least > most ? most : least;
+	target = target > most ? most : target;
 	if (!sys_may_be_this_large(target * JOURNAL_UNIT_BYTES))
 		target = least;
-	int fd = sys_may_be_this_large(target * JOURNAL_UNIT_BYTES)
-			 ? sys_open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0)
-			 : -EFBIG;
-	if (fd == -EMFILE || fd == -ENFILE || fd == -EINTR)
-		return false; /* perhaps next time */
-	/* What else fails for reasons of this process alone (a chroot, a limit) ends its growing the file. */
-	if (fd < 0 || sys_fstat(fd, &stat) < 0 || stat.st_dev != journal->dev ||
-	    stat.st_ino != journal->ino) {
-		if (fd >= 0)
-			(void)sys_close(fd);
-		__atomic_store_n(&journal->path, NULL, __ATOMIC_RELAXED);
+	if (!sys_may_be_this_large(target * JOURNAL_UNIT_BYTES))
 		return false;
-	}
 	int error = allocate(fd, allocated, target);
 	if (error < 0 && target > least) {
 		target = least;
 		error = allocate(fd, allocated, target);
 	}
-	(void)sys_close(fd);
 	if (error == 0)
 		raise_to(&header->allocated, target);
 	__atomic_store_n(&header->full_errno, (uint64_t)-error, __ATOMIC_RELAXED);
@@ -259,11 +345,53 @@ static bool grow(struct journal *journal, uint64_t wanted)
 	return error == 0;
 }
 
-void journal_make_room(struct journal *journal)
+/* Sees to it that a record may be written whose units are `first` and those behind it up to `behind`. */
+static bool provide(struct journal *journal, uint64_t first, uint64_t behind)
+{
+	struct journal_header *header = journal->header;
+	const char *path = __atomic_load_n(&journal->path, __ATOMIC_RELAXED);
+	struct stat stat;
+
+	if (!journal->window_units && behind > journal->mapped_units)
+		return false;
+	if (behind <= __atomic_load_n(&header->allocated, __ATOMIC_ACQUIRE) &&
+	    is_mapped(journal, first))
+		return true;
+	if (!path || behind > header->units_max)
+		return false;
+	/* On a full disk, and without a descriptor to be had: not at each event. */
+	uint64_t now = sys_realtime_ns();
+	uint64_t failed = __atomic_load_n(&header->full_realtime_ns, __ATOMIC_RELAXED);
+	if ((failed && now - failed < RETRY_NS &&
+	     behind > __atomic_load_n(&header->allocated, __ATOMIC_ACQUIRE)) ||
+	    now < __atomic_load_n(&journal->retry_realtime_ns, __ATOMIC_RELAXED))
+		return false;
+	int fd = sys_open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
+	if (fd == -EMFILE || fd == -ENFILE || fd == -EINTR) {
+		__atomic_store_n(&journal->retry_realtime_ns, now + RETRY_NS, __ATOMIC_RELAXED);
+		return false;
+	}
+	/* What else fails for reasons of this process alone (a chroot, a limit) ends its growing the file. */
+	bool same = fd >= 0 && sys_fstat(fd, &stat) == 0 && stat.st_dev == journal->dev &&
+		    stat.st_ino == journal->ino;
+	if (!same)
+		__atomic_store_n(&journal->path, NULL, __ATOMIC_RELAXED);
+	bool done = same;
+	if (done && behind > __atomic_load_n(&header->allocated, __ATOMIC_ACQUIRE))
+		done = allocate_to(journal, fd, behind);
+	if (done && journal->window_units && !is_mapped(journal, first))
+		done = map_window(journal, fd, first) == 0;
+	if (fd >= 0)
+		(void)sys_close(fd);
+	return done;
+}
+
+void journal_make_room(struct journal *journal, uint64_t units)
 {
 	uint64_t next = __atomic_load_n(&journal->header->next, __ATOMIC_RELAXED);
-	if (next + ROOM_UNITS > limit_of(journal))
-		(void)grow(journal, next + ROOM_UNITS);
+	if (next >= JOURNAL_UNITS_FIRST && next <= UINT32_MAX &&
+	    next + units > __atomic_load_n(&journal->header->allocated, __ATOMIC_ACQUIRE))
+		(void)provide(journal, next, next + units);
 }
 
 /* ---- writing ---- */
@@ -279,26 +407,31 @@ static bool fits(uint64_t next, uint64_t units, uint64_t limit)
 	return next <= limit && units <= limit - next;
 }
 
+/* May a record of these units be written as things are? */
+static bool is_provided(const struct journal *journal, uint64_t number, uint64_t units)
+{
+	return fits(number, units, limit_of(journal)) && is_mapped(journal, number);
+}
+
 /* Takes units; returns the number of the first, 0 when there is no room. */
 static uint64_t reserve(struct journal *journal, uint64_t units, bool may_grow)
 {
 	uint64_t *next_at = &journal->header->next;
 
 	for (int attempt = 0; attempt < RESERVE_ATTEMPTS; attempt++) {
-		uint64_t limit = limit_of(journal);
 		uint64_t next = __atomic_load_n(next_at, __ATOMIC_RELAXED);
 		if (next < JOURNAL_UNITS_FIRST || next > UINT32_MAX)
 			break; /* damaged */
-		if (!fits(next, units, limit)) {
-			if (!may_grow || !grow(journal, next + units))
+		if (!is_provided(journal, next, units)) {
+			if (!may_grow || !provide(journal, next, next + units))
 				break;
 			continue;
 		}
 		next = __atomic_fetch_add(next_at, units, __ATOMIC_RELAXED);
 		/* Others may have taken the rest meanwhile; what is beyond stays a gap if there is no more. */
 		if (next >= JOURNAL_UNITS_FIRST &&
-		    (fits(next, units, limit) ||
-		     (next <= UINT32_MAX && may_grow && grow(journal, next + units))))
+		    (is_provided(journal, next, units) ||
+		     (next <= UINT32_MAX && may_grow && provide(journal, next, next + units))))
 			return next;
 	}
 	journal_lost(journal);
@@ -412,7 +545,8 @@ uint64_t journal_end(const struct journal *journal)
 /* Does a record of so many units lie inside what this view can read? */
 static bool lies_inside(const struct journal *journal, uint64_t number, uint64_t units)
 {
-	return units > 0 && number >= JOURNAL_UNITS_FIRST && fits(number, units, limit_of(journal));
+	return units > 0 && number >= JOURNAL_UNITS_FIRST &&
+	       fits(number, units, limit_of(journal)) && is_mapped(journal, number);
 }
 
 /* The same of the file, that a view may have the first units of a record of, and not the last. */
@@ -452,7 +586,7 @@ enum journal_found journal_next(const struct journal *journal, uint64_t *number,
 	const size_t details_max = sizeof(*ret_entry) - offsetof(struct journal_entry, process);
 	uint64_t at = *number;
 
-	if (at >= journal_end(journal) || at < JOURNAL_UNITS_FIRST)
+	if (at >= journal_end(journal) || at < JOURNAL_UNITS_FIRST || !is_mapped(journal, at))
 		return JOURNAL_FOUND_END;
 	struct journal_head head = head_of(__atomic_load_n(word_at(journal, at), __ATOMIC_ACQUIRE));
 	ret_entry->number = at;

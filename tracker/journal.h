@@ -34,6 +34,7 @@ enum {
 	JOURNAL_KNOWN_TEXTS = 512,
 	JOURNAL_UNITS_FIRST =
 		128, /* number of the first record: header and known texts lie before it */
+	JOURNAL_ROOM_UNITS = 4096,   /* what an ordinary process may need */
 	JOURNAL_CHUNK_UNITS = 16384, /* what it grows by: 1 MiB */
 	JOURNAL_RECORD_UNITS_MAX = 255,
 	JOURNAL_TEXT_BYTES_MAX = 8192, /* longer ones are cut: JOURNAL_CUT */
@@ -184,14 +185,30 @@ struct journal_header {
 };
 _Static_assert(sizeof(struct journal_header) <= 4096, "the header is one page");
 
-/* One process's view of a mapped journal.  Plain data. */
+enum {
+	JOURNAL_WINDOWS_MAX = 128,
+	JOURNAL_WINDOW_UNITS = 131072, /* of one window, at least: 8 MiB */
+};
+
+/* A mapped part of the file: records that begin from `from` on and before `to`. */
+struct journal_window {
+	unsigned char *
+		units; /* record n lies at units + n * JOURNAL_UNIT_BYTES; NULL: there is none yet */
+	uint64_t from, to;
+};
+
+/* One process's view of a mapped journal. */
 struct journal {
 	struct journal_header *header; /* NULL: not mapped */
 	uint64_t *known; /* JOURNAL_KNOWN_TEXTS words: high half of a hash, number of the text */
-	unsigned char *units;  /* record n lies at units + n * JOURNAL_UNIT_BYTES */
-	uint64_t mapped_units; /* numbers below are inside the mapping */
-	uint64_t dev, ino;     /* of the file: what is grown must be the same */
-	const char *path;      /* borrowed: to grow the file; NULL: this view does not grow it */
+	unsigned char *units;  /* of a view of the whole file: as of its window */
+	uint64_t mapped_units; /* numbers from here on are not mapped */
+	uint64_t window_units; /* 0: a view of the whole file.  Else it has windows, and more are mapped as it grows */
+	uint64_t dev, ino; /* of the file: what is grown must be the same */
+	uint64_t retry_realtime_ns; /* when this process, which had no descriptor for it, may try to grow it again */
+	const char *path; /* borrowed: to grow the file; NULL: this view does not grow it */
+	uint32_t windows_used;
+	struct journal_window windows[JOURNAL_WINDOWS_MAX];
 };
 
 /* journal_create(): makes a journal file, whole or not at all.  For the program.
@@ -204,13 +221,16 @@ struct journal {
 int journal_create(const char *path, const char *name, const char *nonce, const char *workspace,
 		   uint64_t max_bytes);
 
-/* journal_map(): maps an existing journal for reading and writing.
+/* journal_map(): maps an existing journal for reading and writing, with all that it may grow to.  journal_map_windows(): only what
+ * is written to next: for a process that may be short of room for mappings, or limit itself later (setrlimit(2), RLIMIT_AS;
+ * mlockall(2)).  It writes, and reads nothing but texts that it may use again.
  *
  * path: a symbolic link is refused; borrowed for as long as the view lives.
  * Returns 0; -EPERM when it belongs to another user or others may write to it; -EBADMSG when it is no journal or is
- * damaged; -EPROTO when it is one of another version; -ENOMEM in a process that has little room for mappings (setrlimit(2),
- * RLIMIT_AS); errors of open(2), mmap(2).  Async-signal-safe; no descriptor stays open. */
+ * damaged; -EPROTO when it is one of another version; -ENOMEM in a process that has little room for mappings; errors of open(2),
+ * mmap(2).  Async-signal-safe; no descriptor stays open. */
 int journal_map(const char *path, struct journal *ret_journal);
+int journal_map_windows(const char *path, struct journal *ret_journal);
 
 /* journal_map_to_read(): the same for reading alone; what the file grows to later needs journal_map_more().  Also checks that the
  * file is as long as it says.  Whose it is, and who may write to it, is for the caller to know: a copy from elsewhere
@@ -248,8 +268,9 @@ uint32_t journal_write(struct journal *journal, struct journal_record *record, c
 uint32_t journal_text(struct journal *journal, const void *bytes, size_t size_bytes, bool may_grow);
 
 /* journal_make_room(): makes the file longer if a process that lives an ordinary life could use up what it has.  For
- * the start of a process, where system calls are free to be made. */
-void journal_make_room(struct journal *journal);
+ * the start of a process, where system calls are free to be made, and for `seen run`, which does it in time for others.  units: as
+ * many as should be there. */
+void journal_make_room(struct journal *journal, uint64_t units);
 
 /* journal_lost(): counts a record that could not be written for another reason. */
 void journal_lost(const struct journal *journal);

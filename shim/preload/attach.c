@@ -191,11 +191,11 @@ static void map_journal(void)
 
 	if (!path || settings->journal_level == JOURNAL_LEVEL_OFF)
 		return;
-	if (journal_map(path, &shim.journal) < 0) {
+	if (journal_map_windows(path, &shim.journal) < 0) {
 		segment_count(&shim.segment, COUNTER_lost_journals, 1);
 		return;
 	}
-	journal_make_room(&shim.journal);
+	journal_make_room(&shim.journal, JOURNAL_ROOM_UNITS);
 	/* A filter of system calls that came with exec: what a failed call looked at is not known then. */
 	shim.filtered = sys_call6(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0, 0) != 0;
 	shim.records = true;

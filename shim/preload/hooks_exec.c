@@ -243,7 +243,8 @@ EXPORT int prctl(int option, ...)
 	for (int i = 0; i < 4; i++)
 		arguments[i] = va_arg(list, unsigned long);
 	va_end(list);
-	bool shared = option == PR_SET_SECCOMP && in_vfork_child(); /* then it is not this process */
+	bool shared = option == PR_SET_SECCOMP &&
+		      in_vfork_child(); /* then it is not this process */
 	int error = REAL(prctl)(option, arguments[0], arguments[1], arguments[2], arguments[3]);
 	if (shared)
 		return error;

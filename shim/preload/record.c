@@ -79,11 +79,16 @@ static uint32_t append(struct journal_record *record, const void *details, size_
 
 /* ---- texts ---- */
 
-/* Did the kernel read the path before it failed with this error?  Only then is the pointer known to be good.  A filter of system
- * calls gives any error without looking: then it is tried. */
+/* A filter of system calls gives any error without looking at what a pointer points to: then it is tried, where that may be. */
+static bool is_trusted(const char *path)
+{
+	return !shim.sandboxed && (!shim.filtered || (path && launch_is_text(path)));
+}
+
+/* Did the kernel read the path before it failed with this error?  Only then is the pointer known to be good. */
 static bool was_path_read(int error, const char *path)
 {
-	if (error && shim.filtered && (shim.sandboxed || !path || !launch_is_text(path)))
+	if (error && !is_trusted(path))
 		return false;
 	switch (error) {
 	case 0:
@@ -115,7 +120,7 @@ static bool was_path_read(int error, const char *path)
 /* The same for the second path of a call: the first one may be what was wrong. */
 static bool was_second_path_read(int error, const char *path)
 {
-	if (error && shim.filtered && (shim.sandboxed || !path || !launch_is_text(path)))
+	if (error && !is_trusted(path))
 		return false;
 	return error == 0 || error == EEXIST || error == EXDEV || error == ENOTEMPTY ||
 	       error == EISDIR;
@@ -699,7 +704,7 @@ void record_descriptor(enum journal_op op, bool failed, int fd, uint32_t flags, 
 {
 	if (!shim.records)
 		return;
-	const struct descriptor *descriptor = descriptor_at(fd);
+	const struct descriptor *descriptor = in_vfork_child() ? NULL : descriptor_at(fd);
 	/* One that was opened outside of what is wanted is no less so here. */
 	if (!descriptor && !shim.records_all && op != JOURNAL_CHDIR)
 		return;

@@ -77,7 +77,8 @@ void record_descriptor(enum journal_op op, bool failed, int fd, uint32_t flags, 
  *
  * checks: argv is what the caller hands to exec, where a wrong pointer has to give EFAULT: it ends there.  ret_cut: there were
  * more than `capacity` bytes.  Returns the number of bytes. */
-size_t record_join(char *const argv[], bool checks, char *ret_bytes, size_t capacity, bool *ret_cut);
+size_t record_join(char *const argv[], bool checks, char *ret_bytes, size_t capacity,
+		   bool *ret_cut);
 
 /* record_exec(): a program is about to be started.
  *

@@ -44,7 +44,7 @@ struct shim {
 	bool records_all;  /* whatever the path */
 	bool is_fork;      /* a copy of the process that attached */
 	bool ends_capture; /* its end is the end of a capture's command */
-	bool filtered;  /* it may have a filter that answers calls before the kernel looks at their arguments */
+	bool filtered; /* it may have a filter that answers calls before the kernel looks at their arguments */
 	bool sandboxed; /* it told the kernel which calls to allow: no calls of ours from then on */
 	uint32_t role;  /* enum role */
 	pid_t pid;      /* of this process; a child between vfork and exec has another */

@@ -103,7 +103,7 @@ static void run_writer(uint64_t writer, uint64_t count, bool mapped, int start)
 	char byte;
 	int fd = is_line ? open(file, O_WRONLY | O_APPEND | O_CLOEXEC) : -1;
 
-	must(is_line ? fd >= 0 : journal_map(file, &journal) == 0);
+	must(is_line ? fd >= 0 : journal_map_windows(file, &journal) == 0);
 	if (mapped)
 		touch_pages(&journal);
 	(void)__atomic_add_fetch(&shared->ready, 1, __ATOMIC_SEQ_CST);

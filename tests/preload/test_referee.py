@@ -3,6 +3,8 @@
 The last test prints a table: calls that strace saw, those in the journal, those that are not and by which rule, what is missing.
 """
 
+import errno
+import json
 import os
 import shutil
 import subprocess
@@ -10,7 +12,7 @@ import tempfile
 import unittest
 
 from harness import Session
-from referee import Referee, table
+from referee import Journal, Referee, table
 
 ENVIRONMENT = {"LC_ALL": "C", "GIT_CONFIG_NOSYSTEM": "1", "GIT_AUTHOR_NAME": "n", "GIT_AUTHOR_EMAIL": "e", "GIT_COMMITTER_NAME": "n",
                "GIT_COMMITTER_EMAIL": "e", "MALLOC_ARENA_MAX": "1"}
@@ -176,6 +178,18 @@ class Programs(RefereeTest):
         self.need("dash")
         result = self.judge("shells", "bash", "-c", SHELL)
         self.assertGreater(result.forks, 5)
+        self.log_tells_the_same()
+
+    def log_tells_the_same(self):
+        """`seen log --json` gives what the reader of this test gives."""
+        def plain(text):
+            return text and text.encode().decode("unicode_escape").encode("latin-1") if text and text.isascii() else text and text.encode()
+
+        out = self.session.seen("log", "--json", "--journal", self.referee.journal_path).stdout
+        found = [(event["number"], event["op"], event["error"], event["tid"], plain(event.get("path"))) for event in map(json.loads, out.splitlines())]
+        records = [(record.number, record.op.lower(), errno.errorcode[record.error] if record.error else None, record.tid or None, record.path)
+                   for record in Journal(self.referee.journal_path).records]
+        self.assertEqual(found, records)
 
     def test_git(self):
         self.need("git")

@@ -125,7 +125,7 @@ static void write_some(struct journal *journal)
 				    pick(2));
 		(void)journal_abandon(journal, nasty_number());
 		if (pick(8) == 0)
-			journal_make_room(journal);
+			journal_make_room(journal, JOURNAL_ROOM_UNITS);
 	}
 	journal_lost(journal);
 }

@@ -668,7 +668,7 @@ Test(journal, a_record_that_a_view_ends_in_is_whole_for_all)
 
 	cr_assert_eq(journal_map_to_read(path, &other), 0);
 	header()->next = number;
-	journal_make_room(&journal);
+	journal_make_room(&journal, JOURNAL_ROOM_UNITS);
 	sys_clock_gettime = dies;
 	cr_assert_eq(in_child(write_with_clock, &units), 0);
 	sys_clock_gettime = clock_gettime;
@@ -746,13 +746,13 @@ Test(journal, makes_no_system_call_where_it_may_not_grow)
 
 Test(journal, room_is_made_beforehand)
 {
-	journal_make_room(&journal);
+	journal_make_room(&journal, JOURNAL_ROOM_UNITS);
 	cr_assert_eq(header()->allocated, JOURNAL_CHUNK_UNITS, "enough is there");
 	header()->next = JOURNAL_CHUNK_UNITS - 100;
-	journal_make_room(&journal);
+	journal_make_room(&journal, JOURNAL_ROOM_UNITS);
 	cr_assert_eq(header()->allocated, 2 * JOURNAL_CHUNK_UNITS);
 	header()->next = header()->units_max - 10;
-	journal_make_room(&journal); /* there is no such room */
+	journal_make_room(&journal, JOURNAL_ROOM_UNITS); /* there is no such room */
 	cr_assert_geq(header()->lost, 0);
 }
 
@@ -761,7 +761,7 @@ static int others_grow_it(clockid_t clock, struct timespec *ret_time)
 	uint64_t next = header()->next;
 	sys_clock_gettime = clock_gettime;
 	header()->next = 3 * JOURNAL_CHUNK_UNITS;
-	journal_make_room(&other);
+	journal_make_room(&other, JOURNAL_ROOM_UNITS);
 	header()->next = next;
 	return clock_gettime(clock, ret_time);
 }
@@ -846,7 +846,7 @@ Test(journal, a_damaged_count_of_units_is_no_index)
 			cr_assert_eq(journal_text(&journal, "new", 3, grow), 0, "%lx", NEXTS[i]);
 			cr_assert_eq(memcmp(before + 4096, journal.known, 4096), 0);
 			cr_assert_eq(header()->magic, JOURNAL_MAGIC);
-			journal_make_room(&journal);
+			journal_make_room(&journal, JOURNAL_ROOM_UNITS);
 			number = NEXTS[i];
 			cr_assert_eq(journal_next(&journal, &number, &entry), JOURNAL_FOUND_END);
 			cr_assert_leq(journal_end(&journal), journal.mapped_units);
