@@ -246,25 +246,28 @@ static pid_t watch(pid_t command)
 }
 
 /* Makes the journal longer before the processes that write to it have to: a call of theirs should not take the time, nor a
- * descriptor for a moment.  As much as was written since the last time, twice. */
-static void tend_journal(struct recording *recording)
+ * descriptor for a moment.  As much as was written since the last time, twice.  Returns whether something was. */
+static bool tend_journal(struct recording *recording)
 {
 	enum { UNITS_MIN = 4 * JOURNAL_ROOM_UNITS };
 	struct journal *journal = recording ? &recording->journal : NULL;
 
 	if (!journal || !journal->header)
-		return;
+		return false;
 	uint64_t next = __atomic_load_n(&journal->header->next, __ATOMIC_RELAXED);
 	uint64_t written = next > recording->last ? next - recording->last : 0;
 	recording->last = next;
 	if (written)
 		journal_make_room(journal, UNITS_MIN + 2 * written);
+	return written;
 }
 
 /* Waits for the command; stops and goes on with it; passes signals on.  Returns its wait status. */
 static int wait_for(pid_t child, const sigset_t *all, struct recording *recording)
 {
-	static const struct timespec TENDING = { .tv_nsec = 100000000 };
+	static const struct timespec SOON = { .tv_nsec = 20000000 },
+				     LATER = { .tv_nsec = 200000000 };
+	bool busy = true;
 
 	for (;;) {
 		siginfo_t info;
@@ -285,9 +288,9 @@ static int wait_for(pid_t child, const sigset_t *all, struct recording *recordin
 		}
 		if (ended < 0 && errno != EINTR)
 			return 0;
-		int signal = recording ? sigtimedwait(all, &info, &TENDING)
+		int signal = recording ? sigtimedwait(all, &info, busy ? &SOON : &LATER)
 				       : sigwaitinfo(all, &info);
-		tend_journal(recording);
+		busy = tend_journal(recording);
 		if (signal > 0 && signal != SIGCHLD && is_for_child(signal, &info))
 			(void)kill(child, signal);
 	}

@@ -695,11 +695,11 @@ class Comparison:
                 self.hidden_close(call, image)
             return
         if call.time < image.record.time and not image.is_spawned:
-            self.exclude(call, "early", self.innermost(call))
+            self.exclude(call, "early", "%s of %s" % (call.name, self.innermost(call)))
             return
         exits = self.exits[image.record.number]
-        if exits and call.time > exits[0].time and not image.is_spawned and call.name != "exit_group":
-            self.exclude(call, "late", self.innermost(call))
+        if exits and call.time > exits[0].time and not image.is_spawned and call.name != "exit_group" and call.by == "hook":
+            self.exclude(call, "late", "%s of %s" % (call.name, self.innermost(call)))
             return
         if call.by == "libc":
             self.libc(call, image)
@@ -779,6 +779,8 @@ class Comparison:
             self.executed(call, image)
             return
         if name == "exit_group":
+            self.result.extra["streams open at exit, not told"] += sum(
+                bool(entry["stream_reads"] and not entry["reads"] or entry["stream_writes"] and not entry["writes"]) for entry in image.table.values())
             if not image.is_spawned and (self.exits[image.record.number] or not image.raw):
                 self.closing_all(call, image, 0, 1 << 32)
             return

@@ -49,7 +49,7 @@ bool in_vfork_child(void)
 {
 	if (__builtin_expect(!shim_vforked.called, 1) || shim.sandboxed)
 		return false;
-	if (sys_getpid() != shim.pid)
+	if (shim_vforked.called == VFORK_CHILD || sys_getpid() != shim.pid)
 		return true;
 	shim_vforked.called = 0; /* the parent, which goes on */
 	return false;
@@ -352,6 +352,9 @@ void record_exec(int directory, const char *path, const char *arguments, size_t 
 
 	if (!shim.records)
 		return;
+	/* asked once: nobody returns to the parent in here */
+	if (in_vfork_child())
+		shim_vforked.called = VFORK_CHILD;
 	if (path[0]) {
 		put_path(&record, directory, path);
 	} else {
@@ -366,7 +369,6 @@ void record_exec(int directory, const char *path, const char *arguments, size_t 
 	record.amount = process.serial;
 	record.count = (uint32_t)pid;
 	/* exec in place: what the standard descriptors were opened for goes with them. */
-	(void)in_vfork_child(); /* whether what vfork left is of this process */
 	struct journal_exec standard = { 0 };
 	bool known = false;
 	for (int fd = 0; pid && fd < JOURNAL_STANDARD; fd++) {
@@ -380,6 +382,8 @@ void record_exec(int directory, const char *path, const char *arguments, size_t 
 	}
 	uint32_t number = append(&record, known ? &standard : NULL, known ? sizeof(standard) : 0);
 	process_set_record(&shim.segment, process, number);
+	if (shim_vforked.called)
+		shim_vforked.called = VFORK_CALLED;
 }
 
 /* What this program's standard descriptors were opened for by the one that stood in this process before. */

@@ -96,11 +96,16 @@ uint32_t record_path(const char *path);
 /* record_delivery(): a viewer gave a file whole, or found it other than it was.  path: from record_path(). */
 void record_delivery(enum journal_op op, uint32_t path, const struct journal_details *details);
 
-enum { STANDARD_UNKNOWN = 255, VFORK_TOUCHED = 64 };
+enum {
+	STANDARD_UNKNOWN = 255,
+	VFORK_TOUCHED = 64,
+	VFORK_CALLED = 1, /* by this thread: this is its child, or the parent again */
+	VFORK_CHILD = 2,  /* the child, for as long as one function runs */
+};
 
 /* What vfork leaves in its thread.  Two words: vfork.S sets the first to 1 and the second to 0. */
 struct vfork_note {
-	unsigned char called;
+	unsigned char called; /* 0, VFORK_CALLED, VFORK_CHILD */
 	/* Of the child: which of its parent's descriptors its own 0, 1 and 2 are, and one more; 0: the same; or STANDARD_UNKNOWN. */
 	unsigned char standard[JOURNAL_STANDARD];
 	uint32_t unused;
