@@ -756,6 +756,11 @@ class Comparison:
                 item = self.expected[tid][at]
                 path = text(call.words[0])
                 self.expected[tid][at] = item._replace(key=("EXEC", os.path.basename(path), 0, arguments(call.words[1])), call=call)
+                # Its parent waits, and tells of the failure: once, where PATH was searched.
+                items = self.expected[tid]
+                del items[at + 1:]
+                if call.error:
+                    items.append(Item(("EXEC_FAILED", 0 if image.spawned_by in SEARCHERS else call.error), None, None, call, None))
 
     def cwd(self, call, image, path, dirfd=AT_FDCWD):
         if path is None or path.startswith(b"/") or dirfd != AT_FDCWD:

@@ -188,9 +188,12 @@ static bool matches_at_any_depth(const char *pattern, const char *relative, bool
 {
 	if (pattern[0] == '/')
 		return covers(pattern + 1, relative, fold, undecided);
+	/* most names are ruled out by their first byte */
+	bool plain = pattern[0] && !strchr("*?[\\", pattern[0]);
+	char first = folded(pattern[0], fold);
 	for (const char *at = relative; at; at = strchr(at, '/')) {
 		at += *at == '/';
-		if (covers(pattern, at, fold, undecided))
+		if ((!plain || folded(*at, fold) == first) && covers(pattern, at, fold, undecided))
 			return true;
 	}
 	return false;

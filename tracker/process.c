@@ -78,6 +78,8 @@ static struct process_slot *claim(const struct segment *segment, struct process_
 				continue;
 			}
 			settle(segment, slot); /* of a program that could not do it */
+			if (ret_copy->state == PROCESS_ANNOUNCED)
+				segment_count(segment, COUNTER_processes_displaced, 1);
 			*ret_index = index;
 			return slot;
 		}

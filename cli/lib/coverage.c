@@ -80,7 +80,8 @@ static void path_of(const struct journal *journal, const struct process_slot *pr
 			       (int)length, path);
 }
 
-static void add(struct coverage *coverage, const char *name, const char *reason, bool partly)
+static void add(struct coverage *coverage, const char *name, const char *reason, bool partly,
+		unsigned count)
 {
 	struct coverage_program *program = coverage->programs;
 	struct coverage_program *end = program + coverage->program_count;
@@ -94,7 +95,7 @@ static void add(struct coverage *coverage, const char *name, const char *reason,
 		*program = (struct coverage_program){ .reason = reason, .partly = partly };
 		(void)snprintf(program->name, sizeof(program->name), "%s", name);
 	}
-	program->count++;
+	program->count += count;
 }
 
 /* What was found out about a program's file: the same few are started again and again. */
@@ -139,7 +140,7 @@ static void add_processes(const struct segment *segment, const struct journal *j
 		if (process.state == PROCESS_ANNOUNCED) {
 			coverage->unobserved++;
 			add(coverage, process.name,
-			    path[0] ? look_up(&known, path, false) : "not known", false);
+			    path[0] ? look_up(&known, path, false) : "not known", false, 1);
 			continue;
 		}
 		const char *reason = path[0] ? look_up(&known, path, true) : NULL;
@@ -147,7 +148,7 @@ static void add_processes(const struct segment *segment, const struct journal *j
 			reason = "io_uring, aio or strict seccomp";
 		if (reason) {
 			coverage->partial++;
-			add(coverage, process.name, reason, true);
+			add(coverage, process.name, reason, true, 1);
 		}
 	}
 }
@@ -171,6 +172,12 @@ void coverage_take(const struct segment *segment, const struct journal *journal,
 							   __ATOMIC_RELAXED);
 	}
 	add_processes(segment, journal, since_ns, &coverage);
+	uint64_t displaced = counters[COUNTER_processes_displaced];
+	if (displaced) {
+		coverage.unobserved += displaced;
+		add(&coverage, "(others)", "their places in the table were needed", false,
+		    (unsigned)displaced);
+	}
 	*ret_coverage = coverage;
 }
 

@@ -70,9 +70,22 @@ for call in (lambda: subprocess.run(["nofile"]), lambda: os.open("nofile", os.O_
     except OSError:
         pass
 os.chmod("o", 0o600); os.utime("o", (1, 1)); os.truncate("o", 1); os.chown("o", os.getuid(), -1)
-fd = os.open("t", os.O_RDONLY)
+fd = os.open("t", os.O_RDONLY); ends = os.pipe()
 os.open("u/f", os.O_RDONLY, dir_fd=fd); os.unlink("u/h", dir_fd=fd); os.mkdir("m", dir_fd=fd); os.rename("m", "n", src_dir_fd=fd, dst_dir_fd=fd)
-os.fchdir(fd); os.chdir(".."); os.listdir(fd)
+os.fchdir(fd); open("u/f").close(); os.mkdir("m"); os.rename("m", "m2"); os.chdir(".."); os.listdir(fd); open("t/u/f").close()
+os.chdir("t/u"); os.open("f", os.O_RDONLY); os.symlink("f", "f2"); os.chdir("../.."); os.open("t/u/f2", os.O_RDONLY)
+for call in (lambda: os.unlink("none", dir_fd=fd), lambda: os.unlink("none"), lambda: os.rmdir("u", dir_fd=fd), lambda: os.rmdir("t"), lambda: os.mkdir("u", dir_fd=fd),
+             lambda: os.rename("none", "x", src_dir_fd=fd), lambda: os.symlink("x", "u", dir_fd=fd), lambda: os.symlink("x", "t"), lambda: os.chmod("none", 1),
+             lambda: os.chmod("none", 1, dir_fd=fd), lambda: os.utime("none"), lambda: os.utime("none", dir_fd=fd), lambda: os.truncate("none", 1),
+             lambda: os.chown("none", 1, 1), lambda: os.lchown("none", 1, 1), lambda: os.chown("none", 1, 1, dir_fd=fd), lambda: os.mkfifo("t"),
+             lambda: os.mkfifo("u", dir_fd=fd), lambda: os.mknod("t"), lambda: os.listdir("none"), lambda: os.scandir("o"), lambda: os.setxattr("none", "user.a", b""),
+             lambda: os.link("t", "x"), lambda: os.link("none", "x", src_dir_fd=fd), lambda: os.ftruncate(fd, 1), lambda: os.fchdir(ends[0]),
+             lambda: os.posix_spawn("none", ["none"], os.environ), lambda: os.execve("none", ["none"], os.environ), lambda: os.execvp("none", ["none"]),
+             lambda: os.open("none", os.O_RDONLY, dir_fd=fd), lambda: os.open("o/x", os.O_RDONLY), lambda: open("none", "rb"), lambda: os.rename("t", "t/u/x")):
+    try:
+        call()
+    except OSError:
+        pass
 for _ in os.fwalk("t"):
     pass
 ends = os.pipe(); os.write(ends[1], b"pipe"); os.read(ends[0], 4)  # their numbers were a folder's: a READ of that would be wrong
