@@ -79,7 +79,8 @@ static const struct option profile_options[PROFILE_OPTION_COUNT] = {
 _Static_assert(SETTINGS_MAX_OUTPUT_BYTES == 24000, "the default of max_output_bytes above");
 
 /* In the order of options.def; a unit test compares the two. */
-static const char *const sections[] = { "session", "processes", "paths", "notice", "window", "journal" };
+static const char *const sections[] = { "session", "processes", "paths",
+					"notice",  "window",    "journal" };
 
 const struct option *option_at(size_t id)
 {

@@ -79,7 +79,7 @@ bool launch_is_readable(const void *address)
 bool launch_is_text(const char *path)
 {
 	const char *end = path + SEGMENT_PATH_BYTES;
-	uintptr_t page = 0;
+	uintptr_t page = 1; /* no page begins there */
 
 	for (const char *at = path; at < end; at++) {
 		if (((uintptr_t)at & ~(uintptr_t)4095) != page) {

@@ -210,7 +210,8 @@ static bool can_read(struct reader *reader, const void *address)
 
 size_t record_join(char *const argv[], bool checks, char *ret_bytes, size_t capacity, bool *ret_cut)
 {
-	struct reader array = { .checks = checks }, words = { .checks = checks };
+	/* no page begins at 1 */
+	struct reader array = { checks, 1 }, words = { checks, 1 };
 	size_t used = 0;
 
 	*ret_cut = false;

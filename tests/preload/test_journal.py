@@ -1,5 +1,6 @@
 """What the library writes to the journal, told by `seen log --json`: what was answered, given and found changed,
-redirections across exec, children between vfork and exec, levels, and journals that cannot be written to.
+redirections across exec, children between vfork and exec, what libc does by itself, levels, and journals that cannot be
+written to.
 test_referee.py compares whole programs with strace.
 """
 
@@ -11,7 +12,7 @@ import subprocess
 import sys
 import unittest
 
-from harness import SEEN, Session, SessionTest, lines
+from harness import BUILD, SEEN, Session, SessionTest, lines
 
 
 class JournalTest(unittest.TestCase):
@@ -190,6 +191,180 @@ class Programs(JournalTest):
         statuses = [event["status"] for event in self.log("--op", "exit")]
         self.assertEqual(statuses[0], 3)
         self.assertEqual(statuses[-1], 5)
+
+
+def program(name):
+    """A program of this folder, which test "preload.NAME" compares with what it does alone."""
+    return os.path.join(BUILD, "tests", "preload", name)
+
+
+class DescriptorsOfLibc(JournalTest):
+    """closed_by_libc.c: what libc closes, moves and keeps open by itself."""
+
+    def ran(self, part, op="read,write,read_total,write_total"):
+        result = self.run_seen(program("closed_by_libc"), part)
+        self.assertEqual(result.returncode, 0, result)
+        return [(event["op"], event["path"], event["bytes"]) for event in self.log("--op", op) if event["executable"] == program("closed_by_libc")
+                and event["path"] not in ("file", "other") or event["op"] == "read" and event["executable"] != program("closed_by_libc")]
+
+    def about_file(self):
+        """Reads of "file"; the program's writes to it, before its part began, left out."""
+        return [(event["op"], event["bytes"]) for event in self.log("--op", "read,read_total") if event["path"] == "file"]
+
+    def test_close_range_that_only_marks(self):
+        self.assertEqual(self.ran("kept_open"), [("write", "kept", 6), ("write_total", "kept", 7), ("write", "also", 6)])
+
+    def test_close_range(self):
+        self.assertEqual(self.ran("closed"), [])
+        self.assertEqual(self.about_file(), [])
+
+    def test_a_stream_that_was_moved_in_is_written_to(self):
+        events = self.ran("moved")
+        self.assertEqual([event for event in events if event[0].startswith("read")], [("read", "rewind", 50)])  # it shows that one
+        self.assertEqual([event[:2] for event in events if event[0].startswith("write")],
+                         [("write", "seek"), ("write", "rewind"), ("write", "flush")])
+
+    def test_a_stream_that_could_not_be_reopened(self):
+        self.assertEqual(self.ran("reopened"), [])
+        self.assertEqual(self.about_file(), [])
+
+    def test_a_list_of_mounts(self):
+        self.assertEqual(self.ran("mounts"), [])
+        self.assertEqual([event for event in self.about_file() if event[1] == 3], [])
+
+    def test_daemon(self):
+        self.assertEqual(self.ran("daemonized", "write,write_total"), [("write", "output", 6)])
+        self.assertEqual(self.only(self.log("--op", "open", "--path", "etc/hostname"))["resolved"], "/etc/hostname")
+
+    def test_a_terminal(self):
+        events = self.ran("terminal", "write,write_total")
+        if not events:
+            self.skipTest("no terminal can be made here")
+        self.assertEqual(events, [("write", "terminal output", 6)])
+
+    def test_a_number_used_again_before_exec(self):
+        self.ran("vforked")
+        cat = self.only(self.log("--op", "read", "--exe", "cat"))
+        self.assertIn((cat["path"], cat["resolved"]), ((None, None), ("other", self.session.path("other"))))
+        self.assertEqual((cat["fd"], cat["bytes"]), (0, 10))
+        self.assertEqual(self.about_file(), [("read", 1)])
+
+
+class Starts(JournalTest):
+    """unusual_starts.c: how programs start and end."""
+
+    def ran(self, part, status=0):
+        result = self.run_seen(program("unusual_starts"), part)
+        self.assertEqual(result.returncode, status, result)
+        own = {event["process"] for event in self.log("--op", "start,fork") if event["executable"] == program("unusual_starts")}
+        return [event for event in self.log("--op", "exec") if event["process"] in own]
+
+    def test_by_descriptor(self):
+        by_file, by_folder, by_nothing, failed = self.ran("by_descriptor")
+        self.assertEqual(by_file["resolved"], "/bin/true")
+        self.assertEqual((by_folder["path"], by_folder["resolved"]), ("true", "/usr/bin/true"))
+        self.assertEqual(by_nothing["resolved"], "/usr/bin/env")
+        self.assertEqual(by_file["arguments"], ["true", "word"])
+        self.assertEqual(self.only(self.log("--op", "exec_failed", "--exe", "unusual_starts"))["exec"], failed["number"])
+        starts = {event["exec"] for event in self.log("--op", "start")}
+        self.assertTrue({by_file["number"], by_folder["number"], by_nothing["number"]} <= starts)
+
+    def test_in_another_folder(self):
+        """What file actions do to the folder of what is started is not known."""
+        vforked, spawned = self.ran("elsewhere")
+        self.assertIn(vforked["resolved"], ("/usr/bin/true", None))
+        self.assertEqual((spawned["path"], spawned["resolved"]), ("./true", None))
+        self.assertEqual([event["directory"] for event in self.log("--op", "start", "--exe", "true")], ["/usr/bin"] * 2)
+        self.assertEqual(self.only(self.log("--op", "open", "--path", "missing"))["resolved"], self.session.path("missing"))
+
+    def test_quick_exit_is_an_end(self):
+        self.ran("leave", 4)
+        self.assertEqual([event["status"] for event in self.log("--op", "exit") if event["executable"] == program("unusual_starts")], [4])
+
+    def test_many_variables(self):
+        """Each is announced, by whichever thread, and each finds who announced it."""
+        for variables in ("140", "600"):
+            with self.subTest(variables):
+                before = len(self.log("--op", "start", "--exe", "true"))
+                self.ran(variables)
+                starts = self.log("--op", "start", "--exe", "true")[before:]
+                self.assertEqual(len(starts), 10)
+                announced = {event["number"]: event["arguments"] for event in self.log("--op", "exec")}
+                for event in starts:
+                    self.assertEqual(announced.get(event["exec"]), event["arguments"], event)
+                    self.assertTrue(event["attached"])
+                self.assertEqual(sorted(event["arguments"][1] for event in starts),
+                                 sorted(["%d-%d" % (turn, thread) for turn in (0, 1) for thread in range(4)] + ["main", "copy"]))
+
+
+class Copies(JournalTest):
+    def test_silent_copies_end_nobody_on_record(self):
+        """silent_copies.c: copies that libc does not announce, and exit() between vfork and exec."""
+        self.assertEqual(self.run_seen(program("silent_copies")).returncode, 0)
+        events = [event for event in self.log() if event["executable"] == program("silent_copies") and event["op"] != "exec"]
+        own = self.only([event for event in events if event["op"] == "start"])["process"]
+        mine = [event for event in events if event["process"] == own]
+        self.assertEqual([event["status"] for event in mine if event["op"] == "exit"], [0])
+        self.assertEqual(mine[-1]["op"], "exit")
+        self.assertEqual(len([event for event in mine if event["op"] == "rename"]), 16)
+        behind = [event for event in events if event["op"] == "rename" and event["path"] == "behind vfork"]
+        copy = self.only(behind)["process"]
+        self.assertEqual([event["status"] for event in events if event["process"] == copy and event["op"] == "exit"][-1], 0)
+        self.assertEqual([event["op"] for event in events if event["process"] == copy and not event["vforked"]][-1], "exit")
+
+    def test_below_filters(self):
+        """sandboxed_children.c: a filter of a child between vfork and exec is not its parent's."""
+        result = self.run_seen(program("sandboxed_children"))
+        if result.returncode == 77:
+            self.skipTest("no seccomp")
+        self.assertEqual(result.returncode, 0, result)
+        name = program("sandboxed_children")
+        own = self.only([event for event in self.log("--op", "start") if event["executable"] == name])["process"]
+        mine = [event["op"] for event in self.log() if event["process"] == own]
+        self.assertIn("rename", mine)
+        self.assertEqual(mine[-1], "exit")
+        cats = self.log("--op", "start", "--exe", "cat")
+        self.assertEqual([event["arguments"] for event in cats], [["cat", "file"], ["cat", "there"], ["cat", "file"]])
+        self.assertNotIn(None, [event["exec"] for event in cats][:2])
+
+    def test_walks_that_move_the_folder(self):
+        self.assertEqual(self.run_seen(program("walks")).returncode, 0)
+        opens = [event for event in self.log("--op", "open") if event["executable"] == program("walks")]
+        files = [event["resolved"] for event in opens if event["path"] in ("file", "folder/inner/file") and not event["error"]
+                 and "O_CREAT" not in event["flags"]]
+        self.assertEqual(files, [self.session.path("folder/inner/file")] * 3)
+        for name in ("missing", "after"):
+            found = {event["resolved"] for event in opens if event["path"] == name}
+            self.assertEqual(found, {self.session.path(name)})
+
+
+class Pointers(JournalTest):
+    def test_paths_are_looked_at_with_care_at_every_level(self):
+        """Where a path decides whether it is recorded it is looked at before anything else is known of it."""
+        for name in ("bad_pointers", "unread_pointers"):
+            folder = self.session.path(name + ".alone")
+            os.mkdir(folder)
+            alone = subprocess.run([program(name)], cwd=folder, env=self.session.environment, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, timeout=60)
+            for number, options in enumerate((("--journal-level", "workspace"), ("--journal-level", "writes"), ("-c", "journal.exclude=/etc/**"))):
+                with self.subTest((name, options)):
+                    here = self.session.path("%s.%d" % (name, number))
+                    os.mkdir(here)
+                    result = self.run_seen("env", "-C", here, program(name), options=("--quiet", *options))
+                    self.assertEqual((result.returncode, result.stdout), (alone.returncode, alone.stdout))
+
+
+class Nested(JournalTest):
+    def test_a_session_inside_of_another(self):
+        """What the inner session sees is not observed in the outer one, and is counted there."""
+        result = self.run_seen(SEEN, "run", "--quiet", "--session", "inner", "--", "/bin/true")
+        self.assertEqual(result.returncode, 0, result)
+        last = self.log()[-1]
+        self.assertEqual(last["op"], "coverage")
+        self.assertGreaterEqual(last["unobserved"], 1)
+        self.assertIn("true", [event["program"] for event in self.log("--op", "unobserved")])
+        inner = self.session.seen("log", "--json", "--session", "inner", "--op", "start").stdout.splitlines()
+        self.assertEqual([json.loads(line)["executable"] for line in inner], ["/usr/bin/true"])
 
 
 class Levels(JournalTest):

@@ -188,7 +188,8 @@ static pid_t start_process(uint32_t process)
 	(void)setpriority(PRIO_PROCESS, 0, 10); /* the reader and the parent are to keep up */
 	int error = journal_map_windows(path, &journal);
 	if (error < 0) {
-		(void)fprintf(stderr, "journal_writers: journal_map_windows: %s\n", strerror(-error));
+		(void)fprintf(stderr, "journal_writers: journal_map_windows: %s\n",
+			      strerror(-error));
 		_exit(1);
 	}
 	run_threads(&journal, process * THREADS, THREADS);
