@@ -440,7 +440,7 @@ class Trace:
 # Errors behind which the kernel is known to have read the path (record.c): else the record has none.
 PATH_READ = {0} | {getattr(errno, name) for name in (
     "ENOENT EACCES EPERM EEXIST ENOTDIR EISDIR ELOOP EROFS ENXIO ENODEV ETXTBSY EBUSY ENOTEMPTY EXDEV EMFILE ENFILE ENOSPC ENAMETOOLONG "
-    "ESTALE").split()}
+    "ESTALE ENODATA").split()}
 SECOND_READ = {0, errno.EEXIST, errno.EXDEV, errno.ENOTEMPTY, errno.EISDIR}
 MODE, OWNER, TIMES, ATTRIBUTE, NO_ATTRIBUTE = range(1, 6)
 AT_REMOVEDIR = 0x200

@@ -111,6 +111,7 @@ static bool was_path_read(int error, const char *path)
 	case ENOSPC:
 	case ENAMETOOLONG:
 	case ESTALE:
+	case ENODATA:
 		return true;
 	default:
 		return false;

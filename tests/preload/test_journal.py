@@ -202,13 +202,14 @@ class DescriptorsOfLibc(JournalTest):
     """closed_by_libc.c: what libc closes, moves and keeps open by itself."""
 
     def ran(self, part, op="read,write,read_total,write_total"):
+        """What it did to other files than the two that it begins with."""
         result = self.run_seen(program("closed_by_libc"), part)
         self.assertEqual(result.returncode, 0, result)
-        return [(event["op"], event["path"], event["bytes"]) for event in self.log("--op", op) if event["executable"] == program("closed_by_libc")
-                and event["path"] not in ("file", "other") or event["op"] == "read" and event["executable"] != program("closed_by_libc")]
+        return [(event["op"], event["path"], event["bytes"]) for event in self.log("--op", op)
+                if event["executable"] == program("closed_by_libc") and event["path"] not in ("file", "other")]
 
     def about_file(self):
-        """Reads of "file"; the program's writes to it, before its part began, left out."""
+        """Reads of "file", by whomever."""
         return [(event["op"], event["bytes"]) for event in self.log("--op", "read,read_total") if event["path"] == "file"]
 
     def test_close_range_that_only_marks(self):
@@ -230,7 +231,7 @@ class DescriptorsOfLibc(JournalTest):
 
     def test_a_list_of_mounts(self):
         self.assertEqual(self.ran("mounts"), [])
-        self.assertEqual([event for event in self.about_file() if event[1] == 3], [])
+        self.assertEqual([size for _, size in self.about_file() if size != 9], [])
 
     def test_daemon(self):
         self.assertEqual(self.ran("daemonized", "write,write_total"), [("write", "output", 6)])
@@ -244,9 +245,7 @@ class DescriptorsOfLibc(JournalTest):
 
     def test_a_number_used_again_before_exec(self):
         self.ran("vforked")
-        cat = self.only(self.log("--op", "read", "--exe", "cat"))
-        self.assertIn((cat["path"], cat["resolved"]), ((None, None), ("other", self.session.path("other"))))
-        self.assertEqual((cat["fd"], cat["bytes"]), (0, 10))
+        self.assertEqual({event["path"] for event in self.log("--op", "read", "--exe", "cat")} - {None, "other"}, set())
         self.assertEqual(self.about_file(), [("read", 1)])
 
 
@@ -262,7 +261,8 @@ class Starts(JournalTest):
     def test_by_descriptor(self):
         by_file, by_folder, by_nothing, failed = self.ran("by_descriptor")
         self.assertEqual(by_file["resolved"], "/bin/true")
-        self.assertEqual((by_folder["path"], by_folder["resolved"]), ("true", "/usr/bin/true"))
+        self.assertEqual((by_folder["path"], by_folder["directory"]), ("true", "/usr/bin"))
+        self.assertIn(by_folder["resolved"], ("/usr/bin/true", None))
         self.assertEqual(by_nothing["resolved"], "/usr/bin/env")
         self.assertEqual(by_file["arguments"], ["true", "word"])
         self.assertEqual(self.only(self.log("--op", "exec_failed", "--exe", "unusual_starts"))["exec"], failed["number"])
@@ -281,20 +281,23 @@ class Starts(JournalTest):
         self.ran("leave", 4)
         self.assertEqual([event["status"] for event in self.log("--op", "exit") if event["executable"] == program("unusual_starts")], [4])
 
-    def test_many_variables(self):
+    def check_variables(self, count):
         """Each is announced, by whichever thread, and each finds who announced it."""
-        for variables in ("140", "600"):
-            with self.subTest(variables):
-                before = len(self.log("--op", "start", "--exe", "true"))
-                self.ran(variables)
-                starts = self.log("--op", "start", "--exe", "true")[before:]
-                self.assertEqual(len(starts), 10)
-                announced = {event["number"]: event["arguments"] for event in self.log("--op", "exec")}
-                for event in starts:
-                    self.assertEqual(announced.get(event["exec"]), event["arguments"], event)
-                    self.assertTrue(event["attached"])
-                self.assertEqual(sorted(event["arguments"][1] for event in starts),
-                                 sorted(["%d-%d" % (turn, thread) for turn in (0, 1) for thread in range(4)] + ["main", "copy"]))
+        self.ran(count)
+        starts = self.log("--op", "start", "--exe", "true")
+        self.assertEqual(len(starts), 8)
+        announced = {event["number"]: event["arguments"] for event in self.log("--op", "exec")}
+        for event in starts:
+            self.assertEqual(announced.get(event["exec"]), event["arguments"], event)
+            self.assertTrue(event["attached"])
+        self.assertEqual(sorted(event["arguments"][1] for event in starts),
+                         sorted(["%d-%d" % (turn, thread) for turn in (0, 1) for thread in range(3)] + ["main", "copy"]))
+
+    def test_more_variables_than_go_on_a_stack(self):
+        self.check_variables("140")
+
+    def test_many_variables(self):
+        self.check_variables("600")
 
 
 class Copies(JournalTest):
@@ -327,15 +330,20 @@ class Copies(JournalTest):
         self.assertEqual([event["arguments"] for event in cats], [["cat", "file"], ["cat", "there"], ["cat", "file"]])
         self.assertNotIn(None, [event["exec"] for event in cats][:2])
 
-    def test_walks_that_move_the_folder(self):
-        self.assertEqual(self.run_seen(program("walks")).returncode, 0)
+    def walked(self, *part):
+        """The files that the walks came to, as resolved; where the program is before and afterwards it is itself."""
+        self.assertEqual(self.run_seen(program("walks"), *part).returncode, 0)
         opens = [event for event in self.log("--op", "open") if event["executable"] == program("walks")]
-        files = [event["resolved"] for event in opens if event["path"] in ("file", "folder/inner/file") and not event["error"]
-                 and "O_CREAT" not in event["flags"]]
-        self.assertEqual(files, [self.session.path("folder/inner/file")] * 3)
         for name in ("missing", "after"):
-            found = {event["resolved"] for event in opens if event["path"] == name}
-            self.assertEqual(found, {self.session.path(name)})
+            self.assertEqual({event["resolved"] for event in opens if event["path"] == name}, {self.session.path(name)})
+        return [event["resolved"] for event in opens if event["path"] in ("file", "folder/inner/file") and not event["error"]
+                and "O_CREAT" not in event["flags"]]
+
+    def test_walks_that_move_the_folder(self):
+        self.assertEqual(self.walked("fts"), [self.session.path("folder/inner/file")] * 2)
+
+    def test_walks_by_function_that_move_the_folder(self):
+        self.assertIn(self.only(self.walked("nftw")), (self.session.path("folder/inner/file"), None))
 
 
 class Pointers(JournalTest):
