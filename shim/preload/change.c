@@ -19,6 +19,7 @@ static char current_folder[SEGMENT_PATH_BYTES];
 static uint32_t current_folder_text; /* its number in the journal, 0: not asked for yet */
 
 static bool is_stale; /* the folder was changed since it was asked for */
+static int walks;     /* of libc's that go from folder to folder, below way */
 
 void change_start(void)
 {
@@ -30,7 +31,8 @@ void change_start(void)
 /* Makes current_folder what it says. */
 static void refresh(void)
 {
-	if (!__atomic_load_n(&is_stale, __ATOMIC_ACQUIRE))
+	if (!__atomic_load_n(&is_stale, __ATOMIC_ACQUIRE) &&
+	    !__atomic_load_n(&walks, __ATOMIC_ACQUIRE))
 		return;
 	if (shim.sandboxed) {
 		current_folder[0] = '\0';
@@ -88,6 +90,12 @@ void change_directory(void)
 		return;
 	change_unsure();
 	refresh();
+}
+
+void change_walks(int more)
+{
+	(void)__atomic_add_fetch(&walks, more, __ATOMIC_ACQ_REL);
+	change_unsure();
 }
 
 void change_unsure(void)

@@ -94,18 +94,24 @@ EXPORT int ftw64(const char *path, __ftw64_func_t call, int descriptors)
 
 EXPORT int nftw(const char *path, __nftw_func_t call, int descriptors, int flags)
 {
+	bool moves = flags & FTW_CHDIR;
+	if (moves)
+		change_walks(1);
 	int ret = REAL(nftw)(path, call, descriptors, flags);
-	if (flags & FTW_CHDIR)
-		change_unsure();
+	if (moves)
+		change_walks(-1);
 	listed(ret != -1, path);
 	return ret;
 }
 
 EXPORT int nftw64(const char *path, __nftw64_func_t call, int descriptors, int flags)
 {
+	bool moves = flags & FTW_CHDIR;
+	if (moves)
+		change_walks(1);
 	int ret = REAL(nftw64)(path, call, descriptors, flags);
-	if (flags & FTW_CHDIR)
-		change_unsure();
+	if (moves)
+		change_walks(-1);
 	listed(ret != -1, path);
 	return ret;
 }

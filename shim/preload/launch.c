@@ -91,7 +91,7 @@ bool launch_is_text(const char *path)
 		if (!*at)
 			return true;
 	}
-	return true; /* too long, which the kernel says */
+	return false; /* too long, which the kernel will say */
 }
 
 /* Could that be an address of a program at all?  Without asking the kernel for each. */

@@ -22,6 +22,12 @@ enum descriptor_state {
 	DESCRIPTOR_MAPPED_SHARED = 4, /* and may be written to */
 };
 
+/* What passed through a descriptor one way. */
+struct traffic {
+	uint64_t bytes;
+	uint32_t calls;
+};
+
 /* A descriptor that this program opened by name.  Calls on one descriptor may come from several threads: words are
  * atomic.  An entry that outlived its descriptor is replaced at the next open of that number. */
 static struct descriptor {
@@ -30,10 +36,7 @@ static struct descriptor {
 	uint32_t path;   /* as in that record */
 	uint32_t directory;
 	int32_t directory_fd;
-	uint64_t read_bytes;
-	uint64_t written_bytes;
-	uint32_t reads;
-	uint32_t writes;
+	struct traffic read, written;
 } descriptors[DESCRIPTORS];
 static unsigned descriptors_end; /* entries from here on were never used */
 
@@ -286,8 +289,7 @@ static void follow(int fd, const struct descriptor *as)
 	descriptor->path = as->path;
 	descriptor->directory = as->directory;
 	descriptor->directory_fd = as->directory_fd;
-	descriptor->read_bytes = descriptor->written_bytes = 0;
-	descriptor->reads = descriptor->writes = 0;
+	descriptor->read = descriptor->written = (struct traffic){ 0 };
 	__atomic_store_n(&descriptor->state, DESCRIPTOR_FOLLOWED, __ATOMIC_RELEASE);
 	unsigned end = __atomic_load_n(&descriptors_end, __ATOMIC_RELAXED);
 	while (end <= (unsigned)fd &&
@@ -328,10 +330,8 @@ void record_fork(void)
 		return;
 	/* What the parent's descriptors did is the parent's to tell. */
 	unsigned end = __atomic_load_n(&descriptors_end, __ATOMIC_RELAXED);
-	for (unsigned fd = 0; fd < end; fd++) {
-		descriptors[fd].reads = descriptors[fd].writes = 0;
-		descriptors[fd].read_bytes = descriptors[fd].written_bytes = 0;
-	}
+	for (unsigned fd = 0; fd < end; fd++)
+		descriptors[fd].read = descriptors[fd].written = (struct traffic){ 0 };
 	record.directory = change_folder_text();
 	append_process(&record, shim.fork_parent, starter);
 }
@@ -584,32 +584,30 @@ void record_planned(int fd, const char *path, int flags)
 	(void)append(&record, NULL, 0);
 }
 
-void record_read(int fd, ssize_t count)
+/* Bytes passed through a descriptor.  first: JOURNAL_READ or JOURNAL_WRITE. */
+static void passed(enum journal_op first, int fd, ssize_t count)
 {
 	struct descriptor *descriptor = descriptor_at(fd);
 
 	if (!descriptor || count <= 0 || in_vfork_child())
 		return;
-	(void)__atomic_fetch_add(&descriptor->read_bytes, (uint64_t)count, __ATOMIC_RELAXED);
-	if (__atomic_fetch_add(&descriptor->reads, 1, __ATOMIC_RELAXED))
+	struct traffic *traffic = first == JOURNAL_READ ? &descriptor->read : &descriptor->written;
+	(void)__atomic_fetch_add(&traffic->bytes, (uint64_t)count, __ATOMIC_RELAXED);
+	if (__atomic_fetch_add(&traffic->calls, 1, __ATOMIC_RELAXED))
 		return;
-	struct journal_record record = about(JOURNAL_READ, fd, descriptor);
+	struct journal_record record = about(first, fd, descriptor);
 	record.amount = (uint64_t)count;
 	(void)append(&record, NULL, 0);
 }
 
+void record_read(int fd, ssize_t count)
+{
+	passed(JOURNAL_READ, fd, count);
+}
+
 void record_written(int fd, ssize_t count)
 {
-	struct descriptor *descriptor = descriptor_at(fd);
-
-	if (!descriptor || count <= 0 || in_vfork_child())
-		return;
-	(void)__atomic_fetch_add(&descriptor->written_bytes, (uint64_t)count, __ATOMIC_RELAXED);
-	if (__atomic_fetch_add(&descriptor->writes, 1, __ATOMIC_RELAXED))
-		return;
-	struct journal_record record = about(JOURNAL_WRITE, fd, descriptor);
-	record.amount = (uint64_t)count;
-	(void)append(&record, NULL, 0);
+	passed(JOURNAL_WRITE, fd, count);
 }
 
 void record_mapped(int fd, int protection, int flags, size_t size_bytes)
@@ -627,23 +625,16 @@ void record_mapped(int fd, int protection, int flags, size_t size_bytes)
 	(void)append(&record, NULL, 0);
 }
 
-/* What is not told yet of a descriptor. */
-static void tell(int fd, struct descriptor *descriptor)
+/* What is not told yet of a descriptor that is closed.  total: JOURNAL_READ_TOTAL or JOURNAL_WRITE_TOTAL. */
+static void tell(enum journal_op total, int fd, const struct descriptor *descriptor,
+		 const struct traffic *traffic)
 {
-	struct journal_record record;
-
-	if (descriptor->reads > 1) {
-		record = about(JOURNAL_READ_TOTAL, fd, descriptor);
-		record.amount = descriptor->read_bytes;
-		record.count = descriptor->reads;
-		(void)append(&record, NULL, 0);
-	}
-	if (descriptor->writes > 1) {
-		record = about(JOURNAL_WRITE_TOTAL, fd, descriptor);
-		record.amount = descriptor->written_bytes;
-		record.count = descriptor->writes;
-		(void)append(&record, NULL, 0);
-	}
+	if (traffic->calls < 2)
+		return;
+	struct journal_record record = about(total, fd, descriptor);
+	record.amount = traffic->bytes;
+	record.count = traffic->calls;
+	(void)append(&record, NULL, 0);
 }
 
 void record_closing(unsigned first, unsigned last)
@@ -659,8 +650,10 @@ void record_closing(unsigned first, unsigned last)
 		struct descriptor *descriptor = &descriptors[fd];
 		if (!__atomic_load_n(&descriptor->state, __ATOMIC_ACQUIRE))
 			continue;
-		if (__atomic_exchange_n(&descriptor->state, 0, __ATOMIC_ACQ_REL))
-			tell((int)fd, descriptor);
+		if (!__atomic_exchange_n(&descriptor->state, 0, __ATOMIC_ACQ_REL))
+			continue;
+		tell(JOURNAL_READ_TOTAL, (int)fd, descriptor, &descriptor->read);
+		tell(JOURNAL_WRITE_TOTAL, (int)fd, descriptor, &descriptor->written);
 	}
 }
 
@@ -692,13 +685,13 @@ void record_stream_closing(FILE *stream, int fd)
 	bool writes = flags & STREAM_NO_READS ? stream->_IO_buf_base != NULL
 					      : (flags & STREAM_PUTTING) != 0;
 	bool reads = !(flags & STREAM_NO_READS) && !writes && stream->_IO_read_base;
-	if (reads && !descriptor->reads) {
+	if (reads && !descriptor->read.calls) {
 		record = about(JOURNAL_READ, fd, descriptor);
 		record.amount = (uint64_t)(stream->_IO_read_end - stream->_IO_read_base);
 		record.marks |= JOURNAL_AT_LEAST;
 		(void)append(&record, NULL, 0);
 	}
-	if (writes && !descriptor->writes) {
+	if (writes && !descriptor->written.calls) {
 		record = about(JOURNAL_WRITE, fd, descriptor);
 		record.amount = (uint64_t)(stream->_IO_write_ptr - stream->_IO_write_base);
 		record.marks |= JOURNAL_AT_LEAST;

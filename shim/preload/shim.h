@@ -115,6 +115,9 @@ void change_start(void);
 void change_directory(void);
 void change_unsure(void);
 
+/* change_walks(): libc begins (1), or ends (-1), to go from folder to folder and call the program back. */
+void change_walks(int more);
+
 /* change_folder_text(): number in the journal of the current folder's path; 0: it is not known. */
 uint32_t change_folder_text(void);
 

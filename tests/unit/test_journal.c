@@ -203,11 +203,12 @@ Test(journal, is_not_made_where_files_may_not_be_that_large)
 
 /* ---- mapping ---- */
 
-static int (*const MAPS[])(const char *, struct journal *) = { journal_map, journal_map_to_read };
+static int (*const MAPS[])(const char *, struct journal *) = { journal_map, journal_map_to_read,
+							       journal_map_windows };
 
 static void assert_refused(int error)
 {
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < sizeof(MAPS) / sizeof(MAPS[0]); i++) {
 		memset(&other, 0x55, sizeof(other));
 		int answer = MAPS[i](path, &other);
 		if (answer == 0)
@@ -252,6 +253,7 @@ Test(journal, what_is_no_journal_of_ours_is_refused)
 static void assert_refused_to_write(void)
 {
 	cr_assert_eq(journal_map(path, &other), -EPERM);
+	cr_assert_eq(journal_map_windows(path, &other), -EPERM);
 	cr_assert_eq(journal_map_to_read(path, &other), 0);
 	journal_unmap(&other);
 }
@@ -925,6 +927,327 @@ Test(journal, another_file_in_its_place_is_left_alone)
 	cr_assert_eq(header()->allocated, JOURNAL_CHUNK_UNITS);
 	journal.path = old_path;
 	cr_assert_neq(append(&journal, 1, true), 0);
+}
+
+/* ---- windows ---- */
+
+enum { WINDOWS = 4, WINDOW_BYTES = JOURNAL_WINDOW_UNITS * JOURNAL_UNIT_BYTES };
+
+static struct journal third;
+
+/* A journal of four windows and a bit, and `journal` a view of all of it. */
+static void setup_windows(void)
+{
+	setup();
+	journal_unmap(&journal);
+	cr_assert_eq(unlink(path), 0);
+	cr_assert_eq(journal_create(path, "test", NONCE, WORKSPACE,
+				    (uint64_t)WINDOWS * WINDOW_BYTES + 2 * MIB),
+		     0);
+	cr_assert_eq(journal_map(path, &journal), 0);
+	cr_assert_eq(journal_map_windows(path, &other), 0);
+	cr_assert_eq(other.window_units, JOURNAL_WINDOW_UNITS);
+	cr_assert_eq(other.windows_used, 1);
+}
+
+static void teardown_windows(void)
+{
+	journal_unmap(&third);
+	teardown();
+}
+
+TestSuite(journal_windows, .init = setup_windows, .fini = teardown_windows);
+
+/* The file has room up to there, and the next record comes there. */
+static void go_to(uint64_t number)
+{
+	header()->next = number;
+	journal_make_room(&journal, JOURNAL_ROOM_UNITS);
+	cr_assert_geq(header()->allocated, number + JOURNAL_ROOM_UNITS);
+}
+
+/* Where the first window of `other` ends. */
+static uint64_t first_end(void)
+{
+	return other.windows[0].to;
+}
+
+Test(journal_windows, one_follows_the_other, .timeout = 60)
+{
+	uint64_t written = 0;
+	uint32_t number, last = 0;
+	while ((number = append(&other, written + 1, true))) {
+		cr_assert(last == 0 || number == last + 1, "after %u came %u", last, number);
+		last = number;
+		written++;
+	}
+	cr_assert_gt(written, (uint64_t)WINDOWS * JOURNAL_WINDOW_UNITS);
+	cr_assert_eq(other.windows_used, WINDOWS + 1);
+	cr_assert_eq(header()->next, header()->units_max);
+	cr_assert_eq(header()->lost, 1, "the last one, that there was no room for");
+	struct walk all = walk(&journal);
+	cr_assert_eq(all.events, written);
+	cr_assert_eq(all.last_amount, written);
+	cr_assert_eq(all.found[JOURNAL_FOUND_DAMAGED] + all.found[JOURNAL_FOUND_UNDONE], 0);
+	/* What it needs is there, and nothing twice. */
+	cr_assert_eq(count_mappings(), 1 + 1 + WINDOWS + 1);
+}
+
+Test(journal_windows, a_record_at_the_end_goes_on_behind_it)
+{
+	static unsigned char details[(JOURNAL_RECORD_UNITS_MAX - 1) * JOURNAL_UNIT_BYTES];
+	static const size_t UNITS[] = { 2, 3, 5, 64, 65, JOURNAL_RECORD_UNITS_MAX };
+	struct journal_entry entry;
+
+	memset(details, 9, sizeof(details));
+	for (size_t i = 0; i < sizeof(UNITS) / sizeof(UNITS[0]); i++) {
+		for (uint64_t before = 1; before < UNITS[i]; before += before < 3 ? 1 : 61) {
+			struct journal_record record = event(before);
+			uint64_t number = first_end() - before;
+			go_to(number);
+			memset(unit(number), 0, 2 * sizeof(details));
+			cr_assert_eq(journal_write(&other, &record, details,
+						   (UNITS[i] - 1) * JOURNAL_UNIT_BYTES, true),
+				     number);
+			cr_assert_eq(found_at(&journal, (uint32_t)number, &entry),
+				     JOURNAL_FOUND_RECORD, "%zu units, %lu before the end",
+				     UNITS[i], before);
+			cr_assert_eq(entry.record.amount, before);
+			cr_assert_eq(entry.record.head.units, UNITS[i]);
+			cr_assert_eq(unit(number)[UNITS[i] * JOURNAL_UNIT_BYTES - 1], 9);
+			cr_assert_eq(unit(number)[UNITS[i] * JOURNAL_UNIT_BYTES], 0);
+			/* The view that wrote it reads it too, and the next one lies behind it. */
+			cr_assert_eq(found_at(&other, (uint32_t)number, &entry),
+				     JOURNAL_FOUND_RECORD);
+			cr_assert_eq(append(&other, 1, true), number + UNITS[i]);
+			cr_assert_eq(found_at(&journal, (uint32_t)(number + UNITS[i]), &entry),
+				     JOURNAL_FOUND_RECORD);
+		}
+	}
+	cr_assert_eq(header()->lost, 0);
+	cr_assert_eq(other.windows_used, 2, "the second one is mapped once");
+	char text[JOURNAL_TEXT_BYTES_MAX];
+	size_t length;
+	memset(text, 'x', sizeof(text));
+	go_to(first_end() - 1);
+	memset(unit(first_end() - 1), 0, sizeof(text) + sizeof(details));
+	uint32_t number = journal_text(&other, text, sizeof(text), true);
+	cr_assert_eq(number, first_end() - 1);
+	const char *kept = journal_bytes(&other, number, &length);
+	cr_assert(kept && length == sizeof(text) && memcmp(kept, text, length) == 0);
+	kept = journal_bytes(&journal, number, &length);
+	cr_assert(kept && length == sizeof(text) && memcmp(kept, text, length) == 0);
+}
+
+Test(journal_windows, views_far_apart_write_to_the_same_place)
+{
+	struct journal_entry entry;
+	uint32_t numbers[6];
+	cr_assert_neq(append(&other, 1, false), 0);
+	go_to(3 * (uint64_t)JOURNAL_WINDOW_UNITS + 5);
+	cr_assert_eq(journal_map_windows(path, &third), 0);
+	cr_assert_geq(third.windows[0].from, 3 * JOURNAL_WINDOW_UNITS);
+	for (size_t i = 0; i < 6; i++) {
+		numbers[i] = append(i % 2 ? &third : &other, i, true);
+		cr_assert(numbers[i] && (i == 0 || numbers[i] == numbers[i - 1] + 1));
+	}
+	cr_assert_eq(other.windows_used, 2, "it did not map what lies between");
+	cr_assert_eq(third.windows_used, 1);
+	for (size_t i = 0; i < 6; i++) {
+		const struct journal *views[] = { &journal, &other, &third };
+		for (size_t k = 0; k < 3; k++) {
+			cr_assert_eq(found_at(views[k], numbers[i], &entry), JOURNAL_FOUND_RECORD);
+			cr_assert_eq(entry.record.amount, i);
+		}
+	}
+	/* Back to where it was: the first window is still good. */
+	header()->next = JOURNAL_UNITS_FIRST + 10;
+	cr_assert_eq(append(&other, 7, false), JOURNAL_UNITS_FIRST + 10);
+	cr_assert_eq(append(&third, 8, true), JOURNAL_UNITS_FIRST + 11);
+	cr_assert_eq(found_at(&journal, JOURNAL_UNITS_FIRST + 11, &entry), JOURNAL_FOUND_RECORD);
+	cr_assert_eq(entry.record.amount, 8);
+}
+
+Test(journal_windows, one_that_comes_late_sees_only_what_it_writes_to)
+{
+	struct journal_entry entry;
+	size_t length;
+	go_to(2 * (uint64_t)JOURNAL_WINDOW_UNITS + 100);
+	uint64_t here = header()->next;
+	cr_assert_eq(journal_map_windows(path, &third), 0);
+	cr_assert_leq(third.windows[0].from, here);
+	cr_assert_gt(third.windows[0].from + 64, here);
+	cr_assert_eq(append(&third, 5, false), here, "without a call");
+	cr_assert_eq(found_at(&third, (uint32_t)here, &entry), JOURNAL_FOUND_RECORD);
+	/* What lies before is not there, and not touched. */
+	cr_assert_null(journal_bytes(&third, header()->workspace, &length));
+	cr_assert_eq(found_at(&third, JOURNAL_UNITS_FIRST, &entry), JOURNAL_FOUND_END);
+	cr_assert(!journal_abandon(&third, JOURNAL_UNITS_FIRST));
+	cr_assert_eq(journal_behind_undone(&third, 1000), 1001);
+	cr_assert_not_null(journal_bytes(&journal, header()->workspace, &length));
+}
+
+Test(journal_windows, where_it_may_not_grow_the_end_of_a_window_is_the_end)
+{
+	go_to(first_end() - 2);
+	uint64_t next = header()->next;
+	cr_assert_eq(append(&other, 1, false), next);
+	cr_assert_eq(append(&other, 2, false), next + 1);
+	cr_assert_eq(header()->lost, 0);
+	cr_assert_eq(append(&other, 3, false), 0, "the file has room, the view has not");
+	cr_assert_eq(journal_text(&other, "new", 3, false), 0);
+	cr_assert_eq(header()->lost, 2);
+	cr_assert_eq(header()->next, next + 2, "nothing was taken");
+	cr_assert_eq(other.windows_used, 1);
+	cr_assert_eq(append(&journal, 4, false), next + 2, "others go on");
+	cr_assert_eq(append(&other, 5, true), next + 3);
+	cr_assert_eq(append(&other, 6, false), next + 4, "from there on without a call");
+	cr_assert_eq(header()->lost, 2);
+}
+
+Test(journal_windows, a_text_of_another_window_is_written_again)
+{
+	size_t length;
+	uint32_t first = journal_text(&other, "text", 4, true);
+	cr_assert_eq(journal_text(&other, "text", 4, true), first);
+	go_to(2 * (uint64_t)JOURNAL_WINDOW_UNITS);
+	cr_assert_eq(journal_map_windows(path, &third), 0);
+	uint32_t again = journal_text(&third, "text", 4, true);
+	cr_assert_eq(again, 2 * JOURNAL_WINDOW_UNITS);
+	cr_assert_eq(journal_text(&third, "text", 4, true), again, "known here now");
+	/* Both views now have a window there. */
+	cr_assert_eq(append(&other, 1, true), again + 1);
+	cr_assert_eq(journal_text(&other, "text", 4, true), again);
+	const char *text = journal_bytes(&journal, again, &length);
+	cr_assert(text && length == 4 && memcmp(text, "text", 4) == 0);
+}
+
+Test(journal_windows, without_windows_left_it_is_counted)
+{
+	go_to(first_end());
+	other.windows_used = JOURNAL_WINDOWS_MAX; /* none of them mapped but the first */
+	cr_assert_eq(append(&other, 1, true), 0);
+	cr_assert_eq(append(&other, 1, true), 0);
+	cr_assert_eq(other.windows_used, JOURNAL_WINDOWS_MAX);
+	cr_assert_eq(header()->lost, 2);
+	cr_assert_eq(header()->next, first_end());
+	header()->next = JOURNAL_UNITS_FIRST + 10;
+	cr_assert_neq(append(&other, 1, true), 0, "where it has one");
+	journal_unmap(&other);
+	cr_assert_eq(count_mappings(), 1);
+}
+
+Test(journal_windows, another_file_gives_no_window)
+{
+	char old_path[160];
+	(void)snprintf(old_path, sizeof(old_path), "%s.old", path);
+	go_to(first_end());
+	cr_assert_eq(rename(path, old_path), 0);
+	cr_assert_eq(journal_create(path, "test", NONCE, WORKSPACE, (uint64_t)64 * MIB), 0);
+	cr_assert_eq(append(&other, 1, true), 0);
+	cr_assert_eq(header()->lost, 1);
+	cr_assert_null(other.path, "it does not try again");
+	cr_assert_eq(other.windows_used, 1);
+	journal_unmap(&other);
+	journal_unmap(&journal);
+	cr_assert_eq(unlink(old_path), 0);
+	cr_assert_eq(journal_map(path, &journal), 0);
+	cr_assert_eq(header()->next, header()->workspace + 1 + (sizeof(WORKSPACE) + 7) / 64,
+		     "nothing was written there");
+}
+
+Test(journal_windows, a_damaged_count_of_units_maps_nothing)
+{
+	static const uint64_t NEXTS[] = { 0,
+					  1,
+					  JOURNAL_UNITS_FIRST - 1,
+					  UINT32_MAX,
+					  (uint64_t)UINT32_MAX + 1,
+					  UINT64_MAX,
+					  UINT64_MAX - 1,
+					  (uint64_t)1 << 63 };
+	for (size_t i = 0; i < sizeof(NEXTS) / sizeof(NEXTS[0]); i++) {
+		for (int grow = 0; grow < 2; grow++) {
+			header()->next = NEXTS[i];
+			cr_assert_eq(append(&other, 1, grow), 0, "%lx", NEXTS[i]);
+			header()->next = NEXTS[i];
+			cr_assert_eq(append_details(&other, 1), 0, "%lx", NEXTS[i]);
+			header()->next = NEXTS[i];
+			cr_assert_eq(journal_text(&other, "new", 3, grow), 0, "%lx", NEXTS[i]);
+			journal_make_room(&other, JOURNAL_ROOM_UNITS);
+		}
+		header()->next = NEXTS[i];
+		int error = journal_map_windows(path, &third);
+		cr_assert(error == -EBADMSG || (error == 0 && NEXTS[i] == UINT32_MAX), "%lx: %d",
+			  NEXTS[i], error);
+		journal_unmap(&third);
+	}
+	cr_assert_eq(other.windows_used, 1);
+	cr_assert_eq(header()->magic, JOURNAL_MAGIC);
+}
+
+static char maps_before[1 << 17], maps_after[1 << 17];
+
+Test(journal_windows, leave_neither_descriptors_nor_mappings, .timeout = 60)
+{
+	size_t files = count_files("/proc/self/fd");
+	journal_unmap(&other);
+	must(sys_read_file("/proc/self/maps", maps_before, sizeof(maps_before)) > 0);
+	int error = journal_map_windows(path, &other);
+	uint64_t written = 0;
+	while (append(&other, 1, true))
+		written++;
+	uint32_t used = other.windows_used;
+	journal_unmap(&other);
+	must(sys_read_file("/proc/self/maps", maps_after, sizeof(maps_after)) > 0);
+	cr_assert_eq(error, 0);
+	cr_assert_eq(used, WINDOWS + 1);
+	cr_assert_gt(written, WINDOWS * JOURNAL_WINDOW_UNITS);
+	cr_assert_str_eq(maps_before, maps_after);
+	cr_assert_eq(count_files("/proc/self/fd"), files);
+	journal_unmap(&other); /* accepts one that is not mapped */
+	header()->version++;
+	cr_assert_eq(journal_map_windows(path, &other), -EPROTO);
+	header()->version--;
+	header()->next = 0;
+	cr_assert_eq(journal_map_windows(path, &other), -EBADMSG);
+	must(sys_read_file("/proc/self/maps", maps_after, sizeof(maps_after)) > 0);
+	cr_assert_str_eq(maps_before, maps_after);
+}
+
+/* Limits itself when it has a window, as much as `data` says, and writes on. */
+static int write_in_a_later_limit(void *data)
+{
+	struct rlimit limit = { *(rlim_t *)data, *(rlim_t *)data };
+	uint64_t written = 0;
+	must(setrlimit(RLIMIT_AS, &limit) == 0);
+	while (append(&other, written + 1, true))
+		written++;
+	must(header()->lost == 1);
+	must(walk(&journal).events == written);
+	return (int)other.windows_used;
+}
+
+static int map_windows_in_a_limit(void *data)
+{
+	struct rlimit limit = { *(rlim_t *)data, *(rlim_t *)data };
+	must(setrlimit(RLIMIT_AS, &limit) == 0);
+	return -journal_map_windows(path, &third);
+}
+
+Test(journal_windows, a_process_with_little_room_keeps_it, .timeout = 60)
+{
+#if defined(__SANITIZE_ADDRESS__)
+	cr_skip_test("AddressSanitizer needs terabytes");
+#endif
+	/* A window is refused where it is more than a sixteenth of what there is. */
+	rlim_t little = (rlim_t)16 * WINDOW_BYTES - 1, enough = (rlim_t)64 * WINDOW_BYTES;
+	cr_assert_eq(in_child(map_windows_in_a_limit, &little), ENOMEM);
+	cr_assert_eq(in_child(map_windows_in_a_limit, &enough), 0);
+	cr_assert_eq(in_child(write_in_a_later_limit, &little), 1, "the window that it has");
+	cr_assert_eq(header()->next, first_end());
+	header()->lost = 0;
+	cr_assert_neq(append(&other, 1, true), 0, "others go on");
 }
 
 /* ---- a full disk ---- */
