@@ -372,8 +372,16 @@ static void end_journal(const struct session *session, struct journal *journal,
 
 	if (!journal->header)
 		return;
-	coverage_record(&sum->coverage, journal);
-	int error = seal_append(session_journal(session), journal, &seal);
+	/* Where memory is limited, only what was there at the start is mapped. */
+	int error = 0;
+	if (journal_end(journal) == journal->mapped_units) {
+		journal_unmap(journal);
+		error = session_map_journal(session, journal);
+	}
+	if (error == 0)
+		coverage_record(&sum->coverage, journal);
+	if (error == 0)
+		error = seal_append(session_journal(session), journal, &seal);
 	if (error < 0)
 		message("the journal %s could not be sealed: %s", session_journal(session),
 			journal_file_explain(error));

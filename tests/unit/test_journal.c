@@ -1016,9 +1016,7 @@ Test(journal_windows, a_record_at_the_end_goes_on_behind_it)
 			cr_assert_eq(entry.record.head.units, UNITS[i]);
 			cr_assert_eq(unit(number)[UNITS[i] * JOURNAL_UNIT_BYTES - 1], 9);
 			cr_assert_eq(unit(number)[UNITS[i] * JOURNAL_UNIT_BYTES], 0);
-			/* The view that wrote it reads it too, and the next one lies behind it. */
-			cr_assert_eq(found_at(&other, (uint32_t)number, &entry),
-				     JOURNAL_FOUND_RECORD);
+			/* The next one lies behind it. */
 			cr_assert_eq(append(&other, 1, true), number + UNITS[i]);
 			cr_assert_eq(found_at(&journal, (uint32_t)(number + UNITS[i]), &entry),
 				     JOURNAL_FOUND_RECORD);
