@@ -16,6 +16,8 @@ enum {
 	GROWTH_SHARE = 4,           /* it grows by this part of itself, */
 	GROWTH_UNITS_MAX = 1048576, /* 64 MiB at most */
 	UNITS_PER_PAGE = 4096 / JOURNAL_UNIT_BYTES,
+	UNITS_BEFORE =
+		8192, /* a process begins to look this far back: for what its starter said of it */
 	ALLOCATE_ATTEMPTS = 3, /* a signal may undo it again and again (tmpfs) */
 };
 
@@ -201,14 +203,17 @@ static int map_view(int fd, enum view view, struct stat *stat, struct journal *r
 	journal.mapped_units = bytes / JOURNAL_UNIT_BYTES;
 	int error = check_header(journal.header, fd, stat);
 	if (error == 0 && view == VIEW_WINDOWS) {
-		uint64_t share = journal.header->units_max / (JOURNAL_WINDOWS_MAX / 2);
+		uint64_t share = journal.header->units_max / JOURNAL_WINDOWS_MAX;
 		journal.window_units = (share > JOURNAL_WINDOW_UNITS ? share
 								     : JOURNAL_WINDOW_UNITS) /
 				       UNITS_PER_PAGE * UNITS_PER_PAGE;
 		uint64_t next = __atomic_load_n(&journal.header->next, __ATOMIC_RELAXED);
 		error = next < JOURNAL_UNITS_FIRST || next > UINT32_MAX
 				? -EBADMSG
-				: map_window(&journal, fd, next);
+				: map_window(&journal, fd,
+					     next > UNITS_BEFORE + JOURNAL_UNITS_FIRST
+						     ? next - UNITS_BEFORE
+						     : JOURNAL_UNITS_FIRST);
 	}
 	if (error < 0) {
 		(void)sys_munmap(journal.header, bytes);
@@ -607,7 +612,7 @@ enum journal_found journal_next(const struct journal *journal, uint64_t *number,
 		return JOURNAL_FOUND_RECORD;
 	memcpy((unsigned char *)&ret_entry->record + sizeof(head),
 	       unit_at(journal, at) + sizeof(head), sizeof(ret_entry->record) - sizeof(head));
-	memcpy(&ret_entry->process, unit_at(journal, at + 1), details);
+	memcpy(&ret_entry->process, unit_at(journal, at) + JOURNAL_UNIT_BYTES, details);
 	return JOURNAL_FOUND_RECORD;
 }
 

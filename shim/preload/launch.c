@@ -61,6 +61,16 @@ static struct large *large_take(void)
 	return NULL;
 }
 
+void launch_resumed(void)
+{
+	uintptr_t self = (uintptr_t)__builtin_thread_pointer();
+
+	for (int i = 0; i < LARGE_ARRAYS; i++)
+		if (__atomic_load_n(&larges[i].owner, __ATOMIC_RELAXED) == self &&
+		    !__atomic_load_n(&larges[i].in_work, __ATOMIC_RELAXED))
+			__atomic_store_n(&larges[i].owner, 0, __ATOMIC_RELEASE);
+}
+
 void launch_reset(void)
 {
 	for (int i = 0; i < LARGE_ARRAYS; i++) {
@@ -129,7 +139,8 @@ void launch_measure(struct launch *ret_launch, struct launch_place place, char *
 		if (begins_with(environment[count], PRELOAD))
 			preload = environment[count] + sizeof(PRELOAD) - 1;
 	}
-	if (count > LAUNCH_VARIABLES_STACK && !(ret_launch->large = large_take()))
+	if (count > LAUNCH_VARIABLES_STACK && !(ret_launch->large = large_take()) &&
+	    count > LAUNCH_VARIABLES_STACK_MAX)
 		return;
 	ret_launch->variables = count;
 	ret_launch->preload_bytes = sizeof(PRELOAD) + strlen(shim.library) + 1 + strlen(preload) +

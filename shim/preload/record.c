@@ -55,6 +55,7 @@ bool in_vfork_child(void)
 	if (shim_vforked.called == VFORK_CHILD || sys_getpid() != shim.pid)
 		return true;
 	shim_vforked.called = 0; /* the parent, which goes on */
+	launch_resumed();
 	return false;
 }
 

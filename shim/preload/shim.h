@@ -151,7 +151,8 @@ struct launch {
 
 enum {
 	LAUNCH_VARIABLES_MORE = 3,    /* pointers that the new array has more than the old one */
-	LAUNCH_VARIABLES_STACK = 128, /* as many go on the stack, which may be a signal handler's */
+	LAUNCH_VARIABLES_STACK = 128, /* as many go on the stack, which may be a signal handler's; */
+	LAUNCH_VARIABLES_STACK_MAX = 500, /* as many if there is no other place */
 	LAUNCH_VARIABLES_MAX = 8000,
 };
 
@@ -187,6 +188,9 @@ bool launch_repairs_command(void);
  * capacity: strlen(command) + LAUNCH_COMMAND_MORE. */
 enum { LAUNCH_COMMAND_MORE = SEGMENT_PATH_BYTES + 1100 };
 void launch_command(const char *command, char *ret_command, size_t capacity);
+
+/* launch_resumed(): this thread goes on after vfork: what the child had taken is free again. */
+void launch_resumed(void);
 
 /* launch_reset(): in a copy that fork made: as scratch_reset(). */
 void launch_reset(void);

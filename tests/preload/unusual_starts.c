@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <spawn.h>
 
-enum { VARIABLES_MAX = 1000, THREADS = 3 };
+enum { VARIABLES_MAX = 1000, THREADS = 12 };
 
 static char *const WORDS[] = { (char *)"true", (char *)"word", NULL };
 

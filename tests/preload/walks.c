@@ -1,21 +1,39 @@
 /* Hazard: libc's walks through folders (fts(3), nftw(3) with FTW_CHDIR) change the current folder by calls of their own: what is
- * opened meanwhile, and afterwards, is relative to it.  "fts" and
- * "nftw" are parts of their own, for test_journal.py. */
+ * opened meanwhile is relative to it.  "fts" and "nftw" are parts of their own: test_journal.py runs them one by one. */
 #include "check.h"
 
 #include <fts.h>
 #include <ftw.h>
 
+static void open_one(const char *how, const char *shown, const char *name)
+{
+	int fd = open(name, O_RDONLY);
+	printf("%s %s: %s\n", how, shown, fd >= 0 ? "opened" : strerrorname_np(errno));
+	if (fd >= 0)
+		CHECK(close(fd) == 0);
+}
+
 static int visit(const char *path, const struct stat *stat, int type, struct FTW *where)
 {
 	(void)stat;
-	if (type == FTW_F) {
-		int fd = open(path + where->base, O_RDONLY);
-		printf("nftw %s: %s\n", path, fd >= 0 ? "opened" : strerrorname_np(errno));
-		if (fd >= 0)
-			CHECK(close(fd) == 0);
-	}
+	if (type == FTW_F)
+		open_one("nftw", path, path + where->base);
 	return 0;
+}
+
+static int visit64(const char *path, const struct stat64 *stat, int type, struct FTW *where)
+{
+	(void)stat;
+	if (type == FTW_F)
+		open_one("nftw64", path, path + where->base);
+	return 0;
+}
+
+/* Is the program where it was? */
+static void look_around(void)
+{
+	SHOW(open("missing", O_RDONLY));
+	put_file("after", "written\n", 0644);
 }
 
 static void walk(const char *path, int flags)
@@ -25,18 +43,25 @@ static void walk(const char *path, int flags)
 	FTSENT *entry;
 
 	CHECK(walk);
-	while ((entry = fts_read(walk))) {
-		if (entry->fts_info != FTS_F)
-			continue;
-		int fd = open(entry->fts_accpath, O_RDONLY);
-		printf("fts %s: %s\n", entry->fts_path,
-		       fd >= 0 ? "opened" : strerrorname_np(errno));
-		if (fd >= 0)
-			CHECK(close(fd) == 0);
-	}
+	while ((entry = fts_read(walk)))
+		if (entry->fts_info == FTS_F)
+			open_one("fts", entry->fts_path, entry->fts_accpath);
 	SHOW(fts_close(walk));
-	SHOW(open("missing", O_RDONLY));
-	put_file("after", "written\n", 0644);
+	look_around();
+}
+
+static void walk64(const char *path, int flags)
+{
+	char *const paths[] = { (char *)path, NULL };
+	FTS64 *walk = fts64_open(paths, flags, NULL);
+	FTSENT64 *entry;
+
+	CHECK(walk);
+	while ((entry = fts64_read(walk)))
+		if (entry->fts_info == FTS_F)
+			open_one("fts64", entry->fts_path, entry->fts_accpath);
+	SHOW(fts64_close(walk));
+	look_around();
 }
 
 int main(int argc, char **argv)
@@ -48,12 +73,13 @@ int main(int argc, char **argv)
 	if (all || strcmp(argv[1], "fts") == 0) {
 		walk("folder", FTS_PHYSICAL);
 		walk("folder", FTS_PHYSICAL | FTS_NOCHDIR);
+		walk64("folder", FTS_PHYSICAL);
 	}
 	if (all || strcmp(argv[1], "nftw") == 0) {
 		SHOW(nftw("folder", visit, 8, FTW_PHYS | FTW_CHDIR));
-		SHOW(open("missing", O_RDONLY));
-		put_file("after", "written\n", 0644);
-		SHOW(nftw("folder", visit, 8, FTW_PHYS));
+		look_around();
+		SHOW(nftw64("folder", visit64, 8, FTW_PHYS | FTW_CHDIR));
+		look_around();
 	}
 	return 0;
 }
