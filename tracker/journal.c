@@ -16,8 +16,6 @@ enum {
 	GROWTH_SHARE = 4,           /* it grows by this part of itself, */
 	GROWTH_UNITS_MAX = 1048576, /* 64 MiB at most */
 	UNITS_PER_PAGE = 4096 / JOURNAL_UNIT_BYTES,
-	UNITS_BEFORE =
-		8192, /* a process begins to look this far back: for what its starter said of it */
 	ALLOCATE_ATTEMPTS = 3, /* a signal may undo it again and again (tmpfs) */
 };
 
@@ -211,8 +209,8 @@ static int map_view(int fd, enum view view, struct stat *stat, struct journal *r
 		error = next < JOURNAL_UNITS_FIRST || next > UINT32_MAX
 				? -EBADMSG
 				: map_window(&journal, fd,
-					     next > UNITS_BEFORE + JOURNAL_UNITS_FIRST
-						     ? next - UNITS_BEFORE
+					     next > JOURNAL_WINDOW_BEFORE + JOURNAL_UNITS_FIRST
+						     ? next - JOURNAL_WINDOW_BEFORE
 						     : JOURNAL_UNITS_FIRST);
 	}
 	if (error < 0) {

@@ -188,6 +188,8 @@ _Static_assert(sizeof(struct journal_header) <= 4096, "the header is one page");
 enum {
 	JOURNAL_WINDOWS_MAX = 128,
 	JOURNAL_WINDOW_UNITS = 131072, /* of one window, at least: 8 MiB */
+	JOURNAL_WINDOW_BEFORE =
+		8192, /* the first one begins before the end: what a starter said of a program is there */
 };
 
 /* A mapped part of the file: records that begin from `from` on and before `to`. */

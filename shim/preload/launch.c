@@ -38,7 +38,7 @@ static bool is_our_session(const char *value)
 /* Memory for an environment's array that is too large for a stack.  It belongs to a thread, told by its thread pointer, which a
  * child between vfork and exec has from its parent: when that child has become another program, the parent's thread
  * may take it again. */
-enum { LARGE_ARRAYS = 4 };
+enum { LARGE_ARRAYS = 16 };
 
 static struct large {
 	uintptr_t owner; /* 0: free */

@@ -291,7 +291,7 @@ class Starts(JournalTest):
             self.assertEqual(announced.get(event["exec"]), event["arguments"], event)
             self.assertTrue(event["attached"])
         self.assertEqual(sorted(event["arguments"][1] for event in starts),
-                         sorted(["%d-%d" % (turn, thread) for turn in (0, 1) for thread in range(3)] + ["main", "copy"]))
+                         sorted(["%d-%d" % (turn, thread) for turn in (0, 1) for thread in range(12)] + ["main", "copy"]))
 
     def test_more_variables_than_go_on_a_stack(self):
         self.check_variables("140")
