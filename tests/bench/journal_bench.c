@@ -103,7 +103,10 @@ static void run_writer(uint64_t writer, uint64_t count, bool mapped, int start)
 	char byte;
 	int fd = is_line ? open(file, O_WRONLY | O_APPEND | O_CLOEXEC) : -1;
 
-	must(is_line ? fd >= 0 : journal_map_windows(file, &journal) == 0);
+	/* Processes map a window; pages that are to be there before are those of the whole file. */
+	must(is_line ? fd >= 0
+		     : (mapped ? journal_map(file, &journal)
+			       : journal_map_windows(file, &journal)) == 0);
 	if (mapped)
 		touch_pages(&journal);
 	(void)__atomic_add_fetch(&shared->ready, 1, __ATOMIC_SEQ_CST);
@@ -135,8 +138,11 @@ static uint64_t run_writers(uint64_t writers, uint64_t count, bool mapped, uint6
 		run_writer(i, count / writers + (i < count % writers), mapped, pipes[0]);
 		_exit(0);
 	}
-	while (__atomic_load_n(&shared->ready, __ATOMIC_SEQ_CST) < (int)writers)
+	while (__atomic_load_n(&shared->ready, __ATOMIC_SEQ_CST) < (int)writers) {
+		int status;
+		must(waitpid(-1, &status, WNOHANG) == 0);
 		(void)usleep(1000);
+	}
 	uint64_t start_ns = report_now_ns();
 	must(close(pipes[1]) == 0 && close(pipes[0]) == 0);
 	for (uint64_t i = 0; i < writers; i++) {
