@@ -38,19 +38,28 @@ static bool is_our_session(const char *value)
 /* Memory for an environment's array that is too large for a stack.  It belongs to a thread, told by its thread pointer, which a
  * child between vfork and exec has from its parent: when that child has become another program, the parent's thread
  * may take it again. */
-enum { LARGE_ARRAYS = 16 };
+enum {
+	LARGE_ARRAYS = 12, /* memory of a library counts, too (setrlimit(2), RLIMIT_DATA) */
+	LARGE_VARIABLES = 1000,
+};
 
 static struct large {
 	uintptr_t owner; /* 0: free */
 	bool in_work;    /* being filled: a signal handler that starts a program does not get it */
-	char *array[LAUNCH_VARIABLES_MAX + LAUNCH_VARIABLES_MORE];
-} larges[LARGE_ARRAYS];
+} larges[LARGE_ARRAYS + 1];
+static char *large_arrays[LARGE_ARRAYS][LARGE_VARIABLES + LAUNCH_VARIABLES_MORE];
+static char *largest_array[LAUNCH_VARIABLES_MAX + LAUNCH_VARIABLES_MORE]; /* of the last one */
 
-static struct large *large_take(void)
+static char **array_of(const struct large *large)
+{
+	return large < larges + LARGE_ARRAYS ? large_arrays[large - larges] : largest_array;
+}
+
+static struct large *large_take(int variables)
 {
 	uintptr_t self = (uintptr_t)__builtin_thread_pointer();
 
-	for (int i = 0; i < LARGE_ARRAYS; i++) {
+	for (int i = variables > LARGE_VARIABLES ? LARGE_ARRAYS : 0; i <= LARGE_ARRAYS; i++) {
 		uintptr_t owner = 0;
 		if ((__atomic_compare_exchange_n(&larges[i].owner, &owner, self, false,
 						 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED) ||
@@ -65,7 +74,7 @@ void launch_resumed(void)
 {
 	uintptr_t self = (uintptr_t)__builtin_thread_pointer();
 
-	for (int i = 0; i < LARGE_ARRAYS; i++)
+	for (int i = 0; i <= LARGE_ARRAYS; i++)
 		if (__atomic_load_n(&larges[i].owner, __ATOMIC_RELAXED) == self &&
 		    !__atomic_load_n(&larges[i].in_work, __ATOMIC_RELAXED))
 			__atomic_store_n(&larges[i].owner, 0, __ATOMIC_RELEASE);
@@ -73,7 +82,7 @@ void launch_resumed(void)
 
 void launch_reset(void)
 {
-	for (int i = 0; i < LARGE_ARRAYS; i++) {
+	for (int i = 0; i <= LARGE_ARRAYS; i++) {
 		larges[i].owner = 0;
 		larges[i].in_work = false;
 	}
@@ -139,7 +148,7 @@ void launch_measure(struct launch *ret_launch, struct launch_place place, char *
 		if (begins_with(environment[count], PRELOAD))
 			preload = environment[count] + sizeof(PRELOAD) - 1;
 	}
-	if (count > LAUNCH_VARIABLES_STACK && !(ret_launch->large = large_take()) &&
+	if (count > LAUNCH_VARIABLES_STACK && !(ret_launch->large = large_take(count)) &&
 	    count > LAUNCH_VARIABLES_STACK_MAX)
 		return;
 	ret_launch->variables = count;
@@ -277,7 +286,7 @@ void launch_announce(struct launch *launch, pid_t pid, char *const argv[])
 char *const *launch_environment(struct launch *launch, char *const environment[],
 				char **stack_array, char *preload)
 {
-	char **array = launch->large ? launch->large->array : stack_array;
+	char **array = launch->large ? array_of(launch->large) : stack_array;
 	const char *given = NULL;
 	bool has_session = false;
 	int kept = 0;
