@@ -16,6 +16,7 @@ enum {
 	GROWTH_SHARE = 4,           /* it grows by this part of itself, */
 	GROWTH_UNITS_MAX = 1048576, /* 64 MiB at most */
 	UNITS_PER_PAGE = 4096 / JOURNAL_UNIT_BYTES,
+	SPINS = 20000,
 	ALLOCATE_ATTEMPTS = 3, /* a signal may undo it again and again (tmpfs) */
 };
 
@@ -144,10 +145,14 @@ static bool is_error(long address)
 	return address < 0 && address >= -4095;
 }
 
-/* A window further on: records from the page of `number` on.  The last one may be as long as records can be. */
+/* A window further on, from a little before `number` on: other threads write there.  The last record of it may be as long as
+ * records can be. */
 static int map_window(struct journal *journal, int fd, uint64_t number)
 {
-	uint64_t from = number / UNITS_PER_PAGE * UNITS_PER_PAGE;
+	uint64_t first = number > JOURNAL_WINDOW_BEFORE + JOURNAL_UNITS_FIRST
+				 ? number - JOURNAL_WINDOW_BEFORE
+				 : JOURNAL_UNITS_FIRST;
+	uint64_t from = first / UNITS_PER_PAGE * UNITS_PER_PAGE;
 	uint64_t units = journal->window_units +
 			 JOURNAL_RECORD_UNITS_MAX / UNITS_PER_PAGE * UNITS_PER_PAGE +
 			 UNITS_PER_PAGE;
@@ -208,10 +213,7 @@ static int map_view(int fd, enum view view, struct stat *stat, struct journal *r
 		uint64_t next = __atomic_load_n(&journal.header->next, __ATOMIC_RELAXED);
 		error = next < JOURNAL_UNITS_FIRST || next > UINT32_MAX
 				? -EBADMSG
-				: map_window(&journal, fd,
-					     next > JOURNAL_WINDOW_BEFORE + JOURNAL_UNITS_FIRST
-						     ? next - JOURNAL_WINDOW_BEFORE
-						     : JOURNAL_UNITS_FIRST);
+				: map_window(&journal, fd, next);
 	}
 	if (error < 0) {
 		(void)sys_munmap(journal.header, bytes);
@@ -348,6 +350,29 @@ static bool allocate_to(struct journal *journal, int fd, uint64_t wanted)
 	return error == 0;
 }
 
+static void end_work(struct journal *journal)
+{
+	__atomic_store_n(&journal->in_work, 0, __ATOMIC_RELEASE);
+}
+
+/* When another thread is at it already it is waited for, some hundred microseconds: windows are few.  It may be one that a signal
+ * handler interrupted, or that does not get on: then both do it.  Returns false where this one has to: end_work() follows. */
+static bool is_provided_by_another(struct journal *journal, uint64_t first, uint64_t behind)
+{
+	for (int turn = 0; turn < SPINS; turn++) {
+		uint32_t free = 0;
+		if (__atomic_compare_exchange_n(&journal->in_work, &free, 1, false,
+						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			break;
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	}
+	if (behind > __atomic_load_n(&journal->header->allocated, __ATOMIC_ACQUIRE) ||
+	    !is_mapped(journal, first))
+		return false;
+	end_work(journal);
+	return true;
+}
+
 /* Sees to it that a record may be written whose units are `first` and those behind it up to `behind`. */
 static bool provide(struct journal *journal, uint64_t first, uint64_t behind)
 {
@@ -369,8 +394,11 @@ static bool provide(struct journal *journal, uint64_t first, uint64_t behind)
 	     behind > __atomic_load_n(&header->allocated, __ATOMIC_ACQUIRE)) ||
 	    now < __atomic_load_n(&journal->retry_realtime_ns, __ATOMIC_RELAXED))
 		return false;
+	if (is_provided_by_another(journal, first, behind))
+		return true;
 	int fd = sys_open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
 	if (fd == -EMFILE || fd == -ENFILE || fd == -EINTR) {
+		end_work(journal);
 		__atomic_store_n(&journal->retry_realtime_ns, now + RETRY_NS, __ATOMIC_RELAXED);
 		return false;
 	}
@@ -386,6 +414,7 @@ static bool provide(struct journal *journal, uint64_t first, uint64_t behind)
 		done = map_window(journal, fd, first) == 0;
 	if (fd >= 0)
 		(void)sys_close(fd);
+	end_work(journal);
 	return done;
 }
 

@@ -189,7 +189,7 @@ enum {
 	JOURNAL_WINDOWS_MAX = 128,
 	JOURNAL_WINDOW_UNITS = 131072, /* of one window, at least: 8 MiB */
 	JOURNAL_WINDOW_BEFORE =
-		8192, /* the first one begins before the end: what a starter said of a program is there */
+		8192, /* it begins before what is written: what a starter said of a program is there */
 };
 
 /* A mapped part of the file: records that begin from `from` on and before `to`. */
@@ -209,6 +209,7 @@ struct journal {
 	uint64_t dev, ino; /* of the file: what is grown must be the same */
 	uint64_t retry_realtime_ns; /* when this process, which had no descriptor for it, may try to grow it again */
 	const char *path; /* borrowed: to grow the file; NULL: this view does not grow it */
+	uint32_t in_work; /* a thread makes it longer, or maps more of it */
 	uint32_t windows_used;
 	struct journal_window windows[JOURNAL_WINDOWS_MAX];
 };
