@@ -299,6 +299,16 @@ static void follow(int fd, const struct descriptor *as)
 		;
 }
 
+/* A descriptor was opened by name, as its record tells. */
+static void follow_opened(int fd, uint32_t number, const struct journal_record *record)
+{
+	struct descriptor as = { .opened = number,
+				 .path = record->path,
+				 .directory = record->directory,
+				 .directory_fd = record->directory_fd };
+	follow(fd, &as);
+}
+
 /* ---- the process ---- */
 
 static void append_process(struct journal_record *record, pid_t parent, uint32_t starter)
@@ -444,6 +454,22 @@ void record_exec_failed(uint64_t serial, int error)
 
 /* ---- names ---- */
 
+/* The beginning of a record of a call that was given a name.  path: becomes NULL where it was not read.  Returns false when the
+ * call is not recorded. */
+static bool begin_name(struct journal_record *record, bool failed, bool writes, int directory,
+		       const char **path)
+{
+	if (failed)
+		record->head.error = (uint16_t)errno;
+	if (!was_path_read(record->head.error, *path))
+		*path = NULL;
+	if (!is_wanted(writes, directory, *path))
+		return false;
+	if (*path)
+		put_path(record, directory, *path);
+	return true;
+}
+
 void record_name(enum journal_op op, bool failed, int directory, const char *path, uint32_t flags,
 		 uint64_t amount)
 {
@@ -451,14 +477,8 @@ void record_name(enum journal_op op, bool failed, int directory, const char *pat
 
 	if (!shim.records)
 		return;
-	if (failed)
-		record.head.error = (uint16_t)errno;
-	if (!was_path_read(record.head.error, path))
-		path = NULL;
-	if (!is_wanted(true, directory, path))
+	if (!begin_name(&record, failed, true, directory, &path))
 		return;
-	if (path)
-		put_path(&record, directory, path);
 	record.flags = flags;
 	record.amount = amount;
 	(void)append(&record, NULL, 0);
@@ -508,16 +528,10 @@ void record_opened(int fd, int directory, const char *path, int flags, const str
 
 	if (!shim.records)
 		return;
-	if (fd < 0)
-		record.head.error = (uint16_t)errno;
-	if (!was_path_read(record.head.error, path))
-		path = NULL;
 	if ((unsigned)fd < DESCRIPTORS && !in_vfork_child())
 		__atomic_store_n(&descriptors[fd].state, 0, __ATOMIC_RELAXED);
-	if (!is_wanted(may_write(flags), directory, path))
+	if (!begin_name(&record, fd < 0, may_write(flags), directory, &path))
 		return;
-	if (path)
-		put_path(&record, directory, path);
 	record.fd = fd;
 	record.flags = (uint32_t)flags;
 	if (look && look->is_decided) {
@@ -529,13 +543,8 @@ void record_opened(int fd, int directory, const char *path, int flags, const str
 				 details ? sizeof(look->details) : 0);
 	if (fd < 0)
 		return;
-	if (path) {
-		struct descriptor as = { .opened = number,
-					 .path = record.path,
-					 .directory = record.directory,
-					 .directory_fd = record.directory_fd };
-		follow(fd, &as);
-	}
+	if (path)
+		follow_opened(fd, number, &record);
 	if (look && look->is_decided && look->decision != DECISION_CONTENT) {
 		record.head.op = look->decision == DECISION_NOTICE ? JOURNAL_NOTICE
 								   : JOURNAL_YIELDED;
@@ -552,24 +561,13 @@ void record_listed(int fd, bool failed, int directory, const char *path, uint16_
 
 	if (!shim.records)
 		return;
-	if (failed)
-		record.head.error = (uint16_t)errno;
-	if (!was_path_read(record.head.error, path))
-		path = NULL;
-	if (!is_wanted(false, directory, path))
+	if (!begin_name(&record, failed, false, directory, &path))
 		return;
-	if (path)
-		put_path(&record, directory, path);
 	record.marks |= marks;
 	record.fd = fd;
 	uint32_t number = append(&record, NULL, 0);
-	if (fd >= 0 && path) {
-		struct descriptor as = { .opened = number,
-					 .path = record.path,
-					 .directory = record.directory,
-					 .directory_fd = record.directory_fd };
-		follow(fd, &as);
-	}
+	if (fd >= 0 && path)
+		follow_opened(fd, number, &record);
 }
 
 void record_planned(int fd, const char *path, int flags)
