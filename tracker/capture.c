@@ -2,7 +2,6 @@
 #include "tracker/capture.h"
 
 #include <errno.h>
-#include <linux/stat.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 
@@ -30,7 +29,7 @@ bool identity_equal(const struct identity *a, const struct identity *b)
 	return a->dev == b->dev && a->ino == b->ino && a->rdev == b->rdev;
 }
 
-static bool is_terminal_device(const struct stat *stat)
+bool is_terminal_device(const struct stat *stat)
 {
 	unsigned device = major(stat->st_rdev);
 	/* not 5: /dev/tty is another name of a terminal that may be the agent's own */
@@ -38,37 +37,23 @@ static bool is_terminal_device(const struct stat *stat)
 								  device <= MAJOR_PTY_SLAVE_LAST));
 }
 
-/* When the file of a descriptor was made (statx(2)), 0 where the file system does not say. */
-static uint64_t birth_ns(int fd)
-{
-	struct statx statx;
-	memset(&statx, 0, sizeof(statx));
-	long error = sys_call6(SYS_statx, fd, (long)"", AT_EMPTY_PATH, STATX_BTIME, (long)&statx,
-			       0);
-	if (error < 0 || !(statx.stx_mask & STATX_BTIME))
-		return 0;
-	return (uint64_t)statx.stx_btime.tv_sec * 1000000000u + statx.stx_btime.tv_nsec;
-}
-
 /* A spool file: opened O_APPEND, with one name, of known age, outside the workspace.  Its path is
  * asked of the kernel (proc(5)); without /proc it is none. */
-static bool is_spool(const struct segment *segment, const struct stat *stat)
+static bool is_spool(const struct segment *segment, struct subject subject, const struct stat *stat)
 {
 	char path[SEGMENT_PATH_BYTES];
-	int flags = sys_fcntl(STDOUT, F_GETFL, 0);
+	int flags = subject_flags(subject, STDOUT);
 
-	if (flags < 0 || !(flags & O_APPEND) || stat->st_nlink != 1 || birth_ns(STDOUT) == 0)
+	if (flags < 0 || !(flags & O_APPEND) || stat->st_nlink != 1 ||
+	    subject_birth_ns(subject, STDOUT) == 0)
 		return false;
-	ssize_t length = sys_readlink("/proc/self/fd/1", path, sizeof(path) - 1);
-	if (length <= 0 || (size_t)length >= sizeof(path) - 1)
-		return false;
-	path[length] = '\0';
-	return path[0] == '/' && !path_in_workspace(segment, path);
+	return subject_link(subject, STDOUT, path, sizeof(path)) > 0 && path[0] == '/' &&
+	       !path_in_workspace(segment, path);
 }
 
 /* What kind of capture this output may be, 0: none. */
-static uint32_t capture_kind(const struct segment *segment, const struct context *context,
-			     const struct stat *stat)
+static uint32_t capture_kind(const struct segment *segment, struct subject subject,
+			     const struct context *context, const struct stat *stat)
 {
 	bool outside = context->flags & CONTEXT_OUTSIDE;
 	bool said = context->flags & CONTEXT_OUTSIDE_SAID;
@@ -79,7 +64,7 @@ static uint32_t capture_kind(const struct segment *segment, const struct context
 		return !outside || said ? CAPTURE_PIPE : 0;
 	if (S_ISSOCK(stat->st_mode))
 		return !outside || said ? CAPTURE_SOCKET : 0;
-	if (S_ISREG(stat->st_mode) && !outside && is_spool(segment, stat))
+	if (S_ISREG(stat->st_mode) && !outside && is_spool(segment, subject, stat))
 		return CAPTURE_FILE;
 	return 0;
 }
@@ -95,14 +80,14 @@ static bool capture_read(const struct segment *segment, uint64_t id, struct capt
 	       ret_copy->id == id;
 }
 
-uint64_t capture_claim(const struct segment *segment, const struct context *context,
-		       bool long_lived)
+uint64_t capture_claim(const struct segment *segment, struct subject subject,
+		       const struct context *context, bool long_lived)
 {
 	struct stat stat;
 	struct capture_slot copy;
 	uint64_t written;
 
-	if (sys_fstat(STDOUT, &stat) < 0)
+	if (subject_stat(subject, STDOUT, &stat) < 0)
 		return 0;
 	struct identity identity = identity_of(&stat);
 	if (!(context->flags & CONTEXT_OUTSIDE)) {
@@ -115,7 +100,7 @@ uint64_t capture_claim(const struct segment *segment, const struct context *cont
 		    identity_equal(&identity, &context->root_out))
 			return 0;
 	}
-	uint32_t kind = capture_kind(segment, context, &stat);
+	uint32_t kind = capture_kind(segment, subject, context, &stat);
 	if (!kind)
 		return 0;
 
@@ -125,11 +110,11 @@ uint64_t capture_claim(const struct segment *segment, const struct context *cont
 		return 0;
 	copy.id = id;
 	copy.identity = identity;
-	copy.birth_ns = kind == CAPTURE_FILE ? birth_ns(STDOUT) : 0;
+	copy.birth_ns = kind == CAPTURE_FILE ? subject_birth_ns(subject, STDOUT) : 0;
 	copy.scope_id = context->scope_id;
 	copy.kind = kind;
 	copy.long_lived = long_lived;
-	copy.shell_pid = (uint32_t)sys_getpid();
+	copy.shell_pid = subject_pid(subject);
 	copy.measured = process_bytes_written(copy.shell_pid, &written);
 	copy.start_bytes = (uint64_t)stat.st_size;
 	__atomic_store_n(&slot->command_id, 0, __ATOMIC_RELAXED);
@@ -137,18 +122,18 @@ uint64_t capture_claim(const struct segment *segment, const struct context *cont
 	return id;
 }
 
-bool capture_is_sink(const struct segment *segment, uint64_t capture_id)
+bool capture_is_sink(const struct segment *segment, struct subject subject, uint64_t capture_id)
 {
 	struct capture_slot copy;
 	struct stat stat;
 
-	if (!capture_read(segment, capture_id, &copy) || sys_fstat(STDOUT, &stat) < 0)
+	if (!capture_read(segment, capture_id, &copy) || subject_stat(subject, STDOUT, &stat) < 0)
 		return false;
 	struct identity identity = identity_of(&stat);
 	if (!identity_equal(&identity, &copy.identity))
 		return false;
-	return copy.kind != CAPTURE_FILE ||
-	       (copy.birth_ns == birth_ns(STDOUT) && is_spool(segment, &stat));
+	return copy.kind != CAPTURE_FILE || (copy.birth_ns == subject_birth_ns(subject, STDOUT) &&
+					     is_spool(segment, subject, &stat));
 }
 
 uint32_t capture_shell(const struct segment *segment, uint64_t capture_id)
@@ -222,7 +207,7 @@ uint64_t capture_command(const struct segment *segment, uint64_t capture_id)
 	}
 }
 
-void capture_end(const struct segment *segment, uint64_t capture_id)
+void capture_end(const struct segment *segment, struct subject subject, uint64_t capture_id)
 {
 	struct capture_slot copy;
 	struct stat stat;
@@ -235,11 +220,11 @@ void capture_end(const struct segment *segment, uint64_t capture_id)
 	if (!id)
 		return; /* no request: nothing hangs on it */
 	struct identity identity = { 0, 0, 0 };
-	if (copy.kind == CAPTURE_FILE && sys_fstat(STDOUT, &stat) == 0)
+	if (copy.kind == CAPTURE_FILE && subject_stat(subject, STDOUT, &stat) == 0)
 		identity = identity_of(&stat);
 	if (copy.kind == CAPTURE_FILE && identity_equal(&identity, &copy.identity))
 		total = (uint64_t)stat.st_size - copy.start_bytes;
-	else if (process_bytes_written((uint32_t)sys_getpid(), &total))
+	else if (process_bytes_written(subject_pid(subject), &total))
 		total -= __atomic_load_n(&command_at(segment, id)->base_bytes, __ATOMIC_RELAXED);
 	else
 		return;

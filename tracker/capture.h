@@ -13,12 +13,16 @@
 #include <sys/stat.h>
 
 #include "tracker/segment.h"
+#include "tracker/subject.h"
 #include "tracker/tables.h"
 
 struct identity identity_of(const struct stat *stat);
 bool identity_equal(const struct identity *a, const struct identity *b);
 
-/* capture_claim(): records descriptor 1 of the calling process as a capture, if it may be one.
+/* is_terminal_device(): a terminal by its device, as far as it may be a capture: not /dev/tty. */
+bool is_terminal_device(const struct stat *stat);
+
+/* capture_claim(): records descriptor 1 of a process as a capture, if it may be one.
  *
  * context: of the process; says whether the agent is inside or outside, and what the root's and the
  * agent's own outputs are.  long_lived: commands are told apart by pauses.  Rules (docs/DESIGN.md): never
@@ -27,12 +31,12 @@ bool identity_equal(const struct identity *a, const struct identity *b);
  * still linked, and only under inside; outside, a pipe or socket only where somebody said so.
  * Returns the capture's id, 0 when it is none.
  */
-uint64_t capture_claim(const struct segment *segment, const struct context *context,
-		       bool long_lived);
+uint64_t capture_claim(const struct segment *segment, struct subject subject,
+		       const struct context *context, bool long_lived);
 
-/* capture_is_sink(): is descriptor 1 of the calling process the recorded capture?  By (dev, ino),
+/* capture_is_sink(): is descriptor 1 of a process the recorded capture?  By (dev, ino),
  * and for a file by its birth time, still linked, opened O_APPEND. */
-bool capture_is_sink(const struct segment *segment, uint64_t capture_id);
+bool capture_is_sink(const struct segment *segment, struct subject subject, uint64_t capture_id);
 
 /* capture_shell(): pid of the shell whose descriptor 1 the capture is, 0 when the capture is not known. */
 uint32_t capture_shell(const struct segment *segment, uint64_t capture_id);
@@ -47,11 +51,11 @@ void command_reader(const struct segment *segment, uint64_t command_id, int chan
 /* command_add(): counts bytes that a viewer or reader sent to the capture. */
 void command_add(const struct segment *segment, uint64_t command_id, uint64_t bytes);
 
-/* capture_end(): the calling process, which is the capture's shell or the program that replaced its image, is about
+/* capture_end(): a process, which is the capture's shell or the program that replaced its image, is about
  * to end: closes the command with all that was written by it and by the children it waited for (proc(5), io), or for a file
  * by how much that grew.  Too much is counted where they wrote elsewhere, never too little but for
  * children that still run.  Makes system calls. */
-void capture_end(const struct segment *segment, uint64_t capture_id);
+void capture_end(const struct segment *segment, struct subject subject, uint64_t capture_id);
 
 /* command_within(): did all that the command wrote keep to `limit_bytes`?  For a command that has ended. False when that is
  * not known: it or one of its readers was killed, or its last program was not observed. */

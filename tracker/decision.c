@@ -217,7 +217,7 @@ void decision_deliver(const struct segment *segment, const struct request *reque
 			 delivery_find(segment, now.scope_id, pending->file_key, &before) == 0 &&
 			 delivery_is_current(segment, &before, &now, limit) &&
 			 version_equal(&before.version, version);
-	struct whole_read read = { stamp, version, (uint32_t)sys_getpid(), is_repeat };
+	struct whole_read read = { stamp, version, subject_pid(request->subject), is_repeat };
 
 	if (file_find(segment, pending->file_key, &file) == 0) {
 		ret_delivered->before = file.version;

@@ -17,6 +17,7 @@
 
 #include "tracker/delivery.h"
 #include "tracker/notice.h"
+#include "tracker/request.h"
 #include "tracker/segment.h"
 #include "tracker/tables.h"
 
@@ -37,15 +38,6 @@ enum reason {
 	REASON_TOO_SHORT, /* the notice would be no shorter */
 	REASON_UNREADABLE,
 	REASON_REPEATED,
-};
-
-/* Who asks: filled once per request, by the way in. */
-struct request {
-	struct context context;
-	uint64_t number; /* in its scope, from 1 */
-	uint64_t command_id;
-	bool is_viewer;
-	bool at_sink; /* descriptor 1 is, now, the capture recorded for this process, whose agent lives */
 };
 
 struct answer {

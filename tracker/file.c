@@ -178,6 +178,24 @@ void file_note_read(struct file_slot *file)
 		file->first_read_realtime_ns = file->last_read_realtime_ns;
 }
 
+static void mark_edited(struct file_slot *file, const void *data)
+{
+	const uint32_t *flag = data;
+	file->flags |= *flag;
+	file->last_edit_realtime_ns = sys_realtime_ns();
+}
+
+void file_note_edit(const struct segment *segment, const char *normal_path,
+		    const struct context *context, uint32_t role)
+{
+	if (!path_is_tracked(segment, normal_path))
+		return;
+	bool below_agent = context->flags & (CONTEXT_AGENT | CONTEXT_OUTSIDE);
+	uint32_t flag = below_agent && role != ROLE_TOOL ? FILE_EDITED_BY_AGENT
+							 : FILE_EDITED_BY_TOOL;
+	(void)file_update(segment, normal_path, NULL, mark_edited, &flag);
+}
+
 int file_path(const struct segment *segment, const struct file_slot *file, char *ret_path,
 	      size_t capacity)
 {

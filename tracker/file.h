@@ -34,6 +34,12 @@ int file_change_known(const struct segment *segment, uint64_t key, file_change *
 /* file_note_read(): for a file_change: the file was read whole, now. */
 void file_note_read(struct file_slot *file);
 
+/* file_note_edit(): the content behind a path was changed, replaced or removed.
+ *
+ * normal_path: absolute, normalized; nothing is done where it is not tracked.  context, role: of the process that did it. */
+void file_note_edit(const struct segment *segment, const char *normal_path,
+		    const struct context *context, uint32_t role);
+
 /* file_path(): the path of a file's slot, copied and ended by NUL.  Returns its length; -EBADMSG when the
  * slot is damaged; -ENAMETOOLONG. */
 int file_path(const struct segment *segment, const struct file_slot *file, char *ret_path,

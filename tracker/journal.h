@@ -72,6 +72,8 @@ enum journal_marks {
 	JOURNAL_UNATTACHED = 16, /* START: no registered ancestor */
 	JOURNAL_PLANNED = 32, /* OPEN: by a program about to be spawned, told before it is done */
 	JOURNAL_PATTERN = 64, /* LIST: the path is a pattern (glob(3)) */
+	JOURNAL_ATTEMPTED =
+		128, /* by a supervisor, before the call was made: what came of it is not known */
 };
 
 /* `flags` of TRUNCATE: room up to `amount` was made or taken (fallocate(2)), else the size was set to it.  Of METADATA: what was

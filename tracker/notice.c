@@ -2,11 +2,14 @@
 #include "tracker/notice.h"
 
 #include <errno.h>
+#include <linux/memfd.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "tracker/decimal.h"
 #include "tracker/path.h"
+#include "tracker/subject.h"
+#include "tracker/sys.h"
 
 struct text {
 	char *bytes;
@@ -78,4 +81,28 @@ int notice_render(const struct segment *segment, const char *path, const struct 
 	if (!has_nonce || memchr(ret_text, '\n', text.length - 1))
 		return -EINVAL;
 	return (int)text.length;
+}
+
+int notice_file(const char *text, size_t bytes)
+{
+	char path[PROC_PATH_BYTES];
+
+	/* A process may not make files larger than this, in memory neither; beyond, a signal ends it. */
+	if (!sys_may_be_this_large(bytes))
+		return -EFBIG;
+	int memfd = (int)sys_call3(SYS_memfd_create, (long)"seen-notice",
+				   MFD_CLOEXEC | MFD_ALLOW_SEALING, 0);
+	if (memfd < 0)
+		return memfd;
+	int error = 0;
+	if (sys_write(memfd, text, bytes) != (ssize_t)bytes)
+		error = -EIO;
+	if (error == 0)
+		error = sys_fcntl(memfd, F_ADD_SEALS,
+				  F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
+	/* Opened anew, read-only and at offset 0, as a file is. */
+	subject_path(SUBJECT_SELF, memfd, path);
+	int readable = error == 0 ? sys_open(path, O_RDONLY | O_CLOEXEC, 0) : error;
+	(void)sys_close(memfd);
+	return readable;
 }

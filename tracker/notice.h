@@ -21,4 +21,11 @@ enum { NOTICE_BYTES_MAX = 8192 };
 int notice_render(const struct segment *segment, const char *path, const struct content *content,
 		  char *ret_text, size_t capacity);
 
+/* notice_file(): a notice as a file: sealed, in memory.
+ *
+ * text: bytes of it, at least one.  Returns a descriptor, opened read-only and close-on-exec, at offset 0; or a
+ * negative errno: -EFBIG where this process may not make a file so large (setrlimit(2), RLIMIT_FSIZE).  Async-signal-safe.
+ */
+int notice_file(const char *text, size_t bytes);
+
 #endif

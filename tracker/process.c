@@ -16,6 +16,9 @@ enum {
 	ANCESTORS_MAX = 64, /* levels of /proc walked */
 };
 
+/* What a process does not hand on. */
+enum { OWN_FLAGS = CONTEXT_PARTIAL | CONTEXT_SUPERVISED };
+
 static struct process_slot *slot_at(const struct segment *segment, uint64_t index)
 {
 	return segment_slot(segment, TABLE_PROCESSES, index);
@@ -100,12 +103,12 @@ static struct process_slot *begin(const struct segment *segment, struct process_
 	return NULL;
 }
 
-static void ticket_write(pid_t pid, struct process_ref process, char *ret_ticket)
+static void ticket_write(uint32_t pid, struct process_ref process, char *ret_ticket)
 {
 	static const char NAME[] = TICKET_VARIABLE "=";
 	char *at = ret_ticket;
 	memcpy(at, NAME, sizeof(NAME) - 1);
-	at = decimal_put(at + sizeof(NAME) - 1, (uint64_t)pid);
+	at = decimal_put(at + sizeof(NAME) - 1, pid);
 	*at++ = ':';
 	at = decimal_put(at, process.index);
 	*at++ = ':';
@@ -124,9 +127,10 @@ static bool ticket_parse(const char *ticket, uint64_t *ret_pid, struct process_r
 	return true;
 }
 
-struct process_ref process_announce(const struct segment *segment, const struct context *starter,
-				    struct process_ref self, pid_t pid, const char *executable,
-				    char *const argv[], char *ret_ticket)
+struct process_ref process_announce(const struct segment *segment, struct subject subject,
+				    const struct context *starter, struct process_ref self,
+				    pid_t pid, const char *executable, char *const argv[],
+				    char *ret_ticket)
 {
 	struct process_ref process = { 0, 0 };
 	struct process_slot copy;
@@ -140,15 +144,16 @@ struct process_ref process_announce(const struct segment *segment, const struct 
 	process.serial = segment_serial(segment);
 	role_invocation(segment, executable, argv, &invocation);
 
-	pid_t caller = sys_getpid();
+	uint32_t spawner = subject_pid(subject);
 	copy.serial = process.serial;
 	copy.pid = (uint32_t)pid;
-	copy.spawner_pid = (uint32_t)caller;
+	copy.spawner_pid = spawner;
 	copy.state = PROCESS_ANNOUNCED;
 	copy.starter_role = starter->role;
 	copy.starter_index = self.serial ? self.index : UINT64_MAX;
 	copy.time_ns = sys_boottime_ns();
 	copy.context = *starter;
+	copy.context.flags &= ~(uint32_t)OWN_FLAGS;
 	/* Until the program itself says what it is, what it looks like; a child of an unobserved
 	 * program goes by this. */
 	copy.context.role = invocation.role;
@@ -156,7 +161,7 @@ struct process_ref process_announce(const struct segment *segment, const struct 
 							     : starter->profile;
 	memcpy(copy.name, invocation.name, sizeof(copy.name));
 	slot_commit(slot, &copy, PROCESS_CHECKED_BYTES);
-	ticket_write(caller, process, ret_ticket);
+	ticket_write(spawner, process, ret_ticket);
 	return process;
 }
 
@@ -232,14 +237,24 @@ void process_exit(const struct segment *segment, struct process_ref process)
 	set_state(segment, process, PROCESS_EXITED);
 }
 
-void process_note_partial(const struct segment *segment, struct process_ref process)
+static void set_flag(const struct segment *segment, struct process_ref process, uint32_t flag)
 {
 	struct process_slot copy;
 	struct process_slot *slot = begin(segment, process, &copy);
 	if (!slot)
 		return;
-	copy.context.flags |= CONTEXT_PARTIAL;
+	copy.context.flags |= flag;
 	slot_commit(slot, &copy, PROCESS_CHECKED_BYTES);
+}
+
+void process_note_partial(const struct segment *segment, struct process_ref process)
+{
+	set_flag(segment, process, CONTEXT_PARTIAL);
+}
+
+void process_note_supervised(const struct segment *segment, struct process_ref process)
+{
+	set_flag(segment, process, CONTEXT_SUPERVISED);
 }
 
 uint64_t process_pid_ns(void)
@@ -248,34 +263,10 @@ uint64_t process_pid_ns(void)
 	return sys_stat("/proc/self/ns/pid", &stat) == 0 ? stat.st_ino : 0;
 }
 
-/* /proc/PID/FILE in `ret_path`, 40 bytes. */
-static void proc_path(uint64_t pid, const char *file, char *ret_path)
-{
-	memcpy(ret_path, "/proc/", 6);
-	char *at = decimal_put(ret_path + 6, pid);
-	*at++ = '/';
-	memcpy(at, file, strlen(file) + 1);
-}
-
-/* proc(5), stat, field 4: behind the last parenthesis. */
-uint32_t process_parent_of(uint32_t pid)
-{
-	char path[40], text[512];
-	uint64_t parent;
-
-	proc_path(pid, "stat", path);
-	if (sys_read_file(path, text, sizeof(text)) <= 0)
-		return 0;
-	const char *at = strrchr(text, ')');
-	if (!at || at[1] != ' ' || at[2] == '\0' || at[3] != ' ' || !decimal_take(at + 4, &parent))
-		return 0;
-	return (uint32_t)parent;
-}
-
-bool process_anchor_alive(const struct context *context, uint32_t shell_pid)
+bool process_anchor_alive(struct subject subject, const struct context *context, uint32_t shell_pid)
 {
 	uint32_t anchor = context->anchor_pid;
-	uint32_t pid = (uint32_t)sys_getpid();
+	uint32_t pid = subject_pid(subject);
 
 	if (!anchor || !context->pid_ns || process_pid_ns() != context->pid_ns)
 		return false;
@@ -284,7 +275,7 @@ bool process_anchor_alive(const struct context *context, uint32_t shell_pid)
 			shell_pid = 0; /* passed */
 		if (pid == anchor)
 			return shell_pid == 0;
-		pid = level == 0 ? (uint32_t)sys_getppid() : process_parent_of(pid);
+		pid = level == 0 ? subject_parent(subject) : process_parent_of(pid);
 	}
 	return false;
 }
@@ -292,7 +283,7 @@ bool process_anchor_alive(const struct context *context, uint32_t shell_pid)
 /* What program file a process runs (proc(5), exe).  False where the kernel does not tell. */
 static bool executable_of(uint32_t pid, struct identity *ret_identity)
 {
-	char path[40];
+	char path[PROC_PATH_BYTES];
 	struct stat stat;
 	proc_path(pid, "exe", path);
 	if (sys_stat(path, &stat) < 0)
@@ -301,12 +292,12 @@ static bool executable_of(uint32_t pid, struct identity *ret_identity)
 	return true;
 }
 
-/* Are all processes between the agent and this one the agent's own: forks of it, or other starts of its executable (its
+/* Are all processes between the agent and the subject the agent's own: forks of it, or other starts of its executable (its
  * sandbox's helper)?  Anything else that lies between, a server it started say, has this shell for itself. */
-static bool is_started_by_agent(const struct context *context)
+static bool is_started_by_agent(struct subject subject, const struct context *context)
 {
 	struct identity agent, between;
-	uint32_t pid = (uint32_t)sys_getppid();
+	uint32_t pid = subject_parent(subject);
 
 	if (pid == context->anchor_pid)
 		return true;
@@ -324,7 +315,7 @@ static bool is_started_by_agent(const struct context *context)
 
 bool process_bytes_written(uint32_t pid, uint64_t *ret_bytes)
 {
-	char path[40], text[512];
+	char path[PROC_PATH_BYTES], text[512];
 
 	proc_path(pid, "io", path);
 	if (sys_read_file(path, text, sizeof(text)) <= 0)
@@ -336,7 +327,7 @@ bool process_bytes_written(uint32_t pid, uint64_t *ret_bytes)
 /* Start of a process in nanoseconds since boot (proc(5), stat, field 22, in ticks of 10 ms), 0 unknown. */
 static uint64_t start_ns_of(uint32_t pid)
 {
-	char path[40], text[1024];
+	char path[PROC_PATH_BYTES], text[1024];
 	uint64_t ticks;
 
 	proc_path(pid, "stat", path);
@@ -382,9 +373,10 @@ static bool is_registered(const struct segment *segment, uint32_t pid)
 }
 
 /* Is a registered process the parent, or an ancestor with none but unobserved ones between? */
-static bool is_nearest_registered(const struct segment *segment, uint32_t pid)
+static bool is_nearest_registered(const struct segment *segment, struct subject subject,
+				  uint32_t pid)
 {
-	uint32_t at = (uint32_t)sys_getppid();
+	uint32_t at = subject_parent(subject);
 	for (int level = 0; level < ANCESTORS_MAX && at > 0; level++) {
 		if (at == pid)
 			return true;
@@ -396,9 +388,9 @@ static bool is_nearest_registered(const struct segment *segment, uint32_t pid)
 }
 
 /* Does any ancestor belong to the session?  Then a process without a ticket lost it: no new root. */
-static bool has_registered_ancestor(const struct segment *segment)
+static bool has_registered_ancestor(const struct segment *segment, struct subject subject)
 {
-	uint32_t at = (uint32_t)sys_getppid();
+	uint32_t at = subject_parent(subject);
 	for (int level = 0; level < ANCESTORS_MAX && at > 0; level++) {
 		if (is_registered(segment, at))
 			return true;
@@ -409,16 +401,17 @@ static bool has_registered_ancestor(const struct segment *segment)
 
 enum ticket_kind { TICKET_VOID, TICKET_OWN, TICKET_PARENT };
 
-/* Judges the slot that a ticket names: own (announced for this process), parent's (it is the parent's, or that of an
+/* Judges the slot that a ticket names: own (announced for the subject), parent's (it is the parent's, or that of an
  * ancestor behind unobserved ones), or void. */
-static enum ticket_kind ticket_judge(const struct segment *segment, const struct process_slot *slot)
+static enum ticket_kind ticket_judge(const struct segment *segment, struct subject subject,
+				     const struct process_slot *slot)
 {
-	uint32_t self = (uint32_t)sys_getpid(), parent = (uint32_t)sys_getppid();
+	uint32_t self = subject_pid(subject), parent = subject_parent(subject);
 
 	/* Another PID namespace numbers its processes anew: equal numbers there mean nothing.  It is
 	 * only told where it matters: an answer asks process_anchor_alive() first. */
 	if (slot->state == PROCESS_ANNOUNCED) {
-		if (slot->pid == self || (slot->pid == 0 && slot->spawner_pid == parent))
+		if (slot->pid == self || (slot->pid == 0 && parent && slot->spawner_pid == parent))
 			return TICKET_OWN;
 	} else if (slot->state != PROCESS_ATTACHED) {
 		return TICKET_VOID;
@@ -426,31 +419,29 @@ static enum ticket_kind ticket_judge(const struct segment *segment, const struct
 	uint32_t holder = slot->pid ? slot->pid : slot->spawner_pid;
 	if (holder == self)
 		return TICKET_VOID; /* left over from an image that was replaced without our knowing */
-	return holder == parent || is_nearest_registered(segment, holder) ? TICKET_PARENT
-									  : TICKET_VOID;
+	return (parent && holder == parent) || is_nearest_registered(segment, subject, holder)
+		       ? TICKET_PARENT
+		       : TICKET_VOID;
 }
 
 /* Reads the slot that a ticket names, and judges it. */
-static enum ticket_kind ticket_find(const struct segment *segment, const char *ticket,
-				    struct process_ref *ret_process, struct process_slot *ret_copy)
+static enum ticket_kind ticket_find(const struct segment *segment, struct subject subject,
+				    struct process_ref named, struct process_slot *ret_copy)
 {
-	uint64_t pid;
-	if (!ticket_parse(ticket, &pid, ret_process) || ret_process->serial == 0)
-		return TICKET_VOID;
-	const struct process_slot *slot = slot_at(segment, ret_process->index);
+	const struct process_slot *slot = named.serial ? slot_at(segment, named.index) : NULL;
 	if (!slot || !slot_read(slot, ret_copy, PROCESS_CHECKED_BYTES) ||
-	    ret_copy->serial != ret_process->serial)
+	    ret_copy->serial != named.serial)
 		return TICKET_VOID;
-	return ticket_judge(segment, ret_copy);
+	return ticket_judge(segment, subject, ret_copy);
 }
 
-/* Finds the slot that a lost ticket would have named: the latest one that is this process's own, else its parent's. */
-static enum ticket_kind ticket_search(const struct segment *segment,
+/* Finds the slot that a lost ticket would have named: the latest one that is the subject's own, else its parent's. */
+static enum ticket_kind ticket_search(const struct segment *segment, struct subject subject,
 				      struct process_ref *ret_process,
 				      struct process_slot *ret_copy)
 {
 	enum ticket_kind best = TICKET_VOID;
-	uint32_t self = (uint32_t)sys_getpid(), parent = (uint32_t)sys_getppid();
+	uint32_t self = subject_pid(subject), parent = subject_parent(subject);
 	uint64_t pid_ns = process_pid_ns();
 
 	for (uint64_t i = 0, used = used_slots(segment); i < used; i++) {
@@ -462,7 +453,7 @@ static enum ticket_kind ticket_search(const struct segment *segment,
 		    copy.context.pid_ns != pid_ns)
 			continue;
 		enum ticket_kind kind = pid == parent || pid == self || copy.spawner_pid == parent
-						? ticket_judge(segment, &copy)
+						? ticket_judge(segment, subject, &copy)
 						: TICKET_VOID;
 		bool better = kind == TICKET_OWN ? best != TICKET_OWN
 						 : kind == TICKET_PARENT && best == TICKET_VOID;
@@ -476,30 +467,28 @@ static enum ticket_kind ticket_search(const struct segment *segment,
 	return best;
 }
 
-/* The agent's own outputs as the kernel shows them, for an agent that is not observed itself. */
-static bool look_at_outputs(uint32_t pid, struct identity ret_outputs[2])
+/* Where a descriptor leads.  False where the kernel does not tell. */
+static bool look_at_output(struct subject subject, int fd, struct identity *ret_identity)
 {
-	char path[40];
 	struct stat stat;
+	int error = subject_stat(subject, fd, &stat);
 
-	for (int i = 0; i < 2; i++) {
-		proc_path(pid, i == 0 ? "fd/1" : "fd/2", path);
-		int error = sys_stat(path, &stat);
-		if (error == -ENOENT)
-			ret_outputs[i] = (struct identity){ 0, 0,
-							    0 }; /* closed: nothing can equal it */
-		else if (error < 0)
-			return false;
-		else
-			ret_outputs[i] = identity_of(&stat);
-	}
+	if (error == -ENOENT || error == -EBADF)
+		*ret_identity = (struct identity){ 0, 0, 0 }; /* closed: nothing can equal it */
+	else if (error < 0)
+		return false;
+	else
+		*ret_identity = identity_of(&stat);
 	return true;
 }
 
-static struct identity output_identity(int fd)
+/* The agent's own outputs as the kernel shows them, for an agent that is not observed itself. */
+static bool look_at_outputs(uint32_t pid, struct identity ret_outputs[2])
 {
-	struct stat stat;
-	return sys_fstat(fd, &stat) == 0 ? identity_of(&stat) : (struct identity){ 0, 0, 0 };
+	for (int i = 0; i < 2; i++)
+		if (!look_at_output((struct subject){ pid }, 1 + i, &ret_outputs[i]))
+			return false;
+	return true;
 }
 
 /* From here on, what hangs below this process belongs to an agent with that slot.  pid 0, serial 0 or
@@ -535,39 +524,46 @@ static void enter_scope(const struct segment *segment, struct context *context,
 }
 
 /* The root of a run or of a command: records its output, and with the agent outside takes it as the capture. */
-static void enter_root(const struct segment *segment, const struct invocation *invocation,
-		       const char *scope_name, uint32_t pid, struct context *context)
+static void enter_root(const struct segment *segment, struct subject subject,
+		       const struct invocation *invocation, const char *scope_name, uint32_t pid,
+		       struct context *context)
 {
 	context->flags &= ~(uint32_t)CONTEXT_ROOT;
-	context->flags |= CONTEXT_ROOT_OUT;
-	context->root_out = output_identity(1);
+	if (look_at_output(subject, 1, &context->root_out))
+		context->flags |= CONTEXT_ROOT_OUT;
 	if (!(context->flags & CONTEXT_OUTSIDE) || invocation->role == ROLE_AGENT)
 		return;
 	context->anchor_pid = pid;
 	enter_scope(segment, context, NULL, scope_name);
-	context->capture_id = capture_claim(
-		segment, context, !invocation->runs_command && invocation->role == ROLE_SHELL);
+	context->capture_id = capture_claim(segment, subject, context,
+					    !invocation->runs_command &&
+						    invocation->role == ROLE_SHELL);
 }
 
-static bool stdin_is_terminal(void)
+static bool stdin_is_terminal(struct subject subject)
 {
 	char buffer[64]; /* struct termios of the kernel: 36 bytes */
 	enum { TCGETS_REQUEST = 0x5401 };
+	struct stat stat;
+
+	if (subject.pid)
+		return subject_stat(subject, 0, &stat) == 0 && is_terminal_device(&stat);
 	return sys_call3(SYS_ioctl, 0, TCGETS_REQUEST, (long)buffer) == 0;
 }
 
 /* A process without a ticket that no registered process started: `LD_PRELOAD=... SEEN_SESSION=... CMD`. */
-static bool become_root(const struct segment *segment, const struct invocation *invocation,
-			enum session_agent_is agent_is, struct context *context)
+static bool become_root(const struct segment *segment, struct subject subject,
+			const struct invocation *invocation, enum session_agent_is agent_is,
+			struct context *context)
 {
-	if (has_registered_ancestor(segment))
+	if (has_registered_ancestor(segment, subject))
 		return false;
 	bool said = agent_is != SESSION_AGENT_IS_AUTO;
 	if (!said)
 		agent_is = (enum session_agent_is)segment->settings->session_agent_is;
 	bool outside = agent_is == SESSION_AGENT_IS_OUTSIDE ||
 		       (agent_is == SESSION_AGENT_IS_AUTO &&
-			role_root_is_outside(invocation, stdin_is_terminal()));
+			role_root_is_outside(invocation, stdin_is_terminal(subject)));
 	context->flags = CONTEXT_ATTACHED | CONTEXT_ROOT;
 	context->pid_ns = process_pid_ns();
 	if (outside)
@@ -578,9 +574,10 @@ static bool become_root(const struct segment *segment, const struct invocation *
 }
 
 /* A shell that the agent started: its descriptor 1 is the capture. */
-static void enter_shell(const struct segment *segment, const struct process_slot *starter,
-			enum ticket_kind kind, const struct invocation *invocation,
-			const char *scope_name, struct context *context)
+static void enter_shell(const struct segment *segment, struct subject subject,
+			const struct process_slot *starter, enum ticket_kind kind,
+			const struct invocation *invocation, const char *scope_name,
+			struct context *context)
 {
 	/* In another PID namespace the agent's number may be somebody else's; so it may when the agent
 	 * was killed and an environment of its time is still in use. */
@@ -592,7 +589,7 @@ static void enter_shell(const struct segment *segment, const struct process_slot
 			return;
 		context->flags |= CONTEXT_AGENT_OUT;
 	}
-	if (!is_started_by_agent(context))
+	if (!is_started_by_agent(subject, context))
 		return;
 	struct process_slot agent = *starter;
 	if (kind == TICKET_OWN) {
@@ -601,7 +598,7 @@ static void enter_shell(const struct segment *segment, const struct process_slot
 			memcpy(agent.name, "agent", sizeof("agent"));
 	}
 	enter_scope(segment, context, agent.name, scope_name);
-	context->capture_id = capture_claim(segment, context, !invocation->runs_command);
+	context->capture_id = capture_claim(segment, subject, context, !invocation->runs_command);
 }
 
 /* The program that announced this one stood in the same process: its image is no more. */
@@ -624,37 +621,47 @@ static void replace_image(const struct segment *segment, const struct process_sl
 	}
 }
 
-struct process_ref process_attach(const struct segment *segment, const char *ticket, bool scrubbed,
-				  const struct invocation *invocation, const char *scope_name,
-				  enum session_agent_is agent_is, struct context *ret_context)
+/* A process that takes its place in the tree. */
+struct arrival {
+	struct subject subject;
+	uint32_t pid;
+	bool is_supervised;    /* looked at by another, the library is not in it */
+	bool may_be_root;      /* where it has no place: nothing says that it had one */
+	enum ticket_kind kind; /* of the slot found */
+	struct process_ref found;
+	struct process_slot from; /* its content, unless it is void */
+};
+
+/* process_attach(), past the question how the slot is found. */
+static struct process_ref arrive(const struct segment *segment, const struct arrival *arrival,
+				 const struct invocation *invocation, const char *scope_name,
+				 enum session_agent_is agent_is, struct context *ret_context)
 {
 	struct process_ref process = { 0, 0 };
-	struct process_slot from = { .state = PROCESS_FREE };
 	struct context context = { 0 };
-	uint32_t self = (uint32_t)sys_getpid();
+	const struct process_slot *from = &arrival->from;
+	struct subject subject = arrival->subject;
+	enum ticket_kind kind = arrival->kind;
 	uint32_t starter_role = ROLE_TOOL; /* of the program that started this one */
-	enum ticket_kind kind = ticket     ? ticket_find(segment, ticket, &process, &from)
-				: scrubbed ? ticket_search(segment, &process, &from)
-					   : TICKET_VOID;
+	bool is_unattached = false;
 
 	if (kind == TICKET_VOID) {
-		process.serial = 0;
-		if (ticket || scrubbed || !become_root(segment, invocation, agent_is, &context))
-			segment_count(segment, COUNTER_processes_unattached, 1);
+		is_unattached = !arrival->may_be_root ||
+				!become_root(segment, subject, invocation, agent_is, &context);
 	} else if (kind == TICKET_OWN) {
-		context = from.context;
-		starter_role = from.starter_role;
-		replace_image(segment, &from, self);
+		process = arrival->found;
+		context = from->context;
+		starter_role = from->starter_role;
+		replace_image(segment, from, arrival->pid);
 	} else {
-		context = from.context;
+		context = from->context;
 		context.flags &= ~(uint32_t)CONTEXT_ROOT;
-		starter_role = from.context.role;
+		starter_role = from->context.role;
 		/* The parent is an agent that is not observed: only the run's root can vouch that its
 		 * number means the same here. */
-		if (from.state == PROCESS_ANNOUNCED && starter_role == ROLE_AGENT)
-			enter_agent(&context, from.pid, from.context.pid_ns, from.serial,
-				    from.context.profile);
-		process.serial = 0; /* the parent's slot, not ours */
+		if (from->state == PROCESS_ANNOUNCED && starter_role == ROLE_AGENT)
+			enter_agent(&context, from->pid, from->context.pid_ns, from->serial,
+				    from->context.profile);
 	}
 
 	struct process_slot copy;
@@ -669,25 +676,32 @@ struct process_ref process_attach(const struct segment *segment, const char *tic
 	if (role == ROLE_AGENT && invocation->local && (context.flags & CONTEXT_AGENT))
 		role = ROLE_TOOL;
 	context.role = role;
-	context.flags &= ~(uint32_t)CONTEXT_PARTIAL;
+	context.flags &= ~(uint32_t)OWN_FLAGS;
+	if (arrival->is_supervised)
+		context.flags |= CONTEXT_SUPERVISED;
 	if (context.flags & CONTEXT_ROOT)
-		enter_root(segment, invocation, scope_name, self, &context);
+		enter_root(segment, subject, invocation, scope_name, arrival->pid, &context);
 	if (role == ROLE_AGENT && (context.flags & CONTEXT_ATTACHED)) {
-		enter_agent(&context, self, process_pid_ns(), process.serial, invocation->profile);
-		context.agent_out[0] = output_identity(1);
-		context.agent_out[1] = output_identity(2);
-		context.flags |= CONTEXT_AGENT_OUT;
+		enter_agent(&context, arrival->pid, process_pid_ns(), process.serial,
+			    invocation->profile);
+		if (look_at_output(subject, 1, &context.agent_out[0]) &&
+		    look_at_output(subject, 2, &context.agent_out[1]))
+			context.flags |= CONTEXT_AGENT_OUT;
 	} else if (invocation->role == ROLE_SHELL && starter_role == ROLE_AGENT &&
 		   (context.flags & CONTEXT_AGENT)) {
-		enter_shell(segment, &from, kind, invocation, scope_name, &context);
+		enter_shell(segment, subject, from, kind, invocation, scope_name, &context);
 	}
 
+	if (arrival->is_supervised) /* below an unattached one, too: process_release() can tell that */
+		is_unattached = !(context.flags & CONTEXT_ATTACHED);
+	if (is_unattached)
+		segment_count(segment, COUNTER_processes_unattached, 1);
 	segment_count(segment, COUNTER_processes_attached, 1);
 	if (slot) {
 		copy.serial = process.serial;
-		copy.pid = self;
+		copy.pid = arrival->pid;
 		if (kind != TICKET_OWN) {
-			copy.spawner_pid = (uint32_t)sys_getppid();
+			copy.spawner_pid = subject_parent(subject);
 			copy.starter_role = starter_role;
 			copy.starter_index = UINT64_MAX;
 		}
@@ -699,4 +713,77 @@ struct process_ref process_attach(const struct segment *segment, const char *tic
 	}
 	*ret_context = context;
 	return process;
+}
+
+struct process_ref process_attach(const struct segment *segment, struct subject subject,
+				  const char *ticket, bool scrubbed,
+				  const struct invocation *invocation, const char *scope_name,
+				  enum session_agent_is agent_is, struct context *ret_context)
+{
+	struct arrival arrival = { .subject = subject,
+				   .pid = subject_pid(subject),
+				   .may_be_root = !ticket && !scrubbed,
+				   .kind = TICKET_VOID };
+	uint64_t pid;
+
+	if (ticket && ticket_parse(ticket, &pid, &arrival.found))
+		arrival.kind = ticket_find(segment, subject, arrival.found, &arrival.from);
+	else if (!ticket && scrubbed)
+		arrival.kind = ticket_search(segment, subject, &arrival.found, &arrival.from);
+	return arrive(segment, &arrival, invocation, scope_name, agent_is, ret_context);
+}
+
+bool process_find_announced(const struct segment *segment, struct subject subject,
+			    struct process_ref *ret_process, struct process_slot *ret_slot)
+{
+	struct process_ref process;
+	struct process_slot slot;
+
+	if (ticket_search(segment, subject, &process, &slot) != TICKET_OWN)
+		return false;
+	*ret_process = process;
+	*ret_slot = slot;
+	return true;
+}
+
+struct process_ref process_adopt(const struct segment *segment, struct subject subject,
+				 struct process_ref announced, const struct invocation *invocation,
+				 const char *scope_name, enum session_agent_is agent_is,
+				 struct context *ret_context)
+{
+	struct arrival arrival = { .subject = subject,
+				   .pid = subject_pid(subject),
+				   .is_supervised = true,
+				   .found = announced };
+
+	arrival.kind = announced.serial
+			       ? ticket_find(segment, subject, announced, &arrival.from)
+			       : ticket_search(segment, subject, &arrival.found, &arrival.from);
+	segment_count(segment, COUNTER_processes_supervised, 1);
+	return arrive(segment, &arrival, invocation, scope_name, agent_is, ret_context);
+}
+
+void process_release(const struct segment *segment, struct process_ref process,
+		     const struct context *announced_context)
+{
+	struct process_slot copy;
+	struct process_slot *slot = begin(segment, process, &copy);
+
+	if (!slot)
+		return;
+	if (copy.state != PROCESS_ATTACHED || !(copy.context.flags & CONTEXT_SUPERVISED)) {
+		slot_abandon(slot, &copy, PROCESS_CHECKED_BYTES);
+		return;
+	}
+	bool is_unattached = !(copy.context.flags & CONTEXT_ATTACHED);
+	copy.state = announced_context ? PROCESS_ANNOUNCED : PROCESS_FREE;
+	if (announced_context)
+		copy.context = *announced_context;
+	else
+		settle(segment, slot);
+	slot_commit(slot, &copy, PROCESS_CHECKED_BYTES);
+	segment_count(segment, COUNTER_processes_attached, (uint64_t)-1);
+	segment_count(segment, COUNTER_processes_supervised, (uint64_t)-1);
+	if (is_unattached)
+		segment_count(segment, COUNTER_processes_unattached, (uint64_t)-1);
 }

@@ -17,6 +17,7 @@
 
 #include "tracker/role.h"
 #include "tracker/segment.h"
+#include "tracker/subject.h"
 #include "tracker/tables.h"
 
 #define TICKET_VARIABLE "SEEN_P"
@@ -29,17 +30,18 @@ struct process_ref {
 	uint64_t serial; /* 0: none */
 };
 
-/* process_announce(): records that the calling process is about to start a program.
+/* process_announce(): records that a process is about to start a program.
  *
- * starter: context of the caller; self: its own slot.  pid: of the process that will hold the program, 0 when not known
- * yet (posix_spawn).  executable, argv: as given to exec; read only for the name and role.
+ * subject: who starts it; starter: its context; self: its own slot.  pid: of the process that will hold the program, 0 when
+ * not known yet (posix_spawn).  executable, argv: as given to exec; read only for the name and role.
  * ret_ticket: TICKET_BYTES, `SEEN_P=...` ended by NUL.
  * Returns a reference with serial 0 when the table is full: then there is no ticket and the program
- * will be unattached.  Makes no system call but getpid; async-signal-safe; for use between (v)fork and exec.
+ * will be unattached.  Makes no system call but the caller's getpid; async-signal-safe; for use between (v)fork and exec.
  */
-struct process_ref process_announce(const struct segment *segment, const struct context *starter,
-				    struct process_ref self, pid_t pid, const char *executable,
-				    char *const argv[], char *ret_ticket);
+struct process_ref process_announce(const struct segment *segment, struct subject subject,
+				    const struct context *starter, struct process_ref self,
+				    pid_t pid, const char *executable, char *const argv[],
+				    char *ret_ticket);
 
 /* process_set_pid(): after posix_spawn returned: the announced process has this pid. */
 void process_set_pid(const struct segment *segment, struct process_ref process, pid_t pid);
@@ -58,15 +60,42 @@ void process_withdraw(const struct segment *segment, struct process_ref process)
  * Returns the slot, serial 0 when the table is full (the context is valid all the same).
  * Makes a constant number of system calls for a tool; more for the others.
  */
-struct process_ref process_attach(const struct segment *segment, const char *ticket, bool scrubbed,
+struct process_ref process_attach(const struct segment *segment, struct subject subject,
+				  const char *ticket, bool scrubbed,
 				  const struct invocation *invocation, const char *scope_name,
 				  enum session_agent_is agent_is, struct context *ret_context);
+
+/* process_adopt(): as process_attach(), by a supervisor, for a process that it watches and in which the library is not.
+ *
+ * announced: the slot that was announced for this program, by whomever; it is believed as a ticket is.  serial 0: looked
+ * for by the process's pid and its parent's, as for a scrubbed environment.
+ * A process that has no place in the tree is unattached: never a root, so agent_is says nothing about it.
+ * ret_context and the slot have CONTEXT_SUPERVISED.  To be released before the library in the process attaches.
+ */
+struct process_ref process_adopt(const struct segment *segment, struct subject subject,
+				 struct process_ref announced, const struct invocation *invocation,
+				 const char *scope_name, enum session_agent_is agent_is,
+				 struct context *ret_context);
+
+/* process_find_announced(): the slot that process_adopt() would take over for a process without a ticket.  For a caller that
+ * may have to release it: its context is to be kept.  False when nobody announced it. */
+bool process_find_announced(const struct segment *segment, struct subject subject,
+			    struct process_ref *ret_process, struct process_slot *ret_slot);
+
+/* process_release(): the library turned out to be inside a process that was adopted: its slot is announced again, so that
+ * the library can take it.
+ *
+ * announced_context: what the slot was announced with; NULL when nobody announced it (its serial is not the announced one's):
+ * then the slot is free, and the library finds a place of its own.  Nothing is done to a slot that is no adopted one.
+ */
+void process_release(const struct segment *segment, struct process_ref process,
+		     const struct context *announced_context);
 
 /* process_note_partial(): the process reads or writes in a way that is not seen (io_uring, aio). */
 void process_note_partial(const struct segment *segment, struct process_ref process);
 
-/* process_parent_of(): parent of a process, by /proc; 0 when it cannot be told. */
-uint32_t process_parent_of(uint32_t pid);
+/* process_note_supervised(): a supervisor looks at what the process does past libc. */
+void process_note_supervised(const struct segment *segment, struct process_ref process);
 
 /* process_read(): a consistent copy of a slot of the table, counts and record included.  False when there is none at that index, or
  * it is being written or damaged. */
@@ -84,9 +113,10 @@ uint64_t process_record(const struct segment *segment, struct process_ref proces
 void process_exit(const struct segment *segment, struct process_ref process);
 
 /* process_anchor_alive(): is the anchor of the context (the agent's process, or the root outside) the
- * calling process or still one of its ancestors, and, unless it is 0, `shell_pid` the calling process or one between?
+ * subject or still one of its ancestors, and, unless it is 0, `shell_pid` the subject or one between?
  * Walks /proc; false in another PID namespace, for orphans, and where /proc cannot be read.  Not for tools. */
-bool process_anchor_alive(const struct context *context, uint32_t shell_pid);
+bool process_anchor_alive(struct subject subject, const struct context *context,
+			  uint32_t shell_pid);
 
 /* process_bytes_written(): bytes that a process handed to write calls, and the children it waited for (proc(5), io, wchar).
  * Returns false where the kernel does not count, or may not tell. */

@@ -311,6 +311,13 @@ static bool is_called_otherwise(char *const argv[], char *ret_name, size_t size_
 	return is_reader_program(ret_name, argv, &unused);
 }
 
+/* Programs that are many. */
+static bool is_many(const char *name)
+{
+	return strcmp(name, "busybox") == 0 || strcmp(name, "toybox") == 0 ||
+	       strcmp(name, "coreutils") == 0;
+}
+
 void role_invocation(const struct segment *segment, const char *executable, char *const argv[],
 		     struct invocation *ret_invocation)
 {
@@ -323,10 +330,11 @@ void role_invocation(const struct segment *segment, const char *executable, char
 	if (!argv)
 		argv = NO_WORDS;
 	plain_name(executable, name, sizeof(name));
-	/* One program under many names goes by the name it was called by. */
-	if (argv[0] && (strcmp(name, "busybox") == 0 || strcmp(name, "toybox") == 0 ||
-			strcmp(name, "coreutils") == 0))
+	/* One program under many names goes by the name it was called by, or by the word behind its own. */
+	if (argv[0] && is_many(name))
 		plain_name(argv[0][0] == '-' ? argv[0] + 1 : argv[0], name, sizeof(name));
+	if (argv[0] && argv[1] && argv[1][0] != '-' && is_many(name))
+		plain_name(*++argv, name, sizeof(name));
 	memcpy(invocation.name, name, sizeof(name));
 
 	char other[sizeof(invocation.name)];

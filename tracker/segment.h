@@ -91,7 +91,8 @@ struct segment_header {
 	uint64_t arena_used;                 /* any, by compare-and-swap: bytes handed out */
 	uint64_t counters[COUNTER_CAPACITY]; /* any, by atomic add */
 	uint64_t journal_bytes; /* constant: of the journal's path at the arena's start, NUL counted; 0: there is none */
-	uint64_t reserved[31];
+	uint64_t supervise_mark; /* program: of the library's own calls, below a supervisor (shim/supervise/filter.h); 0: none */
+	uint64_t reserved[30];
 };
 _Static_assert(sizeof(struct segment_header) % 8 == 0, "what follows the header is aligned");
 

@@ -26,6 +26,8 @@ enum context_flags {
 	CONTEXT_AGENT_OUT = 32,   /* agent_out is known */
 	CONTEXT_ROOT_OUT = 64,    /* root_out is known */
 	CONTEXT_PARTIAL = 128,    /* the process itself is not fully observed; not handed on */
+	/* looked at by a supervisor, also where it makes system calls of its own; not handed on */
+	CONTEXT_SUPERVISED = 256,
 };
 
 /* What a process hands on to those it starts: its place in the tree.  Plain data, copied whole. */

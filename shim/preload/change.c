@@ -115,25 +115,13 @@ int change_path(int directory, const char *path, char *ret_path, size_t capacity
 	return path_normalize(current_folder, path, ret_path, capacity);
 }
 
-static void mark(struct file_slot *file, const void *data)
-{
-	const uint32_t *flag = data;
-	file->flags |= *flag;
-	file->last_edit_realtime_ns = sys_realtime_ns();
-}
-
 void change_note(int directory, const char *path)
 {
-	const struct context *context = &shim.request.context;
 	char *normal = scratch_take();
 
-	if (!normal || change_path(directory, path, normal, SEGMENT_PATH_BYTES) < 0) {
+	if (!normal || change_path(directory, path, normal, SEGMENT_PATH_BYTES) < 0)
 		segment_count(&shim.segment, COUNTER_lost_changes, 1);
-	} else if (path_is_tracked(&shim.segment, normal)) {
-		bool below_agent = context->flags & (CONTEXT_AGENT | CONTEXT_OUTSIDE);
-		uint32_t flag = below_agent && shim.role != ROLE_TOOL ? FILE_EDITED_BY_AGENT
-								      : FILE_EDITED_BY_TOOL;
-		(void)file_update(&shim.segment, normal, NULL, mark, &flag);
-	}
+	else
+		file_note_edit(&shim.segment, normal, &shim.request.context, shim.role);
 	scratch_give(normal);
 }

@@ -275,8 +275,9 @@ void launch_announce(struct launch *launch, pid_t pid, char *const argv[])
 			words[count++] = joined + at;
 		words[count] = NULL;
 	}
-	launch->process = process_announce(&shim.segment, &shim.request.context, shim.process, pid,
-					   executable, count ? words : none, launch->ticket);
+	launch->process = process_announce(&shim.segment, SUBJECT_SELF, &shim.request.context,
+					   shim.process, pid, executable, count ? words : none,
+					   launch->ticket);
 	record_exec(launch->place.directory, launch->place.path, joined, used, cut, launch->process,
 		    pid);
 	scratch_give(joined);

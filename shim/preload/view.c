@@ -10,16 +10,8 @@
  * Viewers are single-threaded programs that read, write and exit.  Whatever is not that (another thread,
  * another way to copy, descriptor 1 moved) makes the process "odd": it delivers nothing.
  */
-#include <errno.h>
-#include <linux/memfd.h>
-#include <string.h>
-#include <sys/resource.h>
-
 #include "shim/preload/record.h"
 #include "shim/preload/shim.h"
-#include "tracker/capture.h"
-#include "tracker/decimal.h"
-#include "tracker/scope.h"
 #include "tracker/sys.h"
 
 enum {
@@ -76,62 +68,20 @@ static bool is_followed(void)
 	return !odd;
 }
 
-enum { LINK_BYTES = 40 };
-
-/* The name of a descriptor in /proc (proc(5)). */
-static void descriptor_link(int fd, char ret_link[LINK_BYTES])
-{
-	static const char FOLDER[] = "/proc/self/fd/";
-	memcpy(ret_link, FOLDER, sizeof(FOLDER) - 1);
-	*decimal_put(ret_link + sizeof(FOLDER) - 1, (uint64_t)fd) = '\0';
-}
-
 /* Puts a memfd with the notice in the place of a descriptor.  Returns 0 or a negative errno; then the descriptor
  * is as it was. */
 static int give_notice(int fd, const struct answer *answer)
 {
-	char path[LINK_BYTES];
 	int descriptor_flags = sys_fcntl(fd, F_GETFD, 0);
 	if (descriptor_flags < 0)
 		return descriptor_flags;
-
-	/* A process may not make files larger than this, in memory neither; beyond, a signal ends it. */
-	struct rlimit64 file_size;
-	if (sys_call6(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&file_size, 0, 0) < 0 ||
-	    file_size.rlim_cur < answer->notice_bytes)
-		return -EFBIG;
-	int memfd = (int)sys_call3(SYS_memfd_create, (long)"seen-notice",
-				   MFD_CLOEXEC | MFD_ALLOW_SEALING, 0);
-	if (memfd < 0)
-		return memfd;
-	int error = 0;
-	if (sys_write(memfd, answer->notice, answer->notice_bytes) != (ssize_t)answer->notice_bytes)
-		error = -EIO;
-	if (error == 0)
-		error = sys_fcntl(memfd, F_ADD_SEALS,
-				  F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
-	/* Opened anew, read-only and at offset 0, as the file was. */
-	descriptor_link(memfd, path);
-	int readable = error == 0 ? sys_open(path, O_RDONLY | O_CLOEXEC, 0) : error;
-	(void)sys_close(memfd);
+	int readable = notice_file(answer->notice, answer->notice_bytes);
 	if (readable < 0)
 		return readable;
-	error = (int)sys_call3(SYS_dup3, readable, fd,
-			       descriptor_flags & FD_CLOEXEC ? O_CLOEXEC : 0);
+	int error = (int)sys_call3(SYS_dup3, readable, fd,
+				   descriptor_flags & FD_CLOEXEC ? O_CLOEXEC : 0);
 	(void)sys_close(readable);
 	return error < 0 ? error : 0;
-}
-
-/* The file's path as the kernel knows it, links resolved (proc(5)). */
-static bool path_of(int fd, char *ret_path, size_t capacity)
-{
-	char link[LINK_BYTES];
-	descriptor_link(fd, link);
-	ssize_t length = sys_readlink(link, ret_path, capacity - 1);
-	if (length <= 0 || (size_t)length >= capacity - 1 || ret_path[0] != '/')
-		return false;
-	ret_path[length] = '\0';
-	return true;
 }
 
 /* Notes that the process opened this file.  False when it did so before, or too many others. */
@@ -155,12 +105,10 @@ void view_opened(int fd, const char *path, struct look *ret_look)
 	struct answer answer;
 
 	if (!is_followed() || sys_fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode) ||
-	    !path_of(fd, kernel_path, sizeof(kernel_path)) || !is_first_time(&stat))
+	    subject_link(SUBJECT_SELF, fd, kernel_path, sizeof(kernel_path)) <= 0 ||
+	    kernel_path[0] != '/' || !is_first_time(&stat))
 		return;
-	uint32_t shell = capture_shell(&shim.segment, shim.request.context.capture_id);
-	shim.request.at_sink = shell &&
-			       capture_is_sink(&shim.segment, shim.request.context.capture_id) &&
-			       process_anchor_alive(&shim.request.context, shell);
+	request_at_sink(&shim.segment, &shim.request);
 	decision_open(&shim.segment, &shim.request, kernel_path, path ? path : kernel_path, fd,
 		      &stat, &answer);
 	ret_look->is_known = ret_look->is_decided = true;
@@ -209,12 +157,7 @@ void view_wrote(int fd, ssize_t count)
 	if (count <= 0 || fd != STDOUT || !is_followed())
 		return;
 	bytes_out += (uint64_t)count;
-	if (!shim.request.command_id)
-		return; /* descriptor 1 was no capture when it started */
-	command_add(&shim.segment, shim.request.command_id, (uint64_t)count);
-	struct scope_slot *scope = scope_find(&shim.segment, shim.request.context.scope_id);
-	if (scope)
-		(void)__atomic_fetch_add(&scope->bytes_given, (uint64_t)count, __ATOMIC_RELAXED);
+	request_wrote(&shim.segment, &shim.request, (uint64_t)count);
 }
 
 static void look_at_end(struct view *view)
@@ -234,22 +177,6 @@ void view_closing(int fd)
 	struct view *view = view_of(fd);
 	if (view)
 		look_at_end(view);
-}
-
-/* What a reader sent counts towards its command's output and the scope's window.  Descriptor 1 was the capture
- * when it started (it then has a command); by now the program has closed it. */
-static void count_reader(void)
-{
-	const struct request *request = &shim.request;
-	if (!request->command_id)
-		return;
-	uint64_t bytes = 0;
-	(void)process_bytes_written((uint32_t)shim.pid, &bytes);
-	struct scope_slot *scope = scope_find(&shim.segment, request->context.scope_id);
-	command_add(&shim.segment, request->command_id, bytes);
-	command_reader(&shim.segment, request->command_id, -1);
-	if (scope)
-		(void)__atomic_fetch_add(&scope->bytes_given, bytes, __ATOMIC_RELAXED);
 }
 
 /* A file was given whole: that becomes a delivery, and tells whether the file is what it was. */
@@ -275,16 +202,13 @@ static void deliver(const struct view *view, const struct version *version)
 void view_end(int status)
 {
 	if (shim.role == ROLE_READER) {
-		count_reader();
+		request_end_reader(&shim.segment, &shim.request, (uint32_t)shim.pid);
 		return;
 	}
 	if (!shim.views || status != 0 || !is_followed() || bytes_in != bytes_out)
 		return;
 	/* Since the last open the agent may have gone: then nobody received this. */
-	shim.request.at_sink = shim.request.at_sink &&
-			       process_anchor_alive(&shim.request.context,
-						    capture_shell(&shim.segment,
-								  shim.request.context.capture_id));
+	request_still_at_sink(&shim.segment, &shim.request);
 	for (int i = 0; i < view_count; i++) {
 		struct view *view = &views[i];
 		if (view->fd >= 0)

@@ -381,7 +381,7 @@ static void new_capture(int index)
 					      ->command_id;
 			/* what our own writers wrote meanwhile is no output of that command */
 			slot_of_command(id)->base_bytes = written_by_us() - commands[command].bytes;
-			capture_end(&world.segment, captures[index].id);
+			capture_end(&world.segment, SUBJECT_SELF, captures[index].id);
 			commands[command].ended = true;
 		}
 		must(close(captures[index].pipe[0]) == 0 && close(captures[index].pipe[1]) == 0);
@@ -397,7 +397,8 @@ static void new_capture(int index)
 		.scope_id = scopes[captures[index].scope].id,
 		.profile = scopes[captures[index].scope].profile,
 	};
-	captures[index].id = capture_claim(&world.segment, &context, captures[index].long_lived);
+	captures[index].id = capture_claim(&world.segment, SUBJECT_SELF, &context,
+					   captures[index].long_lived);
 	must(captures[index].id != 0);
 	struct capture_slot copy;
 	struct capture_slot *slot = segment_slot(&world.segment, TABLE_CAPTURES,
@@ -441,7 +442,7 @@ static bool view_files(int capture, const int *paths, int count, bool redirected
 	must(dup2(redirected ? elsewhere[1] : captures[capture].pipe[1], 1) == 1);
 	request.number = scope_request(&world.segment, scopes[scope].id);
 	must(request.number == ++scopes[scope].requests);
-	request.at_sink = capture_is_sink(&world.segment, captures[capture].id);
+	request.at_sink = capture_is_sink(&world.segment, SUBJECT_SELF, captures[capture].id);
 	must(!(request.at_sink && redirected));
 	if (request.at_sink) {
 		request.command_id = capture_command(&world.segment, captures[capture].id);
@@ -793,8 +794,8 @@ static void work(struct pulse *pulse, uint64_t seed)
 		}
 		case 5: {
 			struct process_ref self = { 0, 0 }, ref;
-			TIMED(ref = process_announce(&world.segment, &context, self, getpid(),
-						     "/bin/bash", argv, ticket));
+			TIMED(ref = process_announce(&world.segment, SUBJECT_SELF, &context, self,
+						     getpid(), "/bin/bash", argv, ticket));
 			if (below(2))
 				TIMED(process_exit(&world.segment, ref));
 			else
@@ -804,14 +805,15 @@ static void work(struct pulse *pulse, uint64_t seed)
 		case 6: {
 			struct invocation invocation = { .role = ROLE_SHELL, .runs_command = true };
 			struct process_ref ref;
-			TIMED(ref = process_attach(&world.segment, NULL, false, &invocation, NULL,
-						   SESSION_AGENT_IS_INSIDE, &claimed));
+			TIMED(ref = process_attach(&world.segment, SUBJECT_SELF, NULL, false,
+						   &invocation, NULL, SESSION_AGENT_IS_INSIDE,
+						   &claimed));
 			TIMED(process_exit(&world.segment, ref));
 			break;
 		}
 		case 7: {
 			uint64_t id;
-			TIMED(id = capture_claim(&world.segment, &context, below(2)));
+			TIMED(id = capture_claim(&world.segment, SUBJECT_SELF, &context, below(2)));
 			TIMED(command_add(&world.segment, capture_command(&world.segment, id),
 					  below(5000)));
 			break;
@@ -925,7 +927,7 @@ static void part_two(uint64_t kills)
 	}
 	struct context context = { .flags = CONTEXT_ATTACHED };
 	for (int i = 0; i < 200; i++) {
-		struct process_ref ref = process_announce(&world.segment, &context,
+		struct process_ref ref = process_announce(&world.segment, SUBJECT_SELF, &context,
 							  (struct process_ref){ 0, 0 }, getpid(),
 							  "/bin/cat", argv, ticket);
 		must(ref.serial != 0);

@@ -54,7 +54,7 @@ static void stdout_is(int fd)
 
 static uint64_t claim(struct context context)
 {
-	return capture_claim(&world.segment, &context, false);
+	return capture_claim(&world.segment, SUBJECT_SELF, &context, false);
 }
 
 /* Which of inside, outside, outside said take descriptor 1: bits 1, 2, 4. */
@@ -145,27 +145,28 @@ static int sink(void)
 	stdout_is(pipes[1]);
 	uint64_t id = claim(inside());
 	must(id != 0);
-	must(capture_is_sink(&world.segment, id));
-	must(!capture_is_sink(&world.segment, 0));
-	must(!capture_is_sink(&world.segment, id + 1));
-	must(!capture_is_sink(&world.segment, id + world.segment.capacity[TABLE_CAPTURES]));
+	must(capture_is_sink(&world.segment, SUBJECT_SELF, id));
+	must(!capture_is_sink(&world.segment, SUBJECT_SELF, 0));
+	must(!capture_is_sink(&world.segment, SUBJECT_SELF, id + 1));
+	must(!capture_is_sink(&world.segment, SUBJECT_SELF,
+			      id + world.segment.capacity[TABLE_CAPTURES]));
 	stdout_is(others[1]); /* cat a | wc */
-	must(!capture_is_sink(&world.segment, id));
+	must(!capture_is_sink(&world.segment, SUBJECT_SELF, id));
 	stdout_is(open("/dev/null", O_WRONLY));
-	must(!capture_is_sink(&world.segment, id));
+	must(!capture_is_sink(&world.segment, SUBJECT_SELF, id));
 	must(close(1) == 0);
-	must(!capture_is_sink(&world.segment, id));
+	must(!capture_is_sink(&world.segment, SUBJECT_SELF, id));
 	stdout_is(pipes[1]);
-	must(capture_is_sink(&world.segment, id));
+	must(capture_is_sink(&world.segment, SUBJECT_SELF, id));
 	struct capture_slot *slot = segment_slot(&world.segment, TABLE_CAPTURES,
 						 id % world.segment.capacity[TABLE_CAPTURES]);
 	slot->identity.dev ^= 1; /* damaged */
-	must(!capture_is_sink(&world.segment, id));
+	must(!capture_is_sink(&world.segment, SUBJECT_SELF, id));
 	slot->identity.dev ^= 1;
-	must(capture_is_sink(&world.segment, id));
+	must(capture_is_sink(&world.segment, SUBJECT_SELF, id));
 	for (uint64_t i = 0; i < world.segment.capacity[TABLE_CAPTURES]; i++)
 		(void)claim(inside()); /* pushes it out of the table */
-	must(!capture_is_sink(&world.segment, id));
+	must(!capture_is_sink(&world.segment, SUBJECT_SELF, id));
 	return 0;
 }
 
@@ -184,25 +185,25 @@ static int spool(void)
 	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
 	stdout_is(fd);
 	uint64_t id = claim(inside());
-	must(id != 0 && capture_is_sink(&world.segment, id));
+	must(id != 0 && capture_is_sink(&world.segment, SUBJECT_SELF, id));
 	stdout_is(
 		open(path,
 		     O_WRONLY)); /* the same file, not appending: `> spool` by the command itself */
-	must(!capture_is_sink(&world.segment, id));
+	must(!capture_is_sink(&world.segment, SUBJECT_SELF, id));
 	stdout_is(fd);
 	must(rename(path, other) == 0); /* into the workspace */
-	must(!capture_is_sink(&world.segment, id));
+	must(!capture_is_sink(&world.segment, SUBJECT_SELF, id));
 	must(rename(other, path) == 0);
-	must(capture_is_sink(&world.segment, id));
+	must(capture_is_sink(&world.segment, SUBJECT_SELF, id));
 	must(fstat(1, &before) == 0 && unlink(path) == 0);
-	must(!capture_is_sink(&world.segment, id));
+	must(!capture_is_sink(&world.segment, SUBJECT_SELF, id));
 	/* The inode's number may be reused at once: another file all the same. */
 	must(close(fd) == 0 && close(1) == 0);
 	for (int i = 0; i < 50; i++) {
 		(void)snprintf(path, sizeof(path), "%s/spool%d", world.root, i);
 		stdout_is(open(path, O_WRONLY | O_CREAT | O_APPEND, 0600));
 		must(fstat(1, &after) == 0);
-		must(!capture_is_sink(&world.segment, id));
+		must(!capture_is_sink(&world.segment, SUBJECT_SELF, id));
 		if (after.st_ino == before.st_ino)
 			break;
 	}
@@ -220,7 +221,7 @@ static int commands(void)
 	must(pipe(pipes) == 0);
 	stdout_is(pipes[1]);
 	struct context context = inside();
-	uint64_t id = capture_claim(&world.segment, &context, false);
+	uint64_t id = capture_claim(&world.segment, SUBJECT_SELF, &context, false);
 	uint64_t command = capture_command(&world.segment, id);
 	must(command != 0 && capture_command(&world.segment, id) == command);
 	struct command_slot *slot = segment_slot(&world.segment, TABLE_COMMANDS,
@@ -228,7 +229,7 @@ static int commands(void)
 	slot->last_ns -= 5000000000u;
 	must(capture_command(&world.segment, id) == command); /* -c: one command however long */
 
-	uint64_t lasting = capture_claim(&world.segment, &context, true);
+	uint64_t lasting = capture_claim(&world.segment, SUBJECT_SELF, &context, true);
 	uint64_t first = capture_command(&world.segment, lasting);
 	must(first != 0 && first != command && capture_command(&world.segment, lasting) == first);
 	slot = segment_slot(&world.segment, TABLE_COMMANDS,
@@ -296,7 +297,7 @@ static int measured(void)
 	must(pipe(pipes) == 0);
 	stdout_is(pipes[1]);
 	struct context context = inside();
-	uint64_t id = capture_claim(&world.segment, &context, false),
+	uint64_t id = capture_claim(&world.segment, SUBJECT_SELF, &context, false),
 		 command = capture_command(&world.segment, id);
 	must(capture_shell(&world.segment, id) == (uint32_t)getpid() &&
 	     capture_shell(&world.segment, id + 1) == 0);
@@ -307,13 +308,13 @@ static int measured(void)
 	must(command_within_so_far(&world.segment, id, command, 1100));
 	must(!command_within_so_far(&world.segment, id, command, 1099));
 	must(!command_within(&world.segment, command, 24000)); /* while it runs, nobody knows */
-	capture_end(&world.segment, id);
+	capture_end(&world.segment, SUBJECT_SELF, id);
 	must(command_within(&world.segment, command, 1100));
 	must(!command_within(&world.segment, command, 1099));
 	command_add(&world.segment, command, 1101); /* a viewer that it did not wait for */
 	must(!command_within(&world.segment, command, 1100));
-	capture_end(&world.segment, 0);
-	capture_end(&world.segment, id + 1);
+	capture_end(&world.segment, SUBJECT_SELF, 0);
+	capture_end(&world.segment, SUBJECT_SELF, id + 1);
 	return 0;
 }
 
@@ -330,7 +331,7 @@ static int measured_spool(void)
 	stdout_is(open(path, O_WRONLY | O_CREAT | O_APPEND, 0600));
 	spend(500); /* by the command before */
 	struct context context = inside();
-	uint64_t id = capture_claim(&world.segment, &context, false),
+	uint64_t id = capture_claim(&world.segment, SUBJECT_SELF, &context, false),
 		 command = capture_command(&world.segment, id);
 	if (!is_counted(id))
 		return 77;
@@ -342,7 +343,7 @@ static int measured_spool(void)
 	}
 	siginfo_t info;
 	must(waitid(P_PID, (id_t)background, &info, WEXITED | WNOWAIT) == 0);
-	capture_end(&world.segment, id);
+	capture_end(&world.segment, SUBJECT_SELF, id);
 	must(command_within(&world.segment, command, 400));
 	must(!command_within(&world.segment, command, 399));
 	return 0;
@@ -360,7 +361,7 @@ static int measured_lasting(void)
 	must(pipe(pipes) == 0);
 	stdout_is(pipes[1]);
 	struct context context = inside();
-	uint64_t id = capture_claim(&world.segment, &context, true);
+	uint64_t id = capture_claim(&world.segment, SUBJECT_SELF, &context, true);
 	if (!is_counted(id))
 		return 77;
 	uint64_t first = capture_command(&world.segment, id);
@@ -375,7 +376,7 @@ static int measured_lasting(void)
 	spend(50);
 	must(command_within_so_far(&world.segment, id, second, 50));
 	must(!command_within_so_far(&world.segment, id, second, 49));
-	capture_end(&world.segment, id);
+	capture_end(&world.segment, SUBJECT_SELF, id);
 	must(command_within(&world.segment, second, 50) &&
 	     !command_within(&world.segment, second, 49));
 	return 0;

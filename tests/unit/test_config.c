@@ -341,6 +341,7 @@ Test(config, workspace_file_sets_nothing_else)
 {
 	workspace_refuses("[session]\nagent_is = outside\n",
 			  "may not set it: [session] agent_is; it is allowed in");
+	workspace_refuses("[session]\nvia = both\n", "may not set it: [session] via");
 	workspace_refuses("[processes]\nviewers = sed\n", "SEEN_PROCESSES_VIEWERS");
 	workspace_refuses("[processes]\nagents = bash\n", "may not set it");
 	workspace_refuses("[processes]\nshells = x\n", "may not set it");
@@ -716,6 +717,18 @@ Test(config, profiles)
 	cr_assert(strstr(claude->values[PROFILE_OPTION_STATE].text, "~/.claude/**") != NULL);
 	cr_assert_eq(claude->values[PROFILE_OPTION_MAX_OUTPUT_BYTES].number, 24000);
 
+	for (size_t i = 0; i < built_in; i++) {
+		const struct config_profile *profile = config_profile_at(config, i);
+		bool both = strcmp(profile->name, "claude") == 0 ||
+			    strcmp(profile->name, "claude-code") == 0 ||
+			    strcmp(profile->name, "codex") == 0;
+
+		cr_assert_eq(profile->values[PROFILE_OPTION_VIA].number,
+			     both ? PROFILE_VIA_BOTH : PROFILE_VIA_PRELOAD);
+		cr_assert_str_eq(profile->values[PROFILE_OPTION_VIA].text,
+				 both ? "both" : "preload");
+	}
+
 	write_file(".config/seen/seen.ini", "[agent claude]\nmax_output_bytes = 2000\nstate = "
 					    "~/x/**\n[agent mine]\n[agent yours]\ntested = 7\n");
 	load();
@@ -731,6 +744,8 @@ Test(config, profiles)
 	cr_assert_eq(mine->values[PROFILE_OPTION_MAX_OUTPUT_BYTES].number,
 		     SETTINGS_MAX_OUTPUT_BYTES);
 	cr_assert_str_eq(mine->values[PROFILE_OPTION_TESTED].text, "generic");
+	cr_assert_str_eq(mine->values[PROFILE_OPTION_VIA].text, "preload");
+	refuses("[agent pi]\nvia = supervise\n", "2", "is none of: preload, both");
 }
 
 Test(config, every_agent_has_a_profile)
@@ -793,6 +808,7 @@ Test(config, pack)
 	cr_assert_eq(settings.session_mode, SESSION_MODE_OFF);
 	cr_assert_eq(settings.notice_min_bytes, 700);
 	cr_assert_eq(settings.window_age_s, 0);
+	cr_assert_eq(settings.session_via, SESSION_VIA_AUTO);
 	cr_assert_str_eq(unpacked(settings.processes_ignore), "a|b*|c");
 	cr_assert_eq(settings.processes_ignore.count, 3);
 	cr_assert_str_eq(unpacked(settings.processes_viewers), "cat");

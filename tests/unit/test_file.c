@@ -177,3 +177,37 @@ Test(file, a_slot_given_away_and_back_does_not_count_forgets_from_nought)
 	cr_assert_eq(file_find(&world.segment, key, &after), 0);
 	cr_assert_neq(before.forgets, after.forgets);
 }
+
+Test(file, note_edit)
+{
+	struct file_slot file;
+	struct context tool = { .flags = CONTEXT_ATTACHED },
+		       below = { .flags = CONTEXT_ATTACHED | CONTEXT_AGENT },
+		       outside = { .flags = CONTEXT_ATTACHED | CONTEXT_OUTSIDE };
+	static const struct {
+		uint32_t role;
+		bool agents;
+	} CASES[] = { { ROLE_SHELL, true }, { ROLE_AGENT, true }, { ROLE_TOOL, false } };
+
+	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
+		char name[8];
+		(void)snprintf(name, sizeof(name), "f%zu", i);
+		const char *path = world_path(&world, name);
+		file_note_edit(&world.segment, path, &below, CASES[i].role);
+		cr_assert_eq(file_find(&world.segment, path_key(&world.segment, path), &file), 0);
+		cr_assert_eq(file.flags,
+			     CASES[i].agents ? FILE_EDITED_BY_AGENT : FILE_EDITED_BY_TOOL);
+		cr_assert_neq(file.last_edit_realtime_ns, 0);
+	}
+	const char *path = world_path(&world, "f0");
+	file_note_edit(&world.segment, path, &tool, ROLE_SHELL);
+	cr_assert_eq(file_find(&world.segment, path_key(&world.segment, path), &file), 0);
+	cr_assert_eq(file.flags, FILE_EDITED_BY_AGENT | FILE_EDITED_BY_TOOL);
+	path = world_path(&world, "g");
+	file_note_edit(&world.segment, path, &outside, ROLE_SHELL);
+	cr_assert_eq(file_find(&world.segment, path_key(&world.segment, path), &file), 0);
+	cr_assert_eq(file.flags, FILE_EDITED_BY_AGENT);
+	file_note_edit(&world.segment, "/elsewhere", &below, ROLE_SHELL);
+	cr_assert_eq(file_find(&world.segment, path_key(&world.segment, "/elsewhere"), &file),
+		     -ENOENT);
+}

@@ -66,27 +66,35 @@ static void use(const struct segment *segment)
 					   .profile = (uint32_t)nasty(image_bytes),
 					   .agent_serial = nasty(image_bytes) };
 		struct process_ref self = { nasty(image_bytes), nasty(image_bytes) };
-		struct process_ref ref = process_announce(segment, &starter, self,
+		struct process_ref ref = process_announce(segment, SUBJECT_SELF, &starter, self,
 							  pick(2) ? getpid() : 0, PROGRAMS[i],
 							  words[i], ticket);
 		process_set_pid(segment, ref, getpid());
-		ref = process_attach(segment, ticket[0] ? ticket + 7 : NULL, pick(4) == 0,
-				     &invocation, pick(2) ? "s" : NULL,
+		ref = process_attach(segment, SUBJECT_SELF, ticket[0] ? ticket + 7 : NULL,
+				     pick(4) == 0, &invocation, pick(2) ? "s" : NULL,
 				     (enum session_agent_is)pick(3), &context);
-		(void)process_anchor_alive(&context, (uint32_t)(pick(2) ? 0 : nasty(image_bytes)));
+		(void)process_anchor_alive(SUBJECT_SELF, &context,
+					   (uint32_t)(pick(2) ? 0 : nasty(image_bytes)));
+		struct subject parent = { (uint32_t)getppid() };
+		struct process_slot found;
+		struct process_ref adopted = process_adopt(segment, parent, pick(2) ? ref : self,
+							   &invocation, NULL, SESSION_AGENT_IS_AUTO,
+							   &context);
+		(void)process_find_announced(segment, parent, &ref, &found);
+		process_release(segment, pick(2) ? adopted : self, pick(2) ? &starter : NULL);
 		process_count(segment, ref, (enum process_count)pick(PROCESS_COUNTS));
 		process_exit(segment, ref);
 		process_withdraw(segment, self);
-		uint64_t capture = capture_claim(segment, &context, pick(2));
-		(void)capture_is_sink(segment, capture);
-		(void)capture_is_sink(segment, nasty(image_bytes));
+		uint64_t capture = capture_claim(segment, SUBJECT_SELF, &context, pick(2));
+		(void)capture_is_sink(segment, SUBJECT_SELF, capture);
+		(void)capture_is_sink(segment, SUBJECT_SELF, nasty(image_bytes));
 		command_add(segment, capture_command(segment, capture), pick(1000));
 		command_add(segment, nasty(image_bytes), 1);
 		(void)command_within(segment, nasty(image_bytes), nasty(image_bytes));
 		(void)command_within_so_far(segment, pick(2) ? capture : nasty(image_bytes),
 					    nasty(image_bytes), nasty(image_bytes));
 		(void)capture_shell(segment, nasty(image_bytes));
-		capture_end(segment, pick(2) ? capture : nasty(image_bytes));
+		capture_end(segment, SUBJECT_SELF, pick(2) ? capture : nasty(image_bytes));
 		(void)capture_command(segment, nasty(image_bytes));
 		(void)decision_limit(segment, &context);
 	}

@@ -1,5 +1,7 @@
 /* notice.h: one line, with the nonce, safe to show. */
 #include <criterion/criterion.h>
+#include <signal.h>
+#include <sys/resource.h>
 
 #include "support.h"
 
@@ -123,4 +125,34 @@ Test(notice, lost_nonce_is_refused)
 	memset(world.segment.header->nonce, 0, SEGMENT_NONCE_BYTES);
 	cr_assert_eq(notice_render(&world.segment, "f", &CONTENT, text, sizeof(text)), -EINVAL);
 	world_close(&world);
+}
+
+Test(notice, as_a_file)
+{
+	char text[100];
+	int fd = notice_file("a notice\n", 9);
+	cr_assert_geq(fd, 0);
+	cr_assert_eq(fcntl(fd, F_GETFL) & O_ACCMODE, O_RDONLY);
+	cr_assert_eq(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	cr_assert_eq(lseek(fd, 0, SEEK_CUR), 0);
+	cr_assert_eq(read(fd, text, sizeof(text)), 9);
+	cr_assert_eq(memcmp(text, "a notice\n", 9), 0);
+	cr_assert_eq(fcntl(fd, F_GET_SEALS),
+		     F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
+	cr_assert_eq(close(fd), 0);
+}
+
+static int limited(void *data)
+{
+	const struct rlimit limit = { 9, 9 };
+	(void)data;
+	must(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+	must(notice_file("a notice\n!", 10) == -EFBIG); /* and no signal */
+	must(notice_file("a notice\n", 9) >= 0);
+	return 0;
+}
+
+Test(notice, as_a_file_beyond_the_limit)
+{
+	cr_assert_eq(in_child(limited, NULL), 0);
 }

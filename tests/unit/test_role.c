@@ -68,7 +68,7 @@ Test(role, viewers)
 		{ "/bin/cat cat f -n", ROLE_READER },
 		{ "/bin/cat cat --number f", ROLE_READER },
 		{ "/bin/cat cat f --", ROLE_READER },
-		{ "/bin/busybox busybox cat f", ROLE_TOOL },
+		{ "/bin/busybox busybox cat f", ROLE_VIEWER },
 		{ "/bin/sed cat -i s/a/b/ f", ROLE_TOOL }, /* exec -a cat sed -i ... */
 		{ "/bin/dd cat f", ROLE_TOOL },
 		{ "/usr/bin/bat bat f", ROLE_TOOL },

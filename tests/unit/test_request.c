@@ -1,0 +1,187 @@
+/* request.h: what a viewer or reader is to its scope and its command, also one that is looked at from outside. */
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <sys/prctl.h>
+
+#include "support.h"
+#include "tracker/process.h"
+#include "tracker/request.h"
+
+static struct world world;
+static uint64_t scope, capture;
+static struct subject child;
+static int pipes[2], others[2], orders[2], done[2];
+
+/* Does as it is told: 'o' another stream as descriptor 1, 'p' the capture again, 'w' 100 bytes to it. */
+static void obey(void)
+{
+	static const char BYTES[100];
+	char order;
+
+	must(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && dup2(pipes[1], 1) == 1);
+	must(write(done[1], "", 1) == 1);
+	while (read(orders[0], &order, 1) == 1) {
+		if (order == 'w')
+			must(write(1, BYTES, sizeof(BYTES)) == (ssize_t)sizeof(BYTES));
+		else
+			must(dup2(order == 'o' ? others[1] : pipes[1], 1) == 1);
+		must(write(done[1], "", 1) == 1);
+	}
+	_exit(0);
+}
+
+static void order(char what)
+{
+	char byte;
+	must(write(orders[1], &what, 1) == 1 && read(done[0], &byte, 1) == 1);
+}
+
+/* The capture is the child's descriptor 1; this process, its parent, is the agent. */
+static void start(void)
+{
+	struct context context = {
+		.flags = CONTEXT_ATTACHED | CONTEXT_AGENT | CONTEXT_AGENT_OUT | CONTEXT_ROOT_OUT,
+		.root_out = { 1, 2, 3 },
+		.agent_out = { { 4, 5, 6 }, { 7, 8, 9 } },
+	};
+	char byte;
+
+	world_open(&world, NULL);
+	scope = context.scope_id = world_scope(&world, "a");
+	must(pipe(pipes) == 0 && pipe(others) == 0 && pipe(orders) == 0 && pipe(done) == 0);
+	(void)fflush(NULL);
+	pid_t pid = fork();
+	must(pid >= 0);
+	if (pid == 0)
+		obey();
+	must(read(done[0], &byte, 1) == 1);
+	child.pid = (uint32_t)pid;
+	capture = capture_claim(&world.segment, child, &context, false);
+	must(capture != 0);
+}
+
+static void stop(void)
+{
+	must(kill((pid_t)child.pid, SIGKILL) == 0 && waitpid((pid_t)child.pid, NULL, 0) > 0);
+	world_close(&world);
+}
+
+TestSuite(request, .init = start, .fini = stop);
+
+static struct request request_of(uint32_t role)
+{
+	return (struct request){
+		.subject = child,
+		.context = { .flags = CONTEXT_ATTACHED | CONTEXT_AGENT,
+			     .role = role,
+			     .scope_id = scope,
+			     .capture_id = capture,
+			     .anchor_pid = (uint32_t)getpid(),
+			     .pid_ns = process_pid_ns() },
+		.is_viewer = role == ROLE_VIEWER,
+	};
+}
+
+static const struct command_slot *command_of(const struct request *request)
+{
+	return segment_slot(&world.segment, TABLE_COMMANDS,
+			    request->command_id % world.segment.capacity[TABLE_COMMANDS]);
+}
+
+static uint64_t given(void)
+{
+	return scope_find(&world.segment, scope)->bytes_given;
+}
+
+Test(request, capture_of_another_process)
+{
+	cr_assert_eq(capture_shell(&world.segment, capture), child.pid);
+	cr_assert(capture_is_sink(&world.segment, child, capture));
+	cr_assert(!capture_is_sink(&world.segment, SUBJECT_SELF, capture));
+	order('o');
+	cr_assert(!capture_is_sink(&world.segment, child, capture));
+	order('p');
+	cr_assert(capture_is_sink(&world.segment, child, capture));
+}
+
+Test(request, viewer)
+{
+	struct request request = request_of(ROLE_VIEWER), second = request_of(ROLE_VIEWER);
+
+	request_begin(&world.segment, &request);
+	cr_assert_eq(request.number, 1);
+	cr_assert_neq(request.command_id, 0);
+	cr_assert_eq(command_of(&request)->running, 0);
+	request_begin(&world.segment, &second);
+	cr_assert_eq(second.number, 2);
+	cr_assert_eq(second.command_id, request.command_id);
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_requests), 2);
+	request_wrote(&world.segment, &request, 70);
+	cr_assert_eq(command_of(&request)->bytes, 70);
+	cr_assert_eq(given(), 70);
+	request.command_id = 0;
+	request_wrote(&world.segment, &request, 70);
+	cr_assert_eq(given(), 70);
+}
+
+Test(request, elsewhere_or_without_a_scope)
+{
+	struct request request = request_of(ROLE_VIEWER);
+
+	order('o');
+	request_begin(&world.segment, &request);
+	cr_assert_eq(request.number, 1);
+	cr_assert_eq(request.command_id, 0);
+	request = request_of(ROLE_READER);
+	request.context.scope_id = scope + 1;
+	request_begin(&world.segment, &request);
+	cr_assert_eq(request.number, 0);
+	cr_assert_eq(request.command_id, 0);
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_requests), 1);
+}
+
+Test(request, reader)
+{
+	struct request request = request_of(ROLE_READER);
+	uint64_t before, after;
+
+	request_begin(&world.segment, &request);
+	cr_assert_eq(command_of(&request)->running, 1);
+	if (!process_bytes_written(child.pid, &before))
+		cr_skip("this kernel does not say");
+	order('w');
+	must(process_bytes_written(child.pid, &after));
+	cr_assert_geq(after, before + 100);
+	request_end_reader(&world.segment, &request, child.pid);
+	cr_assert_eq(command_of(&request)->running, 0);
+	cr_assert_eq(command_of(&request)->bytes, after);
+	cr_assert_eq(given(), after);
+	/* the end of the capture's own command is the child's, too */
+	capture_end(&world.segment, child, capture);
+	cr_assert_eq(command_of(&request)->total_bytes, after);
+}
+
+Test(request, sink)
+{
+	struct request request = request_of(ROLE_VIEWER);
+
+	request_at_sink(&world.segment, &request);
+	cr_assert(request.at_sink);
+	request_still_at_sink(&world.segment, &request);
+	cr_assert(request.at_sink);
+	order('o');
+	request_still_at_sink(&world.segment, &request);
+	cr_assert(request.at_sink, "descriptor 1 may be closed at the end");
+	request_at_sink(&world.segment, &request);
+	cr_assert(!request.at_sink);
+	request_still_at_sink(&world.segment, &request);
+	cr_assert(!request.at_sink);
+	order('p');
+	request_at_sink(&world.segment, &request);
+	cr_assert(request.at_sink);
+	request.context.anchor_pid = 4194305; /* the agent has gone */
+	request_still_at_sink(&world.segment, &request);
+	cr_assert(!request.at_sink);
+	request_at_sink(&world.segment, &request);
+	cr_assert(!request.at_sink);
+}

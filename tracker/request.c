@@ -1,0 +1,60 @@
+/* Requests: see request.h. */
+#include "tracker/request.h"
+
+#include "tracker/capture.h"
+#include "tracker/process.h"
+#include "tracker/scope.h"
+
+void request_begin(const struct segment *segment, struct request *request)
+{
+	const struct context *context = &request->context;
+
+	request->number = scope_request(segment, context->scope_id);
+	if (!request->number)
+		return;
+	segment_count(segment, COUNTER_requests, 1);
+	if (capture_is_sink(segment, request->subject, context->capture_id))
+		request->command_id = capture_command(segment, context->capture_id);
+	if (context->role == ROLE_READER)
+		command_reader(segment, request->command_id, 1);
+}
+
+void request_at_sink(const struct segment *segment, struct request *request)
+{
+	const struct context *context = &request->context;
+	uint32_t shell = capture_shell(segment, context->capture_id);
+
+	request->at_sink = shell &&
+			   capture_is_sink(segment, request->subject, context->capture_id) &&
+			   process_anchor_alive(request->subject, context, shell);
+}
+
+void request_still_at_sink(const struct segment *segment, struct request *request)
+{
+	const struct context *context = &request->context;
+
+	request->at_sink = request->at_sink &&
+			   process_anchor_alive(request->subject, context,
+						capture_shell(segment, context->capture_id));
+}
+
+void request_wrote(const struct segment *segment, const struct request *request, uint64_t bytes)
+{
+	if (!request->command_id)
+		return;
+	command_add(segment, request->command_id, bytes);
+	struct scope_slot *scope = scope_find(segment, request->context.scope_id);
+	if (scope)
+		(void)__atomic_fetch_add(&scope->bytes_given, bytes, __ATOMIC_RELAXED);
+}
+
+void request_end_reader(const struct segment *segment, const struct request *request, uint32_t pid)
+{
+	uint64_t bytes = 0;
+
+	if (!request->command_id)
+		return;
+	(void)process_bytes_written(pid, &bytes);
+	request_wrote(segment, request, bytes);
+	command_reader(segment, request->command_id, -1);
+}

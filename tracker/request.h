@@ -1,0 +1,44 @@
+/*
+ * A request: one viewer or reader process.  What both ways in do with one; neither knows how a process is observed.
+ *
+ * All functions are lock-free and async-signal-safe.
+ */
+#ifndef SEEN_TRACKER_REQUEST_H
+#define SEEN_TRACKER_REQUEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tracker/segment.h"
+#include "tracker/subject.h"
+#include "tracker/tables.h"
+
+/* Who asks: filled once per request, by the way in. */
+struct request {
+	struct subject subject;
+	struct context context;
+	uint64_t number; /* in its scope, from 1 */
+	uint64_t command_id;
+	bool is_viewer;
+	bool at_sink; /* descriptor 1 is, now, the capture recorded for this process, whose agent lives */
+};
+
+/* request_begin(): a viewer or reader, by its context's role, is one request of its scope: sets number and command_id.
+ * subject and context are set before.  Without a scope it has the number 0 and no command. */
+void request_begin(const struct segment *segment, struct request *request);
+
+/* request_at_sink(): looks whether descriptor 1 is the capture, and sets at_sink.  Walks /proc. */
+void request_at_sink(const struct segment *segment, struct request *request);
+
+/* request_still_at_sink(): at the end, when descriptor 1 may be closed: clears at_sink where the agent or the shell has gone. */
+void request_still_at_sink(const struct segment *segment, struct request *request);
+
+/* request_wrote(): the process wrote bytes to descriptor 1: they count towards its command's output and its scope's window.
+ * Nothing where descriptor 1 was no capture when it began (it then has no command). */
+void request_wrote(const struct segment *segment, const struct request *request, uint64_t bytes);
+
+/* request_end_reader(): the same for all that a reader wrote, at its end (proc(5), io); descriptor 1 may be closed by now.
+ * pid: of the request's process, as it is known by then. */
+void request_end_reader(const struct segment *segment, const struct request *request, uint32_t pid);
+
+#endif

@@ -1,0 +1,133 @@
+/* The process that a question is about: see subject.h. */
+#include "tracker/subject.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/stat.h>
+#include <string.h>
+
+#include "tracker/decimal.h"
+#include "tracker/sys.h"
+
+void proc_path(uint32_t pid, const char *file, char *ret_path)
+{
+	memcpy(ret_path, "/proc/", 6);
+	char *at = decimal_put(ret_path + 6, pid);
+	*at++ = '/';
+	memcpy(at, file, strlen(file) + 1);
+}
+
+uint32_t subject_pid(struct subject subject)
+{
+	return subject.pid ? subject.pid : (uint32_t)sys_getpid();
+}
+
+uint32_t subject_parent(struct subject subject)
+{
+	return subject.pid ? process_parent_of(subject.pid) : (uint32_t)sys_getppid();
+}
+
+/* /proc/PID/FOLDER/FD, for the caller /proc/self/FOLDER/FD.  folder: ends with a slash. */
+static void descriptor_path(struct subject subject, const char *folder, int fd, char *ret_path)
+{
+	if (subject.pid) {
+		proc_path(subject.pid, folder, ret_path);
+	} else {
+		memcpy(ret_path, "/proc/self/", 11);
+		memcpy(ret_path + 11, folder, strlen(folder) + 1);
+	}
+	/* none has a negative one: then the name is one of nothing */
+	*decimal_put(ret_path + strlen(ret_path), fd < 0 ? UINT64_MAX : (uint64_t)fd) = '\0';
+}
+
+void subject_path(struct subject subject, int fd, char *ret_path)
+{
+	descriptor_path(subject, "fd/", fd, ret_path);
+}
+
+int subject_stat(struct subject subject, int fd, struct stat *ret_stat)
+{
+	char path[PROC_PATH_BYTES];
+
+	if (!subject.pid)
+		return sys_fstat(fd, ret_stat);
+	subject_path(subject, fd, path);
+	return sys_stat(path,
+			ret_stat); /* follows the link to what is open, whatever its name is now */
+}
+
+/* proc(5), fdinfo: `flags:` in octal; close-on-exec is added there. */
+static int flags_of(const char *text)
+{
+	static const char NAME[] = "flags:\t";
+	const char *at = strstr(text, NAME);
+	int flags = 0;
+
+	if (!at || at[sizeof(NAME) - 1] < '0' || at[sizeof(NAME) - 1] > '7')
+		return -EBADMSG;
+	for (at += sizeof(NAME) - 1; *at >= '0' && *at <= '7'; at++) {
+		if (flags > INT32_MAX / 8)
+			return -EBADMSG;
+		flags = flags * 8 + (*at - '0');
+	}
+	return flags & ~O_CLOEXEC;
+}
+
+int subject_flags(struct subject subject, int fd)
+{
+	char path[PROC_PATH_BYTES], text[256]; /* it is in the second line */
+
+	if (!subject.pid)
+		return sys_fcntl(fd, F_GETFL, 0);
+	descriptor_path(subject, "fdinfo/", fd, path);
+	ssize_t length = sys_read_file(path, text, sizeof(text));
+	return length < 0 ? (int)length : flags_of(text);
+}
+
+uint64_t subject_birth_ns(struct subject subject, int fd)
+{
+	char path[PROC_PATH_BYTES];
+	struct statx statx;
+	long error;
+
+	memset(&statx, 0, sizeof(statx));
+	if (subject.pid) {
+		subject_path(subject, fd, path);
+		error = sys_call6(SYS_statx, AT_FDCWD, (long)path, 0, STATX_BTIME, (long)&statx, 0);
+	} else {
+		error = sys_call6(SYS_statx, fd, (long)"", AT_EMPTY_PATH, STATX_BTIME, (long)&statx,
+				  0);
+	}
+	if (error < 0 || !(statx.stx_mask & STATX_BTIME))
+		return 0;
+	return (uint64_t)statx.stx_btime.tv_sec * 1000000000u + statx.stx_btime.tv_nsec;
+}
+
+ssize_t subject_link(struct subject subject, int fd, char *ret_path, size_t capacity)
+{
+	char path[PROC_PATH_BYTES];
+
+	subject_path(subject, fd, path);
+	ssize_t length = sys_readlink(path, ret_path, capacity - 1);
+	if (length < 0)
+		return length;
+	if ((size_t)length >= capacity - 1)
+		return -ENAMETOOLONG; /* or it was cut */
+	ret_path[length] = '\0';
+	return length;
+}
+
+/* proc(5), stat, field 4: behind the last parenthesis. */
+uint32_t process_parent_of(uint32_t pid)
+{
+	char path[PROC_PATH_BYTES], text[512];
+	uint64_t parent;
+
+	proc_path(pid, "stat", path);
+	if (sys_read_file(path, text, sizeof(text)) <= 0)
+		return 0;
+	const char *at = strrchr(text, ')');
+	if (!at || at[1] != ' ' || at[2] == '\0' || at[3] != ' ' || !decimal_take(at + 4, &parent))
+		return 0;
+	return (uint32_t)parent;
+}
