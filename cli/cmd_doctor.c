@@ -29,6 +29,8 @@
 #include "cli/lib/probe.h"
 #include "cli/lib/session.h"
 #include "cli/lib/text.h"
+#include "cli/lib/via.h"
+#include "shim/supervise/supervise.h"
 #include "tracker/path.h"
 #include "tracker/role.h"
 #include "tracker/sys.h"
@@ -74,6 +76,14 @@ struct program {
 	char profile[64], tested[64];
 	struct probe_result result;
 	bool probed;
+	struct via via;
+	bool supervised; /* what keeps the library out of it keeps nothing from the supervisor */
+};
+
+/* Of this machine, for the supervisor. */
+struct supervisor {
+	int error; /* why there can be none */
+	bool waits_killable, wakes_in_step, drops_privileges;
 };
 
 struct doctor {
@@ -81,6 +91,7 @@ struct doctor {
 	int count;
 	bool unseen; /* something will not be observed */
 	const struct config *config;
+	struct supervisor supervisor;
 	struct probe probe;
 	bool probe_is_open;
 	char **words; /* COMMAND, or NULL */
@@ -112,7 +123,6 @@ __attribute__((format(printf, 5, 6))) static void add(struct doctor *doctor, enu
 static void check_kernel(struct doctor *doctor)
 {
 	struct utsname name;
-	unsigned action = SECCOMP_RET_USER_NOTIF;
 	int fd = memfd_create("seen-doctor", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
 	if (uname(&name) == 0)
@@ -127,12 +137,57 @@ static void check_kernel(struct doctor *doctor)
 		    strerror(errno));
 	if (fd >= 0)
 		(void)close(fd);
-	if (syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0)
-		add(doctor, LEVEL_OK, "seccomp", NULL,
-		    "user notification is there (nothing needs it yet)");
-	else
-		add(doctor, LEVEL_OK, "seccomp", NULL,
-		    "no user notification: %s (nothing needs it yet)", strerror(errno));
+}
+
+/* Is the running kernel of this version or a later one? */
+static bool kernel_is_at_least(unsigned major, unsigned minor)
+{
+	struct utsname name;
+	unsigned found[2];
+
+	return uname(&name) == 0 && sscanf(name.release, "%u.%u", &found[0], &found[1]) == 2 &&
+	       (found[0] > major || (found[0] == major && found[1] >= minor));
+}
+
+static void check_supervisor(struct doctor *doctor)
+{
+	struct supervisor *supervisor = &doctor->supervisor;
+	const char *why = "it cannot be set up here",
+		   *remedy = "see why with `seen run --via both -- true`, or say --via preload";
+
+	supervisor->error = supervise_supported();
+	supervisor->waits_killable = kernel_is_at_least(5, 19);
+	supervisor->wakes_in_step = kernel_is_at_least(6, 6);
+	supervisor->drops_privileges = via_drops_privileges();
+	switch (supervisor->error) {
+	case 0:
+		add(doctor, LEVEL_OK, "supervisor", NULL, "possible%s%s; below it %s",
+		    supervisor->waits_killable ? "" : ", without WAIT_KILLABLE_RECV (Linux 5.19)",
+		    supervisor->wakes_in_step ? "" : ", without SYNC_WAKE_UP (Linux 6.6): slower",
+		    supervisor->drops_privileges
+			    ? "sudo and other setuid programs run without their privileges, which "
+			      "--via preload leaves to them"
+			    : "setuid programs keep their privileges, as it may do without "
+			      "no_new_privs");
+		return;
+	case -ENOSYS:
+		why = "the kernel is older than 5.14 or has no seccomp user notification";
+		remedy = "use a newer kernel; or say --via preload";
+		break;
+	case -EPERM:
+	case -EACCES:
+		why = "the policy of this machine, container or sandbox forbids it";
+		remedy = "allow seccomp filters with user notification there; or say --via preload";
+		break;
+	case -EBUSY:
+		why = "there is one above already, of a sandbox or another seen";
+		remedy = "run seen outside of that; or say --via preload";
+		break;
+	default:
+		break;
+	}
+	add(doctor, LEVEL_WARN, "supervisor", remedy,
+	    "none: %s; what the library cannot be in is not seen", why);
 }
 
 static void check_birth_times(struct doctor *doctor)
@@ -366,6 +421,31 @@ static const char *runtime_name(enum executable_runtime runtime)
 	return NAMES[runtime];
 }
 
+/* By which way in the program is seen. */
+static void check_via(struct doctor *doctor)
+{
+	struct program *program = &doctor->program;
+	const struct executable *last = last_of(program);
+	const struct segment *segment = doctor->probe_is_open ? &doctor->probe.session.segment
+							      : NULL;
+	struct via *via = &program->via;
+
+	via_choose(doctor->config, segment, doctor->words, supervise_supported, via);
+	/* It does not know the calls of other architectures. */
+	program->supervised = via->ways != SESSION_VIA_PRELOAD &&
+			      (last->kind == EXECUTABLE_STATIC ||
+			       last->kind == EXECUTABLE_DYNAMIC) &&
+			      last->native;
+	if (via->note)
+		add(doctor, LEVEL_WARN, "via",
+		    via->ways == SESSION_VIA_PRELOAD
+			    ? "what the line on the supervisor says; or none, with --via preload"
+			    : "say --via preload",
+		    "%s (%s): %s", via_name(via->ways), via->reason, via->note);
+	else
+		add(doctor, LEVEL_OK, "via", NULL, "%s: %s", via_name(via->ways), via->reason);
+}
+
 static void check_kind(struct doctor *doctor)
 {
 	const struct executable *last = last_of(&doctor->program);
@@ -381,6 +461,15 @@ static void check_kind(struct doctor *doctor)
 		    "%s: %u-bit %s: the library is for another architecture and cannot be inside "
 		    "it",
 		    last->path, last->bits, last->machine);
+	else if (doctor->program.supervised && last->kind == EXECUTABLE_DYNAMIC &&
+		 last->libc != LIBC_GLIBC)
+		add(doctor, LEVEL_OK, "executable", NULL,
+		    "%s: %u-bit %s, dynamic, %s (%s): not for the library, but the supervisor",
+		    last->path, last->bits, last->machine, libc_name(last->libc), last->loader);
+	else if (doctor->program.supervised && last->kind == EXECUTABLE_STATIC)
+		add(doctor, LEVEL_OK, "executable", NULL,
+		    "%s: %u-bit %s, static: not for the library, but the supervisor", last->path,
+		    last->bits, last->machine);
 	else if (last->kind == EXECUTABLE_DYNAMIC && last->libc != LIBC_GLIBC)
 		add(doctor, LEVEL_WARN, "executable", "use a build for glibc, if there is one",
 		    "%s: %u-bit %s, dynamic, %s (%s); the library is for glibc", last->path,
@@ -401,7 +490,8 @@ static void check_kind(struct doctor *doctor)
 		    "%s is neither an ELF file nor a script, or its interpreters form a chain that "
 		    "is too long",
 		    last->path);
-	if (last->kind != EXECUTABLE_DYNAMIC || last->libc != LIBC_GLIBC)
+	if ((last->kind != EXECUTABLE_DYNAMIC || last->libc != LIBC_GLIBC) &&
+	    !doctor->program.supervised)
 		doctor->unseen = true;
 }
 
@@ -429,6 +519,13 @@ static void check_runtime(struct doctor *doctor)
 
 	if (!last->runtime || last->kind != EXECUTABLE_DYNAMIC)
 		return;
+	if (doctor->program.supervised) {
+		add(doctor, LEVEL_OK, "run time", NULL,
+		    "%s: it starts with the library, but makes its own system calls: the "
+		    "supervisor looks at those",
+		    runtime_name(last->runtime));
+		return;
+	}
 	add(doctor, LEVEL_WARN, "run time",
 	    "none needed for commands; its own reads are given in full, as without seen",
 	    "%s: it starts with the library, but makes its own system calls: its own file access "
@@ -438,35 +535,11 @@ static void check_runtime(struct doctor *doctor)
 	doctor->unseen = true;
 }
 
-/* The words that the last program of the chain is started with: interpreters, their arguments, the script,
- * COMMAND's arguments.  Borrowed from the doctor; NULL when out of memory, else to be freed. */
-static char **final_words(const struct doctor *doctor)
-{
-	const struct program *program = &doctor->program;
-	size_t count = 0, at = 0;
-
-	while (doctor->words[count])
-		count++;
-	char **words = calloc(count + (size_t)2 * EXECUTABLE_CHAIN_MAX + 1, sizeof(*words));
-	if (!words)
-		return NULL;
-	for (int i = program->count - 2; i >= 0; i--) {
-		words[at++] = (char *)(uintptr_t)program->chain[i].interpreter;
-		if (program->chain[i].argument[0])
-			words[at++] = (char *)(uintptr_t)program->chain[i].argument;
-	}
-	words[at++] = program->count > 1 ? (char *)(uintptr_t)program->chain[0].found
-					 : doctor->words[0];
-	for (size_t i = 1; i < count; i++)
-		words[at++] = doctor->words[i];
-	return words;
-}
-
 static void check_role(struct doctor *doctor)
 {
 	struct program *program = &doctor->program;
 	const struct segment *segment = &doctor->probe.session.segment;
-	char **words = final_words(doctor);
+	char **words = executable_words(program->chain, program->count, doctor->words);
 
 	if (!words)
 		return;
@@ -547,8 +620,10 @@ static void check_start(struct doctor *doctor)
 	const char *late = result->timed_out ? " (it did not end within 5 seconds and was killed)"
 					     : "";
 	if (!result->attached) {
-		doctor->unseen = true;
-		if (last->kind == EXECUTABLE_STATIC)
+		bool explained = program->supervised && via_obstacle(last);
+		if (!explained)
+			doctor->unseen = true;
+		if (last->kind == EXECUTABLE_STATIC || explained)
 			add(doctor, LEVEL_OK, "start", NULL,
 			    "%s --version ran, without the library, as said above%s", shown, late);
 		else
@@ -560,7 +635,11 @@ static void check_start(struct doctor *doctor)
 	}
 	add(doctor, LEVEL_OK, "start", NULL, "%s --version ran with the library inside%s", shown,
 	    late);
-	if (result->unobserved[0]) {
+	if (result->unobserved[0] && program->supervised) {
+		add(doctor, LEVEL_OK, "starts", NULL,
+		    "it started what the library is not in: %s; that is for the supervisor",
+		    result->unobserved);
+	} else if (result->unobserved[0]) {
 		doctor->unseen = true;
 		add(doctor, LEVEL_WARN, "starts",
 		    "none needed for commands; ask `seen doctor` about that program",
@@ -591,6 +670,7 @@ static void check_program(struct doctor *doctor)
 	if (strchr(doctor->words[0], '/') == NULL || count > 1)
 		add(doctor, LEVEL_OK, "program", NULL, "%s is %s", doctor->words[0],
 		    program->chain[0].path);
+	check_via(doctor);
 	check_kind(doctor);
 	check_privileges(doctor);
 	check_runtime(doctor);
@@ -635,9 +715,29 @@ static json_t *json_program(const struct doctor *doctor)
 				  program->profile[0] ? text_json(program->profile) : json_null());
 	(void)json_object_set_new(object, "tested",
 				  program->tested[0] ? text_json(program->tested) : json_null());
+	(void)json_object_set_new(object, "via", json_string(via_name(program->via.ways)));
+	(void)json_object_set_new(object, "via_reason", text_json(program->via.reason));
+	(void)json_object_set_new(object, "via_note",
+				  program->via.note ? json_string(program->via.note) : json_null());
 	(void)json_object_set_new(object, "attached",
 				  program->probed ? json_boolean(program->result.attached)
 						  : json_null());
+	return object;
+}
+
+static json_t *json_supervisor(const struct supervisor *supervisor)
+{
+	json_t *object = json_object();
+
+	(void)json_object_set_new(object, "possible", json_boolean(supervisor->error == 0));
+	(void)json_object_set_new(object, "error",
+				  supervisor->error ? json_string(strerror(-supervisor->error))
+						    : json_null());
+	(void)json_object_set_new(object, "wait_killable_recv",
+				  json_boolean(supervisor->waits_killable));
+	(void)json_object_set_new(object, "sync_wake_up", json_boolean(supervisor->wakes_in_step));
+	(void)json_object_set_new(object, "drops_privileges",
+				  json_boolean(supervisor->drops_privileges));
 	return object;
 }
 
@@ -658,6 +758,7 @@ static int print_json(const struct doctor *doctor)
 	(void)json_object_set_new(document, "schema", json_string("seen/doctor/1"));
 	(void)json_object_set_new(document, "observable", json_boolean(!doctor->unseen));
 	(void)json_object_set_new(document, "checks", checks);
+	(void)json_object_set_new(document, "supervisor", json_supervisor(&doctor->supervisor));
 	(void)json_object_set_new(document, "program",
 				  doctor->words ? json_program(doctor) : json_null());
 	return text_json_print(document);
@@ -682,6 +783,7 @@ static int examine(struct doctor *doctor, struct config_request *request)
 	int error = 0;
 
 	check_kernel(doctor);
+	check_supervisor(doctor);
 	check_birth_times(doctor);
 	check_proc(doctor);
 	check_mode(doctor);

@@ -25,7 +25,9 @@
 #include "cli/lib/seal.h"
 #include "cli/lib/session.h"
 #include "cli/lib/summary.h"
+#include "cli/lib/supervised.h"
 #include "cli/lib/text.h"
+#include "cli/lib/via.h"
 #include "tracker/capture.h"
 #include "tracker/journal.h"
 #include "tracker/process.h"
@@ -55,7 +57,6 @@ static const struct options OPTIONS = {
 struct inherited {
 	sigset_t mask;
 	struct sigaction child_action;
-	pid_t parent;
 };
 
 /* Where a run records to: nothing mapped in a session without a journal. */
@@ -82,10 +83,15 @@ static int put_preload(const char *library)
 }
 
 /* The environment of the command: the library, the session, and what would hide file access from it. */
-static int prepare_environment(const struct session *session)
+static int prepare_environment(const struct session *session, bool preloads)
 {
 	char library[SEGMENT_PATH_BYTES];
 
+	(void)unsetenv(TICKET_VARIABLE);
+	if (setenv("UV_USE_IO_URING", "0", 0) < 0)
+		return -ENOMEM;
+	if (!preloads)
+		return 0;
 	if (session_library(library, sizeof(library)) < 0) {
 		message("lib/seen/libseen.so is not beside this program; install both under one "
 			"prefix");
@@ -97,11 +103,9 @@ static int prepare_environment(const struct session *session)
 			library);
 		return -EINVAL;
 	}
-	if (put_preload(library) < 0 || setenv("SEEN_SESSION", session->directory, 1) < 0 ||
-	    setenv("UV_USE_IO_URING", "0", 0) < 0)
-		return -ENOMEM;
-	(void)unsetenv(TICKET_VARIABLE);
-	return 0;
+	return put_preload(library) < 0 || setenv("SEEN_SESSION", session->directory, 1) < 0
+		       ? -ENOMEM
+		       : 0;
 }
 
 /* The place of the root in the tree: where the agent is, and what the run's own output is. */
@@ -133,10 +137,6 @@ static struct context root_context(const struct config *config, const struct seg
 
 static void restore(const struct inherited *inherited)
 {
-	/* Whoever kills this process outright means the command. */
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != inherited->parent)
-		_exit(EXIT_CODE_FAILED);
 	(void)sigaction(SIGCHLD, &inherited->child_action, NULL);
 	(void)sigprocmask(SIG_SETMASK, &inherited->mask, NULL);
 }
@@ -171,32 +171,46 @@ static void record_exec(struct recording *recording, struct process_ref process,
 		process_set_record(&recording->session->segment, process, number);
 }
 
-/* In the child: announces the command and becomes it.  Writes errno to `report` when that fails. */
-static void become(struct recording *recording, const struct context *context, char **words,
-		   const struct inherited *inherited, int report)
-{
-	char ticket[TICKET_BYTES];
+/* What a child needs to become the command. */
+struct birth {
+	struct recording *recording; /* NULL: without a session */
+	const struct context *context;
+	char **words;
+	const struct inherited *inherited;
+	int report; /* gets errno when the command cannot be started */
+	struct process_ref process;
+};
 
-	if (recording) {
-		const struct segment *segment = &recording->session->segment;
-		struct process_ref process = process_announce(segment, context,
-							      (struct process_ref){ 0, 0 },
-							      getpid(), words[0], words, ticket);
-		if (process.serial)
-			(void)putenv(ticket);
-		record_exec(recording, process, words, 0);
-		restore(inherited);
-		(void)execvp(words[0], words);
-		int error = errno;
-		record_exec(recording, process, words, error);
-		process_withdraw(segment, process);
-		errno = error;
-	} else {
-		restore(inherited);
-		(void)execvp(words[0], words);
-	}
+/* In the child: announces the command. */
+static struct process_ref announce(void *data)
+{
+	struct birth *birth = data;
+	static char ticket[TICKET_BYTES];
+
+	if (!birth->recording)
+		return birth->process;
+	birth->process = process_announce(&birth->recording->session->segment, SUBJECT_SELF,
+					  birth->context, (struct process_ref){ 0, 0 }, getpid(),
+					  birth->words[0], birth->words, ticket);
+	if (birth->process.serial)
+		(void)putenv(ticket);
+	record_exec(birth->recording, birth->process, birth->words, 0);
+	return birth->process;
+}
+
+/* In the child: becomes the command, or says why not and ends. */
+static void become(void *data)
+{
+	struct birth *birth = data;
+
+	restore(birth->inherited);
+	(void)execvp(birth->words[0], birth->words);
 	int error = errno;
-	(void)!write(report, &error, sizeof(error));
+	if (birth->recording) {
+		record_exec(birth->recording, birth->process, birth->words, error);
+		process_withdraw(&birth->recording->session->segment, birth->process);
+	}
+	(void)!write(birth->report, &error, sizeof(error));
 	_exit(EXIT_CODE_FAILED);
 }
 
@@ -262,8 +276,64 @@ static bool tend_journal(struct recording *recording)
 	return written;
 }
 
-/* Waits for the command; stops and goes on with it; passes signals on.  Returns its wait status. */
-static int wait_for(pid_t child, const sigset_t *all, struct recording *recording)
+/* The command stopped: so does this process, as one job with it. */
+static void stop_with(pid_t command, int signal)
+{
+	pid_t watcher = signal == SIGSTOP ? watch(command) : 0;
+
+	(void)kill(getpid(), SIGSTOP);
+	if (watcher > 0) {
+		(void)kill(watcher, SIGKILL);
+		(void)waitpid(watcher, NULL, 0);
+	}
+	/* Somebody let us go on; the whole group perhaps, perhaps us alone. */
+	(void)kill(command, SIGCONT);
+}
+
+/* Looks whether the command, a child of this process, has ended; stops and goes on with it. */
+static bool has_ended(pid_t command, int *ret_status)
+{
+	pid_t changed;
+
+	while ((changed = waitpid(command, ret_status, WNOHANG | WUNTRACED)) > 0) {
+		if (!WIFSTOPPED(*ret_status))
+			return true;
+		stop_with(command, WSTOPSIG(*ret_status));
+	}
+	*ret_status = 0;
+	return changed < 0 && errno != EINTR;
+}
+
+/* The same for a command below a supervisor. */
+static bool has_supervised_ended(struct supervised *supervised, int *ret_status)
+{
+	struct supervised_message said;
+
+	for (;;) {
+		supervised_next(supervised, &said);
+		*ret_status = said.status;
+		switch (said.news) {
+		case SUPERVISED_NONE:
+			return false;
+		case SUPERVISED_ENDED:
+			return true;
+		case SUPERVISED_STOPPED:
+			stop_with(supervised->command, WSTOPSIG(said.status));
+			break;
+		case SUPERVISED_LINE:
+			message("%s", said.line);
+			break;
+		case SUPERVISED_LOST:
+			message("the supervisor has died; the command goes on, unobserved");
+			break;
+		}
+	}
+}
+
+/* Waits for the command; stops and goes on with it; passes signals on.  supervised: NULL: it is a child of this process.  Returns
+ * its wait status. */
+static int wait_for(pid_t command, struct supervised *supervised, const sigset_t *all,
+		    struct recording *recording)
 {
 	static const struct timespec SOON = { .tv_nsec = 20000000 },
 				     LATER = { .tv_nsec = 200000000 };
@@ -272,34 +342,61 @@ static int wait_for(pid_t child, const sigset_t *all, struct recording *recordin
 	for (;;) {
 		siginfo_t info;
 		int status;
-		pid_t ended;
 
-		while ((ended = waitpid(child, &status, WNOHANG | WUNTRACED)) > 0) {
-			if (!WIFSTOPPED(status))
-				return status;
-			pid_t watcher = WSTOPSIG(status) == SIGSTOP ? watch(child) : 0;
-			(void)kill(getpid(), SIGSTOP);
-			if (watcher > 0) {
-				(void)kill(watcher, SIGKILL);
-				(void)waitpid(watcher, NULL, 0);
-			}
-			/* Somebody let us go on; the whole group perhaps, perhaps us alone. */
-			(void)kill(child, SIGCONT);
-		}
-		if (ended < 0 && errno != EINTR)
-			return 0;
+		if (supervised ? has_supervised_ended(supervised, &status)
+			       : has_ended(command, &status))
+			return status;
 		int signal = recording ? sigtimedwait(all, &info, busy ? &SOON : &LATER)
 				       : sigwaitinfo(all, &info);
 		busy = tend_journal(recording);
 		if (signal > 0 && signal != SIGCHLD && is_for_child(signal, &info))
-			(void)kill(child, signal);
+			(void)kill(command, signal);
 	}
 }
 
-static int run_command(struct recording *recording, const struct context *context, char **words)
+/* Starts the command as a child of this process.  Returns its pid, or a negative errno. */
+static pid_t start_child(struct birth *birth)
+{
+	pid_t parent = getpid();
+	pid_t child = fork();
+
+	if (child != 0)
+		return child < 0 ? -errno : child;
+	(void)announce(birth);
+	/* Whoever kills `seen run` outright means the command. */
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(EXIT_CODE_FAILED);
+	become(birth);
+	_exit(EXIT_CODE_FAILED);
+}
+
+/* Starts the command below a supervisor.  False with a line that says why: then it is not started. */
+static bool start_supervised(struct birth *birth, bool preloads, struct supervised *ret_supervised)
+{
+	struct supervised_start start = {
+		.segment = &birth->recording->session->segment,
+		.journal = &birth->recording->journal,
+		.context = *birth->context,
+		.has_library = preloads,
+		.announce = announce,
+		.become = become,
+		.data = birth,
+	};
+	int error = supervised_start(&start, ret_supervised);
+
+	if (error < 0)
+		message("%s", via_explain(error));
+	return error == 0;
+}
+
+static int run_command(struct recording *recording, const struct context *context,
+		       enum session_via via, char **words)
 {
 	struct inherited inherited;
 	struct sigaction action = { .sa_handler = SIG_DFL };
+	struct supervised supervised;
+	bool is_supervised = false;
 	int report[2], error = 0, status;
 	sigset_t all;
 
@@ -310,21 +407,32 @@ static int run_command(struct recording *recording, const struct context *contex
 	(void)sigfillset(&all);
 	(void)sigprocmask(SIG_BLOCK, &all, &inherited.mask);
 	(void)sigaction(SIGCHLD, &action, &inherited.child_action);
-	inherited.parent = getpid();
-	pid_t child = fork();
-	if (child < 0) {
-		message("cannot start the command: %s", strerror(errno));
+	struct birth birth = { .recording = recording,
+			       .context = context,
+			       .words = words,
+			       .inherited = &inherited,
+			       .report = report[1] };
+	if (via != SESSION_VIA_PRELOAD) {
+		is_supervised = start_supervised(&birth, via == SESSION_VIA_BOTH, &supervised);
+		/* It may only go on by the library, then. */
+		if (!is_supervised && via == SESSION_VIA_SUPERVISE &&
+		    prepare_environment(recording->session, true) < 0)
+			message("the command runs unobserved");
+	}
+	pid_t command = is_supervised ? supervised.command : start_child(&birth);
+	if (command < 0) {
+		message("cannot start the command: %s", strerror(-command));
 		return EXIT_CODE_FAILED;
 	}
-	if (child == 0)
-		become(recording, context, words, &inherited, report[1]);
 	(void)close(report[1]);
 	ssize_t got;
 	do
 		got = read(report[0], &error, sizeof(error));
 	while (got < 0 && errno == EINTR);
 	(void)close(report[0]);
-	status = wait_for(child, &all, recording);
+	status = wait_for(command, is_supervised ? &supervised : NULL, &all, recording);
+	if (is_supervised)
+		supervised_close(&supervised);
 	if (got == sizeof(error)) {
 		message("%s: %s", words[0], strerror(error));
 		return error == ENOENT ? EXIT_CODE_NOT_FOUND : EXIT_CODE_NOT_EXECUTABLE;
@@ -333,7 +441,8 @@ static int run_command(struct recording *recording, const struct context *contex
 }
 
 /* The session, or none with a line that says why: the command runs in any case. */
-static bool prepare_session(const struct config *config, struct session *ret_session)
+static bool prepare_session(const struct config *config, char **words, struct session *ret_session,
+			    struct via *ret_via)
 {
 	if (config_number(config, OPTION_session_mode) == SESSION_MODE_OFF)
 		return false;
@@ -344,7 +453,10 @@ static bool prepare_session(const struct config *config, struct session *ret_ses
 			session_name ? ": " : " could be made: ", session_explain(error));
 		return false;
 	}
-	if (prepare_environment(ret_session) < 0) {
+	via_choose(config, &ret_session->segment, words, supervise_supported, ret_via);
+	if (ret_via->note)
+		message("%s", ret_via->note);
+	if (prepare_environment(ret_session, ret_via->ways != SESSION_VIA_SUPERVISE) < 0) {
 		message("the command runs unobserved");
 		session_close(ret_session);
 		return false;
@@ -397,15 +509,16 @@ static int run(const struct config *config, char **words)
 	uint64_t counters[COUNTER_COUNT], since_realtime_ns = sys_realtime_ns(),
 					  since_ns = sys_boottime_ns();
 	struct context context;
+	struct via via;
 
-	if (!prepare_session(config, &session))
-		return run_command(NULL, NULL, words);
+	if (!prepare_session(config, words, &session, &via))
+		return run_command(NULL, NULL, SESSION_VIA_PRELOAD, words);
 	struct recording recording = { .session = &session };
 	open_journal(&session, &recording.journal);
 	for (int i = 0; i < COUNTER_COUNT; i++)
 		counters[i] = segment_counter(&session.segment, (enum counter)i);
 	context = root_context(config, &session.segment, words);
-	int code = run_command(&recording, &context, words);
+	int code = run_command(&recording, &context, via.ways, words);
 	bool shown = !quiet && (summary || isatty(STDERR_FILENO));
 	summary_take(&session.segment, &recording.journal, counters, since_realtime_ns, since_ns,
 		     &sum);

@@ -182,6 +182,8 @@ static json_t *json_processes(const struct coverage *coverage)
 	(void)json_object_set_new(object, "partial", json_count(coverage->partial));
 	(void)json_object_set_new(object, "partial_programs", json_programs(coverage, true));
 	(void)json_object_set_new(object, "unattached", json_count(coverage->unattached));
+	(void)json_object_set_new(object, "supervised", json_count(coverage->supervised));
+	(void)json_object_set_new(object, "calls_unjudged", json_count(coverage->calls_unjudged));
 	return object;
 }
 
@@ -313,10 +315,18 @@ static void print_processes(const struct status *status)
 	char number[TEXT_NUMBER_BYTES], text[COVERAGE_TEXT_BYTES];
 
 	print_label("processes");
-	(void)printf("%s observed, ", text_number(coverage->observed, number));
+	(void)printf("%s observed", text_number(coverage->observed, number));
+	if (coverage->supervised)
+		(void)printf(" (%s by the supervisor)", text_number(coverage->supervised, number));
+	(void)fputs(", ", stdout);
 	(void)printf("%s unobserved, ", text_number(coverage->unobserved, number));
 	(void)printf("%s unattached, ", text_number(coverage->unattached, number));
 	(void)printf("%s observed in part\n", text_number(coverage->partial, number));
+	if (coverage->calls_unjudged) {
+		print_label("unjudged");
+		(void)printf("%s %s\n", text_number(coverage->calls_unjudged, number),
+			     COUNTERS[COUNTER_calls_unjudged].text);
+	}
 	for (int i = 0; i < coverage->program_count; i++) {
 		print_label(coverage->programs[i].partly ? "in part" : "unobserved");
 		(void)puts(coverage_text(&coverage->programs[i], text));

@@ -31,6 +31,7 @@
 _Static_assert(COUNT_OF(choices_session_mode) == SESSION_MODE_OFF + 1, "session.mode");
 _Static_assert(COUNT_OF(choices_session_agent_is) == SESSION_AGENT_IS_OUTSIDE + 1,
 	       "session.agent_is");
+_Static_assert(COUNT_OF(choices_session_via) == SESSION_VIA_BOTH + 1, "session.via");
 _Static_assert(COUNT_OF(choices_paths_case_insensitive) == PATHS_CASE_INSENSITIVE_YES + 1,
 	       "paths.case_insensitive");
 _Static_assert(COUNT_OF(choices_notice_yield) == NOTICE_YIELD_NEVER + 1, "notice.yield");
@@ -60,6 +61,9 @@ static const struct option options[OPTION_COUNT] = {
 #undef TEXT
 #undef LIST
 
+static const char *const choices_profile_via[] = { "preload", "both" };
+_Static_assert(COUNT_OF(choices_profile_via) == PROFILE_VIA_BOTH + 1, "agent NAME.via");
+
 #define PROFILE .section = "agent NAME", .rule = OPTION_RULE_NEVER, .flag = ""
 static const struct option profile_options[PROFILE_OPTION_COUNT] = {
 	[PROFILE_OPTION_MAX_OUTPUT_BYTES] = {
@@ -74,6 +78,11 @@ static const struct option profile_options[PROFILE_OPTION_COUNT] = {
 	[PROFILE_OPTION_TESTED] = {
 		PROFILE, .name = "tested", .kind = OPTION_TEXT, .value = "generic", .unit = "",
 		.doc = "the version that the profile was tried with, or generic",
+	},
+	[PROFILE_OPTION_VIA] = {
+		PROFILE, .name = "via", .kind = OPTION_CHOICE, .value = "preload", .unit = "",
+		.choices = choices_profile_via, .choice_count = COUNT_OF(choices_profile_via),
+		.doc = "which ways in this agent needs where --via auto decides",
 	},
 };
 _Static_assert(SETTINGS_MAX_OUTPUT_BYTES == 24000, "the default of max_output_bytes above");

@@ -16,6 +16,8 @@
 /* The choices of each CHOICE option, loosest first: X(CONSTANT, word). */
 #define SETTINGS_CHOICES_session_mode(X) X(SUBSTITUTE, substitute) X(OBSERVE, observe) X(OFF, off)
 #define SETTINGS_CHOICES_session_agent_is(X) X(AUTO, auto) X(INSIDE, inside) X(OUTSIDE, outside)
+#define SETTINGS_CHOICES_session_via(X) \
+	X(AUTO, auto) X(PRELOAD, preload) X(SUPERVISE, supervise) X(BOTH, both)
 #define SETTINGS_CHOICES_paths_case_insensitive(X) X(NO, no) X(YES, yes)
 #define SETTINGS_CHOICES_notice_yield(X) X(INSIST, insist) X(NEVER, never)
 #define SETTINGS_CHOICES_journal_level(X) \
@@ -24,6 +26,7 @@
 /* enum session_mode { SESSION_MODE_SUBSTITUTE, ... }: spelled out, so that they can be searched */
 enum session_mode { SESSION_MODE_SUBSTITUTE, SESSION_MODE_OBSERVE, SESSION_MODE_OFF };
 enum session_agent_is { SESSION_AGENT_IS_AUTO, SESSION_AGENT_IS_INSIDE, SESSION_AGENT_IS_OUTSIDE };
+enum session_via { SESSION_VIA_AUTO, SESSION_VIA_PRELOAD, SESSION_VIA_SUPERVISE, SESSION_VIA_BOTH };
 enum paths_case_insensitive { PATHS_CASE_INSENSITIVE_NO, PATHS_CASE_INSENSITIVE_YES };
 enum notice_yield { NOTICE_YIELD_INSIST, NOTICE_YIELD_NEVER };
 enum journal_level {

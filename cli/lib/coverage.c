@@ -143,7 +143,9 @@ static void add_processes(const struct segment *segment, const struct journal *j
 			    path[0] ? look_up(&known, path, false) : "not known", false, 1);
 			continue;
 		}
-		const char *reason = path[0] ? look_up(&known, path, true) : NULL;
+		/* The supervisor also looks at the calls that a program makes past libc. */
+		bool past_libc = !(process.context.flags & CONTEXT_SUPERVISED);
+		const char *reason = path[0] && past_libc ? look_up(&known, path, true) : NULL;
 		if (!reason && (process.context.flags & CONTEXT_PARTIAL))
 			reason = "io_uring, aio or strict seccomp";
 		if (reason) {
@@ -163,7 +165,9 @@ void coverage_take(const struct segment *segment, const struct journal *journal,
 		counters[i] = segment_counter(segment, (enum counter)i) -
 			      (since_counters ? since_counters[i] : 0);
 	coverage.unattached = counters[COUNTER_processes_unattached];
+	coverage.supervised = counters[COUNTER_processes_supervised];
 	coverage.observed = counters[COUNTER_processes_attached] - coverage.unattached;
+	coverage.calls_unjudged = counters[COUNTER_calls_unjudged];
 	coverage.opens = counters[COUNTER_opens] + counters[COUNTER_opens_write];
 	coverage.without_journal = counters[COUNTER_lost_journals];
 	if (journal->header) {

@@ -20,12 +20,14 @@ struct coverage_program {
 };
 
 struct coverage {
-	uint64_t observed;
+	uint64_t observed;   /* by the library or the supervisor */
+	uint64_t supervised; /* of these, by the supervisor alone */
 	uint64_t unobserved;
 	uint64_t partial; /* observed, and known to do more than was seen */
 	uint64_t unattached;
 	uint64_t opens;
 	uint64_t lost_records;    /* since the journal began */
+	uint64_t calls_unjudged;  /* that the supervisor let pass without a look */
 	uint64_t without_journal; /* observed processes that could not write to it */
 	int full_errno;           /* why the journal had no room; 0: it has */
 	struct coverage_program programs[COVERAGE_PROGRAMS_MAX];

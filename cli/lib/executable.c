@@ -324,3 +324,23 @@ int executable_chain(const char *name, struct executable *ret_chain, char *ret_m
 	}
 	return count;
 }
+
+char **executable_words(const struct executable *chain, int count, char *const words[])
+{
+	size_t given = 0, at = 0;
+
+	while (words[given])
+		given++;
+	char **list = calloc(given + (size_t)2 * EXECUTABLE_CHAIN_MAX + 1, sizeof(*list));
+	if (!list)
+		return NULL;
+	for (int i = count - 2; i >= 0; i--) {
+		list[at++] = (char *)(uintptr_t)chain[i].interpreter;
+		if (chain[i].argument[0])
+			list[at++] = (char *)(uintptr_t)chain[i].argument;
+	}
+	list[at++] = count > 1 ? (char *)(uintptr_t)chain[0].found : words[0];
+	for (size_t i = 1; i < given; i++)
+		list[at++] = words[i];
+	return list;
+}

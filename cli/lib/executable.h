@@ -58,4 +58,9 @@ int executable_look(const char *path, struct executable *ret_executable);
  * (PATH_MAX bytes) what was looked for. */
 int executable_chain(const char *name, struct executable *ret_chain, char *ret_missing);
 
+/* executable_words(): the words that the last program of a chain is started with: interpreters, their
+ * arguments, the script, the command's arguments.  words: the command's, ended by NULL.
+ * Returns a list ended by NULL, to be freed; its words are borrowed from both.  NULL when out of memory. */
+char **executable_words(const struct executable *chain, int count, char *const words[]);
+
 #endif

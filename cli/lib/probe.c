@@ -187,9 +187,9 @@ static void become(const struct probe *probe, const char *path, char *const word
 	if (output == PROBE_CAPTURE)
 		context.flags |= CONTEXT_OUTSIDE | CONTEXT_OUTSIDE_SAID;
 	if (error == 0) {
-		struct process_ref process = process_announce(&probe->session.segment, &context,
-							      (struct process_ref){ 0, 0 },
-							      getpid(), path, words, ticket);
+		struct process_ref process = process_announce(
+			&probe->session.segment, SUBJECT_SELF, &context,
+			(struct process_ref){ 0, 0 }, getpid(), path, words, ticket);
 		if (process.serial)
 			(void)putenv(ticket);
 		(void)execvp(path, words);

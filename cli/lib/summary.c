@@ -75,16 +75,25 @@ static void print_coverage(const struct coverage *coverage)
 {
 	enum { SHOWN = 4 };
 	char observed[TEXT_NUMBER_BYTES], unobserved[TEXT_NUMBER_BYTES], opens[TEXT_NUMBER_BYTES];
-	char lost[TEXT_NUMBER_BYTES], text[COVERAGE_TEXT_BYTES];
+	char lost[TEXT_NUMBER_BYTES], number[TEXT_NUMBER_BYTES], text[COVERAGE_TEXT_BYTES];
 
-	(void)fprintf(
-		stderr, "seen: %s process%s observed, %s not; %s opens seen, %s record%s lost",
-		text_number(coverage->observed, observed), coverage->observed == 1 ? "" : "es",
-		text_number(coverage->unobserved, unobserved), text_number(coverage->opens, opens),
-		text_number(coverage->lost_records, lost), plural(coverage->lost_records));
+	(void)fprintf(stderr, "seen: %s process%s observed",
+		      text_number(coverage->observed, observed),
+		      coverage->observed == 1 ? "" : "es");
+	if (coverage->supervised)
+		(void)fprintf(stderr, " (%s by the supervisor)",
+			      text_number(coverage->supervised, number));
+	(void)fprintf(stderr, ", %s not; %s opens seen, %s record%s lost",
+		      text_number(coverage->unobserved, unobserved),
+		      text_number(coverage->opens, opens),
+		      text_number(coverage->lost_records, lost), plural(coverage->lost_records));
 	if (coverage->full_errno)
 		(void)fprintf(stderr, " (the journal could not grow: %s)",
 			      strerror(coverage->full_errno));
+	if (coverage->calls_unjudged)
+		(void)fprintf(stderr, ", %s call%s let pass without a look",
+			      text_number(coverage->calls_unjudged, number),
+			      plural(coverage->calls_unjudged));
 	(void)fputc('\n', stderr);
 	for (int i = 0; i < coverage->program_count && i < SHOWN; i++)
 		(void)fprintf(stderr, "seen: %s %s\n",

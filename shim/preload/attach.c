@@ -17,11 +17,11 @@
 #include "shim/preload/real.h"
 #include "shim/preload/record.h"
 #include "shim/preload/shim.h"
+#include "shim/supervise/hello.h"
 #include "tracker/capture.h"
 #include "tracker/decimal.h"
 #include "tracker/path.h"
 #include "tracker/role.h"
-#include "tracker/scope.h"
 #include "tracker/sys.h"
 
 struct shim shim;
@@ -212,26 +212,11 @@ static enum session_agent_is said_by(const char *value)
 	return SESSION_AGENT_IS_AUTO;
 }
 
-/* A viewer or reader is one request of its scope. */
-static void become_request(void)
-{
-	struct request *request = &shim.request;
-
-	request->number = scope_request(&shim.segment, request->context.scope_id);
-	if (!request->number)
-		return;
-	segment_count(&shim.segment, COUNTER_requests, 1);
-	if (capture_is_sink(&shim.segment, request->context.capture_id))
-		request->command_id = capture_command(&shim.segment, request->context.capture_id);
-	if (shim.role == ROLE_READER)
-		command_reader(&shim.segment, request->command_id, 1);
-}
-
 /* The program that stands where a capture's shell stood ends: so does the command. */
 static void end_command(void)
 {
 	if (shim.ends_capture && !shim.sandboxed && sys_getpid() == shim.pid)
-		capture_end(&shim.segment, shim.request.context.capture_id);
+		capture_end(&shim.segment, SUBJECT_SELF, shim.request.context.capture_id);
 }
 
 /* Runs behind every atexit() of the program: it was registered first.  Not after a signal or exec. */
@@ -283,6 +268,7 @@ static void in_fork(void)
 	}
 	shim.pid = sys_getpid();
 	record_fork();
+	hello_known();
 }
 
 void partial_note(void)
@@ -317,13 +303,19 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 		segment_unmap(&shim.segment);
 		return;
 	}
+	if (hello_say() == HELLO_STAY_OFF) {
+		segment_unmap(&shim.segment);
+		return;
+	}
 	ssize_t length = sys_readlink("/proc/self/exe", executable, sizeof(executable) - 1);
 	executable[length > 0 ? length : 0] = '\0'; /* without /proc: a tool */
 	role_invocation(&shim.segment, executable, argv, &invocation);
 
+	const char *ticket = hello_ticket();
 	const char *scope = variable(environment, "SEEN_SCOPE");
 	shim.process = process_attach(
-		&shim.segment, variable(environment, TICKET_VARIABLE),
+		&shim.segment, SUBJECT_SELF,
+		ticket ? ticket : variable(environment, TICKET_VARIABLE),
 		!variable(environment, "SEEN_SESSION"), &invocation, scope && *scope ? scope : NULL,
 		said_by(variable(environment, "SEEN_AGENT_IS")), &shim.request.context);
 	shim.role = shim.request.context.role;
@@ -334,12 +326,15 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 	change_start();
 	map_journal();
 	record_start(executable, argv);
+	hello_known();
+	if (shim.supervised)
+		process_note_supervised(&shim.segment, shim.process);
 	if (!invocation.ignored) {
 		shim.changes = shim.request.context.flags & CONTEXT_ATTACHED;
 		shim.reads_own = shim.role == ROLE_AGENT;
 		shim.views = shim.request.is_viewer = shim.role == ROLE_VIEWER;
 		if (shim.role == ROLE_VIEWER || shim.role == ROLE_READER)
-			become_request();
+			request_begin(&shim.segment, &shim.request);
 	}
 	/* Other threads do not exist yet; those that come later see all of the above. */
 	shim.on = on_exit(at_exit, NULL) == 0 &&

@@ -8,6 +8,7 @@
  *	change.c    what a process destroys or replaces, recorded by path; its current folder
  *	record.c    all of it, for the journal
  *	vfork.S     vfork, which cannot be wrapped in C
+ *	hello.c     the meeting with a supervisor, which sees what goes past libc (shim/supervise)
  *	launch.c    the environment and ticket of a program about to be started
  *	hooks_*.c   the exported functions, by family: real call first, then what it means
  *
@@ -45,6 +46,7 @@ struct shim {
 	bool is_fork;      /* a copy of the process that attached */
 	bool ends_capture; /* its end is the end of a capture's command */
 	bool filtered; /* it may have a filter that answers calls before the kernel looks at their arguments */
+	bool supervised; /* a supervisor answered */
 	bool sandboxed; /* it told the kernel which calls to allow: no calls of ours from then on */
 	uint32_t role;  /* enum role */
 	pid_t pid;      /* of this process; a child between vfork and exec has another */
@@ -106,6 +108,13 @@ void scratch_give(char *scratch);
 
 /* scratch_reset(): in a copy that fork made: what the parent's threads had taken is free. */
 void scratch_reset(void);
+
+/* hello_say(): says hello to the supervisor of the session, if it has one.  Returns enum hello_answer; 0: there is none.
+ * hello_ticket(): the value of SEEN_P that it gave this program; NULL: none.  hello_known(): `shim` says now who this is, in a copy that
+ * fork made too. */
+int hello_say(void);
+const char *hello_ticket(void);
+void hello_known(void);
 
 /* change_start(): learns the current folder.  At the start of the process. */
 void change_start(void);

@@ -1,5 +1,7 @@
 """`seen doctor`: what it says is what happens."""
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -8,6 +10,29 @@ import unittest
 
 from driver import BUILD, Case
 
+# seccomp(2) fails with EPERM in what this runs.
+DENY = r"""
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_seccomp, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
+	if (argc < 2 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		return 77;
+	execv(argv[1], argv + 1);
+	return 78;
+}
+"""
 PROGRAM = 'int main(int argc, char **argv) { (void)argv; return argc > 9; }\n'
 
 
@@ -25,6 +50,14 @@ class Doctor(Case):
     def checks(self, document):
         return {check["what"]: check for check in document["checks"]}
 
+    def supervises(self):
+        """Can there be a supervisor here?  Then what the library cannot be in is observed all the same."""
+        return self.json("doctor")["supervisor"]["possible"]
+
+    def doctor(self, *words, code=5):
+        """As it is with the library alone, which leaves something unseen."""
+        return self.json("doctor", "--via", "preload", *words, code=code)
+
     def test_this_machine(self):
         document = self.json("doctor")
         self.assertEqual((document["schema"], document["program"]), ("seen/doctor/1", None))
@@ -41,14 +74,69 @@ class Doctor(Case):
         program = self.json("doctor", "--", self.build("dynamic"))["program"]
         self.assertEqual((program["kind"], program["libc"], program["attached"]), ("dynamic", "glibc", True))
 
+    def test_supervisor(self):
+        document = self.json("doctor")
+        check, supervisor = self.checks(document)["supervisor"], document["supervisor"]
+        self.assertEqual(supervisor["possible"], check["level"] == "ok")
+        self.assertEqual(supervisor["possible"], supervisor["error"] is None)
+        release = tuple(int(number) for number in re.match(r"(\d+)\.(\d+)", os.uname().release).groups())
+        self.assertEqual((supervisor["wait_killable_recv"], supervisor["sync_wake_up"]), (release >= (5, 19), release >= (6, 6)))
+        if not supervisor["possible"]:
+            self.assertIn("--via preload", check["remedy"])
+            return
+        self.assertEqual("WAIT_KILLABLE_RECV" in check["detail"], not supervisor["wait_killable_recv"])
+        self.assertIn("setuid", check["detail"])
+        self.assertEqual("--via preload" in check["detail"], supervisor["drops_privileges"])
+
+    def test_via(self):
+        dynamic, static = self.build("dynamic"), self.build("static", "-static")
+        marked = self.build("marked", source='__attribute__((section(".bun"), used)) static const char mark[] = "x";\n' + PROGRAM)
+        both, code = ("both", 0) if self.supervises() else ("preload", 5)
+        for path, way, reason in ((dynamic, "preload", "nothing"), (static, both, "static is static"),
+                                  (marked, both, "marked is built with Bun"),
+                                  (self.script("codex", f"#!{sys.executable}"), both, "the profile of codex")):
+            document = self.json("doctor", "--", path, code=code if way == "both" or path in (static, marked) else 0)
+            program = document["program"]
+            self.assertEqual(program["via"], way)
+            self.assertIn(reason, program["via_reason"])
+            self.assertEqual(program["via_note"] is None, way == "both" or path == dynamic)
+            self.assertTrue(self.checks(document)["via"]["detail"].startswith(f"{way}"))
+            self.assertEqual(document["observable"], code == 0 or path not in (static, marked))
+        program = self.doctor("--", static)["program"]
+        self.assertEqual((program["via"], program["via_reason"]), ("preload", "set by --via"))
+        if both == "both":
+            program = self.json("doctor", "--via", "supervise", "--", dynamic)["program"]
+            self.assertEqual((program["via"], program["via_note"]), ("supervise", None))
+            self.assertIn("for the library, but the supervisor", self.seen("doctor", "--", static, code=0).stdout.decode())
+
+    def test_via_without_a_supervisor(self):
+        """Below a filter that forbids seccomp(2), as policies of containers do."""
+        program = self.build("deny", source=DENY)
+        static = self.build("static", "-static")
+        words = [program, str(BUILD / "bin/seen"), "doctor", "--json", "--"]
+        done = subprocess.run([*words, static], cwd=self.work, env=self.env, stdout=subprocess.PIPE, check=False, timeout=60)
+        document = json.loads(done.stdout)
+        self.assertEqual(done.returncode, 5)
+        self.assertFalse(document["supervisor"]["possible"])
+        self.assertEqual(self.checks(document)["supervisor"]["level"], "warn")
+        self.assertIn("policy", self.checks(document)["supervisor"]["detail"])
+        self.assertEqual((document["program"]["via"], document["program"]["via_reason"]), ("preload", "static is static"))
+        self.assertIn("--via preload", document["program"]["via_note"])
+        self.assertEqual(self.checks(document)["via"]["level"], "warn")
+        self.assertEqual(subprocess.run([*words, "true"], cwd=self.work, env=self.env, stdout=subprocess.DEVNULL, check=False,
+                                        timeout=60).returncode, 0)
+
     def test_static(self):
-        document = self.json("doctor", "--", self.build("static", "-static"), code=5)
+        document = self.doctor("--", self.build("static", "-static"))
         self.assertEqual((document["program"]["kind"], document["program"]["attached"]), ("static", False))
         self.assertFalse(document["observable"])
         self.assertIn("commands it starts through a shell are", self.checks(document)["executable"]["detail"])
 
     def test_musl(self):
-        program = self.json("doctor", "--", self.build("musl", compiler="musl-gcc"), code=5)["program"]
+        path = self.build("musl", compiler="musl-gcc")
+        program = self.doctor("--", path)["program"]
+        if self.supervises():
+            self.assertTrue(self.json("doctor", "--", path)["observable"])
         self.assertIn((program["kind"], program["libc"]), [("dynamic", "musl"), ("static", "none")])
 
     def test_32_bit(self):
@@ -60,7 +148,7 @@ class Doctor(Case):
     def test_go_and_bun_by_their_sections(self):
         for section, name in ((".go.buildinfo", "Go"), (".bun", "Bun")):
             source = f'__attribute__((section("{section}"), used)) static const char mark[] = "x";\n' + PROGRAM
-            document = self.json("doctor", "--", self.build("marked", source=source), code=5)
+            document = self.doctor("--", self.build("marked", source=source))
             self.assertEqual((document["program"]["run_time"], document["program"]["attached"]), (name, True))
             self.assertIn("its own file access is not seen", self.checks(document)["run time"]["detail"])
 
@@ -102,8 +190,12 @@ class Doctor(Case):
     def test_agent_that_starts_a_static_program(self):
         static = self.build("hidden", "-static")
         path = self.script("codex", f"#!{sys.executable}", f"import subprocess; subprocess.run([{static!r}])")
-        document = self.json("doctor", "--", path, code=5)
+        document = self.doctor("--", path)
         self.assertIn("hidden", self.checks(document)["starts"]["detail"])
+        if self.supervises():
+            check = self.checks(self.json("doctor", "--", path))["starts"]
+            self.assertEqual(check["level"], "ok")
+            self.assertIn("hidden", check["detail"])
 
     def test_script_without_interpreter(self):
         document = self.json("doctor", "--", self.script("odd", "#!/nonexistent/interpreter"), code=5)
@@ -151,7 +243,7 @@ class Doctor(Case):
 
     def test_every_problem_has_a_remedy(self):
         for words in (("--", "nosuch"), ("--", self.build("static", "-static")), ("--state-dir", "/proc/x")):
-            for check in self.json("doctor", *words, code=5)["checks"]:
+            for check in self.doctor(*words)["checks"]:
                 self.assertEqual(check["level"] == "ok", check["remedy"] is None, check)
 
     def test_prefix_with_a_space(self):

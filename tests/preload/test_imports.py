@@ -16,10 +16,12 @@ ALLOWED = {
     "strspn", "strstr",
     # the program's environment, only read; errno, saved and put back
     "environ", "__environ", "__errno_location",
+    # has there only ever been one thread: only read
+    "__libc_single_threaded",
     # the vDSO
     "clock_gettime",
     # the functions behind the exported names; the place of this library, once, at the start
-    "dlsym", "dlerror", "dladdr",
+    "dlsym", "dlerror", "dladdr", "dl_iterate_phdr",
     # the descriptor of a stream or folder that libc just opened; what vfork does before libc's is known
     "fileno", "dirfd", "fork",
     # once, at the start

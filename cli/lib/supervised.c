@@ -1,0 +1,355 @@
+/* A command below a supervisor: see supervised.h. */
+#include "cli/lib/supervised.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "shim/supervise/compat.h"
+#include "shim/supervise/filter.h"
+
+/* From the command's process to the supervisor, with the listener. */
+struct ready {
+	int error; /* why there is no listener: a negative errno */
+	bool no_new_privs;
+	struct process_ref process;
+};
+
+enum message_kind { MESSAGE_STARTED, MESSAGE_FAILED, MESSAGE_CHANGED, MESSAGE_LINE };
+
+/* From the supervisor to `seen run`. */
+struct wire {
+	enum message_kind kind;
+	int value; /* STARTED: pid; FAILED: a negative errno; CHANGED: wait status */
+	bool no_new_privs;
+	char line[SUPERVISED_LINE_BYTES];
+};
+
+/* ---- the command's process, until it is the command ---- */
+
+static void send_ready(int socket, const struct ready *ready, int listener)
+{
+	struct iovec bytes = { (void *)(uintptr_t)ready, sizeof(*ready) };
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = { .space = { 0 } };
+	struct msghdr message = { .msg_iov = &bytes, .msg_iovlen = 1 };
+
+	if (listener >= 0) {
+		message.msg_control = &control;
+		message.msg_controllen = sizeof(control);
+		control.header.cmsg_level = SOL_SOCKET;
+		control.header.cmsg_type = SCM_RIGHTS;
+		control.header.cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(&control.header), &listener, sizeof(int));
+	}
+	(void)sendmsg(socket, &message, MSG_NOSIGNAL);
+}
+
+/* Without an exit that would be trapped and, where nobody answers, wait. */
+_Noreturn static void vanish(void)
+{
+	for (;;)
+		(void)kill(getpid(), SIGKILL);
+}
+
+_Noreturn static void run_command(const struct supervised_start *start, uint64_t mark, int socket)
+{
+	struct ready ready = { .error = 0 };
+	char go;
+
+	ready.process = start->announce(start->data);
+	int listener = filter_install(mark, &ready.no_new_privs);
+	if (listener < 0)
+		ready.error = listener;
+	send_ready(socket, &ready, listener);
+	if (listener < 0 || read(socket, &go, 1) != 1) {
+		process_withdraw(start->segment, ready.process);
+		vanish();
+	}
+	(void)close(listener);
+	(void)close(socket);
+	start->become(start->data);
+	vanish();
+}
+
+/* ---- the supervisor ---- */
+
+static bool receive_ready(int socket, struct ready *ret_ready, int *ret_listener)
+{
+	struct iovec bytes = { ret_ready, sizeof(*ret_ready) };
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct msghdr message = { .msg_iov = &bytes,
+				  .msg_iovlen = 1,
+				  .msg_control = &control,
+				  .msg_controllen = sizeof(control) };
+
+	*ret_listener = -1;
+	if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != sizeof(*ret_ready))
+		return false;
+	if (message.msg_controllen >= CMSG_LEN(sizeof(int)))
+		memcpy(ret_listener, CMSG_DATA(&control.header), sizeof(int));
+	return true;
+}
+
+/* Where the supervisor's messages go. */
+struct teller {
+	int socket;
+	pid_t to;
+};
+
+static void tell(const struct teller *teller, const struct wire *wire)
+{
+	/* Nobody there any more: nobody to know. */
+	if (send(teller->socket, wire, sizeof(*wire), MSG_NOSIGNAL | MSG_DONTWAIT) > 0 &&
+	    getppid() == teller->to)
+		(void)kill(teller->to, SIGCHLD);
+}
+
+static void tell_line(void *data, const char *line)
+{
+	struct wire wire = { .kind = MESSAGE_LINE };
+
+	(void)snprintf(wire.line, sizeof(wire.line), "%s", line);
+	tell(data, &wire);
+}
+
+/* Belongs to no terminal, holds nothing open that somebody might wait for the end of. */
+static void detach(const int *kept, int count)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	(void)setsid();
+	(void)prctl(PR_SET_NAME, "seen-supervisor");
+	for (int fd = 0; fd < 3; fd++)
+		if (null >= 0)
+			(void)dup2(null, fd);
+	unsigned first = 3;
+	/* kept in rising order */
+	for (int i = 0; i < count; i++) {
+		if ((unsigned)kept[i] > first)
+			(void)close_range(first, (unsigned)kept[i] - 1, 0);
+		first = (unsigned)kept[i] + 1;
+	}
+	(void)close_range(first, ~0U, 0);
+}
+
+/* Waits for the command, and for all below it. */
+_Noreturn static void serve(struct supervisor *supervisor, struct teller *teller, pid_t command,
+			    int signals)
+{
+	bool is_over = false, is_last = false;
+	enum { SIGNALS, CALLS, TELLER };
+
+	for (;;) {
+		struct pollfd wait[] = {
+			[SIGNALS] = { is_over ? -1 : signals, POLLIN, 0 },
+			[CALLS] = { is_last ? -1 : supervise_descriptor(supervisor), POLLIN, 0 },
+			[TELLER] = { is_over ? -1 : teller->socket, 0, 0 },
+		};
+		if (is_over && is_last)
+			_exit(0);
+		if (poll(wait, sizeof(wait) / sizeof(wait[0]), -1) < 0)
+			continue;
+		if (wait[CALLS].revents)
+			is_last = !supervise_tend(supervisor);
+		/* Whoever kills `seen run` outright means the command. */
+		if (wait[TELLER].revents && !is_over)
+			(void)kill(command, SIGKILL);
+		if (wait[TELLER].revents)
+			teller->to = -1;
+		if (wait[SIGNALS].revents || wait[TELLER].revents) {
+			struct signalfd_siginfo info;
+			struct wire wire = { .kind = MESSAGE_CHANGED };
+			while (wait[SIGNALS].revents && read(signals, &info, sizeof(info)) > 0)
+				;
+			while (!is_over &&
+			       waitpid(command, &wire.value,
+				       (wait[TELLER].revents ? 0 : WNOHANG) | WUNTRACED) > 0) {
+				is_over = !WIFSTOPPED(wire.value);
+				tell(teller, &wire);
+			}
+		}
+	}
+}
+
+_Noreturn static void run_supervisor(const struct supervised_start *start, struct teller *teller)
+{
+	struct wire wire = { .kind = MESSAGE_FAILED };
+	uint64_t mark = start->has_library ? supervise_mark(start->segment) : 0;
+	struct supervisor *supervisor;
+	int sockets[2], listener, signals = -1;
+	struct ready ready;
+	sigset_t child;
+	pid_t command = -1;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0 ||
+	    (command = fork()) < 0) {
+		wire.value = -errno;
+		tell(teller, &wire);
+		_exit(1);
+	}
+	if (command == 0) {
+		(void)close(sockets[0]);
+		(void)close(teller->socket);
+		run_command(start, mark, sockets[1]);
+	}
+	(void)close(sockets[1]);
+	(void)sigemptyset(&child);
+	(void)sigaddset(&child, SIGCHLD);
+	wire.value = -EIO;
+	if (!receive_ready(sockets[0], &ready, &listener))
+		goto failed;
+	wire.value = ready.error;
+	if (ready.error < 0)
+		goto failed;
+	/* In rising order, each above what detach() needs. */
+	int kept[3] = { fcntl(teller->socket, F_DUPFD_CLOEXEC, 100) };
+	kept[1] = fcntl(sockets[0], F_DUPFD_CLOEXEC, kept[0] + 1);
+	kept[2] = fcntl(listener, F_DUPFD_CLOEXEC, kept[1] + 1);
+	if (kept[0] < 0 || kept[1] < 0 || kept[2] < 0) {
+		wire.value = -errno;
+		goto failed;
+	}
+	detach(kept, 3);
+	teller->socket = kept[0];
+	struct supervision supervision = {
+		.segment = start->segment,
+		.journal = start->journal,
+		.root = command,
+		.process = ready.process,
+		.context = start->context,
+		.no_new_privs = ready.no_new_privs,
+		.has_library = start->has_library,
+		.say = tell_line,
+		.data = teller,
+	};
+	signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+	wire.value = signals < 0 ? -errno : supervise_start(kept[2], &supervision, &supervisor);
+	if (wire.value < 0)
+		goto failed;
+	wire = (struct wire){ .kind = MESSAGE_STARTED,
+			      .value = command,
+			      .no_new_privs = ready.no_new_privs };
+	tell(teller, &wire);
+	(void)send(kept[1], "", 1, MSG_NOSIGNAL);
+	(void)close(kept[1]);
+	serve(supervisor, teller, command, signals);
+failed:
+	(void)kill(command, SIGKILL);
+	(void)waitpid(command, NULL, 0);
+	tell(teller, &wire);
+	_exit(1);
+}
+
+/* ---- `seen run` ---- */
+
+int supervised_start(const struct supervised_start *start, struct supervised *ret_supervised)
+{
+	struct teller teller = { .to = getpid() };
+	struct wire wire;
+	int sockets[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
+		return -errno;
+	pid_t supervisor = fork();
+	if (supervisor == 0) {
+		(void)close(sockets[0]);
+		teller.socket = sockets[1];
+		run_supervisor(start, &teller);
+	}
+	(void)close(sockets[1]);
+	if (supervisor < 0) {
+		(void)close(sockets[0]);
+		return -EAGAIN;
+	}
+	ssize_t got;
+	do
+		got = recv(sockets[0], &wire, sizeof(wire), 0);
+	while (got < 0 && errno == EINTR);
+	if (got != sizeof(wire) || wire.kind != MESSAGE_STARTED) {
+		(void)waitpid(supervisor, NULL, 0);
+		(void)close(sockets[0]);
+		return got == sizeof(wire) && wire.value < 0 ? wire.value : -EIO;
+	}
+	*ret_supervised = (struct supervised){
+		.supervisor = supervisor,
+		.command = wire.value,
+		.descriptor = (int)syscall(SYS_pidfd_open, wire.value, 0),
+		.messages = sockets[0],
+		.no_new_privs = wire.no_new_privs,
+	};
+	return 0;
+}
+
+/* The supervisor is dead; the command is somebody else's child now. */
+static void look_at_orphan(struct supervised *supervised, struct supervised_message *ret_message)
+{
+	struct pollfd ended = { supervised->descriptor, POLLIN, 0 };
+	struct compat_pidfd_info info = { .mask = COMPAT_PIDFD_INFO_EXIT };
+
+	if (supervised->descriptor >= 0 && poll(&ended, 1, 0) == 0)
+		return;
+	ret_message->news = SUPERVISED_ENDED;
+	/* Where the kernel does not tell how it ended: as if it were killed with the supervisor. */
+	ret_message->status = SIGKILL;
+	for (int tries = 0; supervised->descriptor >= 0 && tries < 100; tries++) {
+		const struct timespec SOON = { .tv_nsec = 1000000 };
+		if (ioctl(supervised->descriptor, COMPAT_PIDFD_GET_INFO, &info) == 0 &&
+		    (info.mask & COMPAT_PIDFD_INFO_EXIT)) {
+			ret_message->status = info.exit_code;
+			return;
+		}
+		(void)nanosleep(&SOON, NULL); /* it is there once its new parent has taken note */
+	}
+}
+
+void supervised_next(struct supervised *supervised, struct supervised_message *ret_message)
+{
+	struct wire wire;
+
+	*ret_message = (struct supervised_message){ .news = SUPERVISED_NONE };
+	if (supervised->messages < 0) {
+		look_at_orphan(supervised, ret_message);
+		return;
+	}
+	ssize_t got = recv(supervised->messages, &wire, sizeof(wire), MSG_DONTWAIT);
+	if (got < 0)
+		return;
+	if (got == 0) {
+		(void)close(supervised->messages);
+		supervised->messages = -1;
+		ret_message->news = SUPERVISED_LOST;
+		return;
+	}
+	ret_message->status = wire.value;
+	memcpy(ret_message->line, wire.line, sizeof(ret_message->line));
+	ret_message->line[sizeof(ret_message->line) - 1] = '\0';
+	ret_message->news = wire.kind == MESSAGE_LINE ? SUPERVISED_LINE
+			    : WIFSTOPPED(wire.value)  ? SUPERVISED_STOPPED
+						      : SUPERVISED_ENDED;
+}
+
+void supervised_close(struct supervised *supervised)
+{
+	if (supervised->messages >= 0)
+		(void)close(supervised->messages);
+	if (supervised->descriptor >= 0)
+		(void)close(supervised->descriptor);
+}

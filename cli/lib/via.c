@@ -1,0 +1,170 @@
+/* The ways in: see via.h. */
+#include "cli/lib/via.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cli/lib/executable.h"
+#include "tracker/path.h"
+#include "tracker/role.h"
+#include "tracker/segment.h"
+
+static const char REFUSED_PRIVILEGES[] =
+	"no supervisor: the command gains privileges (setuid), which it would lose below one; what "
+	"the "
+	"library cannot be in is not seen (--via preload: without this line)";
+static const char LOST_PRIVILEGES[] = "the command would gain privileges (setuid), and does not "
+				      "below the supervisor; --via preload "
+				      "leaves them to it";
+
+const char *via_name(enum session_via ways)
+{
+	static const char *const NAMES[] = {
+#define CHOICE(constant, word) #word,
+		SETTINGS_CHOICES_session_via(CHOICE)
+#undef CHOICE
+	};
+	return (size_t)ways < sizeof(NAMES) / sizeof(NAMES[0]) ? NAMES[ways] : "?";
+}
+
+const char *via_explain(int error)
+{
+	switch (error) {
+	case -ENOSYS:
+		return "no supervisor: the kernel is older than 5.14 or has no seccomp user "
+		       "notification; "
+		       "what the library cannot be in is not seen (--via preload: without this "
+		       "line)";
+	case -EPERM:
+	case -EACCES:
+		return "no supervisor: the policy of this machine, container or sandbox forbids "
+		       "it; what "
+		       "the library cannot be in is not seen (--via preload: without this line)";
+	case -EBUSY:
+		return "no supervisor: there is one above already, of a sandbox or another seen; "
+		       "what the "
+		       "library cannot be in is not seen (--via preload: without this line)";
+	default:
+		return "no supervisor: it cannot be set up here; what the library cannot be in is "
+		       "not seen "
+		       "(--via preload: without this line)";
+	}
+}
+
+bool via_drops_privileges(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
+
+	return syscall(SYS_capget, &header, data) < 0 ||
+	       !(data[CAP_TO_INDEX(CAP_SYS_ADMIN)].effective & CAP_TO_MASK(CAP_SYS_ADMIN));
+}
+
+const char *via_obstacle(const struct executable *executable)
+{
+	if (executable->kind != EXECUTABLE_DYNAMIC && executable->kind != EXECUTABLE_STATIC)
+		return NULL;
+	if (!executable->native)
+		return "for another architecture";
+	if (executable->kind == EXECUTABLE_STATIC)
+		return "static";
+	if (executable->libc == LIBC_MUSL)
+		return "linked with musl";
+	if (executable->libc != LIBC_GLIBC)
+		return "not linked with glibc";
+	switch (executable->runtime) {
+	case RUNTIME_GO:
+		return "built with Go";
+	case RUNTIME_BUN:
+		return "built with Bun";
+	case RUNTIME_NONE:
+		break;
+	}
+	return NULL;
+}
+
+/* Does the profile of the command's agent want both?  Names it then. */
+static bool profile_wants_both(const struct config *config, const struct segment *segment,
+			       const struct executable *chain, int count, char *const words[],
+			       struct via *via)
+{
+	struct invocation invocation;
+	char **list = segment ? executable_words(chain, count, words) : NULL;
+
+	if (!list)
+		return false;
+	role_invocation(segment, chain[count - 1].path, list, &invocation);
+	free(list);
+	if (invocation.role != ROLE_AGENT)
+		return false;
+	const struct config_profile *profile = config_profile_find(config, invocation.name);
+	if (!profile || profile->values[PROFILE_OPTION_VIA].number != PROFILE_VIA_BOTH)
+		return false;
+	(void)snprintf(via->reason, sizeof(via->reason), "the profile of %s says so",
+		       invocation.name);
+	return true;
+}
+
+static bool file_wants_both(const struct executable *chain, int count, struct via *via)
+{
+	for (int i = 0; i < count; i++) {
+		const char *obstacle = via_obstacle(&chain[i]);
+		if (!obstacle)
+			continue;
+		(void)snprintf(via->reason, sizeof(via->reason), "%.60s is %s",
+			       path_base(chain[i].path), obstacle);
+		return true;
+	}
+	return false;
+}
+
+static bool gains_privileges(const struct executable *chain, int count)
+{
+	/* Of a script's own bits the kernel takes no notice. */
+	const struct executable *last = count > 0 ? &chain[count - 1] : NULL;
+	return last && (last->setuid || last->setgid || last->capabilities) &&
+	       via_drops_privileges();
+}
+
+void via_choose(const struct config *config, const struct segment *segment, char *const words[],
+		int (*supported)(void), struct via *ret_via)
+{
+	const struct config_value *said = config_value(config, OPTION_session_via);
+	struct executable *chain = calloc(EXECUTABLE_CHAIN_MAX, sizeof(*chain));
+	struct via via = { .ways = (enum session_via)said->number };
+	bool is_auto = via.ways == SESSION_VIA_AUTO;
+	char missing[PATH_MAX];
+	int count = chain ? executable_chain(words[0], chain, missing) : 0;
+
+	if (!is_auto) {
+		(void)snprintf(via.reason, sizeof(via.reason), "set by %s", said->origin);
+	} else if (count > 0 && (profile_wants_both(config, segment, chain, count, words, &via) ||
+				 file_wants_both(chain, count, &via))) {
+		via.ways = SESSION_VIA_BOTH;
+	} else {
+		via.ways = SESSION_VIA_PRELOAD;
+		(void)snprintf(via.reason, sizeof(via.reason), "%s",
+			       count > 0 ? "nothing that its file or profile tells keeps the "
+					   "library out"
+					 : "its file cannot be looked at");
+	}
+	if (via.ways != SESSION_VIA_PRELOAD) {
+		int error = 0;
+		if (gains_privileges(chain, count)) {
+			via.note = is_auto ? REFUSED_PRIVILEGES : LOST_PRIVILEGES;
+			if (is_auto)
+				via.ways = SESSION_VIA_PRELOAD;
+		}
+		if (via.ways != SESSION_VIA_PRELOAD && (error = supported()) < 0) {
+			via.note = via_explain(error);
+			via.ways = SESSION_VIA_PRELOAD;
+		}
+	}
+	free(chain);
+	*ret_via = via;
+}

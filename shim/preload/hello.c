@@ -1,0 +1,69 @@
+/*
+ * The meeting with the supervisor, if there is one: shim/supervise/hello.h.
+ */
+#include <link.h>
+#include <string.h>
+
+#include "shim/preload/shim.h"
+#include "shim/supervise/hello.h"
+#include "tracker/sys.h"
+
+static struct hello hello;
+
+const char *gnu_get_libc_version(void) __attribute__((weak));
+extern void *__tls_get_addr(void *index)
+	__attribute__((weak)); /* the loader's: weak, to depend on libc alone */
+
+/* The code that a loaded object may hold: all of its segments. */
+static int add_object(struct dl_phdr_info *info, size_t size, void *data)
+{
+	const uint64_t *wanted = data; /* addresses, one of each object that is looked for */
+	uint64_t from = UINT64_MAX, to = 0;
+
+	(void)size;
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+		if (part->p_type != PT_LOAD)
+			continue;
+		uint64_t begin = info->dlpi_addr + part->p_vaddr;
+		from = begin < from ? begin : from;
+		to = begin + part->p_memsz > to ? begin + part->p_memsz : to;
+	}
+	for (int i = 0; i < HELLO_CODE_RANGES; i++) {
+		if (wanted[i] >= from && wanted[i] < to) {
+			hello.code[i].from = from;
+			hello.code[i].to = to;
+		}
+	}
+	return 0;
+}
+
+int hello_say(void)
+{
+	uint64_t mark = shim.segment.header->supervise_mark;
+	/* libc and the loader by what they export, this library by its own data (attach.c looked whether that is glibc). */
+	uint64_t addresses[HELLO_CODE_RANGES] = { (uint64_t)(uintptr_t)&gnu_get_libc_version,
+						  (uint64_t)(uintptr_t)&__tls_get_addr,
+						  (uint64_t)(uintptr_t)&hello };
+
+	if (!mark)
+		return 0;
+	hello.size_bytes = sizeof(hello);
+	(void)dl_iterate_phdr(add_object, addresses);
+	long answer = sys_call6(SYS_openat, AT_FDCWD, (long)&hello, 0, 0, 0, (long)(mark + 1));
+	shim.supervised = answer == HELLO_ATTACH;
+	return answer == HELLO_ATTACH || answer == HELLO_STAY_OFF ? (int)answer : 0;
+}
+
+const char *hello_ticket(void)
+{
+	hello.ticket[sizeof(hello.ticket) - 1] = '\0';
+	const char *value = strchr(hello.ticket, '=');
+	return value ? value + 1 : NULL;
+}
+
+void hello_known(void)
+{
+	hello.process = shim.process;
+	hello.record = shim.record;
+}

@@ -1,0 +1,555 @@
+/* What a trapped call means: see call.h. */
+#include "shim/supervise/call.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shim/supervise/hello.h"
+#include "shim/supervise/memory.h"
+#include "shim/supervise/record.h"
+#include "shim/supervise/view.h"
+#include "tracker/capture.h"
+#include "tracker/file.h"
+#include "tracker/path.h"
+#include "tracker/sys.h"
+
+enum kind { KIND_OPEN, KIND_CREAT, KIND_OPENAT2, KIND_EXEC, KIND_EXIT, KIND_NAME, KIND_TWO };
+
+enum { NONE = -1 };
+
+/* Where a call's arguments are, by their places; NONE: it has none. */
+static const struct form {
+	uint32_t number;
+	enum kind kind;
+	enum journal_op op;
+	int8_t directory, path;
+	int8_t directory2, path2; /* SYMLINK: path2 is the target; EXEC: path2 is argv */
+	int8_t flags;
+	uint32_t more_flags;
+} FORMS[] = {
+	{ SYS_openat, KIND_OPEN, JOURNAL_OPEN, 0, 1, NONE, NONE, 2, 0 },
+	{ SYS_openat2, KIND_OPENAT2, JOURNAL_OPEN, 0, 1, NONE, NONE, 2, 0 },
+	{ SYS_execve, KIND_EXEC, JOURNAL_EXEC, NONE, 0, NONE, 1, NONE, 0 },
+	{ SYS_execveat, KIND_EXEC, JOURNAL_EXEC, 0, 1, NONE, 2, 4, 0 },
+	{ SYS_exit_group, KIND_EXIT, JOURNAL_EXIT, NONE, NONE, NONE, NONE, NONE, 0 },
+	{ SYS_renameat2, KIND_TWO, JOURNAL_RENAME, 0, 1, 2, 3, 4, 0 },
+	{ SYS_renameat, KIND_TWO, JOURNAL_RENAME, 0, 1, 2, 3, NONE, 0 },
+	{ SYS_unlinkat, KIND_NAME, JOURNAL_DELETE, 0, 1, NONE, NONE, 2, 0 },
+	{ SYS_linkat, KIND_TWO, JOURNAL_LINK, 0, 1, 2, 3, 4, 0 },
+	{ SYS_symlinkat, KIND_TWO, JOURNAL_SYMLINK, 1, 2, NONE, 0, NONE, 0 },
+	{ SYS_mkdirat, KIND_NAME, JOURNAL_CREATE, 0, 1, NONE, NONE, 2, S_IFDIR },
+	{ SYS_mknodat, KIND_NAME, JOURNAL_CREATE, 0, 1, NONE, NONE, 2, 0 },
+	{ SYS_truncate, KIND_NAME, JOURNAL_TRUNCATE, NONE, 0, NONE, NONE, NONE, 0 },
+#ifdef SYS_open
+	{ SYS_open, KIND_OPEN, JOURNAL_OPEN, NONE, 0, NONE, NONE, 1, 0 },
+	{ SYS_creat, KIND_CREAT, JOURNAL_OPEN, NONE, 0, NONE, NONE, NONE, 0 },
+	{ SYS_rename, KIND_TWO, JOURNAL_RENAME, NONE, 0, NONE, 1, NONE, 0 },
+	{ SYS_unlink, KIND_NAME, JOURNAL_DELETE, NONE, 0, NONE, NONE, NONE, 0 },
+	{ SYS_rmdir, KIND_NAME, JOURNAL_DELETE, NONE, 0, NONE, NONE, NONE, AT_REMOVEDIR },
+	{ SYS_link, KIND_TWO, JOURNAL_LINK, NONE, 0, NONE, 1, NONE, 0 },
+	{ SYS_symlink, KIND_TWO, JOURNAL_SYMLINK, NONE, 1, NONE, 0, NONE, 0 },
+	{ SYS_mkdir, KIND_NAME, JOURNAL_CREATE, NONE, 0, NONE, NONE, 1, S_IFDIR },
+	{ SYS_mknod, KIND_NAME, JOURNAL_CREATE, NONE, 0, NONE, NONE, 1, 0 },
+#endif
+};
+
+/* What is known while one call is looked at. */
+struct looking {
+	struct targets *targets;
+	const struct supervision *supervision;
+	const struct exchange *exchange;
+	struct target *target;
+	const struct form *form;
+};
+
+/* A name of a call, with the texts that it points to. */
+struct name {
+	struct named named;
+	char path[SEGMENT_PATH_BYTES];
+	char folder[SEGMENT_PATH_BYTES];
+	char normal[SEGMENT_PATH_BYTES];
+};
+
+static const struct verdict PASS = { VERDICT_PASS, 0 };
+
+bool exchange_is_valid(const struct exchange *exchange)
+{
+	uint64_t id = exchange->call->id;
+	return ioctl(exchange->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+}
+
+int exchange_add(const struct exchange *exchange, int fd, bool close_on_exec)
+{
+	struct seccomp_notif_addfd add = {
+		.id = exchange->call->id,
+		.flags = SECCOMP_ADDFD_FLAG_SEND,
+		.srcfd = (uint32_t)fd,
+		.newfd_flags = close_on_exec ? O_CLOEXEC : 0,
+	};
+	int number = ioctl(exchange->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
+	return number < 0 ? -errno : number;
+}
+
+static uint64_t argument(const struct looking *looking, int place)
+{
+	return looking->exchange->call->data.args[place];
+}
+
+static int directory_of(const struct looking *looking, int place)
+{
+	return place == NONE ? AT_FDCWD : (int)argument(looking, place);
+}
+
+/* /proc/self/fd/N, /proc/PID/fd/N and /dev/fd/N at the beginning of a path stand for what a descriptor is open for.  Returns what is
+ * behind it, or NULL. */
+static const char *behind_descriptor(const char *path, pid_t pid, int *ret_fd)
+{
+	char own[32];
+	const char *beginnings[] = { "/proc/self/fd/", "/dev/fd/", "/proc/thread-self/fd/", own };
+	(void)snprintf(own, sizeof(own), "/proc/%d/fd/", (int)pid);
+	for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++) {
+		size_t length = strlen(beginnings[i]);
+		if (strncmp(path, beginnings[i], length) != 0)
+			continue;
+		const char *at = path + length;
+		int fd = 0, digits = 0;
+		for (; *at >= '0' && *at <= '9' && digits < 9; at++, digits++)
+			fd = 10 * fd + *at - '0';
+		*ret_fd = fd;
+		return digits && (*at == '\0' || *at == '/') ? at : NULL;
+	}
+	return NULL;
+}
+
+/* Where the path leads, as the supervisor names it; "" where that is not known. */
+static void normalize(const struct looking *looking, struct name *name)
+{
+	const struct target *target = looking->target;
+	char long_path[2 * SEGMENT_PATH_BYTES], link[32];
+	const char *path = name->path, *folder = name->named.folder;
+	int fd;
+
+	name->normal[0] = '\0';
+	const char *rest = behind_descriptor(path, target->pid, &fd);
+	if (rest) {
+		char open_for[SEGMENT_PATH_BYTES];
+		(void)snprintf(link, sizeof(link), "fd/%d", fd);
+		if (proc_link(name->named.tid, link, open_for, sizeof(open_for)) < 0)
+			return;
+		(void)snprintf(long_path, sizeof(long_path), "%s%s", open_for, rest);
+		path = long_path;
+	} else if (path[0] == '/' && target->root && target->root[0]) {
+		(void)snprintf(long_path, sizeof(long_path), "%s%s", target->root, path);
+		path = long_path;
+	} else if (path[0] != '/' && !folder) {
+		return;
+	}
+	if (path_normalize(folder, path, name->normal, sizeof(name->normal)) <= 0)
+		name->normal[0] = '\0';
+}
+
+/* Reads a name that a call was given.  False when the kernel will find it wrong, or it cannot be read. */
+static bool read_name(const struct looking *looking, int directory_at, int path_at,
+		      struct name *ret_name)
+{
+	struct named *named = &ret_name->named;
+	pid_t tid = (pid_t)looking->exchange->call->pid;
+
+	*named = (struct named){ .tid = tid, .directory = directory_of(looking, directory_at) };
+	ssize_t length = memory_text(tid, argument(looking, path_at), ret_name->path,
+				     sizeof(ret_name->path));
+	if (length < 0) {
+		if (length != -EFAULT && length != -ENAMETOOLONG)
+			segment_count(looking->supervision->segment, COUNTER_calls_unjudged, 1);
+		return false;
+	}
+	named->path = ret_name->path;
+	if (ret_name->path[0] != '/' &&
+	    proc_folder(tid, named->directory, ret_name->folder, sizeof(ret_name->folder)) > 0)
+		named->folder = ret_name->folder;
+	normalize(looking, ret_name);
+	named->normal = ret_name->normal[0] ? ret_name->normal : NULL;
+	return true;
+}
+
+/* ---- changes ---- */
+
+/* Asks whether a name may be changed, before it is.  Returns 0 or a negative errno. */
+static int ask(const struct looking *looking, enum journal_op op, uint32_t flags,
+	       const struct named *named, bool follows)
+{
+	const struct supervision *supervision = looking->supervision;
+	const struct target *target = looking->target;
+	struct supervise_change change = {
+		.pid = target->pid,
+		.role = target->request.context.role,
+		.context = &target->request.context,
+		.op = op,
+		.flags = flags,
+		.path = named->normal,
+	};
+	char path[SEGMENT_PATH_BYTES + 32];
+
+	if (!supervision->changing || !named->normal)
+		return 0;
+	/* In another root our name of the file may not lead there. */
+	if (target->root)
+		(void)snprintf(path, sizeof(path), "/proc/%d/root%s", (int)target->pid,
+			       named->normal + strlen(target->root));
+	else
+		(void)snprintf(path, sizeof(path), "%s", named->normal);
+	change.exists = sys_call6(SYS_newfstatat, AT_FDCWD, (long)path, (long)&change.stat,
+				  follows ? 0 : AT_SYMLINK_NOFOLLOW, 0, 0) == 0;
+	int error = supervision->changing(supervision->data, &change);
+	return exchange_is_valid(looking->exchange) ? error : 0;
+}
+
+static bool notes_changes(const struct looking *looking)
+{
+	return (looking->target->request.context.flags & CONTEXT_ATTACHED) &&
+	       !looking->target->invocation.ignored;
+}
+
+static void note(const struct looking *looking, const struct named *named)
+{
+	const struct context *context = &looking->target->request.context;
+
+	if (!notes_changes(looking))
+		return;
+	if (named->normal)
+		file_note_edit(looking->supervision->segment, named->normal, context,
+			       context->role);
+	else
+		segment_count(looking->supervision->segment, COUNTER_lost_changes, 1);
+}
+
+static void count(const struct looking *looking, enum process_count what)
+{
+	process_count(looking->supervision->segment, looking->target->process, what);
+}
+
+static struct verdict fail(int error)
+{
+	return (struct verdict){ VERDICT_FAIL, error };
+}
+
+static struct verdict judge_name(const struct looking *looking)
+{
+	const struct form *form = looking->form;
+	struct target *target = looking->target;
+	struct name name;
+	uint32_t flags = form->more_flags;
+	uint64_t amount = 0;
+
+	if (!read_name(looking, form->directory, form->path, &name) ||
+	    !exchange_is_valid(looking->exchange))
+		return PASS;
+	if (form->flags != NONE)
+		flags |= (uint32_t)argument(looking, form->flags);
+	if (form->op == JOURNAL_DELETE)
+		flags &= AT_REMOVEDIR;
+	if (form->op == JOURNAL_TRUNCATE)
+		amount = argument(looking, 1);
+	int error = 0;
+	if (form->op != JOURNAL_CREATE)
+		error = ask(looking, form->op, flags, &name.named, form->op == JOURNAL_TRUNCATE);
+	record_call(looking->supervision, target, form->op, &name.named, flags, amount, -error);
+	if (error < 0)
+		return fail(error);
+	count(looking, PROCESS_CHANGES);
+	if (!(form->op == JOURNAL_DELETE && flags))
+		note(looking, &name.named);
+	return PASS;
+}
+
+static struct verdict judge_two(const struct looking *looking)
+{
+	const struct form *form = looking->form;
+	struct target *target = looking->target;
+	struct name name, other;
+	uint32_t flags = form->flags == NONE ? 0 : (uint32_t)argument(looking, form->flags);
+
+	if (!read_name(looking, form->directory, form->path, &name) ||
+	    !read_name(looking, form->directory2, form->path2, &other) ||
+	    !exchange_is_valid(looking->exchange))
+		return PASS;
+	int error = 0;
+	if (form->op == JOURNAL_RENAME) {
+		error = ask(looking, form->op, flags, &other.named, false);
+		if (error == 0 && (flags & RENAME_EXCHANGE))
+			error = ask(looking, form->op, flags, &name.named, false);
+	}
+	record_two(looking->supervision, target, form->op, &name.named, &other.named, flags,
+		   -error);
+	if (error < 0)
+		return fail(error);
+	count(looking, PROCESS_CHANGES);
+	if (form->op != JOURNAL_LINK)
+		note(looking, &name.named);
+	if (form->op != JOURNAL_SYMLINK)
+		note(looking, &other.named);
+	return PASS;
+}
+
+/* ---- opening ---- */
+
+static struct verdict answer_viewer(const struct looking *looking, const struct named *named,
+				    uint32_t flags)
+{
+	const struct supervision *supervision = looking->supervision;
+	struct target *target = looking->target;
+	struct view_answer view;
+	uint64_t saved = 0;
+	int number = -1;
+
+	view_open(supervision, target, named, flags, &view);
+	if (!exchange_is_valid(looking->exchange)) {
+		if (view.fd >= 0) {
+			(void)close(view.fd);
+			view_undo(supervision, target, &view);
+		}
+		return PASS;
+	}
+	if (view.fd >= 0) {
+		/* Before: once it is answered, the process may end before the record is written. */
+		number = 0;
+		if (view.answer.decision == DECISION_NOTICE)
+			saved = view.details.size_bytes - view.answer.notice_bytes;
+	}
+	if (view.is_decided)
+		record_viewed(supervision, target, named, flags, number, &view.answer,
+			      &view.details, saved);
+	else
+		record_call(supervision, target, JOURNAL_OPEN, named, flags, 0, 0);
+	if (view.fd < 0)
+		return PASS;
+	int added = exchange_add(looking->exchange, view.fd, flags & O_CLOEXEC);
+	(void)close(view.fd);
+	if (added >= 0 || added == -ENOENT)
+		return (struct verdict){ VERDICT_ANSWERED, 0 };
+	view_undo(supervision, target, &view);
+	return PASS;
+}
+
+static struct verdict judge_open(const struct looking *looking)
+{
+	const struct form *form = looking->form;
+	struct target *target = looking->target;
+	uint64_t how[3];
+	uint32_t flags;
+	struct name name;
+
+	if (!read_name(looking, form->directory, form->path, &name))
+		return PASS;
+	switch (form->kind) {
+	case KIND_CREAT:
+		flags = O_WRONLY | O_CREAT | O_TRUNC;
+		break;
+	case KIND_OPENAT2: /* struct open_how: flags, mode, resolve */
+		if (memory_read(name.named.tid, argument(looking, 2), how, sizeof(how)) !=
+		    sizeof(how))
+			return PASS;
+		flags = (uint32_t)how[0];
+		break;
+	default:
+		flags = (uint32_t)argument(looking, form->flags);
+	}
+	if (!exchange_is_valid(looking->exchange))
+		return PASS;
+	if (flags & O_PATH)
+		return PASS;
+	bool makes_nameless = (flags & O_TMPFILE) == O_TMPFILE;
+	bool lists = (flags & O_DIRECTORY) && !makes_nameless;
+	bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
+	count(looking, lists ? PROCESS_LISTINGS : writes ? PROCESS_OPENS_WRITE : PROCESS_OPENS);
+	if (!writes && target->request.is_viewer && target->way == WAY_SUPERVISED &&
+	    form->kind != KIND_OPENAT2)
+		return answer_viewer(looking, &name.named, flags);
+	int error = 0;
+	if (writes && !makes_nameless) {
+		error = ask(looking, JOURNAL_OPEN, flags, &name.named, !(flags & O_NOFOLLOW));
+		if (error == 0)
+			note(looking, &name.named);
+	}
+	record_call(looking->supervision, target, JOURNAL_OPEN, &name.named, flags, 0, -error);
+	return error < 0 ? fail(error) : PASS;
+}
+
+/* ---- programs ---- */
+
+/* Says once of each program that its setuid bit has no effect below no_new_privs. */
+static void tell_of_setuid(const struct supervision *supervision, const char *path,
+			   const struct stat *stat)
+{
+	enum { TOLD_MAX = 64 };
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static uint64_t told[TOLD_MAX];
+	static int told_count;
+	char line[SEGMENT_PATH_BYTES + 160], name[4 * SEGMENT_PATH_BYTES];
+	bool is_new = true;
+
+	if (!supervision->no_new_privs || !supervision->say ||
+	    !(((stat->st_mode & S_ISUID) && stat->st_uid != geteuid()) ||
+	      ((stat->st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) &&
+	       stat->st_gid != getegid())))
+		return;
+	(void)pthread_mutex_lock(&lock);
+	for (int i = 0; i < told_count; i++)
+		is_new = is_new && told[i] != stat->st_ino;
+	if (is_new && told_count < TOLD_MAX)
+		told[told_count++] = stat->st_ino;
+	else
+		is_new = false;
+	(void)pthread_mutex_unlock(&lock);
+	if (!is_new || path_escape(path, name, sizeof(name)) < 0)
+		return;
+	(void)snprintf(line, sizeof(line),
+		       "%.*s is setuid: it gets no privileges below a supervisor "
+		       "(no_new_privs); --via preload avoids that",
+		       SEGMENT_PATH_BYTES, name);
+	supervision->say(supervision->data, line);
+}
+
+static struct verdict judge_exec(const struct looking *looking)
+{
+	const struct supervision *supervision = looking->supervision;
+	const struct form *form = looking->form;
+	struct target *target = looking->target;
+	char words[SEGMENT_PATH_BYTES], path[SEGMENT_PATH_BYTES + 32];
+	struct name name;
+	struct stat stat;
+	bool cut;
+
+	if (!read_name(looking, form->directory, form->path, &name))
+		return PASS;
+	pid_t tid = name.named.tid;
+	size_t bytes = memory_words(tid, argument(looking, form->path2), words, sizeof(words),
+				    &cut);
+	if (!exchange_is_valid(looking->exchange))
+		return PASS;
+	/* A name that is looked for along PATH is tried in each folder: only where it is, something may start. */
+	if (name.named.normal) {
+		if (target->root)
+			(void)snprintf(path, sizeof(path), "/proc/%d/root%s", (int)target->pid,
+				       name.normal + strlen(target->root));
+		else
+			(void)snprintf(path, sizeof(path), "%s", name.normal);
+		long error = sys_stat(path, &stat);
+		if (error == -ENOENT || error == -ENOTDIR)
+			return PASS;
+		if (error == 0)
+			tell_of_setuid(supervision, name.path, &stat);
+	}
+	/* What passed libc was announced by the library. */
+	bool announce = target->way != WAY_LIBRARY ||
+			!target_is_library_code(target,
+						looking->exchange->call->data.instruction_pointer);
+	/* Programs that are many start themselves so; their own name tells more. */
+	const char *executable = name.path;
+	if (strcmp(name.path, "/proc/self/exe") == 0 &&
+	    proc_link(tid, "exe", path, sizeof(path)) > 0)
+		executable = path;
+	target_start(looking->targets, target, tid, announce, executable, words, bytes);
+	if (announce && target->start.announced_here)
+		record_start(supervision, target, &name.named, words, bytes, cut);
+	return PASS;
+}
+
+static void end_process(const struct looking *looking, int status)
+{
+	const struct segment *segment = looking->supervision->segment;
+	struct target *target = looking->target;
+	const struct context *context = &target->request.context;
+
+	record_ended(looking->supervision, target, (pid_t)looking->exchange->call->pid, status);
+	if (target->is_fork)
+		return;
+	if (target->request.is_viewer)
+		view_ends(looking->supervision, target, status);
+	else if (context->role == ROLE_READER && !target->invocation.ignored)
+		request_end_reader(segment, &target->request, (uint32_t)target->pid);
+	if (context->capture_id &&
+	    capture_shell(segment, context->capture_id) == (uint32_t)target->pid)
+		capture_end(segment, target->request.subject, context->capture_id);
+	process_exit(segment, target->process);
+}
+
+static struct verdict judge_exit(const struct looking *looking)
+{
+	struct target *target = looking->target;
+
+	if (target->way == WAY_SUPERVISED)
+		end_process(looking, (int)argument(looking, 0));
+	target_meet_children(looking->targets, target);
+	return PASS;
+}
+
+/* ---- all ---- */
+
+static struct verdict judge_known(const struct looking *looking)
+{
+	const struct seccomp_notif *call = looking->exchange->call;
+	struct target *target = looking->target;
+	enum kind kind = looking->form->kind;
+
+	/* A program that starts another one was not being loaded any more. */
+	if (!target_settle(looking->targets, target,
+			   kind == KIND_EXEC ? 0 : call->data.instruction_pointer,
+			   kind == KIND_EXIT))
+		return PASS;
+	if (target->way == WAY_OURS)
+		return kind == KIND_EXEC ? judge_exec(looking) : PASS;
+	if (target->way == WAY_LIBRARY) {
+		if (kind == KIND_EXIT || kind == KIND_EXEC)
+			return kind == KIND_EXIT ? judge_exit(looking) : judge_exec(looking);
+		if (target_is_library_code(target, call->data.instruction_pointer))
+			return PASS;
+		target_look_at_library(looking->targets, target);
+	} else if (target->is_fork && !target->told && kind != KIND_EXEC) {
+		record_copied(looking->supervision, target);
+	}
+	switch (kind) {
+	case KIND_OPEN:
+	case KIND_CREAT:
+	case KIND_OPENAT2:
+		return judge_open(looking);
+	case KIND_EXEC:
+		return judge_exec(looking);
+	case KIND_EXIT:
+		return judge_exit(looking);
+	case KIND_NAME:
+		return judge_name(looking);
+	case KIND_TWO:
+		return judge_two(looking);
+	}
+	return PASS;
+}
+
+struct verdict call_judge(struct targets *targets, const struct supervision *supervision,
+			  uint64_t mark, const struct exchange *exchange)
+{
+	const struct seccomp_notif *call = exchange->call;
+	struct looking looking = { targets, supervision, exchange, NULL, NULL };
+	struct verdict verdict = PASS;
+
+	for (size_t i = 0; !looking.form && i < sizeof(FORMS) / sizeof(FORMS[0]); i++)
+		if ((uint32_t)call->data.nr == FORMS[i].number)
+			looking.form = &FORMS[i];
+	looking.target = looking.form && call->pid ? target_take(targets, (pid_t)call->pid) : NULL;
+	if (!looking.target || !exchange_is_valid(exchange)) {
+		segment_count(supervision->segment, COUNTER_calls_unjudged, 1);
+	} else if (mark && call->data.nr == SYS_openat && call->data.args[5] == mark + 1) {
+		bool attach = target_library(targets, looking.target, call->data.args[1]);
+		verdict = (struct verdict){ VERDICT_RETURN,
+					    attach ? HELLO_ATTACH : HELLO_STAY_OFF };
+	} else {
+		verdict = judge_known(&looking);
+	}
+	if (looking.target)
+		target_give(targets, looking.target);
+	return verdict;
+}

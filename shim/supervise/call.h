@@ -1,0 +1,41 @@
+/* What a trapped call means, and what is answered. */
+#ifndef SEEN_SUPERVISE_CALL_H
+#define SEEN_SUPERVISE_CALL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shim/supervise/compat.h"
+#include "shim/supervise/target.h"
+
+/* A call that waits for its answer. */
+struct exchange {
+	int listener;
+	const struct seccomp_notif *call;
+};
+
+/* exchange_is_valid(): does it still wait?  What was read of its process is worthless if not. */
+bool exchange_is_valid(const struct exchange *exchange);
+
+/* exchange_add(): adds a copy of a descriptor to the process, which the call returns: it is answered then.
+ * Returns the descriptor's number there, or a negative errno; the call then waits still, but for -ENOENT: it is gone. */
+int exchange_add(const struct exchange *exchange, int fd, bool close_on_exec);
+
+/* What is to be answered. */
+enum verdict_kind {
+	VERDICT_PASS,     /* the process makes the call by itself */
+	VERDICT_FAIL,     /* it fails, by `value`, a negative errno */
+	VERDICT_RETURN,   /* it returns `value` */
+	VERDICT_ANSWERED, /* it has been */
+};
+
+struct verdict {
+	enum verdict_kind kind;
+	int64_t value;
+};
+
+/* call_judge(): looks at a call, records it, and says what is to be done.  mark: of the session. */
+struct verdict call_judge(struct targets *targets, const struct supervision *supervision,
+			  uint64_t mark, const struct exchange *exchange);
+
+#endif

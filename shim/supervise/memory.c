@@ -1,0 +1,134 @@
+/* Looking into another process: see memory.h. */
+#include "shim/supervise/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "tracker/sys.h"
+
+enum {
+	PAGE = 4096,
+	PARTS = 4,
+	LINK_BYTES = 64,
+	WORDS_AT_ONCE = 64,
+	WORDS_MAX = 4096,
+	PIECE_BYTES = 256,
+};
+
+ssize_t memory_read(pid_t tid, uint64_t address, void *buffer, size_t size_bytes)
+{
+	struct iovec to = { buffer, size_bytes };
+	struct iovec from[PARTS];
+	size_t left = size_bytes;
+	int parts = 0;
+
+	/* One part a page: a transfer ends at a part that cannot be read. */
+	for (; left && parts < PARTS; parts++) {
+		size_t bytes = PAGE - address % PAGE;
+		if (bytes > left)
+			bytes = left;
+		from[parts].iov_base = (void *)(uintptr_t)address;
+		from[parts].iov_len = bytes;
+		address += bytes;
+		left -= bytes;
+	}
+	to.iov_len = size_bytes - left;
+	return sys_call6(SYS_process_vm_readv, tid, (long)&to, 1, (long)from, parts, 0);
+}
+
+ssize_t memory_text(pid_t tid, uint64_t address, char *ret_text, size_t capacity)
+{
+	size_t length = 0;
+
+	while (length < capacity) {
+		size_t wanted = capacity - length < PIECE_BYTES ? capacity - length : PIECE_BYTES;
+		ssize_t got = memory_read(tid, address + length, ret_text + length, wanted);
+		if (got <= 0)
+			return got < 0 ? got : -EFAULT;
+		const char *end = memchr(ret_text + length, '\0', (size_t)got);
+		if (end)
+			return end - ret_text;
+		length += (size_t)got;
+	}
+	return -ENAMETOOLONG;
+}
+
+int memory_write(pid_t tid, uint64_t address, const void *bytes, size_t size_bytes)
+{
+	struct iovec from = { (void *)(uintptr_t)bytes, size_bytes };
+	struct iovec to = { (void *)(uintptr_t)address, size_bytes };
+	long written = sys_call6(SYS_process_vm_writev, tid, (long)&from, 1, (long)&to, 1, 0);
+
+	return written < 0 ? (int)written : written == (long)size_bytes ? 0 : -EFAULT;
+}
+
+size_t memory_words(pid_t tid, uint64_t array, char *ret_bytes, size_t capacity, bool *ret_cut)
+{
+	uint64_t words[WORDS_AT_ONCE];
+	size_t used = 0;
+
+	*ret_cut = false;
+	for (unsigned count = 0; array && count < WORDS_MAX; count += WORDS_AT_ONCE) {
+		ssize_t got = memory_read(tid, array + count * sizeof(*words), words,
+					  sizeof(words));
+		for (ssize_t i = 0; i < got / (ssize_t)sizeof(*words); i++) {
+			if (!words[i])
+				return used;
+			ssize_t length = memory_text(tid, words[i], ret_bytes + used,
+						     capacity - used);
+			if (length < 0) {
+				*ret_cut = true;
+				return used;
+			}
+			used += (size_t)length + 1;
+		}
+		if (got < (ssize_t)sizeof(words))
+			break;
+	}
+	*ret_cut = array != 0;
+	return used;
+}
+
+static void proc_name(pid_t tid, const char *name, char *ret_path)
+{
+	(void)snprintf(ret_path, LINK_BYTES, "/proc/%d/%s", (int)tid, name);
+}
+
+ssize_t proc_link(pid_t tid, const char *name, char *ret_path, size_t capacity)
+{
+	static const char DELETED[] = " (deleted)";
+	char link[LINK_BYTES];
+
+	proc_name(tid, name, link);
+	ssize_t length = sys_readlink(link, ret_path, capacity - 1);
+	if (length < 0)
+		return length;
+	if ((size_t)length >= capacity - 1)
+		return -ENAMETOOLONG;
+	ret_path[length] = '\0';
+	const size_t tail = sizeof(DELETED) - 1;
+	if ((size_t)length > tail && strcmp(ret_path + length - tail, DELETED) == 0)
+		return -ENOENT;
+	return length;
+}
+
+ssize_t proc_folder(pid_t tid, int directory, char *ret_path, size_t capacity)
+{
+	char name[LINK_BYTES] = "cwd";
+
+	if (directory != AT_FDCWD)
+		(void)snprintf(name, sizeof(name), "fd/%d", directory);
+	ssize_t length = proc_link(tid, name, ret_path, capacity);
+	return length > 0 && ret_path[0] != '/' ? -ENOTDIR : length;
+}
+
+int proc_open_path(pid_t tid, const char *name)
+{
+	char link[LINK_BYTES];
+
+	proc_name(tid, name, link);
+	return sys_open(link, O_PATH | O_CLOEXEC, 0);
+}

@@ -1,0 +1,39 @@
+/*
+ * Looking into another process: its memory, its descriptors, its folders.  What is found may have changed by the time it is
+ * used: whoever looks asks afterwards whether the call still waits (SECCOMP_IOCTL_NOTIF_ID_VALID).
+ *
+ * `tid` is a thread in this process's PID namespace.
+ */
+#ifndef SEEN_SUPERVISE_MEMORY_H
+#define SEEN_SUPERVISE_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* memory_read(): process_vm_readv(2): as many bytes as can be read, page by page.  Returns their number; -EPERM, -ESRCH, -EFAULT. */
+ssize_t memory_read(pid_t tid, uint64_t address, void *buffer, size_t size_bytes);
+
+/* memory_text(): a text ended by NUL.  Returns its length; -EFAULT; -ENAMETOOLONG when it does not end within
+ * `capacity`; -EPERM, -ESRCH. */
+ssize_t memory_text(pid_t tid, uint64_t address, char *ret_text, size_t capacity);
+
+/* memory_write(): process_vm_writev(2).  Returns 0 or a negative errno. */
+int memory_write(pid_t tid, uint64_t address, const void *bytes, size_t size_bytes);
+
+/* memory_words(): arguments as given to exec, each ended by NUL, one behind the other.
+ * ret_cut: there was more than `capacity`.  Returns the number of bytes. */
+size_t memory_words(pid_t tid, uint64_t array, char *ret_bytes, size_t capacity, bool *ret_cut);
+
+/* proc_link(): readlink of /proc/TID/NAME ("cwd", "root", "exe", "fd/3"), ended by NUL.  Returns its length, or a negative errno;
+ * -ENOENT too for what was deleted. */
+ssize_t proc_link(pid_t tid, const char *name, char *ret_path, size_t capacity);
+
+/* proc_folder(): the folder that a path relative to `directory` begins at, as this process would name it. */
+ssize_t proc_folder(pid_t tid, int directory, char *ret_path, size_t capacity);
+
+/* proc_open(): opens /proc/TID/NAME with O_PATH.  Returns a descriptor or a negative errno. */
+int proc_open_path(pid_t tid, const char *name);
+
+#endif

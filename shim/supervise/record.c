@@ -1,0 +1,244 @@
+/* What supervised processes do, for the journal: see record.h. */
+#include "shim/supervise/record.h"
+
+#include <string.h>
+
+#include "shim/supervise/memory.h"
+#include "tracker/path.h"
+#include "tracker/scope.h"
+
+static struct journal *journal_of(const struct supervision *supervision)
+{
+	struct journal *journal = supervision->journal;
+	return journal && journal->header ? journal : NULL;
+}
+
+static uint32_t text_of(const struct supervision *supervision, const char *text)
+{
+	return journal_text(supervision->journal, text, strlen(text), true);
+}
+
+/* Is an access to be recorded, by level and by the globs of [journal] exclude?  One whose path is not known is. */
+static bool is_wanted(const struct supervision *supervision, bool writes, const char *normal)
+{
+	const struct settings *settings = supervision->segment->settings;
+
+	if (!journal_of(supervision) ||
+	    (settings->journal_level == JOURNAL_LEVEL_WRITES && !writes))
+		return false;
+	if (!normal)
+		return true;
+	if (settings->journal_level == JOURNAL_LEVEL_WORKSPACE &&
+	    !path_in_workspace(supervision->segment, normal))
+		return false;
+	return !path_matches_list(supervision->segment, settings->journal_exclude, normal);
+}
+
+static struct journal_record about(const struct target *target, enum journal_op op, pid_t tid)
+{
+	struct journal_record record = journal_blank(op);
+
+	record.process = (uint32_t)target->record;
+	record.tid = (uint32_t)tid;
+	if (target->is_fork &&
+	    !target->told) /* that it is a copy was not told: it is its parent's */
+		record.marks |= JOURNAL_VFORKED;
+	return record;
+}
+
+static void put_name(const struct supervision *supervision, struct journal_record *record,
+		     const struct named *named)
+{
+	record->path = text_of(supervision, named->path);
+	record->directory_fd = named->directory;
+	if (named->path[0] == '/' || !named->folder)
+		return;
+	/* What a descriptor is open for is a record's number elsewhere; here its folder is known, as a text. */
+	record->directory_fd = AT_FDCWD;
+	record->directory = text_of(supervision, named->folder);
+}
+
+static void append_process(const struct supervision *supervision, struct target *target,
+			   struct journal_record *record, uint64_t starter)
+{
+	const struct context *context = &target->request.context;
+	struct journal_process process = {
+		.serial = target->process.serial,
+		.scope_id = context->scope_id,
+		.pid = (uint32_t)target->pid,
+		.parent_pid = subject_parent(target->request.subject),
+		.role = context->role,
+		.context = context->flags,
+		.pid_ns = context->pid_ns,
+		.starter = (uint32_t)starter,
+	};
+	const struct scope_slot *scope = scope_find(supervision->segment, context->scope_id);
+
+	if (scope)
+		process.epoch = __atomic_load_n(&scope->epoch, __ATOMIC_RELAXED);
+	record->process = 0;
+	record->tid = (uint32_t)target->pid;
+	record->marks |= JOURNAL_DETAILS;
+	target->record = journal_write(supervision->journal, record, &process, sizeof(process),
+				       true);
+}
+
+/* The folder that the process is in, as a text; 0: not known. */
+static uint32_t folder_text(const struct supervision *supervision, const struct target *target)
+{
+	char folder[SEGMENT_PATH_BYTES];
+
+	return proc_folder(target->pid, AT_FDCWD, folder, sizeof(folder)) > 0
+		       ? text_of(supervision, folder)
+		       : 0;
+}
+
+void record_started(const struct supervision *supervision, struct target *target,
+		    const char *executable, const char *words, size_t words_bytes)
+{
+	struct journal_record record = journal_blank(JOURNAL_START);
+
+	target->record = 0;
+	if (!journal_of(supervision))
+		return;
+	record.path = text_of(supervision, executable);
+	record.directory = folder_text(supervision, target);
+	record.other_path = journal_text(supervision->journal, words, words_bytes, true);
+	if (!(target->request.context.flags & CONTEXT_ATTACHED))
+		record.marks |= JOURNAL_UNATTACHED;
+	append_process(supervision, target, &record, 0);
+}
+
+void record_copied(const struct supervision *supervision, struct target *target)
+{
+	struct journal_record record = journal_blank(JOURNAL_FORK);
+	uint64_t starter = target->record;
+
+	target->told = true;
+	if (!journal_of(supervision))
+		return;
+	record.directory = folder_text(supervision, target);
+	append_process(supervision, target, &record, starter);
+}
+
+void record_start(const struct supervision *supervision, struct target *target,
+		  const struct named *named, const char *words, size_t words_bytes, bool cut)
+{
+	struct journal_record record = about(target, JOURNAL_EXEC, named->tid);
+
+	if (!journal_of(supervision))
+		return;
+	put_name(supervision, &record, named);
+	record.other_path = journal_text(supervision->journal, words, words_bytes, true);
+	if (cut)
+		record.marks |= JOURNAL_CUT;
+	record.amount = target->start.announced.serial;
+	record.count = (uint32_t)target->pid;
+	uint32_t number = journal_write(supervision->journal, &record, NULL, 0, true);
+	process_set_record(supervision->segment, target->start.announced, number);
+}
+
+void record_start_failed(const struct supervision *supervision, struct target *target, pid_t tid)
+{
+	struct journal_record record = about(target, JOURNAL_EXEC_FAILED, tid);
+
+	if (!journal_of(supervision))
+		return;
+	record.amount = target->start.announced.serial;
+	record.marks |= JOURNAL_ATTEMPTED; /* why is not known */
+	(void)journal_write(supervision->journal, &record, NULL, 0, true);
+}
+
+void record_ended(const struct supervision *supervision, struct target *target, pid_t tid,
+		  int status)
+{
+	struct journal_record record = about(target, JOURNAL_EXIT, tid);
+
+	if (!journal_of(supervision))
+		return;
+	record.amount = (uint32_t)status & 0xff;
+	(void)journal_write(supervision->journal, &record, NULL, 0, true);
+}
+
+static bool may_write(enum journal_op op, uint32_t flags)
+{
+	return op != JOURNAL_OPEN || (flags & O_ACCMODE) != O_RDONLY ||
+	       (flags & (O_TRUNC | O_CREAT));
+}
+
+void record_call(const struct supervision *supervision, struct target *target, enum journal_op op,
+		 const struct named *named, uint32_t flags, uint64_t amount, int error)
+{
+	struct journal_record record = about(target, op, named->tid);
+
+	if (!is_wanted(supervision, may_write(op, flags), named->normal))
+		return;
+	put_name(supervision, &record, named);
+	record.flags = flags;
+	record.amount = amount;
+	record.head.error = (uint16_t)error;
+	if (!error)
+		record.marks |= JOURNAL_ATTEMPTED;
+	(void)journal_write(supervision->journal, &record, NULL, 0, true);
+}
+
+void record_two(const struct supervision *supervision, struct target *target, enum journal_op op,
+		const struct named *named, const struct named *other, uint32_t flags, int error)
+{
+	struct journal_record record = about(target, op, named->tid);
+
+	if (!is_wanted(supervision, true, named->normal) &&
+	    (op == JOURNAL_SYMLINK || !is_wanted(supervision, true, other->normal)))
+		return;
+	put_name(supervision, &record, named);
+	/* The second name's folder has no place for a text: it is written whole. */
+	record.other_path = text_of(
+		supervision, op != JOURNAL_SYMLINK && other->normal ? other->normal : other->path);
+	record.fd = AT_FDCWD;
+	record.flags = flags;
+	record.head.error = (uint16_t)error;
+	if (!error)
+		record.marks |= JOURNAL_ATTEMPTED;
+	(void)journal_write(supervision->journal, &record, NULL, 0, true);
+}
+
+void record_viewed(const struct supervision *supervision, struct target *target,
+		   const struct named *named, uint32_t flags, int fd, const struct answer *answer,
+		   const struct journal_details *details, uint64_t bytes_saved)
+{
+	struct journal_record record = about(target, JOURNAL_OPEN, named->tid);
+
+	if (!is_wanted(supervision, false, named->normal))
+		return;
+	put_name(supervision, &record, named);
+	record.flags = flags;
+	record.fd = fd;
+	record.decision = (uint8_t)answer->decision;
+	record.reason = (uint8_t)answer->reason;
+	record.marks |= JOURNAL_DETAILS | (fd < 0 ? JOURNAL_ATTEMPTED : 0);
+	(void)journal_write(supervision->journal, &record, details, sizeof(*details), true);
+	if (answer->decision == DECISION_CONTENT)
+		return;
+	record.head.op = answer->decision == DECISION_NOTICE ? JOURNAL_NOTICE : JOURNAL_YIELDED;
+	record.time_realtime_ns = 0;
+	record.amount = bytes_saved;
+	(void)journal_write(supervision->journal, &record, details, sizeof(*details), true);
+}
+
+uint32_t record_path(const struct supervision *supervision, const char *path)
+{
+	return is_wanted(supervision, false, path) ? text_of(supervision, path) : 0;
+}
+
+void record_delivery(const struct supervision *supervision, const struct target *target,
+		     enum journal_op op, uint32_t path, const struct journal_details *details)
+{
+	struct journal_record record = about(target, op, target->pid);
+
+	if (!path)
+		return;
+	record.path = path;
+	record.amount = details->after.size_bytes;
+	record.marks |= JOURNAL_DETAILS;
+	(void)journal_write(supervision->journal, &record, details, sizeof(*details), true);
+}

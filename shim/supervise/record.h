@@ -1,0 +1,58 @@
+/*
+ * What supervised processes do, written to the session's journal (tracker/journal.h).
+ *
+ * A call is recorded before it is made: what came of it is not known (JOURNAL_ATTEMPTED), but for those that the supervisor
+ * answers itself.  Reads and writes are not seen.
+ */
+#ifndef SEEN_SUPERVISE_RECORD_H
+#define SEEN_SUPERVISE_RECORD_H
+
+#include "shim/supervise/target.h"
+
+/* What a trapped call names. */
+struct named {
+	pid_t tid;
+	int directory;    /* that `path` is relative to, or AT_FDCWD */
+	const char *path; /* as given */
+	const char *
+		folder; /* what a relative path begins at, as the supervisor names it; NULL: not known or not needed */
+	const char *normal; /* absolute and normalized; NULL: not known */
+};
+
+/* record_started(): a program was started.  words: its arguments, each ended by NUL. */
+void record_started(const struct supervision *supervision, struct target *target,
+		    const char *executable, const char *words, size_t words_bytes);
+
+/* record_copied(): the process is a copy of another, and does something. */
+void record_copied(const struct supervision *supervision, struct target *target);
+
+/* record_start(): a program is about to be started.  record_start_failed(): it was not. */
+void record_start(const struct supervision *supervision, struct target *target,
+		  const struct named *named, const char *words, size_t words_bytes, bool cut);
+void record_start_failed(const struct supervision *supervision, struct target *target, pid_t tid);
+
+/* record_ended(): the process is about to end by itself. */
+void record_ended(const struct supervision *supervision, struct target *target, pid_t tid,
+		  int status);
+
+/* record_call(): a call about one name.  error: that it was refused with; 0: it is let pass. */
+void record_call(const struct supervision *supervision, struct target *target, enum journal_op op,
+		 const struct named *named, uint32_t flags, uint64_t amount, int error);
+
+/* record_two(): a call about two names.  SYMLINK: `other` is the target. */
+void record_two(const struct supervision *supervision, struct target *target, enum journal_op op,
+		const struct named *named, const struct named *other, uint32_t flags, int error);
+
+/* record_viewed(): a viewer opened a file, and that was answered: fd is its descriptor, -1: it opens it by itself. */
+void record_viewed(const struct supervision *supervision, struct target *target,
+		   const struct named *named, uint32_t flags, int fd, const struct answer *answer,
+		   const struct journal_details *details, uint64_t bytes_saved);
+
+/* record_path(): number of the text of a path; 0: it is not recorded. */
+uint32_t record_path(const struct supervision *supervision, const char *path);
+
+/* record_delivery(): a viewer gave a file whole (GIVEN), or found it other than it was (CHANGED). */
+void record_delivery(const struct supervision *supervision, const struct target *target,
+		     enum journal_op op, uint32_t path, const struct journal_details *details);
+
+#endif

@@ -1,0 +1,662 @@
+/* The processes below the filter: see target.h. */
+#include "shim/supervise/target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "shim/supervise/hello.h"
+#include "shim/supervise/memory.h"
+#include "shim/supervise/record.h"
+#include "shim/supervise/view.h"
+#include "tracker/capture.h"
+#include "tracker/sys.h"
+
+enum {
+	BUCKETS = 4096,
+	ANCESTORS_MAX = 64,
+	WORDS_MAX = 512, /* of a command line that is looked at */
+	WORDS_BYTES = 16384,
+	CHILDREN_MAX = 256,
+	EVENTS_AT_ONCE = 64,
+};
+
+struct targets {
+	const struct supervision *supervision;
+	int ended; /* epoll over the processes */
+	uint64_t mount_ns;
+	pthread_mutex_t lock;   /* for the table, and users of its entries */
+	pthread_mutex_t making; /* one is made at a time: two threads of a process may call at once */
+	struct target *buckets[BUCKETS];
+};
+
+/* ---- the table ---- */
+
+static struct target **bucket_of(struct targets *targets, pid_t pid)
+{
+	return &targets->buckets[(unsigned)pid % BUCKETS];
+}
+
+/* With the table's lock held. */
+static struct target *find(struct targets *targets, pid_t pid)
+{
+	for (struct target *target = *bucket_of(targets, pid); target; target = target->next)
+		if (target->pid == pid)
+			return target;
+	return NULL;
+}
+
+static void destroy(struct target *target)
+{
+	views_free(target->views);
+	free(target->root);
+	if (target->descriptor >= 0)
+		(void)close(target->descriptor);
+	(void)pthread_mutex_destroy(&target->lock);
+	free(target);
+}
+
+/* With the table's lock held: nobody finds it any more; who holds it, keeps it. */
+static void take_out(struct targets *targets, struct target *target)
+{
+	struct target **at = bucket_of(targets, target->pid);
+
+	while (*at && *at != target)
+		at = &(*at)->next;
+	if (!*at)
+		return;
+	*at = target->next;
+	target->gone = true;
+	(void)epoll_ctl(targets->ended, EPOLL_CTL_DEL, target->descriptor, NULL);
+	if (target->users == 0)
+		destroy(target);
+}
+
+/* Has the process ended?  Then its number may be another's. */
+static bool has_ended(const struct target *target)
+{
+	struct pollfd ended = { target->descriptor, POLLIN, 0 };
+	return poll(&ended, 1, 0) != 0;
+}
+
+static struct target *take(struct targets *targets, pid_t pid)
+{
+	(void)pthread_mutex_lock(&targets->lock);
+	struct target *target = find(targets, pid);
+	if (target && has_ended(target)) {
+		take_out(targets, target);
+		target = NULL;
+	}
+	if (target)
+		target->users++;
+	(void)pthread_mutex_unlock(&targets->lock);
+	return target;
+}
+
+static void give(struct targets *targets, struct target *target)
+{
+	(void)pthread_mutex_lock(&targets->lock);
+	if (--target->users == 0 && target->gone)
+		destroy(target);
+	(void)pthread_mutex_unlock(&targets->lock);
+}
+
+void target_give(struct targets *targets, struct target *target)
+{
+	(void)pthread_mutex_unlock(&target->lock);
+	give(targets, target);
+}
+
+void targets_sweep(struct targets *targets)
+{
+	struct epoll_event events[EVENTS_AT_ONCE];
+	int count;
+
+	while ((count = epoll_wait(targets->ended, events, EVENTS_AT_ONCE, 0)) > 0) {
+		(void)pthread_mutex_lock(&targets->lock);
+		for (int i = 0; i < count; i++) {
+			struct target *target = find(targets, (pid_t)events[i].data.u32);
+			if (target && has_ended(target))
+				take_out(targets, target);
+		}
+		(void)pthread_mutex_unlock(&targets->lock);
+	}
+}
+
+/* ---- what /proc says ---- */
+
+static ssize_t read_proc(pid_t pid, const char *name, char *ret_text, size_t capacity)
+{
+	char path[96];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	return sys_read_file(path, ret_text, capacity);
+}
+
+static bool find_number(const char *text, const char *name, pid_t *ret_number)
+{
+	const char *at = strstr(text, name);
+	if (!at)
+		return false;
+	*ret_number = (pid_t)strtol(at + strlen(name), NULL, 10);
+	return true;
+}
+
+/* The process of a thread, and that one's parent (proc(5), status). */
+static bool look_at_thread(pid_t tid, pid_t *ret_pid, pid_t *ret_parent)
+{
+	char text[1024];
+
+	return read_proc(tid, "status", text, sizeof(text)) > 0 &&
+	       find_number(text, "\nTgid:", ret_pid) && find_number(text, "\nPPid:", ret_parent);
+}
+
+/* Where its stack begins (proc(5), stat, field 28): another image has another. */
+static uint64_t stack_of(pid_t pid)
+{
+	char text[1024];
+
+	if (read_proc(pid, "stat", text, sizeof(text)) <= 0)
+		return 0;
+	const char *at = strrchr(text, ')');
+	for (int field = 2; at && field < 28; field++)
+		at = strchr(at + 1, ' ');
+	return at ? strtoull(at + 1, NULL, 10) : 0;
+}
+
+static struct identity file_of(pid_t pid, const char *name)
+{
+	char path[64];
+	struct stat stat;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	return sys_stat(path, &stat) == 0 ? identity_of(&stat) : (struct identity){ 0, 0, 0 };
+}
+
+static uint64_t mount_ns_of(pid_t pid)
+{
+	return file_of(pid, "ns/mnt").ino;
+}
+
+static void look_at_root(const struct targets *targets, struct target *target)
+{
+	char root[SEGMENT_PATH_BYTES];
+
+	free(target->root);
+	target->root = NULL;
+	if (proc_link(target->pid, "root", root, sizeof(root)) < 0)
+		return;
+	if (strcmp(root, "/") == 0)
+		root[0] = '\0';
+	if (root[0] || mount_ns_of(target->pid) != targets->mount_ns)
+		target->root = strdup(root);
+}
+
+/* Ranges of code in a process, by the files that are mapped (proc(5), maps). */
+struct mapped {
+	struct code_range libc, loader, library;
+};
+
+static void widen(struct code_range *range, uint64_t from, uint64_t to)
+{
+	if (!range->to || from < range->from)
+		range->from = from;
+	if (to > range->to)
+		range->to = to;
+}
+
+static void look_at_maps(pid_t pid, struct mapped *ret_mapped)
+{
+	char path[64], line[SEGMENT_PATH_BYTES + 128];
+
+	*ret_mapped = (struct mapped){ 0 };
+	(void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	FILE *file = fopen(path, "re");
+	if (!file)
+		return;
+	while (fgets(line, sizeof(line), file)) {
+		uint64_t from, to;
+		char *name = strrchr(line, '/');
+		if (!name || sscanf(line, "%lx-%lx", &from, &to) != 2)
+			continue;
+		name[strcspn(name, "\n")] = '\0';
+		if (strncmp(name, "/ld-linux", 9) == 0)
+			widen(&ret_mapped->loader, from, to);
+		else if (strcmp(name, "/libc.so.6") == 0)
+			widen(&ret_mapped->libc, from, to);
+		else if (strcmp(name, "/libseen.so") == 0)
+			widen(&ret_mapped->library, from, to);
+	}
+	(void)fclose(file);
+}
+
+static bool is_inside(const struct code_range *range, uint64_t code)
+{
+	return code >= range->from && code < range->to;
+}
+
+bool target_is_library_code(const struct target *target, uint64_t code)
+{
+	for (int i = 0; i < CODE_RANGES; i++)
+		if (is_inside(&target->code[i], code))
+			return true;
+	return false;
+}
+
+/* ---- a program starts ---- */
+
+static bool is_new_image(const struct target *target)
+{
+	struct identity file = file_of(target->pid, "exe");
+
+	return stack_of(target->pid) != target->start.stack ||
+	       !identity_equal(&file, &target->start.file);
+}
+
+static void begin_image(struct target *target)
+{
+	views_free(target->views);
+	target->views = NULL;
+	target->exec_called = false;
+	target->way = WAY_STARTING;
+	target->is_fork = target->told = false;
+	target->record = 0;
+	target->hello = 0;
+	target->request = (struct request){ .subject = { (uint32_t)target->pid } };
+	memset(target->code, 0, sizeof(target->code));
+	target->loader = target->library = (struct code_range){ 0, 0 };
+}
+
+/* Value of NAME in what /proc/PID/environ holds, or NULL. */
+static const char *variable(const char *environment, size_t bytes, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (const char *at = environment, *end = environment + bytes; at < end;
+	     at += strlen(at) + 1)
+		if (strncmp(at, name, length) == 0 && at[length] == '=')
+			return at + length + 1;
+	return NULL;
+}
+
+static enum session_agent_is said_by(const char *value)
+{
+	if (value && strcmp(value, "outside") == 0)
+		return SESSION_AGENT_IS_OUTSIDE;
+	if (value && strcmp(value, "inside") == 0)
+		return SESSION_AGENT_IS_INSIDE;
+	return SESSION_AGENT_IS_AUTO;
+}
+
+/* All of a file in /proc, ended by NUL; NULL: not to be had.  The caller frees it. */
+static char *read_whole(pid_t pid, const char *name, size_t *ret_bytes)
+{
+	enum { CHUNK = 16384, MAX = 4 << 20 };
+	char path[64], *bytes = NULL;
+	size_t used = 0;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	int fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return NULL;
+	for (;;) {
+		char *more = realloc(bytes, used + CHUNK + 1);
+		if (!more)
+			break;
+		bytes = more;
+		ssize_t got = sys_read(fd, bytes + used, CHUNK);
+		if (got <= 0)
+			break;
+		used += (size_t)got;
+		if (used >= MAX)
+			break;
+	}
+	(void)sys_close(fd);
+	if (bytes)
+		bytes[used] = '\0';
+	*ret_bytes = used;
+	return bytes;
+}
+
+/* Learns what the new program is, and takes its place in the session. */
+static void adopt(const struct targets *targets, struct target *target)
+{
+	const struct segment *segment = targets->supervision->segment;
+	char executable[SEGMENT_PATH_BYTES], link[64], text[WORDS_BYTES];
+	char *words[WORDS_MAX + 1];
+	int count = 0;
+
+	(void)snprintf(link, sizeof(link), "/proc/%d/exe", (int)target->pid);
+	ssize_t length = sys_readlink(link, executable, sizeof(executable) - 1);
+	executable[length > 0 ? length : 0] = '\0';
+	ssize_t bytes = read_proc(target->pid, "cmdline", text, sizeof(text));
+	for (ssize_t at = 0; at < bytes && count < WORDS_MAX; at += (ssize_t)strlen(text + at) + 1)
+		words[count++] = text + at;
+	words[count] = NULL;
+	role_invocation(segment, executable, words, &target->invocation);
+
+	/* Only these are told anything by their environment. */
+	size_t environment_bytes = 0;
+	char *environment = NULL;
+	uint32_t role = target->invocation.role;
+	if (role == ROLE_SHELL || role == ROLE_AGENT ||
+	    (target->start.context.flags & CONTEXT_ROOT))
+		environment = read_whole(target->pid, "environ", &environment_bytes);
+	const char *scope = environment ? variable(environment, environment_bytes, "SEEN_SCOPE")
+					: NULL;
+	const char *said = environment ? variable(environment, environment_bytes, "SEEN_AGENT_IS")
+				       : NULL;
+	struct context *context = &target->request.context;
+	struct process_slot announced;
+	/* What the library of its starter announced: to give it back if the library shows up here too. */
+	if (!target->start.announced.serial &&
+	    process_find_announced(segment, target->request.subject, &target->start.announced,
+				   &announced))
+		target->start.context = announced.context;
+	target->process = process_adopt(segment, target->request.subject, target->start.announced,
+					&target->invocation, scope && *scope ? scope : NULL,
+					said_by(said), context);
+	free(environment);
+	/* A capture is what was descriptor 1 when the shell was started: it may have put another there before its first call. */
+	struct identity output = file_of(target->pid, "fd/1");
+	if (context->capture_id != target->start.context.capture_id &&
+	    !identity_equal(&output, &target->start.output))
+		context->capture_id = 0;
+	target->way = WAY_SUPERVISED;
+	target->told = true;
+	look_at_root(targets, target);
+	record_started(targets->supervision, target, executable, text,
+		       bytes > 0 ? (size_t)bytes : 0);
+	target->request.is_viewer = context->role == ROLE_VIEWER && !target->invocation.ignored;
+	if (!target->invocation.ignored &&
+	    (context->role == ROLE_VIEWER || context->role == ROLE_READER))
+		request_begin(segment, &target->request);
+}
+
+static bool settle(const struct targets *targets, struct target *target, uint64_t code, bool ends)
+{
+	if (target->exec_called && is_new_image(target))
+		begin_image(target);
+	if (target->way != WAY_STARTING)
+		return true;
+	if (code && !ends) {
+		/* The loader's own calls, and those of the library before it says hello, are not the program's. */
+		if (is_inside(&target->loader, code) || is_inside(&target->library, code))
+			return false;
+		struct mapped mapped;
+		look_at_maps(target->pid, &mapped);
+		target->loader = mapped.loader;
+		target->library = mapped.library;
+		if (is_inside(&target->loader, code) || is_inside(&target->library, code))
+			return false;
+	}
+	adopt(targets, target);
+	return true;
+}
+
+bool target_settle(struct targets *targets, struct target *target, uint64_t code, bool ends)
+{
+	return settle(targets, target, code, ends);
+}
+
+void target_start(struct targets *targets, struct target *target, pid_t tid, bool announce,
+		  const char *path, const char *words, size_t words_bytes)
+{
+	const struct supervision *supervision = targets->supervision;
+	char *array[WORDS_MAX + 1];
+	size_t count = 0;
+
+	/* Called again by the same thread: what it called before could not be started. */
+	if (target->exec_called && target->start.announced_here) {
+		record_start_failed(supervision, target, tid);
+		process_withdraw(supervision->segment, target->start.announced);
+	}
+	if (target->way == WAY_OURS) {
+		target->start.announced = supervision->process;
+		target->start.context = supervision->context;
+		target->start.announced_here = false;
+	} else {
+		target->start = (struct start){ .context = target->request.context };
+	}
+	if (announce && target->way != WAY_OURS) {
+		for (size_t at = 0; at < words_bytes && count < WORDS_MAX;
+		     at += strlen(words + at) + 1)
+			array[count++] = (char *)(uintptr_t)words + at;
+		array[count] = NULL;
+		target->start.announced = process_announce(
+			supervision->segment, target->request.subject, &target->request.context,
+			target->process, target->pid, path, array, target->start.ticket);
+		target->start.announced_here = true;
+	}
+	target->start.tid = tid;
+	target->start.stack = stack_of(target->pid);
+	target->start.file = file_of(target->pid, "exe");
+	target->start.output = file_of(target->pid, "fd/1");
+	target->exec_called = true;
+}
+
+bool target_library(struct targets *targets, struct target *target, uint64_t hello)
+{
+	const struct segment *segment = targets->supervision->segment;
+	struct hello said;
+
+	if (target->exec_called && is_new_image(target))
+		begin_image(target);
+	if (memory_read(target->pid, hello, &said, sizeof(said)) != sizeof(said) ||
+	    said.size_bytes != sizeof(said))
+		return true;
+	/* Another namespace of processes: the numbers that the library sees are not those that others know. */
+	struct identity namespace = file_of(target->pid, "ns/pid");
+	if (namespace.ino != process_pid_ns())
+		return false;
+	if (target->way == WAY_SUPERVISED && !target->is_fork)
+		process_release(segment, target->process,
+				target->start.announced.serial ? &target->start.context : NULL);
+	/* The one who started it could not hand it a ticket. */
+	if (target->start.announced_here && target->start.ticket[0])
+		(void)memory_write(target->pid, hello + offsetof(struct hello, ticket),
+				   target->start.ticket, sizeof(target->start.ticket));
+	target->way = WAY_LIBRARY;
+	target->is_fork = false;
+	target->hello = hello;
+	for (int i = 0; i < CODE_RANGES; i++)
+		target->code[i] = (struct code_range){ said.code[i].from, said.code[i].to };
+	return true;
+}
+
+void target_look_at_library(struct targets *targets, struct target *target)
+{
+	const struct segment *segment = targets->supervision->segment;
+	struct process_slot slot;
+	struct hello said;
+
+	target->request.subject.pid = (uint32_t)target->pid;
+	if (!target->hello ||
+	    memory_read(target->pid, target->hello, &said, sizeof(said)) != sizeof(said))
+		return;
+	target->record = said.record;
+	if (said.process.serial && process_read(segment, said.process.index, &slot) &&
+	    slot.serial == said.process.serial) {
+		target->process = said.process;
+		target->request.context = slot.context;
+		memcpy(target->invocation.name, slot.name, sizeof(slot.name));
+	}
+	if (!target->root)
+		look_at_root(targets, target);
+}
+
+/* ---- making one ---- */
+
+/* What its nearest known ancestor is, that a process is which made no call yet. */
+static bool copy_ancestor(struct targets *targets, struct target *target, pid_t parent)
+{
+	for (int level = 0; level < ANCESTORS_MAX && parent > 1; level++) {
+		struct target *known = take(targets, parent);
+		if (!known) {
+			pid_t same;
+			if (!look_at_thread(parent, &same, &parent))
+				return false;
+			continue;
+		}
+		(void)pthread_mutex_lock(&known->lock);
+		(void)settle(targets, known, 0, false);
+		target->way = known->way;
+		target->is_fork = true;
+		target->invocation = known->invocation;
+		target->request = known->request;
+		target->request.subject.pid = (uint32_t)target->pid;
+		target->request.is_viewer = false;
+		target->request.number = 0;
+		target->request.command_id = 0;
+		target->process = known->process;
+		target->record = known->record;
+		target->hello = known->hello;
+		memcpy(target->code, known->code, sizeof(target->code));
+		target->root = known->root ? strdup(known->root) : NULL;
+		target_give(targets, known);
+		return true;
+	}
+	return false;
+}
+
+/* A process of which nobody is known that started it.  It may be a copy of one with the library inside. */
+static void begin_orphan(const struct targets *targets, struct target *target)
+{
+	struct mapped mapped = { .library = { 0, 0 } };
+
+	target->way = WAY_STARTING;
+	target->told = true;
+	if (targets->supervision->has_library)
+		look_at_maps(target->pid, &mapped);
+	if (!mapped.library.to)
+		return;
+	target->way = WAY_LIBRARY;
+	target->code[0] = mapped.libc;
+	target->code[1] = mapped.loader;
+	target->code[2] = mapped.library;
+}
+
+static struct target *make(struct targets *targets, pid_t pid, pid_t parent)
+{
+	struct target *target = calloc(1, sizeof(*target));
+
+	if (!target)
+		return NULL;
+	(void)pthread_mutex_init(&target->lock, NULL);
+	target->pid = pid;
+	target->request.subject.pid = (uint32_t)pid;
+	target->descriptor = (int)sys_call3(SYS_pidfd_open, pid, 0, 0);
+	if (target->descriptor < 0) {
+		destroy(target);
+		return NULL;
+	}
+	if (parent && !copy_ancestor(targets, target, parent))
+		begin_orphan(targets, target);
+	struct epoll_event event = { .events = EPOLLIN, .data.u32 = (uint32_t)pid };
+	(void)pthread_mutex_lock(&targets->lock);
+	(void)epoll_ctl(targets->ended, EPOLL_CTL_ADD, target->descriptor, &event);
+	target->next = *bucket_of(targets, pid);
+	*bucket_of(targets, pid) = target;
+	target->users = 1;
+	(void)pthread_mutex_unlock(&targets->lock);
+	return target;
+}
+
+/* Is the thread one of that process? */
+static bool has_thread(pid_t pid, pid_t tid)
+{
+	char path[64];
+	struct stat stat;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)pid, (int)tid);
+	return sys_stat(path, &stat) == 0;
+}
+
+/* The process of this number, made if it is new. */
+static struct target *find_or_make(struct targets *targets, pid_t pid, pid_t parent)
+{
+	struct target *target = take(targets, pid);
+
+	if (target)
+		return target;
+	(void)pthread_mutex_lock(&targets->making);
+	target = take(targets, pid);
+	if (!target)
+		target = make(targets, pid, parent);
+	(void)pthread_mutex_unlock(&targets->making);
+	return target;
+}
+
+struct target *target_take(struct targets *targets, pid_t tid)
+{
+	struct target *target = take(targets, tid);
+	pid_t pid, parent;
+
+	if (!target) {
+		if (!look_at_thread(tid, &pid, &parent))
+			return NULL;
+		target = find_or_make(targets, pid, parent);
+		if (target && pid != tid && !has_thread(pid, tid)) {
+			give(targets, target);
+			target = NULL;
+		}
+	}
+	if (target)
+		(void)pthread_mutex_lock(&target->lock);
+	return target;
+}
+
+void target_meet_children(struct targets *targets, struct target *target)
+{
+	char name[64], text[4096];
+	int count = 0;
+
+	(void)snprintf(name, sizeof(name), "task/%d/children", (int)target->pid);
+	if (read_proc(target->pid, name, text, sizeof(text)) <= 0)
+		return;
+	/* They look at this one, which is to be let go of meanwhile. */
+	(void)pthread_mutex_unlock(&target->lock);
+	for (char *at = text, *end; count < CHILDREN_MAX; at = end, count++) {
+		pid_t pid = (pid_t)strtol(at, &end, 10);
+		if (end == at || pid <= 0)
+			break;
+		struct target *child = find_or_make(targets, pid, target->pid);
+		if (child)
+			give(targets, child);
+	}
+	(void)pthread_mutex_lock(&target->lock);
+}
+
+struct targets *targets_make(const struct supervision *supervision)
+{
+	struct targets *targets = calloc(1, sizeof(*targets));
+
+	if (!targets)
+		return NULL;
+	targets->supervision = supervision;
+	targets->mount_ns = mount_ns_of(getpid());
+	(void)pthread_mutex_init(&targets->lock, NULL);
+	(void)pthread_mutex_init(&targets->making, NULL);
+	targets->ended = epoll_create1(EPOLL_CLOEXEC);
+	struct target *root = targets->ended >= 0 ? make(targets, supervision->root, 0) : NULL;
+	if (!root) {
+		if (targets->ended >= 0)
+			(void)close(targets->ended);
+		free(targets);
+		return NULL;
+	}
+	root->way = WAY_OURS;
+	root->told = true;
+	give(targets, root);
+	return targets;
+}
+
+int targets_descriptor(const struct targets *targets)
+{
+	return targets->ended;
+}

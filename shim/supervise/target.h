@@ -1,0 +1,107 @@
+/*
+ * The processes below the filter, as the supervisor knows them.
+ *
+ * A process is heard of with its first trapped call.  What it runs is learned when it calls exec, and settled by what /proc says
+ * once it makes a call as the new program; a child that made no call yet is what its nearest known ancestor is.  Numbers are
+ * used again by the kernel: a process is held by a descriptor (pidfd_open(2)), a thread is looked for in its process.
+ */
+#ifndef SEEN_SUPERVISE_TARGET_H
+#define SEEN_SUPERVISE_TARGET_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shim/supervise/supervise.h"
+#include "tracker/request.h"
+#include "tracker/role.h"
+
+enum way {
+	WAY_OURS,       /* the command's process before it called exec */
+	WAY_STARTING,   /* a program was started and has not called from its own code yet */
+	WAY_SUPERVISED, /* looked at by the supervisor alone */
+	WAY_LIBRARY,    /* the library is inside; the supervisor looks at what goes past it */
+};
+
+enum { CODE_RANGES = 3 };
+
+struct code_range {
+	uint64_t from, to;
+};
+
+/* A program that a process has been about to start. */
+struct start {
+	struct process_ref announced; /* serial 0: by the library, or not at all */
+	bool announced_here;
+	struct context context; /* as announced */
+	char ticket[TICKET_BYTES];
+	pid_t tid;              /* the thread that called exec */
+	uint64_t stack;         /* of the image before: another one has another */
+	struct identity file;   /* executable of the image before */
+	struct identity output; /* descriptor 1 when it was started */
+};
+
+struct views;
+
+struct target {
+	pid_t pid;
+	int descriptor; /* pidfd */
+	unsigned users; /* under the table's lock */
+	bool gone;      /* ended, out of the table */
+	struct target *next;
+
+	pthread_mutex_t lock; /* for all below */
+	enum way way;
+	bool is_fork;     /* a copy of the process that started the program */
+	bool told;        /* a copy: its FORK record is written */
+	bool exec_called; /* `start` says of what */
+	struct start start;
+	struct invocation invocation;
+	struct request request;
+	struct process_ref process;
+	uint64_t record;                     /* number of its START or FORK record; 0: none */
+	uint64_t hello;                      /* WAY_LIBRARY: address of its struct hello */
+	struct code_range code[CODE_RANGES]; /* WAY_LIBRARY: what the library sees */
+	struct code_range loader, library;   /* WAY_STARTING: as far as known */
+	char *root;          /* its root folder as this process names it, NULL: the same */
+	struct views *views; /* of a viewer; NULL: none yet */
+};
+
+struct targets;
+
+/* targets_make(): NULL when there is no memory. */
+struct targets *targets_make(const struct supervision *supervision);
+
+/* targets_descriptor(): readable when a process has ended. */
+int targets_descriptor(const struct targets *targets);
+
+/* targets_sweep(): forgets those that ended. */
+void targets_sweep(struct targets *targets);
+
+/* target_take(): the process of a thread, locked; NULL when it cannot be told.  target_give(): lets go of it. */
+struct target *target_take(struct targets *targets, pid_t tid);
+void target_give(struct targets *targets, struct target *target);
+
+/* What follows is about a process that is held: target_take(). */
+
+/* target_settle(): the process calls from `code` (0: not known): what it runs now is known afterwards, unless it is still
+ * being loaded: then false, and the call is of no interest.  ends: it calls exit: then it is settled in any case. */
+bool target_settle(struct targets *targets, struct target *target, uint64_t code, bool ends);
+
+/* target_start(): the process calls exec.  announce: nobody else announces the program.  words: arguments, each ended by NUL. */
+void target_start(struct targets *targets, struct target *target, pid_t tid, bool announce,
+		  const char *path, const char *words, size_t words_bytes);
+
+/* target_library(): the library says hello in this process.  Returns false when it is to stay off. */
+bool target_library(struct targets *targets, struct target *target, uint64_t hello);
+
+/* target_is_library_code(): is that call one which the library sees? */
+bool target_is_library_code(const struct target *target, uint64_t code);
+
+/* target_look_at_library(): learns what the library knows of the process, for a call that went past it. */
+void target_look_at_library(struct targets *targets, struct target *target);
+
+/* target_meet_children(): the process is about to end: its children are looked at as long as it is known who started them. */
+void target_meet_children(struct targets *targets, struct target *target);
+
+#endif

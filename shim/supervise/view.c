@@ -1,0 +1,278 @@
+/* Viewers that the library is not in: see view.h. */
+#include "shim/supervise/view.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shim/supervise/compat.h"
+#include "shim/supervise/memory.h"
+#include "tracker/notice.h"
+#include "tracker/sys.h"
+
+enum { VIEWS_MAX = 64 };
+
+struct view {
+	int fd; /* shares its offset with the viewer's */
+	struct pending pending;
+	struct version version; /* of the bytes when it was opened */
+	uint32_t path;
+};
+
+struct views {
+	struct view views[VIEWS_MAX];
+	int count;
+	struct {
+		uint64_t dev, ino;
+	} opened[VIEWS_MAX]; /* each file is answered at most once */
+	int opened_count;
+	uint64_t before_out;          /* written by the process before it opened anything */
+	uint64_t in_bytes, out_bytes; /* read and written before it opened a file that is tracked */
+	bool tracks;                  /* it did */
+	bool odd;                     /* it does what is not followed: it delivers nothing */
+};
+
+void views_free(struct views *views)
+{
+	if (!views)
+		return;
+	for (int i = 0; i < views->count; i++)
+		(void)close(views->views[i].fd);
+	free(views);
+}
+
+/* What a process handed to read and write calls so far (proc(5), io). */
+static bool look_at_traffic(pid_t pid, uint64_t *ret_in, uint64_t *ret_out)
+{
+	char path[64], text[512];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/io", (int)pid);
+	return sys_read_file(path, text, sizeof(text)) > 0 &&
+	       sscanf(text, "rchar: %lu wchar: %lu", ret_in, ret_out) == 2;
+}
+
+static struct views *views_of(struct target *target)
+{
+	uint64_t in_bytes;
+
+	if (!target->views) {
+		struct views *views = calloc(1, sizeof(*views));
+		if (views && !look_at_traffic(target->pid, &in_bytes, &views->before_out))
+			views->odd = true;
+		target->views = views;
+	}
+	return target->views;
+}
+
+/* From here on the process must write what it reads.  What libc read to start with (locales) is not counted. */
+static void begin_to_track(struct target *target)
+{
+	struct views *views = target->views;
+
+	if (!views->tracks && !look_at_traffic(target->pid, &views->in_bytes, &views->out_bytes))
+		views->odd = true;
+	views->tracks = true;
+}
+
+/* Does the process open files with our rights?  Then what we may open, it may. */
+static bool has_our_rights(pid_t pid)
+{
+	static const char *const LINES[] = { "\nUid:", "\nGid:", "\nCapEff:", "\nGroups:" };
+	char path[64], theirs[2048], ours[2048];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	if (sys_read_file(path, theirs, sizeof(theirs)) <= 0 ||
+	    sys_read_file("/proc/self/status", ours, sizeof(ours)) <= 0)
+		return false;
+	for (size_t i = 0; i < sizeof(LINES) / sizeof(LINES[0]); i++) {
+		const char *a = strstr(theirs, LINES[i]), *b = strstr(ours, LINES[i]);
+		if (!a || !b)
+			return false;
+		size_t length = strcspn(a + 1, "\n") + 1;
+		if (strncmp(a, b, length) != 0 || b[length] != '\n')
+			return false;
+	}
+	return true;
+}
+
+/* Opens the file that the process names, through its own root, folders and descriptors.  Only plain files, and no magic links:
+ * what those stand for depends on who follows them.  Returns a descriptor or a negative errno. */
+static int open_as(const struct target *target, const struct named *named)
+{
+	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
+				.resolve = RESOLVE_NO_MAGICLINKS };
+	bool absolute = named->path[0] == '/';
+	char name[32] = "cwd";
+	int base = AT_FDCWD;
+
+	if (absolute && target->root) {
+		base = proc_open_path(named->tid, "root");
+		how.resolve = RESOLVE_IN_ROOT;
+	} else if (!absolute) {
+		if (named->directory != AT_FDCWD)
+			(void)snprintf(name, sizeof(name), "fd/%d", named->directory);
+		base = proc_open_path(named->tid, name);
+		if (target->root) /* links would begin at our root */
+			how.resolve |= RESOLVE_NO_SYMLINKS;
+	}
+	if (base < 0 && base != AT_FDCWD)
+		return base;
+	int fd = (int)sys_call6(SYS_openat2, base, (long)named->path, (long)&how, sizeof(how), 0,
+				0);
+	if (base >= 0)
+		(void)close(base);
+	return fd;
+}
+
+/* Notes that the process opened this file.  False when it did so before, or too many others. */
+static bool is_first_time(struct views *views, const struct stat *stat)
+{
+	for (int i = 0; i < views->opened_count; i++)
+		if (views->opened[i].dev == stat->st_dev && views->opened[i].ino == stat->st_ino)
+			return false;
+	if (views->opened_count == VIEWS_MAX)
+		return false;
+	views->opened[views->opened_count].dev = stat->st_dev;
+	views->opened[views->opened_count].ino = stat->st_ino;
+	views->opened_count++;
+	return true;
+}
+
+/* Remembers the file, whose real bytes are about to be given, by a descriptor that the process will share.  Returns
+ * a descriptor for the process, or -1. */
+static int follow(const struct supervision *supervision, struct target *target, int fd,
+		  const char *path, const struct stat *stat, const struct answer *answer)
+{
+	struct views *views = target->views;
+	struct view *view = &views->views[views->count];
+	struct content content;
+
+	if (views->count == VIEWS_MAX || content_of_descriptor(fd, UINT64_MAX, &content) < 0 ||
+	    decision_pend(supervision->segment, &target->request, path, stat, answer,
+			  &view->pending) < 0)
+		return -1;
+	/* O_NONBLOCK was for what might not have been a plain file. */
+	int flags = sys_fcntl(fd, F_GETFL, 0);
+	if (flags < 0 || sys_fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) < 0)
+		return -1;
+	int copy = sys_fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	if (copy < 0)
+		return -1;
+	view->fd = copy;
+	view->version = content.version;
+	view->path = record_path(supervision, path);
+	views->count++;
+	return fd;
+}
+
+void view_open(const struct supervision *supervision, struct target *target,
+	       const struct named *named, uint32_t flags, struct view_answer *ret_answer)
+{
+	/* What changes nothing about reading the file. */
+	const uint32_t PLAIN = O_RDONLY | O_CLOEXEC | O_NOCTTY | COMPAT_O_LARGEFILE;
+	struct views *views = views_of(target);
+	char path[SEGMENT_PATH_BYTES];
+	struct stat stat;
+
+	ret_answer->fd = -1;
+	ret_answer->is_decided = false;
+	if (!views)
+		return;
+	if (named->tid != target->pid || (flags & ~PLAIN)) {
+		views->odd = true;
+		return;
+	}
+	int fd = open_as(target, named);
+	if (fd < 0)
+		return;
+	if (sys_fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode) ||
+	    subject_link(SUBJECT_SELF, fd, path, sizeof(path)) < 0 || path[0] != '/' ||
+	    !has_our_rights(target->pid) || !is_first_time(views, &stat)) {
+		(void)close(fd);
+		return;
+	}
+	struct answer *answer = &ret_answer->answer;
+	request_at_sink(supervision->segment, &target->request);
+	decision_open(supervision->segment, &target->request, path, named->path, fd, &stat, answer);
+	ret_answer->is_decided = true;
+	ret_answer->details = (struct journal_details){
+		.dev = stat.st_dev,
+		.ino = stat.st_ino,
+		.size_bytes = (uint64_t)stat.st_size,
+		.before = answer->delivered,
+	};
+	if (answer->decision != DECISION_CONTENT)
+		ret_answer->details.after = answer->content.version;
+	if (answer->reason != REASON_NOT_TRACKED)
+		begin_to_track(target);
+	if (answer->decision == DECISION_NOTICE) {
+		ret_answer->fd = notice_file(answer->notice, answer->notice_bytes);
+		if (ret_answer->fd < 0) {
+			ret_answer->fd = -1;
+			view_undo(supervision, target, ret_answer);
+		}
+	} else if (answer->reason != REASON_NOT_TRACKED && !views->odd) {
+		ret_answer->fd = follow(supervision, target, fd, path, &stat, answer);
+	}
+	if (ret_answer->fd != fd)
+		(void)close(fd);
+}
+
+void view_undo(const struct supervision *supervision, struct target *target,
+	       struct view_answer *answer)
+{
+	if (answer->answer.decision == DECISION_NOTICE) {
+		decision_undo(supervision->segment, &target->request, &answer->answer);
+		answer->answer.decision = DECISION_CONTENT;
+		answer->answer.reason = REASON_UNREADABLE;
+	}
+	if (target->views)
+		target->views->odd = true;
+}
+
+/* A file was read whole, and is what it was: that becomes a delivery. */
+static void deliver(const struct supervision *supervision, struct target *target,
+		    const struct view *view)
+{
+	struct delivered delivered;
+	struct content content;
+	struct stat stat;
+
+	if (sys_fstat(view->fd, &stat) < 0 ||
+	    sys_call3(SYS_lseek, view->fd, 0, SEEK_CUR) != stat.st_size ||
+	    content_of_descriptor(view->fd, UINT64_MAX, &content) < 0 ||
+	    !version_equal(&content.version, &view->version))
+		return;
+	struct stamp stamp = stamp_of(&stat);
+	decision_deliver(supervision->segment, &target->request, &view->pending, &stamp,
+			 &content.version, &delivered);
+	struct journal_details details = {
+		.dev = stamp.dev,
+		.ino = stamp.ino,
+		.size_bytes = stamp.size_bytes,
+		.before = delivered.before,
+		.after = content.version,
+	};
+	if (delivered.is_changed)
+		record_delivery(supervision, target, JOURNAL_CHANGED, view->path, &details);
+	if (delivered.is_given)
+		record_delivery(supervision, target, JOURNAL_GIVEN, view->path, &details);
+}
+
+void view_ends(const struct supervision *supervision, struct target *target, int status)
+{
+	struct views *views = target->views;
+	uint64_t in_bytes, out_bytes;
+
+	if (!views || !look_at_traffic(target->pid, &in_bytes, &out_bytes))
+		return;
+	request_wrote(supervision->segment, &target->request, out_bytes - views->before_out);
+	if (status != 0 || views->odd || in_bytes - views->in_bytes != out_bytes - views->out_bytes)
+		return;
+	request_still_at_sink(supervision->segment, &target->request);
+	for (int i = 0; i < views->count; i++)
+		deliver(supervision, target, &views->views[i]);
+}
