@@ -1,10 +1,12 @@
 """The agents: where they come from, how they are started, how they spell a tool call.
 
-To add one: a subclass of Agent in AGENTS, speaking an API of model_server.py.
+To add one: a subclass of Agent in AGENTS, speaking an API of model_server.py. VARIANTS, named
+NAME+VARIANT, are for survey alone.
 """
 import json
 import os
 import re
+import shlex
 
 from model_server import Call
 
@@ -18,6 +20,7 @@ def write_file(path, text):
 class Agent:
     name = ""  # of its command in node_modules/.bin
     package = ""  # on npm
+    variant = ""  # how it differs from the agent of that name, in words
 
     def configure(self, home, workspace, url):
         """Writes what the agent needs below its fresh home; returns environment variables."""
@@ -149,4 +152,95 @@ class Claude(Agent):
         return re.sub(r"\n\[This command modified [^\n]*\]$", "", text)
 
 
-AGENTS = {agent.name: agent for agent in (Pi(), Codex(), Claude())}
+class Gemini(Agent):
+    name = "gemini"
+    package = "@google/gemini-cli"
+
+    def configure(self, home, workspace, url):
+        write_file(f"{home}/.gemini/settings.json", json.dumps({
+            "security": {"auth": {"selectedType": "gemini-api-key"},
+                         "folderTrust": {"enabled": False}},
+            "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False},
+            "privacy": {"usageStatisticsEnabled": False}, "telemetry": {"enabled": False},
+            "model": {"disableLoopDetection": True}}))  # it asks another model whether it loops
+        return {"GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": url,
+                "GEMINI_CLI_TRUST_WORKSPACE": "true"}
+
+    def arguments(self, prompt):
+        return ["-p", prompt, "--yolo", "-m", "gemini-2.5-pro"]
+
+    def shell(self, _, command):
+        if "$(" in command or "<(" in command:  # it refuses these where it sees them
+            command = f"eval {shlex.quote(command)}"
+        return Call("run_shell_command", {"command": command, "description": "scripted"})
+
+    def read(self, workspace, path):
+        return Call("read_file", {"file_path": f"{workspace}/{path}"})
+
+    def edit(self, workspace, path, old, new):
+        return Call("replace", {"file_path": f"{workspace}/{path}", "instruction": "scripted",
+                                "old_string": old, "new_string": new})
+
+    def write(self, workspace, path, text):
+        return Call("write_file", {"file_path": f"{workspace}/{path}", "content": text})
+
+    @staticmethod
+    def bare_result(text):
+        return re.sub(r"\A<untrusted_context>\nOutput: (.*?)\n(?:Background PIDs: [^\n]*\n)?"
+                      r"Process Group PGID: \d+\n</untrusted_context>\Z", r"\1", text, flags=re.S)
+
+
+AGENTS = {agent.name: agent for agent in (Pi(), Codex(), Claude(), Gemini())}
+
+
+# Agents with settings of their own that keep something from the commands they run.
+
+class CodexSandboxed(Codex):
+    variant = "`--sandbox workspace-write`"
+
+    def arguments(self, prompt):
+        return ["exec", "--json", "--sandbox", "workspace-write", prompt]
+
+
+class CodexCoreEnvironment(Codex):
+    variant = "`shell_environment_policy.inherit = core`"
+
+    def configure(self, home, workspace, url):
+        environment = super().configure(home, workspace, url)
+        with open(f"{home}/.codex/config.toml", "a", encoding="utf-8") as file:
+            file.write('[shell_environment_policy]\ninherit = "core"\n')
+        return environment
+
+
+class CodexBoth(CodexSandboxed, CodexCoreEnvironment):
+    variant = "both of these"
+
+
+class GeminiInCI(Gemini):
+    variant = "`GITHUB_SHA` is set"
+
+    def configure(self, home, workspace, url):
+        return {**super().configure(home, workspace, url), "GITHUB_SHA": "0" * 40}
+
+
+class ClaudeSandboxed(Claude):
+    variant = "`sandbox.enabled = true`"  # bubblewrap and socat
+
+    def configure(self, home, workspace, url):
+        write_file(f"{home}/.claude/settings.json", json.dumps({"sandbox": {
+            "enabled": True, "failIfUnavailable": True, "allowUnsandboxedCommands": False}}))
+        return super().configure(home, workspace, url)
+
+
+class ClaudeScrubbing(Claude):
+    variant = "`CLAUDE_CODE_SUBPROCESS_ENV_SCRUB=1`"  # it sandboxes commands too, and asks
+
+    def configure(self, home, workspace, url):
+        write_file(f"{home}/.claude/settings.json", json.dumps({"permissions": {
+            "allow": ["Bash", "Edit", "Write", "Read"]}}))
+        return {**super().configure(home, workspace, url), "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB": "1"}
+
+
+VARIANTS = {"codex+sandbox": CodexSandboxed(), "codex+core": CodexCoreEnvironment(),
+            "codex+sandbox+core": CodexBoth(), "gemini+ci": GeminiInCI(),
+            "claude+sandbox": ClaudeSandboxed(), "claude+scrub": ClaudeScrubbing()}

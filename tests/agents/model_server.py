@@ -1,11 +1,11 @@
-"""A scripted model behind the three APIs that the tested agents speak, on loopback.
+"""A scripted model behind the four APIs that the tested agents speak, on loopback.
 
 It keeps no conversation: the step to play is the number of tool results that a
 request carries. Each request is written to a log before it is answered, so the log
 shows exactly what the model was given, and when.
 
 Spoken (streaming, server-sent events): OpenAI chat completions (pi), OpenAI
-responses (codex), Anthropic messages (claude).
+responses (codex), Anthropic messages (claude), Gemini contents (gemini).
 """
 import json
 import subprocess
@@ -131,7 +131,40 @@ class Messages:
             yield name, {"type": name, **fields}
 
 
-APIS = (Chat, Responses, Messages)
+class Contents:
+    path = ":streamGenerateContent"
+
+    @staticmethod
+    def results(body):
+        return [result_text(part["functionResponse"].get("response"))
+                for content in body["contents"] for part in content.get("parts", [])
+                if "functionResponse" in part]
+
+    @staticmethod
+    def events(call, index):
+        if call.tool is None:
+            part = {"text": call.argument}
+        else:
+            part = {"functionCall": {"name": call.tool, "args": call.argument},
+                    "thoughtSignature": "c2NyaXB0ZWQ="}
+        yield None, {
+            "candidates": [{"content": {"role": "model", "parts": [part]},
+                            "finishReason": "STOP", "index": 0}],
+            "usageMetadata": {"promptTokenCount": 100, "candidatesTokenCount": 20,
+                              "totalTokenCount": 120},
+            "modelVersion": "scripted", "responseId": f"resp_{index}"}
+
+
+def result_text(response):
+    """The text of a functionResponse, an object whose members the agent chooses."""
+    if isinstance(response, dict):
+        for name in ("output", "error", "content"):
+            if name in response:
+                return flatten(response[name])
+    return json.dumps(response)
+
+
+APIS = (Chat, Responses, Messages, Contents)
 
 
 class ModelServer:

@@ -1,0 +1,269 @@
+"""The stage: gets the agents, gives each play a workspace, a home and a model, and cleans up.
+
+For run (do agents get what they must?) and survey (what is seen of them?).
+"""
+import ctypes
+import fcntl
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import time
+
+import scenario
+from agents import AGENTS, VARIANTS
+from model_server import Call, ModelServer
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+CACHE = os.path.abspath(os.environ.get("SEEN_AGENTS_DIR") or os.path.join(
+    os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "seen-tests"))
+BUILD = os.environ.get("SEEN_BUILD") or os.path.join(HERE, "../../build/release")
+SEEN = os.path.realpath(os.path.join(BUILD, "bin/seen"))
+NODE_BIN = os.path.join(CACHE, "node22/node_modules/.bin")
+SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+PROMPT = "Please do the scripted task in this directory."
+LAST_WORD = Call(None, "All done.")
+RUN_LIMIT_S = 60
+INSTALL_LIMIT_S = 600
+
+
+# What is needed
+
+def npm_install(folder, package):
+    """Installs one package below CACHE/folder. Returns None, or why that cannot be."""
+    npm = shutil.which("npm")
+    if npm is None:
+        return "no npm"
+    print(f"installing {package} into {CACHE}/{folder}", flush=True)
+    try:
+        done = subprocess.run(
+            [npm, "install", "--loglevel=error", "--no-fund", "--no-audit", "--fetch-retries=1",
+             "--fetch-retry-mintimeout=1000", "--prefix", os.path.join(CACHE, folder), package],
+            env={**os.environ, "PATH": f"{NODE_BIN}:{os.environ['PATH']}"}, text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            timeout=INSTALL_LIMIT_S, check=False)
+    except subprocess.TimeoutExpired:
+        return f"npm install {package} took longer than {INSTALL_LIMIT_S} s"
+    if done.returncode != 0:
+        first = (done.stdout.strip().splitlines() or ["no message"])[0]
+        return f"npm install {package} failed: {first}"
+    return None
+
+
+def agent_of(spec):
+    """The agent that NAME[+VARIANT][@VERSION] names, or None."""
+    return {**AGENTS, **VARIANTS}.get(spec.split("@")[0])
+
+
+def folder_of(spec):
+    """Where it is installed: variants share it."""
+    return os.path.join(CACHE, re.sub(r"\+[^@]*", "", spec))
+
+
+def command_path(spec):
+    return os.path.join(folder_of(spec), "node_modules/.bin", agent_of(spec).name)
+
+
+def version_of(spec):
+    try:
+        with open(os.path.join(folder_of(spec), "node_modules", agent_of(spec).package,
+                               "package.json"), encoding="utf-8") as file:
+            return json.load(file)["version"]
+    except (OSError, ValueError, KeyError):
+        return "?"
+
+
+def provide(spec):
+    """Makes sure that an agent is installed. Returns None, or the reason to skip it."""
+    if shutil.which("node", path=f"{NODE_BIN}:{SYSTEM_PATH}") is None:
+        return "no node"
+    if os.access(command_path(spec), os.X_OK):
+        return None
+    version = spec.partition("@")[2]
+    agent = agent_of(spec)
+    reason = npm_install(os.path.basename(folder_of(spec)),
+                         agent.package + (f"@{version}" if version else ""))
+    if reason is None and not os.access(command_path(spec), os.X_OK):
+        reason = f"its package has no command {agent.name}"
+    return reason
+
+
+def provide_node():
+    """Node 22 for npm and for the agents that are scripts. Without it the system's may do."""
+    if not os.access(os.path.join(NODE_BIN, "node"), os.X_OK):
+        reason = npm_install("node22", "node@22")
+        if reason:
+            system = shutil.which("node", path=SYSTEM_PATH)
+            print(f"no Node 22 ({reason}); " + (f"using {system}" if system else "and no other"))
+
+
+def prepare():
+    """Once, before the first play: no network but loopback, no process that outlives its play."""
+    if not leave_network():
+        print("no network namespace of its own: agents could reach the network")
+    pr_set_child_subreaper = 36
+    ctypes.CDLL(None).prctl(pr_set_child_subreaper, 1, 0, 0, 0)
+
+
+def leave_network():
+    """Moves this process into a network namespace with loopback only. Returns whether it did."""
+    clone_newnet = 0x40000000
+    if ctypes.CDLL(None, use_errno=True).unshare(clone_newnet) != 0:
+        return False
+    siocgifflags, siocsifflags, iff_up = 0x8913, 0x8914, 1
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        request = fcntl.ioctl(sock, siocgifflags, struct.pack("16sH22x", b"lo", 0))
+        flags = struct.unpack("16sH22x", request)[1]
+        fcntl.ioctl(sock, siocsifflags, struct.pack("16sH22x", b"lo", flags | iff_up))
+    return True
+
+
+# One play of the script by one agent
+
+def make_workspace(path, files):
+    for name, text in files.items():
+        target = os.path.join(path, name)
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        with open(target, "w", encoding="utf-8") as file:
+            file.write(text)
+    git = ["git", "-c", "user.name=test", "-c", "user.email=test@localhost",
+           "-c", "init.defaultBranch=main"]
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "start"]):
+        subprocess.run(git + words, cwd=path, check=True, stdin=subprocess.DEVNULL)
+
+
+def workspace_faults(path, files):
+    """Differences between the workspace's files and `files`, one line each."""
+    found = {}
+    for folder, subfolders, names in os.walk(path):
+        if ".git" in subfolders:
+            subfolders.remove(".git")
+        for name in names:
+            file_path = os.path.join(folder, name)
+            with open(file_path, "rb") as file:
+                found[os.path.relpath(file_path, path)] = file.read()
+    faults = [f"{name} holds a notice" for name, data in sorted(found.items())
+              if scenario.NOTICE.encode() in data]
+    for name in sorted(set(found) | set(files)):
+        if name not in found:
+            faults.append(f"{name} is missing")
+        elif name not in files:
+            faults.append(f"{name} should not be there")
+        elif found[name] != files[name].encode():
+            faults.append(f"{name} has other bytes than it should")
+    return faults
+
+
+def descendants():
+    """Pids of this process's living descendants (orphans too: it is their reaper)."""
+    pids, todo = [], [os.getpid()]
+    while todo:
+        pid = todo.pop()
+        try:
+            for task in os.listdir(f"/proc/{pid}/task"):
+                with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as file:
+                    todo += [int(child) for child in file.read().split()]
+        except OSError:
+            continue
+        pids.append(pid)
+    return pids[1:]
+
+
+def end_descendants():
+    """Ends what a run left behind, within a few seconds."""
+    until = time.monotonic() + 5
+    while time.monotonic() < until:
+        pids = descendants()
+        if not pids:
+            return
+        for pid in pids:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            pass
+        time.sleep(0.01)
+
+
+def seen_run(session, via=None):
+    """The words in front of an agent's command that wrap it."""
+    return [SEEN, "run", "--quiet", *(["--via", via] if via else []),
+            "--session", session, "--agent-is", "inside", "--"]
+
+
+class Play:
+    """One agent, one play of the script; its traces lie below `folder`.
+
+    wrapper: words in front of the agent's command, as of seen_run; none for a bare play
+    """
+
+    def __init__(self, spec, folder, files, steps, wrapper=()):
+        self.spec = spec
+        self.agent = agent_of(spec)
+        self.folder = folder
+        self.files = files
+        self.steps = steps
+        self.wrapper = wrapper
+        self.workspace = os.path.join(folder, "workspace")
+        self.log = os.path.join(folder, "requests.jsonl")
+        self.environment = None
+        self.status = None  # exit status, or what happened instead
+
+    def _sub(self, name):
+        path = os.path.join(self.folder, name)
+        os.makedirs(path, mode=0o700, exist_ok=True)
+        return path
+
+    def play(self):
+        home = self._sub("home")
+        make_workspace(self._sub("workspace"), self.files)
+        script = [(self.agent.call(step.operation, self.workspace), step.outsider)
+                  for step in self.steps] + [(LAST_WORD, None)]
+        with ModelServer(script, self.workspace, self.log) as server:
+            self.environment = {
+                "PATH": f"{NODE_BIN}:{SYSTEM_PATH}", "HOME": home, "SHELL": "/bin/bash",
+                "USER": os.environ.get("USER", "user"), "TERM": "xterm-256color",
+                "LANG": "C.UTF-8", "NO_COLOR": "1", "TMPDIR": self._sub("tmp"),
+                "XDG_CONFIG_HOME": f"{home}/.config", "XDG_CACHE_HOME": f"{home}/.cache",
+                "XDG_DATA_HOME": f"{home}/.local/share",
+                "XDG_STATE_HOME": f"{home}/.local/state", "XDG_RUNTIME_DIR": self._sub("run"),
+                **self.agent.configure(home, self.workspace, server.url)}
+            self._run([*self.wrapper, command_path(self.spec), *self.agent.arguments(PROMPT)])
+
+    def _run(self, command):
+        with open(f"{self.folder}/stdout", "wb") as out, open(f"{self.folder}/stderr", "wb") as err:
+            process = subprocess.Popen(command, cwd=self.workspace, env=self.environment,
+                                       stdout=out, stderr=err, stdin=subprocess.DEVNULL,
+                                       start_new_session=True)
+            try:
+                self.status = process.wait(RUN_LIMIT_S)
+            except subprocess.TimeoutExpired:
+                self.status = f"still running after {RUN_LIMIT_S} s"
+            finally:
+                end_descendants()
+
+    def ask_seen(self, *words):
+        """What `seen WORDS...` prints, which is kept in the folder too; None if it fails."""
+        try:
+            done = subprocess.run([SEEN, *words], cwd=self.workspace, env=self.environment,
+                                  stdin=subprocess.DEVNULL, capture_output=True, timeout=20,
+                                  check=False)
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        if done.returncode != 0:
+            return None
+        with open(f"{self.folder}/{words[0]}.json", "wb") as file:
+            file.write(done.stdout)
+        return done.stdout.decode()
+
+    def said_last_word(self):
+        with open(f"{self.folder}/stdout", "rb") as file:
+            return LAST_WORD.argument.encode() in file.read()
