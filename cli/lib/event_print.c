@@ -511,6 +511,7 @@ int event_print_json(FILE *file, const struct event *event)
 	put(&line, "executable", json_text(event->executable));
 	put(&line, "vforked", json_boolean(event->vforked));
 	put(&line, "cut", json_boolean(event->cut));
+	put(&line, "attempted", json_boolean(event->attempted));
 	if (event->entry)
 		put_what(&line, event);
 	(void)fputs_unlocked("}\n", file);
@@ -723,6 +724,7 @@ void event_print_line(FILE *file, const struct event *event, const char *workspa
 		      failed ? text_style(file, "33") : "",
 		      event->error ? error_name(event->error, number, sizeof(number))
 		      : event->op == EVENT_DAMAGED ? "-"
+		      : event->attempted           ? "tried"
 						   : "ok",
 		      failed ? text_style(file, "0") : "");
 	if (event->op == EVENT_DAMAGED)

@@ -512,6 +512,7 @@ static void complete(struct events *events, struct event *event)
 		.error = record->head.error,
 		.vforked = record->marks & JOURNAL_VFORKED,
 		.cut = record->marks & JOURNAL_CUT,
+		.attempted = record->marks & JOURNAL_ATTEMPTED,
 		.process = begins ? entry->number : record->process,
 		.tid = record->tid,
 		.role = -1,

@@ -40,6 +40,7 @@ struct event {
 	int error;                 /* errno of the call; 0: it succeeded */
 	bool vforked;              /* by a child between vfork and exec: `pid` is its own */
 	bool cut;                  /* a text was longer than what the journal keeps */
+	bool attempted;            /* told before the call was made: what came of it is not known */
 
 	/* Who. */
 	uint64_t process; /* number of the START or FORK record */

@@ -17,7 +17,16 @@
 #include "tracker/path.h"
 #include "tracker/sys.h"
 
-enum kind { KIND_OPEN, KIND_CREAT, KIND_OPENAT2, KIND_EXEC, KIND_EXIT, KIND_NAME, KIND_TWO };
+enum kind {
+	KIND_OPEN,
+	KIND_CREAT,
+	KIND_OPENAT2,
+	KIND_EXEC,
+	KIND_EXIT,
+	KIND_NAME,
+	KIND_TWO,
+	KIND_MOVE
+};
 
 enum { NONE = -1 };
 
@@ -43,6 +52,8 @@ static const struct form {
 	{ SYS_symlinkat, KIND_TWO, JOURNAL_SYMLINK, 1, 2, NONE, 0, NONE, 0 },
 	{ SYS_mkdirat, KIND_NAME, JOURNAL_CREATE, 0, 1, NONE, NONE, 2, S_IFDIR },
 	{ SYS_mknodat, KIND_NAME, JOURNAL_CREATE, 0, 1, NONE, NONE, 2, 0 },
+	{ SYS_chdir, KIND_MOVE, JOURNAL_CHDIR, NONE, 0, NONE, NONE, NONE, 0 },
+	{ SYS_fchdir, KIND_MOVE, JOURNAL_CHDIR, 0, NONE, NONE, NONE, NONE, 0 },
 	{ SYS_truncate, KIND_NAME, JOURNAL_TRUNCATE, NONE, 0, NONE, NONE, NONE, 0 },
 #ifdef SYS_open
 	{ SYS_open, KIND_OPEN, JOURNAL_OPEN, NONE, 0, NONE, NONE, 1, 0 },
@@ -61,7 +72,7 @@ static const struct form {
 struct looking {
 	struct targets *targets;
 	const struct supervision *supervision;
-	const struct exchange *exchange;
+	struct exchange *exchange;
 	struct target *target;
 	const struct form *form;
 };
@@ -169,7 +180,10 @@ static bool read_name(const struct looking *looking, int directory_at, int path_
 	}
 	named->path = ret_name->path;
 	if (ret_name->path[0] != '/' &&
-	    proc_folder(tid, named->directory, ret_name->folder, sizeof(ret_name->folder)) > 0)
+	    (named->directory == AT_FDCWD ? target_folder(looking->target, tid, ret_name->folder,
+							  sizeof(ret_name->folder))
+					  : proc_folder(tid, named->directory, ret_name->folder,
+							sizeof(ret_name->folder)) > 0))
 		named->folder = ret_name->folder;
 	normalize(looking, ret_name);
 	named->normal = ret_name->normal[0] ? ret_name->normal : NULL;
@@ -295,6 +309,28 @@ static struct verdict judge_two(const struct looking *looking)
 	return PASS;
 }
 
+/* The current folder is about to change. */
+static struct verdict judge_move(const struct looking *looking)
+{
+	const struct form *form = looking->form;
+	struct target *target = looking->target;
+	pid_t tid = (pid_t)looking->exchange->call->pid;
+	struct name name;
+	bool is_read;
+
+	if (form->path != NONE) {
+		is_read = read_name(looking, form->directory, form->path, &name);
+	} else {
+		name.named = (struct named){ .tid = tid, .directory = AT_FDCWD, .path = name.path };
+		is_read = proc_folder(tid, (int)argument(looking, form->directory), name.path,
+				      sizeof(name.path)) > 0;
+	}
+	if (is_read && exchange_is_valid(looking->exchange) && target->way == WAY_SUPERVISED)
+		record_call(looking->supervision, target, form->op, &name.named, 0, 0, 0);
+	target_moves(target, tid);
+	return PASS;
+}
+
 /* ---- opening ---- */
 
 static struct verdict answer_viewer(const struct looking *looking, const struct named *named,
@@ -306,6 +342,7 @@ static struct verdict answer_viewer(const struct looking *looking, const struct 
 	uint64_t saved = 0;
 	int number = -1;
 
+	exchange_takes_long(looking->exchange);
 	view_open(supervision, target, named, flags, &view);
 	if (!exchange_is_valid(looking->exchange)) {
 		if (view.fd >= 0) {
@@ -496,6 +533,8 @@ static struct verdict judge_known(const struct looking *looking)
 	struct target *target = looking->target;
 	enum kind kind = looking->form->kind;
 
+	if (kind == KIND_EXEC || kind == KIND_EXIT || !target_is_settled(target))
+		exchange_takes_long(looking->exchange);
 	/* A program that starts another one was not being loaded any more. */
 	if (!target_settle(looking->targets, target,
 			   kind == KIND_EXEC ? 0 : call->data.instruction_pointer,
@@ -506,8 +545,11 @@ static struct verdict judge_known(const struct looking *looking)
 	if (target->way == WAY_LIBRARY) {
 		if (kind == KIND_EXIT || kind == KIND_EXEC)
 			return kind == KIND_EXIT ? judge_exit(looking) : judge_exec(looking);
-		if (target_is_library_code(target, call->data.instruction_pointer))
+		if (target_is_library_code(target, call->data.instruction_pointer)) {
+			if (kind == KIND_MOVE)
+				target_moves(target, (pid_t)call->pid);
 			return PASS;
+		}
 		target_look_at_library(looking->targets, target);
 	} else if (target->is_fork && !target->told && kind != KIND_EXEC) {
 		record_copied(looking->supervision, target);
@@ -525,12 +567,14 @@ static struct verdict judge_known(const struct looking *looking)
 		return judge_name(looking);
 	case KIND_TWO:
 		return judge_two(looking);
+	case KIND_MOVE:
+		return judge_move(looking);
 	}
 	return PASS;
 }
 
 struct verdict call_judge(struct targets *targets, const struct supervision *supervision,
-			  uint64_t mark, const struct exchange *exchange)
+			  uint64_t mark, struct exchange *exchange)
 {
 	const struct seccomp_notif *call = exchange->call;
 	struct looking looking = { targets, supervision, exchange, NULL, NULL };
@@ -539,8 +583,14 @@ struct verdict call_judge(struct targets *targets, const struct supervision *sup
 	for (size_t i = 0; !looking.form && i < sizeof(FORMS) / sizeof(FORMS[0]); i++)
 		if ((uint32_t)call->data.nr == FORMS[i].number)
 			looking.form = &FORMS[i];
-	looking.target = looking.form && call->pid ? target_take(targets, (pid_t)call->pid) : NULL;
-	if (!looking.target || !exchange_is_valid(exchange)) {
+	looking.target = looking.form && call->pid ? target_find(targets, (pid_t)call->pid) : NULL;
+	bool is_known = looking.target && target_is_settled(looking.target);
+	if (!is_known)
+		exchange_takes_long(exchange);
+	if (looking.form && call->pid && !looking.target)
+		looking.target = target_take(targets, (pid_t)call->pid);
+	/* Of one that is known nothing is asked but what the call says, which is held against it later. */
+	if (!looking.target || (!is_known && !exchange_is_valid(exchange))) {
 		segment_count(supervision->segment, COUNTER_calls_unjudged, 1);
 	} else if (mark && call->data.nr == SYS_openat && call->data.args[5] == mark + 1) {
 		bool attach = target_library(targets, looking.target, call->data.args[1]);

@@ -12,7 +12,18 @@
 struct exchange {
 	int listener;
 	const struct seccomp_notif *call;
+	/* Called before the first look that takes long: others may take calls from then on.  For the one who took it. */
+	void (*takes_long)(struct exchange *exchange);
+	bool is_long; /* it was */
 };
+
+/* exchange_takes_long(): what follows takes longer than to wake another thread. */
+static inline void exchange_takes_long(struct exchange *exchange)
+{
+	if (!exchange->is_long)
+		exchange->takes_long(exchange);
+	exchange->is_long = true;
+}
 
 /* exchange_is_valid(): does it still wait?  What was read of its process is worthless if not. */
 bool exchange_is_valid(const struct exchange *exchange);
@@ -36,6 +47,6 @@ struct verdict {
 
 /* call_judge(): looks at a call, records it, and says what is to be done.  mark: of the session. */
 struct verdict call_judge(struct targets *targets, const struct supervision *supervision,
-			  uint64_t mark, const struct exchange *exchange);
+			  uint64_t mark, struct exchange *exchange);
 
 #endif

@@ -30,7 +30,8 @@ static const struct {
 	{ SYS_renameat, TRAP_ALWAYS },    { SYS_unlinkat, TRAP_ALWAYS },
 	{ SYS_linkat, TRAP_ALWAYS },      { SYS_symlinkat, TRAP_ALWAYS },
 	{ SYS_mkdirat, TRAP_ALWAYS },     { SYS_mknodat, TRAP_ALWAYS },
-	{ SYS_truncate, TRAP_ALWAYS },    { SYS_io_uring_setup, TRAP_DENY },
+	{ SYS_truncate, TRAP_ALWAYS },    { SYS_chdir, TRAP_ALWAYS },
+	{ SYS_fchdir, TRAP_ALWAYS },      { SYS_io_uring_setup, TRAP_DENY },
 #ifdef SYS_open
 	{ SYS_open, TRAP_FLAGS_SECOND },  { SYS_creat, TRAP_ALWAYS },
 	{ SYS_rename, TRAP_ALWAYS },      { SYS_unlink, TRAP_ALWAYS },

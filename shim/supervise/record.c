@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "shim/supervise/memory.h"
 #include "tracker/path.h"
 #include "tracker/scope.h"
 
@@ -84,11 +83,11 @@ static void append_process(const struct supervision *supervision, struct target 
 }
 
 /* The folder that the process is in, as a text; 0: not known. */
-static uint32_t folder_text(const struct supervision *supervision, const struct target *target)
+static uint32_t folder_text(const struct supervision *supervision, struct target *target)
 {
 	char folder[SEGMENT_PATH_BYTES];
 
-	return proc_folder(target->pid, AT_FDCWD, folder, sizeof(folder)) > 0
+	return target_folder(target, target->pid, folder, sizeof(folder))
 		       ? text_of(supervision, folder)
 		       : 0;
 }

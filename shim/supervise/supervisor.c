@@ -30,6 +30,7 @@ enum {
 	THREADS = 4,
 	NOTIF_BYTES = 512, /* room for a notification of a later kernel */
 	STACK_BYTES = 1 << 20,
+	NO_WAIT_NS = 1500, /* a thread that was put to sleep and woken again takes longer */
 };
 
 /* A call that a thread has taken.  Shared with the guardian. */
@@ -38,6 +39,7 @@ struct taken {
 };
 
 struct supervisor {
+	pthread_mutex_t lead; /* of the one thread that waits for calls */
 	struct supervision supervision;
 	struct targets *targets;
 	struct taken *taken;
@@ -50,6 +52,12 @@ struct supervisor {
 struct worker {
 	struct supervisor *supervisor;
 	struct taken *taken;
+};
+
+/* A call that a thread answers. */
+struct answering {
+	struct exchange exchange; /* first: it is what others see of this */
+	struct supervisor *supervisor;
 };
 
 /* ---- answers ---- */
@@ -107,18 +115,42 @@ static bool take_call(int listener, struct taken *taken, size_t call_bytes)
 	}
 }
 
+static void let_others_lead(struct exchange *exchange)
+{
+	struct answering *answering = (struct answering *)(void *)exchange;
+	(void)pthread_mutex_unlock(&answering->supervisor->lead);
+}
+
+/* One thread at a time waits for calls, and answers those that need no more than a look by itself: to wake another would take
+ * longer than the answer.  Before what takes longer, and when calls are there before they are waited for, the next one leads. */
 static void *work(void *data)
 {
 	const struct worker *worker = data;
 	struct supervisor *supervisor = worker->supervisor;
 	const struct seccomp_notif *call = (const void *)worker->taken->call;
+	struct answering answering = {
+		.exchange = { .listener = supervisor->listener, .takes_long = let_others_lead },
+		.supervisor = supervisor,
+	};
+	struct exchange *exchange = &answering.exchange;
 
-	while (take_call(supervisor->listener, worker->taken, supervisor->call_bytes)) {
-		struct exchange exchange = { supervisor->listener, call };
+	(void)pthread_mutex_lock(&supervisor->lead);
+
+	for (;;) {
+		uint64_t since_ns = sys_clock_ns(CLOCK_MONOTONIC);
+		if (!take_call(supervisor->listener, worker->taken, supervisor->call_bytes))
+			break;
+		exchange->call = call;
+		exchange->is_long = false;
+		if (sys_clock_ns(CLOCK_MONOTONIC) - since_ns < NO_WAIT_NS)
+			exchange_takes_long(exchange);
 		struct verdict verdict = call_judge(supervisor->targets, &supervisor->supervision,
-						    supervisor->mark, &exchange);
+						    supervisor->mark, exchange);
 		answer(supervisor->listener, call->id, verdict);
+		if (exchange->is_long)
+			(void)pthread_mutex_lock(&supervisor->lead);
 	}
+	(void)pthread_mutex_unlock(&supervisor->lead);
 	return NULL;
 }
 
@@ -295,6 +327,7 @@ int supervise_start(int listener, const struct supervision *supervision,
 	if (!supervisor)
 		goto failed;
 	raise_limit();
+	(void)pthread_mutex_init(&supervisor->lead, NULL);
 	supervisor->supervision = *supervision;
 	supervisor->listener = listener;
 	supervisor->mark = supervision->has_library ? supervise_mark(supervision->segment) : 0;

@@ -24,6 +24,7 @@ enum {
 	WORDS_BYTES = 16384,
 	CHILDREN_MAX = 256,
 	EVENTS_AT_ONCE = 64,
+	SURE_NS = 20000000,
 };
 
 struct targets {
@@ -54,6 +55,7 @@ static struct target *find(struct targets *targets, pid_t pid)
 static void destroy(struct target *target)
 {
 	views_free(target->views);
+	free(target->folder);
 	free(target->root);
 	if (target->descriptor >= 0)
 		(void)close(target->descriptor);
@@ -77,10 +79,16 @@ static void take_out(struct targets *targets, struct target *target)
 		destroy(target);
 }
 
-/* Has the process ended?  Then its number may be another's. */
-static bool has_ended(const struct target *target)
+/* Has the process ended?  Then its number may be another's, but not at once: numbers are given one after the other (pid_max(5)
+ * of them, 32,768 at least by default), which takes longer than SURE_NS. */
+static bool has_ended(struct target *target)
 {
 	struct pollfd ended = { target->descriptor, POLLIN, 0 };
+	uint64_t now_ns = sys_clock_ns(CLOCK_MONOTONIC);
+
+	if (now_ns - target->looked_ns < SURE_NS)
+		return false;
+	target->looked_ns = now_ns;
 	return poll(&ended, 1, 0) != 0;
 }
 
@@ -121,8 +129,11 @@ void targets_sweep(struct targets *targets)
 		(void)pthread_mutex_lock(&targets->lock);
 		for (int i = 0; i < count; i++) {
 			struct target *target = find(targets, (pid_t)events[i].data.u32);
-			if (target && has_ended(target))
-				take_out(targets, target);
+			if (target) {
+				target->looked_ns = 0;
+				if (has_ended(target))
+					take_out(targets, target);
+			}
 		}
 		(void)pthread_mutex_unlock(&targets->lock);
 	}
@@ -246,6 +257,27 @@ bool target_is_library_code(const struct target *target, uint64_t code)
 		if (is_inside(&target->code[i], code))
 			return true;
 	return false;
+}
+
+bool target_folder(struct target *target, pid_t tid, char *ret_folder, size_t capacity)
+{
+	target->has_threads = target->has_threads || tid != target->pid;
+	if (!target->has_threads && target->folder && strlen(target->folder) < capacity) {
+		memcpy(ret_folder, target->folder, strlen(target->folder) + 1);
+		return true;
+	}
+	if (proc_folder(tid, AT_FDCWD, ret_folder, capacity) < 0)
+		return false;
+	if (!target->has_threads && !target->folder)
+		target->folder = strdup(ret_folder);
+	return true;
+}
+
+void target_moves(struct target *target, pid_t tid)
+{
+	free(target->folder);
+	target->folder = NULL;
+	target->has_threads = target->has_threads || tid != target->pid;
 }
 
 /* ---- a program starts ---- */
@@ -399,6 +431,11 @@ static bool settle(const struct targets *targets, struct target *target, uint64_
 	return true;
 }
 
+bool target_is_settled(const struct target *target)
+{
+	return !target->exec_called && target->way != WAY_STARTING && target->told;
+}
+
 bool target_settle(struct targets *targets, struct target *target, uint64_t code, bool ends)
 {
 	return settle(targets, target, code, ends);
@@ -518,6 +555,7 @@ static bool copy_ancestor(struct targets *targets, struct target *target, pid_t 
 		target->hello = known->hello;
 		memcpy(target->code, known->code, sizeof(target->code));
 		target->root = known->root ? strdup(known->root) : NULL;
+		target->folder = known->folder ? strdup(known->folder) : NULL;
 		target_give(targets, known);
 		return true;
 	}
@@ -589,6 +627,15 @@ static struct target *find_or_make(struct targets *targets, pid_t pid, pid_t par
 	if (!target)
 		target = make(targets, pid, parent);
 	(void)pthread_mutex_unlock(&targets->making);
+	return target;
+}
+
+struct target *target_find(struct targets *targets, pid_t pid)
+{
+	struct target *target = take(targets, pid);
+
+	if (target)
+		(void)pthread_mutex_lock(&target->lock);
 	return target;
 }
 

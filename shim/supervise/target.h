@@ -45,9 +45,10 @@ struct views;
 
 struct target {
 	pid_t pid;
-	int descriptor; /* pidfd */
-	unsigned users; /* under the table's lock */
-	bool gone;      /* ended, out of the table */
+	int descriptor;     /* pidfd */
+	unsigned users;     /* under the table's lock */
+	uint64_t looked_ns; /* when it was last known to live; under the table's lock */
+	bool gone;          /* ended, out of the table */
 	struct target *next;
 
 	pthread_mutex_t lock; /* for all below */
@@ -64,6 +65,8 @@ struct target {
 	struct code_range code[CODE_RANGES]; /* WAY_LIBRARY: what the library sees */
 	struct code_range loader, library;   /* WAY_STARTING: as far as known */
 	char *root;          /* its root folder as this process names it, NULL: the same */
+	char *folder;        /* its current folder as this process names it; NULL: not known now */
+	bool has_threads;    /* more than the first make calls: then it may change at any time */
 	struct views *views; /* of a viewer; NULL: none yet */
 };
 
@@ -78,11 +81,21 @@ int targets_descriptor(const struct targets *targets);
 /* targets_sweep(): forgets those that ended. */
 void targets_sweep(struct targets *targets);
 
-/* target_take(): the process of a thread, locked; NULL when it cannot be told.  target_give(): lets go of it. */
+/* target_find(): the process whose first thread this is, locked; NULL when it is not known yet.  target_take(): the process of
+ * any thread, learned of if it is new; NULL when it cannot be told.  target_give(): lets go of it. */
+struct target *target_find(struct targets *targets, pid_t pid);
 struct target *target_take(struct targets *targets, pid_t tid);
 void target_give(struct targets *targets, struct target *target);
 
 /* What follows is about a process that is held: target_take(). */
+
+/* target_folder(): the current folder of a thread's process, as this process would name it.  False: not known.
+ * target_moves(): the thread is about to change it. */
+bool target_folder(struct target *target, pid_t tid, char *ret_folder, size_t capacity);
+void target_moves(struct target *target, pid_t tid);
+
+/* target_is_settled(): is what it runs known, as far as it is for all processes? */
+bool target_is_settled(const struct target *target);
 
 /* target_settle(): the process calls from `code` (0: not known): what it runs now is known afterwards, unless it is still
  * being loaded: then false, and the call is of no interest.  ends: it calls exit: then it is settled in any case. */
