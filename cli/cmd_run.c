@@ -88,7 +88,9 @@ static int prepare_environment(const struct session *session, bool preloads)
 	char library[SEGMENT_PATH_BYTES];
 
 	(void)unsetenv(TICKET_VARIABLE);
-	if (setenv("UV_USE_IO_URING", "0", 0) < 0)
+	/* Also without the library: commands below ask about their session. */
+	if (setenv("UV_USE_IO_URING", "0", 0) < 0 ||
+	    setenv("SEEN_SESSION", session->directory, 1) < 0)
 		return -ENOMEM;
 	if (!preloads)
 		return 0;
@@ -103,9 +105,7 @@ static int prepare_environment(const struct session *session, bool preloads)
 			library);
 		return -EINVAL;
 	}
-	return put_preload(library) < 0 || setenv("SEEN_SESSION", session->directory, 1) < 0
-		       ? -ENOMEM
-		       : 0;
+	return put_preload(library) < 0 ? -ENOMEM : 0;
 }
 
 /* The place of the root in the tree: where the agent is, and what the run's own output is. */
@@ -177,6 +177,7 @@ struct birth {
 	const struct context *context;
 	char **words;
 	const struct inherited *inherited;
+	bool preloads;
 	int report; /* gets errno when the command cannot be started */
 	struct process_ref process;
 };
@@ -192,7 +193,7 @@ static struct process_ref announce(void *data)
 	birth->process = process_announce(&birth->recording->session->segment, SUBJECT_SELF,
 					  birth->context, (struct process_ref){ 0, 0 }, getpid(),
 					  birth->words[0], birth->words, ticket);
-	if (birth->process.serial)
+	if (birth->process.serial && birth->preloads)
 		(void)putenv(ticket);
 	record_exec(birth->recording, birth->process, birth->words, 0);
 	return birth->process;
@@ -372,13 +373,13 @@ static pid_t start_child(struct birth *birth)
 }
 
 /* Starts the command below a supervisor.  False with a line that says why: then it is not started. */
-static bool start_supervised(struct birth *birth, bool preloads, struct supervised *ret_supervised)
+static bool start_supervised(struct birth *birth, struct supervised *ret_supervised)
 {
 	struct supervised_start start = {
 		.segment = &birth->recording->session->segment,
 		.journal = &birth->recording->journal,
 		.context = *birth->context,
-		.has_library = preloads,
+		.has_library = birth->preloads,
 		.announce = announce,
 		.become = become,
 		.data = birth,
@@ -411,13 +412,16 @@ static int run_command(struct recording *recording, const struct context *contex
 			       .context = context,
 			       .words = words,
 			       .inherited = &inherited,
+			       .preloads = via != SESSION_VIA_SUPERVISE,
 			       .report = report[1] };
 	if (via != SESSION_VIA_PRELOAD) {
-		is_supervised = start_supervised(&birth, via == SESSION_VIA_BOTH, &supervised);
-		/* It may only go on by the library, then. */
-		if (!is_supervised && via == SESSION_VIA_SUPERVISE &&
-		    prepare_environment(recording->session, true) < 0)
-			message("the command runs unobserved");
+		is_supervised = start_supervised(&birth, &supervised);
+		/* Then it is for the library alone to see it. */
+		if (!is_supervised && !birth.preloads) {
+			birth.preloads = true;
+			if (prepare_environment(recording->session, true) < 0)
+				message("the command runs unobserved");
+		}
 	}
 	pid_t command = is_supervised ? supervised.command : start_child(&birth);
 	if (command < 0) {
