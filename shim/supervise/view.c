@@ -11,6 +11,7 @@
 #include "shim/supervise/compat.h"
 #include "shim/supervise/memory.h"
 #include "tracker/notice.h"
+#include "tracker/path.h"
 #include "tracker/sys.h"
 
 enum { VIEWS_MAX = 64 };
@@ -98,12 +99,12 @@ static bool has_our_rights(pid_t pid)
 	return true;
 }
 
-/* Opens the file that the process names, through its own root, folders and descriptors.  Only plain files, and no magic links:
- * what those stand for depends on who follows them.  Returns a descriptor or a negative errno. */
-static int open_as(const struct target *target, const struct named *named)
+/* Finds what the process names, through its own root, folders and descriptors.  No magic links: what those stand for depends on
+ * who follows them.  Nothing is opened: that would wake the writer of a FIFO, and start what a device does.  Returns a
+ * descriptor (O_PATH) or a negative errno. */
+static int look_up(const struct target *target, const struct named *named)
 {
-	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
-				.resolve = RESOLVE_NO_MAGICLINKS };
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_MAGICLINKS };
 	bool absolute = named->path[0] == '/';
 	char name[32] = "cwd";
 	int base = AT_FDCWD;
@@ -125,6 +126,15 @@ static int open_as(const struct target *target, const struct named *named)
 	if (base >= 0)
 		(void)close(base);
 	return fd;
+}
+
+/* Opens a plain file that was found.  O_NONBLOCK: a lease of others is not waited for (fcntl(2)). */
+static int open_for_reading(int found)
+{
+	char path[PROC_PATH_BYTES];
+
+	subject_path(SUBJECT_SELF, found, path);
+	return sys_open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
 }
 
 /* Notes that the process opened this file.  False when it did so before, or too many others. */
@@ -154,7 +164,7 @@ static int follow(const struct supervision *supervision, struct target *target, 
 	    decision_pend(supervision->segment, &target->request, path, stat, answer,
 			  &view->pending) < 0)
 		return -1;
-	/* O_NONBLOCK was for what might not have been a plain file. */
+	/* The viewer's own open would have been without. */
 	int flags = sys_fcntl(fd, F_GETFL, 0);
 	if (flags < 0 || sys_fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) < 0)
 		return -1;
@@ -185,12 +195,18 @@ void view_open(const struct supervision *supervision, struct target *target,
 		views->odd = true;
 		return;
 	}
-	int fd = open_as(target, named);
+	int fd = look_up(target, named);
 	if (fd < 0)
 		return;
-	if (sys_fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode) ||
-	    subject_link(SUBJECT_SELF, fd, path, sizeof(path)) < 0 || path[0] != '/' ||
-	    !has_our_rights(target->pid) || !is_first_time(views, &stat)) {
+	bool is_plain = sys_fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) &&
+			subject_link(SUBJECT_SELF, fd, path, sizeof(path)) > 0 && path[0] == '/' &&
+			path_is_tracked(supervision->segment, path) && has_our_rights(target->pid);
+	int readable = is_plain ? open_for_reading(fd) : -1;
+	(void)close(fd);
+	fd = readable;
+	if (fd < 0)
+		return;
+	if (!is_first_time(views, &stat)) {
 		(void)close(fd);
 		return;
 	}
