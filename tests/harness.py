@@ -3,11 +3,14 @@
 Session() is a workspace and folders for one session.  Session.agent() starts a process that plays the agent: it
 starts commands as real agents do, with a pipe, a socket pair, a pseudo-terminal or a spool file as
 their output, and says what they printed.
+
+The way in is that of SEEN_TEST_VIA, as in `seen run --via`; without it, preload.
 """
 
 import base64
 import json
 import os
+import select
 import shutil
 import subprocess
 import sys
@@ -20,6 +23,14 @@ SEEN = os.path.join(BUILD, "bin", "seen")
 LIBRARY = os.path.join(BUILD, "lib", "seen", "libseen.so")
 DRIVER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fake_agent.py")
 NOTICE = b"[File previously read: "
+VIA = os.environ.get("SEEN_TEST_VIA") or "preload"
+PATIENCE_S = 100  # with a command of an agent: one that hangs fails its test
+RUN = [SEEN, "run", "--via", VIA]
+
+
+def needs_library(reason):
+    """A test of what only the library does: skipped below the supervisor alone."""
+    return unittest.skipIf(VIA == "supervise", "needs the library: " + reason)
 
 
 def lines(first, count=100):
@@ -32,7 +43,7 @@ class Agent:
         request_in, request_out = os.pipe()
         answer_in, answer_out = os.pipe()
         self.session = session
-        command = [SEEN, "run", "--quiet", "--agent", agent_glob, *options, "--", *prefix,
+        command = [*RUN, "--quiet", "--agent", agent_glob, *options, "--", *prefix,
                    sys.executable, script, str(request_in), str(answer_out)]
         self.process = subprocess.Popen(command, cwd=session.workspace, env={**session.environment, **(environment or {})},
                                         pass_fds=(request_in, answer_out), stdin=subprocess.DEVNULL,
@@ -44,6 +55,8 @@ class Agent:
 
     def ask(self, **request):
         self.requests.write(json.dumps(request) + "\n")
+        if not select.select([self.answers], [], [], PATIENCE_S)[0]:
+            raise RuntimeError("no answer to %r in %d s" % (request, PATIENCE_S))
         line = self.answers.readline()
         if not line:
             raise RuntimeError("the agent ended: %r" % (self.process.communicate(),))
@@ -61,8 +74,14 @@ class Agent:
 
     def close(self):
         self.requests.close()
-        self.process.communicate(timeout=30)
-        self.answers.close()
+        try:
+            self.process.communicate(timeout=30)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.communicate()
+            raise
+        finally:
+            self.answers.close()
         return self.process.returncode
 
 
@@ -96,6 +115,8 @@ class Session:
 
     def seen(self, *words, check=True, **more):
         """Runs the program in the workspace."""
+        if words[0] == "run":
+            words = (*RUN[1:], *words[1:])
         result = subprocess.run([SEEN, *words], cwd=self.workspace, env=self.environment, stdin=subprocess.DEVNULL,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, **more)
         if check and result.returncode != 0:
@@ -105,8 +126,27 @@ class Session:
     def status(self):
         return json.loads(self.seen("status", "--json", "--session", self.name).stdout)
 
+    def helpers(self):
+        """(pid, name) of the supervisors and guardians of this session that live."""
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open("/proc/%s/comm" % pid) as file:
+                    name = file.read().strip()
+                if name.startswith("seen-"):
+                    with open("/proc/%s/maps" % pid) as file:
+                        if self.folder in file.read():
+                            found.append((int(pid), name))
+            except OSError:  # it has ended
+                pass
+        return found
+
     def close(self):
-        shutil.rmtree(self.folder, ignore_errors=True)
+        """Whatever was started has ended by itself by then, or is about to."""
+        try:
+            wait_until(lambda: not self.helpers(), 20)
+        finally:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
 
 class SessionTest(unittest.TestCase):

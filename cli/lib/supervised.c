@@ -19,6 +19,7 @@
 
 #include "shim/supervise/compat.h"
 #include "shim/supervise/filter.h"
+#include "tracker/sys.h"
 
 /* From the command's process to the supervisor, with the listener. */
 struct ready {
@@ -298,6 +299,23 @@ int supervised_start(const struct supervised_start *start, struct supervised *re
 	return 0;
 }
 
+/* How the command ended, as long as its new parent has not taken note of that (proc(5), stat, exit_code). */
+static bool look_at_zombie(const struct supervised *supervised, int *ret_status)
+{
+	char path[64], text[1024];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)supervised->command);
+	/* Still there, after it was looked at: then it was no other one of that number. */
+	if (sys_read_file(path, text, sizeof(text)) <= 0 ||
+	    syscall(SYS_pidfd_send_signal, supervised->descriptor, 0, NULL, 0) < 0)
+		return false;
+	const char *at = strrchr(text, ')'), *last = strrchr(text, ' ');
+	if (!at || strncmp(at, ") Z", 3) != 0)
+		return false;
+	*ret_status = atoi(last + 1);
+	return true;
+}
+
 /* The supervisor is dead; the command is somebody else's child now. */
 static void look_at_orphan(struct supervised *supervised, struct supervised_message *ret_message)
 {
@@ -307,17 +325,19 @@ static void look_at_orphan(struct supervised *supervised, struct supervised_mess
 	if (supervised->descriptor >= 0 && poll(&ended, 1, 0) == 0)
 		return;
 	ret_message->news = SUPERVISED_ENDED;
-	/* Where the kernel does not tell how it ended: as if it were killed with the supervisor. */
-	ret_message->status = SIGKILL;
 	for (int tries = 0; supervised->descriptor >= 0 && tries < 100; tries++) {
 		const struct timespec SOON = { .tv_nsec = 1000000 };
+		if (look_at_zombie(supervised, &ret_message->status))
+			return;
 		if (ioctl(supervised->descriptor, COMPAT_PIDFD_GET_INFO, &info) == 0 &&
 		    (info.mask & COMPAT_PIDFD_INFO_EXIT)) {
 			ret_message->status = info.exit_code;
 			return;
 		}
-		(void)nanosleep(&SOON, NULL); /* it is there once its new parent has taken note */
+		(void)nanosleep(&SOON, NULL);
 	}
+	/* Where the kernel does not tell how it ended: as if it were killed with the supervisor. */
+	ret_message->status = SIGKILL;
 }
 
 void supervised_next(struct supervised *supervised, struct supervised_message *ret_message)

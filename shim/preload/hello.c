@@ -4,6 +4,7 @@
 #include <link.h>
 #include <string.h>
 
+#include "shim/preload/real.h"
 #include "shim/preload/shim.h"
 #include "shim/supervise/hello.h"
 #include "tracker/sys.h"
@@ -38,6 +39,11 @@ static int add_object(struct dl_phdr_info *info, size_t size, void *data)
 	return 0;
 }
 
+static bool is_in_libc(uint64_t address)
+{
+	return address >= hello.code[HELLO_LIBC].from && address < hello.code[HELLO_LIBC].to;
+}
+
 int hello_say(void)
 {
 	uint64_t mark = shim.segment.header->supervise_mark;
@@ -52,6 +58,8 @@ int hello_say(void)
 	(void)dl_iterate_phdr(add_object, addresses);
 	long answer = sys_call6(SYS_openat, AT_FDCWD, (long)&hello, 0, 0, 0, (long)(mark + 1));
 	shim.supervised = answer == HELLO_ATTACH;
+	uint64_t next = (uint64_t)(uintptr_t)REAL(open), next64 = (uint64_t)(uintptr_t)REAL(open64);
+	shim.opens_pass = shim.supervised && is_in_libc(next) && is_in_libc(next64);
 	return answer == HELLO_ATTACH || answer == HELLO_STAY_OFF ? (int)answer : 0;
 }
 

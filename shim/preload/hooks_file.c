@@ -30,11 +30,12 @@ static bool has_mode(int flags)
 /* glibc's, 2.32: has the process only ever had one thread? */
 extern char __libc_single_threaded __attribute__((weak));
 
-/* Below a supervisor, may this call pass it by?  Not with other threads: libc's open can be cancelled (pthreads(7)), and is
+/* Below a supervisor, may this call pass it by?  Not where another preloaded
+ * library has its own open behind ours, nor with other threads: libc's open can be cancelled (pthreads(7)), and is
  * trapped then, to no end but to be let pass. */
 static bool is_marked(void)
 {
-	return __builtin_expect(shim.supervised, 0) && &__libc_single_threaded &&
+	return __builtin_expect(shim.opens_pass, 0) && &__libc_single_threaded &&
 	       __libc_single_threaded;
 }
 

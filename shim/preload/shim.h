@@ -47,6 +47,7 @@ struct shim {
 	bool ends_capture; /* its end is the end of a capture's command */
 	bool filtered; /* it may have a filter that answers calls before the kernel looks at their arguments */
 	bool supervised; /* a supervisor answered */
+	bool opens_pass; /* and libc's open is what a wrapper would call: no other library's comes between */
 	bool sandboxed; /* it told the kernel which calls to allow: no calls of ours from then on */
 	uint32_t role;  /* enum role */
 	pid_t pid;      /* of this process; a child between vfork and exec has another */

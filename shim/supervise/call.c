@@ -25,7 +25,8 @@ enum kind {
 	KIND_EXIT,
 	KIND_NAME,
 	KIND_TWO,
-	KIND_MOVE
+	KIND_MOVE,
+	KIND_CONFINE
 };
 
 enum { NONE = -1 };
@@ -54,6 +55,7 @@ static const struct form {
 	{ SYS_mknodat, KIND_NAME, JOURNAL_CREATE, 0, 1, NONE, NONE, 2, 0 },
 	{ SYS_chdir, KIND_MOVE, JOURNAL_CHDIR, NONE, 0, NONE, NONE, NONE, 0 },
 	{ SYS_fchdir, KIND_MOVE, JOURNAL_CHDIR, 0, NONE, NONE, NONE, NONE, 0 },
+	{ SYS_landlock_restrict_self, KIND_CONFINE, JOURNAL_OPEN, NONE, NONE, NONE, NONE, NONE, 0 },
 	{ SYS_truncate, KIND_NAME, JOURNAL_TRUNCATE, NONE, 0, NONE, NONE, NONE, 0 },
 #ifdef SYS_open
 	{ SYS_open, KIND_OPEN, JOURNAL_OPEN, NONE, 0, NONE, NONE, 1, 0 },
@@ -154,7 +156,11 @@ static void normalize(const struct looking *looking, struct name *name)
 		(void)snprintf(long_path, sizeof(long_path), "%s%s", open_for, rest);
 		path = long_path;
 	} else if (path[0] == '/' && target->root && target->root[0]) {
-		(void)snprintf(long_path, sizeof(long_path), "%s%s", target->root, path);
+		/* First without: no `..` leads out of a root. */
+		int length = snprintf(long_path, sizeof(long_path), "%s", target->root);
+		if (path_normalize(NULL, path, long_path + length,
+				   sizeof(long_path) - (size_t)length) <= 0)
+			return;
 		path = long_path;
 	} else if (path[0] != '/' && !folder) {
 		return;
@@ -163,8 +169,25 @@ static void normalize(const struct looking *looking, struct name *name)
 		name->normal[0] = '\0';
 }
 
-/* Reads a name that a call was given.  False when the kernel will find it wrong, or it cannot be read. */
-static bool read_name(const struct looking *looking, int directory_at, int path_at,
+/* Learns what a name stands for. */
+static void locate(const struct looking *looking, struct name *name)
+{
+	struct named *named = &name->named;
+	pid_t tid = named->tid;
+
+	named->folder = NULL;
+	if (name->path[0] != '/' &&
+	    (named->directory == AT_FDCWD
+		     ? target_folder(looking->target, tid, name->folder, sizeof(name->folder))
+		     : proc_folder(tid, named->directory, name->folder, sizeof(name->folder)) > 0))
+		named->folder = name->folder;
+	normalize(looking, name);
+	named->normal = name->normal[0] ? name->normal : NULL;
+}
+
+/* Reads a name that a call was given.  changes: what it stands for is about to be changed; then the current folder is asked for
+ * again, which others may have given another name.  False when the kernel will find it wrong, or it cannot be read. */
+static bool read_name(const struct looking *looking, int directory_at, int path_at, bool changes,
 		      struct name *ret_name)
 {
 	struct named *named = &ret_name->named;
@@ -174,23 +197,51 @@ static bool read_name(const struct looking *looking, int directory_at, int path_
 	ssize_t length = memory_text(tid, argument(looking, path_at), ret_name->path,
 				     sizeof(ret_name->path));
 	if (length < 0) {
-		if (length != -EFAULT && length != -ENAMETOOLONG)
+		if (length != -EFAULT && length != -ENAMETOOLONG && length != -ESRCH)
 			segment_count(looking->supervision->segment, COUNTER_calls_unjudged, 1);
 		return false;
 	}
 	named->path = ret_name->path;
-	if (ret_name->path[0] != '/' &&
-	    (named->directory == AT_FDCWD ? target_folder(looking->target, tid, ret_name->folder,
-							  sizeof(ret_name->folder))
-					  : proc_folder(tid, named->directory, ret_name->folder,
-							sizeof(ret_name->folder)) > 0))
-		named->folder = ret_name->folder;
-	normalize(looking, ret_name);
-	named->normal = ret_name->normal[0] ? ret_name->normal : NULL;
+	if (changes && named->directory == AT_FDCWD && ret_name->path[0] != '/')
+		target_moves(looking->target, tid);
+	locate(looking, ret_name);
 	return true;
 }
 
 /* ---- changes ---- */
+
+/* Looks at what a name stands for, as the process would: through its own root, folder or descriptor, which leads right behind
+ * symbolic links, too, where the normalized text does not.  Only absolute links are followed from our root.  Returns 0 or a
+ * negative errno. */
+static long look_at_named(const struct looking *looking, const struct named *named, bool follows,
+			  struct stat *ret_stat)
+{
+	const struct target *target = looking->target;
+	const char *path = named->path;
+	char name[32] = "cwd";
+	int base = AT_FDCWD, fd;
+
+	if (behind_descriptor(path, target->pid, &fd)) {
+		path = named->normal;
+	} else if (path[0] == '/' && target->root) {
+		(void)snprintf(name, sizeof(name), "root");
+		path = named->normal + strlen(target->root);
+		while (*path == '/')
+			path++;
+	} else if (path[0] != '/' && named->directory != AT_FDCWD) {
+		(void)snprintf(name, sizeof(name), "fd/%d", named->directory);
+	}
+	if (path[0] != '/') {
+		base = proc_open_path(named->tid, name);
+		if (base < 0)
+			return base;
+	}
+	long error = sys_call6(SYS_newfstatat, base, (long)path, (long)ret_stat,
+			       AT_EMPTY_PATH | (follows ? 0 : AT_SYMLINK_NOFOLLOW), 0, 0);
+	if (base >= 0)
+		(void)sys_close(base);
+	return error;
+}
 
 /* Asks whether a name may be changed, before it is.  Returns 0 or a negative errno. */
 static int ask(const struct looking *looking, enum journal_op op, uint32_t flags,
@@ -206,18 +257,11 @@ static int ask(const struct looking *looking, enum journal_op op, uint32_t flags
 		.flags = flags,
 		.path = named->normal,
 	};
-	char path[SEGMENT_PATH_BYTES + 32];
 
-	if (!supervision->changing || !named->normal)
+	if (!supervision->changing || !named->normal || !named->path[0])
 		return 0;
-	/* In another root our name of the file may not lead there. */
-	if (target->root)
-		(void)snprintf(path, sizeof(path), "/proc/%d/root%s", (int)target->pid,
-			       named->normal + strlen(target->root));
-	else
-		(void)snprintf(path, sizeof(path), "%s", named->normal);
-	change.exists = sys_call6(SYS_newfstatat, AT_FDCWD, (long)path, (long)&change.stat,
-				  follows ? 0 : AT_SYMLINK_NOFOLLOW, 0, 0) == 0;
+	exchange_takes_long(looking->exchange);
+	change.exists = look_at_named(looking, named, follows, &change.stat) == 0;
 	int error = supervision->changing(supervision->data, &change);
 	return exchange_is_valid(looking->exchange) ? error : 0;
 }
@@ -259,7 +303,7 @@ static struct verdict judge_name(const struct looking *looking)
 	uint32_t flags = form->more_flags;
 	uint64_t amount = 0;
 
-	if (!read_name(looking, form->directory, form->path, &name) ||
+	if (!read_name(looking, form->directory, form->path, true, &name) ||
 	    !exchange_is_valid(looking->exchange))
 		return PASS;
 	if (form->flags != NONE)
@@ -287,8 +331,9 @@ static struct verdict judge_two(const struct looking *looking)
 	struct name name, other;
 	uint32_t flags = form->flags == NONE ? 0 : (uint32_t)argument(looking, form->flags);
 
-	if (!read_name(looking, form->directory, form->path, &name) ||
-	    !read_name(looking, form->directory2, form->path2, &other) ||
+	if (!read_name(looking, form->directory, form->path, true, &name) ||
+	    !read_name(looking, form->directory2, form->path2, form->op != JOURNAL_SYMLINK,
+		       &other) ||
 	    !exchange_is_valid(looking->exchange))
 		return PASS;
 	int error = 0;
@@ -319,7 +364,7 @@ static struct verdict judge_move(const struct looking *looking)
 	bool is_read;
 
 	if (form->path != NONE) {
-		is_read = read_name(looking, form->directory, form->path, &name);
+		is_read = read_name(looking, form->directory, form->path, false, &name);
 	} else {
 		name.named = (struct named){ .tid = tid, .directory = AT_FDCWD, .path = name.path };
 		is_read = proc_folder(tid, (int)argument(looking, form->directory), name.path,
@@ -379,21 +424,34 @@ static struct verdict judge_open(const struct looking *looking)
 	uint64_t how[3];
 	uint32_t flags;
 	struct name name;
+	ssize_t got;
 
-	if (!read_name(looking, form->directory, form->path, &name))
-		return PASS;
 	switch (form->kind) {
 	case KIND_CREAT:
 		flags = O_WRONLY | O_CREAT | O_TRUNC;
 		break;
 	case KIND_OPENAT2: /* struct open_how: flags, mode, resolve */
-		if (memory_read(name.named.tid, argument(looking, 2), how, sizeof(how)) !=
-		    sizeof(how))
+		got = memory_read((pid_t)looking->exchange->call->pid, argument(looking, 2), how,
+				  sizeof(how));
+		if (got < 0 && got != -EFAULT && got != -ESRCH)
+			segment_count(looking->supervision->segment, COUNTER_calls_unjudged, 1);
+		if (got != sizeof(how))
 			return PASS;
 		flags = (uint32_t)how[0];
 		break;
 	default:
 		flags = (uint32_t)argument(looking, form->flags);
+	}
+	if (!read_name(looking, form->directory, form->path, (flags & (O_ACCMODE | O_TRUNC)) != 0,
+		       &name))
+		return PASS;
+	if (form->kind == KIND_OPENAT2 && (how[2] & RESOLVE_IN_ROOT) && name.path[0] == '/') {
+		/* The root is where the directory is. */
+		size_t slashes = strspn(name.path, "/");
+		memmove(name.path, name.path + slashes, strlen(name.path + slashes) + 1);
+		if (!name.path[0])
+			(void)snprintf(name.path, sizeof(name.path), ".");
+		locate(looking, &name);
 	}
 	if (!exchange_is_valid(looking->exchange))
 		return PASS;
@@ -456,12 +514,12 @@ static struct verdict judge_exec(const struct looking *looking)
 	const struct supervision *supervision = looking->supervision;
 	const struct form *form = looking->form;
 	struct target *target = looking->target;
-	char words[SEGMENT_PATH_BYTES], path[SEGMENT_PATH_BYTES + 32];
+	char words[SEGMENT_PATH_BYTES], path[SEGMENT_PATH_BYTES];
 	struct name name;
 	struct stat stat;
 	bool cut;
 
-	if (!read_name(looking, form->directory, form->path, &name))
+	if (!read_name(looking, form->directory, form->path, false, &name))
 		return PASS;
 	pid_t tid = name.named.tid;
 	size_t bytes = memory_words(tid, argument(looking, form->path2), words, sizeof(words),
@@ -470,12 +528,7 @@ static struct verdict judge_exec(const struct looking *looking)
 		return PASS;
 	/* A name that is looked for along PATH is tried in each folder: only where it is, something may start. */
 	if (name.named.normal) {
-		if (target->root)
-			(void)snprintf(path, sizeof(path), "/proc/%d/root%s", (int)target->pid,
-				       name.normal + strlen(target->root));
-		else
-			(void)snprintf(path, sizeof(path), "%s", name.normal);
-		long error = sys_stat(path, &stat);
+		long error = look_at_named(looking, &name.named, true, &stat);
 		if (error == -ENOENT || error == -ENOTDIR)
 			return PASS;
 		if (error == 0)
@@ -543,12 +596,12 @@ static struct verdict judge_known(const struct looking *looking)
 	if (target->way == WAY_OURS)
 		return kind == KIND_EXEC ? judge_exec(looking) : PASS;
 	if (target->way == WAY_LIBRARY) {
-		if (kind == KIND_EXIT || kind == KIND_EXEC)
-			return kind == KIND_EXIT ? judge_exit(looking) : judge_exec(looking);
+		if (kind == KIND_EXIT)
+			return judge_exit(looking);
 		if (target_is_library_code(target, call->data.instruction_pointer)) {
 			if (kind == KIND_MOVE)
 				target_moves(target, (pid_t)call->pid);
-			return PASS;
+			return kind == KIND_EXEC ? judge_exec(looking) : PASS;
 		}
 		target_look_at_library(looking->targets, target);
 	} else if (target->is_fork && !target->told && kind != KIND_EXEC) {
@@ -569,6 +622,8 @@ static struct verdict judge_known(const struct looking *looking)
 		return judge_two(looking);
 	case KIND_MOVE:
 		return judge_move(looking);
+	case KIND_CONFINE:
+		break;
 	}
 	return PASS;
 }
@@ -590,12 +645,16 @@ struct verdict call_judge(struct targets *targets, const struct supervision *sup
 	if (looking.form && call->pid && !looking.target)
 		looking.target = target_take(targets, (pid_t)call->pid);
 	/* Of one that is known nothing is asked but what the call says, which is held against it later. */
-	if (!looking.target || (!is_known && !exchange_is_valid(exchange))) {
-		segment_count(supervision->segment, COUNTER_calls_unjudged, 1);
+	bool is_valid = (looking.target && is_known) || exchange_is_valid(exchange);
+	if (!looking.target || !is_valid) {
+		if (is_valid) /* else it was killed: there is no call any more */
+			segment_count(supervision->segment, COUNTER_calls_unjudged, 1);
 	} else if (mark && call->data.nr == SYS_openat && call->data.args[5] == mark + 1) {
 		bool attach = target_library(targets, looking.target, call->data.args[1]);
 		verdict = (struct verdict){ VERDICT_RETURN,
 					    attach ? HELLO_ATTACH : HELLO_STAY_OFF };
+	} else if (looking.form->kind == KIND_CONFINE) {
+		looking.target->confined = true;
 	} else {
 		verdict = judge_known(&looking);
 	}

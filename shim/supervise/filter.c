@@ -24,21 +24,34 @@ static const struct {
 	uint32_t number;
 	enum trap trap;
 } CALLS[] = {
-	{ SYS_openat, TRAP_FLAGS_THIRD }, { SYS_openat2, TRAP_ALWAYS },
-	{ SYS_execve, TRAP_ALWAYS },      { SYS_execveat, TRAP_ALWAYS },
-	{ SYS_exit_group, TRAP_ALWAYS },  { SYS_renameat2, TRAP_ALWAYS },
-	{ SYS_renameat, TRAP_ALWAYS },    { SYS_unlinkat, TRAP_ALWAYS },
-	{ SYS_linkat, TRAP_ALWAYS },      { SYS_symlinkat, TRAP_ALWAYS },
-	{ SYS_mkdirat, TRAP_ALWAYS },     { SYS_mknodat, TRAP_ALWAYS },
-	{ SYS_truncate, TRAP_ALWAYS },    { SYS_chdir, TRAP_ALWAYS },
-	{ SYS_fchdir, TRAP_ALWAYS },      { SYS_io_uring_setup, TRAP_DENY },
+	{ SYS_openat, TRAP_FLAGS_THIRD },
+	{ SYS_openat2, TRAP_ALWAYS },
+	{ SYS_execve, TRAP_ALWAYS },
+	{ SYS_execveat, TRAP_ALWAYS },
+	{ SYS_exit_group, TRAP_ALWAYS },
+	{ SYS_renameat2, TRAP_ALWAYS },
+	{ SYS_renameat, TRAP_ALWAYS },
+	{ SYS_unlinkat, TRAP_ALWAYS },
+	{ SYS_linkat, TRAP_ALWAYS },
+	{ SYS_symlinkat, TRAP_ALWAYS },
+	{ SYS_mkdirat, TRAP_ALWAYS },
+	{ SYS_mknodat, TRAP_ALWAYS },
+	{ SYS_truncate, TRAP_ALWAYS },
+	{ SYS_chdir, TRAP_ALWAYS },
+	{ SYS_fchdir, TRAP_ALWAYS },
+	{ SYS_io_uring_setup, TRAP_DENY },
 #ifdef SYS_open
-	{ SYS_open, TRAP_FLAGS_SECOND },  { SYS_creat, TRAP_ALWAYS },
-	{ SYS_rename, TRAP_ALWAYS },      { SYS_unlink, TRAP_ALWAYS },
-	{ SYS_rmdir, TRAP_ALWAYS },       { SYS_link, TRAP_ALWAYS },
-	{ SYS_symlink, TRAP_ALWAYS },     { SYS_mkdir, TRAP_ALWAYS },
+	{ SYS_open, TRAP_FLAGS_SECOND },
+	{ SYS_creat, TRAP_ALWAYS },
+	{ SYS_rename, TRAP_ALWAYS },
+	{ SYS_unlink, TRAP_ALWAYS },
+	{ SYS_rmdir, TRAP_ALWAYS },
+	{ SYS_link, TRAP_ALWAYS },
+	{ SYS_symlink, TRAP_ALWAYS },
+	{ SYS_mkdir, TRAP_ALWAYS },
 	{ SYS_mknod, TRAP_ALWAYS },
 #endif
+	{ SYS_landlock_restrict_self, TRAP_ALWAYS },
 };
 
 enum {

@@ -2,7 +2,7 @@
  * The filter of system calls (seccomp(2)) that the command runs below, and all it starts.
  *
  * Trapped, by number, architecture and flags of open: opening a file, changing a name or the current folder (so that it need not
- * be asked for at each call), starting a program, ending.  Never
+ * be asked for at each call), starting a program, ending, taking rights away from itself.  Never
  * reading, writing, closing, stat.  What the preloaded library does itself bears a mark in a register that the call does
  * not use, and passes.  io_uring_setup is answered ENOSYS, so that programs take calls that can be seen.  Calls of
  * another architecture pass untouched.

@@ -13,7 +13,7 @@
 
 #include "tracker/process.h"
 
-enum { HELLO_CODE_RANGES = 3 };
+enum { HELLO_LIBC, HELLO_LOADER, HELLO_LIBRARY, HELLO_CODE_RANGES };
 
 struct hello {
 	char empty_path[8]; /* all zero: what the kernel takes this for, without a supervisor */

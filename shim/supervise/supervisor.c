@@ -125,20 +125,21 @@ static void let_others_lead(struct exchange *exchange)
  * longer than the answer.  Before what takes longer, and when calls are there before they are waited for, the next one leads. */
 static void *work(void *data)
 {
-	const struct worker *worker = data;
-	struct supervisor *supervisor = worker->supervisor;
-	const struct seccomp_notif *call = (const void *)worker->taken->call;
+	const struct worker worker = *(const struct worker *)data;
+	struct supervisor *supervisor = worker.supervisor;
+	const struct seccomp_notif *call = (const void *)worker.taken->call;
 	struct answering answering = {
 		.exchange = { .listener = supervisor->listener, .takes_long = let_others_lead },
 		.supervisor = supervisor,
 	};
 	struct exchange *exchange = &answering.exchange;
 
+	free(data);
 	(void)pthread_mutex_lock(&supervisor->lead);
 
 	for (;;) {
 		uint64_t since_ns = sys_clock_ns(CLOCK_MONOTONIC);
-		if (!take_call(supervisor->listener, worker->taken, supervisor->call_bytes))
+		if (!take_call(supervisor->listener, worker.taken, supervisor->call_bytes))
 			break;
 		exchange->call = call;
 		exchange->is_long = false;
@@ -258,13 +259,12 @@ int supervise_supported(void)
 	size_t call_bytes;
 	int status;
 
-	int error = look_at_sizes(&call_bytes);
-	if (error < 0)
-		return error;
 	pid_t child = fork();
 	if (child == 0) {
 		bool promised;
-		int listener = filter_install(0, &promised);
+		/* Here too: whoever forbids seccomp(2) may kill for it. */
+		int error = look_at_sizes(&call_bytes);
+		int listener = error < 0 ? error : filter_install(0, &promised);
 		int failed = listener < 0 ? -listener : 0;
 		/* Adding and answering in one step came with 5.14: before, the flag is not known. */
 		struct seccomp_notif_addfd add = { .id = 1, .flags = SECCOMP_ADDFD_FLAG_SEND };

@@ -544,6 +544,7 @@ static bool copy_ancestor(struct targets *targets, struct target *target, pid_t 
 		(void)settle(targets, known, 0, false);
 		target->way = known->way;
 		target->is_fork = true;
+		target->confined = known->confined;
 		target->invocation = known->invocation;
 		target->request = known->request;
 		target->request.subject.pid = (uint32_t)target->pid;
@@ -555,7 +556,6 @@ static bool copy_ancestor(struct targets *targets, struct target *target, pid_t 
 		target->hello = known->hello;
 		memcpy(target->code, known->code, sizeof(target->code));
 		target->root = known->root ? strdup(known->root) : NULL;
-		target->folder = known->folder ? strdup(known->folder) : NULL;
 		target_give(targets, known);
 		return true;
 	}
@@ -569,6 +569,7 @@ static void begin_orphan(const struct targets *targets, struct target *target)
 
 	target->way = WAY_STARTING;
 	target->told = true;
+	target->confined = true; /* for all that is known */
 	if (targets->supervision->has_library)
 		look_at_maps(target->pid, &mapped);
 	if (!mapped.library.to)
@@ -634,8 +635,10 @@ struct target *target_find(struct targets *targets, pid_t pid)
 {
 	struct target *target = take(targets, pid);
 
-	if (target)
-		(void)pthread_mutex_lock(&target->lock);
+	if (target && pthread_mutex_trylock(&target->lock) != 0) {
+		give(targets, target);
+		target = NULL;
+	}
 	return target;
 }
 

@@ -53,8 +53,9 @@ struct target {
 
 	pthread_mutex_t lock; /* for all below */
 	enum way way;
-	bool is_fork;     /* a copy of the process that started the program */
-	bool told;        /* a copy: its FORK record is written */
+	bool confined; /* it may open less than /proc says: Landlock, which nothing there tells of */
+	bool is_fork;  /* a copy of the process that started the program */
+	bool told;     /* a copy: its FORK record is written */
 	bool exec_called; /* `start` says of what */
 	struct start start;
 	struct invocation invocation;
@@ -81,8 +82,9 @@ int targets_descriptor(const struct targets *targets);
 /* targets_sweep(): forgets those that ended. */
 void targets_sweep(struct targets *targets);
 
-/* target_find(): the process whose first thread this is, locked; NULL when it is not known yet.  target_take(): the process of
- * any thread, learned of if it is new; NULL when it cannot be told.  target_give(): lets go of it. */
+/* target_find(): the process whose first thread this is, locked; NULL when it is not known yet, or held by another:
+ * does not wait.  target_take(): the process of any thread, learned of if it is new; NULL when it cannot be told.
+ * target_give(): lets go of it. */
 struct target *target_find(struct targets *targets, pid_t pid);
 struct target *target_take(struct targets *targets, pid_t tid);
 void target_give(struct targets *targets, struct target *target);

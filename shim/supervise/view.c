@@ -33,7 +33,9 @@ struct views {
 	uint64_t before_out;          /* written by the process before it opened anything */
 	uint64_t in_bytes, out_bytes; /* read and written before it opened a file that is tracked */
 	bool tracks;                  /* it did */
-	bool odd;                     /* it does what is not followed: it delivers nothing */
+	bool asked_rights,
+		has_rights; /* asked once: a viewer takes none from itself but by Landlock */
+	bool odd;           /* it does what is not followed: it delivers nothing */
 };
 
 void views_free(struct views *views)
@@ -78,8 +80,29 @@ static void begin_to_track(struct target *target)
 	views->tracks = true;
 }
 
-/* Does the process open files with our rights?  Then what we may open, it may. */
-static bool has_our_rights(pid_t pid)
+/* Is what a file in /proc says of the process what it says of us? */
+static bool is_ours(pid_t pid, const char *name)
+{
+	char path[64], theirs[512], ours[512];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	ssize_t length = sys_read_file(path, theirs, sizeof(theirs));
+	(void)snprintf(path, sizeof(path), "/proc/self/%s", name);
+	return sys_read_file(path, ours, sizeof(ours)) == length &&
+	       (length <= 0 || memcmp(ours, theirs, (size_t)length) == 0);
+}
+
+static bool is_in_our_user_namespace(pid_t pid)
+{
+	char path[64];
+	struct stat theirs, ours;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)pid);
+	return sys_stat(path, &theirs) == 0 && sys_stat("/proc/self/ns/user", &ours) == 0 &&
+	       theirs.st_ino == ours.st_ino;
+}
+
+static bool look_at_rights(pid_t pid)
 {
 	static const char *const LINES[] = { "\nUid:", "\nGid:", "\nCapEff:", "\nGroups:" };
 	char path[64], theirs[2048], ours[2048];
@@ -96,7 +119,21 @@ static bool has_our_rights(pid_t pid)
 		if (strncmp(a, b, length) != 0 || b[length] != '\n')
 			return false;
 	}
-	return true;
+	/* In a user namespace below, capabilities hold for less; with none at all, that is no matter.  And what a security module
+	 * says (AppArmor, SELinux). */
+	bool is_powerless = strtoull(strstr(ours, "\nCapEff:") + 8, NULL, 16) == 0;
+	return (is_powerless || is_in_our_user_namespace(pid)) && is_ours(pid, "attr/current");
+}
+
+/* Does the process open files with our rights?  Then what we may open, it may. */
+static bool has_our_rights(const struct target *target)
+{
+	struct views *views = target->views;
+
+	if (!views->asked_rights)
+		views->has_rights = look_at_rights(target->pid);
+	views->asked_rights = true;
+	return views->has_rights && !target->confined;
 }
 
 /* Finds what the process names, through its own root, folders and descriptors.  No magic links: what those stand for depends on
@@ -200,7 +237,7 @@ void view_open(const struct supervision *supervision, struct target *target,
 		return;
 	bool is_plain = sys_fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) &&
 			subject_link(SUBJECT_SELF, fd, path, sizeof(path)) > 0 && path[0] == '/' &&
-			path_is_tracked(supervision->segment, path) && has_our_rights(target->pid);
+			path_is_tracked(supervision->segment, path) && has_our_rights(target);
 	int readable = is_plain ? open_for_reading(fd) : -1;
 	(void)close(fd);
 	fd = readable;

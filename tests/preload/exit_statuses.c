@@ -75,5 +75,7 @@ int main(int argc, char **argv)
 	CHECK(waitpid(child, &status, WCONTINUED) == child);
 	if (WIFCONTINUED(status))
 		show_end("continued", child);
+	else /* it ended meanwhile */
+		show_status("continued", status);
 	return 0;
 }

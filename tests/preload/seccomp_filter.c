@@ -78,6 +78,7 @@ int main(void)
 		int fd = open("file", O_RDONLY);
 		CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) == 0);
 		ssize_t count = read(fd, bytes, sizeof(bytes));
+		write(1, "in strict mode: ", 16);
 		write(1, bytes, (size_t)count);
 		syscall(SYS_exit, 6);
 	}

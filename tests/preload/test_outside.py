@@ -6,7 +6,7 @@ import select
 import subprocess
 import unittest
 
-from harness import BUILD, LIBRARY, NOTICE, SEEN, Session, lines
+from harness import LIBRARY, NOTICE, RUN, Session, lines, needs_library
 
 
 class Outside(unittest.TestCase):
@@ -16,7 +16,7 @@ class Outside(unittest.TestCase):
         self.data = self.session.write("f", lines("f"))
 
     def command(self, *words, session="s"):
-        return [SEEN, "run", "--quiet", "--session", session, *words]
+        return [*RUN, "--quiet", "--session", session, *words]
 
     def piped(self, *words, environment=None, **more):
         result = subprocess.run(self.command(*words, **more), cwd=self.session.workspace, stdin=subprocess.DEVNULL,
@@ -31,6 +31,8 @@ class Outside(unittest.TestCase):
             command = self.command(*words, **more)
             os.execve(command[0], command, self.session.environment)
         data = b""
+        while typed and b"$ " not in data:  # it reads what is typed only then
+            data += os.read(master, 65536)
         for line in typed or ():
             os.write(master, line.encode() + b"\n")
             while b"$ " not in data.rsplit(line.encode(), 1)[-1]:
@@ -123,6 +125,7 @@ class Outside(unittest.TestCase):
             for number in "123":
                 self.assertEqual(self.session.read("got." + number), self.data)
 
+    @needs_library("it is preloaded without `seen run`")
     def test_without_the_command(self):
         environment = {**self.session.environment, "LD_PRELOAD": LIBRARY, "SEEN_SESSION": "named", "SEEN_AGENT_IS": "outside"}
         run = lambda **more: subprocess.run(["bash", "-c", "cat f"], cwd=self.session.workspace, env={**environment, **more},
@@ -136,6 +139,7 @@ class Outside(unittest.TestCase):
         self.assertEqual(run(SEEN_P="1:0:12345"), self.data)
         self.assertEqual(run(SEEN_P="nonsense"), self.data)
 
+    @needs_library("it is preloaded without `seen run`")
     def test_without_a_session(self):
         environment = {**self.session.environment, "LD_PRELOAD": LIBRARY}
         before = sorted(os.listdir(self.session.folder))

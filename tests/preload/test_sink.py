@@ -7,7 +7,7 @@ import subprocess
 import time
 import unittest
 
-from harness import LIBRARY, NOTICE, SessionTest, lines, wait_until
+from harness import LIBRARY, NOTICE, VIA, SessionTest, lines, wait_until
 
 SINKS = ["pipe", "socket", "pty", "spool"]
 SHELLS = [("bash", "-c"), ("bash", "-lc"), ("sh", "-c"), ("dash", "-c"), ("bash", "--norc", "-c")]
@@ -323,10 +323,13 @@ class RealBytes(SinkTest):
             self.skipTest("bwrap does not work here: %r" % probe.stderr)
         for words in (["--proc", "/proc"], [], ["--dev", "/dev"]):
             bwrap = "bwrap --bind / / --unshare-pid %s" % " ".join(words)
-            for _ in range(2):
+            if VIA == "supervise":  # which looks from outside of any namespace: bwrap is a tool as others are
+                self.assertNotice(self.agent.shell(bwrap + " cat f"), "f")
+            for _ in range(2):  # in the window of insistence, there
                 self.assertReal(self.agent.shell(bwrap + " cat f"), data)
                 self.assertReal(self.agent.shell(bwrap + " bash -c 'cat f; true'"), data)
                 self.assertReal(self.agent.run([*bwrap.split(), "bash", "-c", "cat f"]), data)
+            self.agent.shell("head -1 f;" * 25)
 
 
 class Changes(SinkTest):
@@ -444,11 +447,20 @@ class Window(SinkTest):
 
 
 class Lacking(SinkTest):
-    """What a notice needs is not there: the real bytes."""
+    """What a notice needs is not there: the real bytes.
+
+    The supervisor makes it in a process of its own, which lacks nothing: so there, where it alone looks, it is a notice.
+    """
+
+    def assertLacking(self, output, data, ways=("supervise",)):
+        if VIA in ways:
+            self.assertNotice(output, "f")
+        else:
+            self.assertReal(output, data)
 
     def test_small_files_only(self):
         data = self.deliver("f")
-        self.assertReal(self.agent.shell("ulimit -f 0; exec cat f"), data)
+        self.assertLacking(self.agent.shell("ulimit -f 0; exec cat f"), data)
 
     def test_small_stack(self):
         self.deliver("f")
@@ -462,7 +474,14 @@ class Lacking(SinkTest):
 
     def test_no_free_descriptor(self):
         data = self.deliver("f")
-        self.assertReal(self.agent.shell("ulimit -n 4; exec cat f"), data)
+        self.assertLacking(self.agent.shell("ulimit -n 4; exec cat f"), data)  # a notice takes the file's number
+
+    def test_no_descriptor_at_all(self):
+        data = self.deliver("f")
+        for command in ("ulimit -n 3; exec cat f", "ulimit -n 3; exec /bin/cat f; :"):
+            self.assertNotIn(NOTICE, self.agent.shell(command))
+        self.assertNotice(self.agent.shell("cat f"), "f")  # that did not count as asking for it
+        del data
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can unmount /proc")
     def test_no_proc(self):
@@ -470,15 +489,15 @@ class Lacking(SinkTest):
         probe = subprocess.run(["unshare", "-m", "sh", "-c", "umount -l /proc"], stderr=subprocess.PIPE)
         if probe.returncode != 0:
             self.skipTest("unshare does not work here: %r" % probe.stderr)
-        for _ in range(2):
-            self.assertReal(self.agent.shell("unshare -m sh -c 'umount -l /proc; cat f'"), data)
+        self.assertLacking(self.agent.shell("unshare -m sh -c 'umount -l /proc; cat f'"), data)
+        self.assertReal(self.agent.shell("unshare -m sh -c 'umount -l /proc; cat f'"), data)
 
     def test_no_session_any_more(self):
         data = self.deliver("f")
         folder = os.path.join(self.session.folder, "run", "seen", "test")
         os.rename(folder, folder + ".gone")
-        for _ in range(2):
-            self.assertReal(self.agent.shell("cat f"), data)
+        self.assertLacking(self.agent.shell("cat f"), data, ("supervise", "both"))  # the supervisor still has it
+        self.assertReal(self.agent.shell("cat f"), data)
         os.mkdir(folder)
         with open(os.path.join(folder, "segment"), "wb") as file:
             file.write(os.urandom(1 << 20))
@@ -488,7 +507,7 @@ class Lacking(SinkTest):
     def test_scrubbed_environment(self):
         """`env -i`: only LD_PRELOAD is put back, and the session is found through the ancestors."""
         data = self.deliver("f")
-        self.assertEqual(self.agent.shell("env -i /usr/bin/env"), b"LD_PRELOAD=" + LIBRARY.encode() + b"\n")
+        self.assertEqual(self.agent.shell("env -i /usr/bin/env"), b"LD_PRELOAD=" + LIBRARY.encode() + b"\n" if VIA != "supervise" else b"")
         self.assertReal(self.agent.shell("env -i /bin/bash -c 'cat f > g; cat g'"), data)
         self.assertReal(self.agent.shell("env -i /bin/cat f | cat"), data)
         self.assertNotice(self.agent.shell("env -i /bin/cat f"), "f")

@@ -1,0 +1,72 @@
+/* Hazard: opens that wait: of a FIFO without a writer, of a terminal, by more processes and threads than whoever looks at calls
+ * has hands.  Nobody else may wait for them, and they can be interrupted and killed. */
+#include "check.h"
+
+#include <pthread.h>
+#include <sys/time.h>
+
+enum { WAITING = 40 };
+
+static void nothing(int signal)
+{
+	(void)signal;
+}
+
+static void *open_fifo(void *unused)
+{
+	CHECK(open("fifo", O_RDONLY) >= 0);
+	return unused;
+}
+
+int main(void)
+{
+	struct sigaction action = { .sa_handler = nothing };
+	pid_t children[WAITING];
+	pthread_t thread;
+
+	put_file("file", "the file\n", 0644);
+	CHECK(mkfifo("fifo", 0600) == 0 && mkfifo("other", 0600) == 0);
+	for (int i = 0; i < WAITING; i++) {
+		children[i] = fork_flushed();
+		if (children[i] == 0) {
+			char byte;
+			int fd = i % 2 ? open("fifo", O_RDONLY)
+				       : open("/proc/self/cwd/fifo", O_RDONLY);
+			_exit(fd >= 0 && read(fd, &byte, 1) == 0 ? 3 : 4);
+		}
+	}
+	usleep(50000);
+	for (int i = 0; i < 20; i++) {
+		int fd = open("file", O_RDONLY);
+		CHECK(fd >= 0 && close(fd) == 0);
+	}
+	show_file("file");
+	SHOW(system("cat file > copy && cmp file copy && rm copy"));
+	SHOW(open("other", O_WRONLY | O_NONBLOCK));
+	/* Two of them are killed while they wait; the others get what they wait for. */
+	for (int i = 0; i < 2; i++)
+		CHECK(kill(children[i], SIGKILL) == 0);
+	CHECK(pthread_create(&thread, NULL, open_fifo, NULL) == 0);
+	int writer = open("fifo", O_WRONLY);
+	CHECK(writer >= 0 && pthread_join(thread, NULL) == 0);
+	usleep(50000);
+	CHECK(close(writer) == 0);
+	for (int i = 0; i < WAITING; i++)
+		show_end(i < 2 ? "killed" : "went on", children[i]);
+
+	CHECK(sigaction(SIGALRM, &action, NULL) == 0);
+	setitimer(ITIMER_REAL, &(struct itimerval){ .it_value = { .tv_usec = 50000 } }, NULL);
+	SHOW(open("other", O_RDONLY));
+	/* An open that is taken up again: by the kernel, after the handler. */
+	action.sa_flags = SA_RESTART;
+	CHECK(sigaction(SIGALRM, &action, NULL) == 0);
+	pid_t child = fork_flushed();
+	if (child == 0) {
+		usleep(100000);
+		_exit(open("other", O_WRONLY) < 0);
+	}
+	setitimer(ITIMER_REAL, &(struct itimerval){ .it_value = { .tv_usec = 30000 } }, NULL);
+	SHOW(open("other", O_RDONLY) >= 0);
+	show_end("writer", child);
+	return 0;
+}

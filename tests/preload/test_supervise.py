@@ -1,0 +1,341 @@
+"""`seen run` and those that help it: ends, stops, what is left behind, what dies; and commands that live in other roots, rights
+and namespaces.  By each way in, with the same expectations, but for those about the supervisor itself."""
+
+import os
+import platform
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from harness import BUILD, RUN, VIA, Session, SessionTest, lines, wait_until
+
+BUSYBOX = shutil.which("busybox")
+STATIC_CAT = os.path.join(BUILD, "tests", "preload", "viewers", "reads", "cat")
+KERNEL = tuple(int(number) for number in re.match(r"(\d+)\.(\d+)", platform.release()).groups())
+supervisor_only = unittest.skipIf(VIA == "preload", "there is no supervisor")
+root_only = unittest.skipUnless(os.geteuid() == 0, "for root only")
+# Six processes that open files as fast as they can, each of them as often as is said; exits by 7 when all went well.
+BUSY = """
+for i in 1 2 3 4 5 6; do
+    (n=0; while [ $n -lt %d ]; do read -r line < f && echo "$line" > out.$i || exit 1; n=$((n + 1)); done; exit 0) &
+    all="$all $!"
+done
+for one in $all; do wait $one || exit 1; done
+exec /bin/sh -c 'cat f > copy; exit 7'
+"""
+
+
+def state(pid):
+    """Of a process, as in proc(5); "" when it has ended."""
+    try:
+        with open("/proc/%d/stat" % pid) as file:
+            return file.read().rpartition(")")[2].split()[0]
+    except OSError:
+        return ""
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.session = Session()
+        self.addCleanup(self.session.close)
+        self.data = self.session.write("f", lines("f"))
+
+    def start(self, *words, options=(), **more):
+        """`seen run` in a process group of its own."""
+        process = subprocess.Popen([*RUN, "--session", "test", *options, "--", *words], cwd=self.session.workspace,
+                                   env=self.session.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, preexec_fn=os.setpgrp, **more)
+        self.addCleanup(self.end, process)
+        return process
+
+    def end(self, process):
+        if process.poll() is None:
+            process.kill()
+        process.communicate(timeout=20)
+
+    def run_command(self, *words, **more):
+        """Returns exit status, standard output, standard error."""
+        process = self.start(*words, **more)
+        out, error = process.communicate(timeout=60)
+        return process.returncode, out, error
+
+    def exists(self, name):
+        return os.path.exists(self.session.path(name))
+
+    def pid_in(self, name):
+        """The number that a shell wrote to a file."""
+        wait_until(lambda: self.exists(name) and self.session.read(name).endswith(b"\n"))
+        return int(self.session.read(name))
+
+    def grows(self, name):
+        before = os.stat(self.session.path(name)).st_size
+        wait_until(lambda: os.stat(self.session.path(name)).st_size > before)
+
+
+class Deaths(Case):
+    @supervisor_only
+    def test_supervisor_is_killed(self):
+        """Every program goes on as it would, and ends as it would."""
+        for delay in (0.05, 0.2, 0.4):
+            with self.subTest(delay=delay):
+                process = self.start("bash", "-c", BUSY % 4000)
+                wait_until(lambda: len(self.session.helpers()) == 2)
+                self.assertEqual({name for _, name in self.session.helpers()}, {"seen-supervisor", "seen-guardian"})
+                time.sleep(delay)
+                self.assertIsNone(process.poll(), "the command was too fast for this test")
+                for pid, name in self.session.helpers():
+                    if name == "seen-supervisor":
+                        os.kill(pid, signal.SIGKILL)
+                out, error = process.communicate(timeout=60)
+                if KERNEL >= (6, 15):
+                    self.assertEqual(process.returncode, 7, error)
+                self.assertEqual(self.session.read("copy"), self.data)
+                self.assertIn(b"the supervisor has died", error)
+                self.assertEqual(out, b"")
+                wait_until(lambda: not self.session.helpers())
+                os.unlink(self.session.path("copy"))
+
+    @supervisor_only
+    def test_supervisor_is_killed_again_and_again(self):
+        """At whatever it does at that moment."""
+        for round_ in range(12):
+            process = self.start("bash", "-c", BUSY % 60, options=("--quiet",))
+            wait_until(lambda: process.poll() is not None or self.session.helpers())
+            time.sleep(0.004 * round_)
+            for pid, name in self.session.helpers():
+                if name == "seen-supervisor":
+                    try:
+                        os.kill(pid, signal.SIGKILL)
+                    except ProcessLookupError:
+                        pass
+            process.communicate(timeout=60)
+            if KERNEL >= (6, 15):
+                self.assertEqual(process.returncode, 7, round_)
+
+    @supervisor_only
+    def test_guardian_is_killed(self):
+        """It is not needed as long as the supervisor lives."""
+        process = self.start("bash", "-c", BUSY % 500)
+        wait_until(lambda: len(self.session.helpers()) == 2)
+        for pid, name in self.session.helpers():
+            if name == "seen-guardian":
+                os.kill(pid, signal.SIGKILL)
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 7)
+
+    def test_run_is_killed(self):
+        """Whoever kills `seen run` means the command."""
+        process = self.start("sh", "-c", "echo $$ > pid; while :; do read -r line < f; done")
+        command = self.pid_in("pid")
+        process.kill()
+        process.communicate(timeout=20)
+        wait_until(lambda: state(command) in ("", "Z"))
+        wait_until(lambda: not self.session.helpers())
+
+    def test_command_is_killed(self):
+        process = self.start("sh", "-c", "echo $$ > pid; while :; do read -r line < f; done")
+        os.kill(self.pid_in("pid"), signal.SIGKILL)
+        process.communicate(timeout=20)
+        self.assertEqual(process.returncode, 128 + signal.SIGKILL)
+
+    def test_missing_command(self):
+        self.assertEqual(self.run_command("/no/such/command")[0], 127)
+        self.assertEqual(self.run_command(self.session.path("f"))[0], 126)
+
+
+class Stops(Case):
+    COMMAND = ("echo $$ > pid; setsid sh -c 'while :; do cat f > /dev/null; echo . >> background; done' & other=$!; "
+               "while ! [ -e go ]; do read -r line < f; echo . >> foreground; done; kill $other; exit 5")
+
+    def setUp(self):
+        super().setUp()
+        self.process = self.start("bash", "-c", self.COMMAND)
+        self.command = self.pid_in("pid")
+        wait_until(lambda: self.exists("background") and self.exists("foreground"))
+
+    def assertStops(self, stop, go_on):
+        for _ in range(2):
+            stop()
+            wait_until(lambda: state(self.process.pid) == "T" and state(self.command) == "T")
+            self.grows("background")  # other jobs are looked at meanwhile
+            self.grows("background")
+            go_on()
+            wait_until(lambda: state(self.process.pid) != "T" and state(self.command) != "T")
+            self.grows("foreground")
+        self.session.write("go", b"")
+        self.process.communicate(timeout=30)
+        self.assertEqual(self.process.returncode, 5)
+
+    def group(self, number):
+        return lambda: os.killpg(self.process.pid, number)
+
+    def test_terminal_stop(self):
+        self.assertStops(self.group(signal.SIGTSTP), self.group(signal.SIGCONT))
+
+    def test_stop_of_the_group(self):
+        self.assertStops(self.group(signal.SIGSTOP), self.group(signal.SIGCONT))
+
+    def test_stop_of_the_command(self):
+        self.assertStops(lambda: os.kill(self.command, signal.SIGSTOP), lambda: os.kill(self.process.pid, signal.SIGCONT))
+
+    def test_go_on_by_the_command(self):
+        self.assertStops(lambda: os.kill(self.command, signal.SIGSTOP), lambda: os.kill(self.command, signal.SIGCONT))
+
+    def test_terminal_stop_of_the_command(self):
+        self.assertStops(lambda: os.kill(self.command, signal.SIGTSTP), self.group(signal.SIGCONT))
+
+
+class LeftBehind(Case):
+    def test_daemon(self):
+        """It goes on as if nothing were; those who watch it end with it."""
+        began = time.monotonic()
+        code, _, _ = self.run_command("sh", "-c", "setsid sh -c 'echo $$ > pid; while ! [ -e go ]; do cat f > late; sleep 0.05; done; "
+                                      "cat f | cat > last; rm late; mkdir made' > /dev/null 2>&1 & exit 9")
+        self.assertEqual(code, 9)
+        self.assertLess(time.monotonic() - began, 10)
+        daemon = self.pid_in("pid")
+        self.assertNotEqual(state(daemon), "")
+        if VIA != "preload":
+            self.assertTrue(self.session.helpers())
+        wait_until(lambda: self.exists("late") and self.session.read("late") == self.data)
+        self.session.write("go", b"")
+        wait_until(lambda: self.exists("made"))
+        self.assertEqual(self.session.read("last"), self.data)
+        wait_until(lambda: state(daemon) == "" and not self.session.helpers())
+
+    @supervisor_only
+    def test_daemon_without_its_supervisor(self):
+        code, _, _ = self.run_command("sh", "-c", "setsid sh -c 'while ! [ -e go ]; do read line < f; done; cat f > last' > /dev/null 2>&1 & exit 0")
+        self.assertEqual(code, 0)
+        for pid, name in self.session.helpers():
+            if name == "seen-supervisor":
+                os.kill(pid, signal.SIGKILL)
+        self.session.write("go", b"")
+        wait_until(lambda: self.exists("last") and self.session.read("last") == self.data)
+        wait_until(lambda: not self.session.helpers())
+
+    def test_output_ends_with_the_command(self):
+        """Nobody who helps holds the command's output open: who reads it sees its end."""
+        process = self.start("sh", "-c", "echo done")
+        self.assertEqual(process.stdout.read(), b"done\n")
+        process.communicate(timeout=20)
+
+
+class Calls(Case):
+    def test_io_uring(self):
+        """Refused below the supervisor, so that programs take calls that can be seen."""
+        code = "import ctypes; c = ctypes.CDLL(None, use_errno=True); r = c.syscall(425, 4, None); print(r, ctypes.get_errno())"
+        bare = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE).stdout
+        _, out, _ = self.run_command(sys.executable, "-c", code)
+        self.assertEqual(out, bare if VIA == "preload" else b"-1 38\n")
+
+    @unittest.skipUnless(shutil.which("strace"), "no strace")
+    def test_traced(self):
+        words = ("strace", "-f", "-o", "trace", "-e", "trace=openat,execve", "sh", "-c", "cat f; cat missing; exit 6")
+        if subprocess.run(["strace", "-o", "/dev/null", "true"], stderr=subprocess.DEVNULL).returncode:
+            self.skipTest("ptrace is not allowed here")
+        code, out, error = self.run_command(*words, options=("--quiet",))
+        self.assertEqual((code, out), (6, self.data), error)
+        trace = self.session.read("trace")
+        for line in (rb'openat\(AT_FDCWD, "f", O_RDONLY[^)]*\) += 3', rb'openat\(AT_FDCWD, "missing", O_RDONLY[^)]*\) += -1 ENOENT'):
+            self.assertTrue(re.search(line, trace), line)
+
+    @root_only
+    def test_numbers_used_again(self):
+        """In a namespace of 301 process numbers, below which all this runs: a number stands for another process soon."""
+        if KERNEL < (6, 14):
+            self.skipTest("before Linux 6.14 pid_max is the whole machine's")
+        inner = ("for i in $(seq 1 600); do x=$(sh -c 'read -r line < f; echo \"$line\"; exit 3'); "
+                 "[ $? = 3 ] && [ \"$x\" = \"$first\" ] || echo odd; done; echo all")
+        script = "echo 301 > /proc/sys/kernel/pid_max || exit 88; first=$(head -1 f); export first; exec \"$@\""
+        words = ["unshare", "--pid", "--fork", "--mount-proc", "sh", "-c", script, "sh", *RUN, "--quiet", "--session", "inner", "--", "bash", "-c", inner]
+        done = subprocess.run(words, cwd=self.session.workspace, env=self.session.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              timeout=100)
+        if done.returncode in (1, 88) and not done.stdout:
+            self.skipTest("no namespace of its own: %r" % done.stderr)
+        self.assertEqual((done.returncode, done.stdout), (0, b"all\n"), done.stderr)
+
+    @supervisor_only
+    def test_below_another(self):
+        """One supervisor for a chain of filters: the inner run says so and goes on by the library."""
+        code, out, error = self.run_command(*RUN, "--session", "inner", "--", "sh", "-c", "cat f; exit 4", options=("--quiet",))
+        self.assertEqual((code, out), (4, self.data))
+        self.assertIn(b"there is one above already", error)
+
+
+@unittest.skipUnless(BUSYBOX, "no busybox")
+class Elsewhere(SessionTest):
+    """Viewers whose names lead elsewhere than the supervisor's: what they get is what they name."""
+
+    def setUp(self):
+        super().setUp()
+        self.data = self.deliver("f")
+
+    @root_only
+    def test_root(self):
+        """The same path below another root."""
+        inside = lines("another root")
+        below = os.path.join(self.session.folder, "root")
+        os.makedirs(below + self.session.workspace)
+        shutil.copy(BUSYBOX, os.path.join(below, "busybox"))
+        with open(below + self.session.path("f"), "wb") as file:
+            file.write(inside)
+        os.symlink(self.session.path("f"), os.path.join(below, "link"))
+        for name in (self.session.path("f"), "/link", "//link", "../../../link"):
+            self.assertIn(self.agent.shell("chroot %s /busybox cat %s" % (below, name)).split(b"\n")[0], (inside.split(b"\n")[0],), name)
+        self.assertNotIn(b"[File", self.agent.shell("cd /; chroot %s /busybox cat f link" % below))
+
+    @root_only
+    def test_mounts(self):
+        """Another file in the same place, in a mount namespace."""
+        other = self.session.write("g", lines("g"))
+        probe = subprocess.run(["unshare", "-m", "true"], stderr=subprocess.PIPE)
+        if probe.returncode:
+            self.skipTest("no mount namespace: %r" % probe.stderr)
+        for name in ("f", "$PWD/f", "./f"):
+            for cat in ("cat", "busybox cat"):
+                self.assertReal(self.agent.shell("unshare -m sh -c 'mount --bind g f && exec %s %s'" % (cat, name)), other)
+                self.session.seen("forget", "--session", "test", "--all")
+
+    @root_only
+    def test_rights(self):
+        """A viewer that may not read the file does not."""
+        os.chmod(self.session.path("f"), 0o600)
+        for cat in ("cat", "busybox cat"):
+            output = self.agent.shell("setpriv --reuid 65534 --regid 65534 --clear-groups %s f 2>&1; :" % cat)
+            self.assertIn(b"Permission denied", output)
+        os.chmod(self.session.path("f"), 0o644)
+        self.assertNotIn(b"denied", self.agent.shell("setpriv --reuid 65534 --regid 65534 --clear-groups busybox cat f"))
+
+    def test_own_names(self):
+        """What a process finds in /proc/self is its own."""
+        for cat in ("cat", "busybox cat"):
+            words = self.agent.shell("%s /proc/self/cmdline" % cat).rstrip(b"\0").split(b"\0")
+            self.assertEqual(words, [*cat.encode().split(), b"/proc/self/cmdline"])
+            self.assertIn(b"Name:\t" + cat.split()[0].encode(), self.agent.shell("%s /proc/self/status" % cat))
+            for name in ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"):
+                output = self.agent.shell("%s %s < f" % (cat, name))
+                self.assertIn(output.split(b"\n")[0][:6], (self.data[:6], b"[File "), name)
+            self.assertEqual(self.agent.shell("mkdir gone; cd gone; rmdir ../gone; %s f 2>&1 | tail -c 27; :" % cat), b": No such file or directory\n"[-27:])
+
+    def test_fifos(self):
+        """Viewers that wait for a FIFO's writer keep nobody else from theirs."""
+        names = ["fifo%d" % number for number in range(8)]
+        script = ("mkfifo %s; for i in %s; do busybox cat $i > $i.out & cat $i > $i.also & done; sleep 0.1; cat f; for i in %s; do "
+                  "echo $i > $i; done; kill $(jobs -p) 2> /dev/null; wait; rm -f fifo?") % ((" ".join(names),) * 3)
+        began = time.monotonic()
+        output = self.agent.shell(script)
+        self.assertLess(time.monotonic() - began, 20)
+        self.assertNotice(output, "f")
+
+    def test_signals_and_death(self):
+        """Viewers that are killed at any moment: what they were given is no delivery, and others go on."""
+        big = self.session.write("big", lines("big", 700))
+        script = "for i in $(seq 1 40); do busybox cat big > /dev/null & cat big > /dev/null & kill -9 $! ; done; wait; true"
+        self.agent.shell(script)
+        self.assertReal(self.agent.shell("cat big"), big)
+        self.assertNotice(self.agent.shell("cat big"), "big")
