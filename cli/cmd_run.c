@@ -277,8 +277,17 @@ static bool tend_journal(struct recording *recording)
 	return written;
 }
 
+/* supervised: NULL: the command is a child of this process, whose number is its own until it is waited for. */
+static void signal_command(pid_t command, const struct supervised *supervised, int signal)
+{
+	if (supervised)
+		supervised_signal(supervised, signal);
+	else
+		(void)kill(command, signal);
+}
+
 /* The command stopped: so does this process, as one job with it. */
-static void stop_with(pid_t command, int signal)
+static void stop_with(pid_t command, const struct supervised *supervised, int signal)
 {
 	pid_t watcher = signal == SIGSTOP ? watch(command) : 0;
 
@@ -288,7 +297,7 @@ static void stop_with(pid_t command, int signal)
 		(void)waitpid(watcher, NULL, 0);
 	}
 	/* Somebody let us go on; the whole group perhaps, perhaps us alone. */
-	(void)kill(command, SIGCONT);
+	signal_command(command, supervised, SIGCONT);
 }
 
 /* Looks whether the command, a child of this process, has ended; stops and goes on with it. */
@@ -299,7 +308,7 @@ static bool has_ended(pid_t command, int *ret_status)
 	while ((changed = waitpid(command, ret_status, WNOHANG | WUNTRACED)) > 0) {
 		if (!WIFSTOPPED(*ret_status))
 			return true;
-		stop_with(command, WSTOPSIG(*ret_status));
+		stop_with(command, NULL, WSTOPSIG(*ret_status));
 	}
 	*ret_status = 0;
 	return changed < 0 && errno != EINTR;
@@ -319,7 +328,7 @@ static bool has_supervised_ended(struct supervised *supervised, int *ret_status)
 		case SUPERVISED_ENDED:
 			return true;
 		case SUPERVISED_STOPPED:
-			stop_with(supervised->command, WSTOPSIG(said.status));
+			stop_with(supervised->command, supervised, WSTOPSIG(said.status));
 			break;
 		case SUPERVISED_LINE:
 			message("%s", said.line);
@@ -351,7 +360,7 @@ static int wait_for(pid_t command, struct supervised *supervised, const sigset_t
 				       : sigwaitinfo(all, &info);
 		busy = tend_journal(recording);
 		if (signal > 0 && signal != SIGCHLD && is_for_child(signal, &info))
-			(void)kill(command, signal);
+			signal_command(command, supervised, signal);
 	}
 }
 

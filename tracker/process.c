@@ -621,6 +621,30 @@ static void replace_image(const struct segment *segment, const struct process_sl
 	}
 }
 
+/* The starter was an agent that stood in the same process, and was itself started by an agent: a helper of that one's, which
+ * sets something up and becomes the command (codex --codex-run-as-process-setup).  The command is the other agent's.  Returns
+ * whether that is so. */
+static bool find_agent_behind_helper(const struct segment *segment, struct subject subject,
+				     const struct process_slot *announced,
+				     struct context *ret_context)
+{
+	struct process_slot helper, agent;
+	uint32_t parent = subject_parent(subject);
+	const struct process_slot *slot = slot_at(segment, announced->starter_index);
+
+	if (!slot || !slot_read(slot, &helper, PROCESS_CHECKED_BYTES) ||
+	    helper.pid != subject_pid(subject))
+		return false;
+	slot = slot_at(segment, helper.starter_index);
+	if (!slot || !slot_read(slot, &agent, PROCESS_CHECKED_BYTES) || !parent ||
+	    agent.pid != parent || agent.state != PROCESS_ATTACHED ||
+	    agent.context.role != ROLE_AGENT || process_is_gone(&agent))
+		return false;
+	*ret_context = agent.context;
+	ret_context->flags &= ~(uint32_t)CONTEXT_ROOT;
+	return true;
+}
+
 /* A process that takes its place in the tree. */
 struct arrival {
 	struct subject subject;
@@ -652,6 +676,8 @@ static struct process_ref arrive(const struct segment *segment, const struct arr
 		process = arrival->found;
 		context = from->context;
 		starter_role = from->starter_role;
+		if (starter_role == ROLE_AGENT && invocation->role != ROLE_AGENT)
+			(void)find_agent_behind_helper(segment, subject, from, &context);
 		replace_image(segment, from, arrival->pid);
 	} else {
 		context = from->context;

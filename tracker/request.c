@@ -19,6 +19,17 @@ void request_begin(const struct segment *segment, struct request *request)
 		command_reader(segment, request->command_id, 1);
 }
 
+void request_cancel(const struct segment *segment, struct request *request)
+{
+	if (!request->number)
+		return;
+	segment_count(segment, COUNTER_requests, (uint64_t)-1);
+	if (request->context.role == ROLE_READER)
+		command_reader(segment, request->command_id, -1);
+	request->number = 0;
+	request->command_id = 0;
+}
+
 void request_at_sink(const struct segment *segment, struct request *request)
 {
 	const struct context *context = &request->context;

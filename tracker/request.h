@@ -27,6 +27,9 @@ struct request {
  * subject and context are set before.  Without a scope it has the number 0 and no command. */
 void request_begin(const struct segment *segment, struct request *request);
 
+/* request_cancel(): it was begun by the wrong one: as if it had not been. */
+void request_cancel(const struct segment *segment, struct request *request);
+
 /* request_at_sink(): looks whether descriptor 1 is the capture, and sets at_sink.  Walks /proc. */
 void request_at_sink(const struct segment *segment, struct request *request);
 

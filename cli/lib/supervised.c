@@ -136,7 +136,7 @@ static void detach(const int *kept, int count)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	(void)setsid();
+	(void)setpgid(0, 0);
 	(void)prctl(PR_SET_NAME, "seen-supervisor");
 	for (int fd = 0; fd < 3; fd++)
 		if (null >= 0)
@@ -221,7 +221,7 @@ _Noreturn static void run_supervisor(const struct supervised_start *start, struc
 	if (ready.error < 0)
 		goto failed;
 	/* In rising order, each above what detach() needs. */
-	int kept[3] = { fcntl(teller->socket, F_DUPFD_CLOEXEC, 100) };
+	int kept[3] = { fcntl(teller->socket, F_DUPFD_CLOEXEC, 10) };
 	kept[1] = fcntl(sockets[0], F_DUPFD_CLOEXEC, kept[0] + 1);
 	kept[2] = fcntl(listener, F_DUPFD_CLOEXEC, kept[1] + 1);
 	if (kept[0] < 0 || kept[1] < 0 || kept[2] < 0) {
@@ -364,6 +364,15 @@ void supervised_next(struct supervised *supervised, struct supervised_message *r
 	ret_message->news = wire.kind == MESSAGE_LINE ? SUPERVISED_LINE
 			    : WIFSTOPPED(wire.value)  ? SUPERVISED_STOPPED
 						      : SUPERVISED_ENDED;
+}
+
+void supervised_signal(const struct supervised *supervised, int signal)
+{
+	/* Not by its number, which may be another's once the supervisor has taken note of its end. */
+	if (supervised->descriptor >= 0)
+		(void)syscall(SYS_pidfd_send_signal, supervised->descriptor, signal, NULL, 0);
+	else
+		(void)kill(supervised->command, signal);
 }
 
 void supervised_close(struct supervised *supervised)

@@ -2,7 +2,7 @@
  * A command below a supervisor.
  *
  *	seen run                waits for the command as its caller's job, stops with it, says what came of it
- *	 └─ the supervisor      answers for all calls below; in a session of its own, so that no terminal stops it
+ *	 └─ the supervisor      answers for all calls below; in a group of its own, so that no terminal stops it
  *	     └─ the command     in the group and session of `seen run`
  *
  * The supervisor is the command's parent because the kernel may let none but an ancestor look into a process (Yama,
@@ -61,6 +61,9 @@ int supervised_start(const struct supervised_start *start, struct supervised *re
 
 /* supervised_next(): what there is to know; does not wait. */
 void supervised_next(struct supervised *supervised, struct supervised_message *ret_message);
+
+/* supervised_signal(): sends the command a signal, if it lives. */
+void supervised_signal(const struct supervised *supervised, int signal);
 
 /* supervised_close(): at the end. */
 void supervised_close(struct supervised *supervised);

@@ -26,6 +26,7 @@ enum kind {
 	KIND_NAME,
 	KIND_TWO,
 	KIND_MOVE,
+	KIND_ROOT,
 	KIND_CONFINE
 };
 
@@ -55,6 +56,8 @@ static const struct form {
 	{ SYS_mknodat, KIND_NAME, JOURNAL_CREATE, 0, 1, NONE, NONE, 2, 0 },
 	{ SYS_chdir, KIND_MOVE, JOURNAL_CHDIR, NONE, 0, NONE, NONE, NONE, 0 },
 	{ SYS_fchdir, KIND_MOVE, JOURNAL_CHDIR, 0, NONE, NONE, NONE, NONE, 0 },
+	{ SYS_chroot, KIND_ROOT, JOURNAL_OPEN, NONE, NONE, NONE, NONE, NONE, 0 },
+	{ SYS_pivot_root, KIND_ROOT, JOURNAL_OPEN, NONE, NONE, NONE, NONE, NONE, 0 },
 	{ SYS_landlock_restrict_self, KIND_CONFINE, JOURNAL_OPEN, NONE, NONE, NONE, NONE, NONE, 0 },
 	{ SYS_truncate, KIND_NAME, JOURNAL_TRUNCATE, NONE, 0, NONE, NONE, NONE, 0 },
 #ifdef SYS_open
@@ -176,6 +179,8 @@ static void locate(const struct looking *looking, struct name *name)
 	pid_t tid = named->tid;
 
 	named->folder = NULL;
+	if (looking->target->root_changes)
+		target_refresh_root(looking->targets, looking->target);
 	if (name->path[0] != '/' &&
 	    (named->directory == AT_FDCWD
 		     ? target_folder(looking->target, tid, name->folder, sizeof(name->folder))
@@ -202,6 +207,14 @@ static bool read_name(const struct looking *looking, int directory_at, int path_
 		return false;
 	}
 	named->path = ret_name->path;
+	/* What is below an open folder's name in /proc is relative to that folder. */
+	int fd;
+	const char *rest = behind_descriptor(ret_name->path, looking->target->pid, &fd);
+	if (rest && rest[strspn(rest, "/")]) {
+		named->directory = fd;
+		rest += strspn(rest, "/");
+		memmove(ret_name->path, rest, strlen(rest) + 1);
+	}
 	if (changes && named->directory == AT_FDCWD && ret_name->path[0] != '/')
 		target_moves(looking->target, tid);
 	locate(looking, ret_name);
@@ -389,32 +402,23 @@ static struct verdict answer_viewer(const struct looking *looking, const struct 
 
 	exchange_takes_long(looking->exchange);
 	view_open(supervision, target, named, flags, &view);
-	if (!exchange_is_valid(looking->exchange)) {
-		if (view.fd >= 0) {
-			(void)close(view.fd);
+	if (view.fd >= 0) {
+		number = exchange_add(looking->exchange, view.fd, flags & O_CLOEXEC);
+		(void)close(view.fd);
+		if (number < 0)
 			view_undo(supervision, target, &view);
-		}
+		else if (view.answer.decision == DECISION_NOTICE)
+			saved = view.details.size_bytes - view.answer.notice_bytes;
+	} else if (!exchange_is_valid(looking->exchange)) {
 		return PASS;
 	}
-	if (view.fd >= 0) {
-		/* Before: once it is answered, the process may end before the record is written. */
-		number = 0;
-		if (view.answer.decision == DECISION_NOTICE)
-			saved = view.details.size_bytes - view.answer.notice_bytes;
-	}
+	/* The process may go on by now, but not end: that, too, is for whoever holds it here. */
 	if (view.is_decided)
 		record_viewed(supervision, target, named, flags, number, &view.answer,
 			      &view.details, saved);
 	else
 		record_call(supervision, target, JOURNAL_OPEN, named, flags, 0, 0);
-	if (view.fd < 0)
-		return PASS;
-	int added = exchange_add(looking->exchange, view.fd, flags & O_CLOEXEC);
-	(void)close(view.fd);
-	if (added >= 0 || added == -ENOENT)
-		return (struct verdict){ VERDICT_ANSWERED, 0 };
-	view_undo(supervision, target, &view);
-	return PASS;
+	return number >= 0 ? (struct verdict){ VERDICT_ANSWERED, 0 } : PASS;
 }
 
 static struct verdict judge_open(const struct looking *looking)
@@ -526,25 +530,36 @@ static struct verdict judge_exec(const struct looking *looking)
 				    &cut);
 	if (!exchange_is_valid(looking->exchange))
 		return PASS;
-	/* A name that is looked for along PATH is tried in each folder: only where it is, something may start. */
-	if (name.named.normal) {
+	/* A name that is looked for along PATH is tried in each folder: where there is nothing, nothing is announced.  It is looked
+	 * for all the same whether another program came of it: what was seen here may not be what the kernel sees. */
+	bool is_there = true;
+	target_refresh_root(looking->targets, target);
+	locate(looking, &name);
+	if (name.named.normal && look_begin()) {
 		long error = look_at_named(looking, &name.named, true, &stat);
-		if (error == -ENOENT || error == -ENOTDIR)
-			return PASS;
+		look_end();
+		is_there = error != -ENOENT && error != -ENOTDIR;
 		if (error == 0)
 			tell_of_setuid(supervision, name.path, &stat);
 	}
-	/* What passed libc was announced by the library. */
-	bool announce = target->way != WAY_LIBRARY ||
-			!target_is_library_code(target,
-						looking->exchange->call->data.instruction_pointer);
+	/* What passed libc was announced by the library; in another namespace of processes by numbers that mean nothing here. */
+	bool by_library = target->way == WAY_LIBRARY &&
+			  target_is_library_code(target,
+						 looking->exchange->call->data.instruction_pointer);
+	bool elsewhere = by_library && target_is_elsewhere(target);
+	bool announce = is_there && (!by_library || elsewhere);
+	if (elsewhere)
+		target_look_at_library(looking->targets, target);
 	/* Programs that are many start themselves so; their own name tells more. */
 	const char *executable = name.path;
 	if (strcmp(name.path, "/proc/self/exe") == 0 &&
 	    proc_link(tid, "exe", path, sizeof(path)) > 0)
 		executable = path;
+	/* Those that it started are copies of what it is now. */
+	target_meet_children(looking->targets, target);
 	target_start(looking->targets, target, tid, announce, executable, words, bytes);
-	if (announce && target->start.announced_here)
+	target->start.announced_elsewhere = elsewhere;
+	if (announce && !elsewhere && target->start.announced_here)
 		record_start(supervision, target, &name.named, words, bytes, cut);
 	return PASS;
 }
@@ -588,6 +603,8 @@ static struct verdict judge_known(const struct looking *looking)
 
 	if (kind == KIND_EXEC || kind == KIND_EXIT || !target_is_settled(target))
 		exchange_takes_long(looking->exchange);
+	if (target->way != WAY_OURS)
+		target_returned(looking->targets, target, (pid_t)call->pid);
 	/* A program that starts another one was not being loaded any more. */
 	if (!target_settle(looking->targets, target,
 			   kind == KIND_EXEC ? 0 : call->data.instruction_pointer,
@@ -622,6 +639,7 @@ static struct verdict judge_known(const struct looking *looking)
 		return judge_two(looking);
 	case KIND_MOVE:
 		return judge_move(looking);
+	case KIND_ROOT:
 	case KIND_CONFINE:
 		break;
 	}
@@ -655,6 +673,9 @@ struct verdict call_judge(struct targets *targets, const struct supervision *sup
 					    attach ? HELLO_ATTACH : HELLO_STAY_OFF };
 	} else if (looking.form->kind == KIND_CONFINE) {
 		looking.target->confined = true;
+	} else if (looking.form->kind == KIND_ROOT) {
+		looking.target->root_changes = true;
+		target_moves(looking.target, (pid_t)call->pid);
 	} else {
 		verdict = judge_known(&looking);
 	}

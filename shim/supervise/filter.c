@@ -52,6 +52,8 @@ static const struct {
 	{ SYS_mknod, TRAP_ALWAYS },
 #endif
 	{ SYS_landlock_restrict_self, TRAP_ALWAYS },
+	{ SYS_chroot, TRAP_ALWAYS },
+	{ SYS_pivot_root, TRAP_ALWAYS },
 };
 
 enum {

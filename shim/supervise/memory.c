@@ -16,7 +16,23 @@ enum {
 	WORDS_AT_ONCE = 64,
 	WORDS_MAX = 4096,
 	PIECE_BYTES = 256,
+	LOOKERS_MAX = 2, /* of the supervisor's threads */
 };
+
+static unsigned lookers;
+
+bool look_begin(void)
+{
+	if (__atomic_fetch_add(&lookers, 1, __ATOMIC_ACQ_REL) < LOOKERS_MAX)
+		return true;
+	look_end();
+	return false;
+}
+
+void look_end(void)
+{
+	(void)__atomic_fetch_sub(&lookers, 1, __ATOMIC_ACQ_REL);
+}
 
 ssize_t memory_read(pid_t tid, uint64_t address, void *buffer, size_t size_bytes)
 {

@@ -26,6 +26,11 @@ int memory_write(pid_t tid, uint64_t address, const void *bytes, size_t size_byt
  * ret_cut: there was more than `capacity`.  Returns the number of bytes. */
 size_t memory_words(pid_t tid, uint64_t array, char *ret_bytes, size_t capacity, bool *ret_cut);
 
+/* look_begin(): may this thread look at files, which takes as long as their file system likes?  That may be served by a process below
+ * (FUSE), which needs other threads: not all may wait for it.  look_end(): it has, if it might. */
+bool look_begin(void);
+void look_end(void);
+
 /* proc_link(): readlink of /proc/TID/NAME ("cwd", "root", "exe", "fd/3"), ended by NUL.  Returns its length, or a negative errno;
  * -ENOENT too for what was deleted. */
 ssize_t proc_link(pid_t tid, const char *name, char *ret_path, size_t capacity);

@@ -1,6 +1,7 @@
 /* The processes below the filter: see target.h. */
 #include "shim/supervise/target.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -33,6 +34,7 @@ struct targets {
 	uint64_t mount_ns;
 	pthread_mutex_t lock;   /* for the table, and users of its entries */
 	pthread_mutex_t making; /* one is made at a time: two threads of a process may call at once */
+	struct target *dead; /* out of the table, used by nobody: to be destroyed without the lock */
 	struct target *buckets[BUCKETS];
 };
 
@@ -75,8 +77,23 @@ static void take_out(struct targets *targets, struct target *target)
 	*at = target->next;
 	target->gone = true;
 	(void)epoll_ctl(targets->ended, EPOLL_CTL_DEL, target->descriptor, NULL);
-	if (target->users == 0)
-		destroy(target);
+	if (target->users == 0) {
+		target->next = targets->dead;
+		targets->dead = target;
+	}
+}
+
+/* Lets go of the table's lock, and destroys what is to be: closing a file may take as long as its file system likes. */
+static void unlock(struct targets *targets)
+{
+	struct target *dead = targets->dead, *next;
+
+	targets->dead = NULL;
+	(void)pthread_mutex_unlock(&targets->lock);
+	for (; dead; dead = next) {
+		next = dead->next;
+		destroy(dead);
+	}
 }
 
 /* Has the process ended?  Then its number may be another's, but not at once: numbers are given one after the other (pid_max(5)
@@ -102,16 +119,18 @@ static struct target *take(struct targets *targets, pid_t pid)
 	}
 	if (target)
 		target->users++;
-	(void)pthread_mutex_unlock(&targets->lock);
+	unlock(targets);
 	return target;
 }
 
 static void give(struct targets *targets, struct target *target)
 {
 	(void)pthread_mutex_lock(&targets->lock);
-	if (--target->users == 0 && target->gone)
-		destroy(target);
-	(void)pthread_mutex_unlock(&targets->lock);
+	if (--target->users == 0 && target->gone) {
+		target->next = targets->dead;
+		targets->dead = target;
+	}
+	unlock(targets);
 }
 
 void target_give(struct targets *targets, struct target *target)
@@ -135,7 +154,7 @@ void targets_sweep(struct targets *targets)
 					take_out(targets, target);
 			}
 		}
-		(void)pthread_mutex_unlock(&targets->lock);
+		unlock(targets);
 	}
 }
 
@@ -194,10 +213,11 @@ static uint64_t mount_ns_of(pid_t pid)
 	return file_of(pid, "ns/mnt").ino;
 }
 
-static void look_at_root(const struct targets *targets, struct target *target)
+void target_refresh_root(const struct targets *targets, struct target *target)
 {
 	char root[SEGMENT_PATH_BYTES];
 
+	target->root_changes = false;
 	free(target->root);
 	target->root = NULL;
 	if (proc_link(target->pid, "root", root, sizeof(root)) < 0)
@@ -355,6 +375,25 @@ static char *read_whole(pid_t pid, const char *name, size_t *ret_bytes)
 	return bytes;
 }
 
+bool target_is_elsewhere(const struct target *target)
+{
+	struct identity namespace = file_of(target->pid, "ns/pid");
+	return namespace.ino != process_pid_ns();
+}
+
+/* The library of the one who started it announced it as well, by a ticket in its environment: nobody will take that over. */
+static void withdraw_other(const struct segment *segment, const char *environment, size_t bytes)
+{
+	const char *ticket = environment ? variable(environment, bytes, TICKET_VARIABLE) : NULL;
+	struct process_ref other;
+	struct process_slot slot;
+
+	if (ticket && sscanf(ticket, "%*u:%lu:%lu", &other.index, &other.serial) == 2 &&
+	    process_read(segment, other.index, &slot) && slot.serial == other.serial &&
+	    slot.state == PROCESS_ANNOUNCED)
+		process_withdraw(segment, other);
+}
+
 /* Learns what the new program is, and takes its place in the session. */
 static void adopt(const struct targets *targets, struct target *target)
 {
@@ -371,13 +410,17 @@ static void adopt(const struct targets *targets, struct target *target)
 		words[count++] = text + at;
 	words[count] = NULL;
 	role_invocation(segment, executable, words, &target->invocation);
+	/* What was not looked at may be an option: then it is known of no program what it does. */
+	if ((bytes >= (ssize_t)sizeof(text) - 1 || count == WORDS_MAX) &&
+	    (target->invocation.role == ROLE_VIEWER || target->invocation.role == ROLE_READER))
+		target->invocation.role = ROLE_TOOL;
 
 	/* Only these are told anything by their environment. */
 	size_t environment_bytes = 0;
 	char *environment = NULL;
 	uint32_t role = target->invocation.role;
 	if (role == ROLE_SHELL || role == ROLE_AGENT ||
-	    (target->start.context.flags & CONTEXT_ROOT))
+	    (target->start.context.flags & CONTEXT_ROOT) || target->start.announced_elsewhere)
 		environment = read_whole(target->pid, "environ", &environment_bytes);
 	const char *scope = environment ? variable(environment, environment_bytes, "SEEN_SCOPE")
 					: NULL;
@@ -393,6 +436,8 @@ static void adopt(const struct targets *targets, struct target *target)
 	target->process = process_adopt(segment, target->request.subject, target->start.announced,
 					&target->invocation, scope && *scope ? scope : NULL,
 					said_by(said), context);
+	if (target->start.announced_elsewhere)
+		withdraw_other(segment, environment, environment_bytes);
 	free(environment);
 	/* A capture is what was descriptor 1 when the shell was started: it may have put another there before its first call. */
 	struct identity output = file_of(target->pid, "fd/1");
@@ -401,7 +446,7 @@ static void adopt(const struct targets *targets, struct target *target)
 		context->capture_id = 0;
 	target->way = WAY_SUPERVISED;
 	target->told = true;
-	look_at_root(targets, target);
+	target_refresh_root(targets, target);
 	record_started(targets->supervision, target, executable, text,
 		       bytes > 0 ? (size_t)bytes : 0);
 	target->request.is_viewer = context->role == ROLE_VIEWER && !target->invocation.ignored;
@@ -439,6 +484,17 @@ bool target_is_settled(const struct target *target)
 bool target_settle(struct targets *targets, struct target *target, uint64_t code, bool ends)
 {
 	return settle(targets, target, code, ends);
+}
+
+void target_returned(struct targets *targets, struct target *target, pid_t tid)
+{
+	if (!target->exec_called || target->start.tid != tid || is_new_image(target))
+		return;
+	if (target->start.announced_here) {
+		record_start_failed(targets->supervision, target, tid);
+		process_withdraw(targets->supervision->segment, target->start.announced);
+	}
+	target->exec_called = false;
 }
 
 void target_start(struct targets *targets, struct target *target, pid_t tid, bool announce,
@@ -487,13 +543,14 @@ bool target_library(struct targets *targets, struct target *target, uint64_t hel
 	if (memory_read(target->pid, hello, &said, sizeof(said)) != sizeof(said) ||
 	    said.size_bytes != sizeof(said))
 		return true;
-	/* Another namespace of processes: the numbers that the library sees are not those that others know. */
-	struct identity namespace = file_of(target->pid, "ns/pid");
-	if (namespace.ino != process_pid_ns())
+	/* The numbers that the library sees are not those that others know. */
+	if (target_is_elsewhere(target))
 		return false;
-	if (target->way == WAY_SUPERVISED && !target->is_fork)
+	if (target->way == WAY_SUPERVISED && !target->is_fork) {
+		request_cancel(segment, &target->request);
 		process_release(segment, target->process,
 				target->start.announced.serial ? &target->start.context : NULL);
+	}
 	/* The one who started it could not hand it a ticket. */
 	if (target->start.announced_here && target->start.ticket[0])
 		(void)memory_write(target->pid, hello + offsetof(struct hello, ticket),
@@ -524,10 +581,35 @@ void target_look_at_library(struct targets *targets, struct target *target)
 		memcpy(target->invocation.name, slot.name, sizeof(slot.name));
 	}
 	if (!target->root)
-		look_at_root(targets, target);
+		target_refresh_root(targets, target);
 }
 
 /* ---- making one ---- */
+
+/* Is the process a copy of what the other one runs now?  A copy has its stack where the other has it; what was started since has
+ * another.  Its parent may have become another program meanwhile, or be one that took it over. */
+static bool is_copy_of(pid_t pid, pid_t ancestor)
+{
+	uint64_t stack = stack_of(pid);
+	struct identity own = file_of(pid, "exe"), other = file_of(ancestor, "exe");
+
+	return stack && stack == stack_of(ancestor) && identity_equal(&own, &other);
+}
+
+static void begin_orphan(const struct targets *targets, struct target *target);
+
+/* A process of which it cannot be told what it belongs to: it and all below it is recorded, and never answered. */
+static void begin_stranger(const struct targets *targets, struct target *target)
+{
+	begin_orphan(targets, target);
+	if (target->way != WAY_STARTING)
+		return;
+	target->way = WAY_SUPERVISED;
+	target->is_fork = true;
+	target->invocation.role = ROLE_TOOL;
+	target->request.context = (struct context){ .role = ROLE_TOOL, .pid_ns = process_pid_ns() };
+	target_refresh_root(targets, target);
+}
 
 /* What its nearest known ancestor is, that a process is which made no call yet. */
 static bool copy_ancestor(struct targets *targets, struct target *target, pid_t parent)
@@ -542,6 +624,11 @@ static bool copy_ancestor(struct targets *targets, struct target *target, pid_t 
 		}
 		(void)pthread_mutex_lock(&known->lock);
 		(void)settle(targets, known, 0, false);
+		if (!is_copy_of(target->pid, known->pid)) {
+			target_give(targets, known);
+			begin_stranger(targets, target);
+			return true;
+		}
 		target->way = known->way;
 		target->is_fork = true;
 		target->confined = known->confined;
@@ -661,24 +748,40 @@ struct target *target_take(struct targets *targets, pid_t tid)
 	return target;
 }
 
-void target_meet_children(struct targets *targets, struct target *target)
+/* The children that one thread of it started (proc(5), task/TID/children). */
+static void meet_children_of(struct targets *targets, pid_t pid, const char *tid)
 {
 	char name[64], text[4096];
 	int count = 0;
 
-	(void)snprintf(name, sizeof(name), "task/%d/children", (int)target->pid);
-	if (read_proc(target->pid, name, text, sizeof(text)) <= 0)
+	(void)snprintf(name, sizeof(name), "task/%.20s/children", tid);
+	if (read_proc(pid, name, text, sizeof(text)) <= 0)
 		return;
-	/* They look at this one, which is to be let go of meanwhile. */
-	(void)pthread_mutex_unlock(&target->lock);
 	for (char *at = text, *end; count < CHILDREN_MAX; at = end, count++) {
-		pid_t pid = (pid_t)strtol(at, &end, 10);
-		if (end == at || pid <= 0)
+		pid_t child_pid = (pid_t)strtol(at, &end, 10);
+		if (end == at || child_pid <= 0)
 			break;
-		struct target *child = find_or_make(targets, pid, target->pid);
+		struct target *child = find_or_make(targets, child_pid, pid);
 		if (child)
 			give(targets, child);
 	}
+}
+
+void target_meet_children(struct targets *targets, struct target *target)
+{
+	char path[64];
+	const struct dirent *entry;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)target->pid);
+	DIR *threads = opendir(path);
+	if (!threads)
+		return;
+	/* They look at this one, which is to be let go of meanwhile. */
+	(void)pthread_mutex_unlock(&target->lock);
+	while ((entry = readdir(threads)))
+		if (entry->d_name[0] != '.')
+			meet_children_of(targets, target->pid, entry->d_name);
+	(void)closedir(threads);
 	(void)pthread_mutex_lock(&target->lock);
 }
 

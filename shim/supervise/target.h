@@ -33,7 +33,8 @@ struct code_range {
 struct start {
 	struct process_ref announced; /* serial 0: by the library, or not at all */
 	bool announced_here;
-	struct context context; /* as announced */
+	bool announced_elsewhere; /* by the library, too, which has other numbers of processes */
+	struct context context;   /* as announced */
 	char ticket[TICKET_BYTES];
 	pid_t tid;              /* the thread that called exec */
 	uint64_t stack;         /* of the image before: another one has another */
@@ -66,6 +67,7 @@ struct target {
 	struct code_range code[CODE_RANGES]; /* WAY_LIBRARY: what the library sees */
 	struct code_range loader, library;   /* WAY_STARTING: as far as known */
 	char *root;          /* its root folder as this process names it, NULL: the same */
+	bool root_changes;   /* it may have another by now */
 	char *folder;        /* its current folder as this process names it; NULL: not known now */
 	bool has_threads;    /* more than the first make calls: then it may change at any time */
 	struct views *views; /* of a viewer; NULL: none yet */
@@ -96,6 +98,9 @@ void target_give(struct targets *targets, struct target *target);
 bool target_folder(struct target *target, pid_t tid, char *ret_folder, size_t capacity);
 void target_moves(struct target *target, pid_t tid);
 
+/* target_refresh_root(): asks for its root folder again. */
+void target_refresh_root(const struct targets *targets, struct target *target);
+
 /* target_is_settled(): is what it runs known, as far as it is for all processes? */
 bool target_is_settled(const struct target *target);
 
@@ -107,11 +112,17 @@ bool target_settle(struct targets *targets, struct target *target, uint64_t code
 void target_start(struct targets *targets, struct target *target, pid_t tid, bool announce,
 		  const char *path, const char *words, size_t words_bytes);
 
+/* target_returned(): that thread makes a call: if it called exec before, and no new program came of it, that has failed. */
+void target_returned(struct targets *targets, struct target *target, pid_t tid);
+
 /* target_library(): the library says hello in this process.  Returns false when it is to stay off. */
 bool target_library(struct targets *targets, struct target *target, uint64_t hello);
 
 /* target_is_library_code(): is that call one which the library sees? */
 bool target_is_library_code(const struct target *target, uint64_t code);
+
+/* target_is_elsewhere(): does it live in another namespace of processes? */
+bool target_is_elsewhere(const struct target *target);
 
 /* target_look_at_library(): learns what the library knows of the process, for a call that went past it. */
 void target_look_at_library(struct targets *targets, struct target *target);

@@ -197,7 +197,10 @@ static int follow(const struct supervision *supervision, struct target *target, 
 	struct view *view = &views->views[views->count];
 	struct content content;
 
-	if (views->count == VIEWS_MAX || content_of_descriptor(fd, UINT64_MAX, &content) < 0 ||
+	/* One that is never answered need not be followed, nor read before its reader reads it. */
+	if (views->count == VIEWS_MAX ||
+	    (uint64_t)stat->st_size > supervision->segment->settings->notice_max_bytes ||
+	    content_of_descriptor(fd, UINT64_MAX, &content) < 0 ||
 	    decision_pend(supervision->segment, &target->request, path, stat, answer,
 			  &view->pending) < 0)
 		return -1;
@@ -215,8 +218,8 @@ static int follow(const struct supervision *supervision, struct target *target, 
 	return fd;
 }
 
-void view_open(const struct supervision *supervision, struct target *target,
-	       const struct named *named, uint32_t flags, struct view_answer *ret_answer)
+static void look_and_open(const struct supervision *supervision, struct target *target,
+			  const struct named *named, uint32_t flags, struct view_answer *ret_answer)
 {
 	/* What changes nothing about reading the file. */
 	const uint32_t PLAIN = O_RDONLY | O_CLOEXEC | O_NOCTTY | COMPAT_O_LARGEFILE;
@@ -274,6 +277,21 @@ void view_open(const struct supervision *supervision, struct target *target,
 		(void)close(fd);
 }
 
+void view_open(const struct supervision *supervision, struct target *target,
+	       const struct named *named, uint32_t flags, struct view_answer *ret_answer)
+{
+	if (look_begin()) {
+		look_and_open(supervision, target, named, flags, ret_answer);
+		look_end();
+		return;
+	}
+	struct views *views = views_of(target);
+	ret_answer->fd = -1;
+	ret_answer->is_decided = false;
+	if (views)
+		views->odd = true;
+}
+
 void view_undo(const struct supervision *supervision, struct target *target,
 	       struct view_answer *answer)
 {
@@ -326,6 +344,9 @@ void view_ends(const struct supervision *supervision, struct target *target, int
 	if (status != 0 || views->odd || in_bytes - views->in_bytes != out_bytes - views->out_bytes)
 		return;
 	request_still_at_sink(supervision->segment, &target->request);
+	if (!look_begin())
+		return;
 	for (int i = 0; i < views->count; i++)
 		deliver(supervision, target, &views->views[i]);
+	look_end();
 }
