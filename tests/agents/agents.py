@@ -21,6 +21,7 @@ class Agent:
     name = ""  # of its command in node_modules/.bin
     package = ""  # on npm
     variant = ""  # how it differs from the agent of that name, in words
+    auto = "preload"  # what `seen run --via auto` must take for it
 
     def configure(self, home, workspace, url):
         """Writes what the agent needs below its fresh home; returns environment variables."""
@@ -75,6 +76,7 @@ class Pi(Agent):
 class Codex(Agent):
     name = "codex"
     package = "@openai/codex"
+    auto = "both"
 
     def configure(self, home, workspace, url):
         write_file(f"{home}/.codex/config.toml", f"""\
@@ -124,6 +126,7 @@ trust_level = "trusted"
 class Claude(Agent):
     name = "claude"
     package = "@anthropic-ai/claude-code"
+    auto = "both"
 
     def configure(self, home, workspace, url):
         return {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "none", "IS_SANDBOX": "1",

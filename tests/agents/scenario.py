@@ -6,8 +6,10 @@ for 512 to 24,000 bytes, and what one command printed beyond 24,000 bytes was no
 """
 import hashlib
 import re
+import shutil
 
 NOTICE = "[File previously read:"
+STATIC = "static"
 
 
 class Real:
@@ -267,4 +269,25 @@ def build():
     s.shell("git status", "echo status; git status --short", "status\n" + "".join(
         f" M {f}\n" for f in sorted(f for f in start if s.files[f] != start[f])) + "".join(
         f"?? {f}\n" for f in sorted(set(s.files) - set(start))))
+    return start, s.steps, s.files
+
+
+def smoke():
+    """As build(), a handful: what differs between the ways in. STATIC names the file that static
+    programs alone read."""
+    s = Script()
+    for name in ("again", "tool", STATIC):
+        s.files[f"{name}.py"] = module(name)
+    start = dict(s.files)
+    s.shell("first cat", "cat again.py", s.real("again.py"))
+    s.shell("second cat", "cat again.py", s.notice("again.py"))
+    s.shell("cat | wc", "cat again.py | wc -l", f"{start['again.py'].count(chr(10))}\n")
+    if shutil.which("busybox"):
+        s.shell("static cat", f"busybox cat {STATIC}.py", s.real(f"{STATIC}.py"))
+        s.shell("static cat again", f"busybox cat {STATIC}.py", s.notice(f"{STATIC}.py"))
+    s.shell("cat before own edit", "cat tool.py", s.real("tool.py"))
+    s.read("own read", "tool.py")
+    s.edit("own edit", "tool.py", "value = 1", "value = 2")
+    s.shell("cat after own edit", "cat tool.py", s.real("tool.py"))
+    s.shell("cat again after own edit", "cat tool.py", s.notice("tool.py"))
     return start, s.steps, s.files
