@@ -286,6 +286,16 @@ static void signal_command(pid_t command, const struct supervised *supervised, i
 		(void)kill(command, signal);
 }
 
+/* Was the command let go on since it stopped?  Then it is not told again: it may have been stopped once more by now. */
+static bool goes_on(pid_t command, const struct supervised *supervised)
+{
+	siginfo_t info = { .si_pid = 0 };
+
+	if (supervised)
+		return !is_stopped(command);
+	return waitid(P_PID, (id_t)command, &info, WCONTINUED | WNOHANG) == 0 && info.si_pid;
+}
+
 /* The command stopped: so does this process, as one job with it. */
 static void stop_with(pid_t command, const struct supervised *supervised, int signal)
 {
@@ -297,7 +307,8 @@ static void stop_with(pid_t command, const struct supervised *supervised, int si
 		(void)waitpid(watcher, NULL, 0);
 	}
 	/* Somebody let us go on; the whole group perhaps, perhaps us alone. */
-	signal_command(command, supervised, SIGCONT);
+	if (!goes_on(command, supervised))
+		signal_command(command, supervised, SIGCONT);
 }
 
 /* Looks whether the command, a child of this process, has ended; stops and goes on with it. */

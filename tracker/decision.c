@@ -23,34 +23,49 @@ static struct moment request_moment(const struct segment *segment, const struct 
 			  request->context.capture_id, request->command_id);
 }
 
-/* What this scope was given of the file, under its path or, for another name of it, under its inode. */
-static int find_delivery(const struct segment *segment, const struct request *request,
-			 const char *path, const struct stat *stat, const struct moment *moment,
+/* What this scope was given of the file, under its path or, for another name of it, under its inode; under another
+ * name only what is later than what was last given, or forgotten, under the path. */
+static int find_delivery(const struct segment *segment, const struct request *request, uint64_t key,
+			 const struct stat *stat, const struct moment *moment,
 			 struct delivery_slot *ret_delivery)
 {
 	uint64_t scope_id = request->context.scope_id;
 	uint64_t limit = decision_limit(segment, &request->context);
+	uint64_t last_ns = 0;
 
-	if (delivery_find(segment, scope_id, path_key(segment, path), ret_delivery) == 0 &&
-	    delivery_is_current(segment, ret_delivery, moment, limit))
-		return 0;
+	if (delivery_find(segment, scope_id, key, ret_delivery) == 0) {
+		if (delivery_is_current(segment, ret_delivery, moment, limit))
+			return 0;
+		last_ns = ret_delivery->time_ns;
+	}
 	if (delivery_find(segment, scope_id, file_by_inode(segment, stat->st_dev, stat->st_ino),
 			  ret_delivery) == 0 &&
+	    ret_delivery->time_ns > last_ns &&
 	    delivery_is_current(segment, ret_delivery, moment, limit))
 		return 0;
 	return -ENOENT;
 }
 
-static bool is_insisted(const struct segment *segment, const struct delivery_slot *delivery,
-			uint64_t number)
+static bool is_insisted(const struct segment *segment, struct note note, uint64_t number)
 {
 	const struct settings *settings = segment->settings;
 	if (settings->notice_yield != NOTICE_YIELD_INSIST)
 		return false;
-	if (number <= delivery->yield_until)
+	if (number <= note.yield_until)
 		return true;
-	return delivery->notice_request && number >= delivery->notice_request &&
-	       number - delivery->notice_request <= settings->notice_insist_requests;
+	return note.notice_request && number >= note.notice_request &&
+	       number - note.notice_request <= settings->notice_insist_requests;
+}
+
+/* Notes the answer with the path asked for.  The model may go on by that name or by the one whose delivery
+ * answered: by that one, too, it insists when it asks soon after this request. */
+static void note_answer(const struct segment *segment, const struct moment *moment,
+			const struct answer *answer, struct note note)
+{
+	delivery_note(segment, moment, answer->path_key, &answer->delivered, note);
+	if (answer->file_key != answer->path_key)
+		delivery_note(segment, moment, answer->file_key, &answer->delivered,
+			      (struct note){ .notice_request = moment->request });
 }
 
 static void count_notice(struct file_slot *file, const void *data)
@@ -92,14 +107,16 @@ void decision_open(const struct segment *segment, const struct request *request,
 
 	ret_answer->decision = DECISION_CONTENT;
 	ret_answer->file_key = 0;
+	ret_answer->path_key = 0;
 	ret_answer->notice_bytes = 0;
 	ret_answer->delivered = (struct version){ 0 };
 	ret_answer->reason = REASON_NOT_TRACKED;
 	if (!S_ISREG(stat->st_mode) || !path_is_tracked(segment, path))
 		return;
+	ret_answer->path_key = path_key(segment, path);
 	ret_answer->reason = REASON_NOT_DELIVERED;
 	if (!moment.scope_epoch || !request->number ||
-	    find_delivery(segment, request, path, stat, &moment, &delivery) < 0)
+	    find_delivery(segment, request, ret_answer->path_key, stat, &moment, &delivery) < 0)
 		return;
 	ret_answer->file_key = delivery.file_key;
 	ret_answer->delivered = delivery.version;
@@ -119,13 +136,17 @@ void decision_open(const struct segment *segment, const struct request *request,
 	ret_answer->reason = REASON_BINARY;
 	if (!ret_answer->content.text)
 		return;
-	if (is_insisted(segment, &delivery, request->number)) {
-		uint64_t until = delivery.yield_until;
-		if (request->number > until)
-			until = request->number + segment->settings->notice_insist_requests;
+	uint64_t number = request->number;
+	struct note own, other;
+	own = delivery_noted(segment, &moment, ret_answer->path_key, &delivery.version);
+	other = delivery_noted(segment, &moment, ret_answer->file_key, &delivery.version);
+	if (is_insisted(segment, own, number) || is_insisted(segment, other, number)) {
 		ret_answer->decision = DECISION_YIELDED;
 		ret_answer->reason = REASON_INSISTED;
-		delivery_note_answer(segment, delivery.scope_id, delivery.file_key, 0, until);
+		uint64_t until = number + segment->settings->notice_insist_requests;
+		if (number > own.yield_until)
+			note_answer(segment, &moment, ret_answer,
+				    (struct note){ .yield_until = until });
 		(void)file_change_known(segment, delivery.file_key, count_yield, NULL);
 		segment_count(segment, COUNTER_repeats, 1);
 		segment_count(segment, COUNTER_yields, 1);
@@ -139,7 +160,7 @@ void decision_open(const struct segment *segment, const struct request *request,
 	ret_answer->decision = DECISION_NOTICE;
 	ret_answer->reason = REASON_REPEATED;
 	ret_answer->notice_bytes = (size_t)length;
-	delivery_note_answer(segment, delivery.scope_id, delivery.file_key, request->number, 0);
+	note_answer(segment, &moment, ret_answer, (struct note){ .notice_request = number });
 	(void)file_change_known(segment, delivery.file_key, count_notice, NULL);
 	segment_count(segment, COUNTER_repeats, 1);
 	segment_count(segment, COUNTER_notices, 1);
@@ -151,7 +172,8 @@ void decision_undo(const struct segment *segment, const struct request *request,
 {
 	if (answer->decision != DECISION_NOTICE)
 		return;
-	delivery_note_answer(segment, request->context.scope_id, answer->file_key, 0, 0);
+	delivery_unnote(segment, request->context.scope_id, answer->path_key, request->number);
+	delivery_unnote(segment, request->context.scope_id, answer->file_key, request->number);
 	(void)file_change_known(segment, answer->file_key, count_notice_undone, NULL);
 	segment_count(segment, COUNTER_repeats, (uint64_t)-1);
 	segment_count(segment, COUNTER_notices, (uint64_t)-1);
@@ -174,7 +196,6 @@ int decision_pend(const struct segment *segment, const struct request *request, 
 		.moment = request_moment(segment, request),
 		.forgets = file.forgets,
 		.counted = answer->decision != DECISION_CONTENT,
-		.answered_key = answer->file_key,
 	};
 	return 0;
 }
@@ -229,18 +250,14 @@ void decision_deliver(const struct segment *segment, const struct request *reque
 	if (!to_scope || file_find(segment, pending->file_key, &file) < 0 ||
 	    file.forgets != pending->forgets)
 		return;
-	if (delivery_record(segment, pending->file_key, version, &now) < 0)
+	/* No later than a forget under another name meanwhile. */
+	struct moment given = now;
+	given.time_ns = pending->moment.time_ns;
+	if (delivery_record(segment, pending->file_key, version, &given) < 0)
 		return;
 	segment_count(segment, COUNTER_deliveries, 1);
 	if (is_repeat)
 		segment_count(segment, COUNTER_repeats, 1);
-	/* Asked for under another name than before: that the model insists goes with the file. */
-	if (pending->answered_key && pending->answered_key != pending->file_key &&
-	    delivery_find(segment, now.scope_id, pending->answered_key, &before) == 0 &&
-	    version_equal(&before.version, version) &&
-	    (before.notice_request || before.yield_until))
-		delivery_note_answer(segment, now.scope_id, pending->file_key,
-				     before.notice_request, before.yield_until);
 	/* Forgotten between the check and the record: then it must not stand. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	struct moment after = request_moment(segment, request);

@@ -44,6 +44,7 @@ struct answer {
 	enum decision decision;
 	enum reason reason;
 	uint64_t file_key; /* of the delivery that the answer speaks of, 0: none */
+	uint64_t path_key; /* of the path asked for, perhaps another name of that file */
 	struct version
 		delivered; /* what the scope was given of it, as far as that counts; else none */
 	struct content content; /* NOTICE and YIELDED: of the file, now */
@@ -74,7 +75,6 @@ struct pending {
 	struct moment moment;
 	uint32_t forgets;
 	bool counted; /* as a repeat, by decision_open() */
-	uint64_t answered_key; /* of the delivery that decision_open() spoke of, perhaps under another name; 0: none */
 };
 
 /* decision_pend(): remembers a file whose real bytes are about to be given.

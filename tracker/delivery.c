@@ -141,10 +141,6 @@ int delivery_record(const struct segment *segment, uint64_t file_key, const stru
 		segment_count(segment, COUNTER_lost_deliveries, 1);
 		return -ENOSPC;
 	}
-	if (!version_equal(&copy.version, version)) {
-		copy.notice_request = 0;
-		copy.yield_until = 0;
-	}
 	copy.version = *version;
 	copy.session_epoch = moment->session_epoch;
 	copy.scope_epoch = moment->scope_epoch;
@@ -156,20 +152,69 @@ int delivery_record(const struct segment *segment, uint64_t file_key, const stru
 	return 0;
 }
 
-void delivery_note_answer(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
-			  uint64_t notice_request, uint64_t yield_until)
+/* Where a file's note is: beside its delivery, which may be of another version. */
+static uint64_t note_key(uint64_t file_key)
+{
+	return file_key ^ 0x73772079656e6f74u;
+}
+
+static bool is_note_for(const struct delivery_slot *slot, const struct moment *moment,
+			const struct version *version)
+{
+	return slot->session_epoch == moment->session_epoch &&
+	       slot->scope_epoch == moment->scope_epoch && version_equal(&slot->version, version);
+}
+
+struct note delivery_noted(const struct segment *segment, const struct moment *moment,
+			   uint64_t file_key, const struct version *version)
+{
+	struct delivery_slot slot;
+	if (delivery_find(segment, moment->scope_id, note_key(file_key), &slot) < 0 ||
+	    !is_note_for(&slot, moment, version))
+		return (struct note){ 0, 0 };
+	return (struct note){ slot.notice_request, slot.yield_until };
+}
+
+void delivery_note(const struct segment *segment, const struct moment *moment, uint64_t file_key,
+		   const struct version *version, struct note note)
 {
 	struct delivery_slot copy;
-	struct delivery_slot *slot = hold(segment, scope_id, file_key, false, &copy);
+	struct delivery_slot *slot = hold(segment, moment->scope_id, note_key(file_key), true,
+					  &copy);
+
 	if (!slot)
 		return;
-	copy.notice_request = notice_request;
-	copy.yield_until = yield_until;
+	if (!is_note_for(&copy, moment, version)) {
+		copy.version = *version;
+		copy.session_epoch = moment->session_epoch;
+		copy.scope_epoch = moment->scope_epoch;
+		copy.notice_request = 0;
+		copy.yield_until = 0;
+	}
+	if (copy.notice_request < note.notice_request)
+		copy.notice_request = note.notice_request;
+	if (copy.yield_until < note.yield_until)
+		copy.yield_until = note.yield_until;
+	copy.time_ns = moment->time_ns;
+	slot_commit(slot, &copy, sizeof(copy));
+}
+
+void delivery_unnote(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
+		     uint64_t notice_request)
+{
+	struct delivery_slot copy;
+	struct delivery_slot *slot = hold(segment, scope_id, note_key(file_key), false, &copy);
+
+	if (!slot)
+		return;
+	if (copy.notice_request == notice_request)
+		copy.notice_request = 0;
 	slot_commit(slot, &copy, sizeof(copy));
 }
 
 unsigned delivery_forget(const struct segment *segment, uint64_t scope_id, uint64_t file_key)
 {
+	uint64_t now_ns = sys_boottime_ns();
 	unsigned forgotten = 0;
 
 	/* Either this sees a delivery that is being recorded, or decision_deliver() sees the forget. */
@@ -177,7 +222,8 @@ unsigned delivery_forget(const struct segment *segment, uint64_t scope_id, uint6
 	for (uint64_t i = 0; i < segment->capacity[TABLE_DELIVERIES]; i++) {
 		struct delivery_slot *slot = segment_slot(segment, TABLE_DELIVERIES, i);
 		struct delivery_slot copy;
-		if (__atomic_load_n(&slot->file_key, __ATOMIC_RELAXED) != file_key ||
+		uint64_t key = __atomic_load_n(&slot->file_key, __ATOMIC_RELAXED);
+		if ((key != file_key && key != note_key(file_key)) ||
 		    (scope_id && __atomic_load_n(&slot->scope_id, __ATOMIC_RELAXED) != scope_id))
 			continue;
 		bool held = false; /* a forget must not be lost to a writer that was quicker */
@@ -185,15 +231,32 @@ unsigned delivery_forget(const struct segment *segment, uint64_t scope_id, uint6
 			held = slot_begin(slot, &copy, sizeof(copy));
 		if (!held)
 			continue;
-		if (copy.file_key == file_key && copy.command_id) {
+		if (copy.file_key == key) {
+			forgotten += copy.command_id != 0;
 			copy.command_id = 0;
 			copy.notice_request = 0;
 			copy.yield_until = 0;
-			forgotten++;
+			copy.time_ns = now_ns;
 			slot_commit(slot, &copy, sizeof(copy));
 		} else {
 			slot_abandon(slot, &copy, sizeof(copy));
 		}
 	}
 	return forgotten;
+}
+
+void delivery_forget_names(const struct segment *segment, uint64_t scope_id, uint64_t file_key)
+{
+	for (uint64_t i = 0; i < segment->capacity[TABLE_SCOPES]; i++) {
+		const struct scope_slot *scope = segment_slot(segment, TABLE_SCOPES, i);
+		struct delivery_slot *slot = NULL, copy;
+		uint64_t id = __atomic_load_n(&scope->id, __ATOMIC_RELAXED);
+		if (id && (!scope_id || id == scope_id))
+			slot = hold(segment, id, file_key, true, &copy);
+		if (!slot)
+			continue;
+		copy.command_id = 0;
+		copy.time_ns = sys_boottime_ns();
+		slot_commit(slot, &copy, sizeof(copy));
+	}
 }

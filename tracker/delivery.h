@@ -1,5 +1,7 @@
 /*
  * Deliveries: what each scope was given, in which version, and whether that still counts.
+ * Notes: how it was answered when it asked for a file again.  They are slots of the same table under keys of their
+ * own: a file may be answered for by the delivery of another name of it, and by another one the next time.
  * Lock-free and async-signal-safe.
  */
 #ifndef SEEN_TRACKER_DELIVERY_H
@@ -39,18 +41,35 @@ bool delivery_is_current(const struct segment *segment, const struct delivery_sl
 
 /* delivery_record(): the scope was given the whole file.
  *
- * moment: when it was read (its epochs) and by which request.  The version replaces an older one; how the
- * model insisted is kept only for an equal version.  Returns 0, or -ENOSPC (counted as lost). */
+ * moment: when it was read (its epochs) and by which request.  The version replaces an older one.
+ * Returns 0, or -ENOSPC (counted as lost). */
 int delivery_record(const struct segment *segment, uint64_t file_key, const struct version *version,
 		    const struct moment *moment);
 
-/* delivery_note_answer(): a notice was given for the delivery at a request, or (yield_until not 0) the
- * request was yielded to. */
-void delivery_note_answer(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
-			  uint64_t notice_request, uint64_t yield_until);
+/* How a scope was answered for a file that it had been given. */
+struct note {
+	uint64_t notice_request; /* number of the last request that got a notice; 0: none */
+	uint64_t yield_until;    /* given in full up to this request */
+};
 
-/* delivery_forget(): what was given of a file no longer counts, in one scope or, for scope_id 0, in all.
- * Returns the number of deliveries that were forgotten. */
+/* delivery_noted(): the note for a file in this version, in the moment's epoch; zeros when there is none. */
+struct note delivery_noted(const struct segment *segment, const struct moment *moment,
+			   uint64_t file_key, const struct version *version);
+
+/* delivery_note(): notes an answer.  The later one stands: no number of a note in this version and epoch is lowered. */
+void delivery_note(const struct segment *segment, const struct moment *moment, uint64_t file_key,
+		   const struct version *version, struct note note);
+
+/* delivery_unnote(): the notice of that request could not be given after all. */
+void delivery_unnote(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
+		     uint64_t notice_request);
+
+/* delivery_forget(): what was given of a file no longer counts, nor how it was answered for, in one scope or, for
+ * scope_id 0, in all.  Returns the number of deliveries that were forgotten. */
 unsigned delivery_forget(const struct segment *segment, uint64_t scope_id, uint64_t file_key);
+
+/* delivery_forget_names(): what was given so far under other names of a file does not count for this one either.
+ * Leaves a forgotten delivery, as of now, in one scope that is on record or, for scope_id 0, in all. */
+void delivery_forget_names(const struct segment *segment, uint64_t scope_id, uint64_t file_key);
 
 #endif

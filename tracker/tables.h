@@ -166,14 +166,15 @@ struct inode_slot {
 	uint64_t file_key; /* 0: empty */
 };
 
-/* What a scope was given.  Written under the slot protocol by any process. */
+/* What a scope was given; or, under a key of its own, a note of how it was answered (delivery.h).  Written under the slot
+ * protocol by any process. */
 struct delivery_slot {
 	struct slot_head head;
 	uint64_t scope_id; /* 0: empty */
 	uint64_t file_key;
 	uint64_t session_epoch;
 	uint64_t scope_epoch;
-	uint64_t command_id; /* it counts only while that command stays within its limit; 0: forgotten */
+	uint64_t command_id; /* it counts only while that command stays within its limit; 0: forgotten, or a note */
 	struct version version;
 	uint64_t request;     /* number of the request in its scope */
 	uint64_t bytes_given; /* of the scope at that moment */

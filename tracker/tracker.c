@@ -122,6 +122,9 @@ int tracker_forget(const struct segment *segment, uint64_t scope_id, const char 
 	}
 	if (!known)
 		return -ENOENT;
+	/* The inode may come to be known again by another name, under which the file was given. */
+	if (keys[0])
+		delivery_forget_names(segment, scope_id, keys[0]);
 	segment_count(segment, COUNTER_forgets, 1);
 	return 0;
 }

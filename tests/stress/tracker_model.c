@@ -247,7 +247,7 @@ static void write_something(int path)
 {
 	bool exists = at_path[path] >= 0;
 	struct bytes bytes = exists ? objects[at_path[path]] : some_bytes();
-	switch (below(9)) {
+	switch (below(10)) {
 	case 0:
 		store_in_place(path, some_bytes());
 		break;
@@ -273,11 +273,14 @@ static void write_something(int path)
 	case 6: { /* rename over another */
 		int other = (int)below(PATHS);
 		if (exists && other != path) {
+			if (at_path[other] == at_path[path]) /* rename does nothing then */
+				must(unlink(world_path(&world, path_name(other))) == 0);
 			must(rename(world_path(&world, path_name(path)),
 				    world_path(&world, path_name(other))) == 0);
 			at_path[other] = at_path[path];
 			at_path[path] = -1;
-			unanswered_all();
+			unanswered(path);
+			unanswered(other);
 		}
 		break;
 	}
@@ -294,6 +297,18 @@ static void write_something(int path)
 		at_path[path] = -1;
 		store_in_place(path, bytes);
 		break;
+	case 9: { /* another name for it */
+		int other = (int)below(PATHS);
+		if (exists && other != path) {
+			if (at_path[other] >= 0)
+				must(unlink(world_path(&world, path_name(other))) == 0);
+			must(link(world_path(&world, path_name(path)),
+				  world_path(&world, path_name(other))) == 0);
+			at_path[other] = at_path[path];
+			unanswered(other);
+		}
+		break;
+	}
 	}
 }
 
@@ -780,6 +795,9 @@ static void work(struct pulse *pulse, uint64_t seed)
 			break;
 		case 3: {
 			struct stamp stamp = { .dev = 1, .ino = below(1000) };
+			/* Each time that a slot is given away takes room for a path, for good: some must be left. */
+			if (world.segment.header->arena_used > world.segment.arena_bytes / 2)
+				break;
 			(void)snprintf(name, sizeof(name), "virtual%u", below(1000));
 			TIMED((void)file_update(&world.segment, world_path(&world, name), &stamp,
 						NULL, NULL));

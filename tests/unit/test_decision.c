@@ -454,6 +454,121 @@ Test(decision, insisting_goes_with_the_file_to_another_name)
 	ASSERT_NOTICE("r");
 }
 
+/* A viewer that asks, and leaves before the end. */
+static void ask(const char *name, enum decision expected)
+{
+	struct request request = world_request(&world, scope);
+	struct view view;
+	cr_assert_eq(view_begin(&world, &request, name, &view), expected);
+	(void)close(view.fd);
+}
+
+/* The file's bytes go to the capture, by a program that is never answered. */
+static void give_unasked(const char *name)
+{
+	struct request request = world_request(&world, scope);
+	struct view view;
+	request.is_viewer = false;
+	cr_assert_eq(view_begin(&world, &request, name, &view), DECISION_CONTENT);
+	view_end(&world, &request, &view);
+	cr_assert(view.delivered.is_given);
+}
+
+Test(decision, insisting_goes_with_the_file_to_another_name_after_the_notice)
+{
+	ASSERT_NEW("f");
+	ASSERT_NOTICE("f");
+	cr_assert_eq(rename(world_path(&world, "f"), world_path(&world, "r")), 0);
+	ASSERT_YIELDED("r");
+	ASSERT_YIELDED("r");
+}
+
+Test(decision, insisting_when_the_delivery_under_another_name_left_the_window)
+{
+	world.settings->window_requests = 20;
+	ASSERT_NEW("f");
+	pass(18);
+	cr_assert_eq(rename(world_path(&world, "f"), world_path(&world, "r")), 0);
+	ASSERT_NOTICE("r");
+	pass(1);
+	ASSERT_NEW("r"); /* what was given as f is outside the window */
+	ASSERT_YIELDED("r");
+}
+
+Test(decision, insisting_when_a_viewer_asked_by_another_name_and_left)
+{
+	ASSERT_NEW("f");
+	cr_assert_eq(rename(world_path(&world, "f"), world_path(&world, "r")), 0);
+	ASSERT_NOTICE("r");
+	ask("r", DECISION_YIELDED);
+	ASSERT_NEW("r"); /* the inode is known as r now, and r was not given */
+	ASSERT_YIELDED("r");
+}
+
+Test(decision, insisting_when_another_name_answers)
+{
+	world.settings->window_requests = 20;
+	cr_assert_eq(link(world_path(&world, "f"), world_path(&world, "h")), 0);
+	ASSERT_NEW("f");
+	pass(5);
+	give_unasked("h");
+	pass(9);
+	ASSERT_NOTICE("f");
+	pass(4);
+	/* what was given as f is outside the window now, what was given as h is not */
+	ASSERT_YIELDED("f");
+	ASSERT_YIELDED("h");
+}
+
+Test(decision, yields_to_each_name_for_ten_requests)
+{
+	cr_assert_eq(link(world_path(&world, "f"), world_path(&world, "h")), 0);
+	ASSERT_NEW("f");
+	ASSERT_NOTICE("f");
+	ASSERT_YIELDED("h");
+	pass(7);
+	ASSERT_YIELDED("f"); /* the ninth after the notice, the first by this name */
+	pass(9);
+	ASSERT_YIELDED("f"); /* the tenth after that */
+	ASSERT_NOTICE("f");
+}
+
+Test(decision, insisting_ends_with_the_epoch)
+{
+	ASSERT_NEW("f");
+	ASSERT_NOTICE("f");
+	cr_assert_eq(tracker_forget_all(&world.segment, scope), 0);
+	ASSERT_NEW("f");
+	ASSERT_NOTICE("f");
+}
+
+Test(decision, what_was_given_as_another_name_stays_on_record)
+{
+	ASSERT_NEW("f");
+	world_fill(&world, "r", 4096, 2);
+	ASSERT_NEW("r");
+	world.settings->window_requests = 4;
+	pass(3);
+	give_unasked("f");
+	cr_assert_eq(rename(world_path(&world, "f"), world_path(&world, "r")), 0);
+	ASSERT_NOTICE("r"); /* by what was given as f */
+	cr_assert_eq(tracker_state(&world.segment, scope, world_path(&world, "r")), STATE_CHANGED);
+}
+
+Test(decision, undo_by_another_name)
+{
+	struct request request = world_request(&world, scope);
+	struct view view;
+	ASSERT_NEW("f");
+	cr_assert_eq(rename(world_path(&world, "f"), world_path(&world, "r")), 0);
+	request = world_request(&world, scope);
+	cr_assert_eq(view_begin(&world, &request, "r", &view), DECISION_NOTICE);
+	decision_undo(&world.segment, &request, &view.answer);
+	(void)close(view.fd);
+	ASSERT_NOTICE("r");
+	ASSERT_YIELDED("r");
+}
+
 Test(decision, undo)
 {
 	struct view view;

@@ -155,18 +155,107 @@ Test(delivery, recorded_again_replaces_and_renews)
 {
 	struct delivery_slot delivery;
 	struct moment moment = given();
-	delivery_note_answer(&world.segment, scope, KEY, 101, 120);
 	moment.request = 140;
 	cr_assert_eq(delivery_record(&world.segment, KEY, &VERSION, &moment), 0);
 	cr_assert_eq(delivery_find(&world.segment, scope, KEY, &delivery), 0);
 	cr_assert_eq(delivery.request, 140);
-	cr_assert_eq(delivery.notice_request, 101, "an equal version keeps how the model insisted");
-	cr_assert_eq(delivery.yield_until, 120);
 	cr_assert_eq(delivery_record(&world.segment, KEY, &OTHER, &moment), 0);
 	cr_assert_eq(delivery_find(&world.segment, scope, KEY, &delivery), 0);
 	cr_assert(version_equal(&delivery.version, &OTHER));
-	cr_assert_eq(delivery.notice_request, 0);
-	cr_assert_eq(delivery.yield_until, 0);
+}
+
+static void assert_noted(const struct moment *moment, const struct version *version,
+			 uint64_t notice_request, uint64_t yield_until)
+{
+	struct note note = delivery_noted(&world.segment, moment, KEY, version);
+	cr_assert_eq(note.notice_request, notice_request, "%lu",
+		     (unsigned long)note.notice_request);
+	cr_assert_eq(note.yield_until, yield_until, "%lu", (unsigned long)note.yield_until);
+}
+
+static void note(const struct moment *moment, const struct version *version,
+		 uint64_t notice_request, uint64_t yield_until)
+{
+	delivery_note(&world.segment, moment, KEY, version,
+		      (struct note){ notice_request, yield_until });
+}
+
+Test(delivery, a_note_needs_no_delivery_and_is_none)
+{
+	struct moment moment = moment_now(&world.segment, scope, 100, 0, command);
+	struct delivery_slot delivery;
+	assert_noted(&moment, &VERSION, 0, 0);
+	note(&moment, &VERSION, 5, 0);
+	assert_noted(&moment, &VERSION, 5, 0);
+	cr_assert_eq(delivery_find(&world.segment, scope, KEY, &delivery), -ENOENT);
+	moment = given();
+	assert_noted(&moment, &VERSION, 5, 0);
+	cr_assert(counts(&moment));
+	cr_assert_eq(delivery_record(&world.segment, KEY, &OTHER, &moment), 0);
+	assert_noted(&moment, &VERSION, 5, 0);
+	assert_noted(&moment, &OTHER, 0, 0);
+}
+
+Test(delivery, of_two_notes_the_later_stands)
+{
+	struct moment moment = given();
+	note(&moment, &VERSION, 5, 16);
+	note(&moment, &VERSION, 4, 15);
+	assert_noted(&moment, &VERSION, 5, 16);
+	note(&moment, &VERSION, 17, 0);
+	assert_noted(&moment, &VERSION, 17, 16);
+}
+
+Test(delivery, a_note_is_of_its_version_and_epoch)
+{
+	struct moment moment = given();
+	note(&moment, &VERSION, 5, 16);
+	assert_noted(&moment, &OTHER, 0, 0);
+	moment.scope_epoch++;
+	assert_noted(&moment, &VERSION, 0, 0);
+	note(&moment, &VERSION, 3, 0); /* of a scope that was lost and counts anew */
+	assert_noted(&moment, &VERSION, 3, 0);
+	moment.session_epoch++;
+	assert_noted(&moment, &VERSION, 0, 0);
+	moment.session_epoch--;
+	note(&moment, &OTHER, 1, 0);
+	assert_noted(&moment, &OTHER, 1, 0);
+	assert_noted(&moment, &VERSION, 0, 0);
+}
+
+Test(delivery, a_notice_that_was_not_given_is_not_noted)
+{
+	struct moment moment = given();
+	note(&moment, &VERSION, 5, 3);
+	delivery_unnote(&world.segment, scope, KEY, 4);
+	assert_noted(&moment, &VERSION, 5, 3);
+	delivery_unnote(&world.segment, scope, KEY, 5);
+	assert_noted(&moment, &VERSION, 0, 3);
+	delivery_unnote(&world.segment, scope, KEY + 1, 5); /* there is none */
+}
+
+Test(delivery, forget_takes_the_note_along)
+{
+	struct moment moment = given();
+	note(&moment, &VERSION, 5, 16);
+	cr_assert_eq(delivery_forget(&world.segment, scope, KEY), 1);
+	assert_noted(&moment, &VERSION, 0, 0);
+}
+
+Test(delivery, forget_of_other_names_leaves_the_time)
+{
+	uint64_t other = world_scope(&world, "b");
+	struct delivery_slot delivery;
+	struct moment moment = given();
+	delivery_forget_names(&world.segment, scope, KEY + 1);
+	cr_assert_eq(delivery_find(&world.segment, scope, KEY + 1, &delivery), 0);
+	cr_assert_geq(delivery.time_ns, moment.time_ns);
+	cr_assert(!delivery_is_current(&world.segment, &delivery, &moment, 24000));
+	cr_assert_eq(delivery_find(&world.segment, other, KEY + 1, &delivery), -ENOENT);
+	delivery_forget_names(&world.segment, 0, KEY + 2);
+	cr_assert_eq(delivery_find(&world.segment, scope, KEY + 2, &delivery), 0);
+	cr_assert_eq(delivery_find(&world.segment, other, KEY + 2, &delivery), 0);
+	cr_assert(counts(&moment), "another file stays");
 }
 
 Test(delivery, forget_one_scope_or_all)
@@ -190,13 +279,6 @@ Test(delivery, forget_one_scope_or_all)
 	cr_assert_eq(delivery_find(&world.segment, scope, KEY + 1, &delivery), 0);
 	cr_assert(delivery_is_current(&world.segment, &delivery, &moment, 24000),
 		  "another file stays");
-}
-
-Test(delivery, note_for_nothing_makes_nothing)
-{
-	struct delivery_slot delivery;
-	delivery_note_answer(&world.segment, scope, KEY, 5, 6);
-	cr_assert_eq(delivery_find(&world.segment, scope, KEY, &delivery), -ENOENT);
 }
 
 Test(delivery, full_table_forgets_the_oldest_and_goes_on)

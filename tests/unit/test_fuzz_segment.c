@@ -151,7 +151,12 @@ static void use(const struct segment *segment)
 		(void)file_by_inode(segment, nasty(image_bytes), nasty(image_bytes));
 		(void)file_find(segment, nasty(image_bytes), &file);
 		(void)delivery_find(segment, id, nasty(image_bytes), &delivery);
-		delivery_note_answer(segment, id, nasty(image_bytes), 1, 1);
+		struct moment moment = moment_now(segment, id, 1, 0, 0);
+		delivery_note(segment, &moment, nasty(image_bytes), &content.version,
+			      (struct note){ 1, 1 });
+		(void)delivery_noted(segment, &moment, nasty(image_bytes), &content.version);
+		delivery_unnote(segment, id, nasty(image_bytes), 1);
+		delivery_forget_names(segment, id, nasty(image_bytes));
 		if (pick(4) == 0)
 			(void)tracker_forget(segment, pick(2) ? id : 0, path);
 		if (pick(16) == 0)

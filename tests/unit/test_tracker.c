@@ -156,6 +156,88 @@ Test(tracker, forget_after_a_rename)
 	cr_assert_eq(world_cat(&world, scope, "r"), DECISION_CONTENT);
 }
 
+/* Somebody asks whose output goes elsewhere: the inode is known by that name now. */
+static void look(const char *name)
+{
+	struct request request = world_request(&world, scope);
+	struct view view;
+	request.at_sink = false;
+	cr_assert_eq(view_begin(&world, &request, name, &view), DECISION_CONTENT);
+	(void)close(view.fd);
+}
+
+static void rename_file(const char *from, const char *to)
+{
+	cr_assert_eq(rename(world_path(&world, from), world_path(&world, to)), 0);
+}
+
+/* What was given as f does not come back for r, whatever the inode is known as at the forget and later. */
+static void forget_one_of_two_names(uint64_t forget_scope)
+{
+	cr_assert_eq(world_cat(&world, scope, "f"), DECISION_CONTENT);
+	rename_file("f", "r");
+	look("r");
+	cr_assert_eq(tracker_forget(&world.segment, forget_scope, world_path(&world, "r")), 0);
+	rename_file("r", "f");
+	look("f");
+	rename_file("f", "r");
+	cr_assert_eq(world_cat(&world, scope, "r"), DECISION_CONTENT, "it was forgotten");
+	cr_assert_eq(world_cat(&world, scope, "r"), DECISION_NOTICE, "and given again");
+}
+
+Test(tracker, forget_one_of_two_names_in_one_scope)
+{
+	forget_one_of_two_names(scope);
+}
+
+Test(tracker, forget_one_of_two_names_in_all_scopes)
+{
+	forget_one_of_two_names(0);
+}
+
+Test(tracker, forget_one_of_two_names_while_the_other_is_read)
+{
+	struct request request = world_request(&world, scope);
+	struct view view;
+	cr_assert_eq(link(world_path(&world, "f"), world_path(&world, "h")), 0);
+	(void)view_begin(&world, &request, "f", &view);
+	look("h");
+	cr_assert_eq(tracker_forget(&world.segment, scope, world_path(&world, "h")), 0);
+	view_end(&world, &request, &view);
+	look("f");
+	cr_assert_eq(world_cat(&world, scope, "h"), DECISION_CONTENT);
+}
+
+Test(tracker, forget_one_of_two_names_and_give_the_other_again)
+{
+	cr_assert_eq(world_cat(&world, scope, "f"), DECISION_CONTENT);
+	cr_assert_eq(link(world_path(&world, "f"), world_path(&world, "h")), 0);
+	look("h");
+	cr_assert_eq(tracker_forget(&world.segment, scope, world_path(&world, "h")), 0);
+	cr_assert_eq(tracker_forget(&world.segment, scope, world_path(&world, "f")), 0);
+	cr_assert_eq(world_cat(&world, scope, "f"), DECISION_CONTENT);
+	cr_assert_eq(world_cat(&world, scope, "h"), DECISION_NOTICE, "given after the forget");
+}
+
+Test(tracker, forget_leaves_another_file_of_equal_bytes)
+{
+	world_fill(&world, "g", 1000, 1);
+	cr_assert_eq(world_cat(&world, scope, "f"), DECISION_CONTENT);
+	cr_assert_eq(world_cat(&world, scope, "g"), DECISION_CONTENT);
+	cr_assert_eq(tracker_forget(&world.segment, scope, world_path(&world, "f")), 0);
+	cr_assert_eq(world_cat(&world, scope, "g"), DECISION_NOTICE);
+	cr_assert_eq(world_cat(&world, scope, "f"), DECISION_CONTENT);
+}
+
+Test(tracker, forget_ends_insisting)
+{
+	cr_assert_eq(world_cat(&world, scope, "f"), DECISION_CONTENT);
+	cr_assert_eq(world_cat(&world, scope, "f"), DECISION_NOTICE);
+	cr_assert_eq(tracker_forget(&world.segment, scope, world_path(&world, "f")), 0);
+	cr_assert_eq(world_cat(&world, scope, "f"), DECISION_CONTENT);
+	cr_assert_eq(world_cat(&world, scope, "f"), DECISION_NOTICE);
+}
+
 Test(tracker, forget_although_the_files_record_was_lost)
 {
 	give("f");
