@@ -620,12 +620,19 @@ static void check_start(struct doctor *doctor)
 	const char *late = result->timed_out ? " (it did not end within 5 seconds and was killed)"
 					     : "";
 	if (!result->attached) {
-		bool explained = program->supervised && via_obstacle(last);
-		if (!explained)
+		/* A program that has nothing against the library may have become one that has. */
+		bool explained = last->kind == EXECUTABLE_STATIC ||
+				 (program->supervised && via_obstacle(last));
+		if (!program->supervised)
 			doctor->unseen = true;
-		if (last->kind == EXECUTABLE_STATIC || explained)
+		if (explained)
 			add(doctor, LEVEL_OK, "start", NULL,
 			    "%s --version ran, without the library, as said above%s", shown, late);
+		else if (program->supervised)
+			add(doctor, LEVEL_OK, "start", NULL,
+			    "%s --version ran, and became what the library is not in%s%s: that is "
+			    "for the supervisor%s",
+			    shown, result->unobserved[0] ? ": " : "", result->unobserved, late);
 		else
 			add(doctor, LEVEL_FAIL, "start",
 			    "use a dynamic build for this machine's libc",

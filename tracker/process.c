@@ -774,8 +774,7 @@ bool process_find_announced(const struct segment *segment, struct subject subjec
 
 struct process_ref process_adopt(const struct segment *segment, struct subject subject,
 				 struct process_ref announced, const struct invocation *invocation,
-				 const char *scope_name, enum session_agent_is agent_is,
-				 struct context *ret_context)
+				 const char *scope_name, struct context *ret_context)
 {
 	struct arrival arrival = { .subject = subject,
 				   .pid = subject_pid(subject),
@@ -786,7 +785,8 @@ struct process_ref process_adopt(const struct segment *segment, struct subject s
 			       ? ticket_find(segment, subject, announced, &arrival.from)
 			       : ticket_search(segment, subject, &arrival.found, &arrival.from);
 	segment_count(segment, COUNTER_processes_supervised, 1);
-	return arrive(segment, &arrival, invocation, scope_name, agent_is, ret_context);
+	return arrive(segment, &arrival, invocation, scope_name, SESSION_AGENT_IS_AUTO,
+		      ret_context);
 }
 
 void process_release(const struct segment *segment, struct process_ref process,

@@ -69,13 +69,12 @@ struct process_ref process_attach(const struct segment *segment, struct subject 
  *
  * announced: the slot that was announced for this program, by whomever; it is believed as a ticket is.  serial 0: looked
  * for by the process's pid and its parent's, as for a scrubbed environment.
- * A process that has no place in the tree is unattached: never a root, so agent_is says nothing about it.
+ * A process that has no place in the tree is unattached: never a root.
  * ret_context and the slot have CONTEXT_SUPERVISED.  To be released before the library in the process attaches.
  */
 struct process_ref process_adopt(const struct segment *segment, struct subject subject,
 				 struct process_ref announced, const struct invocation *invocation,
-				 const char *scope_name, enum session_agent_is agent_is,
-				 struct context *ret_context);
+				 const char *scope_name, struct context *ret_context);
 
 /* process_find_announced(): the slot that process_adopt() would take over for a process without a ticket.  For a caller that
  * may have to release it: its context is to be kept.  False when nobody announced it. */

@@ -336,15 +336,6 @@ static const char *variable(const char *environment, size_t bytes, const char *n
 	return NULL;
 }
 
-static enum session_agent_is said_by(const char *value)
-{
-	if (value && strcmp(value, "outside") == 0)
-		return SESSION_AGENT_IS_OUTSIDE;
-	if (value && strcmp(value, "inside") == 0)
-		return SESSION_AGENT_IS_INSIDE;
-	return SESSION_AGENT_IS_AUTO;
-}
-
 /* All of a file in /proc, ended by NUL; NULL: not to be had.  The caller frees it. */
 static char *read_whole(pid_t pid, const char *name, size_t *ret_bytes)
 {
@@ -424,8 +415,6 @@ static void adopt(const struct targets *targets, struct target *target)
 		environment = read_whole(target->pid, "environ", &environment_bytes);
 	const char *scope = environment ? variable(environment, environment_bytes, "SEEN_SCOPE")
 					: NULL;
-	const char *said = environment ? variable(environment, environment_bytes, "SEEN_AGENT_IS")
-				       : NULL;
 	struct context *context = &target->request.context;
 	struct process_slot announced;
 	/* What the library of its starter announced: to give it back if the library shows up here too. */
@@ -435,7 +424,7 @@ static void adopt(const struct targets *targets, struct target *target)
 		target->start.context = announced.context;
 	target->process = process_adopt(segment, target->request.subject, target->start.announced,
 					&target->invocation, scope && *scope ? scope : NULL,
-					said_by(said), context);
+					context);
 	if (target->start.announced_elsewhere)
 		withdraw_other(segment, environment, environment_bytes);
 	free(environment);

@@ -197,6 +197,18 @@ class Doctor(Case):
             self.assertEqual(check["level"], "ok")
             self.assertIn("hidden", check["detail"])
 
+    def test_agent_that_becomes_a_static_program(self):
+        static = self.build("hidden", "-static")
+        path = self.script("codex", "#!/usr/bin/env bash", f"exec {static} echo hi")
+        document = self.doctor("--", path)
+        self.assertEqual((document["program"]["attached"], self.checks(document)["start"]["level"]), (False, "fail"))
+        if self.supervises():
+            for words in (("--", path), ("--via", "supervise", "--", path)):
+                document = self.json("doctor", *words, code=0)
+                check = self.checks(document)["start"]
+                self.assertEqual((check["level"], document["observable"]), ("ok", True))
+                self.assertIn("hidden", check["detail"])
+
     def test_script_without_interpreter(self):
         document = self.json("doctor", "--", self.script("odd", "#!/nonexistent/interpreter"), code=5)
         self.assertIsNone(document["program"])

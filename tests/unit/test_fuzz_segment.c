@@ -78,8 +78,7 @@ static void use(const struct segment *segment)
 		struct subject parent = { (uint32_t)getppid() };
 		struct process_slot found;
 		struct process_ref adopted = process_adopt(segment, parent, pick(2) ? ref : self,
-							   &invocation, NULL, SESSION_AGENT_IS_AUTO,
-							   &context);
+							   &invocation, NULL, &context);
 		(void)process_find_announced(segment, parent, &ref, &found);
 		process_release(segment, pick(2) ? adopted : self, pick(2) ? &starter : NULL);
 		process_count(segment, ref, (enum process_count)pick(PROCESS_COUNTS));

@@ -639,7 +639,7 @@ static struct me adopt_as(enum puppet puppet, struct process_ref announced, cons
 	struct me me;
 	role_invocation(&world.segment, executable, argv, &invocation);
 	me.ref = process_adopt(&world.segment, subject_of(puppet), announced, &invocation, NULL,
-			       SESSION_AGENT_IS_AUTO, &me.context);
+			       &me.context);
 	return me;
 }
 
@@ -848,10 +848,8 @@ static int adopted_stranger(void)
 
 	raise_puppets(&agent_out, &shell_out);
 	role_invocation(&world.segment, "/bin/bash", SHELL, &invocation);
-	/* nothing that is said of the agent makes it a root */
 	struct process_ref ref = process_adopt(&world.segment, subject_of(SHELL_PUPPET), none,
-					       &invocation, NULL, SESSION_AGENT_IS_OUTSIDE,
-					       &context);
+					       &invocation, NULL, &context);
 	must(ref.serial != 0 && context.flags == CONTEXT_SUPERVISED && !context.capture_id &&
 	     !context.scope_id);
 	must(counted(COUNTER_processes_unattached) == 1);
