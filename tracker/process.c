@@ -247,6 +247,23 @@ static void set_flag(const struct segment *segment, struct process_ref process, 
 	slot_commit(slot, &copy, PROCESS_CHECKED_BYTES);
 }
 
+void process_ended_unheard(const struct segment *segment, struct process_ref process)
+{
+	struct process_slot copy;
+	struct process_slot *slot = begin(segment, process, &copy);
+
+	if (!slot)
+		return;
+	if (copy.state != PROCESS_ANNOUNCED) {
+		slot_abandon(slot, &copy, PROCESS_CHECKED_BYTES);
+		return;
+	}
+	copy.state = PROCESS_EXITED;
+	slot_commit(slot, &copy, PROCESS_CHECKED_BYTES);
+	segment_count(segment, COUNTER_processes_attached, 1);
+	segment_count(segment, COUNTER_processes_supervised, 1);
+}
+
 void process_note_partial(const struct segment *segment, struct process_ref process)
 {
 	set_flag(segment, process, CONTEXT_PARTIAL);

@@ -108,6 +108,10 @@ void process_count(const struct segment *segment, struct process_ref process,
 void process_set_record(const struct segment *segment, struct process_ref process, uint64_t number);
 uint64_t process_record(const struct segment *segment, struct process_ref process);
 
+/* process_ended_unheard(): for a supervisor: the announced program ended before it made any call that is looked at.  It was observed
+ * all the same. */
+void process_ended_unheard(const struct segment *segment, struct process_ref process);
+
 /* process_exit(): the process ends, or its image is replaced. */
 void process_exit(const struct segment *segment, struct process_ref process);
 

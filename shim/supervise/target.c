@@ -83,6 +83,18 @@ static void take_out(struct targets *targets, struct target *target)
 	}
 }
 
+/* It called exec, and then nothing that is looked at: it was seen all the same. */
+static void end_unheard(const struct segment *segment, const struct target *target)
+{
+	struct process_ref announced = target->start.announced;
+	struct process_slot slot;
+
+	if (!announced.serial &&
+	    !process_find_announced(segment, target->request.subject, &announced, &slot))
+		return;
+	process_ended_unheard(segment, announced);
+}
+
 /* Lets go of the table's lock, and destroys what is to be: closing a file may take as long as its file system likes. */
 static void unlock(struct targets *targets)
 {
@@ -92,6 +104,8 @@ static void unlock(struct targets *targets)
 	(void)pthread_mutex_unlock(&targets->lock);
 	for (; dead; dead = next) {
 		next = dead->next;
+		if (dead->exec_called)
+			end_unheard(targets->supervision->segment, dead);
 		destroy(dead);
 	}
 }

@@ -142,6 +142,14 @@ class Deaths(Case):
         process.communicate(timeout=20)
         self.assertEqual(process.returncode, 128 + signal.SIGKILL)
 
+    @supervisor_only
+    @unittest.skipUnless(BUSYBOX, "no busybox")
+    def test_killed_before_it_did_anything(self):
+        """A program that was looked at all the time and made no call of interest is observed."""
+        self.assertEqual(self.run_command("bash", "-c", "busybox sleep 100 & sleep 0.5; kill -9 $!; wait; sleep 0.2")[0], 0)
+        processes = self.session.status()["processes"]
+        self.assertEqual((processes["unobserved"], processes["unobserved_programs"]), (0, []))
+
     def test_missing_command(self):
         self.assertEqual(self.run_command("/no/such/command")[0], 127)
         self.assertEqual(self.run_command(self.session.path("f"))[0], 126)
