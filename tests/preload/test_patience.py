@@ -1,0 +1,195 @@
+"""What takes long, or what there is little of: files that are slow or endless, descriptors, long command lines, the terminal.
+Nothing below the supervisor waits for what it would not wait for bare.  By each way in, with the same expectations."""
+
+import os
+import pty
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from harness import BUILD, RUN, VIA, Session, SessionTest, lines
+
+BUSYBOX = shutil.which("busybox")
+SLOW_FILES = os.path.join(BUILD, "tests", "preload", "helpers", "slow_files")
+CATS = ["cat"] + (["busybox cat"] if BUSYBOX else [])
+
+
+class Files(SessionTest):
+    def test_huge(self):
+        """A file that nobody reads to its end is not read before its viewer does; nor does anybody else wait for that."""
+        with open(self.session.path("huge"), "wb") as file:
+            file.write(b"the beginning\n")
+            try:
+                os.truncate(file.fileno(), 200 << 30)
+            except OSError as error:
+                self.skipTest("no huge file here: %s" % error)
+        if os.stat(self.session.path("huge")).st_blocks > 1000:
+            self.skipTest("no holes here")
+        self.session.write("f", lines("f"))
+        self.agent.shell("cat f")
+        for cat in CATS:
+            began = time.monotonic()
+            self.assertEqual(self.agent.shell("%s huge | head -c 10" % cat), b"the beginn")
+            self.assertLess(time.monotonic() - began, 15, cat)
+            self.assertEqual(self.agent.shell("ulimit -f 0; for i in 1 2 3 4 5 6; do { %s huge 2> /dev/null; } | head -c 10 > /dev/null & done; "
+                                              "for i in $(seq 100); do read -r line < f; done; echo $line; wait" % cat), b"f line 0 of the file\n")
+            self.assertLess(time.monotonic() - began, 30, cat)
+
+    def test_fifo(self):
+        """Its writer's data comes whole: nobody else opens the FIFO, and wakes the writer, but its reader."""
+        for cat in CATS:
+            script = ("mkfifo fifo; trap '' PIPE; for i in $(seq 20); do { exec 3> fifo; echo $i >&3 || echo lost; } & "
+                      "%s fifo; wait; done; rm fifo") % cat
+            self.assertEqual(self.agent.shell(script), b"".join(b"%d\n" % i for i in range(1, 21)), cat)
+
+    @unittest.skipUnless(BUSYBOX, "no busybox")
+    def test_long_command_line(self):
+        """What is behind the part that is looked at may be an option: no notice."""
+        data = self.session.write("f", lines("f"))
+        self.assertReal(self.agent.shell("busybox cat f"), data)
+        numbered = b"".join(b"%6d\t%s\n" % (number + 1, line) for number, line in enumerate(data.splitlines()))
+        for _ in range(2):
+            self.assertReal(self.agent.shell("busybox cat f $(for i in $(seq 520); do echo /dev/null; done) -n"), numbered)
+
+
+@unittest.skipUnless(os.geteuid() == 0 and os.path.exists("/dev/fuse"), "for root with FUSE only")
+class Slow(unittest.TestCase):
+    """A file system that is served by a process below the same supervisor."""
+
+    SERVE = ("%s slow & server=$!; echo $server > server; i=0; until [ -e slow/f0 ]; do kill -0 $server || exit 77; sleep 0.1; done; "
+             "all=; for i in $(seq %d); do %s & all=\"$all $!\"; done; wait $all; echo all; kill $server; wait $server 2> /dev/null; exit 0")
+
+    def setUp(self):
+        self.session = Session()
+        self.addCleanup(self.session.close)
+        os.mkdir(self.session.path("slow"))
+
+    def stop(self):
+        try:
+            os.kill(int(self.session.read("server")), signal.SIGKILL)
+        except (OSError, ValueError):
+            pass
+        subprocess.run(["umount", "-l", self.session.path("slow")], stderr=subprocess.DEVNULL, check=False)
+
+    def check(self, count, one):
+        script = self.SERVE % (SLOW_FILES, count, one)
+        for prefix in ([], [*RUN, "--quiet", "--session", "test", "--"]):
+            process = subprocess.Popen([*prefix, "bash", "-c", script], cwd=self.session.workspace, env=self.session.environment,
+                                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+            try:
+                out, error = process.communicate(timeout=40)
+            except subprocess.TimeoutExpired:
+                self.stop()  # whatever waits for it goes on
+                process.communicate()
+                self.fail("hangs")
+            finally:
+                self.stop()
+            if process.returncode == 77:
+                self.skipTest("cannot be mounted here: %r" % error)
+            self.assertEqual((process.returncode, out), (0, b"all\n"), error)
+
+    def test_reading(self):
+        for cat in CATS[::-1]:
+            with self.subTest(cat=cat):
+                self.check(16, "%s slow/f$i | cmp -s - slow/f$i" % cat)
+
+    def test_starting(self):
+        self.check(12, "(exec slow/f$i) 2> /dev/null")
+
+
+class Descriptors(unittest.TestCase):
+    @unittest.skipIf(VIA == "preload", "there is no supervisor")
+    @unittest.skipUnless(BUSYBOX, "no busybox")
+    def test_low_limit(self):
+        """`seen run` has few descriptors: the supervisor has more, the command as many as it would."""
+        session = Session()
+        self.addCleanup(session.close)
+        session.write("f", lines("f"))
+        words = ["sh", "-c", "ulimit -Sn 64; exec \"$@\"", "sh", *RUN, "--session", "test", "--", "busybox", "sh", "-c",
+                 "ulimit -Sn; for i in $(seq 100); do sleep 1 & done; busybox cat f > copy; wait; busybox cat f"]
+        done = subprocess.run(words, cwd=session.workspace, env=session.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, timeout=60)
+        self.assertEqual((done.returncode, done.stdout), (0, b"64\n" + session.read("f")), done.stderr)
+        processes = session.status()["processes"]
+        self.assertEqual((processes["unobserved"], processes["calls_unjudged"]), (0, 0), processes)
+        self.assertGreater(processes["supervised"], 100, done.stderr)
+
+
+# A job in a group of its own, as an interactive shell makes it: one who looks on says what state it is in.
+JOB = """
+import os, signal, sys, time
+me = os.getpid()
+os.setpgid(0, 0)
+def state():
+    with open("/proc/%d/stat" % me) as file:
+        return file.read().rpartition(")")[2].split()[0]
+if os.fork() == 0:
+    signal.signal(signal.SIGTTIN, signal.SIG_IGN)  # which is the whole group's
+    for what in ("SIGTSTP", "background read"):
+        end = time.monotonic() + 3
+        while state() != "T" and time.monotonic() < end:
+            time.sleep(0.02)
+        print("after", what, state(), flush=True)
+        os.kill(me, signal.SIGCONT)
+        end = time.monotonic() + 3
+        while state() == "T" and time.monotonic() < end:
+            time.sleep(0.02)
+        time.sleep(0.2)
+    os.kill(me, signal.SIGKILL)
+    os._exit(0)
+os.kill(me, signal.SIGTSTP)
+time.sleep(0.1)
+try:
+    os.read(0, 1)
+    print("read something", flush=True)
+except OSError as error:
+    print(error, flush=True)
+signal.pause()
+"""
+
+
+class Terminal(unittest.TestCase):
+    def in_session(self, session, words):
+        """What a command prints in a session with a terminal, started by its leader in the foreground."""
+        leader, terminal = pty.fork()
+        if leader == 0:
+            try:
+                signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+                job = os.fork()
+                if job == 0:
+                    os.chdir(session.workspace)
+                    os.setpgid(0, 0)
+                    os.tcsetpgrp(0, os.getpgrp())
+                    signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+                    os.execvpe(words[0], words, session.environment)
+                # Where the command was killed while it was stopped, `seen run` goes on by SIGCONT alone, as a shell's `fg` sends it.
+                while os.WIFSTOPPED(os.waitpid(job, os.WUNTRACED)[1]):
+                    time.sleep(1)
+                    os.killpg(job, signal.SIGCONT)
+            finally:
+                os._exit(0)
+        output = b""
+        try:
+            while select.select([terminal], [], [], 30)[0]:
+                part = os.read(terminal, 4096)
+                output += part
+                if not part:
+                    break
+        except OSError:  # its end
+            pass
+        os.kill(leader, signal.SIGKILL)
+        os.waitpid(leader, 0)
+        os.close(terminal)
+        return output.replace(b"\r\n", b"\n")
+
+    def test_job_control(self):
+        session = Session()
+        self.addCleanup(session.close)
+        words = [sys.executable, "-c", JOB]
+        bare = self.in_session(session, ["sh", "-c", "exec 2> /dev/null; \"$@\"; :", "sh", *words])  # somebody else leads the foreground, as `seen run` does
+        self.assertTrue(bare.startswith(b"after SIGTSTP T\nafter background read T\n"), bare)
+        self.assertEqual(self.in_session(session, [*RUN, "--quiet", "--session", "test", "--", *words]), bare)
