@@ -185,6 +185,9 @@ _Noreturn static void serve(struct supervisor *supervisor, struct teller *teller
 				       (wait[TELLER].revents ? 0 : WNOHANG) | WUNTRACED) > 0) {
 				is_over = !WIFSTOPPED(wire.value);
 				tell(teller, &wire);
+				/* It may have stopped with a command that somebody has killed since. */
+				if (is_over && getppid() == teller->to)
+					(void)kill(teller->to, SIGCONT);
 			}
 		}
 	}
