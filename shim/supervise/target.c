@@ -83,7 +83,7 @@ static void take_out(struct targets *targets, struct target *target)
 	}
 }
 
-/* It called exec, and then nothing that is looked at: it was seen all the same. */
+/* It called exec, and its program then nothing that is looked at: it was seen all the same. */
 static void end_unheard(const struct segment *segment, const struct target *target)
 {
 	struct process_ref announced = target->start.announced;
@@ -104,7 +104,7 @@ static void unlock(struct targets *targets)
 	(void)pthread_mutex_unlock(&targets->lock);
 	for (; dead; dead = next) {
 		next = dead->next;
-		if (dead->exec_called)
+		if (dead->exec_called || dead->way == WAY_STARTING)
 			end_unheard(targets->supervision->segment, dead);
 		destroy(dead);
 	}

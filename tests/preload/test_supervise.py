@@ -146,7 +146,8 @@ class Deaths(Case):
     @unittest.skipUnless(BUSYBOX, "no busybox")
     def test_killed_before_it_did_anything(self):
         """A program that was looked at all the time and made no call of interest is observed."""
-        self.assertEqual(self.run_command("bash", "-c", "busybox sleep 100 & sleep 0.5; kill -9 $!; wait; sleep 0.2")[0], 0)
+        self.assertEqual(self.run_command("bash", "-c", "busybox sleep 100 & sleep 0.5; kill -9 $!; wait; sleep 0.2; "
+                                                        "LC_ALL=C sleep 100 & sleep 0.5; kill -9 $!; wait; sleep 0.2")[0], 0)
         processes = self.session.status()["processes"]
         self.assertEqual((processes["unobserved"], processes["unobserved_programs"]), (0, []))
 
