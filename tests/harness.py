@@ -27,6 +27,11 @@ VIA = os.environ.get("SEEN_TEST_VIA") or "preload"
 PATIENCE_S = 100  # with a command of an agent: one that hangs fails its test
 RUN = [SEEN, "run", "--via", VIA]
 
+if VIA != "preload":
+    _supervisor = json.loads(subprocess.run([SEEN, "doctor", "--json"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE).stdout)["supervisor"]
+    if not _supervisor["possible"]:
+        raise unittest.SkipTest("there can be no supervisor here: %s" % _supervisor["error"])
+
 
 def needs_library(reason):
     """A test of what only the library does: skipped below the supervisor alone."""
