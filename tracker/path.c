@@ -171,6 +171,19 @@ bool path_in_workspace(const struct segment *segment, const char *path)
 	return workspace_prefix(segment, path) != 0;
 }
 
+bool path_is_recorded(const struct segment *segment, bool writes, const char *path)
+{
+	const struct settings *settings = segment->settings;
+
+	if (settings->journal_level == JOURNAL_LEVEL_WRITES && !writes)
+		return false;
+	if (!path)
+		return true;
+	if (settings->journal_level == JOURNAL_LEVEL_WORKSPACE && !path_in_workspace(segment, path))
+		return false;
+	return !path_matches_list(segment, settings->journal_exclude, path);
+}
+
 const char *path_relative(const struct segment *segment, const char *path)
 {
 	size_t prefix = workspace_prefix(segment, path);

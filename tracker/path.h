@@ -49,6 +49,10 @@ bool path_is_tracked(const struct segment *segment, const char *path);
  * takes too long does not. */
 bool path_matches_list(const struct segment *segment, struct settings_text list, const char *path);
 
+/* path_is_recorded(): does an access go to the journal, by [journal] level and exclude?  writes: it may change something.  path: absolute,
+ * normalized; NULL: not known, then it does unless the level says otherwise. */
+bool path_is_recorded(const struct segment *segment, bool writes, const char *path);
+
 /* path_relative(): the part below the workspace's root, or the path itself when it is not below it. */
 const char *path_relative(const struct segment *segment, const char *path);
 

@@ -170,19 +170,15 @@ static void put_path(struct journal_record *record, int directory, const char *p
 static bool is_wanted_here(bool writes, int directory, const char *path)
 {
 	const struct settings *settings = shim.segment.settings;
-	bool wanted = settings->journal_level != JOURNAL_LEVEL_WRITES || writes;
+	bool wanted = path_is_recorded(&shim.segment, writes, NULL);
 
 	if (!wanted || !path || strnlen(path, SEGMENT_PATH_BYTES) == SEGMENT_PATH_BYTES ||
 	    (settings->journal_level != JOURNAL_LEVEL_WORKSPACE &&
 	     !settings->journal_exclude.count))
 		return wanted;
 	char *normal = scratch_take();
-	if (normal && change_path(directory, path, normal, SEGMENT_PATH_BYTES) >= 0) {
-		if (settings->journal_level == JOURNAL_LEVEL_WORKSPACE)
-			wanted = path_in_workspace(&shim.segment, normal);
-		if (path_matches_list(&shim.segment, settings->journal_exclude, normal))
-			wanted = false;
-	}
+	if (normal && change_path(directory, path, normal, SEGMENT_PATH_BYTES) >= 0)
+		wanted = path_is_recorded(&shim.segment, writes, normal);
 	scratch_give(normal);
 	return wanted;
 }

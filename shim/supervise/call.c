@@ -523,6 +523,8 @@ static struct verdict judge_exec(const struct looking *looking)
 	struct stat stat;
 	bool cut;
 
+	target->root_changes =
+		true; /* asked for anew: not every call that gives another is trapped */
 	if (!read_name(looking, form->directory, form->path, false, &name))
 		return PASS;
 	pid_t tid = name.named.tid;
@@ -533,8 +535,6 @@ static struct verdict judge_exec(const struct looking *looking)
 	/* A name that is looked for along PATH is tried in each folder: where there is nothing, nothing is announced.  It is looked
 	 * for all the same whether another program came of it: what was seen here may not be what the kernel sees. */
 	bool is_there = true;
-	target_refresh_root(looking->targets, target);
-	locate(looking, &name);
 	if (name.named.normal && look_begin()) {
 		long error = look_at_named(looking, &name.named, true, &stat);
 		look_end();

@@ -20,17 +20,7 @@ static uint32_t text_of(const struct supervision *supervision, const char *text)
 /* Is an access to be recorded, by level and by the globs of [journal] exclude?  One whose path is not known is. */
 static bool is_wanted(const struct supervision *supervision, bool writes, const char *normal)
 {
-	const struct settings *settings = supervision->segment->settings;
-
-	if (!journal_of(supervision) ||
-	    (settings->journal_level == JOURNAL_LEVEL_WRITES && !writes))
-		return false;
-	if (!normal)
-		return true;
-	if (settings->journal_level == JOURNAL_LEVEL_WORKSPACE &&
-	    !path_in_workspace(supervision->segment, normal))
-		return false;
-	return !path_matches_list(supervision->segment, settings->journal_exclude, normal);
+	return journal_of(supervision) && path_is_recorded(supervision->segment, writes, normal);
 }
 
 static struct journal_record about(const struct target *target, enum journal_op op, pid_t tid)

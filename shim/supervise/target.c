@@ -458,7 +458,7 @@ static void adopt(const struct targets *targets, struct target *target)
 		request_begin(segment, &target->request);
 }
 
-static bool settle(const struct targets *targets, struct target *target, uint64_t code, bool ends)
+bool target_settle(struct targets *targets, struct target *target, uint64_t code, bool ends)
 {
 	if (target->exec_called && is_new_image(target))
 		begin_image(target);
@@ -482,11 +482,6 @@ static bool settle(const struct targets *targets, struct target *target, uint64_
 bool target_is_settled(const struct target *target)
 {
 	return !target->exec_called && target->way != WAY_STARTING && target->told;
-}
-
-bool target_settle(struct targets *targets, struct target *target, uint64_t code, bool ends)
-{
-	return settle(targets, target, code, ends);
 }
 
 void target_returned(struct targets *targets, struct target *target, pid_t tid)
@@ -560,6 +555,7 @@ bool target_library(struct targets *targets, struct target *target, uint64_t hel
 				   target->start.ticket, sizeof(target->start.ticket));
 	target->way = WAY_LIBRARY;
 	target->is_fork = false;
+	target->root_changes = true; /* not asked for yet */
 	target->hello = hello;
 	for (int i = 0; i < CODE_RANGES; i++)
 		target->code[i] = (struct code_range){ said.code[i].from, said.code[i].to };
@@ -583,8 +579,6 @@ void target_look_at_library(struct targets *targets, struct target *target)
 		target->request.context = slot.context;
 		memcpy(target->invocation.name, slot.name, sizeof(slot.name));
 	}
-	if (!target->root)
-		target_refresh_root(targets, target);
 }
 
 /* ---- making one ---- */
@@ -626,7 +620,7 @@ static bool copy_ancestor(struct targets *targets, struct target *target, pid_t 
 			continue;
 		}
 		(void)pthread_mutex_lock(&known->lock);
-		(void)settle(targets, known, 0, false);
+		(void)target_settle(targets, known, 0, false);
 		if (!is_copy_of(target->pid, known->pid)) {
 			target_give(targets, known);
 			begin_stranger(targets, target);
@@ -646,6 +640,7 @@ static bool copy_ancestor(struct targets *targets, struct target *target, pid_t 
 		target->hello = known->hello;
 		memcpy(target->code, known->code, sizeof(target->code));
 		target->root = known->root ? strdup(known->root) : NULL;
+		target->root_changes = known->root_changes;
 		target_give(targets, known);
 		return true;
 	}
@@ -665,6 +660,7 @@ static void begin_orphan(const struct targets *targets, struct target *target)
 	if (!mapped.library.to)
 		return;
 	target->way = WAY_LIBRARY;
+	target->root_changes = true;
 	target->code[0] = mapped.libc;
 	target->code[1] = mapped.loader;
 	target->code[2] = mapped.library;

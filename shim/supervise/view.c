@@ -262,15 +262,14 @@ static void look_and_open(const struct supervision *supervision, struct target *
 	};
 	if (answer->decision != DECISION_CONTENT)
 		ret_answer->details.after = answer->content.version;
-	if (answer->reason != REASON_NOT_TRACKED)
-		begin_to_track(target);
+	begin_to_track(target);
 	if (answer->decision == DECISION_NOTICE) {
 		ret_answer->fd = notice_file(answer->notice, answer->notice_bytes);
 		if (ret_answer->fd < 0) {
 			ret_answer->fd = -1;
 			view_undo(supervision, target, ret_answer);
 		}
-	} else if (answer->reason != REASON_NOT_TRACKED && !views->odd) {
+	} else if (!views->odd) {
 		ret_answer->fd = follow(supervision, target, fd, path, &stat, answer);
 	}
 	if (ret_answer->fd != fd)
