@@ -36,6 +36,11 @@ _Static_assert(COUNT_OF(choices_paths_case_insensitive) == PATHS_CASE_INSENSITIV
 	       "paths.case_insensitive");
 _Static_assert(COUNT_OF(choices_notice_yield) == NOTICE_YIELD_NEVER + 1, "notice.yield");
 _Static_assert(COUNT_OF(choices_journal_level) == JOURNAL_LEVEL_OFF + 1, "journal.level");
+_Static_assert(COUNT_OF(choices_guard_stale_write) == GUARD_STALE_WRITE_DENY + 1,
+	       "guard.stale_write");
+_Static_assert(COUNT_OF(choices_guard_read_before_write) == GUARD_READ_BEFORE_WRITE_DENY + 1,
+	       "guard.read_before_write");
+_Static_assert(COUNT_OF(choices_watch_mode) == WATCH_MODE_OFF + 1, "watch.mode");
 
 #define COMMON(section_, name_, kind_, workspace_, flag_, doc_) \
 	.section = #section_, .name = #name_, .kind = (kind_), .rule = OPTION_RULE_##workspace_, \
@@ -63,6 +68,8 @@ static const struct option options[OPTION_COUNT] = {
 
 static const char *const choices_profile_via[] = { "preload", "both" };
 _Static_assert(COUNT_OF(choices_profile_via) == PROFILE_VIA_BOTH + 1, "agent NAME.via");
+static const char *const choices_edit_pattern[] = { "none", "access-write", "no-sniff" };
+_Static_assert(COUNT_OF(choices_edit_pattern) == EDIT_PATTERN_NO_SNIFF + 1, "edit_pattern");
 
 #define PROFILE .section = "agent NAME", .rule = OPTION_RULE_NEVER, .flag = ""
 static const struct option profile_options[PROFILE_OPTION_COUNT] = {
@@ -84,12 +91,19 @@ static const struct option profile_options[PROFILE_OPTION_COUNT] = {
 		.choices = choices_profile_via, .choice_count = COUNT_OF(choices_profile_via),
 		.doc = "which ways in this agent needs where --via auto decides",
 	},
+	[PROFILE_OPTION_EDIT_PATTERN] = {
+		PROFILE, .name = "edit_pattern", .kind = OPTION_CHOICE, .value = "none", .unit = "",
+		.choices = choices_edit_pattern, .choice_count = COUNT_OF(choices_edit_pattern),
+		.doc = "how its own read before a write is told from others, which a whitelisted agent "
+		       "gets in full: none: it is not; access-write: it asks first whether it may write; "
+		       "no-sniff: only other reads begin with a look at the first bytes",
+	},
 };
 _Static_assert(SETTINGS_MAX_OUTPUT_BYTES == 24000, "the default of max_output_bytes above");
 
 /* In the order of options.def; a unit test compares the two. */
-static const char *const sections[] = { "session", "processes", "paths",
-					"notice",  "window",    "journal" };
+static const char *const sections[] = { "session", "processes", "paths",   "notice", "window",
+					"journal", "guard",     "content", "watch",  "checkpoint" };
 
 const struct option *option_at(size_t id)
 {

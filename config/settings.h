@@ -20,6 +20,9 @@
 	X(AUTO, auto) X(PRELOAD, preload) X(SUPERVISE, supervise) X(BOTH, both)
 #define SETTINGS_CHOICES_paths_case_insensitive(X) X(NO, no) X(YES, yes)
 #define SETTINGS_CHOICES_notice_yield(X) X(INSIST, insist) X(NEVER, never)
+#define SETTINGS_CHOICES_guard_stale_write(X) X(ALLOW, allow) X(WARN, warn) X(DENY, deny)
+#define SETTINGS_CHOICES_guard_read_before_write(X) X(OFF, off) X(WARN, warn) X(DENY, deny)
+#define SETTINGS_CHOICES_watch_mode(X) X(AUTO, auto) X(POLL, poll) X(OFF, off)
 #define SETTINGS_CHOICES_journal_level(X) \
 	X(ALL, all) X(WORKSPACE, workspace) X(WRITES, writes) X(OFF, off)
 
@@ -36,6 +39,18 @@ enum journal_level {
 	JOURNAL_LEVEL_OFF
 };
 
+enum guard_stale_write {
+	GUARD_STALE_WRITE_ALLOW,
+	GUARD_STALE_WRITE_WARN,
+	GUARD_STALE_WRITE_DENY
+};
+enum guard_read_before_write {
+	GUARD_READ_BEFORE_WRITE_OFF,
+	GUARD_READ_BEFORE_WRITE_WARN,
+	GUARD_READ_BEFORE_WRITE_DENY
+};
+enum watch_mode { WATCH_MODE_AUTO, WATCH_MODE_POLL, WATCH_MODE_OFF };
+
 /* Text in the text area: `count` strings, each ended by NUL, one behind the other from `offset`,
  * `size_bytes` in all (the NULs counted).  A TEXT option has count 1, or 0 when it is empty. */
 struct settings_text {
@@ -45,12 +60,21 @@ struct settings_text {
 	uint32_t reserved;
 };
 
+/* By what an agent's own read of a file is known that comes before its write: it gets the real bytes, and says nothing of what
+ * the model has. */
+enum edit_pattern {
+	EDIT_PATTERN_NONE,         /* by nothing */
+	EDIT_PATTERN_ACCESS_WRITE, /* it asks access(2) whether it may write to the file, right before */
+	EDIT_PATTERN_NO_SNIFF,     /* reads for the model begin with a look at the first bytes, this one does not */
+};
+
 /* One [agent NAME] section. */
 struct settings_profile {
 	struct settings_text name;   /* one word, as in the section's heading */
 	struct settings_text state;  /* globs of paths never touched; ~/ already expanded */
 	struct settings_text tested; /* a version, or "generic" */
 	uint64_t max_output_bytes;   /* what one command may print before the agent cuts it */
+	uint64_t edit_pattern;       /* enum edit_pattern */
 };
 
 enum {

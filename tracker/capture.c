@@ -11,6 +11,7 @@
 
 enum {
 	STDOUT = 1,
+	STDERR = 2,
 	/* Linux's list of devices (admin-guide/devices.txt): terminals */
 	MAJOR_TTY = 4,
 	MAJOR_PTY_SLAVE_FIRST = 136,
@@ -83,7 +84,7 @@ static bool capture_read(const struct segment *segment, uint64_t id, struct capt
 uint64_t capture_claim(const struct segment *segment, struct subject subject,
 		       const struct context *context, bool long_lived)
 {
-	struct stat stat;
+	struct stat stat, errors;
 	struct capture_slot copy;
 	uint64_t written;
 
@@ -117,6 +118,8 @@ uint64_t capture_claim(const struct segment *segment, struct subject subject,
 	copy.shell_pid = subject_pid(subject);
 	copy.measured = process_bytes_written(copy.shell_pid, &written);
 	copy.start_bytes = (uint64_t)stat.st_size;
+	copy.errors = subject_stat(subject, STDERR, &errors) == 0 ? identity_of(&errors)
+								  : (struct identity){ 0, 0, 0 };
 	__atomic_store_n(&slot->command_id, 0, __ATOMIC_RELAXED);
 	slot_commit(slot, &copy, CAPTURE_CHECKED_BYTES);
 	return id;
@@ -134,6 +137,24 @@ bool capture_is_sink(const struct segment *segment, struct subject subject, uint
 		return false;
 	return copy.kind != CAPTURE_FILE || (copy.birth_ns == subject_birth_ns(subject, STDOUT) &&
 					     is_spool(segment, subject, &stat));
+}
+
+bool capture_is_errors(const struct segment *segment, const struct context *context,
+		       const struct stat *stat)
+{
+	struct capture_slot copy;
+	struct identity identity = identity_of(stat);
+
+	if (!capture_read(segment, context->capture_id, &copy) || !copy.errors.ino ||
+	    !identity_equal(&identity, &copy.errors))
+		return false;
+	/* A file may be kept for its content. */
+	if (S_ISREG(stat->st_mode) && !identity_equal(&identity, &copy.identity))
+		return false;
+	/* Not what the agent or the run print on by themselves. */
+	return !(context->flags & CONTEXT_AGENT_OUT) ||
+	       (!identity_equal(&identity, &context->agent_out[0]) &&
+		!identity_equal(&identity, &context->agent_out[1]));
 }
 
 uint32_t capture_shell(const struct segment *segment, uint64_t capture_id)

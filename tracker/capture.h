@@ -38,6 +38,11 @@ uint64_t capture_claim(const struct segment *segment, struct subject subject,
  * and for a file by its birth time, still linked, opened O_APPEND. */
 bool capture_is_sink(const struct segment *segment, struct subject subject, uint64_t capture_id);
 
+/* capture_is_errors(): is an open file the stream that the agent reads as its command's standard error: descriptor 2 of the
+ * shell, as it was when that began, and none of the agent's own outputs? */
+bool capture_is_errors(const struct segment *segment, const struct context *context,
+		       const struct stat *stat);
+
 /* capture_shell(): pid of the shell whose descriptor 1 the capture is, 0 when the capture is not known. */
 uint32_t capture_shell(const struct segment *segment, uint64_t capture_id);
 

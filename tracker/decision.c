@@ -3,9 +3,11 @@
 
 #include <errno.h>
 
+#include "tracker/baseline.h"
 #include "tracker/capture.h"
 #include "tracker/file.h"
 #include "tracker/path.h"
+#include "tracker/scope.h"
 #include "tracker/sys.h"
 
 uint64_t decision_limit(const struct segment *segment, const struct context *context)
@@ -19,8 +21,31 @@ uint64_t decision_limit(const struct segment *segment, const struct context *con
 
 static struct moment request_moment(const struct segment *segment, const struct request *request)
 {
-	return moment_now(segment, request->context.scope_id, request->number,
-			  request->context.capture_id, request->command_id);
+	struct moment moment = moment_now(segment, request->context.scope_id, request->number,
+					  request->context.capture_id, request->command_id);
+	/* An own read's epoch ends with its agent's, too. */
+	if (request->agent_scope_id && moment.scope_epoch)
+		moment.scope_epoch +=
+			scope_epoch(segment, request->agent_scope_id) * 0x9e3779b97f4a7c15u;
+	return moment;
+}
+
+/* Does a delivery count at this moment?  An own read's own request is no repeat of itself, and counts no more once its
+ * agent forgot the file. */
+static bool is_current(const struct segment *segment, const struct request *request,
+		       const struct delivery_slot *delivery, const struct moment *moment)
+{
+	struct delivery_slot forgotten;
+
+	if (!delivery_is_current(segment, delivery, moment,
+				 decision_limit(segment, &request->context)))
+		return false;
+	if (!request->is_own)
+		return true;
+	return delivery->request != moment->request &&
+	       !(delivery_find(segment, request->agent_scope_id, delivery->file_key, &forgotten) ==
+			 0 &&
+		 !forgotten.command_id && forgotten.time_ns >= delivery->time_ns);
 }
 
 /* What this scope was given of the file, under its path or, for another name of it, under its inode; under another
@@ -30,18 +55,16 @@ static int find_delivery(const struct segment *segment, const struct request *re
 			 struct delivery_slot *ret_delivery)
 {
 	uint64_t scope_id = request->context.scope_id;
-	uint64_t limit = decision_limit(segment, &request->context);
 	uint64_t last_ns = 0;
 
 	if (delivery_find(segment, scope_id, key, ret_delivery) == 0) {
-		if (delivery_is_current(segment, ret_delivery, moment, limit))
+		if (is_current(segment, request, ret_delivery, moment))
 			return 0;
 		last_ns = ret_delivery->time_ns;
 	}
 	if (delivery_find(segment, scope_id, file_by_inode(segment, stat->st_dev, stat->st_ino),
 			  ret_delivery) == 0 &&
-	    ret_delivery->time_ns > last_ns &&
-	    delivery_is_current(segment, ret_delivery, moment, limit))
+	    ret_delivery->time_ns > last_ns && is_current(segment, request, ret_delivery, moment))
 		return 0;
 	return -ENOENT;
 }
@@ -93,9 +116,9 @@ static bool may_be_answered(const struct segment *segment, const struct request 
 			    uint64_t size_bytes)
 {
 	const struct settings *settings = segment->settings;
-	return settings->session_mode == SESSION_MODE_SUBSTITUTE && request->is_viewer &&
-	       request->at_sink && size_bytes >= settings->notice_min_bytes &&
-	       size_bytes <= settings->notice_max_bytes;
+	return settings->session_mode == SESSION_MODE_SUBSTITUTE &&
+	       (request->is_own || (request->is_viewer && request->at_sink)) &&
+	       size_bytes >= settings->notice_min_bytes && size_bytes <= settings->notice_max_bytes;
 }
 
 void decision_open(const struct segment *segment, const struct request *request, const char *path,
@@ -140,7 +163,10 @@ void decision_open(const struct segment *segment, const struct request *request,
 	struct note own, other;
 	own = delivery_noted(segment, &moment, ret_answer->path_key, &delivery.version);
 	other = delivery_noted(segment, &moment, ret_answer->file_key, &delivery.version);
-	if (is_insisted(segment, own, number) || is_insisted(segment, other, number)) {
+	/* One request may be several own reads: the answer to the first is the answer to all. */
+	bool is_same = request->is_own && own.notice_request == number;
+	if (!is_same &&
+	    (is_insisted(segment, own, number) || is_insisted(segment, other, number))) {
 		ret_answer->decision = DECISION_YIELDED;
 		ret_answer->reason = REASON_INSISTED;
 		uint64_t until = number + segment->settings->notice_insist_requests;
@@ -160,6 +186,8 @@ void decision_open(const struct segment *segment, const struct request *request,
 	ret_answer->decision = DECISION_NOTICE;
 	ret_answer->reason = REASON_REPEATED;
 	ret_answer->notice_bytes = (size_t)length;
+	if (is_same)
+		return;
 	note_answer(segment, &moment, ret_answer, (struct note){ .notice_request = number });
 	(void)file_change_known(segment, delivery.file_key, count_notice, NULL);
 	segment_count(segment, COUNTER_repeats, 1);
@@ -218,6 +246,12 @@ static void note_whole_read(struct file_slot *file, const void *data)
 	file_note_read(file);
 }
 
+static void note_given(struct file_slot *file, const void *data)
+{
+	(void)data;
+	file_note_given(file);
+}
+
 void decision_deliver(const struct segment *segment, const struct request *request,
 		      const struct pending *pending, const struct stamp *stamp,
 		      const struct version *version, struct delivered *ret_delivered)
@@ -230,13 +264,14 @@ void decision_deliver(const struct segment *segment, const struct request *reque
 	if (!stamp_equal(stamp, &pending->stamp) || stamp->size_bytes != version->size_bytes)
 		return;
 	uint64_t limit = decision_limit(segment, &request->context);
-	bool to_scope = request->at_sink && now.scope_epoch &&
+	bool to_scope = request_is_received(request) && now.scope_epoch &&
 			now.scope_epoch == pending->moment.scope_epoch &&
 			now.session_epoch == pending->moment.session_epoch &&
-			command_within_so_far(segment, now.capture_id, now.command_id, limit);
+			(request->is_own || command_within_so_far(segment, now.capture_id,
+								  now.command_id, limit));
 	bool is_repeat = to_scope && !pending->counted &&
 			 delivery_find(segment, now.scope_id, pending->file_key, &before) == 0 &&
-			 delivery_is_current(segment, &before, &now, limit) &&
+			 is_current(segment, request, &before, &now) &&
 			 version_equal(&before.version, version);
 	struct whole_read read = { stamp, version, subject_pid(request->subject), is_repeat };
 
@@ -262,8 +297,13 @@ void decision_deliver(const struct segment *segment, const struct request *reque
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	struct moment after = request_moment(segment, request);
 	if (file_find(segment, pending->file_key, &file) < 0 || file.forgets != pending->forgets ||
-	    after.scope_epoch != now.scope_epoch || after.session_epoch != now.session_epoch)
+	    after.scope_epoch != now.scope_epoch || after.session_epoch != now.session_epoch) {
 		(void)delivery_forget(segment, now.scope_id, pending->file_key);
-	else
-		ret_delivered->is_given = true;
+		return;
+	}
+	ret_delivered->is_given = true;
+	if (request->is_own) /* a read is not "the model saw it": baseline_read() judges it */
+		return;
+	baseline_given(segment, now.scope_id, pending->file_key, version);
+	(void)file_change_known(segment, pending->file_key, note_given, NULL);
 }

@@ -97,6 +97,8 @@ bool delivery_is_current(const struct segment *segment, const struct delivery_sl
 	    (settings->window_age_s &&
 	     moment->time_ns - delivery->time_ns > settings->window_age_s * 1000000000u))
 		return false;
+	if (delivery->command_id == DELIVERY_UNCUT)
+		return true;
 	/* In the command that still runs the content stands above in the same output, so far uncut. */
 	if (delivery->command_id == moment->command_id)
 		return command_within_so_far(segment, moment->capture_id, moment->command_id,

@@ -12,6 +12,9 @@
 #include "tracker/segment.h"
 #include "tracker/tables.h"
 
+/* As a command_id: an own read of a whitelisted process.  No command's output, nothing that anybody cuts. */
+#define DELIVERY_UNCUT UINT64_MAX
+
 /* The moment, in a scope's own measures, at which something is asked or given. */
 struct moment {
 	uint64_t scope_id;

@@ -5,9 +5,17 @@
 #include <string.h>
 
 #include "tracker/path.h"
+#include "tracker/source.h"
 #include "tracker/sys.h"
 
 enum { PROBES = 32, ATTEMPTS = 4 };
+
+/* Whoever follows the table (cli/lib/metadata.c) need not look at all of it to know that nothing happened. */
+static void commit(const struct segment *segment, struct file_slot *slot, struct file_slot *copy)
+{
+	slot_commit(slot, copy, sizeof(*copy));
+	(void)__atomic_add_fetch(&segment->header->files_changed, 1, __ATOMIC_RELEASE);
+}
 
 static struct file_slot *slot_at(const struct segment *segment, uint64_t key, unsigned probe)
 {
@@ -141,7 +149,7 @@ uint64_t file_update(const struct segment *segment, const char *path, const stru
 		}
 		if (change)
 			change(&copy, data);
-		slot_commit(slot, &copy, sizeof(copy));
+		commit(segment, slot, &copy);
 		if (stamp)
 			inode_set(segment, stamp->dev, stamp->ino, key);
 		return key;
@@ -162,7 +170,7 @@ int file_change_known(const struct segment *segment, uint64_t key, file_change *
 			continue;
 		if (copy.key == key) {
 			change(&copy, data);
-			slot_commit(slot, &copy, sizeof(copy));
+			commit(segment, slot, &copy);
 			return 0;
 		}
 		slot_abandon(slot, &copy, sizeof(copy));
@@ -178,11 +186,34 @@ void file_note_read(struct file_slot *file)
 		file->first_read_realtime_ns = file->last_read_realtime_ns;
 }
 
+void file_note_given(struct file_slot *file)
+{
+	file->agent_read_realtime_ns = sys_realtime_ns();
+	file->source = SOURCE_READ;
+	file->flags &= ~(uint32_t)FILE_CHANGE_TOLD;
+}
+
+void file_note_outside(struct file_slot *file, const struct version *version, enum source source,
+		       uint64_t realtime_ns)
+{
+	file->outside = *version;
+	file->user_edit_realtime_ns = realtime_ns;
+	file->source = (uint32_t)source;
+	file->flags &= ~(uint32_t)FILE_CHANGE_TOLD;
+}
+
 static void mark_edited(struct file_slot *file, const void *data)
 {
-	const uint32_t *flag = data;
-	file->flags |= *flag;
+	const enum source *source = data;
+
 	file->last_edit_realtime_ns = sys_realtime_ns();
+	file->source = (uint32_t)*source;
+	if (*source == SOURCE_AGENT) {
+		file->agent_edit_realtime_ns = file->last_edit_realtime_ns;
+		file->flags |= FILE_EDITED_BY_AGENT | FILE_EDIT_UNTOLD;
+	} else {
+		file->flags |= FILE_EDITED_BY_TOOL | FILE_TOOL_EDIT_UNTOLD;
+	}
 }
 
 void file_note_edit(const struct segment *segment, const char *normal_path,
@@ -190,10 +221,8 @@ void file_note_edit(const struct segment *segment, const char *normal_path,
 {
 	if (!path_is_tracked(segment, normal_path))
 		return;
-	bool below_agent = context->flags & (CONTEXT_AGENT | CONTEXT_OUTSIDE);
-	uint32_t flag = below_agent && role != ROLE_TOOL ? FILE_EDITED_BY_AGENT
-							 : FILE_EDITED_BY_TOOL;
-	(void)file_update(segment, normal_path, NULL, mark_edited, &flag);
+	enum source source = source_of_process(context->flags, role);
+	(void)file_update(segment, normal_path, NULL, mark_edited, &source);
 }
 
 int file_path(const struct segment *segment, const struct file_slot *file, char *ret_path,

@@ -78,7 +78,8 @@ enum journal_marks {
 
 /* `flags` of TRUNCATE: room up to `amount` was made or taken (fallocate(2)), else the size was set to it.  Of METADATA: what was
  * set.  Of MAP, beside the protection.  Of UNOBSERVED, whose `path` is a program's name and whose `other_path` is
- * the reason: the program was observed, but not all that it does. */
+ * the reason: the program was observed, but not all that it does.  Of CHANGED: what became of the file, 0: its content is another.
+ * Of GUARDED: what else there is to say of the verdict. */
 enum journal_flags {
 	JOURNAL_TRUNCATE_ALLOCATES = 1,
 	JOURNAL_METADATA_MODE = 1,
@@ -88,6 +89,10 @@ enum journal_flags {
 	JOURNAL_METADATA_NO_ATTRIBUTE = 5,
 	JOURNAL_MAP_SHARED = 0x100,
 	JOURNAL_UNOBSERVED_PARTLY = 1,
+	JOURNAL_CHANGED_ADDED = 1,
+	JOURNAL_CHANGED_DELETED = 2,
+	JOURNAL_GUARDED_DEGRADED = 1, /* it was to be refused, but the change may be the session's own */
+	JOURNAL_GUARDED_KEPT = 2,     /* what was there is in the content store */
 };
 
 /* One event.  Numbers of texts and records are 0 for "none" or "not known". */
@@ -103,8 +108,8 @@ struct journal_record {
 	int32_t fd; /* descriptor that the call returned or was about, -1: none; RENAME, LINK: what the new name is relative to */
 	uint32_t flags; /* OPEN: of open(2); MAP: protection; others: of the call; see docs/journal.md */
 	uint64_t amount; /* bytes, size, exit status ...; RENAME, LINK: as `directory`, for the new name; see docs/journal.md */
-	uint8_t decision; /* enum decision, of a viewer's open */
-	uint8_t reason;   /* enum reason */
+	uint8_t decision; /* enum decision, of a viewer's open; EDITED, CHANGED: enum source; GUARDED: enum guard_verdict */
+	uint8_t reason; /* enum reason; GUARDED: enum guard_reason; KEPT: enum contents_reason */
 	uint16_t marks;   /* enum journal_marks */
 	uint32_t count;   /* READ_TOTAL, WRITE_TOTAL: calls; UNOBSERVED: processes */
 };
@@ -138,7 +143,8 @@ struct journal_process {
 	uint64_t reserved;
 };
 
-/* Behind a record whose process knows its file (law 4: viewers and readers do). */
+/* Behind a record whose process knows its file (law 4: viewers and readers do).  GUARDED: `before` is what was there, `after` the
+ * baseline of the writer's scope.  KEPT: `after` is what was kept. */
 struct journal_details {
 	uint64_t dev;
 	uint64_t ino;

@@ -81,6 +81,7 @@ static struct process_slot *claim(const struct segment *segment, struct process_
 				continue;
 			}
 			settle(segment, slot); /* of a program that could not do it */
+			__atomic_store_n(&slot->writes, 0, __ATOMIC_RELAXED);
 			if (ret_copy->state == PROCESS_ANNOUNCED)
 				segment_count(segment, COUNTER_processes_displaced, 1);
 			*ret_index = index;
@@ -227,6 +228,19 @@ uint64_t process_record(const struct segment *segment, struct process_ref proces
 {
 	const struct process_slot *slot = process.serial ? slot_at(segment, process.index) : NULL;
 	return slot ? __atomic_load_n(&slot->record, __ATOMIC_RELAXED) : 0;
+}
+
+void process_set_writes(const struct segment *segment, struct process_ref process, uint64_t key)
+{
+	struct process_slot *slot = process.serial ? slot_at(segment, process.index) : NULL;
+	if (slot)
+		__atomic_store_n(&slot->writes, key, __ATOMIC_RELAXED);
+}
+
+uint64_t process_writes(const struct segment *segment, struct process_ref process)
+{
+	const struct process_slot *slot = process.serial ? slot_at(segment, process.index) : NULL;
+	return slot ? __atomic_load_n(&slot->writes, __ATOMIC_RELAXED) : 0;
 }
 
 void process_exit(const struct segment *segment, struct process_ref process)

@@ -108,6 +108,11 @@ void process_count(const struct segment *segment, struct process_ref process,
 void process_set_record(const struct segment *segment, struct process_ref process, uint64_t number);
 uint64_t process_record(const struct segment *segment, struct process_ref process);
 
+/* process_set_writes(), process_writes(): key of the file that the program's descriptor 1 or 2 writes to, where its starter had it
+ * guarded; 0: none. */
+void process_set_writes(const struct segment *segment, struct process_ref process, uint64_t key);
+uint64_t process_writes(const struct segment *segment, struct process_ref process);
+
 /* process_ended_unheard(): for a supervisor: the announced program ended before it made any call that is looked at.  It was observed
  * all the same. */
 void process_ended_unheard(const struct segment *segment, struct process_ref process);

@@ -1,9 +1,13 @@
 /* Requests: see request.h. */
 #include "tracker/request.h"
 
+#include <string.h>
+
 #include "tracker/capture.h"
+#include "tracker/delivery.h"
 #include "tracker/process.h"
 #include "tracker/scope.h"
+#include "tracker/sys.h"
 
 void request_begin(const struct segment *segment, struct request *request)
 {
@@ -17,6 +21,45 @@ void request_begin(const struct segment *segment, struct request *request)
 		request->command_id = capture_command(segment, context->capture_id);
 	if (context->role == ROLE_READER)
 		command_reader(segment, request->command_id, 1);
+}
+
+bool request_prepare_own(const struct segment *segment, const struct context *context,
+			 uint64_t serial, uint64_t agent_scope_id, const char *name,
+			 struct request *ret_request)
+{
+	static const char MORE[] = " (own reads)";
+	char label[sizeof(((struct scope_slot *)0)->name)];
+	size_t length = strnlen(name, sizeof(label) - sizeof(MORE));
+
+	*ret_request = (struct request){ .subject = SUBJECT_SELF,
+					 .context = *context,
+					 .command_id = DELIVERY_UNCUT,
+					 .is_own = true,
+					 .agent_scope_id = agent_scope_id };
+	/* Its epoch is looked at: it would begin by the agent's first command, and what was read before would be forgotten. */
+	if (context->role == ROLE_AGENT && agent_scope_id)
+		(void)scope_claim(segment, agent_scope_id, context->anchor_pid, context->profile,
+				  name);
+	memcpy(label, name, length);
+	memcpy(label + length, MORE, sizeof(MORE));
+	ret_request->context.capture_id = 0;
+	ret_request->context.scope_id = scope_id_of(serial, "own");
+	return serial && scope_claim(segment, ret_request->context.scope_id, (uint32_t)sys_getpid(),
+				     context->profile, label);
+}
+
+void request_begin_own(const struct segment *segment, struct request *request)
+{
+	request->number = scope_request(segment, request->context.scope_id);
+	if (request->number)
+		segment_count(segment, COUNTER_requests, 1);
+}
+
+void request_own_given(const struct segment *segment, const struct request *request, uint64_t bytes)
+{
+	struct scope_slot *scope = scope_find(segment, request->context.scope_id);
+	if (scope)
+		(void)__atomic_fetch_add(&scope->bytes_given, bytes, __ATOMIC_RELAXED);
 }
 
 void request_cancel(const struct segment *segment, struct request *request)

@@ -1,5 +1,5 @@
 /*
- * A request: one viewer or reader process.  What both ways in do with one; neither knows how a process is observed.
+ * A request: one viewer or reader process, or one own read of a whitelisted process.  What both ways in do with one; neither knows how a process is observed.
  *
  * All functions are lock-free and async-signal-safe.
  */
@@ -21,11 +21,34 @@ struct request {
 	uint64_t command_id;
 	bool is_viewer;
 	bool at_sink; /* descriptor 1 is, now, the capture recorded for this process, whose agent lives */
+	bool is_own;  /* an own read of a whitelisted process: its context's scope is of that process alone */
+	uint64_t agent_scope_id; /* is_own: of its agent: what that forgets is forgotten here too; 0: none */
 };
+
+/* request_is_received(): does what the process is given reach the request's scope? */
+static inline bool request_is_received(const struct request *request)
+{
+	return request->is_own || request->at_sink;
+}
 
 /* request_begin(): a viewer or reader, by its context's role, is one request of its scope: sets number and command_id.
  * subject and context are set before.  Without a scope it has the number 0 and no command. */
 void request_begin(const struct segment *segment, struct request *request);
+
+/* request_prepare_own(): makes the request that all own reads of a whitelisted process begin as, and its scope.
+ *
+ * context: of the process.  serial: of its slot.  agent_scope_id: baseline_scope() of it.  name: of the program.
+ * Returns false when there can be no scope: then nothing is answered. */
+bool request_prepare_own(const struct segment *segment, const struct context *context,
+			 uint64_t serial, uint64_t agent_scope_id, const char *name,
+			 struct request *ret_request);
+
+/* request_begin_own(): an own read, prepared as above, begins: sets number. */
+void request_begin_own(const struct segment *segment, struct request *request);
+
+/* request_own_given(): an own read gave bytes: they count towards its scope's window. */
+void request_own_given(const struct segment *segment, const struct request *request,
+		       uint64_t bytes);
 
 /* request_cancel(): it was begun by the wrong one: as if it had not been. */
 void request_cancel(const struct segment *segment, struct request *request);

@@ -11,13 +11,18 @@ struct reader_rule {
 	const char *denied_short;
 	const char *denied_long;
 	int operands_max;
+	bool shows;
 };
 
 static const struct reader_rule READERS[] = {
-#define READER(program, denied_short, denied_long, operands) \
-	{ program, denied_short, denied_long, operands },
+#define SHOWS true
+#define TELLS false
+#define READER(program, denied_short, denied_long, operands, shows) \
+	{ program, denied_short, denied_long, operands, shows },
 #include "tracker/readers.def"
 #undef READER
+#undef SHOWS
+#undef TELLS
 };
 
 const char *role_name(uint32_t role)
@@ -282,14 +287,16 @@ static bool find_only_prints(char *const argv[])
 	return true;
 }
 
-/* Is it a program that may be a reader at all, and is this invocation one? */
-static bool is_reader_program(const char *name, char *const argv[], bool *ret_is_reader)
+/* Is it a program that may be a reader at all, and is this invocation one?  ret_shows: what is in its files, in part at least. */
+static bool is_reader_program(const char *name, char *const argv[], bool *ret_is_reader,
+			      bool *ret_shows)
 {
 	const struct reader_rule *rule = NULL;
 
 	for (size_t i = 0; i < sizeof(READERS) / sizeof(READERS[0]); i++)
 		if (strcmp(name, READERS[i].program) == 0)
 			rule = &READERS[i];
+	*ret_shows = rule ? rule->shows : strcmp(name, "sed") == 0;
 	if (rule)
 		*ret_is_reader = obeys_rule(rule, argv);
 	else if (strcmp(name, "sed") == 0)
@@ -304,11 +311,11 @@ static bool is_reader_program(const char *name, char *const argv[], bool *ret_is
 /* Some agents hold search programs of their own: the agent's executable, called `rg` or `bfs`, is no agent. */
 static bool is_called_otherwise(char *const argv[], char *ret_name, size_t size_bytes)
 {
-	bool unused;
+	bool unused, unused_too;
 	if (!argv[0])
 		return false;
 	plain_name(argv[0], ret_name, size_bytes);
-	return is_reader_program(ret_name, argv, &unused);
+	return is_reader_program(ret_name, argv, &unused, &unused_too);
 }
 
 /* Programs that are many. */
@@ -339,7 +346,7 @@ void role_invocation(const struct segment *segment, const char *executable, char
 
 	char other[sizeof(invocation.name)];
 	bool otherwise = is_called_otherwise(argv, other, sizeof(other));
-	bool reader = false;
+	bool reader = false, shows;
 	bool shell = in_list(segment, settings->processes_shells, name);
 	const char *script = shell                  ? shell_script(argv, &invocation)
 			     : is_interpreter(name) ? interpreter_script(argv)
@@ -358,10 +365,13 @@ void role_invocation(const struct segment *segment, const char *executable, char
 	else if (in_list(segment, settings->processes_viewers, name) && has_only_files(argv) &&
 		 !path_in_workspace(segment, path))
 		invocation.role = ROLE_VIEWER;
-	else if (is_reader_program(name, argv, &reader))
+	else if (is_reader_program(name, argv, &reader, &shows)) {
 		invocation.role = reader ? ROLE_READER : ROLE_TOOL;
+		invocation.shows = reader && shows;
+	}
 
 	invocation.ignored = in_list(segment, settings->processes_ignore, invocation.name);
+	invocation.whitelisted = in_list(segment, settings->processes_whitelist, invocation.name);
 	*ret_invocation = invocation;
 }
 

@@ -27,6 +27,8 @@ struct invocation {
 	uint32_t profile; /* agents: index into settings.profiles + 1; 0: generic */
 	bool local; /* agents: the program or script lies in the workspace, or was named by a relative path */
 	bool ignored;      /* [processes] ignore: not tracked, nor what it reads */
+	bool shows;        /* readers: what is in their files, in part at least */
+	bool whitelisted;  /* [processes] whitelist: its own repeated reads may be answered */
 	bool runs_command; /* shells: -c */
 	bool reads_stdin;  /* shells: neither -c nor a script: commands come from standard input */
 	bool interactive;  /* shells: -i, or reads_stdin and standard input may be a terminal */

@@ -18,6 +18,7 @@ const uint64_t SEGMENT_SLOT_BYTES[TABLE_COUNT] = {
 	[TABLE_FILES] = sizeof(struct file_slot),
 	[TABLE_INODES] = sizeof(struct inode_slot),
 	[TABLE_DELIVERIES] = sizeof(struct delivery_slot),
+	[TABLE_BASELINES] = sizeof(struct baseline_slot),
 };
 
 enum {
@@ -120,11 +121,27 @@ void segment_unmap(struct segment *segment)
 	*segment = (struct segment){ 0 };
 }
 
+/* A path at the arena's start, NUL counted. */
+static const char *path_at(const struct segment *segment, uint64_t offset, uint64_t bytes)
+{
+	const char *path = bytes > 1 ? arena_at(segment, offset, bytes) : NULL;
+	return path && path[0] == '/' && path[bytes - 1] == '\0' ? path : NULL;
+}
+
 const char *segment_journal(const struct segment *segment)
 {
 	uint64_t bytes = __atomic_load_n(&segment->header->journal_bytes, __ATOMIC_RELAXED);
-	const char *path = bytes > 1 ? arena_at(segment, SEGMENT_ARENA_FIRST, bytes) : NULL;
-	return path && path[0] == '/' && path[bytes - 1] == '\0' ? path : NULL;
+	return path_at(segment, SEGMENT_ARENA_FIRST, bytes);
+}
+
+const char *segment_contents(const struct segment *segment)
+{
+	const struct segment_header *header = segment->header;
+	uint64_t before = __atomic_load_n(&header->journal_bytes, __ATOMIC_RELAXED);
+	uint64_t bytes = __atomic_load_n(&header->contents_path_bytes, __ATOMIC_RELAXED);
+	return before > SEGMENT_PATH_BYTES
+		       ? NULL
+		       : path_at(segment, SEGMENT_ARENA_FIRST + ((before + 7) & ~UINT64_C(7)), bytes);
 }
 
 void *segment_slot(const struct segment *segment, enum segment_table table, uint64_t index)

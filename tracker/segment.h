@@ -2,7 +2,7 @@
  * The segment: one shared file, mapped by every process of a session.
  *
  *	header | settings | text area | processes | scopes | captures | commands |
- *	files | inodes | deliveries | arena
+ *	files | inodes | deliveries | baselines | arena
  *
  * It holds no pointers and is an ABI: magic, version, word size, the sizes of every slot and the
  * fingerprint of the options are in the header and are checked before use; a build that differs in
@@ -24,12 +24,13 @@
 #include "tracker/slot.h"
 
 enum {
-	SEGMENT_VERSION = 2,
+	SEGMENT_VERSION = 3,
 	SEGMENT_NAME_BYTES = 72,   /* a session's name, NUL counted */
 	SEGMENT_NONCE_BYTES = 24,  /* "seen-" and 16 hexadecimal digits, NUL counted */
 	SEGMENT_PATH_BYTES = 4096, /* PATH_MAX */
 	SEGMENT_ARENA_FIRST = 8,   /* offset 0 means "none" */
 	SEGMENT_CAPACITY_MIN = 16, /* slots of the smallest table */
+	SEGMENT_NAME_WORDS = 16,
 };
 
 #define SEGMENT_MAGIC 0x316e656573u /* "seen1" */
@@ -42,6 +43,7 @@ enum segment_table {
 	TABLE_FILES,
 	TABLE_INODES,
 	TABLE_DELIVERIES,
+	TABLE_BASELINES,
 	TABLE_COUNT,
 };
 
@@ -92,7 +94,12 @@ struct segment_header {
 	uint64_t counters[COUNTER_CAPACITY]; /* any, by atomic add */
 	uint64_t journal_bytes; /* constant: of the journal's path at the arena's start, NUL counted; 0: there is none */
 	uint64_t supervise_mark; /* program: of the library's own calls, below a supervisor (shim/supervise/filter.h); 0: none */
-	uint64_t reserved[30];
+	uint64_t contents_path_bytes; /* constant: bytes of the content store's path, behind the journal's, NUL counted; 0: there is none */
+	uint64_t contents_bytes; /* any, by atomic add: in the content store, about */
+	uint64_t files_changed;  /* any, by atomic add: how often a slot of TABLE_FILES was changed (file.c) */
+	/* any, by atomic or: a Bloom filter of the base names of files with a baseline: two bits each (guard_knows_name()) */
+	uint64_t names[SEGMENT_NAME_WORDS];
+	uint64_t reserved[11];
 };
 _Static_assert(sizeof(struct segment_header) % 8 == 0, "what follows the header is aligned");
 
@@ -127,7 +134,7 @@ void segment_unmap(struct segment *segment);
  *
  * directory: an existing folder of this user.  name: the session's name, shorter than
  * SEGMENT_NAME_BYTES.  nonce_random: 8 random bytes.  boot_id: text, shorter than 40 bytes.  settings, text, text_bytes:
- * from config_pack().  journal: absolute path of the session's journal, NULL: none.  The file is built under a temporary name, mode 0600, with its blocks
+ * from config_pack().  journal, contents: absolute paths of the session's journal and content store, NULL: none.  The file is built under a temporary name, mode 0600, with its blocks
  * allocated (posix_fallocate: a full file system is an error here and never a SIGBUS later), then
  * linked as `directory/segment`.  Where the space does not suffice, tables and arena are halved
  * until they fit, at most eight times; so where this process may not make files that large.
@@ -136,7 +143,7 @@ void segment_unmap(struct segment *segment);
  */
 int segment_create(const char *directory, const char *name, const void *nonce_random,
 		   const char *boot_id, const struct settings *settings, const char *text,
-		   size_t text_bytes, const char *journal);
+		   size_t text_bytes, const char *journal, const char *contents);
 
 /* segment_has_settings(), segment_put_settings(): compares and replaces the settings of a session
  * that no process lives in (a reader at that moment would see a mixture; every value it reads is
@@ -148,6 +155,9 @@ void segment_put_settings(const struct segment *segment, const struct settings *
 
 /* segment_journal(): path of the session's journal, or NULL when there is none or it is damaged. */
 const char *segment_journal(const struct segment *segment);
+
+/* segment_contents(): path of the folder of the session's content store, or NULL likewise. */
+const char *segment_contents(const struct segment *segment);
 
 /* segment_slot(): address of a slot, or NULL when the index is beyond the table. */
 void *segment_slot(const struct segment *segment, enum segment_table table, uint64_t index);

@@ -29,6 +29,7 @@ static void plan(struct segment_header *header, const struct settings *settings,
 		[TABLE_FILES] = settings->session_files,
 		[TABLE_INODES] = settings->session_files * 2,
 		[TABLE_DELIVERIES] = settings->session_deliveries,
+		[TABLE_BASELINES] = settings->session_deliveries,
 	};
 	uint64_t offset = aligned(sizeof(*header));
 
@@ -79,7 +80,7 @@ static void hexadecimal(const unsigned char *bytes, size_t count, char *ret_text
 
 int segment_create(const char *directory, const char *name, const void *nonce_random,
 		   const char *boot_id, const struct settings *settings, const char *text,
-		   size_t text_bytes, const char *journal)
+		   size_t text_bytes, const char *journal, const char *contents)
 {
 	char path[SEGMENT_PATH_BYTES], temporary[SEGMENT_PATH_BYTES];
 	struct segment_header header = {
@@ -98,7 +99,11 @@ int segment_create(const char *directory, const char *name, const void *nonce_ra
 
 	header.journal_bytes = journal ? strlen(journal) + 1 : 0;
 	header.arena_used += (header.journal_bytes + 7) & ~UINT64_C(7);
-	if (header.journal_bytes > SEGMENT_PATH_BYTES || text_bytes > SETTINGS_TEXT_BYTES_MAX ||
+	uint64_t contents_offset = header.arena_used;
+	header.contents_path_bytes = contents ? strlen(contents) + 1 : 0;
+	header.arena_used += (header.contents_path_bytes + 7) & ~UINT64_C(7);
+	if (header.journal_bytes > SEGMENT_PATH_BYTES ||
+	    header.contents_path_bytes > SEGMENT_PATH_BYTES || text_bytes > SETTINGS_TEXT_BYTES_MAX ||
 	    strlen(name) >= sizeof(header.name) || strlen(boot_id) >= sizeof(header.boot_id) ||
 	    snprintf(path, sizeof(path), "%s/segment", directory) >= (int)sizeof(path) ||
 	    snprintf(temporary, sizeof(temporary), "%s/.segment.%d.%llx", directory,
@@ -138,6 +143,9 @@ int segment_create(const char *directory, const char *name, const void *nonce_ra
 	if (error == 0 && journal)
 		error = write_all(fd, journal, header.journal_bytes,
 				  (off_t)(header.arena_offset + SEGMENT_ARENA_FIRST));
+	if (error == 0 && contents)
+		error = write_all(fd, contents, header.contents_path_bytes,
+				  (off_t)(header.arena_offset + contents_offset));
 	if (error == 0)
 		error = write_all(fd, &header, sizeof(header), 0);
 	(void)sys_close(fd);

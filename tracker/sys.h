@@ -92,6 +92,72 @@ static inline int sys_stat(const char *path, struct stat *ret_stat)
 	return (int)sys_call6(SYS_newfstatat, AT_FDCWD, (long)path, (long)ret_stat, 0, 0, 0);
 }
 
+/* As sys_open(), relative to a folder's descriptor. */
+static inline int sys_openat(int folder, const char *path, int flags, mode_t mode)
+{
+	return (int)sys_call6(SYS_openat, folder, (long)path, flags, (long)mode, 0, 0);
+}
+
+/* flags: AT_SYMLINK_NOFOLLOW or 0. */
+static inline int sys_fstatat(int folder, const char *path, struct stat *ret_stat, int flags)
+{
+	return (int)sys_call6(SYS_newfstatat, folder, (long)path, (long)ret_stat, flags, 0, 0);
+}
+
+static inline ssize_t sys_pwrite(int fd, const void *data, size_t size_bytes, off_t offset)
+{
+	return sys_call6(SYS_pwrite64, fd, (long)data, (long)size_bytes, offset, 0, 0);
+}
+
+static inline int sys_ftruncate(int fd, off_t size_bytes)
+{
+	return (int)sys_call3(SYS_ftruncate, fd, size_bytes, 0);
+}
+
+/* Without libc's fallback, which writes to every block. */
+static inline int sys_fallocate(int fd, int mode, off_t offset, off_t size_bytes)
+{
+	return (int)sys_call6(SYS_fallocate, fd, mode, offset, size_bytes, 0, 0);
+}
+
+static inline int sys_fchmod(int fd, mode_t mode)
+{
+	return (int)sys_call3(SYS_fchmod, fd, (long)mode, 0);
+}
+
+static inline int sys_unlinkat(int folder, const char *path, int flags)
+{
+	return (int)sys_call3(SYS_unlinkat, folder, (long)path, flags);
+}
+
+/* Both names in one folder.  flags: RENAME_NOREPLACE, or 0. */
+static inline int sys_rename_in(int folder, const char *from, const char *to, unsigned flags)
+{
+	return (int)sys_call6(SYS_renameat2, folder, (long)from, folder, (long)to, (long)flags, 0);
+}
+
+/* path NULL: of the descriptor itself. */
+static inline int sys_utimensat(int folder, const char *path, const struct timespec times[2])
+{
+	return (int)sys_call6(SYS_utimensat, folder, (long)path, (long)times, 0, 0, 0);
+}
+
+/* Returns how many bytes of struct linux_dirent64 were put (getdents(2)), 0 at the end. */
+static inline ssize_t sys_getdents64(int folder, void *buffer, size_t size_bytes)
+{
+	return sys_call3(SYS_getdents64, folder, (long)buffer, (long)size_bytes);
+}
+
+static inline off_t sys_lseek(int fd, off_t offset, int whence)
+{
+	return (off_t)sys_call3(SYS_lseek, fd, offset, whence);
+}
+
+static inline uid_t sys_geteuid(void)
+{
+	return (uid_t)sys_call3(SYS_geteuid, 0, 0, 0);
+}
+
 static inline int sys_fcntl(int fd, int command, long argument)
 {
 	return (int)sys_call3(SYS_fcntl, fd, command, argument);

@@ -77,7 +77,7 @@ struct process_slot {
 	/* the process, by atomic adds; not under the check */
 	uint64_t counts[PROCESS_COUNTS];
 	uint64_t record; /* starter: number of the EXEC record in the journal; not under the check either */
-	uint64_t unused; /* whole cache lines: neighbours count too */
+	uint64_t writes; /* starter: key of the file that the program's descriptor 1 writes to, where that is guarded; 0 */
 };
 #define PROCESS_CHECKED_BYTES offsetof(struct process_slot, counts)
 
@@ -112,6 +112,7 @@ struct capture_slot {
 	uint32_t shell_pid; /* the process whose descriptor 1 it is; the root's with the agent outside */
 	uint32_t measured; /* what passed is known from the kernel, else only what viewers and readers say */
 	uint64_t start_bytes; /* of a file when it became the capture */
+	struct identity errors; /* the shell's descriptor 2, then: what is written there, its agent can read */
 	/* any, by atomic store: the command below way; not under the check */
 	uint64_t command_id;
 };
@@ -135,6 +136,25 @@ enum file_flags {
 	FILE_EDITED_BY_AGENT =
 		1, /* agent_edited: by an agent, or a shell, viewer or reader below it */
 	FILE_EDITED_BY_TOOL = 2, /* tool_edited: by another process of the session */
+	FILE_HAS_BASELINE = 4,   /* of some scope: its changes are looked at */
+	FILE_WRITER_KNEW = 8,    /* `writer` replaces a version that it may: what comes of it moves baselines */
+	FILE_REMOVED = 16,       /* by the session: `written` is none */
+	FILE_CHANGE_TOLD = 32,   /* by `seen changed --clear`; cleared when it changes again or is read */
+	FILE_EDIT_UNTOLD = 64, /* edited by the agent since `seen edited --clear` */
+	FILE_WRITER_WHOLE = 128, /* `writer` leaves nothing of what was there */
+	FILE_TOOL_EDIT_UNTOLD = 256, /* edited by a tool since `seen edited --tools --clear` */
+};
+
+/* What happened to a file last, and who did it.  The words are those of task_metadata.json; part of the segment's ABI. */
+enum source {
+	SOURCE_NONE,
+	SOURCE_READ,         /* read_tool: the agent read it, or was given it */
+	SOURCE_AGENT,        /* agent_edited: by an agent, or a shell, viewer or reader below it */
+	SOURCE_TOOL,         /* tool_edited: by another process of the session */
+	SOURCE_USER,         /* user_edited: outside the session */
+	SOURCE_UNATTRIBUTED, /* outside, or by a process of the session that is not observed: nobody can tell */
+	SOURCE_MENTIONED,    /* file_mentioned: given by the user */
+	SOURCE_COUNT,
 };
 
 /* A file of the workspace.  Written under the slot protocol by any process. */
@@ -156,6 +176,16 @@ struct file_slot {
 	uint32_t notices;
 	uint32_t yields;
 	uint32_t forgets; /* a pending read from before a forget is no delivery; begins anywhere */
+	struct version written; /* what the session last made of it, over a version that it knew; none: it did not */
+	struct version outside; /* what somebody else made of it, as last recorded */
+	/* serial of the process that writes to it, or ended without a word of what came of it; 0: nobody */
+	uint64_t writer;
+	uint64_t agent_read_realtime_ns; /* by an agent, or given to one */
+	uint64_t agent_edit_realtime_ns; /* SOURCE_AGENT */
+	uint64_t user_edit_realtime_ns;  /* SOURCE_USER, SOURCE_UNATTRIBUTED */
+	uint64_t mention_realtime_ns;
+	uint32_t source; /* enum source */
+	uint32_t edits;  /* of the session, complete */
 };
 
 /* From (dev, ino) to the file's key.  Written under the slot protocol by any process. */
@@ -174,7 +204,7 @@ struct delivery_slot {
 	uint64_t file_key;
 	uint64_t session_epoch;
 	uint64_t scope_epoch;
-	uint64_t command_id; /* it counts only while that command stays within its limit; 0: forgotten, or a note */
+	uint64_t command_id; /* it counts only while that command stays within its limit; 0: forgotten, or a note; DELIVERY_UNCUT */
 	struct version version;
 	uint64_t request;     /* number of the request in its scope */
 	uint64_t bytes_given; /* of the scope at that moment */
@@ -183,13 +213,26 @@ struct delivery_slot {
 	uint64_t yield_until;    /* given in full up to this request */
 };
 
+/* What a scope takes a file's content to be (baseline.h).  Written under the slot protocol by any process. */
+struct baseline_slot {
+	struct slot_head head;
+	uint64_t scope_id; /* 0: empty; BASELINE_SESSION: of those whose agent is gone */
+	uint64_t file_key;
+	struct version known; /* none: nothing yet */
+	struct version recent; /* read since; becomes known when the first of those reads is old enough */
+	uint64_t known_ns;
+	uint64_t recent_ns; /* of the first read of that version; 0: there is none */
+	uint64_t last_ns;   /* of the last change of this slot */
+};
+
 _Static_assert(sizeof(struct context) == 120, "context is part of the segment's ABI");
 _Static_assert(sizeof(struct process_slot) == 256, "process_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct scope_slot) == 104, "scope_slot is part of the segment's ABI");
-_Static_assert(sizeof(struct capture_slot) == 88, "capture_slot is part of the segment's ABI");
+_Static_assert(sizeof(struct capture_slot) == 112, "capture_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct command_slot) == 64, "command_slot is part of the segment's ABI");
-_Static_assert(sizeof(struct file_slot) == 152, "file_slot is part of the segment's ABI");
+_Static_assert(sizeof(struct file_slot) == 248, "file_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct inode_slot) == 32, "inode_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct delivery_slot) == 112, "delivery_slot is part of the segment's ABI");
+_Static_assert(sizeof(struct baseline_slot) == 96, "baseline_slot is part of the segment's ABI");
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "tracker/baseline.h"
 #include "tracker/path.h"
 #include "tracker/scope.h"
 #include "tracker/sys.h"
@@ -49,6 +50,7 @@ static void count_read(struct file_slot *file, const void *data)
 	file->stamp = *read->stamp;
 	file->version = *read->version;
 	file_note_read(file);
+	file_note_given(file);
 }
 
 int tracker_record_delivery(const struct segment *segment, uint64_t scope_id, uint64_t request,
@@ -68,9 +70,11 @@ int tracker_record_delivery(const struct segment *segment, uint64_t scope_id, ui
 	if (!key)
 		return -ENOSPC;
 	error = delivery_record(segment, key, version, &moment);
-	if (error == 0)
-		segment_count(segment, COUNTER_deliveries, 1);
-	return error;
+	if (error < 0)
+		return error;
+	baseline_given(segment, scope_id, key, version);
+	segment_count(segment, COUNTER_deliveries, 1);
+	return 0;
 }
 
 int tracker_file(const struct segment *segment, const char *path, struct file_slot *ret_file)
@@ -138,31 +142,64 @@ int tracker_forget_all(const struct segment *segment, uint64_t scope_id)
 	return 0;
 }
 
-enum state tracker_state(const struct segment *segment, uint64_t scope_id, const char *path)
+/* What a scope was given last, made, or read; nothing where it was forgotten since. */
+static bool scope_baseline(const struct segment *segment, uint64_t scope_id, uint64_t key,
+			   struct version *ret_version)
 {
 	struct delivery_slot delivery;
+	uint64_t since_ns = 0;
+	bool is_given = delivery_find(segment, scope_id, key, &delivery) == 0;
+	bool is_known = baseline_since(segment, scope_id, key, ret_version, &since_ns);
+
+	if (is_given && !delivery.command_id && delivery.time_ns >= since_ns)
+		return false;
+	if (!is_known && is_given)
+		*ret_version = delivery.version;
+	return is_known || is_given;
+}
+
+bool tracker_baseline(const struct segment *segment, uint64_t scope_id, const char *path,
+		      struct version *ret_version)
+{
+	uint64_t key = key_of(segment, path), since_ns = 0;
 	struct file_slot file;
+	struct version version = { 0 };
+
+	*ret_version = version;
+	if (scope_id) {
+		if (scope_baseline(segment, scope_id, key, &version))
+			*ret_version = version;
+		return !version_is_none(ret_version);
+	}
+	if (baseline_newest(segment, key, &version, &since_ns))
+		*ret_version = version;
+	if (file_find(segment, key, &file) == 0 && !version_is_none(&file.version) &&
+	    file.last_read_ns >= since_ns)
+		*ret_version = file.version;
+	return !version_is_none(ret_version);
+}
+
+enum state tracker_state(const struct segment *segment, uint64_t scope_id, const char *path)
+{
+	struct file_slot file = { .flags = 0 };
 	struct version baseline;
 	struct content content;
-	uint64_t key = key_of(segment, path);
+	bool is_known = tracker_baseline(segment, scope_id, path, &baseline);
 
-	if (file_find(segment, key, &file) < 0)
-		return STATE_UNTRACKED;
-	if (!scope_id)
-		baseline = file.version;
-	else if (delivery_find(segment, scope_id, key, &delivery) == 0 && delivery.command_id)
-		baseline = delivery.version;
-	else
-		return STATE_UNTRACKED;
-	if (version_is_none(&baseline))
+	(void)file_find(segment, key_of(segment, path), &file);
+	if (!is_known && (scope_id || version_is_none(&file.written)))
 		return STATE_UNTRACKED;
 	int fd = sys_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
 	if (fd == -ENOENT || fd == -ENOTDIR)
-		return STATE_DELETED;
+		return file.flags & FILE_REMOVED ? STATE_UNTRACKED : STATE_DELETED;
 	if (fd < 0)
 		return STATE_CHANGED;
 	int error = content_of_descriptor(fd, UINT64_MAX, &content);
 	(void)sys_close(fd);
-	return error == 0 && version_equal(&content.version, &baseline) ? STATE_FRESH
-									: STATE_CHANGED;
+	if (error < 0)
+		return STATE_CHANGED;
+	if (is_known && version_equal(&content.version, &baseline))
+		return STATE_FRESH;
+	return !scope_id && version_equal(&content.version, &file.written) ? STATE_FRESH
+									   : STATE_CHANGED;
 }

@@ -58,10 +58,15 @@ int tracker_forget(const struct segment *segment, uint64_t scope_id, const char 
  * in full again.  The counts stay.  Returns 0, or -ENOENT for a scope that is not known. */
 int tracker_forget_all(const struct segment *segment, uint64_t scope_id);
 
-/* tracker_state(): the file on disk against what the scope was last given (also when that is outside the window
- * or of an older epoch: it is still the version that the scope knows), or, for scope_id 0, against what anybody
- * last read whole.  A touch or a rewrite with equal bytes is no change: the version decides.
- * Opens and reads the file. */
+/* tracker_baseline(): the version that a file is held against: what the scope knows (baseline.h), or was last given, also when
+ * that is outside the window or of an older epoch; for scope_id 0 what anybody knew or read whole last.  Does not
+ * look at the file.  Returns false, and the version that is none, when there is nothing to hold it against. */
+bool tracker_baseline(const struct segment *segment, uint64_t scope_id, const char *path,
+		      struct version *ret_version);
+
+/* tracker_state(): the file on disk against that; for scope_id 0 also against what the session wrote last.  A touch, another mode, or a
+ * rewrite with equal bytes is no change: the version decides.  A file that the session itself removed is not deleted, but
+ * untracked.  Opens and reads the file. */
 enum state tracker_state(const struct segment *segment, uint64_t scope_id, const char *path);
 
 #endif

@@ -7,13 +7,14 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "tracker/chunk.h"
 #include "tracker/sys.h"
 
 _Static_assert(sizeof(XXH3_state_t) <= sizeof(((struct version_stream *)0)->state),
 	       "the state fits");
 _Static_assert(_Alignof(XXH3_state_t) <= 64, "the state is aligned");
 
-enum { CHUNK_BYTES = 8192 };
+enum { SMALL_CHUNK_BYTES = 2048 };
 
 bool version_equal(const struct version *a, const struct version *b)
 {
@@ -81,16 +82,16 @@ static uint64_t count_newlines(const char *bytes, size_t size_bytes)
 	return count;
 }
 
-int content_of_descriptor(int fd, uint64_t max_bytes, struct content *ret_content)
+static int read_content(int fd, uint64_t max_bytes, char *chunk, size_t chunk_bytes,
+			struct content *ret_content)
 {
-	char chunk[CHUNK_BYTES];
 	struct version_stream stream;
 	struct content content = { .text = true };
 	char last = '\n';
 
 	version_stream_init(&stream);
 	for (;;) {
-		ssize_t got = sys_pread(fd, chunk, sizeof(chunk), (off_t)stream.size_bytes);
+		ssize_t got = sys_pread(fd, chunk, chunk_bytes, (off_t)stream.size_bytes);
 		if (got == -EINTR)
 			continue;
 		if (got < 0)
@@ -108,4 +109,21 @@ int content_of_descriptor(int fd, uint64_t max_bytes, struct content *ret_conten
 	content.version = version_stream_end(&stream);
 	*ret_content = content;
 	return 0;
+}
+
+/* Where all chunks are in use. */
+__attribute__((noinline)) static int read_content_on_stack(int fd, uint64_t max_bytes,
+							   struct content *ret_content)
+{
+	char chunk[SMALL_CHUNK_BYTES];
+	return read_content(fd, max_bytes, chunk, sizeof(chunk), ret_content);
+}
+
+int content_of_descriptor(int fd, uint64_t max_bytes, struct content *ret_content)
+{
+	char *chunk = chunk_take();
+	int error = chunk ? read_content(fd, max_bytes, chunk, CHUNK_BYTES, ret_content)
+			  : read_content_on_stack(fd, max_bytes, ret_content);
+	chunk_give(chunk);
+	return error;
 }

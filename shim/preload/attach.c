@@ -18,7 +18,9 @@
 #include "shim/preload/record.h"
 #include "shim/preload/shim.h"
 #include "shim/supervise/hello.h"
+#include "tracker/baseline.h"
 #include "tracker/capture.h"
+#include "tracker/chunk.h"
 #include "tracker/decimal.h"
 #include "tracker/path.h"
 #include "tracker/role.h"
@@ -226,6 +228,8 @@ static void at_exit(int status, void *unused)
 	/* Not for a copy that was made behind libc's back, nor for a child in its parent's memory. */
 	if (!shim.on || (!shim.sandboxed && sys_getpid() != shim.pid))
 		return;
+	if (shim.guards)
+		writes_end(false);
 	record_end(status);
 	if (shim.is_fork) {
 		shim.on = false;
@@ -246,6 +250,8 @@ void ending_now(int status)
 {
 	if (!shim.on || shim.sandboxed || sys_getpid() != shim.pid)
 		return;
+	if (shim.guards)
+		writes_end(true);
 	record_end(status);
 	if (shim.is_fork)
 		return;
@@ -253,12 +259,21 @@ void ending_now(int status)
 	process_exit(&shim.segment, shim.process);
 }
 
+/* In the process that was copied: the copy has its descriptors. */
+static void after_fork(void)
+{
+	writes_started();
+}
+
 static void in_fork(void)
 {
 	shim.fork_parent = shim.pid;
 	shim.is_fork = true;
+	shim.answers_own = false; /* what the process that was copied knows is known to nobody who asks the copy */
 	scratch_reset();
+	chunk_reset();
 	launch_reset();
+	writes_fork();
 	if (!shim.on)
 		return;
 	if (shim.sandboxed) { /* who this is may not be asked */
@@ -319,6 +334,7 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 		!variable(environment, "SEEN_SESSION"), &invocation, scope && *scope ? scope : NULL,
 		said_by(variable(environment, "SEEN_AGENT_IS")), &shim.request.context);
 	shim.role = shim.request.context.role;
+	shim.scope_id = baseline_scope(&shim.request.context, scope && *scope ? scope : NULL);
 	shim.pid = sys_getpid();
 	shim.ends_capture = shim.request.context.capture_id &&
 			    capture_shell(&shim.segment, shim.request.context.capture_id) ==
@@ -330,13 +346,24 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 	if (shim.supervised)
 		process_note_supervised(&shim.segment, shim.process);
 	if (!invocation.ignored) {
-		shim.changes = shim.request.context.flags & CONTEXT_ATTACHED;
-		shim.reads_own = shim.role == ROLE_AGENT;
+		shim.changes = shim.guards = shim.request.context.flags & CONTEXT_ATTACHED;
+		if (shim.guards)
+			writes_inherit(process_writes(&shim.segment, shim.process));
+		shim.answers_own = invocation.whitelisted && shim.role != ROLE_VIEWER &&
+				   (shim.request.context.flags & CONTEXT_ATTACHED);
+		shim.reads_own = shim.role == ROLE_AGENT || shim.answers_own;
+		if (shim.answers_own)
+			own_start(invocation.name);
+		if (shim.role == ROLE_AGENT && invocation.profile)
+			shim.edit_pattern = (uint32_t)shim.segment.settings
+						    ->profiles[invocation.profile - 1]
+						    .edit_pattern;
+		shim.shows = shim.role == ROLE_READER && invocation.shows;
 		shim.views = shim.request.is_viewer = shim.role == ROLE_VIEWER;
 		if (shim.role == ROLE_VIEWER || shim.role == ROLE_READER)
 			request_begin(&shim.segment, &shim.request);
 	}
 	/* Other threads do not exist yet; those that come later see all of the above. */
 	shim.on = on_exit(at_exit, NULL) == 0 &&
-		  __register_atfork(NULL, NULL, in_fork, &__dso_handle) == 0;
+		  __register_atfork(NULL, after_fork, in_fork, &__dso_handle) == 0;
 }

@@ -9,8 +9,38 @@
 #include "shim/preload/shim.h"
 
 /* door_opened(): a call opened a file, or with fd < 0 could not; errno then says why.  path: as given, relative to
- * `directory`; NULL: not by name.  flags: of open(2). */
-void door_opened(int fd, int directory, const char *path, int flags);
+ * `directory`; NULL: not by name.  flags: of open(2).  plan: from door_may_open(); NULL: there was none.  Returns fd. */
+int door_opened(int fd, int directory, const char *path, int flags, struct plan *plan);
+
+/* door_may_open(): a file is about to be opened.  False: that fails; errno says why. */
+bool door_refuses_open(int directory, const char *path, int flags, struct plan *plan);
+static inline bool door_may_open(int directory, const char *path, int flags, struct plan *ret_plan)
+{
+	bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
+	ret_plan->path = NULL;
+	if (__builtin_expect(!shim.guards, 1) || !writes)
+		return true;
+	return !door_refuses_open(directory, path, flags, ret_plan);
+}
+
+/* door_may_change(), door_may_rename(): the same for what a name stands for (plan_change(), plan_rename()).  A refusal goes on record as
+ * the failed call. */
+static inline bool door_may_change(enum guard_kind kind, int directory, const char *path,
+				   bool follows, struct plan *ret_plan)
+{
+	ret_plan->path = NULL;
+	return __builtin_expect(!shim.guards, 1) ||
+	       plan_change(kind, directory, path, follows, ret_plan);
+}
+
+static inline bool door_may_rename(int directory, const char *path, int other_directory,
+				   const char *other, unsigned flags, struct plan *ret_plan)
+{
+	ret_plan->path = NULL;
+	/* By some nothing is lost. */
+	return __builtin_expect(!shim.guards, 1) || (flags & (RENAME_NOREPLACE | RENAME_EXCHANGE)) ||
+	       plan_rename(directory, path, other_directory, other, ret_plan);
+}
 
 /* door_changed(): a call about one name came back: what it stands for was replaced, removed or made, unless error is not 0;
  * errno then says why.  op, flags, amount: as in the journal. */
@@ -50,7 +80,9 @@ static inline void door_sandboxed(void)
 {
 	shim.sandboxed = true;
 	shim.views = false;
+	shim.shows = false;
 	shim.reads_own = false;
+	shim.answers_own = false;
 }
 
 /* door_sandboxed_strictly(): even the clock cannot be read any more (prctl(2), PR_SET_SECCOMP: no time stamp counter). */
@@ -72,15 +104,51 @@ static inline void door_listed(int fd, bool failed, int directory, const char *p
 	record_listed(fd, failed, directory, path, marks);
 }
 
-/* door_closing(): a descriptor is about to be closed. */
-static inline void door_closing(int fd)
+/* door_may_write(), door_may_write_parts(): is data about to be written to a descriptor let pass? */
+static inline bool door_may_write(int fd, const void *data, size_t size_bytes)
 {
+	return __builtin_expect(!shim.guards, 1) || !writes_refuses(fd, data, size_bytes);
+}
+
+static inline bool door_may_write_parts(int fd, const struct iovec *parts, int count)
+{
+	return __builtin_expect(!shim.guards, 1) || !writes_refuses_parts(fd, parts, count);
+}
+
+/* door_locked(): the process sets a lock that every close of its file gives up, also of a descriptor that is none of its own. */
+static inline void door_locked(void)
+{
+	shim.locks = true;
+}
+
+/* door_closing(), door_closed(): a descriptor is about to be closed, and was.  door_closed() returns what close is to return; error: what
+ * it would. */
+static inline void door_closing(int fd, struct closing *ret_closing)
+{
+	ret_closing->fd = -1;
+	if (shim.guards)
+		writes_closing(fd, ret_closing);
 	if (shim.views)
 		view_closing(fd);
 	else if (shim.reads_own)
 		own_closing(fd);
 	if (shim.records)
 		record_closing((unsigned)fd, (unsigned)fd);
+}
+
+/* door_replacing(): a descriptor is about to be replaced by a copy of another, and so closed. */
+static inline void door_replacing(int fd, int target, struct closing *ret_closing)
+{
+	ret_closing->fd = -1;
+	if (shim.guards && fd != target)
+		writes_closing(target, ret_closing);
+}
+
+static inline int door_closed(int error, struct closing *closing)
+{
+	if (__builtin_expect(closing->fd >= 0, 0) && writes_closed(closing) < 0)
+		return -1;
+	return error;
 }
 
 /* door_duplicated(): a descriptor was duplicated; `copy` < 0: it could not be. */
@@ -90,6 +158,8 @@ static inline void door_duplicated(int fd, int copy)
 		view_odd();
 	else if (shim.reads_own)
 		own_closing(copy);
+	if (shim.guards)
+		writes_duplicated(fd, copy);
 	if (shim.records)
 		record_duplicated(fd, copy);
 }
@@ -101,6 +171,8 @@ static inline void door_closing_many(unsigned first, unsigned last)
 		view_odd();
 	else if (shim.reads_own)
 		own_closing_many(first, last);
+	if (shim.guards)
+		writes_closing_many(first, last);
 	if (shim.records)
 		record_closing(first, last);
 }

@@ -10,26 +10,34 @@
 #include "shim/preload/real.h"
 #include "tracker/sys.h"
 
-/* Bytes were read in the order of the file, from the descriptor's own offset. */
-static inline ssize_t was_read(int fd, const void *buffer, ssize_t count)
+/* Bytes were read in the order of the file, from the descriptor's own offset.  Returns what the call is to return. */
+static inline ssize_t was_read(int fd, void *buffer, size_t size_bytes, ssize_t count)
 {
 	if (__builtin_expect(shim.views, 0))
 		view_read(fd, buffer, count);
 	else if (__builtin_expect(shim.reads_own, 0))
-		own_read(fd, count);
+		count = own_was_read(fd, &(struct iovec){ buffer, size_bytes }, 1, OWN_OFFSET,
+				     count);
 	door_read(fd, count);
 	return count;
 }
 
 /* Bytes were read at a place of the caller's choice, or into several buffers. */
-static inline ssize_t was_read_elsewhere(int fd, ssize_t count)
+static inline ssize_t was_read_elsewhere(int fd, const struct iovec *parts, int part_count,
+					 off_t offset, ssize_t count)
 {
 	if (__builtin_expect(shim.views, 0))
 		view_odd();
 	else if (__builtin_expect(shim.reads_own, 0))
-		own_read(fd, count);
+		count = own_was_read(fd, parts, part_count, offset, count);
 	door_read(fd, count);
 	return count;
+}
+
+static inline ssize_t was_read_at(int fd, void *buffer, size_t size_bytes, off_t offset,
+				  ssize_t count)
+{
+	return was_read_elsewhere(fd, &(struct iovec){ buffer, size_bytes }, 1, offset, count);
 }
 
 static inline ssize_t was_written(int fd, ssize_t count)
@@ -52,120 +60,139 @@ static inline ssize_t was_copied(int from, int to, ssize_t count)
 
 EXPORT ssize_t read(int fd, void *buffer, size_t size_bytes)
 {
-	return was_read(fd, buffer, REAL(read)(fd, buffer, size_bytes));
+	return was_read(fd, buffer, size_bytes, REAL(read)(fd, buffer, size_bytes));
 }
 
 EXPORT ssize_t __read(int fd, void *buffer, size_t size_bytes)
 {
-	return was_read(fd, buffer, REAL(__read)(fd, buffer, size_bytes));
+	return was_read(fd, buffer, size_bytes, REAL(__read)(fd, buffer, size_bytes));
 }
 
 EXPORT ssize_t __read_chk(int fd, void *buffer, size_t size_bytes, size_t buffer_bytes)
 {
-	return was_read(fd, buffer, REAL(__read_chk)(fd, buffer, size_bytes, buffer_bytes));
+	return was_read(fd, buffer, size_bytes,
+			REAL(__read_chk)(fd, buffer, size_bytes, buffer_bytes));
 }
 
 EXPORT ssize_t readv(int fd, const struct iovec *parts, int count)
 {
-	return was_read_elsewhere(fd, REAL(readv)(fd, parts, count));
+	return was_read_elsewhere(fd, parts, count, OWN_OFFSET, REAL(readv)(fd, parts, count));
 }
 
 EXPORT ssize_t pread(int fd, void *buffer, size_t size_bytes, off_t offset)
 {
-	return was_read_elsewhere(fd, REAL(pread)(fd, buffer, size_bytes, offset));
+	return was_read_at(fd, buffer, size_bytes, offset, REAL(pread)(fd, buffer, size_bytes, offset));
 }
 
 EXPORT ssize_t pread64(int fd, void *buffer, size_t size_bytes, off64_t offset)
 {
-	return was_read_elsewhere(fd, REAL(pread64)(fd, buffer, size_bytes, offset));
+	return was_read_at(fd, buffer, size_bytes, offset, REAL(pread64)(fd, buffer, size_bytes, offset));
 }
 
 EXPORT ssize_t __pread64(int fd, void *buffer, size_t size_bytes, off64_t offset)
 {
-	return was_read_elsewhere(fd, REAL(__pread64)(fd, buffer, size_bytes, offset));
+	return was_read_at(fd, buffer, size_bytes, offset, REAL(__pread64)(fd, buffer, size_bytes, offset));
 }
 
 EXPORT ssize_t __pread_chk(int fd, void *buffer, size_t size_bytes, off_t offset,
 			   size_t buffer_bytes)
 {
-	return was_read_elsewhere(fd,
-				  REAL(__pread_chk)(fd, buffer, size_bytes, offset, buffer_bytes));
+	return was_read_at(fd, buffer, size_bytes, offset, REAL(__pread_chk)(fd, buffer, size_bytes, offset, buffer_bytes));
 }
 
 EXPORT ssize_t __pread64_chk(int fd, void *buffer, size_t size_bytes, off64_t offset,
 			     size_t buffer_bytes)
 {
-	return was_read_elsewhere(
-		fd, REAL(__pread64_chk)(fd, buffer, size_bytes, offset, buffer_bytes));
+	return was_read_at(fd, buffer, size_bytes, offset, REAL(__pread64_chk)(fd, buffer, size_bytes, offset, buffer_bytes));
 }
 
 EXPORT ssize_t preadv(int fd, const struct iovec *parts, int count, off_t offset)
 {
-	return was_read_elsewhere(fd, REAL(preadv)(fd, parts, count, offset));
+	return was_read_elsewhere(fd, parts, count, offset, REAL(preadv)(fd, parts, count, offset));
 }
 
 EXPORT ssize_t preadv64(int fd, const struct iovec *parts, int count, off64_t offset)
 {
-	return was_read_elsewhere(fd, REAL(preadv64)(fd, parts, count, offset));
+	return was_read_elsewhere(fd, parts, count, offset, REAL(preadv64)(fd, parts, count, offset));
 }
 
 EXPORT ssize_t preadv2(int fd, const struct iovec *parts, int count, off_t offset, int flags)
 {
-	return was_read_elsewhere(fd, REAL(preadv2)(fd, parts, count, offset, flags));
+	return was_read_elsewhere(fd, parts, count, offset, REAL(preadv2)(fd, parts, count, offset, flags));
 }
 
 EXPORT ssize_t preadv64v2(int fd, const struct iovec *parts, int count, off64_t offset, int flags)
 {
-	return was_read_elsewhere(fd, REAL(preadv64v2)(fd, parts, count, offset, flags));
+	return was_read_elsewhere(fd, parts, count, offset, REAL(preadv64v2)(fd, parts, count, offset, flags));
 }
 
 EXPORT ssize_t write(int fd, const void *data, size_t size_bytes)
 {
+	if (!door_may_write(fd, data, size_bytes))
+		return -1;
 	return was_written(fd, REAL(write)(fd, data, size_bytes));
 }
 
 EXPORT ssize_t __write(int fd, const void *data, size_t size_bytes)
 {
+	if (!door_may_write(fd, data, size_bytes))
+		return -1;
 	return was_written(fd, REAL(__write)(fd, data, size_bytes));
 }
 
 EXPORT ssize_t writev(int fd, const struct iovec *parts, int count)
 {
+	if (!door_may_write_parts(fd, parts, count))
+		return -1;
 	return was_written(fd, REAL(writev)(fd, parts, count));
 }
 
 EXPORT ssize_t pwrite(int fd, const void *data, size_t size_bytes, off_t offset)
 {
+	if (!door_may_write(fd, data, size_bytes))
+		return -1;
 	return was_written(fd, REAL(pwrite)(fd, data, size_bytes, offset));
 }
 
 EXPORT ssize_t pwrite64(int fd, const void *data, size_t size_bytes, off64_t offset)
 {
+	if (!door_may_write(fd, data, size_bytes))
+		return -1;
 	return was_written(fd, REAL(pwrite64)(fd, data, size_bytes, offset));
 }
 
 EXPORT ssize_t __pwrite64(int fd, const void *data, size_t size_bytes, off64_t offset)
 {
+	if (!door_may_write(fd, data, size_bytes))
+		return -1;
 	return was_written(fd, REAL(__pwrite64)(fd, data, size_bytes, offset));
 }
 
 EXPORT ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t offset)
 {
+	if (!door_may_write_parts(fd, parts, count))
+		return -1;
 	return was_written(fd, REAL(pwritev)(fd, parts, count, offset));
 }
 
 EXPORT ssize_t pwritev64(int fd, const struct iovec *parts, int count, off64_t offset)
 {
+	if (!door_may_write_parts(fd, parts, count))
+		return -1;
 	return was_written(fd, REAL(pwritev64)(fd, parts, count, offset));
 }
 
 EXPORT ssize_t pwritev2(int fd, const struct iovec *parts, int count, off_t offset, int flags)
 {
+	if (!door_may_write_parts(fd, parts, count))
+		return -1;
 	return was_written(fd, REAL(pwritev2)(fd, parts, count, offset, flags));
 }
 
 EXPORT ssize_t pwritev64v2(int fd, const struct iovec *parts, int count, off64_t offset, int flags)
 {
+	if (!door_may_write_parts(fd, parts, count))
+		return -1;
 	return was_written(fd, REAL(pwritev64v2)(fd, parts, count, offset, flags));
 }
 
@@ -213,6 +240,8 @@ static void *was_mapped(void *address, size_t size_bytes, int protection, int fl
 		view_odd();
 	else if (shim.reads_own)
 		own_read(fd, size_bytes < SSIZE_MAX ? (ssize_t)size_bytes : SSIZE_MAX);
+	if (shim.guards && (protection & PROT_WRITE) && (flags & MAP_SHARED))
+		writes_mapped(fd);
 	if (shim.records)
 		record_mapped(fd, protection, flags, size_bytes);
 	return address;

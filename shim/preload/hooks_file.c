@@ -51,12 +51,12 @@ static int open_marked(int directory, const char *path, int flags, mode_t mode)
 	return (int)fd;
 }
 
-void door_opened(int fd, int directory, const char *path, int flags)
+int door_opened(int fd, int directory, const char *path, int flags, struct plan *plan)
 {
 	struct look look = { .is_known = false };
 
 	if (!shim.on)
-		return;
+		return fd;
 	if (fd >= 0 && !(flags & O_PATH)) {
 		bool lists = flags & O_DIRECTORY && (flags & O_TMPFILE) != O_TMPFILE;
 		bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
@@ -71,11 +71,24 @@ void door_opened(int fd, int directory, const char *path, int flags)
 				change_note(directory, path);
 		} else if (shim.views) {
 			view_opened(fd, path, &look);
+		} else if (shim.shows) {
+			view_shown(fd);
 		} else if (shim.reads_own && path) {
 			own_opened(fd, directory, path, &look);
 		}
 	}
 	record_opened(fd, directory, path, flags, &look);
+	if (plan && plan->path)
+		plan_opened(plan, fd, flags, false);
+	return fd;
+}
+
+bool door_refuses_open(int directory, const char *path, int flags, struct plan *plan)
+{
+	if (plan_open(directory, path, flags, plan))
+		return false;
+	record_opened(-1, directory, path, flags, NULL);
+	return true;
 }
 
 void door_changed(enum journal_op op, int error, int directory, const char *path, uint32_t flags,
@@ -122,111 +135,121 @@ void door_moved(int error, int fd, const char *path)
 EXPORT int open(const char *path, int flags, ...)
 {
 	TAKE_MODE(flags, flags)
-	int fd = is_marked() ? open_marked(AT_FDCWD, path, flags, mode)
-			     : REAL(open)(path, flags, mode);
-	door_opened(fd, AT_FDCWD, path, flags);
-	return fd;
+	struct plan plan;
+	if (!door_may_open(AT_FDCWD, path, flags, &plan))
+		return -1;
+	return door_opened(is_marked() ? open_marked(AT_FDCWD, path, flags, mode)
+			     : REAL(open)(path, flags, mode), AT_FDCWD, path, flags, &plan);
 }
 
 EXPORT int open64(const char *path, int flags, ...)
 {
 	TAKE_MODE(flags, flags)
-	int fd = is_marked() ? open_marked(AT_FDCWD, path, flags, mode)
-			     : REAL(open64)(path, flags, mode);
-	door_opened(fd, AT_FDCWD, path, flags);
-	return fd;
+	struct plan plan;
+	if (!door_may_open(AT_FDCWD, path, flags, &plan))
+		return -1;
+	return door_opened(is_marked() ? open_marked(AT_FDCWD, path, flags, mode)
+			     : REAL(open64)(path, flags, mode), AT_FDCWD, path, flags, &plan);
 }
 
 EXPORT int openat(int directory, const char *path, int flags, ...)
 {
 	TAKE_MODE(flags, flags)
-	int fd = is_marked() ? open_marked(directory, path, flags, mode)
-			     : REAL(openat)(directory, path, flags, mode);
-	door_opened(fd, directory, path, flags);
-	return fd;
+	struct plan plan;
+	if (!door_may_open(directory, path, flags, &plan))
+		return -1;
+	return door_opened(is_marked() ? open_marked(directory, path, flags, mode)
+			     : REAL(openat)(directory, path, flags, mode), directory, path, flags, &plan);
 }
 
 EXPORT int openat64(int directory, const char *path, int flags, ...)
 {
 	TAKE_MODE(flags, flags)
-	int fd = is_marked() ? open_marked(directory, path, flags, mode)
-			     : REAL(openat64)(directory, path, flags, mode);
-	door_opened(fd, directory, path, flags);
-	return fd;
+	struct plan plan;
+	if (!door_may_open(directory, path, flags, &plan))
+		return -1;
+	return door_opened(is_marked() ? open_marked(directory, path, flags, mode)
+			     : REAL(openat64)(directory, path, flags, mode), directory, path, flags, &plan);
 }
 
 EXPORT int __open(const char *path, int flags, ...)
 {
 	TAKE_MODE(flags, flags)
-	int fd = is_marked() ? open_marked(AT_FDCWD, path, flags, mode)
-			     : REAL(__open)(path, flags, mode);
-	door_opened(fd, AT_FDCWD, path, flags);
-	return fd;
+	struct plan plan;
+	if (!door_may_open(AT_FDCWD, path, flags, &plan))
+		return -1;
+	return door_opened(is_marked() ? open_marked(AT_FDCWD, path, flags, mode)
+			     : REAL(__open)(path, flags, mode), AT_FDCWD, path, flags, &plan);
 }
 
 EXPORT int __open64(const char *path, int flags, ...)
 {
 	TAKE_MODE(flags, flags)
-	int fd = is_marked() ? open_marked(AT_FDCWD, path, flags, mode)
-			     : REAL(__open64)(path, flags, mode);
-	door_opened(fd, AT_FDCWD, path, flags);
-	return fd;
+	struct plan plan;
+	if (!door_may_open(AT_FDCWD, path, flags, &plan))
+		return -1;
+	return door_opened(is_marked() ? open_marked(AT_FDCWD, path, flags, mode)
+			     : REAL(__open64)(path, flags, mode), AT_FDCWD, path, flags, &plan);
 }
 
 EXPORT int __open_2(const char *path, int flags)
 {
-	int fd = REAL(__open_2)(path, flags);
-	door_opened(fd, AT_FDCWD, path, flags);
-	return fd;
+	struct plan plan;
+	if (!door_may_open(AT_FDCWD, path, flags, &plan))
+		return -1;
+	return door_opened(REAL(__open_2)(path, flags), AT_FDCWD, path, flags, &plan);
 }
 
 EXPORT int __open64_2(const char *path, int flags)
 {
-	int fd = REAL(__open64_2)(path, flags);
-	door_opened(fd, AT_FDCWD, path, flags);
-	return fd;
+	struct plan plan;
+	if (!door_may_open(AT_FDCWD, path, flags, &plan))
+		return -1;
+	return door_opened(REAL(__open64_2)(path, flags), AT_FDCWD, path, flags, &plan);
 }
 
 EXPORT int __openat_2(int directory, const char *path, int flags)
 {
-	int fd = REAL(__openat_2)(directory, path, flags);
-	door_opened(fd, directory, path, flags);
-	return fd;
+	struct plan plan;
+	if (!door_may_open(directory, path, flags, &plan))
+		return -1;
+	return door_opened(REAL(__openat_2)(directory, path, flags), directory, path, flags, &plan);
 }
 
 EXPORT int __openat64_2(int directory, const char *path, int flags)
 {
-	int fd = REAL(__openat64_2)(directory, path, flags);
-	door_opened(fd, directory, path, flags);
-	return fd;
+	struct plan plan;
+	if (!door_may_open(directory, path, flags, &plan))
+		return -1;
+	return door_opened(REAL(__openat64_2)(directory, path, flags), directory, path, flags, &plan);
 }
 
 EXPORT int creat(const char *path, mode_t mode)
 {
-	int fd = REAL(creat)(path, mode);
-	door_opened(fd, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC);
-	return fd;
+	struct plan plan;
+	if (!door_may_open(AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, &plan))
+		return -1;
+	return door_opened(REAL(creat)(path, mode), AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, &plan);
 }
 
 EXPORT int creat64(const char *path, mode_t mode)
 {
-	int fd = REAL(creat64)(path, mode);
-	door_opened(fd, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC);
-	return fd;
+	struct plan plan;
+	if (!door_may_open(AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, &plan))
+		return -1;
+	return door_opened(REAL(creat64)(path, mode), AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, &plan);
 }
 
 EXPORT int open_by_handle_at(int mount, struct file_handle *handle, int flags)
 {
-	int fd = REAL(open_by_handle_at)(mount, handle, flags);
-	door_opened(fd, AT_FDCWD, NULL, flags);
-	return fd;
+	return door_opened(REAL(open_by_handle_at)(mount, handle, flags), AT_FDCWD, NULL, flags, NULL);
 }
 
 /* The file is new and its name stands in the template now. */
 static int made(int fd, const char *path, int flags)
 {
-	door_opened(fd, AT_FDCWD, path, (flags & ~O_ACCMODE) | O_RDWR | O_CREAT | O_EXCL);
-	return fd;
+	return door_opened(fd, AT_FDCWD, path, (flags & ~O_ACCMODE) | O_RDWR | O_CREAT | O_EXCL,
+			   NULL);
 }
 
 EXPORT int mkstemp(char *path)
@@ -271,14 +294,16 @@ EXPORT int mkostemps64(char *path, int suffix_bytes, int flags)
 
 EXPORT int close(int fd)
 {
-	door_closing(fd);
-	return REAL(close)(fd);
+	struct closing closing;
+	door_closing(fd, &closing);
+	return door_closed(REAL(close)(fd), &closing);
 }
 
 EXPORT int __close(int fd)
 {
-	door_closing(fd);
-	return REAL(__close)(fd);
+	struct closing closing;
+	door_closing(fd, &closing);
+	return door_closed(REAL(__close)(fd), &closing);
 }
 
 EXPORT int close_range(unsigned first, unsigned last, int flags)
@@ -304,27 +329,38 @@ EXPORT int dup(int fd)
 
 EXPORT int dup2(int fd, int target)
 {
+	struct closing closing;
+	door_replacing(fd, target, &closing);
 	int copy = REAL(dup2)(fd, target);
 	door_duplicated(fd, copy);
+	(void)door_closed(0, &closing); /* nobody is told: the call is about another file */
 	return copy;
 }
 
 EXPORT int __dup2(int fd, int target)
 {
+	struct closing closing;
+	door_replacing(fd, target, &closing);
 	int copy = REAL(__dup2)(fd, target);
 	door_duplicated(fd, copy);
+	(void)door_closed(0, &closing); /* nobody is told: the call is about another file */
 	return copy;
 }
 
 EXPORT int dup3(int fd, int target, int flags)
 {
+	struct closing closing;
+	door_replacing(fd, target, &closing);
 	int copy = REAL(dup3)(fd, target, flags);
 	door_duplicated(fd, copy);
+	(void)door_closed(0, &closing); /* nobody is told: the call is about another file */
 	return copy;
 }
 
 static inline int controlled(int fd, int command, int ret)
 {
+	if (command == F_SETLK || command == F_SETLKW)
+		door_locked();
 	if (command == F_DUPFD || command == F_DUPFD_CLOEXEC)
 		door_duplicated(fd, ret);
 	return ret;
@@ -353,6 +389,19 @@ EXPORT int __fcntl(int fd, int command, ...)
 {
 	TAKE_ARGUMENT(command)
 	return controlled(fd, command, REAL(__fcntl)(fd, command, argument));
+}
+
+/* Locks of the kind that fcntl(2) sets. */
+EXPORT int lockf(int fd, int command, off_t size_bytes)
+{
+	door_locked();
+	return REAL(lockf)(fd, command, size_bytes);
+}
+
+EXPORT int lockf64(int fd, int command, off64_t size_bytes)
+{
+	door_locked();
+	return REAL(lockf64)(fd, command, size_bytes);
 }
 
 EXPORT int ioctl(int fd, unsigned long request, ...)

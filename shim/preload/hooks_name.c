@@ -8,47 +8,77 @@
 #include "shim/preload/door.h"
 #include "shim/preload/real.h"
 
+/* A call about one name, which is guarded: comes back with `error`. */
+static int changed(enum journal_op op, int error, int directory, const char *path, uint32_t flags,
+		   uint64_t amount, struct plan *plan)
+{
+	door_changed(op, error, directory, path, flags, amount);
+	plan_changed(plan, error);
+	return error;
+}
+
+static int renamed(int error, int directory, const char *path, int other_directory,
+		   const char *other, unsigned flags, struct plan *plan)
+{
+	door_changed_two(JOURNAL_RENAME, error, directory, path, other_directory, other, flags);
+	plan_renamed(plan, error);
+	return error;
+}
+
 EXPORT int rename(const char *from, const char *to)
 {
-	int error = REAL(rename)(from, to);
-	door_changed_two(JOURNAL_RENAME, error, AT_FDCWD, from, AT_FDCWD, to, 0);
-	return error;
+	struct plan plan;
+	int error = -1;
+	if (door_may_rename(AT_FDCWD, from, AT_FDCWD, to, 0, &plan))
+		error = REAL(rename)(from, to);
+	return renamed(error, AT_FDCWD, from, AT_FDCWD, to, 0, &plan);
 }
 
 EXPORT int renameat(int from_directory, const char *from, int to_directory, const char *to)
 {
-	int error = REAL(renameat)(from_directory, from, to_directory, to);
-	door_changed_two(JOURNAL_RENAME, error, from_directory, from, to_directory, to, 0);
-	return error;
+	struct plan plan;
+	int error = -1;
+	if (door_may_rename(from_directory, from, to_directory, to, 0, &plan))
+		error = REAL(renameat)(from_directory, from, to_directory, to);
+	return renamed(error, from_directory, from, to_directory, to, 0, &plan);
 }
 
 EXPORT int renameat2(int from_directory, const char *from, int to_directory, const char *to,
 		     unsigned flags)
 {
-	int error = REAL(renameat2)(from_directory, from, to_directory, to, flags);
-	door_changed_two(JOURNAL_RENAME, error, from_directory, from, to_directory, to, flags);
-	return error;
+	struct plan plan;
+	int error = -1;
+	if (door_may_rename(from_directory, from, to_directory, to, flags, &plan))
+		error = REAL(renameat2)(from_directory, from, to_directory, to, flags);
+	return renamed(error, from_directory, from, to_directory, to, flags, &plan);
 }
 
 EXPORT int unlink(const char *path)
 {
-	int error = REAL(unlink)(path);
-	door_changed(JOURNAL_DELETE, error, AT_FDCWD, path, 0, 0);
-	return error;
+	struct plan plan;
+	int error = -1;
+	if (door_may_change(GUARD_REPLACES, AT_FDCWD, path, false, &plan))
+		error = REAL(unlink)(path);
+	return changed(JOURNAL_DELETE, error, AT_FDCWD, path, 0, 0, &plan);
 }
 
 EXPORT int unlinkat(int directory, const char *path, int flags)
 {
-	int error = REAL(unlinkat)(directory, path, flags);
-	door_changed(JOURNAL_DELETE, error, directory, path, (uint32_t)flags & AT_REMOVEDIR, 0);
-	return error;
+	struct plan plan;
+	int error = -1;
+	if (door_may_change(GUARD_REPLACES, directory, path, false, &plan))
+		error = REAL(unlinkat)(directory, path, flags);
+	return changed(JOURNAL_DELETE, error, directory, path, (uint32_t)flags & AT_REMOVEDIR, 0,
+		       &plan);
 }
 
 EXPORT int remove(const char *path)
 {
-	int error = REAL(remove)(path);
-	door_changed(JOURNAL_DELETE, error, AT_FDCWD, path, 0, 0);
-	return error;
+	struct plan plan;
+	int error = -1;
+	if (door_may_change(GUARD_REPLACES, AT_FDCWD, path, false, &plan))
+		error = REAL(remove)(path);
+	return changed(JOURNAL_DELETE, error, AT_FDCWD, path, 0, 0, &plan);
 }
 
 EXPORT int rmdir(const char *path)
@@ -175,16 +205,20 @@ EXPORT int mkfifoat(int directory, const char *path, mode_t mode)
 
 EXPORT int truncate(const char *path, off_t size_bytes)
 {
-	int error = REAL(truncate)(path, size_bytes);
-	door_changed(JOURNAL_TRUNCATE, error, AT_FDCWD, path, 0, (uint64_t)size_bytes);
-	return error;
+	struct plan plan;
+	int error = -1;
+	if (door_may_change(GUARD_WRITES, AT_FDCWD, path, true, &plan))
+		error = REAL(truncate)(path, size_bytes);
+	return changed(JOURNAL_TRUNCATE, error, AT_FDCWD, path, 0, (uint64_t)size_bytes, &plan);
 }
 
 EXPORT int truncate64(const char *path, off64_t size_bytes)
 {
-	int error = REAL(truncate64)(path, size_bytes);
-	door_changed(JOURNAL_TRUNCATE, error, AT_FDCWD, path, 0, (uint64_t)size_bytes);
-	return error;
+	struct plan plan;
+	int error = -1;
+	if (door_may_change(GUARD_WRITES, AT_FDCWD, path, true, &plan))
+		error = REAL(truncate64)(path, size_bytes);
+	return changed(JOURNAL_TRUNCATE, error, AT_FDCWD, path, 0, (uint64_t)size_bytes, &plan);
 }
 
 EXPORT int chdir(const char *path)

@@ -4,9 +4,11 @@
  * descriptor's offset when the stream is closed, the journal's by the stream's buffers.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "shim/preload/door.h"
 #include "shim/preload/real.h"
+#include "tracker/sys.h"
 
 /* fopen(3)'s mode as open(2)'s flags. */
 static int flags_of_mode(const char *mode)
@@ -32,83 +34,113 @@ static int descriptor_of(FILE *stream)
 	return fd;
 }
 
-static void opened_stream(FILE *stream, const char *path, const char *mode)
+/* plan: as for door_opened().  Returns the stream. */
+static FILE *opened_stream(FILE *stream, const char *path, const char *mode, struct plan *plan)
 {
-	if (shim.on && path)
-		door_opened(stream ? descriptor_of(stream) : -1, AT_FDCWD, path,
-			    flags_of_mode(mode));
+	if (!shim.on || !path)
+		return stream;
+	int fd = stream ? descriptor_of(stream) : -1, flags = flags_of_mode(mode);
+	(void)door_opened(fd, AT_FDCWD, path, flags, NULL);
+	if (plan && plan->path)
+		plan_opened(plan, fd, flags, true);
+	return stream;
+}
+
+/* libc looks at the mode before it asks the kernel for anything. */
+static bool may_open_stream(const char *path, const char *mode, struct plan *ret_plan)
+{
+	ret_plan->path = NULL;
+	return __builtin_expect(!shim.guards, 1) || !path ||
+	       door_may_open(AT_FDCWD, path, flags_of_mode(mode), ret_plan);
 }
 
 EXPORT FILE *fopen(const char *path, const char *mode)
 {
-	FILE *stream = REAL(fopen)(path, mode);
-	opened_stream(stream, path, mode);
-	return stream;
+	struct plan plan;
+	if (!may_open_stream(path, mode, &plan))
+		return NULL;
+	return opened_stream(REAL(fopen)(path, mode), path, mode, &plan);
 }
 
 EXPORT FILE *fopen64(const char *path, const char *mode)
 {
-	FILE *stream = REAL(fopen64)(path, mode);
-	opened_stream(stream, path, mode);
-	return stream;
+	struct plan plan;
+	if (!may_open_stream(path, mode, &plan))
+		return NULL;
+	return opened_stream(REAL(fopen64)(path, mode), path, mode, &plan);
 }
 
 /* What it was open for is closed, also where the new file cannot be opened. */
-static void reopening_stream(FILE *old)
+static void reopening_stream(FILE *old, struct closing *ret_closing)
 {
-	int fd = shim.records ? descriptor_of(old) : -1;
+	int fd = shim.records || shim.guards ? descriptor_of(old) : -1;
+	ret_closing->fd = -1;
+	if (fd >= 0 && shim.guards)
+		writes_closing(fd, ret_closing);
 	if (fd >= 0)
 		record_closing((unsigned)fd, (unsigned)fd);
 }
 
 EXPORT FILE *freopen(const char *path, const char *mode, FILE *old)
 {
-	reopening_stream(old);
-	FILE *stream = REAL(freopen)(path, mode, old);
+	struct closing closing;
+	struct plan plan;
+	reopening_stream(old, &closing);
+	/* It closes the old file also where the new one cannot be opened: a refusal is told to nobody. */
+	bool may = may_open_stream(path, mode, &plan);
+	FILE *stream = may ? REAL(freopen)(path, mode, old) : NULL;
+	(void)door_closed(0, &closing);
+	if (!may)
+		return NULL;
 	if (shim.views)
 		view_odd(); /* a descriptor, perhaps 1, now is another file */
-	opened_stream(stream, path, mode);
-	return stream;
+	return opened_stream(stream, path, mode, &plan);
 }
 
 EXPORT FILE *freopen64(const char *path, const char *mode, FILE *old)
 {
-	reopening_stream(old);
-	FILE *stream = REAL(freopen64)(path, mode, old);
+	struct closing closing;
+	struct plan plan;
+	reopening_stream(old, &closing);
+	/* It closes the old file also where the new one cannot be opened: a refusal is told to nobody. */
+	bool may = may_open_stream(path, mode, &plan);
+	FILE *stream = may ? REAL(freopen64)(path, mode, old) : NULL;
+	(void)door_closed(0, &closing);
+	if (!may)
+		return NULL;
 	if (shim.views)
 		view_odd();
-	opened_stream(stream, path, mode);
-	return stream;
+	return opened_stream(stream, path, mode, &plan);
 }
 
 /* libio's own name for fopen, exported for old programs; so below. */
 EXPORT FILE *_IO_fopen(const char *path, const char *mode)
 {
-	FILE *stream = REAL(_IO_fopen)(path, mode);
-	opened_stream(stream, path, mode);
-	return stream;
+	struct plan plan;
+	if (!may_open_stream(path, mode, &plan))
+		return NULL;
+	return opened_stream(REAL(_IO_fopen)(path, mode), path, mode, &plan);
 }
 
 /* A list of mounts is a stream over a file that the caller names. */
 EXPORT FILE *setmntent(const char *path, const char *mode)
 {
-	FILE *stream = REAL(setmntent)(path, mode);
-	opened_stream(stream, path, mode);
-	return stream;
+	return opened_stream(REAL(setmntent)(path, mode), path, mode, NULL);
 }
 
 EXPORT FILE *__setmntent(const char *path, const char *mode)
 {
-	FILE *stream = REAL(__setmntent)(path, mode);
-	opened_stream(stream, path, mode);
-	return stream;
+	return opened_stream(REAL(__setmntent)(path, mode), path, mode, NULL);
 }
 
-static void closing_stream(FILE *stream)
+static void closing_stream(FILE *stream, struct closing *ret_closing)
 {
+	ret_closing->fd = -1;
 	if (!shim.on)
 		return;
 	int fd = descriptor_of(stream);
+	if (shim.guards)
+		writes_closing(fd, ret_closing);
 	if (shim.reads_own)
 		own_stream_closing(fd);
 	else if (shim.views)
@@ -122,28 +154,95 @@ static void closing_stream(FILE *stream)
 /* The end of a list of mounts, and its older name. */
 EXPORT int endmntent(FILE *stream)
 {
+	struct closing closing = { .fd = -1 };
 	if (stream)
-		closing_stream(stream);
-	return REAL(endmntent)(stream);
+		closing_stream(stream, &closing);
+	int ret = REAL(endmntent)(stream);
+	(void)door_closed(0, &closing);
+	return ret;
 }
 
 EXPORT int __endmntent(FILE *stream)
 {
+	struct closing closing = { .fd = -1 };
 	if (stream)
-		closing_stream(stream);
-	return REAL(__endmntent)(stream);
+		closing_stream(stream, &closing);
+	int ret = REAL(__endmntent)(stream);
+	(void)door_closed(0, &closing);
+	return ret;
 }
 
 EXPORT int fclose(FILE *stream)
 {
-	closing_stream(stream);
-	return REAL(fclose)(stream);
+	struct closing closing;
+	closing_stream(stream, &closing);
+	return door_closed(REAL(fclose)(stream), &closing);
 }
 
 EXPORT int _IO_fclose(FILE *stream)
 {
-	closing_stream(stream);
-	return REAL(_IO_fclose)(stream);
+	struct closing closing;
+	closing_stream(stream, &closing);
+	return door_closed(REAL(_IO_fclose)(stream), &closing);
+}
+
+/* A stream gave a whitelisted program what stood behind a place of its file: that may be answered (own.c).  Not where it asked for
+ * items of more than a byte: there is no part of one. */
+static size_t was_read_from_stream(FILE *stream, void *buffer, size_t item_bytes, size_t items)
+{
+	enum { STREAM_AT_END = 0x0010 }; /* glibc, bits/types/struct_FILE.h: what feof(3) tells */
+
+	if (__builtin_expect(!shim.answers_own, 1) || item_bytes != 1 || items == 0)
+		return items;
+	int fd = descriptor_of(stream);
+	if (!own_follows(fd))
+		return items;
+	off_t offset = sys_lseek(fd, 0, SEEK_CUR) - (stream->_IO_read_end - stream->_IO_read_ptr) -
+		       (off_t)items;
+	size_t given = own_stream_was_read(fd, buffer, offset, items);
+	if (given == items)
+		return items;
+	(void)__atomic_fetch_or(&stream->_flags, STREAM_AT_END, __ATOMIC_RELAXED);
+	door_read(fd, (ssize_t)given);
+	return given;
+}
+
+EXPORT size_t fread(void *buffer, size_t item_bytes, size_t items, FILE *stream)
+{
+	return was_read_from_stream(stream, buffer, item_bytes,
+				    REAL(fread)(buffer, item_bytes, items, stream));
+}
+
+#undef fread_unlocked
+/* bits/stdio.h has a macro of this name. */
+#undef fread_unlocked
+
+EXPORT size_t fread_unlocked(void *buffer, size_t item_bytes, size_t items, FILE *stream)
+{
+	return was_read_from_stream(stream, buffer, item_bytes,
+				    REAL(fread_unlocked)(buffer, item_bytes, items, stream));
+}
+
+EXPORT size_t _IO_fread(void *buffer, size_t item_bytes, size_t items, FILE *stream)
+{
+	return was_read_from_stream(stream, buffer, item_bytes,
+				    REAL(_IO_fread)(buffer, item_bytes, items, stream));
+}
+
+EXPORT size_t __fread_chk(void *buffer, size_t buffer_bytes, size_t item_bytes, size_t items,
+			  FILE *stream)
+{
+	return was_read_from_stream(
+		stream, buffer, item_bytes,
+		REAL(__fread_chk)(buffer, buffer_bytes, item_bytes, items, stream));
+}
+
+EXPORT size_t __fread_unlocked_chk(void *buffer, size_t buffer_bytes, size_t item_bytes,
+				   size_t items, FILE *stream)
+{
+	return was_read_from_stream(
+		stream, buffer, item_bytes,
+		REAL(__fread_unlocked_chk)(buffer, buffer_bytes, item_bytes, items, stream));
 }
 
 /* It closes nothing (glibc): buffers are written, and that is all. */
@@ -185,4 +284,43 @@ EXPORT FILE *tmpfile64(void)
 	if (stream && shim.views)
 		view_odd();
 	return stream;
+}
+
+/* Is data about to be put into a stream let pass?  libc writes it later by calls that nobody sees. */
+static inline bool may_put(FILE *stream, const void *data, size_t size_bytes)
+{
+	return __builtin_expect(!shim.guards || !writes_any(), 1) || !stream ||
+	       !writes_refuses(descriptor_of(stream), data, size_bytes);
+}
+
+EXPORT size_t fwrite(const void *data, size_t item_bytes, size_t count, FILE *stream)
+{
+	if (!may_put(stream, data, item_bytes * count))
+		return 0;
+	return REAL(fwrite)(data, item_bytes, count, stream);
+}
+
+#undef fwrite_unlocked /* a macro of bits/stdio.h; so below */
+EXPORT size_t fwrite_unlocked(const void *data, size_t item_bytes, size_t count, FILE *stream)
+{
+	if (!may_put(stream, data, item_bytes * count))
+		return 0;
+	return REAL(fwrite_unlocked)(data, item_bytes, count, stream);
+}
+
+EXPORT int fputs(const char *text, FILE *stream)
+{
+	if (__builtin_expect(shim.guards && writes_any(), 0) &&
+	    !may_put(stream, text, strlen(text)))
+		return EOF;
+	return REAL(fputs)(text, stream);
+}
+
+#undef fputs_unlocked
+EXPORT int fputs_unlocked(const char *text, FILE *stream)
+{
+	if (__builtin_expect(shim.guards && writes_any(), 0) &&
+	    !may_put(stream, text, strlen(text)))
+		return EOF;
+	return REAL(fputs_unlocked)(text, stream);
 }

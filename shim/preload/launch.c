@@ -280,6 +280,9 @@ void launch_announce(struct launch *launch, pid_t pid, char *const argv[])
 					   launch->ticket);
 	record_exec(launch->place.directory, launch->place.path, joined, used, cut, launch->process,
 		    pid);
+	if (pid && shim.guards)
+		process_set_writes(&shim.segment, launch->process, writes_key());
+	writes_started();
 	scratch_give(joined);
 	scratch_give(places);
 }

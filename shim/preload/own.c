@@ -1,27 +1,314 @@
 /*
  * An agent's own reads: counted as full reads of a file once all its bytes were read, whatever the
- * thread and the calls.  Never answered, and no delivery: a read is not "the model saw it".
+ * thread and the calls.  A read is not "the model saw it": it is no delivery to the agent's scope, only what the guard
+ * takes the agent to know of the file (tracker/baseline.h).
+ *
+ * A whitelisted program's own reads are answered, too.  What it read whole it has: that is a delivery in a scope of this process
+ * alone, and counts for nobody but for its own later reads.  The descriptor stays the real one, and the real call is made:
+ * a first read of a descriptor that got the whole file, from its beginning on, has the notice put over its
+ * bytes, and the descriptor stands at the end of the file then.  Everything else gets the real bytes.
+ *
+ * Agents look at a file's first bytes and read it again at once, and edit tools read it some times more.  So reads of one
+ * file that follow each other within [notice] burst_ms are one request, a burst.  The first whole read in it decides for all.
  */
+#include <limits.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "shim/preload/record.h"
 #include "shim/preload/shim.h"
+#include "tracker/baseline.h"
+#include "tracker/chunk.h"
 #include "tracker/file.h"
 #include "tracker/path.h"
+#include "tracker/slot.h"
 #include "tracker/sys.h"
 
-enum { DESCRIPTORS = 1024 };
+enum {
+	DESCRIPTORS = 1024,
+	BURSTS = 512,
+	PROBES = 8,
+	ATTEMPTS = 4,
+	ANSWERED_MAX = 64,
+};
 
-static const uint64_t BURST_NS =
-	250000000u; /* reads this close together are one request (docs/DESIGN.md) */
+enum descriptor_state {
+	DESCRIPTOR_TOUCHED = 1,  /* something was read through it */
+	DESCRIPTOR_ANSWERED = 2, /* by a notice */
+};
 
 /* By descriptor.  Words are atomic: open, read and close may happen on different threads.  An entry that
  * outlived its descriptor is harmless: it is replaced at the next open. */
-static struct {
+static struct descriptor {
 	uint64_t key; /* of the file; 0: not followed */
 	uint64_t size_bytes;
 	uint64_t read_bytes;
+	/* of a whitelisted process */
+	uint64_t covered_bytes; /* that were read from the beginning on, without a gap */
+	uint64_t next; /* answered at a place of the reader's choice: where it will go on; 0: it was not */
+	struct pending pending; /* as of the open */
+	uint32_t state;         /* enum descriptor_state */
 } descriptors[DESCRIPTORS];
+
+enum burst_state {
+	BURST_OPEN,   /* nothing was read whole yet */
+	BURST_REAL,   /* the real bytes, or about to be decided */
+	BURST_NOTICE, /* a notice */
+};
+
+enum burst_flags {
+	BURST_SNIFFED = 1, /* the first bytes were looked at, and nothing was read whole since */
+	BURST_GIVEN = 2,   /* `given` was read whole, and is on record */
+};
+
+/* Reads of one file that are one request.  Written under the slot protocol, by any thread. */
+struct burst {
+	struct slot_head head;
+	uint64_t key;          /* 0: empty */
+	uint64_t number;       /* of the request; 0: nothing was read yet */
+	uint64_t last_ns;      /* of the last read */
+	uint64_t answered_ns;  /* NOTICE: of the first one */
+	uint64_t may_write_ns; /* when the process was told that it may write to the file; 0: it was not */
+	uint32_t state;        /* enum burst_state */
+	uint32_t flags;        /* enum burst_flags */
+	struct version given;
+};
+static struct burst bursts[BURSTS];
+
+/* A read's place in its burst. */
+struct turn {
+	struct request request;
+	enum burst_state state; /* before this read */
+	bool edits; /* it comes before a write: it gets the real bytes, and tells nothing of what the model has */
+};
+
+static struct request own_request; /* what all own reads begin as */
+static uint32_t prepared;          /* 1: it is being made; 2: it is; 3: it cannot be */
+static char program[40];
+
+/* Files that this process was given a notice for. */
+static uint64_t answered_keys[ANSWERED_MAX];
+static uint32_t answered_count;
+
+static uint64_t burst_ns(void)
+{
+	return shim.segment.settings->notice_burst_ms * 1000000u;
+}
+
+void own_start(const char *name)
+{
+	size_t length = 0;
+	for (; name[length] && length < sizeof(program) - 1; length++)
+		program[length] = name[length];
+	program[length] = '\0';
+}
+
+/* Makes own_request, at the first file that it is needed for.  False: there is none, yet. */
+static bool prepare(void)
+{
+	uint32_t state = __atomic_load_n(&prepared, __ATOMIC_ACQUIRE), none = 0;
+
+	if (__builtin_expect(state != 0, 1))
+		return state == 2;
+	if (!__atomic_compare_exchange_n(&prepared, &none, 1, false, __ATOMIC_ACQUIRE,
+					 __ATOMIC_RELAXED))
+		return false;
+	bool can = request_prepare_own(&shim.segment, &shim.request.context, shim.process.serial,
+				       shim.scope_id, program, &own_request);
+	__atomic_store_n(&prepared, can ? 2 : 3, __ATOMIC_RELEASE);
+	return can;
+}
+
+/* ---- bursts ---- */
+
+static bool is_over(const struct burst *burst, uint64_t now_ns)
+{
+	/* After a notice not by the last read, or a program that reads again and again would never get the file. */
+	uint64_t since_ns = burst->state == BURST_NOTICE ? burst->answered_ns : burst->last_ns;
+	return now_ns - since_ns > burst_ns();
+}
+
+/* Takes the slot of a file's burst.  NULL: it cannot be had; no burst gives way that is not over. */
+static struct burst *hold_burst(uint64_t key, uint64_t now_ns, struct burst *ret_copy)
+{
+	for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+		struct burst *slot = NULL;
+		for (unsigned probe = 0; probe < PROBES; probe++) {
+			struct burst *burst = &bursts[(key + probe) % BURSTS];
+			uint64_t found = __atomic_load_n(&burst->key, __ATOMIC_RELAXED);
+			uint64_t last = __atomic_load_n(&burst->last_ns, __ATOMIC_RELAXED);
+			if (found == key) {
+				slot = burst;
+				break;
+			}
+			if (!slot && (found == 0 || now_ns - last > burst_ns()))
+				slot = burst;
+		}
+		if (!slot)
+			return NULL;
+		if (!slot_begin(slot, ret_copy, sizeof(*ret_copy)))
+			continue;
+		if (ret_copy->key == key)
+			return slot;
+		if (ret_copy->key == 0 || now_ns - ret_copy->last_ns > burst_ns()) {
+			struct slot_head head = ret_copy->head;
+			*ret_copy = (struct burst){ .head = head, .key = key };
+			return slot;
+		}
+		slot_abandon(slot, ret_copy, sizeof(*ret_copy)); /* another thread's, meanwhile */
+	}
+	return NULL;
+}
+
+/* A read takes its place in its file's burst, or begins one.  first: of its descriptor; from_start: of the file; whole: it got
+ * all of it. */
+static bool take_turn(uint64_t key, bool first, bool from_start, bool whole, struct turn *ret_turn)
+{
+	uint64_t now_ns = sys_boottime_ns();
+	struct burst burst;
+	struct burst *slot = hold_burst(key, now_ns, &burst);
+
+	if (!slot)
+		return false;
+	ret_turn->request = own_request;
+	if (!burst.number || is_over(&burst, now_ns)) {
+		request_begin_own(&shim.segment, &ret_turn->request);
+		burst.number = ret_turn->request.number;
+		burst.state = BURST_OPEN;
+		burst.flags = 0;
+	}
+	ret_turn->request.number = burst.number;
+	ret_turn->state = burst.state;
+	if (shim.edit_pattern == EDIT_PATTERN_NO_SNIFF)
+		ret_turn->edits = whole && !(burst.flags & BURST_SNIFFED);
+	else
+		ret_turn->edits = burst.may_write_ns && now_ns - burst.may_write_ns <= burst_ns();
+	if (whole)
+		burst.flags &= ~(uint32_t)BURST_SNIFFED;
+	else if (first && from_start)
+		burst.flags |= BURST_SNIFFED;
+	/* Another thread that comes before this one has decided gets the real bytes. */
+	if (whole && first && !ret_turn->edits && burst.state == BURST_OPEN)
+		burst.state = BURST_REAL;
+	burst.last_ns = now_ns;
+	slot_commit(slot, &burst, sizeof(burst));
+	return true;
+}
+
+/* The burst got a notice. */
+static void settle(uint64_t key, const struct turn *turn)
+{
+	uint64_t now_ns = sys_boottime_ns();
+	struct burst burst;
+	struct burst *slot = hold_burst(key, now_ns, &burst);
+
+	if (!slot)
+		return;
+	if (burst.number == turn->request.number && burst.state != BURST_NOTICE) {
+		burst.state = BURST_NOTICE;
+		burst.answered_ns = now_ns;
+	}
+	slot_commit(slot, &burst, sizeof(burst));
+}
+
+/* Is this the first read of its burst that has got the whole file, in this version? */
+static bool is_first_whole(uint64_t key, const struct turn *turn, const struct version *version)
+{
+	struct burst burst;
+	struct burst *slot = hold_burst(key, sys_boottime_ns(), &burst);
+
+	if (!slot)
+		return false;
+	bool is_first =
+		burst.number == turn->request.number &&
+		(!(burst.flags & BURST_GIVEN) || !version_equal(&burst.given, version));
+	if (is_first) {
+		burst.flags |= BURST_GIVEN;
+		burst.given = *version;
+	}
+	slot_commit(slot, &burst, sizeof(burst));
+	return is_first;
+}
+
+static void note_may_write(uint64_t key)
+{
+	uint64_t now_ns = sys_boottime_ns();
+	struct burst burst;
+	struct burst *slot = key ? hold_burst(key, now_ns, &burst) : NULL;
+
+	if (!slot)
+		return;
+	burst.may_write_ns = now_ns;
+	if (!burst.number)
+		burst.last_ns = now_ns;
+	slot_commit(slot, &burst, sizeof(burst));
+}
+
+void own_may_write(int directory, const char *path)
+{
+	struct stat stat;
+
+	if (shim.edit_pattern != EDIT_PATTERN_ACCESS_WRITE || in_vfork_child())
+		return;
+	char *normal = scratch_take();
+	if (normal && change_path(directory, path, normal, SEGMENT_PATH_BYTES) >= 0 &&
+	    path_is_tracked(&shim.segment, normal)) {
+		/* By another name, too: a link may have led here. */
+		uint64_t key = path_key(&shim.segment, normal);
+		uint64_t other = sys_stat(normal, &stat) == 0
+					 ? file_by_inode(&shim.segment, stat.st_dev, stat.st_ino)
+					 : 0;
+		note_may_write(key);
+		if (other != key)
+			note_may_write(other);
+	}
+	scratch_give(normal);
+}
+
+/* ---- what the process has read ---- */
+
+static void count_own_read(struct file_slot *file, const void *data)
+{
+	const uint32_t *pid = data;
+	if (file->last_read_pid != *pid || sys_boottime_ns() - file->last_read_ns > burst_ns())
+		file->full_reads++;
+	file->last_read_pid = *pid;
+	file_note_read(file);
+	file_note_given(file);
+}
+
+static void note_given(struct file_slot *file, const void *data)
+{
+	(void)data;
+	file_note_given(file);
+}
+
+/* What the process has read of a file, it takes it for.  version: NULL: to be looked at. */
+static void know(int fd, uint64_t key, const struct version *version)
+{
+	struct content content;
+
+	if (!shim.scope_id || shim.sandboxed)
+		return;
+	if (!version && content_of_descriptor(fd, shim.segment.settings->content_max_file_bytes,
+					      &content) == 0)
+		version = &content.version;
+	if (version)
+		baseline_read(&shim.segment, shim.scope_id, key, version);
+}
+
+/* Nobody but one thread does what is done at the end of a file.  Returns its key; 0: it was done. */
+static uint64_t take_key(struct descriptor *descriptor)
+{
+	return __atomic_exchange_n(&descriptor->key, 0, __ATOMIC_ACQ_REL);
+}
+
+static void count_whole(int fd, uint64_t key, const struct version *version)
+{
+	uint32_t pid = (uint32_t)sys_getpid();
+	(void)file_change_known(&shim.segment, key, count_own_read, &pid);
+	know(fd, key, version);
+}
 
 void own_opened(int fd, int directory, const char *path, struct look *ret_look)
 {
@@ -29,57 +316,282 @@ void own_opened(int fd, int directory, const char *path, struct look *ret_look)
 
 	if (fd < 0 || fd >= DESCRIPTORS)
 		return;
-	__atomic_store_n(&descriptors[fd].key, 0, __ATOMIC_RELAXED);
+	struct descriptor *descriptor = &descriptors[fd];
+	if (shim.answers_own && in_vfork_child())
+		return;
+	__atomic_store_n(&descriptor->key, 0, __ATOMIC_RELAXED);
 	char *normal = scratch_take();
 	if (normal && change_path(directory, path, normal, SEGMENT_PATH_BYTES) >= 0 &&
 	    path_is_tracked(&shim.segment, normal) && sys_fstat(fd, &stat) == 0 &&
 	    S_ISREG(stat.st_mode) && stat.st_size > 0) {
 		struct stamp stamp = stamp_of(&stat);
+		uint64_t key = 0;
 		ret_look->is_known = true;
 		ret_look->details = (struct journal_details){
 			.dev = stamp.dev,
 			.ino = stamp.ino,
 			.size_bytes = stamp.size_bytes,
 		};
-		__atomic_store_n(&descriptors[fd].size_bytes, (uint64_t)stat.st_size,
-				 __ATOMIC_RELAXED);
-		__atomic_store_n(&descriptors[fd].read_bytes, 0, __ATOMIC_RELAXED);
-		__atomic_store_n(&descriptors[fd].key,
-				 file_update(&shim.segment, normal, &stamp, NULL, NULL),
-				 __ATOMIC_RELEASE);
+		/* What is answered goes by the name that the kernel knows the file by, as for viewers. */
+		static const struct answer NO_ANSWER = { .decision = DECISION_CONTENT };
+		descriptor->pending.file_key = 0;
+		if (shim.answers_own && prepare() &&
+		    subject_link(SUBJECT_SELF, fd, normal, SEGMENT_PATH_BYTES) > 0 &&
+		    path_is_tracked(&shim.segment, normal))
+			(void)decision_pend(&shim.segment, &own_request, normal, &stat, &NO_ANSWER,
+					    &descriptor->pending);
+		key = descriptor->pending.file_key;
+		if (!key && path_is_tracked(&shim.segment, normal))
+			key = file_update(&shim.segment, normal, &stamp, NULL, NULL);
+		__atomic_store_n(&descriptor->size_bytes, (uint64_t)stat.st_size, __ATOMIC_RELAXED);
+		__atomic_store_n(&descriptor->read_bytes, 0, __ATOMIC_RELAXED);
+		__atomic_store_n(&descriptor->covered_bytes, 0, __ATOMIC_RELAXED);
+		__atomic_store_n(&descriptor->next, 0, __ATOMIC_RELAXED);
+		__atomic_store_n(&descriptor->state, 0, __ATOMIC_RELAXED);
+		__atomic_store_n(&descriptor->key, key, __ATOMIC_RELEASE);
 	}
 	scratch_give(normal);
-}
-
-static void count_own_read(struct file_slot *file, const void *data)
-{
-	const uint32_t *pid = data;
-	if (file->last_read_pid != *pid || sys_boottime_ns() - file->last_read_ns > BURST_NS)
-		file->full_reads++;
-	file->last_read_pid = *pid;
-	file_note_read(file);
 }
 
 void own_read(int fd, ssize_t count)
 {
 	if (fd < 0 || fd >= DESCRIPTORS || count <= 0)
 		return;
-	uint64_t key = __atomic_load_n(&descriptors[fd].key, __ATOMIC_ACQUIRE);
+	struct descriptor *descriptor = &descriptors[fd];
+	uint64_t key = __atomic_load_n(&descriptor->key, __ATOMIC_ACQUIRE);
 	if (!key)
 		return;
-	uint64_t bytes = __atomic_add_fetch(&descriptors[fd].read_bytes, (uint64_t)count,
+	uint64_t bytes = __atomic_add_fetch(&descriptor->read_bytes, (uint64_t)count,
 					    __ATOMIC_RELAXED);
-	if (bytes < __atomic_load_n(&descriptors[fd].size_bytes, __ATOMIC_RELAXED))
+	(void)__atomic_fetch_or(&descriptor->state, DESCRIPTOR_TOUCHED, __ATOMIC_RELAXED);
+	if (bytes < __atomic_load_n(&descriptor->size_bytes, __ATOMIC_RELAXED) ||
+	    !take_key(descriptor))
 		return;
-	uint32_t pid = (uint32_t)sys_getpid();
-	__atomic_store_n(&descriptors[fd].key, 0, __ATOMIC_RELAXED);
-	(void)file_change_known(&shim.segment, key, count_own_read, &pid);
+	count_whole(fd, key, NULL);
 }
+
+/* ---- answers ---- */
+
+/* Puts text over what was read, and nothing over the rest of it: no line of the file is left. */
+static void put_over(const struct iovec *parts, int part_count, size_t count, const char *text,
+		     size_t text_bytes)
+{
+	for (int i = 0; i < part_count && count > 0; i++) {
+		char *to = parts[i].iov_base;
+		size_t here = parts[i].iov_len < count ? parts[i].iov_len : count;
+		size_t part = here < text_bytes ? here : text_bytes;
+		for (size_t k = 0; k < here; k++)
+			to[k] = k < part ? text[k] : '\0';
+		text += part;
+		text_bytes -= part;
+		count -= here;
+	}
+}
+
+static void note_answered(uint64_t key)
+{
+	__atomic_store_n(&shim.answered, true, __ATOMIC_RELAXED);
+	for (uint32_t i = 0; i < ANSWERED_MAX; i++)
+		if (__atomic_load_n(&answered_keys[i], __ATOMIC_RELAXED) == key)
+			return;
+	uint32_t place = __atomic_fetch_add(&answered_count, 1, __ATOMIC_RELAXED);
+	if (place < ANSWERED_MAX)
+		__atomic_store_n(&answered_keys[place], key, __ATOMIC_RELEASE);
+}
+
+bool own_was_answered(uint64_t file_key)
+{
+	if (!shim.answered)
+		return false;
+	if (__atomic_load_n(&answered_count, __ATOMIC_RELAXED) > ANSWERED_MAX)
+		return true;
+	for (uint32_t i = 0; i < ANSWERED_MAX; i++)
+		if (__atomic_load_n(&answered_keys[i], __ATOMIC_ACQUIRE) == file_key)
+			return true;
+	return false;
+}
+
+/* A whole read: asks what is to be given.  Returns the bytes of the notice that was put over it, or 0: the real bytes. */
+static size_t decide(int fd, struct descriptor *descriptor, const struct turn *turn,
+		     const struct stat *stat, const struct iovec *parts, int part_count)
+{
+	struct answer *answer = (void *)chunk_take();
+	char *path = scratch_take();
+	size_t notice_bytes = 0;
+	_Static_assert(sizeof(struct answer) <= CHUNK_BYTES, "an answer fits");
+
+	if (answer && path && subject_link(SUBJECT_SELF, fd, path, SEGMENT_PATH_BYTES) > 0) {
+		decision_open(&shim.segment, &turn->request, path, path, fd, stat, answer);
+		struct look look = { .decision = answer->decision,
+				     .reason = answer->reason,
+				     .details = { .dev = stat->st_dev,
+						  .ino = stat->st_ino,
+						  .size_bytes = (uint64_t)stat->st_size,
+						  .before = answer->delivered } };
+		if (answer->decision != DECISION_CONTENT) {
+			look.details.after = answer->content.version;
+			descriptor->pending.counted = true;
+		}
+		if (answer->decision == DECISION_NOTICE) {
+			notice_bytes = answer->notice_bytes;
+			look.bytes_saved = (uint64_t)stat->st_size - notice_bytes;
+			note_answered(answer->path_key);
+			note_answered(answer->file_key);
+			put_over(parts, part_count, (size_t)stat->st_size, answer->notice,
+				 notice_bytes);
+			settle(descriptor->pending.file_key, turn);
+			know(fd, answer->path_key, &answer->content.version);
+			(void)file_change_known(&shim.segment, answer->path_key, note_given, NULL);
+		}
+		if (shim.records && turn->state == BURST_OPEN)
+			record_answered(fd, &look);
+	}
+	scratch_give(path);
+	chunk_give((char *)(void *)answer);
+	return notice_bytes;
+}
+
+/* All of a file was read, and the real bytes were given.  bytes: where they stand; NULL: in several places. */
+static void give(int fd, uint64_t key, const struct descriptor *descriptor, const struct turn *turn,
+		 const void *bytes)
+{
+	const struct pending *pending = &descriptor->pending;
+	struct content content;
+	struct delivered delivered;
+	struct stat stat;
+
+	if (bytes)
+		content.version = version_of_bytes(bytes, descriptor->size_bytes);
+	else if (content_of_descriptor(fd, shim.segment.settings->content_max_file_bytes,
+				       &content) < 0)
+		content.version = (struct version){ 0 };
+	if (turn->edits || version_is_none(&content.version) || sys_fstat(fd, &stat) < 0 ||
+	    !is_first_whole(key, turn, &content.version)) {
+		count_whole(fd, key, version_is_none(&content.version) ? NULL : &content.version);
+		return;
+	}
+	struct stamp stamp = stamp_of(&stat);
+	struct journal_details details = {
+		.dev = stamp.dev,
+		.ino = stamp.ino,
+		.size_bytes = stamp.size_bytes,
+		.after = content.version,
+	};
+	decision_deliver(&shim.segment, &turn->request, pending, &stamp, &content.version,
+			 &delivered);
+	details.before = delivered.before;
+	char *path = delivered.is_changed || delivered.is_given ? scratch_take() : NULL;
+	if (path && subject_link(SUBJECT_SELF, fd, path, SEGMENT_PATH_BYTES) > 0) {
+		uint32_t text = record_path(path);
+		if (delivered.is_changed)
+			record_delivery(JOURNAL_CHANGED, text, &details);
+		if (delivered.is_given)
+			record_delivery(JOURNAL_GIVEN, text, &details);
+	}
+	scratch_give(path);
+	know(fd, key, &content.version);
+	(void)file_change_known(&shim.segment, key, note_given, NULL);
+}
+
+bool own_follows(int fd)
+{
+	uint64_t key = shim.answers_own && (unsigned)fd < DESCRIPTORS
+			       ? __atomic_load_n(&descriptors[fd].key, __ATOMIC_ACQUIRE)
+			       : 0;
+	return key && descriptors[fd].pending.file_key == key;
+}
+
+/* start: where in the file the bytes begin.  placed: the call said so, and the descriptor's offset did not move. */
+static ssize_t was_read_at(int fd, const struct iovec *parts, int part_count, uint64_t start,
+			   bool placed, ssize_t count)
+{
+	struct descriptor *descriptor = &descriptors[fd];
+	uint64_t key = __atomic_load_n(&descriptor->key, __ATOMIC_ACQUIRE);
+	uint64_t end = start + (uint64_t)count;
+	struct turn turn;
+	struct stat stat;
+
+	if (!key)
+		return count;
+	bool first = !(__atomic_fetch_or(&descriptor->state, DESCRIPTOR_TOUCHED, __ATOMIC_ACQ_REL) &
+		       DESCRIPTOR_TOUCHED);
+	uint64_t next = __atomic_load_n(&descriptor->next, __ATOMIC_RELAXED);
+	if (placed && next && start == next) { /* the end of what it was given */
+		put_over(parts, part_count, (size_t)count, "", 0);
+		return 0;
+	}
+	bool whole = start == 0 && sys_fstat(fd, &stat) == 0 && stat.st_size == count &&
+		     stat.st_dev == descriptor->pending.stamp.dev &&
+		     stat.st_ino == descriptor->pending.stamp.ino;
+	if (!take_turn(key, first, start == 0, whole, &turn)) {
+		own_read(fd, count);
+		return count;
+	}
+	if (whole && !turn.edits &&
+	    ((first && turn.state == BURST_OPEN) || turn.state == BURST_NOTICE)) {
+		size_t notice_bytes = decide(fd, descriptor, &turn, &stat, parts, part_count);
+		if (notice_bytes) {
+			(void)__atomic_fetch_or(&descriptor->state, DESCRIPTOR_ANSWERED,
+						__ATOMIC_RELAXED);
+			if (placed)
+				__atomic_store_n(&descriptor->next, notice_bytes, __ATOMIC_RELAXED);
+			request_own_given(&shim.segment, &turn.request, notice_bytes);
+			return (ssize_t)notice_bytes;
+		}
+	}
+	request_own_given(&shim.segment, &turn.request, (uint64_t)count);
+	uint64_t covered = __atomic_load_n(&descriptor->covered_bytes, __ATOMIC_RELAXED);
+	if (start <= covered && end > covered)
+		__atomic_store_n(&descriptor->covered_bytes, covered = end, __ATOMIC_RELAXED);
+	if (covered < __atomic_load_n(&descriptor->size_bytes, __ATOMIC_RELAXED))
+		own_read(fd, count);
+	else if (take_key(descriptor))
+		give(fd, key, descriptor, &turn,
+		     whole && part_count == 1 && (uint64_t)count == descriptor->size_bytes
+			     ? parts[0].iov_base
+			     : NULL);
+	return count;
+}
+
+ssize_t own_was_read(int fd, const struct iovec *parts, int part_count, off_t offset, ssize_t count)
+{
+	bool placed = offset != OWN_OFFSET;
+
+	if (count <= 0 || !own_follows(fd) || in_vfork_child() || sys_getpid() != shim.pid) {
+		own_read(fd, count);
+		return count;
+	}
+	if (!placed)
+		offset = sys_lseek(fd, 0, SEEK_CUR) - count;
+	if (offset < 0) {
+		own_read(fd, count);
+		return count;
+	}
+	return was_read_at(fd, parts, part_count, (uint64_t)offset, placed, count);
+}
+
+size_t own_stream_was_read(int fd, void *bytes, off_t offset, size_t count)
+{
+	struct iovec part = { bytes, count };
+
+	if (offset < 0 || count == 0 || count > SSIZE_MAX || !own_follows(fd) || in_vfork_child() ||
+	    sys_getpid() != shim.pid)
+		return count;
+	return (size_t)was_read_at(fd, &part, 1, (uint64_t)offset, false, (ssize_t)count);
+}
+
+/* ---- the end ---- */
 
 void own_closing(int fd)
 {
-	if (fd >= 0 && fd < DESCRIPTORS)
-		__atomic_store_n(&descriptors[fd].key, 0, __ATOMIC_RELAXED);
+	if (fd < 0 || fd >= DESCRIPTORS || !__atomic_load_n(&descriptors[fd].key, __ATOMIC_RELAXED))
+		return;
+	if (in_vfork_child()) /* the table is its parent's */
+		return;
+	struct descriptor *descriptor = &descriptors[fd];
+	uint64_t key = take_key(descriptor);
+	if (key && __atomic_load_n(&descriptor->read_bytes, __ATOMIC_RELAXED) > 0)
+		know(fd, key, NULL);
 }
 
 void own_closing_many(unsigned first, unsigned last)
@@ -98,7 +610,9 @@ void own_stream_closing(int fd)
 {
 	if (fd < 0 || fd >= DESCRIPTORS || !__atomic_load_n(&descriptors[fd].key, __ATOMIC_ACQUIRE))
 		return;
-	long offset = sys_call3(SYS_lseek, fd, 0, SEEK_CUR);
+	bool answered = __atomic_load_n(&descriptors[fd].state, __ATOMIC_RELAXED) &
+			DESCRIPTOR_ANSWERED;
+	off_t offset = answered ? 0 : sys_lseek(fd, 0, SEEK_CUR);
 	if (offset > 0)
 		own_read(fd, offset);
 	own_closing(fd);

@@ -49,6 +49,11 @@ ssize_t __pread64(int fd, void *buffer, size_t size_bytes, off64_t offset);
 ssize_t __pwrite64(int fd, const void *data, size_t size_bytes, off64_t offset);
 ssize_t __read_chk(int fd, void *buffer, size_t size_bytes, size_t buffer_bytes);
 ssize_t __pread_chk(int fd, void *buffer, size_t size_bytes, off_t offset, size_t buffer_bytes);
+size_t _IO_fread(void *buffer, size_t item_bytes, size_t items, FILE *stream);
+size_t __fread_chk(void *buffer, size_t buffer_bytes, size_t item_bytes, size_t items,
+		   FILE *stream);
+size_t __fread_unlocked_chk(void *buffer, size_t buffer_bytes, size_t item_bytes, size_t items,
+			    FILE *stream);
 ssize_t __pread64_chk(int fd, void *buffer, size_t size_bytes, off64_t offset, size_t buffer_bytes);
 
 enum real_name {

@@ -551,6 +551,21 @@ void record_opened(int fd, int directory, const char *path, int flags, const str
 	}
 }
 
+void record_answered(int fd, const struct look *look)
+{
+	struct descriptor *descriptor = descriptor_at(fd);
+
+	if (!descriptor || look->decision == DECISION_CONTENT || in_vfork_child())
+		return;
+	struct journal_record record =
+		about(look->decision == DECISION_NOTICE ? JOURNAL_NOTICE : JOURNAL_YIELDED, fd,
+		      descriptor);
+	record.decision = (uint8_t)look->decision;
+	record.reason = (uint8_t)look->reason;
+	record.amount = look->bytes_saved;
+	(void)append(&record, &look->details, sizeof(look->details));
+}
+
 void record_listed(int fd, bool failed, int directory, const char *path, uint16_t marks)
 {
 	struct journal_record record = journal_blank(JOURNAL_LIST);
@@ -725,4 +740,43 @@ void record_delivery(enum journal_op op, uint32_t path, const struct journal_det
 	record.path = path;
 	record.amount = details->after.size_bytes;
 	(void)append(&record, details, sizeof(*details));
+}
+
+/* A record about a file whose versions are known. */
+static void append_versions(struct journal_record *record, const char *path,
+			    const struct version *before, const struct version *after)
+{
+	struct journal_details details = { .size_bytes = after->size_bytes,
+					   .before = *before,
+					   .after = *after };
+
+	record->path = text_of(path, &record->marks);
+	record->directory_fd = AT_FDCWD;
+	(void)append(record, &details, sizeof(details));
+}
+
+void record_guarded(const char *path, const struct guard_answer *answer)
+{
+	struct journal_record record = journal_blank(JOURNAL_GUARDED);
+
+	if (!shim.records || !is_wanted(true, AT_FDCWD, path))
+		return;
+	record.decision = (uint8_t)answer->verdict;
+	record.reason = (uint8_t)answer->reason;
+	record.head.error = (uint16_t)-answer->error;
+	record.flags = (answer->degraded ? JOURNAL_GUARDED_DEGRADED : 0) |
+		       (answer->kept ? JOURNAL_GUARDED_KEPT : 0);
+	append_versions(&record, path, &answer->before, &answer->baseline);
+}
+
+void record_edited(const char *path, const struct version *before, const struct version *after,
+		   enum source source)
+{
+	struct journal_record record = journal_blank(JOURNAL_EDITED);
+
+	if (!shim.records || !is_wanted(true, AT_FDCWD, path))
+		return;
+	record.decision = (uint8_t)source;
+	record.amount = after->size_bytes;
+	append_versions(&record, path, before, after);
 }

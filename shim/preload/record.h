@@ -39,6 +39,9 @@ void record_end(int status);
  * path: as given, NULL: not by name.  look: NULL: nothing is known. */
 void record_opened(int fd, int directory, const char *path, int flags, const struct look *look);
 
+/* record_answered(): the first whole read through a descriptor was decided.  look: what came of it. */
+void record_answered(int fd, const struct look *look);
+
 /* record_listed(): a folder was opened to be listed.  fd: -1 when it is not known.  path: NULL: not known.
  * failed: it could not be; errno says why.  marks: enum journal_marks. */
 void record_listed(int fd, bool failed, int directory, const char *path, uint16_t marks);
@@ -92,6 +95,12 @@ void record_exec_failed(uint64_t serial, int error);
 
 /* record_path(): number of the text of a file's path as the kernel knows it; 0: the file is not recorded. */
 uint32_t record_path(const char *path);
+
+/* record_guarded(): the guard warned of a write to that file, or refused it.  record_edited(): a change of it is complete.
+ * path: absolute. */
+void record_guarded(const char *path, const struct guard_answer *answer);
+void record_edited(const char *path, const struct version *before, const struct version *after,
+		   enum source source);
 
 /* record_delivery(): a viewer gave a file whole, or found it other than it was.  path: from record_path(). */
 void record_delivery(enum journal_op op, uint32_t path, const struct journal_details *details);

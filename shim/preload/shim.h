@@ -4,8 +4,9 @@
  *	real.c      libc's own functions behind the exported names
  *	attach.c    start: finds the session, maps it, learns role and context; the end of the process
  *	view.c      viewers: answers, deliveries; readers: what they sent
- *	own.c       an agent's own reads, counted
+ *	own.c       an agent's own reads, counted, and those of a whitelisted program, answered
  *	change.c    what a process destroys or replaces, recorded by path; its current folder
+ *	writes.c    the guard: calls that destroy something, before they are made; what came of them
  *	record.c    all of it, for the journal
  *	vfork.S     vfork, which cannot be wrapped in C
  *	hello.c     the meeting with a supervisor, which sees what goes past libc (shim/supervise)
@@ -31,6 +32,7 @@
 #include <sys/types.h>
 
 #include "tracker/decision.h"
+#include "tracker/guard.h"
 #include "tracker/journal.h"
 #include "tracker/process.h"
 #include "tracker/segment.h"
@@ -39,10 +41,15 @@
 struct shim {
 	bool on; /* attached to a session: false until the constructor ran, and for ever without one */
 	bool views;        /* a viewer: reads and writes are followed */
-	bool reads_own;    /* an agent: its own reads are counted */
+	bool reads_own;    /* an agent, or whitelisted: its own reads are counted */
+	bool answers_own;  /* whitelisted: repeats of them may be answered */
+	bool answered;     /* one was: what this process writes may be a notice */
 	bool changes;      /* what it changes is recorded */
 	bool records;      /* what it does goes to the journal */
 	bool records_all;  /* whatever the path */
+	bool guards;       /* what it is about to destroy is looked at first */
+	bool shows;        /* a reader that prints what is in its files: what it opens, its scope knows */
+	bool locks;        /* it uses locks that every close of their file gives up (fcntl(2), F_SETLK): no file of its own is opened */
 	bool is_fork;      /* a copy of the process that attached */
 	bool ends_capture; /* its end is the end of a capture's command */
 	bool filtered; /* it may have a filter that answers calls before the kernel looks at their arguments */
@@ -50,6 +57,8 @@ struct shim {
 	bool opens_pass; /* and libc's open is what a wrapper would call: no other library's comes between */
 	bool sandboxed; /* it told the kernel which calls to allow: no calls of ours from then on */
 	uint32_t role;  /* enum role */
+	uint64_t scope_id; /* baseline_scope(): what it reads and writes belongs to; 0: none */
+	uint32_t edit_pattern; /* enum edit_pattern, of an agent's profile */
 	pid_t pid;      /* of this process; a child between vfork and exec has another */
 	pid_t fork_parent; /* is_fork: of the process that was copied */
 	uint32_t record;   /* number of this process's START or FORK record; 0: there is none */
@@ -69,6 +78,9 @@ struct look;
  * path: as given to the call; NULL: not by name.  ret_look: all zero before; what came of it. */
 void view_opened(int fd, const char *path, struct look *ret_look);
 
+/* view_shown(): a reader that prints what is in its files opened one: its scope knows it, if it goes to the capture. */
+void view_shown(int fd);
+
 /* view_read(): a viewer read bytes from a descriptor, one behind the other. */
 void view_read(int fd, const void *bytes, ssize_t count);
 
@@ -84,9 +96,35 @@ void view_odd(void);
 /* view_end(): a viewer or reader ended by exit(status). */
 void view_end(int status);
 
+struct iovec;
+
 /* own_opened(), own_read(), own_closing(): an agent's own reads.  ret_look: all zero before. */
 void own_opened(int fd, int directory, const char *path, struct look *ret_look);
 void own_read(int fd, ssize_t count);
+
+/* own_was_read(): as own_read(), where it is known what was read to where, and may be answered.
+ *
+ * parts: the caller's memory, as the call was given it.  offset: that the bytes were read at; OWN_OFFSET: the descriptor's own,
+ * which is behind them now.  count: what the call returned.  Returns what it is to return: `count`, or the bytes of a notice that
+ * stand in the caller's memory instead. */
+enum { OWN_OFFSET = -1 };
+ssize_t own_was_read(int fd, const struct iovec *parts, int part_count, off_t offset, ssize_t count);
+
+/* own_stream_was_read(): the same for a stream's bytes, which stand at this offset of its file; negative: it is not known. */
+size_t own_stream_was_read(int fd, void *bytes, off_t offset, size_t count);
+
+/* own_start(): a whitelisted program of that name begins. */
+void own_start(const char *name);
+
+/* own_follows(): is this a descriptor whose reads may be answered? */
+bool own_follows(int fd);
+
+/* own_may_write(): a whitelisted process was told that it may write to a file. */
+void own_may_write(int directory, const char *path);
+
+/* own_was_answered(): did this process, or the one that it is a copy of, get a notice for that file? */
+bool own_was_answered(uint64_t file_key);
+
 void own_closing(int fd);
 void own_closing_many(unsigned first, unsigned last); /* both ends included */
 
@@ -95,6 +133,87 @@ void own_stream_closing(int fd);
 
 /* own_end(): the agent ends by exit(): the same for streams that it left open. */
 void own_end(void);
+
+/* A call that may destroy something, from before it is made until it came back.  Lives on the caller's stack. */
+struct plan {
+	char *path; /* scratch, absolute and normalized; NULL: nobody looks at this call */
+	struct guard_answer answer;
+	/* RENAME: of what takes the other's place */
+	struct version source;
+	uint64_t source_key; /* 0: nothing is known of it */
+};
+
+/* plan_open(): a file is about to be opened for writing.  plan_change(): what a name stands for is about to be removed, replaced
+ * (GUARD_REPLACES), or set to another size.  plan_rename(): `path` is about to take the place of `other`, which is
+ * what is looked at.
+ * ret_plan: to be ended by one of the functions below, whatever comes of the call.
+ * Returns false when the call has to fail; errno says why, and the plan has ended. */
+bool plan_open(int directory, const char *path, int flags, struct plan *ret_plan);
+bool plan_change(enum guard_kind kind, int directory, const char *path, bool follows,
+		 struct plan *ret_plan);
+bool plan_rename(int directory, const char *path, int other_directory, const char *other,
+		 struct plan *ret_plan);
+
+/* plan_opened(): the call came back.  fd < 0: with an error.  stream: libc writes by itself, and the rest of it when the process ends. */
+void plan_opened(struct plan *plan, int fd, int flags, bool stream);
+
+/* plan_changed(), plan_renamed(): the call came back; the change is complete, or with an error nothing was done. */
+void plan_changed(struct plan *plan, int error);
+void plan_renamed(struct plan *plan, int error);
+
+/* A file that this process opened to write to, and that is looked at.  Copies of the descriptor share it. */
+struct opening {
+	uint64_t number;
+	uint64_t dev, ino;
+	uint64_t key;
+	struct version before; /* what was there; none: nothing */
+	uint32_t knows;        /* enum guard_knows */
+	uint32_t marks;        /* writes.c */
+	uint32_t starts;       /* of programs, when it was opened */
+};
+
+/* A descriptor about to be closed that was opened for writing. */
+struct closing {
+	int fd; /* of the same file, for reading; -1: nobody looks at this one */
+	struct opening opening;
+};
+
+/* writes_closing(), writes_closed(): before and after a close, or what closes by other means (fclose).  writes_closed() returns
+ * 0, or -1 with errno where the file was put back to what it had been: the caller of close is to be told. */
+void writes_closing(int fd, struct closing *ret_closing);
+int writes_closed(struct closing *closing);
+
+/* writes_closing_many(): a range of descriptors is about to be closed. */
+void writes_closing_many(unsigned first, unsigned last);
+
+/* writes_refuses(): data is about to be written to a descriptor.  True when it has to be refused: errno is EIO then, and the file
+ * is what it was before it was opened. */
+bool writes_refuses(int fd, const void *data, size_t size_bytes);
+struct iovec;
+bool writes_refuses_parts(int fd, const struct iovec *parts, int count);
+
+/* writes_any(): did this process ever open a file that is looked at? */
+extern unsigned writes_entries;
+static inline bool writes_any(void)
+{
+	return __atomic_load_n(&writes_entries, __ATOMIC_RELAXED) != 0;
+}
+
+/* writes_duplicated(): as record_duplicated().  writes_mapped(): the file may be stored to without a call. */
+void writes_duplicated(int fd, int copy);
+void writes_mapped(int fd);
+
+/* writes_started(): a program was started that may have any descriptor of this process.  writes_key(): key of the file that a standard
+ * descriptor of a program about to replace this image writes to; 0: none.  writes_inherit(): so it was. */
+void writes_started(void);
+uint64_t writes_key(void);
+void writes_inherit(uint64_t file_key);
+
+/* writes_end(): the process ends.  flushed: what streams still hold is not written any more (_exit). */
+void writes_end(bool flushed);
+
+/* writes_fork(): in a copy that fork made: what it has open is its parent's to tell of. */
+void writes_fork(void);
 
 /* ending_now(): the process calls _exit(): no exit handler will run. */
 void ending_now(int status);

@@ -12,6 +12,9 @@
  */
 #include "shim/preload/record.h"
 #include "shim/preload/shim.h"
+#include "tracker/baseline.h"
+#include "tracker/file.h"
+#include "tracker/path.h"
 #include "tracker/sys.h"
 
 enum {
@@ -122,6 +125,7 @@ void view_opened(int fd, const char *path, struct look *ret_look)
 		ret_look->details.after = answer.content.version;
 	if (answer.decision == DECISION_NOTICE) {
 		if (give_notice(fd, &answer) == 0) {
+			shim.answered = true;
 			ret_look->bytes_saved = (uint64_t)stat.st_size - answer.notice_bytes;
 			return;
 		}
@@ -217,4 +221,39 @@ void view_end(int status)
 		if (!view->broken)
 			deliver(view, &version);
 	}
+}
+
+static void note_given(struct file_slot *file, const void *data)
+{
+	(void)data;
+	file_note_given(file);
+}
+
+void view_shown(int fd)
+{
+	enum { SHOWN_MAX = 16 }; /* files of one invocation: it may be given thousands */
+	static int shown;
+	struct content content;
+	struct stat stat;
+
+	if (!shim.scope_id || shown >= SHOWN_MAX || !is_followed() || sys_fstat(fd, &stat) < 0 ||
+	    !S_ISREG(stat.st_mode))
+		return;
+	char *path = scratch_take();
+	if (path && subject_link(SUBJECT_SELF, fd, path, SEGMENT_PATH_BYTES) > 0 &&
+	    path_is_tracked(&shim.segment, path)) {
+		shown++;
+		request_at_sink(&shim.segment, &shim.request);
+		struct stamp stamp = stamp_of(&stat);
+		uint64_t key = 0;
+		if (shim.request.at_sink &&
+		    content_of_descriptor(fd, shim.segment.settings->content_max_file_bytes,
+					  &content) == 0)
+			key = file_update(&shim.segment, path, &stamp, NULL, NULL);
+		if (key) {
+			baseline_given(&shim.segment, shim.scope_id, key, &content.version);
+			(void)file_change_known(&shim.segment, key, note_given, NULL);
+		}
+	}
+	scratch_give(path);
 }

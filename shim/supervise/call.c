@@ -12,6 +12,7 @@
 #include "shim/supervise/memory.h"
 #include "shim/supervise/record.h"
 #include "shim/supervise/view.h"
+#include "shim/supervise/writes.h"
 #include "tracker/capture.h"
 #include "tracker/file.h"
 #include "tracker/path.h"
@@ -256,9 +257,19 @@ static long look_at_named(const struct looking *looking, const struct named *nam
 	return error;
 }
 
-/* Asks whether a name may be changed, before it is.  Returns 0 or a negative errno. */
+/* What a change does to what was there. */
+static enum guard_kind kind_of(enum journal_op op, uint32_t flags)
+{
+	if (op == JOURNAL_TRUNCATE)
+		return GUARD_WRITES;
+	if (op != JOURNAL_OPEN || (flags & O_TRUNC))
+		return GUARD_REPLACES;
+	return flags & O_APPEND ? GUARD_APPENDS : GUARD_WRITES;
+}
+
+/* Asks whether a name may be changed, before it is.  source: RENAME: what takes its place.  Returns 0 or a negative errno. */
 static int ask(const struct looking *looking, enum journal_op op, uint32_t flags,
-	       const struct named *named, bool follows)
+	       const struct named *named, bool follows, const struct named *source)
 {
 	const struct supervision *supervision = looking->supervision;
 	const struct target *target = looking->target;
@@ -271,12 +282,23 @@ static int ask(const struct looking *looking, enum journal_op op, uint32_t flags
 		.path = named->normal,
 	};
 
-	if (!supervision->changing || !named->normal || !named->path[0])
+	int error = 0;
+
+	if (!named->normal || !named->path[0])
 		return 0;
-	exchange_takes_long(looking->exchange);
-	change.exists = look_at_named(looking, named, follows, &change.stat) == 0;
-	int error = supervision->changing(supervision->data, &change);
-	return exchange_is_valid(looking->exchange) ? error : 0;
+	/* Nothing is lost by these. */
+	bool is_safe = op == JOURNAL_RENAME && (flags & (RENAME_NOREPLACE | RENAME_EXCHANGE));
+	if (!is_safe && write_concerns(supervision, target, named)) {
+		exchange_takes_long(looking->exchange);
+		error = write_ask(supervision, looking->target, named, kind_of(op, flags), follows,
+				  source);
+	}
+	if (error == 0 && supervision->changing) {
+		exchange_takes_long(looking->exchange);
+		change.exists = look_at_named(looking, named, follows, &change.stat) == 0;
+		error = supervision->changing(supervision->data, &change);
+	}
+	return error == 0 || exchange_is_valid(looking->exchange) ? error : 0;
 }
 
 static bool notes_changes(const struct looking *looking)
@@ -327,7 +349,8 @@ static struct verdict judge_name(const struct looking *looking)
 		amount = argument(looking, 1);
 	int error = 0;
 	if (form->op != JOURNAL_CREATE)
-		error = ask(looking, form->op, flags, &name.named, form->op == JOURNAL_TRUNCATE);
+		error = ask(looking, form->op, flags, &name.named, form->op == JOURNAL_TRUNCATE,
+			    NULL);
 	record_call(looking->supervision, target, form->op, &name.named, flags, amount, -error);
 	if (error < 0)
 		return fail(error);
@@ -351,9 +374,9 @@ static struct verdict judge_two(const struct looking *looking)
 		return PASS;
 	int error = 0;
 	if (form->op == JOURNAL_RENAME) {
-		error = ask(looking, form->op, flags, &other.named, false);
+		error = ask(looking, form->op, flags, &other.named, false, &name.named);
 		if (error == 0 && (flags & RENAME_EXCHANGE))
-			error = ask(looking, form->op, flags, &name.named, false);
+			error = ask(looking, form->op, flags, &name.named, false, &other.named);
 	}
 	record_two(looking->supervision, target, form->op, &name.named, &other.named, flags,
 		   -error);
@@ -421,6 +444,12 @@ static struct verdict answer_viewer(const struct looking *looking, const struct 
 	return number >= 0 ? (struct verdict){ VERDICT_ANSWERED, 0 } : PASS;
 }
 
+/* Does its scope know what it reads? */
+static bool reads_files(const struct target *target)
+{
+	return target->request.context.role == ROLE_AGENT || target->invocation.shows;
+}
+
 static struct verdict judge_open(const struct looking *looking)
 {
 	const struct form *form = looking->form;
@@ -470,9 +499,13 @@ static struct verdict judge_open(const struct looking *looking)
 		return answer_viewer(looking, &name.named, flags);
 	int error = 0;
 	if (writes && !makes_nameless) {
-		error = ask(looking, JOURNAL_OPEN, flags, &name.named, !(flags & O_NOFOLLOW));
+		error = ask(looking, JOURNAL_OPEN, flags, &name.named, !(flags & O_NOFOLLOW), NULL);
 		if (error == 0)
 			note(looking, &name.named);
+	}
+	if (!writes && !lists && reads_files(target)) {
+		exchange_takes_long(looking->exchange);
+		write_read(looking->supervision, target, &name.named);
 	}
 	record_call(looking->supervision, target, JOURNAL_OPEN, &name.named, flags, 0, -error);
 	return error < 0 ? fail(error) : PASS;
@@ -570,6 +603,7 @@ static void end_process(const struct looking *looking, int status)
 	struct target *target = looking->target;
 	const struct context *context = &target->request.context;
 
+	writes_settle(looking->supervision, target, 0);
 	record_ended(looking->supervision, target, (pid_t)looking->exchange->call->pid, status);
 	if (target->is_fork)
 		return;
@@ -623,6 +657,10 @@ static struct verdict judge_known(const struct looking *looking)
 		target_look_at_library(looking->targets, target);
 	} else if (target->is_fork && !target->told && kind != KIND_EXEC) {
 		record_copied(looking->supervision, target);
+	}
+	if (target->writes) {
+		exchange_takes_long(looking->exchange);
+		writes_settle(looking->supervision, target, (pid_t)call->pid);
 	}
 	switch (kind) {
 	case KIND_OPEN:

@@ -231,3 +231,46 @@ void record_delivery(const struct supervision *supervision, const struct target 
 	record.marks |= JOURNAL_DETAILS;
 	(void)journal_write(supervision->journal, &record, details, sizeof(*details), true);
 }
+
+/* A record about a file whose versions are known. */
+static void append_versions(const struct supervision *supervision, struct journal_record *record,
+			    const char *path, const struct version *before,
+			    const struct version *after)
+{
+	struct journal_details details = { .size_bytes = after->size_bytes,
+					   .before = *before,
+					   .after = *after };
+
+	record->path = text_of(supervision, path);
+	record->directory_fd = AT_FDCWD;
+	record->marks |= JOURNAL_DETAILS;
+	(void)journal_write(supervision->journal, record, &details, sizeof(details), true);
+}
+
+void record_guarded(const struct supervision *supervision, const struct target *target,
+		    const char *path, const struct guard_answer *answer)
+{
+	struct journal_record record = about(target, JOURNAL_GUARDED, target->pid);
+
+	if (!is_wanted(supervision, true, path))
+		return;
+	record.decision = (uint8_t)answer->verdict;
+	record.reason = (uint8_t)answer->reason;
+	record.head.error = (uint16_t)-answer->error;
+	record.flags = (answer->degraded ? JOURNAL_GUARDED_DEGRADED : 0) |
+		       (answer->kept ? JOURNAL_GUARDED_KEPT : 0);
+	append_versions(supervision, &record, path, &answer->before, &answer->baseline);
+}
+
+void record_edited(const struct supervision *supervision, const struct target *target,
+		   const char *path, const struct version *before, const struct version *after,
+		   enum source source)
+{
+	struct journal_record record = about(target, JOURNAL_EDITED, target->pid);
+
+	if (!is_wanted(supervision, true, path))
+		return;
+	record.decision = (uint8_t)source;
+	record.amount = after->size_bytes;
+	append_versions(supervision, &record, path, before, after);
+}

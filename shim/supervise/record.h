@@ -8,6 +8,7 @@
 #define SEEN_SUPERVISE_RECORD_H
 
 #include "shim/supervise/target.h"
+#include "tracker/guard.h"
 
 /* What a trapped call names. */
 struct named {
@@ -47,6 +48,14 @@ void record_two(const struct supervision *supervision, struct target *target, en
 void record_viewed(const struct supervision *supervision, struct target *target,
 		   const struct named *named, uint32_t flags, int fd, const struct answer *answer,
 		   const struct journal_details *details, uint64_t bytes_saved);
+
+/* record_guarded(): the guard warned of a write to that file, or refused it.  record_edited(): a change of it is complete.
+ * path: absolute. */
+void record_guarded(const struct supervision *supervision, const struct target *target,
+		    const char *path, const struct guard_answer *answer);
+void record_edited(const struct supervision *supervision, const struct target *target,
+		   const char *path, const struct version *before, const struct version *after,
+		   enum source source);
 
 /* record_path(): number of the text of a path; 0: it is not recorded. */
 uint32_t record_path(const struct supervision *supervision, const char *path);

@@ -8,6 +8,8 @@
  *	call.c       what a trapped call means
  *	view.c       viewers: answers, deliveries
  *	record.c     all of it, for the journal
+ *	writes.c     the guard
+ *	look.c       finding what a process names
  *	memory.c     looking into another process
  *	hello.h      how it shares a process with the preloaded library
  *

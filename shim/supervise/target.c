@@ -15,6 +15,8 @@
 #include "shim/supervise/memory.h"
 #include "shim/supervise/record.h"
 #include "shim/supervise/view.h"
+#include "shim/supervise/writes.h"
+#include "tracker/baseline.h"
 #include "tracker/capture.h"
 #include "tracker/sys.h"
 
@@ -57,6 +59,7 @@ static struct target *find(struct targets *targets, pid_t pid)
 static void destroy(struct target *target)
 {
 	views_free(target->views);
+	writes_free(target->writes);
 	free(target->folder);
 	free(target->root);
 	if (target->descriptor >= 0)
@@ -439,6 +442,7 @@ static void adopt(const struct targets *targets, struct target *target)
 	target->process = process_adopt(segment, target->request.subject, target->start.announced,
 					&target->invocation, scope && *scope ? scope : NULL,
 					context);
+	target->scope_id = baseline_scope(context, scope && *scope ? scope : NULL);
 	if (target->start.announced_elsewhere)
 		withdraw_other(segment, environment, environment_bytes);
 	free(environment);

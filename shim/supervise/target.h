@@ -43,6 +43,7 @@ struct start {
 };
 
 struct views;
+struct writes;
 
 struct target {
 	pid_t pid;
@@ -71,6 +72,8 @@ struct target {
 	char *folder;        /* its current folder as this process names it; NULL: not known now */
 	bool has_threads;    /* more than the first make calls: then it may change at any time */
 	struct views *views; /* of a viewer; NULL: none yet */
+	struct writes *writes; /* what it was let do to files that matter; NULL: nothing yet */
+	uint64_t scope_id; /* what it reads and writes belongs to, where that is known by more than `request.context`; 0 */
 };
 
 struct targets;

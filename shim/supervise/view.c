@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "shim/supervise/compat.h"
+#include "shim/supervise/look.h"
 #include "shim/supervise/memory.h"
 #include "tracker/notice.h"
 #include "tracker/path.h"
@@ -136,44 +137,6 @@ static bool has_our_rights(const struct target *target)
 	return views->has_rights && !target->confined;
 }
 
-/* Finds what the process names, through its own root, folders and descriptors.  No magic links: what those stand for depends on
- * who follows them.  Nothing is opened: that would wake the writer of a FIFO, and start what a device does.  Returns a
- * descriptor (O_PATH) or a negative errno. */
-static int look_up(const struct target *target, const struct named *named)
-{
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_MAGICLINKS };
-	bool absolute = named->path[0] == '/';
-	char name[32] = "cwd";
-	int base = AT_FDCWD;
-
-	if (absolute && target->root) {
-		base = proc_open_path(named->tid, "root");
-		how.resolve = RESOLVE_IN_ROOT;
-	} else if (!absolute) {
-		if (named->directory != AT_FDCWD)
-			(void)snprintf(name, sizeof(name), "fd/%d", named->directory);
-		base = proc_open_path(named->tid, name);
-		if (target->root) /* links would begin at our root */
-			how.resolve |= RESOLVE_NO_SYMLINKS;
-	}
-	if (base < 0 && base != AT_FDCWD)
-		return base;
-	int fd = (int)sys_call6(SYS_openat2, base, (long)named->path, (long)&how, sizeof(how), 0,
-				0);
-	if (base >= 0)
-		(void)close(base);
-	return fd;
-}
-
-/* Opens a plain file that was found.  O_NONBLOCK: a lease of others is not waited for (fcntl(2)). */
-static int open_for_reading(int found)
-{
-	char path[PROC_PATH_BYTES];
-
-	subject_path(SUBJECT_SELF, found, path);
-	return sys_open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
-}
-
 /* Notes that the process opened this file.  False when it did so before, or too many others. */
 static bool is_first_time(struct views *views, const struct stat *stat)
 {
@@ -206,7 +169,7 @@ static int follow(const struct supervision *supervision, struct target *target, 
 		return -1;
 	/* The viewer's own open would have been without. */
 	int flags = sys_fcntl(fd, F_GETFL, 0);
-	if (flags < 0 || sys_fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) < 0)
+	if (flags < 0 || sys_fcntl(fd, F_SETFL, flags & ~(O_NONBLOCK | O_NOATIME)) < 0)
 		return -1;
 	int copy = sys_fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	if (copy < 0)
@@ -235,15 +198,17 @@ static void look_and_open(const struct supervision *supervision, struct target *
 		views->odd = true;
 		return;
 	}
-	int fd = look_up(target, named);
+	int fd = look_up(target, named, true);
 	if (fd < 0)
 		return;
 	bool is_plain = sys_fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) &&
 			subject_link(SUBJECT_SELF, fd, path, sizeof(path)) > 0 && path[0] == '/' &&
 			path_is_tracked(supervision->segment, path) && has_our_rights(target);
-	int readable = is_plain ? open_for_reading(fd) : -1;
-	(void)close(fd);
-	fd = readable;
+	if (!is_plain) {
+		(void)close(fd);
+		return;
+	}
+	fd = look_open(fd);
 	if (fd < 0)
 		return;
 	if (!is_first_time(views, &stat)) {

@@ -47,6 +47,7 @@ struct world {
 	char root[64];      /* temporary folder */
 	char workspace[80]; /* its w/ */
 	char file[96];      /* the segment */
+	char contents[96];  /* folder of the content store */
 	struct segment segment;
 	struct settings *settings; /* the segment's, writable: for what no configuration can say */
 };
@@ -72,7 +73,8 @@ static inline void world_make(struct world *world, const char *const *overrides)
 	must(mkdtemp(world->root) != NULL);
 	(void)snprintf(world->workspace, sizeof(world->workspace), "%s/w", world->root);
 	(void)snprintf(world->file, sizeof(world->file), "%s/segment", world->root);
-	must(mkdir(world->workspace, 0700) == 0);
+	(void)snprintf(world->contents, sizeof(world->contents), "%s/content", world->root);
+	must(mkdir(world->workspace, 0700) == 0 && mkdir(world->contents, 0700) == 0);
 
 	must(config_new(&config) == 0);
 	request->system_file = "/nonexistent/seen.ini";
@@ -95,8 +97,8 @@ static inline void world_make(struct world *world, const char *const *overrides)
 		fprintf(stderr, "world: %s\n", error.text);
 		abort();
 	}
-	must(segment_create(world->root, "test", WORLD_RANDOM, "boot", settings, text, used,
-			    NULL) == 0);
+	must(segment_create(world->root, "test", WORLD_RANDOM, "boot", settings, text, used, NULL,
+			    world->contents) == 0);
 	config_free(config);
 	free(settings);
 	free(request);

@@ -38,7 +38,7 @@ Test(segment, the_first_one_wins)
 {
 	static char text[SETTINGS_TEXT_BYTES_MAX];
 	cr_assert_eq(
-		segment_create(world.root, "x", WORLD_RANDOM, "b", world.settings, text, 0, NULL),
+		segment_create(world.root, "x", WORLD_RANDOM, "b", world.settings, text, 0, NULL, NULL),
 		-EEXIST);
 	cr_assert_eq(segment_map(world.file, &other), 0);
 	cr_assert_str_eq(other.header->name, "test");
@@ -56,16 +56,15 @@ Test(segment, names_have_a_limit)
 	(void)snprintf(folder, sizeof(folder), "%s/2", world.root);
 	cr_assert_eq(mkdir(folder, 0700), 0);
 	memset(name, 'n', SEGMENT_NAME_BYTES);
-	cr_assert_eq(segment_create(folder, name, WORLD_RANDOM, "b", world.settings, text, 0, NULL),
+	cr_assert_eq(segment_create(folder, name, WORLD_RANDOM, "b", world.settings, text, 0, NULL, NULL),
 		     -ENAMETOOLONG);
 	name[SEGMENT_NAME_BYTES - 1] = '\0';
-	cr_assert_eq(segment_create(folder, name, WORLD_RANDOM, "b", world.settings, text, 0, NULL),
+	cr_assert_eq(segment_create(folder, name, WORLD_RANDOM, "b", world.settings, text, 0, NULL, NULL),
 		     0);
 	cr_assert_eq(segment_create(folder, "n", WORLD_RANDOM, "b", world.settings, text,
-				    SETTINGS_TEXT_BYTES_MAX + 1, NULL),
+				    SETTINGS_TEXT_BYTES_MAX + 1, NULL, NULL),
 		     -ENAMETOOLONG);
-	cr_assert_eq(segment_create("/nonexistent", "n", WORLD_RANDOM, "b", world.settings, text, 0,
-				    NULL),
+	cr_assert_eq(segment_create("/nonexistent", "n", WORLD_RANDOM, "b", world.settings, text, 0, NULL, NULL),
 		     -ENOENT);
 }
 
@@ -288,7 +287,7 @@ Test(segment, is_halved_where_space_is_short)
 		free(settings);
 		cr_skip_test("needs the right to mount");
 	}
-	int error = segment_create(folder, "n", WORLD_RANDOM, "b", settings, text, 0, NULL);
+	int error = segment_create(folder, "n", WORLD_RANDOM, "b", settings, text, 0, NULL, NULL);
 	(void)snprintf(file, sizeof(file), "%s/segment", folder);
 	int mapped = segment_map(file, &other);
 	uint64_t files = other.capacity[TABLE_FILES];

@@ -1,0 +1,702 @@
+/*
+ * The guard inside a process: calls that may destroy something are looked at before they are made (tracker/guard.h), and what came
+ * of them is recorded when the file is closed.
+ *
+ * Only paths that the guard is concerned with cost more than a look into the tables; for these a file is opened, hashed, copied.
+ * A path is read before the call here: where the caller's memory is not there, the call is left alone.
+ *
+ * A descriptor's entry is believed only while it still is the file that was opened.  Copies of a descriptor share an opening: the
+ * change is complete when the last of them is closed.  Where that cannot be told (a program was started that may have it, it is
+ * mapped, the process was killed) the write stays unfinished, which is never taken for somebody else's change.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include "shim/preload/record.h"
+#include "shim/preload/shim.h"
+#include "tracker/baseline.h"
+#include "tracker/capture.h"
+#include "tracker/contents.h"
+#include "tracker/file.h"
+#include "tracker/path.h"
+#include "tracker/sys.h"
+
+enum {
+	DESCRIPTORS = 1024,
+	TAIL_BYTES = SEGMENT_NONCE_BYTES - 1,
+};
+
+enum state {
+	WRITE_NONE,
+	WRITE_TAKEN, /* somebody fills it in, or takes it out */
+	WRITE_OPEN,
+};
+
+enum marks {
+	MARK_STREAM = 1,    /* libc writes, also after the process's exit handlers */
+	MARK_INHERITED = 2, /* fork's parent, or another image, opened it */
+	MARK_MAPPED = 4,
+	MARK_CHECKS = 8, /* a notice written to it is refused */
+	MARK_KEPT = 16,  /* `before` is in the content store */
+	MARK_NEW = 32,   /* there was nothing before */
+};
+
+/* A descriptor that this process writes to a file by. */
+static struct write_entry {
+	uint32_t state;
+	uint32_t tail_bytes;
+	struct opening opening;
+	char tail[TAIL_BYTES]; /* the last bytes written: a nonce may come in two parts */
+} entries[DESCRIPTORS];
+unsigned writes_entries; /* from here on none was ever used */
+static uint32_t starts; /* programs that this process started */
+
+static struct guard_writer writer(void)
+{
+	return (struct guard_writer){
+		.scope_id = shim.scope_id,
+		.serial = shim.process.serial,
+		.context = &shim.request.context,
+		.role = shim.role,
+		.answered = shim.answered,
+	};
+}
+
+/* Is this call to be looked at, and may a path be read? */
+static bool may_look(const char *path)
+{
+	return shim.guards && !shim.sandboxed && !shim.locks && path && !in_vfork_child() &&
+	       launch_is_text(path);
+}
+
+/* ---- looking ---- */
+
+/* Opens a file to be read only, without leaving a trace.  Nothing but a regular file is opened at all: others notice.
+ * Returns a descriptor or a negative errno; -EINVAL for another kind of file. */
+static int open_to_look(int directory, const char *path, bool follows)
+{
+	struct stat stat;
+	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (follows ? 0 : O_NOFOLLOW);
+
+	long error = sys_call6(SYS_newfstatat, directory, (long)path, (long)&stat,
+			       follows ? 0 : AT_SYMLINK_NOFOLLOW, 0, 0);
+	if (error < 0)
+		return (int)error;
+	if (!S_ISREG(stat.st_mode))
+		return -EINVAL;
+	int fd = (int)sys_call6(SYS_openat, directory, (long)path, flags | O_NOATIME, 0, 0, 0);
+	if (fd == -EPERM)
+		fd = (int)sys_call6(SYS_openat, directory, (long)path, flags, 0, 0, 0);
+	return fd;
+}
+
+/* Tells the agent, where it reads what its commands say: never into data, never so that somebody has to wait or is sent a
+ * signal. */
+static void say(const struct guard_answer *answer, const char *path)
+{
+	enum { STDERR = 2 };
+	struct pollfd writable = { .fd = STDERR, .events = POLLOUT };
+	struct timespec at_once = { 0, 0 };
+	struct stat stat;
+
+	if (shim.role == ROLE_AGENT || sys_fstat(STDERR, &stat) < 0 ||
+	    !capture_is_errors(&shim.segment, &shim.request.context, &stat) ||
+	    sys_call6(SYS_ppoll, (long)&writable, 1, (long)&at_once, 0, 0, 0) != 1 ||
+	    writable.revents != POLLOUT)
+		return;
+	char *line = scratch_take();
+	size_t length = line ? guard_say(&shim.segment, answer, path, line, SEGMENT_PATH_BYTES) : 0;
+	if (length && S_ISSOCK(stat.st_mode))
+		(void)sys_call6(SYS_sendto, STDERR, (long)line, (long)length,
+				MSG_NOSIGNAL | MSG_DONTWAIT, 0, 0);
+	else if (length)
+		(void)sys_write(STDERR, line, length);
+	scratch_give(line);
+}
+
+static void end_plan(struct plan *plan)
+{
+	scratch_give(plan->path);
+	plan->path = NULL;
+}
+
+/* What the answer means for the call.  False: it fails. */
+static bool obey(struct plan *plan)
+{
+	const struct guard_answer *answer = &plan->answer;
+
+	if (answer->verdict == GUARD_PASS)
+		return true;
+	say(answer, plan->path);
+	record_guarded(plan->path, answer);
+	if (answer->verdict != GUARD_DENY)
+		return true;
+	errno = -answer->error;
+	end_plan(plan);
+	return false;
+}
+
+/* An absolute, normalized path.  Where a folder's descriptor leads the kernel is asked. */
+static bool resolve(int directory, const char *path, char *ret_path)
+{
+	if (path[0] == '/' || directory == AT_FDCWD)
+		return change_path(directory, path, ret_path, SEGMENT_PATH_BYTES) >= 0;
+	char *folder = scratch_take();
+	bool found =
+		folder &&
+		subject_link(SUBJECT_SELF, directory, folder, SEGMENT_PATH_BYTES) > 0 &&
+		folder[0] == '/' && path_normalize(folder, path, ret_path, SEGMENT_PATH_BYTES) > 0;
+	scratch_give(folder);
+	return found;
+}
+
+/* Is a path one that concerns the guard?  Then ret_plan->path is that path. */
+static bool begin_plan(int directory, const char *path, struct plan *ret_plan)
+{
+	struct guard_writer self = writer();
+	char *normal;
+
+	ret_plan->path = NULL;
+	if (!may_look(path) || !guard_may_concern(&shim.segment, &self, path) ||
+	    !(normal = scratch_take()))
+		return false;
+	if (!resolve(directory, path, normal) ||
+	    !guard_concerns(&shim.segment, &self, normal)) {
+		scratch_give(normal);
+		return false;
+	}
+	ret_plan->path = normal;
+	return true;
+}
+
+/* Looks at what is there now, and decides. */
+static bool look(enum guard_kind kind, int directory, const char *path, bool follows,
+		 struct plan *plan)
+{
+	struct guard_writer self = writer();
+	int fd = open_to_look(directory, path, follows);
+
+	if (fd == -EINVAL || fd == -ELOOP) { /* a folder, a device, a link */
+		end_plan(plan);
+		return true;
+	}
+	guard_look(&shim.segment, &self, plan->path, fd, kind, &plan->answer);
+	if (fd >= 0)
+		(void)sys_close(fd);
+	if (plan->answer.reason == GUARD_UNREADABLE) {
+		end_plan(plan);
+		return true;
+	}
+	return obey(plan);
+}
+
+bool plan_open(int directory, const char *path, int flags, struct plan *ret_plan)
+{
+	enum guard_kind kind = flags & O_TRUNC	  ? GUARD_REPLACES
+			       : flags & O_APPEND ? GUARD_APPENDS
+						  : GUARD_WRITES;
+
+	if (!begin_plan(directory, path, ret_plan))
+		return true;
+	if ((flags & O_TMPFILE) == O_TMPFILE || (flags & (O_PATH | O_DIRECTORY)) ||
+	    (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL)) {
+		/* There must be nothing, or the call fails. */
+		ret_plan->answer = (struct guard_answer){
+			.reason = GUARD_NEW,
+			.knows = GUARD_KNEW | GUARD_WHOLE,
+			.file_key = path_key(&shim.segment, ret_plan->path),
+		};
+		if (flags & (O_PATH | O_DIRECTORY))
+			end_plan(ret_plan);
+		return true;
+	}
+	return look(kind, directory, path, !(flags & O_NOFOLLOW), ret_plan);
+}
+
+bool plan_change(enum guard_kind kind, int directory, const char *path, bool follows,
+		 struct plan *ret_plan)
+{
+	if (!begin_plan(directory, path, ret_plan))
+		return true;
+	return look(kind, directory, path, follows, ret_plan);
+}
+
+/* Looks at what is about to take the place of the file that the plan is about.  False: it carries a notice. */
+static bool look_at_source(int directory, const char *path, struct plan *plan)
+{
+	struct guard_writer self = writer();
+	bool has_nonce = false;
+	int fd = open_to_look(directory, path, false);
+
+	plan->source = (struct version){ 0 };
+	plan->source_key = 0;
+	if (fd < 0)
+		return true;
+	if (guard_scan(&shim.segment, fd, &plan->source, &has_nonce) < 0)
+		plan->source = (struct version){ 0 };
+	(void)sys_close(fd);
+	char *normal = scratch_take();
+	if (normal && resolve(directory, path, normal) &&
+	    guard_concerns(&shim.segment, &self, normal))
+		plan->source_key = path_key(&shim.segment, normal);
+	scratch_give(normal);
+	return !has_nonce;
+}
+
+bool plan_rename(int directory, const char *path, int other_directory, const char *other,
+		 struct plan *ret_plan)
+{
+	if (!begin_plan(other_directory, other, ret_plan))
+		return true;
+	if (!launch_is_text(path)) {
+		end_plan(ret_plan);
+		return true;
+	}
+	bool is_clean = look_at_source(directory, path, ret_plan);
+	int fd = open_to_look(other_directory, other, false);
+	struct guard_writer self = writer();
+	if (fd == -EINVAL || fd == -ELOOP) {
+		end_plan(ret_plan);
+		return true;
+	}
+	if (is_clean || fd == -ENOENT) {
+		guard_look(&shim.segment, &self, ret_plan->path, fd, GUARD_REPLACES,
+			   &ret_plan->answer);
+	} else {
+		ret_plan->answer = (struct guard_answer){
+			.file_key = path_key(&shim.segment, ret_plan->path),
+		};
+	}
+	if (fd >= 0)
+		(void)sys_close(fd);
+	if (!is_clean) {
+		ret_plan->answer.verdict = GUARD_DENY;
+		ret_plan->answer.reason = GUARD_NOTICE;
+		ret_plan->answer.error = -EIO;
+		segment_count(&shim.segment, COUNTER_notices_refused, 1);
+	}
+	return obey(ret_plan);
+}
+
+/* ---- what came of it ---- */
+
+static void complete(uint64_t key, const char *path, const struct version *before,
+		     const struct version *now, uint32_t knows)
+{
+	struct guard_writer self = writer();
+
+	if (version_equal(before, now)) {
+		guard_cancel(&shim.segment, &self, key);
+		return;
+	}
+	guard_end(&shim.segment, &self, key, now, knows);
+	if (path)
+		record_edited(path, before, now, guard_source(self.context, self.role));
+}
+
+void plan_changed(struct plan *plan, int error)
+{
+	struct version now = { 0 };
+	int saved_errno = errno;
+
+	if (!plan->path)
+		return;
+	if (error == 0 && plan->answer.kind == GUARD_WRITES) { /* set to another size */
+		bool has_nonce;
+		int fd = open_to_look(AT_FDCWD, plan->path, true);
+		if (fd >= 0) {
+			if (guard_scan(&shim.segment, fd, &now, &has_nonce) == 0)
+				complete(plan->answer.file_key, plan->path, &plan->answer.before,
+					 &now, plan->answer.knows);
+			(void)sys_close(fd);
+		}
+	} else if (error == 0) {
+		complete(plan->answer.file_key, plan->path, &plan->answer.before, &now,
+			 plan->answer.knows);
+	}
+	end_plan(plan);
+	errno = saved_errno;
+}
+
+void plan_renamed(struct plan *plan, int error)
+{
+	const struct version none = { 0 };
+
+	if (!plan->path)
+		return;
+	if (error == 0 && !version_is_none(&plan->source)) {
+		complete(plan->answer.file_key, plan->path, &plan->answer.before, &plan->source,
+			 plan->answer.knows);
+		if (plan->source_key)
+			complete(plan->source_key, NULL, &plan->source, &none, GUARD_KNEW);
+	}
+	end_plan(plan);
+}
+
+static struct write_entry *entry_of(int fd)
+{
+	if ((unsigned)fd >= DESCRIPTORS ||
+	    (unsigned)fd >= __atomic_load_n(&writes_entries, __ATOMIC_RELAXED))
+		return NULL;
+	struct write_entry *entry = &entries[fd];
+	return __atomic_load_n(&entry->state, __ATOMIC_ACQUIRE) == WRITE_OPEN ? entry : NULL;
+}
+
+/* Fills in an entry.  What stood there before has gone unheard. */
+static void put_entry(int fd, const struct opening *opening)
+{
+	if ((unsigned)fd >= DESCRIPTORS)
+		return;
+	struct write_entry *entry = &entries[fd];
+	if (__atomic_exchange_n(&entry->state, WRITE_TAKEN, __ATOMIC_ACQ_REL) == WRITE_TAKEN)
+		return;
+	entry->opening = *opening;
+	entry->tail_bytes = 0;
+	unsigned end = __atomic_load_n(&writes_entries, __ATOMIC_RELAXED);
+	while (end <= (unsigned)fd &&
+	       !__atomic_compare_exchange_n(&writes_entries, &end, (unsigned)fd + 1, true,
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+	__atomic_store_n(&entry->state, WRITE_OPEN, __ATOMIC_RELEASE);
+}
+
+static void drop_entry(int fd)
+{
+	if ((unsigned)fd < DESCRIPTORS)
+		__atomic_store_n(&entries[fd].state, WRITE_NONE, __ATOMIC_RELEASE);
+}
+
+/* Is the entry's file still what the descriptor is open for? */
+static bool is_same_file(int fd, const struct opening *opening)
+{
+	struct stat stat;
+	return sys_fstat(fd, &stat) == 0 && stat.st_dev == opening->dev &&
+	       stat.st_ino == opening->ino;
+}
+
+void plan_opened(struct plan *plan, int fd, int flags, bool stream)
+{
+	struct guard_writer self = writer();
+	struct opening opening;
+	struct stat stat;
+	int saved_errno = errno;
+
+	if (!plan->path)
+		return;
+	if (fd >= 0 && sys_fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode)) {
+		guard_begin(&shim.segment, &self, plan->path, &plan->answer);
+		opening = (struct opening){
+			.number = segment_serial(&shim.segment),
+			.dev = stat.st_dev,
+			.ino = stat.st_ino,
+			.key = plan->answer.file_key,
+			.before = plan->answer.before,
+			.knows = plan->answer.knows,
+			.marks = (stream ? MARK_STREAM : 0) |
+				 (plan->answer.kept ? MARK_KEPT : 0) |
+				 (flags & O_APPEND ? 0 : MARK_CHECKS) |
+				 (plan->answer.reason == GUARD_NEW ? MARK_NEW : 0),
+			.starts = __atomic_load_n(&starts, __ATOMIC_RELAXED),
+		};
+		put_entry(fd, &opening);
+	}
+	end_plan(plan);
+	errno = saved_errno;
+}
+
+/* Opens the file of a descriptor once more, whatever that is open for. */
+static int reopen(int fd, int flags)
+{
+	char path[PROC_PATH_BYTES];
+
+	subject_path(SUBJECT_SELF, fd, path);
+	return sys_open(path, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
+}
+
+/* Puts back what was there before the file was opened.  fd: for reading or writing. */
+static bool put_back(int fd, const struct opening *opening)
+{
+	int error = -ENOENT;
+	int writable = reopen(fd, O_WRONLY);
+
+	if (writable < 0)
+		return false;
+	if (opening->marks & MARK_NEW)
+		error = (int)sys_call3(SYS_ftruncate, writable, 0, 0);
+	else if (opening->marks & MARK_KEPT)
+		error = contents_restore(&shim.segment, &opening->before, writable);
+	(void)sys_close(writable);
+	return error == 0;
+}
+
+/* A notice was about to be stored in a file, or was and has been taken out of it. */
+static void note_refusal(int fd)
+{
+	struct guard_answer answer = { .verdict = GUARD_DENY, .reason = GUARD_NOTICE, .error = -EIO };
+	char *path = scratch_take();
+
+	segment_count(&shim.segment, COUNTER_notices_refused, 1);
+	if (path && subject_link(SUBJECT_SELF, fd, path, SEGMENT_PATH_BYTES) > 0) {
+		record_guarded(path, &answer);
+		say(&answer, path);
+	}
+	scratch_give(path);
+}
+
+static bool may_check(const struct opening *opening)
+{
+	struct file_slot file;
+	if (!(opening->marks & MARK_CHECKS))
+		return false;
+	return shim.answered || (file_find(&shim.segment, opening->key, &file) == 0 &&
+				 (file.flags & FILE_HAS_BASELINE));
+}
+
+/* Is a part of the tail and of what follows it the nonce? */
+static bool meets_nonce(const struct write_entry *entry, const char *data, size_t size_bytes)
+{
+	char both[2 * TAIL_BYTES];
+	size_t more = size_bytes < TAIL_BYTES ? size_bytes : TAIL_BYTES;
+
+	memcpy(both, entry->tail, entry->tail_bytes);
+	memcpy(both + entry->tail_bytes, data, more);
+	return guard_has_nonce(&shim.segment, both, entry->tail_bytes + more);
+}
+
+static void keep_tail(struct write_entry *entry, const char *data, size_t size_bytes)
+{
+	if (size_bytes >= TAIL_BYTES) {
+		memcpy(entry->tail, data + size_bytes - TAIL_BYTES, TAIL_BYTES);
+		entry->tail_bytes = TAIL_BYTES;
+		return;
+	}
+	size_t kept = entry->tail_bytes + size_bytes > TAIL_BYTES ? TAIL_BYTES - size_bytes
+								  : entry->tail_bytes;
+	memmove(entry->tail, entry->tail + entry->tail_bytes - kept, kept);
+	memcpy(entry->tail + kept, data, size_bytes);
+	entry->tail_bytes = (uint32_t)(kept + size_bytes);
+}
+
+/* The caller's memory may not be there: asked of the kernel, page by page. */
+static bool is_memory(const void *data, size_t size_bytes)
+{
+	const char *at = data;
+
+	if (!size_bytes)
+		return false;
+	for (size_t offset = 0; offset < size_bytes; offset += 4096)
+		if (!launch_is_readable((const void *)((uintptr_t)(at + offset) & ~(uintptr_t)7)))
+			return false;
+	return launch_is_readable((const void *)((uintptr_t)(at + size_bytes - 1) & ~(uintptr_t)7));
+}
+
+static bool refuse(int fd, const struct opening *opening)
+{
+	if (!is_same_file(fd, opening))
+		return false;
+	(void)put_back(fd, opening);
+	note_refusal(fd);
+	errno = EIO;
+	return true;
+}
+
+bool writes_refuses(int fd, const void *data, size_t size_bytes)
+{
+	struct write_entry *entry = entry_of(fd);
+
+	if (!entry || in_vfork_child() || !may_check(&entry->opening) || !is_memory(data, size_bytes))
+		return false;
+	if (guard_has_nonce(&shim.segment, data, size_bytes) ||
+	    meets_nonce(entry, data, size_bytes))
+		return refuse(fd, &entry->opening);
+	keep_tail(entry, data, size_bytes);
+	return false;
+}
+
+bool writes_refuses_parts(int fd, const struct iovec *parts, int count)
+{
+	struct write_entry *entry = entry_of(fd);
+
+	if (!entry || in_vfork_child() || count <= 0 || count > IOV_MAX ||
+	    !is_memory(parts, (size_t)count * sizeof(*parts)))
+		return false;
+	for (int i = 0; i < count; i++)
+		if (parts[i].iov_len && writes_refuses(fd, parts[i].iov_base, parts[i].iov_len))
+			return true;
+	return false;
+}
+
+/* Is another descriptor of this process a copy of that one? */
+static bool has_copy(int fd, uint64_t number)
+{
+	unsigned end = __atomic_load_n(&writes_entries, __ATOMIC_RELAXED);
+
+	for (unsigned other = 0; other < end; other++)
+		if (other != (unsigned)fd &&
+		    __atomic_load_n(&entries[other].state, __ATOMIC_ACQUIRE) == WRITE_OPEN &&
+		    entries[other].opening.number == number)
+			return true;
+	return false;
+}
+
+void writes_closing(int fd, struct closing *ret_closing)
+{
+	struct write_entry *entry = entry_of(fd);
+
+	ret_closing->fd = -1;
+	if (!entry || in_vfork_child())
+		return;
+	ret_closing->opening = entry->opening;
+	const struct opening *opening = &ret_closing->opening;
+	drop_entry(fd);
+	if (!has_copy(fd, opening->number) && !(opening->marks & (MARK_INHERITED | MARK_MAPPED)) &&
+	    !shim.sandboxed && !shim.locks && is_same_file(fd, opening))
+		ret_closing->fd = reopen(fd, O_RDONLY);
+}
+
+/* What the session made of the file. */
+static int finish(int fd, const struct opening *opening)
+{
+	struct guard_writer self = writer();
+	struct version now;
+	bool has_nonce;
+	int ret = 0;
+
+	if (guard_scan(&shim.segment, fd, &now, &has_nonce) < 0)
+		return 0;
+	if (has_nonce && may_check(opening) && !version_equal(&now, &opening->before)) {
+		bool is_back = put_back(fd, opening);
+		note_refusal(fd);
+		errno = EIO;
+		ret = -1;
+		if (is_back) {
+			guard_cancel(&shim.segment, &self, opening->key);
+			return ret;
+		}
+	}
+	char *path = scratch_take();
+	bool named = path && subject_link(SUBJECT_SELF, fd, path, SEGMENT_PATH_BYTES) > 0;
+	complete(opening->key, named ? path : NULL, &opening->before, &now, opening->knows);
+	scratch_give(path);
+	/* Somebody who was started meanwhile may have it still: what comes then is no stranger's. */
+	if (opening->starts != __atomic_load_n(&starts, __ATOMIC_RELAXED)) {
+		struct guard_answer again = { .file_key = opening->key, .knows = opening->knows };
+		guard_begin(&shim.segment, &self, "", &again);
+	}
+	return ret;
+}
+
+int writes_closed(struct closing *closing)
+{
+	if (closing->fd < 0)
+		return 0;
+	int saved_errno = errno;
+	int ret = finish(closing->fd, &closing->opening);
+	(void)sys_close(closing->fd);
+	closing->fd = -1;
+	if (ret == 0)
+		errno = saved_errno;
+	return ret;
+}
+
+void writes_closing_many(unsigned first, unsigned last)
+{
+	unsigned end = __atomic_load_n(&writes_entries, __ATOMIC_RELAXED);
+
+	for (unsigned fd = first; fd <= last && fd < end; fd++) {
+		struct closing closing;
+		writes_closing((int)fd, &closing);
+		(void)writes_closed(&closing);
+	}
+}
+
+void writes_duplicated(int fd, int copy)
+{
+	struct write_entry *entry = entry_of(fd);
+
+	if (copy < 0 || fd == copy || in_vfork_child())
+		return;
+	if (entry)
+		put_entry(copy, &entry->opening);
+	else if (entry_of(copy))
+		drop_entry(copy);
+}
+
+void writes_mapped(int fd)
+{
+	struct write_entry *entry = entry_of(fd);
+	if (entry && !in_vfork_child())
+		entry->opening.marks |= MARK_MAPPED;
+}
+
+void writes_started(void)
+{
+	(void)__atomic_add_fetch(&starts, 1, __ATOMIC_RELAXED);
+}
+
+uint64_t writes_key(void)
+{
+	for (int fd = 1; fd <= 2; fd++) {
+		const struct write_entry *entry = entry_of(fd);
+		if (entry && !in_vfork_child())
+			return entry->opening.key;
+	}
+	return 0;
+}
+
+void writes_inherit(uint64_t file_key)
+{
+	struct opening opening = { .key = file_key };
+	struct file_slot file;
+	struct stat stat;
+
+	if (!file_key || file_find(&shim.segment, file_key, &file) < 0)
+		return;
+	for (int fd = 1; fd <= 2; fd++) {
+		if (sys_fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode))
+			continue;
+		(void)guard_unfinished(&shim.segment, file_key, &opening.knows);
+		int flags = sys_fcntl(fd, F_GETFL, 0);
+		opening.marks = flags < 0 || (flags & O_APPEND) ? 0 : MARK_CHECKS;
+		opening.number = segment_serial(&shim.segment);
+		opening.dev = stat.st_dev;
+		opening.ino = stat.st_ino;
+		put_entry(fd, &opening);
+		return;
+	}
+}
+
+void writes_end(bool flushed)
+{
+	unsigned end = __atomic_load_n(&writes_entries, __ATOMIC_RELAXED);
+
+	if (shim.sandboxed)
+		return;
+	/* What streams still hold is written behind our back otherwise. */
+	if (!flushed && shim.answered && writes_any())
+		flushed = fflush(NULL) == 0;
+	for (unsigned fd = 0; fd < end; fd++) {
+		struct write_entry *entry = entry_of((int)fd);
+		struct closing closing;
+		if (!entry || ((entry->opening.marks & MARK_STREAM) && !flushed))
+			continue;
+		writes_closing((int)fd, &closing);
+		(void)writes_closed(&closing);
+	}
+}
+
+void writes_fork(void)
+{
+	unsigned end = __atomic_load_n(&writes_entries, __ATOMIC_RELAXED);
+
+	for (unsigned fd = 0; fd < end; fd++) {
+		if (entries[fd].state == WRITE_TAKEN)
+			entries[fd].state = WRITE_NONE;
+		entries[fd].opening.marks |= MARK_INHERITED;
+	}
+}

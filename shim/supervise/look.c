@@ -1,0 +1,55 @@
+/* Finding what another process names: see look.h. */
+#include "shim/supervise/look.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "shim/supervise/compat.h"
+#include "shim/supervise/memory.h"
+#include "tracker/sys.h"
+
+int look_up(const struct target *target, const struct named *named, bool follows)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC | (follows ? 0 : O_NOFOLLOW),
+				.resolve = RESOLVE_NO_MAGICLINKS };
+	bool absolute = named->path[0] == '/';
+	char name[32] = "cwd";
+	int base = AT_FDCWD;
+
+	if (absolute && target->root) {
+		base = proc_open_path(named->tid, "root");
+		how.resolve = RESOLVE_IN_ROOT;
+	} else if (!absolute) {
+		if (named->directory != AT_FDCWD)
+			(void)snprintf(name, sizeof(name), "fd/%d", named->directory);
+		base = proc_open_path(named->tid, name);
+		if (target->root) /* links would begin at our root */
+			how.resolve |= RESOLVE_NO_SYMLINKS;
+	}
+	if (base < 0 && base != AT_FDCWD)
+		return base;
+	int fd = (int)sys_call6(SYS_openat2, base, (long)named->path, (long)&how, sizeof(how), 0,
+				0);
+	if (base >= 0)
+		(void)close(base);
+	return fd;
+}
+
+int look_open(int found)
+{
+	char path[PROC_PATH_BYTES];
+	struct stat stat;
+
+	if (found < 0)
+		return found;
+	int fd = sys_fstat(found, &stat) < 0 || !S_ISREG(stat.st_mode) ? -EINVAL : 0;
+	subject_path(SUBJECT_SELF, found, path);
+	if (fd == 0)
+		fd = sys_open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOATIME, 0);
+	if (fd == -EPERM)
+		fd = sys_open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
+	(void)close(found);
+	return fd;
+}

@@ -1,0 +1,19 @@
+/*
+ * Finding what another process names: through its own root, folders and descriptors, with nothing opened that others would
+ * notice.
+ */
+#ifndef SEEN_SUPERVISE_LOOK_H
+#define SEEN_SUPERVISE_LOOK_H
+
+#include "shim/supervise/record.h"
+
+/* look_up(): finds a file by a name of the process's.  No magic links: what those stand for depends on who follows them.
+ *
+ * Returns a descriptor (O_PATH) or a negative errno. */
+int look_up(const struct target *target, const struct named *named, bool follows);
+
+/* look_open(): opens a plain file that was found, for reading, and closes `found`.  A lease of others is not waited for
+ * (fcntl(2)).  Returns a descriptor; -EINVAL for what is no plain file; a negative errno. */
+int look_open(int found);
+
+#endif

@@ -1,0 +1,38 @@
+/*
+ * The guard for supervised processes: a call that may destroy something is judged before it is let pass (tracker/guard.h).
+ *
+ * What came of it is looked at later: at the process's next call after it has closed the file, or at its end.  `seen run` sees the
+ * file closed, too, and may be first (cli/lib/watch.h).  A write itself is not seen: a notice that such a process writes is refused only where
+ * its file takes another's place.
+ */
+#ifndef SEEN_SUPERVISE_WRITES_H
+#define SEEN_SUPERVISE_WRITES_H
+
+#include "shim/supervise/record.h"
+#include "tracker/guard.h"
+
+struct writes;
+
+/* write_ask(): may the process do that to what is named?
+ *
+ * follows: symbolic links.  source: RENAME: what is to take its place; else NULL.  Returns 0, or a negative errno that the call is to fail
+ * with.  Takes the time of reading the file where it is one that matters; look_begin() is asked. */
+int write_ask(const struct supervision *supervision, struct target *target,
+	      const struct named *named, enum guard_kind kind, bool follows,
+	      const struct named *source);
+
+/* write_concerns(): would it look at anything?  No system call. */
+bool write_concerns(const struct supervision *supervision, const struct target *target,
+		    const struct named *named);
+
+/* writes_settle(): learns what came of what was let pass, as far as that is over.  tid: the thread that makes a call now; 0: the process ends. */
+void writes_settle(const struct supervision *supervision, struct target *target, pid_t tid);
+
+/* write_read(): an agent, or a reader that prints what is in its files, is about to read a file: its scope knows it then. */
+void write_read(const struct supervision *supervision, struct target *target,
+		const struct named *named);
+
+/* writes_free(): accepts NULL. */
+void writes_free(struct writes *writes);
+
+#endif

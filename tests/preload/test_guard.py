@@ -1,0 +1,302 @@
+"""The guard: a write over somebody else's change, by whatever means, in whatever way it is seen."""
+
+import errno
+import json
+import os
+import shutil
+import subprocess
+import time
+import unittest
+
+from harness import VIA, SessionTest, lines, wait_until
+
+# How the agent's shell destroys what is in f; what is left of it then (None: nothing, "": whatever).
+SHELL_WAYS = {
+    "redirect": ("echo new > f", b"new\n"),
+    "sed -i": ("sed -i 's/line 1 /LINE 1 /' f", ""),
+    "cp": ("echo new > g; cp g f", b"new\n"),
+    "mv": ("echo new > g; mv g f", b"new\n"),
+    "install": ("echo new > g; install g f", b"new\n"),
+    "tee": ("echo new | tee f > /dev/null", b"new\n"),
+    "dd": ("echo new > g; dd if=g of=f conv=notrunc status=none", ""),
+    "truncate": ("truncate -s 10 f", ""),
+    "rm": ("rm f", None),
+    "python": ("python3 -c 'print(\"new\", file=open(\"f\", \"w\"))'", b"new\n"),
+    "perl -pi": ("perl -pi -e 's/line/LINE/' f", ""),
+    "ln -f": ("echo new > g; ln -f g f", b"new\n"),
+}
+OWN_WAYS = ("truncate", "reread", "in_place", "rename", "size", "unlink")
+BURST_S = 0.3  # longer than [notice] burst_ms
+
+
+class Case(SessionTest):
+    def setUp(self):
+        super().setUp()
+        self.old = self.session.write("f", lines("old"))
+
+    def learn(self):
+        """The agent reads f, long enough ago."""
+        self.agent.ask(do="read", path=self.session.path("f"))
+        time.sleep(BURST_S)
+
+    def outsider(self, data=None):
+        """Somebody else changes f."""
+        return self.session.write("f", data if data is not None else lines("theirs"))
+
+    def shell(self, command):
+        """(exit status, what it printed on standard error)"""
+        answer = self.agent.ask(do="run", argv=["bash", "-c", command], sink="pipe", errors=True)
+        return answer["status"], answer["errors"]
+
+    def own(self, how, data="mine\n"):
+        return self.agent.ask(do="write", path=self.session.path("f"), data=data, how=how)["errno"]
+
+    def counters(self):
+        return self.session.status()["counters"]
+
+    def kept(self):
+        """Contents in the store."""
+        folder = os.path.join(self.session.folder, ".local/state/seen/test/content")
+        if not os.path.isdir(folder):
+            return []
+        found = []
+        for name in sorted(os.listdir(folder)):
+            if name != "index" and not name.startswith("."):
+                with open(os.path.join(folder, name), "rb") as file:
+                    found.append(file.read())
+        return found
+
+    def assertKept(self, data):
+        self.assertTrue(data in self.kept(), "not kept: %r" % data[:40])
+
+    def current(self):
+        try:
+            return self.session.read("f")
+        except FileNotFoundError:
+            return None
+
+
+class Warn(Case):
+    def test_shell(self):
+        """What an outsider wrote is overwritten, kept, and the agent told so."""
+        for name, (command, left) in SHELL_WAYS.items():
+            with self.subTest(name):
+                old = self.outsider(lines("old " + name))
+                self.assertEqual(self.agent.shell("cat f"), old)
+                theirs = self.outsider(lines("theirs " + name))
+                before = self.counters()["stale_warned"]
+                status, errors = self.shell(command)
+                self.assertEqual(status, 0, errors)
+                if left != "":
+                    self.assertEqual(self.current(), left)
+                self.assertKept(theirs)
+                self.assertEqual(self.counters()["stale_warned"], before + 1)
+                self.assertIn("seen: f: somebody else changed it since it was read", errors)
+                self.assertIn("seen restore f ", errors)
+
+    def test_own(self):
+        for how in OWN_WAYS:
+            with self.subTest(how):
+                self.outsider(self.old)
+                self.learn()
+                theirs = self.outsider(lines("theirs " + how))
+                before = self.counters()["stale_warned"]
+                self.assertEqual(self.own(how), 0)
+                self.assertKept(theirs)
+                self.assertEqual(self.counters()["stale_warned"], before + 1)
+
+    def test_no_false_alarm(self):
+        """The session's own changes, by whomever, are nobody else's."""
+        self.assertEqual(self.agent.shell("cat f"), self.old)
+        self.learn()
+        for name, (command, left) in list(SHELL_WAYS.items()) + list(SHELL_WAYS.items()):
+            with self.subTest(name):
+                if not os.path.exists(self.session.path("f")):
+                    self.shell("seq 1 100 > f")
+                self.assertEqual(self.shell(command)[1], "")
+        self.shell("seq 1 100 > f")
+        for how in OWN_WAYS + ("append",) + OWN_WAYS:
+            with self.subTest(how):
+                if not os.path.exists(self.session.path("f")):
+                    self.shell("seq 1 100 > f")
+                self.assertEqual(self.own(how, "mine %s\n" % how), 0)
+        counters = self.counters()
+        self.assertEqual((counters["stale_warned"], counters["stale_denied"]), (0, 0))
+
+    def test_same_bytes(self):
+        """A touch, or a rewrite with equal bytes, is no change; a line ending is one."""
+        self.learn()
+        self.outsider(self.old)
+        os.utime(self.session.path("f"))
+        self.assertEqual(self.own("truncate", self.old.decode()), 0)
+        self.assertEqual(self.counters()["stale_warned"], 0)
+        time.sleep(BURST_S)
+        self.outsider(self.old.replace(b"\n", b"\r\n"))
+        self.assertEqual(self.own("truncate"), 0)
+        self.assertEqual(self.counters()["stale_warned"], 1)
+
+    def test_append_does_not_launder(self):
+        self.assertEqual(self.agent.shell("cat f"), self.old)
+        theirs = self.outsider()
+        status, errors = self.shell("echo more >> f")
+        self.assertEqual((status, errors, self.current()), (0, "", theirs + b"more\n"))
+        status, errors = self.shell("echo new > f")
+        self.assertIn("somebody else changed it", errors)
+        self.assertIn(theirs + b"more\n", self.kept())
+        # Reading it is what makes it known.
+        theirs = self.outsider(lines("again"))
+        self.assertEqual(self.agent.shell("cat f"), theirs)
+        self.assertEqual(self.shell("echo new > f"), (0, ""))
+
+    def test_overwritten_again(self):
+        """What was written over somebody else's change is not the session's own: the next one is warned of too."""
+        self.assertEqual(self.agent.shell("cat f"), self.old)
+        self.outsider()
+        self.assertNotEqual(self.shell("echo new > f")[1], "")
+        self.assertNotEqual(self.shell("echo newer > f")[1], "")
+        self.agent.shell("head -1 f")
+        self.assertEqual(self.shell("echo newest > f"), (0, ""))
+
+    def test_no_baseline(self):
+        """Of a file that no scope knows nothing is known."""
+        self.outsider()
+        self.assertEqual(self.shell("echo new > f"), (0, ""))
+        self.assertEqual(self.counters()["stale_warned"], 0)
+
+    def test_not_into_data(self):
+        self.assertEqual(self.agent.shell("cat f"), self.old)
+        self.outsider()
+        status, errors = self.shell("bash -c 'echo new > f' 2> log; cat log >&2; rm log")
+        self.assertEqual((status, errors), (0, ""))
+        self.outsider()
+        status, errors = self.shell("{ bash -c 'echo new > f'; } 2>&1 | cat > log; cat log >&2; rm log")
+        self.assertEqual((status, errors), (0, ""))
+        self.assertEqual(self.counters()["stale_warned"], 2)
+
+    @unittest.skipUnless(shutil.which("git"), "no git")
+    def test_git(self):
+        self.shell("git init -q . && git add f && git -c user.name=n -c user.email=e commit -qm m")
+        self.assertEqual(self.agent.shell("cat f"), self.old)
+        self.assertEqual(self.shell("sed -i s/old/new/ f && git checkout -q f && git stash -q; git status --short")[1], "")
+        self.assertEqual(self.counters()["stale_warned"], 0)
+        theirs = self.outsider()
+        self.assertIn("somebody else changed it", self.shell("git checkout -q f")[1])
+        self.assertEqual(self.current(), self.old)
+        self.assertKept(theirs)
+
+
+class Deny(Case):
+    options = ("--stale-write", "deny")
+
+    def test_shell(self):
+        for name, (command, left) in SHELL_WAYS.items():
+            with self.subTest(name):
+                old = self.outsider(lines("old " + name))
+                self.assertEqual(self.agent.shell("cat f"), old)
+                theirs = self.outsider(lines("theirs " + name))
+                before = os.stat(self.session.path("f"))
+                status, errors = self.shell(command)
+                self.assertNotEqual(status, 0)
+                self.assertEqual(self.current(), theirs)
+                after = os.stat(self.session.path("f"))
+                self.assertEqual((before.st_ino, before.st_mtime_ns, before.st_mode), (after.st_ino, after.st_mtime_ns, after.st_mode))
+                self.assertIn("Stale file handle", errors)
+                self.assertIn("seen: f: not overwritten", errors)
+
+    def test_own(self):
+        for how in OWN_WAYS:
+            with self.subTest(how):
+                self.outsider(self.old)
+                self.learn()
+                theirs = self.outsider(lines("theirs " + how))
+                self.assertEqual(self.own(how), errno.ESTALE)
+                self.assertEqual(self.current(), theirs)
+                self.learn()
+                self.assertEqual(self.own(how), 0)
+
+    def test_append_is_let_pass(self):
+        self.learn()
+        theirs = self.outsider()
+        self.assertEqual(self.own("append"), 0)
+        self.assertEqual(self.current(), theirs + b"mine\n")
+        self.assertEqual(self.own("truncate"), errno.ESTALE)
+
+    def test_unobserved(self):
+        """A process that nobody looks at may have made the change for the agent: then it is only warned of."""
+        if VIA != "preload":
+            self.skipTest("all are observed")
+        busybox = shutil.which("busybox")
+        if not busybox:
+            self.skipTest("no busybox")
+        self.learn()
+        subprocess_pid = self.agent.ask(do="open_shell", kind="pipe", argv=[busybox, "sh"])["shell"]
+        time.sleep(0.7)
+        theirs = self.outsider()
+        self.assertEqual(self.own("truncate"), 0)
+        self.assertKept(theirs)
+        self.assertEqual(self.counters()["stale_denied"], 0)
+        self.agent.ask(do="close_shell", shell=subprocess_pid)
+
+    def test_journal(self):
+        self.learn()
+        self.outsider()
+        self.assertEqual(self.own("truncate"), errno.ESTALE)
+        events = [json.loads(line) for line in self.session.seen("log", "--json", "--session", "test").stdout.splitlines()]
+        guarded = [event for event in events if event.get("op") == "guarded"]
+        self.assertEqual(len(guarded), 1, guarded)
+
+
+class Allow(Case):
+    options = ("--stale-write", "allow")
+
+    def test_all(self):
+        self.learn()
+        self.outsider()
+        self.assertEqual(self.own("truncate"), 0)
+        self.assertEqual(self.shell("echo new > f"), (0, ""))
+        self.assertEqual(self.counters()["stale_warned"], 0)
+
+
+class Patterns(Case):
+    options = ("-c", "guard.deny=*.lock", "-c", "guard.allow=*.log")
+
+    def test_both(self):
+        for name, number in (("a.lock", errno.ESTALE), ("a.log", 0), ("a.txt", 0)):
+            with self.subTest(name):
+                self.session.write(name, self.old)
+                self.agent.ask(do="read", path=self.session.path(name))
+                time.sleep(BURST_S)
+                theirs = self.session.write(name, lines("theirs"))
+                answer = self.agent.ask(do="write", path=self.session.path(name), data="x", how="truncate")
+                self.assertEqual(answer["errno"], number)
+                self.assertEqual(theirs in self.kept(), name == "a.txt")
+
+
+class ReadBeforeWrite(Case):
+    options = ("--read-before-write", "deny")
+
+    def test_own(self):
+        self.assertEqual(self.own("truncate"), errno.EACCES)
+        self.assertEqual(self.current(), self.old)
+        self.assertEqual(self.shell("echo new > f")[0], 1)
+        self.assertEqual(self.own("append"), 0)
+        self.learn()
+        self.assertEqual(self.own("truncate"), 0)
+        # A new file, and one that it made itself, need not be read.
+        for _ in range(2):
+            answer = self.agent.ask(do="write", path=self.session.path("new"), data="x", how="truncate")
+            self.assertEqual(answer["errno"], 0)
+
+
+class Observe(Case):
+    options = ("--mode", "observe", "--stale-write", "deny")
+
+    def test_nothing_is_denied(self):
+        self.learn()
+        theirs = self.outsider()
+        self.assertEqual(self.own("truncate"), 0)
+        self.assertKept(theirs)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,390 @@
+/* Baselines: see baseline.h. */
+#include "tracker/baseline.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "tracker/file.h"
+#include "tracker/process.h"
+#include "tracker/path.h"
+#include "tracker/scope.h"
+#include "tracker/sys.h"
+
+enum { PROBES = 32, ATTEMPTS = 16 };
+
+static const struct version NO_VERSION;
+
+uint64_t baseline_scope(const struct context *context, const char *scope_name)
+{
+	if (context->scope_id)
+		return context->scope_id;
+	if (!(context->flags & CONTEXT_AGENT) || !context->agent_serial)
+		return 0;
+	return scope_id_of(context->agent_serial, scope_name);
+}
+
+static struct baseline_slot *slot_at(const struct segment *segment, uint64_t scope_id,
+				     uint64_t file_key, unsigned probe)
+{
+	uint64_t hash = (file_key ^ (scope_id >> 9)) * 0x9e3779b97f4a7c15u;
+	return segment_slot(segment, TABLE_BASELINES,
+			    ((hash >> 20) + probe) % segment->capacity[TABLE_BASELINES]);
+}
+
+/* The slot that holds the pair, else in ret_place an empty one or the oldest of those probed. */
+static struct baseline_slot *find(const struct segment *segment, uint64_t scope_id,
+				  uint64_t file_key, struct baseline_slot **ret_place)
+{
+	struct baseline_slot *place = NULL;
+	uint64_t oldest = UINT64_MAX;
+
+	for (unsigned probe = 0; probe < PROBES; probe++) {
+		struct baseline_slot *slot = slot_at(segment, scope_id, file_key, probe);
+		uint64_t found = __atomic_load_n(&slot->scope_id, __ATOMIC_RELAXED);
+		if (found == scope_id &&
+		    __atomic_load_n(&slot->file_key, __ATOMIC_RELAXED) == file_key)
+			return slot;
+		if (found == 0) {
+			place = slot;
+			break;
+		}
+		uint64_t last = __atomic_load_n(&slot->last_ns, __ATOMIC_RELAXED);
+		if (last < oldest) {
+			oldest = last;
+			place = slot;
+		}
+	}
+	if (ret_place)
+		*ret_place = place;
+	return NULL;
+}
+
+static bool read_slot(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
+		      struct baseline_slot *ret_slot)
+{
+	const struct baseline_slot *slot = scope_id && file_key
+						   ? find(segment, scope_id, file_key, NULL)
+						   : NULL;
+	return slot && slot_read(slot, ret_slot, sizeof(*ret_slot)) &&
+	       ret_slot->scope_id == scope_id && ret_slot->file_key == file_key;
+}
+
+static uint64_t burst_ns(const struct segment *segment)
+{
+	return segment->settings->notice_burst_ms * 1000000u;
+}
+
+/* What a slot says at a moment. */
+static const struct version *known_at(const struct segment *segment,
+				      const struct baseline_slot *slot, uint64_t now_ns)
+{
+	if (slot->recent_ns && now_ns - slot->recent_ns > burst_ns(segment))
+		return &slot->recent;
+	return slot->known_ns ? &slot->known : NULL;
+}
+
+/* Two bits of the filter, by word and mask. */
+static void bits_of(const struct segment *segment, const char *path, unsigned ret_words[2],
+		    uint64_t ret_masks[2])
+{
+	uint64_t hash = path_key(segment, path_base(path));
+	for (int i = 0; i < 2; i++, hash >>= 16) {
+		unsigned bit = hash % (SEGMENT_NAME_WORDS * 64);
+		ret_words[i] = bit / 64;
+		ret_masks[i] = UINT64_C(1) << bit % 64;
+	}
+}
+
+bool baseline_knows_name(const struct segment *segment, const char *path)
+{
+	uint64_t masks[2];
+	unsigned words[2];
+	bool known = true;
+
+	bits_of(segment, path, words, masks);
+	for (int i = 0; i < 2; i++)
+		known = known && (__atomic_load_n(&segment->header->names[words[i]],
+						  __ATOMIC_ACQUIRE) &
+				  masks[i]);
+	return known;
+}
+
+static void note_name(const struct segment *segment, const struct file_slot *file)
+{
+	const char *path = arena_at(segment, file->path_offset, file->path_bytes);
+	char name[NAME_MAX + 1];
+	uint64_t masks[2];
+	unsigned words[2];
+	size_t length = 0;
+
+	while (path && length < file->path_bytes && path[file->path_bytes - length - 1] != '/')
+		length++;
+	if (!length || length >= sizeof(name))
+		return;
+	memcpy(name, path + file->path_bytes - length, length);
+	name[length] = '\0';
+	bits_of(segment, name, words, masks);
+	for (int i = 0; i < 2; i++)
+		(void)__atomic_fetch_or(&segment->header->names[words[i]], masks[i],
+					__ATOMIC_RELEASE);
+}
+
+static void has_baseline(struct file_slot *file, const void *data)
+{
+	(void)data;
+	file->flags |= FILE_HAS_BASELINE;
+}
+
+/* Takes the slot of a pair for a change, made where `make` says so. */
+static struct baseline_slot *hold(const struct segment *segment, uint64_t scope_id,
+				  uint64_t file_key, bool make, struct baseline_slot *ret_copy)
+{
+	for (int attempt = 0; attempt < ATTEMPTS && scope_id && file_key; attempt++) {
+		struct baseline_slot *place = NULL;
+		struct baseline_slot *slot = find(segment, scope_id, file_key, &place);
+		if (!slot && !make)
+			return NULL;
+		if (!slot)
+			slot = place;
+		if (!slot || !slot_begin(slot, ret_copy, sizeof(*ret_copy)))
+			continue;
+		if (ret_copy->scope_id == scope_id && ret_copy->file_key == file_key)
+			return slot;
+		if (make) {
+			struct slot_head head = ret_copy->head;
+			*ret_copy = (struct baseline_slot){ .head = head,
+							    .scope_id = scope_id,
+							    .file_key = file_key };
+			return slot;
+		}
+		slot_abandon(slot, ret_copy, sizeof(*ret_copy));
+	}
+	if (make && scope_id && file_key)
+		segment_count(segment, COUNTER_lost_baselines, 1);
+	return NULL;
+}
+
+static void commit(const struct segment *segment, struct baseline_slot *slot,
+		   struct baseline_slot *copy, uint64_t now_ns)
+{
+	struct file_slot file;
+	uint64_t key = copy->file_key;
+
+	copy->last_ns = now_ns;
+	slot_commit(slot, copy, sizeof(*copy));
+	if (file_find(segment, key, &file) == 0 && !(file.flags & FILE_HAS_BASELINE)) {
+		note_name(segment, &file);
+		(void)file_change_known(segment, key, has_baseline, NULL);
+	}
+}
+
+void baseline_given(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
+		    const struct version *version)
+{
+	struct baseline_slot copy;
+	struct baseline_slot *slot = hold(segment, scope_id, file_key, true, &copy);
+
+	if (!slot)
+		return;
+	copy.known = *version;
+	copy.known_ns = sys_boottime_ns();
+	copy.recent_ns = 0;
+	commit(segment, slot, &copy, copy.known_ns);
+}
+
+void baseline_read(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
+		   const struct version *version)
+{
+	struct baseline_slot copy;
+	struct baseline_slot *slot = hold(segment, scope_id, file_key, true, &copy);
+	uint64_t now_ns = sys_boottime_ns();
+
+	if (!slot)
+		return;
+	if (!copy.recent_ns || !version_equal(&copy.recent, version)) {
+		const struct version *known = known_at(segment, &copy, now_ns);
+		if (known == &copy.recent) {
+			copy.known = copy.recent;
+			copy.known_ns = copy.recent_ns;
+		}
+		copy.recent = *version;
+		copy.recent_ns = now_ns;
+	}
+	commit(segment, slot, &copy, now_ns);
+}
+
+/* What a scope itself has, and since when. */
+static bool own_since(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
+		      struct version *ret_version, uint64_t *ret_since_ns)
+{
+	struct baseline_slot slot;
+	const struct version *known = read_slot(segment, scope_id, file_key, &slot)
+					      ? known_at(segment, &slot, sys_boottime_ns())
+					      : NULL;
+	if (!known)
+		return false;
+	*ret_version = *known;
+	*ret_since_ns = known == &slot.recent ? slot.recent_ns : slot.known_ns;
+	return true;
+}
+
+bool baseline_since(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
+		    struct version *ret_version, uint64_t *ret_since_ns)
+{
+	return own_since(segment, scope_id, file_key, ret_version, ret_since_ns) ||
+	       own_since(segment, BASELINE_SESSION, file_key, ret_version, ret_since_ns);
+}
+
+bool baseline_at(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
+		 struct version *ret_version)
+{
+	uint64_t since_ns;
+	return baseline_since(segment, scope_id, file_key, ret_version, &since_ns);
+}
+
+bool baseline_newest(const struct segment *segment, uint64_t file_key, struct version *ret_version,
+		     uint64_t *ret_since_ns)
+{
+	uint64_t scope_id = BASELINE_SESSION;
+	bool is_known = false;
+
+	for (uint64_t i = 0; i <= segment->capacity[TABLE_SCOPES]; i++) {
+		struct baseline_slot slot;
+		if (scope_id && read_slot(segment, scope_id, file_key, &slot)) {
+			uint64_t since_ns = slot.recent_ns ? slot.recent_ns : slot.known_ns;
+			if (since_ns && (!is_known || since_ns >= *ret_since_ns)) {
+				is_known = true;
+				*ret_since_ns = since_ns;
+				*ret_version = slot.recent_ns ? slot.recent : slot.known;
+			}
+		}
+		const struct scope_slot *scope = segment_slot(segment, TABLE_SCOPES, i);
+		scope_id = scope ? __atomic_load_n(&scope->id, __ATOMIC_RELAXED) : 0;
+	}
+	return is_known;
+}
+
+bool baseline_is(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
+		 const struct version *version)
+{
+	struct baseline_slot slot;
+	struct version known;
+
+	if (baseline_at(segment, scope_id, file_key, &known))
+		return version_equal(&known, version);
+	return read_slot(segment, scope_id, file_key, &slot) && slot.recent_ns &&
+	       version_equal(&slot.recent, version);
+}
+
+void baseline_forget(const struct segment *segment, uint64_t scope_id, uint64_t file_key)
+{
+	struct baseline_slot copy;
+	struct baseline_slot *slot = hold(segment, scope_id, file_key, false, &copy);
+
+	if (!slot)
+		return;
+	copy.known = copy.recent = NO_VERSION;
+	copy.known_ns = copy.recent_ns = 0;
+	copy.last_ns = sys_boottime_ns();
+	slot_commit(slot, &copy, sizeof(copy));
+}
+
+int baseline_each(const struct segment *segment,
+		  int (*callback)(uint64_t scope_id, uint64_t file_key,
+				  const struct version *version, void *data),
+		  void *data)
+{
+	uint64_t now_ns = sys_boottime_ns();
+
+	for (uint64_t i = 0; i < segment->capacity[TABLE_BASELINES]; i++) {
+		const struct baseline_slot *slot = segment_slot(segment, TABLE_BASELINES, i);
+		struct baseline_slot copy;
+		if (!__atomic_load_n(&slot->scope_id, __ATOMIC_RELAXED) ||
+		    !slot_read(slot, &copy, sizeof(copy)) || !copy.scope_id)
+			continue;
+		const struct version *known = known_at(segment, &copy, now_ns);
+		int stop = known ? callback(copy.scope_id, copy.file_key, known, data) : 0;
+		if (stop)
+			return stop;
+	}
+	return 0;
+}
+
+/* Does the agent of a scope live?  One that is not in the process table does not. */
+static bool scope_lives(const struct segment *segment, uint64_t scope_id)
+{
+	const struct scope_slot *slot = scope_find(segment, scope_id);
+	struct scope_slot scope;
+
+	if (!slot || !slot_read(slot, &scope, SCOPE_CHECKED_BYTES) || scope.id != scope_id ||
+	    !scope.anchor_pid)
+		return false;
+	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
+		struct process_slot process;
+		if (process_read(segment, i, &process) && process.pid == scope.anchor_pid &&
+		    (process.state == PROCESS_ANNOUNCED || process.state == PROCESS_ATTACHED) &&
+		    !process_is_gone(&process))
+			return true;
+	}
+	return false;
+}
+
+static void adopt(const struct segment *segment, uint64_t file_key, const struct version *version,
+		  uint64_t since_ns)
+{
+	struct baseline_slot copy;
+	struct baseline_slot *slot = hold(segment, BASELINE_SESSION, file_key, true, &copy);
+
+	if (!slot)
+		return;
+	if (copy.known_ns >= since_ns) {
+		slot_abandon(slot, &copy, sizeof(copy));
+		return;
+	}
+	copy.known = *version;
+	copy.known_ns = since_ns;
+	copy.recent_ns = 0;
+	commit(segment, slot, &copy, sys_boottime_ns());
+}
+
+/* Times of another boot say nothing in this one: all that is known is older than anything to come. */
+static void make_old(const struct segment *segment)
+{
+	for (uint64_t i = 0; i < segment->capacity[TABLE_BASELINES]; i++) {
+		struct baseline_slot *slot = segment_slot(segment, TABLE_BASELINES, i), copy;
+		if (!__atomic_load_n(&slot->scope_id, __ATOMIC_RELAXED) ||
+		    !slot_begin(slot, &copy, sizeof(copy)))
+			continue;
+		if (copy.recent_ns)
+			copy.known = copy.recent;
+		copy.known_ns = copy.known_ns || copy.recent_ns;
+		copy.recent_ns = 0;
+		copy.last_ns = 1;
+		slot_commit(slot, &copy, sizeof(copy));
+	}
+}
+
+void baseline_adopt(const struct segment *segment, bool is_other_boot)
+{
+	uint64_t now_ns = sys_boottime_ns(), asked = 0;
+	bool lives = false;
+
+	for (uint64_t i = 0; i < segment->capacity[TABLE_BASELINES]; i++) {
+		const struct baseline_slot *slot = segment_slot(segment, TABLE_BASELINES, i);
+		struct baseline_slot copy;
+		if (!__atomic_load_n(&slot->scope_id, __ATOMIC_RELAXED) ||
+		    !slot_read(slot, &copy, sizeof(copy)) || !copy.scope_id ||
+		    copy.scope_id == BASELINE_SESSION)
+			continue;
+		if (copy.scope_id != asked) {
+			asked = copy.scope_id;
+			lives = !is_other_boot && scope_lives(segment, asked);
+		}
+		const struct version *known = lives ? NULL : known_at(segment, &copy, now_ns);
+		if (known)
+			adopt(segment, copy.file_key, known,
+			      known == &copy.recent ? copy.recent_ns : copy.known_ns);
+	}
+	if (is_other_boot)
+		make_old(segment);
+}

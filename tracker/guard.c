@@ -1,0 +1,432 @@
+/* The guard: see guard.h. */
+#include "tracker/guard.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "tracker/baseline.h"
+#include "tracker/chunk.h"
+#include "tracker/contents.h"
+#include "tracker/file.h"
+#include "tracker/path.h"
+#include "tracker/process.h"
+#include "tracker/sys.h"
+
+enum {
+	LOOKS_MAX = 4, /* at a file that changes while it is looked at */
+	SMALL_CHUNK_BYTES = 2048,
+};
+
+static const uint64_t STARTING_NS = 500000000; /* a program that takes longer to attach does not */
+
+enum source guard_source(const struct context *context, uint32_t role)
+{
+	bool below_agent = context->flags & (CONTEXT_AGENT | CONTEXT_OUTSIDE);
+	return below_agent && role != ROLE_TOOL ? SOURCE_AGENT : SOURCE_TOOL;
+}
+
+/* Must a scope have read a file before this writer may overwrite it? */
+static bool has_to_read(const struct segment *segment, const struct guard_writer *writer)
+{
+	return segment->settings->guard_read_before_write != GUARD_READ_BEFORE_WRITE_OFF &&
+	       writer->scope_id && guard_source(writer->context, writer->role) == SOURCE_AGENT;
+}
+
+bool guard_may_concern(const struct segment *segment, const struct guard_writer *writer,
+		       const char *path)
+{
+	return writer->role == ROLE_AGENT || writer->answered || has_to_read(segment, writer) ||
+	       baseline_knows_name(segment, path);
+}
+
+bool guard_concerns(const struct segment *segment, const struct guard_writer *writer,
+		    const char *path)
+{
+	const struct settings *settings = segment->settings;
+	struct file_slot file;
+
+	if (!path_in_workspace(segment, path))
+		return false;
+	bool known = baseline_knows_name(segment, path) &&
+		     file_find(segment, path_key(segment, path), &file) == 0 &&
+		     (file.flags & FILE_HAS_BASELINE);
+	/* Agents, and what carries a notice, may name the file otherwise than it is known by. */
+	if (!known && writer->role != ROLE_AGENT && !writer->answered &&
+	    !has_to_read(segment, writer))
+		return false;
+	if (settings->guard_allow.count && path_matches_list(segment, settings->guard_allow, path))
+		return false;
+	return path_is_tracked(segment, path);
+}
+
+bool guard_lives_unobserved(const struct segment *segment)
+{
+	uint64_t now_ns = sys_boottime_ns();
+
+	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
+		const struct process_slot *slot = segment_slot(segment, TABLE_PROCESSES, i);
+		struct process_slot copy;
+		if (__atomic_load_n(&slot->state, __ATOMIC_RELAXED) != PROCESS_ANNOUNCED ||
+		    !process_read(segment, i, &copy) || copy.state != PROCESS_ANNOUNCED ||
+		    !copy.pid || now_ns - copy.time_ns < STARTING_NS)
+			continue;
+		if (!process_is_gone(&copy))
+			return true;
+	}
+	return false;
+}
+
+/* The key under which the file is on record: by its path or, for another name of it, by its inode. */
+static uint64_t key_of(const struct segment *segment, const char *path, const struct stat *stat,
+		       struct file_slot *ret_file)
+{
+	uint64_t key = path_key(segment, path);
+	uint64_t other = file_by_inode(segment, stat->st_dev, stat->st_ino);
+
+	if (file_find(segment, key, ret_file) == 0 && (ret_file->flags & FILE_HAS_BASELINE))
+		return key;
+	if (other && other != key && file_find(segment, other, ret_file) == 0 &&
+	    (ret_file->flags & FILE_HAS_BASELINE))
+		return other;
+	if (file_find(segment, key, ret_file) < 0)
+		*ret_file = (struct file_slot){ .key = key };
+	return key;
+}
+
+/* What there is to say of a write over that content, by what is known. */
+static void judge(const struct segment *segment, const struct guard_writer *writer,
+		  const struct file_slot *file, struct guard_answer *answer)
+{
+	const struct version *before = &answer->before;
+	bool has_baseline = writer->scope_id && baseline_at(segment, writer->scope_id,
+							    answer->file_key, &answer->baseline);
+	bool is_baseline = writer->scope_id &&
+			   baseline_is(segment, writer->scope_id, answer->file_key, before);
+	bool is_ours = !version_is_none(&file->written) && version_equal(&file->written, before);
+	uint32_t whole = answer->kind == GUARD_REPLACES ? GUARD_WHOLE : 0;
+
+	answer->knows = whole;
+	if (is_baseline || is_ours) {
+		answer->reason = GUARD_FRESH;
+		answer->knows |= GUARD_KNEW;
+	} else if (file->writer) {
+		answer->reason = GUARD_UNFINISHED;
+		answer->knows |= file->flags & FILE_WRITER_KNEW ? GUARD_KNEW : 0;
+	} else if (has_baseline) {
+		answer->reason = GUARD_STALE;
+	} else {
+		/* Nothing is known here to this scope; to others, perhaps. */
+		bool is_known = version_equal(&file->version, before) ||
+				!(file->flags & FILE_HAS_BASELINE);
+		answer->knows |= is_known ? GUARD_KNEW : 0;
+		answer->reason = answer->kind != GUARD_APPENDS && has_to_read(segment, writer)
+					 ? GUARD_UNREAD
+					 : GUARD_UNCONCERNED;
+	}
+	if (answer->reason != GUARD_STALE)
+		answer->baseline = (struct version){ 0 };
+}
+
+static void decide(const struct segment *segment, const char *path, struct guard_answer *answer)
+{
+	const struct settings *settings = segment->settings;
+	bool observes = settings->session_mode == SESSION_MODE_OBSERVE;
+
+	answer->verdict = GUARD_PASS;
+	answer->error = 0;
+	if (answer->reason == GUARD_STALE && answer->kind != GUARD_APPENDS) {
+		uint64_t choice = settings->guard_stale_write;
+		if (settings->guard_deny.count &&
+		    path_matches_list(segment, settings->guard_deny, path))
+			choice = GUARD_STALE_WRITE_DENY;
+		if (choice == GUARD_STALE_WRITE_DENY) {
+			/* A process that nobody looks at may have made that change for the agent. */
+			answer->degraded = observes || guard_lives_unobserved(segment);
+			answer->verdict = answer->degraded ? GUARD_WARN : GUARD_DENY;
+			answer->error = -ESTALE;
+		} else if (choice == GUARD_STALE_WRITE_WARN) {
+			answer->verdict = GUARD_WARN;
+		}
+	} else if (answer->reason == GUARD_UNREAD) {
+		answer->error = -EACCES;
+		answer->degraded =
+			observes &&
+			settings->guard_read_before_write == GUARD_READ_BEFORE_WRITE_DENY;
+		answer->verdict = settings->guard_read_before_write ==
+							  GUARD_READ_BEFORE_WRITE_DENY &&
+						  !observes
+					  ? GUARD_DENY
+					  : GUARD_WARN;
+	}
+	if (answer->verdict != GUARD_DENY)
+		answer->error = 0;
+}
+
+static void count(const struct segment *segment, const struct guard_answer *answer)
+{
+	bool stale = answer->reason == GUARD_STALE, denied = answer->verdict == GUARD_DENY;
+
+	if (answer->verdict == GUARD_PASS)
+		return;
+	segment_count(segment,
+		      stale ? (denied ? COUNTER_stale_denied : COUNTER_stale_warned)
+			    : (denied ? COUNTER_unread_denied : COUNTER_unread_warned),
+		      1);
+}
+
+/* Is what may be lost to be kept? */
+static bool keeps(const struct segment *segment, const struct guard_writer *writer,
+		  const struct guard_answer *answer)
+{
+	return answer->kind != GUARD_APPENDS && answer->verdict != GUARD_DENY &&
+	       (segment->settings->guard_stale_write != GUARD_STALE_WRITE_ALLOW ||
+		writer->answered);
+}
+
+void guard_look(const struct segment *segment, const struct guard_writer *writer, const char *path,
+		int fd, enum guard_kind kind, struct guard_answer *ret_answer)
+{
+	struct guard_answer answer = { .kind = kind, .file_key = path_key(segment, path) };
+	struct content content;
+	struct file_slot file;
+	struct stat stat;
+
+	*ret_answer = answer;
+	if (fd == -ENOENT || fd == -ENOTDIR) {
+		ret_answer->reason = GUARD_NEW;
+		ret_answer->knows = GUARD_KNEW | GUARD_WHOLE;
+		return;
+	}
+	ret_answer->reason = GUARD_UNREADABLE;
+	if (fd < 0 || sys_fstat(fd, &stat) < 0) {
+		segment_count(segment, COUNTER_unguarded, 1);
+		return;
+	}
+	if (!S_ISREG(stat.st_mode)) {
+		ret_answer->reason = GUARD_UNCONCERNED;
+		return;
+	}
+	answer.file_key = key_of(segment, path, &stat, &file);
+	for (int look = 0; look < LOOKS_MAX; look++) {
+		if (content_of_descriptor(fd, segment->settings->content_max_file_bytes, &content) <
+		    0) {
+			segment_count(segment, COUNTER_unguarded, 1);
+			return;
+		}
+		answer.before = content.version;
+		judge(segment, writer, &file, &answer);
+		decide(segment, path, &answer);
+		if (!keeps(segment, writer, &answer))
+			break;
+		struct version kept;
+		answer.kept = contents_save(segment, fd, path, CONTENTS_DESTROYED, &kept) == 0;
+		/* Changed between both: what is there now is what will be lost. */
+		if (!answer.kept || version_equal(&kept, &answer.before))
+			break;
+	}
+	count(segment, &answer);
+	*ret_answer = answer;
+}
+
+struct change {
+	const struct version *version;
+	uint64_t serial;
+	uint32_t knows;
+	enum source source;
+};
+
+static void note_begin(struct file_slot *file, const void *data)
+{
+	const struct change *change = data;
+
+	file->writer = change->serial;
+	file->flags &= ~(uint32_t)(FILE_WRITER_KNEW | FILE_WRITER_WHOLE | FILE_REMOVED);
+	if (change->knows & GUARD_KNEW)
+		file->flags |= FILE_WRITER_KNEW;
+	if (change->knows & GUARD_WHOLE)
+		file->flags |= FILE_WRITER_WHOLE;
+}
+
+static void note_end(struct file_slot *file, const void *data)
+{
+	const struct change *change = data;
+	uint64_t now_ns = sys_realtime_ns();
+
+	file->writer = 0;
+	file->flags &= ~(uint32_t)(FILE_WRITER_KNEW | FILE_WRITER_WHOLE | FILE_REMOVED);
+	if (version_is_none(change->version))
+		file->flags |= FILE_REMOVED;
+	if (change->knows & GUARD_KNEW)
+		file->written = *change->version;
+	file->edits++;
+	file->source = (uint32_t)change->source;
+	file->last_edit_realtime_ns = now_ns;
+	if (change->source == SOURCE_AGENT) {
+		file->agent_edit_realtime_ns = now_ns;
+		file->flags |= FILE_EDITED_BY_AGENT | FILE_EDIT_UNTOLD;
+	} else {
+		file->flags |= FILE_EDITED_BY_TOOL;
+	}
+}
+
+void guard_begin(const struct segment *segment, const struct guard_writer *writer, const char *path,
+		 const struct guard_answer *answer)
+{
+	struct change change = { .serial = writer->serial ? writer->serial : UINT64_MAX,
+				 .knows = answer->knows };
+
+	if (file_change_known(segment, answer->file_key, note_begin, &change) < 0 && path[0])
+		(void)file_update(segment, path, NULL, note_begin, &change);
+}
+
+void guard_end(const struct segment *segment, const struct guard_writer *writer, uint64_t file_key,
+	       const struct version *version, uint32_t knows)
+{
+	struct change change = { version, 0, knows, guard_source(writer->context, writer->role) };
+	struct version baseline;
+
+	/* The baseline first: between both, what is on disk is one or the other. */
+	if (writer->scope_id && (knows & GUARD_KNEW) && !version_is_none(version) &&
+	    ((knows & GUARD_WHOLE) ||
+	     baseline_at(segment, writer->scope_id, file_key, &baseline)))
+		baseline_given(segment, writer->scope_id, file_key, version);
+	(void)file_change_known(segment, file_key, note_end, &change);
+}
+
+static void note_cancel(struct file_slot *file, const void *data)
+{
+	const struct guard_writer *writer = data;
+
+	if (file->writer != writer->serial && writer->serial)
+		return;
+	file->writer = 0;
+	file->flags &= ~(uint32_t)(FILE_WRITER_KNEW | FILE_WRITER_WHOLE);
+}
+
+void guard_cancel(const struct segment *segment, const struct guard_writer *writer,
+		  uint64_t file_key)
+{
+	(void)file_change_known(segment, file_key, note_cancel, writer);
+}
+
+uint64_t guard_unfinished(const struct segment *segment, uint64_t file_key, uint32_t *ret_knows)
+{
+	struct file_slot file;
+
+	*ret_knows = 0;
+	if (file_find(segment, file_key, &file) < 0)
+		return 0;
+	*ret_knows = (file.flags & FILE_WRITER_KNEW ? GUARD_KNEW : 0) |
+		     (file.flags & FILE_WRITER_WHOLE ? GUARD_WHOLE : 0);
+	return file.writer;
+}
+
+bool guard_has_nonce(const struct segment *segment, const void *bytes, size_t size_bytes)
+{
+	const char *nonce = segment->header->nonce;
+	size_t length = strnlen(nonce, SEGMENT_NONCE_BYTES);
+
+	return length && memmem(bytes, size_bytes, nonce, length) != NULL;
+}
+
+static int scan(const struct segment *segment, int fd, char *chunk, size_t chunk_bytes,
+		struct version *ret_version, bool *ret_has_nonce)
+{
+	struct version_stream stream;
+	size_t carried = 0, step = chunk_bytes - SEGMENT_NONCE_BYTES;
+
+	*ret_has_nonce = false;
+	version_stream_init(&stream);
+	for (;;) {
+		ssize_t got = sys_pread(fd, chunk + carried, step, (off_t)stream.size_bytes);
+		if (got == -EINTR)
+			continue;
+		if (got < 0)
+			return (int)got;
+		if (got == 0)
+			break;
+		if (stream.size_bytes + (uint64_t)got > segment->settings->content_max_file_bytes)
+			return -EFBIG;
+		version_stream_add(&stream, chunk + carried, (uint64_t)got);
+		size_t there = carried + (size_t)got;
+		*ret_has_nonce = *ret_has_nonce || guard_has_nonce(segment, chunk, there);
+		/* It may lie across two chunks. */
+		carried = there < SEGMENT_NONCE_BYTES ? there : SEGMENT_NONCE_BYTES;
+		memmove(chunk, chunk + there - carried, carried);
+	}
+	*ret_version = version_stream_end(&stream);
+	return 0;
+}
+
+/* Where all chunks are in use. */
+__attribute__((noinline)) static int scan_on_stack(const struct segment *segment, int fd,
+						   struct version *ret_version, bool *ret_has_nonce)
+{
+	char chunk[SMALL_CHUNK_BYTES];
+	return scan(segment, fd, chunk, sizeof(chunk), ret_version, ret_has_nonce);
+}
+
+int guard_scan(const struct segment *segment, int fd, struct version *ret_version,
+	       bool *ret_has_nonce)
+{
+	char *chunk = chunk_take();
+	int error = chunk ? scan(segment, fd, chunk, CHUNK_BYTES, ret_version, ret_has_nonce)
+			  : scan_on_stack(segment, fd, ret_version, ret_has_nonce);
+	chunk_give(chunk);
+	return error;
+}
+
+struct line {
+	char *bytes;
+	size_t length, capacity;
+};
+
+static void put(struct line *line, const char *text)
+{
+	size_t length = strlen(text);
+
+	if (length >= line->capacity - line->length)
+		length = line->capacity - line->length - 1;
+	memcpy(line->bytes + line->length, text, length);
+	line->length += length;
+	line->bytes[line->length] = '\0';
+}
+
+size_t guard_say(const struct segment *segment, const struct guard_answer *answer, const char *path,
+		 char *ret_line, size_t capacity)
+{
+	struct line line = { ret_line, 0, capacity };
+	char digits[VERSION_DIGITS + 1];
+	const char *name = path_relative(segment, path);
+	bool denied = answer->verdict == GUARD_DENY;
+
+	if (answer->verdict == GUARD_PASS || capacity < 2)
+		return 0;
+	put(&line, "seen: ");
+	if (path_escape(name, ret_line + line.length, capacity - line.length) < 0)
+		return 0;
+	line.length = strlen(ret_line);
+	if (answer->reason == GUARD_NOTICE)
+		put(&line, ": what was to be written is a notice of seen, no content: the file is as it was");
+	else if (answer->reason == GUARD_UNREAD)
+		put(&line, denied ? ": not overwritten: it was never read; read it first"
+				  : ": overwritten though it was never read");
+	else
+		put(&line,
+		    denied ? ": not overwritten: somebody else changed it since it was read; read it again first"
+			   : ": somebody else changed it since it was read, and this overwrites that");
+	if (answer->kept && !denied) {
+		version_digits(&answer->before, digits);
+		put(&line, "; what it held is kept: seen restore ");
+		size_t at = line.length;
+		if (path_escape(name, ret_line + at, capacity - at) >= 0)
+			line.length = strlen(ret_line);
+		put(&line, " ");
+		put(&line, digits);
+	}
+	if (line.length > capacity - 2)
+		line.length = capacity - 2;
+	ret_line[line.length] = '\n';
+	ret_line[line.length + 1] = '\0';
+	return line.length + 1;
+}

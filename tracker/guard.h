@@ -1,0 +1,129 @@
+/*
+ * The guard: what is about to be lost by a write, whether its agent knew it, and what is done about that.  One function for both ways
+ * in; it knows nothing of how a process is observed.
+ *
+ *	guard_concerns()   no system call: is this a path that has to be looked at?
+ *	guard_look()       before the call: the verdict; what would be lost is in the content store by then
+ *	guard_begin()      the call succeeded: the file is being written to
+ *	guard_end()        the change is complete: what the session made of it
+ *
+ * The version on disk, before the call, is held against the writer's scope's baseline (baseline.h) and against what the
+ * session itself wrote last.  One that is neither is somebody else's: the write is stale.
+ *
+ * Lock-free and async-signal-safe, but for the time that hashing and copying take.
+ */
+#ifndef SEEN_TRACKER_GUARD_H
+#define SEEN_TRACKER_GUARD_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include "tracker/segment.h"
+#include "tracker/subject.h"
+#include "tracker/tables.h"
+
+/* Who writes. */
+struct guard_writer {
+	uint64_t scope_id; /* baseline_scope(); 0: none, then nothing is stale */
+	uint64_t serial;   /* of its process slot; 0: it has none */
+	const struct context *context;
+	uint32_t role; /* enum role */
+	bool answered; /* it was given a notice: everything that it writes in the workspace is looked at */
+};
+
+enum guard_kind {
+	GUARD_REPLACES, /* all that is there is lost: truncated, removed, replaced by another file */
+	GUARD_WRITES,   /* some of it may be: opened to write in place, set to another size */
+	GUARD_APPENDS,  /* nothing is lost */
+};
+
+enum guard_verdict { GUARD_PASS, GUARD_WARN, GUARD_DENY };
+
+enum guard_reason {
+	GUARD_UNCONCERNED, /* nothing is known of the file, or [guard] allow */
+	GUARD_NEW,         /* there is nothing to be lost */
+	GUARD_FRESH,       /* the writer's scope, or the session, made or knows what is there */
+	GUARD_UNFINISHED,  /* a write of the session to it has not ended, or its writer was killed */
+	GUARD_STALE,       /* somebody else's change */
+	GUARD_UNREAD,      /* [guard] read_before_write */
+	GUARD_NOTICE,      /* the data is a notice */
+	GUARD_UNREADABLE,  /* could not be looked at: let pass and counted */
+};
+
+/* Of a write: how far what comes of it is known. */
+enum guard_knows {
+	GUARD_KNEW = 1,  /* what it replaces was known: the session's last write, and the scope's baseline, move with it */
+	GUARD_WHOLE = 2, /* nothing is left of what was there: a scope without a baseline has one now */
+};
+
+struct guard_answer {
+	enum guard_verdict verdict;
+	enum guard_reason reason;
+	int error; /* DENY: a negative errno: -ESTALE, -EACCES, -EIO */
+	bool degraded; /* it was to be denied, but a process of the session that nobody observes may have made that change */
+	bool kept; /* what is there is in the content store */
+	uint32_t knows; /* enum guard_knows */
+	enum guard_kind kind;
+	uint64_t file_key;
+	struct version before;   /* what is there; none: nothing, or not looked at */
+	struct version baseline; /* STALE: what the scope took it for; none: it had none */
+};
+
+/* guard_may_concern(): could it be such a path, by its last name alone?  path: as given to the call, of any form.  No system call. */
+bool guard_may_concern(const struct segment *segment, const struct guard_writer *writer,
+		       const char *path);
+
+/* guard_concerns(): has a write to this path to be looked at?
+ *
+ * path: absolute, normalized.  No system call. */
+bool guard_concerns(const struct segment *segment, const struct guard_writer *writer,
+		    const char *path);
+
+/* guard_look(): decides, before the call.
+ *
+ * path: as above; it concerns the writer.  fd: the file there, open for reading, or a negative errno why it could not be opened
+ * (-ENOENT: there is nothing).  What may be lost has been copied into the content store when this returns PASS or WARN; counters are
+ * raised.  Takes the time of reading the file. */
+void guard_look(const struct segment *segment, const struct guard_writer *writer, const char *path,
+		int fd, enum guard_kind kind, struct guard_answer *ret_answer);
+
+/* guard_begin(): the call that was looked at succeeded, and more is to come: guard_end() will say what.
+ * path: as above; "" for a file that is on record. */
+void guard_begin(const struct segment *segment, const struct guard_writer *writer, const char *path,
+		 const struct guard_answer *answer);
+
+/* guard_end(): the change is complete.
+ *
+ * version: what is there now; none: nothing.  knows: as in the answer, or as guard_unfinished() says.
+ * Moves the baseline of the writer's scope, and the session's last write, where that is right. */
+void guard_end(const struct segment *segment, const struct guard_writer *writer, uint64_t file_key,
+	       const struct version *version, uint32_t knows);
+
+/* guard_cancel(): the file was opened for writing, and is what it was: no change. */
+void guard_cancel(const struct segment *segment, const struct guard_writer *writer,
+		  uint64_t file_key);
+
+/* guard_unfinished(): serial of the process whose write to the file has not ended; 0: none.  ret_knows: what guard_end() is to be
+ * told. */
+uint64_t guard_unfinished(const struct segment *segment, uint64_t file_key, uint32_t *ret_knows);
+
+/* guard_has_nonce(): do the bytes hold this session's nonce, in whole? */
+bool guard_has_nonce(const struct segment *segment, const void *bytes, size_t size_bytes);
+
+/* guard_scan(): version of an open file, and whether it holds the nonce.  fd: open for reading.  Returns 0 or a negative errno. */
+int guard_scan(const struct segment *segment, int fd, struct version *ret_version,
+	       bool *ret_has_nonce);
+
+/* guard_source(): what a write by such a process counts as. */
+enum source guard_source(const struct context *context, uint32_t role);
+
+/* guard_lives_unobserved(): does a process of the session live that was started and is not observed?  Looks at /proc. */
+bool guard_lives_unobserved(const struct segment *segment);
+
+/* guard_say(): a line for the agent to read: what was overwritten, or refused.  Ended by a newline and NUL.
+ *
+ * session: its name; path: as above.  Returns its length, 0 where there is nothing to say. */
+size_t guard_say(const struct segment *segment, const struct guard_answer *answer, const char *path,
+		 char *ret_line, size_t capacity);
+
+#endif

@@ -1,0 +1,20 @@
+/*
+ * Sources: whose a change of a file is (enum source), and the words for it in `seen log`, task_metadata.json and elsewhere.
+ */
+#ifndef SEEN_TRACKER_SOURCE_H
+#define SEEN_TRACKER_SOURCE_H
+
+#include <stdint.h>
+
+#include "tracker/tables.h"
+
+/* source_name(): "agent_edited" ...; NULL for SOURCE_NONE and for a number that is none.  Static. */
+const char *source_name(uint32_t source);
+
+/* source_of_process(): what a change by a process of the session counts as: SOURCE_AGENT of an agent, or a shell,
+ * viewer or reader below it, or, with the agent outside, of those at all; SOURCE_TOOL of every other.
+ *
+ * context_flags: enum context_flags of the process.  role: enum role.  Async-signal-safe. */
+enum source source_of_process(uint32_t context_flags, uint32_t role);
+
+#endif
