@@ -143,6 +143,7 @@ int config_pack(const struct config *config, struct settings *ret_settings, char
 					    config->home),
 			.tested = pack_text(&area, values[PROFILE_OPTION_TESTED].text),
 			.max_output_bytes = values[PROFILE_OPTION_MAX_OUTPUT_BYTES].number,
+			.edit_pattern = values[PROFILE_OPTION_EDIT_PATTERN].number,
 		};
 	}
 	settings.profile_count = config->profile_count;

@@ -64,7 +64,7 @@ struct settings_text {
  * the model has. */
 enum edit_pattern {
 	EDIT_PATTERN_NONE,         /* by nothing */
-	EDIT_PATTERN_ACCESS_WRITE, /* it asks access(2) whether it may write to the file, right before */
+	EDIT_PATTERN_ACCESS_WRITE, /* what it asked access(2) last, right before, is whether it may write to the file */
 	EDIT_PATTERN_NO_SNIFF,     /* reads for the model begin with a look at the first bytes, this one does not */
 };
 

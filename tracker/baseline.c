@@ -109,6 +109,14 @@ bool baseline_knows_name(const struct segment *segment, const char *path)
 	return known;
 }
 
+bool baseline_knows_any(const struct segment *segment)
+{
+	for (int i = 0; i < SEGMENT_NAME_WORDS; i++)
+		if (__atomic_load_n(&segment->header->names[i], __ATOMIC_RELAXED))
+			return true;
+	return false;
+}
+
 static void note_name(const struct segment *segment, const struct file_slot *file)
 {
 	const char *path = arena_at(segment, file->path_offset, file->path_bytes);
@@ -327,6 +335,28 @@ static bool scope_lives(const struct segment *segment, uint64_t scope_id)
 			return true;
 	}
 	return false;
+}
+
+uint64_t baseline_only_scope(const struct segment *segment)
+{
+	uint64_t found = 0, living = 0;
+	unsigned found_count = 0, living_count = 0;
+
+	for (uint64_t i = 0; i < segment->capacity[TABLE_SCOPES]; i++) {
+		const struct scope_slot *scope = segment_slot(segment, TABLE_SCOPES, i);
+		uint64_t id = __atomic_load_n(&scope->id, __ATOMIC_RELAXED);
+		if (!id)
+			continue;
+		found = id;
+		found_count++;
+		if (scope_lives(segment, id)) {
+			living = id;
+			living_count++;
+		}
+	}
+	if (living_count)
+		return living_count == 1 ? living : 0;
+	return found_count == 1 ? found : 0;
 }
 
 static void adopt(const struct segment *segment, uint64_t file_key, const struct version *version,

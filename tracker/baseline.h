@@ -47,6 +47,10 @@ bool baseline_since(const struct segment *segment, uint64_t scope_id, uint64_t f
 bool baseline_newest(const struct segment *segment, uint64_t file_key, struct version *ret_version,
 		     uint64_t *ret_since_ns);
 
+/* baseline_only_scope(): the scope that what concerns "the agent" is for: the only one whose agent lives; where none does (the agent is
+ * outside, between two commands), the only one on record.  0: there is none, or more than one.  Looks at /proc. */
+uint64_t baseline_only_scope(const struct segment *segment);
+
 /* baseline_adopt(): what scopes whose agent is gone knew becomes what the session knows, unless that is newer.  For a session that is
  * taken up again.
  *
@@ -63,6 +67,9 @@ void baseline_forget(const struct segment *segment, uint64_t scope_id, uint64_t 
 /* baseline_knows_name(): may a file of that name have a baseline?  path: as given to a call, of any form.  A "no" is certain of
  * every name but symbolic links and others of the same inode.  No system call. */
 bool baseline_knows_name(const struct segment *segment, const char *path);
+
+/* baseline_knows_any(): may any file have one? */
+bool baseline_knows_any(const struct segment *segment);
 
 /* baseline_each(): calls back for every baseline on record: what baseline_at() would say.  Stops when that returns nonzero, and
  * returns that. */

@@ -24,7 +24,7 @@ enum {
 	OLDEST = 64,           /* what one look at the folder finds to be dropped */
 	ROUNDS_MAX = 256,      /* of looking and dropping */
 	SLACK_SHARE =
-		64, /* of max_bytes: what is dropped beyond it, so that not every save has to look */
+		64, /* of max_bytes: what is dropped beyond it where much is kept, so that not every save has to look */
 	ATTEMPTS_MAX = 4, /* a temporary was cleared away, or a content dropped, meanwhile */
 	DIGITS = 32,      /* of a version */
 };
@@ -296,21 +296,22 @@ static bool drop(const struct segment *segment, int folder, const struct old_con
 /* Drops the oldest while more is kept than may be.  but: what was kept just now. */
 static APART void make_room(const struct segment *segment, int folder, const struct version *but)
 {
-	uint64_t max_bytes = segment->settings->content_max_bytes;
-	uint64_t enough = max_bytes - max_bytes / SLACK_SHARE;
+	uint64_t max_bytes = segment->settings->content_max_bytes, goal_bytes = max_bytes;
 	struct look look;
 
 	for (int round = 0; round < ROUNDS_MAX; round++) {
 		uint64_t before = kept_bytes(segment);
-		if (before <= (round ? enough : max_bytes) || look_around(folder, but, &look) < 0)
+		if (before <= goal_bytes || look_around(folder, but, &look) < 0)
 			return;
 		/* what is there counts, not the number: that may be wrong, or damaged */
 		(void)__atomic_compare_exchange_n(&segment->header->contents_bytes, &before,
 						  look.size_bytes, false, __ATOMIC_RELAXED,
 						  __ATOMIC_RELAXED);
-		if (look.size_bytes <= (round ? enough : max_bytes) || look.count == 0)
+		if (look.size_bytes <= goal_bytes || look.count == 0)
 			return;
-		for (int i = 0; i < look.count && kept_bytes(segment) > enough; i++)
+		if (look.count == OLDEST) /* looking at so many takes long */
+			goal_bytes = max_bytes - max_bytes / SLACK_SHARE;
+		for (int i = 0; i < look.count && kept_bytes(segment) > goal_bytes; i++)
 			if (drop(segment, folder, &look.oldest[i]))
 				kept_less(segment, look.oldest[i].version.size_bytes);
 	}

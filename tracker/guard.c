@@ -36,7 +36,7 @@ bool guard_may_concern(const struct segment *segment, const struct guard_writer 
 		       const char *path)
 {
 	return writer->role == ROLE_AGENT || writer->answered || has_to_read(segment, writer) ||
-	       baseline_knows_name(segment, path);
+	       (path ? baseline_knows_name(segment, path) : baseline_knows_any(segment));
 }
 
 bool guard_concerns(const struct segment *segment, const struct guard_writer *writer,
@@ -258,6 +258,8 @@ static void note_end(struct file_slot *file, const void *data)
 		file->flags |= FILE_REMOVED;
 	if (change->knows & GUARD_KNEW)
 		file->written = *change->version;
+	else
+		file->outside = *change->version;
 	file->edits++;
 	file->source = (uint32_t)change->source;
 	file->last_edit_realtime_ns = now_ns;

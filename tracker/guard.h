@@ -69,7 +69,8 @@ struct guard_answer {
 	struct version baseline; /* STALE: what the scope took it for; none: it had none */
 };
 
-/* guard_may_concern(): could it be such a path, by its last name alone?  path: as given to the call, of any form.  No system call. */
+/* guard_may_concern(): could it be such a path, by its last name alone?  path: as given to the call, of any form; NULL: any at
+ * all.  No system call. */
 bool guard_may_concern(const struct segment *segment, const struct guard_writer *writer,
 		       const char *path);
 

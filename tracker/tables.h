@@ -177,7 +177,8 @@ struct file_slot {
 	uint32_t yields;
 	uint32_t forgets; /* a pending read from before a forget is no delivery; begins anywhere */
 	struct version written; /* what the session last made of it, over a version that it knew; none: it did not */
-	struct version outside; /* what somebody else made of it, as last recorded */
+	/* as last recorded: what somebody else made of it, or the session of such a version (`source` says who) */
+	struct version outside;
 	/* serial of the process that writes to it, or ended without a word of what came of it; 0: nobody */
 	uint64_t writer;
 	uint64_t agent_read_realtime_ns; /* by an agent, or given to one */

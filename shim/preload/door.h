@@ -107,18 +107,14 @@ static inline void door_listed(int fd, bool failed, int directory, const char *p
 /* door_may_write(), door_may_write_parts(): is data about to be written to a descriptor let pass? */
 static inline bool door_may_write(int fd, const void *data, size_t size_bytes)
 {
-	return __builtin_expect(!shim.guards, 1) || !writes_refuses(fd, data, size_bytes);
+	return __builtin_expect(!shim.guards || !writes_any(), 1) ||
+	       !writes_refuses(fd, data, size_bytes);
 }
 
 static inline bool door_may_write_parts(int fd, const struct iovec *parts, int count)
 {
-	return __builtin_expect(!shim.guards, 1) || !writes_refuses_parts(fd, parts, count);
-}
-
-/* door_locked(): the process sets a lock that every close of its file gives up, also of a descriptor that is none of its own. */
-static inline void door_locked(void)
-{
-	shim.locks = true;
+	return __builtin_expect(!shim.guards || !writes_any(), 1) ||
+	       !writes_refuses_parts(fd, parts, count);
 }
 
 /* door_closing(), door_closed(): a descriptor is about to be closed, and was.  door_closed() returns what close is to return; error: what
@@ -126,7 +122,7 @@ static inline void door_locked(void)
 static inline void door_closing(int fd, struct closing *ret_closing)
 {
 	ret_closing->fd = -1;
-	if (shim.guards)
+	if (__builtin_expect(shim.guards && writes_any(), 0))
 		writes_closing(fd, ret_closing);
 	if (shim.views)
 		view_closing(fd);
@@ -140,7 +136,7 @@ static inline void door_closing(int fd, struct closing *ret_closing)
 static inline void door_replacing(int fd, int target, struct closing *ret_closing)
 {
 	ret_closing->fd = -1;
-	if (shim.guards && fd != target)
+	if (__builtin_expect(shim.guards && writes_any(), 0) && fd != target)
 		writes_closing(target, ret_closing);
 }
 
@@ -158,7 +154,7 @@ static inline void door_duplicated(int fd, int copy)
 		view_odd();
 	else if (shim.reads_own)
 		own_closing(copy);
-	if (shim.guards)
+	if (shim.guards && writes_any())
 		writes_duplicated(fd, copy);
 	if (shim.records)
 		record_duplicated(fd, copy);
@@ -171,7 +167,7 @@ static inline void door_closing_many(unsigned first, unsigned last)
 		view_odd();
 	else if (shim.reads_own)
 		own_closing_many(first, last);
-	if (shim.guards)
+	if (shim.guards && writes_any())
 		writes_closing_many(first, last);
 	if (shim.records)
 		record_closing(first, last);

@@ -360,7 +360,7 @@ EXPORT int dup3(int fd, int target, int flags)
 static inline int controlled(int fd, int command, int ret)
 {
 	if (command == F_SETLK || command == F_SETLKW)
-		door_locked();
+		writes_locked(fd);
 	if (command == F_DUPFD || command == F_DUPFD_CLOEXEC)
 		door_duplicated(fd, ret);
 	return ret;
@@ -394,13 +394,13 @@ EXPORT int __fcntl(int fd, int command, ...)
 /* Locks of the kind that fcntl(2) sets. */
 EXPORT int lockf(int fd, int command, off_t size_bytes)
 {
-	door_locked();
+	writes_locked(fd);
 	return REAL(lockf)(fd, command, size_bytes);
 }
 
 EXPORT int lockf64(int fd, int command, off64_t size_bytes)
 {
-	door_locked();
+	writes_locked(fd);
 	return REAL(lockf64)(fd, command, size_bytes);
 }
 

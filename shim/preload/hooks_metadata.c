@@ -157,7 +157,7 @@ EXPORT int fremovexattr(int fd, const char *name)
 EXPORT int access(const char *path, int mode)
 {
 	int error = REAL(access)(path, mode);
-	if (__builtin_expect(shim.answers_own, 0) && error == 0 && (mode & W_OK))
-		own_may_write(AT_FDCWD, path);
+	if (__builtin_expect(shim.answers_own, 0) && error == 0)
+		own_asked(AT_FDCWD, path, mode & W_OK);
 	return error;
 }

@@ -68,7 +68,7 @@ struct burst {
 	uint64_t number;       /* of the request; 0: nothing was read yet */
 	uint64_t last_ns;      /* of the last read */
 	uint64_t answered_ns;  /* NOTICE: of the first one */
-	uint64_t may_write_ns; /* when the process was told that it may write to the file; 0: it was not */
+	uint64_t may_write_ns; /* when the process asked whether it may write to the file; 0: it asked something else since */
 	uint32_t state;        /* enum burst_state */
 	uint32_t flags;        /* enum burst_flags */
 	struct version given;
@@ -230,7 +230,7 @@ static bool is_first_whole(uint64_t key, const struct turn *turn, const struct v
 	return is_first;
 }
 
-static void note_may_write(uint64_t key)
+static void note_may_write(uint64_t key, bool writes)
 {
 	uint64_t now_ns = sys_boottime_ns();
 	struct burst burst;
@@ -238,13 +238,13 @@ static void note_may_write(uint64_t key)
 
 	if (!slot)
 		return;
-	burst.may_write_ns = now_ns;
+	burst.may_write_ns = writes ? now_ns : 0;
 	if (!burst.number)
 		burst.last_ns = now_ns;
 	slot_commit(slot, &burst, sizeof(burst));
 }
 
-void own_may_write(int directory, const char *path)
+void own_asked(int directory, const char *path, bool writes)
 {
 	struct stat stat;
 
@@ -258,9 +258,9 @@ void own_may_write(int directory, const char *path)
 		uint64_t other = sys_stat(normal, &stat) == 0
 					 ? file_by_inode(&shim.segment, stat.st_dev, stat.st_ino)
 					 : 0;
-		note_may_write(key);
+		note_may_write(key, writes);
 		if (other != key)
-			note_may_write(other);
+			note_may_write(other, writes);
 	}
 	scratch_give(normal);
 }

@@ -49,7 +49,6 @@ struct shim {
 	bool records_all;  /* whatever the path */
 	bool guards;       /* what it is about to destroy is looked at first */
 	bool shows;        /* a reader that prints what is in its files: what it opens, its scope knows */
-	bool locks;        /* it uses locks that every close of their file gives up (fcntl(2), F_SETLK): no file of its own is opened */
 	bool is_fork;      /* a copy of the process that attached */
 	bool ends_capture; /* its end is the end of a capture's command */
 	bool filtered; /* it may have a filter that answers calls before the kernel looks at their arguments */
@@ -119,8 +118,8 @@ void own_start(const char *name);
 /* own_follows(): is this a descriptor whose reads may be answered? */
 bool own_follows(int fd);
 
-/* own_may_write(): a whitelisted process was told that it may write to a file. */
-void own_may_write(int directory, const char *path);
+/* own_asked(): a whitelisted process was told that it may access a file.  writes: for writing, too. */
+void own_asked(int directory, const char *path, bool writes);
 
 /* own_was_answered(): did this process, or the one that it is a copy of, get a notice for that file? */
 bool own_was_answered(uint64_t file_key);
@@ -198,6 +197,10 @@ static inline bool writes_any(void)
 {
 	return __atomic_load_n(&writes_entries, __ATOMIC_RELAXED) != 0;
 }
+
+/* writes_locked(): the process sets a lock by that descriptor which every close of its file gives up (fcntl(2), F_SETLK): that file
+ * is not opened here. */
+void writes_locked(int fd);
 
 /* writes_duplicated(): as record_duplicated().  writes_mapped(): the file may be stored to without a call. */
 void writes_duplicated(int fd, int copy);

@@ -13,6 +13,7 @@
 #include "shim/preload/record.h"
 #include "shim/preload/shim.h"
 #include "tracker/baseline.h"
+#include "tracker/contents.h"
 #include "tracker/file.h"
 #include "tracker/path.h"
 #include "tracker/sys.h"
@@ -183,6 +184,24 @@ void view_closing(int fd)
 		look_at_end(view);
 }
 
+/* What was given can be brought back, and compared with what comes later. */
+static void keep(const struct view *view)
+{
+	struct version kept;
+	struct file_slot file;
+	char *path = scratch_take();
+
+	if (path && file_find(&shim.segment, view->pending.file_key, &file) == 0 &&
+	    file_path(&shim.segment, &file, path, SEGMENT_PATH_BYTES) > 0) {
+		int fd = sys_open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
+		if (fd >= 0) {
+			(void)contents_save(&shim.segment, fd, path, CONTENTS_GIVEN, &kept);
+			(void)sys_close(fd);
+		}
+	}
+	scratch_give(path);
+}
+
 /* A file was given whole: that becomes a delivery, and tells whether the file is what it was. */
 static void deliver(const struct view *view, const struct version *version)
 {
@@ -199,8 +218,10 @@ static void deliver(const struct view *view, const struct version *version)
 	details.before = delivered.before;
 	if (delivered.is_changed)
 		record_delivery(JOURNAL_CHANGED, view->path, &details);
-	if (delivered.is_given)
+	if (delivered.is_given) {
 		record_delivery(JOURNAL_GIVEN, view->path, &details);
+		keep(view);
+	}
 }
 
 void view_end(int status)

@@ -70,14 +70,42 @@ static struct guard_writer writer(void)
 /* Is this call to be looked at, and may a path be read? */
 static bool may_look(const char *path)
 {
-	return shim.guards && !shim.sandboxed && !shim.locks && path && !in_vfork_child() &&
+	return shim.guards && !shim.sandboxed && path && !in_vfork_child() &&
 	       launch_is_text(path);
 }
 
 /* ---- looking ---- */
 
+/* By which descriptors this process set locks, of files that it may have closed since. */
+static uint64_t locked[DESCRIPTORS / 64];
+static bool locked_more; /* by others, too */
+
+void writes_locked(int fd)
+{
+	if ((unsigned)fd >= DESCRIPTORS)
+		locked_more = true;
+	else if (!in_vfork_child())
+		(void)__atomic_fetch_or(&locked[fd / 64], UINT64_C(1) << fd % 64, __ATOMIC_RELAXED);
+}
+
+/* To open and close the file would give up the process's locks on it. */
+static bool may_be_locked(const struct stat *file)
+{
+	struct stat stat;
+
+	for (int fd = 0; fd < DESCRIPTORS; fd++) {
+		uint64_t word = __atomic_load_n(&locked[fd / 64], __ATOMIC_RELAXED);
+		if (!word)
+			fd |= 63;
+		else if ((word >> fd % 64 & 1) && sys_fstat(fd, &stat) == 0 &&
+			 stat.st_dev == file->st_dev && stat.st_ino == file->st_ino)
+			return true;
+	}
+	return locked_more;
+}
+
 /* Opens a file to be read only, without leaving a trace.  Nothing but a regular file is opened at all: others notice.
- * Returns a descriptor or a negative errno; -EINVAL for another kind of file. */
+ * Returns a descriptor or a negative errno; -EINVAL for another kind of file; -EBUSY for one that this process has locked. */
 static int open_to_look(int directory, const char *path, bool follows)
 {
 	struct stat stat;
@@ -89,6 +117,8 @@ static int open_to_look(int directory, const char *path, bool follows)
 		return (int)error;
 	if (!S_ISREG(stat.st_mode))
 		return -EINVAL;
+	if (may_be_locked(&stat))
+		return -EBUSY;
 	int fd = (int)sys_call6(SYS_openat, directory, (long)path, flags | O_NOATIME, 0, 0, 0);
 	if (fd == -EPERM)
 		fd = (int)sys_call6(SYS_openat, directory, (long)path, flags, 0, 0, 0);
@@ -162,8 +192,8 @@ static bool begin_plan(int directory, const char *path, struct plan *ret_plan)
 	char *normal;
 
 	ret_plan->path = NULL;
-	if (!may_look(path) || !guard_may_concern(&shim.segment, &self, path) ||
-	    !(normal = scratch_take()))
+	if (!guard_may_concern(&shim.segment, &self, NULL) || !may_look(path) ||
+	    !guard_may_concern(&shim.segment, &self, path) || !(normal = scratch_take()))
 		return false;
 	if (!resolve(directory, path, normal) ||
 	    !guard_concerns(&shim.segment, &self, normal)) {
@@ -555,7 +585,7 @@ void writes_closing(int fd, struct closing *ret_closing)
 	const struct opening *opening = &ret_closing->opening;
 	drop_entry(fd);
 	if (!has_copy(fd, opening->number) && !(opening->marks & (MARK_INHERITED | MARK_MAPPED)) &&
-	    !shim.sandboxed && !shim.locks && is_same_file(fd, opening))
+	    !shim.sandboxed && is_same_file(fd, opening))
 		ret_closing->fd = reopen(fd, O_RDONLY);
 }
 

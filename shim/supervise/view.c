@@ -11,6 +11,8 @@
 #include "shim/supervise/compat.h"
 #include "shim/supervise/look.h"
 #include "shim/supervise/memory.h"
+#include "tracker/contents.h"
+#include "tracker/file.h"
 #include "tracker/notice.h"
 #include "tracker/path.h"
 #include "tracker/sys.h"
@@ -293,8 +295,16 @@ static void deliver(const struct supervision *supervision, struct target *target
 	};
 	if (delivered.is_changed)
 		record_delivery(supervision, target, JOURNAL_CHANGED, view->path, &details);
-	if (delivered.is_given)
-		record_delivery(supervision, target, JOURNAL_GIVEN, view->path, &details);
+	if (!delivered.is_given)
+		return;
+	record_delivery(supervision, target, JOURNAL_GIVEN, view->path, &details);
+	/* It can be brought back, and compared with what comes later. */
+	struct file_slot file;
+	struct version kept;
+	char path[SEGMENT_PATH_BYTES];
+	if (file_find(supervision->segment, view->pending.file_key, &file) == 0 &&
+	    file_path(supervision->segment, &file, path, sizeof(path)) > 0)
+		(void)contents_save(supervision->segment, view->fd, path, CONTENTS_GIVEN, &kept);
 }
 
 void view_ends(const struct supervision *supervision, struct target *target, int status)

@@ -14,6 +14,7 @@
 #include "shim/supervise/memory.h"
 #include "tracker/baseline.h"
 #include "tracker/capture.h"
+#include "tracker/contents.h"
 #include "tracker/file.h"
 #include "tracker/path.h"
 #include "tracker/sys.h"
@@ -27,6 +28,8 @@ struct write {
 	uint64_t time_ns;
 	struct version before;
 	uint32_t knows;
+	bool kept;    /* `before` is in the content store */
+	bool appends; /* agents record what they were given, a notice too */
 	char path[SEGMENT_PATH_BYTES];
 };
 
@@ -98,7 +101,9 @@ static void remember(struct target *target, const struct guard_answer *answer,
 				 .tid = named->tid,
 				 .time_ns = sys_boottime_ns(),
 				 .before = answer->before,
-				 .knows = answer->knows };
+				 .knows = answer->knows,
+				 .kept = answer->kept,
+				 .appends = answer->kind == GUARD_APPENDS };
 	(void)snprintf(write->path, sizeof(write->path), "%s", named->normal);
 }
 
@@ -187,6 +192,31 @@ static bool has_open(const struct target *target, const struct stat *file)
 	return found;
 }
 
+/* Takes a notice out of a file again: the write itself could not be refused.  Nobody has it open. */
+static bool take_back(const struct supervision *supervision, struct target *target,
+		      const struct write *write)
+{
+	const struct guard_answer answer = { .verdict = GUARD_DENY,
+					     .reason = GUARD_NOTICE,
+					     .error = -EIO };
+	struct file_slot file;
+
+	if (!write->kept || write->appends ||
+	    file_find(supervision->segment, write->key, &file) < 0 ||
+	    !(file.flags & FILE_HAS_BASELINE))
+		return false;
+	int fd = sys_open(write->path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
+	if (fd < 0)
+		return false;
+	int error = contents_restore(supervision->segment, &write->before, fd);
+	(void)close(fd);
+	if (error < 0)
+		return false;
+	segment_count(supervision->segment, COUNTER_notices_refused, 1);
+	record_guarded(supervision, target, write->path, &answer);
+	return true;
+}
+
 /* Looks at what came of one.  False: it is not over yet. */
 static bool settle(const struct supervision *supervision, struct target *target,
 		   const struct write *write, bool ends)
@@ -194,7 +224,7 @@ static bool settle(const struct supervision *supervision, struct target *target,
 	const struct segment *segment = supervision->segment;
 	struct guard_writer who = writer(target);
 	struct version now = { 0 };
-	bool has_nonce, read = true;
+	bool has_nonce = false, read = true;
 	uint32_t knows;
 	struct stat stat;
 
@@ -212,7 +242,8 @@ static bool settle(const struct supervision *supervision, struct target *target,
 	}
 	if (!read || (fd < 0 && fd != -ENOENT))
 		return true; /* it stays unfinished */
-	if (version_equal(&now, &write->before)) {
+	if (version_equal(&now, &write->before) ||
+	    (has_nonce && take_back(supervision, target, write))) {
 		guard_cancel(segment, &who, write->key);
 		return true;
 	}

@@ -3,7 +3,7 @@
  *
  * What came of it is looked at later: at the process's next call after it has closed the file, or at its end.  `seen run` sees the
  * file closed, too, and may be first (cli/lib/watch.h).  A write itself is not seen: a notice that such a process writes is refused only where
- * its file takes another's place.
+ * its file takes another's place; in a file that it wrote to in place it is found afterwards, and taken out again.
  */
 #ifndef SEEN_SUPERVISE_WRITES_H
 #define SEEN_SUPERVISE_WRITES_H

@@ -288,6 +288,28 @@ class ReadBeforeWrite(Case):
             self.assertEqual(answer["errno"], 0)
 
 
+class Paste(Case):
+    """A model that pastes the notice into its own write tool."""
+
+    def test_own(self):
+        self.assertEqual(self.agent.shell("cat f"), self.old)
+        notice = self.agent.shell("cat f").decode()
+        self.assertIn("seen-", notice)
+        self.learn()
+        before = self.counters()["notices_refused"]
+        for number, how in enumerate(("truncate", "in_place", "rename", "stream"), 1):
+            with self.subTest(how):
+                answer = self.own(how, notice)
+                if VIA != "supervise" or how == "rename":
+                    self.assertEqual(answer, errno.EIO)
+                # What cannot be refused is taken back when the agent makes its next call.
+                self.agent.ask(do="read", path=__file__)
+                wait_until(lambda: self.current() == self.old)
+                self.assertEqual(self.counters()["notices_refused"], before + number)
+        self.assertEqual(self.own("append", notice), 0)
+        self.assertEqual(self.current(), self.old + notice.encode())
+
+
 class Observe(Case):
     options = ("--mode", "observe", "--stale-write", "deny")
 
