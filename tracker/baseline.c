@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "tracker/file.h"
-#include "tracker/process.h"
 #include "tracker/path.h"
+#include "tracker/process.h"
 #include "tracker/scope.h"
 #include "tracker/sys.h"
 
@@ -103,9 +103,9 @@ bool baseline_knows_name(const struct segment *segment, const char *path)
 
 	bits_of(segment, path, words, masks);
 	for (int i = 0; i < 2; i++)
-		known = known && (__atomic_load_n(&segment->header->names[words[i]],
-						  __ATOMIC_ACQUIRE) &
-				  masks[i]);
+		known = known &&
+			(__atomic_load_n(&segment->header->names[words[i]], __ATOMIC_ACQUIRE) &
+			 masks[i]);
 	return known;
 }
 

@@ -16,15 +16,13 @@
 
 enum {
 	SMALL_CHUNK_BYTES = 2048, /* on the stack, where all chunks are in use */
-	LINE_BYTES_MAX =
-		20480, /* of the index: a path of PATH_MAX bytes of which each becomes four */
-	TEMPORARY_BYTES = 64,  /* of a temporary's name */
-	ENTRIES_BYTES = 2048,  /* of a folder at a time */
-	ENTRIES_MAX = 1048576, /* of a folder in all */
-	OLDEST = 64,           /* what one look at the folder finds to be dropped */
-	ROUNDS_MAX = 256,      /* of looking and dropping */
-	SLACK_SHARE =
-		64, /* of max_bytes: what is dropped beyond it where much is kept, so that not every save has to look */
+	LINE_BYTES_MAX = 20480,   /* of the index: PATH_MAX bytes, each of them four */
+	TEMPORARY_BYTES = 64,     /* of a temporary's name */
+	ENTRIES_BYTES = 2048,     /* of a folder at a time */
+	ENTRIES_MAX = 1048576,    /* of a folder in all */
+	OLDEST_ON_STACK = 32,     /* what one look finds to be dropped, as SMALL_CHUNK_BYTES */
+	ROUNDS_MAX = 256,         /* of looking and dropping */
+	SLACK_SHARE = 64,         /* of max_bytes: dropped beyond it, so that few have to look */
 	ATTEMPTS_MAX = 4, /* a temporary was cleared away, or a content dropped, meanwhile */
 	DIGITS = 32,      /* of a version */
 };
@@ -212,8 +210,8 @@ struct old_content {
 /* The oldest contents of a folder, the oldest first, and the bytes of all. */
 struct look {
 	uint64_t size_bytes;
-	int count;
-	struct old_content oldest[OLDEST];
+	int count, capacity;
+	struct old_content *oldest;
 };
 
 static void look_at(int folder, const char *name, const struct version *but, struct look *look)
@@ -227,14 +225,14 @@ static void look_at(int folder, const char *name, const struct version *but, str
 		return;
 	look->size_bytes += found.version.size_bytes;
 	found.mtime_ns = stat.st_mtim.tv_sec * 1000000000 + stat.st_mtim.tv_nsec;
-	if (but && version_equal(&found.version, but))
+	if (!look->capacity || (but && version_equal(&found.version, but)))
 		return;
 	int place = look->count;
 	while (place > 0 && look->oldest[place - 1].mtime_ns > found.mtime_ns)
 		place--;
-	if (place == OLDEST)
+	if (place == look->capacity)
 		return;
-	look->count += look->count < OLDEST;
+	look->count += look->count < look->capacity;
 	memmove(&look->oldest[place + 1], &look->oldest[place],
 		(size_t)(look->count - place - 1) * sizeof(found));
 	look->oldest[place] = found;
@@ -293,35 +291,57 @@ static bool drop(const struct segment *segment, int folder, const struct old_con
 	return sys_unlinkat(folder, temporary, 0) == 0;
 }
 
-/* Drops the oldest while more is kept than may be.  but: what was kept just now. */
-static APART void make_room(const struct segment *segment, int folder, const struct version *but)
+static void make_room_by(const struct segment *segment, int folder, const struct version *but,
+			 struct old_content *memory, int capacity)
 {
-	uint64_t max_bytes = segment->settings->content_max_bytes, goal_bytes = max_bytes;
-	struct look look;
+	uint64_t max_bytes = segment->settings->content_max_bytes, before;
+	struct look look = { .oldest = memory, .capacity = capacity };
 
 	for (int round = 0; round < ROUNDS_MAX; round++) {
-		uint64_t before = kept_bytes(segment);
-		if (before <= goal_bytes || look_around(folder, but, &look) < 0)
+		if ((before = kept_bytes(segment)) <= max_bytes ||
+		    look_around(folder, but, &look) < 0)
 			return;
 		/* what is there counts, not the number: that may be wrong, or damaged */
 		(void)__atomic_compare_exchange_n(&segment->header->contents_bytes, &before,
 						  look.size_bytes, false, __ATOMIC_RELAXED,
 						  __ATOMIC_RELAXED);
-		if (look.size_bytes <= goal_bytes || look.count == 0)
+		if (look.size_bytes <= max_bytes || look.count == 0)
 			return;
-		if (look.count == OLDEST) /* looking at so many takes long */
-			goal_bytes = max_bytes - max_bytes / SLACK_SHARE;
+		/* looking at so many takes long */
+		uint64_t goal_bytes = look.count < capacity ? max_bytes
+							    : max_bytes - max_bytes / SLACK_SHARE;
 		for (int i = 0; i < look.count && kept_bytes(segment) > goal_bytes; i++)
 			if (drop(segment, folder, &look.oldest[i]))
 				kept_less(segment, look.oldest[i].version.size_bytes);
 	}
 }
 
+static APART void make_room_on_stack(const struct segment *segment, int folder,
+				     const struct version *but)
+{
+	struct old_content memory[OLDEST_ON_STACK];
+	make_room_by(segment, folder, but, memory, OLDEST_ON_STACK);
+}
+
+/* Drops the oldest while more is kept than may be.  but: what was kept just now. */
+static void make_room(const struct segment *segment, int folder, const struct version *but)
+{
+	if (kept_bytes(segment) <= segment->settings->content_max_bytes)
+		return;
+	char *chunk = chunk_take();
+	if (chunk)
+		make_room_by(segment, folder, but, (struct old_content *)(void *)chunk,
+			     CHUNK_BYTES / sizeof(struct old_content));
+	else
+		make_room_on_stack(segment, folder, but);
+	chunk_give(chunk);
+}
+
 void contents_recount(const struct segment *segment)
 {
 	int folder = open_folder(segment);
 	uint64_t before = kept_bytes(segment);
-	struct look look;
+	struct look look = { .capacity = 0 };
 
 	if (folder < 0)
 		return;
@@ -565,7 +585,7 @@ static int put(const struct segment *segment, int folder, const struct source *s
 static int save(const struct segment *segment, int folder, struct source *source,
 		struct version *ret_version)
 {
-	struct content content;
+	struct content content = { .lines = 0 };
 	struct stat stat;
 	bool is_new = false;
 

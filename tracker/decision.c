@@ -25,8 +25,8 @@ static struct moment request_moment(const struct segment *segment, const struct 
 					  request->context.capture_id, request->command_id);
 	/* An own read's epoch ends with its agent's, too. */
 	if (request->agent_scope_id && moment.scope_epoch)
-		moment.scope_epoch +=
-			scope_epoch(segment, request->agent_scope_id) * 0x9e3779b97f4a7c15u;
+		moment.scope_epoch += scope_epoch(segment, request->agent_scope_id) *
+				      0x9e3779b97f4a7c15u;
 	return moment;
 }
 
@@ -223,7 +223,7 @@ int decision_pend(const struct segment *segment, const struct request *request, 
 		.stamp = stamp,
 		.moment = request_moment(segment, request),
 		.forgets = file.forgets,
-		.counted = answer->decision != DECISION_CONTENT,
+		.counted = answer && answer->decision != DECISION_CONTENT,
 	};
 	return 0;
 }
@@ -267,8 +267,8 @@ void decision_deliver(const struct segment *segment, const struct request *reque
 	bool to_scope = request_is_received(request) && now.scope_epoch &&
 			now.scope_epoch == pending->moment.scope_epoch &&
 			now.session_epoch == pending->moment.session_epoch &&
-			(request->is_own || command_within_so_far(segment, now.capture_id,
-								  now.command_id, limit));
+			(request->is_own ||
+			 command_within_so_far(segment, now.capture_id, now.command_id, limit));
 	bool is_repeat = to_scope && !pending->counted &&
 			 delivery_find(segment, now.scope_id, pending->file_key, &before) == 0 &&
 			 is_current(segment, request, &before, &now) &&
@@ -279,6 +279,7 @@ void decision_deliver(const struct segment *segment, const struct request *reque
 		ret_delivered->before = file.version;
 		ret_delivered->is_changed = !version_is_none(&file.version) &&
 					    !version_equal(&file.version, version) &&
+					    !version_equal(&file.outside, version) &&
 					    file.last_edit_realtime_ns < file.last_read_realtime_ns;
 	}
 	(void)file_change_known(segment, pending->file_key, note_whole_read, &read);

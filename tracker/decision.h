@@ -1,6 +1,6 @@
 /*
- * The decision: may this open be answered with a notice?  One function for both ways in; it knows
- * nothing of how a process is observed.  In doubt: the real bytes.
+ * The decision: may this open of a viewer, or this own read of a whitelisted process, be answered with a notice?  One function
+ * for both ways in; it knows nothing of how a process is observed.  In doubt: the real bytes.
  *
  *	delivered in this scope and epoch, still inside the window?	no -> content
  *	mode, role, sink and size allow it?				no -> content
@@ -52,7 +52,8 @@ struct answer {
 	char notice[NOTICE_BYTES_MAX];
 };
 
-/* decision_open(): decides for a file just opened for reading.
+/* decision_open(): decides for a file just opened for reading; for an own read (request.h), for a file just read whole, and
+ * for several reads of one request alike as long as the file stays as it is.
  *
  * path: absolute, normalized, as the kernel knows the file.  path_as_given: as the command wrote it.
  * fd: an open descriptor, read by pread only.  stat: of fd.
@@ -78,15 +79,15 @@ struct pending {
 };
 
 /* decision_pend(): remembers a file whose real bytes are about to be given.
- * path: absolute, normalized.  Returns 0, or -ENOSPC when the file could not be recorded. */
+ * path: absolute, normalized.  answer: NULL: it was not asked for one yet.  Returns 0, or -ENOSPC when the file could not be recorded. */
 int decision_pend(const struct segment *segment, const struct request *request, const char *path,
 		  const struct stat *stat, const struct answer *answer,
 		  struct pending *ret_pending);
 
 /* What decision_deliver() found. */
 struct delivered {
-	bool is_given; /* it is a delivery to the scope now */
-	bool is_changed; /* it is not what it was when last read whole, and nobody in the session was seen to change it */
+	bool is_given;   /* it is a delivery to the scope now */
+	bool is_changed; /* it is not what it was when last read whole, nobody in the session was seen to change it, and that is not on record yet */
 	struct version before; /* as last read whole by anybody; none when it was not */
 };
 

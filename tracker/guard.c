@@ -76,6 +76,19 @@ bool guard_lives_unobserved(const struct segment *segment)
 	return false;
 }
 
+/* Does the path of a file on record still lead to that inode?  Numbers of inodes are given anew. */
+static bool leads_to(const struct segment *segment, const struct file_slot *file,
+		     const struct stat *stat)
+{
+	char *path = chunk_take();
+	struct stat other;
+	bool is_same = path && file_path(segment, file, path, SEGMENT_PATH_BYTES) > 0 &&
+		       sys_stat(path, &other) == 0 && other.st_dev == stat->st_dev &&
+		       other.st_ino == stat->st_ino;
+	chunk_give(path);
+	return is_same;
+}
+
 /* The key under which the file is on record: by its path or, for another name of it, by its inode. */
 static uint64_t key_of(const struct segment *segment, const char *path, const struct stat *stat,
 		       struct file_slot *ret_file)
@@ -86,7 +99,7 @@ static uint64_t key_of(const struct segment *segment, const char *path, const st
 	if (file_find(segment, key, ret_file) == 0 && (ret_file->flags & FILE_HAS_BASELINE))
 		return key;
 	if (other && other != key && file_find(segment, other, ret_file) == 0 &&
-	    (ret_file->flags & FILE_HAS_BASELINE))
+	    (ret_file->flags & FILE_HAS_BASELINE) && leads_to(segment, ret_file, stat))
 		return other;
 	if (file_find(segment, key, ret_file) < 0)
 		*ret_file = (struct file_slot){ .key = key };
@@ -174,13 +187,13 @@ static void count(const struct segment *segment, const struct guard_answer *answ
 		      1);
 }
 
-/* Is what may be lost to be kept? */
+/* Is what may be lost to be kept?  Also where it may be lost, if a notice may be refused: then it is put back. */
 static bool keeps(const struct segment *segment, const struct guard_writer *writer,
-		  const struct guard_answer *answer)
+		  const struct file_slot *file, const struct guard_answer *answer)
 {
 	return answer->kind != GUARD_APPENDS && answer->verdict != GUARD_DENY &&
 	       (segment->settings->guard_stale_write != GUARD_STALE_WRITE_ALLOW ||
-		writer->answered);
+		writer->answered || (file->flags & FILE_HAS_BASELINE));
 }
 
 void guard_look(const struct segment *segment, const struct guard_writer *writer, const char *path,
@@ -216,7 +229,7 @@ void guard_look(const struct segment *segment, const struct guard_writer *writer
 		answer.before = content.version;
 		judge(segment, writer, &file, &answer);
 		decide(segment, path, &answer);
-		if (!keeps(segment, writer, &answer))
+		if (!keeps(segment, writer, &file, &answer))
 			break;
 		struct version kept;
 		answer.kept = contents_save(segment, fd, path, CONTENTS_DESTROYED, &kept) == 0;
@@ -409,7 +422,7 @@ size_t guard_say(const struct segment *segment, const struct guard_answer *answe
 		return 0;
 	line.length = strlen(ret_line);
 	if (answer->reason == GUARD_NOTICE)
-		put(&line, ": what was to be written is a notice of seen, no content: the file is as it was");
+		put(&line, ": not written: it is a notice of seen, and no content of a file");
 	else if (answer->reason == GUARD_UNREAD)
 		put(&line, denied ? ": not overwritten: it was never read; read it first"
 				  : ": overwritten though it was never read");

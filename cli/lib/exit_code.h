@@ -15,6 +15,11 @@
 	EXIT(OUTPUT, 6, "the output could not be written") \
 	EXIT(TAMPERED, 7, "the journal is not what was sealed") \
 	EXIT(PARTLY, 8, "part of it could not be done; what, was said") \
+	EXIT(CHANGED, 9, "`check`: a file is not what it was taken for") \
+	EXIT(DELETED, 10, "`check`: a file is gone, and the session did not remove it") \
+	EXIT(UNTRACKED, 11, "`check`: there is nothing to hold a file against") \
+	EXIT(CONFLICT, 12, "what is on disk would be lost, and was left") \
+	EXIT(DIFFERS, 13, "what is on disk is another version") \
 	EXIT(FAILED, 125, "`run`: seen itself failed; any command: the configuration is wrong") \
 	EXIT(NOT_EXECUTABLE, 126, "`run`: the program cannot be executed") \
 	EXIT(NOT_FOUND, 127, "`run`: there is no such program")

@@ -17,6 +17,9 @@
 #include "cli/lib/exit_code.h"
 #include "cli/lib/given.h"
 #include "cli/lib/message.h"
+#include "cli/lib/versions.h"
+#include "tracker/baseline.h"
+#include "tracker/contents.h"
 #include "tracker/journal.h"
 #include "tracker/process.h"
 #include "tracker/sys.h"
@@ -168,17 +171,19 @@ static int tighten(const struct session *session)
 	return 0;
 }
 
-/* Locks the folder of the session's journal too, where it is another one: a `seen gc` that does not see the segment
+/* Locks the folder of the session's journal and content store too, where it is another one: a `seen gc` that does not see the segment
  * (with another XDG_RUNTIME_DIR) finds nothing but that. */
-static int hold_journal(struct session *session)
+static int hold_state(struct session *session)
 {
-	const char *journal = segment_journal(&session->segment);
+	const char *inside = segment_journal(&session->segment);
 	char folder[SEGMENT_PATH_BYTES];
 
-	if (!journal || session->hold_count == SESSION_HOLDS_MAX)
+	if (!inside)
+		inside = segment_contents(&session->segment);
+	if (!inside || session->hold_count == SESSION_HOLDS_MAX)
 		return 0;
-	(void)snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(journal, '/') - journal),
-		       journal);
+	(void)snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(inside, '/') - inside),
+		       inside);
 	if (!folder[0] || strcmp(folder, session->directory) == 0)
 		return 0;
 	/* a journal that is gone, or another's, ends no session */
@@ -246,7 +251,7 @@ static int open_in(const char *directory, bool to_use, struct session *ret_sessi
 	if (error == 0)
 		error = map(directory, &session, &session);
 	if (error == 0 && to_use)
-		error = hold_journal(&session);
+		error = hold_state(&session);
 	if (error < 0)
 		session_close(&session);
 	else
@@ -361,12 +366,15 @@ static void resume(const struct config *config, struct session *session)
 	char text[SETTINGS_TEXT_BYTES_MAX];
 	size_t used = 0;
 
-	if (!is_of_this_boot(&session->segment)) {
+	bool is_other_boot = !is_of_this_boot(&session->segment);
+	if (is_other_boot) {
 		/* Times count from the boot, and inode numbers of pipes began anew. */
 		read_boot_id(header->boot_id, sizeof(header->boot_id));
 		(void)tracker_forget_all(&session->segment, 0);
 	}
 	unsigned living = sweep(&session->segment);
+	if (living == 0)
+		baseline_adopt(&session->segment, is_other_boot);
 	if (config_pack(config, &settings, text, sizeof(text), &used, &error) < 0 ||
 	    segment_has_settings(&session->segment, &settings, text, used))
 		return;
@@ -383,33 +391,37 @@ static void chance(unsigned char *ret_bytes, size_t count)
 		memset(ret_bytes, 0, count);
 }
 
-/* The journal of a session about to be made in `directory`.  One that is there already, of a session whose segment went with
- * the last boot, is continued.  Its folder is locked.  ret_path: "" when there is to be none.  ret_made: it is new. */
-static int make_journal(const struct config *config, const char *name, const char *directory,
-			struct session *session, char *ret_path, size_t capacity, bool *ret_made)
+/* The folder of a session about to be made in `directory` that outlives a boot: made, locked, this user's alone.  It may be the
+ * same one. */
+static int make_state(const struct config *config, const char *name, const char *directory,
+		      struct session *session, char *ret_folder, size_t capacity)
 {
-	char state[SEGMENT_PATH_BYTES], folder[SEGMENT_PATH_BYTES], nonce[JOURNAL_NONCE_BYTES];
-	unsigned char random[8];
-
-	ret_path[0] = '\0';
-	*ret_made = false;
-	if (config_number(config, OPTION_journal_level) == JOURNAL_LEVEL_OFF)
-		return 0;
+	char state[SEGMENT_PATH_BYTES];
 	int error = session_state_dir(config, state, sizeof(state));
+
 	if (error == 0)
 		error = make_folder(state);
 	if (error == 0)
-		error = session_path(folder, sizeof(folder), state, name);
-	if (error == 0 && strcmp(folder, directory) != 0) {
-		error = make_folder(folder);
+		error = session_path(ret_folder, capacity, state, name);
+	if (error == 0 && strcmp(ret_folder, directory) != 0) {
+		error = make_folder(ret_folder);
 		if (error == 0)
-			error = hold(session, folder);
+			error = hold(session, ret_folder);
 		if (error == 0)
 			error = tighten(session);
 	}
-	if (error < 0)
-		return error;
-	error = session_path(ret_path, capacity, folder, "journal");
+	return error;
+}
+
+/* The session's journal.  One that is there already, of a session whose segment went with the last boot, is continued.
+ * ret_path: "" when there is to be none.  ret_made: it is new. */
+static int make_journal(const struct config *config, const char *name, const char *folder,
+			char *ret_path, size_t capacity, bool *ret_made)
+{
+	char nonce[JOURNAL_NONCE_BYTES];
+	unsigned char random[8];
+	int error = session_path(ret_path, capacity, folder, "journal");
+
 	if (error < 0)
 		return error;
 	chance(random, sizeof(random));
@@ -420,31 +432,94 @@ static int make_journal(const struct config *config, const char *name, const cha
 	*ret_made = error == 0;
 	if (error == 0 || error == -EEXIST)
 		return 0;
-	if (strcmp(folder, directory) != 0)
-		(void)rmdir(folder); /* where nothing else is in it */
 	ret_path[0] = '\0';
 	return error;
 }
 
-/* Takes back a journal that was made for nothing. */
-static void drop_journal(char *path)
+/* Makes the folder of a content store, or makes sure that the one there is this user's alone. */
+static int make_contents(const char *path)
 {
-	(void)unlink(path);
-	*strrchr(path, '/') = '\0';
-	(void)rmdir(path); /* where nothing else is in it */
-	*path = '\0';
+	struct stat stat;
+	int fd = -1;
+	int error = make_folder(path);
+
+	if (error == 0)
+		error = session_open_folder(AT_FDCWD, path, &fd);
+	if (error == 0 && (fstat(fd, &stat) < 0 || ((stat.st_mode & 077) && fchmod(fd, 0700) < 0)))
+		error = -errno;
+	if (fd >= 0)
+		(void)close(fd);
+	return error;
 }
 
-/* Makes segment and journal in a folder that is there, and locked. */
+/* What a session has beside its segment.  Its paths are "" where there is none. */
+struct beside {
+	char folder[SEGMENT_PATH_BYTES];
+	char journal[SEGMENT_PATH_BYTES], contents[SEGMENT_PATH_BYTES];
+	bool journal_made;
+};
+
+/* Makes journal and content store.  What cannot be made the session does without; -EAGAIN: `seen gc` is at work on their folder. */
+static int make_beside(const struct config *config, const char *name, const char *directory,
+		       struct session *session, struct beside *beside)
+{
+	bool journal = config_number(config, OPTION_journal_level) != JOURNAL_LEVEL_OFF;
+	bool contents = config_number(config, OPTION_content_max_bytes) > 0;
+
+	*beside = (struct beside){ .journal_made = false };
+	if (!journal && !contents)
+		return 0;
+	int error = make_state(config, name, directory, session, beside->folder,
+			       sizeof(beside->folder));
+	if (error == -EAGAIN)
+		return error;
+	if (journal)
+		session->journal_error = error ? error
+					       : make_journal(config, name, beside->folder,
+							      beside->journal,
+							      sizeof(beside->journal),
+							      &beside->journal_made);
+	if (contents && error == 0)
+		error = session_path(beside->contents, sizeof(beside->contents), beside->folder,
+				     CONTENTS_FOLDER);
+	if (contents && error == 0)
+		error = make_contents(beside->contents);
+	if (contents && error < 0) {
+		session->contents_error = error;
+		beside->contents[0] = '\0';
+	}
+	if (!beside->journal[0] && !beside->contents[0] && beside->folder[0] &&
+	    strcmp(beside->folder, directory) != 0)
+		(void)rmdir(beside->folder); /* where nothing else is in it */
+	return 0;
+}
+
+/* Takes back what was made for nothing. */
+static void drop_beside(const struct beside *beside)
+{
+	if (beside->journal_made)
+		(void)unlink(beside->journal);
+	if (beside->contents[0])
+		(void)rmdir(beside->contents); /* where nothing is in it */
+	if (beside->folder[0])
+		(void)rmdir(beside->folder);
+}
+
+static const char *or_none(const char *path)
+{
+	return path[0] ? path : NULL;
+}
+
+/* Makes segment, journal and content store in a folder that is there, and locked. */
 static int fill(const struct config *config, const char *directory, const char *name,
 		struct session *session)
 {
-	char journal[SEGMENT_PATH_BYTES], text[SETTINGS_TEXT_BYTES_MAX], boot_id[40];
+	char text[SETTINGS_TEXT_BYTES_MAX], boot_id[40];
 	struct settings settings;
 	struct config_error config_error;
+	struct beside beside;
 	unsigned char nonce[8];
 	size_t used = 0;
-	bool journal_made;
 
 	int error = config_pack(config, &settings, text, sizeof(text), &used, &config_error);
 	if (error < 0)
@@ -452,26 +527,42 @@ static int fill(const struct config *config, const char *directory, const char *
 	if (getrandom(nonce, sizeof(nonce), 0) != sizeof(nonce))
 		return -EIO;
 	read_boot_id(boot_id, sizeof(boot_id));
-	session->journal_error = make_journal(config, name, directory, session, journal,
-					      sizeof(journal), &journal_made);
-	if (session->journal_error == -EAGAIN)
-		return -EAGAIN;
+	error = make_beside(config, name, directory, session, &beside);
+	if (error < 0)
+		return error;
 	error = segment_create(directory, name, nonce, boot_id, &settings, text, used,
-			       journal[0] ? journal : NULL);
-	if (error == -ENOSPC && journal_made) {
+			       or_none(beside.journal), or_none(beside.contents));
+	if (error == -ENOSPC && beside.journal_made) {
 		/* Where there is room for one of them, it is the segment's. */
-		(void)unlink(journal);
-		error = segment_create(directory, name, nonce, boot_id, &settings, text, used,
-				       NULL);
+		(void)unlink(beside.journal);
+		error = segment_create(directory, name, nonce, boot_id, &settings, text, used, NULL,
+				       or_none(beside.contents));
 		session->journal_error = -ENOSPC;
 	}
 	session->made = error == 0;
-	if (error < 0 && error != -EEXIST && journal_made)
-		drop_journal(journal);
+	if (error < 0 && error != -EEXIST)
+		drop_beside(&beside);
 	if (error != -EEXIST)
 		return error;
-	session->journal_error = 0; /* somebody else made it */
+	session->journal_error = session->contents_error = 0; /* somebody else made it */
 	return 0;
+}
+
+/* Makes the content store of a session fit for another run: a folder that was removed comes back, what killed processes left
+ * goes, and what is kept is counted. */
+static void settle_contents(struct session *session)
+{
+	const char *path = segment_contents(&session->segment);
+
+	if (!path)
+		return;
+	int error = make_contents(path);
+	(void)hold_state(session); /* where its folder was made just now */
+	if (error == 0)
+		error = versions_tidy(path);
+	if (error == 0)
+		contents_recount(&session->segment);
+	session->contents_error = error;
 }
 
 static int make_in(const struct config *config, const char *folder, const char *name,
@@ -555,6 +646,8 @@ int session_make(const struct config *config, const char *name, struct session *
 			(void)nanosleep(&PAUSE, NULL);
 		error = open_or_make(config, name, ret_session);
 	}
+	if (error == 0)
+		settle_contents(ret_session);
 	return error == -EAGAIN ? -EBUSY : error;
 }
 

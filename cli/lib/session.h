@@ -3,7 +3,7 @@
  *
  * A session NAME is a folder NAME, mode 0700, in the runtime folder ([session] runtime_dir, else
  * $XDG_RUNTIME_DIR/seen, else the state folder); it holds the segment.  A folder of that name in the state folder,
- * perhaps the same one, holds what outlives a boot: the journal and its seal.  The state folder is
+ * perhaps the same one, holds what outlives a boot: the journal, its seal, and the content store.  The state folder is
  * [session] state_dir, else $XDG_STATE_HOME/seen, else ~/.local/state/seen, else /var/tmp/seen-UID.
  */
 #ifndef SEEN_CLI_SESSION_H
@@ -15,7 +15,9 @@
 #include "tracker/journal.h"
 #include "tracker/segment.h"
 
-enum { SESSION_HOLDS_MAX = 2 }; /* its folder, and its journal's where that is another one */
+enum {
+	SESSION_HOLDS_MAX = 2
+}; /* its folder, and that of its journal and contents where that is another one */
 
 struct session {
 	char name[SEGMENT_NAME_BYTES];
@@ -25,6 +27,7 @@ struct session {
 	int hold_count;
 	bool made; /* by this call */
 	int journal_error; /* session_make(): why a new session has no journal; 0: it has, or is to have none */
+	int contents_error; /* session_make(): why no content can be kept; 0: it can, or is not to be */
 };
 
 /* session_state_dir(), session_runtime_dir(): the folders that sessions lie in; not made here.

@@ -14,6 +14,8 @@
 
 #include "cli/lib/journal_file.h"
 #include "cli/lib/message.h"
+#include "cli/lib/metadata.h"
+#include "tracker/contents.h"
 #include "tracker/journal.h"
 
 static const char SEGMENT[] = "segment", JOURNAL[] = "journal";
@@ -78,10 +80,29 @@ static bool is_unfinished(const char *name)
 	return false;
 }
 
+/* What `seen run` keeps of the task, builds it as, and renamed because it could not use it. */
+static bool is_metadata(const char *name)
+{
+	if (!begins_with(name, METADATA_NAME))
+		return false;
+	const char *rest = name + strlen(METADATA_NAME);
+	return !rest[0] || strcmp(rest, ".new") == 0 || begins_with(rest, ".aside-");
+}
+
 static bool is_of_session(const char *name)
 {
 	return strcmp(name, SEGMENT) == 0 || strcmp(name, JOURNAL) == 0 ||
-	       strcmp(name, "seal") == 0 || is_unfinished(name);
+	       strcmp(name, "seal") == 0 || is_metadata(name) || is_unfinished(name);
+}
+
+/* In the folder of its content store. */
+static bool is_of_contents(const char *name)
+{
+	struct version version;
+	uint64_t pid;
+
+	return contents_version(name, &version) || contents_is_temporary(name, &pid) ||
+	       strcmp(name, CONTENTS_INDEX) == 0;
 }
 
 /* Opens a folder a second time, to list it; NULL and errno on failure. */
@@ -150,15 +171,47 @@ static uint64_t later(uint64_t a, const struct timespec *b)
 	return a > ns ? a : ns;
 }
 
+/* Adds up a content store.  ret_empty: nothing is in it. */
+static void measure_contents(int at, struct store_session *session, bool *ret_empty)
+{
+	int fd = -1;
+	DIR *directory = session_open_folder(at, CONTENTS_FOLDER, &fd) == 0 ? list(fd) : NULL;
+	struct version version;
+	struct stat stat;
+	const char *name;
+
+	*ret_empty = directory != NULL;
+	while (directory && (name = next_name(directory))) {
+		*ret_empty = false;
+		if (!is_of_contents(name) || fstatat(fd, name, &stat, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		session->has_contents |= contents_version(name, &version) && S_ISREG(stat.st_mode);
+		session->size_bytes += (uint64_t)stat.st_blocks * BLOCK_BYTES;
+	}
+	if (directory)
+		(void)closedir(directory);
+	if (fd >= 0)
+		(void)close(fd);
+}
+
 /* Adds up one folder of a session. */
 static void measure(int fd, struct store_session *session, bool *ret_unfinished)
 {
 	DIR *directory = list(fd);
+	bool empty_contents = false, others = false;
 	struct stat stat;
 	const char *name;
 
 	while (directory && (name = next_name(directory))) {
-		if (fstatat(fd, name, &stat, AT_SYMLINK_NOFOLLOW) < 0 || !is_of_session(name))
+		if (fstatat(fd, name, &stat, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		if (strcmp(name, CONTENTS_FOLDER) == 0 && S_ISDIR(stat.st_mode)) {
+			session->size_bytes += (uint64_t)stat.st_blocks * BLOCK_BYTES;
+			measure_contents(fd, session, &empty_contents);
+			continue;
+		}
+		others = true;
+		if (!is_of_session(name))
 			continue;
 		bool segment = strcmp(name, SEGMENT) == 0, journal = strcmp(name, JOURNAL) == 0;
 		session->has_segment |= segment;
@@ -170,6 +223,8 @@ static void measure(int fd, struct store_session *session, bool *ret_unfinished)
 	}
 	if (directory)
 		(void)closedir(directory);
+	/* whoever made it first was killed then */
+	*ret_unfinished |= empty_contents && !others;
 	if (!session->used_realtime_ns && fstat(fd, &stat) == 0)
 		session->used_realtime_ns = later(0, &stat.st_mtim);
 }
@@ -272,6 +327,10 @@ static bool examine(const struct config *config, const struct store *store,
 	}
 	if (problem) {
 		put_problem(session, problem);
+		return true;
+	}
+	if (!session->has_segment && !session->has_journal && session->has_contents) {
+		session->state = held ? STORE_LIVE : STORE_CONTENTS_ONLY;
 		return true;
 	}
 	if (!session->has_segment && !session->has_journal) {
@@ -540,25 +599,61 @@ static int claim(const struct store *store, const struct store_session *session,
 	return error;
 }
 
+static bool is_own_file(int fd, const char *name)
+{
+	struct stat stat;
+	return fstatat(fd, name, &stat, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(stat.st_mode) &&
+	       stat.st_uid == geteuid();
+}
+
+/* Removes a content store from a folder that has been locked.  Returns and ret_name: as empty(). */
+static int remove_contents(int at, char *ret_name, size_t capacity)
+{
+	int fd = -1;
+	int error = session_open_folder(at, CONTENTS_FOLDER, &fd);
+	DIR *directory = error == 0 ? list(fd) : NULL;
+	const char *name;
+
+	(void)snprintf(ret_name, capacity, "%s", CONTENTS_FOLDER);
+	if (error < 0)
+		return error == -ELOOP || error == -ENOTDIR || error == -EPERM ? -EEXIST : error;
+	error = directory ? 0 : -errno;
+	while (directory && (name = next_name(directory))) {
+		bool ours = is_of_contents(name) && is_own_file(fd, name);
+		if ((ours && (unlinkat(fd, name, 0) == 0 || errno == ENOENT)) || error < 0)
+			continue;
+		error = ours ? -errno : -EEXIST;
+		(void)snprintf(ret_name, capacity, "%s/%s", CONTENTS_FOLDER, name);
+	}
+	if (directory)
+		(void)closedir(directory);
+	(void)close(fd);
+	if (error == 0 && unlinkat(at, CONTENTS_FOLDER, AT_REMOVEDIR) < 0)
+		error = -errno;
+	return error;
+}
+
 /* Removes the files of a session from a folder.  Returns 0; -EEXIST when there is something else; an error. */
 static int empty(int fd, struct store_trouble *ret_trouble)
 {
+	char contents[sizeof(ret_trouble->stranger)];
 	DIR *directory = list(fd);
-	struct stat stat;
 	const char *name;
 	int error = directory ? 0 : -errno;
 
 	while (directory && (name = next_name(directory))) {
-		bool ours = is_of_session(name) &&
-			    fstatat(fd, name, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
-			    S_ISREG(stat.st_mode) && stat.st_uid == geteuid();
-		if (ours && unlinkat(fd, name, 0) == 0)
-			continue;
-		int failed = ours ? -errno : -EEXIST;
-		if (failed == -ENOENT || error < 0)
+		bool ours = is_of_session(name) && is_own_file(fd, name);
+		const char *stranger = name;
+		int failed = ours ? (unlinkat(fd, name, 0) < 0 ? -errno : 0) : -EEXIST;
+		if (strcmp(name, CONTENTS_FOLDER) == 0) {
+			failed = remove_contents(fd, contents, sizeof(contents));
+			stranger = contents;
+		}
+		if (failed == 0 || failed == -ENOENT || error < 0)
 			continue;
 		error = failed;
-		(void)snprintf(ret_trouble->stranger, sizeof(ret_trouble->stranger), "%s", name);
+		(void)snprintf(ret_trouble->stranger, sizeof(ret_trouble->stranger), "%s",
+			       stranger);
 	}
 	if (directory)
 		(void)closedir(directory);

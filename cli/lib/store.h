@@ -35,8 +35,9 @@ struct store_folder {
 #define STORE_STATES(STATE) \
 	STATE(LIVE, "live") \
 	STATE(ENDED, "ended") \
-	STATE(JOURNAL_ONLY, "journal only") /* its segment went with a boot */ \
-	STATE(UNFINISHED, "unfinished")     /* who made it was killed at that */ \
+	STATE(JOURNAL_ONLY, "journal only")   /* its segment went with a boot */ \
+	STATE(CONTENTS_ONLY, "contents only") /* likewise, of one without a journal */ \
+	STATE(UNFINISHED, "unfinished")       /* who made it was killed at that */ \
 	STATE(DAMAGED, "damaged") \
 	STATE(OTHER_VERSION, "other version") /* of seen */ \
 	STATE(OTHER_USER, "other user") \
@@ -54,7 +55,7 @@ struct store_session {
 	bool in[STORE_PLACES];
 	enum store_state state;
 	int problem; /* what session_explain() explains; 0: none */
-	bool has_segment, has_journal;
+	bool has_segment, has_journal, has_contents;
 	uint64_t size_bytes;          /* of the blocks that its files take */
 	uint64_t created_realtime_ns; /* 0: not known */
 	uint64_t used_realtime_ns; /* newest modification of segment and journal, else of its folder; 0: not known */
@@ -70,7 +71,7 @@ struct store {
 /* store_open(): lists the sessions in the config's folders.
  *
  * ret_store: store_close() it, in any case.  A folder that cannot be read is none that fails: it has an `error`.
- * A folder without a segment, a journal, or the rest of one that was being made is no session.
+ * A folder without a segment, a journal, contents, or the rest of one that was being made is no session.
  * Returns 0, -ENAMETOOLONG or -ENOMEM. */
 int store_open(const struct config *config, struct store *ret_store);
 

@@ -1,0 +1,242 @@
+/*
+ * `seen diff`: a kept version of a file against what is on disk, by the diff program.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/lib/exit_code.h"
+#include "cli/lib/given.h"
+#include "cli/lib/message.h"
+#include "cli/lib/options.h"
+#include "cli/lib/scopes.h"
+#include "cli/lib/session.h"
+#include "cli/lib/text.h"
+#include "cli/lib/versions.h"
+#include "tracker/delivery.h"
+#include "tracker/path.h"
+#include "tracker/tracker.h"
+
+static const char *session_name, *scope;
+
+static const struct option_spec SPECS[] = {
+	{ "--session", "ID", "this session; default: $SEEN_SESSION, else the workspace's newest",
+	  NULL, &session_name },
+	{ "--scope", "ID", "without VERSION: what this scope was given last", NULL, &scope },
+};
+
+static const struct options OPTIONS = {
+	.usage = "diff [OPTION...] PATH [VERSION]",
+	.summary = "A version of a file that is kept against what is on disk, as a unified diff.  "
+		   "VERSION: the first\n"
+		   "of its digits, as `seen versions` shows them; without it, what an agent was "
+		   "given last, or,\n"
+		   "where that is not kept, what was kept last.",
+	.specs = SPECS,
+	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
+	.words_between = true,
+};
+
+/* ---- which version ---- */
+
+static const struct versions_row *find(const struct versions *versions, const char *path,
+				       const struct version *version)
+{
+	for (size_t i = 0; i < versions->count; i++) {
+		const struct versions_row *row = &versions->rows[i];
+		if (row->path && strcmp(row->path, path) == 0 &&
+		    (!version || version_equal(&row->version, version)))
+			return row;
+	}
+	return NULL;
+}
+
+/* What the scope, or without one anybody, was given or has read last; none: nothing. */
+static int given_last(const struct segment *segment, const char *path, struct version *ret_version)
+{
+	struct delivery_slot delivery;
+	struct file_slot file;
+	uint64_t scope_id = 0;
+	int code = scope ? scopes_choose(segment, scope, &scope_id) : EXIT_CODE_OK;
+
+	*ret_version = (struct version){ 0 };
+	if (code == EXIT_CODE_OK && scope_id) {
+		if (delivery_find(segment, scope_id, path_key(segment, path), &delivery) == 0)
+			*ret_version = delivery.version;
+	} else if (code == EXIT_CODE_OK && tracker_file(segment, path, &file) == 0) {
+		*ret_version = file.version;
+	}
+	return code;
+}
+
+/* The version that nobody named; says which. */
+static int choose_last(const struct segment *segment, const struct versions *versions,
+		       const char *path, struct version *ret_version)
+{
+	char digits[VERSION_DIGITS + 1], time[TEXT_TIME_BYTES];
+	struct version given;
+	int code = given_last(segment, path, &given);
+	const struct versions_row *row = NULL;
+
+	if (code != EXIT_CODE_OK)
+		return code;
+	if (!version_is_none(&given))
+		row = find(versions, path, &given);
+	bool was_given = row != NULL;
+	if (!row && !scope)
+		row = find(versions, path, NULL); /* the newest comes first */
+	if (!row) {
+		message("%s: no version is kept%s", path_relative(segment, path),
+			scope ? " that the scope was given" : "");
+		return EXIT_CODE_NOTHING;
+	}
+	version_digits(&row->version, digits);
+	if (was_given)
+		message("against %s, which %s was given last", digits,
+			scope ? "the scope" : "an agent");
+	else
+		message("against %s, kept last (%s, %s)", digits, contents_reason_name(row->reason),
+			text_time(row->realtime_ns, time));
+	*ret_version = row->version;
+	return EXIT_CODE_OK;
+}
+
+/* ---- the diff ---- */
+
+/* What diff(1) says: 0 the same, 1 different, more: trouble; 127: there is no such program. */
+static int run_diff(const char *const words[])
+{
+	int status;
+
+	(void)fflush(NULL);
+	pid_t child = fork();
+	if (child == 0) {
+		(void)execvp(words[0], (char *const *)(uintptr_t)words);
+		_exit(errno == ENOENT ? 127 : 126);
+	}
+	if (child < 0)
+		return 126;
+	while (waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			return 126;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 126;
+}
+
+/* The path of a content's file, whole as its name says. */
+static int content_path(const struct segment *segment, const struct version *version,
+			char *ret_path, size_t capacity)
+{
+	char name[CONTENTS_NAME_BYTES];
+	struct content content;
+	int fd = contents_open(segment, version);
+
+	if (fd < 0)
+		return fd;
+	int error = content_of_descriptor(fd, UINT64_MAX, &content);
+	(void)close(fd);
+	if (error == 0 && !version_equal(&content.version, version))
+		error = -EBADMSG;
+	contents_name(version, name);
+	return error < 0 ? error
+			 : session_path(ret_path, capacity, segment_contents(segment), name);
+}
+
+static int compare(const struct segment *segment, const char *path, const struct version *version)
+{
+	char kept[SEGMENT_PATH_BYTES], old_label[SEGMENT_PATH_BYTES * 4 + 64],
+		new_label[SEGMENT_PATH_BYTES * 4 + 64], name[SEGMENT_PATH_BYTES * 4],
+		digits[VERSION_DIGITS + 1];
+	struct stat stat;
+	const char *now = path;
+	int error = content_path(segment, version, kept, sizeof(kept));
+
+	version_digits(version, digits);
+	if (error < 0) {
+		message("version %s: %s", digits,
+			error == -EBADMSG ? "it is damaged" : strerror(-error));
+		return error == -ENOENT ? EXIT_CODE_NOTHING : EXIT_CODE_BAD_SESSION;
+	}
+	int fd = versions_open_file(path, &stat);
+	if (fd >= 0)
+		(void)close(fd);
+	else if (fd == -ENOENT || fd == -ENOTDIR)
+		now = "/dev/null";
+	else {
+		message("%s: %s", path_relative(segment, path),
+			fd == -EINVAL || fd == -ELOOP ? "no regular file" : strerror(-fd));
+		return EXIT_CODE_PARTLY;
+	}
+	if (path_escape(path_relative(segment, path), name, sizeof(name)) < 0)
+		return EXIT_CODE_PARTLY;
+	(void)snprintf(old_label, sizeof(old_label), "%s\t(version %s)", name, digits);
+	(void)snprintf(new_label, sizeof(new_label), "%s%s", name,
+		       now == path ? "" : "\t(deleted)");
+	const char *const words[] = { "diff",    "-u", "-L", old_label, "-L",
+				      new_label, "--", kept, now,       NULL };
+	switch (run_diff(words)) {
+	case 0:
+		return EXIT_CODE_OK;
+	case 1:
+		return EXIT_CODE_DIFFERS;
+	case 127:
+		message("there is no program `diff`: install it (diffutils)");
+		return EXIT_CODE_PARTLY;
+	default:
+		message("diff could not compare them");
+		return EXIT_CODE_PARTLY;
+	}
+}
+
+/* ---- the command ---- */
+
+static int diff(const struct session *session, char **words)
+{
+	const struct segment *segment = &session->segment;
+	char path[SEGMENT_PATH_BYTES];
+	struct versions versions;
+	struct version version;
+	int error = given_path(words[0], path, sizeof(path));
+
+	if (error < 0) {
+		message("%s: %s", words[0], strerror(-error));
+		return EXIT_CODE_USAGE;
+	}
+	error = versions_read(segment, &versions);
+	int code = error < 0  ? versions_failed(segment, error)
+		   : words[1] ? versions_choose(&versions, path, words[1], &version)
+			      : choose_last(segment, &versions, path, &version);
+	if (code == EXIT_CODE_OK)
+		code = compare(segment, path, &version);
+	versions_free(&versions);
+	return code;
+}
+
+int cmd_diff(int argc, char **argv)
+{
+	struct parsed parsed = { .config = NULL };
+	struct session session;
+	int code;
+
+	if (options_parse(&OPTIONS, argc, argv, &parsed, &code) < 0) {
+		;
+	} else if (argc - parsed.first_word < 1 || argc - parsed.first_word > 2) {
+		message("diff takes a path and a version: `seen diff PATH [VERSION]`");
+		code = EXIT_CODE_USAGE;
+	} else if (scope && argc - parsed.first_word == 2) {
+		message("--scope chooses a version: it takes none beside it");
+		code = EXIT_CODE_USAGE;
+	} else if (options_load(&parsed, &code) == 0) {
+		code = session_find(parsed.config, session_name, &session);
+		if (code == EXIT_CODE_OK) {
+			code = diff(&session, argv + parsed.first_word);
+			session_close(&session);
+		}
+	}
+	options_done(&parsed);
+	return code;
+}

@@ -1,0 +1,447 @@
+/*
+ * `seen restore`: brings a kept version of a file back.
+ *
+ * What is on disk is kept first.  It is only replaced when it is one that is kept or that the session knows: else somebody
+ * changed the file since, and a restore that did not know would lose sight of that.  --force replaces it all the same.
+ *
+ * To the tracker, this is a write like any other.  By a person outside the session it is a change from outside: the watcher finds it,
+ * and an agent that knows another version is warned before it overwrites it.  By a process of the session it is the session's
+ * own: the version becomes what the session last wrote (`written`), also where nobody observed this process, so that it
+ * is never taken for the user's.  No baseline moves here: what a scope takes the file for is what it was given, and
+ * where it is observed the guard moves it as for every write.  [guard] stale_write = deny refuses a restore by the agent over
+ * a change that it has not seen, --force or not.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/lib/exit_code.h"
+#include "cli/lib/given.h"
+#include "cli/lib/message.h"
+#include "cli/lib/options.h"
+#include "cli/lib/session.h"
+#include "cli/lib/text.h"
+#include "cli/lib/versions.h"
+#include "tracker/baseline.h"
+#include "tracker/file.h"
+#include "tracker/journal.h"
+#include "tracker/path.h"
+
+static const char *session_name;
+static bool force;
+
+static const struct option_spec SPECS[] = {
+	{ "--force", NULL, "also over a change that nobody keeps or knows", &force, NULL },
+	{ "--session", "ID", "this session; default: $SEEN_SESSION, else the workspace's newest",
+	  NULL, &session_name },
+};
+
+static const struct options OPTIONS = {
+	.usage = "restore [OPTION...] PATH VERSION",
+	.summary = "Makes a file what it was in a version that is kept; one that is gone is made "
+		   "again.  VERSION: the\n"
+		   "first of its digits, as `seen versions` shows them.  What is on disk is kept "
+		   "first, and is only\n"
+		   "replaced if it is a version that is kept already, or that the session knows.",
+	.specs = SPECS,
+	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
+	.words_between = true,
+};
+
+/* What is to be replaced. */
+struct target {
+	const struct segment *segment;
+	const char *path; /* absolute */
+	const char *name; /* for messages */
+	struct version wanted;
+	int fd; /* of what is on disk; -1: nothing, or it cannot be read */
+	bool exists;
+	struct stat stat;
+	struct version version; /* of what is on disk; none: nothing, or it cannot be read */
+	bool kept;              /* it is in the store by now */
+	char beside[SEGMENT_PATH_BYTES]; /* "": nothing there */
+};
+
+/* ---- what is on disk ---- */
+
+static bool look(struct target *target)
+{
+	struct content content;
+
+	target->fd = versions_open_file(target->path, &target->stat);
+	if (target->fd == -ENOENT || target->fd == -ENOTDIR) {
+		target->fd = -1;
+		return true;
+	}
+	int error = target->fd < 0 ? target->fd : 0;
+	if (error == -EINVAL || error == -ELOOP) {
+		message("%s: no regular file: it is left as it is", target->name);
+		return false;
+	}
+	if (error == 0)
+		error = content_of_descriptor(target->fd, UINT64_MAX, &content);
+	target->exists = true;
+	if (error == 0) {
+		target->version = content.version;
+		return true;
+	}
+	if (!force)
+		message("%s: it cannot be read, so it cannot be kept first: %s; --force "
+			"replaces it "
+			"all the same",
+			target->name, strerror(-error));
+	return force && lstat(target->path, &target->stat) == 0;
+}
+
+/* Is it as it was looked at? */
+static bool is_unchanged(const struct target *target)
+{
+	struct stat stat;
+
+	if (lstat(target->path, &stat) < 0)
+		return !target->exists && (errno == ENOENT || errno == ENOTDIR);
+	if (!target->exists)
+		return false;
+	struct stamp before = stamp_of(&target->stat), now = stamp_of(&stat);
+	return stamp_equal(&before, &now);
+}
+
+struct search {
+	uint64_t file_key;
+	const struct version *version;
+};
+
+static int is_baseline(uint64_t scope_id, uint64_t file_key, const struct version *version,
+		       void *data)
+{
+	const struct search *search = data;
+
+	(void)scope_id;
+	return file_key == search->file_key && version_equal(version, search->version);
+}
+
+/* Is it a version that is kept, or that somebody in the session was given, has read, or made? */
+static bool is_known(const struct target *target)
+{
+	const struct version *version = &target->version;
+	struct search search = { path_key(target->segment, target->path), version };
+	struct file_slot file;
+
+	if (contents_has(target->segment, version))
+		return true;
+	if (file_find(target->segment, search.file_key, &file) == 0 &&
+	    (version_equal(version, &file.version) || version_equal(version, &file.written) ||
+	     /* what the session wrote over somebody's change, which is kept */
+	     (version_equal(version, &file.outside) &&
+	      (file.source == SOURCE_AGENT || file.source == SOURCE_TOOL))))
+		return true;
+	return baseline_each(target->segment, is_baseline, &search) != 0;
+}
+
+/* ---- keeping it ---- */
+
+static void record_kept(const struct session *session, const char *path,
+			const struct version *version)
+{
+	struct journal journal;
+	struct journal_record record = journal_blank(JOURNAL_KEPT);
+	struct journal_details details = { .size_bytes = version->size_bytes, .after = *version };
+
+	if (session_map_journal(session, &journal) < 0 || !journal.header)
+		return;
+	record.tid = (uint32_t)getpid();
+	record.reason = CONTENTS_RESTORED;
+	record.path = journal_text(&journal, path, strlen(path), true);
+	(void)journal_write(&journal, &record, &details, sizeof(details), true);
+	journal_unmap(&journal);
+}
+
+static bool keep(const struct session *session, struct target *target)
+{
+	struct version kept;
+
+	if (target->fd < 0)
+		return true;
+	int error = contents_save(target->segment, target->fd, target->path, CONTENTS_RESTORED,
+				  &kept);
+	target->kept = error == 0;
+	if (target->kept)
+		record_kept(session, target->path, &kept);
+	if (target->kept && !version_equal(&kept, &target->version)) {
+		message("%s: somebody is changing it; try again", target->name);
+		return false;
+	}
+	if (target->kept || force)
+		return true;
+	message("%s: what is there now cannot be kept: %s; --force replaces it all the same",
+		target->name,
+		error == -EFBIG    ? "it is larger than [content] max_file_bytes, or max_bytes"
+		: error == -ENOENT ? "this session keeps no versions any more"
+				   : strerror(-error));
+	return false;
+}
+
+/* ---- replacing it ---- */
+
+static void drop_beside(struct target *target)
+{
+	if (target->beside[0])
+		(void)unlink(target->beside);
+	target->beside[0] = '\0';
+}
+
+/* Makes the folders above a path where they are gone. */
+static void make_parents(const char *path)
+{
+	char parent[SEGMENT_PATH_BYTES];
+
+	if (snprintf(parent, sizeof(parent), "%s", path) >= (int)sizeof(parent))
+		return;
+	for (char *at = strchr(parent + 1, '/'); at; at = strchr(at + 1, '/')) {
+		*at = '\0';
+		(void)mkdir(parent, 0777); /* whoever makes the file is told */
+		*at = '/';
+	}
+}
+
+/* Whose the new file is, and its mode: as of what it replaces. */
+static int dress(const struct target *target, int fd)
+{
+	mode_t mask = umask(0);
+
+	(void)umask(mask);
+	if (target->exists &&
+	    (target->stat.st_uid != geteuid() || target->stat.st_gid != getegid()) &&
+	    fchown(fd, target->stat.st_uid, target->stat.st_gid) < 0)
+		return -errno;
+	mode_t mode = target->exists ? target->stat.st_mode & 07777 : 0666 & ~mask;
+	return fchmod(fd, mode) < 0 || fsync(fd) < 0 ? -errno : 0;
+}
+
+/* Writes the version into a file beside it.  -EACCES and the like: not in that folder, or not with that owner. */
+static int write_beside(struct target *target)
+{
+	const char *slash = strrchr(target->path, '/');
+	char path[SEGMENT_PATH_BYTES];
+
+	if (snprintf(path, sizeof(path), "%.*s/.seen-restore.%d", (int)(slash - target->path),
+		     target->path, (int)getpid()) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	if (!target->exists)
+		make_parents(target->path);
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	memcpy(target->beside, path, strlen(path) + 1);
+	int error = contents_restore(target->segment, &target->wanted, fd);
+	if (error == 0)
+		error = dress(target, fd);
+	if (close(fd) < 0 && error == 0)
+		error = -errno;
+	if (error < 0)
+		drop_beside(target);
+	return error;
+}
+
+/* Gives the file beside it its name. */
+static int put_in_place(struct target *target)
+{
+	int error = 0;
+
+	if (target->exists) {
+		if (rename(target->beside, target->path) < 0)
+			error = -errno;
+	} else if (renameat2(AT_FDCWD, target->beside, AT_FDCWD, target->path, RENAME_NOREPLACE) <
+		   0) {
+		error = -errno;
+		if (error == -EINVAL || error == -ENOSYS) /* this file system cannot tell */
+			error = rename(target->beside, target->path) < 0 ? -errno : 0;
+	}
+	if (error == 0)
+		target->beside[0] = '\0';
+	return error;
+}
+
+static int write_over(const struct target *target)
+{
+	int fd = open(target->path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	int error = contents_restore(target->segment, &target->wanted, fd);
+	if (close(fd) < 0 && error == 0)
+		error = -errno;
+	return error;
+}
+
+static bool may_be_written_over(const struct target *target, int error)
+{
+	return target->exists &&
+	       (error == -EACCES || error == -EPERM || error == -EROFS || error == -ENAMETOOLONG);
+}
+
+static int failed(const struct target *target, int error)
+{
+	if (error == -ESTALE) {
+		message("%s: refused by the guard: somebody changed it, and this agent has not "
+			"seen "
+			"that ([guard] stale_write)",
+			target->name);
+		return EXIT_CODE_CONFLICT;
+	}
+	if (error == -EEXIST) {
+		message("%s: it was made again meanwhile; try again", target->name);
+		return EXIT_CODE_CONFLICT;
+	}
+	message("%s: it could not be written: %s", target->name,
+		error == -EBADMSG  ? "the version that is kept is damaged"
+		: error == -ENOENT ? "that version is not kept any more"
+				   : strerror(-error));
+	return EXIT_CODE_PARTLY;
+}
+
+static int replace(const struct session *session, struct target *target)
+{
+	/* Other names of the file are to show the same: then it is written over. */
+	bool linked = target->exists && target->stat.st_nlink > 1;
+	int error = linked ? -EPERM : write_beside(target);
+
+	if (error < 0 && !may_be_written_over(target, error))
+		return failed(target, error);
+	if (!keep(session, target))
+		return EXIT_CODE_CONFLICT;
+	if (!is_unchanged(target)) {
+		message("%s: it changed meanwhile; try again", target->name);
+		return EXIT_CODE_CONFLICT;
+	}
+	error = target->beside[0] ? put_in_place(target) : write_over(target);
+	return error < 0 ? failed(target, error) : EXIT_CODE_OK;
+}
+
+/* ---- what the tracker is told ---- */
+
+/* Is this a process of the session? */
+static bool is_inside(const struct session *session)
+{
+	const char *name = getenv("SEEN_SESSION");
+
+	return name && name[0] &&
+	       strcmp(name, name[0] == '/' ? session->directory : session->name) == 0;
+}
+
+static void note_written(struct file_slot *file, const void *data)
+{
+	file->written = *(const struct version *)data;
+	file->flags &= ~(uint32_t)FILE_REMOVED;
+}
+
+/* ---- the command ---- */
+
+/* Nothing drops the version that is about to be brought back: it is the youngest. */
+static void renew(const struct segment *segment, const struct version *version)
+{
+	int fd = contents_open(segment, version);
+
+	if (fd < 0)
+		return;
+	(void)futimens(fd, NULL);
+	(void)close(fd);
+}
+
+static void report(const struct target *target)
+{
+	char bytes[TEXT_NUMBER_BYTES], digits[VERSION_DIGITS + 1], before[VERSION_DIGITS + 1];
+	char path[SEGMENT_PATH_BYTES * 4];
+
+	if (path_escape(target->name, path, sizeof(path)) < 0)
+		return;
+	version_digits(&target->wanted, digits);
+	version_digits(&target->version, before);
+	(void)printf("restored %s: version %s, %s bytes", path, digits,
+		     text_number(target->wanted.size_bytes, bytes));
+	if (target->kept)
+		(void)printf("; what was there is kept as %s", before);
+	(void)printf("\n");
+}
+
+static int bring_back(const struct session *session, struct target *target)
+{
+	char digits[VERSION_DIGITS + 1];
+
+	if (!look(target))
+		return EXIT_CODE_CONFLICT;
+	if (version_equal(&target->version, &target->wanted)) {
+		version_digits(&target->wanted, digits);
+		message("%s: it is version %s already", target->name, digits);
+		return EXIT_CODE_OK;
+	}
+	if (target->exists && !force && !is_known(target)) {
+		message("%s: somebody changed it, and that version is neither kept nor known to "
+			"the session; "
+			"--force keeps it and replaces it",
+			target->name);
+		return EXIT_CODE_CONFLICT;
+	}
+	renew(target->segment, &target->wanted);
+	int code = replace(session, target);
+	drop_beside(target);
+	if (code != EXIT_CODE_OK)
+		return code;
+	if (is_inside(session))
+		(void)file_change_known(target->segment, path_key(target->segment, target->path),
+					note_written, &target->wanted);
+	report(target);
+	return code;
+}
+
+static int restore(const struct session *session, char **words)
+{
+	const struct segment *segment = &session->segment;
+	struct target target = { .segment = segment, .fd = -1 };
+	char path[SEGMENT_PATH_BYTES];
+	struct versions versions;
+	int error = given_path(words[0], path, sizeof(path));
+
+	if (error < 0) {
+		message("%s: %s", words[0], strerror(-error));
+		return EXIT_CODE_USAGE;
+	}
+	target.path = path;
+	target.name = path_relative(segment, path);
+	error = versions_read(segment, &versions);
+	int code = error < 0 ? versions_failed(segment, error)
+			     : versions_choose(&versions, path, words[1], &target.wanted);
+	versions_free(&versions);
+	if (code == EXIT_CODE_OK)
+		code = bring_back(session, &target);
+	if (target.fd >= 0)
+		(void)close(target.fd);
+	return code;
+}
+
+int cmd_restore(int argc, char **argv)
+{
+	struct parsed parsed = { .config = NULL };
+	struct session session;
+	int code;
+
+	if (options_parse(&OPTIONS, argc, argv, &parsed, &code) < 0) {
+		;
+	} else if (argc - parsed.first_word != 2) {
+		message("restore takes a path and a version: `seen restore PATH VERSION`");
+		code = EXIT_CODE_USAGE;
+	} else if (options_load(&parsed, &code) == 0) {
+		code = session_find(parsed.config, session_name, &session);
+		if (code == EXIT_CODE_OK) {
+			code = restore(&session, argv + parsed.first_word);
+			session_close(&session);
+		}
+	}
+	options_done(&parsed);
+	return code;
+}

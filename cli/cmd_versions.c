@@ -1,0 +1,194 @@
+/*
+ * `seen versions`: what is kept of files, so that it can be looked at and brought back.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/lib/exit_code.h"
+#include "cli/lib/given.h"
+#include "cli/lib/message.h"
+#include "cli/lib/options.h"
+#include "cli/lib/session.h"
+#include "cli/lib/text.h"
+#include "cli/lib/versions.h"
+#include "tracker/path.h"
+
+static const char *session_name;
+static bool json;
+
+static const struct option_spec SPECS[] = {
+	{ "--session", "ID", "this session; default: $SEEN_SESSION, else the workspace's newest",
+	  NULL, &session_name },
+	{ "--json", NULL, "a JSON document, seen/versions/1", &json, NULL },
+};
+
+static const struct options OPTIONS = {
+	.usage = "versions [OPTION...] [PATH...]",
+	.summary =
+		"The versions of files that are kept, the newest first: when each was last "
+		"kept, its digits,\n"
+		"its size, why it was kept, and whether it is what is on disk now.  PATH: these "
+		"alone; a\n"
+		"folder: all below it.  `seen diff` compares one, `seen restore` brings it back.",
+	.specs = SPECS,
+	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
+	.words_between = true,
+};
+
+/* ---- for programs ---- */
+
+static json_t *json_row(const struct segment *segment, const struct versions_row *row)
+{
+	json_t *object = json_object();
+	char digits[VERSION_DIGITS + 1], name[CONTENTS_NAME_BYTES];
+
+	version_digits(&row->version, digits);
+	contents_name(&row->version, name);
+	*strchr(name, '-') = '\0';
+	(void)json_object_set_new(object, "path",
+				  row->path ? text_json(path_relative(segment, row->path))
+					    : json_null());
+	(void)json_object_set_new(object, "time", text_json_time(row->realtime_ns));
+	(void)json_object_set_new(object, "version", json_string(digits));
+	(void)json_object_set_new(object, "hash", json_string(name));
+	(void)json_object_set_new(object, "bytes",
+				  json_integer((json_int_t)row->version.size_bytes));
+	(void)json_object_set_new(object, "reason",
+				  row->reason == CONTENTS_REASON_COUNT
+					  ? json_null()
+					  : json_string(contents_reason_name(row->reason)));
+	(void)json_object_set_new(object, "on_disk", json_boolean(row->on_disk));
+	return object;
+}
+
+static int print_json(const struct session *session, const struct versions *versions)
+{
+	const struct segment *segment = &session->segment;
+	json_t *document = json_object(), *rows = json_array();
+	const char *root = segment_text(segment, segment->settings->paths_workspace, NULL);
+	uint64_t bytes = __atomic_load_n(&segment->header->contents_bytes, __ATOMIC_RELAXED);
+
+	for (size_t i = 0; i < versions->count; i++)
+		(void)json_array_append_new(rows, json_row(segment, &versions->rows[i]));
+	(void)json_object_set_new(document, "schema", json_string("seen/versions/1"));
+	(void)json_object_set_new(document, "session", text_json(session->name));
+	(void)json_object_set_new(document, "workspace", text_json(root ? root : ""));
+	(void)json_object_set_new(document, "bytes_kept", json_integer((json_int_t)bytes));
+	(void)json_object_set_new(document, "versions", rows);
+	return text_json_print(document);
+}
+
+/* ---- for people ---- */
+
+static void print_table(const struct segment *segment, const struct versions *versions)
+{
+	if (!versions->count)
+		return;
+	(void)printf("%s%-24s  %-12s  %13s  %-9s  %-7s  %s%s\n", text_style(stdout, "1"), "KEPT",
+		     "VERSION", "BYTES", "WHY", "ON DISK", "PATH", text_style(stdout, "0"));
+	for (size_t i = 0; i < versions->count; i++) {
+		const struct versions_row *row = &versions->rows[i];
+		char digits[VERSION_DIGITS + 1], time[TEXT_TIME_BYTES], bytes[TEXT_NUMBER_BYTES];
+		char path[SEGMENT_PATH_BYTES * 4];
+		if (path_escape(row->path ? path_relative(segment, row->path) : "-", path,
+				sizeof(path)) < 0)
+			continue;
+		version_digits(&row->version, digits);
+		(void)text_time(row->realtime_ns, time);
+		(void)printf("%-24s  %s  %13s  %-9s  %s%-7s%s  %s\n", time[0] ? time : "-", digits,
+			     text_number(row->version.size_bytes, bytes),
+			     row->reason == CONTENTS_REASON_COUNT
+				     ? "-"
+				     : contents_reason_name(row->reason),
+			     text_style(stdout, row->on_disk ? "32" : "0"),
+			     row->on_disk ? "now" : "", text_style(stdout, "0"), path);
+	}
+}
+
+/* ---- the command ---- */
+
+/* Leaves the rows of the paths that were asked for.  Says which have none. */
+static int filter(struct versions *versions, char **words)
+{
+	char path[SEGMENT_PATH_BYTES];
+	bool *wanted = calloc(versions->count + 1, sizeof(*wanted));
+	int code = EXIT_CODE_OK;
+	size_t kept = 0;
+
+	if (!wanted) {
+		message("out of memory");
+		return EXIT_CODE_OUTPUT;
+	}
+	for (; *words && code != EXIT_CODE_USAGE; words++) {
+		int error = given_path(*words, path, sizeof(path));
+		bool found = false;
+		if (error < 0) {
+			message("%s: %s", *words, strerror(-error));
+			code = EXIT_CODE_USAGE;
+			break;
+		}
+		for (size_t i = 0; i < versions->count; i++)
+			if (versions->rows[i].path && given_is_below(versions->rows[i].path, path))
+				wanted[i] = found = true;
+		if (!found) {
+			message("%s: no version is kept", *words);
+			code = EXIT_CODE_NOTHING;
+		}
+	}
+	for (size_t i = 0; i < versions->count; i++)
+		if (wanted[i])
+			versions->rows[kept++] = versions->rows[i];
+		else
+			free(versions->rows[i].path);
+	versions->count = kept;
+	free(wanted);
+	return code;
+}
+
+static int versions_of(const struct session *session, char **words)
+{
+	struct versions versions;
+	int code = EXIT_CODE_OK;
+	int error = versions_read(&session->segment, &versions);
+
+	if (error < 0) {
+		versions_free(&versions);
+		return versions_failed(&session->segment, error);
+	}
+	if (*words)
+		code = filter(&versions, words);
+	if (code != EXIT_CODE_USAGE) {
+		versions_compare(&versions);
+		if (json)
+			error = print_json(session, &versions);
+		else
+			print_table(&session->segment, &versions);
+	}
+	if (error < 0) {
+		message("out of memory");
+		code = EXIT_CODE_OUTPUT;
+	}
+	versions_free(&versions);
+	return code;
+}
+
+int cmd_versions(int argc, char **argv)
+{
+	struct parsed parsed = { .config = NULL };
+	struct session session;
+	int code;
+
+	if (options_parse(&OPTIONS, argc, argv, &parsed, &code) == 0 &&
+	    options_load(&parsed, &code) == 0) {
+		code = session_find(parsed.config, session_name, &session);
+		if (code == EXIT_CODE_OK) {
+			code = versions_of(&session, argv + parsed.first_word);
+			session_close(&session);
+		}
+	}
+	options_done(&parsed);
+	return code;
+}

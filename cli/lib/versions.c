@@ -1,0 +1,472 @@
+/* Versions that are kept: see versions.h. */
+#include "cli/lib/versions.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/lib/exit_code.h"
+#include "cli/lib/message.h"
+#include "cli/lib/session.h"
+#include "tracker/decimal.h"
+#include "tracker/path.h"
+#include "tracker/sys.h"
+
+enum {
+	DIGITS_MAX = 32,
+	DIGITS_OF_OTHERS = 4, /* of a version of another file: fewer are a slip */
+};
+
+/* Of a process that lives, or seems to: nothing takes so long. */
+static const uint64_t ABANDONED_NS = UINT64_C(3600) * 1000000000u;
+
+/* ---- the folder ---- */
+
+/* A growing array of rows. */
+static struct versions_row *add(struct versions *versions)
+{
+	/* doubled whenever the count is a power of two */
+	if ((versions->count & (versions->count - 1)) == 0) {
+		size_t capacity = versions->count ? 2 * versions->count : 1;
+		struct versions_row *grown = reallocarray(versions->rows, capacity, sizeof(*grown));
+		if (!grown)
+			return NULL;
+		versions->rows = grown;
+	}
+	struct versions_row *row = &versions->rows[versions->count++];
+	*row = (struct versions_row){ .reason = CONTENTS_REASON_COUNT };
+	return row;
+}
+
+static int compare_versions(const struct version *a, const struct version *b)
+{
+	if (a->high != b->high)
+		return a->high < b->high ? -1 : 1;
+	if (a->low != b->low)
+		return a->low < b->low ? -1 : 1;
+	return (a->size_bytes > b->size_bytes) - (a->size_bytes < b->size_bytes);
+}
+
+static int by_version(const void *a, const void *b)
+{
+	return compare_versions(&((const struct versions_row *)a)->version,
+				&((const struct versions_row *)b)->version);
+}
+
+static DIR *list(const char *path, int *ret_error)
+{
+	int fd = -1;
+
+	*ret_error = session_open_folder(AT_FDCWD, path, &fd);
+	if (*ret_error < 0)
+		return NULL;
+	DIR *directory = fdopendir(fd);
+	if (!directory) {
+		*ret_error = -errno;
+		(void)close(fd);
+	}
+	return directory;
+}
+
+/* The contents that are there, in the order of their versions. */
+static int read_folder(DIR *directory, struct versions *ret_present)
+{
+	struct version version;
+	struct stat stat;
+
+	for (struct dirent *entry; (entry = readdir(directory));) {
+		if (!contents_version(entry->d_name, &version) ||
+		    fstatat(dirfd(directory), entry->d_name, &stat, AT_SYMLINK_NOFOLLOW) < 0 ||
+		    !S_ISREG(stat.st_mode) || (uint64_t)stat.st_size != version.size_bytes)
+			continue;
+		struct versions_row *row = add(ret_present);
+		if (!row)
+			return -ENOMEM;
+		row->version = version;
+		row->realtime_ns = stat.st_mtim.tv_sec < 0
+					   ? 0
+					   : (uint64_t)stat.st_mtim.tv_sec * 1000000000u +
+						     (uint64_t)stat.st_mtim.tv_nsec;
+	}
+	if (ret_present->count)
+		qsort(ret_present->rows, ret_present->count, sizeof(*ret_present->rows),
+		      by_version);
+	return 0;
+}
+
+/* ---- the index ---- */
+
+static int hexadecimal(char digit)
+{
+	return digit >= '0' && digit <= '9'   ? digit - '0'
+	       : digit >= 'a' && digit <= 'f' ? digit - 'a' + 10
+					      : -1;
+}
+
+/* What path_escape() made of a path, taken back in place.  False: it made no such thing. */
+static bool unescape(char *text)
+{
+	static const char NAMES[] = "n\nt\tr\r\\\\";
+	char *to = text;
+
+	for (const char *at = text; *at; at++) {
+		if (*at != '\\') {
+			*to++ = *at;
+			continue;
+		}
+		at++;
+		const char *name = *at ? strchr(NAMES, *at) : NULL;
+		if (*at == 'x') {
+			int high = hexadecimal(at[1]), low = high < 0 ? -1 : hexadecimal(at[2]);
+			if (low < 0 || high + low == 0)
+				return false;
+			*to++ = (char)(high << 4 | low);
+			at += 2;
+		} else if (name && (name - NAMES) % 2 == 0) {
+			*to++ = name[1];
+		} else {
+			return false;
+		}
+	}
+	*to = '\0';
+	return true;
+}
+
+static enum contents_reason reason_of(const char *word)
+{
+	int reason = 0;
+	while (reason < CONTENTS_REASON_COUNT &&
+	       strcmp(word, contents_reason_name((enum contents_reason)reason)) != 0)
+		reason++;
+	return (enum contents_reason)reason;
+}
+
+/* A line of the index without its newline, which is cut up.  The path is borrowed from it.  False: it is none. */
+static bool parse(char *line, struct versions_row *ret_row)
+{
+	char *rest = line, *words[3];
+
+	for (int i = 0; i < 3; i++) {
+		words[i] = strsep(&rest, " ");
+		if (!rest)
+			return false;
+	}
+	const char *end = decimal_take(words[0], &ret_row->realtime_ns);
+	ret_row->reason = reason_of(words[2]);
+	ret_row->path = rest;
+	ret_row->on_disk = false;
+	return end && *end == '\0' && contents_version(words[1], &ret_row->version) &&
+	       ret_row->reason != CONTENTS_REASON_COUNT && rest[0] == '/' && unescape(rest);
+}
+
+/* Reads the index; contents in `present` that a line names get a path there, too, so that the others are known. */
+static int read_index(FILE *file, const char *folder, struct versions *present,
+		      struct versions *ret_versions)
+{
+	char *line = NULL;
+	size_t capacity = 0;
+	unsigned long number = 0;
+	bool warned = false;
+	int error = 0;
+
+	for (ssize_t length; error == 0 && (length = getline(&line, &capacity, file)) > 0;) {
+		struct versions_row row;
+		bool whole = line[length - 1] == '\n';
+		number++;
+		if (whole)
+			line[--length] = '\0';
+		if (whole && length == 0)
+			continue; /* behind a torn one */
+		if (!whole || strlen(line) != (size_t)length || !parse(line, &row)) {
+			if (!warned)
+				message("%s/%s:%lu: no line of an index, skipped%s", folder,
+					CONTENTS_INDEX, number,
+					whole ? "" : " (its writer was killed)");
+			warned = true;
+			continue;
+		}
+		struct versions_row *found = present->count
+						     ? bsearch(&row, present->rows, present->count,
+							       sizeof(row), by_version)
+						     : NULL;
+		if (!found)
+			continue;      /* it was dropped */
+		found->on_disk = true; /* here: a line names it */
+		struct versions_row *kept = add(ret_versions);
+		if (kept) {
+			*kept = row;
+			kept->path = strdup(row.path);
+		}
+		error = kept && kept->path ? 0 : -ENOMEM;
+	}
+	free(line);
+	return error;
+}
+
+/* ---- all of it ---- */
+
+static int by_path(const void *a, const void *b)
+{
+	const struct versions_row *left = a, *right = b;
+
+	if (!left->path || !right->path)
+		return (left->path != NULL) - (right->path != NULL);
+	return strcmp(left->path, right->path);
+}
+
+static int by_path_and_version(const void *a, const void *b)
+{
+	const struct versions_row *left = a, *right = b;
+	int order = by_path(a, b);
+
+	if (order == 0)
+		order = by_version(a, b);
+	return order ? order
+		     : (left->realtime_ns < right->realtime_ns) -
+			       (left->realtime_ns > right->realtime_ns);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct versions_row *left = a, *right = b;
+
+	if (left->realtime_ns != right->realtime_ns)
+		return left->realtime_ns < right->realtime_ns ? 1 : -1;
+	return by_path_and_version(a, b);
+}
+
+static void sort(struct versions *versions, int (*order)(const void *, const void *))
+{
+	if (versions->count)
+		qsort(versions->rows, versions->count, sizeof(*versions->rows), order);
+}
+
+/* One row for each path and version: the youngest. */
+static void unite(struct versions *versions)
+{
+	size_t kept = 0;
+
+	sort(versions, by_path_and_version);
+	for (size_t i = 0; i < versions->count; i++) {
+		struct versions_row *row = &versions->rows[i];
+		if (kept > 0 && by_path(&versions->rows[kept - 1], row) == 0 &&
+		    by_version(&versions->rows[kept - 1], row) == 0)
+			free(row->path);
+		else
+			versions->rows[kept++] = *row;
+	}
+	versions->count = kept;
+	sort(versions, by_time);
+}
+
+static int read_all(const char *folder, DIR *directory, struct versions *present,
+		    struct versions *ret_versions)
+{
+	int error = read_folder(directory, present);
+	int fd = openat(dirfd(directory), CONTENTS_INDEX,
+			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+
+	if (file && error == 0)
+		error = read_index(file, folder, present, ret_versions);
+	if (file)
+		(void)fclose(file);
+	else if (fd >= 0)
+		(void)close(fd);
+	for (size_t i = 0; i < present->count && error == 0; i++) {
+		struct versions_row *row = present->rows[i].on_disk ? NULL : add(ret_versions);
+		if (row)
+			*row = present->rows[i];
+		else if (!present->rows[i].on_disk)
+			error = -ENOMEM;
+	}
+	return error;
+}
+
+int versions_read(const struct segment *segment, struct versions *ret_versions)
+{
+	const char *folder = segment_contents(segment);
+	struct versions present = { .count = 0 };
+	int error = -ENOENT;
+
+	*ret_versions = (struct versions){ .count = 0 };
+	DIR *directory = folder ? list(folder, &error) : NULL;
+	if (!directory)
+		return error;
+	error = read_all(folder, directory, &present, ret_versions);
+	(void)closedir(directory);
+	free(present.rows); /* without paths */
+	if (error == 0)
+		unite(ret_versions);
+	return error;
+}
+
+void versions_free(struct versions *versions)
+{
+	for (size_t i = 0; i < versions->count; i++)
+		free(versions->rows[i].path);
+	free(versions->rows);
+	*versions = (struct versions){ .count = 0 };
+}
+
+int versions_failed(const struct segment *segment, int error)
+{
+	const char *folder = segment_contents(segment);
+
+	if (error == -ENOMEM) {
+		message("out of memory");
+		return EXIT_CODE_OUTPUT;
+	}
+	if (!folder)
+		message("this session keeps no versions: [content] max_bytes was 0, or no folder "
+			"could be made for them");
+	else
+		message("%s: %s", folder,
+			error == -ENOENT ? "the folder of kept versions is gone"
+					 : session_explain(error));
+	return error == -ENOENT ? EXIT_CODE_NOTHING : EXIT_CODE_BAD_SESSION;
+}
+
+/* ---- files on disk ---- */
+
+int versions_open_file(const char *path, struct stat *ret_stat)
+{
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	int error = fstat(fd, ret_stat) < 0 ? -errno : S_ISREG(ret_stat->st_mode) ? 0 : -EINVAL;
+	if (error == 0)
+		return fd;
+	(void)close(fd);
+	return error;
+}
+
+/* Compares rows of one path with what is there. */
+static void compare(struct versions_row *rows, size_t count)
+{
+	struct content content = { .lines = 0 };
+	struct stat stat = { .st_size = 0 };
+	bool has_size = false;
+	int fd = versions_open_file(rows->path, &stat);
+
+	if (fd < 0)
+		return;
+	for (size_t i = 0; i < count; i++)
+		has_size |= rows[i].version.size_bytes == (uint64_t)stat.st_size;
+	if (has_size && content_of_descriptor(fd, UINT64_MAX, &content) == 0)
+		for (size_t i = 0; i < count; i++)
+			rows[i].on_disk = version_equal(&rows[i].version, &content.version);
+	(void)close(fd);
+}
+
+void versions_compare(struct versions *versions)
+{
+	size_t count;
+
+	sort(versions, by_path);
+	for (size_t i = 0; i < versions->count; i += count) {
+		struct versions_row *first = &versions->rows[i];
+		for (count = 1; i + count < versions->count && by_path(first, first + count) == 0;
+		     count++)
+			;
+		for (size_t row = 0; row < count; row++)
+			first[row].on_disk = false;
+		if (first->path)
+			compare(first, count);
+	}
+	sort(versions, by_time);
+}
+
+/* ---- choosing ---- */
+
+static bool has_digits(const struct version *version, const char *digits)
+{
+	char name[CONTENTS_NAME_BYTES];
+
+	contents_name(version, name);
+	return strncmp(name, digits, strlen(digits)) == 0;
+}
+
+/* How many versions begin so, two at most; path NULL: of any file. */
+static int choose(const struct versions *versions, const char *path, const char *digits,
+		  struct version *ret_version)
+{
+	int found = 0;
+
+	for (size_t i = 0; i < versions->count && found < 2; i++) {
+		const struct versions_row *row = &versions->rows[i];
+		if ((path && (!row->path || strcmp(row->path, path) != 0)) ||
+		    !has_digits(&row->version, digits) ||
+		    (found && version_equal(&row->version, ret_version)))
+			continue;
+		found++;
+		*ret_version = row->version;
+	}
+	return found;
+}
+
+int versions_choose(const struct versions *versions, const char *path, const char *digits,
+		    struct version *ret_version)
+{
+	char lower[DIGITS_MAX + 1];
+	size_t length = strlen(digits);
+
+	if (length == 0 || length > DIGITS_MAX ||
+	    strspn(digits, "0123456789abcdefABCDEF") != length) {
+		message("%s: no version: those are the hexadecimal digits that `seen versions` "
+			"shows, or the first of them",
+			digits);
+		return EXIT_CODE_USAGE;
+	}
+	for (size_t i = 0; i <= length; i++)
+		lower[i] = (char)tolower((unsigned char)digits[i]);
+	int found = choose(versions, path, lower, ret_version);
+	if (found == 0 && length >= DIGITS_OF_OTHERS)
+		found = choose(versions, NULL, lower, ret_version);
+	if (found == 1)
+		return EXIT_CODE_OK;
+	if (found == 0) {
+		message("%s: no such version is kept; `seen versions` lists them", digits);
+		return EXIT_CODE_NOTHING;
+	}
+	message("%s: more than one version begins so: give more digits", digits);
+	return EXIT_CODE_USAGE;
+}
+
+/* ---- what killed processes left ---- */
+
+static bool is_abandoned(int folder, const char *name)
+{
+	uint64_t pid, now_ns = sys_realtime_ns();
+	struct stat stat;
+
+	if (!contents_is_temporary(name, &pid) ||
+	    fstatat(folder, name, &stat, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(stat.st_mode))
+		return false;
+	if (pid > INT32_MAX || pid == 0 || (kill((pid_t)pid, 0) < 0 && errno == ESRCH))
+		return true; /* one of another PID namespace makes its copy anew then */
+	uint64_t mtime_ns = stat.st_mtim.tv_sec < 0 ? 0
+						    : (uint64_t)stat.st_mtim.tv_sec * 1000000000u;
+	return now_ns > mtime_ns && now_ns - mtime_ns > ABANDONED_NS;
+}
+
+int versions_tidy(const char *folder)
+{
+	int error;
+	DIR *directory = list(folder, &error);
+
+	if (!directory)
+		return error;
+	for (struct dirent *entry; (entry = readdir(directory));)
+		if (is_abandoned(dirfd(directory), entry->d_name))
+			(void)unlinkat(dirfd(directory), entry->d_name, 0);
+	(void)closedir(directory);
+	return 0;
+}

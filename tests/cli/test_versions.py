@@ -1,0 +1,513 @@
+"""versions, diff, restore: what is kept can be looked at and comes back, and nothing newer is lost by that."""
+import base64
+import json
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import time
+import unittest
+
+from driver import SEEN, Case, Terminal, text_of
+
+ROOT = os.geteuid() == 0
+
+
+class Kept(Case):
+    """A session whose agent has read, changed and removed files."""
+
+    def setUp(self):
+        super().setUp()
+        self.one, self.two = text_of(word="one"), text_of(word="two")
+        self.file("f", self.one)
+
+    def keep(self, *commands, options=(), **more):
+        self.agent("cat f", *(commands or ("sed -i s/one/two/ f", "rm f")), options=options, **more)
+
+    @property
+    def contents(self):
+        return self.session_folder() / "content"
+
+    def rows(self, *words, code=0):
+        return self.json("versions", "--session", "s", *words, code=code)["versions"]
+
+    def version(self, content, path="f"):
+        """The digits of a version that is kept."""
+        for row in self.rows(path):
+            if (self.contents / ("%s-%d" % (row["hash"], row["bytes"]))).read_bytes() == content:
+                return row["version"]
+        raise AssertionError("not kept: %r" % content[:40])
+
+    def read(self, name="f"):
+        return (self.work / name).read_bytes()
+
+    def restore(self, *words, code=0, **more):
+        return self.seen("restore", "--session", "s", *words, code=code, **more)
+
+
+class Versions(Kept):
+    def test_newest_first(self):
+        self.keep()
+        document = self.json("versions", "--session", "s", "f")
+        self.assertEqual((document["schema"], document["session"], document["workspace"], document["bytes_kept"]),
+                         ("seen/versions/1", "s", str(self.work), len(self.one) + len(self.two)))
+        rows = document["versions"]
+        self.assertEqual([(row["path"], row["bytes"], row["reason"], row["on_disk"]) for row in rows],
+                         [("f", len(self.two), "destroyed", False), ("f", len(self.one), "destroyed", False)])
+        self.assertEqual(sorted((row["time"] for row in rows), reverse=True), [row["time"] for row in rows])
+        for row in rows:
+            self.assertTrue(row["hash"].startswith(row["version"]))
+            self.assertRegex(row["hash"], r"\A[0-9a-f]{32}\Z")
+            self.assertRegex(row["time"], r"Z\Z")
+        table = self.seen("versions", "--session", "s", code=0).stdout
+        self.assert_plain(table)
+        lines = table.decode().splitlines()
+        self.assertEqual(lines[0].split(), ["KEPT", "VERSION", "BYTES", "WHY", "ON", "DISK", "PATH"])
+        self.assertEqual([line.split()[1] for line in lines[1:]], [row["version"] for row in rows])
+
+    def test_what_is_on_disk_now(self):
+        self.keep()
+        self.file("f", self.one)
+        self.assertEqual([row["on_disk"] for row in self.rows()], [False, True])
+        self.file("f", self.one.replace(b"1", b"2"))
+        self.assertEqual([row["on_disk"] for row in self.rows()], [False, False])
+
+    def test_paths(self):
+        os.mkdir(self.work / "d")
+        self.file("d/g", self.two)
+        self.agent("cat f", "cat d/g", "rm f", "rm -r d")
+        self.assertEqual({row["path"] for row in self.rows("d")}, {"d/g"})
+        self.assertEqual({row["path"] for row in self.rows("f", "d/g")}, {"f", "d/g"})
+        self.assertEqual({row["path"] for row in self.rows(".")}, {"f", "d/g"})
+        done = self.seen("versions", "--session", "s", "nosuch", "f", code=1)
+        self.assertIn(b"nosuch: no version is kept", done.stderr)
+        self.assertIn(b" f\n", done.stdout)
+        self.seen("versions", "--session", "s", "", code=2)
+
+    def test_odd_names(self):
+        name = b"a b\n\xff\\\x1b[31m"
+        self.file(name, self.two)
+        (self.top / "commands").write_text("")
+        self.agent("cat a*", "cat f", "rm a*", "rm f")
+        self.assert_plain(self.seen("versions", "--session", "s", code=0).stdout)
+        self.assertEqual([row["path"] for row in self.rows(os.fsdecode(name))], ["a b\n\\xff\\\\\x1b[31m"])
+        self.restore(os.fsdecode(name), self.rows(os.fsdecode(name))[0]["version"])
+        self.assertEqual(open(os.fsencode(self.work) + b"/" + name, "rb").read(), self.two)
+
+    def test_broken_lines(self):
+        self.keep()
+        rows = self.rows()
+        index = self.contents / "index"
+        whole = index.read_bytes()
+        name = whole.split()[1].decode()
+        broken = [b"x %s given /f" % name.encode(), b"1 %s given f" % name.encode(), b"1 %s taken /f" % name.encode(),
+                  b"1 %s given" % name.encode(), b"1 %s given /f\\q" % name.encode(), b"1 %s given /f\\x0" % name.encode(),
+                  b"1 %s given /a\0b" % name.encode(), b"1 ../../etc/passwd given /f", b" ", b"99999999999999999999999 a given /f"]
+        index.write_bytes(b"\n".join(broken) + b"\n\n" + whole + b"17223 0011")
+        done = self.seen("versions", "--session", "s", "--json", code=0)
+        self.assertEqual(json.loads(done.stdout)["versions"], rows)
+        self.assertEqual(done.stderr.count(b"\n"), 1)
+        self.assertIn(b"%s:1: " % os.fsencode(index), done.stderr)
+        index.write_bytes(whole + b"17223 0011")
+        done = self.seen("versions", "--session", "s", code=0)
+        self.assertIn(b"its writer was killed", done.stderr)
+        # and who comes next begins a line of its own
+        self.file("f", b"three")
+        self.restore("--force", "f", self.version(self.one))
+        self.assertIn(b"\n17223 0011\n", index.read_bytes())
+        self.assertEqual(self.rows()[0]["reason"], "replaced")
+
+    def test_without_an_index(self):
+        self.keep()
+        (self.contents / "index").unlink()
+        rows = self.rows()
+        self.assertEqual([(row["path"], row["reason"]) for row in rows], [(None, None)] * 2)
+        self.rows("f", code=1)
+        self.restore("f", rows[0]["version"])
+        self.assertIn(self.read(), (self.one, self.two))
+
+    def test_what_was_dropped_is_not_shown(self):
+        self.keep()
+        for path in self.contents.glob("*-%d" % len(self.one)):
+            path.unlink()
+        self.assertEqual(self.rows(), [])
+
+    def test_no_store(self):
+        self.keep(options=("-c", "content.max_bytes=0"))
+        self.assertFalse(self.contents.exists())
+        for words in (("versions",), ("diff", "f"), ("restore", "f", "12")):
+            self.assertIn(b"keeps no versions", self.seen(words[0], "--session", "s", *words[1:], code=1).stderr)
+
+    def test_the_folder_is_gone(self):
+        self.keep()
+        shutil.rmtree(self.contents)
+        self.assertIn(b"is gone", self.seen("versions", "--session", "s", code=1).stderr)
+        self.file("f", self.one)
+        self.keep("rm f")
+        self.assertEqual(stat.S_IMODE(self.contents.stat().st_mode), 0o700)
+        self.assertEqual(len(self.rows()), 1)
+
+    def test_strangers_in_the_folder(self):
+        self.keep()
+        rows = self.rows()
+        (self.contents / "README").write_text("hello")
+        (self.contents / ("0" * 32 + "-5")).symlink_to("/etc/passwd")
+        (self.contents / ("1" * 32 + "-5")).mkdir()
+        os.mkfifo(self.contents / ("2" * 32 + "-0"))
+        self.assertEqual(self.rows(), rows)
+
+    def test_usage(self):
+        self.keep()
+        for words in (("diff",), ("diff", "a", "b", "c"), ("restore",), ("restore", "f"), ("restore", "f", "1", "2"),
+                      ("diff", "--session", "s", "f", "xyz"), ("restore", "--session", "s", "f", "../x"),
+                      ("restore", "--session", "s", "f", ""), ("diff", "--session", "s", "--scope", "x", "f", "1")):
+            self.seen(*words, code=2)
+        self.seen("versions", "--session", "nosuch", code=3)
+        for words in (("versions",), ("versions", "--json")):
+            with open("/dev/full", "wb") as full:
+                self.assertEqual(self.seen(words[0], "--session", "s", *words[1:], stdout=full).returncode, 6)
+
+
+class Diff(Kept):
+    def diff(self, *words, code):
+        return self.seen("diff", "--session", "s", *words, code=code)
+
+    def test_same_and_different(self):
+        self.keep("sed -i s/one/two/ f")
+        self.assertEqual(self.diff("f", self.version(self.one), code=13).stdout.decode().splitlines()[:5],
+                         ["--- f\t(version %s)" % self.version(self.one), "+++ f", "@@ -1,60 +1,60 @@",
+                          *self.one.decode().splitlines()[:2]][:3] + ["-" + line for line in self.one.decode().splitlines()[:2]])
+        self.file("f", self.one)
+        done = self.diff("f", self.version(self.one), code=0)
+        self.assertEqual((done.stdout, done.stderr), (b"", b""))
+
+    def test_what_was_given_last(self):
+        self.keep("rm f")
+        self.file("f", self.one + b"more\n")
+        done = self.diff("f", code=13)
+        self.assertIn(b"against %s, which an agent was given last" % self.version(self.one).encode(), done.stderr)
+        self.assertEqual(done.stdout.splitlines()[-1], b"+more")
+        scope = self.json("status", "--session", "s")["scopes"][0]["id"]
+        self.assertIn(b"which the scope was given last", self.diff("--scope", scope, "f", code=13).stderr)
+        self.assertIn(b"no scope", self.diff("--scope", "nosuch", "f", code=1).stderr)
+
+    def test_what_was_kept_last(self):
+        self.keep("sed -i s/one/two/ f", "rm f")
+        for path in self.contents.glob("*-%d" % len(self.one)):
+            if path.read_bytes() == self.one:
+                path.unlink()
+        done = self.diff("f", code=13)
+        self.assertIn(b"kept last (destroyed, ", done.stderr)
+        self.assertIn(b"+++ f\t(deleted)\n", done.stdout)
+
+    def test_nothing_kept(self):
+        self.keep()
+        self.assertIn(b"no version is kept", self.diff("nosuch", code=1).stderr)
+        self.assertIn(b"no such version", self.diff("f", "0123456789ab", code=1).stderr)
+
+    def test_a_damaged_one(self):
+        self.keep()
+        version = self.version(self.one)
+        path, = self.contents.glob(version + "*")
+        path.chmod(0o600)
+        path.write_bytes(self.one.replace(b"one", b"eno"))
+        self.assertIn(b"damaged", self.diff("f", version, code=4).stderr)
+        self.file("f", self.two)
+        self.assertIn(b"damaged", self.restore("f", version, code=8).stderr)
+        self.assertEqual(self.read(), self.two)
+
+    def test_binary_and_no_file(self):
+        self.file("f", b"\0" + self.one)
+        self.keep("rm f")
+        version = self.rows("f")[0]["version"]
+        self.file("f", b"\0")
+        self.assertIn(b"differ", self.diff("f", version, code=13).stdout)
+        os.remove(self.work / "f")
+        os.mkdir(self.work / "f")
+        self.assertIn(b"no regular file", self.diff("f", version, code=8).stderr)
+
+    def test_no_program(self):
+        self.keep()
+        done = self.seen("diff", "--session", "s", "f", self.version(self.one), env={"PATH": "/nonexistent"}, code=8)
+        self.assertIn(b"diffutils", done.stderr)
+
+
+class Restore(Kept):
+    def test_it_comes_back(self):
+        self.keep()
+        self.restore("f", self.version(self.two))
+        self.assertEqual(self.read(), self.two)
+        done = self.restore("f", self.version(self.one))
+        self.assertEqual(self.read(), self.one)
+        self.assertIn(b"what was there is kept as %s" % self.version(self.two).encode(), done.stdout)
+        self.assertIn(b"already", self.restore("f", self.version(self.one)).stderr)
+        self.assertEqual(os.listdir(self.work), ["f"])
+        # upper case, the fewest digits, all of them
+        self.restore("f", self.rows("f")[0]["hash"].upper())
+
+    def test_mode_owner_links(self):
+        self.keep("sed -i s/one/two/ f")
+        os.chmod(self.work / "f", 0o751)
+        if ROOT:
+            os.chown(self.work / "f", 1234, 5678)
+        self.restore("f", self.version(self.one))
+        found = os.stat(self.work / "f")
+        self.assertEqual(stat.S_IMODE(found.st_mode), 0o751)
+        if ROOT:
+            self.assertEqual((found.st_uid, found.st_gid), (1234, 5678))
+        os.link(self.work / "f", self.work / "other")
+        self.restore("f", self.version(self.two))
+        self.assertEqual(self.read("other"), self.two)
+        os.remove(self.work / "other")
+        os.symlink("f", self.work / "link")
+        self.restore("link", self.version(self.one))
+        self.assertEqual(self.read(), self.one)
+        self.assertTrue((self.work / "link").is_symlink())
+
+    def test_folders_that_are_gone(self):
+        os.makedirs(self.work / "a/b")
+        self.file("a/b/g", self.two)
+        self.agent("cat a/b/g", "rm -r a")
+        self.restore("a/b/g", self.version(self.two, "a/b/g"))
+        self.assertEqual(self.read("a/b/g"), self.two)
+
+    def test_a_newer_change_stays(self):
+        self.keep("sed -i s/one/two/ f")
+        version = self.version(self.one)
+        self.file("f", b"precious")
+        for _ in range(2):
+            done = self.restore("f", version, code=12)
+            self.assertEqual((done.stdout, done.stderr.count(b"\n")), (b"", 1))
+            self.assertIn(b"--force", done.stderr)
+            self.assertEqual(self.read(), b"precious")
+        self.restore("f", version, "--force")
+        self.assertEqual(self.read(), self.one)
+        precious = self.version(b"precious")
+        self.assertEqual([row["reason"] for row in self.rows("f") if row["version"] == precious], ["replaced"])
+        # it is kept now: nothing is lost by taking turns
+        self.restore("f", precious)
+        self.restore("f", version)
+        self.assertEqual(os.listdir(self.work), ["f"])
+
+    def test_what_the_session_knows_is_no_newer_change(self):
+        self.keep("sed -i s/one/two/ f")  # `two` is not kept: the session wrote it
+        self.assertEqual(self.read(), self.two)
+        self.restore("f", self.version(self.one))
+        self.assertEqual(self.read(), self.one)
+
+    def test_what_cannot_be_kept(self):
+        self.keep("rm f", options=("-c", "content.max_file_bytes=%d" % (len(self.one) + 10)))
+        version = self.version(self.one)
+        large = self.one * 2
+        self.file("f", large)
+        self.restore("f", version, code=12)
+        self.assertEqual(self.read(), large)
+        self.restore("f", version, "--force")
+        self.assertEqual(self.read(), self.one)
+
+    def test_no_regular_file(self):
+        self.keep()
+        version = self.version(self.one)
+        os.mkdir(self.work / "f")
+        for force in ((), ("--force",)):
+            self.assertIn(b"no regular file", self.restore("f", version, *force, code=12).stderr)
+        os.rmdir(self.work / "f")
+        os.mkfifo(self.work / "f")
+        self.assertIn(b"no regular file", self.restore("f", version, code=12).stderr)
+
+    def test_the_one_asked_for_is_not_dropped_for_the_one_replaced(self):
+        """The store has room for two."""
+        self.keep(options=("-c", "content.max_bytes=%d" % (2 * len(self.one) + 20),
+                           "-c", "content.max_file_bytes=%d" % (2 * len(self.one))))
+        version = self.version(self.one)  # the oldest
+        self.file("f", text_of(word="six"))
+        self.restore("f", version, "--force")
+        self.assertEqual(self.read(), self.one)
+        self.assertEqual({(self.contents / ("%s-%d" % (row["hash"], row["bytes"]))).read_bytes() for row in self.rows()},
+                         {self.one, text_of(word="six")})
+
+    @unittest.skipUnless(ROOT and shutil.which("setpriv"), "needs another user")
+    def test_a_folder_that_is_not_writable(self):
+        self.keep("sed -i s/one/two/ f")
+        version = self.version(self.one)
+        for path in (self.top, *self.top.rglob("*")):
+            os.chown(path, 4321, 4321)
+        os.chown(self.work, 0, 0)
+        os.chmod(self.work, 0o755)
+        os.chmod(self.top, 0o755)
+        node = os.stat(self.work / "f").st_ino
+        done = subprocess.run(["setpriv", "--reuid=4321", "--regid=4321", "--clear-groups", SEEN, "restore", "--session", "s", "f", version],
+                              cwd=self.work, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        if done.returncode == 126 or b"ermission" in done.stderr:
+            self.skipTest("another user cannot run the program here")
+        self.assertEqual((done.returncode, self.read(), os.stat(self.work / "f").st_ino), (0, self.one, node), done.stderr)
+
+    def test_on_record(self):
+        self.keep("sed -i s/one/two/ f")
+        self.restore("f", self.version(self.one))
+        events = self.seen("log", "--session", "s", "--op", "kept", code=0).stdout
+        self.assertIn(b"replaced %s" % self.version(self.two).encode(), events)
+
+    def test_by_the_agent_it_is_no_change_from_outside(self):
+        """An agent that brings back what it knew may overwrite it, with nothing said."""
+        command = "%s restore f $(%s versions --json f | grep -B3 -A9 destroyed | sed -n 's/.*\"version\": \"\\(.*\\)\",/\\1/p' | tail -1)" % (SEEN, SEEN)
+        outputs = self.agent("cat f", "sed -i s/one/two/ f", command, "cat f | head -1", "echo three > f; cat f",
+                             options=("--stale-write", "deny"))
+        self.assertIn(b"restored f", outputs[2])
+        self.assertEqual(outputs[3], self.one.splitlines(True)[0])
+        self.assertEqual(outputs[4], b"three\n")
+        counters = self.json("status", "--session", "s")["counters"]
+        self.assertEqual((counters["stale_warned"], counters["stale_denied"], counters["edits_outside"]), (0, 0, 0))
+
+    def test_by_an_unobserved_process_of_the_session(self):
+        """Where nobody sees the write, `restore` says itself that it was the session's."""
+        command = ("SEEN_SESSION_MODE=off %s restore f $(%s versions --json f | sed -n 's/.*\"version\": \"\\(.*\\)\",/\\1/p' | head -1); sleep 0.6"
+                   % (SEEN, SEEN))
+        # what comes back is neither what the agent was given nor what it wrote last
+        self.agent("cat f", "sed -i s/one/two/ f", "sed -i s/two/six/ f", command)
+        self.assertEqual(self.read(), self.two)
+        self.assertEqual(self.json("status", "--session", "s")["counters"]["edits_outside"], 0)
+        self.assertEqual(self.json("changed", "--session", "s", code=None)["files"], [])
+        # by a person, later, it is somebody else's
+        self.restore("f", self.version(self.one))
+        self.assertEqual([file["path"] for file in self.json("changed", "--session", "s")["files"]], ["f"])
+
+    def test_by_the_agent_it_does_not_get_round_the_guard(self):
+        """With --force either."""
+        command = ("sleep 1; %s restore --force f $(%s versions --json f | sed -n 's/.*\"version\": \"\\(.*\\)\",/\\1/p' | tail -1); echo $?" % (SEEN, SEEN))
+        (self.top / "commands").write_text(json.dumps(["cat f", "sed -i s/one/two/ f", "echo >&2 ready; sleep 0.5", command]))
+        run = subprocess.Popen([SEEN, "run", "--session", "s", "--agent", "agent", "--stale-write", "deny", "--", "python3",
+                                str(self.top / "agent.py"), str(self.top / "commands"), str(self.top / "results")],
+                               cwd=self.work, env=self.env, stdin=subprocess.DEVNULL)
+        self.addCleanup(run.wait)
+        self.addCleanup(run.kill)
+        deadline = time.monotonic() + 30
+        while self.read() != self.two:
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
+        time.sleep(0.3)
+        self.file("f", b"precious")
+        self.assertEqual(run.wait(timeout=60), 0)
+        self.assertEqual(self.read(), b"precious")
+        output = base64.b64decode(json.loads((self.top / "results").read_text())[3])
+        self.assertIn(b"refused by the guard", output)
+        self.assertEqual(output.splitlines()[-1], b"12")
+
+
+class Folder(Kept):
+    """Where the store lies, and what becomes of it."""
+
+    def setUp(self):
+        super().setUp()
+        self.runtime = self.top / "runtime"
+        self.runtime.mkdir(mode=0o700)
+        self.env["XDG_RUNTIME_DIR"] = str(self.runtime)
+
+    def test_without_a_journal(self):
+        self.keep(options=("--journal-level", "off"))
+        self.assertEqual({path.name for path in self.session_folder().iterdir()} - {"task_metadata.json"}, {"content"})
+        self.assertEqual(stat.S_IMODE(self.contents.stat().st_mode), 0o700)
+        self.assertEqual(len(self.rows()), 2)
+        shutil.rmtree(self.runtime / "seen")
+        session, = self.json("sessions")["sessions"]
+        self.assertEqual((session["name"], session["state"]), ("s", "contents only"))
+        # the next run goes on with it
+        self.file("f", self.one)
+        self.keep("rm f", options=("--journal-level", "off"))
+        self.assertEqual(len(self.rows("f")), 2)
+        self.assertEqual(self.json("versions", "--session", "s")["bytes_kept"], 2 * len(self.one))
+        shutil.rmtree(self.runtime / "seen")
+        self.seen("gc", "--all", code=0)
+        self.assertFalse(self.session_folder().exists())
+
+    def test_it_goes_with_the_session(self):
+        self.keep()
+        size = sum(path.stat().st_blocks for path in [self.contents, *self.contents.iterdir()]) * 512
+        session, = self.json("sessions")["sessions"]
+        rest = [self.runtime / "seen/s/segment", *(path for path in self.session_folder().iterdir() if path != self.contents)]
+        self.assertEqual(session["bytes"], size + sum(path.stat().st_blocks for path in rest) * 512)
+        (self.contents / ".123456789.5").write_text("rest of a killed one")
+        self.seen("gc", "s", code=0)
+        self.assertFalse(self.session_folder().exists())
+
+    def test_strangers_in_it_stay(self):
+        self.keep()
+        outside = self.top / "outside"
+        outside.write_text("precious")
+        (self.contents / "notes").write_text("mine")
+        done = self.seen("gc", "s", code=8)
+        self.assertIn(b"'content/notes'", done.stderr)
+        self.assertEqual((self.contents / "notes").read_text(), "mine")
+        (self.contents / "notes").unlink()
+        (self.contents / ("0" * 32 + "-8")).symlink_to(outside)
+        self.seen("gc", code=None)
+        self.seen("gc", "s", code=None)
+        self.assertEqual(outside.read_text(), "precious")
+
+    def test_a_link_in_its_place(self):
+        self.keep()
+        elsewhere = self.top / "elsewhere"
+        self.contents.rename(elsewhere)
+        self.contents.symlink_to(elsewhere)
+        names = sorted(os.listdir(elsewhere))
+        self.file("f", self.one)
+        done = self.seen("run", "--session", "s", "--", "rm", "f", code=0)
+        self.assertEqual([line for line in done.stderr.splitlines() if b"brought back" in line],
+                         [b"seen: nothing can be brought back: no content store: it is a symbolic link, which is not followed"])
+        self.seen("versions", "--session", "s", code=4)
+        self.seen("gc", "s", code=8)
+        self.assertEqual(sorted(os.listdir(elsewhere)), names)
+
+    def test_no_folder_can_be_made(self):
+        (self.session_folder()).mkdir(parents=True)
+        (self.session_folder() / "content").write_text("")
+        done = self.seen("run", "--session", "s", "--", "cat", "f", code=0)
+        self.assertEqual(done.stdout, self.one)
+        self.assertEqual(done.stderr.count(b"nothing can be brought back"), 1)
+        self.assertIn(b"keeps no versions", self.seen("versions", "--session", "s", code=1).stderr)
+
+    def test_what_killed_ones_left_is_cleared_away(self):
+        self.keep()
+        child = subprocess.Popen(["true"])
+        child.wait()
+        dead = self.contents / (".%d.1" % child.pid)
+        living = self.contents / (".%d.2" % os.getpid())
+        old = self.contents / (".%d.3" % os.getpid())
+        folder = self.contents / (".%d.4" % child.pid)
+        for path in (dead, living, old):
+            path.write_text("half of a ")
+        folder.mkdir()
+        os.utime(old, (0, 0))
+        self.seen("run", "--session", "s", "--", "true", code=0)
+        self.assertEqual([path.exists() for path in (dead, living, old, folder)], [False, True, False, True])
+
+    def test_killed_while_restoring(self):
+        """The file is the one or the other, and what is kept is whole."""
+        large = [bytes([65 + i]) * 3000000 for i in range(2)]
+        self.keep()
+        self.file("f", large[0])
+        self.restore("--force", "f", self.version(self.one))
+        version = self.version(large[0])
+        self.file("f", large[1])
+        for i in range(24):
+            run = subprocess.Popen([SEEN, "restore", "--force", "--session", "s", "f", version], cwd=self.work, env=self.env,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(0.0005 * i)
+            run.send_signal(signal.SIGKILL)
+            run.wait()
+            self.assertIn(self.read(), large)
+            self.file("f", large[1])
+        for row in self.rows():
+            content = (self.contents / ("%s-%d" % (row["hash"], row["bytes"]))).read_bytes()
+            self.assertIn(content, (*large, self.one, self.two))
+
+    def test_colours(self):
+        self.keep()
+        terminal = Terminal([SEEN, "versions", "--session", "s"], self.work, self.env)
+        self.assertEqual(terminal.wait(), 0)
+        self.assertIn(b"\x1b[", terminal.output)
+
+
+if __name__ == "__main__":
+    unittest.main()
