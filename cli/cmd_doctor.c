@@ -659,6 +659,39 @@ static void check_start(struct doctor *doctor)
 		    "the script itself was not run: what it starts shows in `seen run --summary`");
 }
 
+/* How far the guard of writes reaches: what it is asked about, and what passes by it. */
+static void check_guard(struct doctor *doctor)
+{
+	const struct program *program = &doctor->program;
+	const struct executable *last = last_of(program);
+	const char *name = path_base(last->path);
+	bool library = program->via.ways != SESSION_VIA_SUPERVISE && !via_obstacle(last) &&
+		       !last->setuid && !last->setgid && !last->capabilities;
+
+	if (config_number(doctor->config, OPTION_session_mode) == SESSION_MODE_OFF)
+		return;
+	if (program->supervised && library)
+		add(doctor, LEVEL_OK, "guard", NULL,
+		    "opens for writing, renames, links, truncations and removals by every program "
+		    "are looked at before they are made; stores through a mapping are not");
+	else if (program->supervised)
+		add(doctor, LEVEL_OK, "guard", NULL,
+		    "opens for writing, renames, links, truncations and removals by every program "
+		    "are looked at before they are made; a notice that %s itself writes into a "
+		    "file in place is not refused",
+		    name);
+	else if (library)
+		add(doctor, LEVEL_OK, "guard", NULL,
+		    "what programs do through libc is looked at before it is done: opens for "
+		    "writing, renames, links, truncations, removals, writes of a notice; stores "
+		    "through a mapping and programs without the library are not");
+	else
+		add(doctor, LEVEL_WARN, "guard", "say --via both, where a supervisor is possible",
+		    "%s's own writes are not guarded, since the library does not see them; those "
+		    "of programs that it starts through a shell are",
+		    name);
+}
+
 static void check_program(struct doctor *doctor)
 {
 	struct program *program = &doctor->program;
@@ -681,6 +714,7 @@ static void check_program(struct doctor *doctor)
 	check_kind(doctor);
 	check_privileges(doctor);
 	check_runtime(doctor);
+	check_guard(doctor);
 	if (!doctor->probe_is_open)
 		return;
 	check_role(doctor);

@@ -20,6 +20,7 @@
 #include "config/nearest.h"
 #include "tracker/role.h"
 #include "tracker/segment.h"
+#include "tracker/source.h"
 #include "tracker/sys.h"
 
 enum {
@@ -28,7 +29,7 @@ enum {
 };
 
 static const char *session_name, *journal_file, *path_glob_text, *ops, *pid, *executable, *role,
-	*since, *until, *tail;
+	*source, *since, *until, *tail;
 static bool denied, failed, follow, json;
 
 static const struct option_spec SPECS[] = {
@@ -41,10 +42,14 @@ static const struct option_spec SPECS[] = {
 	{ "--pid", "N", "of this process", NULL, &pid },
 	{ "--exe", "GLOB", "of programs with such a name", NULL, &executable },
 	{ "--role", "ROLE", "of agents: agent; also shell, viewer, reader, tool", NULL, &role },
+	{ "--source", "SOURCE",
+	  "changes of it: agent_edited, tool_edited, user_edited, unattributed ...", NULL,
+	  &source },
 	{ "--since", "TIME", "not before: 10m, 2h, 3d ago; YYYY-MM-DD HH:MM[:SS]; RFC 3339", NULL,
 	  &since },
 	{ "--until", "TIME", "not after", NULL, &until },
-	{ "--denied", NULL, "what was refused: EACCES, EPERM, EROFS", &denied, NULL },
+	{ "--denied", NULL, "what was refused: EACCES, EPERM, EROFS, or by the guard", &denied,
+	  NULL },
 	{ "--failed", NULL, "what did not succeed", &failed, NULL },
 	{ "--tail", "N", "the last N alone", NULL, &tail },
 	{ "-n", "N", "the same", NULL, &tail },
@@ -99,6 +104,23 @@ static int parse_role(struct event_filter *filter)
 	return EXIT_CODE_USAGE;
 }
 
+static int parse_source(struct event_filter *filter)
+{
+	const char *names[SOURCE_COUNT];
+	size_t count = 0;
+
+	if (event_filter_source(source, &filter->source) == 0)
+		return EXIT_CODE_OK;
+	for (uint32_t i = SOURCE_NONE + 1; i < SOURCE_COUNT; i++)
+		names[count++] = source_name(i);
+	const char *nearest = nearest_name(source, names, count);
+	if (nearest)
+		message("--source: there is no source '%s'; did you mean '%s'?", source, nearest);
+	else
+		message("--source: there is no source '%s'; seen(1) lists them", source);
+	return EXIT_CODE_USAGE;
+}
+
 static int parse_number(const char *name, const char *text, uint64_t max, uint64_t *ret_number)
 {
 	char *end;
@@ -139,6 +161,8 @@ static int parse_filter(struct event_filter *filter, uint64_t *ret_tail)
 	filter->pid = (uint32_t)number;
 	if (code == EXIT_CODE_OK && role)
 		code = parse_role(filter);
+	if (code == EXIT_CODE_OK && source)
+		code = parse_source(filter);
 	if (code == EXIT_CODE_OK && since)
 		code = parse_time("--since", since, &filter->since_realtime_ns);
 	if (code == EXIT_CODE_OK && until)

@@ -64,6 +64,7 @@ static const struct {
 	[TABLE_FILES] = { "files", offsetof(struct file_slot, key) },
 	[TABLE_INODES] = { "inodes", offsetof(struct inode_slot, file_key) },
 	[TABLE_DELIVERIES] = { "deliveries", offsetof(struct delivery_slot, scope_id) },
+	[TABLE_BASELINES] = { "baselines", offsetof(struct baseline_slot, scope_id) },
 };
 
 static uint64_t count_used(const struct segment *segment, enum segment_table table)
@@ -206,6 +207,22 @@ static json_t *json_journal(const struct status *status)
 	return object;
 }
 
+/* null: the session has none. */
+static json_t *json_contents(const struct status *status)
+{
+	const struct segment *segment = &status->session->segment;
+	const char *folder = segment_contents(segment);
+
+	if (!folder)
+		return json_null();
+	json_t *object = json_object();
+	(void)json_object_set_new(object, "folder", text_json(folder));
+	(void)json_object_set_new(object, "bytes", json_count(status->summary.contents_bytes));
+	(void)json_object_set_new(object, "max_bytes",
+				  json_count(segment->settings->content_max_bytes));
+	return object;
+}
+
 static json_t *json_scopes(const struct status *status)
 {
 	json_t *array = json_array();
@@ -257,6 +274,7 @@ static int print_json(const struct status *status)
 	(void)json_object_set_new(document, "files", json_files(status));
 	(void)json_object_set_new(document, "processes", json_processes(&status->summary.coverage));
 	(void)json_object_set_new(document, "journal", json_journal(status));
+	(void)json_object_set_new(document, "contents", json_contents(status));
 	(void)json_object_set_new(document, "scopes", json_scopes(status));
 	(void)json_object_set_new(document, "lost", json_counters(status, true));
 	(void)json_object_set_new(document, "memory", json_memory(&status->session->segment));
@@ -291,7 +309,7 @@ static void print_counters(const struct status *status)
 					      COUNTER_opens_write, COUNTER_listings,
 					      COUNTER_changes };
 	const uint64_t *counters = status->summary.counters;
-	char number[TEXT_NUMBER_BYTES], tokens[TEXT_NUMBER_BYTES];
+	char number[TEXT_NUMBER_BYTES], tokens[TEXT_NUMBER_BYTES], writes[SUMMARY_WRITES_BYTES];
 
 	for (size_t i = 0; i < sizeof(SHOWN) / sizeof(SHOWN[0]); i++) {
 		print_label(COUNTERS[SHOWN[i]].name);
@@ -307,6 +325,10 @@ static void print_counters(const struct status *status)
 	(void)printf("%u on record; %u changed by the agent, %u by its tools\n",
 		     status->summary.files, status->summary.edited_by_agent,
 		     status->summary.edited_by_tool);
+	if (summary_writes(&status->summary, writes)[0]) {
+		print_label("writes");
+		(void)puts(writes);
+	}
 }
 
 static void print_processes(const struct status *status)

@@ -39,11 +39,7 @@ enum journal_level {
 	JOURNAL_LEVEL_OFF
 };
 
-enum guard_stale_write {
-	GUARD_STALE_WRITE_ALLOW,
-	GUARD_STALE_WRITE_WARN,
-	GUARD_STALE_WRITE_DENY
-};
+enum guard_stale_write { GUARD_STALE_WRITE_ALLOW, GUARD_STALE_WRITE_WARN, GUARD_STALE_WRITE_DENY };
 enum guard_read_before_write {
 	GUARD_READ_BEFORE_WRITE_OFF,
 	GUARD_READ_BEFORE_WRITE_WARN,
@@ -63,9 +59,9 @@ struct settings_text {
 /* By what an agent's own read of a file is known that comes before its write: it gets the real bytes, and says nothing of what
  * the model has. */
 enum edit_pattern {
-	EDIT_PATTERN_NONE,         /* by nothing */
+	EDIT_PATTERN_NONE, /* by nothing */
 	EDIT_PATTERN_ACCESS_WRITE, /* what it asked access(2) last, right before, is whether it may write to the file */
-	EDIT_PATTERN_NO_SNIFF,     /* reads for the model begin with a look at the first bytes, this one does not */
+	EDIT_PATTERN_NO_SNIFF, /* reads for the model begin with a look at the first bytes, this one does not */
 };
 
 /* One [agent NAME] section. */

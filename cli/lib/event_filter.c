@@ -9,8 +9,10 @@
 #include <strings.h>
 #include <time.h>
 
+#include "tracker/guard.h"
 #include "tracker/path.h"
 #include "tracker/role.h"
+#include "tracker/source.h"
 
 _Static_assert(EVENT_OP_COUNT <= 64, "a bit for each");
 
@@ -53,6 +55,17 @@ int event_filter_role(const char *word, int *ret_role)
 	for (int role = 0; role < ROLE_COUNT; role++) {
 		if (strcmp(word, role_name((uint32_t)role)) == 0) {
 			*ret_role = role;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+int event_filter_source(const char *word, enum source *ret_source)
+{
+	for (int source = SOURCE_NONE + 1; source < SOURCE_COUNT; source++) {
+		if (strcmp(word, source_name((uint32_t)source)) == 0) {
+			*ret_source = (enum source)source;
 			return 0;
 		}
 	}
@@ -227,7 +240,8 @@ static bool names_match(const struct event_filter *filter, const struct event *e
 
 bool event_is_denied(const struct event *event)
 {
-	return event->error == EACCES || event->error == EPERM || event->error == EROFS;
+	return event->error == EACCES || event->error == EPERM || event->error == EROFS ||
+	       (event->op == JOURNAL_GUARDED && event->entry->record.decision == GUARD_DENY);
 }
 
 bool event_filter_match(const struct event_filter *filter, const struct event *event)
@@ -237,6 +251,8 @@ bool event_filter_match(const struct event_filter *filter, const struct event *e
 	if (filter->pid && event->pid != filter->pid)
 		return false;
 	if (filter->role >= 0 && event->role != filter->role)
+		return false;
+	if (filter->source && event->source != filter->source)
 		return false;
 	if ((filter->since_realtime_ns || filter->until_realtime_ns) && !event->time_realtime_ns)
 		return false;

@@ -18,6 +18,7 @@ struct event_filter {
 	uint32_t pid;          /* 0: any */
 	const char *executable;     /* glob for its base name, NULL: any */
 	int role;                   /* -1: any */
+	enum source source;         /* SOURCE_NONE: any */
 	uint64_t since_realtime_ns; /* 0: any; both ends included */
 	uint64_t until_realtime_ns; /* 0: any */
 	bool denied, failed;
@@ -30,6 +31,9 @@ int event_filter_ops(const char *words, uint64_t *ret_ops, char *ret_unknown, si
 
 /* event_filter_role(): "tool" ... as enum role.  Returns 0 or -EINVAL. */
 int event_filter_role(const char *word, int *ret_role);
+
+/* event_filter_source(): "agent_edited" ... as enum source.  Returns 0 or -EINVAL. */
+int event_filter_source(const char *word, enum source *ret_source);
 
 /* event_filter_time(): a point in time.
  *
@@ -44,7 +48,7 @@ int event_filter_time(const char *text, uint64_t now_realtime_ns, uint64_t *ret_
  * known of it, its end, does. */
 bool event_filter_match(const struct event_filter *filter, const struct event *event);
 
-/* event_is_denied(): somebody may not do that: EACCES, EPERM, EROFS. */
+/* event_is_denied(): somebody may not do that: EACCES, EPERM, EROFS; or a write that the guard refused. */
 bool event_is_denied(const struct event *event);
 
 /* event_path_below(): what follows the workspace's root; NULL when the path is not below it. */

@@ -16,9 +16,12 @@
 #include "cli/lib/event_filter.h"
 #include "cli/lib/scopes.h"
 #include "cli/lib/text.h"
+#include "tracker/contents.h"
 #include "tracker/decision.h"
+#include "tracker/guard.h"
 #include "tracker/path.h"
 #include "tracker/role.h"
+#include "tracker/source.h"
 #include "tracker/tables.h"
 
 enum { NS_PER_SECOND = 1000000000 };
@@ -92,6 +95,50 @@ static const char *reason_name(unsigned reason)
 		[REASON_REPEATED] = "repeated",
 	};
 	return reason < sizeof(NAMES) / sizeof(NAMES[0]) ? NAMES[reason] : NULL;
+}
+
+static const char *verdict_name(unsigned verdict)
+{
+	static const char *const NAMES[] = {
+		[GUARD_PASS] = "pass", [GUARD_WARN] = "warned", [GUARD_DENY] = "denied"
+	};
+	return verdict < sizeof(NAMES) / sizeof(NAMES[0]) ? NAMES[verdict] : NULL;
+}
+
+static const char *guard_reason_name(unsigned reason)
+{
+	static const char *const NAMES[] = {
+		[GUARD_UNCONCERNED] = "unconcerned",
+		[GUARD_NEW] = "new",
+		[GUARD_FRESH] = "fresh",
+		[GUARD_UNFINISHED] = "unfinished",
+		[GUARD_STALE] = "stale",
+		[GUARD_UNREAD] = "unread",
+		[GUARD_NOTICE] = "notice",
+		[GUARD_UNREADABLE] = "unreadable",
+	};
+	return reason < sizeof(NAMES) / sizeof(NAMES[0]) ? NAMES[reason] : NULL;
+}
+
+static const char *kept_reason_name(unsigned reason)
+{
+	return reason < CONTENTS_REASON_COUNT ? contents_reason_name((enum contents_reason)reason)
+					      : NULL;
+}
+
+/* What became of a file that somebody else changed. */
+static const char *change_name(uint32_t flags)
+{
+	switch (flags) {
+	case 0:
+		return "changed";
+	case JOURNAL_CHANGED_ADDED:
+		return "added";
+	case JOURNAL_CHANGED_DELETED:
+		return "deleted";
+	default:
+		return NULL;
+	}
 }
 
 static const char *metadata_name(uint32_t kind)
@@ -244,17 +291,26 @@ static json_t *json_version(const struct version *version)
 	return json_string_nocheck(digits);
 }
 
+/* A word of ours; null: there is none for that. */
+static json_t *json_word(const char *word)
+{
+	return word ? json_string_nocheck(word) : json_null();
+}
+
 /* What the record knows of its file. */
 static json_t *json_file(const struct journal_entry *entry)
 {
 	if (!(entry->record.marks & JOURNAL_DETAILS))
 		return json_null();
+	/* What stands behind a write that was guarded is no version of what came of it. */
+	bool has_after = entry->record.head.op != JOURNAL_GUARDED;
 	json_t *object = json_object();
 	(void)json_object_set_new_nocheck(object, "dev", json_known(entry->details.dev));
 	(void)json_object_set_new_nocheck(object, "ino", json_known(entry->details.ino));
 	(void)json_object_set_new_nocheck(object, "bytes", json_number(entry->details.size_bytes));
 	(void)json_object_set_new_nocheck(object, "before", json_version(&entry->details.before));
-	(void)json_object_set_new_nocheck(object, "after", json_version(&entry->details.after));
+	(void)json_object_set_new_nocheck(
+		object, "after", has_after ? json_version(&entry->details.after) : json_null());
 	return object;
 }
 
@@ -335,6 +391,21 @@ static void put_metadata(struct line *line, const struct journal_record *record)
 		put(line, "uid", uid == UINT32_MAX ? json_null() : json_integer(uid));
 		put(line, "gid", gid == UINT32_MAX ? json_null() : json_integer(gid));
 	}
+}
+
+static void put_guarded(struct line *line, const struct event *event)
+{
+	const struct journal_entry *entry = event->entry;
+	const struct journal_record *record = &entry->record;
+
+	put_path(line, event);
+	put(line, "verdict", json_word(verdict_name(record->decision)));
+	put(line, "reason", json_word(guard_reason_name(record->reason)));
+	put(line, "degraded", json_boolean(record->flags & JOURNAL_GUARDED_DEGRADED));
+	put(line, "kept", json_boolean(record->flags & JOURNAL_GUARDED_KEPT));
+	put(line, "baseline",
+	    record->marks & JOURNAL_DETAILS ? json_version(&entry->details.after) : json_null());
+	put(line, "file", json_file(entry));
 }
 
 static void put_coverage(struct line *line, const struct event *event)
@@ -469,9 +540,23 @@ static void put_what(struct line *line, const struct event *event)
 		put(line, "bytes", json_number(record->amount));
 		put(line, "file", json_file(entry));
 		break;
-	case JOURNAL_YIELDED:
 	case JOURNAL_CHANGED:
 		put_path(line, event);
+		put(line, "change", json_word(change_name(record->flags)));
+		put(line, "file", json_file(entry));
+		break;
+	case JOURNAL_YIELDED:
+	case JOURNAL_EDITED:
+	case JOURNAL_MENTIONED:
+		put_path(line, event);
+		put(line, "file", json_file(entry));
+		break;
+	case JOURNAL_GUARDED:
+		put_guarded(line, event);
+		break;
+	case JOURNAL_KEPT:
+		put_path(line, event);
+		put(line, "reason", json_word(kept_reason_name(record->reason)));
 		put(line, "file", json_file(entry));
 		break;
 	case JOURNAL_FORGOTTEN:
@@ -485,6 +570,12 @@ static void put_what(struct line *line, const struct event *event)
 	default: /* of a later version */
 		break;
 	}
+}
+
+/* Of other events there is nothing to be said of whose change they are. */
+static bool has_source(const struct event *event)
+{
+	return event->source || event->op == JOURNAL_EDITED || event->op == JOURNAL_CHANGED;
 }
 
 int event_print_json(FILE *file, const struct event *event)
@@ -512,6 +603,8 @@ int event_print_json(FILE *file, const struct event *event)
 	put(&line, "vforked", json_boolean(event->vforked));
 	put(&line, "cut", json_boolean(event->cut));
 	put(&line, "attempted", json_boolean(event->attempted));
+	if (has_source(event))
+		put(&line, "source", json_word(source_name(event->source)));
 	if (event->entry)
 		put_what(&line, event);
 	(void)fputs_unlocked("}\n", file);
@@ -581,6 +674,38 @@ static void print_arguments(FILE *file, const struct event *event)
 		if (i > 0)
 			(void)fprintf(file, "%s%s", i == 1 ? "  " : " ", safe(argument));
 		at += strlen(argument) + 1;
+	}
+}
+
+/* A version that can be asked for: `seen restore`. */
+static void print_version(FILE *file, bool *first, const struct version *version)
+{
+	char digits[VERSION_DIGITS + 1];
+
+	version_digits(version, digits);
+	if (!version_is_none(version))
+		print_word(file, first, "%s", digits);
+}
+
+static void print_words(FILE *file, bool *first, const char *word)
+{
+	if (word)
+		print_word(file, first, "%s", word);
+}
+
+/* Without the details that a record may not have, they are none. */
+static void print_guarded(FILE *file, const struct journal_entry *entry)
+{
+	const struct journal_record *record = &entry->record;
+	bool first = true;
+
+	print_words(file, &first, verdict_name(record->decision));
+	print_words(file, &first, guard_reason_name(record->reason));
+	if (record->flags & JOURNAL_GUARDED_DEGRADED)
+		print_word(file, &first, "degraded");
+	if (record->flags & JOURNAL_GUARDED_KEPT) {
+		print_word(file, &first, "kept");
+		print_version(file, &first, &entry->details.before);
 	}
 }
 
@@ -669,6 +794,25 @@ static void print_details(FILE *file, const struct event *event, const char *wor
 		break;
 	case JOURNAL_GIVEN:
 		print_bytes(file, &first, record->amount, "bytes");
+		break;
+	case JOURNAL_EDITED:
+		print_words(file, &first, source_name(event->source));
+		if ((record->marks & JOURNAL_DETAILS) &&
+		    version_is_none(&event->entry->details.after))
+			print_word(file, &first, "deleted");
+		print_version(file, &first, &event->entry->details.after);
+		break;
+	case JOURNAL_CHANGED:
+		print_words(file, &first, source_name(event->source));
+		if (record->flags)
+			print_words(file, &first, change_name(record->flags));
+		break;
+	case JOURNAL_GUARDED:
+		print_guarded(file, event->entry);
+		break;
+	case JOURNAL_KEPT:
+		print_words(file, &first, kept_reason_name(record->reason));
+		print_version(file, &first, &event->entry->details.after);
 		break;
 	case JOURNAL_COVERAGE:
 		print_bytes(file, &first, coverage->observed, "observed,");

@@ -6,9 +6,11 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "tracker/path.h"
 #include "tracker/role.h"
+#include "tracker/source.h"
 
 enum {
 	BUCKETS = 1 << 14,
@@ -31,7 +33,8 @@ struct vforked {
 struct process {
 	uint64_t number; /* of its START or FORK record */
 	uint32_t pid, parent_pid;
-	int role; /* -1: not known */
+	int role;         /* -1: not known */
+	uint32_t context; /* enum context_flags */
 	uint64_t scope_id, epoch;
 	uint32_t executable; /* text */
 	/* Its current folder, where its vforked children begin: as records tell one, or a CHDIR record. */
@@ -212,6 +215,7 @@ static struct process *add_process(struct events *events, const struct journal_e
 	process->pid = details->pid;
 	process->parent_pid = details->parent_pid;
 	process->role = details->role < ROLE_COUNT ? (int)details->role : -1;
+	process->context = details->context;
 	process->scope_id = details->scope_id;
 	process->epoch = details->epoch;
 	process->executable = executable_of(events, life);
@@ -428,6 +432,67 @@ static void resolve_names(struct events *events, const struct process *process, 
 					event->other, events->other_resolved);
 }
 
+/* ---- whose change it is ---- */
+
+/* Is it about a call that changes a file or a name, when it succeeds? */
+static bool is_change(const struct event *event)
+{
+	const struct journal_record *record = &event->entry->record;
+
+	switch (event->op) {
+	case JOURNAL_OPEN:
+		return !(record->flags & O_PATH) &&
+		       ((record->flags & O_ACCMODE) != O_RDONLY || (record->flags & O_TRUNC));
+	case JOURNAL_MAP:
+		return (record->flags & JOURNAL_MAP_SHARED) && (record->flags & PROT_WRITE);
+	case JOURNAL_WRITE:
+	case JOURNAL_WRITE_TOTAL:
+	case JOURNAL_CREATE:
+	case JOURNAL_DELETE:
+	case JOURNAL_RENAME:
+	case JOURNAL_LINK:
+	case JOURNAL_SYMLINK:
+	case JOURNAL_TRUNCATE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool is_in_workspace(const struct events *events, const char *resolved)
+{
+	const char *root = events_workspace(events);
+	size_t length = root ? strlen(root) : 0;
+
+	if (!resolved || length == 0)
+		return false;
+	return length == 1 || (strncmp(resolved, root, length) == 0 &&
+			       (resolved[length] == '/' || resolved[length] == '\0'));
+}
+
+static enum source source_of(const struct events *events, const struct process *process,
+			     const struct event *event)
+{
+	uint8_t told = event->entry->record.decision;
+
+	switch (event->op) {
+	case JOURNAL_GIVEN:
+		return SOURCE_READ;
+	case JOURNAL_MENTIONED:
+		return SOURCE_MENTIONED;
+	case JOURNAL_EDITED:
+	case JOURNAL_CHANGED:
+		return told < SOURCE_COUNT ? (enum source)told : SOURCE_NONE;
+	default:
+		break;
+	}
+	if (!process || process->role < 0 || event->error || !is_change(event) ||
+	    (!is_in_workspace(events, event->resolved) &&
+	     !is_in_workspace(events, event->other_resolved)))
+		return SOURCE_NONE;
+	return source_of_process(process->context, (uint32_t)process->role);
+}
+
 /* ---- what an event changes in what is known ---- */
 
 static void follow_forgotten(struct events *events, const struct journal_record *record)
@@ -540,6 +605,7 @@ static void complete(struct events *events, struct event *event)
 		/* It became another program, and this is a new child with its number. */
 		drop_vforked(events, child);
 	resolve_names(events, process, event);
+	event->source = source_of(events, process, event);
 	if (event->op == JOURNAL_START && begins)
 		event->exec = announcement_of(events, entry->process.serial);
 	else if (event->op == JOURNAL_EXEC_FAILED)

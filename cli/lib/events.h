@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "tracker/journal.h"
+#include "tracker/tables.h"
 
 enum {
 	EVENTS_PROCESSES_MAX = 16384,
@@ -60,6 +61,9 @@ struct event {
 	size_t other_bytes;         /* its length */
 	const char *other_resolved; /* RENAME, LINK: the new name as `resolved` */
 	uint64_t exec; /* START, EXEC_FAILED: number of the EXEC record that announced it */
+	/* Whose change it is, or what else made the file known: as the record says (EDITED, CHANGED, GIVEN, MENTIONED), else of
+	 * calls that change a file of the workspace, by the role of their process.  SOURCE_NONE: not known, or no change. */
+	enum source source;
 
 	const struct journal_entry *entry; /* the record; not for EVENT_DAMAGED */
 };

@@ -61,6 +61,8 @@ void summary_take(const struct segment *segment, const struct journal *journal,
 		summary.counters[i] = segment_counter(segment, (enum counter)i) -
 				      (since_counters ? since_counters[i] : 0);
 	(void)tracker_each_file(segment, add_file, &sum);
+	summary.contents_bytes = __atomic_load_n(&segment->header->contents_bytes,
+						 __ATOMIC_RELAXED);
 	add_processes(segment, since_ns, &summary);
 	coverage_take(segment, journal, since_counters, since_ns, &summary.coverage);
 	*ret_summary = summary;
@@ -69,6 +71,41 @@ void summary_take(const struct segment *segment, const struct journal *journal,
 static const char *plural(uint64_t count)
 {
 	return count == 1 ? "" : "s";
+}
+
+/* Adds ", COUNT WHAT", unless it is none.  ending: what follows a noun, which gets its plural; NULL: `what` is no noun. */
+static void add_count(char *text, uint64_t count, const char *what, const char *ending)
+{
+	char number[TEXT_NUMBER_BYTES];
+	size_t used = strlen(text);
+
+	if (count)
+		(void)snprintf(text + used, SUMMARY_WRITES_BYTES - used, "%s%s %s%s%s",
+			       used ? ", " : "", text_number(count, number), what,
+			       ending ? plural(count) : "", ending ? ending : "");
+}
+
+const char *summary_writes(const struct summary *summary, char *ret_text)
+{
+	const uint64_t *counters = summary->counters;
+	char number[TEXT_NUMBER_BYTES];
+
+	ret_text[0] = '\0';
+	add_count(ret_text, counters[COUNTER_stale_warned] + counters[COUNTER_unread_warned],
+		  "warned of", NULL);
+	add_count(ret_text, counters[COUNTER_stale_denied] + counters[COUNTER_unread_denied],
+		  "denied", NULL);
+	add_count(ret_text, counters[COUNTER_notices_refused], "notice", " refused");
+	add_count(ret_text, counters[COUNTER_unguarded], "not looked at", NULL);
+	add_count(ret_text, counters[COUNTER_edits_outside], "change", " from outside");
+	add_count(ret_text, counters[COUNTER_contents_kept], "version", " kept");
+	if (counters[COUNTER_contents_kept]) {
+		size_t used = strlen(ret_text);
+		(void)snprintf(ret_text + used, SUMMARY_WRITES_BYTES - used, " (%s bytes)",
+			       text_number(summary->contents_bytes, number));
+	}
+	add_count(ret_text, counters[COUNTER_lost_contents], "version", " that could not be kept");
+	return ret_text;
 }
 
 static void print_coverage(const struct coverage *coverage)
@@ -104,10 +141,22 @@ static void print_coverage(const struct coverage *coverage)
 			      coverage->program_count - SHOWN);
 }
 
+static bool is_conflict(const uint64_t *counters)
+{
+	static const enum counter CONFLICTS[] = { COUNTER_stale_warned,	   COUNTER_stale_denied,
+						  COUNTER_unread_warned,   COUNTER_unread_denied,
+						  COUNTER_notices_refused, COUNTER_edits_outside,
+						  COUNTER_lost_contents };
+	for (size_t i = 0; i < sizeof(CONFLICTS) / sizeof(CONFLICTS[0]); i++)
+		if (counters[CONFLICTS[i]])
+			return true;
+	return false;
+}
+
 void summary_print(const struct summary *summary, const char *session_name)
 {
 	char requests[TEXT_NUMBER_BYTES], repeats[TEXT_NUMBER_BYTES], notices[TEXT_NUMBER_BYTES];
-	char bytes[TEXT_NUMBER_BYTES], tokens[TEXT_NUMBER_BYTES];
+	char bytes[TEXT_NUMBER_BYTES], tokens[TEXT_NUMBER_BYTES], writes[SUMMARY_WRITES_BYTES];
 	const uint64_t *counters = summary->counters;
 	uint64_t saved = counters[COUNTER_bytes_saved];
 
@@ -123,6 +172,9 @@ void summary_print(const struct summary *summary, const char *session_name)
 	(void)fprintf(stderr, "seen: %u file%s changed by the agent, %u by its tools\n",
 		      summary->edited_by_agent, plural(summary->edited_by_agent),
 		      summary->edited_by_tool);
+	/* That something was kept is worth a line where somebody may want it back. */
+	if (is_conflict(counters) && summary_writes(summary, writes)[0])
+		(void)fprintf(stderr, "seen: writes: %s\n", writes);
 	print_coverage(&summary->coverage);
 	if (!summary->agent_known)
 		(void)fprintf(stderr, "seen: no known agent was started, so nothing was answered: "

@@ -15,6 +15,7 @@ struct summary {
 	unsigned files;           /* on record */
 	unsigned edited_by_agent; /* files that exist or had been read, written to since */
 	unsigned edited_by_tool;
+	uint64_t contents_bytes; /* in the content store, about; of the session in any case */
 	struct coverage coverage;
 	bool agent_known; /* an agent was among the processes, or the agent is outside */
 };
@@ -24,6 +25,13 @@ struct summary {
 void summary_take(const struct segment *segment, const struct journal *journal,
 		  const uint64_t *since_counters, uint64_t since_realtime_ns, uint64_t since_ns,
 		  struct summary *ret_summary);
+
+enum { SUMMARY_WRITES_BYTES = 512 };
+
+/* summary_writes(): what the guard, the watcher and the content store did, as a line: "2 warned of, 1 denied".
+ *
+ * ret_text: SUMMARY_WRITES_BYTES.  Returns ret_text, empty where there is nothing to say. */
+const char *summary_writes(const struct summary *summary, char *ret_text);
 
 /* summary_print(): the few lines on standard error at the end of a run. */
 void summary_print(const struct summary *summary, const char *session_name);

@@ -22,6 +22,8 @@ except ImportError:
 
 UNIT, FIRST, CHUNK = 64, 128, 16384
 AT_FDCWD, VFORKED = -100, 2
+ATTEMPTED = 128
+AGENT, TOOL, USER, UNATTRIBUTED = range(2, 6)  # enum source
 OPS = re.findall(r"^OP\(\w+, \"(\w+)\"", (SOURCE / "tracker/journal_ops.def").read_text(), re.M)
 HOSTILE = [b"new\nline", b"esc\x1b[31mred\x1b]0;title\x07", b"quote\"'`$(x)", b"back\\slash\\x41", b"bad \xff\xfe utf-8 \xc3",
            b"\xc2\x9b31m", b"tab\tcr\rdel\x7f", b" ", "ünïcödé 語".encode(), b"n" * 4096, b"\x01" * 4000]
@@ -86,8 +88,8 @@ class Journal:
                            directory_fd, texts[2], fd, flags, amount, decision, reason, marks, count)
         return self.append(OPS.index(op) + 1, 1 + len(details) // UNIT, error, body + details)
 
-    def start(self, pid=100, role=0, executable=b"/usr/bin/cc", directory=b"/w", arguments=(b"cc",), **more):
-        details = struct.pack("<QQQIIIIQIIQ", pid * 10, 7, 70, pid, 1, role, 1, 4, 0, 0, 0)
+    def start(self, pid=100, role=0, executable=b"/usr/bin/cc", directory=b"/w", arguments=(b"cc",), context=1, **more):
+        details = struct.pack("<QQQIIIIQIIQ", pid * 10, 7, 70, pid, 1, role, context, 4, 0, 0, 0)
         return self.record("start", path=executable, directory=directory, details=details,
                            other=b"".join(argument + b"\0" for argument in arguments), **more)
 
@@ -107,6 +109,18 @@ def unescaped(line):
     words = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"\\": b"\\"}
     return re.sub(rb"\\(\\|n|t|r|x[0-9a-f]{2})",
                   lambda match: words.get(match[1]) or bytes([int(match[1][1:], 16)]), line)
+
+
+def version(number):
+    """One whose digits are those of the number."""
+    return struct.pack("<QQQ", 1, number << 16, 3)
+
+
+NO_VERSION = b"\0" * 24
+
+
+def details(before, after):
+    return struct.pack("<QQQ", 1, 2, 3) + before + after + b"\0" * 56
 
 
 class LogCase(Case):
@@ -136,8 +150,7 @@ class LogCase(Case):
 class Forms(LogCase):
     def every_op(self):
         journal = Journal(self.path)
-        version = struct.pack("<QQQ", 1, 0x123456789abc << 16, 3)
-        details = struct.pack("<QQQ", 1, 2, 3) + version + version + b"\0" * 56
+        known = details(version(0x123456789abc), version(0x123456789abc))
         process = journal.start(100, role=3, arguments=(b"cat", b"a b", b"", b"\xff"))
         fork = struct.pack("<QQQIIIIQIIQ", 0, 0, 0, 101, 100, 9, 0, 0, process, 0, 0)
         journal.record("fork", details=fork)
@@ -147,7 +160,7 @@ class Forms(LogCase):
         journal.record("unobserved", path=b"node", other=b"io_uring", count=1, flags=1)
         journal.record("unobserved", path=b"busybox", other=b"static", count=2)
         journal.record("open", path=b"a", fd=3, flags=os.O_RDWR | os.O_CREAT | 1 << 30, marks=8, decision=2, reason=8,
-                       details=details, **more)
+                       details=known, **more)
         journal.record("open", error=13, path=b"a", **more)
         journal.record("list", path=b"*.c", marks=64, **more)
         for op in ("read", "read_total", "write", "write_total"):
@@ -165,9 +178,20 @@ class Forms(LogCase):
         for kind, amount in ((1, 0o644), (2, 5 << 32 | 0xffffffff), (3, 0), (4, 0), (5, 0), (6, 0)):
             journal.record("metadata", path=b"a", flags=kind, amount=amount, **more)
         journal.record("chdir", fd=9, **more)
-        journal.record("notice", path=b"/w/a", amount=500, marks=8, details=details, **more)
+        journal.record("notice", path=b"/w/a", amount=500, marks=8, details=known, **more)
         for op in ("yielded", "given", "changed"):
-            journal.record(op, path=b"/w/a", amount=3, marks=8, details=details, **more)
+            journal.record(op, path=b"/w/a", amount=3, marks=8, details=known, **more)
+        for flags in (0, 1, 2, 3):
+            journal.record("changed", path=b"/w/o", decision=USER, flags=flags, marks=8, details=known)
+        journal.record("edited", path=b"/w/a", decision=AGENT, marks=8, details=known, **more)
+        journal.record("edited", path=b"/w/a", decision=TOOL, marks=8, details=details(version(5), NO_VERSION), **more)
+        for verdict, reason, error, flags in ((1, 4, 0, 3), (2, 4, 116, 0), (2, 6, 5, 0), (0, 99, 0, 0), (99, 5, 0, 0)):
+            journal.record("guarded", error=error, path=b"/w/g", decision=verdict, reason=reason, flags=flags, marks=8,
+                           details=details(version(0xabc), version(0xdef)), **more)
+        for reason in (0, 1, 2, 3):
+            journal.record("kept", path=b"/w/k", reason=reason, marks=8, details=details(NO_VERSION, version(0xabc)), **more)
+        journal.record("mentioned", path=b"/w/m", marks=8, details=details(NO_VERSION, version(0xabc)))
+        journal.record("mentioned", path=b"/w/m")
         journal.record("forgotten", amount=7)
         journal.record("coverage", other=b"text", details=struct.pack("<16Q", *range(16)))
         journal.record("exit", amount=1, **more)
@@ -198,6 +222,33 @@ class Forms(LogCase):
         self.assertEqual(by_op["damaged"]["time"], None)
         self.validate(lines)
 
+    def test_writes(self):
+        """Whose a change is, and what the guard said of it."""
+        self.every_op()
+        lines = self.lines()
+
+        def told(op, *names):
+            return [tuple(line.get(name, "absent") for name in names) for line in lines if line["op"] == op]
+        self.assertEqual(told("open", "source"), [("tool_edited",), ("absent",)])
+        self.assertEqual(told("delete", "source"), [("absent",), ("tool_edited",)])
+        self.assertEqual(told("rename", "source"), [("tool_edited",)] * 2)
+        self.assertEqual(told("given", "source"), [("read_tool",)])
+        self.assertEqual(told("mentioned", "source"), [("file_mentioned",)] * 2)
+        self.assertEqual(told("yielded", "source"), [("absent",)])
+        self.assertEqual(told("changed", "source", "change"), [(None, "changed")] + [
+            ("user_edited", word) for word in ("changed", "added", "deleted", None)])
+        self.assertEqual(told("edited", "source"), [("agent_edited",), ("tool_edited",)])
+        self.assertEqual([line["file"]["after"] for line in lines if line["op"] == "edited"], ["123456789abc", None])
+        self.assertEqual(told("guarded", "error", "verdict", "reason", "degraded", "kept", "baseline"), [
+            (None, "warned", "stale", True, True, "000000000def"), ("ESTALE", "denied", "stale", False, False, "000000000def"),
+            ("EIO", "denied", "notice", False, False, "000000000def"), (None, "pass", None, False, False, "000000000def"),
+            (None, None, "unread", False, False, "000000000def")])
+        for line in lines:
+            if line["op"] == "guarded":
+                self.assertEqual((line["file"]["before"], line["file"]["after"]), ("000000000abc", None))
+        self.assertEqual(told("kept", "reason"), [("destroyed",), ("given",), ("replaced",), (None,)])
+        self.assertEqual([line["file"] is None for line in lines if line["op"] == "mentioned"], [False, True])
+
     def test_a_line_that_is_none_is_found(self):
         self.every_op()
         lines = self.lines()
@@ -216,7 +267,9 @@ class Forms(LogCase):
         rest = [line[column:] for line in table[1:]]
         for text in ("/usr/bin/cc  a b  \\xff", "busybox  static (2 times)", "node  in part: io_uring", "a  rw creat notice", "d  folder 0755", "?/d  folder", "a -> b", "a -> d/b", "a -> ?/b", "d/x",
                      "a -> ../t", "a  mode 0644", "a  owner 5:-1", "a  500 bytes not given again", "everything", "text  0 observed, 1 not, 5 records lost",
-                     "a  1,099,511,627,776 bytes or more 4 calls", "cc  status 1", "a  r w x shared 4,096 bytes"):
+                     "a  1,099,511,627,776 bytes or more 4 calls", "cc  status 1", "a  r w x shared 4,096 bytes",
+                     "a  agent_edited 123456789abc", "a  tool_edited deleted", "o  user_edited", "o  user_edited added", "o  user_edited deleted",
+                     "g  warned stale degraded kept 000000000abc", "g  denied stale", "g  denied notice", "k  destroyed 000000000abc", "m"):
             self.assertIn(text, rest)
         self.assertIn(b"1 records are damaged", done.stderr)
 
@@ -287,6 +340,22 @@ class Choosing(LogCase):
                              (("--tail=1", "--path", "*.c"), [gone])):
             self.assertEqual(self.paths(*words), paths, words)
 
+    def test_sources(self):
+        agent = self.journal.start(102, role=1, context=17, executable=b"/opt/agent")
+        for op, words in (("open", {"flags": os.O_WRONLY}), ("open", {}), ("delete", {"marks": ATTEMPTED}), ("truncate", {"error": 2})):
+            self.journal.record(op, process=agent, path=b"mine", **words)
+        self.journal.record("changed", path=b"/w/theirs", decision=USER)
+        self.journal.record("changed", path=b"/w/whose", decision=UNATTRIBUTED)
+        self.journal.record("mentioned", path=b"/w/said")
+        self.journal.record("guarded", path=b"/w/kept", process=agent, decision=1, reason=4)
+        self.journal.record("guarded", path=b"/w/lost", process=agent, decision=2, reason=4, error=116)
+        for words, paths in ((("--source", "agent_edited", "--pid", "102"), [b"mine", b"mine"]), (("--source", "user_edited"), [b"/w/theirs"]),
+                             (("--source=unattributed",), [b"/w/whose"]), (("--source", "file_mentioned"), [b"/w/said"]),
+                             (("--op", "guarded"), [b"/w/kept", b"/w/lost"]), (("--op", "guarded", "--denied"), [b"/w/lost"]),
+                             (("--op", "changed,mentioned", "--path", "whose"), [b"/w/whose"])):
+            self.assertEqual(self.paths(*words), paths, words)
+        self.validate(self.lines())
+
     def test_times_that_it_prints_can_be_given(self):
         lines = self.lines("--op", "open")
         again = self.lines("--since", lines[1]["time"], "--until", lines[1]["time"])
@@ -302,6 +371,7 @@ class Choosing(LogCase):
     def test_wrong_values(self):
         for words, text in ((("--op", "opne"), b"did you mean 'open'"), (("--op", "text"), b"'text'"), (("--op", "open,"), b"''"),
                             (("--op", "zzzzzz"), b"seen(1)"), (("--role", "agnet"), b"did you mean 'agent'"), (("--role", "x"), b"viewer"),
+                            (("--source", "agent_edit"), b"did you mean 'agent_edited'"), (("--source", "none"), b"seen(1)"),
                             (("--pid", "0"), b"--pid"), (("--pid", "-1"), b"--pid"), (("--pid", "1x"), b"--pid"),
                             (("--pid", "4294967296"), b"--pid"), (("--since", "yesterday"), b"--since"),
                             (("--until", "2026-02-30 10:00"), b"--until"), (("--tail", "0"), b"--tail"), (("-n", "many"), b"--tail"),
@@ -530,6 +600,40 @@ class Sessions(LogCase):
         self.assertEqual({line["resolved"] for line in lines},
                          {str(self.work / name) for name in ("top", "top/a", "top/a/b", "top/a/b/x")})
         self.assertIn(str(self.work / "t/o"), {line["new_resolved"] for line in self.session_lines("--op", "rename")})
+
+    def test_guarded_writes(self):
+        """A file is given, somebody else changes it, and a command overwrites it: warned of, refused."""
+        for choice, command, verdict, left in (("warn", "echo mine > f", "warned", b"mine\n"), ("deny", "echo mine > f || :", "denied", b"theirs\n")):
+            with self.subTest(choice):
+                options = ("--stale-write", choice, "--summary", "--agent-is", "outside")
+                path = self.work / "f"
+                path.write_bytes(b"content\n")
+                self.run_in("cat f", *options, session=choice)
+                path.write_bytes(b"theirs\n")
+                done = self.run_in(command, *options, session=choice)
+                self.assertEqual(path.read_bytes(), left)
+                lines = self.session_lines("--session", choice)
+                self.validate(lines)
+                guarded, = [line for line in lines if line["op"] == "guarded"]
+                self.assertEqual((guarded["verdict"], guarded["reason"], guarded["resolved"]), (verdict, "stale", str(path)))
+                self.assertEqual((guarded["kept"], guarded["error"]), (True, None) if choice == "warn" else (False, "ESTALE"))
+                given, = [line for line in lines if line["op"] == "given"]
+                self.assertEqual((guarded["baseline"], given["source"]), (given["file"]["after"], "read_tool"))
+                counts = self.json("status", "--session", choice)["counters"]
+                self.assertEqual(counts["stale_" + verdict], 1)
+                words = b"writes: 1 warned of" if choice == "warn" else b"writes: 1 denied"
+                self.assertIn(words, done.stderr)
+                self.assertIn(words.replace(b"writes: ", b""), self.seen("status", "--session", choice, code=0).stdout)
+                denied = self.seen("log", "--session", choice, "--denied", "--op", "guarded").stdout
+                self.assertEqual(b"f  denied stale" in denied, choice == "deny")
+
+    def test_sources(self):
+        """By whom, as their roles say; what nobody guards needs no journal of the guard."""
+        self.outside(": > mine; touch theirs; : > /dev/null; : > ../beside")
+        for source, name in (("agent_edited", "mine"), ("tool_edited", "theirs")):
+            lines = self.session_lines("--source", source)
+            self.assertEqual({line["resolved"] for line in lines if line["op"] == "open"}, {str(self.work / name)})
+        (self.top / "beside").unlink()
 
     def test_unobserved(self):
         if not os.path.exists("/bin/busybox"):

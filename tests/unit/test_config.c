@@ -443,7 +443,8 @@ Test(config, unknown_names)
 	refuses("\n[notcie]\nmin_bytes = 3\n", "2",
 		"unknown section [notcie]; did you mean [notice]?");
 	refuses("[zebra]\n", "1",
-		"sections are: session, processes, paths, notice, window, journal, agent NAME");
+		"sections are: session, processes, paths, notice, window, journal, guard, content, "
+		"watch, checkpoint, agent NAME");
 	refuses("min_bytes = 3\n", "1", "before any section");
 	refuses("[agent pi]\nstat = x\n", "2", "did you mean 'state'?");
 	refuses("[agent]\nstate = x\n", "1", "unknown section [agent]");
@@ -745,6 +746,8 @@ Test(config, profiles)
 		     SETTINGS_MAX_OUTPUT_BYTES);
 	cr_assert_str_eq(mine->values[PROFILE_OPTION_TESTED].text, "generic");
 	cr_assert_str_eq(mine->values[PROFILE_OPTION_VIA].text, "preload");
+	cr_assert_str_eq(mine->values[PROFILE_OPTION_EDIT_PATTERN].text, "none");
+	refuses("[agent pi]\nedit_pattern = x\n", "2", "is none of: none, access-write, no-sniff");
 	refuses("[agent pi]\nvia = supervise\n", "2", "is none of: preload, both");
 }
 
@@ -828,6 +831,7 @@ Test(config, pack)
 		cr_assert_str_eq(unpacked(settings.profiles[i].state), state);
 		cr_assert_str_eq(unpacked(settings.profiles[i].tested), "0.73.1");
 		cr_assert_eq(settings.profiles[i].max_output_bytes, 24000);
+		cr_assert_eq(settings.profiles[i].edit_pattern, EDIT_PATTERN_ACCESS_WRITE);
 		return;
 	}
 	cr_assert(false, "no profile pi");

@@ -1,11 +1,14 @@
 /* events.h, event_filter.h: what is joined, what is resolved and what is not known; damaged and hostile journals. */
 #include <criterion/criterion.h>
+#include <sys/mman.h>
 
 #include "cli/lib/event_filter.h"
 #include "cli/lib/events.h"
 #include "support.h"
+#include "tracker/guard.h"
 #include "tracker/journal.h"
 #include "tracker/role.h"
+#include "tracker/source.h"
 
 #define NONCE "0011223344556677"
 
@@ -604,6 +607,166 @@ Test(events, an_ended_process_goes_first)
 	next_is(JOURNAL_DELETE, NULL);
 }
 
+/* ---- whose change it is ---- */
+
+static uint32_t start_as(enum role role, uint32_t context)
+{
+	return put_life(JOURNAL_START, "/usr/bin/x", "/w",
+			(struct journal_process){ .pid = 100, .role = role, .context = context });
+}
+
+Test(events, a_change_is_its_processs)
+{
+	static const struct {
+		enum role role;
+		uint32_t context;
+		enum source source;
+	} CASES[] = {
+		{ ROLE_AGENT, CONTEXT_AGENT, SOURCE_AGENT },
+		{ ROLE_AGENT, 0, SOURCE_TOOL }, /* unattached: nobody knows whose it is */
+		{ ROLE_SHELL, CONTEXT_AGENT, SOURCE_AGENT },
+		{ ROLE_VIEWER, CONTEXT_OUTSIDE, SOURCE_AGENT },
+		{ ROLE_READER, CONTEXT_AGENT | CONTEXT_ATTACHED, SOURCE_AGENT },
+		{ ROLE_SHELL, CONTEXT_ATTACHED, SOURCE_TOOL },
+		{ ROLE_TOOL, CONTEXT_AGENT, SOURCE_TOOL },
+		{ ROLE_TOOL, CONTEXT_OUTSIDE, SOURCE_TOOL },
+	};
+	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
+		uint32_t process = start_as(CASES[i].role, CASES[i].context);
+		put_name(JOURNAL_DELETE, process, "a");
+		put_vforked(JOURNAL_DELETE, process, 300, "a");
+	}
+	for (size_t i = 0; i < 2 * sizeof(CASES) / sizeof(CASES[0]); i++) {
+		next(JOURNAL_DELETE);
+		cr_assert_eq(event.source, CASES[i / 2].source, "%zu: %d", i, event.source);
+	}
+}
+
+Test(events, calls_that_change_a_file)
+{
+	static const struct {
+		enum journal_op op;
+		uint32_t flags;
+		bool changes;
+	} CASES[] = {
+		{ JOURNAL_OPEN, O_RDONLY | O_CREAT | O_CLOEXEC, false },
+		{ JOURNAL_OPEN, O_RDONLY | O_TRUNC, true },
+		{ JOURNAL_OPEN, O_WRONLY, true },
+		{ JOURNAL_OPEN, O_RDWR | O_APPEND, true },
+		{ JOURNAL_OPEN, O_PATH | O_RDWR, false },
+		{ JOURNAL_MAP, JOURNAL_MAP_SHARED | PROT_READ, false },
+		{ JOURNAL_MAP, JOURNAL_MAP_SHARED | PROT_WRITE, true },
+		{ JOURNAL_MAP, PROT_READ | PROT_WRITE, false },
+		{ JOURNAL_LIST, 0, false },
+		{ JOURNAL_READ, 0, false },
+		{ JOURNAL_WRITE, 0, true },
+		{ JOURNAL_WRITE_TOTAL, 0, true },
+		{ JOURNAL_CREATE, 0, true },
+		{ JOURNAL_DELETE, 0, true },
+		{ JOURNAL_RENAME, 0, true },
+		{ JOURNAL_LINK, 0, true },
+		{ JOURNAL_SYMLINK, 0, true },
+		{ JOURNAL_TRUNCATE, 0, true },
+		{ JOURNAL_METADATA, JOURNAL_METADATA_TIMES, false },
+		{ JOURNAL_CHDIR, 0, false },
+		{ JOURNAL_NOTICE, 0, false },
+		{ JOURNAL_YIELDED, 0, false },
+		{ JOURNAL_GUARDED, 0, false },
+		{ JOURNAL_KEPT, 0, false },
+	};
+	uint32_t process = start_as(ROLE_TOOL, 0);
+	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
+		struct journal_record record = blank(CASES[i].op, process, "a");
+		record.flags = CASES[i].flags;
+		put(record);
+	}
+	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
+		next(CASES[i].op);
+		cr_assert_eq(event.source, CASES[i].changes ? SOURCE_TOOL : SOURCE_NONE, "%zu", i);
+	}
+}
+
+Test(events, what_changes_nothing_has_no_source)
+{
+	uint32_t process = start_as(ROLE_TOOL, 0);
+	struct journal_record record = blank(JOURNAL_DELETE, process, "a");
+	record.head.error = ENOENT;
+	put(record);
+	put_name(JOURNAL_DELETE, process, "/wide/a");
+	put_name(JOURNAL_DELETE, process, "/tmp/a");
+	put_name(JOURNAL_DELETE, 0, "/w/a"); /* by nobody knows whom */
+	folder = NULL;
+	put_name(JOURNAL_DELETE, process, "a");
+	folder = "/w";
+	record = blank(JOURNAL_RENAME, process, "/tmp/a");
+	record.other_path = text("a");
+	record.fd = AT_FDCWD;
+	record.amount = text("/w");
+	put(record);
+	record = blank(JOURNAL_DELETE, process, "a");
+	record.marks = JOURNAL_ATTEMPTED;
+	put(record);
+
+	for (int i = 0; i < 5; i++) {
+		next(JOURNAL_DELETE);
+		cr_assert_eq(event.source, SOURCE_NONE, "%d", i);
+	}
+	next(JOURNAL_RENAME);
+	cr_assert_eq(event.source, SOURCE_TOOL);
+	next(JOURNAL_DELETE);
+	cr_assert_eq(event.source, SOURCE_TOOL);
+}
+
+Test(events, a_record_tells_its_source)
+{
+	uint32_t process = start_as(ROLE_TOOL, 0);
+	static const uint8_t TOLD[] = { SOURCE_NONE,         SOURCE_AGENT, SOURCE_TOOL, SOURCE_USER,
+					SOURCE_UNATTRIBUTED, SOURCE_COUNT, 255 };
+	for (size_t i = 0; i < sizeof(TOLD); i++) {
+		struct journal_record record = blank(JOURNAL_EDITED, process, "/elsewhere");
+		record.decision = TOLD[i];
+		put(record);
+		record = blank(JOURNAL_CHANGED, 0, "/w/a");
+		record.decision = TOLD[i];
+		put(record);
+	}
+	put_name(JOURNAL_GIVEN, process, "/w/a");
+	put_name(JOURNAL_MENTIONED, 0, "/w/a");
+
+	for (size_t i = 0; i < sizeof(TOLD); i++) {
+		enum source source = TOLD[i] < SOURCE_COUNT ? (enum source)TOLD[i] : SOURCE_NONE;
+		next_is(JOURNAL_EDITED, "/elsewhere");
+		cr_assert_eq(event.source, source);
+		next_is(JOURNAL_CHANGED, "/w/a");
+		cr_assert_eq(event.source, source);
+	}
+	next(JOURNAL_GIVEN);
+	cr_assert_eq(event.source, SOURCE_READ);
+	next(JOURNAL_MENTIONED);
+	cr_assert_eq(event.source, SOURCE_MENTIONED);
+}
+
+Test(events, a_guarded_write_has_its_versions)
+{
+	const struct journal_details details = { .size_bytes = 3,
+						 .before = { .low = 1, .size_bytes = 3 },
+						 .after = { .high = 2, .size_bytes = 4 } };
+	uint32_t process = start_as(ROLE_AGENT, CONTEXT_AGENT);
+	struct journal_record record = blank(JOURNAL_GUARDED, process, "/w/a");
+	record.head.error = ESTALE;
+	record.decision = GUARD_DENY;
+	record.reason = GUARD_STALE;
+	record.marks = JOURNAL_DETAILS;
+	must(journal_write(&journal, &record, &details, sizeof(details), true));
+
+	next_is(JOURNAL_GUARDED, "/w/a");
+	cr_assert_eq(event.error, ESTALE);
+	cr_assert(version_equal(&event.entry->details.before, &details.before));
+	cr_assert(version_equal(&event.entry->details.after, &details.after));
+	cr_assert(event_is_denied(&event));
+	cr_assert_eq(events_next(events, &event), EVENTS_END);
+}
+
 /* ---- damaged, hostile ---- */
 
 static unsigned char *unit(uint32_t number)
@@ -915,6 +1078,8 @@ Test(event_filter, who_and_what)
 	} while (0)
 	SET(pid, 5, 6);
 	SET(role, ROLE_TOOL, ROLE_AGENT);
+	event.source = SOURCE_TOOL;
+	SET(source, SOURCE_TOOL, SOURCE_AGENT);
 	SET(ops, UINT64_C(1) << JOURNAL_OPEN, UINT64_C(1) << JOURNAL_READ);
 	SET(executable, "cc*", "usr*");
 	SET(since_realtime_ns, 100, 101);
@@ -933,6 +1098,36 @@ Test(event_filter, who_and_what)
 	SET(pid, 5, 6);
 	filter.until_realtime_ns = UINT64_MAX;
 	cr_assert_not(is_wanted(), "no time is no time before");
+}
+
+Test(event_filter, sources)
+{
+	enum source source;
+
+	for (uint32_t i = SOURCE_NONE + 1; i < SOURCE_COUNT; i++) {
+		cr_assert_not_null(source_name(i));
+		cr_assert_eq(event_filter_source(source_name(i), &source), 0);
+		cr_assert_eq(source, i);
+	}
+	cr_assert_null(source_name(SOURCE_NONE));
+	cr_assert_null(source_name(SOURCE_COUNT));
+	cr_assert_eq(event_filter_source("", &source), -EINVAL);
+	cr_assert_eq(event_filter_source("agent", &source), -EINVAL);
+}
+
+/* A write that the guard refused fails with whatever errno says it best. */
+Test(event_filter, a_refused_write_is_denied)
+{
+	struct journal_entry entry = { .record = journal_blank(JOURNAL_GUARDED) };
+
+	event = (struct event){ .op = JOURNAL_GUARDED, .error = ESTALE, .entry = &entry };
+	entry.record.decision = GUARD_DENY;
+	cr_assert(event_is_denied(&event));
+	entry.record.decision = GUARD_WARN;
+	cr_assert_not(event_is_denied(&event));
+	event.op = JOURNAL_OPEN;
+	entry.record.decision = GUARD_DENY;
+	cr_assert_not(event_is_denied(&event));
 }
 
 Test(event_filter, ops)
