@@ -14,7 +14,6 @@
 #include "cli/lib/scopes.h"
 #include "cli/lib/session.h"
 #include "cli/lib/text.h"
-#include "tracker/delivery.h"
 #include "tracker/path.h"
 #include "tracker/tracker.h"
 
@@ -67,7 +66,6 @@ static bool is_wanted(struct rows *rows, const char *path)
 static int add_row(const char *path, const struct file_slot *file, void *data)
 {
 	struct rows *rows = data;
-	struct delivery_slot delivery;
 
 	if (!is_wanted(rows, path))
 		return 0;
@@ -79,15 +77,10 @@ static int add_row(const char *path, const struct file_slot *file, void *data)
 		rows->rows = grown;
 		rows->capacity = capacity;
 	}
-	struct row row = { .path = strdup(path), .file = *file, .version = file->version };
+	struct row row = { .path = strdup(path), .file = *file };
 	if (!row.path)
 		return -ENOMEM;
-	if (rows->scope_id) {
-		row.version = (struct version){ 0 };
-		if (delivery_find(rows->segment, rows->scope_id, file->key, &delivery) == 0 &&
-		    delivery.command_id)
-			row.version = delivery.version;
-	}
+	(void)tracker_baseline(rows->segment, rows->scope_id, path, &row.version);
 	row.state = tracker_state(rows->segment, rows->scope_id, path);
 	rows->rows[rows->count++] = row;
 	return 0;

@@ -11,6 +11,13 @@
 	COMMAND(run, "run a command with the agent's file access tracked", 0) \
 	COMMAND(status, "what a session has counted", 0) \
 	COMMAND(files, "the files of a session: reads, repeats, notices, state", 0) \
+	COMMAND(check, "is a file still what the agent takes it for", 0) \
+	COMMAND(changed, "files that somebody else changed since the agent read them", 0) \
+	COMMAND(edited, "files that the agent edited", 0) \
+	COMMAND(mention, "say that the agent was given a file by its user", 0) \
+	COMMAND(versions, "the versions of files that are kept", 0) \
+	COMMAND(diff, "a kept version against what is on disk", 0) \
+	COMMAND(restore, "bring a kept version of a file back", 0) \
 	COMMAND(log, "what was accessed, by whom, and what came of it", 0) \
 	COMMAND(forget, "have files given in full again", 0) \
 	COMMAND(verify, "is the journal still what was sealed", 0) \

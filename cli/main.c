@@ -5,6 +5,13 @@
  *	cmd_run.c          runs a command with the library inside, waits, reports
  *	cmd_status.c       counters of a session
  *	cmd_files.c        its files
+ *	cmd_check.c        holds files against what the agent takes them for
+ *	cmd_changed.c      files that somebody else changed
+ *	cmd_edited.c       files that the agent edited
+ *	cmd_mention.c      records a file as given by the user
+ *	cmd_versions.c     what is kept of its files
+ *	cmd_diff.c         a kept version against what is on disk
+ *	cmd_restore.c      brings a kept version back
  *	cmd_log.c          its events, from the journal
  *	cmd_forget.c       has files given in full again
  *	cmd_verify.c       compares the journal with its seal
@@ -14,7 +21,7 @@
  *	cmd_doctor.c       what will be observed on this machine
  *	cmd_session.c      finds or makes a session; the library asks this when it is used without `run`
  *	demo_agent.c       the scripted agent that scripts/run shows (a program of its own)
- *	lib/               what they share: sessions on disk, options, messages, JSON, text, summary
+ *	lib/               what they share: sessions on disk, options, messages, JSON, text, summary, task metadata
  *
  *	../shim/preload/   the library inside the agent's processes
  *	../tracker/        what both share: the segment and the decision

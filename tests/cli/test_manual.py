@@ -16,8 +16,7 @@ class Manual(Case):
         items = {}
         for item in re.split(r"(?m)^\.It ", section)[1:]:
             number, *lines = item.splitlines()
-            text = " ".join(line.replace(".Cm run :", "`run`:").replace(".Cm doctor :", "`doctor`:") for line in lines
-                            if not line.startswith(".El"))
+            text = " ".join(re.sub(r"^\.Cm (\w+) :$", r"`\1`:", line) for line in lines if not line.startswith(".El"))
             items[number] = text
         table = re.findall(r'EXIT\(\w+, (\d+), "(.*?)"\)', (SOURCE / "cli/lib/exit_code.h").read_text())
         self.assertEqual({number: text for number, text in items.items() if number != "128+N"}, dict(table))

@@ -195,19 +195,69 @@ Test(file, note_edit)
 		const char *path = world_path(&world, name);
 		file_note_edit(&world.segment, path, &below, CASES[i].role);
 		cr_assert_eq(file_find(&world.segment, path_key(&world.segment, path), &file), 0);
-		cr_assert_eq(file.flags,
-			     CASES[i].agents ? FILE_EDITED_BY_AGENT : FILE_EDITED_BY_TOOL);
+		cr_assert_eq(file.flags, CASES[i].agents
+						 ? FILE_EDITED_BY_AGENT | FILE_EDIT_UNTOLD
+						 : FILE_EDITED_BY_TOOL | FILE_TOOL_EDIT_UNTOLD);
 		cr_assert_neq(file.last_edit_realtime_ns, 0);
+		cr_assert_eq(file.agent_edit_realtime_ns,
+			     CASES[i].agents ? file.last_edit_realtime_ns : 0);
+		cr_assert_eq(file.source, CASES[i].agents ? SOURCE_AGENT : SOURCE_TOOL);
 	}
 	const char *path = world_path(&world, "f0");
 	file_note_edit(&world.segment, path, &tool, ROLE_SHELL);
 	cr_assert_eq(file_find(&world.segment, path_key(&world.segment, path), &file), 0);
-	cr_assert_eq(file.flags, FILE_EDITED_BY_AGENT | FILE_EDITED_BY_TOOL);
+	cr_assert_eq(file.flags, FILE_EDITED_BY_AGENT | FILE_EDIT_UNTOLD | FILE_EDITED_BY_TOOL |
+					 FILE_TOOL_EDIT_UNTOLD);
+	cr_assert_lt(file.agent_edit_realtime_ns, file.last_edit_realtime_ns);
 	path = world_path(&world, "g");
 	file_note_edit(&world.segment, path, &outside, ROLE_SHELL);
 	cr_assert_eq(file_find(&world.segment, path_key(&world.segment, path), &file), 0);
-	cr_assert_eq(file.flags, FILE_EDITED_BY_AGENT);
+	cr_assert_eq(file.flags, FILE_EDITED_BY_AGENT | FILE_EDIT_UNTOLD);
 	file_note_edit(&world.segment, "/elsewhere", &below, ROLE_SHELL);
 	cr_assert_eq(file_find(&world.segment, path_key(&world.segment, "/elsewhere"), &file),
 		     -ENOENT);
+}
+
+static void given(struct file_slot *file, const void *data)
+{
+	(void)data;
+	file_note_given(file);
+}
+
+static void outside(struct file_slot *file, const void *data)
+{
+	file_note_outside(file, data, SOURCE_UNATTRIBUTED, 77);
+	file->flags |= FILE_CHANGE_TOLD;
+}
+
+Test(file, what_was_given_is_known_again)
+{
+	struct version version = { 1, 2, 3 };
+	struct file_slot file;
+	uint64_t key = file_update(&world.segment, world_path(&world, "f"), NULL, outside,
+				   &version);
+
+	cr_assert_eq(file_find(&world.segment, key, &file), 0);
+	cr_assert(version_equal(&file.outside, &version));
+	cr_assert_eq(file.user_edit_realtime_ns, 77);
+	cr_assert_eq(file.source, SOURCE_UNATTRIBUTED);
+	cr_assert_eq(file.agent_read_realtime_ns, 0);
+	cr_assert_eq(file_change_known(&world.segment, key, given, NULL), 0);
+	cr_assert_eq(file_find(&world.segment, key, &file), 0);
+	cr_assert_eq(file.source, SOURCE_READ);
+	cr_assert_gt(file.agent_read_realtime_ns, file.user_edit_realtime_ns);
+	cr_assert_eq(file.flags & FILE_CHANGE_TOLD, 0);
+}
+
+Test(file, every_change_of_the_table_is_counted)
+{
+	const uint64_t *changed = &world.segment.header->files_changed;
+	uint64_t before = *changed;
+	uint64_t key = file_update(&world.segment, world_path(&world, "f"), NULL, NULL, NULL);
+
+	cr_assert_eq(*changed, before + 1);
+	cr_assert_eq(file_change_known(&world.segment, key, given, NULL), 0);
+	cr_assert_eq(*changed, before + 2);
+	cr_assert_eq(file_change_known(&world.segment, 999, given, NULL), -ENOENT);
+	cr_assert_eq(*changed, before + 2);
 }

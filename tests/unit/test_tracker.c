@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include "support.h"
+#include "tracker/baseline.h"
 
 static struct world world;
 static uint64_t scope;
@@ -46,10 +47,10 @@ static bool is_delivered(const char *name)
 	return tracker_is_delivered(&world.segment, scope, 2, world_path(&world, name));
 }
 
-#define ASSERT_STATE(scope_id, name, expected) \
+#define ASSERT_STATE(scope_id, name, expected, ...) \
 	cr_assert_str_eq( \
 		state_name(tracker_state(&world.segment, scope_id, world_path(&world, name))), \
-		state_name(expected))
+		state_name(expected), ##__VA_ARGS__)
 
 Test(tracker, false_before_the_first_read_true_after)
 {
@@ -356,6 +357,133 @@ Test(tracker, retracking_clears)
 	ASSERT_STATE(scope, "f", STATE_CHANGED);
 	give("f");
 	ASSERT_STATE(scope, "f", STATE_FRESH);
+}
+
+Test(tracker, another_mode_or_equal_bytes_are_no_change_another_line_ending_is)
+{
+	write_path(world_path(&world, "l"), "a\nb\n", 4);
+	give("l");
+	cr_assert_eq(chmod(world_path(&world, "l"), 0600), 0);
+	ASSERT_STATE(scope, "l", STATE_FRESH);
+	write_path(world_path(&world, "l"), "a\nb\n", 4);
+	ASSERT_STATE(scope, "l", STATE_FRESH);
+	ASSERT_STATE(0, "l", STATE_FRESH);
+	write_path(world_path(&world, "l"), "a\r\nb\r\n", 6);
+	ASSERT_STATE(scope, "l", STATE_CHANGED);
+	ASSERT_STATE(0, "l", STATE_CHANGED);
+}
+
+static struct version version_now(const char *name)
+{
+	struct content content;
+	int fd = open(world_path(&world, name), O_RDONLY | O_CLOEXEC);
+	must(fd >= 0 && content_of_descriptor(fd, UINT64_MAX, &content) == 0 && close(fd) == 0);
+	return content.version;
+}
+
+static uint64_t key_of(const char *name)
+{
+	return path_key(&world.segment, world_path(&world, name));
+}
+
+Test(tracker, what_a_scope_made_is_what_it_knows)
+{
+	give("f");
+	world_fill(&world, "f", 1000, 2);
+	struct version made = version_now("f"), version;
+	baseline_given(&world.segment, scope, key_of("f"), &made);
+	ASSERT_STATE(scope, "f", STATE_FRESH);
+	ASSERT_STATE(0, "f", STATE_FRESH);
+	cr_assert(tracker_baseline(&world.segment, scope, world_path(&world, "f"), &version));
+	cr_assert(version_equal(&version, &made));
+	/* a forget takes back what was known before it, and only that */
+	cr_assert_eq(tracker_forget(&world.segment, scope, world_path(&world, "f")), 0);
+	ASSERT_STATE(scope, "f", STATE_UNTRACKED);
+	cr_assert(!tracker_baseline(&world.segment, scope, world_path(&world, "f"), &version));
+	cr_assert(version_is_none(&version));
+	baseline_given(&world.segment, scope, key_of("f"), &made);
+	ASSERT_STATE(scope, "f", STATE_FRESH);
+}
+
+Test(tracker, what_the_session_knows_stands_in)
+{
+	struct version version = version_now("f");
+	uint64_t key = file_update(&world.segment, world_path(&world, "f"), NULL, NULL, NULL);
+	ASSERT_STATE(scope, "f", STATE_UNTRACKED);
+	baseline_given(&world.segment, BASELINE_SESSION, key, &version);
+	ASSERT_STATE(scope, "f", STATE_FRESH);
+	ASSERT_STATE(0, "f", STATE_FRESH);
+	world_fill(&world, "f", 1000, 2);
+	ASSERT_STATE(scope, "f", STATE_CHANGED);
+	ASSERT_STATE(0, "f", STATE_CHANGED);
+}
+
+Test(tracker, without_a_scope_the_newest_counts)
+{
+	uint64_t other = world_scope(&world, "b");
+	give("f");
+	world_fill(&world, "f", 1000, 2);
+	cr_assert_eq(give_to(other, 1, world_path(&world, "f")), 0);
+	ASSERT_STATE(scope, "f", STATE_CHANGED);
+	ASSERT_STATE(other, "f", STATE_FRESH);
+	ASSERT_STATE(0, "f", STATE_FRESH);
+	world_fill(&world, "f", 1000, 1);
+	ASSERT_STATE(scope, "f", STATE_FRESH);
+	ASSERT_STATE(0, "f", STATE_CHANGED);
+	struct version version = version_now("f");
+	baseline_given(&world.segment, scope, key_of("f"), &version);
+	ASSERT_STATE(0, "f", STATE_FRESH);
+}
+
+static void wrote(struct file_slot *file, const void *data)
+{
+	file->written = *(const struct version *)data;
+	file->flags &= ~(uint32_t)FILE_REMOVED;
+	if (version_is_none(data))
+		file->flags |= FILE_REMOVED;
+}
+
+Test(tracker, what_the_session_wrote_or_removed_is_no_change)
+{
+	struct version none = { 0 };
+	give("f");
+	world_fill(&world, "f", 1000, 2);
+	struct version version = version_now("f");
+	cr_assert_eq(file_change_known(&world.segment, key_of("f"), wrote, &version), 0);
+	ASSERT_STATE(0, "f", STATE_FRESH);
+	ASSERT_STATE(scope, "f", STATE_CHANGED, "that scope does not know it");
+	cr_assert_eq(unlink(world_path(&world, "f")), 0);
+	ASSERT_STATE(0, "f", STATE_DELETED);
+	cr_assert_eq(file_change_known(&world.segment, key_of("f"), wrote, &none), 0);
+	ASSERT_STATE(0, "f", STATE_UNTRACKED);
+	ASSERT_STATE(scope, "f", STATE_UNTRACKED);
+	/* made anew by somebody else */
+	world_fill(&world, "f", 1000, 3);
+	ASSERT_STATE(0, "f", STATE_CHANGED);
+	ASSERT_STATE(scope, "f", STATE_CHANGED);
+}
+
+Test(tracker, delivery_is_a_read_by_the_agent)
+{
+	struct file_slot file;
+	struct version version;
+	cr_assert_eq(world_cat(&world, scope, "f"), DECISION_CONTENT);
+	cr_assert_eq(tracker_file(&world.segment, world_path(&world, "f"), &file), 0);
+	cr_assert_neq(file.agent_read_realtime_ns, 0);
+	cr_assert_eq(file.source, SOURCE_READ);
+	cr_assert(file.flags & FILE_HAS_BASELINE);
+	cr_assert(baseline_at(&world.segment, scope, file.key, &version), "it counts at once");
+	cr_assert(version_equal(&version, &file.version));
+	world_fill(&world, "g", 1000, 3);
+	struct request request = world_request(&world, scope);
+	struct view view;
+	request.at_sink = false;
+	(void)view_begin(&world, &request, "g", &view);
+	view_end(&world, &request, &view);
+	cr_assert_eq(tracker_file(&world.segment, world_path(&world, "g"), &file), 0);
+	cr_assert_eq(file.full_reads, 1);
+	cr_assert_eq(file.agent_read_realtime_ns, 0, "it went elsewhere");
+	cr_assert(!baseline_at(&world.segment, scope, file.key, &version));
 }
 
 Test(tracker, forgotten_is_untracked)

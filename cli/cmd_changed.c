@@ -1,0 +1,338 @@
+/*
+ * `seen changed`: files that somebody outside the session changed since its agent last read them.
+ *
+ * The watcher of `seen run` notes such changes as they happen.  Where none runs, or it has not come to one yet, this finds them: it
+ * looks at every file that some scope has a baseline of.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/lib/exit_code.h"
+#include "cli/lib/message.h"
+#include "cli/lib/options.h"
+#include "cli/lib/session.h"
+#include "cli/lib/text.h"
+#include "tracker/baseline.h"
+#include "tracker/file.h"
+#include "tracker/guard.h"
+#include "tracker/journal.h"
+#include "tracker/path.h"
+#include "tracker/source.h"
+#include "tracker/sys.h"
+#include "tracker/tracker.h"
+#include "tracker/version.h"
+
+static const char *session_name;
+static bool clear, json;
+
+static const struct option_spec SPECS[] = {
+	{ "--clear", NULL,
+	  "do not name them again until they change once more, or were read and change", &clear,
+	  NULL },
+	{ "--session", "ID", "this session; default: $SEEN_SESSION, else the workspace's newest",
+	  NULL, &session_name },
+	{ "--json", NULL, "a JSON document, seen/changed/1", &json, NULL },
+};
+
+static const struct options OPTIONS = {
+	.usage = "changed [OPTION...]",
+	.summary = "The files that somebody outside the session changed or deleted since its agent "
+		   "last "
+		   "read them.\n"
+		   "One that was changed and changed back is not among them.",
+	.specs = SPECS,
+	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
+};
+
+/* What a file is on disk. */
+struct look {
+	struct version version; /* none: it is gone */
+	struct stat stat;
+	uint64_t realtime_ns; /* of the change, as far as that can be told afterwards */
+};
+
+struct row {
+	char *path; /* absolute */
+	uint64_t key;
+	struct look look;
+	uint64_t realtime_ns;
+	uint32_t source;
+};
+
+struct rows {
+	const struct segment *segment;
+	struct journal journal;
+	struct row *rows;
+	size_t count, capacity;
+};
+
+/* Returns false for what cannot be read: nothing is known of it. */
+static bool look_at(const char *path, struct look *ret_look)
+{
+	struct content content;
+	uint64_t now_ns = sys_realtime_ns();
+	int fd = sys_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
+
+	*ret_look = (struct look){ .realtime_ns = now_ns };
+	if (fd == -ENOENT || fd == -ENOTDIR)
+		return true;
+	if (fd < 0)
+		return false;
+	int error = sys_fstat(fd, &ret_look->stat);
+	if (error == 0)
+		error = S_ISREG(ret_look->stat.st_mode)
+				? content_of_descriptor(fd, UINT64_MAX, &content)
+				: -EISDIR;
+	(void)sys_close(fd);
+	if (error < 0)
+		return false;
+	ret_look->version = content.version;
+	uint64_t modified_ns = (uint64_t)ret_look->stat.st_mtim.tv_sec * 1000000000u +
+			       (uint64_t)ret_look->stat.st_mtim.tv_nsec;
+	if (modified_ns < now_ns)
+		ret_look->realtime_ns = modified_ns;
+	return true;
+}
+
+/* When the agent last knew what is in it. */
+static uint64_t last_known_ns(const struct file_slot *file)
+{
+	return file->agent_read_realtime_ns > file->mention_realtime_ns
+		       ? file->agent_read_realtime_ns
+		       : file->mention_realtime_ns;
+}
+
+/* Is it on record already, as a change that the agent does not know, that somebody made this of it?  What the session wrote upon such
+ * a change is on record so, too; what was modified after that is another one. */
+static bool is_recorded(const struct file_slot *file, const struct look *look)
+{
+	return file->user_edit_realtime_ns > last_known_ns(file) &&
+	       version_equal(&file->outside, &look->version) &&
+	       (file->last_edit_realtime_ns <= file->user_edit_realtime_ns ||
+		look->realtime_ns <= file->last_edit_realtime_ns);
+}
+
+struct found {
+	const struct look *look;
+	enum source source;
+	uint32_t edits;
+	bool *ret_noted;
+};
+
+static void note_found(struct file_slot *file, const void *data)
+{
+	const struct found *found = data;
+	uint64_t known_ns = last_known_ns(file);
+
+	if (known_ns < file->last_edit_realtime_ns)
+		known_ns = file->last_edit_realtime_ns;
+	*found->ret_noted = !file->writer && file->edits == found->edits &&
+			    !is_recorded(file, found->look);
+	if (!*found->ret_noted)
+		return;
+	/* A time of modification can be set to anything; the change came after the last read and edit, else it would be known. */
+	file_note_outside(file, &found->look->version, found->source,
+			  found->look->realtime_ns > known_ns ? found->look->realtime_ns
+							      : sys_realtime_ns());
+}
+
+static void record(struct journal *journal, const char *path, const struct file_slot *file,
+		   const struct look *look, enum source source)
+{
+	struct journal_record record = journal_blank(JOURNAL_CHANGED);
+	struct journal_details details = { .dev = look->stat.st_dev,
+					   .ino = look->stat.st_ino,
+					   .size_bytes = look->version.size_bytes,
+					   .before = file->version,
+					   .after = look->version };
+
+	if (!journal->header)
+		return;
+	record.tid = (uint32_t)getpid();
+	record.decision = (uint8_t)source;
+	record.flags = version_is_none(&look->version) ? JOURNAL_CHANGED_DELETED : 0;
+	record.path = journal_text(journal, path, strlen(path), true);
+	(void)journal_write(journal, &record, &details, sizeof(details), true);
+}
+
+/* Puts a change on record that nobody noted. */
+static void find_out(struct rows *rows, const char *path, struct file_slot *file,
+		     const struct look *look)
+{
+	const struct segment *segment = rows->segment;
+	bool noted = false;
+	struct found found = { look,
+			       guard_lives_unobserved(segment) ? SOURCE_UNATTRIBUTED : SOURCE_USER,
+			       file->edits, &noted };
+
+	if (file_change_known(segment, file->key, note_found, &found) < 0 || !noted)
+		return;
+	segment_count(segment, COUNTER_edits_outside, 1);
+	record(&rows->journal, path, file, look, found.source);
+	(void)file_find(segment, file->key, file);
+}
+
+/* Did somebody outside the session make this of the file?  Whatever anybody knew of it before what was known last is the past. */
+static bool is_outside(const struct segment *segment, const struct file_slot *file,
+		       const struct look *look)
+{
+	struct version newest;
+	uint64_t since_ns;
+
+	if (version_is_none(&look->version))
+		return !(file->flags & FILE_REMOVED);
+	return !version_equal(&file->written, &look->version) &&
+	       baseline_newest(segment, file->key, &newest, &since_ns) &&
+	       !version_equal(&newest, &look->version);
+}
+
+static int add_row(const char *path, const struct file_slot *before, void *data)
+{
+	struct rows *rows = data;
+	struct file_slot file;
+	struct look look;
+
+	/* What the session writes to at this moment is not read through. */
+	if (!(before->flags & FILE_HAS_BASELINE) || before->writer || !look_at(path, &look) ||
+	    file_find(rows->segment, before->key, &file) < 0 || file.writer ||
+	    file.edits != before->edits || !is_outside(rows->segment, &file, &look))
+		return 0;
+	if (!is_recorded(&file, &look))
+		find_out(rows, path, &file, &look);
+	if (!is_recorded(&file, &look) || (file.flags & FILE_CHANGE_TOLD))
+		return 0;
+	if (rows->count == rows->capacity) {
+		size_t capacity = rows->capacity ? rows->capacity * 2 : 64;
+		struct row *grown = realloc(rows->rows, capacity * sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		rows->rows = grown;
+		rows->capacity = capacity;
+	}
+	struct row row = { .path = strdup(path),
+			   .key = file.key,
+			   .look = look,
+			   .realtime_ns = file.user_edit_realtime_ns,
+			   .source = file.source };
+	/* What happened last need not be the change. */
+	if (row.source != SOURCE_UNATTRIBUTED)
+		row.source = SOURCE_USER;
+	if (!row.path)
+		return -ENOMEM;
+	rows->rows[rows->count++] = row;
+	return 0;
+}
+
+static int by_path(const void *a, const void *b)
+{
+	return strcmp(((const struct row *)a)->path, ((const struct row *)b)->path);
+}
+
+static const char *state_of(const struct row *row)
+{
+	return state_name(version_is_none(&row->look.version) ? STATE_DELETED : STATE_CHANGED);
+}
+
+static int print_json(const struct session *session, const struct rows *rows)
+{
+	json_t *document = json_object(), *files = json_array();
+	const char *root = segment_text(&session->segment,
+					session->segment.settings->paths_workspace, NULL);
+
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct row *row = &rows->rows[i];
+		json_t *object = json_object();
+		char digits[VERSION_DIGITS + 1];
+		version_digits(&row->look.version, digits);
+		(void)json_object_set_new(object, "path",
+					  text_json(path_relative(rows->segment, row->path)));
+		(void)json_object_set_new(object, "state", json_string(state_of(row)));
+		(void)json_object_set_new(object, "source", json_string(source_name(row->source)));
+		(void)json_object_set_new(object, "time", text_json_time(row->realtime_ns));
+		(void)json_object_set_new(
+			object, "version",
+			version_is_none(&row->look.version) ? json_null() : json_string(digits));
+		(void)json_array_append_new(files, object);
+	}
+	(void)json_object_set_new(document, "schema", json_string("seen/changed/1"));
+	(void)json_object_set_new(document, "session", text_json(session->name));
+	(void)json_object_set_new(document, "workspace", text_json(root ? root : ""));
+	(void)json_object_set_new(document, "files", files);
+	return text_json_print(document);
+}
+
+static void print_rows(const struct rows *rows)
+{
+	char path[SEGMENT_PATH_BYTES * 4];
+
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct row *row = &rows->rows[i];
+		if (path_escape(path_relative(rows->segment, row->path), path, sizeof(path)) >= 0)
+			(void)printf("%s%-7s%s  %s\n", text_style(stdout, "33"), state_of(row),
+				     text_style(stdout, "0"), path);
+	}
+}
+
+/* Only for what was shown: it may have changed again. */
+static void note_told(struct file_slot *file, const void *data)
+{
+	const struct row *row = data;
+
+	if (file->user_edit_realtime_ns == row->realtime_ns)
+		file->flags |= FILE_CHANGE_TOLD;
+}
+
+static int changed(const struct session *session)
+{
+	struct rows rows = { .segment = &session->segment };
+
+	/* Without a journal it is found out all the same. */
+	(void)session_map_journal(session, &rows.journal);
+	int error = tracker_each_file(&session->segment, add_row, &rows);
+	journal_unmap(&rows.journal);
+	if (rows.count)
+		qsort(rows.rows, rows.count, sizeof(*rows.rows), by_path);
+	if (error == 0 && json)
+		error = print_json(session, &rows);
+	else if (error == 0)
+		print_rows(&rows);
+	/* What could not be printed was not told. */
+	if (error == 0 && clear && fflush(stdout) == 0)
+		for (size_t i = 0; i < rows.count; i++)
+			(void)file_change_known(&session->segment, rows.rows[i].key, note_told,
+						&rows.rows[i]);
+	for (size_t i = 0; i < rows.count; i++)
+		free(rows.rows[i].path);
+	free(rows.rows);
+	if (error < 0) {
+		message("out of memory");
+		return EXIT_CODE_OUTPUT;
+	}
+	return EXIT_CODE_OK;
+}
+
+int cmd_changed(int argc, char **argv)
+{
+	struct parsed parsed = { .config = NULL };
+	struct session session;
+	int code;
+
+	if (options_parse(&OPTIONS, argc, argv, &parsed, &code) < 0) {
+		;
+	} else if (parsed.first_word < argc) {
+		message("changed takes no paths; `seen check PATH...` does");
+		code = EXIT_CODE_USAGE;
+	} else if (options_load(&parsed, &code) == 0) {
+		code = session_find(parsed.config, session_name, &session);
+		if (code == EXIT_CODE_OK) {
+			code = changed(&session);
+			session_close(&session);
+		}
+	}
+	options_done(&parsed);
+	return code;
+}

@@ -1,0 +1,158 @@
+/*
+ * `seen check`: is each file still what the agent takes it for?  Hooks of agents call it before a write.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/lib/exit_code.h"
+#include "cli/lib/given.h"
+#include "cli/lib/message.h"
+#include "cli/lib/options.h"
+#include "cli/lib/scopes.h"
+#include "cli/lib/session.h"
+#include "cli/lib/text.h"
+#include "tracker/path.h"
+#include "tracker/tracker.h"
+
+static const char *session_name, *scope;
+static bool json, quiet;
+
+static const struct option_spec SPECS[] = {
+	{ "--session", "ID", "this session; default: $SEEN_SESSION, else the workspace's newest",
+	  NULL, &session_name },
+	{ "--scope", "ID",
+	  "against what this scope knows; default: what anybody in the session does", NULL,
+	  &scope },
+	{ "--quiet", NULL, "print nothing: the exit code says it", &quiet, NULL },
+	{ "--json", NULL, "a JSON document, seen/check/1", &json, NULL },
+};
+
+static const struct options OPTIONS = {
+	.usage = "check [OPTION...] PATH...",
+	.summary = "Holds files against what the agent was given, read or wrote last: fresh, "
+		   "changed, deleted, or\n"
+		   "untracked.  Their bytes decide.  Ends with 0 when all are fresh, else with "
+		   "the code of the most\n"
+		   "serious state: 9 changed, 10 deleted, 11 untracked.",
+	.specs = SPECS,
+	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
+	.words_between = true,
+};
+
+/* The most serious of several wins. */
+static int worse(int code, int other)
+{
+	static const int ORDER[] = { EXIT_CODE_CHANGED, EXIT_CODE_DELETED, EXIT_CODE_UNTRACKED };
+
+	for (size_t i = 0; i < sizeof(ORDER) / sizeof(ORDER[0]); i++)
+		if (code == ORDER[i] || other == ORDER[i])
+			return ORDER[i];
+	return EXIT_CODE_OK;
+}
+
+static void print_state(const struct segment *segment, const char *path, enum state state)
+{
+	static const char *const COLORS[] = { [STATE_UNTRACKED] = "2",
+					      [STATE_FRESH] = "32",
+					      [STATE_CHANGED] = "33",
+					      [STATE_DELETED] = "33" };
+	char shown[SEGMENT_PATH_BYTES * 4];
+
+	if (path_escape(path_relative(segment, path), shown, sizeof(shown)) < 0)
+		return;
+	(void)printf("%s%-9s%s  %s\n", text_style(stdout, COLORS[state]), state_name(state),
+		     text_style(stdout, "0"), shown);
+}
+
+static json_t *json_state(const struct segment *segment, uint64_t scope_id, const char *path,
+			  enum state state)
+{
+	json_t *object = json_object();
+	char digits[VERSION_DIGITS + 1];
+	struct version version;
+	bool is_known = tracker_baseline(segment, scope_id, path, &version);
+
+	version_digits(&version, digits);
+	(void)json_object_set_new(object, "path", text_json(path_relative(segment, path)));
+	(void)json_object_set_new(object, "state", json_string(state_name(state)));
+	(void)json_object_set_new(object, "version", is_known ? json_string(digits) : json_null());
+	return object;
+}
+
+static int print_document(const struct session *session, uint64_t scope_id, json_t *files)
+{
+	json_t *document = json_object();
+	const char *root = segment_text(&session->segment,
+					session->segment.settings->paths_workspace, NULL);
+	char id[SCOPES_ID_BYTES];
+
+	(void)snprintf(id, sizeof(id), "%016llx", (unsigned long long)scope_id);
+	(void)json_object_set_new(document, "schema", json_string("seen/check/1"));
+	(void)json_object_set_new(document, "session", text_json(session->name));
+	(void)json_object_set_new(document, "workspace", text_json(root ? root : ""));
+	(void)json_object_set_new(document, "scope", scope_id ? json_string(id) : json_null());
+	(void)json_object_set_new(document, "files", files);
+	return text_json_print(document);
+}
+
+static int check(const struct session *session, char **words)
+{
+	static const int CODES[] = { [STATE_UNTRACKED] = EXIT_CODE_UNTRACKED,
+				     [STATE_FRESH] = EXIT_CODE_OK,
+				     [STATE_CHANGED] = EXIT_CODE_CHANGED,
+				     [STATE_DELETED] = EXIT_CODE_DELETED };
+	const struct segment *segment = &session->segment;
+	char path[SEGMENT_PATH_BYTES];
+	uint64_t scope_id = 0;
+	int code = scope ? scopes_choose(segment, scope, &scope_id) : EXIT_CODE_OK;
+
+	if (code != EXIT_CODE_OK)
+		return code;
+	json_t *files = json ? json_array() : NULL;
+	for (; *words; words++) {
+		int error = given_path(*words, path, sizeof(path));
+		if (error < 0) {
+			message("%s: %s", *words, strerror(-error));
+			json_decref(files);
+			return EXIT_CODE_USAGE;
+		}
+		enum state state = tracker_state(segment, scope_id, path);
+		code = worse(code, CODES[state]);
+		if (json)
+			(void)json_array_append_new(files,
+						    json_state(segment, scope_id, path, state));
+		else if (!quiet)
+			print_state(segment, path, state);
+	}
+	if (json && print_document(session, scope_id, files) < 0) {
+		message("out of memory");
+		return EXIT_CODE_OUTPUT;
+	}
+	return code;
+}
+
+int cmd_check(int argc, char **argv)
+{
+	struct parsed parsed = { .config = NULL };
+	struct session session;
+	int code;
+
+	if (options_parse(&OPTIONS, argc, argv, &parsed, &code) < 0) {
+		;
+	} else if (parsed.first_word == argc || (json && quiet)) {
+		message(json && quiet ? "--quiet prints nothing, --json does"
+				      : "check what? Name files");
+		code = EXIT_CODE_USAGE;
+	} else if (options_load(&parsed, &code) == 0) {
+		code = session_find(parsed.config, session_name, &session);
+		if (code == EXIT_CODE_OK) {
+			code = check(&session, argv + parsed.first_word);
+			session_close(&session);
+		}
+	}
+	options_done(&parsed);
+	return code;
+}

@@ -1,0 +1,299 @@
+/* baseline.h: what a scope takes a file for, by a clock of our own. */
+#include <criterion/criterion.h>
+
+#include "support.h"
+#include "tracker/baseline.h"
+#include "tracker/process.h"
+#include "tracker/sys.h"
+
+#define MS UINT64_C(1000000)
+
+static const struct version V1 = { 1, 10, 100 }, V2 = { 2, 20, 200 }, V3 = { 3, 30, 300 };
+
+static struct world world;
+static uint64_t scope, other, key;
+static uint64_t clock_now_ns;
+static int (*real_clock)(clockid_t clock, struct timespec *ret_time);
+
+static int own_clock(clockid_t clock, struct timespec *ret_time)
+{
+	if (clock != CLOCK_BOOTTIME)
+		return real_clock(clock, ret_time);
+	ret_time->tv_sec = (time_t)(clock_now_ns / 1000000000u);
+	ret_time->tv_nsec = (long)(clock_now_ns % 1000000000u);
+	return 0;
+}
+
+/* A scope whose agent is gone. */
+static uint64_t gone_scope(const char *name)
+{
+	uint64_t id = scope_id_of(7, name);
+	must(scope_claim(&world.segment, id, 0x7fffffff, 0, name) != NULL);
+	return id;
+}
+
+static void start(void)
+{
+	world_open(&world, "session.deliveries=1024", NULL);
+	real_clock = sys_clock_gettime;
+	clock_now_ns = 3600 * 1000 * MS;
+	sys_clock_gettime = own_clock;
+	scope = gone_scope("a");
+	other = gone_scope("b");
+	key = file_update(&world.segment, world_path(&world, "f"), NULL, NULL, NULL);
+}
+
+static void stop(void)
+{
+	sys_clock_gettime = real_clock;
+	world_close(&world);
+}
+
+TestSuite(baseline, .init = start, .fini = stop);
+
+static void given(uint64_t scope_id, const struct version *version)
+{
+	baseline_given(&world.segment, scope_id, key, version);
+}
+
+static void read_it(uint64_t scope_id, const struct version *version)
+{
+	baseline_read(&world.segment, scope_id, key, version);
+}
+
+/* 1 to 3: of V1 to V3; 0: there is none. */
+static int at(uint64_t scope_id)
+{
+	struct version version;
+	if (!baseline_at(&world.segment, scope_id, key, &version))
+		return 0;
+	return version_equal(&version, &V1)   ? 1
+	       : version_equal(&version, &V2) ? 2
+	       : version_equal(&version, &V3) ? 3
+					      : -1;
+}
+
+Test(baseline, given_counts_at_once)
+{
+	struct file_slot file;
+	cr_assert_eq(at(scope), 0);
+	given(scope, &V1);
+	cr_assert_eq(at(scope), 1);
+	cr_assert_eq(at(other), 0);
+	given(scope, &V2);
+	cr_assert_eq(at(scope), 2);
+	cr_assert_eq(file_find(&world.segment, key, &file), 0);
+	cr_assert(file.flags & FILE_HAS_BASELINE);
+}
+
+Test(baseline, a_read_counts_after_the_burst)
+{
+	given(scope, &V1);
+	clock_now_ns += 1000 * MS;
+	read_it(scope, &V2);
+	cr_assert_eq(at(scope), 1);
+	clock_now_ns += 249 * MS;
+	cr_assert_eq(at(scope), 1);
+	clock_now_ns += 1 * MS;
+	cr_assert_eq(at(scope), 1, "exactly the burst is still the burst");
+	clock_now_ns += 1 * MS;
+	cr_assert_eq(at(scope), 2);
+}
+
+Test(baseline, the_burst_is_the_configured_one)
+{
+	given(scope, &V1);
+	read_it(scope, &V2);
+	clock_now_ns += 250 * MS;
+	world.settings->notice_burst_ms = 251;
+	cr_assert_eq(at(scope), 1);
+	world.settings->notice_burst_ms = 249;
+	cr_assert_eq(at(scope), 2);
+}
+
+Test(baseline, reads_again_and_again_count_from_the_first)
+{
+	given(scope, &V1);
+	for (int i = 0; i < 10; i++) {
+		read_it(scope, &V2);
+		clock_now_ns += 100 * MS;
+		cr_assert_eq(at(scope), i < 2 ? 1 : 2, "%d", i);
+	}
+}
+
+/* An agent reads, somebody changes, its edit tool reads again and writes: what it read first is what it knows. */
+Test(baseline, the_read_before_a_write_does_not_launder)
+{
+	read_it(scope, &V1);
+	clock_now_ns += 60000 * MS;
+	cr_assert_eq(at(scope), 1);
+	read_it(scope, &V2);
+	clock_now_ns += 5 * MS;
+	cr_assert_eq(at(scope), 1);
+	cr_assert(!baseline_is(&world.segment, scope, key, &V2));
+	cr_assert(baseline_is(&world.segment, scope, key, &V1));
+	/* not even when it looks at another version in between */
+	read_it(scope, &V3);
+	cr_assert_eq(at(scope), 1);
+	read_it(scope, &V2);
+	clock_now_ns += 249 * MS;
+	cr_assert_eq(at(scope), 1);
+}
+
+Test(baseline, the_only_read_is_known_though_it_is_young)
+{
+	read_it(scope, &V1);
+	cr_assert_eq(at(scope), 0);
+	cr_assert(baseline_is(&world.segment, scope, key, &V1));
+	cr_assert(!baseline_is(&world.segment, scope, key, &V2));
+}
+
+Test(baseline, session_stands_in_where_a_scope_has_none)
+{
+	given(BASELINE_SESSION, &V1);
+	cr_assert_eq(at(scope), 1);
+	given(scope, &V2);
+	cr_assert_eq(at(scope), 2);
+	cr_assert_eq(at(other), 1);
+	baseline_forget(&world.segment, scope, key);
+	cr_assert_eq(at(scope), 1);
+	cr_assert_eq(at(0), 1);
+}
+
+Test(baseline, since)
+{
+	struct version version;
+	uint64_t since_ns = 0;
+	given(scope, &V1);
+	clock_now_ns += 1000 * MS;
+	uint64_t read_ns = clock_now_ns;
+	read_it(scope, &V2);
+	cr_assert(baseline_since(&world.segment, scope, key, &version, &since_ns));
+	cr_assert_eq(since_ns, read_ns - 1000 * MS);
+	clock_now_ns += 1000 * MS;
+	cr_assert(baseline_since(&world.segment, scope, key, &version, &since_ns));
+	cr_assert_eq(since_ns, read_ns);
+	cr_assert(!baseline_since(&world.segment, other, key, &version, &since_ns));
+}
+
+Test(baseline, newest_of_all_scopes)
+{
+	struct version version;
+	uint64_t since_ns;
+	cr_assert(!baseline_newest(&world.segment, key, &version, &since_ns));
+	given(BASELINE_SESSION, &V3);
+	clock_now_ns += MS;
+	given(other, &V2);
+	clock_now_ns += MS;
+	given(scope, &V1);
+	cr_assert(baseline_newest(&world.segment, key, &version, &since_ns));
+	cr_assert(version_equal(&version, &V1));
+	cr_assert_eq(since_ns, clock_now_ns);
+	clock_now_ns += MS;
+	given(BASELINE_SESSION, &V2);
+	cr_assert(baseline_newest(&world.segment, key, &version, &since_ns));
+	cr_assert(version_equal(&version, &V2));
+	clock_now_ns += MS;
+	read_it(other, &V3);
+	cr_assert(baseline_newest(&world.segment, key, &version, &since_ns));
+	cr_assert(version_equal(&version, &V3), "only just read");
+	cr_assert(!baseline_newest(&world.segment, key + 1, &version, &since_ns));
+}
+
+/* A scope whose agent is this process, on record as one that lives. */
+static uint64_t living_scope(void)
+{
+	static char *const ARGUMENTS[] = { (char *)"codex", NULL };
+	struct context context = { .flags = CONTEXT_ATTACHED, .pid_ns = process_pid_ns() };
+	uint64_t id = world_scope(&world, "alive");
+	char ticket[TICKET_BYTES];
+	/* when a process started is told by the kernel's clock */
+	sys_clock_gettime = real_clock;
+	struct process_ref ref = process_announce(&world.segment, SUBJECT_SELF, &context,
+						  (struct process_ref){ 0, 0 }, getpid(), "codex",
+						  ARGUMENTS, ticket);
+	sys_clock_gettime = own_clock;
+	must(ref.serial != 0);
+	return id;
+}
+
+Test(baseline, adopt_what_the_gone_knew)
+{
+	given(scope, &V1);
+	baseline_adopt(&world.segment, false);
+	cr_assert_eq(at(BASELINE_SESSION), 1);
+	cr_assert_eq(at(other), 1);
+	cr_assert_eq(at(scope), 1);
+	/* the youngest wins, in whatever order the table has them */
+	clock_now_ns += 1000 * MS;
+	given(scope, &V3);
+	clock_now_ns += 1000 * MS;
+	given(other, &V2);
+	baseline_adopt(&world.segment, false);
+	cr_assert_eq(at(BASELINE_SESSION), 2);
+	/* and what the session knows by then is not made old */
+	clock_now_ns += 1000 * MS;
+	given(BASELINE_SESSION, &V3);
+	baseline_adopt(&world.segment, false);
+	cr_assert_eq(at(BASELINE_SESSION), 3);
+}
+
+Test(baseline, adopt_nothing_of_the_living)
+{
+	uint64_t alive = living_scope();
+	given(alive, &V1);
+	baseline_adopt(&world.segment, false);
+	cr_assert_eq(at(BASELINE_SESSION), 0);
+	given(scope, &V2);
+	baseline_adopt(&world.segment, false);
+	cr_assert_eq(at(BASELINE_SESSION), 2);
+	cr_assert_eq(at(alive), 1);
+	/* of an earlier boot nobody lives */
+	clock_now_ns += 1000 * MS;
+	given(alive, &V3);
+	baseline_adopt(&world.segment, true);
+	cr_assert_eq(at(BASELINE_SESSION), 3);
+}
+
+Test(baseline, only_scope)
+{
+	cr_assert_eq(baseline_only_scope(&world.segment), 0, "two, and neither lives");
+	uint64_t alive = living_scope();
+	cr_assert_eq(baseline_only_scope(&world.segment), alive);
+	(void)scope_claim(&world.segment, 4711, (uint32_t)getpid(), 0, "sub-agent");
+	cr_assert_eq(baseline_only_scope(&world.segment), 0);
+}
+
+Test(baseline, only_scope_on_record)
+{
+	struct scope_slot *slot = scope_find(&world.segment, other);
+	memset(slot, 0, sizeof(*slot));
+	cr_assert_eq(baseline_only_scope(&world.segment), scope);
+}
+
+Test(baseline, adopt_no_young_read)
+{
+	given(scope, &V1);
+	clock_now_ns += 1000 * MS;
+	read_it(scope, &V2);
+	baseline_adopt(&world.segment, false);
+	cr_assert_eq(at(BASELINE_SESSION), 1);
+	clock_now_ns += 251 * MS;
+	baseline_adopt(&world.segment, false);
+	cr_assert_eq(at(BASELINE_SESSION), 2);
+}
+
+Test(baseline, times_of_another_boot_are_older_than_any)
+{
+	given(scope, &V1);
+	clock_now_ns += 1000 * MS;
+	read_it(other, &V2);
+	clock_now_ns = 20 * 1000 * MS; /* the machine has just started */
+	baseline_adopt(&world.segment, true);
+	cr_assert_eq(at(BASELINE_SESSION), 2);
+	cr_assert_eq(at(scope), 1);
+	cr_assert_eq(at(other), 2);
+	given(other, &V3);
+	baseline_adopt(&world.segment, false);
+	cr_assert_eq(at(BASELINE_SESSION), 3);
+}
