@@ -8,19 +8,23 @@
  * Whatever goes wrong with the session, the command runs.
  */
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/lib/checkpoint.h"
 #include "cli/lib/exit_code.h"
 #include "cli/lib/journal_file.h"
 #include "cli/lib/message.h"
+#include "cli/lib/metadata.h"
 #include "cli/lib/options.h"
 #include "cli/lib/seal.h"
 #include "cli/lib/session.h"
@@ -28,6 +32,7 @@
 #include "cli/lib/supervised.h"
 #include "cli/lib/text.h"
 #include "cli/lib/via.h"
+#include "cli/lib/watch.h"
 #include "tracker/capture.h"
 #include "tracker/journal.h"
 #include "tracker/process.h"
@@ -64,6 +69,9 @@ struct recording {
 	const struct session *session;
 	struct journal journal;
 	uint64_t last; /* the journal's end when it was last tended */
+	struct watch *watch;
+	struct checkpoint checkpoint;
+	int signals; /* tells that a signal is there while the watcher's descriptor is waited for; -1: not made yet */
 };
 
 /* LD_PRELOAD with our library first, the user's behind it, ours not twice. */
@@ -277,6 +285,41 @@ static bool tend_journal(struct recording *recording)
 	return written;
 }
 
+enum { SOON_MS = 20, LATER_MS = 200 };
+
+/* What there is to do while the command runs, at every turn of the loop that waits for it.  Returns in how many milliseconds the
+ * next turn is to come at the latest. */
+static unsigned tend(struct recording *recording)
+{
+	unsigned journal_ms = tend_journal(recording) ? SOON_MS : LATER_MS;
+	unsigned watch_ms = watch_tick(recording->watch);
+	unsigned checkpoint_ms = checkpoint_tick(&recording->checkpoint);
+
+	watch_leave_out(recording->watch, recording->checkpoint.running);
+	metadata_tick();
+	unsigned least_ms = watch_ms < checkpoint_ms ? watch_ms : checkpoint_ms;
+	return journal_ms < least_ms ? journal_ms : least_ms;
+}
+
+/* Waits for a signal, for as long at most, or until the watcher has something to do.  As sigtimedwait(2), which it is where nothing
+ * is watched. */
+static int next_signal(struct recording *recording, const sigset_t *all, unsigned wait_ms,
+		       siginfo_t *ret_info)
+{
+	struct timespec wait = { .tv_nsec = (long)wait_ms * 1000000 };
+	int descriptor = watch_descriptor(recording->watch);
+
+	if (descriptor >= 0 && recording->signals < 0)
+		recording->signals = signalfd(-1, all, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (descriptor >= 0 && recording->signals >= 0) {
+		struct pollfd either[] = { { .fd = descriptor, .events = POLLIN },
+					   { .fd = recording->signals, .events = POLLIN } };
+		(void)ppoll(either, 2, &wait, NULL);
+		wait = (struct timespec){ 0 };
+	}
+	return sigtimedwait(all, ret_info, &wait);
+}
+
 /* supervised: NULL: the command is a child of this process, whose number is its own until it is waited for. */
 static void signal_command(pid_t command, const struct supervised *supervised, int signal)
 {
@@ -356,9 +399,7 @@ static bool has_supervised_ended(struct supervised *supervised, int *ret_status)
 static int wait_for(pid_t command, struct supervised *supervised, const sigset_t *all,
 		    struct recording *recording)
 {
-	static const struct timespec SOON = { .tv_nsec = 20000000 },
-				     LATER = { .tv_nsec = 200000000 };
-	bool busy = true;
+	unsigned wait_ms = SOON_MS;
 
 	for (;;) {
 		siginfo_t info;
@@ -367,9 +408,10 @@ static int wait_for(pid_t command, struct supervised *supervised, const sigset_t
 		if (supervised ? has_supervised_ended(supervised, &status)
 			       : has_ended(command, &status))
 			return status;
-		int signal = recording ? sigtimedwait(all, &info, busy ? &SOON : &LATER)
+		int signal = recording ? next_signal(recording, all, wait_ms, &info)
 				       : sigwaitinfo(all, &info);
-		busy = tend_journal(recording);
+		if (recording)
+			wait_ms = tend(recording);
 		if (signal > 0 && signal != SIGCHLD && is_for_child(signal, &info))
 			signal_command(command, supervised, signal);
 	}
@@ -428,6 +470,10 @@ static int run_command(struct recording *recording, const struct context *contex
 	(void)sigfillset(&all);
 	(void)sigprocmask(SIG_BLOCK, &all, &inherited.mask);
 	(void)sigaction(SIGCHLD, &action, &inherited.child_action);
+	if (recording) {
+		recording->checkpoint.mask = inherited.mask;
+		recording->checkpoint.child_action = inherited.child_action;
+	}
 	struct birth birth = { .recording = recording,
 			       .context = context,
 			       .words = words,
@@ -480,6 +526,9 @@ static bool prepare_session(const struct config *config, char **words, struct se
 	via_choose(config, &ret_session->segment, words, supervise_supported, ret_via);
 	if (ret_via->note)
 		message("%s", ret_via->note);
+	if (ret_session->contents_error < 0)
+		message("nothing can be brought back: no content store: %s",
+			session_explain(ret_session->contents_error));
 	if (prepare_environment(ret_session, ret_via->ways != SESSION_VIA_SUPERVISE) < 0) {
 		message("the command runs unobserved");
 		session_close(ret_session);
@@ -537,12 +586,18 @@ static int run(const struct config *config, char **words)
 
 	if (!prepare_session(config, words, &session, &via))
 		return run_command(NULL, NULL, SESSION_VIA_PRELOAD, words);
-	struct recording recording = { .session = &session };
+	struct recording recording = { .session = &session, .signals = -1 };
 	open_journal(&session, &recording.journal);
 	for (int i = 0; i < COUNTER_COUNT; i++)
 		counters[i] = segment_counter(&session.segment, (enum counter)i);
 	context = root_context(config, &session.segment, words);
+	recording.watch = watch_start(&session, &recording.journal);
+	checkpoint_begin(&recording.checkpoint, &session, config);
+	metadata_open(&session);
 	int code = run_command(&recording, &context, via.ways, words);
+	watch_end(recording.watch);
+	checkpoint_end(&recording.checkpoint);
+	metadata_close();
 	bool shown = !quiet && (summary || isatty(STDERR_FILENO));
 	summary_take(&session.segment, &recording.journal, counters, since_realtime_ns, since_ns,
 		     &sum);

@@ -269,7 +269,8 @@ static void in_fork(void)
 {
 	shim.fork_parent = shim.pid;
 	shim.is_fork = true;
-	shim.answers_own = false; /* what the process that was copied knows is known to nobody who asks the copy */
+	shim.answers_own =
+		false; /* what the process that was copied knows is known to nobody who asks the copy */
 	scratch_reset();
 	chunk_reset();
 	launch_reset();

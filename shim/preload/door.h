@@ -37,9 +37,12 @@ static inline bool door_may_rename(int directory, const char *path, int other_di
 				   const char *other, unsigned flags, struct plan *ret_plan)
 {
 	ret_plan->path = NULL;
+	if (__builtin_expect(!shim.guards, 1))
+		return true;
 	/* By some nothing is lost. */
-	return __builtin_expect(!shim.guards, 1) || (flags & (RENAME_NOREPLACE | RENAME_EXCHANGE)) ||
-	       plan_rename(directory, path, other_directory, other, ret_plan);
+	return flags & (RENAME_NOREPLACE | RENAME_EXCHANGE)
+		       ? plan_name(directory, path, false, other_directory, other)
+		       : plan_rename(directory, path, other_directory, other, ret_plan);
 }
 
 /* door_changed(): a call about one name came back: what it stands for was replaced, removed or made, unless error is not 0;

@@ -81,29 +81,34 @@ EXPORT ssize_t readv(int fd, const struct iovec *parts, int count)
 
 EXPORT ssize_t pread(int fd, void *buffer, size_t size_bytes, off_t offset)
 {
-	return was_read_at(fd, buffer, size_bytes, offset, REAL(pread)(fd, buffer, size_bytes, offset));
+	return was_read_at(fd, buffer, size_bytes, offset,
+			   REAL(pread)(fd, buffer, size_bytes, offset));
 }
 
 EXPORT ssize_t pread64(int fd, void *buffer, size_t size_bytes, off64_t offset)
 {
-	return was_read_at(fd, buffer, size_bytes, offset, REAL(pread64)(fd, buffer, size_bytes, offset));
+	return was_read_at(fd, buffer, size_bytes, offset,
+			   REAL(pread64)(fd, buffer, size_bytes, offset));
 }
 
 EXPORT ssize_t __pread64(int fd, void *buffer, size_t size_bytes, off64_t offset)
 {
-	return was_read_at(fd, buffer, size_bytes, offset, REAL(__pread64)(fd, buffer, size_bytes, offset));
+	return was_read_at(fd, buffer, size_bytes, offset,
+			   REAL(__pread64)(fd, buffer, size_bytes, offset));
 }
 
 EXPORT ssize_t __pread_chk(int fd, void *buffer, size_t size_bytes, off_t offset,
 			   size_t buffer_bytes)
 {
-	return was_read_at(fd, buffer, size_bytes, offset, REAL(__pread_chk)(fd, buffer, size_bytes, offset, buffer_bytes));
+	return was_read_at(fd, buffer, size_bytes, offset,
+			   REAL(__pread_chk)(fd, buffer, size_bytes, offset, buffer_bytes));
 }
 
 EXPORT ssize_t __pread64_chk(int fd, void *buffer, size_t size_bytes, off64_t offset,
 			     size_t buffer_bytes)
 {
-	return was_read_at(fd, buffer, size_bytes, offset, REAL(__pread64_chk)(fd, buffer, size_bytes, offset, buffer_bytes));
+	return was_read_at(fd, buffer, size_bytes, offset,
+			   REAL(__pread64_chk)(fd, buffer, size_bytes, offset, buffer_bytes));
 }
 
 EXPORT ssize_t preadv(int fd, const struct iovec *parts, int count, off_t offset)
@@ -113,17 +118,20 @@ EXPORT ssize_t preadv(int fd, const struct iovec *parts, int count, off_t offset
 
 EXPORT ssize_t preadv64(int fd, const struct iovec *parts, int count, off64_t offset)
 {
-	return was_read_elsewhere(fd, parts, count, offset, REAL(preadv64)(fd, parts, count, offset));
+	return was_read_elsewhere(fd, parts, count, offset,
+				  REAL(preadv64)(fd, parts, count, offset));
 }
 
 EXPORT ssize_t preadv2(int fd, const struct iovec *parts, int count, off_t offset, int flags)
 {
-	return was_read_elsewhere(fd, parts, count, offset, REAL(preadv2)(fd, parts, count, offset, flags));
+	return was_read_elsewhere(fd, parts, count, offset,
+				  REAL(preadv2)(fd, parts, count, offset, flags));
 }
 
 EXPORT ssize_t preadv64v2(int fd, const struct iovec *parts, int count, off64_t offset, int flags)
 {
-	return was_read_elsewhere(fd, parts, count, offset, REAL(preadv64v2)(fd, parts, count, offset, flags));
+	return was_read_elsewhere(fd, parts, count, offset,
+				  REAL(preadv64v2)(fd, parts, count, offset, flags));
 }
 
 EXPORT ssize_t write(int fd, const void *data, size_t size_bytes)

@@ -248,8 +248,11 @@ EXPORT int open_by_handle_at(int mount, struct file_handle *handle, int flags)
 /* The file is new and its name stands in the template now. */
 static int made(int fd, const char *path, int flags)
 {
-	return door_opened(fd, AT_FDCWD, path, (flags & ~O_ACCMODE) | O_RDWR | O_CREAT | O_EXCL,
-			   NULL);
+	struct plan plan = { .path = NULL };
+	int all = (flags & ~O_ACCMODE) | O_RDWR | O_CREAT | O_EXCL;
+	if (fd >= 0)
+		(void)door_may_open(AT_FDCWD, path, all, &plan);
+	return door_opened(fd, AT_FDCWD, path, all, &plan);
 }
 
 EXPORT int mkstemp(char *path)

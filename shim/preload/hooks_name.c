@@ -111,14 +111,19 @@ EXPORT char *mkdtemp(char *path)
 
 EXPORT int link(const char *from, const char *to)
 {
-	int error = REAL(link)(from, to);
+	int error = -1;
+	if (__builtin_expect(!shim.guards, 1) || plan_name(AT_FDCWD, from, false, AT_FDCWD, to))
+		error = REAL(link)(from, to);
 	door_changed_two(JOURNAL_LINK, error, AT_FDCWD, from, AT_FDCWD, to, 0);
 	return error;
 }
 
 EXPORT int linkat(int from_directory, const char *from, int to_directory, const char *to, int flags)
 {
-	int error = REAL(linkat)(from_directory, from, to_directory, to, flags);
+	int error = -1;
+	if (__builtin_expect(!shim.guards, 1) ||
+	    plan_name(from_directory, from, flags & AT_SYMLINK_FOLLOW, to_directory, to))
+		error = REAL(linkat)(from_directory, from, to_directory, to, flags);
 	door_changed_two(JOURNAL_LINK, error, from_directory, from, to_directory, to,
 			 (uint32_t)flags);
 	return error;

@@ -43,6 +43,8 @@ static FILE *opened_stream(FILE *stream, const char *path, const char *mode, str
 	(void)door_opened(fd, AT_FDCWD, path, flags, NULL);
 	if (plan && plan->path)
 		plan_opened(plan, fd, flags, true);
+	if (fd >= 0 && __builtin_expect(shim.guards && writes_any(), 0))
+		writes_stream(fd, stream);
 	return stream;
 }
 
@@ -254,20 +256,23 @@ EXPORT int fcloseall(void)
 }
 
 /* A stream over a descriptor that is followed: what it reads is not seen. */
-EXPORT FILE *fdopen(int fd, const char *mode)
+static inline FILE *was_made(FILE *stream, int fd)
 {
-	FILE *stream = REAL(fdopen)(fd, mode);
 	if (stream && shim.views)
 		view_odd();
+	if (stream && __builtin_expect(shim.guards && writes_any(), 0))
+		writes_stream(fd, stream);
 	return stream;
+}
+
+EXPORT FILE *fdopen(int fd, const char *mode)
+{
+	return was_made(REAL(fdopen)(fd, mode), fd);
 }
 
 EXPORT FILE *_IO_fdopen(int fd, const char *mode)
 {
-	FILE *stream = REAL(_IO_fdopen)(fd, mode);
-	if (stream && shim.views)
-		view_odd();
-	return stream;
+	return was_made(REAL(_IO_fdopen)(fd, mode), fd);
 }
 
 EXPORT FILE *tmpfile(void)
@@ -286,11 +291,22 @@ EXPORT FILE *tmpfile64(void)
 	return stream;
 }
 
+/* A stream refuses data: ferror(3) tells. */
+static bool refuses_put(FILE *stream, const void *data, size_t size_bytes)
+{
+	enum { STREAM_HAS_FAILED = 0x0020 };
+
+	if (!writes_refuses(descriptor_of(stream), data, size_bytes))
+		return false;
+	(void)__atomic_fetch_or(&stream->_flags, STREAM_HAS_FAILED, __ATOMIC_RELAXED);
+	return true;
+}
+
 /* Is data about to be put into a stream let pass?  libc writes it later by calls that nobody sees. */
 static inline bool may_put(FILE *stream, const void *data, size_t size_bytes)
 {
 	return __builtin_expect(!shim.guards || !writes_any(), 1) || !stream ||
-	       !writes_refuses(descriptor_of(stream), data, size_bytes);
+	       !refuses_put(stream, data, size_bytes);
 }
 
 EXPORT size_t fwrite(const void *data, size_t item_bytes, size_t count, FILE *stream)

@@ -26,15 +26,17 @@
 
 enum {
 	DESCRIPTORS = 1024,
-	BURSTS = 512,
+	FOLLOWED =
+		256, /* of them, those whose reads may be answered: memory counts where it is limited */
+	BURSTS = 256,
 	PROBES = 8,
 	ATTEMPTS = 4,
 	ANSWERED_MAX = 64,
 };
 
-enum descriptor_state {
-	DESCRIPTOR_TOUCHED = 1,  /* something was read through it */
-	DESCRIPTOR_ANSWERED = 2, /* by a notice */
+enum followed_state {
+	FOLLOWED_TOUCHED = 1,  /* something was read through it */
+	FOLLOWED_ANSWERED = 2, /* by a notice */
 };
 
 /* By descriptor.  Words are atomic: open, read and close may happen on different threads.  An entry that
@@ -43,12 +45,15 @@ static struct descriptor {
 	uint64_t key; /* of the file; 0: not followed */
 	uint64_t size_bytes;
 	uint64_t read_bytes;
-	/* of a whitelisted process */
+} descriptors[DESCRIPTORS];
+
+/* What a whitelisted process knows of it besides. */
+static struct followed {
 	uint64_t covered_bytes; /* that were read from the beginning on, without a gap */
 	uint64_t next; /* answered at a place of the reader's choice: where it will go on; 0: it was not */
 	struct pending pending; /* as of the open */
-	uint32_t state;         /* enum descriptor_state */
-} descriptors[DESCRIPTORS];
+	uint32_t state;         /* enum followed_state */
+} followed[FOLLOWED];
 
 enum burst_state {
 	BURST_OPEN,   /* nothing was read whole yet */
@@ -64,13 +69,13 @@ enum burst_flags {
 /* Reads of one file that are one request.  Written under the slot protocol, by any thread. */
 struct burst {
 	struct slot_head head;
-	uint64_t key;          /* 0: empty */
-	uint64_t number;       /* of the request; 0: nothing was read yet */
-	uint64_t last_ns;      /* of the last read */
-	uint64_t answered_ns;  /* NOTICE: of the first one */
+	uint64_t key;         /* 0: empty */
+	uint64_t number;      /* of the request; 0: nothing was read yet */
+	uint64_t last_ns;     /* of the last read */
+	uint64_t answered_ns; /* NOTICE: of the first one */
 	uint64_t may_write_ns; /* when the process asked whether it may write to the file; 0: it asked something else since */
-	uint32_t state;        /* enum burst_state */
-	uint32_t flags;        /* enum burst_flags */
+	uint32_t state; /* enum burst_state */
+	uint32_t flags; /* enum burst_flags */
 	struct version given;
 };
 static struct burst bursts[BURSTS];
@@ -219,9 +224,8 @@ static bool is_first_whole(uint64_t key, const struct turn *turn, const struct v
 
 	if (!slot)
 		return false;
-	bool is_first =
-		burst.number == turn->request.number &&
-		(!(burst.flags & BURST_GIVEN) || !version_equal(&burst.given, version));
+	bool is_first = burst.number == turn->request.number &&
+			(!(burst.flags & BURST_GIVEN) || !version_equal(&burst.given, version));
 	if (is_first) {
 		burst.flags |= BURST_GIVEN;
 		burst.given = *version;
@@ -274,7 +278,6 @@ static void count_own_read(struct file_slot *file, const void *data)
 		file->full_reads++;
 	file->last_read_pid = *pid;
 	file_note_read(file);
-	file_note_given(file);
 }
 
 static void note_given(struct file_slot *file, const void *data)
@@ -283,15 +286,19 @@ static void note_given(struct file_slot *file, const void *data)
 	file_note_given(file);
 }
 
-/* What the process has read of a file, it takes it for.  version: NULL: to be looked at. */
+/* What the process has read of a file, all or some of it, tells what its scope takes the file for.  version: NULL: to be looked
+ * at. */
 static void know(int fd, uint64_t key, const struct version *version)
 {
 	struct content content;
 
-	if (!shim.scope_id || shim.sandboxed)
+	if (shim.sandboxed)
 		return;
-	if (!version && content_of_descriptor(fd, shim.segment.settings->content_max_file_bytes,
-					      &content) == 0)
+	(void)file_change_known(&shim.segment, key, note_given, NULL);
+	if (!shim.scope_id)
+		return;
+	if (!version &&
+	    content_of_descriptor(fd, shim.segment.settings->content_max_file_bytes, &content) == 0)
 		version = &content.version;
 	if (version)
 		baseline_read(&shim.segment, shim.scope_id, key, version);
@@ -333,21 +340,19 @@ void own_opened(int fd, int directory, const char *path, struct look *ret_look)
 			.size_bytes = stamp.size_bytes,
 		};
 		/* What is answered goes by the name that the kernel knows the file by, as for viewers. */
-		static const struct answer NO_ANSWER = { .decision = DECISION_CONTENT };
-		descriptor->pending.file_key = 0;
-		if (shim.answers_own && prepare() &&
+		struct followed *follows = shim.answers_own && fd < FOLLOWED ? &followed[fd] : NULL;
+		if (follows)
+			*follows = (struct followed){ .state = 0 };
+		if (follows && prepare() &&
 		    subject_link(SUBJECT_SELF, fd, normal, SEGMENT_PATH_BYTES) > 0 &&
 		    path_is_tracked(&shim.segment, normal))
-			(void)decision_pend(&shim.segment, &own_request, normal, &stat, &NO_ANSWER,
-					    &descriptor->pending);
-		key = descriptor->pending.file_key;
+			(void)decision_pend(&shim.segment, &own_request, normal, &stat, NULL,
+					    &follows->pending);
+		key = follows ? follows->pending.file_key : 0;
 		if (!key && path_is_tracked(&shim.segment, normal))
 			key = file_update(&shim.segment, normal, &stamp, NULL, NULL);
 		__atomic_store_n(&descriptor->size_bytes, (uint64_t)stat.st_size, __ATOMIC_RELAXED);
 		__atomic_store_n(&descriptor->read_bytes, 0, __ATOMIC_RELAXED);
-		__atomic_store_n(&descriptor->covered_bytes, 0, __ATOMIC_RELAXED);
-		__atomic_store_n(&descriptor->next, 0, __ATOMIC_RELAXED);
-		__atomic_store_n(&descriptor->state, 0, __ATOMIC_RELAXED);
 		__atomic_store_n(&descriptor->key, key, __ATOMIC_RELEASE);
 	}
 	scratch_give(normal);
@@ -363,7 +368,8 @@ void own_read(int fd, ssize_t count)
 		return;
 	uint64_t bytes = __atomic_add_fetch(&descriptor->read_bytes, (uint64_t)count,
 					    __ATOMIC_RELAXED);
-	(void)__atomic_fetch_or(&descriptor->state, DESCRIPTOR_TOUCHED, __ATOMIC_RELAXED);
+	if (fd < FOLLOWED)
+		(void)__atomic_fetch_or(&followed[fd].state, FOLLOWED_TOUCHED, __ATOMIC_RELAXED);
 	if (bytes < __atomic_load_n(&descriptor->size_bytes, __ATOMIC_RELAXED) ||
 	    !take_key(descriptor))
 		return;
@@ -390,7 +396,8 @@ static void put_over(const struct iovec *parts, int part_count, size_t count, co
 
 static void note_answered(uint64_t key)
 {
-	__atomic_store_n(&shim.answered, true, __ATOMIC_RELAXED);
+	if (!__atomic_exchange_n(&shim.answered, true, __ATOMIC_RELAXED))
+		writes_answered();
 	for (uint32_t i = 0; i < ANSWERED_MAX; i++)
 		if (__atomic_load_n(&answered_keys[i], __ATOMIC_RELAXED) == key)
 			return;
@@ -412,7 +419,7 @@ bool own_was_answered(uint64_t file_key)
 }
 
 /* A whole read: asks what is to be given.  Returns the bytes of the notice that was put over it, or 0: the real bytes. */
-static size_t decide(int fd, struct descriptor *descriptor, const struct turn *turn,
+static size_t decide(int fd, struct followed *follows, const struct turn *turn,
 		     const struct stat *stat, const struct iovec *parts, int part_count)
 {
 	struct answer *answer = (void *)chunk_take();
@@ -430,7 +437,7 @@ static size_t decide(int fd, struct descriptor *descriptor, const struct turn *t
 						  .before = answer->delivered } };
 		if (answer->decision != DECISION_CONTENT) {
 			look.details.after = answer->content.version;
-			descriptor->pending.counted = true;
+			follows->pending.counted = true;
 		}
 		if (answer->decision == DECISION_NOTICE) {
 			notice_bytes = answer->notice_bytes;
@@ -439,9 +446,8 @@ static size_t decide(int fd, struct descriptor *descriptor, const struct turn *t
 			note_answered(answer->file_key);
 			put_over(parts, part_count, (size_t)stat->st_size, answer->notice,
 				 notice_bytes);
-			settle(descriptor->pending.file_key, turn);
+			settle(follows->pending.file_key, turn);
 			know(fd, answer->path_key, &answer->content.version);
-			(void)file_change_known(&shim.segment, answer->path_key, note_given, NULL);
 		}
 		if (shim.records && turn->state == BURST_OPEN)
 			record_answered(fd, &look);
@@ -452,16 +458,15 @@ static size_t decide(int fd, struct descriptor *descriptor, const struct turn *t
 }
 
 /* All of a file was read, and the real bytes were given.  bytes: where they stand; NULL: in several places. */
-static void give(int fd, uint64_t key, const struct descriptor *descriptor, const struct turn *turn,
+static void give(int fd, uint64_t key, const struct pending *pending, const struct turn *turn,
 		 const void *bytes)
 {
-	const struct pending *pending = &descriptor->pending;
 	struct content content;
 	struct delivered delivered;
 	struct stat stat;
 
 	if (bytes)
-		content.version = version_of_bytes(bytes, descriptor->size_bytes);
+		content.version = version_of_bytes(bytes, pending->stamp.size_bytes);
 	else if (content_of_descriptor(fd, shim.segment.settings->content_max_file_bytes,
 				       &content) < 0)
 		content.version = (struct version){ 0 };
@@ -490,15 +495,14 @@ static void give(int fd, uint64_t key, const struct descriptor *descriptor, cons
 	}
 	scratch_give(path);
 	know(fd, key, &content.version);
-	(void)file_change_known(&shim.segment, key, note_given, NULL);
 }
 
 bool own_follows(int fd)
 {
-	uint64_t key = shim.answers_own && (unsigned)fd < DESCRIPTORS
+	uint64_t key = shim.answers_own && (unsigned)fd < FOLLOWED
 			       ? __atomic_load_n(&descriptors[fd].key, __ATOMIC_ACQUIRE)
 			       : 0;
-	return key && descriptors[fd].pending.file_key == key;
+	return key && followed[fd].pending.file_key == key;
 }
 
 /* start: where in the file the bytes begin.  placed: the call said so, and the descriptor's offset did not move. */
@@ -506,6 +510,7 @@ static ssize_t was_read_at(int fd, const struct iovec *parts, int part_count, ui
 			   bool placed, ssize_t count)
 {
 	struct descriptor *descriptor = &descriptors[fd];
+	struct followed *follows = &followed[fd];
 	uint64_t key = __atomic_load_n(&descriptor->key, __ATOMIC_ACQUIRE);
 	uint64_t end = start + (uint64_t)count;
 	struct turn turn;
@@ -513,41 +518,42 @@ static ssize_t was_read_at(int fd, const struct iovec *parts, int part_count, ui
 
 	if (!key)
 		return count;
-	bool first = !(__atomic_fetch_or(&descriptor->state, DESCRIPTOR_TOUCHED, __ATOMIC_ACQ_REL) &
-		       DESCRIPTOR_TOUCHED);
-	uint64_t next = __atomic_load_n(&descriptor->next, __ATOMIC_RELAXED);
+	bool first = !(__atomic_fetch_or(&follows->state, FOLLOWED_TOUCHED, __ATOMIC_ACQ_REL) &
+		       FOLLOWED_TOUCHED);
+	uint64_t next = __atomic_load_n(&follows->next, __ATOMIC_RELAXED);
 	if (placed && next && start == next) { /* the end of what it was given */
 		put_over(parts, part_count, (size_t)count, "", 0);
 		return 0;
 	}
 	bool whole = start == 0 && sys_fstat(fd, &stat) == 0 && stat.st_size == count &&
-		     stat.st_dev == descriptor->pending.stamp.dev &&
-		     stat.st_ino == descriptor->pending.stamp.ino;
+		     stat.st_dev == follows->pending.stamp.dev &&
+		     stat.st_ino == follows->pending.stamp.ino;
 	if (!take_turn(key, first, start == 0, whole, &turn)) {
 		own_read(fd, count);
 		return count;
 	}
 	if (whole && !turn.edits &&
 	    ((first && turn.state == BURST_OPEN) || turn.state == BURST_NOTICE)) {
-		size_t notice_bytes = decide(fd, descriptor, &turn, &stat, parts, part_count);
+		size_t notice_bytes = decide(fd, follows, &turn, &stat, parts, part_count);
 		if (notice_bytes) {
-			(void)__atomic_fetch_or(&descriptor->state, DESCRIPTOR_ANSWERED,
+			(void)__atomic_fetch_or(&follows->state, FOLLOWED_ANSWERED,
 						__ATOMIC_RELAXED);
 			if (placed)
-				__atomic_store_n(&descriptor->next, notice_bytes, __ATOMIC_RELAXED);
+				__atomic_store_n(&follows->next, notice_bytes, __ATOMIC_RELAXED);
 			request_own_given(&shim.segment, &turn.request, notice_bytes);
 			return (ssize_t)notice_bytes;
 		}
 	}
 	request_own_given(&shim.segment, &turn.request, (uint64_t)count);
-	uint64_t covered = __atomic_load_n(&descriptor->covered_bytes, __ATOMIC_RELAXED);
+	uint64_t covered = __atomic_load_n(&follows->covered_bytes, __ATOMIC_RELAXED);
 	if (start <= covered && end > covered)
-		__atomic_store_n(&descriptor->covered_bytes, covered = end, __ATOMIC_RELAXED);
+		__atomic_store_n(&follows->covered_bytes, covered = end, __ATOMIC_RELAXED);
 	if (covered < __atomic_load_n(&descriptor->size_bytes, __ATOMIC_RELAXED))
 		own_read(fd, count);
 	else if (take_key(descriptor))
-		give(fd, key, descriptor, &turn,
-		     whole && part_count == 1 && (uint64_t)count == descriptor->size_bytes
+		give(fd, key, &follows->pending, &turn,
+		     whole && part_count == 1 &&
+				     (uint64_t)count == follows->pending.stamp.size_bytes
 			     ? parts[0].iov_base
 			     : NULL);
 	return count;
@@ -610,8 +616,8 @@ void own_stream_closing(int fd)
 {
 	if (fd < 0 || fd >= DESCRIPTORS || !__atomic_load_n(&descriptors[fd].key, __ATOMIC_ACQUIRE))
 		return;
-	bool answered = __atomic_load_n(&descriptors[fd].state, __ATOMIC_RELAXED) &
-			DESCRIPTOR_ANSWERED;
+	bool answered = fd < FOLLOWED && (__atomic_load_n(&followed[fd].state, __ATOMIC_RELAXED) &
+					  FOLLOWED_ANSWERED);
 	off_t offset = answered ? 0 : sys_lseek(fd, 0, SEEK_CUR);
 	if (offset > 0)
 		own_read(fd, offset);

@@ -557,9 +557,9 @@ void record_answered(int fd, const struct look *look)
 
 	if (!descriptor || look->decision == DECISION_CONTENT || in_vfork_child())
 		return;
-	struct journal_record record =
-		about(look->decision == DECISION_NOTICE ? JOURNAL_NOTICE : JOURNAL_YIELDED, fd,
-		      descriptor);
+	struct journal_record record = about(look->decision == DECISION_NOTICE ? JOURNAL_NOTICE
+									       : JOURNAL_YIELDED,
+					     fd, descriptor);
 	record.decision = (uint8_t)look->decision;
 	record.reason = (uint8_t)look->reason;
 	record.amount = look->bytes_saved;

@@ -20,7 +20,7 @@
  *   - No malloc, no stdio, no locks, no threads, no descriptor kept, nothing printed, no exit.
  *   - Async-signal-safe, and safe between vfork and exec: there, nothing but the stack and the
  *     segment is written to.
- *   - In a process that is neither viewer, reader nor agent, no call is added past the start, but for these: gettid
+ *   - In a process that is neither viewer, reader, agent nor whitelisted, no call is added past the start, but for these: gettid
  *     once in each thread that does something, getpid after vfork and at _exit, getcwd after the current folder was
  *     changed, and what it takes to make the journal longer.
  *   - Anything unexpected: do nothing.
@@ -40,15 +40,15 @@
 /* This process, as set up by attach.c before main() and constant afterwards. */
 struct shim {
 	bool on; /* attached to a session: false until the constructor ran, and for ever without one */
-	bool views;        /* a viewer: reads and writes are followed */
-	bool reads_own;    /* an agent, or whitelisted: its own reads are counted */
-	bool answers_own;  /* whitelisted: repeats of them may be answered */
-	bool answered;     /* one was: what this process writes may be a notice */
-	bool changes;      /* what it changes is recorded */
-	bool records;      /* what it does goes to the journal */
-	bool records_all;  /* whatever the path */
-	bool guards;       /* what it is about to destroy is looked at first */
-	bool shows;        /* a reader that prints what is in its files: what it opens, its scope knows */
+	bool views;       /* a viewer: reads and writes are followed */
+	bool reads_own;   /* an agent, or whitelisted: its own reads are counted */
+	bool answers_own; /* whitelisted: repeats of them may be answered */
+	bool answered;    /* one was: what this process writes may be a notice */
+	bool changes;     /* what it changes is recorded */
+	bool records;     /* what it does goes to the journal */
+	bool records_all; /* whatever the path */
+	bool guards;      /* what it is about to destroy is looked at first */
+	bool shows; /* a reader that prints what is in its files: what it opens, its scope knows */
 	bool is_fork;      /* a copy of the process that attached */
 	bool ends_capture; /* its end is the end of a capture's command */
 	bool filtered; /* it may have a filter that answers calls before the kernel looks at their arguments */
@@ -56,11 +56,11 @@ struct shim {
 	bool opens_pass; /* and libc's open is what a wrapper would call: no other library's comes between */
 	bool sandboxed; /* it told the kernel which calls to allow: no calls of ours from then on */
 	uint32_t role;  /* enum role */
-	uint64_t scope_id; /* baseline_scope(): what it reads and writes belongs to; 0: none */
+	uint64_t scope_id;     /* baseline_scope(): what it reads and writes belongs to; 0: none */
 	uint32_t edit_pattern; /* enum edit_pattern, of an agent's profile */
-	pid_t pid;      /* of this process; a child between vfork and exec has another */
-	pid_t fork_parent; /* is_fork: of the process that was copied */
-	uint32_t record;   /* number of this process's START or FORK record; 0: there is none */
+	pid_t pid;             /* of this process; a child between vfork and exec has another */
+	pid_t fork_parent;     /* is_fork: of the process that was copied */
+	uint32_t record;       /* number of this process's START or FORK record; 0: there is none */
 	struct segment segment;
 	struct journal journal;
 	struct process_ref process;
@@ -107,7 +107,8 @@ void own_read(int fd, ssize_t count);
  * which is behind them now.  count: what the call returned.  Returns what it is to return: `count`, or the bytes of a notice that
  * stand in the caller's memory instead. */
 enum { OWN_OFFSET = -1 };
-ssize_t own_was_read(int fd, const struct iovec *parts, int part_count, off_t offset, ssize_t count);
+ssize_t own_was_read(int fd, const struct iovec *parts, int part_count, off_t offset,
+		     ssize_t count);
 
 /* own_stream_was_read(): the same for a stream's bytes, which stand at this offset of its file; negative: it is not known. */
 size_t own_stream_was_read(int fd, void *bytes, off_t offset, size_t count);
@@ -153,6 +154,11 @@ bool plan_change(enum guard_kind kind, int directory, const char *path, bool fol
 bool plan_rename(int directory, const char *path, int other_directory, const char *other,
 		 struct plan *ret_plan);
 
+/* plan_name(): a name that stands for nothing, or whose file gets another name, is about to be given to a file.  follows: a link at `path`.
+ * False: it carries a notice, and the call has to fail; errno says so. */
+bool plan_name(int directory, const char *path, bool follows, int other_directory,
+	       const char *other);
+
 /* plan_opened(): the call came back.  fd < 0: with an error.  stream: libc writes by itself, and the rest of it when the process ends. */
 void plan_opened(struct plan *plan, int fd, int flags, bool stream);
 
@@ -169,6 +175,8 @@ struct opening {
 	uint32_t knows;        /* enum guard_knows */
 	uint32_t marks;        /* writes.c */
 	uint32_t starts;       /* of programs, when it was opened */
+	uint64_t start_bytes;  /* its size when this program began, where that did not open it */
+	void *stream;          /* FILE, whose buffer is written behind our back; NULL: none */
 };
 
 /* A descriptor about to be closed that was opened for writing. */
@@ -201,6 +209,10 @@ static inline bool writes_any(void)
 /* writes_locked(): the process sets a lock by that descriptor which every close of its file gives up (fcntl(2), F_SETLK): that file
  * is not opened here. */
 void writes_locked(int fd);
+
+/* writes_stream(): a stream writes to that descriptor.  writes_answered(): this process was given its first notice. */
+void writes_stream(int fd, void *stream);
+void writes_answered(void);
 
 /* writes_duplicated(): as record_duplicated().  writes_mapped(): the file may be stored to without a call. */
 void writes_duplicated(int fd, int copy);

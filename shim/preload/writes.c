@@ -41,10 +41,15 @@ enum marks {
 	MARK_STREAM = 1,    /* libc writes, also after the process's exit handlers */
 	MARK_INHERITED = 2, /* fork's parent, or another image, opened it */
 	MARK_MAPPED = 4,
-	MARK_CHECKS = 8, /* a notice written to it is refused */
-	MARK_KEPT = 16,  /* `before` is in the content store */
-	MARK_NEW = 32,   /* there was nothing before */
+	MARK_CHECKS = 8,   /* a notice written to it is refused */
+	MARK_KEPT = 16,    /* `before` is in the content store */
+	MARK_NEW = 32,     /* there was nothing before */
+	MARK_REFUSED = 64, /* a notice was: nothing is written by this opening any more */
+	MARK_REST =
+		128, /* somebody else opened it: what is behind `start_bytes` is this program's */
 };
+
+enum { REFUSED_MAX = 16 };
 
 /* A descriptor that this process writes to a file by. */
 static struct write_entry {
@@ -54,7 +59,14 @@ static struct write_entry {
 	char tail[TAIL_BYTES]; /* the last bytes written: a nonce may come in two parts */
 } entries[DESCRIPTORS];
 unsigned writes_entries; /* from here on none was ever used */
-static uint32_t starts; /* programs that this process started */
+static uint32_t starts;  /* programs that this process started */
+
+/* Files that a notice was refused for, and that nothing was written to since: half of something may be in them. */
+static struct refused {
+	uint64_t dev, ino; /* ino 0: none */
+	uint64_t until_ns; /* it is not removed before: by a program that takes its file for half written (libuv) */
+} refused[REFUSED_MAX];
+static uint32_t refused_count;
 
 static struct guard_writer writer(void)
 {
@@ -63,15 +75,15 @@ static struct guard_writer writer(void)
 		.serial = shim.process.serial,
 		.context = &shim.request.context,
 		.role = shim.role,
-		.answered = shim.answered,
+		/* Most programs that copy open both files before they read. */
+		.answered = shim.answered || shim.answers_own,
 	};
 }
 
 /* Is this call to be looked at, and may a path be read? */
 static bool may_look(const char *path)
 {
-	return shim.guards && !shim.sandboxed && path && !in_vfork_child() &&
-	       launch_is_text(path);
+	return shim.guards && !shim.sandboxed && path && !in_vfork_child() && launch_is_text(path);
 }
 
 /* ---- looking ---- */
@@ -177,10 +189,10 @@ static bool resolve(int directory, const char *path, char *ret_path)
 	if (path[0] == '/' || directory == AT_FDCWD)
 		return change_path(directory, path, ret_path, SEGMENT_PATH_BYTES) >= 0;
 	char *folder = scratch_take();
-	bool found =
-		folder &&
-		subject_link(SUBJECT_SELF, directory, folder, SEGMENT_PATH_BYTES) > 0 &&
-		folder[0] == '/' && path_normalize(folder, path, ret_path, SEGMENT_PATH_BYTES) > 0;
+	bool found = folder &&
+		     subject_link(SUBJECT_SELF, directory, folder, SEGMENT_PATH_BYTES) > 0 &&
+		     folder[0] == '/' &&
+		     path_normalize(folder, path, ret_path, SEGMENT_PATH_BYTES) > 0;
 	scratch_give(folder);
 	return found;
 }
@@ -195,13 +207,63 @@ static bool begin_plan(int directory, const char *path, struct plan *ret_plan)
 	if (!guard_may_concern(&shim.segment, &self, NULL) || !may_look(path) ||
 	    !guard_may_concern(&shim.segment, &self, path) || !(normal = scratch_take()))
 		return false;
-	if (!resolve(directory, path, normal) ||
-	    !guard_concerns(&shim.segment, &self, normal)) {
+	if (!resolve(directory, path, normal) || !guard_concerns(&shim.segment, &self, normal)) {
 		scratch_give(normal);
 		return false;
 	}
 	ret_plan->path = normal;
 	return true;
+}
+
+static void note_refused(const struct stat *stat, bool has_content)
+{
+	uint32_t place = __atomic_fetch_add(&refused_count, 1, __ATOMIC_RELAXED) % REFUSED_MAX;
+	uint64_t burst_ns = shim.segment.settings->notice_burst_ms * 1000000u;
+
+	__atomic_store_n(&refused[place].until_ns, has_content ? sys_boottime_ns() + burst_ns : 0,
+			 __ATOMIC_RELAXED);
+	__atomic_store_n(&refused[place].dev, stat->st_dev, __ATOMIC_RELAXED);
+	__atomic_store_n(&refused[place].ino, stat->st_ino, __ATOMIC_RELAXED);
+}
+
+enum asks { ASKS, ASKS_TO_REMOVE, FORGETS };
+
+/* Was a notice refused for the file?  FORGETS: it is being written anew. */
+static bool was_refused(const struct stat *stat, enum asks asks)
+{
+	bool was = false;
+
+	if (!__atomic_load_n(&refused_count, __ATOMIC_RELAXED))
+		return false;
+	for (int i = 0; i < REFUSED_MAX; i++) {
+		if (__atomic_load_n(&refused[i].ino, __ATOMIC_RELAXED) != stat->st_ino ||
+		    __atomic_load_n(&refused[i].dev, __ATOMIC_RELAXED) != stat->st_dev)
+			continue;
+		was = was || asks != ASKS_TO_REMOVE ||
+		      __atomic_load_n(&refused[i].until_ns, __ATOMIC_RELAXED) > sys_boottime_ns();
+		if (asks == FORGETS)
+			__atomic_store_n(&refused[i].ino, 0, __ATOMIC_RELAXED);
+	}
+	return was;
+}
+
+/* A notice would be found under the plan's name, or what was put back not found there. */
+static bool refuse_name(struct plan *plan)
+{
+	plan->answer.verdict = GUARD_DENY;
+	plan->answer.reason = GUARD_NOTICE;
+	plan->answer.error = -EIO;
+	return obey(plan);
+}
+
+/* A program that could not write removes what it takes for half of something. */
+static bool removes_refused(int directory, const char *path)
+{
+	struct stat stat;
+	return __atomic_load_n(&refused_count, __ATOMIC_RELAXED) &&
+	       sys_call6(SYS_newfstatat, directory, (long)path, (long)&stat, AT_SYMLINK_NOFOLLOW, 0,
+			 0) == 0 &&
+	       was_refused(&stat, ASKS_TO_REMOVE);
 }
 
 /* Looks at what is there now, and decides. */
@@ -227,7 +289,7 @@ static bool look(enum guard_kind kind, int directory, const char *path, bool fol
 
 bool plan_open(int directory, const char *path, int flags, struct plan *ret_plan)
 {
-	enum guard_kind kind = flags & O_TRUNC	  ? GUARD_REPLACES
+	enum guard_kind kind = flags & O_TRUNC    ? GUARD_REPLACES
 			       : flags & O_APPEND ? GUARD_APPENDS
 						  : GUARD_WRITES;
 
@@ -253,15 +315,27 @@ bool plan_change(enum guard_kind kind, int directory, const char *path, bool fol
 {
 	if (!begin_plan(directory, path, ret_plan))
 		return true;
+	if (kind == GUARD_REPLACES && removes_refused(directory, path))
+		return refuse_name(ret_plan);
 	return look(kind, directory, path, follows, ret_plan);
 }
 
-/* Looks at what is about to take the place of the file that the plan is about.  False: it carries a notice. */
-static bool look_at_source(int directory, const char *path, struct plan *plan)
+/* Is the file one that a notice is refused for? */
+static bool is_kept_clean(uint64_t key)
+{
+	struct file_slot file;
+	return shim.answered ||
+	       (file_find(&shim.segment, key, &file) == 0 && (file.flags & FILE_HAS_BASELINE));
+}
+
+/* Looks at what is about to take the place of the file that the plan is about.  False: it carries a notice, or would
+ * have if that had not been refused. */
+static bool look_at_source(int directory, const char *path, bool follows, struct plan *plan)
 {
 	struct guard_writer self = writer();
 	bool has_nonce = false;
-	int fd = open_to_look(directory, path, false);
+	struct stat stat;
+	int fd = open_to_look(directory, path, follows);
 
 	plan->source = (struct version){ 0 };
 	plan->source_key = 0;
@@ -269,6 +343,7 @@ static bool look_at_source(int directory, const char *path, struct plan *plan)
 		return true;
 	if (guard_scan(&shim.segment, fd, &plan->source, &has_nonce) < 0)
 		plan->source = (struct version){ 0 };
+	has_nonce = has_nonce || (sys_fstat(fd, &stat) == 0 && was_refused(&stat, ASKS));
 	(void)sys_close(fd);
 	char *normal = scratch_take();
 	if (normal && resolve(directory, path, normal) &&
@@ -276,6 +351,23 @@ static bool look_at_source(int directory, const char *path, struct plan *plan)
 		plan->source_key = path_key(&shim.segment, normal);
 	scratch_give(normal);
 	return !has_nonce;
+}
+
+bool plan_name(int directory, const char *path, bool follows, int other_directory,
+	       const char *other)
+{
+	struct plan plan;
+
+	if (!begin_plan(other_directory, other, &plan))
+		return true;
+	plan.answer = (struct guard_answer){ .file_key = path_key(&shim.segment, plan.path) };
+	if (is_kept_clean(plan.answer.file_key) && launch_is_text(path) &&
+	    !look_at_source(directory, path, follows, &plan)) {
+		segment_count(&shim.segment, COUNTER_notices_refused, 1);
+		return refuse_name(&plan);
+	}
+	end_plan(&plan);
+	return true;
 }
 
 bool plan_rename(int directory, const char *path, int other_directory, const char *other,
@@ -287,7 +379,8 @@ bool plan_rename(int directory, const char *path, int other_directory, const cha
 		end_plan(ret_plan);
 		return true;
 	}
-	bool is_clean = look_at_source(directory, path, ret_plan);
+	bool is_clean = look_at_source(directory, path, false, ret_plan) ||
+			!is_kept_clean(path_key(&shim.segment, ret_plan->path));
 	int fd = open_to_look(other_directory, other, false);
 	struct guard_writer self = writer();
 	if (fd == -EINVAL || fd == -ELOOP) {
@@ -304,13 +397,10 @@ bool plan_rename(int directory, const char *path, int other_directory, const cha
 	}
 	if (fd >= 0)
 		(void)sys_close(fd);
-	if (!is_clean) {
-		ret_plan->answer.verdict = GUARD_DENY;
-		ret_plan->answer.reason = GUARD_NOTICE;
-		ret_plan->answer.error = -EIO;
-		segment_count(&shim.segment, COUNTER_notices_refused, 1);
-	}
-	return obey(ret_plan);
+	if (is_clean)
+		return obey(ret_plan);
+	segment_count(&shim.segment, COUNTER_notices_refused, 1);
+	return refuse_name(ret_plan);
 }
 
 /* ---- what came of it ---- */
@@ -420,6 +510,7 @@ void plan_opened(struct plan *plan, int fd, int flags, bool stream)
 		return;
 	if (fd >= 0 && sys_fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode)) {
 		guard_begin(&shim.segment, &self, plan->path, &plan->answer);
+		(void)was_refused(&stat, FORGETS);
 		opening = (struct opening){
 			.number = segment_serial(&shim.segment),
 			.dev = stat.st_dev,
@@ -427,8 +518,7 @@ void plan_opened(struct plan *plan, int fd, int flags, bool stream)
 			.key = plan->answer.file_key,
 			.before = plan->answer.before,
 			.knows = plan->answer.knows,
-			.marks = (stream ? MARK_STREAM : 0) |
-				 (plan->answer.kept ? MARK_KEPT : 0) |
+			.marks = (stream ? MARK_STREAM : 0) | (plan->answer.kept ? MARK_KEPT : 0) |
 				 (flags & O_APPEND ? 0 : MARK_CHECKS) |
 				 (plan->answer.reason == GUARD_NEW ? MARK_NEW : 0),
 			.starts = __atomic_load_n(&starts, __ATOMIC_RELAXED),
@@ -448,17 +538,43 @@ static int reopen(int fd, int flags)
 	return sys_open(path, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
 }
 
+/* What is about to be taken out of a file is kept: there may be more than a notice in it. */
+static void keep_what_is_there(int fd)
+{
+	struct version kept;
+	int readable = reopen(fd, O_RDONLY);
+	char *path = scratch_take();
+
+	if (readable >= 0 && path &&
+	    subject_link(SUBJECT_SELF, readable, path, SEGMENT_PATH_BYTES) > 0)
+		(void)contents_save(&shim.segment, readable, path, CONTENTS_DESTROYED, &kept);
+	scratch_give(path);
+	if (readable >= 0)
+		(void)sys_close(readable);
+}
+
 /* Puts back what was there before the file was opened.  fd: for reading or writing. */
 static bool put_back(int fd, const struct opening *opening)
 {
+	uint64_t rest = opening->marks & MARK_REST ? opening->start_bytes : 0;
+	bool cuts = opening->marks & (MARK_NEW | MARK_REST);
+	struct stat stat;
 	int error = -ENOENT;
-	int writable = reopen(fd, O_WRONLY);
 
+	if (sys_fstat(fd, &stat) < 0)
+		return false;
+	if (cuts && (uint64_t)stat.st_size <= rest)
+		return true;
+	if (!cuts && !(opening->marks & MARK_KEPT))
+		return false;
+	if (stat.st_size > 0)
+		keep_what_is_there(fd);
+	int writable = reopen(fd, O_WRONLY);
 	if (writable < 0)
 		return false;
-	if (opening->marks & MARK_NEW)
-		error = (int)sys_call3(SYS_ftruncate, writable, 0, 0);
-	else if (opening->marks & MARK_KEPT)
+	if (cuts)
+		error = (int)sys_call3(SYS_ftruncate, writable, (long)rest, 0);
+	else
 		error = contents_restore(&shim.segment, &opening->before, writable);
 	(void)sys_close(writable);
 	return error == 0;
@@ -467,7 +583,9 @@ static bool put_back(int fd, const struct opening *opening)
 /* A notice was about to be stored in a file, or was and has been taken out of it. */
 static void note_refusal(int fd)
 {
-	struct guard_answer answer = { .verdict = GUARD_DENY, .reason = GUARD_NOTICE, .error = -EIO };
+	struct guard_answer answer = { .verdict = GUARD_DENY,
+				       .reason = GUARD_NOTICE,
+				       .error = -EIO };
 	char *path = scratch_take();
 
 	segment_count(&shim.segment, COUNTER_notices_refused, 1);
@@ -480,11 +598,7 @@ static void note_refusal(int fd)
 
 static bool may_check(const struct opening *opening)
 {
-	struct file_slot file;
-	if (!(opening->marks & MARK_CHECKS))
-		return false;
-	return shim.answered || (file_find(&shim.segment, opening->key, &file) == 0 &&
-				 (file.flags & FILE_HAS_BASELINE));
+	return (opening->marks & MARK_CHECKS) && is_kept_clean(opening->key);
 }
 
 /* Is a part of the tail and of what follows it the nonce? */
@@ -525,11 +639,34 @@ static bool is_memory(const void *data, size_t size_bytes)
 	return launch_is_readable((const void *)((uintptr_t)(at + size_bytes - 1) & ~(uintptr_t)7));
 }
 
+/* Nothing more is written by this opening, nor by copies of it: it would stand where there is something else now. */
+static void close_opening(const struct opening *opening)
+{
+	unsigned end = __atomic_load_n(&writes_entries, __ATOMIC_RELAXED);
+
+	for (unsigned fd = 0; fd < end; fd++)
+		if (__atomic_load_n(&entries[fd].state, __ATOMIC_ACQUIRE) == WRITE_OPEN &&
+		    entries[fd].opening.number == opening->number)
+			(void)__atomic_fetch_or(&entries[fd].opening.marks, MARK_REFUSED,
+						__ATOMIC_RELAXED);
+}
+
 static bool refuse(int fd, const struct opening *opening)
 {
+	struct stat stat;
+
 	if (!is_same_file(fd, opening))
 		return false;
-	(void)put_back(fd, opening);
+	/* What others opened for this program goes on: it may be a log. */
+	if (!(opening->marks & MARK_REST)) {
+		bool is_back = put_back(fd, opening);
+		close_opening(opening);
+		if (sys_fstat(fd, &stat) == 0)
+			note_refused(&stat, is_back && (opening->marks & MARK_KEPT));
+		/* The process that this is a copy of shares the offset, and may go on. */
+		if (is_back && (opening->marks & MARK_INHERITED))
+			(void)sys_lseek(fd, 0, SEEK_END);
+	}
 	note_refusal(fd);
 	errno = EIO;
 	return true;
@@ -539,7 +676,13 @@ bool writes_refuses(int fd, const void *data, size_t size_bytes)
 {
 	struct write_entry *entry = entry_of(fd);
 
-	if (!entry || in_vfork_child() || !may_check(&entry->opening) || !is_memory(data, size_bytes))
+	if (!entry || in_vfork_child() || !may_check(&entry->opening))
+		return false;
+	if ((entry->opening.marks & MARK_REFUSED) && is_same_file(fd, &entry->opening)) {
+		errno = EIO;
+		return true;
+	}
+	if (!is_memory(data, size_bytes))
 		return false;
 	if (guard_has_nonce(&shim.segment, data, size_bytes) ||
 	    meets_nonce(entry, data, size_bytes))
@@ -584,8 +727,11 @@ void writes_closing(int fd, struct closing *ret_closing)
 	ret_closing->opening = entry->opening;
 	const struct opening *opening = &ret_closing->opening;
 	drop_entry(fd);
-	if (!has_copy(fd, opening->number) && !(opening->marks & (MARK_INHERITED | MARK_MAPPED)) &&
-	    !shim.sandboxed && is_same_file(fd, opening))
+	/* Of others' openings it is only asked whether they got a notice from here. */
+	bool tells = !(opening->marks & (MARK_INHERITED | MARK_MAPPED));
+	bool looks = tells || ((opening->marks & MARK_MAPPED || opening->stream || shim.answered) &&
+			       may_check(opening));
+	if (looks && !has_copy(fd, opening->number) && !shim.sandboxed && is_same_file(fd, opening))
 		ret_closing->fd = reopen(fd, O_RDONLY);
 }
 
@@ -599,16 +745,30 @@ static int finish(int fd, const struct opening *opening)
 
 	if (guard_scan(&shim.segment, fd, &now, &has_nonce) < 0)
 		return 0;
-	if (has_nonce && may_check(opening) && !version_equal(&now, &opening->before)) {
+	bool refuses = opening->marks & MARK_REFUSED;
+	if ((has_nonce || refuses) && may_check(opening) &&
+	    !version_equal(&now, &opening->before)) {
 		bool is_back = put_back(fd, opening);
-		note_refusal(fd);
+		struct stat stat;
+		if (!refuses)
+			note_refusal(fd);
+		if (sys_fstat(fd, &stat) == 0)
+			note_refused(&stat, is_back && (opening->marks & MARK_KEPT));
 		errno = EIO;
 		ret = -1;
-		if (is_back) {
+		if (is_back && (opening->marks & MARK_REST))
+			(void)guard_scan(&shim.segment, fd, &now, &has_nonce);
+		else if (is_back && !(opening->marks & MARK_INHERITED)) {
 			guard_cancel(&shim.segment, &self, opening->key);
 			return ret;
 		}
 	}
+	if (refuses) {
+		errno = EIO; /* also where nothing came behind it */
+		ret = -1;
+	}
+	if (opening->marks & (MARK_INHERITED | MARK_MAPPED))
+		return ret;
 	char *path = scratch_take();
 	bool named = path && subject_link(SUBJECT_SELF, fd, path, SEGMENT_PATH_BYTES) > 0;
 	complete(opening->key, named ? path : NULL, &opening->before, &now, opening->knows);
@@ -651,10 +811,24 @@ void writes_duplicated(int fd, int copy)
 
 	if (copy < 0 || fd == copy || in_vfork_child())
 		return;
-	if (entry)
-		put_entry(copy, &entry->opening);
-	else if (entry_of(copy))
+	if (entry) {
+		struct opening opening = entry->opening;
+		opening.stream = NULL;
+		opening.marks &= ~(uint32_t)MARK_STREAM;
+		put_entry(copy, &opening);
+	} else if (entry_of(copy)) {
 		drop_entry(copy);
+	}
+}
+
+void writes_stream(int fd, void *stream)
+{
+	struct write_entry *entry = entry_of(fd);
+
+	if (!entry || in_vfork_child())
+		return;
+	entry->opening.stream = stream;
+	(void)__atomic_fetch_or(&entry->opening.marks, MARK_STREAM, __ATOMIC_RELAXED);
 }
 
 void writes_mapped(int fd)
@@ -679,6 +853,44 @@ uint64_t writes_key(void)
 	return 0;
 }
 
+/* What this program does with a file that is open when it begins.  Where it writes at the end of it, what was there
+ * stays there whatever is refused. */
+static void begin_with(int fd, const struct stat *stat, struct opening *opening)
+{
+	int flags = sys_fcntl(fd, F_GETFL, 0);
+
+	opening->number = segment_serial(&shim.segment);
+	opening->dev = stat->st_dev;
+	opening->ino = stat->st_ino;
+	opening->start_bytes = (uint64_t)stat->st_size;
+	if (flags < 0 || (flags & O_APPEND))
+		return;
+	opening->marks |= MARK_CHECKS;
+	if (sys_lseek(fd, 0, SEEK_CUR) == stat->st_size)
+		opening->marks |= MARK_REST;
+}
+
+void writes_answered(void)
+{
+	struct guard_writer self = writer();
+	struct stat stat;
+	char *path = scratch_take();
+
+	/* Others are looked at when they are opened. */
+	for (int fd = 1; path && shim.guards && fd <= 2; fd++) {
+		struct opening opening = { .marks = MARK_INHERITED };
+		if (entry_of(fd) || in_vfork_child() || sys_fstat(fd, &stat) < 0 ||
+		    !S_ISREG(stat.st_mode) ||
+		    subject_link(SUBJECT_SELF, fd, path, SEGMENT_PATH_BYTES) <= 0 ||
+		    !guard_concerns(&shim.segment, &self, path))
+			continue;
+		opening.key = path_key(&shim.segment, path);
+		begin_with(fd, &stat, &opening);
+		put_entry(fd, &opening);
+	}
+	scratch_give(path);
+}
+
 void writes_inherit(uint64_t file_key)
 {
 	struct opening opening = { .key = file_key };
@@ -691,14 +903,30 @@ void writes_inherit(uint64_t file_key)
 		if (sys_fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode))
 			continue;
 		(void)guard_unfinished(&shim.segment, file_key, &opening.knows);
-		int flags = sys_fcntl(fd, F_GETFL, 0);
-		opening.marks = flags < 0 || (flags & O_APPEND) ? 0 : MARK_CHECKS;
-		opening.number = segment_serial(&shim.segment);
-		opening.dev = stat.st_dev;
-		opening.ino = stat.st_ino;
+		begin_with(fd, &stat, &opening);
 		put_entry(fd, &opening);
 		return;
 	}
+}
+
+/* What a stream still holds would be written behind our back when this process's exit handlers are through.  Another thread may have
+ * the stream for ever: then it is. */
+static bool flush(FILE *stream)
+{
+	if (ftrylockfile(stream) != 0)
+		return false;
+	(void)fflush_unlocked(stream);
+	funlockfile(stream);
+	return true;
+}
+
+static bool is_flushed(int fd, const struct opening *opening)
+{
+	FILE *stream = opening->stream;
+
+	if (!stream && fd == 1 && stdout && stdout->_fileno == 1)
+		stream = stdout;
+	return !stream || (may_check(opening) && flush(stream)) || !(opening->marks & MARK_STREAM);
 }
 
 void writes_end(bool flushed)
@@ -707,13 +935,10 @@ void writes_end(bool flushed)
 
 	if (shim.sandboxed)
 		return;
-	/* What streams still hold is written behind our back otherwise. */
-	if (!flushed && shim.answered && writes_any())
-		flushed = fflush(NULL) == 0;
 	for (unsigned fd = 0; fd < end; fd++) {
 		struct write_entry *entry = entry_of((int)fd);
 		struct closing closing;
-		if (!entry || ((entry->opening.marks & MARK_STREAM) && !flushed))
+		if (!entry || (!flushed && !is_flushed((int)fd, &entry->opening)))
 			continue;
 		writes_closing((int)fd, &closing);
 		(void)writes_closed(&closing);

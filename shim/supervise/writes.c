@@ -24,6 +24,7 @@ enum { WRITES_MAX = 32 }; /* of one process at once: of more the end is not look
 /* A call that was let pass. */
 struct write {
 	uint64_t key;
+	uint64_t serial; /* of the program that made the call: another may have taken its place, with the file still open */
 	pid_t tid; /* whose call it was */
 	uint64_t time_ns;
 	struct version before;
@@ -98,6 +99,7 @@ static void remember(struct target *target, const struct guard_answer *answer,
 		return;
 	struct write *write = &writes->writes[writes->count++];
 	*write = (struct write){ .key = answer->file_key,
+				 .serial = target->process.serial,
 				 .tid = named->tid,
 				 .time_ns = sys_boottime_ns(),
 				 .before = answer->before,
@@ -228,6 +230,7 @@ static bool settle(const struct supervision *supervision, struct target *target,
 	uint32_t knows;
 	struct stat stat;
 
+	who.serial = write->serial;
 	/* Somebody was first: this process's own library, or `seen run`. */
 	if (guard_unfinished(segment, write->key, &knows) != who.serial)
 		return true;

@@ -22,6 +22,7 @@ class Agent:
     package = ""  # on npm
     variant = ""  # how it differs from the agent of that name, in words
     auto = "preload"  # what `seen run --via auto` must take for it
+    whitelisted = ()  # the names by which `--whitelist` knows it, where its own reads can be answered
 
     def configure(self, home, workspace, url):
         """Writes what the agent needs below its fresh home; returns environment variables."""
@@ -47,6 +48,7 @@ class Agent:
 class Pi(Agent):
     name = "pi"
     package = "@mariozechner/pi-coding-agent"
+    whitelisted = ("pi", "pi-coding-agent")
 
     def configure(self, home, workspace, url):
         model = {"id": "scripted", "name": "Scripted", "reasoning": False, "input": ["text"],
@@ -158,6 +160,7 @@ class Claude(Agent):
 class Gemini(Agent):
     name = "gemini"
     package = "@google/gemini-cli"
+    whitelisted = ("gemini", "gemini-cli")
 
     def configure(self, home, workspace, url):
         write_file(f"{home}/.gemini/settings.json", json.dumps({

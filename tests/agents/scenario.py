@@ -39,6 +39,14 @@ class Either(Notice):
         return f"(?:{super().pattern()}|{re.escape(self.text)})"
 
 
+class Told:
+    """A known file that the agent's own read tool is told of, decorated as the agent likes; its lines without."""
+
+    def __init__(self, path, text):
+        self.path = path
+        self.text = text
+
+
 class Step:
     """One tool call and what its result must be.
 
@@ -47,7 +55,7 @@ class Step:
                | ("write", path, text)
     want:      list of Real and Notice: the result is exactly these, one after the other;
                "lines TEXT" for an agent's own read tool: TEXT's lines in this order, decorated
-               as the agent likes; None: anything without a notice
+               as the agent likes; Told; None: anything without a notice
     outsider:  None or a shell command run by somebody else just before
     """
 
@@ -60,6 +68,8 @@ class Step:
     @property
     def expected(self):
         """One word for the table."""
+        if isinstance(self.want, Told):
+            return "told"
         if not isinstance(self.want, list):
             return "real"
         kinds = {type(part).__name__.lower() for part in self.want}
@@ -81,11 +91,20 @@ class Step:
                 return "no notice" if same else "other text"
             nonces.update(nonce for nonce in match.groups() if nonce)
             return None
+        if isinstance(self.want, Told) and wrapped:
+            match = re.search(re.escape(NOTICE) + r" [^\n]*/" + re.escape(self.want.path)
+                              + r"\. [^\n]*, ([^\n]+?)\)\]", given)
+            if match is None:
+                return "no notice"
+            nonces.add(match.group(1))
+            return "lines of the file" if any(line and line in given for line
+                                              in self.want.text.splitlines()) else None
         if NOTICE in given:
             return "a notice that is wrong here"
         if self.want is not None:
+            text = self.want.text if isinstance(self.want, Told) else self.want
             rest = iter(given.splitlines())
-            if not all(any(line in other for other in rest) for line in self.want.splitlines()):
+            if not all(any(line in other for other in rest) for line in text.splitlines()):
                 return "lines are missing"
         return None
 
@@ -117,6 +136,17 @@ class Script:
 
     def read(self, name, path):
         self._add(name, ("read", path), self.files[path])
+
+    def told(self, name, path):
+        self._add(name, ("read", path), Told(path, self.files[path]))
+
+    def refused(self, name, path, old, new):
+        """An edit that comes to nothing, where the agent is wrapped."""
+        self._add(name, ("edit", path, old, new), None)
+
+    def pause(self):
+        """Longer than own reads that are one request ([notice] burst_ms)."""
+        self.shell("pause", "sleep 0.5; echo paused", "paused\n")
 
     def edit(self, name, path, old, new):
         self.files[path] = self.files[path].replace(old + "\n", new + "\n", 1)
@@ -290,4 +320,53 @@ def smoke():
     s.edit("own edit", "tool.py", "value = 1", "value = 2")
     s.shell("cat after own edit", "cat tool.py", s.real("tool.py"))
     s.shell("cat again after own edit", "cat tool.py", s.notice("tool.py"))
+    return start, s.steps, s.files
+
+
+def whitelisted(knows_edits):
+    """As build(), what an agent that is whitelisted reads by its own tools.
+
+    knows_edits: the profile says how its read before a write is known ([agent NAME] edit_pattern)
+    """
+    s = Script()
+    for name in ("own", "over", "outside", "viewed", "first", "edited"):
+        s.files[f"{name}.py"] = module(name)
+    start = dict(s.files)
+    s.read("own read", "own.py")
+    s.pause()
+    s.told("own read again", "own.py")
+    s.pause()
+    s.read("insist", "own.py")
+    s.edit("own edit", "own.py", "value = 1", "value = 2")
+    s.read("own read after own edit", "own.py")
+    s.pause()
+    s.told("again after own edit", "own.py")
+    s.pause()
+    s.edit("own edit of what was told", "own.py", "value = 2", "value = 3")
+    s.read("own read after that", "own.py")
+    s.read("own read before own write", "over.py")
+    s.pause()
+    s.write("own write", "over.py", module("over", 45))
+    s.read("own read after own write", "over.py")
+    s.read("own read before outside change", "outside.py")
+    s.pause()
+    s.files["outside.py"] = s.files["outside.py"].replace("value = 1", "value = 5", 1)
+    s.outsider("sed -i 's/^value = 1/value = 5/' outside.py")
+    s.read("own read after outside change", "outside.py")
+    s.shell("cat viewed", "cat viewed.py", s.real("viewed.py"))
+    s.read("own read after cat", "viewed.py")
+    s.pause()
+    s.shell("cat after own read", "cat viewed.py", s.notice("viewed.py"))
+    # An edit right after a read, and one some time later, which reads what is known.
+    s.read("own read before edits", "edited.py")
+    s.edit("edit at once", "edited.py", "value = 1", "value = 6")
+    s.read("own read between edits", "edited.py")
+    s.pause()
+    if not knows_edits:
+        s.refused("edit that reads a notice", "edited.py", "value = 6", "value = 7")
+        s.shell("the file is intact", "cat edited.py", s.real("edited.py"))
+        s.pause()
+    s.edit("edit some time later", "edited.py", "value = 6", "value = 7")
+    s.read("own read at the end", "edited.py")
+    s.edit("edit of a file never read", "first.py", "value = 1", "value = 9")
     return start, s.steps, s.files

@@ -193,10 +193,10 @@ def end_descendants():
         time.sleep(0.01)
 
 
-def seen_run(session, via=None):
+def seen_run(session, via=None, options=()):
     """The words in front of an agent's command that wrap it."""
     return [SEEN, "run", "--quiet", *(["--via", via] if via else []),
-            "--session", session, "--agent-is", "inside", "--"]
+            "--session", session, "--agent-is", "inside", *options, "--"]
 
 
 class Play:

@@ -9,6 +9,7 @@
  *	fopen    the same by stdio
  *	pread    pread alone, on one descriptor
  *	write    open for writing, write the file's bytes anew, close
+ *	replace  open to be emptied, write as many bytes, which were never there before, close
  *
  * PROCESSES do COUNT each, at once; the i-th, from 0, with FILE.i.  The wall time is from the common start
  * until the last one is through.
@@ -59,6 +60,18 @@ static bool do_pread(const char *path)
 static bool do_write(const char *path)
 {
 	int fd = open(path, O_WRONLY);
+	return fd >= 0 && write(fd, buffer, size_bytes) == (ssize_t)size_bytes && close(fd) == 0;
+}
+
+static bool do_replace(const char *path)
+{
+	static uint64_t number;
+	int fd = open(path, O_WRONLY | O_TRUNC);
+
+	if (!number)
+		number = report_now_ns();
+	number++;
+	memcpy(buffer, &number, sizeof(number));
 	return fd >= 0 && write(fd, buffer, size_bytes) == (ssize_t)size_bytes && close(fd) == 0;
 }
 
@@ -146,14 +159,15 @@ int main(int argc, char **argv)
 		      { "close", do_close },
 		      { "fopen", do_fopen },
 		      { "pread", do_pread },
-		      { "write", do_write } };
+		      { "write", do_write },
+		      { "replace", do_replace } };
 	work_call work = NULL;
 
 	for (size_t i = 0; (argc == 5 || argc == 6) && i < sizeof(WORKS) / sizeof(WORKS[0]); i++)
 		if (strcmp(argv[1], WORKS[i].name) == 0)
 			work = WORKS[i].call;
 	if (!work) {
-		(void)fprintf(stderr, "usage: calls open|close|fopen|pread|write COUNT FILE BYTES "
+		(void)fprintf(stderr, "usage: calls open|close|fopen|pread|write|replace COUNT FILE BYTES "
 				      "[PROCESSES]\n");
 		return 2;
 	}

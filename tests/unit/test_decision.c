@@ -769,3 +769,102 @@ Test(decision, full_tables_are_harmless)
 	cr_assert_gt(notices, 100);
 	world_close(&small);
 }
+
+/* ---- own reads of a whitelisted process ---- */
+
+static struct request own_of(uint64_t serial, uint64_t agent_scope)
+{
+	const struct context context = { .flags = CONTEXT_ATTACHED, .capture_id = 77 };
+	struct request request;
+
+	cr_assert(request_prepare_own(&world.segment, &context, serial, agent_scope, "reads",
+				      &request));
+	return request;
+}
+
+/* One own read of the whole file, by the same request as before or by the next one. */
+static enum decision own_read(struct request *request, bool next, enum reason *ret_reason)
+{
+	struct view view;
+
+	if (next)
+		request_begin_own(&world.segment, request);
+	enum decision decision = view_begin(&world, request, "f", &view);
+	*ret_reason = view.answer.reason;
+	view_end(&world, request, &view);
+	return decision;
+}
+
+#define ASSERT_OWN(request, next, decision_, reason_) \
+	do { \
+		enum reason got; \
+		cr_assert_eq(own_read(request, next, &got), decision_, "reason %d", (int)got); \
+		cr_assert_eq(got, reason_, "reason %d", (int)got); \
+	} while (0)
+
+Test(decision, own_reads)
+{
+	struct request own = own_of(5, scope);
+
+	ASSERT_OWN(&own, true, DECISION_CONTENT, REASON_NOT_DELIVERED);
+	ASSERT_OWN(&own, false, DECISION_CONTENT, REASON_NOT_DELIVERED); /* the same request */
+	ASSERT_OWN(&own, true, DECISION_NOTICE, REASON_REPEATED);
+	ASSERT_OWN(&own, false, DECISION_NOTICE, REASON_REPEATED);
+	cr_assert_eq(counter(COUNTER_notices), 1);
+	cr_assert_eq(counter(COUNTER_repeats), 1);
+	ASSERT_OWN(&own, true, DECISION_YIELDED, REASON_INSISTED);
+	cr_assert_eq(counter(COUNTER_requests), 3);
+
+	/* Neither the scope of its agent, nor another process, has what it read; nor the other way round. */
+	ASSERT_NEW("f");
+	struct request other = own_of(6, scope);
+	ASSERT_OWN(&other, true, DECISION_CONTENT, REASON_NOT_DELIVERED);
+	cr_assert_neq(own.context.scope_id, other.context.scope_id);
+	cr_assert_eq(own.context.capture_id, 0);
+	cr_assert(!request_prepare_own(&world.segment, &own.context, 0, 0, "x", &other));
+}
+
+Test(decision, own_reads_of_another_version)
+{
+	struct request own = own_of(5, 0);
+
+	ASSERT_OWN(&own, true, DECISION_CONTENT, REASON_NOT_DELIVERED);
+	ASSERT_OWN(&own, true, DECISION_NOTICE, REASON_REPEATED);
+	world_fill(&world, "f", 4096, 2);
+	ASSERT_OWN(&own, false, DECISION_CONTENT, REASON_CHANGED);
+	ASSERT_OWN(&own, true, DECISION_NOTICE, REASON_REPEATED);
+}
+
+Test(decision, own_reads_are_forgotten_with_their_agents)
+{
+	struct request own = own_of(5, scope);
+
+	ASSERT_OWN(&own, true, DECISION_CONTENT, REASON_NOT_DELIVERED);
+	cr_assert_eq(tracker_forget(&world.segment, scope, world_path(&world, "f")), 0);
+	ASSERT_OWN(&own, true, DECISION_CONTENT, REASON_NOT_DELIVERED);
+	cr_assert_eq(tracker_forget_all(&world.segment, scope), 0);
+	ASSERT_OWN(&own, true, DECISION_CONTENT, REASON_NOT_DELIVERED);
+	cr_assert_eq(tracker_forget(&world.segment, 0, world_path(&world, "f")), 0);
+	ASSERT_OWN(&own, true, DECISION_CONTENT, REASON_NOT_DELIVERED);
+	cr_assert_eq(tracker_forget_all(&world.segment, 0), 0);
+	ASSERT_OWN(&own, true, DECISION_CONTENT, REASON_NOT_DELIVERED);
+	cr_assert_eq(tracker_forget_all(&world.segment, own.context.scope_id), 0);
+	ASSERT_OWN(&own, true, DECISION_CONTENT, REASON_NOT_DELIVERED);
+	/* Another's forgetting is not this one's. */
+	uint64_t another = world_scope(&world, "b");
+	cr_assert_eq(tracker_forget(&world.segment, another, world_path(&world, "f")), 0);
+	cr_assert_eq(tracker_forget_all(&world.segment, another), 0);
+	ASSERT_OWN(&own, true, DECISION_NOTICE, REASON_REPEATED);
+}
+
+Test(decision, own_reads_outside_the_window)
+{
+	struct request own = own_of(5, 0);
+
+	ASSERT_OWN(&own, true, DECISION_CONTENT, REASON_NOT_DELIVERED);
+	for (unsigned i = 0; i < world.settings->window_requests; i++)
+		request_begin_own(&world.segment, &own);
+	ASSERT_OWN(&own, true, DECISION_CONTENT, REASON_NOT_DELIVERED);
+	request_own_given(&world.segment, &own, world.settings->window_bytes + 1);
+	ASSERT_OWN(&own, true, DECISION_CONTENT, REASON_NOT_DELIVERED);
+}

@@ -7,7 +7,8 @@ static struct world world;
 
 static void start(void)
 {
-	world_open(&world, "processes.agents=my-*", "processes.ignore=noisy", NULL);
+	world_open(&world, "processes.agents=my-*", "processes.ignore=noisy",
+		   "processes.whitelist=my-* reads*", NULL);
 }
 
 static void stop(void)
@@ -324,4 +325,14 @@ Test(role, root_is_outside)
 		cr_expect_eq(role_root_is_outside(&invocation, CASES[i].terminal), CASES[i].outside,
 			     "%s", CASES[i].line);
 	}
+}
+
+Test(role, whitelisted)
+{
+	cr_assert(told("/usr/bin/reads-all reads-all").whitelisted);
+	cr_assert(told("/usr/bin/node node reads.js").whitelisted);
+	cr_assert(told("/opt/my-agent my-agent").whitelisted);
+	cr_assert_eq(told("/opt/my-agent my-agent").role, ROLE_AGENT);
+	cr_assert(!told("/usr/bin/node node").whitelisted);
+	cr_assert(!told("/bin/cat cat reads").whitelisted);
 }
