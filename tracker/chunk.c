@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CHUNKS = 8 };
+enum { CHUNKS = 4 };
 
 static struct {
 	uint32_t taken;

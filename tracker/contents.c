@@ -439,8 +439,9 @@ static void note(int folder, const struct version *version, enum contents_reason
 
 /* ---- copies ---- */
 
-/* Allocates the blocks of a file, without changing its size.  Returns 0 also where the file system cannot: then each write tells. */
-static int allocate(int fd, uint64_t size_bytes)
+/* Allocates the blocks of a file, without changing its size.  Returns 0 also where the file system cannot: then each write tells.
+ * ret_is_sure: they are there. */
+static int allocate(int fd, uint64_t size_bytes, bool *ret_is_sure)
 {
 	int error = 0;
 
@@ -448,6 +449,7 @@ static int allocate(int fd, uint64_t size_bytes)
 		do
 			error = sys_fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)size_bytes);
 		while (error == -EINTR);
+	*ret_is_sure = error == 0;
 	return error == -ENOSPC || error == -EDQUOT || error == -EFBIG || error == -EIO ? error : 0;
 }
 
@@ -497,6 +499,34 @@ static int copy(int from, int to, uint64_t max_bytes, uint64_t expected_bytes,
 
 	chunk_give(chunk);
 	return error;
+}
+
+/* The same without a write: what a command's processes write is counted by the kernel, and tells what its agent was sent
+ * (capture.h).  The kernel fills the mapped pages, so that a fault is an error of that call.
+ * -EAGAIN: the file is not what it was, or cannot be mapped. */
+static int copy_mapped(int from, int to, uint64_t size_bytes, struct version *ret_version)
+{
+	char more;
+	int error = size_bytes ? sys_ftruncate(to, (off_t)size_bytes) : -EAGAIN;
+	if (error < 0)
+		return -EAGAIN;
+	long address = sys_mmap(size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, to);
+	if (address < 0 && address >= -4095)
+		return -EAGAIN;
+	uint64_t done = 0;
+	while (done < size_bytes) {
+		ssize_t got = sys_pread(from, (char *)address + done, size_bytes - done, (off_t)done);
+		if (got == -EINTR)
+			continue;
+		if (got <= 0)
+			break;
+		done += (uint64_t)got;
+	}
+	bool is_whole = done == size_bytes && sys_pread(from, &more, 1, (off_t)done) == 0;
+	if (is_whole)
+		*ret_version = version_of_bytes((const char *)address, size_bytes);
+	(void)sys_munmap((void *)address, size_bytes);
+	return is_whole ? 0 : -EAGAIN;
 }
 
 /* Makes what is kept already the youngest.  False: it is not there whole. */
@@ -554,13 +584,22 @@ static int put(const struct segment *segment, int folder, const struct source *s
 	if (!sys_may_be_this_large(source->size_bytes))
 		return -EFBIG;
 	temporary_name(segment, temporary);
-	int to = sys_openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+	int to = sys_openat(folder, temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 			    0600);
 	if (to < 0)
 		return to;
-	int error = allocate(to, source->size_bytes);
-	if (error == 0)
-		error = copy(source->fd, to, source->max_bytes, source->size_bytes, ret_version);
+	bool is_sure;
+	int error = allocate(to, source->size_bytes, &is_sure);
+	if (error == 0 && is_sure)
+		error = copy_mapped(source->fd, to, source->size_bytes, ret_version);
+	else if (error == 0)
+		error = -EAGAIN;
+	if (error == -EAGAIN) {
+		error = sys_ftruncate(to, 0);
+		if (error == 0)
+			error = copy(source->fd, to, source->max_bytes, source->size_bytes,
+				     ret_version);
+	}
 	/* shorter than expected: blocks behind its end are given back */
 	if (error == 0 && ret_version->size_bytes < source->size_bytes)
 		error = sys_ftruncate(to, (off_t)ret_version->size_bytes);
@@ -700,6 +739,7 @@ static APART int copy_over_on_stack(int from, int to, uint64_t size_bytes)
 int contents_restore(const struct segment *segment, const struct version *version, int fd)
 {
 	int from = contents_open(segment, version);
+	bool is_sure;
 
 	if (from < 0)
 		return from;
@@ -707,7 +747,7 @@ int contents_restore(const struct segment *segment, const struct version *versio
 	if (error == 0 && !sys_may_be_this_large(version->size_bytes))
 		error = -EFBIG;
 	if (error == 0)
-		error = allocate(fd, version->size_bytes);
+		error = allocate(fd, version->size_bytes, &is_sure);
 	if (error == 0) {
 		char *chunk = chunk_take();
 		error = chunk ? copy_over(from, fd, version->size_bytes, chunk, CHUNK_BYTES)

@@ -182,6 +182,7 @@ struct opening {
 /* A descriptor about to be closed that was opened for writing. */
 struct closing {
 	int fd; /* of the same file, for reading; -1: nobody looks at this one */
+	int shared; /* a copy, where others may go on at its offset; -1: none */
 	struct opening opening;
 };
 
@@ -219,7 +220,7 @@ void writes_duplicated(int fd, int copy);
 void writes_mapped(int fd);
 
 /* writes_started(): a program was started that may have any descriptor of this process.  writes_key(): key of the file that a standard
- * descriptor of a program about to replace this image writes to; 0: none.  writes_inherit(): so it was. */
+ * descriptor of a program about to replace this image writes to; 0: none.  writes_inherit(): so it was; the program begins. */
 void writes_started(void);
 uint64_t writes_key(void);
 void writes_inherit(uint64_t file_key);
