@@ -1,0 +1,180 @@
+/* The session's processes that live: see living.h. */
+#include "cli/lib/living.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tracker/process.h"
+#include "tracker/sys.h"
+
+enum {
+	DEPTH_MAX = 64,            /* from a process up to this one */
+	ENVIRONMENT_BYTES = 65536, /* that are looked at */
+	MAPS_BYTES = 262144,
+	PROCESSES_MAX = 65536,
+};
+
+static int compare(const void *a, const void *b)
+{
+	const struct living *one = a, *other = b;
+	return one->pid < other->pid ? -1 : one->pid > other->pid;
+}
+
+static struct living *item_of(const struct living_list *list, uint32_t pid)
+{
+	struct living wanted = { .pid = pid };
+	return list->count ? bsearch(&wanted, list->items, list->count, sizeof(wanted), compare)
+			   : NULL;
+}
+
+/* Every process of the machine and its parent. */
+static void take_all(struct living_list *list)
+{
+	struct living_list taken = { NULL, 0 };
+	size_t capacity = 0;
+	DIR *folder = opendir("/proc");
+
+	for (struct dirent *entry; folder && (entry = readdir(folder));) {
+		uint32_t pid = (uint32_t)strtoul(entry->d_name, NULL, 10);
+		if (!pid)
+			continue;
+		if (taken.count == capacity) {
+			size_t more = capacity ? 2 * capacity : 256;
+			struct living *items = more > PROCESSES_MAX
+						       ? NULL
+						       : reallocarray(taken.items, more,
+								      sizeof(*items));
+			if (!items)
+				break;
+			taken.items = items;
+			capacity = more;
+		}
+		taken.items[taken.count++] = (struct living){ .pid = pid,
+							      .parent = process_parent_of(pid) };
+	}
+	if (folder)
+		(void)closedir(folder);
+	if (taken.count)
+		qsort(taken.items, taken.count, sizeof(*taken.items), compare);
+	free(list->items);
+	*list = taken;
+}
+
+/* Does a process's environment name the session?  What it began with, that is (proc(5)). */
+static bool names_session(const struct session *session, uint32_t pid)
+{
+	static char environment[ENVIRONMENT_BYTES];
+	static const char NAME[] = "SEEN_SESSION=";
+	char path[PROC_PATH_BYTES];
+
+	proc_path(pid, "environ", path);
+	ssize_t length = sys_read_file(path, environment, sizeof(environment));
+	for (ssize_t at = 0; at < length; at += (ssize_t)strlen(environment + at) + 1)
+		if (strncmp(environment + at, NAME, sizeof(NAME) - 1) == 0)
+			return strcmp(environment + at + sizeof(NAME) - 1, session->directory) == 0;
+	return false;
+}
+
+/* Is `above` the process or an ancestor of it? */
+static bool descends(const struct living_list *list, const struct living *process, uint32_t above)
+{
+	for (int depth = 0; above && process && depth < DEPTH_MAX; depth++) {
+		if (process->pid == above)
+			return true;
+		process = item_of(list, process->parent);
+	}
+	return false;
+}
+
+static void mark_ours(const struct session *session, pid_t leave_out, struct living_list *list)
+{
+	const struct segment *segment = &session->segment;
+	uint32_t self = (uint32_t)getpid();
+	uint64_t pid_ns = process_pid_ns();
+
+	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
+		const struct process_slot *slot = segment_slot(segment, TABLE_PROCESSES, i);
+		uint32_t pid = __atomic_load_n(&slot->pid, __ATOMIC_RELAXED);
+		struct living *living = pid ? item_of(list, pid) : NULL;
+		struct process_slot copy;
+		if (living && !living->is_ours && process_read(segment, i, &copy) &&
+		    copy.pid == pid && copy.state != PROCESS_FREE &&
+		    copy.context.pid_ns == pid_ns && !process_is_gone(&copy))
+			living->is_ours = true;
+	}
+	for (size_t i = 0; i < list->count; i++) {
+		struct living *living = &list->items[i];
+		if (living->pid == self || descends(list, living, (uint32_t)leave_out))
+			living->is_ours = false;
+		else if (!living->is_ours)
+			living->is_ours = descends(list, living, self) ||
+					  names_session(session, living->pid);
+	}
+}
+
+/* Does a process hold a descriptor of the file, to write to it? */
+static bool has_descriptor(uint32_t pid, uint64_t dev, uint64_t ino)
+{
+	char path[PROC_PATH_BYTES];
+	struct subject subject = { pid };
+	bool found = false;
+
+	proc_path(pid, "fd", path);
+	DIR *folder = opendir(path);
+	for (struct dirent *entry; folder && !found && (entry = readdir(folder));) {
+		struct stat stat;
+		if (entry->d_name[0] < '0' || entry->d_name[0] > '9')
+			continue;
+		int fd = (int)strtol(entry->d_name, NULL, 10);
+		if (subject_stat(subject, fd, &stat) < 0 || stat.st_dev != dev ||
+		    stat.st_ino != ino)
+			continue;
+		int flags = subject_flags(subject, fd);
+		found = flags >= 0 && (flags & O_ACCMODE) != O_RDONLY && !(flags & O_PATH);
+	}
+	if (folder)
+		(void)closedir(folder);
+	return found;
+}
+
+/* Has a process mapped the file, shared and to write to it (proc(5), maps)? */
+static bool has_mapping(uint32_t pid, uint64_t ino)
+{
+	static char maps[MAPS_BYTES];
+	char path[PROC_PATH_BYTES];
+
+	proc_path(pid, "maps", path);
+	if (sys_read_file(path, maps, sizeof(maps)) <= 0)
+		return false;
+	for (char *line = maps; line; line = strchr(line, '\n')) {
+		char rights[5];
+		unsigned long long found;
+		line += *line == '\n';
+		/* Its device is that of the file system, which need not be what stat says (btrfs): the number of the file alone
+		 * may hold up a look, nothing worse. */
+		if (sscanf(line, "%*x-%*x %4s %*x %*x:%*x %llu", rights, &found) == 2 &&
+		    found == ino && rights[1] == 'w' && rights[3] == 's')
+			return true;
+	}
+	return false;
+}
+
+void living_take(const struct session *session, pid_t leave_out, struct living_list *list)
+{
+	take_all(list);
+	mark_ours(session, leave_out, list);
+}
+
+uint32_t living_writer(const struct living_list *list, uint64_t dev, uint64_t ino)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		const struct living *living = &list->items[i];
+		if (living->is_ours &&
+		    (has_descriptor(living->pid, dev, ino) || has_mapping(living->pid, ino)))
+			return living->pid;
+	}
+	return 0;
+}
