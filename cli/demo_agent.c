@@ -4,6 +4,8 @@
  *	seen-demo-agent			makes a folder, and runs itself there under `seen run --summary`
  *	seen-demo-agent --in FOLDER	is the agent: files and commands are in FOLDER
  *
+ * The first is also the person who changes a file while the agent works on it.
+ *
  * It starts commands as real agents do: a child, `bash -c`, standard input /dev/null, output and
  * errors to a socket pair; it reads to the end and waits.  What it prints is what a model would get.
  */
@@ -19,18 +21,22 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
 	OUTPUT_MAX = 65536, /* bytes of a command's output that are kept */
 	SHOWN_COLUMNS = 46, /* of its beginning that are printed */
 	FOLDERS_OPEN_MAX = 8,
-	FAILED = 125, /* as `seen run` says it */
+	FAILED = 125,    /* as `seen run` says it */
+	PATIENCE = 1500, /* looks, some 2 ms apart */
 };
+
+static const char PERSON[] = "SEEN_DEMO_PERSON"; /* in the environment: there is one */
 
 static const struct {
 	const char *comment;
-	const char *command;
+	const char *command; /* NULL: somebody else adds a line to the notes */
 } STEPS[] = {
 	{ "first read", "cat notes.txt" },
 	{ "read again", "cat notes.txt" },
@@ -38,6 +44,8 @@ static const struct {
 	{ "the same by sum", "sha256sum notes.txt" },
 	{ "a change", "sed -i 's/^Line 1 /LINE ONE /' notes.txt" },
 	{ "read once more", "cat notes.txt" },
+	{ "a person", NULL },
+	{ "overwritten", "echo 'All new.' > notes.txt" },
 };
 
 static int fail(const char *what)
@@ -100,6 +108,36 @@ static ssize_t run_command(const char *command, char *text)
 	return child < 0 || got < 0 ? -1 : (ssize_t)length;
 }
 
+static void nap(void)
+{
+	const struct timespec SOON = { .tv_nsec = 2000000 };
+	(void)nanosleep(&SOON, NULL);
+}
+
+/* Path of the file by which the person is asked: beside the folder, which is the agent's. */
+static bool path_of_request(const char *folder, char *ret_path)
+{
+	return snprintf(ret_path, PATH_MAX, "%s.please", folder) < PATH_MAX;
+}
+
+/* Asks the person to change the notes, and waits for it.  False: there is nobody. */
+static bool ask_person(const char *folder)
+{
+	char path[PATH_MAX];
+
+	if (!getenv(PERSON) || !path_of_request(folder, path))
+		return false;
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return false;
+	(void)close(fd);
+	for (int tries = 0; tries < PATIENCE; tries++, nap())
+		if (access(path, F_OK) < 0)
+			return true;
+	(void)unlink(path);
+	return false;
+}
+
 static void print_step(const char *comment, const char *command, const char *text, ssize_t bytes)
 {
 	int shown = (int)strcspn(text, "\n");
@@ -119,6 +157,12 @@ static int be_agent(const char *folder)
 	(void)puts("A scripted agent runs shell commands. What the model gets for each:");
 	(void)fflush(stdout);
 	for (size_t i = 0; i < sizeof(STEPS) / sizeof(STEPS[0]); i++) {
+		if (!STEPS[i].command) {
+			if (!ask_person(folder))
+				break;
+			(void)printf("%-15s  adds a line to notes.txt\n", STEPS[i].comment);
+			continue;
+		}
 		ssize_t bytes = run_command(STEPS[i].command, text);
 		if (bytes < 0)
 			return fail(STEPS[i].command);
@@ -161,6 +205,29 @@ static int remove_entry(const char *path, const struct stat *stat, int type, str
 	return 0;
 }
 
+/* The person: waits to be asked, and adds a line.  Ends with its parent. */
+_Noreturn static void be_person(const char *folder, pid_t parent)
+{
+	char path[PATH_MAX], notes[PATH_MAX];
+	FILE *file;
+
+	if (!path_of_request(folder, path) ||
+	    snprintf(notes, sizeof(notes), "%s/notes.txt", folder) >= (int)sizeof(notes))
+		_exit(FAILED);
+	while (access(path, F_OK) < 0) {
+		if (getppid() != parent)
+			_exit(0);
+		nap();
+	}
+	file = fopen(notes, "ae");
+	if (file) {
+		(void)fputs("A line that a person added.\n", file);
+		(void)fclose(file);
+	}
+	(void)unlink(path);
+	_exit(0);
+}
+
 /* Runs itself under `seen run` in the folder.  Returns the exit status. */
 static int run_under_seen(const char *seen, const char *self, const char *folder)
 {
@@ -174,8 +241,13 @@ static int run_under_seen(const char *seen, const char *self, const char *folder
 	/* Interrupted from the terminal, the folder is removed all the same. */
 	(void)signal(SIGINT, SIG_IGN);
 	(void)signal(SIGQUIT, SIG_IGN);
+	pid_t parent = getpid(), person = fork();
+	if (person == 0)
+		be_person(folder, parent);
 	pid_t child = fork();
 	if (child == 0) {
+		if (person > 0)
+			(void)setenv(PERSON, "1", 1);
 		(void)signal(SIGINT, SIG_DFL);
 		(void)signal(SIGQUIT, SIG_DFL);
 		(void)execv(seen, words);
@@ -186,6 +258,10 @@ static int run_under_seen(const char *seen, const char *self, const char *folder
 	while (waitpid(child, &status, 0) < 0)
 		if (errno != EINTR)
 			return fail("wait");
+	if (person > 0) {
+		(void)kill(person, SIGKILL);
+		(void)waitpid(person, NULL, 0);
+	}
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 

@@ -55,7 +55,7 @@ uint32_t change_folder_text(void)
 	return text;
 }
 
-enum { SCRATCHES = 8 };
+enum { SCRATCHES = 32 }; /* a write that finds none is not guarded: threads of a pool, two each */
 
 static struct {
 	uint32_t taken;

@@ -21,6 +21,7 @@
 #include "shim/preload/shim.h"
 #include "tracker/baseline.h"
 #include "tracker/capture.h"
+#include "tracker/chunk.h"
 #include "tracker/contents.h"
 #include "tracker/file.h"
 #include "tracker/path.h"
@@ -167,27 +168,69 @@ static void end_plan(struct plan *plan)
 	plan->path = NULL;
 }
 
+/* Before the call, so that one that is killed behind it is not taken for a stranger's. */
+static void announce(const struct plan *plan)
+{
+	struct guard_writer self = writer();
+	guard_begin(&shim.segment, &self, plan->path, &plan->answer);
+}
+
+/* The call failed. */
+static void take_back(const struct plan *plan)
+{
+	struct guard_writer self = writer();
+	guard_cancel(&shim.segment, &self, plan->answer.file_key);
+}
+
 /* What the answer means for the call.  False: it fails. */
 static bool obey(struct plan *plan)
 {
 	const struct guard_answer *answer = &plan->answer;
 
-	if (answer->verdict == GUARD_PASS)
+	if (answer->verdict != GUARD_PASS) {
+		say(answer, plan->path);
+		record_guarded(plan->path, answer);
+	}
+	if (answer->verdict != GUARD_DENY) {
+		announce(plan);
 		return true;
-	say(answer, plan->path);
-	record_guarded(plan->path, answer);
-	if (answer->verdict != GUARD_DENY)
-		return true;
+	}
 	errno = -answer->error;
 	end_plan(plan);
 	return false;
 }
 
-/* An absolute, normalized path.  Where a folder's descriptor leads the kernel is asked. */
+/* Names of descriptors at the beginning of a path (/proc/self/fd/N): what stands behind it, or NULL. */
+static const char *behind_descriptor(const char *path, int *ret_fd)
+{
+	static const char *const beginnings[] = { "/proc/self/fd/", "/dev/fd/",
+						  "/proc/thread-self/fd/" };
+
+	for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++) {
+		size_t length = strlen(beginnings[i]);
+		if (strncmp(path, beginnings[i], length) != 0)
+			continue;
+		const char *at = path + length;
+		int fd = 0, digits = 0;
+		for (; *at >= '0' && *at <= '9' && digits < 9; at++, digits++)
+			fd = 10 * fd + *at - '0';
+		*ret_fd = fd;
+		return digits && (*at == '\0' || *at == '/') ? at : NULL;
+	}
+	return NULL;
+}
+
+/* An absolute, normalized path.  Where a descriptor leads the kernel is asked. */
 static bool resolve(int directory, const char *path, char *ret_path)
 {
-	if (path[0] == '/' || directory == AT_FDCWD)
+	const char *rest = behind_descriptor(path, &directory);
+
+	if (rest) {
+		/* Some programs (claude's writer) name a file by the descriptor of its folder. */
+		path = rest + strspn(rest, "/");
+	} else if (path[0] == '/' || directory == AT_FDCWD) {
 		return change_path(directory, path, ret_path, SEGMENT_PATH_BYTES) >= 0;
+	}
 	char *folder = scratch_take();
 	bool found = folder &&
 		     subject_link(SUBJECT_SELF, directory, folder, SEGMENT_PATH_BYTES) > 0 &&
@@ -205,8 +248,13 @@ static bool begin_plan(int directory, const char *path, struct plan *ret_plan)
 
 	ret_plan->path = NULL;
 	if (!guard_may_concern(&shim.segment, &self, NULL) || !may_look(path) ||
-	    !guard_may_concern(&shim.segment, &self, path) || !(normal = scratch_take()))
+	    !guard_may_concern(&shim.segment, &self, path))
 		return false;
+	normal = scratch_take();
+	if (!normal) {
+		segment_count(&shim.segment, COUNTER_unguarded, 1);
+		return false;
+	}
 	if (!resolve(directory, path, normal) || !guard_concerns(&shim.segment, &self, normal)) {
 		scratch_give(normal);
 		return false;
@@ -305,6 +353,8 @@ bool plan_open(int directory, const char *path, int flags, struct plan *ret_plan
 		};
 		if (flags & (O_PATH | O_DIRECTORY))
 			end_plan(ret_plan);
+		else
+			announce(ret_plan);
 		return true;
 	}
 	return look(kind, directory, path, !(flags & O_NOFOLLOW), ret_plan);
@@ -438,6 +488,8 @@ void plan_changed(struct plan *plan, int error)
 	} else if (error == 0) {
 		complete(plan->answer.file_key, plan->path, &plan->answer.before, &now,
 			 plan->answer.knows);
+	} else {
+		take_back(plan);
 	}
 	end_plan(plan);
 	errno = saved_errno;
@@ -450,10 +502,14 @@ void plan_renamed(struct plan *plan, int error)
 	if (!plan->path)
 		return;
 	if (error == 0 && !version_is_none(&plan->source)) {
+		struct guard_writer self = writer();
+		guard_begin(&shim.segment, &self, plan->path, &plan->answer); /* a new file is on record then */
 		complete(plan->answer.file_key, plan->path, &plan->answer.before, &plan->source,
 			 plan->answer.knows);
 		if (plan->source_key)
 			complete(plan->source_key, NULL, &plan->source, &none, GUARD_KNEW);
+	} else if (error != 0) {
+		take_back(plan);
 	}
 	end_plan(plan);
 }
@@ -501,15 +557,15 @@ static bool is_same_file(int fd, const struct opening *opening)
 
 void plan_opened(struct plan *plan, int fd, int flags, bool stream)
 {
-	struct guard_writer self = writer();
 	struct opening opening;
 	struct stat stat;
 	int saved_errno = errno;
 
 	if (!plan->path)
 		return;
+	if (fd < 0)
+		take_back(plan);
 	if (fd >= 0 && sys_fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode)) {
-		guard_begin(&shim.segment, &self, plan->path, &plan->answer);
 		(void)was_refused(&stat, FORGETS);
 		opening = (struct opening){
 			.number = segment_serial(&shim.segment),
@@ -729,10 +785,32 @@ void writes_closing(int fd, struct closing *ret_closing)
 	drop_entry(fd);
 	/* Of others' openings it is only asked whether they got a notice from here. */
 	bool tells = !(opening->marks & (MARK_INHERITED | MARK_MAPPED));
-	bool looks = tells || ((opening->marks & MARK_MAPPED || opening->stream || shim.answered) &&
+	bool looks = tells || ((opening->marks & (MARK_MAPPED | MARK_REST) || opening->stream ||
+				shim.answered) &&
 			       may_check(opening));
 	if (looks && !has_copy(fd, opening->number) && !shim.sandboxed && is_same_file(fd, opening))
 		ret_closing->fd = reopen(fd, O_RDONLY);
+	ret_closing->shared = -1;
+	if (ret_closing->fd >= 0 && (opening->marks & MARK_REST))
+		ret_closing->shared = sys_fcntl(fd, F_DUPFD_CLOEXEC, 0);
+}
+
+/* Is there a nonce in what this program wrote behind what was there? */
+static bool rest_has_nonce(int fd, uint64_t at)
+{
+	size_t carried = 0;
+	bool found = false;
+	char *chunk = chunk_take();
+
+	for (ssize_t got = 1; chunk && !found && got > 0; at += (uint64_t)(got > 0 ? got : 0)) {
+		got = sys_pread(fd, chunk + carried, CHUNK_BYTES - TAIL_BYTES, (off_t)at);
+		size_t there = carried + (size_t)(got > 0 ? got : 0);
+		found = guard_has_nonce(&shim.segment, chunk, there);
+		carried = there < TAIL_BYTES ? there : TAIL_BYTES;
+		memmove(chunk, chunk + there - carried, carried);
+	}
+	chunk_give(chunk);
+	return found;
 }
 
 /* What the session made of the file. */
@@ -746,6 +824,8 @@ static int finish(int fd, const struct opening *opening)
 	if (guard_scan(&shim.segment, fd, &now, &has_nonce) < 0)
 		return 0;
 	bool refuses = opening->marks & MARK_REFUSED;
+	if (has_nonce && (opening->marks & MARK_REST))
+		has_nonce = rest_has_nonce(fd, opening->start_bytes);
 	if ((has_nonce || refuses) && may_check(opening) &&
 	    !version_equal(&now, &opening->before)) {
 		bool is_back = put_back(fd, opening);
@@ -756,9 +836,9 @@ static int finish(int fd, const struct opening *opening)
 			note_refused(&stat, is_back && (opening->marks & MARK_KEPT));
 		errno = EIO;
 		ret = -1;
-		if (is_back && (opening->marks & MARK_REST))
+		if (is_back && (opening->marks & MARK_REST)) {
 			(void)guard_scan(&shim.segment, fd, &now, &has_nonce);
-		else if (is_back && !(opening->marks & MARK_INHERITED)) {
+		} else if (is_back && !(opening->marks & MARK_INHERITED)) {
 			guard_cancel(&shim.segment, &self, opening->key);
 			return ret;
 		}
@@ -787,6 +867,12 @@ int writes_closed(struct closing *closing)
 		return 0;
 	int saved_errno = errno;
 	int ret = finish(closing->fd, &closing->opening);
+	if (closing->shared >= 0) {
+		/* What was cut off has moved the offset for all. */
+		if (ret < 0)
+			(void)sys_lseek(closing->shared, 0, SEEK_END);
+		(void)sys_close(closing->shared);
+	}
 	(void)sys_close(closing->fd);
 	closing->fd = -1;
 	if (ret == 0)
@@ -870,25 +956,30 @@ static void begin_with(int fd, const struct stat *stat, struct opening *opening)
 		opening->marks |= MARK_REST;
 }
 
-void writes_answered(void)
+/* Looks at where a standard descriptor of this program leads that nobody told of.  Others are looked at when they are
+ * opened. */
+static void look_at_standard(int fd)
 {
 	struct guard_writer self = writer();
+	struct opening opening = { .marks = MARK_INHERITED };
 	struct stat stat;
-	char *path = scratch_take();
 
-	/* Others are looked at when they are opened. */
-	for (int fd = 1; path && shim.guards && fd <= 2; fd++) {
-		struct opening opening = { .marks = MARK_INHERITED };
-		if (entry_of(fd) || in_vfork_child() || sys_fstat(fd, &stat) < 0 ||
-		    !S_ISREG(stat.st_mode) ||
-		    subject_link(SUBJECT_SELF, fd, path, SEGMENT_PATH_BYTES) <= 0 ||
-		    !guard_concerns(&shim.segment, &self, path))
-			continue;
+	if (entry_of(fd) || sys_fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode))
+		return;
+	char *path = scratch_take();
+	if (path && subject_link(SUBJECT_SELF, fd, path, SEGMENT_PATH_BYTES) > 0 &&
+	    guard_concerns(&shim.segment, &self, path)) {
 		opening.key = path_key(&shim.segment, path);
 		begin_with(fd, &stat, &opening);
 		put_entry(fd, &opening);
 	}
 	scratch_give(path);
+}
+
+void writes_answered(void)
+{
+	for (int fd = 1; shim.guards && !in_vfork_child() && fd <= 2; fd++)
+		look_at_standard(fd);
 }
 
 void writes_inherit(uint64_t file_key)
@@ -897,16 +988,17 @@ void writes_inherit(uint64_t file_key)
 	struct file_slot file;
 	struct stat stat;
 
-	if (!file_key || file_find(&shim.segment, file_key, &file) < 0)
-		return;
-	for (int fd = 1; fd <= 2; fd++) {
+	bool told = file_key && file_find(&shim.segment, file_key, &file) == 0;
+	for (int fd = 1; told && fd <= 2; fd++) {
 		if (sys_fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode))
 			continue;
 		(void)guard_unfinished(&shim.segment, file_key, &opening.knows);
 		begin_with(fd, &stat, &opening);
 		put_entry(fd, &opening);
-		return;
+		break;
 	}
+	for (int fd = 1; fd <= 2; fd++)
+		look_at_standard(fd);
 }
 
 /* What a stream still holds would be written behind our back when this process's exit handlers are through.  Another thread may have

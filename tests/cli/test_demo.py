@@ -1,4 +1,4 @@
-"""The scripted agent that scripts/run shows: ten lines that tell the story."""
+"""The scripted agent that scripts/run shows: a dozen lines that tell the story."""
 import subprocess
 import unittest
 
@@ -10,7 +10,7 @@ class Demo(Case):
         done = subprocess.run([DEMO], cwd=self.work, env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, timeout=DEADLINE, check=True)
         lines = done.stdout.decode().splitlines()
-        self.assertLessEqual(len(lines) + len(done.stderr.splitlines()), 12)
+        self.assertLessEqual(len(lines) + len(done.stderr.splitlines()), 15)
         steps = {line[:17].strip(): line for line in lines[1:]}
         self.assertIn("Line 1 of the notes", steps["first read"])
         self.assertIn("[File previously read: notes.txt", steps["read again"])
@@ -18,6 +18,8 @@ class Demo(Case):
         digest = steps["in a pipeline"].split("bytes")[1].split("...")[0].strip()
         self.assertTrue(digest)
         self.assertIn(digest, steps["the same by sum"])  # the pipeline got the real bytes
+        self.assertIn("seen: notes.txt: somebody else changed it", steps["overwritten"])
+        self.assertIn(b"1 warned of", done.stderr)
         self.assertIn(b"1 notice;", done.stderr)
         self.assertIn(b"1 file changed by the agent", done.stderr)
         self.assertEqual(list((self.top / "tmp").iterdir()), [])
