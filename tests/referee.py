@@ -85,6 +85,7 @@ JUMPS = {"close", "__close", "close_range", "closefrom", "fclose", "_IO_fclose",
          "closedir"}
 # libc's functions that streams are read and written by, and that are no exported names of ours.
 STREAM_OPENS = {"fopen", "fopen64", "_IO_fopen", "freopen", "freopen64", "setmntent", "__setmntent"}
+STREAM_HOOKS = {"fread", "fread_unlocked", "_IO_fread", "__fread_chk", "__fread_unlocked_chk", "fwrite", "fwrite_unlocked", "fputs", "fputs_unlocked"}
 MKSTEMPS = {"mkstemp", "mkstemp64", "mkostemp", "mkostemp64", "mkstemps", "mkstemps64", "mkostemps", "mkostemps64"}
 LISTERS = {"opendir", "scandir", "scandir64", "scandirat", "scandirat64"}
 SEARCHERS = {"execvp", "execvpe", "execlp", "posix_spawnp"}
@@ -386,7 +387,10 @@ def judge(call, library):
     call.entry = entry
     if at < len(frames) and frames[at][0] == library:
         hooks = names_at(library, frames[at][1] - 1)
-        call.by, call.hook = "hook", sorted(hooks)[0] if hooks else "?"
+        if hooks & STREAM_HOOKS:  # what streams read and write is libc's own, also behind these
+            call.by = "libc"
+        else:
+            call.by, call.hook = "hook", sorted(hooks)[0] if hooks else "?"
     elif entry & JUMPS:
         call.by, call.hook = "hook", sorted(entry & JUMPS)[0]
     elif at < len(frames) and is_loader(frames[at][0]):

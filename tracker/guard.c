@@ -122,6 +122,10 @@ static void judge(const struct segment *segment, const struct guard_writer *writ
 	if (is_baseline || is_ours) {
 		answer->reason = GUARD_FRESH;
 		answer->knows |= GUARD_KNEW;
+		/* A write tool's own read, right before it writes, is not the one that is asked for. */
+		if (!is_ours && !has_baseline && answer->kind != GUARD_APPENDS &&
+		    has_to_read(segment, writer))
+			answer->reason = GUARD_UNREAD;
 	} else if (file->writer) {
 		answer->reason = GUARD_UNFINISHED;
 		answer->knows |= file->flags & FILE_WRITER_KNEW ? GUARD_KNEW : 0;
@@ -162,9 +166,8 @@ static void decide(const struct segment *segment, const char *path, struct guard
 		}
 	} else if (answer->reason == GUARD_UNREAD) {
 		answer->error = -EACCES;
-		answer->degraded =
-			observes &&
-			settings->guard_read_before_write == GUARD_READ_BEFORE_WRITE_DENY;
+		answer->degraded = observes && settings->guard_read_before_write ==
+						       GUARD_READ_BEFORE_WRITE_DENY;
 		answer->verdict = settings->guard_read_before_write ==
 							  GUARD_READ_BEFORE_WRITE_DENY &&
 						  !observes
@@ -302,8 +305,7 @@ void guard_end(const struct segment *segment, const struct guard_writer *writer,
 
 	/* The baseline first: between both, what is on disk is one or the other. */
 	if (writer->scope_id && (knows & GUARD_KNEW) && !version_is_none(version) &&
-	    ((knows & GUARD_WHOLE) ||
-	     baseline_at(segment, writer->scope_id, file_key, &baseline)))
+	    ((knows & GUARD_WHOLE) || baseline_at(segment, writer->scope_id, file_key, &baseline)))
 		baseline_given(segment, writer->scope_id, file_key, version);
 	(void)file_change_known(segment, file_key, note_end, &change);
 }
@@ -427,9 +429,10 @@ size_t guard_say(const struct segment *segment, const struct guard_answer *answe
 		put(&line, denied ? ": not overwritten: it was never read; read it first"
 				  : ": overwritten though it was never read");
 	else
-		put(&line,
-		    denied ? ": not overwritten: somebody else changed it since it was read; read it again first"
-			   : ": somebody else changed it since it was read, and this overwrites that");
+		put(&line, denied ? ": not overwritten: somebody else changed it since it was "
+				    "read; read it again first"
+				  : ": somebody else changed it since it was read, and this "
+				    "overwrites that");
 	if (answer->kept && !denied) {
 		version_digits(&answer->before, digits);
 		put(&line, "; what it held is kept: seen restore ");

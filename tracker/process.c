@@ -365,9 +365,15 @@ static uint64_t start_ns_of(uint32_t pid)
 	if (sys_read_file(path, text, sizeof(text)) <= 0)
 		return 0;
 	const char *at = strrchr(text, ')');
-	for (int field = 2; at && field < 22; field++)
+	bool is_dead = at && at[1] == ' ' && (at[2] == 'Z' || at[2] == 'X');
+	uint64_t threads;
+	for (int field = 2; at && field < 22; field++) {
 		if ((at = strchr(at + 1, ' ')) == NULL)
 			return 0;
+		/* Dead, and not waited for: field 20 tells whether other threads go on without the first. */
+		if (field == 19 && is_dead && decimal_take(at + 1, &threads) && threads <= 1)
+			return 0;
+	}
 	return at && decimal_take(at + 1, &ticks) ? ticks * 10000000u : 0;
 }
 

@@ -13,14 +13,14 @@
 int door_opened(int fd, int directory, const char *path, int flags, struct plan *plan);
 
 /* door_may_open(): a file is about to be opened.  False: that fails; errno says why. */
-bool door_refuses_open(int directory, const char *path, int flags, struct plan *plan);
+bool door_refuses_open(int directory, const char *path, int flags, bool holds, struct plan *plan);
 static inline bool door_may_open(int directory, const char *path, int flags, struct plan *ret_plan)
 {
 	bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
 	ret_plan->path = NULL;
 	if (__builtin_expect(!shim.guards, 1) || !writes)
 		return true;
-	return !door_refuses_open(directory, path, flags, ret_plan);
+	return !door_refuses_open(directory, path, flags, true, ret_plan);
 }
 
 /* door_may_change(), door_may_rename(): the same for what a name stands for (plan_change(), plan_rename()).  A refusal goes on record as
@@ -39,10 +39,13 @@ static inline bool door_may_rename(int directory, const char *path, int other_di
 	ret_plan->path = NULL;
 	if (__builtin_expect(!shim.guards, 1))
 		return true;
-	/* By some nothing is lost. */
-	return flags & (RENAME_NOREPLACE | RENAME_EXCHANGE)
-		       ? plan_name(directory, path, false, other_directory, other)
-		       : plan_rename(directory, path, other_directory, other, ret_plan);
+	if (!(flags & (RENAME_NOREPLACE | RENAME_EXCHANGE)))
+		return plan_rename(directory, path, other_directory, other, ret_plan);
+	/* By these nothing is lost. */
+	bool may = plan_name(directory, path, false, other_directory, other, ret_plan);
+	if (may && (flags & RENAME_EXCHANGE))
+		plan_renamed(ret_plan, -1);
+	return may;
 }
 
 /* door_changed(): a call about one name came back: what it stands for was replaced, removed or made, unless error is not 0;

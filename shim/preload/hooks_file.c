@@ -55,6 +55,9 @@ int door_opened(int fd, int directory, const char *path, int flags, struct plan 
 {
 	struct look look = { .is_known = false };
 
+	if (plan && plan->path)
+		fd = plan_emptied(plan, fd);
+
 	if (!shim.on)
 		return fd;
 	if (fd >= 0 && !(flags & O_PATH)) {
@@ -83,9 +86,9 @@ int door_opened(int fd, int directory, const char *path, int flags, struct plan 
 	return fd;
 }
 
-bool door_refuses_open(int directory, const char *path, int flags, struct plan *plan)
+bool door_refuses_open(int directory, const char *path, int flags, bool holds, struct plan *plan)
 {
-	if (plan_open(directory, path, flags, plan))
+	if (plan_open(directory, path, flags, holds, plan))
 		return false;
 	record_opened(-1, directory, path, flags, NULL);
 	return true;
@@ -138,8 +141,10 @@ EXPORT int open(const char *path, int flags, ...)
 	struct plan plan;
 	if (!door_may_open(AT_FDCWD, path, flags, &plan))
 		return -1;
-	return door_opened(is_marked() ? open_marked(AT_FDCWD, path, flags, mode)
-			     : REAL(open)(path, flags, mode), AT_FDCWD, path, flags, &plan);
+	int now = plan_flags(&plan, flags);
+	return door_opened(is_marked() ? open_marked(AT_FDCWD, path, now, mode)
+				       : REAL(open)(path, now, mode),
+			   AT_FDCWD, path, flags, &plan);
 }
 
 EXPORT int open64(const char *path, int flags, ...)
@@ -148,8 +153,10 @@ EXPORT int open64(const char *path, int flags, ...)
 	struct plan plan;
 	if (!door_may_open(AT_FDCWD, path, flags, &plan))
 		return -1;
-	return door_opened(is_marked() ? open_marked(AT_FDCWD, path, flags, mode)
-			     : REAL(open64)(path, flags, mode), AT_FDCWD, path, flags, &plan);
+	int now = plan_flags(&plan, flags);
+	return door_opened(is_marked() ? open_marked(AT_FDCWD, path, now, mode)
+				       : REAL(open64)(path, now, mode),
+			   AT_FDCWD, path, flags, &plan);
 }
 
 EXPORT int openat(int directory, const char *path, int flags, ...)
@@ -158,8 +165,10 @@ EXPORT int openat(int directory, const char *path, int flags, ...)
 	struct plan plan;
 	if (!door_may_open(directory, path, flags, &plan))
 		return -1;
-	return door_opened(is_marked() ? open_marked(directory, path, flags, mode)
-			     : REAL(openat)(directory, path, flags, mode), directory, path, flags, &plan);
+	int now = plan_flags(&plan, flags);
+	return door_opened(is_marked() ? open_marked(directory, path, now, mode)
+				       : REAL(openat)(directory, path, now, mode),
+			   directory, path, flags, &plan);
 }
 
 EXPORT int openat64(int directory, const char *path, int flags, ...)
@@ -168,8 +177,10 @@ EXPORT int openat64(int directory, const char *path, int flags, ...)
 	struct plan plan;
 	if (!door_may_open(directory, path, flags, &plan))
 		return -1;
-	return door_opened(is_marked() ? open_marked(directory, path, flags, mode)
-			     : REAL(openat64)(directory, path, flags, mode), directory, path, flags, &plan);
+	int now = plan_flags(&plan, flags);
+	return door_opened(is_marked() ? open_marked(directory, path, now, mode)
+				       : REAL(openat64)(directory, path, now, mode),
+			   directory, path, flags, &plan);
 }
 
 EXPORT int __open(const char *path, int flags, ...)
@@ -178,8 +189,10 @@ EXPORT int __open(const char *path, int flags, ...)
 	struct plan plan;
 	if (!door_may_open(AT_FDCWD, path, flags, &plan))
 		return -1;
-	return door_opened(is_marked() ? open_marked(AT_FDCWD, path, flags, mode)
-			     : REAL(__open)(path, flags, mode), AT_FDCWD, path, flags, &plan);
+	int now = plan_flags(&plan, flags);
+	return door_opened(is_marked() ? open_marked(AT_FDCWD, path, now, mode)
+				       : REAL(__open)(path, now, mode),
+			   AT_FDCWD, path, flags, &plan);
 }
 
 EXPORT int __open64(const char *path, int flags, ...)
@@ -188,8 +201,10 @@ EXPORT int __open64(const char *path, int flags, ...)
 	struct plan plan;
 	if (!door_may_open(AT_FDCWD, path, flags, &plan))
 		return -1;
-	return door_opened(is_marked() ? open_marked(AT_FDCWD, path, flags, mode)
-			     : REAL(__open64)(path, flags, mode), AT_FDCWD, path, flags, &plan);
+	int now = plan_flags(&plan, flags);
+	return door_opened(is_marked() ? open_marked(AT_FDCWD, path, now, mode)
+				       : REAL(__open64)(path, now, mode),
+			   AT_FDCWD, path, flags, &plan);
 }
 
 EXPORT int __open_2(const char *path, int flags)
@@ -197,7 +212,8 @@ EXPORT int __open_2(const char *path, int flags)
 	struct plan plan;
 	if (!door_may_open(AT_FDCWD, path, flags, &plan))
 		return -1;
-	return door_opened(REAL(__open_2)(path, flags), AT_FDCWD, path, flags, &plan);
+	return door_opened(REAL(__open_2)(path, plan_flags(&plan, flags)), AT_FDCWD, path, flags,
+			   &plan);
 }
 
 EXPORT int __open64_2(const char *path, int flags)
@@ -205,7 +221,8 @@ EXPORT int __open64_2(const char *path, int flags)
 	struct plan plan;
 	if (!door_may_open(AT_FDCWD, path, flags, &plan))
 		return -1;
-	return door_opened(REAL(__open64_2)(path, flags), AT_FDCWD, path, flags, &plan);
+	return door_opened(REAL(__open64_2)(path, plan_flags(&plan, flags)), AT_FDCWD, path, flags,
+			   &plan);
 }
 
 EXPORT int __openat_2(int directory, const char *path, int flags)
@@ -213,7 +230,8 @@ EXPORT int __openat_2(int directory, const char *path, int flags)
 	struct plan plan;
 	if (!door_may_open(directory, path, flags, &plan))
 		return -1;
-	return door_opened(REAL(__openat_2)(directory, path, flags), directory, path, flags, &plan);
+	return door_opened(REAL(__openat_2)(directory, path, plan_flags(&plan, flags)), directory,
+			   path, flags, &plan);
 }
 
 EXPORT int __openat64_2(int directory, const char *path, int flags)
@@ -221,28 +239,38 @@ EXPORT int __openat64_2(int directory, const char *path, int flags)
 	struct plan plan;
 	if (!door_may_open(directory, path, flags, &plan))
 		return -1;
-	return door_opened(REAL(__openat64_2)(directory, path, flags), directory, path, flags, &plan);
+	return door_opened(REAL(__openat64_2)(directory, path, plan_flags(&plan, flags)), directory,
+			   path, flags, &plan);
 }
+
+enum { CREATES = O_WRONLY | O_CREAT | O_TRUNC }; /* of creat(2) */
 
 EXPORT int creat(const char *path, mode_t mode)
 {
 	struct plan plan;
-	if (!door_may_open(AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, &plan))
+	if (!door_may_open(AT_FDCWD, path, CREATES, &plan))
 		return -1;
-	return door_opened(REAL(creat)(path, mode), AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, &plan);
+	if (plan.path && plan.holds)
+		return door_opened(REAL(open)(path, plan_flags(&plan, CREATES), mode), AT_FDCWD,
+				   path, CREATES, &plan);
+	return door_opened(REAL(creat)(path, mode), AT_FDCWD, path, CREATES, &plan);
 }
 
 EXPORT int creat64(const char *path, mode_t mode)
 {
 	struct plan plan;
-	if (!door_may_open(AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, &plan))
+	if (!door_may_open(AT_FDCWD, path, CREATES, &plan))
 		return -1;
-	return door_opened(REAL(creat64)(path, mode), AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, &plan);
+	if (plan.path && plan.holds)
+		return door_opened(REAL(open64)(path, plan_flags(&plan, CREATES), mode), AT_FDCWD,
+				   path, CREATES, &plan);
+	return door_opened(REAL(creat64)(path, mode), AT_FDCWD, path, CREATES, &plan);
 }
 
 EXPORT int open_by_handle_at(int mount, struct file_handle *handle, int flags)
 {
-	return door_opened(REAL(open_by_handle_at)(mount, handle, flags), AT_FDCWD, NULL, flags, NULL);
+	return door_opened(REAL(open_by_handle_at)(mount, handle, flags), AT_FDCWD, NULL, flags,
+			   NULL);
 }
 
 /* The file is new and its name stands in the template now. */

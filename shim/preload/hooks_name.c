@@ -25,6 +25,12 @@ static int renamed(int error, int directory, const char *path, int other_directo
 	return error;
 }
 
+static void linked(struct plan *plan, int error)
+{
+	plan->source_key = 0; /* it keeps its name */
+	plan_renamed(plan, error);
+}
+
 EXPORT int rename(const char *from, const char *to)
 {
 	struct plan plan;
@@ -111,21 +117,26 @@ EXPORT char *mkdtemp(char *path)
 
 EXPORT int link(const char *from, const char *to)
 {
+	struct plan plan = { .path = NULL };
 	int error = -1;
-	if (__builtin_expect(!shim.guards, 1) || plan_name(AT_FDCWD, from, false, AT_FDCWD, to))
+	if (__builtin_expect(!shim.guards, 1) ||
+	    plan_name(AT_FDCWD, from, false, AT_FDCWD, to, &plan))
 		error = REAL(link)(from, to);
 	door_changed_two(JOURNAL_LINK, error, AT_FDCWD, from, AT_FDCWD, to, 0);
+	linked(&plan, error);
 	return error;
 }
 
 EXPORT int linkat(int from_directory, const char *from, int to_directory, const char *to, int flags)
 {
+	struct plan plan = { .path = NULL };
 	int error = -1;
 	if (__builtin_expect(!shim.guards, 1) ||
-	    plan_name(from_directory, from, flags & AT_SYMLINK_FOLLOW, to_directory, to))
+	    plan_name(from_directory, from, flags & AT_SYMLINK_FOLLOW, to_directory, to, &plan))
 		error = REAL(linkat)(from_directory, from, to_directory, to, flags);
 	door_changed_two(JOURNAL_LINK, error, from_directory, from, to_directory, to,
 			 (uint32_t)flags);
+	linked(&plan, error);
 	return error;
 }
 

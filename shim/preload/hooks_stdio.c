@@ -52,8 +52,12 @@ static FILE *opened_stream(FILE *stream, const char *path, const char *mode, str
 static bool may_open_stream(const char *path, const char *mode, struct plan *ret_plan)
 {
 	ret_plan->path = NULL;
-	return __builtin_expect(!shim.guards, 1) || !path ||
-	       door_may_open(AT_FDCWD, path, flags_of_mode(mode), ret_plan);
+	if (__builtin_expect(!shim.guards, 1) || !path)
+		return true;
+	/* What libc opens it empties at once. */
+	int flags = flags_of_mode(mode);
+	return (flags & O_ACCMODE) == O_RDONLY ||
+	       !door_refuses_open(AT_FDCWD, path, flags, false, ret_plan);
 }
 
 EXPORT FILE *fopen(const char *path, const char *mode)

@@ -275,7 +275,7 @@ EXPORT long syscall(long number, ...)
 		door_closing_many((unsigned)arguments[0], (unsigned)arguments[1]);
 	}
 	ret = REAL(syscall)(number, arguments[0], arguments[1], arguments[2], arguments[3],
-				 arguments[4], arguments[5]);
+			    arguments[4], arguments[5]);
 	if (shim.on && !was_named(number, arguments, ret) && ret >= 0)
 		was_called(number, arguments, ret);
 	return closing.fd >= 0 && writes_closed(&closing) < 0 ? -1 : ret;

@@ -28,6 +28,7 @@
 #ifndef SEEN_SHIM_SHIM_H
 #define SEEN_SHIM_SHIM_H
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -141,14 +142,17 @@ struct plan {
 	/* RENAME: of what takes the other's place */
 	struct version source;
 	uint64_t source_key; /* 0: nothing is known of it */
+	/* OPEN, to empty the file: that is done when it was looked at by the descriptor, so that it is the one that was looked at */
+	bool holds;
+	bool is_new; /* holds: there was nothing */
 };
 
-/* plan_open(): a file is about to be opened for writing.  plan_change(): what a name stands for is about to be removed, replaced
+/* plan_open(): a file is about to be opened for writing; holds: by plan_flags() and plan_emptied().  plan_change(): what a name stands for is about to be removed, replaced
  * (GUARD_REPLACES), or set to another size.  plan_rename(): `path` is about to take the place of `other`, which is
  * what is looked at.
  * ret_plan: to be ended by one of the functions below, whatever comes of the call.
  * Returns false when the call has to fail; errno says why, and the plan has ended. */
-bool plan_open(int directory, const char *path, int flags, struct plan *ret_plan);
+bool plan_open(int directory, const char *path, int flags, bool holds, struct plan *ret_plan);
 bool plan_change(enum guard_kind kind, int directory, const char *path, bool follows,
 		 struct plan *ret_plan);
 bool plan_rename(int directory, const char *path, int other_directory, const char *other,
@@ -157,7 +161,15 @@ bool plan_rename(int directory, const char *path, int other_directory, const cha
 /* plan_name(): a name that stands for nothing, or whose file gets another name, is about to be given to a file.  follows: a link at `path`.
  * False: it carries a notice, and the call has to fail; errno says so. */
 bool plan_name(int directory, const char *path, bool follows, int other_directory,
-	       const char *other);
+	       const char *other, struct plan *ret_plan);
+
+/* plan_flags(): the flags to make the call with.  plan_emptied(): the call came back by these: looks at the file, and empties it.  Returns
+ * fd; -1 with errno where the call is to fail: it is closed then. */
+static inline int plan_flags(const struct plan *plan, int flags)
+{
+	return plan->path && plan->holds ? flags & ~O_TRUNC : flags;
+}
+int plan_emptied(struct plan *plan, int fd);
 
 /* plan_opened(): the call came back.  fd < 0: with an error.  stream: libc writes by itself, and the rest of it when the process ends. */
 void plan_opened(struct plan *plan, int fd, int flags, bool stream);
@@ -181,7 +193,7 @@ struct opening {
 
 /* A descriptor about to be closed that was opened for writing. */
 struct closing {
-	int fd; /* of the same file, for reading; -1: nobody looks at this one */
+	int fd;     /* of the same file, for reading; -1: nobody looks at this one */
 	int shared; /* a copy, where others may go on at its offset; -1: none */
 	struct opening opening;
 };

@@ -247,6 +247,7 @@ static bool begin_plan(int directory, const char *path, struct plan *ret_plan)
 	char *normal;
 
 	ret_plan->path = NULL;
+	ret_plan->holds = false;
 	if (!guard_may_concern(&shim.segment, &self, NULL) || !may_look(path) ||
 	    !guard_may_concern(&shim.segment, &self, path))
 		return false;
@@ -335,7 +336,28 @@ static bool look(enum guard_kind kind, int directory, const char *path, bool fol
 	return obey(plan);
 }
 
-bool plan_open(int directory, const char *path, int flags, struct plan *ret_plan)
+/* A file that is to be emptied is looked at by the descriptor that is to be given, when there is one.  False: there is a device, a folder,
+ * something that is locked. */
+static bool begin_to_hold(int directory, const char *path, int flags, struct plan *plan)
+{
+	struct stat stat;
+	long error = sys_call6(SYS_newfstatat, directory, (long)path, (long)&stat,
+			       flags & O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0, 0, 0);
+
+	plan->is_new = error == -ENOENT;
+	plan->answer = (struct guard_answer){
+		.kind = GUARD_REPLACES,
+		.file_key = path_key(&shim.segment, plan->path),
+	};
+	if (error < 0 && !plan->is_new)
+		return false;
+	if (error == 0 && (!S_ISREG(stat.st_mode) || may_be_locked(&stat)))
+		return false;
+	plan->holds = true;
+	return true;
+}
+
+bool plan_open(int directory, const char *path, int flags, bool holds, struct plan *ret_plan)
 {
 	enum guard_kind kind = flags & O_TRUNC    ? GUARD_REPLACES
 			       : flags & O_APPEND ? GUARD_APPENDS
@@ -355,6 +377,11 @@ bool plan_open(int directory, const char *path, int flags, struct plan *ret_plan
 			end_plan(ret_plan);
 		else
 			announce(ret_plan);
+		return true;
+	}
+	if (kind == GUARD_REPLACES && holds && (flags & O_ACCMODE) != O_RDONLY) {
+		if (!begin_to_hold(directory, path, flags, ret_plan))
+			end_plan(ret_plan);
 		return true;
 	}
 	return look(kind, directory, path, !(flags & O_NOFOLLOW), ret_plan);
@@ -404,20 +431,25 @@ static bool look_at_source(int directory, const char *path, bool follows, struct
 }
 
 bool plan_name(int directory, const char *path, bool follows, int other_directory,
-	       const char *other)
+	       const char *other, struct plan *ret_plan)
 {
-	struct plan plan;
-
-	if (!begin_plan(other_directory, other, &plan))
+	if (!begin_plan(other_directory, other, ret_plan))
 		return true;
-	plan.answer = (struct guard_answer){ .file_key = path_key(&shim.segment, plan.path) };
-	if (is_kept_clean(plan.answer.file_key) && launch_is_text(path) &&
-	    !look_at_source(directory, path, follows, &plan)) {
-		segment_count(&shim.segment, COUNTER_notices_refused, 1);
-		return refuse_name(&plan);
+	ret_plan->answer = (struct guard_answer){
+		.reason = GUARD_NEW,
+		.knows = GUARD_KNEW | GUARD_WHOLE,
+		.file_key = path_key(&shim.segment, ret_plan->path),
+	};
+	if (!launch_is_text(path)) {
+		end_plan(ret_plan);
+		return true;
 	}
-	end_plan(&plan);
-	return true;
+	bool is_clean = look_at_source(directory, path, follows, ret_plan) ||
+			!is_kept_clean(ret_plan->answer.file_key);
+	if (is_clean)
+		return true;
+	segment_count(&shim.segment, COUNTER_notices_refused, 1);
+	return refuse_name(ret_plan);
 }
 
 bool plan_rename(int directory, const char *path, int other_directory, const char *other,
@@ -503,7 +535,8 @@ void plan_renamed(struct plan *plan, int error)
 		return;
 	if (error == 0 && !version_is_none(&plan->source)) {
 		struct guard_writer self = writer();
-		guard_begin(&shim.segment, &self, plan->path, &plan->answer); /* a new file is on record then */
+		/* A new file has to be on record. */
+		guard_begin(&shim.segment, &self, plan->path, &plan->answer);
 		complete(plan->answer.file_key, plan->path, &plan->answer.before, &plan->source,
 			 plan->answer.knows);
 		if (plan->source_key)
@@ -553,6 +586,54 @@ static bool is_same_file(int fd, const struct opening *opening)
 	struct stat stat;
 	return sys_fstat(fd, &stat) == 0 && stat.st_dev == opening->dev &&
 	       stat.st_ino == opening->ino;
+}
+
+static int reopen(int fd, int flags);
+
+int plan_emptied(struct plan *plan, int fd)
+{
+	struct guard_writer self = writer();
+	int saved_errno = errno, error = 0;
+	struct stat stat;
+
+	if (!plan->path || !plan->holds || fd < 0)
+		return fd;
+	plan->holds = false;
+	if (sys_fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode)) {
+		end_plan(plan);
+		return fd;
+	}
+	if (plan->is_new && stat.st_size == 0) {
+		plan->answer.reason = GUARD_NEW;
+		plan->answer.knows = GUARD_KNEW | GUARD_WHOLE;
+		announce(plan);
+		return fd;
+	}
+	int readable = reopen(fd, O_RDONLY);
+	guard_look(&shim.segment, &self, plan->path, readable, GUARD_REPLACES, &plan->answer);
+	if (readable >= 0)
+		(void)sys_close(readable);
+	if (!obey(plan)) {
+		error = errno;
+	} else {
+		/* To empty what is empty sets its times, by open(2). */
+		error = (int)-(stat.st_size ? sys_ftruncate(fd, 0) : sys_utimensat(fd, NULL, NULL));
+		if (error == EPERM && !stat.st_size)
+			error = 0;
+		if (error) {
+			take_back(plan);
+			end_plan(plan);
+		}
+	}
+	if (error) {
+		(void)sys_close(fd);
+		errno = error;
+		return -1;
+	}
+	if (plan->answer.reason == GUARD_UNREADABLE)
+		end_plan(plan);
+	errno = saved_errno;
+	return fd;
 }
 
 void plan_opened(struct plan *plan, int fd, int flags, bool stream)
@@ -609,13 +690,20 @@ static void keep_what_is_there(int fd)
 		(void)sys_close(readable);
 }
 
+/* fd: for writing. */
+static int put_into(int fd, const struct opening *opening, uint64_t rest)
+{
+	if (opening->marks & (MARK_NEW | MARK_REST))
+		return (int)sys_call3(SYS_ftruncate, fd, (long)rest, 0);
+	return contents_restore(&shim.segment, &opening->before, fd);
+}
+
 /* Puts back what was there before the file was opened.  fd: for reading or writing. */
 static bool put_back(int fd, const struct opening *opening)
 {
 	uint64_t rest = opening->marks & MARK_REST ? opening->start_bytes : 0;
 	bool cuts = opening->marks & (MARK_NEW | MARK_REST);
 	struct stat stat;
-	int error = -ENOENT;
 
 	if (sys_fstat(fd, &stat) < 0)
 		return false;
@@ -623,15 +711,14 @@ static bool put_back(int fd, const struct opening *opening)
 		return true;
 	if (!cuts && !(opening->marks & MARK_KEPT))
 		return false;
+	if (may_be_locked(&stat)) /* to open it and to close that would give the locks up */
+		return put_into(fd, opening, rest) == 0;
 	if (stat.st_size > 0)
 		keep_what_is_there(fd);
 	int writable = reopen(fd, O_WRONLY);
 	if (writable < 0)
-		return false;
-	if (cuts)
-		error = (int)sys_call3(SYS_ftruncate, writable, (long)rest, 0);
-	else
-		error = contents_restore(&shim.segment, &opening->before, writable);
+		return put_into(fd, opening, rest) == 0;
+	int error = put_into(writable, opening, rest);
 	(void)sys_close(writable);
 	return error == 0;
 }
@@ -732,7 +819,7 @@ bool writes_refuses(int fd, const void *data, size_t size_bytes)
 {
 	struct write_entry *entry = entry_of(fd);
 
-	if (!entry || in_vfork_child() || !may_check(&entry->opening))
+	if (!entry || shim.sandboxed || in_vfork_child() || !may_check(&entry->opening))
 		return false;
 	if ((entry->opening.marks & MARK_REFUSED) && is_same_file(fd, &entry->opening)) {
 		errno = EIO;

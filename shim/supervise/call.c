@@ -286,14 +286,19 @@ static int ask(const struct looking *looking, enum journal_op op, uint32_t flags
 
 	if (!named->normal || !named->path[0])
 		return 0;
-	/* Nothing is lost by these. */
-	bool is_safe = op == JOURNAL_RENAME && (flags & (RENAME_NOREPLACE | RENAME_EXCHANGE));
-	if (!is_safe && write_concerns(supervision, target, named)) {
+	/* Nothing is lost by these: what is there is not looked at; what is made where there is nothing is the session's. */
+	struct stat there;
+	bool is_safe =
+		op == JOURNAL_LINK ||
+		(op == JOURNAL_RENAME && (flags & (RENAME_NOREPLACE | RENAME_EXCHANGE)));
+	bool is_new = is_safe && !(op == JOURNAL_RENAME && (flags & RENAME_EXCHANGE)) &&
+		      look_at_named(looking, named, false, &there) != 0;
+	if ((!is_safe || is_new) && write_concerns(supervision, target, named)) {
 		exchange_takes_long(looking->exchange);
 		error = write_ask(supervision, looking->target, named, kind_of(op, flags), follows,
 				  source);
 	}
-	if (error == 0 && supervision->changing) {
+	if (error == 0 && supervision->changing && op != JOURNAL_LINK) {
 		exchange_takes_long(looking->exchange);
 		change.exists = look_at_named(looking, named, follows, &change.stat) == 0;
 		error = supervision->changing(supervision->data, &change);
@@ -373,9 +378,9 @@ static struct verdict judge_two(const struct looking *looking)
 	    !exchange_is_valid(looking->exchange))
 		return PASS;
 	int error = 0;
-	if (form->op == JOURNAL_RENAME) {
+	if (form->op == JOURNAL_RENAME || form->op == JOURNAL_LINK) {
 		error = ask(looking, form->op, flags, &other.named, false, &name.named);
-		if (error == 0 && (flags & RENAME_EXCHANGE))
+		if (error == 0 && form->op == JOURNAL_RENAME && (flags & RENAME_EXCHANGE))
 			error = ask(looking, form->op, flags, &name.named, false, &other.named);
 	}
 	record_two(looking->supervision, target, form->op, &name.named, &other.named, flags,

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,10 @@
 #include "tracker/path.h"
 #include "tracker/sys.h"
 
-enum { WRITES_MAX = 32 }; /* of one process at once: of more the end is not looked at here */
+enum {
+	WRITES_MAX = 32,    /* of one process at once: of more the end is not looked at here */
+	PENDING_MAX = 1024, /* of all */
+};
 
 /* A call that was let pass. */
 struct write {
@@ -39,8 +43,57 @@ struct writes {
 	struct write writes[WRITES_MAX];
 };
 
+/* The writes of all processes that have not ended, in no order.  A file's slot has room for one writer: when that ends, another's
+ * goes on. */
+static struct unended {
+	uint64_t key, serial;
+	uint32_t knows;
+} pending[PENDING_MAX];
+static int pending_count;
+static pthread_mutex_t pending_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void begin_pending(const struct write *write)
+{
+	(void)pthread_mutex_lock(&pending_lock);
+	if (pending_count < PENDING_MAX)
+		pending[pending_count++] = (struct unended){ write->key, write->serial,
+							     write->knows };
+	(void)pthread_mutex_unlock(&pending_lock);
+}
+
+static void end_pending(const struct write *write)
+{
+	(void)pthread_mutex_lock(&pending_lock);
+	for (int i = 0; i < pending_count; i++)
+		if (pending[i].key == write->key && pending[i].serial == write->serial) {
+			pending[i] = pending[--pending_count];
+			break;
+		}
+	(void)pthread_mutex_unlock(&pending_lock);
+}
+
+/* Says of a file that has no writer any more, for all that its slot says, who writes to it still. */
+static void resume_pending(const struct segment *segment, uint64_t key, uint64_t ended_serial)
+{
+	struct unended found = { 0 };
+	uint32_t knows;
+
+	(void)pthread_mutex_lock(&pending_lock);
+	for (int i = 0; i < pending_count; i++)
+		if (pending[i].key == key && pending[i].serial != ended_serial)
+			found = pending[i];
+	(void)pthread_mutex_unlock(&pending_lock);
+	if (!found.key || guard_unfinished(segment, key, &knows))
+		return;
+	struct guard_writer other = { .serial = found.serial };
+	struct guard_answer again = { .file_key = key, .knows = found.knows };
+	guard_begin(segment, &other, "", &again);
+}
+
 void writes_free(struct writes *writes)
 {
+	for (int i = 0; writes && i < writes->count; i++)
+		end_pending(&writes->writes[i]);
 	free(writes);
 }
 
@@ -107,22 +160,37 @@ static void remember(struct target *target, const struct guard_answer *answer,
 				 .kept = answer->kept,
 				 .appends = answer->kind == GUARD_APPENDS };
 	(void)snprintf(write->path, sizeof(write->path), "%s", named->normal);
+	begin_pending(write);
 }
 
-/* Does a file that is to take another's place hold a notice? */
-static bool has_notice(const struct supervision *supervision, const struct target *target,
-		       const struct named *source)
+/* What is to take another file's place.  Returns 0 or a negative errno: then nothing is known of it. */
+static int look_at_source(const struct supervision *supervision, const struct target *target,
+			  const struct named *named, struct version *ret_version,
+			  bool *ret_has_notice)
 {
-	struct version version;
-	bool has_nonce = false;
-	int fd = look_open(look_up(target, source, false));
+	int fd = look_open(look_up(target, named, false));
 
 	if (fd < 0)
-		return false;
-	if (guard_scan(supervision->segment, fd, &version, &has_nonce) < 0)
-		has_nonce = false;
+		return fd;
+	int error = guard_scan(supervision->segment, fd, ret_version, ret_has_notice);
 	(void)close(fd);
-	return has_nonce;
+	return error;
+}
+
+/* The other side of a rename: the session takes a file from its name, nobody else. */
+static void remember_source(const struct supervision *supervision, struct target *target,
+			    const struct named *named, const struct version *version)
+{
+	struct guard_writer who = writer(target);
+	struct guard_answer answer = { .knows = GUARD_KNEW,
+				       .kind = GUARD_REPLACES,
+				       .before = *version };
+
+	if (!write_concerns(supervision, target, named))
+		return;
+	answer.file_key = path_key(supervision->segment, named->normal);
+	guard_begin(supervision->segment, &who, named->normal, &answer);
+	remember(target, &answer, named);
 }
 
 static int ask(const struct supervision *supervision, struct target *target,
@@ -132,11 +200,15 @@ static int ask(const struct supervision *supervision, struct target *target,
 	const struct segment *segment = supervision->segment;
 	struct guard_writer who = writer(target);
 	struct guard_answer answer;
+	struct version moved;
+	bool has_notice = false;
 	int fd = look_open(look_up(target, named, follows));
 
 	if (fd == -EINVAL || fd == -ELOOP) /* a folder, a device, a link */
 		return 0;
-	if (source && fd >= 0 && has_notice(supervision, target, source)) {
+	bool moves = source &&
+		     look_at_source(supervision, target, source, &moved, &has_notice) == 0;
+	if (moves && fd >= 0 && has_notice) {
 		answer = (struct guard_answer){ .verdict = GUARD_DENY,
 						.reason = GUARD_NOTICE,
 						.error = -EIO };
@@ -156,6 +228,8 @@ static int ask(const struct supervision *supervision, struct target *target,
 		return 0;
 	guard_begin(segment, &who, named->normal, &answer);
 	remember(target, &answer, named);
+	if (moves)
+		remember_source(supervision, target, source, &moved);
 	return 0;
 }
 
@@ -219,6 +293,20 @@ static bool take_back(const struct supervision *supervision, struct target *targ
 	return true;
 }
 
+/* Did somebody say already what is there now?  The slot has room for one writer: where another one began since, or has ended, that may
+ * be what this one made of it as well, and only the content tells. */
+static bool is_said(const struct supervision *supervision, const struct write *write,
+		    const struct version *now)
+{
+	struct file_slot file;
+
+	return version_equal(now, &write->before) ||
+	       file_find(supervision->segment, write->key, &file) < 0 ||
+	       (version_is_none(now)
+			? (file.flags & FILE_REMOVED) != 0
+			: version_equal(now, &file.written) || version_equal(now, &file.outside));
+}
+
 /* Looks at what came of one.  False: it is not over yet. */
 static bool settle(const struct supervision *supervision, struct target *target,
 		   const struct write *write, bool ends)
@@ -231,9 +319,8 @@ static bool settle(const struct supervision *supervision, struct target *target,
 	struct stat stat;
 
 	who.serial = write->serial;
-	/* Somebody was first: this process's own library, or `seen run`. */
-	if (guard_unfinished(segment, write->key, &knows) != who.serial)
-		return true;
+	uint64_t unfinished = guard_unfinished(segment, write->key, &knows);
+	bool is_heard = unfinished == who.serial;
 	int fd = sys_open(write->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
 	if (fd >= 0) {
 		if (sys_fstat(fd, &stat) == 0 && !ends && has_open(target, &stat)) {
@@ -245,14 +332,20 @@ static bool settle(const struct supervision *supervision, struct target *target,
 	}
 	if (!read || (fd < 0 && fd != -ENOENT))
 		return true; /* it stays unfinished */
-	if (version_equal(&now, &write->before) ||
-	    (has_nonce && take_back(supervision, target, write))) {
-		guard_cancel(segment, &who, write->key);
+	if (is_heard ? version_equal(&now, &write->before) ||
+			       (has_nonce && take_back(supervision, target, write))
+		     : is_said(supervision, write, &now)) {
+		guard_cancel(segment, &who, write->key); /* another's goes on */
 		return true;
 	}
 	guard_end(segment, &who, write->key, &now, write->knows);
 	record_edited(supervision, target, write->path, &write->before, &now,
 		      guard_source(who.context, who.role));
+	if (!is_heard && unfinished) {
+		struct guard_writer other = { .serial = unfinished };
+		struct guard_answer again = { .file_key = write->key, .knows = knows };
+		guard_begin(segment, &other, "", &again);
+	}
 	return true;
 }
 
@@ -268,8 +361,11 @@ void writes_settle(const struct supervision *supervision, struct target *target,
 	for (int i = 0; i < writes->count; i++) {
 		const struct write *write = &writes->writes[i];
 		bool is_made = !tid || write->tid == tid || now_ns - write->time_ns > MADE_NS;
-		if (is_made && settle(supervision, target, write, !tid))
+		if (is_made && settle(supervision, target, write, !tid)) {
+			end_pending(write);
+			resume_pending(supervision->segment, write->key, write->serial);
 			continue;
+		}
 		if (kept != i)
 			writes->writes[kept] = writes->writes[i];
 		kept++;

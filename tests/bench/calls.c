@@ -155,20 +155,17 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		work_call call;
-	} WORKS[] = { { "open", do_open },
-		      { "close", do_close },
-		      { "fopen", do_fopen },
-		      { "pread", do_pread },
-		      { "write", do_write },
-		      { "replace", do_replace } };
+	} WORKS[] = { { "open", do_open },   { "close", do_close }, { "fopen", do_fopen },
+		      { "pread", do_pread }, { "write", do_write }, { "replace", do_replace } };
 	work_call work = NULL;
 
 	for (size_t i = 0; (argc == 5 || argc == 6) && i < sizeof(WORKS) / sizeof(WORKS[0]); i++)
 		if (strcmp(argv[1], WORKS[i].name) == 0)
 			work = WORKS[i].call;
 	if (!work) {
-		(void)fprintf(stderr, "usage: calls open|close|fopen|pread|write|replace COUNT FILE BYTES "
-				      "[PROCESSES]\n");
+		(void)fprintf(stderr,
+			      "usage: calls open|close|fopen|pread|write|replace COUNT FILE BYTES "
+			      "[PROCESSES]\n");
 		return 2;
 	}
 	uint64_t count = strtoul(argv[2], NULL, 10);

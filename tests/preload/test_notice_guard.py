@@ -1,0 +1,796 @@
+"""The notice guard: a program that was given a notice, or a model that repeats one, writes it over a file.
+
+helpers/notice_writer.c does as it is told; the others are the programs that lost data so in trials.
+"""
+
+import errno
+import gzip
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+import unittest
+
+from harness import BUILD, NOTICE, RUN, Session, SessionTest, lines, needs_library
+
+PROGRAM = os.path.join(BUILD, "tests", "preload", "helpers", "notice_writer")
+BURST_MS = 60
+PAUSE_S = 0.15
+
+# Ways to write, and what is said of a refusal: EIO by one of the calls; None: by nobody, but the file is as it was.
+CALLS = ("write", "parts", "bytes", "writev", "pwritev", "pwrite", "backward", "syscall", "dprintf", "dup", "halves", "dup2", "stdout", "thread", "fork",
+         "sendfile", "copy_file_range", "splice", "aio", "careless", "in_place", "in_place_parts", "truncated_before", "in_place_careless")
+STREAMS = tuple("stream_%s" % name for name in ("fwrite", "fwrite_unlocked", "fputs", "fprintf", "fputc", "half", "careless", "fwrite_unbuffered",
+                                                "fprintf_unbuffered", "fputs_fdopen", "fprintf_fdopen", "fputs_freopen", "fprintf_freopen",
+                                                "careless_fdopen"))
+NAMES = ("mapped", "temporary", "rename", "fork_closed", "fork_closed_stream")
+ENDS = {"stream_fputs_left_exit": None, "stream_fprintf_left_exit": None, "stream_fprintf_fdopen_left_exit": None,
+        "stream_fprintf_left_return": None, "stream_fputs_left_killed": None, "stream_fwrite_left_killed": None, "end": None, "end_sent": None, "killed": None}
+NOT_COVERED = ("mapped_closed",)  # stored to without a call, and after the close: docs
+
+
+class Writer:
+    """A process that reads and writes as it is told."""
+
+    def __init__(self, session, *options, whitelist="notice_writer"):
+        outside = os.path.join(session.folder, "outside")
+        os.makedirs(outside, exist_ok=True)
+        self.source = os.path.join(outside, "source")
+        command = [*RUN, "--quiet", "--session", session.name, "--agent-is", "inside", "-c", "notice.burst_ms=%d" % BURST_MS,
+                   *(("--whitelist", whitelist) if whitelist else ()), *options, "--", PROGRAM]
+        self.process = subprocess.Popen(command, cwd=session.workspace, env={**session.environment, "SOURCE": self.source},
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def ask(self, *words, data=b""):
+        self.process.stdin.write(" ".join(map(str, words)).encode() + b"\n" + data)
+        self.process.stdin.flush()
+        line = self.process.stdout.readline().split()
+        if not line:
+            return None
+        return line
+
+    def put(self, way, path, *split):
+        """errno of what failed, 0; None: it ended."""
+        answer = self.ask(way, path, *split)
+        return int(answer[0]) if answer else None
+
+    def read(self, path):
+        return self.ask("read", path)
+
+    def take(self, data):
+        """Has it keep these bytes, which it did not read."""
+        assert int(self.ask("take", len(data), data=data)[0]) == len(data)
+
+    def answer(self, path):
+        """Has it given a notice for a file that it has read before."""
+        answer = self.read(path)
+        if answer[1] != b"notice":
+            raise AssertionError("no notice for %s: %s" % (path, answer))
+        return int(answer[0])
+
+    def close(self):
+        self.process.stdin.close()
+        try:
+            self.process.wait(20)
+        finally:
+            self.process.stdout.close()
+            self.process.stderr.close()
+
+
+class Case(SessionTest):
+    options = ("-c", "notice.burst_ms=%d" % BURST_MS)
+
+    def setUp(self):
+        super().setUp()
+        self.f = self.session.write("f", lines("f"))
+
+    def counters(self):
+        return self.session.status()["counters"]
+
+    def refused(self):
+        return self.counters()["notices_refused"]
+
+    def guarded(self):
+        """Refusals on record."""
+        text = self.session.seen("log", "--json", "--session", self.session.name).stdout
+        return [os.path.relpath(event["path"], self.session.workspace) for event in map(json.loads, text.splitlines())
+                if event["op"] == "guarded" and event["path"] and event["reason"] == "notice" and event["verdict"] == "denied"]
+
+    def content(self, name):
+        try:
+            return self.session.read(name)
+        except FileNotFoundError:
+            return b""
+
+    def remove(self, name):
+        if os.path.lexists(self.session.path(name)):
+            os.unlink(self.session.path(name))
+
+    def kept(self):
+        """Contents in the store."""
+        folder = os.path.join(self.session.folder, ".local/state/seen", self.session.name, "content")
+        found = []
+        for name in sorted(os.listdir(folder)):
+            if name != "index" and not name.startswith("."):
+                with open(os.path.join(folder, name), "rb") as file:
+                    found.append(file.read())
+        return found
+
+    def assertNoNotice(self):
+        """Nowhere in the workspace."""
+        for folder, _, names in os.walk(self.session.workspace):
+            for name in names:
+                with open(os.path.join(folder, name), "rb") as file:
+                    self.assertNotIn(NOTICE.strip(), file.read(), name)
+
+    def notice(self, name="seed"):
+        """A notice of this session, as the model sees it."""
+        data = self.deliver(name)
+        notice = self.agent.shell("cat " + name)
+        self.assertNotice(notice)
+        self.remove(name)
+        self.assertNotIn(data, notice)
+        return notice
+
+
+@needs_library("what a process writes is looked at by it alone")
+class Answered(Case):
+    """(a) The process was answered itself."""
+
+    def writer(self, *options):
+        """A writer that was just given a notice for f."""
+        writer = Writer(self.session, *options)
+        self.addCleanup(writer.close)
+        for name in ("f", "g"):
+            self.assertEqual(writer.read(name)[1], b"text")
+        time.sleep(PAUSE_S)
+        writer.answer("f")
+        return writer
+
+    def targets(self):
+        self.g = self.session.write("g", lines("g", 60))
+        self.plain = self.session.write("plain", lines("plain", 60))
+        self.large = self.session.write("large", lines("large", 3000))
+        return (("f", self.f), ("g", self.g), ("plain", self.plain), ("large", self.large), ("new", None))
+
+    def check(self, writer, way, name, before, *split, expected=errno.EIO):
+        refused = self.refused()
+        stat = os.stat(self.session.path(name)) if before is not None else None
+        try:
+            self.assertEqual(writer.put(way, name, *split), expected)
+            self.assertEqual(self.content(name), before or b"")
+            self.assertGreater(self.refused(), refused)
+            if stat:
+                now = os.stat(self.session.path(name))
+                self.assertEqual((now.st_mode, now.st_ino, now.st_uid), (stat.st_mode, stat.st_ino, stat.st_uid))
+            self.assertNoNotice()
+        finally:
+            if before is None:
+                self.remove(name)
+            else:
+                self.session.write(name, before)
+
+    def test_each_way(self):
+        targets = self.targets()
+        writer = self.writer()
+        ways = 0
+        for way in CALLS + STREAMS + NAMES:
+            for name, before in targets:
+                with self.subTest(way=way, name=name):
+                    self.check(writer, way, name, before)
+                    ways += 1
+        self.assertGreaterEqual(len(self.guarded()), self.refused())
+        self.assertGreaterEqual(self.refused(), ways)
+        for name in self.guarded():
+            self.assertRegex(name, r"^(f|g|plain|large|new|stdin|stdout)(\.\w{6})?$")
+
+    def test_names_that_are_new(self):
+        self.targets()
+        writer = self.writer()
+        for way in ("link", "rename", "rename_noreplace", "temporary_noreplace", "nameless"):
+            with self.subTest(way=way):
+                self.check(writer, way, "new", None)
+
+    def test_exchanged(self):
+        self.targets()
+        writer = self.writer()
+        for name, before in (("f", self.f), ("plain", self.plain)):
+            for way in ("rename_exchange", "temporary_exchange"):
+                with self.subTest(way=way, name=name):
+                    self.check(writer, way, name, before)
+
+    def test_each_split(self):
+        self.targets()
+        writer = self.writer()
+        length = int(writer.ask("size")[0])
+        for way in ("parts", "writev", "pwritev", "halves", "backward", "in_place_parts", "stream_half"):
+            for split in range(0, length, 1 if way == "parts" else 7):
+                with self.subTest(way=way, split=split):
+                    self.check(writer, way, "g", self.g, split)
+
+    def test_without_a_close(self):
+        """The C library writes at exit, or nobody closes: no call says so, and the file is as it was."""
+        targets = self.targets()
+        for way in ENDS:
+            writer = None
+            for name, before in targets:
+                with self.subTest(way=way, name=name):
+                    writer = self.writer()
+                    refused = self.refused()
+                    self.assertIsNone(writer.put(way, name))
+                    writer.process.wait(20)
+                    self.assertEqual(self.content(name), before or b"")
+                    self.assertGreater(self.refused(), refused)
+                    self.assertNoNotice()
+                self.remove("new")
+                for other, data in targets:
+                    if data is not None:
+                        self.session.write(other, data)
+
+    def test_what_is_not_covered(self):
+        """Named in the documentation: this test says when one of them is."""
+        self.targets()
+        writer = self.writer()
+        for way in NOT_COVERED:
+            writer.put(way, "plain")
+            self.assertTrue(self.content("plain").startswith(NOTICE), way)
+
+    def test_what_was_opened_before(self):
+        """Most programs that copy open both files first."""
+        self.targets()
+        python = os.path.realpath(sys.executable)
+        code = ("import os, time\nopen('f').read()\ntime.sleep(%f)\na = open('f')\nb = open('plain', 'w')\n"
+                "text = a.read()\nassert text.startswith('[File previously')\n"
+                "try:\n    b.write(text)\n    b.close()\nexcept OSError as error:\n    os._exit(error.errno)" % PAUSE_S)
+        result = self.run_whitelisted([python, "-c", code], os.path.basename(python))
+        self.assertEqual(result.returncode, errno.EIO, result.stderr)
+        self.assertEqual(self.content("plain"), self.plain)
+
+    def test_what_is_behind_and_before(self):
+        """A notice within much other text, and in a file that was already written to for a while."""
+        self.targets()
+        writer = self.writer()
+        outside = os.path.join(self.session.folder, "outside", "more")
+        with open(outside, "wb") as file:
+            file.write(b"x" * 100000)
+        writer.ask("join", outside)
+        for way in ("write", "parts", "backward", "stream_fputs", "stream_fprintf", "sendfile"):
+            for name, before in (("f", self.f), ("large", self.large), ("new", None)):
+                with self.subTest(way=way, name=name):
+                    self.check(writer, way, name, before)
+
+    def test_what_was_written_before_a_refusal_is_kept(self):
+        """It is in the content store, though the file is as it was."""
+        self.targets()
+        writer = self.writer()
+        self.check(writer, "careless", "plain", self.plain)
+        self.check(writer, "parts", "plain", self.plain, 40)
+
+    def test_other_settings(self):
+        for number, option in enumerate(("guard.stale_write=allow", "guard.stale_write=deny")):
+            self.session.name = "settings%d" % number
+            with self.subTest(option):
+                targets = self.targets()
+                writer = self.writer("-c", option)
+                for way in ("write", "stream_fprintf", "temporary", "rename", "sendfile"):
+                    for name, before in targets:
+                        self.check(writer, way, name, before)
+
+    def run_whitelisted(self, command, glob, *options):
+        return subprocess.run([*RUN, "--quiet", "--session", self.session.name, "--agent-is", "inside", "-c", "notice.burst_ms=%d" % BURST_MS,
+                               "--whitelist", glob, *options, "--", *command],
+                              cwd=self.session.workspace, env={**self.session.environment, "PATH": os.environ["PATH"]},
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+
+
+PYTHON = r"""
+import io, mmap, os, pathlib, shutil, sys, tempfile, time
+target = sys.argv[1]
+pathlib.Path('f').read_text()
+time.sleep(%f)
+text = open('f').read()
+if not text.startswith('[File previously read: '):
+    os._exit(99)
+text = text.replace('line 5', 'LINE 5')
+try:
+    %s
+except OSError as error:
+    if error.errno is None:
+        raise
+    sys.exit(error.errno)
+"""
+PYTHON_WAYS = {
+    "buffered": "file = open(target, 'w'); file.write(text); file.close()",
+    "with": "exec('with open(target, \"w\") as file:\\n    file.write(text)')",
+    "path": "pathlib.Path(target).write_text(text)",
+    "unbuffered": "open(target, 'wb', buffering=0).write(text.encode())",
+    "os.write": "os.write(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), text.encode())",
+    "os.write in two": "fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC); [os.write(fd, part) for part in (text[:99].encode(), text[99:].encode())]",
+    "writelines": "file = open(target, 'w'); file.writelines(text.split(' ')); file.flush()",
+    "characters": "file = open(target, 'wb', buffering=0); [file.write(c.encode()) for c in text]",
+    "print": "file = open(target, 'w'); print('before', text, 'behind', file=file); file.close()",
+    "r+": "file = open(target, 'r+'); file.seek(0); file.write(text); file.truncate(); file.close()",
+    "temporary": "open('temporary', 'w').write(text); os.replace('temporary', target)",
+    "NamedTemporaryFile": "t = tempfile.NamedTemporaryFile('w', dir='.'); t.write(text); t.flush(); os.replace(t.name, target)",
+    "elsewhere": "fd, name = tempfile.mkstemp(); os.write(fd, text.encode()); os.close(fd); shutil.move(name, target)",
+    "copied": "fd, name = tempfile.mkstemp(); os.write(fd, text.encode()); os.close(fd); shutil.copyfile(name, target)",
+    "copied with mode": "fd, name = tempfile.mkstemp(); os.write(fd, text.encode()); os.close(fd); shutil.copy(name, target)",
+    "copied by streams": "shutil.copyfileobj(io.StringIO(text), open(target, 'w')) or sys.stdout.flush()",
+    "mapped": "fd = os.open(target, os.O_RDWR); m = mmap.mmap(fd, os.fstat(fd).st_size); m[:len(text)] = text.encode(); m.close(); os.close(fd)",
+    "locked": "import fcntl; file = open(target, 'r+' if os.path.exists(target) else 'w'); fcntl.lockf(file, fcntl.LOCK_EX); file.truncate(0)\n"
+              "    try: file.write(text); file.flush()\n    except OSError:\n        pid = os.fork()\n        if pid == 0:\n"
+              "            try: fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB); os._exit(55)  # the lock was given up\n"
+              "            except BlockingIOError: os._exit(5)\n        os._exit(os.waitpid(pid, 0)[1] >> 8)",
+    "fork": "pid = os.fork(); fd = pid or os.open(target, os.O_WRONLY | os.O_TRUNC | os.O_CREAT)\n    "
+            "if pid == 0: os.write(fd, text.encode())\n    elif os.waitpid(pid, 0)[1]: sys.exit(5)",
+}
+PYTHON_QUIET = ("mapped", "writelines", "copied by streams")  # by whom nobody is told: how it ends may be 0
+
+NODE = r"""
+const fs = require('fs'); const target = process.argv[1];
+fs.readFileSync('f', 'utf8');
+setTimeout(async () => {
+	const text = fs.readFileSync('f', 'utf8').replace('line 5', 'LINE 5');
+	if (!text.startsWith('[File previously read: ')) process.exit(99);
+	process.on('uncaughtException', error => { process.exit(error.code === 'EIO' ? 5 : 98); });
+	try {
+		%s
+	} catch (error) {
+		process.exit(error.code === 'EIO' ? 5 : 97);
+	}
+}, %d);
+"""
+NODE_WAYS = {
+    "writeFileSync": "fs.writeFileSync(target, text);",
+    "writeSync": "const fd = fs.openSync(target, 'w'); fs.writeSync(fd, text); fs.closeSync(fd);",
+    "writeSync in two": "const fd = fs.openSync(target, 'w'); fs.writeSync(fd, text.slice(0, 99)); fs.writeSync(fd, text.slice(99)); fs.closeSync(fd);",
+    "writevSync": "const fd = fs.openSync(target, 'w'); fs.writevSync(fd, [Buffer.from(text.slice(0, 99)), Buffer.from(text.slice(99))]); fs.closeSync(fd);",
+    "writeFile": "await new Promise((done, fail) => fs.writeFile(target, text, error => error ? fail(error) : done()));",
+    "promises": "await fs.promises.writeFile(target, text);",
+    "handle": "const h = await fs.promises.open(target, 'w'); try { await h.write(text); } finally { await h.close(); }",
+    "stream": "const s = fs.createWriteStream(target); await new Promise((done, fail) => { s.on('error', fail); s.end(text, error => error ? fail(error) : done()); });",
+    "pipeline": "await require('stream/promises').pipeline(require('stream').Readable.from([text]), fs.createWriteStream(target));",
+    "renameSync": "fs.writeFileSync('/tmp/seen-' + process.pid, text); try { fs.renameSync('/tmp/seen-' + process.pid, target); } "
+                  "finally { fs.unlinkSync('/tmp/seen-' + process.pid); }",
+    "copyFileSync": "fs.writeFileSync('/tmp/seen-' + process.pid, text); try { fs.copyFileSync('/tmp/seen-' + process.pid, target); } "
+                    "finally { fs.unlinkSync('/tmp/seen-' + process.pid); }",
+    "copyFile": "fs.writeFileSync('/tmp/seen-' + process.pid, text); try { await fs.promises.copyFile('/tmp/seen-' + process.pid, target); } "
+                "finally { fs.unlinkSync('/tmp/seen-' + process.pid); }",
+}
+
+PERL = r"""
+open(F, '<', 'f'); sysread(F, $text, 1 << 20); close F; select(undef, undef, undef, %f);
+open(F, '<', 'f'); sysread(F, $text, 1 << 20); close F;
+exit 99 unless $text =~ /^\[File previously read: /;
+$target = $ARGV[0]; $text =~ s/line 5/LINE 5/;
+%s
+exit 0;
+"""
+PERL_WAYS = {
+    "print": "open(G, '>', $target) or exit($!+0); print G $text; close(G) or exit($!+0);",
+    "print in two": "open(G, '>', $target) or exit($!+0); print G substr($text, 0, 99), substr($text, 99); close(G) or exit($!+0);",
+    "printf": "open(G, '>', $target) or exit($!+0); printf G '%s', $text; close(G) or exit($!+0);",
+    "syswrite": "open(G, '>', $target) or exit($!+0); syswrite(G, $text) or exit($!+0);",
+    "+<": "open(G, '+<', $target) or open(G, '>', $target) or exit($!+0); print G $text; truncate(G, tell(G)); close(G) or exit($!+0);",
+    "rename": "open(G, '>', \"/tmp/seen-$$\"); print G $text; close(G); rename(\"/tmp/seen-$$\", $target) or (unlink(\"/tmp/seen-$$\"), exit 5);",
+}
+
+
+@needs_library("what a process writes is looked at by it alone")
+class Languages(Answered):
+    test_each_way = test_names_that_are_new = test_exchanged = test_each_split = test_without_a_close = None
+    test_what_is_not_covered = test_what_was_opened_before = test_what_is_behind_and_before = test_other_settings = None
+    test_what_was_written_before_a_refusal_is_kept = None
+
+    def each(self, command, glob, ways, render, quiet=(), environment=None):
+        tried = refused = 0
+        for way, code in ways.items():
+            for name in ("f", "plain", "new"):
+                self.session.write("f", self.f)
+                self.targets()
+                before = self.content(name)
+                if way in ("r+", "mapped") and name == "new":
+                    continue
+                with self.subTest(way=way, name=name):
+                    tried += 1
+                    earlier = self.refused() if tried > 1 else 0
+                    result = self.run_whitelisted([*command, render(code), *(("--",) if command[0].endswith("node") else ()), name], glob)
+                    if way in quiet:
+                        self.assertIn(result.returncode, (0, 1, 5, 120), result.stderr)
+                    else:
+                        self.assertEqual(result.returncode, errno.EIO, result.stderr)
+                    self.assertEqual(self.content(name), before)
+                    self.assertGreater(self.refused(), earlier)
+                    refused += 1
+                    self.assertNoNotice()
+                for left in ("new", "temporary"):
+                    self.remove(left)
+        return tried, refused
+
+    def test_python(self):
+        python = os.path.realpath(sys.executable)
+        self.each([python, "-c"], os.path.basename(python), PYTHON_WAYS, lambda code: PYTHON % (PAUSE_S, code), PYTHON_QUIET)
+
+    @unittest.skipUnless(shutil.which("node"), "no node")
+    def test_node(self):
+        node = os.path.realpath(shutil.which("node"))
+        self.each([node, "-e"], "node*", NODE_WAYS, lambda code: NODE % (code, PAUSE_S * 1000))
+
+    @unittest.skipUnless(shutil.which("perl"), "no perl")
+    def test_perl(self):
+        self.each([os.path.realpath(shutil.which("perl")), "-e"], "perl*", PERL_WAYS, lambda code: PERL % (PAUSE_S, code))
+
+    @unittest.skipUnless(shutil.which("node"), "no node")
+    def test_node_as_in_the_trial(self):
+        """Reads and writes at once, again and again: at no time is anything but the file on disk."""
+        self.targets()
+        node = os.path.realpath(shutil.which("node"))
+        code = ("const fs = require('fs'); let failed = 0; const edit = () => { try { fs.writeFileSync('f', fs.readFileSync('f', 'utf8')"
+                ".replace('line 7 ', 'LINE 7 ')); } catch (error) { if (error.code !== 'EIO') throw error; failed++; } }; "
+                "edit(); setTimeout(() => { edit(); setTimeout(() => { edit(); process.exit(failed); }, %d); }, %d);" % (PAUSE_S * 1000, PAUSE_S * 1000))
+        result = self.run_whitelisted([node, "-e", code], "node*")
+        self.assertEqual(result.stderr, b"")
+        self.assertIn(result.returncode, (0, 1))  # its own write is a change: then it is given the file
+        self.assertEqual(self.content("f"), self.f.replace(b"line 7 ", b"LINE 7 "))
+
+    @unittest.skipUnless(shutil.which("node"), "no node")
+    def test_node_copies_the_file_itself(self):
+        self.targets()
+        node = os.path.realpath(shutil.which("node"))
+        code = ("const fs = require('fs'); fs.readFileSync('f'); setTimeout(() => { if (!fs.readFileSync('f', 'utf8').startsWith('[File'))"
+                " process.exit(99); fs.copyFileSync('f', 'plain'); fs.copyFileSync('f', 'new'); }, %d)" % (PAUSE_S * 1000))
+        result = self.run_whitelisted([node, "-e", code], "node*")
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+        self.assertEqual((self.content("plain"), self.content("new")), (self.f, self.f))
+
+    @unittest.skipUnless(shutil.which("perl"), "no perl")
+    def test_perl_in_place(self):
+        """perl -pi, which has read the file before."""
+        self.targets()
+        small = self.session.write("f", lines("f", 50))
+        code = "BEGIN { open(F, '<', 'f'); read(F, $x, 8192); close F; select(undef, undef, undef, %f); } s/line 5 /LINE 5 /" % PAUSE_S
+        result = self.run_whitelisted([os.path.realpath(shutil.which("perl")), "-pi", "-e", code, "f"], "perl*")
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn(b"Failed to close in-place work file", result.stderr)
+        self.assertEqual((self.content("f"), self.refused()), (small, 1))
+        self.assertNoNotice()
+
+    @unittest.skipUnless(shutil.which("vim"), "no vim")
+    def test_vim(self):
+        self.targets()
+        for settings in ("set backupcopy=yes", "set backupcopy=no", "set nowritebackup"):
+            with self.subTest(settings):
+                name = os.path.basename(os.path.realpath(shutil.which("vim")))
+                result = self.run_whitelisted(["vim", "-u", "NONE", "-es", "-c", settings, "-c", "edit f", "-c", "sleep %dm" % (PAUSE_S * 1000),
+                                               "-c", "edit! f", "-c", "write! plain", "-c", "write!", "-c", "qa!"], "vim*", "--whitelist", name)
+                self.assertEqual((self.content("f"), self.content("plain")), (self.f, self.plain), result.stderr)
+                self.assertNotEqual(result.returncode, 0)
+                self.assertNoNotice()
+
+    def test_threads(self):
+        """Refusals in one thread, and what is well in others."""
+        self.targets()
+        python = os.path.realpath(sys.executable)
+        code = PYTHON % (PAUSE_S, """
+    import threading
+    wrong = []
+    def work(number):
+        for i in range(60):
+            name, good = 'file%d' % number, 'good %d\\n' % i * 50
+            open(name, 'w').write(good)
+            file = open(name, 'wb', buffering=0)
+            try:
+                file.write(text.encode())
+                wrong.append('written')
+            except OSError as error:
+                if error.errno != 5: wrong.append(error)
+            try:
+                file.close()
+                wrong.append('closed')
+            except OSError as error:
+                if error.errno != 5: wrong.append(error)
+            if open(name).read() != good: wrong.append(open(name).read())
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    print(wrong[:3])
+    sys.exit(bool(wrong))""")
+        result = self.run_whitelisted([python, "-c", code, "-"], os.path.basename(python), "-c", "notice.min_bytes=100000")
+        self.assertEqual(result.returncode, 99, result.stdout)
+        result = self.run_whitelisted([python, "-c", code, "-"], os.path.basename(python), "-c", "notice.min_bytes=2000")
+        self.assertEqual((result.returncode, result.stderr), (0, b""), result.stdout)
+        self.assertEqual(self.refused(), 8 * 60)
+
+    def test_what_is_compressed(self):
+        """Not covered: docs."""
+        self.targets()
+        python = os.path.realpath(sys.executable)
+        code = PYTHON % (PAUSE_S, "import gzip; g = gzip.open('new', 'wb'); g.write(text.encode()); g.close()")
+        result = self.run_whitelisted([python, "-c", code, "-"], os.path.basename(python))
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+        self.assertIn(NOTICE, gzip.decompress(self.content("new")))
+
+    def test_redirected(self):
+        """A whitelisted program whose output the shell sends to a file."""
+        self.targets()
+        python = os.path.realpath(sys.executable)
+        code = "import os, time\nfor i in range(2):\n    text = open('f').read()\n    time.sleep(%f)\nos.write(1, text.encode())" % PAUSE_S
+        for target in ("g", "plain", "new"):
+            result = self.run_whitelisted(["bash", "-c", "%s -c %s > %s" % (python, shlex.quote(code), target)], os.path.basename(python))
+            self.assertIn(b"Input/output error", result.stderr)
+            self.assertNoNotice()
+        code = code.replace("os.write(1, text.encode())", "os.write(1, b'one ')\ntry:\n    os.write(1, text.encode())\nexcept OSError:\n"
+                            "    os.write(1, b'two ')\nprint('three', flush=True)\nprint(text)")
+        result = self.run_whitelisted(["bash", "-c", "{ echo zero; %s -c %s; echo four; } > new" % (python, shlex.quote(code))],
+                                      os.path.basename(python))
+        self.assertIn(b"Input/output error", result.stderr)  # of the last print
+        self.assertEqual(self.content("new"), b"zero\none two three\nfour\n")
+        result = self.run_whitelisted(["bash", "-c", "%s -c %s >> plain" % (python, shlex.quote(code))], os.path.basename(python))
+        self.assertEqual(result.stderr, b"")
+
+
+# A model that repeats a notice in its own write tool, or in its shell: {notice} is the text, quoted.
+SHELL_WAYS = {
+    "echo": "echo {notice} > f",
+    "printf": "printf %s {notice} > f",
+    "printf program": "/usr/bin/printf %s {notice} > f",
+    "here document": "cat > f << 'END'\n{plain}END",
+    "tee": "echo {notice} | tee f",
+    "cat": "cat {source} > f",
+    "cp": "cp {source} f",
+    "cp --reflink=never": "cp --reflink=never {source} f",
+    "cp -p": "cp -p {source} f",
+    "install": "install -m 644 {source} f",
+    "mv": "cp {source} {source}.1; mv {source}.1 f",
+    "mv in the workspace": "cp {source} t; mv t f",
+    "mv -T": "cp {source} t; mv -T t f",
+    "ln -f": "cp {source} t; ln -f t f",
+    "dd": "dd if={source} of=f status=none",
+    "dd notrunc": "dd if={source} of=f conv=notrunc status=none",
+    "sed -i": "sed -i 1s/^.*/{sed}/ f",
+    "sed -i insert": "sed -i '3r {source}' f",
+    "sed w": "sed -n 'w f' {source}",
+    "perl -pi": "perl -pi -e 'if ($. == 3) {{ open(F, q({source})); $_ = <F>; }}' f",
+    "awk": "awk '{{ print > \"f\" }}' {source}",
+    "python": "python3 -c 'open(\"f\", \"w\").write(open(\"{source}\").read())'",
+    "ed": "printf '%s\\n' 1a {notice} . w q | ed -s f",
+    "ex": "ex -sc '1r {source}' -c x f",
+    "vim": "vim -u NONE -es -c '1r {source}' -c wq! f",
+    "patch": "printf '%s\\n' '--- f' '+++ f' '@@ -1,1 +1,2 @@' \" $(head -1 f)\" +{notice} | patch -s f",
+    "node": "node -e 'fs.writeFileSync(\"f\", fs.readFileSync(\"{source}\"))'",
+    "node copy": "node -e 'fs.copyFileSync(\"{source}\", \"f\")'",
+    "shuf": "shuf -o f {source}",
+    "sort": "sort -o f {source}",
+    "started": "python3 -c 'import subprocess; f = open(\"f\", \"w\"); p = subprocess.Popen([\"sh\", \"-c\", \"sleep 0.1; cat {source}\"], stdout=f); "
+               "f.close(); import sys; sys.exit(p.wait())'",
+    "mawk": "cat {source} | awk '{{ printf \"%s\", $0 }}' > f",
+    "bash, then more": "{{ echo one; cat {source}; echo two; }} > f",
+    "subshell": "{{ echo a; (echo {notice}; echo c); echo d; }} > f",
+    "split": "split -b 100000 {source} f; mv faa f",
+}
+# What was there is gone before anything is written, by another program or call: the file stays empty, or away, and its
+# content is in the store.
+EMPTIED = ("here document", "cat", "install", "patch", "started", "mawk")
+
+
+class Pasted(Case):
+    """(b) Somebody has a baseline of the file."""
+
+    def setUp(self):
+        super().setUp()
+        self.text = self.notice()
+        self.assertEqual(self.agent.shell("cat f"), self.f)
+        self.source = os.path.join(self.session.folder, "source")
+        with open(self.source, "wb") as file:
+            file.write(self.text)
+
+    def shell(self, command):
+        answer = self.agent.ask(do="run", argv=["bash", "-c", command], sink="pipe", errors=True)
+        return answer["status"], answer["errors"]
+
+    @needs_library("what a process writes is looked at by it alone")
+    def test_write_tool(self):
+        for how in ("truncate", "reread", "in_place", "rename", "stream"):
+            for text in (self.text, b"before\n" + self.text + b"behind\n", self.text * 50, b"x" * 300000 + self.text):
+                with self.subTest(how=how, size=len(text)):
+                    refused = self.refused()
+                    result = self.agent.ask(do="write", path=self.session.path("f"), data=text.decode(), how=how)["errno"]
+                    self.assertEqual(result, errno.EIO)
+                    self.assertEqual(self.content("f"), self.f)
+                    self.assertGreater(self.refused(), refused)
+                    self.assertIn(self.guarded()[-1], ("f", "f.tmp"))
+                self.session.write("f", self.f)
+        self.remove("f.tmp")
+        self.assertNoNotice()
+
+    @needs_library("what a process writes is looked at by it alone")
+    def test_write_tool_under_allow(self):
+        """Nothing is kept there, and a refused write still leaves the file as it was."""
+        self.session.name = "allow"
+        agent = self.session.agent(*self.options, "--stale-write", "allow")
+        self.addCleanup(agent.close)
+        data = self.session.write("f", lines("allowed"))
+        self.assertEqual(agent.shell("cat f"), data)
+        notice = agent.shell("cat f")
+        self.assertNotice(notice)
+        for how in ("truncate", "reread", "in_place", "rename", "stream"):
+            with self.subTest(how):
+                self.assertEqual(agent.ask(do="write", path=self.session.path("f"), data=notice.decode(), how=how)["errno"], errno.EIO)
+                self.assertEqual(self.content("f"), data)
+            self.session.write("f", data)
+
+    @needs_library("what a process writes is looked at by it alone")
+    def test_each_way(self):
+        """By a program that was answered nothing: as its own agent, and as a tool."""
+        for options in (("--agent", "notice_writer"), ()):
+            writer = Writer(self.session, *options, whitelist=None)
+            self.addCleanup(writer.close)
+            writer.take(self.text)
+            for way in CALLS + STREAMS + NAMES + ("rename_exchange", "temporary_exchange", "nameless"):
+                with self.subTest(way=way, options=options):
+                    refused = self.refused()
+                    self.assertEqual(writer.put(way, "f"), errno.EIO)
+                    self.assertEqual(self.content("f") if way != "nameless" else self.f, self.f)
+                    self.assertGreater(self.refused(), refused)
+                    self.assertNoNotice()
+                self.session.write("f", self.f)
+
+    @needs_library("what a process writes is looked at by it alone")
+    def test_without_a_close(self):
+        for way in ENDS:
+            with self.subTest(way):
+                writer = Writer(self.session, whitelist=None)
+                self.addCleanup(writer.close)
+                writer.take(self.text)
+                refused = self.refused()
+                self.assertIsNone(writer.put(way, "f"))
+                writer.process.wait(20)
+                self.assertEqual(self.content("f"), self.f)
+                self.assertGreater(self.refused(), refused)
+            self.session.write("f", self.f)
+
+    @needs_library("what a process writes is looked at by it alone")
+    def test_shell(self):
+        """What the shell has truncated already is not put back, but is in the content store: the notice is on no disk."""
+        for name, command in SHELL_WAYS.items():
+            if not shutil.which(name.split()[0] if name.split()[0] in ("ed", "ex", "vim", "patch", "node", "perl") else "bash"):
+                continue
+            with self.subTest(name):
+                refused = self.refused()
+                plain = self.text.decode()
+                text = command.format(notice=shlex.quote(plain.strip()), plain=plain, source=self.source,
+                                      sed=shlex.quote(re.sub(r"([\\/&])", r"\\\1", plain.strip())))
+                status, errors = self.shell(text)
+                self.assertGreater(self.refused(), refused, (status, errors))
+                self.assertNotEqual((status, errors), (0, ""))
+                if name == "bash, then more":
+                    self.assertEqual(self.content("f"), b"one\ntwo\n")
+                elif name in EMPTIED or name == "printf program":
+                    self.assertEqual(self.content("f"), b"")
+                    self.assertIn(self.f, self.kept())
+                else:
+                    self.assertEqual(self.content("f"), self.f)
+                for left in ("t", "faa"):
+                    self.remove(left)
+                self.assertNoNotice()
+            self.session.write("f", self.f)
+            for left in os.listdir(self.session.workspace):
+                if left != "f":
+                    self.remove(left)
+
+
+class Exempt(Case):
+    """What is written without a single refused call."""
+
+    def tearDown(self):
+        self.assertEqual(self.refused(), 0)
+        self.assertEqual(self.guarded(), [])
+        super().tearDown()
+
+    def own(self, name, data, how="truncate", agent=None):
+        path = name if name.startswith("/") else self.session.path(name)
+        return (agent or self.agent).ask(do="write", path=path, data=data.decode(), how=how)["errno"]
+
+    def test_new_files(self):
+        """Nobody has a baseline for them, and the agent was answered nothing itself."""
+        notice = self.notice()
+        for how in ("truncate", "rename", "stream", "append"):
+            self.assertEqual(self.own("new " + how, notice, how), 0)
+            self.assertEqual(self.content("new " + how), notice)
+        self.agent.shell("echo '%s' > shell; cp shell copied; mv copied moved; ln shell linked" % notice.decode().strip())
+        self.assertEqual((self.content("shell"), self.content("moved"), self.content("linked")), (notice,) * 3)
+
+    def test_appends(self):
+        notice = self.notice()
+        data = self.deliver("log.txt", lines("log"))
+        for _ in range(3):
+            self.assertEqual(self.own("log.txt", notice, "append"), 0)
+        self.assertEqual(self.content("log.txt"), data + notice * 3)
+        self.agent.shell("echo '%s' >> log.txt; cat log.txt | tail -1 | tee -a log.txt" % notice.decode().strip())
+        self.assertEqual(self.content("log.txt"), data + notice * 5)
+
+    def test_outside(self):
+        notice = self.notice()
+        path = os.path.join(self.session.folder, "transcript.jsonl")
+        for how in ("truncate", "rename", "append", "in_place", "stream"):
+            self.assertEqual(self.own(path, notice, how), 0)
+        self.agent.shell("cat '%s'; echo '%s' > '%s'" % (path, notice.decode().strip(), path))
+        with open(path, "rb") as file:
+            self.assertEqual(file.read(), notice)
+
+    def test_excluded(self):
+        """Also where the agent read it: what is excluded has no baseline."""
+        self._agent = self.session.agent(*self.options, "-c", "paths.exclude=records/**")
+        self.addCleanup(self._agent.close)
+        notice = self.notice()
+        os.mkdir(self.session.path("records"))
+        self.session.write("records/one", lines("one"))
+        self.agent.shell("cat records/one")
+        for how in ("truncate", "rename", "append", "in_place", "stream"):
+            self.assertEqual(self.own("records/one", notice, how), 0)
+        self.assertEqual(self.content("records/one"), notice)
+        self.assertEqual(self.agent.shell("echo '%s' > records/one; cat records/one" % notice.decode().strip()), notice)
+
+    def test_captures(self):
+        """Where the agent has its commands' output put, in the workspace, too, and reads it from."""
+        self.deliver("seed")
+        for sink in ("spool:%s" % self.session.path("spool.txt"), "file:%s" % self.session.path("file.txt"),
+                     "file:%s" % os.path.join(self.session.spool, "outside.txt"), "pipe", "socket", "pty"):
+            for _ in range(2):
+                with self.subTest(sink):
+                    output = self.agent.run(["cat", "seed"], sink=sink)
+                    self.assertIn(b"\n", output)
+
+    def test_other_sessions(self):
+        other = Session("other")
+        self.addCleanup(other.close)
+        agent = other.agent()
+        self.addCleanup(agent.close)
+        other.write("x", lines("x"))
+        agent.shell("cat x")
+        notice = agent.shell("cat x")
+        self.assertNotice(notice)
+        self.assertEqual(self.agent.shell("cat f"), self.f)
+        for how in ("truncate", "rename", "in_place", "stream"):
+            self.assertEqual(self.own("f", notice, how), 0)
+        self.assertEqual(self.content("f"), notice)
+
+    def test_text_about_it(self):
+        notice = self.notice()
+        self.assertEqual(self.agent.shell("cat f"), self.f)
+        texts = [NOTICE + b" is what it says.\n", re.sub(rb"[0-9a-zA-Z]{16,}", b"...", notice), b"seen said: File previously read\n"]
+        for text in texts:
+            for how in ("truncate", "rename", "in_place", "stream"):
+                self.assertEqual(self.own("f", text, how), 0)
+            self.assertEqual(self.content("f"), text)
+
+    @needs_library("only it answers a process's own reads")
+    def test_what_was_answered_and_writes_other_things(self):
+        """Also one that keeps records of what it got: appended, outside, excluded."""
+        writer = Writer(self.session, "-c", "paths.exclude=records/**")
+        self.addCleanup(writer.close)
+        os.mkdir(self.session.path("records"))
+        for _ in range(2):
+            writer.read("f")
+            time.sleep(PAUSE_S)
+        outside = os.path.join(self.session.folder, "outside", "transcript")
+        self.assertEqual(writer.put("append", "log.jsonl"), 0)
+        self.assertTrue(self.content("log.jsonl").startswith(NOTICE))
+        for way in CALLS + STREAMS + NAMES:
+            with self.subTest(way):
+                self.assertEqual(writer.put(way, outside), 0)
+                self.assertEqual(writer.put(way, "records/one"), 0)
+        writer.take(b"what the user wanted\n" * 40)
+        for way in CALLS + STREAMS + NAMES:
+            for name in ("f", "new", "other"):
+                with self.subTest(way=way, name=name):
+                    self.assertEqual(writer.put(way, name), 0)
+                    self.assertIn(b"what the user wanted\n" * 40, self.content(name))
+
+
+if __name__ == "__main__":
+    unittest.main()
