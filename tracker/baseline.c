@@ -117,12 +117,21 @@ bool baseline_knows_any(const struct segment *segment)
 	return false;
 }
 
+void baseline_add_name(const struct segment *segment, const char *path)
+{
+	uint64_t masks[2];
+	unsigned words[2];
+
+	bits_of(segment, path, words, masks);
+	for (int i = 0; i < 2; i++)
+		(void)__atomic_fetch_or(&segment->header->names[words[i]], masks[i],
+					__ATOMIC_RELEASE);
+}
+
 static void note_name(const struct segment *segment, const struct file_slot *file)
 {
 	const char *path = arena_at(segment, file->path_offset, file->path_bytes);
 	char name[NAME_MAX + 1];
-	uint64_t masks[2];
-	unsigned words[2];
 	size_t length = 0;
 
 	while (path && length < file->path_bytes && path[file->path_bytes - length - 1] != '/')
@@ -131,10 +140,7 @@ static void note_name(const struct segment *segment, const struct file_slot *fil
 		return;
 	memcpy(name, path + file->path_bytes - length, length);
 	name[length] = '\0';
-	bits_of(segment, name, words, masks);
-	for (int i = 0; i < 2; i++)
-		(void)__atomic_fetch_or(&segment->header->names[words[i]], masks[i],
-					__ATOMIC_RELEASE);
+	baseline_add_name(segment, name);
 }
 
 static void has_baseline(struct file_slot *file, const void *data)

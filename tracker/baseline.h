@@ -68,6 +68,9 @@ void baseline_forget(const struct segment *segment, uint64_t scope_id, uint64_t 
  * every name but symbolic links and others of the same inode.  No system call. */
 bool baseline_knows_name(const struct segment *segment, const char *path);
 
+/* baseline_add_name(): a file that has, or is to have, a baseline was named so: by a symbolic link, perhaps. */
+void baseline_add_name(const struct segment *segment, const char *path);
+
 /* baseline_knows_any(): may any file have one? */
 bool baseline_knows_any(const struct segment *segment);
 

@@ -515,7 +515,8 @@ static int copy_mapped(int from, int to, uint64_t size_bytes, struct version *re
 		return -EAGAIN;
 	uint64_t done = 0;
 	while (done < size_bytes) {
-		ssize_t got = sys_pread(from, (char *)address + done, size_bytes - done, (off_t)done);
+		ssize_t got = sys_pread(from, (char *)address + done, size_bytes - done,
+					(off_t)done);
 		if (got == -EINTR)
 			continue;
 		if (got <= 0)

@@ -32,10 +32,17 @@ static bool has_to_read(const struct segment *segment, const struct guard_writer
 	       writer->scope_id && guard_source(writer->context, writer->role) == SOURCE_AGENT;
 }
 
+/* Is what it writes looked at whatever the name? */
+static bool is_special(const struct segment *segment, const struct guard_writer *writer)
+{
+	/* Agents, and what carries a notice, may name the file otherwise than it is known by. */
+	return writer->role == ROLE_AGENT || writer->answered || has_to_read(segment, writer);
+}
+
 bool guard_may_concern(const struct segment *segment, const struct guard_writer *writer,
 		       const char *path)
 {
-	return writer->role == ROLE_AGENT || writer->answered || has_to_read(segment, writer) ||
+	return is_special(segment, writer) ||
 	       (path ? baseline_knows_name(segment, path) : baseline_knows_any(segment));
 }
 
@@ -43,16 +50,8 @@ bool guard_concerns(const struct segment *segment, const struct guard_writer *wr
 		    const char *path)
 {
 	const struct settings *settings = segment->settings;
-	struct file_slot file;
 
-	if (!path_in_workspace(segment, path))
-		return false;
-	bool known = baseline_knows_name(segment, path) &&
-		     file_find(segment, path_key(segment, path), &file) == 0 &&
-		     (file.flags & FILE_HAS_BASELINE);
-	/* Agents, and what carries a notice, may name the file otherwise than it is known by. */
-	if (!known && writer->role != ROLE_AGENT && !writer->answered &&
-	    !has_to_read(segment, writer))
+	if (!path_in_workspace(segment, path) || !guard_may_concern(segment, writer, path))
 		return false;
 	if (settings->guard_allow.count && path_matches_list(segment, settings->guard_allow, path))
 		return false;
@@ -91,15 +90,17 @@ static bool leads_to(const struct segment *segment, const struct file_slot *file
 
 /* The key under which the file is on record: by its path or, for another name of it, by its inode. */
 static uint64_t key_of(const struct segment *segment, const char *path, const struct stat *stat,
-		       struct file_slot *ret_file)
+		       enum guard_kind kind, struct file_slot *ret_file)
 {
 	uint64_t key = path_key(segment, path);
 	uint64_t other = file_by_inode(segment, stat->st_dev, stat->st_ino);
 
 	if (file_find(segment, key, ret_file) == 0 && (ret_file->flags & FILE_HAS_BASELINE))
 		return key;
-	if (other && other != key && file_find(segment, other, ret_file) == 0 &&
-	    (ret_file->flags & FILE_HAS_BASELINE) && leads_to(segment, ret_file, stat))
+	/* What happens to a name alone leaves the others as they are. */
+	if (kind != GUARD_UNNAMES && other && other != key &&
+	    file_find(segment, other, ret_file) == 0 && (ret_file->flags & FILE_HAS_BASELINE) &&
+	    leads_to(segment, ret_file, stat))
 		return other;
 	if (file_find(segment, key, ret_file) < 0)
 		*ret_file = (struct file_slot){ .key = key };
@@ -116,7 +117,9 @@ static void judge(const struct segment *segment, const struct guard_writer *writ
 	bool is_baseline = writer->scope_id &&
 			   baseline_is(segment, writer->scope_id, answer->file_key, before);
 	bool is_ours = !version_is_none(&file->written) && version_equal(&file->written, before);
-	uint32_t whole = answer->kind == GUARD_REPLACES ? GUARD_WHOLE : 0;
+	uint32_t whole = answer->kind == GUARD_REPLACES || answer->kind == GUARD_UNNAMES
+				 ? GUARD_WHOLE
+				 : 0;
 
 	answer->knows = whole;
 	if (is_baseline || is_ours) {
@@ -136,9 +139,11 @@ static void judge(const struct segment *segment, const struct guard_writer *writ
 		bool is_known = version_equal(&file->version, before) ||
 				!(file->flags & FILE_HAS_BASELINE);
 		answer->knows |= is_known ? GUARD_KNEW : 0;
-		answer->reason = answer->kind != GUARD_APPENDS && has_to_read(segment, writer)
-					 ? GUARD_UNREAD
-					 : GUARD_UNCONCERNED;
+		/* What is empty, or what the session made, need not be read. */
+		bool is_unread = answer->kind != GUARD_APPENDS && before->size_bytes &&
+				 !(file->flags & (FILE_EDITED_BY_AGENT | FILE_EDITED_BY_TOOL)) &&
+				 has_to_read(segment, writer);
+		answer->reason = is_unread ? GUARD_UNREAD : GUARD_UNCONCERNED;
 	}
 	if (answer->reason != GUARD_STALE)
 		answer->baseline = (struct version){ 0 };
@@ -210,6 +215,8 @@ void guard_look(const struct segment *segment, const struct guard_writer *writer
 	*ret_answer = answer;
 	if (fd == -ENOENT || fd == -ENOTDIR) {
 		ret_answer->reason = GUARD_NEW;
+		if (!is_special(segment, writer) && file_find(segment, answer.file_key, &file) < 0)
+			ret_answer->file_key = 0;
 		ret_answer->knows = GUARD_KNEW | GUARD_WHOLE;
 		return;
 	}
@@ -222,7 +229,12 @@ void guard_look(const struct segment *segment, const struct guard_writer *writer
 		ret_answer->reason = GUARD_UNCONCERNED;
 		return;
 	}
-	answer.file_key = key_of(segment, path, &stat, &file);
+	answer.file_key = key_of(segment, path, &stat, kind, &file);
+	if (!(file.flags & FILE_HAS_BASELINE) && !is_special(segment, writer)) {
+		ret_answer->reason = GUARD_UNCONCERNED;
+		ret_answer->file_key = 0;
+		return;
+	}
 	for (int look = 0; look < LOOKS_MAX; look++) {
 		if (content_of_descriptor(fd, segment->settings->content_max_file_bytes, &content) <
 		    0) {
@@ -268,8 +280,12 @@ static void note_end(struct file_slot *file, const void *data)
 	const struct change *change = data;
 	uint64_t now_ns = sys_realtime_ns();
 
-	file->writer = 0;
-	file->flags &= ~(uint32_t)(FILE_WRITER_KNEW | FILE_WRITER_WHOLE | FILE_REMOVED);
+	/* Another may have begun meanwhile, and has not ended. */
+	if (!change->serial || file->writer == change->serial || file->writer == UINT64_MAX) {
+		file->writer = 0;
+		file->flags &= ~(uint32_t)(FILE_WRITER_KNEW | FILE_WRITER_WHOLE);
+	}
+	file->flags &= ~(uint32_t)FILE_REMOVED;
 	if (version_is_none(change->version))
 		file->flags |= FILE_REMOVED;
 	if (change->knows & GUARD_KNEW)
@@ -300,7 +316,8 @@ void guard_begin(const struct segment *segment, const struct guard_writer *write
 void guard_end(const struct segment *segment, const struct guard_writer *writer, uint64_t file_key,
 	       const struct version *version, uint32_t knows)
 {
-	struct change change = { version, 0, knows, guard_source(writer->context, writer->role) };
+	struct change change = { version, writer->serial, knows,
+				 guard_source(writer->context, writer->role) };
 	struct version baseline;
 
 	/* The baseline first: between both, what is on disk is one or the other. */

@@ -32,9 +32,10 @@ struct guard_writer {
 };
 
 enum guard_kind {
-	GUARD_REPLACES, /* all that is there is lost: truncated, removed, replaced by another file */
-	GUARD_WRITES,   /* some of it may be: opened to write in place, set to another size */
-	GUARD_APPENDS,  /* nothing is lost */
+	GUARD_REPLACES, /* all that is there is lost: the file is emptied */
+	GUARD_UNNAMES, /* all that the name stands for: it is removed, or given to another file; other names stay */
+	GUARD_WRITES,  /* some of it may be: opened to write in place, set to another size */
+	GUARD_APPENDS, /* nothing is lost */
 };
 
 enum guard_verdict { GUARD_PASS, GUARD_WARN, GUARD_DENY };
@@ -43,28 +44,30 @@ enum guard_reason {
 	GUARD_UNCONCERNED, /* nothing is known of the file, or [guard] allow */
 	GUARD_NEW,         /* there is nothing to be lost */
 	GUARD_FRESH,       /* the writer's scope, or the session, made or knows what is there */
-	GUARD_UNFINISHED,  /* a write of the session to it has not ended, or its writer was killed */
-	GUARD_STALE,       /* somebody else's change */
-	GUARD_UNREAD,      /* [guard] read_before_write */
-	GUARD_NOTICE,      /* the data is a notice */
-	GUARD_UNREADABLE,  /* could not be looked at: let pass and counted */
+	GUARD_UNFINISHED, /* a write of the session to it has not ended, or its writer was killed */
+	GUARD_STALE,      /* somebody else's change */
+	GUARD_UNREAD,     /* [guard] read_before_write */
+	GUARD_NOTICE,     /* the data is a notice */
+	GUARD_UNREADABLE, /* could not be looked at: let pass and counted */
 };
 
 /* Of a write: how far what comes of it is known. */
 enum guard_knows {
-	GUARD_KNEW = 1,  /* what it replaces was known: the session's last write, and the scope's baseline, move with it */
-	GUARD_WHOLE = 2, /* nothing is left of what was there: a scope without a baseline has one now */
+	GUARD_KNEW =
+		1, /* what it replaces was known: the session's last write, and the scope's baseline, move with it */
+	GUARD_WHOLE =
+		2, /* nothing is left of what was there: a scope without a baseline has one now */
 };
 
 struct guard_answer {
 	enum guard_verdict verdict;
 	enum guard_reason reason;
-	int error; /* DENY: a negative errno: -ESTALE, -EACCES, -EIO */
+	int error;     /* DENY: a negative errno: -ESTALE, -EACCES, -EIO */
 	bool degraded; /* it was to be denied, but a process of the session that nobody observes may have made that change */
-	bool kept; /* what is there is in the content store */
+	bool kept;     /* what is there is in the content store */
 	uint32_t knows; /* enum guard_knows */
 	enum guard_kind kind;
-	uint64_t file_key;
+	uint64_t file_key;       /* 0: nothing is known of such a file, nor has to be */
 	struct version before;   /* what is there; none: nothing, or not looked at */
 	struct version baseline; /* STALE: what the scope took it for; none: it had none */
 };

@@ -91,8 +91,9 @@ enum journal_flags {
 	JOURNAL_UNOBSERVED_PARTLY = 1,
 	JOURNAL_CHANGED_ADDED = 1,
 	JOURNAL_CHANGED_DELETED = 2,
-	JOURNAL_GUARDED_DEGRADED = 1, /* it was to be refused, but the change may be the session's own */
-	JOURNAL_GUARDED_KEPT = 2,     /* what was there is in the content store */
+	JOURNAL_GUARDED_DEGRADED =
+		1, /* it was to be refused, but the change may be the session's own */
+	JOURNAL_GUARDED_KEPT = 2, /* what was there is in the content store */
 };
 
 /* One event.  Numbers of texts and records are 0 for "none" or "not known". */
@@ -110,8 +111,8 @@ struct journal_record {
 	uint64_t amount; /* bytes, size, exit status ...; RENAME, LINK: as `directory`, for the new name; see docs/journal.md */
 	uint8_t decision; /* enum decision, of a viewer's open; EDITED, CHANGED: enum source; GUARDED: enum guard_verdict */
 	uint8_t reason; /* enum reason; GUARDED: enum guard_reason; KEPT: enum contents_reason */
-	uint16_t marks;   /* enum journal_marks */
-	uint32_t count;   /* READ_TOTAL, WRITE_TOTAL: calls; UNOBSERVED: processes */
+	uint16_t marks; /* enum journal_marks */
+	uint32_t count; /* READ_TOTAL, WRITE_TOTAL: calls; UNOBSERVED: processes */
 };
 
 enum { JOURNAL_STANDARD = 3 };

@@ -141,7 +141,8 @@ const char *segment_contents(const struct segment *segment)
 	uint64_t bytes = __atomic_load_n(&header->contents_path_bytes, __ATOMIC_RELAXED);
 	return before > SEGMENT_PATH_BYTES
 		       ? NULL
-		       : path_at(segment, SEGMENT_ARENA_FIRST + ((before + 7) & ~UINT64_C(7)), bytes);
+		       : path_at(segment, SEGMENT_ARENA_FIRST + ((before + 7) & ~UINT64_C(7)),
+				 bytes);
 }
 
 void *segment_slot(const struct segment *segment, enum segment_table table, uint64_t index)

@@ -95,8 +95,8 @@ struct segment_header {
 	uint64_t journal_bytes; /* constant: of the journal's path at the arena's start, NUL counted; 0: there is none */
 	uint64_t supervise_mark; /* program: of the library's own calls, below a supervisor (shim/supervise/filter.h); 0: none */
 	uint64_t contents_path_bytes; /* constant: bytes of the content store's path, behind the journal's, NUL counted; 0: there is none */
-	uint64_t contents_bytes; /* any, by atomic add: in the content store, about */
-	uint64_t files_changed;  /* any, by atomic add: how often a slot of TABLE_FILES was changed (file.c) */
+	uint64_t contents_bytes;      /* any, by atomic add: in the content store, about */
+	uint64_t files_changed; /* any, by atomic add: how often a slot of TABLE_FILES was changed (file.c) */
 	/* any, by atomic or: a Bloom filter of the base names of files with a baseline: two bits each (guard_knows_name()) */
 	uint64_t names[SEGMENT_NAME_WORDS];
 	uint64_t reserved[11];

@@ -103,8 +103,9 @@ int segment_create(const char *directory, const char *name, const void *nonce_ra
 	header.contents_path_bytes = contents ? strlen(contents) + 1 : 0;
 	header.arena_used += (header.contents_path_bytes + 7) & ~UINT64_C(7);
 	if (header.journal_bytes > SEGMENT_PATH_BYTES ||
-	    header.contents_path_bytes > SEGMENT_PATH_BYTES || text_bytes > SETTINGS_TEXT_BYTES_MAX ||
-	    strlen(name) >= sizeof(header.name) || strlen(boot_id) >= sizeof(header.boot_id) ||
+	    header.contents_path_bytes > SEGMENT_PATH_BYTES ||
+	    text_bytes > SETTINGS_TEXT_BYTES_MAX || strlen(name) >= sizeof(header.name) ||
+	    strlen(boot_id) >= sizeof(header.boot_id) ||
 	    snprintf(path, sizeof(path), "%s/segment", directory) >= (int)sizeof(path) ||
 	    snprintf(temporary, sizeof(temporary), "%s/.segment.%d.%llx", directory,
 		     (int)sys_getpid(),

@@ -112,7 +112,8 @@ struct capture_slot {
 	uint32_t shell_pid; /* the process whose descriptor 1 it is; the root's with the agent outside */
 	uint32_t measured; /* what passed is known from the kernel, else only what viewers and readers say */
 	uint64_t start_bytes; /* of a file when it became the capture */
-	struct identity errors; /* the shell's descriptor 2, then: what is written there, its agent can read */
+	struct identity
+		errors; /* the shell's descriptor 2, then: what is written there, its agent can read */
 	/* any, by atomic store: the command below way; not under the check */
 	uint64_t command_id;
 };
@@ -137,23 +138,25 @@ enum file_flags {
 		1, /* agent_edited: by an agent, or a shell, viewer or reader below it */
 	FILE_EDITED_BY_TOOL = 2, /* tool_edited: by another process of the session */
 	FILE_HAS_BASELINE = 4,   /* of some scope: its changes are looked at */
-	FILE_WRITER_KNEW = 8,    /* `writer` replaces a version that it may: what comes of it moves baselines */
-	FILE_REMOVED = 16,       /* by the session: `written` is none */
-	FILE_CHANGE_TOLD = 32,   /* by `seen changed --clear`; cleared when it changes again or is read */
-	FILE_EDIT_UNTOLD = 64, /* edited by the agent since `seen edited --clear` */
-	FILE_WRITER_WHOLE = 128, /* `writer` leaves nothing of what was there */
+	FILE_WRITER_KNEW =
+		8, /* `writer` replaces a version that it may: what comes of it moves baselines */
+	FILE_REMOVED = 16, /* by the session: `written` is none */
+	FILE_CHANGE_TOLD =
+		32, /* by `seen changed --clear`; cleared when it changes again or is read */
+	FILE_EDIT_UNTOLD = 64,       /* edited by the agent since `seen edited --clear` */
+	FILE_WRITER_WHOLE = 128,     /* `writer` leaves nothing of what was there */
 	FILE_TOOL_EDIT_UNTOLD = 256, /* edited by a tool since `seen edited --tools --clear` */
 };
 
 /* What happened to a file last, and who did it.  The words are those of task_metadata.json; part of the segment's ABI. */
 enum source {
 	SOURCE_NONE,
-	SOURCE_READ,         /* read_tool: the agent read it, or was given it */
-	SOURCE_AGENT,        /* agent_edited: by an agent, or a shell, viewer or reader below it */
-	SOURCE_TOOL,         /* tool_edited: by another process of the session */
-	SOURCE_USER,         /* user_edited: outside the session */
+	SOURCE_READ,  /* read_tool: the agent read it, or was given it */
+	SOURCE_AGENT, /* agent_edited: by an agent, or a shell, viewer or reader below it */
+	SOURCE_TOOL,  /* tool_edited: by another process of the session */
+	SOURCE_USER,  /* user_edited: outside the session */
 	SOURCE_UNATTRIBUTED, /* outside, or by a process of the session that is not observed: nobody can tell */
-	SOURCE_MENTIONED,    /* file_mentioned: given by the user */
+	SOURCE_MENTIONED, /* file_mentioned: given by the user */
 	SOURCE_COUNT,
 };
 
@@ -176,7 +179,8 @@ struct file_slot {
 	uint32_t notices;
 	uint32_t yields;
 	uint32_t forgets; /* a pending read from before a forget is no delivery; begins anywhere */
-	struct version written; /* what the session last made of it, over a version that it knew; none: it did not */
+	struct version
+		written; /* what the session last made of it, over a version that it knew; none: it did not */
 	/* as last recorded: what somebody else made of it, or the session of such a version (`source` says who) */
 	struct version outside;
 	/* serial of the process that writes to it, or ended without a word of what came of it; 0: nobody */
@@ -220,7 +224,8 @@ struct baseline_slot {
 	uint64_t scope_id; /* 0: empty; BASELINE_SESSION: of those whose agent is gone */
 	uint64_t file_key;
 	struct version known; /* none: nothing yet */
-	struct version recent; /* read since; becomes known when the first of those reads is old enough */
+	struct version
+		recent; /* read since; becomes known when the first of those reads is old enough */
 	uint64_t known_ns;
 	uint64_t recent_ns; /* of the first read of that version; 0: there is none */
 	uint64_t last_ns;   /* of the last change of this slot */

@@ -5,6 +5,8 @@
 #ifndef SEEN_SHIM_DOOR_H
 #define SEEN_SHIM_DOOR_H
 
+#include <errno.h>
+
 #include "shim/preload/record.h"
 #include "shim/preload/shim.h"
 
@@ -136,6 +138,26 @@ static inline void door_closing(int fd, struct closing *ret_closing)
 		own_closing(fd);
 	if (shim.records)
 		record_closing((unsigned)fd, (unsigned)fd);
+}
+
+/* door_closing_plain(): the same for close(2) alone, which can be cancelled (pthreads(7)): nothing is held until it came back.  Returns an
+ * errno that it is to fail with, 0: none.  door_says(): fails by it. */
+static inline int door_closing_plain(int fd)
+{
+	struct closing closing;
+	int saved_errno = errno, refused = 0;
+
+	door_closing(fd, &closing);
+	if (__builtin_expect(closing.fd >= 0, 0) && writes_closed(&closing) < 0)
+		refused = errno;
+	errno = saved_errno;
+	return refused;
+}
+
+static inline int door_says(int error)
+{
+	errno = error;
+	return -1;
 }
 
 /* door_replacing(): a descriptor is about to be replaced by a copy of another, and so closed. */

@@ -101,7 +101,8 @@ void door_changed(enum journal_op op, int error, int directory, const char *path
 		return;
 	if (error == 0 && op != JOURNAL_METADATA) {
 		process_count(&shim.segment, shim.process, PROCESS_CHANGES);
-		if (shim.changes && !(op == JOURNAL_DELETE && flags))
+		if (shim.changes && !(op == JOURNAL_DELETE && flags) &&
+		    !(op == JOURNAL_CREATE && S_ISDIR(flags)))
 			change_note(directory, path);
 	}
 	record_name(op, error != 0, directory, path, flags, amount);
@@ -325,16 +326,16 @@ EXPORT int mkostemps64(char *path, int suffix_bytes, int flags)
 
 EXPORT int close(int fd)
 {
-	struct closing closing;
-	door_closing(fd, &closing);
-	return door_closed(REAL(close)(fd), &closing);
+	int refused = door_closing_plain(fd);
+	int error = REAL(close)(fd);
+	return error == 0 && refused ? door_says(refused) : error;
 }
 
 EXPORT int __close(int fd)
 {
-	struct closing closing;
-	door_closing(fd, &closing);
-	return door_closed(REAL(__close)(fd), &closing);
+	int refused = door_closing_plain(fd);
+	int error = REAL(__close)(fd);
+	return error == 0 && refused ? door_says(refused) : error;
 }
 
 EXPORT int close_range(unsigned first, unsigned last, int flags)

@@ -63,7 +63,7 @@ EXPORT int unlink(const char *path)
 {
 	struct plan plan;
 	int error = -1;
-	if (door_may_change(GUARD_REPLACES, AT_FDCWD, path, false, &plan))
+	if (door_may_change(GUARD_UNNAMES, AT_FDCWD, path, false, &plan))
 		error = REAL(unlink)(path);
 	return changed(JOURNAL_DELETE, error, AT_FDCWD, path, 0, 0, &plan);
 }
@@ -72,7 +72,8 @@ EXPORT int unlinkat(int directory, const char *path, int flags)
 {
 	struct plan plan;
 	int error = -1;
-	if (door_may_change(GUARD_REPLACES, directory, path, false, &plan))
+	plan.path = NULL;
+	if ((flags & AT_REMOVEDIR) || door_may_change(GUARD_UNNAMES, directory, path, false, &plan))
 		error = REAL(unlinkat)(directory, path, flags);
 	return changed(JOURNAL_DELETE, error, directory, path, (uint32_t)flags & AT_REMOVEDIR, 0,
 		       &plan);
@@ -82,7 +83,7 @@ EXPORT int remove(const char *path)
 {
 	struct plan plan;
 	int error = -1;
-	if (door_may_change(GUARD_REPLACES, AT_FDCWD, path, false, &plan))
+	if (door_may_change(GUARD_UNNAMES, AT_FDCWD, path, false, &plan))
 		error = REAL(remove)(path);
 	return changed(JOURNAL_DELETE, error, AT_FDCWD, path, 0, 0, &plan);
 }
@@ -223,7 +224,8 @@ EXPORT int truncate(const char *path, off_t size_bytes)
 {
 	struct plan plan;
 	int error = -1;
-	if (door_may_change(GUARD_WRITES, AT_FDCWD, path, true, &plan))
+	plan.path = NULL;
+	if (size_bytes < 0 || door_may_change(GUARD_WRITES, AT_FDCWD, path, true, &plan))
 		error = REAL(truncate)(path, size_bytes);
 	return changed(JOURNAL_TRUNCATE, error, AT_FDCWD, path, 0, (uint64_t)size_bytes, &plan);
 }
@@ -232,7 +234,8 @@ EXPORT int truncate64(const char *path, off64_t size_bytes)
 {
 	struct plan plan;
 	int error = -1;
-	if (door_may_change(GUARD_WRITES, AT_FDCWD, path, true, &plan))
+	plan.path = NULL;
+	if (size_bytes < 0 || door_may_change(GUARD_WRITES, AT_FDCWD, path, true, &plan))
 		error = REAL(truncate64)(path, size_bytes);
 	return changed(JOURNAL_TRUNCATE, error, AT_FDCWD, path, 0, (uint64_t)size_bytes, &plan);
 }

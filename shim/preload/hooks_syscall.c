@@ -164,6 +164,8 @@ static void was_called(long number, const long *arguments, long ret)
 			view_odd();
 		break;
 	case SYS_fcntl:
+		if (arguments[1] == F_SETLK || arguments[1] == F_SETLKW)
+			writes_locked(fd);
 		if (arguments[1] == F_DUPFD || arguments[1] == F_DUPFD_CLOEXEC)
 			door_duplicated(fd, (int)ret);
 		break;
@@ -187,33 +189,24 @@ static void was_called(long number, const long *arguments, long ret)
 	}
 }
 
-/* Calls that the guard looks at first are made by the functions of their names: libc's pass the same arguments on.  A viewer's are odd, as
- * above. */
+/* Calls that the guard looks at first and that are made by the functions of their names: libc's pass the same arguments on. */
 static bool is_guarded(long number, const long *arguments, long *ret)
 {
 	const char *first = (const char *)arguments[0], *second = (const char *)arguments[1];
 	int fd = (int)arguments[0];
 
-	if (shim.views)
-		return false;
 	switch (number) {
 #ifdef SYS_open
-	case SYS_open:
-		*ret = open(first, (int)arguments[1], (mode_t)arguments[2]);
-		return true;
-	case SYS_creat:
-		*ret = creat(first, (mode_t)arguments[1]);
-		return true;
 	case SYS_rename:
 		*ret = rename(first, second);
 		return true;
 	case SYS_unlink:
 		*ret = unlink(first);
 		return true;
-#endif
-	case SYS_openat:
-		*ret = openat(fd, second, (int)arguments[2], (mode_t)arguments[3]);
+	case SYS_link:
+		*ret = link(first, second);
 		return true;
+#endif
 #ifdef SYS_renameat
 	case SYS_renameat:
 		*ret = renameat(fd, second, (int)arguments[2], (const char *)arguments[3]);
@@ -223,27 +216,56 @@ static bool is_guarded(long number, const long *arguments, long *ret)
 		*ret = renameat2(fd, second, (int)arguments[2], (const char *)arguments[3],
 				 (unsigned)arguments[4]);
 		return true;
+	case SYS_linkat:
+		*ret = linkat(fd, second, (int)arguments[2], (const char *)arguments[3],
+			      (int)arguments[4]);
+		return true;
 	case SYS_unlinkat:
 		*ret = unlinkat(fd, second, (int)arguments[2]);
 		return true;
 	case SYS_truncate:
 		*ret = truncate(first, arguments[1]);
 		return true;
-	case SYS_write:
-		*ret = write(fd, (const void *)arguments[1], (size_t)arguments[2]);
-		return true;
-	case SYS_pwrite64:
-		*ret = pwrite(fd, (const void *)arguments[1], (size_t)arguments[2], arguments[3]);
-		return true;
-	case SYS_writev:
-		*ret = writev(fd, (const struct iovec *)arguments[1], (int)arguments[2]);
-		return true;
-	case SYS_close:
-		*ret = close(fd);
-		return true;
 	default:
 		return false;
 	}
+}
+
+/* Opening and writing are left to the kernel: libc's functions can be cancelled (pthreads(7)), this one cannot.
+ * Returns which argument holds the flags of an open that is looked at, with what it opens; -1 for other calls; -2 where the call has to
+ * fail. */
+static int begin_guarded(long number, const long *arguments, struct plan *plan)
+{
+	int directory = AT_FDCWD, flags_at = -1;
+	const char *path = (const char *)arguments[0];
+
+	switch (number) {
+#ifdef SYS_open
+	case SYS_open:
+		flags_at = 1;
+		break;
+#endif
+	case SYS_openat:
+		directory = (int)arguments[0];
+		path = (const char *)arguments[1];
+		flags_at = 2;
+		break;
+	case SYS_write:
+	case SYS_pwrite64:
+		return door_may_write((int)arguments[0], (const void *)arguments[1],
+				      (size_t)arguments[2])
+			       ? -1
+			       : -2;
+	case SYS_writev:
+		return door_may_write_parts((int)arguments[0],
+					    (const struct iovec *)arguments[1],
+					    (int)arguments[2])
+			       ? -1
+			       : -2;
+	default:
+		return -1;
+	}
+	return door_may_open(directory, path, (int)arguments[flags_at], plan) ? flags_at : -2;
 }
 
 EXPORT long syscall(long number, ...)
@@ -264,8 +286,20 @@ EXPORT long syscall(long number, ...)
 		return execveat((int)arguments[0], (const char *)arguments[1],
 				(char *const *)arguments[2], (char *const *)arguments[3],
 				(int)arguments[4]);
-	if (shim.guards && is_guarded(number, arguments, &ret))
-		return ret;
+	struct plan plan = { .path = NULL };
+	int flags_at = -1;
+	long flags = 0;
+	if (shim.guards && !shim.views) { /* what a viewer does here is odd */
+		if (is_guarded(number, arguments, &ret))
+			return ret;
+		flags_at = begin_guarded(number, arguments, &plan);
+		if (flags_at == -2)
+			return -1;
+		if (flags_at >= 0) {
+			flags = arguments[flags_at];
+			arguments[flags_at] = plan_flags(&plan, (int)flags);
+		}
+	}
 	struct closing closing = { .fd = -1 };
 	if (shim.on && number == SYS_close) { /* after it, the number may be another thread's */
 		if (shim.views)
@@ -276,6 +310,11 @@ EXPORT long syscall(long number, ...)
 	}
 	ret = REAL(syscall)(number, arguments[0], arguments[1], arguments[2], arguments[3],
 			    arguments[4], arguments[5]);
+	if (flags_at >= 0) {
+		arguments[flags_at] = flags;
+		ret = plan_emptied(&plan, (int)ret);
+		plan_opened(&plan, (int)ret, (int)flags, false);
+	}
 	if (shim.on && !was_named(number, arguments, ret) && ret >= 0)
 		was_called(number, arguments, ret);
 	return closing.fd >= 0 && writes_closed(&closing) < 0 ? -1 : ret;

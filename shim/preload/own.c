@@ -349,6 +349,9 @@ void own_opened(int fd, int directory, const char *path, struct look *ret_look)
 			(void)decision_pend(&shim.segment, &own_request, normal, &stat, NULL,
 					    &follows->pending);
 		key = follows ? follows->pending.file_key : 0;
+		baseline_add_name(&shim.segment, path);
+		if (!key && subject_link(SUBJECT_SELF, fd, normal, SEGMENT_PATH_BYTES) <= 0)
+			normal[0] = '\0';
 		if (!key && path_is_tracked(&shim.segment, normal))
 			key = file_update(&shim.segment, normal, &stamp, NULL, NULL);
 		__atomic_store_n(&descriptor->size_bytes, (uint64_t)stat.st_size, __ATOMIC_RELAXED);
@@ -418,6 +421,15 @@ bool own_was_answered(uint64_t file_key)
 	return false;
 }
 
+/* Where a write of the notice could not be undone there is none. */
+static bool can_be_kept(const struct stat *stat)
+{
+	const struct settings *settings = shim.segment.settings;
+	uint64_t size_bytes = (uint64_t)stat->st_size;
+	return segment_contents(&shim.segment) && size_bytes <= settings->content_max_bytes &&
+	       size_bytes <= settings->content_max_file_bytes;
+}
+
 /* A whole read: asks what is to be given.  Returns the bytes of the notice that was put over it, or 0: the real bytes. */
 static size_t decide(int fd, struct followed *follows, const struct turn *turn,
 		     const struct stat *stat, const struct iovec *parts, int part_count)
@@ -427,7 +439,8 @@ static size_t decide(int fd, struct followed *follows, const struct turn *turn,
 	size_t notice_bytes = 0;
 	_Static_assert(sizeof(struct answer) <= CHUNK_BYTES, "an answer fits");
 
-	if (answer && path && subject_link(SUBJECT_SELF, fd, path, SEGMENT_PATH_BYTES) > 0) {
+	if (answer && path && can_be_kept(stat) &&
+	    subject_link(SUBJECT_SELF, fd, path, SEGMENT_PATH_BYTES) > 0) {
 		decision_open(&shim.segment, &turn->request, path, path, fd, stat, answer);
 		struct look look = { .decision = answer->decision,
 				     .reason = answer->reason,

@@ -137,6 +137,8 @@ void view_opened(int fd, const char *path, struct look *ret_look)
 	if (answer.reason == REASON_NOT_TRACKED || view_count == VIEWS_MAX)
 		return;
 	struct view *view = &views[view_count];
+	if (path)
+		baseline_add_name(&shim.segment, path);
 	if (decision_pend(&shim.segment, &shim.request, kernel_path, &stat, &answer,
 			  &view->pending) < 0)
 		return;

@@ -42,10 +42,11 @@ enum marks {
 	MARK_STREAM = 1,    /* libc writes, also after the process's exit handlers */
 	MARK_INHERITED = 2, /* fork's parent, or another image, opened it */
 	MARK_MAPPED = 4,
-	MARK_CHECKS = 8,   /* a notice written to it is refused */
-	MARK_KEPT = 16,    /* `before` is in the content store */
-	MARK_NEW = 32,     /* there was nothing before */
-	MARK_REFUSED = 64, /* a notice was: nothing is written by this opening any more */
+	MARK_CHECKS = 8,    /* a notice written to it is refused */
+	MARK_KEPT = 16,     /* `before` is in the content store */
+	MARK_NEW = 32,      /* there was nothing before */
+	MARK_REFUSED = 64,  /* a notice was: nothing is written by this opening any more */
+	MARK_TOUCHED = 256, /* something was destroyed by it, or written */
 	MARK_REST =
 		128, /* somebody else opened it: what is behind `start_bytes` is this program's */
 };
@@ -157,7 +158,8 @@ static void say(const struct guard_answer *answer, const char *path)
 	if (length && S_ISSOCK(stat.st_mode))
 		(void)sys_call6(SYS_sendto, STDERR, (long)line, (long)length,
 				MSG_NOSIGNAL | MSG_DONTWAIT, 0, 0);
-	else if (length)
+	else if (length &&
+		 (!S_ISREG(stat.st_mode) || sys_may_be_this_large((uint64_t)stat.st_size + length)))
 		(void)sys_write(STDERR, line, length);
 	scratch_give(line);
 }
@@ -329,7 +331,7 @@ static bool look(enum guard_kind kind, int directory, const char *path, bool fol
 	guard_look(&shim.segment, &self, plan->path, fd, kind, &plan->answer);
 	if (fd >= 0)
 		(void)sys_close(fd);
-	if (plan->answer.reason == GUARD_UNREADABLE) {
+	if (plan->answer.reason == GUARD_UNREADABLE || !plan->answer.file_key) {
 		end_plan(plan);
 		return true;
 	}
@@ -392,7 +394,7 @@ bool plan_change(enum guard_kind kind, int directory, const char *path, bool fol
 {
 	if (!begin_plan(directory, path, ret_plan))
 		return true;
-	if (kind == GUARD_REPLACES && removes_refused(directory, path))
+	if (kind == GUARD_UNNAMES && removes_refused(directory, path))
 		return refuse_name(ret_plan);
 	return look(kind, directory, path, follows, ret_plan);
 }
@@ -461,6 +463,12 @@ bool plan_rename(int directory, const char *path, int other_directory, const cha
 		end_plan(ret_plan);
 		return true;
 	}
+	struct stat source;
+	if (sys_call6(SYS_newfstatat, directory, (long)path, (long)&source, AT_SYMLINK_NOFOLLOW, 0,
+		      0) < 0) {
+		end_plan(ret_plan); /* the call will say so */
+		return true;
+	}
 	bool is_clean = look_at_source(directory, path, false, ret_plan) ||
 			!is_kept_clean(path_key(&shim.segment, ret_plan->path));
 	int fd = open_to_look(other_directory, other, false);
@@ -470,7 +478,7 @@ bool plan_rename(int directory, const char *path, int other_directory, const cha
 		return true;
 	}
 	if (is_clean || fd == -ENOENT) {
-		guard_look(&shim.segment, &self, ret_plan->path, fd, GUARD_REPLACES,
+		guard_look(&shim.segment, &self, ret_plan->path, fd, GUARD_UNNAMES,
 			   &ret_plan->answer);
 	} else {
 		ret_plan->answer = (struct guard_answer){
@@ -479,6 +487,10 @@ bool plan_rename(int directory, const char *path, int other_directory, const cha
 	}
 	if (fd >= 0)
 		(void)sys_close(fd);
+	if (is_clean && !ret_plan->answer.file_key) {
+		end_plan(ret_plan);
+		return true;
+	}
 	if (is_clean)
 		return obey(ret_plan);
 	segment_count(&shim.segment, COUNTER_notices_refused, 1);
@@ -613,24 +625,24 @@ int plan_emptied(struct plan *plan, int fd)
 	guard_look(&shim.segment, &self, plan->path, readable, GUARD_REPLACES, &plan->answer);
 	if (readable >= 0)
 		(void)sys_close(readable);
-	if (!obey(plan)) {
+	if (plan->answer.file_key && !obey(plan)) {
 		error = errno;
 	} else {
 		/* To empty what is empty sets its times, by open(2). */
 		error = (int)-(stat.st_size ? sys_ftruncate(fd, 0) : sys_utimensat(fd, NULL, NULL));
 		if (error == EPERM && !stat.st_size)
 			error = 0;
-		if (error) {
+		if (error && plan->answer.file_key)
 			take_back(plan);
+		if (error)
 			end_plan(plan);
-		}
 	}
 	if (error) {
 		(void)sys_close(fd);
 		errno = error;
 		return -1;
 	}
-	if (plan->answer.reason == GUARD_UNREADABLE)
+	if (plan->answer.reason == GUARD_UNREADABLE || !plan->answer.file_key)
 		end_plan(plan);
 	errno = saved_errno;
 	return fd;
@@ -657,7 +669,8 @@ void plan_opened(struct plan *plan, int fd, int flags, bool stream)
 			.knows = plan->answer.knows,
 			.marks = (stream ? MARK_STREAM : 0) | (plan->answer.kept ? MARK_KEPT : 0) |
 				 (flags & O_APPEND ? 0 : MARK_CHECKS) |
-				 (plan->answer.reason == GUARD_NEW ? MARK_NEW : 0),
+				 (plan->answer.reason == GUARD_NEW ? MARK_NEW : 0) |
+				 (flags & O_TRUNC ? MARK_TOUCHED : 0),
 			.starts = __atomic_load_n(&starts, __ATOMIC_RELAXED),
 		};
 		put_entry(fd, &opening);
@@ -672,7 +685,9 @@ static int reopen(int fd, int flags)
 	char path[PROC_PATH_BYTES];
 
 	subject_path(SUBJECT_SELF, fd, path);
-	return sys_open(path, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
+	flags |= O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+	int copy = sys_open(path, flags | O_NOATIME, 0);
+	return copy == -EPERM ? sys_open(path, flags, 0) : copy;
 }
 
 /* What is about to be taken out of a file is kept: there may be more than a notice in it. */
@@ -802,7 +817,9 @@ static bool refuse(int fd, const struct opening *opening)
 		return false;
 	/* What others opened for this program goes on: it may be a log. */
 	if (!(opening->marks & MARK_REST)) {
-		bool is_back = put_back(fd, opening);
+		/* Where nothing was done yet there is nothing to be put back. */
+		bool is_back = !(opening->marks & (MARK_TOUCHED | MARK_MAPPED)) ||
+			       put_back(fd, opening);
 		close_opening(opening);
 		if (sys_fstat(fd, &stat) == 0)
 			note_refused(&stat, is_back && (opening->marks & MARK_KEPT));
@@ -831,6 +848,7 @@ bool writes_refuses(int fd, const void *data, size_t size_bytes)
 	    meets_nonce(entry, data, size_bytes))
 		return refuse(fd, &entry->opening);
 	keep_tail(entry, data, size_bytes);
+	entry->opening.marks |= MARK_TOUCHED;
 	return false;
 }
 
@@ -838,7 +856,7 @@ bool writes_refuses_parts(int fd, const struct iovec *parts, int count)
 {
 	struct write_entry *entry = entry_of(fd);
 
-	if (!entry || in_vfork_child() || count <= 0 || count > IOV_MAX ||
+	if (!entry || shim.sandboxed || in_vfork_child() || count <= 0 || count > IOV_MAX ||
 	    !is_memory(parts, (size_t)count * sizeof(*parts)))
 		return false;
 	for (int i = 0; i < count; i++)
@@ -938,8 +956,17 @@ static int finish(int fd, const struct opening *opening)
 		return ret;
 	char *path = scratch_take();
 	bool named = path && subject_link(SUBJECT_SELF, fd, path, SEGMENT_PATH_BYTES) > 0;
-	complete(opening->key, named ? path : NULL, &opening->before, &now, opening->knows);
+	/* Removed, or another file has its name by now: what was told then stands. */
+	struct stat own, there;
+	bool leads = named && sys_fstat(fd, &own) == 0 && sys_stat(path, &there) == 0 &&
+		     own.st_dev == there.st_dev && own.st_ino == there.st_ino;
+	if (leads)
+		complete(opening->key, path, &opening->before, &now, opening->knows);
+	else
+		guard_cancel(&shim.segment, &self, opening->key);
 	scratch_give(path);
+	if (!leads)
+		return ret;
 	/* Somebody who was started meanwhile may have it still: what comes then is no stranger's. */
 	if (opening->starts != __atomic_load_n(&starts, __ATOMIC_RELAXED)) {
 		struct guard_answer again = { .file_key = opening->key, .knows = opening->knows };
@@ -1069,6 +1096,16 @@ void writes_answered(void)
 		look_at_standard(fd);
 }
 
+/* Is that the file of a key? */
+static bool is_file_of(int fd, uint64_t file_key)
+{
+	char *path = scratch_take();
+	bool is = path && subject_link(SUBJECT_SELF, fd, path, SEGMENT_PATH_BYTES) > 0 &&
+		  path_key(&shim.segment, path) == file_key;
+	scratch_give(path);
+	return is;
+}
+
 void writes_inherit(uint64_t file_key)
 {
 	struct opening opening = { .key = file_key };
@@ -1077,9 +1114,13 @@ void writes_inherit(uint64_t file_key)
 
 	bool told = file_key && file_find(&shim.segment, file_key, &file) == 0;
 	for (int fd = 1; told && fd <= 2; fd++) {
-		if (sys_fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode))
+		if (sys_fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode) || !is_file_of(fd, file_key))
 			continue;
+		/* From here on it is this program's. */
+		struct guard_writer self = writer();
 		(void)guard_unfinished(&shim.segment, file_key, &opening.knows);
+		struct guard_answer mine = { .file_key = file_key, .knows = opening.knows };
+		guard_begin(&shim.segment, &self, "", &mine);
 		begin_with(fd, &stat, &opening);
 		put_entry(fd, &opening);
 		break;

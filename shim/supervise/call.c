@@ -262,7 +262,9 @@ static enum guard_kind kind_of(enum journal_op op, uint32_t flags)
 {
 	if (op == JOURNAL_TRUNCATE)
 		return GUARD_WRITES;
-	if (op != JOURNAL_OPEN || (flags & O_TRUNC))
+	if (op != JOURNAL_OPEN)
+		return GUARD_UNNAMES;
+	if (flags & O_TRUNC)
 		return GUARD_REPLACES;
 	return flags & O_APPEND ? GUARD_APPENDS : GUARD_WRITES;
 }
@@ -288,15 +290,16 @@ static int ask(const struct looking *looking, enum journal_op op, uint32_t flags
 		return 0;
 	/* Nothing is lost by these: what is there is not looked at; what is made where there is nothing is the session's. */
 	struct stat there;
-	bool is_safe =
-		op == JOURNAL_LINK ||
-		(op == JOURNAL_RENAME && (flags & (RENAME_NOREPLACE | RENAME_EXCHANGE)));
+	bool is_safe = op == JOURNAL_LINK ||
+		       (op == JOURNAL_RENAME && (flags & (RENAME_NOREPLACE | RENAME_EXCHANGE)));
 	bool is_new = is_safe && !(op == JOURNAL_RENAME && (flags & RENAME_EXCHANGE)) &&
 		      look_at_named(looking, named, false, &there) != 0;
 	if ((!is_safe || is_new) && write_concerns(supervision, target, named)) {
 		exchange_takes_long(looking->exchange);
 		error = write_ask(supervision, looking->target, named, kind_of(op, flags), follows,
 				  source);
+		if (error == 0 && target->writes)
+			targets_note_writing(looking->targets, target->pid);
 	}
 	if (error == 0 && supervision->changing && op != JOURNAL_LINK) {
 		exchange_takes_long(looking->exchange);
@@ -360,7 +363,8 @@ static struct verdict judge_name(const struct looking *looking)
 	if (error < 0)
 		return fail(error);
 	count(looking, PROCESS_CHANGES);
-	if (!(form->op == JOURNAL_DELETE && flags))
+	if (!(form->op == JOURNAL_DELETE && flags) &&
+	    !(form->op == JOURNAL_CREATE && S_ISDIR(flags)))
 		note(looking, &name.named);
 	return PASS;
 }

@@ -81,10 +81,10 @@ struct supervisor;
 int supervise_start(int listener, const struct supervision *supervision,
 		    struct supervisor **ret_supervisor);
 
-/* supervise_descriptor(): becomes readable when a process ended, and when all have: for poll(2). */
+/* supervise_descriptor(): becomes readable when a process ended, when all have, and when there is something to look at: for poll(2). */
 int supervise_descriptor(const struct supervisor *supervisor);
 
-/* supervise_tend(): after supervise_descriptor() was readable: forgets processes that ended.  Returns false when none is left
+/* supervise_tend(): after supervise_descriptor() was readable: forgets processes that ended, looks at what came of writes.  Returns false when none is left
  * below the filter. */
 bool supervise_tend(struct supervisor *supervisor);
 

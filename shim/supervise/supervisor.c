@@ -24,6 +24,7 @@
 #include "shim/supervise/filter.h"
 #include "shim/supervise/supervise.h"
 #include "shim/supervise/target.h"
+#include "shim/supervise/writes.h"
 #include "tracker/sys.h"
 
 enum {
@@ -344,10 +345,13 @@ int supervise_start(int listener, const struct supervision *supervision,
 		goto failed;
 	supervisor->events = epoll_create1(EPOLL_CLOEXEC);
 	struct epoll_event ended = { .events = EPOLLIN, .data.fd = -1 };
+	struct epoll_event writes = { .events = EPOLLIN,
+				      .data.fd = targets_timer(supervisor->targets) };
 	struct epoll_event all_ended = { .events = 0, .data.fd = listener };
 	if (supervisor->events < 0 ||
 	    epoll_ctl(supervisor->events, EPOLL_CTL_ADD, targets_descriptor(supervisor->targets),
 		      &ended) < 0 ||
+	    epoll_ctl(supervisor->events, EPOLL_CTL_ADD, writes.data.fd, &writes) < 0 ||
 	    epoll_ctl(supervisor->events, EPOLL_CTL_ADD, listener, &all_ended) < 0)
 		goto failed;
 	/* Where the kernel has it: the one that waits goes on where the other stopped. */
@@ -378,6 +382,8 @@ bool supervise_tend(struct supervisor *supervisor)
 	while (epoll_wait(supervisor->events, &event, 1, 0) > 0) {
 		if (event.data.fd == supervisor->listener)
 			living = false;
+		else if (event.data.fd == targets_timer(supervisor->targets))
+			writes_settle_all(&supervisor->supervision, supervisor->targets);
 		else
 			targets_sweep(supervisor->targets);
 		if (!living)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "shim/supervise/hello.h"
@@ -22,6 +23,9 @@
 
 enum {
 	BUCKETS = 4096,
+	WRITING_MAX =
+		256, /* processes whose writes are looked at again by themselves; of more at their next call */
+	SOON_NS = 10000000,
 	ANCESTORS_MAX = 64,
 	WORDS_MAX = 512, /* of a command line that is looked at */
 	WORDS_BYTES = 16384,
@@ -38,6 +42,9 @@ struct targets {
 	pthread_mutex_t making; /* one is made at a time: two threads of a process may call at once */
 	struct target *dead; /* out of the table, used by nobody: to be destroyed without the lock */
 	struct target *buckets[BUCKETS];
+	int timer; /* to look at what came of writes */
+	pid_t writing[WRITING_MAX];
+	int writing_count;
 };
 
 /* ---- the table ---- */
@@ -173,6 +180,33 @@ void targets_sweep(struct targets *targets)
 		}
 		unlock(targets);
 	}
+}
+
+int targets_timer(const struct targets *targets)
+{
+	return targets->timer;
+}
+
+void targets_note_writing(struct targets *targets, pid_t pid)
+{
+	const struct itimerspec soon = { .it_value = { .tv_nsec = SOON_NS } };
+	bool known = false;
+
+	(void)pthread_mutex_lock(&targets->lock);
+	for (int i = 0; i < targets->writing_count; i++)
+		known = known || targets->writing[i] == pid;
+	if (!known && targets->writing_count < WRITING_MAX)
+		targets->writing[targets->writing_count++] = pid;
+	(void)timerfd_settime(targets->timer, 0, &soon, NULL);
+	(void)pthread_mutex_unlock(&targets->lock);
+}
+
+pid_t targets_next_writing(struct targets *targets)
+{
+	(void)pthread_mutex_lock(&targets->lock);
+	pid_t pid = targets->writing_count ? targets->writing[--targets->writing_count] : 0;
+	(void)pthread_mutex_unlock(&targets->lock);
+	return pid;
 }
 
 /* ---- what /proc says ---- */
@@ -798,11 +832,16 @@ struct targets *targets_make(const struct supervision *supervision)
 	targets->mount_ns = mount_ns_of(getpid());
 	(void)pthread_mutex_init(&targets->lock, NULL);
 	(void)pthread_mutex_init(&targets->making, NULL);
+	targets->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	targets->ended = epoll_create1(EPOLL_CLOEXEC);
-	struct target *root = targets->ended >= 0 ? make(targets, supervision->root, 0) : NULL;
+	struct target *root = targets->ended >= 0 && targets->timer >= 0
+				      ? make(targets, supervision->root, 0)
+				      : NULL;
 	if (!root) {
 		if (targets->ended >= 0)
 			(void)close(targets->ended);
+		if (targets->timer >= 0)
+			(void)close(targets->timer);
 		free(targets);
 		return NULL;
 	}

@@ -87,6 +87,12 @@ int targets_descriptor(const struct targets *targets);
 /* targets_sweep(): forgets those that ended. */
 void targets_sweep(struct targets *targets);
 
+/* targets_timer(): readable when it is time to look at what came of writes (writes.h).  targets_note_writing(): that of a process is to
+ * be looked at soon.  targets_next_writing(): takes one of these processes; 0: there is none. */
+int targets_timer(const struct targets *targets);
+void targets_note_writing(struct targets *targets, pid_t pid);
+pid_t targets_next_writing(struct targets *targets);
+
 /* target_find(): the process whose first thread this is, locked; NULL when it is not known yet, or held by another:
  * does not wait.  target_take(): the process of any thread, learned of if it is new; NULL when it cannot be told.
  * target_give(): lets go of it. */

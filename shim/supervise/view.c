@@ -11,6 +11,7 @@
 #include "shim/supervise/compat.h"
 #include "shim/supervise/look.h"
 #include "shim/supervise/memory.h"
+#include "tracker/baseline.h"
 #include "tracker/contents.h"
 #include "tracker/file.h"
 #include "tracker/notice.h"
@@ -218,6 +219,7 @@ static void look_and_open(const struct supervision *supervision, struct target *
 		return;
 	}
 	struct answer *answer = &ret_answer->answer;
+	baseline_add_name(supervision->segment, named->path);
 	request_at_sink(supervision->segment, &target->request);
 	decision_open(supervision->segment, &target->request, path, named->path, fd, &stat, answer);
 	ret_answer->is_decided = true;

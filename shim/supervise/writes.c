@@ -33,8 +33,9 @@ struct write {
 	uint64_t time_ns;
 	struct version before;
 	uint32_t knows;
-	bool kept;    /* `before` is in the content store */
-	bool appends; /* agents record what they were given, a notice too */
+	int64_t ctime_ns; /* of what was there: another one, and the call has been made */
+	bool kept;        /* `before` is in the content store */
+	bool appends;     /* agents record what they were given, a notice too */
 	char path[SEGMENT_PATH_BYTES];
 };
 
@@ -51,25 +52,34 @@ static struct unended {
 } pending[PENDING_MAX];
 static int pending_count;
 static pthread_mutex_t pending_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t settle_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void begin_pending(const struct write *write)
+/* One is about to begin.  Where the file had no writer, somebody else (`seen run`) has ended those that began before. */
+static void begin_pending(const struct write *write, bool is_first)
 {
 	(void)pthread_mutex_lock(&pending_lock);
+	for (int i = 0; is_first && i < pending_count; i++)
+		if (pending[i].key == write->key)
+			pending[i--] = pending[--pending_count];
 	if (pending_count < PENDING_MAX)
 		pending[pending_count++] = (struct unended){ write->key, write->serial,
 							     write->knows };
 	(void)pthread_mutex_unlock(&pending_lock);
 }
 
-static void end_pending(const struct write *write)
+/* Has it not ended?  ends: it does now. */
+static bool is_pending(const struct write *write, bool ends)
 {
+	bool found = false;
+
 	(void)pthread_mutex_lock(&pending_lock);
-	for (int i = 0; i < pending_count; i++)
-		if (pending[i].key == write->key && pending[i].serial == write->serial) {
+	for (int i = 0; i < pending_count && !found; i++) {
+		found = pending[i].key == write->key && pending[i].serial == write->serial;
+		if (found && ends)
 			pending[i] = pending[--pending_count];
-			break;
-		}
+	}
 	(void)pthread_mutex_unlock(&pending_lock);
+	return found;
 }
 
 /* Says of a file that has no writer any more, for all that its slot says, who writes to it still. */
@@ -93,7 +103,7 @@ static void resume_pending(const struct segment *segment, uint64_t key, uint64_t
 void writes_free(struct writes *writes)
 {
 	for (int i = 0; writes && i < writes->count; i++)
-		end_pending(&writes->writes[i]);
+		(void)is_pending(&writes->writes[i], true);
 	free(writes);
 }
 
@@ -141,10 +151,15 @@ static void say(const struct supervision *supervision, const struct target *targ
 	(void)close(fd);
 }
 
-/* What is to be known of what comes of it. */
-static void remember(struct target *target, const struct guard_answer *answer,
-		     const struct named *named)
+/* The call is about to be made: what is to be known of what comes of it. */
+static void begin(const struct segment *segment, struct target *target,
+		  const struct guard_answer *answer, const struct named *named)
 {
+	struct guard_writer who = writer(target);
+	uint32_t knows;
+	bool is_first = !guard_unfinished(segment, answer->file_key, &knows);
+
+	guard_begin(segment, &who, named->normal, answer);
 	if (!target->writes)
 		target->writes = calloc(1, sizeof(*target->writes));
 	struct writes *writes = target->writes;
@@ -160,7 +175,9 @@ static void remember(struct target *target, const struct guard_answer *answer,
 				 .kept = answer->kept,
 				 .appends = answer->kind == GUARD_APPENDS };
 	(void)snprintf(write->path, sizeof(write->path), "%s", named->normal);
-	begin_pending(write);
+	struct stat stat;
+	write->ctime_ns = sys_stat(write->path, &stat) == 0 ? stamp_of(&stat).ctime_ns : 0;
+	begin_pending(write, is_first);
 }
 
 /* What is to take another file's place.  Returns 0 or a negative errno: then nothing is known of it. */
@@ -181,7 +198,6 @@ static int look_at_source(const struct supervision *supervision, const struct ta
 static void remember_source(const struct supervision *supervision, struct target *target,
 			    const struct named *named, const struct version *version)
 {
-	struct guard_writer who = writer(target);
 	struct guard_answer answer = { .knows = GUARD_KNEW,
 				       .kind = GUARD_REPLACES,
 				       .before = *version };
@@ -189,8 +205,7 @@ static void remember_source(const struct supervision *supervision, struct target
 	if (!write_concerns(supervision, target, named))
 		return;
 	answer.file_key = path_key(supervision->segment, named->normal);
-	guard_begin(supervision->segment, &who, named->normal, &answer);
-	remember(target, &answer, named);
+	begin(supervision->segment, target, &answer, named);
 }
 
 static int ask(const struct supervision *supervision, struct target *target,
@@ -224,10 +239,9 @@ static int ask(const struct supervision *supervision, struct target *target,
 	}
 	if (answer.verdict == GUARD_DENY)
 		return answer.error;
-	if (answer.reason == GUARD_UNREADABLE)
+	if (answer.reason == GUARD_UNREADABLE || !answer.file_key)
 		return 0;
-	guard_begin(segment, &who, named->normal, &answer);
-	remember(target, &answer, named);
+	begin(segment, target, &answer, named);
 	if (moves)
 		remember_source(supervision, target, source, &moved);
 	return 0;
@@ -281,10 +295,18 @@ static bool take_back(const struct supervision *supervision, struct target *targ
 	    file_find(supervision->segment, write->key, &file) < 0 ||
 	    !(file.flags & FILE_HAS_BASELINE))
 		return false;
-	int fd = sys_open(write->path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
+	/* There may be more than a notice in it: that is kept first. */
+	struct version kept;
+	struct stat stat;
+	int fd = sys_open(write->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
 	if (fd < 0)
 		return false;
-	int error = contents_restore(supervision->segment, &write->before, fd);
+	int error = sys_fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode)
+			    ? -EINVAL
+			    : contents_save(supervision->segment, fd, write->path,
+					    CONTENTS_DESTROYED, &kept);
+	if (error == 0)
+		error = contents_restore(supervision->segment, &write->before, fd);
 	(void)close(fd);
 	if (error < 0)
 		return false;
@@ -293,8 +315,7 @@ static bool take_back(const struct supervision *supervision, struct target *targ
 	return true;
 }
 
-/* Did somebody say already what is there now?  The slot has room for one writer: where another one began since, or has ended, that may
- * be what this one made of it as well, and only the content tells. */
+/* Did somebody say already what is there now?  Where another one writes, too, only the content tells. */
 static bool is_said(const struct supervision *supervision, const struct write *write,
 		    const struct version *now)
 {
@@ -307,9 +328,9 @@ static bool is_said(const struct supervision *supervision, const struct write *w
 			: version_equal(now, &file.written) || version_equal(now, &file.outside));
 }
 
-/* Looks at what came of one.  False: it is not over yet. */
+/* Looks at what came of one.  sure: the call has been made.  False: it is not over yet. */
 static bool settle(const struct supervision *supervision, struct target *target,
-		   const struct write *write, bool ends)
+		   const struct write *write, bool ends, bool sure)
 {
 	const struct segment *segment = supervision->segment;
 	struct guard_writer who = writer(target);
@@ -321,9 +342,16 @@ static bool settle(const struct supervision *supervision, struct target *target,
 	who.serial = write->serial;
 	uint64_t unfinished = guard_unfinished(segment, write->key, &knows);
 	bool is_heard = unfinished == who.serial;
+	/* Somebody was first: this process's own library, or `seen run`. */
+	if (!unfinished || (!is_heard && !is_pending(write, false)))
+		return true;
 	int fd = sys_open(write->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
 	if (fd >= 0) {
-		if (sys_fstat(fd, &stat) == 0 && !ends && has_open(target, &stat)) {
+		if (sys_fstat(fd, &stat) < 0) {
+			(void)close(fd);
+			return true;
+		}
+		if (!ends && has_open(target, &stat)) {
 			(void)close(fd);
 			return false;
 		}
@@ -332,6 +360,9 @@ static bool settle(const struct supervision *supervision, struct target *target,
 	}
 	if (!read || (fd < 0 && fd != -ENOENT))
 		return true; /* it stays unfinished */
+	bool is_touched = fd >= 0 && stamp_of(&stat).ctime_ns != write->ctime_ns;
+	if (!sure && !is_touched && version_equal(&now, &write->before))
+		return false;
 	if (is_heard ? version_equal(&now, &write->before) ||
 			       (has_nonce && take_back(supervision, target, write))
 		     : is_said(supervision, write, &now)) {
@@ -341,7 +372,7 @@ static bool settle(const struct supervision *supervision, struct target *target,
 	guard_end(segment, &who, write->key, &now, write->knows);
 	record_edited(supervision, target, write->path, &write->before, &now,
 		      guard_source(who.context, who.role));
-	if (!is_heard && unfinished) {
+	if (!is_heard) {
 		struct guard_writer other = { .serial = unfinished };
 		struct guard_answer again = { .file_key = write->key, .knows = knows };
 		guard_begin(segment, &other, "", &again);
@@ -351,7 +382,8 @@ static bool settle(const struct supervision *supervision, struct target *target,
 
 void writes_settle(const struct supervision *supervision, struct target *target, pid_t tid)
 {
-	const uint64_t MADE_NS = 50000000; /* a call that was let pass has been made by then */
+	const uint64_t MADE_NS = 2000000000; /* a call that was let pass has been made by then, */
+	const uint64_t SOON_NS = 5000000;    /* and by then most have: where something came of it */
 	struct writes *writes = target->writes;
 	uint64_t now_ns = sys_boottime_ns();
 	int kept = 0;
@@ -360,9 +392,10 @@ void writes_settle(const struct supervision *supervision, struct target *target,
 		return;
 	for (int i = 0; i < writes->count; i++) {
 		const struct write *write = &writes->writes[i];
-		bool is_made = !tid || write->tid == tid || now_ns - write->time_ns > MADE_NS;
-		if (is_made && settle(supervision, target, write, !tid)) {
-			end_pending(write);
+		uint64_t age_ns = now_ns - write->time_ns;
+		bool sure = !tid || write->tid == tid || age_ns > MADE_NS;
+		if ((sure || age_ns > SOON_NS) && settle(supervision, target, write, !tid, sure)) {
+			(void)is_pending(write, true);
 			resume_pending(supervision->segment, write->key, write->serial);
 			continue;
 		}
@@ -372,6 +405,40 @@ void writes_settle(const struct supervision *supervision, struct target *target,
 	}
 	writes->count = kept;
 	look_end();
+}
+
+/* Is there one among them that is worth a look soon? */
+static bool is_young(const struct writes *writes)
+{
+	const uint64_t YOUNG_NS = 3000000000;
+	uint64_t now_ns = sys_boottime_ns();
+
+	for (int i = 0; i < writes->count; i++)
+		if (now_ns - writes->writes[i].time_ns < YOUNG_NS)
+			return true;
+	return false;
+}
+
+void writes_settle_all(const struct supervision *supervision, struct targets *targets)
+{
+	enum { AT_ONCE_MAX = 64, NOBODY = -1 };
+	pid_t again[AT_ONCE_MAX], pid;
+	int count = 0;
+	uint64_t expired;
+
+	(void)sys_read(targets_timer(targets), &expired, sizeof(expired));
+	while (count < AT_ONCE_MAX && (pid = targets_next_writing(targets)) != 0) {
+		struct target *target = target_find(targets, pid);
+		if (target)
+			writes_settle(supervision, target, NOBODY);
+		/* One that is held by another thread makes a call: that looks, too. */
+		if (target && target->writes && is_young(target->writes))
+			again[count++] = pid;
+		if (target)
+			target_give(targets, target);
+	}
+	for (int i = 0; i < count; i++)
+		targets_note_writing(targets, again[i]);
 }
 
 static void note_given(struct file_slot *file, const void *data)

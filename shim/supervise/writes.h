@@ -1,7 +1,7 @@
 /*
  * The guard for supervised processes: a call that may destroy something is judged before it is let pass (tracker/guard.h).
  *
- * What came of it is looked at later: at the process's next call after it has closed the file, or at its end.  `seen run` sees the
+ * What came of it is looked at later: some milliseconds after, at the process's next call after it has closed the file, or at its end.  `seen run` sees the
  * file closed, too, and may be first (cli/lib/watch.h).  A write itself is not seen: a notice that such a process writes is refused only where
  * its file takes another's place; in a file that it wrote to in place it is found afterwards, and taken out again.
  */
@@ -27,6 +27,9 @@ bool write_concerns(const struct supervision *supervision, const struct target *
 
 /* writes_settle(): learns what came of what was let pass, as far as that is over.  tid: the thread that makes a call now; 0: the process ends. */
 void writes_settle(const struct supervision *supervision, struct target *target, pid_t tid);
+
+/* writes_settle_all(): the same for all processes of which that is due (targets_note_writing()), and clears the timer. */
+void writes_settle_all(const struct supervision *supervision, struct targets *targets);
 
 /* write_read(): an agent, or a reader that prints what is in its files, is about to read a file: its scope knows it then. */
 void write_read(const struct supervision *supervision, struct target *target,

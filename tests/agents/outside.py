@@ -7,16 +7,19 @@ unread()  read_before_write = deny: what was never read is not overwritten, unti
 Some agents refuse by themselves what they see to be changed: the bare play tells which.
 """
 import collections
+import json
 import os
 
 import journal
 from scenario import Script, Step, module
+from stage import LAST_WORD
 
 OVERWRITES = "somebody else changed it since it was read, and this overwrites that"
 NOT_STALE = "not overwritten: somebody else changed it since it was read; read it again first"
 NOT_UNREAD = "not overwritten: it was never read; read it first"
 SAID = "seen: "
 REFUSALS = ("EIO", "ESTALE", "EACCES")
+REFUSED = ("stale_denied", "unread_denied", "notices_refused")
 VALUE, NEW_VALUE = "value = 1", "value = 2"
 
 # How the agent changes NAME.py, where that destroys what is there; {} is the path.
@@ -178,3 +181,192 @@ def unread():
         s.applied(way)
     s.write("own new file", "new.py", module("new"))
     return s
+
+
+# What came of a play
+
+def refuses_itself(script, play):
+    """The paths of changes that the agent, played bare, did not overwrite: what is there is theirs.
+    """
+    paths = set()
+    for path in script.changed:
+        with open(os.path.join(play.workspace, path), encoding="utf-8") as file:
+            if path != "left.py" and file.read() == theirs(script.start[path]):
+                paths.add(path)
+    return paths
+
+
+def has_record(play):
+    """Whether a file of the agent's own has the last word of the model: a transcript, a log."""
+    for folder, _, names in os.walk(os.path.join(play.folder, "home")):
+        for name in names:
+            with open(os.path.join(folder, name), "rb") as file:
+                if LAST_WORD.argument.encode() in file.read():
+                    return True
+    return False
+
+
+class Aftermath:
+    """What seen tells of a play when it is over.
+
+    verdict: warned or denied, reason: stale or unread, as in the journal
+    itself:  the paths that the agent does not overwrite anyway
+    """
+
+    def __init__(self, script, play, verdict, reason, itself):
+        self.script = script
+        self.play = play
+        self.verdict = verdict
+        self.reason = reason
+        self.itself = itself
+        self.events = journal.events_of(self.ask("log"))
+        self.status = json.loads(self.ask("status") or "{}")
+        self.state = os.path.join(play.environment["XDG_STATE_HOME"], "seen", play.session)
+
+    def ask(self, *words):
+        return self.play.ask_seen(*words, "--json", "--session", self.play.session)
+
+    def path_of(self, event):
+        return os.path.relpath(event.get("resolved") or event["path"], self.play.workspace)
+
+    def listed(self, *words):
+        """The paths that `seen WORDS...` names, or None."""
+        text = self.ask(*words)
+        return None if text is None else {file["path"] for file in json.loads(text)["files"]}
+
+    def all_of(self, op):
+        return [event for event in self.events if event["op"] == op]
+
+    def rows(self, bare):
+        """(name, expected, fault or None), as of Run.judge(). bare: the play without seen."""
+        looked_at = self.script.refused or [path for path in self.script.changed
+                                            if path != "left.py"]
+        for path in looked_at:
+            yield path, self.verdict, self.guarded(path)
+        yield "guarded events", "no others", self.others(looked_at)
+        yield "refused calls", "no others", self.refusals()
+        yield "counters", "the same", self.counters()
+        yield "the agent's own records", "as bare", (
+            None if has_record(self.play) or not has_record(bare) else "without the last word")
+        yield "whose changes", "told apart", self.sources()
+        yield "seen changed", "theirs", self.changed()
+        yield "seen edited", "the agent's", self.edited()
+        yield "task metadata", "told apart", self.metadata()
+
+    def guarded(self, path):
+        """What is wrong with how a call was guarded."""
+        events = [event for event in self.all_of("guarded") if self.path_of(event) == path]
+        before = self.script.start[path]
+        if path in self.script.changed:
+            before = theirs(before)
+        if self.verdict == "denied":
+            with open(os.path.join(self.play.folder, "refused", path), encoding="utf-8") as file:
+                if file.read() != before:
+                    return "it was overwritten"
+        if path in self.itself:
+            return "told, though nothing was lost" if events else None
+        found = [(event["verdict"], event["reason"], event["degraded"]) for event in events]
+        if found != [(self.verdict, self.reason, False)]:
+            return f"it is {found or 'not in the journal'}"
+        if self.verdict == "warned" and before.encode() not in self.kept(path):
+            return "not kept"
+        return None
+
+    def kept(self, path):
+        """The contents of a file's versions, by `seen versions` out of the content store."""
+        document = json.loads(self.ask("versions", path) or '{"versions": []}')
+        contents = []
+        for version in document["versions"]:
+            folder = os.path.join(self.state, "content")
+            for name in os.listdir(folder):
+                if name.startswith(version["hash"]):
+                    with open(os.path.join(folder, name), "rb") as file:
+                        contents.append(file.read())
+        return contents
+
+    def others(self, looked_at):
+        paths = {self.path_of(event) for event in self.all_of("guarded")} - set(looked_at)
+        return ", ".join(sorted(paths)) or None
+
+    def refusals(self):
+        """Calls that failed as refused ones do, but those that the guard refused."""
+        expected = collections.Counter((event["pid"], event["error"])
+                                       for event in self.all_of("guarded"))
+        wrong = []
+        for event in self.events:
+            if event["op"] != "guarded" and event["error"] in REFUSALS:
+                expected[event["pid"], event["error"]] -= 1
+                if expected[event["pid"], event["error"]] < 0:
+                    wrong.append(f"{event['op']} {event.get('resolved') or event.get('path')}: "
+                                 f"{event['error']}")
+        return ", ".join(wrong) or None
+
+    def counters(self):
+        counters = self.status.get("counters", {})
+        expected = dict.fromkeys(REFUSED, 0)
+        expected["stale_warned"] = 0
+        expected[f"{self.reason}_{self.verdict}"] = len(self.all_of("guarded"))
+        wrong = [f"{name} is {counters.get(name)}" for name, count in expected.items()
+                 if counters.get(name) != count]
+        return ", ".join(wrong) or None
+
+    def sources(self):
+        """The journal never has somebody else for what the session did, nor the other way."""
+        wrong = [f"{self.path_of(event)} by {event['source']}"
+                 for event in self.all_of("changed")
+                 if event["source"] and self.path_of(event) not in self.script.changed]
+        wrong += [f"{path} by nobody" for path in self.made() - {
+            self.path_of(event) for event in self.all_of("edited")
+            if event["source"] in ("agent_edited", "tool_edited")}]
+        return ", ".join(sorted(wrong)) or None
+
+    def made(self):
+        """The files that are not what they were, nor what somebody else made of them."""
+        start = self.script.start
+        return {path for path, text in self.play.end.items()
+                if text not in (start.get(path), theirs(start.get(path, "")))}
+
+    def changed(self):
+        """Of what somebody else changed the agent has seen what it read since; the rest is told."""
+        paths = self.listed("changed")
+        if paths is None:
+            return "failed"
+        wrong = [f"{path} is named" for path in paths - set(self.script.changed)]
+        if self.verdict == "denied":  # all was read again
+            wrong += [f"{path} is named" for path in paths]
+        elif "left.py" not in paths:
+            wrong.append("left.py is not")
+        return ", ".join(sorted(wrong)) or None
+
+    def edited(self):
+        paths = self.listed("edited", "--tools")
+        if paths is None:
+            return "failed"
+        wrong = [f"{path} is not named" for path in self.made() - paths]
+        wrong += [f"{path} is named" for path in paths & set(self.script.files)
+                  if path not in self.made() and not self.is_touched(path)]
+        return ", ".join(sorted(wrong)) or None
+
+    def is_touched(self, path):
+        return any(self.path_of(event) == path for event in self.all_of("edited"))
+
+    def metadata(self):
+        try:
+            with open(os.path.join(self.state, "task_metadata.json"), encoding="utf-8") as file:
+                entries = json.load(file)["files_in_context"]
+        except (OSError, ValueError, KeyError) as error:
+            return str(error)
+        wrong = [f"{entry['path']} is {entry['record_source']}" for entry in entries
+                 if entry["path"] not in self.script.changed
+                 and (entry["record_source"] == "user_edited" or entry["user_edit_date"])]
+        active = {entry["path"]: entry for entry in entries if entry["record_state"] == "active"}
+        for path in self.made() | {"left.py"} & set(self.script.changed):
+            entry = active.get(path, {})
+            sources = ("user_edited",) if path == "left.py" else ("agent_edited", "tool_edited")
+            if entry.get("record_source") == "read_tool" and entry["agent_edit_date"]:
+                continue  # the agent looked at what it made
+            if entry.get("record_source") not in sources:
+                wrong.append(f"{path} is {entry.get('record_source')}")
+            elif path == "left.py" and (not entry["user_edit_date"] or entry["agent_edit_date"]):
+                wrong.append(f"{path} has other dates")
+        return ", ".join(sorted(wrong)) or None
