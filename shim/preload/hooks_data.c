@@ -53,6 +53,8 @@ static inline ssize_t was_copied(int from, int to, ssize_t count)
 {
 	if (__builtin_expect(shim.views, 0) && count > 0)
 		view_odd();
+	if (__builtin_expect(shim.guards && writes_any(), 0) && count > 0)
+		writes_touched(to);
 	door_read(from, count);
 	door_written(to, count);
 	return count;
@@ -292,6 +294,8 @@ static inline int was_resized(int error, int fd, off_t size_bytes)
 {
 	if (shim.views && error == 0)
 		view_odd();
+	if (shim.guards && writes_any() && error == 0)
+		writes_touched(fd);
 	door_described(JOURNAL_TRUNCATE, error, fd, 0, (uint64_t)size_bytes);
 	return error;
 }
@@ -311,6 +315,8 @@ static inline int was_allocated(int error, int fd, off_t offset, off_t size_byte
 {
 	if (shim.views && error == 0)
 		view_odd();
+	if (shim.guards && writes_any() && error == 0)
+		writes_touched(fd);
 	if (error == 0)
 		door_described(JOURNAL_TRUNCATE, 0, fd, JOURNAL_TRUNCATE_ALLOCATES,
 			       (uint64_t)offset + (uint64_t)size_bytes);

@@ -219,6 +219,9 @@ static inline bool writes_any(void)
 	return __atomic_load_n(&writes_entries, __ATOMIC_RELAXED) != 0;
 }
 
+/* writes_touched(): what is in a descriptor's file was changed by other means than a write: its size, a copy inside the kernel. */
+void writes_touched(int fd);
+
 /* writes_locked(): the process sets a lock by that descriptor which every close of its file gives up (fcntl(2), F_SETLK): that file
  * is not opened here. */
 void writes_locked(int fd);

@@ -1031,6 +1031,13 @@ void writes_stream(int fd, void *stream)
 	(void)__atomic_fetch_or(&entry->opening.marks, MARK_STREAM, __ATOMIC_RELAXED);
 }
 
+void writes_touched(int fd)
+{
+	struct write_entry *entry = entry_of(fd);
+	if (entry && !in_vfork_child())
+		entry->opening.marks |= MARK_TOUCHED;
+}
+
 void writes_mapped(int fd)
 {
 	struct write_entry *entry = entry_of(fd);

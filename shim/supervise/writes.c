@@ -82,15 +82,16 @@ static bool is_pending(const struct write *write, bool ends)
 	return found;
 }
 
-/* Says of a file that has no writer any more, for all that its slot says, who writes to it still. */
-static void resume_pending(const struct segment *segment, uint64_t key, uint64_t ended_serial)
+/* Says of a file that has no writer any more, for all that its slot says, who writes to it still: forks of one program have its
+ * serial, too. */
+static void resume_pending(const struct segment *segment, uint64_t key)
 {
 	struct unended found = { 0 };
 	uint32_t knows;
 
 	(void)pthread_mutex_lock(&pending_lock);
 	for (int i = 0; i < pending_count; i++)
-		if (pending[i].key == key && pending[i].serial != ended_serial)
+		if (pending[i].key == key)
 			found = pending[i];
 	(void)pthread_mutex_unlock(&pending_lock);
 	if (!found.key || guard_unfinished(segment, key, &knows))
@@ -380,6 +381,20 @@ static bool settle(const struct supervision *supervision, struct target *target,
 	return true;
 }
 
+/* The same, one at a time: what is said last of a file is then what is there. */
+static bool is_over(const struct supervision *supervision, struct target *target,
+		    const struct write *write, bool ends, bool sure)
+{
+	(void)pthread_mutex_lock(&settle_lock);
+	bool over = settle(supervision, target, write, ends, sure);
+	if (over) {
+		(void)is_pending(write, true);
+		resume_pending(supervision->segment, write->key);
+	}
+	(void)pthread_mutex_unlock(&settle_lock);
+	return over;
+}
+
 void writes_settle(const struct supervision *supervision, struct target *target, pid_t tid)
 {
 	const uint64_t MADE_NS = 2000000000; /* a call that was let pass has been made by then, */
@@ -394,11 +409,8 @@ void writes_settle(const struct supervision *supervision, struct target *target,
 		const struct write *write = &writes->writes[i];
 		uint64_t age_ns = now_ns - write->time_ns;
 		bool sure = !tid || write->tid == tid || age_ns > MADE_NS;
-		if ((sure || age_ns > SOON_NS) && settle(supervision, target, write, !tid, sure)) {
-			(void)is_pending(write, true);
-			resume_pending(supervision->segment, write->key, write->serial);
+		if ((sure || age_ns > SOON_NS) && is_over(supervision, target, write, !tid, sure))
 			continue;
-		}
 		if (kept != i)
 			writes->writes[kept] = writes->writes[i];
 		kept++;
