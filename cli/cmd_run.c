@@ -526,7 +526,8 @@ static bool prepare_session(const struct config *config, char **words, struct se
 	via_choose(config, &ret_session->segment, words, supervise_supported, ret_via);
 	if (ret_via->note)
 		message("%s", ret_via->note);
-	if (ret_session->contents_error < 0)
+	/* Where there is no journal either, that line says why. */
+	if (ret_session->contents_error < 0 && ret_session->journal_error == 0)
 		message("nothing can be brought back: no content store: %s",
 			session_explain(ret_session->contents_error));
 	if (prepare_environment(ret_session, ret_via->ways != SESSION_VIA_SUPERVISE) < 0) {
@@ -591,7 +592,7 @@ static int run(const struct config *config, char **words)
 	for (int i = 0; i < COUNTER_COUNT; i++)
 		counters[i] = segment_counter(&session.segment, (enum counter)i);
 	context = root_context(config, &session.segment, words);
-	recording.watch = watch_start(&session, &recording.journal);
+	recording.watch = watch_start(&session, &recording.journal, quiet);
 	checkpoint_begin(&recording.checkpoint, &session, config);
 	metadata_open(&session);
 	int code = run_command(&recording, &context, via.ways, words);

@@ -7,7 +7,10 @@
  *	what the session made of it, what a scope takes it for, what is on record      nothing
  *	a process of the session writes to it, and has not ended                       looked at again
  *	it wrote and ended without a word (supervised, killed)                         the session's: EDITED
- *	anything else, twice in a row                                                  somebody else's: CHANGED
+ *	anything else                                                                  somebody else's: CHANGED
+ *
+ * A process of the session that is about to change a file says so in its slot before it does, and what came of it there
+ * afterwards: so what neither explains is nobody's of the session, however late it is looked at.
  *
  * Events tell when to look, the version alone tells what is there.  So an event may come late, or be lost: then every file
  * is looked at.  Where folders cannot be watched, their files' stamps are looked at instead.
@@ -26,9 +29,10 @@ struct watch;
 
 /* watch_start(): begins to watch for a run.  Cheap: nothing is opened before there is a file to be watched.
  *
- * session, journal: borrowed until watch_end(); the journal is mapped to write to, or not mapped.
+ * session, journal: borrowed until watch_end(); the journal is mapped to write to, or not mapped.  quiet: nothing is printed; else a line
+ * where not all can be watched.
  * Returns NULL where there is no memory: the functions below accept that. */
-struct watch *watch_start(const struct session *session, struct journal *journal);
+struct watch *watch_start(const struct session *session, struct journal *journal, bool quiet);
 
 /* watch_leave_out(): a child of this process, with all below it, that is none of the session; 0: there is none any more. */
 void watch_leave_out(struct watch *watch, pid_t pid);

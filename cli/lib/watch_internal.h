@@ -1,0 +1,119 @@
+/*
+ * The watcher's own state, between its three files.
+ *
+ *	watch.c          what is due, and the calls from outside
+ *	watch_folders.c  which files there are, and what the kernel tells of them: inotify(7), or their stamps
+ *	watch_judge.c    what became of a file, and who made it so
+ */
+#ifndef SEEN_CLI_WATCH_INTERNAL_H
+#define SEEN_CLI_WATCH_INTERNAL_H
+
+#include "cli/lib/living.h"
+#include "cli/lib/watch.h"
+#include "tracker/tables.h"
+
+#define MILLISECOND_NS UINT64_C(1000000)
+
+/* A folder that holds files which are looked at, or one above it in the workspace. */
+struct folder {
+	uint64_t key; /* of its path; first: trees are ordered by it */
+	char *path;
+	int wd;            /* -1: not watched */
+	bool holds;        /* files that are looked at */
+	bool listed;       /* the names in it are in watch.names */
+	uint64_t retry_ns; /* not watched: to be tried again then */
+};
+
+/* A file that some scope has a baseline of; or one that appeared or went, and that nobody has a baseline of: a fresh one. */
+struct file {
+	uint64_t key; /* first: trees are ordered by it */
+	char *path;
+	struct folder *folder; /* NULL: none that is watched */
+	bool excluded;
+	bool fresh, was_there; /* fresh: before its first event */
+	/* As of the last look; fresh: `looked` is the time of the first event. */
+	bool known;
+	struct version seen;                    /* none: there was no such file */
+	struct version outside;                 /* that of its slot */
+	uint32_t edits;                         /* likewise */
+	uint64_t last_edit_realtime_ns;         /* likewise */
+	uint64_t looked_ns, looked_realtime_ns; /* when that look began */
+	struct stamp stamp;
+	/* When it is to be looked at. */
+	uint64_t due_ns;   /* 0: not */
+	uint64_t first_ns; /* of the events since the last look */
+	unsigned looks;    /* that came to nothing */
+};
+
+struct watch {
+	const struct session *session;
+	const struct segment *segment;
+	struct journal *journal;
+	pid_t left_out;
+	int fd; /* inotify; -1: not made yet, or it could not be */
+	bool tried, quiet, said;
+	uint64_t quiet_ns;
+
+	struct folder **folders;
+	size_t folder_count, folder_capacity;
+	struct file **files;
+	size_t file_count, file_capacity;
+	size_t fresh_count;
+	/* tsearch(3): files and folders by key, folders by wd, names in listed folders by key. */
+	void *file_by_key, *folder_by_key, *folder_by_wd, *names;
+
+	uint64_t scan_at;       /* next slot of the table; 0: no round is under way */
+	uint64_t files_changed; /* as of the beginning of that round */
+	bool has_retries, has_polled;
+	uint64_t poll_ns;
+	size_t poll_at;
+
+	size_t pending;
+	size_t look_at; /* whose turn it is, where one turn does not suffice */
+
+	struct living_list living;
+	uint64_t unobserved_ns; /* when a program that nobody observes was last seen to live */
+	uint64_t asked_ns;
+};
+
+/* What a look may put off. */
+enum phase {
+	PHASE_RUNS,
+	PHASE_ENDS, /* the run is over: as little as can be */
+	PHASE_LAST, /* nothing */
+};
+
+/* ---- watch.c ---- */
+
+/* look_soon(): something happened to a file: it is to be looked at when it was left alone.  look_now(): or at once.  look_later(): a
+ * look came to nothing.  look_no_more(): or to something. */
+void look_soon(const struct watch *watch, struct file *file);
+void look_now(struct file *file);
+void look_later(struct file *file, uint64_t wait_ns);
+void look_no_more(struct file *file);
+
+/* ---- watch_folders.c ---- */
+
+/* folders_scan(): finds the files that are new in the session's table, some of it at a time; whole: all of it, now. */
+void folders_scan(struct watch *watch, bool whole);
+
+/* folders_events(): takes what the kernel tells, and looks for it where it tells nothing. */
+void folders_events(struct watch *watch);
+
+/* file_forget(): takes one out and frees it.  names_has(): is a name there, as far as that is known?  names_note(): it is, or not. */
+void file_forget(struct watch *watch, size_t index);
+bool names_has(const struct watch *watch, uint64_t key);
+void names_note(struct watch *watch, uint64_t key, bool is_there);
+
+/* folders_free(): all that the trees and arrays hold. */
+void folders_free(struct watch *watch);
+
+/* ---- watch_judge.c ---- */
+
+/* judge(): looks at a file, and decides.  Afterwards it is not due, or due later.  A fresh one that is not due is done with. */
+void judge(struct watch *watch, struct file *file, enum phase phase);
+
+/* judge_note_unobserved(): looks whether a program lives that nobody observes, twice a second. */
+void judge_note_unobserved(struct watch *watch);
+
+#endif

@@ -1,0 +1,532 @@
+/* What became of a file, and who made it so: see watch_internal.h. */
+#include <errno.h>
+#include <string.h>
+
+#include "cli/lib/watch_internal.h"
+#include "tracker/baseline.h"
+#include "tracker/file.h"
+#include "tracker/guard.h"
+#include "tracker/path.h"
+#include "tracker/process.h"
+#include "tracker/sys.h"
+
+enum {
+	UNOBSERVED_MS = 500, /* between looks at what nobody observes */
+	HELD_MS = 250,       /* one that a process of the session holds open to write to it ... */
+	HELD_LOOKS =
+		8, /* ... the longer it does, up to so many times that, the later it is looked at again */
+	PATIENCE = 2,       /* looks at what a living process left unfinished */
+	PATIENCE_MS = 100,  /* between them */
+	SLACK_MS = 2000,    /* between an event and what the session's process says of it */
+	STARTING_MS = 1000, /* a program that takes longer to attach does not */
+	ALIASES_MAX = 1024, /* files that are looked at to find another name of one */
+};
+
+/* ---- what is there ---- */
+
+/* What a name stands for now. */
+struct sight {
+	struct version version; /* none: no regular file */
+	struct stat stat;       /* of it */
+	uint64_t began_ns, began_realtime_ns;
+};
+
+/* Returns 0, or a negative errno: it cannot be told; -EAGAIN: it is being changed. */
+static int look_at(const struct watch *watch, const char *path, struct sight *ret_sight)
+{
+	struct content content;
+	struct stat after;
+
+	*ret_sight = (struct sight){ .began_ns = sys_boottime_ns(),
+				     .began_realtime_ns = sys_realtime_ns() };
+	int error = sys_stat(path, &ret_sight->stat);
+	if (error == -ENOENT || error == -ENOTDIR || error == -ELOOP)
+		return 0;
+	if (error < 0)
+		return error;
+	if (!S_ISREG(ret_sight->stat.st_mode))
+		return 0;
+	/* A lease, or what replaced it meanwhile, is not waited for. */
+	int fd = sys_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
+	if (fd < 0)
+		return fd == -ENOENT ? -EAGAIN : fd;
+	error = sys_fstat(fd, &ret_sight->stat);
+	if (error == 0)
+		error = S_ISREG(ret_sight->stat.st_mode)
+				? content_of_descriptor(
+					  fd, watch->segment->settings->content_max_file_bytes,
+					  &content)
+				: -EAGAIN;
+	if (error == 0)
+		error = sys_fstat(fd, &after);
+	(void)sys_close(fd);
+	if (error < 0)
+		return error;
+	struct stamp first = stamp_of(&ret_sight->stat), last = stamp_of(&after);
+	ret_sight->version = content.version;
+	return stamp_equal(&first, &last) ? 0 : -EAGAIN;
+}
+
+static bool is_same_file(const char *path, const struct stat *stat)
+{
+	struct stat other;
+	return sys_stat(path, &other) == 0 && other.st_dev == stat->st_dev &&
+	       other.st_ino == stat->st_ino;
+}
+
+static bool stat_folder_of(const char *path, struct stat *ret_stat)
+{
+	char folder[SEGMENT_PATH_BYTES];
+	size_t bytes = (size_t)(path_base(path) - path);
+
+	memcpy(folder, path, bytes);
+	folder[bytes] = '\0';
+	return sys_stat(folder, ret_stat) == 0;
+}
+
+/* Did a process of the session change the file by another name, or a folder above it, since then?  That is noted under the name
+ * that it used. */
+static bool is_noted_elsewhere(const struct watch *watch, const char *path,
+			       const struct sight *sight, uint64_t since_realtime_ns)
+{
+	const struct segment *segment = watch->segment;
+	char other[SEGMENT_PATH_BYTES];
+	struct stat folder;
+	bool exists = !version_is_none(&sight->version);
+	bool has_folder = !exists && stat_folder_of(path, &folder);
+	int looks = ALIASES_MAX;
+
+	for (uint64_t i = 0; i < segment->capacity[TABLE_FILES] && looks > 0; i++) {
+		const struct file_slot *slot = segment_slot(segment, TABLE_FILES, i);
+		struct file_slot copy;
+		if (!__atomic_load_n(&slot->key, __ATOMIC_RELAXED) ||
+		    __atomic_load_n(&slot->last_edit_realtime_ns, __ATOMIC_RELAXED) <
+			    since_realtime_ns ||
+		    !slot_read(slot, &copy, sizeof(copy)))
+			continue;
+		int bytes = file_path(segment, &copy, other, sizeof(other));
+		if (bytes <= 0 || strcmp(other, path) == 0)
+			continue;
+		if (strncmp(path, other, (size_t)bytes) == 0 && path[bytes] == '/')
+			return true;
+		looks--;
+		if (exists ? is_same_file(other, &sight->stat)
+			   : has_folder && strcmp(path_base(other), path_base(path)) == 0 &&
+				     (other[path_base(other) - other] = '\0', true) &&
+				     is_same_file(other, &folder))
+			return true;
+	}
+	return false;
+}
+
+/* ---- whose a change is ---- */
+
+void judge_note_unobserved(struct watch *watch)
+{
+	uint64_t now_ns = sys_boottime_ns();
+
+	if (now_ns - watch->asked_ns < UNOBSERVED_MS * MILLISECOND_NS)
+		return;
+	watch->asked_ns = now_ns;
+	if (guard_lives_unobserved(watch->segment))
+		watch->unobserved_ns = now_ns;
+}
+
+enum unobserved {
+	UNOBSERVED_NO,
+	UNOBSERVED_STARTING, /* one is about to say that it is observed, or never will */
+	UNOBSERVED_YES,
+};
+
+/* May a program of the session that nobody observes have changed something since then? */
+static enum unobserved lived_unobserved(const struct watch *watch, uint64_t since_ns)
+{
+	const struct segment *segment = watch->segment;
+	enum unobserved found = UNOBSERVED_NO;
+
+	if (watch->unobserved_ns >= since_ns || segment_counter(segment, COUNTER_lost_processes) ||
+	    guard_lives_unobserved(segment))
+		return UNOBSERVED_YES;
+	/* One that started since then and has ended. */
+	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
+		const struct process_slot *slot = segment_slot(segment, TABLE_PROCESSES, i);
+		struct process_slot copy;
+		if (__atomic_load_n(&slot->state, __ATOMIC_RELAXED) != PROCESS_ANNOUNCED ||
+		    !process_read(segment, i, &copy) || copy.state != PROCESS_ANNOUNCED ||
+		    copy.time_ns + UNOBSERVED_MS * MILLISECOND_NS < since_ns)
+			continue;
+		if (copy.pid && process_is_gone(&copy))
+			return UNOBSERVED_YES;
+		if (sys_boottime_ns() - copy.time_ns < STARTING_MS * MILLISECOND_NS)
+			found = UNOBSERVED_STARTING;
+	}
+	return found;
+}
+
+/* A process of the session that may write to it at any moment; 0: there is none. */
+static uint32_t holder_of(struct watch *watch, const struct sight *sight)
+{
+	if (version_is_none(&sight->version))
+		return 0;
+	living_take(watch->session, watch->left_out, &watch->living);
+	return living_writer(&watch->living, sight->stat.st_dev, sight->stat.st_ino);
+}
+
+/* May the session's processes still change what was seen?  One that closed the file a moment ago may have done so after that.  Then
+ * it is looked at later. */
+static bool is_held(struct watch *watch, struct file *file, const struct sight *sight)
+{
+	struct sight again;
+	bool is_open = holder_of(watch, sight) != 0;
+
+	if (!is_open && look_at(watch, file->path, &again) == 0 &&
+	    version_equal(&again.version, &sight->version))
+		return false;
+	if (is_open) /* it may be written to for hours */
+		file->first_ns = sys_boottime_ns();
+	look_later(file, HELD_MS * MILLISECOND_NS *
+				 (file->looks < HELD_LOOKS ? file->looks + 1 : HELD_LOOKS));
+	return true;
+}
+
+/* ---- what is said of it ---- */
+
+static void write_record(struct watch *watch, enum journal_op op, const char *path, uint32_t flags,
+			 enum source source, uint32_t tid, const struct version *before,
+			 const struct sight *sight)
+{
+	struct journal_record record = journal_blank(op);
+	struct journal_details details = { .dev = sight->stat.st_dev,
+					   .ino = sight->stat.st_ino,
+					   .size_bytes = sight->version.size_bytes,
+					   .before = *before,
+					   .after = sight->version };
+
+	if (!watch->journal->header || !path_is_recorded(watch->segment, true, path))
+		return;
+	record.tid = tid;
+	record.path = journal_text(watch->journal, path, strlen(path), true);
+	record.flags = flags;
+	record.decision = (uint8_t)source;
+	record.marks = JOURNAL_DETAILS;
+	record.amount = sight->version.size_bytes;
+	(void)journal_write(watch->journal, &record, &details, sizeof(details), true);
+}
+
+/* The file is known as it is now. */
+static void settle(struct file *file, const struct file_slot *slot, const struct sight *sight)
+{
+	file->known = true;
+	file->seen = sight->version;
+	file->outside = slot->outside;
+	file->edits = slot->edits;
+	file->last_edit_realtime_ns = slot->last_edit_realtime_ns;
+	file->looked_ns = sight->began_ns;
+	file->looked_realtime_ns = sight->began_realtime_ns;
+	file->stamp = (struct stamp){ 0 };
+	if (!version_is_none(&sight->version))
+		file->stamp = stamp_of(&sight->stat);
+	look_no_more(file);
+}
+
+/* The youngest program of the session with that pid, or, where that is 0, with that serial. */
+static bool find_process(const struct segment *segment, uint64_t serial, uint32_t pid,
+			 struct process_slot *ret_process)
+{
+	struct process_slot copy;
+	bool found = false;
+
+	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
+		const struct process_slot *slot = segment_slot(segment, TABLE_PROCESSES, i);
+		bool wanted = pid ? __atomic_load_n(&slot->pid, __ATOMIC_RELAXED) == pid
+				  : __atomic_load_n(&slot->serial, __ATOMIC_RELAXED) == serial;
+		if (!wanted || !process_read(segment, i, &copy) ||
+		    (pid ? copy.pid != pid : copy.serial != serial) ||
+		    (found && copy.time_ns < ret_process->time_ns))
+			continue;
+		*ret_process = copy;
+		found = true;
+	}
+	return found;
+}
+
+/* The session wrote to the file: has another of its processes it open still?  The slot has room for one writer alone; what this one
+ * does is the session's, too. */
+static void note_holder(struct watch *watch, struct file *file, const struct sight *sight)
+{
+	struct process_slot process = { .serial = UINT64_MAX };
+	struct file_slot slot;
+	uint32_t pid = holder_of(watch, sight);
+
+	if (!pid || file_find(watch->segment, file->key, &slot) < 0 || slot.writer)
+		return;
+	(void)find_process(watch->segment, 0, pid, &process);
+	struct guard_writer writer = { .serial = process.serial };
+	struct guard_answer answer = {
+		.file_key = file->key,
+		.knows = version_equal(&sight->version, &slot.written) ? GUARD_KNEW : 0,
+	};
+	guard_begin(watch->segment, &writer, "", &answer);
+}
+
+/* Did the session say of what is there that it made it?  What is `outside` since the last look is what it made of a change that it did
+ * not know; or it was told by another run. */
+static bool is_said(const struct file *file, const struct file_slot *slot,
+		    const struct version *version)
+{
+	if (version_is_none(version))
+		return (slot->flags & FILE_REMOVED) != 0;
+	return version_equal(version, &slot->written) ||
+	       (version_equal(version, &slot->outside) &&
+		!(file->known && version_equal(version, &file->outside)));
+}
+
+/* Says for a process of the session what came of its write. */
+static void end_write(struct watch *watch, struct file *file, const struct file_slot *slot,
+		      const struct sight *sight, uint32_t knows)
+{
+	struct process_slot process = { .pid = 0 };
+
+	(void)find_process(watch->segment, slot->writer, 0, &process);
+	struct guard_writer writer = { .scope_id = baseline_scope(&process.context, NULL),
+				       .serial = slot->writer,
+				       .context = &process.context,
+				       .role = process.context.role };
+	struct file_slot after = *slot;
+	if (is_said(file, slot, &sight->version) ||
+	    (file->known && version_equal(&file->seen, &sight->version))) {
+		guard_cancel(watch->segment, &writer, file->key);
+	} else {
+		guard_end(watch->segment, &writer, file->key, &sight->version, knows);
+		write_record(watch, JOURNAL_EDITED, file->path, 0,
+			     guard_source(writer.context, writer.role), process.pid,
+			     file->known ? &file->seen : &slot->written, sight);
+		(void)file_find(watch->segment, file->key, &after);
+	}
+	note_holder(watch, file, sight);
+	settle(file, &after, sight);
+}
+
+/* A process of the session writes to the file, or has left without a word: says it for it when it is done. */
+static void finish(struct watch *watch, struct file *file, const struct file_slot *slot,
+		   const struct sight *sight, enum phase phase)
+{
+	struct process_slot process;
+	uint32_t knows;
+
+	if (is_held(watch, file, sight)) {
+		if (phase == PHASE_LAST)
+			look_no_more(file);
+		return;
+	}
+	/* One that lives is about to say it, or even to make the call. */
+	if (phase != PHASE_LAST && file->looks < PATIENCE &&
+	    find_process(watch->segment, slot->writer, 0, &process) && !process_is_gone(&process))
+		look_later(file, PATIENCE_MS * MILLISECOND_NS);
+	else if (guard_unfinished(watch->segment, file->key, &knows) != slot->writer)
+		look_later(file, watch->quiet_ns);
+	else
+		end_write(watch, file, slot, sight, knows);
+}
+
+/* What anybody in the session knew last; a read that is too young to be a baseline says nothing of what an agent knows.  False: nobody
+ * knew it. */
+static bool known_last(const struct watch *watch, uint64_t key, struct version *ret_version)
+{
+	const struct segment *segment = watch->segment;
+	uint64_t newest_ns = 0;
+
+	for (uint64_t i = 0; i <= segment->capacity[TABLE_SCOPES]; i++) {
+		uint64_t scope_id = BASELINE_SESSION, since_ns;
+		struct version version;
+		if (i < segment->capacity[TABLE_SCOPES]) {
+			const struct scope_slot *slot = segment_slot(segment, TABLE_SCOPES, i);
+			scope_id = __atomic_load_n(&slot->id, __ATOMIC_RELAXED);
+		}
+		if (scope_id && baseline_since(segment, scope_id, key, &version, &since_ns) &&
+		    since_ns >= newest_ns) {
+			newest_ns = since_ns;
+			*ret_version = version;
+		}
+	}
+	return newest_ns != 0;
+}
+
+/* Did the session write to it since the last look, or begin to?  Of a write that was not guarded (it is not to be, or could not be)
+ * it is only known that it was begun. */
+static bool is_edited(const struct file *file, const struct file_slot *slot)
+{
+	return file->known ? slot->edits != file->edits : slot->edits != 0;
+}
+
+static bool is_begun(const struct file *file, const struct file_slot *slot)
+{
+	return !is_edited(file, slot) &&
+	       slot->last_edit_realtime_ns >
+		       (file->known ? file->last_edit_realtime_ns : slot->last_read_realtime_ns);
+}
+
+/* Is what is there the session's own, or known already?  ret_before: what is known of before. */
+static bool is_known(const struct watch *watch, const struct file *file,
+		     const struct file_slot *slot, const struct sight *sight,
+		     struct version *ret_before)
+{
+	const struct version *version = &sight->version;
+	bool none = version_is_none(version);
+	uint64_t since_ns;
+	/* At first a young read counts, too. */
+	bool has_before = file->known ? known_last(watch, file->key, ret_before)
+				      : baseline_newest(watch->segment, file->key, ret_before,
+							&since_ns);
+	bool is_before = has_before && version_equal(version, ret_before);
+
+	if (file->known)
+		*ret_before = file->seen;
+	if (is_begun(file, slot))
+		return true;
+	if (file->known && !is_edited(file, slot) && version_equal(version, &file->seen))
+		return true;
+	if (none && !file->known && slot->user_edit_realtime_ns && version_is_none(&slot->outside))
+		return true;
+	return (is_before && !none) || is_said(file, slot, version);
+}
+
+struct outside {
+	const struct version *version;
+	enum source source;
+	uint32_t edits;
+	uint64_t since_realtime_ns; /* what was told before is another change */
+	bool *ret_stale;            /* a process of the session came first */
+	bool *ret_told;             /* another run told it already */
+};
+
+static void note_outside(struct file_slot *file, const void *data)
+{
+	const struct outside *outside = data;
+	bool is_outside = file->source == SOURCE_USER || file->source == SOURCE_UNATTRIBUTED;
+
+	*outside->ret_stale = file->edits != outside->edits || file->writer;
+	*outside->ret_told = is_outside && version_equal(&file->outside, outside->version) &&
+			     file->user_edit_realtime_ns >= outside->since_realtime_ns;
+	if (*outside->ret_stale || *outside->ret_told)
+		return;
+	file_note_outside(file, outside->version, outside->source, sys_realtime_ns());
+	file->flags &= ~(uint32_t)FILE_REMOVED;
+}
+
+/* Somebody else's change. */
+static void report(struct watch *watch, struct file *file, const struct file_slot *slot,
+		   const struct sight *sight, enum source source, const struct version *before)
+{
+	bool stale = false, told = false, none = version_is_none(&sight->version);
+	struct outside outside = { .version = &sight->version,
+				   .source = source,
+				   .edits = slot->edits,
+				   .since_realtime_ns = file->known ? file->looked_realtime_ns : 0,
+				   .ret_stale = &stale,
+				   .ret_told = &told };
+	struct file_slot after = *slot;
+	uint32_t flags = none ? JOURNAL_CHANGED_DELETED : 0;
+
+	if (file_change_known(watch->segment, file->key, note_outside, &outside) < 0 || stale) {
+		look_later(file, watch->quiet_ns);
+		return;
+	}
+	if (!none && file->known && version_is_none(&file->seen))
+		flags = JOURNAL_CHANGED_ADDED;
+	if (!told) {
+		segment_count(watch->segment, COUNTER_edits_outside, 1);
+		write_record(watch, JOURNAL_CHANGED, file->path, flags, source, 0, before, sight);
+	}
+	after.outside = sight->version;
+	settle(file, &after, sight);
+}
+
+/* Whose is a change that no process of the session owns to?  False: not to be told yet. */
+static bool find_source(struct watch *watch, struct file *file, const struct sight *sight,
+			uint64_t since_ns, enum phase phase, enum source *ret_source)
+{
+	bool held = is_held(watch, file, sight);
+	enum unobserved unobserved = held ? UNOBSERVED_NO : lived_unobserved(watch, since_ns);
+
+	*ret_source = held || unobserved != UNOBSERVED_NO ? SOURCE_UNATTRIBUTED : SOURCE_USER;
+	if (unobserved == UNOBSERVED_STARTING && phase != PHASE_LAST)
+		look_later(file, watch->quiet_ns);
+	return phase == PHASE_LAST || (!held && unobserved != UNOBSERVED_STARTING);
+}
+
+static void judge_known(struct watch *watch, struct file *file, const struct file_slot *slot,
+			const struct sight *sight, enum phase phase)
+{
+	struct version before = { 0 };
+	enum source source;
+
+	if (file->excluded || watch->segment->settings->watch_mode == WATCH_MODE_OFF ||
+	    is_known(watch, file, slot, sight, &before)) {
+		if (!file->excluded && (is_edited(file, slot) || is_begun(file, slot)))
+			note_holder(watch, file, sight);
+		settle(file, slot, sight);
+		return;
+	}
+	uint64_t since_realtime_ns = slot->last_read_realtime_ns > slot->last_edit_realtime_ns
+					     ? slot->last_read_realtime_ns
+					     : slot->last_edit_realtime_ns;
+	if (file->known)
+		since_realtime_ns = file->looked_realtime_ns - watch->quiet_ns;
+	if (is_noted_elsewhere(watch, file->path, sight, since_realtime_ns))
+		settle(file, slot, sight);
+	else if (find_source(watch, file, sight, file->known ? file->looked_ns : slot->last_read_ns,
+			     phase, &source))
+		report(watch, file, slot, sight, source, &before);
+}
+
+/* A name that nobody has a baseline of. */
+static void judge_fresh(struct watch *watch, struct file *file, const struct file_slot *slot,
+			const struct sight *sight, enum phase phase)
+{
+	static const struct version NOTHING;
+	uint64_t since_realtime_ns = file->looked_realtime_ns - SLACK_MS * MILLISECOND_NS;
+	bool exists = !version_is_none(&sight->version);
+	enum source source;
+
+	names_note(watch, file->key, exists);
+	if (!exists || file->was_there || slot->last_edit_realtime_ns >= since_realtime_ns ||
+	    is_noted_elsewhere(watch, file->path, sight, since_realtime_ns)) {
+		look_no_more(file);
+	} else if (find_source(watch, file, sight, file->looked_ns - watch->quiet_ns, phase,
+			       &source)) {
+		segment_count(watch->segment, COUNTER_edits_outside, 1);
+		write_record(watch, JOURNAL_CHANGED, file->path, JOURNAL_CHANGED_ADDED, source, 0,
+			     &NOTHING, sight);
+		look_no_more(file);
+	}
+}
+
+void judge(struct watch *watch, struct file *file, enum phase phase)
+{
+	struct file_slot before = { .key = 0 }, slot = { .key = 0 };
+	struct sight sight;
+
+	if (file_find(watch->segment, file->key, &before) < 0 && !file->fresh) {
+		/* The table gave its place away; it comes back when it is read again. */
+		file->known = false;
+		look_no_more(file);
+		return;
+	}
+	int error = look_at(watch, file->path, &sight);
+	(void)file_find(watch->segment, file->key, &slot);
+	if (error == -EAGAIN || before.key != slot.key || before.edits != slot.edits ||
+	    before.writer != slot.writer ||
+	    before.last_edit_realtime_ns != slot.last_edit_realtime_ns)
+		look_later(file, watch->quiet_ns);
+	else if (error < 0) /* too large, or not to be read: nothing can be said */
+		look_no_more(file);
+	else if (file->fresh)
+		judge_fresh(watch, file, &slot, &sight, phase);
+	else if (slot.writer)
+		finish(watch, file, &slot, &sight, phase);
+	else
+		judge_known(watch, file, &slot, &sight, phase);
+	if (file->fresh && phase == PHASE_LAST)
+		look_no_more(file);
+}
