@@ -24,6 +24,7 @@
 #include "tracker/decimal.h"
 #include "tracker/path.h"
 #include "tracker/role.h"
+#include "tracker/scope.h"
 #include "tracker/sys.h"
 
 struct shim shim;
@@ -336,6 +337,10 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 		said_by(variable(environment, "SEEN_AGENT_IS")), &shim.request.context);
 	shim.role = shim.request.context.role;
 	shim.scope_id = baseline_scope(&shim.request.context, scope && *scope ? scope : NULL);
+	/* What an agent reads by itself is its scope's, also before it starts a shell. */
+	if (shim.role == ROLE_AGENT && shim.scope_id)
+		(void)scope_claim(&shim.segment, shim.scope_id, (uint32_t)sys_getpid(),
+				  shim.request.context.profile, invocation.name);
 	shim.pid = sys_getpid();
 	shim.ends_capture = shim.request.context.capture_id &&
 			    capture_shell(&shim.segment, shim.request.context.capture_id) ==

@@ -18,6 +18,7 @@
 #include "shim/supervise/view.h"
 #include "shim/supervise/writes.h"
 #include "tracker/baseline.h"
+#include "tracker/scope.h"
 #include "tracker/capture.h"
 #include "tracker/sys.h"
 
@@ -477,6 +478,10 @@ static void adopt(const struct targets *targets, struct target *target)
 					&target->invocation, scope && *scope ? scope : NULL,
 					context);
 	target->scope_id = baseline_scope(context, scope && *scope ? scope : NULL);
+	/* What an agent reads by itself is its scope's, also before it starts a shell. */
+	if (context->role == ROLE_AGENT && target->scope_id)
+		(void)scope_claim(segment, target->scope_id, (uint32_t)target->pid,
+				  context->profile, target->invocation.name);
 	if (target->start.announced_elsewhere)
 		withdraw_other(segment, environment, environment_bytes);
 	free(environment);

@@ -157,8 +157,12 @@ class File:
         """The scope made that of it; outcomes: as they may have been, of those that let it pass."""
         if content == self.disk:
             return
-        if not by_agent and self.known == 0:  # nobody looked at it
-            self.disk = content
+        if not by_agent and self.known == 0:  # nobody looked at it, unless its name was heard of before
+            was_there, self.disk = self.disk is not None, content
+            self.written = self.written | {content}
+            if content is not None and (whole or not was_there):
+                self.scopes[scope].perhaps(content)
+                self.known = 1
             return
         was_there, self.disk = self.disk is not None, content
         if by_agent or self.known == 2:
