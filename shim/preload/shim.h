@@ -6,7 +6,8 @@
  *	view.c      viewers: answers, deliveries; readers: what they sent
  *	own.c       an agent's own reads, counted, and those of a whitelisted program, answered
  *	change.c    what a process destroys or replaces, recorded by path; its current folder
- *	writes.c    the guard: calls that destroy something, before they are made; what came of them
+ *	plan.c      the guard: calls that may destroy something, before they are made
+ *	writes.c    what is written by the descriptors that it let be opened, and what came of it
  *	record.c    all of it, for the journal
  *	vfork.S     vfork, which cannot be wrapped in C
  *	hello.c     the meeting with a supervisor, which sees what goes past libc (shim/supervise)
