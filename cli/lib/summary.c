@@ -143,7 +143,7 @@ static void print_coverage(const struct coverage *coverage)
 
 static bool is_conflict(const uint64_t *counters)
 {
-	static const enum counter CONFLICTS[] = { COUNTER_stale_warned,	   COUNTER_stale_denied,
+	static const enum counter CONFLICTS[] = { COUNTER_stale_warned,    COUNTER_stale_denied,
 						  COUNTER_unread_warned,   COUNTER_unread_denied,
 						  COUNTER_notices_refused, COUNTER_edits_outside,
 						  COUNTER_lost_contents };

@@ -257,8 +257,7 @@ static int begin_guarded(long number, const long *arguments, struct plan *plan)
 			       ? -1
 			       : -2;
 	case SYS_writev:
-		return door_may_write_parts((int)arguments[0],
-					    (const struct iovec *)arguments[1],
+		return door_may_write_parts((int)arguments[0], (const struct iovec *)arguments[1],
 					    (int)arguments[2])
 			       ? -1
 			       : -2;

@@ -37,9 +37,9 @@ Test(segment, is_made_private_and_whole)
 Test(segment, the_first_one_wins)
 {
 	static char text[SETTINGS_TEXT_BYTES_MAX];
-	cr_assert_eq(
-		segment_create(world.root, "x", WORLD_RANDOM, "b", world.settings, text, 0, NULL, NULL),
-		-EEXIST);
+	cr_assert_eq(segment_create(world.root, "x", WORLD_RANDOM, "b", world.settings, text, 0,
+				    NULL, NULL),
+		     -EEXIST);
 	cr_assert_eq(segment_map(world.file, &other), 0);
 	cr_assert_str_eq(other.header->name, "test");
 	segment_unmap(&other);
@@ -56,15 +56,18 @@ Test(segment, names_have_a_limit)
 	(void)snprintf(folder, sizeof(folder), "%s/2", world.root);
 	cr_assert_eq(mkdir(folder, 0700), 0);
 	memset(name, 'n', SEGMENT_NAME_BYTES);
-	cr_assert_eq(segment_create(folder, name, WORLD_RANDOM, "b", world.settings, text, 0, NULL, NULL),
+	cr_assert_eq(segment_create(folder, name, WORLD_RANDOM, "b", world.settings, text, 0, NULL,
+				    NULL),
 		     -ENAMETOOLONG);
 	name[SEGMENT_NAME_BYTES - 1] = '\0';
-	cr_assert_eq(segment_create(folder, name, WORLD_RANDOM, "b", world.settings, text, 0, NULL, NULL),
+	cr_assert_eq(segment_create(folder, name, WORLD_RANDOM, "b", world.settings, text, 0, NULL,
+				    NULL),
 		     0);
 	cr_assert_eq(segment_create(folder, "n", WORLD_RANDOM, "b", world.settings, text,
 				    SETTINGS_TEXT_BYTES_MAX + 1, NULL, NULL),
 		     -ENAMETOOLONG);
-	cr_assert_eq(segment_create("/nonexistent", "n", WORLD_RANDOM, "b", world.settings, text, 0, NULL, NULL),
+	cr_assert_eq(segment_create("/nonexistent", "n", WORLD_RANDOM, "b", world.settings, text, 0,
+				    NULL, NULL),
 		     -ENOENT);
 }
 
