@@ -7,6 +7,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "tracker/decimal.h"
 #include "tracker/segment.h"
 
 enum { GLOB_STEPS_MAX = 100000 };
@@ -142,6 +143,27 @@ int path_normalize(const char *directory, const char *path, char *ret_path, size
 		ret_path[length++] = '/';
 	ret_path[length] = '\0';
 	return (int)length;
+}
+
+const char *path_behind_descriptor(const char *path, uint32_t pid, int *ret_fd)
+{
+	char own[sizeof("/proc//fd/") + DECIMAL_BYTES_MAX] = "/proc/";
+	const char *const beginnings[] = { "/proc/self/fd/", "/dev/fd/", "/proc/thread-self/fd/",
+					   own };
+
+	memcpy(decimal_put(own + 6, pid), "/fd/", sizeof("/fd/"));
+	for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]) - (pid == 0); i++) {
+		size_t length = strlen(beginnings[i]);
+		if (strncmp(path, beginnings[i], length) != 0)
+			continue;
+		const char *at = path + length;
+		int fd = 0, digits = 0;
+		for (; *at >= '0' && *at <= '9' && digits < 9; at++, digits++)
+			fd = 10 * fd + *at - '0';
+		*ret_fd = fd;
+		return digits && (*at == '\0' || *at == '/') ? at : NULL;
+	}
+	return NULL;
 }
 
 static bool ignores_case(const struct segment *segment)

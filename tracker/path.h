@@ -38,6 +38,11 @@ bool path_matches_glob(const char *pattern, const char *relative, bool fold);
  * -ENAMETOOLONG.  `..` behind a symbolic link is not followed: the caller says where that matters. */
 int path_normalize(const char *directory, const char *path, char *ret_path, size_t capacity);
 
+/* path_behind_descriptor(): /proc/self/fd/N, /proc/thread-self/fd/N, /dev/fd/N and /proc/PID/fd/N at the beginning of a path stand for what
+ * a descriptor is open for.  pid: of the process that names it, 0: that form is not looked for.  Returns what is behind it in `path`: "" or
+ * what begins with a slash; NULL when it is no such path. */
+const char *path_behind_descriptor(const char *path, uint32_t pid, int *ret_fd);
+
 /* path_in_workspace(): is an absolute, normalized path the workspace's root or below it?  Where the
  * configuration says so, ASCII case is ignored. */
 bool path_in_workspace(const struct segment *segment, const char *path);

@@ -171,30 +171,10 @@ static bool obey(struct plan *plan)
 	return false;
 }
 
-/* Names of descriptors at the beginning of a path (/proc/self/fd/N): what stands behind it, or NULL. */
-static const char *behind_descriptor(const char *path, int *ret_fd)
-{
-	static const char *const beginnings[] = { "/proc/self/fd/", "/dev/fd/",
-						  "/proc/thread-self/fd/" };
-
-	for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++) {
-		size_t length = strlen(beginnings[i]);
-		if (strncmp(path, beginnings[i], length) != 0)
-			continue;
-		const char *at = path + length;
-		int fd = 0, digits = 0;
-		for (; *at >= '0' && *at <= '9' && digits < 9; at++, digits++)
-			fd = 10 * fd + *at - '0';
-		*ret_fd = fd;
-		return digits && (*at == '\0' || *at == '/') ? at : NULL;
-	}
-	return NULL;
-}
-
 /* An absolute, normalized path.  Where a descriptor leads the kernel is asked. */
 static bool resolve(int directory, const char *path, char *ret_path)
 {
-	const char *rest = behind_descriptor(path, &directory);
+	const char *rest = path_behind_descriptor(path, 0, &directory);
 
 	if (rest) {
 		/* Some programs (claude's writer) name a file by the descriptor of its folder. */

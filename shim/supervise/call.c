@@ -121,27 +121,6 @@ static int directory_of(const struct looking *looking, int place)
 	return place == NONE ? AT_FDCWD : (int)argument(looking, place);
 }
 
-/* /proc/self/fd/N, /proc/PID/fd/N and /dev/fd/N at the beginning of a path stand for what a descriptor is open for.  Returns what is
- * behind it, or NULL. */
-static const char *behind_descriptor(const char *path, pid_t pid, int *ret_fd)
-{
-	char own[32];
-	const char *beginnings[] = { "/proc/self/fd/", "/dev/fd/", "/proc/thread-self/fd/", own };
-	(void)snprintf(own, sizeof(own), "/proc/%d/fd/", (int)pid);
-	for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++) {
-		size_t length = strlen(beginnings[i]);
-		if (strncmp(path, beginnings[i], length) != 0)
-			continue;
-		const char *at = path + length;
-		int fd = 0, digits = 0;
-		for (; *at >= '0' && *at <= '9' && digits < 9; at++, digits++)
-			fd = 10 * fd + *at - '0';
-		*ret_fd = fd;
-		return digits && (*at == '\0' || *at == '/') ? at : NULL;
-	}
-	return NULL;
-}
-
 /* Where the path leads, as the supervisor names it; "" where that is not known. */
 static void normalize(const struct looking *looking, struct name *name)
 {
@@ -151,7 +130,7 @@ static void normalize(const struct looking *looking, struct name *name)
 	int fd;
 
 	name->normal[0] = '\0';
-	const char *rest = behind_descriptor(path, target->pid, &fd);
+	const char *rest = path_behind_descriptor(path, (uint32_t)target->pid, &fd);
 	if (rest) {
 		char open_for[SEGMENT_PATH_BYTES];
 		(void)snprintf(link, sizeof(link), "fd/%d", fd);
@@ -210,7 +189,8 @@ static bool read_name(const struct looking *looking, int directory_at, int path_
 	named->path = ret_name->path;
 	/* What is below an open folder's name in /proc is relative to that folder. */
 	int fd;
-	const char *rest = behind_descriptor(ret_name->path, looking->target->pid, &fd);
+	const char *rest = path_behind_descriptor(ret_name->path, (uint32_t)looking->target->pid,
+						  &fd);
 	if (rest && rest[strspn(rest, "/")]) {
 		named->directory = fd;
 		rest += strspn(rest, "/");
@@ -235,7 +215,7 @@ static long look_at_named(const struct looking *looking, const struct named *nam
 	char name[32] = "cwd";
 	int base = AT_FDCWD, fd;
 
-	if (behind_descriptor(path, target->pid, &fd)) {
+	if (path_behind_descriptor(path, (uint32_t)target->pid, &fd)) {
 		path = named->normal;
 	} else if (path[0] == '/' && target->root) {
 		(void)snprintf(name, sizeof(name), "root");

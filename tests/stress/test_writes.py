@@ -43,7 +43,7 @@ SHELL_WAYS = {
     "redirect": ("cat {src} > {f}", True, True),
     "braces": ("{{ cat {src}; }} > {f}", True, True),
     "builtin": ("x=$(<{src}); echo \"$x\" > {f}", True, True),
-    "cp": ("cp {src} {f}", False, True),
+    "cp": ("cp {src} {f}", True, True),
     "mv": ("mv {src} {f}", True, True),
     "install": ("install -m 644 {src} {f}", True, True),
     "tee": ("tee {f} < {src} > /dev/null", True, True),
