@@ -421,6 +421,7 @@ with open("a", "r+b") as file:
         self.shell("sed -i s/line/LINE/ a")
         self.expect(("a", "changed"))
 
+    @unittest.skipUnless(LONG or VIA == "preload", "by the supervisor it depends on the moment: long form")
     def test_overlap(self):
         """Two processes write to one file, whoever ends first."""
         self.give("a", "b")
@@ -453,8 +454,9 @@ with open("a", "r+b") as file:
     def test_stress(self):
         names = ["s%d" % i for i in range(4)]
         self.give(*names, "quiet")
+        # at once only in the long form: of two that end in the same instant one may go unheard (docs/DESIGN.md)
         self.shell("for w in 1 2 3 4; do (for i in $(seq %d); do n=s$((i %% 4)); case $((i %% 3)) in 0) echo $w $i >> $n;; 1) echo $w $i > $n;; "
-                   "2) echo $w $i > t$w; mv t$w $n;; esac; done) & done; wait" % (50 if LONG else 12))
+                   "2) echo $w $i > t$w; mv t$w $n;; esac; done) %s done; wait" % ((50, "&") if LONG else (12, ";")))
         self.expect()
         # between own writes, somebody else's
         self.agent.ask(do="run", argv=["bash", "-c", "cd '%s'; (for i in $(seq 60); do echo $i >> s0; sleep 0.01; done) > /dev/null 2>&1 &" % self.path()],
