@@ -1117,7 +1117,7 @@ class Comparison:
         found = collections.defaultdict(list)
         planned = collections.Counter()
         for record in self.journal.records:
-            if record.op in ("START", "FORK", "EXIT", "UNOBSERVED", "COVERAGE", "NOTICE", "YIELDED", "GIVEN", "CHANGED", "FORGOTTEN"):
+            if record.op in ("START", "FORK", "EXIT", "UNOBSERVED", "COVERAGE", "NOTICE", "YIELDED", "GIVEN", "CHANGED", "EDITED", "GUARDED", "KEPT", "FORGOTTEN"):
                 continue
             if not record.process and record.op in ("EXEC", "EXEC_FAILED"):
                 result.extra["by seen run"] += 1
