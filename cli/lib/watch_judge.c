@@ -267,6 +267,9 @@ static void note_holder(struct watch *watch, struct file *file, const struct sig
 		.knows = version_equal(&sight->version, &slot.written) ? GUARD_KNEW : 0,
 	};
 	guard_begin(watch->segment, &writer, "", &answer);
+	/* It may have closed the file, and said so, just before: then nobody would end this. */
+	if (holder_of(watch, sight) != pid)
+		guard_cancel(watch->segment, &writer, file->key);
 }
 
 /* Did the session say of what is there that it made it?  What is `outside` since the last look is what it made of a change that it did
