@@ -40,6 +40,9 @@ _Static_assert(COUNT_OF(choices_guard_stale_write) == GUARD_STALE_WRITE_DENY + 1
 	       "guard.stale_write");
 _Static_assert(COUNT_OF(choices_guard_read_before_write) == GUARD_READ_BEFORE_WRITE_DENY + 1,
 	       "guard.read_before_write");
+_Static_assert(COUNT_OF(choices_notice_on_change) == NOTICE_ON_CHANGE_DIFF + 1, "notice.on_change");
+_Static_assert(COUNT_OF(choices_requests_enable) == REQUESTS_ENABLE_NO + 1, "requests.enable");
+_Static_assert(COUNT_OF(choices_context_inject) == CONTEXT_INJECT_VIEWERS + 1, "context.inject");
 _Static_assert(COUNT_OF(choices_watch_mode) == WATCH_MODE_OFF + 1, "watch.mode");
 
 #define COMMON(section_, name_, kind_, workspace_, flag_, doc_) \
@@ -102,8 +105,9 @@ static const struct option profile_options[PROFILE_OPTION_COUNT] = {
 _Static_assert(SETTINGS_MAX_OUTPUT_BYTES == 24000, "the default of max_output_bytes above");
 
 /* In the order of options.def; a unit test compares the two. */
-static const char *const sections[] = { "session", "processes", "paths",   "notice", "window",
-					"journal", "guard",     "content", "watch",  "checkpoint" };
+static const char *const sections[] = { "session",  "processes", "paths",   "notice", "window",
+					"journal",  "guard",     "content", "watch",  "checkpoint",
+					"requests", "history",   "context" };
 
 const struct option *option_at(size_t id)
 {

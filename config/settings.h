@@ -20,6 +20,9 @@
 	X(AUTO, auto) X(PRELOAD, preload) X(SUPERVISE, supervise) X(BOTH, both)
 #define SETTINGS_CHOICES_paths_case_insensitive(X) X(NO, no) X(YES, yes)
 #define SETTINGS_CHOICES_notice_yield(X) X(INSIST, insist) X(NEVER, never)
+#define SETTINGS_CHOICES_notice_on_change(X) X(FULL, full) X(DIFF, diff)
+#define SETTINGS_CHOICES_requests_enable(X) X(YES, yes) X(NO, no)
+#define SETTINGS_CHOICES_context_inject(X) X(OFF, off) X(VIEWERS, viewers)
 #define SETTINGS_CHOICES_guard_stale_write(X) X(ALLOW, allow) X(WARN, warn) X(DENY, deny)
 #define SETTINGS_CHOICES_guard_read_before_write(X) X(OFF, off) X(WARN, warn) X(DENY, deny)
 #define SETTINGS_CHOICES_watch_mode(X) X(AUTO, auto) X(POLL, poll) X(OFF, off)
@@ -32,6 +35,9 @@ enum session_agent_is { SESSION_AGENT_IS_AUTO, SESSION_AGENT_IS_INSIDE, SESSION_
 enum session_via { SESSION_VIA_AUTO, SESSION_VIA_PRELOAD, SESSION_VIA_SUPERVISE, SESSION_VIA_BOTH };
 enum paths_case_insensitive { PATHS_CASE_INSENSITIVE_NO, PATHS_CASE_INSENSITIVE_YES };
 enum notice_yield { NOTICE_YIELD_INSIST, NOTICE_YIELD_NEVER };
+enum notice_on_change { NOTICE_ON_CHANGE_FULL, NOTICE_ON_CHANGE_DIFF };
+enum requests_enable { REQUESTS_ENABLE_YES, REQUESTS_ENABLE_NO };
+enum context_inject { CONTEXT_INJECT_OFF, CONTEXT_INJECT_VIEWERS };
 enum journal_level {
 	JOURNAL_LEVEL_ALL,
 	JOURNAL_LEVEL_WORKSPACE,

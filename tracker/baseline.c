@@ -5,12 +5,18 @@
 #include <string.h>
 
 #include "tracker/file.h"
+#include "tracker/pair.h"
 #include "tracker/path.h"
 #include "tracker/process.h"
 #include "tracker/scope.h"
 #include "tracker/sys.h"
 
-enum { PROBES = 32, ATTEMPTS = 16 };
+static const struct pair_table BASELINES = {
+	.table = TABLE_BASELINES,
+	.slot_bytes = sizeof(struct baseline_slot),
+	.time_offset = offsetof(struct baseline_slot, last_ns),
+	.attempts = 16,
+};
 
 static const struct version NO_VERSION;
 
@@ -21,52 +27,6 @@ uint64_t baseline_scope(const struct context *context, const char *scope_name)
 	if (!(context->flags & CONTEXT_AGENT) || !context->agent_serial)
 		return 0;
 	return scope_id_of(context->agent_serial, scope_name);
-}
-
-static struct baseline_slot *slot_at(const struct segment *segment, uint64_t scope_id,
-				     uint64_t file_key, unsigned probe)
-{
-	uint64_t hash = (file_key ^ (scope_id >> 9)) * 0x9e3779b97f4a7c15u;
-	return segment_slot(segment, TABLE_BASELINES,
-			    ((hash >> 20) + probe) % segment->capacity[TABLE_BASELINES]);
-}
-
-/* The slot that holds the pair, else in ret_place an empty one or the oldest of those probed. */
-static struct baseline_slot *find(const struct segment *segment, uint64_t scope_id,
-				  uint64_t file_key, struct baseline_slot **ret_place)
-{
-	struct baseline_slot *place = NULL;
-	uint64_t oldest = UINT64_MAX;
-
-	for (unsigned probe = 0; probe < PROBES; probe++) {
-		struct baseline_slot *slot = slot_at(segment, scope_id, file_key, probe);
-		uint64_t found = __atomic_load_n(&slot->scope_id, __ATOMIC_RELAXED);
-		if (found == scope_id &&
-		    __atomic_load_n(&slot->file_key, __ATOMIC_RELAXED) == file_key)
-			return slot;
-		if (found == 0) {
-			place = slot;
-			break;
-		}
-		uint64_t last = __atomic_load_n(&slot->last_ns, __ATOMIC_RELAXED);
-		if (last < oldest) {
-			oldest = last;
-			place = slot;
-		}
-	}
-	if (ret_place)
-		*ret_place = place;
-	return NULL;
-}
-
-static bool read_slot(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
-		      struct baseline_slot *ret_slot)
-{
-	const struct baseline_slot *slot = scope_id && file_key
-						   ? find(segment, scope_id, file_key, NULL)
-						   : NULL;
-	return slot && slot_read(slot, ret_slot, sizeof(*ret_slot)) &&
-	       ret_slot->scope_id == scope_id && ret_slot->file_key == file_key;
 }
 
 static uint64_t burst_ns(const struct segment *segment)
@@ -153,29 +113,12 @@ static void has_baseline(struct file_slot *file, const void *data)
 static struct baseline_slot *hold(const struct segment *segment, uint64_t scope_id,
 				  uint64_t file_key, bool make, struct baseline_slot *ret_copy)
 {
-	for (int attempt = 0; attempt < ATTEMPTS && scope_id && file_key; attempt++) {
-		struct baseline_slot *place = NULL;
-		struct baseline_slot *slot = find(segment, scope_id, file_key, &place);
-		if (!slot && !make)
-			return NULL;
-		if (!slot)
-			slot = place;
-		if (!slot || !slot_begin(slot, ret_copy, sizeof(*ret_copy)))
-			continue;
-		if (ret_copy->scope_id == scope_id && ret_copy->file_key == file_key)
-			return slot;
-		if (make) {
-			struct slot_head head = ret_copy->head;
-			*ret_copy = (struct baseline_slot){ .head = head,
-							    .scope_id = scope_id,
-							    .file_key = file_key };
-			return slot;
-		}
-		slot_abandon(slot, ret_copy, sizeof(*ret_copy));
-	}
-	if (make && scope_id && file_key)
+	struct baseline_slot *slot = pair_hold(segment, &BASELINES, scope_id, file_key, make,
+					       ret_copy);
+
+	if (!slot && make && scope_id && file_key)
 		segment_count(segment, COUNTER_lost_baselines, 1);
-	return NULL;
+	return slot;
 }
 
 static void commit(const struct segment *segment, struct baseline_slot *slot,
@@ -232,7 +175,7 @@ static bool own_since(const struct segment *segment, uint64_t scope_id, uint64_t
 		      struct version *ret_version, uint64_t *ret_since_ns)
 {
 	struct baseline_slot slot;
-	const struct version *known = read_slot(segment, scope_id, file_key, &slot)
+	const struct version *known = pair_read(segment, &BASELINES, scope_id, file_key, &slot)
 					      ? known_at(segment, &slot, sys_boottime_ns())
 					      : NULL;
 	if (!known)
@@ -264,7 +207,7 @@ bool baseline_newest(const struct segment *segment, uint64_t file_key, struct ve
 
 	for (uint64_t i = 0; i <= segment->capacity[TABLE_SCOPES]; i++) {
 		struct baseline_slot slot;
-		if (scope_id && read_slot(segment, scope_id, file_key, &slot)) {
+		if (scope_id && pair_read(segment, &BASELINES, scope_id, file_key, &slot)) {
 			uint64_t since_ns = slot.recent_ns ? slot.recent_ns : slot.known_ns;
 			if (since_ns && (!is_known || since_ns >= *ret_since_ns)) {
 				is_known = true;
@@ -286,7 +229,7 @@ bool baseline_is(const struct segment *segment, uint64_t scope_id, uint64_t file
 
 	if (baseline_at(segment, scope_id, file_key, &known))
 		return version_equal(&known, version);
-	return read_slot(segment, scope_id, file_key, &slot) && slot.recent_ns &&
+	return pair_read(segment, &BASELINES, scope_id, file_key, &slot) && slot.recent_ns &&
 	       version_equal(&slot.recent, version);
 }
 

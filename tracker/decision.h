@@ -25,6 +25,7 @@ enum decision {
 	DECISION_CONTENT, /* the real bytes */
 	DECISION_YIELDED, /* the real bytes, although a notice would have been true */
 	DECISION_NOTICE,
+	DECISION_DIFF, /* what changed since the scope was given it whole */
 };
 
 /* Why: for the record and for tests. */

@@ -4,10 +4,18 @@
 #include <errno.h>
 
 #include "tracker/capture.h"
+#include "tracker/pair.h"
 #include "tracker/scope.h"
 #include "tracker/sys.h"
 
-enum { PROBES = 32, ATTEMPTS = 4, FORGET_ATTEMPTS = 64 };
+enum { FORGET_ATTEMPTS = 64 };
+
+static const struct pair_table DELIVERIES = {
+	.table = TABLE_DELIVERIES,
+	.slot_bytes = sizeof(struct delivery_slot),
+	.time_offset = offsetof(struct delivery_slot, time_ns),
+	.attempts = 4,
+};
 
 struct moment moment_now(const struct segment *segment, uint64_t scope_id, uint64_t request,
 			 uint64_t capture_id, uint64_t command_id)
@@ -25,51 +33,11 @@ struct moment moment_now(const struct segment *segment, uint64_t scope_id, uint6
 	};
 }
 
-static struct delivery_slot *slot_at(const struct segment *segment, uint64_t scope_id,
-				     uint64_t file_key, unsigned probe)
-{
-	uint64_t hash = (file_key ^ (scope_id >> 7)) * 0x9e3779b97f4a7c15u;
-	return segment_slot(segment, TABLE_DELIVERIES,
-			    ((hash >> 20) + probe) % segment->capacity[TABLE_DELIVERIES]);
-}
-
-/* The slot that holds the pair, else in ret_place an empty one or the oldest of those probed. */
-static struct delivery_slot *find(const struct segment *segment, uint64_t scope_id,
-				  uint64_t file_key, struct delivery_slot **ret_place)
-{
-	struct delivery_slot *place = NULL;
-	uint64_t oldest = UINT64_MAX;
-
-	for (unsigned probe = 0; probe < PROBES; probe++) {
-		struct delivery_slot *slot = slot_at(segment, scope_id, file_key, probe);
-		uint64_t found = __atomic_load_n(&slot->scope_id, __ATOMIC_RELAXED);
-		if (found == scope_id &&
-		    __atomic_load_n(&slot->file_key, __ATOMIC_RELAXED) == file_key)
-			return slot;
-		if (found == 0) {
-			place = slot;
-			break;
-		}
-		uint64_t time = __atomic_load_n(&slot->time_ns, __ATOMIC_RELAXED);
-		if (time < oldest) {
-			oldest = time;
-			place = slot;
-		}
-	}
-	if (ret_place)
-		*ret_place = place;
-	return NULL;
-}
-
 int delivery_find(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
 		  struct delivery_slot *ret_delivery)
 {
-	const struct delivery_slot *slot = scope_id && file_key
-						   ? find(segment, scope_id, file_key, NULL)
-						   : NULL;
 	struct delivery_slot copy;
-	if (!slot || !slot_read(slot, &copy, sizeof(copy)) || copy.scope_id != scope_id ||
-	    copy.file_key != file_key)
+	if (!pair_read(segment, &DELIVERIES, scope_id, file_key, &copy))
 		return -ENOENT;
 	*ret_delivery = copy;
 	return 0;
@@ -106,38 +74,12 @@ bool delivery_is_current(const struct segment *segment, const struct delivery_sl
 	return command_within(segment, delivery->command_id, limit_bytes);
 }
 
-/* Takes the slot of a pair for a change, made where `make` says so. */
-static struct delivery_slot *hold(const struct segment *segment, uint64_t scope_id,
-				  uint64_t file_key, bool make, struct delivery_slot *ret_copy)
-{
-	for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-		struct delivery_slot *place = NULL;
-		struct delivery_slot *slot = find(segment, scope_id, file_key, &place);
-		if (!slot && !make)
-			return NULL;
-		if (!slot)
-			slot = place;
-		if (!slot || !slot_begin(slot, ret_copy, sizeof(*ret_copy)))
-			continue;
-		if (ret_copy->scope_id == scope_id && ret_copy->file_key == file_key)
-			return slot;
-		if (make) {
-			struct slot_head head = ret_copy->head;
-			*ret_copy = (struct delivery_slot){ .head = head,
-							    .scope_id = scope_id,
-							    .file_key = file_key };
-			return slot;
-		}
-		slot_abandon(slot, ret_copy, sizeof(*ret_copy));
-	}
-	return NULL;
-}
-
 int delivery_record(const struct segment *segment, uint64_t file_key, const struct version *version,
 		    const struct moment *moment)
 {
 	struct delivery_slot copy;
-	struct delivery_slot *slot = hold(segment, moment->scope_id, file_key, true, &copy);
+	struct delivery_slot *slot = pair_hold(segment, &DELIVERIES, moment->scope_id, file_key,
+					       true, &copy);
 
 	if (!slot) {
 		segment_count(segment, COUNTER_lost_deliveries, 1);
@@ -181,8 +123,8 @@ void delivery_note(const struct segment *segment, const struct moment *moment, u
 		   const struct version *version, struct note note)
 {
 	struct delivery_slot copy;
-	struct delivery_slot *slot = hold(segment, moment->scope_id, note_key(file_key), true,
-					  &copy);
+	struct delivery_slot *slot = pair_hold(segment, &DELIVERIES, moment->scope_id,
+					       note_key(file_key), true, &copy);
 
 	if (!slot)
 		return;
@@ -205,7 +147,8 @@ void delivery_unnote(const struct segment *segment, uint64_t scope_id, uint64_t 
 		     uint64_t notice_request)
 {
 	struct delivery_slot copy;
-	struct delivery_slot *slot = hold(segment, scope_id, note_key(file_key), false, &copy);
+	struct delivery_slot *slot = pair_hold(segment, &DELIVERIES, scope_id, note_key(file_key),
+					       false, &copy);
 
 	if (!slot)
 		return;
@@ -254,7 +197,7 @@ void delivery_forget_names(const struct segment *segment, uint64_t scope_id, uin
 		struct delivery_slot *slot = NULL, copy;
 		uint64_t id = __atomic_load_n(&scope->id, __ATOMIC_RELAXED);
 		if (id && (!scope_id || id == scope_id))
-			slot = hold(segment, id, file_key, true, &copy);
+			slot = pair_hold(segment, &DELIVERIES, id, file_key, true, &copy);
 		if (!slot)
 			continue;
 		copy.command_id = 0;

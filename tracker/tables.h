@@ -231,6 +231,9 @@ struct baseline_slot {
 	uint64_t last_ns;   /* of the last change of this slot */
 };
 
+/* How tables of pairs begin (pair.h). */
+_Static_assert(offsetof(struct delivery_slot, file_key) == 16, "a pair's key");
+_Static_assert(offsetof(struct baseline_slot, file_key) == 16, "a pair's key");
 _Static_assert(sizeof(struct context) == 120, "context is part of the segment's ABI");
 _Static_assert(sizeof(struct process_slot) == 256, "process_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct scope_slot) == 104, "scope_slot is part of the segment's ABI");
