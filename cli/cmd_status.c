@@ -65,6 +65,7 @@ static const struct {
 	[TABLE_INODES] = { "inodes", offsetof(struct inode_slot, file_key) },
 	[TABLE_DELIVERIES] = { "deliveries", offsetof(struct delivery_slot, scope_id) },
 	[TABLE_BASELINES] = { "baselines", offsetof(struct baseline_slot, scope_id) },
+	[TABLE_PARTS] = { "parts", offsetof(struct part_slot, scope_id) },
 };
 
 static uint64_t count_used(const struct segment *segment, enum segment_table table)

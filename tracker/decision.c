@@ -6,6 +6,7 @@
 #include "tracker/baseline.h"
 #include "tracker/capture.h"
 #include "tracker/file.h"
+#include "tracker/part.h"
 #include "tracker/path.h"
 #include "tracker/scope.h"
 #include "tracker/sys.h"
@@ -69,6 +70,34 @@ static int find_delivery(const struct segment *segment, const struct request *re
 	return -ENOENT;
 }
 
+/* What the scope knows of the file that was opened. */
+struct known {
+	uint64_t file_key; /* that it is known by */
+	struct version version;
+};
+
+/* The same where all its lines were given, though not at once: under its path what is later than what was forgotten there, under another
+ * name of it as for a delivery.  Parts are of what viewers and readers print. */
+static bool find_parts(const struct segment *segment, const struct request *request, uint64_t key,
+		       const struct stat *stat, const struct moment *moment,
+		       struct known *ret_known)
+{
+	uint64_t limit = decision_limit(segment, &request->context);
+	struct delivery_slot last = { .time_ns = 0 };
+	uint64_t other = file_by_inode(segment, stat->st_dev, stat->st_ino);
+
+	if (request->is_own)
+		return false;
+	(void)delivery_find(segment, request->context.scope_id, key, &last);
+	ret_known->file_key = key;
+	if (part_is_whole(segment, key, moment, limit, last.command_id ? 0 : last.time_ns,
+			  &ret_known->version))
+		return true;
+	ret_known->file_key = other;
+	return other != key &&
+	       part_is_whole(segment, other, moment, limit, last.time_ns, &ret_known->version);
+}
+
 static bool is_insisted(const struct segment *segment, struct note note, uint64_t number)
 {
 	const struct settings *settings = segment->settings;
@@ -126,6 +155,7 @@ void decision_open(const struct segment *segment, const struct request *request,
 		   struct answer *ret_answer)
 {
 	struct delivery_slot delivery;
+	struct known known, parts;
 	struct moment moment = request_moment(segment, request);
 
 	ret_answer->decision = DECISION_CONTENT;
@@ -138,31 +168,44 @@ void decision_open(const struct segment *segment, const struct request *request,
 		return;
 	ret_answer->path_key = path_key(segment, path);
 	ret_answer->reason = REASON_NOT_DELIVERED;
-	if (!moment.scope_epoch || !request->number ||
-	    find_delivery(segment, request, ret_answer->path_key, stat, &moment, &delivery) < 0)
+	if (!moment.scope_epoch || !request->number)
 		return;
-	ret_answer->file_key = delivery.file_key;
-	ret_answer->delivered = delivery.version;
+	bool is_delivered = find_delivery(segment, request, ret_answer->path_key, stat, &moment,
+					  &delivery) == 0;
+	bool is_in_parts = find_parts(segment, request, ret_answer->path_key, stat, &moment,
+				      &parts);
+	if (!is_delivered && !is_in_parts)
+		return;
+	known = is_delivered ? (struct known){ delivery.file_key, delivery.version } : parts;
+	ret_answer->file_key = known.file_key;
+	ret_answer->delivered = known.version;
 	ret_answer->reason = REASON_NOT_ALLOWED;
 	if (!may_be_answered(segment, request, (uint64_t)stat->st_size))
 		return;
 	ret_answer->reason = REASON_CHANGED;
-	if ((uint64_t)stat->st_size != delivery.version.size_bytes)
+	if ((uint64_t)stat->st_size != known.version.size_bytes &&
+	    !(is_in_parts && (uint64_t)stat->st_size == parts.version.size_bytes))
 		return;
 	ret_answer->reason = REASON_UNREADABLE;
 	if (content_of_descriptor(fd, segment->settings->notice_max_bytes, &ret_answer->content) <
 	    0)
 		return;
+	/* Given whole before it changed, and in parts since. */
+	if (is_in_parts && !version_equal(&ret_answer->content.version, &known.version)) {
+		known = parts;
+		ret_answer->file_key = known.file_key;
+		ret_answer->delivered = known.version;
+	}
 	ret_answer->reason = REASON_CHANGED;
-	if (!version_equal(&ret_answer->content.version, &delivery.version))
+	if (!version_equal(&ret_answer->content.version, &known.version))
 		return;
 	ret_answer->reason = REASON_BINARY;
 	if (!ret_answer->content.text)
 		return;
 	uint64_t number = request->number;
 	struct note own, other;
-	own = delivery_noted(segment, &moment, ret_answer->path_key, &delivery.version);
-	other = delivery_noted(segment, &moment, ret_answer->file_key, &delivery.version);
+	own = delivery_noted(segment, &moment, ret_answer->path_key, &known.version);
+	other = delivery_noted(segment, &moment, ret_answer->file_key, &known.version);
 	/* One request may be several own reads: the answer to the first is the answer to all. */
 	bool is_same = request->is_own && own.notice_request == number;
 	if (!is_same &&
@@ -173,7 +216,7 @@ void decision_open(const struct segment *segment, const struct request *request,
 		if (number > own.yield_until)
 			note_answer(segment, &moment, ret_answer,
 				    (struct note){ .yield_until = until });
-		(void)file_change_known(segment, delivery.file_key, count_yield, NULL);
+		(void)file_change_known(segment, known.file_key, count_yield, NULL);
 		segment_count(segment, COUNTER_repeats, 1);
 		segment_count(segment, COUNTER_yields, 1);
 		return;
@@ -189,7 +232,7 @@ void decision_open(const struct segment *segment, const struct request *request,
 	if (is_same)
 		return;
 	note_answer(segment, &moment, ret_answer, (struct note){ .notice_request = number });
-	(void)file_change_known(segment, delivery.file_key, count_notice, NULL);
+	(void)file_change_known(segment, known.file_key, count_notice, NULL);
 	segment_count(segment, COUNTER_repeats, 1);
 	segment_count(segment, COUNTER_notices, 1);
 	segment_count(segment, COUNTER_bytes_saved, (uint64_t)stat->st_size - (uint64_t)length);
@@ -252,6 +295,34 @@ static void note_given(struct file_slot *file, const void *data)
 	file_note_given(file);
 }
 
+/* Does what was given from `pending` until now reach the request's scope, uncut so far? */
+static bool reaches_scope(const struct segment *segment, const struct request *request,
+			  const struct pending *pending, const struct moment *now)
+{
+	return request_is_received(request) && now->scope_epoch &&
+	       now->scope_epoch == pending->moment.scope_epoch &&
+	       now->session_epoch == pending->moment.session_epoch &&
+	       (request->is_own ||
+		command_within_so_far(segment, now->capture_id, now->command_id,
+				      decision_limit(segment, &request->context)));
+}
+
+static bool is_forgotten(const struct segment *segment, const struct pending *pending)
+{
+	struct file_slot file;
+	return file_find(segment, pending->file_key, &file) < 0 || file.forgets != pending->forgets;
+}
+
+/* Forgotten between a check and the record?  Then that must not stand. */
+static bool is_forgotten_since(const struct segment *segment, const struct request *request,
+			       const struct pending *pending, const struct moment *now)
+{
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	struct moment after = request_moment(segment, request);
+	return is_forgotten(segment, pending) || after.scope_epoch != now->scope_epoch ||
+	       after.session_epoch != now->session_epoch;
+}
+
 void decision_deliver(const struct segment *segment, const struct request *request,
 		      const struct pending *pending, const struct stamp *stamp,
 		      const struct version *version, struct delivered *ret_delivered)
@@ -263,12 +334,7 @@ void decision_deliver(const struct segment *segment, const struct request *reque
 	*ret_delivered = (struct delivered){ 0 };
 	if (!stamp_equal(stamp, &pending->stamp) || stamp->size_bytes != version->size_bytes)
 		return;
-	uint64_t limit = decision_limit(segment, &request->context);
-	bool to_scope = request_is_received(request) && now.scope_epoch &&
-			now.scope_epoch == pending->moment.scope_epoch &&
-			now.session_epoch == pending->moment.session_epoch &&
-			(request->is_own ||
-			 command_within_so_far(segment, now.capture_id, now.command_id, limit));
+	bool to_scope = reaches_scope(segment, request, pending, &now);
 	bool is_repeat = to_scope && !pending->counted &&
 			 delivery_find(segment, now.scope_id, pending->file_key, &before) == 0 &&
 			 is_current(segment, request, &before, &now) &&
@@ -283,8 +349,7 @@ void decision_deliver(const struct segment *segment, const struct request *reque
 					    file.last_edit_realtime_ns < file.last_read_realtime_ns;
 	}
 	(void)file_change_known(segment, pending->file_key, note_whole_read, &read);
-	if (!to_scope || file_find(segment, pending->file_key, &file) < 0 ||
-	    file.forgets != pending->forgets)
+	if (!to_scope || is_forgotten(segment, pending))
 		return;
 	/* No later than a forget under another name meanwhile. */
 	struct moment given = now;
@@ -294,11 +359,7 @@ void decision_deliver(const struct segment *segment, const struct request *reque
 	segment_count(segment, COUNTER_deliveries, 1);
 	if (is_repeat)
 		segment_count(segment, COUNTER_repeats, 1);
-	/* Forgotten between the check and the record: then it must not stand. */
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	struct moment after = request_moment(segment, request);
-	if (file_find(segment, pending->file_key, &file) < 0 || file.forgets != pending->forgets ||
-	    after.scope_epoch != now.scope_epoch || after.session_epoch != now.session_epoch) {
+	if (is_forgotten_since(segment, request, pending, &now)) {
 		(void)delivery_forget(segment, now.scope_id, pending->file_key);
 		return;
 	}
@@ -307,4 +368,23 @@ void decision_deliver(const struct segment *segment, const struct request *reque
 		return;
 	baseline_given(segment, now.scope_id, pending->file_key, version);
 	(void)file_change_known(segment, pending->file_key, note_given, NULL);
+}
+
+void decision_give_lines(const struct segment *segment, const struct request *request,
+			 const struct pending *pending, const struct stamp *stamp,
+			 const struct content *content, const struct span *spans, unsigned count)
+{
+	struct moment now = request_moment(segment, request);
+
+	if (!count || !stamp_equal(stamp, &pending->stamp) ||
+	    stamp->size_bytes != content->version.size_bytes ||
+	    !reaches_scope(segment, request, pending, &now) || is_forgotten(segment, pending))
+		return;
+	/* No later than a forget under another name meanwhile. */
+	struct moment given = now;
+	given.time_ns = pending->moment.time_ns;
+	if (part_record(segment, pending->file_key, &content->version, content->lines, spans, count,
+			&given) == 0 &&
+	    is_forgotten_since(segment, request, pending, &now))
+		(void)part_forget(segment, now.scope_id, pending->file_key);
 }

@@ -2,7 +2,7 @@
  * The decision: may this open of a viewer, or this own read of a whitelisted process, be answered with a notice?  One function
  * for both ways in; it knows nothing of how a process is observed.  In doubt: the real bytes.
  *
- *	delivered in this scope and epoch, still inside the window?	no -> content
+ *	delivered in this scope and epoch, still inside the window, at once or all lines in parts?	no -> content
  *	mode, role, sink and size allow it?				no -> content
  *	text, and hash equal to the delivered version?			no -> content
  *	the model insists?						yes -> yielded
@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 
 #include "tracker/delivery.h"
+#include "tracker/lines.h"
 #include "tracker/notice.h"
 #include "tracker/request.h"
 #include "tracker/segment.h"
@@ -99,6 +100,14 @@ struct delivered {
 void decision_deliver(const struct segment *segment, const struct request *request,
 		      const struct pending *pending, const struct stamp *stamp,
 		      const struct version *version, struct delivered *ret_delivered);
+
+/* decision_give_lines(): these lines of the file, and nothing else, went to the capture, and the reader left by exit(0).
+ *
+ * pending, stamp: as above.  content: of the file before its first and after its last byte was read.  What all lines of a
+ * version were given by is a delivery of it, as long as each of them is. */
+void decision_give_lines(const struct segment *segment, const struct request *request,
+			 const struct pending *pending, const struct stamp *stamp,
+			 const struct content *content, const struct span *spans, unsigned count);
 
 /* decision_limit(): what one command may send before the agent cuts it, in bytes. */
 uint64_t decision_limit(const struct segment *segment, const struct context *context);

@@ -250,27 +250,38 @@ static bool obeys_rule(const struct reader_rule *rule, char *const argv[])
 	return rule->operands_max < 0 || operands <= rule->operands_max;
 }
 
-/* sed prints without side effects when it is `sed -n 'ADDRESSESp' FILE...`: digits, `$`, commas,
+static bool is_plain_script(const char *word)
+{
+	return word[strspn(word, "0123456789$,; p")] == '\0';
+}
+
+/* sed prints without side effects when it is `sed -n 'ADDRESSESp' FILE...`, the script also in several by -e: digits, `$`, commas,
  * semicolons, blanks and p.  Every other script may hold w, e, or replace text. */
 static bool sed_only_prints(char *const argv[])
 {
-	bool script_seen = false;
+	static const char *const PLAIN[] = { "-n", "-nE", "-E", "-nr", "-r", "--quiet", "--silent" };
+	bool script_seen = false, operand_seen = false;
 
 	for (size_t i = 1; argv[0] && argv[i]; i++) {
 		const char *word = argv[i];
-		if (word[0] == '-' && word[1] && !script_seen) {
-			if (strcmp(word, "-n") != 0 && strcmp(word, "-nE") != 0 &&
-			    strcmp(word, "-E") != 0 && strcmp(word, "-nr") != 0 &&
-			    strcmp(word, "--quiet") != 0)
+		if (word[0] == '-' && word[1]) {
+			bool plain = false;
+			if (operand_seen)
+				return false; /* GNU sed takes options behind operands too: -i */
+			for (size_t k = 0; k < sizeof(PLAIN) / sizeof(PLAIN[0]); k++)
+				plain = plain || strcmp(word, PLAIN[k]) == 0;
+			if (plain)
+				continue;
+			if (strcmp(word, "-e") != 0 && strcmp(word, "-ne") != 0)
 				return false;
-			continue;
-		}
-		if (word[0] == '-' && word[1])
-			return false; /* GNU sed takes options behind operands too: -i */
-		if (!script_seen) {
-			if (word[strspn(word, "0123456789$,; p")] != '\0')
+			word = argv[++i];
+			if (!word || !is_plain_script(word))
 				return false;
 			script_seen = true;
+		} else {
+			if (!script_seen && !is_plain_script(word))
+				return false;
+			script_seen = operand_seen = true;
 		}
 	}
 	return script_seen;

@@ -19,6 +19,7 @@ const uint64_t SEGMENT_SLOT_BYTES[TABLE_COUNT] = {
 	[TABLE_INODES] = sizeof(struct inode_slot),
 	[TABLE_DELIVERIES] = sizeof(struct delivery_slot),
 	[TABLE_BASELINES] = sizeof(struct baseline_slot),
+	[TABLE_PARTS] = sizeof(struct part_slot),
 };
 
 enum {

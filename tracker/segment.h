@@ -2,7 +2,7 @@
  * The segment: one shared file, mapped by every process of a session.
  *
  *	header | settings | text area | processes | scopes | captures | commands |
- *	files | inodes | deliveries | baselines | arena
+ *	files | inodes | deliveries | baselines | parts | arena
  *
  * It holds no pointers and is an ABI: magic, version, word size, the sizes of every slot and the
  * fingerprint of the options are in the header and are checked before use; a build that differs in
@@ -44,6 +44,7 @@ enum segment_table {
 	TABLE_INODES,
 	TABLE_DELIVERIES,
 	TABLE_BASELINES,
+	TABLE_PARTS,
 	TABLE_COUNT,
 };
 

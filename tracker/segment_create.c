@@ -30,6 +30,7 @@ static void plan(struct segment_header *header, const struct settings *settings,
 		[TABLE_INODES] = settings->session_files * 2,
 		[TABLE_DELIVERIES] = settings->session_deliveries,
 		[TABLE_BASELINES] = settings->session_deliveries,
+		[TABLE_PARTS] = settings->session_deliveries / 16,
 	};
 	uint64_t offset = aligned(sizeof(*header));
 

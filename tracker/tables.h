@@ -231,9 +231,35 @@ struct baseline_slot {
 	uint64_t last_ns;   /* of the last change of this slot */
 };
 
+/* Lines of a file that a scope was given, by one request. */
+struct part {
+	uint64_t first; /* from 1; 0: none */
+	uint64_t last;
+	uint64_t command_id; /* as a delivery's */
+	uint64_t request;
+	uint64_t bytes_given;
+	uint64_t time_ns;
+};
+
+enum { PARTS_OF_FILE_MAX = 8 };
+
+/* What a scope was given of a file in parts (part.h).  Written under the slot protocol by any process. */
+struct part_slot {
+	struct slot_head head;
+	uint64_t scope_id; /* 0: empty */
+	uint64_t file_key;
+	uint64_t session_epoch;
+	uint64_t scope_epoch;
+	struct version version; /* of the whole file */
+	uint64_t line_count;    /* of the whole file; 0: forgotten */
+	uint64_t time_ns;       /* of the last part */
+	struct part parts[PARTS_OF_FILE_MAX];
+};
+
 /* How tables of pairs begin (pair.h). */
 _Static_assert(offsetof(struct delivery_slot, file_key) == 16, "a pair's key");
 _Static_assert(offsetof(struct baseline_slot, file_key) == 16, "a pair's key");
+_Static_assert(offsetof(struct part_slot, file_key) == 16, "a pair's key");
 _Static_assert(sizeof(struct context) == 120, "context is part of the segment's ABI");
 _Static_assert(sizeof(struct process_slot) == 256, "process_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct scope_slot) == 104, "scope_slot is part of the segment's ABI");
@@ -243,5 +269,6 @@ _Static_assert(sizeof(struct file_slot) == 248, "file_slot is part of the segmen
 _Static_assert(sizeof(struct inode_slot) == 32, "inode_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct delivery_slot) == 112, "delivery_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct baseline_slot) == 96, "baseline_slot is part of the segment's ABI");
+_Static_assert(sizeof(struct part_slot) == 464, "part_slot is part of the segment's ABI");
 
 #endif

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "tracker/baseline.h"
+#include "tracker/part.h"
 #include "tracker/path.h"
 #include "tracker/scope.h"
 #include "tracker/sys.h"
@@ -122,6 +123,8 @@ int tracker_forget(const struct segment *segment, uint64_t scope_id, const char 
 		if (file_change_known(segment, keys[i], count_forget, NULL) == 0)
 			known = true;
 		if (delivery_forget(segment, scope_id, keys[i]) > 0)
+			known = true;
+		if (part_forget(segment, scope_id, keys[i]) > 0)
 			known = true;
 	}
 	if (!known)

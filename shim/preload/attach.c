@@ -365,6 +365,8 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 						    ->profiles[invocation.profile - 1]
 						    .edit_pattern;
 		shim.shows = shim.role == ROLE_READER && invocation.shows;
+		if (shim.shows)
+			part_start(executable, argv);
 		shim.views = shim.request.is_viewer = shim.role == ROLE_VIEWER;
 		if (shim.role == ROLE_VIEWER || shim.role == ROLE_READER)
 			request_begin(&shim.segment, &shim.request);

@@ -75,7 +75,7 @@ int door_opened(int fd, int directory, const char *path, int flags, struct plan 
 		} else if (shim.views) {
 			view_opened(fd, path, &look);
 		} else if (shim.shows) {
-			view_shown(fd);
+			view_shown(fd, path);
 		} else if (shim.reads_own && path) {
 			own_opened(fd, directory, path, &look);
 		}

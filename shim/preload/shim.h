@@ -4,6 +4,7 @@
  *	real.c      libc's own functions behind the exported names
  *	attach.c    start: finds the session, maps it, learns role and context; the end of the process
  *	view.c      viewers: answers, deliveries; readers: what they sent
+ *	part.c      readers: which lines of a file they gave
  *	own.c       an agent's own reads, counted, and those of a whitelisted program, answered
  *	change.c    what a process destroys or replaces, recorded by path; its current folder
  *	plan.c      the guard: calls that may destroy something, before they are made
@@ -79,8 +80,22 @@ struct look;
  * path: as given to the call; NULL: not by name.  ret_look: all zero before; what came of it. */
 void view_opened(int fd, const char *path, struct look *ret_look);
 
-/* view_shown(): a reader that prints what is in its files opened one: its scope knows it, if it goes to the capture. */
-void view_shown(int fd);
+/* view_shown(): a reader that prints what is in its files opened one: its scope knows it, if it goes to the capture.
+ * path: as given to the call; NULL: not by name. */
+void view_shown(int fd, const char *path);
+
+struct content;
+struct stat;
+
+/* part_start(): this program begins; what lines it prints, its arguments tell.  part_shown(): it opened a file of the workspace, its
+ * output is the capture.  path: as given; may be NULL.  kernel_path: as the kernel knows it.  part_end(): it ended by exit(0). */
+void part_start(const char *executable, char *const argv[]);
+void part_shown(int fd, const char *path, const char *kernel_path, const struct stat *stat,
+		const struct content *content);
+void part_end(void);
+
+/* view_is_followed(): is this the one thread, and the process, that is followed? */
+bool view_is_followed(void);
 
 /* view_read(): a viewer read bytes from a descriptor, one behind the other. */
 void view_read(int fd, const void *bytes, ssize_t count);

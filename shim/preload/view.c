@@ -62,7 +62,7 @@ static struct view *view_of(int fd)
 }
 
 /* One thread only, and the process that was started, not a fork of it. */
-static bool is_followed(void)
+bool view_is_followed(void)
 {
 	pid_t thread = (pid_t)sys_call3(SYS_gettid, 0, 0, 0);
 	if (!viewer_thread)
@@ -108,7 +108,7 @@ void view_opened(int fd, const char *path, struct look *ret_look)
 	struct stat stat;
 	struct answer answer;
 
-	if (!is_followed() || sys_fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode) ||
+	if (!view_is_followed() || sys_fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode) ||
 	    subject_link(SUBJECT_SELF, fd, kernel_path, sizeof(kernel_path)) <= 0 ||
 	    kernel_path[0] != '/' || !is_first_time(&stat))
 		return;
@@ -151,7 +151,7 @@ void view_opened(int fd, const char *path, struct look *ret_look)
 
 void view_read(int fd, const void *bytes, ssize_t count)
 {
-	if (count <= 0 || !is_followed())
+	if (count <= 0 || !view_is_followed())
 		return;
 	bytes_in += (uint64_t)count;
 	struct view *view = view_of(fd);
@@ -161,7 +161,7 @@ void view_read(int fd, const void *bytes, ssize_t count)
 
 void view_wrote(int fd, ssize_t count)
 {
-	if (count <= 0 || fd != STDOUT || !is_followed())
+	if (count <= 0 || fd != STDOUT || !view_is_followed())
 		return;
 	bytes_out += (uint64_t)count;
 	request_wrote(&shim.segment, &shim.request, (uint64_t)count);
@@ -179,7 +179,7 @@ static void look_at_end(struct view *view)
 
 void view_closing(int fd)
 {
-	if (!is_followed())
+	if (!view_is_followed())
 		return;
 	struct view *view = view_of(fd);
 	if (view)
@@ -230,9 +230,11 @@ void view_end(int status)
 {
 	if (shim.role == ROLE_READER) {
 		request_end_reader(&shim.segment, &shim.request, (uint32_t)shim.pid);
+		if (status == 0)
+			part_end();
 		return;
 	}
-	if (!shim.views || status != 0 || !is_followed() || bytes_in != bytes_out)
+	if (!shim.views || status != 0 || !view_is_followed() || bytes_in != bytes_out)
 		return;
 	/* Since the last open the agent may have gone: then nobody received this. */
 	request_still_at_sink(&shim.segment, &shim.request);
@@ -252,19 +254,19 @@ static void note_given(struct file_slot *file, const void *data)
 	file_note_given(file);
 }
 
-void view_shown(int fd)
+void view_shown(int fd, const char *path)
 {
 	enum { SHOWN_MAX = 16 }; /* files of one invocation: it may be given thousands */
 	static int shown;
 	struct content content;
 	struct stat stat;
 
-	if (!shim.scope_id || shown >= SHOWN_MAX || !is_followed() || sys_fstat(fd, &stat) < 0 ||
-	    !S_ISREG(stat.st_mode))
+	if (!shim.scope_id || shown >= SHOWN_MAX || !view_is_followed() ||
+	    sys_fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode))
 		return;
-	char *path = scratch_take();
-	if (path && subject_link(SUBJECT_SELF, fd, path, SEGMENT_PATH_BYTES) > 0 &&
-	    path_is_tracked(&shim.segment, path)) {
+	char *kernel_path = scratch_take();
+	if (kernel_path && subject_link(SUBJECT_SELF, fd, kernel_path, SEGMENT_PATH_BYTES) > 0 &&
+	    path_is_tracked(&shim.segment, kernel_path)) {
 		shown++;
 		request_at_sink(&shim.segment, &shim.request);
 		struct stamp stamp = stamp_of(&stat);
@@ -272,11 +274,12 @@ void view_shown(int fd)
 		if (shim.request.at_sink &&
 		    content_of_descriptor(fd, shim.segment.settings->content_max_file_bytes,
 					  &content) == 0)
-			key = file_update(&shim.segment, path, &stamp, NULL, NULL);
+			key = file_update(&shim.segment, kernel_path, &stamp, NULL, NULL);
 		if (key) {
 			baseline_given(&shim.segment, shim.scope_id, key, &content.version);
 			(void)file_change_known(&shim.segment, key, note_given, NULL);
+			part_shown(fd, path, kernel_path, &stat, &content);
 		}
 	}
-	scratch_give(path);
+	scratch_give(kernel_path);
 }

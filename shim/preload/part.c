@@ -1,0 +1,95 @@
+/*
+ * Readers that print lines of one file: which of them went to the capture.
+ *
+ * What they print is not seen (libc's streams write by themselves).  It is told by the arguments (tracker/lines.h), and proven by
+ * its length: the process wrote, to whatever descriptor, as many bytes as those lines have in the version that the file had before it was read and
+ * has after, and it ended by exit(0).  Where the kernel does not say what a process wrote (proc(5), io), nothing is known.
+ */
+#include <string.h>
+
+#include "shim/preload/shim.h"
+#include "tracker/file.h"
+#include "tracker/lines.h"
+#include "tracker/path.h"
+#include "tracker/sys.h"
+
+static struct lines asked;
+static bool is_asked;
+
+/* The file, once it was opened. */
+static struct {
+	bool is_open;
+	bool is_odd; /* more than that was done */
+	uint32_t pid;
+	struct pending pending;
+	struct content content;
+	struct span spans[LINES_SPANS_MAX];
+	unsigned count;
+	uint64_t bytes;   /* that the lines take */
+	uint64_t written; /* by the process before it read */
+} given;
+
+void part_start(const char *executable, char *const argv[])
+{
+	/* The proof is for the system's own. */
+	is_asked = !path_in_workspace(&shim.segment, executable) &&
+		   lines_parse(executable, argv, &asked);
+}
+
+void part_shown(int fd, const char *path, const char *kernel_path, const struct stat *stat,
+		const struct content *content)
+{
+	if (!is_asked || given.is_odd)
+		return;
+	given.is_odd = given.is_open || !path || strcmp(path, asked.file) != 0;
+	if (given.is_odd || content->version.size_bytes > shim.segment.settings->notice_max_bytes)
+		return;
+	given.pid = (uint32_t)sys_getpid();
+	given.content = *content;
+	given.count = lines_resolve(&asked, content->lines, given.spans);
+	given.is_open = given.count > 0 &&
+			lines_bytes(fd, given.spans, given.count, &given.bytes) == 0 &&
+			process_bytes_written(given.pid, &given.written) &&
+			decision_pend(&shim.segment, &shim.request, kernel_path, stat, NULL,
+				      &given.pending) == 0;
+}
+
+/* The file as it is now, under the path that it was opened by.  False: it is another one, or cannot be read. */
+static bool look_again(struct stamp *ret_stamp, struct content *ret_content)
+{
+	struct file_slot file;
+	struct stat stat;
+	bool is_read = false;
+	int fd = -1;
+	char *path = scratch_take();
+
+	if (path && file_find(&shim.segment, given.pending.file_key, &file) == 0 &&
+	    file_path(&shim.segment, &file, path, SEGMENT_PATH_BYTES) > 0)
+		fd = sys_open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
+	if (fd >= 0) {
+		is_read = content_of_descriptor(fd, given.content.version.size_bytes,
+						ret_content) == 0 &&
+			  sys_fstat(fd, &stat) == 0;
+		(void)sys_close(fd);
+	}
+	scratch_give(path);
+	if (is_read)
+		*ret_stamp = stamp_of(&stat);
+	return is_read;
+}
+
+void part_end(void)
+{
+	struct content content;
+	struct stamp stamp;
+	uint64_t written;
+
+	if (!given.is_open || given.is_odd || !view_is_followed() ||
+	    !process_bytes_written(given.pid, &written) || written - given.written != given.bytes)
+		return;
+	/* Since it was opened the agent may have gone: then nobody received this. */
+	request_still_at_sink(&shim.segment, &shim.request);
+	if (look_again(&stamp, &content) && version_equal(&content.version, &given.content.version))
+		decision_give_lines(&shim.segment, &shim.request, &given.pending, &stamp, &content,
+				    given.spans, given.count);
+}

@@ -1,0 +1,163 @@
+/* Parts: see part.h. */
+#include "tracker/part.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "tracker/pair.h"
+#include "tracker/sys.h"
+
+enum { FORGET_ATTEMPTS = 64 };
+
+static const struct pair_table PARTS = {
+	.table = TABLE_PARTS,
+	.slot_bytes = sizeof(struct part_slot),
+	.time_offset = offsetof(struct part_slot, time_ns),
+	.attempts = 4,
+};
+
+static bool is_one_output(const struct part *a, const struct part *b)
+{
+	return a->request == b->request && a->command_id == b->command_id;
+}
+
+/* Adds a part, with what the same request printed before and behind it as one.  It takes the place of those that it holds, since it is
+ * younger; else of the oldest. */
+static void add(struct part_slot *slot, struct part part)
+{
+	struct part *place = NULL;
+
+	for (int i = 0; i < PARTS_OF_FILE_MAX; i++) {
+		struct part *other = &slot->parts[i];
+		if (other->first && is_one_output(other, &part) && other->first <= part.last + 1 &&
+		    part.first <= other->last + 1) {
+			if (part.first > other->first)
+				part.first = other->first;
+			if (part.last < other->last)
+				part.last = other->last;
+			other->first = 0;
+			i = -1; /* it has grown: it may meet one that was passed */
+		}
+	}
+	for (int i = 0; i < PARTS_OF_FILE_MAX; i++) {
+		struct part *other = &slot->parts[i];
+		if (part.first <= other->first && other->last <= part.last)
+			other->first = 0;
+		if (!place || (place->first && (!other->first || other->time_ns < place->time_ns)))
+			place = other;
+	}
+	*place = part;
+}
+
+int part_record(const struct segment *segment, uint64_t file_key, const struct version *version,
+		uint64_t line_count, const struct span *spans, unsigned count,
+		const struct moment *moment)
+{
+	struct part_slot copy;
+	struct part_slot *slot = pair_hold(segment, &PARTS, moment->scope_id, file_key, true,
+					   &copy);
+
+	if (!slot) {
+		segment_count(segment, COUNTER_lost_parts, 1);
+		return -ENOSPC;
+	}
+	if (copy.session_epoch != moment->session_epoch ||
+	    copy.scope_epoch != moment->scope_epoch || copy.line_count != line_count ||
+	    !version_equal(&copy.version, version)) {
+		memset(copy.parts, 0, sizeof(copy.parts));
+		copy.session_epoch = moment->session_epoch;
+		copy.scope_epoch = moment->scope_epoch;
+		copy.line_count = line_count;
+		copy.version = *version;
+	}
+	for (unsigned i = 0; i < count; i++)
+		add(&copy, (struct part){ .first = spans[i].first,
+					  .last = spans[i].last,
+					  .command_id = moment->command_id,
+					  .request = moment->request,
+					  .bytes_given = moment->bytes_given,
+					  .time_ns = moment->time_ns });
+	copy.time_ns = moment->time_ns;
+	slot_commit(slot, &copy, sizeof(copy));
+	return 0;
+}
+
+/* How far the parts reach from the first line on, without a gap. */
+static uint64_t reach(const struct part_slot *slot)
+{
+	uint64_t line = 0;
+
+	for (int i = 0; i < PARTS_OF_FILE_MAX; i++) {
+		const struct part *part = &slot->parts[i];
+		if (part->first && part->first - 1 <= line && part->last > line) {
+			line = part->last;
+			i = -1; /* it may meet one that was passed */
+		}
+	}
+	return line;
+}
+
+/* Does a part count at this moment?  As a delivery of the whole file would. */
+static bool is_current(const struct segment *segment, const struct part_slot *slot,
+		       const struct part *part, const struct moment *moment, uint64_t limit_bytes)
+{
+	struct delivery_slot delivery = {
+		.scope_id = slot->scope_id,
+		.session_epoch = slot->session_epoch,
+		.scope_epoch = slot->scope_epoch,
+		.command_id = part->command_id,
+		.request = part->request,
+		.bytes_given = part->bytes_given,
+		.time_ns = part->time_ns,
+	};
+	return delivery_is_current(segment, &delivery, moment, limit_bytes);
+}
+
+bool part_is_whole(const struct segment *segment, uint64_t file_key, const struct moment *moment,
+		   uint64_t limit_bytes, uint64_t after_ns, struct version *ret_version)
+{
+	struct part_slot slot;
+
+	if (!pair_read(segment, &PARTS, moment->scope_id, file_key, &slot) || !slot.line_count ||
+	    reach(&slot) < slot.line_count)
+		return false;
+	for (int i = 0; i < PARTS_OF_FILE_MAX; i++) {
+		struct part *part = &slot.parts[i];
+		if (part->first && (part->time_ns <= after_ns ||
+				    !is_current(segment, &slot, part, moment, limit_bytes)))
+			part->first = 0;
+	}
+	if (reach(&slot) < slot.line_count)
+		return false;
+	*ret_version = slot.version;
+	return true;
+}
+
+unsigned part_forget(const struct segment *segment, uint64_t scope_id, uint64_t file_key)
+{
+	unsigned forgotten = 0;
+
+	/* Either this sees a part that is being recorded, or decision_give_lines() sees the forget. */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	for (uint64_t i = 0; i < segment->capacity[TABLE_PARTS]; i++) {
+		struct part_slot *slot = segment_slot(segment, TABLE_PARTS, i);
+		struct part_slot copy;
+		if (__atomic_load_n(&slot->file_key, __ATOMIC_RELAXED) != file_key ||
+		    (scope_id && __atomic_load_n(&slot->scope_id, __ATOMIC_RELAXED) != scope_id))
+			continue;
+		bool held = false; /* a forget must not be lost to a writer that was quicker */
+		for (int attempt = 0; attempt < FORGET_ATTEMPTS && !held; attempt++)
+			held = slot_begin(slot, &copy, sizeof(copy));
+		if (!held)
+			continue;
+		if (copy.file_key == file_key) {
+			forgotten += copy.line_count > 0;
+			copy.line_count = 0;
+			memset(copy.parts, 0, sizeof(copy.parts));
+			slot_commit(slot, &copy, sizeof(copy));
+		} else {
+			slot_abandon(slot, &copy, sizeof(copy));
+		}
+	}
+	return forgotten;
+}
