@@ -1,0 +1,794 @@
+"""Random agents against a model of what each of them was given.
+
+The model is written from docs/DESIGN.md and knows nothing of the tracker: for each scope it keeps which bytes came out
+of which command, when, and what has been forgotten since.  Whatever stands in place of bytes is judged by that alone:
+
+    a notice for a file     its content, as it is now, was given in full: at once, or line by line in parts
+    a notice for a request  the same command was given its whole output, and all that it reads is as it was then
+    both                    in this scope and epoch, inside the window, by commands that kept to the limit, not
+                            forgotten, not asked for again right after a notice; at the capture and nowhere else
+
+Everything else is, byte for byte, what the files hold, or what the same command prints outside of `seen`.
+That notices come where they are due is counted, too, so that the test cannot pass in silence.
+
+The steps are real commands of real processes, in rounds: a round is a session with settings, files and agents of its
+own.  SEEN_STEPS: their number (default 1,500; 100,000 with SEEN_LONG).  SEEN_SEED: the sequence.  SEEN_ROUND: that
+one alone, as a failure names it.  SEEN_JOBS: rounds at a time (default: one for each processor).
+"""
+
+import collections
+import copy
+import mmap
+import multiprocessing
+import os
+import random
+import re
+import subprocess
+import time
+import traceback
+import unittest
+
+from harness import NOTICE, VIA, Session, lines
+
+LONG = bool(os.environ.get("SEEN_LONG"))
+STEPS = int(os.environ.get("SEEN_STEPS") or (100000 if LONG and VIA == "preload" else 10000 if LONG else 1500))
+SEED = int(os.environ.get("SEEN_SEED") or 20261122)
+ONLY = os.environ.get("SEEN_ROUND")
+JOBS = int(os.environ.get("SEEN_JOBS") or os.cpu_count() or 1)
+ROUND_STEPS = 250
+LIMIT, MAX = 24000, 24000  # of a command's output, of an agent without a profile; of a file, by default
+END = b"--end-of-piece--\n"
+ANY_NOTICE = re.compile(rb"\[[^\n]*, seen-[0-9a-f]{16}\)\]\n")
+HISTORY = 25
+
+
+class Wrong(Exception):
+    """What no agent may be given."""
+
+
+# What a scope was given
+
+class Command:
+    """One command of an agent's shell: what it printed in all, and when."""
+
+    def __init__(self):
+        self.bytes = 0
+        self.done = False
+        self.began = self.ended = now()
+
+
+class Moment:
+    """A scope's measures.  Of requests two: those that are sure, and with those that may not count as one."""
+
+    def __init__(self, scope):
+        self.sure, self.most, self.bytes = scope.sure, scope.most, scope.bytes
+
+
+class Given:
+    """Lines of one version of a file, or (lines None) all of it."""
+
+    def __init__(self, scope, command, path, inode, content, part):
+        self.command, self.path, self.inode, self.content, self.part = command, path, inode, content, part
+        self.at = Moment(scope)
+        self.dead = False
+        self.blocked = set()
+
+
+class Asked:
+    """A reader's command that was given its output.  state: of all that it reads."""
+
+    def __init__(self, scope, command, output, state, paths):
+        self.command, self.output, self.state, self.paths = command, output, state, paths
+        self.at = Moment(scope)
+        self.dead = False
+        self.blocked = ()
+
+
+class Scope:
+    def __init__(self, agent, name=None):
+        self.agent, self.name, self.id = agent, name, None
+        self.sure = self.most = self.bytes = 0
+        self.new_epoch()
+
+    def new_epoch(self):
+        self.given = []
+        self.asked = {}
+        self.notes = {}  # of a path or a command -> Note
+
+    def environment(self):
+        return {"SEEN_SCOPE": self.name} if self.name else None
+
+
+class Note:
+    """How a file or a command was answered last.  content: of that version."""
+
+    def __init__(self, content):
+        self.content, self.notice, self.yielded = content, None, None
+
+
+def now():
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def count_lines(content):
+    return content.count(b"\n") + (not content.endswith(b"\n") and content != b"")
+
+
+# A piece of a command line, and what it must print
+
+class Piece:
+    """text: for the shell.  requests: processes that are viewers or readers for sure; perhaps: that may be.
+    late: changes files, so that nothing of what was before can be asked for afterwards."""
+
+    late = False
+    requests = perhaps = 0
+    asks_outside = False
+
+    def judge(self, round, scope, command, output, before):
+        """output: what it printed.  before: how many bytes the command had printed until then."""
+        raise NotImplementedError
+
+
+class View(Piece):
+    """Viewers at the capture.  groups: the files of each process, in order."""
+
+    def __init__(self, text, groups):
+        self.text, self.groups = text, groups
+        self.requests = 0  # counted as they come
+        self.state = None
+
+    def prepare(self, round):
+        self.state = {path: (round.contents[path], round.inode(path)) for group in self.groups for path in group}
+
+    def judge(self, round, scope, command, output, before):
+        for group in self.groups:
+            scope.sure += 1
+            scope.most += 1
+            length, fresh = len(output), []
+            for path in group:
+                content, inode = self.state[path]
+                output = round.take_file(scope, command, path, inode, content, output, fresh, before, path in group[:group.index(path)])
+            size = length - len(output)
+            before += size
+            scope.bytes += size
+            for path, inode, content in fresh:
+                scope.given.append(Given(scope, command, path, inode, content, None))
+        if output:
+            raise Wrong("more than the files: %r" % output[:200])
+
+
+class Part(Piece):
+    """A program that prints plain lines of one file, at the capture.  part: the first and the last, from 1."""
+
+    requests = 1
+
+    def __init__(self, text, path, part):
+        self.text, self.path, self.part = text, path, part
+
+    def prepare(self, round):
+        self.content, self.inode = round.contents[self.path], round.inode(self.path)
+        first, last = self.part
+        split = self.content.split(b"\n")
+        rows = [row + b"\n" for row in split[:-1]] + ([split[-1]] if split[-1] else [])
+        if last is None:  # tail: the last `first`
+            first, last = max(1, len(rows) - first + 1), len(rows)
+        self.rows = (first, min(last, len(rows)))
+        self.real = b"".join(rows[first - 1:last])
+
+    def judge(self, round, scope, command, output, before):
+        state = ((self.path, self.content),)
+        if round.take_request(scope, command, self.text, (self.path,), self.real, state, output, before):
+            scope.given.append(Given(scope, command, self.path, self.inode, self.content, self.rows))
+
+
+class Reader(Piece):
+    """A reader at the capture.  What it prints is asked for outside of seen."""
+
+    requests = 1
+    asks_outside = True
+
+    def __init__(self, text, paths, folders=(), metadata=False):
+        self.text, self.paths, self.folders, self.metadata = text, paths, folders, metadata
+
+    def prepare(self, round):
+        self.state = tuple((path, round.contents[path]) for path in self.paths)
+        self.below = []
+        for folder in self.folders:
+            below = folder + "/" if folder != "." else ""
+            names = sorted(path for path in round.contents if path.startswith(below))
+            self.below += names
+            self.state += tuple((path, None if self.metadata else round.contents[path]) for path in names)
+
+    def judge(self, round, scope, command, output, before):
+        real, status = round.outside(self.text)
+        if status != 0 and output != real:
+            raise Wrong("a command that fails was not run: %r" % output[:200])
+        paths = tuple(self.paths) + tuple(self.below)
+        round.take_request(scope, command, self.text, paths, real, self.state, output, before, status == 0)
+
+
+class Elsewhere(Piece):
+    """Files or readers, anywhere but at the capture.  real: what must come out in the end; None: as outside."""
+
+    def __init__(self, text, real, requests, perhaps, late=False):
+        self.text, self.real, self.requests, self.perhaps, self.late = text, real, requests, perhaps, late
+        self.asks_outside = real is None
+
+    def prepare(self, round):
+        if callable(self.real):
+            self.real = self.real()
+
+    def judge(self, round, scope, command, output, before):
+        scope.sure += self.requests
+        scope.most += self.requests + self.perhaps
+        real = round.outside(self.text)[0] if self.real is None else self.real
+        round.count["elsewhere"] += 1
+        if output != real:
+            raise Wrong("%s, elsewhere than at the capture" % ("a notice" if ANY_NOTICE.search(output) else "other bytes"))
+
+
+class Change(Piece):
+    """The session changes a file by its shell."""
+
+    late = True
+
+    def __init__(self, text, apply, requests=0, perhaps=0):
+        self.text, self.apply, self.requests, self.perhaps = text, apply, requests, perhaps
+
+    def prepare(self, round):
+        self.apply()
+
+    def judge(self, round, scope, command, output, before):
+        scope.sure += self.requests
+        scope.most += self.requests + self.perhaps
+        if output:
+            raise Wrong("a change printed %r" % output[:200])
+
+
+class Outside:
+    """A shell that is no part of the session: what the same commands print there."""
+
+    def __init__(self, session):
+        environment = {name: value for name, value in session.environment.items() if not name.startswith("SEEN_")}
+        self.shell = subprocess.Popen(["bash", "--norc", "--noprofile"], cwd=session.workspace, env=environment, stdin=subprocess.PIPE,
+                                      stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+
+    def run(self, text):
+        """Returns what it prints, and its exit status."""
+        self.shell.stdin.write(b"(%s\n) < /dev/null; printf '\\n%%d ' $?; echo outside-is-done\n" % text.encode())
+        self.shell.stdin.flush()
+        output = []
+        while True:
+            line = self.shell.stdout.readline()
+            if not line:
+                raise RuntimeError("the shell outside ended")
+            if line.endswith(b" outside-is-done\n"):
+                return b"".join(output)[:-1], int(line.split()[0])
+            output.append(line)
+
+    def close(self):
+        self.shell.stdin.close()
+        self.shell.wait()
+        self.shell.stdout.close()
+
+
+# A round
+
+class Round:
+    def __init__(self, number, steps):
+        self.number, self.steps = number, steps
+        self.random = random.Random("%d.%d" % (SEED, number))
+        self.count = collections.Counter()
+        self.history = collections.deque(maxlen=HISTORY)
+        self.behind = None  # the last part: its file and the line after it
+        self.lately = collections.deque(maxlen=5)  # parts and readers, to ask for them again
+        self.step = self.serial = 0
+
+    # The course of things
+
+    def play(self):
+        """Returns (what was counted, what went wrong or None)."""
+        self.session = Session()
+        agents = []
+        try:
+            self.settle()
+            self.shell_outside = Outside(self.session)
+            try:
+                agents = [self.session.agent(*self.options) for _ in range(2)]
+                self.scopes = [Scope(agent) for agent in agents] + [Scope(agents[0], "apart")]
+                for scope in self.scopes[:2]:
+                    scope.pid = scope.agent.ask(do="environment")["pid"]
+                while self.step < self.steps:
+                    self.step_once()
+                for agent in agents:
+                    if agent.close() != 0:
+                        raise Wrong("an agent ended with %d" % agent.process.returncode)
+                agents = []
+                self.count["lost"] += sum(number for name, number in self.session.status().get("lost", {}).items() if isinstance(number, int))
+            finally:
+                self.shell_outside.close()
+            return self.count, None
+        except Exception as error:  # the test shows it
+            text = str(error) if isinstance(error, Wrong) else traceback.format_exc()
+            return self.count, "seed %d, round %d, step %d: %s\nsettings: %s\n%s" % (
+                SEED, self.number, self.step, text, " ".join(self.options), "\n".join(self.history))
+        finally:
+            for agent in agents:
+                try:
+                    agent.close()
+                except Exception:  # it is said above
+                    pass
+            self.session.close()
+
+    def settle(self):
+        """Settings and files."""
+        pick = self.random.choice
+        self.window, self.window_bytes, self.age_s = pick((6, 12, 12, 50)), pick((0, 0, 20000, 60000)), pick((0, 0, 0, 0, 1))
+        self.insist, self.yields = pick((1, 2, 4)), self.random.random() < 0.85
+        self.min_bytes = pick((512, 512, 1500))
+        self.requests = self.random.random() < 0.85
+        self.never = self.random.random() < 0.2
+        self.links = self.random.random() < 0.25  # files with two names, renames
+        options = {"window.requests": self.window, "window.bytes": self.window_bytes, "window.age_s": self.age_s,
+                   "notice.insist_requests": self.insist, "notice.yield": "insist" if self.yields else "never",
+                   "notice.min_bytes": self.min_bytes, "requests.enable": "yes" if self.requests else "no"}
+        if self.never:
+            options["requests.never"] = "wc* *ls?-la?d"
+        self.options = [word for name, value in options.items() for word in ("-c", "%s=%s" % (name, value))]
+        self.contents = {}
+        os.makedirs(self.session.path("d/e"))
+        self.aside = os.path.join(self.session.folder, "aside")
+        os.mkdir(self.aside)
+        self.files = ["f0", "f1", "f2", "f3", "d/g0", "d/g1", "d/e/h0"]
+        self.pool = [self.new_content() for _ in range(6)]
+        for path in self.files:
+            self.contents[path] = self.session.write(path, self.new_content())
+
+    def step_once(self):
+        choice = self.random.random()
+        scope = self.random.choice(self.scopes)
+        if choice < 0.72:
+            self.run_pieces(scope)
+        elif choice < 0.90:
+            self.change_from_outside()
+        elif choice < 0.93:
+            self.own_write(scope)
+        elif choice < 0.96:
+            self.forget_file(scope)
+        elif choice < 0.97:
+            self.forget_all()
+        else:
+            self.next_conversation(scope)
+
+    def note(self, text, *words):
+        self.step += 1
+        self.history.append("%5d  %s" % (self.step, text % words))
+
+    # Files
+
+    def new_content(self):
+        kind = self.random.random()
+        self.serial += 1
+        if kind < 0.05:
+            return b"short %d\n" % self.serial
+        if kind < 0.08:
+            return lines(self.serial, 1200)  # longer than notices are for
+        if kind < 0.11:
+            return bytes(self.random.randrange(1, 256) for _ in range(900)) + b"\0\n%d\n" % self.serial
+        text = lines(self.serial, self.random.choice((30, 60, 60, 100, 300)))
+        return text[:-1] if kind < 0.2 else text
+
+    def other_content(self, path):
+        """For a file that exists: often what it, or another one, was before."""
+        old = self.contents[path]
+        kind = self.random.random()
+        if kind < 0.3:
+            return self.random.choice(self.pool)
+        if kind < 0.5:
+            new = self.new_content()
+            self.pool[self.random.randrange(len(self.pool))] = new
+            return new
+        if kind < 0.6:
+            return old
+        return self.same_size(old)
+
+    def same_size(self, old):
+        """One byte of it is another, or what it was before such a change."""
+        at = self.random.choice((0, len(old) // 2, max(0, len(old) - 3)))
+        return old[:at] + (b"X" if old[at:at + 1] != b"X" else b"Y") + old[at + 1:] if old[at:at + 1] not in (b"\n", b"") else old
+
+    def inode(self, path):
+        stat = os.stat(self.session.path(path))
+        return stat.st_dev, stat.st_ino
+
+    def put_aside(self, content):
+        self.serial += 1
+        path = os.path.join(self.aside, "c%d" % self.serial)
+        with open(path, "wb") as file:
+            file.write(content)
+        return path
+
+    def set_content(self, path, content):
+        """In place: every name of the file has it."""
+        self.contents[path] = content
+        if self.links:
+            for other in self.contents:
+                if os.path.samefile(self.session.path(other), self.session.path(path)):
+                    self.contents[other] = content
+
+    def change_from_outside(self):
+        path = self.random.choice(self.files)
+        name = self.session.path(path)
+        new = self.other_content(path)
+        ways = ["in place", "times kept", "mapped", "renamed over", "made anew", "touched", "another file"] + (["linked", "renamed"] if self.links else [])
+        way = self.random.choice(ways)
+        stat = os.stat(name)
+        if way == "in place":
+            self.session.write(path, new)
+            self.set_content(path, new)
+        elif way == "times kept":
+            self.session.write(path, new)
+            os.utime(name, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+            self.set_content(path, new)
+        elif way == "mapped":
+            new = self.same_size(self.contents[path])
+            with open(name, "r+b") as file, mmap.mmap(file.fileno(), 0) as memory:
+                memory[:] = new
+            os.utime(name, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+            self.set_content(path, new)
+        elif way == "renamed over":
+            os.rename(self.put_aside(new), name)
+            self.contents[path] = new
+        elif way == "made anew":
+            os.unlink(name)
+            self.contents[path] = self.session.write(path, new)
+        elif way == "touched":
+            os.utime(name)
+        elif way == "another file":  # comes or goes: only who lists or searches the folder can tell
+            path = self.random.choice(("x0", "d/x1", "d/e/x2"))
+            if path in self.contents:
+                os.unlink(self.session.path(path))
+                del self.contents[path]
+            else:
+                self.contents[path] = self.session.write(path, self.new_content())
+        elif way == "linked":
+            other = self.random.choice([other for other in self.files if other != path])
+            os.unlink(name)
+            os.link(self.session.path(other), name)
+            self.contents[path] = self.contents[other]
+        else:
+            other = self.random.choice([other for other in self.files if other != path])
+            if not os.path.samefile(self.session.path(other), name):
+                os.rename(self.session.path(other), name)
+                self.contents[path] = self.contents[other]
+                self.contents[other] = self.session.write(other, self.new_content())
+        self.note("outside: %s %s", path, way)
+
+    def own_write(self, scope):
+        """The agent's own tool."""
+        path = self.random.choice(self.files)
+        new = lines(self.random.randrange(9), self.random.choice((40, 80)))
+        how = self.random.choice(("truncate", "reread", "rename", "stream"))
+        if scope.agent.ask(do="write", path=path, data=new.decode(), how=how)["errno"] != 0:
+            raise Wrong("the agent's write failed")
+        if how == "rename":
+            self.contents[path] = new
+        else:
+            self.set_content(path, new)
+        self.note("own write: %s %s", path, how)
+
+    # Forgetting
+
+    def forget_file(self, scope):
+        path = self.random.choice(self.files)
+        one = self.random.random() < 0.4 and self.scope_id(scope)
+        # a path that was never read is not on record
+        self.session.seen("forget", "--session", "test", *(("--scope", one) if one else ()), path, check=False)
+        inode = self.inode(path)
+        for other in [scope] if one else self.scopes:
+            for given in other.given:
+                if given.path == path:
+                    given.dead = True
+                elif given.inode == inode:
+                    given.blocked.add(path)
+            for asked in other.asked.values():
+                asked.dead = asked.dead or path in asked.paths
+            other.notes.clear()  # it may be answered for by another name
+        self.count["forgets"] += 1
+        self.note("forget %s %s", path, one or "everywhere")
+
+    def forget_all(self):
+        self.session.seen("forget", "--session", "test", "--all")
+        for scope in self.scopes:
+            scope.new_epoch()
+        self.count["epochs"] += 1
+        self.note("forget all")
+
+    def next_conversation(self, scope):
+        """Another conversation of the same process begins, or one goes on: its hook forgets what the process was given."""
+        name = self.scope_id(scope)
+        if not name:
+            return
+        self.session.seen("forget", "--session", "test", "--all", "--scope", name)
+        scope.new_epoch()
+        self.count["conversations"] += 1
+        self.note("conversation: %s", name)
+
+    def scope_id(self, scope):
+        """As `seen status` shows it; None before the scope's first request."""
+        if scope.id is None and scope.most:
+            for one in self.session.status()["scopes"]:
+                if one["name"] == scope.name or (not scope.name and one["pid"] == scope.pid and not one["name"] == "apart"):
+                    scope.id = one["id"]
+        return scope.id
+
+    # Commands
+
+    def run_pieces(self, scope):
+        pieces, asked_outside = [], False
+        for _ in range(self.random.choice((1, 1, 2, 3, 4))):
+            piece = self.any_piece()
+            if piece.late and asked_outside:
+                break
+            piece.prepare(self)
+            asked_outside = asked_outside or piece.asks_outside
+            if isinstance(piece, (Part, Reader)):
+                self.lately.append(piece)
+            pieces.append(piece)
+        # alone, the shell replaces itself by the program
+        mark = "; echo %s;\n" % END.decode().strip()
+        text = pieces[0].text if len(pieces) == 1 else "".join(
+            ("( %s )" if "cd " in piece.text or self.random.random() < 0.2 else "%s") % piece.text + mark for piece in pieces)
+        sink = self.random.choice(("pipe", "pipe", "socket", "pty", "spool:%s.%d" % (os.path.join(self.session.spool, "s"), self.step)))
+        command = Command()
+        output = scope.agent.shell(text, sink, env=scope.environment())
+        command.ended = now()
+        if sink.startswith("spool"):
+            os.unlink(sink[6:])
+        outputs = [output] if len(pieces) == 1 else output.split(END)
+        who = "%s%s, %s" % ("AB"[self.scopes[1].agent is scope.agent], scope.name or "", sink.split(":")[0])
+        if len(outputs) != len(pieces) + (len(pieces) > 1):
+            self.note("%s: %s", who, text)
+            raise Wrong("other pieces of output: %r" % output[:2000])
+        before = 0
+        for piece, part in zip(pieces, outputs):
+            self.note("%s: %s -> %d bytes%s", who, piece.text, len(part), " (notice)" if ANY_NOTICE.search(part) else "")
+            piece.judge(self, scope, command, part, before)
+            before += len(part) + len(END)
+        command.bytes, command.done = len(output), True
+        scope.given = [given for given in scope.given if not given.dead and scope.sure - given.at.sure <= self.window]
+
+    def any_piece(self):
+        choice = self.random.random()
+        if choice < 0.40:
+            return self.a_view()
+        if choice < 0.78:
+            return self.again() if self.lately and self.random.random() < 0.45 else self.a_part() if choice < 0.57 else self.a_reader()
+        if choice < 0.92:
+            return self.a_sink()
+        return self.a_change()
+
+    def again(self):
+        """A part or a reader, as it was asked for lately."""
+        return copy.copy(self.random.choice(self.lately))
+
+    def a_view(self):
+        paths = [self.random.choice(self.files) for _ in range(self.random.choice((1, 1, 1, 2, 3)))]
+        form = self.random.choice(("cat {}", "cat {}", "cat ./{}", "cat {}; true", "(cat {})", "bash -c 'cat {}'", "echo {} | xargs cat", "cat -- {}"))
+        if form == "cat ./{}":
+            return View("cat " + " ".join("./" + path for path in paths), [paths])
+        return View(form.format(" ".join(paths)), [paths])
+
+    def a_part(self):
+        """Often the one behind the last one."""
+        path, first = self.random.choice(self.files), self.random.choice((1, 1, 21, 41, 61))
+        if self.behind and self.random.random() < 0.6:
+            path, first = self.behind
+        last = first + self.random.choice((18, 19, 19, 29, 59, 199))
+        self.behind = (path, last + 1) if last < 90 else None
+        kind = self.random.randrange(6)
+        if kind == 0:
+            return Part("head -n %d %s" % (last, path), path, (1, last))
+        if kind == 1:
+            return Part("tail -n %d %s" % (last, path), path, (last, None))
+        if kind == 2:
+            return Part("tail -n +%d %s" % (first, path), path, (first, 1 << 30))
+        return Part(self.random.choice(("sed -n %d,%dp %s", "sed -n '%d,%dp' %s", "sed -n -e %d,%dp %s")) % (first, last, path), path, (first, last))
+
+    def a_reader(self):
+        path, other = self.random.choice(self.files), self.random.choice(self.files)
+        pick = self.random.randrange(18)
+        if pick < 3:
+            folder = self.random.choice(("d", "d/e", "d"))
+            return Reader(self.random.choice(("ls -la %s", "ls -l %s", "LC_ALL=C ls -la %s", "ls -laR %s")) % folder, (), (folder,), True)
+        if pick < 7:
+            folder = self.random.choice(("d", "d/e", "."))
+            text = self.random.choice(("grep -rn line {}", "grep -rn 'line 7' {}", "grep -rc line {}", "LC_ALL=C grep -rn 'line 1' {}", "grep -rl X {}"))
+            return Reader(text.format(folder), (), (folder,))
+        if pick < 8:
+            return Reader("cd d && grep -n 'line 3' g0 g1", ("d/g0", "d/g1"))
+        if pick < 9:
+            return Reader("cd d && ls -la", (), ("d",), True)
+        if pick < 10:
+            return Reader(self.random.choice(("find d -type f", "find . -name 'g*'", "find d -size +1k")), (), ("d",), True)
+        text = self.random.choice(("grep -n line {0}", "grep -n 'line 5' {0} {1}", "nl {0}", "cat -n {0}", "wc {0} {1}", "wc -l {0}", "sort -r {0}", "od -c {0}",
+                                   "sha256sum {0} {1}", "head -c 700 {0}", "grep -n no-such-line {0}", "ls -l {0} {1}", "diff {0} {1}", "head -n 40 {0} {1}",
+                                   "head -n 40 {0} no-such-file", "tac {0}", "cut -c 1-30 {0}"))
+        return Reader(text.format(path, other), (path, other) if "{1}" in text else (path,), (), text.startswith("ls"))
+
+    def a_sink(self):
+        path = self.random.choice(self.files)
+        content = lambda: self.contents[path]  # noqa: E731
+        form, real, requests, perhaps, late = self.random.choice((
+            ("cat {0} | cat", content, 1, 1, False), ("cat {0} > copy; cat copy | cat; rm copy", content, 2, 1, True),
+            ("printf '%s' \"$(cat {0} | base64)\" | base64 -d", content, 1, 0, False),
+            ("cat {0} | tee copy > /dev/null; cat < copy; rm copy", content, 1, 1, True),
+            ("cp {0} copy; cat < copy; rm copy", content, 0, 1, True), ("cat < {0}", content, 0, 1, False),
+            ("cat <(cat {0})", content, 1, 1, False), ("cat {0} >> log; cat log | cat; rm log", content, 2, 1, True),
+            ("grep -rn line d | sort", None, 1, 1, False), ("x=$(sed -n 1,30p {0}); printf '%s\\n' \"$x\"", None, 1, 0, False),
+            ("ls -la d > ../aside/out; cat < ../aside/out", None, 1, 1, False), ("wc -l < {0}", None, 1, 0, False),
+            ("diff <(grep -n line {0}) <(grep -n line {0}) && echo same", None, 3, 0, False),
+            ("sed -n 1,200p {0} | cat", None, 1, 1, False), ("head -n 40 {0} | tail -n 3", None, 2, 0, False),
+            ("grep -c line < {0}", None, 1, 0, False), ("python3 -c 'import sys; sys.stdout.write(open(\"{0}\", errors=\"replace\").read(99))'", None, 0, 0, False)
+            if self.random.random() < 0.1 else ("cat {0} | tail -n 2", None, 2, 0, False)))
+        return Elsewhere(form.format(path), real, requests, perhaps, late)
+
+    def a_change(self):
+        path = self.random.choice(self.files)
+        new = self.other_content(path)
+        pick = self.random.randrange(7)
+        if pick == 0:
+            return Change("cp %s %s" % (self.put_aside(new), path), lambda: self.set_content(path, new))
+        if pick == 1:
+            return Change("cat %s > %s" % (self.put_aside(new), path), lambda: self.set_content(path, new), 1)
+        if pick == 2:
+            return Change("echo more >> %s" % path, lambda: self.set_content(path, self.contents[path] + b"more\n"))
+        if pick == 3:
+            return Change("mv %s %s" % (self.put_aside(new), path), lambda: self.contents.update({path: new}))
+        if pick == 4:
+            return Change("rm %s; cp %s %s" % (path, self.put_aside(new), path), lambda: self.contents.update({path: new}))
+        if pick == 5:
+            def replace():
+                self.contents[path] = self.contents[path].replace(b" line 7 ", b" LINE 7 ")
+            return Change("sed -i 's/ line 7 / LINE 7 /' %s" % path, replace)
+        return Change("touch %s" % path, lambda: None)
+
+    def outside(self, text):
+        return self.shell_outside.run(text)
+
+    # Judging
+
+    def counts(self, scope, command, one, path, before, due=False):
+        """Is what was given still in front of the model?  due: without any doubt."""
+        if one.dead or path in one.blocked:
+            return False
+        if (scope.most - one.at.most if due else scope.sure - one.at.sure) > self.window:
+            return False
+        if self.window_bytes and scope.bytes - one.at.bytes > (self.window_bytes - 9000 if due else self.window_bytes):
+            return False
+        if self.age_s and (now() - one.command.began + 0.1 > self.age_s if due else command.began - one.command.ended > self.age_s):
+            return False
+        if one.command is command:
+            return before <= LIMIT
+        return one.command.bytes <= LIMIT
+
+    def in_full(self, scope, command, path, inode, content, before, due=False):
+        """Was the content given in full, at once or in parts?"""
+        rows = set()
+        for one in reversed(scope.given):
+            if (one.path == path or (one.inode == inode and not due)) and one.content == content and self.counts(scope, command, one, path, before, due):
+                if one.part is None:
+                    return "whole"
+                rows.update(range(one.part[0], one.part[1] + 1))
+        return "parts" if len(rows) >= count_lines(content) > 0 else None
+
+    def insists(self, scope, what, content, sure=False):
+        """Was it answered so lately that asking again brings the bytes?  sure: beyond doubt."""
+        note = scope.notes.get(what)
+        if note is None or note.content != content or not self.yields:
+            return False
+        measure = (lambda moment: scope.most - moment.most) if sure else (lambda moment: scope.sure - moment.sure)
+        return any(moment and measure(moment) <= self.insist for moment in (note.notice, note.yielded))
+
+    def note_of(self, scope, what, content):
+        note = scope.notes.get(what)
+        if note is None or note.content != content:
+            note = scope.notes[what] = Note(content)
+        return note
+
+    def take_file(self, scope, command, path, inode, content, output, fresh, before, again):
+        """Takes what stands for a file off the front of a viewer's output.  again: the same process had it before."""
+        known = self.in_full(scope, command, path, inode, content, before)
+        if output.startswith(content) and content:
+            due = not again and not self.insists(scope, path, content) and self.min_bytes <= len(content) <= MAX and b"\0" not in content
+            if due and self.in_full(scope, command, path, inode, content, before, True):
+                kind = self.in_full(scope, command, path, inode, content, before, True)
+                self.count["%s due" % kind] += 1
+                self.count["%s missed" % kind] += 1
+            if known and not due and self.insists(scope, path, content, True):
+                note = self.note_of(scope, path, content)
+                if not (note.yielded and scope.most - note.yielded.most <= self.insist):
+                    note.yielded = Moment(scope)
+                self.count["yields"] += 1
+            fresh.append((path, inode, content))
+            self.count["contents"] += 1
+            return output[len(content):]
+        match = ANY_NOTICE.match(output)
+        if not match or not output.startswith(NOTICE):
+            raise Wrong("%s: neither the file nor a notice: %r instead of %r" % (path, output[:300], content[:300]))
+        self.count["notices"] += 1
+        if not known:
+            raise Wrong("FALSE NOTICE for %s" % path)
+        if again:
+            raise Wrong("a notice for %s in the process that was given it" % path)
+        if not self.links and self.insists(scope, path, content, True):
+            raise Wrong("a notice for %s, which the model insists on" % path)
+        if not self.min_bytes <= len(content) <= MAX or b"\0" in content:
+            raise Wrong("a notice for %s, which is none for notices" % path)
+        self.count["by parts" if known == "parts" else "by the whole"] += 1
+        if self.in_full(scope, command, path, inode, content, before, True):
+            self.count["%s due" % known] += 1
+        self.note_of(scope, path, content).notice = Moment(scope)
+        return output[match.end():]
+
+    def take_request(self, scope, command, text, paths, real, state, output, before, remembered=True):
+        """Judges a reader's output.  Returns whether it was given what it reads."""
+        scope.sure += 1
+        scope.most += 1
+        scope.bytes += len(output)
+        asked = scope.asked.get(text)
+        known = asked and self.counts(scope, command, asked, None, before) and asked.output == real and asked.state == state
+        never = self.never and (text.startswith("wc") or text.endswith("ls -la d"))
+        what = ("request", text)
+        if output == real:
+            due = known and self.requests and not never and not self.insists(scope, what, state) and len(real) >= 1024
+            if due and self.counts(scope, command, asked, None, before, True) and not asked.command is command:
+                self.count["requests due"] += 1
+                self.count["requests missed"] += 1
+            if known and self.insists(scope, what, state, True):
+                note = self.note_of(scope, what, state)
+                if not (note.yielded and scope.most - note.yielded.most <= self.insist):
+                    note.yielded = Moment(scope)
+            if remembered:
+                scope.asked[text] = Asked(scope, command, real, state, paths)
+            self.count["readers"] += 1
+            return True
+        if not ANY_NOTICE.fullmatch(output):
+            raise Wrong("neither what it prints nor a notice: %r instead of %r" % (output[:300], real[:300]))
+        self.count["request notices"] += 1
+        if not known:
+            raise Wrong("FALSE NOTICE for a request")
+        if not self.requests or never:
+            raise Wrong("a notice for a request that is never answered")
+        if self.insists(scope, what, state, True):
+            raise Wrong("a notice for a request that the model insists on")
+        if self.counts(scope, command, asked, None, before, True):
+            self.count["requests due"] += 1
+        self.note_of(scope, what, state).notice = Moment(scope)
+        return False
+
+
+def play(words):
+    return Round(*words).play()
+
+
+class GivenTest(unittest.TestCase):
+    def test_against_a_model(self):
+        rounds = [(int(ONLY), ROUND_STEPS)] if ONLY else [
+            (number, min(ROUND_STEPS, STEPS - number * ROUND_STEPS)) for number in range((STEPS + ROUND_STEPS - 1) // ROUND_STEPS)]
+        count, began = collections.Counter(), time.monotonic()
+        with multiprocessing.Pool(min(JOBS, len(rounds))) as pool:
+            for one, wrong in pool.imap_unordered(play, rounds):
+                count.update(one)
+                if wrong:
+                    pool.terminate()
+                    self.fail(wrong)
+        steps = sum(steps for _, steps in rounds)
+        print("%d steps in %d rounds, seed %d, %.0f s: %s" % (
+            steps, len(rounds), SEED, time.monotonic() - began, ", ".join("%s %d" % pair for pair in sorted(count.items()))))
+        self.assertGreater(count["notices"], steps // 60)
+        self.assertLessEqual(count["whole missed"], 2 + count["whole due"] // 20)
+
+
+if __name__ == "__main__":
+    unittest.main()
