@@ -67,8 +67,8 @@ class Moment:
 class Given:
     """Lines of one version of a file, or (lines None) all of it."""
 
-    def __init__(self, scope, command, path, inode, content, part):
-        self.command, self.path, self.inode, self.content, self.part = command, path, inode, content, part
+    def __init__(self, scope, command, path, content, part):
+        self.command, self.path, self.content, self.part = command, path, content, part
         self.at = Moment(scope)
         self.dead = False
         self.blocked = set()
@@ -138,7 +138,7 @@ class View(Piece):
         self.state = None
 
     def prepare(self, round):
-        self.state = {path: (round.contents[path], round.inode(path)) for group in self.groups for path in group}
+        self.state = {path: round.contents[path] for group in self.groups for path in group}
 
     def judge(self, round, scope, command, output, before):
         for group in self.groups:
@@ -146,13 +146,12 @@ class View(Piece):
             scope.most += 1
             length, fresh = len(output), []
             for path in group:
-                content, inode = self.state[path]
-                output = round.take_file(scope, command, path, inode, content, output, fresh, before, path in group[:group.index(path)])
+                output = round.take_file(scope, command, path, self.state[path], output, fresh, before)
             size = length - len(output)
             before += size
             scope.bytes += size
-            for path, inode, content in fresh:
-                scope.given.append(Given(scope, command, path, inode, content, None))
+            for path in fresh:
+                scope.given.append(Given(scope, command, path, self.state[path], None))
         if output:
             raise Wrong("more than the files: %r" % output[:200])
 
@@ -166,7 +165,7 @@ class Part(Piece):
         self.text, self.path, self.part = text, path, part
 
     def prepare(self, round):
-        self.content, self.inode = round.contents[self.path], round.inode(self.path)
+        self.content = round.contents[self.path]
         first, last = self.part
         split = self.content.split(b"\n")
         rows = [row + b"\n" for row in split[:-1]] + ([split[-1]] if split[-1] else [])
@@ -178,7 +177,7 @@ class Part(Piece):
     def judge(self, round, scope, command, output, before):
         state = ((self.path, self.content),)
         if round.take_request(scope, command, self.text, (self.path,), self.real, state, output, before):
-            scope.given.append(Given(scope, command, self.path, self.inode, self.content, self.rows))
+            scope.given.append(Given(scope, command, self.path, self.content, self.rows))
 
 
 class Reader(Piece):
@@ -341,8 +340,10 @@ class Round:
         os.mkdir(self.aside)
         self.files = ["f0", "f1", "f2", "f3", "d/g0", "d/g1", "d/e/h0"]
         self.pool = [self.new_content() for _ in range(6)]
+        self.object = {}  # equal for names of one file
+        self.inodes = collections.defaultdict(set)
         for path in self.files:
-            self.contents[path] = self.session.write(path, self.new_content())
+            self.set_file(path, self.session.write(path, self.new_content()))
 
     def step_once(self):
         choice = self.random.random()
@@ -397,9 +398,13 @@ class Round:
         at = self.random.choice((0, len(old) // 2, max(0, len(old) - 3)))
         return old[:at] + (b"X" if old[at:at + 1] != b"X" else b"Y") + old[at + 1:] if old[at:at + 1] not in (b"\n", b"") else old
 
-    def inode(self, path):
-        stat = os.stat(self.session.path(path))
-        return stat.st_dev, stat.st_ino
+    def look_at_inodes(self):
+        """Numbers of inodes come back: a file is one with another when they ever had the same."""
+        for path in self.files:
+            self.inodes[path].add(os.stat(self.session.path(path)).st_ino)
+
+    def may_be_one(self, path, other):
+        return path == other or not self.inodes[path].isdisjoint(self.inodes[other])
 
     def put_aside(self, content):
         self.serial += 1
@@ -410,11 +415,14 @@ class Round:
 
     def set_content(self, path, content):
         """In place: every name of the file has it."""
-        self.contents[path] = content
-        if self.links:
-            for other in self.contents:
-                if os.path.samefile(self.session.path(other), self.session.path(path)):
-                    self.contents[other] = content
+        for other in self.files:
+            if self.object[other] == self.object[path]:
+                self.contents[other] = content
+
+    def set_file(self, path, content):
+        """Another file has that name now."""
+        self.serial += 1
+        self.object[path], self.contents[path] = self.serial, content
 
     def change_from_outside(self):
         path = self.random.choice(self.files)
@@ -438,10 +446,10 @@ class Round:
             self.set_content(path, new)
         elif way == "renamed over":
             os.rename(self.put_aside(new), name)
-            self.contents[path] = new
+            self.set_file(path, new)
         elif way == "made anew":
             os.unlink(name)
-            self.contents[path] = self.session.write(path, new)
+            self.set_file(path, self.session.write(path, new))
         elif way == "touched":
             os.utime(name)
         elif way == "another file":  # comes or goes: only who lists or searches the folder can tell
@@ -455,13 +463,14 @@ class Round:
             other = self.random.choice([other for other in self.files if other != path])
             os.unlink(name)
             os.link(self.session.path(other), name)
-            self.contents[path] = self.contents[other]
+            self.contents[path], self.object[path] = self.contents[other], self.object[other]
         else:
             other = self.random.choice([other for other in self.files if other != path])
-            if not os.path.samefile(self.session.path(other), name):
+            if self.object[other] != self.object[path]:  # else it does nothing
                 os.rename(self.session.path(other), name)
-                self.contents[path] = self.contents[other]
-                self.contents[other] = self.session.write(other, self.new_content())
+                self.contents[path], self.object[path] = self.contents[other], self.object[other]
+                self.set_file(other, self.session.write(other, self.new_content()))
+        self.look_at_inodes()
         self.note("outside: %s %s", path, way)
 
     def own_write(self, scope):
@@ -471,10 +480,8 @@ class Round:
         how = self.random.choice(("truncate", "reread", "rename", "stream"))
         if scope.agent.ask(do="write", path=path, data=new.decode(), how=how)["errno"] != 0:
             raise Wrong("the agent's write failed")
-        if how == "rename":
-            self.contents[path] = new
-        else:
-            self.set_content(path, new)
+        (self.set_file if how == "rename" else self.set_content)(path, new)
+        self.look_at_inodes()
         self.note("own write: %s %s", path, how)
 
     # Forgetting
@@ -484,12 +491,11 @@ class Round:
         one = self.random.random() < 0.4 and self.scope_id(scope)
         # a path that was never read is not on record
         self.session.seen("forget", "--session", "test", *(("--scope", one) if one else ()), path, check=False)
-        inode = self.inode(path)
         for other in [scope] if one else self.scopes:
             for given in other.given:
                 if given.path == path:
                     given.dead = True
-                elif given.inode == inode:
+                else:  # under another name of it, perhaps
                     given.blocked.add(path)
             for asked in other.asked.values():
                 asked.dead = asked.dead or path in asked.paths
@@ -543,6 +549,7 @@ class Round:
         command = Command()
         output = scope.agent.shell(text, sink, env=scope.environment())
         command.ended = now()
+        self.look_at_inodes()
         if sink.startswith("spool"):
             os.unlink(sink[6:])
         outputs = [output] if len(pieces) == 1 else output.split(END)
@@ -644,12 +651,12 @@ class Round:
         if pick == 2:
             return Change("echo more >> %s" % path, lambda: self.set_content(path, self.contents[path] + b"more\n"))
         if pick == 3:
-            return Change("mv %s %s" % (self.put_aside(new), path), lambda: self.contents.update({path: new}))
+            return Change("mv %s %s" % (self.put_aside(new), path), lambda: self.set_file(path, new))
         if pick == 4:
-            return Change("rm %s; cp %s %s" % (path, self.put_aside(new), path), lambda: self.contents.update({path: new}))
+            return Change("rm %s; cp %s %s" % (path, self.put_aside(new), path), lambda: self.set_file(path, new))
         if pick == 5:
             def replace():
-                self.contents[path] = self.contents[path].replace(b" line 7 ", b" LINE 7 ")
+                self.set_file(path, self.contents[path].replace(b" line 7 ", b" LINE 7 "))
             return Change("sed -i 's/ line 7 / LINE 7 /' %s" % path, replace)
         return Change("touch %s" % path, lambda: None)
 
@@ -672,11 +679,11 @@ class Round:
             return before <= LIMIT
         return one.command.bytes <= LIMIT
 
-    def in_full(self, scope, command, path, inode, content, before, due=False):
+    def in_full(self, scope, command, path, content, before, due=False):
         """Was the content given in full, at once or in parts?"""
         rows = set()
         for one in reversed(scope.given):
-            if (one.path == path or (one.inode == inode and not due)) and one.content == content and self.counts(scope, command, one, path, before, due):
+            if (one.path == path if due else self.may_be_one(path, one.path)) and one.content == content and self.counts(scope, command, one, path, before, due):
                 if one.part is None:
                     return "whole"
                 rows.update(range(one.part[0], one.part[1] + 1))
@@ -696,13 +703,14 @@ class Round:
             note = scope.notes[what] = Note(content)
         return note
 
-    def take_file(self, scope, command, path, inode, content, output, fresh, before, again):
-        """Takes what stands for a file off the front of a viewer's output.  again: the same process had it before."""
-        known = self.in_full(scope, command, path, inode, content, before)
+    def take_file(self, scope, command, path, content, output, fresh, before):
+        """Takes what stands for a file off the front of a viewer's output.  fresh: what it was given so far."""
+        again = path in fresh
+        known = self.in_full(scope, command, path, content, before)
         if output.startswith(content) and content:
             due = not again and not self.insists(scope, path, content) and self.min_bytes <= len(content) <= MAX and b"\0" not in content
-            if due and self.in_full(scope, command, path, inode, content, before, True):
-                kind = self.in_full(scope, command, path, inode, content, before, True)
+            if due and self.in_full(scope, command, path, content, before, True):
+                kind = self.in_full(scope, command, path, content, before, True)
                 self.count["%s due" % kind] += 1
                 self.count["%s missed" % kind] += 1
             if known and not due and self.insists(scope, path, content, True):
@@ -710,7 +718,7 @@ class Round:
                 if not (note.yielded and scope.most - note.yielded.most <= self.insist):
                     note.yielded = Moment(scope)
                 self.count["yields"] += 1
-            fresh.append((path, inode, content))
+            fresh.append(path)
             self.count["contents"] += 1
             return output[len(content):]
         match = ANY_NOTICE.match(output)
@@ -726,7 +734,7 @@ class Round:
         if not self.min_bytes <= len(content) <= MAX or b"\0" in content:
             raise Wrong("a notice for %s, which is none for notices" % path)
         self.count["by parts" if known == "parts" else "by the whole"] += 1
-        if self.in_full(scope, command, path, inode, content, before, True):
+        if self.in_full(scope, command, path, content, before, True):
             self.count["%s due" % known] += 1
         self.note_of(scope, path, content).notice = Moment(scope)
         return output[match.end():]
