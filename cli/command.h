@@ -18,6 +18,7 @@
 	COMMAND(versions, "the versions of files that are kept", 0) \
 	COMMAND(diff, "a kept version against what is on disk", 0) \
 	COMMAND(restore, "bring a kept version of a file back", 0) \
+	COMMAND(context, "instruction files (AGENTS.md) that apply to a path", 0) \
 	COMMAND(log, "what was accessed, by whom, and what came of it", 0) \
 	COMMAND(forget, "have files given in full again", 0) \
 	COMMAND(verify, "is the journal still what was sealed", 0) \

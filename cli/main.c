@@ -12,6 +12,7 @@
  *	cmd_versions.c     what is kept of its files
  *	cmd_diff.c         a kept version against what is on disk
  *	cmd_restore.c      brings a kept version back
+ *	cmd_context.c      gives the instruction files that apply to paths
  *	cmd_log.c          its events, from the journal
  *	cmd_forget.c       has files given in full again
  *	cmd_verify.c       compares the journal with its seal

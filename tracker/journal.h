@@ -79,7 +79,8 @@ enum journal_marks {
 /* `flags` of TRUNCATE: room up to `amount` was made or taken (fallocate(2)), else the size was set to it.  Of METADATA: what was
  * set.  Of MAP, beside the protection.  Of UNOBSERVED, whose `path` is a program's name and whose `other_path` is
  * the reason: the program was observed, but not all that it does.  Of CHANGED: what became of the file, 0: its content is another.
- * Of GUARDED: what else there is to say of the verdict. */
+ * Of GUARDED: what else there is to say of the verdict.  Of INSTRUCTED, whose amount is the
+ * scope: how it was given, 0: by `seen context`, else before a viewer's own output. */
 enum journal_flags {
 	JOURNAL_TRUNCATE_ALLOCATES = 1,
 	JOURNAL_METADATA_MODE = 1,
@@ -94,6 +95,7 @@ enum journal_flags {
 	JOURNAL_GUARDED_DEGRADED =
 		1, /* it was to be refused, but the change may be the session's own */
 	JOURNAL_GUARDED_KEPT = 2, /* what was there is in the content store */
+	JOURNAL_INSTRUCTED_INJECTED = 1,
 };
 
 /* One event.  Numbers of texts and records are 0 for "none" or "not known". */

@@ -20,6 +20,8 @@ const uint64_t SEGMENT_SLOT_BYTES[TABLE_COUNT] = {
 	[TABLE_DELIVERIES] = sizeof(struct delivery_slot),
 	[TABLE_BASELINES] = sizeof(struct baseline_slot),
 	[TABLE_PARTS] = sizeof(struct part_slot),
+	[TABLE_INSTRUCTIONS] = sizeof(struct instruction_slot),
+	[TABLE_INSTRUCTION_FOLDERS] = sizeof(struct instruction_folder_slot),
 };
 
 enum {

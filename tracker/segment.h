@@ -2,7 +2,7 @@
  * The segment: one shared file, mapped by every process of a session.
  *
  *	header | settings | text area | processes | scopes | captures | commands |
- *	files | inodes | deliveries | baselines | parts | arena
+ *	files | inodes | deliveries | baselines | parts | instructions | their folders | arena
  *
  * It holds no pointers and is an ABI: magic, version, word size, the sizes of every slot and the
  * fingerprint of the options are in the header and are checked before use; a build that differs in
@@ -45,6 +45,8 @@ enum segment_table {
 	TABLE_DELIVERIES,
 	TABLE_BASELINES,
 	TABLE_PARTS,
+	TABLE_INSTRUCTIONS,
+	TABLE_INSTRUCTION_FOLDERS,
 	TABLE_COUNT,
 };
 
@@ -100,7 +102,9 @@ struct segment_header {
 	uint64_t files_changed; /* any, by atomic add: how often a slot of TABLE_FILES was changed (file.c) */
 	/* any, by atomic or: a Bloom filter of the base names of files with a baseline: two bits each (guard_knows_name()) */
 	uint64_t names[SEGMENT_NAME_WORDS];
-	uint64_t reserved[11];
+	/* `seen run`: TABLE_INSTRUCTION_FOLDERS is complete until then, CLOCK_BOOTTIME; raised at every turn, and 0 where it is not */
+	uint64_t instructions_until_ns;
+	uint64_t reserved[10];
 };
 _Static_assert(sizeof(struct segment_header) % 8 == 0, "what follows the header is aligned");
 

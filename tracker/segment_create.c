@@ -11,7 +11,11 @@
 #include "tracker/segment.h"
 #include "tracker/sys.h"
 
-enum { HALVINGS_MAX = 8 }; /* how often segment_create() tries again smaller */
+enum {
+	HALVINGS_MAX = 8,            /* how often segment_create() tries again smaller */
+	INSTRUCTIONS_OF_A_SCOPE = 4, /* that there is room for, were all scopes in use */
+	INSTRUCTION_FOLDERS = 2048,
+};
 
 static uint64_t aligned(uint64_t bytes)
 {
@@ -31,6 +35,8 @@ static void plan(struct segment_header *header, const struct settings *settings,
 		[TABLE_DELIVERIES] = settings->session_deliveries,
 		[TABLE_BASELINES] = settings->session_deliveries,
 		[TABLE_PARTS] = settings->session_deliveries / 16,
+		[TABLE_INSTRUCTIONS] = settings->session_scopes * INSTRUCTIONS_OF_A_SCOPE,
+		[TABLE_INSTRUCTION_FOLDERS] = INSTRUCTION_FOLDERS,
 	};
 	uint64_t offset = aligned(sizeof(*header));
 

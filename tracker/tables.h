@@ -256,7 +256,27 @@ struct part_slot {
 	struct part parts[PARTS_OF_FILE_MAX];
 };
 
+/* An instruction file that a scope was given, in a version (instruction.h).  Written under the slot protocol by any process. */
+struct instruction_slot {
+	struct slot_head head;
+	uint64_t scope_id; /* 0: empty */
+	uint64_t key;      /* of file and version; never 0 */
+	uint64_t session_epoch;
+	uint64_t scope_epoch;
+	uint64_t command_id; /* as of a delivery; 0: forgotten */
+	uint64_t dev, ino;
+	struct version version;
+	uint64_t time_ns;
+};
+
+/* A folder of the workspace that holds instruction files.  `seen run`, by atomic stores; a key is never taken back. */
+struct instruction_folder_slot {
+	uint64_t key; /* path_key() of the folder; 0: empty */
+	uint64_t names; /* a bit for each name of [context] files, the last one for all further ones */
+};
+
 /* How tables of pairs begin (pair.h). */
+_Static_assert(offsetof(struct instruction_slot, key) == 16, "a pair's key");
 _Static_assert(offsetof(struct delivery_slot, file_key) == 16, "a pair's key");
 _Static_assert(offsetof(struct baseline_slot, file_key) == 16, "a pair's key");
 _Static_assert(offsetof(struct part_slot, file_key) == 16, "a pair's key");
@@ -270,5 +290,9 @@ _Static_assert(sizeof(struct inode_slot) == 32, "inode_slot is part of the segme
 _Static_assert(sizeof(struct delivery_slot) == 112, "delivery_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct baseline_slot) == 96, "baseline_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct part_slot) == 464, "part_slot is part of the segment's ABI");
+_Static_assert(sizeof(struct instruction_slot) == 96,
+	       "instruction_slot is part of the segment's ABI");
+_Static_assert(sizeof(struct instruction_folder_slot) == 16,
+	       "instruction_folder_slot is part of the segment's ABI");
 
 #endif

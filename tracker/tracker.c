@@ -5,6 +5,7 @@
 
 #include "tracker/baseline.h"
 #include "tracker/part.h"
+#include "tracker/instruction.h"
 #include "tracker/path.h"
 #include "tracker/scope.h"
 #include "tracker/sys.h"
@@ -114,8 +115,10 @@ int tracker_forget(const struct segment *segment, uint64_t scope_id, const char 
 	bool known = false;
 
 	/* A file that was renamed or has two names is answered for under its inode too. */
-	if (sys_stat(path, &stat) == 0)
+	if (sys_stat(path, &stat) == 0) {
 		keys[1] = file_by_inode(segment, stat.st_dev, stat.st_ino);
+		known = instruction_forget(segment, scope_id, stat.st_dev, stat.st_ino) > 0;
+	}
 	for (int i = 0; i < 2; i++) {
 		if (!keys[i] || (i == 1 && keys[1] == keys[0]))
 			continue;

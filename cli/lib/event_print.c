@@ -126,6 +126,19 @@ static const char *kept_reason_name(unsigned reason)
 					      : NULL;
 }
 
+/* How an instruction file was given. */
+static const char *instructed_name(uint32_t flags)
+{
+	switch (flags) {
+	case 0:
+		return "context";
+	case JOURNAL_INSTRUCTED_INJECTED:
+		return "inject";
+	default:
+		return NULL;
+	}
+}
+
 /* What became of a file that somebody else changed. */
 static const char *change_name(uint32_t flags)
 {
@@ -559,6 +572,12 @@ static void put_what(struct line *line, const struct event *event)
 		put(line, "reason", json_word(kept_reason_name(record->reason)));
 		put(line, "file", json_file(entry));
 		break;
+	case JOURNAL_INSTRUCTED:
+		put_path(line, event);
+		put(line, "way", json_word(instructed_name(record->flags)));
+		put(line, "to_scope", json_id(record->amount));
+		put(line, "file", json_file(entry));
+		break;
 	case JOURNAL_FORGOTTEN:
 		put(line, "path", json_text(event->path));
 		put(line, "resolved", json_text(event->resolved));
@@ -809,6 +828,10 @@ static void print_details(FILE *file, const struct event *event, const char *wor
 		break;
 	case JOURNAL_GUARDED:
 		print_guarded(file, event->entry);
+		break;
+	case JOURNAL_INSTRUCTED:
+		print_words(file, &first, instructed_name(record->flags));
+		print_version(file, &first, &event->entry->details.after);
 		break;
 	case JOURNAL_KEPT:
 		print_words(file, &first, kept_reason_name(record->reason));

@@ -192,6 +192,9 @@ class Forms(LogCase):
             journal.record("kept", path=b"/w/k", reason=reason, marks=8, details=details(NO_VERSION, version(0xabc)), **more)
         journal.record("mentioned", path=b"/w/m", marks=8, details=details(NO_VERSION, version(0xabc)))
         journal.record("mentioned", path=b"/w/m")
+        for flags in (0, 1, 2):
+            journal.record("instructed", path=b"/w/AGENTS.md", flags=flags, amount=7, marks=8,
+                           details=details(NO_VERSION, version(0xabc)))
         journal.record("forgotten", amount=7)
         journal.record("coverage", other=b"text", details=struct.pack("<16Q", *range(16)))
         journal.record("exit", amount=1, **more)
@@ -248,6 +251,7 @@ class Forms(LogCase):
                 self.assertEqual((line["file"]["before"], line["file"]["after"]), ("000000000abc", None))
         self.assertEqual(told("kept", "reason"), [("destroyed",), ("given",), ("replaced",), (None,)])
         self.assertEqual([line["file"] is None for line in lines if line["op"] == "mentioned"], [False, True])
+        self.assertEqual(told("instructed", "way", "to_scope"), [(way, f"{7:016x}") for way in ("context", "inject", None)])
 
     def test_a_line_that_is_none_is_found(self):
         self.every_op()

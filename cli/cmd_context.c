@@ -1,0 +1,378 @@
+/*
+ * `seen context`: gives the model the instruction files (AGENTS.md and kin) that apply to paths and that its scope was not
+ * given yet, and notes that it was.
+ *
+ * They are looked for in the folders above each path, at that moment: no index is asked.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/lib/content_cache.h"
+#include "cli/lib/exit_code.h"
+#include "cli/lib/given.h"
+#include "cli/lib/message.h"
+#include "cli/lib/options.h"
+#include "cli/lib/scopes.h"
+#include "cli/lib/session.h"
+#include "cli/lib/text.h"
+#include "tracker/capture.h"
+#include "tracker/decision.h"
+#include "tracker/instruction.h"
+#include "tracker/path.h"
+#include "tracker/sys.h"
+
+static const char *session_name, *scope_name;
+static bool all, json, peek;
+
+static const struct option_spec SPECS[] = {
+	{ "--all", NULL, "also those that were given already", &all, NULL },
+	{ "--peek", NULL, "do not note them as given", &peek, NULL },
+	{ "--json", NULL, "one JSON document, schema seen/context/1", &json, NULL },
+	{ "--scope", "ID",
+	  "to this scope: its id as `seen status` shows it, or its name; default: the caller's, "
+	  "else the session's",
+	  NULL, &scope_name },
+	{ "--session", "ID", "this session; default: $SEEN_SESSION, else the workspace's newest",
+	  NULL, &session_name },
+};
+
+static const struct options OPTIONS = {
+	.usage = "context [OPTION...] PATH...",
+	.summary =
+		"Prints the instruction files ([context] files) from the workspace's root down "
+		"to each PATH that\n"
+		"the scope was not given yet in its present version, the root's first, and notes "
+		"them as given.",
+	.specs = SPECS,
+	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
+	.words_between = true,
+};
+
+/* An instruction file that was looked at. */
+struct item {
+	char *path;
+	uint64_t dev, ino;
+	struct version version; /* printed: of what was */
+	bool is_printed;
+};
+
+/* What one call of the command does. */
+struct job {
+	const struct session *session;
+	const struct segment *segment;
+	struct moment moment;
+	uint64_t limit_bytes;
+	bool marks;   /* what is printed is noted as given */
+	bool is_sink; /* it goes to the capture of the caller's command */
+	struct content_cache *cache;
+	struct item *items;
+	size_t count;
+	uint64_t bytes;       /* printed */
+	json_t *files, *left; /* --json */
+};
+
+/* Who is given what is printed.  Returns an exit code. */
+static int choose_scope(struct job *job)
+{
+	const struct segment *segment = job->segment;
+	struct context context = { 0 };
+	uint64_t scope_id = 0, command_id = DELIVERY_UNCUT;
+	bool is_below = scopes_caller(segment, &context);
+	int code = scope_name ? scopes_choose(segment, scope_name, &scope_id) : EXIT_CODE_OK;
+
+	if (code != EXIT_CODE_OK)
+		return code;
+	if (!scope_name)
+		scope_id = scopes_default(segment, &context);
+	/* A command of the agent whose output goes elsewhere (a file, a pipe): nobody can tell whether its model is given that. */
+	bool is_own = is_below && scope_id == context.scope_id && context.capture_id;
+	job->is_sink = is_own && capture_is_sink(segment, SUBJECT_SELF, context.capture_id);
+	job->marks = !peek && (!is_own || job->is_sink);
+	if (job->is_sink)
+		command_id = capture_command(segment, context.capture_id);
+	job->moment = moment_now(segment, scope_id, 0, job->is_sink ? context.capture_id : 0,
+				 command_id);
+	job->limit_bytes = decision_limit(segment, &context);
+	return EXIT_CODE_OK;
+}
+
+static struct item *add_item(struct job *job, const char *path)
+{
+	struct item *items = reallocarray(job->items, job->count + 1, sizeof(*items));
+
+	if (!items)
+		return NULL;
+	job->items = items;
+	items[job->count] = (struct item){ .path = strdup(path) };
+	return items[job->count].path ? &items[job->count++] : NULL;
+}
+
+static bool was_looked_at(const struct job *job, const char *path, const struct stat *stat)
+{
+	for (size_t i = 0; i < job->count; i++)
+		if (strcmp(job->items[i].path, path) == 0 ||
+		    (stat && job->items[i].dev == stat->st_dev &&
+		     job->items[i].ino == stat->st_ino))
+			return true;
+	return false;
+}
+
+static const char *explain(int error)
+{
+	switch (error) {
+	case -EXDEV:
+		return "leads out of the workspace, or to what is excluded";
+	case -EINVAL:
+		return "not a regular file";
+	case -EFBIG:
+		return "longer than 65,536 bytes";
+	case -ENODATA:
+		return "not text";
+	case -ESTALE:
+		return "changed while it was read";
+	default:
+		return strerror(-error);
+	}
+}
+_Static_assert(INSTRUCTION_BYTES_MAX == 65536, "explain() names it");
+
+/* One that applies and is not given: said, and on record for --json. */
+static void leave_out(struct job *job, const char *path, int error)
+{
+	const char *shown = path_relative(job->segment, path);
+
+	(void)add_item(job, path);
+	message("%s: %s; not given", shown, explain(error));
+	if (!json)
+		return;
+	json_t *object = json_object();
+	(void)json_object_set_new(object, "path", text_json(shown));
+	(void)json_object_set_new(object, "reason", json_string(explain(error)));
+	(void)json_array_append_new(job->left, object);
+}
+
+static void print_json(struct job *job, const char *path, const struct cached_content *content,
+		       bool is_given)
+{
+	json_t *object = json_object();
+	char digits[VERSION_DIGITS + 1];
+
+	version_digits(&content->version, digits);
+	(void)json_object_set_new(object, "path", text_json(path_relative(job->segment, path)));
+	(void)json_object_set_new(object, "bytes",
+				  json_integer((json_int_t)content->version.size_bytes));
+	(void)json_object_set_new(object, "version", json_string(digits));
+	(void)json_object_set_new(object, "given", json_boolean(is_given));
+	(void)json_object_set_new(object, "content",
+				  json_stringn(content->bytes, content->version.size_bytes));
+	(void)json_array_append_new(job->files, object);
+	job->bytes += content->version.size_bytes;
+}
+
+static int print_text(struct job *job, const char *path, const struct cached_content *content)
+{
+	char header[INSTRUCTION_HEADER_BYTES];
+	size_t bytes = content->version.size_bytes;
+	int length = instruction_header(job->segment, path, header, sizeof(header));
+
+	if (length < 0)
+		return length;
+	(void)fwrite(header, 1, (size_t)length, stdout);
+	(void)fwrite(content->bytes, 1, bytes, stdout);
+	bool ends = bytes == 0 || content->bytes[bytes - 1] == '\n';
+	if (!ends)
+		(void)putchar('\n');
+	job->bytes += (uint64_t)length + bytes + !ends;
+	return 0;
+}
+
+/* Is it valid UTF-8, which JSON is? */
+static bool is_utf8(const struct cached_content *content)
+{
+	json_t *text = json_stringn(content->bytes, content->version.size_bytes);
+	json_decref(text);
+	return text;
+}
+
+/* A place where an instruction file may be. */
+static void look_at(struct job *job, const char *path)
+{
+	struct cached_content content;
+	struct stat stat;
+
+	if (was_looked_at(job, path, NULL))
+		return;
+	int fd = instruction_open(job->segment, path, &stat);
+	if (fd == -ENOENT || fd == -ENOTDIR)
+		return;
+	if (fd >= 0 && was_looked_at(job, path, &stat)) {
+		(void)close(fd);
+		return;
+	}
+	int error = fd < 0 ? fd : content_cache_get(job->cache, fd, &stat, &content);
+	if (fd >= 0)
+		(void)close(fd);
+	if (error == 0 && (!content.is_text || (json && !is_utf8(&content))))
+		error = -ENODATA;
+	if (error < 0) {
+		leave_out(job, path, error);
+		return;
+	}
+	bool is_given = instruction_is_given(job->segment, &job->moment, stat.st_dev, stat.st_ino,
+					     &content.version, job->limit_bytes);
+	struct item *item = add_item(job, path);
+	if (!item)
+		return;
+	item->dev = stat.st_dev;
+	item->ino = stat.st_ino;
+	item->version = content.version;
+	if (is_given && !all)
+		return;
+	if (json)
+		print_json(job, path, &content, is_given);
+	else if (print_text(job, path, &content) < 0)
+		return;
+	item->is_printed = true;
+}
+
+static int look_up(struct job *job, const char *word)
+{
+	char path[SEGMENT_PATH_BYTES], place[SEGMENT_PATH_BYTES];
+	struct instruction_walk walk;
+	struct stat stat;
+	int error = given_path(word, path, sizeof(path));
+
+	if (error < 0) {
+		message("%s: %s", word, strerror(-error));
+		return EXIT_CODE_USAGE;
+	}
+	if (!path_in_workspace(job->segment, path)) {
+		message("%s: not in the session's workspace", word);
+		return EXIT_CODE_NOTHING;
+	}
+	bool is_folder = sys_stat(path, &stat) == 0 ? S_ISDIR(stat.st_mode)
+						    : word[strlen(word) - 1] == '/';
+	instruction_walk_begin(job->segment, path, is_folder, false, &walk);
+	while (instruction_walk_next(job->segment, &walk, place, sizeof(place)))
+		look_at(job, place);
+	return EXIT_CODE_OK;
+}
+
+static void record(struct journal *journal, uint64_t scope_id, const struct item *item)
+{
+	struct journal_record record = journal_blank(JOURNAL_INSTRUCTED);
+	struct journal_details details = { .dev = item->dev,
+					   .ino = item->ino,
+					   .size_bytes = item->version.size_bytes,
+					   .after = item->version };
+
+	if (!journal->header)
+		return;
+	record.tid = (uint32_t)getpid();
+	record.amount = scope_id;
+	record.path = journal_text(journal, item->path, strlen(item->path), true);
+	(void)journal_write(journal, &record, &details, sizeof(details), true);
+}
+
+/* All that was printed went out. */
+static void mark(const struct job *job)
+{
+	struct journal journal;
+
+	if (job->is_sink) {
+		struct request request = { .context.scope_id = job->moment.scope_id,
+					   .command_id = job->moment.command_id };
+		request_wrote(job->segment, &request, job->bytes);
+	}
+	if (!job->marks)
+		return;
+	/* Without a journal they are on record all the same. */
+	(void)session_map_journal(job->session, &journal);
+	for (size_t i = 0; i < job->count; i++) {
+		const struct item *item = &job->items[i];
+		if (item->is_printed && instruction_record(job->segment, &job->moment, item->dev,
+							   item->ino, &item->version) == 0)
+			record(&journal, job->moment.scope_id, item);
+	}
+	journal_unmap(&journal);
+}
+
+static json_t *document_of(const struct job *job)
+{
+	const struct segment *segment = job->segment;
+	const char *root = segment_text(segment, segment->settings->paths_workspace, NULL);
+	json_t *document = json_object();
+	char id[SCOPES_ID_BYTES];
+
+	(void)snprintf(id, sizeof(id), "%016llx", (unsigned long long)job->moment.scope_id);
+	(void)json_object_set_new(document, "schema", json_string("seen/context/1"));
+	(void)json_object_set_new(document, "session", text_json(job->session->name));
+	(void)json_object_set_new(document, "workspace", text_json(root ? root : ""));
+	(void)json_object_set_new(document, "scope",
+				  job->moment.scope_id ? json_string(id) : json_null());
+	(void)json_object_set_new(document, "marked", json_boolean(job->marks));
+	(void)json_object_set(document, "files", job->files);
+	(void)json_object_set(document, "left_out", job->left);
+	return document;
+}
+
+static int context(const struct session *session, char **words)
+{
+	struct job job = { .session = session, .segment = &session->segment };
+	int code = choose_scope(&job);
+
+	if (code != EXIT_CODE_OK)
+		return code;
+	job.cache = content_cache_new(CONTENT_CACHE_ENTRIES, CONTENT_CACHE_BYTES);
+	job.files = json ? json_array() : NULL;
+	job.left = json ? json_array() : NULL;
+	if (!job.cache || (json && (!job.files || !job.left))) {
+		message("out of memory");
+		code = EXIT_CODE_OUTPUT;
+	}
+	for (; job.cache && *words; words++) {
+		int error = look_up(&job, *words);
+		code = error != EXIT_CODE_OK ? error : code;
+	}
+	if (json && job.files && text_json_print(document_of(&job)) < 0) {
+		message("out of memory");
+		code = EXIT_CODE_OUTPUT;
+	}
+	if (message_exit_code(EXIT_CODE_OK) == EXIT_CODE_OK)
+		mark(&job);
+	else
+		code = EXIT_CODE_OUTPUT;
+	for (size_t i = 0; i < job.count; i++)
+		free(job.items[i].path);
+	free(job.items);
+	json_decref(job.files);
+	json_decref(job.left);
+	content_cache_free(job.cache);
+	return code;
+}
+
+int cmd_context(int argc, char **argv)
+{
+	struct parsed parsed = { .config = NULL };
+	struct session session;
+	int code;
+
+	if (options_parse(&OPTIONS, argc, argv, &parsed, &code) < 0) {
+		;
+	} else if (parsed.first_word == argc) {
+		message("the context of what? Name paths");
+		code = EXIT_CODE_USAGE;
+	} else if (options_load(&parsed, &code) == 0) {
+		code = session_find(parsed.config, session_name, &session);
+		if (code == EXIT_CODE_OK) {
+			code = context(&session, argv + parsed.first_word);
+			session_close(&session);
+		}
+	}
+	options_done(&parsed);
+	return code;
+}
