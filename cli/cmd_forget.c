@@ -1,34 +1,46 @@
 /*
- * `seen forget`: has files given in full again.  Hooks of agents call it, for instance after a
- * compaction, so it does no more than it must: one process start, no look at the files.
+ * `seen forget`: has files given in full again.  Hooks of agents call it (--hook), for instance after a compaction, so it
+ * does no more than it must: one process start, no look at the files, no configuration; and it never fails there.
  */
 #include <errno.h>
+#include <poll.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/lib/ancestry.h"
 #include "cli/lib/exit_code.h"
+#include "cli/lib/forgotten.h"
 #include "cli/lib/given.h"
 #include "cli/lib/message.h"
 #include "cli/lib/options.h"
 #include "cli/lib/scopes.h"
 #include "cli/lib/session.h"
 #include "tracker/journal.h"
+#include "tracker/scope.h"
 #include "tracker/tracker.h"
 
-static const char *session_name, *scope;
+static const char *session_name, *scope, *hook;
 static bool all;
 
 static const struct option_spec SPECS[] = {
 	{ "--all", NULL, "everything that was given", &all, NULL },
 	{ "--scope", "ID", "in one scope alone: its id as `seen status` shows it, or its name",
 	  NULL, &scope },
+	{ "--hook", "EVENT",
+	  "everything, of the agent that runs this as its hook for EVENT (docs/hooks.md): of the "
+	  "nearest "
+	  "agent above, else of the session; says nothing and always succeeds, outside of any "
+	  "session too",
+	  NULL, &hook },
 	{ "--session", "ID", "this session; default: $SEEN_SESSION, else the workspace's newest",
 	  NULL, &session_name },
 };
 
 static const struct options OPTIONS = {
-	.usage = "forget [OPTION...] PATH... | --all",
+	.usage = "forget [OPTION...] PATH... | --all | --hook EVENT",
 	.summary = "Has files given in full the next time they are asked for.  A folder means "
 		   "every file on\n"
 		   "record below it.  The counts stay.",
@@ -37,19 +49,15 @@ static const struct options OPTIONS = {
 	.words_between = true,
 };
 
-/* What was forgotten goes on record.  path: NULL for everything. */
-static void record_forgotten(const struct session *session, uint64_t scope_id, const char *path)
+/* What was forgotten goes on record; cause: NULL: somebody asked for it. */
+static void record_forgotten(const struct session *session, uint64_t scope_id, const char *path,
+			     const char *cause)
 {
 	struct journal journal;
-	struct journal_record record = journal_blank(JOURNAL_FORGOTTEN);
 
-	if (session_map_journal(session, &journal) < 0 || !journal.header)
+	if (session_map_journal(session, &journal) < 0)
 		return;
-	record.tid = (uint32_t)getpid();
-	record.amount = scope_id;
-	if (path)
-		record.path = journal_text(&journal, path, strlen(path), true);
-	(void)journal_write(&journal, &record, NULL, 0, true);
+	forgotten_record(&journal, scope_id, path, cause);
 	journal_unmap(&journal);
 }
 
@@ -86,7 +94,7 @@ static int forget_path(const struct session *session, uint64_t scope_id, const c
 		error = folder.forgotten ? 0 : -ENOENT;
 	}
 	if (error == 0)
-		record_forgotten(session, scope_id, path);
+		record_forgotten(session, scope_id, path, NULL);
 	return error;
 }
 
@@ -103,7 +111,7 @@ static int forget(const struct session *session, char **words)
 		return EXIT_CODE_NOTHING;
 	}
 	if (all)
-		record_forgotten(session, scope_id, NULL);
+		record_forgotten(session, scope_id, NULL, NULL);
 	for (; *words; words++) {
 		int error = forget_path(session, scope_id, *words);
 		if (error == 0)
@@ -114,6 +122,56 @@ static int forget(const struct session *session, char **words)
 	return code;
 }
 
+/* What an agent writes to its hook is taken, as far as it is there: it may take a closed pipe for a failure. */
+static void drain_input(void)
+{
+	enum { MOST = 64, WAIT_MS = 50 };
+	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+	struct stat status;
+	char part[4096];
+
+	if (fstat(STDIN_FILENO, &status) < 0 ||
+	    !(S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode)))
+		return;
+	for (int i = 0; i < MOST && poll(&input, 1, WAIT_MS) > 0; i++)
+		if (read(STDIN_FILENO, part, sizeof(part)) <= 0)
+			break;
+}
+
+/* --hook: nothing that goes wrong here is the agent's business. */
+static void forget_by_hook(void)
+{
+	static const struct {
+		const char *event;
+		enum scope_conversations said;
+	} SAYING[] = {
+		{ "SubagentStart", SCOPE_SUB_AGENT_BEGINS },
+		{ "SubagentStop", SCOPE_SUB_AGENT_ENDS },
+		{ "SessionStart", SCOPE_ALONE },
+	};
+	char name[SEGMENT_PATH_BYTES], cause[128];
+	struct session session;
+	uint64_t scope_id = 0;
+	int error = -ENOENT;
+
+	drain_input();
+	/* A name alone would need the configuration; `seen run` and the library leave the folder. */
+	if (!ancestry_session(name, sizeof(name)) || name[0] != '/' ||
+	    session_open(NULL, name, &session) < 0)
+		return;
+	if (!ancestry_scope(&session.segment, &scope_id))
+		scope_id = 0;
+	for (size_t i = 0; scope_id && i < sizeof(SAYING) / sizeof(SAYING[0]); i++)
+		if (strcmp(hook, SAYING[i].event) == 0)
+			error = scope_converse(&session.segment, scope_id, SAYING[i].said);
+	if (error < 0)
+		error = tracker_forget_all(&session.segment, scope_id);
+	(void)snprintf(cause, sizeof(cause), "hook %s", hook);
+	if (error == 0)
+		record_forgotten(&session, scope_id, NULL, cause);
+	session_close(&session);
+}
+
 int cmd_forget(int argc, char **argv)
 {
 	struct parsed parsed = { .config = NULL };
@@ -122,6 +180,9 @@ int cmd_forget(int argc, char **argv)
 
 	if (options_parse(&OPTIONS, argc, argv, &parsed, &code) < 0) {
 		;
+	} else if (hook) {
+		forget_by_hook();
+		code = EXIT_CODE_OK;
 	} else if (all == (parsed.first_word < argc)) {
 		message(all ? "--all takes no paths" : "forget what? Name paths, or say --all");
 		code = EXIT_CODE_USAGE;

@@ -25,7 +25,9 @@ static struct moment request_moment(const struct segment *segment, const struct 
 	struct moment moment = moment_now(segment, request->context.scope_id, request->number,
 					  request->context.capture_id, request->command_id);
 	/* An own read's epoch ends with its agent's, too. */
-	if (request->agent_scope_id && moment.scope_epoch)
+	if (scope_sub_agents(segment, request->agent_scope_id))
+		moment.scope_epoch = 0;
+	else if (request->agent_scope_id && moment.scope_epoch)
 		moment.scope_epoch += scope_epoch(segment, request->agent_scope_id) *
 				      0x9e3779b97f4a7c15u;
 	return moment;

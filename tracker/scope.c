@@ -2,6 +2,7 @@
 #include "tracker/scope.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 #define XXH_INLINE_ALL
@@ -65,6 +66,7 @@ struct scope_slot *scope_claim(const struct segment *segment, uint64_t id, uint3
 	copy.anchor_pid = anchor_pid;
 	copy.profile = profile;
 	copy.created_realtime_ns = sys_realtime_ns();
+	copy.sub_agents = 0;
 	memset(copy.name, 0, sizeof(copy.name));
 	if (name)
 		memcpy(copy.name, name, strnlen(name, sizeof(copy.name) - 1));
@@ -82,15 +84,28 @@ uint64_t scope_request(const struct segment *segment, uint64_t id)
 	return __atomic_add_fetch(&slot->requests, 1, __ATOMIC_RELAXED);
 }
 
-uint64_t scope_epoch(const struct segment *segment, uint64_t id)
+/* A consistent copy of a scope's slot. */
+static bool read_scope(const struct segment *segment, uint64_t id, struct scope_slot *ret_copy)
 {
 	struct scope_slot *slot = scope_find(segment, id);
-	struct scope_slot copy;
-	return slot && slot_read(slot, &copy, SCOPE_CHECKED_BYTES) && copy.id == id ? copy.epoch
-										    : 0;
+	return slot && slot_read(slot, ret_copy, SCOPE_CHECKED_BYTES) && ret_copy->id == id;
 }
 
-int scope_new_epoch(const struct segment *segment, uint64_t id)
+uint64_t scope_epoch(const struct segment *segment, uint64_t id)
+{
+	struct scope_slot copy;
+	return read_scope(segment, id, &copy) && !copy.sub_agents ? copy.epoch : 0;
+}
+
+uint32_t scope_sub_agents(const struct segment *segment, uint64_t id)
+{
+	struct scope_slot copy;
+	return read_scope(segment, id, &copy) ? copy.sub_agents : 0;
+}
+
+/* Begins a new epoch.  said: NULL: nothing of its conversations. */
+static int begin_epoch(const struct segment *segment, uint64_t id,
+		       const enum scope_conversations *said)
 {
 	struct scope_slot *slot = scope_find(segment, id);
 	struct scope_slot copy;
@@ -102,6 +117,22 @@ int scope_new_epoch(const struct segment *segment, uint64_t id)
 		return -ENOENT;
 	}
 	copy.epoch = segment_serial(segment);
+	if (said && *said == SCOPE_SUB_AGENT_BEGINS && copy.sub_agents < UINT32_MAX)
+		copy.sub_agents++;
+	else if (said && *said == SCOPE_SUB_AGENT_ENDS && copy.sub_agents)
+		copy.sub_agents--;
+	else if (said && *said == SCOPE_ALONE)
+		copy.sub_agents = 0;
 	slot_commit(slot, &copy, SCOPE_CHECKED_BYTES);
 	return 0;
+}
+
+int scope_new_epoch(const struct segment *segment, uint64_t id)
+{
+	return begin_epoch(segment, id, NULL);
+}
+
+int scope_converse(const struct segment *segment, uint64_t id, enum scope_conversations said)
+{
+	return begin_epoch(segment, id, &said);
 }

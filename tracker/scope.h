@@ -30,10 +30,24 @@ struct scope_slot *scope_claim(const struct segment *segment, uint64_t id, uint3
 /* scope_request(): counts one request.  Returns its number in the scope, from 1; 0 without a scope. */
 uint64_t scope_request(const struct segment *segment, uint64_t id);
 
-/* scope_epoch(): the scope's epoch, 0 when the scope is not known. */
+/* scope_epoch(): the scope's epoch; 0 when the scope is not known, or holds several conversations now. */
 uint64_t scope_epoch(const struct segment *segment, uint64_t id);
 
 /* scope_new_epoch(): forgets everything the scope was given.  Returns 0 or -ENOENT. */
 int scope_new_epoch(const struct segment *segment, uint64_t id);
+
+/* What is said of the conversations in an agent's process, which cannot be told apart from outside. */
+enum scope_conversations {
+	SCOPE_SUB_AGENT_BEGINS,
+	SCOPE_SUB_AGENT_ENDS,
+	SCOPE_ALONE, /* there is one conversation, however many were said to have begun */
+};
+
+/* scope_converse(): notes it, and forgets everything the scope was given.  While a sub-agent that began has not ended, what is
+ * given counts for nobody (scope_epoch() is 0).  Returns 0 or -ENOENT. */
+int scope_converse(const struct segment *segment, uint64_t id, enum scope_conversations said);
+
+/* scope_sub_agents(): how many sub-agents there are said to be.  0 for a scope that is not known. */
+uint32_t scope_sub_agents(const struct segment *segment, uint64_t id);
 
 #endif

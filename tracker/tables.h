@@ -91,6 +91,8 @@ struct scope_slot {
 	uint32_t profile;
 	uint64_t created_realtime_ns;
 	char name[40]; /* agent's name or SEEN_SCOPE, cut, NUL-ended */
+	uint32_t sub_agents; /* that began in the agent's process and did not end: while there are any, nothing counts */
+	uint32_t unused;
 	/* any, by atomic add or store */
 	uint64_t requests;
 	uint64_t bytes_given;
@@ -282,7 +284,7 @@ _Static_assert(offsetof(struct baseline_slot, file_key) == 16, "a pair's key");
 _Static_assert(offsetof(struct part_slot, file_key) == 16, "a pair's key");
 _Static_assert(sizeof(struct context) == 120, "context is part of the segment's ABI");
 _Static_assert(sizeof(struct process_slot) == 256, "process_slot is part of the segment's ABI");
-_Static_assert(sizeof(struct scope_slot) == 104, "scope_slot is part of the segment's ABI");
+_Static_assert(sizeof(struct scope_slot) == 112, "scope_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct capture_slot) == 112, "capture_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct command_slot) == 64, "command_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct file_slot) == 248, "file_slot is part of the segment's ABI");

@@ -582,6 +582,7 @@ static void put_what(struct line *line, const struct event *event)
 		put(line, "path", json_text(event->path));
 		put(line, "resolved", json_text(event->resolved));
 		put(line, "forgotten_scope", json_id(record->amount));
+		put(line, "cause", json_text(event->other));
 		break;
 	case JOURNAL_COVERAGE:
 		put_coverage(line, event);
@@ -745,6 +746,10 @@ static void print_details(FILE *file, const struct event *event, const char *wor
 		break;
 	case JOURNAL_EXIT:
 		print_word(file, &first, "status %llu", (unsigned long long)record->amount);
+		break;
+	case JOURNAL_FORGOTTEN:
+		if (event->other)
+			print_word(file, &first, "%s", safe(event->other));
 		break;
 	case JOURNAL_UNOBSERVED:
 		if (record->flags & JOURNAL_UNOBSERVED_PARTLY)

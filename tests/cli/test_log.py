@@ -196,6 +196,7 @@ class Forms(LogCase):
             journal.record("instructed", path=b"/w/AGENTS.md", flags=flags, amount=7, marks=8,
                            details=details(NO_VERSION, version(0xabc)))
         journal.record("forgotten", amount=7)
+        journal.record("forgotten", amount=7, other=b"hook PreCompact")
         journal.record("coverage", other=b"text", details=struct.pack("<16Q", *range(16)))
         journal.record("exit", amount=1, **more)
         damaged = journal.record("delete", path=b"a", **more)

@@ -63,6 +63,58 @@ Test(scope, new_epoch_is_another_and_only_its_own)
 	cr_assert_eq(scope_epoch(&world.segment, b), epoch_b);
 }
 
+Test(scope, while_there_are_sub_agents_nothing_counts)
+{
+	const struct segment *segment = &world.segment;
+	uint64_t id = world_scope(&world, "a"), other = world_scope(&world, "b");
+	uint64_t epoch = scope_epoch(segment, id), other_epoch = scope_epoch(segment, other);
+
+	for (uint32_t count = 1; count <= 2; count++) {
+		cr_assert_eq(scope_converse(segment, id, SCOPE_SUB_AGENT_BEGINS), 0);
+		cr_assert_eq(scope_sub_agents(segment, id), count);
+		cr_assert_eq(scope_epoch(segment, id), 0);
+		cr_assert_eq(moment_now(segment, id, 1, 0, 0).scope_epoch, 0);
+	}
+	cr_assert_eq(scope_new_epoch(segment, id), 0);
+	cr_assert_eq(scope_epoch(segment, id), 0);
+	cr_assert_eq(scope_converse(segment, id, SCOPE_SUB_AGENT_ENDS), 0);
+	cr_assert_eq(scope_epoch(segment, id), 0);
+	cr_assert_eq(scope_converse(segment, id, SCOPE_SUB_AGENT_ENDS), 0);
+	cr_assert_neq(scope_epoch(segment, id), 0);
+	cr_assert_neq(scope_epoch(segment, id), epoch);
+	/* One more than began is none less than none. */
+	epoch = scope_epoch(segment, id);
+	cr_assert_eq(scope_converse(segment, id, SCOPE_SUB_AGENT_ENDS), 0);
+	cr_assert_eq(scope_sub_agents(segment, id), 0);
+	cr_assert_neq(scope_epoch(segment, id), epoch);
+	cr_assert_eq(scope_epoch(segment, other), other_epoch);
+	cr_assert_eq(scope_sub_agents(segment, 99), 0);
+	cr_assert_eq(scope_converse(segment, 99, SCOPE_SUB_AGENT_BEGINS), -ENOENT);
+}
+
+Test(scope, alone_again)
+{
+	uint64_t id = world_scope(&world, "a");
+	for (int i = 0; i < 3; i++)
+		cr_assert_eq(scope_converse(&world.segment, id, SCOPE_SUB_AGENT_BEGINS), 0);
+	cr_assert_eq(scope_converse(&world.segment, id, SCOPE_ALONE), 0);
+	cr_assert_eq(scope_sub_agents(&world.segment, id), 0);
+	cr_assert_neq(scope_epoch(&world.segment, id), 0);
+}
+
+Test(scope, a_slot_given_to_another_has_no_sub_agents)
+{
+	char name[8];
+	uint64_t id = 0;
+	for (int i = 0; i < 17; i++) {
+		(void)snprintf(name, sizeof(name), "%d", i);
+		id = world_scope(&world, name);
+		cr_assert_eq(scope_sub_agents(&world.segment, id), 0);
+		cr_assert_neq(scope_request(&world.segment, id), 0);
+		cr_assert_eq(scope_converse(&world.segment, id, SCOPE_SUB_AGENT_BEGINS), 0);
+	}
+}
+
 Test(scope, names_are_cut)
 {
 	struct scope_slot copy;

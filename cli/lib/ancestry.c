@@ -1,0 +1,109 @@
+/* Session and scope by ancestors: see ancestry.h. */
+#include "cli/lib/ancestry.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tracker/process.h"
+#include "tracker/scope.h"
+
+enum { ANCESTORS_MAX = 64 };
+
+/* The folder of a session that a process's environment named at its start. */
+static bool session_of(pid_t pid, char *ret_session, size_t capacity)
+{
+	static const char VARIABLE[] = "SEEN_SESSION=/";
+	char path[40], *line = NULL;
+	size_t room = 0;
+	bool found = false;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+	FILE *file = fopen(path, "re");
+	if (!file)
+		return false;
+	while (!found && getdelim(&line, &room, '\0', file) > 0)
+		found = strncmp(line, VARIABLE, sizeof(VARIABLE) - 1) == 0;
+	if (found) {
+		const char *value = line + sizeof(VARIABLE) - 2;
+		found = snprintf(ret_session, capacity, "%s", value) < (int)capacity;
+	}
+	free(line);
+	(void)fclose(file);
+	return found;
+}
+
+bool ancestry_session(char *ret_session, size_t capacity)
+{
+	const char *said = getenv("SEEN_SESSION");
+
+	if (said && said[0])
+		return snprintf(ret_session, capacity, "%s", said) < (int)capacity;
+	pid_t pid = getppid();
+	for (int level = 0; level < ANCESTORS_MAX && pid > 1; level++) {
+		if (session_of(pid, ret_session, capacity))
+			return true;
+		pid = (pid_t)process_parent_of((uint32_t)pid);
+	}
+	return false;
+}
+
+/* What a process's slot says of the agent it is, or is below. */
+static bool agent_of(const struct process_slot *process, struct context *ret_context)
+{
+	const struct context *context = &process->context;
+
+	/* One that is not observed: its slot tells what it was started from. */
+	if (process->state == PROCESS_ANNOUNCED && context->role == ROLE_AGENT) {
+		*ret_context = (struct context){ .agent_serial = process->serial,
+						 .anchor_pid = process->pid,
+						 .profile = context->profile };
+		return true;
+	}
+	if (process->state != PROCESS_ATTACHED || !(context->flags & CONTEXT_AGENT) ||
+	    !context->agent_serial)
+		return false;
+	*ret_context = *context;
+	return true;
+}
+
+bool ancestry_scope(const struct segment *segment, uint64_t *ret_scope)
+{
+	pid_t chain[ANCESTORS_MAX];
+	int count = 0, nearest = ANCESTORS_MAX;
+	struct context agent, candidate;
+	struct process_slot process;
+	uint64_t pid_ns = process_pid_ns(), serial = 0;
+
+	for (pid_t pid = getpid(); count < ANCESTORS_MAX && pid > 0;
+	     pid = (pid_t)process_parent_of((uint32_t)pid))
+		chain[count++] = pid;
+	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
+		if (!process_read(segment, i, &process) || !process.pid ||
+		    !agent_of(&process, &candidate))
+			continue;
+		if (candidate.pid_ns && candidate.pid_ns != pid_ns)
+			continue; /* its numbers mean others there */
+		for (int level = 0; level < count && level <= nearest; level++) {
+			/* of one pid, its latest image */
+			if ((uint32_t)chain[level] != process.pid ||
+			    (level == nearest && process.serial < serial) ||
+			    process_is_gone(&process))
+				continue;
+			nearest = level;
+			serial = process.serial;
+			agent = candidate;
+		}
+	}
+	if (nearest == ANCESTORS_MAX)
+		return false;
+	const char *name = getenv("SEEN_SCOPE");
+	uint64_t id = scope_id_of(agent.agent_serial, name && name[0] ? name : NULL);
+	if (!scope_claim(segment, id, agent.anchor_pid, agent.profile,
+			 name && name[0] ? name : "agent"))
+		return false;
+	*ret_scope = id;
+	return true;
+}

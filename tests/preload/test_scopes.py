@@ -1,0 +1,189 @@
+"""Context windows: what one conversation was given is not what another was.  Agents within agents, side by side, run again; and
+what an agent's hooks say of those that its process holds."""
+
+import base64
+import json
+import os
+import subprocess
+import sys
+import time
+import unittest
+
+from harness import SEEN, VIA, SessionTest, lines
+
+
+class Case(SessionTest):
+    options = ("-c", "notice.yield=never")
+
+    def setUp(self):
+        super().setUp()
+        self.data = self.session.write("f", lines("f"))
+
+    def again(self, agent):
+        """Is the file given in full once more, and then answered?"""
+        self.assertReal(agent.shell("cat f"), self.data)
+        self.assertNotice(agent.shell("cat f"), "f")
+
+    def other_agent(self, *options, **more):
+        agent = self.session.agent(*self.options, *options, **more)
+        self.addCleanup(agent.close)
+        return agent
+
+
+class Apart(Case):
+    def test_side_by_side(self):
+        """Two agents in one session at once."""
+        one, two = self.agent, self.other_agent()
+        self.again(one)
+        self.again(two)
+        self.assertNotice(one.shell("cat f"))
+        self.assertEqual(len({scope["id"] for scope in self.session.status()["scopes"]}), 2)
+
+    def test_forgotten_by_one(self):
+        one, two = self.agent, self.other_agent()
+        self.again(one)
+        self.again(two)
+        one.shell("%s forget --hook PreCompact" % SEEN)
+        self.again(one)
+        self.assertNotice(two.shell("cat f"))
+
+    def test_agent_within_an_agent(self):
+        """One starts the other, as a command: what the outer was given the inner was not, and the other way round."""
+        self.again(self.agent)
+        inner = ("import subprocess,sys;"
+                 "run=lambda: sys.stdout.buffer.write(subprocess.run(['bash','-c','cat f'],stdout=subprocess.PIPE).stdout+b'----');"
+                 "run();run()")
+        os.mkdir(os.path.join(self.session.folder, "bin"))
+        name = os.path.join(self.session.folder, "bin", "claude")
+        with open(name, "w", encoding="utf-8") as file:
+            file.write("#!%s\n%s\n" % (sys.executable, inner))
+        os.chmod(name, 0o755)
+        for _ in range(2):
+            first, second, _rest = self.agent.shell(name).split(b"----")
+            self.assertReal(first, self.data)
+            self.assertNotice(second)
+        self.assertNotice(self.agent.shell("cat f"))
+
+    def test_run_again_in_the_same_session(self):
+        """A session that is resumed: the agent is another process, and its conversation may be another one."""
+        self.again(self.agent)
+        self.agent.close()
+        self.again(self.other_agent())
+
+    def test_named_scopes_of_one_agent(self):
+        one, two = {"SEEN_SCOPE": "one"}, {"SEEN_SCOPE": "two"}
+        for env in (one, two):
+            self.assertReal(self.agent.shell("cat f", env=env), self.data)
+            self.assertNotice(self.agent.shell("cat f", env=env))
+        self.agent.shell("%s forget --hook PreCompact" % SEEN, env=one)
+        self.assertReal(self.agent.shell("cat f", env=one), self.data)
+        self.assertNotice(self.agent.shell("cat f", env=two))
+
+
+class Hooks(Case):
+    def hook(self, event, **more):
+        """As agents run hooks: by a shell, with something on its standard input."""
+        output = self.agent.run(["sh", "-c", "%s forget --hook %s; echo =$?" % (SEEN, event)], stdin='{"a":1}', **more)
+        self.assertEqual(output, b"=0\n")
+
+    def causes(self):
+        self.agent.close()
+        log = self.session.seen("log", "--json", "--op", "forgotten", "--session", "test").stdout
+        return [event["cause"] for event in map(json.loads, log.splitlines())]
+
+    def test_each_forgets(self):
+        events = ["PreCompact", "PostCompact", "SessionStart", "SubagentStop", "AnythingElse"]
+        for event in events:
+            self.again(self.agent)
+            self.hook(event)
+        self.again(self.agent)
+        self.assertEqual(self.causes(), ["hook " + event for event in events])
+
+    def test_before_the_first_command(self):
+        """The agent has no scope yet: what its hook says holds all the same."""
+        self.agent.run([SEEN, "forget", "--hook", "SubagentStart"])
+        for _ in range(3):
+            self.assertReal(self.agent.shell("cat f"), self.data)
+
+    def test_while_a_sub_agent_works(self):
+        """It and the main conversation read in turns, and nothing tells them apart: all is given in full."""
+        self.again(self.agent)
+        self.hook("SubagentStart")
+        for _ in range(3):
+            self.assertReal(self.agent.shell("cat f"), self.data)
+        self.hook("SubagentStart")
+        self.hook("SubagentStop")
+        for _ in range(2):
+            self.assertReal(self.agent.shell("cat f"), self.data)  # one is left
+        self.hook("PreCompact")
+        self.assertReal(self.agent.shell("cat f"), self.data)
+        self.hook("SubagentStop")
+        self.again(self.agent)
+        self.hook("SubagentStop")  # one more than began
+        self.again(self.agent)
+        self.hook("SubagentStart")
+        self.assertReal(self.agent.shell("cat f"), self.data)
+        self.hook("SessionStart")  # another conversation: what was left of the old one is gone
+        self.again(self.agent)
+
+    def test_one_read_across_a_sub_agent(self):
+        """A file that began to be read before it and was read to its end after it was given to nobody."""
+        self.agent.run(["bash", "-c", "exec 3< f; cat <&3 > /dev/null; %s forget --hook SubagentStart; cat f; "
+                                      "%s forget --hook SubagentStop" % (SEEN, SEEN)])
+        self.again(self.agent)
+
+    def test_scrubbed_environment(self):
+        self.again(self.agent)
+        self.agent.run(["env", "-i", SEEN, "forget", "--hook", "PreCompact"])
+        self.again(self.agent)
+
+    def test_by_no_shell(self):
+        self.again(self.agent)
+        self.agent.run([SEEN, "forget", "--hook", "PreCompact"])
+        self.again(self.agent)
+
+    def test_outside_of_any_session(self):
+        """It succeeds, says nothing, and makes nothing."""
+        for env in ({}, {"SEEN_SESSION": ""}, {"SEEN_SESSION": "nosuch"}, {"SEEN_SESSION": "/nosuch"}, {"SEEN_SESSION": "../x"},
+                    {"SEEN_SESSION": self.session.workspace}, {"SEEN_CONFIG": "/nosuch"}, {"SEEN_NOTICE_MIN_BYTES": "nonsense"}):
+            done = subprocess.run([SEEN, "forget", "--hook", "PreCompact"], env={**self.session.environment, **env}, timeout=20,
+                                  cwd=self.session.workspace, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            self.assertEqual((done.returncode, done.stdout), (0, b""), env)
+        self.assertEqual(os.listdir(self.session.folder + "/run"), [])
+
+    def test_outside_agent(self):
+        """With the agent outside, the session is what is forgotten."""
+        for expected in (self.assertReal, self.assertNotice):
+            output = self.session.seen("run", "--quiet", "--session", "test", "--agent-is", "outside", "--", "cat", "f").stdout
+            expected(output, self.data if expected == self.assertReal else None)
+        self.session.seen("run", "--quiet", "--session", "test", "--", SEEN, "forget", "--hook", "PreCompact")
+        output = self.session.seen("run", "--quiet", "--session", "test", "--agent-is", "outside", "--", "cat", "f").stdout
+        self.assertReal(output, self.data)
+
+
+class Whitelisted(Case):
+    options = ("--whitelist", "fake_agent", "-c", "notice.yield=never")
+
+    def read(self):
+        return base64.b64decode(self.agent.ask(do="read", path="f")["output"])
+
+    def test_sub_agents(self):
+        """The agent's own reads are no different."""
+        if VIA != "preload":
+            self.skipTest("own reads are the library's")
+        self.assertReal(self.read(), self.data)
+        time.sleep(0.4)
+        self.assertNotice(self.read())
+        self.agent.shell("%s forget --hook SubagentStart" % SEEN)
+        for _ in range(3):
+            time.sleep(0.4)
+            self.assertReal(self.read(), self.data)
+        self.agent.shell("%s forget --hook SubagentStop" % SEEN)
+        time.sleep(0.4)
+        self.assertReal(self.read(), self.data)
+
+
+del Case
+
+if __name__ == "__main__":
+    unittest.main()
