@@ -1,0 +1,450 @@
+/* part.h: when parts make a whole, and each part's own window; decision.h: cat of a file that was given in parts. */
+#include <criterion/criterion.h>
+
+#include "support.h"
+#include "tracker/part.h"
+
+static struct world world;
+static uint64_t scope;
+
+enum { KEY = 77, LINES = 100, LIMIT = 24000 };
+static const struct version VERSION = { 1, 2, 3 }, OTHER = { 4, 5, 6 };
+static const uint64_t SECOND = 1000000000u;
+
+static void start(void)
+{
+	world_open(&world, "session.deliveries=128", "notice.min_bytes=64", NULL);
+	scope = world_scope(&world, "a");
+}
+
+static void stop(void)
+{
+	world_close(&world);
+}
+
+TestSuite(part, .init = start, .fini = stop);
+
+/* The next request of the scope, in a command of its own. */
+static struct moment next(void)
+{
+	return moment_now(&world.segment, scope, scope_request(&world.segment, scope), 0,
+			  world_command(&world));
+}
+
+static struct moment give_at(struct moment moment, uint64_t first, uint64_t last)
+{
+	struct span span = { first, last };
+	cr_assert_eq(part_record(&world.segment, KEY, &VERSION, LINES, &span, 1, &moment), 0);
+	return moment;
+}
+
+static struct moment give(uint64_t first, uint64_t last)
+{
+	return give_at(next(), first, last);
+}
+
+static bool is_whole_at(struct moment moment)
+{
+	struct version version = { 0 };
+	bool whole = part_is_whole(&world.segment, KEY, &moment, LIMIT, 0, &version);
+	cr_assert(!whole || version_equal(&version, &VERSION));
+	return whole;
+}
+
+static bool is_whole(void)
+{
+	return is_whole_at(moment_now(&world.segment, scope,
+				      scope_find(&world.segment, scope)->requests + 1, 0, 0));
+}
+
+Test(part, one_that_is_all)
+{
+	cr_assert_not(is_whole());
+	give(1, LINES);
+	cr_assert(is_whole());
+}
+
+Test(part, in_any_order)
+{
+	give(61, 100);
+	cr_assert_not(is_whole());
+	give(1, 30);
+	cr_assert_not(is_whole());
+	give(31, 60);
+	cr_assert(is_whole());
+}
+
+Test(part, one_line_is_missing)
+{
+	give(1, 49);
+	give(51, 100);
+	cr_assert_not(is_whole());
+	give(50, 50);
+	cr_assert(is_whole());
+}
+
+Test(part, first_or_last_line_is_missing)
+{
+	give(2, 100);
+	cr_assert_not(is_whole());
+	(void)part_forget(&world.segment, scope, KEY);
+	give(1, 99);
+	cr_assert_not(is_whole());
+	give(100, 100);
+	cr_assert(is_whole());
+}
+
+Test(part, overlapping)
+{
+	give(1, 60);
+	give(40, 100);
+	cr_assert(is_whole());
+}
+
+Test(part, several_of_one_request_are_one)
+{
+	/* more than there is room for, were they kept apart */
+	struct moment moment = next();
+	struct span spans[LINES_SPANS_MAX];
+	for (unsigned i = 0; i < LINES_SPANS_MAX; i++)
+		spans[i] = (struct span){ 100 - 10 * i, 100 - 10 * i + (i ? 9 : 0) };
+	cr_assert_eq(
+		part_record(&world.segment, KEY, &VERSION, LINES, spans, LINES_SPANS_MAX, &moment),
+		0);
+	for (uint64_t i = 0; i < PARTS_OF_FILE_MAX - 2; i++)
+		give(1 + 3 * i, 1 + 3 * i);
+	give(1, 29);
+	cr_assert(is_whole());
+}
+
+Test(part, as_many_as_there_is_room_for)
+{
+	for (uint64_t i = 0; i < PARTS_OF_FILE_MAX - 1; i++)
+		give(1 + 10 * i, 10 + 10 * i);
+	give(71, 100);
+	cr_assert(is_whole());
+}
+
+Test(part, one_more_takes_the_place_of_the_oldest)
+{
+	for (uint64_t i = 0; i < PARTS_OF_FILE_MAX; i++)
+		give(1 + 10 * i, 10 + 10 * i);
+	give(81, 100);
+	cr_assert_not(is_whole());
+	give(1, 10); /* for 11 to 20 */
+	cr_assert_not(is_whole());
+	give(1, 80); /* holds all but one */
+	cr_assert(is_whole());
+}
+
+Test(part, another_version)
+{
+	struct moment moment = give(1, 50);
+	struct span span = { 51, 100 };
+	struct version version;
+
+	moment = next();
+	cr_assert_eq(part_record(&world.segment, KEY, &OTHER, LINES, &span, 1, &moment), 0);
+	cr_assert_not(is_whole());
+	give(51, 100); /* the first half was dropped */
+	cr_assert_not(is_whole());
+	give(1, 50);
+	cr_assert(is_whole());
+	moment = next();
+	cr_assert_eq(part_record(&world.segment, KEY, &VERSION, LINES + 1, &span, 1, &moment), 0);
+	cr_assert_not(part_is_whole(&world.segment, KEY, &moment, LIMIT, 0, &version),
+		      "another number of lines");
+}
+
+Test(part, another_scope_or_file)
+{
+	struct version version;
+	give(1, LINES);
+	struct moment moment = next();
+	cr_assert_not(part_is_whole(&world.segment, KEY + 1, &moment, LIMIT, 0, &version));
+	moment.scope_id = world_scope(&world, "b");
+	moment.scope_epoch = scope_epoch(&world.segment, moment.scope_id);
+	cr_assert_not(part_is_whole(&world.segment, KEY, &moment, LIMIT, 0, &version));
+}
+
+Test(part, a_file_without_lines)
+{
+	struct span span = { 1, 1 };
+	struct moment moment = next();
+	cr_assert_eq(part_record(&world.segment, KEY, &VERSION, 0, &span, 1, &moment), 0);
+	cr_assert_not(is_whole());
+}
+
+Test(part, window_in_requests)
+{
+	struct moment first = give(1, 50), second = give(51, 100), now = second;
+	uint64_t window = world.settings->window_requests = 50;
+
+	now.request = first.request + window;
+	cr_assert(is_whole_at(now));
+	now.request++;
+	cr_assert_not(is_whole_at(now), "the second is still inside");
+	now.time_ns = give(1, 50).time_ns;
+	now.request = second.request + window;
+	cr_assert(is_whole_at(now), "and counts again once the first is given anew");
+}
+
+Test(part, window_in_bytes)
+{
+	struct moment first = give(1, 50), second = next();
+	uint64_t window = 1000;
+
+	world.settings->window_bytes = window;
+	second.bytes_given += 10;
+	give_at(second, 51, 100);
+	second.bytes_given = first.bytes_given + window;
+	cr_assert(is_whole_at(second));
+	second.bytes_given++;
+	cr_assert_not(is_whole_at(second));
+}
+
+Test(part, window_in_time)
+{
+	struct moment first = give(1, 50), second = next();
+	uint64_t window_ns = 60 * SECOND;
+
+	world.settings->window_age_s = 60;
+	second.time_ns += SECOND;
+	give_at(second, 51, 100);
+	second.time_ns = first.time_ns + window_ns;
+	cr_assert(is_whole_at(second));
+	second.time_ns++;
+	cr_assert_not(is_whole_at(second));
+}
+
+Test(part, epochs)
+{
+	give(1, 50);
+	cr_assert_eq(tracker_forget_all(&world.segment, scope), 0);
+	give(51, 100);
+	cr_assert_not(is_whole(), "the first half is of an older epoch");
+	give(1, 50);
+	cr_assert(is_whole());
+	cr_assert_eq(tracker_forget_all(&world.segment, 0), 0);
+	cr_assert_not(is_whole());
+	give(51, 100);
+	cr_assert_not(is_whole());
+}
+
+Test(part, commands_limit)
+{
+	struct moment cut = give(1, 50);
+	give(51, 100);
+	command_add(&world.segment, cut.command_id, LIMIT);
+	cr_assert(is_whole());
+	command_add(&world.segment, cut.command_id, 1);
+	cr_assert_not(is_whole());
+	give(1, 50);
+	cr_assert(is_whole());
+}
+
+Test(part, later_than)
+{
+	struct moment first = give(1, 50), second = next();
+	struct version version;
+	second.time_ns = first.time_ns + 5;
+	give_at(second, 51, 100);
+	struct moment now = next();
+	cr_assert(part_is_whole(&world.segment, KEY, &now, LIMIT, first.time_ns - 1, &version));
+	cr_assert_not(part_is_whole(&world.segment, KEY, &now, LIMIT, first.time_ns, &version));
+}
+
+Test(part, forget)
+{
+	give(1, 50);
+	cr_assert_eq(part_forget(&world.segment, scope, KEY + 1), 0);
+	cr_assert_eq(part_forget(&world.segment, scope + 1, KEY), 0);
+	give(51, 100);
+	cr_assert(is_whole());
+	cr_assert_eq(part_forget(&world.segment, 0, KEY), 1);
+	cr_assert_eq(part_forget(&world.segment, 0, KEY), 0, "already");
+	cr_assert_not(is_whole());
+	give(51, 100);
+	cr_assert_not(is_whole());
+	give(1, 50);
+	cr_assert(is_whole());
+}
+
+Test(part, a_full_table_makes_place)
+{
+	struct span span = { 1, LINES };
+	struct moment moment = next();
+	for (uint64_t key = 1; key < 200; key++)
+		cr_assert_eq(part_record(&world.segment, key, &VERSION, LINES, &span, 1, &moment),
+			     0);
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_lost_parts), 0);
+	cr_assert_eq(part_record(&world.segment, 0, &VERSION, LINES, &span, 1, &moment), -ENOSPC);
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_lost_parts), 1);
+}
+
+/* ---- through the decision ---- */
+
+/* `sed -n FIRST,LASTp NAME`, as a command of its own.  between: called after it was read; may be NULL. */
+static void print_lines(const char *name, uint64_t first, uint64_t last, void (*between)(void))
+{
+	struct request request = world_request(&world, scope);
+	struct span span = { first, last };
+	struct pending pending;
+	struct content content;
+	struct stat stat;
+	const char *path = world_path(&world, name);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	request.is_viewer = false;
+	must(fd >= 0 && fstat(fd, &stat) == 0);
+	must(content_of_descriptor(fd, UINT64_MAX, &content) == 0);
+	must(decision_pend(&world.segment, &request, path, &stat, NULL, &pending) == 0);
+	struct stamp stamp = stamp_of(&stat);
+	if (between)
+		between();
+	decision_give_lines(&world.segment, &request, &pending, &stamp, &content, &span, 1);
+	must(close(fd) == 0);
+}
+
+/* 4,000 bytes in 100 lines */
+static void fill(unsigned version)
+{
+	world_fill(&world, "f", 4000, version);
+}
+
+Test(part, cat_of_what_was_given_in_parts)
+{
+	enum reason reason;
+	struct file_slot file;
+
+	fill(1);
+	print_lines("f", 1, 50, NULL);
+	cr_assert_eq(world_cat_reason(&world, scope, "f", &reason), DECISION_CONTENT);
+	cr_assert_eq(reason, REASON_NOT_DELIVERED);
+	(void)tracker_forget_all(&world.segment, scope);
+	print_lines("f", 1, 50, NULL);
+	print_lines("f", 51, 100, NULL);
+	cr_assert_eq(world_cat_reason(&world, scope, "f", &reason), DECISION_NOTICE);
+	cr_assert_eq(reason, REASON_REPEATED);
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_notices), 1);
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_repeats), 1);
+	cr_assert_eq(tracker_file(&world.segment, world_path(&world, "f"), &file), 0);
+	cr_assert_eq(file.notices, 1);
+	cr_assert_eq(world_cat_reason(&world, scope, "f", &reason), DECISION_YIELDED);
+	cr_assert_eq(reason, REASON_INSISTED);
+}
+
+Test(part, cat_of_another_version)
+{
+	enum reason reason;
+
+	fill(1);
+	print_lines("f", 1, 50, NULL);
+	fill(2);
+	print_lines("f", 51, 100, NULL);
+	cr_assert_eq(world_cat_reason(&world, scope, "f", &reason), DECISION_CONTENT);
+	cr_assert_eq(reason, REASON_NOT_DELIVERED);
+	(void)tracker_forget_all(&world.segment, scope);
+	print_lines("f", 1, 50, NULL);
+	print_lines("f", 51, 100, NULL);
+	fill(1);
+	cr_assert_eq(world_cat_reason(&world, scope, "f", &reason), DECISION_CONTENT);
+	cr_assert_eq(reason, REASON_CHANGED);
+}
+
+Test(part, given_whole_then_changed_then_in_parts)
+{
+	fill(1);
+	cr_assert_eq(world_cat(&world, scope, "f"), DECISION_CONTENT);
+	fill(2);
+	print_lines("f", 1, 50, NULL);
+	print_lines("f", 51, 100, NULL);
+	cr_assert_eq(world_cat(&world, scope, "f"), DECISION_NOTICE);
+	fill(1); /* that was given, too */
+	cr_assert_eq(world_cat(&world, scope, "f"), DECISION_NOTICE);
+	world_fill(&world, "f", 4040, 1);
+	print_lines("f", 1, 101, NULL);
+	cr_assert_eq(world_cat(&world, scope, "f"), DECISION_NOTICE, "of another size");
+}
+
+static void forget_file(void)
+{
+	cr_assert_eq(tracker_forget(&world.segment, scope, world_path(&world, "f")), 0);
+}
+
+static void forget_all(void)
+{
+	(void)tracker_forget_all(&world.segment, scope);
+}
+
+Test(part, forgotten)
+{
+	fill(1);
+	print_lines("f", 1, 50, NULL);
+	forget_file();
+	print_lines("f", 51, 100, NULL);
+	cr_assert_eq(world_cat(&world, scope, "f"), DECISION_CONTENT);
+	forget_file();
+	print_lines("f", 1, 50, NULL);
+	print_lines("f", 51, 100, forget_file);
+	cr_assert_eq(world_cat(&world, scope, "f"), DECISION_CONTENT, "while it was printed");
+	forget_file();
+	print_lines("f", 1, 50, NULL);
+	print_lines("f", 51, 100, forget_all);
+	print_lines("f", 1, 50, NULL);
+	cr_assert_eq(world_cat(&world, scope, "f"), DECISION_CONTENT, "as before");
+}
+
+Test(part, other_names)
+{
+	fill(1);
+	print_lines("f", 1, 50, NULL);
+	print_lines("f", 51, 100, NULL);
+	must(link(world_path(&world, "f"), world_path(&world, "g")) == 0);
+	cr_assert_eq(world_cat(&world, scope, "g"), DECISION_NOTICE);
+	(void)tracker_forget_all(&world.segment, scope);
+
+	print_lines("f", 1, 50, NULL);
+	print_lines("f", 51, 100, NULL);
+	cr_assert_eq(tracker_forget(&world.segment, scope, world_path(&world, "g")), 0);
+	cr_assert_eq(world_cat(&world, scope, "g"), DECISION_CONTENT);
+	(void)tracker_forget_all(&world.segment, scope);
+
+	print_lines("f", 1, 50, NULL);
+	print_lines("f", 51, 100, NULL);
+	cr_assert_eq(tracker_forget(&world.segment, scope, world_path(&world, "f")), 0);
+	cr_assert_eq(world_cat(&world, scope, "g"), DECISION_CONTENT);
+	(void)tracker_forget_all(&world.segment, scope);
+
+	/* half under each name is half under each */
+	print_lines("f", 1, 50, NULL);
+	print_lines("g", 51, 100, NULL);
+	cr_assert_eq(world_cat(&world, scope, "f"), DECISION_CONTENT);
+}
+
+Test(part, not_received)
+{
+	fill(1);
+	struct request request = world_request(&world, scope);
+	struct span span = { 1, 100 };
+	struct pending pending;
+	struct content content;
+	struct stat stat;
+	int fd = open(world_path(&world, "f"), O_RDONLY | O_CLOEXEC);
+
+	must(fd >= 0 && fstat(fd, &stat) == 0);
+	must(content_of_descriptor(fd, UINT64_MAX, &content) == 0);
+	must(decision_pend(&world.segment, &request, world_path(&world, "f"), &stat, NULL,
+			   &pending) == 0);
+	struct stamp stamp = stamp_of(&stat);
+	request.at_sink = false;
+	decision_give_lines(&world.segment, &request, &pending, &stamp, &content, &span, 1);
+	request.at_sink = true;
+	stamp.ctime_ns++;
+	decision_give_lines(&world.segment, &request, &pending, &stamp, &content, &span, 1);
+	stamp.ctime_ns--;
+	command_add(&world.segment, request.command_id, LIMIT + 1);
+	decision_give_lines(&world.segment, &request, &pending, &stamp, &content, &span, 1);
+	cr_assert_eq(world_cat(&world, scope, "f"), DECISION_CONTENT);
+	must(close(fd) == 0);
+}
