@@ -28,7 +28,7 @@ import time
 import traceback
 import unittest
 
-from harness import NOTICE, VIA, Session, lines
+from harness import NOTICE, SEEN, VIA, Session, lines
 
 LONG = bool(os.environ.get("SEEN_LONG"))
 STEPS = int(os.environ.get("SEEN_STEPS") or (100000 if LONG and VIA == "preload" else 10000 if LONG else 1500))
@@ -94,6 +94,7 @@ class Scope:
         self.given = []
         self.asked = {}
         self.notes = {}  # of a path or a command -> Note
+        self.guides = {}  # instruction files that were given: (path, content) -> by which command
 
     def environment(self):
         return {"SEEN_SCOPE": self.name} if self.name else None
@@ -176,7 +177,7 @@ class Part(Piece):
 
     def judge(self, round, scope, command, output, before):
         state = ((self.path, self.content),)
-        if round.take_request(scope, command, self.text, (self.path,), self.real, state, output, before):
+        if round.take_request(scope, command, self, (self.path,), self.real, state, output, before):
             scope.given.append(Given(scope, command, self.path, self.content, self.rows))
 
 
@@ -203,7 +204,46 @@ class Reader(Piece):
         if status != 0 and output != real:
             raise Wrong("a command that fails was not run: %r" % output[:200])
         paths = tuple(self.paths) + tuple(self.below)
-        round.take_request(scope, command, self.text, paths, real, self.state, output, before, status == 0)
+        return round.take_request(scope, command, self, paths, real, self.state, output, before, status == 0)
+
+
+class OddPart(Reader):
+    """As Part, in words of which nothing is believed but what comes out: of a file whose lines are all different.  It
+    may be no reader at all."""
+
+    requests, perhaps = 0, 1
+
+    def prepare(self, round):
+        super().prepare(round)
+        self.content = round.contents[self.paths[0]]
+
+    def judge(self, round, scope, command, output, before):
+        if super().judge(round, scope, command, output, before):
+            given = set(output.split(b"\n"))
+            for number, row in enumerate(self.content.split(b"\n"), 1):
+                if row in given:
+                    scope.given.append(Given(scope, command, self.paths[0], self.content, (number, number)))
+
+
+class Context(Piece):
+    """`seen context PATH` at the capture."""
+
+    perhaps = 1
+
+    def __init__(self, path):
+        self.path, self.text = path, "%s context %s" % (SEEN, path)
+
+    def prepare(self, round):
+        self.guides = round.guides_of(self.path)
+
+    def judge(self, round, scope, command, output, before):
+        scope.most += 1
+        size, fresh = len(output), []
+        output = round.take_guides(scope, command, self.guides, output, before, fresh)
+        scope.bytes += size
+        scope.guides.update({what: command for what in fresh})
+        if output:
+            raise Wrong("more than instructions: %r" % output[:300])
 
 
 class Elsewhere(Piece):
@@ -344,6 +384,9 @@ class Round:
         self.inodes = collections.defaultdict(set)
         for path in self.files:
             self.set_file(path, self.session.write(path, self.new_content()))
+        self.guides = ["AGENTS.md", "CLAUDE.md", "d/AGENTS.md", "d/e/CLAUDE.md"]
+        for path in self.guides:
+            self.set_file(path, self.session.write(path, self.new_guide()))
 
     def step_once(self):
         choice = self.random.random()
@@ -378,6 +421,20 @@ class Round:
             return bytes(self.random.randrange(1, 256) for _ in range(900)) + b"\0\n%d\n" % self.serial
         text = lines(self.serial, self.random.choice((30, 60, 60, 100, 300)))
         return text[:-1] if kind < 0.2 else text
+
+    def new_guide(self):
+        self.serial += 1
+        text = b"Rule %d of this folder.\n" % self.serial * self.random.choice((1, 3, 40))
+        return text[:-1] if self.random.random() < 0.2 else text
+
+    def guides_of(self, path):
+        """(path, content) of the instruction files that apply to a file, the root's first."""
+        return [(guide, self.contents[guide]) for guide in self.guides if os.path.dirname(guide) in ("", *self.folders_above(path))]
+
+    @staticmethod
+    def folders_above(path):
+        parts = path.split("/")[:-1]
+        return ["/".join(parts[:count + 1]) for count in range(len(parts))]
 
     def other_content(self, path):
         """For a file that exists: often what it, or another one, was before."""
@@ -415,7 +472,7 @@ class Round:
 
     def set_content(self, path, content):
         """In place: every name of the file has it."""
-        for other in self.files:
+        for other in self.object:
             if self.object[other] == self.object[path]:
                 self.contents[other] = content
 
@@ -428,6 +485,8 @@ class Round:
         path = self.random.choice(self.files)
         name = self.session.path(path)
         new = self.other_content(path)
+        if self.random.random() < 0.1:
+            return self.change_guide()
         ways = ["in place", "times kept", "mapped", "renamed over", "made anew", "touched", "another file"] + (["linked", "renamed"] if self.links else [])
         way = self.random.choice(ways)
         stat = os.stat(name)
@@ -473,6 +532,16 @@ class Round:
         self.look_at_inodes()
         self.note("outside: %s %s", path, way)
 
+    def change_guide(self):
+        path, new = self.random.choice(self.guides), self.new_guide()
+        if self.random.random() < 0.5:
+            self.session.write(path, new)
+            self.set_content(path, new)
+        else:
+            os.rename(self.put_aside(new), self.session.path(path))
+            self.set_file(path, new)
+        self.note("outside: %s", path)
+
     def own_write(self, scope):
         """The agent's own tool."""
         path = self.random.choice(self.files)
@@ -487,7 +556,7 @@ class Round:
     # Forgetting
 
     def forget_file(self, scope):
-        path = self.random.choice(self.files)
+        path = self.random.choice(self.files + self.guides[:2])
         one = self.random.random() < 0.4 and self.scope_id(scope)
         # a path that was never read is not on record
         self.session.seen("forget", "--session", "test", *(("--scope", one) if one else ()), path, check=False)
@@ -499,6 +568,7 @@ class Round:
                     given.blocked.add(path)
             for asked in other.asked.values():
                 asked.dead = asked.dead or path in asked.paths
+            other.guides = {what: command for what, command in other.guides.items() if what[0] != path}
             other.notes.clear()  # it may be answered for by another name
         self.count["forgets"] += 1
         self.note("forget %s %s", path, one or "everywhere")
@@ -571,8 +641,10 @@ class Round:
             return self.a_view()
         if choice < 0.78:
             return self.again() if self.lately and self.random.random() < 0.45 else self.a_part() if choice < 0.57 else self.a_reader()
-        if choice < 0.92:
+        if choice < 0.90:
             return self.a_sink()
+        if choice < 0.92:
+            return Context(self.random.choice(self.files))
         return self.a_change()
 
     def again(self):
@@ -593,6 +665,8 @@ class Round:
             path, first = self.behind
         last = first + self.random.choice((18, 19, 19, 29, 59, 199))
         self.behind = (path, last + 1) if last < 90 else None
+        if self.random.random() < 0.2:
+            return self.an_odd_part(path, first, last)
         kind = self.random.randrange(6)
         if kind == 0:
             return Part("head -n %d %s" % (last, path), path, (1, last))
@@ -601,6 +675,16 @@ class Round:
         if kind == 2:
             return Part("tail -n +%d %s" % (first, path), path, (first, 1 << 30))
         return Part(self.random.choice(("sed -n %d,%dp %s", "sed -n '%d,%dp' %s", "sed -n -e %d,%dp %s")) % (first, last, path), path, (first, last))
+
+    def an_odd_part(self, path, first, last):
+        text = self.random.choice((
+            "sed -n '{0}p;{1}p' {2}", "sed -n '{0},+9p' {2}", "sed -n '{1},{0}p' {2}", "sed -n '{0}~2p' {2}", "sed -n '{0},$p' {2}", "sed -n '$p' {2}",
+            "sed -n '{0},{1}p;{1},$p' {2}", "sed -n '1,{1}!p' {2}", "sed -n -e 1,9p -e {0},{1}p {2}", "sed -n '1,{0}p;/line 2/p' {2}", "sed -n {0}p {2}",
+            "sed {0},{1}p {2}", "sed -n 's/line/LINE/p' {2}", "sed -n '{0},{1}{{p;q}}' {2}", "sed -nz {0},{1}p {2}", "sed -n '0,/line 9/p' {2}",
+            "head -{0} {2}", "head -n -{0} {2}", "head -n{1} {2}", "head --lines={1} {2}", "head -qn {1} {2}", "head -vn {1} {2}", "head -n 1K {2}",
+            "head -zn {0} {2}", "head -c 1500 {2}", "head {2}", "tail {2}", "tail -{0} {2}", "tail +{0} {2}", "tail -n -{0} {2}", "tail --lines=+{0} {2}",
+            "tail -vn {1} {2}", "tail -c +200 {2}", "tail -rn {0} {2}", "head -n {1} -- {2}", "head -n 5 -n {1} {2}", "head -n {0} {2} {2}"))
+        return OddPart(text.format(first, last, path), (path,))
 
     def a_reader(self):
         path, other = self.random.choice(self.files), self.random.choice(self.files)
@@ -739,11 +823,27 @@ class Round:
         self.note_of(scope, path, content).notice = Moment(scope)
         return output[match.end():]
 
-    def take_request(self, scope, command, text, paths, real, state, output, before, remembered=True):
+    def take_guides(self, scope, command, guides, output, before, fresh):
+        """Takes instruction files off the front of an output.  Each comes unless it was given before."""
+        for path, content in guides:
+            text = b"[Loaded from %s]\n" % os.path.join(os.path.dirname(path) or ".", os.path.basename(path)).encode() + content + (
+                b"" if content.endswith(b"\n") else b"\n")
+            giver = scope.guides.get((path, content))
+            known = giver and (before <= LIMIT if giver is command else giver.bytes <= LIMIT)
+            if output.startswith(text):
+                output = output[len(text):]
+                fresh.append((path, content))
+                self.count["instructions again" if known else "instructions"] += 1
+            elif not known:
+                raise Wrong("%s was not given, and is not: %r" % (path, output[:300]))
+        return output
+
+    def take_request(self, scope, command, piece, paths, real, state, output, before, remembered=True):
         """Judges a reader's output.  Returns whether it was given what it reads."""
-        scope.sure += 1
-        scope.most += 1
-        scope.bytes += len(output)
+        text = piece.text
+        scope.sure += piece.requests
+        scope.most += piece.requests + piece.perhaps
+        scope.bytes += len(output) * piece.requests
         asked = scope.asked.get(text)
         known = asked and self.counts(scope, command, asked, None, before) and asked.output == real and asked.state == state
         never = self.never and (text.startswith("wc") or text.endswith("ls -la d"))
