@@ -4,9 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/command.h"
@@ -17,6 +15,7 @@
 #include "cli/lib/scopes.h"
 #include "cli/lib/session.h"
 #include "cli/lib/text.h"
+#include "cli/lib/unified.h"
 #include "cli/lib/versions.h"
 #include "tracker/delivery.h"
 #include "tracker/path.h"
@@ -108,25 +107,6 @@ static int choose_last(const struct segment *segment, const struct versions *ver
 
 /* ---- the diff ---- */
 
-/* What diff(1) says: 0 the same, 1 different, more: trouble; 127: there is no such program. */
-static int run_diff(const char *const words[])
-{
-	int status;
-
-	(void)fflush(NULL);
-	pid_t child = fork();
-	if (child == 0) {
-		(void)execvp(words[0], (char *const *)(uintptr_t)words);
-		_exit(errno == ENOENT ? 127 : 126);
-	}
-	if (child < 0)
-		return 126;
-	while (waitpid(child, &status, 0) < 0)
-		if (errno != EINTR)
-			return 126;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 126;
-}
-
 /* The path of a content's file, whole as its name says. */
 static int content_path(const struct segment *segment, const struct version *version,
 			char *ret_path, size_t capacity)
@@ -176,14 +156,12 @@ static int compare(const struct segment *segment, const char *path, const struct
 	(void)snprintf(old_label, sizeof(old_label), "%s\t(version %s)", name, digits);
 	(void)snprintf(new_label, sizeof(new_label), "%s%s", name,
 		       now == path ? "" : "\t(deleted)");
-	const char *const words[] = { "diff",    "-u", "-L", old_label, "-L",
-				      new_label, "--", kept, now,       NULL };
-	switch (run_diff(words)) {
+	switch (unified_make(kept, now, old_label, new_label, -1, 0)) {
 	case 0:
 		return EXIT_CODE_OK;
 	case 1:
 		return EXIT_CODE_DIFFERS;
-	case 127:
+	case -ENOENT:
 		message("there is no program `diff`: install it (diffutils)");
 		return EXIT_CODE_PARTLY;
 	default:

@@ -26,7 +26,8 @@
 	COMMAND(gc, "remove old sessions", 0) \
 	COMMAND(config, "the effective configuration and where it comes from", 0) \
 	COMMAND(doctor, "what would be observed of a program on this machine", 0) \
-	COMMAND(session, "print the folder of a session, made where it is new", 1)
+	COMMAND(session, "print the folder of a session, made where it is new", 1) \
+	COMMAND(answer, "answer for a process of a session", 1)
 
 #define COMMAND(name, summary, hidden) int cmd_##name(int argc, char **argv);
 COMMANDS(COMMAND)

@@ -21,8 +21,9 @@
  *	cmd_config.c       the effective configuration
  *	cmd_doctor.c       what will be observed on this machine
  *	cmd_session.c      finds or makes a session; the library asks this when it is used without `run`
+ *	cmd_answer.c       answers for one of its processes; the library runs this
  *	demo_agent.c       the scripted agent that scripts/run shows (a program of its own)
- *	lib/               what they share: sessions on disk, options, messages, JSON, text, summary, task metadata
+ *	lib/               what they share: sessions on disk, options, messages, JSON, text, summary, task metadata, diffs
  *
  *	../shim/preload/   the library inside the agent's processes
  *	../tracker/        what both share: the segment and the decision

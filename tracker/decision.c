@@ -5,6 +5,7 @@
 
 #include "tracker/baseline.h"
 #include "tracker/capture.h"
+#include "tracker/contents.h"
 #include "tracker/file.h"
 #include "tracker/part.h"
 #include "tracker/path.h"
@@ -111,14 +112,16 @@ static bool is_insisted(const struct segment *segment, struct note note, uint64_
 	       number - note.notice_request <= settings->notice_insist_requests;
 }
 
-/* Notes the answer with the path asked for.  The model may go on by that name or by the one whose delivery
+/* Notes the answer for that version with the path asked for.  The model may go on by that name or by the one whose delivery
  * answered: by that one, too, it insists when it asks soon after this request. */
 static void note_answer(const struct segment *segment, const struct moment *moment,
 			const struct answer *answer, struct note note)
 {
-	delivery_note(segment, moment, answer->path_key, &answer->delivered, note);
+	const struct version *version = &answer->content.version;
+
+	delivery_note(segment, moment, answer->path_key, version, note);
 	if (answer->file_key != answer->path_key)
-		delivery_note(segment, moment, answer->file_key, &answer->delivered,
+		delivery_note(segment, moment, answer->file_key, version,
 			      (struct note){ .notice_request = moment->request });
 }
 
@@ -150,6 +153,63 @@ static bool may_be_answered(const struct segment *segment, const struct request 
 	return settings->session_mode == SESSION_MODE_SUBSTITUTE &&
 	       (request->is_own || (request->is_viewer && request->at_sink)) &&
 	       size_bytes >= settings->notice_min_bytes && size_bytes <= settings->notice_max_bytes;
+}
+
+/* May what changed be given instead of a file that is other than `delivered`? */
+static bool takes_diff(const struct segment *segment, const struct request *request)
+{
+	return segment->settings->notice_on_change == NOTICE_ON_CHANGE_DIFF &&
+	       request->takes_diff && !request->is_own;
+}
+
+/* The file is another than the one delivered, and looked at: is it worth trying to say what changed? */
+static bool is_worth_a_diff(const struct segment *segment, const struct answer *answer)
+{
+	uint64_t before = answer->delivered.size_bytes, now = answer->content.version.size_bytes;
+
+	/* Every byte that there is more, or less, is in it. */
+	return before <= segment->settings->notice_max_bytes &&
+	       decision_is_short(before > now ? before - now : now - before, now) &&
+	       contents_has(segment, &answer->delivered);
+}
+
+bool decision_is_short(uint64_t diff_bytes, uint64_t size_bytes)
+{
+	return diff_bytes < size_bytes / 2 + size_bytes % 2;
+}
+
+static void decide_diff(const struct segment *segment, const struct moment *moment,
+			const struct delivery_slot *delivery, struct answer *answer)
+{
+	const struct version *version = &answer->content.version;
+	struct note own, other;
+
+	answer->reason = REASON_BINARY;
+	if (!answer->content.text)
+		return;
+	answer->reason = REASON_INSISTED;
+	own = delivery_noted(segment, moment, answer->path_key, version);
+	other = delivery_noted(segment, moment, answer->file_key, version);
+	if (is_insisted(segment, own, moment->request) ||
+	    is_insisted(segment, other, moment->request))
+		return;
+	answer->reason = REASON_CHANGED;
+	if (!is_worth_a_diff(segment, answer))
+		return;
+	answer->decision = DECISION_DIFF;
+	answer->given = (struct window_place){ delivery->request, delivery->bytes_given,
+					       delivery->time_ns };
+}
+
+void decision_diffed(const struct segment *segment, const struct request *request,
+		     const struct answer *answer, uint64_t diff_bytes)
+{
+	struct moment moment = request_moment(segment, request);
+
+	note_answer(segment, &moment, answer, (struct note){ .notice_request = request->number });
+	segment_count(segment, COUNTER_diffs, 1);
+	segment_count(segment, COUNTER_bytes_saved,
+		      answer->content.version.size_bytes - diff_bytes);
 }
 
 void decision_open(const struct segment *segment, const struct request *request, const char *path,
@@ -185,7 +245,8 @@ void decision_open(const struct segment *segment, const struct request *request,
 	if (!may_be_answered(segment, request, (uint64_t)stat->st_size))
 		return;
 	ret_answer->reason = REASON_CHANGED;
-	if ((uint64_t)stat->st_size != known.version.size_bytes &&
+	bool diffs = is_delivered && takes_diff(segment, request);
+	if ((uint64_t)stat->st_size != known.version.size_bytes && !diffs &&
 	    !(is_in_parts && (uint64_t)stat->st_size == parts.version.size_bytes))
 		return;
 	ret_answer->reason = REASON_UNREADABLE;
@@ -193,14 +254,18 @@ void decision_open(const struct segment *segment, const struct request *request,
 	    0)
 		return;
 	/* Given whole before it changed, and in parts since. */
-	if (is_in_parts && !version_equal(&ret_answer->content.version, &known.version)) {
+	if (is_in_parts && !version_equal(&ret_answer->content.version, &known.version) &&
+	    version_equal(&ret_answer->content.version, &parts.version)) {
 		known = parts;
 		ret_answer->file_key = known.file_key;
 		ret_answer->delivered = known.version;
 	}
 	ret_answer->reason = REASON_CHANGED;
-	if (!version_equal(&ret_answer->content.version, &known.version))
+	if (!version_equal(&ret_answer->content.version, &known.version)) {
+		if (diffs)
+			decide_diff(segment, &moment, &delivery, ret_answer);
 		return;
+	}
 	ret_answer->reason = REASON_BINARY;
 	if (!ret_answer->content.text)
 		return;
@@ -268,8 +333,14 @@ int decision_pend(const struct segment *segment, const struct request *request, 
 		.stamp = stamp,
 		.moment = request_moment(segment, request),
 		.forgets = file.forgets,
-		.counted = answer && answer->decision != DECISION_CONTENT,
+		.counted = answer && answer->decision == DECISION_YIELDED,
+		.is_diff = answer && answer->decision == DECISION_DIFF,
 	};
+	if (ret_pending->is_diff) {
+		ret_pending->base_key = answer->file_key;
+		ret_pending->base = answer->delivered;
+		ret_pending->place = answer->given;
+	}
 	return 0;
 }
 
@@ -278,12 +349,13 @@ struct whole_read {
 	const struct version *version;
 	uint32_t pid;
 	bool is_repeat;
+	bool is_diff;
 };
 
 static void note_whole_read(struct file_slot *file, const void *data)
 {
 	const struct whole_read *read = data;
-	file->full_reads++;
+	file->full_reads += !read->is_diff;
 	file->repeats += read->is_repeat;
 	file->stamp = *read->stamp;
 	file->version = *read->version;
@@ -337,11 +409,20 @@ void decision_deliver(const struct segment *segment, const struct request *reque
 	if (!stamp_equal(stamp, &pending->stamp) || stamp->size_bytes != version->size_bytes)
 		return;
 	bool to_scope = reaches_scope(segment, request, pending, &now);
-	bool is_repeat = to_scope && !pending->counted &&
+	/* What it was made against must still count, and be what the scope was given last. */
+	if (pending->is_diff && to_scope)
+		to_scope = delivery_find(segment, now.scope_id, pending->base_key, &before) == 0 &&
+			   version_equal(&before.version, &pending->base) &&
+			   before.request == pending->place.request &&
+			   is_current(segment, request, &before, &now);
+	if (pending->is_diff && !to_scope)
+		return;
+	bool is_repeat = to_scope && !pending->counted && !pending->is_diff &&
 			 delivery_find(segment, now.scope_id, pending->file_key, &before) == 0 &&
 			 is_current(segment, request, &before, &now) &&
 			 version_equal(&before.version, version);
-	struct whole_read read = { stamp, version, subject_pid(request->subject), is_repeat };
+	struct whole_read read = { stamp, version, subject_pid(request->subject), is_repeat,
+				   pending->is_diff };
 
 	if (file_find(segment, pending->file_key, &file) == 0) {
 		ret_delivered->before = file.version;
@@ -356,9 +437,15 @@ void decision_deliver(const struct segment *segment, const struct request *reque
 	/* No later than a forget under another name meanwhile. */
 	struct moment given = now;
 	given.time_ns = pending->moment.time_ns;
+	if (pending->is_diff) {
+		given.request = pending->place.request;
+		given.bytes_given = pending->place.bytes_given;
+		given.time_ns = pending->place.time_ns;
+	}
 	if (delivery_record(segment, pending->file_key, version, &given) < 0)
 		return;
-	segment_count(segment, COUNTER_deliveries, 1);
+	if (!pending->is_diff)
+		segment_count(segment, COUNTER_deliveries, 1);
 	if (is_repeat)
 		segment_count(segment, COUNTER_repeats, 1);
 	if (is_forgotten_since(segment, request, pending, &now)) {

@@ -4,7 +4,7 @@
  *
  *	delivered in this scope and epoch, still inside the window, at once or all lines in parts?	no -> content
  *	mode, role, sink and size allow it?				no -> content
- *	text, and hash equal to the delivered version?			no -> content
+ *	text, and hash equal to the delivered version?			no -> content, or what changed
  *	the model insists?						yes -> yielded
  *	notice shorter than the file?					no -> content
  *	otherwise							notice
@@ -26,7 +26,7 @@ enum decision {
 	DECISION_CONTENT, /* the real bytes */
 	DECISION_YIELDED, /* the real bytes, although a notice would have been true */
 	DECISION_NOTICE,
-	DECISION_DIFF, /* what changed since the scope was given it whole */
+	DECISION_DIFF, /* what changed since the scope was given it whole; the way in tries to have it made */
 };
 
 /* Why: for the record and for tests. */
@@ -42,6 +42,13 @@ enum reason {
 	REASON_REPEATED,
 };
 
+/* Where a delivery stands in its scope's window. */
+struct window_place {
+	uint64_t request;
+	uint64_t bytes_given;
+	uint64_t time_ns;
+};
+
 struct answer {
 	enum decision decision;
 	enum reason reason;
@@ -49,8 +56,9 @@ struct answer {
 	uint64_t path_key; /* of the path asked for, perhaps another name of that file */
 	struct version
 		delivered; /* what the scope was given of it, as far as that counts; else none */
-	struct content content; /* NOTICE and YIELDED: of the file, now */
-	size_t notice_bytes;    /* NOTICE: length of `notice` */
+	struct content content;    /* all but CONTENT: of the file, now */
+	struct window_place given; /* DIFF: of `delivered` */
+	size_t notice_bytes;       /* NOTICE: length of `notice` */
 	char notice[NOTICE_BYTES_MAX];
 };
 
@@ -71,6 +79,21 @@ void decision_open(const struct segment *segment, const struct request *request,
 void decision_undo(const struct segment *segment, const struct request *request,
 		   const struct answer *answer);
 
+/* How `seen answer diff`, which the way in runs, ends. */
+enum diff_status {
+	DIFF_MADE,
+	DIFF_LONG, /* not short enough */
+	DIFF_FAILED,
+};
+
+/* decision_is_short(): is what changed, header and all, so short that it is given instead of the file?  Less than half as long. */
+bool decision_is_short(uint64_t diff_bytes, uint64_t size_bytes);
+
+/* decision_diffed(): what was decided as DIFF is made, and about to be given: the model's insistence and the counters say so.
+ * Else the answer is CONTENT. */
+void decision_diffed(const struct segment *segment, const struct request *request,
+		     const struct answer *answer, uint64_t diff_bytes);
+
 /* What a viewer knows of a file that it began to read: what must still hold at the end. */
 struct pending {
 	uint64_t file_key;
@@ -78,9 +101,14 @@ struct pending {
 	struct moment moment;
 	uint32_t forgets;
 	bool counted; /* as a repeat, by decision_open() */
+	/* what changed is given, not the file: it is whole by what was given before, and inside the window for as long as that */
+	bool is_diff;
+	uint64_t base_key; /* of that delivery, and its version and place */
+	struct version base;
+	struct window_place place;
 };
 
-/* decision_pend(): remembers a file whose real bytes are about to be given.
+/* decision_pend(): remembers a file whose real bytes, or what changed in it, are about to be given.
  * path: absolute, normalized.  answer: NULL: it was not asked for one yet.  Returns 0, or -ENOSPC when the file could not be recorded. */
 int decision_pend(const struct segment *segment, const struct request *request, const char *path,
 		  const struct stat *stat, const struct answer *answer,
@@ -93,10 +121,11 @@ struct delivered {
 	struct version before; /* as last read whole by anybody; none when it was not */
 };
 
-/* decision_deliver(): all bytes of the file went to the capture and the viewer left by exit(0).
+/* decision_deliver(): all bytes of the file, or of what changed in it, went to the capture and the viewer left by exit(0).
+ * After a diff the scope has the file as it is now: the older delivery moves, unless that is not what it was any more.
  *
  * stamp: of the file after its last byte was read; another than at the beginning is no delivery.
- * version: of the bytes that were given.  Forgotten meanwhile, in whole or in part: no delivery. */
+ * version: of the bytes that were given; of a diff, of the file that it leads to.  Forgotten meanwhile, in whole or in part: no delivery. */
 void decision_deliver(const struct segment *segment, const struct request *request,
 		      const struct pending *pending, const struct stamp *stamp,
 		      const struct version *version, struct delivered *ret_delivered);

@@ -83,26 +83,36 @@ int notice_render(const struct segment *segment, const char *path, const struct 
 	return (int)text.length;
 }
 
-int notice_file(const char *text, size_t bytes)
+int notice_memory(void)
+{
+	return (int)sys_call3(SYS_memfd_create, (long)"seen-notice",
+			      MFD_CLOEXEC | MFD_ALLOW_SEALING, 0);
+}
+
+int notice_seal(int memfd)
 {
 	char path[PROC_PATH_BYTES];
+	int error = sys_fcntl(memfd, F_ADD_SEALS,
+			      F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
 
-	/* A process may not make files larger than this, in memory neither; beyond, a signal ends it. */
-	if (!sys_may_be_this_large(bytes))
-		return -EFBIG;
-	int memfd = (int)sys_call3(SYS_memfd_create, (long)"seen-notice",
-				   MFD_CLOEXEC | MFD_ALLOW_SEALING, 0);
-	if (memfd < 0)
-		return memfd;
-	int error = 0;
-	if (sys_write(memfd, text, bytes) != (ssize_t)bytes)
-		error = -EIO;
-	if (error == 0)
-		error = sys_fcntl(memfd, F_ADD_SEALS,
-				  F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
 	/* Opened anew, read-only and at offset 0, as a file is. */
 	subject_path(SUBJECT_SELF, memfd, path);
 	int readable = error == 0 ? sys_open(path, O_RDONLY | O_CLOEXEC, 0) : error;
 	(void)sys_close(memfd);
 	return readable;
+}
+
+int notice_file(const char *text, size_t bytes)
+{
+	/* A process may not make files larger than this, in memory neither; beyond, a signal ends it. */
+	if (!sys_may_be_this_large(bytes))
+		return -EFBIG;
+	int memfd = notice_memory();
+	if (memfd < 0)
+		return memfd;
+	if (sys_write(memfd, text, bytes) != (ssize_t)bytes) {
+		(void)sys_close(memfd);
+		return -EIO;
+	}
+	return notice_seal(memfd);
 }

@@ -28,4 +28,10 @@ int notice_render(const struct segment *segment, const char *path, const struct 
  */
 int notice_file(const char *text, size_t bytes);
 
+/* notice_memory(): an empty file in memory, open for writing, close-on-exec.  notice_seal(): seals it, as it is now.
+ *
+ * memfd: closed in any case.  Returns a descriptor, or a negative errno; of notice_seal() as notice_file() does.  Async-signal-safe. */
+int notice_memory(void);
+int notice_seal(int memfd);
+
 #endif

@@ -21,6 +21,7 @@ struct request {
 	uint64_t command_id;
 	bool is_viewer;
 	bool at_sink; /* descriptor 1 is, now, the capture recorded for this process, whose agent lives */
+	bool takes_diff; /* its way in can give what changed instead of a file (DECISION_DIFF) */
 	bool is_own; /* an own read of a whitelisted process: its context's scope is of that process alone */
 	uint64_t agent_scope_id; /* is_own: of its agent: what that forgets is forgotten here too; 0: none */
 };

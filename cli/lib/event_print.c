@@ -79,9 +79,10 @@ static const char *access_name(uint32_t flags, bool brief)
 
 static const char *decision_name(unsigned decision)
 {
-	static const char *const NAMES[] = {
-		[DECISION_CONTENT] = "content", [DECISION_YIELDED] = "yielded", [DECISION_NOTICE] = "notice"
-	};
+	static const char *const NAMES[] = { [DECISION_CONTENT] = "content",
+					     [DECISION_YIELDED] = "yielded",
+					     [DECISION_NOTICE] = "notice",
+					     [DECISION_DIFF] = "diff" };
 	return decision < sizeof(NAMES) / sizeof(NAMES[0]) ? NAMES[decision] : NULL;
 }
 
@@ -544,6 +545,7 @@ static void put_what(struct line *line, const struct event *event)
 		put(line, "fd", json_descriptor(record->fd));
 		break;
 	case JOURNAL_NOTICE:
+	case JOURNAL_DIFFED:
 		put_path(line, event);
 		put(line, "bytes_saved", json_number(record->amount));
 		put(line, "file", json_file(entry));
@@ -814,6 +816,7 @@ static void print_details(FILE *file, const struct event *event, const char *wor
 				   (int)(uint32_t)record->amount);
 		break;
 	case JOURNAL_NOTICE:
+	case JOURNAL_DIFFED:
 		print_bytes(file, &first, record->amount, "bytes not given again");
 		break;
 	case JOURNAL_GIVEN:

@@ -29,8 +29,7 @@
 
 struct shim shim;
 
-/* The value of NAME in an environment, or NULL.  libc's getenv may be the program's own (bash). */
-static const char *variable(char *const environment[], const char *name)
+const char *variable(char *const environment[], const char *name)
 {
 	size_t length = strlen(name);
 	for (size_t i = 0; environment && environment[i]; i++)
@@ -48,8 +47,7 @@ static void find_library(void)
 		memcpy(shim.library, info.dli_fname, strlen(info.dli_fname) + 1);
 }
 
-/* Path of the program: ../../bin/seen from the folder of this library. */
-static bool program_path(char *ret_path, size_t capacity)
+bool program_path(char *ret_path, size_t capacity)
 {
 	char up[SEGMENT_PATH_BYTES];
 
@@ -368,6 +366,7 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 		if (shim.shows)
 			part_start(executable, argv);
 		shim.views = shim.request.is_viewer = shim.role == ROLE_VIEWER;
+		shim.request.takes_diff = shim.views;
 		if (shim.role == ROLE_VIEWER || shim.role == ROLE_READER)
 			request_begin(&shim.segment, &shim.request);
 	}

@@ -518,6 +518,14 @@ static bool may_write(int flags)
 	return (flags & O_ACCMODE) != O_RDONLY || (flags & (O_TRUNC | O_CREAT));
 }
 
+/* What an answer that is not the file is recorded as. */
+static enum journal_op op_of(enum decision decision)
+{
+	return decision == DECISION_NOTICE ? JOURNAL_NOTICE
+	       : decision == DECISION_DIFF ? JOURNAL_DIFFED
+					   : JOURNAL_YIELDED;
+}
+
 void record_opened(int fd, int directory, const char *path, int flags, const struct look *look)
 {
 	struct journal_record record = journal_blank(JOURNAL_OPEN);
@@ -542,8 +550,7 @@ void record_opened(int fd, int directory, const char *path, int flags, const str
 	if (path)
 		follow_opened(fd, number, &record);
 	if (look && look->is_decided && look->decision != DECISION_CONTENT) {
-		record.head.op = look->decision == DECISION_NOTICE ? JOURNAL_NOTICE
-								   : JOURNAL_YIELDED;
+		record.head.op = (uint16_t)op_of(look->decision);
 		record.time_realtime_ns = 0;
 		record.amount = look->bytes_saved;
 		(void)append(&record, details ? &look->details : NULL,
@@ -557,9 +564,7 @@ void record_answered(int fd, const struct look *look)
 
 	if (!descriptor || look->decision == DECISION_CONTENT || in_vfork_child())
 		return;
-	struct journal_record record = about(look->decision == DECISION_NOTICE ? JOURNAL_NOTICE
-									       : JOURNAL_YIELDED,
-					     fd, descriptor);
+	struct journal_record record = about(op_of(look->decision), fd, descriptor);
 	record.decision = (uint8_t)look->decision;
 	record.reason = (uint8_t)look->reason;
 	record.amount = look->bytes_saved;

@@ -22,7 +22,7 @@ struct look {
 	bool is_decided; /* decision, reason */
 	enum decision decision;
 	enum reason reason;
-	uint64_t bytes_saved; /* NOTICE */
+	uint64_t bytes_saved; /* NOTICE, DIFF */
 	struct journal_details details;
 };
 

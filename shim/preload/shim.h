@@ -5,6 +5,7 @@
  *	attach.c    start: finds the session, maps it, learns role and context; the end of the process
  *	view.c      viewers: answers, deliveries; readers: what they sent
  *	part.c      readers: which lines of a file they gave
+ *	diff.c      has the program tell what changed in a file that a viewer opened again
  *	own.c       an agent's own reads, counted, and those of a whitelisted program, answered
  *	change.c    what a process destroys or replaces, recorded by path; its current folder
  *	plan.c      the guard: calls that may destroy something, before they are made
@@ -75,6 +76,20 @@ struct shim {
 extern struct shim shim;
 
 struct look;
+struct answer;
+
+/* program_path(): path of the program: ../../bin/seen from the folder of this library.  False: it is not known. */
+bool program_path(char *ret_path, size_t capacity);
+
+/* variable(): the value of NAME in an environment, or NULL.  libc's getenv may be the program's own (bash). */
+const char *variable(char *const environment[], const char *name);
+
+/* diff_make(): what changed in a file that was decided as DECISION_DIFF.
+ *
+ * fd: the file.  path: as the command wrote it.  ret_version: of the text.
+ * Returns a descriptor of the text as of a notice (notice.h); -ENODATA where it is not short enough, and other negative errnos where it could
+ * not be made: counted as lost.  Runs the program, for at most some seconds in one process. */
+int diff_make(int fd, const char *path, const struct answer *answer, struct version *ret_version);
 
 /* view_opened(): a viewer opened a file for reading; the descriptor may now hold a notice.
  * path: as given to the call; NULL: not by name.  ret_look: all zero before; what came of it. */

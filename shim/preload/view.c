@@ -5,7 +5,8 @@
  * put in the place of the descriptor, so that read, pread, mmap, lseek and fstat agree without each
  * being hooked.  Otherwise the file's bytes are hashed as the viewer reads them, and become a
  * delivery at exit(0) if every byte from 0 to the size was read while the stamp stayed the same, and
- * the viewer wrote as many bytes to descriptor 1 as it read in all.
+ * the viewer wrote as many bytes to descriptor 1 as it read in all.  What changed (diff.c) is given as a notice is, and followed
+ * as a file is.
  *
  * Viewers are single-threaded programs that read, write and exit.  Whatever is not that (another thread,
  * another way to copy, descriptor 1 moved) makes the process "odd": it delivers nothing.
@@ -23,13 +24,15 @@ enum {
 	STDOUT = 1,
 };
 
-/* A file whose real bytes the viewer reads. */
+/* A file whose real bytes, or what changed in it, the viewer reads. */
 struct view {
 	int fd;      /* -1: closed */
 	bool broken; /* not read from 0 to the end, one byte behind the other, or changed meanwhile */
 	struct pending pending;
-	uint32_t path;    /* in the journal */
-	struct stamp end; /* at close or exit */
+	uint32_t path;           /* in the journal */
+	struct stamp end;        /* at close or exit */
+	struct version diff;     /* pending.is_diff: of the text that it reads */
+	struct version leads_to; /* and of the file with that */
 	struct version_stream stream;
 };
 
@@ -72,20 +75,29 @@ bool view_is_followed(void)
 	return !odd;
 }
 
-/* Puts a memfd with the notice in the place of a descriptor.  Returns 0 or a negative errno; then the descriptor
- * is as it was. */
-static int give_notice(int fd, const struct answer *answer)
+/* Puts a memfd with a notice, or with what changed, in the place of a descriptor.  readable: closed; a negative errno is passed
+ * on.  Returns 0 or a negative errno; then the descriptor is as it was. */
+static int put_in_place(int fd, int readable)
 {
-	int descriptor_flags = sys_fcntl(fd, F_GETFD, 0);
-	if (descriptor_flags < 0)
-		return descriptor_flags;
-	int readable = notice_file(answer->notice, answer->notice_bytes);
 	if (readable < 0)
 		return readable;
-	int error = (int)sys_call3(SYS_dup3, readable, fd,
-				   descriptor_flags & FD_CLOEXEC ? O_CLOEXEC : 0);
+	int error = sys_fcntl(fd, F_GETFD, 0);
+	if (error >= 0)
+		error = (int)sys_call3(SYS_dup3, readable, fd, error & FD_CLOEXEC ? O_CLOEXEC : 0);
 	(void)sys_close(readable);
 	return error < 0 ? error : 0;
+}
+
+/* Gives what changed, where it can be had and what comes of it can be followed.  Else the answer is CONTENT. */
+static void give_diff(int fd, const char *path, struct answer *answer, struct version *ret_diff)
+{
+	if (view_count < VIEWS_MAX &&
+	    put_in_place(fd, diff_make(fd, path, answer, ret_diff)) == 0) {
+		shim.answered = true;
+		decision_diffed(&shim.segment, &shim.request, answer, ret_diff->size_bytes);
+	} else {
+		answer->decision = DECISION_CONTENT;
+	}
 }
 
 /* Notes that the process opened this file.  False when it did so before, or too many others. */
@@ -107,6 +119,7 @@ void view_opened(int fd, const char *path, struct look *ret_look)
 	char kernel_path[SEGMENT_PATH_BYTES];
 	struct stat stat;
 	struct answer answer;
+	struct version diff = { 0 };
 
 	if (!view_is_followed() || sys_fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode) ||
 	    subject_link(SUBJECT_SELF, fd, kernel_path, sizeof(kernel_path)) <= 0 ||
@@ -115,6 +128,8 @@ void view_opened(int fd, const char *path, struct look *ret_look)
 	request_at_sink(&shim.segment, &shim.request);
 	decision_open(&shim.segment, &shim.request, kernel_path, path ? path : kernel_path, fd,
 		      &stat, &answer);
+	if (answer.decision == DECISION_DIFF)
+		give_diff(fd, path ? path : kernel_path, &answer, &diff);
 	ret_look->is_known = ret_look->is_decided = true;
 	ret_look->reason = answer.reason;
 	ret_look->decision = answer.decision;
@@ -125,7 +140,7 @@ void view_opened(int fd, const char *path, struct look *ret_look)
 	if (answer.decision != DECISION_CONTENT)
 		ret_look->details.after = answer.content.version;
 	if (answer.decision == DECISION_NOTICE) {
-		if (give_notice(fd, &answer) == 0) {
+		if (put_in_place(fd, notice_file(answer.notice, answer.notice_bytes)) == 0) {
 			shim.answered = true;
 			ret_look->bytes_saved = (uint64_t)stat.st_size - answer.notice_bytes;
 			return;
@@ -134,6 +149,8 @@ void view_opened(int fd, const char *path, struct look *ret_look)
 		ret_look->decision = DECISION_CONTENT;
 		ret_look->reason = REASON_UNREADABLE;
 	}
+	if (answer.decision == DECISION_DIFF)
+		ret_look->bytes_saved = (uint64_t)stat.st_size - diff.size_bytes;
 	if (answer.reason == REASON_NOT_TRACKED || view_count == VIEWS_MAX)
 		return;
 	struct view *view = &views[view_count];
@@ -145,6 +162,8 @@ void view_opened(int fd, const char *path, struct look *ret_look)
 	view->fd = fd;
 	view->path = record_path(kernel_path);
 	view->broken = false;
+	view->diff = diff;
+	view->leads_to = answer.content.version;
 	version_stream_init(&view->stream);
 	view_count++;
 }
@@ -170,7 +189,9 @@ void view_wrote(int fd, ssize_t count)
 static void look_at_end(struct view *view)
 {
 	struct stat stat;
-	if (sys_fstat(view->fd, &stat) < 0)
+	if (view->pending.is_diff) /* it is whole by what it was when it was opened */
+		view->end = view->pending.stamp;
+	else if (sys_fstat(view->fd, &stat) < 0)
 		view->broken = true;
 	else
 		view->end = stamp_of(&stat);
@@ -220,10 +241,10 @@ static void deliver(const struct view *view, const struct version *version)
 	details.before = delivered.before;
 	if (delivered.is_changed)
 		record_delivery(JOURNAL_CHANGED, view->path, &details);
-	if (delivered.is_given) {
+	if (delivered.is_given && !view->pending.is_diff)
 		record_delivery(JOURNAL_GIVEN, view->path, &details);
+	if (delivered.is_given)
 		keep(view);
-	}
 }
 
 void view_end(int status)
@@ -243,6 +264,10 @@ void view_end(int status)
 		if (view->fd >= 0)
 			look_at_end(view);
 		struct version version = version_stream_end(&view->stream);
+		if (view->pending.is_diff) {
+			view->broken |= !version_equal(&version, &view->diff);
+			version = view->leads_to;
+		}
 		if (!view->broken)
 			deliver(view, &version);
 	}

@@ -179,6 +179,7 @@ class Forms(LogCase):
             journal.record("metadata", path=b"a", flags=kind, amount=amount, **more)
         journal.record("chdir", fd=9, **more)
         journal.record("notice", path=b"/w/a", amount=500, marks=8, details=known, **more)
+        journal.record("diffed", path=b"/w/a", amount=400, marks=8, details=known, **more)
         for op in ("yielded", "given", "changed"):
             journal.record(op, path=b"/w/a", amount=3, marks=8, details=known, **more)
         for flags in (0, 1, 2, 3):
@@ -271,7 +272,7 @@ class Forms(LogCase):
         column = table[0].index("PATH")
         rest = [line[column:] for line in table[1:]]
         for text in ("/usr/bin/cc  a b  \\xff", "busybox  static (2 times)", "node  in part: io_uring", "a  rw creat notice", "d  folder 0755", "?/d  folder", "a -> b", "a -> d/b", "a -> ?/b", "d/x",
-                     "a -> ../t", "a  mode 0644", "a  owner 5:-1", "a  500 bytes not given again", "everything", "text  0 observed, 1 not, 5 records lost",
+                     "a -> ../t", "a  mode 0644", "a  owner 5:-1", "a  500 bytes not given again", "a  400 bytes not given again", "everything", "text  0 observed, 1 not, 5 records lost",
                      "a  1,099,511,627,776 bytes or more 4 calls", "cc  status 1", "a  r w x shared 4,096 bytes",
                      "a  agent_edited 123456789abc", "a  tool_edited deleted", "o  user_edited", "o  user_edited added", "o  user_edited deleted",
                      "g  warned stale degraded kept 000000000abc", "g  denied stale", "g  denied notice", "k  destroyed 000000000abc", "m"):

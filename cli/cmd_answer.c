@@ -1,0 +1,69 @@
+/*
+ * `seen answer WORD ...`: answers for a process of a session, in its place or below it.  The library runs this; nobody else.
+ *
+ *	diff FOLDER BEFORE NOW TIME PATH	what changed in a file: descriptor 0 is the file, 1 takes the text
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/lib/answer_diff.h"
+#include "cli/lib/exit_code.h"
+#include "cli/lib/message.h"
+#include "cli/lib/options.h"
+#include "cli/lib/session.h"
+#include "tracker/contents.h"
+#include "tracker/decimal.h"
+#include "tracker/decision.h"
+
+static const struct options OPTIONS = {
+	.usage = "answer WORD [ARGUMENT...]",
+	.summary = "Answers for a process of a session.  The library runs this.",
+};
+
+/* A viewer waits for it: it ends by itself before that loses patience (shim/preload/diff.c). */
+enum { DIFF_SECONDS = 2 };
+
+/* Returns enum diff_status. */
+static int diff(int count, char **words)
+{
+	char path[SEGMENT_PATH_BYTES];
+	struct diff_question question;
+	struct segment segment;
+
+	if (count != 5 || !contents_version(words[1], &question.before) ||
+	    !contents_version(words[2], &question.now) ||
+	    !decimal_take(words[3], &question.given_realtime_ns))
+		return DIFF_FAILED;
+	question.path = words[4];
+	(void)signal(SIGALRM, SIG_DFL);
+	(void)alarm(DIFF_SECONDS);
+	if (session_path(path, sizeof(path), words[0], "segment") < 0 ||
+	    segment_map(path, &segment) < 0)
+		return DIFF_FAILED;
+	int status = answer_diff(&segment, &question, STDIN_FILENO, STDOUT_FILENO);
+	segment_unmap(&segment);
+	return status;
+}
+
+int cmd_answer(int argc, char **argv)
+{
+	struct parsed parsed = { .config = NULL };
+	int code;
+
+	if (options_parse(&OPTIONS, argc, argv, &parsed, &code) == 0) {
+		int count = argc - parsed.first_word;
+		char **words = argv + parsed.first_word;
+		if (count > 0 && strcmp(words[0], "diff") == 0) {
+			code = diff(count - 1, words + 1);
+		} else {
+			message("answer takes one of the words that the library knows");
+			code = EXIT_CODE_USAGE;
+		}
+	}
+	options_done(&parsed);
+	return code;
+}

@@ -1,0 +1,195 @@
+/* What changed: see answer_diff.h. */
+#include "cli/lib/answer_diff.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "cli/lib/text.h"
+#include "cli/lib/unified.h"
+#include "tracker/contents.h"
+#include "tracker/decision.h"
+#include "tracker/path.h"
+
+/* Bytes in memory, and the same as a file that another program can open. */
+struct copy {
+	char *bytes;
+	size_t count;
+	int fd;
+};
+
+static void copy_free(struct copy *copy)
+{
+	free(copy->bytes);
+	if (copy->fd >= 0)
+		(void)close(copy->fd);
+}
+
+static bool write_all(int fd, const char *bytes, size_t count)
+{
+	while (count) {
+		ssize_t wrote = write(fd, bytes, count);
+		if (wrote < 0 && errno == EINTR)
+			continue;
+		if (wrote <= 0)
+			return false;
+		bytes += wrote;
+		count -= (size_t)wrote;
+	}
+	return true;
+}
+
+/* Reads from offset 0 on.  Returns how many bytes there are, at most `capacity`; -1: an error. */
+static ssize_t read_all(int fd, char *ret_bytes, size_t capacity)
+{
+	size_t count = 0;
+
+	while (count < capacity) {
+		ssize_t got = pread(fd, ret_bytes + count, capacity - count, (off_t)count);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -1;
+		if (got == 0)
+			break;
+		count += (size_t)got;
+	}
+	return (ssize_t)count;
+}
+
+/* Takes a copy of a text; false where it is not in that version, or none. */
+static bool copy_take(int fd, const struct version *version, struct copy *ret_copy)
+{
+	struct copy copy = { malloc(version->size_bytes + 1), version->size_bytes, -1 };
+	struct version found = { 0 };
+
+	if (copy.bytes && read_all(fd, copy.bytes, copy.count + 1) == (ssize_t)copy.count)
+		found = version_of_bytes(copy.bytes, copy.count);
+	if (version_equal(&found, version) && !memchr(copy.bytes, '\0', copy.count))
+		copy.fd = memfd_create("seen-diff", MFD_CLOEXEC);
+	if (copy.fd < 0 || !write_all(copy.fd, copy.bytes, copy.count)) {
+		copy_free(&copy);
+		return false;
+	}
+	*ret_copy = copy;
+	return true;
+}
+
+/* What a program of that name in a workspace does is its own affair: diff(1) is looked for elsewhere. */
+static void leave_workspace_out_of_path(const struct segment *segment)
+{
+	const char *search = getenv("PATH");
+	char *kept = calloc(1, search ? strlen(search) + 2 : 1);
+	char folder[SEGMENT_PATH_BYTES];
+
+	for (const char *at = search; kept && at; at = *at ? at + 1 : NULL) {
+		size_t length = strcspn(at, ":");
+		if (*at == '/' && length < sizeof(folder)) {
+			memcpy(folder, at, length);
+			folder[length] = '\0';
+			if (!path_in_workspace(segment, folder)) {
+				(void)strcat(kept, *kept ? ":" : "");
+				(void)strcat(kept, folder);
+			}
+		}
+		at += length;
+	}
+	/* Empty would be the current folder (execvp(3)). */
+	(void)setenv("PATH", kept && *kept ? kept : "/nonexistent", 1);
+	free(kept);
+}
+
+/* The line in front, and the labels. */
+struct labels {
+	char header[SEGMENT_PATH_BYTES * 4 + 512];
+	char old[SEGMENT_PATH_BYTES * 4 + 64], new[SEGMENT_PATH_BYTES * 4 + 64];
+};
+
+static bool make_labels(const struct segment *segment, const struct diff_question *question,
+			struct labels *ret_labels)
+{
+	char name[SEGMENT_PATH_BYTES * 4], old[VERSION_DIGITS + 1], new[VERSION_DIGITS + 1];
+	char time[TEXT_TIME_BYTES], nonce[SEGMENT_NONCE_BYTES];
+	bool yields = segment->settings->notice_yield == NOTICE_YIELD_INSIST;
+
+	memcpy(nonce, segment->header->nonce, sizeof(nonce));
+	nonce[sizeof(nonce) - 1] = '\0';
+	if (!nonce[0] || path_escape(question->path, name, sizeof(name)) < 0)
+		return false;
+	version_digits(&question->before, old);
+	version_digits(&question->now, new);
+	(void)snprintf(ret_labels->header, sizeof(ret_labels->header),
+		       "[File changed since last read: %s. What follows is not the file but what "
+		       "changed in it since it was given in full at %s, as a "
+		       "unified diff. If that version is not in your context, %s to get the file "
+		       "in full. (%llu bytes, version %s, then %s, %s)]\n",
+		       name, text_time(question->given_realtime_ns, time),
+		       yields ? "repeat the same command"
+			      : "run `seen forget` on it and repeat the command",
+		       (unsigned long long)question->now.size_bytes, new, old, nonce);
+	(void)snprintf(ret_labels->old, sizeof(ret_labels->old), "%s\t(version %s)", name, old);
+	(void)snprintf(ret_labels->new, sizeof(ret_labels->new), "%s\t(version %s)", name, new);
+	return true;
+}
+
+static int write_diff(const struct labels *labels, const struct copy *before,
+		      const struct copy *now, int out)
+{
+	char old_path[32], new_path[32];
+	struct copy diff = { NULL, 0, memfd_create("seen-diff", MFD_CLOEXEC) };
+	size_t header_bytes = strlen(labels->header);
+	int status = DIFF_FAILED;
+
+	/* Not by close-on-exec descriptors of the child: by this process's, which is there for as long as the child is. */
+	(void)snprintf(old_path, sizeof(old_path), "/proc/%d/fd/%d", getpid(), before->fd);
+	(void)snprintf(new_path, sizeof(new_path), "/proc/%d/fd/%d", getpid(), now->fd);
+	int differs = diff.fd < 0 ? -errno
+				  : unified_make(old_path, new_path, labels->old, labels->new,
+						 diff.fd, now->count);
+	if (differs == -EFBIG) {
+		status = DIFF_LONG;
+	} else if (differs == 1 && (diff.bytes = malloc(now->count + 1))) {
+		ssize_t count = read_all(diff.fd, diff.bytes, now->count + 1);
+		diff.count = count > 0 ? (size_t)count : 0;
+		if (!decision_is_short(header_bytes + diff.count, now->count))
+			status = DIFF_LONG;
+		else if (unified_leads_to(before->bytes, before->count, diff.bytes, diff.count,
+					  now->bytes, now->count) &&
+			 write_all(out, labels->header, header_bytes) &&
+			 write_all(out, diff.bytes, diff.count))
+			status = DIFF_MADE;
+	}
+	copy_free(&diff);
+	return status;
+}
+
+int answer_diff(const struct segment *segment, const struct diff_question *question, int fd,
+		int out)
+{
+	static struct labels labels;
+	struct copy before, now;
+	uint64_t limit = segment->settings->notice_max_bytes;
+	int status = DIFF_FAILED;
+
+	if (question->before.size_bytes > limit || question->now.size_bytes > limit ||
+	    !make_labels(segment, question, &labels))
+		return DIFF_FAILED;
+	leave_workspace_out_of_path(segment);
+	/* Its words are to be those that everybody knows. */
+	(void)setenv("LC_ALL", "C", 1);
+	int kept = contents_open(segment, &question->before);
+	if (kept < 0)
+		return DIFF_FAILED;
+	if (copy_take(kept, &question->before, &before)) {
+		if (copy_take(fd, &question->now, &now)) {
+			status = write_diff(&labels, &before, &now, out);
+			copy_free(&now);
+		}
+		copy_free(&before);
+	}
+	(void)close(kept);
+	return status;
+}
