@@ -14,6 +14,7 @@
 #include "cli/lib/session.h"
 #include "cli/lib/summary.h"
 #include "cli/lib/text.h"
+#include "cli/lib/tokens.h"
 #include "tracker/path.h"
 #include "tracker/process.h"
 #include "tracker/tables.h"
@@ -271,7 +272,7 @@ static int print_json(const struct status *status)
 	(void)json_object_set_new(document, "session", json_session(status));
 	(void)json_object_set_new(document, "counters", json_counters(status, false));
 	(void)json_object_set_new(document, "tokens_saved_estimate",
-				  json_count(text_tokens(saved)));
+				  json_count(tokens_of_bytes(saved)));
 	(void)json_object_set_new(document, "files", json_files(status));
 	(void)json_object_set_new(document, "processes", json_processes(&status->summary.coverage));
 	(void)json_object_set_new(document, "journal", json_journal(status));
@@ -321,7 +322,7 @@ static void print_counters(const struct status *status)
 	print_label("saved");
 	(void)printf("%s bytes, about %s tokens\n",
 		     text_number(counters[COUNTER_bytes_saved], number),
-		     text_number(text_tokens(counters[COUNTER_bytes_saved]), tokens));
+		     text_number(tokens_of_bytes(counters[COUNTER_bytes_saved]), tokens));
 	print_label("files");
 	(void)printf("%u on record; %u changed by the agent, %u by its tools\n",
 		     status->summary.files, status->summary.edited_by_agent,

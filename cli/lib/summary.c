@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/lib/text.h"
+#include "cli/lib/tokens.h"
 #include "tracker/path.h"
 #include "tracker/process.h"
 #include "tracker/scope.h"
@@ -168,7 +169,7 @@ void summary_print(const struct summary *summary, const char *session_name)
 		plural(counters[COUNTER_requests]), text_number(counters[COUNTER_repeats], repeats),
 		plural(counters[COUNTER_repeats]), text_number(counters[COUNTER_notices], notices),
 		plural(counters[COUNTER_notices]), text_number(saved, bytes),
-		text_number(text_tokens(saved), tokens));
+		text_number(tokens_of_bytes(saved), tokens));
 	(void)fprintf(stderr, "seen: %u file%s changed by the agent, %u by its tools\n",
 		      summary->edited_by_agent, plural(summary->edited_by_agent),
 		      summary->edited_by_tool);

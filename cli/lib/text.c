@@ -9,8 +9,6 @@
 
 #include "tracker/path.h"
 
-enum { BYTES_PER_TOKEN = 4 };
-
 const char *text_number(uint64_t number, char *ret_text)
 {
 	char plain[TEXT_NUMBER_BYTES];
@@ -24,11 +22,6 @@ const char *text_number(uint64_t number, char *ret_text)
 	}
 	*at = '\0';
 	return ret_text;
-}
-
-uint64_t text_tokens(uint64_t bytes)
-{
-	return (bytes + BYTES_PER_TOKEN - 1) / BYTES_PER_TOKEN;
 }
 
 const char *text_time(uint64_t realtime_ns, char *ret_text)

@@ -14,10 +14,6 @@ enum { TEXT_NUMBER_BYTES = 32, TEXT_TIME_BYTES = 40 };
 /* text_number(): 1234567 as "1,234,567".  Returns ret_text, TEXT_NUMBER_BYTES long. */
 const char *text_number(uint64_t number, char *ret_text);
 
-/* text_tokens(): tokens that so many bytes of source text are, about: a quarter, rounded up.  An estimate; every
- * figure of tokens comes from here. */
-uint64_t text_tokens(uint64_t bytes);
-
 /* text_time(): UTC, RFC 3339 with milliseconds; "" for 0.  Returns ret_text, TEXT_TIME_BYTES long. */
 const char *text_time(uint64_t realtime_ns, char *ret_text);
 

@@ -73,7 +73,7 @@ class Status(Case):
         self.assertEqual({name: counters[name] for name in ("requests", "repeats", "notices", "yields")},
                          {"requests": 3, "repeats": 2, "notices": 1, "yields": 1})
         self.assertEqual(counters["bytes_saved"], len(text_of()) - len(second))
-        self.assertEqual(status["tokens_saved_estimate"], (counters["bytes_saved"] + 3) // 4)
+        self.assertEqual(status["tokens_saved_estimate"], (counters["bytes_saved"] * 2 + 6) // 7)
         self.assertEqual(status["session"]["workspace"], str(self.work))
         self.assertEqual(status["session"]["folder"], str(self.session_folder()))
         self.assertEqual(status["session"]["mode"], "substitute")
