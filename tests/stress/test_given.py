@@ -84,10 +84,10 @@ class Asked:
         self.blocked = ()
 
 
-class Scope:
-    def __init__(self, agent, name=None):
-        self.agent, self.name, self.id = agent, name, None
-        self.sure = self.most = self.bytes = 0
+class Conversation:
+    """One in whose context a scope's commands are asked and answered."""
+
+    def __init__(self):
         self.new_epoch()
 
     def new_epoch(self):
@@ -95,6 +95,20 @@ class Scope:
         self.asked = {}
         self.notes = {}  # of a path or a command -> Note
         self.guides = {}  # instruction files that were given: (path, content) -> by which command
+
+
+class Scope:
+    """An agent's process, or a name below it.  Its conversations cannot be told apart but by what the agent's hooks say."""
+
+    def __init__(self, agent, name=None):
+        self.agent, self.name, self.id = agent, name, None
+        self.sure = self.most = self.bytes = 0
+        self.conversations = [Conversation()]  # the main one, then those of sub-agents
+        self.talk = self.conversations[0]  # whose command it is
+
+    def new_epoch(self):
+        for conversation in self.conversations:
+            conversation.new_epoch()
 
     def environment(self):
         return {"SEEN_SCOPE": self.name} if self.name else None
@@ -152,7 +166,7 @@ class View(Piece):
             before += size
             scope.bytes += size
             for path in fresh:
-                scope.given.append(Given(scope, command, path, self.state[path], None))
+                scope.talk.given.append(Given(scope, command, path, self.state[path], None))
         if output:
             raise Wrong("more than the files: %r" % output[:200])
 
@@ -178,7 +192,7 @@ class Part(Piece):
     def judge(self, round, scope, command, output, before):
         state = ((self.path, self.content),)
         if round.take_request(scope, command, self, (self.path,), self.real, state, output, before):
-            scope.given.append(Given(scope, command, self.path, self.content, self.rows))
+            scope.talk.given.append(Given(scope, command, self.path, self.content, self.rows))
 
 
 class Reader(Piece):
@@ -222,7 +236,7 @@ class OddPart(Reader):
             given = set(output.split(b"\n"))
             for number, row in enumerate(self.content.split(b"\n"), 1):
                 if row in given:
-                    scope.given.append(Given(scope, command, self.paths[0], self.content, (number, number)))
+                    scope.talk.given.append(Given(scope, command, self.paths[0], self.content, (number, number)))
 
 
 class Context(Piece):
@@ -241,7 +255,7 @@ class Context(Piece):
         size, fresh = len(output), []
         output = round.take_guides(scope, command, self.guides, output, before, fresh)
         scope.bytes += size
-        scope.guides.update({what: command for what in fresh})
+        scope.talk.guides.update({what: command for what in fresh})
         if output:
             raise Wrong("more than instructions: %r" % output[:300])
 
@@ -560,16 +574,16 @@ class Round:
         one = self.random.random() < 0.4 and self.scope_id(scope)
         # a path that was never read is not on record
         self.session.seen("forget", "--session", "test", *(("--scope", one) if one else ()), path, check=False)
-        for other in [scope] if one else self.scopes:
-            for given in other.given:
+        for conversation in [conversation for other in ([scope] if one else self.scopes) for conversation in other.conversations]:
+            for given in conversation.given:
                 if given.path == path:
                     given.dead = True
                 else:  # under another name of it, perhaps
                     given.blocked.add(path)
-            for asked in other.asked.values():
+            for asked in conversation.asked.values():
                 asked.dead = asked.dead or path in asked.paths
-            other.guides = {what: command for what, command in other.guides.items() if what[0] != path}
-            other.notes.clear()  # it may be answered for by another name
+            conversation.guides = {what: command for what, command in conversation.guides.items() if what[0] != path}
+            conversation.notes.clear()  # it may be answered for by another name
         self.count["forgets"] += 1
         self.note("forget %s %s", path, one or "everywhere")
 
@@ -581,14 +595,30 @@ class Round:
         self.note("forget all")
 
     def next_conversation(self, scope):
-        """Another conversation of the same process begins, or one goes on: its hook forgets what the process was given."""
+        """A conversation of the same process begins, ends, or is made shorter, and a hook of the agent says so."""
         name = self.scope_id(scope)
-        if not name:
-            return
-        self.session.seen("forget", "--session", "test", "--all", "--scope", name)
+        kind = self.random.random()
+        if name and kind < 0.2:
+            self.session.seen("forget", "--session", "test", "--all", "--scope", name)
+            event = "by name"
+        elif kind < 0.5:
+            event = self.random.choice(("PreCompact", "SessionStart"))
+            if event == "SessionStart":  # also of one that was left before: there are no sub-agents of it any more
+                del scope.conversations[1:]
+        elif len(scope.conversations) > 1 and self.random.random() < 0.7:
+            event = "SubagentStop"
+            scope.conversations.pop()
+        else:
+            event = "SubagentStart"
+            scope.conversations.append(Conversation())
+        if event != "by name" and scope.agent.run([SEEN, "forget", "--hook", event], env=scope.environment()):
+            raise Wrong("a hook printed something")
         scope.new_epoch()
-        self.count["conversations"] += 1
-        self.note("conversation: %s", name)
+        self.count["hooks"] += 1
+        self.note("%s: %s, %d conversations", self.name_of(scope), event, len(scope.conversations))
+
+    def name_of(self, scope):
+        return "%s%s" % ("AB"[self.scopes[1].agent is scope.agent], scope.name or "")
 
     def scope_id(self, scope):
         """As `seen status` shows it; None before the scope's first request."""
@@ -601,6 +631,7 @@ class Round:
     # Commands
 
     def run_pieces(self, scope):
+        scope.talk = self.random.choice(scope.conversations)
         pieces, asked_outside = [], False
         for _ in range(self.random.choice((1, 1, 2, 3, 4))):
             piece = self.any_piece()
@@ -623,7 +654,7 @@ class Round:
         if sink.startswith("spool"):
             os.unlink(sink[6:])
         outputs = [output] if len(pieces) == 1 else output.split(END)
-        who = "%s%s, %s" % ("AB"[self.scopes[1].agent is scope.agent], scope.name or "", sink.split(":")[0])
+        who = "%s.%d, %s" % (self.name_of(scope), scope.conversations.index(scope.talk), sink.split(":")[0])
         if len(outputs) != len(pieces) + (len(pieces) > 1):
             self.note("%s: %s", who, text)
             raise Wrong("other pieces of output: %r" % output[:2000])
@@ -633,7 +664,7 @@ class Round:
             piece.judge(self, scope, command, part, before)
             before += len(part) + len(END)
         command.bytes, command.done = len(output), True
-        scope.given = [given for given in scope.given if not given.dead and scope.sure - given.at.sure <= self.window]
+        scope.talk.given = [given for given in scope.talk.given if not given.dead and scope.sure - given.at.sure <= self.window]
 
     def any_piece(self):
         choice = self.random.random()
@@ -766,7 +797,7 @@ class Round:
     def in_full(self, scope, command, path, content, before, due=False):
         """Was the content given in full, at once or in parts?"""
         rows = set()
-        for one in reversed(scope.given):
+        for one in reversed(scope.talk.given):
             if (one.path == path if due else self.may_be_one(path, one.path)) and one.content == content and self.counts(scope, command, one, path, before, due):
                 if one.part is None:
                     return "whole"
@@ -775,16 +806,16 @@ class Round:
 
     def insists(self, scope, what, content, sure=False):
         """Was it answered so lately that asking again brings the bytes?  sure: beyond doubt."""
-        note = scope.notes.get(what)
+        note = scope.talk.notes.get(what)
         if note is None or note.content != content or not self.yields:
             return False
         measure = (lambda moment: scope.most - moment.most) if sure else (lambda moment: scope.sure - moment.sure)
         return any(moment and measure(moment) <= self.insist for moment in (note.notice, note.yielded))
 
     def note_of(self, scope, what, content):
-        note = scope.notes.get(what)
+        note = scope.talk.notes.get(what)
         if note is None or note.content != content:
-            note = scope.notes[what] = Note(content)
+            note = scope.talk.notes[what] = Note(content)
         return note
 
     def take_file(self, scope, command, path, content, output, fresh, before):
@@ -793,7 +824,7 @@ class Round:
         known = self.in_full(scope, command, path, content, before)
         if output.startswith(content) and content:
             due = not again and not self.insists(scope, path, content) and self.min_bytes <= len(content) <= MAX and b"\0" not in content
-            if due and self.in_full(scope, command, path, content, before, True):
+            if due and len(scope.conversations) == 1 and self.in_full(scope, command, path, content, before, True):
                 kind = self.in_full(scope, command, path, content, before, True)
                 self.count["%s due" % kind] += 1
                 self.count["%s missed" % kind] += 1
@@ -828,7 +859,7 @@ class Round:
         for path, content in guides:
             text = b"[Loaded from %s]\n" % os.path.join(os.path.dirname(path) or ".", os.path.basename(path)).encode() + content + (
                 b"" if content.endswith(b"\n") else b"\n")
-            giver = scope.guides.get((path, content))
+            giver = scope.talk.guides.get((path, content))
             known = giver and (before <= LIMIT if giver is command else giver.bytes <= LIMIT)
             if output.startswith(text):
                 output = output[len(text):]
@@ -844,13 +875,13 @@ class Round:
         scope.sure += piece.requests
         scope.most += piece.requests + piece.perhaps
         scope.bytes += len(output) * piece.requests
-        asked = scope.asked.get(text)
+        asked = scope.talk.asked.get(text)
         known = asked and self.counts(scope, command, asked, None, before) and asked.output == real and asked.state == state
         never = self.never and (text.startswith("wc") or text.endswith("ls -la d"))
         what = ("request", text)
         if output == real:
             due = known and self.requests and not never and not self.insists(scope, what, state) and len(real) >= 1024
-            if due and self.counts(scope, command, asked, None, before, True) and not asked.command is command:
+            if due and len(scope.conversations) == 1 and self.counts(scope, command, asked, None, before, True) and not asked.command is command:
                 self.count["requests due"] += 1
                 self.count["requests missed"] += 1
             if known and self.insists(scope, what, state, True):
@@ -858,7 +889,7 @@ class Round:
                 if not (note.yielded and scope.most - note.yielded.most <= self.insist):
                     note.yielded = Moment(scope)
             if remembered:
-                scope.asked[text] = Asked(scope, command, real, state, paths)
+                scope.talk.asked[text] = Asked(scope, command, real, state, paths)
             self.count["readers"] += 1
             return True
         if not ANY_NOTICE.fullmatch(output):
