@@ -160,8 +160,8 @@ class View(Piece):
             scope.sure += 1
             scope.most += 1
             length, fresh = len(output), []
-            for path in group:
-                output = round.take_file(scope, command, path, self.state[path], output, fresh, before)
+            for index, path in enumerate(group):
+                output = round.take_file(scope, command, path, self.state[path], output, fresh, before, path in group[:index])
             size = length - len(output)
             before += size
             scope.bytes += size
@@ -818,9 +818,8 @@ class Round:
             note = scope.talk.notes[what] = Note(content)
         return note
 
-    def take_file(self, scope, command, path, content, output, fresh, before):
-        """Takes what stands for a file off the front of a viewer's output.  fresh: what it was given so far."""
-        again = path in fresh
+    def take_file(self, scope, command, path, content, output, fresh, before, again):
+        """Takes what stands for a file off the front of a viewer's output.  fresh: what it was given so far.  again: it asked for it before."""
         known = self.in_full(scope, command, path, content, before)
         if output.startswith(content) and content:
             due = not again and not self.insists(scope, path, content) and self.min_bytes <= len(content) <= MAX and b"\0" not in content
@@ -842,7 +841,7 @@ class Round:
         self.count["notices"] += 1
         if not known:
             raise Wrong("FALSE NOTICE for %s" % path)
-        if again:
+        if path in fresh:
             raise Wrong("a notice for %s in the process that was given it" % path)
         if not self.links and self.insists(scope, path, content, True):
             raise Wrong("a notice for %s, which the model insists on" % path)
