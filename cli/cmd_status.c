@@ -67,6 +67,9 @@ static const struct {
 	[TABLE_DELIVERIES] = { "deliveries", offsetof(struct delivery_slot, scope_id) },
 	[TABLE_BASELINES] = { "baselines", offsetof(struct baseline_slot, scope_id) },
 	[TABLE_PARTS] = { "parts", offsetof(struct part_slot, scope_id) },
+	[TABLE_INSTRUCTIONS] = { "instructions", offsetof(struct instruction_slot, scope_id) },
+	[TABLE_INSTRUCTION_FOLDERS] = { "instruction_folders",
+					offsetof(struct instruction_folder_slot, key) },
 };
 
 static uint64_t count_used(const struct segment *segment, enum segment_table table)
@@ -327,6 +330,13 @@ static void print_counters(const struct status *status)
 	(void)printf("%u on record; %u changed by the agent, %u by its tools\n",
 		     status->summary.files, status->summary.edited_by_agent,
 		     status->summary.edited_by_tool);
+	if (counters[COUNTER_instructions_given]) {
+		print_label("instructed");
+		(void)printf("%-8s %s%s%s\n",
+			     text_number(counters[COUNTER_instructions_given], number),
+			     text_style(stdout, "2"), COUNTERS[COUNTER_instructions_given].text,
+			     text_style(stdout, "0"));
+	}
 	if (summary_writes(&status->summary, writes)[0]) {
 		print_label("writes");
 		(void)puts(writes);

@@ -7,6 +7,7 @@
 #include "tracker/capture.h"
 #include "tracker/contents.h"
 #include "tracker/file.h"
+#include "tracker/instruction.h"
 #include "tracker/part.h"
 #include "tracker/path.h"
 #include "tracker/scope.h"
@@ -397,6 +398,17 @@ static bool is_forgotten_since(const struct segment *segment, const struct reque
 	       after.session_epoch != now->session_epoch;
 }
 
+/* An instruction file that is read like any other need not be given once more. */
+static void note_instruction(const struct segment *segment, const struct file_slot *file,
+			     const struct moment *given, const struct stamp *stamp,
+			     const struct version *version)
+{
+	char path[SEGMENT_PATH_BYTES];
+
+	if (file_path(segment, file, path, sizeof(path)) > 0 && instruction_is_named(segment, path))
+		(void)instruction_record(segment, given, stamp->dev, stamp->ino, version);
+}
+
 void decision_deliver(const struct segment *segment, const struct request *request,
 		      const struct pending *pending, const struct stamp *stamp,
 		      const struct version *version, struct delivered *ret_delivered)
@@ -455,6 +467,7 @@ void decision_deliver(const struct segment *segment, const struct request *reque
 	ret_delivered->is_given = true;
 	if (request->is_own) /* a read is not "the model saw it": baseline_read() judges it */
 		return;
+	note_instruction(segment, &file, &given, stamp, version);
 	baseline_given(segment, now.scope_id, pending->file_key, version);
 	(void)file_change_known(segment, pending->file_key, note_given, NULL);
 }

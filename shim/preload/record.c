@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "shim/preload/real.h"
+#include "tracker/inject.h"
 #include "tracker/path.h"
 #include "tracker/scope.h"
 #include "tracker/sys.h"
@@ -745,6 +746,22 @@ void record_delivery(enum journal_op op, uint32_t path, const struct journal_det
 	record.path = path;
 	record.amount = details->after.size_bytes;
 	(void)append(&record, details, sizeof(*details));
+}
+
+void record_instructed(uint64_t scope_id, const struct injected *injected)
+{
+	struct journal_record record = journal_blank(JOURNAL_INSTRUCTED);
+	const struct journal_details details = { .dev = injected->dev,
+						 .ino = injected->ino,
+						 .size_bytes = injected->version.size_bytes,
+						 .after = injected->version };
+
+	if (!injected->text)
+		return;
+	record.path = injected->text;
+	record.amount = scope_id;
+	record.flags = JOURNAL_INSTRUCTED_INJECTED;
+	(void)append(&record, &details, sizeof(details));
 }
 
 /* A record about a file whose versions are known. */

@@ -105,6 +105,10 @@ void record_edited(const char *path, const struct version *before, const struct 
 /* record_delivery(): a viewer gave a file whole, or found it other than it was.  path: from record_path(). */
 void record_delivery(enum journal_op op, uint32_t path, const struct journal_details *details);
 
+/* record_instructed(): a viewer printed an instruction file before its own output. */
+struct injected;
+void record_instructed(uint64_t scope_id, const struct injected *injected);
+
 enum {
 	STANDARD_UNKNOWN = 255,
 	VFORK_TOUCHED = 64,

@@ -16,6 +16,7 @@
 #include "tracker/baseline.h"
 #include "tracker/contents.h"
 #include "tracker/file.h"
+#include "tracker/inject.h"
 #include "tracker/path.h"
 #include "tracker/sys.h"
 
@@ -28,9 +29,11 @@ enum {
 struct view {
 	int fd;      /* -1: closed */
 	bool broken; /* not read from 0 to the end, one byte behind the other, or changed meanwhile */
+	bool is_copy;          /* in memory, below instruction files */
+	uint64_t before_bytes; /* of these, that were not read yet */
 	struct pending pending;
 	uint32_t path;           /* in the journal */
-	struct stamp end;        /* at close or exit */
+	struct stamp end;        /* at close or exit; of a copy: when it was made */
 	struct version diff;     /* pending.is_diff: of the text that it reads */
 	struct version leads_to; /* and of the file with that */
 	struct version_stream stream;
@@ -38,6 +41,8 @@ struct view {
 
 static struct view views[VIEWS_MAX];
 static int view_count;
+
+static struct inject injects; /* put before what the viewer reads */
 
 /* Every file that this process opened, given or answered: it is answered at most once. */
 static struct {
@@ -100,6 +105,58 @@ static void give_diff(int fd, const char *path, struct answer *answer, struct ve
 	}
 }
 
+static uint32_t injected_text(const char *path, void *data)
+{
+	(void)data;
+	return record_path(path);
+}
+
+/* Gives the notice, below instruction files that are to come first. */
+static int give_notice(int fd, const struct answer *answer, const char *path,
+		       const struct stat *stat)
+{
+	const struct inject_tail tail = { path, stat, fd, answer->notice_bytes, answer->notice };
+	int count = injects.count;
+	uint64_t before_bytes;
+	int error = put_in_place(fd, inject_file(&shim.segment, &shim.request, &tail, injected_text,
+						 NULL, &injects, &before_bytes));
+
+	if (error == 0)
+		return 0;
+	injects.count = count;
+	return put_in_place(fd, notice_file(answer->notice, answer->notice_bytes));
+}
+
+/* The viewer is given the file's bytes, or what changed in it: below instruction files that are to come first, if there are any. */
+static void give_content(struct view *view, const char *path, const struct stat *stat)
+{
+	const struct inject_tail tail = { path, stat, view->fd,
+					  view->pending.is_diff ? view->diff.size_bytes
+								: (uint64_t)stat->st_size,
+					  NULL };
+	int count = injects.count;
+	uint64_t before_bytes = 0;
+	struct stat after;
+	int readable = inject_file(&shim.segment, &shim.request, &tail, injected_text, NULL,
+				   &injects, &before_bytes);
+
+	if (readable < 0)
+		return;
+	/* The stamp at the end is that of the bytes which are put in. */
+	int error = sys_fstat(view->fd, &after);
+	if (error == 0)
+		error = put_in_place(view->fd, readable);
+	else
+		(void)sys_close(readable);
+	if (error < 0) {
+		injects.count = count;
+		return;
+	}
+	view->before_bytes = before_bytes;
+	view->is_copy = true;
+	view->end = stamp_of(&after);
+}
+
 /* Notes that the process opened this file.  False when it did so before, or too many others. */
 static bool is_first_time(const struct stat *stat)
 {
@@ -140,7 +197,7 @@ void view_opened(int fd, const char *path, struct look *ret_look)
 	if (answer.decision != DECISION_CONTENT)
 		ret_look->details.after = answer.content.version;
 	if (answer.decision == DECISION_NOTICE) {
-		if (put_in_place(fd, notice_file(answer.notice, answer.notice_bytes)) == 0) {
+		if (give_notice(fd, &answer, kernel_path, &stat) == 0) {
 			shim.answered = true;
 			ret_look->bytes_saved = (uint64_t)stat.st_size - answer.notice_bytes;
 			return;
@@ -166,6 +223,7 @@ void view_opened(int fd, const char *path, struct look *ret_look)
 	view->leads_to = answer.content.version;
 	version_stream_init(&view->stream);
 	view_count++;
+	give_content(view, kernel_path, &stat);
 }
 
 void view_read(int fd, const void *bytes, ssize_t count)
@@ -174,8 +232,14 @@ void view_read(int fd, const void *bytes, ssize_t count)
 		return;
 	bytes_in += (uint64_t)count;
 	struct view *view = view_of(fd);
-	if (view)
-		version_stream_add(&view->stream, bytes, (uint64_t)count);
+	if (!view)
+		return;
+	uint64_t before_bytes = view->before_bytes;
+	if (before_bytes > (uint64_t)count)
+		before_bytes = (uint64_t)count;
+	view->before_bytes -= before_bytes;
+	version_stream_add(&view->stream, (const char *)bytes + before_bytes,
+			   (uint64_t)count - before_bytes);
 }
 
 void view_wrote(int fd, ssize_t count)
@@ -191,6 +255,8 @@ static void look_at_end(struct view *view)
 	struct stat stat;
 	if (view->pending.is_diff) /* it is whole by what it was when it was opened */
 		view->end = view->pending.stamp;
+	else if (view->is_copy)
+		;
 	else if (sys_fstat(view->fd, &stat) < 0)
 		view->broken = true;
 	else
@@ -249,6 +315,8 @@ static void deliver(const struct view *view, const struct version *version)
 
 void view_end(int status)
 {
+	bool all_read = true; /* of what was put before files */
+
 	if (shim.role == ROLE_READER) {
 		request_end_reader(&shim.segment, &shim.request, (uint32_t)shim.pid);
 		if (status == 0)
@@ -271,6 +339,11 @@ void view_end(int status)
 		if (!view->broken)
 			deliver(view, &version);
 	}
+	for (int i = 0; i < view_count; i++)
+		all_read = all_read && !views[i].before_bytes;
+	for (int i = 0; all_read && shim.request.at_sink && i < injects.count; i++)
+		if (inject_given(&shim.segment, &injects, i))
+			record_instructed(shim.request.context.scope_id, &injects.files[i]);
 }
 
 static void note_given(struct file_slot *file, const void *data)

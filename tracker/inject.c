@@ -1,0 +1,209 @@
+/* Instruction files before a viewer's output: see inject.h. */
+#include "tracker/inject.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "tracker/capture.h"
+#include "tracker/chunk.h"
+#include "tracker/decision.h"
+#include "tracker/notice.h"
+#include "tracker/sys.h"
+
+/* What one call of inject_file() makes. */
+struct making {
+	const struct segment *segment;
+	const struct request *request;
+	const struct inject_tail *tail;
+	struct moment moment;
+	uint64_t limit_bytes;
+	char *chunk;
+	int fd;         /* of the sealed file; -1: nothing was put in yet */
+	uint64_t bytes; /* in it */
+	char path[SEGMENT_PATH_BYTES];
+};
+
+static bool may_inject(const struct segment *segment, const struct request *request)
+{
+	return segment->settings->context_inject == CONTEXT_INJECT_VIEWERS &&
+	       segment->settings->session_mode == SESSION_MODE_SUBSTITUTE && request->is_viewer &&
+	       request->at_sink && request->number && request->command_id;
+}
+
+static int add(struct making *making, const void *bytes, size_t size_bytes)
+{
+	/* A process may not make files larger than its limit, in memory neither; beyond, a signal ends it. */
+	if (!sys_may_be_this_large(making->bytes + size_bytes))
+		return -EFBIG;
+	if (sys_write(making->fd, bytes, size_bytes) != (ssize_t)size_bytes)
+		return -EIO;
+	making->bytes += size_bytes;
+	return 0;
+}
+
+/* Copies a file whole.  version: that it must have; NULL: as many as the tail says.  Returns 0 or a negative errno. */
+static int add_file(struct making *making, int fd, const struct version *version, char *ret_last)
+{
+	uint64_t size_bytes = version ? version->size_bytes : making->tail->bytes, at = 0;
+	struct version_stream stream;
+
+	version_stream_init(&stream);
+	*ret_last = '\n';
+	for (;;) {
+		ssize_t got = sys_pread(fd, making->chunk, CHUNK_BYTES, (off_t)at);
+		if (got == -EINTR)
+			continue;
+		if (got < 0)
+			return (int)got;
+		if (got == 0)
+			break;
+		at += (uint64_t)got;
+		if (at > size_bytes)
+			return -ESTALE;
+		version_stream_add(&stream, making->chunk, (uint64_t)got);
+		*ret_last = making->chunk[got - 1];
+		int error = add(making, making->chunk, (size_t)got);
+		if (error < 0)
+			return error;
+	}
+	struct version found = version_stream_end(&stream);
+	if (at != size_bytes || (version && !version_equal(&found, version)))
+		return -ESTALE;
+	return 0;
+}
+
+static bool is_put_in(const struct inject *inject, const struct stat *stat)
+{
+	for (int i = 0; i < inject->count; i++)
+		if (inject->files[i].dev == stat->st_dev && inject->files[i].ino == stat->st_ino)
+			return true;
+	return false;
+}
+
+/* Would the command stay within its limit with so many bytes more? */
+static bool is_room(const struct making *making, uint64_t more_bytes)
+{
+	uint64_t bytes = making->bytes + more_bytes + sizeof(INJECT_END) - 1 + making->tail->bytes;
+	return bytes <= making->limit_bytes &&
+	       command_within_so_far(making->segment, making->moment.capture_id,
+				     making->moment.command_id, making->limit_bytes - bytes);
+}
+
+/* Puts one in, where it is to be.  Returns 0, also where it is not; a negative errno where nothing may be put in at all. */
+static int add_instruction(struct making *making, int fd, const struct stat *stat,
+			   inject_text *text, void *data, struct inject *inject)
+{
+	const struct segment *segment = making->segment;
+	struct content content;
+	char last;
+	int length = instruction_header(segment, making->path, making->chunk, CHUNK_BYTES);
+
+	if (length < 0 || inject->count == INJECTED_MAX ||
+	    content_of_descriptor(fd, INSTRUCTION_BYTES_MAX, &content) < 0 || !content.text ||
+	    instruction_is_given(segment, &making->moment, stat->st_dev, stat->st_ino,
+				 &content.version, making->limit_bytes) ||
+	    !is_room(making, (uint64_t)length + content.version.size_bytes + 1))
+		return 0;
+	if (making->fd < 0)
+		making->fd = notice_memory();
+	if (making->fd < 0)
+		return making->fd;
+	int error = add(making, making->chunk, (size_t)length);
+	if (error == 0)
+		error = add_file(making, fd, &content.version, &last);
+	if (error == 0 && last != '\n')
+		error = add(making, "\n", 1);
+	if (error == 0)
+		inject->files[inject->count++] = (struct injected){
+			.dev = stat->st_dev,
+			.ino = stat->st_ino,
+			.version = content.version,
+			.text = text(making->path, data),
+		};
+	return error;
+}
+
+/* Looks at every place.  Returns 0 or a negative errno. */
+static int add_instructions(struct making *making, inject_text *text, void *data,
+			    struct inject *inject)
+{
+	const struct stat *viewed = making->tail->stat;
+	struct instruction_walk walk;
+	struct stat stat;
+	int error = 0;
+
+	instruction_walk_begin(making->segment, making->tail->path, false, true, &walk);
+	while (error == 0 &&
+	       instruction_walk_next(making->segment, &walk, making->path, sizeof(making->path))) {
+		int fd = instruction_open(making->segment, making->path, &stat);
+		if (fd < 0)
+			continue;
+		/* What is viewed itself is given by that. */
+		bool is_viewed = stat.st_dev == viewed->st_dev && stat.st_ino == viewed->st_ino;
+		if (!is_viewed && !is_put_in(inject, &stat))
+			error = add_instruction(making, fd, &stat, text, data, inject);
+		(void)sys_close(fd);
+	}
+	return error;
+}
+
+static int make(struct making *making, inject_text *text, void *data, struct inject *inject,
+		uint64_t *ret_before_bytes)
+{
+	const struct inject_tail *tail = making->tail;
+	int error = add_instructions(making, text, data, inject);
+	char last;
+
+	if (making->fd < 0)
+		return error < 0 ? error : -ENOENT;
+	if (error == 0)
+		error = add(making, INJECT_END, sizeof(INJECT_END) - 1);
+	uint64_t before_bytes = making->bytes;
+	if (error == 0)
+		error = tail->notice ? add(making, tail->notice, tail->bytes)
+				     : add_file(making, tail->fd, NULL, &last);
+	if (error < 0) {
+		(void)sys_close(making->fd);
+		return error;
+	}
+	int readable = notice_seal(making->fd);
+	if (readable >= 0)
+		*ret_before_bytes = before_bytes;
+	return readable;
+}
+
+int inject_file(const struct segment *segment, const struct request *request,
+		const struct inject_tail *tail, inject_text *text, void *data,
+		struct inject *inject, uint64_t *ret_before_bytes)
+{
+	struct making making = { .segment = segment, .request = request, .tail = tail, .fd = -1 };
+	const struct context *context = &request->context;
+	int count = inject->count;
+
+	if (!may_inject(segment, request))
+		return -ENOENT;
+	making.moment = moment_now(segment, context->scope_id, request->number, context->capture_id,
+				   request->command_id);
+	if (!making.moment.scope_epoch)
+		return -ENOENT;
+	making.limit_bytes = decision_limit(segment, context);
+	if (!is_room(&making, 0))
+		return -ENOENT;
+	making.chunk = chunk_take();
+	if (!making.chunk)
+		return -ENOMEM;
+	int readable = make(&making, text, data, inject, ret_before_bytes);
+	chunk_give(making.chunk);
+	if (readable < 0)
+		inject->count = count;
+	else if (count == 0)
+		inject->moment = making.moment;
+	return readable;
+}
+
+bool inject_given(const struct segment *segment, const struct inject *inject, int index)
+{
+	const struct injected *file = &inject->files[index];
+	return instruction_record(segment, &inject->moment, file->dev, file->ino, &file->version) ==
+	       0;
+}

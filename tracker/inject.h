@@ -1,0 +1,67 @@
+/*
+ * Instruction files before a viewer's own output ([context] inject = viewers): those that apply to the file which it opens, and
+ * which its scope was not given yet, are put before the file's bytes, or before the notice that stands for them, in a sealed file
+ * in memory.  So it is the viewer that prints them, in its place in the output, and what it read is what it must have
+ * written.
+ *
+ * Only where descriptor 1 is the capture, as for a notice; only as far as the command stays within what its agent takes
+ * without cutting it: instructions must not cost the model the end of the file.  They are given when all that the viewer
+ * read went out.  In doubt, the real bytes alone.
+ *
+ * All functions are async-signal-safe.
+ */
+#ifndef SEEN_TRACKER_INJECT_H
+#define SEEN_TRACKER_INJECT_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include "tracker/instruction.h"
+#include "tracker/request.h"
+#include "tracker/segment.h"
+
+enum { INJECTED_MAX = 16 }; /* by one process */
+
+/* The line between the last one and the viewer's own bytes. */
+#define INJECT_END "[End of instruction files]\n"
+
+struct injected {
+	uint64_t dev, ino;
+	struct version version;
+	uint32_t text; /* of its path, in the journal */
+};
+
+/* What one process was given, or is about to be.  All zero before. */
+struct inject {
+	struct moment moment; /* when the first was put in */
+	int count;
+	struct injected files[INJECTED_MAX];
+};
+
+/* What comes behind them. */
+struct inject_tail {
+	const char *
+		path; /* of the file that is viewed: absolute, normalized, as the kernel knows it */
+	const struct stat *stat; /* of it */
+	int fd;                  /* of it, or of what is given in its place; read by pread */
+	uint64_t bytes;          /* that are given */
+	const char *notice;      /* what these are, in place of fd's; NULL */
+};
+
+/* Gives the number of a path's text in the journal. */
+typedef uint32_t inject_text(const char *path, void *data);
+
+/* inject_file(): makes the file in memory that a viewer is given.
+ *
+ * request: at_sink is as of now.  inject: what it puts in is added to.
+ * ret_before_bytes: how many bytes stand before the tail.  Returns a descriptor, read-only and close-on-exec, at offset 0; -ENOENT when
+ * there is nothing to be put in; other errors, on which the viewer is given what it would have been: -ESTALE when a file changed
+ * meanwhile, -EFBIG, -ENOMEM. */
+int inject_file(const struct segment *segment, const struct request *request,
+		const struct inject_tail *tail, inject_text *text, void *data,
+		struct inject *inject, uint64_t *ret_before_bytes);
+
+/* inject_given(): all of it went out.  Returns whether that one of `inject->files` is on record as given now. */
+bool inject_given(const struct segment *segment, const struct inject *inject, int index);
+
+#endif
