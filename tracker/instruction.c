@@ -289,6 +289,8 @@ int instruction_record(const struct segment *segment, const struct moment *momen
 		segment_count(segment, COUNTER_lost_instructions, 1);
 		return -ENOSPC;
 	}
+	bool is_again = copy.command_id && copy.session_epoch == moment->session_epoch &&
+			copy.scope_epoch == moment->scope_epoch;
 	copy.session_epoch = moment->session_epoch;
 	copy.scope_epoch = moment->scope_epoch;
 	copy.command_id = moment->command_id;
@@ -297,7 +299,8 @@ int instruction_record(const struct segment *segment, const struct moment *momen
 	copy.version = *version;
 	copy.time_ns = moment->time_ns;
 	slot_commit(slot, &copy, sizeof(copy));
-	segment_count(segment, COUNTER_instructions_given, 1);
+	if (!is_again)
+		segment_count(segment, COUNTER_instructions_given, 1);
 	return 0;
 }
 

@@ -71,7 +71,7 @@ int instruction_header(const struct segment *segment, const char *path, char *re
 bool instruction_is_given(const struct segment *segment, const struct moment *moment, uint64_t dev,
 			  uint64_t ino, const struct version *version, uint64_t limit_bytes);
 
-/* instruction_record(): it was.  moment: when its printing began.  Returns 0; -ENOENT without a scope; -ENOSPC (counted as lost). */
+/* instruction_record(): it was.  moment: when its printing began; its command_id is not 0.  Returns 0; -ENOENT without a scope; -ENOSPC (counted as lost). */
 int instruction_record(const struct segment *segment, const struct moment *moment, uint64_t dev,
 		       uint64_t ino, const struct version *version);
 
