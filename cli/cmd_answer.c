@@ -4,9 +4,8 @@
  *	diff FOLDER BEFORE NOW TIME PATH	what changed in a file: descriptor 0 is the file, 1 takes the text
  */
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "cli/command.h"
@@ -39,6 +38,9 @@ static int diff(int count, char **words)
 	    !decimal_take(words[3], &question.given_realtime_ns))
 		return DIFF_FAILED;
 	question.path = words[4];
+	/* Its end is nobody's business, and may leave nothing in the viewer's folder. */
+	(void)setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
+	(void)signal(SIGXFSZ, SIG_IGN);
 	(void)signal(SIGALRM, SIG_DFL);
 	(void)alarm(DIFF_SECONDS);
 	if (session_path(path, sizeof(path), words[0], "segment") < 0 ||

@@ -69,7 +69,7 @@ static bool copy_take(int fd, const struct version *version, struct copy *ret_co
 	if (copy.bytes && read_all(fd, copy.bytes, copy.count + 1) == (ssize_t)copy.count)
 		found = version_of_bytes(copy.bytes, copy.count);
 	if (version_equal(&found, version) && !memchr(copy.bytes, '\0', copy.count))
-		copy.fd = memfd_create("seen-diff", MFD_CLOEXEC);
+		copy.fd = memfd_create("seen-diff", 0); /* diff(1) opens it by its number */
 	if (copy.fd < 0 || !write_all(copy.fd, copy.bytes, copy.count)) {
 		copy_free(&copy);
 		return false;
@@ -122,14 +122,15 @@ static bool make_labels(const struct segment *segment, const struct diff_questio
 	version_digits(&question->before, old);
 	version_digits(&question->now, new);
 	(void)snprintf(ret_labels->header, sizeof(ret_labels->header),
-		       "[File changed since last read: %s. What follows is not the file but what "
-		       "changed in it since it was given in full at %s, as a "
-		       "unified diff. If that version is not in your context, %s to get the file "
-		       "in full. (%llu bytes, version %s, then %s, %s)]\n",
-		       name, text_time(question->given_realtime_ns, time),
+		       "[File changed since last read: %s. Below is not the file but what changed "
+		       "in it, a unified "
+		       "diff against version %s, given to you since %s. If that is not in your "
+		       "context, %s to "
+		       "get the file in full. (%llu bytes, version %s, %s)]\n",
+		       name, old, text_time(question->given_realtime_ns, time),
 		       yields ? "repeat the same command"
 			      : "run `seen forget` on it and repeat the command",
-		       (unsigned long long)question->now.size_bytes, new, old, nonce);
+		       (unsigned long long)question->now.size_bytes, new, nonce);
 	(void)snprintf(ret_labels->old, sizeof(ret_labels->old), "%s\t(version %s)", name, old);
 	(void)snprintf(ret_labels->new, sizeof(ret_labels->new), "%s\t(version %s)", name, new);
 	return true;
@@ -143,9 +144,8 @@ static int write_diff(const struct labels *labels, const struct copy *before,
 	size_t header_bytes = strlen(labels->header);
 	int status = DIFF_FAILED;
 
-	/* Not by close-on-exec descriptors of the child: by this process's, which is there for as long as the child is. */
-	(void)snprintf(old_path, sizeof(old_path), "/proc/%d/fd/%d", getpid(), before->fd);
-	(void)snprintf(new_path, sizeof(new_path), "/proc/%d/fd/%d", getpid(), now->fd);
+	(void)snprintf(old_path, sizeof(old_path), "/proc/self/fd/%d", before->fd);
+	(void)snprintf(new_path, sizeof(new_path), "/proc/self/fd/%d", now->fd);
 	int differs = diff.fd < 0 ? -errno
 				  : unified_make(old_path, new_path, labels->old, labels->new,
 						 diff.fd, now->count);
