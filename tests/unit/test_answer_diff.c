@@ -181,7 +181,7 @@ static void fill_to(size_t size_bytes)
 	while (old.count + 66 < size_bytes)
 		add(&old, "x", 1);
 	for (int i = 0; i < 3; i++)
-		add(&old, i ? "line 10 of the file\n" : "\nine 10 of the file\n", 20 + !i);
+		add(&old, i ? "line 10 of the file\n" : "\nline 10 of the file\n", 20 + !i);
 	new = old;
 	add(&new, "more\n", 5);
 	must(new.count == size_bytes);
