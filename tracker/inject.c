@@ -41,10 +41,11 @@ static int add(struct making *making, const void *bytes, size_t size_bytes)
 	return 0;
 }
 
-/* Copies a file whole.  version: that it must have; NULL: as many as the tail says.  Returns 0 or a negative errno. */
-static int add_file(struct making *making, int fd, const struct version *version, char *ret_last)
+/* Copies a file whole.  version: that it must have; NULL: only the size matters.  Returns 0 or a negative errno. */
+static int add_file(struct making *making, int fd, uint64_t size_bytes,
+		    const struct version *version, char *ret_last)
 {
-	uint64_t size_bytes = version ? version->size_bytes : making->tail->bytes, at = 0;
+	uint64_t at = 0;
 	struct version_stream stream;
 
 	version_stream_init(&stream);
@@ -110,7 +111,7 @@ static int add_instruction(struct making *making, int fd, const struct stat *sta
 		return making->fd;
 	int error = add(making, making->chunk, (size_t)length);
 	if (error == 0)
-		error = add_file(making, fd, &content.version, &last);
+		error = add_file(making, fd, content.version.size_bytes, &content.version, &last);
 	if (error == 0 && last != '\n')
 		error = add(making, "\n", 1);
 	if (error == 0)
@@ -160,8 +161,9 @@ static int make(struct making *making, inject_text *text, void *data, struct inj
 		error = add(making, INJECT_END, sizeof(INJECT_END) - 1);
 	uint64_t before_bytes = making->bytes;
 	if (error == 0)
-		error = tail->notice ? add(making, tail->notice, tail->bytes)
-				     : add_file(making, tail->fd, NULL, &last);
+		error = tail->notice
+				? add(making, tail->notice, tail->bytes)
+				: add_file(making, tail->fd, tail->bytes, tail->version, &last);
 	if (error < 0) {
 		(void)sys_close(making->fd);
 		return error;

@@ -42,10 +42,11 @@ struct inject {
 struct inject_tail {
 	const char *
 		path; /* of the file that is viewed: absolute, normalized, as the kernel knows it */
-	const struct stat *stat; /* of it */
-	int fd;                  /* of it, or of what is given in its place; read by pread */
-	uint64_t bytes;          /* that are given */
-	const char *notice;      /* what these are, in place of fd's; NULL */
+	const struct stat *stat;       /* of it */
+	int fd;                        /* of it, or of what is given in its place; read by pread */
+	uint64_t bytes;                /* that are given */
+	const char *notice;            /* what these are, in place of fd's; NULL */
+	const struct version *version; /* that fd's must have; NULL: whatever it is */
 };
 
 /* Gives the number of a path's text in the journal. */

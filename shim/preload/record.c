@@ -6,7 +6,6 @@
 #include <sys/mman.h>
 
 #include "shim/preload/real.h"
-#include "tracker/inject.h"
 #include "tracker/path.h"
 #include "tracker/scope.h"
 #include "tracker/sys.h"

@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "shim/preload/shim.h"
+#include "tracker/inject.h"
 #include "tracker/journal.h"
 
 /* What a viewer or an agent learned of a file that it opened. */
@@ -106,7 +107,6 @@ void record_edited(const char *path, const struct version *before, const struct 
 void record_delivery(enum journal_op op, uint32_t path, const struct journal_details *details);
 
 /* record_instructed(): a viewer printed an instruction file before its own output. */
-struct injected;
 void record_instructed(uint64_t scope_id, const struct injected *injected);
 
 enum {

@@ -115,7 +115,9 @@ static uint32_t injected_text(const char *path, void *data)
 static int give_notice(int fd, const struct answer *answer, const char *path,
 		       const struct stat *stat)
 {
-	const struct inject_tail tail = { path, stat, fd, answer->notice_bytes, answer->notice };
+	const struct inject_tail tail = {
+		.path = path, .stat = stat, .bytes = answer->notice_bytes, .notice = answer->notice
+	};
 	int count = injects.count;
 	uint64_t before_bytes;
 	int error = put_in_place(fd, inject_file(&shim.segment, &shim.request, &tail, injected_text,
@@ -130,10 +132,12 @@ static int give_notice(int fd, const struct answer *answer, const char *path,
 /* The viewer is given the file's bytes, or what changed in it: below instruction files that are to come first, if there are any. */
 static void give_content(struct view *view, const char *path, const struct stat *stat)
 {
-	const struct inject_tail tail = { path, stat, view->fd,
-					  view->pending.is_diff ? view->diff.size_bytes
-								: (uint64_t)stat->st_size,
-					  NULL };
+	const struct inject_tail tail = {
+		.path = path,
+		.stat = stat,
+		.fd = view->fd,
+		.bytes = view->pending.is_diff ? view->diff.size_bytes : (uint64_t)stat->st_size,
+	};
 	int count = injects.count;
 	uint64_t before_bytes = 0;
 	struct stat after;

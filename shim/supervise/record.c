@@ -232,6 +232,24 @@ void record_delivery(const struct supervision *supervision, const struct target 
 	(void)journal_write(supervision->journal, &record, details, sizeof(*details), true);
 }
 
+void record_instructed(const struct supervision *supervision, const struct target *target,
+		       const struct injected *injected)
+{
+	struct journal_record record = about(target, JOURNAL_INSTRUCTED, target->pid);
+	const struct journal_details details = { .dev = injected->dev,
+						 .ino = injected->ino,
+						 .size_bytes = injected->version.size_bytes,
+						 .after = injected->version };
+
+	if (!injected->text)
+		return;
+	record.path = injected->text;
+	record.amount = target->request.context.scope_id;
+	record.flags = JOURNAL_INSTRUCTED_INJECTED;
+	record.marks |= JOURNAL_DETAILS;
+	(void)journal_write(supervision->journal, &record, &details, sizeof(details), true);
+}
+
 /* A record about a file whose versions are known. */
 static void append_versions(const struct supervision *supervision, struct journal_record *record,
 			    const char *path, const struct version *before,

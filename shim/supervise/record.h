@@ -9,6 +9,7 @@
 
 #include "shim/supervise/target.h"
 #include "tracker/guard.h"
+#include "tracker/inject.h"
 
 /* What a trapped call names. */
 struct named {
@@ -63,5 +64,9 @@ uint32_t record_path(const struct supervision *supervision, const char *path);
 /* record_delivery(): a viewer gave a file whole (GIVEN), or found it other than it was (CHANGED). */
 void record_delivery(const struct supervision *supervision, const struct target *target,
 		     enum journal_op op, uint32_t path, const struct journal_details *details);
+
+/* record_instructed(): a viewer printed an instruction file before its own output. */
+void record_instructed(const struct supervision *supervision, const struct target *target,
+		       const struct injected *injected);
 
 #endif

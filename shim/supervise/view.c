@@ -14,6 +14,7 @@
 #include "tracker/baseline.h"
 #include "tracker/contents.h"
 #include "tracker/file.h"
+#include "tracker/inject.h"
 #include "tracker/notice.h"
 #include "tracker/path.h"
 #include "tracker/sys.h"
@@ -24,6 +25,8 @@ struct view {
 	int fd; /* shares its offset with the viewer's */
 	struct pending pending;
 	struct version version; /* of the bytes when it was opened */
+	bool is_copy;           /* `fd` is one in memory, below instruction files; */
+	struct stamp stamp;     /* then, of the file when it was made */
 	uint32_t path;
 };
 
@@ -34,6 +37,7 @@ struct views {
 		uint64_t dev, ino;
 	} opened[VIEWS_MAX]; /* each file is answered at most once */
 	int opened_count;
+	struct inject injects;        /* put before what it reads */
 	uint64_t before_out;          /* written by the process before it opened anything */
 	uint64_t in_bytes, out_bytes; /* read and written before it opened a file that is tracked */
 	bool tracks;                  /* it did */
@@ -154,6 +158,32 @@ static bool is_first_time(struct views *views, const struct stat *stat)
 	return true;
 }
 
+static uint32_t injected_text(const char *path, void *data)
+{
+	return record_path(data, path);
+}
+
+/* A notice, or where there is none the file's bytes, below instruction files that are to come first.  version: of these bytes.
+ * Returns a descriptor, or a negative errno. */
+static int inject(const struct supervision *supervision, struct target *target, int fd,
+		  const char *path, const struct stat *stat, const struct answer *answer,
+		  const struct version *version)
+{
+	bool is_notice = answer->decision == DECISION_NOTICE;
+	const struct inject_tail tail = {
+		.path = path,
+		.stat = stat,
+		.fd = fd,
+		.bytes = is_notice ? answer->notice_bytes : (uint64_t)stat->st_size,
+		.notice = is_notice ? answer->notice : NULL,
+		.version = version,
+	};
+	uint64_t before_bytes;
+
+	return inject_file(supervision->segment, &target->request, &tail, injected_text,
+			   (void *)(uintptr_t)supervision, &target->views->injects, &before_bytes);
+}
+
 /* Remembers the file, whose real bytes are about to be given, by a descriptor that the process will share.  Returns
  * a descriptor for the process, or -1. */
 static int follow(const struct supervision *supervision, struct target *target, int fd,
@@ -174,14 +204,23 @@ static int follow(const struct supervision *supervision, struct target *target, 
 	int flags = sys_fcntl(fd, F_GETFL, 0);
 	if (flags < 0 || sys_fcntl(fd, F_SETFL, flags & ~(O_NONBLOCK | O_NOATIME)) < 0)
 		return -1;
-	int copy = sys_fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	int count = views->injects.count;
+	int memory = inject(supervision, target, fd, path, stat, answer, &content.version);
+	int given = memory >= 0 ? memory : fd;
+	int copy = sys_fcntl(given, F_DUPFD_CLOEXEC, 3);
+	if (copy < 0 && memory >= 0) {
+		(void)close(memory);
+		views->injects.count = count;
+	}
 	if (copy < 0)
 		return -1;
 	view->fd = copy;
+	view->is_copy = memory >= 0;
+	view->stamp = stamp_of(stat);
 	view->version = content.version;
 	view->path = record_path(supervision, path);
 	views->count++;
-	return fd;
+	return given;
 }
 
 static void look_and_open(const struct supervision *supervision, struct target *target,
@@ -233,7 +272,9 @@ static void look_and_open(const struct supervision *supervision, struct target *
 		ret_answer->details.after = answer->content.version;
 	begin_to_track(target);
 	if (answer->decision == DECISION_NOTICE) {
-		ret_answer->fd = notice_file(answer->notice, answer->notice_bytes);
+		ret_answer->fd = inject(supervision, target, fd, path, &stat, answer, NULL);
+		if (ret_answer->fd < 0)
+			ret_answer->fd = notice_file(answer->notice, answer->notice_bytes);
 		if (ret_answer->fd < 0) {
 			ret_answer->fd = -1;
 			view_undo(supervision, target, ret_answer);
@@ -272,41 +313,63 @@ void view_undo(const struct supervision *supervision, struct target *target,
 		target->views->odd = true;
 }
 
-/* A file was read whole, and is what it was: that becomes a delivery. */
-static void deliver(const struct supervision *supervision, struct target *target,
-		    const struct view *view)
+/* Was it read to its end, and is what it was?  ret_stamp: of the file whose bytes these are. */
+static bool was_read_whole(const struct view *view, struct stamp *ret_stamp)
 {
-	struct delivered delivered;
 	struct content content;
 	struct stat stat;
 
 	if (sys_fstat(view->fd, &stat) < 0 ||
-	    sys_call3(SYS_lseek, view->fd, 0, SEEK_CUR) != stat.st_size ||
-	    content_of_descriptor(view->fd, UINT64_MAX, &content) < 0 ||
-	    !version_equal(&content.version, &view->version))
+	    sys_call3(SYS_lseek, view->fd, 0, SEEK_CUR) != stat.st_size)
+		return false;
+	*ret_stamp = view->is_copy ? view->stamp : stamp_of(&stat);
+	return view->is_copy || (content_of_descriptor(view->fd, UINT64_MAX, &content) == 0 &&
+				 version_equal(&content.version, &view->version));
+}
+
+/* What was given can be brought back, and compared with what comes later. */
+static void keep(const struct supervision *supervision, const struct view *view)
+{
+	struct file_slot file;
+	struct version kept;
+	char path[SEGMENT_PATH_BYTES];
+
+	if (file_find(supervision->segment, view->pending.file_key, &file) < 0 ||
+	    file_path(supervision->segment, &file, path, sizeof(path)) <= 0)
 		return;
-	struct stamp stamp = stamp_of(&stat);
+	int fd = view->is_copy ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+			       : view->fd;
+	if (fd >= 0)
+		(void)contents_save(supervision->segment, fd, path, CONTENTS_GIVEN, &kept);
+	if (fd >= 0 && fd != view->fd)
+		(void)close(fd);
+}
+
+/* A file was read whole, and is what it was: that becomes a delivery.  Returns whether it was. */
+static bool deliver(const struct supervision *supervision, struct target *target,
+		    const struct view *view)
+{
+	struct delivered delivered;
+	struct stamp stamp;
+
+	if (!was_read_whole(view, &stamp))
+		return false;
 	decision_deliver(supervision->segment, &target->request, &view->pending, &stamp,
-			 &content.version, &delivered);
+			 &view->version, &delivered);
 	struct journal_details details = {
 		.dev = stamp.dev,
 		.ino = stamp.ino,
 		.size_bytes = stamp.size_bytes,
 		.before = delivered.before,
-		.after = content.version,
+		.after = view->version,
 	};
 	if (delivered.is_changed)
 		record_delivery(supervision, target, JOURNAL_CHANGED, view->path, &details);
-	if (!delivered.is_given)
-		return;
-	record_delivery(supervision, target, JOURNAL_GIVEN, view->path, &details);
-	/* It can be brought back, and compared with what comes later. */
-	struct file_slot file;
-	struct version kept;
-	char path[SEGMENT_PATH_BYTES];
-	if (file_find(supervision->segment, view->pending.file_key, &file) == 0 &&
-	    file_path(supervision->segment, &file, path, sizeof(path)) > 0)
-		(void)contents_save(supervision->segment, view->fd, path, CONTENTS_GIVEN, &kept);
+	if (delivered.is_given) {
+		record_delivery(supervision, target, JOURNAL_GIVEN, view->path, &details);
+		keep(supervision, view);
+	}
+	return true;
 }
 
 void view_ends(const struct supervision *supervision, struct target *target, int status)
@@ -322,7 +385,12 @@ void view_ends(const struct supervision *supervision, struct target *target, int
 	request_still_at_sink(supervision->segment, &target->request);
 	if (!look_begin())
 		return;
+	bool all_read = true; /* of what was put before files */
 	for (int i = 0; i < views->count; i++)
-		deliver(supervision, target, &views->views[i]);
+		if (!deliver(supervision, target, &views->views[i]) && views->views[i].is_copy)
+			all_read = false;
 	look_end();
+	for (int i = 0; all_read && target->request.at_sink && i < views->injects.count; i++)
+		if (inject_given(supervision->segment, &views->injects, i))
+			record_instructed(supervision, target, &views->injects.files[i]);
 }
