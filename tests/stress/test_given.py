@@ -38,6 +38,7 @@ JOBS = int(os.environ.get("SEEN_JOBS") or os.cpu_count() or 1)
 ROUND_STEPS = 250
 LIMIT, MAX = 24000, 24000  # of a command's output, of an agent without a profile; of a file, by default
 END = b"--end-of-piece--\n"
+CHANGED = b"[File changed since last read: "
 ANY_NOTICE = re.compile(rb"\[[^\n]*, seen-[0-9a-f]{16}\)\]\n")
 HISTORY = 25
 
@@ -65,20 +66,21 @@ class Moment:
 
 
 class Given:
-    """Lines of one version of a file, or (lines None) all of it."""
+    """Lines of one version of a file, or (part None) all of it.  base: as what changed in that, which must count, too."""
 
-    def __init__(self, scope, command, path, content, part):
-        self.command, self.path, self.content, self.part = command, path, content, part
-        self.at = Moment(scope)
+    def __init__(self, scope, command, path, content, part, base=None):
+        self.path, self.content, self.part = path, content, part
+        self.commands = (*base.commands, command) if base else (command,)
+        self.at = base.at if base else Moment(scope)
         self.dead = False
-        self.blocked = set()
+        self.blocked = set(base.blocked) if base else set()
 
 
 class Asked:
     """A reader's command that was given its output.  state: of all that it reads."""
 
     def __init__(self, scope, command, output, state, paths):
-        self.command, self.output, self.state, self.paths = command, output, state, paths
+        self.commands, self.output, self.state, self.paths = (command,), output, state, paths
         self.at = Moment(scope)
         self.dead = False
         self.blocked = ()
@@ -123,6 +125,38 @@ class Note:
 
 def now():
     return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def apply_diff(base, text):
+    """Applies the unified diff that stands at the front of a text.  Returns (what comes of it, None if it does not fit; the text behind it)."""
+    rows = text.split(b"\n")  # each but the last had a newline
+    old, new, at, taken = base.split(b"\n"), [], 0, 2  # the last one stands for what is behind the last newline
+    fits = rows[0].startswith(b"--- ") and rows[1].startswith(b"+++ ")
+    while taken < len(rows) and (match := re.fullmatch(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@.*", rows[taken])):
+        first, left, right = int(match[1]), int(match[2] or 1), int(match[4] or 1)
+        taken += 1
+        start = first - 1 if left else first
+        new += old[at:start]
+        at = start
+        while left or right or rows[taken].startswith(b"\\"):
+            kind, row = rows[taken][:1], rows[taken][1:]
+            taken += 1
+            if kind == b"\\":  # the row before it has no newline: nothing may be behind it
+                if was in b" +":
+                    new[-1:] = [new[-1], None]
+                continue
+            was = kind
+            if kind in (b" ", b"-"):
+                fits, at, left = fits and at < len(old) and old[at] == row, at + 1, left - 1
+            if kind in (b" ", b"+"):
+                new.append(row)
+                right -= 1
+    if None in new:
+        fits = fits and new.index(None) == len(new) - 1 and old[at:] in ([], [b""])
+        new = new[:-1]
+    else:
+        new += old[at:] if at < len(old) else [b""]
+    return b"\n".join(new) if fits else None, b"\n".join(rows[taken:])
 
 
 def count_lines(content):
@@ -379,12 +413,13 @@ class Round:
         self.window, self.window_bytes, self.age_s = pick((6, 12, 12, 50)), pick((0, 0, 20000, 60000)), pick((0, 0, 0, 0, 1))
         self.insist, self.yields = pick((1, 2, 4)), self.random.random() < 0.85
         self.min_bytes = pick((512, 512, 1500))
+        self.on_change = self.random.random() < 0.4
         self.requests = self.random.random() < 0.85
         self.never = self.random.random() < 0.2
         self.links = self.random.random() < 0.25  # files with two names, renames
         options = {"window.requests": self.window, "window.bytes": self.window_bytes, "window.age_s": self.age_s,
                    "notice.insist_requests": self.insist, "notice.yield": "insist" if self.yields else "never",
-                   "notice.min_bytes": self.min_bytes, "requests.enable": "yes" if self.requests else "no"}
+                   "notice.min_bytes": self.min_bytes, "notice.on_change": "diff" if self.on_change else "full", "requests.enable": "yes" if self.requests else "no"}
         if self.never:
             options["requests.never"] = "wc* *ls?-la?d"
         self.options = [word for name, value in options.items() for word in ("-c", "%s=%s" % (name, value))]
@@ -788,11 +823,10 @@ class Round:
             return False
         if self.window_bytes and scope.bytes - one.at.bytes > (self.window_bytes - 9000 if due else self.window_bytes):
             return False
-        if self.age_s and (now() - one.command.began + 0.1 > self.age_s if due else command.began - one.command.ended > self.age_s):
+        first = one.commands[0]
+        if self.age_s and (now() - first.began + 0.1 > self.age_s if due else command.began - first.ended > self.age_s):
             return False
-        if one.command is command:
-            return before <= LIMIT
-        return one.command.bytes <= LIMIT
+        return all(before <= LIMIT if other is command else other.bytes <= LIMIT for other in one.commands)
 
     def in_full(self, scope, command, path, content, before, due=False):
         """Was the content given in full, at once or in parts?"""
@@ -836,6 +870,8 @@ class Round:
             self.count["contents"] += 1
             return output[len(content):]
         match = ANY_NOTICE.match(output)
+        if match and output.startswith(CHANGED):
+            return self.take_diff(scope, command, path, content, output, before, match)
         if not match or not output.startswith(NOTICE):
             raise Wrong("%s: neither the file nor a notice: %r instead of %r" % (path, output[:300], content[:300]))
         self.count["notices"] += 1
@@ -852,6 +888,27 @@ class Round:
             self.count["%s due" % known] += 1
         self.note_of(scope, path, content).notice = Moment(scope)
         return output[match.end():]
+
+    def take_diff(self, scope, command, path, content, output, before, match):
+        """Takes what changed in a file off the front of a viewer's output."""
+        self.count["diffs"] += 1
+        bases, rest = [], output
+        for one in reversed(scope.talk.given):
+            if one.part is None and self.may_be_one(path, one.path) and self.counts(scope, command, one, path, before):
+                result, rest = apply_diff(one.content, output[match.end():])
+                if result == content:
+                    bases.append(one)
+        if not bases:
+            raise Wrong("FALSE DIFF for %s: it leads from nothing that was given to what is there: %r" % (path, output[:2000]))
+        if not self.on_change:
+            raise Wrong("a diff that nobody asked for")
+        if not self.links and self.insists(scope, path, content, True):
+            raise Wrong("a diff for %s, which the model insists on" % path)
+        if not self.min_bytes <= len(content) <= MAX or b"\0" in content or 2 * (len(output) - len(rest)) >= len(content) + 1:
+            raise Wrong("a diff for %s, which is none for diffs: %r" % (path, output[:2000]))
+        self.note_of(scope, path, content).notice = Moment(scope)
+        scope.talk.given += [Given(scope, command, path, content, None, base) for base in bases]
+        return rest
 
     def take_guides(self, scope, command, guides, output, before, fresh):
         """Takes instruction files off the front of an output.  Each comes unless it was given before."""
@@ -880,7 +937,7 @@ class Round:
         what = ("request", text)
         if output == real:
             due = known and self.requests and not never and not self.insists(scope, what, state) and len(real) >= 1024
-            if due and len(scope.conversations) == 1 and self.counts(scope, command, asked, None, before, True) and not asked.command is command:
+            if due and len(scope.conversations) == 1 and self.counts(scope, command, asked, None, before, True) and command not in asked.commands:
                 self.count["requests due"] += 1
                 self.count["requests missed"] += 1
             if known and self.insists(scope, what, state, True):
