@@ -15,6 +15,7 @@
  *	cmd_context.c      gives the instruction files that apply to paths
  *	cmd_log.c          its events, from the journal
  *	cmd_forget.c       has files given in full again
+ *	cmd_hooks.c        hooks of agents that call it: installs and removes them
  *	cmd_verify.c       compares the journal with its seal
  *	cmd_sessions.c     the sessions on disk
  *	cmd_gc.c           removes old ones

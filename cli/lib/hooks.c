@@ -1,0 +1,709 @@
+/* Hooks of agents: see hooks.h. */
+#include "cli/lib/hooks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/lib/executable.h"
+#include "cli/lib/hooks_data.h"
+#include "cli/lib/json_edit.h"
+
+/* Every command of ours holds this, whatever the program's path in it; as shipped, behind MARK_PROGRAM. */
+static const char MARK[] = " forget --hook ", MARK_PROGRAM[] = "seen";
+
+enum { FILE_BYTES_MAX = 16 << 20 };
+
+static const struct hooks_agent AGENTS[] = {
+#define HOOKS(name, alias, form, user, project, data, tried, note) \
+	{ name, alias, HOOKS_##form, user, project, hooks_##data, tried, note },
+#include "cli/lib/hooks.def"
+#undef HOOKS
+};
+
+size_t hooks_count(void)
+{
+	return sizeof(AGENTS) / sizeof(AGENTS[0]);
+}
+
+const struct hooks_agent *hooks_at(size_t index)
+{
+	return &AGENTS[index];
+}
+
+const struct hooks_agent *hooks_find(const char *name)
+{
+	for (size_t i = 0; i < hooks_count(); i++)
+		if (strcmp(AGENTS[i].name, name) == 0 ||
+		    (AGENTS[i].alias && strcmp(AGENTS[i].alias, name) == 0))
+			return &AGENTS[i];
+	return NULL;
+}
+
+/* ---- where ---- */
+
+/* One place.  -ENOENT: what it begins with is not known. */
+static int expand_one(const char *place, size_t length, char *ret_path, size_t capacity)
+{
+	char variable[64] = "HOME";
+	size_t skipped = 0;
+
+	if (place[0] == '$') {
+		skipped = strcspn(place, "/");
+		if (skipped - 1 >= sizeof(variable))
+			return -ENOENT;
+		(void)snprintf(variable, sizeof(variable), "%.*s", (int)skipped - 1, place + 1);
+	} else if (place[0] == '~') {
+		skipped = 1;
+	}
+	const char *value = skipped ? getenv(variable) : "";
+	if (!value || (skipped && value[0] != '/'))
+		return -ENOENT;
+	int written = snprintf(ret_path, capacity, "%s%.*s", value, (int)(length - skipped),
+			       place + skipped);
+	return written < (int)capacity ? 0 : -ENAMETOOLONG;
+}
+
+int hooks_expand(const char *places, char *ret_path, size_t capacity)
+{
+	int error = -ENOENT;
+
+	while (error == -ENOENT && *places) {
+		size_t length = strcspn(places, "|");
+		error = expand_one(places, length, ret_path, capacity);
+		places += length + (places[length] == '|');
+	}
+	return error;
+}
+
+__attribute__((format(printf, 2, 3))) static void blame(struct hooks_place *place,
+							const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	(void)vsnprintf(place->fault, sizeof(place->fault), format, arguments);
+	va_end(arguments);
+	place->state = HOOKS_UNKNOWN;
+}
+
+/* ---- what ---- */
+
+/* The program as commands of hooks name it: by name where PATH has it, else by its path, for a shell.  Writes it as it stands in a
+ * JSON string or one of JavaScript. */
+static int program_word(char *ret_word, size_t capacity)
+{
+	char self[PATH_MAX], found[PATH_MAX], resolved[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (length <= 0)
+		return -ENOENT;
+	self[length] = '\0';
+	if (executable_find(MARK_PROGRAM, found, sizeof(found)) == 0 && realpath(found, resolved) &&
+	    strcmp(resolved, self) == 0)
+		return snprintf(ret_word, capacity, "%s", MARK_PROGRAM) < (int)capacity
+			       ? 0
+			       : -ENAMETOOLONG;
+	bool plain = strspn(self, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/"
+				  "._+-") == strlen(self);
+	size_t used = 0;
+	FILE *out = fmemopen(ret_word, capacity, "w");
+	if (!out)
+		return -ENOMEM;
+	if (!plain)
+		(void)fputc('\'', out);
+	for (const char *at = self; *at; at++) {
+		if (*at == '\'')
+			(void)fputs("'\\\\''", out);
+		else if (*at == '"' || *at == '\\')
+			(void)fprintf(out, "\\%c", *at);
+		else if ((unsigned char)*at < ' ')
+			(void)fprintf(out, "\\u%04x", (unsigned)*at);
+		else
+			(void)fputc(*at, out);
+	}
+	if (!plain)
+		(void)fputc('\'', out);
+	(void)fflush(out);
+	used = (size_t)ftell(out);
+	(void)fclose(out);
+	return used < capacity ? 0 : -ENAMETOOLONG;
+}
+
+char *hooks_text(const struct hooks_agent *agent)
+{
+	char word[PATH_MAX * 4], *text = NULL;
+	size_t used = 0;
+
+	if (program_word(word, sizeof(word)) < 0)
+		return NULL;
+	FILE *out = open_memstream(&text, &used);
+	if (!out)
+		return NULL;
+	const char *at = agent->data;
+	for (const char *mark; (mark = strstr(at, MARK)); at = mark + strlen(MARK)) {
+		const char *program = mark - strlen(MARK_PROGRAM);
+		(void)fprintf(out, "%.*s%s%s", (int)(program - at), at, word, MARK);
+	}
+	(void)fputs(at, out);
+	if (fclose(out) != 0) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+/* Is this the command of a hook of ours? */
+static bool is_ours(const json_t *hook)
+{
+	const char *command = json_string_value(json_object_get(hook, "command"));
+
+	if (!command)
+		command = json_string_value(json_object_get(hook, "bash"));
+	return command && strstr(command, MARK) && strstr(command, MARK_PROGRAM);
+}
+
+/* The hooks that are to be there.  flags: JSON_DECODE_INT_AS_REAL: to be compared with what was read (json_edit_check). */
+static json_t *wanted_document(const struct hooks_agent *agent, size_t flags)
+{
+	char *text = hooks_text(agent);
+	json_t *wanted = text ? json_loads(text, flags, NULL) : NULL;
+
+	free(text);
+	return wanted;
+}
+
+/* ---- reading ---- */
+
+/* Reads a file whole.  Returns 0; -EFBIG; errors of open(2) and read(2). */
+static int read_file(const char *path, struct json_text *ret_text, struct stat *ret_stat)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	size_t used = 0;
+	ssize_t got = 1;
+
+	if (fd < 0)
+		return -errno;
+	int error = fstat(fd, ret_stat) < 0              ? -errno
+		    : !S_ISREG(ret_stat->st_mode)        ? -EISDIR
+		    : ret_stat->st_size > FILE_BYTES_MAX ? -EFBIG
+							 : 0;
+	size_t size = error == 0 ? (size_t)ret_stat->st_size : 0;
+	char *bytes = error == 0 ? malloc(size + 1) : NULL;
+	if (error == 0 && !bytes)
+		error = -ENOMEM;
+	while (error == 0 && used < size && got > 0) {
+		got = read(fd, bytes + used, size - used);
+		if (got < 0)
+			error = -errno;
+		else
+			used += (size_t)got;
+	}
+	(void)close(fd);
+	if (error < 0) {
+		free(bytes);
+		return error;
+	}
+	bytes[used] = '\0';
+	*ret_text = (struct json_text){ bytes, used };
+	return 0;
+}
+
+/* The member "hooks" of a document.  False where there is none. */
+static bool find_hooks(const struct json_text *text, size_t *ret_index, struct json_item *ret_item)
+{
+	return json_edit_member(text, json_edit_root(text), "hooks", ret_index, ret_item);
+}
+
+/* Can hooks be put into the document, or taken out?  Says why not. */
+static bool check_document(const json_t *document, const json_t *wanted, struct hooks_place *place)
+{
+	const json_t *hooks = json_object_get(document, "hooks");
+	const char *event;
+	json_t *list;
+
+	if (!json_is_object(document)) {
+		blame(place, "%s:1: not a JSON object; make it one, or add the hooks by hand",
+		      place->path);
+		return false;
+	}
+	if (hooks && !json_is_object(hooks)) {
+		blame(place,
+		      "%s: \"hooks\" is no object in it; make it one, or add the hooks by hand",
+		      place->path);
+		return false;
+	}
+	json_object_foreach(json_object_get(wanted, "hooks"), event, list)
+	{
+		const json_t *there = json_object_get(hooks, event);
+		if (!there || json_is_array(there))
+			continue;
+		blame(place,
+		      "%s: \"hooks\" has \"%s\", which is no list, in it; make it one, or add the "
+		      "hooks by hand",
+		      place->path, event);
+		return false;
+	}
+	return true;
+}
+
+/* Reads a JSON file that hooks are in, or may be put into.  Says what is wrong.  Returns the document, a new reference, and its text; NULL
+ * where there is none, or none that will do. */
+static json_t *read_document(struct hooks_place *place, const json_t *wanted,
+			     struct json_text *ret_text, struct stat *ret_stat)
+{
+	char words[JSON_ERROR_TEXT_LENGTH];
+	struct json_text text = { NULL, 0 };
+	int line = 1;
+	int error = read_file(place->path, &text, ret_stat);
+
+	place->exists = error != -ENOENT;
+	if (error < 0) {
+		if (error != -ENOENT)
+			blame(place, "%s: cannot be read: %s", place->path, strerror(-error));
+		return NULL;
+	}
+	json_t *document = json_edit_check(&text, &line, words, sizeof(words));
+	if (!document) {
+		bool comment = strstr(words, "near '/") != NULL;
+		blame(place, "%s:%d: %s; %s, or add the hooks by hand", place->path, line,
+		      comment ? "there is a comment, which JSON does not have" : words,
+		      comment ? "take it out" : "correct it");
+	} else if (!check_document(document, wanted, place)) {
+		json_decref(document);
+		document = NULL;
+	}
+	if (!document)
+		free(text.bytes);
+	else
+		*ret_text = text;
+	return document;
+}
+
+/* How many of the hooks that are to be there are, how many are not, and how many there are of ours in all. */
+struct tally {
+	size_t there, missing, ours;
+};
+
+static bool has_equal(const json_t *list, const json_t *wanted)
+{
+	for (size_t i = 0; i < json_array_size(list); i++)
+		if (json_equal(json_array_get(list, i), wanted))
+			return true;
+	return false;
+}
+
+/* Hooks of ours in a group, or the group itself where it is a hook (cursor). */
+static size_t count_ours(const json_t *group)
+{
+	const json_t *hooks = json_object_get(group, "hooks");
+	size_t count = is_ours(group);
+
+	for (size_t i = 0; i < json_array_size(hooks); i++)
+		count += is_ours(json_array_get(hooks, i));
+	return count;
+}
+
+static struct tally take_tally(const json_t *document, const json_t *wanted)
+{
+	const json_t *hooks = json_object_get(document, "hooks");
+	struct tally tally = { 0, 0, 0 };
+	const char *event;
+	json_t *list, *group;
+	size_t i;
+
+	json_object_foreach(json_object_get(wanted, "hooks"), event, list)
+			json_array_foreach(list, i, group) *
+		(has_equal(json_object_get(hooks, event), group) ? &tally.there
+								 : &tally.missing) += 1;
+	json_object_foreach((json_t *)(uintptr_t)hooks, event, list)
+		json_array_foreach(list, i, group) tally.ours += count_ours(group);
+	return tally;
+}
+
+/* The hooks of a document: HOOKS_ABSENT, HOOKS_INSTALLED or HOOKS_OTHER. */
+static enum hooks_state state_of(const json_t *document, const json_t *wanted)
+{
+	struct tally tally = take_tally(document, wanted);
+
+	if (!tally.ours)
+		return HOOKS_ABSENT;
+	return tally.missing == 0 && tally.ours == tally.there ? HOOKS_INSTALLED : HOOKS_OTHER;
+}
+
+static void look_at_merged(const struct hooks_agent *agent, struct hooks_place *place)
+{
+	struct json_text text = { NULL, 0 };
+	struct stat stat;
+	json_t *wanted = wanted_document(agent, JSON_DECODE_INT_AS_REAL);
+	json_t *document = read_document(place, wanted, &text, &stat);
+
+	if (document && wanted) {
+		place->state = state_of(document, wanted);
+		place->is_off = json_is_true(json_object_get(document, "disableAllHooks"));
+	}
+	json_decref(wanted);
+	json_decref(document);
+	free(text.bytes);
+}
+
+static void look_at_file(const struct hooks_agent *agent, struct hooks_place *place)
+{
+	struct json_text text = { NULL, 0 };
+	struct stat stat;
+	char *wanted = hooks_text(agent);
+	int error = read_file(place->path, &text, &stat);
+
+	place->exists = error != -ENOENT;
+	if (error < 0 && error != -ENOENT)
+		blame(place, "%s: cannot be read: %s", place->path, strerror(-error));
+	else if (error == 0 && wanted && strcmp(text.bytes, wanted) == 0)
+		place->state = HOOKS_INSTALLED;
+	else if (error == 0 && strstr(text.bytes, MARK))
+		place->state = HOOKS_OTHER;
+	else if (error == 0)
+		blame(place, "%s: is none of seen's; give it another name", place->path);
+	free(text.bytes);
+	free(wanted);
+}
+
+void hooks_look(const struct hooks_agent *agent, bool project, struct hooks_place *ret_place)
+{
+	*ret_place = (struct hooks_place){ .state = HOOKS_ABSENT };
+	int error = hooks_expand(project ? agent->project : agent->user, ret_place->path,
+				 sizeof(ret_place->path));
+	if (error < 0) {
+		ret_place->path[0] = '\0';
+		blame(ret_place, error == -ENOENT ? "there is no home folder: set HOME"
+						  : "the path is too long");
+	} else if (agent->form == HOOKS_FILE) {
+		look_at_file(agent, ret_place);
+	} else {
+		look_at_merged(agent, ret_place);
+	}
+}
+
+/* ---- writing ---- */
+
+/* Makes the folders above a file. */
+static int make_folders(const char *path)
+{
+	char folder[PATH_MAX];
+
+	(void)snprintf(folder, sizeof(folder), "%s", path);
+	for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		if (mkdir(folder, 0777) < 0 && errno != EEXIST)
+			return -errno;
+		*slash = '/';
+	}
+	return 0;
+}
+
+static int write_whole(int fd, const char *bytes, size_t count)
+{
+	while (count) {
+		ssize_t written = write(fd, bytes, count);
+		if (written < 0 && errno != EINTR)
+			return -errno;
+		if (written > 0) {
+			bytes += written;
+			count -= (size_t)written;
+		}
+	}
+	return fsync(fd) < 0 ? -errno : 0;
+}
+
+static bool is_as_read(const char *path, const struct stat *before)
+{
+	struct stat now;
+
+	if (!before)
+		return lstat(path, &now) < 0 && errno == ENOENT;
+	return stat(path, &now) == 0 && now.st_dev == before->st_dev &&
+	       now.st_ino == before->st_ino && now.st_size == before->st_size &&
+	       now.st_mtim.tv_sec == before->st_mtim.tv_sec &&
+	       now.st_mtim.tv_nsec == before->st_mtim.tv_nsec;
+}
+
+/* Replaces a file, whole or not at all; a symbolic link goes on to name it.  before: as it was read, NULL: there is none.  Says what
+ * went wrong. */
+static int replace_file(struct hooks_place *place, const char *bytes, size_t count,
+			const struct stat *before)
+{
+	char path[PATH_MAX], fresh[PATH_MAX + 16];
+	int error = 0;
+
+	if (before && before->st_nlink > 1) {
+		blame(place,
+		      "%s: has other names (hard links), of which this would make another file; "
+		      "add "
+		      "the hooks by hand",
+		      place->path);
+		return -EEXIST;
+	}
+	if (!before)
+		error = make_folders(place->path);
+	if (error == 0 && before && !realpath(place->path, path))
+		error = -errno;
+	if (error == 0 && !before)
+		(void)snprintf(path, sizeof(path), "%s", place->path);
+	(void)snprintf(fresh, sizeof(fresh), "%s.seen-XXXXXX", path);
+	int fd = error == 0 ? mkostemp(fresh, O_CLOEXEC) : -1;
+	if (error == 0 && fd < 0)
+		error = -errno;
+	if (error < 0) {
+		blame(place, "%s: cannot be written: %s", place->path, strerror(-error));
+		return error;
+	}
+	mode_t mask = umask(0);
+	(void)umask(mask);
+	error = write_whole(fd, bytes, count);
+	/* Owner first: that takes set-ID bits. */
+	if (error == 0 && before && (before->st_uid != geteuid() || before->st_gid != getegid()) &&
+	    fchown(fd, before->st_uid, before->st_gid) < 0)
+		error = -errno;
+	if (error == 0 && fchmod(fd, before ? before->st_mode & 07777 : 0666 & ~mask) < 0)
+		error = -errno;
+	if (error == 0 && !is_as_read(place->path, before))
+		error = -EBUSY;
+	if (error == 0 && rename(fresh, path) < 0)
+		error = -errno;
+	(void)close(fd);
+	if (error < 0) {
+		(void)unlink(fresh);
+		blame(place, "%s: cannot be written: %s", place->path,
+		      error == -EBUSY ? "somebody changed it just now; try again"
+				      : strerror(-error));
+	}
+	return error;
+}
+
+/* ---- hooks in a document ---- */
+
+/* Puts a group into an event's list; the list, or "hooks", is made where there is none. */
+static int insert_group(struct json_text *text, const char *event, const json_t *group)
+{
+	struct json_item hooks, list;
+	size_t index;
+
+	if (!find_hooks(text, &index, &hooks)) {
+		json_t *fresh = json_pack("{s:[O]}", event, group);
+		int error = fresh ? json_edit_insert(text, json_edit_root(text), "hooks", fresh)
+				  : -ENOMEM;
+		json_decref(fresh);
+		return error;
+	}
+	if (!json_edit_member(text, hooks.value, event, &index, &list)) {
+		json_t *fresh = json_pack("[O]", group);
+		int error = fresh ? json_edit_insert(text, hooks.value, event, fresh) : -ENOMEM;
+		json_decref(fresh);
+		return error;
+	}
+	return json_edit_insert(text, list.value, NULL, group);
+}
+
+/* Puts in all that is to be there. */
+static int insert_all(struct json_text *text, const json_t *wanted)
+{
+	const char *event;
+	json_t *list, *group;
+	size_t i;
+
+	json_object_foreach(json_object_get(wanted, "hooks"), event, list)
+		json_array_foreach(list, i, group)
+	{
+		int error = insert_group(text, event, group);
+		if (error < 0)
+			return error;
+	}
+	return 0;
+}
+
+/* The first hook of ours in an event's list: its group, and its number in that where others are in it, too. */
+static bool find_ours(const struct json_text *text, struct json_span list, size_t *ret_group,
+		      bool *ret_shared, struct json_span *ret_hooks, size_t *ret_hook)
+{
+	struct json_item item, hooks, hook;
+	size_t index;
+
+	for (size_t i = 0; json_edit_item(text, list, i, &item); i++) {
+		size_t ours = 0, others = 0, first = 0;
+		json_t *group = json_edit_value(text, item.value);
+		bool whole = is_ours(group);
+		json_decref(group);
+		*ret_group = i;
+		*ret_shared = false;
+		if (whole)
+			return true;
+		if (!json_edit_member(text, item.value, "hooks", &index, &hooks))
+			continue;
+		for (size_t j = 0; json_edit_item(text, hooks.value, j, &hook); j++) {
+			json_t *value = json_edit_value(text, hook.value);
+			if (!is_ours(value))
+				others++;
+			else if (ours++ == 0)
+				first = j;
+			json_decref(value);
+		}
+		*ret_shared = others > 0;
+		*ret_hooks = hooks.value;
+		*ret_hook = first;
+		if (ours)
+			return true;
+	}
+	return false;
+}
+
+/* Takes one hook of ours out, and what was made for it alone.  Returns 1, or 0 when there is none, or -ENOMEM. */
+static int remove_one(struct json_text *text)
+{
+	struct json_item hooks, event;
+	struct json_span own = { 0, 0 };
+	size_t hooks_index, group, hook;
+	bool shared;
+
+	if (!find_hooks(text, &hooks_index, &hooks))
+		return 0;
+	for (size_t i = 0; json_edit_item(text, hooks.value, i, &event); i++) {
+		if (text->bytes[event.value.start] != '[' ||
+		    !find_ours(text, event.value, &group, &shared, &own, &hook))
+			continue;
+		if (shared)
+			return json_edit_remove(text, own, hook) < 0 ? -ENOMEM : 1;
+		int empty = json_edit_remove(text, event.value, group);
+		if (empty > 0)
+			empty = json_edit_remove(text, hooks.value, i);
+		if (empty > 0)
+			empty = json_edit_remove(text, json_edit_root(text), hooks_index);
+		return empty < 0 ? empty : 1;
+	}
+	return 0;
+}
+
+static int remove_all(struct json_text *text)
+{
+	int removed = 1;
+
+	while (removed > 0)
+		removed = remove_one(text);
+	return removed;
+}
+
+static int out_of_memory(struct hooks_place *place)
+{
+	blame(place, "out of memory");
+	return -ENOMEM;
+}
+
+/* Puts the hooks into a JSON file that is there. */
+static int merge(struct hooks_place *place, const json_t *wanted)
+{
+	struct json_text text = { NULL, 0 };
+	struct stat stat;
+	json_t *document = read_document(place, wanted, &text, &stat);
+
+	if (!document)
+		return -EEXIST;
+	int error = remove_all(&text);
+	if (error == 0)
+		error = insert_all(&text, wanted);
+	if (error < 0)
+		(void)out_of_memory(place);
+	else
+		error = replace_file(place, text.bytes, text.length, &stat);
+	json_decref(document);
+	free(text.bytes);
+	return error < 0 ? error : 1;
+}
+
+/* Replaces a file of hooks of ours. */
+static int rewrite(struct hooks_place *place, const char *wanted)
+{
+	struct stat before;
+
+	if (stat(place->path, &before) < 0) {
+		blame(place, "%s: %s", place->path, strerror(errno));
+		return -EEXIST;
+	}
+	int error = replace_file(place, wanted, strlen(wanted), &before);
+	return error < 0 ? error : 1;
+}
+
+int hooks_install(const struct hooks_agent *agent, struct hooks_place *place)
+{
+	if (place->state == HOOKS_UNKNOWN)
+		return -EEXIST;
+	if (place->state == HOOKS_INSTALLED)
+		return 0;
+	char *text = hooks_text(agent);
+	json_t *wanted = agent->form == HOOKS_MERGED ? wanted_document(agent, 0) : NULL;
+	int done = !text || (agent->form == HOOKS_MERGED && !wanted) ? out_of_memory(place) : 0;
+
+	if (done < 0)
+		;
+	else if (!place->exists)
+		done = replace_file(place, text, strlen(text), NULL) < 0 ? -EIO : 1;
+	else if (agent->form == HOOKS_FILE)
+		done = rewrite(place, text);
+	else
+		done = merge(place, wanted);
+	if (done > 0)
+		place->state = HOOKS_INSTALLED;
+	json_decref(wanted);
+	free(text);
+	return done;
+}
+
+/* Removes a file that holds nothing but what was installed. */
+static int remove_file(struct hooks_place *place)
+{
+	if (unlink(place->path) == 0)
+		return 1;
+	int error = -errno;
+	blame(place, "%s: cannot be removed: %s", place->path, strerror(-error));
+	return error;
+}
+
+static int take_out(const struct hooks_agent *agent, struct hooks_place *place)
+{
+	struct json_text text = { NULL, 0 };
+	struct stat stat, link;
+	json_t *document = read_document(place, NULL, &text, &stat);
+	char *made = hooks_text(agent);
+	int error = 0;
+
+	if (!document || !made) {
+		error = document ? out_of_memory(place) : -EEXIST;
+	} else if (strcmp(text.bytes, made) == 0 && lstat(place->path, &link) == 0 &&
+		   S_ISREG(link.st_mode)) {
+		error = remove_file(place); /* we made it */
+	} else {
+		error = remove_all(&text);
+		if (error < 0)
+			(void)out_of_memory(place);
+		else
+			error = replace_file(place, text.bytes, text.length, &stat);
+	}
+	free(made);
+	json_decref(document);
+	free(text.bytes);
+	return error < 0 ? error : 1;
+}
+
+int hooks_remove(const struct hooks_agent *agent, struct hooks_place *place)
+{
+	if (place->state == HOOKS_UNKNOWN)
+		return -EEXIST;
+	if (place->state == HOOKS_ABSENT)
+		return 0;
+	int done = agent->form == HOOKS_FILE ? remove_file(place) : take_out(agent, place);
+	if (done > 0)
+		place->state = HOOKS_ABSENT;
+	return done;
+}
