@@ -3,6 +3,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/lib/instruction_index.h"
 #include "cli/lib/watch_internal.h"
 #include "tracker/sys.h"
 
@@ -82,6 +83,7 @@ struct watch *watch_start(const struct session *session, struct journal *journal
 	watch->journal = journal;
 	watch->quiet = quiet;
 	watch->fd = -1;
+	watch->instructions = instruction_index_start(watch->segment);
 	watch->quiet_ns = watch->segment->settings->watch_quiet_ms * MILLISECOND_NS;
 	return watch;
 }
@@ -98,9 +100,9 @@ static bool is_anything_tracked(const struct watch *watch)
 	return __atomic_load_n(&watch->segment->header->files_changed, __ATOMIC_RELAXED) != 0;
 }
 
-unsigned watch_tick(struct watch *watch)
+static unsigned look_at_files(struct watch *watch)
 {
-	if (!watch || !is_anything_tracked(watch))
+	if (!is_anything_tracked(watch))
 		return IDLE_MS;
 	/* All of it at the first time: the files of a session that is resumed are looked at at once. */
 	folders_scan(watch, !watch->files_changed);
@@ -110,6 +112,15 @@ unsigned watch_tick(struct watch *watch)
 	folders_events(watch);
 	look(watch, PHASE_RUNS);
 	return watch->pending || watch->scan_at ? TURN_MS : IDLE_MS;
+}
+
+unsigned watch_tick(struct watch *watch)
+{
+	if (!watch)
+		return IDLE_MS;
+	unsigned instructions_ms = instruction_index_tick(watch->instructions);
+	unsigned files_ms = look_at_files(watch);
+	return files_ms < instructions_ms ? files_ms : instructions_ms;
 }
 
 int watch_descriptor(const struct watch *watch)
@@ -143,6 +154,7 @@ void watch_end(struct watch *watch)
 		look_at_last(watch);
 	if (watch->fd >= 0)
 		(void)close(watch->fd);
+	instruction_index_end(watch->instructions);
 	folders_free(watch);
 	free(watch->living.items);
 	free(watch);

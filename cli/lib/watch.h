@@ -15,6 +15,8 @@
  * Events tell when to look, the version alone tells what is there.  So an event may come late, or be lost: then every file
  * is looked at.  Where folders cannot be watched, their files' stamps are looked at instead.
  *
+ * It also keeps the index of instruction files current (instruction_index.h).
+ *
  * Whatever goes wrong (no memory, a folder that is gone, a file that cannot be read), less is seen, and nothing else.
  */
 #ifndef SEEN_CLI_WATCH_H

@@ -45,6 +45,8 @@ struct file {
 	unsigned looks;    /* that came to nothing */
 };
 
+struct instruction_index;
+
 struct watch {
 	const struct session *session;
 	const struct segment *segment;
@@ -70,6 +72,8 @@ struct watch {
 
 	size_t pending;
 	size_t look_at; /* whose turn it is, where one turn does not suffice */
+
+	struct instruction_index *instructions; /* NULL: nobody asks for it */
 
 	struct living_list living;
 	uint64_t unobserved_ns; /* when a program that nobody observes was last seen to live */
