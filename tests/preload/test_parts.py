@@ -7,9 +7,10 @@ import shlex
 import shutil
 import unittest
 
-from harness import NOTICE, SessionTest, lines, needs_library
+from harness import BUILD, NOTICE, SessionTest, lines, needs_library
 
 LONG = bool(os.environ.get("SEEN_LONG"))
+ODD_HEAD = os.path.join(BUILD, "tests", "preload", "helpers", "odd_head")
 
 
 class PartsTest(SessionTest):
@@ -249,6 +250,33 @@ class Unknown(PartsTest):
                 self.agent.shell("exec -a head cat f | head -n 50 > /dev/null")
                 self.parts("tail -n 50 f")
                 self.assertUnknown(data)
+                self.session.seen("forget", "--all", "--session", self.session.name)
+
+    def test_a_head_that_does_more(self):
+        folder = os.path.join(self.session.folder, "bin")
+        os.mkdir(folder)
+        shutil.copy(ODD_HEAD, os.path.join(folder, "head"))
+        # its ctime is the clock's, which ticks
+        slow = "; sleep 0.05; %s/head -n 50 f; true" % folder
+        for odd in ("", "status", "again", "other", "more", "errors", "touches", "stores", "thread", "kills"):
+            data = self.new()
+            self.session.write("f.other", data.replace(b"f line", b"g line"))
+            with self.subTest(odd=odd):
+                self.agent.shell("export ODD=%s%s" % (odd, slow))
+                if odd in ("touches", "stores"):
+                    now = self.session.read("f")
+                    self.assertNotEqual(now, data)
+                    self.parts("tail -n 50 f")
+                    self.assertUnknown(now)
+                    self.session.write("f", data)  # as it was
+                self.parts("tail -n 50 f" if odd != "more" else "tail -n 49 f")
+                if odd == "other":
+                    self.parts("tail -n 50 f.other")
+                    self.assertUnknown(self.session.read("f.other"), "f.other")
+                if odd:
+                    self.assertUnknown(data)
+                else:
+                    self.assertKnown()
                 self.session.seen("forget", "--all", "--session", self.session.name)
 
     def test_killed(self):

@@ -422,9 +422,37 @@ Test(part, other_names)
 	cr_assert_eq(world_cat(&world, scope, "f"), DECISION_CONTENT);
 }
 
-Test(part, not_received)
+/* A name that was forgotten while the file was known by yet another one. */
+Test(part, three_names)
 {
 	fill(1);
+	must(link(world_path(&world, "f"), world_path(&world, "g")) == 0);
+	must(link(world_path(&world, "f"), world_path(&world, "h")) == 0);
+	print_lines("f", 1, 100, NULL);
+	print_lines("h", 1, 1, NULL);
+	cr_assert_eq(tracker_forget(&world.segment, scope, world_path(&world, "g")), 0);
+	print_lines("f", 1, 1, NULL);
+	cr_assert_eq(world_cat(&world, scope, "g"), DECISION_CONTENT);
+}
+
+Test(part, own_reads)
+{
+	struct view view;
+
+	fill(1);
+	print_lines("f", 1, 100, NULL);
+	struct request request = world_request(&world, scope);
+	request.is_own = true;
+	cr_assert_eq(view_begin(&world, &request, "f", &view), DECISION_CONTENT);
+	must(close(view.fd) == 0);
+	request.is_own = false;
+	cr_assert_eq(view_begin(&world, &request, "f", &view), DECISION_NOTICE);
+	must(close(view.fd) == 0);
+}
+
+/* All lines of `f`, given as `change` makes it. */
+static bool counts(void (*change)(struct request *, struct stamp *, struct content *))
+{
 	struct request request = world_request(&world, scope);
 	struct span span = { 1, 100 };
 	struct pending pending;
@@ -437,14 +465,53 @@ Test(part, not_received)
 	must(decision_pend(&world.segment, &request, world_path(&world, "f"), &stat, NULL,
 			   &pending) == 0);
 	struct stamp stamp = stamp_of(&stat);
-	request.at_sink = false;
+	change(&request, &stamp, &content);
 	decision_give_lines(&world.segment, &request, &pending, &stamp, &content, &span, 1);
-	request.at_sink = true;
-	stamp.ctime_ns++;
-	decision_give_lines(&world.segment, &request, &pending, &stamp, &content, &span, 1);
-	stamp.ctime_ns--;
-	command_add(&world.segment, request.command_id, LIMIT + 1);
-	decision_give_lines(&world.segment, &request, &pending, &stamp, &content, &span, 1);
-	cr_assert_eq(world_cat(&world, scope, "f"), DECISION_CONTENT);
 	must(close(fd) == 0);
+	request = world_request(&world, scope);
+	struct view view;
+	bool notice = view_begin(&world, &request, "f", &view) == DECISION_NOTICE;
+	must(close(view.fd) == 0);
+	(void)tracker_forget_all(&world.segment, scope);
+	return notice;
+}
+
+static void plainly(struct request *request, struct stamp *stamp, struct content *content)
+{
+	(void)request, (void)stamp, (void)content;
+}
+
+static void elsewhere(struct request *request, struct stamp *stamp, struct content *content)
+{
+	(void)stamp, (void)content;
+	request->at_sink = false;
+}
+
+static void touched(struct request *request, struct stamp *stamp, struct content *content)
+{
+	(void)request, (void)content;
+	stamp->ctime_ns++;
+}
+
+static void grown(struct request *request, struct stamp *stamp, struct content *content)
+{
+	(void)request, (void)stamp;
+	content->version.size_bytes++;
+}
+
+static void cut(struct request *request, struct stamp *stamp, struct content *content)
+{
+	(void)stamp, (void)content;
+	command_add(&world.segment, request->command_id, LIMIT + 1);
+}
+
+Test(part, not_received)
+{
+	fill(1);
+	cr_assert(counts(plainly));
+	cr_assert_not(counts(elsewhere));
+	cr_assert_not(counts(touched));
+	cr_assert_not(counts(grown));
+	cr_assert_not(counts(cut));
+	cr_assert(counts(plainly));
 }
