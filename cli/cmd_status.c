@@ -308,11 +308,11 @@ static void print_text(const char *label, const char *text)
 
 static void print_counters(const struct status *status)
 {
-	static const enum counter SHOWN[] = { COUNTER_requests,    COUNTER_deliveries,
-					      COUNTER_repeats,     COUNTER_notices,
-					      COUNTER_yields,      COUNTER_opens,
-					      COUNTER_opens_write, COUNTER_listings,
-					      COUNTER_changes };
+	static const enum counter SHOWN[] = { COUNTER_requests, COUNTER_deliveries,
+					      COUNTER_repeats,  COUNTER_notices,
+					      COUNTER_yields,   COUNTER_diffs,
+					      COUNTER_opens,    COUNTER_opens_write,
+					      COUNTER_listings, COUNTER_changes };
 	const uint64_t *counters = status->summary.counters;
 	char number[TEXT_NUMBER_BYTES], tokens[TEXT_NUMBER_BYTES], writes[SUMMARY_WRITES_BYTES];
 

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "cli/lib/answer_diff.h"
+#include "cli/lib/unified.h"
 #include "support.h"
 #include "tracker/contents.h"
 
@@ -113,17 +114,14 @@ static int run(const char *const words[])
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
-/* Does `given`, without its first line, make the new text of the old one? */
-static bool is_patch(void)
+/* Does that diff make the new text of the old one? */
+static bool leads_to_new(const char *diff, size_t count)
 {
 	static const char *const WORDS[] = { "/usr/bin/patch", "-s", "-f",   "-F0",
 					     "--binary",       "-o", "made", "old",
 					     "patch",          NULL };
-	const char *line = memchr(given.bytes, '\n', given.count);
 
-	must(line);
-	line++;
-	write_path(world_path(&world, "patch"), line, given.count - (size_t)(line - given.bytes));
+	write_path(world_path(&world, "patch"), diff, count);
 	write_path(world_path(&world, "made"), "", 0);
 	if (run(WORDS) != 0)
 		return false;
@@ -132,6 +130,34 @@ static bool is_patch(void)
 	get(fd, &made);
 	must(close(fd) == 0);
 	return made.count == new.count &&memcmp(made.bytes, new.bytes, new.count) == 0;
+}
+
+/* Does what was given, without its first line? */
+static bool is_patch(void)
+{
+	const char *line = memchr(given.bytes, '\n', given.count);
+	must(line);
+	line++;
+	return leads_to_new(line, given.count - (size_t)(line - given.bytes));
+}
+
+/* Does what was not given, because it is too long?  And is it? */
+static bool is_long_patch(void)
+{
+	enum { LINE_BYTES_MAX = 400, LABEL_BYTES = 2 * 22 };
+	static struct text diff;
+	int out = open(world_path(&world, "diff"), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	must(out >= 0);
+	int differs = unified_make(world_path(&world, "old"), world_path(&world, "f"), "f", "f",
+				   out, 0);
+	get(out, &diff);
+	must(close(out) == 0);
+	return differs == 1 &&
+	       unified_leads_to(old.bytes, old.count, diff.bytes, diff.count, new.bytes,
+				new.count) &&
+	       leads_to_new(diff.bytes, diff.count) &&
+	       2 * (diff.count + LINE_BYTES_MAX + LABEL_BYTES) >= new.count;
 }
 
 Test(answer_diff, what_it_says)
@@ -502,6 +528,7 @@ Test(answer_diff, applied_to_the_old_it_gives_the_new)
 			new_bytes += new.count;
 		} else {
 			cr_assert_eq(given.count, 0, "edit %u", i);
+			cr_assert(!is_text || is_long_patch(), "edit %u", i);
 		}
 	}
 	(void)clock_gettime(CLOCK_MONOTONIC, &ended);

@@ -1,0 +1,96 @@
+/*
+ * A viewer, to be called by the name `cat`, that looks after children of its own: prints its files, and says on standard error what it noticed of
+ * children that are not its own, and of what is not as it was when a file was opened.
+ *
+ *	cat FILE...		(test_diff.py)
+ *
+ * CHILDREN, in the environment, says how: "handler", "ignore" (SIGCHLD), "nowait" (SA_NOCLDWAIT), "blocked", or nothing.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t signals;
+
+static void count(int signal)
+{
+	(void)signal;
+	signals++;
+	while (waitpid(-1, NULL, WNOHANG | __WALL) > 0)
+		signals += 100; /* a child that ended: its own does not */
+}
+
+static int descriptors(void)
+{
+	DIR *folder = opendir("/proc/self/fd");
+	int found = 0;
+	while (readdir(folder))
+		found++;
+	(void)closedir(folder);
+	return found;
+}
+
+static void look(const char *what, long got, long expected)
+{
+	if (got != expected)
+		(void)fprintf(stderr, "%s: %ld, not %ld\n", what, got, expected);
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = getenv("CHILDREN") ? getenv("CHILDREN") : "";
+	struct sigaction action = { .sa_handler = SIG_DFL };
+	static char bytes[1 << 16];
+	sigset_t mask, after;
+
+	if (strcmp(how, "handler") == 0)
+		action.sa_handler = count;
+	if (strcmp(how, "ignore") == 0)
+		action.sa_handler = SIG_IGN;
+	if (strcmp(how, "nowait") == 0)
+		action.sa_flags = SA_NOCLDWAIT;
+	(void)sigaction(SIGCHLD, &action, NULL);
+	(void)sigemptyset(&mask);
+	if (strcmp(how, "blocked") == 0)
+		(void)sigaddset(&mask, SIGCHLD);
+	(void)sigaddset(&mask, SIGUSR1);
+	(void)sigprocmask(SIG_SETMASK, &mask, NULL);
+
+	pid_t child = fork();
+	if (child == 0) {
+		for (;;)
+			(void)pause();
+	}
+	for (int i = 1; i < argc; i++) {
+		int before = descriptors();
+		int fd = open(argv[i], O_RDONLY);
+		look("descriptors", descriptors(), before + 1);
+		look("number", fd, 3);
+		look("signals", signals, 0);
+		int ended = 0;
+		look("wait", waitpid(-1, &ended, WNOHANG), 0);
+		look("wait for any", waitpid(-1, &ended, WNOHANG | __WALL), 0);
+		(void)sigpending(&after);
+		look("pending", sigismember(&after, SIGCHLD), 0);
+		(void)sigprocmask(SIG_SETMASK, NULL, &after);
+		look("blocked", sigismember(&after, SIGCHLD), strcmp(how, "blocked") == 0);
+		look("blocked, too", sigismember(&after, SIGUSR1), 1);
+		look("nothing more blocked", sigismember(&after, SIGTERM), 0);
+		ssize_t got;
+		while ((got = read(fd, bytes, sizeof(bytes))) > 0)
+			look("written", write(1, bytes, (size_t)got), got);
+		(void)close(fd);
+	}
+	(void)signal(SIGCHLD, SIG_DFL);
+	look("its child lives", kill(child, SIGKILL), 0);
+	pid_t ended = waitpid(child, NULL, 0);
+	if (strcmp(how, "ignore") != 0 && strcmp(how, "nowait") != 0)
+		look("its child", ended, child);
+	return 0;
+}
