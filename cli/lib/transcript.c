@@ -1,0 +1,423 @@
+/* Transcripts: which format a file has, and what all readers share.  See transcript.h. */
+#include "cli/lib/transcript.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "cli/lib/transcript_internal.h"
+#include "tracker/journal.h"
+
+enum { LOOKED_AT_MAX = 40 }; /* values at a file's beginning, until one tells its format */
+
+static const char *const NAMES[TRANSCRIPT_COUNT] = {
+#define TRANSCRIPT(constant, word, text) [TRANSCRIPT_##constant] = word,
+	TRANSCRIPTS(TRANSCRIPT)
+#undef TRANSCRIPT
+};
+
+const char *transcript_format_name(enum transcript_format format)
+{
+	return format < TRANSCRIPT_COUNT ? NAMES[format] : NULL;
+}
+
+enum transcript_format transcript_format_named(const char *word)
+{
+	for (unsigned i = TRANSCRIPT_UNKNOWN + 1; i < TRANSCRIPT_COUNT; i++)
+		if (strcmp(word, NAMES[i]) == 0)
+			return (enum transcript_format)i;
+	return TRANSCRIPT_UNKNOWN;
+}
+
+/* ---- which format ---- */
+
+/* What an object at the beginning of a file shows of itself. */
+struct sight {
+	bool of_claude, has_payload, has_cwd, has_type, has_role, has_action, has_observation,
+		has_messages, has_history, has_trajectory;
+	char type[32];
+	enum transcript_format of_list; /* of the parts of its "trajectory" or "history" */
+};
+
+static enum transcript_format format_of_sight(const struct sight *sight)
+{
+	if (sight->of_claude || strcmp(sight->type, "file-history-snapshot") == 0)
+		return TRANSCRIPT_CLAUDE;
+	if (sight->has_type && sight->has_payload)
+		return TRANSCRIPT_CODEX;
+	if (strcmp(sight->type, "session") == 0 && sight->has_cwd)
+		return TRANSCRIPT_PI;
+	if (sight->has_messages)
+		return TRANSCRIPT_MESSAGES;
+	if (sight->has_trajectory || sight->has_history)
+		return sight->of_list ? sight->of_list
+		       : sight->has_trajectory ? TRANSCRIPT_SWE_AGENT
+					       : TRANSCRIPT_UNKNOWN;
+	if (sight->has_role && !sight->has_type)
+		return TRANSCRIPT_MESSAGES;
+	if (sight->has_action || sight->has_observation)
+		return TRANSCRIPT_OPENHANDS;
+	return TRANSCRIPT_UNKNOWN;
+}
+
+static int look(struct json_walk *walk, int depth, enum transcript_format *ret_format);
+
+/* The parts of "trajectory": SWE-agent's have both action and observation; events of OpenHands one of them; messages a role. */
+static enum transcript_format format_of_part(const struct sight *sight)
+{
+	if (sight->has_action && sight->has_observation)
+		return TRANSCRIPT_SWE_AGENT;
+	if (sight->has_role)
+		return TRANSCRIPT_MESSAGES;
+	return format_of_sight(sight);
+}
+
+static int look_at_object(struct json_walk *walk, int depth, struct sight *ret_sight)
+{
+	struct sight sight = { .of_claude = false };
+	char key[48];
+	int more;
+
+	if (!json_walk_is(walk, '{'))
+		return -EBADMSG;
+	while ((more = json_walk_key(walk, key, sizeof(key))) > 0) {
+		int error = 0;
+		json_t *text = NULL;
+		if (strcmp(key, "type") == 0 && json_walk_peek(walk) == '"') {
+			error = json_walk_take(walk, &text);
+			if (error == 0)
+				(void)snprintf(sight.type, sizeof(sight.type), "%s",
+					       json_string_value(text));
+			json_decref(text);
+			sight.has_type = true;
+		} else if ((strcmp(key, "trajectory") == 0 || strcmp(key, "history") == 0) &&
+			   depth == 0 && json_walk_peek(walk) == '[') {
+			bool is_history = strcmp(key, "history") == 0;
+			struct sight part = { .of_claude = false };
+			(void)json_walk_is(walk, '[');
+			bool first = true;
+			while (error == 0 && (error = json_walk_item(walk)) > 0) {
+				error = 0;
+				if (first && json_walk_peek(walk) == '{')
+					error = look_at_object(walk, depth + 1, &part);
+				else if (first && json_walk_peek(walk) == '[')
+					error = look(walk, depth + 1, &sight.of_list);
+				else
+					error = json_walk_pass(walk);
+				first = false;
+			}
+			enum transcript_format format = format_of_part(&part);
+			/* A history of roles beside no trajectory is SWE-agent's demonstration. */
+			if (is_history && format == TRANSCRIPT_MESSAGES)
+				format = TRANSCRIPT_SWE_AGENT;
+			if (format != TRANSCRIPT_UNKNOWN &&
+			    (sight.of_list == TRANSCRIPT_UNKNOWN || !is_history))
+				sight.of_list = format;
+			sight.has_history = sight.has_history || is_history;
+			sight.has_trajectory = sight.has_trajectory || !is_history;
+		} else {
+			sight.of_claude = sight.of_claude || strcmp(key, "sessionId") == 0 ||
+					  strcmp(key, "parentUuid") == 0 ||
+					  strcmp(key, "leafUuid") == 0;
+			sight.has_payload = sight.has_payload || strcmp(key, "payload") == 0;
+			sight.has_cwd = sight.has_cwd || strcmp(key, "cwd") == 0;
+			sight.has_role = sight.has_role || strcmp(key, "role") == 0;
+			sight.has_action = sight.has_action || strcmp(key, "action") == 0;
+			sight.has_observation =
+				sight.has_observation || strcmp(key, "observation") == 0;
+			sight.has_messages = sight.has_messages || strcmp(key, "messages") == 0;
+			error = json_walk_pass(walk);
+		}
+		if (error < 0)
+			return error;
+		/* Once it is plain, the rest need not be read. */
+		if (sight.of_list || sight.of_claude || sight.has_messages)
+			break;
+	}
+	*ret_sight = sight;
+	return more < 0 ? more : 0;
+}
+
+/* Looks at a value, or what is in a list.  Leaves the walk anywhere once it knows. */
+static int look(struct json_walk *walk, int depth, enum transcript_format *ret_format)
+{
+	struct sight sight;
+	int byte = json_walk_peek(walk), error;
+
+	*ret_format = TRANSCRIPT_UNKNOWN;
+	if (byte == EOF)
+		return -ENODATA;
+	if (byte == '{') {
+		error = look_at_object(walk, depth, &sight);
+		if (error == 0)
+			*ret_format = format_of_sight(&sight);
+		return error;
+	}
+	if (byte != '[' || depth > 2)
+		return -EBADMSG;
+	(void)json_walk_is(walk, '[');
+	for (int i = 0; i < LOOKED_AT_MAX && (error = json_walk_item(walk)) > 0; i++) {
+		error = look(walk, depth + (depth > 0), ret_format);
+		if (error < 0 || *ret_format)
+			return error;
+	}
+	return error;
+}
+
+static bool is_journal(struct json_walk *walk)
+{
+	uint64_t magic = 0;
+	size_t got = fread(&magic, 1, sizeof(magic), walk->file);
+
+	return got == sizeof(magic) && magic == JOURNAL_MAGIC;
+}
+
+static int detect(struct transcript *transcript, enum transcript_format *ret_format)
+{
+	struct json_walk *walk = &transcript->walk;
+	int error = 0;
+
+	*ret_format = TRANSCRIPT_UNKNOWN;
+	if (is_journal(walk)) {
+		*ret_format = TRANSCRIPT_JOURNAL;
+		return 0;
+	}
+	error = json_walk_rewind(walk);
+	for (int i = 0; error == 0 && !*ret_format && i < LOOKED_AT_MAX; i++)
+		error = look(walk, 0, ret_format);
+	int rewound = json_walk_rewind(walk);
+	return rewound < 0 ? rewound : error == -ENODATA || error == -EBADMSG ? 0 : error;
+}
+
+/* ---- reading ---- */
+
+static bool is_empty(struct json_walk *walk)
+{
+	return json_walk_peek(walk) == EOF;
+}
+
+static void list_formats(char *text, size_t capacity)
+{
+	size_t used = 0;
+
+	for (unsigned i = TRANSCRIPT_UNKNOWN + 1; i < TRANSCRIPT_COUNT && used < capacity; i++)
+		used += (size_t)snprintf(text + used, capacity - used, "%s%s", used ? ", " : "",
+					 NAMES[i]);
+}
+
+static int read_as(struct transcript *transcript)
+{
+	switch (transcript->result->format) {
+	case TRANSCRIPT_CLAUDE:
+		return transcript_claude(transcript);
+	case TRANSCRIPT_CODEX:
+		return transcript_codex(transcript);
+	case TRANSCRIPT_PI:
+		return transcript_pi(transcript);
+	case TRANSCRIPT_SWE_AGENT:
+		return transcript_swe_agent(transcript);
+	case TRANSCRIPT_OPENHANDS:
+		return transcript_openhands(transcript);
+	case TRANSCRIPT_MESSAGES:
+		return transcript_messages(transcript);
+	case TRANSCRIPT_JOURNAL:
+		return transcript_journal(transcript);
+	default:
+		return -EINVAL;
+	}
+}
+
+int transcript_read(const char *path, enum transcript_format format, transcript_sink *sink,
+		    void *data, struct transcript_result *ret_result)
+{
+	struct transcript transcript = { .path = path,
+					 .sink = sink,
+					 .data = data,
+					 .result = ret_result,
+					 .file_id = transcript_hash(path, 0) };
+	char formats[128];
+
+	*ret_result = (struct transcript_result){ .format = format };
+	int error = json_walk_open(&transcript.walk, path);
+	if (error < 0) {
+		(void)snprintf(ret_result->error, sizeof(ret_result->error), "%s", strerror(-error));
+		return error;
+	}
+	if (format == TRANSCRIPT_UNKNOWN)
+		error = detect(&transcript, &ret_result->format);
+	if (error == -ESPIPE) {
+		(void)snprintf(ret_result->error, sizeof(ret_result->error),
+			       "its format can be told of a file only; say it: --format FORMAT");
+	} else if (error == 0 && ret_result->format == TRANSCRIPT_UNKNOWN) {
+		bool empty = is_empty(&transcript.walk);
+		list_formats(formats, sizeof(formats));
+		(void)snprintf(ret_result->error, sizeof(ret_result->error),
+			       empty ? "it is empty" :
+				       "no transcript that is known here (%s); --format says which it is",
+			       formats);
+		error = -EINVAL;
+	} else if (error == 0) {
+		error = read_as(&transcript);
+		if (error == -EBADMSG && !ret_result->error[0])
+			(void)snprintf(ret_result->error, sizeof(ret_result->error),
+				       "%s; what comes before was read", transcript.walk.error);
+	}
+	if (error < 0 && !ret_result->error[0])
+		(void)snprintf(ret_result->error, sizeof(ret_result->error), "%s",
+			       error == -EINVAL ? "it is of another format than was said" :
+						  strerror(-error));
+	json_walk_close(&transcript.walk);
+	return error;
+}
+
+int transcript_lines(struct transcript *transcript, int (*line)(void *reader, const json_t *line),
+		     void *reader)
+{
+	struct transcript_result *result = transcript->result;
+	uint64_t good = 0;
+	json_t *value;
+	int error;
+
+	while ((error = json_walk_take_line(&transcript->walk, &value)) != -ENODATA) {
+		if (error == -EBADMSG) {
+			if (!result->damaged++)
+				(void)snprintf(result->error, sizeof(result->error),
+					       "%s: passed over, the rest was read",
+					       transcript->walk.error);
+			continue;
+		}
+		if (error < 0)
+			return error;
+		good++;
+		error = json_is_object(value) ? line(reader, value) : 0;
+		json_decref(value);
+		if (error < 0)
+			return error;
+	}
+	if (!good && result->damaged) {
+		result->error[0] = '\0';
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* ---- what readers share ---- */
+
+uint64_t transcript_hash(const char *text, uint64_t seed)
+{
+	uint64_t hash = XXH3_64bits_withSeed(text, strlen(text), seed);
+	return hash ? hash : 1;
+}
+
+const char *transcript_string(const json_t *object, const char *name)
+{
+	return json_string_value(json_object_get(object, name));
+}
+
+const char *transcript_text(const json_t *content, char **ret_owned, size_t *ret_bytes)
+{
+	size_t used = 0, i;
+	json_t *part;
+
+	*ret_owned = NULL;
+	*ret_bytes = 0;
+	if (json_is_string(content)) {
+		*ret_bytes = json_string_length(content);
+		return json_string_value(content);
+	}
+	if (!json_is_array(content))
+		return NULL;
+	json_array_foreach(content, i, part) {
+		const json_t *text = json_is_string(part) ? part : json_object_get(part, "text");
+		used += json_string_length(text) + 1;
+	}
+	char *joined = malloc(used + 1);
+	if (!joined)
+		return NULL;
+	used = 0;
+	json_array_foreach(content, i, part) {
+		const json_t *text = json_is_string(part) ? part : json_object_get(part, "text");
+		size_t length = json_string_length(text);
+		if (!length)
+			continue;
+		if (used)
+			joined[used++] = '\n';
+		memcpy(joined + used, json_string_value(text), length);
+		used += length;
+	}
+	joined[used] = '\0';
+	*ret_owned = joined;
+	*ret_bytes = used;
+	return joined;
+}
+
+uint64_t transcript_time(const json_t *time)
+{
+	const char *text = json_string_value(time);
+	struct tm parts = { .tm_isdst = 0 };
+
+	if (!text)
+		return 0;
+	const char *end = strptime(text, "%Y-%m-%dT%H:%M:%S", &parts);
+	time_t seconds = end ? timegm(&parts) : -1;
+	if (seconds < 0)
+		return 0;
+	uint64_t fraction = 0, unit = 1000000000u;
+	if (*end == '.')
+		for (end++; *end >= '0' && *end <= '9' && unit > 1; end++) {
+			unit /= 10;
+			fraction += (uint64_t)(*end - '0') * unit;
+		}
+	return (uint64_t)seconds * 1000000000u + fraction;
+}
+
+int pending_add(struct pending_calls *calls, uint64_t id, const char *name,
+		const json_t *arguments, bool is_text)
+{
+	if (calls->count == calls->capacity) {
+		size_t capacity = calls->capacity ? calls->capacity * 2 : 16;
+		struct pending_call *grown = realloc(calls->calls, capacity * sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		calls->calls = grown;
+		calls->capacity = capacity;
+	}
+	struct pending_call call = { .id = id, .name = strdup(name), .is_text = is_text };
+	if (!call.name)
+		return -ENOMEM;
+	if (arguments)
+		call.arguments = json_incref((json_t *)(uintptr_t)arguments);
+	calls->calls[calls->count++] = call;
+	return 0;
+}
+
+bool pending_take(struct pending_calls *calls, uint64_t id, struct pending_call *ret_call)
+{
+	for (size_t i = calls->count; i-- > 0;) {
+		if (calls->calls[i].id != id)
+			continue;
+		*ret_call = calls->calls[i];
+		calls->calls[i] = calls->calls[--calls->count];
+		return true;
+	}
+	return false;
+}
+
+void pending_done(struct pending_call *call)
+{
+	free(call->name);
+	json_decref(call->arguments);
+}
+
+void pending_free(struct pending_calls *calls)
+{
+	for (size_t i = 0; i < calls->count; i++)
+		pending_done(&calls->calls[i]);
+	free(calls->calls);
+	*calls = (struct pending_calls){ .count = 0 };
+}

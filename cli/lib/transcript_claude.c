@@ -1,0 +1,220 @@
+/*
+ * Claude Code's transcripts: a line for each message.  Calls are blocks of type tool_use in an assistant's message, results blocks of
+ * type tool_result in a user's; toolUseResult beside the latter tells more of it than the model was given.
+ *
+ * A sub-agent has a context of its own: its lines have isSidechain, and agentId in versions that write them to files of their own;
+ * in older ones they are told apart by the message that they begin at.  A line of type system, subtype compact_boundary, ends
+ * what the context held.  A line that is in the file twice, which some versions did when a session was resumed, counts
+ * once: by its uuid.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/lib/transcript_internal.h"
+
+enum { CHAINS_LOOKED_AT = 512 }; /* a line follows one that is not far above it */
+
+/* Messages of sub-agents without a name: which one each is of. */
+struct chain {
+	uint64_t uuid, root;
+};
+
+struct claude {
+	struct transcript *transcript;
+	struct pending_calls pending;
+	uint64_t *seen; /* open-addressed set of uuids of lines with results */
+	size_t seen_count, seen_capacity;
+	struct chain *chains;
+	size_t chain_count, chain_capacity;
+};
+
+/* Returns 1 when the uuid is new, 0 when it was there, or -ENOMEM. */
+static int add_seen(struct claude *claude, uint64_t uuid)
+{
+	if (claude->seen_count * 2 >= claude->seen_capacity) {
+		size_t capacity = claude->seen_capacity ? claude->seen_capacity * 2 : 1024;
+		uint64_t *grown = calloc(capacity, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		for (size_t i = 0; i < claude->seen_capacity; i++) {
+			size_t k = claude->seen[i] % capacity;
+			while (claude->seen[i] && grown[k])
+				k = (k + 1) % capacity;
+			if (claude->seen[i])
+				grown[k] = claude->seen[i];
+		}
+		free(claude->seen);
+		claude->seen = grown;
+		claude->seen_capacity = capacity;
+	}
+	size_t at = uuid % claude->seen_capacity;
+	while (claude->seen[at]) {
+		if (claude->seen[at] == uuid)
+			return 0;
+		at = (at + 1) % claude->seen_capacity;
+	}
+	claude->seen[at] = uuid;
+	claude->seen_count++;
+	return 1;
+}
+
+/* Which sub-agent a line without agentId is of: that of the line it follows, else a new one. */
+static int chain_of(struct claude *claude, const json_t *line, uint64_t *ret_root)
+{
+	const char *uuid = transcript_string(line, "uuid"),
+		   *parent = transcript_string(line, "parentUuid");
+	uint64_t id = uuid ? transcript_hash(uuid, 0) : 1;
+	uint64_t follows = parent ? transcript_hash(parent, 0) : 0;
+
+	*ret_root = id;
+	size_t oldest = claude->chain_count > CHAINS_LOOKED_AT ?
+				claude->chain_count - CHAINS_LOOKED_AT :
+				0;
+	for (size_t i = claude->chain_count; follows && i-- > oldest;)
+		if (claude->chains[i].uuid == follows) {
+			*ret_root = claude->chains[i].root;
+			break;
+		}
+	if (claude->chain_count == claude->chain_capacity) {
+		size_t capacity = claude->chain_capacity ? claude->chain_capacity * 2 : 16;
+		struct chain *grown = realloc(claude->chains, capacity * sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		claude->chains = grown;
+		claude->chain_capacity = capacity;
+	}
+	claude->chains[claude->chain_count++] = (struct chain){ id, *ret_root };
+	return 0;
+}
+
+static int around_of(struct claude *claude, const json_t *line, struct call *ret_call)
+{
+	const char *session = transcript_string(line, "sessionId"),
+		   *agent = transcript_string(line, "agentId"),
+		   *directory = transcript_string(line, "cwd");
+	int error = 0;
+
+	*ret_call = (struct call){ .kind = CALL_OTHER };
+	ret_call->session = session ? transcript_hash(session, 0) : claude->transcript->file_id;
+	ret_call->scope = ret_call->session;
+	ret_call->directory = directory && directory[0] == '/' ? directory : NULL;
+	ret_call->time_ns = transcript_time(json_object_get(line, "timestamp"));
+	if (agent)
+		ret_call->scope = transcript_hash(agent, ret_call->session);
+	else if (json_is_true(json_object_get(line, "isSidechain"))) {
+		error = chain_of(claude, line, &ret_call->scope);
+		ret_call->scope ^= ret_call->session;
+	}
+	return error;
+}
+
+/* What toolUseResult tells of a read: the file's lines in all. */
+static uint64_t total_lines(const json_t *line)
+{
+	const json_t *file = json_object_get(json_object_get(line, "toolUseResult"), "file");
+	json_int_t total = json_integer_value(json_object_get(file, "totalLines"));
+
+	return total > 0 ? (uint64_t)total : 0;
+}
+
+static bool is_stub(const json_t *line)
+{
+	const char *type = transcript_string(json_object_get(line, "toolUseResult"), "type");
+	return type && strcmp(type, "file_unchanged") == 0;
+}
+
+static int tell_result(struct claude *claude, const json_t *line, const json_t *block,
+		       const struct call *around)
+{
+	const char *id = transcript_string(block, "tool_use_id");
+	struct pending_call pending;
+	struct tool_call tool;
+	struct call call = *around;
+	char *owned;
+	size_t bytes;
+
+	if (!id || !pending_take(&claude->pending, transcript_hash(id, 0), &pending))
+		return 0;
+	int error = transcript_tool(pending.name, pending.arguments, &tool);
+	const char *text = transcript_text(json_object_get(block, "content"), &owned, &bytes);
+	call.failed = json_is_true(json_object_get(block, "is_error"));
+	call.total_lines = total_lines(line);
+	tool.call.numbered = tool.call.kind == CALL_READ;
+	/* The agent's own notice in place of a file shows none of it. */
+	if (tool.call.kind == CALL_READ && is_stub(line))
+		call.failed = true;
+	if (error == 0)
+		error = transcript_tool_result(claude->transcript, &tool, &call, text, bytes);
+	free(owned);
+	tool_done(&tool);
+	pending_done(&pending);
+	return error;
+}
+
+static int tell_blocks(struct claude *claude, const json_t *line, const char *type)
+{
+	const json_t *content = json_object_get(json_object_get(line, "message"), "content");
+	const char *uuid = transcript_string(line, "uuid");
+	struct call around;
+	bool counted = false;
+	size_t i;
+	json_t *block;
+	int error = around_of(claude, line, &around);
+
+	if (!json_is_array(content))
+		return error;
+	json_array_foreach(content, i, block) {
+		const char *kind = transcript_string(block, "type");
+		if (error < 0)
+			break;
+		if (kind && strcmp(kind, "tool_use") == 0 && strcmp(type, "assistant") == 0) {
+			const char *id = transcript_string(block, "id"),
+				   *name = transcript_string(block, "name");
+			if (id && name)
+				error = pending_add(&claude->pending, transcript_hash(id, 0), name,
+						    json_object_get(block, "input"), false);
+		} else if (kind && strcmp(kind, "tool_result") == 0 &&
+			   strcmp(type, "user") == 0) {
+			int is_new = counted || !uuid
+					     ? 1
+					     : add_seen(claude, transcript_hash(uuid, 0));
+			counted = is_new > 0;
+			if (is_new <= 0)
+				return is_new;
+			error = tell_result(claude, line, block, &around);
+		}
+	}
+	return error;
+}
+
+static int tell_line(void *reader, const json_t *line)
+{
+	struct claude *claude = reader;
+	const char *type = transcript_string(line, "type"),
+		   *subtype = transcript_string(line, "subtype");
+	struct call call;
+
+	if (!type)
+		return 0;
+	if (strcmp(type, "system") == 0 && subtype && strcmp(subtype, "compact_boundary") == 0) {
+		int error = around_of(claude, line, &call);
+		call.kind = CALL_FORGOTTEN;
+		return error < 0 ? error :
+				   claude->transcript->sink(&call, claude->transcript->data);
+	}
+	if (strcmp(type, "assistant") == 0 || strcmp(type, "user") == 0)
+		return tell_blocks(claude, line, type);
+	return 0;
+}
+
+int transcript_claude(struct transcript *transcript)
+{
+	struct claude claude = { .transcript = transcript };
+	int error = transcript_lines(transcript, tell_line, &claude);
+
+	pending_free(&claude.pending);
+	free(claude.seen);
+	free(claude.chains);
+	return error;
+}
