@@ -58,11 +58,12 @@ static void change_directory(struct command_line *line, const char *target)
 
 static bool is_keyword(const char *word)
 {
-	static const char *const KEYWORDS[] = { "if",	"then", "else", "elif",	 "fi",	   "for",
-						"while", "until", "do",	"done",	 "case",   "esac",
-						"in",	"time", "!",	"[[",	 "{",	   "}",
-						"eval", "exec", "source", ".",	 "function",
-						"select", "coproc", "export", "set", "alias" };
+	static const char *const KEYWORDS[] = { "if",     "then",  "else",     "elif",   "fi",
+						"for",    "while", "until",    "do",     "done",
+						"case",   "esac",  "in",       "time",   "!",
+						"[[",     "{",     "}",        "eval",   "exec",
+						"source", ".",     "function", "select", "coproc",
+						"export", "set",   "alias" };
 	for (size_t i = 0; i < sizeof(KEYWORDS) / sizeof(KEYWORDS[0]); i++)
 		if (strcmp(word, KEYWORDS[i]) == 0)
 			return true;

@@ -18,7 +18,7 @@ struct command_line {
 	size_t count;
 	char *directory; /* where the last `cd DIR` leads to, as far as that is known: `directory` of the caller, and DIR; NULL: not known */
 	bool complex;
-	bool globs;  /* a word is a pattern, which the shell replaces by names */
+	bool globs;   /* a word is a pattern, which the shell replaces by names */
 	char **words; /* owned */
 	size_t word_count;
 	char *text;

@@ -45,7 +45,7 @@ int json_walk_rewind(struct json_walk *walk)
 }
 
 __attribute__((format(printf, 2, 3))) static int broken(struct json_walk *walk, const char *format,
-							 ...)
+							...)
 {
 	va_list list;
 

@@ -158,7 +158,8 @@ static uint64_t measure(const struct pair *pair, long before, long behind)
 				while (x + ahead < pair->a_count && y + ahead < pair->b_count &&
 				       !pair->deleted[x + ahead] && !pair->added[y + ahead])
 					ahead++;
-				bool last = x + ahead >= pair->a_count && y + ahead >= pair->b_count;
+				bool last = x + ahead >= pair->a_count &&
+					    y + ahead >= pair->b_count;
 				if (last || ahead > 2 * CONTEXT)
 					break;
 				for (; ahead > 0; ahead--, x++, y++)

@@ -12,12 +12,24 @@ static const char WINDOW[] = "[File: ", WINDOW_END[] = " lines total)]";
 
 /* What agents and harnesses write where they cut an output. */
 static const char *const CUTS[] = {
-	"<response clipped>",	   "[Output truncated",	     "[truncated",
-	"... [",		   "tokens truncated",	     "chars truncated",
-	"characters truncated",	   "lines truncated",	     "<persisted-output>",
-	"Output too large",	   "[Showing lines ",	     "[Showing last ",
-	"output was truncated",	   "Observations should not exceeded", "elided]",
-	"<output_tail>",	   "<elided_chars>",	     "file is too large to display",
+	"<response clipped>",
+	"[Output truncated",
+	"[truncated",
+	"... [",
+	"tokens truncated",
+	"chars truncated",
+	"characters truncated",
+	"lines truncated",
+	"<persisted-output>",
+	"Output too large",
+	"[Showing lines ",
+	"[Showing last ",
+	"output was truncated",
+	"Observations should not exceeded",
+	"elided]",
+	"<output_tail>",
+	"<elided_chars>",
+	"file is too large to display",
 	"[... Observation truncated",
 };
 
@@ -104,13 +116,23 @@ static size_t number_before(const struct line *line, bool window, uint64_t *ret_
 	return 0;
 }
 
+static bool is_number(const struct line *line, uint64_t number)
+{
+	size_t blanks = strspn(line->text, " ");
+	char *end;
+
+	return blanks < line->bytes && strtoull(line->text + blanks, &end, 10) == number &&
+	       (size_t)(end - line->text) == line->bytes;
+}
+
 /* What may follow the numbered lines, besides blank lines. */
 static bool is_behind(const struct line *line)
 {
 	size_t blanks = strspn(line->text, " \t\r");
 
 	return blanks >= line->bytes || begins(line, "(") || begins(line, "<system-reminder>") ||
-	       begins(line, "<NOTE>") || begins(line, "bash-$") || begins(line, "Review the changes");
+	       begins(line, "<NOTE>") || begins(line, "bash-$") ||
+	       begins(line, "Review the changes");
 }
 
 /* Numbered lines from `at` on.  Returns 1; 0 where they do not follow one another; -ENOMEM. */
@@ -123,7 +145,13 @@ static int read_numbered(struct shown *shown, const char *at, const char *end, b
 	while (at) {
 		const char *next = next_line(at, end, &line);
 		size_t prefix = number_before(&line, window, &number);
-		if (!prefix || (shown->count && number != shown->first + shown->count)) {
+		/* Of an empty last line a harness may have left the number alone. */
+		if (!prefix && shown->count && !next &&
+		    is_number(&line, shown->first + shown->count))
+			prefix = line.bytes;
+		else if (prefix && shown->count && number != shown->first + shown->count)
+			prefix = 0;
+		if (!prefix) {
 			if (!shown->count && (line.bytes == 0 || begins(&line, "("))) {
 				at = next; /* "(54 more lines above)" */
 				continue;
@@ -170,11 +198,12 @@ static const char *find_window(struct shown *shown, const char *output, const ch
 {
 	struct line line;
 
-	for (const char *at = output; at; ) {
+	for (const char *at = output; at;) {
 		const char *next = next_line(at, end, &line);
-		const char *close = begins(&line, WINDOW) ? memmem(line.text, line.bytes, WINDOW_END,
-								   sizeof(WINDOW_END) - 1) :
-							    NULL;
+		const char *close = begins(&line, WINDOW)
+					    ? memmem(line.text, line.bytes, WINDOW_END,
+						     sizeof(WINDOW_END) - 1)
+					    : NULL;
 		const char *open = close;
 		while (open && open > line.text && *open != '(')
 			open--;

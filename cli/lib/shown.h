@@ -20,24 +20,24 @@ struct shown_line {
 struct shown {
 	struct shown_line *lines;
 	size_t count, capacity;
-	uint64_t first;	   /* number of the first one, from 1 */
-	bool whole;	   /* they are all that the file has */
-	uint64_t version;  /* of the lines in their order */
-	uint64_t bytes;	   /* of them, newlines counted */
-	const char *path;  /* that the output names, within it; NULL: it does not */
+	uint64_t first;   /* number of the first one, from 1 */
+	bool whole;       /* they are all that the file has */
+	uint64_t version; /* of the lines in their order */
+	uint64_t bytes;   /* of them, newlines counted */
+	const char *path; /* that the output names, within it; NULL: it does not */
 	size_t path_bytes;
 };
 
 enum shown_form {
-	SHOWN_PLAIN,	/* lines as they are */
+	SHOWN_PLAIN,    /* lines as they are */
 	SHOWN_NUMBERED, /* with numbers before them, perhaps in a window */
-	SHOWN_ANY,	/* of a tool: what it looks like */
+	SHOWN_ANY,      /* of a tool: what it looks like */
 };
 
 /* How to take an output. */
 struct shown_as {
 	enum shown_form form;
-	uint64_t from;	      /* PLAIN: number of the first line */
+	uint64_t from;        /* PLAIN: number of the first line */
 	bool asked_whole;     /* no part was asked for */
 	uint64_t total_lines; /* of the file, 0: not known */
 };

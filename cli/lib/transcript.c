@@ -55,7 +55,7 @@ static enum transcript_format format_of_sight(const struct sight *sight)
 	if (sight->has_messages)
 		return TRANSCRIPT_MESSAGES;
 	if (sight->has_trajectory || sight->has_history)
-		return sight->of_list ? sight->of_list
+		return sight->of_list          ? sight->of_list
 		       : sight->has_trajectory ? TRANSCRIPT_SWE_AGENT
 					       : TRANSCRIPT_UNKNOWN;
 	if (sight->has_role && !sight->has_type)
@@ -100,24 +100,20 @@ static int look_at_object(struct json_walk *walk, int depth, struct sight *ret_s
 			bool is_history = strcmp(key, "history") == 0;
 			struct sight part = { .of_claude = false };
 			(void)json_walk_is(walk, '[');
-			bool first = true;
-			while (error == 0 && (error = json_walk_item(walk)) > 0) {
-				error = 0;
-				if (first && json_walk_peek(walk) == '{')
-					error = look_at_object(walk, depth + 1, &part);
-				else if (first && json_walk_peek(walk) == '[')
-					error = look(walk, depth + 1, &sight.of_list);
-				else
-					error = json_walk_pass(walk);
-				first = false;
-			}
+			error = json_walk_item(walk);
+			if (error > 0 && json_walk_peek(walk) == '[')
+				error = look(walk, depth + 1, &sight.of_list);
+			else if (error > 0)
+				error = look_at_object(walk, depth + 1, &part);
 			enum transcript_format format = format_of_part(&part);
 			/* A history of roles beside no trajectory is SWE-agent's demonstration. */
 			if (is_history && format == TRANSCRIPT_MESSAGES)
 				format = TRANSCRIPT_SWE_AGENT;
-			if (format != TRANSCRIPT_UNKNOWN &&
-			    (sight.of_list == TRANSCRIPT_UNKNOWN || !is_history))
+			if (format != TRANSCRIPT_UNKNOWN)
 				sight.of_list = format;
+			/* Else the rest of the list, empty as it may be. */
+			while (error >= 0 && !sight.of_list && (error = json_walk_item(walk)) > 0)
+				error = json_walk_pass(walk);
 			sight.has_history = sight.has_history || is_history;
 			sight.has_trajectory = sight.has_trajectory || !is_history;
 		} else {
@@ -128,15 +124,15 @@ static int look_at_object(struct json_walk *walk, int depth, struct sight *ret_s
 			sight.has_cwd = sight.has_cwd || strcmp(key, "cwd") == 0;
 			sight.has_role = sight.has_role || strcmp(key, "role") == 0;
 			sight.has_action = sight.has_action || strcmp(key, "action") == 0;
-			sight.has_observation =
-				sight.has_observation || strcmp(key, "observation") == 0;
+			sight.has_observation = sight.has_observation ||
+						strcmp(key, "observation") == 0;
 			sight.has_messages = sight.has_messages || strcmp(key, "messages") == 0;
 			error = json_walk_pass(walk);
 		}
 		if (error < 0)
 			return error;
-		/* Once it is plain, the rest need not be read. */
-		if (sight.of_list || sight.of_claude || sight.has_messages)
+		/* Once it is plain, the rest need not be read; of a part, there is a rest to be told. */
+		if (sight.of_list || (depth == 0 && (sight.of_claude || sight.has_messages)))
 			break;
 	}
 	*ret_sight = sight;
@@ -245,7 +241,8 @@ int transcript_read(const char *path, enum transcript_format format, transcript_
 	*ret_result = (struct transcript_result){ .format = format };
 	int error = json_walk_open(&transcript.walk, path);
 	if (error < 0) {
-		(void)snprintf(ret_result->error, sizeof(ret_result->error), "%s", strerror(-error));
+		(void)snprintf(ret_result->error, sizeof(ret_result->error), "%s",
+			       strerror(-error));
 		return error;
 	}
 	if (format == TRANSCRIPT_UNKNOWN)
@@ -256,10 +253,11 @@ int transcript_read(const char *path, enum transcript_format format, transcript_
 	} else if (error == 0 && ret_result->format == TRANSCRIPT_UNKNOWN) {
 		bool empty = is_empty(&transcript.walk);
 		list_formats(formats, sizeof(formats));
-		(void)snprintf(ret_result->error, sizeof(ret_result->error),
-			       empty ? "it is empty" :
-				       "no transcript that is known here (%s); --format says which it is",
-			       formats);
+		(void)snprintf(
+			ret_result->error, sizeof(ret_result->error),
+			empty ? "it is empty"
+			      : "no transcript that is known here (%s); --format says which it is",
+			formats);
 		error = -EINVAL;
 	} else if (error == 0) {
 		error = read_as(&transcript);
@@ -269,8 +267,8 @@ int transcript_read(const char *path, enum transcript_format format, transcript_
 	}
 	if (error < 0 && !ret_result->error[0])
 		(void)snprintf(ret_result->error, sizeof(ret_result->error), "%s",
-			       error == -EINVAL ? "it is of another format than was said" :
-						  strerror(-error));
+			       error == -EINVAL ? "it is of another format than was said"
+						: strerror(-error));
 	json_walk_close(&transcript.walk);
 	return error;
 }
@@ -332,7 +330,8 @@ const char *transcript_text(const json_t *content, char **ret_owned, size_t *ret
 	}
 	if (!json_is_array(content))
 		return NULL;
-	json_array_foreach(content, i, part) {
+	json_array_foreach(content, i, part)
+	{
 		const json_t *text = json_is_string(part) ? part : json_object_get(part, "text");
 		used += json_string_length(text) + 1;
 	}
@@ -340,7 +339,8 @@ const char *transcript_text(const json_t *content, char **ret_owned, size_t *ret
 	if (!joined)
 		return NULL;
 	used = 0;
-	json_array_foreach(content, i, part) {
+	json_array_foreach(content, i, part)
+	{
 		const json_t *text = json_is_string(part) ? part : json_object_get(part, "text");
 		size_t length = json_string_length(text);
 		if (!length)
@@ -376,8 +376,8 @@ uint64_t transcript_time(const json_t *time)
 	return (uint64_t)seconds * 1000000000u + fraction;
 }
 
-int pending_add(struct pending_calls *calls, uint64_t id, const char *name,
-		const json_t *arguments, bool is_text)
+int pending_add(struct pending_calls *calls, uint64_t id, const char *name, const json_t *arguments,
+		bool is_text)
 {
 	if (calls->count == calls->capacity) {
 		size_t capacity = calls->capacity ? calls->capacity * 2 : 16;

@@ -5,8 +5,8 @@
  *	transcript_document.c    documents of sessions and their parts: what several formats share
  *	transcript_tool.c        a tool's name and arguments: what it reads, runs or edits
  *	transcript_claude.c      Claude Code: JSON lines (~/.claude/projects/.../ID.jsonl, and sub-agents' files beside it)
- *	transcript_codex.c       codex: JSON lines (~/.codex/sessions/.../rollout-*.jsonl)
- *	transcript_pi.c          pi: JSON lines (~/.pi/agent/sessions/.../*.jsonl)
+ *	transcript_codex.c       codex: JSON lines (~/.codex/sessions/.../rollout-ID.jsonl)
+ *	transcript_pi.c          pi: JSON lines (~/.pi/agent/sessions/.../ID.jsonl)
  *	transcript_swe_agent.c   SWE-agent: .traj
  *	transcript_openhands.c   OpenHands: events, in a list, or a list in an evaluation's output
  *	transcript_messages.c    messages of a chat with tool calls, as data sets keep them
@@ -40,14 +40,14 @@ enum transcript_format {
 #define TRANSCRIPT(constant, word, text) TRANSCRIPT_##constant,
 	TRANSCRIPTS(TRANSCRIPT)
 #undef TRANSCRIPT
-	TRANSCRIPT_COUNT,
+		TRANSCRIPT_COUNT,
 };
 
 enum call_kind {
 	CALL_OTHER,   /* a tool that is none of these */
 	CALL_READ,    /* the agent's own tool showed a file, or a part of it */
 	CALL_COMMAND, /* a command line of a shell */
-	CALL_EDIT,    /* a file was changed by the agent's own tool; `output` may show a part of what it is now */
+	CALL_EDIT, /* a file was changed by the agent's own tool; `output` may show a part of what it is now */
 	CALL_FORGOTTEN, /* no output: what the scope was given of `path` (NULL: all, the context was compacted or cleared) counts no more */
 	/* Of a journal, which has no contents: */
 	CALL_RAN,   /* a viewer or reader began */
@@ -58,22 +58,24 @@ enum call_kind {
 /* One tool call and what the model got for it.  Pointers are valid during the callback; texts are ended by NUL. */
 struct call {
 	enum call_kind kind;
-	uint64_t session;      /* which session of the file, or of several files, it is of; never 0 */
-	uint64_t scope;        /* whose context it went to: one number for a session's own, others for its sub-agents'; FORGOTTEN: 0: all of the session */
-	const char *path;      /* READ, EDIT: as given, NULL: not known */
-	const char *command;   /* COMMAND: the line; OTHER: the tool and its arguments */
-	const char *directory; /* absolute: what `path` and the command's names are relative to; NULL: not known */
-	const char *output;    /* what the model was given, NULL: nothing */
+	uint64_t session; /* which session of the file, or of several files, it is of; never 0 */
+	uint64_t scope; /* whose context it went to: one number for a session's own, others for its sub-agents'; FORGOTTEN: 0: all of the session */
+	const char *path;    /* READ, EDIT: as given, NULL: not known */
+	const char *command; /* COMMAND: the line; OTHER: the tool and its arguments */
+	const char *
+		directory; /* absolute: what `path` and the command's names are relative to; NULL: not known */
+	const char *output; /* what the model was given, NULL: nothing */
 	size_t output_bytes;
-	const char *content; /* the part of it that a command printed or a file holds, within `output`; NULL: all of it */
+	const char *
+		content; /* the part of it that a command printed or a file holds, within `output`; NULL: all of it */
 	size_t content_bytes;
 	bool failed;          /* the tool said so, or the command's status */
 	uint64_t from, to;    /* READ: lines that were asked for, from 1; 0: not said */
 	uint64_t total_lines; /* READ: of the file, where it is told; 0: it is not */
-	bool numbered;        /* READ: the tool puts a number before each line; an output without is a message of its own */
+	bool numbered; /* READ: the tool puts a number before each line; an output without is a message of its own */
 	struct version version; /* GIVEN */
 	bool own;               /* GIVEN */
-	uint64_t time_ns; /* since 1970; 0: not known */
+	uint64_t time_ns;       /* since 1970; 0: not known */
 };
 
 /* Called for each call, in order.  Returns 0, or a negative errno that ends the reading. */

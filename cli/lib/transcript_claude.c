@@ -68,9 +68,9 @@ static int chain_of(struct claude *claude, const json_t *line, uint64_t *ret_roo
 	uint64_t follows = parent ? transcript_hash(parent, 0) : 0;
 
 	*ret_root = id;
-	size_t oldest = claude->chain_count > CHAINS_LOOKED_AT ?
-				claude->chain_count - CHAINS_LOOKED_AT :
-				0;
+	size_t oldest = claude->chain_count > CHAINS_LOOKED_AT
+				? claude->chain_count - CHAINS_LOOKED_AT
+				: 0;
 	for (size_t i = claude->chain_count; follows && i-- > oldest;)
 		if (claude->chains[i].uuid == follows) {
 			*ret_root = claude->chains[i].root;
@@ -164,7 +164,8 @@ static int tell_blocks(struct claude *claude, const json_t *line, const char *ty
 
 	if (!json_is_array(content))
 		return error;
-	json_array_foreach(content, i, block) {
+	json_array_foreach(content, i, block)
+	{
 		const char *kind = transcript_string(block, "type");
 		if (error < 0)
 			break;
@@ -174,11 +175,9 @@ static int tell_blocks(struct claude *claude, const json_t *line, const char *ty
 			if (id && name)
 				error = pending_add(&claude->pending, transcript_hash(id, 0), name,
 						    json_object_get(block, "input"), false);
-		} else if (kind && strcmp(kind, "tool_result") == 0 &&
-			   strcmp(type, "user") == 0) {
-			int is_new = counted || !uuid
-					     ? 1
-					     : add_seen(claude, transcript_hash(uuid, 0));
+		} else if (kind && strcmp(kind, "tool_result") == 0 && strcmp(type, "user") == 0) {
+			int is_new = counted || !uuid ? 1
+						      : add_seen(claude, transcript_hash(uuid, 0));
 			counted = is_new > 0;
 			if (is_new <= 0)
 				return is_new;
@@ -200,8 +199,8 @@ static int tell_line(void *reader, const json_t *line)
 	if (strcmp(type, "system") == 0 && subtype && strcmp(subtype, "compact_boundary") == 0) {
 		int error = around_of(claude, line, &call);
 		call.kind = CALL_FORGOTTEN;
-		return error < 0 ? error :
-				   claude->transcript->sink(&call, claude->transcript->data);
+		return error < 0 ? error
+				 : claude->transcript->sink(&call, claude->transcript->data);
 	}
 	if (strcmp(type, "assistant") == 0 || strcmp(type, "user") == 0)
 		return tell_blocks(claude, line, type);

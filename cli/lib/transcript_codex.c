@@ -34,8 +34,8 @@ static int add_call(struct codex *codex, const json_t *payload, const char *id)
 		arguments = json_incref(json_object_get(payload, "action"));
 	}
 	int error = name ? pending_add(&codex->pending, transcript_hash(id, 0), name, arguments,
-				       false) :
-			   0;
+				       false)
+			 : 0;
 	json_decref(arguments);
 	return error;
 }

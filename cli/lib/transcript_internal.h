@@ -69,14 +69,14 @@ struct pending_calls {
 		char *name;
 		json_t *arguments;
 		bool is_text; /* `name` is a command line of SWE-agent's shell */
-	} *calls;
+	} * calls;
 	size_t capacity, count;
 };
 
 /* pending_add(): takes a reference to arguments (NULL: none).  Returns 0 or -ENOMEM.  pending_take(): removes it; returns false when there is none of that id; pending_done() what
  * it took.  pending_free(): all that wait. */
-int pending_add(struct pending_calls *calls, uint64_t id, const char *name,
-		const json_t *arguments, bool is_text);
+int pending_add(struct pending_calls *calls, uint64_t id, const char *name, const json_t *arguments,
+		bool is_text);
 bool pending_take(struct pending_calls *calls, uint64_t id, struct pending_call *ret_call);
 void pending_done(struct pending_call *call);
 void pending_free(struct pending_calls *calls);
@@ -84,7 +84,7 @@ void pending_free(struct pending_calls *calls);
 /* What a tool call is, with the texts that `call` points to. */
 struct tool_call {
 	struct call call;
-	char *owned;	  /* free() */
+	char *owned;      /* free() */
 	char *owned_path; /* free() */
 };
 

@@ -103,7 +103,8 @@ int transcript_journal(struct transcript *transcript)
 	result->damaged = counts.damaged;
 	if (error == 0 && counts.damaged)
 		(void)snprintf(result->error, sizeof(result->error),
-			       "%llu of its records are damaged and were passed over; `seen verify` tells more",
+			       "%llu of its records are damaged and were passed over; `seen "
+			       "verify` tells more",
 			       (unsigned long long)counts.damaged);
 	events_close(events);
 	return error;

@@ -42,15 +42,16 @@ static int add_tool_calls(struct chat *chat, const json_t *calls)
 	json_t *call;
 	int error = 0;
 
-	json_array_foreach(calls, i, call) {
+	json_array_foreach(calls, i, call)
+	{
 		const json_t *function = json_object_get(call, "function");
 		const char *id = transcript_string(call, "id"),
 			   *name = transcript_string(function, "name"),
 			   *text = transcript_string(function, "arguments");
 		if (error < 0 || !name)
 			continue;
-		json_t *arguments = text ? json_loads(text, JSON_ALLOW_NUL, NULL) :
-					   json_incref(json_object_get(function, "arguments"));
+		json_t *arguments = text ? json_loads(text, JSON_ALLOW_NUL, NULL)
+					 : json_incref(json_object_get(function, "arguments"));
 		error = pending_add(&chat->pending, id ? transcript_hash(id, 0) : NEXT_MESSAGE,
 				    name, arguments, false);
 		json_decref(arguments);
@@ -77,9 +78,9 @@ static json_t *parameters(const char *at, const char *end)
 		last -= last > value && last[-1] == '\n';
 		char *key = strndup(at, name);
 		if (key)
-			(void)json_object_set_new(arguments, key,
-						  json_stringn_nocheck(value,
-								       (size_t)(last - value)));
+			(void)json_object_set_new(
+				arguments, key,
+				json_stringn_nocheck(value, (size_t)(last - value)));
 		free(key);
 		at = close;
 	}
@@ -98,8 +99,8 @@ static int add_function(struct chat *chat, const char *at)
 	memcpy(name, at, length);
 	name[length] = '\0';
 	json_t *arguments = parameters(at + length, end ? end : at + strlen(at));
-	int error = arguments ? pending_add(&chat->pending, NEXT_MESSAGE, name, arguments, false) :
-				-ENOMEM;
+	int error = arguments ? pending_add(&chat->pending, NEXT_MESSAGE, name, arguments, false)
+			      : -ENOMEM;
 	json_decref(arguments);
 	return error;
 }
@@ -147,8 +148,8 @@ static int add_calls(struct chat *chat, const json_t *message, const char *text)
 	if (!text)
 		return 0;
 	const char *function = strstr(text, FUNCTION);
-	return function ? add_function(chat, function + sizeof(FUNCTION) - 1) :
-			  add_block(chat, text);
+	return function ? add_function(chat, function + sizeof(FUNCTION) - 1)
+			: add_block(chat, text);
 }
 
 /* ---- results ---- */
@@ -216,11 +217,13 @@ static int tell_result(struct chat *chat, const json_t *message, const char *tex
 		return 0;
 	/* Where the shell was before is where the call was made. */
 	char *before = chat->directory ? strdup(chat->directory) : NULL;
-	struct call call = { .session = chat->session, .scope = chat->session, .directory = before };
+	struct call call = { .session = chat->session,
+			     .scope = chat->session,
+			     .directory = before };
 	int error = unwrap(chat, text, bytes, &call);
 	if (error == 0)
-		error = pending.is_text ? transcript_swe_action(pending.name, &tool) :
-					  transcript_tool(pending.name, pending.arguments, &tool);
+		error = pending.is_text ? transcript_swe_action(pending.name, &tool)
+					: transcript_tool(pending.name, pending.arguments, &tool);
 	else
 		tool = (struct tool_call){ .owned = NULL };
 	if (error == 0)
@@ -256,10 +259,9 @@ static int tell_part(void *reader, const char *list, const json_t *part)
 int transcript_messages(struct transcript *transcript)
 {
 	static const char *const LISTS[] = { "messages", "trajectory", NULL };
-	static const struct document_reader READER = { .lists = LISTS,
-						       .bare = true,
-						       .begin = begin,
-						       .part = tell_part };
+	static const struct document_reader READER = {
+		.lists = LISTS, .bare = true, .begin = begin, .part = tell_part
+	};
 	struct chat chat = { .transcript = transcript };
 	int error = transcript_document(transcript, &READER, &chat);
 

@@ -46,8 +46,9 @@ static int tell_action(struct openhands *hands, const json_t *event, const char 
 {
 	static const struct {
 		const char *action, *tool;
-	} TOOLS[] = { { "run", "bash" },     { "run_ipython", "run_ipython" }, { "read", "read" },
-		      { "write", "write" },  { "edit", "edit" },	       { "browse", "browse" },
+	} TOOLS[] = { { "run", "bash" },      { "run_ipython", "run_ipython" },
+		      { "read", "read" },     { "write", "write" },
+		      { "edit", "edit" },     { "browse", "browse" },
 		      { "recall", "recall" }, { "call_tool_mcp", "call_tool_mcp" } };
 	const json_t *arguments = json_object_get(event, "args");
 	const char *tool = NULL;
@@ -59,9 +60,10 @@ static int tell_action(struct openhands *hands, const json_t *event, const char 
 		return hands->transcript->sink(&call, hands->transcript->data);
 	}
 	if (strcmp(action, "delegate") == 0 && hands->depth + 1 < DELEGATES_MAX) {
-		hands->scopes[hands->depth + 1] =
-			hands->session ^
-			transcript_hash("delegate", id_of(json_object_get(event, "id")));
+		hands->scopes[hands->depth + 1] = hands->session ^
+						  transcript_hash(
+							  "delegate",
+							  id_of(json_object_get(event, "id")));
 		hands->depth++;
 		return 0;
 	}
@@ -137,9 +139,8 @@ static int tell_part(void *reader, const char *list, const json_t *part)
 	int error = 0;
 
 	if (json_is_array(part)) {
-		json_array_foreach(part, i, event)
-			if (error == 0 && json_is_object(event))
-				error = tell_part(reader, list, event);
+		json_array_foreach(part, i, event) if (error == 0 && json_is_object(event))
+			error = tell_part(reader, list, event);
 		return error;
 	}
 	if (observation)
@@ -150,10 +151,9 @@ static int tell_part(void *reader, const char *list, const json_t *part)
 int transcript_openhands(struct transcript *transcript)
 {
 	static const char *const LISTS[] = { "history", "trajectory", NULL };
-	static const struct document_reader READER = { .lists = LISTS,
-						       .bare = true,
-						       .begin = begin,
-						       .part = tell_part };
+	static const struct document_reader READER = {
+		.lists = LISTS, .bare = true, .begin = begin, .part = tell_part
+	};
 	struct openhands hands = { .transcript = transcript };
 	int error = transcript_document(transcript, &READER, &hands);
 

@@ -19,7 +19,8 @@ static int add_calls(struct pi *pi, const json_t *message)
 	json_t *block;
 	int error = 0;
 
-	json_array_foreach(content, i, block) {
+	json_array_foreach(content, i, block)
+	{
 		const char *type = transcript_string(block, "type"),
 			   *id = transcript_string(block, "id"),
 			   *name = transcript_string(block, "name");

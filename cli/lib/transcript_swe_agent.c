@@ -12,9 +12,9 @@
 struct swe_agent {
 	struct transcript *transcript;
 	uint64_t session;
-	char *directory;   /* of the shell; NULL: not known */
-	char *action;      /* history: that waits for its observation */
-	const char *list;  /* that the session's steps came in; the other one repeats them */
+	char *directory;  /* of the shell; NULL: not known */
+	char *action;     /* history: that waits for its observation */
+	const char *list; /* that the session's steps came in; the other one repeats them */
 };
 
 static const char *const LISTS[] = { "trajectory", "history", NULL };
@@ -58,8 +58,8 @@ static int tell(struct swe_agent *agent, const char *action, const char *output,
 /* Where the shell is now: for the next action. */
 static int note_state(struct swe_agent *agent, const json_t *state)
 {
-	json_t *parsed = json_is_string(state) ? json_loads(json_string_value(state), 0, NULL) :
-						 NULL;
+	json_t *parsed = json_is_string(state) ? json_loads(json_string_value(state), 0, NULL)
+					       : NULL;
 	const char *folder = transcript_string(parsed ? parsed : state, "working_dir");
 	int error = folder && folder[0] == '/' ? set(&agent->directory, folder) : 0;
 

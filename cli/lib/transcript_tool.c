@@ -44,8 +44,8 @@ static const struct {
 };
 
 /* The editor that several harnesses share: its command tells what it does. */
-static const char *const EDITORS[] = { "strreplaceeditor", "strreplacebasededittool",
-				       "fileeditor", "edittool" };
+static const char *const EDITORS[] = { "strreplaceeditor", "strreplacebasededittool", "fileeditor",
+				       "edittool" };
 
 static void plain_name(const char *name, char *ret_name, size_t capacity)
 {
@@ -53,8 +53,8 @@ static void plain_name(const char *name, char *ret_name, size_t capacity)
 
 	for (; *name && used + 1 < capacity; name++)
 		if (*name != '_' && *name != '-')
-			ret_name[used++] = *name >= 'A' && *name <= 'Z' ? (char)(*name + 32) :
-									  *name;
+			ret_name[used++] = *name >= 'A' && *name <= 'Z' ? (char)(*name + 32)
+									: *name;
 	ret_name[used] = '\0';
 }
 
@@ -155,9 +155,8 @@ static int other(const char *name, const json_t *arguments, struct tool_call *to
 	return tool->owned ? 0 : -ENOMEM;
 }
 
-static const char *const PATHS[] = { "file_path", "path",	 "absolute_path", "filePath",
-				     "filename",  "target_file", "file",	  "notebook_path",
-				     NULL };
+static const char *const PATHS[] = { "file_path",   "path", "absolute_path", "filePath", "filename",
+				     "target_file", "file", "notebook_path", NULL };
 
 int transcript_tool(const char *name, const json_t *arguments, struct tool_call *ret_tool)
 {
@@ -188,8 +187,8 @@ int transcript_tool(const char *name, const json_t *arguments, struct tool_call 
 	if (call->kind == CALL_COMMAND) {
 		const json_t *line = json_object_get(arguments, "command");
 		int error = command_of(line ? line : json_object_get(arguments, "cmd"), ret_tool);
-		call->directory = first_string(arguments, (const char *const[]){ "workdir", "cwd",
-										 NULL });
+		call->directory = first_string(arguments,
+					       (const char *const[]){ "workdir", "cwd", NULL });
 		if (call->directory && call->directory[0] != '/')
 			call->directory = NULL;
 		return error < 0 || call->command ? error : other(name, arguments, ret_tool);
@@ -198,8 +197,8 @@ int transcript_tool(const char *name, const json_t *arguments, struct tool_call 
 	if (call->kind == CALL_EDIT) {
 		/* A patch names its files itself. */
 		if (!call->path)
-			call->command = first_string(arguments, (const char *const[]){
-									"input", "patch", NULL });
+			call->command = first_string(
+				arguments, (const char *const[]){ "input", "patch", NULL });
 		return 0;
 	}
 	if (!call->path)
@@ -264,7 +263,8 @@ int transcript_swe_action(const char *action, struct tool_call *ret_tool)
 		(void)next_word(rest, path, sizeof(path));
 		const char *range = call->kind == CALL_READ ? strstr(rest, "--view_range") : NULL;
 		long long from = 0, to = 0;
-		if (range && sscanf(range + strlen("--view_range"), " %lld %lld", &from, &to) >= 1) {
+		if (range &&
+		    sscanf(range + strlen("--view_range"), " %lld %lld", &from, &to) >= 1) {
 			call->from = from > 0 ? (uint64_t)from : 1;
 			call->to = to > 0 ? (uint64_t)to : 0;
 		}

@@ -1,0 +1,122 @@
+/*
+ * What a recorded session repeated, and what each setting would have saved: the accounting behind `seen replay`.
+ *
+ * Calls of a transcript come in, sums go out.  A read is held against what the same context was given before: line by line, by number
+ * and hash, so that it does not matter in which parts, or with which tool, it was given.  Each read that names a file read before
+ * falls into one category at most:
+ *
+ *	identical         the same lines of the same file, given as one answer before
+ *	covered           not so, but each of its lines was given before, as it is
+ *	changed           a whole file that was given whole before, and is another now
+ *	after compaction  identical or covered, but for what was given before the context was compacted or cleared
+ *	other scope       likewise, but for what only another context was given: a sub-agent's, or its parent's
+ *
+ * Beside that the decision of the tracker (tracker/decision.h) is made over for each request, with the limits of the configuration
+ * in effect, to tell what would have been answered.  Where a transcript does not tell enough, nothing is counted as saved: a part of a
+ * file, or a command, only if no edit of what it reads is known in between.  Commands and the agent's own tools are apart,
+ * each as if the other one were not there: so they are for the tracker.
+ */
+#ifndef SEEN_CLI_REPLAY_H
+#define SEEN_CLI_REPLAY_H
+
+#include <stdint.h>
+
+#include "cli/lib/transcript.h"
+#include "config/config.h"
+
+struct replay_sum {
+	uint64_t count, bytes, tokens;
+};
+
+/* REPLAY_CATEGORY(constant, word, text) */
+#define REPLAY_CATEGORIES(REPLAY_CATEGORY) \
+	REPLAY_CATEGORY(IDENTICAL, "identical", "given as it is before") \
+	REPLAY_CATEGORY(COVERED, "covered", "each line given before, in other parts") \
+	REPLAY_CATEGORY(CHANGED, "changed", "whole files again, changed since") \
+	REPLAY_CATEGORY(COMPACTED, "after_compaction", "given before the context was compacted") \
+	REPLAY_CATEGORY(OTHER_SCOPE, "other_scope", "given to another context alone")
+
+enum replay_category {
+#define REPLAY_CATEGORY(constant, word, text) REPLAY_##constant,
+	REPLAY_CATEGORIES(REPLAY_CATEGORY)
+#undef REPLAY_CATEGORY
+		REPLAY_CATEGORY_COUNT,
+};
+
+/* REPLAY_SETTING(constant, word, text) */
+#define REPLAY_SETTINGS(REPLAY_SETTING) \
+	REPLAY_SETTING(NOTICE, "notice", "whole files: [notice]") \
+	REPLAY_SETTING(RANGES, "ranges", "whole files given in parts") \
+	REPLAY_SETTING(DIFF, "diff", "changed files: on_change = diff") \
+	REPLAY_SETTING(REQUESTS, "requests", "commands again: [requests]")
+
+enum replay_setting {
+#define REPLAY_SETTING(constant, word, text) REPLAY_##constant,
+	REPLAY_SETTINGS(REPLAY_SETTING)
+#undef REPLAY_SETTING
+		REPLAY_SETTING_COUNT,
+};
+
+/* By which way the model asked. */
+enum replay_way {
+	REPLAY_COMMANDS,  /* a command line of its shell */
+	REPLAY_OWN_TOOLS, /* the agent's own tool, which the tracker answers only where [processes] whitelist names the agent */
+	REPLAY_WAY_COUNT,
+};
+
+/* What a setting would have done. */
+struct replay_saving {
+	uint64_t repeats;  /* asked for again, inside the window */
+	uint64_t answered; /* of these, with a notice or a diff */
+	uint64_t yielded;  /* given in full, because the model asked again soon after a notice */
+	uint64_t unfit; /* given in full: too short, too long, binary, or the notice would have been no shorter */
+	uint64_t bytes; /* not given again, what came in their place taken off */
+	uint64_t tokens;
+};
+
+/* Counts and sums alone: replay_add() adds them up as numbers. */
+struct replay_sums {
+	struct replay_sum outputs; /* of all tool calls */
+	struct replay_sum reads; /* calls that showed lines of one file, as far as they are known */
+	struct replay_sum partial;  /* of these, not the whole file */
+	struct replay_sum again;    /* of these, of a file that was read before in the session */
+	struct replay_sum commands; /* calls of a shell or another tool that are no such read */
+	struct replay_sum
+		commands_again; /* of these, with the same words in the same folder before */
+	struct replay_sum
+		commands_identical; /* of these, with the same output, in the same context */
+	struct replay_sum categories[REPLAY_CATEGORY_COUNT];
+	struct replay_sum changed_as_diff; /* what the changed ones would be as unified diffs */
+	struct replay_saving savings[REPLAY_SETTING_COUNT][REPLAY_WAY_COUNT];
+	uint64_t deliveries; /* whole files given by a viewer, or by an own tool */
+	uint64_t sessions;
+	uint64_t scopes;
+	uint64_t compactions;
+};
+
+struct replay;
+
+/* replay_new(): config: whose [window], [notice], [requests], [processes] are in effect; borrowed.
+ * Returns 0; -ENOMEM; or as config_pack(), with *ret_error.  replay_free() it. */
+int replay_new(const struct config *config, struct replay **ret_replay,
+	       struct config_error *ret_error);
+void replay_free(struct replay *replay);
+
+/* replay_begin(): the next file; what it sums up to goes to `sums`.
+ * Sessions that several files are parts of (sub-agents' files) go on; of the others the oldest are forgotten.  agent: whose profile says how
+ * much of an output reached the model; NULL: generic. */
+void replay_begin(struct replay *replay, const char *agent, struct replay_sums *sums);
+
+/* replay_call(): a transcript_sink, with the replay as its data. */
+int replay_call(const struct call *call, void *replay);
+
+/* replay_add(): adds sums to others. */
+void replay_add(struct replay_sums *total, const struct replay_sums *sums);
+
+/* replay_category_name(), replay_setting_name(): "identical" ..., "notice" ...; their texts for people. */
+const char *replay_category_name(enum replay_category category);
+const char *replay_category_text(enum replay_category category);
+const char *replay_setting_name(enum replay_setting setting);
+const char *replay_setting_text(enum replay_setting setting);
+
+#endif
