@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "tracker/capture.h"
 #include "tracker/chunk.h"
@@ -30,14 +31,26 @@ static bool may_inject(const struct segment *segment, const struct request *requ
 	       request->at_sink && request->number && request->command_id;
 }
 
+/* Without a write: what a command's processes write is counted by the kernel, and tells what its agent was sent (capture.h). */
 static int add(struct making *making, const void *bytes, size_t size_bytes)
 {
+	uint64_t end = making->bytes + size_bytes;
+
+	if (!size_bytes)
+		return 0;
 	/* A process may not make files larger than its limit, in memory neither; beyond, a signal ends it. */
-	if (!sys_may_be_this_large(making->bytes + size_bytes))
+	if (!sys_may_be_this_large(end))
 		return -EFBIG;
-	if (sys_write(making->fd, bytes, size_bytes) != (ssize_t)size_bytes)
-		return -EIO;
-	making->bytes += size_bytes;
+	/* The pages are there before they are stored to. */
+	int error = sys_fallocate(making->fd, 0, (off_t)making->bytes, (off_t)size_bytes);
+	if (error < 0)
+		return error;
+	long address = sys_mmap(end, PROT_READ | PROT_WRITE, MAP_SHARED, making->fd);
+	if (address < 0 && address >= -4095)
+		return (int)address;
+	memcpy((char *)address + making->bytes, bytes, size_bytes);
+	(void)sys_munmap((void *)address, end);
+	making->bytes = end;
 	return 0;
 }
 

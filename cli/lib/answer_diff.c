@@ -2,6 +2,7 @@
 #include "cli/lib/answer_diff.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +61,26 @@ static ssize_t read_all(int fd, char *ret_bytes, size_t capacity)
 	return (ssize_t)count;
 }
 
+/* Makes a file in memory, without a write: what is written below a command's shell is taken for what its agent was sent
+ * (tracker/capture.h).  diff(1) opens it by its number.  Returns a descriptor or -1. */
+static int memory_file(const char *bytes, size_t count)
+{
+	int fd = memfd_create("seen-diff", 0);
+
+	if (fd < 0 || count == 0)
+		return fd;
+	void *pages = fallocate(fd, 0, 0, (off_t)count) < 0
+			      ? MAP_FAILED
+			      : mmap(NULL, count, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (pages == MAP_FAILED) {
+		(void)close(fd);
+		return -1;
+	}
+	memcpy(pages, bytes, count);
+	(void)munmap(pages, count);
+	return fd;
+}
+
 /* Takes a copy of a text; false where it is not in that version, or none. */
 static bool copy_take(int fd, const struct version *version, struct copy *ret_copy)
 {
@@ -69,8 +90,8 @@ static bool copy_take(int fd, const struct version *version, struct copy *ret_co
 	if (copy.bytes && read_all(fd, copy.bytes, copy.count + 1) == (ssize_t)copy.count)
 		found = version_of_bytes(copy.bytes, copy.count);
 	if (version_equal(&found, version) && !memchr(copy.bytes, '\0', copy.count))
-		copy.fd = memfd_create("seen-diff", 0); /* diff(1) opens it by its number */
-	if (copy.fd < 0 || !write_all(copy.fd, copy.bytes, copy.count)) {
+		copy.fd = memory_file(copy.bytes, copy.count);
+	if (copy.fd < 0) {
 		copy_free(&copy);
 		return false;
 	}

@@ -7,7 +7,7 @@ import subprocess
 import time
 import unittest
 
-from harness import LIBRARY, NOTICE, VIA, SessionTest, lines, wait_until
+from harness import LIBRARY, NOTICE, VIA, SessionTest, lines, needs_library, wait_until
 
 SINKS = ["pipe", "socket", "pty", "spool"]
 SHELLS = [("bash", "-c"), ("bash", "-lc"), ("sh", "-c"), ("dash", "-c"), ("bash", "--norc", "-c")]
@@ -444,6 +444,26 @@ class Window(SinkTest):
         output = self.agent.shell("cat f")
         self.assertIn(b"repeat the same command to get it in full", output)
         self.assertReal(self.agent.shell("cat f"), data)
+
+
+class OwnCopies(SinkTest):
+    """What is made in memory to be given in a file's place is no output of the command."""
+
+    options = ("-c", "context.inject=viewers", "-c", "notice.on_change=diff", "-c", "notice.insist_requests=1")
+
+    def test_large_file_below_instructions(self):
+        self.session.write("AGENTS.md", b"Be brief.\n")
+        self.session.write("f", lines("f", 700))
+        self.assertTrue(self.agent.shell("cat f; true").startswith(b"[Loaded from ./AGENTS.md]\nBe brief.\n"))
+        self.assertNotice(self.agent.shell("cat f"), "f")
+
+    @needs_library("the supervisor starts no program")
+    def test_large_file_that_changed(self):
+        data = self.deliver("f", lines("f", 800))
+        self.session.write("f", data.replace(b"line 7 ", b"LINE 7 "))
+        self.assertTrue(self.agent.shell("cat f; true").startswith(b"[File changed since last read: f."))
+        self.agent.shell("head -1 f; head -1 f")
+        self.assertNotice(self.agent.shell("cat f"), "f")
 
 
 class Lacking(SinkTest):

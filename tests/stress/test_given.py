@@ -38,6 +38,7 @@ JOBS = int(os.environ.get("SEEN_JOBS") or os.cpu_count() or 1)
 ROUND_STEPS = 250
 LIMIT, MAX = 24000, 24000  # of a command's output, of an agent without a profile; of a file, by default
 END = b"--end-of-piece--\n"
+LOADED, LOADED_END = b"[Loaded from ", b"[End of instruction files]\n"
 CHANGED = b"[File changed since last read: "
 ANY_NOTICE = re.compile(rb"\[[^\n]*, seen-[0-9a-f]{16}\)\]\n")
 HISTORY = 25
@@ -96,7 +97,7 @@ class Conversation:
         self.given = []
         self.asked = {}
         self.notes = {}  # of a path or a command -> Note
-        self.guides = {}  # instruction files that were given: (path, content) -> by which command
+        self.guides = {}  # instruction files that were given: (object, content) -> by which command
 
 
 class Scope:
@@ -193,14 +194,17 @@ class View(Piece):
         for group in self.groups:
             scope.sure += 1
             scope.most += 1
-            length, fresh = len(output), []
+            length, fresh, guides = len(output), [], []
             for index, path in enumerate(group):
+                if output.startswith(LOADED):
+                    output = round.take_injected(scope, command, path, output, before, guides)
                 output = round.take_file(scope, command, path, self.state[path], output, fresh, before, path in group[:index])
             size = length - len(output)
             before += size
             scope.bytes += size
             for path in fresh:
                 scope.talk.given.append(Given(scope, command, path, self.state[path], None))
+            scope.talk.guides.update(guides)
         if output:
             raise Wrong("more than the files: %r" % output[:200])
 
@@ -289,7 +293,7 @@ class Context(Piece):
         size, fresh = len(output), []
         output = round.take_guides(scope, command, self.guides, output, before, fresh)
         scope.bytes += size
-        scope.talk.guides.update({what: command for what in fresh})
+        scope.talk.guides.update(fresh)
         if output:
             raise Wrong("more than instructions: %r" % output[:300])
 
@@ -413,13 +417,14 @@ class Round:
         self.window, self.window_bytes, self.age_s = pick((6, 12, 12, 50)), pick((0, 0, 20000, 60000)), pick((0, 0, 0, 0, 1))
         self.insist, self.yields = pick((1, 2, 4)), self.random.random() < 0.85
         self.min_bytes = pick((512, 512, 1500))
-        self.on_change = self.random.random() < 0.4
+        self.on_change, self.inject = self.random.random() < 0.4, self.random.random() < 0.4
         self.requests = self.random.random() < 0.85
         self.never = self.random.random() < 0.2
         self.links = self.random.random() < 0.25  # files with two names, renames
         options = {"window.requests": self.window, "window.bytes": self.window_bytes, "window.age_s": self.age_s,
                    "notice.insist_requests": self.insist, "notice.yield": "insist" if self.yields else "never",
-                   "notice.min_bytes": self.min_bytes, "notice.on_change": "diff" if self.on_change else "full", "requests.enable": "yes" if self.requests else "no"}
+                   "notice.min_bytes": self.min_bytes, "notice.on_change": "diff" if self.on_change else "full", "context.inject": "viewers" if self.inject else "off",
+                   "requests.enable": "yes" if self.requests else "no"}
         if self.never:
             options["requests.never"] = "wc* *ls?-la?d"
         self.options = [word for name, value in options.items() for word in ("-c", "%s=%s" % (name, value))]
@@ -617,7 +622,7 @@ class Round:
                     given.blocked.add(path)
             for asked in conversation.asked.values():
                 asked.dead = asked.dead or path in asked.paths
-            conversation.guides = {what: command for what, command in conversation.guides.items() if what[0] != path}
+            conversation.guides = {what: command for what, command in conversation.guides.items() if what[0] != self.object[path]}
             conversation.notes.clear()  # it may be answered for by another name
         self.count["forgets"] += 1
         self.note("forget %s %s", path, one or "everywhere")
@@ -719,6 +724,8 @@ class Round:
 
     def a_view(self):
         paths = [self.random.choice(self.files) for _ in range(self.random.choice((1, 1, 1, 2, 3)))]
+        if self.random.random() < 0.05:
+            paths[0] = self.random.choice(self.guides)
         form = self.random.choice(("cat {}", "cat {}", "cat ./{}", "cat {}; true", "(cat {})", "bash -c 'cat {}'", "echo {} | xargs cat", "cat -- {}"))
         if form == "cat ./{}":
             return View("cat " + " ".join("./" + path for path in paths), [paths])
@@ -910,20 +917,35 @@ class Round:
         scope.talk.given += [Given(scope, command, path, content, None, base) for base in bases]
         return rest
 
-    def take_guides(self, scope, command, guides, output, before, fresh):
-        """Takes instruction files off the front of an output.  Each comes unless it was given before."""
+    def take_guides(self, scope, command, guides, output, before, fresh, all_of_them=True):
+        """Takes instruction files off the front of an output.  Each comes unless it was given before, and then not."""
         for path, content in guides:
-            text = b"[Loaded from %s]\n" % os.path.join(os.path.dirname(path) or ".", os.path.basename(path)).encode() + content + (
-                b"" if content.endswith(b"\n") else b"\n")
-            giver = scope.talk.guides.get((path, content))
+            folder, name = os.path.split(path)
+            text = LOADED + b"%s/%s]\n" % ((folder or ".").encode(), name.encode()) + content + (b"" if content.endswith(b"\n") else b"\n")
+            giver = scope.talk.guides.get((self.object[path], content))
             known = giver and (before <= LIMIT if giver is command else giver.bytes <= LIMIT)
             if output.startswith(text):
                 output = output[len(text):]
-                fresh.append((path, content))
-                self.count["instructions again" if known else "instructions"] += 1
-            elif not known:
+                fresh.append(((self.object[path], content), command))
+                self.count["instructions"] += 1
+                if known and giver is not command and len(scope.conversations) == 1:
+                    raise Wrong("%s is given again" % path)
+            elif not known and all_of_them:
                 raise Wrong("%s was not given, and is not: %r" % (path, output[:300]))
         return output
+
+    def take_injected(self, scope, command, path, output, before, fresh):
+        """The same, before what a viewer shows of a file."""
+        count = len(fresh)
+        output = self.take_guides(scope, command, self.guides_of(path), output, before, fresh, False)
+        if len(fresh) == count or not output.startswith(LOADED_END):
+            raise Wrong("no instructions of %s: %r" % (path, output[:300]))
+        if not self.inject or len(scope.conversations) > 1:
+            raise Wrong("instructions that nobody asked for")
+        if len(set(what for what, _ in fresh)) < len(fresh):
+            raise Wrong("instructions twice in one process")
+        self.count["injected"] += len(fresh) - count
+        return output[len(LOADED_END):]
 
     def take_request(self, scope, command, piece, paths, real, state, output, before, remembered=True):
         """Judges a reader's output.  Returns whether it was given what it reads."""
