@@ -1,0 +1,407 @@
+/* instruction.h: which files apply to a path, in which order, and what a scope was given of them. */
+#include <criterion/criterion.h>
+
+#include "support.h"
+#include "tracker/instruction.h"
+#include "tracker/sys.h"
+
+static struct world world;
+static uint64_t scope, command;
+static const struct version VERSION = { 1, 2, 3 }, OTHER = { 4, 5, 3 };
+static const uint64_t LIMIT = 24000;
+
+static void start(void)
+{
+	world_open(&world, "context.files=", "context.files=AGENTS.md agents.md doc/RULES.md",
+		   "paths.exclude=secret *.gen.md", NULL);
+	scope = world_scope(&world, "a");
+	command = world_command(&world);
+}
+
+static void stop(void)
+{
+	world_close(&world);
+}
+
+TestSuite(instruction, .init = start, .fini = stop);
+
+/* ---- places ---- */
+
+/* All places of a walk, below the workspace, joined by spaces. */
+static const char *places(const char *path, bool is_folder, bool by_index)
+{
+	static char text[8192];
+	char place[SEGMENT_PATH_BYTES];
+	struct instruction_walk walk;
+
+	text[0] = '\0';
+	instruction_walk_begin(&world.segment, path, is_folder, by_index, &walk);
+	while (instruction_walk_next(&world.segment, &walk, place, sizeof(place))) {
+		cr_assert(path_in_workspace(&world.segment, place), "%s", place);
+		(void)strcat(strcat(text, text[0] ? " " : ""),
+			     path_relative(&world.segment, place));
+	}
+	cr_assert(!instruction_walk_next(&world.segment, &walk, place, sizeof(place)));
+	return text;
+}
+
+static const char *places_of(const char *name, bool is_folder, bool by_index)
+{
+	return places(world_path(&world, name), is_folder, by_index);
+}
+
+Test(instruction, root_first_and_names_as_configured)
+{
+	cr_expect_str_eq(places_of("f", false, false), "AGENTS.md agents.md doc/RULES.md");
+	cr_expect_str_eq(places_of("a/b/f", false, false),
+			 "AGENTS.md agents.md doc/RULES.md "
+			 "a/AGENTS.md a/agents.md a/doc/RULES.md "
+			 "a/b/AGENTS.md a/b/agents.md a/b/doc/RULES.md");
+}
+
+Test(instruction, a_folder_has_its_own)
+{
+	cr_expect_str_eq(places_of("a", true, false), "AGENTS.md agents.md doc/RULES.md "
+						      "a/AGENTS.md a/agents.md a/doc/RULES.md");
+	cr_expect_str_eq(places(world.workspace, true, false), "AGENTS.md agents.md doc/RULES.md");
+	cr_expect_str_eq(places(world.workspace, false, false), "");
+}
+
+Test(instruction, nothing_outside_the_workspace)
+{
+	char beside[128];
+
+	(void)snprintf(beside, sizeof(beside), "%sx/f", world.workspace);
+	cr_expect_str_eq(places(beside, false, false), "");
+	cr_expect_str_eq(places("/etc/passwd", false, false), "");
+	cr_expect_str_eq(places("/", true, false), "");
+}
+
+Test(instruction, of_a_workspace_that_is_everything)
+{
+	struct world all;
+	char place[SEGMENT_PATH_BYTES];
+	struct instruction_walk walk;
+
+	world_open(&all, "context.files=", "context.files=A", "paths.exclude=", "paths.workspace=/",
+		   NULL);
+	instruction_walk_begin(&all.segment, "/e/f", false, false, &walk);
+	cr_assert(instruction_walk_next(&all.segment, &walk, place, sizeof(place)));
+	cr_expect_str_eq(place, "/A");
+	cr_assert(instruction_walk_next(&all.segment, &walk, place, sizeof(place)));
+	cr_expect_str_eq(place, "/e/A");
+	cr_assert(!instruction_walk_next(&all.segment, &walk, place, sizeof(place)));
+	instruction_walk_begin(&all.segment, "/", true, false, &walk);
+	cr_assert(instruction_walk_next(&all.segment, &walk, place, sizeof(place)));
+	cr_expect_str_eq(place, "/A");
+	cr_assert(!instruction_walk_next(&all.segment, &walk, place, sizeof(place)));
+	/* by the index, too */
+	cr_assert_eq(
+		instruction_index_set(&all.segment, "/", instruction_names_bit(&all.segment, "A")),
+		0);
+	instruction_index_renew(&all.segment, UINT64_C(60000000000));
+	instruction_walk_begin(&all.segment, "/e/f", false, true, &walk);
+	cr_assert(instruction_walk_next(&all.segment, &walk, place, sizeof(place)));
+	cr_expect_str_eq(place, "/A");
+	cr_assert(!instruction_walk_next(&all.segment, &walk, place, sizeof(place)));
+	world_close(&all);
+}
+
+Test(instruction, what_is_excluded_is_left_out)
+{
+	cr_expect_str_eq(places_of("secret/a/f", false, false), "AGENTS.md agents.md doc/RULES.md");
+	cr_expect_str_eq(places_of("a/node_modules/b/f", false, false),
+			 "AGENTS.md agents.md doc/RULES.md a/AGENTS.md a/agents.md a/doc/RULES.md");
+	cr_expect_str_eq(places_of(".git/f", false, false), "AGENTS.md agents.md doc/RULES.md");
+	cr_expect_str_eq(places_of("dist/f", false, false), "AGENTS.md agents.md doc/RULES.md");
+}
+
+Test(instruction, by_the_index_alone_while_it_is_valid)
+{
+	const struct segment *segment = &world.segment;
+
+	cr_assert_eq(instruction_index_set(segment, world_path(&world, "a"),
+					   instruction_names_bit(segment, "agents.md")),
+		     0);
+	/* not said to be complete: every place */
+	cr_expect_str_eq(places_of("a/f", false, true), places_of("a/f", false, false));
+	instruction_index_renew(segment, UINT64_C(60000000000));
+	/* a name with a folder in it is in no index */
+	cr_expect_str_eq(places_of("a/f", false, true), "doc/RULES.md a/agents.md a/doc/RULES.md");
+	cr_assert_eq(instruction_index_set(segment, world_path(&world, "a"), 0), 0);
+	cr_expect_str_eq(places_of("a/f", false, true), "doc/RULES.md a/doc/RULES.md");
+	instruction_index_renew(segment, 1);
+	while (sys_boottime_ns() < segment->header->instructions_until_ns)
+		;
+	cr_expect_str_eq(places_of("a/f", false, true), places_of("a/f", false, false));
+	instruction_index_renew(segment, UINT64_C(60000000000));
+	instruction_index_renew(segment, 0);
+	cr_expect_str_eq(places_of("a/f", false, true), places_of("a/f", false, false));
+}
+
+Test(instruction, a_full_index_says_so)
+{
+	char name[32];
+	int error = 0;
+	unsigned folders = 0;
+
+	for (; error == 0 && folders < 100000; folders++) {
+		(void)snprintf(name, sizeof(name), "%u", folders);
+		error = instruction_index_set(&world.segment, world_path(&world, name), 1);
+	}
+	cr_expect_eq(error, -ENOSPC);
+	cr_expect_gt(folders, 1000);
+	/* what holds none needs no place */
+	cr_expect_eq(instruction_index_set(&world.segment, world_path(&world, "none"), 0), 0);
+}
+
+Test(instruction, names)
+{
+	const struct segment *segment = &world.segment;
+
+	cr_expect(instruction_is_named(segment, world_path(&world, "AGENTS.md")));
+	cr_expect(instruction_is_named(segment, world_path(&world, "a/agents.md")));
+	cr_expect(instruction_is_named(segment, world_path(&world, "a/doc/RULES.md")));
+	cr_expect(!instruction_is_named(segment, world_path(&world, "a/RULES.md")));
+	cr_expect(!instruction_is_named(segment, world_path(&world, "a/xAGENTS.md")));
+	cr_expect(!instruction_is_named(segment, world_path(&world, "Agents.md")));
+	cr_expect(!instruction_is_named(segment, world_path(&world, "secret/AGENTS.md")));
+	cr_expect(!instruction_is_named(segment, "/elsewhere/AGENTS.md"));
+	cr_expect_eq(instruction_names_bit(segment, "AGENTS.md"), 1);
+	cr_expect_eq(instruction_names_bit(segment, "agents.md"), 2);
+	cr_expect_eq(instruction_names_bit(segment, "README.md"), 0);
+}
+
+Test(instruction, header)
+{
+	char text[256];
+
+	cr_expect_eq(instruction_header(&world.segment, world_path(&world, "AGENTS.md"), text,
+					sizeof(text)),
+		     (int)strlen("[Loaded from ./AGENTS.md]\n"));
+	cr_expect_str_eq(text, "[Loaded from ./AGENTS.md]\n");
+	(void)instruction_header(&world.segment, world_path(&world, "a\nb\x1b[m/AGENTS.md"), text,
+				 sizeof(text));
+	cr_expect_str_eq(text, "[Loaded from a\\nb\\x1b[m/AGENTS.md]\n");
+	for (size_t capacity = 0; capacity < sizeof("[Loaded from ./AGENTS.md]\n"); capacity++)
+		cr_expect_eq(instruction_header(&world.segment, world_path(&world, "AGENTS.md"),
+						text, capacity),
+			     -ENAMETOOLONG);
+}
+
+Test(instruction, opens_what_lies_in_the_workspace)
+{
+	const struct segment *segment = &world.segment;
+	struct stat stat;
+	const char *path = world_path(&world, "AGENTS.md");
+	char outside[96];
+
+	cr_expect_eq(instruction_open(segment, path, &stat), -ENOENT);
+	world_fill(&world, "AGENTS.md", INSTRUCTION_BYTES_MAX, 1);
+	int fd = instruction_open(segment, path, &stat);
+	cr_assert_geq(fd, 0);
+	cr_expect_eq(stat.st_size, INSTRUCTION_BYTES_MAX);
+	(void)close(fd);
+	world_fill(&world, "AGENTS.md", INSTRUCTION_BYTES_MAX + 1, 1);
+	cr_expect_eq(instruction_open(segment, path, &stat), -EFBIG);
+
+	const char *link = world_path(&world, "agents.md");
+	world_fill(&world, "real", 100, 1);
+	cr_assert_eq(symlink("real", link), 0);
+	fd = instruction_open(segment, link, &stat);
+	cr_expect_geq(fd, 0);
+	(void)close(fd);
+	(void)snprintf(outside, sizeof(outside), "%s/out", world.root);
+	write_path(outside, "secret", 6);
+	(void)unlink(link);
+	cr_assert_eq(symlink(outside, link), 0);
+	cr_expect_eq(instruction_open(segment, link, &stat), -EXDEV);
+	(void)unlink(link);
+	cr_assert_eq(mkdir(world_path(&world, "secret"), 0700), 0);
+	world_fill(&world, "secret/s", 100, 1);
+	cr_assert_eq(symlink("secret/s", link), 0);
+	cr_expect_eq(instruction_open(segment, link, &stat), -EXDEV);
+	(void)unlink(link);
+	cr_assert_eq(symlink("agents.md", link), 0);
+	cr_expect_eq(instruction_open(segment, link, &stat), -ELOOP);
+	(void)unlink(link);
+	cr_assert_eq(mkfifo(link, 0600), 0);
+	cr_expect_eq(instruction_open(segment, link, &stat), -EINVAL);
+	(void)unlink(link);
+	cr_assert_eq(mkdir(link, 0700), 0);
+	cr_expect_eq(instruction_open(segment, link, &stat), -EINVAL);
+}
+
+/* ---- what was given ---- */
+
+static struct moment now(void)
+{
+	return moment_now(&world.segment, scope, 1, 0, command);
+}
+
+static bool is_given(const struct moment *moment, uint64_t ino, const struct version *version)
+{
+	return instruction_is_given(&world.segment, moment, 5, ino, version, LIMIT);
+}
+
+static void end_command(uint64_t bytes)
+{
+	struct command_slot *slot = segment_slot(&world.segment, TABLE_COMMANDS,
+						 command % world.segment.capacity[TABLE_COMMANDS]);
+	slot->total_bytes = bytes;
+	slot->measured = 1;
+}
+
+Test(instruction, given_once_per_file_version_and_epoch)
+{
+	struct moment moment = now();
+
+	cr_expect(!is_given(&moment, 9, &VERSION));
+	cr_assert_eq(instruction_record(&world.segment, &moment, 5, 9, &VERSION), 0);
+	cr_expect(is_given(&moment, 9, &VERSION));
+	cr_expect(!is_given(&moment, 9, &OTHER));
+	cr_expect(!is_given(&moment, 8, &VERSION));
+	cr_expect(!instruction_is_given(&world.segment, &moment, 6, 9, &VERSION, LIMIT));
+	/* another version does not take the first one's place */
+	cr_assert_eq(instruction_record(&world.segment, &moment, 5, 9, &OTHER), 0);
+	cr_expect(is_given(&moment, 9, &VERSION) && is_given(&moment, 9, &OTHER));
+	cr_expect_eq(segment_counter(&world.segment, COUNTER_instructions_given), 2);
+	cr_assert_eq(instruction_record(&world.segment, &moment, 5, 9, &OTHER), 0);
+	cr_expect_eq(segment_counter(&world.segment, COUNTER_instructions_given), 2);
+	/* nor is it another scope's */
+	uint64_t other_scope = world_scope(&world, "b");
+	struct moment other = moment_now(&world.segment, other_scope, 1, 0, command);
+	cr_expect(!is_given(&other, 9, &VERSION));
+}
+
+Test(instruction, no_window_ends_it)
+{
+	struct moment moment = now();
+
+	cr_assert_eq(instruction_record(&world.segment, &moment, 5, 9, &VERSION), 0);
+	moment.request += 1000000;
+	moment.bytes_given += UINT64_C(1) << 40;
+	moment.time_ns += UINT64_C(1) << 60;
+	cr_expect(is_given(&moment, 9, &VERSION));
+}
+
+Test(instruction, epochs)
+{
+	struct moment moment = now();
+
+	cr_assert_eq(instruction_record(&world.segment, &moment, 5, 9, &VERSION), 0);
+	cr_assert_eq(tracker_forget_all(&world.segment, scope), 0);
+	moment = now();
+	cr_expect(!is_given(&moment, 9, &VERSION));
+	cr_assert_eq(instruction_record(&world.segment, &moment, 5, 9, &VERSION), 0);
+	cr_expect(is_given(&moment, 9, &VERSION));
+	cr_expect_eq(segment_counter(&world.segment, COUNTER_instructions_given), 2);
+	cr_assert_eq(tracker_forget_all(&world.segment, 0), 0);
+	moment = now();
+	cr_expect(!is_given(&moment, 9, &VERSION));
+}
+
+Test(instruction, what_was_begun_in_an_old_epoch_does_not_count)
+{
+	struct moment before = now();
+
+	cr_assert_eq(tracker_forget_all(&world.segment, scope), 0);
+	cr_assert_eq(instruction_record(&world.segment, &before, 5, 9, &VERSION), 0);
+	struct moment moment = now();
+	cr_expect(!is_given(&moment, 9, &VERSION));
+}
+
+Test(instruction, forgotten_in_each_version)
+{
+	struct moment moment = now();
+	uint64_t other_scope = world_scope(&world, "b");
+	struct moment other = moment_now(&world.segment, other_scope, 1, 0, command);
+
+	(void)instruction_record(&world.segment, &moment, 5, 9, &VERSION);
+	(void)instruction_record(&world.segment, &moment, 5, 9, &OTHER);
+	(void)instruction_record(&world.segment, &moment, 5, 8, &VERSION);
+	(void)instruction_record(&world.segment, &other, 5, 9, &VERSION);
+	cr_expect_eq(instruction_forget(&world.segment, scope, 5, 9), 2);
+	cr_expect_eq(instruction_forget(&world.segment, scope, 5, 9), 0);
+	cr_expect(!is_given(&moment, 9, &VERSION) && !is_given(&moment, 9, &OTHER));
+	cr_expect(is_given(&moment, 8, &VERSION) && is_given(&other, 9, &VERSION));
+	cr_expect_eq(instruction_forget(&world.segment, 0, 5, 9), 1);
+	cr_expect(!is_given(&other, 9, &VERSION));
+	(void)instruction_record(&world.segment, &moment, 5, 9, &VERSION);
+	cr_expect(is_given(&moment, 9, &VERSION));
+}
+
+Test(instruction, of_no_scope)
+{
+	struct moment moment = moment_now(&world.segment, 12345, 1, 0, command);
+
+	cr_expect_eq(instruction_record(&world.segment, &moment, 5, 9, &VERSION), -ENOENT);
+	cr_expect(!is_given(&moment, 9, &VERSION));
+}
+
+Test(instruction, counts_only_where_the_command_kept_to_its_limit)
+{
+	struct moment moment = now();
+
+	cr_assert_eq(instruction_record(&world.segment, &moment, 5, 9, &VERSION), 0);
+	struct moment later = moment;
+	later.command_id = world_command(&world);
+	end_command(LIMIT + 1);
+	cr_expect(!is_given(&later, 9, &VERSION));
+	end_command(LIMIT);
+	cr_expect(is_given(&later, 9, &VERSION));
+	/* that is settled: other commands may take the slot */
+	end_command(LIMIT + 1);
+	cr_expect(is_given(&later, 9, &VERSION));
+}
+
+Test(instruction, a_full_table_gives_again_and_loses_nothing_else)
+{
+	struct moment moment = now();
+
+	for (uint64_t ino = 1; ino <= 20000; ino++) {
+		moment.time_ns++;
+		cr_assert_eq(instruction_record(&world.segment, &moment, 5, ino, &VERSION), 0);
+		cr_assert(is_given(&moment, ino, &VERSION));
+	}
+	cr_expect(!is_given(&moment, 1, &VERSION));
+}
+
+Test(instruction, reading_one_whole_gives_it)
+{
+	struct stat stat;
+	struct content content;
+
+	world_fill(&world, "AGENTS.md", 900, 1);
+	world_fill(&world, "OTHER.md", 900, 2);
+	(void)world_cat(&world, scope, "AGENTS.md");
+	(void)world_cat(&world, scope, "OTHER.md");
+	for (int i = 0; i < 2; i++) {
+		const char *name = i ? "OTHER.md" : "AGENTS.md";
+		int fd = open(world_path(&world, name), O_RDONLY);
+		cr_assert(fstat(fd, &stat) == 0 &&
+			  content_of_descriptor(fd, UINT64_MAX, &content) == 0);
+		struct moment moment = now();
+		moment.command_id = world.segment.header->next_command - 2 + (uint64_t)i;
+		cr_expect_eq(instruction_is_given(&world.segment, &moment, stat.st_dev, stat.st_ino,
+						  &content.version, LIMIT),
+			     i == 0);
+		(void)close(fd);
+	}
+	cr_expect_eq(tracker_forget(&world.segment, scope, world_path(&world, "AGENTS.md")), 0);
+	cr_expect_eq(segment_counter(&world.segment, COUNTER_instructions_given), 1);
+}
+
+Test(instruction, forgotten_by_path)
+{
+	struct stat file;
+	struct moment moment = now();
+
+	world_fill(&world, "AGENTS.md", 900, 1);
+	cr_assert_eq(stat(world_path(&world, "AGENTS.md"), &file), 0);
+	cr_expect_eq(tracker_forget(&world.segment, 0, world_path(&world, "AGENTS.md")), -ENOENT);
+	(void)instruction_record(&world.segment, &moment, file.st_dev, file.st_ino, &VERSION);
+	cr_expect_eq(tracker_forget(&world.segment, 0, world_path(&world, "AGENTS.md")), 0);
+	cr_expect(!instruction_is_given(&world.segment, &moment, file.st_dev, file.st_ino, &VERSION,
+					LIMIT));
+}
