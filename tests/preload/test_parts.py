@@ -7,7 +7,7 @@ import shlex
 import shutil
 import unittest
 
-from harness import BUILD, NOTICE, SessionTest, lines, needs_library
+from harness import BUILD, NOTICE, VIA, SessionTest, lines, needs_library
 
 LONG = bool(os.environ.get("SEEN_LONG"))
 ODD_HEAD = os.path.join(BUILD, "tests", "preload", "helpers", "odd_head")
@@ -298,6 +298,17 @@ class Unknown(PartsTest):
         for command in ("cat f > g; cat g | cat", "cat f | cat", "x=$(cat f); printf '%s\\n' \"$x\""):
             self.assertReal(self.agent.shell(command), data)
         self.assertEqual(self.session.read("g"), data)
+        self.assertKnown()
+
+
+@unittest.skipUnless(VIA == "supervise", "the library knows")
+class NotSeen(PartsTest):
+    """What a reader printed is known only inside it: by the supervisor alone parts are not known."""
+
+    def test_halves(self):
+        data = self.new()
+        self.parts("head -n 50 f", "tail -n 50 f")
+        self.assertUnknown(data)
         self.assertKnown()
 
 
