@@ -409,6 +409,23 @@ static void note_instruction(const struct segment *segment, const struct file_sl
 		(void)instruction_record(segment, given, stamp->dev, stamp->ino, version);
 }
 
+/* Does the scope know the file in this version, at once or in parts? */
+static bool was_given(const struct segment *segment, const struct request *request,
+		      uint64_t file_key, const struct version *version, const struct moment *now)
+{
+	struct delivery_slot delivery = { .time_ns = 0 };
+	struct version whole;
+
+	if (delivery_find(segment, now->scope_id, file_key, &delivery) == 0 &&
+	    is_current(segment, request, &delivery, now) &&
+	    version_equal(&delivery.version, version))
+		return true;
+	return !request->is_own &&
+	       part_is_whole(segment, file_key, now, decision_limit(segment, &request->context),
+			     delivery.command_id ? 0 : delivery.time_ns, &whole) &&
+	       version_equal(&whole, version);
+}
+
 void decision_deliver(const struct segment *segment, const struct request *request,
 		      const struct pending *pending, const struct stamp *stamp,
 		      const struct version *version, struct delivered *ret_delivered)
@@ -430,9 +447,7 @@ void decision_deliver(const struct segment *segment, const struct request *reque
 	if (pending->is_diff && !to_scope)
 		return;
 	bool is_repeat = to_scope && !pending->counted && !pending->is_diff &&
-			 delivery_find(segment, now.scope_id, pending->file_key, &before) == 0 &&
-			 is_current(segment, request, &before, &now) &&
-			 version_equal(&before.version, version);
+			 was_given(segment, request, pending->file_key, version, &now);
 	struct whole_read read = { stamp, version, subject_pid(request->subject), is_repeat,
 				   pending->is_diff };
 

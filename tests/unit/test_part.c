@@ -334,6 +334,23 @@ Test(part, cat_of_what_was_given_in_parts)
 	cr_assert_eq(reason, REASON_INSISTED);
 }
 
+Test(part, repeats_are_counted_without_notices)
+{
+	world.settings->session_mode = SESSION_MODE_OBSERVE;
+	fill(1);
+	print_lines("f", 1, 50, NULL);
+	cr_assert_eq(world_cat(&world, scope, "f"), DECISION_CONTENT);
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_repeats), 0);
+	fill(2);
+	print_lines("f", 1, 50, NULL);
+	print_lines("f", 51, 100, NULL);
+	cr_assert_eq(world_cat(&world, scope, "f"), DECISION_CONTENT);
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_repeats), 1);
+	fill(3);
+	cr_assert_eq(world_cat(&world, scope, "f"), DECISION_CONTENT);
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_repeats), 1);
+}
+
 Test(part, cat_of_another_version)
 {
 	enum reason reason;
