@@ -22,6 +22,7 @@ class Agent:
     package = ""  # on npm
     variant = ""  # how it differs from the agent of that name, in words
     auto = "preload"  # what `seen run --via auto` must take for it
+    reads_by_shell = False  # it has no read tool
     whitelisted = ()  # the names by which `--whitelist` knows it, where its own reads can be answered
 
     def configure(self, home, workspace, url):
@@ -79,6 +80,7 @@ class Codex(Agent):
     name = "codex"
     package = "@openai/codex"
     auto = "both"
+    reads_by_shell = True
 
     def configure(self, home, workspace, url):
         write_file(f"{home}/.codex/config.toml", f"""\
@@ -107,7 +109,7 @@ trust_level = "trusted"
         return Call("exec_command", {"cmd": command, "tty": True})
 
     def read(self, _, path):
-        return Call("exec_command", {"cmd": f"sed -n '1,200p' {path}"})  # it has no read tool
+        return Call("exec_command", {"cmd": f"sed -n '1,200p' {path}"})
 
     def edit(self, _, path, old, new):
         return self._patch(f"*** Update File: {path}\n@@\n-{old}\n+{new}\n")

@@ -170,8 +170,11 @@ def first_lines(text, count):
     return "".join(text.splitlines(keepends=True)[:count])
 
 
-def build():
-    """Returns (files at the start, steps, files at the end), files as {path: text}."""
+def build(reads_by_shell=False):
+    """Returns (files at the start, steps, files at the end), files as {path: text}.
+
+    reads_by_shell: the agent has no read tool of its own: what it reads, its model is given by a command
+    """
     s = Script()
     for name in ("again", "filler", "pipes", "tool", "append", "outside", "quiet", "touch",
                  "same", "replaced", "checkout", "known", "new", "nested", "xargs", "find", "find2",
@@ -245,7 +248,8 @@ def build():
 
     # The agent changes files by its own tools and by its shell.
     s.read("own read", "tool.py")
-    s.shell("cat after own read", "cat tool.py", s.real("tool.py"))
+    s.shell("cat after own read", "cat tool.py",
+            s.notice("tool.py") if reads_by_shell else s.real("tool.py"))
     s.edit("own edit", "tool.py", "value = 1", "value = 2")
     s.shell("cat after own edit", "cat tool.py", s.real("tool.py"))
     s.shell("cat again after own edit", "cat tool.py", s.notice("tool.py"))
