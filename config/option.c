@@ -101,6 +101,16 @@ static const struct option profile_options[PROFILE_OPTION_COUNT] = {
 		       "gets in full: none: it is not; access-write: it asks first whether it may write; "
 		       "no-sniff: only other reads begin with a look at the first bytes",
 	},
+	[PROFILE_OPTION_TRANSCRIPT] = {
+		PROFILE, .name = "transcript", .kind = OPTION_LIST, .value = "", .unit = "",
+		.doc = "the files in which it writes down what is said, a JSON object a line (globs of paths; ** is any "
+		       "depth; ~/ is the home folder, $NAME/ that of a variable, left out where it is not set)",
+	},
+	[PROFILE_OPTION_COMPACTION] = {
+		PROFILE, .name = "compaction", .kind = OPTION_LIST, .value = "", .unit = "",
+		.doc = "lines there that say that the conversation was cut short: what was given before counts no more "
+		       "(words: member.member=text, or member for one that is there; with commas between: all of them)",
+	},
 };
 _Static_assert(SETTINGS_MAX_OUTPUT_BYTES == 24000, "the default of max_output_bytes above");
 
