@@ -199,8 +199,6 @@ int answer_diff(const struct segment *segment, const struct diff_question *quest
 	    !make_labels(segment, question, &labels))
 		return DIFF_FAILED;
 	leave_workspace_out_of_path(segment);
-	/* Its words are to be those that everybody knows. */
-	(void)setenv("LC_ALL", "C", 1);
 	int kept = contents_open(segment, &question->before);
 	if (kept < 0)
 		return DIFF_FAILED;

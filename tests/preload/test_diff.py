@@ -416,7 +416,7 @@ class File(Case):
         new = self.change("f", old)
         command = self.strange("touch %s/begun; exec sleep 60" % self.session.folder)
         self.agent.shell("(" + command + "f) & wait_for=$!; until test -e ../begun; do sleep 0.05; done; kill -9 $wait_for; wait $wait_for; :")
-        wait_until(lambda: not self.sleepers(), 5)
+        wait_until(lambda: not self.sleepers(), 1)  # the program itself would go on for two seconds
         self.pass_requests()
         self.assertDiff(self.agent.shell("cat f"), old, new)
 
@@ -548,6 +548,19 @@ class Host(Case):
                 self.assertDiff(run(), old, new, name)
                 with open(os.path.join(self.session.folder, "errors")) as file:
                     self.assertEqual(file.read(), "")
+
+    def test_a_part_of_it(self):
+        """It read, and printed, the beginning alone: nothing moves."""
+        for number, part in enumerate((1, 100, 400)):
+            name = "f%d" % number
+            with self.subTest(part=part):
+                old = self.deliver(name)
+                new = self.change(name, old)
+                output = self.agent.shell("PART=%d %s %s" % (part, self.cat, name))
+                self.assertEqual(len(output), part)
+                self.assertTrue(output.startswith(CHANGED[:part]))
+                self.pass_requests()
+                self.assertDiff(self.agent.shell("cat " + name), old, new, name)
 
     def test_closed_descriptors(self):
         """The file is descriptor 0, or 2."""

@@ -4,7 +4,8 @@
  *
  *	cat FILE...		(test_diff.py)
  *
- * CHILDREN, in the environment, says how: "handler", "ignore" (SIGCHLD), "nowait" (SA_NOCLDWAIT), "blocked", or nothing.
+ * PART, in the environment: of each file, so many bytes and no more.
+ * CHILDREN: how it looks after its own: "handler", "ignore" (SIGCHLD), "nowait" (SA_NOCLDWAIT), "blocked", or nothing.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -47,6 +48,7 @@ int main(int argc, char **argv)
 	const char *how = getenv("CHILDREN") ? getenv("CHILDREN") : "";
 	struct sigaction action = { .sa_handler = SIG_DFL };
 	static char bytes[1 << 16];
+	size_t part = getenv("PART") ? (size_t)atoi(getenv("PART")) : 0;
 	sigset_t mask, after;
 
 	if (strcmp(how, "handler") == 0)
@@ -83,8 +85,11 @@ int main(int argc, char **argv)
 		look("blocked, too", sigismember(&after, SIGUSR1), 1);
 		look("nothing more blocked", sigismember(&after, SIGTERM), 0);
 		ssize_t got;
-		while ((got = read(fd, bytes, sizeof(bytes))) > 0)
+		while ((got = read(fd, bytes, part ? part : sizeof(bytes))) > 0) {
 			look("written", write(1, bytes, (size_t)got), got);
+			if (part)
+				break;
+		}
 		(void)close(fd);
 	}
 	(void)signal(SIGCHLD, SIG_DFL);
