@@ -273,6 +273,7 @@ static void record(struct journal *journal, uint64_t scope_id, const struct item
 	if (!journal->header)
 		return;
 	record.tid = (uint32_t)getpid();
+	record.marks = JOURNAL_DETAILS;
 	record.amount = scope_id;
 	record.path = journal_text(journal, item->path, strlen(item->path), true);
 	(void)journal_write(journal, &record, &details, sizeof(details), true);

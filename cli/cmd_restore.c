@@ -155,6 +155,7 @@ static void record_kept(const struct session *session, const char *path,
 	if (session_map_journal(session, &journal) < 0 || !journal.header)
 		return;
 	record.tid = (uint32_t)getpid();
+	record.marks = JOURNAL_DETAILS;
 	record.reason = CONTENTS_RESTORED;
 	record.path = journal_text(&journal, path, strlen(path), true);
 	(void)journal_write(&journal, &record, &details, sizeof(details), true);

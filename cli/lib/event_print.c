@@ -77,7 +77,7 @@ static const char *access_name(uint32_t flags, bool brief)
 	}
 }
 
-static const char *decision_name(unsigned decision)
+const char *event_decision_name(unsigned decision)
 {
 	static const char *const NAMES[] = { [DECISION_CONTENT] = "content",
 					     [DECISION_YIELDED] = "yielded",
@@ -478,7 +478,7 @@ static void put_what(struct line *line, const struct event *event)
 		put(line, "fd", json_descriptor(record->fd));
 		put(line, "flags", json_open_flags(record->flags));
 		put(line, "planned", json_boolean(record->marks & JOURNAL_PLANNED));
-		decision = is_answered(event) ? decision_name(record->decision) : NULL;
+		decision = is_answered(event) ? event_decision_name(record->decision) : NULL;
 		reason = is_answered(event) ? reason_name(record->reason) : NULL;
 		put(line, "decision", decision ? json_string_nocheck(decision) : json_null());
 		put(line, "reason", reason ? json_string_nocheck(reason) : json_null());
@@ -767,8 +767,8 @@ static void print_details(FILE *file, const struct event *event, const char *wor
 		if (record->marks & JOURNAL_PLANNED)
 			print_word(file, &first, "planned");
 		if (is_answered(event) && record->decision != DECISION_CONTENT &&
-		    decision_name(record->decision))
-			print_word(file, &first, "%s", decision_name(record->decision));
+		    event_decision_name(record->decision))
+			print_word(file, &first, "%s", event_decision_name(record->decision));
 		break;
 	case JOURNAL_TRUNCATE:
 		print_bytes(file, &first, record->amount,

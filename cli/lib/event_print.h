@@ -21,4 +21,7 @@ void event_print_line(FILE *file, const struct event *event, const char *workspa
 /* event_print_json(): one line, one object.  Returns 0 or -ENOMEM; what `file` says of errors is the caller's to ask. */
 int event_print_json(FILE *file, const struct event *event);
 
+/* event_decision_name(): the word for an enum decision; NULL for a number that is none. */
+const char *event_decision_name(unsigned decision);
+
 #endif

@@ -1,0 +1,543 @@
+/*
+ * `seen history`: what each scope was given, an entry a line, each result cut.
+ *
+ * From the journal, and from the content store beside it: so it also tells of a session whose segment went with a boot.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/lib/event_filter.h"
+#include "cli/lib/event_print.h"
+#include "cli/lib/events.h"
+#include "cli/lib/exit_code.h"
+#include "cli/lib/history.h"
+#include "cli/lib/journal_file.h"
+#include "cli/lib/kept_text.h"
+#include "cli/lib/message.h"
+#include "cli/lib/options.h"
+#include "cli/lib/scopes.h"
+#include "cli/lib/session.h"
+#include "cli/lib/text.h"
+#include "cli/lib/tokens.h"
+#include "tracker/contents.h"
+#include "tracker/decision.h"
+#include "tracker/excerpt.h"
+#include "tracker/path.h"
+#include "tracker/role.h"
+
+static const char *session_name, *journal_file, *scope, *tail;
+static bool json;
+
+static const struct option_spec SPECS[] = {
+	{ "--session", "ID", "this session; default: $SEEN_SESSION, else the workspace's newest",
+	  NULL, &session_name },
+	{ "--journal", "FILE", "this journal, in place of a session's", NULL, &journal_file },
+	{ "--scope", "SCOPE", "what this one was given alone: its 16 digits, or its name", NULL,
+	  &scope },
+	{ "--tail", "N", "the last N alone", NULL, &tail },
+	{ "-n", "N", "the same", NULL, &tail },
+	{ "--json", NULL, "a JSON object a line, seen/history/1", &json, NULL },
+};
+
+static const struct options OPTIONS = {
+	.usage = "history [OPTION...]",
+	.summary =
+		"What each scope was given: of files their beginning, of commands what they read.  "
+		"Each result is cut\n"
+		"after [history] result_max_length characters.  Of a command in parentheses: "
+		"whether its output\n"
+		"reached the scope, where the journal tells.",
+	.specs = SPECS,
+	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
+};
+
+/* What the lines are made with. */
+struct printer {
+	const char *workspace; /* NULL: not known */
+	uint64_t characters;
+	int contents; /* folder of the content store; -1: there is none */
+	uint64_t skipped;
+	uint64_t count; /* of entries so far */
+	bool any;       /* line was printed, with this scope and epoch */
+	uint64_t scope_id, epoch;
+	struct kept_text shown; /* of the entry at hand */
+};
+
+/* ---- what is told of a content ---- */
+
+static bool is_in_full(const struct history_entry *entry)
+{
+	return entry->decision == DECISION_CONTENT || entry->decision == DECISION_YIELDED;
+}
+
+/* Was it given a file's own content? */
+static bool is_content(const struct history_entry *entry)
+{
+	return entry->kind != HISTORY_REQUEST && is_in_full(entry);
+}
+
+/* Is the content that it was given, or that was not given again, at hand? */
+static bool is_kept(const struct printer *printer, const struct history_entry *entry)
+{
+	return entry->kind != HISTORY_REQUEST &&
+	       (printer->shown.state == KEPT_TEXT_TEXT || printer->shown.state == KEPT_TEXT_BINARY);
+}
+
+/* ---- for people ---- */
+
+static void print_escaped(const char *text)
+{
+	static char escaped[4 * KEPT_TEXT_BYTES];
+
+	if (path_escape(text, escaped, sizeof(escaped)) >= 0)
+		(void)fputs(escaped, stdout);
+}
+
+static const char *short_name(const struct printer *printer, const char *path)
+{
+	const char *below = path[0] == '/' ? event_path_below(printer->workspace, path, false)
+					   : NULL;
+	return !below ? path : below[0] ? below : ".";
+}
+
+static void print_tool(const struct printer *printer, const struct history_entry *entry)
+{
+	(void)fputs("[Tool: ", stdout);
+	print_escaped(entry->tool ? entry->tool : "?");
+	(void)fputs("(", stdout);
+	if (entry->kind != HISTORY_REQUEST) {
+		print_escaped(short_name(printer, entry->paths));
+	} else {
+		for (size_t at = 0, i = 0; at < entry->arguments_bytes; i++) {
+			/* The first one is the program. */
+			if (i > 1)
+				(void)fputs(" ", stdout);
+			if (i > 0)
+				print_escaped(entry->arguments + at);
+			at += strlen(entry->arguments + at) + 1;
+		}
+	}
+	(void)fputs(")] → ", stdout);
+}
+
+static void print_count(uint64_t bytes)
+{
+	char number[TEXT_NUMBER_BYTES];
+	(void)printf("%s bytes", text_number(bytes, number));
+}
+
+static void print_version(const struct version *version)
+{
+	char digits[VERSION_DIGITS + 1];
+
+	version_digits(version, digits);
+	(void)fputs(version_is_none(version) ? "?" : digits, stdout);
+}
+
+static void print_content(const struct printer *printer, const struct history_entry *entry)
+{
+	const struct kept_text *shown = &printer->shown;
+
+	switch (shown->state) {
+	case KEPT_TEXT_TEXT:
+		if (entry->version.size_bytes == 0)
+			(void)fputs("(empty)", stdout);
+		print_escaped(shown->text);
+		if (shown->truncated)
+			(void)fputs("… [truncated]", stdout);
+		break;
+	case KEPT_TEXT_BINARY:
+		(void)fputs("(binary, ", stdout);
+		print_count(entry->bytes);
+		(void)fputs(")", stdout);
+		break;
+	case KEPT_TEXT_GONE:
+	case KEPT_TEXT_DAMAGED:
+		(void)fputs("(", stdout);
+		print_count(entry->bytes);
+		(void)fputs(", version ", stdout);
+		print_version(&entry->version);
+		(void)fputs(shown->state == KEPT_TEXT_GONE ? ": not kept any more)"
+							   : ": what is kept of it is damaged)",
+			    stdout);
+		break;
+	}
+}
+
+/* What was given in place of a content. */
+static void print_in_place(const struct history_entry *entry)
+{
+	if (entry->decision == DECISION_DIFF) {
+		(void)fputs("(what changed since version ", stdout);
+		print_version(&entry->before);
+		(void)fputs(", ", stdout);
+		print_count(entry->bytes);
+	} else {
+		(void)fputs("(notice", stdout);
+	}
+	(void)fputs(" in place of ", stdout);
+	print_count(entry->bytes == HISTORY_BYTES_UNKNOWN ? entry->bytes_saved
+							  : entry->bytes + entry->bytes_saved);
+	if (!version_is_none(&entry->version)) {
+		(void)fputs(", version ", stdout);
+		print_version(&entry->version);
+	}
+	(void)fputs(")", stdout);
+}
+
+/* The files and folders that a command read, as a list that is cut like a content. */
+static void print_paths(const struct printer *printer, const struct history_entry *entry)
+{
+	uint64_t left = printer->characters, used;
+	const char *end = entry->paths + entry->paths_bytes;
+	uint64_t told = 0;
+
+	for (const char *at = entry->paths; at < end && left > 0; told++) {
+		const char *name = short_name(printer, at);
+		size_t length = strlen(name);
+		const char *between = told ? ", " : "";
+		size_t cut = excerpt_bytes(between, strlen(between), left, &used);
+		(void)printf("%.*s", (int)cut, between);
+		left -= used;
+		cut = excerpt_bytes(name, length, left, &used);
+		left -= used;
+		char *part = strndup(name, cut);
+		if (part)
+			print_escaped(part);
+		free(part);
+		if (cut < length)
+			break;
+		at += strlen(at) + 1;
+	}
+	if (told < entry->path_count)
+		(void)fputs("… [truncated]", stdout);
+}
+
+static void print_command(const struct printer *printer, const struct history_entry *entry)
+{
+	if (entry->decision == HISTORY_NOT_KNOWN)
+		(void)fputs("(not on record whether it was given)", stdout);
+	else if (!is_in_full(entry))
+		print_in_place(entry);
+	else if (entry->bytes == HISTORY_BYTES_UNKNOWN)
+		(void)fputs("(given in full)", stdout);
+	else
+		(void)fputs("(", stdout), print_count(entry->bytes), (void)fputs(")", stdout);
+	(void)fputs(entry->path_count ? " read: " : " no file on record that it read", stdout);
+	print_paths(printer, entry);
+}
+
+static void print_line(struct printer *printer, const struct history_entry *entry)
+{
+	char time[TEXT_TIME_BYTES];
+
+	if (!printer->any || printer->scope_id != entry->scope_id ||
+	    printer->epoch != entry->epoch) {
+		(void)printf("%s%sscope", printer->any ? "\n" : "", text_style(stdout, "1"));
+		if (entry->scope_id)
+			(void)printf(" %016" PRIx64, entry->scope_id);
+		else
+			(void)printf(" of process %" PRIu32, entry->pid);
+		if (entry->epoch)
+			(void)printf(" epoch %016" PRIx64, entry->epoch);
+		(void)printf(" %s%s\n", text_time(entry->time_realtime_ns, time),
+			     text_style(stdout, "0"));
+		printer->any = true;
+		printer->scope_id = entry->scope_id;
+		printer->epoch = entry->epoch;
+	}
+	print_tool(printer, entry);
+	if (entry->decision == DECISION_YIELDED)
+		(void)fputs("(asked for again) ", stdout);
+	if (entry->kind == HISTORY_REQUEST)
+		print_command(printer, entry);
+	else if (is_in_full(entry))
+		print_content(printer, entry);
+	else
+		print_in_place(entry);
+	(void)fputs("\n", stdout);
+}
+
+/* ---- for programs ---- */
+
+static json_t *json_id(uint64_t id)
+{
+	char text[SCOPES_ID_BYTES];
+
+	(void)snprintf(text, sizeof(text), "%016" PRIx64, id);
+	return id ? json_string(text) : json_null();
+}
+
+static json_t *json_texts(const char *texts, size_t bytes)
+{
+	json_t *array = json_array();
+
+	for (size_t at = 0; at < bytes; at += strlen(texts + at) + 1)
+		(void)json_array_append_new(array, text_json(texts + at));
+	return array;
+}
+
+static json_t *json_count(uint64_t number)
+{
+	return number <= INT64_MAX ? json_integer((json_int_t)number) : json_null();
+}
+
+static json_t *json_version(const struct version *version)
+{
+	char digits[VERSION_DIGITS + 1];
+
+	version_digits(version, digits);
+	return version_is_none(version) ? json_null() : json_string(digits);
+}
+
+static json_t *json_word(const char *word)
+{
+	return word ? json_string(word) : json_null();
+}
+
+static const char *kind_name(enum history_kind kind)
+{
+	static const char *const NAMES[] = { [HISTORY_DELIVERY] = "delivery",
+					     [HISTORY_REQUEST] = "request",
+					     [HISTORY_INSTRUCTION] = "instruction" };
+	return NAMES[kind];
+}
+
+static const char *shown_name(enum kept_text_state state)
+{
+	static const char *const NAMES[] = { [KEPT_TEXT_TEXT] = "text",
+					     [KEPT_TEXT_BINARY] = "binary",
+					     [KEPT_TEXT_GONE] = "gone",
+					     [KEPT_TEXT_DAMAGED] = "damaged" };
+	return NAMES[state];
+}
+
+/* Tokens of what the scope was given: of the text itself where that is at hand, else by its bytes. */
+static json_t *json_tokens(const struct printer *printer, const struct history_entry *entry)
+{
+	if (entry->bytes == HISTORY_BYTES_UNKNOWN)
+		return json_null();
+	return json_count(is_content(entry) && is_kept(printer, entry)
+				  ? printer->shown.tokens
+				  : tokens_of_bytes(entry->bytes));
+}
+
+/* Tokens that it would have been given and was not. */
+static json_t *json_tokens_saved(const struct printer *printer, const struct history_entry *entry)
+{
+	if (!entry->bytes_saved || !is_kept(printer, entry) ||
+	    entry->bytes == HISTORY_BYTES_UNKNOWN)
+		return json_count(tokens_of_bytes(entry->bytes_saved));
+	uint64_t given = tokens_of_bytes(entry->bytes), whole = printer->shown.tokens;
+	return json_count(whole > given ? whole - given : 0);
+}
+
+static int print_json(const struct printer *printer, const struct history_entry *entry)
+{
+	const struct kept_text *shown = &printer->shown;
+	bool content = is_content(entry), text = content && shown->state == KEPT_TEXT_TEXT;
+	json_t *object = json_object();
+
+	(void)json_object_set_new(object, "schema", json_string("seen/history/1"));
+	(void)json_object_set_new(object, "number", json_count(entry->number));
+	(void)json_object_set_new(object, "time", text_json_time(entry->time_realtime_ns));
+	(void)json_object_set_new(object, "scope", json_id(entry->scope_id));
+	(void)json_object_set_new(object, "epoch", json_id(entry->epoch));
+	(void)json_object_set_new(object, "pid",
+				  entry->pid ? json_integer(entry->pid) : json_null());
+	(void)json_object_set_new(
+		object, "role",
+		json_word(entry->role >= 0 ? role_name((uint32_t)entry->role) : NULL));
+	(void)json_object_set_new(object, "kind", json_string(kind_name(entry->kind)));
+	(void)json_object_set_new(object, "tool",
+				  entry->tool ? text_json(entry->tool) : json_null());
+	(void)json_object_set_new(object, "arguments",
+				  entry->arguments
+					  ? json_texts(entry->arguments, entry->arguments_bytes)
+					  : json_null());
+	(void)json_object_set_new(object, "paths", json_texts(entry->paths, entry->paths_bytes));
+	(void)json_object_set_new(object, "path_count", json_count(entry->path_count));
+	(void)json_object_set_new(
+		object, "decision",
+		json_word(entry->decision == HISTORY_NOT_KNOWN
+				  ? NULL
+				  : event_decision_name((unsigned)entry->decision)));
+	(void)json_object_set_new(object, "before", json_version(&entry->before));
+	(void)json_object_set_new(object, "version", json_version(&entry->version));
+	(void)json_object_set_new(object, "bytes", json_count(entry->bytes));
+	(void)json_object_set_new(object, "tokens", json_tokens(printer, entry));
+	(void)json_object_set_new(object, "bytes_saved", json_count(entry->bytes_saved));
+	(void)json_object_set_new(object, "tokens_saved", json_tokens_saved(printer, entry));
+	(void)json_object_set_new(object, "content",
+				  content ? json_string(shown_name(shown->state)) : json_null());
+	(void)json_object_set_new(object, "excerpt", text ? text_json(shown->text) : json_null());
+	(void)json_object_set_new(object, "excerpt_tokens",
+				  text ? json_count(shown->text_tokens) : json_null());
+	(void)json_object_set_new(object, "truncated", json_boolean(text && shown->truncated));
+	int error = json_dumpf(object, stdout, JSON_COMPACT | JSON_PRESERVE_ORDER);
+	json_decref(object);
+	(void)fputs("\n", stdout);
+	return error < 0 && !ferror(stdout) ? -ENOMEM : 0;
+}
+
+/* ---- the command ---- */
+
+static int count_entry(const struct history_entry *entry, void *data)
+{
+	(void)entry;
+	++*(uint64_t *)data;
+	return 0;
+}
+
+static int print_entry(const struct history_entry *entry, void *data)
+{
+	struct printer *printer = data;
+	int error = 0;
+
+	if (printer->count++ < printer->skipped)
+		return 0;
+	if (entry->kind != HISTORY_REQUEST)
+		kept_text_read(printer->contents, &entry->version, printer->characters,
+			       &printer->shown);
+	if (json)
+		error = print_json(printer, entry);
+	else
+		print_line(printer, entry);
+	return ferror(stdout) ? -EIO : error;
+}
+
+/* The store that lies beside a journal; -1: there is none, or it is not this user's. */
+static int open_contents(const char *journal)
+{
+	char path[SEGMENT_PATH_BYTES];
+	const char *slash = strrchr(journal, '/');
+	int folder;
+
+	if (snprintf(path, sizeof(path), "%.*s%s" CONTENTS_FOLDER,
+		     slash ? (int)(slash - journal) : 0, journal,
+		     slash ? "/" : "./") >= (int)sizeof(path) ||
+	    session_open_folder(AT_FDCWD, path, &folder) < 0)
+		return -1;
+	return folder;
+}
+
+static int parse_tail(uint64_t *ret_number)
+{
+	char *end;
+
+	errno = 0;
+	uintmax_t number = strtoumax(tail, &end, 10);
+	if (tail[0] < '0' || tail[0] > '9' || *end || errno || number == 0) {
+		message("--tail: '%s' is no number from 1", tail);
+		return EXIT_CODE_USAGE;
+	}
+	*ret_number = number;
+	return EXIT_CODE_OK;
+}
+
+/* The scope that was asked for: by its digits, which need no session; else by its name. */
+static int find_scope(const struct config *config, uint64_t *ret_id)
+{
+	struct session session;
+
+	if (strlen(scope) == SCOPES_ID_BYTES - 1 &&
+	    strspn(scope, "0123456789abcdef") == SCOPES_ID_BYTES - 1) {
+		*ret_id = strtoull(scope, NULL, 16);
+		return EXIT_CODE_OK;
+	}
+	if (journal_file) {
+		message("--scope: a journal knows scopes by their 16 digits, not '%s'", scope);
+		return EXIT_CODE_USAGE;
+	}
+	int code = session_find(config, session_name, &session);
+	if (code == EXIT_CODE_OK) {
+		code = scopes_choose(&session.segment, scope, ret_id);
+		session_close(&session);
+	}
+	return code;
+}
+
+static void tell_missing(const struct events *events)
+{
+	struct events_counts counts = events_counts(events);
+
+	(void)fflush(stdout);
+	if (counts.undone || counts.damaged || counts.lost)
+		message("something may be missing: of the journal's records %" PRIu64
+			" were not finished, %" PRIu64 " are damaged, %" PRIu64
+			" could not be written",
+			counts.undone, counts.damaged, counts.lost);
+}
+
+static int count_entries(const char *path, uint64_t scope_id, uint64_t *ret_count)
+{
+	struct events *events;
+	int error = events_open(path, false, &events);
+
+	if (error < 0)
+		return error;
+	error = history_each(events, scope_id, count_entry, ret_count);
+	events_close(events);
+	return error;
+}
+
+static int show(const char *path, uint64_t scope_id, uint64_t last, struct printer *printer)
+{
+	struct events *events;
+	uint64_t count = 0;
+	int error = last ? count_entries(path, scope_id, &count) : 0;
+
+	printer->skipped = count > last ? count - last : 0;
+	if (error == 0)
+		error = events_open(path, false, &events);
+	if (error < 0)
+		return journal_file_failed(path, error);
+	printer->workspace = events_workspace(events);
+	printer->contents = open_contents(path);
+	error = history_each(events, scope_id, print_entry, printer);
+	tell_missing(events);
+	if (printer->contents >= 0)
+		(void)close(printer->contents);
+	events_close(events);
+	if (error == -ENOMEM)
+		message("out of memory");
+	return error < 0 ? EXIT_CODE_OUTPUT : printer->count > 0 ? EXIT_CODE_OK : EXIT_CODE_NOTHING;
+}
+
+int cmd_history(int argc, char **argv)
+{
+	static struct printer printer;
+	struct parsed parsed = { .config = NULL };
+	char path[SEGMENT_PATH_BYTES];
+	uint64_t last = 0, scope_id = 0;
+	int code;
+
+	if (options_parse(&OPTIONS, argc, argv, &parsed, &code) == 0) {
+		code = EXIT_CODE_OK;
+		if (parsed.first_word < argc) {
+			message("'%s' is no option; `seen help history` lists them",
+				argv[parsed.first_word]);
+			code = EXIT_CODE_USAGE;
+		} else if (tail) {
+			code = parse_tail(&last);
+		}
+		if (code == EXIT_CODE_OK && options_load(&parsed, &code) == 0) {
+			printer.characters = config_number(parsed.config,
+							   OPTION_history_result_max_length);
+			code = journal_file_find(parsed.config, session_name, journal_file, path,
+						 sizeof(path));
+			if (code == EXIT_CODE_OK && scope)
+				code = find_scope(parsed.config, &scope_id);
+			if (code == EXIT_CODE_OK)
+				code = show(path, scope_id, last, &printer);
+		}
+	}
+	options_done(&parsed);
+	return code;
+}

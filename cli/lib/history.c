@@ -1,0 +1,475 @@
+/* What each scope was given: see history.h. */
+#include "cli/lib/history.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tracker/decision.h"
+#include "tracker/path.h"
+#include "tracker/role.h"
+
+enum { STDOUT = 1, PATHS_BYTES_FIRST = 256, DELIVERIES_MAX = 64 };
+
+/* What one request was given of a file. */
+struct delivery {
+	char *path;       /* owned */
+	char *given_path; /* owned; NULL: not known */
+	int decision;
+	bool is_given; /* of a CONTENT or YIELDED one: it was, and whole */
+	struct version before, version;
+	uint64_t bytes, bytes_saved;
+};
+
+/* A viewer or reader.  Strings are owned. */
+struct collected {
+	uint64_t process; /* number of its START record */
+	uint64_t time_realtime_ns, scope_id, epoch;
+	uint32_t pid;
+	int role;
+	enum history_kind kind; /* of its deliveries */
+	bool is_elsewhere; /* its output went to a file, or there is no more to say of it than its deliveries */
+	char *tool;
+	char *arguments;
+	size_t arguments_bytes;
+	char *paths;
+	size_t paths_bytes, paths_capacity;
+	unsigned paths_kept;
+	uint64_t path_count;
+	int decision; /* of its command; HISTORY_NOT_KNOWN */
+	uint64_t amount;
+	struct delivery *deliveries;
+	size_t delivery_count;
+};
+
+struct history {
+	struct collected requests[HISTORY_REQUESTS_MAX]; /* a ring */
+	size_t first, count;
+	uint64_t scope_id; /* 0: all */
+	int (*entry)(const struct history_entry *entry, void *data);
+	void *data;
+	int result;
+};
+
+/* ---- requests ---- */
+
+static void collected_free(struct collected *request)
+{
+	for (size_t i = 0; i < request->delivery_count; i++) {
+		free(request->deliveries[i].path);
+		free(request->deliveries[i].given_path);
+	}
+	free(request->deliveries);
+	free(request->tool);
+	free(request->arguments);
+	free(request->paths);
+	*request = (struct collected){ 0 };
+}
+
+static struct collected *find(struct history *history, uint64_t process)
+{
+	if (!process)
+		return NULL;
+	/* Most is told of those that began last. */
+	for (size_t i = history->count; i > 0; i--) {
+		struct collected *request =
+			&history->requests[(history->first + i - 1) % HISTORY_REQUESTS_MAX];
+		if (request->process == process)
+			return request;
+	}
+	return NULL;
+}
+
+/* Says once that memory is short: what does not fit is missing, and the caller is told. */
+static void *checked(struct history *history, void *memory)
+{
+	if (!memory && !history->result)
+		history->result = -ENOMEM;
+	return memory;
+}
+
+static char *copy(struct history *history, const char *text)
+{
+	return text ? checked(history, strdup(text)) : NULL;
+}
+
+static const char *path_of(const struct event *event)
+{
+	return event->resolved ? event->resolved : event->path;
+}
+
+static bool has_path(const struct collected *request, const char *path, size_t length)
+{
+	for (const char *at = request->paths; at < request->paths + request->paths_bytes;) {
+		size_t other = strlen(at);
+		if (other == length && memcmp(at, path, length) == 0)
+			return true;
+		at += other + 1;
+	}
+	return false;
+}
+
+/* What a process asks of itself is nothing that it was given. */
+static bool is_input(const char *path)
+{
+	return path && strncmp(path, "/proc/self/", strlen("/proc/self/")) != 0;
+}
+
+static void add_path(struct history *history, struct collected *request, const char *path)
+{
+	size_t length = path ? strlen(path) : 0;
+
+	if (!is_input(path) || has_path(request, path, length))
+		return;
+	request->path_count++;
+	if (request->paths_kept >= HISTORY_PATHS_MAX ||
+	    request->paths_bytes + length + 1 > HISTORY_PATHS_BYTES_MAX)
+		return;
+	if (request->paths_bytes + length + 1 > request->paths_capacity) {
+		size_t capacity = request->paths_capacity ? request->paths_capacity
+							  : PATHS_BYTES_FIRST;
+		while (capacity < request->paths_bytes + length + 1)
+			capacity *= 2;
+		char *paths = checked(history, realloc(request->paths, capacity));
+		if (!paths)
+			return;
+		request->paths = paths;
+		request->paths_capacity = capacity;
+	}
+	memcpy(request->paths + request->paths_bytes, path, length + 1);
+	request->paths_bytes += length + 1;
+	request->paths_kept++;
+}
+
+/* ---- entries ---- */
+
+static void tell(struct history *history, const struct history_entry *entry)
+{
+	if (!history->result)
+		history->result = history->entry(entry, history->data);
+}
+
+static struct history_entry entry_of(const struct collected *request)
+{
+	return (struct history_entry){
+		.number = request->process,
+		.time_realtime_ns = request->time_realtime_ns,
+		.scope_id = request->scope_id,
+		.epoch = request->epoch,
+		.pid = request->pid,
+		.role = request->role,
+		.tool = request->tool,
+		.arguments = request->arguments,
+		.arguments_bytes = request->arguments_bytes,
+	};
+}
+
+static void tell_delivery(struct history *history, const struct collected *request,
+			  const struct delivery *delivery)
+{
+	struct history_entry entry = entry_of(request);
+
+	entry.kind = request->kind;
+	entry.paths = delivery->path;
+	entry.paths_bytes = strlen(delivery->path) + 1;
+	entry.path_count = 1;
+	entry.given_path = delivery->given_path;
+	entry.decision = delivery->decision;
+	entry.before = delivery->before;
+	entry.version = delivery->version;
+	entry.bytes = delivery->bytes;
+	entry.bytes_saved = delivery->bytes_saved;
+	tell(history, &entry);
+}
+
+static void tell_command(struct history *history, const struct collected *request)
+{
+	struct history_entry entry = entry_of(request);
+
+	entry.kind = HISTORY_REQUEST;
+	entry.paths = request->paths;
+	entry.paths_bytes = request->paths_bytes;
+	entry.path_count = request->path_count;
+	entry.decision = request->decision;
+	entry.bytes = HISTORY_BYTES_UNKNOWN;
+	if (request->decision == DECISION_NOTICE)
+		entry.bytes_saved = request->amount;
+	else if (request->decision == DECISION_CONTENT)
+		entry.bytes = request->amount;
+	tell(history, &entry);
+}
+
+static bool is_told(const struct delivery *delivery)
+{
+	return delivery->path && (delivery->is_given || delivery->decision == DECISION_NOTICE ||
+				  delivery->decision == DECISION_DIFF);
+}
+
+static void tell_request(struct history *history, const struct collected *request)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < request->delivery_count; i++) {
+		if (is_told(&request->deliveries[i])) {
+			tell_delivery(history, request, &request->deliveries[i]);
+			any = true;
+		}
+	}
+	if (request->decision != HISTORY_NOT_KNOWN || (!any && !request->is_elsewhere))
+		tell_command(history, request);
+}
+
+static void tell_first(struct history *history)
+{
+	struct collected *first = &history->requests[history->first];
+
+	tell_request(history, first);
+	collected_free(first);
+	history->first = (history->first + 1) % HISTORY_REQUESTS_MAX;
+	history->count--;
+}
+
+/* ---- events ---- */
+
+static bool is_wanted(const struct history *history, uint64_t scope_id)
+{
+	return !history->scope_id || scope_id == history->scope_id;
+}
+
+static struct collected *add(struct history *history)
+{
+	if (history->count == HISTORY_REQUESTS_MAX)
+		tell_first(history);
+	struct collected *request =
+		&history->requests[(history->first + history->count++) % HISTORY_REQUESTS_MAX];
+	request->decision = HISTORY_NOT_KNOWN;
+	return request;
+}
+
+static void fill(struct history *history, struct collected *request, const struct event *event,
+		 const char *tool)
+{
+	request->time_realtime_ns = event->time_realtime_ns;
+	request->scope_id = event->scope_id;
+	request->epoch = event->epoch;
+	request->pid = event->pid;
+	request->role = event->role;
+	request->tool = copy(history, tool);
+}
+
+static void start(struct history *history, const struct event *event)
+{
+	if ((event->role != ROLE_VIEWER && event->role != ROLE_READER) || !event->scope_id ||
+	    !is_wanted(history, event->scope_id))
+		return;
+	struct collected *request = add(history);
+	request->process = event->number;
+	/* As it was called: what one program is by many names tells itself by that. */
+	const char *called = event->other_bytes ? event->other : event->executable;
+	fill(history, request, event, called ? path_base(called) : NULL);
+	if (event->other_bytes) {
+		request->arguments = checked(history, malloc(event->other_bytes + 1));
+		if (request->arguments) {
+			memcpy(request->arguments, event->other, event->other_bytes);
+			request->arguments[event->other_bytes] = '\0';
+			request->arguments_bytes = event->other_bytes;
+		}
+	}
+}
+
+static void note_read(struct history *history, const struct event *event)
+{
+	const struct journal_record *record = &event->entry->record;
+	struct collected *request = find(history, event->process);
+
+	if (!request || event->error || (record->marks & JOURNAL_PLANNED) ||
+	    (event->op == JOURNAL_OPEN && (record->flags & O_ACCMODE) != O_RDONLY))
+		return;
+	add_path(history, request, path_of(event));
+}
+
+static void note_written(struct history *history, const struct event *event)
+{
+	struct collected *request = event->entry->record.fd == STDOUT && event->path
+					    ? find(history, event->process)
+					    : NULL;
+	if (request)
+		request->is_elsewhere = true;
+}
+
+static struct delivery *add_delivery(struct history *history, struct collected *request)
+{
+	if (request->delivery_count == DELIVERIES_MAX)
+		return NULL;
+	struct delivery *grown = checked(
+		history,
+		realloc(request->deliveries, (request->delivery_count + 1) * sizeof(*grown)));
+	if (!grown)
+		return NULL;
+	request->deliveries = grown;
+	struct delivery *delivery = &grown[request->delivery_count++];
+	*delivery = (struct delivery){ .decision = DECISION_CONTENT };
+	return delivery;
+}
+
+/* The delivery that was only decided on when the file was opened, and is made now. */
+static struct delivery *find_decided(const struct collected *request, const struct version *version)
+{
+	/* By its version: it was opened by a name that may be another than the kernel's. */
+	for (size_t i = 0; i < request->delivery_count; i++) {
+		struct delivery *delivery = &request->deliveries[i];
+		if (!delivery->is_given && delivery->decision == DECISION_YIELDED &&
+		    version_equal(&delivery->version, version))
+			return delivery;
+	}
+	return NULL;
+}
+
+/* Of a process that is no viewer, or of one that was handed on: an entry of its own. */
+static struct collected *add_alone(struct history *history, const struct event *event,
+				   const char *tool)
+{
+	struct collected *request = add(history);
+
+	request->is_elsewhere = true;
+	fill(history, request, event, tool);
+	request->process = event->number;
+	return request;
+}
+
+static void note_delivery(struct history *history, const struct event *event)
+{
+	const struct journal_entry *entry = event->entry;
+	struct collected *request = find(history, event->process);
+	const char *path = path_of(event);
+
+	if (!path || !(entry->record.marks & JOURNAL_DETAILS) ||
+	    (!request && (!event->pid || !is_wanted(history, event->scope_id))))
+		return;
+	if (!request)
+		request = add_alone(history, event,
+				    event->role == ROLE_VIEWER && event->executable
+					    ? path_base(event->executable)
+					    : "read");
+	struct delivery *delivery = event->op == JOURNAL_GIVEN
+					    ? find_decided(request, &entry->details.after)
+					    : NULL;
+	if (!delivery) {
+		delivery = add_delivery(history, request);
+		if (!delivery)
+			return;
+		delivery->path = copy(history, path);
+		if (event->op != JOURNAL_GIVEN) /* that names it as the kernel knows it */
+			delivery->given_path = copy(history, event->path);
+	}
+	delivery->before = entry->details.before;
+	delivery->version = entry->details.after;
+	delivery->bytes = entry->details.after.size_bytes;
+	switch (event->op) {
+	case JOURNAL_GIVEN:
+		delivery->is_given = true;
+		break;
+	case JOURNAL_YIELDED:
+		delivery->decision = DECISION_YIELDED;
+		break;
+	default:
+		delivery->decision = event->op == JOURNAL_NOTICE ? DECISION_NOTICE : DECISION_DIFF;
+		delivery->bytes_saved = entry->record.amount < delivery->bytes
+						? entry->record.amount
+						: delivery->bytes;
+		delivery->bytes -= delivery->bytes_saved;
+	}
+}
+
+static void note_command(struct history *history, const struct event *event)
+{
+	struct collected *request = find(history, event->process);
+
+	if (!request)
+		return;
+	request->decision = event->entry->record.decision;
+	request->amount = event->entry->record.amount;
+}
+
+static void note_instructed(struct history *history, const struct event *event)
+{
+	const struct journal_record *record = &event->entry->record;
+	const char *path = path_of(event);
+
+	if (!path || !is_wanted(history, record->amount))
+		return;
+	struct collected *request = add_alone(
+		history, event,
+		record->flags == JOURNAL_INSTRUCTED_INJECTED ? "inject" : "context");
+	request->kind = HISTORY_INSTRUCTION;
+	/* It is the command that tells, or a viewer: the scope is the one that it was given to. */
+	if (request->scope_id != record->amount)
+		request->epoch = 0;
+	request->scope_id = record->amount;
+	struct delivery *delivery = add_delivery(history, request);
+	if (!delivery)
+		return;
+	delivery->path = copy(history, path);
+	delivery->is_given = true;
+	if (record->marks & JOURNAL_DETAILS)
+		delivery->version = event->entry->details.after;
+	delivery->bytes = delivery->version.size_bytes;
+}
+
+static void note(struct history *history, const struct event *event)
+{
+	switch (event->op) {
+	case JOURNAL_START:
+		start(history, event);
+		break;
+	case JOURNAL_OPEN:
+	case JOURNAL_LIST:
+		note_read(history, event);
+		break;
+	case JOURNAL_WRITE:
+		note_written(history, event);
+		break;
+	case JOURNAL_NOTICE:
+	case JOURNAL_YIELDED:
+	case JOURNAL_DIFFED:
+	case JOURNAL_GIVEN:
+		note_delivery(history, event);
+		break;
+	case JOURNAL_REQUEST:
+		note_command(history, event);
+		break;
+	case JOURNAL_INSTRUCTED:
+		note_instructed(history, event);
+		break;
+	default:
+		break;
+	}
+}
+
+int history_each(struct events *events, uint64_t scope_id,
+		 int (*entry)(const struct history_entry *entry, void *data), void *data)
+{
+	struct history *history = calloc(1, sizeof(*history));
+	struct event event;
+
+	if (!history)
+		return -ENOMEM;
+	history->scope_id = scope_id;
+	history->entry = entry;
+	history->data = data;
+	while (!history->result) {
+		enum events_found found = events_next(events, &event);
+		if (found == EVENTS_END)
+			break;
+		if (found == EVENTS_UNDONE)
+			events_pass(events);
+		else
+			note(history, &event);
+	}
+	while (history->count)
+		tell_first(history);
+	int result = history->result;
+	free(history);
+	return result;
+}
