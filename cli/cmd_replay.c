@@ -19,7 +19,7 @@
 #include "tracker/segment.h"
 
 static const char *session_name, *format_word;
-static bool json;
+static bool json, list;
 
 static const struct option_spec SPECS[] = {
 	{ "--session", "ID", "the journal of this session, in place of files", NULL,
@@ -28,6 +28,8 @@ static const struct option_spec SPECS[] = {
 	  "what the files are: claude, codex, pi, swe-agent, openhands, messages, journal; "
 	  "default: told by their content",
 	  NULL, &format_word },
+	{ "--list", NULL, "each repeat, a line: number of the tool call, bytes, category, what",
+	  &list, NULL },
 	{ "--json", NULL, "a JSON document, seen/replay/1", &json, NULL },
 };
 
@@ -258,6 +260,29 @@ static void print_files(const struct replayed *files, size_t count)
 	(void)printf("\n");
 }
 
+/* ---- each repeat ---- */
+
+struct lister {
+	const char *file; /* NULL: there is but one */
+};
+
+static void print_repeat(const struct replay_repeat *repeat, void *data)
+{
+	enum { SHOWN = 512 }; /* of a command line, which may hold a whole script */
+	const struct lister *lister = data;
+	char cut[SHOWN + 1], what[SHOWN * 4 + 1], file[SEGMENT_PATH_BYTES * 4];
+	char bytes[TEXT_NUMBER_BYTES];
+
+	(void)snprintf(cut, sizeof(cut), "%s", repeat->what);
+	if (path_escape(cut, what, sizeof(what)) < 0)
+		what[0] = '\0';
+	if (!lister->file || path_escape(lister->file, file, sizeof(file)) < 0)
+		file[0] = '\0';
+	(void)printf("%s%s%6llu %12s  %-16s  %s\n", file, file[0] ? ":" : "",
+		     (unsigned long long)repeat->output, text_number(repeat->bytes, bytes),
+		     repeat->category, what);
+}
+
 /* ---- the command ---- */
 
 static int read_files(const struct config *config, enum transcript_format format,
@@ -265,14 +290,18 @@ static int read_files(const struct config *config, enum transcript_format format
 {
 	struct config_error error = { "" };
 	struct replay *replay = NULL;
+	struct lister lister = { NULL };
 	int code = EXIT_CODE_OK;
 
 	if (replay_new(config, &replay, &error) < 0) {
 		message("%s", error.text[0] ? error.text : "out of memory");
 		return EXIT_CODE_FAILED;
 	}
+	if (list)
+		replay_listen(replay, print_repeat, &lister);
 	for (size_t i = 0; i < count; i++) {
 		struct replayed *file = &files[i];
+		lister.file = count > 1 ? file->path : NULL;
 		replay_begin(replay, NULL, &file->sums);
 		file->error = transcript_read(file->path, format, replay_call, replay,
 					      &file->result);
@@ -306,6 +335,8 @@ static int show(const struct config *config, const struct replayed *files, size_
 		(void)json_object_set_new(document, "total", json_sums(&total));
 		return text_json_print(document);
 	}
+	if (list)
+		return 0;
 	if (count > 1)
 		print_files(files, count);
 	print_sums(&total);
@@ -363,6 +394,9 @@ int cmd_replay(int argc, char **argv)
 		message(session_name
 				? "replay takes files or --session, not both"
 				: "replay takes files: `seen replay FILE...`, or --session ID");
+		code = EXIT_CODE_USAGE;
+	} else if (list && json) {
+		message("--list or --json, not both");
 		code = EXIT_CODE_USAGE;
 	} else if (options_load(&parsed, &code) == 0) {
 		code = replay(parsed.config, argv + parsed.first_word,

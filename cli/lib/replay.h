@@ -96,6 +96,19 @@ struct replay_sums {
 
 struct replay;
 
+/* One repeat, for who wants to see them.  Texts are valid during the call. */
+struct replay_repeat {
+	uint64_t output; /* number of the tool call among the file's, from 1 */
+	uint64_t bytes;
+	const char *category; /* a category's name, or "command" */
+	const char *what;     /* the file, or the command line */
+};
+
+typedef void replay_listener(const struct replay_repeat *repeat, void *data);
+
+/* replay_listen(): has every repeat that is counted told, too. */
+void replay_listen(struct replay *replay, replay_listener *listener, void *data);
+
 /* replay_new(): config: whose [window], [notice], [requests], [processes] are in effect; borrowed.
  * Returns 0; -ENOMEM; or as config_pack(), with *ret_error.  replay_free() it. */
 int replay_new(const struct config *config, struct replay **ret_replay,

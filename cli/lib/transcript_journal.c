@@ -17,6 +17,7 @@ struct writer {
 
 struct journal_reader {
 	struct transcript *transcript;
+	struct events *events;
 	struct writer writers[WRITERS];
 };
 
@@ -44,7 +45,7 @@ static int tell(struct journal_reader *reader, const struct event *event)
 	struct call call = { .session = transcript->file_id,
 			     .scope = event->scope_id,
 			     .path = event->resolved ? event->resolved : event->path,
-			     .directory = event->directory,
+			     .directory = events_workspace(reader->events),
 			     .time_ns = event->time_realtime_ns };
 
 	switch (event->op) {
@@ -83,29 +84,28 @@ int transcript_journal(struct transcript *transcript)
 {
 	struct transcript_result *result = transcript->result;
 	struct journal_reader reader = { .transcript = transcript };
-	struct events *events = NULL;
 	struct event event;
 	enum events_found found;
-	int error = events_open(transcript->path, false, &events);
+	int error = events_open(transcript->path, false, &reader.events);
 
 	if (error < 0) {
 		(void)snprintf(result->error, sizeof(result->error), "%s",
 			       journal_file_explain(error));
 		return error;
 	}
-	while (error == 0 && (found = events_next(events, &event)) != EVENTS_END) {
+	while (error == 0 && (found = events_next(reader.events, &event)) != EVENTS_END) {
 		if (found == EVENTS_UNDONE)
-			events_pass(events);
+			events_pass(reader.events);
 		else if (event.op != EVENT_DAMAGED)
 			error = tell(&reader, &event);
 	}
-	struct events_counts counts = events_counts(events);
+	struct events_counts counts = events_counts(reader.events);
 	result->damaged = counts.damaged;
 	if (error == 0 && counts.damaged)
 		(void)snprintf(result->error, sizeof(result->error),
 			       "%llu of its records are damaged and were passed over; `seen "
 			       "verify` tells more",
 			       (unsigned long long)counts.damaged);
-	events_close(events);
+	events_close(reader.events);
 	return error;
 }

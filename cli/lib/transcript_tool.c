@@ -237,7 +237,7 @@ int transcript_swe_action(const char *action, struct tool_call *ret_tool)
 {
 	static const char *const SHOWS[] = { "open", "goto", "scroll_down", "scroll_up" };
 	struct call *call = &ret_tool->call;
-	char name[64], word[1024], path[1024];
+	char name[64], word[1024], path[1024], number[32];
 
 	*ret_tool = (struct tool_call){ .call.kind = CALL_COMMAND, .call.command = action };
 	const char *rest = next_word(action, name, sizeof(name));
@@ -249,8 +249,10 @@ int transcript_swe_action(const char *action, struct tool_call *ret_tool)
 	if (shows) {
 		/* A window, wherever it lies: the output says of which file, and which lines. */
 		call->kind = CALL_READ;
-		call->from = 1;
-		if (strcmp(name, "open") == 0)
+		(void)next_word(rest, number, sizeof(number));
+		bool opens = strcmp(name, "open") == 0;
+		call->from = opens ? strtoull(number, NULL, 10) : 1;
+		if (opens)
 			(void)snprintf(path, sizeof(path), "%s", word);
 	} else if (strcmp(name, "edit") == 0 || strcmp(name, "insert") == 0 ||
 		   strcmp(name, "append") == 0) {
@@ -342,6 +344,9 @@ int transcript_tool_result(struct transcript *transcript, struct tool_call *tool
 		call.directory = around->directory;
 	call.output = output;
 	call.output_bytes = output ? output_bytes : 0;
+	/* SWE-agent's edit that was taken back: what it shows first is not the file. */
+	if (call.kind == CALL_EDIT && output && strstr(output, "changes have NOT been applied"))
+		call.failed = true;
 	if (call.kind == CALL_EDIT && !call.path && call.command)
 		return tell_patch(transcript, call, call.command);
 	return transcript->sink(&call, transcript->data);

@@ -1,0 +1,373 @@
+/* What is known of sessions: see replay_known.h. */
+#include "cli/lib/replay_known.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "tracker/path.h"
+
+enum { LINES_MAX = 1 << 24 }; /* of one file */
+
+/* ---- tables ---- */
+
+void **known_at(struct table *table, uint64_t key)
+{
+	key += key == 0;
+	if (table->count * 2 >= table->capacity) {
+		struct table grown = { .capacity = table->capacity ? table->capacity * 2 : 64,
+				       .count = table->count };
+		grown.slots = calloc(grown.capacity, sizeof(*grown.slots));
+		if (!grown.slots)
+			return NULL;
+		for (size_t i = 0; i < table->capacity; i++) {
+			size_t at = table->slots[i].key % grown.capacity;
+			while (table->slots[i].key && grown.slots[at].key)
+				at = (at + 1) % grown.capacity;
+			if (table->slots[i].key)
+				grown.slots[at] = table->slots[i];
+		}
+		free(table->slots);
+		*table = grown;
+	}
+	size_t at = key % table->capacity;
+	while (table->slots[at].key && table->slots[at].key != key)
+		at = (at + 1) % table->capacity;
+	if (!table->slots[at].key) {
+		table->slots[at].key = key;
+		table->count++;
+	}
+	return &table->slots[at].value;
+}
+
+int known_mark(struct table *table, uint64_t key)
+{
+	static char there;
+	void **at = known_at(table, key);
+
+	if (!at)
+		return -ENOMEM;
+	int was_there = *at != NULL;
+	*at = &there;
+	return was_there;
+}
+
+static void *table_get(const struct table *table, uint64_t key)
+{
+	key += key == 0;
+	for (size_t at = table->capacity ? key % table->capacity : 0;
+	     table->capacity && table->slots[at].key; at = (at + 1) % table->capacity)
+		if (table->slots[at].key == key)
+			return table->slots[at].value;
+	return NULL;
+}
+
+static void table_free(struct table *table, void (*free_value)(void *))
+{
+	for (size_t i = 0; free_value && i < table->capacity; i++)
+		if (table->slots[i].value)
+			free_value(table->slots[i].value);
+	free(table->slots);
+	*table = (struct table){ .slots = NULL };
+}
+
+uint64_t known_mix(uint64_t a, uint64_t b, uint64_t c)
+{
+	uint64_t words[3] = { a, b, c };
+	return XXH3_64bits(words, sizeof(words));
+}
+
+static void free_record_list(struct record *record)
+{
+	while (record) {
+		struct record *next = record->next;
+		free(record->lines);
+		free(record->given);
+		free(record);
+		record = next;
+	}
+}
+
+static void free_file(void *value)
+{
+	struct file *file = value;
+	free_record_list(file->records);
+	free(file);
+}
+
+static void free_session(struct session *session)
+{
+	table_free(&session->files, free_file);
+	table_free(&session->by_base, NULL);
+	table_free(&session->answers, NULL);
+	table_free(&session->requests, free);
+	table_free(&session->scopes, free);
+	free(session->root);
+	*session = (struct session){ .id = 0 };
+}
+
+struct session *known_session(struct known *known, uint64_t id, bool *ret_new)
+{
+	struct session *oldest = &known->sessions[0];
+
+	*ret_new = false;
+	for (size_t i = 0; i < KNOWN_SESSIONS_MAX; i++) {
+		struct session *session = &known->sessions[i];
+		if (session->id == id) {
+			session->used = ++known->tick;
+			return session;
+		}
+		if (session->used < oldest->used)
+			oldest = session;
+	}
+	free_session(oldest);
+	oldest->id = id;
+	oldest->used = ++known->tick;
+	*ret_new = true;
+	return oldest;
+}
+
+void known_free(struct known *known)
+{
+	for (size_t i = 0; i < KNOWN_SESSIONS_MAX; i++)
+		free_session(&known->sessions[i]);
+}
+
+struct scope *known_scope(struct session *session, uint64_t id, bool *ret_new)
+{
+	void **at = known_at(&session->scopes, id);
+
+	*ret_new = false;
+	if (!at || *at)
+		return at ? *at : NULL;
+	struct scope *scope = calloc(1, sizeof(*scope));
+	if (scope) {
+		*scope = (struct scope){ .id = id, .epoch = 1 };
+		*at = scope;
+		*ret_new = true;
+	}
+	return scope;
+}
+
+uint64_t known_path(const char *directory, const char *path, uint64_t *ret_base)
+{
+	char normal[PATH_MAX];
+
+	if (path_normalize(directory, path, normal, sizeof(normal)) >= 0)
+		path = normal;
+	else
+		path += strncmp(path, "./", 2) == 0 ? 2 : 0;
+	const char *base = path_base(path);
+	*ret_base = XXH3_64bits(base, strlen(base));
+	return XXH3_64bits(path, strlen(path));
+}
+
+struct file *known_file(struct session *session, const char *directory, const char *path,
+			bool makes)
+{
+	uint64_t base, key = known_path(directory, path, &base);
+
+	if (!makes)
+		return table_get(&session->files, key);
+	void **at = known_at(&session->files, key), **first;
+	if (!at || *at)
+		return at ? *at : NULL;
+	struct file *file = calloc(1, sizeof(*file));
+	if (!file)
+		return NULL;
+	*file = (struct file){ .base = base, .generation = 1 };
+	*at = file;
+	first = known_at(&session->by_base, base);
+	if (first) {
+		file->same_base = *first;
+		*first = file;
+	}
+	return file;
+}
+
+struct record *known_record(struct file *file, uint64_t scope_id, enum replay_way way, bool makes)
+{
+	for (struct record *record = file->records; record; record = record->next)
+		if (record->scope_id == scope_id && record->way == way)
+			return record;
+	struct record *record = makes ? calloc(1, sizeof(*record)) : NULL;
+	if (record) {
+		*record = (struct record){ .next = file->records,
+					   .scope_id = scope_id,
+					   .way = way };
+		file->records = record;
+	}
+	return record;
+}
+
+/* ---- what was given, and whether that still counts ---- */
+
+struct given known_now(const struct scope *scope, enum replay_way way, const struct file *file,
+		       uint64_t time_ns)
+{
+	return (struct given){ .epoch = scope->epoch,
+			       .generation = file ? file->generation : 0,
+			       .request = scope->measures[way].requests,
+			       .bytes = scope->measures[way].bytes,
+			       .time_ns = time_ns,
+			       .is_delivery = true };
+}
+
+bool known_is_current(const struct settings *settings, const struct given *given,
+		      const struct given *now)
+{
+	return given->is_delivery && given->epoch == now->epoch &&
+	       now->request - given->request <= settings->window_requests &&
+	       (!settings->window_bytes || now->bytes - given->bytes <= settings->window_bytes) &&
+	       (!settings->window_age_s || !given->time_ns || !now->time_ns ||
+		(now->time_ns >= given->time_ns &&
+		 now->time_ns - given->time_ns <= settings->window_age_s * 1000000000u));
+}
+
+static const struct known_line *line_at(const struct record *record, uint64_t number)
+{
+	return record && number <= record->line_count && record->lines[number - 1].given_at
+		       ? &record->lines[number - 1]
+		       : NULL;
+}
+
+static bool same_line(const struct known_line *known, const struct shown_line *line)
+{
+	return known && known->line.hash == line->hash && known->line.bytes == line->bytes;
+}
+
+static bool is_known(const struct file *file, const struct scope *scope, uint64_t number,
+		     const struct shown_line *line, enum knowers who)
+{
+	for (const struct record *record = file->records; record; record = record->next) {
+		const struct known_line *known = line_at(record, number);
+		if (!same_line(known, line))
+			continue;
+		if (who == ANY_SCOPE)
+			return true;
+		if (record->scope_id != scope->id)
+			continue;
+		if (who == THIS_SCOPE || record->given[known->given_at - 1].epoch == scope->epoch)
+			return true;
+	}
+	return false;
+}
+
+bool known_lines(const struct file *file, const struct scope *scope, const struct shown *shown,
+		 enum knowers who)
+{
+	for (size_t i = 0; i < shown->count; i++)
+		if (!is_known(file, scope, shown->first + i, &shown->lines[i], who))
+			return false;
+	return shown->count > 0;
+}
+
+bool known_parts(const struct settings *settings, const struct file *file,
+		 const struct record *record, const struct shown *shown, const struct given *now)
+{
+	for (size_t i = 0; i < shown->count; i++) {
+		const struct known_line *known = line_at(record, shown->first + i);
+		if (!same_line(known, &shown->lines[i]))
+			return false;
+		const struct given *given = &record->given[known->given_at - 1];
+		if (given->generation != file->generation ||
+		    !known_is_current(settings, given, now))
+			return false;
+	}
+	return shown->count > 0;
+}
+
+int known_give(struct record *record, const struct shown *shown, const struct given *given)
+{
+	uint64_t end = shown->first - 1 + shown->count;
+
+	if (!shown->count || end > LINES_MAX)
+		return 0;
+	if (record->given_count == record->given_capacity) {
+		size_t capacity = record->given_capacity ? record->given_capacity * 2 : 4;
+		struct given *grown = realloc(record->given, capacity * sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		record->given = grown;
+		record->given_capacity = capacity;
+	}
+	record->given[record->given_count++] = *given;
+	if (end > record->line_capacity) {
+		size_t capacity = record->line_capacity ? end + end / 4
+							: end; /* most files are read once */
+		struct known_line *grown = realloc(record->lines, capacity * sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		record->lines = grown;
+		record->line_capacity = capacity;
+	}
+	for (; record->line_count < end; record->line_count++)
+		record->lines[record->line_count] = (struct known_line){ .given_at = 0 };
+	for (size_t i = 0; i < shown->count; i++)
+		record->lines[shown->first - 1 + i] = (struct known_line){
+			shown->lines[i], (uint32_t)record->given_count
+		};
+	/* A whole file has no lines beyond. */
+	if (shown->whole)
+		record->line_count = end;
+	return 0;
+}
+
+void known_forget(struct record *record)
+{
+	for (size_t i = 0; i < record->given_count; i++)
+		record->given[i].epoch = 0;
+	record->whole.epoch = 0;
+}
+
+/* ---- changes ---- */
+
+void known_change(struct session *session, struct file *file)
+{
+	session->changes++;
+	if (file) {
+		file->generation++;
+		file->version = 0;
+	}
+}
+
+void known_run(struct session *session, const char *line)
+{
+	static const char SEPARATORS[] = " \t\n\r'\"`;|&<>(){}=,:$";
+
+	session->changes++;
+	for (const char *at = line; *at;) {
+		at += strspn(at, SEPARATORS);
+		size_t length = strcspn(at, SEPARATORS), begin = length;
+		while (begin > 0 && at[begin - 1] != '/')
+			begin--;
+		uint64_t base = XXH3_64bits(at + begin, length - begin);
+		for (struct file *file = table_get(&session->by_base, base); file;
+		     file = file->same_base) {
+			file->generation++;
+			file->version = 0;
+		}
+		at += length;
+	}
+}
+
+void known_compare(struct session *session, struct file *file, const struct shown *shown)
+{
+	bool differs = shown->whole && file->version && file->version != shown->version;
+
+	for (const struct record *record = file->records; !differs && record; record = record->next)
+		for (size_t i = 0; !differs && i < shown->count; i++) {
+			const struct known_line *known = line_at(record, shown->first + i);
+			differs = known && !same_line(known, &shown->lines[i]) &&
+				  record->given[known->given_at - 1].generation == file->generation;
+		}
+	if (differs)
+		known_change(session, file);
+	if (shown->whole)
+		file->version = shown->version;
+}
