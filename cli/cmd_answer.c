@@ -1,9 +1,11 @@
 /*
  * `seen answer WORD ...`: answers for a process of a session, in its place or below it.  The library runs this; nobody else.
  *
+ *	request TEXT                    a reader's command: the notice, as the library made it
  *	diff FOLDER BEFORE NOW TIME PATH	what changed in a file: descriptor 0 is the file, 1 takes the text
  */
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -51,6 +53,14 @@ static int diff(int count, char **words)
 	return status;
 }
 
+/* The program that stood in this process ended with 0, or its command would not be remembered (shim/preload/reader.c). */
+static int request(int count, char **words)
+{
+	if (count != 1)
+		return EXIT_CODE_USAGE;
+	return fputs(words[0], stdout) < 0 || fflush(stdout) != 0 ? EXIT_CODE_OUTPUT : EXIT_CODE_OK;
+}
+
 int cmd_answer(int argc, char **argv)
 {
 	struct parsed parsed = { .config = NULL };
@@ -61,6 +71,8 @@ int cmd_answer(int argc, char **argv)
 		char **words = argv + parsed.first_word;
 		if (count > 0 && strcmp(words[0], "diff") == 0) {
 			code = diff(count - 1, words + 1);
+		} else if (count > 0 && strcmp(words[0], "request") == 0) {
+			code = request(count - 1, words + 1);
 		} else {
 			message("answer takes one of the words that the library knows");
 			code = EXIT_CODE_USAGE;

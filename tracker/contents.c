@@ -760,3 +760,81 @@ int contents_restore(const struct segment *segment, const struct version *versio
 	(void)sys_close(from);
 	return error;
 }
+
+/* ---- lists of inputs ---- */
+
+#define INPUTS_NAME "inputs-"
+
+static void inputs_name(uint64_t number, char *ret_name)
+{
+	memcpy(ret_name, INPUTS_NAME, sizeof(INPUTS_NAME) - 1);
+	*decimal_put(ret_name + sizeof(INPUTS_NAME) - 1, number) = '\0';
+}
+
+bool contents_is_inputs(const char *name)
+{
+	uint64_t number;
+	if (strncmp(name, INPUTS_NAME, sizeof(INPUTS_NAME) - 1) != 0)
+		return false;
+	const char *end = decimal_take(name + sizeof(INPUTS_NAME) - 1, &number);
+	return end && *end == '\0';
+}
+
+int contents_put_inputs(const struct segment *segment, uint64_t number, const void *bytes,
+			size_t size_bytes)
+{
+	char name[CONTENTS_NAME_BYTES], temporary[TEMPORARY_BYTES];
+
+	if (!sys_may_be_this_large(size_bytes))
+		return -EFBIG;
+	int folder = open_folder(segment);
+	if (folder < 0)
+		return folder;
+	temporary_name(segment, temporary);
+	int to = sys_openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			    0600);
+	int error = to < 0 ? to : write_all(to, bytes, size_bytes);
+	if (to >= 0) {
+		int closed = sys_close(to);
+		if (error == 0 && closed < 0 && closed != -EINTR)
+			error = closed;
+		inputs_name(number, name);
+		if (error == 0)
+			error = sys_rename_in(folder, temporary, name, 0);
+		if (error < 0)
+			(void)sys_unlinkat(folder, temporary, 0);
+	}
+	(void)sys_close(folder);
+	return error;
+}
+
+ssize_t contents_take_inputs(const struct segment *segment, uint64_t number, void *ret_bytes,
+			     size_t capacity)
+{
+	char name[CONTENTS_NAME_BYTES];
+	struct stat stat;
+	int folder = open_folder(segment);
+
+	if (folder < 0)
+		return folder;
+	inputs_name(number, name);
+	int fd = sys_openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
+	(void)sys_close(folder);
+	if (fd < 0)
+		return fd;
+	ssize_t error = sys_fstat(fd, &stat);
+	if (error == 0 && (!S_ISREG(stat.st_mode) || stat.st_uid != sys_geteuid()))
+		error = -EBADMSG;
+	if (error == 0 && (uint64_t)stat.st_size > capacity)
+		error = -EFBIG;
+	size_t used = 0;
+	for (ssize_t got = 1; error == 0 && got != 0 && used < capacity;) {
+		got = sys_pread(fd, (char *)ret_bytes + used, capacity - used, (off_t)used);
+		if (got > 0)
+			used += (size_t)got;
+		else if (got < 0 && got != -EINTR)
+			error = got;
+	}
+	(void)sys_close(fd);
+	return error < 0 ? error : (ssize_t)used;
+}

@@ -3,6 +3,7 @@
  *
  *	STATE/NAME/content/HHHH...-SIZE    one content: XXH3-128 as 32 hexadecimal digits, a dash, its bytes in decimal
  *	STATE/NAME/content/index           one line a copy: time, version, why, path (docs/DESIGN.md)
+ *	STATE/NAME/content/inputs-N        what a remembered command read (remembered.h)
  *	STATE/NAME/content/.PID.SERIAL     a copy that is being made or dropped, or whose maker was killed
  *
  * A copy is written under a temporary name and renamed when it is whole, so that after a kill at any instant a content is whole or
@@ -22,6 +23,7 @@
 #define SEEN_TRACKER_CONTENTS_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "tracker/segment.h"
 #include "tracker/version.h"
@@ -76,6 +78,20 @@ int contents_open(const struct segment *segment, const struct version *version);
  * fd: open for writing, without O_APPEND; its offset stays.  Checks the content against its version first (-EBADMSG: the
  * file is as it was), then allocates what it needs (-ENOSPC, -EFBIG: likewise).  Returns 0 or a negative errno. */
 int contents_restore(const struct segment *segment, const struct version *version, int fd);
+
+/* contents_put_inputs(): keeps a list of inputs (inputs.h) beside the contents, as `inputs-NUMBER`, in the place of what was there.  It is
+ * no content: it is not counted among them, and goes with the session.  Returns 0; -ENOENT where the session has no store; the errors of the
+ * file system. */
+int contents_put_inputs(const struct segment *segment, uint64_t number, const void *bytes,
+			size_t size_bytes);
+
+/* contents_take_inputs(): reads such a list.  Returns its size in bytes; -ENOENT; -EFBIG for more than `capacity`; -EBADMSG for what is no
+ * file of this user. */
+ssize_t contents_take_inputs(const struct segment *segment, uint64_t number, void *ret_bytes,
+			     size_t capacity);
+
+/* contents_is_inputs(): is it the name of such a list? */
+bool contents_is_inputs(const char *name);
 
 /* contents_recount(): counts what is kept in all anew: a process that was killed may have left the number wrong. */
 void contents_recount(const struct segment *segment);

@@ -102,17 +102,6 @@ static bool find_parts(const struct segment *segment, const struct request *requ
 	       part_is_whole(segment, other, moment, limit, last.time_ns, &ret_known->version);
 }
 
-static bool is_insisted(const struct segment *segment, struct note note, uint64_t number)
-{
-	const struct settings *settings = segment->settings;
-	if (settings->notice_yield != NOTICE_YIELD_INSIST)
-		return false;
-	if (number <= note.yield_until)
-		return true;
-	return note.notice_request && number >= note.notice_request &&
-	       number - note.notice_request <= settings->notice_insist_requests;
-}
-
 /* Notes the answer for that version with the path asked for.  The model may go on by that name or by the one whose delivery
  * answered: by that one, too, it insists when it asks soon after this request. */
 static void note_answer(const struct segment *segment, const struct moment *moment,
@@ -191,8 +180,8 @@ static void decide_diff(const struct segment *segment, const struct moment *mome
 	answer->reason = REASON_INSISTED;
 	own = delivery_noted(segment, moment, answer->path_key, version);
 	other = delivery_noted(segment, moment, answer->file_key, version);
-	if (is_insisted(segment, own, moment->request) ||
-	    is_insisted(segment, other, moment->request))
+	if (note_insists(segment, own, moment->request) ||
+	    note_insists(segment, other, moment->request))
 		return;
 	answer->reason = REASON_CHANGED;
 	if (!is_worth_a_diff(segment, answer))
@@ -277,7 +266,7 @@ void decision_open(const struct segment *segment, const struct request *request,
 	/* One request may be several own reads: the answer to the first is the answer to all. */
 	bool is_same = request->is_own && own.notice_request == number;
 	if (!is_same &&
-	    (is_insisted(segment, own, number) || is_insisted(segment, other, number))) {
+	    (note_insists(segment, own, number) || note_insists(segment, other, number))) {
 		ret_answer->decision = DECISION_YIELDED;
 		ret_answer->reason = REASON_INSISTED;
 		uint64_t until = number + segment->settings->notice_insist_requests;

@@ -109,6 +109,17 @@ static bool is_note_for(const struct delivery_slot *slot, const struct moment *m
 	       slot->scope_epoch == moment->scope_epoch && version_equal(&slot->version, version);
 }
 
+bool note_insists(const struct segment *segment, struct note note, uint64_t request)
+{
+	const struct settings *settings = segment->settings;
+	if (settings->notice_yield != NOTICE_YIELD_INSIST)
+		return false;
+	if (request <= note.yield_until)
+		return true;
+	return note.notice_request && request >= note.notice_request &&
+	       request - note.notice_request <= settings->notice_insist_requests;
+}
+
 struct note delivery_noted(const struct segment *segment, const struct moment *moment,
 			   uint64_t file_key, const struct version *version)
 {

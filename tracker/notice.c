@@ -83,6 +83,77 @@ int notice_render(const struct segment *segment, const char *path, const struct 
 	return (int)text.length;
 }
 
+/* The beginning of a command, its words separated by spaces.  Not cut inside a character. */
+static void join_words(char *const words[], char *ret_text, size_t capacity)
+{
+	static const char MORE[] = "...";
+	struct text text = { .bytes = ret_text, .capacity = capacity - sizeof(MORE) };
+
+	for (size_t i = 0; words[i] && !text.overflow; i++) {
+		size_t room = text.capacity - text.length, length = strlen(words[i]);
+		if (i && room > 1) {
+			put(&text, " ", 1);
+			room--;
+		}
+		if (length < room) {
+			put(&text, words[i], length);
+			continue;
+		}
+		length = room - 1;
+		while (length && ((unsigned char)words[i][length] & 0xc0) == 0x80)
+			length--;
+		put(&text, words[i], length);
+		text.overflow = true;
+	}
+	memcpy(ret_text + text.length, MORE, sizeof(MORE));
+	if (!text.overflow)
+		ret_text[text.length] = '\0';
+}
+
+static void put_age(struct text *text, uint64_t age_ns)
+{
+	uint64_t seconds = age_ns / 1000000000u;
+	uint64_t minutes = seconds / 60;
+	put_number(text, minutes ? minutes : seconds);
+	const char *unit = minutes ? " minute" : " second";
+	put(text, unit, strlen(unit));
+	if ((minutes ? minutes : seconds) != 1)
+		put(text, "s", 1);
+}
+
+int notice_request(const struct segment *segment, char *const words[], uint64_t output_bytes,
+		   uint64_t age_ns, char *ret_text, size_t capacity)
+{
+	enum { COMMAND_BYTES = 400 };
+	const char *nonce = segment->header->nonce;
+	size_t nonce_bytes = strnlen(nonce, SEGMENT_NONCE_BYTES);
+	struct text text = { .bytes = ret_text, .capacity = capacity };
+	char command[COMMAND_BYTES];
+
+	if (capacity == 0 || nonce_bytes == 0)
+		return -EINVAL;
+#define PUT(literal) put(&text, literal, sizeof(literal) - 1)
+	PUT("[Command already run: ");
+	join_words(words, command, sizeof(command));
+	int length = path_escape(command, text.bytes + text.length, text.capacity - text.length);
+	if (length < 0)
+		return length;
+	text.length += (size_t)length;
+	PUT(". Same output as ");
+	put_age(&text, age_ns);
+	PUT(" ago: nothing that it reads has changed. If it is not in your context, repeat the "
+	    "same command to get it in full. (");
+	put_number(&text, output_bytes);
+	PUT(" bytes, ");
+	put(&text, nonce, nonce_bytes);
+	PUT(")]\n");
+#undef PUT
+	if (text.overflow)
+		return -ENAMETOOLONG;
+	ret_text[text.length] = '\0';
+	return (int)text.length;
+}
+
 int notice_memory(void)
 {
 	return (int)sys_call3(SYS_memfd_create, (long)"seen-notice",

@@ -21,6 +21,13 @@ enum { NOTICE_BYTES_MAX = 8192 };
 int notice_render(const struct segment *segment, const char *path, const struct content *content,
 		  char *ret_text, size_t capacity);
 
+/* notice_request(): the notice for a reader's command that is remembered.
+ *
+ * words: its arguments, the program first, ended by NULL; of a long command the beginning is shown.  output_bytes: what it printed.  age_ns:
+ * since then.  Otherwise as notice_render(). */
+int notice_request(const struct segment *segment, char *const words[], uint64_t output_bytes,
+		   uint64_t age_ns, char *ret_text, size_t capacity);
+
 /* notice_file(): a notice as a file: sealed, in memory.
  *
  * text: bytes of it, at least one.  Returns a descriptor, opened read-only and close-on-exec, at offset 0; or a

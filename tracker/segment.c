@@ -22,6 +22,7 @@ const uint64_t SEGMENT_SLOT_BYTES[TABLE_COUNT] = {
 	[TABLE_PARTS] = sizeof(struct part_slot),
 	[TABLE_INSTRUCTIONS] = sizeof(struct instruction_slot),
 	[TABLE_INSTRUCTION_FOLDERS] = sizeof(struct instruction_folder_slot),
+	[TABLE_REMEMBERED] = sizeof(struct remembered_slot),
 };
 
 enum {

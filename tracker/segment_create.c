@@ -37,6 +37,7 @@ static void plan(struct segment_header *header, const struct settings *settings,
 		[TABLE_PARTS] = settings->session_deliveries / 16,
 		[TABLE_INSTRUCTIONS] = settings->session_scopes * INSTRUCTIONS_OF_A_SCOPE,
 		[TABLE_INSTRUCTION_FOLDERS] = INSTRUCTION_FOLDERS,
+		[TABLE_REMEMBERED] = 256,
 	};
 	uint64_t offset = aligned(sizeof(*header));
 

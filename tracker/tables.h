@@ -277,11 +277,31 @@ struct instruction_folder_slot {
 	uint64_t names; /* a bit for each name of [context] files, the last one for all further ones */
 };
 
+/* A reader's command whose output a scope was given (remembered.h).  Written under the slot protocol by any process. */
+struct remembered_slot {
+	struct slot_head head;
+	uint64_t scope_id;       /* 0: empty */
+	uint64_t key;            /* of `identity` */
+	struct version identity; /* of all that says what the command is */
+	uint64_t session_epoch;
+	uint64_t scope_epoch;
+	uint64_t command_id; /* as a delivery's; 0: forgotten */
+	uint64_t request;    /* number of the request in its scope */
+	uint64_t bytes_given;
+	uint64_t time_ns;
+	uint64_t output_bytes;
+	uint64_t file;           /* that the list of its inputs is in (contents.h) */
+	struct version inputs;   /* of the bytes of that list */
+	uint64_t notice_request; /* number of the request that got the last notice; 0: none */
+	uint64_t yield_until;    /* given in full up to this request */
+};
+
 /* How tables of pairs begin (pair.h). */
 _Static_assert(offsetof(struct instruction_slot, key) == 16, "a pair's key");
 _Static_assert(offsetof(struct delivery_slot, file_key) == 16, "a pair's key");
 _Static_assert(offsetof(struct baseline_slot, file_key) == 16, "a pair's key");
 _Static_assert(offsetof(struct part_slot, file_key) == 16, "a pair's key");
+_Static_assert(offsetof(struct remembered_slot, key) == 16, "a pair's key");
 _Static_assert(sizeof(struct context) == 120, "context is part of the segment's ABI");
 _Static_assert(sizeof(struct process_slot) == 256, "process_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct scope_slot) == 112, "scope_slot is part of the segment's ABI");
@@ -296,5 +316,7 @@ _Static_assert(sizeof(struct instruction_slot) == 96,
 	       "instruction_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct instruction_folder_slot) == 16,
 	       "instruction_folder_slot is part of the segment's ABI");
+_Static_assert(sizeof(struct remembered_slot) == 152,
+	       "remembered_slot is part of the segment's ABI");
 
 #endif

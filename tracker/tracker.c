@@ -4,8 +4,8 @@
 #include <errno.h>
 
 #include "tracker/baseline.h"
-#include "tracker/part.h"
 #include "tracker/instruction.h"
+#include "tracker/part.h"
 #include "tracker/path.h"
 #include "tracker/scope.h"
 #include "tracker/sys.h"

@@ -580,6 +580,16 @@ static void put_what(struct line *line, const struct event *event)
 		put(line, "to_scope", json_id(record->amount));
 		put(line, "file", json_file(entry));
 		break;
+	case JOURNAL_REQUEST:
+		put(line, "decision", json_word(event_decision_name(record->decision)));
+		put(line, "bytes",
+		    record->decision == DECISION_NOTICE ? json_null()
+							: json_integer((json_int_t)record->amount));
+		put(line, "bytes_saved",
+		    record->decision == DECISION_NOTICE ? json_integer((json_int_t)record->amount)
+							: json_null());
+		put(line, "inputs", json_integer((json_int_t)record->count));
+		break;
 	case JOURNAL_FORGOTTEN:
 		put(line, "path", json_text(event->path));
 		put(line, "resolved", json_text(event->resolved));
@@ -821,6 +831,13 @@ static void print_details(FILE *file, const struct event *event, const char *wor
 		break;
 	case JOURNAL_GIVEN:
 		print_bytes(file, &first, record->amount, "bytes");
+		break;
+	case JOURNAL_REQUEST:
+		print_words(file, &first, event_decision_name(record->decision));
+		print_bytes(file, &first, record->amount,
+			    record->decision == DECISION_NOTICE ? "bytes not given again"
+								: "bytes");
+		print_bytes(file, &first, record->count, "inputs");
 		break;
 	case JOURNAL_EDITED:
 		print_words(file, &first, source_name(event->source));

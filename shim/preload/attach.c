@@ -261,6 +261,7 @@ void ending_now(int status)
 /* In the process that was copied: the copy has its descriptors. */
 static void after_fork(void)
 {
+	reader_odd();
 	writes_started();
 }
 
@@ -268,6 +269,7 @@ static void in_fork(void)
 {
 	shim.fork_parent = shim.pid;
 	shim.is_fork = true;
+	reader_odd();
 	shim.answers_own =
 		false; /* what the process that was copied knows is known to nobody who asks the copy */
 	scratch_reset();
@@ -288,6 +290,7 @@ static void in_fork(void)
 
 void partial_note(void)
 {
+	reader_odd();
 	if (shim.on)
 		process_note_partial(&shim.segment, shim.process);
 }
@@ -373,4 +376,6 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 	/* Other threads do not exist yet; those that come later see all of the above. */
 	shim.on = on_exit(at_exit, NULL) == 0 &&
 		  __register_atfork(NULL, after_fork, in_fork, &__dso_handle) == 0;
+	if (shim.on && shim.role == ROLE_READER && !invocation.ignored)
+		reader_start(executable, invocation.name, argv, environment);
 }

@@ -73,12 +73,16 @@ void door_moved(int error, int fd, const char *path);
 /* door_read(), door_written(): bytes went through a descriptor, in whatever way; what the call returned. */
 static inline void door_read(int fd, ssize_t count)
 {
+	if (__builtin_expect(shim.tracks, 0))
+		reader_passed(fd, count, false);
 	if (shim.records)
 		record_read(fd, count);
 }
 
 static inline void door_written(int fd, ssize_t count)
 {
+	if (__builtin_expect(shim.tracks, 0))
+		reader_passed(fd, count, true);
 	if (shim.records)
 		record_written(fd, count);
 }
@@ -89,6 +93,7 @@ static inline void door_sandboxed(void)
 	shim.sandboxed = true;
 	shim.views = false;
 	shim.shows = false;
+	shim.tracks = false;
 	shim.reads_own = false;
 	shim.answers_own = false;
 }
@@ -109,6 +114,8 @@ static inline void door_listed(int fd, bool failed, int directory, const char *p
 		return;
 	if (!failed)
 		process_count(&shim.segment, shim.process, PROCESS_LISTINGS);
+	if (__builtin_expect(shim.tracks, 0))
+		reader_listed(failed ? -1 : fd, directory, path);
 	record_listed(fd, failed, directory, path, marks);
 }
 
@@ -136,6 +143,8 @@ static inline void door_closing(int fd, struct closing *ret_closing)
 		view_closing(fd);
 	else if (shim.reads_own)
 		own_closing(fd);
+	else if (__builtin_expect(shim.tracks, 0))
+		reader_closing(fd);
 	if (shim.records)
 		record_closing((unsigned)fd, (unsigned)fd);
 }
@@ -182,6 +191,8 @@ static inline void door_duplicated(int fd, int copy)
 		view_odd();
 	else if (shim.reads_own)
 		own_closing(copy);
+	else if (__builtin_expect(shim.tracks, 0))
+		reader_duplicated(fd, copy);
 	if (shim.guards && writes_any())
 		writes_duplicated(fd, copy);
 	if (shim.records)
@@ -195,6 +206,8 @@ static inline void door_closing_many(unsigned first, unsigned last)
 		view_odd();
 	else if (shim.reads_own)
 		own_closing_many(first, last);
+	else if (__builtin_expect(shim.tracks, 0))
+		reader_odd();
 	if (shim.guards && writes_any())
 		writes_closing_many(first, last);
 	if (shim.records)

@@ -246,6 +246,8 @@ static void *was_mapped(void *address, size_t size_bytes, int protection, int fl
 {
 	if (address == MAP_FAILED || (flags & MAP_ANONYMOUS))
 		return address;
+	if (__builtin_expect(shim.tracks, 0))
+		reader_passed(fd, 1, false);
 	if (shim.views)
 		view_odd();
 	else if (shim.reads_own)

@@ -80,6 +80,8 @@ int door_opened(int fd, int directory, const char *path, int flags, struct plan 
 			own_opened(fd, directory, path, &look);
 		}
 	}
+	if (__builtin_expect(shim.tracks, 0))
+		reader_opened(fd, directory, path, flags);
 	record_opened(fd, directory, path, flags, &look);
 	if (plan && plan->path)
 		plan_opened(plan, fd, flags, false);
@@ -99,6 +101,7 @@ void door_changed(enum journal_op op, int error, int directory, const char *path
 {
 	if (!shim.on)
 		return;
+	reader_odd();
 	if (error == 0 && op != JOURNAL_METADATA) {
 		process_count(&shim.segment, shim.process, PROCESS_CHANGES);
 		if (shim.changes && !(op == JOURNAL_DELETE && flags) &&
@@ -113,6 +116,7 @@ void door_changed_two(enum journal_op op, int error, int directory, const char *
 {
 	if (!shim.on)
 		return;
+	reader_odd();
 	if (error == 0) {
 		process_count(&shim.segment, shim.process, PROCESS_CHANGES);
 		if (shim.changes && op != JOURNAL_LINK)
@@ -132,8 +136,10 @@ void door_moved(int error, int fd, const char *path)
 		record_name(JOURNAL_CHDIR, error != 0, AT_FDCWD, path, 0, 0);
 	else
 		record_descriptor(JOURNAL_CHDIR, error != 0, fd, 0, 0);
-	if (error == 0)
+	if (error == 0) {
+		reader_odd();
 		change_directory();
+	}
 }
 
 EXPORT int open(const char *path, int flags, ...)

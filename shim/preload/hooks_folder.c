@@ -30,12 +30,16 @@ EXPORT DIR *fdopendir(int fd)
 	DIR *ret = REAL(fdopendir)(fd);
 	if (ret && shim.views)
 		view_odd();
+	else if (ret && __builtin_expect(shim.tracks, 0))
+		reader_listed(fd, AT_FDCWD, NULL);
 	return ret;
 }
 
 EXPORT int closedir(DIR *folder)
 {
-	int fd = shim.records && folder ? real_dirfd(folder) : -1;
+	int fd = (shim.records || shim.tracks) && folder ? real_dirfd(folder) : -1;
+	if (fd >= 0 && __builtin_expect(shim.tracks, 0))
+		reader_closing(fd);
 	if (fd >= 0)
 		record_closing((unsigned)fd, (unsigned)fd);
 	return REAL(closedir)(folder);

@@ -98,6 +98,7 @@ EXPORT FILE *freopen(const char *path, const char *mode, FILE *old)
 	(void)door_closed(0, &closing);
 	if (!may)
 		return NULL;
+	reader_odd();
 	if (shim.views)
 		view_odd(); /* a descriptor, perhaps 1, now is another file */
 	return opened_stream(stream, path, mode, &plan);
@@ -114,6 +115,7 @@ EXPORT FILE *freopen64(const char *path, const char *mode, FILE *old)
 	(void)door_closed(0, &closing);
 	if (!may)
 		return NULL;
+	reader_odd();
 	if (shim.views)
 		view_odd();
 	return opened_stream(stream, path, mode, &plan);
@@ -151,6 +153,8 @@ static void closing_stream(FILE *stream, struct closing *ret_closing)
 		own_stream_closing(fd);
 	else if (shim.views)
 		view_closing(fd);
+	if (__builtin_expect(shim.tracks, 0))
+		reader_stream_closing(stream);
 	if (shim.records) {
 		record_stream_closing(stream, fd);
 		record_closing((unsigned)fd, (unsigned)fd);
@@ -264,6 +268,8 @@ static inline FILE *was_made(FILE *stream, int fd)
 {
 	if (stream && shim.views)
 		view_odd();
+	if (__builtin_expect(shim.tracks, 0))
+		reader_passed(fd, 1, false);
 	if (stream && __builtin_expect(shim.guards && writes_any(), 0))
 		writes_stream(fd, stream);
 	return stream;
@@ -343,4 +349,11 @@ EXPORT int fputs_unlocked(const char *text, FILE *stream)
 	    !may_put(stream, text, strlen(text)))
 		return EOF;
 	return REAL(fputs_unlocked)(text, stream);
+}
+
+/* It prints by a stream of its own over a copy of descriptor 2 (glibc). */
+EXPORT void perror(const char *text)
+{
+	reader_odd();
+	REAL(perror)(text);
 }

@@ -132,6 +132,7 @@ void launch_measure(struct launch *ret_launch, struct launch_place place, char *
 	ret_launch->ticket[0] = '\0';
 	if (!shim.on || shim.sandboxed)
 		return;
+	reader_odd();
 	/* What a wrong pointer would do must be done by the kernel: the first of each are tried. */
 	if (!place.path || !launch_is_text(place.path) ||
 	    (argv && (!launch_is_readable(argv) || (argv[0] && !launch_is_readable(argv[0])))) ||

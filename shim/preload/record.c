@@ -801,3 +801,15 @@ void record_edited(const char *path, const struct version *before, const struct 
 	record.amount = after->size_bytes;
 	append_versions(&record, path, before, after);
 }
+
+void record_request(enum decision decision, uint64_t amount, uint32_t inputs)
+{
+	struct journal_record record = journal_blank(JOURNAL_REQUEST);
+
+	if (!shim.records || !path_is_recorded(&shim.segment, false, NULL))
+		return;
+	record.decision = (uint8_t)decision;
+	record.amount = amount;
+	record.count = inputs;
+	(void)append(&record, NULL, 0);
+}

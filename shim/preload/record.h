@@ -103,6 +103,13 @@ void record_guarded(const char *path, const struct guard_answer *answer);
 void record_edited(const char *path, const struct version *before, const struct version *after,
 		   enum source source);
 
+/* record_request(): a reader's command was given whole, answered, or given because the model insists.  amount: bytes printed; NOTICE: bytes
+ * saved.  inputs: of its list. */
+void record_request(enum decision decision, uint64_t amount, uint32_t inputs);
+
+/* reader_stream_closing(): a stream of a reader that `tracks` is about to be closed. */
+void reader_stream_closing(const FILE *stream);
+
 /* record_delivery(): a viewer gave a file whole, or found it other than it was.  path: from record_path(). */
 void record_delivery(enum journal_op op, uint32_t path, const struct journal_details *details);
 

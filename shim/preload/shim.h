@@ -6,6 +6,7 @@
  *	view.c      viewers: answers, deliveries; readers: what they sent
  *	part.c      readers: which lines of a file they gave
  *	diff.c      has the program tell what changed in a file that a viewer opened again
+ *	reader.c    readers: their commands, remembered and answered as a whole
  *	own.c       an agent's own reads, counted, and those of a whitelisted program, answered
  *	change.c    what a process destroys or replaces, recorded by path; its current folder
  *	plan.c      the guard: calls that may destroy something, before they are made
@@ -53,6 +54,7 @@ struct shim {
 	bool records_all; /* whatever the path */
 	bool guards;      /* what it is about to destroy is looked at first */
 	bool shows; /* a reader that prints what is in its files: what it opens, its scope knows */
+	bool tracks; /* a reader whose command may be remembered: what it opens and lists is looked at */
 	bool is_fork;      /* a copy of the process that attached */
 	bool ends_capture; /* its end is the end of a capture's command */
 	bool filtered; /* it may have a filter that answers calls before the kernel looks at their arguments */
@@ -126,6 +128,23 @@ void view_odd(void);
 
 /* view_end(): a viewer or reader ended by exit(status). */
 void view_end(int status);
+
+/* reader_start(): a reader begins, attached.  May not come back: its command is answered in its place.  name: of the program. */
+void reader_start(const char *executable, const char *name, char *const argv[],
+		  char *const environment[]);
+
+/* Of a reader that `tracks`.  reader_opened(): a call opened something, or with fd < 0 could not; errno then says why.  path: NULL: not by
+ * name.  reader_listed(): a folder is about to be listed; path NULL: it was opened before.  reader_passed(): bytes were read from a
+ * descriptor, or written to it.  reader_odd(): it did something that is not followed: its command is not remembered. */
+void reader_opened(int fd, int directory, const char *path, int flags);
+void reader_listed(int fd, int directory, const char *path);
+void reader_closing(int fd);
+void reader_duplicated(int fd, int copy);
+void reader_passed(int fd, ssize_t count, bool written);
+void reader_odd(void);
+
+/* reader_end(): it ends by exit(status). */
+void reader_end(int status);
 
 struct iovec;
 

@@ -325,6 +325,7 @@ void view_end(int status)
 		request_end_reader(&shim.segment, &shim.request, (uint32_t)shim.pid);
 		if (status == 0)
 			part_end();
+		reader_end(status);
 		return;
 	}
 	if (!shim.views || status != 0 || !view_is_followed() || bytes_in != bytes_out)

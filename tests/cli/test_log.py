@@ -196,6 +196,8 @@ class Forms(LogCase):
         for flags in (0, 1, 2):
             journal.record("instructed", path=b"/w/AGENTS.md", flags=flags, amount=7, marks=8,
                            details=details(NO_VERSION, version(0xabc)))
+        for decision, amount in ((0, 900), (1, 900), (2, 700), (99, 1)):
+            journal.record("request", decision=decision, amount=amount, count=3)
         journal.record("forgotten", amount=7)
         journal.record("forgotten", amount=7, other=b"hook PreCompact")
         journal.record("coverage", other=b"text", details=struct.pack("<16Q", *range(16)))
@@ -254,6 +256,11 @@ class Forms(LogCase):
         self.assertEqual(told("kept", "reason"), [("destroyed",), ("given",), ("replaced",), (None,)])
         self.assertEqual([line["file"] is None for line in lines if line["op"] == "mentioned"], [False, True])
         self.assertEqual(told("instructed", "way", "to_scope"), [(way, f"{7:016x}") for way in ("context", "inject", None)])
+
+    def test_requests(self):
+        self.every_op()
+        told = [(line["decision"], line["bytes"], line["bytes_saved"], line["inputs"]) for line in self.lines() if line["op"] == "request"]
+        self.assertEqual(told, [("content", 900, None, 3), ("yielded", 900, None, 3), ("notice", None, 700, 3), (None, 1, None, 3)])
 
     def test_a_line_that_is_none_is_found(self):
         self.every_op()

@@ -26,6 +26,8 @@ ALLOWED = {
     "fileno", "dirfd", "fork",
     # at exit, for streams that a notice may be in: never waits for a lock
     "ftrylockfile", "fflush_unlocked", "funlockfile", "stdout",
+    # was something read from, or written to, a reader's: only looked at
+    "stderr", "stdin",
     # once, at the start
     "on_exit", "pthread_atfork", "__register_atfork", "gnu_get_libc_version",
     # the compiler's and the linker's own

@@ -1,0 +1,524 @@
+/*
+ * Readers' commands, remembered and answered as a whole.
+ *
+ * At the start, below a capture: is this command, by all that its output hangs on, one that the scope was given, and are its inputs what
+ * they were?  Then `seen answer` takes the place of this image, prints one line and ends as the command did.  In every other case
+ * the program runs, and what it opens and lists is put into a list (tracker/inputs.h), which is remembered at its end if it ended with
+ * status 0, printed nothing on its standard error, read nothing from its standard input, and kept to what its agent does not cut.
+ *
+ * Readers are single-threaded programs that read, write and exit.  Whatever is not that makes the process "odd": nothing is remembered.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "shim/preload/record.h"
+#include "shim/preload/shim.h"
+#include "tracker/capture.h"
+#include "tracker/inputs.h"
+#include "tracker/path.h"
+#include "tracker/remembered.h"
+#include "tracker/role.h"
+#include "tracker/sys.h"
+
+enum {
+	STDIN,
+	STDOUT,
+	STDERR,
+	FOLDERS_MAX = 64,        /* open at once, as a walk through a tree does */
+	STREAM_PUTTING = 0x0800, /* glibc, libio.h: something was put into it */
+	WORDS_MAX = 1024,
+};
+
+/* A folder that is open: paths below it are relative to it. */
+struct folder {
+	int fd; /* 0: none */
+	char *path;
+};
+
+static struct {
+	struct inputs inputs;
+	struct inputs_plan plan;
+	struct version identity;
+	struct moment begin;
+	uint64_t forgets;
+	uint64_t start_bytes; /* that the process had written before */
+	char *const *words;
+	struct folder folders[FOLDERS_MAX];
+	char *paths;  /* SEGMENT_PATH_BYTES for each */
+	bool repeats; /* it was asked for again, and its inputs were the same */
+} reader;
+
+void reader_odd(void)
+{
+	shim.tracks = false;
+}
+
+/* ---- what the command is ---- */
+
+static void add_text(struct version_stream *stream, const char *text)
+{
+	version_stream_add(stream, text, strlen(text) + 1);
+}
+
+/* Variables that change what readers print. */
+static bool is_telling(const char *entry)
+{
+	static const char *const NAMES[] = {
+		"BLOCKSIZE=",
+		"BLOCK_SIZE=",
+		"CLICOLOR",
+		"COLORTERM=",
+		"COLUMNS=",
+		"DF_BLOCK_SIZE=",
+		"DU_BLOCK_SIZE=",
+		"FIND_BLOCK_SIZE=",
+		"GREP_",
+		"HOME=",
+		"LANG=",
+		"LANGUAGE=",
+		"LC_",
+		"LD_LIBRARY_PATH=",
+		"LOCPATH=",
+		"LS_",
+		"NO_COLOR=",
+		"POSIXLY_CORRECT",
+		"POSIX_",
+		"QUOTING_STYLE=",
+		"TABSIZE=",
+		"TERM=",
+		"TIME_STYLE=",
+		"TREE_",
+		"TZ=",
+		"TZDIR=",
+		"_POSIX2_VERSION=",
+		"_POSIX_OPTION_ORDER=",
+	};
+	for (size_t i = 0; i < sizeof(NAMES) / sizeof(NAMES[0]); i++)
+		if (strncmp(entry, NAMES[i], strlen(NAMES[i])) == 0)
+			return true;
+	return false;
+}
+
+/* What stands behind a standard descriptor, as far as programs behave by it. */
+static void add_standard(struct version_stream *stream, int fd)
+{
+	struct winsize size = { 0, 0, 0, 0 };
+	uint64_t kind[2] = { 0, 0 };
+	struct stat stat;
+
+	if (sys_fstat(fd, &stat) == 0) {
+		kind[0] = stat.st_mode & S_IFMT;
+		/* terminals are one like another; other devices are not */
+		kind[1] = S_ISCHR(stat.st_mode) && !is_terminal_device(&stat) ? stat.st_rdev : 0;
+		if (fd == STDOUT && is_terminal_device(&stat))
+			(void)sys_call3(SYS_ioctl, fd, TIOCGWINSZ, (long)&size);
+	}
+	version_stream_add(stream, kind, sizeof(kind));
+	version_stream_add(stream, &size, sizeof(size));
+}
+
+/* False where it cannot be told. */
+static bool identify(const char *executable, char *const argv[], char *const environment[],
+		     struct version *ret_identity)
+{
+	char folder[SEGMENT_PATH_BYTES];
+	struct version_stream stream;
+	struct stat stat;
+	uint32_t who[3] = { sys_geteuid(), (uint32_t)sys_call3(SYS_getegid, 0, 0, 0), 0 };
+
+	if (sys_stat(executable, &stat) < 0 || sys_getcwd(folder, sizeof(folder)) <= 0 ||
+	    folder[0] != '/')
+		return false;
+	struct stamp stamp = stamp_of(&stat);
+	version_stream_init(&stream);
+	add_text(&stream, executable);
+	version_stream_add(&stream, &stamp, sizeof(stamp));
+	version_stream_add(&stream, who, sizeof(who));
+	add_text(&stream, folder);
+	for (size_t i = 0; argv[i]; i++)
+		add_text(&stream, argv[i]);
+	version_stream_add(&stream, "", 1); /* no word follows */
+	for (size_t i = 0; environment && environment[i]; i++)
+		if (is_telling(environment[i]))
+			add_text(&stream, environment[i]);
+	add_standard(&stream, STDIN);
+	add_standard(&stream, STDOUT);
+	*ret_identity = version_stream_end(&stream);
+	return true;
+}
+
+/* Is the command one of [requests] never?  One that is too long to tell is. */
+static bool is_never(const char *name, char *const argv[])
+{
+	const struct segment *segment = &shim.segment;
+	char *joined = scratch_take();
+	const char *glob = NULL;
+	size_t used = joined ? strlen(name) : 0;
+	bool never = !joined;
+
+	if (joined)
+		memcpy(joined, name, used + 1);
+	for (size_t i = 1; !never && argv[i]; i++) {
+		size_t length = strlen(argv[i]);
+		never = used + length + 2 > SEGMENT_PATH_BYTES;
+		if (never)
+			break;
+		joined[used++] = ' ';
+		memcpy(joined + used, argv[i], length + 1);
+		used += length;
+	}
+	while (!never && (glob = segment_text(segment, segment->settings->requests_never, glob)))
+		never = path_glob(glob, joined, false);
+	scratch_give(joined);
+	return never;
+}
+
+/* ---- answering ---- */
+
+/* A record that the command was given, answered, or given because the model insists. */
+static void tell(enum decision decision, uint64_t amount, uint32_t inputs)
+{
+	record_request(decision, amount, inputs);
+}
+
+/* Runs `seen answer` in the place of this program.  Comes back where that cannot be done. */
+static void answer(char *text, size_t length, char *const environment[])
+{
+	static char program[SEGMENT_PATH_BYTES];
+	char *const words[] = { program, (char *)"answer", (char *)"request", text, NULL };
+	int saved_errno = errno;
+
+	(void)length;
+	if (program_path(program, sizeof(program)) &&
+	    sys_call6(SYS_faccessat, AT_FDCWD, (long)program, X_OK, 0, 0, 0) == 0)
+		(void)execve(program, words, environment);
+	errno = saved_errno;
+}
+
+/* The inputs are what they were: the notice, unless the model insists. */
+static void answer_if_it_may(const struct remembered_slot *remembered, uint32_t inputs,
+			     char *const environment[])
+{
+	struct segment *segment = &shim.segment;
+	struct request *request = &shim.request;
+	uint64_t number = request->number;
+	char *text = scratch_take();
+
+	segment_count(segment, COUNTER_requests_repeated, 1);
+	reader.repeats = true;
+	if (!text || segment->settings->session_mode != SESSION_MODE_SUBSTITUTE)
+		goto end;
+	if (remembered_insists(segment, remembered, number)) {
+		segment_count(segment, COUNTER_yields, 1);
+		if (number > remembered->yield_until)
+			remembered_note(
+				segment, remembered,
+				(struct note){
+					.yield_until = number +
+						       segment->settings->notice_insist_requests });
+		tell(DECISION_YIELDED, remembered->output_bytes, inputs);
+		goto end;
+	}
+	int length = notice_request(segment, reader.words, remembered->output_bytes,
+				    reader.begin.time_ns - remembered->time_ns, text,
+				    SEGMENT_PATH_BYTES);
+	if (length <= 0 || (uint64_t)length >= remembered->output_bytes)
+		goto end;
+	uint64_t bytes = (uint64_t)length, saved = remembered->output_bytes - bytes;
+	remembered_note(segment, remembered, (struct note){ .notice_request = number });
+	segment_count(segment, COUNTER_requests_answered, 1);
+	segment_count(segment, COUNTER_bytes_saved, saved);
+	request_wrote(segment, request, bytes);
+	command_reader(segment, request->command_id, -1);
+	tell(DECISION_NOTICE, saved, inputs);
+	answer(text, bytes, environment);
+	/* The program runs after all. */
+	command_reader(segment, request->command_id, 1);
+	request_wrote(segment, request, (uint64_t)-bytes);
+	segment_count(segment, COUNTER_bytes_saved, (uint64_t)-saved);
+	segment_count(segment, COUNTER_requests_answered, (uint64_t)-1);
+	remembered_unnote(segment, remembered, number);
+end:
+	scratch_give(text);
+}
+
+static void look_for_answer(char *const environment[])
+{
+	struct segment *segment = &shim.segment;
+	struct remembered_slot remembered;
+	struct request *request = &shim.request;
+
+	if (remembered_find(segment, request->context.scope_id, &reader.identity, &remembered) <
+		    0 ||
+	    !remembered_is_current(segment, &remembered, &reader.begin,
+				   decision_limit(segment, &request->context)))
+		return;
+	request_at_sink(segment, request);
+	if (!request->at_sink || remembered_inputs(segment, &remembered, &reader.inputs) < 0)
+		return;
+	if (inputs_are_same(&reader.inputs, true))
+		answer_if_it_may(&remembered, inputs_length(&reader.inputs), environment);
+	reader.inputs.size_bytes = 0;
+}
+
+/* ---- what it opens and lists ---- */
+
+/* One thread only, and the process that was started, not a fork of it. */
+static bool is_tracked(void)
+{
+	pid_t thread = (pid_t)sys_call3(SYS_gettid, 0, 0, 0);
+	if (thread != shim.pid || thread != sys_getpid())
+		reader_odd();
+	return shim.tracks;
+}
+
+static void add(enum input_kind kind, const char *path, int fd, int error)
+{
+	int failed = inputs_add(&reader.inputs, kind, reader.plan.flags, path, fd, error);
+	if (failed == -E2BIG)
+		segment_count(&shim.segment, COUNTER_lost_requests, 1);
+	if (failed < 0)
+		reader_odd();
+}
+
+static struct folder *folder_of(int fd)
+{
+	for (int i = 0; fd > STDERR && i < FOLDERS_MAX; i++)
+		if (reader.folders[i].fd == fd)
+			return &reader.folders[i];
+	return NULL;
+}
+
+static void keep_folder(int fd, const char *path)
+{
+	struct folder *folder = folder_of(fd);
+	size_t length = strlen(path);
+
+	for (int i = 0; !folder && i < FOLDERS_MAX; i++)
+		if (!reader.folders[i].fd)
+			folder = &reader.folders[i];
+	if (!folder || fd <= STDERR || length >= SEGMENT_PATH_BYTES) {
+		reader_odd();
+		return;
+	}
+	folder->fd = fd;
+	memmove(reader.paths + (folder - reader.folders) * SEGMENT_PATH_BYTES, path, length + 1);
+	folder->path = reader.paths + (folder - reader.folders) * SEGMENT_PATH_BYTES;
+}
+
+/* The path of what a call was given, from the current folder.  False where it is not known. */
+static bool place(int directory, const char *path, char *ret_path)
+{
+	size_t length = strlen(path), before = 0;
+	const struct folder *folder = NULL;
+
+	if (directory != AT_FDCWD && path[0] != '/') {
+		folder = folder_of(directory);
+		if (!folder)
+			return false;
+		before = strlen(folder->path);
+	}
+	if (before + 1 + length >= SEGMENT_PATH_BYTES)
+		return false;
+	if (folder) {
+		memcpy(ret_path, folder->path, before);
+		ret_path[before++] = '/';
+	}
+	memcpy(ret_path + before, path, length + 1);
+	return true;
+}
+
+/* What libraries of readers look at to know their own process; nothing that is printed hangs on it. */
+static bool is_of_process(const char *path)
+{
+	return strcmp(path, "/proc/self/maps") == 0 || strcmp(path, "/proc/filesystems") == 0;
+}
+
+static bool begins_with(const char *text, const char *beginning)
+{
+	return strncmp(text, beginning, strlen(beginning)) == 0;
+}
+
+static void opened(int fd, const char *path)
+{
+	static const unsigned NULL_DEVICE_MINOR = 3;
+	struct stat stat;
+
+	if (is_of_process(path))
+		return;
+	if (sys_fstat(fd, &stat) < 0)
+		reader_odd();
+	else if (S_ISCHR(stat.st_mode) && stat.st_rdev == makedev(1, NULL_DEVICE_MINOR))
+		;
+	else if (begins_with(path, "/dev/") || begins_with(path, "/proc/") ||
+		 begins_with(path, "/sys/"))
+		reader_odd(); /* /dev/stdin, and what is never the same */
+	else if (S_ISDIR(stat.st_mode)) {
+		add(INPUT_TYPE, path, -1, 0);
+		keep_folder(fd, path);
+	} else
+		add(INPUT_CONTENT, path, fd, 0);
+}
+
+void reader_opened(int fd, int directory, const char *path, int flags)
+{
+	int error = fd < 0 ? errno : 0;
+	char *where = is_tracked() ? scratch_take() : NULL;
+
+	if (!shim.tracks)
+		;
+	else if (!where || !path || (flags & O_ACCMODE) != O_RDONLY ||
+		 (flags & (O_CREAT | O_TRUNC | O_PATH)) ||
+		 (error && error != ENOENT && error != ENOTDIR) || !place(directory, path, where))
+		reader_odd();
+	else if (error)
+		add(INPUT_ABSENT, where, -1, error);
+	else
+		opened(fd, where);
+	scratch_give(where);
+}
+
+void reader_listed(int fd, int directory, const char *path)
+{
+	const struct folder *folder;
+	char *where = is_tracked() ? scratch_take() : NULL;
+
+	if (!shim.tracks)
+		;
+	else if (!where || fd <= STDERR || (path && !place(directory, path, where)))
+		reader_odd();
+	else {
+		if (path)
+			keep_folder(fd, where);
+		folder = folder_of(fd);
+		if (!folder || begins_with(folder->path, "/dev") ||
+		    begins_with(folder->path, "/proc") || begins_with(folder->path, "/sys"))
+			reader_odd();
+		else
+			add(reader.plan.details ? INPUT_DETAILS : INPUT_NAMES, folder->path, fd, 0);
+	}
+	scratch_give(where);
+}
+
+void reader_closing(int fd)
+{
+	struct folder *folder = folder_of(fd);
+	if (folder)
+		folder->fd = 0;
+}
+
+void reader_duplicated(int fd, int copy)
+{
+	const struct folder *folder = folder_of(fd);
+	if (copy < 0)
+		return;
+	reader_closing(copy);
+	if (fd <= STDERR || copy <= STDERR)
+		reader_odd();
+	else if (folder)
+		keep_folder(copy, folder->path);
+}
+
+void reader_passed(int fd, ssize_t count, bool written)
+{
+	if (count > 0 && fd != STDOUT && (written || fd == STDIN))
+		reader_odd();
+}
+
+/* A stream had a buffer: something was read from it, or will have been. */
+static bool was_used(const FILE *stream)
+{
+	return stream->_IO_buf_base || stream->_IO_read_base;
+}
+
+void reader_stream_closing(const FILE *stream)
+{
+	if ((stream == stdin && was_used(stream)) ||
+	    (stream == stderr && (stream->_flags & STREAM_PUTTING)))
+		reader_odd();
+}
+
+/* ---- start and end ---- */
+
+void reader_start(const char *executable, const char *name, char *const argv[],
+		  char *const environment[])
+{
+	static const char *const FILES[] = { "/etc/passwd", "/etc/group", "/etc/localtime" };
+	struct segment *segment = &shim.segment;
+	struct request *request = &shim.request;
+	const struct settings *settings = segment->settings;
+
+	/* Below no capture nothing is given to a scope: the program runs as if there were nothing of this. */
+	if (!request->command_id || settings->requests_enable != REQUESTS_ENABLE_YES ||
+	    !inputs_plan(name, argv, &reader.plan) || strcmp(path_base(executable), name) != 0 ||
+	    path_in_workspace(segment, executable) || is_never(name, argv) ||
+	    !identify(executable, argv, environment, &reader.identity) ||
+	    inputs_init(&reader.inputs) < 0)
+		return;
+	reader.words = argv;
+	reader.begin = moment_now(segment, request->context.scope_id, request->number,
+				  request->context.capture_id, request->command_id);
+	look_for_answer(environment);
+
+	reader.forgets = segment_counter(segment, COUNTER_forgets);
+	long address = sys_mmap((size_t)FOLDERS_MAX * SEGMENT_PATH_BYTES, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+	shim.tracks = process_bytes_written((uint32_t)shim.pid, &reader.start_bytes) &&
+		      !(address < 0 && address >= -4095);
+	reader.paths = (char *)address;
+	if (reader.plan.details)
+		for (size_t i = 0; i < sizeof(FILES) / sizeof(FILES[0]) && shim.tracks; i++)
+			add(INPUT_WORD, FILES[i], -1, 0);
+	/* A program that tells of files, and not what is in them, does not open them. */
+	for (size_t i = 1; argv[i] && shim.tracks && !reader.plan.content; i++)
+		add(reader.plan.details ? INPUT_WORD : INPUT_TYPE, argv[i], -1, 0);
+}
+
+/* Was all of it given to the scope, and read from what is still there? */
+static bool was_given(int status, const struct moment *now)
+{
+	const struct segment *segment = &shim.segment;
+
+	if (status != 0 || !is_tracked() || (stdin && was_used(stdin)) ||
+	    (stderr->_flags & STREAM_PUTTING) || stdout->_IO_write_ptr > stdout->_IO_write_base)
+		return false;
+	shim.request.at_sink = true; /* since it began: descriptor 1 is the one that it was */
+	request_still_at_sink(segment, &shim.request);
+	return shim.request.at_sink && now->scope_epoch &&
+	       now->scope_epoch == reader.begin.scope_epoch &&
+	       now->session_epoch == reader.begin.session_epoch &&
+	       segment_counter(segment, COUNTER_forgets) == reader.forgets &&
+	       command_within_so_far(segment, now->capture_id, now->command_id,
+				     decision_limit(segment, &shim.request.context)) &&
+	       inputs_are_same(&reader.inputs, false);
+}
+
+void reader_end(int status)
+{
+	struct segment *segment = &shim.segment;
+	struct request *request = &shim.request;
+	uint64_t written;
+
+	if (!shim.tracks)
+		return;
+	struct moment now = moment_now(segment, request->context.scope_id, request->number,
+				       request->context.capture_id, request->command_id);
+	char *text = scratch_take();
+	if (text && process_bytes_written((uint32_t)shim.pid, &written) &&
+	    written >= reader.start_bytes && was_given(status, &now)) {
+		uint64_t bytes = written - reader.start_bytes;
+		/* What no notice would be shorter than is given, and not remembered. */
+		int length = notice_request(segment, reader.words, bytes, 0, text,
+					    SEGMENT_PATH_BYTES);
+		tell(DECISION_CONTENT, bytes, inputs_length(&reader.inputs));
+		if (length > 0 && (uint64_t)length < bytes &&
+		    remembered_record(segment, &reader.identity, &reader.inputs, bytes, &now) == 0)
+			segment_count(segment, COUNTER_requests_remembered, 1);
+	}
+	scratch_give(text);
+	shim.tracks = false;
+}

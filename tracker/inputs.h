@@ -1,0 +1,92 @@
+/*
+ * Inputs: what a reader's output hangs on, file by file and folder by folder, and whether it is still what it was.
+ *
+ * A list of them is made while the reader runs (shim/preload/reader.c), kept beside the content store
+ * (contents_put_inputs()), and looked at before its command is answered the next time.  An input is looked at when it is opened,
+ * before the program reads it: what comes later shows as a difference.  At the end its stamp has to be what it was then.
+ *
+ * Memory is mapped, never allocated.  One thread at a time; async-signal-safe.
+ */
+#ifndef SEEN_TRACKER_INPUTS_H
+#define SEEN_TRACKER_INPUTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tracker/version.h"
+
+enum {
+	INPUTS_MAX = 4096, /* of one command; a folder's entries count where each is looked at */
+	INPUTS_BYTES_MAX = 1048576,      /* of a list */
+	INPUTS_READ_BYTES_MAX = 8388608, /* of one file */
+	INPUTS_READ_BYTES_ALL_MAX = 67108864,
+};
+
+enum input_kind {
+	INPUT_CONTENT, /* the bytes of a file */
+	INPUT_ABSENT,  /* it could not be opened: the version holds the errno */
+	INPUT_TYPE,    /* what a name is: a file, a folder, a link and to what, or nothing */
+	INPUT_NAMES,   /* a folder's entries: names and types, as they come */
+	INPUT_DETAILS, /* and what lstat(2) tells of each */
+	INPUT_WORD,    /* what lstat(2) and stat(2) tell of a name, or that there is none */
+	INPUT_KINDS,
+};
+
+/* What is looked at beside that, of DETAILS and WORD. */
+enum input_flags {
+	INPUT_ACCESS_TIME = 1,
+	INPUT_PARENT = 2, /* a folder's entry `..` too */
+};
+
+/* One of a list.  Its path, ended by NUL, follows; then zeros up to a multiple of 8. */
+struct input {
+	uint32_t size_bytes; /* of all of it */
+	uint16_t kind;       /* enum input_kind */
+	uint16_t flags;      /* enum input_flags */
+	struct version version;
+	struct stamp stamp; /* when it was looked at; zeros for what has none */
+};
+
+/* A list in memory.  Zeros: none. */
+struct inputs {
+	char *bytes; /* struct input, one behind the other; INPUTS_BYTES_MAX of them mapped */
+	size_t size_bytes;
+	uint32_t count; /* INPUTS_MAX at most; entries of folders included */
+	uint64_t read_bytes;
+	uint64_t now_ns; /* CLOCK_REALTIME: ls(1) prints the times of files older than half a year in another way */
+};
+
+/* inputs_init(): makes an empty list.  Returns 0, or a negative errno.  inputs_done(): gives its memory back; a list of zeros is let pass. */
+int inputs_init(struct inputs *ret_inputs);
+void inputs_done(struct inputs *inputs);
+
+/* inputs_add(): looks at one thing and puts it into the list.  What is in it already is not looked at again.
+ *
+ * path: absolute, or relative to the current folder.  fd: open for it, read by pread alone; -1: none; CONTENT asks for it.  error: ABSENT: the
+ * errno.
+ * Returns 0; -E2BIG where that is more than a list may hold; -EINVAL for what is no regular file, or does not hold as many bytes as it
+ * says (proc(5)), and for a folder that is not what `fd` is open for; other errors of the calls that look. */
+int inputs_add(struct inputs *inputs, enum input_kind kind, unsigned flags, const char *path,
+	       int fd, int error);
+
+/* inputs_are_same(): is each of a list still what it was?
+ *
+ * by_content: by its bytes, else by its stamp alone.  False also where one cannot be looked at. */
+bool inputs_are_same(const struct inputs *inputs, bool by_content);
+
+/* inputs_length(): how many there are in a list. */
+uint32_t inputs_length(const struct inputs *inputs);
+
+/* What of a reader's inputs its output tells. */
+struct inputs_plan {
+	bool content;   /* what is in files, which it opens */
+	bool details;   /* what lstat tells of files, not their bytes and names alone */
+	unsigned flags; /* enum input_flags */
+};
+
+/* inputs_plan(): is all that an invocation's output hangs on seen when it opens files and lists folders, or told by its words?
+ * name: of the program; argv: its words, as given.  False: it is never remembered. */
+bool inputs_plan(const char *name, char *const argv[], struct inputs_plan *ret_plan);
+
+#endif
