@@ -86,8 +86,23 @@ static int add_file(struct making *making, int fd, uint64_t size_bytes,
 	return 0;
 }
 
-static bool is_put_in(const struct inject *inject, const struct stat *stat)
+/* What is viewed itself is given by that. */
+static void note_viewed(const struct segment *segment, const struct inject_tail *tail,
+			struct inject *inject)
 {
+	if (inject->viewed_count == INJECTED_MAX || !instruction_is_named(segment, tail->path))
+		return;
+	inject->viewed[inject->viewed_count].dev = tail->stat->st_dev;
+	inject->viewed[inject->viewed_count].ino = tail->stat->st_ino;
+	inject->viewed_count++;
+}
+
+/* Does the process print it anyway? */
+static bool is_printed(const struct inject *inject, const struct stat *stat)
+{
+	for (int i = 0; i < inject->viewed_count; i++)
+		if (inject->viewed[i].dev == stat->st_dev && inject->viewed[i].ino == stat->st_ino)
+			return true;
 	for (int i = 0; i < inject->count; i++)
 		if (inject->files[i].dev == stat->st_dev && inject->files[i].ino == stat->st_ino)
 			return true;
@@ -141,7 +156,6 @@ static int add_instruction(struct making *making, int fd, const struct stat *sta
 static int add_instructions(struct making *making, inject_text *text, void *data,
 			    struct inject *inject)
 {
-	const struct stat *viewed = making->tail->stat;
 	struct instruction_walk walk;
 	struct stat stat;
 	int error = 0;
@@ -152,9 +166,7 @@ static int add_instructions(struct making *making, inject_text *text, void *data
 		int fd = instruction_open(making->segment, making->path, &stat);
 		if (fd < 0)
 			continue;
-		/* What is viewed itself is given by that. */
-		bool is_viewed = stat.st_dev == viewed->st_dev && stat.st_ino == viewed->st_ino;
-		if (!is_viewed && !is_put_in(inject, &stat))
+		if (!is_printed(inject, &stat))
 			error = add_instruction(making, fd, &stat, text, data, inject);
 		(void)sys_close(fd);
 	}
@@ -197,6 +209,7 @@ int inject_file(const struct segment *segment, const struct request *request,
 
 	if (!may_inject(segment, request))
 		return -ENOENT;
+	note_viewed(segment, tail, inject);
 	making.moment = moment_now(segment, context->scope_id, request->number, context->capture_id,
 				   request->command_id);
 	if (!making.moment.scope_epoch)

@@ -36,6 +36,10 @@ struct inject {
 	struct moment moment; /* when the first was put in */
 	int count;
 	struct injected files[INJECTED_MAX];
+	int viewed_count; /* instruction files that it views itself */
+	struct {
+		uint64_t dev, ino;
+	} viewed[INJECTED_MAX];
 };
 
 /* What comes behind them. */
