@@ -230,8 +230,9 @@ class Changes(InjectTest):
     def test_what_is_given_is_one_version(self):
         """The file is replaced all the time: whatever comes, instructions are whole and of one version."""
         self.shell("true")
-        writer = "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); printf '%%s%%s\\n' x $i > ../new; mv ../new AGENTS.md; done"
-        self.shell(writer.replace("%%", "%") + " > /dev/null 2>&1 &", "null")
+        stop = os.path.join(self.session.folder, "stop")
+        self.addCleanup(lambda: open(stop, "w").close())
+        self.shell("i=0; while [ ! -e ../stop ]; do i=$((i+1)); echo x$i > ../new; mv ../new AGENTS.md; done > /dev/null 2>&1 &", "null")
         seen = set()
         for number in range(60):
             data = self.session.write("g%d" % number, lines("g%d" % number, 30))
