@@ -1,0 +1,253 @@
+"""Conversations that are cut, or that a sub-agent joins, in the agent's own process: what its hooks and its transcript tell.
+
+Each play is one agent process in which the conversation is compacted between two turns, or where it is long enough by its own
+count. hooks: the agent's hooks are installed, and its transcript is not looked at. transcript: the other way round. neither: what
+the model loses without both. After the cut the model has the file no more, so that a notice is one too many.
+
+The model server counts its turns, not tool results: these are what a compaction takes away.
+"""
+import json
+import os
+import signal
+import subprocess
+
+from model_server import APIS, Call, ModelServer
+from stage import (NODE_BIN, PROMPT, SEEN, SYSTEM_PATH, Play, agent_of, command_path, end_descendants, make_workspace,
+                   seen_run, version_of)
+
+TEXT = "".join(f"line {i} of a file that is read again\n" for i in range(60))
+NOTICE = "[File previously read: "
+FULL_TOKENS = 300000  # more than any of these agents' windows
+LIMIT_S = 60
+SUMMARY = "<summary>All was read.</summary>"
+# What agents ask for a summary with; asks without tools are such, too.
+ASKS_FOR_SUMMARY = ("CONTEXT CHECKPOINT COMPACTION", "Respond with TEXT ONLY", "context summarization assistant")
+SUB_TASK = "SUBTASK: read the file."
+LAST, FIRST = "All done.", "The first part is done."
+
+
+class TurnServer(ModelServer):
+    """Plays a list of (Call, tokens) in the order of the requests; below a sub-agent, another one."""
+
+    def __init__(self, script, sub_script, workspace, log_path):
+        super().__init__(script, workspace, log_path)
+        self.scripts = {False: script, True: sub_script}
+        self.turns = {False: 0, True: 0}
+
+    def _answer(self, request):
+        path = request.path.split("?")[0]
+        data = request.rfile.read(int(request.headers.get("content-length") or 0))
+        api = next((a for a in APIS if path.endswith(a.path)), None)
+        try:
+            body = json.loads(data)
+        except ValueError:
+            api, body = None, None
+        if api is None:
+            self._note(kind="other", method="POST", path=path)
+            return self._send(request, b"{}", "application/json")
+        messages = body.get("messages") or body.get("input") or body.get("contents") or []
+        last = json.dumps(messages[-1:]) + json.dumps(messages[:1])[:2000]
+        call, tokens, index = Call(None, SUMMARY), 100, 0
+        if not body.get("tools") or any(words in last for words in ASKS_FOR_SUMMARY):
+            self._note(kind="aside", path=path)
+        else:
+            below = SUB_TASK in json.dumps(messages[:2]) and "run the sub-agent" not in json.dumps(messages[:2])
+            index = self.turns[below]
+            self.turns[below] += 1
+            call, tokens = self.scripts[below][min(index, len(self.scripts[below]) - 1)]
+            self._note(kind="turn", step=index, below=below, results=api.results(body))
+        stream = "".join((f"event: {name}\n" if name else "")
+                         + f"data: {event if isinstance(event, str) else json.dumps(event)}\n\n"
+                         for name, event in api.events(call, f"{index}_{self.turns[True]}"))
+        if tokens != 100:
+            for name in ("input_tokens", "promptTokenCount"):
+                stream = stream.replace(f'"{name}": 100', f'"{name}": {tokens}')
+            for name in ("total_tokens", "totalTokenCount"):
+                stream = stream.replace(f'"{name}": 120', f'"{name}": {tokens + 20}')
+        self._send(request, stream.encode(), "text/event-stream")
+
+
+class Talk:
+    """How an agent is talked to so that its conversation is cut: prompts on its standard input, or none.
+
+    words: behind the agent's name.  messages: lines for its standard input.  is_end: has it done with one?
+    fills: it cuts its conversation by itself, since the model says that it is too long.
+    """
+
+    def __init__(self, words, messages=(), is_end=None, fills=False):
+        self.words, self.messages, self.is_end, self.fills = words, messages, is_end, fills
+
+
+def claude_says(text):
+    return {"type": "user", "message": {"role": "user", "content": text}}
+
+
+TALKS = {
+    "claude": Talk(["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--model",
+                    "claude-sonnet-4-5", "--dangerously-skip-permissions"],
+                   [claude_says(PROMPT), claude_says("/compact"), claude_says("Again.")],
+                   lambda message, event: event.get("type") == "result"),
+    "pi": Talk(["--mode", "rpc", "--provider", "scripted", "--model", "scripted"],
+               [{"type": "prompt", "message": PROMPT}, {"type": "compact"}, {"type": "prompt", "message": "Again."}],
+               lambda message, event: event.get("command") == "compact" if message["type"] == "compact"
+               else event.get("type") == "agent_end"),
+    "codex": Talk(["exec", "--dangerously-bypass-hook-trust", "--json", "--dangerously-bypass-approvals-and-sandbox", PROMPT],
+                  fills=True),
+}
+WITH_SUB_AGENTS = ("claude",)
+
+
+def without_transcripts(name):
+    return ("-c", f"agent {name}.compaction=")
+
+
+class Hooked(Play):
+    """cat, cat: a notice.  The conversation is cut.  cat: the file, if anybody told; cat: a notice."""
+
+    def __init__(self, spec, out, name, hooks, transcript, told=True):
+        self.name, self.hooks, self.told = f"hooked, {name}", hooks, told
+        self.transcript = transcript
+        self.wrapped = True
+        self.session = f"agents-{agent_of(spec).name}-{os.getpid()}-{name}"
+        agent = agent_of(spec).name
+        options = ("-c", "notice.yield=never", *(() if transcript else without_transcripts(agent)))
+        super().__init__(spec, os.path.join(out, f"{spec}.hooked-{name}"), {"f.txt": TEXT}, [],
+                         seen_run(self.session, "auto", options))
+        self.talk = TALKS.get(agent)
+
+    def script(self):
+        cat = self.agent.shell(self.workspace, "cat f.txt")
+        pause = self.agent.shell(self.workspace, "sleep 0.6; echo ready")
+        fills = self.talk is None or self.talk.fills
+        first = [(cat, 100), (cat, 100), (pause, FULL_TOKENS) if fills else (Call(None, FIRST), 100)]
+        return first + ([] if fills else [(pause, 100)]) + [(cat, 100), (cat, 100), (Call(None, LAST), 100)]
+
+    sub_script = ()
+
+    def play(self):
+        home = self._sub("home")
+        make_workspace(self._sub("workspace"), self.files)
+        with TurnServer(self.script(), self.sub_script, self.workspace, self.log) as server:
+            self.environment = {
+                "PATH": f"{NODE_BIN}:{SYSTEM_PATH}", "HOME": home, "SHELL": "/bin/bash", "USER": "user",
+                "TERM": "xterm-256color", "LANG": "C.UTF-8", "NO_COLOR": "1", "TMPDIR": self._sub("tmp"),
+                "XDG_CONFIG_HOME": f"{home}/.config", "XDG_CACHE_HOME": f"{home}/.cache",
+                "XDG_DATA_HOME": f"{home}/.local/share", "XDG_STATE_HOME": f"{home}/.local/state",
+                "XDG_RUNTIME_DIR": self._sub("run"), **self.agent.configure(home, self.workspace, server.url)}
+            if self.hooks:
+                self.ask_seen("hooks", "install", self.agent.name)
+            self._talk()
+        self.ask_seen("status", "--json", "--session", self.session)
+
+    def _talk(self):
+        words = self.talk.words if self.talk else self.agent.arguments(PROMPT)
+        command = [*self.wrapper, command_path(self.spec), *words]
+        with open(f"{self.folder}/stdout", "w", encoding="utf-8") as out, open(f"{self.folder}/stderr", "wb") as err:
+            process = subprocess.Popen(command, cwd=self.workspace, env=self.environment, stdin=subprocess.PIPE,
+                                       stdout=subprocess.PIPE, stderr=err, start_new_session=True, text=True)
+            old = signal.signal(signal.SIGALRM, lambda *_: process.kill())
+            signal.alarm(LIMIT_S)
+            try:
+                for message in self.talk.messages if self.talk else ():
+                    process.stdin.write(json.dumps(message) + "\n")
+                    process.stdin.flush()
+                    for line in process.stdout:
+                        out.write(line)
+                        if line.startswith("{") and self.talk.is_end(message, json.loads(line)):
+                            break
+                process.stdin.close()
+                out.write(process.stdout.read())
+                self.status = process.wait()
+            except OSError as error:
+                self.status = str(error)
+            finally:
+                signal.alarm(0)
+                signal.signal(signal.SIGALRM, old)
+                end_descendants()
+
+    def results(self):
+        """What the model was given for each of its turns, in order: the last result of the next request."""
+        given = {False: [], True: []}
+        with open(self.log, encoding="utf-8") as log:
+            for line in log:
+                record = json.loads(line)
+                if record["kind"] == "turn":
+                    given[record["below"]].append(self.agent.bare_result((record["results"] or [""])[-1]))
+        return given
+
+    def causes(self):
+        log = self.ask_seen("log", "--json", "--op", "forgotten", "--session", self.session) or ""
+        return [json.loads(line)["cause"] for line in log.splitlines()]
+
+    @staticmethod
+    def _row(name, expected, text):
+        is_notice = text is not None and text.startswith(NOTICE)
+        right = text is not None and (is_notice if expected == "notice" else text.rstrip("\n") == TEXT.rstrip("\n"))
+        return name, expected, None if right else f"given: {text and text[:120]!r}"
+
+    def judge(self):
+        given = self.results()[False] + [None] * 8
+        fills = self.talk is None or self.talk.fills
+        after = given[4:6] if fills else given[5:7]
+        # An agent that keeps what was last said tells of it once more: the last result is what matters.
+        rows = [self._row("cat", "real", given[1]), self._row("cat again", "notice", given[2])]
+        if self.talk:
+            rows += [self._row("cat after the cut", "real" if self.told else "notice", after[0]),
+                     self._row("cat again after the cut", "notice", after[1])]
+        causes = self.causes()
+        for wanted, has in (("hook SessionStart", self.hooks), ("hook PreCompact", self.hooks and self.talk),
+                            ("compaction in ", self.transcript and self.talk)):
+            found = any(cause and cause.startswith(wanted) for cause in causes)
+            if wanted.startswith("hook") or self.talk:
+                rows.append((f"told by {wanted.strip()}", "yes" if has else "no",
+                             None if found == bool(has) else f"causes: {causes}"))
+        rows.append(("exit status", "0", None if self.status == 0 else f"it is {self.status}"))
+        rows.append(("last word", "said", None if self.said_last_word() else "not said"))
+        return rows
+
+
+class WithSubAgent(Hooked):
+    """A sub-agent in the agent's process reads what the main conversation was given."""
+
+    sub_script = ()
+
+    def __init__(self, spec, out):
+        super().__init__(spec, out, "sub-agent", True, True)
+
+    def script(self):
+        cat = self.agent.shell(self.workspace, "cat f.txt")
+        self.sub_script = [(cat, 100), (cat, 100), (Call(None, "It was read."), 100)]
+        return [(cat, 100), (cat, 100),
+                (Call("Agent", {"description": "run the sub-agent", "prompt": SUB_TASK, "subagent_type": "general-purpose",
+                                "run_in_background": False}), 100),
+                (cat, 100), (cat, 100), (Call(None, LAST), 100)]
+
+    def _talk(self):
+        self.talk = Talk(self.agent.arguments(PROMPT))
+        super()._talk()
+
+    def play(self):
+        self.script()
+        super().play()
+
+    def judge(self):
+        given = self.results()
+        main, below = given[False] + [None] * 8, given[True] + [None] * 4
+        rows = [self._row("cat", "real", main[1]), self._row("cat again", "notice", main[2]),
+                self._row("the sub-agent's cat", "real", below[1]), self._row("once more", "real", below[2]),
+                self._row("cat behind it", "real", main[4]), self._row("cat again behind it", "notice", main[5])]
+        causes = self.causes()
+        for wanted in ("hook SubagentStart", "hook SubagentStop"):
+            rows.append((f"told by {wanted}", "yes", None if wanted in causes else f"causes: {causes}"))
+        rows.append(("exit status", "0", None if self.status == 0 else f"it is {self.status}"))
+        return rows
+
+
+def hookeds(spec, out):
+    """The plays of one agent."""
+    plays = [Hooked(spec, out, "hooks", True, False)]
+    if agent_of(spec).name in TALKS:
+        plays += [Hooked(spec, out, "transcript", False, True), Hooked(spec, out, "neither", False, False, told=False)]
+    if agent_of(spec).name in WITH_SUB_AGENTS:
+        plays.append(WithSubAgent(spec, out))
+    return plays
