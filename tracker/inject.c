@@ -109,10 +109,28 @@ static bool is_printed(const struct inject *inject, const struct stat *stat)
 	return false;
 }
 
+static size_t end_bytes(const struct segment *segment)
+{
+	return sizeof(INJECT_END) - 1 + strnlen(segment->header->nonce, SEGMENT_NONCE_BYTES) +
+	       sizeof(INJECT_END_CLOSE) - 1;
+}
+
+static int add_end(struct making *making)
+{
+	const char *nonce = making->segment->header->nonce;
+	size_t length = strnlen(nonce, SEGMENT_NONCE_BYTES);
+	int error = length ? add(making, INJECT_END, sizeof(INJECT_END) - 1) : -EINVAL;
+
+	if (error == 0)
+		error = add(making, nonce, length);
+	return error < 0 ? error : add(making, INJECT_END_CLOSE, sizeof(INJECT_END_CLOSE) - 1);
+}
+
 /* Would the command stay within its limit with so many bytes more? */
 static bool is_room(const struct making *making, uint64_t more_bytes)
 {
-	uint64_t bytes = making->bytes + more_bytes + sizeof(INJECT_END) - 1 + making->tail->bytes;
+	uint64_t bytes = making->bytes + more_bytes + end_bytes(making->segment) +
+			 making->tail->bytes;
 	return bytes <= making->limit_bytes &&
 	       command_within_so_far(making->segment, making->moment.capture_id,
 				     making->moment.command_id, making->limit_bytes - bytes);
@@ -183,7 +201,7 @@ static int make(struct making *making, inject_text *text, void *data, struct inj
 	if (making->fd < 0)
 		return error < 0 ? error : -ENOENT;
 	if (error == 0)
-		error = add(making, INJECT_END, sizeof(INJECT_END) - 1);
+		error = add_end(making);
 	uint64_t before_bytes = making->bytes;
 	if (error == 0)
 		error = tail->notice

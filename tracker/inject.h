@@ -22,8 +22,10 @@
 
 enum { INJECTED_MAX = 16 }; /* by one process */
 
-/* The line between the last one and the viewer's own bytes. */
-#define INJECT_END "[End of instruction files]\n"
+/* The line between the last one and the viewer's own bytes: these, the session's nonce, INJECT_END_CLOSE.  By the nonce a program that takes all of
+ * it for the file's content, and writes it to one, is refused as with a notice (guard.h). */
+#define INJECT_END "[End of instruction files. (Here begins the file, "
+#define INJECT_END_CLOSE ")]\n"
 
 struct injected {
 	uint64_t dev, ino;
@@ -61,7 +63,7 @@ typedef uint32_t inject_text(const char *path, void *data);
  * request: at_sink is as of now.  inject: what it puts in is added to.
  * ret_before_bytes: how many bytes stand before the tail.  Returns a descriptor, read-only and close-on-exec, at offset 0; -ENOENT when
  * there is nothing to be put in; other errors, on which the viewer is given what it would have been: -ESTALE when a file changed
- * meanwhile, -EFBIG, -ENOMEM. */
+ * meanwhile, -EFBIG, -ENOMEM, -EINVAL when the nonce is damaged. */
 int inject_file(const struct segment *segment, const struct request *request,
 		const struct inject_tail *tail, inject_text *text, void *data,
 		struct inject *inject, uint64_t *ret_before_bytes);

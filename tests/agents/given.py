@@ -48,7 +48,8 @@ class Loaded(Notice):
         self.rules = text
 
     def pattern(self):
-        return re.escape(f"[Loaded from {self.path}]\n{self.rules}[End of instruction files]\n")
+        return (re.escape(f"[Loaded from {self.path}]\n{self.rules}")
+                + r"\[End of instruction files\. \(Here begins the file, seen-[0-9a-f]{16}\)\]\n")
 
 
 def rest_of(text, first):

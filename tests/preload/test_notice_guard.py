@@ -138,6 +138,22 @@ class Case(SessionTest):
 
 
 @needs_library("what a process writes is looked at by it alone")
+class Injected(Case):
+    """Instruction files before the file: an agent that takes all of it for the content, and writes it back."""
+
+    options = (*Case.options, "-c", "context.inject=viewers")
+
+    def test_written_back(self):
+        self.session.write("AGENTS.md", b"Be brief.\n")
+        output = self.agent.shell("cat f")
+        self.assertTrue(output.startswith(b"[Loaded from ./AGENTS.md]\n") and output.endswith(lines("f")), output[:300])
+        self.assertEqual(self.agent.ask(do="write", path=self.session.path("f"), data=output.decode(), how="truncate")["errno"], errno.EIO)
+        self.agent.run(["bash", "-c", 'printf %s "$1" > f', "bash", output.decode()])
+        self.assertEqual(self.session.read("f"), lines("f"))
+        self.assertEqual(self.refused(), 2)
+
+
+@needs_library("what a process writes is looked at by it alone")
 class Answered(Case):
     """(a) The process was answered itself."""
 

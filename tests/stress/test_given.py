@@ -38,7 +38,8 @@ JOBS = int(os.environ.get("SEEN_JOBS") or os.cpu_count() or 1)
 ROUND_STEPS = 250
 LIMIT, MAX = 24000, 24000  # of a command's output, of an agent without a profile; of a file, by default
 END = b"--end-of-piece--\n"
-LOADED, LOADED_END = b"[Loaded from ", b"[End of instruction files]\n"
+LOADED = b"[Loaded from "
+LOADED_END = re.compile(rb"\[End of instruction files\. \(Here begins the file, seen-[0-9a-f]{16}\)\]\n")
 CHANGED = b"[File changed since last read: "
 ANY_NOTICE = re.compile(rb"\[[^\n]*, seen-[0-9a-f]{16}\)\]\n")
 HISTORY = 25
@@ -951,14 +952,15 @@ class Round:
         """The same, before what a viewer shows of a file."""
         count = len(fresh)
         output = self.take_guides(scope, command, self.guides_of(path), output, before, fresh, False)
-        if len(fresh) == count or not output.startswith(LOADED_END):
+        end = LOADED_END.match(output)
+        if len(fresh) == count or not end:
             raise Wrong("no instructions of %s: %r" % (path, output[:300]))
         if not self.inject or len(scope.conversations) > 1:
             raise Wrong("instructions that nobody asked for")
         if len(set(what for what, _ in fresh)) < len(fresh):
             raise Wrong("instructions twice in one process")
         self.count["injected"] += len(fresh) - count
-        return output[len(LOADED_END):]
+        return output[end.end():]
 
     def take_request(self, scope, command, piece, paths, real, state, output, before, remembered=True):
         """Judges a reader's output.  Returns whether it was given what it reads."""
