@@ -973,7 +973,7 @@ class Round:
         never = self.never and (text.startswith("wc") or text.endswith("ls -la d"))
         what = ("request", text)
         if output == real:
-            due = known and self.requests and not never and not self.insists(scope, what, state) and len(real) >= 1024
+            due = known and self.requests and not never and not self.insists(scope, what, state) and len(real) >= 500
             if due and len(scope.conversations) == 1 and self.counts(scope, command, asked, None, before, True) and command not in asked.commands:
                 self.count["requests due"] += 1
                 self.count["requests missed"] += 1
