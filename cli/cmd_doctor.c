@@ -24,6 +24,7 @@
 #include "cli/command.h"
 #include "cli/lib/executable.h"
 #include "cli/lib/exit_code.h"
+#include "cli/lib/hooks.h"
 #include "cli/lib/message.h"
 #include "cli/lib/options.h"
 #include "cli/lib/probe.h"
@@ -575,6 +576,51 @@ static void check_role(struct doctor *doctor)
 	}
 }
 
+/* ---- conversations that nobody can tell apart from below ---- */
+
+/* What an agent's own hooks say, and what its transcript does.  agent: NULL: there are no hooks for it. */
+static void check_hooks_of(struct doctor *doctor, const char *name, const struct hooks_agent *agent)
+{
+	const struct config_profile *profile = config_profile_find(doctor->config, name);
+	bool tells = profile && profile->values[PROFILE_OPTION_COMPACTION].text[0] &&
+		     profile->values[PROFILE_OPTION_TRANSCRIPT].text[0];
+	const char *transcript = tells ? "; a compaction shows in its transcript"
+				       : "; where its conversation is cut, only the window tells";
+	struct hooks_place place;
+
+	if (!agent) {
+		add(doctor, LEVEL_OK, "hooks", NULL, "%s: none are known%s", name, transcript);
+		return;
+	}
+	hooks_look(agent, false, &place);
+	if (place.state == HOOKS_UNKNOWN)
+		add(doctor, LEVEL_WARN, "hooks", "what the line says", "%s: %s%s", name,
+		    place.fault, transcript);
+	else if (place.state != HOOKS_INSTALLED)
+		add(doctor, LEVEL_WARN, "hooks", agent->remedy,
+		    "%s: %s in %s: another conversation or a sub-agent in its process is taken for "
+		    "the one before%s",
+		    agent->name,
+		    place.state == HOOKS_OTHER ? "of another version, or in part" : "not installed",
+		    place.path, transcript);
+	else if (place.is_off)
+		add(doctor, LEVEL_WARN, "hooks", "take \"disableAllHooks\" out of that file",
+		    "%s: installed in %s, which switches all hooks off", agent->name, place.path);
+	else
+		add(doctor, LEVEL_OK, "hooks", NULL, "%s: installed in %s%s%s", agent->name,
+		    place.path, agent->note ? "; " : "", agent->note ? agent->note : "");
+}
+
+/* Of each agent that is here. */
+static void check_hooks(struct doctor *doctor)
+{
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < hooks_count(); i++)
+		if (executable_find(hooks_at(i)->name, path, sizeof(path)) == 0)
+			check_hooks_of(doctor, hooks_at(i)->name, hooks_at(i));
+}
+
 /* What to start for a trial, into words[3]; the path.  A script that is no known agent may do anything with
  * --version: only its interpreter is started. */
 static const char *trial_words(const struct doctor *doctor, char **words)
@@ -718,6 +764,9 @@ static void check_program(struct doctor *doctor)
 	if (!doctor->probe_is_open)
 		return;
 	check_role(doctor);
+	if (program->invocation.role == ROLE_AGENT)
+		check_hooks_of(doctor, program->invocation.name,
+			       hooks_find(program->invocation.name));
 	check_start(doctor);
 }
 
@@ -832,6 +881,8 @@ static int examine(struct doctor *doctor, struct config_request *request)
 	check_library(doctor, request);
 	if (doctor->words)
 		check_program(doctor);
+	else
+		check_hooks(doctor);
 	if (json)
 		error = print_json(doctor);
 	else

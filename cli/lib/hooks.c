@@ -21,7 +21,9 @@ enum { FILE_BYTES_MAX = 16 << 20 };
 
 static const struct hooks_agent AGENTS[] = {
 #define HOOKS(name, alias, form, user, project, data, tried, note) \
-	{ name, alias, HOOKS_##form, user, project, hooks_##data, tried, note },
+	{ name,  alias,   HOOKS_##form, \
+	  user,  project, hooks_##data, \
+	  tried, note,    "`seen hooks install " name "`" },
 #include "cli/lib/hooks.def"
 #undef HOOKS
 };

@@ -22,6 +22,7 @@ struct hooks_agent {
 	const char *data;           /* as shipped */
 	const char *tried;          /* NULL: not */
 	const char *note;           /* NULL: none */
+	const char *remedy;         /* the command that installs them, for a person */
 };
 
 enum hooks_state {

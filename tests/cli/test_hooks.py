@@ -445,6 +445,55 @@ class Words(Hooks):
         self.remove()
 
 
+class Doctor(Hooks):
+    """`seen doctor` says which agent needs which hook."""
+
+    def program(self, name):
+        (self.top / "bin").mkdir(exist_ok=True)
+        path = self.top / "bin" / name
+        path.write_text("#!/bin/sh\nexit 0\n")
+        path.chmod(0o755)
+        return path
+
+    def lines(self, *words, **more):
+        more.setdefault("env", {"PATH": str(self.top / "bin") + ":/usr/bin:/bin"})
+        document = json.loads(self.seen("doctor", "--via", "preload", "--json", *words, **more).stdout)
+        return [check for check in document["checks"] if check["what"] == "hooks"]
+
+    def test_agents_that_are_here(self):
+        self.assertEqual(self.lines(), [])
+        self.program("claude")
+        self.program("pi")
+        claude, pi = self.lines()
+        for line, name in ((claude, "claude"), (pi, "pi")):
+            self.assertEqual((line["level"], line["remedy"]), ("warn", f"`seen hooks install {name}`"))
+            self.assertIn(str(self.path(name)), line["detail"])
+            self.assertIn("transcript", line["detail"])
+        self.install("claude")
+        self.assertEqual([line["level"] for line in self.lines()], ["ok", "warn"])
+        text = json.loads(self.path("claude").read_text())
+        self.path("claude").write_text(json.dumps({**text, "disableAllHooks": True}))
+        self.assertIn("switches all hooks off", self.lines()[0]["detail"])
+        del text["hooks"]["SessionStart"]
+        self.path("claude").write_text(json.dumps(text))
+        self.assertIn("in part", self.lines()[0]["detail"])
+        self.put("{ // mine\n}")
+        self.assertIn("settings.json:1:", self.lines()[0]["detail"])
+
+    def test_of_a_program(self):
+        self.program("pi")
+        for name, level, says in (("claude-code", "warn", "not installed"), ("aider", "ok", "aider: none are known; where"),
+                                  ("codex", "warn", "not installed")):
+            line, = self.lines("--", str(self.program(name)))
+            self.assertEqual(line["level"], level)
+            self.assertIn(says, line["detail"])
+        self.install("codex")
+        line, = self.lines("--", str(self.top / "bin/codex"))
+        self.assertEqual(line["level"], "ok")
+        self.assertIn("/hooks", line["detail"])
+        self.assertEqual(self.lines("--", str(self.program("make"))), [])
+
+
 del Hooks
 
 if __name__ == "__main__":
