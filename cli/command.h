@@ -22,6 +22,7 @@
 	COMMAND(log, "what was accessed, by whom, and what came of it", 0) \
 	COMMAND(replay, "what recorded sessions repeated, and what would have been saved", 0) \
 	COMMAND(history, "what each scope was given, each result cut", 0) \
+	COMMAND(report, "instruction files that applied and were never given", 0) \
 	COMMAND(forget, "have files given in full again", 0) \
 	COMMAND(hooks, "have agents tell when their conversation is cut or another one", 0) \
 	COMMAND(verify, "is the journal still what was sealed", 0) \

@@ -16,6 +16,7 @@
  *	cmd_log.c          its events, from the journal
  *	cmd_replay.c       what recorded sessions repeated
  *	cmd_history.c      what each scope was given, from both
+ *	cmd_report.c       what there is to be said of a session: instruction files that were never given
  *	cmd_forget.c       has files given in full again
  *	cmd_hooks.c        hooks of agents that call it: installs and removes them
  *	cmd_verify.c       compares the journal with its seal

@@ -5,7 +5,7 @@ import unittest
 
 from driver import SEEN, SOURCE, Case
 
-COMMANDS = ["run", "status", "files", "check", "changed", "edited", "mention", "log", "history", "verify", "forget", "sessions", "gc", "config", "doctor"]
+COMMANDS = ["run", "status", "files", "check", "changed", "edited", "mention", "log", "history", "verify", "forget", "context", "report", "sessions", "gc", "config", "doctor"]
 
 
 class Commands(Case):

@@ -1,0 +1,303 @@
+/* Instruction files that nobody was given: see unheeded.h. */
+#include "cli/lib/unheeded.h"
+
+#include <errno.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/lib/events.h"
+#include "tracker/instruction.h"
+#include "tracker/path.h"
+#include "tracker/role.h"
+
+/* A folder in which files were touched. */
+struct touched {
+	const char *path; /* owned; first: the tree is ordered by it */
+	char *example;
+	uint64_t touches;
+};
+
+/* An instruction file that was given, or that an agent read. */
+struct known {
+	const char *path;  /* owned; first */
+	uint64_t dev, ino; /* when it was given; 0: not known */
+	bool is_given, read_by_agent;
+};
+
+/* One that applies. */
+struct applying {
+	struct unheeded_row row;
+	uint64_t dev, ino; /* one file by two names is one */
+};
+
+struct search {
+	const struct segment *segment;
+	void *touched, *known;    /* tsearch(3), by path */
+	struct touched **folders; /* the same, for a walk */
+	size_t folder_count;
+	struct applying *applying;
+	size_t applying_count;
+	bool no_memory;
+};
+
+static int by_path(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The item of a path in a tree, made where there is none.  NULL: no memory. */
+static void *item_of(struct search *search, void **tree, const char *path, size_t bytes,
+		     bool *ret_is_new)
+{
+	void *node = tfind(&path, tree, by_path);
+
+	*ret_is_new = !node;
+	if (node)
+		return *(void **)node;
+	char *copy = strdup(path);
+	void *item = copy ? calloc(1, bytes) : NULL;
+	if (item) {
+		memcpy(item, &copy, sizeof(copy));
+		if (tsearch(item, tree, by_path))
+			return item;
+	}
+	free(item);
+	free(copy);
+	search->no_memory = true;
+	return NULL;
+}
+
+static void note_touched(struct search *search, const char *path)
+{
+	char folder[SEGMENT_PATH_BYTES];
+	const char *base = path_base(path);
+	size_t bytes = (size_t)(base - path);
+	bool is_new;
+
+	if (!path_is_tracked(search->segment, path) || bytes < 1 || bytes >= sizeof(folder))
+		return;
+	memcpy(folder, path, bytes);
+	folder[bytes > 1 ? bytes - 1 : 1] = '\0';
+	struct touched *touched = item_of(search, &search->touched, folder, sizeof(*touched),
+					  &is_new);
+	if (!touched)
+		return;
+	touched->touches++;
+	if (!is_new)
+		return;
+	touched->example = strdup(path);
+	void *folders = reallocarray(search->folders, search->folder_count + 1,
+				     sizeof(*search->folders));
+	if (folders) {
+		search->folders = folders;
+		search->folders[search->folder_count++] = touched;
+	}
+	search->no_memory = search->no_memory || !folders || !touched->example;
+}
+
+static void note_known(struct search *search, const struct event *event, bool is_given)
+{
+	bool is_new;
+	struct known *known = item_of(search, &search->known, event->resolved, sizeof(*known),
+				      &is_new);
+	if (!known)
+		return;
+	known->is_given = known->is_given || is_given;
+	known->read_by_agent = known->read_by_agent || !is_given;
+	if (is_given && (event->entry->record.marks & JOURNAL_DETAILS)) {
+		known->dev = event->entry->details.dev;
+		known->ino = event->entry->details.ino;
+	}
+}
+
+static bool is_touch(unsigned op)
+{
+	switch (op) {
+	case JOURNAL_OPEN:
+	case JOURNAL_CREATE:
+	case JOURNAL_DELETE:
+	case JOURNAL_RENAME:
+	case JOURNAL_TRUNCATE:
+	case JOURNAL_EDITED:
+	case JOURNAL_NOTICE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void take_event(struct search *search, const struct event *event)
+{
+	if (event->error || !event->resolved || event->op == EVENT_DAMAGED)
+		return;
+	bool is_named = instruction_is_named(search->segment, event->resolved);
+	if (is_named && (event->op == JOURNAL_INSTRUCTED || event->op == JOURNAL_GIVEN))
+		note_known(search, event, true);
+	if (is_named && event->op == JOURNAL_OPEN && event->role == ROLE_AGENT)
+		note_known(search, event, false);
+	bool is_of_agent = event->role == ROLE_AGENT || event->role == ROLE_SHELL ||
+			   event->role == ROLE_VIEWER || event->role == ROLE_READER;
+	bool is_change = event->source == SOURCE_AGENT || event->source == SOURCE_TOOL;
+	if (!is_touch(event->op) || (!is_of_agent && !is_change))
+		return;
+	/* Looking for instructions is no work that they are for. */
+	if (!is_named)
+		note_touched(search, event->resolved);
+	if (event->op == JOURNAL_RENAME && event->other_resolved &&
+	    !instruction_is_named(search->segment, event->other_resolved))
+		note_touched(search, event->other_resolved);
+}
+
+/* The one that is that file, or a new one.  NULL: no memory. */
+static struct applying *applying_of(struct search *search, const char *path,
+				    const struct stat *stat, const char *example)
+{
+	for (size_t i = 0; i < search->applying_count; i++)
+		if (search->applying[i].dev == stat->st_dev &&
+		    search->applying[i].ino == stat->st_ino)
+			return &search->applying[i];
+	struct applying *more = reallocarray(search->applying, search->applying_count + 1,
+					     sizeof(*more));
+	if (more) {
+		search->applying = more;
+		more += search->applying_count++;
+		*more = (struct applying){ .row = { .path = strdup(path),
+						    .example = strdup(example ? example : "") },
+					   .dev = stat->st_dev,
+					   .ino = stat->st_ino };
+	}
+	search->no_memory = search->no_memory || !more || !more->row.path || !more->row.example;
+	return more;
+}
+
+static void apply(struct search *search, const struct touched *folder)
+{
+	char place[SEGMENT_PATH_BYTES];
+	struct instruction_walk walk;
+	struct stat stat;
+
+	instruction_walk_begin(search->segment, folder->path, true, false, &walk);
+	while (instruction_walk_next(search->segment, &walk, place, sizeof(place))) {
+		int fd = instruction_open(search->segment, place, &stat);
+		if (fd < 0)
+			continue;
+		(void)close(fd);
+		struct applying *applying = applying_of(search, place, &stat, folder->example);
+		if (applying)
+			applying->row.touches += folder->touches;
+	}
+}
+
+/* What twalk_r(3) is given. */
+struct question {
+	const struct applying *applying;
+	bool is_given, read_by_agent;
+};
+
+static void ask(const void *node, VISIT visit, void *data)
+{
+	const struct known *known = *(const struct known *const *)node;
+	struct question *question = data;
+
+	if (visit != postorder && visit != leaf)
+		return;
+	bool is_it = strcmp(known->path, question->applying->row.path) == 0 ||
+		     (known->ino && known->ino == question->applying->ino &&
+		      known->dev == question->applying->dev);
+	question->is_given = question->is_given || (is_it && known->is_given);
+	question->read_by_agent = question->read_by_agent || (is_it && known->read_by_agent);
+}
+
+/* Whether one was given, or the agent read it, by whichever name. */
+static struct question ask_about(const struct search *search, const struct applying *applying)
+{
+	struct question question = { .applying = applying };
+	twalk_r(search->known, ask, &question);
+	return question;
+}
+
+static int row_by_path(const void *a, const void *b)
+{
+	return strcmp(((const struct unheeded_row *)a)->path,
+		      ((const struct unheeded_row *)b)->path);
+}
+
+/* Takes the rows out of those that apply. */
+static void answer(struct search *search, struct unheeded *unheeded)
+{
+	unheeded->applied = search->applying_count;
+	unheeded->rows = calloc(search->applying_count + 1, sizeof(*unheeded->rows));
+	search->no_memory = search->no_memory || !unheeded->rows;
+	for (size_t i = 0; i < search->applying_count; i++) {
+		struct unheeded_row *row = &search->applying[i].row;
+		struct question question = ask_about(search, &search->applying[i]);
+		if (question.is_given || search->no_memory) {
+			free(row->path);
+			free(row->example);
+			continue;
+		}
+		row->read_by_agent = question.read_by_agent;
+		unheeded->rows[unheeded->count++] = *row;
+	}
+	if (unheeded->count)
+		qsort(unheeded->rows, unheeded->count, sizeof(*unheeded->rows), row_by_path);
+}
+
+static void free_touched(void *item)
+{
+	struct touched *touched = item;
+	free((void *)(uintptr_t)touched->path);
+	free(touched->example);
+	free(touched);
+}
+
+static void free_known(void *item)
+{
+	struct known *known = item;
+	free((void *)(uintptr_t)known->path);
+	free(known);
+}
+
+static int read_journal(struct search *search, const char *path)
+{
+	struct events *events;
+	struct event event;
+	int error = events_open(path, false, &events);
+
+	if (error < 0)
+		return error;
+	for (enum events_found found; (found = events_next(events, &event)) != EVENTS_END;)
+		if (found == EVENTS_UNDONE)
+			events_pass(events);
+		else
+			take_event(search, &event);
+	events_close(events);
+	return 0;
+}
+
+int unheeded_find(const struct segment *segment, const char *journal, struct unheeded *ret_unheeded)
+{
+	struct search search = { .segment = segment };
+
+	*ret_unheeded = (struct unheeded){ .rows = NULL };
+	int error = read_journal(&search, journal);
+	for (size_t i = 0; i < search.folder_count; i++)
+		apply(&search, search.folders[i]);
+	answer(&search, ret_unheeded);
+	tdestroy(search.touched, free_touched);
+	tdestroy(search.known, free_known);
+	free(search.applying);
+	free(search.folders);
+	return error == 0 && search.no_memory ? -ENOMEM : error;
+}
+
+void unheeded_free(struct unheeded *unheeded)
+{
+	for (size_t i = 0; i < unheeded->count; i++) {
+		free(unheeded->rows[i].path);
+		free(unheeded->rows[i].example);
+	}
+	free(unheeded->rows);
+}

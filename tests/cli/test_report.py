@@ -1,0 +1,83 @@
+"""report: instruction files that apply to what was touched, and that nobody was given."""
+import os
+import sys
+import unittest
+
+from driver import SEEN, Case, text_of
+
+
+class Report(Case):
+    def setUp(self):
+        super().setUp()
+        for folder in ("a/deep", "b", "c", "node_modules/m"):
+            (self.work / folder).mkdir(parents=True)
+            self.file(folder + "/f")
+        self.file("a/f")
+        for folder in (".", "a", "b", "c", "node_modules/m"):
+            self.file(folder + "/AGENTS.md", folder.encode() + b" rules\n")
+
+    def rows(self):
+        instructions = self.json("report", "--session", "s")["instructions"]
+        return instructions["applied"], {row["path"]: (row["touches"], row["first"], row["read_by_agent"]) for row in instructions["never_given"]}
+
+    def test_never_given(self):
+        self.agent("head -1 a/deep/f", "head -1 a/f; cat b/f", "ls c", "head -1 node_modules/m/f")
+        self.assertEqual(self.rows(), (3, {"AGENTS.md": (3, "a/deep/f", False), "a/AGENTS.md": (2, "a/deep/f", False),
+                                           "b/AGENTS.md": (1, "b/f", False)}))
+        text = self.seen("report", "--session", "s", code=0).stdout.decode().splitlines()
+        self.assertEqual(text[0], "3 of 3 instruction files that apply to what was touched were never given")
+        self.assertEqual([line.split() for line in text[1:]],
+                         [["INSTRUCTIONS", "TOUCHES", "FIRST"], ["AGENTS.md", "3", "a/deep/f"], ["a/AGENTS.md", "2", "a/deep/f"],
+                          ["b/AGENTS.md", "1", "b/f"]])
+
+    def test_given_by_each_way(self):
+        self.agent(f"{SEEN} context a/x", "head -1 a/f b/f c/f", "cat c/AGENTS.md")
+        self.assertEqual(self.rows(), (4, {"b/AGENTS.md": (1, "b/f", False)}))
+        self.assertIn(b"\n1 of 4 instruction files", b"\n" + self.seen("report", "--session", "s", code=0).stdout)
+        self.agent("cat b/f", options=("--inject", "viewers"))
+        self.assertEqual(self.rows(), (4, {}))
+        self.assertEqual(self.seen("report", "--session", "s", code=0).stdout,
+                         b"0 of 4 instruction files that apply to what was touched were never given\n")
+
+    def test_half_is_not_given(self):
+        self.agent("head -1 a/AGENTS.md a/f; cat a/AGENTS.md | cat")
+        self.assertIn("a/AGENTS.md", self.rows()[1])
+
+    def test_what_tools_change(self):
+        self.agent("touch a/new; mv b/f c/g", "python3 -c \"open('a/f').read()\"")
+        self.assertEqual({path: row[:2] for path, row in self.rows()[1].items()},
+                         {"AGENTS.md": (3, "a/new"), "a/AGENTS.md": (1, "a/new"), "b/AGENTS.md": (1, "b/f"), "c/AGENTS.md": (1, "c/g")})
+
+    def test_what_the_agent_reads_itself(self):
+        (self.top / "reads.py").write_text("open('AGENTS.md').read(); open('a/f').read()")
+        self.seen("run", "--session", "s", "--agent", "reads", "--", sys.executable, str(self.top / "reads.py"), code=0)
+        self.assertEqual(self.rows(), (2, {"AGENTS.md": (1, "a/f", True), "a/AGENTS.md": (1, "a/f", False)}))
+        self.assertIn(b"(the agent read it by itself)\n", self.seen("report", "--session", "s", code=0).stdout)
+
+    def test_by_another_name(self):
+        os.link(self.work / "a/AGENTS.md", self.work / "a/CLAUDE.md")
+        os.symlink("AGENTS.md", self.work / "b/CLAUDE.md")
+        self.agent("head -1 a/f b/f", "cat a/CLAUDE.md")
+        self.assertEqual(set(self.rows()[1]), {"AGENTS.md", "b/AGENTS.md"})
+
+    def test_nothing_and_no_journal(self):
+        self.agent("true")
+        self.assertEqual(self.rows(), (0, {}))
+        self.seen("report", "word", code=2)
+        self.seen("run", "--session", "t", "--journal-level", "off", "--", "true", code=0)
+        self.assertIn(b"session t has no journal", self.seen("report", "--session", "t", code=1).stderr)
+
+    def test_hostile_names(self):
+        folder = b"x\x1b[31m\n"
+        os.mkdir(os.path.join(os.fsencode(self.work), folder))
+        self.file(folder + b"/AGENTS.md", b"rules\n")
+        self.file(folder + b"/f", text_of())
+        self.agent("head -1 x*/f")
+        output = self.seen("report", "--session", "s", code=0).stdout
+        self.assertIn(b"x\\x1b[31m\\n/AGENTS.md", output)
+        self.assert_plain(output)
+        self.assertIn("x\x1b[31m\n/AGENTS.md", self.rows()[1])
+
+
+if __name__ == "__main__":
+    unittest.main()
