@@ -25,9 +25,6 @@ static const struct options OPTIONS = {
 	.summary = "Answers for a process of a session.  The library runs this.",
 };
 
-/* A viewer waits for it: it ends by itself before that loses patience (shim/preload/diff.c). */
-enum { DIFF_SECONDS = 2 };
-
 /* Returns enum diff_status. */
 static int diff(int count, char **words)
 {
@@ -43,8 +40,6 @@ static int diff(int count, char **words)
 	/* Its end is nobody's business, and may leave nothing in the viewer's folder. */
 	(void)setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
 	(void)signal(SIGXFSZ, SIG_IGN);
-	(void)signal(SIGALRM, SIG_DFL);
-	(void)alarm(DIFF_SECONDS);
 	if (session_path(path, sizeof(path), words[0], "segment") < 0 ||
 	    segment_map(path, &segment) < 0)
 		return DIFF_FAILED;

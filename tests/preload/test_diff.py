@@ -9,7 +9,9 @@ import subprocess
 import sys
 import time
 import unittest
+import unittest.mock
 
+import harness
 from harness import BUILD, NOTICE, VIA, SessionTest, lines, needs_library, wait_until
 from test_sink import SINKS, SinkTest
 
@@ -307,7 +309,7 @@ class File(Case):
         self.assertReal(self.agent.shell("cat f"), new)
 
     def test_the_window_is_that_of_the_whole(self):
-        self.options = (*self.options, "-c", "window.requests=5")
+        self.options = (*self.options, "-c", "window.requests=5", "-c", "notice.insist_requests=1")
         old = self.deliver("f")
         new = self.change("f", old)
         self.assertDiff(self.agent.shell("cat f"), old, new)
@@ -417,9 +419,46 @@ class File(Case):
         new = self.change("f", old)
         command = self.strange("touch %s/begun; exec sleep 60" % self.session.folder)
         self.agent.shell("(" + command + "f) & wait_for=$!; until test -e ../begun; do sleep 0.05; done; kill -9 $wait_for; wait $wait_for; :")
-        wait_until(lambda: not self.sleepers(), 1)  # the program itself would go on for two seconds
+        wait_until(lambda: not self.sleepers(), 2)
         self.pass_requests()
         self.assertDiff(self.agent.shell("cat f"), old, new)
+
+    def other_program(self, script):
+        """An installation whose program does that when the library asks it."""
+        root = os.path.join(self.session.folder, "installed")
+        if not os.path.exists(root):
+            for name in ("bin", "lib/seen"):
+                os.makedirs(os.path.join(root, name))
+            shutil.copy(harness.LIBRARY, os.path.join(root, "lib/seen"))
+            shutil.copy(harness.SEEN, os.path.join(root, "bin/seen.real"))
+        path = os.path.join(root, "bin/seen")
+        with open(path, "w") as file:
+            file.write("#!/bin/sh\nexport PATH=/usr/bin:/bin\n" + script + "\n")
+        os.chmod(path, 0o755)
+        return [os.path.join(root, "bin/seen.real"), *harness.RUN[1:]]
+
+    def test_what_the_program_says_is_looked_at(self):
+        real = '"${0%/*}/seen.real" "$@"'
+        command = self.other_program("")
+        with unittest.mock.patch.object(harness, "RUN", command):
+            self.agent
+        for number, (script, given) in enumerate((
+                ("echo no nonce", False), ("exit 0", False), ("exit 1", False), ("exit 2", False), ("exit 77", False), ("kill -9 $$", False),
+                (real + " | sed 1s/seen-/sean-/", False), (real + " | sed 1d", False), (real + "; head -c 1000 /dev/zero", False),
+                ("printf '%s' " + "x" * 20000, False), (real + "; exit 1", False), (real, True),
+                ("ls /proc/self/fd > ${0%%/*}/descriptors%d; " % 12 + real, True))):
+            self.other_program(script)
+            name = "f%d" % number
+            with self.subTest(script=script[:80]):
+                old = self.deliver(name)
+                new = self.change(name, old)
+                output = self.agent.shell("exec 7<%s 8>&1; exec cat %s" % (name, name))
+                if given:
+                    self.assertDiff(output, old, new, name)
+                else:
+                    self.assertEqual(output, new)
+        with open(os.path.join(self.session.folder, "installed/bin/descriptors12")) as file:
+            self.assertFalse({"7", "8"} & set(file.read().split()))
 
     def test_limits(self):
         for number, limit in enumerate(("-f 1", "-n 4", "-v 30000", "-f 0")):
