@@ -278,7 +278,8 @@ void decision_open(const struct segment *segment, const struct request *request,
 		segment_count(segment, COUNTER_yields, 1);
 		return;
 	}
-	int length = notice_render(segment, path_as_given, &ret_answer->content, ret_answer->notice,
+	int length = notice_render(segment, path_as_given, &ret_answer->content,
+				   request->is_own ? -1 : fd, ret_answer->notice,
 				   sizeof(ret_answer->notice));
 	ret_answer->reason = REASON_TOO_SHORT;
 	if (length <= 0 || (uint64_t)length >= (uint64_t)stat->st_size)

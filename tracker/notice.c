@@ -7,9 +7,15 @@
 #include <string.h>
 
 #include "tracker/decimal.h"
+#include "tracker/excerpt.h"
 #include "tracker/path.h"
 #include "tracker/subject.h"
 #include "tracker/sys.h"
+
+enum {
+	EXCERPT_PIECE_BYTES = 256, /* of the file at a time */
+	EXCERPT_ONE_BYTES = 5,     /* a character, and NUL */
+};
 
 struct text {
 	char *bytes;
@@ -34,13 +40,103 @@ static void put_number(struct text *text, uint64_t number)
 	put(text, digits, (size_t)(decimal_put(digits, number) - digits));
 }
 
-int notice_render(const struct segment *segment, const char *path, const struct content *content,
-		  char *ret_text, size_t capacity)
+/* What is rendered with. */
+struct render {
+	const struct segment *segment;
+	const char *path;
+	const struct content *content;
+	int fd;              /* {excerpt}; -1: it is empty */
+	size_t excerpt_room; /* bytes of the notice for each */
+	unsigned excerpts;   /* how many there were */
+	bool has_nonce;
+};
+
+/* The first characters of the file, escaped: as many as were asked for and as fit. */
+static void put_excerpt(struct text *text, const struct render *render)
 {
+	static const char CUT[] = "\xe2\x80\xa6 [truncated]";
+	uint64_t left = render->segment->settings->history_result_max_length;
+	uint64_t offset = 0, size = render->content->version.size_bytes;
+	char piece[EXCERPT_PIECE_BYTES], one[EXCERPT_ONE_BYTES], escaped[4 * EXCERPT_ONE_BYTES];
+	size_t room = render->excerpt_room;
+
+	if (room <= sizeof(CUT))
+		return;
+	room -= sizeof(CUT);
+	while (left > 0 && offset < size) {
+		ssize_t got = sys_pread(render->fd, piece, sizeof(piece), (off_t)offset);
+		if (got <= 0)
+			break;
+		size_t end = (size_t)got, at = 0;
+		/* A sequence that goes on behind this piece begins the next one; none begins and ends in none. */
+		if (offset + end < size && excerpt_whole(piece, end))
+			end = excerpt_whole(piece, end);
+		while (at < end && left > 0) {
+			size_t length = excerpt_bytes(piece + at, end - at, 1, NULL);
+			memcpy(one, piece + at, length);
+			one[length] = '\0';
+			int bytes = path_escape(one, escaped, sizeof(escaped));
+			if (bytes < 0 || (size_t)bytes > room) {
+				left = 0;
+				break;
+			}
+			put(text, escaped, (size_t)bytes);
+			room -= (size_t)bytes;
+			at += length;
+			left--;
+		}
+		offset += at;
+	}
+	if (offset < size)
+		put(text, CUT, sizeof(CUT) - 1);
+}
+
+/* Renders what begins with a brace.  Returns how much of the template that was. */
+static size_t put_field(struct text *text, struct render *render, const char *at)
+{
+	const struct segment_header *header = render->segment->header;
+	char digits[VERSION_DIGITS + 1];
+
+	if (strncmp(at, "{path}", 6) == 0) {
+		int length = path_escape(render->path, text->bytes + text->length,
+					 text->capacity - text->length);
+		text->overflow |= length < 0;
+		text->length += length < 0 ? 0 : (size_t)length;
+		return 6;
+	}
+	if (strncmp(at, "{lines}", 7) == 0) {
+		put_number(text, render->content->lines);
+		return 7;
+	}
+	if (strncmp(at, "{bytes}", 7) == 0) {
+		put_number(text, render->content->version.size_bytes);
+		return 7;
+	}
+	if (strncmp(at, "{version}", 9) == 0) {
+		version_digits(&render->content->version, digits);
+		put(text, digits, VERSION_DIGITS);
+		return 9;
+	}
+	if (strncmp(at, "{excerpt}", 9) == 0) {
+		render->excerpts++;
+		if (render->fd >= 0)
+			put_excerpt(text, render);
+		return 9;
+	}
+	if (strncmp(at, "{nonce}", 7) == 0) {
+		put(text, header->nonce, strnlen(header->nonce, SEGMENT_NONCE_BYTES));
+		render->has_nonce = header->nonce[0] != '\0'; /* emptied by damage: none */
+		return 7;
+	}
+	put(text, at, 1);
+	return 1;
+}
+
+static int render_template(struct render *render, char *ret_text, size_t capacity)
+{
+	const struct segment *segment = render->segment;
 	const char *template = segment_text(segment, segment->settings->notice_template, NULL);
 	struct text text = { .bytes = ret_text, .capacity = capacity };
-	bool has_nonce = false;
-	char digits[VERSION_DIGITS + 1];
 
 	if (!template || capacity == 0)
 		return -EINVAL;
@@ -48,39 +144,30 @@ int notice_render(const struct segment *segment, const char *path, const struct 
 		size_t plain = strcspn(at, "{");
 		put(&text, at, plain);
 		at += plain;
-		if (strncmp(at, "{path}", 6) == 0) {
-			int length = path_escape(path, text.bytes + text.length,
-						 text.capacity - text.length);
-			if (length < 0)
-				return length;
-			text.length += (size_t)length;
-			at += 6;
-		} else if (strncmp(at, "{lines}", 7) == 0) {
-			put_number(&text, content->lines);
-			at += 7;
-		} else if (strncmp(at, "{bytes}", 7) == 0) {
-			put_number(&text, content->version.size_bytes);
-			at += 7;
-		} else if (strncmp(at, "{version}", 9) == 0) {
-			version_digits(&content->version, digits);
-			put(&text, digits, VERSION_DIGITS);
-			at += 9;
-		} else if (strncmp(at, "{nonce}", 7) == 0) {
-			put(&text, segment->header->nonce,
-			    strnlen(segment->header->nonce, SEGMENT_NONCE_BYTES));
-			has_nonce = segment->header->nonce[0] != '\0'; /* emptied by damage: none */
-			at += 7;
-		} else if (*at) {
-			put(&text, at++, 1);
-		}
+		if (*at)
+			at += put_field(&text, render, at);
 	}
 	put(&text, "\n", 1);
 	if (text.overflow)
 		return -ENAMETOOLONG;
 	ret_text[text.length] = '\0';
-	if (!has_nonce || memchr(ret_text, '\n', text.length - 1))
+	if (!render->has_nonce || memchr(ret_text, '\n', text.length - 1))
 		return -EINVAL;
 	return (int)text.length;
+}
+
+int notice_render(const struct segment *segment, const char *path, const struct content *content,
+		  int fd, char *ret_text, size_t capacity)
+{
+	struct render render = { .segment = segment, .path = path, .content = content, .fd = -1 };
+	int length = render_template(&render, ret_text, capacity);
+
+	/* What the rest leaves is for the excerpts. */
+	if (length < 0 || fd < 0 || !render.excerpts)
+		return length;
+	render.fd = fd;
+	render.excerpt_room = (capacity - 1 - (size_t)length) / render.excerpts;
+	return render_template(&render, ret_text, capacity);
 }
 
 /* The beginning of a command, its words separated by spaces.  Not cut inside a character. */

@@ -14,12 +14,14 @@ enum { NOTICE_BYTES_MAX = 8192 };
 /* notice_render(): the notice for a file.
  *
  * path: as the command wrote it; control characters are escaped.  content: its lines, bytes and version.
+ * fd: of the file, read by pread for {excerpt}: its first [history] result_max_length characters, escaped, or as many as fit.  -1: that is
+ * empty; for whatever an agent's own process is given: agents write what they read to disk.
  * ret_text: capacity bytes.  The text ends with one newline and has no other.
- * Returns its length in bytes, NUL not counted; -ENAMETOOLONG when it does not fit; -EINVAL when the
+ * Returns its length in bytes, NUL not counted; -ENAMETOOLONG when it does not fit, without an excerpt; -EINVAL when the
  * template lacks the nonce (a damaged segment).  Async-signal-safe.
  */
 int notice_render(const struct segment *segment, const char *path, const struct content *content,
-		  char *ret_text, size_t capacity);
+		  int fd, char *ret_text, size_t capacity);
 
 /* notice_request(): the notice for a reader's command that is remembered.
  *

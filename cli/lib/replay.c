@@ -113,7 +113,7 @@ static uint64_t notice_bytes(const struct replay *replay, const char *path, uint
 {
 	struct content content = { .version = { .size_bytes = bytes }, .lines = lines };
 	char notice[NOTICE_BYTES_MAX];
-	int length = notice_render(&replay->segment, path, &content, notice, sizeof(notice));
+	int length = notice_render(&replay->segment, path, &content, -1, notice, sizeof(notice));
 
 	return length > 0 ? (uint64_t)length : UINT64_MAX;
 }

@@ -251,6 +251,56 @@ class Sessions(HistoryCase):
                 self.seen("history", *words, stdout=full, code=6)
 
 
+TEMPLATE = ("-c", "notice.template=[{path} {nonce}] {excerpt}")
+
+
+class Excerpt(HistoryCase):
+    """{excerpt} in a notice."""
+
+    def test_in_a_viewers_notice(self):
+        content = "zeile é€😀\t\n".encode() * 200
+        self.file("a.txt", content)
+        given, notice, piped = self.agent("cat a.txt", "cat a.txt", "cat a.txt | cat", options=TEMPLATE)
+        self.assertEqual((given, piped), (content, content))
+        text = content.decode()[:500].replace("\t", r"\t").replace("\n", r"\n")
+        self.assertRegex(notice.decode(), r"\A\[a\.txt seen-[0-9a-f]{16}\] ")
+        self.assertEqual(notice.decode().split("] ", 1)[1], text + CUT + "\n")
+        given, notice = self.agent("cat a.txt", "cat a.txt", session="t", options=[*TEMPLATE, "-c", "history.result_max_length=100"])
+        text = content.decode()[:100].replace("\t", r"\t").replace("\n", r"\n")
+        self.assertEqual(notice.decode().split("] ", 1)[1], text + CUT + "\n")
+
+    def test_in_a_viewers_notice_by_the_supervisor(self):
+        self.file("a.txt")
+        done = self.seen("run", "--via", "supervise", "--agent-is", "outside", "--quiet", *TEMPLATE, "--", "bash", "-c", "cat a.txt; cat a.txt")
+        if b"supervise" in done.stderr:
+            self.skipTest(done.stderr.decode())
+        given, notice = done.stdout[:2210], done.stdout[2210:]
+        self.assert_content(given)
+        self.assertEqual(notice.decode().split("] ", 1)[1], text_of().decode()[:500].replace("\n", r"\n") + CUT + "\n")
+
+    def test_not_where_the_notice_is_no_shorter(self):
+        content = b"\n" * 600  # twice as long when it is escaped
+        self.file("a.txt", content)
+        self.assertEqual(self.agent("cat a.txt", "cat a.txt", options=TEMPLATE), [content, content])
+
+    def test_as_much_as_fits(self):
+        content = text_of(500)
+        self.file("a.txt", content)
+        given, notice = self.agent("cat a.txt", "cat a.txt", options=[*TEMPLATE, "-c", "history.result_max_length=10000"])
+        self.assertEqual(given, content)
+        self.assertTrue(8192 - 16 < len(notice) < 8192, len(notice))
+        self.assertEqual((notice.count(b"\n"), notice[-len(CUT.encode()) - 1:].decode()), (1, CUT + "\n"))
+
+    def test_not_in_a_programs_own_reads(self):
+        self.file("a.txt")
+        (self.top / "agent.py").write_text("import sys, time\ngiven = []\nfor _ in range(2):\n    given.append(open('a.txt').read())\n"
+                                           "    time.sleep(0.4)\nopen(sys.argv[2], 'w').write('[]')\nopen(sys.argv[2] + '.given', 'w')"
+                                           ".write(repr(given))\n")
+        self.agent("x", options=["--whitelist", "agent", *TEMPLATE])
+        given = (self.top / "results.given").read_text()
+        self.assertEqual(given.count("line 0 of"), 1, given)
+
+
 class Limits(HistoryCase):
     def test_out_of_range(self):
         self.file("a.txt")

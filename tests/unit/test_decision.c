@@ -336,8 +336,8 @@ Test(decision, notice_must_be_shorter)
 			short_seen = true;
 			/* what would have been the notice is not shorter */
 			char text[NOTICE_BYTES_MAX];
-			int would = notice_render(&world.segment, name, &view.answer.content, text,
-						  sizeof(text));
+			int would = notice_render(&world.segment, name, &view.answer.content, -1,
+						  text, sizeof(text));
 			cr_assert_geq((size_t)would, size);
 		}
 	}

@@ -107,7 +107,7 @@ static void use(const struct segment *segment)
 		uint64_t id = scope_id_of(7, i % 2 ? "a" : "b");
 		(void)path_is_tracked(segment, path);
 		(void)path_relative(segment, path);
-		(void)notice_render(segment, path, &content, text, sizeof(text));
+		(void)notice_render(segment, path, &content, -1, text, sizeof(text));
 		(void)scope_claim(segment, id, 1, (uint32_t)nasty(image_bytes), "n");
 		(void)scope_claim(segment, nasty(image_bytes), 1, 0, NULL);
 		(void)scope_find(segment, nasty(image_bytes));
