@@ -2,11 +2,12 @@
 
 import json
 import os
+import re
 import unittest
 
 from harness import NOTICE, SEEN, VIA, Session, SessionTest, lines, wait_until
 
-END = b"[End of instruction files]\n"
+END = b"[End of instruction files. (Here begins the file, seen-NONCE)]\n"
 ROOT = b"[Loaded from ./AGENTS.md]\nroot rules\n"
 SRC = b"[Loaded from src/AGENTS.md]\nsrc rules\n"
 
@@ -24,8 +25,10 @@ class InjectTest(SessionTest):
     def sink(self, kind):
         return "spool:" + os.path.join(self.session.spool, "out") if kind == "spool" else kind
 
-    def shell(self, command, sink="pipe", **more):
-        return self.agent.shell(command, self.sink(sink), **more).replace(b"\r\n", b"\n")
+    def shell(self, command, sink="pipe", agent=None):
+        """What the agent is given, without the session's nonce in the line above the file."""
+        output = (agent or self.agent).shell(command, self.sink(sink)).replace(b"\r\n", b"\n")
+        return re.sub(rb"(?m)^(\[End of instruction files\. \(Here begins the file, )seen-[0-9a-f]{16}(\)\])$", rb"\1seen-NONCE\2", output)
 
     def count(self):
         return self.session.status()["counters"]["instructions_given"]
@@ -140,7 +143,7 @@ class Given(InjectTest):
         self.assertEqual(self.shell("cat src/deep/f"), both)
         second = self.session.agent(*self.options)
         self.addCleanup(second.close)
-        self.assertEqual(second.shell("cat src/deep/f"), both)
+        self.assertEqual(self.shell("cat src/deep/f", agent=second), both)
 
 
 class RealBytes(InjectTest):
@@ -186,7 +189,7 @@ class RealBytes(InjectTest):
     def test_never_at_the_cost_of_the_file(self):
         """What would be cut then is given without."""
         self.session.write("AGENTS.md", b"r" * 5000 + b"\n")
-        data = self.session.write("src/f", lines("f", 1000)[:20000])
+        data = self.session.write("src/f", lines("f", 1000)[:19000])
         self.assertEqual(self.shell("cat src/f"), SRC + END + data)
         data = self.session.write("src/g", lines("g", 1100)[:23990])
         self.session.seen("forget", "--session", "test", "--all")
@@ -240,7 +243,7 @@ class Changes(InjectTest):
             self.assertTrue(output.endswith(data), output)
             before = output[:-len(data)]
             if before:
-                self.assertRegex(before, rb"\A\[Loaded from \./AGENTS\.md\]\n(x[0-9]+|root rules)\n\[End of instruction files\]\n\Z")
+                self.assertRegex(before, rb"\A\[Loaded from \./AGENTS\.md\]\n(x[0-9]+|root rules)\n" + re.escape(END) + rb"\Z")
                 self.assertNotIn(before, seen)
                 seen.add(before)
         self.assertTrue(seen)
@@ -297,10 +300,10 @@ class Index(InjectTest):
     def test_without_a_watcher(self):
         agent = self.session.agent(*self.options, "--watch", "off")
         self.addCleanup(agent.close)
-        self.assertEqual(agent.shell("cat src/deep/f"), ROOT + SRC + END + self.data)
+        self.assertEqual(self.shell("cat src/deep/f", agent=agent), ROOT + SRC + END + self.data)
         self.session.write("src/deep/CLAUDE.md", b"deep\n")
         self.session.write("src/deep/g", self.data)
-        self.assertEqual(agent.shell("cat src/deep/g"), b"[Loaded from src/deep/CLAUDE.md]\ndeep\n" + END + self.data)
+        self.assertEqual(self.shell("cat src/deep/g", agent=agent), b"[Loaded from src/deep/CLAUDE.md]\ndeep\n" + END + self.data)
 
 
 
