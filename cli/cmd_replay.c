@@ -224,10 +224,10 @@ static void print_sums(const struct replay_sums *sums)
 
 static void print_assumed(const struct config *config)
 {
-	(void)printf("\nLimits that were assumed (`seen config` tells where they come from):\n ");
+	(void)printf("\nLimits that were assumed (`seen config` tells where they come from):");
 	for (size_t i = 0; i < ASSUMED_COUNT; i++) {
 		const struct option *option = option_at(ASSUMED[i]);
-		(void)printf(" %s.%s=%s", option->section, option->name,
+		(void)printf("%s%s.%s=%s", i % 4 ? " " : "\n  ", option->section, option->name,
 			     config_text(config, ASSUMED[i]));
 	}
 	(void)printf(

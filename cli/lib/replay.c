@@ -211,6 +211,60 @@ static int answer_before(struct session *session, const struct scope *scope, uin
 	return 0;
 }
 
+/* ---- what is asked for again ---- */
+
+/* An answer that is remembered by what was asked. */
+struct asking {
+	struct session *session;
+	struct scope *scope;
+	enum replay_way way;
+	uint64_t key;
+	uint64_t inputs;      /* another number: what it reads may have changed */
+	uint64_t place_bytes; /* of what would stand in its place */
+	bool is_fit;
+};
+
+static bool is_enabled(const struct replay *replay)
+{
+	return replay->settings->requests_enable == REQUESTS_ENABLE_YES;
+}
+
+/* The same asked again: answered, where nothing that it reads is known to have changed; else remembered. */
+static int judge_asking(struct replay *replay, const struct asking *asking, const struct call *call)
+{
+	struct replay_saving *saving = &replay->sums->savings[REPLAY_REQUESTS][asking->way];
+	struct given now = known_now(asking->scope, asking->way, NULL, call->time_ns);
+	uint64_t output = XXH3_64bits(call->output, call->output_bytes);
+	void **at = known_at(&asking->session->requests,
+			     known_mix(asking->scope->id, asking->key, asking->way));
+
+	if (!at)
+		return -ENOMEM;
+	struct remembered *request = *at;
+	if (request && known_is_current(replay->settings, &request->given, &now) &&
+	    request->output == output && request->inputs == asking->inputs &&
+	    asking->scope->remembered - request->number < REQUESTS_MAX &&
+	    answer(replay, saving, &request->note, output, &now, call, asking->place_bytes,
+		   asking->is_fit)) {
+		asking->scope->measures[asking->way].bytes -= call->output_bytes -
+							      asking->place_bytes;
+		return 0;
+	}
+	if (!request) {
+		request = calloc(1, sizeof(*request));
+		if (!request)
+			return -ENOMEM;
+		*at = request;
+	}
+	request->output = output;
+	request->inputs = asking->inputs;
+	request->given = now;
+	request->given.is_delivery = !call->failed && call->output_bytes <= replay->limit_bytes &&
+				     !shown_is_cut(call->output, call->output_bytes);
+	request->number = asking->scope->remembered++;
+	return 0;
+}
+
 /* ---- reads ---- */
 
 /* A read that is judged. */
@@ -225,19 +279,11 @@ struct read {
 	const char *path;
 };
 
-static uint64_t old_lines(const struct record *record, struct shown_line **ret_lines)
-{
-	*ret_lines = malloc((record->line_count + 1) * sizeof(**ret_lines));
-	for (size_t i = 0; *ret_lines && i < record->line_count; i++)
-		(*ret_lines)[i] = record->lines[i].line;
-	return record->line_count;
-}
-
 /* What the file would be as a diff against what the record holds; the file's own length where that is no shorter. */
 static uint64_t diff_bytes(const struct record *record, const struct shown *shown)
 {
-	struct shown_line *lines;
-	uint64_t count = old_lines(record, &lines);
+	size_t count;
+	struct shown_line *lines = known_whole(record, &count);
 	uint64_t bytes = lines ? line_diff_bytes(lines, count, shown->lines, shown->count)
 			       : UINT64_MAX;
 
@@ -365,57 +411,18 @@ static int judge(struct replay *replay, const struct read *read, const struct ca
 	now = known_now(read->scope, read->way, read->file, call->time_ns);
 	now.is_delivery = call->output_bytes <= replay->limit_bytes;
 	error = known_give(record, shown, &now);
-	if (shown->whole) {
+	/* What a reader shows whole takes nothing away from what a viewer gave. */
+	if (shown->whole &&
+	    (read->is_viewer || !record->has_whole || record->whole_version != shown->version)) {
 		now.is_delivery = now.is_delivery && read->is_viewer;
 		record->has_whole = true;
 		record->whole_version = shown->version;
-		record->whole_lines = shown->count;
 		record->whole = now;
 	}
 	return error;
 }
 
 /* ---- commands ---- */
-
-/* A command of readers: remembered, and answered where it is asked for again. */
-static int judge_request(struct replay *replay, struct session *session, struct scope *scope,
-			 const struct asked *asked, uint64_t key, const struct call *call)
-{
-	struct replay_saving *saving = &replay->sums->savings[REPLAY_REQUESTS][REPLAY_COMMANDS];
-	struct given now = known_now(scope, REPLAY_COMMANDS, NULL, call->time_ns);
-	uint64_t output = XXH3_64bits(call->output, call->output_bytes);
-	uint64_t inputs = ask_inputs(session, asked);
-	void **at = known_at(&session->requests, known_mix(scope->id, key, 1));
-
-	if (!at)
-		return -ENOMEM;
-	struct remembered *request = *at;
-	if (request && known_is_current(replay->settings, &request->given, &now) &&
-	    request->output == output && request->inputs == inputs &&
-	    scope->remembered - request->number < REQUESTS_MAX) {
-		uint64_t place = asked->requests *
-				 notice_bytes(replay, call->command, call->output_bytes, 1);
-		bool is_fit = replay->settings->requests_enable == REQUESTS_ENABLE_YES &&
-			      !ask_is_never(&replay->segment, asked);
-		if (answer(replay, saving, &request->note, output, &now, call, place, is_fit)) {
-			scope->measures[REPLAY_COMMANDS].bytes -= call->output_bytes - place;
-			return 0;
-		}
-	}
-	if (!request) {
-		request = calloc(1, sizeof(*request));
-		if (!request)
-			return -ENOMEM;
-		*at = request;
-	}
-	request->output = output;
-	request->inputs = inputs;
-	request->given = now;
-	request->given.is_delivery = !call->failed && call->output_bytes <= replay->limit_bytes &&
-				     !shown_is_cut(call->output, call->output_bytes);
-	request->number = scope->remembered++;
-	return 0;
-}
 
 /* A command or another tool by its words, in its folder. */
 static int judge_words(struct replay *replay, struct session *session, struct scope *scope,
@@ -489,7 +496,19 @@ static int judge_command(struct replay *replay, struct session *session, struct 
 		error = known;
 	}
 	if (error == 0 && asked.only_reads && call->output_bytes)
-		error = judge_request(replay, session, scope, &asked, key, call);
+		error = judge_asking(
+			replay,
+			&(struct asking){ .session = session,
+					  .scope = scope,
+					  .way = REPLAY_COMMANDS,
+					  .key = key,
+					  .inputs = ask_inputs(session, &asked),
+					  .place_bytes = asked.requests *
+							 notice_bytes(replay, call->command,
+								      call->output_bytes, 1),
+					  .is_fit = is_enabled(replay) &&
+						    !ask_is_never(&replay->segment, &asked) },
+			call);
 	if (!asked.only_asks)
 		known_run(session, call->command);
 	ask_free(&asked);
@@ -509,6 +528,7 @@ static int judge_own(struct replay *replay, struct session *session, struct scop
 	const char *content = content_of(call, &bytes);
 	struct shown *shown = &replay->shown;
 	bool is_edit = call->kind == CALL_EDIT;
+	uint64_t base;
 
 	if (is_edit && call->path && !call->failed)
 		known_change(session, known_file(session, call->directory, call->path, true));
@@ -528,6 +548,7 @@ static int judge_own(struct replay *replay, struct session *session, struct scop
 	char name[PATH_MAX];
 	(void)snprintf(name, sizeof(name), "%.*s", (int)path_bytes, path);
 	struct file *file = known_file(session, call->directory, name, true);
+	int error;
 	if (!file)
 		return -ENOMEM;
 	if (is_edit) {
@@ -548,7 +569,22 @@ static int judge_own(struct replay *replay, struct session *session, struct scop
 			     .is_viewer = as.asked_whole,
 			     .has_lines = true,
 			     .path = name };
-	return judge(replay, &read, call);
+	error = judge(replay, &read, call);
+	/* A part of a file is to its tool what `sed -n` is to a shell. */
+	if (error == 0 && !(as.asked_whole && shown->whole))
+		error = judge_asking(
+			replay,
+			&(struct asking){
+				.session = session,
+				.scope = scope,
+				.way = REPLAY_OWN_TOOLS,
+				.key = known_mix(known_path(call->directory, name, &base),
+						 shown->first, shown->count),
+				.inputs = file->generation,
+				.place_bytes = notice_bytes(replay, name, call->output_bytes, 1),
+				.is_fit = is_enabled(replay) },
+			call);
+	return error;
 }
 
 /* ---- journals, and what is forgotten ---- */

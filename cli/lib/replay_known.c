@@ -87,6 +87,7 @@ static void free_record_list(struct record *record)
 	while (record) {
 		struct record *next = record->next;
 		free(record->lines);
+		free(record->whole_lines);
 		free(record->given);
 		free(record);
 		record = next;
@@ -282,12 +283,45 @@ bool known_parts(const struct settings *settings, const struct file *file,
 	return shown->count > 0;
 }
 
+struct shown_line *known_whole(const struct record *record, size_t *ret_count)
+{
+	size_t count = record->whole_lines ? record->whole_count : record->line_count;
+	struct shown_line *lines = malloc((count + 1) * sizeof(*lines));
+
+	for (size_t i = 0; lines && i < count; i++)
+		lines[i] = record->whole_lines ? record->whole_lines[i] : record->lines[i].line;
+	*ret_count = count;
+	return lines;
+}
+
+/* Before lines of another version are put among those of the last whole one. */
+static int keep_whole(struct record *record, const struct shown *shown)
+{
+	bool differs = false;
+
+	if (shown->whole) {
+		free(record->whole_lines);
+		record->whole_lines = NULL;
+		return 0;
+	}
+	for (size_t i = 0; i < shown->count && !differs; i++) {
+		const struct known_line *known = line_at(record, shown->first + i);
+		differs = !known || !same_line(known, &shown->lines[i]);
+	}
+	if (!record->has_whole || record->whole_lines || !differs)
+		return 0;
+	record->whole_lines = known_whole(record, &record->whole_count);
+	return record->whole_lines ? 0 : -ENOMEM;
+}
+
 int known_give(struct record *record, const struct shown *shown, const struct given *given)
 {
 	uint64_t end = shown->first - 1 + shown->count;
 
 	if (!shown->count || end > LINES_MAX)
 		return 0;
+	if (keep_whole(record, shown) < 0)
+		return -ENOMEM;
 	if (record->given_count == record->given_capacity) {
 		size_t capacity = record->given_capacity ? record->given_capacity * 2 : 4;
 		struct given *grown = realloc(record->given, capacity * sizeof(*grown));

@@ -56,7 +56,10 @@ struct record {
 	size_t given_count, given_capacity;
 	/* As it was given whole last. */
 	bool has_whole;
-	uint64_t whole_version, whole_lines;
+	uint64_t whole_version;
+	struct shown_line *
+		whole_lines; /* where parts of another version were given since; NULL: `lines` are it */
+	size_t whole_count;
 	struct given whole;
 	struct answered notes[REPLAY_SETTING_COUNT]; /* of each setting, as if it were alone */
 };
@@ -150,6 +153,9 @@ bool known_parts(const struct settings *settings, const struct file *file,
 
 /* known_give(): the lines were given.  Returns 0 or -ENOMEM. */
 int known_give(struct record *record, const struct shown *shown, const struct given *given);
+
+/* known_whole(): the lines of the file as it was given whole last.  Returns them, to be freed; NULL without memory. */
+struct shown_line *known_whole(const struct record *record, size_t *ret_count);
 
 /* known_forget(): nothing of it counts any more. */
 void known_forget(struct record *record);

@@ -56,17 +56,20 @@ static int add_line(struct shown *shown, const char *text, size_t bytes)
 	uint64_t hash = XXH3_64bits(text, bytes);
 	shown->lines[shown->count++] = (struct shown_line){ (uint32_t)hash, (uint32_t)bytes };
 	uint64_t both[2] = { shown->version, hash };
+	shown->version_before = shown->version;
 	shown->version = XXH3_64bits(both, sizeof(both));
 	shown->bytes += bytes + 1;
 	return 0;
 }
 
-/* The version and sum are of what is left. */
-static void drop_last(struct shown *shown, uint64_t version_before)
+/* Some tools number an empty line behind the last newline, where they show the file's end. */
+static void drop_empty_end(struct shown *shown)
 {
-	shown->bytes -= shown->lines[shown->count - 1].bytes + 1;
+	if (!shown->whole || shown->count < 2 || shown->lines[shown->count - 1].bytes)
+		return;
 	shown->count--;
-	shown->version = version_before;
+	shown->bytes--;
+	shown->version = shown->version_before;
 }
 
 struct line {
@@ -139,7 +142,7 @@ static bool is_behind(const struct line *line)
 static int read_numbered(struct shown *shown, const char *at, const char *end, bool window,
 			 uint64_t total)
 {
-	uint64_t number, version_before = 0;
+	uint64_t number;
 	struct line line;
 
 	while (at) {
@@ -162,7 +165,6 @@ static int read_numbered(struct shown *shown, const char *at, const char *end, b
 		}
 		if (!shown->count)
 			shown->first = number;
-		version_before = shown->version;
 		if (add_line(shown, line.text + prefix, line.bytes - prefix) < 0)
 			return -ENOMEM;
 		at = next;
@@ -171,9 +173,6 @@ static int read_numbered(struct shown *shown, const char *at, const char *end, b
 		return 0;
 	if (total)
 		shown->whole = shown->first == 1 && shown->count >= total;
-	/* Some tools number an empty line behind the last newline. */
-	if (shown->whole && shown->count > 1 && shown->lines[shown->count - 1].bytes == 0)
-		drop_last(shown, version_before);
 	return 1;
 }
 
@@ -233,8 +232,11 @@ int shown_read(struct shown *shown, const struct shown_as *as, const char *outpu
 		return 0;
 	if (as->form != SHOWN_PLAIN) {
 		const char *window = find_window(shown, output, end, &total);
-		if (window)
-			return read_numbered(shown, window, end, true, total);
+		if (window) {
+			int known = read_numbered(shown, window, end, true, total);
+			drop_empty_end(shown);
+			return known;
+		}
 		if (shown->path)
 			return 0;
 	}
@@ -255,6 +257,7 @@ int shown_read(struct shown *shown, const struct shown_as *as, const char *outpu
 		int known = read_numbered(shown, at, end, false, as->total_lines);
 		if (known > 0 && !as->total_lines)
 			shown->whole = as->asked_whole && !cut && shown->first == 1;
+		drop_empty_end(shown);
 		return known;
 	}
 	if (cut || as->form == SHOWN_NUMBERED || at != output)

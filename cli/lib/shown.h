@@ -20,11 +20,12 @@ struct shown_line {
 struct shown {
 	struct shown_line *lines;
 	size_t count, capacity;
-	uint64_t first;   /* number of the first one, from 1 */
-	bool whole;       /* they are all that the file has */
-	uint64_t version; /* of the lines in their order */
-	uint64_t bytes;   /* of them, newlines counted */
-	const char *path; /* that the output names, within it; NULL: it does not */
+	uint64_t first;          /* number of the first one, from 1 */
+	bool whole;              /* they are all that the file has */
+	uint64_t version;        /* of the lines in their order */
+	uint64_t version_before; /* of all but the last one */
+	uint64_t bytes;          /* of them, newlines counted */
+	const char *path;        /* that the output names, within it; NULL: it does not */
 	size_t path_bytes;
 };
 

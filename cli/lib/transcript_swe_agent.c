@@ -111,23 +111,25 @@ static int message(struct swe_agent *agent, const json_t *part)
 
 	if (role && strcmp(role, "assistant") == 0)
 		return set(&agent->action, action);
-	if (!agent->action || json_is_true(json_object_get(part, "is_demo")))
-		return 0;
 	const char *text = transcript_text(json_object_get(part, "content"), &owned, &bytes);
-	if (text) {
-		/* The folder behind an observation is where the next action begins. */
-		char *action_text = agent->action, *before = NULL;
-		agent->action = NULL;
-		error = set(&before, agent->directory);
-		size_t content_bytes = without_prompt(agent, text, bytes);
+	if (!text || json_is_true(json_object_get(part, "is_demo"))) {
+		free(owned);
+		return 0;
+	}
+	/* The folder behind an observation, or a task, is where the next action begins. */
+	char *action_text = agent->action, *before = NULL;
+	agent->action = NULL;
+	error = set(&before, agent->directory);
+	size_t content_bytes = without_prompt(agent, text, bytes);
+	if (action_text && error == 0) {
 		char *after = agent->directory;
 		agent->directory = before;
-		if (error == 0)
-			error = tell(agent, action_text, text, bytes, text, content_bytes);
-		free(agent->directory);
+		error = tell(agent, action_text, text, bytes, text, content_bytes);
+		before = agent->directory;
 		agent->directory = after;
-		free(action_text);
 	}
+	free(before);
+	free(action_text);
 	free(owned);
 	return error;
 }

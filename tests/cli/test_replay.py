@@ -1,0 +1,928 @@
+"""replay: what recorded sessions repeated, told by transcripts that are made here, by those of real runs, and by a real journal."""
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import unittest
+
+from driver import DEADLINE, SANITIZED, SEEN, SOURCE, Case, text_of
+
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
+
+CATEGORIES = ["identical", "covered", "changed", "after_compaction", "other_scope"]
+LIMIT = 24000
+
+
+def lines_of(text):
+    return text.split("\n")[:-1] if text.endswith("\n") else text.split("\n")
+
+
+def numbered(text, first=1, mark="\t", width=0):
+    """As Claude Code's Read has it; the line behind the last newline is one, too, where the file is shown whole."""
+    return "\n".join(f"{number:>{width}}{mark}{line}" for number, line in enumerate(text.split("\n"), first))
+
+
+def part(text, first, last):
+    return "\n".join(lines_of(text)[first - 1:last])
+
+
+class Claude:
+    """A transcript of Claude Code."""
+
+    def __init__(self, cwd="/work/w", session="s"):
+        self.cwd, self.session, self.count, self.lines = cwd, session, 0, []
+
+    def line(self, agent=None, **members):
+        self.count += 1
+        line = {"parentUuid": None, "isSidechain": agent is not None, "sessionId": self.session, "cwd": self.cwd,
+                "uuid": f"{self.session}-{self.count}", "timestamp": "2026-11-22T10:%02d:%02d.000Z" % divmod(self.count % 3600, 60),
+                **members}
+        if isinstance(agent, str):
+            line["agentId"] = agent
+        self.lines.append(json.dumps(line))
+        return line
+
+    def call(self, tool, arguments, output, agent=None, error=False, result=None, **more):
+        identity = f"toolu_{self.session}_{self.count}"
+        self.line(agent, type="assistant", message={"role": "assistant", "content": [
+            {"type": "tool_use", "id": identity, "name": tool, "input": arguments}]}, **more)
+        block = {"type": "tool_result", "tool_use_id": identity, "content": output}
+        if error:
+            block["is_error"] = True
+        self.line(agent, type="user", message={"role": "user", "content": [block]}, toolUseResult=result or {}, **more)
+        return self
+
+    def read(self, path, text, agent=None, mark="\t", width=0, **more):
+        """A whole file."""
+        count = text.count("\n") + 1
+        return self.call("Read", {"file_path": path}, numbered(text, 1, mark, width), agent,
+                         result={"type": "text", "file": {"filePath": path, "numLines": count, "startLine": 1,
+                                                          "totalLines": count}}, **more)
+
+    def read_part(self, path, text, first, last, agent=None):
+        return self.call("Read", {"file_path": path, "offset": first, "limit": last - first + 1},
+                         numbered(part(text, first, last), first), agent,
+                         result={"type": "text", "file": {"filePath": path, "numLines": last - first + 1, "startLine": first,
+                                                          "totalLines": text.count("\n") + 1}})
+
+    def bash(self, command, output, agent=None, **more):
+        return self.call("Bash", {"command": command}, output.rstrip("\n"), agent, **more)
+
+    def edit(self, path):
+        return self.call("Edit", {"file_path": path, "old_string": "a", "new_string": "b"}, f"The file {path} has been updated.")
+
+    def compact(self, agent=None):
+        self.line(agent, type="system", subtype="compact_boundary", content="Conversation compacted")
+        return self
+
+    def text(self):
+        return "".join(line + "\n" for line in self.lines)
+
+
+TEXT = text_of().decode()
+OTHER = TEXT.replace("line 30 ", "another line ")
+ONE_BYTE = TEXT.replace("line 30 ", "line 3O ")
+
+
+class Replay(Case):
+    def write(self, content, name="t.jsonl"):
+        path = self.top / name
+        if isinstance(content, Claude):
+            content = content.text()
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return str(path)
+
+    def replay(self, content, *options, code=0, name="t.jsonl"):
+        """The document's part about one file."""
+        document = self.json("replay", *options, self.write(content, name), code=code)
+        self.assertEqual(document["schema"], "seen/replay/1")
+        return document["files"][0]
+
+    def assert_categories(self, file, **counts):
+        self.assertEqual({name: file["categories"][name]["count"] for name in CATEGORIES},
+                         {name: counts.get(name, 0) for name in CATEGORIES})
+
+    def saving(self, file, setting, way="commands"):
+        return file["would_have_saved"][setting][way]
+
+    def assert_saving(self, file, setting, way="commands", **numbers):
+        saving = self.saving(file, setting, way)
+        self.assertEqual({name: saving[name] for name in numbers}, numbers, (setting, way))
+
+    def assert_nothing_saved(self, file):
+        for setting, ways in file["would_have_saved"].items():
+            for way, saving in ways.items():
+                self.assertEqual((setting, way, saving["answered"], saving["bytes"]), (setting, way, 0, 0))
+
+    def diff(self, old, new):
+        """Bytes of a unified diff without its header."""
+        (self.top / "old").write_text(old)
+        (self.top / "new").write_text(new)
+        done = subprocess.run(["diff", "-u", "old", "new"], cwd=self.top, stdout=subprocess.PIPE, check=False)
+        return len(done.stdout.split(b"\n", 2)[2])
+
+    def notice(self, path, text):
+        """What stands in the place of a file: rendered by a real run."""
+        return len(f"[File previously read: {path}. Content unchanged since last read. If it is not in your context, repeat the "
+                   f"same command to get it in full. ({len(lines_of(text))} lines, {len(text)} bytes, version 0123456789ab, "
+                   f"seen-0123456789abcdef)]\n")
+
+
+class Reads(Replay):
+    def test_the_same_again(self):
+        file = self.replay(Claude().read("/work/w/f", TEXT).read("/work/w/f", TEXT))
+        self.assert_categories(file, identical=1)
+        self.assertEqual(file["format"], "claude")
+        shown = len(numbered(TEXT))
+        self.assertEqual(file["outputs"]["bytes"], 2 * shown)
+        self.assertEqual((file["reads"]["count"], file["reads"]["bytes"], file["reads_again"]["count"]), (2, 2 * shown, 1))
+        self.assertEqual(file["categories"]["identical"]["bytes"], shown)
+        self.assertEqual(file["partial_reads"]["count"], 0)
+        # An own tool's read is no command's.
+        self.assert_saving(file, "notice", answered=0, repeats=0)
+        self.assert_saving(file, "notice", "own_tools", answered=1, bytes=shown - self.notice("/work/w/f", TEXT))
+
+    def test_one_byte_is_another(self):
+        file = self.replay(Claude().read("/work/w/f", TEXT).read("/work/w/f", ONE_BYTE))
+        self.assert_categories(file, changed=1)
+        self.assert_saving(file, "notice", "own_tools", repeats=0)
+
+    def test_another_file_is_no_repeat(self):
+        self.assert_categories(self.replay(Claude().read("/work/w/f", TEXT).read("/work/w/g", TEXT)))
+
+    def test_one_file_by_several_names(self):
+        file = self.replay(Claude().read("/work/w/f", TEXT).read("/work/w/./x/../f", TEXT).bash("cat f", TEXT))
+        self.assert_categories(file, identical=2)
+
+    def test_numbers_with_arrows(self):
+        file = self.replay(Claude().read("/work/w/f", TEXT, mark="→", width=6).read("/work/w/f", TEXT))
+        self.assert_categories(file, identical=1)
+
+    def test_by_tool_and_by_command(self):
+        file = self.replay(Claude().read("/work/w/f", TEXT).bash("cat f", TEXT))
+        self.assert_categories(file, identical=1)
+        # To the tracker these are two: a read by an own tool is no delivery by a viewer.
+        self.assert_nothing_saved(file)
+
+    def test_covered_by_two_parts(self):
+        file = self.replay(Claude().read_part("/work/w/f", TEXT, 1, 30).read_part("/work/w/f", TEXT, 31, 60)
+                           .read("/work/w/f", TEXT))
+        self.assert_categories(file, covered=1)
+        self.assertEqual(file["partial_reads"]["count"], 2)
+
+    def test_a_part_of_what_was_given(self):
+        self.assert_categories(self.replay(Claude().read("/work/w/f", TEXT).read_part("/work/w/f", TEXT, 10, 20)), covered=1)
+
+    def test_not_quite_covered(self):
+        file = self.replay(Claude().read_part("/work/w/f", TEXT, 1, 29).read_part("/work/w/f", TEXT, 31, 60)
+                           .read("/work/w/f", TEXT))
+        self.assert_categories(file)
+        file = self.replay(Claude().read_part("/work/w/f", TEXT, 1, 30).read_part("/work/w/f", TEXT, 31, 60)
+                           .read("/work/w/f", OTHER))
+        self.assert_categories(file)
+        file = self.replay(Claude().read_part("/work/w/f", TEXT, 1, 30).read_part("/work/w/f", TEXT, 30, 31))
+        self.assert_categories(file)
+
+    def test_lines_elsewhere_are_others(self):
+        """The same texts under other numbers."""
+        file = self.replay(Claude().read("/work/w/f", TEXT).read("/work/w/f", "first\n" + TEXT))
+        self.assert_categories(file, changed=1)
+
+    def test_changed_and_as_diff(self):
+        file = self.replay(Claude().read("/work/w/f", TEXT).edit("/work/w/f").read("/work/w/f", OTHER))
+        self.assert_categories(file, changed=1)
+        self.assertEqual(file["categories"]["changed_as_diff"]["bytes"], self.diff(TEXT, OTHER))
+
+    def test_diff_is_against_what_was_given_whole(self):
+        """Parts of the new version that were given since take nothing off."""
+        last = OTHER.replace("line 5 ", "fifth ")
+        file = self.replay(Claude().read("/work/w/f", TEXT).edit("/work/w/f").read_part("/work/w/f", OTHER, 25, 35)
+                           .read("/work/w/f", last))
+        self.assert_categories(file, changed=1)
+        self.assertEqual(file["categories"]["changed_as_diff"]["bytes"], self.diff(TEXT, last))
+
+    def test_a_longer_diff_is_the_file(self):
+        words = "\n".join(str(random.Random(1).random()) for _ in range(60)) + "\n"
+        file = self.replay(Claude().read("/work/w/f", TEXT).read("/work/w/f", words))
+        self.assertEqual(file["categories"]["changed_as_diff"]["bytes"], file["categories"]["changed"]["bytes"])
+
+    def test_after_compaction(self):
+        file = self.replay(Claude().read("/work/w/f", TEXT).compact().read("/work/w/f", TEXT).read("/work/w/f", TEXT)
+                           .compact().read_part("/work/w/f", TEXT, 1, 9))
+        self.assert_categories(file, after_compaction=2, identical=1)
+        self.assertEqual(file["compactions"], 2)
+        # Only what was given since counts.
+        self.assert_saving(file, "notice", "own_tools", repeats=1)
+
+    def test_changed_after_compaction_is_new(self):
+        self.assert_categories(self.replay(Claude().read("/work/w/f", TEXT).compact().read("/work/w/f", OTHER)))
+
+    def test_sub_agent(self):
+        for agent in ["a1", True]:
+            with self.subTest(agent=agent):
+                file = self.replay(Claude().read("/work/w/f", TEXT).read("/work/w/f", TEXT, agent=agent))
+                self.assert_categories(file, other_scope=1)
+                self.assertEqual(file["scopes"], 2)
+                self.assert_nothing_saved(file)
+        file = self.replay(Claude().read("/work/w/f", TEXT, agent="a1").read("/work/w/f", TEXT).read("/work/w/f", TEXT, agent="a1"))
+        self.assert_categories(file, other_scope=1, identical=1)
+
+    def test_sub_agents_compaction_is_its_own(self):
+        file = self.replay(Claude().read("/work/w/f", TEXT).compact(agent="a1").read("/work/w/f", TEXT))
+        self.assert_categories(file, identical=1)
+
+    def test_older_sub_agents_are_told_apart_by_their_first_message(self):
+        claude = Claude()
+        for number in range(2):
+            start = claude.line(True, type="user", message={"role": "user", "content": "do it"})
+            before = start["uuid"]
+            for _ in range(2):
+                claude.call("Read", {"file_path": "/work/w/f"}, numbered(TEXT), True, parentUuid=before)
+                before = f"s-{claude.count}"
+        file = self.replay(claude)
+        self.assertEqual(file["scopes"], 2)
+        self.assert_categories(file, identical=2, other_scope=1)
+
+    def test_sub_agents_file_beside(self):
+        main = self.write(Claude().read("/work/w/f", TEXT), "a.jsonl")
+        side = Claude().read("/work/w/f", TEXT, agent="a1")
+        side = self.write(side.text().replace('"s-', '"x-'), "agent-a1.jsonl")
+        document = self.json("replay", main, side)
+        self.assert_categories(document["files"][1], other_scope=1)
+        self.assertEqual(document["total"]["sessions"], 1)
+
+    def test_other_sessions_know_nothing(self):
+        paths = [self.write(Claude(session=name).read("/work/w/f", TEXT), name) for name in ("a", "b")]
+        document = self.json("replay", *paths)
+        self.assert_categories(document["total"])
+        self.assertEqual(document["total"]["sessions"], 2)
+
+    def test_lines_that_are_there_twice(self):
+        """As a resumed session may have them."""
+        text = Claude().read("/work/w/f", TEXT).text()
+        file = self.replay(text + text)
+        self.assertEqual(file["outputs"]["count"], 1)
+        self.assert_categories(file)
+
+    def test_own_stub_is_no_read(self):
+        file = self.replay(Claude().read("/work/w/f", TEXT).call(
+            "Read", {"file_path": "/work/w/f"}, "Wasted call — file unchanged since your last Read.",
+            result={"type": "file_unchanged", "file": {"filePath": "/work/w/f"}}))
+        self.assert_categories(file)
+        self.assertEqual((file["outputs"]["count"], file["reads"]["count"]), (2, 1))
+
+    def test_errors_are_no_reads(self):
+        claude = Claude()
+        for _ in range(2):
+            claude.call("Read", {"file_path": "/work/w/f"}, "File does not exist.", error=True)
+            claude.call("Read", {"file_path": "/work/w/g"}, "No such file, says some version without is_error.")
+        self.assertEqual(self.replay(claude)["reads"]["count"], 0)
+
+    def test_empty_results(self):
+        claude = Claude().call("Read", {"file_path": "/work/w/f"}, "").call("Bash", {"command": "true"}, "")
+        claude.call("Read", {"file_path": "/work/w/f.png"}, [{"type": "image", "source": {}}])
+        file = self.replay(claude)
+        self.assertEqual((file["outputs"]["bytes"], file["reads"]["count"]), (0, 0))
+
+    def test_a_reminder_behind_the_lines_is_none(self):
+        claude = Claude()
+        for text in ("\n\n<system-reminder>\nBe careful.\n</system-reminder>", "\n\n<system-reminder>\nAnother.\n</system-reminder>"):
+            claude.call("Read", {"file_path": "/work/w/f"}, numbered(TEXT) + text)
+        self.assert_categories(self.replay(claude), identical=1)
+
+
+class Commands(Replay):
+    def test_cat_again(self):
+        file = self.replay(Claude().bash("cat f", TEXT).bash("cat f", TEXT))
+        self.assert_categories(file, identical=1)
+        self.assert_saving(file, "notice", repeats=1, answered=1, yielded=0, unfit=0,
+                           bytes=len(TEXT) - 1 - self.notice("f", TEXT))
+        self.assertEqual(file["deliveries"], 2)
+
+    def test_cat_of_a_changed_file(self):
+        file = self.replay(Claude().bash("cat f", TEXT).bash("sed -i s/line.30/x/ f", "").bash("cat f", OTHER))
+        self.assert_categories(file, changed=1)
+        self.assert_saving(file, "notice", repeats=0)
+        self.assert_saving(file, "diff", repeats=1, answered=1)
+        saved = self.saving(file, "diff")["bytes"]
+        self.assertGreater(saved, 0)
+        self.assertLess(saved, len(OTHER) - file["categories"]["changed_as_diff"]["bytes"])
+
+    def test_a_diff_of_more_than_half_is_not_given(self):
+        other = TEXT.replace("of a file", "of another")
+        file = self.replay(Claude().bash("cat f", TEXT).bash("cat f", other))
+        self.assert_saving(file, "diff", repeats=1, answered=0, unfit=1, bytes=0)
+
+    def test_sizes(self):
+        for size, answered in [(511, 0), (512, 1), (LIMIT, 1), (LIMIT + 1, 0)]:
+            text = ("x" * 50 + "\n") * (size // 51)
+            text += "y" * (size - len(text) - 1) + "\n"
+            with self.subTest(size=size):
+                claude = Claude()
+                for _ in range(2):
+                    claude.call("Bash", {"command": "cat f"}, text)
+                file = self.replay(claude)
+                self.assert_categories(file, identical=1)
+                self.assert_saving(file, "notice", answered=answered)
+
+    def test_options_of_the_configuration(self):
+        claude = Claude().bash("cat f", TEXT).bash("cat f", TEXT)
+        self.assert_saving(self.replay(claude, "-c", "notice.min_bytes=100000"), "notice", repeats=1, answered=0, unfit=1)
+        document = self.json("replay", "-c", "window.requests=7", self.write(claude))
+        self.assertEqual(document["assumed"]["window.requests"], 7)
+        self.assertEqual(document["assumed"]["notice.yield"], "insist")
+        self.assertIn("window.requests=7", self.seen("replay", "-c", "window.requests=7", self.write(claude)).stdout.decode())
+
+    def test_window_of_requests(self):
+        """The request whose number is `requests` after the delivery is the last one inside."""
+        for between, repeats in [(49, 1), (50, 0)]:
+            claude = Claude().bash("cat f", TEXT)
+            for number in range(between):
+                claude.bash(f"ls folder{number}", "x")
+            claude.bash("cat f", TEXT)
+            with self.subTest(between=between):
+                file = self.replay(claude)
+                self.assert_categories(file, identical=1)
+                self.assert_saving(file, "notice", repeats=repeats, answered=repeats)
+
+    def test_window_of_bytes(self):
+        for other, repeats in [(5000, 1), (5001, 0)]:
+            claude = Claude().bash("cat f", TEXT).bash("cat g", "x" * other).bash("cat f", TEXT)
+            with self.subTest(other=other):
+                file = self.replay(claude, "-c", "window.bytes=5000")
+                self.assert_saving(file, "notice", repeats=repeats)
+
+    def test_window_of_age(self):
+        for age, repeats in [(4, 1), (3, 0)]:
+            claude = Claude().bash("cat f", TEXT).bash("ls", "x").bash("cat f", TEXT)  # two lines, and seconds, a call
+            with self.subTest(age=age):
+                self.assert_saving(self.replay(claude, "-c", f"window.age_s={age}"), "notice", repeats=repeats)
+
+    def test_insisting(self):
+        """The repeat that follows a notice gets the file, and so do those of the next requests."""
+        claude = Claude()
+        for _ in range(4):
+            claude.bash("cat f", TEXT)
+        file = self.replay(claude)
+        self.assert_categories(file, identical=3)
+        self.assert_saving(file, "notice", repeats=3, answered=1, yielded=2)
+        self.assert_saving(self.replay(claude, "-c", "notice.yield=never"), "notice", repeats=3, answered=3, yielded=0)
+
+    def test_insisting_ends(self):
+        for between, answered in [(9, 1), (10, 2)]:
+            claude = Claude().bash("cat f", TEXT).bash("cat f", TEXT)
+            for number in range(between):
+                claude.bash(f"ls folder{number}", "x")
+            claude.bash("cat f", TEXT)
+            with self.subTest(between=between):
+                self.assert_saving(self.replay(claude), "notice", repeats=2, answered=answered)
+
+    def test_sub_agents_and_compaction_save_nothing(self):
+        file = self.replay(Claude().bash("cat f", TEXT).bash("cat f", TEXT, agent="a").compact().bash("cat f", TEXT))
+        self.assert_nothing_saved(file)
+
+    def test_parts_make_the_file_up(self):
+        claude = Claude().bash("head -n 30 f", part(TEXT, 1, 30)).bash("sed -n '31,60p' f", part(TEXT, 31, 60)).bash("cat f", TEXT)
+        file = self.replay(claude)
+        self.assert_categories(file, covered=1)
+        self.assert_saving(file, "ranges", repeats=1, answered=1, bytes=len(TEXT) - 1 - self.notice("f", TEXT))
+        self.assert_saving(file, "notice", repeats=0)
+
+    def test_parts_of_two_versions_do_not(self):
+        """An edit of another line in between: the lines are known, but not of one version."""
+        for between in ("edit", "touching command", "other edit"):
+            claude = Claude().bash("head -n 30 f", part(TEXT, 1, 30))
+            if between == "edit":
+                claude.edit("/work/w/f")
+            elif between == "other edit":
+                claude.edit("/work/w/g")
+            else:
+                claude.bash("python3 tool.py ./f", "")
+            claude.bash("sed -n 31,60p f", part(TEXT, 31, 60)).bash("cat f", TEXT)
+            with self.subTest(between=between):
+                file = self.replay(claude)
+                self.assert_categories(file, covered=1)
+                self.assert_saving(file, "ranges", answered=int(between == "other edit"))
+
+    def test_half_known_is_not_known(self):
+        file = self.replay(Claude().bash("head -n 30 f", part(TEXT, 1, 30)).bash("cat f", TEXT))
+        self.assert_categories(file)
+        self.assert_nothing_saved(file)
+
+    def test_requests(self):
+        found = "".join(f"src/f.c:{n}:a line that was found\n" for n in range(40))
+        file = self.replay(Claude().bash("grep -rn line src", found).bash("grep -rn line src", found))
+        self.assertEqual((file["commands"]["count"], file["commands_again"]["count"], file["commands_identical"]["count"]), (2, 1, 1))
+        self.assertEqual(file["reads"]["count"], 0)
+        self.assert_saving(file, "requests", repeats=1, answered=1)
+        saved = self.saving(file, "requests")["bytes"]
+        self.assertTrue(len(found) / 2 < saved < len(found), saved)
+
+    def test_requests_whose_inputs_may_have_changed(self):
+        found = "".join(f"f.c:{n}:a line that was found\n" for n in range(40))
+        for command, between, answered in [
+                ("grep -rn line src", lambda c: c.edit("/work/w/g"), 0),
+                ("grep -rn line src", lambda c: c.bash("make", "ok"), 0),
+                ("grep -rn line src", lambda c: c.bash("ls other", "x"), 1),
+                ("grep -n line f.c", lambda c: c.edit("/work/w/f.c"), 0),
+                ("grep -n line f.c", lambda c: c.edit("/work/w/g.c"), 1),
+                ("grep -n line f.c", lambda c: c.bash("make", "ok"), 1),
+                ("grep -n line f.c", lambda c: c.bash("sed -i s/a/b/ f.c", ""), 0),
+                ("grep -n line *.c", lambda c: c.bash("make", "ok"), 0),
+                ("cd src && grep -n line f.c", lambda c: c.edit("/work/w/f.c"), 1),
+                ("cd src && grep -n line f.c", lambda c: c.edit("/work/w/src/f.c"), 0)]:
+            claude = Claude().bash(command, found)
+            between(claude)
+            with self.subTest(command=command, lines=claude.lines[-1][-80:]):
+                file = self.replay(claude.bash(command, found))
+                self.assertEqual(file["commands_identical"]["count"], 1)
+                self.assert_saving(file, "requests", answered=answered)
+
+    def test_requests_that_are_none(self):
+        found = "".join(f"f.c:{n}:a line that was found\n" for n in range(40))
+        for command in ["grep -n line f.c | head -100", "grep -n line f.c > g; cat g", "python3 x.py f.c", "sed -i s/a/b/ f.c",
+                        "grep $PATTERN f.c", "for f in *; do cat $f; done", "find . -delete", "git log"]:
+            with self.subTest(command=command):
+                file = self.replay(Claude().bash(command, found).bash(command, found))
+                self.assertEqual(file["commands_identical"]["count"], 1)
+                self.assert_nothing_saved(file)
+
+    def test_requests_by_configuration(self):
+        found = "".join(f"f.c:{n}:a line that was found\n" for n in range(40))
+        claude = Claude().bash("grep -n line f.c", found).bash("grep -n line f.c", found)
+        self.assert_saving(self.replay(claude, "-c", "requests.enable=no"), "requests", repeats=1, answered=0, unfit=1)
+        self.assert_saving(self.replay(claude, "-c", "requests.never=grep **"), "requests", repeats=1, answered=0)
+
+    def test_failed_and_other_output(self):
+        found = "".join(f"f.c:{n}:a line that was found\n" for n in range(40))
+        file = self.replay(Claude().bash("grep -n line f.c", found, error=True).bash("grep -n line f.c", found))
+        self.assert_saving(file, "requests", answered=0)
+        file = self.replay(Claude().bash("grep -n line f.c", found).bash("grep -n line f.c", found + "x"))
+        self.assertEqual((file["commands_again"]["count"], file["commands_identical"]["count"]), (1, 0))
+        self.assert_nothing_saved(file)
+
+    def test_the_same_words_elsewhere(self):
+        claude = Claude().bash("ls", "x\ny")
+        claude.cwd = "/work/w/sub"
+        file = self.replay(claude.bash("ls", "x\ny"))
+        self.assertEqual((file["commands_again"]["count"], file["commands_identical"]["count"]), (0, 0))
+
+    def test_outputs_that_were_cut(self):
+        cut = TEXT + "... [12 lines truncated] ..."
+        file = self.replay(Claude().bash("cat f", cut).bash("cat f", cut))
+        self.assert_categories(file)
+        self.assertEqual(file["commands_identical"]["count"], 1)
+        self.assert_nothing_saved(file)
+
+    def test_other_tools(self):
+        claude = Claude()
+        for pattern in ("a", "b", "a"):
+            claude.call("Grep", {"pattern": pattern, "path": "src"}, "Found 1 file\nsrc/f.c")
+        file = self.replay(claude)
+        self.assertEqual((file["commands"]["count"], file["commands_again"]["count"], file["commands_identical"]["count"]), (3, 1, 1))
+
+    def test_excluded_and_outside(self):
+        for path in ("x.patch", "/etc/passwd", "../v/f"):
+            with self.subTest(path=path):
+                file = self.replay(Claude().bash(f"cat {path}", TEXT).bash(f"cat {path}", TEXT))
+                self.assert_categories(file, identical=1)
+                self.assert_saving(file, "notice", repeats=1, answered=0, unfit=1)
+
+    def test_huge_lines(self):
+        line = "x" * 3_000_000 + "\n"
+        file = self.replay(Claude().bash("cat f", line).bash("cat f", line).read("/work/w/f", line))
+        self.assert_categories(file, identical=2)
+        self.assert_nothing_saved(file)
+
+    def test_list(self):
+        path = self.write(Claude().bash("cat f", TEXT).bash("ls", "x").bash("cat f", TEXT).bash("ls", "x"))
+        lines = self.seen("replay", "--list", path, code=0).stdout.decode().splitlines()
+        self.assertEqual([line.split()[:1] + line.split()[2:] for line in lines],
+                         [["3", "identical", "f"], ["4", "command", "ls"]])
+        self.assertIn(f"{len(TEXT) - 1:,}", lines[0])
+
+
+class Formats(Replay):
+    def window(self, path, text, first, last):
+        lines = lines_of(text)
+        above, below = first - 1, len(lines) - last
+        return (f"[File: {path} ({len(lines)} lines total)]\n" + (f"({above} more lines above)\n" if above else "") +
+                "".join(f"{number}:{lines[number - 1]}\n" for number in range(first, last + 1)) +
+                (f"({below} more lines below)" if below else ""))
+
+    def test_swe_agent(self):
+        steps = [("open src/f.py 10", self.window("/repo/src/f.py", TEXT, 1, 40)),
+                 ("scroll_down", self.window("/repo/src/f.py", TEXT, 31, 60)),
+                 ("goto 20", self.window("/repo/src/f.py", TEXT, 10, 50)),
+                 ("open src/f.py 10", self.window("/repo/src/f.py", TEXT, 1, 40)),
+                 ("edit 30:30\nnew\nend_of_edit", self.window("/repo/src/f.py", OTHER, 20, 50)),
+                 ("goto 25", self.window("/repo/src/f.py", OTHER, 20, 50)),
+                 ("goto 26", self.window("/repo/src/f.py", OTHER, 20, 51)),
+                 ("open missing.py", "File missing.py not found"), ("open missing.py", "File missing.py not found"),
+                 ("cat src/f.py", OTHER), ("cat src/f.py", OTHER), ("ls", "src"), ("ls", "src")]
+        document = {"environment": "swe_main", "trajectory": [
+            {"action": action + "\n", "observation": output, "state": json.dumps({"open_file": "n/a", "working_dir": "/repo"}),
+             "response": "", "thought": ""} for action, output in steps],
+            "history": [{"role": "system", "content": "", "agent": "primary"}], "info": {"exit_status": "submitted"}}
+        file = self.replay(json.dumps(document), name="x.traj")
+        self.assertEqual((file["format"], file["outputs"]["count"], file["reads"]["count"]), ("swe-agent", 13, 8))
+        # 10-50 is covered by 1-40 and 31-60; 20-50 was shown by the edit, and 51 before; the first `cat` shows lines 1 to 19 and 52 to 60, given.
+        self.assert_categories(file, covered=4, identical=2)
+        self.assert_saving(file, "notice", answered=1)
+        self.assertEqual(file["commands_identical"]["count"], 1)
+
+    def test_swe_agent_demonstrations(self):
+        """A history alone; what the harness puts behind an observation tells the folder."""
+        prompt = "\n(Open file: n/a)\n(Current directory: /repo)\nbash-$"
+        history = [{"role": "system", "content": "x"}, {"role": "user", "content": "the task" + prompt, "message_type": "observation"}]
+        for action, output in [("cat f", TEXT), ("cat f", TEXT), ("cd sub", ""), ("cat f", TEXT)]:
+            history.append({"role": "assistant", "content": "c", "action": action})
+            history.append({"role": "user", "content": output + (prompt.replace("/repo", "/repo/sub") if "cd" in action else prompt)})
+        file = self.replay(json.dumps({"history": history}))
+        self.assertEqual(file["format"], "swe-agent")
+        self.assert_categories(file, identical=1)
+
+    def test_str_replace_editor(self):
+        def view(text, first=1):
+            return ("Here's the result of running `cat -n` on /repo/f.py:\n" + numbered(text, first, width=6)).replace("\n", "\r\n")
+        steps = [("str_replace_editor view /repo/f.py", view(TEXT)),
+                 ("str_replace_editor view /repo/f.py --view_range 5 9", view(part(TEXT, 5, 9), 5)),
+                 ("str_replace_editor str_replace /repo/f.py --old_str 'a' --new_str 'b'",
+                  "The file /repo/f.py has been edited. Here's the result of running `cat -n` on a snippet of /repo/f.py:\r\n" +
+                  numbered(part(OTHER, 28, 32), 28, width=6)),
+                 ("str_replace_editor view /repo/f.py --view_range 28 32", view(part(OTHER, 28, 32), 28)),
+                 ("str_replace_editor view /repo/f.py", view(OTHER).rstrip("\t"))]
+        document = {"trajectory": [{"action": action, "observation": output, "state": {"working_dir": "/repo"}, "messages": []}
+                                   for action, output in steps], "history": [], "info": {}}
+        file = self.replay(json.dumps(document))
+        # The last shows lines that were all given, and one that the edit's snippet gave.
+        self.assert_categories(file, covered=3)
+        self.assertEqual(file["reads"]["count"], 4)
+
+    def openhands(self, tail=()):
+        events = [{"id": 0, "source": "user", "action": "message", "args": {"content": "do it"}}]
+        for tool, arguments, content, extras in [
+                ("run", {"command": "cat f"}, TEXT, {"metadata": {"exit_code": 0, "working_dir": "/repo"}}),
+                ("read", {"path": "/repo/f"}, "Here's the result of running `cat -n` on /repo/f:\n" + numbered(TEXT, width=6), {}),
+                ("run", {"command": "cat f"}, TEXT, {"metadata": {"exit_code": 0, "working_dir": "/repo"}}),
+                ("run", {"command": "cat f"}, TEXT, {"metadata": {"exit_code": 0, "working_dir": "/repo"}}), *tail]:
+            number = len(events)
+            events.append({"id": number, "source": "agent", "action": tool, "args": arguments,
+                           "timestamp": "2026-11-22T10:00:00.123456"})
+            if content is not None:
+                events.append({"id": number + 1, "cause": number, "source": "agent", "observation": tool, "content": content,
+                               "extras": extras})
+        return events
+
+    def test_openhands(self):
+        events = self.openhands()
+        for content in (json.dumps(events), json.dumps(events, indent=1), json.dumps({"instance_id": "x", "history": events}) + "\n",
+                        "".join(json.dumps(event) + "\n" for event in events)):
+            with self.subTest(content=content[:30]):
+                file = self.replay(content)
+                self.assertEqual((file["format"], file["reads"]["count"]), ("openhands", 4))
+                # Before the first command ended nobody knew its folder.
+                self.assert_categories(file, identical=2)
+                self.assert_saving(file, "notice", answered=1)
+        pairs = [[events[i], events[i + 1]] for i in range(1, len(events), 2)]
+        self.assert_categories(self.replay(json.dumps({"instance_id": "x", "history": pairs})), identical=2)
+
+    def test_openhands_condensation(self):
+        events = self.openhands([("condensation", {"forgotten_event_ids": [1, 2]}, None, None),
+                                 ("run", {"command": "cat f"}, TEXT, {"metadata": {"exit_code": 0, "working_dir": "/repo"}})])
+        file = self.replay(json.dumps(events))
+        self.assert_categories(file, identical=2, after_compaction=1)
+
+    def test_messages(self):
+        def chat(form):
+            messages = [{"role": "system", "content": "help"}, {"role": "user", "content": "the task"}]
+            for number in range(2):
+                arguments = {"command": "view", "path": "/repo/f.py"}
+                result = "Here's the result of running `cat -n` on /repo/f.py:\n" + numbered(TEXT, width=6)
+                if form == "tool_calls":
+                    messages.append({"role": "assistant", "content": "", "tool_calls": [{"id": f"c{number}", "type": "function", "function": {
+                        "name": "str_replace_editor", "arguments": json.dumps(arguments)}}]})
+                    messages.append({"role": "tool", "tool_call_id": f"c{number}", "content": "OBSERVATION:\n" + result})
+                elif form == "functions":
+                    messages.append({"role": "assistant", "content": "I look.\n\n<function=str_replace_editor>\n<parameter=command>view"
+                                     "</parameter>\n<parameter=path>/repo/f.py</parameter>\n</function>"})
+                    messages.append({"role": "user", "content": "EXECUTION RESULT of [str_replace_editor]:\n" + result})
+                else:
+                    messages.append({"role": "assistant", "content": "THOUGHT: I look.\n\n```bash\ncat f.py\n```"})
+                    messages.append({"role": "user", "content": f"<returncode>0</returncode>\n<output>\n{TEXT}</output>"})
+            return {"messages": messages, "instance_id": "i"}
+        for form in ("tool_calls", "functions", "blocks"):
+            for content, name in [(json.dumps(chat(form)), "one"), (json.dumps([chat(form), chat(form)]), "two"),
+                                  (2 * (json.dumps(chat(form)) + "\n"), "two"), (json.dumps(chat(form)["messages"]), "one")]:
+                with self.subTest(form=form, begins=content[:12], name=name):
+                    file = self.replay(content)
+                    sessions = 2 if name == "two" else 1
+                    self.assertEqual((file["format"], file["sessions"], file["reads"]["count"]), ("messages", sessions, 2 * sessions))
+                    self.assert_categories(file, identical=sessions)
+
+    def test_codex(self):
+        lines = [{"type": "session_meta", "payload": {"id": "x", "cwd": "/work/w"}}]
+        for number in range(3):
+            if number == 2:
+                lines.append({"type": "compacted", "payload": {"message": ""}})
+            lines.append({"type": "response_item", "payload": {"type": "function_call", "name": "exec_command", "call_id": f"c{number}",
+                                                               "arguments": json.dumps({"cmd": "cat f"})}})
+            lines.append({"type": "response_item", "payload": {
+                "type": "function_call_output", "call_id": f"c{number}",
+                "output": f"Chunk ID: {number}\nWall time: 0.0{number} seconds\nProcess exited with code 0\nOutput:\n{TEXT}"}})
+        file = self.replay("".join(json.dumps({"timestamp": "2026-11-22T18:49:11.243Z", **line}) + "\n" for line in lines))
+        self.assertEqual(file["format"], "codex")
+        self.assert_categories(file, identical=1, after_compaction=1)
+        self.assert_saving(file, "notice", answered=1)
+
+    def test_codex_patches_and_older_forms(self):
+        def item(**payload):
+            return json.dumps({"timestamp": "2026-11-22T18:49:11.243Z", "type": "response_item", "payload": payload}) + "\n"
+        text = json.dumps({"type": "session_meta", "payload": {"cwd": "/work/w"}}) + "\n"
+        for number, between in enumerate(["", "*** Begin Patch\n*** Update File: f.c\n@@\n-a\n+b\n*** End Patch\n", ""]):
+            if between:
+                text += item(type="custom_tool_call", name="apply_patch", call_id=f"p{number}", input=between)
+                text += item(type="custom_tool_call_output", call_id=f"p{number}", output="Success")
+            text += item(type="function_call", name="shell", call_id=f"c{number}",
+                         arguments=json.dumps({"command": ["bash", "-lc", "grep -n line f.c"]}))
+            text += item(type="function_call_output", call_id=f"c{number}",
+                         output=json.dumps({"output": TEXT, "metadata": {"exit_code": 0}}))
+        file = self.replay(text)
+        self.assertEqual(file["commands_identical"]["count"], 2)
+        # Of two repeats the patch lies before the first.
+        self.assert_saving(file, "requests", repeats=1, answered=1)
+
+    def test_pi(self):
+        lines = [{"type": "session", "version": 3, "id": "x", "cwd": "/work/w"}]
+        for number in range(2):
+            lines.append({"type": "message", "message": {"role": "assistant", "content": [
+                {"type": "toolCall", "id": f"c{number}", "name": "read", "arguments": {"path": "f"}}]}})
+            lines.append({"type": "message", "message": {"role": "toolResult", "toolCallId": f"c{number}", "toolName": "read",
+                                                         "content": [{"type": "text", "text": TEXT}], "isError": False}})
+        file = self.replay("".join(json.dumps(line) + "\n" for line in lines))
+        self.assertEqual(file["format"], "pi")
+        self.assert_categories(file, identical=1)
+        self.assert_saving(file, "notice", "own_tools", answered=1)
+
+
+class Damage(Replay):
+    def fails(self, content, *words, name="t.jsonl", code=8, options=()):
+        path = self.write(content, name)
+        done = self.seen("replay", *options, path, code=code)
+        lines = done.stderr.decode().splitlines()
+        self.assertEqual(len(lines), 1, lines)
+        self.assertTrue(lines[0].startswith(f"seen: {path}: "), lines)
+        for word in words:
+            self.assertIn(word, lines[0])
+        return lines[0]
+
+    def test_files_that_are_none(self):
+        self.fails("", "empty")
+        self.fails("hello\n", "--format")
+        self.fails(b"\x00\x01\x02\xff" * 100, "--format")
+        self.fails("[]", "--format")
+        self.fails('{"a": 1}', "--format")
+        self.fails('{"a": [[[[', "--format")
+
+    def test_missing_folder_and_unreadable(self):
+        self.assertIn("No such file", self.seen("replay", "none", code=8).stderr.decode())
+        self.assertIn("s a directory", self.seen("replay", str(self.top), code=8).stderr.decode())
+
+    def test_others_are_done(self):
+        bad, good = self.write("nonsense", "bad"), self.write(Claude().bash("cat f", TEXT).bash("cat f", TEXT), "good")
+        document = self.json("replay", bad, good, code=8)
+        self.assertIsNone(document["files"][0]["format"])
+        self.assertIn("--format", document["files"][0]["error"])
+        self.assertIsNone(document["files"][1]["error"])
+        self.assert_categories(document["total"], identical=1)
+
+    def test_a_damaged_line_costs_itself(self):
+        lines = Claude().bash("cat f", TEXT).bash("cat f", TEXT).text().splitlines(True)
+        for damage in ('{"type": "user", "x": \n', "}\n", '{"a": "\n', "\x00\n", "null\n", "[1\n"):
+            with self.subTest(damage=damage):
+                content = "".join(lines[:2]) + damage + "".join(lines[2:])
+                code = 0 if damage == "null\n" else 8
+                file = self.replay(content, code=code)
+                self.assert_categories(file, identical=1)
+                self.assertEqual(file["damaged"], int(code == 8))
+                if code:
+                    self.assertIn("line 3", self.fails(content))
+
+    def test_last_line_cut(self):
+        text = Claude().bash("cat f", TEXT).bash("cat f", TEXT).text()
+        self.assertIn("line 4", self.fails(text[:-100], "cut"))
+        file = self.replay(text[:-100], code=8)
+        self.assertEqual(file["outputs"]["count"], 1)
+        # A last line without its newline is whole.
+        self.assert_categories(self.replay(text[:-1]), identical=1)
+
+    def test_cut_document(self):
+        document = json.dumps({"trajectory": [{"action": "ls", "observation": "x", "state": "{}"}] * 9})
+        for cut in range(30, len(document) - 1, 7):
+            with self.subTest(cut=cut):
+                path = self.write(document[:cut], "x.traj")
+                done = self.seen("replay", "--json", path, code=8)
+                self.assertIn(path, done.stderr.decode())
+                json.loads(done.stdout)
+
+    def test_invalid_bytes(self):
+        """Bytes that are no UTF-8, halves of surrogate pairs, NUL, numbers beyond all bounds."""
+        for one, other in [(b"\\ud83d", b"x"), (b"\xff\xfe", b"\\udc00"), (b"\\u0000", b"\xc3"), (b"\\ud83d\\ude00", b"\xed\xa0\x80")]:
+            content = Claude().bash("cat f", TEXT).bash("cat f", TEXT).text().encode()
+            content = content.replace(b"line 7 ", b"line " + one + b" ").replace(b"line 9 ", b"line " + other + b" ")
+            content = content.replace(b'"isSidechain": false', b'"isSidechain": false, "n": 99999999999999999999999999')
+            with self.subTest(one=one):
+                file = self.replay(content)
+                self.assert_categories(file, identical=1)
+                self.assert_saving(file, "notice", answered=int(b"u0000" not in one))
+
+    def test_format_that_was_said(self):
+        text = Claude().bash("cat f", TEXT).text()
+        self.assertEqual(self.replay(text, "--format", "claude")["outputs"]["count"], 1)
+        self.fails("hello\n", "another format", options=("--format", "claude"))
+        self.fails(text, options=("--format", "journal"))
+        self.assertIn("claude, codex", self.seen("replay", "--format", "x", "f", code=2).stderr.decode())
+
+    def test_usage(self):
+        self.seen("replay", code=2)
+        self.seen("replay", "--session", "s", "f", code=2)
+        self.seen("replay", "--list", "--json", "f", code=2)
+        self.seen("replay", "--session", "none", code=3)
+
+    def test_byte_order_mark_and_pretty_lines(self):
+        document = {"trajectory": [{"action": "cat f", "observation": TEXT, "state": {"working_dir": "/r"}}] * 2}
+        file = self.replay(b"\xef\xbb\xbf" + json.dumps(document, indent=4).encode())
+        self.assertEqual(file["outputs"]["count"], 2)
+
+    def test_pipes(self):
+        text = Claude().bash("cat f", TEXT).bash("cat f", TEXT).text()
+        done = subprocess.run([SEEN, "replay", "--json", "/dev/stdin"], input=text.encode(), stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, env=self.env, cwd=self.work, timeout=DEADLINE, check=False)
+        self.assertEqual(done.returncode, 8)
+        self.assertIn(b"--format", done.stderr)
+        done = subprocess.run([SEEN, "replay", "--json", "--format", "claude", "/dev/stdin"], input=text.encode(),
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.env, cwd=self.work, timeout=DEADLINE, check=True)
+        self.assert_categories(json.loads(done.stdout)["total"], identical=1)
+
+    def test_random_damage(self):
+        """Whatever was done to a file: an answer, and no crash."""
+        chance = random.Random(int(os.environ.get("SEEN_SEED", "7")))
+        claude = Claude().read("/work/w/f", TEXT).bash("cat f", TEXT).compact().bash("sed -n 1,5p f", part(TEXT, 1, 5))
+        trajectory = json.dumps({"trajectory": [{"action": "open f", "observation": Formats.window(None, "/f", TEXT, 1, 40),
+                                                 "state": "{}"}] * 3})
+        for content in (claude.text(), trajectory):
+            for _ in range(40):
+                data = bytearray(content.encode())
+                for _ in range(chance.choice((1, 1, 5, 50))):
+                    at = chance.randrange(len(data))
+                    action = chance.randrange(3)
+                    if action == 0:
+                        data[at] = chance.randrange(256)
+                    elif action == 1:
+                        del data[at:at + chance.randrange(1, 200)]
+                    else:
+                        data[at:at] = chance.choice((b'"', b"{", b"[", b"]}", b"\\u", b"\n", b"\t", b"9" * 40))
+                path = self.write(bytes(data))
+                done = self.seen("replay", "--json", path)
+                self.assertIn(done.returncode, (0, 8), (bytes(data), done.stderr))
+
+    def test_what_others_own(self):
+        path = self.write(Claude().bash("cat f", TEXT).bash("cat f", TEXT))
+        before = os.stat(path)
+        os.chmod(path, 0o444)
+        self.assert_categories(self.json("replay", path)["total"], identical=1)
+        self.assertEqual(os.stat(path).st_mtime_ns, before.st_mtime_ns)
+        self.assertFalse((self.home / ".local").exists())
+
+    def test_hostile_names_are_shown_escaped(self):
+        path = self.write(Claude().bash("cat 'a\x1b[31mb'", TEXT).bash("cat 'a\x1b[31mb'", TEXT), "x\x1b]0;t\x07.jsonl")
+        for options in ([], ["--list"], ["--json"]):
+            done = self.seen("replay", *options, path, path, code=0)
+            self.assert_plain(done.stdout.replace(b"\t", b""))
+
+
+class Memory(Replay):
+    def test_peak(self):
+        """A file is not held: 60 MB of the same few files take a fraction of that."""
+        megabytes = 60
+        texts = [text_of(400, f"file{n}").decode() for n in range(8)]
+        lines = [Claude(session="m").read(f"/work/w/f{n}", text).text() for n, text in enumerate(texts)]
+        block = "".join(lines)
+        path = self.top / "big.jsonl"
+        with open(path, "w", encoding="utf-8") as file:
+            written = number = 0
+            while written < megabytes << 20:
+                number += 1
+                written += file.write(block.replace('"m-', f'"m{number}-').replace("toolu_m_", f"toolu_{number}_"))
+        with open(self.top / "out", "wb") as out:
+            child = subprocess.Popen([SEEN, "replay", "--json", str(path)], stdout=out, env=self.env, cwd=self.work)
+            _, status, usage = os.wait4(child.pid, 0)
+            child.returncode = status
+        self.assertEqual(status, 0)
+        document = json.loads((self.top / "out").read_text())
+        self.assertGreater(document["total"]["categories"]["identical"]["count"], 300)
+        if not SANITIZED:
+            self.assertLess(usage.ru_maxrss, 20 << 10)
+
+
+class Journals(Replay):
+    """The project's own journal: the figures are those that the session itself counted."""
+
+    def agree(self, commands, *, options=("--mode", "observe")):
+        for name in ("f", "g"):
+            self.file(name, text_of(60, name))
+        self.agent(*commands, options=options)
+        status = self.json("status", "--session", "s")["counters"]
+        file = self.json("replay", "--session", "s")["files"][0]
+        self.assertEqual((file["format"], file["error"]), ("journal", None))
+        self.assertEqual(file["deliveries"], status["deliveries"])
+        return status, file
+
+    def test_agrees_with_status(self):
+        commands = ["cat f", "cat f", "cat g", "head -3 f", "cat f | wc -l", "cat f", "echo x >> f", "cat f", "cat f",
+                    "sed -n 1,5p g", "cat g", "cat f g"]
+        status, file = self.agree(commands)
+        saving = self.saving(file, "notice")
+        self.assertGreater(status["repeats"], 4)
+        self.assertEqual(saving["repeats"], status["repeats"])
+        self.assertEqual(file["outputs"]["count"], status["requests"])
+        # And a session that substitutes answers what this said.
+        self.agent(*["rm -f f g; printf ''"], session="x", options=("--mode", "off"))
+        for name in ("f", "g"):
+            self.file(name, text_of(60, name))
+        self.agent(*commands, session="real")
+        counters = self.json("status", "--session", "real")["counters"]
+        self.assertEqual((saving["answered"], saving["yielded"]), (counters["notices"], counters["yields"]))
+        difference = abs(saving["bytes"] - counters["bytes_saved"])
+        self.assertLess(difference, 200 * counters["notices"])
+
+    def test_window_of_a_session(self):
+        commands = ["cat f"] + ["head -1 g"] * 5 + ["cat f"] + ["head -1 g"] * 6 + ["cat f"]
+        status, file = self.agree(commands, options=("--mode", "observe", "-c", "window.requests=6"))
+        self.assertEqual(status["repeats"], 1)
+        file = self.json("replay", "-c", "window.requests=6", "--session", "s")["files"][0]
+        self.assert_saving(file, "notice", repeats=1)
+        self.assert_categories(file, identical=2)
+
+    def test_forgotten(self):
+        commands = ["cat f", f"'{SEEN}' forget --all", "cat f", "cat f", f"'{SEEN}' forget f", "cat f"]
+        status, file = self.agree(commands)
+        self.assertEqual(self.saving(file, "notice")["repeats"], status["repeats"])
+
+    def test_a_copy_of_a_journal(self):
+        self.agree(["cat f", "cat f"])
+        copy = self.top / "copy"
+        shutil.copy(self.session_folder() / "journal", copy)
+        file = self.json("replay", str(copy))["files"][0]
+        self.assertEqual(file["format"], "journal")
+        self.assert_categories(file, identical=1)
+
+
+class Shape(Replay):
+    def test_schema(self):
+        if not jsonschema:
+            self.skipTest("no jsonschema")
+        schema = json.loads((SOURCE / "config/data/replay.schema.json").read_text())
+        good = self.write(Claude().bash("cat f", TEXT).bash("cat f", TEXT), "good")
+        bad = self.write("x", "bad")
+        document = self.json("replay", good, bad, code=8)
+        jsonschema.Draft202012Validator.check_schema(schema)
+        jsonschema.validate(document, schema)
+        for name in ("files", "total", "assumed"):
+            broken = dict(document)
+            del broken[name]
+            with self.assertRaises(jsonschema.ValidationError):
+                jsonschema.validate(broken, schema)
+
+    def test_totals_are_sums(self):
+        paths = [self.write(Claude(session=name).bash("cat f", TEXT).bash("cat f", TEXT), name) for name in ("a", "b", "c")]
+        document = self.json("replay", *paths)
+
+        def numbers(value, path=()):
+            if isinstance(value, dict):
+                for key, inner in value.items():
+                    yield from numbers(inner, (*path, key))
+            elif isinstance(value, int):
+                yield path, value
+        total = dict(numbers(document["total"]))
+        self.assertGreater(len(total), 50)
+        for path, value in total.items():
+            self.assertEqual(value, sum(dict(numbers(file))[path] for file in document["files"]), path)
+
+    def test_table(self):
+        paths = [self.write(Claude(session=name).bash("cat f", TEXT).bash("cat f", TEXT), name) for name in ("a", "b")]
+        text = self.seen("replay", *paths, code=0).stdout.decode()
+        self.assertRegex(text, r"(?m)^claude +2 +4,\d{3} +2 +2,\d{3} +[12],\d{3}  .*/a$")
+        self.assertRegex(text, r"(?m)^  given as it is before +2 +4,\d{3} +[\d,]+ +50\.0%$")
+        self.assertRegex(text, r"(?m)^  whole files: \[notice\] +2 +[34],\d{3} +")
+        for line in text.splitlines():
+            self.assertLessEqual(len(re.sub(r"/.*", "", line)), 140)
+
+
+if __name__ == "__main__":
+    unittest.main()
