@@ -160,15 +160,21 @@ void summary_print(const struct summary *summary, const char *session_name)
 	char bytes[TEXT_NUMBER_BYTES], tokens[TEXT_NUMBER_BYTES], writes[SUMMARY_WRITES_BYTES];
 	const uint64_t *counters = summary->counters;
 	uint64_t saved = counters[COUNTER_bytes_saved];
+	char diffs[TEXT_NUMBER_BYTES], more[TEXT_NUMBER_BYTES + 16] = "";
 
+	if (counters[COUNTER_diffs])
+		(void)snprintf(more, sizeof(more), ", %s diff%s",
+			       text_number(counters[COUNTER_diffs], diffs),
+			       plural(counters[COUNTER_diffs]));
 	(void)fprintf(
 		stderr,
-		"seen: %s request%s, %s repeat%s, %s notice%s; %s bytes not given again (about %s "
+		"seen: %s request%s, %s repeat%s, %s notice%s%s; %s bytes not given again (about "
+		"%s "
 		"tokens)\n",
 		text_number(counters[COUNTER_requests], requests),
 		plural(counters[COUNTER_requests]), text_number(counters[COUNTER_repeats], repeats),
 		plural(counters[COUNTER_repeats]), text_number(counters[COUNTER_notices], notices),
-		plural(counters[COUNTER_notices]), text_number(saved, bytes),
+		plural(counters[COUNTER_notices]), more, text_number(saved, bytes),
 		text_number(tokens_of_bytes(saved), tokens));
 	(void)fprintf(stderr, "seen: %u file%s changed by the agent, %u by its tools\n",
 		      summary->edited_by_agent, plural(summary->edited_by_agent),

@@ -208,7 +208,14 @@ class Given(Case):
         self.assertRegex(text, r"open +ok +f  r diff\n")
         self.assertRegex(text, r"diffed +ok +f  %s bytes not given again\n" % format(len(new) - len(output), ","))
         self.assertEqual(text.count("given "), 1 + text.count("not given "))
-        self.assertIn("diffs", self.session.seen("status", "--session", self.session.name).stdout.decode())
+        self.assertRegex(self.session.seen("status", "--session", self.session.name).stdout.decode(), r"\ndiffs +1 ")
+
+    def test_in_the_summary(self):
+        self.session.write("f", lines("f"))
+        done = self.session.seen("run", "--session", self.session.name, "--agent-is", "outside", "--summary", *self.options, "--",
+                                 "bash", "-c", "cat f; sed -i s/line.50/LINE/ f; cat f")
+        self.assertIn(CHANGED, done.stdout)
+        self.assertIn(b" 0 notices, 1 diff; ", done.stderr)
 
     def test_what_it_knows_after_it(self):
         """The guard takes the version that the diff led to for what the agent knows."""
