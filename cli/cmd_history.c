@@ -170,7 +170,7 @@ static void print_content(const struct printer *printer, const struct history_en
 	}
 }
 
-/* What was given in place of a content. */
+/* What was given in place of a content, or of a command's output. */
 static void print_in_place(const struct history_entry *entry)
 {
 	if (entry->decision == DECISION_DIFF) {
@@ -178,10 +178,12 @@ static void print_in_place(const struct history_entry *entry)
 		print_version(&entry->before);
 		(void)fputs(", ", stdout);
 		print_count(entry->bytes);
+		(void)fputs(" in place of ", stdout);
+	} else if (entry->bytes == HISTORY_BYTES_UNKNOWN) {
+		(void)fputs("(notice; not given again: ", stdout);
 	} else {
-		(void)fputs("(notice", stdout);
+		(void)fputs("(notice in place of ", stdout);
 	}
-	(void)fputs(" in place of ", stdout);
 	print_count(entry->bytes == HISTORY_BYTES_UNKNOWN ? entry->bytes_saved
 							  : entry->bytes + entry->bytes_saved);
 	if (!version_is_none(&entry->version)) {
@@ -225,10 +227,11 @@ static void print_command(const struct printer *printer, const struct history_en
 		(void)fputs("(not on record whether it was given)", stdout);
 	else if (!is_in_full(entry))
 		print_in_place(entry);
-	else if (entry->bytes == HISTORY_BYTES_UNKNOWN)
-		(void)fputs("(given in full)", stdout);
-	else
-		(void)fputs("(", stdout), print_count(entry->bytes), (void)fputs(")", stdout);
+	else {
+		(void)fputs("(", stdout);
+		print_count(entry->bytes);
+		(void)fputs(")", stdout);
+	}
 	(void)fputs(entry->path_count ? " read: " : " no file on record that it read", stdout);
 	print_paths(printer, entry);
 }

@@ -543,6 +543,33 @@ static int assign_checked(const struct assignment *a, struct config_value *value
 	return error < 0 ? config_no_memory(ret_error) : 0;
 }
 
+/* Digits, perhaps with a sign: in the range or not, it is a number. */
+static bool is_number(const char *text)
+{
+	text += *text == '-' || *text == '+';
+	return *text && text[strspn(text, "0123456789")] == '\0';
+}
+
+/* What is no number, or nothing, stands for the built-in value, and the config says so.  Any other value is judged as always. */
+static int let_pass(struct config *config, struct assignment *a)
+{
+	free(config->warning);
+	config->warning = NULL;
+	if (is_number(a->value))
+		return 0;
+	int length = asprintf(&config->warning,
+			      "%s: [%s] %s = '%.60s' is not a number from %" PRIu64 " to %" PRIu64
+			      "; %s is used",
+			      a->source->origin, a->section, a->option->name, a->value,
+			      a->option->min, a->option->max, option_default(a->option));
+	if (length < 0) {
+		config->warning = NULL;
+		return -ENOMEM;
+	}
+	a->value = option_default(a->option);
+	return 0;
+}
+
 int config_assign(struct config *config, const char *section, const char *name, const char *value,
 		  const struct config_source *source, struct config_error *ret_error)
 {
@@ -590,6 +617,8 @@ int config_assign(struct config *config, const char *section, const char *name, 
 				   "an empty value",
 				   source->origin, option_rule_text(a.option->rule), section, name);
 
+	if (option_is_lenient(a.option) && let_pass(config, &a) < 0)
+		return config_no_memory(ret_error);
 	error = assign_checked(&a, target, ret_error);
 	if (error == 0 && source->line > 0)
 		*mark = (struct config_mark){ .file = config->file_serial, .line = source->line };
@@ -743,6 +772,7 @@ static void config_destroy(struct config *config)
 	free(config->workspace);
 	free(config->home);
 	free(config->directory);
+	free(config->warning);
 }
 
 struct config *config_free(struct config *config)
@@ -794,6 +824,7 @@ int config_copy(const struct config *config, struct config **ret_copy)
 	copy->workspace = copied(config->workspace, &error);
 	copy->home = copied(config->home, &error);
 	copy->directory = copied(config->directory, &error);
+	copy->warning = copied(config->warning, &error);
 	copy->file_serial = config->file_serial;
 	memcpy(copy->marks, config->marks, sizeof(copy->marks));
 	memcpy(copy->profile_marks, config->profile_marks, sizeof(copy->profile_marks));
@@ -836,6 +867,11 @@ int config_new(struct config **ret_config)
 const struct config_value *config_value(const struct config *config, size_t id)
 {
 	return &config->values[id];
+}
+
+const char *config_warning(const struct config *config)
+{
+	return config->warning;
 }
 
 uint64_t config_number(const struct config *config, size_t id)

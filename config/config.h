@@ -143,6 +143,10 @@ int config_read(struct config *config, const char *data, size_t size_bytes, cons
 /* config_value(): an option's value and origin.  id: an option_id.  Never NULL. */
 const struct config_value *config_value(const struct config *config, size_t id);
 
+/* config_warning(): a line about a value that could not be read and for which the built-in one is in effect (option_is_lenient());
+ * NULL: there is none.  Borrowed; for the program to say. */
+const char *config_warning(const struct config *config);
+
 /* config_number(), config_text(): an option's number (or choice), an option's text; borrowed. */
 uint64_t config_number(const struct config *config, size_t id);
 const char *config_text(const struct config *config, size_t id);

@@ -186,6 +186,11 @@ bool option_is_folder(const struct option *option)
 	       option == &options[OPTION_paths_workspace];
 }
 
+bool option_is_lenient(const struct option *option)
+{
+	return option == &options[OPTION_history_result_max_length];
+}
+
 const char *const *option_sections(size_t *ret_count)
 {
 	*ret_count = COUNT_OF(sections);

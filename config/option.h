@@ -95,6 +95,9 @@ const char *option_default(const struct option *option);
 /* option_is_folder(): whether the option names a folder; such a text is made absolute when set. */
 bool option_is_folder(const struct option *option);
 
+/* option_is_lenient(): whether a value that is no number stands for the default instead of being refused.  One out of range is refused. */
+bool option_is_lenient(const struct option *option);
+
 /* option_sections(): the names of all sections, in the order of options.def, and their number. */
 const char *const *option_sections(size_t *ret_count);
 

@@ -24,6 +24,7 @@ struct config {
 	char *workspace;      /* NULL before config_load() */
 	char *home;           /* NULL: none */
 	char *directory;      /* the current folder; NULL: not known */
+	char *warning;        /* NULL: none */
 	char *files[CONFIG_FILES_MAX];
 	size_t file_count;
 };

@@ -195,7 +195,7 @@ static void tell_command(struct history *history, const struct collected *reques
 	entry.bytes = HISTORY_BYTES_UNKNOWN;
 	if (request->decision == DECISION_NOTICE)
 		entry.bytes_saved = request->amount;
-	else if (request->decision == DECISION_CONTENT)
+	else if (request->decision == DECISION_CONTENT || request->decision == DECISION_YIELDED)
 		entry.bytes = request->amount;
 	tell(history, &entry);
 }
@@ -388,8 +388,10 @@ static void note_command(struct history *history, const struct event *event)
 
 	if (!request)
 		return;
-	request->decision = event->entry->record.decision;
 	request->amount = event->entry->record.amount;
+	/* Of one that was asked for again it is told that it is given, and then that it was. */
+	if (request->decision != DECISION_YIELDED)
+		request->decision = event->entry->record.decision;
 }
 
 static void note_instructed(struct history *history, const struct event *event)

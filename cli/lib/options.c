@@ -158,6 +158,8 @@ int options_load(struct parsed *parsed, int *ret_code)
 		message("%s", error.text);
 		return -1;
 	}
+	if (config_warning(parsed->config))
+		message("%s", config_warning(parsed->config));
 	return 0;
 }
 

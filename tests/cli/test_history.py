@@ -305,13 +305,30 @@ class Limits(HistoryCase):
     def test_out_of_range(self):
         self.file("a.txt")
         self.agent("cat a.txt")
-        for value in ("99", "10001", "0", "18446744073709551616"):
+        for value in ("99", "10001", "0", "18446744073709551616", "-500"):
             done = self.seen("history", "-c", f"history.result_max_length={value}", code=125)
             self.assertIn(b"100", done.stderr)
             self.assertIn(b"10000", done.stderr)
             self.assertEqual(done.stdout, b"")
         for value in ("100", "10000"):
-            self.seen("history", "-c", f"history.result_max_length={value}", code=0)
+            self.assertEqual(self.seen("history", "-c", f"history.result_max_length={value}", code=0).stderr, b"")
+
+    def test_what_is_no_number(self):
+        self.file("a.txt")
+        self.agent("cat a.txt")
+        shown = self.text()
+        for value in ("", "many", "5e2", "500 characters", "0x200"):
+            done = self.seen("history", "-c", f"history.result_max_length={value}", code=0)
+            self.assertEqual(done.stderr.decode(), f"seen: -c: [history] result_max_length = '{value}' is not a number from 100 to 10000; "
+                                                   "500 is used\n")
+            self.assertIn(shown[0], done.stdout.decode())
+        (self.home / ".config/seen").mkdir(parents=True)
+        (self.home / ".config/seen/seen.ini").write_text("[history]\nresult_max_length = many\n")
+        self.assertIn(b"seen.ini:2: [history] result_max_length = 'many'", self.seen("history", code=0).stderr)
+        done = self.seen("history", "-c", "history.result_max_length=100", code=0)
+        self.assertEqual(done.stderr, b"")
+        self.assertEqual(self.text("-c", "history.result_max_length=100"), [
+            "[Tool: cat(a.txt)] → " + text_of().decode()[:100].replace("\n", r"\n") + CUT])
 
 
 class Journals(HistoryCase):
@@ -324,18 +341,23 @@ class Journals(HistoryCase):
 
     def test_a_command_that_is_on_record(self):
         journal = Journal(self.path)
-        for decision, amount in ((CONTENT, 1234), (NOTICE, 1000), (YIELDED, 0)):
+        for decisions in ([(CONTENT, 1234)], [(NOTICE, 1000)], [(YIELDED, 5), (CONTENT, 6)], [(NOTICE, 1000), (CONTENT, 7)]):
             process = journal.start(100, role=READER, executable=b"/usr/bin/grep", arguments=(b"grep", b"-rn", b"x"))
             journal.record("list", path=b"src", process=process)
             journal.record("open", path=b"src/a", process=process)
             journal.record("open", path=b"src/b", error=13, process=process)
             journal.record("open", path=b"src/w", flags=os.O_WRONLY, process=process)
             journal.record("open", path=b"src/p", marks=32, process=process)
-            journal.record("request", decision=decision, amount=amount, process=process)
+            for decision, amount in decisions:
+                journal.record("request", decision=decision, amount=amount, process=process)
         lines = self.lines()
         self.validate(lines)
-        self.assertEqual([(line["decision"], line["bytes"]) for line in lines], [("content", 1234), ("notice", None), ("yielded", None)])
-        self.assertEqual([line["paths"] for line in lines], [["/w/src", "/w/src/a"]] * 3)
+        self.assertEqual([(line["decision"], line["bytes"], line["bytes_saved"]) for line in lines], [
+            ("content", 1234, 0), ("notice", None, 1000), ("yielded", 6, 0), ("content", 7, 0)])
+        self.assertEqual([line["paths"] for line in lines], [["/w/src", "/w/src/a"]] * 4)
+        self.assertEqual([line.split(" → ")[1] for line in self.text("--journal", self.path)], [
+            "(1,234 bytes) read: src, src/a", "(notice; not given again: 1,000 bytes) read: src, src/a",
+            "(asked for again) (6 bytes) read: src, src/a", "(7 bytes) read: src, src/a"])
         self.assertEqual(lines[0]["tokens"], (1234 * 2 + 6) // 7)
 
     def test_the_list_of_what_was_read_is_cut(self):

@@ -249,6 +249,30 @@ Test(config, failure_changes_nothing)
 	is(OPTION_session_mode, "observe", "--mode");
 }
 
+/* Where so little depends on it, a slip costs nobody their run. */
+Test(config, what_is_no_number_is_let_pass_once)
+{
+	static const char KEY[] = "history.result_max_length";
+
+	cr_assert_null(config_warning(config));
+	cr_assert_eq(config_set(config, KEY, "700", "-c", &error), 0);
+	cr_assert_eq(config_set(config, KEY, "lots", "-c", &error), 0);
+	cr_assert_eq(config_number(config, OPTION_history_result_max_length), 500);
+	cr_assert_str_eq(config_warning(config),
+			 "-c: [history] result_max_length = 'lots' is not a number from 100 to "
+			 "10000; 500 is used");
+	cr_assert_eq(config_set(config, "notice.min_bytes", "1", "-c", &error), 0);
+	cr_assert_not_null(config_warning(config), "of another option");
+	cr_assert_eq(config_set(config, KEY, "99", "-c", &error), -EINVAL);
+	cr_assert_not_null(strstr(error.text, "from 100 to 10000"));
+	cr_assert_not_null(config_warning(config), "a failure changes nothing");
+	cr_assert_eq(config_set(config, KEY, "", "-c", &error), 0);
+	cr_assert_eq(config_set(config, KEY, "100", "-c", &error), 0);
+	cr_assert_null(config_warning(config));
+	cr_assert_eq(config_set(config, "notice.min_bytes", "lots", "-c", &error), -EINVAL,
+		     "no other one");
+}
+
 Test(config, named_file_must_exist)
 {
 	request.file = at("none.ini");
