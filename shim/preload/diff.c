@@ -11,7 +11,6 @@
  * Each dies with the one above it.  Whatever goes wrong, the viewer is given the file.
  */
 #include <errno.h>
-#include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>

@@ -532,15 +532,14 @@ Test(answer_diff, applied_to_the_old_it_gives_the_new)
 		}
 	}
 	(void)clock_gettime(CLOCK_MONOTONIC, &ended);
-	(void)fprintf(stderr,
-		      "%u edits in %ld s: %u diffs, all of which gave the new version; %u too "
-		      "long; %u not "
-		      "text; %u with an empty side, %u binary, %u without a last newline; a diff "
-		      "is %.1f%% of "
-		      "its file\n",
-		      edits, (long)(ended.tv_sec - began.tv_sec), counts[DIFF_MADE],
-		      counts[DIFF_LONG], counts[DIFF_FAILED], empty, binary, unended,
-		      new_bytes ? 100.0 * (double)given_bytes / (double)new_bytes : 0.0);
+	(void)fprintf(
+		stderr,
+		"%u edits in %ld s: %u diffs, %u too long to be given; each gave the new version; "
+		"%u not text; %u with an empty side, %u binary, %u without a last newline; a diff "
+		"is %.1f%% of its file\n",
+		edits, (long)(ended.tv_sec - began.tv_sec), counts[DIFF_MADE], counts[DIFF_LONG],
+		counts[DIFF_FAILED], empty, binary, unended,
+		new_bytes ? 100.0 * (double)given_bytes / (double)new_bytes : 0.0);
 	cr_assert_gt(counts[DIFF_MADE], edits / 4);
 	cr_assert_gt(counts[DIFF_LONG], 0);
 	cr_assert_gt(binary, 0);
