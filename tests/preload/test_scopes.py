@@ -161,6 +161,45 @@ class Hooks(Case):
         self.assertReal(output, self.data)
 
 
+class OtherAnswers(Case):
+    """What else is answered: a request, lines in parts, what changed, instruction files."""
+
+    options = (*Case.options, "--on-change", "diff", "--inject", "viewers")
+
+    def setUp(self):
+        super().setUp()
+        os.mkdir(self.session.path("sub"))
+        self.rules = self.session.write("sub/AGENTS.md", b"Be kind.\n")
+        self.session.write("sub/g", lines("g"))
+
+    def check(self, between, after):
+        """after: are all given in full again?"""
+        commands = ("grep -n line f", "sed -n 1,200p f")
+        given = {command: self.agent.shell(command) for command in commands}
+        for command in commands:
+            self.assertTrue(self.agent.shell(command).startswith(b"["), command)
+        self.agent.shell("head -50 sub/g; tail -n +51 sub/g")
+        self.assertIn(self.rules, self.agent.shell("cat sub/g > /dev/null; cat sub/AGENTS.md f"))
+        between()
+        for command in commands:
+            self.assertEqual(self.agent.shell(command), given[command])
+        self.assertIn(lines("g"), self.agent.shell("cat sub/g"))
+        self.session.write("f", self.data.replace(b"line 7 ", b"line seven "))
+        self.assertReal(self.agent.shell("cat f"), self.session.read("f"))
+        after()
+
+    def test_forgotten(self):
+        self.check(lambda: self.agent.shell("%s forget --hook PreCompact" % SEEN), lambda: None)
+
+    def test_while_a_sub_agent_works(self):
+        def again():
+            for _ in range(2):
+                self.assertReal(self.agent.shell("cat f"), self.session.read("f"))
+                self.assertFalse(self.agent.shell("grep -n line f").startswith(b"["))
+                self.session.write("f", self.session.read("f") + b"more\n")
+        self.check(lambda: self.agent.shell("%s forget --hook SubagentStart" % SEEN), again)
+
+
 class Whitelisted(Case):
     options = ("--whitelist", "fake_agent", "-c", "notice.yield=never")
 
