@@ -18,9 +18,9 @@
 #include "tracker/decision.h"
 #include "tracker/notice.h"
 #include "tracker/path.h"
+#include "tracker/remembered.h"
 
 enum {
-	REQUESTS_MAX = 50, /* commands that a scope remembers */
 	DIFF_HEADER_BYTES =
 		410, /* of the line before a diff and its labels, without the path (cli/lib/answer_diff.c) */
 };
@@ -118,20 +118,8 @@ static uint64_t notice_bytes(const struct replay *replay, const char *path, uint
 	return length > 0 ? (uint64_t)length : UINT64_MAX;
 }
 
-/* As decision.c's is_insisted(). */
-static bool is_insisted(const struct replay *replay, const struct answered *note, uint64_t version,
-			const struct given *now)
-{
-	if (replay->settings->notice_yield != NOTICE_YIELD_INSIST || note->version != version ||
-	    note->epoch != now->epoch)
-		return false;
-	return now->request <= note->yield_until ||
-	       (note->notice_request &&
-		now->request - note->notice_request <= replay->settings->notice_insist_requests);
-}
-
 /* What a repeat would have got: counts it.  place_bytes: of what would stand in its place.  Returns whether it would have been answered. */
-static bool answer(struct replay *replay, struct replay_saving *saving, struct answered *note,
+static bool answer(struct replay *replay, struct replay_saving *saving, struct answered *answered,
 		   uint64_t version, const struct given *now, const struct call *call,
 		   uint64_t place_bytes, bool is_fit)
 {
@@ -140,27 +128,21 @@ static bool answer(struct replay *replay, struct replay_saving *saving, struct a
 		saving->unfit++;
 		return false;
 	}
-	if (is_insisted(replay, note, version, now)) {
+	/* How another version was answered, or in another epoch, says nothing. */
+	if (answered->version != version || answered->epoch != now->epoch)
+		*answered = (struct answered){ .version = version, .epoch = now->epoch };
+	if (note_insists(&replay->segment, answered->note, now->request)) {
 		saving->yielded++;
-		if (now->request > note->yield_until)
-			*note = (struct answered){
-				.version = version,
-				.epoch = now->epoch,
-				.notice_request = note->notice_request,
-				.yield_until = now->request +
-					       replay->settings->notice_insist_requests
-			};
+		if (now->request > answered->note.yield_until)
+			answered->note.yield_until = now->request +
+						     replay->settings->notice_insist_requests;
 		return false;
 	}
 	if (place_bytes >= call->output_bytes) {
 		saving->unfit++;
 		return false;
 	}
-	*note = (struct answered){ .version = version,
-				   .epoch = now->epoch,
-				   .notice_request = now->request,
-				   .yield_until = note->version == version ? note->yield_until
-									   : 0 };
+	answered->note.notice_request = now->request;
 	uint64_t place = tokens_of_bytes(place_bytes);
 	saving->answered++;
 	saving->bytes += call->output_bytes - place_bytes;
@@ -243,7 +225,7 @@ static int judge_asking(struct replay *replay, const struct asking *asking, cons
 	struct remembered *request = *at;
 	if (request && known_is_current(replay->settings, &request->given, &now) &&
 	    request->output == output && request->inputs == asking->inputs &&
-	    asking->scope->remembered - request->number < REQUESTS_MAX &&
+	    asking->scope->remembered - request->number < REMEMBERED_OF_SCOPE_MAX &&
 	    answer(replay, saving, &request->note, output, &now, call, asking->place_bytes,
 		   asking->is_fit)) {
 		asking->scope->measures[asking->way].bytes -= call->output_bytes -

@@ -14,6 +14,7 @@
 #include "cli/lib/replay.h"
 #include "cli/lib/shown.h"
 #include "config/settings.h"
+#include "tracker/delivery.h"
 
 enum { KNOWN_SESSIONS_MAX = 8 /* at a time; the one used longest ago makes place */ };
 
@@ -40,9 +41,10 @@ struct known_line {
 	uint32_t given_at; /* from 1; 0: the line was not given */
 };
 
-/* How a repeat was answered: as struct note of tracker/delivery.h. */
+/* How a repeat was answered last: of which version, in which epoch. */
 struct answered {
-	uint64_t version, notice_request, yield_until, epoch;
+	struct note note;
+	uint64_t version, epoch;
 };
 
 /* What one scope was given of one file by one way. */
