@@ -5,7 +5,7 @@ import os
 import re
 import unittest
 
-from harness import NOTICE, SEEN, VIA, Session, SessionTest, lines, wait_until
+from harness import NOTICE, SEEN, VIA, Session, SessionTest, lines, needs_library, wait_until
 
 END = b"[End of instruction files. (Here begins the file, seen-NONCE)]\n"
 ROOT = b"[Loaded from ./AGENTS.md]\nroot rules\n"
@@ -144,6 +144,23 @@ class Given(InjectTest):
         second = self.session.agent(*self.options)
         self.addCleanup(second.close)
         self.assertEqual(self.shell("cat src/deep/f", agent=second), both)
+
+
+@needs_library("it alone gives what changed")
+class WithWhatChanged(InjectTest):
+    options = ("--inject", "viewers", "--on-change", "diff")
+
+    def test_before_what_changed(self):
+        self.shell("cat src/deep/f")
+        self.session.write("src/AGENTS.md", b"other rules\n")
+        self.session.write("src/deep/f", self.data.replace(b"line 50 of", b"line fifty of"))
+        before = b"[Loaded from src/AGENTS.md]\nother rules\n" + END
+        output = self.shell("cat src/deep/f")
+        self.assertTrue(output.startswith(before + b"[File changed since last read: src/deep/f."), output[:300])
+        self.assertIn(b"\n+f line fifty of the file\n", output)
+        self.assertEqual(self.count(), 3)
+        self.shell("head -1 AGENTS.md; " * 12)  # asked again later, not insisted on
+        self.assertNotice(self.shell("cat src/deep/f"))
 
 
 class RealBytes(InjectTest):
