@@ -7,6 +7,7 @@
 #include "tracker/instruction.h"
 #include "tracker/part.h"
 #include "tracker/path.h"
+#include "tracker/remembered.h"
 #include "tracker/scope.h"
 #include "tracker/sys.h"
 
@@ -114,10 +115,15 @@ int tracker_forget(const struct segment *segment, uint64_t scope_id, const char 
 	struct stat stat;
 	bool known = false;
 
+	/* Which commands read it is in files; they are few, and all of them are run again. */
+	bool is_there = sys_stat(path, &stat) == 0;
+	if (is_there && remembered_forget(segment, scope_id) > 0)
+		known = true;
 	/* A file that was renamed or has two names is answered for under its inode too. */
-	if (sys_stat(path, &stat) == 0) {
+	if (is_there) {
 		keys[1] = file_by_inode(segment, stat.st_dev, stat.st_ino);
-		known = instruction_forget(segment, scope_id, stat.st_dev, stat.st_ino) > 0;
+		if (instruction_forget(segment, scope_id, stat.st_dev, stat.st_ino) > 0)
+			known = true;
 	}
 	for (int i = 0; i < 2; i++) {
 		if (!keys[i] || (i == 1 && keys[1] == keys[0]))
@@ -136,6 +142,9 @@ int tracker_forget(const struct segment *segment, uint64_t scope_id, const char 
 	if (keys[0])
 		delivery_forget_names(segment, scope_id, keys[0]);
 	segment_count(segment, COUNTER_forgets, 1);
+	/* Behind the count: either a reader that ends sees that, or its command is on record by now. */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	(void)remembered_forget(segment, scope_id);
 	return 0;
 }
 

@@ -51,7 +51,7 @@ int tracker_each_file(const struct segment *segment,
 
 /* tracker_forget(): the file is to be given in full again, to one scope, or to all for scope_id 0.  Reads that
  * are under way do not count either.  Looks at the file (stat): what was given under another name of it is
- * forgotten too.  Returns 0, or -ENOENT when the file is not on record. */
+ * forgotten too, and so is every command that is remembered.  Returns 0, or -ENOENT when the file is not on record. */
 int tracker_forget(const struct segment *segment, uint64_t scope_id, const char *path);
 
 /* tracker_forget_all(): a new epoch, of one scope or, for scope_id 0, of the session: every file is to be given

@@ -102,7 +102,7 @@ static bool is_of_contents(const char *name)
 	uint64_t pid;
 
 	return contents_version(name, &version) || contents_is_temporary(name, &pid) ||
-	       strcmp(name, CONTENTS_INDEX) == 0;
+	       contents_is_inputs(name) || strcmp(name, CONTENTS_INDEX) == 0;
 }
 
 /* Opens a folder a second time, to list it; NULL and errno on failure. */

@@ -30,7 +30,6 @@ enum {
 	STDERR,
 	FOLDERS_MAX = 64,        /* open at once, as a walk through a tree does */
 	STREAM_PUTTING = 0x0800, /* glibc, libio.h: something was put into it */
-	WORDS_MAX = 1024,
 };
 
 /* A folder that is open: paths below it are relative to it. */
@@ -48,9 +47,15 @@ static struct {
 	uint64_t start_bytes; /* that the process had written before */
 	char *const *words;
 	struct folder folders[FOLDERS_MAX];
-	char *paths;  /* SEGMENT_PATH_BYTES for each */
-	bool repeats; /* it was asked for again, and its inputs were the same */
+	char *paths; /* SEGMENT_PATH_BYTES for each */
 } reader;
+
+static struct moment now(void)
+{
+	const struct request *request = &shim.request;
+	return moment_now(&shim.segment, request->context.scope_id, request->number,
+			  request->context.capture_id, request->command_id);
+}
 
 void reader_odd(void)
 {
@@ -128,7 +133,7 @@ static bool identify(const char *executable, char *const argv[], char *const env
 	char folder[SEGMENT_PATH_BYTES];
 	struct version_stream stream;
 	struct stat stat;
-	uint32_t who[3] = { sys_geteuid(), (uint32_t)sys_call3(SYS_getegid, 0, 0, 0), 0 };
+	uint32_t who[2] = { sys_geteuid(), (uint32_t)sys_call3(SYS_getegid, 0, 0, 0) };
 
 	if (sys_stat(executable, &stat) < 0 || sys_getcwd(folder, sizeof(folder)) <= 0 ||
 	    folder[0] != '/')
@@ -179,20 +184,13 @@ static bool is_never(const char *name, char *const argv[])
 
 /* ---- answering ---- */
 
-/* A record that the command was given, answered, or given because the model insists. */
-static void tell(enum decision decision, uint64_t amount, uint32_t inputs)
-{
-	record_request(decision, amount, inputs);
-}
-
 /* Runs `seen answer` in the place of this program.  Comes back where that cannot be done. */
-static void answer(char *text, size_t length, char *const environment[])
+static void answer(char *text, char *const environment[])
 {
 	static char program[SEGMENT_PATH_BYTES];
 	char *const words[] = { program, (char *)"answer", (char *)"request", text, NULL };
 	int saved_errno = errno;
 
-	(void)length;
 	if (program_path(program, sizeof(program)) &&
 	    sys_call6(SYS_faccessat, AT_FDCWD, (long)program, X_OK, 0, 0, 0) == 0)
 		(void)execve(program, words, environment);
@@ -209,7 +207,6 @@ static void answer_if_it_may(const struct remembered_slot *remembered, uint32_t 
 	char *text = scratch_take();
 
 	segment_count(segment, COUNTER_requests_repeated, 1);
-	reader.repeats = true;
 	if (!text || segment->settings->session_mode != SESSION_MODE_SUBSTITUTE)
 		goto end;
 	if (remembered_insists(segment, remembered, number)) {
@@ -220,7 +217,7 @@ static void answer_if_it_may(const struct remembered_slot *remembered, uint32_t 
 				(struct note){
 					.yield_until = number +
 						       segment->settings->notice_insist_requests });
-		tell(DECISION_YIELDED, remembered->output_bytes, inputs);
+		record_request(DECISION_YIELDED, remembered->output_bytes, inputs);
 		goto end;
 	}
 	int length = notice_request(segment, reader.words, remembered->output_bytes,
@@ -234,8 +231,8 @@ static void answer_if_it_may(const struct remembered_slot *remembered, uint32_t 
 	segment_count(segment, COUNTER_bytes_saved, saved);
 	request_wrote(segment, request, bytes);
 	command_reader(segment, request->command_id, -1);
-	tell(DECISION_NOTICE, saved, inputs);
-	answer(text, bytes, environment);
+	record_request(DECISION_NOTICE, saved, inputs);
+	answer(text, environment);
 	/* The program runs after all. */
 	command_reader(segment, request->command_id, 1);
 	request_wrote(segment, request, (uint64_t)-bytes);
@@ -345,15 +342,14 @@ static bool begins_with(const char *text, const char *beginning)
 
 static void opened(int fd, const char *path)
 {
-	static const unsigned NULL_DEVICE_MINOR = 3;
 	struct stat stat;
 
 	if (is_of_process(path))
 		return;
 	if (sys_fstat(fd, &stat) < 0)
 		reader_odd();
-	else if (S_ISCHR(stat.st_mode) && stat.st_rdev == makedev(1, NULL_DEVICE_MINOR))
-		;
+	else if (S_ISCHR(stat.st_mode) && stat.st_rdev == makedev(1, 3))
+		; /* /dev/null (admin-guide/devices.txt) */
 	else if (begins_with(path, "/dev/") || begins_with(path, "/proc/") ||
 		 begins_with(path, "/sys/"))
 		reader_odd(); /* /dev/stdin, and what is never the same */
@@ -460,8 +456,7 @@ void reader_start(const char *executable, const char *name, char *const argv[],
 	    inputs_init(&reader.inputs) < 0)
 		return;
 	reader.words = argv;
-	reader.begin = moment_now(segment, request->context.scope_id, request->number,
-				  request->context.capture_id, request->command_id);
+	reader.begin = now();
 	look_for_answer(environment);
 
 	reader.forgets = segment_counter(segment, COUNTER_forgets);
@@ -478,47 +473,63 @@ void reader_start(const char *executable, const char *name, char *const argv[],
 		add(reader.plan.details ? INPUT_WORD : INPUT_TYPE, argv[i], -1, 0);
 }
 
-/* Was all of it given to the scope, and read from what is still there? */
-static bool was_given(int status, const struct moment *now)
+/* Was nothing forgotten since it began? */
+static bool is_of_now(const struct moment *now)
 {
-	const struct segment *segment = &shim.segment;
-
-	if (status != 0 || !is_tracked() || (stdin && was_used(stdin)) ||
-	    (stderr->_flags & STREAM_PUTTING) || stdout->_IO_write_ptr > stdout->_IO_write_base)
-		return false;
-	shim.request.at_sink = true; /* since it began: descriptor 1 is the one that it was */
-	request_still_at_sink(segment, &shim.request);
-	return shim.request.at_sink && now->scope_epoch &&
-	       now->scope_epoch == reader.begin.scope_epoch &&
+	return now->scope_epoch && now->scope_epoch == reader.begin.scope_epoch &&
 	       now->session_epoch == reader.begin.session_epoch &&
-	       segment_counter(segment, COUNTER_forgets) == reader.forgets &&
-	       command_within_so_far(segment, now->capture_id, now->command_id,
-				     decision_limit(segment, &shim.request.context)) &&
+	       segment_counter(&shim.segment, COUNTER_forgets) == reader.forgets;
+}
+
+/* Was all of it given to the scope, and read from what is still there? */
+static bool was_given(int status, const struct moment *moment)
+{
+	struct request *request = &shim.request;
+
+	if (status != 0 || !is_tracked() || was_used(stdin) || (stderr->_flags & STREAM_PUTTING) ||
+	    stdout->_IO_write_ptr > stdout->_IO_write_base)
+		return false;
+	request->at_sink = true; /* since it began: descriptor 1 is the one that it was */
+	request_still_at_sink(&shim.segment, request);
+	return request->at_sink && is_of_now(moment) &&
+	       command_within_so_far(&shim.segment, moment->capture_id, moment->command_id,
+				     decision_limit(&shim.segment, &request->context)) &&
 	       inputs_are_same(&reader.inputs, false);
+}
+
+/* What no notice would be shorter than is given, and not remembered. */
+static void remember(uint64_t output_bytes, const struct moment *moment)
+{
+	struct segment *segment = &shim.segment;
+	char *text = scratch_take();
+	int length = text ? notice_request(segment, reader.words, output_bytes, 0, text,
+					   SEGMENT_PATH_BYTES)
+			  : -1;
+
+	scratch_give(text);
+	if (length <= 0 || (uint64_t)length >= output_bytes ||
+	    remembered_record(segment, &reader.identity, &reader.inputs, output_bytes, moment) < 0)
+		return;
+	segment_count(segment, COUNTER_requests_remembered, 1);
+	/* Forgotten between the check and the record: then it must not stand. */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	struct moment after = now();
+	if (!is_of_now(&after))
+		(void)remembered_forget(segment, moment->scope_id);
 }
 
 void reader_end(int status)
 {
-	struct segment *segment = &shim.segment;
-	struct request *request = &shim.request;
 	uint64_t written;
 
 	if (!shim.tracks)
 		return;
-	struct moment now = moment_now(segment, request->context.scope_id, request->number,
-				       request->context.capture_id, request->command_id);
-	char *text = scratch_take();
-	if (text && process_bytes_written((uint32_t)shim.pid, &written) &&
-	    written >= reader.start_bytes && was_given(status, &now)) {
-		uint64_t bytes = written - reader.start_bytes;
-		/* What no notice would be shorter than is given, and not remembered. */
-		int length = notice_request(segment, reader.words, bytes, 0, text,
-					    SEGMENT_PATH_BYTES);
-		tell(DECISION_CONTENT, bytes, inputs_length(&reader.inputs));
-		if (length > 0 && (uint64_t)length < bytes &&
-		    remembered_record(segment, &reader.identity, &reader.inputs, bytes, &now) == 0)
-			segment_count(segment, COUNTER_requests_remembered, 1);
+	struct moment moment = now();
+	if (was_given(status, &moment) && process_bytes_written((uint32_t)shim.pid, &written) &&
+	    written >= reader.start_bytes) {
+		uint64_t output_bytes = written - reader.start_bytes;
+		record_request(DECISION_CONTENT, output_bytes, inputs_length(&reader.inputs));
+		remember(output_bytes, &moment);
 	}
-	scratch_give(text);
 	shim.tracks = false;
 }
