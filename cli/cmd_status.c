@@ -70,6 +70,7 @@ static const struct {
 	[TABLE_INSTRUCTIONS] = { "instructions", offsetof(struct instruction_slot, scope_id) },
 	[TABLE_INSTRUCTION_FOLDERS] = { "instruction_folders",
 					offsetof(struct instruction_folder_slot, key) },
+	[TABLE_REMEMBERED] = { "remembered", offsetof(struct remembered_slot, scope_id) },
 };
 
 static uint64_t count_used(const struct segment *segment, enum segment_table table)
@@ -322,6 +323,14 @@ static void print_counters(const struct status *status)
 			     text_style(stdout, "2"), COUNTERS[SHOWN[i]].text,
 			     text_style(stdout, "0"));
 	}
+	char repeated[TEXT_NUMBER_BYTES], answered[TEXT_NUMBER_BYTES];
+	print_label("commands");
+	(void)printf("%s remembered, %s repeated, %s answered %s%s%s\n",
+		     text_number(counters[COUNTER_requests_remembered], number),
+		     text_number(counters[COUNTER_requests_repeated], repeated),
+		     text_number(counters[COUNTER_requests_answered], answered),
+		     text_style(stdout, "2"), "of readers: grep, ls, sed -n ...",
+		     text_style(stdout, "0"));
 	print_label("saved");
 	(void)printf("%s bytes, about %s tokens\n",
 		     text_number(counters[COUNTER_bytes_saved], number),

@@ -161,6 +161,9 @@ void summary_print(const struct summary *summary, const char *session_name)
 	const uint64_t *counters = summary->counters;
 	uint64_t saved = counters[COUNTER_bytes_saved];
 	char diffs[TEXT_NUMBER_BYTES], more[TEXT_NUMBER_BYTES + 16] = "";
+	/* files', and readers' commands */
+	uint64_t repeated = counters[COUNTER_repeats] + counters[COUNTER_requests_repeated];
+	uint64_t answered = counters[COUNTER_notices] + counters[COUNTER_requests_answered];
 
 	if (counters[COUNTER_diffs])
 		(void)snprintf(more, sizeof(more), ", %s diff%s",
@@ -172,10 +175,9 @@ void summary_print(const struct summary *summary, const char *session_name)
 		"%s "
 		"tokens)\n",
 		text_number(counters[COUNTER_requests], requests),
-		plural(counters[COUNTER_requests]), text_number(counters[COUNTER_repeats], repeats),
-		plural(counters[COUNTER_repeats]), text_number(counters[COUNTER_notices], notices),
-		plural(counters[COUNTER_notices]), more, text_number(saved, bytes),
-		text_number(tokens_of_bytes(saved), tokens));
+		plural(counters[COUNTER_requests]), text_number(repeated, repeats),
+		plural(repeated), text_number(answered, notices), plural(answered), more,
+		text_number(saved, bytes), text_number(tokens_of_bytes(saved), tokens));
 	(void)fprintf(stderr, "seen: %u file%s changed by the agent, %u by its tools\n",
 		      summary->edited_by_agent, plural(summary->edited_by_agent),
 		      summary->edited_by_tool);

@@ -137,7 +137,8 @@ void door_moved(int error, int fd, const char *path)
 	else
 		record_descriptor(JOURNAL_CHDIR, error != 0, fd, 0, 0);
 	if (error == 0) {
-		reader_odd();
+		if (__builtin_expect(shim.tracks, 0))
+			reader_moved(fd, path);
 		change_directory();
 	}
 }

@@ -81,6 +81,8 @@ static void reopening_stream(FILE *old, struct closing *ret_closing)
 {
 	int fd = shim.records || shim.guards ? descriptor_of(old) : -1;
 	ret_closing->fd = -1;
+	if (__builtin_expect(shim.tracks, 0))
+		reader_reopening(old);
 	if (fd >= 0 && shim.guards)
 		writes_closing(fd, ret_closing);
 	if (fd >= 0)
@@ -98,7 +100,6 @@ EXPORT FILE *freopen(const char *path, const char *mode, FILE *old)
 	(void)door_closed(0, &closing);
 	if (!may)
 		return NULL;
-	reader_odd();
 	if (shim.views)
 		view_odd(); /* a descriptor, perhaps 1, now is another file */
 	return opened_stream(stream, path, mode, &plan);
@@ -115,7 +116,6 @@ EXPORT FILE *freopen64(const char *path, const char *mode, FILE *old)
 	(void)door_closed(0, &closing);
 	if (!may)
 		return NULL;
-	reader_odd();
 	if (shim.views)
 		view_odd();
 	return opened_stream(stream, path, mode, &plan);
@@ -269,7 +269,7 @@ static inline FILE *was_made(FILE *stream, int fd)
 	if (stream && shim.views)
 		view_odd();
 	if (__builtin_expect(shim.tracks, 0))
-		reader_passed(fd, 1, false);
+		reader_made_stream(fd);
 	if (stream && __builtin_expect(shim.guards && writes_any(), 0))
 		writes_stream(fd, stream);
 	return stream;

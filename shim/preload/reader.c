@@ -45,6 +45,8 @@ static struct {
 	struct moment begin;
 	uint64_t forgets;
 	uint64_t start_bytes; /* that the process had written before */
+	bool stdin_is_file;   /* the stream's, by freopen(3) */
+	bool copied_output;   /* there is another descriptor for 1 or 2 */
 	char *const *words;
 	struct folder folders[FOLDERS_MAX];
 	char *paths; /* SEGMENT_PATH_BYTES for each */
@@ -340,7 +342,7 @@ static bool begins_with(const char *text, const char *beginning)
 	return strncmp(text, beginning, strlen(beginning)) == 0;
 }
 
-static void opened(int fd, const char *path)
+static void opened(int fd, const char *path, int flags)
 {
 	struct stat stat;
 
@@ -354,7 +356,8 @@ static void opened(int fd, const char *path)
 		 begins_with(path, "/sys/"))
 		reader_odd(); /* /dev/stdin, and what is never the same */
 	else if (S_ISDIR(stat.st_mode)) {
-		add(INPUT_TYPE, path, -1, 0);
+		if (!(flags & O_DIRECTORY)) /* else it is to be listed */
+			add(INPUT_TYPE, path, -1, 0);
 		keep_folder(fd, path);
 	} else
 		add(INPUT_CONTENT, path, fd, 0);
@@ -374,7 +377,7 @@ void reader_opened(int fd, int directory, const char *path, int flags)
 	else if (error)
 		add(INPUT_ABSENT, where, -1, error);
 	else
-		opened(fd, where);
+		opened(fd, where, flags);
 	scratch_give(where);
 }
 
@@ -413,7 +416,9 @@ void reader_duplicated(int fd, int copy)
 	if (copy < 0)
 		return;
 	reader_closing(copy);
-	if (fd <= STDERR || copy <= STDERR)
+	/* By a copy of their own output some see whether it can be closed. */
+	reader.copied_output |= fd <= STDERR;
+	if (fd == STDIN || copy <= STDERR)
 		reader_odd();
 	else if (folder)
 		keep_folder(copy, folder->path);
@@ -425,15 +430,37 @@ void reader_passed(int fd, ssize_t count, bool written)
 		reader_odd();
 }
 
+void reader_made_stream(int fd)
+{
+	if (fd <= STDERR || reader.copied_output)
+		reader_odd();
+}
+
+void reader_moved(int fd, const char *path)
+{
+	const struct folder *folder = path ? NULL : folder_of(fd);
+
+	/* find(1) goes back to where it never left. */
+	if (!folder || strcmp(folder->path, ".") != 0)
+		reader_odd();
+}
+
 /* A stream had a buffer: something was read from it, or will have been. */
 static bool was_used(const FILE *stream)
 {
 	return stream->_IO_buf_base || stream->_IO_read_base;
 }
 
+void reader_reopening(const FILE *stream)
+{
+	if (stream != stdin || (was_used(stream) && !reader.stdin_is_file))
+		reader_odd();
+	reader.stdin_is_file = true;
+}
+
 void reader_stream_closing(const FILE *stream)
 {
-	if ((stream == stdin && was_used(stream)) ||
+	if ((stream == stdin && was_used(stream) && !reader.stdin_is_file) ||
 	    (stream == stderr && (stream->_flags & STREAM_PUTTING)))
 		reader_odd();
 }
@@ -486,8 +513,8 @@ static bool was_given(int status, const struct moment *moment)
 {
 	struct request *request = &shim.request;
 
-	if (status != 0 || !is_tracked() || was_used(stdin) || (stderr->_flags & STREAM_PUTTING) ||
-	    stdout->_IO_write_ptr > stdout->_IO_write_base)
+	if (status != 0 || !is_tracked() || (was_used(stdin) && !reader.stdin_is_file) ||
+	    (stderr->_flags & STREAM_PUTTING) || stdout->_IO_write_ptr > stdout->_IO_write_base)
 		return false;
 	request->at_sink = true; /* since it began: descriptor 1 is the one that it was */
 	request_still_at_sink(&shim.segment, request);

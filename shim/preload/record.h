@@ -107,8 +107,9 @@ void record_edited(const char *path, const struct version *before, const struct 
  * saved.  inputs: of its list. */
 void record_request(enum decision decision, uint64_t amount, uint32_t inputs);
 
-/* reader_stream_closing(): a stream of a reader that `tracks` is about to be closed. */
+/* reader_stream_closing(), reader_reopening(): a stream of a reader that `tracks` is about to be closed, or to be one of another file. */
 void reader_stream_closing(const FILE *stream);
+void reader_reopening(const FILE *stream);
 
 /* record_delivery(): a viewer gave a file whole, or found it other than it was.  path: from record_path(). */
 void record_delivery(enum journal_op op, uint32_t path, const struct journal_details *details);

@@ -140,6 +140,8 @@ void reader_opened(int fd, int directory, const char *path, int flags);
 void reader_listed(int fd, int directory, const char *path);
 void reader_closing(int fd);
 void reader_duplicated(int fd, int copy);
+void reader_moved(int fd, const char *path); /* the current folder changes */
+void reader_made_stream(int fd);             /* over a descriptor: what passes is not seen */
 void reader_passed(int fd, ssize_t count, bool written);
 void reader_odd(void);
 
