@@ -51,7 +51,7 @@ class TurnServer(ModelServer):
         if not body.get("tools") or any(words in last for words in ASKS_FOR_SUMMARY):
             self._note(kind="aside", path=path)
         else:
-            below = SUB_TASK in json.dumps(messages[:2]) and "run the sub-agent" not in json.dumps(messages[:2])
+            below = SUB_TASK in json.dumps(messages[:2])
             index = self.turns[below]
             self.turns[below] += 1
             call, tokens = self.scripts[below][min(index, len(self.scripts[below]) - 1)]
@@ -94,7 +94,12 @@ TALKS = {
     "codex": Talk(["exec", "--dangerously-bypass-hook-trust", "--json", "--dangerously-bypass-approvals-and-sandbox", PROMPT],
                   fills=True),
 }
-WITH_SUB_AGENTS = ("claude",)
+# How a sub-agent is started that does SUB_TASK.
+SUB_AGENTS = {
+    "claude": Call("Agent", {"description": "run the sub-agent", "prompt": SUB_TASK, "subagent_type": "general-purpose",
+                             "run_in_background": False}),
+    "gemini": Call("invoke_agent", {"agent_name": "generalist", "prompt": SUB_TASK}),
+}
 
 
 def without_transcripts(name):
@@ -218,8 +223,7 @@ class WithSubAgent(Hooked):
         cat = self.agent.shell(self.workspace, "cat f.txt")
         self.sub_script = [(cat, 100), (cat, 100), (Call(None, "It was read."), 100)]
         return [(cat, 100), (cat, 100),
-                (Call("Agent", {"description": "run the sub-agent", "prompt": SUB_TASK, "subagent_type": "general-purpose",
-                                "run_in_background": False}), 100),
+                (SUB_AGENTS[self.agent.name], 100),
                 (cat, 100), (cat, 100), (Call(None, LAST), 100)]
 
     def _talk(self):
@@ -248,6 +252,6 @@ def hookeds(spec, out):
     plays = [Hooked(spec, out, "hooks", True, False)]
     if agent_of(spec).name in TALKS:
         plays += [Hooked(spec, out, "transcript", False, True), Hooked(spec, out, "neither", False, False, told=False)]
-    if agent_of(spec).name in WITH_SUB_AGENTS:
+    if agent_of(spec).name in SUB_AGENTS:
         plays.append(WithSubAgent(spec, out))
     return plays
