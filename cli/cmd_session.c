@@ -17,7 +17,7 @@ static const struct options OPTIONS = {
 
 int cmd_session(int argc, char **argv)
 {
-	struct parsed parsed = { .config = NULL };
+	struct parsed parsed = { .is_silent = true };
 	struct session session;
 	int code;
 

@@ -158,7 +158,7 @@ int options_load(struct parsed *parsed, int *ret_code)
 		message("%s", error.text);
 		return -1;
 	}
-	if (config_warning(parsed->config))
+	if (config_warning(parsed->config) && !parsed->is_silent)
 		message("%s", config_warning(parsed->config));
 	return 0;
 }

@@ -30,12 +30,13 @@ struct parsed {
 	struct config_request request;
 	struct config *config; /* options_load() */
 	int first_word;        /* index into argv of the first word that is no option */
+	bool is_silent; /* set before options_load(): it is not a person who runs this, and need not be told of a value that was let pass */
 };
 
 /* options_parse(): reads a command line.  With words_between, words are moved behind the options.
  *
  * Returns 0 to go on; -1 when the command is done, with *ret_code the exit code: help was printed, or one
- * line says what is wrong.  parsed: all zero before; options_done() it afterwards in either case. */
+ * line says what is wrong.  parsed: all zero before, but for is_silent; options_done() it afterwards in either case. */
 int options_parse(const struct options *options, int argc, char **argv, struct parsed *parsed,
 		  int *ret_code);
 
