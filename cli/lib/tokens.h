@@ -18,6 +18,10 @@
  *     another of three bytes                                5
  *     a character of four bytes                             8
  *     a byte that continues no character                    4
+ *
+ * Against the mean of o200k_base, cl100k_base (gpt-tokenizer 4.0.0) and Claude's (@anthropic-ai/tokenizer 0.0.4), on 2026-11-22:
+ * this repository +3.4 %, half of its files within 3.9 %, 95 of 100 within 9.9 %; 2,433 other files -0.5 %, 4.3 %, 12.1 %.  Against
+ * each alone, and by language: docs/DESIGN.md, "Tokens".
  */
 #ifndef SEEN_CLI_TOKENS_H
 #define SEEN_CLI_TOKENS_H
@@ -47,7 +51,7 @@ uint64_t tokens_count(const struct tokens *tokens);
 uint64_t tokens_estimate(const void *text, size_t size_bytes);
 
 /* tokens_of_bytes(): tokens that so many bytes of source text are, about, where the text itself is not at hand: two for seven bytes,
- * rounded up. */
+ * rounded up.  Good for sums: -1.0 % over all files above, but half of them within 12.5 % only. */
 uint64_t tokens_of_bytes(uint64_t bytes);
 
 #endif
