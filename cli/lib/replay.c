@@ -63,7 +63,9 @@ struct replay {
 	struct settings *settings;
 	char *text;
 	struct known known;
-	uint64_t limit_bytes; /* of one command's output */
+	const struct transcript_result *result;
+	enum transcript_format limit_of; /* whose limit is that: */
+	uint64_t limit_bytes;            /* of one command's output */
 	struct replay_sums *sums;
 	struct shown shown;
 	uint64_t tokens;           /* of the output that is being judged */
@@ -610,12 +612,30 @@ static int forget(struct replay *replay, struct session *session, const struct c
 	return 0;
 }
 
+/* What one command may print before its agent cuts it. */
+static uint64_t limit_of(const struct replay *replay, enum transcript_format format)
+{
+	const struct settings *settings = replay->settings;
+	const char *agent = transcript_format_name(format);
+
+	for (uint64_t i = 0; agent && i < settings->profile_count; i++) {
+		const char *name = segment_text(&replay->segment, settings->profiles[i].name, NULL);
+		if (name && strcmp(name, agent) == 0)
+			return settings->profiles[i].max_output_bytes;
+	}
+	return SETTINGS_MAX_OUTPUT_BYTES;
+}
+
 int replay_call(const struct call *call, void *data)
 {
 	struct replay *replay = data;
 	bool is_new;
 	struct session *session = known_session(&replay->known, call->session, &is_new);
 
+	if (replay->limit_of != replay->result->format) {
+		replay->limit_of = replay->result->format;
+		replay->limit_bytes = limit_of(replay, replay->limit_of);
+	}
 	replay->sums->sessions += is_new;
 	if (call->kind == CALL_FORGOTTEN)
 		return forget(replay, session, call);
@@ -676,17 +696,12 @@ void replay_listen(struct replay *replay, replay_listener *listener, void *data)
 	replay->listener_data = data;
 }
 
-void replay_begin(struct replay *replay, const char *agent, struct replay_sums *sums)
+void replay_begin(struct replay *replay, const struct transcript_result *result,
+		  struct replay_sums *sums)
 {
-	const struct settings *settings = replay->settings;
-
 	replay->sums = sums;
-	replay->limit_bytes = SETTINGS_MAX_OUTPUT_BYTES;
-	for (uint64_t i = 0; agent && i < settings->profile_count; i++) {
-		const char *name = segment_text(&replay->segment, settings->profiles[i].name, NULL);
-		if (name && strcmp(name, agent) == 0)
-			replay->limit_bytes = settings->profiles[i].max_output_bytes;
-	}
+	replay->result = result;
+	replay->limit_of = TRANSCRIPT_COUNT;
 }
 
 int replay_new(const struct config *config, struct replay **ret_replay,

@@ -11,6 +11,7 @@
 #include <xxhash.h>
 
 #include "cli/lib/transcript_internal.h"
+#include "cli/lib/transcripts.h"
 #include "tracker/journal.h"
 
 enum { LOOKED_AT_MAX = 40 }; /* values at a file's beginning, until one tells its format */
@@ -228,8 +229,16 @@ static int read_as(struct transcript *transcript)
 	}
 }
 
-int transcript_read(const char *path, enum transcript_format format, transcript_sink *sink,
-		    void *data, struct transcript_result *ret_result)
+/* What ends a context, as the profile of the format's agent has it: they have one name. */
+static const char *compaction_of(const struct config *config, enum transcript_format format)
+{
+	const struct config_profile *profile = config_profile_find(config, NAMES[format]);
+
+	return profile ? profile->values[PROFILE_OPTION_COMPACTION].text : "";
+}
+
+int transcript_read(const char *path, enum transcript_format format, const struct config *config,
+		    transcript_sink *sink, void *data, struct transcript_result *ret_result)
 {
 	struct transcript transcript = { .path = path,
 					 .sink = sink,
@@ -260,6 +269,7 @@ int transcript_read(const char *path, enum transcript_format format, transcript_
 			formats);
 		error = -EINVAL;
 	} else if (error == 0) {
+		transcript.compaction = compaction_of(config, ret_result->format);
 		error = read_as(&transcript);
 		if (error == -EBADMSG && !ret_result->error[0])
 			(void)snprintf(ret_result->error, sizeof(ret_result->error),
@@ -302,6 +312,12 @@ int transcript_lines(struct transcript *transcript, int (*line)(void *reader, co
 		return -EINVAL;
 	}
 	return 0;
+}
+
+bool transcript_is_cut(const struct transcript *transcript)
+{
+	return transcript_line_matches(transcript->walk.text, transcript->walk.text_bytes,
+				       transcript->compaction);
 }
 
 /* ---- what readers share ---- */

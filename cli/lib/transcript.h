@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "config/config.h"
 #include "tracker/version.h"
 
 /* TRANSCRIPT(constant, word, what it is) */
@@ -92,13 +93,13 @@ struct transcript_result {
 
 /* transcript_read(): reads a file, and tells its calls.
  *
- * format: TRANSCRIPT_UNKNOWN: by its content.
+ * format: TRANSCRIPT_UNKNOWN: by its content.  config: whose [agent NAME] compaction tells what ends a context.
  * Returns 0, also where single lines were damaged; -EINVAL when its format is not known or another than was said; -EBADMSG when it ends or is
  * damaged in the middle (calls before that have been told); -ENOMEM; errors of open(2); what the sink returned.  ret_result is
  * set in any case, its error on each failure but the sink's.
  */
-int transcript_read(const char *path, enum transcript_format format, transcript_sink *sink,
-		    void *data, struct transcript_result *ret_result);
+int transcript_read(const char *path, enum transcript_format format, const struct config *config,
+		    transcript_sink *sink, void *data, struct transcript_result *ret_result);
 
 /* transcript_format_name(): "claude" ...; NULL for a number that is none.  transcript_format_named(): UNKNOWN for a word that is none. */
 const char *transcript_format_name(enum transcript_format format);

@@ -3,9 +3,8 @@
  * type tool_result in a user's; toolUseResult beside the latter tells more of it than the model was given.
  *
  * A sub-agent has a context of its own: its lines have isSidechain, and agentId in versions that write them to files of their own;
- * in older ones they are told apart by the message that they begin at.  A line of type system, subtype compact_boundary, ends
- * what the context held.  A line that is in the file twice, which some versions did when a session was resumed, counts
- * once: by its uuid.
+ * in older ones they are told apart by the message that they begin at.
+ * A line that is in the file twice, which some versions did when a session was resumed, counts once: by its uuid.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -190,13 +189,12 @@ static int tell_blocks(struct claude *claude, const json_t *line, const char *ty
 static int tell_line(void *reader, const json_t *line)
 {
 	struct claude *claude = reader;
-	const char *type = transcript_string(line, "type"),
-		   *subtype = transcript_string(line, "subtype");
+	const char *type = transcript_string(line, "type");
 	struct call call;
 
 	if (!type)
 		return 0;
-	if (strcmp(type, "system") == 0 && subtype && strcmp(subtype, "compact_boundary") == 0) {
+	if (transcript_is_cut(claude->transcript)) {
 		int error = around_of(claude, line, &call);
 		call.kind = CALL_FORGOTTEN;
 		return error < 0 ? error

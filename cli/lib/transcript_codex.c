@@ -1,6 +1,5 @@
 /*
- * codex's transcripts ("rollouts"): a line for each item, its fields in `payload`.  A call and what came of it have the same call_id; a line of
- * type compacted ends what the context held.
+ * codex's transcripts ("rollouts"): a line for each item, its fields in `payload`.  A call and what came of it have the same call_id.
  *
  * What a command printed is behind a few lines on its end ("Process exited with code 0", "Output:"), or, in older
  * versions, in a JSON text.
@@ -117,7 +116,7 @@ static int tell_line(void *reader, const json_t *line)
 		codex->directory = strdup(cwd);
 		return codex->directory ? 0 : -ENOMEM;
 	}
-	if (strcmp(type, "compacted") == 0) {
+	if (transcript_is_cut(codex->transcript)) {
 		struct call call = { .kind = CALL_FORGOTTEN,
 				     .session = codex->session,
 				     .scope = codex->session };

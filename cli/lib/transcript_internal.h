@@ -16,6 +16,7 @@ struct transcript {
 	transcript_sink *sink;
 	void *data;
 	struct transcript_result *result;
+	const char *compaction; /* of the agent's profile; "": none */
 	uint64_t file_id; /* of its path: sessions without a name of their own are told apart by it */
 };
 
@@ -32,6 +33,10 @@ int transcript_journal(struct transcript *transcript);
  * first is named in the result's error.  As transcript_read(); -EINVAL when no line of the file is JSON. */
 int transcript_lines(struct transcript *transcript, int (*line)(void *reader, const json_t *line),
 		     void *reader);
+
+/* transcript_is_cut(): does the line that transcript_lines() tells now say that the context was compacted, cleared or went back
+ * ([agent NAME] compaction)? */
+bool transcript_is_cut(const struct transcript *transcript);
 
 /* What transcript_document() tells of a file of sessions. */
 struct document_reader {

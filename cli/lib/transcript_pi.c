@@ -1,4 +1,4 @@
-/* pi's transcripts: a line for each entry, messages in `message`; a line of type compaction ends what the context held. */
+/* pi's transcripts: a line for each entry, messages in `message`. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,7 +69,7 @@ static int tell_line(void *reader, const json_t *line)
 		pi->directory = strdup(cwd);
 		return pi->directory ? 0 : -ENOMEM;
 	}
-	if (type && strcmp(type, "compaction") == 0) {
+	if (transcript_is_cut(pi->transcript)) {
 		struct call call = { .kind = CALL_FORGOTTEN,
 				     .session = pi->session,
 				     .scope = pi->session };

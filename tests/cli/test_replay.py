@@ -338,6 +338,18 @@ class Commands(Replay):
         self.assertEqual(document["assumed"]["notice.yield"], "insist")
         self.assertIn("window.requests=7", self.seen("replay", "-c", "window.requests=7", self.write(claude)).stdout.decode())
 
+    def test_limit_of_the_agents_profile(self):
+        claude = Claude().bash("cat f", TEXT).bash("cat f", TEXT)
+        self.assert_saving(self.replay(claude, "-c", "agent claude.max_output_bytes=2000"), "notice", repeats=0)
+        self.assert_saving(self.replay(claude, "-c", "agent pi.max_output_bytes=2000"), "notice", repeats=1)
+
+    def test_compaction_by_the_agents_profile(self):
+        claude = Claude().read("/work/w/f", TEXT)
+        claude.line(type="system", subtype="own_words")
+        claude.read("/work/w/f", TEXT)
+        self.assert_categories(self.replay(claude), identical=1)
+        self.assert_categories(self.replay(claude, "-c", "agent claude.compaction=subtype=own_words"), after_compaction=1)
+
     def test_window_of_requests(self):
         """The request whose number is `requests` after the delivery is the last one inside."""
         for between, repeats in [(49, 1), (50, 0)]:
