@@ -5,6 +5,7 @@
 #include <linux/fs.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 
 #include "tracker/chunk.h"
 #include "tracker/decimal.h"
@@ -780,6 +781,38 @@ bool contents_is_inputs(const char *name)
 	return end && *end == '\0';
 }
 
+/* As copy_mapped(), from memory. */
+static int put_mapped(int to, const void *bytes, size_t size_bytes)
+{
+	if (sys_ftruncate(to, (off_t)size_bytes) < 0)
+		return -EAGAIN;
+	long address = sys_mmap(size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, to);
+	if (address < 0 && address >= -4095)
+		return -EAGAIN;
+	const struct iovec file = { (void *)address, size_bytes };
+	const struct iovec memory = { (void *)(uintptr_t)bytes, size_bytes };
+	ssize_t done = sys_call6(SYS_process_vm_readv, sys_getpid(), (long)&file, 1, (long)&memory,
+				 1, 0);
+	(void)sys_munmap((void *)address, size_bytes);
+	return done == (ssize_t)size_bytes ? 0 : -EAGAIN;
+}
+
+static int put_bytes(int to, const void *bytes, size_t size_bytes)
+{
+	bool is_sure;
+	int error = allocate(to, size_bytes, &is_sure);
+
+	if (error == 0 && is_sure)
+		error = put_mapped(to, bytes, size_bytes);
+	else if (error == 0)
+		error = -EAGAIN;
+	if (error == -EAGAIN)
+		error = sys_ftruncate(to, 0);
+	else
+		return error;
+	return error == 0 ? write_all(to, bytes, size_bytes) : error;
+}
+
 int contents_put_inputs(const struct segment *segment, uint64_t number, const void *bytes,
 			size_t size_bytes)
 {
@@ -791,9 +824,9 @@ int contents_put_inputs(const struct segment *segment, uint64_t number, const vo
 	if (folder < 0)
 		return folder;
 	temporary_name(segment, temporary);
-	int to = sys_openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+	int to = sys_openat(folder, temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 			    0600);
-	int error = to < 0 ? to : write_all(to, bytes, size_bytes);
+	int error = to < 0 ? to : put_bytes(to, bytes, size_bytes);
 	if (to >= 0) {
 		int closed = sys_close(to);
 		if (error == 0 && closed < 0 && closed != -EINTR)
