@@ -34,14 +34,16 @@ def edited(data, number=50, text=b"another line\n"):
 
 
 def patched(old, output):
-    """What patch(1) makes of the old content by what was given."""
+    """What patch(1) makes of the old content by what was given; None: it is for another one."""
     folder = os.path.join(os.environ.get("TMPDIR", "/tmp"), "seen-patch.%d" % os.getpid())
     os.makedirs(folder, exist_ok=True)
     try:
         for name, data in (("old", old), ("patch", output[output.index(b"\n") + 1:]), ("new", b"")):
             with open(os.path.join(folder, name), "wb") as file:
                 file.write(data)
-        subprocess.run(["patch", "-s", "-f", "-F0", "--binary", "-o", "new", "old", "patch"], cwd=folder, check=True, stdin=subprocess.DEVNULL)
+        done = subprocess.run(["patch", "-s", "-f", "-F0", "--binary", "-o", "new", "old", "patch"], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        if done.returncode:
+            return None
         with open(os.path.join(folder, "new"), "rb") as file:
             return file.read()
     finally:
@@ -515,21 +517,23 @@ class File(Case):
             self.assertReal(output, third)
 
     def test_another_than_was_looked_at(self):
-        """It changes before the program takes its copy: then it is the file, as it is."""
-        wrapper = os.path.join(self.session.folder, "bin")
-        os.makedirs(wrapper)
-        old = self.deliver("f")
-        new = self.change("f", old)
-        # A file that is written all the time: whatever is given is whole, or leads to something that it was.
+        """A file that is written all the time: what is given is a file, or leads from one that was given to another."""
+        known = [self.deliver("f")]
+        self.change("f", known[0])
         stop = os.path.join(self.session.folder, "stop")
         writer = subprocess.Popen([sys.executable, "-c", "import os,sys,itertools\nfor i in itertools.count():\n  if os.path.exists(sys.argv[1]): break\n"
                                    "  with open(sys.argv[2], 'r+b') as f: f.seek(40); f.write(b'%04d' % (i % 10000))", stop, self.session.path("f")])
         try:
-            for _ in range(10):
+            for _ in range(20):
                 output = self.agent.shell("cat f")
-                if output.startswith(CHANGED):
-                    patched(old, output) if len(output) < 2000 else None
-                self.assertFalse(output.startswith(CHANGED) and 2 * len(output) >= len(new))
+                found = HEADER.match(output)
+                if found:
+                    self.assertLess(2 * len(output), int(found[4]))
+                    led_to = [data for data in (patched(old, output) for old in known) if data and len(data) == int(found[4])]
+                    self.assertTrue(led_to, output)
+                    known += led_to
+                else:
+                    known.append(output)
         finally:
             open(stop, "w").close()
             writer.wait(10)
