@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/lib/ancestry.h"
 #include "cli/lib/content_cache.h"
 #include "cli/lib/exit_code.h"
 #include "cli/lib/given.h"
@@ -81,7 +82,7 @@ static int choose_scope(struct job *job)
 	const struct segment *segment = job->segment;
 	struct context context = { 0 };
 	uint64_t scope_id = 0, command_id = DELIVERY_UNCUT;
-	bool is_below = scopes_caller(segment, &context);
+	bool is_below = ancestry_context(segment, &context);
 	int code = scope_name ? scopes_choose(segment, scope_name, &scope_id) : EXIT_CODE_OK;
 
 	if (code != EXIT_CODE_OK)

@@ -69,11 +69,22 @@ static bool agent_of(const struct process_slot *process, struct context *ret_con
 	return true;
 }
 
-bool ancestry_scope(const struct segment *segment, uint64_t *ret_scope)
+/* What a process's slot says of where it stands. */
+static bool place_of(const struct process_slot *process, struct context *ret_context)
+{
+	*ret_context = process->context;
+	return process->state == PROCESS_ATTACHED && process->context.scope_id;
+}
+
+/* What is said of this process, or else of its nearest ancestor of which anything is. */
+static bool find_nearest(const struct segment *segment,
+			 bool (*say)(const struct process_slot *process,
+				     struct context *ret_context),
+			 struct context *ret_context)
 {
 	pid_t chain[ANCESTORS_MAX];
 	int count = 0, nearest = ANCESTORS_MAX;
-	struct context agent, candidate;
+	struct context candidate;
 	struct process_slot process;
 	uint64_t pid_ns = process_pid_ns(), serial = 0;
 
@@ -82,7 +93,7 @@ bool ancestry_scope(const struct segment *segment, uint64_t *ret_scope)
 		chain[count++] = pid;
 	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
 		if (!process_read(segment, i, &process) || !process.pid ||
-		    !agent_of(&process, &candidate))
+		    !say(&process, &candidate))
 			continue;
 		if (candidate.pid_ns && candidate.pid_ns != pid_ns)
 			continue; /* its numbers mean others there */
@@ -94,10 +105,17 @@ bool ancestry_scope(const struct segment *segment, uint64_t *ret_scope)
 				continue;
 			nearest = level;
 			serial = process.serial;
-			agent = candidate;
+			*ret_context = candidate;
 		}
 	}
-	if (nearest == ANCESTORS_MAX)
+	return nearest < ANCESTORS_MAX;
+}
+
+bool ancestry_scope(const struct segment *segment, uint64_t *ret_scope)
+{
+	struct context agent;
+
+	if (!find_nearest(segment, agent_of, &agent))
 		return false;
 	const char *name = getenv("SEEN_SCOPE");
 	uint64_t id = scope_id_of(agent.agent_serial, name && name[0] ? name : NULL);
@@ -105,5 +123,15 @@ bool ancestry_scope(const struct segment *segment, uint64_t *ret_scope)
 			 name && name[0] ? name : "agent"))
 		return false;
 	*ret_scope = id;
+	return true;
+}
+
+bool ancestry_context(const struct segment *segment, struct context *ret_context)
+{
+	struct context context;
+
+	if (!find_nearest(segment, place_of, &context))
+		return false;
+	*ret_context = context;
 	return true;
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "tracker/segment.h"
+#include "tracker/tables.h"
 
 /* ancestry_session(): the session that this process runs in: $SEEN_SESSION, else that of the nearest ancestor whose environment
  * names a folder (proc(5), environ).
@@ -22,5 +23,10 @@ bool ancestry_session(char *ret_session, size_t capacity);
  *
  * Returns false where no agent of the session is above, or the table is full. */
 bool ancestry_scope(const struct segment *segment, uint64_t *ret_scope);
+
+/* ancestry_context(): what this process, or the nearest one above that has a scope, was handed on: its capture, its profile.
+ *
+ * Returns false where there is none. */
+bool ancestry_context(const struct segment *segment, struct context *ret_context);
 
 #endif

@@ -6,12 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "cli/lib/ancestry.h"
 #include "cli/lib/exit_code.h"
 #include "cli/lib/message.h"
 #include "tracker/baseline.h"
-#include "tracker/process.h"
 #include "tracker/scope.h"
 #include "tracker/tables.h"
 
@@ -87,54 +86,15 @@ int scopes_choose(const struct segment *segment, const char *text, uint64_t *ret
 	return code;
 }
 
-enum { ANCESTORS_MAX = 64 };
-
-static const char *said_scope(void)
-{
-	const char *name = getenv("SEEN_SCOPE");
-	return name && *name ? name : NULL;
-}
-
-/* The youngest process of that number: an older one ended without a word. */
-static bool find_process(const struct segment *segment, uint32_t pid, uint64_t pid_ns,
-			 struct context *ret_context)
-{
-	struct process_slot process;
-	uint64_t youngest = 0;
-
-	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++)
-		if (process_read(segment, i, &process) && process.pid == pid &&
-		    process.state == PROCESS_ATTACHED && process.time_ns > youngest &&
-		    (!process.context.pid_ns || process.context.pid_ns == pid_ns)) {
-			youngest = process.time_ns;
-			*ret_context = process.context;
-		}
-	return youngest != 0;
-}
-
-bool scopes_caller(const struct segment *segment, struct context *ret_context)
-{
-	uint64_t pid_ns = process_pid_ns();
-	uint32_t pid = (uint32_t)getpid();
-	struct context context;
-
-	for (int i = 0; i < ANCESTORS_MAX && pid > 1; i++, pid = process_parent_of(pid)) {
-		if (!find_process(segment, pid, pid_ns, &context))
-			continue;
-		context.scope_id = baseline_scope(&context, said_scope());
-		if (!context.scope_id)
-			continue;
-		*ret_context = context;
-		return true;
-	}
-	return false;
-}
-
 uint64_t scopes_default(const struct segment *segment, const struct context *context)
 {
-	const char *name = said_scope();
-	uint64_t id = context->scope_id;
+	const char *name = getenv("SEEN_SCOPE");
+	uint64_t id = 0;
 
+	name = name && *name ? name : NULL;
+	if (ancestry_scope(segment, &id))
+		return id;
+	id = context->scope_id;
 	if (!id && !name)
 		id = baseline_only_scope(segment);
 	if (id && scope_find(segment, id))

@@ -4,7 +4,6 @@
 #ifndef SEEN_CLI_SCOPES_H
 #define SEEN_CLI_SCOPES_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,13 +33,9 @@ int scopes_list(const struct segment *segment, struct scope_view **ret_scopes);
  * Says on stderr what is wrong, and returns an exit code: EXIT_CODE_OK and the id, or another. */
 int scopes_choose(const struct segment *segment, const char *text, uint64_t *ret_id);
 
-/* scopes_caller(): the context of this process, or of its nearest ancestor, that belongs to the session and to a scope.
- *
- * ret_context: scope_id is that scope.  False: there is none.  Looks at /proc. */
-bool scopes_caller(const struct segment *segment, struct context *ret_context);
-
-/* scopes_default(): the scope that a command is about when nobody named one: the caller's, else SEEN_SCOPE's, else the only agent's, else
- * that of the session.  It has an epoch, unless no slot could be had.  context: of scopes_caller(), all zero where that found none. */
+/* scopes_default(): the scope that a command is about when nobody named one: that of the agent whose command it is, else SEEN_SCOPE's, else
+ * the only agent's, else that of the session.  It has an epoch, unless no slot could be had.  context: of ancestry_context(), all zero where
+ * that found none. */
 uint64_t scopes_default(const struct segment *segment, const struct context *context);
 
 #endif
