@@ -371,22 +371,38 @@ static const struct {
 	enum tells tells;
 	const char *names; /* NAMES: short options */
 } PROGRAMS[] = {
-	{ "cat", TELLS_CONTENT, NULL },        { "cksum", TELLS_CONTENT, NULL },
-	{ "cmp", TELLS_CONTENT, NULL },        { "comm", TELLS_CONTENT, NULL },
-	{ "cut", TELLS_CONTENT, NULL },        { "diff", TELLS_DETAILS, NULL },
-	{ "du", TELLS_DETAILS, NULL },         { "egrep", TELLS_CONTENT, NULL },
-	{ "fgrep", TELLS_CONTENT, NULL },      { "find", TELLS_NAMES, NULL },
-	{ "fold", TELLS_CONTENT, NULL },       { "grep", TELLS_CONTENT, NULL },
-	{ "head", TELLS_CONTENT, NULL },       { "hexdump", TELLS_CONTENT, NULL },
-	{ "ls", TELLS_NAMES, "aA1CmxqQNbBR" }, { "md5sum", TELLS_CONTENT, NULL },
-	{ "nl", TELLS_CONTENT, NULL },         { "od", TELLS_CONTENT, NULL },
-	{ "paste", TELLS_CONTENT, NULL },      { "rev", TELLS_CONTENT, NULL },
-	{ "sed", TELLS_CONTENT, NULL },        { "sha1sum", TELLS_CONTENT, NULL },
-	{ "sha256sum", TELLS_CONTENT, NULL },  { "sha512sum", TELLS_CONTENT, NULL },
-	{ "sort", TELLS_CONTENT, NULL },       { "stat", TELLS_DETAILS, NULL },
-	{ "strings", TELLS_CONTENT, NULL },    { "tac", TELLS_CONTENT, NULL },
-	{ "tail", TELLS_CONTENT, NULL },       { "tree", TELLS_NAMES, "adfi" },
-	{ "uniq", TELLS_CONTENT, NULL },       { "wc", TELLS_CONTENT, NULL },
+	{ "cat", TELLS_CONTENT, NULL },
+	{ "cksum", TELLS_CONTENT, NULL },
+	{ "cmp", TELLS_CONTENT, NULL },
+	{ "comm", TELLS_CONTENT, NULL },
+	{ "cut", TELLS_CONTENT, NULL },
+	{ "diff", TELLS_DETAILS, NULL },
+	{ "du", TELLS_DETAILS, NULL },
+	{ "egrep", TELLS_CONTENT, NULL },
+	{ "fgrep", TELLS_CONTENT, NULL },
+	{ "find", TELLS_NAMES, NULL },
+	{ "fold", TELLS_CONTENT, NULL },
+	{ "grep", TELLS_CONTENT, NULL },
+	{ "head", TELLS_CONTENT, NULL },
+	{ "hexdump", TELLS_CONTENT, NULL },
+	{ "ls", TELLS_NAMES, "aA1CmxqQNbBR" },
+	{ "md5sum", TELLS_CONTENT, NULL },
+	{ "nl", TELLS_CONTENT, NULL },
+	{ "od", TELLS_CONTENT, NULL },
+	{ "paste", TELLS_CONTENT, NULL },
+	{ "rev", TELLS_CONTENT, NULL },
+	{ "sed", TELLS_CONTENT, NULL },
+	{ "sha1sum", TELLS_CONTENT, NULL },
+	{ "sha256sum", TELLS_CONTENT, NULL },
+	{ "sha512sum", TELLS_CONTENT, NULL },
+	{ "sort", TELLS_CONTENT, NULL },
+	{ "stat", TELLS_DETAILS, NULL },
+	{ "strings", TELLS_CONTENT, NULL },
+	{ "tac", TELLS_CONTENT, NULL },
+	{ "tail", TELLS_CONTENT, NULL },
+	{ "tree", TELLS_DETAILS, NULL }, /* where links lead */
+	{ "uniq", TELLS_CONTENT, NULL },
+	{ "wc", TELLS_CONTENT, NULL },
 	{ "xxd", TELLS_CONTENT, NULL },
 };
 
@@ -442,11 +458,34 @@ static bool has_letter(char *const argv[], const char *letters)
 	return false;
 }
 
+/* A word that stands for the standard input, of which nothing is looked at: stat(1) tells of it and does not read it. */
+static bool names_stdin(char *const argv[])
+{
+	for (size_t i = 1; argv[i]; i++)
+		if (strcmp(argv[i], "-") == 0)
+			return true;
+	return false;
+}
+
+/* Does sort(1) put lines in an order of chance?  -R, among other letters and in a key, --random-sort, --sort=random, abbreviated. */
+static bool sorts_by_chance(char *const argv[])
+{
+	for (size_t i = 1; argv[i]; i++) {
+		const char *word = argv[i];
+		if (strncmp(word, "--ra", 4) == 0 || strncmp(word, "--so", 4) == 0 ||
+		    ((word[0] == '-' || (word[0] >= '0' && word[0] <= '9')) && strchr(word, 'R')))
+			return true;
+	}
+	return false;
+}
+
 bool inputs_plan(const char *name, char *const argv[], struct inputs_plan *ret_plan)
 {
-	bool is_ls = strcmp(name, "ls") == 0;
+	bool is_ls = strcmp(name, "ls") == 0, is_find = strcmp(name, "find") == 0;
 
-	for (size_t i = 0; argv[0] && i < sizeof(PROGRAMS) / sizeof(PROGRAMS[0]); i++) {
+	if (!argv[0] || names_stdin(argv) || (strcmp(name, "sort") == 0 && sorts_by_chance(argv)))
+		return false;
+	for (size_t i = 0; i < sizeof(PROGRAMS) / sizeof(PROGRAMS[0]); i++) {
 		if (strcmp(name, PROGRAMS[i].name) != 0)
 			continue;
 		ret_plan->content = PROGRAMS[i].tells == TELLS_CONTENT;
@@ -456,7 +495,7 @@ bool inputs_plan(const char *name, char *const argv[], struct inputs_plan *ret_p
 						    ? !needs_names(PROGRAMS[i].names, argv)
 						    : !find_needs_names(argv);
 		ret_plan->flags = 0;
-		if (strcmp(name, "stat") == 0 ||
+		if (strcmp(name, "stat") == 0 || (is_find && ret_plan->details) ||
 		    ((is_ls || strcmp(name, "du") == 0) && names_access_time(argv)))
 			ret_plan->flags |= INPUT_ACCESS_TIME;
 		if (is_ls && has_letter(argv, "af"))
