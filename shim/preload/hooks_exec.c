@@ -143,6 +143,7 @@ EXPORT int posix_spawnp(pid_t *ret_pid, const char *file, const posix_spawn_file
 
 EXPORT int system(const char *command)
 {
+	reader_odd();
 	if (!command || !launch_repairs_command())
 		return REAL(system)(command);
 	size_t bytes = strlen(command) + LAUNCH_COMMAND_MORE;
@@ -154,6 +155,7 @@ EXPORT int system(const char *command)
 
 EXPORT FILE *popen(const char *command, const char *mode)
 {
+	reader_odd();
 	if (!launch_repairs_command())
 		return REAL(popen)(command, mode);
 	size_t bytes = strlen(command) + LAUNCH_COMMAND_MORE;

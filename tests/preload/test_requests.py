@@ -11,8 +11,9 @@ import threading
 import time
 import unittest
 
-from harness import NOTICE, SEEN, Session, SessionTest, lines, needs_library
+from harness import BUILD, NOTICE, SEEN, Session, SessionTest, lines, needs_library
 
+HELPER = os.path.join(BUILD, "tests/preload/helpers/reader_of_a_kind")
 ANSWER = b"[Command already run: "
 
 
@@ -516,6 +517,27 @@ class NotAnswered(RequestsTest):
         output = self.shell("for i in 1 2 3 4; do grep -rn pat src & done; wait")
         self.assertEqual(output.count(ANSWER), 1)
         self.assertEqual(output.count(b"pat0 line 0"), 3)
+
+
+@needs_library("what a reader reads is looked at inside it")
+class Kinds(RequestsTest):
+    """A program of a reader's name that does one thing more: each of them is seen."""
+
+    def setUp(self):
+        super().setUp()
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+        shutil.copy(HELPER, os.path.join(self.folder, "fold"))
+
+    def test_plain(self):
+        self.remember("%s/fold plain f" % self.folder)
+        self.assertAnswered("%s/fold plain f" % self.folder)
+
+    def test_odd(self):
+        for how in ("error", "perror", "fprintf", "fputs", "putc", "warn", "psignal", "buffered", "closed", "write", "writev", "syscall", "copy",
+                    "stream", "getc", "read", "read_copy", "fork", "system", "thread", "makes", "chdir", "renames", "fails", "unflushed", "_exit"):
+            with self.subTest(how=how):
+                self.assertNotRemembered("%s/fold %s f < g" % (self.folder, how))
 
 
 @needs_library("what a reader reads is looked at inside it")
