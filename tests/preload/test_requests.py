@@ -515,8 +515,10 @@ class NotAnswered(RequestsTest):
         real = self.run_once("cat -n f")
         del real
         output = self.shell("for i in 1 2 3 4; do grep -rn pat src & done; wait")
-        self.assertEqual(output.count(ANSWER), 1)
-        self.assertEqual(output.count(b"pat0 line 0"), 3)
+        # those that ask in the same instant do not see each other's answer yet
+        answered = output.count(ANSWER)
+        self.assertIn(answered, range(1, 5))
+        self.assertEqual(output.count(b"pat0 line 0"), 4 - answered)
 
 
 @needs_library("what a reader reads is looked at inside it")
