@@ -82,6 +82,7 @@ class Asked:
     """A reader's command that was given its output.  state: of all that it reads."""
 
     def __init__(self, scope, command, output, state, paths):
+        self.sink = scope.sink
         self.commands, self.output, self.state, self.paths = (command,), output, state, paths
         self.at = Moment(scope)
         self.dead = False
@@ -96,7 +97,7 @@ class Conversation:
 
     def new_epoch(self):
         self.given = []
-        self.asked = {}
+        self.asked = collections.defaultdict(list)  # text -> Asked
         self.notes = {}  # of a path or a command -> Note
         self.guides = {}  # instruction files that were given as such: (object, content) -> by which command
         self.shown = {}  # ... as any file
@@ -110,6 +111,7 @@ class Scope:
         self.sure = self.most = self.bytes = 0
         self.conversations = [Conversation()]  # the main one, then those of sub-agents
         self.talk = self.conversations[0]  # whose command it is
+        self.sink = "pipe"
         self.behind = None  # the last part: its file and the line after it
         self.lately = collections.deque(maxlen=5)  # parts and readers, to ask for them again
         self.files = collections.deque(maxlen=4)  # viewed
@@ -127,6 +129,7 @@ class Note:
 
     def __init__(self, content):
         self.content, self.notice, self.yielded = content, None, None
+        self.sure = False  # that it was given because the model insisted, and not as anything
 
 
 def now():
@@ -178,6 +181,7 @@ class Piece:
     late = False
     requests = perhaps = 0
     asks_outside = False
+    folders = ()  # that it lists
 
     def judge(self, round, scope, command, output, before):
         """output: what it printed.  before: how many bytes the command had printed until then."""
@@ -262,6 +266,8 @@ class Reader(Piece):
         if status != 0 and output != real:
             raise Wrong("a command that fails was not run: %r" % output[:200])
         paths = tuple(self.paths) + tuple(self.below)
+        if self.metadata:  # as it is shown: links, sizes, times
+            self.state += tuple((path, size, links, written) for path, _, size, links, written, _ in round.stamps(paths + self.folders))
         return round.take_request(scope, command, self, paths, real, self.state, output, before, status == 0)
 
 
@@ -627,7 +633,7 @@ class Round:
                     given.dead = True
                 else:  # under another name of it, perhaps
                     given.blocked.add(path)
-            for asked in conversation.asked.values():
+            for asked in [asked for same in conversation.asked.values() for asked in same]:
                 asked.dead = asked.dead or path in asked.paths
             for guides in (conversation.guides, conversation.shown):
                 for what in [what for what in guides if what[0] == self.object[path]]:
@@ -695,7 +701,9 @@ class Round:
         mark = "; echo %s;\n" % END.decode().strip()
         text = pieces[0].text if len(pieces) == 1 else "".join(
             ("( %s )" if "cd " in piece.text or self.random.random() < 0.2 else "%s") % piece.text + mark for piece in pieces)
-        sink = self.random.choice(("pipe", "pipe", "socket", "pty", "spool:%s.%d" % (os.path.join(self.session.spool, "s"), self.step)))
+        if self.random.random() < 0.2:  # most agents have one kind
+            scope.sink = self.random.choice(("pipe", "socket", "pty", "spool"))
+        sink = scope.sink + (":%s.%d" % (os.path.join(self.session.spool, "s"), self.step) if scope.sink == "spool" else "")
         command = Command()
         output = scope.agent.shell(text, sink, env=scope.environment())
         command.ended, command.writes = now(), any(isinstance(piece, (Elsewhere, Change)) for piece in pieces)
@@ -713,6 +721,8 @@ class Round:
             piece.judge(self, scope, command, part, before)
             before += len(part) + len(END)
         command.bytes = len(output)
+        for text, asked in list(scope.talk.asked.items()):
+            scope.talk.asked[text] = [one for one in asked if scope.sure - one.at.sure <= self.window]
         scope.talk.given = [given for given in scope.talk.given if not given.dead and scope.sure - given.at.sure <= self.window]
 
     def any_piece(self, scope):
@@ -864,7 +874,23 @@ class Round:
         if note is None or note.content != content or not self.yields:
             return False
         measure = (lambda moment: scope.most - moment.most) if sure else (lambda moment: scope.sure - moment.sure)
-        return any(moment and measure(moment) <= self.insist for moment in (note.notice, note.yielded))
+        return any(moment and measure(moment) <= self.insist for moment in (note.notice, note.yielded if note.sure or not sure else None))
+
+    def stamps(self, paths):
+        """What may be seen of files and folders, and of what these are in, without looking into them."""
+        found = []
+        for path in sorted({*paths, *(os.path.dirname(path) or "." for path in paths)}):
+            stat = os.stat(self.session.path(path))
+            found.append((path, stat.st_ino, stat.st_size, stat.st_nlink, stat.st_mtime_ns, stat.st_ctime_ns))
+        return tuple(found)
+
+    def note_yield(self, scope, what, content, sure):
+        """It came in full, so lately after its notice.  sure: it would have been a notice else."""
+        note = self.note_of(scope, what, content)
+        if note.yielded is None or scope.most - note.yielded.most > self.insist:
+            note.sure = bool(sure and self.insists(scope, what, content, True))
+            note.yielded = Moment(scope)
+        self.count["yields"] += 1
 
     def note_of(self, scope, what, content):
         note = scope.talk.notes.get(what)
@@ -881,11 +907,8 @@ class Round:
                 kind = self.in_full(scope, command, path, content, before, True)
                 self.count["%s due" % kind] += 1
                 self.count["%s missed" % kind] += 1
-            if known and not due and self.insists(scope, path, content, True):
-                note = self.note_of(scope, path, content)
-                if not (note.yielded and scope.most - note.yielded.most <= self.insist):
-                    note.yielded = Moment(scope)
-                self.count["yields"] += 1
+            if self.insists(scope, path, content):
+                self.note_yield(scope, path, content, not again and self.in_full(scope, command, path, content, before, True))
             fresh.append(path)
             self.count["contents"] += 1
             return output[len(content):]
@@ -942,7 +965,7 @@ class Round:
                 output = output[len(text):]
                 fresh.append((what, command))
                 self.count["instructions"] += 1
-                if known and giver is not command and not giver.writes and len(scope.conversations) == 1:
+                if known and giver is not command and not giver.writes and (shown or not shower) and len(scope.conversations) == 1:
                     raise Wrong("%s is given again" % path)
             elif not known and not shown and all_of_them:
                 raise Wrong("%s was not given, and is not: %r" % (path, output[:300]))
@@ -968,21 +991,22 @@ class Round:
         scope.sure += piece.requests
         scope.most += piece.requests + piece.perhaps
         scope.bytes += len(output) * piece.requests
-        asked = scope.talk.asked.get(text)
-        known = asked and self.counts(scope, command, asked, None, before) and asked.output == real and asked.state == state
+        asked = [one for one in scope.talk.asked[text] if one.output == real and one.state == state and self.counts(scope, command, one, None, before)]
+        known = bool(asked)
         never = self.never and (text.startswith("wc") or text.endswith("ls -la d"))
-        what = ("request", text)
+        fine = self.stamps(paths + piece.folders)  # another stamp, and it was asked for something else
+        what = ("request", text, scope.sink)  # what is printed may hang on what it is printed to
         if output == real:
-            due = known and self.requests and not never and not self.insists(scope, what, state) and len(real) >= 500
-            if due and len(scope.conversations) == 1 and self.counts(scope, command, asked, None, before, True) and command not in asked.commands:
+            due = known and self.requests and not never and not self.insists(scope, what, fine) and len(real) >= 500
+            last = [one for one in scope.talk.asked[text] if one.sink == scope.sink][-1:]
+            asked = [one for one in last if one in asked and command not in one.commands and self.counts(scope, command, one, None, before, True)]
+            if due and asked and len(scope.conversations) == 1:
                 self.count["requests due"] += 1
                 self.count["requests missed"] += 1
-            if known and self.insists(scope, what, state, True):
-                note = self.note_of(scope, what, state)
-                if not (note.yielded and scope.most - note.yielded.most <= self.insist):
-                    note.yielded = Moment(scope)
+            if self.insists(scope, what, fine):
+                self.note_yield(scope, what, fine, any(self.counts(scope, command, one, None, before, True) for one in asked))
             if remembered:
-                scope.talk.asked[text] = Asked(scope, command, real, state, paths)
+                scope.talk.asked[text].append(Asked(scope, command, real, state, paths))
             self.count["readers"] += 1
             return True
         if not ANY_NOTICE.fullmatch(output):
@@ -992,11 +1016,11 @@ class Round:
             raise Wrong("FALSE NOTICE for a request")
         if not self.requests or never:
             raise Wrong("a notice for a request that is never answered")
-        if self.insists(scope, what, state, True):
+        if self.insists(scope, what, fine, True):
             raise Wrong("a notice for a request that the model insists on")
-        if self.counts(scope, command, asked, None, before, True):
+        if any(self.counts(scope, command, one, None, before, True) for one in asked):
             self.count["requests due"] += 1
-        self.note_of(scope, what, state).notice = Moment(scope)
+        self.note_of(scope, what, fine).notice = Moment(scope)
         return False
 
 
