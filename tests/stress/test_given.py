@@ -257,7 +257,8 @@ class Reader(Piece):
         self.below = []
         for folder in self.folders:
             below = folder + "/" if folder != "." else ""
-            names = sorted(path for path in round.contents if path.startswith(below))
+            names = sorted(path for path in round.contents if path.startswith(below) and (
+                not self.metadata or "R" in self.text or os.path.dirname(path) == folder))
             self.below += names
             self.state += tuple((path, None if self.metadata else round.contents[path]) for path in names)
 
@@ -965,7 +966,7 @@ class Round:
                 output = output[len(text):]
                 fresh.append((what, command))
                 self.count["instructions"] += 1
-                if known and giver is not command and not giver.writes and (shown or not shower) and len(scope.conversations) == 1:
+                if known and giver is not command and not giver.writes and (not shower or shown and not shower.writes) and len(scope.conversations) == 1:
                     raise Wrong("%s is given again" % path)
             elif not known and not shown and all_of_them:
                 raise Wrong("%s was not given, and is not: %r" % (path, output[:300]))
