@@ -41,6 +41,24 @@ bool shown_is_cut(const char *output, size_t bytes)
 	return false;
 }
 
+/* A notice of this program ends with its nonce: "seen-" and sixteen digits.  What stands there shows nothing of the file. */
+static bool is_notice(const char *output, size_t bytes)
+{
+	static const char MARK[] = "seen-", END[] = ")]";
+	enum { DIGITS = 16 };
+
+	for (const char *at = output;
+	     (at = memmem(at, (size_t)(output + bytes - at), MARK, sizeof(MARK) - 1));) {
+		at += sizeof(MARK) - 1;
+		size_t left = (size_t)(output + bytes - at), digits = 0;
+		while (digits < left && digits < DIGITS && strchr("0123456789abcdef", at[digits]))
+			digits++;
+		if (digits == DIGITS && left >= DIGITS + 2 && memcmp(at + DIGITS, END, 2) == 0)
+			return true;
+	}
+	return false;
+}
+
 static int add_line(struct shown *shown, const char *text, size_t bytes)
 {
 	if (bytes && text[bytes - 1] == '\r')
@@ -228,7 +246,7 @@ int shown_read(struct shown *shown, const struct shown_as *as, const char *outpu
 	shown->first = shown->version = shown->bytes = 0;
 	shown->whole = false;
 	shown->path = NULL;
-	if (!bytes)
+	if (!bytes || is_notice(output, bytes))
 		return 0;
 	if (as->form != SHOWN_PLAIN) {
 		const char *window = find_window(shown, output, end, &total);

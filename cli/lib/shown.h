@@ -3,7 +3,8 @@
  *
  * Outputs show files in several ways: plain; with numbers before the lines, as `cat -n`, Claude Code's Read and SWE-agent's windows
  * have them; as a window with "[File: PATH (N lines total)]" above it.  A line's number is then told by the output itself,
- * else by what was asked for.  Where an output was cut, or is not understood in full, nothing is known of its lines.
+ * else by what was asked for.  Where an output was cut, is a notice of
+ * this program in place of a file, or is not understood in full, nothing is known of its lines.
  */
 #ifndef SEEN_CLI_SHOWN_H
 #define SEEN_CLI_SHOWN_H

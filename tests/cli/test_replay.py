@@ -276,6 +276,21 @@ class Reads(Replay):
         self.assert_categories(file)
         self.assertEqual((file["outputs"]["count"], file["reads"]["count"]), (2, 1))
 
+    def test_notices_of_this_program_are_no_reads(self):
+        """A session that ran below it already."""
+        notice = ("[File previously read: f. Content unchanged since last read. If it is not in your context, repeat the same command to "
+                  "get it in full. (60 lines, 2340 bytes, version 0123456789ab, seen-0123456789abcdef)]")
+        file = self.replay(Claude().bash("cat f", TEXT).bash("cat f", notice).bash("cat f", TEXT))
+        self.assert_categories(file, identical=1)
+        self.assertEqual((file["reads"]["count"], file["outputs"]["count"]), (2, 3))
+
+    def test_a_limit_without_the_files_length(self):
+        """The first lines are not the whole file."""
+        claude = Claude().call("Read", {"file_path": "/work/w/f", "limit": 30}, numbered(part(TEXT, 1, 30)))
+        file = self.replay(claude.call("Read", {"file_path": "/work/w/f"}, numbered(TEXT)))
+        self.assertEqual(file["partial_reads"]["count"], 1)
+        self.assert_categories(file)
+
     def test_errors_are_no_reads(self):
         claude = Claude()
         for _ in range(2):
