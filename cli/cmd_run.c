@@ -21,6 +21,7 @@
 
 #include "cli/command.h"
 #include "cli/lib/checkpoint.h"
+#include "cli/lib/compactions.h"
 #include "cli/lib/exit_code.h"
 #include "cli/lib/journal_file.h"
 #include "cli/lib/message.h"
@@ -31,7 +32,6 @@
 #include "cli/lib/summary.h"
 #include "cli/lib/supervised.h"
 #include "cli/lib/text.h"
-#include "cli/lib/transcripts.h"
 #include "cli/lib/via.h"
 #include "cli/lib/watch.h"
 #include "tracker/capture.h"
@@ -71,7 +71,7 @@ struct recording {
 	struct journal journal;
 	uint64_t last; /* the journal's end when it was last tended */
 	struct watch *watch;
-	struct transcripts *transcripts;
+	struct compactions *compactions;
 	struct checkpoint checkpoint;
 	int signals; /* tells that a signal is there while the watcher's descriptor is waited for; -1: not made yet */
 };
@@ -297,7 +297,7 @@ static unsigned tend(struct recording *recording)
 	unsigned watch_ms = watch_tick(recording->watch);
 	unsigned checkpoint_ms = checkpoint_tick(&recording->checkpoint);
 
-	transcripts_tick(recording->transcripts);
+	compactions_tick(recording->compactions);
 	watch_leave_out(recording->watch, recording->checkpoint.running);
 	metadata_tick();
 	unsigned least_ms = watch_ms < checkpoint_ms ? watch_ms : checkpoint_ms;
@@ -596,12 +596,12 @@ static int run(const struct config *config, char **words)
 		counters[i] = segment_counter(&session.segment, (enum counter)i);
 	context = root_context(config, &session.segment, words);
 	recording.watch = watch_start(&session, &recording.journal, quiet);
-	recording.transcripts = transcripts_start(config, &session, &recording.journal);
+	recording.compactions = compactions_start(config, &session, &recording.journal);
 	checkpoint_begin(&recording.checkpoint, &session, config);
 	metadata_open(&session);
 	int code = run_command(&recording, &context, via.ways, words);
 	watch_end(recording.watch);
-	transcripts_end(recording.transcripts);
+	compactions_end(recording.compactions);
 	checkpoint_end(&recording.checkpoint);
 	metadata_close();
 	bool shown = !quiet && (summary || isatty(STDERR_FILENO));

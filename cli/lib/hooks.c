@@ -182,37 +182,47 @@ static json_t *wanted_document(const struct hooks_agent *agent, size_t flags)
 
 /* ---- reading ---- */
 
-/* Reads a file whole.  Returns 0; -EFBIG; errors of open(2) and read(2). */
+/* Reads an open file whole.  Returns its text, or NULL with *ret_error. */
+static char *read_open(int fd, struct stat *ret_stat, size_t *ret_length, int *ret_error)
+{
+	size_t used = 0;
+
+	*ret_error = -EISDIR;
+	if (fstat(fd, ret_stat) < 0 || !S_ISREG(ret_stat->st_mode))
+		return NULL;
+	*ret_error = -EFBIG;
+	if (ret_stat->st_size > FILE_BYTES_MAX)
+		return NULL;
+	size_t size = (size_t)ret_stat->st_size;
+	char *bytes = malloc(size + 1);
+	*ret_error = -ENOMEM;
+	for (ssize_t got = 1; bytes && used < size && got > 0; used += (size_t)got) {
+		got = read(fd, bytes + used, size - used);
+		if (got < 0) {
+			*ret_error = -EIO;
+			free(bytes);
+			return NULL;
+		}
+	}
+	if (bytes)
+		bytes[used] = '\0';
+	*ret_length = used;
+	return bytes;
+}
+
+/* Reads a file whole.  Returns 0; -EISDIR for what is no file; -EFBIG, -EIO, -ENOMEM; errors of open(2). */
 static int read_file(const char *path, struct json_text *ret_text, struct stat *ret_stat)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	size_t used = 0;
-	ssize_t got = 1;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), error = 0;
+	size_t length = 0;
 
 	if (fd < 0)
 		return -errno;
-	int error = fstat(fd, ret_stat) < 0              ? -errno
-		    : !S_ISREG(ret_stat->st_mode)        ? -EISDIR
-		    : ret_stat->st_size > FILE_BYTES_MAX ? -EFBIG
-							 : 0;
-	size_t size = error == 0 ? (size_t)ret_stat->st_size : 0;
-	char *bytes = error == 0 ? malloc(size + 1) : NULL;
-	if (error == 0 && !bytes)
-		error = -ENOMEM;
-	while (error == 0 && used < size && got > 0) {
-		got = read(fd, bytes + used, size - used);
-		if (got < 0)
-			error = -errno;
-		else
-			used += (size_t)got;
-	}
+	char *bytes = read_open(fd, ret_stat, &length, &error);
 	(void)close(fd);
-	if (error < 0) {
-		free(bytes);
+	if (!bytes)
 		return error;
-	}
-	bytes[used] = '\0';
-	*ret_text = (struct json_text){ bytes, used };
+	*ret_text = (struct json_text){ bytes, length };
 	return 0;
 }
 
@@ -226,8 +236,7 @@ static bool find_hooks(const struct json_text *text, size_t *ret_index, struct j
 static bool check_document(const json_t *document, const json_t *wanted, struct hooks_place *place)
 {
 	const json_t *hooks = json_object_get(document, "hooks");
-	const char *event;
-	json_t *list;
+	json_t *events = json_object_get(wanted, "hooks");
 
 	if (!json_is_object(document)) {
 		blame(place, "%s:1: not a JSON object; make it one, or add the hooks by hand",
@@ -240,15 +249,14 @@ static bool check_document(const json_t *document, const json_t *wanted, struct 
 		      place->path);
 		return false;
 	}
-	json_object_foreach(json_object_get(wanted, "hooks"), event, list)
-	{
-		const json_t *there = json_object_get(hooks, event);
+	for (void *at = json_object_iter(events); at; at = json_object_iter_next(events, at)) {
+		const json_t *there = json_object_get(hooks, json_object_iter_key(at));
 		if (!there || json_is_array(there))
 			continue;
 		blame(place,
 		      "%s: \"hooks\" has \"%s\", which is no list, in it; make it one, or add the "
 		      "hooks by hand",
-		      place->path, event);
+		      place->path, json_object_iter_key(at));
 		return false;
 	}
 	return true;
@@ -313,18 +321,24 @@ static size_t count_ours(const json_t *group)
 
 static struct tally take_tally(const json_t *document, const json_t *wanted)
 {
-	const json_t *hooks = json_object_get(document, "hooks");
+	json_t *hooks = json_object_get(document, "hooks"),
+	       *events = json_object_get(wanted, "hooks");
 	struct tally tally = { 0, 0, 0 };
-	const char *event;
-	json_t *list, *group;
-	size_t i;
 
-	json_object_foreach(json_object_get(wanted, "hooks"), event, list)
-			json_array_foreach(list, i, group) *
-		(has_equal(json_object_get(hooks, event), group) ? &tally.there
-								 : &tally.missing) += 1;
-	json_object_foreach((json_t *)(uintptr_t)hooks, event, list)
-		json_array_foreach(list, i, group) tally.ours += count_ours(group);
+	for (void *at = json_object_iter(events); at; at = json_object_iter_next(events, at)) {
+		const json_t *groups = json_object_iter_value(at);
+		const json_t *list = json_object_get(hooks, json_object_iter_key(at));
+		for (size_t i = 0; i < json_array_size(groups); i++) {
+			bool there = has_equal(list, json_array_get(groups, i));
+			tally.there += there;
+			tally.missing += !there;
+		}
+	}
+	for (void *at = json_object_iter(hooks); at; at = json_object_iter_next(hooks, at)) {
+		const json_t *list = json_object_iter_value(at);
+		for (size_t i = 0; i < json_array_size(list); i++)
+			tally.ours += count_ours(json_array_get(list, i));
+	}
 	return tally;
 }
 
@@ -513,16 +527,16 @@ static int insert_group(struct json_text *text, const char *event, const json_t 
 /* Puts in all that is to be there. */
 static int insert_all(struct json_text *text, const json_t *wanted)
 {
-	const char *event;
-	json_t *list, *group;
-	size_t i;
+	json_t *events = json_object_get(wanted, "hooks");
 
-	json_object_foreach(json_object_get(wanted, "hooks"), event, list)
-		json_array_foreach(list, i, group)
-	{
-		int error = insert_group(text, event, group);
-		if (error < 0)
-			return error;
+	for (void *at = json_object_iter(events); at; at = json_object_iter_next(events, at)) {
+		const json_t *groups = json_object_iter_value(at);
+		for (size_t i = 0; i < json_array_size(groups); i++) {
+			int error = insert_group(text, json_object_iter_key(at),
+						 json_array_get(groups, i));
+			if (error < 0)
+				return error;
+		}
 	}
 	return 0;
 }
@@ -680,7 +694,7 @@ static int take_out(const struct hooks_agent *agent, struct hooks_place *place)
 	char *made = hooks_text(agent);
 	int error = 0;
 
-	if (!document || !made) {
+	if (!document || !made || !text.bytes) {
 		error = document ? out_of_memory(place) : -EEXIST;
 	} else if (strcmp(text.bytes, made) == 0 && lstat(place->path, &link) == 0 &&
 		   S_ISREG(link.st_mode)) {

@@ -215,7 +215,8 @@ static int splice(struct json_text *text, struct json_span part, const char *byt
 	memcpy(fresh + part.start + count, text->bytes + part.end, rest);
 	fresh[length] = '\0';
 	free(text->bytes);
-	*text = (struct json_text){ fresh, length };
+	text->bytes = fresh;
+	text->length = length;
 	return 0;
 }
 

@@ -10,8 +10,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "cli/lib/compactions.h"
 #include "cli/lib/transcript_internal.h"
-#include "cli/lib/transcripts.h"
 #include "tracker/journal.h"
 
 enum { LOOKED_AT_MAX = 40 }; /* values at a file's beginning, until one tells its format */
@@ -316,8 +316,8 @@ int transcript_lines(struct transcript *transcript, int (*line)(void *reader, co
 
 bool transcript_is_cut(const struct transcript *transcript)
 {
-	return transcript_line_matches(transcript->walk.text, transcript->walk.text_bytes,
-				       transcript->compaction);
+	return compactions_line_matches(transcript->walk.text, transcript->walk.text_bytes,
+					transcript->compaction);
 }
 
 /* ---- what readers share ---- */

@@ -55,6 +55,8 @@ class Hooks(Case):
         self.install(agent)
         between = path.read_bytes()
         self.assertEqual(json.loads(between), merged(json.loads(before), agent), between)
+        if b"\r\n" in before and before.count(b"\n") == before.count(b"\r\n"):
+            self.assertEqual(between.count(b"\n"), between.count(b"\r\n"))
         self.assertEqual(self.state(agent)["state"], "installed")
         self.assertIn(b"already", self.install(agent).stdout)
         self.assertEqual(path.read_bytes(), between)
@@ -259,7 +261,7 @@ class RoundTrips(Hooks):
 
     def test_hooks_that_only_look_like_ours(self):
         theirs = [{"hooks": [{"type": "command", "command": command}]}
-                  for command in ("forget-me --hook X", "git forget --hooks", "my forget --hook X", "seen status", "")]
+                  for command in ("forget-me --hook X", "git forget --hooks", "my forget --hook X", "seen status", "seen forget --all", "")]
         text = json.dumps({"hooks": {"PreCompact": theirs, "SessionStart": [1, "seen forget --hook X", None, {"hooks": "seen forget --hook X"},
                                                                          {"hooks": [{"command": 5}]}]}}, indent=3)
         self.round_trip(text)

@@ -9,34 +9,34 @@
  * A compaction that is told of twice, or of another conversation of that agent's, costs a file that is given once more.  One that is
  * not told of: the window is what is left.
  */
-#ifndef SEEN_CLI_TRANSCRIPTS_H
-#define SEEN_CLI_TRANSCRIPTS_H
+#ifndef SEEN_CLI_COMPACTIONS_H
+#define SEEN_CLI_COMPACTIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "cli/lib/session.h"
 
-struct transcripts;
+struct compactions;
 
-/* transcripts_start(): begins for a run.  Cheap: no file is looked at yet.
+/* compactions_start(): begins for a run.  Cheap: no file is looked at yet.
  *
- * config, session, journal: borrowed until transcripts_end(); the journal is mapped to write to, or not mapped.
+ * config, session, journal: borrowed until compactions_end(); the journal is mapped to write to, or not mapped.
  * Returns NULL where there is no memory, or no profile names transcripts: the functions below accept that. */
-struct transcripts *transcripts_start(const struct config *config, const struct session *session,
+struct compactions *compactions_start(const struct config *config, const struct session *session,
 				      struct journal *journal);
 
-/* transcripts_tick(): does what there is to do now. */
-void transcripts_tick(struct transcripts *transcripts);
+/* compactions_tick(): does what there is to do now. */
+void compactions_tick(struct compactions *compactions);
 
-/* transcripts_end(): the run is over; frees all. */
-void transcripts_end(struct transcripts *transcripts);
+/* compactions_end(): the run is over; frees all. */
+void compactions_end(struct compactions *compactions);
 
-/* transcript_line_matches(): does a line of a transcript say what a profile's `compaction` describes?
+/* compactions_line_matches(): does a line of a transcript say what a profile's `compaction` describes?
  *
  * line: length bytes, without the newline.  markers: words divided by white space, one of which must hold; a word is conditions divided
  * by commas, all of which must hold; a condition is `member.member=text`, or `member.member` for one that is there and not null.
  * What is quoted in a member of another name, or deeper, does not count.  A line that is no JSON object matches nothing. */
-bool transcript_line_matches(const char *line, size_t length, const char *markers);
+bool compactions_line_matches(const char *line, size_t length, const char *markers);
 
 #endif

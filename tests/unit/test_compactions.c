@@ -1,18 +1,18 @@
-/* transcripts.h: which lines of a transcript tell that a conversation was cut short. */
+/* compactions.h: which lines of a transcript tell that a conversation was cut short. */
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "cli/lib/transcripts.h"
+#include "cli/lib/compactions.h"
 
 static const char CLAUDE[] =
 	"type=system,subtype=compact_boundary type=system,subtype=microcompact_boundary";
 
 static bool says(const char *line, const char *markers)
 {
-	return transcript_line_matches(line, strlen(line), markers);
+	return compactions_line_matches(line, strlen(line), markers);
 }
 
-Test(transcripts, what_agents_write)
+Test(compactions, what_agents_write)
 {
 	cr_assert(says("{\"parentUuid\":null,\"type\":\"system\",\"subtype\":\"compact_boundary\","
 		       "\"content\":"
@@ -31,7 +31,7 @@ Test(transcripts, what_agents_write)
 		       "type=compaction type=branch_summary"));
 }
 
-Test(transcripts, every_condition_of_a_word_and_any_word)
+Test(compactions, every_condition_of_a_word_and_any_word)
 {
 	cr_assert_not(says("{\"type\":\"system\",\"subtype\":\"init\"}", CLAUDE));
 	cr_assert_not(says("{\"type\":\"user\",\"subtype\":\"compact_boundary\"}", CLAUDE));
@@ -51,7 +51,7 @@ Test(transcripts, every_condition_of_a_word_and_any_word)
 }
 
 /* A transcript holds what tools printed: another transcript, perhaps. */
-Test(transcripts, what_is_quoted_does_not_count)
+Test(compactions, what_is_quoted_does_not_count)
 {
 	cr_assert_not(says("{\"type\":\"user\",\"message\":{\"content\":\"{\\\"type\\\":"
 			   "\\\"system\\\",\\\"subtype\\\":"
@@ -66,7 +66,7 @@ Test(transcripts, what_is_quoted_does_not_count)
 	cr_assert_not(says("\"type\\\":\\\"compacted\"", "type=compacted"));
 }
 
-Test(transcripts, what_is_no_object)
+Test(compactions, what_is_no_object)
 {
 	static const char *const LINES[] = { "",
 					     "{",
@@ -78,7 +78,7 @@ Test(transcripts, what_is_no_object)
 					     "null compacted" };
 	for (size_t i = 0; i < sizeof(LINES) / sizeof(LINES[0]); i++)
 		cr_assert_not(says(LINES[i], "type=compacted"), "%s", LINES[i]);
-	cr_assert_not(transcript_line_matches("{\"type\":\"compacted\"}", 10, "type=compacted"));
+	cr_assert_not(compactions_line_matches("{\"type\":\"compacted\"}", 10, "type=compacted"));
 	cr_assert(says(" {\"type\" : \"compacted\", \"n\": 123456789012345678901234567890, "
 		       "\"z\":\"\\u0000\"} ",
 		       "type=compacted"));

@@ -25,7 +25,7 @@ class Case(SessionTest):
         self.append({"type": "user", "message": "before"}, MARK, {"type": "user"})
         self.config = os.path.join(self.session.folder, "seen.ini")
         with open(self.config, "w", encoding="utf-8") as file:
-            file.write("[notice]\nyield = never\n%s\n" % self.more)
+            file.write("[notice]\nyield = never\n[processes]\nagents = fake_agent third_agent\n%s\n" % self.more)
             for name in ("fake_agent", "other_agent"):
                 file.write("[agent %s]\ntranscript = %s $NOT_SET_HERE/x/*.jsonl\ncompaction = type=system,subtype=compact_boundary\n"
                            % (name, self.pattern))

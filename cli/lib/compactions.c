@@ -1,5 +1,5 @@
-/* Transcripts: see transcripts.h. */
-#include "cli/lib/transcripts.h"
+/* Transcripts: see compactions.h. */
+#include "cli/lib/compactions.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -68,7 +68,7 @@ struct file {
 	size_t compaction_count;
 };
 
-struct transcripts {
+struct compactions {
 	const struct session *session;
 	const struct segment *segment;
 	struct journal *journal;
@@ -166,7 +166,7 @@ static bool any_holds(const char *markers, const char *line, size_t length, cons
 	return false;
 }
 
-bool transcript_line_matches(const char *line, size_t length, const char *markers)
+bool compactions_line_matches(const char *line, size_t length, const char *markers)
 {
 	if (!any_holds(markers, line, length, NULL))
 		return false;
@@ -206,10 +206,10 @@ static bool has_open_to_write(uint32_t pid, const char *path)
 }
 
 /* Calls back for each scope of the profiles of a rule. */
-static void each_scope(const struct transcripts *transcripts, uint64_t profiles,
+static void each_scope(const struct compactions *compactions, uint64_t profiles,
 		       void (*callback)(const struct scope_slot *scope, void *data), void *data)
 {
-	const struct segment *segment = transcripts->segment;
+	const struct segment *segment = compactions->segment;
 	struct scope_slot copy;
 
 	for (uint64_t i = 0; i < segment->capacity[TABLE_SCOPES]; i++)
@@ -220,7 +220,7 @@ static void each_scope(const struct transcripts *transcripts, uint64_t profiles,
 }
 
 struct compaction {
-	const struct transcripts *transcripts;
+	const struct compactions *compactions;
 	const char *path;
 	bool only_writers, found_writer;
 	char cause[PATH_MAX + 32];
@@ -236,24 +236,24 @@ static void look_for_writer(const struct scope_slot *scope, void *data)
 static void forget(const struct scope_slot *scope, void *data)
 {
 	const struct compaction *compaction = data;
-	const struct transcripts *transcripts = compaction->transcripts;
+	const struct compactions *compactions = compaction->compactions;
 
 	if (compaction->only_writers && !has_open_to_write(scope->anchor_pid, compaction->path))
 		return;
-	if (scope_new_epoch(transcripts->segment, scope->id) == 0)
-		forgotten_record(transcripts->journal, scope->id, NULL, compaction->cause);
+	if (scope_new_epoch(compactions->segment, scope->id) == 0)
+		forgotten_record(compactions->journal, scope->id, NULL, compaction->cause);
 }
 
 /* The conversation that a transcript tells of is not what it was: that of the agents that hold the file open for writing, where there
  * are such, else of all that it may be. */
-static void compacted(const struct transcripts *transcripts, const struct file *file)
+static void compacted(const struct compactions *compactions, const struct file *file)
 {
-	struct compaction compaction = { .transcripts = transcripts, .path = file->path };
+	struct compaction compaction = { .compactions = compactions, .path = file->path };
 
 	(void)snprintf(compaction.cause, sizeof(compaction.cause), "compaction in %s", file->path);
-	each_scope(transcripts, file->rule->profiles, look_for_writer, &compaction);
+	each_scope(compactions, file->rule->profiles, look_for_writer, &compaction);
 	compaction.only_writers = compaction.found_writer;
-	each_scope(transcripts, file->rule->profiles, forget, &compaction);
+	each_scope(compactions, file->rule->profiles, forget, &compaction);
 }
 
 /* ---- what is new in a transcript ---- */
@@ -267,12 +267,12 @@ static bool is_counted(const struct file *file, uint64_t hash)
 }
 
 /* A line, or the beginning of one.  A transcript that is written anew holds lines that counted already. */
-static void take_line(const struct transcripts *transcripts, struct file *file, const char *line,
+static void take_line(const struct compactions *compactions, struct file *file, const char *line,
 		      size_t length)
 {
 	while (length && strchr(" \t\r", line[length - 1]))
 		length--;
-	if (!transcript_line_matches(line, length, file->rule->markers))
+	if (!compactions_line_matches(line, length, file->rule->markers))
 		return;
 	uint64_t hash = XXH3_64bits(line, length);
 	if (is_counted(file, hash))
@@ -283,11 +283,11 @@ static void take_line(const struct transcripts *transcripts, struct file *file, 
 		file->compactions = grown;
 		file->compactions[file->compaction_count++] = hash;
 	}
-	compacted(transcripts, file);
+	compacted(compactions, file);
 }
 
 /* The lines that are whole, and the rest where it is one without its newline.  Returns bytes that are done with. */
-static size_t take_lines(const struct transcripts *transcripts, struct file *file,
+static size_t take_lines(const struct compactions *compactions, struct file *file,
 			 const char *bytes, size_t count)
 {
 	size_t at = 0;
@@ -297,11 +297,11 @@ static size_t take_lines(const struct transcripts *transcripts, struct file *fil
 		if (file->skips)
 			file->skips = false;
 		else
-			take_line(transcripts, file, bytes + at, length);
+			take_line(compactions, file, bytes + at, length);
 		at += length + 1;
 	}
 	if (!file->skips && at < count)
-		take_line(transcripts, file, bytes + at, count - at);
+		take_line(compactions, file, bytes + at, count - at);
 	return at;
 }
 
@@ -315,7 +315,7 @@ static uint64_t tail_at(int fd, uint64_t offset)
 	return XXH3_64bits(bytes, got > 0 ? (size_t)got : 0);
 }
 
-static void read_new(struct transcripts *transcripts, struct file *file, int fd, uint64_t size)
+static void read_new(struct compactions *compactions, struct file *file, int fd, uint64_t size)
 {
 	while (file->offset < size) {
 		size_t count = size - file->offset < LINE_BYTES_MAX ? size - file->offset
@@ -324,11 +324,11 @@ static void read_new(struct transcripts *transcripts, struct file *file, int fd,
 		if (!bytes)
 			return;
 		ssize_t got = pread(fd, bytes, count, (off_t)file->offset);
-		size_t done = got > 0 ? take_lines(transcripts, file, bytes, (size_t)got) : 0;
+		size_t done = got > 0 ? take_lines(compactions, file, bytes, (size_t)got) : 0;
 		if (!done && got == LINE_BYTES_MAX) {
 			/* Whatever so long a line says, it may be that. */
 			if (!file->skips)
-				compacted(transcripts, file);
+				compacted(compactions, file);
 			file->skips = true;
 			done = (size_t)got;
 		}
@@ -352,7 +352,7 @@ static int open_file(const char *path, struct stat *ret_stat)
 	return -EINVAL;
 }
 
-static void look_at(struct transcripts *transcripts, struct file *file)
+static void look_at(struct compactions *compactions, struct file *file)
 {
 	struct stat stat;
 	int fd = open_file(file->path, &stat);
@@ -369,7 +369,7 @@ static void look_at(struct transcripts *transcripts, struct file *file)
 		file->offset = 0;
 		file->skips = false;
 	}
-	read_new(transcripts, file, fd, size);
+	read_new(compactions, file, fd, size);
 	file->tail = tail_at(fd, file->offset);
 	(void)close(fd);
 }
@@ -399,25 +399,25 @@ static char *join(const char *folder, const char *name)
 }
 
 /* A transcript by its path, which this takes over.  is_new: all of it is; else what comes from now on. */
-static void add_file(struct transcripts *transcripts, struct rule *rule, char *path, bool is_new)
+static void add_file(struct compactions *compactions, struct rule *rule, char *path, bool is_new)
 {
 	struct stat stat;
 	uint64_t key = path ? XXH3_64bits(path, strlen(path)) : 0;
 
-	for (size_t i = 0; path && i < transcripts->file_count; i++) {
-		const struct file *file = &transcripts->files[i];
+	for (size_t i = 0; path && i < compactions->file_count; i++) {
+		const struct file *file = &compactions->files[i];
 		if (file->key != key || file->rule != rule || strcmp(file->path, path) != 0)
 			continue;
-		transcripts->files[i].touched = true;
+		compactions->files[i].touched = true;
 		free(path);
 		return;
 	}
-	if (!path || !grow((void **)&transcripts->files, transcripts->file_count,
-			   &transcripts->file_capacity, sizeof(*transcripts->files))) {
+	if (!path || !grow((void **)&compactions->files, compactions->file_count,
+			   &compactions->file_capacity, sizeof(*compactions->files))) {
 		free(path);
 		return;
 	}
-	struct file *file = &transcripts->files[transcripts->file_count++];
+	struct file *file = &compactions->files[compactions->file_count++];
 	*file = (struct file){ .key = key, .rule = rule, .path = path, .touched = is_new };
 	int fd = is_new ? -ENOENT : open_file(path, &stat);
 	if (fd < 0)
@@ -438,11 +438,11 @@ static void add_file(struct transcripts *transcripts, struct rule *rule, char *p
 	(void)close(fd);
 }
 
-static void add_folder(struct transcripts *transcripts, struct rule *rule, char *path,
+static void add_folder(struct compactions *compactions, struct rule *rule, char *path,
 		       const char *rest, bool is_new);
 
 /* Something of a folder: does the pattern go on there? */
-static void add_entry(struct transcripts *transcripts, struct rule *rule, const char *path,
+static void add_entry(struct compactions *compactions, struct rule *rule, const char *path,
 		      const char *rest, const char *name, bool is_new)
 {
 	char component[NAME_MAX + 1];
@@ -461,113 +461,113 @@ static void add_entry(struct transcripts *transcripts, struct rule *rule, const 
 	/* Links could lead round in circles where any depth is looked at. */
 	bool there = fstatat(AT_FDCWD, whole, &stat, any_depth ? AT_SYMLINK_NOFOLLOW : 0) == 0;
 	if (there && S_ISDIR(stat.st_mode) && any_depth)
-		add_folder(transcripts, rule, whole, rest, is_new);
+		add_folder(compactions, rule, whole, rest, is_new);
 	else if (there && S_ISDIR(stat.st_mode) && rest[length] == '/')
-		add_folder(transcripts, rule, whole, rest + length + 1, is_new);
+		add_folder(compactions, rule, whole, rest + length + 1, is_new);
 	else if (there && S_ISREG(stat.st_mode) && !any_depth && !rest[length])
-		add_file(transcripts, rule, whole, is_new);
+		add_file(compactions, rule, whole, is_new);
 	else
 		free(whole);
 }
 
-static void list_folder(struct transcripts *transcripts, struct rule *rule, const char *path,
+static void list_folder(struct compactions *compactions, struct rule *rule, const char *path,
 			const char *rest, bool is_new)
 {
 	DIR *directory = opendir(path);
 
 	for (struct dirent *entry; directory && (entry = readdir(directory));)
-		add_entry(transcripts, rule, path, rest, entry->d_name, is_new);
+		add_entry(compactions, rule, path, rest, entry->d_name, is_new);
 	if (directory)
 		(void)closedir(directory);
 }
 
 /* A folder by its path, which this takes over. */
-static void add_folder(struct transcripts *transcripts, struct rule *rule, char *path,
+static void add_folder(struct compactions *compactions, struct rule *rule, char *path,
 		       const char *rest, bool is_new)
 {
 	static const char ANY_DEPTH[] = "**/";
 	uint64_t key = XXH3_64bits_withSeed(path, strlen(path), XXH3_64bits(rest, strlen(rest)));
 
-	for (size_t i = 0; i < transcripts->folder_count; i++) {
-		const struct folder *folder = &transcripts->folders[i];
+	for (size_t i = 0; i < compactions->folder_count; i++) {
+		const struct folder *folder = &compactions->folders[i];
 		if (folder->key == key && folder->rule == rule && strcmp(folder->path, path) == 0 &&
 		    strcmp(folder->rest, rest) == 0) {
 			free(path);
 			return;
 		}
 	}
-	if (transcripts->folder_count == FOLDERS_MAX ||
-	    !grow((void **)&transcripts->folders, transcripts->folder_count,
-		  &transcripts->folder_capacity, sizeof(*transcripts->folders))) {
+	if (compactions->folder_count == FOLDERS_MAX ||
+	    !grow((void **)&compactions->folders, compactions->folder_count,
+		  &compactions->folder_capacity, sizeof(*compactions->folders))) {
 		free(path);
 		return;
 	}
 	/* Watched before it is listed: what comes in between is told of. */
-	int wd = transcripts->fd < 0 ? -1
-				     : inotify_add_watch(transcripts->fd, path,
+	int wd = compactions->fd < 0 ? -1
+				     : inotify_add_watch(compactions->fd, path,
 							 IN_CREATE | IN_MODIFY | IN_MOVED_TO |
 								 IN_ONLYDIR | IN_EXCL_UNLINK);
-	transcripts->lists = transcripts->lists || wd < 0;
-	transcripts->folders[transcripts->folder_count++] = (struct folder){
+	compactions->lists = compactions->lists || wd < 0;
+	compactions->folders[compactions->folder_count++] = (struct folder){
 		.key = key, .rule = rule, .path = path, .rest = rest, .wd = wd
 	};
-	list_folder(transcripts, rule, path, rest, is_new);
+	list_folder(compactions, rule, path, rest, is_new);
 	if (strncmp(rest, ANY_DEPTH, sizeof(ANY_DEPTH) - 1) == 0) {
 		char *again = strdup(path);
 		if (again)
-			add_folder(transcripts, rule, again, rest + sizeof(ANY_DEPTH) - 1, is_new);
+			add_folder(compactions, rule, again, rest + sizeof(ANY_DEPTH) - 1, is_new);
 	}
 }
 
 /* Lists every folder again, where events were lost or there are none. */
-static void list_all(struct transcripts *transcripts)
+static void list_all(struct compactions *compactions)
 {
-	for (size_t i = 0; i < transcripts->folder_count; i++) {
-		struct folder folder = transcripts->folders[i];
-		list_folder(transcripts, folder.rule, folder.path, folder.rest, true);
+	for (size_t i = 0; i < compactions->folder_count; i++) {
+		struct folder folder = compactions->folders[i];
+		list_folder(compactions, folder.rule, folder.path, folder.rest, true);
 	}
 }
 
 /* A folder went: one of that name may come. */
-static void drop_watched(struct transcripts *transcripts, int wd)
+static void drop_watched(struct compactions *compactions, int wd)
 {
-	for (size_t i = transcripts->folder_count; i-- > 0;) {
-		struct folder *folder = &transcripts->folders[i];
+	for (size_t i = compactions->folder_count; i-- > 0;) {
+		struct folder *folder = &compactions->folders[i];
 		if (folder->wd != wd)
 			continue;
 		if (folder->rest == folder->rule->rest)
 			folder->rule->begun = false, folder->rule->late = true;
 		free(folder->path);
-		*folder = transcripts->folders[--transcripts->folder_count];
+		*folder = compactions->folders[--compactions->folder_count];
 	}
 }
 
-static void take_event(struct transcripts *transcripts, const struct inotify_event *event)
+static void take_event(struct compactions *compactions, const struct inotify_event *event)
 {
 	if (event->mask & IN_Q_OVERFLOW) {
-		list_all(transcripts);
+		list_all(compactions);
 	} else if (event->mask & IN_IGNORED) {
-		drop_watched(transcripts, event->wd);
+		drop_watched(compactions, event->wd);
 	} else if (event->len) {
 		/* More may be added meanwhile. */
-		for (size_t i = 0; i < transcripts->folder_count; i++) {
-			struct folder folder = transcripts->folders[i];
+		for (size_t i = 0; i < compactions->folder_count; i++) {
+			struct folder folder = compactions->folders[i];
 			if (folder.wd == event->wd)
-				add_entry(transcripts, folder.rule, folder.path, folder.rest,
+				add_entry(compactions, folder.rule, folder.path, folder.rest,
 					  event->name, true);
 		}
 	}
 }
 
-static void take_events(struct transcripts *transcripts)
+static void take_events(struct compactions *compactions)
 {
 	_Alignas(struct inotify_event) char events[16384];
 	ssize_t got;
 
-	while (transcripts->fd >= 0 && (got = read(transcripts->fd, events, sizeof(events))) > 0)
+	while (compactions->fd >= 0 && (got = read(compactions->fd, events, sizeof(events))) > 0)
 		for (ssize_t at = 0; at < got;) {
 			const struct inotify_event *event = (const void *)(events + at);
-			take_event(transcripts, event);
+			take_event(compactions, event);
 			at += (ssize_t)(sizeof(*event) + event->len);
 		}
 }
@@ -575,22 +575,22 @@ static void take_events(struct transcripts *transcripts)
 /* ---- rules ---- */
 
 /* A pattern of a profile.  False: out of memory. */
-static bool add_rule(struct transcripts *transcripts, size_t *capacity, const char *pattern,
+static bool add_rule(struct compactions *compactions, size_t *capacity, const char *pattern,
 		     const char *markers, uint64_t profile)
 {
 	char absolute[PATH_MAX];
 
 	if (hooks_expand(pattern, absolute, sizeof(absolute)) < 0 || absolute[0] != '/')
 		return true; /* its variable is not set */
-	for (size_t i = 0; i < transcripts->rule_count; i++) {
-		struct rule *rule = &transcripts->rules[i];
+	for (size_t i = 0; i < compactions->rule_count; i++) {
+		struct rule *rule = &compactions->rules[i];
 		if (strcmp(rule->pattern, absolute) == 0 && strcmp(rule->markers, markers) == 0) {
 			rule->profiles |= profile;
 			return true;
 		}
 	}
-	if (!grow((void **)&transcripts->rules, transcripts->rule_count, capacity,
-		  sizeof(*transcripts->rules)))
+	if (!grow((void **)&compactions->rules, compactions->rule_count, capacity,
+		  sizeof(*compactions->rules)))
 		return false;
 	size_t root = strcspn(absolute, "*?[");
 	if (!absolute[root])
@@ -607,18 +607,18 @@ static bool add_rule(struct transcripts *transcripts, size_t *capacity, const ch
 		return false;
 	}
 	rule.rest = rule.pattern + root;
-	transcripts->rules[transcripts->rule_count++] = rule;
+	compactions->rules[compactions->rule_count++] = rule;
 	return true;
 }
 
 /* The patterns of the session's profiles. */
-static bool add_rules(struct transcripts *transcripts, const struct config *config)
+static bool add_rules(struct compactions *compactions, const struct config *config)
 {
-	const struct settings *settings = transcripts->segment->settings;
+	const struct settings *settings = compactions->segment->settings;
 	size_t capacity = 0;
 
 	for (size_t i = 0; i < settings->profile_count && i < SETTINGS_PROFILES_MAX; i++) {
-		const char *name = segment_text(transcripts->segment, settings->profiles[i].name,
+		const char *name = segment_text(compactions->segment, settings->profiles[i].name,
 						NULL);
 		const struct config_profile *profile = name ? config_profile_find(config, name)
 							    : NULL;
@@ -629,7 +629,7 @@ static bool add_rules(struct transcripts *transcripts, const struct config *conf
 		bool fits = words;
 		for (char *word = words ? strtok_r(words, " \t\n", &rest) : NULL;
 		     word && markers[0] && fits; word = strtok_r(NULL, " \t\n", &rest))
-			fits = add_rule(transcripts, &capacity, word, markers, UINT64_C(1) << i);
+			fits = add_rule(compactions, &capacity, word, markers, UINT64_C(1) << i);
 		free(words);
 		if (!fits)
 			return false;
@@ -639,21 +639,21 @@ static bool add_rules(struct transcripts *transcripts, const struct config *conf
 
 /* ---- from outside ---- */
 
-struct transcripts *transcripts_start(const struct config *config, const struct session *session,
+struct compactions *compactions_start(const struct config *config, const struct session *session,
 				      struct journal *journal)
 {
-	struct transcripts *transcripts = calloc(1, sizeof(*transcripts));
+	struct compactions *compactions = calloc(1, sizeof(*compactions));
 
-	if (!transcripts)
+	if (!compactions)
 		return NULL;
-	*transcripts = (struct transcripts){
+	*compactions = (struct compactions){
 		.session = session, .segment = &session->segment, .journal = journal, .fd = -1
 	};
-	if (!add_rules(transcripts, config) || !transcripts->rule_count) {
-		transcripts_end(transcripts);
+	if (!add_rules(compactions, config) || !compactions->rule_count) {
+		compactions_end(compactions);
 		return NULL;
 	}
-	return transcripts;
+	return compactions;
 }
 
 static void note_profile(const struct scope_slot *scope, void *data)
@@ -663,13 +663,13 @@ static void note_profile(const struct scope_slot *scope, void *data)
 }
 
 /* Begins to look for transcripts of agents that have a scope by now. */
-static void begin_rules(struct transcripts *transcripts)
+static void begin_rules(struct compactions *compactions)
 {
 	uint64_t present = 0, now_ns = sys_boottime_ns();
 
-	each_scope(transcripts, UINT64_MAX, note_profile, &present);
-	for (size_t i = 0; i < transcripts->rule_count; i++) {
-		struct rule *rule = &transcripts->rules[i];
+	each_scope(compactions, UINT64_MAX, note_profile, &present);
+	for (size_t i = 0; i < compactions->rule_count; i++) {
+		struct rule *rule = &compactions->rules[i];
 		struct stat stat;
 		if (rule->begun || !(rule->profiles & present) || now_ns < rule->retry_ns)
 			continue;
@@ -681,46 +681,46 @@ static void begin_rules(struct transcripts *transcripts)
 		char *root = strdup(rule->root);
 		if (!root)
 			continue;
-		if (transcripts->fd < 0)
-			transcripts->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+		if (compactions->fd < 0)
+			compactions->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 		rule->begun = true;
-		add_folder(transcripts, rule, root, rule->rest, rule->late);
+		add_folder(compactions, rule, root, rule->rest, rule->late);
 	}
 }
 
-void transcripts_tick(struct transcripts *transcripts)
+void compactions_tick(struct compactions *compactions)
 {
-	if (!transcripts)
+	if (!compactions)
 		return;
-	begin_rules(transcripts);
-	take_events(transcripts);
-	if (transcripts->lists && sys_boottime_ns() >= transcripts->list_ns) {
-		list_all(transcripts);
-		transcripts->list_ns = sys_boottime_ns() + LIST_MS * MILLISECOND_NS;
+	begin_rules(compactions);
+	take_events(compactions);
+	if (compactions->lists && sys_boottime_ns() >= compactions->list_ns) {
+		list_all(compactions);
+		compactions->list_ns = sys_boottime_ns() + LIST_MS * MILLISECOND_NS;
 	}
-	for (size_t i = 0; i < transcripts->file_count; i++)
-		if (transcripts->files[i].touched)
-			look_at(transcripts, &transcripts->files[i]);
+	for (size_t i = 0; i < compactions->file_count; i++)
+		if (compactions->files[i].touched)
+			look_at(compactions, &compactions->files[i]);
 }
 
-void transcripts_end(struct transcripts *transcripts)
+void compactions_end(struct compactions *compactions)
 {
-	if (!transcripts)
+	if (!compactions)
 		return;
-	for (size_t i = 0; i < transcripts->rule_count; i++) {
-		free(transcripts->rules[i].pattern);
-		free(transcripts->rules[i].root);
+	for (size_t i = 0; i < compactions->rule_count; i++) {
+		free(compactions->rules[i].pattern);
+		free(compactions->rules[i].root);
 	}
-	for (size_t i = 0; i < transcripts->folder_count; i++)
-		free(transcripts->folders[i].path);
-	for (size_t i = 0; i < transcripts->file_count; i++) {
-		free(transcripts->files[i].path);
-		free(transcripts->files[i].compactions);
+	for (size_t i = 0; i < compactions->folder_count; i++)
+		free(compactions->folders[i].path);
+	for (size_t i = 0; i < compactions->file_count; i++) {
+		free(compactions->files[i].path);
+		free(compactions->files[i].compactions);
 	}
-	free(transcripts->rules);
-	free(transcripts->folders);
-	free(transcripts->files);
-	if (transcripts->fd >= 0)
-		(void)close(transcripts->fd);
-	free(transcripts);
+	free(compactions->rules);
+	free(compactions->folders);
+	free(compactions->files);
+	if (compactions->fd >= 0)
+		(void)close(compactions->fd);
+	free(compactions);
 }
