@@ -232,7 +232,10 @@ static void print_command(const struct printer *printer, const struct history_en
 		print_count(entry->bytes);
 		(void)fputs(")", stdout);
 	}
-	(void)fputs(entry->path_count ? " read: " : " no file on record that it read", stdout);
+	if (entry->path_count)
+		(void)fputs(" read: ", stdout);
+	else if (entry->decision != DECISION_NOTICE) /* that one did not read anything */
+		(void)fputs(" no file on record that it read", stdout);
 	print_paths(printer, entry);
 }
 

@@ -75,6 +75,21 @@ class Sessions(HistoryCase):
         self.assertEqual(len({line["scope"] for line in lines}), 1)
         self.assertEqual([line["time"] for line in lines], sorted(line["time"] for line in lines))
 
+    def test_requests_that_are_answered(self):
+        (self.work / "d").mkdir()
+        self.file("d/c.txt")
+        given, notice, again = self.agent(*["grep -rn line d"] * 3)
+        self.assertEqual(given, again)
+        saved, size = f"{len(given) - len(notice):,}", f"{len(given):,}"
+        self.assertEqual(self.text(), [
+            f"[Tool: grep(-rn line d)] → ({size} bytes) read: d, d/c.txt",
+            f"[Tool: grep(-rn line d)] → (notice; not given again: {saved} bytes)",
+            f"[Tool: grep(-rn line d)] → (asked for again) ({size} bytes) read: d, d/c.txt"])
+        lines = self.lines()
+        self.validate(lines)
+        self.assertEqual([(line["decision"], line["bytes"], line["bytes_saved"]) for line in lines], [
+            ("content", len(given), 0), ("notice", None, len(given) - len(notice)), ("yielded", len(given), 0)])
+
     def test_tokens_are_of_what_was_given(self):
         self.file("a.txt", b"one two three\n" * 100)
         given, notice = self.agent("cat a.txt", "cat a.txt")
