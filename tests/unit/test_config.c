@@ -889,7 +889,7 @@ Test(config, pack_into_too_small_an_area)
 		cr_assert_eq(used, 77);
 		cr_assert_eq(area[capacity], 'x', "written behind its end");
 	}
-	says("the largest is [processes] agents with");
+	says("the largest is [requests] never with");
 	says("set by built-in");
 	cr_assert_eq(config_pack(config, &settings, area, needed, &used, &error), 0);
 	cr_assert_eq(used, needed);
