@@ -170,31 +170,46 @@ int notice_render(const struct segment *segment, const char *path, const struct 
 	return render_template(&render, ret_text, capacity);
 }
 
-/* The beginning of a command, its words separated by spaces.  Not cut inside a character. */
+/* Does a shell take a word for what it is? */
+static bool is_plain(const char *word)
+{
+	static const char OTHERS[] = "%+,-./:=@_^";
+	const char *at = word;
+
+	while ((*at >= '0' && *at <= '9') || (*at >= 'a' && *at <= 'z') ||
+	       (*at >= 'A' && *at <= 'Z') || (*at & 0x80) || (*at && strchr(OTHERS, *at)))
+		at++;
+	return at > word && !*at;
+}
+
+/* A word as it is written for a shell, as far as there is room. */
+static void put_word(struct text *text, const char *word)
+{
+	const char *quote = is_plain(word) ? "" : "'";
+
+	put(text, quote, strlen(quote));
+	for (; *word && !text->overflow; word++)
+		put(text, *word == '\'' ? "'\\''" : word, *word == '\'' ? 4 : 1);
+	put(text, quote, strlen(quote));
+}
+
+/* The beginning of a command, as it is written for a shell.  Not cut inside a character. */
 static void join_words(char *const words[], char *ret_text, size_t capacity)
 {
 	static const char MORE[] = "...";
 	struct text text = { .bytes = ret_text, .capacity = capacity - sizeof(MORE) };
 
 	for (size_t i = 0; words[i] && !text.overflow; i++) {
-		size_t room = text.capacity - text.length, length = strlen(words[i]);
-		if (i && room > 1) {
+		if (i)
 			put(&text, " ", 1);
-			room--;
-		}
-		if (length < room) {
-			put(&text, words[i], length);
-			continue;
-		}
-		length = room - 1;
-		while (length && ((unsigned char)words[i][length] & 0xc0) == 0x80)
-			length--;
-		put(&text, words[i], length);
-		text.overflow = true;
+		put_word(&text, words[i]);
 	}
-	memcpy(ret_text + text.length, MORE, sizeof(MORE));
-	if (!text.overflow)
+	if (text.overflow) {
+		text.length = excerpt_whole(text.bytes, text.length);
+		memcpy(ret_text + text.length, MORE, sizeof(MORE));
+	} else {
 		ret_text[text.length] = '\0';
+	}
 }
 
 static void put_age(struct text *text, uint64_t age_ns)

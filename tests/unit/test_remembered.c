@@ -234,9 +234,16 @@ Test(remembered, notice)
 	int length = notice_request(&world.segment, words, 900, 61000000000u, text, sizeof(text));
 	cr_assert_gt(length, 0);
 	cr_assert_eq((size_t)length, strlen(text));
-	cr_assert(
-		strstr(text, "[Command already run: grep -rn a\\nb. Same output as 1 minute ago") ==
-		text);
+	cr_assert(strstr(text,
+			 "[Command already run: grep -rn 'a\\nb'. Same output as 1 minute ago") ==
+		  text);
+	char *odd[] = { (char *)"grep", (char *)"it's a", (char *)"",
+			(char *)"-e$x", (char *)"\u00e9", NULL };
+	cr_assert_gt(notice_request(&world.segment, odd, 900, 0, text, sizeof(text)), 0);
+	cr_assert(strstr(text, "run: grep 'it'\\\\''s a' '' '-e$x' \u00e9. Same") != NULL, "%s",
+		  text);
+	cr_assert_gt(notice_request(&world.segment, words, 900, 61000000000u, text, sizeof(text)),
+		     0);
 	cr_assert(strstr(text, world.segment.header->nonce));
 	cr_assert_eq(strchr(text, '\n'), text + length - 1);
 	for (size_t capacity = 0; capacity <= (size_t)length; capacity++)
