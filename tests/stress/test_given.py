@@ -1047,6 +1047,12 @@ class GivenTest(unittest.TestCase):
         self.assertGreater(count["notices"], steps // 60)
         self.assertLessEqual(count["instructions again"], 1 + count["instructions"] // 30)
         self.assertLessEqual(count["whole missed"], 2 + count["whole due"] // 10)
+        if VIA == "supervise":  # requests, parts and changes are the library's
+            return
+        self.assertLessEqual(count["requests missed"], 2 + count["requests due"] // 5)
+        if steps >= 1500:
+            for kind in ("by parts", "request notices", "diffs", "injected"):
+                self.assertGreater(count[kind], 0, kind)
 
 
 if __name__ == "__main__":
