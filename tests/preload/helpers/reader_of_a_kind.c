@@ -88,6 +88,8 @@ int main(int argc, char **argv)
 	(void)fflush(stdout);
 	if (strcmp(how, "unflushed") == 0)
 		(void)fputs("the end\n", stdout);
+	if (strcmp(how, "late") == 0)
+		(void)usleep(600000);
 	if (strcmp(how, "_exit") == 0)
 		_exit(0);
 	return status;
