@@ -160,7 +160,7 @@ static uint64_t measure(const struct pair *pair, long before, long behind)
 					ahead++;
 				bool last = x + ahead >= pair->a_count &&
 					    y + ahead >= pair->b_count;
-				if (last || ahead > 2 * CONTEXT)
+				if (last || ahead > CONTEXT + CONTEXT)
 					break;
 				for (; ahead > 0; ahead--, x++, y++)
 					bytes += pair->a[x].bytes + 2;

@@ -120,6 +120,24 @@ static uint64_t notice_bytes(const struct replay *replay, const char *path, uint
 	return length > 0 ? (uint64_t)length : UINT64_MAX;
 }
 
+/* Of the notices for commands that are remembered, each for itself.  words: argv of each, `count` of them. */
+static uint64_t notices_of_commands(const struct replay *replay, char **const words[], size_t count,
+				    uint64_t output_bytes)
+{
+	static const uint64_t SOME_AGE_NS = 60u * 1000000000u; /* "1 minute ago" */
+	char notice[NOTICE_BYTES_MAX];
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		int length = notice_request(&replay->segment, words[i], output_bytes, SOME_AGE_NS,
+					    notice, sizeof(notice));
+		if (length <= 0)
+			return UINT64_MAX;
+		bytes += (uint64_t)length;
+	}
+	return bytes;
+}
+
 /* What a repeat would have got: counts it.  place_bytes: of what would stand in its place.  Returns whether it would have been answered. */
 static bool answer(struct replay *replay, struct replay_saving *saving, struct answered *answered,
 		   uint64_t version, const struct given *now, const struct call *call,
@@ -487,9 +505,9 @@ static int judge_command(struct replay *replay, struct session *session, struct 
 					  .way = REPLAY_COMMANDS,
 					  .key = key,
 					  .inputs = ask_inputs(session, &asked),
-					  .place_bytes = asked.requests *
-							 notice_bytes(replay, call->command,
-								      call->output_bytes, 1),
+					  .place_bytes = notices_of_commands(
+						  replay, asked.line.commands, asked.line.count,
+						  call->output_bytes),
 					  .is_fit = is_enabled(replay) &&
 						    !ask_is_never(&replay->segment, &asked) },
 			call);
@@ -554,19 +572,20 @@ static int judge_own(struct replay *replay, struct session *session, struct scop
 			     .has_lines = true,
 			     .path = name };
 	error = judge(replay, &read, call);
+	char *only_word[] = { name, NULL }, **words = only_word;
 	/* A part of a file is to its tool what `sed -n` is to a shell. */
 	if (error == 0 && !(as.asked_whole && shown->whole))
 		error = judge_asking(
 			replay,
-			&(struct asking){
-				.session = session,
-				.scope = scope,
-				.way = REPLAY_OWN_TOOLS,
-				.key = known_mix(known_path(call->directory, name, &base),
-						 shown->first, shown->count),
-				.inputs = file->generation,
-				.place_bytes = notice_bytes(replay, name, call->output_bytes, 1),
-				.is_fit = is_enabled(replay) },
+			&(struct asking){ .session = session,
+					  .scope = scope,
+					  .way = REPLAY_OWN_TOOLS,
+					  .key = known_mix(known_path(call->directory, name, &base),
+							   shown->first, shown->count),
+					  .inputs = file->generation,
+					  .place_bytes = notices_of_commands(replay, &words, 1,
+									     call->output_bytes),
+					  .is_fit = is_enabled(replay) },
 			call);
 	return error;
 }

@@ -60,8 +60,10 @@ int known_mark(struct table *table, uint64_t key)
 static void *table_get(const struct table *table, uint64_t key)
 {
 	key += key == 0;
-	for (size_t at = table->capacity ? key % table->capacity : 0;
-	     table->capacity && table->slots[at].key; at = (at + 1) % table->capacity)
+	if (!table->capacity)
+		return NULL;
+	for (size_t at = key % table->capacity; table->slots[at].key;
+	     at = (at + 1) % table->capacity)
 		if (table->slots[at].key == key)
 			return table->slots[at].value;
 	return NULL;
