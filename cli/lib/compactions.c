@@ -354,7 +354,7 @@ static int open_file(const char *path, struct stat *ret_stat)
 
 static void look_at(struct compactions *compactions, struct file *file)
 {
-	struct stat stat;
+	struct stat stat = { .st_size = 0 };
 	int fd = open_file(file->path, &stat);
 
 	file->touched = false;

@@ -378,11 +378,11 @@ static void look_at_file(const struct hooks_agent *agent, struct hooks_place *pl
 	place->exists = error != -ENOENT;
 	if (error < 0 && error != -ENOENT)
 		blame(place, "%s: cannot be read: %s", place->path, strerror(-error));
-	else if (error == 0 && wanted && strcmp(text.bytes, wanted) == 0)
+	else if (text.bytes && wanted && strcmp(text.bytes, wanted) == 0)
 		place->state = HOOKS_INSTALLED;
-	else if (error == 0 && strstr(text.bytes, MARK))
+	else if (text.bytes && strstr(text.bytes, MARK))
 		place->state = HOOKS_OTHER;
-	else if (error == 0)
+	else if (text.bytes)
 		blame(place, "%s: is none of seen's; give it another name", place->path);
 	free(text.bytes);
 	free(wanted);
