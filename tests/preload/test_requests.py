@@ -109,7 +109,7 @@ class Answered(RequestsTest):
     def test_says_what(self):
         output = self.remember("grep -n 'line 1' f")
         answer = self.assertAnswered("grep -n 'line 1' f")
-        self.assertIn(b"grep -n line 1 f. Same output as ", answer)
+        self.assertIn(b"grep -n 'line 1' f. Same output as ", answer)
         self.assertIn(b"(%d bytes, seen-" % len(output), answer)
         self.remember("sed -n 1,60p f; true" + " " * 2000)
         self.assertAnswered("sed -n 1,60p f; true" + " " * 2000)
