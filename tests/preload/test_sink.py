@@ -410,7 +410,7 @@ class Changes(SinkTest):
 
     def test_part_is_not_the_whole(self):
         data = self.session.write("f", lines("f"))
-        self.agent.shell("head -5 f; sed -n 1,200p f; grep line f; wc f; tail -n +1 f")
+        self.agent.shell("head -5 f; sed -n 1,98p f; grep line f; wc f; tail -n 1 f")  # line 99 by grep alone
         self.assertReal(self.agent.shell("cat f"), data)
 
     def test_changed_while_read(self):
