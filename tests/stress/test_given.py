@@ -267,8 +267,9 @@ class Reader(Piece):
         if status != 0 and output != real:
             raise Wrong("a command that fails was not run: %r" % output[:200])
         paths = tuple(self.paths) + tuple(self.below)
-        if self.metadata:  # as it is shown: links, sizes, times
-            self.state += tuple((path, size, links, written) for path, _, size, links, written, _ in round.stamps(paths + self.folders))
+        if self.metadata and "ls" in self.text:  # as it is shown: links, sizes, times; of folders their own and those above them, too
+            shown = {*paths, *(other for folder in self.folders if " -la" in self.text for other in (folder, os.path.dirname(folder) or "."))}
+            self.state += tuple((path, size, links, written) for path, _, size, links, written, _ in round.stamps(paths + self.folders) if path in shown)
         return round.take_request(scope, command, self, paths, real, self.state, output, before, status == 0)
 
 
@@ -314,7 +315,7 @@ class Context(Piece):
 class Elsewhere(Piece):
     """Files or readers, anywhere but at the capture.  real: what must come out in the end; None: as outside."""
 
-    def __init__(self, text, real, requests, perhaps, late=False):
+    def __init__(self, text, real=None, requests=0, perhaps=0, late=False):
         self.text, self.real, self.requests, self.perhaps, self.late = text, real, requests, perhaps, late
         self.asks_outside = real is None
 
@@ -731,9 +732,9 @@ class Round:
         if choice < 0.40:
             return self.a_view(scope)
         if choice < 0.78:
-            return self.again(scope) if scope.lately and self.random.random() < 0.45 else self.a_part(scope) if choice < 0.57 else self.a_reader()
+            return self.again(scope) if scope.lately and self.random.random() < 0.4 else self.a_part(scope) if choice < 0.62 else self.a_reader()
         if choice < 0.90:
-            return self.a_sink()
+            return self.again_elsewhere(scope) if scope.lately and self.random.random() < 0.4 else self.a_sink()
         if choice < 0.92:
             return Context(self.random.choice(self.files))
         return self.a_change()
@@ -741,6 +742,11 @@ class Round:
     def again(self, scope):
         """A part or a reader, as it was asked for lately."""
         return copy.copy(self.random.choice(scope.lately))
+
+    def again_elsewhere(self, scope):
+        form = self.random.choice(("({}) | cat", "x=$({}); printf '%s\\n' \"$x\"", "({}) > ../aside/out; cat < ../aside/out", "cat <({})", "({}) | tee ../aside/out",
+                                   "({}) > ../aside/out; cat ../aside/out | cat"))
+        return Elsewhere(form.format(self.random.choice(scope.lately).text), perhaps=4)
 
     def a_view(self, scope):
         paths = [self.random.choice(scope.files if scope.files and self.random.random() < 0.5 else self.files)
@@ -754,12 +760,12 @@ class Round:
         return View(form.format(" ".join(paths)), [paths])
 
     def a_part(self, scope):
-        """Often the one behind the last one."""
+        """Often the one behind the last one, or one line farther."""
         path, first = self.random.choice(self.files), self.random.choice((1, 1, 21, 41, 61))
         if scope.behind and self.random.random() < 0.6:
             path, first = scope.behind
         last = first + self.random.choice((18, 19, 19, 29, 59, 199))
-        scope.behind = (path, last + 1) if last < 90 else None
+        scope.behind = (path, last + self.random.choice((1, 1, 2))) if last < 90 else None
         if self.random.random() < 0.2:
             return self.an_odd_part(path, first, last)
         kind = self.random.randrange(6)
@@ -815,7 +821,7 @@ class Round:
             ("ls -la d > ../aside/out; cat < ../aside/out", None, 1, 1, False), ("wc -l < {0}", None, 1, 0, False),
             ("diff <(grep -n line {0}) <(grep -n line {0}) && echo same", None, 3, 0, False),
             ("sed -n 1,200p {0} | cat", None, 1, 1, False), ("head -n 40 {0} | tail -n 3", None, 2, 0, False),
-            ("grep -c line < {0}", None, 1, 0, False), ("python3 -c 'import sys; sys.stdout.write(open(\"{0}\", errors=\"replace\").read(99))'", None, 0, 0, False)
+            ("grep -c line < {0}", None, 1, 0, False), ("seq 1 6000", None, 0, 0, False), ("for i in 1 2 3; do seq 1 1900; done", None, 0, 0, False), ("python3 -c 'import sys; sys.stdout.write(open(\"{0}\", errors=\"replace\").read(99))'", None, 0, 0, False)
             if self.random.random() < 0.1 else ("cat {0} | tail -n 2", None, 2, 0, False)))
         return Elsewhere(form.format(path), real, requests, perhaps, late)
 
