@@ -258,7 +258,7 @@ class Reader(Piece):
         for folder in self.folders:
             below = folder + "/" if folder != "." else ""
             names = sorted(path for path in round.contents if path.startswith(below) and (
-                not self.metadata or "R" in self.text or os.path.dirname(path) == folder))
+                not self.metadata or "R" in self.text or (os.path.dirname(path) or ".") == folder))
             self.below += names
             self.state += tuple((path, None if self.metadata else round.contents[path]) for path in names)
 
@@ -740,8 +740,11 @@ class Round:
         return self.a_change()
 
     def again(self, scope):
-        """A part or a reader, as it was asked for lately."""
-        return copy.copy(self.random.choice(scope.lately))
+        """A part or a reader, as it was asked for lately, or nearly so."""
+        piece = copy.copy(self.random.choice(scope.lately))
+        if self.random.random() < 0.2 and "&&" not in piece.text and "=" not in piece.text:
+            piece.text = "LC_ALL=C " + piece.text
+        return piece
 
     def again_elsewhere(self, scope):
         form = self.random.choice(("({}) | cat", "x=$({}); printf '%s\\n' \"$x\"", "({}) > ../aside/out; cat < ../aside/out", "cat <({})", "({}) | tee ../aside/out",
@@ -789,7 +792,7 @@ class Round:
 
     def a_reader(self):
         path, other = self.random.choice(self.files), self.random.choice(self.files)
-        pick = self.random.randrange(18)
+        pick = self.random.randrange(19)
         if pick < 3:
             folder = self.random.choice(("d", "d/e", "d"))
             return Reader(self.random.choice(("ls -la %s", "ls -l %s", "LC_ALL=C ls -la %s", "ls -laR %s")) % folder, (), (folder,), True)
@@ -799,9 +802,12 @@ class Round:
             return Reader(text.format(folder), (), (folder,))
         if pick < 8:
             return Reader("cd d && grep -n 'line 3' g0 g1", ("d/g0", "d/g1"))
-        if pick < 9:
-            return Reader("cd d && ls -la", (), ("d",), True)
         if pick < 10:
+            folder = self.random.choice(("d", "d/e", "."))
+            if self.random.random() < 0.5:
+                return Reader("cd %s && ls -la" % folder, (), (folder,), True)
+            return Reader("cd %s && grep -rn 'line [1-4]' ." % folder, (), (folder,))
+        if pick < 11:
             return Reader(self.random.choice(("find d -type f", "find . -name 'g*'", "find d -size +1k")), (), ("d",), True)
         text = self.random.choice(("grep -n line {0}", "grep -n 'line 5' {0} {1}", "nl {0}", "cat -n {0}", "wc {0} {1}", "wc -l {0}", "sort -r {0}", "od -c {0}",
                                    "sha256sum {0} {1}", "head -c 700 {0}", "grep -n no-such-line {0}", "ls -l {0} {1}", "diff {0} {1}", "head -n 40 {0} {1}",
