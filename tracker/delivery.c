@@ -8,8 +8,6 @@
 #include "tracker/scope.h"
 #include "tracker/sys.h"
 
-enum { FORGET_ATTEMPTS = 64 };
-
 static const struct pair_table DELIVERIES = {
 	.table = TABLE_DELIVERIES,
 	.slot_bytes = sizeof(struct delivery_slot),
@@ -182,10 +180,7 @@ unsigned delivery_forget(const struct segment *segment, uint64_t scope_id, uint6
 		if ((key != file_key && key != note_key(file_key)) ||
 		    (scope_id && __atomic_load_n(&slot->scope_id, __ATOMIC_RELAXED) != scope_id))
 			continue;
-		bool held = false; /* a forget must not be lost to a writer that was quicker */
-		for (int attempt = 0; attempt < FORGET_ATTEMPTS && !held; attempt++)
-			held = slot_begin(slot, &copy, sizeof(copy));
-		if (!held)
+		if (!slot_begin_surely(slot, &copy, sizeof(copy)))
 			continue;
 		if (copy.file_key == key) {
 			forgotten += copy.command_id != 0;

@@ -15,7 +15,6 @@
 #include "tracker/sys.h"
 
 enum {
-	FORGET_ATTEMPTS = 64,
 	FOLDER_PROBES = 64,
 	NAMES_BITS = 64,
 };
@@ -317,10 +316,7 @@ unsigned instruction_forget(const struct segment *segment, uint64_t scope_id, ui
 		    __atomic_load_n(&slot->ino, __ATOMIC_RELAXED) != ino ||
 		    __atomic_load_n(&slot->dev, __ATOMIC_RELAXED) != dev)
 			continue;
-		bool held = false; /* a forget must not be lost to a writer that was quicker */
-		for (int attempt = 0; attempt < FORGET_ATTEMPTS && !held; attempt++)
-			held = slot_begin(slot, &copy, sizeof(copy));
-		if (!held)
+		if (!slot_begin_surely(slot, &copy, sizeof(copy)))
 			continue;
 		bool is_it = copy.dev == dev && copy.ino == ino &&
 			     (!scope_id || copy.scope_id == scope_id);

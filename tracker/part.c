@@ -7,8 +7,6 @@
 #include "tracker/pair.h"
 #include "tracker/sys.h"
 
-enum { FORGET_ATTEMPTS = 64 };
-
 static const struct pair_table PARTS = {
 	.table = TABLE_PARTS,
 	.slot_bytes = sizeof(struct part_slot),
@@ -145,10 +143,7 @@ unsigned part_forget(const struct segment *segment, uint64_t scope_id, uint64_t 
 		if (__atomic_load_n(&slot->file_key, __ATOMIC_RELAXED) != file_key ||
 		    (scope_id && __atomic_load_n(&slot->scope_id, __ATOMIC_RELAXED) != scope_id))
 			continue;
-		bool held = false; /* a forget must not be lost to a writer that was quicker */
-		for (int attempt = 0; attempt < FORGET_ATTEMPTS && !held; attempt++)
-			held = slot_begin(slot, &copy, sizeof(copy));
-		if (!held)
+		if (!slot_begin_surely(slot, &copy, sizeof(copy)))
 			continue;
 		if (copy.file_key == file_key) {
 			forgotten += copy.line_count > 0;

@@ -160,7 +160,6 @@ void remembered_unnote(const struct segment *segment, const struct remembered_sl
 
 unsigned remembered_forget(const struct segment *segment, uint64_t scope_id)
 {
-	enum { ATTEMPTS = 64 };
 	unsigned forgotten = 0;
 
 	for (uint64_t i = 0; i < segment->capacity[TABLE_REMEMBERED]; i++) {
@@ -169,10 +168,7 @@ unsigned remembered_forget(const struct segment *segment, uint64_t scope_id)
 		uint64_t of = __atomic_load_n(&slot->scope_id, __ATOMIC_RELAXED);
 		if (!of || (scope_id && of != scope_id))
 			continue;
-		bool held = false; /* a forget must not be lost to a writer that was quicker */
-		for (int attempt = 0; attempt < ATTEMPTS && !held; attempt++)
-			held = slot_begin(slot, &copy, sizeof(copy));
-		if (!held)
+		if (!slot_begin_surely(slot, &copy, sizeof(copy)))
 			continue;
 		forgotten += copy.command_id != 0;
 		copy.command_id = 0;

@@ -76,6 +76,16 @@ bool slot_begin(void *slot, void *ret_copy, size_t size_bytes)
 	return true;
 }
 
+bool slot_begin_surely(void *slot, void *ret_copy, size_t size_bytes)
+{
+	enum { ATTEMPTS = 64 };
+
+	for (int attempt = 0; attempt < ATTEMPTS; attempt++)
+		if (slot_begin(slot, ret_copy, size_bytes))
+			return true;
+	return false;
+}
+
 /* Lets go only what is still ours: after a steal the thief's number stands there, and this is false. */
 static bool let_go(struct slot_head *head, uint32_t held)
 {

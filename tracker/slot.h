@@ -40,6 +40,9 @@ bool slot_read(const void *slot, void *ret_copy, size_t size_bytes);
  * (counted as lost) or tries again. */
 bool slot_begin(void *slot, void *ret_copy, size_t size_bytes);
 
+/* slot_begin_surely(): the same, asked for many times: for a forget, which must not be lost to a writer that was quicker. */
+bool slot_begin_surely(void *slot, void *ret_copy, size_t size_bytes);
+
 /* slot_commit(): writes the body of `copy` into a held slot and lets it go. */
 void slot_commit(void *slot, void *copy, size_t size_bytes);
 
