@@ -179,8 +179,8 @@ bool unified_leads_to(const char *old, size_t old_bytes, const char *diff, size_
 	const char *line;
 	uint64_t number = 1;
 
-	if (!diff_bytes || diff[diff_bytes - 1] != '\n' || next(&hunks, &line) < 4 || memcmp(line, "---", 3) != 0 || next(&hunks, &line) < 4 ||
-	    memcmp(line, "+++", 3) != 0)
+	if (!diff_bytes || diff[diff_bytes - 1] != '\n' || next(&hunks, &line) < 4 ||
+	    memcmp(line, "---", 3) != 0 || next(&hunks, &line) < 4 || memcmp(line, "+++", 3) != 0)
 		return false;
 	while (hunks.at < hunks.end)
 		if (!take_hunk(&hunks, &from, &to, &number))
