@@ -99,8 +99,8 @@ class Conversation:
         self.given = []
         self.asked = collections.defaultdict(list)  # text -> Asked
         self.notes = {}  # of a path or a command -> Note
-        self.guides = {}  # instruction files that were given as such: (object, content) -> by which command
-        self.shown = {}  # ... as any file
+        self.guides = collections.defaultdict(list)  # instruction files that were given as such: (object, content) -> by which commands
+        self.shown = collections.defaultdict(list)  # ... as any file
 
 
 class Scope:
@@ -213,8 +213,11 @@ class View(Piece):
             scope.bytes += size
             for path in fresh:
                 scope.talk.given.append(Given(scope, command, path, self.state[path], None))
-            scope.talk.guides.update(guides)
-            scope.talk.shown.update({(round.object[path], self.state[path]): command for path in fresh if path in round.guides})
+            for what in guides:
+                scope.talk.guides[what].append(command)
+            for path in fresh:
+                if path in round.guides:
+                    scope.talk.shown[round.object[path], self.state[path]].append(command)
         if output:
             raise Wrong("more than the files: %r" % output[:200])
 
@@ -307,7 +310,8 @@ class Context(Piece):
         size, fresh = len(output), []
         output = round.take_guides(scope, command, self.guides, output, before, fresh)
         scope.bytes += size
-        scope.talk.guides.update(fresh)
+        for what in fresh:
+            scope.talk.guides[what].append(command)
         if output:
             raise Wrong("more than instructions: %r" % output[:300])
 
@@ -972,14 +976,14 @@ class Round:
             folder, name = os.path.split(path)
             text = LOADED + b"%s/%s]\n" % ((folder or ".").encode(), name.encode()) + content + (b"" if content.endswith(b"\n") else b"\n")
             what = (self.object[path], content)
-            giver, shower = scope.talk.guides.get(what), scope.talk.shown.get(what)
-            known, shown = (one and (before <= LIMIT if one is command else one.bytes <= LIMIT) for one in (giver, shower))
+            known, shown = ([one for one in commands[what] if (before if one is command else one.bytes) <= LIMIT]
+                            for commands in (scope.talk.guides, scope.talk.shown))
             if output.startswith(text):
                 output = output[len(text):]
-                fresh.append((what, command))
+                fresh.append(what)
                 self.count["instructions"] += 1
                 # of some commands more is taken for output than was: what they gave may come again
-                if known and giver is not command and not giver.writes and (not shower or shown and not shower.writes) and len(scope.conversations) == 1:
+                if any(one is not command and not one.writes for one in known) and not scope.talk.shown[what] and len(scope.conversations) == 1:
                     self.count["instructions again"] += 1
             elif not known and not shown and all_of_them:
                 raise Wrong("%s was not given, and is not: %r" % (path, output[:300]))
@@ -994,7 +998,7 @@ class Round:
             raise Wrong("no instructions of %s: %r" % (path, output[:300]))
         if not self.inject or len(scope.conversations) > 1:
             raise Wrong("instructions that nobody asked for")
-        if len(set(what for what, _ in fresh)) < len(fresh):
+        if len(set(fresh)) < len(fresh):
             raise Wrong("instructions twice in one process")
         self.count["injected"] += len(fresh) - count
         return output[end.end():]
