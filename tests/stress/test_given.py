@@ -111,6 +111,7 @@ class Scope:
         self.sure = self.most = self.bytes = 0
         self.conversations = [Conversation()]  # the main one, then those of sub-agents
         self.talk = self.conversations[0]  # whose command it is
+        self.within = 0  # of a viewer's output that is being looked at, how much was before
         self.sink = "pipe"
         self.behind = None  # the last part: its file and the line after it
         self.lately = collections.deque(maxlen=5)  # parts and readers, to ask for them again
@@ -129,7 +130,6 @@ class Note:
 
     def __init__(self, content):
         self.content, self.notice, self.yielded = content, None, None
-        self.sure = False  # that it was given because the model insisted, and not as anything
 
 
 def now():
@@ -207,10 +207,12 @@ class View(Piece):
             for index, path in enumerate(group):
                 if output.startswith(LOADED):
                     output = round.take_injected(scope, command, path, output, before, guides)
+                scope.within = length - len(output)
                 output = round.take_file(scope, command, path, self.state[path], output, fresh, before, path in group[:index])
             size = length - len(output)
             before += size
             scope.bytes += size
+            scope.within = 0
             for path in fresh:
                 scope.talk.given.append(Given(scope, command, path, self.state[path], None))
             for what in guides:
@@ -866,7 +868,7 @@ class Round:
             return False
         if (scope.most - one.at.most if due else scope.sure - one.at.sure) > self.window:
             return False
-        if self.window_bytes and scope.bytes - one.at.bytes > (self.window_bytes - 9000 if due else self.window_bytes):
+        if self.window_bytes and scope.bytes - one.at.bytes > (self.window_bytes - scope.within - 4000 if due else self.window_bytes):
             return False
         if due and any(other.writes for other in one.commands):
             return False
@@ -886,12 +888,12 @@ class Round:
         return "parts" if len(rows) >= count_lines(content) > 0 else None
 
     def insists(self, scope, what, content, sure=False):
-        """Was it answered so lately that asking again brings the bytes?  sure: beyond doubt."""
+        """Was it answered so lately that asking again may bring the bytes?  sure: that it must: by a notice, not by what it then brought."""
         note = scope.talk.notes.get(what)
         if note is None or note.content != content or not self.yields:
             return False
         measure = (lambda moment: scope.most - moment.most) if sure else (lambda moment: scope.sure - moment.sure)
-        return any(moment and measure(moment) <= self.insist for moment in (note.notice, note.yielded if note.sure or not sure else None))
+        return any(moment and measure(moment) <= self.insist for moment in (note.notice, None if sure else note.yielded))
 
     def stamps(self, paths):
         """What may be seen of files and folders, and of what these are in, without looking into them."""
@@ -901,11 +903,10 @@ class Round:
             found.append((path, stat.st_ino, stat.st_size, stat.st_nlink, stat.st_mtime_ns, stat.st_ctime_ns))
         return tuple(found)
 
-    def note_yield(self, scope, what, content, sure):
-        """It came in full, so lately after its notice.  sure: it would have been a notice else."""
+    def note_yield(self, scope, what, content):
+        """It came in full, so lately after its notice: for some requests more it may."""
         note = self.note_of(scope, what, content)
         if note.yielded is None or scope.most - note.yielded.most > self.insist:
-            note.sure = bool(sure and self.insists(scope, what, content, True))
             note.yielded = Moment(scope)
         self.count["yields"] += 1
 
@@ -925,7 +926,7 @@ class Round:
                 self.count["%s due" % kind] += 1
                 self.count["%s missed" % kind] += 1
             if self.insists(scope, path, content):
-                self.note_yield(scope, path, content, not again and self.in_full(scope, command, path, content, before, True))
+                self.note_yield(scope, path, content)
             fresh.append(path)
             self.count["contents"] += 1
             return output[len(content):]
@@ -1022,7 +1023,7 @@ class Round:
                 self.count["requests due"] += 1
                 self.count["requests missed"] += 1
             if self.insists(scope, what, fine):
-                self.note_yield(scope, what, fine, any(self.counts(scope, command, one, None, before, True) for one in asked))
+                self.note_yield(scope, what, fine)
             if remembered:
                 scope.talk.asked[text].append(Asked(scope, command, real, state, paths))
             self.count["readers"] += 1
