@@ -5,7 +5,9 @@ of which command, when, and what has been forgotten since.  Whatever stands in p
 
     a notice for a file     its content, as it is now, was given in full: at once, or line by line in parts
     a notice for a request  the same command was given its whole output, and all that it reads is as it was then
-    both                    in this scope and epoch, inside the window, by commands that kept to the limit, not
+    a diff                  applied to what was given in full, it leads to what is there now
+    no instruction file     it was given already, in this version
+    all of these            in this scope and epoch, inside the window, by commands that kept to the limit, not
                             forgotten, not asked for again right after a notice; at the capture and nowhere else
 
 Everything else is, byte for byte, what the files hold, or what the same command prints outside of `seen`.
@@ -43,6 +45,8 @@ LOADED_END = re.compile(rb"\[End of instruction files\. \(Here begins the file, 
 CHANGED = b"[File changed since last read: "
 ANY_NOTICE = re.compile(rb"\[[^\n]*, seen-[0-9a-f]{16}\)\]\n")
 HISTORY = 25
+FORK = multiprocessing.get_context("fork")
+STOP = FORK.Event()  # something is wrong: rounds end, and clean up behind them
 
 
 class Wrong(Exception):
@@ -408,7 +412,7 @@ class Round:
                 self.scope = self.scopes[0]  # whose turn it is
                 for scope in self.scopes[:2]:
                     scope.pid = scope.agent.ask(do="environment")["pid"]
-                while self.step < self.steps:
+                while self.step < self.steps and not STOP.is_set():
                     self.step_once()
                 for agent in agents:
                     if agent.close() != 0:
@@ -442,8 +446,8 @@ class Round:
         self.links = self.random.random() < 0.25  # files with two names, renames
         options = {"window.requests": self.window, "window.bytes": self.window_bytes, "window.age_s": self.age_s,
                    "notice.insist_requests": self.insist, "notice.yield": "insist" if self.yields else "never",
-                   "notice.min_bytes": self.min_bytes, "notice.on_change": "diff" if self.on_change else "full", "context.inject": "viewers" if self.inject else "off",
-                   "requests.enable": "yes" if self.requests else "no"}
+                   "notice.min_bytes": self.min_bytes, "notice.on_change": "diff" if self.on_change else "full",
+                   "context.inject": "viewers" if self.inject else "off", "requests.enable": "yes" if self.requests else "no"}
         if self.never:
             options["requests.never"] = "wc* *ls?-la?d"
         self.options = [word for name, value in options.items() for word in ("-c", "%s=%s" % (name, value))]
@@ -833,7 +837,8 @@ class Round:
             ("ls -la d > ../aside/out; cat < ../aside/out", None, 1, 1, False), ("wc -l < {0}", None, 1, 0, False),
             ("diff <(grep -n line {0}) <(grep -n line {0}) && echo same", None, 3, 0, False),
             ("sed -n 1,200p {0} | cat", None, 1, 1, False), ("head -n 40 {0} | tail -n 3", None, 2, 0, False),
-            ("grep -c line < {0}", None, 1, 0, False), ("seq 1 6000", None, 0, 0, False), ("for i in 1 2 3; do seq 1 1900; done", None, 0, 0, False), ("python3 -c 'import sys; sys.stdout.write(open(\"{0}\", errors=\"replace\").read(99))'", None, 0, 0, False)
+            ("grep -c line < {0}", None, 1, 0, False), ("seq 1 6000", None, 0, 0, False),
+            ("for i in 1 2 3; do seq 1 1900; done", None, 0, 0, False), ("python3 -c 'import sys; sys.stdout.write(open(\"{0}\", errors=\"replace\").read(99))'", None, 0, 0, False)
             if self.random.random() < 0.1 else ("cat {0} | tail -n 2", None, 2, 0, False)))
         return Elsewhere(form.format(path), real, requests, perhaps, late)
 
@@ -1044,7 +1049,10 @@ class Round:
 
 
 def play(words):
-    return Round(*words).play()
+    count, wrong = Round(*words).play()
+    if wrong:
+        STOP.set()
+    return count, wrong
 
 
 class GivenTest(unittest.TestCase):
@@ -1052,12 +1060,12 @@ class GivenTest(unittest.TestCase):
         rounds = [(int(ONLY), ROUND_STEPS)] if ONLY else [
             (number, min(ROUND_STEPS, STEPS - number * ROUND_STEPS)) for number in range((STEPS + ROUND_STEPS - 1) // ROUND_STEPS)]
         count, began = collections.Counter(), time.monotonic()
-        with multiprocessing.Pool(min(JOBS, len(rounds))) as pool:
-            for one, wrong in pool.imap_unordered(play, rounds):
-                count.update(one)
-                if wrong:
-                    pool.terminate()
-                    self.fail(wrong)
+        with FORK.Pool(min(JOBS, len(rounds))) as pool:
+            results = pool.map(play, rounds, chunksize=1)
+        for one, _ in results:
+            count.update(one)
+        if STOP.is_set():
+            self.fail(next(wrong for _, wrong in results if wrong))
         steps = sum(steps for _, steps in rounds)
         print("%d steps in %d rounds, seed %d, %.0f s: %s" % (
             steps, len(rounds), SEED, time.monotonic() - began, ", ".join("%s %d" % pair for pair in sorted(count.items()))))
