@@ -388,10 +388,12 @@ static bool is_forgotten_since(const struct segment *segment, const struct reque
 	       after.session_epoch != now->session_epoch;
 }
 
-/* An instruction file that is read like any other need not be given once more. */
-static void note_instruction(const struct segment *segment, const struct file_slot *file,
-			     const struct moment *given, const struct stamp *stamp,
-			     const struct version *version)
+/* An instruction file that is read like any other need not be given once more.  Apart: a path is a lot for a small stack. */
+__attribute__((noinline)) static void note_instruction(const struct segment *segment,
+						       const struct file_slot *file,
+						       const struct moment *given,
+						       const struct stamp *stamp,
+						       const struct version *version)
 {
 	char path[SEGMENT_PATH_BYTES];
 

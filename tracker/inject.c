@@ -217,16 +217,17 @@ static int make(struct making *making, inject_text *text, void *data, struct inj
 	return readable;
 }
 
-int inject_file(const struct segment *segment, const struct request *request,
-		const struct inject_tail *tail, inject_text *text, void *data,
-		struct inject *inject, uint64_t *ret_before_bytes)
+/* What inject_file() does where it may. Apart: `making` is large, and the stack of one who may not may be a signal handler's. */
+__attribute__((noinline)) static int make_file(const struct segment *segment,
+					       const struct request *request,
+					       const struct inject_tail *tail, inject_text *text,
+					       void *data, struct inject *inject,
+					       uint64_t *ret_before_bytes)
 {
 	struct making making = { .segment = segment, .request = request, .tail = tail, .fd = -1 };
 	const struct context *context = &request->context;
 	int count = inject->count;
 
-	if (!may_inject(segment, request))
-		return -ENOENT;
 	note_viewed(segment, tail, inject);
 	making.moment = moment_now(segment, context->scope_id, request->number, context->capture_id,
 				   request->command_id);
@@ -245,6 +246,15 @@ int inject_file(const struct segment *segment, const struct request *request,
 	else if (count == 0)
 		inject->moment = making.moment;
 	return readable;
+}
+
+int inject_file(const struct segment *segment, const struct request *request,
+		const struct inject_tail *tail, inject_text *text, void *data,
+		struct inject *inject, uint64_t *ret_before_bytes)
+{
+	if (!may_inject(segment, request))
+		return -ENOENT;
+	return make_file(segment, request, tail, text, data, inject, ret_before_bytes);
 }
 
 bool inject_given(const struct segment *segment, const struct inject *inject, int index)

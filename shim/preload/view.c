@@ -178,10 +178,11 @@ static bool is_first_time(const struct stat *stat)
 
 void view_opened(int fd, const char *path, struct look *ret_look)
 {
-	char kernel_path[SEGMENT_PATH_BYTES];
-	struct stat stat;
-	struct answer answer;
+	/* One thread comes here, never within itself; its stack may be a signal handler's. */
+	static char kernel_path[SEGMENT_PATH_BYTES];
+	static struct answer answer;
 	struct version diff = { 0 };
+	struct stat stat;
 
 	if (!view_is_followed() || sys_fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode) ||
 	    subject_link(SUBJECT_SELF, fd, kernel_path, sizeof(kernel_path)) <= 0 ||
