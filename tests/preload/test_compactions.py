@@ -273,6 +273,8 @@ class Two(Case):
         self.note()
         self.append(MARK, path=os.path.join(self.session.folder, "third/t.jsonl"))
         self.forgets(third)
+        time.sleep(0.5)  # each of the two `seen run` may tell of it
+        third.shell("cat f")
         self.assertNotice(self.agent.shell("cat f"))
         self.note()
         self.append(MARK)
