@@ -104,7 +104,7 @@ Test(scope, alone_again)
 
 Test(scope, a_slot_given_to_another_has_no_sub_agents)
 {
-	char name[8];
+	char name[12];
 	uint64_t id = 0;
 	for (int i = 0; i < 17; i++) {
 		(void)snprintf(name, sizeof(name), "%d", i);
@@ -131,7 +131,7 @@ Test(scope, names_are_cut)
 Test(scope, full_table_gives_up_the_one_unused_for_longest)
 {
 	uint64_t ids[17], epoch = 0;
-	char name[8];
+	char name[12];
 	for (int i = 0; i < 17; i++) {
 		(void)snprintf(name, sizeof(name), "%d", i);
 		ids[i] = world_scope(&world, name);
