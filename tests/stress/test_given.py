@@ -125,6 +125,11 @@ class Scope:
         for conversation in self.conversations:
             conversation.new_epoch()
 
+    def count(self, sure, perhaps=0):
+        """So many requests.  By both ways in, a program may be taken for one by each, and diff(1), which the program runs, for another."""
+        self.sure += sure
+        self.most += (sure + perhaps) * (3 if VIA == "both" else 1)
+
     def environment(self):
         return {"SEEN_SCOPE": self.name} if self.name else None
 
@@ -205,8 +210,7 @@ class View(Piece):
 
     def judge(self, round, scope, command, output, before):
         for group in self.groups:
-            scope.sure += 1
-            scope.most += 1
+            scope.count(1)
             length, fresh, guides = len(output), [], []
             for index, path in enumerate(group):
                 if output.startswith(LOADED):
@@ -312,7 +316,7 @@ class Context(Piece):
         self.guides = round.guides_of(self.path)
 
     def judge(self, round, scope, command, output, before):
-        scope.most += 1
+        scope.count(0, 1)
         size, fresh = len(output), []
         output = round.take_guides(scope, command, self.guides, output, before, fresh)
         scope.bytes += size
@@ -334,8 +338,7 @@ class Elsewhere(Piece):
             self.real = self.real()
 
     def judge(self, round, scope, command, output, before):
-        scope.sure += self.requests
-        scope.most += self.requests + self.perhaps
+        scope.count(self.requests, self.perhaps)
         real = round.outside(self.text)[0] if self.real is None else self.real
         round.count["elsewhere"] += 1
         if output != real:
@@ -354,8 +357,7 @@ class Change(Piece):
         self.apply()
 
     def judge(self, round, scope, command, output, before):
-        scope.sure += self.requests
-        scope.most += self.requests + self.perhaps
+        scope.count(self.requests, self.perhaps)
         if output:
             raise Wrong("a change printed %r" % output[:200])
 
@@ -1012,8 +1014,7 @@ class Round:
     def take_request(self, scope, command, piece, paths, real, state, output, before, remembered=True):
         """Judges a reader's output.  Returns whether it was given what it reads."""
         text = piece.text
-        scope.sure += piece.requests
-        scope.most += piece.requests + piece.perhaps
+        scope.count(piece.requests, piece.perhaps)
         scope.bytes += len(output) * piece.requests
         asked = [one for one in scope.talk.asked[text] if one.output == real and one.state == state and self.counts(scope, command, one, None, before)]
         known = bool(asked)
