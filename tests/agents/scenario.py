@@ -9,6 +9,7 @@ import re
 import shutil
 
 NOTICE = "[File previously read:"
+AGAIN = "[Command already run: "
 STATIC = "static"
 
 
