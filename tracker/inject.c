@@ -263,3 +263,15 @@ bool inject_given(const struct segment *segment, const struct inject *inject, in
 	return instruction_record(segment, &inject->moment, file->dev, file->ino, &file->version) ==
 	       0;
 }
+
+void inject_tell(const struct injected *injected, uint64_t scope_id, struct journal_record *record,
+		 struct journal_details *ret_details)
+{
+	record->path = injected->text;
+	record->amount = scope_id;
+	record->flags = JOURNAL_INSTRUCTED_INJECTED;
+	*ret_details = (struct journal_details){ .dev = injected->dev,
+						 .ino = injected->ino,
+						 .size_bytes = injected->version.size_bytes,
+						 .after = injected->version };
+}

@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 
 #include "tracker/instruction.h"
+#include "tracker/journal.h"
 #include "tracker/request.h"
 #include "tracker/segment.h"
 
@@ -70,5 +71,10 @@ int inject_file(const struct segment *segment, const struct request *request,
 
 /* inject_given(): all of it went out.  Returns whether that one of `inject->files` is on record as given now. */
 bool inject_given(const struct segment *segment, const struct inject *inject, int index);
+
+/* inject_tell(): what the journal's INSTRUCTED says of one that was given to a scope.  record: begun by the way in.  ret_details: what
+ * follows it. */
+void inject_tell(const struct injected *injected, uint64_t scope_id, struct journal_record *record,
+		 struct journal_details *ret_details);
 
 #endif

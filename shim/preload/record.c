@@ -750,16 +750,11 @@ void record_delivery(enum journal_op op, uint32_t path, const struct journal_det
 void record_instructed(uint64_t scope_id, const struct injected *injected)
 {
 	struct journal_record record = journal_blank(JOURNAL_INSTRUCTED);
-	const struct journal_details details = { .dev = injected->dev,
-						 .ino = injected->ino,
-						 .size_bytes = injected->version.size_bytes,
-						 .after = injected->version };
+	struct journal_details details;
 
 	if (!injected->text)
 		return;
-	record.path = injected->text;
-	record.amount = scope_id;
-	record.flags = JOURNAL_INSTRUCTED_INJECTED;
+	inject_tell(injected, scope_id, &record, &details);
 	(void)append(&record, &details, sizeof(details));
 }
 

@@ -236,16 +236,11 @@ void record_instructed(const struct supervision *supervision, const struct targe
 		       const struct injected *injected)
 {
 	struct journal_record record = about(target, JOURNAL_INSTRUCTED, target->pid);
-	const struct journal_details details = { .dev = injected->dev,
-						 .ino = injected->ino,
-						 .size_bytes = injected->version.size_bytes,
-						 .after = injected->version };
+	struct journal_details details;
 
 	if (!injected->text)
 		return;
-	record.path = injected->text;
-	record.amount = target->request.context.scope_id;
-	record.flags = JOURNAL_INSTRUCTED_INJECTED;
+	inject_tell(injected, target->request.context.scope_id, &record, &details);
 	record.marks |= JOURNAL_DETAILS;
 	(void)journal_write(supervision->journal, &record, &details, sizeof(details), true);
 }
