@@ -13,6 +13,11 @@ import tempfile
 import time
 import unittest
 
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
+
 BUILD = pathlib.Path(os.environ["SEEN_BUILD"])
 SOURCE = pathlib.Path(os.environ["SEEN_SOURCE"])
 SEEN = str(BUILD / "bin" / "seen")
@@ -62,6 +67,16 @@ class Case(unittest.TestCase):
         if code is not None:
             self.assertEqual(done.returncode, code, (words, done.stdout, done.stderr))
         return done
+
+    def validate_by(self, name, documents):
+        """Does each document keep to that schema of config/data?"""
+        if jsonschema is None:
+            self.skipTest("no python3-jsonschema")
+        schema = json.loads((SOURCE / "config/data" / name).read_text())
+        jsonschema.Draft202012Validator.check_schema(schema)
+        validator = jsonschema.Draft202012Validator(schema)
+        for document in documents:
+            validator.validate(document)
 
     def json(self, *words, code=0, **more):
         return json.loads(self.seen(words[0], "--json", *words[1:], code=code, **more).stdout)

@@ -6,8 +6,8 @@ import shutil
 import struct
 import unittest
 
-from driver import BUILD, SOURCE, Case, text_of
-from test_log import HOSTILE, NO_VERSION, Journal, bytes_of, jsonschema, unescaped, version
+from driver import BUILD, Case, text_of
+from test_log import HOSTILE, NO_VERSION, Journal, bytes_of, unescaped, version
 
 VIEWER, READER = 3, 4
 CONTENT, YIELDED, NOTICE, DIFF = range(4)  # enum decision
@@ -24,13 +24,7 @@ def of_size(number, size):
 
 class HistoryCase(Case):
     def validate(self, lines):
-        if jsonschema is None:
-            self.skipTest("no python3-jsonschema")
-        schema = json.loads((SOURCE / "config/data/history.schema.json").read_text())
-        jsonschema.Draft202012Validator.check_schema(schema)
-        validator = jsonschema.Draft202012Validator(schema)
-        for line in lines:
-            validator.validate(line)
+        self.validate_by("history.schema.json", lines)
 
     def text(self, *words, code=0, **more):
         """The entries, without the lines that name scopes."""

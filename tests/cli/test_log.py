@@ -13,12 +13,7 @@ import subprocess
 import time
 import unittest
 
-from driver import DEADLINE, SEEN, SOURCE, Case, Terminal
-
-try:
-    import jsonschema
-except ImportError:
-    jsonschema = None
+from driver import DEADLINE, SEEN, SOURCE, Case, Terminal, jsonschema
 
 UNIT, FIRST, CHUNK = 64, 128, 16384
 AT_FDCWD, VFORKED = -100, 2
@@ -138,13 +133,7 @@ class LogCase(Case):
         return [bytes_of(line["path"]) for line in self.lines(*words, **more)]
 
     def validate(self, lines):
-        if jsonschema is None:
-            self.skipTest("no python3-jsonschema")
-        schema = json.loads((SOURCE / "config/data/log.schema.json").read_text())
-        jsonschema.Draft202012Validator.check_schema(schema)
-        validator = jsonschema.Draft202012Validator(schema)
-        for line in lines:
-            validator.validate(line)
+        self.validate_by("log.schema.json", lines)
 
 
 class Forms(LogCase):

@@ -7,12 +7,7 @@ import shutil
 import subprocess
 import unittest
 
-from driver import DEADLINE, SANITIZED, SEEN, SOURCE, Case, text_of
-
-try:
-    import jsonschema
-except ImportError:
-    jsonschema = None
+from driver import DEADLINE, SANITIZED, SEEN, Case, jsonschema, text_of
 
 CATEGORIES = ["identical", "covered", "changed", "after_compaction", "other_scope"]
 LIMIT = 24000
@@ -907,19 +902,15 @@ class Journals(Replay):
 
 class Shape(Replay):
     def test_schema(self):
-        if not jsonschema:
-            self.skipTest("no jsonschema")
-        schema = json.loads((SOURCE / "config/data/replay.schema.json").read_text())
         good = self.write(Claude().bash("cat f", TEXT).bash("cat f", TEXT), "good")
         bad = self.write("x", "bad")
         document = self.json("replay", good, bad, code=8)
-        jsonschema.Draft202012Validator.check_schema(schema)
-        jsonschema.validate(document, schema)
+        self.validate_by("replay.schema.json", [document])
         for name in ("files", "total", "assumed"):
             broken = dict(document)
             del broken[name]
             with self.assertRaises(jsonschema.ValidationError):
-                jsonschema.validate(broken, schema)
+                self.validate_by("replay.schema.json", [broken])
 
     def test_totals_are_sums(self):
         paths = [self.write(Claude(session=name).bash("cat f", TEXT).bash("cat f", TEXT), name) for name in ("a", "b", "c")]
