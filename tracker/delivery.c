@@ -41,35 +41,49 @@ int delivery_find(const struct segment *segment, uint64_t scope_id, uint64_t fil
 	return 0;
 }
 
-bool delivery_is_current(const struct segment *segment, const struct delivery_slot *delivery,
-			 const struct moment *moment, uint64_t limit_bytes)
+bool moment_is_current(const struct segment *segment, const struct moment *given,
+		       const struct moment *moment, uint64_t limit_bytes)
 {
 	const struct settings *settings = segment->settings;
 
-	if (!delivery->command_id || !delivery->scope_epoch ||
-	    delivery->scope_id != moment->scope_id ||
-	    delivery->session_epoch != moment->session_epoch ||
-	    delivery->scope_epoch != moment->scope_epoch)
+	if (!given->command_id || !given->scope_epoch || given->scope_id != moment->scope_id ||
+	    given->session_epoch != moment->session_epoch ||
+	    given->scope_epoch != moment->scope_epoch)
 		return false;
 	/* A number from the future: the scope's slot was lost and counts from elsewhere. */
-	if (moment->request < delivery->request ||
-	    moment->request - delivery->request > settings->window_requests)
+	if (moment->request < given->request ||
+	    moment->request - given->request > settings->window_requests)
 		return false;
-	if (moment->bytes_given < delivery->bytes_given ||
+	if (moment->bytes_given < given->bytes_given ||
 	    (settings->window_bytes &&
-	     moment->bytes_given - delivery->bytes_given > settings->window_bytes))
+	     moment->bytes_given - given->bytes_given > settings->window_bytes))
 		return false;
-	if (moment->time_ns < delivery->time_ns ||
+	if (moment->time_ns < given->time_ns ||
 	    (settings->window_age_s &&
-	     moment->time_ns - delivery->time_ns > settings->window_age_s * 1000000000u))
+	     moment->time_ns - given->time_ns > settings->window_age_s * 1000000000u))
 		return false;
-	if (delivery->command_id == DELIVERY_UNCUT)
+	if (given->command_id == DELIVERY_UNCUT)
 		return true;
 	/* In the command that still runs the content stands above in the same output, so far uncut. */
-	if (delivery->command_id == moment->command_id)
+	if (given->command_id == moment->command_id)
 		return command_within_so_far(segment, moment->capture_id, moment->command_id,
 					     limit_bytes);
-	return command_within(segment, delivery->command_id, limit_bytes);
+	return command_within(segment, given->command_id, limit_bytes);
+}
+
+bool delivery_is_current(const struct segment *segment, const struct delivery_slot *delivery,
+			 const struct moment *moment, uint64_t limit_bytes)
+{
+	const struct moment given = {
+		.scope_id = delivery->scope_id,
+		.session_epoch = delivery->session_epoch,
+		.scope_epoch = delivery->scope_epoch,
+		.request = delivery->request,
+		.command_id = delivery->command_id,
+		.bytes_given = delivery->bytes_given,
+		.time_ns = delivery->time_ns,
+	};
+	return moment_is_current(segment, &given, moment, limit_bytes);
 }
 
 int delivery_record(const struct segment *segment, uint64_t file_key, const struct version *version,

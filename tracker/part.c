@@ -99,7 +99,7 @@ static uint64_t reach(const struct part_slot *slot)
 static bool is_current(const struct segment *segment, const struct part_slot *slot,
 		       const struct part *part, const struct moment *moment, uint64_t limit_bytes)
 {
-	struct delivery_slot delivery = {
+	const struct moment given = {
 		.scope_id = slot->scope_id,
 		.session_epoch = slot->session_epoch,
 		.scope_epoch = slot->scope_epoch,
@@ -108,7 +108,7 @@ static bool is_current(const struct segment *segment, const struct part_slot *sl
 		.bytes_given = part->bytes_given,
 		.time_ns = part->time_ns,
 	};
-	return delivery_is_current(segment, &delivery, moment, limit_bytes);
+	return moment_is_current(segment, &given, moment, limit_bytes);
 }
 
 bool part_is_whole(const struct segment *segment, uint64_t file_key, const struct moment *moment,

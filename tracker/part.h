@@ -22,7 +22,7 @@ int part_record(const struct segment *segment, uint64_t file_key, const struct v
 		uint64_t line_count, const struct span *spans, unsigned count,
 		const struct moment *moment);
 
-/* part_is_whole(): was the scope given all lines of a file, and does that still count, each part by delivery_is_current()?
+/* part_is_whole(): was the scope given all lines of a file, and does that still count, each part by moment_is_current()?
  *
  * after_ns: only parts that were given later (CLOCK_BOOTTIME).  ret_version: of the file that they are of.  A file without a line
  * is never given in parts. */

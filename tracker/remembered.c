@@ -34,7 +34,7 @@ int remembered_find(const struct segment *segment, uint64_t scope_id,
 bool remembered_is_current(const struct segment *segment, const struct remembered_slot *remembered,
 			   const struct moment *moment, uint64_t limit_bytes)
 {
-	struct delivery_slot as = {
+	const struct moment given = {
 		.scope_id = remembered->scope_id,
 		.session_epoch = remembered->session_epoch,
 		.scope_epoch = remembered->scope_epoch,
@@ -43,7 +43,7 @@ bool remembered_is_current(const struct segment *segment, const struct remembere
 		.bytes_given = remembered->bytes_given,
 		.time_ns = remembered->time_ns,
 	};
-	return delivery_is_current(segment, &as, moment, limit_bytes);
+	return moment_is_current(segment, &given, moment, limit_bytes);
 }
 
 int remembered_inputs(const struct segment *segment, const struct remembered_slot *remembered,

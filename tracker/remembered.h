@@ -20,7 +20,7 @@ enum { REMEMBERED_OF_SCOPE_MAX = 50 };
 int remembered_find(const struct segment *segment, uint64_t scope_id,
 		    const struct version *identity, struct remembered_slot *ret_remembered);
 
-/* remembered_is_current(): as delivery_is_current(). */
+/* remembered_is_current(): as moment_is_current(). */
 bool remembered_is_current(const struct segment *segment, const struct remembered_slot *remembered,
 			   const struct moment *moment, uint64_t limit_bytes);
 

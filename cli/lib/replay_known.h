@@ -138,7 +138,7 @@ struct record *known_record(struct file *file, uint64_t scope_id, enum replay_wa
 struct given known_now(const struct scope *scope, enum replay_way way, const struct file *file,
 		       uint64_t time_ns);
 
-/* known_is_current(): does what was given still count, as delivery_is_current() of the tracker has it? */
+/* known_is_current(): does what was given still count, as moment_is_current() of the tracker has it? */
 bool known_is_current(const struct settings *settings, const struct given *given,
 		      const struct given *now);
 
