@@ -41,6 +41,14 @@ int delivery_find(const struct segment *segment, uint64_t scope_id, uint64_t fil
 	return 0;
 }
 
+bool window_holds(const struct settings *settings, uint64_t requests, uint64_t bytes,
+		  uint64_t age_ns)
+{
+	return requests <= settings->window_requests &&
+	       (!settings->window_bytes || bytes <= settings->window_bytes) &&
+	       (!settings->window_age_s || age_ns <= settings->window_age_s * 1000000000u);
+}
+
 bool moment_is_current(const struct segment *segment, const struct moment *given,
 		       const struct moment *moment, uint64_t limit_bytes)
 {
@@ -51,16 +59,11 @@ bool moment_is_current(const struct segment *segment, const struct moment *given
 	    given->scope_epoch != moment->scope_epoch)
 		return false;
 	/* A number from the future: the scope's slot was lost and counts from elsewhere. */
-	if (moment->request < given->request ||
-	    moment->request - given->request > settings->window_requests)
-		return false;
-	if (moment->bytes_given < given->bytes_given ||
-	    (settings->window_bytes &&
-	     moment->bytes_given - given->bytes_given > settings->window_bytes))
-		return false;
-	if (moment->time_ns < given->time_ns ||
-	    (settings->window_age_s &&
-	     moment->time_ns - given->time_ns > settings->window_age_s * 1000000000u))
+	if (moment->request < given->request || moment->bytes_given < given->bytes_given ||
+	    moment->time_ns < given->time_ns ||
+	    !window_holds(settings, moment->request - given->request,
+			  moment->bytes_given - given->bytes_given,
+			  moment->time_ns - given->time_ns))
 		return false;
 	if (given->command_id == DELIVERY_UNCUT)
 		return true;

@@ -36,9 +36,13 @@ struct moment moment_now(const struct segment *segment, uint64_t scope_id, uint6
 int delivery_find(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
 		  struct delivery_slot *ret_delivery);
 
-/* moment_is_current(): does what was given then still count?  Given in the moment's epoch, still inside the window ([window]), by a
- * command that kept to `limit_bytes` in all.  Both ends of each window belong to it: the request number
- * `[window] requests` after it was given is the last one inside.
+/* window_holds(): is what was given still inside the window ([window]), so many requests of its scope, bytes given to it, and
+ * nanoseconds later?  Both ends belong to it: the request number `[window] requests` after it was given is the last one inside. */
+bool window_holds(const struct settings *settings, uint64_t requests, uint64_t bytes,
+		  uint64_t age_ns);
+
+/* moment_is_current(): does what was given then still count?  Given in the moment's epoch, still inside the window, by a command that kept to
+ * `limit_bytes` in all.
  * given: its capture_id is not looked at; command_id 0: forgotten. */
 bool moment_is_current(const struct segment *segment, const struct moment *given,
 		       const struct moment *moment, uint64_t limit_bytes);

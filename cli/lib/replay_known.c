@@ -10,6 +10,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "tracker/delivery.h"
 #include "tracker/path.h"
 
 enum { LINES_MAX = 1 << 24 }; /* of one file */
@@ -224,12 +225,12 @@ struct given known_now(const struct scope *scope, enum replay_way way, const str
 bool known_is_current(const struct settings *settings, const struct given *given,
 		      const struct given *now)
 {
+	bool is_timed = settings->window_age_s && given->time_ns && now->time_ns;
+
 	return given->is_delivery && given->epoch == now->epoch &&
-	       now->request - given->request <= settings->window_requests &&
-	       (!settings->window_bytes || now->bytes - given->bytes <= settings->window_bytes) &&
-	       (!settings->window_age_s || !given->time_ns || !now->time_ns ||
-		(now->time_ns >= given->time_ns &&
-		 now->time_ns - given->time_ns <= settings->window_age_s * 1000000000u));
+	       !(is_timed && now->time_ns < given->time_ns) &&
+	       window_holds(settings, now->request - given->request, now->bytes - given->bytes,
+			    is_timed ? now->time_ns - given->time_ns : 0);
 }
 
 static const struct known_line *line_at(const struct record *record, uint64_t number)
