@@ -7,8 +7,8 @@
 root=$(cd -P "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 
 # Debian's names.  What each is for, or how else it shows that it is there: see package_present.
-build_packages="gcc libc6-dev cmake ninja-build pkg-config libxxhash-dev libinih-dev libjansson-dev nettle-dev"
-test_packages="libcriterion-dev python3 git strace bubblewrap busybox-static perl nodejs procps bsdutils musl-tools"
+build_packages="gcc libc6-dev cmake ninja-build pkg-config libxxhash-dev libinih-dev libjansson-dev nettle-dev libncurses-dev libsqlite3-dev"
+test_packages="libcriterion-dev python3 git strace bubblewrap busybox-static perl nodejs procps bsdutils musl-tools tmux chromium python3-jsonschema"
 # What tests/preload/suites runs; a suite whose program is not there is skipped.
 suite_packages="binutils make rsync ripgrep jq sqlite3 vim-tiny less patch ed xz-utils bzip2 zip unzip"
 suite_packages_long="libpython3-testsuite bat"
@@ -30,6 +30,9 @@ package_present() {
 	libinih-dev) pkg-config --exists inih ;;
 	libjansson-dev) pkg-config --exists jansson ;;
 	nettle-dev) pkg-config --exists nettle ;;
+	libncurses-dev) pkg-config --exists ncursesw ;;
+	libsqlite3-dev) pkg-config --exists sqlite3 ;;
+	python3-jsonschema) python3 -c 'import jsonschema' ;;
 	libcriterion-dev) pkg-config --exists criterion ;;
 	bubblewrap) command -v bwrap ;;
 	busybox-static) command -v busybox ;;
