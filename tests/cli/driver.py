@@ -22,6 +22,7 @@ BUILD = pathlib.Path(os.environ["SEEN_BUILD"])
 SOURCE = pathlib.Path(os.environ["SEEN_SOURCE"])
 SEEN = str(BUILD / "bin" / "seen")
 LIBRARY = str(BUILD / "lib" / "seen" / "libseen.so")
+MAKER = str(BUILD / "tests" / "bench" / "journal_maker")
 DEMO = str(BUILD / "lib" / "seen" / "seen-demo-agent")
 NOTICE = b"[File previously read: "
 DEADLINE = 60
@@ -98,6 +99,13 @@ class Case(unittest.TestCase):
         with open(path, "wb") as file:
             file.write(text_of() if content is None else content)
         return path
+
+    def made_journal(self, count, *options, name="made"):
+        """A journal with so many events of a session that never was (tests/bench/journal_maker.c): its path."""
+        path = self.top / name / "journal"
+        path.parent.mkdir()
+        subprocess.run([MAKER, str(path), str(count), *options], stdout=subprocess.DEVNULL, timeout=DEADLINE, check=True)
+        return str(path)
 
     def session_folder(self, session="s"):
         return self.home / ".local/state/seen" / session

@@ -1,0 +1,814 @@
+/*
+ * Makes a journal as a session leaves one, of any length: what report, export and their consumers are tested with.
+ *
+ * usage: journal_maker FILE COUNT [--seed N] [--hostile] [--seal] [--workspace DIR]
+ *
+ * The journal has COUNT events (those that `seen log` shows; texts come on top).  An agent works: it views files by `bash -c
+ * 'cat ...'`, searches, builds, edits, installs packages, commits; a user edits beside it; now and then it reads a secret,
+ * writes outside the workspace or to a pipeline's configuration.  Which file is next follows Zipf's law over some thousand; the
+ * times rise over eight hours; each run ends with what it did not observe.  All that an event refers to (process, folder,
+ * announcement, earlier version) is there before it, as in a session's own journal.
+ *
+ * The same arguments always make the same file.  --hostile: a quarter of the files have names that somebody
+ * chose to deceive.  --seal: as `seen run` does at the end of a run.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/lib/seal.h"
+#include "tests/unit/support.h"
+#include "tracker/contents.h"
+#include "tracker/guard.h"
+#include "tracker/journal.h"
+#include "tracker/role.h"
+#include "tracker/tables.h"
+
+enum {
+	FILES = 4000, /* of the workspace */
+	OUTSIDE = 64, /* beside it */
+	PROGRAMS = 12,
+	TAIL = 4, /* events that end a run */
+	RUN_EVENTS = 250000,
+	HOURS = 8,
+	PID_FIRST = 1000,
+	NAME_BYTES = 4200,
+};
+
+static const uint64_t MAX_BYTES = UINT64_C(16) << 30;
+static const uint64_t BEGIN_NS = UINT64_C(1763366400000000000); /* 2025-11-17T08:00:00Z */
+
+struct file {
+	char *path;  /* relative to the workspace, or absolute */
+	bool secret; /* a rule may speak of it */
+	uint64_t size_bytes, ino;
+	uint32_t change; /* its version is made from it */
+	uint64_t scope;  /* that was given it */
+};
+
+struct process {
+	uint64_t number;
+	uint32_t pid, parent_pid;
+	enum role role;
+	const char *executable;
+};
+
+static struct journal journal;
+static struct file files[FILES + OUTSIDE];
+static double chances[FILES]; /* that it is this file or one before */
+static const char *workspace = "/home/user/project";
+static bool is_hostile;
+static uint64_t wanted, allowed, written, now_ns, serial = 100, state;
+static uint32_t pid = PID_FIRST;
+static uint64_t scope_id, epoch;
+static struct process agent;
+static struct {
+	uint64_t observed, opens, unobserved;
+} run;
+
+/* ---- chance ---- */
+
+static uint64_t chance(void) /* splitmix64 */
+{
+	uint64_t value = state += UINT64_C(0x9e3779b97f4a7c15);
+	value = (value ^ value >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	value = (value ^ value >> 27) * UINT64_C(0x94d049bb133111eb);
+	return value ^ value >> 31;
+}
+
+static unsigned below(unsigned limit)
+{
+	return (unsigned)((chance() >> 32) * limit >> 32);
+}
+
+static bool percent(unsigned share)
+{
+	return below(100) < share;
+}
+
+static struct file *any_file(void)
+{
+	double at = (double)(chance() >> 11) / (double)(UINT64_C(1) << 53) * chances[FILES - 1];
+	unsigned low = 0, high = FILES - 1;
+
+	while (low < high) {
+		unsigned middle = (low + high) / 2;
+		if (chances[middle] < at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return &files[low];
+}
+
+/* ---- files ---- */
+
+/* Names that read as something else where somebody forgot to escape: a table, a page, a terminal, a spreadsheet, a path. */
+static size_t hostile_name(unsigned kind, unsigned number, char *ret_name)
+{
+	static const struct {
+		const char *before, *after; /* the number */
+	} NAMES[] = {
+		{ "quote\"'`$(id)`", "" },
+		{ "comma,semi;tab\there", "" },
+		{ "two\nlines\r\n", "\n" },
+		{ "<script>alert(", ")</script>" },
+		{ "\"><img src=x onerror=alert(", ")>" },
+		{ "]]><!-- ", " --!>" },
+		{ "</script><svg onload=alert(", ")>" },
+		{ "\xff\xfe\xc3(invalid", "\xe2\x82" },
+		{ "\xe2\x80\xaegpj.", "\xe2\x80\xac" },
+		{ "\033[31mred\033]0;title\a", "\033[2J" },
+		{ "\xc2\x9b", "31m" },
+		{ "=HYPERLINK(\"http:x", "\")" },
+		{ "+", "+1" },
+		{ "-", "" },
+		{ "@SUM(", ")" },
+		{ "|a|b|", "`" },
+		{ "::error::", "" },
+		{ "${{ secrets.X", " }}" },
+		{ "\\N\\x41\\", "\\" },
+		{ "'; DROP TABLE events; --", "" },
+		{ " ", " " },
+		{ "NULL", "" },
+		{ "%s%n", "%" },
+		{ "\xed\xa0\x80\xf4\x90\x80\x80", "" },
+		{ "\x01\x7f", "\x1f" },
+		{ "[link](javascript:alert(", "))" },
+	};
+	enum { KINDS = sizeof(NAMES) / sizeof(NAMES[0]) };
+	char part[256];
+
+	kind %= KINDS + 1;
+	if (kind < KINDS)
+		return (size_t)snprintf(ret_name, NAME_BYTES, "%s%u%s", NAMES[kind].before, number,
+					NAMES[kind].after);
+	/* As long as a path may be: folders of 255 bytes each. */
+	size_t length = 0, longest = 4000 - strlen(workspace);
+	memset(part, 'n', sizeof(part));
+	while (length + 256 < longest) {
+		memcpy(ret_name + length, part, 255);
+		length += 255;
+		ret_name[length++] = '/';
+	}
+	return length + (size_t)snprintf(ret_name + length, 64, "long%u", number);
+}
+
+static void make_files(void)
+{
+	static const char *const FOLDERS[] = { "src",
+					       "src/core",
+					       "src/net",
+					       "src/ui",
+					       "include",
+					       "tests",
+					       "tests/data",
+					       "docs",
+					       "scripts",
+					       "vendor/lib",
+					       "node_modules/left-pad" };
+	static const char *const ENDINGS[] = { "c", "h", "py", "ts", "md", "json", "txt" };
+	static const char *const TOLD[] = { ".env",           ".env.production",
+					    "config/id_rsa",  ".github/workflows/ci.yml",
+					    ".gitlab-ci.yml", ".git/config",
+					    "AGENTS.md",      "README.md",
+					    "Makefile",       "package.json" };
+	static const char *const BESIDE[] = { "/home/user/.aws/credentials",
+					      "/home/user/.npmrc",
+					      "/home/user/.ssh/id_ed25519",
+					      "/etc/passwd",
+					      "/etc/shadow",
+					      "/usr/include/stdio.h",
+					      "/home/user/.bashrc",
+					      "/tmp/build.log" };
+	enum {
+		TOLD_COUNT = sizeof(TOLD) / sizeof(TOLD[0]),
+		BESIDE_COUNT = sizeof(BESIDE) / sizeof(BESIDE[0])
+	};
+	char name[NAME_BYTES];
+	double sum = 0;
+
+	for (unsigned i = 0; i < FILES + OUTSIDE; i++) {
+		struct file *file = &files[i];
+		size_t length;
+		if (i >= FILES)
+			length = i - FILES < BESIDE_COUNT
+					 ? (size_t)snprintf(name, sizeof(name), "%s",
+							    BESIDE[i - FILES])
+					 : (size_t)snprintf(name, sizeof(name),
+							    "/home/user/.cache/tool/blob%u", i);
+		else if (i % 97 == 7 && i / 97 < TOLD_COUNT)
+			length = (size_t)snprintf(name, sizeof(name), "%s", TOLD[i / 97]);
+		else if (is_hostile && i % 4 == 1)
+			length = hostile_name(i / 4, i, name);
+		else
+			length = (size_t)snprintf(
+				name, sizeof(name), "%s/file%u.%s",
+				FOLDERS[below(sizeof(FOLDERS) / sizeof(FOLDERS[0]))], i,
+				ENDINGS[below(sizeof(ENDINGS) / sizeof(ENDINGS[0]))]);
+		file->path = strndup(name, length);
+		must(file->path != NULL);
+		file->size_bytes = 64 + (UINT64_C(1) << below(17)) + below(4096);
+		file->ino = 100000 + i;
+		file->change = 1;
+		if (i < FILES)
+			chances[i] = sum += 1.0 / (i + 1);
+	}
+}
+
+static struct version version_of(const struct file *file)
+{
+	uint64_t seed = file->ino << 20 | file->change;
+	return (struct version){ .low = seed * UINT64_C(0x9e3779b97f4a7c15),
+				 .high = seed * UINT64_C(0xd6e8feb86659fd93),
+				 .size_bytes = file->size_bytes };
+}
+
+static struct file *beside(void)
+{
+	return &files[FILES + (percent(40) ? below(8) : below(OUTSIDE))];
+}
+
+/* ---- records ---- */
+
+static bool is_full(void)
+{
+	return written >= allowed;
+}
+
+static uint32_t text(const char *bytes)
+{
+	uint32_t number = journal_text(&journal, bytes, strlen(bytes), true);
+	must(number != 0);
+	return number;
+}
+
+/* Arguments, each ended by NUL. */
+static uint32_t arguments(const char *first, ...)
+{
+	char bytes[JOURNAL_TEXT_BYTES_MAX];
+	size_t length = 0;
+	va_list list;
+
+	va_start(list, first);
+	for (const char *word = first; word; word = va_arg(list, const char *)) {
+		size_t size = strlen(word) + 1;
+		if (length + size > 4096)
+			break;
+		memcpy(bytes + length, word, size);
+		length += size;
+	}
+	va_end(list);
+	return journal_text(&journal, bytes, length, true);
+}
+
+/* Everything comes through here: the one place that counts, and moves the clock. */
+static uint32_t put(const struct process *process, struct journal_record record,
+		    const void *details, size_t size)
+{
+	static const uint64_t LENGTH_NS = (uint64_t)HOURS * 3600 * 1000000000;
+	uint64_t step = LENGTH_NS / wanted;
+
+	if (is_full())
+		return 0;
+	/* Much at once, then a pause while the model thinks. */
+	now_ns += 1 + (percent(2) ? chance() % (step * 80 + 1) : chance() % (step * 2 / 5 + 1));
+	record.time_realtime_ns = now_ns;
+	if (process) {
+		record.process = (uint32_t)process->number;
+		if (!record.tid)
+			record.tid = process->pid;
+	}
+	written++;
+	uint32_t number = journal_write(&journal, &record, details, size, true);
+	must(number != 0);
+	return number;
+}
+
+static uint32_t put_plain(const struct process *process, struct journal_record record)
+{
+	return put(process, record, NULL, 0);
+}
+
+static struct journal_record of_file(enum journal_op op, const struct file *file)
+{
+	struct journal_record record = journal_blank(op);
+	record.path = text(file->path);
+	if (file->path[0] != '/')
+		record.directory = text(workspace);
+	return record;
+}
+
+/* A file of which the tracker itself speaks: by its absolute path. */
+static struct journal_record of_known(enum journal_op op, const struct file *file)
+{
+	char path[NAME_BYTES + 256];
+	struct journal_record record = journal_blank(op);
+	if (file->path[0] == '/')
+		(void)snprintf(path, sizeof(path), "%s", file->path);
+	else
+		(void)snprintf(path, sizeof(path), "%s/%s", workspace, file->path);
+	record.path = text(path);
+	record.marks = JOURNAL_DETAILS;
+	return record;
+}
+
+static uint32_t put_known(const struct process *process, struct journal_record record,
+			  const struct file *file, const struct version *before,
+			  const struct version *after)
+{
+	struct journal_details details = { .dev = 2049,
+					   .ino = file->ino,
+					   .size_bytes = file->size_bytes };
+	record.marks |= JOURNAL_DETAILS;
+	if (before)
+		details.before = *before;
+	if (after)
+		details.after = *after;
+	return put(process, record, &details, sizeof(details));
+}
+
+/* ---- processes ---- */
+
+static struct journal_process life_of(const struct process *process, uint64_t its_serial,
+				      uint32_t starter)
+{
+	return (struct journal_process){ .serial = its_serial,
+					 .scope_id = scope_id,
+					 .epoch = epoch,
+					 .pid = process->pid,
+					 .parent_pid = process->parent_pid,
+					 .role = process->role,
+					 .context = CONTEXT_ATTACHED | CONTEXT_AGENT,
+					 .pid_ns = 4026531836,
+					 .starter = starter };
+}
+
+/* A program, started by another: by vfork and exec.  Two arguments are enough. */
+static struct process start(const struct process *parent, enum role role, const char *executable,
+			    const char *second, const char *third)
+{
+	struct process child = { .pid = ++pid,
+				 .parent_pid = parent ? parent->pid : 1,
+				 .role = role,
+				 .executable = executable };
+	struct journal_record record = journal_blank(JOURNAL_EXEC);
+	uint32_t words = arguments(strrchr(executable, '/') + 1, second, third, NULL);
+
+	record.path = text(executable);
+	record.other_path = words;
+	record.amount = ++serial;
+	record.tid = child.pid;
+	record.marks = JOURNAL_VFORKED;
+	if (parent)
+		(void)put_plain(parent, record);
+	record = journal_blank(JOURNAL_START);
+	record.path = text(executable);
+	record.other_path = words;
+	record.directory = text(workspace);
+	record.tid = child.pid;
+	struct journal_process life = life_of(&child, serial, 0);
+	child.number = put(NULL, record, &life, sizeof(life));
+	run.observed++;
+	return child;
+}
+
+static struct process copy_of(const struct process *parent)
+{
+	struct process child = { .pid = ++pid,
+				 .parent_pid = parent->pid,
+				 .role = parent->role,
+				 .executable = parent->executable };
+	struct journal_record record = journal_blank(JOURNAL_FORK);
+	record.tid = child.pid;
+	struct journal_process life = life_of(&child, ++serial, (uint32_t)parent->number);
+	child.number = put(NULL, record, &life, sizeof(life));
+	return child;
+}
+
+static void end(const struct process *process, uint64_t status)
+{
+	struct journal_record record = journal_blank(JOURNAL_EXIT);
+	record.amount = status;
+	(void)put_plain(process, record);
+}
+
+static struct process shell(const char *command)
+{
+	return start(&agent, ROLE_SHELL, "/usr/bin/bash", "-c", command);
+}
+
+/* ---- calls ---- */
+
+static struct journal_record opened(const struct file *file, uint32_t flags, int error)
+{
+	struct journal_record record = of_file(JOURNAL_OPEN, file);
+	record.flags = flags | O_CLOEXEC;
+	record.fd = error ? -1 : 3 + (int)below(6);
+	record.head.error = (uint16_t)error;
+	run.opens += !error;
+	return record;
+}
+
+/* Bytes of a descriptor: what the first call moved, and all of it where there were more. */
+static void put_bytes(const struct process *process, const struct file *file, enum journal_op op,
+		      uint64_t bytes)
+{
+	struct journal_record record = of_file(op, file);
+	record.fd = 3;
+	record.amount = bytes > 65536 ? 65536 : bytes;
+	(void)put_plain(process, record);
+	if (bytes <= 65536 && percent(40))
+		return;
+	record.head.op++; /* its total */
+	record.amount = bytes;
+	record.count = (uint32_t)(bytes / 65536 + 2);
+	record.marks = percent(5) ? JOURNAL_AT_LEAST : 0;
+	(void)put_plain(process, record);
+}
+
+static void read_file(const struct process *process, const struct file *file)
+{
+	bool is_refused = file->path[0] == '/' && percent(20), is_missing = percent(3);
+	struct journal_record record = opened(file, O_RDONLY,
+					      is_refused   ? EACCES
+					      : is_missing ? ENOENT
+							   : 0);
+	struct version version = version_of(file);
+	bool is_looked_at = !record.head.error &&
+			    (process->role == ROLE_AGENT || process->role == ROLE_READER);
+
+	(void)(is_looked_at ? put_known(process, record, file, &version, &version)
+			    : put_plain(process, record));
+	if (!record.head.error)
+		put_bytes(process, file, JOURNAL_READ, file->size_bytes);
+}
+
+/* A viewer's: given, or answered because it was before. */
+static void view_file(const struct process *process, struct file *file)
+{
+	struct journal_record record = opened(file, O_RDONLY, 0);
+	struct version version = version_of(file), older = version;
+	bool is_again = file->scope == scope_id, is_changed = is_again && percent(10);
+
+	record.decision = !is_again    ? DECISION_CONTENT
+			  : is_changed ? DECISION_DIFF
+			  : percent(8) ? DECISION_YIELDED
+				       : DECISION_NOTICE;
+	record.reason = !is_again                             ? REASON_NOT_DELIVERED
+			: is_changed                          ? REASON_CHANGED
+			: record.decision == DECISION_YIELDED ? REASON_INSISTED
+							      : REASON_REPEATED;
+	older.low--;
+	(void)put_known(process, record, file, is_changed ? &older : &version, &version);
+	put_bytes(process, file, JOURNAL_READ,
+		  record.decision == DECISION_NOTICE ? 180
+		  : record.decision == DECISION_DIFF ? file->size_bytes / 4
+						     : file->size_bytes);
+	enum journal_op op = record.decision == DECISION_NOTICE    ? JOURNAL_NOTICE
+			     : record.decision == DECISION_DIFF    ? JOURNAL_DIFFED
+			     : record.decision == DECISION_YIELDED ? JOURNAL_YIELDED
+								   : JOURNAL_GIVEN;
+	record = of_known(op, file);
+	record.amount = op == JOURNAL_NOTICE ? file->size_bytes - (file->size_bytes > 180 ? 180 : 0)
+			: op == JOURNAL_DIFFED ? file->size_bytes * 3 / 4
+					       : file->size_bytes;
+	if (op == JOURNAL_GIVEN)
+		record.decision = SOURCE_READ;
+	(void)put_known(process, record, file, is_changed ? &older : &version, &version);
+	file->scope = scope_id;
+}
+
+static void write_file(const struct process *process, struct file *file)
+{
+	struct version before = version_of(file);
+	bool is_inside = file->path[0] != '/', is_agents = process->role != ROLE_TOOL;
+	unsigned trouble = is_inside && is_agents ? below(100) : 100;
+	struct journal_record record;
+
+	if (trouble < 6) { /* somebody else changed it */
+		struct version baseline = before;
+		bool is_denied = trouble < 2;
+		baseline.low--;
+		record = of_known(JOURNAL_KEPT, file);
+		record.reason = CONTENTS_DESTROYED;
+		(void)put_known(process, record, file, NULL, &before);
+		record = of_known(JOURNAL_GUARDED, file);
+		record.decision = is_denied ? GUARD_DENY : GUARD_WARN;
+		record.reason = trouble == 5 ? GUARD_UNREAD : GUARD_STALE;
+		record.head.error = is_denied ? ESTALE : 0;
+		record.flags = JOURNAL_GUARDED_KEPT | (trouble == 4 ? JOURNAL_GUARDED_DEGRADED : 0);
+		(void)put_known(process, record, file, &before, &baseline);
+		if (is_denied) {
+			(void)put_plain(process, opened(file, O_WRONLY | O_TRUNC, ESTALE));
+			return;
+		}
+	}
+	int error = !is_inside && percent(25) ? EACCES : percent(1) ? ENOSPC : 0;
+	(void)put_plain(
+		process,
+		opened(file, O_WRONLY | O_CREAT | (percent(20) ? O_APPEND : O_TRUNC), error));
+	if (error)
+		return;
+	file->size_bytes = 64 + below(20000);
+	file->change++;
+	put_bytes(process, file, JOURNAL_WRITE, file->size_bytes);
+	struct version after = version_of(file);
+	record = of_known(JOURNAL_EDITED, file);
+	record.decision = is_agents ? SOURCE_AGENT : SOURCE_TOOL;
+	if (is_inside)
+		(void)put_known(process, record, file, &before, &after);
+}
+
+/* ---- what an agent does ---- */
+
+static void view(void)
+{
+	struct file *file = any_file();
+	struct process bash = shell("cat FILE...");
+	struct process cat = start(&bash, ROLE_VIEWER, "/usr/bin/cat", file->path, NULL);
+
+	for (unsigned i = 0; i < 1 + below(3); i++)
+		view_file(&cat, i ? any_file() : file);
+	end(&cat, 0);
+	end(&bash, 0);
+}
+
+static void search(void)
+{
+	static const char *const FOLDERS[] = { "src", "tests", "docs", "." };
+	struct process bash = shell("grep -rn TODO src tests");
+	struct process grep = start(&bash, ROLE_READER, "/usr/bin/grep", "-rn", "TODO");
+	struct journal_record record = journal_blank(JOURNAL_LIST);
+	unsigned count = 4 + below(24);
+
+	record.path = text(FOLDERS[below(4)]);
+	record.directory = text(workspace);
+	record.fd = 3;
+	(void)put_plain(&grep, record);
+	for (unsigned i = 0; i < count; i++)
+		read_file(&grep, any_file());
+	record = journal_blank(JOURNAL_REQUEST);
+	record.decision = percent(25) ? DECISION_NOTICE : DECISION_CONTENT;
+	record.amount = 200 + below(20000);
+	record.count = count;
+	(void)put_plain(&grep, record);
+	end(&grep, percent(10));
+	end(&bash, 0);
+}
+
+static void build(void)
+{
+	struct process bash = shell("make -j2");
+	struct process make = start(&bash, ROLE_TOOL, "/usr/bin/make", "-j2", NULL);
+
+	for (unsigned i = 0; i < 2 + below(5) && !is_full(); i++) {
+		struct process cc = start(&make, ROLE_TOOL, "/usr/lib/gcc/x86_64-linux-gnu/12/cc1",
+					  "-O2", "-quiet");
+		for (unsigned read = 0; read < 6 + below(20); read++)
+			read_file(&cc, percent(85) ? any_file() : &files[FILES + 5]);
+		struct journal_record record = opened(any_file(), O_RDONLY, 0);
+		record.head.op = JOURNAL_MAP;
+		record.flags = PROT_READ;
+		record.amount = 65536;
+		(void)put_plain(&cc, record);
+		write_file(&cc, any_file());
+		end(&cc, 0);
+	}
+	end(&make, percent(15) ? 2 : 0);
+	end(&bash, 0);
+}
+
+static void edit(void)
+{
+	struct file *file = any_file();
+	read_file(&agent, file);
+	write_file(&agent, file);
+	if (percent(30)) { /* by a new file in its place */
+		struct journal_record record = of_file(JOURNAL_RENAME, file);
+		uint32_t directory = record.directory, name = record.path;
+		record.path = text("src/.file.tmp");
+		record.other_path = name;
+		record.fd = AT_FDCWD;
+		record.amount = directory;
+		(void)put_plain(&agent, record);
+	}
+}
+
+static void commit(void)
+{
+	static const char *const WORDS[] = { "status", "add", "commit", "stash", "checkout" };
+	struct process bash = shell("git commit -am wip");
+	struct process git = start(&bash, ROLE_TOOL, "/usr/bin/git", WORDS[below(5)], NULL);
+	struct journal_record record = journal_blank(JOURNAL_CHDIR);
+
+	record.path = text(workspace);
+	(void)put_plain(&git, record);
+	record = journal_blank(JOURNAL_CREATE);
+	record.path = text(".git/objects/ab");
+	record.directory = text(workspace);
+	record.flags = S_IFDIR | 0755;
+	(void)put_plain(&git, record);
+	for (unsigned i = 0; i < 3 + below(6); i++) {
+		struct file *file = any_file();
+		read_file(&git, file);
+		record = of_file(JOURNAL_METADATA, file);
+		record.flags = percent(50) ? JOURNAL_METADATA_MODE : JOURNAL_METADATA_TIMES;
+		record.amount = record.flags == JOURNAL_METADATA_MODE ? 0644 : 0;
+		(void)put_plain(&git, record);
+	}
+	record = of_file(JOURNAL_LINK, any_file());
+	record.other_path = text(".git/index.lock");
+	record.amount = text(workspace);
+	record.fd = AT_FDCWD;
+	(void)put_plain(&git, record);
+	record = of_file(percent(50) ? JOURNAL_DELETE : JOURNAL_TRUNCATE, any_file());
+	(void)put_plain(&git, record);
+	record = of_file(JOURNAL_SYMLINK, any_file());
+	record.other_path = text("../target");
+	(void)put_plain(&git, record);
+	end(&git, 0);
+	end(&bash, 0);
+}
+
+/* What an auditor looks for. */
+static void stray(void)
+{
+	struct process bash = shell("npm install && ./deploy.sh");
+	struct process npm = start(&bash, ROLE_TOOL,
+				   percent(50) ? "/usr/bin/node" : "/usr/bin/python3", "install",
+				   NULL);
+	struct process worker = copy_of(&npm);
+
+	read_file(&worker, &files[7 + 97 * below(3)]);
+	read_file(&npm, beside());
+	write_file(&npm, beside());
+	if (percent(20))
+		write_file(&npm, &files[7 + 97 * (3 + below(3))]);
+	end(&worker, 0);
+	struct journal_record record = journal_blank(JOURNAL_EXEC);
+	record.path = text("./deploy.sh");
+	record.other_path = arguments("./deploy.sh", NULL);
+	record.amount = ++serial;
+	record.tid = ++pid;
+	record.marks = JOURNAL_VFORKED;
+	(void)put_plain(&npm, record);
+	record = journal_blank(JOURNAL_EXEC_FAILED);
+	record.head.error = ENOENT;
+	record.amount = serial;
+	record.tid = pid;
+	record.marks = JOURNAL_VFORKED;
+	(void)put_plain(&npm, record);
+	end(&npm, 1);
+	end(&bash, 1);
+}
+
+static void user(void)
+{
+	struct file *file = any_file();
+	struct version before = version_of(file), after;
+	struct journal_record record = of_known(JOURNAL_CHANGED, file);
+
+	file->change++;
+	after = version_of(file);
+	record.decision = percent(80) ? SOURCE_USER : SOURCE_UNATTRIBUTED;
+	record.flags = percent(85) ? 0 : 1 + below(2);
+	(void)put_known(NULL, record, file, &before, &after);
+	if (percent(20)) {
+		record = of_known(JOURNAL_MENTIONED, file);
+		(void)put_known(NULL, record, file, NULL, &after);
+	}
+}
+
+/* ---- runs ---- */
+
+static void begin_run(void)
+{
+	scope_id = chance() | 1;
+	epoch = chance() | 1;
+	memset(&run, 0, sizeof(run));
+	agent = start(NULL, ROLE_AGENT, "/usr/bin/node", "/usr/local/bin/pi", NULL);
+	struct file *told = &files[7 + 97 * 6];
+	struct journal_record record = of_known(JOURNAL_INSTRUCTED, told);
+	struct version version = version_of(told);
+	record.amount = scope_id;
+	(void)put_known(&agent, record, told, NULL, &version);
+}
+
+static void compact(void)
+{
+	struct journal_record record = journal_blank(JOURNAL_FORGOTTEN);
+	record.amount = scope_id;
+	record.other_path = text("hook PreCompact");
+	(void)put_plain(NULL, record);
+	for (unsigned i = 0; i < FILES; i++)
+		files[i].scope = 0;
+}
+
+static void work(void)
+{
+	unsigned turn = below(1000);
+
+	if (turn < 380)
+		view();
+	else if (turn < 560)
+		search();
+	else if (turn < 680)
+		build();
+	else if (turn < 860)
+		edit();
+	else if (turn < 920)
+		commit();
+	else if (turn < 960)
+		stray();
+	else if (turn < 998)
+		user();
+	else
+		compact();
+}
+
+static void end_run(void)
+{
+	static const struct {
+		const char *program, *reason;
+		uint32_t flags;
+	} NOT_SEEN[TAIL - 1] = { { "busybox", "static", 0 },
+				 { "rg", "no libc", 0 },
+				 { "node", "io_uring", JOURNAL_UNOBSERVED_PARTLY } };
+	struct journal_record record;
+	char said[200];
+
+	for (unsigned i = 0; i < TAIL - 1; i++) {
+		record = journal_blank(JOURNAL_UNOBSERVED);
+		record.path = text(NOT_SEEN[i].program);
+		record.other_path = text(NOT_SEEN[i].reason);
+		record.count = 1 + below(9);
+		record.flags = NOT_SEEN[i].flags;
+		run.unobserved += record.flags ? 0 : record.count;
+		(void)put_plain(NULL, record);
+	}
+	struct journal_coverage coverage = { .observed = run.observed,
+					     .unobserved = run.unobserved,
+					     .partial = 1,
+					     .opens = run.opens };
+	(void)snprintf(said, sizeof(said), "%llu processes observed, %llu not",
+		       (unsigned long long)run.observed, (unsigned long long)run.unobserved);
+	record = journal_blank(JOURNAL_COVERAGE);
+	record.other_path = text(said);
+	(void)put(NULL, record, &coverage, sizeof(coverage));
+}
+
+int main(int argc, char **argv)
+{
+	bool is_sealed = false;
+	char nonce[JOURNAL_NONCE_BYTES];
+
+	for (int i = 3; i < argc; i++)
+		if (strcmp(argv[i], "--hostile") == 0)
+			is_hostile = true;
+		else if (strcmp(argv[i], "--seal") == 0)
+			is_sealed = true;
+		else if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc)
+			state = strtoul(argv[++i], NULL, 10);
+		else if (strcmp(argv[i], "--workspace") == 0 && i + 1 < argc)
+			workspace = argv[++i];
+		else
+			argc = 0;
+	wanted = argc >= 3 ? strtoul(argv[2], NULL, 10) : 0;
+	if (wanted == 0) {
+		(void)fprintf(stderr, "usage: journal_maker FILE COUNT [--seed N] [--hostile] "
+				      "[--seal] [--workspace DIR]\n");
+		return 2;
+	}
+	allowed = wanted > TAIL ? wanted - TAIL : 0;
+	now_ns = BEGIN_NS;
+	(void)snprintf(nonce, sizeof(nonce), "%016llx", (unsigned long long)chance());
+	must(journal_create(argv[1], "made", nonce, workspace, MAX_BYTES) == 0);
+	must(journal_map(argv[1], &journal) == 0);
+	make_files();
+	while (!is_full()) {
+		uint64_t until = written + RUN_EVENTS;
+		begin_run();
+		while (!is_full() && written < until)
+			work();
+		end_run();
+	}
+	allowed = wanted;
+	while (!is_full())
+		end_run();
+	must(written == wanted && journal.header->lost == 0);
+	if (is_sealed) {
+		struct seal_result result;
+		must(seal_append(argv[1], &journal, &result) == 0);
+		printf("%s\n", result.digest);
+	}
+	return 0;
+}
