@@ -1,6 +1,6 @@
 /*
  * Events as text: see event_print.h.  What an event has to tell beside the common members is said once for
- * each op and form: put_what() for programs, print_details() for people.
+ * each op and form: event_print_members() for programs, print_details() for people.
  */
 #include "cli/lib/event_print.h"
 
@@ -167,13 +167,12 @@ static const char *metadata_name(uint32_t kind)
 	return kind < sizeof(NAMES) / sizeof(NAMES[0]) ? NAMES[kind] : NULL;
 }
 
-/* "ENOENT".  ret_text: for a number that has no name. */
-static const char *error_name(int error, char *ret_text, size_t capacity)
+const char *event_error_name(int error, char *ret_text)
 {
 	const char *name = strerrorname_np(error);
 	if (name)
 		return name;
-	(void)snprintf(ret_text, capacity, "errno %d", error);
+	(void)snprintf(ret_text, EVENT_ERROR_BYTES, "errno %d", error);
 	return ret_text;
 }
 
@@ -210,35 +209,26 @@ static bool is_answered(const struct event *event)
 /* A line of JSON in the making.  Its members are written as they come: an object that holds them all first costs three times
  * as much as everything else. */
 struct line {
+	struct event_members members;
 	FILE *file;
-	size_t members;
+	size_t count;
 	bool incomplete; /* out of memory */
 };
 
-/* May it stand between quotes as it is?  Then jansson has nothing to do. */
-static bool is_plain(const char *text)
+static void put(struct event_members *members, const char *name, json_t *value)
 {
-	for (; *text; text++)
-		if ((unsigned char)*text < 0x20 || *text == '"' || *text == '\\' || *text == 0x7f)
-			return false;
-	return true;
+	members->put(members, name, value);
 }
 
-/* Writes a member and takes the reference to its value; NULL: there was no memory for it. */
-static void put(struct line *line, const char *name, json_t *value)
+static void put_in_line(struct event_members *members, const char *name, json_t *value)
 {
-	FILE *file = line->file;
+	struct line *line = (struct line *)members;
 
-	(void)fputs_unlocked(line->members++ ? ",\"" : "{\"", file);
-	(void)fputs_unlocked(name, file);
-	(void)fputs_unlocked("\":", file);
-	if (json_is_string(value) && is_plain(json_string_value(value))) {
-		(void)putc_unlocked('"', file);
-		(void)fputs_unlocked(json_string_value(value), file);
-		(void)putc_unlocked('"', file);
-	} else if (!value || json_dumpf(value, file, JSON_COMPACT | JSON_ENCODE_ANY) < 0) {
+	(void)fputs_unlocked(line->count++ ? ",\"" : "{\"", line->file);
+	(void)fputs_unlocked(name, line->file);
+	(void)fputs_unlocked("\":", line->file);
+	if (text_json_write(line->file, value) < 0)
 		line->incomplete = true;
-	}
 	json_decref(value);
 }
 
@@ -364,240 +354,241 @@ static json_t *json_open_flags(uint32_t flags)
 			  sizeof(OPEN_FLAGS) / sizeof(OPEN_FLAGS[0]));
 }
 
-static void put_path(struct line *line, const struct event *event)
+static void put_path(struct event_members *members, const struct event *event)
 {
-	put(line, "path", json_text(event->path));
-	put(line, "directory", json_text(event->directory));
-	put(line, "resolved", json_text(event->resolved));
+	put(members, "path", json_text(event->path));
+	put(members, "directory", json_text(event->directory));
+	put(members, "resolved", json_text(event->resolved));
 }
 
 /* A name that the call gave, perhaps relative to a descriptor. */
-static void put_name(struct line *line, const struct event *event)
+static void put_name(struct event_members *members, const struct event *event)
 {
-	put_path(line, event);
-	put(line, "directory_fd", json_descriptor(event->entry->record.directory_fd));
+	put_path(members, event);
+	put(members, "directory_fd", json_descriptor(event->entry->record.directory_fd));
 }
 
-static void put_mode(struct line *line, uint64_t mode)
+static void put_mode(struct event_members *members, uint64_t mode)
 {
 	char text[24];
 	(void)snprintf(text, sizeof(text), "%04llo", (unsigned long long)mode);
-	put(line, "mode", json_string_nocheck(text));
+	put(members, "mode", json_string_nocheck(text));
 }
 
-static void put_process(struct line *line, const struct event *event)
+static void put_process(struct event_members *members, const struct event *event)
 {
 	const struct journal_process *process = &event->entry->process;
-	put(line, "pid_namespace", json_known(process->pid_ns));
-	put(line, "attached", json_boolean(process->context & CONTEXT_ATTACHED));
-	put(line, "partial", json_boolean(process->context & CONTEXT_PARTIAL));
+	put(members, "pid_namespace", json_known(process->pid_ns));
+	put(members, "attached", json_boolean(process->context & CONTEXT_ATTACHED));
+	put(members, "partial", json_boolean(process->context & CONTEXT_PARTIAL));
 }
 
-static void put_metadata(struct line *line, const struct journal_record *record)
+static void put_metadata(struct event_members *members, const struct journal_record *record)
 {
 	const char *kind = metadata_name(record->flags);
-	put(line, "kind", kind ? json_string_nocheck(kind) : json_null());
+	put(members, "kind", kind ? json_string_nocheck(kind) : json_null());
 	if (record->flags == JOURNAL_METADATA_MODE)
-		put_mode(line, record->amount);
+		put_mode(members, record->amount);
 	if (record->flags == JOURNAL_METADATA_OWNER) {
 		/* -1: left as it is (chown(2)) */
 		uint32_t uid = (uint32_t)(record->amount >> 32), gid = (uint32_t)record->amount;
-		put(line, "uid", uid == UINT32_MAX ? json_null() : json_integer(uid));
-		put(line, "gid", gid == UINT32_MAX ? json_null() : json_integer(gid));
+		put(members, "uid", uid == UINT32_MAX ? json_null() : json_integer(uid));
+		put(members, "gid", gid == UINT32_MAX ? json_null() : json_integer(gid));
 	}
 }
 
-static void put_guarded(struct line *line, const struct event *event)
+static void put_guarded(struct event_members *members, const struct event *event)
 {
 	const struct journal_entry *entry = event->entry;
 	const struct journal_record *record = &entry->record;
 
-	put_path(line, event);
-	put(line, "verdict", json_word(verdict_name(record->decision)));
-	put(line, "reason", json_word(guard_reason_name(record->reason)));
-	put(line, "degraded", json_boolean(record->flags & JOURNAL_GUARDED_DEGRADED));
-	put(line, "kept", json_boolean(record->flags & JOURNAL_GUARDED_KEPT));
-	put(line, "baseline",
+	put_path(members, event);
+	put(members, "verdict", json_word(verdict_name(record->decision)));
+	put(members, "reason", json_word(guard_reason_name(record->reason)));
+	put(members, "degraded", json_boolean(record->flags & JOURNAL_GUARDED_DEGRADED));
+	put(members, "kept", json_boolean(record->flags & JOURNAL_GUARDED_KEPT));
+	put(members, "baseline",
 	    record->marks & JOURNAL_DETAILS ? json_version(&entry->details.after) : json_null());
-	put(line, "file", json_file(entry));
+	put(members, "file", json_file(entry));
 }
 
-static void put_coverage(struct line *line, const struct event *event)
+static void put_coverage(struct event_members *members, const struct event *event)
 {
 	const struct journal_coverage *coverage = &event->entry->coverage;
-	put(line, "observed", json_number(coverage->observed));
-	put(line, "unobserved", json_number(coverage->unobserved));
-	put(line, "partial", json_number(coverage->partial));
-	put(line, "unattached", json_number(coverage->unattached));
-	put(line, "opens", json_number(coverage->opens));
-	put(line, "lost", json_number(coverage->lost));
-	put(line, "without_journal", json_number(coverage->without_journal));
-	put(line, "text", json_text(event->other));
+	put(members, "observed", json_number(coverage->observed));
+	put(members, "unobserved", json_number(coverage->unobserved));
+	put(members, "partial", json_number(coverage->partial));
+	put(members, "unattached", json_number(coverage->unattached));
+	put(members, "opens", json_number(coverage->opens));
+	put(members, "lost", json_number(coverage->lost));
+	put(members, "without_journal", json_number(coverage->without_journal));
+	put(members, "text", json_text(event->other));
 }
 
-/* What is of this op alone. */
-static void put_what(struct line *line, const struct event *event)
+void event_print_members(struct event_members *members, const struct event *event)
 {
 	const struct journal_entry *entry = event->entry;
 	const struct journal_record *record = &entry->record;
 	const char *decision, *reason, *kind;
 
+	if (!entry) /* damaged */
+		return;
 	switch (event->op) {
 	case JOURNAL_START:
-		put_path(line, event);
-		put(line, "arguments", json_arguments(event));
-		put(line, "serial", json_id(entry->process.serial));
-		put(line, "exec", json_known(event->exec));
-		put_process(line, event);
+		put_path(members, event);
+		put(members, "arguments", json_arguments(event));
+		put(members, "serial", json_id(entry->process.serial));
+		put(members, "exec", json_known(event->exec));
+		put_process(members, event);
 		break;
 	case JOURNAL_FORK:
-		put(line, "starter", json_known(entry->process.starter));
-		put_process(line, event);
+		put(members, "starter", json_known(entry->process.starter));
+		put_process(members, event);
 		break;
 	case JOURNAL_EXEC:
-		put_path(line, event);
-		put(line, "arguments", json_arguments(event));
-		put(line, "serial", json_id(record->amount));
-		put(line, "program_pid", json_known(record->count));
+		put_path(members, event);
+		put(members, "arguments", json_arguments(event));
+		put(members, "serial", json_id(record->amount));
+		put(members, "program_pid", json_known(record->count));
 		break;
 	case JOURNAL_EXEC_FAILED:
-		put(line, "serial", json_id(record->amount));
-		put(line, "exec", json_known(event->exec));
+		put(members, "serial", json_id(record->amount));
+		put(members, "exec", json_known(event->exec));
 		break;
 	case JOURNAL_EXIT:
-		put(line, "status", json_number(record->amount));
+		put(members, "status", json_number(record->amount));
 		break;
 	case JOURNAL_UNOBSERVED:
-		put(line, "program", json_text(event->program));
-		put(line, "reason", json_text(event->other));
-		put(line, "count", json_known(record->count));
-		put(line, "partly", json_boolean(record->flags & JOURNAL_UNOBSERVED_PARTLY));
+		put(members, "program", json_text(event->program));
+		put(members, "reason", json_text(event->other));
+		put(members, "count", json_known(record->count));
+		put(members, "partly", json_boolean(record->flags & JOURNAL_UNOBSERVED_PARTLY));
 		break;
 	case JOURNAL_OPEN:
-		put_name(line, event);
-		put(line, "fd", json_descriptor(record->fd));
-		put(line, "flags", json_open_flags(record->flags));
-		put(line, "planned", json_boolean(record->marks & JOURNAL_PLANNED));
+		put_name(members, event);
+		put(members, "fd", json_descriptor(record->fd));
+		put(members, "flags", json_open_flags(record->flags));
+		put(members, "planned", json_boolean(record->marks & JOURNAL_PLANNED));
 		decision = is_answered(event) ? event_decision_name(record->decision) : NULL;
 		reason = is_answered(event) ? reason_name(record->reason) : NULL;
-		put(line, "decision", decision ? json_string_nocheck(decision) : json_null());
-		put(line, "reason", reason ? json_string_nocheck(reason) : json_null());
-		put(line, "file", json_file(entry));
+		put(members, "decision", decision ? json_string_nocheck(decision) : json_null());
+		put(members, "reason", reason ? json_string_nocheck(reason) : json_null());
+		put(members, "file", json_file(entry));
 		break;
 	case JOURNAL_LIST:
-		put_name(line, event);
-		put(line, "fd", json_descriptor(record->fd));
-		put(line, "pattern", json_boolean(record->marks & JOURNAL_PATTERN));
+		put_name(members, event);
+		put(members, "fd", json_descriptor(record->fd));
+		put(members, "pattern", json_boolean(record->marks & JOURNAL_PATTERN));
 		break;
 	case JOURNAL_READ:
 	case JOURNAL_WRITE:
 	case JOURNAL_READ_TOTAL:
 	case JOURNAL_WRITE_TOTAL:
-		put_name(line, event);
-		put(line, "fd", json_descriptor(record->fd));
-		put(line, "bytes", json_number(record->amount));
-		put(line, "at_least", json_boolean(record->marks & JOURNAL_AT_LEAST));
+		put_name(members, event);
+		put(members, "fd", json_descriptor(record->fd));
+		put(members, "bytes", json_number(record->amount));
+		put(members, "at_least", json_boolean(record->marks & JOURNAL_AT_LEAST));
 		if (event->op == JOURNAL_READ_TOTAL || event->op == JOURNAL_WRITE_TOTAL)
-			put(line, "calls", json_known(record->count));
+			put(members, "calls", json_known(record->count));
 		break;
 	case JOURNAL_MAP:
-		put_name(line, event);
-		put(line, "fd", json_descriptor(record->fd));
-		put(line, "flags",
+		put_name(members, event);
+		put(members, "fd", json_descriptor(record->fd));
+		put(members, "flags",
 		    json_flags(record->flags, json_array(), MAP_FLAGS,
 			       sizeof(MAP_FLAGS) / sizeof(MAP_FLAGS[0])));
-		put(line, "bytes", json_number(record->amount));
+		put(members, "bytes", json_number(record->amount));
 		break;
 	case JOURNAL_CREATE:
-		put_name(line, event);
+		put_name(members, event);
 		kind = kind_name(record->flags);
-		put(line, "kind", kind ? json_string_nocheck(kind) : json_null());
-		put_mode(line, record->flags & ~(uint32_t)S_IFMT);
+		put(members, "kind", kind ? json_string_nocheck(kind) : json_null());
+		put_mode(members, record->flags & ~(uint32_t)S_IFMT);
 		break;
 	case JOURNAL_DELETE:
-		put_name(line, event);
-		put(line, "is_folder", json_boolean(record->flags & AT_REMOVEDIR));
+		put_name(members, event);
+		put(members, "is_folder", json_boolean(record->flags & AT_REMOVEDIR));
 		break;
 	case JOURNAL_RENAME:
 	case JOURNAL_LINK:
-		put_name(line, event);
-		put(line, "new_path", json_text(event->other));
-		put(line, "new_directory_fd", json_descriptor(record->fd));
-		put(line, "new_resolved", json_text(event->other_resolved));
+		put_name(members, event);
+		put(members, "new_path", json_text(event->other));
+		put(members, "new_directory_fd", json_descriptor(record->fd));
+		put(members, "new_resolved", json_text(event->other_resolved));
 		break;
 	case JOURNAL_SYMLINK:
-		put_name(line, event);
-		put(line, "target", json_text(event->other));
+		put_name(members, event);
+		put(members, "target", json_text(event->other));
 		break;
 	case JOURNAL_TRUNCATE:
-		put_name(line, event);
-		put(line, "fd", json_descriptor(record->fd));
-		put(line, "bytes", json_number(record->amount));
-		put(line, "allocates", json_boolean(record->flags & JOURNAL_TRUNCATE_ALLOCATES));
+		put_name(members, event);
+		put(members, "fd", json_descriptor(record->fd));
+		put(members, "bytes", json_number(record->amount));
+		put(members, "allocates", json_boolean(record->flags & JOURNAL_TRUNCATE_ALLOCATES));
 		break;
 	case JOURNAL_METADATA:
-		put_name(line, event);
-		put(line, "fd", json_descriptor(record->fd));
-		put_metadata(line, record);
+		put_name(members, event);
+		put(members, "fd", json_descriptor(record->fd));
+		put_metadata(members, record);
 		break;
 	case JOURNAL_CHDIR:
-		put_name(line, event);
-		put(line, "fd", json_descriptor(record->fd));
+		put_name(members, event);
+		put(members, "fd", json_descriptor(record->fd));
 		break;
 	case JOURNAL_NOTICE:
 	case JOURNAL_DIFFED:
-		put_path(line, event);
-		put(line, "bytes_saved", json_number(record->amount));
-		put(line, "file", json_file(entry));
+		put_path(members, event);
+		put(members, "bytes_saved", json_number(record->amount));
+		put(members, "file", json_file(entry));
 		break;
 	case JOURNAL_GIVEN:
-		put_path(line, event);
-		put(line, "bytes", json_number(record->amount));
-		put(line, "file", json_file(entry));
+		put_path(members, event);
+		put(members, "bytes", json_number(record->amount));
+		put(members, "file", json_file(entry));
 		break;
 	case JOURNAL_CHANGED:
-		put_path(line, event);
-		put(line, "change", json_word(change_name(record->flags)));
-		put(line, "file", json_file(entry));
+		put_path(members, event);
+		put(members, "change", json_word(change_name(record->flags)));
+		put(members, "file", json_file(entry));
 		break;
 	case JOURNAL_YIELDED:
 	case JOURNAL_EDITED:
 	case JOURNAL_MENTIONED:
-		put_path(line, event);
-		put(line, "file", json_file(entry));
+		put_path(members, event);
+		put(members, "file", json_file(entry));
 		break;
 	case JOURNAL_GUARDED:
-		put_guarded(line, event);
+		put_guarded(members, event);
 		break;
 	case JOURNAL_KEPT:
-		put_path(line, event);
-		put(line, "reason", json_word(kept_reason_name(record->reason)));
-		put(line, "file", json_file(entry));
+		put_path(members, event);
+		put(members, "reason", json_word(kept_reason_name(record->reason)));
+		put(members, "file", json_file(entry));
 		break;
 	case JOURNAL_INSTRUCTED:
-		put_path(line, event);
-		put(line, "way", json_word(instructed_name(record->flags)));
-		put(line, "to_scope", json_id(record->amount));
-		put(line, "file", json_file(entry));
+		put_path(members, event);
+		put(members, "way", json_word(instructed_name(record->flags)));
+		put(members, "to_scope", json_id(record->amount));
+		put(members, "file", json_file(entry));
 		break;
 	case JOURNAL_REQUEST:
-		put(line, "decision", json_word(event_decision_name(record->decision)));
-		put(line, "bytes",
+		put(members, "decision", json_word(event_decision_name(record->decision)));
+		put(members, "bytes",
 		    record->decision == DECISION_NOTICE ? json_null()
 							: json_integer((json_int_t)record->amount));
-		put(line, "bytes_saved",
+		put(members, "bytes_saved",
 		    record->decision == DECISION_NOTICE ? json_integer((json_int_t)record->amount)
 							: json_null());
-		put(line, "inputs", json_integer((json_int_t)record->count));
+		put(members, "inputs", json_integer((json_int_t)record->count));
 		break;
 	case JOURNAL_FORGOTTEN:
-		put(line, "path", json_text(event->path));
-		put(line, "resolved", json_text(event->resolved));
-		put(line, "forgotten_scope", json_id(record->amount));
-		put(line, "cause", json_text(event->other));
+		put(members, "path", json_text(event->path));
+		put(members, "resolved", json_text(event->resolved));
+		put(members, "forgotten_scope", json_id(record->amount));
+		put(members, "cause", json_text(event->other));
 		break;
 	case JOURNAL_COVERAGE:
-		put_coverage(line, event);
+		put_coverage(members, event);
 		break;
 	default: /* of a later version */
 		break;
@@ -612,33 +603,32 @@ static bool has_source(const struct event *event)
 
 int event_print_json(FILE *file, const struct event *event)
 {
-	char number[32];
-	struct line line = { .file = file };
-	const char *name = event_op_name(event->op);
+	char number[EVENT_ERROR_BYTES];
+	struct line line = { .members.put = put_in_line, .file = file };
+	struct event_members *members = &line.members;
 
-	put(&line, "schema", json_string_nocheck("seen/log/1"));
-	put(&line, "number", json_number(event->number));
-	put(&line, "time", json_time(event->time_realtime_ns));
-	put(&line, "op", name ? json_string_nocheck(name) : json_null());
-	put(&line, "error",
-	    event->error ? json_string_nocheck(error_name(event->error, number, sizeof(number)))
+	put(members, "schema", json_string_nocheck("seen/log/1"));
+	put(members, "number", json_number(event->number));
+	put(members, "time", json_time(event->time_realtime_ns));
+	put(members, "op", json_word(event_op_name(event->op)));
+	put(members, "error",
+	    event->error ? json_string_nocheck(event_error_name(event->error, number))
 			 : json_null());
-	put(&line, "process", json_known(event->process));
-	put(&line, "pid", json_known(event->pid));
-	put(&line, "tid", json_known(event->tid));
-	put(&line, "parent_pid", json_known(event->parent_pid));
-	put(&line, "role",
+	put(members, "process", json_known(event->process));
+	put(members, "pid", json_known(event->pid));
+	put(members, "tid", json_known(event->tid));
+	put(members, "parent_pid", json_known(event->parent_pid));
+	put(members, "role",
 	    event->role >= 0 ? json_string_nocheck(role_name((uint32_t)event->role)) : json_null());
-	put(&line, "scope", json_id(event->scope_id));
-	put(&line, "epoch", json_id(event->epoch));
-	put(&line, "executable", json_text(event->executable));
-	put(&line, "vforked", json_boolean(event->vforked));
-	put(&line, "cut", json_boolean(event->cut));
-	put(&line, "attempted", json_boolean(event->attempted));
+	put(members, "scope", json_id(event->scope_id));
+	put(members, "epoch", json_id(event->epoch));
+	put(members, "executable", json_text(event->executable));
+	put(members, "vforked", json_boolean(event->vforked));
+	put(members, "cut", json_boolean(event->cut));
+	put(members, "attempted", json_boolean(event->attempted));
 	if (has_source(event))
-		put(&line, "source", json_word(source_name(event->source)));
-	if (event->entry)
-		put_what(&line, event);
+		put(members, "source", json_word(source_name(event->source)));
+	event_print_members(members, event);
 	(void)fputs_unlocked("}\n", file);
 	return line.incomplete && !ferror(file) ? -ENOMEM : 0;
 }
@@ -904,7 +894,7 @@ void event_print_head(FILE *file)
 
 void event_print_line(FILE *file, const struct event *event, const char *workspace)
 {
-	char time[TEXT_TIME_BYTES], pid[16] = "-", number[32];
+	char time[TEXT_TIME_BYTES], pid[16] = "-", number[EVENT_ERROR_BYTES];
 	const char *name = event_op_name(event->op);
 	bool failed = event->error || event->op == EVENT_DAMAGED;
 
@@ -914,7 +904,7 @@ void event_print_line(FILE *file, const struct event *event, const char *workspa
 	(void)fprintf(file, "%-24s  %7s  %-6s  %-11s  %s%-6s%s  ", time[0] ? time : "-", pid,
 		      event->role >= 0 ? role_name((uint32_t)event->role) : "-", name ? name : "?",
 		      failed ? text_style(file, "33") : "",
-		      event->error ? error_name(event->error, number, sizeof(number))
+		      event->error                 ? event_error_name(event->error, number)
 		      : event->op == EVENT_DAMAGED ? "-"
 		      : event->attempted           ? "tried"
 						   : "ok",

@@ -4,6 +4,7 @@
 #ifndef SEEN_CLI_EVENT_PRINT_H
 #define SEEN_CLI_EVENT_PRINT_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -20,6 +21,20 @@ void event_print_line(FILE *file, const struct event *event, const char *workspa
 
 /* event_print_json(): one line, one object.  Returns 0 or -ENOMEM; what `file` says of errors is the caller's to ask. */
 int event_print_json(FILE *file, const struct event *event);
+
+/* Who takes the members of an event, one after the other: the first member of a struct that knows what to do with them.
+ * put: takes the reference to value; NULL: there was no memory for it. */
+struct event_members {
+	void (*put)(struct event_members *members, const char *name, json_t *value);
+};
+
+/* event_print_members(): tells what an event of this op has beside the members that each event has, in the words and the order of
+ * seen/log/1: path, directory, resolved ...  None of EVENT_DAMAGED. */
+void event_print_members(struct event_members *members, const struct event *event);
+
+/* event_error_name(): "ENOENT".  ret_text: EVENT_ERROR_BYTES, for a number that has no name.  Returns it, or static text. */
+enum { EVENT_ERROR_BYTES = 32 };
+const char *event_error_name(int error, char *ret_text);
 
 /* event_decision_name(): the word for an enum decision; NULL for a number that is none. */
 const char *event_decision_name(unsigned decision);

@@ -63,6 +63,62 @@ json_t *text_json(const char *bytes)
 	return value;
 }
 
+/* May it stand between quotes as it is? */
+static bool is_plain(unsigned char byte)
+{
+	return byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\';
+}
+
+void text_json_put(FILE *file, const char *bytes)
+{
+	(void)putc_unlocked('"', file);
+	while (*bytes) {
+		size_t plain = 0, sequence;
+		while (is_plain((unsigned char)bytes[plain]))
+			plain++;
+		(void)fwrite_unlocked(bytes, 1, plain, file);
+		bytes += plain;
+		if (!*bytes)
+			break;
+		sequence = path_utf8_length(bytes);
+		if (sequence > 1)
+			(void)fwrite_unlocked(bytes, 1, sequence, file);
+		else if (sequence == 0)
+			(void)fprintf(file, "\\\\x%02x", (unsigned char)*bytes);
+		else if (*bytes == '\\')
+			(void)fputs_unlocked("\\\\\\\\", file);
+		else if (*bytes == '"')
+			(void)fputs_unlocked("\\\"", file);
+		else
+			(void)fprintf(file, "\\u%04x", (unsigned char)*bytes);
+		bytes += sequence ? sequence : 1;
+	}
+	(void)putc_unlocked('"', file);
+}
+
+/* Has jansson nothing to do? */
+static bool is_plain_text(const char *text)
+{
+	while (is_plain((unsigned char)*text))
+		text++;
+	return !*text;
+}
+
+int text_json_write(FILE *file, const json_t *value)
+{
+	if (!value)
+		return -ENOMEM;
+	if (json_is_string(value) && is_plain_text(json_string_value(value))) {
+		(void)putc_unlocked('"', file);
+		(void)fputs_unlocked(json_string_value(value), file);
+		(void)putc_unlocked('"', file);
+		return 0;
+	}
+	return json_dumpf(value, file, JSON_COMPACT | JSON_ENCODE_ANY) < 0 && !ferror(file)
+		       ? -ENOMEM
+		       : 0;
+}
+
 json_t *text_json_time(uint64_t realtime_ns)
 {
 	char text[TEXT_TIME_BYTES];
