@@ -9,7 +9,7 @@
  * times rise over eight hours; each run ends with what it did not observe.  All that an event refers to (process, folder,
  * announcement, earlier version) is there before it, as in a session's own journal.
  *
- * The same arguments always make the same file.  --hostile: a quarter of the files have names that somebody
+ * The same arguments to the same build always make the same events.  --hostile: a quarter of the files have names that somebody
  * chose to deceive.  --seal: as `seen run` does at the end of a run.
  */
 #include <errno.h>
@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "cli/lib/seal.h"
+#include "tests/bench/journal_files.h"
 #include "tests/unit/support.h"
 #include "tracker/contents.h"
 #include "tracker/guard.h"
@@ -33,26 +34,14 @@
 #include "tracker/tables.h"
 
 enum {
-	FILES = 4000, /* of the workspace */
-	OUTSIDE = 64, /* beside it */
-	PROGRAMS = 12,
 	TAIL = 4, /* events that end a run */
 	RUN_EVENTS = 250000,
 	HOURS = 8,
 	PID_FIRST = 1000,
-	NAME_BYTES = 4200,
 };
 
 static const uint64_t MAX_BYTES = UINT64_C(16) << 30;
 static const uint64_t BEGIN_NS = UINT64_C(1763366400000000000); /* 2025-11-17T08:00:00Z */
-
-struct file {
-	char *path;  /* relative to the workspace, or absolute */
-	bool secret; /* a rule may speak of it */
-	uint64_t size_bytes, ino;
-	uint32_t change; /* its version is made from it */
-	uint64_t scope;  /* that was given it */
-};
 
 struct process {
 	uint64_t number;
@@ -62,180 +51,14 @@ struct process {
 };
 
 static struct journal journal;
-static struct file files[FILES + OUTSIDE];
-static double chances[FILES]; /* that it is this file or one before */
 static const char *workspace = "/home/user/project";
-static bool is_hostile;
-static uint64_t wanted, allowed, written, now_ns, serial = 100, state;
+static uint64_t wanted, allowed, written, now_ns, serial = 100;
 static uint32_t pid = PID_FIRST;
 static uint64_t scope_id, epoch;
 static struct process agent;
 static struct {
 	uint64_t observed, opens, unobserved;
 } run;
-
-/* ---- chance ---- */
-
-static uint64_t chance(void) /* splitmix64 */
-{
-	uint64_t value = state += UINT64_C(0x9e3779b97f4a7c15);
-	value = (value ^ value >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	value = (value ^ value >> 27) * UINT64_C(0x94d049bb133111eb);
-	return value ^ value >> 31;
-}
-
-static unsigned below(unsigned limit)
-{
-	return (unsigned)((chance() >> 32) * limit >> 32);
-}
-
-static bool percent(unsigned share)
-{
-	return below(100) < share;
-}
-
-static struct file *any_file(void)
-{
-	double at = (double)(chance() >> 11) / (double)(UINT64_C(1) << 53) * chances[FILES - 1];
-	unsigned low = 0, high = FILES - 1;
-
-	while (low < high) {
-		unsigned middle = (low + high) / 2;
-		if (chances[middle] < at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return &files[low];
-}
-
-/* ---- files ---- */
-
-/* Names that read as something else where somebody forgot to escape: a table, a page, a terminal, a spreadsheet, a path. */
-static size_t hostile_name(unsigned kind, unsigned number, char *ret_name)
-{
-	static const struct {
-		const char *before, *after; /* the number */
-	} NAMES[] = {
-		{ "quote\"'`$(id)`", "" },
-		{ "comma,semi;tab\there", "" },
-		{ "two\nlines\r\n", "\n" },
-		{ "<script>alert(", ")</script>" },
-		{ "\"><img src=x onerror=alert(", ")>" },
-		{ "]]><!-- ", " --!>" },
-		{ "</script><svg onload=alert(", ")>" },
-		{ "\xff\xfe\xc3(invalid", "\xe2\x82" },
-		{ "\xe2\x80\xaegpj.", "\xe2\x80\xac" },
-		{ "\033[31mred\033]0;title\a", "\033[2J" },
-		{ "\xc2\x9b", "31m" },
-		{ "=HYPERLINK(\"http:x", "\")" },
-		{ "+", "+1" },
-		{ "-", "" },
-		{ "@SUM(", ")" },
-		{ "|a|b|", "`" },
-		{ "::error::", "" },
-		{ "${{ secrets.X", " }}" },
-		{ "\\N\\x41\\", "\\" },
-		{ "'; DROP TABLE events; --", "" },
-		{ " ", " " },
-		{ "NULL", "" },
-		{ "%s%n", "%" },
-		{ "\xed\xa0\x80\xf4\x90\x80\x80", "" },
-		{ "\x01\x7f", "\x1f" },
-		{ "[link](javascript:alert(", "))" },
-	};
-	enum { KINDS = sizeof(NAMES) / sizeof(NAMES[0]) };
-	char part[256];
-
-	kind %= KINDS + 1;
-	if (kind < KINDS)
-		return (size_t)snprintf(ret_name, NAME_BYTES, "%s%u%s", NAMES[kind].before, number,
-					NAMES[kind].after);
-	/* As long as a path may be: folders of 255 bytes each. */
-	size_t length = 0, longest = 4000 - strlen(workspace);
-	memset(part, 'n', sizeof(part));
-	while (length + 256 < longest) {
-		memcpy(ret_name + length, part, 255);
-		length += 255;
-		ret_name[length++] = '/';
-	}
-	return length + (size_t)snprintf(ret_name + length, 64, "long%u", number);
-}
-
-static void make_files(void)
-{
-	static const char *const FOLDERS[] = { "src",
-					       "src/core",
-					       "src/net",
-					       "src/ui",
-					       "include",
-					       "tests",
-					       "tests/data",
-					       "docs",
-					       "scripts",
-					       "vendor/lib",
-					       "node_modules/left-pad" };
-	static const char *const ENDINGS[] = { "c", "h", "py", "ts", "md", "json", "txt" };
-	static const char *const TOLD[] = { ".env",           ".env.production",
-					    "config/id_rsa",  ".github/workflows/ci.yml",
-					    ".gitlab-ci.yml", ".git/config",
-					    "AGENTS.md",      "README.md",
-					    "Makefile",       "package.json" };
-	static const char *const BESIDE[] = { "/home/user/.aws/credentials",
-					      "/home/user/.npmrc",
-					      "/home/user/.ssh/id_ed25519",
-					      "/etc/passwd",
-					      "/etc/shadow",
-					      "/usr/include/stdio.h",
-					      "/home/user/.bashrc",
-					      "/tmp/build.log" };
-	enum {
-		TOLD_COUNT = sizeof(TOLD) / sizeof(TOLD[0]),
-		BESIDE_COUNT = sizeof(BESIDE) / sizeof(BESIDE[0])
-	};
-	char name[NAME_BYTES];
-	double sum = 0;
-
-	for (unsigned i = 0; i < FILES + OUTSIDE; i++) {
-		struct file *file = &files[i];
-		size_t length;
-		if (i >= FILES)
-			length = i - FILES < BESIDE_COUNT
-					 ? (size_t)snprintf(name, sizeof(name), "%s",
-							    BESIDE[i - FILES])
-					 : (size_t)snprintf(name, sizeof(name),
-							    "/home/user/.cache/tool/blob%u", i);
-		else if (i % 97 == 7 && i / 97 < TOLD_COUNT)
-			length = (size_t)snprintf(name, sizeof(name), "%s", TOLD[i / 97]);
-		else if (is_hostile && i % 4 == 1)
-			length = hostile_name(i / 4, i, name);
-		else
-			length = (size_t)snprintf(
-				name, sizeof(name), "%s/file%u.%s",
-				FOLDERS[below(sizeof(FOLDERS) / sizeof(FOLDERS[0]))], i,
-				ENDINGS[below(sizeof(ENDINGS) / sizeof(ENDINGS[0]))]);
-		file->path = strndup(name, length);
-		must(file->path != NULL);
-		file->size_bytes = 64 + (UINT64_C(1) << below(17)) + below(4096);
-		file->ino = 100000 + i;
-		file->change = 1;
-		if (i < FILES)
-			chances[i] = sum += 1.0 / (i + 1);
-	}
-}
-
-static struct version version_of(const struct file *file)
-{
-	uint64_t seed = file->ino << 20 | file->change;
-	return (struct version){ .low = seed * UINT64_C(0x9e3779b97f4a7c15),
-				 .high = seed * UINT64_C(0xd6e8feb86659fd93),
-				 .size_bytes = file->size_bytes };
-}
-
-static struct file *beside(void)
-{
-	return &files[FILES + (percent(40) ? below(8) : below(OUTSIDE))];
-}
 
 /* ---- records ---- */
 
@@ -768,7 +591,7 @@ static void end_run(void)
 
 int main(int argc, char **argv)
 {
-	bool is_sealed = false;
+	bool is_sealed = false, is_hostile = false;
 	char nonce[JOURNAL_NONCE_BYTES];
 
 	for (int i = 3; i < argc; i++)
@@ -777,7 +600,7 @@ int main(int argc, char **argv)
 		else if (strcmp(argv[i], "--seal") == 0)
 			is_sealed = true;
 		else if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc)
-			state = strtoul(argv[++i], NULL, 10);
+			chance_state = strtoul(argv[++i], NULL, 10);
 		else if (strcmp(argv[i], "--workspace") == 0 && i + 1 < argc)
 			workspace = argv[++i];
 		else
@@ -793,7 +616,7 @@ int main(int argc, char **argv)
 	(void)snprintf(nonce, sizeof(nonce), "%016llx", (unsigned long long)chance());
 	must(journal_create(argv[1], "made", nonce, workspace, MAX_BYTES) == 0);
 	must(journal_map(argv[1], &journal) == 0);
-	make_files();
+	make_files(is_hostile, 4000 - strlen(workspace));
 	while (!is_full()) {
 		uint64_t until = written + RUN_EVENTS;
 		begin_run();
