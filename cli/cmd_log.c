@@ -1,56 +1,31 @@
 /*
  * `seen log`: what happened in a session, event by event, from its journal.
  */
-#include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "cli/command.h"
-#include "cli/lib/event_filter.h"
+#include "cli/lib/event_options.h"
 #include "cli/lib/event_print.h"
 #include "cli/lib/events.h"
 #include "cli/lib/exit_code.h"
 #include "cli/lib/journal_file.h"
 #include "cli/lib/message.h"
 #include "cli/lib/options.h"
-#include "config/nearest.h"
-#include "tracker/role.h"
 #include "tracker/segment.h"
-#include "tracker/source.h"
-#include "tracker/sys.h"
 
 enum {
 	POLL_MS = 200,
 	UNDONE_MS = 100, /* what a record is waited for that its writer has begun */
 };
 
-static const char *session_name, *journal_file, *path_glob_text, *ops, *pid, *executable, *role,
-	*source, *since, *until, *tail;
-static bool denied, failed, follow, json;
+static struct event_options wanted;
+static const char *tail;
+static bool follow, json;
 
 static const struct option_spec SPECS[] = {
-	{ "--session", "ID", "this session; default: $SEEN_SESSION, else the workspace's newest",
-	  NULL, &session_name },
-	{ "--journal", "FILE", "this journal, in place of a session's", NULL, &journal_file },
-	{ "--path", "GLOB", "files below the workspace, at any depth; /...: from the root", NULL,
-	  &path_glob_text },
-	{ "--op", "OP[,OP]", "these events alone: open, read, write, exec ...", NULL, &ops },
-	{ "--pid", "N", "of this process", NULL, &pid },
-	{ "--exe", "GLOB", "of programs with such a name", NULL, &executable },
-	{ "--role", "ROLE", "of agents: agent; also shell, viewer, reader, tool", NULL, &role },
-	{ "--source", "SOURCE",
-	  "changes of it: agent_edited, tool_edited, user_edited, unattributed ...", NULL,
-	  &source },
-	{ "--since", "TIME", "not before: 10m, 2h, 3d ago; YYYY-MM-DD HH:MM[:SS]; RFC 3339", NULL,
-	  &since },
-	{ "--until", "TIME", "not after", NULL, &until },
-	{ "--denied", NULL, "what was refused: EACCES, EPERM, EROFS, or by the guard", &denied,
-	  NULL },
-	{ "--failed", NULL, "what did not succeed", &failed, NULL },
+	EVENT_OPTIONS(wanted),
 	{ "--tail", "N", "the last N alone", NULL, &tail },
 	{ "-n", "N", "the same", NULL, &tail },
 	{ "--follow", NULL, "wait for more; ends by ^C", &follow, NULL },
@@ -67,110 +42,6 @@ static const struct options OPTIONS = {
 	.specs = SPECS,
 	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
 };
-
-/* ---- which events ---- */
-
-static int parse_ops(struct event_filter *filter)
-{
-	const char *names[EVENT_OP_COUNT];
-	char unknown[NEAREST_WORD_BYTES_MAX + 1];
-	size_t count = 0;
-
-	if (event_filter_ops(ops, &filter->ops, unknown, sizeof(unknown)) == 0)
-		return EXIT_CODE_OK;
-	for (unsigned op = JOURNAL_ABANDONED + 1; op < EVENT_OP_COUNT; op++)
-		names[count++] = event_op_name(op);
-	const char *nearest = nearest_name(unknown, names, count);
-	if (nearest)
-		message("--op: there is no event '%s'; did you mean '%s'?", unknown, nearest);
-	else
-		message("--op: there is no event '%s'; seen(1) lists them", unknown);
-	return EXIT_CODE_USAGE;
-}
-
-static int parse_role(struct event_filter *filter)
-{
-	const char *names[ROLE_COUNT];
-
-	if (event_filter_role(role, &filter->role) == 0)
-		return EXIT_CODE_OK;
-	for (uint32_t i = 0; i < ROLE_COUNT; i++)
-		names[i] = role_name(i);
-	const char *nearest = nearest_name(role, names, ROLE_COUNT);
-	if (nearest)
-		message("--role: there is no role '%s'; did you mean '%s'?", role, nearest);
-	else
-		message("--role: there is no role '%s'; agent, shell, viewer, reader, tool", role);
-	return EXIT_CODE_USAGE;
-}
-
-static int parse_source(struct event_filter *filter)
-{
-	const char *names[SOURCE_COUNT];
-	size_t count = 0;
-
-	if (event_filter_source(source, &filter->source) == 0)
-		return EXIT_CODE_OK;
-	for (uint32_t i = SOURCE_NONE + 1; i < SOURCE_COUNT; i++)
-		names[count++] = source_name(i);
-	const char *nearest = nearest_name(source, names, count);
-	if (nearest)
-		message("--source: there is no source '%s'; did you mean '%s'?", source, nearest);
-	else
-		message("--source: there is no source '%s'; seen(1) lists them", source);
-	return EXIT_CODE_USAGE;
-}
-
-static int parse_number(const char *name, const char *text, uint64_t max, uint64_t *ret_number)
-{
-	char *end;
-
-	errno = 0;
-	uintmax_t number = strtoumax(text, &end, 10);
-	if (text[0] < '0' || text[0] > '9' || *end || errno || number == 0 || number > max) {
-		message("%s: '%s' is no number from 1", name, text);
-		return EXIT_CODE_USAGE;
-	}
-	*ret_number = number;
-	return EXIT_CODE_OK;
-}
-
-static int parse_time(const char *name, const char *text, uint64_t *ret_realtime_ns)
-{
-	if (event_filter_time(text, sys_realtime_ns(), ret_realtime_ns) == 0)
-		return EXIT_CODE_OK;
-	message("%s: '%s' is no time: 10m, 2h, 3d (ago), YYYY-MM-DD HH:MM[:SS], or RFC 3339", name,
-		text);
-	return EXIT_CODE_USAGE;
-}
-
-static int parse_filter(struct event_filter *filter, uint64_t *ret_tail)
-{
-	int code = EXIT_CODE_OK;
-	uint64_t number = 0;
-
-	*filter = (struct event_filter){ .path = path_glob_text,
-					 .executable = executable,
-					 .role = -1,
-					 .denied = denied,
-					 .failed = failed };
-	if (ops)
-		code = parse_ops(filter);
-	if (code == EXIT_CODE_OK && pid)
-		code = parse_number("--pid", pid, UINT32_MAX, &number);
-	filter->pid = (uint32_t)number;
-	if (code == EXIT_CODE_OK && role)
-		code = parse_role(filter);
-	if (code == EXIT_CODE_OK && source)
-		code = parse_source(filter);
-	if (code == EXIT_CODE_OK && since)
-		code = parse_time("--since", since, &filter->since_realtime_ns);
-	if (code == EXIT_CODE_OK && until)
-		code = parse_time("--until", until, &filter->until_realtime_ns);
-	if (code == EXIT_CODE_OK && tail)
-		code = parse_number("--tail", tail, UINT64_MAX, ret_tail);
-	return code;
-}
 
 /* ---- the output ---- */
 
@@ -306,13 +177,13 @@ int cmd_log(int argc, char **argv)
 				argv[parsed.first_word]);
 			code = EXIT_CODE_USAGE;
 		} else {
-			code = parse_filter(&filter, &count);
+			code = event_options_filter(&wanted, &filter);
+			if (code == EXIT_CODE_OK && tail)
+				code = event_options_number("--tail", tail, UINT64_MAX, &count);
 		}
 		if (code == EXIT_CODE_OK && options_load(&parsed, &code) == 0) {
-			filter.fold = config_number(parsed.config, OPTION_paths_case_insensitive) ==
-				      PATHS_CASE_INSENSITIVE_YES;
-			code = journal_file_find(parsed.config, session_name, journal_file, path,
-						 sizeof(path));
+			code = event_options_journal(&wanted, parsed.config, &filter, path,
+						     sizeof(path));
 			if (code == EXIT_CODE_OK)
 				code = show(path, &filter, count);
 		}

@@ -16,9 +16,10 @@ enum {
 	BUCKETS = 1 << 14,
 	ANNOUNCEMENTS =
 		4096, /* EXEC records whose program has not been heard of: the last with a serial's lowest bits */
-	GOOD_TEXTS = 4096,  /* texts whose check was found to hold, likewise by number */
-	FOLDERS_MAX = 1024, /* folders opened relative to each other that are followed */
-	STARTERS_MAX = 64,  /* forks of forks that are followed to the program that runs in them */
+	GOOD_TEXTS = 4096,        /* texts whose check was found to hold, likewise by number */
+	FOLDERS_MAX = 1024,       /* folders opened relative to each other that are followed */
+	BEHIND_UNDONE_MAX = 1024, /* records behind an undone one that are asked when it was begun */
+	STARTERS_MAX = 64, /* forks of forks that are followed to the program that runs in them */
 	RESOLVED_BYTES = 2 * JOURNAL_TEXT_BYTES_MAX + 2,
 };
 
@@ -695,6 +696,34 @@ uint64_t events_position(const struct events *events)
 uint64_t events_end(const struct events *events)
 {
 	return journal_end(&events->journal);
+}
+
+uint64_t events_undone_since(const struct events *events)
+{
+	struct journal_entry entry;
+	uint64_t at = events->at;
+
+	for (int i = 0; i < BEHIND_UNDONE_MAX; i++) {
+		switch (journal_next(&events->journal, &at, &entry)) {
+		case JOURNAL_FOUND_END:
+			return 0;
+		case JOURNAL_FOUND_UNDONE:
+			at = journal_behind_undone(&events->journal, at);
+			break;
+		case JOURNAL_FOUND_RECORD:
+			if (entry.record.time_realtime_ns)
+				return entry.record.time_realtime_ns;
+			break;
+		case JOURNAL_FOUND_DAMAGED:
+			break;
+		}
+	}
+	return 0;
+}
+
+const struct journal_header *events_header(const struct events *events)
+{
+	return events->journal.header;
 }
 
 const char *events_workspace(const struct events *events)

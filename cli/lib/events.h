@@ -105,6 +105,13 @@ void events_pass(struct events *events);
 uint64_t events_position(const struct events *events);
 uint64_t events_end(const struct events *events);
 
+/* events_undone_since(): the record that events_next() found undone was begun at this time or before, as the first record that
+ * is finished behind it tells; 0: none does. */
+uint64_t events_undone_since(const struct events *events);
+
+/* events_header(): what the journal says of itself.  Bytes of others; name and nonce are ended by NUL.  Valid until the next call. */
+const struct journal_header *events_header(const struct events *events);
+
 /* events_workspace(): root of the workspace; NULL: not known.  Valid as long as the reader. */
 const char *events_workspace(const struct events *events);
 
