@@ -23,6 +23,7 @@
 #include "cli/lib/checkpoint.h"
 #include "cli/lib/compactions.h"
 #include "cli/lib/exit_code.h"
+#include "cli/lib/fail_on.h"
 #include "cli/lib/journal_file.h"
 #include "cli/lib/message.h"
 #include "cli/lib/metadata.h"
@@ -54,7 +55,9 @@ static const struct options OPTIONS = {
 	.usage = "run [OPTION...] [--] COMMAND [ARGUMENT...]",
 	.summary = "Runs COMMAND, usually an AI coding agent, with its file access tracked, and "
 		   "every process it\n"
-		   "starts.  Ends with COMMAND's status, 128+N for signal N.",
+		   "starts.  Ends with COMMAND's status, 128+N for signal N; or, where --fail-on "
+		   "finds something,\n"
+		   "with a status of its own (seen help exit).",
 	.specs = SPECS,
 	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
 };
@@ -73,6 +76,7 @@ struct recording {
 	struct watch *watch;
 	struct compactions *compactions;
 	struct checkpoint checkpoint;
+	bool supervisor_died; /* with the command still running, or at its end */
 	int signals; /* tells that a signal is there while the watcher's descriptor is waited for; -1: not made yet */
 };
 
@@ -372,7 +376,8 @@ static bool has_ended(pid_t command, int *ret_status)
 }
 
 /* The same for a command below a supervisor. */
-static bool has_supervised_ended(struct supervised *supervised, int *ret_status)
+static bool has_supervised_ended(struct supervised *supervised, int *ret_status,
+				 struct recording *recording)
 {
 	struct supervised_message said;
 
@@ -392,6 +397,7 @@ static bool has_supervised_ended(struct supervised *supervised, int *ret_status)
 			break;
 		case SUPERVISED_LOST:
 			message("the supervisor has died; the command goes on, unobserved");
+			recording->supervisor_died = true;
 			break;
 		}
 	}
@@ -408,7 +414,7 @@ static int wait_for(pid_t command, struct supervised *supervised, const sigset_t
 		siginfo_t info;
 		int status;
 
-		if (supervised ? has_supervised_ended(supervised, &status)
+		if (supervised ? has_supervised_ended(supervised, &status, recording)
 			       : has_ended(command, &status))
 			return status;
 		int signal = recording ? next_signal(recording, all, wait_ms, &info)
@@ -579,8 +585,32 @@ static void end_journal(const struct session *session, struct journal *journal,
 			      text_number(seal.records, number), seal.digest);
 }
 
+/* Says what the run ends with, where that is not the command's status. */
+static int conclude(const char *line, int code)
+{
+	if (line[0])
+		message("%s", line);
+	return code;
+}
+
+/* A command that ran without a session. */
+static int run_blind(const struct config *config, unsigned asked, char **words)
+{
+	bool is_off = config_number(config, OPTION_session_mode) == SESSION_MODE_OFF;
+	char line[FAIL_ON_LINE_BYTES], why[512] = "there was no session";
+	int code = run_command(NULL, NULL, SESSION_VIA_PRELOAD, words);
+
+	if (is_off)
+		(void)snprintf(why, sizeof(why), "[session] mode = off, set by %s",
+			       config_value(config, OPTION_session_mode)->origin);
+	code = fail_on_blind(asked, why, code, line);
+	return conclude(line, code);
+}
+
 static int run(const struct config *config, char **words)
 {
+	unsigned asked = fail_on_asked(config);
+	char line[FAIL_ON_LINE_BYTES];
 	struct session session;
 	struct summary sum;
 	uint64_t counters[COUNTER_COUNT], since_realtime_ns = sys_realtime_ns(),
@@ -589,11 +619,13 @@ static int run(const struct config *config, char **words)
 	struct via via;
 
 	if (!prepare_session(config, words, &session, &via))
-		return run_command(NULL, NULL, SESSION_VIA_PRELOAD, words);
+		return run_blind(config, asked, words);
 	struct recording recording = { .session = &session, .signals = -1 };
 	open_journal(&session, &recording.journal);
 	for (int i = 0; i < COUNTER_COUNT; i++)
 		counters[i] = segment_counter(&session.segment, (enum counter)i);
+	const struct journal_header *header = recording.journal.header;
+	uint64_t lost_before = header ? __atomic_load_n(&header->lost, __ATOMIC_RELAXED) : 0;
 	context = root_context(config, &session.segment, words);
 	recording.watch = watch_start(&session, &recording.journal, quiet);
 	recording.compactions = compactions_start(config, &session, &recording.journal);
@@ -607,12 +639,18 @@ static int run(const struct config *config, char **words)
 	bool shown = !quiet && (summary || isatty(STDERR_FILENO));
 	summary_take(&session.segment, &recording.journal, counters, since_realtime_ns, since_ns,
 		     &sum);
+	if (recording.supervisor_died)
+		coverage_note(&sum.coverage, "(supervisor)", "it died before the command ended");
+	if (!recording.journal.header &&
+	    session.segment.settings->journal_level != JOURNAL_LEVEL_OFF)
+		coverage_note(&sum.coverage, "(journal)", "it could not be written to");
 	if (shown)
 		summary_print(&sum, session.name);
+	code = fail_on_judge(asked, &sum, lost_before, session.name, code, line);
 	end_journal(&session, &recording.journal, &sum, shown);
 	journal_unmap(&recording.journal);
 	session_close(&session);
-	return code;
+	return conclude(line, code);
 }
 
 int cmd_run(int argc, char **argv)

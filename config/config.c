@@ -282,6 +282,48 @@ static int check_choice(const struct assignment *a, uint64_t *ret_number,
 			   nearest ? "'?" : "");
 }
 
+/* The words of a list that takes no others, with spaces for the commas between them.  *ret_words: to free; NULL: it takes any, as
+ * they are. */
+static int check_words(const struct assignment *a, char **ret_words, struct config_error *ret_error)
+{
+	size_t count;
+	const char *const *allowed = option_words(a->option, &count);
+	char *words = allowed ? strdup(a->value) : NULL, *scratch = NULL, *rest = NULL;
+	char names[256];
+
+	*ret_words = NULL;
+	if (!allowed)
+		return 0;
+	for (char *comma = words; comma && (comma = strchr(comma, ','));)
+		*comma = ' ';
+	scratch = words ? strdup(words) : NULL;
+	if (!scratch) {
+		free(words);
+		return config_no_memory(ret_error);
+	}
+	for (char *word = strtok_r(scratch, " \t", &rest); word;
+	     word = strtok_r(NULL, " \t", &rest)) {
+		size_t i = 0;
+
+		while (i < count && strcmp(allowed[i], word) != 0)
+			i++;
+		if (i < count)
+			continue;
+		const char *nearest = nearest_name(word, allowed, count);
+		config_list_names(allowed, count, names, sizeof(names));
+		(void)config_fail(ret_error, -EINVAL, "%s: [%s] %s = '%.60s' is none of: %s%s%s%s",
+				  a->source->origin, a->section, a->option->name, word, names,
+				  nearest ? "; did you mean '" : "", nearest ? nearest : "",
+				  nearest ? "'?" : "");
+		free(scratch);
+		free(words);
+		return -EINVAL;
+	}
+	free(scratch);
+	*ret_words = words;
+	return 0;
+}
+
 /* Folders are kept absolute, so that they mean the same in every process.  *ret_folder: to free. */
 static int folder_absolute(const struct assignment *a, char **ret_folder,
 			   struct config_error *ret_error)
@@ -505,7 +547,7 @@ static int assign_checked(const struct assignment *a, struct config_value *value
 			  struct config_error *ret_error)
 {
 	const struct option *option = a->option;
-	char *folder = NULL;
+	char *folder = NULL, *words = NULL;
 	uint64_t number = 0;
 	int error = 0;
 
@@ -537,7 +579,11 @@ static int assign_checked(const struct assignment *a, struct config_value *value
 		free(folder);
 		break;
 	case OPTION_LIST:
-		error = value_extend(value, a->value, a->source->origin);
+		error = check_words(a, &words, ret_error);
+		if (error < 0)
+			return error;
+		error = value_extend(value, words ? words : a->value, a->source->origin);
+		free(words);
 		break;
 	}
 	return error < 0 ? config_no_memory(ret_error) : 0;
@@ -872,6 +918,11 @@ const struct config_value *config_value(const struct config *config, size_t id)
 const char *config_warning(const struct config *config)
 {
 	return config->warning;
+}
+
+bool config_has_word(const struct config *config, size_t id, const char *word)
+{
+	return has_word(config_text(config, id), word, strlen(word));
 }
 
 uint64_t config_number(const struct config *config, size_t id)

@@ -151,6 +151,9 @@ const char *config_warning(const struct config *config);
 uint64_t config_number(const struct config *config, size_t id);
 const char *config_text(const struct config *config, size_t id);
 
+/* config_has_word(): is it a word of that list? */
+bool config_has_word(const struct config *config, size_t id, const char *word);
+
 /* config_profile_count(), config_profile_at(): the profiles, built-in ones first. */
 size_t config_profile_count(const struct config *config);
 const struct config_profile *config_profile_at(const struct config *config, size_t index);

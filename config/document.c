@@ -93,6 +93,8 @@ static void write_assignment(FILE *out, const struct option *option)
 static void write_option(FILE *out, const struct option *option)
 {
 	char variable[OPTION_ENVIRONMENT_BYTES];
+	size_t word_count;
+	const char *const *words = option_words(option, &word_count);
 
 	(void)fprintf(out, "\n");
 	wrap(out, "; ", option->doc);
@@ -102,6 +104,8 @@ static void write_option(FILE *out, const struct option *option)
 			      option->max);
 	for (size_t i = 0; i < option->choice_count; i++)
 		(void)fprintf(out, "%s%s", i == 0 ? ": " : " | ", option->choices[i]);
+	for (size_t i = 0; i < word_count; i++)
+		(void)fprintf(out, "%s%s", i == 0 ? " of: " : ", ", words[i]);
 	(void)fprintf(out, "\n");
 	if (strcmp(option->section, "agent NAME") != 0) {
 		option_environment(option, variable);

@@ -45,6 +45,11 @@ _Static_assert(COUNT_OF(choices_requests_enable) == REQUESTS_ENABLE_NO + 1, "req
 _Static_assert(COUNT_OF(choices_context_inject) == CONTEXT_INJECT_VIEWERS + 1, "context.inject");
 _Static_assert(COUNT_OF(choices_watch_mode) == WATCH_MODE_OFF + 1, "watch.mode");
 
+/* The words of a LIST that takes no others. */
+#define WORD(constant, word) #word,
+static const char *const words_rules_fail_on[] = { SETTINGS_WORDS_rules_fail_on(WORD) };
+#undef WORD
+
 #define COMMON(section_, name_, kind_, workspace_, flag_, doc_) \
 	.section = #section_, .name = #name_, .kind = (kind_), .rule = OPTION_RULE_##workspace_, \
 	.flag = (flag_), .doc = (doc_), \
@@ -117,7 +122,7 @@ _Static_assert(SETTINGS_MAX_OUTPUT_BYTES == 24000, "the default of max_output_by
 /* In the order of options.def; a unit test compares the two. */
 static const char *const sections[] = { "session",  "processes", "paths",   "notice", "window",
 					"journal",  "guard",     "content", "watch",  "checkpoint",
-					"requests", "history",   "context" };
+					"requests", "history",   "context", "rules" };
 
 const struct option *option_at(size_t id)
 {
@@ -189,6 +194,15 @@ bool option_is_folder(const struct option *option)
 bool option_is_lenient(const struct option *option)
 {
 	return option == &options[OPTION_history_result_max_length];
+}
+
+const char *const *option_words(const struct option *option, size_t *ret_count)
+{
+	*ret_count = 0;
+	if (option != &options[OPTION_rules_fail_on])
+		return NULL;
+	*ret_count = COUNT_OF(words_rules_fail_on);
+	return words_rules_fail_on;
 }
 
 const char *const *option_sections(size_t *ret_count)

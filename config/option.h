@@ -98,6 +98,9 @@ bool option_is_folder(const struct option *option);
 /* option_is_lenient(): whether a value that is no number stands for the default instead of being refused.  One out of range is refused. */
 bool option_is_lenient(const struct option *option);
 
+/* option_words(): the only words that a LIST takes, and their number; NULL: it takes any.  Commas stand between them as spaces do. */
+const char *const *option_words(const struct option *option, size_t *ret_count);
+
 /* option_sections(): the names of all sections, in the order of options.def, and their number. */
 const char *const *option_sections(size_t *ret_count);
 

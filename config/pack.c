@@ -87,6 +87,9 @@ static void pack_option(const struct config *config, size_t id, struct area *are
 	char *field = (char *)settings + option->settings_offset;
 	struct settings_text text = { 0 };
 
+	/* What `seen run` ends with is its own: runs that differ in it alone share a session's settings. */
+	if (id == OPTION_rules_fail_on)
+		return;
 	if (option->kind == OPTION_NUMBER || option->kind == OPTION_CHOICE) {
 		memcpy(field, &value->number, sizeof(value->number));
 		return;

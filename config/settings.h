@@ -29,6 +29,9 @@
 #define SETTINGS_CHOICES_journal_level(X) \
 	X(ALL, all) X(WORKSPACE, workspace) X(WRITES, writes) X(OFF, off)
 
+/* The words of a LIST that takes no others: X(CONSTANT, word). */
+#define SETTINGS_WORDS_rules_fail_on(X) X(RULE, rule) X(STALE, stale) X(UNOBSERVED, unobserved)
+
 /* enum session_mode { SESSION_MODE_SUBSTITUTE, ... }: spelled out, so that they can be searched */
 enum session_mode { SESSION_MODE_SUBSTITUTE, SESSION_MODE_OBSERVE, SESSION_MODE_OFF };
 enum session_agent_is { SESSION_AGENT_IS_AUTO, SESSION_AGENT_IS_INSIDE, SESSION_AGENT_IS_OUTSIDE };

@@ -185,6 +185,12 @@ void coverage_take(const struct segment *segment, const struct journal *journal,
 	*ret_coverage = coverage;
 }
 
+void coverage_note(struct coverage *coverage, const char *name, const char *reason)
+{
+	coverage->partial++;
+	add(coverage, name, reason, true, 1);
+}
+
 void coverage_record(const struct coverage *coverage, struct journal *journal)
 {
 	for (int i = 0; i < coverage->program_count; i++) {

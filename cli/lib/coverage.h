@@ -43,6 +43,10 @@ void coverage_take(const struct segment *segment, const struct journal *journal,
 		   const uint64_t *since_counters, uint64_t since_ns,
 		   struct coverage *ret_coverage);
 
+/* coverage_note(): something that the session's tables do not tell was observed in part.  name: at most COVERAGE_NAME_BYTES - 1.
+ * reason: static. */
+void coverage_note(struct coverage *coverage, const char *name, const char *reason);
+
 /* coverage_record(): appends what a run covered to the journal: UNOBSERVED for each program that was not, and COVERAGE as
  * the last record. */
 void coverage_record(const struct coverage *coverage, struct journal *journal);

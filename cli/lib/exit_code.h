@@ -20,6 +20,9 @@
 	EXIT(UNTRACKED, 11, "`check`: there is nothing to hold a file against") \
 	EXIT(CONFLICT, 12, "what is on disk would be lost, and was left") \
 	EXIT(DIFFERS, 13, "what is on disk is another version") \
+	EXIT(RULE, 14, "`run`: a rule was hit that fails it (action = fail, --fail-on=rule)") \
+	EXIT(STALE, 15, "`run`: a write over a change that was not seen (--fail-on=stale)") \
+	EXIT(INCOMPLETE, 16, "`run`: something was not observed (--fail-on=unobserved)") \
 	EXIT(FAILED, 125, "`run`: seen itself failed; any command: the configuration is wrong") \
 	EXIT(NOT_EXECUTABLE, 126, "`run`: the program cannot be executed") \
 	EXIT(NOT_FOUND, 127, "`run`: there is no such program")

@@ -468,7 +468,7 @@ Test(config, unknown_names)
 		"unknown section [notcie]; did you mean [notice]?");
 	refuses("[zebra]\n", "1",
 		"sections are: session, processes, paths, notice, window, journal, guard, content, "
-		"watch, checkpoint, requests, history, context, agent NAME");
+		"watch, checkpoint, requests, history, context, rules, agent NAME");
 	refuses("min_bytes = 3\n", "1", "before any section");
 	refuses("[agent pi]\nstat = x\n", "2", "did you mean 'state'?");
 	refuses("[agent]\nstate = x\n", "1", "unknown section [agent]");
