@@ -4,6 +4,7 @@ Tests of one class share a session, each in a folder of its own.  What is waited
 has nothing to do with the test: then all that was to be looked at before has been.  With SEEN_LONG there is more of some, and the times
 are those of users.
 """
+import contextlib
 import json
 import os
 import pathlib
@@ -56,8 +57,9 @@ class Watched(SessionTest):
         return os.path.join(self.session.workspace, self.folder, name)
 
     def write(self, name, data):
-        with open(self.path(name), "wb") as file:
-            file.write(data)
+        with self.asleep():  # or it may find the file empty
+            with open(self.path(name), "wb") as file:
+                file.write(data)
         return data
 
     def read(self, name):
@@ -115,6 +117,18 @@ class Watched(SessionTest):
             pass
         self.pass_by(self.passes)
         self.assertEqual(sorted(self.changes()), sorted(changes), self.records())
+
+    @contextlib.contextmanager
+    def asleep(self):
+        """The watcher looks at nothing meanwhile, as if all that is done took no time."""
+        processes = [self._agent.process] if self._agent else []
+        for process in processes:
+            process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for process in processes:
+                process.send_signal(signal.SIGCONT)
 
     def counted(self):
         return self.session.status()["counters"]["edits_outside"]
@@ -192,8 +206,9 @@ class Changes(Watched):
         shutil.copy(self.path("c"), self.path("c~"))
         os.rename(self.path("c~"), self.path("c"))
         data = self.read("d")
-        self.write("d", lines("d"))
-        self.write("d", data)
+        with self.asleep():  # or it looks in between
+            pathlib.Path(self.path("d")).write_bytes(lines("d"))
+            pathlib.Path(self.path("d")).write_bytes(data)
         self.expect()
         # and where the change was told: coming back is none
         self.write("d", lines("d"))
