@@ -85,7 +85,7 @@ static void judge_coverage(struct telling *telling, const struct coverage *cover
 		{ coverage->lost_records - lost_before, "records lost" },
 	};
 	enum { NAMED = 2 };
-	char number[TEXT_NUMBER_BYTES], text[COVERAGE_TEXT_BYTES];
+	char number[TEXT_NUMBER_BYTES];
 	bool is_first = true;
 
 	for (size_t i = 0; i < sizeof(holes) / sizeof(holes[0]); i++) {
@@ -98,7 +98,8 @@ static void judge_coverage(struct telling *telling, const struct coverage *cover
 		is_first = false;
 	}
 	for (int i = 0; i < coverage->program_count && i < NAMED; i++)
-		tell(telling, "%s%s", i ? ", " : ": ", coverage_text(&coverage->programs[i], text));
+		tell(telling, "%s%s: %s", i ? ", " : ": ", coverage->programs[i].name,
+		     coverage->programs[i].reason);
 	if (coverage->program_count > NAMED)
 		tell(telling, " ...");
 	if (!is_first)

@@ -23,7 +23,8 @@ unsigned fail_on_asked(const struct config *config);
  *
  * asked: of fail_on_asked().  sum: of this run alone, but for the lost records of its coverage, of which lost_before are older.
  * session: its name.  status: the command's.
- * ret_line: FAIL_ON_LINE_BYTES; what to tell the user, "" where the code is the command's own.  Prints nothing. */
+ * ret_line: FAIL_ON_LINE_BYTES; what to tell the user, "" where the code is the command's own.  Holds names that are data of
+ * others: message() escapes them. */
 enum { FAIL_ON_LINE_BYTES = 1024 };
 int fail_on_judge(unsigned asked, const struct summary *sum, uint64_t lost_before,
 		  const char *session, int status, char *ret_line);

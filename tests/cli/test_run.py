@@ -86,6 +86,40 @@ class Statuses(Case):
         self.assertEqual(self.seen("run", "--", "bash", "-c", script, code=0).stdout, bare)
 
 
+class FailOn(Case):
+    """What is found by each way in is told in tests/preload/test_fail_on.py."""
+
+    def fail_on(self, what, *words, code, **more):
+        return self.seen("run", "--session", "s", *what, "--", *words, code=code, **more).stderr.decode()
+
+    def test_a_program_that_does_not_run(self):
+        every = ("--fail-on=rule,stale,unobserved",)
+        self.fail_on(every, "nosuchprogram", code=127)
+        self.fail_on(every, str(self.work), code=126)
+        self.fail_on(every, "true", code=0)
+
+    def test_words_are_checked(self):
+        self.seen("run", "-c", "rules.fail_on=rule|stale", "--", "true", code=125)
+        self.seen("run", "--fail-on=", "--", "true", code=0)
+        self.assertIn(b"did you mean 'stale'", self.seen("run", "--fail-on", "stales", "--", "true", code=125).stderr)
+
+    def test_a_gate_that_cannot_look_does_not_pass(self):
+        line = self.fail_on(("--fail-on=stale", "--mode=off"), "sh", "-c", "exit 4", code=16)
+        self.assertEqual(line, "seen: status 16, the command's own was 4: nothing was observed: [session] mode = off, set by --mode\n")
+        (self.work / ".seen.ini").write_text("[session]\nmode = off\n")
+        self.assertIn(".seen.ini:2", self.fail_on(("--fail-on=stale",), "true", code=16))
+        (self.work / ".seen.ini").unlink()
+        self.assertIn("nothing was observed: there was no session",
+                      self.fail_on(("--fail-on=unobserved", "--state-dir=/proc", "--runtime-dir=/proc"), "true", code=16))
+        self.fail_on(("--state-dir=/proc", "--runtime-dir=/proc"), "sh", "-c", "exit 4", code=4)
+
+    def test_quiet_says_it_too(self):
+        self.assertIn("status 16", self.fail_on(("--fail-on=unobserved", "--mode=off", "--quiet"), "true", code=16))
+
+    def test_by_the_environment(self):
+        self.fail_on(("--mode=off",), "true", code=16, env={"SEEN_RULES_FAIL_ON": "stale"})
+
+
 class Summary(Case):
     def test_only_where_asked(self):
         self.assertEqual(self.seen("run", "--", "true", code=0).stderr, b"")

@@ -189,6 +189,18 @@ Test(config, sections_are_those_of_the_list)
 	cr_assert_eq(next, count);
 }
 
+Test(config, lists_of_certain_words)
+{
+	write_file("etc.ini", "[rules]\nfail_on = rule,stale unobserved\n");
+	load();
+	is(OPTION_rules_fail_on, "rule stale unobserved", at("etc.ini:2"));
+	cr_assert(config_has_word(config, OPTION_rules_fail_on, "stale"));
+	cr_assert_not(config_has_word(config, OPTION_rules_fail_on, "stal"));
+	refuses("[rules]\nfail_on = rule, stales\n", "2",
+		"'stales' is none of: rule, stale, unobserved; did you mean 'stale'?");
+	refuses("[rules]\nfail_on = rule;\n", "2", "'rule;' is none of");
+}
+
 Test(config, order_of_sources)
 {
 	write_file("etc.ini", "[notice]\nmax_bytes = 11000\n");

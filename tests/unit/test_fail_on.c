@@ -1,0 +1,114 @@
+/* cli/lib/fail_on: what a run ends with, told from what it amounted to. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/lib/exit_code.h"
+#include "cli/lib/fail_on.h"
+
+static struct summary sum;
+static char line[FAIL_ON_LINE_BYTES];
+
+static int judge(unsigned asked, int status)
+{
+	return fail_on_judge(asked, &sum, 0, "s", status, line);
+}
+
+static void start(void)
+{
+	sum = (struct summary){ .coverage = { .observed = 3 } };
+}
+
+TestSuite(fail_on, .init = start);
+
+Test(fail_on, nothing_was_found)
+{
+	const unsigned all = FAIL_ON_RULE | FAIL_ON_STALE | FAIL_ON_UNOBSERVED;
+
+	cr_assert_eq(judge(all, 0), 0);
+	cr_assert_eq(judge(all, 143), 143);
+	cr_assert_str_empty(line);
+	cr_assert_eq(fail_on_blind(0, "off", 7, line), 7);
+	cr_assert_str_empty(line);
+}
+
+Test(fail_on, only_what_is_asked_for)
+{
+	sum.counters[COUNTER_stale_warned] = 1;
+	sum.coverage.unobserved = 1;
+	cr_assert_eq(judge(0, 0), 0);
+	cr_assert_eq(judge(FAIL_ON_STALE, 0), EXIT_CODE_STALE);
+	cr_assert_eq(judge(FAIL_ON_UNOBSERVED, 0), EXIT_CODE_INCOMPLETE);
+}
+
+Test(fail_on, the_line_holds_the_commands_own_status)
+{
+	sum.counters[COUNTER_stale_warned] = 1;
+	sum.counters[COUNTER_stale_denied] = 1;
+	cr_assert_eq(judge(FAIL_ON_STALE, 9), EXIT_CODE_STALE);
+	cr_assert_str_eq(
+		line, "status 15, the command's own was 9: 2 writes over a change that the agent "
+		      "had not seen, 1 refused (`seen log --session s --op guarded`)");
+}
+
+Test(fail_on, the_first_of_several_has_the_code)
+{
+	sum.counters[COUNTER_stale_warned] = 1;
+	sum.coverage.calls_unjudged = 2;
+	cr_assert_eq(judge(FAIL_ON_STALE | FAIL_ON_UNOBSERVED, 0), EXIT_CODE_STALE);
+	cr_assert_not_null(strstr(line, "; 2 calls let pass without a look"));
+}
+
+Test(fail_on, each_hole_counts)
+{
+	uint64_t *const holes[] = { &sum.coverage.unobserved, &sum.coverage.partial,
+				    &sum.coverage.calls_unjudged, &sum.coverage.without_journal,
+				    &sum.coverage.lost_records };
+
+	for (size_t i = 0; i < sizeof(holes) / sizeof(holes[0]); i++) {
+		*holes[i] = 1;
+		cr_assert_eq(judge(FAIL_ON_UNOBSERVED, 0), EXIT_CODE_INCOMPLETE, "hole %zu", i);
+		*holes[i] = 0;
+	}
+	/* It was seen, only not by whom it was started. */
+	sum.coverage.unattached = 1;
+	cr_assert_eq(judge(FAIL_ON_UNOBSERVED, 0), 0);
+}
+
+Test(fail_on, records_that_were_lost_before_do_not_count)
+{
+	sum.coverage.lost_records = 5;
+	cr_assert_eq(fail_on_judge(FAIL_ON_UNOBSERVED, &sum, 5, "s", 0, line), 0);
+	cr_assert_eq(fail_on_judge(FAIL_ON_UNOBSERVED, &sum, 4, "s", 0, line),
+		     EXIT_CODE_INCOMPLETE);
+	cr_assert_not_null(strstr(line, ": 1 records lost"));
+}
+
+Test(fail_on, names_some_of_many_programs)
+{
+	for (int i = 0; i < 9; i++) {
+		char name[16];
+		(void)snprintf(name, sizeof(name), "p%d", i);
+		coverage_note(&sum.coverage, name, "static");
+	}
+	cr_assert_eq(judge(FAIL_ON_UNOBSERVED, 0), EXIT_CODE_INCOMPLETE);
+	cr_assert_not_null(strstr(line, "9 observed in part: p0: static, p1: static ..."));
+}
+
+Test(fail_on, a_long_line_is_cut)
+{
+	char session[FAIL_ON_LINE_BYTES];
+
+	memset(session, 'x', sizeof(session) - 1);
+	session[sizeof(session) - 1] = '\0';
+	sum.counters[COUNTER_stale_warned] = sum.coverage.unobserved = 1;
+	cr_assert_eq(fail_on_judge(FAIL_ON_STALE | FAIL_ON_UNOBSERVED, &sum, 0, session, 0, line),
+		     EXIT_CODE_STALE);
+	cr_assert_eq(strlen(line), FAIL_ON_LINE_BYTES - 1);
+}
+
+Test(fail_on, a_gate_that_cannot_look_does_not_pass)
+{
+	cr_assert_eq(fail_on_blind(FAIL_ON_STALE, "off", 0, line), EXIT_CODE_INCOMPLETE);
+	cr_assert_str_eq(line, "status 16, the command's own was 0: nothing was observed: off");
+}
