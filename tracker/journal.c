@@ -567,6 +567,16 @@ const char *journal_op_name(unsigned op)
 	return op < sizeof(NAMES) / sizeof(NAMES[0]) ? NAMES[op] : NULL;
 }
 
+void journal_drop(const struct journal *journal, uint64_t number)
+{
+	uint64_t to = number / UNITS_PER_PAGE * UNITS_PER_PAGE;
+
+	if (to > JOURNAL_UNITS_FIRST && to <= journal->mapped_units && !journal->window_units)
+		(void)sys_call3(SYS_madvise, (long)unit_at(journal, JOURNAL_UNITS_FIRST),
+				(long)((to - JOURNAL_UNITS_FIRST) * JOURNAL_UNIT_BYTES),
+				MADV_DONTNEED);
+}
+
 uint64_t journal_end(const struct journal *journal)
 {
 	uint64_t next = __atomic_load_n(&journal->header->next, __ATOMIC_ACQUIRE);

@@ -328,6 +328,10 @@ uint64_t journal_behind_undone(const struct journal *journal, uint64_t number);
 /* journal_bytes(): the bytes of a text.  Returns NULL when the number is 0 or no whole text; they are not ended by NUL. */
 const char *journal_bytes(const struct journal *journal, uint32_t number, size_t *ret_size_bytes);
 
+/* journal_drop(): the records before `number` will hardly be looked at again: what of them is in this process's memory is given back.
+ * Looked at all the same, they are there again.  For a view that journal_map_to_read() made. */
+void journal_drop(const struct journal *journal, uint64_t number);
+
 /* journal_end(): number behind the last reserved unit that this view can read. */
 uint64_t journal_end(const struct journal *journal);
 

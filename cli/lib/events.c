@@ -16,10 +16,13 @@ enum {
 	BUCKETS = 1 << 14,
 	ANNOUNCEMENTS =
 		4096, /* EXEC records whose program has not been heard of: the last with a serial's lowest bits */
-	GOOD_TEXTS = 4096,        /* texts whose check was found to hold, likewise by number */
+	TEXTS = 4096, /* whose check was found to hold, likewise by number */
+	TEXT_BYTES =
+		122, /* of one that is kept: what was written long ago need not be read from the file again and again */
 	FOLDERS_MAX = 1024,       /* folders opened relative to each other that are followed */
 	BEHIND_UNDONE_MAX = 1024, /* records behind an undone one that are asked when it was begun */
 	STARTERS_MAX = 64, /* forks of forks that are followed to the program that runs in them */
+	DROP_UNITS = 1024, /* of the file are in memory, whatever its length */
 	RESOLVED_BYTES = 2 * JOURNAL_TEXT_BYTES_MAX + 2,
 };
 
@@ -42,7 +45,8 @@ struct process {
 	uint32_t folder;
 	int32_t folder_fd;
 	bool children_dropped; /* where a vforked child is that is not remembered is not known */
-	struct process *next;  /* in its bucket */
+	bool ended;
+	struct process *next; /* in its bucket */
 	struct process *newer, *older;
 };
 
@@ -50,20 +54,29 @@ struct announcement {
 	uint64_t serial, number;
 };
 
+struct text {
+	uint32_t number; /* 0: none */
+	uint16_t length; /* TEXT_BYTES + 1: it is longer, and was found to be good */
+	char bytes[TEXT_BYTES];
+};
+
 struct events {
 	struct journal journal;
 	char *path;
 	bool follow;
 	uint64_t at;
-	uint64_t end; /* without follow: where it was when it was opened */
+	uint64_t drop_at; /* records before are given back when the reader is here */
+	uint64_t end;     /* without follow: where it was when it was opened */
 	struct events_counts counts;
 	bool forgot; /* an epoch ended at some time */
 	struct process *buckets[BUCKETS];
 	struct process newest; /* ring: newest.older is the newest, newest.newer the oldest */
+	struct process ended;  /* likewise of those that ended, by themselves */
+	size_t ended_count;
 	struct announcement announcements[ANNOUNCEMENTS];
 	struct vforked vforked[EVENTS_VFORKED_MAX]; /* oldest first */
 	size_t vforked_count;
-	uint32_t good_texts[GOOD_TEXTS];
+	struct text texts[TEXTS];
 	/* What the last event points to. */
 	struct journal_entry entry;
 	char workspace[JOURNAL_TEXT_BYTES_MAX + 1];
@@ -78,22 +91,33 @@ struct events {
 
 /* ---- texts ---- */
 
-/* The bytes of a text whose check holds.  Returns NULL when there is none. */
+/* The bytes of a text whose check holds, until the next one is asked for.  Returns NULL when there is none. */
 static const char *text_bytes(struct events *events, uint32_t number, size_t *ret_size_bytes)
 {
-	uint32_t *good = &events->good_texts[number % GOOD_TEXTS];
+	struct text *text = &events->texts[number % TEXTS];
 	struct journal_entry entry;
 	uint64_t at = number;
 
 	if (number == 0)
 		return NULL;
-	if (*good != number) {
-		if (journal_next(&events->journal, &at, &entry) != JOURNAL_FOUND_RECORD ||
-		    entry.record.head.op != JOURNAL_TEXT)
-			return NULL;
-		*good = number;
+	if (text->number == number && text->length <= TEXT_BYTES) {
+		*ret_size_bytes = text->length;
+		return text->bytes;
 	}
-	return journal_bytes(&events->journal, number, ret_size_bytes);
+	if (text->number != number &&
+	    (journal_next(&events->journal, &at, &entry) != JOURNAL_FOUND_RECORD ||
+	     entry.record.head.op != JOURNAL_TEXT))
+		return NULL;
+	const char *bytes = journal_bytes(&events->journal, number, ret_size_bytes);
+	if (!bytes)
+		return NULL;
+	text->number = number;
+	text->length = TEXT_BYTES + 1;
+	if (*ret_size_bytes <= TEXT_BYTES) {
+		text->length = (uint16_t)*ret_size_bytes;
+		memcpy(text->bytes, bytes, *ret_size_bytes);
+	}
+	return bytes;
 }
 
 /* The same for a path or a name, which no NUL is part of. */
@@ -151,19 +175,11 @@ static void unlink_age(struct process *process)
 
 static void make_newest(struct events *events, struct process *process)
 {
-	process->newer = &events->newest;
-	process->older = events->newest.older;
+	struct process *ring = process->ended ? &events->ended : &events->newest;
+	process->newer = ring;
+	process->older = ring->older;
 	process->older->newer = process;
-	events->newest.older = process;
-}
-
-static void make_oldest(struct events *events, struct process *process)
-{
-	unlink_age(process);
-	process->older = &events->newest;
-	process->newer = events->newest.newer;
-	process->newer->older = process;
-	events->newest.newer = process;
+	ring->older = process;
 }
 
 static struct process *find_process(struct events *events, uint64_t number)
@@ -181,8 +197,26 @@ static void drop_process(struct events *events, struct process *process)
 		link = &(*link)->next;
 	*link = process->next;
 	unlink_age(process);
+	events->ended_count -= process->ended;
 	free(process);
 	events->counts.processes--;
+}
+
+/* The one heard of last longest ago; those that ended are the first to go. */
+static void drop_oldest(struct events *events)
+{
+	drop_process(events, events->ended_count ? events->ended.newer : events->newest.newer);
+}
+
+/* It is kept for records that come late (a fork's first). */
+static void end_process(struct events *events, struct process *process)
+{
+	unlink_age(process);
+	events->ended_count += !process->ended;
+	process->ended = true;
+	make_newest(events, process);
+	if (events->ended_count > EVENTS_ENDED_MAX)
+		drop_process(events, events->ended.newer);
 }
 
 /* The program that runs in a process: that of its START record, for a fork that of its starter. */
@@ -211,7 +245,7 @@ static struct process *add_process(struct events *events, const struct journal_e
 	if (!process)
 		return NULL;
 	if (events->counts.processes >= EVENTS_PROCESSES_MAX)
-		drop_process(events, events->newest.newer);
+		drop_oldest(events);
 	process->number = life->number;
 	process->pid = details->pid;
 	process->parent_pid = details->parent_pid;
@@ -496,15 +530,21 @@ static enum source source_of(const struct events *events, const struct process *
 
 /* ---- what an event changes in what is known ---- */
 
+/* scope_id: 0: of every scope. */
+static void forget_epochs(struct process *ring, uint64_t scope_id)
+{
+	for (struct process *process = ring->older; process != ring; process = process->older)
+		if (scope_id == 0 || scope_id == process->scope_id)
+			process->epoch = 0;
+}
+
 static void follow_forgotten(struct events *events, const struct journal_record *record)
 {
 	if (record->path)
 		return; /* some files: the epoch goes on */
 	events->forgot = true;
-	for (struct process *process = events->newest.older; process != &events->newest;
-	     process = process->older)
-		if (record->amount == 0 || record->amount == process->scope_id)
-			process->epoch = 0;
+	forget_epochs(&events->newest, record->amount);
+	forget_epochs(&events->ended, record->amount);
 }
 
 /* Where a process is. */
@@ -547,8 +587,7 @@ static void follow(struct events *events, struct process *process, const struct 
 		if (child)
 			drop_vforked(events, child);
 		else if (process && !event->vforked)
-			/* Kept for records that come late (a fork's first), but the first to go. */
-			make_oldest(events, process);
+			end_process(events, process);
 		break;
 	case JOURNAL_FORGOTTEN:
 		follow_forgotten(events, record);
@@ -623,6 +662,7 @@ int events_open(const char *path, bool follow_growth, struct events **ret_events
 	if (!events)
 		return -ENOMEM;
 	events->newest.newer = events->newest.older = &events->newest;
+	events->ended.newer = events->ended.older = &events->ended;
 	events->path = strdup(path);
 	int error = events->path ? journal_map_to_read(path, &events->journal) : -ENOMEM;
 	if (error < 0) {
@@ -657,6 +697,10 @@ static bool is_event(struct events *events, const struct journal_entry *entry)
 enum events_found events_next(struct events *events, struct event *ret_event)
 {
 	for (;;) {
+		if (events->at >= events->drop_at) {
+			journal_drop(&events->journal, events->at);
+			events->drop_at = events->at + DROP_UNITS;
+		}
 		if (!events->follow && events->at >= events->end)
 			return EVENTS_END;
 		switch (journal_next(&events->journal, &events->at, &events->entry)) {
@@ -742,11 +786,8 @@ void events_close(struct events *events)
 {
 	if (!events)
 		return;
-	for (struct process *process = events->newest.newer; process != &events->newest;) {
-		struct process *newer = process->newer;
-		free(process);
-		process = newer;
-	}
+	while (events->counts.processes)
+		drop_oldest(events);
 	for (size_t i = 0; i < events->vforked_count; i++)
 		free(events->vforked[i].folder);
 	journal_unmap(&events->journal);

@@ -7,8 +7,8 @@
  * known: nothing is looked up on this machine, nothing is guessed.  Only a child between vfork and exec does not tell where it
  * is: its folder is the one that its parent told last, and where its own CHDIR records lead from there.
  *
- * What is kept is bounded, however long the journal: the processes heard of last, and the vforked children that changed their
- * folder last.  Of a process that was dropped, the facts of its first record are read again where they are needed.
+ * What is kept is bounded, however long the journal: the processes heard of last, the vforked children that changed their
+ * folder last, and a part of the file's pages.  Of a process that was dropped, the facts of its first record are read again where they are needed.
  *
  * A journal is bytes of others, perhaps damaged, perhaps made to deceive: every number is checked before use, and each
  * step takes bounded time.  Never prints, never exits.
@@ -25,6 +25,7 @@
 
 enum {
 	EVENTS_PROCESSES_MAX = 16384,
+	EVENTS_ENDED_MAX = 1024,  /* of these, ones that said that they end */
 	EVENTS_VFORKED_MAX = 256, /* children between vfork and exec, in a folder of their own */
 
 	/* In `op`, beside those of enum journal_op: a record whose check does not hold.  Nothing else of it is known. */

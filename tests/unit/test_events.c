@@ -607,6 +607,28 @@ Test(events, an_ended_process_goes_first)
 	next_is(JOURNAL_DELETE, NULL);
 }
 
+Test(events, those_that_ended_are_few)
+{
+	uint32_t first = 0, second = 0, last = 0;
+	for (uint32_t i = 0; i < EVENTS_ENDED_MAX + 1; i++) {
+		last = start(100 + i, "/w");
+		first = first ? first : last;
+		second = i == 1 ? last : second;
+		put_name(JOURNAL_EXIT, last, NULL);
+	}
+	put_vforked(JOURNAL_DELETE, last, 5000, "a");
+	put_vforked(JOURNAL_DELETE, second, 5001, "a");
+	put_vforked(JOURNAL_DELETE, first, 5002, "a");
+	put_name(JOURNAL_DELETE, first, "a");
+
+	next_is(JOURNAL_DELETE, "/w/a"); /* it comes late */
+	next_is(JOURNAL_DELETE, "/w/a");
+	cr_assert_eq(events_counts(events).processes, EVENTS_ENDED_MAX);
+	next_is(JOURNAL_DELETE, NULL);
+	next_is(JOURNAL_DELETE, "/w/a");
+	cr_assert_eq(event.pid, 100);
+}
+
 /* ---- whose change it is ---- */
 
 static uint32_t start_as(enum role role, uint32_t context)
