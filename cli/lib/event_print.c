@@ -892,6 +892,28 @@ void event_print_head(FILE *file)
 		      "TIME", "PID", "ROLE", "OP", "RESULT", "PATH", text_style(file, "0"));
 }
 
+void event_print_subject(FILE *file, const struct event *event, const char *workspace)
+{
+	if (event->op == EVENT_DAMAGED)
+		(void)fprintf(file, "record %llu", (unsigned long long)event->number);
+	else if (event->op == JOURNAL_FORGOTTEN && !event->path)
+		(void)fputs("everything", file);
+	if (name_alone(event))
+		(void)fputs(safe(name_alone(event)), file);
+	else if (event->op == JOURNAL_COVERAGE)
+		(void)fputs(event->other ? safe(event->other) : "run", file);
+	else if (has_path(event))
+		print_name(file, event->resolved, event->path, workspace);
+	else if (event->executable)
+		(void)fputs(safe(path_base(event->executable)), file);
+}
+
+void event_print_details(FILE *file, const struct event *event, const char *workspace)
+{
+	if (event->entry)
+		print_details(file, event, workspace);
+}
+
 void event_print_line(FILE *file, const struct event *event, const char *workspace)
 {
 	char time[TEXT_TIME_BYTES], pid[16] = "-", number[EVENT_ERROR_BYTES];
@@ -909,19 +931,7 @@ void event_print_line(FILE *file, const struct event *event, const char *workspa
 		      : event->attempted           ? "tried"
 						   : "ok",
 		      failed ? text_style(file, "0") : "");
-	if (event->op == EVENT_DAMAGED)
-		(void)fprintf(file, "record %llu", (unsigned long long)event->number);
-	else if (event->op == JOURNAL_FORGOTTEN && !event->path)
-		(void)fputs("everything", file);
-	if (name_alone(event))
-		(void)fputs(safe(name_alone(event)), file);
-	else if (event->op == JOURNAL_COVERAGE)
-		(void)fputs(event->other ? safe(event->other) : "run", file);
-	else if (has_path(event))
-		print_name(file, event->resolved, event->path, workspace);
-	else if (event->executable)
-		(void)fputs(safe(path_base(event->executable)), file);
-	if (event->entry)
-		print_details(file, event, workspace);
+	event_print_subject(file, event, workspace);
+	event_print_details(file, event, workspace);
 	(void)fputc('\n', file);
 }

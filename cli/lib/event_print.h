@@ -19,6 +19,11 @@ void event_print_head(FILE *file);
  * Bytes of others never reach the terminal as they are: path_escape(). */
 void event_print_line(FILE *file, const struct event *event, const char *workspace);
 
+/* event_print_subject(), event_print_details(): the parts of that line: the path or name that the event is about; and what else there is
+ * to say of it, two spaces before it, perhaps nothing. */
+void event_print_subject(FILE *file, const struct event *event, const char *workspace);
+void event_print_details(FILE *file, const struct event *event, const char *workspace);
+
 /* event_print_json(): one line, one object.  Returns 0 or -ENOMEM; what `file` says of errors is the caller's to ask. */
 int event_print_json(FILE *file, const struct event *event);
 
