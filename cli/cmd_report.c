@@ -10,9 +10,9 @@
 #include "cli/lib/journal_file.h"
 #include "cli/lib/message.h"
 #include "cli/lib/options.h"
+#include "cli/lib/report.h"
 #include "cli/lib/session.h"
 #include "cli/lib/text.h"
-#include "cli/lib/unheeded.h"
 #include "tracker/path.h"
 
 static const char *session_name;
@@ -91,7 +91,7 @@ static json_t *document_of(const struct session *session, const struct unheeded 
 
 static int report(const struct session *session)
 {
-	struct unheeded unheeded;
+	struct report report;
 	const char *journal = session_journal(session);
 	int code = EXIT_CODE_OK;
 
@@ -99,19 +99,19 @@ static int report(const struct session *session)
 		message("session %s has no journal", session->name);
 		return EXIT_CODE_NOTHING;
 	}
-	int error = unheeded_find(&session->segment, journal, &unheeded);
+	int error = report_gather(journal, &session->segment, NULL, &report);
 	if (error == -ENOMEM) {
 		message("out of memory");
 		code = EXIT_CODE_OUTPUT;
 	} else if (error < 0) {
 		code = journal_file_failed(journal, error);
 	} else if (!json) {
-		print_table(&session->segment, &unheeded);
-	} else if (text_json_print(document_of(session, &unheeded)) < 0) {
+		print_table(&session->segment, &report.unheeded);
+	} else if (text_json_print(document_of(session, &report.unheeded)) < 0) {
 		message("out of memory");
 		code = EXIT_CODE_OUTPUT;
 	}
-	unheeded_free(&unheeded);
+	report_free(&report);
 	return code;
 }
 

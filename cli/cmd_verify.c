@@ -11,8 +11,8 @@
 #include "cli/lib/journal_file.h"
 #include "cli/lib/message.h"
 #include "cli/lib/options.h"
-#include "cli/lib/seal.h"
 #include "cli/lib/text.h"
+#include "cli/lib/verified.h"
 #include "tracker/path.h"
 #include "tracker/segment.h"
 
@@ -39,22 +39,6 @@ static const struct options OPTIONS = {
 		"replaced is shown by --digest alone.",
 	.specs = SPECS,
 	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
-};
-
-enum verdict { INTACT, TAMPERED, NO_SEAL };
-
-static const char *const VERDICTS[] = {
-	[INTACT] = "intact", [TAMPERED] = "tampered", [NO_SEAL] = "no_seal"
-};
-
-/* What both forms show. */
-struct verified {
-	char journal_path[SEGMENT_PATH_BYTES], seal_path[SEGMENT_PATH_BYTES];
-	enum verdict verdict;
-	int seal_error;    /* why there is no seal to compare with; 0: there is */
-	int journal_error; /* why there is no journal to compare; 0: there is */
-	struct seal seal;
-	struct seal_report report; /* where both are there */
 };
 
 /* ---- for programs ---- */
@@ -132,7 +116,8 @@ static void print_json(const struct verified *verified)
 	json_t *document = json_object();
 
 	(void)json_object_set_new(document, "schema", json_string("seen/verify/1"));
-	(void)json_object_set_new(document, "verdict", json_string(VERDICTS[verified->verdict]));
+	(void)json_object_set_new(document, "verdict",
+				  json_string(verified_name(verified->verdict)));
 	(void)json_object_set_new(document, "journal", text_json(verified->journal_path));
 	(void)json_object_set_new(document, "seal", text_json(verified->seal_path));
 	(void)json_object_set_new(document, "digest",
@@ -255,11 +240,11 @@ static void print_counts(const struct verified *verified)
 
 static void print(const struct verified *verified)
 {
-	if (verified->verdict == INTACT) {
+	if (verified->verdict == VERIFIED_INTACT) {
 		(void)printf("%sintact%s: ", text_style(stdout, "32"), text_style(stdout, "0"));
 		print_count(verified->report.records, "", "record", "");
 		print_count(verified->seal.block_count, " in ", "block", " are what was sealed\n");
-	} else if (verified->verdict == TAMPERED) {
+	} else if (verified->verdict == VERIFIED_TAMPERED) {
 		(void)printf("%sNOT what was sealed%s\n", text_style(stdout, "33"),
 			     text_style(stdout, "0"));
 	}
@@ -269,45 +254,22 @@ static void print(const struct verified *verified)
 
 /* ---- comparing ---- */
 
-/* Errors that say that a file is not what it was, and not only that it cannot be looked at. */
-static bool is_evidence(int error)
-{
-	return error == -EBADMSG || error == -ENOENT;
-}
-
-/* Fills in the verdict.  Returns an exit code: with one that is no verdict, a message was printed. */
+/* Returns an exit code: where there is no verdict, a message was printed. */
 static int compare(struct verified *verified)
 {
-	struct journal journal;
+	const char *path;
+	int error = verified_compare(verified, digest, &path);
 
-	verified->seal_error = seal_read(verified->seal_path, &verified->seal);
-	if (verified->seal_error < 0 && !is_evidence(verified->seal_error)) {
-		message("%s: %s", verified->seal_path, journal_file_explain(verified->seal_error));
+	/* Without a seal the journal alone is asked for: it may not be there. */
+	if (error < 0 && (path == verified->seal_path || verified->seal_error == 0)) {
+		message("%s: %s", path, journal_file_explain(error));
 		return EXIT_CODE_BAD_SESSION;
 	}
-	if (verified->seal_error < 0) {
-		/* Before its first run ends, a session has none; with a digest in hand, that cannot be. */
-		int code = journal_file_open(verified->journal_path, &journal);
-		if (code != EXIT_CODE_OK)
-			return code;
-		journal_unmap(&journal);
-		verified->verdict = digest || verified->seal_error != -ENOENT ? TAMPERED : NO_SEAL;
-		return verified->verdict == TAMPERED ? EXIT_CODE_TAMPERED : EXIT_CODE_NOTHING;
-	}
-	verified->journal_error = journal_map_to_read(verified->journal_path, &journal);
-	if (verified->journal_error < 0 && !is_evidence(verified->journal_error)) {
-		message("%s: %s", verified->journal_path,
-			journal_file_explain(verified->journal_error));
-		return EXIT_CODE_BAD_SESSION;
-	}
-	verified->verdict = TAMPERED;
-	if (verified->journal_error == 0) {
-		seal_check(&verified->seal, &journal, digest, &verified->report);
-		if (seal_is_intact(&verified->seal, &verified->report))
-			verified->verdict = INTACT;
-		journal_unmap(&journal);
-	}
-	return verified->verdict == INTACT ? EXIT_CODE_OK : EXIT_CODE_TAMPERED;
+	if (error < 0)
+		return journal_file_failed(path, error);
+	return verified->verdict == VERIFIED_INTACT     ? EXIT_CODE_OK
+	       : verified->verdict == VERIFIED_TAMPERED ? EXIT_CODE_TAMPERED
+							: EXIT_CODE_NOTHING;
 }
 
 static int verify(const struct config *config)
@@ -332,13 +294,14 @@ static int verify(const struct config *config)
 	if (!journal_option && (error = journal_file_check(verified.seal_path)) < 0)
 		return journal_file_failed(verified.seal_path, error);
 	code = compare(&verified);
-	if (code == EXIT_CODE_OK || code == EXIT_CODE_TAMPERED || verified.verdict == NO_SEAL) {
+	if (code == EXIT_CODE_OK || code == EXIT_CODE_TAMPERED ||
+	    verified.verdict == VERIFIED_NO_SEAL) {
 		if (json)
 			print_json(&verified);
 		else
 			print(&verified);
 	}
-	seal_destroy(&verified.seal);
+	verified_destroy(&verified);
 	return code;
 }
 

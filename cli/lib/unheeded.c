@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/lib/events.h"
 #include "tracker/instruction.h"
 #include "tracker/path.h"
 #include "tracker/role.h"
@@ -17,6 +16,7 @@ struct touched {
 	const char *path; /* owned; first: the tree is ordered by it */
 	char *example;
 	uint64_t touches;
+	struct touched *next;
 };
 
 /* An instruction file that was given, or that an agent read. */
@@ -32,14 +32,14 @@ struct applying {
 	uint64_t dev, ino; /* one file by two names is one */
 };
 
-struct search {
+struct unheeded_search {
 	const struct segment *segment;
-	void *touched, *known;    /* tsearch(3), by path */
-	struct touched **folders; /* the same, for a walk */
-	size_t folder_count;
+	void *touched, *known; /* tsearch(3), by path */
+	size_t folder_count, known_count;
+	struct touched *first, **last; /* the same, as they came */
 	struct applying *applying;
 	size_t applying_count;
-	bool no_memory;
+	bool no_memory, is_cut;
 };
 
 static int by_path(const void *a, const void *b)
@@ -47,15 +47,20 @@ static int by_path(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The item of a path in a tree, made where there is none.  NULL: no memory. */
-static void *item_of(struct search *search, void **tree, const char *path, size_t bytes,
-		     bool *ret_is_new)
+/* The item of a path in a tree of `count`, made where there is none.  NULL: no memory, or too many. */
+static void *item_of(struct unheeded_search *search, void **tree, size_t *count, const char *path,
+		     size_t bytes, bool *ret_is_new)
 {
 	void *node = tfind(&path, tree, by_path);
 
 	*ret_is_new = !node;
 	if (node)
 		return *(void **)node;
+	if (*count == UNHEEDED_PATHS_MAX) {
+		search->is_cut = true;
+		return NULL;
+	}
+	(*count)++;
 	char *copy = strdup(path);
 	void *item = copy ? calloc(1, bytes) : NULL;
 	if (item) {
@@ -69,7 +74,7 @@ static void *item_of(struct search *search, void **tree, const char *path, size_
 	return NULL;
 }
 
-static void note_touched(struct search *search, const char *path)
+static void note_touched(struct unheeded_search *search, const char *path)
 {
 	char folder[SEGMENT_PATH_BYTES];
 	const char *base = path_base(path);
@@ -80,28 +85,24 @@ static void note_touched(struct search *search, const char *path)
 		return;
 	memcpy(folder, path, bytes);
 	folder[bytes > 1 ? bytes - 1 : 1] = '\0';
-	struct touched *touched = item_of(search, &search->touched, folder, sizeof(*touched),
-					  &is_new);
+	struct touched *touched = item_of(search, &search->touched, &search->folder_count, folder,
+					  sizeof(*touched), &is_new);
 	if (!touched)
 		return;
 	touched->touches++;
 	if (!is_new)
 		return;
 	touched->example = strdup(path);
-	void *folders = reallocarray(search->folders, search->folder_count + 1,
-				     sizeof(*search->folders));
-	if (folders) {
-		search->folders = folders;
-		search->folders[search->folder_count++] = touched;
-	}
-	search->no_memory = search->no_memory || !folders || !touched->example;
+	*search->last = touched;
+	search->last = &touched->next;
+	search->no_memory = search->no_memory || !touched->example;
 }
 
-static void note_known(struct search *search, const struct event *event, bool is_given)
+static void note_known(struct unheeded_search *search, const struct event *event, bool is_given)
 {
 	bool is_new;
-	struct known *known = item_of(search, &search->known, event->resolved, sizeof(*known),
-				      &is_new);
+	struct known *known = item_of(search, &search->known, &search->known_count, event->resolved,
+				      sizeof(*known), &is_new);
 	if (!known)
 		return;
 	known->is_given = known->is_given || is_given;
@@ -128,7 +129,7 @@ static bool is_touch(unsigned op)
 	}
 }
 
-static void take_event(struct search *search, const struct event *event)
+void unheeded_take(struct unheeded_search *search, const struct event *event)
 {
 	if (event->error || !event->resolved || event->op == EVENT_DAMAGED)
 		return;
@@ -151,7 +152,7 @@ static void take_event(struct search *search, const struct event *event)
 }
 
 /* The one that is that file, or a new one.  NULL: no memory. */
-static struct applying *applying_of(struct search *search, const char *path,
+static struct applying *applying_of(struct unheeded_search *search, const char *path,
 				    const struct stat *stat, const char *example)
 {
 	for (size_t i = 0; i < search->applying_count; i++)
@@ -172,7 +173,7 @@ static struct applying *applying_of(struct search *search, const char *path,
 	return more;
 }
 
-static void apply(struct search *search, const struct touched *folder)
+static void apply(struct unheeded_search *search, const struct touched *folder)
 {
 	char place[SEGMENT_PATH_BYTES];
 	struct instruction_walk walk;
@@ -211,7 +212,8 @@ static void ask(const void *node, VISIT visit, void *data)
 }
 
 /* Whether one was given, or the agent read it, by whichever name. */
-static struct question ask_about(const struct search *search, const struct applying *applying)
+static struct question ask_about(const struct unheeded_search *search,
+				 const struct applying *applying)
 {
 	struct question question = { .applying = applying };
 	twalk_r(search->known, ask, &question);
@@ -225,9 +227,10 @@ static int row_by_path(const void *a, const void *b)
 }
 
 /* Takes the rows out of those that apply. */
-static void answer(struct search *search, struct unheeded *unheeded)
+static void answer(struct unheeded_search *search, struct unheeded *unheeded)
 {
 	unheeded->applied = search->applying_count;
+	unheeded->is_cut = search->is_cut;
 	unheeded->rows = calloc(search->applying_count + 1, sizeof(*unheeded->rows));
 	search->no_memory = search->no_memory || !unheeded->rows;
 	for (size_t i = 0; i < search->applying_count; i++) {
@@ -260,37 +263,31 @@ static void free_known(void *item)
 	free(known);
 }
 
-static int read_journal(struct search *search, const char *path)
+struct unheeded_search *unheeded_new(const struct segment *segment)
 {
-	struct events *events;
-	struct event event;
-	int error = events_open(path, false, &events);
+	struct unheeded_search *search = calloc(1, sizeof(*search));
 
-	if (error < 0)
-		return error;
-	for (enum events_found found; (found = events_next(events, &event)) != EVENTS_END;)
-		if (found == EVENTS_UNDONE)
-			events_pass(events);
-		else
-			take_event(search, &event);
-	events_close(events);
-	return 0;
+	if (!search)
+		return NULL;
+	search->segment = segment;
+	search->last = &search->first;
+	return search;
 }
 
-int unheeded_find(const struct segment *segment, const char *journal, struct unheeded *ret_unheeded)
+int unheeded_answer(struct unheeded_search *search, struct unheeded *ret_unheeded)
 {
-	struct search search = { .segment = segment };
-
 	*ret_unheeded = (struct unheeded){ .rows = NULL };
-	int error = read_journal(&search, journal);
-	for (size_t i = 0; i < search.folder_count; i++)
-		apply(&search, search.folders[i]);
-	answer(&search, ret_unheeded);
-	tdestroy(search.touched, free_touched);
-	tdestroy(search.known, free_known);
-	free(search.applying);
-	free(search.folders);
-	return error == 0 && search.no_memory ? -ENOMEM : error;
+	if (!search)
+		return -ENOMEM;
+	for (const struct touched *folder = search->first; folder; folder = folder->next)
+		apply(search, folder);
+	answer(search, ret_unheeded);
+	bool no_memory = search->no_memory;
+	tdestroy(search->touched, free_touched);
+	tdestroy(search->known, free_known);
+	free(search->applying);
+	free(search);
+	return no_memory ? -ENOMEM : 0;
 }
 
 void unheeded_free(struct unheeded *unheeded)

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/lib/events.h"
 #include "tracker/segment.h"
 
 /* An instruction file. */
@@ -22,14 +23,25 @@ struct unheeded {
 	struct unheeded_row *rows; /* by path */
 	size_t count;
 	uint64_t applied; /* instruction files in all that applied to what was touched */
+	bool is_cut;      /* there was more than UNHEEDED_PATHS_MAX */
 };
 
-/* unheeded_find(): looks for them.
+struct unheeded_search;
+
+enum {
+	UNHEEDED_PATHS_MAX = 65536
+}; /* folders, and instruction files, that are looked at: the first ones */
+
+/* unheeded_new(): begins to look for them.  segment: of the session, borrowed until unheeded_answer().  NULL: out of memory. */
+struct unheeded_search *unheeded_new(const struct segment *segment);
+
+/* unheeded_take(): an event of the session's journal. */
+void unheeded_take(struct unheeded_search *search, const struct event *event);
+
+/* unheeded_answer(): what was found, held against the disk.  Frees the search, which may be NULL.
  *
- * segment: of the session; journal: path of its journal.  ret_unheeded: unheeded_free() it in any case.
- * Returns 0; -ENOMEM; errors of events_open(). */
-int unheeded_find(const struct segment *segment, const char *journal,
-		  struct unheeded *ret_unheeded);
+ * ret_unheeded: unheeded_free() it in any case.  Returns 0 or -ENOMEM. */
+int unheeded_answer(struct unheeded_search *search, struct unheeded *ret_unheeded);
 
 void unheeded_free(struct unheeded *unheeded);
 

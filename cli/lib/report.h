@@ -1,0 +1,225 @@
+/*
+ * What a session amounted to: gathered from its journal in one pass, for `seen report` in all its forms.
+ *
+ * Memory is bounded, however long the journal: of files, processes, programs, conflicts and the like as many are told apart as
+ * struct report_limits says, in the order in which they come; what comes then is counted in the sums, and how much that is
+ * is said (`left_out`).  So the sums are of everything, and each row is whole.
+ *
+ * Everything but `unheeded`, `counters` and `seal` is from the journal alone: an auditor may have no more than that file.
+ *
+ * Texts are bytes of others: each form escapes them.  Never prints, never exits.
+ */
+#ifndef SEEN_CLI_REPORT_H
+#define SEEN_CLI_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli/lib/events.h"
+#include "cli/lib/unheeded.h"
+#include "cli/lib/verified.h"
+#include "tracker/guard.h"
+#include "tracker/role.h"
+#include "tracker/segment.h"
+
+enum {
+	REPORT_ROLE_UNKNOWN =
+		ROLE_COUNT, /* index into by_role of what nobody is known to have done */
+	REPORT_ROLES,
+	REPORT_VERDICTS = GUARD_DENY + 1,
+	REPORT_REASONS = GUARD_UNREADABLE + 1,
+	REPORT_KEPT_REASONS = 3, /* CONTENTS_REASON_COUNT */
+};
+
+/* As many of each are told apart. */
+struct report_limits {
+	size_t files, file_bytes; /* file_bytes: of their paths in all */
+	size_t processes, programs, conflicts, runs, unobserved;
+};
+
+extern const struct report_limits REPORT_LIMITS; /* what `seen report` has: about 40 MB at most */
+
+/* What was done: by all, by those of a role, by a process, with a file.  What did not succeed is in `failed` alone. */
+struct report_work {
+	uint64_t opens_read;                /* files opened for reading, or for both */
+	uint64_t opens_write;               /* for writing, or for both */
+	uint64_t bytes_read, bytes_written; /* that passed through descriptors; not by mappings */
+	uint64_t listings;
+	uint64_t changes; /* names made, removed, replaced; sizes, modes, owners and times set */
+	uint64_t maps;
+	uint64_t notices; /* reads and commands that were answered with a notice, or with what changed */
+	uint64_t bytes_saved; /* thereby */
+	uint64_t failed;
+	bool at_least; /* bytes: there were more */
+};
+
+struct report_file {
+	char *path; /* absolute; owned */
+	bool in_workspace;
+	struct report_work work;
+	/* Opened for reading by an agent, shell, viewer or reader, by one of its scope again, with no change of it in between that the
+	 * journal tells of. */
+	uint64_t repeats;
+	uint64_t given, bytes_given; /* whole to an agent */
+	uint64_t yielded;
+	uint64_t edits;   /* by the session, complete ones */
+	uint64_t changed; /* by somebody outside */
+	uint64_t first_ns, last_ns;
+};
+
+/* A program: an executable that runs in processes. */
+struct report_program {
+	char *path; /* as the journal tells it; owned */
+	uint64_t processes;
+	struct report_work work;
+};
+
+struct report_process {
+	uint64_t number; /* of its START or FORK record */
+	uint32_t pid, parent_pid;
+	uint64_t pid_ns;        /* inode of the PID namespace; 0: not known */
+	int role;               /* enum role; -1: not known */
+	bool forked;            /* no program of its own: a copy of its starter */
+	const char *executable; /* borrowed from its program; NULL: not known, or too many programs */
+	uint64_t start_ns, end_ns; /* end_ns 0: not told: it lives, or a signal ended it */
+	uint64_t last_ns;          /* of its last event */
+	uint64_t status;           /* where it told one */
+	bool has_status, unattached;
+	struct report_work work;
+};
+
+/* One `seen run`. */
+struct report_run {
+	uint64_t start_ns,
+		end_ns; /* end_ns 0: it has not ended, or it cannot be told which one did */
+	char *command;  /* its arguments with spaces between, cut; owned */
+};
+
+enum report_conflict_kind {
+	REPORT_GUARDED, /* a write that was warned of, or denied */
+	REPORT_CHANGED, /* a change by somebody outside, or by a process that is not observed */
+};
+
+struct report_conflict {
+	enum report_conflict_kind kind;
+	uint64_t number, time_ns;
+	char *path;                 /* absolute where it is known; owned */
+	const char *executable;     /* GUARDED: whose write it was; as in struct report_process */
+	enum guard_verdict verdict; /* GUARDED */
+	enum guard_reason reason;   /* GUARDED */
+	bool degraded;              /* GUARDED: it was to be denied */
+	bool kept;                  /* what was there is in the content store: `seen restore` */
+	uint32_t change;            /* CHANGED: enum journal_flags, 0: its content */
+	enum source source;         /* CHANGED */
+	struct version before;      /* what was there; none: not known */
+};
+
+/* A program that was not observed, or not in full. */
+struct report_unobserved {
+	char *program, *reason; /* owned */
+	bool partly;
+	uint64_t count;
+};
+
+/* What the guard, the watcher and the content store did. */
+struct report_writes {
+	uint64_t guarded[REPORT_REASONS][REPORT_VERDICTS];
+	uint64_t degraded;
+	uint64_t changed, added, deleted; /* from outside */
+	uint64_t edited_by_agent, edited_by_tool;
+	uint64_t kept[REPORT_KEPT_REASONS], kept_bytes; /* versions put into the content store */
+};
+
+/* What the model was not given again. */
+struct report_saved {
+	uint64_t notices, notice_bytes;   /* of files and parts of files */
+	uint64_t diffs, diff_bytes;       /* what changed, in place of the file */
+	uint64_t commands, command_bytes; /* of readers */
+	uint64_t yielded;                 /* given in full, because the model asked again */
+	uint64_t given, given_bytes;      /* files given whole */
+	uint64_t bytes, tokens;           /* in all; tokens: cli/lib/tokens.h */
+};
+
+/* Of the runs that have ended. */
+struct report_coverage {
+	uint64_t runs; /* with a COVERAGE record */
+	uint64_t observed, unobserved, partial, unattached, opens, without_journal;
+	uint64_t lost, undone,
+		damaged; /* records that could not be written, were not finished, do not hold */
+};
+
+struct report {
+	const char *session;   /* name; borrowed from `names` */
+	const char *workspace; /* NULL: not known */
+	char *names[2];
+	bool has_segment; /* else what needs it was left out: `unheeded`, `counters` */
+
+	uint64_t events;
+	uint64_t unknown;          /* of a later version: in no other number */
+	uint64_t start_ns, end_ns; /* of the events; 0: there are none */
+	uint64_t by_op[EVENT_OP_COUNT], failed_by_op[EVENT_OP_COUNT];
+	uint64_t denied;    /* EACCES, EPERM, EROFS, or by the guard */
+	uint64_t attempted; /* told before the call was made: what came of it is not known */
+	uint64_t unresolved; /* accesses to files whose folder is not known: in the sums, in no row */
+	uint64_t uncertain; /* sums of bytes of descriptors whose first call was not remembered: they may be counted twice */
+	struct report_work work; /* of all */
+	struct report_work by_role[REPORT_ROLES];
+	struct report_work outside_workspace; /* with files that do not lie in it */
+
+	struct report_run *runs; /* by their beginning */
+	size_t run_count, runs_left_out;
+	struct report_file *files; /* in the order in which they were met */
+	size_t file_count;
+	uint64_t files_left_out; /* accesses to files that have no row */
+	struct report_process *processes;
+	size_t process_count, processes_left_out;
+	struct report_program *programs;
+	size_t program_count;
+	uint64_t programs_left_out;        /* processes of programs that have no row */
+	struct report_conflict *conflicts; /* in the journal's order */
+	size_t conflict_count, conflicts_left_out;
+	struct report_writes writes;
+	struct report_saved saved;
+	struct report_coverage coverage;
+	struct report_unobserved *unobserved;
+	size_t unobserved_count;
+	uint64_t unobserved_left_out; /* records */
+	struct verified verified;     /* the seal */
+	int verify_error; /* why it could not be held against its seal, a negative errno; 0: it was */
+
+	/* With a segment. */
+	uint64_t counters[COUNTER_COUNT];
+	struct unheeded unheeded;
+};
+
+/* report_gather(): goes through a journal.
+ *
+ * journal: path of the file, also a copy.  segment: of the session; NULL: there is only the journal.  limits: NULL for REPORT_LIMITS.
+ * ret_report: report_free() it in any case.
+ * Returns 0; -ENOMEM; the errors of events_open(). */
+int report_gather(const char *journal, const struct segment *segment,
+		  const struct report_limits *limits, struct report *ret_report);
+
+void report_free(struct report *report);
+
+enum report_order {
+	REPORT_BY_READ, /* bytes, then opens */
+	REPORT_BY_WRITTEN,
+	REPORT_BY_REPEATS,
+	REPORT_BY_CHANGES, /* those outside the workspace first */
+};
+
+/* report_files_by(): the files that are first by an order and that have any of it; equal ones by path.
+ *
+ * ret_rows: room for `top`; borrowed from the report.  Returns how many there are in all: more perhaps than `top`.  -ENOMEM. */
+int64_t report_files_by(const struct report *report, enum report_order order, size_t top,
+			const struct report_file **ret_rows);
+
+/* report_processes_by_work(): the processes that read and wrote most.  report_programs_by_work(): the same.  As above. */
+int64_t report_processes_by_work(const struct report *report, size_t top,
+				 const struct report_process **ret_rows);
+int64_t report_programs_by_work(const struct report *report, size_t top,
+				const struct report_program **ret_rows);
+
+#endif

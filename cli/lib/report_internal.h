@@ -1,0 +1,101 @@
+/*
+ * What is shared by the parts of the gatherer: report.c goes through the events, report_rows.c keeps files, processes, programs and
+ * what is between their records.  For these alone; all others see report.h.
+ */
+#ifndef SEEN_CLI_REPORT_INTERNAL_H
+#define SEEN_CLI_REPORT_INTERNAL_H
+
+#include "cli/lib/report.h"
+
+enum {
+	REPORT_BUCKETS = 1 << 16,
+	REPORT_STREAM_SETS = 8192, /* descriptors whose first call is remembered: ... */
+	REPORT_STREAM_WAYS = 8,    /* ... of each set the last ones */
+	REPORT_NONE = UINT32_MAX,  /* in place of an index */
+};
+
+/* Rows by a key: indexes of the first of each bucket; the rows themselves hold the next one. */
+struct report_buckets {
+	uint32_t *first; /* REPORT_BUCKETS; REPORT_NONE: empty */
+};
+
+/* What is known of a row beside what is reported.  One for each row, at the same index. */
+struct report_key {
+	uint64_t key;
+	uint32_t next; /* in the bucket */
+	union {
+		uint32_t generation; /* of a file: rises with each change */
+		uint32_t program;    /* of a process: index of its program */
+	};
+	uint64_t answered; /* of a process: bytes saved by its last request, until it is known that it was answered */
+};
+
+struct report_rows {
+	struct report_buckets buckets;
+	struct report_key *keys;
+	size_t capacity;
+};
+
+/* The first read or write of a descriptor, which the total of all its calls has, too. */
+struct report_stream {
+	uint64_t key; /* process, descriptor, direction; 0: empty */
+	uint64_t bytes;
+	uint64_t number; /* of the record: which is the oldest */
+};
+
+/* A file that a scope opened for reading. */
+struct report_sight {
+	uint64_t scope_id;
+	uint32_t file, generation, next;
+};
+
+struct report_gather {
+	struct report *report;
+	const struct report_limits *limits;
+	struct unheeded_search *unheeded; /* NULL: there is no segment */
+	struct report_rows files, processes, programs;
+	size_t file_bytes;          /* of their paths */
+	struct report_buckets pids; /* the newest process of a pid */
+	struct report_buckets sight_buckets;
+	struct report_sight *sights;
+	size_t sight_count, sight_capacity;
+	struct report_stream *streams; /* REPORT_STREAM_SETS sets */
+	size_t run_capacity, conflict_capacity, unobserved_capacity;
+	bool no_memory;
+};
+
+/* report_rows_begin(): room for the tables.  Returns 0 or -ENOMEM; report_rows_end() in any case. */
+int report_rows_begin(struct report_gather *gather);
+void report_rows_end(struct report_gather *gather);
+
+/* report_grown(): `rows`, an array of `count` items of item_bytes, with room for one more.  Returns it, perhaps moved; NULL: no memory
+ * (noted), or `max` are there. */
+void *report_grown(struct report_gather *gather, void *rows, size_t count, size_t *capacity,
+		   size_t max, size_t item_bytes);
+
+/* report_file_of(): the row of a path, absolute; made where there is none.  NULL: there are too many, which is counted. */
+struct report_file *report_file_of(struct report_gather *gather, const char *path,
+				   const struct event *event);
+
+/* report_file_changed(): what was seen of the file until now is not what it is any more. */
+void report_file_changed(struct report_gather *gather, const struct report_file *file);
+
+/* report_file_seen(): a scope opened it for reading.  Returns whether it had, as the file is. */
+bool report_file_seen(struct report_gather *gather, const struct report_file *file,
+		      uint64_t scope_id);
+
+/* report_process_begin(): a START or FORK event. */
+void report_process_begin(struct report_gather *gather, const struct event *event);
+
+/* report_process_of(): the row of the process of an event; NULL: not known, or too many.  ret_key: likewise, of it. */
+struct report_process *report_process_of(struct report_gather *gather, const struct event *event,
+					 struct report_key **ret_key);
+
+/* report_program_of(): the program of an event's process; NULL: there are too many, or it is not known.  key: of the process. */
+struct report_program *report_program_of(struct report_gather *gather, const struct event *event,
+					 const struct report_key *key);
+
+/* report_stream_bytes(): bytes that a READ, WRITE, READ_TOTAL or WRITE_TOTAL event tells that were not told before. */
+uint64_t report_stream_bytes(struct report_gather *gather, const struct event *event);
+
+#endif
