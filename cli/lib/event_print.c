@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "cli/lib/event_filter.h"
 #include "cli/lib/scopes.h"
@@ -23,8 +22,6 @@
 #include "tracker/role.h"
 #include "tracker/source.h"
 #include "tracker/tables.h"
-
-enum { NS_PER_SECOND = 1000000000 };
 
 /* ---- words ---- */
 
@@ -262,28 +259,11 @@ static json_t *json_id(uint64_t id)
 	return json_string_nocheck(text);
 }
 
-/* UTC, RFC 3339, nanoseconds. */
 static json_t *json_time(uint64_t realtime_ns)
 {
-	static char text[48];
-	static uint64_t second; /* that the text is of: events come in their order */
-	static size_t length;
+	char text[TEXT_TIME_BYTES];
 
-	if (!realtime_ns)
-		return json_null();
-	if (!length || second != realtime_ns / NS_PER_SECOND) {
-		time_t seconds = (time_t)(realtime_ns / NS_PER_SECOND);
-		struct tm parts;
-		length = gmtime_r(&seconds, &parts)
-				 ? strftime(text, 32, "%Y-%m-%dT%H:%M:%S", &parts)
-				 : 0;
-		if (!length)
-			return json_null();
-		second = realtime_ns / NS_PER_SECOND;
-	}
-	(void)snprintf(text + length, sizeof(text) - length, ".%09uZ",
-		       (unsigned)(realtime_ns % NS_PER_SECOND));
-	return json_string_nocheck(text);
+	return text_time_ns(realtime_ns, text)[0] ? json_string_nocheck(text) : json_null();
 }
 
 static json_t *json_version(const struct version *version)

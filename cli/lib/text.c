@@ -39,6 +39,32 @@ const char *text_time(uint64_t realtime_ns, char *ret_text)
 	return ret_text;
 }
 
+const char *text_time_ns(uint64_t realtime_ns, char *ret_text)
+{
+	static char date[32];
+	static uint64_t second; /* that it is of; 0: of none */
+	uint64_t now = realtime_ns / 1000000000u;
+
+	ret_text[0] = '\0';
+	if (now && now != second) {
+		time_t seconds = (time_t)now;
+		struct tm parts;
+		second = gmtime_r(&seconds, &parts) &&
+					 strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &parts)
+				 ? now
+				 : 0;
+	}
+	if (!now || now != second)
+		return ret_text;
+	char *at = stpcpy(ret_text, date);
+	uint64_t rest = realtime_ns % 1000000000u;
+	*at = '.';
+	for (int i = 9; i > 0; i--, rest /= 10)
+		at[i] = (char)('0' + rest % 10);
+	memcpy(at + 10, "Z", 2);
+	return ret_text;
+}
+
 json_t *text_json(const char *bytes)
 {
 	size_t capacity = strlen(bytes) * 4 + 1;

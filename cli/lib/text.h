@@ -17,6 +17,9 @@ const char *text_number(uint64_t number, char *ret_text);
 /* text_time(): UTC, RFC 3339 with milliseconds; "" for 0.  Returns ret_text, TEXT_TIME_BYTES long. */
 const char *text_time(uint64_t realtime_ns, char *ret_text);
 
+/* text_time_ns(): the same with nanoseconds.  For many times in nearly their order. */
+const char *text_time_ns(uint64_t realtime_ns, char *ret_text);
+
 /* text_json(): a JSON string for bytes of others.  JSON is UTF-8; a byte that is no part of valid UTF-8 becomes
  * the two characters `\x` and two hexadecimal digits, and a backslash is doubled, so that the bytes can
  * be told again (docs/DESIGN.md, "Paths in JSON").  Returns a new reference; NULL when out of memory. */

@@ -1,0 +1,260 @@
+/* What an event is to those who collect them: see event_class.h. */
+#include "cli/lib/event_class.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "cli/lib/event_filter.h"
+#include "tracker/guard.h"
+#include "tracker/journal.h"
+#include "tracker/version.h"
+
+/* What an event of this op is, unless its record says more. */
+static const struct {
+	unsigned char about, action, file_kind;
+} OPS[EVENT_OP_COUNT] = {
+	[JOURNAL_START] = { EVENT_ABOUT_PROCESS, EVENT_STARTS, 0 },
+	[JOURNAL_FORK] = { EVENT_ABOUT_PROCESS, EVENT_STARTS, 0 },
+	[JOURNAL_EXEC] = { EVENT_ABOUT_PROCESS, EVENT_STARTS, 0 },
+	[JOURNAL_EXEC_FAILED] = { EVENT_ABOUT_PROCESS, EVENT_STARTS, 0 },
+	[JOURNAL_EXIT] = { EVENT_ABOUT_PROCESS, EVENT_ENDS, 0 },
+	[JOURNAL_UNOBSERVED] = { EVENT_ABOUT_PROCESS, EVENT_TELLS, 0 },
+	[JOURNAL_OPEN] = { EVENT_ABOUT_FILE, EVENT_OPENS, 0 },
+	[JOURNAL_LIST] = { EVENT_ABOUT_FILE, EVENT_OPENS, EVENT_FILE_FOLDER },
+	[JOURNAL_READ] = { EVENT_ABOUT_FILE, EVENT_READS, 0 },
+	[JOURNAL_READ_TOTAL] = { EVENT_ABOUT_FILE, EVENT_READS, 0 },
+	[JOURNAL_WRITE] = { EVENT_ABOUT_FILE, EVENT_WRITES, 0 },
+	[JOURNAL_WRITE_TOTAL] = { EVENT_ABOUT_FILE, EVENT_WRITES, 0 },
+	[JOURNAL_MAP] = { EVENT_ABOUT_FILE, EVENT_READS, 0 },
+	[JOURNAL_CREATE] = { EVENT_ABOUT_FILE, EVENT_CREATES, 0 },
+	[JOURNAL_DELETE] = { EVENT_ABOUT_FILE, EVENT_DELETES, 0 },
+	[JOURNAL_RENAME] = { EVENT_ABOUT_FILE, EVENT_RENAMES, 0 },
+	[JOURNAL_LINK] = { EVENT_ABOUT_FILE, EVENT_CREATES, 0 },
+	[JOURNAL_SYMLINK] = { EVENT_ABOUT_FILE, EVENT_CREATES, EVENT_FILE_SYMLINK },
+	[JOURNAL_TRUNCATE] = { EVENT_ABOUT_FILE, EVENT_WRITES, EVENT_FILE_REGULAR },
+	[JOURNAL_METADATA] = { EVENT_ABOUT_FILE, EVENT_SETS_ATTRIBUTES, 0 },
+	[JOURNAL_CHDIR] = { EVENT_ABOUT_FILE, EVENT_TELLS, EVENT_FILE_FOLDER },
+	[JOURNAL_NOTICE] = { EVENT_ABOUT_FILE, EVENT_TELLS, EVENT_FILE_REGULAR },
+	[JOURNAL_YIELDED] = { EVENT_ABOUT_FILE, EVENT_TELLS, EVENT_FILE_REGULAR },
+	[JOURNAL_GIVEN] = { EVENT_ABOUT_FILE, EVENT_TELLS, EVENT_FILE_REGULAR },
+	[JOURNAL_CHANGED] = { EVENT_ABOUT_FILE, EVENT_WRITES, EVENT_FILE_REGULAR },
+	[JOURNAL_FORGOTTEN] = { EVENT_ABOUT_FILE, EVENT_TELLS, EVENT_FILE_REGULAR },
+	[JOURNAL_COVERAGE] = { EVENT_ABOUT_SESSION, EVENT_TELLS, 0 },
+	[JOURNAL_EDITED] = { EVENT_ABOUT_FILE, EVENT_WRITES, EVENT_FILE_REGULAR },
+	[JOURNAL_GUARDED] = { EVENT_ABOUT_FILE, EVENT_WRITES, EVENT_FILE_REGULAR },
+	[JOURNAL_KEPT] = { EVENT_ABOUT_FILE, EVENT_TELLS, EVENT_FILE_REGULAR },
+	[JOURNAL_MENTIONED] = { EVENT_ABOUT_FILE, EVENT_TELLS, EVENT_FILE_REGULAR },
+	[JOURNAL_REQUEST] = { EVENT_ABOUT_PROCESS, EVENT_TELLS, 0 },
+	[JOURNAL_DIFFED] = { EVENT_ABOUT_FILE, EVENT_TELLS, EVENT_FILE_REGULAR },
+	[JOURNAL_INSTRUCTED] = { EVENT_ABOUT_FILE, EVENT_TELLS, EVENT_FILE_REGULAR },
+	[EVENT_DAMAGED] = { EVENT_ABOUT_SESSION, EVENT_TELLS, 0 },
+};
+
+static enum event_file_kind kind_of_mode(uint32_t mode)
+{
+	switch (mode & S_IFMT) {
+	case S_IFREG:
+		return EVENT_FILE_REGULAR;
+	case S_IFDIR:
+		return EVENT_FILE_FOLDER;
+	case S_IFCHR:
+		return EVENT_FILE_CHARACTER;
+	case S_IFBLK:
+		return EVENT_FILE_BLOCK;
+	case S_IFSOCK:
+		return EVENT_FILE_SOCKET;
+	case S_IFIFO:
+		return EVENT_FILE_FIFO;
+	default:
+		return EVENT_FILE_UNKNOWN;
+	}
+}
+
+/* O_CREAT alone does not tell whether the file was there. */
+static enum event_action action_of_open(uint32_t flags)
+{
+	if ((flags & O_TMPFILE) == O_TMPFILE || (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL))
+		return EVENT_CREATES;
+	return flags & O_TRUNC ? EVENT_WRITES : EVENT_OPENS;
+}
+
+static enum event_action action_of_change(uint32_t flags)
+{
+	switch (flags) {
+	case JOURNAL_CHANGED_ADDED:
+		return EVENT_CREATES;
+	case JOURNAL_CHANGED_DELETED:
+		return EVENT_DELETES;
+	default:
+		return EVENT_WRITES;
+	}
+}
+
+static void look_closer(const struct event *event, struct event_class *class)
+{
+	const struct journal_record *record = &event->entry->record;
+	const struct version *after = &event->entry->details.after;
+
+	switch (event->op) {
+	case JOURNAL_OPEN:
+		class->action = action_of_open(record->flags);
+		if (record->flags & O_DIRECTORY)
+			class->file_kind = EVENT_FILE_FOLDER;
+		break;
+	case JOURNAL_MAP:
+		if (record->flags & PROT_WRITE && record->flags & JOURNAL_MAP_SHARED)
+			class->action = EVENT_WRITES;
+		break;
+	case JOURNAL_CREATE:
+		class->file_kind = kind_of_mode(record->flags);
+		break;
+	case JOURNAL_DELETE:
+		if (record->flags & AT_REMOVEDIR)
+			class->file_kind = EVENT_FILE_FOLDER;
+		break;
+	case JOURNAL_METADATA:
+		if (record->flags == JOURNAL_METADATA_MODE ||
+		    record->flags == JOURNAL_METADATA_OWNER)
+			class->action = EVENT_SETS_SECURITY;
+		break;
+	case JOURNAL_CHANGED:
+		class->action = action_of_change(record->flags);
+		break;
+	case JOURNAL_EDITED:
+		if ((record->marks & JOURNAL_DETAILS) && version_is_none(after))
+			class->action = EVENT_DELETES;
+		break;
+	case JOURNAL_FORGOTTEN:
+		if (!event->path)
+			class->about = EVENT_ABOUT_SESSION;
+		break;
+	case JOURNAL_GUARDED:
+		class->prevented = record->decision == GUARD_DENY;
+		break;
+	default:
+		break;
+	}
+}
+
+static enum event_finding finding_of_guard(const struct journal_record *record)
+{
+	if (record->decision == GUARD_PASS)
+		return EVENT_FINDING_NONE;
+	switch (record->reason) {
+	case GUARD_STALE:
+		return EVENT_FINDING_STALE;
+	case GUARD_UNREAD:
+		return EVENT_FINDING_UNREAD;
+	case GUARD_NOTICE:
+		return EVENT_FINDING_NOTICE;
+	default:
+		return EVENT_FINDING_GUARDED;
+	}
+}
+
+static enum event_finding finding_of(const struct event *event)
+{
+	switch (event->op) {
+	case EVENT_DAMAGED:
+		return EVENT_FINDING_DAMAGED;
+	case JOURNAL_GUARDED:
+		return finding_of_guard(&event->entry->record);
+	case JOURNAL_UNOBSERVED:
+		return event->entry->record.flags & JOURNAL_UNOBSERVED_PARTLY
+			       ? EVENT_FINDING_PARTLY
+			       : EVENT_FINDING_UNOBSERVED;
+	case JOURNAL_COVERAGE:
+		return event->entry->coverage.lost ? EVENT_FINDING_LOST : EVENT_FINDING_NONE;
+	default:
+		return event_is_denied(event) ? EVENT_FINDING_DENIED : EVENT_FINDING_NONE;
+	}
+}
+
+/* Does the record tell of something that was not done yet, or that its writer cannot know? */
+static bool is_open_yet(const struct event *event)
+{
+	return event->attempted || event->op == JOURNAL_EXEC || event->op == JOURNAL_GUARDED ||
+	       event->op == JOURNAL_UNOBSERVED || event->op == EVENT_DAMAGED;
+}
+
+struct event_class event_class(const struct event *event)
+{
+	struct event_class class = { .about = EVENT_ABOUT_SESSION };
+
+	if (event->op < EVENT_OP_COUNT) {
+		class.about = OPS[event->op].about;
+		class.action = OPS[event->op].action;
+		class.file_kind = OPS[event->op].file_kind;
+	}
+	if (event->entry)
+		look_closer(event, &class);
+	class.outcome = event->error || event->op == JOURNAL_EXEC_FAILED || class.prevented
+				? EVENT_FAILED
+			: is_open_yet(event) ? EVENT_OUTCOME_UNKNOWN
+					     : EVENT_SUCCEEDED;
+	class.finding = finding_of(event);
+	if (class.finding)
+		class.severity = event_finding_severity(class.finding);
+	return class;
+}
+
+static const struct {
+	const char *id, *name, *title, *text;
+	enum event_severity severity;
+} FINDINGS[] = {
+#define FINDING(name, id, word, severity, title, text) \
+	[EVENT_FINDING_##name] = { id, word, title, text, EVENT_SEVERITY_##severity },
+	EVENT_FINDINGS(FINDING)
+#undef FINDING
+};
+
+const char *event_finding_id(enum event_finding finding)
+{
+	return FINDINGS[finding].id;
+}
+
+const char *event_finding_name(enum event_finding finding)
+{
+	return FINDINGS[finding].name;
+}
+
+const char *event_finding_title(enum event_finding finding)
+{
+	return FINDINGS[finding].title;
+}
+
+const char *event_finding_text(enum event_finding finding)
+{
+	return FINDINGS[finding].text;
+}
+
+enum event_severity event_finding_severity(enum event_finding finding)
+{
+	return FINDINGS[finding].severity;
+}
+
+const char *event_severity_name(enum event_severity severity)
+{
+	static const char *const NAMES[EVENT_SEVERITY_COUNT] = { "information", "low", "medium",
+								 "high" };
+	return NAMES[severity];
+}
+
+const char *event_file(const struct event *event)
+{
+	return event_class(event).about == EVENT_ABOUT_FILE ? event->resolved : NULL;
+}
+
+const struct version *event_version(const struct event *event)
+{
+	const struct journal_details *details;
+
+	if (!event->entry || !(event->entry->record.marks & JOURNAL_DETAILS))
+		return NULL;
+	details = &event->entry->details;
+	/* What stands behind a write that was guarded is the writer's baseline, and no version of the file. */
+	if (event->op != JOURNAL_GUARDED && !version_is_none(&details->after))
+		return &details->after;
+	return version_is_none(&details->before) ? NULL : &details->before;
+}

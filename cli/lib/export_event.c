@@ -1,0 +1,165 @@
+/* What the forms of export say alike of an event: see export_event.h. */
+#include "cli/lib/export_event.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/lib/scopes.h"
+#include "tracker/path.h"
+#include "tracker/role.h"
+#include "tracker/source.h"
+
+const char *export_id(const struct export *export, uint64_t number, char *ret_text)
+{
+	(void)snprintf(ret_text, EXPORT_ID_BYTES, "%s-%llu", export->facts.journal,
+		       (unsigned long long)number);
+	return ret_text;
+}
+
+uint64_t export_time(const struct export *export, const struct event *event, uint64_t *last)
+{
+	if (event->time_realtime_ns)
+		*last = event->time_realtime_ns;
+	return *last ? *last : export->facts.created_realtime_ns;
+}
+
+const char *export_program(const struct event *event)
+{
+	return event->executable ? path_base(event->executable) : NULL;
+}
+
+const char *export_name(const struct event *event)
+{
+	if (event->resolved)
+		return event->resolved;
+	return event->path ? event->path : event->program ? event->program : event->executable;
+}
+
+const char *export_message(const struct event *event, char *ret_text)
+{
+	char number[EVENT_ERROR_BYTES];
+	const char *op = event_op_name(event->op), *name = export_name(event);
+
+	(void)snprintf(ret_text, EXPORT_TEXT_BYTES, "%s%s%s%s%s", op ? op : "?", name ? " " : "",
+		       name ? name : "", event->error ? ": " : "",
+		       event->error ? event_error_name(event->error, number) : "");
+	return ret_text;
+}
+
+const char *export_base(const char *path)
+{
+	const char *base = path_base(path);
+	return *base ? base : path;
+}
+
+const char *export_extension(const char *path)
+{
+	const char *base = path_base(path), *dot = strrchr(base, '.');
+	return dot && dot != base && dot[1] ? dot + 1 : NULL;
+}
+
+const char *export_folder(const char *path, char *ret_text)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (!slash || slash - path >= EXPORT_TEXT_BYTES)
+		return NULL;
+	size_t length = slash == path ? 1 : (size_t)(slash - path);
+	memcpy(ret_text, path, length);
+	ret_text[length] = '\0';
+	return ret_text;
+}
+
+const char *export_arguments(const struct event *event, char *ret_text)
+{
+	size_t length = event->other_bytes;
+
+	if (!event->other || length >= EXPORT_TEXT_BYTES)
+		return NULL;
+	while (length > 0 && event->other[length - 1] == '\0')
+		length--;
+	for (size_t i = 0; i < length; i++)
+		ret_text[i] = event->other[i] ? event->other[i] : ' ';
+	ret_text[length] = '\0';
+	return ret_text;
+}
+
+const char *export_hash(const struct version *version, char *ret_text)
+{
+	(void)snprintf(ret_text, EXPORT_HASH_BYTES, "%016llx%016llx",
+		       (unsigned long long)version->high, (unsigned long long)version->low);
+	return ret_text;
+}
+
+/* Passes on what is known. */
+struct known {
+	struct event_members members;
+	struct event_members *to;
+};
+
+static void put_known(struct event_members *members, const char *name, json_t *value)
+{
+	struct known *known = (struct known *)members;
+
+	if (json_is_null(value))
+		json_decref(value);
+	else
+		known->to->put(known->to, name, value);
+}
+
+static void put_word(struct event_members *to, const char *name, const char *word)
+{
+	if (word)
+		to->put(to, name, json_string_nocheck(word));
+}
+
+static void put_id(struct event_members *to, const char *name, uint64_t id)
+{
+	char text[SCOPES_ID_BYTES];
+
+	(void)snprintf(text, sizeof(text), "%016llx", (unsigned long long)id);
+	if (id)
+		put_word(to, name, text);
+}
+
+static void put_mark(struct event_members *to, const char *name, bool is_set)
+{
+	if (is_set)
+		to->put(to, name, json_true());
+}
+
+void export_rest(const struct event *event, struct event_members *members)
+{
+	struct known known = { .members.put = put_known, .to = members };
+
+	put_word(members, "op", event_op_name(event->op));
+	if (event->process)
+		members->put(members, "process", json_integer((json_int_t)event->process));
+	put_word(members, "role", event->role >= 0 ? role_name((uint32_t)event->role) : NULL);
+	put_id(members, "scope", event->scope_id);
+	put_id(members, "epoch", event->epoch);
+	put_mark(members, "vforked", event->vforked);
+	put_mark(members, "cut", event->cut);
+	put_mark(members, "attempted", event->attempted);
+	put_word(members, "source", source_name(event->source));
+	event_print_members(&known.members, event);
+}
+
+struct object {
+	struct event_members members;
+	struct json_out *out;
+};
+
+static void put_in_object(struct event_members *members, const char *name, json_t *value)
+{
+	json_out_value(((struct object *)members)->out, name, value);
+}
+
+void export_rest_object(struct json_out *out, const char *name, const struct event *event)
+{
+	struct object object = { .members.put = put_in_object, .out = out };
+
+	json_out_begin(out, name, '{');
+	export_rest(event, &object.members);
+	json_out_end(out, '}');
+}

@@ -1,0 +1,88 @@
+/* JSON, written member by member: see json_out.h. */
+#include "cli/lib/json_out.h"
+
+#include <errno.h>
+
+#include "cli/lib/text.h"
+
+static void begin_member(struct json_out *out, const char *name)
+{
+	if (out->more)
+		(void)putc_unlocked(',', out->file);
+	out->more = true;
+	if (!name)
+		return;
+	(void)putc_unlocked('"', out->file);
+	(void)fputs_unlocked(name, out->file);
+	(void)fputs_unlocked("\":", out->file);
+}
+
+void json_out_begin(struct json_out *out, const char *name, char bracket)
+{
+	begin_member(out, name);
+	(void)putc_unlocked(bracket, out->file);
+	out->more = false;
+}
+
+void json_out_end(struct json_out *out, char bracket)
+{
+	(void)putc_unlocked(bracket, out->file);
+	out->more = true;
+}
+
+void json_out_word(struct json_out *out, const char *name, const char *word)
+{
+	if (!word)
+		return;
+	begin_member(out, name);
+	(void)putc_unlocked('"', out->file);
+	(void)fputs_unlocked(word, out->file);
+	(void)putc_unlocked('"', out->file);
+}
+
+void json_out_text(struct json_out *out, const char *name, const char *bytes)
+{
+	if (!bytes)
+		return;
+	begin_member(out, name);
+	text_json_put(out->file, bytes);
+}
+
+void json_out_number(struct json_out *out, const char *name, uint64_t number)
+{
+	char digits[24], *at = digits + sizeof(digits);
+
+	begin_member(out, name);
+	*--at = '\0';
+	do {
+		*--at = (char)('0' + number % 10);
+	} while (number /= 10);
+	(void)fputs_unlocked(at, out->file);
+}
+
+void json_out_known(struct json_out *out, const char *name, uint64_t number)
+{
+	if (number)
+		json_out_number(out, name, number);
+}
+
+void json_out_boolean(struct json_out *out, const char *name, bool value)
+{
+	begin_member(out, name);
+	(void)fputs_unlocked(value ? "true" : "false", out->file);
+}
+
+void json_out_value(struct json_out *out, const char *name, json_t *value)
+{
+	begin_member(out, name);
+	if (text_json_write(out->file, value) < 0)
+		out->incomplete = true;
+	json_decref(value);
+}
+
+int json_out_line(struct json_out *out)
+{
+	(void)putc_unlocked('\n', out->file);
+	out->more = false;
+	return out->incomplete ? -ENOMEM : 0;
+}
