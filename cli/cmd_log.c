@@ -105,7 +105,7 @@ static int print(struct events *events, const struct event_filter *filter, uint6
 	while (next(events, follow, &event)) {
 		if (!event_filter_match(filter, &event) || matches++ < skipped)
 			continue;
-		if (json && event_print_json(stdout, &event) < 0) {
+		if (json && event_print_json(stdout, NULL, &event) < 0) {
 			message("out of memory");
 			return EXIT_CODE_OUTPUT;
 		}

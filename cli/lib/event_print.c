@@ -581,13 +581,15 @@ static bool has_source(const struct event *event)
 	return event->source || event->op == JOURNAL_EDITED || event->op == JOURNAL_CHANGED;
 }
 
-int event_print_json(FILE *file, const struct event *event)
+int event_print_json(FILE *file, const char *journal, const struct event *event)
 {
 	char number[EVENT_ERROR_BYTES];
 	struct line line = { .members.put = put_in_line, .file = file };
 	struct event_members *members = &line.members;
 
 	put(members, "schema", json_string_nocheck("seen/log/1"));
+	if (journal)
+		put(members, "journal", json_string_nocheck(journal));
 	put(members, "number", json_number(event->number));
 	put(members, "time", json_time(event->time_realtime_ns));
 	put(members, "op", json_word(event_op_name(event->op)));

@@ -24,8 +24,11 @@ void event_print_line(FILE *file, const struct event *event, const char *workspa
 void event_print_subject(FILE *file, const struct event *event, const char *workspace);
 void event_print_details(FILE *file, const struct event *event, const char *workspace);
 
-/* event_print_json(): one line, one object.  Returns 0 or -ENOMEM; what `file` says of errors is the caller's to ask. */
-int event_print_json(FILE *file, const struct event *event);
+/* event_print_json(): one line, one object.
+ *
+ * journal: nonce of the journal, hexadecimal digits: for whoever collects the events of many, where a record's number is no name by
+ * itself.  NULL: not told.  Returns 0 or -ENOMEM; what `file` says of errors is the caller's to ask. */
+int event_print_json(FILE *file, const char *journal, const struct event *event);
 
 /* Who takes the members of an event, one after the other: the first member of a struct that knows what to do with them.
  * put: takes the reference to value; NULL: there was no memory for it. */

@@ -1,10 +1,10 @@
-/* Export as JSON lines, seen/log/1: byte for byte what `seen log --json` prints. */
+/* Export as JSON lines, seen/log/1: what `seen log --json` prints, and of which journal it is. */
 #include "cli/lib/event_print.h"
 #include "cli/lib/export.h"
 
 static int tell_event(struct export *export, const struct event *event)
 {
-	return event_print_json(export->file, event);
+	return event_print_json(export->file, export->facts.journal, event);
 }
 
 const struct export_format export_jsonl = {
