@@ -217,53 +217,94 @@ static void put(struct event_members *members, const char *name, json_t *value)
 	members->put(members, name, value);
 }
 
+/* Bytes of others, or a word of ours; NULL: not known. */
+static void put_text(struct event_members *members, const char *name, const char *bytes)
+{
+	if (members->put_text)
+		members->put_text(members, name, bytes);
+	else
+		put(members, name, bytes ? text_json(bytes) : json_null());
+}
+
+/* JSON has no numbers for the upper half: they are no counts, bytes or descriptors either. */
+static void put_number(struct event_members *members, const char *name, uint64_t number)
+{
+	if (number > INT64_MAX)
+		put_text(members, name, NULL);
+	else if (members->put_number)
+		members->put_number(members, name, (int64_t)number);
+	else
+		put(members, name, json_integer((json_int_t)number));
+}
+
+static void put_known(struct event_members *members, const char *name, uint64_t number)
+{
+	put_number(members, name, number ? number : UINT64_MAX);
+}
+
+static void put_descriptor(struct event_members *members, const char *name, int fd)
+{
+	put_number(members, name, fd >= 0 ? (uint64_t)fd : UINT64_MAX);
+}
+
+static void put_boolean(struct event_members *members, const char *name, bool value)
+{
+	put(members, name, json_boolean(value));
+}
+
+static void put_id(struct event_members *members, const char *name, uint64_t id)
+{
+	char text[SCOPES_ID_BYTES];
+
+	(void)snprintf(text, sizeof(text), "%016llx", (unsigned long long)id);
+	put_text(members, name, id ? text : NULL);
+}
+
+static void put_version(struct event_members *members, const char *name,
+			const struct version *version)
+{
+	char digits[VERSION_DIGITS + 1];
+
+	if (!version_is_none(version))
+		version_digits(version, digits);
+	put_text(members, name, version_is_none(version) ? NULL : digits);
+}
+
+/* What is before a member's value. */
+static void begin_member(struct line *line, const char *name)
+{
+	(void)fputs_unlocked(line->count++ ? ",\"" : "{\"", line->file);
+	(void)fputs_unlocked(name, line->file);
+	(void)fputs_unlocked("\":", line->file);
+}
+
 static void put_in_line(struct event_members *members, const char *name, json_t *value)
 {
 	struct line *line = (struct line *)members;
 
-	(void)fputs_unlocked(line->count++ ? ",\"" : "{\"", line->file);
-	(void)fputs_unlocked(name, line->file);
-	(void)fputs_unlocked("\":", line->file);
+	begin_member(line, name);
 	if (text_json_write(line->file, value) < 0)
 		line->incomplete = true;
 	json_decref(value);
 }
 
-static json_t *json_text(const char *text)
+static void put_text_in_line(struct event_members *members, const char *name, const char *bytes)
 {
-	return text ? text_json(text) : json_null();
+	struct line *line = (struct line *)members;
+
+	begin_member(line, name);
+	if (bytes)
+		text_json_put(line->file, bytes);
+	else
+		(void)fputs_unlocked("null", line->file);
 }
 
-/* JSON has no numbers for the upper half: they are no counts, bytes or descriptors either. */
-static json_t *json_number(uint64_t number)
+static void put_number_in_line(struct event_members *members, const char *name, int64_t number)
 {
-	return number <= INT64_MAX ? json_integer((json_int_t)number) : json_null();
-}
+	struct line *line = (struct line *)members;
 
-static json_t *json_known(uint64_t number)
-{
-	return number ? json_number(number) : json_null();
-}
-
-static json_t *json_descriptor(int fd)
-{
-	return fd >= 0 ? json_integer(fd) : json_null();
-}
-
-static json_t *json_id(uint64_t id)
-{
-	char text[SCOPES_ID_BYTES];
-	if (!id)
-		return json_null();
-	(void)snprintf(text, sizeof(text), "%016llx", (unsigned long long)id);
-	return json_string_nocheck(text);
-}
-
-static json_t *json_time(uint64_t realtime_ns)
-{
-	char text[TEXT_TIME_BYTES];
-
-	return text_time_ns(realtime_ns, text)[0] ? json_string_nocheck(text) : json_null();
+	begin_member(line, name);
+	(void)fprintf(line->file, "%lld", (long long)number);
 }
 
 static json_t *json_version(const struct version *version)
@@ -275,10 +316,14 @@ static json_t *json_version(const struct version *version)
 	return json_string_nocheck(digits);
 }
 
-/* A word of ours; null: there is none for that. */
-static json_t *json_word(const char *word)
+static json_t *json_number(uint64_t number)
 {
-	return word ? json_string_nocheck(word) : json_null();
+	return number <= INT64_MAX ? json_integer((json_int_t)number) : json_null();
+}
+
+static json_t *json_known(uint64_t number)
+{
+	return number ? json_number(number) : json_null();
 }
 
 /* What the record knows of its file. */
@@ -336,44 +381,44 @@ static json_t *json_open_flags(uint32_t flags)
 
 static void put_path(struct event_members *members, const struct event *event)
 {
-	put(members, "path", json_text(event->path));
-	put(members, "directory", json_text(event->directory));
-	put(members, "resolved", json_text(event->resolved));
+	put_text(members, "path", event->path);
+	put_text(members, "directory", event->directory);
+	put_text(members, "resolved", event->resolved);
 }
 
 /* A name that the call gave, perhaps relative to a descriptor. */
 static void put_name(struct event_members *members, const struct event *event)
 {
 	put_path(members, event);
-	put(members, "directory_fd", json_descriptor(event->entry->record.directory_fd));
+	put_descriptor(members, "directory_fd", event->entry->record.directory_fd);
 }
 
 static void put_mode(struct event_members *members, uint64_t mode)
 {
 	char text[24];
 	(void)snprintf(text, sizeof(text), "%04llo", (unsigned long long)mode);
-	put(members, "mode", json_string_nocheck(text));
+	put_text(members, "mode", text);
 }
 
 static void put_process(struct event_members *members, const struct event *event)
 {
 	const struct journal_process *process = &event->entry->process;
-	put(members, "pid_namespace", json_known(process->pid_ns));
-	put(members, "attached", json_boolean(process->context & CONTEXT_ATTACHED));
-	put(members, "partial", json_boolean(process->context & CONTEXT_PARTIAL));
+	put_known(members, "pid_namespace", process->pid_ns);
+	put_boolean(members, "attached", process->context & CONTEXT_ATTACHED);
+	put_boolean(members, "partial", process->context & CONTEXT_PARTIAL);
 }
 
 static void put_metadata(struct event_members *members, const struct journal_record *record)
 {
 	const char *kind = metadata_name(record->flags);
-	put(members, "kind", kind ? json_string_nocheck(kind) : json_null());
+	put_text(members, "kind", kind);
 	if (record->flags == JOURNAL_METADATA_MODE)
 		put_mode(members, record->amount);
 	if (record->flags == JOURNAL_METADATA_OWNER) {
 		/* -1: left as it is (chown(2)) */
 		uint32_t uid = (uint32_t)(record->amount >> 32), gid = (uint32_t)record->amount;
-		put(members, "uid", uid == UINT32_MAX ? json_null() : json_integer(uid));
-		put(members, "gid", gid == UINT32_MAX ? json_null() : json_integer(gid));
+		put_number(members, "uid", uid == UINT32_MAX ? UINT64_MAX : uid);
+		put_number(members, "gid", gid == UINT32_MAX ? UINT64_MAX : gid);
 	}
 }
 
@@ -383,26 +428,28 @@ static void put_guarded(struct event_members *members, const struct event *event
 	const struct journal_record *record = &entry->record;
 
 	put_path(members, event);
-	put(members, "verdict", json_word(verdict_name(record->decision)));
-	put(members, "reason", json_word(guard_reason_name(record->reason)));
-	put(members, "degraded", json_boolean(record->flags & JOURNAL_GUARDED_DEGRADED));
-	put(members, "kept", json_boolean(record->flags & JOURNAL_GUARDED_KEPT));
-	put(members, "baseline",
-	    record->marks & JOURNAL_DETAILS ? json_version(&entry->details.after) : json_null());
+	put_text(members, "verdict", verdict_name(record->decision));
+	put_text(members, "reason", guard_reason_name(record->reason));
+	put_boolean(members, "degraded", record->flags & JOURNAL_GUARDED_DEGRADED);
+	put_boolean(members, "kept", record->flags & JOURNAL_GUARDED_KEPT);
+	if (record->marks & JOURNAL_DETAILS)
+		put_version(members, "baseline", &entry->details.after);
+	else
+		put_text(members, "baseline", NULL);
 	put(members, "file", json_file(entry));
 }
 
 static void put_coverage(struct event_members *members, const struct event *event)
 {
 	const struct journal_coverage *coverage = &event->entry->coverage;
-	put(members, "observed", json_number(coverage->observed));
-	put(members, "unobserved", json_number(coverage->unobserved));
-	put(members, "partial", json_number(coverage->partial));
-	put(members, "unattached", json_number(coverage->unattached));
-	put(members, "opens", json_number(coverage->opens));
-	put(members, "lost", json_number(coverage->lost));
-	put(members, "without_journal", json_number(coverage->without_journal));
-	put(members, "text", json_text(event->other));
+	put_number(members, "observed", coverage->observed);
+	put_number(members, "unobserved", coverage->unobserved);
+	put_number(members, "partial", coverage->partial);
+	put_number(members, "unattached", coverage->unattached);
+	put_number(members, "opens", coverage->opens);
+	put_number(members, "lost", coverage->lost);
+	put_number(members, "without_journal", coverage->without_journal);
+	put_text(members, "text", event->other);
 }
 
 void event_print_members(struct event_members *members, const struct event *event)
@@ -417,118 +464,118 @@ void event_print_members(struct event_members *members, const struct event *even
 	case JOURNAL_START:
 		put_path(members, event);
 		put(members, "arguments", json_arguments(event));
-		put(members, "serial", json_id(entry->process.serial));
-		put(members, "exec", json_known(event->exec));
+		put_id(members, "serial", entry->process.serial);
+		put_known(members, "exec", event->exec);
 		put_process(members, event);
 		break;
 	case JOURNAL_FORK:
-		put(members, "starter", json_known(entry->process.starter));
+		put_known(members, "starter", entry->process.starter);
 		put_process(members, event);
 		break;
 	case JOURNAL_EXEC:
 		put_path(members, event);
 		put(members, "arguments", json_arguments(event));
-		put(members, "serial", json_id(record->amount));
-		put(members, "program_pid", json_known(record->count));
+		put_id(members, "serial", record->amount);
+		put_known(members, "program_pid", record->count);
 		break;
 	case JOURNAL_EXEC_FAILED:
-		put(members, "serial", json_id(record->amount));
-		put(members, "exec", json_known(event->exec));
+		put_id(members, "serial", record->amount);
+		put_known(members, "exec", event->exec);
 		break;
 	case JOURNAL_EXIT:
-		put(members, "status", json_number(record->amount));
+		put_number(members, "status", record->amount);
 		break;
 	case JOURNAL_UNOBSERVED:
-		put(members, "program", json_text(event->program));
-		put(members, "reason", json_text(event->other));
-		put(members, "count", json_known(record->count));
-		put(members, "partly", json_boolean(record->flags & JOURNAL_UNOBSERVED_PARTLY));
+		put_text(members, "program", event->program);
+		put_text(members, "reason", event->other);
+		put_known(members, "count", record->count);
+		put_boolean(members, "partly", record->flags & JOURNAL_UNOBSERVED_PARTLY);
 		break;
 	case JOURNAL_OPEN:
 		put_name(members, event);
-		put(members, "fd", json_descriptor(record->fd));
+		put_descriptor(members, "fd", record->fd);
 		put(members, "flags", json_open_flags(record->flags));
-		put(members, "planned", json_boolean(record->marks & JOURNAL_PLANNED));
+		put_boolean(members, "planned", record->marks & JOURNAL_PLANNED);
 		decision = is_answered(event) ? event_decision_name(record->decision) : NULL;
 		reason = is_answered(event) ? reason_name(record->reason) : NULL;
-		put(members, "decision", decision ? json_string_nocheck(decision) : json_null());
-		put(members, "reason", reason ? json_string_nocheck(reason) : json_null());
+		put_text(members, "decision", decision);
+		put_text(members, "reason", reason);
 		put(members, "file", json_file(entry));
 		break;
 	case JOURNAL_LIST:
 		put_name(members, event);
-		put(members, "fd", json_descriptor(record->fd));
-		put(members, "pattern", json_boolean(record->marks & JOURNAL_PATTERN));
+		put_descriptor(members, "fd", record->fd);
+		put_boolean(members, "pattern", record->marks & JOURNAL_PATTERN);
 		break;
 	case JOURNAL_READ:
 	case JOURNAL_WRITE:
 	case JOURNAL_READ_TOTAL:
 	case JOURNAL_WRITE_TOTAL:
 		put_name(members, event);
-		put(members, "fd", json_descriptor(record->fd));
-		put(members, "bytes", json_number(record->amount));
-		put(members, "at_least", json_boolean(record->marks & JOURNAL_AT_LEAST));
+		put_descriptor(members, "fd", record->fd);
+		put_number(members, "bytes", record->amount);
+		put_boolean(members, "at_least", record->marks & JOURNAL_AT_LEAST);
 		if (event->op == JOURNAL_READ_TOTAL || event->op == JOURNAL_WRITE_TOTAL)
-			put(members, "calls", json_known(record->count));
+			put_known(members, "calls", record->count);
 		break;
 	case JOURNAL_MAP:
 		put_name(members, event);
-		put(members, "fd", json_descriptor(record->fd));
+		put_descriptor(members, "fd", record->fd);
 		put(members, "flags",
 		    json_flags(record->flags, json_array(), MAP_FLAGS,
 			       sizeof(MAP_FLAGS) / sizeof(MAP_FLAGS[0])));
-		put(members, "bytes", json_number(record->amount));
+		put_number(members, "bytes", record->amount);
 		break;
 	case JOURNAL_CREATE:
 		put_name(members, event);
 		kind = kind_name(record->flags);
-		put(members, "kind", kind ? json_string_nocheck(kind) : json_null());
+		put_text(members, "kind", kind);
 		put_mode(members, record->flags & ~(uint32_t)S_IFMT);
 		break;
 	case JOURNAL_DELETE:
 		put_name(members, event);
-		put(members, "is_folder", json_boolean(record->flags & AT_REMOVEDIR));
+		put_boolean(members, "is_folder", record->flags & AT_REMOVEDIR);
 		break;
 	case JOURNAL_RENAME:
 	case JOURNAL_LINK:
 		put_name(members, event);
-		put(members, "new_path", json_text(event->other));
-		put(members, "new_directory_fd", json_descriptor(record->fd));
-		put(members, "new_resolved", json_text(event->other_resolved));
+		put_text(members, "new_path", event->other);
+		put_descriptor(members, "new_directory_fd", record->fd);
+		put_text(members, "new_resolved", event->other_resolved);
 		break;
 	case JOURNAL_SYMLINK:
 		put_name(members, event);
-		put(members, "target", json_text(event->other));
+		put_text(members, "target", event->other);
 		break;
 	case JOURNAL_TRUNCATE:
 		put_name(members, event);
-		put(members, "fd", json_descriptor(record->fd));
-		put(members, "bytes", json_number(record->amount));
-		put(members, "allocates", json_boolean(record->flags & JOURNAL_TRUNCATE_ALLOCATES));
+		put_descriptor(members, "fd", record->fd);
+		put_number(members, "bytes", record->amount);
+		put_boolean(members, "allocates", record->flags & JOURNAL_TRUNCATE_ALLOCATES);
 		break;
 	case JOURNAL_METADATA:
 		put_name(members, event);
-		put(members, "fd", json_descriptor(record->fd));
+		put_descriptor(members, "fd", record->fd);
 		put_metadata(members, record);
 		break;
 	case JOURNAL_CHDIR:
 		put_name(members, event);
-		put(members, "fd", json_descriptor(record->fd));
+		put_descriptor(members, "fd", record->fd);
 		break;
 	case JOURNAL_NOTICE:
 	case JOURNAL_DIFFED:
 		put_path(members, event);
-		put(members, "bytes_saved", json_number(record->amount));
+		put_number(members, "bytes_saved", record->amount);
 		put(members, "file", json_file(entry));
 		break;
 	case JOURNAL_GIVEN:
 		put_path(members, event);
-		put(members, "bytes", json_number(record->amount));
+		put_number(members, "bytes", record->amount);
 		put(members, "file", json_file(entry));
 		break;
 	case JOURNAL_CHANGED:
 		put_path(members, event);
-		put(members, "change", json_word(change_name(record->flags)));
+		put_text(members, "change", change_name(record->flags));
 		put(members, "file", json_file(entry));
 		break;
 	case JOURNAL_YIELDED:
@@ -542,30 +589,28 @@ void event_print_members(struct event_members *members, const struct event *even
 		break;
 	case JOURNAL_KEPT:
 		put_path(members, event);
-		put(members, "reason", json_word(kept_reason_name(record->reason)));
+		put_text(members, "reason", kept_reason_name(record->reason));
 		put(members, "file", json_file(entry));
 		break;
 	case JOURNAL_INSTRUCTED:
 		put_path(members, event);
-		put(members, "way", json_word(instructed_name(record->flags)));
-		put(members, "to_scope", json_id(record->amount));
+		put_text(members, "way", instructed_name(record->flags));
+		put_id(members, "to_scope", record->amount);
 		put(members, "file", json_file(entry));
 		break;
 	case JOURNAL_REQUEST:
-		put(members, "decision", json_word(event_decision_name(record->decision)));
-		put(members, "bytes",
-		    record->decision == DECISION_NOTICE ? json_null()
-							: json_integer((json_int_t)record->amount));
-		put(members, "bytes_saved",
-		    record->decision == DECISION_NOTICE ? json_integer((json_int_t)record->amount)
-							: json_null());
-		put(members, "inputs", json_integer((json_int_t)record->count));
+		put_text(members, "decision", event_decision_name(record->decision));
+		put_number(members, "bytes",
+			   record->decision == DECISION_NOTICE ? UINT64_MAX : record->amount);
+		put_number(members, "bytes_saved",
+			   record->decision == DECISION_NOTICE ? record->amount : UINT64_MAX);
+		put_number(members, "inputs", record->count);
 		break;
 	case JOURNAL_FORGOTTEN:
-		put(members, "path", json_text(event->path));
-		put(members, "resolved", json_text(event->resolved));
-		put(members, "forgotten_scope", json_id(record->amount));
-		put(members, "cause", json_text(event->other));
+		put_text(members, "path", event->path);
+		put_text(members, "resolved", event->resolved);
+		put_id(members, "forgotten_scope", record->amount);
+		put_text(members, "cause", event->other);
 		break;
 	case JOURNAL_COVERAGE:
 		put_coverage(members, event);
@@ -581,36 +626,42 @@ static bool has_source(const struct event *event)
 	return event->source || event->op == JOURNAL_EDITED || event->op == JOURNAL_CHANGED;
 }
 
+void event_print_common(struct event_members *members, const struct event *event)
+{
+	char error[EVENT_ERROR_BYTES], time[TEXT_TIME_BYTES];
+
+	put_number(members, "number", event->number);
+	(void)text_time_ns(event->time_realtime_ns, time);
+	put_text(members, "time", time[0] ? time : NULL);
+	put_text(members, "op", event_op_name(event->op));
+	put_text(members, "error", event->error ? event_error_name(event->error, error) : NULL);
+	put_known(members, "process", event->process);
+	put_known(members, "pid", event->pid);
+	put_known(members, "tid", event->tid);
+	put_known(members, "parent_pid", event->parent_pid);
+	put_text(members, "role", event->role >= 0 ? role_name((uint32_t)event->role) : NULL);
+	put_id(members, "scope", event->scope_id);
+	put_id(members, "epoch", event->epoch);
+	put_text(members, "executable", event->executable);
+	put_boolean(members, "vforked", event->vforked);
+	put_boolean(members, "cut", event->cut);
+	put_boolean(members, "attempted", event->attempted);
+	if (has_source(event))
+		put_text(members, "source", source_name(event->source));
+}
+
 int event_print_json(FILE *file, const char *journal, const struct event *event)
 {
-	char number[EVENT_ERROR_BYTES];
-	struct line line = { .members.put = put_in_line, .file = file };
-	struct event_members *members = &line.members;
+	struct line line = { .members = { .put = put_in_line,
+					  .put_text = put_text_in_line,
+					  .put_number = put_number_in_line },
+			     .file = file };
 
-	put(members, "schema", json_string_nocheck("seen/log/1"));
+	put_text(&line.members, "schema", "seen/log/1");
 	if (journal)
-		put(members, "journal", json_string_nocheck(journal));
-	put(members, "number", json_number(event->number));
-	put(members, "time", json_time(event->time_realtime_ns));
-	put(members, "op", json_word(event_op_name(event->op)));
-	put(members, "error",
-	    event->error ? json_string_nocheck(event_error_name(event->error, number))
-			 : json_null());
-	put(members, "process", json_known(event->process));
-	put(members, "pid", json_known(event->pid));
-	put(members, "tid", json_known(event->tid));
-	put(members, "parent_pid", json_known(event->parent_pid));
-	put(members, "role",
-	    event->role >= 0 ? json_string_nocheck(role_name((uint32_t)event->role)) : json_null());
-	put(members, "scope", json_id(event->scope_id));
-	put(members, "epoch", json_id(event->epoch));
-	put(members, "executable", json_text(event->executable));
-	put(members, "vforked", json_boolean(event->vforked));
-	put(members, "cut", json_boolean(event->cut));
-	put(members, "attempted", json_boolean(event->attempted));
-	if (has_source(event))
-		put(members, "source", json_word(source_name(event->source)));
-	event_print_members(members, event);
+		put_text(&line.members, "journal", journal);
+	event_print_common(&line.members, event);
+	event_print_members(&line.members, event);
 	(void)fputs_unlocked("}\n", file);
 	return line.incomplete && !ferror(file) ? -ENOMEM : 0;
 }

@@ -31,13 +31,19 @@ void event_print_details(FILE *file, const struct event *event, const char *work
 int event_print_json(FILE *file, const char *journal, const struct event *event);
 
 /* Who takes the members of an event, one after the other: the first member of a struct that knows what to do with them.
- * put: takes the reference to value; NULL: there was no memory for it. */
+ * Names are static texts; other texts are valid for the call. */
 struct event_members {
+	/* Takes the reference to value; NULL: there was no memory for it. */
 	void (*put)(struct event_members *members, const char *name, json_t *value);
+	/* Faster, for what most members are.  Where they are NULL, put() is told.  bytes: of others, or a word; NULL: null. */
+	void (*put_text)(struct event_members *members, const char *name, const char *bytes);
+	void (*put_number)(struct event_members *members, const char *name, int64_t number);
 };
 
-/* event_print_members(): tells what an event of this op has beside the members that each event has, in the words and the order of
- * seen/log/1: path, directory, resolved ...  None of EVENT_DAMAGED. */
+/* event_print_common(): tells the members that each event has, in the words and the order of seen/log/1: number, time ..., source. */
+void event_print_common(struct event_members *members, const struct event *event);
+
+/* event_print_members(): tells what an event of this op has beside these: path, directory, resolved ...  None of EVENT_DAMAGED. */
 void event_print_members(struct event_members *members, const struct event *event);
 
 /* event_error_name(): "ENOENT".  ret_text: EVENT_ERROR_BYTES, for a number that has no name.  Returns it, or static text. */

@@ -140,6 +140,13 @@ int text_json_write(FILE *file, const json_t *value)
 		(void)putc_unlocked('"', file);
 		return 0;
 	}
+	if (json_is_boolean(value) || json_is_null(value)) {
+		(void)fputs_unlocked(json_is_true(value)    ? "true"
+				     : json_is_false(value) ? "false"
+							    : "null",
+				     file);
+		return 0;
+	}
 	return json_dumpf(value, file, JSON_COMPACT | JSON_ENCODE_ANY) < 0 && !ferror(file)
 		       ? -ENOMEM
 		       : 0;
