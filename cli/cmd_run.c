@@ -637,6 +637,7 @@ static int run(const struct config *config, char **words)
 	checkpoint_end(&recording.checkpoint);
 	metadata_close();
 	bool shown = !quiet && (summary || isatty(STDERR_FILENO));
+	coverage_wait(&session.segment, since_ns);
 	summary_take(&session.segment, &recording.journal, counters, since_realtime_ns, since_ns,
 		     &sum);
 	if (recording.supervisor_died)

@@ -3,11 +3,13 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/lib/executable.h"
 #include "tracker/path.h"
 #include "tracker/process.h"
+#include "tracker/sys.h"
 #include "tracker/tables.h"
 
 /* Why the library is not in a program, told by its file; of a script, by its last interpreter. */
@@ -122,6 +124,15 @@ static const char *look_up(struct known *known, const char *path, bool attached)
 	return reason;
 }
 
+/* Was it started so lately that it may not have begun? */
+static bool is_beginning(const struct process_slot *process)
+{
+	const uint64_t BEGINS_NS = 1000000000;
+
+	return process->state == PROCESS_ANNOUNCED &&
+	       sys_boottime_ns() - process->time_ns < BEGINS_NS && !process_is_gone(process);
+}
+
 static void add_processes(const struct segment *segment, const struct journal *journal,
 			  uint64_t since_ns, struct coverage *coverage)
 {
@@ -131,7 +142,7 @@ static void add_processes(const struct segment *segment, const struct journal *j
 		struct process_slot process;
 		char path[PATH_MAX];
 		if (!process_read(segment, i, &process) || process.state == PROCESS_FREE ||
-		    process.time_ns < since_ns)
+		    process.time_ns < since_ns || is_beginning(&process))
 			continue;
 		process.name[sizeof(process.name) - 1] = '\0';
 		coverage->opens += process.counts[PROCESS_OPENS] +
@@ -183,6 +194,24 @@ void coverage_take(const struct segment *segment, const struct journal *journal,
 		    (unsigned)displaced);
 	}
 	*ret_coverage = coverage;
+}
+
+void coverage_wait(const struct segment *segment, uint64_t since_ns)
+{
+	const struct timespec SOON = { .tv_nsec = 5000000 };
+	uint64_t until_ns = sys_boottime_ns(); /* what is started from now on is none of the run's */
+	bool waits;
+
+	do {
+		waits = false;
+		for (uint64_t i = 0; !waits && i < segment->capacity[TABLE_PROCESSES]; i++) {
+			struct process_slot process;
+			waits = process_read(segment, i, &process) && process.time_ns >= since_ns &&
+				process.time_ns <= until_ns && is_beginning(&process);
+		}
+		if (waits)
+			(void)nanosleep(&SOON, NULL);
+	} while (waits);
 }
 
 void coverage_note(struct coverage *coverage, const char *name, const char *reason)

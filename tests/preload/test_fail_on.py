@@ -72,6 +72,16 @@ class Unobserved(SessionTest):
         # that was the run before
         self.assertEqual(self.run_it("true"), (0, ""))
 
+    def test_one_that_has_only_just_begun(self):
+        for _ in range(10):
+            self.assertEqual(self.run_it("bash", "-c", "sleep 0.4 & sleep 0.3 & exit 2"), (2, ""))
+
+    @unittest.skipUnless(shutil.which("busybox") and VIA == "preload", "no busybox, or it is observed")
+    def test_static_that_lives_on(self):
+        code, line = self.run_it("bash", "-c", "busybox sleep 2 & exit 2")
+        self.assertEqual(code, UNOBSERVED)
+        self.assertIn("1 not observed: sleep: static", line)
+
     def test_lost_records(self):
         env = {**self.session.environment, "SEEN_JOURNAL_MAX_BYTES": "1048576"}
         done = subprocess.run([SEEN, "run", "--via", VIA, "--session", "test", "--fail-on=unobserved", "--", "bash", "-c",
