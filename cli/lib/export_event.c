@@ -91,35 +91,13 @@ const char *export_hash(const struct version *version, char *ret_text)
 	return ret_text;
 }
 
-/* Passes on what is known. */
-struct known {
-	struct event_members members;
-	struct event_members *to;
-};
-
-static void put_known(struct event_members *members, const char *name, json_t *value)
-{
-	struct known *known = (struct known *)members;
-
-	if (json_is_null(value))
-		json_decref(value);
-	else
-		known->to->put(known->to, name, value);
-}
-
-static void put_word(struct event_members *to, const char *name, const char *word)
-{
-	if (word)
-		to->put(to, name, json_string_nocheck(word));
-}
-
 static void put_id(struct event_members *to, const char *name, uint64_t id)
 {
 	char text[SCOPES_ID_BYTES];
 
 	(void)snprintf(text, sizeof(text), "%016llx", (unsigned long long)id);
 	if (id)
-		put_word(to, name, text);
+		to->put_text(to, name, text);
 }
 
 static void put_mark(struct event_members *to, const char *name, bool is_set)
@@ -130,19 +108,18 @@ static void put_mark(struct event_members *to, const char *name, bool is_set)
 
 void export_rest(const struct event *event, struct event_members *members)
 {
-	struct known known = { .members.put = put_known, .to = members };
-
-	put_word(members, "op", event_op_name(event->op));
+	members->put_text(members, "op", event_op_name(event->op));
 	if (event->process)
-		members->put(members, "process", json_integer((json_int_t)event->process));
-	put_word(members, "role", event->role >= 0 ? role_name((uint32_t)event->role) : NULL);
+		members->put_number(members, "process", (int64_t)event->process);
+	members->put_text(members, "role",
+			  event->role >= 0 ? role_name((uint32_t)event->role) : NULL);
 	put_id(members, "scope", event->scope_id);
 	put_id(members, "epoch", event->epoch);
 	put_mark(members, "vforked", event->vforked);
 	put_mark(members, "cut", event->cut);
 	put_mark(members, "attempted", event->attempted);
-	put_word(members, "source", source_name(event->source));
-	event_print_members(&known.members, event);
+	members->put_text(members, "source", source_name(event->source));
+	event_print_members(members, event);
 }
 
 struct object {
@@ -150,14 +127,29 @@ struct object {
 	struct json_out *out;
 };
 
-static void put_in_object(struct event_members *members, const char *name, json_t *value)
+static void put_value(struct event_members *members, const char *name, json_t *value)
 {
-	json_out_value(((struct object *)members)->out, name, value);
+	struct object *object = (struct object *)members;
+
+	if (json_is_null(value))
+		json_decref(value);
+	else
+		json_out_value(object->out, name, value);
+}
+
+static void put_text(struct event_members *members, const char *name, const char *bytes)
+{
+	json_out_text(((struct object *)members)->out, name, bytes);
+}
+
+static void put_number(struct event_members *members, const char *name, int64_t number)
+{
+	json_out_number(((struct object *)members)->out, name, (uint64_t)number);
 }
 
 void export_rest_object(struct json_out *out, const char *name, const struct event *event)
 {
-	struct object object = { .members.put = put_in_object, .out = out };
+	struct object object = { .members = { put_value, put_text, put_number }, .out = out };
 
 	json_out_begin(out, name, '{');
 	export_rest(event, &object.members);

@@ -46,7 +46,7 @@ const char *export_arguments(const struct event *event, char *ret_text);
 const char *export_hash(const struct version *version, char *ret_text);
 
 /* export_rest(): tells, in the words of seen/log/1, what an event says beside number, time, error, executable and ids of
- * process and thread.  Values that are not known are left out. */
+ * process and thread.  members: with all its functions; what is not known is told as null, which is to be left out. */
 void export_rest(const struct event *event, struct event_members *members);
 
 /* export_rest_object(): the same as one object. */

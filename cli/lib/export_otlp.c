@@ -130,32 +130,55 @@ static void put_any(struct json_out *out, json_t *value)
 struct attributes {
 	struct event_members members;
 	struct json_out *out;
-	const char *above; /* NULL: it stands below `seen` itself */
 };
+
+enum { KEY_BYTES = 80 };
+
+static const char *key_of(const char *above, const char *name, char *ret_key)
+{
+	(void)snprintf(ret_key, KEY_BYTES, "seen.%s%s%s", above ? above : "", above ? "." : "",
+		       name);
+	return ret_key;
+}
+
+static void put_value(struct json_out *out, const char *key, json_t *value)
+{
+	if (json_is_null(value))
+		return;
+	begin_attribute(out, key);
+	put_any(out, value);
+	end_attribute(out);
+}
 
 static void put_attribute(struct event_members *members, const char *name, json_t *value)
 {
-	struct attributes *attributes = (struct attributes *)members;
-	struct json_out *out = attributes->out;
-	char key[80];
+	struct json_out *out = ((struct attributes *)members)->out;
+	char key[KEY_BYTES];
 	const char *inner;
 	json_t *item;
 
-	if (!value) {
+	if (!value)
 		out->incomplete = true;
-	} else if (json_is_object(value)) {
-		struct attributes below = { attributes->members, out, name };
+	else if (!json_is_object(value))
+		put_value(out, key_of(NULL, name, key), value);
+	else
 		json_object_foreach(value, inner, item)
-			put_attribute(&below.members, inner, json_incref(item));
-	} else if (!json_is_null(value)) {
-		(void)snprintf(key, sizeof(key), "seen.%s%s%s",
-			       attributes->above ? attributes->above : "",
-			       attributes->above ? "." : "", name);
-		begin_attribute(out, key);
-		put_any(out, value);
-		end_attribute(out);
-	}
+			put_value(out, key_of(name, inner, key), item);
 	json_decref(value);
+}
+
+static void put_text_attribute(struct event_members *members, const char *name, const char *bytes)
+{
+	char key[KEY_BYTES];
+
+	put_text(((struct attributes *)members)->out, key_of(NULL, name, key), bytes);
+}
+
+static void put_number_attribute(struct event_members *members, const char *name, int64_t number)
+{
+	char key[KEY_BYTES];
+
+	put_number(((struct attributes *)members)->out, key_of(NULL, name, key), (uint64_t)number);
 }
 
 /* ---- a record ---- */
@@ -219,7 +242,9 @@ static void put_record(struct export *export, const struct event *event)
 	struct otlp *otlp = export->own;
 	struct json_out *out = &otlp->out;
 	struct event_class class = event_class(event);
-	struct attributes rest = { .members.put = put_attribute, .out = out };
+	struct attributes rest = {
+		.members = { put_attribute, put_text_attribute, put_number_attribute }, .out = out
+	};
 	char number[EVENT_ERROR_BYTES], name[40];
 
 	json_out_begin(out, NULL, '{');
