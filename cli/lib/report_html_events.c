@@ -1,4 +1,4 @@
-/* A journal's events for the page: see report_html_events.h. */
+/* A report's files and events for the page: see report_html_events.h. */
 #define XXH_INLINE_ALL
 #include "cli/lib/report_html_events.h"
 
@@ -9,8 +9,10 @@
 #include <sys/random.h>
 #include <xxhash.h>
 
+#include "cli/lib/event_filter.h"
 #include "cli/lib/event_print.h"
 #include "cli/lib/events.h"
+#include "tracker/path.h"
 
 enum {
 	NS_PER_US = 1000,
@@ -40,7 +42,7 @@ struct known_text {
 
 struct packer {
 	FILE *file;
-	struct series events, texts;
+	struct series files, events, texts;
 	char base64[BASE64_ENCODE_RAW_LENGTH(CHUNK_BYTES + ENTRY_BYTES_MAX)];
 
 	/* Texts. */
@@ -181,6 +183,41 @@ static uint32_t text_number_of(struct packer *packer)
 	return packer->text_count;
 }
 
+/* ---- files ---- */
+
+/* The order of the numbers: config/data/report/data.js knows it too. */
+static void put_file(struct packer *packer, const struct report_file *row, const char *workspace)
+{
+	static char escaped[TEXT_BYTES_MAX];
+	const struct report_work *work = &row->work;
+	const uint64_t numbers[] = {
+		work->opens_read, work->bytes_read,  work->opens_write, work->bytes_written,
+		row->repeats,     work->notices,     work->bytes_saved, work->changes,
+		row->edits,       row->changed,      row->given,        work->failed,
+		work->listings,   row->in_workspace,
+	};
+	const char *below = event_path_below(workspace, row->path, false);
+	FILE *file = text_begin(packer);
+
+	/* As event_print_subject() has it: the same text has the same number. */
+	if (path_escape(!below ? row->path : below[0] ? below : ".", escaped, sizeof(escaped)) >= 0)
+		(void)fputs(escaped, file);
+	uint32_t path = text_number_of(packer);
+	put_step(&packer->files, packer->path, path);
+	packer->path = path;
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		put_number(&packer->files, numbers[i]);
+	entry_done(packer, &packer->files);
+}
+
+static void put_files(struct packer *packer, const struct report *report)
+{
+	for (size_t i = 0; i < report->file_count; i++)
+		put_file(packer, &report->files[i], report->workspace);
+	flush(packer, &packer->files);
+	packer->path = 0;
+}
+
 /* ---- events ---- */
 
 /* What the page says by itself, of the amount. */
@@ -269,8 +306,7 @@ static void put_event(struct packer *packer, const struct event *event, const ch
 	packer->counts.events++;
 }
 
-static void put_all(struct packer *packer, struct events *events, uint64_t last,
-		    uint64_t events_max)
+static void put_events(struct packer *packer, struct events *events, uint64_t events_max)
 {
 	const char *workspace = events_workspace(events);
 	enum events_found found;
@@ -281,8 +317,6 @@ static void put_all(struct packer *packer, struct events *events, uint64_t last,
 			events_pass(events);
 			continue;
 		}
-		if (event.number > last)
-			break;
 		if (packer->counts.events >= events_max) {
 			packer->counts.left_out++;
 			continue;
@@ -297,8 +331,8 @@ static void put_all(struct packer *packer, struct events *events, uint64_t last,
 	flush(packer, &packer->events);
 }
 
-int packed_events_write(FILE *file, const char *path, uint64_t last, uint64_t events_max,
-			struct packed_counts *ret_counts)
+int packed_write(FILE *file, const struct report *report, const char *path, uint64_t events_max,
+		 struct packed_counts *ret_counts)
 {
 	struct events *events = NULL;
 	struct packer *packer;
@@ -311,6 +345,7 @@ int packed_events_write(FILE *file, const char *path, uint64_t last, uint64_t ev
 	if (!packer)
 		goto close_events;
 	packer->file = file;
+	packer->files.class = "files";
 	packer->events.class = "events";
 	packer->texts.class = "texts";
 	packer->known = calloc(TEXTS_FIRST, sizeof(*packer->known));
@@ -320,8 +355,9 @@ int packed_events_write(FILE *file, const char *path, uint64_t last, uint64_t ev
 	if (packer->known && packer->text_file[0] && packer->text_file[1]) {
 		if (getrandom(&packer->seed, sizeof(packer->seed), GRND_NONBLOCK) < 0)
 			packer->seed = (uintptr_t)packer;
-		put_all(packer, events, last,
-			events_max < PACKED_EVENTS_MAX ? events_max : PACKED_EVENTS_MAX);
+		put_files(packer, report);
+		put_events(packer, events,
+			   events_max < PACKED_EVENTS_MAX ? events_max : PACKED_EVENTS_MAX);
 		*ret_counts = packer->counts;
 		error = 0;
 	}

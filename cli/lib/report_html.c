@@ -1,0 +1,170 @@
+/* The page of a report: see report_html.h. */
+#include "cli/lib/report_html.h"
+
+#include <errno.h>
+#include <nettle/base64.h>
+#include <nettle/sha2.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/lib/events.h"
+#include "cli/lib/report_html_events.h"
+#include "cli/lib/report_page_data.h"
+#include "tracker/role.h"
+
+enum { ERRORS_MAX = 134, DIGEST_BYTES = BASE64_ENCODE_RAW_LENGTH(SHA256_DIGEST_SIZE) };
+
+struct page_part {
+	const char *bytes;
+	unsigned long size;
+};
+
+#define PART(name) \
+	{ \
+		report_page_##name, report_page_##name##_bytes \
+	}
+
+static const struct page_part STYLE[] = { PART(page_css) };
+/* Each uses those before it. */
+static const struct page_part SCRIPT[] = {
+	PART(base_js),  PART(data_js),    PART(lanes_js),    PART(timeline_js),
+	PART(table_js), PART(details_js), PART(sections_js), PART(page_js),
+};
+
+enum {
+	STYLE_PARTS = sizeof(STYLE) / sizeof(STYLE[0]),
+	SCRIPT_PARTS = sizeof(SCRIPT) / sizeof(SCRIPT[0]),
+};
+
+/* What the policy calls an element with that content: the digest of all bytes between its tags. */
+static void put_digest(FILE *file, const struct page_part *parts, int count)
+{
+	unsigned char digest[SHA256_DIGEST_SIZE];
+	char text[DIGEST_BYTES];
+	struct sha256_ctx context;
+
+	sha256_init(&context);
+	for (int i = 0; i < count; i++)
+		sha256_update(&context, parts[i].size, (const unsigned char *)parts[i].bytes);
+	sha256_digest(&context, sizeof(digest), digest);
+	base64_encode_raw(text, sizeof(digest), digest);
+	(void)fprintf(file, "'sha256-%.*s'", DIGEST_BYTES, text);
+}
+
+static void put_parts(FILE *file, const struct page_part *parts, int count)
+{
+	for (int i = 0; i < count; i++)
+		(void)fwrite(parts[i].bytes, 1, parts[i].size, file);
+}
+
+/* ---- data ---- */
+
+/* JSON in which nothing can end the element that it stands in; all beyond ASCII is escaped by jansson. */
+static int put_json_bytes(const char *bytes, size_t size, void *file)
+{
+	for (size_t i = 0; i < size; i++) {
+		if (bytes[i] == '<' || bytes[i] == '>' || bytes[i] == '&')
+			(void)fprintf(file, "\\u%04x", (unsigned)bytes[i]);
+		else
+			(void)putc_unlocked(bytes[i], file);
+	}
+	return 0;
+}
+
+static bool put_json(FILE *file, const char *id, const json_t *json)
+{
+	(void)fprintf(file, "<script type=\"application/json\" id=\"%s\">", id);
+	int error = json_dump_callback(json, put_json_bytes, file,
+				       JSON_COMPACT | JSON_ENSURE_ASCII | JSON_PRESERVE_ORDER);
+	(void)fputs("</script>\n", file);
+	return error == 0;
+}
+
+/* The words for the numbers that the events hold, and how many there are. */
+static json_t *words(const struct packed_counts *counts)
+{
+	json_t *object = json_object(), *ops = json_array(), *roles = json_array();
+	json_t *errors = json_array();
+
+	for (unsigned op = 0; op < EVENT_OP_COUNT; op++) {
+		const char *name = event_op_name(op);
+		(void)json_array_append_new(ops, json_string(name ? name : ""));
+	}
+	for (unsigned role = 0; role < ROLE_COUNT; role++)
+		(void)json_array_append_new(roles, json_string(role_name(role)));
+	for (int error = 0; error < ERRORS_MAX; error++) {
+		const char *name = error ? strerrorname_np(error) : NULL;
+		(void)json_array_append_new(errors, json_string(name ? name : ""));
+	}
+	(void)json_object_set_new(object, "ops", ops);
+	(void)json_object_set_new(object, "roles", roles);
+	(void)json_object_set_new(object, "errors", errors);
+	(void)json_object_set_new(object, "events", json_integer((json_int_t)counts->events));
+	(void)json_object_set_new(object, "left_out", json_integer((json_int_t)counts->left_out));
+	(void)json_object_set_new(object, "first_ms",
+				  json_real((double)counts->first_realtime_ns / 1e6));
+	return object;
+}
+
+/* What the page is made of. */
+struct page_content {
+	const struct report *report;
+	const json_t *document;
+	const char *journal;
+};
+
+static int put_data(FILE *file, const struct page_content *content)
+{
+	struct packed_counts counts;
+	int error = packed_write(file, content->report, content->journal, PACKED_EVENTS_MAX,
+				 &counts);
+
+	if (error < 0)
+		return error;
+	json_t *object = words(&counts);
+	bool whole = put_json(file, "words", object) && put_json(file, "report", content->document);
+	json_decref(object);
+	return whole ? 0 : -ENOMEM;
+}
+
+/* ---- the page ---- */
+
+static int put_marked(FILE *file, const char *mark, size_t length,
+		      const struct page_content *content)
+{
+	int error = 0;
+
+	if (length == 6 && memcmp(mark, "POLICY", length) == 0) {
+		(void)fputs("default-src 'none'; base-uri 'none'; form-action 'none'; style-src ",
+			    file);
+		put_digest(file, STYLE, STYLE_PARTS);
+		(void)fputs("; script-src ", file);
+		put_digest(file, SCRIPT, SCRIPT_PARTS);
+	} else if (length == 5 && memcmp(mark, "STYLE", length) == 0) {
+		put_parts(file, STYLE, STYLE_PARTS);
+	} else if (length == 6 && memcmp(mark, "SCRIPT", length) == 0) {
+		put_parts(file, SCRIPT, SCRIPT_PARTS);
+	} else {
+		error = put_data(file, content);
+	}
+	return error;
+}
+
+int report_html_write(FILE *file, const struct report *report, const json_t *document,
+		      const char *journal)
+{
+	const struct page_content content = { report, document, journal };
+	const char *at = report_page_page_html, *mark;
+	int error = 0;
+
+	while (error == 0 && (mark = strchr(at, '@'))) {
+		const char *end = strchr(mark + 1, '@');
+		(void)fwrite(at, 1, (size_t)(mark - at), file);
+		error = put_marked(file, mark + 1, (size_t)(end - mark - 1), &content);
+		at = end + 1;
+	}
+	if (error == 0)
+		(void)fputs(at, file);
+	return error;
+}
