@@ -36,7 +36,7 @@ static struct event_options wanted;
 static const char *format_name, *output_path, *from_record, *state_path;
 
 static const struct option_spec SPECS[] = {
-	{ "--format", "FORMAT", "jsonl: as `seen log --json`", NULL, &format_name },
+	{ "--format", "FORMAT", "jsonl: as `seen log --json`; csv; ocsf; ecs", NULL, &format_name },
 	{ "--output", "FILE", "in place of standard output; replaced when all is written", NULL,
 	  &output_path },
 	{ "--state", "FILE", "how far this is, kept there: the next run goes on, and adds to FILE",

@@ -18,7 +18,8 @@
 #include "tracker/journal.h"
 
 /* EXPORT_FORMATS(FORMAT): FORMAT(name), in the order of the documentation. */
-#define EXPORT_FORMATS(FORMAT) FORMAT(jsonl) FORMAT(ocsf) FORMAT(ecs) FORMAT(otlp) FORMAT(sarif)
+#define EXPORT_FORMATS(FORMAT) \
+	FORMAT(jsonl) FORMAT(csv) FORMAT(ocsf) FORMAT(ecs) FORMAT(otlp) FORMAT(sarif)
 
 /* What is known of the journal as a whole. */
 struct export_facts {
