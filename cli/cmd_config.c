@@ -119,6 +119,14 @@ static void print_people(const struct config *config)
 			print_value(option_profile_at(id)->name, (int)strlen("max_output_bytes"),
 				    &profile->values[id]);
 	}
+	for (size_t i = 0; i < config_rule_count(config); i++) {
+		const struct config_rule *rule = config_rule_at(config, i);
+
+		(void)printf("\n[rule %s]\n", rule->name);
+		for (size_t id = 0; id < RULE_OPTION_COUNT; id++)
+			print_value(option_of_rule_at(id)->name, (int)strlen("except_exe"),
+				    &rule->values[id]);
+	}
 }
 
 /* ---- for programs ---- */
@@ -199,39 +207,67 @@ static json_t *json_option(const struct config *config, size_t id)
 	return object;
 }
 
-static json_t *json_profile(const struct config_profile *profile)
+/* An [agent NAME] or [rule NAME] section.  option_of: its keys, `count` of them. */
+static json_t *json_named(const char *name, const char *origin, const struct config_value *values,
+			  size_t count, const struct option *(*option_of)(size_t id))
 {
 	json_t *object = json_object();
 
-	(void)json_object_set_new(object, "name", json_string(profile->name));
-	(void)json_object_set_new(object, "origin", text_json(profile->origin));
-	for (size_t id = 0; id < PROFILE_OPTION_COUNT; id++) {
-		const struct option *option = option_profile_at(id);
+	(void)json_object_set_new(object, "name", json_string(name));
+	(void)json_object_set_new(object, "origin", text_json(origin));
+	for (size_t id = 0; id < count; id++) {
 		json_t *value = json_object();
 
-		json_add_value(value, option, &profile->values[id]);
-		(void)json_object_set_new(object, option->name, value);
+		json_add_value(value, option_of(id), &values[id]);
+		(void)json_object_set_new(object, option_of(id)->name, value);
 	}
 	return object;
+}
+
+static json_t *json_profiles(const struct config *config)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < config_profile_count(config); i++) {
+		const struct config_profile *profile = config_profile_at(config, i);
+
+		(void)json_array_append_new(array, json_named(profile->name, profile->origin,
+							      profile->values, PROFILE_OPTION_COUNT,
+							      option_profile_at));
+	}
+	return array;
+}
+
+static json_t *json_rules(const struct config *config)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < config_rule_count(config); i++) {
+		const struct config_rule *rule = config_rule_at(config, i);
+
+		(void)json_array_append_new(array,
+					    json_named(rule->name, rule->origin, rule->values,
+						       RULE_OPTION_COUNT, option_of_rule_at));
+	}
+	return array;
 }
 
 /* Returns 0 or -ENOMEM. */
 static int print_json(const struct config *config)
 {
 	json_t *document = json_object();
-	json_t *files = json_array(), *options = json_array(), *profiles = json_array();
+	json_t *files = json_array(), *options = json_array();
 
 	for (size_t i = 0; i < config_file_count(config); i++)
 		(void)json_array_append_new(files, text_json(config_file_at(config, i)));
 	for (size_t id = 0; id < OPTION_COUNT; id++)
 		(void)json_array_append_new(options, json_option(config, id));
-	for (size_t i = 0; i < config_profile_count(config); i++)
-		(void)json_array_append_new(profiles, json_profile(config_profile_at(config, i)));
 	(void)json_object_set_new(document, "schema", json_string("seen/config/1"));
 	(void)json_object_set_new(document, "workspace", text_json(config_workspace(config)));
 	(void)json_object_set_new(document, "files", files);
 	(void)json_object_set_new(document, "options", options);
-	(void)json_object_set_new(document, "profiles", profiles);
+	(void)json_object_set_new(document, "profiles", json_profiles(config));
+	(void)json_object_set_new(document, "rules", json_rules(config));
 	return text_json_print(document);
 }
 

@@ -52,7 +52,7 @@ static void string_free(const char *string)
 	free((void *)(uintptr_t)string);
 }
 
-static void value_destroy(struct config_value *value)
+void config_value_destroy(struct config_value *value)
 {
 	for (size_t i = 0; i < value->part_count; i++) {
 		string_free(value->parts[i].words);
@@ -64,7 +64,7 @@ static void value_destroy(struct config_value *value)
 	*value = (struct config_value){ 0 };
 }
 
-static int value_copy(const struct config_value *value, struct config_value *ret_copy)
+int config_value_copy(const struct config_value *value, struct config_value *ret_copy)
 {
 	struct config_value copy = { .number = value->number };
 	struct config_part *parts = calloc(value->part_count + 1, sizeof(*parts));
@@ -87,12 +87,12 @@ static int value_copy(const struct config_value *value, struct config_value *ret
 	*ret_copy = copy;
 	return 0;
 fail:
-	value_destroy(&copy);
+	config_value_destroy(&copy);
 	return -ENOMEM;
 }
 
 /* A new value of a number, choice or text. */
-static int value_replace(struct config_value *value, uint64_t number, const char *text,
+int config_value_replace(struct config_value *value, uint64_t number, const char *text,
 			 const char *origin)
 {
 	struct config_value next = { .number = number,
@@ -100,10 +100,10 @@ static int value_replace(struct config_value *value, uint64_t number, const char
 				     .origin = strdup(origin) };
 
 	if (!next.text || !next.origin) {
-		value_destroy(&next);
+		config_value_destroy(&next);
 		return -ENOMEM;
 	}
-	value_destroy(value);
+	config_value_destroy(value);
 	*value = next;
 	return 0;
 }
@@ -155,7 +155,7 @@ static int value_extend(struct config_value *value, const char *words, const cha
 	if (clears) {
 		free(scratch);
 		free(added);
-		return value_replace(value, 0, "", origin);
+		return config_value_replace(value, 0, "", origin);
 	}
 	free(scratch);
 	scratch = NULL;
@@ -400,12 +400,12 @@ static bool section_is_known(const char *section)
 	return false;
 }
 
-static int check_profile_name(const char *name, const struct config_source *source,
-			      struct config_error *ret_error)
+int config_check_name(const char *kind, const char *name, const struct config_source *source,
+		      struct config_error *ret_error)
 {
 	size_t length = strlen(name);
 
-	/* "-" and "." first would be an option or a hidden file's name, and are no agent's */
+	/* "-" and "." first would be an option or a hidden file's name */
 	if (length > 0 && length <= CONFIG_PROFILE_NAME_MAX && isalnum((unsigned char)name[0])) {
 		size_t plain = 0;
 
@@ -416,13 +416,14 @@ static int check_profile_name(const char *name, const struct config_source *sour
 			return 0;
 	}
 	return config_fail(ret_error, -EINVAL,
-			   "%s: [agent %.60s] is not [agent NAME], where NAME is a program's name "
+			   "%s: [%s %.60s] is not [%s NAME], where NAME is a %sname "
 			   "of letters, digits, "
 			   "'.', '_', '+', '@', '-', at most %d bytes",
-			   source->origin, name, CONFIG_PROFILE_NAME_MAX);
+			   source->origin, kind, name, kind,
+			   strcmp(kind, "agent") == 0 ? "program's " : "", CONFIG_PROFILE_NAME_MAX);
 }
 
-/* Whether a section exists (an [agent NAME] need not, yet) and may be used by this source. */
+/* Whether a section exists (an [agent NAME] or [rule NAME] need not, yet) and may be used by this source. */
 static int check_section(const char *section, const struct config_source *source,
 			 struct config_error *ret_error)
 {
@@ -436,10 +437,16 @@ static int check_section(const char *section, const struct config_source *source
 					   ".seen.ini; put it into "
 					   "~/.config/seen/seen.ini",
 					   source->origin, section);
-		return check_profile_name(section + PROFILE_PREFIX_BYTES, source, ret_error);
+		return config_check_name("agent", section + PROFILE_PREFIX_BYTES, source,
+					 ret_error);
 	}
+	if (config_rule_name(section))
+		return config_check_name("rule", config_rule_name(section), source, ret_error);
 	if (section_is_known(section))
 		return 0;
+	if (strcmp(section, "rule") == 0 || strcmp(section, "agent") == 0)
+		return config_fail(ret_error, -EINVAL, "%s: [%s] needs a name: [%s NAME]",
+				   source->origin, section, section);
 
 	const char *nearest = nearest_name(section, sections, count);
 	if (nearest)
@@ -449,14 +456,14 @@ static int check_section(const char *section, const struct config_source *source
 	char all[256];
 	config_list_names(sections, count, all, sizeof(all));
 	return config_fail(ret_error, -EINVAL,
-			   "%s: unknown section [%.60s]; sections are: %s, agent NAME",
+			   "%s: unknown section [%.60s]; sections are: %s, agent NAME, rule NAME",
 			   source->origin, section, all);
 }
 
 static void profile_destroy(struct config_profile *profile)
 {
 	for (size_t i = 0; i < PROFILE_OPTION_COUNT; i++)
-		value_destroy(&profile->values[i]);
+		config_value_destroy(&profile->values[i]);
 	string_free(profile->name);
 	string_free(profile->origin);
 	*profile = (struct config_profile){ 0 };
@@ -488,7 +495,7 @@ static int profile_claim(struct config *config, const char *name,
 		uint64_t number = 0;
 
 		(void)number_parse(option->value, &number);
-		error = value_replace(&profile.values[i], number, option->value, "built-in");
+		error = config_value_replace(&profile.values[i], number, option->value, "built-in");
 	}
 	if (error < 0) {
 		profile_destroy(&profile);
@@ -530,6 +537,25 @@ static int target_find(struct config *config, const char *section, const char *n
 		return unknown_key(section, name, names, count, source, ret_error);
 	}
 
+	if (config_rule_name(section)) {
+		size_t index = 0;
+
+		for (size_t i = 0; i < RULE_OPTION_COUNT; i++) {
+			names[count++] = option_of_rule_at(i)->name;
+			if (strcmp(names[i], name) != 0)
+				continue;
+			error = config_rule_claim(config, config_rule_name(section), source, false,
+						  &index, ret_error);
+			if (error < 0)
+				return error;
+			*ret_option = option_of_rule_at(i);
+			*ret_value = &config->rules[index].values[i];
+			*ret_mark = &config->rule_marks[index][i];
+			return 0;
+		}
+		return unknown_key(section, name, names, count, source, ret_error);
+	}
+
 	size_t id = option_find(section, name);
 	if (id < OPTION_COUNT) {
 		*ret_option = option_at(id);
@@ -559,14 +585,14 @@ static int assign_checked(const struct assignment *a, struct config_value *value
 		if (error < 0)
 			return error;
 		(void)snprintf(text, sizeof(text), "%" PRIu64, number); /* "007" is shown as 7 */
-		error = value_replace(value, number, text, a->source->origin);
+		error = config_value_replace(value, number, text, a->source->origin);
 		break;
 	}
 	case OPTION_CHOICE:
 		error = check_choice(a, &number, ret_error);
 		if (error < 0)
 			return error;
-		error = value_replace(value, number, a->value, a->source->origin);
+		error = config_value_replace(value, number, a->value, a->source->origin);
 		break;
 	case OPTION_TEXT:
 		if (option == option_at(OPTION_notice_template))
@@ -575,7 +601,8 @@ static int assign_checked(const struct assignment *a, struct config_value *value
 			error = folder_absolute(a, &folder, ret_error);
 		if (error < 0)
 			return error;
-		error = value_replace(value, 0, folder ? folder : a->value, a->source->origin);
+		error = config_value_replace(value, 0, folder ? folder : a->value,
+					     a->source->origin);
 		free(folder);
 		break;
 	case OPTION_LIST:
@@ -708,6 +735,11 @@ static int read_section(void *context, const char *section, unsigned line)
 
 		error = profile_claim(reading->config, section + PROFILE_PREFIX_BYTES, &source,
 				      &index, reading->error);
+	} else if (error == 0 && config_rule_name(section)) {
+		size_t index = 0;
+
+		error = config_rule_claim(reading->config, config_rule_name(section), &source, true,
+					  &index, reading->error);
 	}
 	free(origin);
 	return error;
@@ -810,9 +842,11 @@ int config_set(struct config *config, const char *key, const char *value, const 
 static void config_destroy(struct config *config)
 {
 	for (size_t id = 0; id < OPTION_COUNT; id++)
-		value_destroy(&config->values[id]);
+		config_value_destroy(&config->values[id]);
 	for (size_t i = 0; i < config->profile_count; i++)
 		profile_destroy(&config->profiles[i]);
+	for (size_t i = 0; i < config->rule_count; i++)
+		config_rule_destroy(&config->rules[i]);
 	for (size_t i = 0; i < config->file_count; i++)
 		free(config->files[i]);
 	free(config->workspace);
@@ -855,7 +889,7 @@ int config_copy(const struct config *config, struct config **ret_copy)
 	if (!copy)
 		return -ENOMEM;
 	for (size_t id = 0; id < OPTION_COUNT && error == 0; id++)
-		error = value_copy(&config->values[id], &copy->values[id]);
+		error = config_value_copy(&config->values[id], &copy->values[id]);
 	for (size_t i = 0; i < config->profile_count && error == 0; i++) {
 		struct config_profile *profile = &copy->profiles[i];
 
@@ -863,8 +897,12 @@ int config_copy(const struct config *config, struct config **ret_copy)
 		profile->name = copied(config->profiles[i].name, &error);
 		profile->origin = copied(config->profiles[i].origin, &error);
 		for (size_t j = 0; j < PROFILE_OPTION_COUNT && error == 0; j++)
-			error = value_copy(&config->profiles[i].values[j], &profile->values[j]);
+			error = config_value_copy(&config->profiles[i].values[j],
+						  &profile->values[j]);
 	}
+	for (; copy->rule_count < config->rule_count && error == 0; copy->rule_count += error == 0)
+		error = config_rule_copy(&config->rules[copy->rule_count],
+					 &copy->rules[copy->rule_count]);
 	for (; copy->file_count < config->file_count && error == 0; copy->file_count++)
 		copy->files[copy->file_count] = copied(config->files[copy->file_count], &error);
 	copy->workspace = copied(config->workspace, &error);
@@ -874,6 +912,7 @@ int config_copy(const struct config *config, struct config **ret_copy)
 	copy->file_serial = config->file_serial;
 	memcpy(copy->marks, config->marks, sizeof(copy->marks));
 	memcpy(copy->profile_marks, config->profile_marks, sizeof(copy->profile_marks));
+	memcpy(copy->rule_marks, config->rule_marks, sizeof(copy->rule_marks));
 	if (error < 0) {
 		config_free(copy);
 		return error;
@@ -894,7 +933,7 @@ int config_new(struct config **ret_config)
 	for (size_t id = 0; id < OPTION_COUNT && error == 0; id++) {
 		const struct option *option = option_at(id);
 
-		error = value_replace(&config->values[id], 0, "", source.origin);
+		error = config_value_replace(&config->values[id], 0, "", source.origin);
 		if (error == 0)
 			error = config_assign(config, option->section, option->name,
 					      option_default(option), &source, &ignored);

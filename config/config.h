@@ -1,10 +1,10 @@
 /*
- * The configuration of a run: one value and its origin for each option, and the agents' profiles.
+ * The configuration of a run: one value and its origin for each option, the agents' profiles, and the rules.
  *
  *   option.h       the options as a table, from options.def
  *   ini.h          one file, strictly, over inih
  *   nearest.h      "did you mean"
- *   config.h       values, origins, the order of sources, packing     (config.c, load.c, pack.c)
+ *   config.h       values, origins, the order of sources, packing     (config.c, rules.c, load.c, pack.c)
  *   settings.h     the packed form, which the shim reads
  *   fingerprint.h  which list of options a build has
  *
@@ -32,7 +32,7 @@ enum {
 	CONFIG_ERROR_BYTES = 1024,
 	CONFIG_FLAGS_MAX = 256, /* assignments on one command line */
 	CONFIG_STORAGE_MAX = 2 * CONFIG_FLAGS_MAX,
-	CONFIG_PROFILE_NAME_MAX = 40, /* bytes of an agent's name in [agent NAME] */
+	CONFIG_PROFILE_NAME_MAX = 40, /* bytes of a name in [agent NAME], [rule NAME] */
 };
 
 /* One line, no newline: "ORIGIN: what is wrong; what is allowed". */
@@ -63,6 +63,14 @@ struct config_profile {
 	struct config_value values[PROFILE_OPTION_COUNT];
 };
 
+/* One [rule NAME] section. */
+struct config_rule {
+	const char *name;
+	const char *origin; /* where it was first mentioned */
+	bool trusted;       /* false: by a workspace's .seen.ini */
+	struct config_value values[RULE_OPTION_COUNT];
+};
+
 struct config;
 
 /* config_new(): a config that holds the built-in values.
@@ -76,7 +84,7 @@ struct config *config_free(struct config *config);
 
 /* One flag's assignment.  The strings are borrowed and must outlive the request. */
 struct config_flag {
-	const char *key; /* "section.name", "agent NAME.name" */
+	const char *key; /* "section.name", "agent NAME.name", "rule NAME.name" */
 	const char *value;
 	const char *origin; /* "--mode", "-c" */
 };
@@ -124,7 +132,7 @@ int config_load(struct config *config, const struct config_request *request,
 
 /* config_set(): sets one option, with the checks of a trusted source.
  *
- * key: "section.name", or "agent NAME.name".  origin: what error lines and `seen config` name.
+ * key: "section.name", "agent NAME.name" or "rule NAME.name".  origin: what error lines and `seen config` name.
  * Changes nothing on failure.  The workspace's root stays what config_load() found: a workspace
  * that a flag names belongs into the request.  Returns 0, -EINVAL, -ENOSPC (too many profiles),
  * -ENOMEM.
@@ -161,6 +169,13 @@ const struct config_profile *config_profile_at(const struct config *config, size
 /* config_profile_find(): the profile of that name, or NULL. */
 const struct config_profile *config_profile_find(const struct config *config, const char *name);
 
+/* config_rule_count(), config_rule_at(): the rules, in the order in which they were first mentioned; those with action `off` too. */
+size_t config_rule_count(const struct config *config);
+const struct config_rule *config_rule_at(const struct config *config, size_t index);
+
+/* config_rule_find(): the rule of that name, or NULL. */
+const struct config_rule *config_rule_find(const struct config *config, const char *name);
+
 /* config_workspace(): the root of what is tracked, canonical (realpath).
  *
  * paths.workspace if set, else the nearest ancestor of the current folder that holds .git (a
@@ -177,8 +192,8 @@ const char *config_file_at(const struct config *config, size_t index);
  *
  * text: the text area, `capacity` bytes (SETTINGS_TEXT_BYTES_MAX is enough for all but absurd
  * lists); *ret_used bytes of it hold text, the rest is not touched.  paths_workspace becomes
- * config_workspace().  "~/" at the beginning of a profile's state globs becomes $HOME; without a
- * HOME such globs are left out.  All outputs are set on success only, but text may be half written.
+ * config_workspace().  "~/" at the beginning of the globs of a profile's state, or of a rule, becomes $HOME; without a
+ * HOME such globs are left out, and rules of nothing else. All outputs are set on success only, but text may be half written.
  *
  * Returns 0; -ENOSPC when the text area is too small, *ret_error then says which option is the
  * largest and where it was set.

@@ -107,7 +107,7 @@ static void write_option(FILE *out, const struct option *option)
 	for (size_t i = 0; i < word_count; i++)
 		(void)fprintf(out, "%s%s", i == 0 ? " of: " : ", ", words[i]);
 	(void)fprintf(out, "\n");
-	if (strcmp(option->section, "agent NAME") != 0) {
+	if (option_has_variable(option)) {
 		option_environment(option, variable);
 		(void)fprintf(out, "; set by %s%s%s; a workspace's .seen.ini %s\n", variable,
 			      option->flag[0] ? " or --" : "", option->flag,
@@ -141,6 +141,26 @@ static void write_profiles(FILE *out, const struct config *config)
 		write_option(out, option_profile_at(id));
 }
 
+static void write_rules(FILE *out)
+{
+	(void)fprintf(out, "\n\n; ---- [rule NAME]: what programs may not do, or what is to be "
+			   "told of ----\n");
+	wrap(out, "; ",
+	     "Rules speak of a path as it was named, by text alone, and guard programs that "
+	     "cooperate: they are no security "
+	     "boundary. An excluded or ignored file or program is subject to them, too; seen's own "
+	     "program is not. Where "
+	     "several rules hold, the strictest action wins. A section of the same name in a later "
+	     "source changes it: its lists are extended.");
+	wrap(out, "; ",
+	     "A workspace's .seen.ini may add rules of names that are not taken; they hold in the "
+	     "workspace alone. It may not "
+	     "change or remove any. Flags: -c 'rule NAME.key=value'.");
+	(void)fprintf(out, ";[rule NAME]\n");
+	for (size_t id = 0; id < RULE_OPTION_COUNT; id++)
+		write_option(out, option_of_rule_at(id));
+}
+
 int config_document(char **ret_text, size_t *ret_bytes)
 {
 	struct config *config = NULL;
@@ -166,6 +186,7 @@ int config_document(char **ret_text, size_t *ret_bytes)
 		write_option(out, option);
 	}
 	write_profiles(out, config);
+	write_rules(out);
 	config_free(config);
 
 	bool failed = ferror(out) != 0;

@@ -3,7 +3,7 @@
  *
  * A program and a library of different builds must not read each other's settings: the segment
  * carries this number, and whoever maps it compares.  It is made of each option's kind, name,
- * position, the words of its choices in their order, and the size of struct settings; not of
+ * position, the words of its choices in their order, what rules may speak of, and the size of struct settings; not of
  * defaults, ranges and texts, which do not change the layout.
  *
  * The loop below is written out so that gcc and clang fold it into a constant at -O1 and above; at
@@ -56,6 +56,9 @@ __attribute__((always_inline)) static inline uint64_t fingerprint_add(uint64_t h
 	"CHOICE " #section "." #name SETTINGS_CHOICES_##section##_##name(FINGERPRINT_WORD) ";"
 #define FINGERPRINT_TEXT(section, name) "TEXT " #section "." #name ";"
 #define FINGERPRINT_LIST(section, name) "LIST " #section "." #name ";"
+#define FINGERPRINT_RULE_OPS "rule" SETTINGS_RULE_OPS(FINGERPRINT_WORD) ";"
+_Static_assert(sizeof(FINGERPRINT_RULE_OPS) <= FINGERPRINT_TEXT_BYTES_MAX,
+	       "what rules speak of is too long for its fingerprint");
 
 #define NUMBER(section, name, value, min, max, workspace, flag, unit, doc) \
 	_Static_assert(sizeof(FINGERPRINT_NUMBER(section, name)) <= FINGERPRINT_TEXT_BYTES_MAX, \
@@ -91,6 +94,7 @@ __attribute__((always_inline)) static inline uint64_t settings_fingerprint(void)
 #undef CHOICE
 #undef TEXT
 #undef LIST
+	ADD(FINGERPRINT_RULE_OPS)
 #undef ADD
 	return hash != 0 ? hash : 1;
 }
@@ -100,5 +104,6 @@ __attribute__((always_inline)) static inline uint64_t settings_fingerprint(void)
 #undef FINGERPRINT_CHOICE
 #undef FINGERPRINT_TEXT
 #undef FINGERPRINT_LIST
+#undef FINGERPRINT_RULE_OPS
 
 #endif

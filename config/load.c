@@ -368,6 +368,8 @@ static int load_all(struct config *draft, const struct config_request *request,
 	for (size_t i = 0; i < request->flag_count && error == 0; i++)
 		error = config_set(draft, request->flags[i].key, request->flags[i].value,
 				   request->flags[i].origin, ret_error);
+	if (error == 0)
+		error = config_rules_check(draft, ret_error);
 	return error;
 }
 

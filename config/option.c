@@ -119,6 +119,57 @@ static const struct option profile_options[PROFILE_OPTION_COUNT] = {
 };
 _Static_assert(SETTINGS_MAX_OUTPUT_BYTES == 24000, "the default of max_output_bytes above");
 
+#define RULE_WORD(constant, word) #word,
+static const char *const words_rule_op[] = { SETTINGS_RULE_OPS(RULE_WORD) "any" };
+#undef RULE_WORD
+_Static_assert(1 << (COUNT_OF(words_rule_op) - 1) == RULE_ANY + 1, "rule NAME.op");
+static const char *const choices_rule_where[] = { "anywhere", "outside", "workspace" };
+_Static_assert(COUNT_OF(choices_rule_where) == RULE_WHERE_WORKSPACE + 1, "rule NAME.where");
+static const char *const choices_rule_action[] = { "off", "log", "warn", "fail", "deny" };
+_Static_assert(COUNT_OF(choices_rule_action) == RULE_ACTION_DENY + 1, "rule NAME.action");
+
+#define OF_RULE .section = "rule NAME", .unit = "", .flag = ""
+static const struct option rule_options[RULE_OPTION_COUNT] = {
+	[RULE_OPTION_OP] = {
+		OF_RULE, .name = "op", .kind = OPTION_LIST, .rule = OPTION_RULE_EXTEND, .value = "",
+		.doc = "what it speaks of; must be given. read: a file is opened to be read; write: opened for writing, or given "
+		       "another size, or its name made or taken by another file; create: a name that was not there is made; delete: a name is "
+		       "removed, also by being given to a file elsewhere; rename: either name; link: a hard link's either "
+		       "name, a symbolic link's own; metadata: mode, owner, times, attributes; list: a folder is listed; "
+		       "exec: a program is started; any: all of these",
+	},
+	[RULE_OPTION_PATH] = {
+		OF_RULE, .name = "path", .kind = OPTION_LIST, .rule = OPTION_RULE_EXTEND, .value = "",
+		.doc = "which paths (globs); empty: all. A name or x/y: at any depth, in the workspace and elsewhere; ./x: from the "
+		       "workspace's root; /x: an absolute path (unlike in [paths]); ~/x: in the home folder. What names a "
+		       "folder means all below it. No glob holds a space: ? stands for one",
+	},
+	[RULE_OPTION_EXCEPT] = {
+		OF_RULE, .name = "except", .kind = OPTION_LIST, .rule = OPTION_RULE_EXTEND, .value = "",
+		.doc = "paths that it does not mean (globs as for path)",
+	},
+	[RULE_OPTION_WHERE] = {
+		OF_RULE, .name = "where", .kind = OPTION_CHOICE, .rule = OPTION_RULE_LATER, .value = "anywhere",
+		.choices = choices_rule_where, .choice_count = COUNT_OF(choices_rule_where),
+		.doc = "where the path must lie for the rule to hold: outside the workspace, or in it",
+	},
+	[RULE_OPTION_EXE] = {
+		OF_RULE, .name = "exe", .kind = OPTION_LIST, .rule = OPTION_RULE_EXTEND, .value = "",
+		.doc = "which programs' doing (globs on the executable's base name, for interpreters on the script's as well; with a slash: "
+		       "on the executable's path); empty: every program's. For exec: of the program that starts another",
+	},
+	[RULE_OPTION_EXCEPT_EXE] = {
+		OF_RULE, .name = "except_exe", .kind = OPTION_LIST, .rule = OPTION_RULE_EXTEND, .value = "",
+		.doc = "programs that it does not mean (globs as for exe)",
+	},
+	[RULE_OPTION_ACTION] = {
+		OF_RULE, .name = "action", .kind = OPTION_CHOICE, .rule = OPTION_RULE_LATER, .value = "log",
+		.choices = choices_rule_action, .choice_count = COUNT_OF(choices_rule_action),
+		.doc = "off: the rule does nothing; log: it is recorded; warn: and said; fail: it is done and recorded, and `seen run` ends with a "
+		       "status of its own; deny: it is not done, and fails with EACCES. Where several rules hold, the last of these words",
+	},
+};
+
 /* In the order of options.def; a unit test compares the two. */
 static const char *const sections[] = { "session",  "processes", "paths",   "notice", "window",
 					"journal",  "guard",     "content", "watch",  "checkpoint",
@@ -132,6 +183,16 @@ const struct option *option_at(size_t id)
 const struct option *option_profile_at(size_t id)
 {
 	return &profile_options[id];
+}
+
+const struct option *option_of_rule_at(size_t id)
+{
+	return &rule_options[id];
+}
+
+bool option_has_variable(const struct option *option)
+{
+	return option >= options && option < options + OPTION_COUNT;
 }
 
 size_t option_find(const char *section, const char *name)
@@ -199,6 +260,10 @@ bool option_is_lenient(const struct option *option)
 const char *const *option_words(const struct option *option, size_t *ret_count)
 {
 	*ret_count = 0;
+	if (option == &rule_options[RULE_OPTION_OP]) {
+		*ret_count = COUNT_OF(words_rule_op);
+		return words_rule_op;
+	}
 	if (option != &options[OPTION_rules_fail_on])
 		return NULL;
 	*ret_count = COUNT_OF(words_rules_fail_on);

@@ -36,6 +36,18 @@ enum profile_option_id {
 	PROFILE_OPTION_COUNT
 };
 
+/* The keys of each [rule NAME] section; see option_of_rule_at(). */
+enum rule_option_id {
+	RULE_OPTION_OP,
+	RULE_OPTION_PATH,
+	RULE_OPTION_EXCEPT,
+	RULE_OPTION_WHERE,
+	RULE_OPTION_EXE,
+	RULE_OPTION_EXCEPT_EXE,
+	RULE_OPTION_ACTION,
+	RULE_OPTION_COUNT
+};
+
 /* The choices of `via` of an [agent NAME] section; the first is the default. */
 enum profile_via { PROFILE_VIA_PRELOAD, PROFILE_VIA_BOTH };
 
@@ -68,7 +80,7 @@ struct option {
 	const char *flag;           /* long option without its dashes, "" for none */
 	const char *unit;           /* NUMBER: a word for a person; else "" */
 	const char *doc;            /* a phrase without a full stop */
-	size_t settings_offset;     /* of its field in struct settings; 0 for a profile's key */
+	size_t settings_offset; /* of its field in struct settings; 0 for the key of a profile or rule */
 };
 
 /* option_at(): the option of an id.  id: below OPTION_COUNT.  Never NULL; static. */
@@ -76,6 +88,12 @@ const struct option *option_at(size_t id);
 
 /* option_profile_at(): the same for the keys of [agent NAME].  id: below PROFILE_OPTION_COUNT. */
 const struct option *option_profile_at(size_t id);
+
+/* option_of_rule_at(): the same for the keys of [rule NAME].  id: below RULE_OPTION_COUNT. */
+const struct option *option_of_rule_at(size_t id);
+
+/* option_has_variable(): whether a variable of the environment sets it: not the key of a profile or rule. */
+bool option_has_variable(const struct option *option);
 
 /* option_find(): the id of [section] name, or OPTION_COUNT.  Case matters. */
 size_t option_find(const char *section, const char *name);

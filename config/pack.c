@@ -45,6 +45,20 @@ static struct settings_text pack_text(struct area *area, const char *text)
 	return area_close(area, start, 1);
 }
 
+/* The home folder's path, as a glob that matches it alone. */
+static void add_home(struct area *area, const char *home)
+{
+	size_t bytes = strlen(home);
+
+	while (bytes > 0 && home[bytes - 1] == '/')
+		bytes--;
+	for (size_t i = 0; i < bytes; i++) {
+		if (strchr("*?[\\", home[i]))
+			area_add(area, "\\", 1);
+		area_add(area, home + i, 1);
+	}
+}
+
 /* Words and single spaces become strings.  home: what "~" in "~/" stands for; NULL: such words are
  * left out.  expand: whether "~/" means anything. */
 static struct settings_text pack_words(struct area *area, const char *words, bool expand,
@@ -64,11 +78,7 @@ static struct settings_text pack_words(struct area *area, const char *words, boo
 		if (of_home && !home)
 			continue;
 		if (of_home) {
-			size_t home_bytes = strlen(home);
-
-			while (home_bytes > 0 && home[home_bytes - 1] == '/')
-				home_bytes--;
-			area_add(area, home, home_bytes);
+			add_home(area, home);
 			word++;
 			word_bytes--;
 		}
@@ -103,26 +113,89 @@ static void pack_option(const struct config *config, size_t id, struct area *are
 	memcpy(field, &text, sizeof(text));
 }
 
+/* Globs of a rule.  False: it has some, of which none means anything here. */
+static bool pack_globs(struct area *area, const struct config *config,
+		       const struct config_value *value, struct settings_text *ret_text)
+{
+	*ret_text = pack_words(area, value->text, true, config->home);
+	return ret_text->count > 0 || value->text[0] == '\0';
+}
+
+static uint64_t pack_ops(const char *text)
+{
+	size_t count;
+	const char *const *words = option_words(option_of_rule_at(RULE_OPTION_OP), &count);
+	uint64_t ops = 0;
+
+	while (*text != '\0') {
+		size_t length = strcspn(text, " ");
+
+		for (size_t i = 0; i < count; i++)
+			if (strlen(words[i]) == length && strncmp(words[i], text, length) == 0)
+				ops |= i + 1 == count ? (uint64_t)RULE_ANY : UINT64_C(1) << i;
+		text += length;
+		text += *text == ' ';
+	}
+	return ops;
+}
+
+static void pack_rules(const struct config *config, struct area *area, struct settings *settings)
+{
+	for (size_t i = 0; i < config->rule_count; i++) {
+		const struct config_rule *rule = &config->rules[i];
+		const struct config_value *values = rule->values;
+		struct settings_rule *packed = &settings->rules[settings->rule_count];
+
+		if (values[RULE_OPTION_ACTION].number == RULE_ACTION_OFF)
+			continue;
+		*packed = (struct settings_rule){
+			.name = pack_text(area, rule->name),
+			.ops = pack_ops(values[RULE_OPTION_OP].text),
+			.action = values[RULE_OPTION_ACTION].number,
+			.where = values[RULE_OPTION_WHERE].number,
+		};
+		bool means = pack_globs(area, config, &values[RULE_OPTION_PATH], &packed->path);
+		means = pack_globs(area, config, &values[RULE_OPTION_EXE], &packed->exe) && means;
+		(void)pack_globs(area, config, &values[RULE_OPTION_EXCEPT], &packed->except);
+		(void)pack_globs(area, config, &values[RULE_OPTION_EXCEPT_EXE],
+				 &packed->except_exe);
+		if (means)
+			settings->rule_count++;
+		else
+			*packed = (struct settings_rule){ 0 };
+	}
+}
+
 static int area_too_small(const struct config *config, const struct area *area,
 			  struct config_error *ret_error)
 {
-	size_t largest = 0, bytes = 0;
+	const struct config_value *largest = config_value(config, 0);
+	const char *section = option_at(0)->section, *of = "", *name = option_at(0)->name;
 
 	for (size_t id = 0; id < OPTION_COUNT; id++) {
-		size_t length = strlen(config_text(config, id));
-
-		if (length > bytes) {
-			largest = id;
-			bytes = length;
+		if (strlen(config_text(config, id)) > strlen(largest->text)) {
+			largest = config_value(config, id);
+			section = option_at(id)->section;
+			name = option_at(id)->name;
 		}
 	}
-	const struct option *option = option_at(largest);
+	for (size_t i = 0; i < config->rule_count * RULE_OPTION_COUNT; i++) {
+		const struct config_rule *rule = &config->rules[i / RULE_OPTION_COUNT];
+		size_t id = i % RULE_OPTION_COUNT;
+
+		if (strlen(rule->values[id].text) > strlen(largest->text)) {
+			largest = &rule->values[id];
+			section = "rule ";
+			of = rule->name;
+			name = option_of_rule_at(id)->name;
+		}
+	}
 	return config_fail(ret_error, -ENOSPC,
 			   "the texts of all options need %zu bytes, a session holds %zu; the "
-			   "largest is [%s] %s with %zu, "
+			   "largest is [%s%s] %s with %zu, "
 			   "set by %.300s",
-			   area->used, area->capacity, option->section, option->name, bytes,
-			   config_value(config, largest)->origin);
+			   area->used, area->capacity, section, of, name, strlen(largest->text),
+			   largest->origin);
 }
 
 /* NOLINTNEXTLINE(readability-non-const-parameter): the area writes to it */
@@ -150,6 +223,7 @@ int config_pack(const struct config *config, struct settings *ret_settings, char
 		};
 	}
 	settings.profile_count = config->profile_count;
+	pack_rules(config, &area, &settings);
 	if (area.used > capacity || area.used > UINT32_MAX)
 		return area_too_small(config, &area, ret_error);
 	*ret_settings = settings;

@@ -82,8 +82,55 @@ struct settings_profile {
 	uint64_t edit_pattern;       /* enum edit_pattern */
 };
 
+/* What a rule may speak of, as its `op` names it: X(CONSTANT, word).  Appended to, never reordered: bits of the segment. */
+#define SETTINGS_RULE_OPS(X) \
+	X(READ, read) \
+	X(WRITE, write) \
+	X(CREATE, create) \
+	X(DELETE, delete) \
+	X(RENAME, rename) X(LINK, link) X(METADATA, metadata) X(LIST, list) X(EXEC, exec)
+
+/* Bits: what each means is said in tracker/rule.h. */
+enum rule_op {
+	RULE_READ = 1,
+	RULE_WRITE = 2,
+	RULE_CREATE = 4,
+	RULE_DELETE = 8,
+	RULE_RENAME = 16,
+	RULE_LINK = 32,
+	RULE_METADATA = 64,
+	RULE_LIST = 128,
+	RULE_EXEC = 256,
+	RULE_ANY = 511,
+};
+
+/* What a rule does, loosest first. */
+enum rule_action {
+	RULE_ACTION_OFF, /* nothing: as if the rule were not there */
+	RULE_ACTION_LOG,
+	RULE_ACTION_WARN,
+	RULE_ACTION_FAIL,
+	RULE_ACTION_DENY,
+};
+
+/* Where a rule holds, loosest first. */
+enum rule_where { RULE_WHERE_ANYWHERE, RULE_WHERE_OUTSIDE, RULE_WHERE_WORKSPACE };
+
+/* One [rule NAME] section.  Globs: tracker/rule.h; "~/" already expanded. */
+struct settings_rule {
+	struct settings_text name;       /* one word, as in the section's heading */
+	struct settings_text path;       /* globs; none: every path */
+	struct settings_text except;     /* globs of paths that it does not mean */
+	struct settings_text exe;        /* globs of programs; none: every program */
+	struct settings_text except_exe; /* globs of programs that it does not mean */
+	uint64_t ops;                    /* enum rule_op */
+	uint64_t action;                 /* enum rule_action; never OFF */
+	uint64_t where;                  /* enum rule_where */
+};
+
 enum {
 	SETTINGS_PROFILES_MAX = 64,
+	SETTINGS_RULES_MAX = 64,           /* as many as a word has bits */
 	SETTINGS_MAX_OUTPUT_BYTES = 24000, /* the generic profile's limit */
 	SETTINGS_TEXT_BYTES_MAX = 65536,   /* capacity of the text area */
 };
@@ -97,6 +144,8 @@ struct settings {
 #include "config/options.def"
 	uint64_t profile_count;
 	struct settings_profile profiles[SETTINGS_PROFILES_MAX];
+	uint64_t rule_count;
+	struct settings_rule rules[SETTINGS_RULES_MAX];
 };
 #undef NUMBER
 #undef CHOICE

@@ -20,6 +20,9 @@ struct config {
 	struct config_profile profiles[SETTINGS_PROFILES_MAX];
 	struct config_mark profile_marks[SETTINGS_PROFILES_MAX][PROFILE_OPTION_COUNT];
 	size_t profile_count;
+	struct config_rule rules[SETTINGS_RULES_MAX];
+	struct config_mark rule_marks[SETTINGS_RULES_MAX][RULE_OPTION_COUNT];
+	size_t rule_count;
 	unsigned file_serial; /* counts the files that were read */
 	char *workspace;      /* NULL before config_load() */
 	char *home;           /* NULL: none */
@@ -40,6 +43,34 @@ struct config_source {
 /* config_assign(): sets [section] name, checked; the config may be half changed on failure. */
 int config_assign(struct config *config, const char *section, const char *name, const char *value,
 		  const struct config_source *source, struct config_error *ret_error);
+
+/* config_value_replace(): a new value of a number, choice or text.  config_value_copy(): a deep copy.  config_value_destroy(): frees
+ * what it holds.  Return 0 or -ENOMEM, and change nothing then. */
+int config_value_replace(struct config_value *value, uint64_t number, const char *text,
+			 const char *origin);
+int config_value_copy(const struct config_value *value, struct config_value *ret_copy);
+void config_value_destroy(struct config_value *value);
+
+/* config_check_name(): whether NAME of [kind NAME] is one. */
+int config_check_name(const char *kind, const char *name, const struct config_source *source,
+		      struct config_error *ret_error);
+
+/* config_rule_name(): NAME of a section [rule NAME], NULL for every other section. */
+const char *config_rule_name(const char *section);
+
+/* config_rule_claim(): the index of the rule of that name, which is made if there is none.
+ *
+ * begins: a section of that name begins, in a file: what an untrusted file said under it does not count for a trusted one.
+ * Errors: -EINVAL a workspace's .seen.ini names a rule that it did not make; -ENOSPC there are too many; -ENOMEM. */
+int config_rule_claim(struct config *config, const char *name, const struct config_source *source,
+		      bool begins, size_t *ret_index, struct config_error *ret_error);
+
+/* config_rules_check(): whether every rule says what it speaks of, when all sources were read. */
+int config_rules_check(const struct config *config, struct config_error *ret_error);
+
+/* config_rule_copy(), config_rule_destroy(): as for values. */
+int config_rule_copy(const struct config_rule *rule, struct config_rule *ret_copy);
+void config_rule_destroy(struct config_rule *rule);
 
 /* config_copy(): a deep copy. */
 int config_copy(const struct config *config, struct config **ret_copy);

@@ -8,6 +8,7 @@
 #include "tracker/chunk.h"
 #include "tracker/contents.h"
 #include "tracker/file.h"
+#include "tracker/line.h"
 #include "tracker/path.h"
 #include "tracker/process.h"
 #include "tracker/sys.h"
@@ -410,22 +411,6 @@ int guard_scan(const struct segment *segment, int fd, struct version *ret_versio
 	return error;
 }
 
-struct line {
-	char *bytes;
-	size_t length, capacity;
-};
-
-static void put(struct line *line, const char *text)
-{
-	size_t length = strlen(text);
-
-	if (length >= line->capacity - line->length)
-		length = line->capacity - line->length - 1;
-	memcpy(line->bytes + line->length, text, length);
-	line->length += length;
-	line->bytes[line->length] = '\0';
-}
-
 size_t guard_say(const struct segment *segment, const struct guard_answer *answer, const char *path,
 		 char *ret_line, size_t capacity)
 {
@@ -436,32 +421,25 @@ size_t guard_say(const struct segment *segment, const struct guard_answer *answe
 
 	if (answer->verdict == GUARD_PASS || capacity < 2)
 		return 0;
-	put(&line, "seen: ");
-	if (path_escape(name, ret_line + line.length, capacity - line.length) < 0)
+	line_put(&line, "seen: ");
+	if (!line_put_escaped(&line, name))
 		return 0;
-	line.length = strlen(ret_line);
 	if (answer->reason == GUARD_NOTICE)
-		put(&line, ": not written: it is a notice of seen, and no content of a file");
+		line_put(&line, ": not written: it is a notice of seen, and no content of a file");
 	else if (answer->reason == GUARD_UNREAD)
-		put(&line, denied ? ": not overwritten: it was never read; read it first"
-				  : ": overwritten though it was never read");
+		line_put(&line, denied ? ": not overwritten: it was never read; read it first"
+				       : ": overwritten though it was never read");
 	else
-		put(&line, denied ? ": not overwritten: somebody else changed it since it was "
-				    "read; read it again first"
-				  : ": somebody else changed it since it was read, and this "
-				    "overwrites that");
+		line_put(&line, denied ? ": not overwritten: somebody else changed it since it was "
+					 "read; read it again first"
+				       : ": somebody else changed it since it was read, and this "
+					 "overwrites that");
 	if (answer->kept && !denied) {
 		version_digits(&answer->before, digits);
-		put(&line, "; what it held is kept: seen restore ");
-		size_t at = line.length;
-		if (path_escape(name, ret_line + at, capacity - at) >= 0)
-			line.length = strlen(ret_line);
-		put(&line, " ");
-		put(&line, digits);
+		line_put(&line, "; what it held is kept: seen restore ");
+		(void)line_put_escaped(&line, name);
+		line_put(&line, " ");
+		line_put(&line, digits);
 	}
-	if (line.length > capacity - 2)
-		line.length = capacity - 2;
-	ret_line[line.length] = '\n';
-	ret_line[line.length + 1] = '\0';
-	return line.length + 1;
+	return line_end(&line);
 }

@@ -80,7 +80,8 @@ enum journal_marks {
  * set.  Of MAP, beside the protection.  Of UNOBSERVED, whose `path` is a program's name and whose `other_path` is
  * the reason: the program was observed, but not all that it does.  Of CHANGED: what became of the file, 0: its content is another.
  * Of GUARDED: what else there is to say of the verdict.  Of INSTRUCTED, whose amount is the
- * scope: how it was given, 0: by `seen context`, else before a viewer's own output. */
+ * scope: how it was given, 0: by `seen context`, else before a viewer's own output.  Of RULED, whose `other_path` is the rule's name and
+ * whose `error` is that of an access which was refused: the access, one bit of enum rule_op (config/settings.h). */
 enum journal_flags {
 	JOURNAL_TRUNCATE_ALLOCATES = 1,
 	JOURNAL_METADATA_MODE = 1,
@@ -111,10 +112,10 @@ struct journal_record {
 	int32_t fd; /* descriptor that the call returned or was about, -1: none; RENAME, LINK: what the new name is relative to */
 	uint32_t flags; /* OPEN: of open(2); MAP: protection; others: of the call; see docs/journal.md */
 	uint64_t amount; /* bytes, size, exit status ...; RENAME, LINK: as `directory`, for the new name; see docs/journal.md */
-	uint8_t decision; /* enum decision, of a viewer's open; EDITED, CHANGED: enum source; GUARDED: enum guard_verdict */
-	uint8_t reason; /* enum reason; GUARDED: enum guard_reason; KEPT: enum contents_reason */
-	uint16_t marks; /* enum journal_marks */
-	uint32_t count; /* READ_TOTAL, WRITE_TOTAL: calls; UNOBSERVED: processes */
+	uint8_t decision; /* enum decision, of a viewer's open; EDITED, CHANGED: enum source; GUARDED: enum guard_verdict; RULED: enum rule_action */
+	uint8_t reason;   /* enum reason; GUARDED: enum guard_reason; KEPT: enum contents_reason */
+	uint16_t marks;   /* enum journal_marks */
+	uint32_t count;   /* READ_TOTAL, WRITE_TOTAL: calls; UNOBSERVED: processes */
 };
 
 enum { JOURNAL_STANDARD = 3 };

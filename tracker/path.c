@@ -109,6 +109,11 @@ static bool covers(const char *pattern, const char *text, bool fold, bool undeci
 	return steps < 0 ? undecided : match;
 }
 
+bool path_covers(const char *pattern, const char *path, bool fold)
+{
+	return covers(pattern, path, fold, false);
+}
+
 int path_normalize(const char *directory, const char *path, char *ret_path, size_t capacity)
 {
 	size_t length = 0;

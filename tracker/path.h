@@ -31,6 +31,9 @@ bool path_glob(const char *pattern, const char *text, bool fold);
  * as path_glob(). */
 bool path_matches_glob(const char *pattern, const char *relative, bool fold);
 
+/* path_covers(): does a glob match a whole path, or that of a folder above it?  Time and `fold` as path_glob(). */
+bool path_covers(const char *pattern, const char *path, bool fold);
+
 /* path_normalize(): an absolute path without `.`, `..`, or doubled slashes, by text alone.
  *
  * directory: absolute, for a relative `path`; may be NULL when `path` is absolute.  ret_path:

@@ -20,6 +20,7 @@
 #include "tracker/guard.h"
 #include "tracker/path.h"
 #include "tracker/role.h"
+#include "tracker/rule.h"
 #include "tracker/source.h"
 #include "tracker/tables.h"
 
@@ -587,6 +588,12 @@ void event_print_members(struct event_members *members, const struct event *even
 	case JOURNAL_GUARDED:
 		put_guarded(members, event);
 		break;
+	case JOURNAL_RULED:
+		put_path(members, event);
+		put(members, "rule", json_text(event->other));
+		put(members, "access", json_word(rule_op_name(record->flags)));
+		put(members, "action", json_word(rule_action_name(record->decision)));
+		break;
 	case JOURNAL_KEPT:
 		put_path(members, event);
 		put_text(members, "reason", kept_reason_name(record->reason));
@@ -876,6 +883,12 @@ static void print_details(FILE *file, const struct event *event, const char *wor
 		break;
 	case JOURNAL_GUARDED:
 		print_guarded(file, event->entry);
+		break;
+	case JOURNAL_RULED:
+		print_words(file, &first, rule_op_name(record->flags));
+		print_words(file, &first, rule_action_name(record->decision));
+		if (event->other)
+			print_word(file, &first, "%s", safe(event->other));
 		break;
 	case JOURNAL_INSTRUCTED:
 		print_words(file, &first, instructed_name(record->flags));

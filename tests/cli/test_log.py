@@ -178,6 +178,8 @@ class Forms(LogCase):
         for verdict, reason, error, flags in ((1, 4, 0, 3), (2, 4, 116, 0), (2, 6, 5, 0), (0, 99, 0, 0), (99, 5, 0, 0)):
             journal.record("guarded", error=error, path=b"/w/g", decision=verdict, reason=reason, flags=flags, marks=8,
                            details=details(version(0xabc), version(0xdef)), **more)
+        for action, access, error in ((1, 1, 0), (2, 2, 0), (3, 16, 0), (4, 256, 13), (99, 3, 0)):
+            journal.record("ruled", error=error, path=b"/w/r", other=b"secrets", decision=action, flags=access, **more)
         for reason in (0, 1, 2, 3):
             journal.record("kept", path=b"/w/k", reason=reason, marks=8, details=details(NO_VERSION, version(0xabc)), **more)
         journal.record("mentioned", path=b"/w/m", marks=8, details=details(NO_VERSION, version(0xabc)))
@@ -242,6 +244,9 @@ class Forms(LogCase):
         for line in lines:
             if line["op"] == "guarded":
                 self.assertEqual((line["file"]["before"], line["file"]["after"]), ("000000000abc", None))
+        self.assertEqual(told("ruled", "rule", "access", "action", "error"), [
+            ("secrets", "read", "log", None), ("secrets", "write", "warn", None), ("secrets", "rename", "fail", None),
+            ("secrets", "exec", "deny", "EACCES"), ("secrets", None, None, None)])
         self.assertEqual(told("kept", "reason"), [("destroyed",), ("given",), ("replaced",), (None,)])
         self.assertEqual([line["file"] is None for line in lines if line["op"] == "mentioned"], [False, True])
         self.assertEqual(told("instructed", "way", "to_scope"), [(way, f"{7:016x}") for way in ("context", "inject", None)])
@@ -271,7 +276,7 @@ class Forms(LogCase):
                      "a -> ../t", "a  mode 0644", "a  owner 5:-1", "a  500 bytes not given again", "a  400 bytes not given again", "everything", "text  0 observed, 1 not, 5 records lost",
                      "a  1,099,511,627,776 bytes or more 4 calls", "cc  status 1", "a  r w x shared 4,096 bytes",
                      "a  agent_edited 123456789abc", "a  tool_edited deleted", "o  user_edited", "o  user_edited added", "o  user_edited deleted",
-                     "g  warned stale degraded kept 000000000abc", "g  denied stale", "g  denied notice", "k  destroyed 000000000abc", "m"):
+                     "g  warned stale degraded kept 000000000abc", "g  denied stale", "g  denied notice", "r  write warn secrets", "r  exec deny secrets", "k  destroyed 000000000abc", "m"):
             self.assertIn(text, rest)
         self.assertIn(b"1 records are damaged", done.stderr)
 

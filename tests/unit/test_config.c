@@ -480,10 +480,10 @@ Test(config, unknown_names)
 		"unknown section [notcie]; did you mean [notice]?");
 	refuses("[zebra]\n", "1",
 		"sections are: session, processes, paths, notice, window, journal, guard, content, "
-		"watch, checkpoint, requests, history, context, rules, agent NAME");
+		"watch, checkpoint, requests, history, context, rules, agent NAME, rule NAME");
 	refuses("min_bytes = 3\n", "1", "before any section");
 	refuses("[agent pi]\nstat = x\n", "2", "did you mean 'state'?");
-	refuses("[agent]\nstate = x\n", "1", "unknown section [agent]");
+	refuses("[agent]\nstate = x\n", "1", "[agent] needs a name: [agent NAME]");
 	refuses("[agent pi codex]\n", "1", "is not [agent NAME]");
 	refuses("[agent ]\n", "1", "is not [agent NAME]");
 	refuses("[agent ../x]\n", "1", "is not [agent NAME]");
@@ -953,6 +953,7 @@ Test(config, fingerprint)
 			hash = slow_add(hash, " %s", option->choices[i]);
 		hash = slow_add(hash, ";");
 	}
+	hash = slow_add(hash, "rule read write create delete rename link metadata list exec;");
 	cr_assert_eq(settings_fingerprint(), hash);
 	cr_assert_eq(settings_fingerprint(), settings_fingerprint());
 	cr_assert_neq(fingerprint_add(1, "ab", 2), fingerprint_add(1, "ba", 2));

@@ -1,0 +1,157 @@
+/*
+ * [rule NAME] sections: who may make and change one, and what may stand in it.
+ *
+ * A workspace's .seen.ini is not trusted: its rules bear names of their own and hold in the workspace alone.  What it says never
+ * changes a rule of somebody else's, and a trusted file that begins a section of the same name begins anew.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/config.h"
+#include "config/store.h"
+
+static const char RULE_PREFIX[] = "rule ";
+
+const char *config_rule_name(const char *section)
+{
+	size_t bytes = sizeof(RULE_PREFIX) - 1;
+	return strncmp(section, RULE_PREFIX, bytes) == 0 ? section + bytes : NULL;
+}
+
+void config_rule_destroy(struct config_rule *rule)
+{
+	for (size_t i = 0; i < RULE_OPTION_COUNT; i++)
+		config_value_destroy(&rule->values[i]);
+	free((void *)(uintptr_t)rule->name);
+	free((void *)(uintptr_t)rule->origin);
+	*rule = (struct config_rule){ 0 };
+}
+
+int config_rule_copy(const struct config_rule *rule, struct config_rule *ret_copy)
+{
+	struct config_rule copy = { .name = strdup(rule->name),
+				    .origin = strdup(rule->origin),
+				    .trusted = rule->trusted };
+	int error = copy.name && copy.origin ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < RULE_OPTION_COUNT && error == 0; i++)
+		error = config_value_copy(&rule->values[i], &copy.values[i]);
+	if (error < 0)
+		config_rule_destroy(&copy);
+	else
+		*ret_copy = copy;
+	return error;
+}
+
+static size_t choice_at(const struct option *option, const char *word)
+{
+	size_t at = 0;
+
+	while (at < option->choice_count && strcmp(option->choices[at], word) != 0)
+		at++;
+	return at;
+}
+
+/* A rule that says nothing yet. */
+static int rule_make(const char *name, const struct config_source *source,
+		     struct config_rule *ret_rule)
+{
+	struct config_rule rule = { .name = strdup(name),
+				    .origin = strdup(source->origin),
+				    .trusted = source->trusted };
+	int error = rule.name && rule.origin ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < RULE_OPTION_COUNT && error == 0; i++) {
+		const struct option *option = option_of_rule_at(i);
+		bool is_choice = option->kind == OPTION_CHOICE;
+		const char *value = option->value;
+
+		if (i == RULE_OPTION_WHERE && !source->trusted)
+			value = option->choices[RULE_WHERE_WORKSPACE];
+		error = config_value_replace(&rule.values[i],
+					     is_choice ? choice_at(option, value) : 0, value,
+					     "built-in");
+	}
+	if (error < 0)
+		config_rule_destroy(&rule);
+	else
+		*ret_rule = rule;
+	return error;
+}
+
+int config_rule_claim(struct config *config, const char *name, const struct config_source *source,
+		      bool begins, size_t *ret_index, struct config_error *ret_error)
+{
+	struct config_rule rule;
+	size_t index = 0;
+
+	while (index < config->rule_count && strcmp(config->rules[index].name, name) != 0)
+		index++;
+	*ret_index = index;
+	if (index < config->rule_count) {
+		struct config_rule *found = &config->rules[index];
+
+		if (found->trusted && !source->trusted)
+			return config_fail(ret_error, -EINVAL,
+					   "%s: a workspace's .seen.ini may only add rules: [rule "
+					   "%s] is there already, by "
+					   "%.300s; give this one another name",
+					   source->origin, name, found->origin);
+		if (found->trusted == source->trusted || !begins)
+			return 0;
+		if (rule_make(name, source, &rule) < 0)
+			return config_no_memory(ret_error);
+		config_rule_destroy(found);
+		*found = rule;
+		memset(config->rule_marks[index], 0, sizeof(config->rule_marks[index]));
+		return 0;
+	}
+	if (index == SETTINGS_RULES_MAX)
+		return config_fail(ret_error, -ENOSPC,
+				   "%s: [rule %s] is one too many: at most %d rules are allowed",
+				   source->origin, name, SETTINGS_RULES_MAX);
+	if (rule_make(name, source, &rule) < 0)
+		return config_no_memory(ret_error);
+	config->rules[config->rule_count++] = rule;
+	return 0;
+}
+
+int config_rules_check(const struct config *config, struct config_error *ret_error)
+{
+	size_t count;
+	const char *const *words = option_words(option_of_rule_at(RULE_OPTION_OP), &count);
+	char names[256];
+
+	for (size_t i = 0; i < config->rule_count; i++) {
+		const struct config_rule *rule = &config->rules[i];
+
+		if (rule->values[RULE_OPTION_OP].text[0] != '\0')
+			continue;
+		config_list_names(words, count, names, sizeof(names));
+		return config_fail(
+			ret_error, -EINVAL,
+			"%s: [rule %s] does not say what it speaks of; give it op = some of: %s",
+			rule->origin, rule->name, names);
+	}
+	return 0;
+}
+
+size_t config_rule_count(const struct config *config)
+{
+	return config->rule_count;
+}
+
+const struct config_rule *config_rule_at(const struct config *config, size_t index)
+{
+	return &config->rules[index];
+}
+
+const struct config_rule *config_rule_find(const struct config *config, const char *name)
+{
+	for (size_t i = 0; i < config->rule_count; i++)
+		if (strcmp(config->rules[i].name, name) == 0)
+			return &config->rules[i];
+	return NULL;
+}

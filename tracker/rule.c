@@ -1,0 +1,236 @@
+/* Rules: see rule.h. */
+#include "tracker/rule.h"
+
+#include <string.h>
+
+#include "tracker/line.h"
+#include "tracker/path.h"
+#include "tracker/segment.h"
+
+/* Where a path lies. */
+struct place {
+	const char *path;
+	const char *below; /* what follows the workspace's root, and the path itself outside of it */
+	bool is_inside;
+	bool fold;
+};
+
+static struct place place_of(const struct segment *segment, const char *path)
+{
+	struct place place = {
+		.path = path,
+		.below = path_relative(segment, path),
+		.is_inside = path_in_workspace(segment, path),
+		.fold = segment->settings->paths_case_insensitive == PATHS_CASE_INSENSITIVE_YES,
+	};
+	/* of the root itself, path_relative() gives all of it */
+	if (place.is_inside && place.below == path && path[1])
+		place.below = "";
+	return place;
+}
+
+static bool glob_holds(const char *pattern, const struct place *place)
+{
+	if (pattern[0] == '/')
+		return path_covers(pattern, place->path, place->fold);
+	if (pattern[0] == '.' && (pattern[1] == '/' || !pattern[1])) {
+		const char *rest = pattern + 1 + (pattern[1] == '/');
+		return place->is_inside && (!*rest || path_covers(rest, place->below, place->fold));
+	}
+	return path_matches_glob(pattern, place->below, place->fold);
+}
+
+static bool list_holds(const struct segment *segment, struct settings_text list,
+		       const struct place *place)
+{
+	const char *pattern = NULL;
+
+	while ((pattern = segment_text(segment, list, pattern)))
+		if (glob_holds(pattern, place))
+			return true;
+	return false;
+}
+
+static bool names_program(const struct segment *segment, struct settings_text list,
+			  const char *executable, const char *name)
+{
+	struct place place = place_of(segment, executable);
+	const char *pattern = NULL;
+
+	while ((pattern = segment_text(segment, list, pattern))) {
+		if (strchr(pattern, '/')
+			    ? executable[0] && glob_holds(pattern, &place)
+			    : path_glob(pattern, path_base(executable), place.fold) ||
+				      (name[0] && path_glob(pattern, name, place.fold)))
+			return true;
+	}
+	return false;
+}
+
+/* The rule at an index, NULL where there is none that means anything. */
+static const struct settings_rule *rule_at(const struct segment *segment, uint64_t index)
+{
+	const struct settings *settings = segment->settings;
+
+	if (index >= SETTINGS_RULES_MAX || index >= settings->rule_count)
+		return NULL;
+	const struct settings_rule *rule = &settings->rules[index];
+	return rule->action > RULE_ACTION_OFF && rule->action <= RULE_ACTION_DENY ? rule : NULL;
+}
+
+void rule_program(const struct segment *segment, const char *executable, const char *name,
+		  struct rule_program *ret_program)
+{
+	const struct settings_rule *rule;
+	uint64_t count = segment->settings->rule_count;
+
+	*ret_program = (struct rule_program){ 0 };
+	for (uint64_t i = 0; i < count && i < SETTINGS_RULES_MAX; i++) {
+		if (!(rule = rule_at(segment, i)) ||
+		    (rule->exe.count && !names_program(segment, rule->exe, executable, name)) ||
+		    names_program(segment, rule->except_exe, executable, name))
+			continue;
+		ret_program->rules |= UINT64_C(1) << i;
+		ret_program->ops |= (uint32_t)rule->ops & RULE_ANY;
+	}
+}
+
+static bool rule_holds(const struct segment *segment, const struct settings_rule *rule,
+		       const struct place *place)
+{
+	if ((rule->where == RULE_WHERE_OUTSIDE && place->is_inside) ||
+	    (rule->where == RULE_WHERE_WORKSPACE && !place->is_inside))
+		return false;
+	if (rule->path.count && !list_holds(segment, rule->path, place))
+		return false;
+	return !list_holds(segment, rule->except, place);
+}
+
+void rule_judge(const struct segment *segment, const struct rule_program *program,
+		const struct rule_question *question, struct rule_answer *ret_answer)
+{
+	const struct settings_rule *rule;
+	struct place place = { .path = NULL };
+
+	*ret_answer = (struct rule_answer){ .action = RULE_ACTION_OFF };
+	for (uint64_t left = program->rules; left; left &= left - 1) {
+		uint32_t index = (uint32_t)__builtin_ctzll(left);
+		uint32_t ops;
+
+		if (!(rule = rule_at(segment, index)) ||
+		    !(ops = (uint32_t)rule->ops & question->ops) ||
+		    rule->action <= ret_answer->action)
+			continue;
+		if (!place.path)
+			place = place_of(segment, question->path);
+		if (!rule_holds(segment, rule, &place))
+			continue;
+		ret_answer->action = (enum rule_action)rule->action;
+		ret_answer->rule = index;
+		ret_answer->op = (enum rule_op)(ops & -ops);
+		/* of all bits CREATE alone depends on what is there */
+		ret_answer->wants_look = question->ops & RULE_CREATE ? ops == RULE_CREATE : true;
+	}
+}
+
+void rule_settle(const struct segment *segment, const struct rule_program *program,
+		 const struct rule_question *question, bool is_there,
+		 struct rule_answer *ret_answer)
+{
+	struct rule_question known = *question;
+	bool makes = question->ops & RULE_CREATE;
+
+	if (makes && is_there) {
+		known.ops &= ~(uint32_t)RULE_CREATE;
+		rule_judge(segment, program, &known, ret_answer);
+	} else if (!makes && !is_there) {
+		*ret_answer = (struct rule_answer){ .action = RULE_ACTION_OFF };
+	}
+	ret_answer->wants_look = false;
+}
+
+const char *rule_name(const struct segment *segment, uint32_t rule)
+{
+	const struct settings_rule *found = rule_at(segment, rule);
+	const char *name = found ? segment_text(segment, found->name, NULL) : NULL;
+	return name ? name : "";
+}
+
+const char *rule_op_name(uint32_t op)
+{
+#define WORD(constant, word) \
+	case RULE_##constant: \
+		return #word;
+	switch (op) {
+		SETTINGS_RULE_OPS(WORD)
+	default:
+		return NULL;
+	}
+#undef WORD
+}
+
+const char *rule_action_name(uint32_t action)
+{
+	static const char *const names[] = { "off", "log", "warn", "fail", "deny" };
+	return action < sizeof(names) / sizeof(names[0]) ? names[action] : NULL;
+}
+
+void rule_count(const struct segment *segment, const struct rule_answer *answer)
+{
+	static const enum counter counters[] = {
+		[RULE_ACTION_LOG] = COUNTER_rules_logged,
+		[RULE_ACTION_WARN] = COUNTER_rules_warned,
+		[RULE_ACTION_FAIL] = COUNTER_rules_failed,
+		[RULE_ACTION_DENY] = COUNTER_rules_denied,
+	};
+
+	if (answer->action > RULE_ACTION_OFF && answer->action <= RULE_ACTION_DENY)
+		segment_count(segment, counters[answer->action], 1);
+}
+
+/* What was done to a path. */
+static const char *done(enum rule_op op)
+{
+	switch (op) {
+	case RULE_READ:
+		return "read";
+	case RULE_WRITE:
+		return "written";
+	case RULE_CREATE:
+		return "made";
+	case RULE_DELETE:
+		return "removed";
+	case RULE_RENAME:
+		return "renamed";
+	case RULE_LINK:
+		return "linked";
+	case RULE_METADATA:
+		return "changed";
+	case RULE_LIST:
+		return "listed";
+	case RULE_EXEC:
+		return "run";
+	case RULE_ANY:
+		break;
+	}
+	return "touched";
+}
+
+size_t rule_say(const struct segment *segment, const struct rule_answer *answer, const char *path,
+		char *ret_line, size_t capacity)
+{
+	struct line line = { ret_line, 0, capacity };
+	bool denied = answer->action == RULE_ACTION_DENY;
+
+	if ((!denied && answer->action != RULE_ACTION_WARN) || capacity < 2)
+		return 0;
+	line_put(&line, "seen: ");
+	if (!line_put_escaped(&line, path_relative(segment, path)))
+		return 0;
+	line_put(&line, denied ? ": not " : ": ");
+	line_put(&line, done(answer->op));
+	line_put(&line, denied ? ": rule " : ", which rule ");
+	line_put(&line, rule_name(segment, answer->rule));
+	line_put(&line, denied ? " does not allow it" : " warns of");
+	return line_end(&line);
+}

@@ -1,0 +1,123 @@
+/*
+ * Rules ([rule NAME] of seen.ini): what is said of an access before it is made.  One decision for both ways in; it knows nothing of how
+ * a process is observed, looks at no file, and makes no system call.
+ *
+ *	rule_program()   once for each program that runs: which rules speak of it at all, and of what
+ *	rule_may_hold()  inline, one branch where none does: could a rule hold for this?
+ *	rule_judge()     what the rules say of an access to a path
+ *	rule_settle()    the same, when it is known whether there is something by that name
+ *	rule_count()     raises the counter of what came of it
+ *
+ * What each op means, of calls that name a path P (settings.h has the bits):
+ *
+ *	READ      P is opened to be read, or for both; a file, or what is not known to be a folder
+ *	WRITE     P is opened to be written to, or for both; made empty or set to another size by name; made; or another file takes its name
+ *	CREATE    P is made where nothing was: by open, mkdir, mknod, mkfifo, symlink, as the new name of a rename or link
+ *	DELETE    P is removed; or it is the old name of a rename
+ *	RENAME    P is the old or the new name of a rename
+ *	LINK      P is either name of a hard link, or a symbolic link that is made (not what that points to)
+ *	METADATA  mode, owner, times or extended attributes of P are set, by name or by descriptor
+ *	LIST      P is a folder that is opened to be listed
+ *	EXEC      P is a program that is started: the file that was named, found by PATH where it was named so; of a script, the script
+ *
+ * So a call asks about one path (open, unlink ...) or two (rename, link), with one bit or several:
+ *
+ *	open        O_RDONLY: READ; with O_DIRECTORY: LIST; O_WRONLY, O_TRUNC: WRITE; O_RDWR: READ | WRITE; O_CREAT, O_TMPFILE: and CREATE;
+ *	            O_PATH: nothing
+ *	truncate    WRITE                       unlink, rmdir  DELETE
+ *	mkdir ...   WRITE | CREATE              chmod ...      METADATA
+ *	rename      old: RENAME | DELETE (RENAME_EXCHANGE: RENAME | WRITE); new: RENAME | WRITE | CREATE (RENAME_EXCHANGE: RENAME | WRITE)
+ *	link        old: LINK; new: LINK | WRITE | CREATE
+ *	symlink     the link: LINK | WRITE | CREATE
+ *	execve      EXEC
+ *
+ * What is no access: stat, access, readlink, chdir; reading and writing by a descriptor that is open; what libc opens by itself
+ * for glob(3), below the first folder of a walk, and its loader.
+ *
+ * A path is judged as it was named, made absolute and normalized by text: a symbolic link is not followed, nor are other names of a
+ * file known.  So rules guard programs that cooperate; they are no security boundary.
+ *
+ * Globs of a path: `/x` is absolute; `./x` begins at the workspace's root; any other one matches at any depth, below the workspace's
+ * root or, outside of it, below `/`.  What matches a folder's name matches all below it.  One that takes too long does not match.
+ * Globs of a program: with a slash, as those of a path, its executable's path; else its base name, or the name that it goes by (role.h).
+ *
+ * Of several rules that hold, the one with the strictest action is the answer (enum rule_action), of several such the first.
+ *
+ * Lock-free, allocates nothing, async-signal-safe.
+ */
+#ifndef SEEN_TRACKER_RULE_H
+#define SEEN_TRACKER_RULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "config/settings.h"
+
+struct segment;
+
+/* Which rules speak of one program.  All zero: none. */
+struct rule_program {
+	uint64_t rules; /* bits: indices into settings.rules */
+	uint32_t ops;   /* enum rule_op: what they speak of, together */
+};
+
+/* rule_program(): tells what rules there are for a program.
+ *
+ * executable: the target of its /proc/PID/exe; "": not known, then only rules for all programs hold.  name: what it goes by
+ * (invocation.name); "": none.
+ * The caller leaves out seen's own program (the file of `seen run`): no rule is to hold for that. */
+void rule_program(const struct segment *segment, const char *executable, const char *name,
+		  struct rule_program *ret_program);
+
+/* rule_may_hold(): could a rule hold for such an access?  ops: enum rule_op, any of them. */
+static inline bool rule_may_hold(const struct rule_program *program, uint32_t ops)
+{
+	return __builtin_expect(program->ops & ops, 0);
+}
+
+/* What is asked. */
+struct rule_question {
+	uint32_t ops;     /* enum rule_op: all that the call would do to this path */
+	const char *path; /* absolute, normalized (path_normalize()) */
+};
+
+/* What the rules say. */
+struct rule_answer {
+	enum rule_action action; /* OFF: nothing; then the rest is zero */
+	uint32_t rule;           /* index into settings.rules */
+	enum rule_op op;         /* what of the question it spoke of: the first of its bits */
+	/* Where true, a look at the file system is needed: rule_settle() takes what it told.  (A rule that only hinders what is new; or a
+	 * call that does nothing where nothing is, so that a program which only tries gets the error that it expects.) */
+	bool wants_look;
+};
+
+/* rule_judge(): what the rules say of an access.  Takes time in proportion to the globs; no system call. */
+void rule_judge(const struct segment *segment, const struct rule_program *program,
+		const struct rule_question *question, struct rule_answer *ret_answer);
+
+/* rule_settle(): the answer, where rule_judge() wanted a look.
+ *
+ * is_there: the name stands for something (for calls that follow a symbolic link at its end: the link's target is there).
+ * Where nothing is there and the call would make nothing, no rule holds: the call is to be made, and will fail by itself. */
+void rule_settle(const struct segment *segment, const struct rule_program *program,
+		 const struct rule_question *question, bool is_there,
+		 struct rule_answer *ret_answer);
+
+/* rule_name(): the name of a rule; "" for an index that is none. */
+const char *rule_name(const struct segment *segment, uint32_t rule);
+
+/* rule_op_name(): "read" ...; NULL for what is not one bit of enum rule_op.  rule_action_name(): "log" ...; NULL for a number that is none. */
+const char *rule_op_name(uint32_t op);
+const char *rule_action_name(uint32_t action);
+
+/* rule_count(): raises the counter of an answer that is not OFF: rules_logged, rules_warned, rules_failed, rules_denied. */
+void rule_count(const struct segment *segment, const struct rule_answer *answer);
+
+/* rule_say(): a line for the agent to read, of WARN and DENY.  path: as in the question.  Ended by a newline and NUL.
+ *
+ * capacity: at least 2.  Returns its length, 0 where there is nothing to say. */
+size_t rule_say(const struct segment *segment, const struct rule_answer *answer, const char *path,
+		char *ret_line, size_t capacity);
+
+#endif
