@@ -590,9 +590,9 @@ void event_print_members(struct event_members *members, const struct event *even
 		break;
 	case JOURNAL_RULED:
 		put_path(members, event);
-		put(members, "rule", json_text(event->other));
-		put(members, "access", json_word(rule_op_name(record->flags)));
-		put(members, "action", json_word(rule_action_name(record->decision)));
+		put_text(members, "rule", event->other);
+		put_text(members, "access", rule_op_name(record->flags));
+		put_text(members, "action", rule_action_name(record->decision));
 		break;
 	case JOURNAL_KEPT:
 		put_path(members, event);
