@@ -21,6 +21,7 @@
 	COMMAND(context, "instruction files (AGENTS.md) that apply to a path", 0) \
 	COMMAND(log, "what was accessed, by whom, and what came of it", 0) \
 	COMMAND(export, "the same for other programs, from where the last export ended", 0) \
+	COMMAND(top, "a session as it goes on, in a terminal", 0) \
 	COMMAND(replay, "what recorded sessions repeated, and what would have been saved", 0) \
 	COMMAND(history, "what each scope was given, each result cut", 0) \
 	COMMAND(report, "instruction files that applied and were never given", 0) \

@@ -15,6 +15,7 @@
  *	cmd_context.c      gives the instruction files that apply to paths
  *	cmd_log.c          its events, from the journal
  *	cmd_export.c       the same in the form of other programs: a format each in lib/export_NAME.c
+ *	cmd_top.c          a session as it goes on, in a terminal
  *	cmd_replay.c       what recorded sessions repeated
  *	cmd_history.c      what each scope was given, from both
  *	cmd_report.c       what there is to be said of a session: instruction files that were never given

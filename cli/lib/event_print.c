@@ -96,7 +96,7 @@ static const char *reason_name(unsigned reason)
 	return reason < sizeof(NAMES) / sizeof(NAMES[0]) ? NAMES[reason] : NULL;
 }
 
-static const char *verdict_name(unsigned verdict)
+const char *event_verdict_name(unsigned verdict)
 {
 	static const char *const NAMES[] = {
 		[GUARD_PASS] = "pass", [GUARD_WARN] = "warned", [GUARD_DENY] = "denied"
@@ -104,7 +104,7 @@ static const char *verdict_name(unsigned verdict)
 	return verdict < sizeof(NAMES) / sizeof(NAMES[0]) ? NAMES[verdict] : NULL;
 }
 
-static const char *guard_reason_name(unsigned reason)
+const char *event_guard_reason_name(unsigned reason)
 {
 	static const char *const NAMES[] = {
 		[GUARD_UNCONCERNED] = "unconcerned",
@@ -139,7 +139,7 @@ static const char *instructed_name(uint32_t flags)
 }
 
 /* What became of a file that somebody else changed. */
-static const char *change_name(uint32_t flags)
+const char *event_change_name(uint32_t flags)
 {
 	switch (flags) {
 	case 0:
@@ -429,8 +429,8 @@ static void put_guarded(struct event_members *members, const struct event *event
 	const struct journal_record *record = &entry->record;
 
 	put_path(members, event);
-	put_text(members, "verdict", verdict_name(record->decision));
-	put_text(members, "reason", guard_reason_name(record->reason));
+	put_text(members, "verdict", event_verdict_name(record->decision));
+	put_text(members, "reason", event_guard_reason_name(record->reason));
 	put_boolean(members, "degraded", record->flags & JOURNAL_GUARDED_DEGRADED);
 	put_boolean(members, "kept", record->flags & JOURNAL_GUARDED_KEPT);
 	if (record->marks & JOURNAL_DETAILS)
@@ -576,7 +576,7 @@ void event_print_members(struct event_members *members, const struct event *even
 		break;
 	case JOURNAL_CHANGED:
 		put_path(members, event);
-		put_text(members, "change", change_name(record->flags));
+		put_text(members, "change", event_change_name(record->flags));
 		put(members, "file", json_file(entry));
 		break;
 	case JOURNAL_YIELDED:
@@ -761,8 +761,8 @@ static void print_guarded(FILE *file, const struct journal_entry *entry)
 	const struct journal_record *record = &entry->record;
 	bool first = true;
 
-	print_words(file, &first, verdict_name(record->decision));
-	print_words(file, &first, guard_reason_name(record->reason));
+	print_words(file, &first, event_verdict_name(record->decision));
+	print_words(file, &first, event_guard_reason_name(record->reason));
 	if (record->flags & JOURNAL_GUARDED_DEGRADED)
 		print_word(file, &first, "degraded");
 	if (record->flags & JOURNAL_GUARDED_KEPT) {
@@ -879,7 +879,7 @@ static void print_details(FILE *file, const struct event *event, const char *wor
 	case JOURNAL_CHANGED:
 		print_words(file, &first, source_name(event->source));
 		if (record->flags)
-			print_words(file, &first, change_name(record->flags));
+			print_words(file, &first, event_change_name(record->flags));
 		break;
 	case JOURNAL_GUARDED:
 		print_guarded(file, event->entry);

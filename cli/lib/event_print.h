@@ -53,4 +53,9 @@ const char *event_error_name(int error, char *ret_text);
 /* event_decision_name(): the word for an enum decision; NULL for a number that is none. */
 const char *event_decision_name(unsigned decision);
 
+/* The same for an enum guard_verdict, an enum guard_reason, and the flags of CHANGED. */
+const char *event_verdict_name(unsigned verdict);
+const char *event_guard_reason_name(unsigned reason);
+const char *event_change_name(uint32_t flags);
+
 #endif

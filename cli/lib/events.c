@@ -23,6 +23,7 @@ enum {
 	BEHIND_UNDONE_MAX = 1024, /* records behind an undone one that are asked when it was begun */
 	STARTERS_MAX = 64, /* forks of forks that are followed to the program that runs in them */
 	DROP_UNITS = 1024, /* of the file are in memory, whatever its length */
+	SKIP_LOOKS_MAX = 4096, /* units that are searched for the beginning of a record */
 	RESOLVED_BYTES = 2 * JOURNAL_TEXT_BYTES_MAX + 2,
 };
 
@@ -217,6 +218,12 @@ static void end_process(struct events *events, struct process *process)
 	make_newest(events, process);
 	if (events->ended_count > EVENTS_ENDED_MAX)
 		drop_process(events, events->ended.newer);
+}
+
+static void forget_processes(struct events *events)
+{
+	while (events->counts.processes)
+		drop_oldest(events);
 }
 
 /* The program that runs in a process: that of its START record, for a fork that of its starter. */
@@ -742,6 +749,43 @@ uint64_t events_end(const struct events *events)
 	return journal_end(&events->journal);
 }
 
+uint64_t events_grown_to(const struct events *events)
+{
+	const struct journal_header *header = events->journal.header;
+	uint64_t next = __atomic_load_n(&header->next, __ATOMIC_ACQUIRE);
+	uint64_t allocated = __atomic_load_n(&header->allocated, __ATOMIC_ACQUIRE);
+	return next < allocated ? next : allocated;
+}
+
+uint64_t events_skip(struct events *events, uint64_t number)
+{
+	struct journal_entry entry;
+	uint64_t from = events->at;
+
+	if (events->follow && number > events->journal.mapped_units)
+		(void)map_more(events);
+	if (number > events_end(events))
+		number = events_end(events);
+	if (number <= from)
+		return 0;
+	/* What lies inside a record looks like none, but by chance of one in four billion. */
+	for (uint64_t i = 0; i < SKIP_LOOKS_MAX; i++) {
+		uint64_t at = number + i;
+		enum journal_found found = journal_next(&events->journal, &at, &entry);
+		if (found == JOURNAL_FOUND_RECORD)
+			number += i;
+		if (found == JOURNAL_FOUND_RECORD || found == JOURNAL_FOUND_END)
+			break;
+	}
+	events->at = number;
+	/* Where they are, and of which epoch, may have changed in between. */
+	forget_processes(events);
+	while (events->vforked_count)
+		drop_vforked(events, &events->vforked[0]);
+	events->forgot = true;
+	return number - from;
+}
+
 uint64_t events_undone_since(const struct events *events)
 {
 	struct journal_entry entry;
@@ -786,8 +830,7 @@ void events_close(struct events *events)
 {
 	if (!events)
 		return;
-	while (events->counts.processes)
-		drop_oldest(events);
+	forget_processes(events);
 	for (size_t i = 0; i < events->vforked_count; i++)
 		free(events->vforked[i].folder);
 	journal_unmap(&events->journal);

@@ -1,0 +1,184 @@
+/*
+ * `seen top`: a session as it goes on, in a terminal.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/lib/exit_code.h"
+#include "cli/lib/journal_file.h"
+#include "cli/lib/message.h"
+#include "cli/lib/options.h"
+#include "cli/lib/session.h"
+#include "cli/lib/top_draw.h"
+#include "cli/lib/top_feed.h"
+#include "cli/lib/top_screen.h"
+#include "cli/lib/top_view.h"
+#include "tracker/sys.h"
+
+enum {
+	INTERVAL_MS = 1000,
+	INTERVAL_MS_MIN = 100,
+	INTERVAL_MS_MAX = 60000,
+	/* Where there is much to read: for so long, then a rest, so that half of a processor is taken at most. */
+	READ_MS = 40,
+	REST_MS = 40,
+	DRAW_MS = 200, /* between two drawings meanwhile */
+};
+
+#define MS_NS UINT64_C(1000000)
+
+static const char *session_name, *interval;
+
+static const struct option_spec SPECS[] = {
+	{ "--session", "ID", "this session; default: $SEEN_SESSION, else the workspace's newest",
+	  NULL, &session_name },
+	{ "--interval", "MS", "milliseconds between two looks, 100 to 60000; default: 1000", NULL,
+	  &interval },
+};
+
+static const struct options OPTIONS = {
+	.usage = "top [OPTION...]",
+	.summary = "A session as it goes on: files, processes, notices, conflicts, rates.  q "
+		   "quits, h lists the keys.\n"
+		   "It only looks on; it stays when the session ends.",
+	.specs = SPECS,
+	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
+};
+
+static int parse_interval(uint64_t *ret_ms)
+{
+	char *end;
+
+	*ret_ms = INTERVAL_MS;
+	if (!interval)
+		return EXIT_CODE_OK;
+	errno = 0;
+	uintmax_t number = strtoumax(interval, &end, 10);
+	if (interval[0] < '0' || interval[0] > '9' || *end || errno || number < INTERVAL_MS_MIN ||
+	    number > INTERVAL_MS_MAX) {
+		message("--interval: '%s' is no number from %d to %d", interval, INTERVAL_MS_MIN,
+			INTERVAL_MS_MAX);
+		return EXIT_CODE_USAGE;
+	}
+	*ret_ms = number;
+	return EXIT_CODE_OK;
+}
+
+/* Milliseconds until then. */
+static int ms_until(uint64_t then_ns, uint64_t now_ns)
+{
+	return then_ns > now_ns ? (int)((then_ns - now_ns + MS_NS - 1) / MS_NS) : 0;
+}
+
+static void look_on(struct top_feed *feed, uint64_t interval_ms)
+{
+	struct top_view view = { .pane = TOP_FILES };
+	struct top_rows rows = { .files = NULL };
+	uint64_t next_read_ns = 0, next_draw_ns = 0;
+	bool more = false;
+
+	for (;;) {
+		uint64_t now_ns = sys_boottime_ns();
+		if (now_ns >= next_read_ns && !view.is_paused) {
+			more = top_feed_read(feed, READ_MS * MS_NS);
+			(void)top_feed_look(feed);
+			now_ns = sys_boottime_ns();
+			next_read_ns = now_ns + (more ? REST_MS : interval_ms) * MS_NS;
+			if (!more)
+				next_draw_ns = 0;
+		}
+		if (now_ns >= next_draw_ns) {
+			top_draw(feed, &view, &rows);
+			now_ns = sys_boottime_ns();
+			next_draw_ns = now_ns + (more ? DRAW_MS : interval_ms) * MS_NS;
+		}
+		uint64_t next_ns = view.is_paused || next_draw_ns < next_read_ns ? next_draw_ns
+										 : next_read_ns;
+		int32_t key = top_screen_wait(ms_until(next_ns, now_ns));
+		if (key == TOP_WAIT_END)
+			break;
+		if (key == TOP_WAIT_NOTHING)
+			continue;
+		next_draw_ns = 0;
+		enum top_action action = key < 0 ? TOP_GO_ON : top_view_key(&view, (uint32_t)key);
+		if (action == TOP_QUIT)
+			break;
+		if (action == TOP_RESET)
+			top_feed_reset_rates(feed);
+	}
+	top_rows_free(&rows);
+}
+
+/* Ends as the signal would have ended it: whoever sent it is told. */
+static void end_by(int number)
+{
+	struct sigaction by_default = { .sa_handler = SIG_DFL };
+	sigset_t set;
+
+	(void)sigaction(number, &by_default, NULL);
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, number);
+	(void)raise(number);
+	(void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+static int show(const struct session *session, uint64_t interval_ms)
+{
+	struct top_feed feed;
+	int error = top_feed_open(session, &feed);
+
+	if (error < 0)
+		return journal_file_failed(session_journal(session), error);
+	error = top_screen_open();
+	if (error < 0) {
+		top_feed_close(&feed);
+		if (error == -ENOTTY)
+			message("top draws on a terminal; `seen status` and `seen log -f` write "
+				"anywhere");
+		else
+			message("top cannot draw on a terminal of this kind (TERM=%s); `seen "
+				"status` and "
+				"`seen log -f` can",
+				getenv("TERM") ? getenv("TERM") : "");
+		return EXIT_CODE_NO_TERMINAL;
+	}
+	top_draw_begin();
+	look_on(&feed, interval_ms);
+	top_screen_close();
+	top_feed_close(&feed);
+	/* ^C is a way to quit. */
+	if (top_screen_signal() && top_screen_signal() != SIGINT)
+		end_by(top_screen_signal());
+	return EXIT_CODE_OK;
+}
+
+int cmd_top(int argc, char **argv)
+{
+	struct parsed parsed = { .config = NULL };
+	struct session session;
+	uint64_t interval_ms;
+	int code;
+
+	if (options_parse(&OPTIONS, argc, argv, &parsed, &code) == 0) {
+		if (parsed.first_word < argc) {
+			message("'%s' is no option; `seen help top` lists them",
+				argv[parsed.first_word]);
+			code = EXIT_CODE_USAGE;
+		} else {
+			code = parse_interval(&interval_ms);
+		}
+		if (code == EXIT_CODE_OK && options_load(&parsed, &code) == 0) {
+			code = session_find(parsed.config, session_name, &session);
+			if (code == EXIT_CODE_OK) {
+				code = show(&session, interval_ms);
+				session_close(&session);
+			}
+		}
+	}
+	options_done(&parsed);
+	return code;
+}

@@ -1,0 +1,21 @@
+/*
+ * What `seen top` draws.  See top_model.h.
+ */
+#ifndef SEEN_CLI_TOP_DRAW_H
+#define SEEN_CLI_TOP_DRAW_H
+
+#include "cli/lib/top_feed.h"
+#include "cli/lib/top_rows.h"
+#include "cli/lib/top_view.h"
+
+enum { TOP_COLUMNS_MIN = 40, TOP_LINES_MIN = 10 };
+
+/* top_draw_begin(): colours, where there are any and NO_COLOR is not set.  After top_screen_open(). */
+void top_draw_begin(void);
+
+/* top_draw(): draws all that is shown now, at the size that the terminal has; what did not change is not sent again.
+ *
+ * rows: what was made at the last call, all zero before the first; made anew where the model or the view changed. */
+void top_draw(const struct top_feed *feed, struct top_view *view, struct top_rows *rows);
+
+#endif

@@ -1,0 +1,63 @@
+/*
+ * What the user of `seen top` looks at, and what keys do to that.  See top_model.h.
+ */
+#ifndef SEEN_CLI_TOP_VIEW_H
+#define SEEN_CLI_TOP_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli/lib/top_rows.h"
+
+enum top_pane { TOP_FILES, TOP_PROCESSES, TOP_EVENTS, TOP_PANES };
+
+enum { TOP_FILTER_BYTES = 128 };
+
+/* A character's code point, or one of these. */
+enum top_key {
+	TOP_KEY_UP = 0x110000,
+	TOP_KEY_DOWN,
+	TOP_KEY_PAGE_UP,
+	TOP_KEY_PAGE_DOWN,
+	TOP_KEY_HOME,
+	TOP_KEY_END,
+	TOP_KEY_TAB,
+	TOP_KEY_BACK_TAB,
+	TOP_KEY_ENTER,
+	TOP_KEY_ESCAPE,
+	TOP_KEY_BACKSPACE,
+	TOP_KEY_OTHER, /* means nothing here */
+};
+
+struct top_view {
+	enum top_pane pane;
+	enum top_file_order file_order;
+	enum top_process_order process_order;
+	bool is_everywhere; /* files of other folders than the workspace too */
+	bool is_paused;
+	bool is_helping;
+	bool is_filtering;             /* keys go into the filter */
+	char filter[TOP_FILTER_BYTES]; /* UTF-8 */
+	size_t offset[TOP_PANES];      /* rows above the first that is shown */
+	size_t help_offset;
+	/* top_view_place() */
+	size_t count, page; /* rows that there are, and that fit */
+};
+
+enum top_action { TOP_GO_ON, TOP_QUIT, TOP_RESET /* rates begin anew */ };
+
+/* top_view_key(): what a key does. */
+enum top_action top_view_key(struct top_view *view, uint32_t key);
+
+/* top_view_place(): before drawing: how many rows there are in what is shown, and how many fit.  Returns the first that is to be
+ * drawn. */
+size_t top_view_place(struct top_view *view, size_t count, size_t page);
+
+/* top_view_wish(): which rows that asks for.  Borrows the filter. */
+struct top_wish top_view_wish(const struct top_view *view);
+
+/* top_view_order(): the word for the order of the pane: "recent", "tree" ... */
+const char *top_view_order(const struct top_view *view);
+
+#endif
