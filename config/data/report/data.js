@@ -10,7 +10,7 @@ const CONTEXT_ATTACHED = 1, CONTEXT_PARTIAL = 128;
 const KINDS = [
 	{ name: 'read', title: 'Reads', text: 'opened to read, listed, read, mapped' },
 	{ name: 'write', title: 'Writes', text: 'opened to write, written, made, renamed, removed, changed' },
-	{ name: 'process', title: 'Processes', text: 'started, copied, ended' },
+	{ name: 'process', title: 'Starts, ends', text: 'programs and processes that began or ended' },
 	{ name: 'failed', title: 'Failed', text: 'calls that came back with an error' },
 	{ name: 'note', title: 'Records', text: 'given, kept, forgotten, coverage' },
 	{ name: 'saved', title: 'Saved', text: 'a repeated read, answered with a notice' },

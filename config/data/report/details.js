@@ -1,7 +1,7 @@
 /* What is said of a process, an event, or a file that was selected; and the tables of files, processes and events. */
 
 const timeOf = event => data.time[event] - data.from;
-const at = us => (us < 1e6 ? duration(us) : us < 6e7 ? `${(us / 1e6).toFixed(3)} s` : `${duration(us)}`);
+const at = us => (us === 0 ? '0 s' : us < 1e6 ? duration(us) : us < 6e7 ? `${(us / 1e6).toFixed(3)} s` : `${duration(us)}`);
 const wall = us => clock(data.firstMs + us / 1000 - 0, 3);
 
 function resultOf(event) {

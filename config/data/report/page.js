@@ -137,7 +137,7 @@ function listenToTools() {
 	$('zoom-in').addEventListener('click', () => zoom(0.5));
 	$('zoom-out').addEventListener('click', () => zoom(2));
 	$('zoom-all').addEventListener('click', lookAll);
-	$('fold').addEventListener('click', () => foldAll(2));
+	$('fold').addEventListener('click', () => foldAll(foldDepth()));
 	$('unfold').addEventListener('click', () => foldAll(Infinity));
 	$('only-active').addEventListener('change', change => {
 		timeline.onlyActive = change.target.checked;
@@ -148,7 +148,10 @@ function listenToTools() {
 
 /* ---- the beginning ---- */
 
-const ROWS_UNFOLDED = 60; /* more are folded at first, below the commands of agents */
+const ROWS_UNFOLDED = 60; /* more are folded at first */
+
+/* What agents started stays in view, what that started is folded. */
+const foldDepth = () => 1 + Math.max(0, ...data.rows.slice(0, 1000).filter(row => data.roles[row.role] === 'agent').map(row => row.depth));
 
 async function begin() {
 	const report = JSON.parse($('report').textContent), words = JSON.parse($('words').textContent);
@@ -169,9 +172,8 @@ async function begin() {
 	timeline.width = $('rows').clientWidth;
 	timeline.height = $('rows').clientHeight;
 	lookAll();
-	foldAll(data.rows.length > ROWS_UNFOLDED ? 2 : Infinity);
-	if (data.rows.length)
-		choose(data.placed[0] === undefined ? 0 : 0);
+	foldAll(data.rows.length > ROWS_UNFOLDED ? foldDepth() : Infinity);
+	choose(0);
 	await pause();
 	fillTables(report);
 	document.documentElement.dataset.ready = 'yes';

@@ -200,7 +200,7 @@ function drawRow(pixels, wide, high, scale, row, y, isChosen, rowLanes, plot) {
 			else if (kind === KIND.failed)
 				put(x, middle - half, BIN, 3, colour);
 			else
-				put(x, middle - (kind === KIND.process ? 5 : 2), BIN, kind === KIND.process ? 10 : 4, colour);
+				put(x, middle - (kind === KIND.process ? 4 : 2), BIN, kind === KIND.process ? 8 : 4, colour);
 		});
 	}
 }
@@ -265,14 +265,14 @@ const programName = row => row.pid === 0 && row.name === 0 ? 'outside, or not kn
 function drawLabel(context, place, y) {
 	const row = data.rows[data.placed[place]], isOver = timeline.label === 0;
 	const indent = 10 + Math.min(row.depth, 9) * 12, right = isOver ? Math.min(timeline.width, 220) : timeline.label - 8;
-	context.save();
-	context.beginPath();
-	context.rect(0, Math.max(y, AXIS_HEIGHT), right, ROW_HEIGHT);
-	context.clip();
 	if (!isOver && place === timeline.row) {
 		context.fillStyle = COLOURS.chosen;
 		context.fillRect(0, y, timeline.label, ROW_HEIGHT);
 	}
+	context.save();
+	context.beginPath();
+	context.rect(0, Math.max(y, AXIS_HEIGHT), right, ROW_HEIGHT);
+	context.clip();
 	context.font = `${isOver ? 10.5 : 12.5}px ${COLOURS.font}`;
 	context.textBaseline = 'middle';
 	const middle = isOver ? y + 6 : y + ROW_HEIGHT / 2;
