@@ -15,6 +15,8 @@
 enum {
 	FILES = 4000, /* of the workspace */
 	BESIDE = 64,  /* outside it, after those */
+	BUILT = 200,  /* of the workspace, after those: what a build makes */
+	ALL = FILES + BESIDE + BUILT,
 	NAME_BYTES = 4200,
 };
 
@@ -25,7 +27,7 @@ struct file {
 	uint64_t scope;  /* that was given it */
 };
 
-static struct file files[FILES + BESIDE];
+static struct file files[ALL];
 static double chances[FILES]; /* that it is this file or one before */
 static uint64_t chance_state; /* the seed, at first */
 
@@ -159,10 +161,12 @@ static inline void make_files(bool is_hostile, size_t longest)
 	char name[NAME_BYTES];
 	double sum = 0;
 
-	for (unsigned i = 0; i < FILES + BESIDE; i++) {
+	for (unsigned i = 0; i < ALL; i++) {
 		struct file *file = &files[i];
 		size_t length;
-		if (i >= FILES)
+		if (i >= FILES + BESIDE)
+			length = (size_t)snprintf(name, sizeof(name), "build/unit%u.o", i);
+		else if (i >= FILES)
 			length = i - FILES < OTHERS_COUNT
 					 ? (size_t)snprintf(name, sizeof(name), "%s",
 							    OTHERS[i - FILES])

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "cli/lib/seal.h"
+#include "config/settings.h"
 #include "tests/bench/journal_files.h"
 #include "tests/unit/support.h"
 #include "tracker/contents.h"
@@ -403,7 +404,7 @@ static void build(void)
 		record.flags = PROT_READ;
 		record.amount = 65536;
 		(void)put_plain(&cc, record);
-		write_file(&cc, any_file());
+		write_file(&cc, &files[FILES + BESIDE + below(BUILT)]);
 		end(&cc, 0);
 	}
 	end(&make, percent(15) ? 2 : 0);
@@ -462,6 +463,18 @@ static void commit(void)
 	end(&bash, 0);
 }
 
+/* What a rule had to say of an access. */
+static void put_ruled(const struct process *process, const struct file *file, const char *rule,
+		      enum rule_op access, enum rule_action action)
+{
+	struct journal_record record = of_file(JOURNAL_RULED, file);
+	record.other_path = text(rule);
+	record.flags = access;
+	record.decision = (uint8_t)action;
+	record.head.error = action == RULE_ACTION_DENY ? EACCES : 0;
+	(void)put_plain(process, record);
+}
+
 /* What an auditor looks for. */
 static void stray(void)
 {
@@ -471,11 +484,21 @@ static void stray(void)
 				   NULL);
 	struct process worker = copy_of(&npm);
 
-	read_file(&worker, &files[7 + 97 * below(3)]);
+	struct file *secret = &files[7 + 97 * below(3)], *outside = beside(),
+		    *pipeline = &files[7 + 97 * (3 + below(3))];
+	if (percent(30)) {
+		put_ruled(&worker, secret, "secrets", RULE_READ, RULE_ACTION_DENY);
+		(void)put_plain(&worker, opened(secret, O_RDONLY, EACCES));
+	} else {
+		read_file(&worker, secret);
+	}
 	read_file(&npm, beside());
-	write_file(&npm, beside());
-	if (percent(20))
-		write_file(&npm, &files[7 + 97 * (3 + below(3))]);
+	put_ruled(&npm, outside, "outside", RULE_WRITE, RULE_ACTION_WARN);
+	write_file(&npm, outside);
+	if (percent(20)) {
+		put_ruled(&npm, pipeline, "ci", RULE_WRITE, RULE_ACTION_FAIL);
+		write_file(&npm, pipeline);
+	}
 	end(&worker, 0);
 	struct journal_record record = journal_blank(JOURNAL_EXEC);
 	record.path = text("./deploy.sh");
