@@ -11,6 +11,7 @@
 #include "shim/supervise/hello.h"
 #include "shim/supervise/memory.h"
 #include "shim/supervise/record.h"
+#include "shim/supervise/rules.h"
 #include "shim/supervise/view.h"
 #include "shim/supervise/writes.h"
 #include "tracker/capture.h"
@@ -237,6 +238,66 @@ static long look_at_named(const struct looking *looking, const struct named *nam
 	return error;
 }
 
+/* ---- rules ---- */
+
+/* Of a name that a rule may speak of. */
+struct rule_look {
+	const struct looking *looking;
+	const struct named *named;
+	bool follows;
+};
+
+static bool is_there(void *data)
+{
+	const struct rule_look *look = data;
+	struct stat stat;
+
+	exchange_takes_long(look->looking->exchange);
+	if (!look_begin())
+		return true;
+	long error = look_at_named(look->looking, look->named, look->follows, &stat);
+	look_end();
+	return error == 0;
+}
+
+/* May the call do that to a name?  ops: enum rule_op.  follows: symbolic links.  Returns 0 or a negative errno that it is to fail with. */
+static int ask_rules(const struct looking *looking, uint32_t ops, const struct named *named,
+		     bool follows)
+{
+	struct rule_look look = { looking, named, follows };
+	struct rules_access access = {
+		.ops = ops, .named = named, .is_there = is_there, .data = &look
+	};
+
+	/* An empty name is an error, or the descriptor's own file, which was judged when it was opened. */
+	return named->path[0] ? rules_ask(looking->supervision, looking->target, &access) : 0;
+}
+
+/* The same of a call about two names.  Of these each may be spoken of by another rule: the second is asked about where the first is let pass. */
+static int ask_rules_of_two(const struct looking *looking, uint32_t flags, const struct named *old,
+			    const struct named *new)
+{
+	enum journal_op op = looking->form->op;
+	bool exchanges = op == JOURNAL_RENAME && (flags & RENAME_EXCHANGE);
+	int error = 0;
+
+	if (op == JOURNAL_SYMLINK) /* what it points to is a text */
+		return ask_rules(looking, RULE_LINK | RULE_WRITE | RULE_CREATE, old, false);
+	if (op == JOURNAL_LINK)
+		error = ask_rules(looking, RULE_LINK, old, flags & AT_SYMLINK_FOLLOW);
+	else
+		error = ask_rules(looking, RULE_RENAME | (exchanges ? RULE_WRITE : RULE_DELETE),
+				  old, false);
+	if (error < 0)
+		return error;
+	if (op == JOURNAL_LINK)
+		return ask_rules(looking, RULE_LINK | RULE_WRITE | RULE_CREATE, new, false);
+	return ask_rules(looking, RULE_RENAME | RULE_WRITE | (exchanges ? 0 : RULE_CREATE), new,
+			 false);
+}
+
+/* ---- the guard ---- */
+
 /* What a change does to what was there. */
 static enum guard_kind kind_of(enum journal_op op, uint32_t flags)
 {
@@ -335,8 +396,9 @@ static struct verdict judge_name(const struct looking *looking)
 		flags &= AT_REMOVEDIR;
 	if (form->op == JOURNAL_TRUNCATE)
 		amount = argument(looking, 1);
-	int error = 0;
-	if (form->op != JOURNAL_CREATE)
+	int error = ask_rules(looking, rules_ops_of_name(form->op), &name.named,
+			      form->op == JOURNAL_TRUNCATE);
+	if (error == 0 && form->op != JOURNAL_CREATE)
 		error = ask(looking, form->op, flags, &name.named, form->op == JOURNAL_TRUNCATE,
 			    NULL);
 	record_call(looking->supervision, target, form->op, &name.named, flags, amount, -error);
@@ -361,8 +423,8 @@ static struct verdict judge_two(const struct looking *looking)
 		       &other) ||
 	    !exchange_is_valid(looking->exchange))
 		return PASS;
-	int error = 0;
-	if (form->op == JOURNAL_RENAME || form->op == JOURNAL_LINK) {
+	int error = ask_rules_of_two(looking, flags, &name.named, &other.named);
+	if (error == 0 && (form->op == JOURNAL_RENAME || form->op == JOURNAL_LINK)) {
 		error = ask(looking, form->op, flags, &other.named, false, &name.named);
 		if (error == 0 && form->op == JOURNAL_RENAME && (flags & RENAME_EXCHANGE))
 			error = ask(looking, form->op, flags, &name.named, false, &other.named);
@@ -483,10 +545,16 @@ static struct verdict judge_open(const struct looking *looking)
 	bool lists = (flags & O_DIRECTORY) && !makes_nameless;
 	bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
 	count(looking, lists ? PROCESS_LISTINGS : writes ? PROCESS_OPENS_WRITE : PROCESS_OPENS);
+	int error = ask_rules(looking, rules_ops_of_open(flags), &name.named,
+			      !(flags & O_NOFOLLOW));
+	if (error < 0) {
+		record_call(looking->supervision, target, JOURNAL_OPEN, &name.named, flags, 0,
+			    -error);
+		return fail(error);
+	}
 	if (!writes && target->request.is_viewer && target->way == WAY_SUPERVISED &&
 	    form->kind != KIND_OPENAT2)
 		return answer_viewer(looking, &name.named, flags);
-	int error = 0;
 	if (writes && !makes_nameless) {
 		error = ask(looking, JOURNAL_OPEN, flags, &name.named, !(flags & O_NOFOLLOW), NULL);
 		if (error == 0)
@@ -572,6 +640,9 @@ static struct verdict judge_exec(const struct looking *looking)
 	bool announce = is_there && (!by_library || elsewhere);
 	if (elsewhere)
 		target_look_at_library(looking->targets, target);
+	int error = by_library ? 0 : ask_rules(looking, RULE_EXEC, &name.named, true);
+	if (error < 0)
+		return fail(error);
 	/* Programs that are many start themselves so; their own name tells more. */
 	const char *executable = name.path;
 	if (strcmp(name.path, "/proc/self/exe") == 0 &&

@@ -1,6 +1,7 @@
 /* What supervised processes do, for the journal: see record.h. */
 #include "shim/supervise/record.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "tracker/path.h"
@@ -286,4 +287,20 @@ void record_edited(const struct supervision *supervision, const struct target *t
 	record.decision = (uint8_t)source;
 	record.amount = after->size_bytes;
 	append_versions(supervision, &record, path, before, after);
+}
+
+void record_ruled(const struct supervision *supervision, const struct target *target,
+		  const struct named *named, const struct rule_answer *answer)
+{
+	struct journal_record record = about(target, JOURNAL_RULED, named->tid);
+	const char *rule = rule_name(supervision->segment, answer->rule);
+
+	if (!journal_of(supervision))
+		return;
+	put_name(supervision, &record, named);
+	record.other_path = journal_text(supervision->journal, rule, strlen(rule), true);
+	record.flags = answer->op;
+	record.decision = (uint8_t)answer->action;
+	record.head.error = answer->action == RULE_ACTION_DENY ? EACCES : 0;
+	(void)journal_write(supervision->journal, &record, NULL, 0, true);
 }

@@ -10,6 +10,7 @@
 #include "shim/supervise/target.h"
 #include "tracker/guard.h"
 #include "tracker/inject.h"
+#include "tracker/rule.h"
 
 /* What a trapped call names. */
 struct named {
@@ -57,6 +58,10 @@ void record_guarded(const struct supervision *supervision, const struct target *
 void record_edited(const struct supervision *supervision, const struct target *target,
 		   const char *path, const struct version *before, const struct version *after,
 		   enum source source);
+
+/* record_ruled(): a rule had something to say of an access to that name. */
+void record_ruled(const struct supervision *supervision, const struct target *target,
+		  const struct named *named, const struct rule_answer *answer);
 
 /* record_path(): number of the text of a path; 0: it is not recorded. */
 uint32_t record_path(const struct supervision *supervision, const char *path);

@@ -8,7 +8,9 @@
  *	call.c       what a trapped call means
  *	view.c       viewers: answers, deliveries
  *	record.c     all of it, for the journal
+ *	rules.c      the rules
  *	writes.c     the guard
+ *	say.c        lines for the agent
  *	look.c       finding what a process names
  *	memory.c     looking into another process
  *	hello.h      how it shares a process with the preloaded library

@@ -453,6 +453,7 @@ static void adopt(const struct targets *targets, struct target *target)
 		words[count++] = text + at;
 	words[count] = NULL;
 	role_invocation(segment, executable, words, &target->invocation);
+	target->rules_known = false;
 	/* What was not looked at may be an option: then it is known of no program what it does. */
 	if ((bytes >= (ssize_t)sizeof(text) - 1 || count == WORDS_MAX) &&
 	    (target->invocation.role == ROLE_VIEWER || target->invocation.role == ROLE_READER))
@@ -598,6 +599,7 @@ bool target_library(struct targets *targets, struct target *target, uint64_t hel
 				   target->start.ticket, sizeof(target->start.ticket));
 	target->way = WAY_LIBRARY;
 	target->is_fork = false;
+	target->rules_known = false;
 	target->root_changes = true; /* not asked for yet */
 	target->hello = hello;
 	for (int i = 0; i < CODE_RANGES; i++)
@@ -673,6 +675,8 @@ static bool copy_ancestor(struct targets *targets, struct target *target, pid_t 
 		target->is_fork = true;
 		target->confined = known->confined;
 		target->invocation = known->invocation;
+		target->rules = known->rules;
+		target->rules_known = known->rules_known;
 		target->request = known->request;
 		target->request.subject.pid = (uint32_t)target->pid;
 		target->request.is_viewer = false;

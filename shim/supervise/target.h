@@ -15,6 +15,7 @@
 #include "shim/supervise/supervise.h"
 #include "tracker/request.h"
 #include "tracker/role.h"
+#include "tracker/rule.h"
 
 enum way {
 	WAY_OURS,       /* the command's process before it called exec */
@@ -67,11 +68,13 @@ struct target {
 	uint64_t hello;                      /* WAY_LIBRARY: address of its struct hello */
 	struct code_range code[CODE_RANGES]; /* WAY_LIBRARY: what the library sees */
 	struct code_range loader, library;   /* WAY_STARTING: as far as known */
-	char *root;          /* its root folder as this process names it, NULL: the same */
-	bool root_changes;   /* it may have another by now */
-	char *folder;        /* its current folder as this process names it; NULL: not known now */
-	bool has_threads;    /* more than the first make calls: then it may change at any time */
-	struct views *views; /* of a viewer; NULL: none yet */
+	char *root;        /* its root folder as this process names it, NULL: the same */
+	bool root_changes; /* it may have another by now */
+	char *folder;      /* its current folder as this process names it; NULL: not known now */
+	bool has_threads;  /* more than the first make calls: then it may change at any time */
+	struct rule_program rules; /* those that speak of what it runs; for rules.c */
+	bool rules_known;
+	struct views *views;   /* of a viewer; NULL: none yet */
 	struct writes *writes; /* what it was let do to files that matter; NULL: nothing yet */
 	uint64_t scope_id; /* what it reads and writes belongs to, where that is known by more than `request.context`; 0 */
 };

@@ -13,8 +13,8 @@
 
 #include "shim/supervise/look.h"
 #include "shim/supervise/memory.h"
+#include "shim/supervise/say.h"
 #include "tracker/baseline.h"
-#include "tracker/capture.h"
 #include "tracker/contents.h"
 #include "tracker/file.h"
 #include "tracker/path.h"
@@ -132,26 +132,6 @@ bool write_concerns(const struct supervision *supervision, const struct target *
 	       guard_concerns(supervision->segment, &who, named->normal);
 }
 
-/* Tells the agent, where it reads what its commands say.  Only into a pipe or terminal, which can be opened from here. */
-static void say(const struct supervision *supervision, const struct target *target,
-		const struct guard_answer *answer, const char *path)
-{
-	char name[PROC_PATH_BYTES], line[SEGMENT_PATH_BYTES];
-	struct stat stat;
-
-	if (target->request.context.role == ROLE_AGENT ||
-	    subject_stat(target->request.subject, 2, &stat) < 0 || S_ISREG(stat.st_mode) ||
-	    !capture_is_errors(supervision->segment, &target->request.context, &stat))
-		return;
-	size_t length = guard_say(supervision->segment, answer, path, line, sizeof(line));
-	subject_path(target->request.subject, 2, name);
-	int fd = sys_open(name, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0);
-	if (fd < 0)
-		return;
-	(void)sys_write(fd, line, length); /* all signals are blocked here */
-	(void)close(fd);
-}
-
 /* The call is about to be made: what is to be known of what comes of it. */
 static void begin(const struct segment *segment, struct target *target,
 		  const struct guard_answer *answer, const struct named *named)
@@ -217,6 +197,7 @@ static int ask(const struct supervision *supervision, struct target *target,
 	struct guard_writer who = writer(target);
 	struct guard_answer answer;
 	struct version moved;
+	char line[SEGMENT_PATH_BYTES];
 	bool has_notice = false;
 	int fd = look_open(look_up(target, named, follows));
 
@@ -235,7 +216,8 @@ static int ask(const struct supervision *supervision, struct target *target,
 	if (fd >= 0)
 		(void)close(fd);
 	if (answer.verdict != GUARD_PASS) {
-		say(supervision, target, &answer, named->normal);
+		say_line(supervision, target, line,
+			 guard_say(segment, &answer, named->normal, line, sizeof(line)));
 		record_guarded(supervision, target, named->normal, &answer);
 	}
 	if (answer.verdict == GUARD_DENY)

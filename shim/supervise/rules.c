@@ -1,0 +1,87 @@
+/* Rules for supervised processes: see rules.h. */
+#include "shim/supervise/rules.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+
+#include "shim/supervise/say.h"
+#include "tracker/rule.h"
+#include "tracker/sys.h"
+
+uint32_t rules_ops_of_open(uint32_t flags)
+{
+	bool is_nameless = (flags & O_TMPFILE) == O_TMPFILE;
+	uint32_t ops = (flags & O_CREAT) || is_nameless ? RULE_CREATE : 0;
+
+	if ((flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC))
+		ops |= RULE_WRITE;
+	if ((flags & O_ACCMODE) != O_WRONLY)
+		ops |= (flags & O_DIRECTORY) && !is_nameless ? RULE_LIST : RULE_READ;
+	return ops;
+}
+
+uint32_t rules_ops_of_name(enum journal_op op)
+{
+	if (op == JOURNAL_DELETE)
+		return RULE_DELETE;
+	return op == JOURNAL_CREATE ? RULE_WRITE | RULE_CREATE : RULE_WRITE;
+}
+
+/* Is that the program of this very process?  Hooks and readers run it below themselves. */
+static bool is_seen(const struct stat *program)
+{
+	struct stat own;
+
+	return sys_stat("/proc/self/exe", &own) == 0 && own.st_dev == program->st_dev &&
+	       own.st_ino == program->st_ino;
+}
+
+/* Which rules speak of what the process runs: told once for each program. */
+static const struct rule_program *rules_of(const struct supervision *supervision,
+					   struct target *target)
+{
+	char link[64], executable[SEGMENT_PATH_BYTES];
+	struct stat stat;
+
+	if (target->rules_known)
+		return &target->rules;
+	target->rules_known = true;
+	target->rules = (struct rule_program){ 0 };
+	if (!supervision->segment->settings->rule_count)
+		return &target->rules;
+	(void)snprintf(link, sizeof(link), "/proc/%d/exe", (int)target->pid);
+	if (sys_stat(link, &stat) == 0 && is_seen(&stat))
+		return &target->rules;
+	ssize_t length = sys_readlink(link, executable, sizeof(executable) - 1);
+	executable[length > 0 ? length : 0] = '\0';
+	rule_program(supervision->segment, executable, target->invocation.name, &target->rules);
+	return &target->rules;
+}
+
+int rules_ask(const struct supervision *supervision, struct target *target,
+	      const struct rules_access *access)
+{
+	const struct segment *segment = supervision->segment;
+	const struct rule_program *program = rules_of(supervision, target);
+	struct rule_question question = { .ops = access->ops, .path = access->named->normal };
+	struct rule_answer answer;
+	char line[SEGMENT_PATH_BYTES];
+
+	if (!rule_may_hold(program, access->ops))
+		return 0;
+	if (!question.path) {
+		segment_count(segment, COUNTER_calls_unjudged, 1);
+		return 0;
+	}
+	rule_judge(segment, program, &question, &answer);
+	if (answer.wants_look)
+		rule_settle(segment, program, &question, access->is_there(access->data), &answer);
+	if (answer.action == RULE_ACTION_OFF)
+		return 0;
+	rule_count(segment, &answer);
+	record_ruled(supervision, target, access->named, &answer);
+	say_line(supervision, target, line,
+		 rule_say(segment, &answer, question.path, line, sizeof(line)));
+	return answer.action == RULE_ACTION_DENY ? -EACCES : 0;
+}

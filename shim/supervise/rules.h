@@ -1,0 +1,29 @@
+/*
+ * Rules for supervised processes: an access is judged before it is let pass (tracker/rule.h).
+ *
+ * What passes libc in a process with the library inside is judged there, and not here again.  Not every access is trapped
+ * (filter.h): mode, owner and times of a file are set without a question.
+ */
+#ifndef SEEN_SUPERVISE_RULES_H
+#define SEEN_SUPERVISE_RULES_H
+
+#include "shim/supervise/record.h"
+
+/* rules_ops_of_open(): what an open does, by its flags: enum rule_op.  rules_ops_of_name(): the same of TRUNCATE, CREATE, DELETE. */
+uint32_t rules_ops_of_open(uint32_t flags);
+uint32_t rules_ops_of_name(enum journal_op op);
+
+/* What a call would do to one name. */
+struct rules_access {
+	uint32_t ops; /* enum rule_op */
+	const struct named *named;
+	/* Is there something by that name?  Asked at most once, and only where a rule might hold. */
+	bool (*is_there)(void *data);
+	void *data;
+};
+
+/* rules_ask(): what the rules say, recorded, counted and said.  Returns 0, or -EACCES where the call is to fail. */
+int rules_ask(const struct supervision *supervision, struct target *target,
+	      const struct rules_access *access);
+
+#endif
