@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -183,22 +182,15 @@ static int write_state(struct work *work)
 	return EXIT_CODE_OUTPUT;
 }
 
-static bool is_same(const char *file, const char *other)
-{
-	struct stat one, two;
-	return file && stat(file, &one) == 0 && stat(other, &two) == 0 &&
-	       one.st_dev == two.st_dev && one.st_ino == two.st_ino;
-}
-
 /* Whoever wrote to the journal itself would destroy what is to be told. */
 static int check_places(const char *path)
 {
-	if (is_same(output_path, path))
+	if (output_is_same(output_path, path))
 		message("--output: %s is the journal", output_path);
-	else if (is_same(state_path, path))
+	else if (output_is_same(state_path, path))
 		message("--state: %s is the journal", state_path);
 	else if (output_path && state_path &&
-		 (strcmp(output_path, state_path) == 0 || is_same(output_path, state_path)))
+		 (strcmp(output_path, state_path) == 0 || output_is_same(output_path, state_path)))
 		message("--output and --state are the same file");
 	else
 		return EXIT_CODE_OK;

@@ -1,124 +1,249 @@
 /*
- * `seen report`: what there is to be said of a session when it is over.  So far: instruction files that applied to what it touched,
- * and that its agents were never given.
+ * `seen report`: what there is to be said of a session when it is over, for a person, a CI job, or a program.
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "cli/command.h"
+#include "cli/lib/event_options.h"
 #include "cli/lib/exit_code.h"
 #include "cli/lib/journal_file.h"
 #include "cli/lib/message.h"
 #include "cli/lib/options.h"
-#include "cli/lib/report.h"
+#include "cli/lib/output.h"
+#include "cli/lib/report_html.h"
+#include "cli/lib/report_print.h"
 #include "cli/lib/session.h"
+#include "cli/lib/step_summary.h"
 #include "cli/lib/text.h"
-#include "tracker/path.h"
+#include "config/nearest.h"
 
-static const char *session_name;
-static bool json;
+enum {
+	TOP_PEOPLE = 10,     /* rows of each table */
+	TOP_PROGRAMS = 1000, /* ... in a document */
+	TOP_MAX = 65536,
+};
+
+static const char *session_name, *journal_option, *format_name, *output_path, *top_text;
+static bool json, github;
 
 static const struct option_spec SPECS[] = {
 	{ "--session", "ID", "this session; default: $SEEN_SESSION, else the workspace's newest",
 	  NULL, &session_name },
-	{ "--json", NULL, "one JSON document, schema seen/report/1", &json, NULL },
+	{ "--journal", "FILE", "this journal, in place of a session's", NULL, &journal_option },
+	{ "--format", "FORMAT", "text; md: Markdown; html: one page; json: seen/report/1", NULL,
+	  &format_name },
+	{ "--json", NULL, "the same as --format json", &json, NULL },
+	{ "--output", "FILE", "in place of standard output; replaced when all is written", NULL,
+	  &output_path },
+	{ "--github", NULL, "add it to the step's summary ($GITHUB_STEP_SUMMARY) in Markdown",
+	  &github, NULL },
+	{ "--top", "N", "rows of each table; default: 10, json and html: 1,000", NULL, &top_text },
 };
 
 static const struct options OPTIONS = {
 	.usage = "report [OPTION...]",
-	.summary = "Names the instruction files ([context] files) that apply to what the session "
-		   "touched, as they are\n"
-		   "on disk now, and that its agents were never given.",
+	.summary = "What a session did: conflicts, what was saved, files by bytes and by repeats, "
+		   "reads "
+		   "against\n"
+		   "writes, programs and processes, what was not observed, and instruction files "
+		   "([context] files) that\n"
+		   "apply to what was touched and were never given.  Times are UTC.",
 	.specs = SPECS,
 	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
 };
 
-static void print_path(const struct segment *segment, const char *path, int width)
+enum format { FORMAT_TEXT, FORMAT_MARKDOWN, FORMAT_JSON, FORMAT_HTML };
+
+static const char *const FORMATS[] = {
+	[FORMAT_TEXT] = "text",
+	[FORMAT_MARKDOWN] = "md",
+	[FORMAT_JSON] = "json",
+	[FORMAT_HTML] = "html",
+};
+
+enum { FORMAT_COUNT = sizeof(FORMATS) / sizeof(FORMATS[0]) };
+
+/* What is asked for. */
+struct wish {
+	enum format format;
+	bool prints; /* not the step's summary alone */
+	size_t top;  /* 0: that of the format */
+	char journal[SEGMENT_PATH_BYTES];
+};
+
+static int parse_format(struct wish *wish)
 {
-	char shown[SEGMENT_PATH_BYTES * 4];
-
-	if (path_escape(path_relative(segment, path), shown, sizeof(shown)) >= 0)
-		(void)printf("%-*s", width, shown);
-}
-
-static void print_table(const struct segment *segment, const struct unheeded *unheeded)
-{
-	char number[TEXT_NUMBER_BYTES], applied[TEXT_NUMBER_BYTES];
-
-	(void)printf("%s of %s instruction files that apply to what was touched %s never given\n",
-		     text_number(unheeded->count, number), text_number(unheeded->applied, applied),
-		     unheeded->count == 1 ? "was" : "were");
-	if (unheeded->count)
-		(void)printf("%s%-32s  %8s  %s%s\n", text_style(stdout, "1"), "INSTRUCTIONS",
-			     "TOUCHES", "FIRST", text_style(stdout, "0"));
-	for (size_t i = 0; i < unheeded->count; i++) {
-		const struct unheeded_row *row = &unheeded->rows[i];
-		print_path(segment, row->path, 32);
-		(void)printf("  %8s  ", text_number(row->touches, number));
-		print_path(segment, row->example, 0);
-		(void)puts(row->read_by_agent ? "  (the agent read it by itself)" : "");
+	if (!format_name) {
+		wish->format = json ? FORMAT_JSON : FORMAT_TEXT;
+		return EXIT_CODE_OK;
 	}
-}
-
-static json_t *document_of(const struct session *session, const struct unheeded *unheeded)
-{
-	const struct segment *segment = &session->segment;
-	const char *root = segment_text(segment, segment->settings->paths_workspace, NULL);
-	json_t *document = json_object(), *instructions = json_object(), *rows = json_array();
-
-	for (size_t i = 0; i < unheeded->count; i++) {
-		const struct unheeded_row *row = &unheeded->rows[i];
-		json_t *object = json_object();
-		(void)json_object_set_new(object, "path",
-					  text_json(path_relative(segment, row->path)));
-		(void)json_object_set_new(object, "touches",
-					  json_integer((json_int_t)row->touches));
-		(void)json_object_set_new(object, "first",
-					  text_json(path_relative(segment, row->example)));
-		(void)json_object_set_new(object, "read_by_agent",
-					  json_boolean(row->read_by_agent));
-		(void)json_array_append_new(rows, object);
+	for (size_t i = 0; i < FORMAT_COUNT; i++) {
+		if (strcmp(FORMATS[i], format_name) != 0)
+			continue;
+		wish->format = (enum format)i;
+		if (!json || i == FORMAT_JSON)
+			return EXIT_CODE_OK;
+		message("--json and --format %s: which one?", format_name);
+		return EXIT_CODE_USAGE;
 	}
-	(void)json_object_set_new(instructions, "applied",
-				  json_integer((json_int_t)unheeded->applied));
-	(void)json_object_set_new(instructions, "never_given", rows);
-	(void)json_object_set_new(document, "schema", json_string("seen/report/1"));
-	(void)json_object_set_new(document, "session", text_json(session->name));
-	(void)json_object_set_new(document, "workspace", text_json(root ? root : ""));
-	(void)json_object_set_new(document, "instructions", instructions);
-	return document;
+	const char *nearest = nearest_name(format_name, (const char **)(uintptr_t)FORMATS,
+					   FORMAT_COUNT);
+	message(nearest ? "--format: there is no format '%s'; did you mean '%s'?"
+			: "--format: there is no format '%s'; text, md, json, html",
+		format_name, nearest);
+	return EXIT_CODE_USAGE;
 }
 
-static int report(const struct session *session)
+static int parse(struct wish *wish)
 {
-	struct report report;
-	const char *journal = session_journal(session);
+	uint64_t top = 0;
+	int code = parse_format(wish);
+
+	if (code == EXIT_CODE_OK && top_text)
+		code = event_options_number("--top", top_text, TOP_MAX, &top);
+	wish->top = (size_t)top;
+	wish->prints = !github || format_name || json || output_path;
+	if (code == EXIT_CODE_OK && session_name && journal_option) {
+		message("--session and --journal: which one?");
+		code = EXIT_CODE_USAGE;
+	}
+	return code;
+}
+
+static int no_memory(void)
+{
+	message("out of memory");
+	return EXIT_CODE_OUTPUT;
+}
+
+/* ---- the forms ---- */
+
+static size_t top_of(const struct wish *wish, enum format format)
+{
+	if (wish->top)
+		return wish->top;
+	return format == FORMAT_JSON || format == FORMAT_HTML ? TOP_PROGRAMS : TOP_PEOPLE;
+}
+
+static int write_html(const struct wish *wish, const struct report *report, FILE *file)
+{
+	json_t *document = report_json(report, top_of(wish, FORMAT_HTML));
+	int error = document ? report_html_write(file, report, document, wish->journal) : -ENOMEM;
+	json_decref(document);
+	return error;
+}
+
+/* Returns 0 or a negative errno; those of the file are asked for later. */
+static int write_form(const struct wish *wish, const struct report *report, enum format format,
+		      FILE *file)
+{
+	size_t top = top_of(wish, format);
+	struct sheet sheet;
+
+	switch (format) {
+	case FORMAT_JSON:
+		return text_json_document(file, report_json(report, top));
+	case FORMAT_HTML:
+		return write_html(wish, report, file);
+	case FORMAT_MARKDOWN:
+		sheet_begin(&sheet, file, SHEET_MARKDOWN);
+		return report_tell(report, top, &sheet);
+	case FORMAT_TEXT:
+		break;
+	}
+	sheet_begin(&sheet, file, SHEET_TEXT);
+	return report_tell(report, top, &sheet);
+}
+
+static int print(const struct wish *wish, const struct report *report)
+{
+	struct output output = { .file = NULL };
 	int code = EXIT_CODE_OK;
 
-	if (!journal) {
-		message("session %s has no journal", session->name);
-		return EXIT_CODE_NOTHING;
+	if (output_is_same(output_path, wish->journal)) {
+		message("--output: %s is the journal", output_path);
+		return EXIT_CODE_USAGE;
 	}
-	int error = report_gather(journal, &session->segment, NULL, &report);
+	int error = output_open(output_path, OUTPUT_REPLACE, &output);
+	if (error < 0) {
+		message("%s: %s", output_path ? output_path : "standard output", strerror(-error));
+		return EXIT_CODE_OUTPUT;
+	}
+	error = write_form(wish, report, wish->format, output.file);
 	if (error == -ENOMEM) {
-		message("out of memory");
-		code = EXIT_CODE_OUTPUT;
+		code = no_memory();
 	} else if (error < 0) {
-		code = journal_file_failed(journal, error);
-	} else if (!json) {
-		print_table(&session->segment, &report.unheeded);
-	} else if (text_json_print(document_of(session, &report.unheeded)) < 0) {
-		message("out of memory");
-		code = EXIT_CODE_OUTPUT;
+		code = journal_file_failed(wish->journal, error);
+	} else {
+		error = output_finish(&output);
+		if (error < 0)
+			code = output_failed(&output, error);
 	}
+	output_close(&output);
+	return code;
+}
+
+static int add_to_summary(const struct wish *wish, const struct report *report)
+{
+	char *text = NULL;
+	size_t length = 0;
+	FILE *file = open_memstream(&text, &length);
+	int error = file ? write_form(wish, report, FORMAT_MARKDOWN, file) : -ENOMEM;
+
+	if (file && fclose(file) != 0)
+		error = -ENOMEM;
+	int code = error < 0 ? no_memory() : step_summary_add(text, length);
+	free(text);
+	return code;
+}
+
+static int tell(const struct wish *wish, const struct segment *segment)
+{
+	struct report report;
+	int code = EXIT_CODE_OK, error = report_gather(wish->journal, segment, NULL, &report);
+
+	if (error == -ENOMEM)
+		code = no_memory();
+	else if (error < 0)
+		code = journal_file_failed(wish->journal, error);
+	if (code == EXIT_CODE_OK && github)
+		code = add_to_summary(wish, &report);
+	if (code == EXIT_CODE_OK && wish->prints)
+		code = print(wish, &report);
 	report_free(&report);
+	return code;
+}
+
+/* ---- whose ---- */
+
+/* The session with all that it knows, or, where it is gone, its journal alone. */
+static int report(const struct config *config, struct wish *wish)
+{
+	struct session session;
+	int code = journal_file_find(config, session_name, journal_option, wish->journal,
+				     sizeof(wish->journal));
+
+	if (code != EXIT_CODE_OK || journal_option)
+		return code != EXIT_CODE_OK ? code : tell(wish, NULL);
+	const char *name = session_name ? session_name : getenv("SEEN_SESSION");
+	int error = -ENOENT;
+	if (name && name[0])
+		error = session_open(config, name, &session);
+	else if (session_find(config, NULL, &session) == EXIT_CODE_OK)
+		error = 0;
+	code = tell(wish, error == 0 ? &session.segment : NULL);
+	if (error == 0)
+		session_close(&session);
 	return code;
 }
 
 int cmd_report(int argc, char **argv)
 {
 	struct parsed parsed = { .config = NULL };
-	struct session session;
+	struct wish wish;
 	int code;
 
 	if (options_parse(&OPTIONS, argc, argv, &parsed, &code) < 0) {
@@ -127,12 +252,10 @@ int cmd_report(int argc, char **argv)
 		message("'%s' is no option; `seen help report` lists them",
 			argv[parsed.first_word]);
 		code = EXIT_CODE_USAGE;
-	} else if (options_load(&parsed, &code) == 0) {
-		code = session_find(parsed.config, session_name, &session);
-		if (code == EXIT_CODE_OK) {
-			code = report(&session);
-			session_close(&session);
-		}
+	} else {
+		code = parse(&wish);
+		if (code == EXIT_CODE_OK && options_load(&parsed, &code) == 0)
+			code = report(parsed.config, &wish);
 	}
 	options_done(&parsed);
 	return code;

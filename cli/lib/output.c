@@ -172,6 +172,13 @@ int output_finish(struct output *output)
 	return 0;
 }
 
+bool output_is_same(const char *path, const char *other)
+{
+	struct stat one, two;
+	return path && stat(path, &one) == 0 && stat(other, &two) == 0 &&
+	       one.st_dev == two.st_dev && one.st_ino == two.st_ino;
+}
+
 int output_failed(const struct output *output, int error)
 {
 	if (output->path)

@@ -40,6 +40,9 @@ int output_row(struct output *output);
  * the errors of write(2), fsync(2), rename(2): what was there before is unchanged, unless it was added to. */
 int output_finish(struct output *output);
 
+/* output_is_same(): are both paths one file that is there?  path: NULL: no. */
+bool output_is_same(const char *path, const char *other);
+
 /* output_failed(): says on stderr that it could not be written.  Returns EXIT_CODE_OUTPUT. */
 int output_failed(const struct output *output, int error);
 

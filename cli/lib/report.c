@@ -74,12 +74,12 @@ static struct deed deed_of(struct report_gather *gather, const struct event *eve
 	case JOURNAL_READ:
 	case JOURNAL_READ_TOTAL:
 		deed.work.bytes_read = report_stream_bytes(gather, event);
-		deed.work.at_least = record->marks & JOURNAL_AT_LEAST;
+		deed.work.read_more = record->marks & JOURNAL_AT_LEAST;
 		break;
 	case JOURNAL_WRITE:
 	case JOURNAL_WRITE_TOTAL:
 		deed.work.bytes_written = report_stream_bytes(gather, event);
-		deed.work.at_least = record->marks & JOURNAL_AT_LEAST;
+		deed.work.written_more = record->marks & JOURNAL_AT_LEAST;
 		deed.is_change = true;
 		break;
 	case JOURNAL_MAP:
@@ -104,13 +104,13 @@ static struct deed deed_of(struct report_gather *gather, const struct event *eve
 	case JOURNAL_NOTICE:
 	case JOURNAL_DIFFED:
 		deed.work.notices = 1;
-		deed.work.bytes_saved = record->amount;
+		deed.work.bytes_saved = report_count(record->amount);
 		break;
 	case JOURNAL_REQUEST:
 		deed.is_access = false;
 		if (record->decision == DECISION_NOTICE) {
 			deed.work.notices = 1;
-			deed.work.bytes_saved = record->amount;
+			deed.work.bytes_saved = report_count(record->amount);
 		}
 		break;
 	case JOURNAL_EDITED:
@@ -129,17 +129,18 @@ static struct deed deed_of(struct report_gather *gather, const struct event *eve
 
 static void add_work(struct report_work *sum, const struct report_work *work)
 {
-	sum->opens_read += work->opens_read;
-	sum->opens_write += work->opens_write;
-	sum->bytes_read += work->bytes_read;
-	sum->bytes_written += work->bytes_written;
-	sum->listings += work->listings;
-	sum->changes += work->changes;
-	sum->maps += work->maps;
-	sum->notices += work->notices;
-	sum->bytes_saved += work->bytes_saved;
-	sum->failed += work->failed;
-	sum->at_least = sum->at_least || work->at_least;
+	report_add(&sum->opens_read, work->opens_read);
+	report_add(&sum->opens_write, work->opens_write);
+	report_add(&sum->bytes_read, work->bytes_read);
+	report_add(&sum->bytes_written, work->bytes_written);
+	report_add(&sum->listings, work->listings);
+	report_add(&sum->changes, work->changes);
+	report_add(&sum->maps, work->maps);
+	report_add(&sum->notices, work->notices);
+	report_add(&sum->bytes_saved, work->bytes_saved);
+	report_add(&sum->failed, work->failed);
+	sum->read_more = sum->read_more || work->read_more;
+	sum->written_more = sum->written_more || work->written_more;
 }
 
 static size_t role_index(const struct event *event)
@@ -170,7 +171,7 @@ static void add_to_file(struct report_gather *gather, const struct event *event,
 	file->yielded += event->op == JOURNAL_YIELDED;
 	if (event->op == JOURNAL_GIVEN) {
 		file->given++;
-		file->bytes_given += event->entry->record.amount;
+		report_add(&file->bytes_given, event->entry->record.amount);
 	}
 }
 
@@ -215,18 +216,18 @@ static void take_saved(struct report_saved *saved, const struct event *event)
 	switch (event->op) {
 	case JOURNAL_NOTICE:
 		saved->notices++;
-		saved->notice_bytes += amount;
+		report_add(&saved->notice_bytes, amount);
 		break;
 	case JOURNAL_DIFFED:
 		saved->diffs++;
-		saved->diff_bytes += amount;
+		report_add(&saved->diff_bytes, amount);
 		break;
 	case JOURNAL_YIELDED:
 		saved->yielded++;
 		break;
 	case JOURNAL_GIVEN:
 		saved->given++;
-		saved->given_bytes += amount;
+		report_add(&saved->given_bytes, amount);
 		break;
 	default:
 		break;
@@ -247,11 +248,13 @@ static void take_request(struct report_gather *gather, const struct event *event
 		saved->yielded++;
 	if (event->op == JOURNAL_REQUEST && record->decision == DECISION_NOTICE) {
 		saved->commands++;
-		saved->command_bytes += record->amount;
-		if (key)
-			key->answered = record->amount;
+		report_add(&saved->command_bytes, record->amount);
+		if (key) {
+			key->is_answered = true;
+			key->answered = report_count(record->amount);
+		}
 	}
-	if (event->op != JOURNAL_EXEC_FAILED || !key || !key->answered)
+	if (event->op != JOURNAL_EXEC_FAILED || !key || !key->is_answered)
 		return;
 	struct report_work *sums[] = { &report->work, &report->by_role[role_index(event)],
 				       &process->work, program ? &program->work : NULL };
@@ -263,7 +266,7 @@ static void take_request(struct report_gather *gather, const struct event *event
 	}
 	saved->commands--;
 	saved->command_bytes -= key->answered;
-	key->answered = 0;
+	key->is_answered = false;
 }
 
 static void take_conflict(struct report_gather *gather, const struct event *event,
@@ -333,7 +336,7 @@ static void take_writes(struct report_gather *gather, const struct event *event)
 			break;
 		writes->kept[record->reason]++;
 		if (record->marks & JOURNAL_DETAILS)
-			writes->kept_bytes += event->entry->details.after.size_bytes;
+			report_add(&writes->kept_bytes, event->entry->details.after.size_bytes);
 		break;
 	default:
 		break;
@@ -385,12 +388,12 @@ static void take_coverage(struct report_gather *gather, const struct event *even
 	size_t count = 0;
 
 	coverage->runs++;
-	coverage->observed += told->observed;
-	coverage->unobserved += told->unobserved;
-	coverage->partial += told->partial;
-	coverage->unattached += told->unattached;
-	coverage->opens += told->opens;
-	coverage->without_journal += told->without_journal;
+	report_add(&coverage->observed, told->observed);
+	report_add(&coverage->unobserved, told->unobserved);
+	report_add(&coverage->partial, told->partial);
+	report_add(&coverage->unattached, told->unattached);
+	report_add(&coverage->opens, told->opens);
+	report_add(&coverage->without_journal, told->without_journal);
 	for (size_t i = 0; i < report->run_count; i++) {
 		if (report->runs[i].end_ns)
 			continue;
@@ -527,9 +530,11 @@ static void add_up(struct report *report, const struct events_counts *counts)
 {
 	struct report_saved *saved = &report->saved;
 
-	saved->bytes = saved->notice_bytes + saved->diff_bytes + saved->command_bytes;
+	report_add(&saved->bytes, saved->notice_bytes);
+	report_add(&saved->bytes, saved->diff_bytes);
+	report_add(&saved->bytes, saved->command_bytes);
 	saved->tokens = tokens_of_bytes(saved->bytes);
-	report->coverage.lost = counts->lost;
+	report_add(&report->coverage.lost, counts->lost);
 	report->coverage.undone = counts->undone;
 	report->coverage.damaged = counts->damaged;
 }
@@ -552,6 +557,7 @@ static int read_journal(struct report_gather *gather, const char *path)
 		else
 			take(gather, &event);
 	struct events_counts counts = events_counts(events);
+	gather->report->end = events_position(events);
 	add_up(gather->report, &counts);
 	events_close(events);
 	report_rows_end(gather);

@@ -51,7 +51,8 @@ struct report_work {
 	uint64_t notices; /* reads and commands that were answered with a notice, or with what changed */
 	uint64_t bytes_saved; /* thereby */
 	uint64_t failed;
-	bool at_least; /* bytes: there were more */
+	bool read_more,
+		written_more; /* of the bytes there were more: libc's streams did not tell */
 };
 
 struct report_file {
@@ -149,12 +150,14 @@ struct report_coverage {
 		damaged; /* records that could not be written, were not finished, do not hold */
 };
 
+/* No number is above INT64_MAX: a sum that would be stops there. */
 struct report {
 	const char *session;   /* name; borrowed from `names` */
 	const char *workspace; /* NULL: not known */
 	char *names[2];
 	bool has_segment; /* else what needs it was left out: `unheeded`, `counters` */
 
+	uint64_t end; /* number behind the last record that was looked at: what came later is not in here */
 	uint64_t events;
 	uint64_t unknown;          /* of a later version: in no other number */
 	uint64_t start_ns, end_ns; /* of the events; 0: there are none */
@@ -204,10 +207,13 @@ int report_gather(const char *journal, const struct segment *segment,
 void report_free(struct report *report);
 
 enum report_order {
-	REPORT_BY_READ, /* bytes, then opens */
-	REPORT_BY_WRITTEN,
+	/* Files of the workspace, where that is known; else all. */
+	REPORT_BY_WRITTEN, /* bytes, then opens */
 	REPORT_BY_REPEATS,
-	REPORT_BY_CHANGES, /* those outside the workspace first */
+	REPORT_BY_READ,
+	/* Those that do not lie in it. */
+	REPORT_OUTSIDE_BY_WRITTEN, /* also what was changed otherwise */
+	REPORT_OUTSIDE_BY_READ,
 };
 
 /* report_files_by(): the files that are first by an order and that have any of it; equal ones by path.

@@ -27,7 +27,9 @@ struct report_key {
 		uint32_t generation; /* of a file: rises with each change */
 		uint32_t program;    /* of a process: index of its program */
 	};
-	uint64_t answered; /* of a process: bytes saved by its last request, until it is known that it was answered */
+	/* Of a process: its last request was answered, unless its EXEC failed; and what that saved. */
+	bool is_answered;
+	uint64_t answered;
 };
 
 struct report_rows {
@@ -63,6 +65,19 @@ struct report_gather {
 	size_t run_capacity, conflict_capacity, unobserved_capacity;
 	bool no_memory;
 };
+
+/* report_count(): a number of bytes that a record tells; 0 for one that none can be, in whose place `seen log` says null. */
+static inline uint64_t report_count(uint64_t number)
+{
+	return number <= INT64_MAX ? number : 0;
+}
+
+/* report_add(): the same, added to a sum, which stops at the largest number. */
+static inline void report_add(uint64_t *sum, uint64_t number)
+{
+	number = report_count(number);
+	*sum = *sum > INT64_MAX - number ? INT64_MAX : *sum + number;
+}
 
 /* report_rows_begin(): room for the tables.  Returns 0 or -ENOMEM; report_rows_end() in any case. */
 int report_rows_begin(struct report_gather *gather);

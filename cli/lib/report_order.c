@@ -10,22 +10,26 @@ struct weight {
 	uint64_t first, second;
 };
 
-static struct weight weight_of(const struct report_file *file, enum report_order order)
+static struct weight weight_of(const struct report *report, const struct report_file *file,
+			       enum report_order order)
 {
 	const struct report_work *work = &file->work;
+	bool is_outside = order == REPORT_OUTSIDE_BY_WRITTEN || order == REPORT_OUTSIDE_BY_READ;
 
+	if (is_outside ? !report->workspace || file->in_workspace
+		       : report->workspace && !file->in_workspace)
+		return (struct weight){ 0, 0 };
 	switch (order) {
-	case REPORT_BY_READ:
-		return (struct weight){ work->bytes_read, work->opens_read };
-	case REPORT_BY_WRITTEN:
-		return (struct weight){ work->bytes_written, work->opens_write };
 	case REPORT_BY_REPEATS:
 		return (struct weight){ file->repeats, file->repeats ? work->opens_read : 0 };
-	case REPORT_BY_CHANGES:
+	case REPORT_BY_READ:
+	case REPORT_OUTSIDE_BY_READ:
+		return (struct weight){ work->bytes_read, work->opens_read };
+	case REPORT_BY_WRITTEN:
+	case REPORT_OUTSIDE_BY_WRITTEN:
 		break;
 	}
-	return (struct weight){ file->in_workspace ? 0 : work->opens_write + work->changes,
-				work->opens_write + work->changes };
+	return (struct weight){ work->bytes_written, work->opens_write + work->changes };
 }
 
 struct ranked {
@@ -73,7 +77,7 @@ int64_t report_files_by(const struct report *report, enum report_order order, si
 		return -ENOMEM;
 	for (size_t i = 0; i < report->file_count; i++) {
 		const struct report_file *file = &report->files[i];
-		struct weight weight = weight_of(file, order);
+		struct weight weight = weight_of(report, file, order);
 		if (weight.first || weight.second)
 			all[count++] = (struct ranked){ .row = file,
 							.name = file->path,

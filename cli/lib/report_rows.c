@@ -264,7 +264,7 @@ struct report_program *report_program_of(struct report_gather *gather, const str
 
 uint64_t report_stream_bytes(struct report_gather *gather, const struct event *event)
 {
-	uint64_t bytes = event->entry->record.amount;
+	uint64_t bytes = report_count(event->entry->record.amount);
 	bool writes = event->op == JOURNAL_WRITE || event->op == JOURNAL_WRITE_TOTAL;
 	bool is_first = event->op == JOURNAL_READ || event->op == JOURNAL_WRITE;
 	/* Descriptors are below 2^31, numbers of records below 2^32. */

@@ -158,7 +158,7 @@ json_t *text_json_time(uint64_t realtime_ns)
 	return realtime_ns ? json_string(text_time(realtime_ns, text)) : json_null();
 }
 
-int text_json_print(json_t *document)
+int text_json_document(FILE *file, json_t *document)
 {
 	if (!document)
 		return -ENOMEM;
@@ -166,9 +166,14 @@ int text_json_print(json_t *document)
 	json_decref(document);
 	if (!text)
 		return -ENOMEM;
-	(void)puts(text);
+	(void)fprintf(file, "%s\n", text);
 	free(text);
 	return 0;
+}
+
+int text_json_print(json_t *document)
+{
+	return text_json_document(stdout, document);
 }
 
 const char *text_style(FILE *file, const char *code)

@@ -34,7 +34,9 @@ int text_json_write(FILE *file, const json_t *value);
 /* text_json_time(): as text_time(), null for 0. */
 json_t *text_json_time(uint64_t realtime_ns);
 
-/* text_json_print(): writes a document on standard output, and takes the reference.  Returns 0 or -ENOMEM. */
+/* text_json_document(): writes a document, and takes the reference; NULL: there was no memory for it.  Returns 0 or -ENOMEM; what `file`
+ * says of errors is the caller's to ask.  text_json_print(): on standard output. */
+int text_json_document(FILE *file, json_t *document);
 int text_json_print(json_t *document);
 
 /* text_style(): an escape sequence for standard output (or standard error) if that is a terminal, NO_COLOR is not set and TERM is not

@@ -1,0 +1,412 @@
+/* A report for programs, seen/report/1: see report_print.h.  config/data/report.schema.json says what each member is. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/lib/event_filter.h"
+#include "cli/lib/event_print.h"
+#include "cli/lib/report_print.h"
+#include "cli/lib/text.h"
+#include "tracker/contents.h"
+#include "tracker/path.h"
+#include "tracker/source.h"
+
+static void put(json_t *object, const char *name, json_t *value)
+{
+	(void)json_object_set_new_nocheck(object, name, value ? value : json_null());
+}
+
+static void put_count(json_t *object, const char *name, uint64_t number)
+{
+	put(object, name, json_integer(number <= INT64_MAX ? (json_int_t)number : INT64_MAX));
+}
+
+static void put_text(json_t *object, const char *name, const char *bytes)
+{
+	put(object, name, bytes ? text_json(bytes) : json_null());
+}
+
+static void put_path(json_t *object, const char *name, const struct report *report,
+		     const char *path)
+{
+	put_text(object, name, report_path(report, path));
+}
+
+static void put_time(json_t *object, const char *name, uint64_t realtime_ns)
+{
+	put(object, name, text_json_time(realtime_ns));
+}
+
+static json_t *of_work(const struct report_work *work)
+{
+	json_t *object = json_object();
+
+	put_count(object, "opens_read", work->opens_read);
+	put_count(object, "opens_write", work->opens_write);
+	put_count(object, "bytes_read", work->bytes_read);
+	put_count(object, "bytes_written", work->bytes_written);
+	put(object, "read_more", json_boolean(work->read_more));
+	put(object, "written_more", json_boolean(work->written_more));
+	put_count(object, "listings", work->listings);
+	put_count(object, "changes", work->changes);
+	put_count(object, "maps", work->maps);
+	put_count(object, "notices", work->notices);
+	put_count(object, "bytes_saved", work->bytes_saved);
+	put_count(object, "failed", work->failed);
+	return object;
+}
+
+/* ---- what there was ---- */
+
+static json_t *of_runs(const struct report *report)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < report->run_count; i++) {
+		const struct report_run *run = &report->runs[i];
+		json_t *object = json_object();
+		put_time(object, "start", run->start_ns);
+		put_time(object, "end", run->end_ns);
+		put_text(object, "command", run->command);
+		(void)json_array_append_new(array, object);
+	}
+	return array;
+}
+
+static json_t *of_events(const struct report *report)
+{
+	json_t *object = json_object(), *by_op = json_object();
+
+	for (unsigned op = 0; op < EVENT_OP_COUNT; op++) {
+		if (!report->by_op[op])
+			continue;
+		json_t *row = json_object();
+		put_count(row, "count", report->by_op[op]);
+		put_count(row, "failed", report->failed_by_op[op]);
+		put(by_op, event_op_name(op), row);
+	}
+	put_count(object, "count", report->events);
+	put_count(object, "denied", report->denied);
+	put_count(object, "attempted", report->attempted);
+	put_count(object, "unresolved", report->unresolved);
+	put_count(object, "uncertain", report->uncertain);
+	put_count(object, "unknown", report->unknown);
+	put(object, "by_op", by_op);
+	return object;
+}
+
+static json_t *of_roles(const struct report *report)
+{
+	json_t *object = json_object();
+
+	for (uint32_t role = 0; role < REPORT_ROLES; role++)
+		put(object, role < ROLE_COUNT ? role_name(role) : "unknown",
+		    of_work(&report->by_role[role]));
+	return object;
+}
+
+/* ---- tables ---- */
+
+static json_t *of_file(const struct report *report, const struct report_file *file)
+{
+	json_t *object = json_object();
+
+	put_path(object, "path", report, file->path);
+	put(object, "in_workspace", json_boolean(file->in_workspace));
+	put(object, "work", of_work(&file->work));
+	put_count(object, "repeats", file->repeats);
+	put_count(object, "given", file->given);
+	put_count(object, "bytes_given", file->bytes_given);
+	put_count(object, "yielded", file->yielded);
+	put_count(object, "edits", file->edits);
+	put_count(object, "changed", file->changed);
+	put_time(object, "first", file->first_ns);
+	put_time(object, "last", file->last_ns);
+	return object;
+}
+
+/* NULL: out of memory. */
+static json_t *of_files_by(const struct report *report, enum report_order order, size_t top)
+{
+	const struct report_file **rows = calloc(top + 1, sizeof(const struct report_file *));
+	int64_t count = rows ? report_files_by(report, order, top, rows) : -ENOMEM;
+	json_t *array = count < 0 ? NULL : json_array();
+
+	for (int64_t i = 0; i < count && i < (int64_t)top; i++)
+		(void)json_array_append_new(array, of_file(report, rows[i]));
+	free(rows);
+	return array;
+}
+
+static json_t *of_files(const struct report *report, size_t top)
+{
+	json_t *object = json_object();
+
+	put_count(object, "count", report->file_count);
+	put_count(object, "left_out", report->files_left_out);
+	put(object, "by_read", of_files_by(report, REPORT_BY_READ, top));
+	put(object, "by_written", of_files_by(report, REPORT_BY_WRITTEN, top));
+	put(object, "by_repeats", of_files_by(report, REPORT_BY_REPEATS, top));
+	put(object, "outside_by_read", of_files_by(report, REPORT_OUTSIDE_BY_READ, top));
+	put(object, "outside_by_written", of_files_by(report, REPORT_OUTSIDE_BY_WRITTEN, top));
+	return object;
+}
+
+static json_t *of_process(const struct report_process *process)
+{
+	json_t *object = json_object();
+
+	put_count(object, "process", process->number);
+	put_count(object, "pid", process->pid);
+	put_count(object, "parent_pid", process->parent_pid);
+	put(object, "role",
+	    process->role >= 0 ? json_string(role_name((uint32_t)process->role)) : json_null());
+	put_text(object, "executable", process->executable);
+	put(object, "forked", json_boolean(process->forked));
+	put(object, "unattached", json_boolean(process->unattached));
+	put_time(object, "start", process->start_ns);
+	put_time(object, "end", process->end_ns);
+	put(object, "status", json_null());
+	if (process->has_status)
+		put_count(object, "status", process->status);
+	put(object, "work", of_work(&process->work));
+	return object;
+}
+
+static json_t *of_processes(const struct report *report, size_t top)
+{
+	const struct report_process **rows = calloc(top + 1, sizeof(const struct report_process *));
+	int64_t count = rows ? report_processes_by_work(report, top, rows) : -ENOMEM;
+	json_t *object = json_object(), *array = count < 0 ? NULL : json_array();
+
+	for (int64_t i = 0; i < count && i < (int64_t)top; i++)
+		(void)json_array_append_new(array, of_process(rows[i]));
+	free(rows);
+	put_count(object, "count", report->process_count);
+	put_count(object, "left_out", report->processes_left_out);
+	put(object, "rows", array);
+	return object;
+}
+
+static json_t *of_programs(const struct report *report, size_t top)
+{
+	const struct report_program **rows = calloc(top + 1, sizeof(const struct report_program *));
+	int64_t count = rows ? report_programs_by_work(report, top, rows) : -ENOMEM;
+	json_t *object = json_object(), *array = count < 0 ? NULL : json_array();
+
+	for (int64_t i = 0; i < count && i < (int64_t)top; i++) {
+		json_t *row = json_object();
+		put_text(row, "executable", rows[i]->path);
+		put_count(row, "processes", rows[i]->processes);
+		put(row, "work", of_work(&rows[i]->work));
+		(void)json_array_append_new(array, row);
+	}
+	free(rows);
+	put_count(object, "count", report->program_count);
+	put_count(object, "left_out", report->programs_left_out);
+	put(object, "rows", array);
+	return object;
+}
+
+/* ---- what the session made of it ---- */
+
+static json_t *of_conflict(const struct report *report, const struct report_conflict *conflict)
+{
+	bool is_guarded = conflict->kind == REPORT_GUARDED;
+	char digits[VERSION_DIGITS + 1];
+	json_t *object = json_object();
+
+	version_digits(&conflict->before, digits);
+	put(object, "kind", json_string(is_guarded ? "guarded" : "changed"));
+	put_count(object, "number", conflict->number);
+	put_time(object, "time", conflict->time_ns);
+	put_path(object, "path", report, conflict->path);
+	put_text(object, "executable", conflict->executable);
+	put(object, "verdict",
+	    is_guarded ? json_string(event_verdict_name(conflict->verdict)) : json_null());
+	put(object, "reason",
+	    is_guarded ? json_string(event_guard_reason_name(conflict->reason)) : json_null());
+	put(object, "degraded", json_boolean(is_guarded && conflict->degraded));
+	put(object, "kept", json_boolean(conflict->kept));
+	put(object, "change",
+	    is_guarded || !event_change_name(conflict->change)
+		    ? json_null()
+		    : json_string(event_change_name(conflict->change)));
+	put(object, "source",
+	    !is_guarded && source_name(conflict->source)
+		    ? json_string(source_name(conflict->source))
+		    : json_null());
+	put(object, "version",
+	    version_is_none(&conflict->before) ? json_null() : json_string(digits));
+	return object;
+}
+
+static json_t *of_guarded(const struct report_writes *writes)
+{
+	json_t *array = json_array();
+
+	for (unsigned reason = 0; reason < REPORT_REASONS; reason++)
+		for (unsigned verdict = GUARD_WARN; verdict < REPORT_VERDICTS; verdict++) {
+			if (!writes->guarded[reason][verdict])
+				continue;
+			json_t *row = json_object();
+			put(row, "reason", json_string(event_guard_reason_name(reason)));
+			put(row, "verdict", json_string(event_verdict_name(verdict)));
+			put_count(row, "count", writes->guarded[reason][verdict]);
+			(void)json_array_append_new(array, row);
+		}
+	return array;
+}
+
+static json_t *of_conflicts(const struct report *report, size_t top)
+{
+	const struct report_writes *writes = &report->writes;
+	json_t *object = json_object(), *rows = json_array(), *kept = json_object();
+
+	for (size_t i = 0; i < report->conflict_count && i < top; i++)
+		(void)json_array_append_new(rows, of_conflict(report, &report->conflicts[i]));
+	for (unsigned reason = 0; reason < REPORT_KEPT_REASONS; reason++)
+		put_count(kept, contents_reason_name((enum contents_reason)reason),
+			  writes->kept[reason]);
+	put(object, "guarded", of_guarded(writes));
+	put_count(object, "degraded", writes->degraded);
+	put_count(object, "changed", writes->changed);
+	put_count(object, "added", writes->added);
+	put_count(object, "deleted", writes->deleted);
+	put(object, "kept", kept);
+	put_count(object, "kept_bytes", writes->kept_bytes);
+	put_count(object, "edited_by_agent", writes->edited_by_agent);
+	put_count(object, "edited_by_tool", writes->edited_by_tool);
+	put_count(object, "count", report->conflict_count + report->conflicts_left_out);
+	put(object, "rows", rows);
+	return object;
+}
+
+static json_t *of_saved(const struct report_saved *saved)
+{
+	json_t *object = json_object();
+
+	put_count(object, "bytes", saved->bytes);
+	put_count(object, "tokens_estimate", saved->tokens);
+	put_count(object, "notices", saved->notices);
+	put_count(object, "notice_bytes", saved->notice_bytes);
+	put_count(object, "diffs", saved->diffs);
+	put_count(object, "diff_bytes", saved->diff_bytes);
+	put_count(object, "commands", saved->commands);
+	put_count(object, "command_bytes", saved->command_bytes);
+	put_count(object, "yielded", saved->yielded);
+	put_count(object, "given", saved->given);
+	put_count(object, "given_bytes", saved->given_bytes);
+	return object;
+}
+
+static json_t *of_coverage(const struct report *report)
+{
+	const struct report_coverage *coverage = &report->coverage;
+	json_t *object = json_object(), *programs = json_array();
+
+	for (size_t i = 0; i < report->unobserved_count; i++) {
+		const struct report_unobserved *row = &report->unobserved[i];
+		json_t *program = json_object();
+		put_text(program, "name", row->program);
+		put_text(program, "reason", row->reason);
+		put(program, "partly", json_boolean(row->partly));
+		put_count(program, "count", row->count);
+		(void)json_array_append_new(programs, program);
+	}
+	put_count(object, "runs", coverage->runs);
+	put_count(object, "observed", coverage->observed);
+	put_count(object, "unobserved", coverage->unobserved);
+	put_count(object, "partial", coverage->partial);
+	put_count(object, "unattached", coverage->unattached);
+	put_count(object, "opens", coverage->opens);
+	put_count(object, "without_journal", coverage->without_journal);
+	put_count(object, "lost", coverage->lost);
+	put_count(object, "undone", coverage->undone);
+	put_count(object, "damaged", coverage->damaged);
+	put(object, "programs", programs);
+	put_count(object, "programs_left_out", report->unobserved_left_out);
+	return object;
+}
+
+/* null: it could not be looked at. */
+static json_t *of_seal(const struct report *report)
+{
+	const struct verified *verified = &report->verified;
+	char digest[SEAL_TEXT_BYTES];
+
+	if (report->verify_error)
+		return json_null();
+	json_t *object = json_object();
+	put(object, "verdict", json_string(verified_name(verified->verdict)));
+	put(object, "digest",
+	    verified->seal.block_count ? json_string(seal_last(&verified->seal, digest))
+				       : json_null());
+	put_count(object, "records", verified->report.records);
+	put_count(object, "not_sealed", verified->report.not_sealed);
+	return object;
+}
+
+/* ---- what only the session knows ---- */
+
+static json_t *of_counters(const struct report *report)
+{
+	static const char *const NAMES[] = {
+#define COUNTER(name, text) #name,
+#include "tracker/counters.def"
+#undef COUNTER
+	};
+	json_t *object = json_object();
+
+	for (int i = 0; i < COUNTER_COUNT; i++)
+		put_count(object, NAMES[i], report->counters[i]);
+	return object;
+}
+
+static json_t *of_instructions(const struct report *report)
+{
+	const struct unheeded *unheeded = &report->unheeded;
+	json_t *object = json_object(), *rows = json_array();
+
+	for (size_t i = 0; i < unheeded->count; i++) {
+		const struct unheeded_row *row = &unheeded->rows[i];
+		json_t *file = json_object();
+		put_path(file, "path", report, row->path);
+		put_count(file, "touches", row->touches);
+		put_path(file, "first", report, row->example);
+		put(file, "read_by_agent", json_boolean(row->read_by_agent));
+		(void)json_array_append_new(rows, file);
+	}
+	put_count(object, "applied", unheeded->applied);
+	put(object, "never_given", rows);
+	put(object, "cut", json_boolean(unheeded->is_cut));
+	return object;
+}
+
+json_t *report_json(const struct report *report, size_t top)
+{
+	json_t *document = json_object();
+
+	put(document, "schema", json_string("seen/report/1"));
+	put_text(document, "session", report->session);
+	put_text(document, "workspace", report->workspace);
+	put_text(document, "journal", report->verified.journal_path);
+	put_time(document, "start", report->start_ns);
+	put_time(document, "end", report->end_ns);
+	put(document, "runs", of_runs(report));
+	put_count(document, "runs_left_out", report->runs_left_out);
+	put(document, "conflicts", of_conflicts(report, top));
+	put(document, "saved", of_saved(&report->saved));
+	put(document, "work", of_work(&report->work));
+	put(document, "by_role", of_roles(report));
+	put(document, "outside_workspace", of_work(&report->outside_workspace));
+	put(document, "files", of_files(report, top));
+	put(document, "programs", of_programs(report, top));
+	put(document, "processes", of_processes(report, top));
+	put(document, "events", of_events(report));
+	put(document, "coverage", of_coverage(report));
+	put(document, "seal", of_seal(report));
+	put(document, "counters", report->has_segment ? of_counters(report) : json_null());
+	put(document, "instructions", report->has_segment ? of_instructions(report) : json_null());
+	return document;
+}
