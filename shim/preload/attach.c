@@ -352,6 +352,7 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 	hello_known();
 	if (shim.supervised)
 		process_note_supervised(&shim.segment, shim.process);
+	rules_start(executable, invocation.name); /* ignored or not, attached or not */
 	if (!invocation.ignored) {
 		shim.changes = shim.guards = shim.request.context.flags & CONTEXT_ATTACHED;
 		if (shim.guards)

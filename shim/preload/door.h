@@ -14,15 +14,53 @@
  * `directory`; NULL: not by name.  flags: of open(2).  plan: from door_may_open(); NULL: there was none.  Returns fd. */
 int door_opened(int fd, int directory, const char *path, int flags, struct plan *plan);
 
-/* door_may_open(): a file is about to be opened.  False: that fails; errno says why. */
+/* door_may(), door_may_descriptor(), door_may_run(): what the rules say of a call (shim.h, rules_let()).  False: it fails; errno says why.  Not
+ * for an agent's reads alone: every hook that names a path asks. */
+static inline bool door_may(uint32_t ops, int directory, const char *path, bool follows)
+{
+	return !rule_may_hold(&shim.rules, ops) || rules_let(ops, directory, path, follows);
+}
+
+static inline bool door_may_descriptor(uint32_t ops, int fd)
+{
+	return !rule_may_hold(&shim.rules, ops) || rules_let_descriptor(ops, fd);
+}
+
+static inline bool door_may_run(int directory, const char *path, bool searches)
+{
+	return !rule_may_hold(&shim.rules, RULE_EXEC) ||
+	       rules_let_program(directory, path, searches);
+}
+
+/* door_may_open(): a file is about to be opened.  False: that fails; errno says why.  door_rules_refuse_open(): by a rule. */
 bool door_refuses_open(int directory, const char *path, int flags, bool holds, struct plan *plan);
+bool door_rules_refuse_open(int directory, const char *path, int flags);
 static inline bool door_may_open(int directory, const char *path, int flags, struct plan *ret_plan)
 {
 	bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
 	ret_plan->path = NULL;
+	if (__builtin_expect(shim.rules.ops, 0) && door_rules_refuse_open(directory, path, flags))
+		return false;
 	if (__builtin_expect(!shim.guards, 1) || !writes)
 		return true;
 	return !door_refuses_open(directory, path, flags, true, ret_plan);
+}
+
+/* door_rules_let_rename(), door_may_link(): what the rules say of calls about two names. */
+enum { RULE_OPS_OF_NAMES = RULE_WRITE | RULE_CREATE | RULE_DELETE | RULE_RENAME | RULE_LINK };
+bool door_rules_let_rename(int directory, const char *path, int other_directory, const char *other,
+			   unsigned flags);
+bool door_rules_let_link(int directory, const char *path, bool follows, int other_directory,
+			 const char *other);
+static inline bool door_may_link(int directory, const char *path, bool follows, int other_directory,
+				 const char *other, struct plan *ret_plan)
+{
+	ret_plan->path = NULL;
+	if (rule_may_hold(&shim.rules, RULE_OPS_OF_NAMES) &&
+	    !door_rules_let_link(directory, path, follows, other_directory, other))
+		return false;
+	return __builtin_expect(!shim.guards, 1) ||
+	       plan_name(directory, path, follows, other_directory, other, ret_plan);
 }
 
 /* door_may_change(), door_may_rename(): the same for what a name stands for (plan_change(), plan_rename()).  A refusal goes on record as
@@ -31,6 +69,8 @@ static inline bool door_may_change(enum guard_kind kind, int directory, const ch
 				   bool follows, struct plan *ret_plan)
 {
 	ret_plan->path = NULL;
+	if (!door_may(kind == GUARD_UNNAMES ? RULE_DELETE : RULE_WRITE, directory, path, follows))
+		return false;
 	return __builtin_expect(!shim.guards, 1) ||
 	       plan_change(kind, directory, path, follows, ret_plan);
 }
@@ -39,6 +79,9 @@ static inline bool door_may_rename(int directory, const char *path, int other_di
 				   const char *other, unsigned flags, struct plan *ret_plan)
 {
 	ret_plan->path = NULL;
+	if (rule_may_hold(&shim.rules, RULE_OPS_OF_NAMES) &&
+	    !door_rules_let_rename(directory, path, other_directory, other, flags))
+		return false;
 	if (__builtin_expect(!shim.guards, 1))
 		return true;
 	if (!(flags & (RENAME_NOREPLACE | RENAME_EXCHANGE)))

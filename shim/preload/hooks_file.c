@@ -96,6 +96,26 @@ bool door_refuses_open(int directory, const char *path, int flags, bool holds, s
 	return true;
 }
 
+bool door_rules_refuse_open(int directory, const char *path, int flags)
+{
+	bool unnamed = (flags & O_TMPFILE) == O_TMPFILE, lists = flags & O_DIRECTORY && !unnamed;
+	int access = flags & O_ACCMODE;
+	uint32_t ops = 0;
+
+	if (flags & O_PATH)
+		return false;
+	if (access != O_WRONLY)
+		ops |= lists ? RULE_LIST : RULE_READ;
+	if (access != O_RDONLY || (flags & O_TRUNC))
+		ops |= RULE_WRITE;
+	if (flags & O_CREAT || unnamed)
+		ops |= RULE_WRITE | RULE_CREATE;
+	if (door_may(ops, directory, path, !(flags & O_NOFOLLOW)))
+		return false;
+	record_opened(-1, directory, path, flags, NULL);
+	return true;
+}
+
 void door_changed(enum journal_op op, int error, int directory, const char *path, uint32_t flags,
 		  uint64_t amount)
 {
@@ -281,54 +301,61 @@ EXPORT int open_by_handle_at(int mount, struct file_handle *handle, int flags)
 			   NULL);
 }
 
+/* Of a template's path, which is not the one that the file will have. */
+static bool may_make(const char *path)
+{
+	return door_may(RULE_READ | RULE_WRITE | RULE_CREATE, AT_FDCWD, path, false);
+}
+
 /* The file is new and its name stands in the template now. */
 static int made(int fd, const char *path, int flags)
 {
 	struct plan plan = { .path = NULL };
 	int all = (flags & ~O_ACCMODE) | O_RDWR | O_CREAT | O_EXCL;
-	if (fd >= 0)
-		(void)door_may_open(AT_FDCWD, path, all, &plan);
+	if (fd >= 0 && shim.guards)
+		(void)door_refuses_open(AT_FDCWD, path, all, true, &plan);
 	return door_opened(fd, AT_FDCWD, path, all, &plan);
 }
 
 EXPORT int mkstemp(char *path)
 {
-	return made(REAL(mkstemp)(path), path, 0);
+	return made(may_make(path) ? REAL(mkstemp)(path) : -1, path, 0);
 }
 
 EXPORT int mkstemp64(char *path)
 {
-	return made(REAL(mkstemp64)(path), path, 0);
+	return made(may_make(path) ? REAL(mkstemp64)(path) : -1, path, 0);
 }
 
 EXPORT int mkostemp(char *path, int flags)
 {
-	return made(REAL(mkostemp)(path, flags), path, flags);
+	return made(may_make(path) ? REAL(mkostemp)(path, flags) : -1, path, flags);
 }
 
 EXPORT int mkostemp64(char *path, int flags)
 {
-	return made(REAL(mkostemp64)(path, flags), path, flags);
+	return made(may_make(path) ? REAL(mkostemp64)(path, flags) : -1, path, flags);
 }
 
 EXPORT int mkstemps(char *path, int suffix_bytes)
 {
-	return made(REAL(mkstemps)(path, suffix_bytes), path, 0);
+	return made(may_make(path) ? REAL(mkstemps)(path, suffix_bytes) : -1, path, 0);
 }
 
 EXPORT int mkstemps64(char *path, int suffix_bytes)
 {
-	return made(REAL(mkstemps64)(path, suffix_bytes), path, 0);
+	return made(may_make(path) ? REAL(mkstemps64)(path, suffix_bytes) : -1, path, 0);
 }
 
 EXPORT int mkostemps(char *path, int suffix_bytes, int flags)
 {
-	return made(REAL(mkostemps)(path, suffix_bytes, flags), path, flags);
+	return made(may_make(path) ? REAL(mkostemps)(path, suffix_bytes, flags) : -1, path, flags);
 }
 
 EXPORT int mkostemps64(char *path, int suffix_bytes, int flags)
 {
-	return made(REAL(mkostemps64)(path, suffix_bytes, flags), path, flags);
+	return made(may_make(path) ? REAL(mkostemps64)(path, suffix_bytes, flags) : -1, path,
+		    flags);
 }
 
 EXPORT int close(int fd)

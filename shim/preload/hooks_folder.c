@@ -10,6 +10,11 @@
 #include "shim/preload/door.h"
 #include "shim/preload/real.h"
 
+static inline bool may_list(int directory, const char *path)
+{
+	return door_may(RULE_LIST, directory, path, true);
+}
+
 /* By path, below the current folder. */
 static inline void listed(bool succeeded, const char *path)
 {
@@ -18,7 +23,7 @@ static inline void listed(bool succeeded, const char *path)
 
 EXPORT DIR *opendir(const char *path)
 {
-	DIR *ret = REAL(opendir)(path);
+	DIR *ret = may_list(AT_FDCWD, path) ? REAL(opendir)(path) : NULL;
 	door_listed(ret ? real_dirfd(ret) : -1, !ret, AT_FDCWD, path, 0);
 	return ret;
 }
@@ -53,7 +58,7 @@ typedef int compare_entries64(const struct dirent64 **a, const struct dirent64 *
 EXPORT int scandir(const char *path, struct dirent ***ret_entries, keep_entry *keep,
 		   compare_entries *compare)
 {
-	int ret = REAL(scandir)(path, ret_entries, keep, compare);
+	int ret = may_list(AT_FDCWD, path) ? REAL(scandir)(path, ret_entries, keep, compare) : -1;
 	listed(ret >= 0, path);
 	return ret;
 }
@@ -61,7 +66,7 @@ EXPORT int scandir(const char *path, struct dirent ***ret_entries, keep_entry *k
 EXPORT int scandir64(const char *path, struct dirent64 ***ret_entries, keep_entry64 *keep,
 		     compare_entries64 *compare)
 {
-	int ret = REAL(scandir64)(path, ret_entries, keep, compare);
+	int ret = may_list(AT_FDCWD, path) ? REAL(scandir64)(path, ret_entries, keep, compare) : -1;
 	listed(ret >= 0, path);
 	return ret;
 }
@@ -69,7 +74,9 @@ EXPORT int scandir64(const char *path, struct dirent64 ***ret_entries, keep_entr
 EXPORT int scandirat(int directory, const char *path, struct dirent ***ret_entries,
 		     keep_entry *keep, compare_entries *compare)
 {
-	int ret = REAL(scandirat)(directory, path, ret_entries, keep, compare);
+	int ret = may_list(directory, path)
+			  ? REAL(scandirat)(directory, path, ret_entries, keep, compare)
+			  : -1;
 	door_listed(-1, ret < 0, directory, path, 0);
 	return ret;
 }
@@ -77,21 +84,23 @@ EXPORT int scandirat(int directory, const char *path, struct dirent ***ret_entri
 EXPORT int scandirat64(int directory, const char *path, struct dirent64 ***ret_entries,
 		       keep_entry64 *keep, compare_entries64 *compare)
 {
-	int ret = REAL(scandirat64)(directory, path, ret_entries, keep, compare);
+	int ret = may_list(directory, path)
+			  ? REAL(scandirat64)(directory, path, ret_entries, keep, compare)
+			  : -1;
 	door_listed(-1, ret < 0, directory, path, 0);
 	return ret;
 }
 
 EXPORT int ftw(const char *path, __ftw_func_t call, int descriptors)
 {
-	int ret = REAL(ftw)(path, call, descriptors);
+	int ret = may_list(AT_FDCWD, path) ? REAL(ftw)(path, call, descriptors) : -1;
 	listed(ret != -1, path);
 	return ret;
 }
 
 EXPORT int ftw64(const char *path, __ftw64_func_t call, int descriptors)
 {
-	int ret = REAL(ftw64)(path, call, descriptors);
+	int ret = may_list(AT_FDCWD, path) ? REAL(ftw64)(path, call, descriptors) : -1;
 	listed(ret != -1, path);
 	return ret;
 }
@@ -101,7 +110,7 @@ EXPORT int nftw(const char *path, __nftw_func_t call, int descriptors, int flags
 	bool moves = flags & FTW_CHDIR;
 	if (moves)
 		change_walks(1);
-	int ret = REAL(nftw)(path, call, descriptors, flags);
+	int ret = may_list(AT_FDCWD, path) ? REAL(nftw)(path, call, descriptors, flags) : -1;
 	if (moves)
 		change_walks(-1);
 	listed(ret != -1, path);
@@ -113,7 +122,7 @@ EXPORT int nftw64(const char *path, __nftw64_func_t call, int descriptors, int f
 	bool moves = flags & FTW_CHDIR;
 	if (moves)
 		change_walks(1);
-	int ret = REAL(nftw64)(path, call, descriptors, flags);
+	int ret = may_list(AT_FDCWD, path) ? REAL(nftw64)(path, call, descriptors, flags) : -1;
 	if (moves)
 		change_walks(-1);
 	listed(ret != -1, path);
@@ -138,10 +147,20 @@ EXPORT int glob64(const char *pattern, int flags, int (*fail)(const char *path, 
 	return ret;
 }
 
+/* Each of the folders that a walk begins at. */
+static bool may_walk(char *const *paths)
+{
+	if (rule_may_hold(&shim.rules, RULE_LIST))
+		for (; launch_is_readable(paths) && *paths; paths++)
+			if (!may_list(AT_FDCWD, *paths))
+				return false;
+	return true;
+}
+
 EXPORT FTS *fts_open(char *const *paths, int flags,
 		     int (*compare)(const FTSENT **a, const FTSENT **b))
 {
-	FTS *ret = REAL(fts_open)(paths, flags, compare);
+	FTS *ret = may_walk(paths) ? REAL(fts_open)(paths, flags, compare) : NULL;
 	if (ret) /* the first of them */
 		listed(true, paths[0]);
 	return ret;
@@ -150,7 +169,7 @@ EXPORT FTS *fts_open(char *const *paths, int flags,
 EXPORT FTS64 *fts64_open(char *const *paths, int flags,
 			 int (*compare)(const FTSENT64 **a, const FTSENT64 **b))
 {
-	FTS64 *ret = REAL(fts64_open)(paths, flags, compare);
+	FTS64 *ret = may_walk(paths) ? REAL(fts64_open)(paths, flags, compare) : NULL;
 	if (ret) /* the first of them */
 		listed(true, paths[0]);
 	return ret;

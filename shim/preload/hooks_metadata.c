@@ -23,6 +23,16 @@ static inline int by_descriptor(int error, int fd, enum journal_flags what, uint
 	return error;
 }
 
+static inline bool may_set(int directory, const char *path, bool follows)
+{
+	return door_may(RULE_METADATA, directory, path, follows);
+}
+
+static inline bool may_set_by(int fd)
+{
+	return door_may_descriptor(RULE_METADATA, fd);
+}
+
 static inline uint64_t owner(uid_t user, gid_t group)
 {
 	return (uint64_t)user << 32 | group;
@@ -30,80 +40,100 @@ static inline uint64_t owner(uid_t user, gid_t group)
 
 EXPORT int chmod(const char *path, mode_t mode)
 {
-	return by_name(REAL(chmod)(path, mode), AT_FDCWD, path, JOURNAL_METADATA_MODE, mode);
+	return by_name(may_set(AT_FDCWD, path, true) ? REAL(chmod)(path, mode) : -1, AT_FDCWD, path,
+		       JOURNAL_METADATA_MODE, mode);
 }
 
 EXPORT int fchmod(int fd, mode_t mode)
 {
-	return by_descriptor(REAL(fchmod)(fd, mode), fd, JOURNAL_METADATA_MODE, mode);
+	return by_descriptor(may_set_by(fd) ? REAL(fchmod)(fd, mode) : -1, fd,
+			     JOURNAL_METADATA_MODE, mode);
 }
 
 EXPORT int fchmodat(int directory, const char *path, mode_t mode, int flags)
 {
-	return by_name(REAL(fchmodat)(directory, path, mode, flags), directory, path,
-		       JOURNAL_METADATA_MODE, mode);
+	return by_name(may_set(directory, path, !(flags & AT_SYMLINK_NOFOLLOW))
+			       ? REAL(fchmodat)(directory, path, mode, flags)
+			       : -1,
+		       directory, path, JOURNAL_METADATA_MODE, mode);
 }
 
 EXPORT int lchmod(const char *path, mode_t mode)
 {
-	return by_name(REAL(lchmod)(path, mode), AT_FDCWD, path, JOURNAL_METADATA_MODE, mode);
+	return by_name(may_set(AT_FDCWD, path, false) ? REAL(lchmod)(path, mode) : -1, AT_FDCWD,
+		       path, JOURNAL_METADATA_MODE, mode);
 }
 
 EXPORT int chown(const char *path, uid_t user, gid_t group)
 {
-	return by_name(REAL(chown)(path, user, group), AT_FDCWD, path, JOURNAL_METADATA_OWNER,
-		       owner(user, group));
+	return by_name(may_set(AT_FDCWD, path, true) ? REAL(chown)(path, user, group) : -1,
+		       AT_FDCWD, path, JOURNAL_METADATA_OWNER, owner(user, group));
 }
 
 EXPORT int fchown(int fd, uid_t user, gid_t group)
 {
-	return by_descriptor(REAL(fchown)(fd, user, group), fd, JOURNAL_METADATA_OWNER,
-			     owner(user, group));
+	return by_descriptor(may_set_by(fd) ? REAL(fchown)(fd, user, group) : -1, fd,
+			     JOURNAL_METADATA_OWNER, owner(user, group));
 }
 
 EXPORT int lchown(const char *path, uid_t user, gid_t group)
 {
-	return by_name(REAL(lchown)(path, user, group), AT_FDCWD, path, JOURNAL_METADATA_OWNER,
-		       owner(user, group));
+	return by_name(may_set(AT_FDCWD, path, false) ? REAL(lchown)(path, user, group) : -1,
+		       AT_FDCWD, path, JOURNAL_METADATA_OWNER, owner(user, group));
 }
 
 EXPORT int fchownat(int directory, const char *path, uid_t user, gid_t group, int flags)
 {
-	return by_name(REAL(fchownat)(directory, path, user, group, flags), directory, path,
-		       JOURNAL_METADATA_OWNER, owner(user, group));
+	return by_name(may_set(directory, path, !(flags & AT_SYMLINK_NOFOLLOW))
+			       ? REAL(fchownat)(directory, path, user, group, flags)
+			       : -1,
+		       directory, path, JOURNAL_METADATA_OWNER, owner(user, group));
 }
 
 EXPORT int utime(const char *path, const struct utimbuf *times)
 {
-	return by_name(REAL(utime)(path, times), AT_FDCWD, path, JOURNAL_METADATA_TIMES, 0);
+	return by_name(may_set(AT_FDCWD, path, true) ? REAL(utime)(path, times) : -1, AT_FDCWD,
+		       path, JOURNAL_METADATA_TIMES, 0);
 }
 
 EXPORT int utimes(const char *path, const struct timeval times[2])
 {
-	return by_name(REAL(utimes)(path, times), AT_FDCWD, path, JOURNAL_METADATA_TIMES, 0);
+	return by_name(may_set(AT_FDCWD, path, true) ? REAL(utimes)(path, times) : -1, AT_FDCWD,
+		       path, JOURNAL_METADATA_TIMES, 0);
 }
 
 EXPORT int lutimes(const char *path, const struct timeval times[2])
 {
-	return by_name(REAL(lutimes)(path, times), AT_FDCWD, path, JOURNAL_METADATA_TIMES, 0);
+	return by_name(may_set(AT_FDCWD, path, false) ? REAL(lutimes)(path, times) : -1, AT_FDCWD,
+		       path, JOURNAL_METADATA_TIMES, 0);
 }
 
 EXPORT int futimes(int fd, const struct timeval times[2])
 {
-	return by_descriptor(REAL(futimes)(fd, times), fd, JOURNAL_METADATA_TIMES, 0);
+	return by_descriptor(may_set_by(fd) ? REAL(futimes)(fd, times) : -1, fd,
+			     JOURNAL_METADATA_TIMES, 0);
+}
+
+static bool may_set_times(int directory, const char *path, int flags)
+{
+	return path ? may_set(directory, path, !(flags & AT_SYMLINK_NOFOLLOW))
+		    : may_set_by(directory);
 }
 
 /* Without a path, or with none in utimensat(2): the descriptor itself. */
 EXPORT int futimesat(int directory, const char *path, const struct timeval times[2])
 {
-	int error = REAL(futimesat)(directory, path, times);
+	int error = may_set_times(directory, path, 0) ? REAL(futimesat)(directory, path, times)
+						      : -1;
 	return path ? by_name(error, directory, path, JOURNAL_METADATA_TIMES, 0)
 		    : by_descriptor(error, directory, JOURNAL_METADATA_TIMES, 0);
 }
 
 EXPORT int utimensat(int directory, const char *path, const struct timespec times[2], int flags)
 {
-	int error = REAL(utimensat)(directory, path, times, flags);
+	int error = may_set_times(directory, path, flags)
+			    ? REAL(utimensat)(directory, path, times, flags)
+			    : -1;
 	/* Nothing to do: the path is not even read. */
 	if (error == 0 && times && times[0].tv_nsec == UTIME_OMIT && times[1].tv_nsec == UTIME_OMIT)
 		return error;
@@ -113,44 +143,51 @@ EXPORT int utimensat(int directory, const char *path, const struct timespec time
 
 EXPORT int futimens(int fd, const struct timespec times[2])
 {
-	return by_descriptor(REAL(futimens)(fd, times), fd, JOURNAL_METADATA_TIMES, 0);
+	return by_descriptor(may_set_by(fd) ? REAL(futimens)(fd, times) : -1, fd,
+			     JOURNAL_METADATA_TIMES, 0);
 }
 
 EXPORT int setxattr(const char *path, const char *name, const void *value, size_t size_bytes,
 		    int flags)
 {
-	return by_name(REAL(setxattr)(path, name, value, size_bytes, flags), AT_FDCWD, path,
-		       JOURNAL_METADATA_ATTRIBUTE, 0);
+	return by_name(may_set(AT_FDCWD, path, true)
+			       ? REAL(setxattr)(path, name, value, size_bytes, flags)
+			       : -1,
+		       AT_FDCWD, path, JOURNAL_METADATA_ATTRIBUTE, 0);
 }
 
 EXPORT int lsetxattr(const char *path, const char *name, const void *value, size_t size_bytes,
 		     int flags)
 {
-	return by_name(REAL(lsetxattr)(path, name, value, size_bytes, flags), AT_FDCWD, path,
-		       JOURNAL_METADATA_ATTRIBUTE, 0);
+	return by_name(may_set(AT_FDCWD, path, false)
+			       ? REAL(lsetxattr)(path, name, value, size_bytes, flags)
+			       : -1,
+		       AT_FDCWD, path, JOURNAL_METADATA_ATTRIBUTE, 0);
 }
 
 EXPORT int fsetxattr(int fd, const char *name, const void *value, size_t size_bytes, int flags)
 {
-	return by_descriptor(REAL(fsetxattr)(fd, name, value, size_bytes, flags), fd,
-			     JOURNAL_METADATA_ATTRIBUTE, 0);
+	return by_descriptor(may_set_by(fd) ? REAL(fsetxattr)(fd, name, value, size_bytes, flags)
+					    : -1,
+			     fd, JOURNAL_METADATA_ATTRIBUTE, 0);
 }
 
 EXPORT int removexattr(const char *path, const char *name)
 {
-	return by_name(REAL(removexattr)(path, name), AT_FDCWD, path, JOURNAL_METADATA_NO_ATTRIBUTE,
-		       0);
+	return by_name(may_set(AT_FDCWD, path, true) ? REAL(removexattr)(path, name) : -1, AT_FDCWD,
+		       path, JOURNAL_METADATA_NO_ATTRIBUTE, 0);
 }
 
 EXPORT int lremovexattr(const char *path, const char *name)
 {
-	return by_name(REAL(lremovexattr)(path, name), AT_FDCWD, path,
-		       JOURNAL_METADATA_NO_ATTRIBUTE, 0);
+	return by_name(may_set(AT_FDCWD, path, false) ? REAL(lremovexattr)(path, name) : -1,
+		       AT_FDCWD, path, JOURNAL_METADATA_NO_ATTRIBUTE, 0);
 }
 
 EXPORT int fremovexattr(int fd, const char *name)
 {
-	return by_descriptor(REAL(fremovexattr)(fd, name), fd, JOURNAL_METADATA_NO_ATTRIBUTE, 0);
+	return by_descriptor(may_set_by(fd) ? REAL(fremovexattr)(fd, name) : -1, fd,
+			     JOURNAL_METADATA_NO_ATTRIBUTE, 0);
 }
 
 /* The edit tools of some agents ask before they read what they are about to write (own.c). */

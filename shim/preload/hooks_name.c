@@ -17,6 +17,29 @@ static int changed(enum journal_op op, int error, int directory, const char *pat
 	return error;
 }
 
+bool door_rules_let_rename(int directory, const char *path, int other_directory, const char *other,
+			   unsigned flags)
+{
+	bool exchanges = flags & RENAME_EXCHANGE;
+	struct rules_name from = { RULE_RENAME | (exchanges ? RULE_WRITE : RULE_DELETE), directory,
+				   path, false };
+	struct rules_name to = { RULE_RENAME | RULE_WRITE | (exchanges ? 0 : RULE_CREATE),
+				 other_directory, other, false };
+	return rules_let_two(from, to);
+}
+
+bool door_rules_let_link(int directory, const char *path, bool follows, int other_directory,
+			 const char *other)
+{
+	struct rules_name from = { RULE_LINK, directory, path, follows };
+	struct rules_name to = { RULE_LINK | RULE_WRITE | RULE_CREATE, other_directory, other,
+				 false };
+	return rules_let_two(from, to);
+}
+
+/* Names that are made. */
+enum { MAKES = RULE_WRITE | RULE_CREATE, MAKES_LINK = RULE_LINK | MAKES };
+
 static int renamed(int error, int directory, const char *path, int other_directory,
 		   const char *other, unsigned flags, struct plan *plan)
 {
@@ -73,7 +96,8 @@ EXPORT int unlinkat(int directory, const char *path, int flags)
 	struct plan plan;
 	int error = -1;
 	plan.path = NULL;
-	if ((flags & AT_REMOVEDIR) || door_may_change(GUARD_UNNAMES, directory, path, false, &plan))
+	if (flags & AT_REMOVEDIR ? door_may(RULE_DELETE, directory, path, false)
+				 : door_may_change(GUARD_UNNAMES, directory, path, false, &plan))
 		error = REAL(unlinkat)(directory, path, flags);
 	return changed(JOURNAL_DELETE, error, directory, path, (uint32_t)flags & AT_REMOVEDIR, 0,
 		       &plan);
@@ -90,38 +114,38 @@ EXPORT int remove(const char *path)
 
 EXPORT int rmdir(const char *path)
 {
-	int error = REAL(rmdir)(path);
+	int error = door_may(RULE_DELETE, AT_FDCWD, path, false) ? REAL(rmdir)(path) : -1;
 	door_changed(JOURNAL_DELETE, error, AT_FDCWD, path, AT_REMOVEDIR, 0);
 	return error;
 }
 
 EXPORT int mkdir(const char *path, mode_t mode)
 {
-	int error = REAL(mkdir)(path, mode);
+	int error = door_may(MAKES, AT_FDCWD, path, false) ? REAL(mkdir)(path, mode) : -1;
 	door_changed(JOURNAL_CREATE, error, AT_FDCWD, path, S_IFDIR | mode, 0);
 	return error;
 }
 
 EXPORT int mkdirat(int directory, const char *path, mode_t mode)
 {
-	int error = REAL(mkdirat)(directory, path, mode);
+	int error = door_may(MAKES, directory, path, false) ? REAL(mkdirat)(directory, path, mode)
+							    : -1;
 	door_changed(JOURNAL_CREATE, error, directory, path, S_IFDIR | mode, 0);
 	return error;
 }
 
 EXPORT char *mkdtemp(char *path)
 {
-	char *ret = REAL(mkdtemp)(path);
+	char *ret = door_may(MAKES, AT_FDCWD, path, false) ? REAL(mkdtemp)(path) : NULL;
 	door_changed(JOURNAL_CREATE, ret ? 0 : -1, AT_FDCWD, path, S_IFDIR | 0700, 0);
 	return ret;
 }
 
 EXPORT int link(const char *from, const char *to)
 {
-	struct plan plan = { .path = NULL };
+	struct plan plan;
 	int error = -1;
-	if (__builtin_expect(!shim.guards, 1) ||
-	    plan_name(AT_FDCWD, from, false, AT_FDCWD, to, &plan))
+	if (door_may_link(AT_FDCWD, from, false, AT_FDCWD, to, &plan))
 		error = REAL(link)(from, to);
 	door_changed_two(JOURNAL_LINK, error, AT_FDCWD, from, AT_FDCWD, to, 0);
 	linked(&plan, error);
@@ -130,10 +154,9 @@ EXPORT int link(const char *from, const char *to)
 
 EXPORT int linkat(int from_directory, const char *from, int to_directory, const char *to, int flags)
 {
-	struct plan plan = { .path = NULL };
+	struct plan plan;
 	int error = -1;
-	if (__builtin_expect(!shim.guards, 1) ||
-	    plan_name(from_directory, from, flags & AT_SYMLINK_FOLLOW, to_directory, to, &plan))
+	if (door_may_link(from_directory, from, flags & AT_SYMLINK_FOLLOW, to_directory, to, &plan))
 		error = REAL(linkat)(from_directory, from, to_directory, to, flags);
 	door_changed_two(JOURNAL_LINK, error, from_directory, from, to_directory, to,
 			 (uint32_t)flags);
@@ -143,14 +166,16 @@ EXPORT int linkat(int from_directory, const char *from, int to_directory, const 
 
 EXPORT int symlink(const char *target, const char *path)
 {
-	int error = REAL(symlink)(target, path);
+	int error = door_may(MAKES_LINK, AT_FDCWD, path, false) ? REAL(symlink)(target, path) : -1;
 	door_changed_two(JOURNAL_SYMLINK, error, AT_FDCWD, path, AT_FDCWD, target, 0);
 	return error;
 }
 
 EXPORT int symlinkat(const char *target, int directory, const char *path)
 {
-	int error = REAL(symlinkat)(target, directory, path);
+	int error = door_may(MAKES_LINK, directory, path, false)
+			    ? REAL(symlinkat)(target, directory, path)
+			    : -1;
 	door_changed_two(JOURNAL_SYMLINK, error, directory, path, AT_FDCWD, target, 0);
 	return error;
 }
@@ -166,14 +191,16 @@ static const char *named(int error, mode_t mode, const char *path)
 
 EXPORT int mknod(const char *path, mode_t mode, dev_t device)
 {
-	int error = REAL(mknod)(path, mode, device);
+	int error = door_may(MAKES, AT_FDCWD, path, false) ? REAL(mknod)(path, mode, device) : -1;
 	door_changed(JOURNAL_CREATE, error, AT_FDCWD, named(error, mode, path), mode, 0);
 	return error;
 }
 
 EXPORT int mknodat(int directory, const char *path, mode_t mode, dev_t device)
 {
-	int error = REAL(mknodat)(directory, path, mode, device);
+	int error = door_may(MAKES, directory, path, false)
+			    ? REAL(mknodat)(directory, path, mode, device)
+			    : -1;
 	door_changed(JOURNAL_CREATE, error, directory, named(error, mode, path), mode, 0);
 	return error;
 }
@@ -181,14 +208,18 @@ EXPORT int mknodat(int directory, const char *path, mode_t mode, dev_t device)
 /* mknod for programs built before glibc 2.33. */
 EXPORT int __xmknod(int version, const char *path, mode_t mode, dev_t *device)
 {
-	int error = REAL(__xmknod)(version, path, mode, device);
+	int error = door_may(MAKES, AT_FDCWD, path, false)
+			    ? REAL(__xmknod)(version, path, mode, device)
+			    : -1;
 	door_changed(JOURNAL_CREATE, error, AT_FDCWD, named(error, mode, path), mode, 0);
 	return error;
 }
 
 EXPORT int __xmknodat(int version, int directory, const char *path, mode_t mode, dev_t *device)
 {
-	int error = REAL(__xmknodat)(version, directory, path, mode, device);
+	int error = door_may(MAKES, directory, path, false)
+			    ? REAL(__xmknodat)(version, directory, path, mode, device)
+			    : -1;
 	door_changed(JOURNAL_CREATE, error, directory, named(error, mode, path), mode, 0);
 	return error;
 }
@@ -196,26 +227,31 @@ EXPORT int __xmknodat(int version, int directory, const char *path, mode_t mode,
 /* These append to a file that the caller names, and do not say whether they could. */
 EXPORT void updwtmp(const char *path, const struct utmp *entry)
 {
+	if (!door_may(RULE_WRITE, AT_FDCWD, path, true))
+		return;
 	REAL(updwtmp)(path, entry);
 	door_changed(JOURNAL_WRITE, 0, AT_FDCWD, path, 0, 0);
 }
 
 EXPORT void updwtmpx(const char *path, const struct utmpx *entry)
 {
+	if (!door_may(RULE_WRITE, AT_FDCWD, path, true))
+		return;
 	REAL(updwtmpx)(path, entry);
 	door_changed(JOURNAL_WRITE, 0, AT_FDCWD, path, 0, 0);
 }
 
 EXPORT int mkfifo(const char *path, mode_t mode)
 {
-	int error = REAL(mkfifo)(path, mode);
+	int error = door_may(MAKES, AT_FDCWD, path, false) ? REAL(mkfifo)(path, mode) : -1;
 	door_changed(JOURNAL_CREATE, error, AT_FDCWD, path, S_IFIFO | mode, 0);
 	return error;
 }
 
 EXPORT int mkfifoat(int directory, const char *path, mode_t mode)
 {
-	int error = REAL(mkfifoat)(directory, path, mode);
+	int error = door_may(MAKES, directory, path, false) ? REAL(mkfifoat)(directory, path, mode)
+							    : -1;
 	door_changed(JOURNAL_CREATE, error, directory, path, S_IFIFO | mode, 0);
 	return error;
 }

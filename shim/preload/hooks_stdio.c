@@ -52,6 +52,9 @@ static FILE *opened_stream(FILE *stream, const char *path, const char *mode, str
 static bool may_open_stream(const char *path, const char *mode, struct plan *ret_plan)
 {
 	ret_plan->path = NULL;
+	if (__builtin_expect(shim.rules.ops, 0) && path && mode &&
+	    door_rules_refuse_open(AT_FDCWD, path, flags_of_mode(mode)))
+		return false;
 	if (__builtin_expect(!shim.guards, 1) || !path)
 		return true;
 	/* What libc opens it empties at once. */
@@ -133,11 +136,17 @@ EXPORT FILE *_IO_fopen(const char *path, const char *mode)
 /* A list of mounts is a stream over a file that the caller names. */
 EXPORT FILE *setmntent(const char *path, const char *mode)
 {
+	if (__builtin_expect(shim.rules.ops, 0) && path && mode &&
+	    door_rules_refuse_open(AT_FDCWD, path, flags_of_mode(mode)))
+		return NULL;
 	return opened_stream(REAL(setmntent)(path, mode), path, mode, NULL);
 }
 
 EXPORT FILE *__setmntent(const char *path, const char *mode)
 {
+	if (__builtin_expect(shim.rules.ops, 0) && path && mode &&
+	    door_rules_refuse_open(AT_FDCWD, path, flags_of_mode(mode)))
+		return NULL;
 	return opened_stream(REAL(__setmntent)(path, mode), path, mode, NULL);
 }
 

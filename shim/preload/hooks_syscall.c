@@ -7,7 +7,9 @@
 #include <linux/seccomp.h>
 #include <stdarg.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 
 #include "shim/preload/door.h"
 #include "shim/preload/real.h"
@@ -189,6 +191,92 @@ static void was_called(long number, const long *arguments, long ret)
 	}
 }
 
+/* The same for calls that rules alone have something to say of.  Not every one that there is: of those that set metadata the ones that libc
+ * would make. */
+static bool is_ruled(long number, const long *arguments, long *ret)
+{
+	const char *first = (const char *)arguments[0], *second = (const char *)arguments[1];
+	int fd = (int)arguments[0];
+
+	switch (number) {
+#ifdef SYS_open
+	case SYS_rmdir:
+		*ret = rmdir(first);
+		return true;
+	case SYS_mkdir:
+		*ret = mkdir(first, (mode_t)arguments[1]);
+		return true;
+	case SYS_mknod:
+		*ret = mknod(first, (mode_t)arguments[1], (dev_t)arguments[2]);
+		return true;
+	case SYS_symlink:
+		*ret = symlink(first, second);
+		return true;
+	case SYS_chmod:
+		*ret = chmod(first, (mode_t)arguments[1]);
+		return true;
+	case SYS_chown:
+		*ret = chown(first, (uid_t)arguments[1], (gid_t)arguments[2]);
+		return true;
+	case SYS_lchown:
+		*ret = lchown(first, (uid_t)arguments[1], (gid_t)arguments[2]);
+		return true;
+#endif
+	case SYS_mkdirat:
+		*ret = mkdirat(fd, second, (mode_t)arguments[2]);
+		return true;
+	case SYS_mknodat:
+		*ret = mknodat(fd, second, (mode_t)arguments[2], (dev_t)arguments[3]);
+		return true;
+	case SYS_symlinkat:
+		*ret = symlinkat(first, (int)arguments[1], (const char *)arguments[2]);
+		return true;
+	case SYS_fchmod:
+		*ret = fchmod(fd, (mode_t)arguments[1]);
+		return true;
+	case SYS_fchmodat: /* that has no flags */
+		*ret = fchmodat(fd, second, (mode_t)arguments[2], 0);
+		return true;
+	case SYS_fchown:
+		*ret = fchown(fd, (uid_t)arguments[1], (gid_t)arguments[2]);
+		return true;
+	case SYS_fchownat:
+		*ret = fchownat(fd, second, (uid_t)arguments[2], (gid_t)arguments[3],
+				(int)arguments[4]);
+		return true;
+	case SYS_utimensat:
+		if (second)
+			*ret = utimensat(fd, second, (const struct timespec *)arguments[2],
+					 (int)arguments[3]);
+		else
+			*ret = futimens(fd, (const struct timespec *)arguments[2]);
+		return true;
+	case SYS_setxattr:
+		*ret = setxattr(first, second, (const void *)arguments[2], (size_t)arguments[3],
+				(int)arguments[4]);
+		return true;
+	case SYS_lsetxattr:
+		*ret = lsetxattr(first, second, (const void *)arguments[2], (size_t)arguments[3],
+				 (int)arguments[4]);
+		return true;
+	case SYS_fsetxattr:
+		*ret = fsetxattr(fd, second, (const void *)arguments[2], (size_t)arguments[3],
+				 (int)arguments[4]);
+		return true;
+	case SYS_removexattr:
+		*ret = removexattr(first, second);
+		return true;
+	case SYS_lremovexattr:
+		*ret = lremovexattr(first, second);
+		return true;
+	case SYS_fremovexattr:
+		*ret = fremovexattr(fd, second);
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* Calls that the guard looks at first and that are made by the functions of their names: libc's pass the same arguments on. */
 static bool is_guarded(long number, const long *arguments, long *ret)
 {
@@ -250,6 +338,15 @@ static int begin_guarded(long number, const long *arguments, struct plan *plan)
 		path = (const char *)arguments[1];
 		flags_at = 2;
 		break;
+	case SYS_openat2: {
+		/* The guard does not look at it; nothing is done before the rules are asked. */
+		const struct open_how *how = (const struct open_how *)arguments[2];
+		bool asks = shim.rules.ops && launch_is_readable(how);
+		return asks && door_rules_refuse_open((int)arguments[0], (const char *)arguments[1],
+						      (int)how->flags)
+			       ? -2
+			       : -1;
+	}
 	case SYS_write:
 	case SYS_pwrite64:
 		return door_may_write((int)arguments[0], (const void *)arguments[1],
@@ -288,8 +385,9 @@ EXPORT long syscall(long number, ...)
 	struct plan plan = { .path = NULL };
 	int flags_at = -1;
 	long flags = 0;
-	if (shim.guards && !shim.views) { /* what a viewer does here is odd */
-		if (is_guarded(number, arguments, &ret))
+	if ((shim.guards && !shim.views) || shim.rules.ops) { /* what a viewer does here is odd */
+		if (is_guarded(number, arguments, &ret) ||
+		    (shim.rules.ops && is_ruled(number, arguments, &ret)))
 			return ret;
 		flags_at = begin_guarded(number, arguments, &plan);
 		if (flags_at == -2)

@@ -7,13 +7,11 @@
 #include "shim/preload/plan.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "shim/preload/record.h"
+#include "shim/preload/say.h"
 #include "tracker/baseline.h"
-#include "tracker/capture.h"
 #include "tracker/chunk.h"
 #include "tracker/file.h"
 #include "tracker/path.h"
@@ -108,28 +106,16 @@ static int open_to_look(int directory, const char *path, bool follows)
 	return fd;
 }
 
-/* Tells the agent, where it reads what its commands say: never into data, never so that somebody has to wait or is sent a
- * signal. */
 void plan_say(const struct guard_answer *answer, const char *path)
 {
-	enum { STDERR = 2 };
-	struct pollfd writable = { .fd = STDERR, .events = POLLOUT };
-	struct timespec at_once = { 0, 0 };
-	struct stat stat;
+	struct stat stream;
 
-	if (shim.role == ROLE_AGENT || sys_fstat(STDERR, &stat) < 0 ||
-	    !capture_is_errors(&shim.segment, &shim.request.context, &stat) ||
-	    sys_call6(SYS_ppoll, (long)&writable, 1, (long)&at_once, 0, 0, 0) != 1 ||
-	    writable.revents != POLLOUT)
+	if (!say_may(&stream))
 		return;
 	char *line = scratch_take();
-	size_t length = line ? guard_say(&shim.segment, answer, path, line, SEGMENT_PATH_BYTES) : 0;
-	if (length && S_ISSOCK(stat.st_mode))
-		(void)sys_call6(SYS_sendto, STDERR, (long)line, (long)length,
-				MSG_NOSIGNAL | MSG_DONTWAIT, 0, 0);
-	else if (length &&
-		 (!S_ISREG(stat.st_mode) || sys_may_be_this_large((uint64_t)stat.st_size + length)))
-		(void)sys_write(STDERR, line, length);
+	if (line)
+		say_line(&stream, line,
+			 guard_say(&shim.segment, answer, path, line, SEGMENT_PATH_BYTES));
 	scratch_give(line);
 }
 

@@ -785,6 +785,21 @@ void record_guarded(const char *path, const struct guard_answer *answer)
 	append_versions(&record, path, &answer->before, &answer->baseline);
 }
 
+void record_ruled(const char *path, const struct rule_answer *answer)
+{
+	struct journal_record record = journal_blank(JOURNAL_RULED);
+	const char *rule = rule_name(&shim.segment, answer->rule);
+
+	if (!shim.records)
+		return;
+	record.path = text_of(path, &record.marks);
+	record.other_path = journal_text(&shim.journal, rule, strlen(rule), may_grow());
+	record.decision = (uint8_t)answer->action;
+	record.flags = answer->op;
+	record.head.error = answer->action == RULE_ACTION_DENY ? EACCES : 0;
+	(void)append(&record, NULL, 0);
+}
+
 void record_edited(const char *path, const struct version *before, const struct version *after,
 		   enum source source)
 {

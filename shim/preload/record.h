@@ -97,9 +97,11 @@ void record_exec_failed(uint64_t serial, int error);
 /* record_path(): number of the text of a file's path as the kernel knows it; 0: the file is not recorded. */
 uint32_t record_path(const char *path);
 
-/* record_guarded(): the guard warned of a write to that file, or refused it.  record_edited(): a change of it is complete.
+/* record_guarded(): the guard warned of a write to that file, or refused it.  record_ruled(): a rule held for an access to it; recorded
+ * whatever [journal] level and exclude say.  record_edited(): a change of it is complete.
  * path: absolute. */
 void record_guarded(const char *path, const struct guard_answer *answer);
+void record_ruled(const char *path, const struct rule_answer *answer);
 void record_edited(const char *path, const struct version *before, const struct version *after,
 		   enum source source);
 

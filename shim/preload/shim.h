@@ -9,7 +9,9 @@
  *	reader.c    readers: their commands, remembered and answered as a whole
  *	own.c       an agent's own reads, counted, and those of a whitelisted program, answered
  *	change.c    what a process destroys or replaces, recorded by path; its current folder
+ *	rules.c     rules: what they say of a call, before it is made
  *	plan.c      the guard: calls that may destroy something, before they are made
+ *	say.c       a line for the agent
  *	writes.c    what is written by the descriptors that it let be opened, and what came of it
  *	record.c    all of it, for the journal
  *	vfork.S     vfork, which cannot be wrapped in C
@@ -26,7 +28,8 @@
  *     segment is written to.
  *   - In a process that is neither viewer, reader, agent nor whitelisted, no call is added past the start, but for these: gettid
  *     once in each thread that does something, getpid after vfork and at _exit, getcwd after the current folder was
- *     changed, and what it takes to make the journal longer.
+ *     changed, and what it takes to make the journal longer; and, where a rule speaks of the program and of such calls, what it takes
+ *     to know the path (rules.c).
  *   - Anything unexpected: do nothing.
  */
 #ifndef SEEN_SHIM_SHIM_H
@@ -40,6 +43,7 @@
 #include "tracker/guard.h"
 #include "tracker/journal.h"
 #include "tracker/process.h"
+#include "tracker/rule.h"
 #include "tracker/segment.h"
 
 /* This process, as set up by attach.c before main() and constant afterwards. */
@@ -61,8 +65,11 @@ struct shim {
 	bool supervised; /* a supervisor answered */
 	bool opens_pass; /* and libc's open is what a wrapper would call: no other library's comes between */
 	bool sandboxed; /* it told the kernel which calls to allow: no calls of ours from then on */
-	uint32_t role;  /* enum role */
-	uint64_t scope_id;     /* baseline_scope(): what it reads and writes belongs to; 0: none */
+	struct rule_program rules; /* that speak of this program; none: nobody asks */
+	uint64_t program_dev,
+		program_ino; /* file of seen's own program, where there are rules; ino 0: not known */
+	uint32_t role;       /* enum role */
+	uint64_t scope_id;   /* baseline_scope(): what it reads and writes belongs to; 0: none */
 	uint32_t edit_pattern; /* enum edit_pattern, of an agent's profile */
 	pid_t pid;             /* of this process; a child between vfork and exec has another */
 	pid_t fork_parent;     /* is_fork: of the process that was copied */
@@ -186,6 +193,32 @@ void own_stream_closing(int fd);
 
 /* own_end(): the agent ends by exit(): the same for streams that it left open. */
 void own_end(void);
+
+/* rules_start(): tells which rules speak of this program; at the start of the process.  name: what it goes by. */
+void rules_start(const char *executable, const char *name);
+
+/* rules_let(): do the rules let a call pass?  To be asked where rule_may_hold(&shim.rules, ops).
+ *
+ * ops: enum rule_op, what the call would do to this path (rule.h).  directory, path: as given to the call, which may be anything.
+ * follows: the call goes through a symbolic link at the path's end.
+ * What is said of it is recorded, counted, and told the agent.  False: the call has to fail; errno says why. */
+bool rules_let(uint32_t ops, int directory, const char *path, bool follows);
+
+/* rules_let_two(): the same for a call about two names. */
+struct rules_name {
+	uint32_t ops;
+	int directory;
+	const char *path;
+	bool follows;
+};
+bool rules_let_two(struct rules_name first, struct rules_name second);
+
+/* rules_let_descriptor(): the same for what a descriptor is open for. */
+bool rules_let_descriptor(uint32_t ops, int fd);
+
+/* rules_let_program(): the same for a program about to be started.  directory, path: as struct launch_place.  searches: a name without a
+ * slash is looked for by PATH. */
+bool rules_let_program(int directory, const char *path, bool searches);
 
 /* A call that may destroy something, from before it is made until it came back.  Lives on the caller's stack. */
 struct plan {

@@ -1,0 +1,292 @@
+/*
+ * Rules inside a process: what they say of a call, before it is made (tracker/rule.h).
+ *
+ * In a process that no rule speaks of nothing here is reached.  Where one does, a call of that kind costs a look whether its path can be
+ * read, and one at /proc where it is relative to a folder's descriptor; a hit costs what it takes to tell of it.
+ * Between vfork and exec too: then the current folder is asked for, which may not be the parent's.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "shim/preload/record.h"
+#include "shim/preload/say.h"
+#include "shim/preload/shim.h"
+#include "tracker/path.h"
+#include "tracker/sys.h"
+
+extern char **environ;
+
+enum { SAID_MAX = 256 };
+
+/* A path about to be accessed, and what is said of that. */
+struct asked {
+	char *path; /* scratch, absolute and normalized; NULL: nothing is said of it */
+	struct rule_question question;
+	struct rule_answer answer;
+};
+
+/* What was said: hashes of rule and path, 0: free.  Where it is full nothing more is said. */
+static uint64_t said[SAID_MAX];
+
+/* Is it the first time for this rule and path? */
+static bool is_new(const struct asked *asked)
+{
+	uint64_t key = path_key(&shim.segment, asked->path) ^
+		       (asked->answer.rule + UINT64_C(1)) * UINT64_C(0x9e3779b97f4a7c15);
+
+	key += key == 0;
+	for (uint32_t i = 0; i < SAID_MAX; i++) {
+		uint64_t *place = &said[(key + i) % SAID_MAX];
+		uint64_t there = 0;
+
+		if (__atomic_compare_exchange_n(place, &there, key, false, __ATOMIC_RELAXED,
+						__ATOMIC_RELAXED))
+			return true;
+		if (there == key)
+			return false;
+	}
+	return false;
+}
+
+static void say(const struct asked *asked)
+{
+	struct stat stream;
+
+	if (asked->answer.action != RULE_ACTION_WARN && asked->answer.action != RULE_ACTION_DENY)
+		return;
+	if (!is_new(asked) || !say_may(&stream))
+		return;
+	char *line = scratch_take();
+	if (line)
+		say_line(&stream, line,
+			 rule_say(&shim.segment, &asked->answer, asked->path, line,
+				  SEGMENT_PATH_BYTES));
+	scratch_give(line);
+}
+
+/* The folder that a relative path begins at. */
+static bool find_folder(int directory, char *ret_folder)
+{
+	if (directory == AT_FDCWD)
+		return sys_getcwd(ret_folder, SEGMENT_PATH_BYTES) > 0 && ret_folder[0] == '/';
+	return subject_link(SUBJECT_SELF, directory, ret_folder, SEGMENT_PATH_BYTES) > 0 &&
+	       ret_folder[0] == '/';
+}
+
+/* An absolute, normalized path for one that was given to a call. */
+static bool resolve(int directory, const char *path, char *ret_path)
+{
+	const char *rest = path_behind_descriptor(path, 0, &directory);
+
+	if (rest) {
+		path = rest + strspn(rest, "/");
+	} else if (path[0] == '/' || (directory == AT_FDCWD && !in_vfork_child())) {
+		return change_path(directory, path, ret_path, SEGMENT_PATH_BYTES) >= 0;
+	}
+	char *folder = scratch_take();
+	bool found = folder && find_folder(directory, folder) &&
+		     path_normalize(folder, path, ret_path, SEGMENT_PATH_BYTES) > 0;
+	scratch_give(folder);
+	return found;
+}
+
+static void end(struct asked *asked)
+{
+	scratch_give(asked->path);
+	asked->path = NULL;
+}
+
+static void judge(struct asked *asked)
+{
+	asked->question.path = asked->path;
+	rule_judge(&shim.segment, &shim.rules, &asked->question, &asked->answer);
+	if (asked->answer.action == RULE_ACTION_OFF)
+		end(asked);
+}
+
+/* Rules could hold, and cannot be asked: the call is let pass. */
+static void could_not_ask(struct asked *asked)
+{
+	segment_count(&shim.segment, COUNTER_calls_unjudged, 1);
+	end(asked);
+}
+
+static void settle(struct asked *asked, bool is_there)
+{
+	rule_settle(&shim.segment, &shim.rules, &asked->question, is_there, &asked->answer);
+	if (asked->answer.action == RULE_ACTION_OFF)
+		end(asked);
+}
+
+/* What the rules say of a path as it was given.  follows: the call goes through a symbolic link at its end. */
+static void ask(struct asked *asked, uint32_t ops, int directory, const char *path, bool follows)
+{
+	struct stat stat;
+
+	*asked = (struct asked){ .question.ops = ops };
+	/* What is not there, or empty, the kernel will refuse. */
+	if (!rule_may_hold(&shim.rules, ops) || !shim.on || shim.sandboxed || !path ||
+	    !launch_is_text(path) || !*path)
+		return;
+	asked->path = scratch_take();
+	if (!asked->path || !resolve(directory, path, asked->path)) {
+		could_not_ask(asked);
+		return;
+	}
+	judge(asked);
+	if (asked->path && asked->answer.wants_look)
+		settle(asked, sys_call6(SYS_newfstatat, directory, (long)path, (long)&stat,
+					follows ? 0 : AT_SYMLINK_NOFOLLOW, 0, 0) == 0);
+}
+
+static bool is_denied(const struct asked *asked)
+{
+	return asked->path && asked->answer.action == RULE_ACTION_DENY;
+}
+
+/* Tells of what was said of a path, and forgets it. */
+static void tell(struct asked *asked)
+{
+	if (!asked->path)
+		return;
+	reader_odd();
+	rule_count(&shim.segment, &asked->answer);
+	record_ruled(asked->path, &asked->answer);
+	say(asked);
+	end(asked);
+}
+
+static bool obey(struct asked *asked)
+{
+	bool denied = is_denied(asked);
+
+	tell(asked);
+	if (denied)
+		errno = EACCES;
+	return !denied;
+}
+
+bool rules_let(uint32_t ops, int directory, const char *path, bool follows)
+{
+	struct asked asked;
+
+	/* fchownat(2) and kin: the descriptor itself */
+	if (ops == RULE_METADATA && directory >= 0 && path && launch_is_text(path) && !*path)
+		return rules_let_descriptor(ops, directory);
+	ask(&asked, ops, directory, path, follows);
+	return obey(&asked);
+}
+
+bool rules_let_two(struct rules_name first, struct rules_name second)
+{
+	struct asked one, other;
+
+	ask(&one, first.ops, first.directory, first.path, first.follows);
+	ask(&other, second.ops, second.directory, second.path, second.follows);
+	/* Of a call that is refused, what would be let pass is not told. */
+	if (is_denied(&one) && !is_denied(&other))
+		end(&other);
+	else if (is_denied(&other) && !is_denied(&one))
+		end(&one);
+	bool may = obey(&one);
+	return obey(&other) && may;
+}
+
+bool rules_let_descriptor(uint32_t ops, int fd)
+{
+	struct asked asked = { .question.ops = ops };
+
+	if (!shim.on || shim.sandboxed)
+		return true;
+	asked.path = scratch_take();
+	if (!asked.path ||
+	    subject_link(SUBJECT_SELF, fd, asked.path, SEGMENT_PATH_BYTES) == -ENAMETOOLONG) {
+		could_not_ask(&asked);
+		return true;
+	}
+	if (asked.path[0] != '/') { /* a pipe, a socket, no descriptor at all */
+		end(&asked);
+		return true;
+	}
+	judge(&asked);
+	if (asked.path && asked.answer.wants_look)
+		settle(&asked, true);
+	return obey(&asked);
+}
+
+/* Is it the file of seen's own program? */
+static bool is_own_program(const char *path)
+{
+	struct stat stat;
+
+	return sys_stat(path, &stat) == 0 && stat.st_ino == shim.program_ino &&
+	       stat.st_dev == shim.program_dev;
+}
+
+/* What a name without a slash stands for, as execvp(3) looks for it: into scratch, NULL where there is none. */
+static char *search(const char *file)
+{
+	const char *path = variable(environ, "PATH");
+	char *found = scratch_take();
+	size_t length = strlen(file);
+	struct stat stat;
+
+	for (path = path ? path : "/bin:/usr/bin"; found;) {
+		size_t folder = strcspn(path, ":");
+
+		if (folder + 1 + length < SEGMENT_PATH_BYTES) {
+			memcpy(found, path, folder);
+			found[folder] = '/';
+			memcpy(found + folder + (folder > 0), file, length + 1);
+			if (sys_stat(found, &stat) == 0 && S_ISREG(stat.st_mode) &&
+			    sys_call6(SYS_faccessat, AT_FDCWD, (long)found, X_OK, 0, 0, 0) == 0)
+				return found;
+		}
+		if (!path[folder])
+			break;
+		path += folder + 1;
+	}
+	scratch_give(found);
+	return NULL;
+}
+
+bool rules_let_program(int directory, const char *path, bool searches)
+{
+	struct asked asked;
+	char *found = NULL;
+
+	if (!shim.on || shim.sandboxed || !path || !launch_is_text(path))
+		return true;
+	if (!*path)
+		return rules_let_descriptor(RULE_EXEC, directory);
+	if (directory == LAUNCH_FOLDER_UNKNOWN)
+		directory = AT_FDCWD;
+	if (searches && !strchr(path, '/')) {
+		found = search(path);
+		if (!found)
+			return true;
+	}
+	ask(&asked, RULE_EXEC, directory, found ? found : path, true);
+	scratch_give(found);
+	if (asked.path && is_own_program(asked.path))
+		end(&asked);
+	return obey(&asked);
+}
+
+void rules_start(const char *executable, const char *name)
+{
+	char *program;
+	struct stat stat;
+
+	if (!shim.segment.settings->rule_count)
+		return;
+	program = scratch_take();
+	if (program && program_path(program, SEGMENT_PATH_BYTES) && sys_stat(program, &stat) == 0) {
+		shim.program_dev = stat.st_dev;
+		shim.program_ino = stat.st_ino;
+	}
+	scratch_give(program);
+	if (shim.program_ino && is_own_program("/proc/self/exe"))
+		return;
+	rule_program(&shim.segment, executable, name, &shim.rules);
+}
