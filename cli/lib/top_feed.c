@@ -272,16 +272,34 @@ uint64_t top_feed_writes(const struct top_feed *feed)
 	return feed->counters[COUNTER_opens_write] + feed->counters[COUNTER_changes];
 }
 
+static uint64_t sum(const struct top_feed *feed, const enum counter *counters, size_t count)
+{
+	uint64_t all = 0;
+	for (size_t i = 0; i < count; i++)
+		all += feed->counters[counters[i]];
+	return all;
+}
+
 uint64_t top_feed_conflicts(const struct top_feed *feed)
 {
 	static const enum counter CONFLICTS[] = { COUNTER_stale_warned, COUNTER_stale_denied,
 						  COUNTER_unread_warned, COUNTER_unread_denied,
 						  COUNTER_notices_refused };
-	uint64_t sum = 0;
+	return sum(feed, CONFLICTS, sizeof(CONFLICTS) / sizeof(CONFLICTS[0]));
+}
 
-	for (size_t i = 0; i < sizeof(CONFLICTS) / sizeof(CONFLICTS[0]); i++)
-		sum += feed->counters[CONFLICTS[i]];
-	return sum;
+uint64_t top_feed_rules(const struct top_feed *feed)
+{
+	static const enum counter RULES[] = { COUNTER_rules_logged, COUNTER_rules_warned,
+					      COUNTER_rules_failed, COUNTER_rules_denied };
+	return sum(feed, RULES, sizeof(RULES) / sizeof(RULES[0]));
+}
+
+uint64_t top_feed_notices(const struct top_feed *feed)
+{
+	static const enum counter NOTICES[] = { COUNTER_notices, COUNTER_diffs,
+						COUNTER_requests_answered };
+	return sum(feed, NOTICES, sizeof(NOTICES) / sizeof(NOTICES[0]));
 }
 
 uint64_t top_feed_lost(const struct top_feed *feed)

@@ -13,6 +13,7 @@
 #include "tracker/decision.h"
 #include "tracker/guard.h"
 #include "tracker/path.h"
+#include "tracker/rule.h"
 #include "tracker/source.h"
 
 enum {
@@ -342,6 +343,18 @@ static void note_guarded(struct top_model *model, const struct event *event, con
 	add_note(model, event, path, true, text);
 }
 
+static void note_ruled(struct top_model *model, const struct event *event, const char *path)
+{
+	const struct journal_record *record = &event->entry->record;
+	const char *op = rule_op_name(record->flags);
+	const char *action = rule_action_name(record->decision);
+	char text[TOP_TEXT_BYTES];
+
+	(void)snprintf(text, sizeof(text), "%s %s: %s", op ? op : "?", action ? action : "?",
+		       event->other ? event->other : "");
+	add_note(model, event, path, record->decision != RULE_ACTION_LOG, text);
+}
+
 static void note_bytes(struct top_model *model, const struct event *event, const char *path,
 		       const char *what)
 {
@@ -391,6 +404,9 @@ static void note(struct top_model *model, const struct event *event, const char 
 	}
 	case JOURNAL_GUARDED:
 		note_guarded(model, event, path);
+		break;
+	case JOURNAL_RULED:
+		note_ruled(model, event, path);
 		break;
 	case JOURNAL_FORGOTTEN:
 		add_note(model, event, path ? path : "everything", false, event->other);
@@ -475,6 +491,7 @@ static bool concerns_file(const struct event *event)
 	case JOURNAL_CHANGED:
 	case JOURNAL_EDITED:
 	case JOURNAL_GUARDED:
+	case JOURNAL_RULED:
 	case JOURNAL_MENTIONED:
 		return true;
 	default:
@@ -540,6 +557,10 @@ static void follow_file(struct top_model *model, struct top_file *file, struct t
 	case JOURNAL_GUARDED:
 		file->flags |= TOP_FILE_CONFLICT;
 		break;
+	case JOURNAL_RULED:
+		if (record->decision != RULE_ACTION_LOG)
+			file->flags |= TOP_FILE_RULED;
+		break;
 	default:
 		break;
 	}
@@ -567,7 +588,8 @@ void top_model_take(struct top_model *model, const struct event *event)
 		set_life(model, process, TOP_ENDED);
 	}
 	const char *path = path_of(event, given, sizeof(given));
-	if (path && concerns_file(event) && (!event->error || event->op == JOURNAL_GUARDED)) {
+	if (path && concerns_file(event) &&
+	    (!event->error || event->op == JOURNAL_GUARDED || event->op == JOURNAL_RULED)) {
 		struct top_file *file = touch_file(model, path, event->time_realtime_ns);
 		if (file)
 			follow_file(model, file, process, event);

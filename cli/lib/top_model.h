@@ -36,6 +36,7 @@ enum top_file_flags {
 	TOP_FILE_DELETED = 2, /* by the session, and not made again */
 	TOP_FILE_OUTSIDE = 4, /* changed by somebody else, and not read since */
 	TOP_FILE_CONFLICT = 8,
+	TOP_FILE_RULED = 16, /* a rule warned of an access, refused it, or fails the run for it */
 };
 
 /* Texts are bytes of others. */

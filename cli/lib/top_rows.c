@@ -97,14 +97,16 @@ COMPARE_BRANCHES(by_reads, reads)
 COMPARE_BRANCHES(by_writes, writes)
 COMPARE_BRANCHES(by_rate, rate)
 
-/* Siblings together, each set in the order in which it began. */
+/* Siblings together; of them those that run, then those that ended, the newest first. */
 static int by_parent(const void *a, const void *b)
 {
 	const struct top_process *first = ((const struct top_branch *)a)->process,
 				 *second = ((const struct top_branch *)b)->process;
 	if (first->parent != second->parent)
 		return first->parent < second->parent ? -1 : 1;
-	return first->id < second->id ? -1 : first->id > second->id;
+	if ((first->life == TOP_RUNS) != (second->life == TOP_RUNS))
+		return first->life == TOP_RUNS ? -1 : 1;
+	return first->id > second->id ? -1 : first->id < second->id;
 }
 
 static bool is_in_tree(const struct top_model *model, const struct top_process *process)
@@ -148,20 +150,23 @@ static int compare_ids(const void *a, const void *b)
 }
 
 /* Puts a branch and all below it in order.  A process's id is above its parent's, so that there is no circle. */
-static void put_tree(const struct top_branch *siblings, size_t count, size_t at, int depth,
+static void put_tree(const struct top_branch *siblings, size_t count, struct top_branch branch,
 		     struct top_branch *ret_branches, size_t *used)
 {
-	uint64_t id = siblings[at].process->id;
+	uint64_t id = branch.process->id;
+	/* What is deeper stands beside. */
+	int depth = branch.depth < TOP_TREE_DEPTH_MAX ? branch.depth + 1 : branch.depth;
+	uint64_t open = branch.open;
 
-	ret_branches[(*used)++] = (struct top_branch){ siblings[at].process, depth, true };
-	if (depth == TOP_TREE_DEPTH_MAX)
-		depth--; /* what is deeper stands beside */
+	ret_branches[(*used)++] = branch;
+	if (!branch.is_last)
+		open |= UINT64_C(1) << branch.depth;
 	for (size_t child = first_child(siblings, count, id);
 	     child < count && siblings[child].process->parent == id; child++) {
 		bool is_last = child + 1 == count || siblings[child + 1].process->parent != id;
-		size_t place = *used;
-		put_tree(siblings, count, child, depth + 1, ret_branches, used);
-		ret_branches[place].is_last = is_last;
+		put_tree(siblings, count,
+			 (struct top_branch){ siblings[child].process, depth, is_last, open },
+			 ret_branches, used);
 	}
 }
 
@@ -183,7 +188,9 @@ static int make_tree(struct top_rows *rows)
 	qsort(ids, count, sizeof(*ids), compare_ids);
 	for (size_t i = 0; i < count; i++)
 		if (!has_id(ids, count, siblings[i].process->parent))
-			put_tree(siblings, count, i, 0, rows->branches, &used);
+			put_tree(siblings, count,
+				 (struct top_branch){ siblings[i].process, 0, true, 0 },
+				 rows->branches, &used);
 	free(siblings);
 	free(ids);
 	return 0;
@@ -207,7 +214,7 @@ int top_rows_processes(const struct top_model *model, const struct top_wish *wis
 		if ((!is_tree || is_in_tree(model, process)) &&
 		    holds(process->command, wish->filter))
 			rows->branches[rows->branch_count++] = (struct top_branch){ process, 0,
-										    false };
+										    true, 0 };
 	if (is_tree)
 		return make_tree(rows);
 	if (COMPARES[wish->process_order])
