@@ -28,7 +28,7 @@ struct page_part {
 static const struct page_part STYLE[] = { PART(page_css) };
 /* Each uses those before it. */
 static const struct page_part SCRIPT[] = {
-	PART(base_js),  PART(data_js),    PART(lanes_js),    PART(timeline_js),
+	PART(base_js),  PART(data_js),    PART(lanes_js),    PART(timeline_js), PART(moves_js),
 	PART(table_js), PART(details_js), PART(sections_js), PART(page_js),
 };
 
@@ -114,6 +114,23 @@ struct page_content {
 	const char *journal;
 };
 
+/* The document without the rows that are among what is packed.  A new reference. */
+static json_t *lean(const json_t *document)
+{
+	static const char *const PACKED[] = { "files", "processes" };
+	static const char *const SUMS[] = { "count", "left_out" };
+	json_t *copy = json_copy((json_t *)(uintptr_t)document);
+
+	for (size_t i = 0; i < sizeof(PACKED) / sizeof(PACKED[0]); i++) {
+		const json_t *whole = json_object_get(document, PACKED[i]);
+		json_t *sums = json_object();
+		for (size_t j = 0; j < sizeof(SUMS) / sizeof(SUMS[0]); j++)
+			(void)json_object_set(sums, SUMS[j], json_object_get(whole, SUMS[j]));
+		(void)json_object_set_new(copy, PACKED[i], sums);
+	}
+	return copy;
+}
+
 static int put_data(FILE *file, const struct page_content *content)
 {
 	struct packed_counts counts;
@@ -122,9 +139,10 @@ static int put_data(FILE *file, const struct page_content *content)
 
 	if (error < 0)
 		return error;
-	json_t *object = words(&counts);
-	bool whole = put_json(file, "words", object) && put_json(file, "report", content->document);
+	json_t *object = words(&counts), *document = lean(content->document);
+	bool whole = put_json(file, "words", object) && put_json(file, "report", document);
 	json_decref(object);
+	json_decref(document);
 	return whole ? 0 : -ENOMEM;
 }
 

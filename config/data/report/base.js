@@ -5,7 +5,8 @@
  *	base.js      elements, numbers, names of others, work in slices
  *	data.js      takes the events apart
  *	lanes.js     the events of each row, in the order of their times
- *	timeline.js  draws them, and what mouse, fingers and keys do there
+ *	timeline.js  draws them
+ *	moves.js     what mouse, fingers and keys do there
  *	table.js     tables of any length
  *	details.js   what was selected; the tables
  *	sections.js  what the report says

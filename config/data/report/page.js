@@ -169,8 +169,7 @@ async function begin() {
 	fillKinds();
 	listenToTools();
 	listenToPlot();
-	timeline.width = $('rows').clientWidth;
-	timeline.height = $('rows').clientHeight;
+	measure();
 	lookAll();
 	foldAll(data.rows.length > ROWS_UNFOLDED ? foldDepth() : Infinity);
 	choose(0);

@@ -17,30 +17,27 @@ function smallTable(label, columns, rows, more) {
 			make(i ? 'td' : 'th', { scope: i ? null : 'row', class: column.class }, column.cell(row))))))));
 }
 
-/* Of many rows the first; the button brings all. */
-function longTable(label, columns, rows, all) {
-	const FIRST = 12, place = make('div');
-	const fill = isWhole => replace(place, smallTable(label, columns, isWhole ? rows : rows.slice(0, FIRST)),
-		!isWhole && rows.length > FIRST ? make('p', { class: 'buttons' }, action(`All ${number(rows.length)}`, () => {
-			fill(true);
-			place.querySelector('.scroll').focus();
-		})) : null,
-		all > rows.length && (isWhole || rows.length <= FIRST) ? make('p', { class: 'hint' },
-			`The first ${number(rows.length)} of ${number(all)}; seen log has all.`) : null);
-	fill(false);
-	return place;
+/* A table of rows that may be many.  row.number, where there is one, is a record: Enter or a click shows it in the timeline. */
+function longTable(id, label, noun, columns, rows, all) {
+	const place = make('div', { id }), column = each => ({ ...each, cell: at => each.cell(rows[at]), value: each.value && (at => each.value(rows[at])) });
+	new Table(place, {
+		label, noun, columns: columns.map(column), ids: rows.map((row, at) => at), hint: 'part of a name',
+		find: rows.length > PAGE_ROWS ? findInTexts(at => [shown(rows[at].path || rows[at].name)]) : null,
+		open: rows.length && rows[0].number ? at => showRecord(rows[at].number) : null,
+	});
+	return [place, all > rows.length ? make('p', { class: 'hint' }, `The first ${number(rows.length)} of ${number(all)}; seen log has all.`) : null];
 }
 
-/* A button that shows a record in the timeline; the text alone, while the events are read, or where the page does not have it. */
-function recordButton(text, record) {
-	return make('button', { type: 'button', class: 'plain', title: 'Show it in the timeline', click: () => {
-		const event = firstFrom(data.record.subarray(0, data.count), record);
-		if (!timeline.ready || data.record[event] !== record)
-			return say('The timeline does not have it');
-		chooseEvent(event);
-		$('timeline').scrollIntoView();
-		$('rows').focus({ preventScroll: true });
-	} }, text);
+/* Shows a record in the timeline, once the events are read, if the page has it. */
+function showRecord(record) {
+	const records = data.record && data.record.subarray(0, data.count), event = records ? firstFrom(records, record) : 0;
+	if (!timeline.ready || records[event] !== record) {
+		say('The timeline does not have it');
+		return;
+	}
+	chooseEvent(event);
+	$('timeline').scrollIntoView();
+	$('rows').focus({ preventScroll: true });
 }
 
 const shortTime = time => (time ? make('time', { datetime: time, title: shown(time) }, shown(time).slice(11, 19)) : '?');
@@ -95,9 +92,9 @@ function fillCoverage(report) {
 			coverage.opens ? `, ${plural(coverage.opens, 'file')} opened` : '', runs > 1 ? `, in ${number(runs)} runs.` : '.'),
 		missing.length ? make('ul', null, missing.map(text => make('li', null, text))) : null,
 		doubts.map(text => paragraph(text)),
-		programs.length ? longTable('Programs that were not observed', [
+		programs.length ? longTable('coverage-table', 'Programs that were not observed', ['program', 'programs'], [
 			{ title: 'Not observed', cell: row => named(shown(row.name)) },
-			{ title: 'Why', cell: row => (row.partly ? 'in part: ' : '') + shown(row.reason) },
+			{ title: 'Why', class: 'wide', cell: row => (row.partly ? 'in part: ' : '') + shown(row.reason) },
 			{ title: 'Processes', class: 'number', cell: row => number(row.count) },
 		], programs, programs.length + (coverage.programs_left_out || 0)) : null));
 	return missing.length;
@@ -187,11 +184,11 @@ function fillConflicts(report) {
 		strong(denied || warned ? `${plural(denied + warned, 'write')} would have destroyed something. ` : 'No write was held back. '),
 		denied ? `${number(denied)} denied. ` : '', warned ? `${number(warned)} warned of and let pass. ` : '', byOthers ? `${plural(byOthers, 'change')} came from outside. ` : '',
 		kept ? `${plural(kept, 'version')} (${bytes(conflicts.kept_bytes)}) kept: seen restore brings them back.` : ''),
-		rows.length ? longTable('Conflicts', [
+		rows.length ? longTable('conflicts-table', 'Conflicts', ['conflict', 'conflicts'], [
 			{ title: 'File', cell: row => long(shown(row.path)) },
-			{ title: 'When', class: 'tight', cell: row => recordButton(shortTime(row.time), row.number) },
+			{ title: 'When', class: 'tight', cell: row => shortTime(row.time) },
 			{ title: 'What', class: 'tight', cell: row => [kindDot(KIND.conflict), row.kind === 'guarded' ? shown(row.verdict) : `${shown(row.change)} by others`] },
-			{ title: 'Why', cell: row => (row.kind === 'guarded' ? `${GUARD_REASONS[row.reason] || shown(row.reason)}${row.degraded ? '; let pass, it may be the session’s own' : ''}`
+			{ title: 'Why', class: 'wide', cell: row => (row.kind === 'guarded' ? `${GUARD_REASONS[row.reason] || shown(row.reason)}${row.degraded ? '; let pass, it may be the session’s own' : ''}`
 				: shown(row.source).replace('_', ' ')) },
 			{ title: 'Program', cell: row => (row.executable ? named(baseName(row.executable)) : '–') },
 			{ title: 'Kept', class: 'tight', cell: row => (row.kept ? named(shown(row.version).slice(0, 12), { title: shown(row.version) }) : '–') },
@@ -228,9 +225,9 @@ function fillRules(report) {
 	}
 	replace($('rules-body'), rules.hits ? box(rules.denied ? 'bad' : 'warn', paragraph(strong(plural(rules.hits, 'hit')), rules.denied ? `, ${number(rules.denied)} denied` : '',
 		'. Rules guard programs that cooperate; they are no security boundary.'),
-		rows.length ? longTable('Rule hits', [
+		rows.length ? longTable('rules-table', 'Rule hits', ['hit', 'hits'], [
 			{ title: 'File', cell: row => long(shown(row.path)) },
-			{ title: 'When', class: 'tight', cell: row => (row.number ? recordButton(shortTime(row.time), row.number) : shortTime(row.time)) },
+			{ title: 'When', class: 'tight', cell: row => shortTime(row.time) },
 			{ title: 'Rule', cell: row => [kindDot(KIND.rule), named(shown(row.rule))] },
 			{ title: 'Action', cell: row => shown(row.action) },
 			{ title: 'Operation', cell: row => shown(row.op) },
@@ -249,7 +246,7 @@ function fillInstructions(report) {
 	replace($('instructions-body'), box(rows.length ? 'warn' : instructions.applied ? '' : 'plainly',
 		paragraph(strong(instructions.applied ? `${number(rows.length)} of ${plural(instructions.applied, 'instruction file')}` : 'No instruction files'),
 			instructions.applied ? ` that apply to what was touched ${rows.length === 1 ? 'was' : 'were'} never given to an agent.` : ' apply to what was touched.'),
-		rows.length ? longTable('Instruction files that were never given', [
+		rows.length ? longTable('instructions-table', 'Instruction files that were never given', ['file', 'files'], [
 			{ title: 'Never given', cell: row => long(shown(row.path)) },
 			{ title: 'Touches', class: 'number', cell: row => number(row.touches) },
 			{ title: 'First', cell: row => long(shown(row.first)) },

@@ -32,14 +32,14 @@ class Table {
 		this.counted = make('p', { class: 'counted', role: 'status' });
 		this.input = make('input', { type: 'search', id: `${id}-filter`, autocomplete: 'off', spellcheck: 'false', placeholder: this.hint,
 			input: () => this.update() });
-		this.heads = this.columns.map((column, i) => make('th', { scope: 'col', class: column.isNumber ? 'number' : null },
+		this.heads = this.columns.map((column, i) => make('th', { scope: 'col', class: column.isNumber ? 'number' : column.class },
 			column.value ? make('button', { type: 'button', click: () => this.sortBy(i) }, column.title) : column.title));
 		this.body = make('tbody', { keydown: key => this.key(key), click: click => this.click(click), focusin: focus => this.focused(focus) });
 		this.buttons = [['First', () => 0], ['Previous', () => this.page - 1], ['Next', () => this.page + 1], ['Last', () => Infinity]]
 			.map(([title, page]) => make('button', { type: 'button', class: 'plain', click: () => this.turn(page()) }, title));
 		this.range = make('span', { class: 'range' });
 		replace(this.place,
-			make('div', { class: 'table-tools' }, this.find ? make('label', { for: `${id}-filter` }, 'Filter ', this.input) : null, this.counted),
+			this.tools = make('div', { class: 'table-tools' }, this.find ? make('label', { for: `${id}-filter` }, 'Filter ', this.input) : null, this.counted),
 			make('div', { class: 'scroll', role: 'region', tabindex: '0', 'aria-label': this.label },
 				make('table', null, make('caption', { class: 'unseen' }, this.label), make('thead', null, make('tr', null, this.heads)), this.body)),
 			this.pager = make('nav', { class: 'pager', 'aria-label': `Pages: ${this.label}` }, this.buttons.slice(0, 2), this.range, this.buttons.slice(2)));
@@ -110,8 +110,8 @@ class Table {
 			else
 				head.removeAttribute('aria-sort');
 		});
-		replace(this.body, [...ids].map((id, i) => make('tr', { tabindex: i ? '-1' : '0', 'data-id': id },
-			this.columns.map((column, at) => make(at ? 'td' : 'th', { scope: at ? null : 'row', class: column.isNumber ? 'number' : null },
+		replace(this.body, [...ids].map((id, i) => make('tr', { tabindex: i || !this.open ? '-1' : '0', 'data-id': id },
+			this.columns.map((column, at) => make(at ? 'td' : 'th', { scope: at ? null : 'row', class: column.isNumber ? 'number' : column.class },
 				column.cell(id))))));
 		if (!ids.length)
 			this.body.append(make('tr', null, make('td', { colspan: this.columns.length, class: 'none' }, 'Nothing to show.')));
@@ -119,6 +119,7 @@ class Table {
 		this.counted.textContent = all === most ? plural(all, ...this.noun) : `${number(all)} of ${plural(most, ...this.noun)}`;
 		this.range.textContent = all ? `${number(from + 1)}–${number(from + ids.length)} of ${number(all)}` : '';
 		this.pager.hidden = all <= PAGE_ROWS;
+		this.tools.hidden = !this.find;
 		this.buttons.forEach((button, i) => {
 			button.disabled = i < 2 ? this.page === 0 : from + PAGE_ROWS >= all;
 		});

@@ -4,7 +4,9 @@
  * there are; names and signs are drawn on top.
  */
 
-const ROW_HEIGHT = 26, AXIS_HEIGHT = 28, OVERVIEW_HEIGHT = 56;
+const ROW = { height: 26, middle: 13 }, ROW_NARROW = { height: 38, middle: 26 }; /* narrow: the name above the marks */
+const HALF = 10; /* pixels that marks rise and hang at most */
+const AXIS_HEIGHT = 28, OVERVIEW_HEIGHT = 56;
 const BIN = 2, SIGN_BIN = 11;       /* pixels that marks, and signs, are put together over */
 const NARROW = 600, LABEL_WIDTH = 250;
 const SPAN_LEAST = 20;              /* microseconds in view, at least */
@@ -19,6 +21,7 @@ const timeline = {
 	hidden: new Set(),               /* kinds */
 	row: 0, event: -1, rings: [],    /* selected: place, event; events of one file */
 	ready: false, wantsDraw: false, width: 0, height: 0, label: LABEL_WIDTH, buffer: null,
+	rowHeight: ROW.height, middle: ROW.middle,
 };
 
 /* ---- colours: the style's, asked for when it changes ---- */
@@ -53,11 +56,11 @@ function listRows() {
 		place += collapsed.has(place) ? row.size : 1;
 	}
 	timeline.shown = shown;
-	$('rows-space').style.height = `${Math.min(shown.length * ROW_HEIGHT + AXIS_HEIGHT + 8, 3e7)}px`;
+	$('rows-space').style.height = `${Math.min(shown.length * timeline.rowHeight + AXIS_HEIGHT + 8, 3e7)}px`;
 	if (anchor) {
 		const at = shownAt(anchor.place);
 		if (shown[at] === anchor.place)
-			$('rows').scrollTop = at * ROW_HEIGHT - anchor.offset;
+			$('rows').scrollTop = at * timeline.rowHeight - anchor.offset;
 	}
 }
 
@@ -81,12 +84,12 @@ function shownFor(place) {
 }
 
 function topRow() {
-	const top = $('rows').scrollTop, at = Math.floor(top / ROW_HEIGHT), chosen = shownAt(timeline.row);
+	const top = $('rows').scrollTop, at = Math.floor(top / timeline.rowHeight), chosen = shownAt(timeline.row);
 	/* The selected row stays where it is, if it can be seen; else the first. */
 	const inView = timeline.shown[chosen] === timeline.row && chosen >= at &&
-		chosen * ROW_HEIGHT < top + timeline.height - AXIS_HEIGHT;
+		chosen * timeline.rowHeight < top + timeline.height - AXIS_HEIGHT;
 	const index = inView ? chosen : at;
-	return index < timeline.shown.length ? { place: timeline.shown[index], offset: index * ROW_HEIGHT - top } : null;
+	return index < timeline.shown.length ? { place: timeline.shown[index], offset: index * timeline.rowHeight - top } : null;
 }
 
 const isFolded = place => timeline.collapsed.has(place) && data.rows[data.placed[place]].size > 1;
@@ -132,20 +135,29 @@ const toX = (time, width) => (time - timeline.view.from) / (timeline.view.to - t
 const toTime = x => timeline.view.from + (x - timeline.label) / (timeline.width - timeline.label) * (timeline.view.to - timeline.view.from);
 const strength = count => Math.min(1, 0.36 + 0.1 * Math.log2(count));
 
+/* What depends on how wide the frame is. */
+function measure() {
+	const frame = $('rows'), width = frame.clientWidth, isNarrow = width < NARROW, row = isNarrow ? ROW_NARROW : ROW;
+	const label = isNarrow ? 0 : Math.min(LABEL_WIDTH, Math.round(width * 0.3)), isOther = row.height !== timeline.rowHeight;
+	Object.assign(timeline, { width, height: frame.clientHeight, label, rowHeight: row.height, middle: row.middle });
+	if (isOther)
+		listRows();
+}
+
 function draw() {
 	const frame = $('rows'), canvas = $('picture');
-	const width = timeline.width = frame.clientWidth, height = timeline.height = frame.clientHeight;
+	measure();
+	const { width, height } = timeline;
 	if (!width || !height)
 		return;
-	timeline.label = width < NARROW ? 0 : Math.min(LABEL_WIDTH, Math.round(width * 0.3));
 	const scale = fit(canvas, width, height), context = canvas.getContext('2d', { alpha: false });
 	const plot = width - timeline.label, wide = Math.round(plot * scale), high = canvas.height;
 	if (!timeline.buffer || timeline.buffer.width !== wide || timeline.buffer.height !== high)
 		timeline.buffer = context.createImageData(wide, high);
 	const pixels = new Uint32Array(timeline.buffer.data.buffer);
-	const first = Math.max(0, Math.floor(frame.scrollTop / ROW_HEIGHT));
-	const last = Math.min(timeline.shown.length, Math.ceil((frame.scrollTop + height - AXIS_HEIGHT) / ROW_HEIGHT));
-	const top = index => AXIS_HEIGHT + index * ROW_HEIGHT - frame.scrollTop;
+	const first = Math.max(0, Math.floor(frame.scrollTop / timeline.rowHeight));
+	const last = Math.min(timeline.shown.length, Math.ceil((frame.scrollTop + height - AXIS_HEIGHT) / timeline.rowHeight));
+	const top = index => AXIS_HEIGHT + index * timeline.rowHeight - frame.scrollTop;
 	const signs = [];
 
 	pixels.fill(COLOURS.surface32);
@@ -156,7 +168,7 @@ function draw() {
 		for (const kind of SIGNS)
 			if (rowLanes && !timeline.hidden.has(kind))
 				eachBin(rowLanes[kind].times, timeline.view.from, timeline.view.to, Math.ceil(plot / SIGN_BIN), (bin, count, at) =>
-					signs.push(kind, timeline.label + toX(rowLanes[kind].times[at], plot), y + ROW_HEIGHT / 2));
+					signs.push(kind, timeline.label + toX(rowLanes[kind].times[at], plot), y + timeline.middle));
 	}
 	context.setTransform(1, 0, 0, 1, 0, 0);
 	context.fillStyle = COLOURS.surface;
@@ -177,11 +189,11 @@ function draw() {
 }
 
 function drawRow(pixels, wide, high, scale, row, y, isChosen, rowLanes, plot) {
-	const { from, to } = timeline.view, middle = y + ROW_HEIGHT / 2, half = ROW_HEIGHT / 2 - 3;
+	const { from, to } = timeline.view, middle = y + timeline.middle, half = HALF;
 	const put = (x, py, w, h, colour) => fill(pixels, wide, high, x * scale, py * scale, w * scale, h * scale, colour);
 	if (isChosen)
-		put(0, y, plot, ROW_HEIGHT, COLOURS.chosen32);
-	put(0, y + ROW_HEIGHT - 1, plot, 1 / scale, COLOURS.stripe32);
+		put(0, y, plot, timeline.rowHeight, COLOURS.chosen32);
+	put(0, y + timeline.rowHeight - 1, plot, 1 / scale, COLOURS.stripe32);
 	const end = isNaN(row.end) ? row.allTo : row.end, left = Math.max(-1, toX(row.start, plot));
 	put(left, middle - 3, Math.max(2, Math.min(plot + 1, toX(end, plot)) - left), 6, COLOURS.life32);
 	if (!rowLanes)
@@ -200,7 +212,7 @@ function drawRow(pixels, wide, high, scale, row, y, isChosen, rowLanes, plot) {
 			else if (kind === KIND.failed)
 				put(x, middle - half, BIN, 3, colour);
 			else
-				put(x, middle - (kind === KIND.process ? 4 : 2), BIN, kind === KIND.process ? 8 : 4, colour);
+				put(x, middle - 2.5, BIN, 5, colour);
 		});
 	}
 }
@@ -241,7 +253,7 @@ function drawRings(context, plot, first, last, top) {
 			continue;
 		drawn.add(bin);
 		context.beginPath();
-		context.arc(timeline.label + x, top(index) + ROW_HEIGHT / 2, 6.5, 0, 2 * Math.PI);
+		context.arc(timeline.label + x, top(index) + timeline.middle, 6.5, 0, 2 * Math.PI);
 		context.stroke();
 	}
 	if (timeline.event >= 0) {
@@ -253,7 +265,7 @@ function drawRings(context, plot, first, last, top) {
 				context.strokeStyle = COLOURS.accent;
 				context.lineWidth = 2.5;
 				context.beginPath();
-				context.arc(x, top(index) + ROW_HEIGHT / 2, 9, 0, 2 * Math.PI);
+				context.arc(x, top(index) + timeline.middle, 9, 0, 2 * Math.PI);
 				context.stroke();
 			}
 		}
@@ -264,18 +276,18 @@ const programName = row => row.pid === 0 && row.name === 0 ? 'outside, or not kn
 
 function drawLabel(context, place, y) {
 	const row = data.rows[data.placed[place]], isOver = timeline.label === 0;
-	const indent = 10 + Math.min(row.depth, 9) * 12, right = isOver ? Math.min(timeline.width, 220) : timeline.label - 8;
+	const indent = 10 + Math.min(row.depth, 9) * 12, right = isOver ? timeline.width - 6 : timeline.label - 8;
 	if (!isOver && place === timeline.row) {
 		context.fillStyle = COLOURS.chosen;
-		context.fillRect(0, y, timeline.label, ROW_HEIGHT);
+		context.fillRect(0, y, timeline.label, timeline.rowHeight);
 	}
 	context.save();
 	context.beginPath();
-	context.rect(0, Math.max(y, AXIS_HEIGHT), right, ROW_HEIGHT);
+	context.rect(0, Math.max(y, AXIS_HEIGHT), right, timeline.rowHeight);
 	context.clip();
-	context.font = `${isOver ? 10.5 : 12.5}px ${COLOURS.font}`;
+	context.font = `${isOver ? 11.5 : 12.5}px ${COLOURS.font}`;
 	context.textBaseline = 'middle';
-	const middle = isOver ? y + 6 : y + ROW_HEIGHT / 2;
+	const middle = isOver ? y + 9 : y + timeline.middle;
 	if (row.size > 1) {
 		context.fillStyle = COLOURS.muted;
 		context.beginPath();
@@ -386,287 +398,4 @@ function drawOverview() {
 	context.strokeStyle = COLOURS.accent;
 	context.lineWidth = 2;
 	context.strokeRect(Math.max(1, left), 1, Math.max(3, Math.min(width - 1, right) - Math.max(1, left)), height - 2);
-}
-
-/* ---- moving ---- */
-
-/* Shows from one time to another, as far as there is something. */
-function look(from, to) {
-	const full = data.to - data.from, margin = full * 0.015;
-	let span = Math.max(SPAN_LEAST, Math.min(to - from, full + 2 * margin));
-	from = Math.max(data.from - margin, Math.min(from, data.to + margin - span));
-	timeline.view = { from, to: from + span };
-	if (timeline.onlyActive)
-		listRows();
-	redraw();
-}
-
-const lookAll = () => look(data.from - 1e15, data.to + 1e15);
-
-function zoom(factor, time) {
-	const { from, to } = timeline.view, span = to - from;
-	const around = time === undefined ? (timeline.event >= 0 && data.time[timeline.event] >= from && data.time[timeline.event] <= to
-		? data.time[timeline.event] : (from + to) / 2) : time;
-	const next = Math.max(SPAN_LEAST, span * factor);
-	look(around - (around - from) * next / span, around - (around - from) * next / span + next);
-}
-
-function pan(part) {
-	const { from, to } = timeline.view, by = (to - from) * part;
-	look(from + by, to + by);
-}
-
-/* Brings a time, and a row, into view. */
-function bring(time, place) {
-	const { from, to } = timeline.view;
-	if (time < from || time > to) {
-		const span = to - from;
-		look(time - span / 2, time + span / 2);
-	}
-	unfold(place);
-	const index = shownFor(place), frame = $('rows'), room = frame.clientHeight - AXIS_HEIGHT;
-	if (index * ROW_HEIGHT < frame.scrollTop)
-		frame.scrollTop = index * ROW_HEIGHT;
-	else if ((index + 1) * ROW_HEIGHT > frame.scrollTop + room)
-		frame.scrollTop = (index + 1) * ROW_HEIGHT - room + 8;
-	redraw();
-}
-
-/* Shows a row that is folded away. */
-function unfold(place) {
-	let changed = false;
-	for (let row = data.rows[data.rows[data.placed[place]].parent]; row; row = data.rows[row.parent])
-		changed = timeline.collapsed.delete(row.place) || changed;
-	if (changed)
-		listRows();
-}
-
-function fold(place, isToBe) {
-	if (data.rows[data.placed[place]].size < 2)
-		return;
-	if (isToBe)
-		timeline.collapsed.add(place);
-	else
-		timeline.collapsed.delete(place);
-	listRows();
-	redraw();
-}
-
-/* All, or none, or what makes a picture of a large session: below what an agent starts. */
-function foldAll(depth) {
-	timeline.collapsed.clear();
-	for (const row of data.rows)
-		if (row.depth >= depth && row.size > 1)
-			timeline.collapsed.add(row.place);
-	listRows();
-	redraw();
-}
-
-/* ---- choosing ---- */
-
-function choose(place, event) {
-	timeline.row = place;
-	timeline.event = event === undefined ? -1 : event;
-	showDetail();
-	redraw();
-}
-
-function chooseEvent(event) {
-	const place = data.rows[data.row[event]].place;
-	bring(data.time[event], place);
-	choose(place, event);
-}
-
-/* Rings around all accesses of a file; 0: none. */
-const ringTurns = new Turns();
-async function chooseFile(path) {
-	const run = ringTurns.next(), slice = new Slice(), rings = [];
-	for (let i = 0; path && i < data.count && rings.length < RINGS_MAX; i++) {
-		const event = lanes.order[i];
-		if (data.path[event] === path)
-			rings.push(event);
-		if (i % STRIDE === 0 && slice.over()) {
-			await slice.pause();
-			if (run.late)
-				return rings;
-		}
-	}
-	timeline.rings = rings;
-	redraw();
-	return rings;
-}
-
-function moveRow(by) {
-	const at = shownFor(timeline.row), index = Math.max(0, Math.min(timeline.shown.length - 1, at + by));
-	if (timeline.shown[index] === undefined)
-		return;
-	const row = data.rows[data.placed[timeline.shown[index]]];
-	choose(row.place);
-	bring(Math.max(row.allFrom, Math.min(timeline.view.from, row.allTo)), row.place);
-}
-
-/* The next event in a row's lanes, or of the kinds with signs in all rows. */
-function moveEvent(direction, isNotable) {
-	const { row, event, view } = timeline;
-	const rowLanes = isNotable ? [...SIGNS, KIND.failed].map(kind => lanes.all[kind])
-		: (lanesOf(row) || []).filter((lane, kind) => !timeline.hidden.has(kind));
-	let next;
-	if (event >= 0) {
-		next = nextEvent(rowLanes, event, direction);
-	} else {
-		/* From what is in view. */
-		const candidates = rowLanes.map(lane => {
-			const at = firstFrom(lane.times, direction > 0 ? view.from : view.to);
-			return lane.events[direction > 0 ? at : at - 1];
-		}).filter(found => found !== undefined);
-		next = candidates.sort((a, b) => (lanes.rank[a] - lanes.rank[b]) * direction)[0];
-	}
-	if (next === undefined || next < 0)
-		say(direction > 0 ? 'No later event' : 'No earlier event');
-	else if (isNotable)
-		chooseEvent(next);
-	else {
-		bring(data.time[next], row);
-		choose(row, next);
-	}
-}
-
-const PLOT_KEYS = {
-	ArrowUp: () => moveRow(-1),
-	ArrowDown: () => moveRow(1),
-	PageUp: () => moveRow(-10),
-	PageDown: () => moveRow(10),
-	Home: () => moveRow(-Infinity),
-	End: () => moveRow(Infinity),
-	ArrowLeft: key => (key.shiftKey ? pan(-0.25) : moveEvent(-1)),
-	ArrowRight: key => (key.shiftKey ? pan(0.25) : moveEvent(1)),
-	'+': () => zoom(0.5),
-	'=': () => zoom(0.5),
-	'-': () => zoom(2),
-	0: lookAll,
-	n: () => moveEvent(1, true),
-	p: () => moveEvent(-1, true),
-	f: () => lookAtRow(timeline.row),
-	' ': () => fold(timeline.row, !timeline.collapsed.has(timeline.row)),
-	Enter: () => $('detail').focus(),
-};
-
-function lookAtRow(place) {
-	const row = data.rows[data.placed[place]], from = row.allFrom, to = Math.max(row.allTo, from + SPAN_LEAST);
-	look(from - (to - from) * 0.05, to + (to - from) * 0.05);
-	bring(from, place);
-}
-
-/* The event at a point, within some pixels. */
-function eventAt(rowLanes, x) {
-	const reach = (timeline.view.to - timeline.view.from) / (timeline.width - timeline.label) * 7, time = toTime(x);
-	let best = -1, weight = Infinity;
-	for (let kind = 0; rowLanes && kind < KINDS.length; kind++) {
-		if (timeline.hidden.has(kind))
-			continue;
-		const lane = rowLanes[kind], at = firstFrom(lane.times, time - reach);
-		for (let i = at; i < Math.min(at + 50, lane.times.length) && lane.times[i] <= time + reach; i++) {
-			/* A sign stands over the marks. */
-			const distance = Math.abs(lane.times[i] - time) * (SIGNS.includes(kind) ? 0.2 : 1);
-			if (distance < weight)
-				[best, weight] = [lane.events[i], distance];
-		}
-	}
-	return best;
-}
-
-function listenToPlot() {
-	const frame = $('rows'), pointers = new Map();
-	let pressed = null, pinch = 0;
-	const at = point => {
-		const box = frame.getBoundingClientRect();
-		return { x: point.clientX - box.left, y: point.clientY - box.top };
-	};
-	frame.addEventListener('keydown', key => {
-		const does = PLOT_KEYS[key.key];
-		if (!does || key.ctrlKey || key.metaKey || key.altKey)
-			return;
-		key.preventDefault();
-		does(key);
-	});
-	frame.addEventListener('scroll', redraw, { passive: true });
-	frame.addEventListener('wheel', wheel => {
-		const unit = wheel.deltaMode === 1 ? 16 : 1;
-		if (wheel.ctrlKey || wheel.metaKey || wheel.altKey) {
-			wheel.preventDefault();
-			zoom(Math.exp(wheel.deltaY * unit * 0.004), toTime(at(wheel).x));
-		} else if (wheel.deltaX || wheel.shiftKey) {
-			wheel.preventDefault();
-			pan((wheel.deltaX || wheel.deltaY) * unit / Math.max(1, timeline.width - timeline.label));
-		}
-	}, { passive: false });
-	frame.addEventListener('pointerdown', down => {
-		if (down.button || down.offsetX > frame.clientWidth)
-			return;
-		pointers.set(down.pointerId, at(down));
-		pressed = { ...at(down), moved: false, view: { ...timeline.view }, top: frame.scrollTop };
-		pinch = 0;
-	});
-	frame.addEventListener('pointermove', move => {
-		const before = pointers.get(move.pointerId), point = at(move);
-		if (!before)
-			return;
-		pointers.set(move.pointerId, point);
-		const plot = Math.max(1, timeline.width - timeline.label);
-		if (pointers.size === 2) {
-			const [a, b] = [...pointers.values()], apart = Math.max(20, Math.hypot(a.x - b.x, a.y - b.y));
-			if (pinch)
-				zoom(pinch / apart, toTime((a.x + b.x) / 2));
-			pinch = apart;
-			pressed.moved = true;
-		} else if (pressed && (pressed.moved || Math.hypot(point.x - pressed.x, point.y - pressed.y) > 4)) {
-			if (!pressed.moved)
-				frame.setPointerCapture(move.pointerId);
-			pressed.moved = true;
-			const by = (pressed.x - point.x) / plot * (pressed.view.to - pressed.view.from);
-			look(pressed.view.from + by, pressed.view.to + by);
-			if (move.pointerType === 'mouse')
-				frame.scrollTop = pressed.top + pressed.y - point.y;
-		}
-	});
-	const up = point => {
-		const was = pressed && pointers.delete(point.pointerId) && !pressed.moved && point.type === 'pointerup';
-		if (!pointers.size)
-			pressed = null;
-		if (was)
-			click(at(point));
-	};
-	frame.addEventListener('pointerup', up);
-	frame.addEventListener('pointercancel', up);
-	frame.addEventListener('dblclick', twice => zoom(0.25, toTime(at(twice).x)));
-	listenToOverview();
-	new ResizeObserver(redraw).observe(frame);
-}
-
-function click(point) {
-	const index = Math.floor((point.y - AXIS_HEIGHT + $('rows').scrollTop) / ROW_HEIGHT), place = timeline.shown[index];
-	if (place === undefined || point.y < AXIS_HEIGHT)
-		return;
-	const row = data.rows[data.placed[place]], indent = 10 + Math.min(row.depth, 9) * 12;
-	if (row.size > 1 && point.x < Math.max(timeline.label, 1) && Math.abs(point.x - indent) < 14)
-		fold(place, !timeline.collapsed.has(place));
-	const event = point.x < timeline.label ? -1 : eventAt(lanesOf(place), point.x);
-	choose(place, event < 0 ? undefined : event);
-}
-
-function listenToOverview() {
-	const box = $('overview-box');
-	const go = point => {
-		const frame = box.getBoundingClientRect(), span = timeline.view.to - timeline.view.from;
-		const time = data.from + (point.clientX - frame.left) / frame.width * (data.to - data.from);
-		look(time - span / 2, time + span / 2);
-	};
-	box.addEventListener('pointerdown', down => {
-		box.setPointerCapture(down.pointerId);
-		go(down);
-	});
-	box.addEventListener('pointermove', move => {
-		if (box.hasPointerCapture(move.pointerId))
-			go(move);
-	});
 }
