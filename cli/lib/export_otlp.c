@@ -15,9 +15,11 @@
 
 enum {
 	RECORDS_MAX = 256,
-	/* A line that is longer than this gets no further record.  With the longest one it stays below the 1 MiB that the Collector takes a
-	 * line of a file to be at most. */
-	LINE_BYTES = 256 << 10,
+	/* A line that is longer than this gets no further record.  With the longest that files and arguments make it stays below the 1 MiB that
+	 * the Collector lets a line of a file have. */
+	LINE_BYTES = 128 << 10,
+	CAPACITY = 4 << 20,
+	BUFFER_BYTES = 64 << 10,
 };
 
 /* severityNumber: INFO, INFO2, WARN, ERROR. */
@@ -25,9 +27,9 @@ static const unsigned char SEVERITY[EVENT_SEVERITY_COUNT] = { 9, 10, 13, 17 };
 
 struct otlp {
 	struct json_out out; /* into `line` */
-	FILE *line;          /* the request in the making, in memory */
-	char *bytes;
-	size_t size;
+	FILE *line; /* the request in the making, in `bytes`: a line is written as a whole */
+	char bytes[CAPACITY];
+	char buffer[BUFFER_BYTES];
 	unsigned records;
 	uint64_t last_time_ns;
 	char id[EXPORT_ID_BYTES];
@@ -40,9 +42,10 @@ static int begin(struct export *export)
 
 	export->own = otlp;
 	if (otlp)
-		otlp->line = open_memstream(&otlp->bytes, &otlp->size);
+		otlp->line = fmemopen(otlp->bytes, sizeof(otlp->bytes), "w");
 	if (!otlp || !otlp->line)
 		return -ENOMEM;
+	(void)setvbuf(otlp->line, otlp->buffer, _IOFBF, sizeof(otlp->buffer));
 	otlp->out.file = otlp->line;
 	return 0;
 }
@@ -313,10 +316,11 @@ static int end_line(struct export *export)
 	json_out_end(out, ']');
 	json_out_end(out, '}');
 	int error = json_out_line(out);
+	long size = ftell(otlp->line);
 	if (fflush(otlp->line) != 0)
 		error = -ENOMEM;
 	if (error == 0)
-		(void)fwrite_unlocked(otlp->bytes, 1, otlp->size, export->file);
+		(void)fwrite_unlocked(otlp->bytes, 1, (size_t)size, export->file);
 	rewind(otlp->line);
 	otlp->records = 0;
 	return error;
@@ -329,7 +333,6 @@ static int tell_event(struct export *export, const struct event *event)
 	if (otlp->records++ == 0)
 		begin_line(export);
 	put_record(export, event);
-	/* Room is made a page at a time: what a stream in memory has written is only known when it is asked. */
 	bool is_full = otlp->records == RECORDS_MAX || ftell(otlp->line) >= LINE_BYTES;
 	return ferror(otlp->line) ? -ENOMEM : is_full ? end_line(export) : 0;
 }
@@ -345,8 +348,6 @@ static void release(struct export *export)
 
 	if (otlp && otlp->line)
 		(void)fclose(otlp->line);
-	if (otlp)
-		free(otlp->bytes);
 	free(otlp);
 }
 
