@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "cli/lib/event_filter.h"
+#include "config/settings.h"
 #include "tracker/guard.h"
 #include "tracker/journal.h"
 #include "tracker/version.h"
@@ -48,6 +49,7 @@ static const struct {
 	[JOURNAL_REQUEST] = { EVENT_ABOUT_PROCESS, EVENT_TELLS, 0 },
 	[JOURNAL_DIFFED] = { EVENT_ABOUT_FILE, EVENT_TELLS, EVENT_FILE_REGULAR },
 	[JOURNAL_INSTRUCTED] = { EVENT_ABOUT_FILE, EVENT_TELLS, EVENT_FILE_REGULAR },
+	[JOURNAL_RULED] = { EVENT_ABOUT_FILE, EVENT_TELLS, 0 },
 	[EVENT_DAMAGED] = { EVENT_ABOUT_SESSION, EVENT_TELLS, 0 },
 };
 
@@ -88,6 +90,29 @@ static enum event_action action_of_change(uint32_t flags)
 		return EVENT_DELETES;
 	default:
 		return EVENT_WRITES;
+	}
+}
+
+static enum event_action action_of_access(uint32_t access)
+{
+	switch (access) {
+	case RULE_READ:
+		return EVENT_READS;
+	case RULE_WRITE:
+		return EVENT_WRITES;
+	case RULE_CREATE:
+	case RULE_LINK:
+		return EVENT_CREATES;
+	case RULE_DELETE:
+		return EVENT_DELETES;
+	case RULE_RENAME:
+		return EVENT_RENAMES;
+	case RULE_METADATA:
+		return EVENT_SETS_ATTRIBUTES;
+	case RULE_LIST:
+		return EVENT_OPENS;
+	default: /* a program that is started is a file here */
+		return EVENT_TELLS;
 	}
 }
 
@@ -132,6 +157,11 @@ static void look_closer(const struct event *event, struct event_class *class)
 	case JOURNAL_GUARDED:
 		class->prevented = record->decision == GUARD_DENY;
 		break;
+	case JOURNAL_RULED:
+		class->action = action_of_access(record->flags);
+		class->prevented = record->decision == RULE_ACTION_DENY;
+		class->rule = event->other;
+		break;
 	default:
 		break;
 	}
@@ -160,6 +190,8 @@ static enum event_finding finding_of(const struct event *event)
 		return EVENT_FINDING_DAMAGED;
 	case JOURNAL_GUARDED:
 		return finding_of_guard(&event->entry->record);
+	case JOURNAL_RULED:
+		return EVENT_FINDING_RULE;
 	case JOURNAL_UNOBSERVED:
 		return event->entry->record.flags & JOURNAL_UNOBSERVED_PARTLY
 			       ? EVENT_FINDING_PARTLY
@@ -171,11 +203,26 @@ static enum event_finding finding_of(const struct event *event)
 	}
 }
 
+/* The graver, the more a rule does about it. */
+static enum event_severity severity_of_rule(unsigned action)
+{
+	switch (action) {
+	case RULE_ACTION_FAIL:
+	case RULE_ACTION_DENY:
+		return EVENT_SEVERITY_HIGH;
+	case RULE_ACTION_WARN:
+		return EVENT_SEVERITY_MEDIUM;
+	default:
+		return EVENT_SEVERITY_LOW;
+	}
+}
+
 /* Does the record tell of something that was not done yet, or that its writer cannot know? */
 static bool is_open_yet(const struct event *event)
 {
 	return event->attempted || event->op == JOURNAL_EXEC || event->op == JOURNAL_GUARDED ||
-	       event->op == JOURNAL_UNOBSERVED || event->op == EVENT_DAMAGED;
+	       event->op == JOURNAL_RULED || event->op == JOURNAL_UNOBSERVED ||
+	       event->op == EVENT_DAMAGED;
 }
 
 struct event_class event_class(const struct event *event)
@@ -194,7 +241,9 @@ struct event_class event_class(const struct event *event)
 			: is_open_yet(event) ? EVENT_OUTCOME_UNKNOWN
 					     : EVENT_SUCCEEDED;
 	class.finding = finding_of(event);
-	if (class.finding)
+	if (class.finding == EVENT_FINDING_RULE)
+		class.severity = severity_of_rule(event->entry->record.decision);
+	else if (class.finding)
 		class.severity = event_finding_severity(class.finding);
 	return class;
 }

@@ -108,6 +108,8 @@ struct event_class {
 	enum event_finding finding;
 	enum event_file_kind file_kind;
 	bool prevented; /* seen itself saw to it that it was not done */
+	const char *
+		rule; /* name of the rule that held, bytes of others, as long as the event; NULL: none */
 };
 
 /* event_class(): what an event is.  No memory, no input or output. */

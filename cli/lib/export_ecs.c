@@ -221,7 +221,7 @@ static void put_rule(struct json_out *out, const struct event_class *class)
 		return;
 	json_out_begin(out, "rule", '{');
 	json_out_word(out, "id", event_finding_id(class->finding));
-	json_out_word(out, "name", event_finding_name(class->finding));
+	json_out_text(out, "name", class->rule ? class->rule : event_finding_name(class->finding));
 	json_out_word(out, "description", event_finding_title(class->finding));
 	json_out_end(out, '}');
 }

@@ -314,7 +314,7 @@ static void put_finding(struct export *export, const struct event *event,
 	json_out_begin(out, "analytic", '{');
 	json_out_number(out, "type_id", OCSF_RULE);
 	json_out_word(out, "uid", id);
-	json_out_word(out, "name", event_finding_name(class->finding));
+	json_out_text(out, "name", class->rule ? class->rule : event_finding_name(class->finding));
 	json_out_end(out, '}');
 	json_out_end(out, '}');
 	json_out_begin(out, "evidences", '[');
@@ -329,6 +329,11 @@ static void put_finding(struct export *export, const struct event *event,
 	json_out_end(out, '}');
 	json_out_end(out, '}');
 	json_out_end(out, ']');
+	if (class->rule) {
+		json_out_begin(out, "policy", '{');
+		json_out_text(out, "name", class->rule);
+		json_out_end(out, '}');
+	}
 	json_out_number(out, "action_id", class->prevented ? OCSF_DENIED : OCSF_OBSERVED);
 	json_out_number(out, "disposition_id", class->prevented ? OCSF_BLOCKED : OCSF_DETECTED);
 	json_out_boolean(out, "is_alert", class->severity >= EVENT_SEVERITY_MEDIUM);

@@ -26,12 +26,20 @@ enum {
 	NOTES_MAX = 20000, /* of them, of the lowest severity */
 	KNOWN = 1
 		<< 16, /* findings that are remembered, by their fingerprints; older ones make room */
-	RUNS_MAX = 64, /* that are told, the last ones */
+	RUNS_MAX = 64,   /* that are told, the last ones */
+	RULES_MAX = 128, /* further rules of the configuration share a line */
+	RULE_BYTES = 64,
 	FINGERPRINT_BYTES = 17,
 };
 
 /* level of a result. */
 static const char *const LEVELS[EVENT_SEVERITY_COUNT] = { "none", "note", "warning", "error" };
+
+/* A line of tool.driver.rules. */
+struct rule {
+	enum event_finding finding;
+	char name[RULE_BYTES]; /* of a rule of the configuration, bytes of others; "": that of the finding */
+};
 
 /* A program that a run began with. */
 struct run {
@@ -47,10 +55,10 @@ struct sarif {
 	struct json_out out;
 	uint64_t known[KNOWN];
 	uint64_t results, notes;
-	uint64_t repeated;              /* findings that are in the document already */
-	uint64_t omitted;               /* for which there was no room */
-	int rules[EVENT_FINDING_COUNT]; /* place among the rules, from 1; 0: no result names it */
-	int rule_count;
+	uint64_t repeated; /* findings that are in the document already */
+	uint64_t omitted;  /* for which there was no room */
+	struct rule rules[RULES_MAX + EVENT_FINDING_COUNT]; /* that results name */
+	size_t rule_count;
 	struct run runs[RUNS_MAX];
 	uint64_t run_count; /* the last ones are in `runs` */
 	uint64_t last_time_ns;
@@ -153,9 +161,9 @@ static uint64_t fingerprint_of(struct sarif *sarif, const struct event *event,
 	bool is_process = class->about == EVENT_ABOUT_PROCESS;
 	uint64_t number = class->finding == EVENT_FINDING_DAMAGED ? event->number : 0;
 
-	(void)snprintf(sarif->text, sizeof(sarif->text), "%s\n%s\n%s\n%s\n%llu",
-		       event_finding_id(class->finding), verdict_of(class),
-		       program && !is_process ? program : "", name ? name : "",
+	(void)snprintf(sarif->text, sizeof(sarif->text), "%s\n%s\n%s\n%s\n%s\n%llu",
+		       event_finding_id(class->finding), class->rule ? class->rule : "",
+		       verdict_of(class), program && !is_process ? program : "", name ? name : "",
 		       (unsigned long long)number);
 	uint64_t fingerprint = XXH3_64bits(sarif->text, strlen(sarif->text));
 	return fingerprint ? fingerprint : 1;
@@ -178,9 +186,55 @@ static bool take(struct sarif *sarif, const struct event_class *class, uint64_t 
 	}
 	sarif->results++;
 	sarif->notes += is_note;
-	if (!sarif->rules[class->finding])
-		sarif->rules[class->finding] = ++sarif->rule_count;
 	return true;
+}
+
+/* The place of an event's rule among those that are told at the end. */
+static size_t place_of_rule(struct sarif *sarif, const struct event_class *class)
+{
+	const char *name = class->rule && strlen(class->rule) < RULE_BYTES ? class->rule : "";
+
+	for (size_t i = 0; i < sarif->rule_count; i++)
+		if (sarif->rules[i].finding == class->finding &&
+		    strcmp(sarif->rules[i].name, name) == 0)
+			return i;
+	if (name[0] && sarif->rule_count >= RULES_MAX) {
+		struct event_class unnamed = { .finding = class->finding };
+		return place_of_rule(sarif, &unnamed);
+	}
+	struct rule *rule = &sarif->rules[sarif->rule_count];
+	rule->finding = class->finding;
+	(void)strcpy(rule->name, name);
+	return sarif->rule_count++;
+}
+
+/* "stale-write"; of a rule of the configuration, "rule-hit/NAME". */
+static void put_rule_id(struct sarif *sarif, const char *member, const struct rule *rule)
+{
+	char id[2 * RULE_BYTES];
+
+	(void)snprintf(id, sizeof(id), "%s%s%s", event_finding_id(rule->finding),
+		       rule->name[0] ? "/" : "", rule->name);
+	json_out_text(&sarif->out, member, id);
+}
+
+/* PROGRAM: TITLE: NAME (refused, ERROR) */
+static void write_message(struct sarif *sarif, const struct event *event,
+			  const struct event_class *class)
+{
+	const char *name = export_name(event);
+	const char *program = class->about == EVENT_ABOUT_FILE ? export_program(event) : NULL;
+	const char *verdict = class->prevented ? "refused" : "";
+	char number[EVENT_ERROR_BYTES];
+	const char *error = event->error ? event_error_name(event->error, number) : "";
+	bool has_more = verdict[0] || error[0];
+
+	(void)snprintf(sarif->text, sizeof(sarif->text), "%s%s%s%s%s%s%s%s%s%s%s%s",
+		       program ? program : "", program ? ": " : "",
+		       event_finding_title(class->finding), class->rule ? ", " : "",
+		       class->rule ? class->rule : "", name ? ": " : "", name ? name : "",
+		       has_more ? " (" : "", verdict, verdict[0] && error[0] ? ", " : "", error,
+		       has_more ? ")" : "");
 }
 
 static void put_result(struct export *export, const struct event *event,
@@ -188,23 +242,14 @@ static void put_result(struct export *export, const struct event *event,
 {
 	struct sarif *sarif = export->own;
 	struct json_out *out = &sarif->out;
-	const char *program = export_program(event), *name = export_name(event);
-	char number[EVENT_ERROR_BYTES], digits[FINGERPRINT_BYTES], time[TEXT_TIME_BYTES];
+	char digits[FINGERPRINT_BYTES], time[TEXT_TIME_BYTES];
 
 	json_out_begin(out, NULL, '{');
-	json_out_word(out, "ruleId", event_finding_id(class->finding));
-	json_out_number(out, "ruleIndex", (uint64_t)sarif->rules[class->finding] - 1);
+	size_t place = place_of_rule(sarif, class);
+	put_rule_id(sarif, "ruleId", &sarif->rules[place]);
+	json_out_number(out, "ruleIndex", place);
 	json_out_word(out, "level", LEVELS[class->severity]);
-	(void)snprintf(sarif->text, sizeof(sarif->text), "%s%s%s%s%s%s%s%s%s",
-		       program && class->about == EVENT_ABOUT_FILE ? program : "",
-		       program && class->about == EVENT_ABOUT_FILE ? ": " : "",
-		       event_finding_title(class->finding), name ? ": " : "", name ? name : "",
-		       event->error || class->prevented ? " (" : "",
-		       class->prevented ? "refused" : "",
-		       event->error ? class->prevented ? ", " : "" : "",
-		       event->error ? event_error_name(event->error, number) : "");
-	if (event->error || class->prevented)
-		(void)strncat(sarif->text, ")", sizeof(sarif->text) - strlen(sarif->text) - 1);
+	write_message(sarif, event, class);
 	json_out_begin(out, "message", '{');
 	json_out_text(out, "text", sarif->text);
 	json_out_end(out, '}');
@@ -300,12 +345,10 @@ static void put_rules(struct sarif *sarif)
 	struct json_out *out = &sarif->out;
 
 	json_out_begin(out, "rules", '[');
-	for (int place = 1; place <= sarif->rule_count; place++) {
-		unsigned finding = EVENT_FINDING_NONE + 1;
-		while (sarif->rules[finding] != place)
-			finding++;
+	for (size_t i = 0; i < sarif->rule_count; i++) {
+		enum event_finding finding = sarif->rules[i].finding;
 		json_out_begin(out, NULL, '{');
-		json_out_word(out, "id", event_finding_id(finding));
+		put_rule_id(sarif, "id", &sarif->rules[i]);
 		json_out_word(out, "name", event_finding_name(finding));
 		put_message(out, "shortDescription", event_finding_title(finding));
 		put_message(out, "fullDescription", event_finding_text(finding));
