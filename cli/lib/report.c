@@ -22,6 +22,7 @@ const struct report_limits REPORT_LIMITS = { .files = 65536,
 					     .processes = 65536,
 					     .programs = 4096,
 					     .conflicts = 4096,
+					     .rules = 512,
 					     .runs = 1024,
 					     .unobserved = 512 };
 
@@ -343,6 +344,79 @@ static void take_writes(struct report_gather *gather, const struct event *event)
 	}
 }
 
+/* ---- rules ---- */
+
+static void add_example(struct report_gather *gather, struct report_rule *rule, const char *path)
+{
+	size_t i = 0;
+
+	while (i < REPORT_EXAMPLES && rule->examples[i] && strcmp(rule->examples[i], path) != 0)
+		i++;
+	if (i == REPORT_EXAMPLES || rule->examples[i])
+		return;
+	rule->examples[i] = strdup(path);
+	gather->no_memory = gather->no_memory || !rule->examples[i];
+}
+
+static struct report_rule *rule_of(struct report_gather *gather, const char *name,
+				   enum rule_action action)
+{
+	struct report *report = gather->report;
+
+	for (size_t i = 0; i < report->rule_count; i++)
+		if (report->rules[i].action == action && strcmp(report->rules[i].name, name) == 0)
+			return &report->rules[i];
+	struct report_rule *more = report_grown(gather, report->rules, report->rule_count,
+						&gather->rule_capacity, gather->limits->rules,
+						sizeof(*more));
+	if (!more)
+		return NULL;
+	report->rules = more;
+	more += report->rule_count;
+	*more = (struct report_rule){ .name = strdup(name), .action = action };
+	if (!more->name) {
+		gather->no_memory = true;
+		return NULL;
+	}
+	report->rule_count++;
+	return more;
+}
+
+static void take_rule(struct report_gather *gather, const struct event *event)
+{
+	const struct journal_record *record = &event->entry->record;
+	const char *path = event->resolved ? event->resolved : event->path;
+	struct report *report = gather->report;
+
+	if (record->decision > RULE_ACTION_DENY) { /* of a later version */
+		report->unknown++;
+		return;
+	}
+	report->ruled[record->decision]++;
+	struct report_rule *rule = rule_of(gather, event->other ? event->other : "?",
+					   (enum rule_action)record->decision);
+	if (!rule) {
+		report->rules_left_out++;
+		return;
+	}
+	rule->count++;
+	rule->accesses |= record->flags & RULE_ANY;
+	if (!rule->first_ns)
+		rule->first_ns = event->time_realtime_ns;
+	rule->last_ns = event->time_realtime_ns;
+	if (path)
+		add_example(gather, rule, path);
+}
+
+static int strictest_first(const void *a, const void *b)
+{
+	const struct report_rule *left = a, *right = b;
+
+	if (left->action != right->action)
+		return left->action > right->action ? -1 : 1;
+	return strcmp(left->name, right->name);
+}
+
 /* ---- runs, and what they did not see ---- */
 
 /* Arguments with spaces between.  Owned by the caller; NULL: no memory. */
@@ -496,13 +570,17 @@ static void take(struct report_gather *gather, const struct event *event)
 	if (time_ns > report->end_ns)
 		report->end_ns = time_ns;
 	take_process(gather, event);
-	take_work(gather, event);
+	/* What was said of an access is none of its own. */
+	if (event->op != JOURNAL_GUARDED && event->op != JOURNAL_RULED)
+		take_work(gather, event);
 	take_writes(gather, event);
 	take_request(gather, event);
 	if (!event->error)
 		take_saved(&report->saved, event);
 	if (is_run(event))
 		take_run(gather, event);
+	else if (event->op == JOURNAL_RULED)
+		take_rule(gather, event);
 	else if (event->op == JOURNAL_COVERAGE)
 		take_coverage(gather, event);
 	else if (event->op == JOURNAL_UNOBSERVED)
@@ -533,6 +611,8 @@ static void add_up(struct report *report, const struct events_counts *counts)
 	report_add(&saved->bytes, saved->notice_bytes);
 	report_add(&saved->bytes, saved->diff_bytes);
 	report_add(&saved->bytes, saved->command_bytes);
+	if (report->rule_count)
+		qsort(report->rules, report->rule_count, sizeof(*report->rules), strictest_first);
 	saved->tokens = tokens_of_bytes(saved->bytes);
 	report_add(&report->coverage.lost, counts->lost);
 	report->coverage.undone = counts->undone;
@@ -607,6 +687,12 @@ void report_free(struct report *report)
 		free(report->programs[i].path);
 	for (size_t i = 0; i < report->conflict_count; i++)
 		free(report->conflicts[i].path);
+	for (size_t i = 0; i < report->rule_count; i++) {
+		free(report->rules[i].name);
+		for (int j = 0; j < REPORT_EXAMPLES; j++)
+			free(report->rules[i].examples[j]);
+	}
+	free(report->rules);
 	for (size_t i = 0; i < report->run_count; i++)
 		free(report->runs[i].command);
 	for (size_t i = 0; i < report->unobserved_count; i++) {

@@ -21,6 +21,7 @@
 #include "cli/lib/verified.h"
 #include "tracker/guard.h"
 #include "tracker/role.h"
+#include "tracker/rule.h"
 #include "tracker/segment.h"
 
 enum {
@@ -35,7 +36,7 @@ enum {
 /* As many of each are told apart. */
 struct report_limits {
 	size_t files, file_bytes; /* file_bytes: of their paths in all */
-	size_t processes, programs, conflicts, runs, unobserved;
+	size_t processes, programs, conflicts, rules, runs, unobserved;
 };
 
 extern const struct report_limits REPORT_LIMITS; /* what `seen report` has: about 40 MB at most */
@@ -116,6 +117,18 @@ struct report_conflict {
 	struct version before;      /* what was there; none: not known */
 };
 
+enum { REPORT_EXAMPLES = 3 };
+
+/* What one rule said, with one action. */
+struct report_rule {
+	char *name; /* owned */
+	enum rule_action action;
+	uint32_t accesses; /* enum rule_op: of which kinds */
+	uint64_t count;
+	uint64_t first_ns, last_ns;
+	char *examples[REPORT_EXAMPLES]; /* the first paths, each another one; owned, NULL: no more */
+};
+
 /* A program that was not observed, or not in full. */
 struct report_unobserved {
 	char *program, *reason; /* owned */
@@ -182,6 +195,10 @@ struct report {
 	uint64_t programs_left_out;        /* processes of programs that have no row */
 	struct report_conflict *conflicts; /* in the journal's order */
 	size_t conflict_count, conflicts_left_out;
+	struct report_rule *rules; /* the strictest action first, then by name */
+	size_t rule_count;
+	uint64_t rules_left_out;              /* hits */
+	uint64_t ruled[RULE_ACTION_DENY + 1]; /* hits, by enum rule_action */
 	struct report_writes writes;
 	struct report_saved saved;
 	struct report_coverage coverage;

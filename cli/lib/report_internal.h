@@ -62,7 +62,7 @@ struct report_gather {
 	struct report_sight *sights;
 	size_t sight_count, sight_capacity;
 	struct report_stream *streams; /* REPORT_STREAM_SETS sets */
-	size_t run_capacity, conflict_capacity, unobserved_capacity;
+	size_t run_capacity, conflict_capacity, rule_capacity, unobserved_capacity;
 	bool no_memory;
 };
 

@@ -282,6 +282,39 @@ static json_t *of_conflicts(const struct report *report, size_t top)
 	return object;
 }
 
+static json_t *of_rule(const struct report *report, const struct report_rule *rule)
+{
+	json_t *object = json_object(), *accesses = json_array(), *examples = json_array();
+
+	for (uint32_t op = 1; op < RULE_ANY; op <<= 1)
+		if (rule->accesses & op)
+			(void)json_array_append_new(accesses, json_string(rule_op_name(op)));
+	for (int i = 0; i < REPORT_EXAMPLES && rule->examples[i]; i++)
+		(void)json_array_append_new(examples,
+					    text_json(report_path(report, rule->examples[i])));
+	put_text(object, "rule", rule->name);
+	put(object, "action", json_string(rule_action_name(rule->action)));
+	put(object, "accesses", accesses);
+	put_count(object, "count", rule->count);
+	put_time(object, "first", rule->first_ns);
+	put_time(object, "last", rule->last_ns);
+	put(object, "paths", examples);
+	return object;
+}
+
+static json_t *of_rules(const struct report *report)
+{
+	json_t *object = json_object(), *rows = json_array();
+
+	for (size_t i = 0; i < report->rule_count; i++)
+		(void)json_array_append_new(rows, of_rule(report, &report->rules[i]));
+	for (uint32_t action = RULE_ACTION_LOG; action <= RULE_ACTION_DENY; action++)
+		put_count(object, rule_action_name(action), report->ruled[action]);
+	put_count(object, "left_out", report->rules_left_out);
+	put(object, "rows", rows);
+	return object;
+}
+
 static json_t *of_saved(const struct report_saved *saved)
 {
 	json_t *object = json_object();
@@ -396,6 +429,7 @@ json_t *report_json(const struct report *report, size_t top)
 	put(document, "runs", of_runs(report));
 	put_count(document, "runs_left_out", report->runs_left_out);
 	put(document, "conflicts", of_conflicts(report, top));
+	put(document, "rules", of_rules(report));
 	put(document, "saved", of_saved(&report->saved));
 	put(document, "work", of_work(&report->work));
 	put(document, "by_role", of_roles(report));

@@ -116,6 +116,25 @@ static void tell_conflicts_fact(const struct report *report, struct sheet *sheet
 	sheet_end(sheet);
 }
 
+static void tell_rules_fact(const struct report *report, struct sheet *sheet)
+{
+	const uint64_t *ruled = report->ruled;
+	bool first = true, stands_out = ruled[RULE_ACTION_DENY] || ruled[RULE_ACTION_FAIL];
+
+	if (!report->rule_count)
+		return;
+	sheet_fact(sheet, "rules");
+	if (stands_out)
+		sheet_warn(sheet);
+	add(sheet, &first, ruled[RULE_ACTION_DENY], "denied", NULL);
+	add(sheet, &first, ruled[RULE_ACTION_FAIL], "to fail the run", NULL);
+	if (stands_out)
+		sheet_calm(sheet);
+	add(sheet, &first, ruled[RULE_ACTION_WARN], "warned of", NULL);
+	add(sheet, &first, ruled[RULE_ACTION_LOG], "only recorded", NULL);
+	sheet_end(sheet);
+}
+
 static void tell_saved(const struct report *report, struct sheet *sheet)
 {
 	const struct report_saved *saved = &report->saved;
@@ -277,6 +296,7 @@ static void tell_head(const struct report *report, size_t top, struct sheet *she
 	sheet_end(sheet);
 	tell_runs(report, top < RUNS_SHOWN ? top : RUNS_SHOWN, sheet);
 	tell_conflicts_fact(report, sheet);
+	tell_rules_fact(report, sheet);
 	tell_saved(report, sheet);
 	tell_files_facts(report, sheet);
 	tell_coverage_facts(report, sheet);
@@ -342,6 +362,38 @@ static void tell_conflicts(const struct report *report, size_t top, struct sheet
 			   "%s version%s kept (%s bytes): `seen versions` lists them, `seen "
 			   "restore PATH KEPT` brings one back",
 			   sheet_number(kept), plural(kept), sheet_number(writes->kept_bytes));
+}
+
+/* ---- rules ---- */
+
+static void tell_rules(const struct report *report, size_t top, struct sheet *sheet)
+{
+	static const struct sheet_column TABLE[] = {
+		{ "HITS", 7 }, { "ACTION", -6 }, { "OF", -16 }, { "RULE", -20 }, { "FIRST", 0 }
+	};
+
+	if (!report->rule_count)
+		return;
+	sheet_section(sheet, "Rules");
+	sheet_table(sheet, COLUMNS(TABLE));
+	for (size_t i = 0; i < report->rule_count && i < top; i++) {
+		const struct report_rule *rule = &report->rules[i];
+		char accesses[128] = "";
+		size_t used = 0;
+		for (uint32_t op = 1; op < RULE_ANY; op <<= 1)
+			if (rule->accesses & op)
+				used += (size_t)snprintf(accesses + used, sizeof(accesses) - used,
+							 "%s%s", used ? "," : "", rule_op_name(op));
+		sheet_cell_count(sheet, rule->count);
+		sheet_cell(sheet, rule_action_name(rule->action));
+		sheet_cell(sheet, accesses);
+		sheet_cell_name(sheet, rule->name);
+		sheet_cell_name(sheet,
+				rule->examples[0] ? report_path(report, rule->examples[0]) : "?");
+		sheet_end(sheet);
+	}
+	note_rest(sheet, report->rule_count, top, "rules");
+	sheet_note(sheet, "`seen log --op ruled` lists each.");
 }
 
 /* ---- files ---- */
@@ -608,6 +660,7 @@ int report_tell(const struct report *report, size_t top, struct sheet *sheet)
 
 	tell_head(report, top, sheet);
 	tell_conflicts(report, top, sheet);
+	tell_rules(report, top, sheet);
 	for (size_t i = 0; error == 0 && i < sizeof(RANKINGS) / sizeof(RANKINGS[0]); i++)
 		error = tell_ranking(report, &RANKINGS[i], top, sheet);
 	if (error == 0 && report->events)

@@ -25,6 +25,7 @@ _Static_assert(SEAL_TEXT_BYTES == BASE16_ENCODE_LENGTH(SEAL_DIGEST_BYTES) + 1, "
 enum {
 	LINE_BYTES = 128,           /* longer than any line */
 	FILE_BYTES_MAX = 512 << 20, /* more than the blocks of 2^32 units take */
+	BLOCKS_KEPT = 64,           /* of the journal, in memory while it is verified */
 	HEAD_BYTES = offsetof(struct journal_header,
 			      reserved), /* constant; what is behind may come to change */
 };
@@ -548,6 +549,8 @@ static void check_blocks(const struct seal *seal, const struct journal *journal,
 			find_suspects(journal, block, report);
 		}
 		previous = block->digest; /* each block is judged by itself */
+		if (i % BLOCKS_KEPT == BLOCKS_KEPT - 1)
+			journal_drop(journal, block->from);
 	}
 }
 

@@ -193,7 +193,7 @@ static void put_words(struct sheet *sheet, const char *text, size_t indent)
 
 	while (*text) {
 		size_t spaces = strspn(text, " "), length = strcspn(text + spaces, " ");
-		if (sheet->form == SHEET_TEXT && sheet->used > indent &&
+		if (sheet->form == SHEET_TEXT && spaces && sheet->used > indent &&
 		    sheet->used + spaces + length > limit) {
 			(void)fprintf(sheet->file, "\n%*s", (int)indent, "");
 			sheet->used = (unsigned)indent;
