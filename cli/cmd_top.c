@@ -128,11 +128,12 @@ static void end_by(int number)
 
 static int show(const struct session *session, uint64_t interval_ms)
 {
+	const char *journal = session_journal(session);
 	struct top_feed feed;
-	int error = top_feed_open(session, &feed);
+	int error = top_feed_open(session, journal, &feed);
 
 	if (error < 0)
-		return journal_file_failed(session_journal(session), error);
+		return journal_file_failed(journal, error);
 	error = top_screen_open();
 	if (error < 0) {
 		top_feed_close(&feed);

@@ -22,9 +22,8 @@ enum {
 #define SECOND_NS UINT64_C(1000000000)
 #define MS_NS UINT64_C(1000000)
 
-int top_feed_open(const struct session *session, struct top_feed *ret_feed)
+int top_feed_open(const struct session *session, const char *journal, struct top_feed *ret_feed)
 {
-	const char *journal = session_journal(session);
 	const char *workspace = NULL;
 	struct top_feed feed = { .session = session, .pid_ns = process_pid_ns() };
 

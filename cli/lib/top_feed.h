@@ -56,9 +56,9 @@ struct top_feed {
 	uint64_t pid_ns;
 };
 
-/* top_feed_open(): ret_feed: top_feed_close() it.  session: open for as long.  Returns 0, -ENOMEM, or why the journal cannot be read: as
+/* top_feed_open(): ret_feed: top_feed_close() it.  session: open for as long.  journal: its own; NULL: it has none.  Returns 0, -ENOMEM, or why the journal cannot be read: as
  * events_open(). */
-int top_feed_open(const struct session *session, struct top_feed *ret_feed);
+int top_feed_open(const struct session *session, const char *journal, struct top_feed *ret_feed);
 
 /* top_feed_read(): takes events from the journal, for about so long at most.
  *

@@ -1,0 +1,632 @@
+/* top_model.h, top_rows.h, top_feed.h, top_view.h: what `seen top` knows, which of it is shown, how much is read at a time. */
+#include <criterion/criterion.h>
+
+#include "cli/lib/events.h"
+#include "cli/lib/top_feed.h"
+#include "cli/lib/top_model.h"
+#include "cli/lib/top_rows.h"
+#include "cli/lib/top_view.h"
+#include "support.h"
+#include "tracker/guard.h"
+#include "tracker/journal.h"
+#include "tracker/role.h"
+#include "tracker/rule.h"
+#include "tracker/source.h"
+
+#define NONCE "0011223344556677"
+#define SECOND UINT64_C(1000000000)
+
+/* A session of its own with a journal that is written to, and the feed that reads it. */
+static struct world world;
+static struct session session;
+static char path[80];
+static struct journal journal;
+static struct top_feed feed;
+static struct top_model *model;
+static struct top_rows rows;
+static uint64_t now_ns = 100 * SECOND; /* of what is written */
+
+static void begin(void)
+{
+	world_open(&world, NULL);
+	session.segment = world.segment;
+	(void)snprintf(session.directory, sizeof(session.directory), "%s", world.root);
+	(void)snprintf(path, sizeof(path), "%s/journal", world.root);
+	must(journal_create(path, "test", NONCE, "/w", UINT64_C(1) << 30) == 0);
+	must(journal_map(path, &journal) == 0);
+	must(top_feed_open(&session, path, &feed) == 0);
+	model = feed.model;
+}
+
+static void end(void)
+{
+	top_rows_free(&rows);
+	top_feed_close(&feed);
+	journal_unmap(&journal);
+	world_close(&world);
+}
+
+TestSuite(top, .init = begin, .fini = end);
+
+/* ---- writing ---- */
+
+static uint32_t text(const char *bytes)
+{
+	return journal_text(&journal, bytes, strlen(bytes), true);
+}
+
+static struct journal_record blank(enum journal_op op, uint32_t process, const char *name)
+{
+	struct journal_record record = journal_blank(op);
+	record.process = process;
+	record.time_realtime_ns = now_ns;
+	record.path = name ? text(name) : 0;
+	record.directory = name && name[0] != '/' ? text("/w") : 0;
+	return record;
+}
+
+static uint32_t put(struct journal_record record)
+{
+	uint32_t number = journal_write(&journal, &record, NULL, 0, true);
+	must(number);
+	return number;
+}
+
+static uint32_t put_life(enum journal_op op, uint32_t pid, uint32_t parent, enum role role,
+			 uint32_t starter, const char *arguments, size_t size)
+{
+	struct journal_process process = { .pid = pid,
+					   .parent_pid = parent,
+					   .role = role,
+					   .scope_id = 7,
+					   .epoch = 70,
+					   .starter = starter };
+	struct journal_record record = blank(op, 0, op == JOURNAL_START ? "/usr/bin/prog" : NULL);
+	record.other_path = size ? journal_text(&journal, arguments, size, true) : 0;
+	uint32_t number = journal_write(&journal, &record, &process, sizeof(process), true);
+	must(number);
+	return number;
+}
+
+static uint32_t start(uint32_t pid, uint32_t parent)
+{
+	return put_life(JOURNAL_START, pid, parent, ROLE_TOOL, 0, NULL, 0);
+}
+
+static void open_file(uint32_t process, const char *name, int flags, int error)
+{
+	struct journal_record record = blank(JOURNAL_OPEN, process, name);
+	record.flags = (uint32_t)flags;
+	record.head.error = (uint16_t)error;
+	put(record);
+}
+
+static void amount(enum journal_op op, uint32_t process, const char *name, int fd, uint64_t bytes)
+{
+	struct journal_record record = blank(op, process, name);
+	record.fd = fd;
+	record.amount = bytes;
+	put(record);
+}
+
+static void given(uint32_t process, const char *name, uint64_t version)
+{
+	struct journal_record record = blank(JOURNAL_GIVEN, process, name);
+	struct journal_details details = { .after = { version, 1, 100 } };
+	record.marks = JOURNAL_DETAILS;
+	must(journal_write(&journal, &record, &details, sizeof(details), true));
+}
+
+static void leave(uint32_t process, uint64_t status)
+{
+	struct journal_record record = blank(JOURNAL_EXIT, process, NULL);
+	record.amount = status;
+	put(record);
+}
+
+/* ---- reading ---- */
+
+static void read_all(void)
+{
+	while (top_feed_read(&feed, SECOND))
+		;
+	cr_assert(feed.caught_up);
+}
+
+static const struct top_file *file(const char *name)
+{
+	for (const struct top_file *at = model->newest_file.older; at != &model->newest_file;
+	     at = at->older)
+		if (strcmp(at->path, name) == 0)
+			return at;
+	return NULL;
+}
+
+static const struct top_process *process_of(uint32_t pid)
+{
+	for (const struct top_process *at = model->newest_process.older;
+	     at != &model->newest_process; at = at->older)
+		if (at->pid == pid)
+			return at;
+	return NULL;
+}
+
+/* The rows' names, one after the other. */
+static const char *files(struct top_wish wish)
+{
+	static char names[256];
+
+	wish.filter = wish.filter ? wish.filter : "";
+	must(top_rows_files(model, &wish, &rows) == 0);
+	names[0] = '\0';
+	for (size_t i = 0; i < rows.file_count; i++)
+		(void)snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
+			       i ? " " : "", rows.files[i]->path);
+	return names;
+}
+
+/* "pid.depth" of each; "|" behind those below which a line goes on. */
+static const char *tree(const char *filter)
+{
+	static char text_of_tree[256];
+	struct top_wish wish = { .process_order = TOP_PROCESSES_TREE, .filter = filter };
+
+	must(top_rows_processes(model, &wish, &rows) == 0);
+	text_of_tree[0] = '\0';
+	for (size_t i = 0; i < rows.branch_count; i++)
+		(void)snprintf(text_of_tree + strlen(text_of_tree),
+			       sizeof(text_of_tree) - strlen(text_of_tree), "%s%u.%d%s",
+			       i ? " " : "", rows.branches[i].process->pid, rows.branches[i].depth,
+			       rows.branches[i].is_last ? "" : "|");
+	return text_of_tree;
+}
+
+/* ---- files ---- */
+
+Test(top, files_by_what_was_opened)
+{
+	uint32_t process = start(100, 1);
+	open_file(process, "a", O_RDONLY, 0);
+	open_file(process, "a", O_RDONLY, 0);
+	open_file(process, "a", O_RDWR, 0);
+	open_file(process, "a", O_RDONLY | O_TRUNC, 0);
+	open_file(process, "a", O_RDONLY, ENOENT);
+	open_file(process, "a", O_RDONLY | O_PATH, 0);
+	open_file(process, "folder", O_RDONLY | O_DIRECTORY, 0);
+	open_file(process, "missing", O_RDONLY, ENOENT);
+	open_file(process, "/etc/b", O_RDONLY, 0);
+	read_all();
+	cr_assert_eq(file("/w/a")->reads, 2);
+	cr_assert_eq(file("/w/a")->writes, 2);
+	cr_assert(file("/w/a")->is_workspace);
+	cr_assert_not(file("/etc/b")->is_workspace);
+	cr_assert_null(file("/w/folder"));
+	cr_assert_null(file("/w/missing"));
+	cr_assert_eq(process_of(100)->reads, 3);
+	cr_assert_eq(process_of(100)->writes, 2);
+	cr_assert_eq(process_of(100)->events, 10);
+}
+
+Test(top, bytes_are_counted_once)
+{
+	uint32_t process = start(100, 1), other = start(200, 1);
+	amount(JOURNAL_READ, process, "a", 3, 10);
+	amount(JOURNAL_READ, process, "b", 4, 5);
+	amount(JOURNAL_READ, other, "a", 3, 1);
+	amount(JOURNAL_READ_TOTAL, process, "a", 3, 100); /* its first 10 are part of it */
+	amount(JOURNAL_READ_TOTAL, process, "a", 3,
+	       7); /* another one, of which no first was told */
+	read_all();
+	cr_assert_eq(file("/w/a")->bytes, 10 + 1 + 90 + 7);
+	cr_assert_eq(file("/w/b")->bytes, 5);
+}
+
+Test(top, names_that_change)
+{
+	uint32_t process = start(100, 1);
+	struct journal_record record = blank(JOURNAL_RENAME, process, "old");
+	record.other_path = text("new");
+	record.fd = AT_FDCWD;
+	record.amount = text("/w");
+	put(record);
+	record = blank(JOURNAL_CREATE, process, "folder");
+	record.flags = S_IFDIR | 0755;
+	put(record);
+	put(blank(JOURNAL_DELETE, process, "gone"));
+	open_file(process, "gone", O_WRONLY | O_CREAT, 0);
+	record = blank(JOURNAL_DELETE, process, "other");
+	put(record);
+	read_all();
+	cr_assert(file("/w/old")->flags & TOP_FILE_DELETED);
+	cr_assert_eq(file("/w/new")->flags, TOP_FILE_WRITTEN);
+	cr_assert_eq(file("/w/gone")->flags, TOP_FILE_WRITTEN, "made again");
+	cr_assert(file("/w/other")->flags & TOP_FILE_DELETED);
+	cr_assert_null(file("/w/folder"));
+	cr_assert_eq(process_of(100)->writes, 4);
+}
+
+Test(top, repeats)
+{
+	uint32_t process = start(100, 1);
+	given(process, "a", 5);
+	given(process, "a", 5);
+	given(process, "a", 6);
+	given(process, "a", 6);
+	given(process, "b", 5);
+	amount(JOURNAL_NOTICE, process, "a", -1, 1000);
+	read_all();
+	cr_assert_eq(file("/w/a")->repeats, 3);
+	cr_assert_eq(file("/w/a")->notices, 1);
+	cr_assert_eq(file("/w/a")->bytes_saved, 1000);
+	cr_assert_eq(file("/w/b")->repeats, 0);
+}
+
+Test(top, what_is_said_of_a_file)
+{
+	uint32_t process = start(100, 1);
+	struct journal_record record = blank(JOURNAL_GUARDED, process, "conflict");
+	record.head.error = ESTALE;
+	record.decision = GUARD_DENY;
+	record.reason = GUARD_STALE;
+	record.flags = JOURNAL_GUARDED_KEPT;
+	put(record);
+	record = blank(JOURNAL_CHANGED, 0, "outside");
+	record.decision = SOURCE_USER;
+	put(record);
+	record = blank(JOURNAL_RULED, process, "/w/.env");
+	record.flags = RULE_READ;
+	record.head.error = EACCES;
+	record.decision = RULE_ACTION_DENY;
+	record.other_path = text("secrets");
+	put(record);
+	record.path = text("/w/logged");
+	record.head.error = 0;
+	record.decision = RULE_ACTION_LOG;
+	put(record);
+	read_all();
+	cr_assert(file("/w/conflict")->flags & TOP_FILE_CONFLICT);
+	cr_assert_eq(file("/w/conflict")->writes, 0);
+	cr_assert(file("/w/outside")->flags & TOP_FILE_OUTSIDE);
+	cr_assert(file("/w/.env")->flags & TOP_FILE_RULED);
+	cr_assert_not(file("/w/logged")->flags & TOP_FILE_RULED);
+	cr_assert_eq(model->note_count, 4);
+	cr_assert_str_eq(top_model_note(model, 0)->text, "denied: stale, kept");
+	cr_assert_str_eq(top_model_note(model, 1)->text, "changed: user_edited");
+	cr_assert_str_eq(top_model_note(model, 2)->text, "read deny: secrets");
+	cr_assert(top_model_note(model, 0)->is_grave && top_model_note(model, 2)->is_grave);
+	cr_assert_not(top_model_note(model, 1)->is_grave || top_model_note(model, 3)->is_grave);
+	/* Read again: the agent knows. */
+	given(process, "outside", 5);
+	read_all();
+	cr_assert_not(file("/w/outside")->flags & TOP_FILE_OUTSIDE);
+}
+
+Test(top, files_are_bounded)
+{
+	uint32_t process = start(100, 1);
+	char name[32];
+
+	for (int i = 0; i < TOP_FILES_MAX; i++) {
+		(void)snprintf(name, sizeof(name), "/w/%d", i);
+		open_file(process, name, O_RDONLY, 0);
+	}
+	open_file(process, "/w/0", O_RDONLY, 0); /* touched again: 1 is the one to go */
+	open_file(process, "/w/more", O_RDONLY, 0);
+	read_all();
+	cr_assert_eq(model->file_count, TOP_FILES_MAX);
+	cr_assert_eq(model->files_dropped, 1);
+	cr_assert_not_null(file("/w/0"));
+	cr_assert_null(file("/w/1"));
+	cr_assert_not_null(file("/w/2"));
+	cr_assert_not_null(file("/w/more"));
+}
+
+Test(top, orders_of_files)
+{
+	uint32_t process = start(100, 1);
+	open_file(process, "a", O_RDONLY, 0);
+	amount(JOURNAL_READ, process, "a", 3, 10);
+	now_ns += SECOND;
+	open_file(process, "b", O_WRONLY, 0);
+	now_ns += SECOND;
+	given(process, "c", 1);
+	given(process, "c", 1);
+	now_ns += SECOND;
+	open_file(process, "/etc/Dd", O_RDONLY, 0);
+	read_all();
+	cr_assert_str_eq(files((struct top_wish){ .file_order = TOP_FILES_RECENT }),
+			 "/etc/Dd /w/c /w/b /w/a");
+	cr_assert_str_eq(files((struct top_wish){ .file_order = TOP_FILES_BYTES }),
+			 "/w/a /etc/Dd /w/c /w/b");
+	cr_assert_str_eq(files((struct top_wish){ .file_order = TOP_FILES_REPEATS }),
+			 "/w/c /etc/Dd /w/b /w/a");
+	cr_assert_str_eq(files((struct top_wish){ .file_order = TOP_FILES_WRITES }),
+			 "/w/b /etc/Dd /w/c /w/a");
+	cr_assert_str_eq(files((struct top_wish){ .is_workspace_only = true }), "/w/c /w/b /w/a");
+	cr_assert_eq(rows.files_hidden, 1);
+	cr_assert_str_eq(files((struct top_wish){ .filter = "dD" }), "/etc/Dd");
+	cr_assert_str_eq(files((struct top_wish){ .filter = "x" }), "");
+}
+
+/* ---- processes ---- */
+
+Test(top, a_program_that_is_replaced_stays_one_process)
+{
+	uint32_t first = start(100, 1);
+	open_file(first, "a", O_RDONLY, 0);
+	uint32_t second = put_life(JOURNAL_START, 100, 1, ROLE_VIEWER, 0, "cat\0a b\0c", 9);
+	open_file(second, "b", O_RDONLY, 0);
+	leave(second, 3);
+	read_all();
+	cr_assert_eq(model->process_count, 1);
+	const struct top_process *process = process_of(100);
+	cr_assert_eq(process->reads, 2);
+	cr_assert_eq(process->role, ROLE_VIEWER);
+	cr_assert_str_eq(process->command, "prog a b c");
+	cr_assert_eq(process->life, TOP_ENDED);
+	cr_assert_eq(process->status, 3);
+	cr_assert_eq(model->running_count, 0);
+	/* Its number is given to another one. */
+	start(100, 1);
+	read_all();
+	cr_assert_eq(model->process_count, 2);
+	cr_assert_eq(process_of(100)->reads, 0);
+	cr_assert_eq(process_of(100)->life, TOP_RUNS);
+}
+
+Test(top, processes_are_bounded)
+{
+	uint32_t agent = start(10, 1);
+	for (uint32_t i = 0; i < TOP_PROCESSES_MAX + 5; i++)
+		leave(start(1000 + i, 10), 0);
+	read_all();
+	cr_assert_eq(model->process_count, TOP_PROCESSES_MAX);
+	cr_assert_eq(model->processes_dropped, 6);
+	cr_assert_eq(model->running_count, 1);
+	cr_assert_not_null(process_of(10), "it runs: the ended ones go");
+	cr_assert_null(process_of(1000));
+	cr_assert(agent);
+}
+
+Test(top, the_tree)
+{
+	start(10, 1);
+	start(20, 10);
+	start(21, 20);
+	start(22, 20);
+	start(30, 10);
+	start(50, 4);
+	read_all();
+	cr_assert_str_eq(tree(""), "50.0 10.0 30.1| 20.1 22.2| 21.2");
+	cr_assert_eq(rows.branches[2].open, 0);
+	cr_assert_eq(rows.branches[4].open, 0, "nothing follows below 20");
+	/* What ended stays for a while, behind what runs. */
+	leave(process_of(30)->number, 0);
+	read_all();
+	cr_assert_str_eq(tree(""), "50.0 10.0 20.1| 22.2| 21.2 30.1");
+	cr_assert_eq(rows.branches[3].open, 2, "a line goes on from 20 to 30");
+	now_ns += (TOP_TREE_ENDED_S + 1) * SECOND;
+	open_file(process_of(10)->number, "a", O_RDONLY, 0);
+	read_all();
+	cr_assert_str_eq(tree(""), "50.0 10.0 20.1 22.2| 21.2");
+	cr_assert_str_eq(tree("nobody"), "");
+}
+
+Test(top, a_long_chain)
+{
+	for (uint32_t pid = 10; pid < 10 + 3 * TOP_TREE_DEPTH_MAX; pid++)
+		start(pid, pid - 1);
+	read_all();
+	struct top_wish wish = { .process_order = TOP_PROCESSES_TREE, .filter = "" };
+	must(top_rows_processes(model, &wish, &rows) == 0);
+	cr_assert_eq(rows.branch_count, 3 * TOP_TREE_DEPTH_MAX);
+	cr_assert_eq(rows.branches[rows.branch_count - 1].depth, TOP_TREE_DEPTH_MAX);
+}
+
+Test(top, rates)
+{
+	uint32_t process = start(100, 1);
+	read_all();
+	top_model_reset_rates(model);
+	for (int i = 0; i < 300; i++)
+		open_file(process, "a", O_RDONLY, 0);
+	read_all();
+	top_model_rate(model, 3 * SECOND);
+	cr_assert_float_eq(process_of(100)->rate, 50, 0.01); /* half way to 100 a second */
+	for (int i = 0; i < 100; i++)
+		top_model_rate(model, SECOND);
+	cr_assert_eq(process_of(100)->rate, 0);
+	cr_assert_float_eq(top_rate(5, 100, 0), 5, 0.01);
+}
+
+Test(top, notes_are_bounded)
+{
+	uint32_t process = start(100, 1);
+	for (uint64_t i = 0; i < TOP_NOTES_MAX + 3; i++)
+		amount(JOURNAL_NOTICE, process, "a", -1, i);
+	read_all();
+	cr_assert_eq(model->note_count, TOP_NOTES_MAX);
+	cr_assert_eq(model->notes_dropped, 3);
+	cr_assert_str_eq(top_model_note(model, 0)->text, "3 bytes not given again");
+	struct top_wish wish = { .filter = "1,02" };
+	must(top_rows_notes(model, &wish, &rows) == 0);
+	cr_assert_eq(rows.note_count, 7);
+	cr_assert_str_eq(rows.notes[0]->text, "1,026 bytes not given again");
+}
+
+/* ---- how much is read ---- */
+
+Test(top, what_cannot_be_read_in_time_is_passed_over)
+{
+	uint32_t process = start(100, 1);
+	struct journal_record record = blank(JOURNAL_OPEN, process, "a");
+
+	read_all();
+	for (int i = 0; i < TOP_AHEAD; i++)
+		put(record);
+	(void)top_feed_read(&feed, SECOND);
+	cr_assert_eq(feed.skipped_bytes, 0, "as much as that is read");
+	read_all();
+	cr_assert_eq(file("/w/a")->reads, TOP_AHEAD);
+	for (int i = 0; i < TOP_AHEAD + 1; i++)
+		put(record);
+	(void)top_feed_read(&feed, SECOND);
+	cr_assert_eq(feed.skipped_bytes, (uint64_t)(TOP_AHEAD + 1 - TOP_KEEP) * JOURNAL_UNIT_BYTES);
+	cr_assert(feed.is_behind);
+	read_all();
+	cr_assert_eq(file("/w/a")->reads, TOP_AHEAD + TOP_KEEP);
+	cr_assert_eq(events_counts(feed.events).damaged, 0);
+	cr_assert_str_eq(process_of(100)->command, "prog", "known from its record");
+}
+
+Test(top, skipping_finds_the_beginning_of_a_record)
+{
+	uint32_t process = start(100, 1), last = 0;
+	char name[600];
+
+	memset(name, 'x', sizeof(name));
+	name[sizeof(name) - 1] = '\0';
+	for (int i = 0; i < 50; i++) {
+		(void)snprintf(name, 8, "/w/%04d", i);
+		name[7] = 'x';
+		open_file(process, name, O_RDONLY, 0);
+		last = start(200 + (uint32_t)i, 100);
+	}
+	for (uint64_t number = JOURNAL_UNITS_FIRST; number <= last; number++) {
+		struct events *events;
+		struct event event;
+		must(events_open(path, false, &events) == 0);
+		uint64_t moved = events_skip(events, number);
+		cr_assert(number == JOURNAL_UNITS_FIRST ? moved == 0
+							: moved >= number - JOURNAL_UNITS_FIRST);
+		cr_assert_eq(events_next(events, &event), EVENTS_EVENT);
+		cr_assert(event.number >= number && event.op != EVENT_DAMAGED);
+		events_close(events);
+	}
+	struct events *events;
+	must(events_open(path, false, &events) == 0);
+	cr_assert_eq(events_skip(events, UINT64_MAX), journal_end(&journal) - JOURNAL_UNITS_FIRST);
+	cr_assert_eq(events_skip(events, JOURNAL_UNITS_FIRST), 0, "never back");
+	events_close(events);
+}
+
+Test(top, an_undone_record_is_waited_for_once)
+{
+	uint32_t process = start(100, 1);
+	open_file(process, "a", O_RDONLY, 0);
+	/* Reserved, and its writer died. */
+	(void)__atomic_fetch_add(&journal.header->next, 1, __ATOMIC_SEQ_CST);
+	open_file(process, "b", O_RDONLY, 0);
+	cr_assert_not(top_feed_read(&feed, SECOND));
+	cr_assert_null(file("/w/b"));
+	(void)usleep(150000);
+	read_all();
+	cr_assert_not_null(file("/w/b"));
+}
+
+Test(top, a_turn_ends_after_its_time)
+{
+	uint32_t process = start(100, 1);
+	struct journal_record record = blank(JOURNAL_OPEN, process, "a");
+	for (int i = 0; i < 10000; i++)
+		put(record);
+	cr_assert(top_feed_read(&feed, 1));
+	cr_assert_not(feed.caught_up);
+	cr_assert_lt(model->events, 1000);
+	cr_assert_lt(top_feed_progress(&feed), 20);
+	read_all();
+	cr_assert_eq(top_feed_progress(&feed), 100);
+}
+
+Test(top, the_counters_are_the_sessions)
+{
+	segment_count(&world.segment, COUNTER_opens, 5);
+	segment_count(&world.segment, COUNTER_changes, 2);
+	segment_count(&world.segment, COUNTER_stale_warned, 1);
+	segment_count(&world.segment, COUNTER_notices_refused, 1);
+	segment_count(&world.segment, COUNTER_rules_denied, 3);
+	segment_count(&world.segment, COUNTER_notices, 4);
+	segment_count(&world.segment, COUNTER_requests_answered, 4);
+	cr_assert(top_feed_look(&feed));
+	cr_assert_not(top_feed_look(&feed), "too early");
+	cr_assert_eq(top_feed_reads(&feed), 5);
+	cr_assert_eq(top_feed_writes(&feed), 2);
+	cr_assert_eq(top_feed_conflicts(&feed), 2);
+	cr_assert_eq(top_feed_rules(&feed), 3);
+	cr_assert_eq(top_feed_notices(&feed), 8);
+	cr_assert_eq(feed.life, SESSION_EMPTY);
+}
+
+/* ---- keys ---- */
+
+static struct top_view view_after(const char *keys, size_t count, size_t page)
+{
+	struct top_view view = { .pane = TOP_FILES };
+	(void)top_view_place(&view, count, page);
+	for (; *keys; keys++)
+		(void)top_view_key(&view, (unsigned char)*keys);
+	return view;
+}
+
+Test(top, panes_and_orders)
+{
+	cr_assert_eq(view_after("2", 0, 10).pane, TOP_PROCESSES);
+	cr_assert_eq(view_after("s", 0, 10).file_order, TOP_FILES_BYTES);
+	cr_assert_eq(view_after("ssss", 0, 10).file_order, TOP_FILES_RECENT);
+	cr_assert_eq(view_after("2s", 0, 10).process_order, TOP_PROCESSES_RECENT);
+	cr_assert_eq(view_after("3s", 0, 10).file_order, TOP_FILES_RECENT);
+	cr_assert(view_after("p", 0, 10).is_paused);
+	cr_assert_not(view_after("pp", 0, 10).is_paused);
+	cr_assert(view_after("w", 0, 10).is_everywhere);
+	struct top_view view = view_after("", 0, 10);
+	cr_assert_eq(top_view_key(&view, TOP_KEY_BACK_TAB), TOP_GO_ON);
+	cr_assert_eq(view.pane, TOP_EVENTS);
+	(void)top_view_key(&view, TOP_KEY_TAB);
+	cr_assert_eq(view.pane, TOP_FILES);
+	cr_assert_eq(top_view_key(&view, 'r'), TOP_RESET);
+	(void)top_view_key(&view, 'h');
+	cr_assert_eq(top_view_key(&view, 'q'), TOP_GO_ON, "ends the help");
+	cr_assert_eq(top_view_key(&view, 'q'), TOP_QUIT);
+}
+
+Test(top, scrolling_stays_inside)
+{
+	cr_assert_eq(view_after("jjj", 12, 10).offset[TOP_FILES], 2);
+	cr_assert_eq(view_after("jjjkkkk", 12, 10).offset[TOP_FILES], 0);
+	cr_assert_eq(view_after("G", 100, 10).offset[TOP_FILES], 90);
+	cr_assert_eq(view_after("Gg", 100, 10).offset[TOP_FILES], 0);
+	cr_assert_eq(view_after("  ", 100, 10).offset[TOP_FILES], 20);
+	cr_assert_eq(view_after("j", 5, 10).offset[TOP_FILES], 0);
+	struct top_view view = view_after("G", 100, 10);
+	cr_assert_eq(top_view_place(&view, 50, 10), 40, "fewer rows than before");
+	cr_assert_eq(top_view_place(&view, 0, 0), 0);
+}
+
+Test(top, the_filter)
+{
+	struct top_view view = view_after("jj/qs", 100, 10);
+	cr_assert(view.is_filtering);
+	cr_assert_str_eq(view.filter, "qs");
+	cr_assert_eq(view.offset[TOP_FILES], 0);
+	(void)top_view_key(&view, 0x65e5);
+	(void)top_view_key(&view, 0x1f600);
+	(void)top_view_key(&view, TOP_KEY_OTHER);
+	(void)top_view_key(&view, 1);
+	cr_assert_str_eq(view.filter, "qs\xe6\x97\xa5\xf0\x9f\x98\x80");
+	(void)top_view_key(&view, TOP_KEY_BACKSPACE);
+	(void)top_view_key(&view, TOP_KEY_BACKSPACE);
+	cr_assert_str_eq(view.filter, "qs");
+	(void)top_view_key(&view, TOP_KEY_ENTER);
+	cr_assert_not(view.is_filtering);
+	cr_assert_str_eq(top_view_wish(&view).filter, "qs");
+	cr_assert_eq(top_view_key(&view, TOP_KEY_ESCAPE), TOP_GO_ON);
+	cr_assert_str_eq(view.filter, "");
+	/* As long as there is room, and never half of a character. */
+	(void)top_view_key(&view, '/');
+	for (int i = 0; i < 200; i++)
+		(void)top_view_key(&view, 0x65e5);
+	cr_assert_eq(strlen(view.filter), (TOP_FILTER_BYTES - 1) / 3 * 3);
+	for (int i = 0; i < 200; i++)
+		(void)top_view_key(&view, TOP_KEY_BACKSPACE);
+	cr_assert_str_eq(view.filter, "");
+}
