@@ -306,7 +306,8 @@ static void put_event(struct packer *packer, const struct event *event, const ch
 	packer->counts.events++;
 }
 
-static void put_events(struct packer *packer, struct events *events, uint64_t events_max)
+static void put_events(struct packer *packer, struct events *events, uint64_t end,
+		       uint64_t events_max)
 {
 	const char *workspace = events_workspace(events);
 	enum events_found found;
@@ -317,6 +318,8 @@ static void put_events(struct packer *packer, struct events *events, uint64_t ev
 			events_pass(events);
 			continue;
 		}
+		if (event.number >= end)
+			break;
 		if (packer->counts.events >= events_max) {
 			packer->counts.left_out++;
 			continue;
@@ -356,7 +359,7 @@ int packed_write(FILE *file, const struct report *report, const char *path, uint
 		if (getrandom(&packer->seed, sizeof(packer->seed), GRND_NONBLOCK) < 0)
 			packer->seed = (uintptr_t)packer;
 		put_files(packer, report);
-		put_events(packer, events,
+		put_events(packer, events, report->end,
 			   events_max < PACKED_EVENTS_MAX ? events_max : PACKED_EVENTS_MAX);
 		*ret_counts = packer->counts;
 		error = 0;

@@ -68,7 +68,7 @@ struct packed_counts {
 
 /* packed_write(): writes a report's files, then goes through its journal once and writes its events.
  *
- * path: of the journal.  events_max: at most PACKED_EVENTS_MAX.
+ * path: of the journal; what was added to it since the report was gathered is not looked at.  events_max: at most PACKED_EVENTS_MAX.
  * What it takes of memory is bounded, however long the journal: 30 MB at most.
  * Returns 0; -ENOMEM; the errors of events_open().  Those of `file` are the caller's to ask. */
 int packed_write(FILE *file, const struct report *report, const char *path, uint64_t events_max,

@@ -1,6 +1,6 @@
 /*
  * What the page's elements hold: cli/lib/report_html_events.h has the format.  Columns, an entry each for every event, and a row for
- * each process: one that forked and then became another program is one row.
+ * each process: one that was copied, or became another program, goes on in its row.
  */
 
 const MARK = { PROCESS: 1, ERROR: 2, AMOUNT: 4, PATH: 8, DETAILS: 16, ATTEMPTED: 32, BY_OTHERS: 64, AT_LEAST: 128 };
@@ -113,12 +113,13 @@ function unpack(element) {
 const rowOf = new Map();     /* of a START or FORK record: its row */
 const announcer = new Map(); /* of an EXEC record: the row that wrote it */
 const lastOf = new Map();    /* of a pid: its last row */
+const THEN_MAX = 8;         /* programs that a process became after its first: as many are kept */
 let strangers = -1;          /* the row of what no process of the session did */
 
 function addRow(pid, parent, time) {
 	data.rows.push({
 		pid, parent, start: time, last: time, end: NaN, status: NaN, role: -1, name: 0, args: 0, partial: false, attached: true,
-		allFrom: Infinity, allTo: -Infinity, images: 0, first: null, counts: new Array(KINDS.length).fill(0), readBytes: 0, writeBytes: 0, depth: 0, size: 1, place: 0,
+		allFrom: Infinity, allTo: -Infinity, isNamed: false, then: [], first: null, counts: new Array(KINDS.length).fill(0), readBytes: 0, writeBytes: 0, depth: 0, size: 1, place: 0,
 	});
 	return data.rows.length - 1;
 }
@@ -147,9 +148,11 @@ function startRow(event, start) {
 		if (copied)
 			[row.name, row.args] = [copied.name, copied.args];
 	} else {
-		row.name = data.path[event];
-		row.args = data.details[event];
-		row.images++;
+		const program = [data.path[event], data.details[event]];
+		if (!row.isNamed)
+			[row.name, row.args, row.isNamed] = [...program, true];
+		else if (row.then.length < THEN_MAX)
+			row.then.push(program);
 	}
 	row.role = start.role;
 	row.attached = (start.context & CONTEXT_ATTACHED) !== 0;

@@ -25,7 +25,7 @@ const kindDot = kind => make('span', { class: `dot kind-${KINDS[kind].name}`, 'a
 
 function list(entries) {
 	return make('dl', null, entries.filter(entry => entry && entry[1] !== '' && entry[1] !== null)
-		.map(([title, value]) => [make('dt', null, title), make('dd', null, value)]));
+		.map(([title, value]) => [make('dt', null, title), make('dd', null, ...[value].flat(2))]));
 }
 
 const action = (title, does) => make('button', { type: 'button', class: 'plain', click: does }, title);
@@ -67,6 +67,7 @@ function rowDetail(row, place) {
 		row.args ? make('p', { class: 'long' }, named(texts.get(row.args))) : null,
 		list([
 			['Program', row.name ? named(texts.get(row.name)) : ''],
+			['Then', row.then.length ? row.then.map(([name, args], i) => [i ? ', ' : '', named(`${texts.get(name)} ${brief(texts.get(args), 80)}`)]) : null],
 			['Process', row.pid ? `${row.pid}${role ? ', ' + role : ''}` : 'not one of the session, or not known'],
 			['From', at(row.start - data.from)],
 			['Lasted', isNaN(row.end) ? 'its end was not told' : duration(row.end - row.start)],

@@ -198,7 +198,7 @@ function listenToPlot() {
 	};
 	frame.addEventListener('keydown', key => {
 		const does = PLOT_KEYS[key.key];
-		if (!does || key.ctrlKey || key.metaKey || key.altKey)
+		if (!does || !data.rows.length || key.ctrlKey || key.metaKey || key.altKey)
 			return;
 		key.preventDefault();
 		does(key);

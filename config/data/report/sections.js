@@ -22,7 +22,7 @@ function longTable(id, label, noun, columns, rows, all) {
 	const place = make('div', { id }), column = each => ({ ...each, cell: at => each.cell(rows[at]), value: each.value && (at => each.value(rows[at])) });
 	new Table(place, {
 		label, noun, columns: columns.map(column), ids: rows.map((row, at) => at), hint: 'part of a name',
-		find: rows.length > PAGE_ROWS ? findInTexts(at => [shown(rows[at].path || rows[at].name)]) : null,
+		find: rows.length > PAGE_ROWS ? findInTexts(at => [shown(rows[at].path || rows[at].rule || rows[at].name)]) : null,
 		open: rows.length && rows[0].number ? at => showRecord(rows[at].number) : null,
 	});
 	return [place, all > rows.length ? make('p', { class: 'hint' }, `The first ${number(rows.length)} of ${number(all)}; seen log has all.`) : null];
@@ -116,9 +116,9 @@ function conflictCounts(conflicts) {
 }
 
 function fillFigures(report) {
-	const work = report.work || {}, saved = report.saved || {}, files = report.files || {};
+	const work = report.work || {}, saved = report.saved || {}, files = report.files || {}, rules = ruleCounts(report.rules);
 	const conflicts = conflictCounts(report.conflicts || {}), more = work.at_least ? 'at least; ' : '';
-	const processes = report.processes || {}, rules = report.rules || {};
+	const processes = report.processes || {};
 	replace($('figures-body'), [
 		figure('', number((processes.count || 0) + (processes.left_out || 0)), 'processes', `${number((report.events || {}).count)} events`, '#processes'),
 		figure('', number(files.count), 'files', files.left_out ? 'and more than could be told apart' : `${number(work.listings)} listings`, '#files'),
@@ -127,7 +127,7 @@ function fillFigures(report) {
 		figure('saved', bytes(saved.bytes), 'saved', `${plural((saved.notices || 0) + (saved.diffs || 0) + (saved.commands || 0), 'answer')} in place of files`, '#saved'),
 		figure(conflicts.denied || conflicts.warned || conflicts.byOthers ? 'conflict' : '', number(conflicts.denied + conflicts.warned), 'writes at risk',
 			`${number(conflicts.denied)} denied; ${number(conflicts.byOthers)} changes by others`, '#conflicts'),
-		rules.hits === undefined ? null : figure(rules.hits ? 'rule' : '', number(rules.hits), 'rule hits', `${number(rules.denied)} denied`, '#rules'),
+		figure(rules.hits ? 'rule' : '', number(rules.hits), 'rule hits', `${number(rules.denied)} denied`, '#rules'),
 		figure('failed', number(work.failed), 'calls failed', `${number((report.events || {}).denied)} for want of permission`, '#events'),
 	]);
 }
@@ -217,23 +217,32 @@ function fillSaved(report) {
 		])));
 }
 
+/* Hits by what the rules do. */
+function ruleCounts(rules) {
+	const { log = 0, warn = 0, fail = 0, deny = 0 } = rules || {};
+	return { hits: log + warn + fail + deny, logged: log, warned: warn, failed: fail, denied: deny };
+}
+
 function fillRules(report) {
-	const rules = report.rules, rows = rules && rules.rows || [];
-	if (!rules) {
-		replace($('rules-body'), box('plainly', paragraph('This report tells nothing of rules.')));
+	const rules = report.rules || {}, rows = rules.rows || [], { hits, logged, warned, failed, denied } = ruleCounts(rules);
+	if (!hits) {
+		replace($('rules-body'), box('plainly', paragraph(strong('No rule applied'), ' to what was seen.')));
 		return 0;
 	}
-	replace($('rules-body'), rules.hits ? box(rules.denied ? 'bad' : 'warn', paragraph(strong(plural(rules.hits, 'hit')), rules.denied ? `, ${number(rules.denied)} denied` : '',
-		'. Rules guard programs that cooperate; they are no security boundary.'),
-		rows.length ? longTable('rules-table', 'Rule hits', ['hit', 'hits'], [
-			{ title: 'File', cell: row => long(shown(row.path)) },
-			{ title: 'When', class: 'tight', cell: row => shortTime(row.time) },
+	const counts = [[denied, 'denied'], [failed, 'made the run fail'], [warned, 'warned of'], [logged, 'logged']];
+	replace($('rules-body'), box(denied || failed ? 'bad' : warned ? 'warn' : 'plainly',
+		paragraph(strong(plural(hits, 'hit')), ': ', counts.filter(([times]) => times).map(([times, what]) => `${number(times)} ${what}`).join(', '),
+			'. Rules guard programs that cooperate; they are no security boundary.'),
+		longTable('rules-table', 'Rule hits', ['rule', 'rules'], [
 			{ title: 'Rule', cell: row => [kindDot(KIND.rule), named(shown(row.rule))] },
-			{ title: 'Action', cell: row => shown(row.action) },
-			{ title: 'Operation', cell: row => shown(row.op) },
-			{ title: 'Program', cell: row => (row.executable ? named(baseName(row.executable)) : '–') },
-		], rows, rules.hits) : null) : box('', paragraph(strong('No rule applied.'))));
-	return rules.hits || 0;
+			{ title: 'Does', cell: row => shown(row.action) },
+			{ title: 'Accesses', cell: row => (row.accesses || []).map(shown).join(', ') },
+			{ title: 'Hits', isNumber: true, value: row => row.count, cell: row => number(row.count) },
+			{ title: 'First', class: 'tight', cell: row => shortTime(row.first) },
+			{ title: 'Files, some of them', class: 'wide', cell: row => (row.paths || []).map((path, i) => [i ? ', ' : '', long(shown(path), 80)]) },
+		], rows, rows.length),
+		rules.left_out ? paragraph(`${plural(rules.left_out, 'hit')} of further rules are not told apart.`) : null));
+	return denied || failed || warned;
 }
 
 function fillInstructions(report) {

@@ -272,7 +272,14 @@ function drawRings(context, plot, first, last, top) {
 	}
 }
 
-const programName = row => row.pid === 0 && row.name === 0 ? 'outside, or not known' : (texts.get(row.name).split('/').pop() || 'not known');
+const fileName = index => texts.get(index).split('/').pop();
+
+/* What a row is called: its program, and those that it became. */
+function programName(row) {
+	if (!row.name)
+		return row.pid ? 'not known' : 'outside, or not known';
+	return [row.name, ...row.then.map(([name]) => name).slice(-1)].map(fileName).join(row.then.length > 1 ? ' → … → ' : ' → ');
+}
 
 function drawLabel(context, place, y) {
 	const row = data.rows[data.placed[place]], isOver = timeline.label === 0;
