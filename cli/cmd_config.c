@@ -122,6 +122,8 @@ static void print_people(const struct config *config)
 	for (size_t i = 0; i < config_rule_count(config); i++) {
 		const struct config_rule *rule = config_rule_at(config, i);
 
+		if (!config_rule_is_in_force(config, rule))
+			continue;
 		(void)printf("\n[rule %s]\n", rule->name);
 		for (size_t id = 0; id < RULE_OPTION_COUNT; id++)
 			print_value(option_of_rule_at(id)->name, (int)strlen("except_exe"),
@@ -245,9 +247,13 @@ static json_t *json_rules(const struct config *config)
 	for (size_t i = 0; i < config_rule_count(config); i++) {
 		const struct config_rule *rule = config_rule_at(config, i);
 
-		(void)json_array_append_new(array,
-					    json_named(rule->name, rule->origin, rule->values,
-						       RULE_OPTION_COUNT, option_of_rule_at));
+		if (!config_rule_is_in_force(config, rule))
+			continue;
+		json_t *object = json_named(rule->name, rule->origin, rule->values,
+					    RULE_OPTION_COUNT, option_of_rule_at);
+		(void)json_object_set_new(object, "set",
+					  rule->set ? json_string(rule->set) : json_null());
+		(void)json_array_append_new(array, object);
 	}
 	return array;
 }

@@ -625,6 +625,7 @@ static int run(const struct config *config, char **words)
 	for (int i = 0; i < COUNTER_COUNT; i++)
 		counters[i] = segment_counter(&session.segment, (enum counter)i);
 	const struct journal_header *header = recording.journal.header;
+	uint64_t since = header ? __atomic_load_n(&header->next, __ATOMIC_RELAXED) : 0;
 	uint64_t lost_before = header ? __atomic_load_n(&header->lost, __ATOMIC_RELAXED) : 0;
 	context = root_context(config, &session.segment, words);
 	recording.watch = watch_start(&session, &recording.journal, quiet);
@@ -647,7 +648,15 @@ static int run(const struct config *config, char **words)
 		coverage_note(&sum.coverage, "(journal)", "it could not be written to");
 	if (shown)
 		summary_print(&sum, session.name);
-	code = fail_on_judge(asked, &sum, lost_before, session.name, code, line);
+	code = fail_on_judge(asked,
+			     &(struct fail_on_run){ .sum = &sum,
+						    .lost_before = lost_before,
+						    .journal = &recording.journal,
+						    .since = since,
+						    .session = session.name,
+						    .keeps_rules = session.keeps_settings,
+						    .status = code },
+			     line);
 	end_journal(&session, &recording.journal, &sum, shown);
 	journal_unmap(&recording.journal);
 	session_close(&session);

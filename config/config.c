@@ -108,8 +108,10 @@ int config_value_replace(struct config_value *value, uint64_t number, const char
 	return 0;
 }
 
-static bool has_word(const char *words, const char *word, size_t word_bytes)
+bool config_words_have(const char *words, const char *word)
 {
+	size_t word_bytes = strlen(word);
+
 	for (const char *next = words; (next = strstr(next, word)); next++)
 		if ((next == words || next[-1] == ' ') &&
 		    (next[word_bytes] == ' ' || next[word_bytes] == '\0'))
@@ -145,7 +147,7 @@ static int value_extend(struct config_value *value, const char *words, const cha
 	for (; word; word = strtok_r(NULL, WHITE, &rest)) {
 		size_t bytes = strlen(word);
 
-		if (has_word(value->text, word, bytes) || has_word(added, word, bytes))
+		if (config_words_have(value->text, word) || config_words_have(added, word))
 			continue;
 		if (added_bytes > 0)
 			added[added_bytes++] = ' ';
@@ -795,6 +797,12 @@ static int read_draft(struct config *draft, const char *data, size_t size_bytes,
 	return error;
 }
 
+int config_read_built_in(struct config *config, const char *data, size_t size_bytes,
+			 struct config_error *ret_error)
+{
+	return read_draft(config, data, size_bytes, "built-in", true, true, ret_error);
+}
+
 int config_read(struct config *config, const char *data, size_t size_bytes, const char *file,
 		bool trusted, struct config_error *ret_error)
 {
@@ -939,8 +947,9 @@ int config_new(struct config **ret_config)
 					      option_default(option), &source, &ignored);
 	}
 	if (error == 0)
-		error = read_draft(config, agents_ini, agents_ini_bytes, "built-in", true, true,
-				   &ignored);
+		error = config_read_built_in(config, agents_ini, agents_ini_bytes, &ignored);
+	if (error == 0)
+		error = config_rules_read_sets(config, &ignored);
 	if (error < 0) {
 		config_free(config);
 		return error;
@@ -961,7 +970,7 @@ const char *config_warning(const struct config *config)
 
 bool config_has_word(const struct config *config, size_t id, const char *word)
 {
-	return has_word(config_text(config, id), word, strlen(word));
+	return config_words_have(config_text(config, id), word);
 }
 
 uint64_t config_number(const struct config *config, size_t id)

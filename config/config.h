@@ -68,6 +68,9 @@ struct config_rule {
 	const char *name;
 	const char *origin; /* where it was first mentioned */
 	bool trusted;       /* false: by a workspace's .seen.ini */
+	const char *
+		set; /* the ready-made set that it is of ([rules] use); NULL: it is the user's own */
+	bool is_mentioned; /* by a source of the user's */
 	struct config_value values[RULE_OPTION_COUNT];
 };
 
@@ -172,6 +175,9 @@ const struct config_profile *config_profile_find(const struct config *config, co
 /* config_rule_count(), config_rule_at(): the rules, in the order in which they were first mentioned; those with action `off` too. */
 size_t config_rule_count(const struct config *config);
 const struct config_rule *config_rule_at(const struct config *config, size_t index);
+
+/* config_rule_is_in_force(): a rule of a set is where [rules] use names the set or the user mentions it; any other one is. */
+bool config_rule_is_in_force(const struct config *config, const struct config_rule *rule);
 
 /* config_rule_find(): the rule of that name, or NULL. */
 const struct config_rule *config_rule_find(const struct config *config, const char *name);

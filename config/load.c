@@ -370,6 +370,8 @@ static int load_all(struct config *draft, const struct config_request *request,
 				   request->flags[i].origin, ret_error);
 	if (error == 0)
 		error = config_rules_check(draft, ret_error);
+	if (error == 0)
+		error = config_rules_settle(draft, ret_error);
 	return error;
 }
 

@@ -49,6 +49,9 @@ _Static_assert(COUNT_OF(choices_watch_mode) == WATCH_MODE_OFF + 1, "watch.mode")
 #define WORD(constant, word) #word,
 static const char *const words_rules_fail_on[] = { SETTINGS_WORDS_rules_fail_on(WORD) };
 #undef WORD
+#define WORD(set, action) #set action,
+static const char *const words_rules_use[] = { SETTINGS_WORDS_rules_use(WORD) };
+#undef WORD
 
 #define COMMON(section_, name_, kind_, workspace_, flag_, doc_) \
 	.section = #section_, .name = #name_, .kind = (kind_), .rule = OPTION_RULE_##workspace_, \
@@ -263,6 +266,10 @@ const char *const *option_words(const struct option *option, size_t *ret_count)
 	if (option == &rule_options[RULE_OPTION_OP]) {
 		*ret_count = COUNT_OF(words_rule_op);
 		return words_rule_op;
+	}
+	if (option == &options[OPTION_rules_use]) {
+		*ret_count = COUNT_OF(words_rules_use);
+		return words_rules_use;
 	}
 	if (option != &options[OPTION_rules_fail_on])
 		return NULL;

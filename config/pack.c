@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "config/store.h"
@@ -45,47 +47,80 @@ static struct settings_text pack_text(struct area *area, const char *text)
 	return area_close(area, start, 1);
 }
 
-/* The home folder's path, as a glob that matches it alone. */
-static void add_home(struct area *area, const char *home)
+/* A folder's path, as a glob that matches it alone. */
+static void add_folder(struct area *area, const char *folder)
 {
-	size_t bytes = strlen(home);
+	size_t bytes = strlen(folder);
 
-	while (bytes > 0 && home[bytes - 1] == '/')
+	while (bytes > 0 && folder[bytes - 1] == '/')
 		bytes--;
 	for (size_t i = 0; i < bytes; i++) {
-		if (strchr("*?[\\", home[i]))
+		if (strchr("*?[\\", folder[i]))
 			area_add(area, "\\", 1);
-		area_add(area, home + i, 1);
+		area_add(area, folder + i, 1);
 	}
 }
 
-/* Words and single spaces become strings.  home: what "~" in "~/" stands for; NULL: such words are
- * left out.  expand: whether "~/" means anything. */
-static struct settings_text pack_words(struct area *area, const char *words, bool expand,
-				       const char *home)
+/* What "~/..." and "$NAME/..." begin at, and how many bytes of the word stand for it; NULL: nothing, of a word that begins so: it is to
+ * be left out.  *ret_bytes 0: the word begins with neither. */
+static const char *folder_of_word(const char *word, size_t word_bytes, const char *home,
+				  size_t *ret_bytes)
 {
-	size_t start = area->used;
+	char name[64];
+	size_t bytes = strcspn(word, "/ ");
+
+	*ret_bytes = 0;
+	if (bytes >= word_bytes || (bytes == 1 ? word[0] != '~' : word[0] != '$'))
+		return NULL;
+	*ret_bytes = bytes;
+	if (bytes == 1)
+		return home;
+	if (bytes > sizeof(name))
+		return NULL;
+	(void)snprintf(name, sizeof(name), "%.*s", (int)bytes - 1, word + 1);
+	const char *folder = getenv(name);
+	return folder && folder[0] == '/' && folder[1] ? folder : NULL;
+}
+
+/* Stands for what agents keep of their own, in the globs of a rule. */
+static const char WORD_AGENTS[] = "@agents";
+
+/* Words and single spaces become strings.  home: what "~" in "~/" stands for; NULL: such words are
+ * left out.  expand: whether "~/", and "$NAME/", mean anything.  Returns their number. */
+static uint32_t add_words(struct area *area, const char *words, bool expand, const char *home)
+{
 	uint32_t count = 0;
 
 	while (*words != '\0') {
 		size_t length = strcspn(words, " ");
 		const char *word = words;
-		size_t word_bytes = length;
-		bool of_home = expand && length >= 2 && strncmp(word, "~/", 2) == 0;
+		size_t word_bytes = length, folder_bytes = 0;
+		const char *folder = expand ? folder_of_word(word, length, home, &folder_bytes)
+					    : NULL;
 
 		words += length;
 		words += *words == ' ';
-		if (of_home && !home)
+		if ((folder_bytes && !folder) || (expand && length == strlen(WORD_AGENTS) &&
+						  strncmp(word, WORD_AGENTS, length) == 0))
 			continue;
-		if (of_home) {
-			add_home(area, home);
-			word++;
-			word_bytes--;
+		if (folder_bytes) {
+			add_folder(area, folder);
+			word += folder_bytes;
+			word_bytes -= folder_bytes;
 		}
 		area_add(area, word, word_bytes);
 		area_add(area, "", 1);
 		count++;
 	}
+	return count;
+}
+
+static struct settings_text pack_words(struct area *area, const char *words, bool expand,
+				       const char *home)
+{
+	size_t start = area->used;
+	uint32_t count = add_words(area, words, expand, home);
+
 	return area_close(area, start, count);
 }
 
@@ -113,12 +148,35 @@ static void pack_option(const struct config *config, size_t id, struct area *are
 	memcpy(field, &text, sizeof(text));
 }
 
+/* What agents keep of their own.  Profiles of one agent say the same: that is said once. */
+static uint32_t add_agents(struct area *area, const struct config *config)
+{
+	uint32_t count = 0;
+
+	for (size_t i = 0; i < config->profile_count; i++) {
+		const char *state = config->profiles[i].values[PROFILE_OPTION_STATE].text;
+		bool is_new = true;
+
+		for (size_t j = 0; j < i && is_new; j++)
+			is_new = strcmp(config->profiles[j].values[PROFILE_OPTION_STATE].text,
+					state) != 0;
+		if (is_new)
+			count += add_words(area, state, true, config->home);
+	}
+	return count;
+}
+
 /* Globs of a rule.  False: it has some, of which none means anything here. */
 static bool pack_globs(struct area *area, const struct config *config,
 		       const struct config_value *value, struct settings_text *ret_text)
 {
-	*ret_text = pack_words(area, value->text, true, config->home);
-	return ret_text->count > 0 || value->text[0] == '\0';
+	size_t start = area->used;
+	uint32_t count = add_words(area, value->text, true, config->home);
+
+	if (config_words_have(value->text, WORD_AGENTS))
+		count += add_agents(area, config);
+	*ret_text = area_close(area, start, count);
+	return count > 0 || value->text[0] == '\0';
 }
 
 static uint64_t pack_ops(const char *text)
@@ -146,7 +204,7 @@ static void pack_rules(const struct config *config, struct area *area, struct se
 		const struct config_value *values = rule->values;
 		struct settings_rule *packed = &settings->rules[settings->rule_count];
 
-		if (values[RULE_OPTION_ACTION].number == RULE_ACTION_OFF)
+		if (!config_rule_is_in_force(config, rule))
 			continue;
 		*packed = (struct settings_rule){
 			.name = pack_text(area, rule->name),
@@ -183,7 +241,8 @@ static int area_too_small(const struct config *config, const struct area *area,
 		const struct config_rule *rule = &config->rules[i / RULE_OPTION_COUNT];
 		size_t id = i % RULE_OPTION_COUNT;
 
-		if (strlen(rule->values[id].text) > strlen(largest->text)) {
+		if (config_rule_is_in_force(config, rule) &&
+		    strlen(rule->values[id].text) > strlen(largest->text)) {
 			largest = &rule->values[id];
 			section = "rule ";
 			of = rule->name;

@@ -10,9 +10,21 @@
 #include <string.h>
 
 #include "config/config.h"
+#include "config/rule_sets.h" /* generated from data/rules: SET_ini, SET_ini_bytes */
 #include "config/store.h"
 
 static const char RULE_PREFIX[] = "rule ";
+
+/* The sets, in the order of SETTINGS_RULE_SETS. */
+static const struct set {
+	const char *name, *data;
+	const unsigned long *bytes;
+} SETS[] = {
+#define SET(name, action) { #name, name##_ini, &name##_ini_bytes },
+	SETTINGS_RULE_SETS(SET, "")
+#undef SET
+};
+enum { SET_COUNT = sizeof(SETS) / sizeof(SETS[0]) };
 
 const char *config_rule_name(const char *section)
 {
@@ -33,7 +45,9 @@ int config_rule_copy(const struct config_rule *rule, struct config_rule *ret_cop
 {
 	struct config_rule copy = { .name = strdup(rule->name),
 				    .origin = strdup(rule->origin),
-				    .trusted = rule->trusted };
+				    .trusted = rule->trusted,
+				    .set = rule->set,
+				    .is_mentioned = rule->is_mentioned };
 	int error = copy.name && copy.origin ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < RULE_OPTION_COUNT && error == 0; i++)
@@ -99,6 +113,7 @@ int config_rule_claim(struct config *config, const char *name, const struct conf
 					   "%s] is there already, by "
 					   "%.300s; give this one another name",
 					   source->origin, name, found->origin);
+		found->is_mentioned = true;
 		if (found->trusted == source->trusted || !begins)
 			return 0;
 		if (rule_make(name, source, &rule) < 0)
@@ -136,6 +151,84 @@ int config_rules_check(const struct config *config, struct config_error *ret_err
 			rule->origin, rule->name, names);
 	}
 	return 0;
+}
+
+int config_rules_read_sets(struct config *config, struct config_error *ret_error)
+{
+	for (size_t i = 0; i < SET_COUNT; i++) {
+		size_t at = config->rule_count;
+		int error = config_read_built_in(config, SETS[i].data, *SETS[i].bytes, ret_error);
+
+		if (error < 0)
+			return error;
+		for (; at < config->rule_count; at++) {
+			config->rules[at].set = SETS[i].name;
+			config->rules[at].is_mentioned = false;
+		}
+	}
+	return 0;
+}
+
+/* What [rules] use says that a set's rules do, the strictest of what is said; RULE_ACTION_OFF: it does not name the set.
+ * ret_origin: of what says so, borrowed. */
+static enum rule_action use_of(const struct config *config, const char *set,
+			       const char **ret_origin)
+{
+	const struct config_value *use = config_value(config, OPTION_rules_use);
+	const struct option *option = option_of_rule_at(RULE_OPTION_ACTION);
+	size_t set_bytes = strlen(set);
+	enum rule_action action = RULE_ACTION_OFF;
+
+	for (size_t i = 0; i < use->part_count; i++) {
+		const char *word = use->parts[i].words;
+
+		for (; *word != '\0'; word += strcspn(word, " "), word += *word == ' ') {
+			size_t said = RULE_ACTION_WARN;
+			char name[16];
+
+			if (strncmp(word, set, set_bytes) != 0 || !strchr(" :", word[set_bytes]))
+				continue;
+			if (word[set_bytes] == ':') {
+				(void)snprintf(name, sizeof(name), "%.*s",
+					       (int)strcspn(word + set_bytes + 1, " "),
+					       word + set_bytes + 1);
+				said = choice_at(option, name);
+			}
+			if (said > action) {
+				action = (enum rule_action)said;
+				*ret_origin = use->parts[i].origin;
+			}
+		}
+	}
+	return action;
+}
+
+int config_rules_settle(struct config *config, struct config_error *ret_error)
+{
+	const struct option *option = option_of_rule_at(RULE_OPTION_ACTION);
+
+	for (size_t i = 0; i < config->rule_count; i++) {
+		struct config_rule *rule = &config->rules[i];
+		struct config_value *value = &rule->values[RULE_OPTION_ACTION];
+		const char *origin = NULL;
+		enum rule_action action = rule->set ? use_of(config, rule->set, &origin) : 0;
+
+		/* What the rule's own section says counts more. */
+		if (action != RULE_ACTION_OFF && strcmp(value->origin, "built-in") == 0 &&
+		    config_value_replace(value, action, option->choices[action], origin) < 0)
+			return config_no_memory(ret_error);
+	}
+	return 0;
+}
+
+bool config_rule_is_in_force(const struct config *config, const struct config_rule *rule)
+{
+	const char *origin;
+
+	if (rule->values[RULE_OPTION_ACTION].number == RULE_ACTION_OFF)
+		return false;
+	return !rule->set || rule->is_mentioned ||
+	       use_of(config, rule->set, &origin) != RULE_ACTION_OFF;
 }
 
 size_t config_rule_count(const struct config *config)

@@ -30,6 +30,13 @@
 	X(ALL, all) X(WORKSPACE, workspace) X(WRITES, writes) X(OFF, off)
 
 /* The words of a LIST that takes no others: X(CONSTANT, word). */
+#define SETTINGS_WORDS_rules_use(X) \
+	SETTINGS_RULE_SETS(X, "") \
+	SETTINGS_RULE_SETS(X, ":log") \
+	SETTINGS_RULE_SETS(X, ":warn") \
+	SETTINGS_RULE_SETS(X, ":fail") SETTINGS_RULE_SETS(X, ":deny")
+/* Ready-made rules: config/data/rules/SET.ini. */
+#define SETTINGS_RULE_SETS(X, action) X(secrets, action) X(outside, action) X(ci, action)
 #define SETTINGS_WORDS_rules_fail_on(X) X(RULE, rule) X(STALE, stale) X(UNOBSERVED, unobserved)
 
 /* enum session_mode { SESSION_MODE_SUBSTITUTE, ... }: spelled out, so that they can be searched */

@@ -65,12 +65,24 @@ const char *config_rule_name(const char *section);
 int config_rule_claim(struct config *config, const char *name, const struct config_source *source,
 		      bool begins, size_t *ret_index, struct config_error *ret_error);
 
+/* config_rules_read_sets(): the ready-made rules.  config_rules_settle(): what those do whose set [rules] use names; when all sources
+ * were read.  Return 0 or a negative errno. */
+int config_rules_read_sets(struct config *config, struct config_error *ret_error);
+int config_rules_settle(struct config *config, struct config_error *ret_error);
+
+/* config_read_built_in(): one of the program's own files. */
+int config_read_built_in(struct config *config, const char *data, size_t size_bytes,
+			 struct config_error *ret_error);
+
 /* config_rules_check(): whether every rule says what it speaks of, when all sources were read. */
 int config_rules_check(const struct config *config, struct config_error *ret_error);
 
 /* config_rule_copy(), config_rule_destroy(): as for values. */
 int config_rule_copy(const struct config_rule *rule, struct config_rule *ret_copy);
 void config_rule_destroy(struct config_rule *rule);
+
+/* config_words_have(): is a word among words with single spaces between? */
+bool config_words_have(const char *words, const char *word);
 
 /* config_copy(): a deep copy. */
 int config_copy(const struct config *config, struct config **ret_copy);

@@ -35,6 +35,12 @@ unsigned fail_on_asked(const struct config *config)
 {
 	unsigned asked = 0;
 
+	for (size_t i = 0; i < config_rule_count(config); i++) {
+		const struct config_rule *rule = config_rule_at(config, i);
+		if (rule->values[RULE_OPTION_ACTION].number == RULE_ACTION_FAIL &&
+		    config_rule_is_in_force(config, rule))
+			asked |= FAIL_ON_ACTION;
+	}
 	if (config_has_word(config, OPTION_rules_fail_on, "rule"))
 		asked |= FAIL_ON_RULE;
 	if (config_has_word(config, OPTION_rules_fail_on, "stale"))
@@ -55,25 +61,92 @@ static void find(struct telling *telling, int code, int status)
 	tell(telling, "status %d, the command's own was %d: ", code, status);
 }
 
-static void judge_stale(struct telling *telling, const uint64_t *counters, const char *session,
-			int status)
+/* Names the rules that were hit, as far as the journal tells; those that do no more than log are left out. */
+static void name_rules(struct telling *telling, const struct fail_on_run *run)
 {
+	enum { NAMED = 4 };
+	struct {
+		const char *name;
+		size_t length;
+		unsigned count;
+	} rules[NAMED];
+	int count = 0;
+	bool more = false;
+	uint64_t number = run->since;
+	struct journal_entry entry;
+	enum journal_found found;
+
+	if (!run->journal->header)
+		return;
+	while ((found = journal_next(run->journal, &number, &entry)) != JOURNAL_FOUND_END) {
+		if (found == JOURNAL_FOUND_UNDONE)
+			number = journal_behind_undone(run->journal, number);
+		if (found != JOURNAL_FOUND_RECORD || entry.record.head.op != JOURNAL_RULED ||
+		    entry.record.decision == RULE_ACTION_LOG)
+			continue;
+		size_t length;
+		const char *name = journal_bytes(run->journal, entry.record.other_path, &length);
+		int at = 0;
+		while (name && at < count &&
+		       (rules[at].length != length || memcmp(rules[at].name, name, length) != 0))
+			at++;
+		if (!name || at == NAMED) {
+			more = true;
+			continue;
+		}
+		if (at == count) {
+			rules[count].name = name;
+			rules[count].length = length;
+			rules[count++].count = 0;
+		}
+		rules[at].count++;
+	}
+	for (int i = 0; i < count; i++)
+		tell(telling, "%s%.*s (%u)", i ? ", " : ": ", (int)rules[i].length, rules[i].name,
+		     rules[i].count);
+	if (count && more)
+		tell(telling, " ...");
+}
+
+static void judge_rules(struct telling *telling, unsigned asked, const struct fail_on_run *run)
+{
+	const uint64_t *counters = run->sum->counters;
+	uint64_t denied = counters[COUNTER_rules_denied];
+	uint64_t hits = counters[COUNTER_rules_failed];
+	char number[TEXT_NUMBER_BYTES];
+
+	if (asked & FAIL_ON_RULE)
+		hits += counters[COUNTER_rules_warned] + denied;
+	if (!hits)
+		return;
+	find(telling, EXIT_CODE_RULE, run->status);
+	tell(telling, "%s access%s against rules", text_number(hits, number),
+	     hits == 1 ? "" : "es");
+	if ((asked & FAIL_ON_RULE) && denied)
+		tell(telling, ", %s refused", text_number(denied, number));
+	name_rules(telling, run);
+	tell(telling, "; see `seen log --session %s --op ruled`", run->session);
+}
+
+static void judge_stale(struct telling *telling, const struct fail_on_run *run)
+{
+	const uint64_t *counters = run->sum->counters;
 	uint64_t warned = counters[COUNTER_stale_warned], denied = counters[COUNTER_stale_denied];
 	char number[TEXT_NUMBER_BYTES];
 
 	if (!warned && !denied)
 		return;
-	find(telling, EXIT_CODE_STALE, status);
+	find(telling, EXIT_CODE_STALE, run->status);
 	tell(telling, "%s write%s over a change that the agent had not seen",
 	     text_number(warned + denied, number), warned + denied == 1 ? "" : "s");
 	if (denied)
 		tell(telling, ", %s refused", text_number(denied, number));
-	tell(telling, " (`seen log --session %s --op guarded`)", session);
+	tell(telling, "; see `seen log --session %s --op guarded`", run->session);
 }
 
-static void judge_coverage(struct telling *telling, const struct coverage *coverage,
-			   uint64_t lost_before, const char *session, int status)
+static void judge_coverage(struct telling *telling, const struct fail_on_run *run)
 {
+	const struct coverage *coverage = &run->sum->coverage;
 	const struct {
 		uint64_t count;
 		const char *what;
@@ -82,7 +155,7 @@ static void judge_coverage(struct telling *telling, const struct coverage *cover
 		{ coverage->partial, "observed in part" },
 		{ coverage->calls_unjudged, "calls let pass without a look" },
 		{ coverage->without_journal, "could not write to the journal" },
-		{ coverage->lost_records - lost_before, "records lost" },
+		{ coverage->lost_records - run->lost_before, "records lost" },
 	};
 	enum { NAMED = 2 };
 	char number[TEXT_NUMBER_BYTES];
@@ -92,7 +165,7 @@ static void judge_coverage(struct telling *telling, const struct coverage *cover
 		if (!holes[i].count)
 			continue;
 		if (is_first)
-			find(telling, EXIT_CODE_INCOMPLETE, status);
+			find(telling, EXIT_CODE_INCOMPLETE, run->status);
 		tell(telling, "%s%s %s", is_first ? "" : ", ", text_number(holes[i].count, number),
 		     holes[i].what);
 		is_first = false;
@@ -103,20 +176,24 @@ static void judge_coverage(struct telling *telling, const struct coverage *cover
 	if (coverage->program_count > NAMED)
 		tell(telling, " ...");
 	if (!is_first)
-		tell(telling, " (`seen status --session %s`)", session);
+		tell(telling, "; see `seen status --session %s`", run->session);
 }
 
-int fail_on_judge(unsigned asked, const struct summary *sum, uint64_t lost_before,
-		  const char *session, int status, char *ret_line)
+int fail_on_judge(unsigned asked, const struct fail_on_run *run, char *ret_line)
 {
 	struct telling telling = { .line = ret_line };
 
 	ret_line[0] = '\0';
+	judge_rules(&telling, asked, run);
 	if (asked & FAIL_ON_STALE)
-		judge_stale(&telling, sum->counters, session, status);
+		judge_stale(&telling, run);
 	if (asked & FAIL_ON_UNOBSERVED)
-		judge_coverage(&telling, &sum->coverage, lost_before, session, status);
-	return telling.code ? telling.code : status;
+		judge_coverage(&telling, run);
+	if ((asked & (FAIL_ON_ACTION | FAIL_ON_RULE)) && run->keeps_rules) {
+		find(&telling, EXIT_CODE_INCOMPLETE, run->status);
+		tell(&telling, "session %s was in use, with rules of its own", run->session);
+	}
+	return telling.code ? telling.code : run->status;
 }
 
 int fail_on_blind(unsigned asked, const char *why, int status, char *ret_line)

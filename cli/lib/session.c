@@ -378,6 +378,7 @@ static void resume(const struct config *config, struct session *session)
 	if (config_pack(config, &settings, text, sizeof(text), &used, &error) < 0 ||
 	    segment_has_settings(&session->segment, &settings, text, used))
 		return;
+	session->keeps_settings = living > 0;
 	if (living > 0)
 		message("session %s is in use by %u processes: it keeps the settings it has",
 			session->name, living);

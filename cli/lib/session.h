@@ -25,7 +25,8 @@ struct session {
 	struct segment segment;
 	int holds[SESSION_HOLDS_MAX]; /* folders locked by session_make(): descriptors, close-on-exec */
 	int hold_count;
-	bool made; /* by this call */
+	bool made;           /* by this call */
+	bool keeps_settings; /* session_make(): it is in use, with settings other than the config's */
 	int journal_error; /* session_make(): why a new session has no journal; 0: it has, or is to have none */
 	int contents_error; /* session_make(): why no content can be kept; 0: it can, or is not to be */
 };

@@ -68,7 +68,7 @@ class Unobserved(SessionTest):
             self.assertEqual((code, line), (7, ""))
             return
         self.assertEqual(code, UNOBSERVED)
-        self.assertIn("the command's own was 7: 1 not observed: cat: static (`seen status --session test`)", line)
+        self.assertIn("the command's own was 7: 1 not observed: cat: static; see `seen status --session test`", line)
         # that was the run before
         self.assertEqual(self.run_it("true"), (0, ""))
 

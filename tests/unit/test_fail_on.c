@@ -7,16 +7,20 @@
 #include "cli/lib/fail_on.h"
 
 static struct summary sum;
+static struct journal journal;
+static struct fail_on_run run;
 static char line[FAIL_ON_LINE_BYTES];
 
 static int judge(unsigned asked, int status)
 {
-	return fail_on_judge(asked, &sum, 0, "s", status, line);
+	run.status = status;
+	return fail_on_judge(asked, &run, line);
 }
 
 static void start(void)
 {
 	sum = (struct summary){ .coverage = { .observed = 3 } };
+	run = (struct fail_on_run){ .sum = &sum, .journal = &journal, .session = "s" };
 }
 
 TestSuite(fail_on, .init = start);
@@ -48,7 +52,36 @@ Test(fail_on, the_line_holds_the_commands_own_status)
 	cr_assert_eq(judge(FAIL_ON_STALE, 9), EXIT_CODE_STALE);
 	cr_assert_str_eq(
 		line, "status 15, the command's own was 9: 2 writes over a change that the agent "
-		      "had not seen, 1 refused (`seen log --session s --op guarded`)");
+		      "had not seen, 1 refused; see `seen log --session s --op guarded`");
+}
+
+Test(fail_on, rules)
+{
+	sum.counters[COUNTER_rules_logged] = 9;
+	cr_assert_eq(judge(FAIL_ON_RULE, 0), 0);
+	sum.counters[COUNTER_rules_warned] = 2;
+	sum.counters[COUNTER_rules_denied] = 1;
+	cr_assert_eq(judge(FAIL_ON_ACTION, 0), 0);
+	cr_assert_eq(judge(FAIL_ON_RULE, 1), EXIT_CODE_RULE);
+	cr_assert_str_eq(
+		line,
+		"status 14, the command's own was 1: 3 accesses against rules, 1 refused; see "
+		"`seen log --session s --op ruled`");
+	/* action = fail counts unasked */
+	sum.counters[COUNTER_rules_failed] = 1;
+	cr_assert_eq(judge(0, 0), EXIT_CODE_RULE);
+	cr_assert_not_null(strstr(line, ": 1 access against rules; see"));
+}
+
+Test(fail_on, a_session_in_use_keeps_its_rules)
+{
+	run.keeps_rules = true;
+	cr_assert_eq(judge(FAIL_ON_STALE | FAIL_ON_UNOBSERVED, 0), 0);
+	cr_assert_eq(judge(FAIL_ON_ACTION, 0), EXIT_CODE_INCOMPLETE);
+	cr_assert_eq(judge(FAIL_ON_RULE, 3), EXIT_CODE_INCOMPLETE);
+	cr_assert_str_eq(
+		line,
+		"status 16, the command's own was 3: session s was in use, with rules of its own");
 }
 
 Test(fail_on, the_first_of_several_has_the_code)
@@ -78,9 +111,10 @@ Test(fail_on, each_hole_counts)
 Test(fail_on, records_that_were_lost_before_do_not_count)
 {
 	sum.coverage.lost_records = 5;
-	cr_assert_eq(fail_on_judge(FAIL_ON_UNOBSERVED, &sum, 5, "s", 0, line), 0);
-	cr_assert_eq(fail_on_judge(FAIL_ON_UNOBSERVED, &sum, 4, "s", 0, line),
-		     EXIT_CODE_INCOMPLETE);
+	run.lost_before = 5;
+	cr_assert_eq(judge(FAIL_ON_UNOBSERVED, 0), 0);
+	run.lost_before = 4;
+	cr_assert_eq(judge(FAIL_ON_UNOBSERVED, 0), EXIT_CODE_INCOMPLETE);
 	cr_assert_not_null(strstr(line, ": 1 records lost"));
 }
 
@@ -102,8 +136,8 @@ Test(fail_on, a_long_line_is_cut)
 	memset(session, 'x', sizeof(session) - 1);
 	session[sizeof(session) - 1] = '\0';
 	sum.counters[COUNTER_stale_warned] = sum.coverage.unobserved = 1;
-	cr_assert_eq(fail_on_judge(FAIL_ON_STALE | FAIL_ON_UNOBSERVED, &sum, 0, session, 0, line),
-		     EXIT_CODE_STALE);
+	run.session = session;
+	cr_assert_eq(judge(FAIL_ON_STALE | FAIL_ON_UNOBSERVED, 0), EXIT_CODE_STALE);
 	cr_assert_eq(strlen(line), FAIL_ON_LINE_BYTES - 1);
 }
 
