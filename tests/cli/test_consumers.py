@@ -3,12 +3,13 @@ the answers are held against each other, and against what this file reads out of
 import collections
 import contextlib
 import csv
-import io
 import json
 import os
+import pathlib
 import re
 import shutil
 import sqlite3
+import struct
 import subprocess
 import tempfile
 import unittest
@@ -214,6 +215,121 @@ class Questions(Case):
             engine.ask("OPTIMIZE TABLE events FINAL")
             self.assertEqual(engine.rows("SELECT count(*) FROM events"), [[EVENTS]])
             self.compare(engine)
+
+
+def raw_paths(journal):
+    """What the file itself says, without `seen`: path and arguments of each record, as bytes (docs/journal.md)."""
+    data = pathlib.Path(journal).read_bytes()
+    end = struct.unpack_from("<Q", data, 192)[0]
+    paths, arguments, number = {}, {}, 128
+
+    def text(of):
+        return data[of * 64 + 8:of * 64 + 8 + struct.unpack_from("<H", data, of * 64 + 6)[0]]
+    while number < end:
+        op, units = data[number * 64 + 4], data[number * 64 + 5]
+        name = OPS[op - 1]
+        path, other = (struct.unpack_from("<I", data, number * 64 + at)[0] for at in (24, 36))
+        if name not in ("text", "abandoned", "unobserved") and path:
+            paths[number] = text(path)
+        if name in ("start", "exec") and other:
+            arguments[number] = text(other)
+        number += units
+    return paths, arguments
+
+
+class Hostile(Case):
+    """Names that were chosen to deceive, through each format, into somebody who reads it, and back to their bytes."""
+
+    def setUp(self):
+        super().setUp()
+        self.journal = self.made_journal(10_000, "--hostile")
+        self.paths, self.arguments = raw_paths(self.journal)
+        self.assertGreater(sum(len(path) > 3800 for path in self.paths.values()), 10)
+        self.assertGreater(sum(not path.isascii() for path in self.paths.values()), 100)
+
+    def export(self, kind):
+        path = self.top / f"seen.{kind}"
+        self.seen("export", "--format", kind, "--journal", self.journal, "--output", str(path), code=0)
+        return path
+
+    def compare(self, rows, back):
+        """rows: number and path, as somebody had them."""
+        told = {int(number): back(path) for number, path in rows if path not in (None, "") and int(number) in self.paths}
+        self.assertEqual(len(told), len(self.paths))
+        for number, path in self.paths.items():
+            self.assertEqual(told[number], path)
+
+    def ask_lines(self, path, number, name):
+        """What SQLite finds in each line of JSON."""
+        with contextlib.closing(sqlite3.connect(":memory:")) as database:
+            database.execute("CREATE TABLE lines (line)")
+            with open(path, encoding="utf-8", newline="\n") as file:
+                database.executemany("INSERT INTO lines VALUES (?)", ((line,) for line in file))
+            return database.execute(f"SELECT json_extract(line, '{number}'), json_extract(line, '{name}') FROM lines").fetchall()
+
+    def test_lines_of_json(self):
+        for kind, number, name in (("jsonl", "$.number", "$.path"), ("ecs", "$.event.sequence", "$.seen.path"),
+                                   ("ocsf", "$.metadata.sequence", "$.unmapped.path")):
+            with self.subTest(kind):
+                self.compare(self.ask_lines(self.export(kind), number, name), bytes_of)
+        told = self.ask_lines(self.top / "seen.jsonl", "$.number", "$.arguments")
+        told = {number: b"".join(bytes_of(word) + b"\0" for word in json.loads(words)) for number, words in told if words}
+        self.assertEqual(told, self.arguments)
+
+    def test_otlp(self):
+        with open(self.export("otlp"), encoding="utf-8", newline="\n") as file:
+            told = []
+            for line in file:
+                for resource in json.loads(line)["resourceLogs"]:
+                    for scope in resource["scopeLogs"]:
+                        for record in scope["logRecords"]:
+                            values = {pair["key"]: next(iter(pair["value"].values())) for pair in record["attributes"]}
+                            told.append((values["seen.number"], values.get("seen.path")))
+        self.assertEqual(len(told), 10_000)
+        self.compare(told, bytes_of)
+
+    def test_sarif(self):
+        found = 0
+        for result in json.loads(self.export("sarif").read_text())["runs"][0]["results"]:
+            if result["properties"]["number"] not in self.paths:
+                continue  # what was not observed
+            path = self.paths[result["properties"]["number"]]
+            uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+            self.assertRegex(uri, r"^[!-~]*$")
+            name = urllib.parse.unquote_to_bytes(re.sub("^file://", "", uri))
+            self.assertTrue(name and os.path.join(b"/home/user/project", path).endswith(name), (name, path))
+            found += not uri.startswith("file:") and urllib.parse.unquote(uri) != uri
+        self.assertGreater(found, 0)
+
+    def test_csv(self):
+        path = self.export("csv")
+        with open(path, encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual(len(rows), 10_000)
+        self.compare([(row["number"], row["path"]) for row in rows], lambda text: unescaped(text.encode()))
+        # No line, no cell that somebody takes for a formula, no control character.
+        self.assertEqual(path.read_bytes().count(b"\n"), 10_001)
+        self.assertIsNone(re.search(rb"[\0-\x09\x0b-\x1f\x7f]", path.read_bytes()))
+        self.assertFalse([cell for row in rows for cell in row.values() if re.match("[=+@]|-[^0-9]", cell or "")])
+        if shutil.which("sqlite3"):
+            done = subprocess.run(["sqlite3", "-json", ":memory:", f".import --csv '{path}' rows", "SELECT number, path FROM rows"],
+                                  capture_output=True, check=True, stdin=subprocess.DEVNULL)
+            self.compare([tuple(row.values()) for row in json.loads(done.stdout)], lambda text: unescaped(text.encode()))
+
+    @unittest.skipUnless(LONG, "with SEEN_LONG: needs PostgreSQL and ClickHouse")
+    def test_engines(self):
+        with PostgreSQL() as engine:
+            engine.psql("CREATE TABLE incoming (line jsonb)")
+            for kind, number, name in (("jsonl", "{number}", "{path}"), ("ecs", "{event,sequence}", "{seen,path}"),
+                                       ("ocsf", "{metadata,sequence}", "{unmapped,path}")):
+                engine.copy(re.search(r'^psql -c "(COPY incoming .*)" < seen.jsonl$', PAGE, re.M)[1], self.export(kind))
+                self.compare(engine.rows(f"SELECT line #>> '{number}' AS number, line #>> '{name}' AS path FROM incoming"), bytes_of)
+                engine.psql("TRUNCATE incoming")
+        with ClickHouse() as engine:
+            engine.ask("CREATE TABLE events (number UInt64, path Nullable(String)) ENGINE = MergeTree ORDER BY number")
+            with open(self.top / "seen.jsonl", "rb") as file:
+                engine.ask("INSERT INTO events FORMAT JSONEachRow", file, input_format_skip_unknown_fields=1)
+            self.compare(engine.rows("SELECT number, path FROM events"), bytes_of)
 
 
 if __name__ == "__main__":
