@@ -350,6 +350,10 @@ static void print_counters(const struct status *status)
 		print_label("writes");
 		(void)puts(writes);
 	}
+	if (summary_rules(&status->summary, writes)[0]) {
+		print_label("rules");
+		(void)puts(writes);
+	}
 }
 
 static void print_processes(const struct status *status)

@@ -133,15 +133,35 @@ int config_rule_claim(struct config *config, const char *name, const struct conf
 	return 0;
 }
 
+/* Was it set by the workspace's own file, at last? */
+static bool is_of_workspace(const struct config *config, const struct config_value *value)
+{
+	const char *root = config_workspace(config);
+	size_t length = strlen(root);
+
+	return length > 0 && strncmp(value->origin, root, length) == 0 &&
+	       strncmp(value->origin + length, length == 1 ? ".seen.ini:" : "/.seen.ini:",
+		       length == 1 ? strlen(".seen.ini:") : strlen("/.seen.ini:")) == 0;
+}
+
 int config_rules_check(const struct config *config, struct config_error *ret_error)
 {
 	size_t count;
 	const char *const *words = option_words(option_of_rule_at(RULE_OPTION_OP), &count);
 	char names[256];
+	const struct config_value *mode = config_value(config, OPTION_session_mode);
+	bool is_off = mode->number == SESSION_MODE_OFF && is_of_workspace(config, mode);
 
 	for (size_t i = 0; i < config->rule_count; i++) {
 		const struct config_rule *rule = &config->rules[i];
 
+		if (is_off && rule->trusted && config_rule_is_in_force(config, rule))
+			return config_fail(
+				ret_error, -EINVAL,
+				"%s: a workspace's .seen.ini may not turn off a session that has "
+				"rules: [rule %s] is set by %.300s; [session] mode = observe is "
+				"allowed",
+				mode->origin, rule->name, rule->origin);
 		if (rule->values[RULE_OPTION_OP].text[0] != '\0')
 			continue;
 		config_list_names(words, count, names, sizeof(names));

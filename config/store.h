@@ -74,7 +74,8 @@ int config_rules_settle(struct config *config, struct config_error *ret_error);
 int config_read_built_in(struct config *config, const char *data, size_t size_bytes,
 			 struct config_error *ret_error);
 
-/* config_rules_check(): whether every rule says what it speaks of, when all sources were read. */
+/* config_rules_check(): when all sources were read: whether every rule says what it speaks of, and the workspace's file did not turn off
+ * the session in which they are to hold. */
 int config_rules_check(const struct config *config, struct config_error *ret_error);
 
 /* config_rule_copy(), config_rule_destroy(): as for values. */

@@ -1,11 +1,27 @@
 /* Rules: see rule.h. */
 #include "tracker/rule.h"
 
+#include <fcntl.h>
 #include <string.h>
 
 #include "tracker/line.h"
 #include "tracker/path.h"
 #include "tracker/segment.h"
+
+uint32_t rule_ops_of_open(int flags)
+{
+	bool is_nameless = (flags & O_TMPFILE) == O_TMPFILE;
+	int access = flags & O_ACCMODE;
+	uint32_t ops = (flags & O_CREAT) || is_nameless ? RULE_CREATE : 0;
+
+	if (flags & O_PATH)
+		return 0;
+	if (access != O_RDONLY || (flags & O_TRUNC))
+		ops |= RULE_WRITE;
+	if (access != O_WRONLY)
+		ops |= (flags & O_DIRECTORY) && !is_nameless ? RULE_LIST : RULE_READ;
+	return ops;
+}
 
 /* Where a path lies. */
 struct place {

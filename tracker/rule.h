@@ -23,7 +23,7 @@
  * So a call asks about one path (open, unlink ...) or two (rename, link), with one bit or several:
  *
  *	open        O_RDONLY: READ; with O_DIRECTORY: LIST; O_WRONLY, O_TRUNC: WRITE; O_RDWR: READ | WRITE; O_CREAT, O_TMPFILE: and CREATE;
- *	            O_PATH: nothing
+ *	            O_PATH: nothing (rule_ops_of_open())
  *	truncate    WRITE                       unlink, rmdir  DELETE
  *	mkdir ...   WRITE | CREATE              chmod ...      METADATA
  *	rename      old: RENAME | DELETE (RENAME_EXCHANGE: RENAME | WRITE); new: RENAME | WRITE | CREATE (RENAME_EXCHANGE: RENAME | WRITE)
@@ -75,6 +75,9 @@ static inline bool rule_may_hold(const struct rule_program *program, uint32_t op
 {
 	return __builtin_expect(program->ops & ops, 0);
 }
+
+/* rule_ops_of_open(): what open(2) would do to its path.  flags: as given to it. */
+uint32_t rule_ops_of_open(int flags);
 
 /* What is asked. */
 struct rule_question {

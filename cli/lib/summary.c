@@ -109,6 +109,18 @@ const char *summary_writes(const struct summary *summary, char *ret_text)
 	return ret_text;
 }
 
+const char *summary_rules(const struct summary *summary, char *ret_text)
+{
+	const uint64_t *counters = summary->counters;
+
+	ret_text[0] = '\0';
+	add_count(ret_text, counters[COUNTER_rules_denied], "denied", NULL);
+	add_count(ret_text, counters[COUNTER_rules_failed], "that fail the run", NULL);
+	add_count(ret_text, counters[COUNTER_rules_warned], "warned of", NULL);
+	add_count(ret_text, counters[COUNTER_rules_logged], "logged", NULL);
+	return ret_text;
+}
+
 static void print_coverage(const struct coverage *coverage)
 {
 	enum { SHOWN = 4 };
@@ -184,6 +196,8 @@ void summary_print(const struct summary *summary, const char *session_name)
 	/* That something was kept is worth a line where somebody may want it back. */
 	if (is_conflict(counters) && summary_writes(summary, writes)[0])
 		(void)fprintf(stderr, "seen: writes: %s\n", writes);
+	if (summary_rules(summary, writes)[0])
+		(void)fprintf(stderr, "seen: rules: %s\n", writes);
 	print_coverage(&summary->coverage);
 	if (!summary->agent_known)
 		(void)fprintf(stderr, "seen: no known agent was started, so nothing was answered: "

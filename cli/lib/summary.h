@@ -33,6 +33,9 @@ enum { SUMMARY_WRITES_BYTES = 512 };
  * ret_text: SUMMARY_WRITES_BYTES.  Returns ret_text, empty where there is nothing to say. */
 const char *summary_writes(const struct summary *summary, char *ret_text);
 
+/* summary_rules(): accesses that rules had something to say of, as a line: "2 denied, 1 warned of".  As summary_writes(). */
+const char *summary_rules(const struct summary *summary, char *ret_text);
+
 /* summary_print(): the few lines on standard error at the end of a run. */
 void summary_print(const struct summary *summary, const char *session_name);
 

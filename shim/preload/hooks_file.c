@@ -98,19 +98,7 @@ bool door_refuses_open(int directory, const char *path, int flags, bool holds, s
 
 bool door_rules_refuse_open(int directory, const char *path, int flags)
 {
-	bool unnamed = (flags & O_TMPFILE) == O_TMPFILE, lists = flags & O_DIRECTORY && !unnamed;
-	int access = flags & O_ACCMODE;
-	uint32_t ops = 0;
-
-	if (flags & O_PATH)
-		return false;
-	if (access != O_WRONLY)
-		ops |= lists ? RULE_LIST : RULE_READ;
-	if (access != O_RDONLY || (flags & O_TRUNC))
-		ops |= RULE_WRITE;
-	if (flags & O_CREAT || unnamed)
-		ops |= RULE_WRITE | RULE_CREATE;
-	if (door_may(ops, directory, path, !(flags & O_NOFOLLOW)))
+	if (door_may(rule_ops_of_open(flags), directory, path, !(flags & O_NOFOLLOW)))
 		return false;
 	record_opened(-1, directory, path, flags, NULL);
 	return true;

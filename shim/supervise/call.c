@@ -545,7 +545,7 @@ static struct verdict judge_open(const struct looking *looking)
 	bool lists = (flags & O_DIRECTORY) && !makes_nameless;
 	bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
 	count(looking, lists ? PROCESS_LISTINGS : writes ? PROCESS_OPENS_WRITE : PROCESS_OPENS);
-	int error = ask_rules(looking, rules_ops_of_open(flags), &name.named,
+	int error = ask_rules(looking, rule_ops_of_open((int)flags), &name.named,
 			      !(flags & O_NOFOLLOW));
 	if (error < 0) {
 		record_call(looking->supervision, target, JOURNAL_OPEN, &name.named, flags, 0,

@@ -9,18 +9,6 @@
 #include "tracker/rule.h"
 #include "tracker/sys.h"
 
-uint32_t rules_ops_of_open(uint32_t flags)
-{
-	bool is_nameless = (flags & O_TMPFILE) == O_TMPFILE;
-	uint32_t ops = (flags & O_CREAT) || is_nameless ? RULE_CREATE : 0;
-
-	if ((flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC))
-		ops |= RULE_WRITE;
-	if ((flags & O_ACCMODE) != O_WRONLY)
-		ops |= (flags & O_DIRECTORY) && !is_nameless ? RULE_LIST : RULE_READ;
-	return ops;
-}
-
 uint32_t rules_ops_of_name(enum journal_op op)
 {
 	if (op == JOURNAL_DELETE)

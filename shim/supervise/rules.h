@@ -9,8 +9,7 @@
 
 #include "shim/supervise/record.h"
 
-/* rules_ops_of_open(): what an open does, by its flags: enum rule_op.  rules_ops_of_name(): the same of TRUNCATE, CREATE, DELETE. */
-uint32_t rules_ops_of_open(uint32_t flags);
+/* rules_ops_of_name(): what TRUNCATE, CREATE, DELETE do to their path: enum rule_op. */
 uint32_t rules_ops_of_name(enum journal_op op);
 
 /* What a call would do to one name. */
