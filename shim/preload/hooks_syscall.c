@@ -338,8 +338,15 @@ static int begin_guarded(long number, const long *arguments, struct plan *plan)
 		path = (const char *)arguments[1];
 		flags_at = 2;
 		break;
+#ifdef SYS_creat
+	case SYS_creat:
+		return shim.rules.ops && door_rules_refuse_open(AT_FDCWD, path,
+								O_WRONLY | O_CREAT | O_TRUNC)
+			       ? -2
+			       : -1;
+#endif
 	case SYS_openat2: {
-		/* The guard does not look at it; nothing is done before the rules are asked. */
+		/* The guard does not look at these two. */
 		const struct open_how *how = (const struct open_how *)arguments[2];
 		bool asks = shim.rules.ops && launch_is_readable(how);
 		return asks && door_rules_refuse_open((int)arguments[0], (const char *)arguments[1],
