@@ -123,10 +123,10 @@ int config_rule_claim(struct config *config, const char *name, const struct conf
 		memset(config->rule_marks[index], 0, sizeof(config->rule_marks[index]));
 		return 0;
 	}
-	if (index == SETTINGS_RULES_MAX)
+	if (index == CONFIG_RULES_MAX)
 		return config_fail(ret_error, -ENOSPC,
 				   "%s: [rule %s] is one too many: at most %d rules are allowed",
-				   source->origin, name, SETTINGS_RULES_MAX);
+				   source->origin, name, CONFIG_RULES_MAX);
 	if (rule_make(name, source, &rule) < 0)
 		return config_no_memory(ret_error);
 	config->rules[config->rule_count++] = rule;
@@ -146,7 +146,7 @@ static bool is_of_workspace(const struct config *config, const struct config_val
 
 int config_rules_check(const struct config *config, struct config_error *ret_error)
 {
-	size_t count;
+	size_t count, in_force = 0;
 	const char *const *words = option_words(option_of_rule_at(RULE_OPTION_OP), &count);
 	char names[256];
 	const struct config_value *mode = config_value(config, OPTION_session_mode);
@@ -155,6 +155,12 @@ int config_rules_check(const struct config *config, struct config_error *ret_err
 	for (size_t i = 0; i < config->rule_count; i++) {
 		const struct config_rule *rule = &config->rules[i];
 
+		in_force += config_rule_is_in_force(config, rule);
+		if (in_force > SETTINGS_RULES_MAX)
+			return config_fail(ret_error, -ENOSPC,
+					   "%s: [rule %s] is one too many: at most %d rules may be "
+					   "in force; set the action of others to off",
+					   rule->origin, rule->name, SETTINGS_RULES_MAX);
 		if (is_off && rule->trusted && config_rule_is_in_force(config, rule))
 			return config_fail(
 				ret_error, -EINVAL,

@@ -6,7 +6,10 @@
 
 #include "config/config.h"
 
-enum { CONFIG_FILES_MAX = 8 };
+enum {
+	CONFIG_FILES_MAX = 8,
+	CONFIG_RULES_MAX = 128, /* in force or not */
+};
 
 /* Beside each value: which file set it last, so that giving it twice in one file can be told. */
 struct config_mark {
@@ -20,8 +23,8 @@ struct config {
 	struct config_profile profiles[SETTINGS_PROFILES_MAX];
 	struct config_mark profile_marks[SETTINGS_PROFILES_MAX][PROFILE_OPTION_COUNT];
 	size_t profile_count;
-	struct config_rule rules[SETTINGS_RULES_MAX];
-	struct config_mark rule_marks[SETTINGS_RULES_MAX][RULE_OPTION_COUNT];
+	struct config_rule rules[CONFIG_RULES_MAX];
+	struct config_mark rule_marks[CONFIG_RULES_MAX][RULE_OPTION_COUNT];
 	size_t rule_count;
 	unsigned file_serial; /* counts the files that were read */
 	char *workspace;      /* NULL before config_load() */
@@ -74,8 +77,8 @@ int config_rules_settle(struct config *config, struct config_error *ret_error);
 int config_read_built_in(struct config *config, const char *data, size_t size_bytes,
 			 struct config_error *ret_error);
 
-/* config_rules_check(): when all sources were read: whether every rule says what it speaks of, and the workspace's file did not turn off
- * the session in which they are to hold. */
+/* config_rules_check(): when all sources were read: whether every rule says what it speaks of, no more are in force than a session holds, and
+ * the workspace's file did not turn off the session in which they are to hold. */
 int config_rules_check(const struct config *config, struct config_error *ret_error);
 
 /* config_rule_copy(), config_rule_destroy(): as for values. */

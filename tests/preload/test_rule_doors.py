@@ -255,7 +255,7 @@ class Matching(Case):
         self.assertEqual(self.denied([*flags, "-c", "rule r63.path=./a", "-c", "rule r63.action=deny"], "a", "b"), ["a"])
         refused = self.run_seen([*flags, *rule("r64", op="read")], "true")
         self.assertEqual(refused.returncode, 125)
-        self.assertIn(b"at most 64 rules", refused.stderr)
+        self.assertIn(b"[rule r64] is one too many: at most 64 rules may be in force", refused.stderr)
 
     def test_whoever_it_is(self):
         """Excluded files, ignored programs, a session that only observes, a process that nobody knows."""
