@@ -181,10 +181,14 @@ bool output_is_same(const char *path, const char *other)
 
 int output_failed(const struct output *output, int error)
 {
-	if (output->path)
+	if (output->path) {
 		message("%s: %s", output->path, strerror(-error));
-	else
+	} else {
 		message("cannot write the output: %s", strerror(-error));
+		/* Nobody is to try again, or to say it twice. */
+		__fpurge(stdout);
+		clearerr(stdout);
+	}
 	return EXIT_CODE_OUTPUT;
 }
 

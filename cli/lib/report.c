@@ -315,8 +315,10 @@ static void take_writes(struct report_gather *gather, const struct event *event)
 	switch (event->op) {
 	case JOURNAL_GUARDED:
 		/* A number that is none is a record of a later version. */
-		if (record->reason >= REPORT_REASONS || record->decision >= REPORT_VERDICTS)
+		if (record->reason >= REPORT_REASONS || record->decision >= REPORT_VERDICTS) {
+			gather->report->unknown++;
 			break;
+		}
 		writes->guarded[record->reason][record->decision]++;
 		writes->degraded += (record->flags & JOURNAL_GUARDED_DEGRADED) != 0;
 		if (record->decision != GUARD_PASS)
@@ -333,8 +335,10 @@ static void take_writes(struct report_gather *gather, const struct event *event)
 		writes->edited_by_tool += event->source == SOURCE_TOOL;
 		break;
 	case JOURNAL_KEPT:
-		if (record->reason >= REPORT_KEPT_REASONS)
+		if (record->reason >= REPORT_KEPT_REASONS) {
+			gather->report->unknown++;
 			break;
+		}
 		writes->kept[record->reason]++;
 		if (record->marks & JOURNAL_DETAILS)
 			report_add(&writes->kept_bytes, event->entry->details.after.size_bytes);

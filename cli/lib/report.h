@@ -172,7 +172,7 @@ struct report {
 
 	uint64_t end; /* number behind the last record that was looked at: what came later is not in here */
 	uint64_t events;
-	uint64_t unknown;          /* of a later version: in no other number */
+	uint64_t unknown;          /* records that are, or say something, of a later version */
 	uint64_t start_ns, end_ns; /* of the events; 0: there are none */
 	uint64_t by_op[EVENT_OP_COUNT], failed_by_op[EVENT_OP_COUNT];
 	uint64_t denied;    /* EACCES, EPERM, EROFS, or by the guard */

@@ -540,7 +540,7 @@ static int tell_processes(const struct report *report, size_t top, struct sheet 
 {
 	static const struct sheet_column TABLE[] = {
 		{ "PID", 7 },   { "START", -8 },   { "LASTED", -11 }, { "ROLE", -6 },
-		{ "READ", 13 }, { "WRITTEN", 13 }, { "PROGRAM", 0 },
+		{ "READ", 11 }, { "WRITTEN", 11 }, { "PROGRAM", 0 },
 	};
 	const struct report_process **rows = calloc(top + 1, sizeof(const struct report_process *));
 	int64_t count = rows ? report_processes_by_work(report, top, rows) : -ENOMEM;

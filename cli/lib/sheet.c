@@ -14,7 +14,7 @@
 enum {
 	LABEL_COLUMNS = 11,
 	TERMINAL_COLUMNS = 80, /* of one that does not tell */
-	NAME_COLUMNS_MIN = 16, /* a name is shown, even where there is no room left */
+	NAME_COLUMNS_MIN = 12, /* a name is shown, even where there is no room left */
 	MARKDOWN_NAME = 200,   /* characters of a name */
 	NAME_BYTES = 8 * JOURNAL_TEXT_BYTES_MAX + 8,
 };
@@ -100,21 +100,34 @@ static const char *fit(const char *text, size_t room, bool *ret_is_cut)
 	return text;
 }
 
-/* GitHub's renderer is given nothing that it knows a meaning for: CommonMark takes an entity for a character, never for structure. */
-static void put_markdown(FILE *file, const char *text)
+/* Longest run of a byte. */
+static size_t longest_run(const char *text, char byte)
 {
-	static const char PLAIN[] = "/- ";
+	size_t longest = 0, run = 0;
 
-	for (const char *at = text; *at; at++) {
-		bool is_letter = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') ||
-				 (*at >= '0' && *at <= '9');
-		/* `www.` alone makes a link. */
-		bool is_dot = *at == '.' && (at == text || (at[-1] | 0x20) != 'w');
-		if (is_letter || is_dot || strchr(PLAIN, *at) || (unsigned char)*at >= 0x80)
-			(void)fputc(*at, file);
-		else
-			(void)fprintf(file, "&#%d;", *at);
+	for (; *text; text++) {
+		run = *text == byte ? run + 1 : 0;
+		longest = run > longest ? run : longest;
 	}
+	return longest;
+}
+
+/* A code span (CommonMark 6.1): what is in it means nothing, but that a row of a table is first cut at its pipes.  A backslash before
+ * one keeps it; those of escape() come in pairs before it.  Two spaces belong to the span where there is anything else in it. */
+static void put_code(struct sheet *sheet, const char *before, const char *text)
+{
+	size_t fence = longest_run(text, '`') + 1;
+	bool is_blank = !before[0] && !text[strspn(text, " ")];
+
+	for (size_t i = 0; i < fence; i++)
+		(void)fputc('`', sheet->file);
+	(void)fputs(is_blank ? "" : " ", sheet->file);
+	(void)fputs(before, sheet->file);
+	for (; *text; text++)
+		(void)fprintf(sheet->file, *text == '|' && sheet->table ? "\\%c" : "%c", *text);
+	(void)fputs(is_blank ? "" : " ", sheet->file);
+	for (size_t i = 0; i < fence; i++)
+		(void)fputc('`', sheet->file);
 }
 
 /* width: what it is filled up to; 0: nothing. */
@@ -125,9 +138,7 @@ static void put_name(struct sheet *sheet, const char *bytes, size_t room, size_t
 
 	if (sheet->form == SHEET_MARKDOWN) {
 		text = fit(text, MARKDOWN_NAME, &is_cut);
-		(void)fputs(is_cut ? "<code>..." : "<code>", sheet->file);
-		put_markdown(sheet->file, text);
-		(void)fputs("</code>", sheet->file);
+		put_code(sheet, is_cut ? "..." : "", text[0] ? text : "?");
 		return;
 	}
 	if (room)

@@ -5,8 +5,7 @@
  *
  *   text       control characters, and those that turn a line's direction, as \xHH; no line begins with what others wrote, nor does it
  *              hold `##[`: a CI runner takes neither for a command.  On a terminal it is cut to the line.
- *   Markdown   the same, in <code>, every character that could mean anything to GitHub's renderer as an entity: no link, mention,
- *              issue, emoji, formula or HTML comes of it, and a table stays a table.
+ *   Markdown   the same, as code: no link, mention, issue, emoji, formula or HTML comes of it, and a table stays a table.
  */
 #ifndef SEEN_CLI_SHEET_H
 #define SEEN_CLI_SHEET_H

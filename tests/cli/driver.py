@@ -1,5 +1,6 @@
 """What the tests of the program share: a home and a workspace of their own, agents, terminals."""
 import base64
+import importlib
 import json
 import os
 import pathlib
@@ -13,10 +14,23 @@ import tempfile
 import time
 import unittest
 
-try:
-    import jsonschema
-except ImportError:
-    jsonschema = None
+def import_jsonschema():
+    """The module; None: there is none.  Debian's is for Debian's Python, and is plain Python: another one of that version takes it too."""
+    debian = "/usr/lib/python3/dist-packages"
+    try:
+        return importlib.import_module("jsonschema")
+    except ImportError:
+        if not os.path.exists(f"/usr/lib/python3.{sys.version_info.minor}") or debian in sys.path:
+            return None
+    sys.path.append(debian)
+    try:
+        return importlib.import_module("jsonschema")
+    except ImportError:
+        sys.path.remove(debian)
+        return None
+
+
+jsonschema = import_jsonschema()
 
 BUILD = pathlib.Path(os.environ["SEEN_BUILD"])
 SOURCE = pathlib.Path(os.environ["SEEN_SOURCE"])
