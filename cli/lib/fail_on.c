@@ -64,7 +64,7 @@ static void find(struct telling *telling, int code, int status)
 /* Names the rules that were hit, as far as the journal tells; those that do no more than log are left out. */
 static void name_rules(struct telling *telling, const struct fail_on_run *run)
 {
-	enum { NAMED = 4 };
+	enum { NAMED = 8 };
 	struct {
 		const char *name;
 		size_t length;
