@@ -35,7 +35,8 @@ static struct event_options wanted;
 static const char *format_name, *output_path, *from_record, *state_path;
 
 static const struct option_spec SPECS[] = {
-	{ "--format", "FORMAT", "jsonl: as `seen log --json`; csv; ocsf; ecs", NULL, &format_name },
+	{ "--format", "FORMAT", "jsonl: as `seen log --json`; csv, sqlite; ocsf, ecs, otlp, sarif",
+	  NULL, &format_name },
 	{ "--output", "FILE", "in place of standard output; replaced when all is written", NULL,
 	  &output_path },
 	{ "--state", "FILE", "how far this is, kept there: the next run goes on, and adds to FILE",
@@ -107,8 +108,9 @@ static int parse(struct work *work, struct event_filter *filter)
 	if (state_path && from_record)
 		message("--state tells where to go on, and --from-record does too: give one of "
 			"them");
-	else if (state_path && work->format->kind == EXPORT_DATABASE)
-		message("--state: the database itself keeps how far it is");
+	else if ((state_path || from_record) && work->format->kind == EXPORT_DATABASE)
+		message("%s: the database itself keeps how far it is",
+			state_path ? "--state" : "--from-record");
 	else if (state_path && output_path && work->format->kind == EXPORT_DOCUMENT)
 		message("--state: nothing can be added to a document of format %s",
 			work->format->name);
@@ -141,6 +143,17 @@ static int read_facts(struct work *work)
 	return facts->journal[0] ? 0 : -EBADMSG;
 }
 
+/* A journal that ends before its export went on is not the one that was exported. */
+static int check_from(const struct work *work, const char *place)
+{
+	if (work->export.from <= events_end(work->events))
+		return EXIT_CODE_OK;
+	message("%s: it goes on with record %llu, but the journal ends before: is it an older "
+		"copy?",
+		place, (unsigned long long)work->export.from);
+	return EXIT_CODE_USAGE;
+}
+
 /* What an earlier run left.  Returns an exit code. */
 static int read_state(struct work *work)
 {
@@ -158,13 +171,9 @@ static int read_state(struct work *work)
 			state->journal, work->export.facts.journal);
 	else if (strcmp(state->format, work->format->name) != 0)
 		message("%s: it is the state of an export as %s", state_path, state->format);
-	else if (state->next > events_end(work->events))
-		message("%s: it goes on with record %llu, but the journal ends before: is it an "
-			"older copy?",
-			state_path, (unsigned long long)state->next);
 	else {
 		work->export.from = state->next;
-		return EXIT_CODE_OK;
+		return check_from(work, state_path);
 	}
 	return EXIT_CODE_USAGE;
 }
@@ -328,6 +337,11 @@ static int write_rows(struct work *work, const struct event_filter *filter)
 	const struct export_format *format = work->format;
 	int error = format->begin ? format->begin(&work->export) : 0;
 
+	if (error == 0 && format->kind == EXPORT_DATABASE) {
+		int code = check_from(work, output_path);
+		if (code != EXIT_CODE_OK)
+			return code;
+	}
 	if (error == 0)
 		error = tell_events(work, filter);
 	if (error == 0 && format->kind != EXPORT_DATABASE)

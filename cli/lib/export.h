@@ -19,7 +19,7 @@
 
 /* EXPORT_FORMATS(FORMAT): FORMAT(name), in the order of the documentation. */
 #define EXPORT_FORMATS(FORMAT) \
-	FORMAT(jsonl) FORMAT(csv) FORMAT(ocsf) FORMAT(ecs) FORMAT(otlp) FORMAT(sarif)
+	FORMAT(jsonl) FORMAT(csv) FORMAT(sqlite) FORMAT(ocsf) FORMAT(ecs) FORMAT(otlp) FORMAT(sarif)
 
 /* What is known of the journal as a whole. */
 struct export_facts {
