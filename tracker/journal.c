@@ -124,7 +124,7 @@ static int check_header(const struct journal_header *header, int fd, struct stat
 }
 
 /* Of what a view of a file is made. */
-enum view { VIEW_TO_READ, VIEW_WHOLE, VIEW_WINDOWS };
+enum view { VIEW_TO_READ, VIEW_HEAD, VIEW_WHOLE, VIEW_WINDOWS };
 
 /* Has the process room for a mapping of this size, beside what it needs for itself? */
 static bool has_room(uint64_t bytes)
@@ -183,7 +183,7 @@ static int map_view(int fd, enum view view, struct stat *stat, struct journal *r
 	uint64_t there = (uint64_t)stat->st_size & ~(uint64_t)4095, bytes = there, limit;
 	struct journal journal = { .dev = stat->st_dev, .ino = stat->st_ino };
 
-	if (view == VIEW_WINDOWS) {
+	if (view == VIEW_WINDOWS || view == VIEW_HEAD) {
 		bytes = head;
 	} else if (view == VIEW_WHOLE) {
 		/* What it may grow to is mapped at once; bytes that are not there yet are not touched. */
@@ -197,7 +197,7 @@ static int map_view(int fd, enum view view, struct stat *stat, struct journal *r
 		if (!has_room(bytes))
 			return -ENOMEM;
 	}
-	long address = map_part(fd, view == VIEW_TO_READ, bytes, 0);
+	long address = map_part(fd, view == VIEW_TO_READ || view == VIEW_HEAD, bytes, 0);
 	if (is_error(address))
 		return (int)address;
 	journal.header = (struct journal_header *)address;
@@ -223,9 +223,10 @@ static int map_view(int fd, enum view view, struct stat *stat, struct journal *r
 	return 0;
 }
 
-static int map(const char *path, enum view view, struct journal *ret_journal)
+/* ret_fd: NULL: it is closed. */
+static int map(const char *path, enum view view, struct journal *ret_journal, int *ret_fd)
 {
-	bool to_read = view == VIEW_TO_READ;
+	bool to_read = view == VIEW_TO_READ || view == VIEW_HEAD;
 	struct stat stat;
 	int fd = sys_open(path, (to_read ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
 			  0);
@@ -244,23 +245,31 @@ static int map(const char *path, enum view view, struct journal *ret_journal)
 		error = map_view(fd, view, &stat, ret_journal);
 	if (error == 0 && !to_read)
 		ret_journal->path = path;
-	(void)sys_close(fd);
+	if (error == 0 && ret_fd)
+		*ret_fd = fd;
+	else
+		(void)sys_close(fd);
 	return error;
 }
 
 int journal_map(const char *path, struct journal *ret_journal)
 {
-	return map(path, VIEW_WHOLE, ret_journal);
+	return map(path, VIEW_WHOLE, ret_journal, NULL);
 }
 
 int journal_map_windows(const char *path, struct journal *ret_journal)
 {
-	return map(path, VIEW_WINDOWS, ret_journal);
+	return map(path, VIEW_WINDOWS, ret_journal, NULL);
 }
 
 int journal_map_to_read(const char *path, struct journal *ret_journal)
 {
-	return map(path, VIEW_TO_READ, ret_journal);
+	return map(path, VIEW_TO_READ, ret_journal, NULL);
+}
+
+int journal_map_head(const char *path, struct journal *ret_journal, int *ret_fd)
+{
+	return map(path, VIEW_HEAD, ret_journal, ret_fd);
 }
 
 int journal_map_more(const char *path, struct journal *journal)
@@ -269,7 +278,7 @@ int journal_map_more(const char *path, struct journal *journal)
 
 	if (__atomic_load_n(&journal->header->allocated, __ATOMIC_ACQUIRE) <= journal->mapped_units)
 		return 0;
-	int error = map(path, VIEW_TO_READ, &more);
+	int error = map(path, VIEW_TO_READ, &more, NULL);
 	if (error < 0)
 		return error;
 	if (more.dev != journal->dev || more.ino != journal->ino) {

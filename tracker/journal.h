@@ -252,6 +252,9 @@ int journal_map_windows(const char *path, struct journal *ret_journal);
  * may be anybody's, a session's own file may not. */
 int journal_map_to_read(const char *path, struct journal *ret_journal);
 
+/* journal_map_head(): likewise, what lies before the records alone, and the file, which the caller reads and closes. */
+int journal_map_head(const char *path, struct journal *ret_journal, int *ret_fd);
+
 /* journal_map_more(): maps what was added since journal_map_to_read().  Pointers into the old view become invalid.  Returns 0;
  * -ESTALE when another file is there now; or as above; on failure the view is as it was. */
 int journal_map_more(const char *path, struct journal *journal);

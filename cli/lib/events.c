@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "cli/lib/journal_reader.h"
 #include "tracker/path.h"
 #include "tracker/role.h"
 #include "tracker/source.h"
@@ -22,7 +23,6 @@ enum {
 	FOLDERS_MAX = 1024,       /* folders opened relative to each other that are followed */
 	BEHIND_UNDONE_MAX = 1024, /* records behind an undone one that are asked when it was begun */
 	STARTERS_MAX = 64, /* forks of forks that are followed to the program that runs in them */
-	DROP_UNITS = 1024, /* of the file are in memory, whatever its length */
 	SKIP_LOOKS_MAX = 4096, /* units that are searched for the beginning of a record */
 	RESOLVED_BYTES = 2 * JOURNAL_TEXT_BYTES_MAX + 2,
 };
@@ -62,12 +62,10 @@ struct text {
 };
 
 struct events {
-	struct journal journal;
-	char *path;
+	struct journal_reader journal;
 	bool follow;
 	uint64_t at;
-	uint64_t drop_at; /* records before are given back when the reader is here */
-	uint64_t end;     /* without follow: where it was when it was opened */
+	uint64_t end; /* without follow: where it was when it was opened */
 	struct events_counts counts;
 	bool forgot; /* an epoch ended at some time */
 	struct process *buckets[BUCKETS];
@@ -106,10 +104,10 @@ static const char *text_bytes(struct events *events, uint32_t number, size_t *re
 		return text->bytes;
 	}
 	if (text->number != number &&
-	    (journal_next(&events->journal, &at, &entry) != JOURNAL_FOUND_RECORD ||
+	    (journal_reader_next(&events->journal, &at, &entry) != JOURNAL_FOUND_RECORD ||
 	     entry.record.head.op != JOURNAL_TEXT))
 		return NULL;
-	const char *bytes = journal_bytes(&events->journal, number, ret_size_bytes);
+	const char *bytes = journal_reader_bytes(&events->journal, number, ret_size_bytes);
 	if (!bytes)
 		return NULL;
 	text->number = number;
@@ -154,12 +152,12 @@ static bool is_life(const struct journal_entry *entry)
 }
 
 /* The START or FORK record with this number, that stands before `below`. */
-static bool read_life(const struct events *events, uint64_t number, uint64_t below,
+static bool read_life(struct events *events, uint64_t number, uint64_t below,
 		      struct journal_entry *ret_entry)
 {
 	uint64_t at = number;
 	return number < below &&
-	       journal_next(&events->journal, &at, ret_entry) == JOURNAL_FOUND_RECORD &&
+	       journal_reader_next(&events->journal, &at, ret_entry) == JOURNAL_FOUND_RECORD &&
 	       is_life(ret_entry);
 }
 
@@ -294,13 +292,13 @@ static struct process *process_of(struct events *events, uint64_t number, uint64
 /* ---- folders ---- */
 
 /* An OPEN or LIST record of a folder, or a CHDIR record into it, that stands before `below`. */
-static bool read_entrance(const struct events *events, uint64_t number, uint64_t below,
+static bool read_entrance(struct events *events, uint64_t number, uint64_t below,
 			  struct journal_entry *ret_entry)
 {
 	const struct journal_record *record = &ret_entry->record;
 	uint64_t at = number;
 	return number < below &&
-	       journal_next(&events->journal, &at, ret_entry) == JOURNAL_FOUND_RECORD &&
+	       journal_reader_next(&events->journal, &at, ret_entry) == JOURNAL_FOUND_RECORD &&
 	       (record->head.op == JOURNAL_OPEN || record->head.op == JOURNAL_LIST ||
 		record->head.op == JOURNAL_CHDIR) &&
 	       !record->head.error && !(record->marks & JOURNAL_PATTERN);
@@ -670,26 +668,17 @@ int events_open(const char *path, bool follow_growth, struct events **ret_events
 		return -ENOMEM;
 	events->newest.newer = events->newest.older = &events->newest;
 	events->ended.newer = events->ended.older = &events->ended;
-	events->path = strdup(path);
-	int error = events->path ? journal_map_to_read(path, &events->journal) : -ENOMEM;
+	int error = journal_reader_open(path, &events->journal);
 	if (error < 0) {
 		events_close(events);
 		return error;
 	}
 	events->follow = follow_growth;
 	events->at = JOURNAL_UNITS_FIRST;
-	events->end = journal_end(&events->journal);
-	(void)copy_name(events, events->journal.header->workspace, events->workspace);
+	events->end = journal_reader_end(&events->journal);
+	(void)copy_name(events, events->journal.head.header->workspace, events->workspace);
 	*ret_events = events;
 	return 0;
-}
-
-/* Maps what the file grew by.  Returns false when there is nothing new, or another file has its name. */
-static bool map_more(struct events *events)
-{
-	uint64_t mapped = events->journal.mapped_units;
-	return journal_map_more(events->path, &events->journal) == 0 &&
-	       events->journal.mapped_units > mapped;
 }
 
 /* Counts, and tells what is no event for anybody. */
@@ -704,17 +693,11 @@ static bool is_event(struct events *events, const struct journal_entry *entry)
 enum events_found events_next(struct events *events, struct event *ret_event)
 {
 	for (;;) {
-		if (events->at >= events->drop_at) {
-			journal_drop(&events->journal, events->at);
-			events->drop_at = events->at + DROP_UNITS;
-		}
 		if (!events->follow && events->at >= events->end)
 			return EVENTS_END;
-		switch (journal_next(&events->journal, &events->at, &events->entry)) {
+		switch (journal_reader_next(&events->journal, &events->at, &events->entry)) {
 		case JOURNAL_FOUND_END:
-			if (!events->follow || !map_more(events))
-				return EVENTS_END;
-			break;
+			return EVENTS_END;
 		case JOURNAL_FOUND_UNDONE:
 			return EVENTS_UNDONE;
 		case JOURNAL_FOUND_DAMAGED:
@@ -734,7 +717,7 @@ enum events_found events_next(struct events *events, struct event *ret_event)
 
 void events_pass(struct events *events)
 {
-	uint64_t behind = journal_behind_undone(&events->journal, events->at);
+	uint64_t behind = journal_reader_behind_undone(&events->journal, events->at);
 	events->counts.undone += behind != events->at; /* else it was finished meanwhile */
 	events->at = behind;
 }
@@ -746,15 +729,7 @@ uint64_t events_position(const struct events *events)
 
 uint64_t events_end(const struct events *events)
 {
-	return journal_end(&events->journal);
-}
-
-uint64_t events_grown_to(const struct events *events)
-{
-	const struct journal_header *header = events->journal.header;
-	uint64_t next = __atomic_load_n(&header->next, __ATOMIC_ACQUIRE);
-	uint64_t allocated = __atomic_load_n(&header->allocated, __ATOMIC_ACQUIRE);
-	return next < allocated ? next : allocated;
+	return journal_reader_end(&events->journal);
 }
 
 uint64_t events_skip(struct events *events, uint64_t number)
@@ -762,8 +737,6 @@ uint64_t events_skip(struct events *events, uint64_t number)
 	struct journal_entry entry;
 	uint64_t from = events->at;
 
-	if (events->follow && number > events->journal.mapped_units)
-		(void)map_more(events);
 	if (number > events_end(events))
 		number = events_end(events);
 	if (number <= from)
@@ -771,13 +744,14 @@ uint64_t events_skip(struct events *events, uint64_t number)
 	/* What lies inside a record looks like none, but by chance of one in four billion. */
 	for (uint64_t i = 0; i < SKIP_LOOKS_MAX; i++) {
 		uint64_t at = number + i;
-		enum journal_found found = journal_next(&events->journal, &at, &entry);
+		enum journal_found found = journal_reader_next(&events->journal, &at, &entry);
 		if (found == JOURNAL_FOUND_RECORD)
 			number += i;
 		if (found == JOURNAL_FOUND_RECORD || found == JOURNAL_FOUND_END)
 			break;
 	}
 	events->at = number;
+	journal_reader_seek(&events->journal, number);
 	/* Where they are, and of which epoch, may have changed in between. */
 	forget_processes(events);
 	while (events->vforked_count)
@@ -786,17 +760,17 @@ uint64_t events_skip(struct events *events, uint64_t number)
 	return number - from;
 }
 
-uint64_t events_undone_since(const struct events *events)
+uint64_t events_undone_since(struct events *events)
 {
 	struct journal_entry entry;
 	uint64_t at = events->at;
 
 	for (int i = 0; i < BEHIND_UNDONE_MAX; i++) {
-		switch (journal_next(&events->journal, &at, &entry)) {
+		switch (journal_reader_next(&events->journal, &at, &entry)) {
 		case JOURNAL_FOUND_END:
 			return 0;
 		case JOURNAL_FOUND_UNDONE:
-			at = journal_behind_undone(&events->journal, at);
+			at = journal_reader_behind_undone(&events->journal, at);
 			break;
 		case JOURNAL_FOUND_RECORD:
 			if (entry.record.time_realtime_ns)
@@ -811,7 +785,7 @@ uint64_t events_undone_since(const struct events *events)
 
 const struct journal_header *events_header(const struct events *events)
 {
-	return events->journal.header;
+	return events->journal.head.header;
 }
 
 const char *events_workspace(const struct events *events)
@@ -822,7 +796,7 @@ const char *events_workspace(const struct events *events)
 struct events_counts events_counts(const struct events *events)
 {
 	struct events_counts counts = events->counts;
-	counts.lost = __atomic_load_n(&events->journal.header->lost, __ATOMIC_RELAXED);
+	counts.lost = __atomic_load_n(&events->journal.head.header->lost, __ATOMIC_RELAXED);
 	return counts;
 }
 
@@ -833,8 +807,7 @@ void events_close(struct events *events)
 	forget_processes(events);
 	for (size_t i = 0; i < events->vforked_count; i++)
 		free(events->vforked[i].folder);
-	journal_unmap(&events->journal);
-	free(events->path);
+	journal_reader_close(&events->journal);
 	free(events);
 }
 

@@ -106,19 +106,16 @@ void events_pass(struct events *events);
 uint64_t events_position(const struct events *events);
 uint64_t events_end(const struct events *events);
 
-/* events_grown_to(): as events_end(), of the whole file, also where it grew and nothing of that was read yet.
- *
- * events_skip(): passes over what stands before `number`, for a reader that cannot keep up.  It goes on with the first record from
+/* events_skip(): passes over what stands before `number`, for a reader that cannot keep up.  It goes on with the first record from
  * there on that is published and whose check holds; a number that does not lie ahead changes nothing.  What is known of processes is
  * known from then on as of those that were dropped.  Returns by how many units it moved; takes bounded time. */
-uint64_t events_grown_to(const struct events *events);
 uint64_t events_skip(struct events *events, uint64_t number);
 
 /* events_undone_since(): the record that events_next() found undone was begun at this time or before, as the first record that
  * is finished behind it tells; 0: none does. */
-uint64_t events_undone_since(const struct events *events);
+uint64_t events_undone_since(struct events *events);
 
-/* events_header(): what the journal says of itself.  Bytes of others; name and nonce are ended by NUL.  Valid until the next call. */
+/* events_header(): what the journal says of itself.  Bytes of others; name and nonce are ended by NUL.  Valid as long as the reader. */
 const struct journal_header *events_header(const struct events *events);
 
 /* events_workspace(): root of the workspace; NULL: not known.  Valid as long as the reader. */

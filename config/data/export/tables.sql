@@ -72,6 +72,9 @@ CREATE TABLE events (
 	file_before TEXT,
 	file_after TEXT,
 	program TEXT,
+	rule TEXT,
+	access TEXT,
+	action TEXT,
 	more TEXT -- JSON: what has no column, but for null and false
 );
 
@@ -85,7 +88,8 @@ SELECT s.journal, s.name AS session, e.number, e.time_ns,
 	p.role, p.scope, e.epoch, x.path AS executable, e.vforked, e.cut, e.attempted, e.source,
 	g.path AS path, d.path AS directory, r.path AS resolved, e.directory_fd, e.fd, e.flags, e.bytes, e.calls,
 	n.path AS new_path, m.path AS new_resolved, t.path AS target, e.arguments, e.status, e.decision, e.reason, e.verdict,
-	e.change, e.bytes_saved, e.file_bytes, e.file_before, e.file_after, e.program, e.more
+	e.change, e.bytes_saved, e.file_bytes, e.file_before, e.file_after, e.program,
+	e.rule, e.access, e.action, e.more
 FROM events e
 JOIN sessions s ON s.id = e.session
 LEFT JOIN processes p ON p.id = e.process
@@ -138,6 +142,11 @@ FROM log WHERE source IN ('agent_edited', 'tool_edited', 'user_edited', 'unattri
 CREATE VIEW denied AS
 SELECT journal, session, number, time, op, error, verdict, reason, coalesce(resolved, path) AS path, executable, pid
 FROM log WHERE error IN ('EACCES', 'EPERM', 'EROFS') OR verdict = 'denied';
+
+-- Rules that held.
+CREATE VIEW ruled AS
+SELECT journal, session, number, time, rule, access, action, coalesce(resolved, path) AS path, executable, pid
+FROM log WHERE op = 'ruled';
 
 -- Programs that ran, and were observed.
 CREATE VIEW programs AS
