@@ -179,10 +179,10 @@ class Page:
     def wheel(self, x, y, dx=0, dy=0, modifiers=0):
         self.mouse("mouseWheel", x, y, deltaX=dx, deltaY=dy, modifiers=modifiers)
 
-    def screenshot(self, whole=False):
-        """A PNG: of what is in view, or of the whole page."""
-        return base64.b64decode(self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole,
-                                          **({"clip": {**self.box("document.documentElement"), "scale": 1}} if whole else {}))["data"])
+    def screenshot(self, element=None, scale=1):
+        """A PNG: of what is in view, or of an element, whole, perhaps smaller."""
+        clip = {"clip": {**self.box(element), "scale": scale}} if element else {}
+        return base64.b64decode(self.call("Page.captureScreenshot", format="png", captureBeyondViewport=bool(element), **clip)["data"])
 
     def box(self, element):
         return self.eval(f"(r => ({{x: r.x + scrollX, y: r.y + scrollY, width: r.width, height: r.height}}))"

@@ -210,7 +210,7 @@ function readEvent(reader, event) {
 	} else {
 		index = rowOfProcess(state.process, state.time);
 	}
-	if (op === data.opExec)
+	if (op === data.opExec && index !== strangers)
 		announcer.set(state.record, index);
 	data.row[event] = index;
 	const kind = data.kind[event] = kindOf(event, op), row = data.rows[index];
@@ -315,6 +315,10 @@ async function orderRows(slice) {
 	let place = 0;
 	for (let i = 0; i < rows.length; i++) {
 		const row = rows[i], above = rows[row.parent];
+		if (i === strangers) { /* last, below all that is known; nothing is below it */
+			row.place = rows.length - 1;
+			continue;
+		}
 		row.depth = above ? above.depth + 1 : 0;
 		row.place = above ? next[row.parent] : place;
 		next[i] = row.place + 1;

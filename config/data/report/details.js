@@ -67,7 +67,7 @@ function rowDetail(row, place) {
 		row.args ? make('p', { class: 'long' }, named(texts.get(row.args))) : null,
 		list([
 			['Program', row.name ? named(texts.get(row.name)) : ''],
-			['Then', row.then.length ? row.then.map(([name, args], i) => [i ? ', ' : '', named(`${texts.get(name)} ${brief(texts.get(args), 80)}`)]) : null],
+			['Then', row.then.length ? row.then.map(([name, args]) => make('div', null, named(`${texts.get(name)} ${brief(texts.get(args), 80)}`))) : null],
 			['Process', row.pid ? `${row.pid}${role ? ', ' + role : ''}` : 'not one of the session, or not known'],
 			['From', at(row.start - data.from)],
 			['Lasted', isNaN(row.end) ? 'its end was not told' : duration(row.end - row.start)],
@@ -138,10 +138,10 @@ function fillTables() {
 	});
 	const process = (title, value, cell) => ({ title, isNumber: true, value: id => value(data.rows[id]), cell: id => cell(value(data.rows[id])) });
 	new Table($('processes-table'), {
-		label: 'Processes', noun: ['process', 'processes'], ids: data.rows.map((row, id) => id), hint: 'program or arguments',
+		label: 'Processes', noun: ['process', 'processes'], ids: data.placed, hint: 'program or arguments',
 		columns: [
 			{ title: 'Program', value: id => programName(data.rows[id]), cell: id => [named(programName(data.rows[id])), ' ',
-				make('span', { class: 'faint cut' }, long(texts.get(data.rows[id].args), 140))] },
+				make('span', { class: 'faint cut' }, long(argsText(data.rows[id]), 140))] },
 			{ title: 'Pid', isNumber: true, value: id => data.rows[id].pid, cell: id => String(data.rows[id].pid || '–') },
 			{ title: 'Role', value: id => data.roles[data.rows[id].role] || '', cell: id => data.roles[data.rows[id].role] || '–' },
 			process('From', row => row.start - data.from, at),

@@ -122,7 +122,7 @@ function moveRow(by) {
 /* The next event in a row's lanes, or of the kinds with signs in all rows. */
 function moveEvent(direction, isNotable) {
 	const { row, event, view } = timeline;
-	const rowLanes = isNotable ? [...SIGNS, KIND.failed].map(kind => lanes.all[kind])
+	const rowLanes = isNotable ? SIGNS.map(kind => lanes.all[kind])
 		: (lanesOf(row) || []).filter((lane, kind) => !timeline.hidden.has(kind));
 	let next;
 	if (event >= 0) {

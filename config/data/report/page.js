@@ -11,7 +11,7 @@ const KEYS = [
 	['In the timeline', [
 		['↑ ↓', 'another row; PageUp, PageDown: ten; Home, End: the first, the last'],
 		['← →', 'the event before, after, in that row'],
-		['n p', 'the next, the previous notice, conflict, rule or failure in any row'],
+		['n p', 'the next, the previous notice, conflict or rule in any row'],
 		['+ −', 'zoom in, out; 0: all'],
 		['Shift ← →', 'move in time'],
 		['Space', 'fold a row, or unfold it'],

@@ -65,9 +65,9 @@ function fillCoverage(report) {
 	const coverage = report.coverage || {}, programs = coverage.programs || [], missing = [];
 	const tell = (number, text) => number && missing.push(text);
 	tell(coverage.unobserved, [strong(plural(coverage.unobserved, 'program')), coverage.unobserved === 1 ? ' was' : ' were',
-		' started and not observed: what they read and wrote is not in this report.']);
+		' started and not observed: what that read and wrote is not in this report.']);
 	tell(coverage.partial, [strong(plural(coverage.partial, 'process', 'processes')), coverage.partial === 1 ? ' was' : ' were',
-		' observed in part: they use io_uring, aio or the like.']);
+		' observed in part: io_uring, aio or the like was used, and its work is not in this report.']);
 	tell(coverage.unattached, [strong(plural(coverage.unattached, 'process', 'processes')),
 		' came without a known place in the session’s tree: recorded, never answered.']);
 	tell(coverage.without_journal, [strong(plural(coverage.without_journal, 'process', 'processes')), ' could not write to the journal.']);
@@ -118,17 +118,18 @@ function conflictCounts(conflicts) {
 function fillFigures(report) {
 	const work = report.work || {}, saved = report.saved || {}, files = report.files || {}, rules = ruleCounts(report.rules);
 	const conflicts = conflictCounts(report.conflicts || {}), more = work.at_least ? 'at least; ' : '';
-	const processes = report.processes || {};
+	const processes = report.processes || {}, events = report.events || {}, coverage = report.coverage || {};
 	replace($('figures-body'), [
-		figure('', number((processes.count || 0) + (processes.left_out || 0)), 'processes', `${number((report.events || {}).count)} events`, '#processes'),
+		figure('', number(events.count), 'events', coverage.runs ? `of ${plural(coverage.observed, 'process', 'processes')} that were observed`
+			: `of ${plural((processes.count || 0) + (processes.left_out || 0), 'program')} and copies`, '#events'),
 		figure('', number(files.count), 'files', files.left_out ? 'and more than could be told apart' : `${number(work.listings)} listings`, '#files'),
 		figure('read', bytes(work.bytes_read), 'read', `${more}${number(work.opens_read)} opens`, '#balance'),
 		figure('write', bytes(work.bytes_written), 'written', `${more}${number(work.opens_write)} opens, ${number(work.changes)} changes`, '#balance'),
 		figure('saved', bytes(saved.bytes), 'saved', `${plural((saved.notices || 0) + (saved.diffs || 0) + (saved.commands || 0), 'answer')} in place of files`, '#saved'),
-		figure(conflicts.denied || conflicts.warned || conflicts.byOthers ? 'conflict' : '', number(conflicts.denied + conflicts.warned), 'writes at risk',
+		figure(conflicts.denied || conflicts.warned ? 'conflict' : '', number(conflicts.denied + conflicts.warned), 'writes at risk',
 			`${number(conflicts.denied)} denied; ${number(conflicts.byOthers)} changes by others`, '#conflicts'),
 		figure(rules.hits ? 'rule' : '', number(rules.hits), 'rule hits', `${number(rules.denied)} denied`, '#rules'),
-		figure('failed', number(work.failed), 'calls failed', `${number((report.events || {}).denied)} for want of permission`, '#events'),
+		figure('failed', number(work.failed), 'calls failed', `${number(events.denied)} for want of permission`, '#events'),
 	]);
 }
 

@@ -4,11 +4,12 @@
  * there are; names and signs are drawn on top.
  */
 
+const LABEL_SHARE = 0.33;
 const ROW = { height: 26, middle: 13 }, ROW_NARROW = { height: 38, middle: 26 }; /* narrow: the name above the marks */
 const HALF = 10; /* pixels that marks rise and hang at most */
 const AXIS_HEIGHT = 28, OVERVIEW_HEIGHT = 56;
 const BIN = 2, SIGN_BIN = 11;       /* pixels that marks, and signs, are put together over */
-const NARROW = 600, LABEL_WIDTH = 250;
+const NARROW = 600, LABEL_WIDTH = 310;
 const SPAN_LEAST = 20;              /* microseconds in view, at least */
 const RINGS_MAX = 20000;
 const SIGNS = [KIND.saved, KIND.conflict, KIND.rule];
@@ -138,7 +139,7 @@ const strength = count => Math.min(1, 0.36 + 0.1 * Math.log2(count));
 /* What depends on how wide the frame is. */
 function measure() {
 	const frame = $('rows'), width = frame.clientWidth, isNarrow = width < NARROW, row = isNarrow ? ROW_NARROW : ROW;
-	const label = isNarrow ? 0 : Math.min(LABEL_WIDTH, Math.round(width * 0.3)), isOther = row.height !== timeline.rowHeight;
+	const label = isNarrow ? 0 : Math.min(LABEL_WIDTH, Math.round(width * LABEL_SHARE)), isOther = row.height !== timeline.rowHeight;
 	Object.assign(timeline, { width, height: frame.clientHeight, label, rowHeight: row.height, middle: row.middle });
 	if (isOther)
 		listRows();
@@ -195,7 +196,8 @@ function drawRow(pixels, wide, high, scale, row, y, isChosen, rowLanes, plot) {
 		put(0, y, plot, timeline.rowHeight, COLOURS.chosen32);
 	put(0, y + timeline.rowHeight - 1, plot, 1 / scale, COLOURS.stripe32);
 	const end = isNaN(row.end) ? row.allTo : row.end, left = Math.max(-1, toX(row.start, plot));
-	put(left, middle - 3, Math.max(2, Math.min(plot + 1, toX(end, plot)) - left), 6, COLOURS.life32);
+	if (row.pid)
+		put(left, middle - 3, Math.max(2, Math.min(plot + 1, toX(end, plot)) - left), 6, COLOURS.life32);
 	if (!rowLanes)
 		return;
 	const bins = Math.ceil(plot / BIN);
@@ -274,6 +276,9 @@ function drawRings(context, plot, first, last, top) {
 
 const fileName = index => texts.get(index).split('/').pop();
 
+/* Arguments; of a shell's command, the command. */
+const argsText = row => texts.get(row.args).replace(/^-l?c /, '');
+
 /* What a row is called: its program, and those that it became. */
 function programName(row) {
 	if (!row.name)
@@ -313,7 +318,7 @@ function drawLabel(context, place, y) {
 	context.fillStyle = COLOURS.ink;
 	context.fillText(brief(name, 60), x, middle);
 	const after = x + context.measureText(brief(name, 60)).width + 7;
-	const more = (isFolded(place) ? `+${number(row.size - 1)}  ` : '') + texts.get(row.args).slice(0, 200);
+	const more = (isFolded(place) ? `+${number(row.size - 1)}  ` : '') + argsText(row).slice(0, 200);
 	context.fillStyle = COLOURS.muted;
 	if (more && after < right)
 		context.fillText(more.slice(0, 120), after, middle);
