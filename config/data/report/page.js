@@ -169,6 +169,8 @@ async function begin() {
 	fillKinds();
 	listenToTools();
 	listenToPlot();
+	$('left-out').hidden = !data.leftOut;
+	$('left-out').textContent = `${plural(data.leftOut, 'later event')} not in this page, which would be too large: seen log has all.`;
 	measure();
 	lookAll();
 	foldAll(data.rows.length > ROWS_UNFOLDED ? foldDepth() : Infinity);
