@@ -21,11 +21,12 @@ OPTIONS = ("--rules", "secrets:deny ci:deny",
            "-c", "rule watched.op=write", "-c", "rule watched.path=generated", "-c", "rule watched.action=fail",
            "-c", "rule nosy.op=read", "-c", "rule nosy.path=PLAN.md", "-c", "rule nosy.action=warn")
 RULE_HIT = 14  # exit status of `seen run` (docs/seen.1)
-# What the model is told.  Two agents keep the errno to themselves: codex of a patch, gemini of a path that it may not open.
-REFUSED = re.compile("EACCES|permission denied|Failed to write file|Path not in workspace", re.I)
+KEY = "keys/id_ed25519"  # gemini refuses to read .env by itself
+# What the model is told.  codex keeps the errno of a patch to itself.
+REFUSED = re.compile("EACCES|permission denied|Failed to write file", re.I)
 WARNED = "seen: PLAN.md: read, which rule nosy warns of"
 # Rule, what it did, and at least how often.
-HITS = {("secrets-env", "deny"): 2, ("ci-pipelines", "deny"): 2, ("watched", "fail"): 1, ("nosy", "warn"): 1}
+HITS = {("secrets-env", "deny"): 1, ("secrets-keys", "deny"): 1, ("ci-pipelines", "deny"): 2, ("watched", "fail"): 1, ("nosy", "warn"): 1}
 
 
 class Refused(Step):
@@ -56,13 +57,14 @@ class Warned(Step):
 def build():
     """Returns (files at the start, steps, files at the end, files at the end where nothing is refused)."""
     s = Script()
-    s.files = {".env": f"PASSWORD={SECRET}\n" + "".join(f"SETTING_{i}={i}\n" for i in range(60)), "known.py": module("known"),
-               "PLAN.md": module("plan"), PIPELINE: "on: push\njobs: {}\n", "generated/.keep": "kept\n"}
+    s.files = {".env": f"PASSWORD={SECRET}\n", KEY: f"-----BEGIN OPENSSH PRIVATE KEY-----\n{SECRET}\n",
+               "known.py": module("known"), "PLAN.md": module("plan"), PIPELINE: "on: push\njobs: {}\n",
+               "generated/.keep": "kept\n"}
     start = dict(s.files)
 
     def refused(name, *operation):
         s.steps.append(Refused(name, operation, None, None))
-    refused("own read of a secret", "read", ".env")
+    refused("own read of a key", "read", KEY)
     refused("cat of a secret", "shell", "cat .env")
     s.pause()
     s.shell("cat of a file", "cat known.py", s.real("known.py"))
@@ -115,8 +117,8 @@ def aftermath(run):
     told = collections.Counter((event["rule"], event["action"]) for event in ruled)
     row("rules in the journal", "each", None if all(told[hit] >= least for hit, least in HITS.items()) else f"there are {dict(told)}")
     row("who was refused", "agent", None if run.agent.reads_by_shell or any(
-        event["role"] == "agent" and event["error"] == "EACCES" and event["rule"] == "secrets-env" for event in ruled)
-        else "no agent was refused a secret")
+        event["role"] == "agent" and event["error"] == "EACCES" and event["rule"] == "secrets-keys" for event in ruled)
+        else "the agent was not refused the key")
     with open(run.log, encoding="utf-8") as file:
         row("the secret, to the model", "never", "it was given" if SECRET in file.read() else None)
     for name in ("text", "md", "json", "html"):
