@@ -257,6 +257,16 @@ class Matching(Case):
         self.assertEqual(refused.returncode, 125)
         self.assertIn(b"[rule r64] is one too many: at most 64 rules may be in force", refused.stderr)
 
+    def test_mistakes(self):
+        """They end the run before it begins, with a line that says where and what to do."""
+        for flags, line in ((["-c", "rule x.path=a"], "seen: -c: [rule x] does not say what it speaks of; give it op = some of: read, write,"),
+                            (["-c", "rule x.op=raed"], "did you mean 'read'?"), (["-c", "rule x/y.op=read"], "is not [rule NAME]")):
+            with self.subTest(line):
+                done = self.run_seen(flags, "true")
+                self.assertEqual(done.returncode, 125)
+                self.assertIn(line, done.stderr.decode())
+                self.assertEqual(done.stderr.count(b"\n"), 1)
+
     def test_whoever_it_is(self):
         """Excluded files, ignored programs, a session that only observes, a process that nobody knows."""
         for flags in (["-c", "paths.exclude=a"], ["--ignore", "cat"], ["--mode", "observe"], ["--journal-level", "off"]):

@@ -9,6 +9,7 @@
 #include "fuzz.h"
 #include "tracker/notice.h"
 #include "tracker/process.h"
+#include "tracker/rule.h"
 
 static struct world world;
 static unsigned char *image; /* of the segment before damage, in use */
@@ -37,6 +38,23 @@ static int count_file(const char *path, const struct file_slot *file, void *data
 	(void)file;
 	*(size_t *)data += strlen(path);
 	return 0;
+}
+
+static void judge_rules(const struct segment *segment, const char *path)
+{
+	struct rule_program program;
+	struct rule_question question = { .ops = (uint32_t)pick(2 * RULE_ANY), .path = path };
+	struct rule_answer answer;
+	char line[64];
+
+	rule_program(segment, "/bin/cat", "cat", &program);
+	if (pick(2))
+		program = (struct rule_program){ .rules = nasty(image_bytes), .ops = RULE_ANY };
+	rule_judge(segment, &program, &question, &answer);
+	rule_settle(segment, &program, &question, pick(2), &answer);
+	rule_count(segment, &answer);
+	(void)rule_say(segment, &answer, path, line, pick(sizeof(line)));
+	(void)rule_name(segment, (uint32_t)nasty(image_bytes));
 }
 
 /* Calls everything. */
@@ -107,6 +125,7 @@ static void use(const struct segment *segment)
 		uint64_t id = scope_id_of(7, i % 2 ? "a" : "b");
 		(void)path_is_tracked(segment, path);
 		(void)path_relative(segment, path);
+		judge_rules(segment, path);
 		(void)notice_render(segment, path, &content, -1, text, sizeof(text));
 		(void)scope_claim(segment, id, 1, (uint32_t)nasty(image_bytes), "n");
 		(void)scope_claim(segment, nasty(image_bytes), 1, 0, NULL);
@@ -291,7 +310,8 @@ Test(fuzz_segment, no_damage_does_harm, .timeout = 280)
 
 	world_open(&world, "session.processes=64", "session.scopes=16", "session.files=128",
 		   "session.deliveries=128", "session.commands=64", "session.arena_bytes=16384",
-		   NULL);
+		   "rule r.op=any", "rule r.path=f* ./x/**", "rule r.exe=cat", "rule s.op=read",
+		   "rule s.action=deny", NULL);
 	for (int i = 0; i < 4; i++) {
 		(void)snprintf(name, sizeof(name), "f%d", i);
 		world_fill(&world, name, 1000, (unsigned)i);

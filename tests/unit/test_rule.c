@@ -1,0 +1,328 @@
+/* rule.h: what rules say of an access, and what makes a line of it. */
+#include <criterion/criterion.h>
+
+#include "support.h"
+#include "tracker/rule.h"
+
+static struct world world;
+
+/* Rules are given as -c would; the workspace is world.workspace. */
+#define OPEN(...) world_open(&world, __VA_ARGS__, NULL)
+
+static void close_world(void)
+{
+	world_close(&world);
+}
+
+TestSuite(rule, .fini = close_world);
+
+static struct rule_program program_of(const char *executable, const char *name)
+{
+	struct rule_program program;
+
+	rule_program(&world.segment, executable, name, &program);
+	return program;
+}
+
+/* What the rules say of an access to a path, of a program that bears no name of interest.  path: "w/..." is in the workspace. */
+static struct rule_answer judged(uint32_t ops, const char *path)
+{
+	struct rule_program program = program_of("/usr/bin/tool", "tool");
+	struct rule_question question = { .ops = ops };
+	struct rule_answer answer;
+	char full[512];
+
+	(void)snprintf(full, sizeof(full), "%s%s", path[0] == 'w' ? world.workspace : "",
+		       path[0] == 'w' ? path + 1 : path);
+	question.path = full;
+	rule_judge(&world.segment, &program, &question, &answer);
+	return answer;
+}
+
+static bool holds(const char *path)
+{
+	return judged(RULE_READ, path).action != RULE_ACTION_OFF;
+}
+
+Test(rule, without_any)
+{
+	world_open(&world, NULL);
+	struct rule_program program = program_of("/usr/bin/cat", "cat");
+
+	cr_assert_eq(program.rules, 0);
+	cr_assert_eq(program.ops, 0);
+	cr_assert_not(rule_may_hold(&program, RULE_ANY));
+	cr_assert_eq(judged(RULE_ANY, "w/a").action, RULE_ACTION_OFF);
+	cr_assert_str_eq(rule_name(&world.segment, 0), "");
+}
+
+Test(rule, globs)
+{
+	OPEN("rule r.op=read", "rule r.path=name x/y ./top ./*.c /abs /etc/*.conf [!a]b dir/**");
+	static const char *const in[] = { "w/name",   "w/d/name",   "w/name/below", "w/d/name/e/f",
+					  "/name",    "/o/name",    "w/x/y",        "w/d/x/y",
+					  "/o/x/y/z", "w/top",      "w/top/a",      "w/a.c",
+					  "/abs",     "/abs/below", "/etc/a.conf",  "w/cb",
+					  "w/d/cb",   "w/dir/a",    "w/d/dir/a" };
+	static const char *const out[] = { "w",      "w/names", "w/nam",         "w/d/top",
+					   "/top",   "w/d/a.c", "/a.c",          "/absx",
+					   "/d/abs", "w/abs",   "/etc/d/a.conf", "w/ab",
+					   "w/dir",  "w/xy",    "w/x/d/y" };
+
+	for (size_t i = 0; i < sizeof(in) / sizeof(in[0]); i++)
+		cr_expect(holds(in[i]), "%s", in[i]);
+	for (size_t i = 0; i < sizeof(out) / sizeof(out[0]); i++)
+		cr_expect_not(holds(out[i]), "%s", out[i]);
+}
+
+Test(rule, the_workspace_itself)
+{
+	OPEN("rule r.op=read", "rule r.path=.");
+	cr_expect(holds("w"));
+	cr_expect(holds("w/a"));
+	cr_expect_not(holds("/a"));
+	/* a folder beside it whose name begins alike */
+	cr_expect_not(holds("wx/a"));
+}
+
+Test(rule, where_and_except)
+{
+	OPEN("rule in.op=read", "rule in.where=workspace", "rule in.except=a ./b /etc",
+	     "rule out.op=write", "rule out.where=outside", "rule out.except=a /dev");
+	cr_expect(holds("w/c"));
+	cr_expect(holds("w"));
+	cr_expect_not(holds("w/a"));
+	cr_expect_not(holds("w/d/a/x"));
+	cr_expect_not(holds("w/b"));
+	cr_expect(holds("w/d/b"));
+	cr_expect_not(holds("/c"));
+	cr_expect_eq(judged(RULE_WRITE, "/c").action, RULE_ACTION_LOG);
+	cr_expect_eq(judged(RULE_WRITE, "/").action, RULE_ACTION_LOG);
+	cr_expect_eq(judged(RULE_WRITE, "/d/a").action, RULE_ACTION_OFF);
+	cr_expect_eq(judged(RULE_WRITE, "/dev/null").action, RULE_ACTION_OFF);
+	cr_expect_eq(judged(RULE_WRITE, "w/c").action, RULE_ACTION_OFF);
+}
+
+Test(rule, ops)
+{
+	OPEN("rule r.op=delete rename", "rule all.op=any", "rule all.path=all");
+	for (uint32_t op = 1; op <= RULE_EXEC; op <<= 1) {
+		bool mine = op == RULE_DELETE || op == RULE_RENAME;
+
+		cr_expect_eq(judged(op, "w/a").action != RULE_ACTION_OFF, mine, "%s",
+			     rule_op_name(op));
+		cr_expect_eq(judged(op, "w/all").action, RULE_ACTION_LOG);
+		cr_assert_not_null(rule_op_name(op));
+	}
+	/* it is told by the first that both speak of */
+	cr_expect_eq(judged(RULE_READ | RULE_RENAME | RULE_DELETE, "w/a").op, RULE_DELETE);
+	cr_assert_null(rule_op_name(0));
+	cr_assert_null(rule_op_name(3));
+	cr_assert_null(rule_op_name(RULE_EXEC << 1));
+	cr_assert_str_eq(rule_op_name(RULE_METADATA), "metadata");
+	cr_assert_str_eq(rule_action_name(RULE_ACTION_DENY), "deny");
+	cr_assert_null(rule_action_name(RULE_ACTION_DENY + 1));
+}
+
+Test(rule, the_strictest_holds)
+{
+	OPEN("rule a.op=read", "rule a.action=warn", "rule b.op=read", "rule b.action=deny",
+	     "rule b.path=b", "rule c.op=read", "rule c.action=deny", "rule d.op=read",
+	     "rule d.action=fail", "rule c.path=b c", "rule e.op=any", "rule e.action=off");
+	struct rule_answer answer = judged(RULE_READ, "w/b");
+
+	cr_assert_eq(answer.action, RULE_ACTION_DENY);
+	cr_assert_str_eq(rule_name(&world.segment, answer.rule), "b");
+	answer = judged(RULE_READ, "w/c");
+	cr_assert_str_eq(rule_name(&world.segment, answer.rule), "c");
+	answer = judged(RULE_READ, "w/d");
+	cr_assert_eq(answer.action, RULE_ACTION_FAIL);
+	cr_assert_str_eq(rule_name(&world.segment, answer.rule), "d");
+	cr_assert_eq(judged(RULE_EXEC, "w/d").action, RULE_ACTION_OFF);
+}
+
+Test(rule, programs)
+{
+	OPEN("rule a.op=read", "rule a.exe=cat py*", "rule b.op=write", "rule b.exe=/opt/**",
+	     "rule c.op=exec", "rule c.except_exe=git ./tools/x", "rule d.op=list",
+	     "rule d.exe=**");
+	char tool[128];
+
+	cr_expect_eq(program_of("/bin/cat", "cat").ops, RULE_READ | RULE_EXEC | RULE_LIST);
+	/* by what the script is called, or by its interpreter */
+	cr_expect_eq(program_of("/usr/bin/node", "pyx").ops, RULE_READ | RULE_EXEC | RULE_LIST);
+	cr_expect_eq(program_of("/usr/bin/python3", "x").ops, RULE_READ | RULE_EXEC | RULE_LIST);
+	cr_expect_eq(program_of("/opt/x/y", "y").ops, RULE_WRITE | RULE_EXEC | RULE_LIST);
+	cr_expect_eq(program_of("/usr/opt", "opt").ops, RULE_EXEC | RULE_LIST);
+	cr_expect_eq(program_of("/usr/bin/git", "git").ops, RULE_LIST);
+	(void)snprintf(tool, sizeof(tool), "%s/tools/x", world.workspace);
+	cr_expect_eq(program_of(tool, "x").ops, RULE_LIST);
+	/* one that is not known */
+	cr_expect_eq(program_of("", "").ops & (RULE_READ | RULE_WRITE), 0);
+	cr_expect_eq(program_of("", "").ops & RULE_EXEC, RULE_EXEC);
+}
+
+Test(rule, open_flags)
+{
+	static const struct {
+		int flags;
+		uint32_t ops;
+	} CASES[] = {
+		{ O_RDONLY, RULE_READ },
+		{ O_WRONLY, RULE_WRITE },
+		{ O_RDWR, RULE_READ | RULE_WRITE },
+		{ O_RDONLY | O_TRUNC, RULE_READ | RULE_WRITE },
+		{ O_WRONLY | O_CREAT, RULE_WRITE | RULE_CREATE },
+		{ O_RDONLY | O_CREAT, RULE_READ | RULE_CREATE },
+		{ O_RDONLY | O_DIRECTORY, RULE_LIST },
+		{ O_RDWR | O_TMPFILE, RULE_READ | RULE_WRITE | RULE_CREATE },
+		{ O_WRONLY | O_TMPFILE, RULE_WRITE | RULE_CREATE },
+		{ O_PATH, 0 },
+		{ O_PATH | O_DIRECTORY, 0 },
+		{ O_RDONLY | O_CLOEXEC | O_NOFOLLOW, RULE_READ },
+	};
+
+	world_open(&world, NULL);
+	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++)
+		cr_expect_eq(rule_ops_of_open(CASES[i].flags), CASES[i].ops, "%x", CASES[i].flags);
+}
+
+Test(rule, what_is_there)
+{
+	OPEN("rule new.op=create", "rule new.action=deny", "rule old.op=write delete read",
+	     "rule old.action=warn");
+	struct rule_program program = program_of("/bin/x", "x");
+	struct rule_question question = { .ops = RULE_WRITE | RULE_CREATE, .path = "/a" };
+	struct rule_answer answer;
+
+	/* new: the rule about what is new; there: the other one */
+	rule_judge(&world.segment, &program, &question, &answer);
+	cr_assert(answer.wants_look);
+	struct rule_answer now = answer;
+	rule_settle(&world.segment, &program, &question, false, &now);
+	cr_assert_eq(now.action, RULE_ACTION_DENY);
+	cr_assert_not(now.wants_look);
+	rule_settle(&world.segment, &program, &question, true, &answer);
+	cr_assert_eq(answer.action, RULE_ACTION_WARN);
+	cr_assert_eq(answer.op, RULE_WRITE);
+	cr_assert_not(answer.wants_look);
+
+	/* nothing is there, and nothing would be made: no rule */
+	for (uint32_t op = RULE_READ; op <= RULE_DELETE; op <<= 1) {
+		question.ops = op;
+		rule_judge(&world.segment, &program, &question, &answer);
+		if (op == RULE_CREATE)
+			continue;
+		cr_assert(answer.wants_look, "%u", op);
+		rule_settle(&world.segment, &program, &question, false, &answer);
+		cr_assert_eq(answer.action, RULE_ACTION_OFF);
+	}
+	/* it would be made, and a rule that asks for no look holds */
+	world_close(&world);
+	OPEN("rule w.op=write", "rule w.action=deny");
+	program = program_of("/bin/x", "x");
+	question.ops = RULE_WRITE | RULE_CREATE;
+	rule_judge(&world.segment, &program, &question, &answer);
+	cr_assert_eq(answer.action, RULE_ACTION_DENY);
+	cr_assert_not(answer.wants_look);
+}
+
+Test(rule, case_ignored)
+{
+	OPEN("rule r.op=read", "rule r.path=Name", "paths.case_insensitive=yes");
+	cr_expect(holds("w/NAME"));
+	cr_expect(holds("w/d/name"));
+}
+
+Test(rule, counted)
+{
+	world_open(&world, NULL);
+	for (unsigned action = 0; action < 7; action++) {
+		struct rule_answer answer = { .action = (enum rule_action)action };
+
+		for (unsigned i = 0; i < action; i++)
+			rule_count(&world.segment, &answer);
+	}
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_rules_logged), RULE_ACTION_LOG);
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_rules_warned), RULE_ACTION_WARN);
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_rules_failed), RULE_ACTION_FAIL);
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_rules_denied), RULE_ACTION_DENY);
+}
+
+Test(rule, said)
+{
+	OPEN("rule no.op=any", "rule no.action=deny", "rule no.path=no", "rule careful.op=any",
+	     "rule careful.action=warn");
+	char line[256], path[256];
+	static const struct {
+		uint32_t op;
+		const char *denied, *warned;
+	} CASES[] = {
+		{ RULE_READ, "not read", "read" },
+		{ RULE_WRITE, "not written", "written" },
+		{ RULE_CREATE, "not made", "made" },
+		{ RULE_DELETE, "not removed", "removed" },
+		{ RULE_RENAME, "not renamed", "renamed" },
+		{ RULE_LINK, "not linked", "linked" },
+		{ RULE_METADATA, "not changed", "changed" },
+		{ RULE_LIST, "not listed", "listed" },
+		{ RULE_EXEC, "not run", "run" },
+	};
+
+	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
+		struct rule_answer answer = judged(CASES[i].op, "w/no");
+		char expected[256];
+
+		(void)snprintf(path, sizeof(path), "%s/no", world.workspace);
+		(void)snprintf(expected, sizeof(expected),
+			       "seen: no: %s: rule no does not allow it\n", CASES[i].denied);
+		cr_assert_eq(rule_say(&world.segment, &answer, path, line, sizeof(line)),
+			     strlen(expected));
+		cr_assert_str_eq(line, expected);
+		answer = judged(CASES[i].op, "/x\ny");
+		(void)snprintf(expected, sizeof(expected),
+			       "seen: /x\\ny: %s, which rule careful warns of\n", CASES[i].warned);
+		cr_assert_eq(rule_say(&world.segment, &answer, "/x\ny", line, sizeof(line)),
+			     strlen(expected));
+		cr_assert_str_eq(line, expected);
+	}
+	/* what does not fit is cut, and still one line */
+	struct rule_answer answer = judged(RULE_READ, "w/no");
+	for (size_t capacity = 0; capacity < 60; capacity++) {
+		memset(line, 'x', sizeof(line));
+		size_t length = rule_say(&world.segment, &answer, "/no", line, capacity);
+
+		cr_assert(length == 0 || (length < capacity && line[length - 1] == '\n' &&
+					  strlen(line) == length));
+		cr_assert_eq(line[capacity], 'x');
+	}
+	answer.action = RULE_ACTION_FAIL;
+	cr_assert_eq(rule_say(&world.segment, &answer, "/no", line, sizeof(line)), 0);
+}
+
+/* A segment that is damaged says nothing, or something, and nothing else happens. */
+Test(rule, damaged)
+{
+	OPEN("rule a.op=any", "rule a.path=x", "rule b.op=any", "rule b.exe=cat");
+	world.settings->rule_count = UINT64_MAX;
+	cr_assert_eq(program_of("/bin/cat", "cat").rules, 3);
+	world.settings->rules[0].action = 99;
+	cr_assert_eq(program_of("/bin/cat", "cat").rules, 2);
+	world.settings->rules[1].action = RULE_ACTION_OFF;
+	cr_assert_eq(program_of("/bin/cat", "cat").rules, 0);
+	world.settings->rules[1].action = RULE_ACTION_DENY;
+	world.settings->rules[1].ops = UINT64_MAX;
+	cr_assert_eq(program_of("/bin/cat", "cat").ops, RULE_ANY);
+	world.settings->rules[1].exe.offset = UINT32_MAX;
+	cr_assert_eq(program_of("/bin/cat", "cat").rules, 0);
+
+	/* a program's rules that are there no more */
+	struct rule_program gone = { .rules = UINT64_MAX, .ops = RULE_ANY };
+	struct rule_question question = { .ops = RULE_ANY, .path = "/y" };
+	struct rule_answer answer;
+
+	world.settings->rule_count = 0;
+	rule_judge(&world.segment, &gone, &question, &answer);
+	cr_assert_eq(answer.action, RULE_ACTION_OFF);
+	cr_assert_str_eq(rule_name(&world.segment, UINT32_MAX), "");
+}
