@@ -24,7 +24,7 @@
 	COMMAND(top, "a session as it goes on, in a terminal", 0) \
 	COMMAND(replay, "what recorded sessions repeated, and what would have been saved", 0) \
 	COMMAND(history, "what each scope was given, each result cut", 0) \
-	COMMAND(report, "instruction files that applied and were never given", 0) \
+	COMMAND(report, "what a session did: for a person, a CI job, a browser", 0) \
 	COMMAND(forget, "have files given in full again", 0) \
 	COMMAND(hooks, "have agents tell when their conversation is cut or another one", 0) \
 	COMMAND(verify, "is the journal still what was sealed", 0) \

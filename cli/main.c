@@ -18,7 +18,7 @@
  *	cmd_top.c          a session as it goes on, in a terminal
  *	cmd_replay.c       what recorded sessions repeated
  *	cmd_history.c      what each scope was given, from both
- *	cmd_report.c       what there is to be said of a session: instruction files that were never given
+ *	cmd_report.c       what a session did: gathered by lib/report.c, told by lib/report_tell.c, report_json.c, report_html.c
  *	cmd_forget.c       has files given in full again
  *	cmd_hooks.c        hooks of agents that call it: installs and removes them
  *	cmd_verify.c       compares the journal with its seal

@@ -201,7 +201,8 @@ static void take_work(struct report_gather *gather, const struct event *event)
 		report->unresolved++;
 		return;
 	}
-	if (report->workspace && !event_path_below(report->workspace, event->resolved, false))
+	if (report->workspace && !event_path_below(report->workspace, event->resolved, false) &&
+	    !report_is_nowhere(event->resolved))
 		add_work(&report->outside_workspace, &deed.work);
 	add_to_file(gather, event, &deed, event->resolved);
 	if (event->other_resolved)

@@ -181,7 +181,8 @@ struct report {
 	uint64_t uncertain; /* sums of bytes of descriptors whose first call was not remembered: they may be counted twice */
 	struct report_work work; /* of all */
 	struct report_work by_role[REPORT_ROLES];
-	struct report_work outside_workspace; /* with files that do not lie in it */
+	struct report_work
+		outside_workspace; /* with files that do not lie in it; /dev/null is none */
 
 	struct report_run *runs; /* by their beginning */
 	size_t run_count, runs_left_out;

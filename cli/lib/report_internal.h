@@ -5,6 +5,8 @@
 #ifndef SEEN_CLI_REPORT_INTERNAL_H
 #define SEEN_CLI_REPORT_INTERNAL_H
 
+#include <string.h>
+
 #include "cli/lib/report.h"
 
 enum {
@@ -77,6 +79,12 @@ static inline void report_add(uint64_t *sum, uint64_t number)
 {
 	number = report_count(number);
 	*sum = *sum > INT64_MAX - number ? INT64_MAX : *sum + number;
+}
+
+/* report_is_nowhere(): what shells throw away is written to no place that anybody is interested in. */
+static inline bool report_is_nowhere(const char *path)
+{
+	return strcmp(path, "/dev/null") == 0;
 }
 
 /* report_rows_begin(): room for the tables.  Returns 0 or -ENOMEM; report_rows_end() in any case. */

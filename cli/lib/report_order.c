@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/lib/report.h"
+#include "cli/lib/report_internal.h"
 
 /* Of a file, what an order goes by: the first number, where that is equal the second. */
 struct weight {
@@ -16,7 +16,7 @@ static struct weight weight_of(const struct report *report, const struct report_
 	const struct report_work *work = &file->work;
 	bool is_outside = order == REPORT_OUTSIDE_BY_WRITTEN || order == REPORT_OUTSIDE_BY_READ;
 
-	if (is_outside ? !report->workspace || file->in_workspace
+	if (is_outside ? !report->workspace || file->in_workspace || report_is_nowhere(file->path)
 		       : report->workspace && !file->in_workspace)
 		return (struct weight){ 0, 0 };
 	switch (order) {

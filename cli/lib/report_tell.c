@@ -194,8 +194,9 @@ static void tell_files_facts(const struct report *report, struct sheet *sheet)
 	sheet_say(sheet, "%s%s files, %s bytes", more, sheet_number(files_with(report, true)),
 		  bytes_text(work->bytes_written, work->written_more));
 	if (outside->opens_write || outside->changes)
-		sheet_say(sheet, "; outside the workspace %s opens, %s changes",
-			  sheet_number(outside->opens_write), sheet_number(outside->changes));
+		sheet_say(sheet, "; outside the workspace %s open%s, %s change%s",
+			  sheet_number(outside->opens_write), plural(outside->opens_write),
+			  sheet_number(outside->changes), plural(outside->changes));
 	sheet_end(sheet);
 }
 
