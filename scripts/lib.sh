@@ -8,7 +8,7 @@ root=$(cd -P "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 
 # Debian's names.  What each is for, or how else it shows that it is there: see package_present.
 build_packages="gcc libc6-dev cmake ninja-build pkg-config libxxhash-dev libinih-dev libjansson-dev nettle-dev libncurses-dev libsqlite3-dev"
-test_packages="libcriterion-dev python3 git strace bubblewrap busybox-static perl nodejs procps bsdutils musl-tools tmux chromium python3-jsonschema"
+test_packages="libcriterion-dev python3 git strace bubblewrap busybox-static perl nodejs procps bsdutils musl-tools tmux chromium python3-jsonschema cmark-gfm"
 # What tests/preload/suites runs; a suite whose program is not there is skipped.
 suite_packages="binutils make rsync ripgrep jq sqlite3 vim-tiny less patch ed xz-utils bzip2 zip unzip"
 suite_packages_long="libpython3-testsuite bat"
@@ -32,7 +32,7 @@ package_present() {
 	nettle-dev) pkg-config --exists nettle ;;
 	libncurses-dev) pkg-config --exists ncursesw ;;
 	libsqlite3-dev) pkg-config --exists sqlite3 ;;
-	python3-jsonschema) python3 -c 'import jsonschema' ;;
+	python3-jsonschema) [ -d /usr/lib/python3/dist-packages/jsonschema ] || python3 -c 'import jsonschema' ;;
 	libcriterion-dev) pkg-config --exists criterion ;;
 	bubblewrap) command -v bwrap ;;
 	busybox-static) command -v busybox ;;
