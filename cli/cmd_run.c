@@ -448,6 +448,7 @@ static bool start_supervised(struct birth *birth, struct supervised *ret_supervi
 {
 	struct supervised_start start = {
 		.segment = &birth->recording->session->segment,
+		.folder = birth->recording->session->directory,
 		.journal = &birth->recording->journal,
 		.context = *birth->context,
 		.has_library = birth->preloads,

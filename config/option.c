@@ -144,8 +144,9 @@ static const struct option rule_options[RULE_OPTION_COUNT] = {
 	[RULE_OPTION_PATH] = {
 		OF_RULE, .name = "path", .kind = OPTION_LIST, .rule = OPTION_RULE_EXTEND, .value = "",
 		.doc = "which paths (globs); empty: all. A name or x/y: at any depth, in the workspace and elsewhere; ./x: from the "
-		       "workspace's root; /x: an absolute path (unlike in [paths]); ~/x: in the home folder. What names a "
-		       "folder means all below it. No glob holds a space: ? stands for one",
+		       "workspace's root; /x: an absolute path (unlike in [paths]); ~/x: in the home folder; $NAME/x: in the "
+		       "folder that a variable names, left out where it names none; @agents: what agents keep of their own, the "
+		       "state of every [agent NAME]. What names a folder means all below it. No glob holds a space: ? stands for one",
 	},
 	[RULE_OPTION_EXCEPT] = {
 		OF_RULE, .name = "except", .kind = OPTION_LIST, .rule = OPTION_RULE_EXTEND, .value = "",

@@ -61,7 +61,7 @@ static void add_folder(struct area *area, const char *folder)
 	}
 }
 
-/* What "~/..." and "$NAME/..." begin at, and how many bytes of the word stand for it; NULL: nothing, of a word that begins so: it is to
+/* What "~/...", "$NAME" and "$NAME/..." begin at, and how many bytes of the word stand for it; NULL: nothing, of a word that begins so: it is to
  * be left out.  *ret_bytes 0: the word begins with neither. */
 static const char *folder_of_word(const char *word, size_t word_bytes, const char *home,
 				  size_t *ret_bytes)
@@ -70,7 +70,7 @@ static const char *folder_of_word(const char *word, size_t word_bytes, const cha
 	size_t bytes = strcspn(word, "/ ");
 
 	*ret_bytes = 0;
-	if (bytes >= word_bytes || (bytes == 1 ? word[0] != '~' : word[0] != '$'))
+	if (bytes == 1 ? word[0] != '~' || word_bytes == 1 : word[0] != '$')
 		return NULL;
 	*ret_bytes = bytes;
 	if (bytes == 1)

@@ -234,6 +234,7 @@ _Noreturn static void run_supervisor(const struct supervised_start *start, struc
 	teller->socket = kept[0];
 	struct supervision supervision = {
 		.segment = start->segment,
+		.folder = start->folder,
 		.journal = start->journal,
 		.root = command,
 		.process = ready.process,

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "shim/supervise/say.h"
 #include "tracker/rule.h"
@@ -47,6 +48,15 @@ static const struct rule_program *rules_of(const struct supervision *supervision
 	return &target->rules;
 }
 
+/* The library maps the segment before it can say that a call is its own. */
+static bool is_segment(const struct supervision *supervision, const char *path)
+{
+	size_t length = supervision->folder ? strlen(supervision->folder) : 0;
+
+	return length && strncmp(path, supervision->folder, length) == 0 &&
+	       strcmp(path + length, "/segment") == 0;
+}
+
 int rules_ask(const struct supervision *supervision, struct target *target,
 	      const struct rules_access *access)
 {
@@ -62,6 +72,8 @@ int rules_ask(const struct supervision *supervision, struct target *target,
 		segment_count(segment, COUNTER_calls_unjudged, 1);
 		return 0;
 	}
+	if (supervision->has_library && is_segment(supervision, question.path))
+		return 0;
 	rule_judge(segment, program, &question, &answer);
 	if (answer.wants_look)
 		rule_settle(segment, program, &question, access->is_there(access->data), &answer);

@@ -49,6 +49,7 @@ struct supervise_change {
 /* What a supervisor works for.  Constant while it does; borrowed. */
 struct supervision {
 	const struct segment *segment;
+	const char *folder;      /* that the segment lies in; NULL: none */
 	struct journal *journal; /* NULL, or not mapped: nothing is recorded */
 	pid_t root; /* the command's process, which has installed the filter and not called exec yet */
 	struct process_ref process; /* as announced */

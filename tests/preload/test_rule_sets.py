@@ -1,0 +1,143 @@
+"""Ready-made rules, and what a run ends with when one is hit; by each way in.  What they speak of: tests/unit/test_rule_sets.c."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import unittest
+
+from harness import SEEN, VIA, Session, wait_until
+
+RULE, INCOMPLETE = 14, 16
+BUSYBOX = shutil.which("busybox")
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.session = Session()
+        self.addCleanup(self.session.close)
+        self.session.write(".env", b"PASSWORD=1\n")
+        self.session.write("plain", b"text\n")
+
+    def run_it(self, script, *options):
+        """(status, standard output, lines of seen itself)"""
+        done = self.session.seen("run", "--session", "test", *options, "--", "bash", "-c", script, check=False)
+        return done.returncode, done.stdout.decode(), [line for line in done.stderr.decode().splitlines() if line.startswith("seen: status")]
+
+    def hits(self):
+        log = self.session.seen("log", "--session", "test", "--op", "ruled", "--json", check=False).stdout
+        return [(event["rule"], event["access"], event["action"], os.path.basename(event["resolved"]), event.get("error"))
+                for event in map(json.loads, log.splitlines())]
+
+    def counters(self):
+        return {name: count for name, count in self.session.status()["counters"].items() if name.startswith("rules_") and count}
+
+
+class Actions(Case):
+    def test_warn_unless_said(self):
+        self.assertEqual(self.run_it("cat .env plain; exit 3", "--rules", "secrets"), (3, "PASSWORD=1\ntext\n", []))
+        self.assertEqual(self.hits(), [("secrets-env", "read", "warn", ".env", None)])
+        self.assertEqual(self.counters(), {"rules_warned": 1})
+
+    def test_deny(self):
+        code, output, lines = self.run_it("cat .env; cat plain; exit 3", "--rules=secrets:deny")
+        self.assertEqual((code, output, lines), (3, "text\n", []))
+        self.assertEqual(self.hits(), [("secrets-env", "read", "deny", ".env", "EACCES")])
+        self.assertEqual(self.counters(), {"rules_denied": 1})
+
+    def test_deny_of_changes(self):
+        self.session.write(".gitlab-ci.yml", b"old\n")
+        script = ("echo new > .gitlab-ci.yml; rm .gitlab-ci.yml; mv plain .gitlab-ci.yml; ln plain .travis.yml; ln -s plain .drone.yml;"
+                  "truncate -s 0 .gitlab-ci.yml; mkdir -p .github/workflows; mv .gitlab-ci.yml gone; cp plain .cirrus.yml; true")
+        self.assertEqual(self.run_it(script, "--rules=ci:deny")[0], 0)
+        self.assertEqual(self.session.read(".gitlab-ci.yml"), b"old\n")
+        self.assertEqual(sorted(set(os.listdir(self.session.workspace)) - {".github"}), [".env", ".gitlab-ci.yml", "plain"])
+        self.assertEqual({hit[4] for hit in self.hits()}, {"EACCES"})
+        self.assertEqual({hit[0] for hit in self.hits()}, {"ci-pipelines"})
+
+    def test_what_is_not_there_is_no_hit(self):
+        code, _, lines = self.run_it("cat nosuch/.env; rm -f nosuch/.gitlab-ci.yml; [ -e .env ]", "--rules=secrets:deny,ci:deny", "--fail-on=rule")
+        self.assertEqual((code, lines, self.hits(), self.counters()), (0, [], [], {}))
+
+    def test_fail_lets_it_run(self):
+        code, output, lines = self.run_it("cat .env", "--rules=secrets:fail")
+        self.assertEqual((code, output), (RULE, "PASSWORD=1\n"))
+        self.assertEqual(lines, ["seen: status 14, the command's own was 0: 1 access against rules: secrets-env (1); see "
+                                 "`seen log --session test --op ruled`"])
+        # the run before does not count
+        self.assertEqual(self.run_it("cat plain", "--rules=secrets:fail"), (0, "text\n", []))
+
+    def test_outside(self):
+        folder = os.path.join(self.session.folder, "elsewhere")
+        os.mkdir(folder)
+        options = ("--rules=outside:deny", "-c", "rule outside.except=", "-c", "rule outside.except=/dev /proc")
+        code, _, _ = self.run_it("echo x > %s/f; mkdir %s/d; echo x > inside; echo x > /dev/null; ls %s" % (folder, folder, folder), *options)
+        self.assertEqual((code, os.listdir(folder), self.session.read("inside")), (0, [], b"x\n"))
+        self.assertEqual([(hit[0], hit[3]) for hit in self.hits()], [("outside", "f"), ("outside", "d")])
+
+    def test_own_programs_of_a_credential(self):
+        for name in ("npm", "other"):
+            shutil.copy("/bin/cat", os.path.join(self.session.folder, name))
+        with open(os.path.join(self.session.folder, ".npmrc"), "w") as file:
+            file.write("token\n")
+        self.run_it("cd ..; ./npm .npmrc; ./other .npmrc", "--rules=secrets")
+        self.assertEqual([hit[:2] for hit in self.hits()], [("secrets-registry", "read")])
+
+
+class FailOn(Case):
+    def test_warned_and_denied(self):
+        code, _, lines = self.run_it("cat .env; echo x > .gitmodules; kill -TERM $$", "--rules=secrets:deny,ci", "--fail-on=rule")
+        self.assertEqual(code, RULE)
+        self.assertEqual(lines, ["seen: status 14, the command's own was 143: 2 accesses against rules, 1 refused: secrets-env (1), ci-vcs (1); "
+                                 "see `seen log --session test --op ruled`"])
+
+    def test_log_is_no_more_than_a_record(self):
+        self.assertEqual(self.run_it("cat .env", "--rules=secrets:log", "--fail-on=rule"), (0, "PASSWORD=1\n", []))
+        self.assertEqual(self.counters(), {"rules_logged": 1})
+
+    def test_a_session_in_use_keeps_its_rules(self):
+        folder = self.session.folder
+        first = subprocess.Popen([SEEN, "run", "--via", VIA, "--session", "test", "--", "bash", "-c",
+                                  "echo > %s/up; until [ -e %s/go ]; do sleep 0.05; done" % (folder, folder)],
+                                 cwd=self.session.workspace, env=self.session.environment)
+        wait_until(lambda: os.path.exists(folder + "/up"), 60)
+        code, output, lines = self.run_it("cat .env", "--rules=secrets:fail")
+        with open(folder + "/go", "w"):
+            pass
+        self.assertEqual(first.wait(60), 0)
+        self.assertEqual((code, output), (INCOMPLETE, "PASSWORD=1\n"))
+        self.assertIn("session test was in use, with rules of its own", lines[0])
+
+    @unittest.skipUnless(BUSYBOX, "no busybox")
+    def test_a_static_program(self):
+        code, output, _ = self.run_it("busybox cat .env; true", "--rules=secrets:deny", "--fail-on=rule,unobserved")
+        if VIA == "preload":
+            self.assertEqual((code, output), (INCOMPLETE, "PASSWORD=1\n"))
+        else:
+            self.assertEqual((code, output), (RULE, ""))
+
+    @unittest.skipIf(VIA == "preload", "there is no supervisor")
+    @unittest.skipUnless(BUSYBOX, "no busybox")
+    def test_supervisor_dies(self):
+        folder = self.session.folder
+        process = subprocess.Popen([SEEN, "run", "--via", VIA, "--session", "test", "--rules=secrets:deny", "--fail-on=rule,unobserved", "--",
+                                    "bash", "-c", "busybox cat .env; echo > %s/up; until [ -e %s/go ]; do sleep 0.05; done; busybox cat .env"
+                                    % (folder, folder)], cwd=self.session.workspace, env=self.session.environment,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        wait_until(lambda: os.path.exists(folder + "/up"), 60)
+        for pid, name in self.session.helpers():
+            if name == "seen-supervisor":
+                os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: "seen-supervisor" not in [name for _, name in self.session.helpers()], 60)
+        with open(folder + "/go", "w"):
+            pass
+        output, errors = process.communicate(timeout=60)
+        # what it refused is refused, and known; from then on it goes on
+        self.assertEqual((process.returncode, output), (RULE, b"PASSWORD=1\n"), errors)
+        self.assertIn(b"1 access against rules, 1 refused: secrets-env (1)", errors)
+        self.assertIn(b"; 1 observed in part: (supervisor)" if VIA == "supervise" else b"(supervisor): it died", errors)
+
+
+if __name__ == "__main__":
+    unittest.main()
