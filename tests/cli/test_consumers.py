@@ -162,6 +162,16 @@ class Questions(Case):
             rows.append([len(rows), *row])
         return rows
 
+    def test_sqlite(self):
+        with contextlib.closing(SQLite(self.export("sqlite"))) as engine:
+            for statement in statements("SQLite: the table"):
+                engine.rows(statement)
+            self.assertEqual(engine.rows("SELECT count(*) FROM events"), [[EVENTS]])
+            self.compare(engine)
+            # Its own view of files says the same.
+            self.assertEqual(engine.rows("SELECT path, bytes_read FROM files ORDER BY bytes_read DESC, path LIMIT 10"),
+                             self.answers.all("")[2])
+
     def test_sqlite_from_csv(self):
         shell = shutil.which("sqlite3")
         if not shell:
@@ -315,6 +325,11 @@ class Hostile(Case):
             done = subprocess.run(["sqlite3", "-json", ":memory:", f".import --csv '{path}' rows", "SELECT number, path FROM rows"],
                                   capture_output=True, check=True, stdin=subprocess.DEVNULL)
             self.compare([tuple(row.values()) for row in json.loads(done.stdout)], lambda text: unescaped(text.encode()))
+
+    def test_sqlite(self):
+        with contextlib.closing(SQLite(self.export("sqlite"))) as engine:
+            self.assertEqual(engine.rows("PRAGMA integrity_check"), [["ok"]])
+            self.compare(engine.rows("SELECT number, path FROM log"), lambda text: unescaped(text.encode()))
 
     @unittest.skipUnless(LONG, "with SEEN_LONG: needs PostgreSQL and ClickHouse")
     def test_engines(self):
