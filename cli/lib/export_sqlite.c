@@ -45,7 +45,7 @@ struct database {
 	struct export_row *row;
 	int64_t session;
 	unsigned rows; /* of this transaction */
-	bool is_new;   /* the file was made by this run, and holds nothing yet */
+	bool is_new;   /* the file was made by this run, and is empty */
 	int64_t processes[KNOWN_PROCESSES];
 	struct known_path paths[KNOWN_PATHS];
 };
@@ -131,6 +131,14 @@ static int step(struct export *export, sqlite3_stmt *statement, int64_t *ret_num
 	return result == SQLITE_ROW ? 1 : result == SQLITE_DONE ? 0 : -EIO;
 }
 
+static void bind_text(sqlite3_stmt *statement, int at, const char *text)
+{
+	if (text)
+		(void)library.bind_text(statement, at, text, -1, SQLITE_STATIC);
+	else
+		(void)library.bind_null(statement, at);
+}
+
 /* ---- the file ---- */
 
 static uint32_t number_at(const unsigned char *bytes)
@@ -159,7 +167,7 @@ static int check_file(struct export *export, int fd)
 	if (got < 0)
 		return -errno;
 	if (got == 0)
-		return 1;
+		return 0;
 	if (got < (ssize_t)sizeof(header) || memcmp(header, "SQLite format 3", 16) != 0)
 		return refuse(export, "it is there, and is no SQLite database");
 	if (number_at(header + 68) != APPLICATION_ID)
@@ -169,7 +177,6 @@ static int check_file(struct export *export, int fd)
 	return 0;
 }
 
-/* Returns 1: it is empty; 0; a negative errno. */
 static int look_at_file(struct export *export)
 {
 	struct database *database = export->own;
@@ -185,13 +192,45 @@ static int look_at_file(struct export *export)
 	return result;
 }
 
+/* A number that a statement tells.  Returns 0 or a negative errno. */
+static int ask(struct export *export, const char *sql, const char *text, int64_t *ret_number)
+{
+	sqlite3_stmt *statement;
+	int error = prepare(export, sql, &statement);
+
+	if (error < 0)
+		return error;
+	if (text)
+		bind_text(statement, 1, text);
+	error = step(export, statement, ret_number);
+	(void)library.finalize(statement);
+	return error < 0 ? error : 0;
+}
+
+/* The tables are there, in a transaction of their own: from then on the file tells what it is, also while the first rows are written
+ * to it. */
+static int make_tables(struct export *export)
+{
+	int64_t count = 0;
+	/* Where a run was killed at this, its transaction is undone now. */
+	int error = run(export, "BEGIN IMMEDIATE");
+
+	if (error == 0)
+		error = ask(export, "SELECT count(*) FROM sqlite_master", NULL, &count);
+	if (error == 0 && count == 0)
+		error = run(export, export_sql_tables_sql);
+	if (error == 0 && count == 0)
+		error = run(export, "PRAGMA application_id = 0x7365656e; PRAGMA user_version = 1");
+	return error < 0 ? error : run(export, "COMMIT");
+}
+
 static int open_database(struct export *export)
 {
 	struct database *database = export->own;
-	int empty = look_at_file(export);
+	int error = look_at_file(export);
 
-	if (empty < 0)
-		return empty;
+	if (error < 0)
+		return error;
 	if (library.open_v2(export->path, &database->sqlite, SQLITE_OPEN_READWRITE, NULL) !=
 	    SQLITE_OK)
 		return failed(export, database->sqlite);
@@ -199,12 +238,12 @@ static int open_database(struct export *export)
 	/* What stands in its schema is not believed: it may be from anybody. */
 	(void)library.db_config(database->sqlite, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	(void)library.db_config(database->sqlite, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-	int error = run(export, "PRAGMA cache_size = -1024; BEGIN IMMEDIATE");
-	if (error == 0 && empty)
-		error = run(export, export_sql_tables_sql);
-	if (error == 0 && empty)
-		error = run(export, "PRAGMA application_id = 0x7365656e; PRAGMA user_version = 1");
-	return error;
+	error = run(export, "PRAGMA cache_size = -1024");
+	if (error == 0)
+		error = make_tables(export);
+	if (error == 0)
+		database->is_new = false;
+	return error < 0 ? error : run(export, "BEGIN IMMEDIATE");
 }
 
 /* ---- statements ---- */
@@ -260,14 +299,6 @@ static int prepare_all(struct export *export)
 	return error < 0 ? error : prepare_event(export);
 }
 
-static void bind_text(sqlite3_stmt *statement, int at, const char *text)
-{
-	if (text)
-		(void)library.bind_text(statement, at, text, -1, SQLITE_STATIC);
-	else
-		(void)library.bind_null(statement, at);
-}
-
 /* id: 0: none. */
 static void bind_id(sqlite3_stmt *statement, int at, int64_t id)
 {
@@ -286,19 +317,6 @@ static void bind_cell(sqlite3_stmt *statement, int at, const struct export_cell 
 }
 
 /* ---- the journal's row ---- */
-
-static int ask_session(struct export *export, const char *sql, int64_t *ret_number)
-{
-	sqlite3_stmt *statement;
-	int error = prepare(export, sql, &statement);
-
-	if (error < 0)
-		return error;
-	bind_text(statement, 1, export->facts.journal);
-	error = step(export, statement, ret_number);
-	(void)library.finalize(statement);
-	return error < 0 ? error : 0;
-}
 
 static int find_session(struct export *export)
 {
@@ -326,10 +344,11 @@ static int find_session(struct export *export)
 	error = step(export, statement, NULL);
 	(void)library.finalize(statement);
 	if (error == 0)
-		error = ask_session(export, "SELECT id FROM sessions WHERE journal = ?",
-				    &database->session);
+		error = ask(export, "SELECT id FROM sessions WHERE journal = ?", facts->journal,
+			    &database->session);
 	if (error == 0)
-		error = ask_session(export, "SELECT next FROM sessions WHERE journal = ?", &next);
+		error = ask(export, "SELECT next FROM sessions WHERE journal = ?", facts->journal,
+			    &next);
 	if (error < 0)
 		return error;
 	if (database->session <= 0 || database->session > INT32_MAX || next < 0)
@@ -348,8 +367,6 @@ static int commit(struct export *export, uint64_t next)
 	int error = step(export, database->go_on, NULL);
 	if (error == 0)
 		error = run(export, "COMMIT");
-	if (error == 0)
-		database->is_new = false;
 	database->rows = 0;
 	return error;
 }

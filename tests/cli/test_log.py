@@ -135,8 +135,6 @@ class LogCase(Case):
     def validate(self, lines):
         self.validate_by("log.schema.json", lines)
 
-
-class Forms(LogCase):
     def every_op(self):
         journal = Journal(self.path)
         known = details(version(0x123456789abc), version(0x123456789abc))
@@ -198,6 +196,8 @@ class Forms(LogCase):
         journal.file.write(b"!")
         return journal
 
+
+class Forms(LogCase):
     def test_each_op_is_as_the_schema_says(self):
         self.every_op()
         lines = self.lines()
