@@ -8,10 +8,12 @@ root=$(cd -P "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 
 # Debian's names.  What each is for, or how else it shows that it is there: see package_present.
 build_packages="gcc libc6-dev cmake ninja-build pkg-config libxxhash-dev libinih-dev libjansson-dev nettle-dev libncurses-dev libsqlite3-dev"
-test_packages="libcriterion-dev python3 git strace bubblewrap busybox-static perl nodejs procps bsdutils musl-tools tmux chromium python3-jsonschema cmark-gfm"
+test_packages="libcriterion-dev python3 git strace bubblewrap busybox-static perl nodejs procps bsdutils musl-tools tmux chromium python3-jsonschema python3-yaml curl cmark-gfm"
 # What tests/preload/suites runs; a suite whose program is not there is skipped.
 suite_packages="binutils make rsync ripgrep jq sqlite3 vim-tiny less patch ed xz-utils bzip2 zip unzip"
 suite_packages_long="libpython3-testsuite bat"
+# Who reads exports, in tests/cli/test_consumers.py; what is not there is not asked.
+engine_packages_long="postgresql clickhouse-server"
 
 say() {
 	printf '%s\n' "$*" >&2
@@ -33,6 +35,7 @@ package_present() {
 	libncurses-dev) pkg-config --exists ncursesw ;;
 	libsqlite3-dev) pkg-config --exists sqlite3 ;;
 	python3-jsonschema) [ -d /usr/lib/python3/dist-packages/jsonschema ] || python3 -c 'import jsonschema' ;;
+	python3-yaml) [ -d /usr/lib/python3/dist-packages/yaml ] || python3 -c 'import yaml' ;;
 	libcriterion-dev) pkg-config --exists criterion ;;
 	bubblewrap) command -v bwrap ;;
 	busybox-static) command -v busybox ;;
@@ -44,6 +47,8 @@ package_present() {
 	ripgrep) command -v rg ;;
 	vim-tiny) command -v vim || command -v vim.tiny ;;
 	xz-utils) command -v xz ;;
+	postgresql) compgen -G '/usr/lib/postgresql/*/bin/initdb' || command -v initdb ;;
+	clickhouse-server) [ -x /usr/sbin/clickhouse-server ] || command -v clickhouse-server ;;
 	bat) command -v batcat || command -v bat ;;
 	libpython3-testsuite) compgen -G '/usr/lib*/python3.*/test/test_io.py' ;;
 	*) command -v "$1" ;; # the program has the package's name

@@ -3,6 +3,7 @@ the answers are held against each other, and against what this file reads out of
 import collections
 import contextlib
 import csv
+import http.server
 import json
 import os
 import pathlib
@@ -12,12 +13,18 @@ import sqlite3
 import struct
 import subprocess
 import tempfile
+import threading
 import unittest
 import urllib.parse
 
 from driver import MAKER, SEEN, SOURCE, Case
 from engines import ClickHouse, PostgreSQL, SQLite
 from test_log import OPS, bytes_of, unescaped
+
+try:
+    import yaml
+except ImportError:
+    yaml = None
 
 LONG = bool(os.environ.get("SEEN_LONG"))
 EVENTS = 1_000_000 if LONG else 10_000
@@ -345,6 +352,113 @@ class Hostile(Case):
             with open(self.top / "seen.jsonl", "rb") as file:
                 engine.ask("INSERT INTO events FORMAT JSONEachRow", file, input_format_skip_unknown_fields=1)
             self.compare(engine.rows("SELECT number, path FROM events"), bytes_of)
+
+
+AGENT = """#!/usr/bin/python3
+import subprocess
+for _ in range(2):
+    subprocess.run(["bash", "-c", "cat f.txt"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True)
+"""
+
+
+class Collector(http.server.BaseHTTPRequestHandler):
+    """Takes requests of OTLP over HTTP, as a Collector does."""
+    protocol_version = "HTTP/1.1"
+    taken, refuse = [], False
+
+    def do_POST(self):  # noqa: N802
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        right = (self.path, self.headers["Content-Type"]) == ("/v1/logs", "application/json") and not self.refuse
+        if right:
+            self.taken.extend(record for resource in json.loads(body)["resourceLogs"] for scope in resource["scopeLogs"]
+                              for record in scope["logRecords"])
+        self.send_response(200 if right else 400)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"{}")
+
+    def log_message(self, *_):
+        pass
+
+
+class Page(Case):
+    """What docs/fleet.md tells runners to do is done."""
+
+    def test_commands_are_there(self):
+        commands = re.findall(r"\bseen (\w+)((?: [^\n|#]*)?)", "\n".join(re.findall(r"```(?:sh|yaml)\n(.*?)```", PAGE, re.S)))
+        self.assertGreater(len(commands), 10)
+        for command, rest in commands:
+            if command in ("verify", "run", "report", "export"):
+                told = self.seen("help", command, code=0).stdout.decode()
+                for option in re.findall(r"(?<= )--[a-z][a-z-]*", rest.split(" -- ")[0]):
+                    self.assertRegex(told, rf"(?m)^  {option}\b", (command, rest))
+
+    def blocks(self, title):
+        """The YAML of a section."""
+        if yaml is None:
+            self.skipTest("no python3-yaml")
+        section = re.search(rf"^##+ {title}\n(.*?)(?=^##)", PAGE, re.S | re.M)[1]
+        return [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", section, re.S)]
+
+    def run_steps(self, lines, **more):
+        """As a runner does: each in a shell of its own, with an agent of ours."""
+        (self.top / "bin").mkdir()
+        (self.top / "bin/claude").write_text(AGENT)
+        (self.top / "bin/claude").chmod(0o755)
+        self.file("f.txt")
+        env = {**self.env, "PATH": f"{self.top}/bin:{os.path.dirname(SEEN)}:{self.env['PATH']}", "PROMPT": "do it", **more}
+        for line in lines:
+            done = subprocess.run(["bash", "-e", "-o", "pipefail", "-c", line], cwd=self.work, env=env, stdin=subprocess.DEVNULL,
+                                  capture_output=True, check=False)
+            self.assertEqual(done.returncode, 0, (line, done.stderr))
+        told = [json.loads(line) for line in (self.work / "seen.jsonl").read_text().splitlines()]
+        self.assertEqual([event["op"] for event in told if event["op"] in ("given", "notice")], ["given", "notice"])
+
+    def test_github(self):
+        (flow,) = self.blocks("GitHub Actions")
+        steps = flow["jobs"]["agent"]["steps"]
+        summary = self.top / "summary"
+        self.run_steps([step["run"] for step in steps if "run" in step], GITHUB_STEP_SUMMARY=str(summary))
+        self.assertIn("f.txt", summary.read_text())
+        self.assertEqual(json.loads((self.work / "seen.sarif").read_text())["version"], "2.1.0")
+        self.assertFalse([step for step in steps if "${{" in step.get("run", "")])
+
+    def test_gitlab(self):
+        (flow,) = self.blocks("GitLab CI")
+        self.run_steps(flow["agent"]["script"] + flow["agent"]["after_script"])
+        self.assertTrue(all((self.work / path).exists() for path in flow["agent"]["artifacts"]["paths"]))
+
+    def test_shippers(self):
+        """Read by a parser alone: the shippers are no packages of Debian."""
+        (vector,), (fluent,), (otel,) = (self.blocks(title) for title in ("Vector", "Fluent Bit", "OpenTelemetry Collector"))
+        parts = {**vector["sources"], **vector["transforms"]}
+        for part in (*vector["transforms"].values(), *vector["sinks"].values()):
+            self.assertTrue(set(part["inputs"]) <= set(parts))
+        tags = {part["tag"] for part in fluent["pipeline"]["inputs"]}
+        self.assertEqual({part["match"] for part in fluent["pipeline"]["outputs"]}, tags)
+        for part, names in otel["service"]["pipelines"]["logs"].items():
+            self.assertTrue(set(names) <= set(otel[part]))
+
+    def test_otlp(self):
+        if not shutil.which("curl"):
+            self.skipTest("no curl")
+        journal = self.made_journal(2000, "--hostile")
+        script = re.search(r"```sh\n(set -o pipefail\n.*?)```", PAGE, re.S)[1]
+        Collector.taken = []
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Collector) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            script = script.replace("http://collector:4318", f"http://127.0.0.1:{server.server_address[1]}")
+            script = script.replace("--state next.state", f"--state next.state --journal '{journal}'").replace("--retry 5", "")
+            self.assertEqual((script.count("127.0.0.1"), script.count("--journal")), (1, 1))
+            env = {**self.env, "PATH": f"{os.path.dirname(SEEN)}:{self.env['PATH']}"}
+            for refuse in (True, False, False):
+                Collector.refuse = refuse
+                done = subprocess.run(["bash", "-c", script], cwd=self.work, env=env, stdin=subprocess.DEVNULL, capture_output=True,
+                                      check=False)
+                self.assertEqual(done.returncode != 0, refuse, done.stderr)
+                self.assertEqual((self.work / "seen.state").exists(), not refuse)
+                self.assertEqual(len(Collector.taken), 0 if refuse else 2000)
+            server.shutdown()
 
 
 if __name__ == "__main__":
