@@ -1,0 +1,450 @@
+"""seen top: driven in tmux and by a terminal of its own, while an agent works.
+
+The tests of a class share a session and its agent.  What a screen shows is waited for.
+"""
+import fcntl
+import json
+import os
+import re
+import select
+import shutil
+import signal
+import struct
+import subprocess
+import tempfile
+import termios
+import time
+import unittest
+
+from driver import BUILD, Terminal
+from harness import SEEN, Session, lines, wait_until
+
+LONG = bool(os.environ.get("SEEN_LONG"))
+DEADLINE = 60
+INTERVAL = ("--interval", "100")
+ALTERNATE, NORMAL = b"\x1b[?1049h", b"\x1b[?1049l"
+HOSTILE = ["esc\x1b[2J\x1b]0;title\x07", "new\nline", "\u65e5\u672c\u8a9e\u306e\u540d\u524d", "e\u0301\u0301a\u0300",
+           "right\u202eto-left", b"bad\xff\xfe\xc3", "zwj\U0001f468\u200d\U0001f469", "<script>alert(1)<", "%s%n%d",
+           "long" + "x" * 200, " lead and trail "]
+
+
+def work(session, agent):
+    session.write("notes.txt", lines("notes"))
+    session.write("stale.txt", lines("stale"))
+    agent.shell("cat notes.txt stale.txt")
+    agent.shell("cat notes.txt")
+    session.write("stale.txt", lines("by the user"))
+    agent.shell("echo mine > stale.txt")
+    agent.shell("mkdir -p out; echo made > out/made.o")
+
+
+class Worked(unittest.TestCase):
+    """A session in which an agent has worked, and still lives."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.session = Session()
+        cls.addClassCleanup(cls.session.close)
+        cls.agent = cls.session.agent()
+        cls.addClassCleanup(cls.agent.close)
+        work(cls.session, cls.agent)
+
+    def environment(self, **more):
+        return {**self.session.environment, "LC_ALL": "C.UTF-8", **more}
+
+    def words(self, *options):
+        return [SEEN, "top", "--session", self.session.name, *INTERVAL, *options]
+
+
+@unittest.skipUnless(shutil.which("tmux"), "no tmux")
+class InTmux(Worked):
+    """As a person sees it."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="seen-top.")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.socket = os.path.join(self.folder, "tmux")
+
+    def tmux(self, *words, check=True):
+        return subprocess.run(["tmux", "-S", self.socket, "-f", "/dev/null", *words], env=self.environment(TERM="xterm-256color"),
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=DEADLINE,
+                              check=check).stdout.decode()
+
+    def open(self, columns=80, height=24, words=None, shell=False):
+        command = words or self.words()
+        self.tmux("new-session", "-d", "-x", str(columns), "-y", str(height), "-c", self.session.workspace,
+                  *(["bash", "--norc"] if shell else command))
+        self.addCleanup(self.tmux, "kill-server", check=False)
+        self.tmux("set-option", "-g", "remain-on-exit", "on")
+
+    def screen(self):
+        return self.tmux("capture-pane", "-p").split("\n")[:-1]
+
+    def shows(self, pattern, seconds=DEADLINE):
+        """The screen, once one of its lines matches."""
+        end = time.monotonic() + seconds
+        while True:
+            screen = self.screen()
+            if any(re.search(pattern, line) for line in screen):
+                return screen
+            if time.monotonic() > end:
+                raise AssertionError("no %r:\n%s" % (pattern, "\n".join(screen)))
+            time.sleep(0.05)
+
+    def hides(self, pattern):
+        try:
+            wait_until(lambda: not any(re.search(pattern, line) for line in self.screen()), DEADLINE)
+        except AssertionError:
+            raise AssertionError("still %r:\n%s" % (pattern, "\n".join(self.screen()))) from None
+
+    def keys(self, *keys):
+        self.tmux("send-keys", *keys)
+
+    def line(self, screen, pattern):
+        found = [line for line in screen if re.search(pattern, line)]
+        self.assertTrue(found, (pattern, screen))
+        return found[0]
+
+    def test_what_it_shows(self):
+        self.open()
+        screen = self.shows(r"written +out/made\.o")
+        self.assertEqual(len(screen), 24)
+        self.assertRegex(screen[0], r"seen top  test  .*/workspace +running  0:\d\d:\d\d")
+        counters = self.session.status()["counters"]
+        text = "\n".join(screen)
+        self.assertRegex(text, r"conflicts +%d\b" % counters["stale_warned"])
+        self.assertRegex(text, r"notices +%d\b" % counters["notices"])
+        self.assertRegex(text, r"saved +{:,} B".format(counters["bytes_saved"]))
+        # AGO READS BYTES REPEATS WRITES STATE PATH
+        self.assertRegex(self.line(screen, r" notes\.txt$"), r"\d+s +2 +[\d,]+ B +1 +- noticed +notes\.txt$")
+        self.assertRegex(self.line(screen, r" stale\.txt$"), r"conflict +stale\.txt$")
+        self.line(screen, r"guarded .*stale\.txt  warned: stale, kept")
+        self.line(screen, r"notice .*notes\.txt  [\d,]+ bytes not given again")
+        # Numbers end where their heads do.
+        head = self.line(screen, "READS +BYTES")
+        self.assertEqual(self.line(screen, r" notes\.txt$")[:head.index("READS") + 5][-1], "2")
+        self.keys("2")
+        screen = self.shows(r"PID +ROLE +READS")
+        self.assertRegex(self.line(screen, r"fake_agent|python3"), r"\d+ agent +\d+ +(\d+|-) .* runs +")
+        self.keys("3")
+        screen = self.shows(r"UTC +EVENT")
+        self.line(screen, r"^ \d\d:\d\d:\d\d guarded")
+        self.keys("Tab")
+        self.shows(r"AGO +READS")
+        self.keys("q")
+        self.shows("Pane is dead.*status 0")
+
+    def test_it_goes_on_while_the_agent_works(self):
+        self.open()
+        self.shows(r"written +out/made\.o")
+        self.agent.shell("cat notes.txt >/dev/null; echo later > later.txt")
+        self.shows(r" later\.txt$")
+        self.keys("p")
+        self.shows("paused")
+        self.agent.shell("echo not > paused.txt")
+        time.sleep(0.5)
+        self.assertNotIn("paused.txt", "\n".join(self.screen()))
+        self.keys("p")
+        self.shows(r" paused\.txt$")
+
+    def test_keys(self):
+        self.open()
+        self.shows(r" notes\.txt$")
+        for order in ("by bytes", "by repeats", "by writes", "recent"):
+            self.keys("s")
+            self.shows(order)
+        self.keys("s", "s")
+        screen = self.shows("by repeats")
+        rows = screen[[i for i, line in enumerate(screen) if "READS" in line][0] + 1:]
+        self.assertRegex(rows[0], r" notes\.txt$")
+        self.assertNotIn("python", "\n".join(screen))
+        self.keys("w")
+        self.hides("by repeats, workspace")
+        self.keys("G")
+        self.shows(r" /(usr|etc|proc|dev|root|home|lib)/|…")
+        self.keys("w", "/", "NOTES")
+        screen = self.shows("/NOTES")
+        self.hides(r"written +out/made\.o")
+        self.keys("Enter")
+        self.shows("filter: NOTES")
+        self.keys("Escape")
+        self.shows(r"written +out/made\.o")
+        self.keys("/", "nobody has that")
+        self.shows("nothing holds that text")
+        self.keys("BSpace", "C-u", "sta")
+        self.shows(r" stale\.txt$")
+        self.keys("Escape", "?")
+        self.shows("the next order of the rows")
+        self.keys("q")  # the help
+        self.hides("the next order of the rows")
+        self.keys("r", "G", "g", "Down", "Up", "NPage", "PPage", "End", "Home", "F5", "x", "h", "h")
+        self.shows(r"written +out/made\.o")
+        self.keys("C-c")
+        self.shows("Pane is dead.*status 0")
+
+    def test_sizes(self):
+        self.open()
+        self.shows(r" notes\.txt$")
+        for columns, height in ((40, 10), (57, 14), (200, 60), (40, 24), (120, 10), (80, 24)):
+            self.tmux("resize-window", "-x", str(columns), "-y", str(height))
+            screen = self.shows(r"^ seen top .* %s$" % r"\d:\d\d:\d\d *")
+            wait_until(lambda: len(self.screen()[0].rstrip()) == columns - 1, DEADLINE)
+            screen = self.screen()
+            self.assertEqual(len(screen), height)
+            text = "\n".join(screen)
+            for once in ("seen top", "READS", "q quit", "conflicts"):
+                self.assertEqual(text.count(once), 1, (columns, height, text))
+            self.assertTrue(any(re.search(r"(stale|notes|made|later)\.(txt|o)", line) for line in screen), text)
+        for columns, height in ((39, 24), (80, 9), (10, 3), (2, 1)):
+            self.tmux("resize-window", "-x", str(columns), "-y", str(height))
+            wait_until(lambda: self.screen()[0].startswith("seen top: %dx%d, needs 40x10"[:columns - 1] % (
+                (columns, height) if columns > 12 else ())) if columns > 12 else self.screen()[0].startswith("s"), DEADLINE)
+        self.tmux("resize-window", "-x", "80", "-y", "24")
+        self.shows(r" notes\.txt$")
+        self.keys("q")
+        self.shows("Pane is dead.*status 0")
+
+    def test_suspend_and_go_on(self):
+        self.open(shell=True)
+        self.shows(r"[$#] *$")
+        self.keys("stty -a > before; clear; echo on the shell; %s; stty -a > after; echo code $?" % " ".join(self.words()), "Enter")
+        self.shows(r" notes\.txt$")
+        self.keys("C-z")
+        self.shows("Stopped")
+        self.shows("on the shell")  # what was there before
+        self.keys("stty -a > between; fg", "Enter")
+        screen = self.shows(r" notes\.txt$")
+        self.assertNotIn("on the shell", "\n".join(screen))
+        self.keys("s")
+        self.shows("by bytes")
+        self.keys("q")
+        self.shows("code 0")
+        self.shows("on the shell")
+        self.assertEqual(self.session.read("before"), self.session.read("after"))
+        self.assertEqual(self.session.read("before"), self.session.read("between"))
+
+    def test_hostile_names(self):
+        names = [name if isinstance(name, bytes) else name.encode() for name in HOSTILE]
+        for name in names:
+            path = os.path.join(self.session.workspace.encode(), name)
+            with open(path, "wb") as file:
+                file.write(lines("hostile"))
+            self.agent.run(["cat", os.fsdecode(name)])
+        self.open(columns=100, height=40)
+        screen = self.shows(r"bad\\xff\\xfe\\xc3$")
+        text = "\n".join(screen)
+        for shown in ("esc\\x1b[2J\\x1b]0;title\\x07", "new\\nline", "日本語の名前", "right\\xe2\\x80\\xaeto-left", "zwj👨\\xe2\\x80\\x8d👩",
+                      "<script>alert(1)<", "%s%n%d", "…" + "x" * 20):
+            self.assertIn(shown, text)
+        self.assertNotIn("title", self.tmux("display-message", "-p", "#{pane_title}"))
+        # The columns hold beside them: the state stands where it does in every row.
+        for pane, head, word in (("1", "STATE", "PATH"), ("2", "STATE", "COMMAND")):
+            self.keys(pane)
+            screen = self.shows(r"\b%s +%s\b" % (head, word))
+            at = self.line(screen, head + " +" + word).index(word)
+            self.assertFalse([line for line in screen[7:20] if line.strip() and line[at - 1:at] not in (" ", "")], screen)
+        self.keys("q")
+        self.shows("Pane is dead.*status 0")
+
+
+class End(unittest.TestCase):
+    """The session ends while it is looked at."""
+
+    @unittest.skipUnless(shutil.which("tmux"), "no tmux")
+    def test_it_says_so_and_stays(self):
+        case = InTmux("screen")
+        case.session = Session()
+        self.addCleanup(case.session.close)
+        case.agent = case.session.agent()
+        self.addCleanup(case.doCleanups)
+        case.setUp()
+        work(case.session, case.agent)
+        case.open()
+        case.shows(r" running ")
+        case.agent.close()
+        screen = case.shows(r"^ seen top .* ended ")
+        case.line(screen, r" notes\.txt$")
+        case.keys("2")
+        case.shows(r"exit 0|gone")
+        case.hides(r" runs ")
+        shutil.rmtree(os.path.join(case.session.folder, "run"))
+        case.shows(r"^ seen top .* removed ")
+        case.keys("q")
+        case.shows("Pane is dead.*status 0")
+
+
+class OnATerminal(Worked):
+    """What goes to the terminal, and in what state it is left."""
+
+    def start(self, *options, columns=80, height=24, **environment):
+        self.terminal = Terminal(self.words(*options), self.session.workspace, self.environment(**environment))
+        fcntl.ioctl(self.terminal.fd, termios.TIOCSWINSZ, struct.pack("HHHH", height, columns, 0, 0))
+        self.before = termios.tcgetattr(self.terminal.fd)
+        return self.terminal
+
+    def ends(self, code):
+        """With the terminal as it was."""
+        pid, status = os.waitpid(self.terminal.pid, 0)
+        self.assertEqual(pid, self.terminal.pid)
+        self.assertEqual(128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status), code)
+        try:
+            while select.select([self.terminal.fd], [], [], 0)[0]:
+                self.terminal.output += os.read(self.terminal.fd, 65536)
+        except OSError:  # nobody holds it any more
+            pass
+        output = self.terminal.output
+        self.assertGreater(output.rfind(NORMAL), output.rfind(ALTERNATE), "the alternate screen is left")
+        self.assertGreater(output.rfind(b"\x1b[?12l\x1b[?25h"), output.rfind(b"\x1b[?25l"), "the cursor is shown")
+        self.assertEqual(termios.tcgetattr(self.terminal.fd)[:4], self.before[:4])
+        os.close(self.terminal.fd)
+
+    def test_quit(self):
+        terminal = self.start()
+        terminal.read(b"notes.txt")
+        self.assertIn(ALTERNATE, terminal.output)
+        self.assertFalse(termios.tcgetattr(terminal.fd)[3] & (termios.ECHO | termios.ICANON))
+        terminal.write(b"q")
+        self.ends(0)
+
+    def test_signals(self):
+        for number, code in ((signal.SIGTERM, 128 + signal.SIGTERM), (signal.SIGHUP, 128 + signal.SIGHUP), (signal.SIGINT, 0)):
+            with self.subTest(number=number):
+                terminal = self.start()
+                terminal.read(b"notes.txt")
+                os.kill(terminal.pid, number)
+                self.ends(code)
+
+    def test_stop_by_others(self):
+        terminal = self.start()
+        terminal.read(b"notes.txt")
+        os.kill(terminal.pid, signal.SIGSTOP)
+        os.waitpid(terminal.pid, os.WUNTRACED)
+        terminal.output = b""
+        termios.tcsetattr(terminal.fd, termios.TCSANOW, self.before)  # as a shell does
+        os.kill(terminal.pid, signal.SIGCONT)
+        terminal.read(b"notes.txt")
+        self.assertIn(ALTERNATE, terminal.output)
+        self.assertFalse(termios.tcgetattr(terminal.fd)[3] & termios.ECHO)
+        terminal.write(b"q")
+        self.ends(0)
+
+    def test_the_terminal_hangs_up(self):
+        # Also one that ignores the signal.
+        for prefix in ((), ("nohup",)):
+            pid, fd = os.forkpty()
+            if pid == 0:
+                os.chdir(self.session.workspace)
+                words = self.words()
+                if prefix:
+                    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+                os.execve(words[0], words, self.environment())
+            terminal = Terminal.__new__(Terminal)
+            terminal.pid, terminal.fd, terminal.output = pid, fd, b""
+            terminal.read(b"notes.txt")
+            os.close(fd)
+            _, status = os.waitpid(pid, 0)
+            self.assertIn(status if os.WIFSIGNALED(status) else os.WEXITSTATUS(status), (0, signal.SIGHUP), prefix)
+
+    def test_nothing_is_sent_that_did_not_change(self):
+        terminal = self.start("--interval", "1000")
+        terminal.read(b"notes.txt")
+        time.sleep(1.3)
+        before = len(terminal.output)
+        terminal.write(b"p")
+        terminal.read(b"paused")
+        while len(terminal.output) != before:  # what was on its way
+            before = len(terminal.output)
+            time.sleep(0.2)
+        terminal.write(b"x")
+        time.sleep(0.5)
+        sent = os.read(terminal.fd, 65536) if select.select([terminal.fd], [], [], 0)[0] else b""
+        self.assertLess(len(sent), 200, sent)
+        terminal.write(b"q")
+        self.ends(0)
+
+    def test_colours(self):
+        colour = re.compile(rb"\x1b\[(?:\d+;)*3[1-6]m")
+        for environment, coloured in (({}, True), ({"NO_COLOR": "1"}, False), ({"NO_COLOR": ""}, True), ({"TERM": "vt100"}, False)):
+            with self.subTest(environment):
+                terminal = self.start(**environment)
+                terminal.read(b"warned")
+                terminal.write(b"q")
+                _, status = os.waitpid(terminal.pid, 0)
+                self.assertEqual(status, 0)
+                self.assertEqual(bool(colour.search(terminal.output)), coloured)
+                self.assertIn(b"conflict", terminal.output)
+                os.close(terminal.fd)
+
+    def test_a_locale_without_utf8(self):
+        name = "\u65e5.txt"
+        self.session.write(name, lines("x"))
+        self.agent.run(["cat", name])
+        terminal = self.start(LC_ALL="C")
+        terminal.read(b"\\xe6\\x97\\xa5.txt")
+        terminal.write(b"2")
+        terminal.read(b"`- ")
+        terminal.write(b"q")
+        self.ends(0)
+        self.assertFalse(re.search(rb"[\x80-\xff]", terminal.output))
+
+
+class Refused(Worked):
+    """Where there is nothing to draw on."""
+
+    def refused(self, result, *texts):
+        self.assertEqual(result.returncode, 17, result)
+        self.assertEqual(result.stdout, b"")
+        self.assertEqual(result.stderr.count(b"\n"), 1)
+        for text in (b"seen status", b"seen log -f", *texts):
+            self.assertIn(text, result.stderr)
+
+    def test_no_terminal(self):
+        self.refused(self.session.seen("top", "--session", "test", check=False), b"terminal")
+
+    def test_terminals_that_cannot_be_drawn_on(self):
+        for term in ("dumb", "unknown", "no-such-terminal", "", "a\033[2Jb"):
+            with self.subTest(term):
+                output = Terminal(self.words(), self.session.workspace, self.environment(TERM=term))
+                self.assertEqual(output.wait(), 17)
+                self.assertIn(b"seen status", output.output)
+                self.assertEqual(output.output.count(b"\n"), 1)
+                self.assertNotIn(b"\x1b", output.output)
+
+    def test_wrong_words(self):
+        for words, text in ((("--interval", "99"), b"100 to 60000"), (("--interval", "60001"), b"100 to 60000"), (("--interval", "x"), b"'x'"),
+                            (("more",), b"'more' is no option")):
+            result = self.session.seen("top", *words, check=False)
+            self.assertEqual(result.returncode, 2, words)
+            self.assertIn(text, result.stderr)
+        self.assertEqual(self.session.seen("top", "--session", "nobody", check=False).returncode, 3)
+
+
+@unittest.skipUnless(LONG, "a journal of a million events")
+class Large(InTmux):
+    """A session with a history."""
+
+    def test_it_starts_at_once(self):
+        maker = BUILD / "tests" / "bench" / "journal_maker"
+        if not maker.exists():
+            self.skipTest("no journal_maker")
+        journal = self.session.seen("status", "--json", "--session", "test")
+        path = json.loads(journal.stdout)["journal"]["file"]
+        self.agent.close()
+        os.remove(path)
+        subprocess.run([maker, path, "1000000"], check=True)
+        begin = time.monotonic()
+        self.open()
+        self.shows("^ seen top  test", 5)
+        self.shows(r"^ +\d+[smhd] +\d", 5)  # rows
+        print("rows after %.1f s" % (time.monotonic() - begin))
+        self.keys("3")
+        self.shows(r"UTC +EVENT", 5)
+        self.hides("reading the journal")
+        print("read after %.1f s" % (time.monotonic() - begin))
+
+
+for name in [name for name in dir(InTmux) if name.startswith("test_")]:
+    setattr(Large, name, None)  # they are InTmux's
+
+if __name__ == "__main__":
+    unittest.main()
