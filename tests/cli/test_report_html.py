@@ -164,8 +164,13 @@ class ReportHtml(Case):
             # Made visible the same way; the page does more (directions of writing, what has no width).
             if "\\u{" not in row[5] and event["op"] != "coverage":
                 self.assertIn("  " + row[5], line)
+            if event.get("path") or event["executable"]:
+                self.assertNotEqual(row[5], "", event)
         self.assertEqual(page.eval("data.leftOut"), 0)
-        files = self.json("report", "--journal", journal, "--top", "5000")["files"]
+        report = self.json("report", "--journal", journal, "--top", "5000")
+        self.assertEqual(page.eval("[data.rows.reduce((sum, row) => sum + row.readBytes, 0), data.rows.reduce((sum, row) => sum + row.writeBytes, 0)]"),
+                         [report["work"]["bytes_read"], report["work"]["bytes_written"]])
+        files = report["files"]
         self.assertEqual(page.eval("data.files.length"), files["count"])
         self.assertEqual(page.eval("data.files.reduce((sum, file) => sum + (file.inWorkspace ? file.repeats : 0), 0)"), sum(row["repeats"] for row in files["by_repeats"]))
         self.assertEqual(page.eval("data.files.reduce((sum, file) => sum + (file.inWorkspace ? file.bytesRead : 0), 0)"), sum(row["work"]["bytes_read"] for row in files["by_read"]))
