@@ -105,13 +105,13 @@ static inline size_t hostile_name(unsigned kind, unsigned number, size_t longest
 	enum { KINDS = sizeof(NAMES) / sizeof(NAMES[0]) };
 	char part[256];
 
-	kind %= KINDS + 1;
+	kind %= KINDS + 2;
 	if (kind < KINDS)
 		return (size_t)snprintf(ret_name, NAME_BYTES, "%s%u%s", NAMES[kind].before, number,
 					NAMES[kind].after);
-	/* As long as a path may be: folders of 255 bytes each. */
+	/* As long as a path may be: folders of 255 bytes each, of letters or of what is no UTF-8. */
 	size_t length = 0;
-	memset(part, 'n', sizeof(part));
+	memset(part, kind == KINDS ? 'n' : 0xff, sizeof(part));
 	while (length + 256 < longest) {
 		memcpy(ret_name + length, part, 255);
 		length += 255;
