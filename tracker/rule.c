@@ -94,6 +94,18 @@ static const struct settings_rule *rule_at(const struct segment *segment, uint64
 	return rule->action > RULE_ACTION_OFF && rule->action <= RULE_ACTION_DENY ? rule : NULL;
 }
 
+/* False: it may hold for any path. */
+static bool sketch_rule(const struct segment *segment, const struct settings_rule *rule,
+			struct rule_sketch *sketch)
+{
+	const char *pattern = NULL;
+	bool all = rule->path.count > 0;
+
+	while ((pattern = segment_text(segment, rule->path, pattern)))
+		all = rule_sketch_add(sketch, pattern) && all;
+	return all;
+}
+
 void rule_program(const struct segment *segment, const char *executable, const char *name,
 		  struct rule_program *ret_program)
 {
@@ -107,6 +119,8 @@ void rule_program(const struct segment *segment, const char *executable, const c
 		    names_program(segment, rule->except_exe, executable, name))
 			continue;
 		ret_program->rules |= UINT64_C(1) << i;
+		if (!sketch_rule(segment, rule, &ret_program->sketch))
+			ret_program->of_any |= UINT64_C(1) << i;
 		ret_program->ops |= (uint32_t)rule->ops & RULE_ANY;
 	}
 }
@@ -128,8 +142,12 @@ void rule_judge(const struct segment *segment, const struct rule_program *progra
 	const struct settings_rule *rule;
 	struct place place = { .path = NULL };
 
+	uint64_t left = program->rules;
+
 	*ret_answer = (struct rule_answer){ .action = RULE_ACTION_OFF };
-	for (uint64_t left = program->rules; left; left &= left - 1) {
+	if (left != program->of_any && !rule_sketch_may_match(&program->sketch, question->path))
+		left &= program->of_any;
+	for (; left; left &= left - 1) {
 		uint32_t index = (uint32_t)__builtin_ctzll(left);
 		uint32_t ops;
 

@@ -53,13 +53,16 @@
 #include <stdint.h>
 
 #include "config/settings.h"
+#include "tracker/rule_sketch.h"
 
 struct segment;
 
 /* Which rules speak of one program.  All zero: none. */
 struct rule_program {
-	uint64_t rules; /* bits: indices into settings.rules */
-	uint32_t ops;   /* enum rule_op: what they speak of, together */
+	uint64_t rules;            /* bits: indices into settings.rules */
+	uint32_t ops;              /* enum rule_op: what they speak of, together */
+	uint64_t of_any;           /* bits: those that may hold for any path */
+	struct rule_sketch sketch; /* of the paths of all others */
 };
 
 /* rule_program(): tells what rules there are for a program.
@@ -95,7 +98,8 @@ struct rule_answer {
 	bool wants_look;
 };
 
-/* rule_judge(): what the rules say of an access.  Takes time in proportion to the globs; no system call. */
+/* rule_judge(): what the rules say of an access.  For nearly all paths that no rule names it takes the time of reading the path once; for
+ * others in proportion to the globs.  No system call. */
 void rule_judge(const struct segment *segment, const struct rule_program *program,
 		const struct rule_question *question, struct rule_answer *ret_answer);
 

@@ -49,7 +49,9 @@ static void judge_rules(const struct segment *segment, const char *path)
 
 	rule_program(segment, "/bin/cat", "cat", &program);
 	if (pick(2))
-		program = (struct rule_program){ .rules = nasty(image_bytes), .ops = RULE_ANY };
+		program = (struct rule_program){ .rules = nasty(image_bytes),
+						 .of_any = UINT64_MAX,
+						 .ops = RULE_ANY };
 	rule_judge(segment, &program, &question, &answer);
 	rule_settle(segment, &program, &question, pick(2), &answer);
 	rule_count(segment, &answer);

@@ -300,6 +300,76 @@ Test(rule, said)
 	cr_assert_eq(rule_say(&world.segment, &answer, "/no", line, sizeof(line)), 0);
 }
 
+/* What a sketch rules out, no glob matches: of globs and paths made of pieces by chance. */
+Test(rule, sketch)
+{
+	static const char *const GLOBS[] = { "a",     "abc",  "*.pem", "**", "?",       "[ab]",
+					     "x*yzw", ".env", "A*",    "*",  "ab[c/]d", "abc*",
+					     "\\a*b", "***",  "e?fgh", ".",  "b**cde",  "[a" };
+	static const char *const NAMES[] = { "a",   "abc",    "k.pem", "b",    ".env", "xyzw",
+					     "ABC", "xx.yzw", "e-fgh", "abcd", "a*b",  "bcde",
+					     "[a",  "b",      "ab[c",  "dcde" };
+	unsigned seed = 7;
+	int matched = 0, ruled_out = 0;
+
+	world_open(&world, NULL);
+	for (int round = 0; round < 200000; round++) {
+		struct rule_sketch sketch = { 0 };
+		char glob[64] = "", path[64] = "";
+		int names = rand_r(&seed) % 3;
+
+		if (rand_r(&seed) % 2)
+			(void)strcat(glob, "/");
+		for (int i = 0, count = rand_r(&seed) % 3; i <= count; i++) {
+			(void)strcat(
+				glob,
+				GLOBS[(size_t)rand_r(&seed) % (sizeof(GLOBS) / sizeof(GLOBS[0]))]);
+			if (i < count || rand_r(&seed) % 8 == 0)
+				(void)strcat(glob, "/");
+		}
+		for (int i = 0; i <= names; i++) {
+			(void)strcat(path, "/");
+			(void)strcat(
+				path,
+				NAMES[(size_t)rand_r(&seed) % (sizeof(NAMES) / sizeof(NAMES[0]))]);
+		}
+		bool fold = rand_r(&seed) % 2;
+		bool match = glob[0] == '/' ? path_covers(glob, path, fold)
+					    : path_matches_glob(glob, path, fold);
+		bool may = !rule_sketch_add(&sketch, glob) || rule_sketch_may_match(&sketch, path);
+
+		cr_assert(may || !match, "%s matches %s", glob, path);
+		matched += match;
+		ruled_out += !may;
+	}
+	cr_assert_gt(matched, 5000);
+	cr_assert_gt(ruled_out, 40000);
+}
+
+/* Of many globs together, most paths are ruled out. */
+Test(rule, sketch_of_many)
+{
+	struct rule_sketch sketch = { 0 };
+	char text[64];
+	int passed = 0;
+
+	world_open(&world, NULL);
+	for (int i = 0; i < 150; i++) {
+		(void)snprintf(text, sizeof(text), i % 5 ? "~/.name-%d/x-%d" : "*.end-%d%d", i, i);
+		cr_assert(rule_sketch_add(&sketch, text));
+	}
+	for (int i = 0; i < 10000; i++) {
+		(void)snprintf(text, sizeof(text), "/home/u/src/part-%d/file-%d.c", i, i * 7);
+		passed += rule_sketch_may_match(&sketch, text);
+	}
+	cr_assert_lt(passed, 4000, "%d", passed);
+	cr_assert_not(rule_sketch_add(&sketch, "**"));
+	cr_assert_not(rule_sketch_add(&sketch, "*.c"));
+	cr_assert_not(rule_sketch_add(&sketch, "."));
+	cr_assert_not(rule_sketch_add(&sketch, "./"));
+	cr_assert_not(rule_sketch_add(&sketch, "/"));
+}
+
 /* A segment that is damaged says nothing, or something, and nothing else happens. */
 Test(rule, damaged)
 {
@@ -317,7 +387,7 @@ Test(rule, damaged)
 	cr_assert_eq(program_of("/bin/cat", "cat").rules, 0);
 
 	/* a program's rules that are there no more */
-	struct rule_program gone = { .rules = UINT64_MAX, .ops = RULE_ANY };
+	struct rule_program gone = { .rules = UINT64_MAX, .ops = RULE_ANY, .of_any = UINT64_MAX };
 	struct rule_question question = { .ops = RULE_ANY, .path = "/y" };
 	struct rule_answer answer;
 
