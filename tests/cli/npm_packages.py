@@ -1,0 +1,44 @@
+"""Packages of npm that tests hold what is written here against: official schemas and the programs that read them."""
+import os
+import pathlib
+import shutil
+import subprocess
+import unittest
+
+CACHE = pathlib.Path(os.environ.get("SEEN_AGENTS_DIR") or pathlib.Path(
+    os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "seen-tests"))
+INSTALL_S = 600
+
+
+def installed(name, *packages):
+    """The folder `node_modules` with these packages, of exact versions, installed now unless they are there. A test is
+    skipped where that cannot be."""
+    folder = CACHE / name
+    done = folder / "installed"
+    wanted = " ".join(packages)
+    if done.exists() and done.read_text() == wanted:
+        return folder / "node_modules"
+    if not shutil.which("npm") or not shutil.which("node"):
+        raise unittest.SkipTest("no npm to get official schemas with")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    try:
+        install = subprocess.run(["npm", "install", "--ignore-scripts", "--loglevel=error", "--no-fund", "--no-audit",
+                                  "--fetch-retries=1", "--prefix", str(folder), *packages], text=True, timeout=INSTALL_S,
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    except subprocess.TimeoutExpired:
+        raise unittest.SkipTest(f"npm install {wanted} took longer than {INSTALL_S} s") from None
+    if install.returncode:
+        first = (install.stdout.strip().splitlines() or ["no message"])[0]
+        raise unittest.SkipTest(f"npm install {wanted}: {first}")
+    done.write_text(wanted)
+    return folder / "node_modules"
+
+
+def node(modules, program, *words, **more):
+    """Runs a program of Node that can require() what is there; standard output."""
+    done = subprocess.run(["node", "-e", program, *words], cwd=modules.parent, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, timeout=INSTALL_S, check=False, **more)
+    if done.returncode:
+        raise AssertionError(done.stderr.decode(errors="replace")[-3000:])
+    return done.stdout
