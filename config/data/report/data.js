@@ -119,7 +119,8 @@ let strangers = -1;          /* the row of what no process of the session did */
 function addRow(pid, parent, time) {
 	data.rows.push({
 		pid, parent, start: time, last: time, end: NaN, status: NaN, role: -1, name: 0, args: 0, partial: false, attached: true,
-		allFrom: Infinity, allTo: -Infinity, isNamed: false, then: [], first: null, counts: new Array(KINDS.length).fill(0), readBytes: 0, writeBytes: 0, depth: 0, size: 1, place: 0,
+		isNamed: false, then: [], first: null, counts: new Array(KINDS.length).fill(0), readBytes: 0, writeBytes: 0,
+		allFrom: Infinity, allTo: -Infinity, depth: 0, size: 1, place: 0,
 	});
 	return data.rows.length - 1;
 }

@@ -61,13 +61,15 @@ function eventDetail(event) {
 
 function rowDetail(row, place) {
 	const role = data.roles[row.role], below = row.size - 1;
-	const counts = KINDS.map((kind, i) => (row.counts[i] ? make('span', { class: 'count' }, kindDot(i), `${number(row.counts[i])} ${kind.title.toLowerCase()} `) : null));
+	const told = (kind, i) => make('span', null, kindDot(i), `${number(row.counts[i])} ${kind.title.toLowerCase()} `);
+	const counts = KINDS.map((kind, i) => (row.counts[i] ? told(kind, i) : null));
+	const programs = row.then.map(([name, args]) => make('div', null, named(`${texts.get(name)} ${brief(texts.get(args), 80)}`)));
 	return [
 		make('h3', null, named(programName(row))),
 		row.args ? make('p', { class: 'long' }, named(texts.get(row.args))) : null,
 		list([
 			['Program', row.name ? named(texts.get(row.name)) : ''],
-			['Then', row.then.length ? row.then.map(([name, args]) => make('div', null, named(`${texts.get(name)} ${brief(texts.get(args), 80)}`))) : null],
+			['Then', programs.length ? programs : null],
 			['Process', row.pid ? `${row.pid}${role ? ', ' + role : ''}` : 'not one of the session, or not known'],
 			['From', at(row.start - data.from)],
 			['Lasted', isNaN(row.end) ? 'its end was not told' : duration(row.end - row.start)],
@@ -92,14 +94,16 @@ function rowDetail(row, place) {
 
 /* Marks all accesses of a file, and lists the first of them. */
 async function showFile(path) {
-	const rings = await chooseFile(path), LISTED = 40;
+	const rings = await chooseFile(path), LISTED = 40, all = `${rings.length >= RINGS_MAX ? 'More than ' : ''}${plural(rings.length, 'event')}`;
+	const entry = event => make('li', null, make('button', { type: 'button', click: () => chooseEvent(event) },
+		kindDot(data.kind[event]), `${at(timeOf(event))} ${data.ops[data.op[event]]} `,
+		make('span', { class: 'faint' }, 'by ' + programName(data.rows[data.row[event]]))));
 	replace($('detail'), [
 		make('h3', null, 'A file'),
 		make('p', { class: 'long' }, named(texts.get(path))),
-		make('p', null, rings.length ? `${rings.length >= RINGS_MAX ? 'More than ' : ''}${plural(rings.length, 'event')}, ringed in the timeline` +
-			(rings.length > LISTED ? `; the first ${LISTED}:` : ':') : 'No event of it is in this page.'),
-		make('ol', null, rings.slice(0, LISTED).map(event => make('li', null, make('button', { type: 'button', click: () => chooseEvent(event) },
-			kindDot(data.kind[event]), `${at(timeOf(event))} ${data.ops[data.op[event]]} `, make('span', { class: 'faint' }, 'by ' + programName(data.rows[data.row[event]])))))),
+		make('p', null, rings.length ? `${all}, ringed in the timeline${rings.length > LISTED ? `; the first ${LISTED}:` : ':'}`
+			: 'No event of it is in this page.'),
+		make('ol', null, rings.slice(0, LISTED).map(entry)),
 		make('div', { class: 'buttons' }, action('Take the marks away', () => {
 			chooseFile(0);
 			showDetail();
@@ -167,7 +171,8 @@ function fillTables() {
 			{ title: 'Path', cell: event => long(texts.get(data.path[event]), 120) },
 			{ title: 'Says', cell: event => long(detailsOf(event), 80) },
 		],
-		find: findInTexts(event => [data.ops[data.op[event]], resultOf(event), data.path[event], data.details[event], data.rows[data.row[event]].name]),
+		find: findInTexts(event => [data.ops[data.op[event]], resultOf(event), data.path[event], data.details[event],
+			data.rows[data.row[event]].name]),
 		open: event => {
 			$('timeline').scrollIntoView();
 			$('rows').focus({ preventScroll: true });
@@ -176,19 +181,9 @@ function fillTables() {
 	});
 }
 
-/* The table of events for one process alone; null: for all. */
+/* The table of events for one process alone, with those below it where it is folded; null: for all. */
 async function eventsOf(row) {
-	const place = row && row.place, rowLanes = row && (isFolded(place) ? await together(place, place + row.size, new Slice()) : ownLanes(place));
-	const ranks = row ? new Uint32Array(rowLanes.reduce((sum, lane) => sum + lane.events.length, 0)) : null;
-	let used = 0;
-	const slice = new Slice();
-	for (const lane of rowLanes || [])
-		for (const event of lane.events) {
-			ranks[used++] = lanes.rank[event];
-			if (used % STRIDE === 0 && slice.over())
-				await slice.pause();
-		}
-	eventsTable.ids = row ? ranks.sort().map(rank => lanes.order[rank]) : lanes.order;
+	eventsTable.ids = row ? await eventsBetween(row.place, row.place + (isFolded(row.place) ? row.size : 1), new Slice()) : lanes.order;
 	replace($('events-hint'), row ? ['Those of ', named(programName(row)), ` (${row.pid}). `, action('All events', () => eventsOf(null))]
 		: 'In the order of their times.');
 	eventsTable.update();

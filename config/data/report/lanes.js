@@ -14,7 +14,7 @@ const lanes = {
 	all: null,                    /* of everything */
 };
 
-const LANES_KEPT = 400;
+const LANES_KEPT = 400, SORTED_AT_ONCE = 20000;
 
 /* By radix, 16 bits at a time: what comes in the order of the file is nearly sorted, but who says that it is? */
 async function orderByTime(slice) {
@@ -98,37 +98,40 @@ function ownLanes(place) {
 	return result;
 }
 
-/* Those of all rows from one place to before another. */
-async function together(from, to, slice) {
-	const first = lanes.offsets[from * KINDS.length], last = lanes.offsets[to * KINDS.length], kinds = KINDS.length;
-	const counts = new Array(kinds).fill(0), FEW = 20000;
-	let ordered;
-	if (last - first <= FEW) {
-		ordered = new Uint32Array(last - first);
+/* The events of all rows from one place to before another, in the order of their times. */
+async function eventsBetween(from, to, slice) {
+	const first = lanes.offsets[from * KINDS.length], last = lanes.offsets[to * KINDS.length];
+	const found = new Uint32Array(last - first);
+	if (last - first <= SORTED_AT_ONCE) {
 		for (let i = first; i < last; i++)
-			ordered[i - first] = lanes.rank[lanes.slots[i]];
-		ordered.sort(); /* by the ranks, then back to what has them */
-		for (let i = 0; i < ordered.length; i++)
-			ordered[i] = lanes.order[ordered[i]];
-	} else {
-		ordered = lanes.order;
+			found[i - first] = lanes.rank[lanes.slots[i]];
+		found.sort(); /* by the ranks, then back to what has them */
+		return found.map(rank => lanes.order[rank]);
 	}
-	const isOther = ordered === lanes.order && (from > 0 || to < data.rows.length);
-	const inside = event => !isOther || data.rows[data.row[event]].place >= from && data.rows[data.row[event]].place < to;
-	for (let i = first; i < last; i++) {
-		counts[data.kind[lanes.slots[i]]]++;
+	for (let i = 0, used = 0; i < data.count; i++) {
+		const event = lanes.order[i], place = data.rows[data.row[event]].place;
+		if (place >= from && place < to)
+			found[used++] = event;
+		if (i % STRIDE === 0 && slice.over())
+			await slice.pause();
+	}
+	return found;
+}
+
+/* The lanes of those rows. */
+async function together(from, to, slice) {
+	const events = await eventsBetween(from, to, slice), counts = new Array(KINDS.length).fill(0);
+	for (let i = 0; i < events.length; i++) {
+		counts[data.kind[events[i]]]++;
 		if (i % STRIDE === 0 && slice.over())
 			await slice.pause();
 	}
 	const result = counts.map(count => ({ events: new Uint32Array(count), times: new Float64Array(count) }));
-	const used = new Array(kinds).fill(0);
-	for (let i = 0; i < ordered.length; i++) {
-		const event = ordered[i];
-		if (inside(event)) {
-			const kind = data.kind[event], at = used[kind]++;
-			result[kind].events[at] = event;
-			result[kind].times[at] = data.time[event];
-		}
+	const used = new Array(KINDS.length).fill(0);
+	for (let i = 0; i < events.length; i++) {
+		const event = events[i], kind = data.kind[event], at = used[kind]++;
+		result[kind].events[at] = event;
+		result[kind].times[at] = data.time[event];
 		if (i % STRIDE === 0 && slice.over())
 			await slice.pause();
 	}
@@ -182,8 +185,7 @@ function eachBin(times, from, to, bins, each) {
 	}
 }
 
-/* Of lanes, the event that is nearest to a time on one side: direction 1 later, -1 earlier.  isAfter: excluding `event` and what
- * comes before it in that direction.  -1: none. */
+/* Of lanes, the event that comes next to one: direction 1 later, -1 earlier.  -1: none. */
 function nextEvent(rowLanes, event, direction) {
 	let best = -1;
 	for (const lane of rowLanes) {

@@ -262,7 +262,8 @@ function click(point) {
 	if (place === undefined || point.y < AXIS_HEIGHT)
 		return;
 	const row = data.rows[data.placed[place]], indent = 10 + Math.min(row.depth, 9) * 12;
-	if (row.size > 1 && (timeline.label ? point.x < timeline.label : (point.y - AXIS_HEIGHT + $('rows').scrollTop) % timeline.rowHeight < 18) && Math.abs(point.x - indent) < 14)
+	const isName = timeline.label ? point.x < timeline.label : (point.y - AXIS_HEIGHT + $('rows').scrollTop) % timeline.rowHeight < 18;
+	if (row.size > 1 && isName && Math.abs(point.x - indent) < 14)
 		fold(place, !timeline.collapsed.has(place));
 	const event = point.x < timeline.label ? -1 : eventAt(lanesOf(place), point.x);
 	choose(place, event < 0 ? undefined : event);

@@ -2,26 +2,26 @@
 
 const KEYS = [
 	['Everywhere', [
-		['?', 'this list'],
-		['Esc', 'close it; leave the details; take the marks from a file; select nothing'],
-		['Tab', 'on to the next part'],
-		['1 – 9', 'to a section'],
-		['/', 'to the filter of files'],
+		[['?'], 'this list'],
+		[['Esc'], 'close it; leave the details; take the marks from a file; select nothing'],
+		[['Tab'], 'on to the next part'],
+		[['1', '…', '9'], 'to a section'],
+		[['/'], 'to the filter of files'],
 	]],
 	['In the timeline', [
-		['↑ ↓', 'another row; PageUp, PageDown: ten; Home, End: the first, the last'],
-		['← →', 'the event before, after, in that row'],
-		['n p', 'the next, the previous notice, conflict or rule in any row'],
-		['+ −', 'zoom in, out; 0: all'],
-		['Shift ← →', 'move in time'],
-		['Space', 'fold a row, or unfold it'],
-		['f', 'the time in which the row was active'],
-		['Enter', 'to the details of what is selected'],
+		[['↑', '↓'], 'another row; PageUp, PageDown: ten; Home, End: the first, the last'],
+		[['←', '→'], 'the event before, after, in that row'],
+		[['n', 'p'], 'the next, the previous notice, conflict or rule in any row'],
+		[['+', '−'], 'zoom in, out; 0: all'],
+		[['Shift', '←', '→'], 'move in time'],
+		[['Space'], 'fold a row, or unfold it'],
+		[['f'], 'the time in which the row was active'],
+		[['Enter'], 'to the details of what is selected'],
 	]],
 	['In tables', [
-		['↑ ↓', 'another row; Home, End: the first, the last'],
-		['PageUp PageDown', 'another page'],
-		['Enter', 'show it in the timeline'],
+		[['↑', '↓'], 'another row; Home, End: the first, the last'],
+		[['PageUp', 'PageDown'], 'another page'],
+		[['Enter'], 'show it in the timeline'],
 	]],
 ];
 
@@ -30,9 +30,9 @@ const say = text => {
 };
 
 function fillKeys() {
-	replace($('keys-body'), KEYS.map(([title, keys]) => [make('h3', null, title),
-		make('dl', null, keys.map(([key, text]) => [make('dt', null, key.split(' ').map((part, i) => (part.length > 1 && part !== 'Shift' && i && !/^(Page|Esc)/.test(part)
-			? part : [i ? ' ' : '', make('kbd', null, part)]))), make('dd', null, text)]))]));
+	const caps = keys => keys.map(key => [key === '…' ? key : make('kbd', null, key), ' ']);
+	replace($('keys-body'), KEYS.map(([title, entries]) => [make('h3', null, title),
+		make('dl', null, entries.map(([keys, text]) => [make('dt', null, caps(keys)), make('dd', null, text)]))]));
 	$('keys-open').addEventListener('click', () => $('keys').showModal());
 }
 
@@ -124,12 +124,15 @@ function drawKinds() {
 
 function fillKinds() {
 	const counts = KINDS.map((kind, i) => lanes.all[i].events.length);
-	replace($('kinds'), KINDS.map((kind, i) => (counts[i] ? make('button', { type: 'button', 'aria-pressed': 'true', title: kind.text, click: click => {
-		const isHidden = timeline.hidden.has(i);
-		timeline.hidden[isHidden ? 'delete' : 'add'](i);
-		click.currentTarget.setAttribute('aria-pressed', String(isHidden));
+	const flip = (button, kind) => {
+		const isHidden = timeline.hidden.has(kind);
+		timeline.hidden[isHidden ? 'delete' : 'add'](kind);
+		button.setAttribute('aria-pressed', String(isHidden));
 		redraw();
-	} }, make('canvas', { 'data-kind': i, 'aria-hidden': 'true' }), kind.title, make('small', null, number(counts[i]))) : null)));
+	};
+	const button = (kind, i) => make('button', { type: 'button', 'aria-pressed': 'true', title: kind.text, click: click => flip(click.currentTarget, i) },
+		make('canvas', { 'data-kind': i, 'aria-hidden': 'true' }), kind.title, make('small', null, number(counts[i])));
+	replace($('kinds'), KINDS.map((kind, i) => (counts[i] ? button(kind, i) : null)));
 	drawKinds();
 }
 
@@ -151,7 +154,10 @@ function listenToTools() {
 const ROWS_UNFOLDED = 60; /* more are folded at first */
 
 /* What agents started stays in view, what that started is folded. */
-const foldDepth = () => 1 + Math.max(0, ...data.rows.slice(0, 1000).filter(row => data.roles[row.role] === 'agent').map(row => row.depth));
+function foldDepth() {
+	const agents = data.rows.slice(0, 1000).filter(row => data.roles[row.role] === 'agent');
+	return 1 + Math.max(0, ...agents.map(row => row.depth));
+}
 
 async function begin() {
 	const report = JSON.parse($('report').textContent), words = JSON.parse($('words').textContent);

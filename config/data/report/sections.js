@@ -11,15 +11,17 @@ const sum = (values, name) => values.reduce((total, value) => total + (value[nam
 
 /* A small table, all of it at once. */
 function smallTable(label, columns, rows, more) {
-	return make('div', { class: 'scroll', role: 'region', tabindex: '0', 'aria-label': label }, make('table', more, make('caption', { class: 'unseen' }, label),
-		make('thead', null, make('tr', null, columns.map(column => make('th', { scope: 'col', class: column.class }, column.title)))),
-		make('tbody', null, rows.map(row => make('tr', null, columns.map((column, i) =>
-			make(i ? 'td' : 'th', { scope: i ? null : 'row', class: column.class }, column.cell(row))))))));
+	const titles = columns.map(column => make('th', { scope: 'col', class: column.class }, column.title));
+	const cells = row => columns.map((column, i) => make(i ? 'td' : 'th', { scope: i ? null : 'row', class: column.class }, column.cell(row)));
+	return make('div', { class: 'scroll', role: 'region', tabindex: '0', 'aria-label': label },
+		make('table', more, make('caption', { class: 'unseen' }, label), make('thead', null, make('tr', null, titles)),
+			make('tbody', null, rows.map(row => make('tr', null, cells(row))))));
 }
 
 /* A table of rows that may be many.  row.number, where there is one, is a record: Enter or a click shows it in the timeline. */
 function longTable(id, label, noun, columns, rows, all) {
-	const place = make('div', { id }), column = each => ({ ...each, cell: at => each.cell(rows[at]), value: each.value && (at => each.value(rows[at])) });
+	const place = make('div', { id });
+	const column = each => ({ ...each, cell: at => each.cell(rows[at]), value: each.value && (at => each.value(rows[at])) });
 	new Table(place, {
 		label, noun, columns: columns.map(column), ids: rows.map((row, at) => at), hint: 'part of a name',
 		find: rows.length > PAGE_ROWS ? findInTexts(at => [shown(rows[at].path || rows[at].rule || rows[at].name)]) : null,
@@ -50,7 +52,7 @@ function fillHead(report) {
 	$('title').textContent = title;
 	document.title = `${title}: seen report`;
 	replace($('about'), [
-		runs.length === 1 ? make('span', null, named(brief(shown(runs[0].command), 120))) : runs.length > 1 ? make('span', null, plural(runs.length, 'run')) : null,
+		runs.length ? make('span', null, runs.length === 1 ? named(brief(shown(runs[0].command), 120)) : plural(runs.length, 'run')) : null,
 		report.workspace ? make('span', null, 'in ', named(shown(report.workspace))) : null,
 		from ? make('span', null, make('time', { datetime: report.start }, `${clock(from)} UTC`)) : null,
 		from && to ? make('span', null, duration((to - from) * 1000)) : null,
@@ -86,7 +88,8 @@ function fillCoverage(report) {
 	if (!runs)
 		doubts.push('No run of the session has ended, so nobody has counted what was not seen.');
 	const kind = missing.length ? 'warn' : runs ? '' : 'plainly';
-	const head = missing.length ? `Not everything was seen.` : runs ? 'Every program that was started was observed.' : 'What was not seen is not known yet.';
+	const head = missing.length ? 'Not everything was seen.'
+		: runs ? 'Every program that was started was observed.' : 'What was not seen is not known yet.';
 	replace($('coverage-body'), box(kind,
 		paragraph(strong(head), ' ', plural(coverage.observed || 0, 'process', 'processes'), ' observed',
 			coverage.opens ? `, ${plural(coverage.opens, 'file')} opened` : '', runs > 1 ? `, in ${number(runs)} runs.` : '.'),
@@ -115,6 +118,8 @@ function conflictCounts(conflicts) {
 	};
 }
 
+const answersOf = saved => (saved.notices || 0) + (saved.diffs || 0) + (saved.commands || 0);
+
 function fillFigures(report) {
 	const work = report.work || {}, saved = report.saved || {}, files = report.files || {}, rules = ruleCounts(report.rules);
 	const conflicts = conflictCounts(report.conflicts || {}), more = work.at_least ? 'at least; ' : '';
@@ -125,7 +130,7 @@ function fillFigures(report) {
 		figure('', number(files.count), 'files', files.left_out ? 'and more than could be told apart' : `${number(work.listings)} listings`, '#files'),
 		figure('read', bytes(work.bytes_read), 'read', `${more}${number(work.opens_read)} opens`, '#balance'),
 		figure('write', bytes(work.bytes_written), 'written', `${more}${number(work.opens_write)} opens, ${number(work.changes)} changes`, '#balance'),
-		figure('saved', bytes(saved.bytes), 'saved', `${plural((saved.notices || 0) + (saved.diffs || 0) + (saved.commands || 0), 'answer')} in place of files`, '#saved'),
+		figure('saved', bytes(saved.bytes), 'saved', `${plural(answersOf(saved), 'answer')} in place of files`, '#saved'),
 		figure(conflicts.denied || conflicts.warned ? 'conflict' : '', number(conflicts.denied + conflicts.warned), 'writes at risk',
 			`${number(conflicts.denied)} denied; ${number(conflicts.byOthers)} changes by others`, '#conflicts'),
 		figure(rules.hits ? 'rule' : '', number(rules.hits), 'rule hits', `${number(rules.denied)} denied`, '#rules'),
@@ -159,7 +164,8 @@ function fillBalance(report) {
 		title: make('span', { title: shown(row.executable) }, named(baseName(row.executable) || 'not known')), work: row.work }));
 	const ratio = work.bytes_written ? work.bytes_read / work.bytes_written : 0;
 	replace($('balance-body'),
-		make('p', { class: 'hint' }, `${bytes(work.bytes_read)} read in ${plural(work.opens_read || 0, 'open')}, ${bytes(work.bytes_written)} written in ${plural(work.opens_write || 0, 'open')}`,
+		make('p', { class: 'hint' }, `${bytes(work.bytes_read)} read in ${plural(work.opens_read || 0, 'open')}, `,
+			`${bytes(work.bytes_written)} written in ${plural(work.opens_write || 0, 'open')}`,
 			ratio >= 1.5 ? `: ${ratio >= 10 ? number(Math.round(ratio)) : ratio.toFixed(1)} bytes read for each one written` : '', '. ',
 			work.at_least ? 'Streams of libc did more than is told. ' : '',
 			`Outside the workspace: ${bytes(outside.bytes_read)} read, ${bytes(outside.bytes_written)} written.`),
@@ -170,9 +176,11 @@ function fillBalance(report) {
 /* ---- conflicts, savings, rules, instructions, seal ---- */
 
 const GUARD_REASONS = {
-	stale: 'somebody else had changed it', unread: 'the agent had never read it', notice: 'the data held a notice', unfinished: 'another write had not ended',
-	unreadable: 'it could not be looked at',
+	stale: 'somebody else had changed it', unread: 'the agent had never read it', notice: 'the data held a notice',
+	unfinished: 'another write had not ended', unreadable: 'it could not be looked at',
 };
+
+const isGuarded = row => row.kind === 'guarded';
 
 function fillConflicts(report) {
 	const conflicts = report.conflicts || {}, rows = conflicts.rows || [], { denied, warned, byOthers } = conflictCounts(conflicts);
@@ -183,14 +191,15 @@ function fillConflicts(report) {
 	}
 	replace($('conflicts-body'), box(denied || warned ? 'bad' : 'warn', paragraph(
 		strong(denied || warned ? `${plural(denied + warned, 'write')} would have destroyed something. ` : 'No write was held back. '),
-		denied ? `${number(denied)} denied. ` : '', warned ? `${number(warned)} warned of and let pass. ` : '', byOthers ? `${plural(byOthers, 'change')} came from outside. ` : '',
+		denied ? `${number(denied)} denied. ` : '', warned ? `${number(warned)} warned of and let pass. ` : '',
+		byOthers ? `${plural(byOthers, 'change')} came from outside. ` : '',
 		kept ? `${plural(kept, 'version')} (${bytes(conflicts.kept_bytes)}) kept: seen restore brings them back.` : ''),
 		rows.length ? longTable('conflicts-table', 'Conflicts', ['conflict', 'conflicts'], [
 			{ title: 'File', cell: row => long(shown(row.path)) },
 			{ title: 'When', class: 'tight', cell: row => shortTime(row.time) },
-			{ title: 'What', class: 'tight', cell: row => [kindDot(KIND.conflict), row.kind === 'guarded' ? shown(row.verdict) : `${shown(row.change)} by others`] },
-			{ title: 'Why', class: 'wide', cell: row => (row.kind === 'guarded' ? `${GUARD_REASONS[row.reason] || shown(row.reason)}${row.degraded ? '; let pass, it may be the session’s own' : ''}`
-				: shown(row.source).replace('_', ' ')) },
+			{ title: 'What', class: 'tight', cell: row => [kindDot(KIND.conflict), isGuarded(row) ? shown(row.verdict) : `${shown(row.change)} by others`] },
+			{ title: 'Why', class: 'wide', cell: row => (isGuarded(row) ? (GUARD_REASONS[row.reason] || shown(row.reason)) +
+				(row.degraded ? '; let pass, it may be the session’s own' : '') : shown(row.source).replace('_', ' ')) },
 			{ title: 'Program', cell: row => (row.executable ? named(baseName(row.executable)) : '–') },
 			{ title: 'Kept', class: 'tight', cell: row => (row.kept ? named(shown(row.version).slice(0, 12), { title: shown(row.version) }) : '–') },
 		], rows, conflicts.count) : null));
@@ -198,7 +207,7 @@ function fillConflicts(report) {
 }
 
 function fillSaved(report) {
-	const saved = report.saved || {}, answers = (saved.notices || 0) + (saved.diffs || 0) + (saved.commands || 0);
+	const saved = report.saved || {}, answers = answersOf(saved);
 	const would = (saved.bytes || 0) + (saved.given_bytes || 0), part = would ? saved.bytes / would * 100 : 0;
 	const bar = make('i');
 	bar.style.width = `${part}%`;
@@ -214,7 +223,8 @@ function fillSaved(report) {
 		], [
 			['a notice in place of a file', saved.notices, saved.notice_bytes], ['what changed in place of a file', saved.diffs, saved.diff_bytes],
 			['a notice in place of a command’s output', saved.commands, saved.command_bytes],
-			['the file after all, because the model asked again', saved.yielded, null], ['the whole file, the first time', saved.given, saved.given_bytes],
+			['the file after all, because the model asked again', saved.yielded, null],
+			['the whole file, the first time', saved.given, saved.given_bytes],
 		])));
 }
 
@@ -254,8 +264,10 @@ function fillInstructions(report) {
 	}
 	const rows = instructions.never_given || [];
 	replace($('instructions-body'), box(rows.length ? 'warn' : instructions.applied ? '' : 'plainly',
-		paragraph(strong(instructions.applied ? `${number(rows.length)} of ${plural(instructions.applied, 'instruction file')}` : 'No instruction files'),
-			instructions.applied ? ` that apply to what was touched ${rows.length === 1 ? 'was' : 'were'} never given to an agent.` : ' apply to what was touched.'),
+		instructions.applied ? paragraph(strong(`${number(rows.length)} of ${plural(instructions.applied, 'instruction file')}`),
+			` that apply to what was touched ${rows.length === 1 ? 'was' : 'were'} never given to an agent.`)
+			: paragraph(strong('No instruction files'), ' apply to what was touched.'),
+		instructions.cut ? paragraph('There were too many folders to look at all.') : null,
 		rows.length ? longTable('instructions-table', 'Instruction files that were never given', ['file', 'files'], [
 			{ title: 'Never given', cell: row => long(shown(row.path)) },
 			{ title: 'Touches', class: 'number', cell: row => number(row.touches) },
@@ -288,8 +300,8 @@ function fillSections(report) {
 	fillBalance(report);
 	fillSaved(report);
 	fillInstructions(report);
-	const titles = { coverage: 'Coverage', timeline: 'Timeline', files: 'Files', balance: 'Reads and writes', conflicts: 'Conflicts', saved: 'Saved', rules: 'Rules',
-		instructions: 'Instructions', processes: 'Processes', events: 'Events', seal: 'Seal' };
+	const titles = { coverage: 'Coverage', timeline: 'Timeline', files: 'Files', balance: 'Reads and writes', conflicts: 'Conflicts', saved: 'Saved',
+		rules: 'Rules', instructions: 'Instructions', processes: 'Processes', events: 'Events', seal: 'Seal' };
 	replace($('contents'), Object.entries(titles).map(([id, title]) => make('li', null, make('a', { href: `#${id}` }, title,
 		flags[id] ? make('span', { class: 'flag', title: 'to be looked at' }, ' •', make('span', { class: 'unseen' }, ' to be looked at')) : null))));
 }
