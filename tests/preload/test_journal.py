@@ -42,6 +42,8 @@ class JournalTest(unittest.TestCase):
 
 
 class Answers(SessionTest):
+    options = ("--watch", "off")  # what a viewer tells of a change is looked for, not what the watcher does
+
     def log(self, *ops):
         self._agent.close()
         self._agent = None
