@@ -24,6 +24,7 @@ enum {
 	TOP_PEOPLE = 10,     /* rows of each table */
 	TOP_PROGRAMS = 1000, /* ... in a document */
 	TOP_MAX = 65536,
+	PIECE_BYTES = 64 << 10,
 };
 
 static const char *session_name, *journal_option, *format_name, *output_path, *top_text;
@@ -158,30 +159,71 @@ static int write_form(const struct wish *wish, const struct report *report, enum
 	return report_tell(report, top, &sheet);
 }
 
+/* A form as text.  ret_text: the caller frees it in any case. */
+static int render(const struct wish *wish, const struct report *report, enum format format,
+		  char **ret_text, size_t *ret_length)
+{
+	FILE *file = open_memstream(ret_text, ret_length);
+	int error = file ? write_form(wish, report, format, file) : -ENOMEM;
+
+	if (file && fclose(file) != 0)
+		error = -ENOMEM;
+	return error;
+}
+
+/* Says what went wrong with a form.  Returns an exit code. */
+static int failed(const struct wish *wish, int error)
+{
+	return error == -ENOMEM ? no_memory() : journal_file_failed(wish->journal, error);
+}
+
+/* Piece by piece, so that what the disk says of one is known. */
+static void put_text(struct output *output, const char *text, size_t length)
+{
+	while (length && output_row(output) == 0) {
+		size_t piece = length < PIECE_BYTES ? length : PIECE_BYTES;
+		(void)fwrite(text, 1, piece, output->file);
+		text += piece;
+		length -= piece;
+	}
+}
+
 static int print(const struct wish *wish, const struct report *report)
 {
 	struct output output = { .file = NULL };
-	int code = EXIT_CODE_OK;
+	char *text = NULL;
+	size_t length = 0;
+	int error = 0, code = EXIT_CODE_OK;
 
 	if (output_is_same(output_path, wish->journal)) {
 		message("--output: %s is the journal", output_path);
 		return EXIT_CODE_USAGE;
 	}
-	int error = output_open(output_path, OUTPUT_REPLACE, &output);
+	/* Only what is shown as it is written knows what terminal it is for. */
+	if (wish->format != FORMAT_TEXT)
+		error = render(wish, report, wish->format, &text, &length);
+	if (error < 0) {
+		free(text);
+		return failed(wish, error);
+	}
+	error = output_open(output_path, OUTPUT_REPLACE, &output);
 	if (error < 0) {
 		message("%s: %s", output_path ? output_path : "standard output", strerror(-error));
+		free(text);
 		return EXIT_CODE_OUTPUT;
 	}
-	error = write_form(wish, report, wish->format, output.file);
-	if (error == -ENOMEM) {
-		code = no_memory();
-	} else if (error < 0) {
-		code = journal_file_failed(wish->journal, error);
+	if (text)
+		put_text(&output, text, length);
+	else
+		error = write_form(wish, report, FORMAT_TEXT, output.file);
+	if (error < 0) {
+		code = failed(wish, error);
 	} else {
 		error = output_finish(&output);
 		if (error < 0)
 			code = output_failed(&output, error);
 	}
+	free(text);
 	output_close(&output);
 	return code;
 }
@@ -190,12 +232,9 @@ static int add_to_summary(const struct wish *wish, const struct report *report)
 {
 	char *text = NULL;
 	size_t length = 0;
-	FILE *file = open_memstream(&text, &length);
-	int error = file ? write_form(wish, report, FORMAT_MARKDOWN, file) : -ENOMEM;
+	int error = render(wish, report, FORMAT_MARKDOWN, &text, &length);
+	int code = error < 0 ? failed(wish, error) : step_summary_add(text, length);
 
-	if (file && fclose(file) != 0)
-		error = -ENOMEM;
-	int code = error < 0 ? no_memory() : step_summary_add(text, length);
 	free(text);
 	return code;
 }
@@ -205,10 +244,8 @@ static int tell(const struct wish *wish, const struct segment *segment)
 	struct report report;
 	int code = EXIT_CODE_OK, error = report_gather(wish->journal, segment, NULL, &report);
 
-	if (error == -ENOMEM)
-		code = no_memory();
-	else if (error < 0)
-		code = journal_file_failed(wish->journal, error);
+	if (error < 0)
+		code = failed(wish, error);
 	if (code == EXIT_CODE_OK && github)
 		code = add_to_summary(wish, &report);
 	if (code == EXIT_CODE_OK && wish->prints)

@@ -521,9 +521,10 @@ class Places(ReportCase):
             done = self.seen("report", "--journal", self.path, *words, "--output", str(target), code=6, preexec_fn=limit)
             self.assertRegex(done.stderr, rb"\Aseen: /.*report.json: File too large\n\Z")
             self.assertEqual((target.read_bytes(), os.listdir(folder)), (b"older", ["report.json"]))
-        for words in (("--json",), ()):
+        large = self.made_journal(1500)
+        for path, words in ((self.path, ("--json",)), (self.path, ()), (large, ("--json",)), (large, ("--format", "html"))):
             with open("/dev/full", "wb") as full:
-                done = self.seen("report", "--journal", self.path, *words, code=6, stdout=full)
+                done = self.seen("report", "--journal", path, *words, code=6, stdout=full)
             self.assertEqual(done.stderr, b"seen: cannot write the output: No space left on device\n")
 
     def test_github(self):
