@@ -119,6 +119,10 @@ void top_model_free(struct top_model *model);
 /* top_model_take(): learns of an event.  What does not fit into memory is counted as dropped. */
 void top_model_take(struct top_model *model, const struct event *event);
 
+/* top_model_learn_note(): of top_model_take(): a line about an event, where it is worth one.  path, process: of the event; NULL: none. */
+void top_model_learn_note(struct top_model *model, const struct event *event, const char *path,
+			  const struct top_process *process);
+
 /* top_model_rate(): brings the rates of processes up to date.  elapsed_ns: since the last call. */
 void top_model_rate(struct top_model *model, uint64_t elapsed_ns);
 
