@@ -738,6 +738,53 @@ static void check_guard(struct doctor *doctor)
 		    name);
 }
 
+/* Which rules are in force, and how far they reach: with COMMAND, into its own program. */
+static void check_rules(struct doctor *doctor)
+{
+	const struct program *program = &doctor->program;
+	const struct executable *last = program->found ? last_of(program) : NULL;
+	const char *obstacle = last ? via_obstacle(last) : NULL;
+	char names[DETAIL_BYTES / 8];
+	size_t used = 0;
+	int count = 0;
+
+	names[0] = '\0';
+	for (size_t i = 0; i < config_rule_count(doctor->config); i++) {
+		const struct config_rule *rule = config_rule_at(doctor->config, i);
+		if (!config_rule_is_in_force(doctor->config, rule))
+			continue;
+		if (used < sizeof(names))
+			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s (%s)",
+						 count ? ", " : "", rule->name,
+						 rule->values[RULE_OPTION_ACTION].text);
+		count++;
+	}
+	if (!count || config_number(doctor->config, OPTION_session_mode) == SESSION_MODE_OFF)
+		return;
+	if (last && !obstacle && (last->setuid || last->setgid || last->capabilities))
+		obstacle = "it gains privileges";
+	if (last && obstacle && !program->supervised)
+		add(doctor, LEVEL_WARN, "rules",
+		    doctor->supervisor.error ? "what the line on the supervisor says"
+					     : "say --via both",
+		    "%d in force, but not for %s itself (%s): %s", count, path_base(last->path),
+		    obstacle, names);
+	else if (program->via.ways == SESSION_VIA_SUPERVISE)
+		add(doctor, LEVEL_OK, "rules", NULL,
+		    "%d in force, for every program below the supervisor, but for list and "
+		    "metadata: %s",
+		    count, names);
+	else if (program->via.ways == SESSION_VIA_BOTH)
+		add(doctor, LEVEL_OK, "rules", NULL,
+		    "%d in force, for every program below the supervisor: %s", count, names);
+	else
+		add(doctor, LEVEL_OK, "rules", NULL,
+		    "%d in force, for programs that the library is in; for static ones, Go, Bun "
+		    "and "
+		    "musl with --via both: %s",
+		    count, names);
+}
+
 static void check_program(struct doctor *doctor)
 {
 	struct program *program = &doctor->program;
@@ -883,6 +930,7 @@ static int examine(struct doctor *doctor, struct config_request *request)
 		check_program(doctor);
 	else
 		check_hooks(doctor);
+	check_rules(doctor);
 	if (json)
 		error = print_json(doctor);
 	else

@@ -61,8 +61,8 @@ static void find(struct telling *telling, int code, int status)
 	tell(telling, "status %d, the command's own was %d: ", code, status);
 }
 
-/* Names the rules that were hit, as far as the journal tells; those that do no more than log are left out. */
-static void name_rules(struct telling *telling, const struct fail_on_run *run)
+/* Names the rules that were hit, as far as the journal tells: those whose action is fail, or all that do more than log. */
+static void name_rules(struct telling *telling, bool all, const struct fail_on_run *run)
 {
 	enum { NAMED = 8 };
 	struct {
@@ -82,7 +82,8 @@ static void name_rules(struct telling *telling, const struct fail_on_run *run)
 		if (found == JOURNAL_FOUND_UNDONE)
 			number = journal_behind_undone(run->journal, number);
 		if (found != JOURNAL_FOUND_RECORD || entry.record.head.op != JOURNAL_RULED ||
-		    entry.record.decision == RULE_ACTION_LOG)
+		    (all ? entry.record.decision == RULE_ACTION_LOG
+			 : entry.record.decision != RULE_ACTION_FAIL))
 			continue;
 		size_t length;
 		const char *name = journal_bytes(run->journal, entry.record.other_path, &length);
@@ -124,7 +125,7 @@ static void judge_rules(struct telling *telling, unsigned asked, const struct fa
 	     hits == 1 ? "" : "es");
 	if ((asked & FAIL_ON_RULE) && denied)
 		tell(telling, ", %s refused", text_number(denied, number));
-	name_rules(telling, run);
+	name_rules(telling, asked & FAIL_ON_RULE, run);
 	tell(telling, "; see `seen log --session %s --op ruled`", run->session);
 }
 

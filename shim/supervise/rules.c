@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "shim/supervise/say.h"
+#include "tracker/path.h"
 #include "tracker/rule.h"
 #include "tracker/sys.h"
 
@@ -37,6 +38,7 @@ static const struct rule_program *rules_of(const struct supervision *supervision
 		return &target->rules;
 	target->rules_known = true;
 	target->rules = (struct rule_program){ 0 };
+	memset(target->rules_said, 0, sizeof(target->rules_said));
 	if (!supervision->segment->settings->rule_count)
 		return &target->rules;
 	(void)snprintf(link, sizeof(link), "/proc/%d/exe", (int)target->pid);
@@ -46,6 +48,22 @@ static const struct rule_program *rules_of(const struct supervision *supervision
 	executable[length > 0 ? length : 0] = '\0';
 	rule_program(supervision->segment, executable, target->invocation.name, &target->rules);
 	return &target->rules;
+}
+
+/* Was it not said lately, of this rule and path, by what the process runs? */
+static bool is_new(const struct segment *segment, struct target *target, const char *path,
+		   const struct rule_answer *answer)
+{
+	enum { SAID = sizeof(target->rules_said) / sizeof(target->rules_said[0]) };
+	uint64_t key = path_key(segment, path) ^
+		       (answer->rule + UINT64_C(1)) * UINT64_C(0x9e3779b97f4a7c15);
+
+	key += key == 0;
+	for (int i = 0; i < SAID; i++)
+		if (target->rules_said[i] == key)
+			return false;
+	target->rules_said[target->rules_said_next++ % SAID] = key;
+	return true;
 }
 
 /* The library maps the segment before it can say that a call is its own. */
@@ -81,7 +99,8 @@ int rules_ask(const struct supervision *supervision, struct target *target,
 		return 0;
 	rule_count(segment, &answer);
 	record_ruled(supervision, target, access->named, &answer);
-	say_line(supervision, target, line,
-		 rule_say(segment, &answer, question.path, line, sizeof(line)));
+	if (is_new(segment, target, question.path, &answer))
+		say_line(supervision, target, line,
+			 rule_say(segment, &answer, question.path, line, sizeof(line)));
 	return answer.action == RULE_ACTION_DENY ? -EACCES : 0;
 }

@@ -74,6 +74,8 @@ struct target {
 	bool has_threads;  /* more than the first make calls: then it may change at any time */
 	struct rule_program rules; /* those that speak of what it runs; for rules.c */
 	bool rules_known;
+	uint64_t rules_said[8]; /* the last of what the rules said of what it runs, as hashes; 0: none */
+	unsigned rules_said_next;
 	struct views *views;   /* of a viewer; NULL: none yet */
 	struct writes *writes; /* what it was let do to files that matter; NULL: nothing yet */
 	uint64_t scope_id; /* what it reads and writes belongs to, where that is known by more than `request.context`; 0 */

@@ -70,6 +70,19 @@ class Doctor(Case):
         self.assertEqual(list((self.top / "tmp").iterdir()), [])
         self.assertFalse((self.home / ".local").exists(), "nothing is made but in TMPDIR")
 
+    def test_rules(self):
+        self.assertNotIn("rules", self.checks(self.json("doctor")))
+        said = self.checks(self.json("doctor", "--rules=ci:deny,outside"))["rules"]
+        self.assertEqual((said["level"], said["detail"]), (
+            "ok", "4 in force, for programs that the library is in; for static ones, Go, Bun and musl with --via both: "
+                  "outside (warn), ci-pipelines (deny), ci-vcs (deny), ci-user (deny)"))
+        static = self.build("static", "-static")
+        said = self.checks(self.doctor("--rules=outside", "--", static))["rules"]
+        self.assertEqual((said["level"], said["detail"]), ("warn", "1 in force, but not for static itself (static): outside (warn)"))
+        if self.supervises():
+            said = self.checks(self.json("doctor", "--via", "both", "--rules=outside", "--", static))["rules"]
+            self.assertEqual((said["level"], said["detail"]), ("ok", "1 in force, for every program below the supervisor: outside (warn)"))
+
     def test_dynamic(self):
         program = self.json("doctor", "--", self.build("dynamic"))["program"]
         self.assertEqual((program["kind"], program["libc"], program["attached"]), ("dynamic", "glibc", True))
