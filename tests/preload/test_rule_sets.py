@@ -71,6 +71,17 @@ class Actions(Case):
         # the run before does not count
         self.assertEqual(self.run_it("cat plain", "--rules=secrets:fail"), (0, "text\n", []))
 
+    def test_programs(self):
+        rule = ("-c", "rule no-true.op=exec", "-c", "rule no-true.path=/usr/bin/true", "-c", "rule no-true.action=deny")
+        code, _, _ = self.run_it("/usr/bin/true; echo $? > plain; env true; true", *rule)
+        self.assertEqual((code, self.session.read("plain")), (0, b"126\n"))
+        self.assertEqual(self.counters(), {"rules_denied": 2})
+
+    def test_two_names_at_once(self):
+        self.assertEqual(self.run_it("mv plain .env.new; mv .env other; mv .env.new third", "--rules=", "-c", "rule env.op=rename", "-c",
+                                     "rule env.path=.env .env.*", "-c", "rule env.action=warn")[0], 0)
+        self.assertEqual(self.counters(), {"rules_warned": 3})
+
     def test_outside(self):
         folder = os.path.join(self.session.folder, "elsewhere")
         os.mkdir(folder)
