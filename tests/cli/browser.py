@@ -109,6 +109,25 @@ class Browser:
                 return message["result"]
             self.events.append(message)
 
+    def trace(self):
+        """From now on every task of every page is recorded; until traced()."""
+        self.call("Tracing.start", transferMode="ReportEvents", traceConfig={"includedCategories": ["toplevel", "__metadata"], "excludedCategories": ["*"]})
+
+    def traced(self):
+        """Milliseconds of processor time that each task of the pages' own threads took: not what it waited for other programs."""
+        self.events = []
+        self.call("Tracing.end")
+        end = time.monotonic() + DEADLINE
+        while not self.events or self.events[-1].get("method") != "Tracing.tracingComplete":
+            message = self.receive(end)
+            if message is None:
+                raise AssertionError("the browser does not tell what it traced")
+            self.events.append(message)
+        traced = [event for message in self.events if message.get("method") == "Tracing.dataCollected" for event in message["params"]["value"]]
+        self.events = []
+        pages = {(event["pid"], event["tid"]) for event in traced if event["name"] == "thread_name" and event["args"].get("name") == "CrRendererMain"}
+        return [event["tdur"] / 1000 for event in traced if event["ph"] == "X" and "tdur" in event and (event["pid"], event["tid"]) in pages]
+
     def open(self, path, before="", dark=False, size=None, reduced_motion=False):
         """A page of a file, loaded and drawn.  before: a script that runs ahead of the page's own."""
         target = self.call("Target.createTarget", url="about:blank")["targetId"]

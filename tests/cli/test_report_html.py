@@ -13,7 +13,7 @@ import unittest
 import zlib
 
 from browser import CHROMIUM, SHIFT, Browser
-from driver import MAKER, SANITIZED, Case, text_of
+from driver import MAKER, SANITIZED, SEEN, Case, text_of
 
 LONG = os.environ.get("SEEN_LONG") == "1"
 TASK_MS = 200  # the longest that the page may not answer for
@@ -537,40 +537,44 @@ class ReportHtml(Case):
         # How long is asked of a machine that has time, of a million: test_a_million_events_in_time.
         self.assertEqual(len(self.longest(page)), 3)
 
+    def measure(self, path, runs, count):
+        """In each run no task may take longer, of the processor; by the clock not in the middle one, for the machine may do other things."""
+        worst = []
+        for _ in range(runs):
+            self.browser.trace()
+            begin = time.monotonic()
+            page = self.open(path)
+            ready = time.monotonic() - begin
+            self.assertEqual(page.eval("data.count") >= count, True)
+            self.use(page)
+            self.assert_quiet(page)
+            task, listener, _ = self.longest(page)
+            worst.append({"task": round(task), "listener": round(listener), "loaded": round(page.eval("window.loadedAt")), "ready": round(1000 * ready),
+                          "processor": round(max(self.browser.traced()))})
+        print(f"{os.path.basename(path)}, {os.path.getsize(path)} bytes; milliseconds: {worst}", file=sys.stderr)
+        self.assertLessEqual(max(run["processor"] for run in worst), TASK_MS, worst)
+        self.assertGreater(min(run["processor"] for run in worst), 5, worst)  # it was measured
+        return worst
+
     @unittest.skipUnless(LONG and not SANITIZED, "long: a million events")
     def test_a_million_events_in_time(self):
         journal = self.made(1000000)
         begin = time.monotonic()
         path = self.write("--journal", journal)
-        took = time.monotonic() - begin
-        worst = []
-        for _ in range(3):
-            begin = time.monotonic()
-            page = self.open(path)
-            ready = time.monotonic() - begin
-            self.assertEqual(page.eval("data.count"), 1000000)
-            self.use(page)
-            worst.append((*self.longest(page), round(page.eval("window.loadedAt")), round(ready, 1)))
-            self.assert_quiet(page)
-        print(f"a million events: {os.path.getsize(path)} bytes in {took:.1f} s; longest task, longest listener (ms), long tasks, loaded (ms), ready (s): {worst}",
-              file=sys.stderr)
-        # Of three the middle one: on a machine that does other things besides a task may wait for its turn.
-        self.assertLessEqual(sorted(run[0] for run in worst)[1], TASK_MS, worst)
-        self.assertLessEqual(sorted(run[1] for run in worst)[1], TASK_MS, worst)
+        print(f"written in {time.monotonic() - begin:.1f} s", file=sys.stderr)
+        worst = self.measure(path, 3, 1000000)
+        for what in ("task", "listener"):
+            self.assertLessEqual(sorted(run[what] for run in worst)[1], TASK_MS, worst)
 
     @unittest.skipUnless(LONG and not SANITIZED, "long: 65,000 files")
     def test_many_files_in_time(self):
-        script = "import os\nfor i in range(65000):\n f=open(f'd{i%100}/file{i*7919%65000}.txt','w')\n f.write('x'*(i%97)); f.close()\n"
+        script = "for i in range(65000):\n f=open(f'd{i%100}/file{i*7919%65000}.txt','w')\n f.write('x'*(i%97)); f.close()\n"
         for i in range(100):
             (self.work / f"d{i}").mkdir()
         (self.top / "many.py").write_text(script)
-        self.seen("run", "--session", "s", "--", sys.executable, str(self.top / "many.py"), code=0)
-        page = self.open(self.write("--session", "s"))
-        self.assertGreaterEqual(page.eval("data.files.length"), 65000)
-        self.use(page)
-        task, listener, _ = self.longest(page)
-        self.assertLessEqual(max(task, listener), TASK_MS)
-        self.assert_quiet(page)
+        subprocess.run([SEEN, "run", "--session", "s", "--", sys.executable, str(self.top / "many.py")], cwd=self.work, env=self.env, check=True, timeout=900)
+        path = self.write("--session", "s")
+        self.measure(path, 1, 65000)
 
 
 if __name__ == "__main__":
