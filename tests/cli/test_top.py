@@ -122,8 +122,6 @@ class InTmux(Tmux):
         # AGO READS BYTES REPEATS WRITES STATE PATH
         self.assertRegex(self.line(screen, r" notes\.txt$"), r"\d+s +2 +[\d,]+ B +1 +- noticed +notes\.txt$")
         self.assertRegex(self.line(screen, r" stale\.txt$"), r"conflict +stale\.txt$")
-        self.line(screen, r"guarded .*stale\.txt  warned: stale, kept")
-        self.line(screen, r"notice .*notes\.txt  [\d,]+ bytes not given again")
         # Numbers end where their heads do.
         head = self.line(screen, "READS +BYTES")
         self.assertEqual(self.line(screen, r" notes\.txt$")[:head.index("READS") + 5][-1], "2")
@@ -132,7 +130,8 @@ class InTmux(Tmux):
         self.assertRegex(self.line(screen, r"fake_agent|python3"), r"\d+ agent +\d+ +(\d+|-) .* runs +")
         self.keys("3")
         screen = self.shows(r"UTC +EVENT")
-        self.line(screen, r"^ \d\d:\d\d:\d\d guarded")
+        self.line(screen, r"^ \d\d:\d\d:\d\d guarded .*stale\.txt  warned: stale, kept")
+        self.line(screen, r"notice .*notes\.txt  [\d,]+ bytes not given again")
         self.keys("Tab")
         self.shows(r"AGO +READS")
         self.keys("q")
@@ -211,12 +210,12 @@ class InTmux(Tmux):
     def test_suspend_and_go_on(self):
         self.open(shell=True)
         self.shows(r"[$#] *$")
-        self.keys("stty -a > before; clear; echo on the shell; %s; stty -a > after; echo code $?" % " ".join(self.words()), "Enter")
+        self.keys("stty -a > ../before; clear; echo on the shell; %s; stty -a > ../after; echo code $?" % " ".join(self.words()), "Enter")
         self.shows(r" notes\.txt$")
         self.keys("C-z")
         self.shows("Stopped")
         self.shows("on the shell")  # what was there before
-        self.keys("stty -a > between; fg", "Enter")
+        self.keys("stty -a > ../between; fg", "Enter")
         screen = self.shows(r" notes\.txt$")
         self.assertNotIn("on the shell", "\n".join(screen))
         self.keys("s")
@@ -224,8 +223,8 @@ class InTmux(Tmux):
         self.keys("q")
         self.shows("code 0")
         self.shows("on the shell")
-        self.assertEqual(self.session.read("before"), self.session.read("after"))
-        self.assertEqual(self.session.read("before"), self.session.read("between"))
+        self.assertEqual(self.session.read("../before"), self.session.read("../after"))
+        self.assertEqual(self.session.read("../before"), self.session.read("../between"))
 
 
 class Hostile(Tmux):
