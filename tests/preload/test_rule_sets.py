@@ -72,10 +72,11 @@ class Actions(Case):
         self.assertEqual(self.run_it("cat plain", "--rules=secrets:fail"), (0, "text\n", []))
 
     def test_programs(self):
-        rule = ("-c", "rule no-true.op=exec", "-c", "rule no-true.path=/usr/bin/true", "-c", "rule no-true.action=deny")
+        rule = ("-c", "rule no-true.op=exec", "-c", "rule no-true.path=/usr/bin/true", "-c", "rule no-true.action=deny",
+                "-c", "rule env.op=exec", "-c", "rule env.path=env", "-c", "rule env.action=log")
         code, _, _ = self.run_it("/usr/bin/true; echo $? > plain; env true; true", *rule)
         self.assertEqual((code, self.session.read("plain")), (0, b"126\n"))
-        self.assertEqual(self.counters(), {"rules_denied": 2})
+        self.assertEqual(self.counters(), {"rules_denied": 2, "rules_logged": 1})
 
     def test_two_names_at_once(self):
         self.assertEqual(self.run_it("mv plain .env.new; mv .env other; mv .env.new third", "--rules=", "-c", "rule env.op=rename", "-c",
