@@ -691,6 +691,10 @@ int config_assign(struct config *config, const char *section, const char *name, 
 				   "%s: a workspace's .seen.ini %s: [%s] %s cannot be cleared by "
 				   "an empty value",
 				   source->origin, option_rule_text(a.option->rule), section, name);
+	if (source->trusted && is_list && value[strspn(value, " \t")] != '\0' &&
+	    config_rule_name(section) &&
+	    config_rule_refuse_words(config, config_rule_name(section), source, ret_error) < 0)
+		return -EINVAL;
 
 	if (option_is_lenient(a.option) && let_pass(config, &a) < 0)
 		return config_no_memory(ret_error);

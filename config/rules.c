@@ -2,7 +2,9 @@
  * [rule NAME] sections: who may make and change one, and what may stand in it.
  *
  * A workspace's .seen.ini is not trusted: its rules bear names of their own and hold in the workspace alone.  What it says never
- * changes a rule of somebody else's, and a trusted file that begins a section of the same name begins anew.
+ * changes a rule of somebody else's: a trusted file that begins a section which an untrusted one has, begins anew, and a flag may not extend
+ * the lists of such a one.  Among trusted sources, the ready-made rules among them, a section of the same name changes the rule: its lists
+ * are extended.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -131,6 +133,19 @@ int config_rule_claim(struct config *config, const char *name, const struct conf
 		return config_no_memory(ret_error);
 	config->rules[config->rule_count++] = rule;
 	return 0;
+}
+
+int config_rule_refuse_words(const struct config *config, const char *name,
+			     const struct config_source *source, struct config_error *ret_error)
+{
+	const struct config_rule *rule = config_rule_find(config, name);
+
+	if (!rule || rule->trusted)
+		return 0;
+	return config_fail(ret_error, -EINVAL,
+			   "%s: [rule %s] is a workspace's, by %.300s: nothing can be added to its "
+			   "lists; give your rule another name",
+			   source->origin, name, rule->origin);
 }
 
 /* Was it set by the workspace's own file, at last? */

@@ -68,6 +68,11 @@ const char *config_rule_name(const char *section);
 int config_rule_claim(struct config *config, const char *name, const struct config_source *source,
 		      bool begins, size_t *ret_index, struct config_error *ret_error);
 
+/* config_rule_refuse_words(): words may not be added to the rule of that name, which is there, by a source that is trusted where the rule is
+ * not: whoever wrote that one guessed the name, and its `except` would hold for what the user says.  Returns 0 or -EINVAL. */
+int config_rule_refuse_words(const struct config *config, const char *name,
+			     const struct config_source *source, struct config_error *ret_error);
+
 /* config_rules_read_sets(): the ready-made rules.  config_rules_settle(): what those do whose set [rules] use names; when all sources
  * were read.  Return 0 or a negative errno. */
 int config_rules_read_sets(struct config *config, struct config_error *ret_error);

@@ -196,6 +196,20 @@ Test(config_rules, flag_on_untrusted)
 	cr_assert_null(packed("theirs"));
 }
 
+/* Whoever writes a workspace's file may guess the name of a rule that a flag makes: what it excepts is not to hold for that. */
+Test(config_rules, flag_of_a_guessed_name)
+{
+	read_file("[rule mine]\nop = read\nexcept = .env\n", false);
+	cr_assert_eq(config_set(config, "rule mine.path", ".env", "-c", &error), -EINVAL);
+	cr_assert_not_null(strstr(error.text, "-c: [rule mine] is a workspace's, by theirs.ini:1"),
+			   "%s", error.text);
+	cr_assert_eq(config_set(config, "rule mine.op", "read", "-c", &error), -EINVAL);
+	/* what takes nothing of it over is allowed */
+	cr_assert_eq(config_set(config, "rule mine.except", "", "-c", &error), 0);
+	cr_assert_eq(config_set(config, "rule mine.action", "deny", "-c", &error), 0);
+	cr_assert_eq(packed("mine")->except.count, 0);
+}
+
 Test(config_rules, too_many)
 {
 	char text[64];
