@@ -32,6 +32,8 @@ static inline bool door_may_run(int directory, const char *path, bool searches)
 	       rules_let_program(directory, path, searches);
 }
 
+enum { CREATES = O_WRONLY | O_CREAT | O_TRUNC }; /* of creat(2) */
+
 /* door_may_open(): a file is about to be opened.  False: that fails; errno says why.  door_rules_refuse_open(): by a rule. */
 bool door_refuses_open(int directory, const char *path, int flags, bool holds, struct plan *plan);
 bool door_rules_refuse_open(int directory, const char *path, int flags);

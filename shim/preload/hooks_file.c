@@ -259,8 +259,6 @@ EXPORT int __openat64_2(int directory, const char *path, int flags)
 			   path, flags, &plan);
 }
 
-enum { CREATES = O_WRONLY | O_CREAT | O_TRUNC }; /* of creat(2) */
-
 EXPORT int creat(const char *path, mode_t mode)
 {
 	struct plan plan;

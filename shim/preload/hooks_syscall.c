@@ -27,7 +27,7 @@ static bool was_named(long number, const long *arguments, long ret)
 		(void)door_opened((int)ret, AT_FDCWD, first, (int)arguments[1], NULL);
 		return true;
 	case SYS_creat:
-		(void)door_opened((int)ret, AT_FDCWD, first, O_WRONLY | O_CREAT | O_TRUNC, NULL);
+		(void)door_opened((int)ret, AT_FDCWD, first, CREATES, NULL);
 		return true;
 	case SYS_rename:
 		door_changed_two(JOURNAL_RENAME, error, AT_FDCWD, first, AT_FDCWD, second, 0);
@@ -320,33 +320,36 @@ static bool is_guarded(long number, const long *arguments, long *ret)
 }
 
 /* Opening and writing are left to the kernel: libc's functions can be cancelled (pthreads(7)), this one cannot.
+ * creat(2) becomes the open(2) that it stands for, where the guard looks at it.
  * Returns which argument holds the flags of an open that is looked at, with what it opens; -1 for other calls; -2 where the call has to
  * fail. */
-static int begin_guarded(long number, const long *arguments, struct plan *plan)
+static int begin_guarded(long *number, long *arguments, struct plan *plan)
 {
 	int directory = AT_FDCWD, flags_at = -1;
 	const char *path = (const char *)arguments[0];
 
-	switch (number) {
+	switch (*number) {
 #ifdef SYS_open
 	case SYS_open:
 		flags_at = 1;
 		break;
+	case SYS_creat:
+		if (!door_may_open(directory, path, CREATES, plan))
+			return -2;
+		if (!plan->path)
+			return -1;
+		*number = SYS_open;
+		arguments[2] = arguments[1];
+		arguments[1] = CREATES;
+		return 1;
 #endif
 	case SYS_openat:
 		directory = (int)arguments[0];
 		path = (const char *)arguments[1];
 		flags_at = 2;
 		break;
-#ifdef SYS_creat
-	case SYS_creat:
-		return shim.rules.ops && door_rules_refuse_open(AT_FDCWD, path,
-								O_WRONLY | O_CREAT | O_TRUNC)
-			       ? -2
-			       : -1;
-#endif
 	case SYS_openat2: {
-		/* The guard does not look at these two. */
+		/* The guard does not look at this one. */
 		const struct open_how *how = (const struct open_how *)arguments[2];
 		bool asks = shim.rules.ops && launch_is_readable(how);
 		return asks && door_rules_refuse_open((int)arguments[0], (const char *)arguments[1],
@@ -396,7 +399,7 @@ EXPORT long syscall(long number, ...)
 		if (is_guarded(number, arguments, &ret) ||
 		    (shim.rules.ops && is_ruled(number, arguments, &ret)))
 			return ret;
-		flags_at = begin_guarded(number, arguments, &plan);
+		flags_at = begin_guarded(&number, arguments, &plan);
 		if (flags_at == -2)
 			return -1;
 		if (flags_at >= 0) {

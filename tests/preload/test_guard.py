@@ -25,6 +25,12 @@ SHELL_WAYS = {
     "perl -pi": ("perl -pi -e 's/line/LINE/' f", ""),
     "ln -f": ("echo new > g; ln -f g f", b"new\n"),
 }
+if os.uname().machine == "x86_64":  # where there is such a call
+    SHELL_WAYS["syscall creat"] = (
+        "python3 -c 'import ctypes, os; fd = ctypes.CDLL(None, use_errno=True).syscall(85, b\"f\", 0o600)\n"
+        "os.write(fd, b\"new\\n\") if fd >= 0 else exit(os.strerror(ctypes.get_errno()))'",
+        b"new\n",
+    )
 OWN_WAYS = ("truncate", "reread", "in_place", "rename", "size", "unlink")
 BURST_S = 0.3  # longer than [notice] burst_ms
 
