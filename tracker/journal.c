@@ -272,24 +272,6 @@ int journal_map_head(const char *path, struct journal *ret_journal, int *ret_fd)
 	return map(path, VIEW_HEAD, ret_journal, ret_fd);
 }
 
-int journal_map_more(const char *path, struct journal *journal)
-{
-	struct journal more;
-
-	if (__atomic_load_n(&journal->header->allocated, __ATOMIC_ACQUIRE) <= journal->mapped_units)
-		return 0;
-	int error = map(path, VIEW_TO_READ, &more, NULL);
-	if (error < 0)
-		return error;
-	if (more.dev != journal->dev || more.ino != journal->ino) {
-		journal_unmap(&more);
-		return -ESTALE;
-	}
-	journal_unmap(journal);
-	*journal = more;
-	return 0;
-}
-
 void journal_unmap(struct journal *journal)
 {
 	uint64_t head = journal->window_units ? JOURNAL_UNITS_FIRST : journal->mapped_units;

@@ -247,17 +247,13 @@ int journal_create(const char *path, const char *name, const char *nonce, const 
 int journal_map(const char *path, struct journal *ret_journal);
 int journal_map_windows(const char *path, struct journal *ret_journal);
 
-/* journal_map_to_read(): the same for reading alone; what the file grows to later needs journal_map_more().  Also checks that the
- * file is as long as it says.  Whose it is, and who may write to it, is for the caller to know: a copy from elsewhere
+/* journal_map_to_read(): the same for reading alone, and without what the file grows to later.  Also checks that the file is as long
+ * as it says.  Whose it is, and who may write to it, is for the caller to know: a copy from elsewhere
  * may be anybody's, a session's own file may not. */
 int journal_map_to_read(const char *path, struct journal *ret_journal);
 
 /* journal_map_head(): likewise, what lies before the records alone, and the file, which the caller reads and closes. */
 int journal_map_head(const char *path, struct journal *ret_journal, int *ret_fd);
-
-/* journal_map_more(): maps what was added since journal_map_to_read().  Pointers into the old view become invalid.  Returns 0;
- * -ESTALE when another file is there now; or as above; on failure the view is as it was. */
-int journal_map_more(const char *path, struct journal *journal);
 
 /* journal_unmap(): accepts a journal that was never mapped. */
 void journal_unmap(struct journal *journal);

@@ -295,6 +295,13 @@ static void rest(void)
 		(void)sched_yield();
 }
 
+/* What the file grew by is mapped, too. */
+static int map_again(struct journal *view)
+{
+	journal_unmap(view);
+	return journal_map_to_read(path, view);
+}
+
 /* Goes along with the writers until they are done and everything is read. */
 static bool read_along(struct journal *view, const struct journal *to_seal)
 {
@@ -330,7 +337,7 @@ static bool read_along(struct journal *view, const struct journal *to_seal)
 		case JOURNAL_FOUND_END:
 			if (__atomic_load_n(&view->header->allocated, __ATOMIC_ACQUIRE) >
 			    view->mapped_units) {
-				int error = view->path ? 0 : journal_map_more(path, view);
+				int error = view->path ? 0 : map_again(view);
 				if (error < 0)
 					return fail(strerror(-error), number, 0, 0);
 				shared->remaps++;
