@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -206,6 +207,12 @@ static int check_places(const char *path)
 	return EXIT_CODE_USAGE;
 }
 
+static bool is_empty(FILE *file)
+{
+	struct stat stat;
+	return fstat(fileno(file), &stat) == 0 && S_ISREG(stat.st_mode) && stat.st_size == 0;
+}
+
 static int open_output(struct work *work)
 {
 	enum output_way way = !state_path        ? OUTPUT_REPLACE
@@ -221,6 +228,8 @@ static int open_output(struct work *work)
 	if (error < 0)
 		return EXIT_CODE_OUTPUT;
 	work->export.file = work->output.file;
+	/* A file that was moved away meanwhile begins anew, with its head. */
+	work->export.added = work->state.next != 0 && !(output_path && is_empty(work->output.file));
 	return EXIT_CODE_OK;
 }
 
@@ -359,9 +368,10 @@ static int run(struct work *work, const char *path, struct event_filter *filter)
 	filter->workspace = work->export.facts.workspace;
 	work->export.path = output_path;
 	int code = check_places(path);
+	if (code == EXIT_CODE_OK && from_record)
+		code = check_from(work, "--from-record");
 	if (code == EXIT_CODE_OK && state_path)
 		code = read_state(work);
-	work->export.added = work->state.next != 0;
 	if (code == EXIT_CODE_OK && work->format->kind != EXPORT_DATABASE)
 		code = open_output(work);
 	if (code == EXIT_CODE_OK)

@@ -253,6 +253,17 @@ class Resumed(ExportCase):
         once = {json.loads(line)["number"]: line for line in lines}
         self.assertEqual(b"".join(once[number] for number in sorted(once)), whole)
 
+    def test_a_file_that_was_moved_away_has_a_head_again(self):
+        self.made(200)
+        head = self.out("csv").splitlines(True)[0]
+        self.path, path = self.cut(self.numbers()[100]), self.path
+        self.export("csv", "--state", "st", "--output", "o")
+        (self.work / "o").rename(self.work / "o.1")
+        self.path = path
+        self.export("csv", "--state", "st", "--output", "o")
+        self.assertEqual((self.work / "o.1").read_bytes() + (self.work / "o").read_bytes()[len(head):], self.out("csv"))
+        self.assertTrue((self.work / "o").read_bytes().startswith(head))
+
     def test_a_strangers_file_is_not_cut(self):
         self.made(100)
         (self.work / "o").write_bytes(b"not finished")
@@ -444,6 +455,7 @@ class Places(ExportCase):
         self.refused("jsonl", "--state", "s", "--from-record", "200", code=2, said=b"one of them")
         self.refused("sarif", "--state", "s", "--output", "o", code=2, said=b"nothing can be added")
         self.refused("jsonl", "--from-record", "x", code=2, said=b"is no number")
+        self.refused("csv", "--from-record", "4000000", code=2, said=b"ends before")
         self.refused("jsonl", "word", code=2, said=b"is no option")
         self.seen("export", "--format", "jsonl", "--journal", "/nonexistent", code=1)
         self.assertEqual(list(self.work.iterdir()), [])
