@@ -71,7 +71,9 @@ static const char *bytes_text(uint64_t bytes, bool at_least)
 /* What a table does not show. */
 static void note_rest(struct sheet *sheet, uint64_t count, size_t top, const char *what)
 {
-	if (count > top)
+	if (count == top + 1)
+		sheet_note(sheet, "and one more");
+	else if (count > top)
 		sheet_note(sheet, "and %s more %s", sheet_number(count - top), what);
 }
 
@@ -184,14 +186,16 @@ static void tell_files_facts(const struct report *report, struct sheet *sheet)
 	for (size_t i = 0; i < report->file_count; i++)
 		repeats += report->files[i].repeats;
 	sheet_fact(sheet, "read");
-	sheet_say(sheet, "%s%s files, %s bytes", more, sheet_number(files_with(report, false)),
+	uint64_t files = files_with(report, false);
+	sheet_say(sheet, "%s%s file%s, %s bytes", more, sheet_number(files), plural(files),
 		  bytes_text(work->bytes_read, work->read_more));
 	if (repeats)
 		sheet_say(sheet, "; opened again as they were: %s%s time%s", more,
 			  sheet_number(repeats), plural(repeats));
 	sheet_end(sheet);
 	sheet_fact(sheet, "written");
-	sheet_say(sheet, "%s%s files, %s bytes", more, sheet_number(files_with(report, true)),
+	files = files_with(report, true);
+	sheet_say(sheet, "%s%s file%s, %s bytes", more, sheet_number(files), plural(files),
 		  bytes_text(work->bytes_written, work->written_more));
 	if (outside->opens_write || outside->changes)
 		sheet_say(sheet, "; outside the workspace %s open%s, %s change%s",
@@ -245,8 +249,9 @@ static void tell_seal(const struct report *report, struct sheet *sheet)
 	} else {
 		sheet_say(sheet, "intact, digest %.16s...", seal_last(&verified->seal, digest));
 		if (verified->report.not_sealed)
-			sheet_say(sheet, "; %s records behind it",
-				  sheet_number(verified->report.not_sealed));
+			sheet_say(sheet, "; %s record%s behind it",
+				  sheet_number(verified->report.not_sealed),
+				  plural(verified->report.not_sealed));
 	}
 	sheet_end(sheet);
 }
@@ -545,6 +550,7 @@ static int tell_processes(const struct report *report, size_t top, struct sheet 
 	};
 	const struct report_process **rows = calloc(top + 1, sizeof(const struct report_process *));
 	int64_t count = rows ? report_processes_by_work(report, top, rows) : -ENOMEM;
+	uint64_t copies = report->by_op[JOURNAL_FORK];
 	char text[DURATION_BYTES];
 
 	if (count > 0) {
@@ -571,6 +577,11 @@ static int tell_processes(const struct report *report, size_t top, struct sheet 
 	}
 	if (count > 0)
 		note_rest(sheet, (uint64_t)count + report->processes_left_out, top, "processes");
+	if (copies)
+		sheet_note(sheet,
+			   "Programs that were started: %s, as coverage counts them; copies of "
+			   "them (fork): %s.",
+			   sheet_number(report->by_op[JOURNAL_START]), sheet_number(copies));
 	free(rows);
 	return count < 0 ? (int)count : 0;
 }

@@ -504,6 +504,7 @@ class Places(ReportCase):
         self.assertEqual(self.report("--format", "md", "--output", str(target)), b"")
         self.assertEqual(target.read_bytes(), self.report("--format", "md"))
         self.assertEqual(target.stat().st_mode & 0o777, 0o600)
+        self.assertIn(b"\nread       1 file, 0 bytes\nwritten    0 files, 0 bytes\n", self.report())
         self.assertIn(b"is the journal", self.seen("report", "--journal", self.path, "--output", self.path, code=2).stderr)
         self.assertIn(b"No such file", self.seen("report", "--journal", self.path, "--output", str(self.top / "no/x"), code=6).stderr)
 
@@ -582,6 +583,10 @@ class Places(ReportCase):
         self.assertEqual((row["repeats"], row["work"]["notices"], row["given"]), (2, 1, 1))
         self.assertIn("g", {row["path"] for row in report["files"]["by_written"]})
         self.assertIn("cat", {os.path.basename(row["executable"]) for row in report["programs"]["rows"]})
+        starts, forks = (report["events"]["by_op"][op]["count"] for op in ("start", "fork"))
+        self.assertEqual((report["coverage"]["observed"], report["processes"]["count"]), (starts, starts + forks))
+        self.assertIn(b"Programs that were started: %d, as coverage counts them; copies of them (fork): %d." % (starts, forks),
+                      self.seen("report", "--session", "s", code=0).stdout.replace(b"\n", b" "))
         # Its journal outlives its segment, and has the same to say of all that it knows.
         (self.session_folder() / "segment").unlink()
         alone = self.json("report", "--session", "s")

@@ -91,7 +91,7 @@ function fillCoverage(report) {
 	const head = missing.length ? 'Not everything was seen.'
 		: runs ? 'Every program that was started was observed.' : 'What was not seen is not known yet.';
 	replace($('coverage-body'), box(kind,
-		paragraph(strong(head), ' ', plural(coverage.observed || 0, 'process', 'processes'), ' observed',
+		paragraph(strong(head), ' ', plural(coverage.observed || 0, 'program'), ' observed',
 			coverage.opens ? `, ${plural(coverage.opens, 'file')} opened` : '', runs > 1 ? `, in ${number(runs)} runs.` : '.'),
 		missing.length ? make('ul', null, missing.map(text => make('li', null, text))) : null,
 		doubts.map(text => paragraph(text)),
@@ -125,7 +125,7 @@ function fillFigures(report) {
 	const conflicts = conflictCounts(report.conflicts || {}), more = work.at_least ? 'at least; ' : '';
 	const processes = report.processes || {}, events = report.events || {}, coverage = report.coverage || {};
 	replace($('figures-body'), [
-		figure('', number(events.count), 'events', coverage.runs ? `of ${plural(coverage.observed, 'process', 'processes')} that were observed`
+		figure('', number(events.count), 'events', coverage.runs ? `of ${plural(coverage.observed, 'program')} that were observed`
 			: `of ${plural((processes.count || 0) + (processes.left_out || 0), 'program')} and copies`, '#events'),
 		figure('', number(files.count), 'files', files.left_out ? 'and more than could be told apart' : `${number(work.listings)} listings`, '#files'),
 		figure('read', bytes(work.bytes_read), 'read', `${more}${number(work.opens_read)} opens`, '#balance'),
