@@ -126,6 +126,8 @@ static void add_name(struct top_feed *feed, const char *name)
 	size_t length = strlen(feed->unobserved_names), name_length = strlen(name);
 	const char *at = feed->unobserved_names;
 
+	if (!name_length)
+		return;
 	while ((at = strstr(at, name)) != NULL) {
 		bool begins = at == feed->unobserved_names || at[-1] == ' ';
 		if (begins && (at[name_length] == '\0' || at[name_length] == ','))

@@ -9,6 +9,7 @@
 #include "support.h"
 #include "tracker/guard.h"
 #include "tracker/journal.h"
+#include "tracker/process.h"
 #include "tracker/role.h"
 #include "tracker/rule.h"
 #include "tracker/source.h"
@@ -455,6 +456,27 @@ Test(top, notes_are_bounded)
 }
 
 /* ---- how much is read ---- */
+
+static void announce(const char *executable)
+{
+	struct context context = { .role = ROLE_SHELL };
+	struct process_ref self = { 0, 0 };
+	char ticket[TICKET_BYTES], none[] = "", *arguments[] = { none, NULL };
+
+	(void)process_announce(&world.segment, SUBJECT_SELF, &context, self, 1, executable,
+			       arguments, ticket);
+}
+
+Test(top, who_has_no_name_is_counted_and_not_named)
+{
+	announce("/x/one");
+	announce("/x/");
+	announce("/x/one");
+	(void)usleep(1100000);
+	must(top_feed_look(&feed));
+	cr_assert_eq(feed.unobserved, 3);
+	cr_assert_str_eq(feed.unobserved_names, "one");
+}
 
 Test(top, what_cannot_be_read_in_time_is_passed_over)
 {
