@@ -84,6 +84,8 @@ static void put_long(struct json_out *out, const char *name, uint64_t number)
 
 static void put_number(struct json_out *out, const char *key, uint64_t number)
 {
+	if (number > INT64_MAX) /* as json_out_number() */
+		return;
 	begin_attribute(out, key);
 	put_long(out, "intValue", number);
 	end_attribute(out);

@@ -52,6 +52,8 @@ void json_out_number(struct json_out *out, const char *name, uint64_t number)
 {
 	char digits[24], *at = digits + sizeof(digits);
 
+	if (number > INT64_MAX)
+		return;
 	begin_member(out, name);
 	*--at = '\0';
 	do {

@@ -28,7 +28,8 @@ void json_out_end(struct json_out *out, char bracket);
 void json_out_word(struct json_out *out, const char *name, const char *word);
 void json_out_text(struct json_out *out, const char *name, const char *bytes);
 
-/* json_out_number(): json_out_known(): left out if it is 0. */
+/* json_out_number(): left out if it is above INT64_MAX: whoever reads integers of 64 bits would refuse all of it, and it is no count, size
+ * or status either.  json_out_known(): if it is 0, too. */
 void json_out_number(struct json_out *out, const char *name, uint64_t number);
 void json_out_known(struct json_out *out, const char *name, uint64_t number);
 

@@ -376,6 +376,31 @@ class Documents(Formats):
         self.assertEqual(row["file"]["hashes"], [{"algorithm_id": 17, "value": "fedcba98765432100123456789abcdef"}])
         self.assertEqual(row["file"]["size"], 77)
 
+    def test_numbers_that_none_can_be(self):
+        """Whoever reads integers of 64 bits would refuse the line, or the request with all that is in it."""
+        journal = test_log.Journal(self.path)
+        journal.record("exec", path=b"/bin/a")
+        process = journal.start(100, marks=0)
+        sized = test_log.details(test_log.NO_VERSION, test_log.struct.pack("<QQQ", 1, 2, 2**64 - 1))
+        journal.record("edited", process=process, path=b"/w/a", marks=8, details=sized)
+        journal.record("read", process=process, path=b"/w/a", fd=3, amount=2**64 - 1)
+        journal.record("exit", process=process, amount=2**63)
+
+        def numbers(value):
+            if isinstance(value, dict):
+                for name, inner in value.items():
+                    yield from [int(inner)] if name == "intValue" else numbers(inner)
+            elif isinstance(value, list):
+                for inner in value:
+                    yield from numbers(inner)
+            elif isinstance(value, int):
+                yield value
+        self.ocsf()
+        self.ecs()
+        self.otlp()
+        for form in ("jsonl", "ocsf", "ecs", "otlp", "sarif"):
+            self.assertLess(max(numbers(self.rows(form))), 2**63, form)
+
     def test_times_are_exact(self):
         journal = test_log.Journal(self.path)
         journal.record("open", path=b"a", when=1_700_000_000_123_456_789)
