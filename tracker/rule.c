@@ -18,6 +18,8 @@ uint32_t rule_ops_of_open(int flags)
 		return 0;
 	if (access != O_RDONLY || (flags & O_TRUNC))
 		ops |= RULE_WRITE;
+	if ((flags & O_CREAT) && (flags & O_EXCL))
+		ops |= RULE_ONLY_NEW;
 	if (access != O_WRONLY)
 		ops |= (flags & O_DIRECTORY) && !is_nameless ? RULE_LIST : RULE_READ;
 	return ops;
@@ -152,7 +154,7 @@ void rule_judge(const struct segment *segment, const struct rule_program *progra
 		uint32_t ops;
 
 		if (!(rule = rule_at(segment, index)) ||
-		    !(ops = (uint32_t)rule->ops & question->ops) ||
+		    !(ops = (uint32_t)rule->ops & question->ops & RULE_ANY) ||
 		    rule->action <= ret_answer->action)
 			continue;
 		if (!place.path)
@@ -162,8 +164,9 @@ void rule_judge(const struct segment *segment, const struct rule_program *progra
 		ret_answer->action = (enum rule_action)rule->action;
 		ret_answer->rule = index;
 		ret_answer->op = (enum rule_op)(ops & -ops);
-		/* of all bits CREATE alone depends on what is there */
-		ret_answer->wants_look = question->ops & RULE_CREATE ? ops == RULE_CREATE : true;
+		/* of a call that makes what is not there, and else takes what is, CREATE alone depends on which of them it is */
+		ret_answer->wants_look = question->ops & RULE_ONLY_NEW ||
+					 !(question->ops & RULE_CREATE) || ops == RULE_CREATE;
 	}
 }
 
@@ -174,11 +177,11 @@ void rule_settle(const struct segment *segment, const struct rule_program *progr
 	struct rule_question known = *question;
 	bool makes = question->ops & RULE_CREATE;
 
-	if (makes && is_there) {
+	if (makes ? is_there && (question->ops & RULE_ONLY_NEW) : !is_there) {
+		*ret_answer = (struct rule_answer){ .action = RULE_ACTION_OFF };
+	} else if (makes && is_there) {
 		known.ops &= ~(uint32_t)RULE_CREATE;
 		rule_judge(segment, program, &known, ret_answer);
-	} else if (!makes && !is_there) {
-		*ret_answer = (struct rule_answer){ .action = RULE_ACTION_OFF };
 	}
 	ret_answer->wants_look = false;
 }

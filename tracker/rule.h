@@ -31,6 +31,9 @@
  *	symlink     the link: LINK | WRITE | CREATE
  *	execve      EXEC
  *
+ * A call that only makes what is not there (mkdir, mknod, mkfifo, symlink, link, RENAME_NOREPLACE, O_CREAT | O_EXCL) does nothing
+ * where the name is there already: it is no access then, and fails as it always does (RULE_ONLY_NEW).
+ *
  * What is no access: stat, access, readlink, chdir; reading and writing by a descriptor that is open; what libc opens by itself
  * for glob(3), below the first folder of a walk, and its loader.
  *
@@ -79,12 +82,15 @@ static inline bool rule_may_hold(const struct rule_program *program, uint32_t op
 	return __builtin_expect(program->ops & ops, 0);
 }
 
+/* Beside the ops of a question: where the name is there, the call does nothing, and fails.  No bit of enum rule_op. */
+enum { RULE_ONLY_NEW = 1 << 16 };
+
 /* rule_ops_of_open(): what open(2) would do to its path.  flags: as given to it. */
 uint32_t rule_ops_of_open(int flags);
 
 /* What is asked. */
 struct rule_question {
-	uint32_t ops;     /* enum rule_op: all that the call would do to this path */
+	uint32_t ops;     /* enum rule_op: all that the call would do to this path; RULE_ONLY_NEW */
 	const char *path; /* absolute, normalized (path_normalize()) */
 };
 
@@ -106,7 +112,8 @@ void rule_judge(const struct segment *segment, const struct rule_program *progra
 /* rule_settle(): the answer, where rule_judge() wanted a look.
  *
  * is_there: the name stands for something (for calls that follow a symbolic link at its end: the link's target is there).
- * Where nothing is there and the call would make nothing, no rule holds: the call is to be made, and will fail by itself. */
+ * Where nothing is there and the call would make nothing, or something is there and it only makes what is new, no rule holds: the call is
+ * to be made, and will fail by itself. */
 void rule_settle(const struct segment *segment, const struct rule_program *program,
 		 const struct rule_question *question, bool is_there,
 		 struct rule_answer *ret_answer);

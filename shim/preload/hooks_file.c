@@ -98,7 +98,9 @@ bool door_refuses_open(int directory, const char *path, int flags, bool holds, s
 
 bool door_rules_refuse_open(int directory, const char *path, int flags)
 {
-	if (door_may(rule_ops_of_open(flags), directory, path, !(flags & O_NOFOLLOW)))
+	uint32_t ops = rule_ops_of_open(flags);
+
+	if (door_may(ops, directory, path, !(flags & O_NOFOLLOW) && !(ops & RULE_ONLY_NEW)))
 		return false;
 	record_opened(-1, directory, path, flags, NULL);
 	return true;

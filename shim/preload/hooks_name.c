@@ -23,7 +23,9 @@ bool door_rules_let_rename(int directory, const char *path, int other_directory,
 	bool exchanges = flags & RENAME_EXCHANGE;
 	struct rules_name from = { RULE_RENAME | (exchanges ? RULE_WRITE : RULE_DELETE), directory,
 				   path, false };
-	struct rules_name to = { RULE_RENAME | RULE_WRITE | (exchanges ? 0 : RULE_CREATE),
+	bool is_new = flags & RENAME_NOREPLACE;
+	struct rules_name to = { RULE_RENAME | RULE_WRITE | (exchanges ? 0 : RULE_CREATE) |
+					 (is_new ? RULE_ONLY_NEW : 0),
 				 other_directory, other, false };
 	return rules_let_two(from, to);
 }
@@ -32,13 +34,13 @@ bool door_rules_let_link(int directory, const char *path, bool follows, int othe
 			 const char *other)
 {
 	struct rules_name from = { RULE_LINK, directory, path, follows };
-	struct rules_name to = { RULE_LINK | RULE_WRITE | RULE_CREATE, other_directory, other,
-				 false };
+	struct rules_name to = { RULE_LINK | RULE_WRITE | RULE_CREATE | RULE_ONLY_NEW,
+				 other_directory, other, false };
 	return rules_let_two(from, to);
 }
 
 /* Names that are made. */
-enum { MAKES = RULE_WRITE | RULE_CREATE, MAKES_LINK = RULE_LINK | MAKES };
+enum { MAKES = RULE_WRITE | RULE_CREATE | RULE_ONLY_NEW, MAKES_LINK = RULE_LINK | MAKES };
 
 static int renamed(int error, int directory, const char *path, int other_directory,
 		   const char *other, unsigned flags, struct plan *plan)
@@ -136,7 +138,9 @@ EXPORT int mkdirat(int directory, const char *path, mode_t mode)
 
 EXPORT char *mkdtemp(char *path)
 {
-	char *ret = door_may(MAKES, AT_FDCWD, path, false) ? REAL(mkdtemp)(path) : NULL;
+	/* the template's name, which is never taken */
+	char *ret = door_may(RULE_WRITE | RULE_CREATE, AT_FDCWD, path, false) ? REAL(mkdtemp)(path)
+									      : NULL;
 	door_changed(JOURNAL_CREATE, ret ? 0 : -1, AT_FDCWD, path, S_IFDIR | 0700, 0);
 	return ret;
 }

@@ -244,9 +244,11 @@ static long look_at_named(const struct looking *looking, const struct named *nam
 struct rule_look {
 	const struct looking *looking;
 	const struct named *named;
+	uint32_t ops; /* of the question */
 	bool follows;
 };
 
+/* Where nobody can look: what the stricter answer is for. */
 static bool is_there(void *data)
 {
 	const struct rule_look *look = data;
@@ -254,7 +256,7 @@ static bool is_there(void *data)
 
 	exchange_takes_long(look->looking->exchange);
 	if (!look_begin())
-		return true;
+		return !(look->ops & RULE_CREATE);
 	long error = look_at_named(look->looking, look->named, look->follows, &stat);
 	look_end();
 	return error == 0;
@@ -264,7 +266,7 @@ static bool is_there(void *data)
 static int ask_rules(const struct looking *looking, uint32_t ops, const struct named *named,
 		     bool follows)
 {
-	struct rule_look look = { looking, named, follows };
+	struct rule_look look = { looking, named, ops, follows };
 	struct rules_access access = {
 		.ops = ops, .named = named, .is_there = is_there, .data = &look
 	};
@@ -282,7 +284,8 @@ static int ask_rules_of_two(const struct looking *looking, uint32_t flags, const
 	int error = 0;
 
 	if (op == JOURNAL_SYMLINK) /* what it points to is a text */
-		return ask_rules(looking, RULE_LINK | RULE_WRITE | RULE_CREATE, old, false);
+		return ask_rules(looking, RULE_LINK | RULE_WRITE | RULE_CREATE | RULE_ONLY_NEW, old,
+				 false);
 	if (op == JOURNAL_LINK)
 		error = ask_rules(looking, RULE_LINK, old, flags & AT_SYMLINK_FOLLOW);
 	else
@@ -291,9 +294,13 @@ static int ask_rules_of_two(const struct looking *looking, uint32_t flags, const
 	if (error < 0)
 		return error;
 	if (op == JOURNAL_LINK)
-		return ask_rules(looking, RULE_LINK | RULE_WRITE | RULE_CREATE, new, false);
-	return ask_rules(looking, RULE_RENAME | RULE_WRITE | (exchanges ? 0 : RULE_CREATE), new,
-			 false);
+		return ask_rules(looking, RULE_LINK | RULE_WRITE | RULE_CREATE | RULE_ONLY_NEW, new,
+				 false);
+	bool is_new = flags & RENAME_NOREPLACE;
+	return ask_rules(looking,
+			 RULE_RENAME | RULE_WRITE | (exchanges ? 0 : RULE_CREATE) |
+				 (is_new ? RULE_ONLY_NEW : 0),
+			 new, false);
 }
 
 /* ---- the guard ---- */
@@ -545,8 +552,9 @@ static struct verdict judge_open(const struct looking *looking)
 	bool lists = (flags & O_DIRECTORY) && !makes_nameless;
 	bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
 	count(looking, lists ? PROCESS_LISTINGS : writes ? PROCESS_OPENS_WRITE : PROCESS_OPENS);
-	int error = ask_rules(looking, rule_ops_of_open((int)flags), &name.named,
-			      !(flags & O_NOFOLLOW));
+	uint32_t ops = rule_ops_of_open((int)flags);
+	int error = ask_rules(looking, ops, &name.named,
+			      !(flags & O_NOFOLLOW) && !(ops & RULE_ONLY_NEW));
 	if (error < 0) {
 		record_call(looking->supervision, target, JOURNAL_OPEN, &name.named, flags, 0,
 			    -error);

@@ -60,6 +60,19 @@ class Actions(Case):
         code, _, lines = self.run_it("cat nosuch/.env; rm -f nosuch/.gitlab-ci.yml; [ -e .env ]", "--rules=secrets:deny,ci:deny", "--fail-on=rule")
         self.assertEqual((code, lines, self.hits(), self.counters()), (0, [], [], {}))
 
+    def test_what_is_there_already_is_not_made(self):
+        """Many programs make a folder that is there, and take EEXIST for success, but not EACCES."""
+        script = ("import os\nfor call in ('mkdir', 'mkfifo', 'link', 'symlink', 'exclusive'):\n try:\n"
+                  "  os.mkdir('d') if call == 'mkdir' else os.mkfifo('d') if call == 'mkfifo' else os.link('plain', 'd') if call == 'link' else "
+                  "os.symlink('plain', 'd') if call == 'symlink' else os.open('d', os.O_CREAT | os.O_EXCL | os.O_WRONLY)\n"
+                  " except OSError as error: print(error.errno)\n")
+        self.session.write("call.py", script.encode())
+        rule = ("-c", "rule r.op=write create", "-c", "rule r.path=d", "-c", "rule r.action=deny", "--fail-on=rule")
+        code, output, _ = self.run_it("python3 call.py", *rule)
+        self.assertEqual((code, output), (RULE, "13\n" * 5))
+        os.symlink("nowhere", os.path.join(self.session.workspace, "d"))  # also what leads nowhere is there
+        self.assertEqual(self.run_it("python3 call.py", *rule), (0, "17\n" * 5, []))
+
     def test_fail_lets_it_run(self):
         code, output, lines = self.run_it("cat .env", "--rules=secrets:fail")
         self.assertEqual((code, output), (RULE, "PASSWORD=1\n"))

@@ -174,6 +174,8 @@ Test(rule, open_flags)
 		{ O_RDONLY | O_TRUNC, RULE_READ | RULE_WRITE },
 		{ O_WRONLY | O_CREAT, RULE_WRITE | RULE_CREATE },
 		{ O_RDONLY | O_CREAT, RULE_READ | RULE_CREATE },
+		{ O_WRONLY | O_CREAT | O_EXCL, RULE_WRITE | RULE_CREATE | RULE_ONLY_NEW },
+		{ O_WRONLY | O_TMPFILE | O_EXCL, RULE_WRITE | RULE_CREATE },
 		{ O_RDONLY | O_DIRECTORY, RULE_LIST },
 		{ O_RDWR | O_TMPFILE, RULE_READ | RULE_WRITE | RULE_CREATE },
 		{ O_WRONLY | O_TMPFILE, RULE_WRITE | RULE_CREATE },
@@ -225,6 +227,27 @@ Test(rule, what_is_there)
 	rule_judge(&world.segment, &program, &question, &answer);
 	cr_assert_eq(answer.action, RULE_ACTION_DENY);
 	cr_assert_not(answer.wants_look);
+}
+
+/* mkdir and kin: where something is there, nothing is done, whatever the rule speaks of. */
+Test(rule, what_only_makes)
+{
+	OPEN("rule r.op=write create link", "rule r.action=deny");
+	struct rule_program program = program_of("/bin/x", "x");
+
+	for (uint32_t op = RULE_WRITE; op <= RULE_LINK; op <<= 1) {
+		struct rule_question question = { .ops = op | RULE_CREATE | RULE_ONLY_NEW,
+						  .path = "/a" };
+		struct rule_answer answer, there;
+
+		rule_judge(&world.segment, &program, &question, &answer);
+		cr_assert(answer.wants_look, "%u", op);
+		there = answer;
+		rule_settle(&world.segment, &program, &question, true, &there);
+		cr_assert_eq(there.action, RULE_ACTION_OFF, "%u", op);
+		rule_settle(&world.segment, &program, &question, false, &answer);
+		cr_assert_eq(answer.action, RULE_ACTION_DENY, "%u", op);
+	}
 }
 
 Test(rule, case_ignored)
