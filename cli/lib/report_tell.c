@@ -1,21 +1,13 @@
-/* A report for people: see report_print.h. */
+/* A report for people, its tables: see report_print.h; what stands above them is report_tell_head.c. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/lib/event_filter.h"
 #include "cli/lib/event_print.h"
-#include "cli/lib/journal_file.h"
 #include "cli/lib/report_print.h"
-#include "cli/lib/text.h"
+#include "cli/lib/report_tell_internal.h"
 #include "tracker/path.h"
-
-enum {
-	NS_PER_SECOND = 1000000000,
-	CLOCK_BYTES = 16,
-	DURATION_BYTES = 64,
-	RUNS_SHOWN = 3,
-};
 
 #define COLUMNS(table) (table), sizeof(table) / sizeof((table)[0])
 
@@ -26,48 +18,6 @@ const char *report_path(const struct report *report, const char *path)
 	return !below ? path : below[0] ? below : ".";
 }
 
-static const char *plural(uint64_t count)
-{
-	return count == 1 ? "" : "s";
-}
-
-/* "2 min 5 s".  Returns ret_text, DURATION_BYTES long. */
-static const char *duration(uint64_t ns, char *ret_text)
-{
-	uint64_t seconds = ns / NS_PER_SECOND;
-
-	if (seconds == 0)
-		(void)snprintf(ret_text, DURATION_BYTES, "%u ms", (unsigned)(ns / 1000000));
-	else if (seconds < 60)
-		(void)snprintf(ret_text, DURATION_BYTES, "%u s", (unsigned)seconds);
-	else if (seconds < 3600)
-		(void)snprintf(ret_text, DURATION_BYTES, "%u min %u s", (unsigned)(seconds / 60),
-			       (unsigned)(seconds % 60));
-	else
-		(void)snprintf(ret_text, DURATION_BYTES, "%s h %u min",
-			       sheet_number(seconds / 3600), (unsigned)(seconds % 3600 / 60));
-	return ret_text;
-}
-
-/* "06:28:40", UTC.  Returns ret_text, CLOCK_BYTES long. */
-static const char *clock_time(uint64_t realtime_ns, char *ret_text)
-{
-	char time[TEXT_TIME_BYTES];
-
-	(void)text_time(realtime_ns, time);
-	const char *clock = strchr(time, 'T');
-	(void)snprintf(ret_text, CLOCK_BYTES, "%.8s", clock ? clock + 1 : "-");
-	return ret_text;
-}
-
-/* A sum of bytes that is perhaps not all. */
-static const char *bytes_text(uint64_t bytes, bool at_least)
-{
-	static char text[TEXT_NUMBER_BYTES + 8];
-	(void)snprintf(text, sizeof(text), "%s%s", sheet_number(bytes), at_least ? "+" : "");
-	return text;
-}
-
 /* What a table does not show. */
 static void note_rest(struct sheet *sheet, uint64_t count, size_t top, const char *what)
 {
@@ -75,238 +25,6 @@ static void note_rest(struct sheet *sheet, uint64_t count, size_t top, const cha
 		sheet_note(sheet, "and one more");
 	else if (count > top)
 		sheet_note(sheet, "and %s more %s", sheet_number(count - top), what);
-}
-
-/* ---- at a glance ---- */
-
-/* Adds "COUNT WHAT", with a comma before all but the first. */
-static void add(struct sheet *sheet, bool *first, uint64_t count, const char *what,
-		const char *ending)
-{
-	if (!count)
-		return;
-	sheet_say(sheet, "%s%s %s%s%s", *first ? "" : ", ", sheet_number(count), what,
-		  ending ? plural(count) : "", ending ? ending : "");
-	*first = false;
-}
-
-static uint64_t guarded(const struct report *report, enum guard_verdict verdict)
-{
-	uint64_t sum = 0;
-	for (unsigned reason = 0; reason < REPORT_REASONS; reason++)
-		sum += report->writes.guarded[reason][verdict];
-	return sum;
-}
-
-static void tell_conflicts_fact(const struct report *report, struct sheet *sheet)
-{
-	const struct report_writes *writes = &report->writes;
-	uint64_t outside = writes->changed + writes->added + writes->deleted;
-	uint64_t warned = guarded(report, GUARD_WARN), denied = guarded(report, GUARD_DENY);
-	bool first = true, stands_out = warned || denied;
-
-	sheet_fact(sheet, "conflicts");
-	if (stands_out)
-		sheet_warn(sheet);
-	add(sheet, &first, denied, "write", " denied");
-	add(sheet, &first, warned, "write", " warned of");
-	if (stands_out)
-		sheet_calm(sheet);
-	add(sheet, &first, outside, "change", " from outside");
-	if (first)
-		sheet_say(sheet, "none");
-	sheet_end(sheet);
-}
-
-static void tell_rules_fact(const struct report *report, struct sheet *sheet)
-{
-	const uint64_t *ruled = report->ruled;
-	bool first = true, stands_out = ruled[RULE_ACTION_DENY] || ruled[RULE_ACTION_FAIL];
-
-	if (!report->rule_count)
-		return;
-	sheet_fact(sheet, "rules");
-	if (stands_out)
-		sheet_warn(sheet);
-	add(sheet, &first, ruled[RULE_ACTION_DENY], "denied", NULL);
-	add(sheet, &first, ruled[RULE_ACTION_FAIL], "to fail the run", NULL);
-	if (stands_out)
-		sheet_calm(sheet);
-	add(sheet, &first, ruled[RULE_ACTION_WARN], "warned of", NULL);
-	add(sheet, &first, ruled[RULE_ACTION_LOG], "only recorded", NULL);
-	sheet_end(sheet);
-}
-
-static void tell_saved(const struct report *report, struct sheet *sheet)
-{
-	const struct report_saved *saved = &report->saved;
-	bool first = true;
-
-	sheet_fact(sheet, "saved");
-	if (saved->bytes)
-		sheet_say(sheet, "%s bytes, about %s tokens", sheet_number(saved->bytes),
-			  sheet_number(saved->tokens));
-	else
-		sheet_say(sheet, "nothing");
-	if (saved->notices || saved->diffs || saved->commands) {
-		sheet_say(sheet, ": ");
-		add(sheet, &first, saved->notices, "notice", "");
-		add(sheet, &first, saved->diffs, "diff", "");
-		add(sheet, &first, saved->commands, "command", "");
-	}
-	if (saved->yielded)
-		sheet_say(sheet, "; %s asked for again", sheet_number(saved->yielded));
-	sheet_end(sheet);
-	if (report->has_segment && report->counters[COUNTER_bytes_saved] != saved->bytes) {
-		sheet_fact(sheet, "");
-		sheet_say(sheet, "the session itself counted %s bytes",
-			  sheet_number(report->counters[COUNTER_bytes_saved]));
-		sheet_end(sheet);
-	}
-}
-
-static uint64_t files_with(const struct report *report, bool written)
-{
-	uint64_t count = 0;
-	for (size_t i = 0; i < report->file_count; i++) {
-		const struct report_work *work = &report->files[i].work;
-		count += written ? work->opens_write || work->bytes_written || work->changes
-				 : work->opens_read || work->bytes_read;
-	}
-	return count;
-}
-
-static void tell_files_facts(const struct report *report, struct sheet *sheet)
-{
-	const struct report_work *work = &report->work;
-	const struct report_work *outside = &report->outside_workspace;
-	const char *more = report->files_left_out ? "at least " : "";
-	uint64_t repeats = 0;
-
-	for (size_t i = 0; i < report->file_count; i++)
-		repeats += report->files[i].repeats;
-	sheet_fact(sheet, "read");
-	uint64_t files = files_with(report, false);
-	sheet_say(sheet, "%s%s file%s, %s bytes", more, sheet_number(files), plural(files),
-		  bytes_text(work->bytes_read, work->read_more));
-	if (repeats)
-		sheet_say(sheet, "; opened again as they were: %s%s time%s", more,
-			  sheet_number(repeats), plural(repeats));
-	sheet_end(sheet);
-	sheet_fact(sheet, "written");
-	files = files_with(report, true);
-	sheet_say(sheet, "%s%s file%s, %s bytes", more, sheet_number(files), plural(files),
-		  bytes_text(work->bytes_written, work->written_more));
-	if (outside->opens_write || outside->changes)
-		sheet_say(sheet, "; outside the workspace %s open%s, %s change%s",
-			  sheet_number(outside->opens_write), plural(outside->opens_write),
-			  sheet_number(outside->changes), plural(outside->changes));
-	sheet_end(sheet);
-}
-
-static void tell_coverage_facts(const struct report *report, struct sheet *sheet)
-{
-	const struct report_coverage *coverage = &report->coverage;
-	bool first = false;
-
-	sheet_fact(sheet, "coverage");
-	if (coverage->runs)
-		sheet_say(sheet, "%s processes observed, %s not, %s in part",
-			  sheet_number(coverage->observed), sheet_number(coverage->unobserved),
-			  sheet_number(coverage->partial));
-	else
-		sheet_say(sheet, "not told: no run has ended");
-	sheet_end(sheet);
-	if (!coverage->lost && !coverage->undone && !coverage->damaged && !report->unknown)
-		return;
-	first = true;
-	sheet_fact(sheet, "missing");
-	sheet_warn(sheet);
-	add(sheet, &first, coverage->lost, "record", " that could not be written");
-	add(sheet, &first, coverage->undone, "record", " not finished");
-	add(sheet, &first, coverage->damaged, "record", " damaged");
-	add(sheet, &first, report->unknown, "record", " of a later version");
-	sheet_calm(sheet);
-	sheet_end(sheet);
-}
-
-static void tell_seal(const struct report *report, struct sheet *sheet)
-{
-	const struct verified *verified = &report->verified;
-	char digest[SEAL_TEXT_BYTES];
-
-	sheet_fact(sheet, "seal");
-	if (report->verify_error) {
-		sheet_say(sheet, "could not be looked at: %s",
-			  journal_file_explain(report->verify_error));
-	} else if (verified->verdict == VERIFIED_TAMPERED) {
-		sheet_warn(sheet);
-		sheet_say(sheet, "NOT what was sealed");
-		sheet_calm(sheet);
-		sheet_say(sheet, ": `seen verify` says where");
-	} else if (verified->verdict == VERIFIED_NO_SEAL) {
-		sheet_say(sheet, "none");
-	} else {
-		sheet_say(sheet, "intact, digest %.16s...", seal_last(&verified->seal, digest));
-		if (verified->report.not_sealed)
-			sheet_say(sheet, "; %s record%s behind it",
-				  sheet_number(verified->report.not_sealed),
-				  plural(verified->report.not_sealed));
-	}
-	sheet_end(sheet);
-}
-
-static void tell_runs(const struct report *report, size_t top, struct sheet *sheet)
-{
-	char time[CLOCK_BYTES], text[DURATION_BYTES];
-
-	for (size_t i = 0; i < report->run_count && i < top; i++) {
-		const struct report_run *run = &report->runs[i];
-		sheet_fact(sheet, i ? "" : report->run_count > 1 ? "runs" : "run");
-		sheet_say(sheet, "%s ", clock_time(run->start_ns, time));
-		if (run->end_ns >= run->start_ns && run->end_ns)
-			sheet_say(sheet, "%s  ", duration(run->end_ns - run->start_ns, text));
-		else
-			sheet_say(sheet, "(no end told)  ");
-		sheet_name(sheet, run->command);
-		sheet_end(sheet);
-	}
-	uint64_t rest = report->run_count + report->runs_left_out;
-	if (rest > top) {
-		sheet_fact(sheet, "");
-		sheet_say(sheet, "and %s more", sheet_number(rest - top));
-		sheet_end(sheet);
-	}
-}
-
-static void tell_head(const struct report *report, size_t top, struct sheet *sheet)
-{
-	char start[TEXT_TIME_BYTES], text[DURATION_BYTES];
-
-	if (sheet->form == SHEET_MARKDOWN)
-		sheet_say(sheet, "## What an agent did with files\n\n");
-	sheet_fact(sheet, "session");
-	sheet_name(sheet, report->session);
-	sheet_end(sheet);
-	if (report->workspace) {
-		sheet_fact(sheet, "workspace");
-		sheet_name(sheet, report->workspace);
-		sheet_end(sheet);
-	}
-	sheet_fact(sheet, "time");
-	if (report->start_ns)
-		sheet_say(sheet, "%s, %s", text_time(report->start_ns, start),
-			  duration(report->end_ns - report->start_ns, text));
-	else
-		sheet_say(sheet, "nothing was recorded");
-	sheet_end(sheet);
-	tell_runs(report, top < RUNS_SHOWN ? top : RUNS_SHOWN, sheet);
-	tell_conflicts_fact(report, sheet);
-	tell_rules_fact(report, sheet);
-	tell_saved(report, sheet);
-	tell_files_facts(report, sheet);
-	tell_coverage_facts(report, sheet);
-	tell_seal(report, sheet);
 }
 
 /* ---- conflicts ---- */
@@ -341,7 +59,7 @@ static void tell_conflicts(const struct report *report, size_t top, struct sheet
 		{ "TIME", -8 }, { "WHAT", -18 }, { "KEPT", -12 }, { "BY", -12 }, { "PATH", 0 }
 	};
 	const struct report_writes *writes = &report->writes;
-	char time[CLOCK_BYTES];
+	char time[REPORT_CLOCK_BYTES];
 	uint64_t kept = 0;
 
 	if (!report->conflict_count)
@@ -350,7 +68,7 @@ static void tell_conflicts(const struct report *report, size_t top, struct sheet
 	sheet_table(sheet, COLUMNS(TABLE));
 	for (size_t i = 0; i < report->conflict_count && i < top; i++) {
 		const struct report_conflict *conflict = &report->conflicts[i];
-		sheet_cell(sheet, clock_time(conflict->time_ns, time));
+		sheet_cell(sheet, report_clock(conflict->time_ns, time));
 		cell_what(sheet, conflict);
 		cell_version(sheet, conflict);
 		if (conflict->executable)
@@ -367,7 +85,8 @@ static void tell_conflicts(const struct report *report, size_t top, struct sheet
 		sheet_note(sheet,
 			   "%s version%s kept (%s bytes): `seen versions` lists them, `seen "
 			   "restore PATH KEPT` brings one back",
-			   sheet_number(kept), plural(kept), sheet_number(writes->kept_bytes));
+			   sheet_number(kept), report_plural(kept),
+			   sheet_number(writes->kept_bytes));
 }
 
 /* ---- rules ---- */
@@ -406,14 +125,14 @@ static void tell_rules(const struct report *report, size_t top, struct sheet *sh
 
 static void cells_read(struct sheet *sheet, const struct report_file *file)
 {
-	sheet_cell(sheet, bytes_text(file->work.bytes_read, file->work.read_more));
+	sheet_cell(sheet, report_bytes(file->work.bytes_read, file->work.read_more));
 	sheet_cell_count(sheet, file->work.opens_read);
 	sheet_cell_count(sheet, file->repeats);
 }
 
 static void cells_written(struct sheet *sheet, const struct report_file *file)
 {
-	sheet_cell(sheet, bytes_text(file->work.bytes_written, file->work.written_more));
+	sheet_cell(sheet, report_bytes(file->work.bytes_written, file->work.written_more));
 	sheet_cell_count(sheet, file->work.opens_write);
 	sheet_cell_count(sheet, file->edits);
 }
@@ -429,7 +148,7 @@ static void cells_outside(struct sheet *sheet, const struct report_file *file)
 {
 	sheet_cell_count(sheet, file->work.opens_write);
 	sheet_cell_count(sheet, file->work.changes);
-	sheet_cell(sheet, bytes_text(file->work.bytes_written, file->work.written_more));
+	sheet_cell(sheet, report_bytes(file->work.bytes_written, file->work.written_more));
 }
 
 static const struct ranking {
@@ -486,9 +205,9 @@ static int tell_ranking(const struct report *report, const struct ranking *ranki
 static void cells_work(struct sheet *sheet, const struct report_work *work)
 {
 	sheet_cell_count(sheet, work->opens_read);
-	sheet_cell(sheet, bytes_text(work->bytes_read, work->read_more));
+	sheet_cell(sheet, report_bytes(work->bytes_read, work->read_more));
 	sheet_cell_count(sheet, work->opens_write);
-	sheet_cell(sheet, bytes_text(work->bytes_written, work->written_more));
+	sheet_cell(sheet, report_bytes(work->bytes_written, work->written_more));
 	sheet_cell_count(sheet, work->changes);
 }
 
@@ -530,8 +249,8 @@ static int tell_programs(const struct report *report, size_t top, struct sheet *
 		const struct report_work *work = &rows[i]->work;
 		sheet_cell_count(sheet, rows[i]->processes);
 		sheet_cell_count(sheet, work->opens_read + work->opens_write);
-		sheet_cell(sheet, bytes_text(work->bytes_read, work->read_more));
-		sheet_cell(sheet, bytes_text(work->bytes_written, work->written_more));
+		sheet_cell(sheet, report_bytes(work->bytes_read, work->read_more));
+		sheet_cell(sheet, report_bytes(work->bytes_written, work->written_more));
 		sheet_cell_count(sheet, work->failed);
 		sheet_cell_name(sheet, rows[i]->path);
 		sheet_end(sheet);
@@ -551,7 +270,7 @@ static int tell_processes(const struct report *report, size_t top, struct sheet 
 	const struct report_process **rows = calloc(top + 1, sizeof(const struct report_process *));
 	int64_t count = rows ? report_processes_by_work(report, top, rows) : -ENOMEM;
 	uint64_t copies = report->by_op[JOURNAL_FORK];
-	char text[DURATION_BYTES];
+	char text[REPORT_DURATION_BYTES];
 
 	if (count > 0) {
 		sheet_section(sheet, "Processes");
@@ -563,12 +282,13 @@ static int tell_processes(const struct report *report, size_t top, struct sheet 
 		bool is_told = process->end_ns >= process->start_ns && process->end_ns;
 		(void)snprintf(text, sizeof(text), "%u", process->pid);
 		sheet_cell(sheet, text);
-		sheet_cell(sheet, clock_time(process->start_ns, text));
+		sheet_cell(sheet, report_clock(process->start_ns, text));
 		sheet_cell(sheet,
-			   is_told ? duration(process->end_ns - process->start_ns, text) : "-");
+			   is_told ? report_duration(process->end_ns - process->start_ns, text)
+				   : "-");
 		sheet_cell(sheet, process->role >= 0 ? role_name((uint32_t)process->role) : "-");
-		sheet_cell(sheet, bytes_text(work->bytes_read, work->read_more));
-		sheet_cell(sheet, bytes_text(work->bytes_written, work->written_more));
+		sheet_cell(sheet, report_bytes(work->bytes_read, work->read_more));
+		sheet_cell(sheet, report_bytes(work->bytes_written, work->written_more));
 		if (process->executable)
 			sheet_cell_name(sheet, path_base(process->executable));
 		else
@@ -670,7 +390,7 @@ int report_tell(const struct report *report, size_t top, struct sheet *sheet)
 {
 	int error = 0;
 
-	tell_head(report, top, sheet);
+	report_tell_head(report, top, sheet);
 	tell_conflicts(report, top, sheet);
 	tell_rules(report, top, sheet);
 	for (size_t i = 0; error == 0 && i < sizeof(RANKINGS) / sizeof(RANKINGS[0]); i++)

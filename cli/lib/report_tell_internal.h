@@ -1,0 +1,34 @@
+/*
+ * What the parts of a report for people share: report_tell_head.c has what stands above the tables, report_tell.c the tables.
+ */
+#ifndef SEEN_CLI_REPORT_TELL_INTERNAL_H
+#define SEEN_CLI_REPORT_TELL_INTERNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli/lib/report.h"
+#include "cli/lib/sheet.h"
+
+enum {
+	REPORT_CLOCK_BYTES = 16,
+	REPORT_DURATION_BYTES = 64,
+};
+
+/* report_tell_head(): a report at a glance: a line for each fact. */
+void report_tell_head(const struct report *report, size_t top, struct sheet *sheet);
+
+/* report_plural(): what follows a word of which there are `count`. */
+const char *report_plural(uint64_t count);
+
+/* report_duration(): "2 min 5 s".  Returns ret_text, REPORT_DURATION_BYTES long. */
+const char *report_duration(uint64_t ns, char *ret_text);
+
+/* report_clock(): "06:28:40", UTC.  Returns ret_text, REPORT_CLOCK_BYTES long. */
+const char *report_clock(uint64_t realtime_ns, char *ret_text);
+
+/* report_bytes(): a sum of bytes that is perhaps not all.  Valid until the next call. */
+const char *report_bytes(uint64_t bytes, bool at_least);
+
+#endif
