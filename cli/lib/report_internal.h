@@ -57,6 +57,7 @@ struct report_gather {
 	struct report *report;
 	const struct report_limits *limits;
 	struct unheeded_search *unheeded; /* NULL: there is no segment */
+	uint64_t seed; /* of hashes, so that nobody can choose what falls into one bucket */
 	struct report_rows files, processes, programs;
 	size_t file_bytes;          /* of their paths */
 	struct report_buckets pids; /* the newest process of a pid */

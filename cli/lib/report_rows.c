@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -29,6 +30,8 @@ _Static_assert(REPORT_NONE == UINT32_MAX, "all its bytes are 0xff");
 
 int report_rows_begin(struct report_gather *gather)
 {
+	if (getrandom(&gather->seed, sizeof(gather->seed), GRND_NONBLOCK) < 0)
+		gather->seed = (uint64_t)(uintptr_t)gather;
 	gather->streams = calloc((size_t)REPORT_STREAM_SETS * REPORT_STREAM_WAYS,
 				 sizeof(*gather->streams));
 	if (!gather->streams || buckets_make(&gather->files.buckets) < 0 ||
@@ -104,7 +107,7 @@ struct report_file *report_file_of(struct report_gather *gather, const char *pat
 {
 	struct report *report = gather->report;
 	size_t length = strlen(path);
-	uint64_t key = XXH3_64bits(path, length);
+	uint64_t key = XXH3_64bits_withSeed(path, length, gather->seed);
 	uint32_t index = *bucket_of(&gather->files.buckets, key);
 
 	while (index != REPORT_NONE && (gather->files.keys[index].key != key ||
@@ -148,7 +151,9 @@ bool report_file_seen(struct report_gather *gather, const struct report_file *fi
 {
 	uint32_t index = (uint32_t)(file - gather->report->files);
 	uint32_t generation = gather->files.keys[index].generation;
-	uint32_t *first = bucket_of(&gather->sight_buckets, scope_id + index);
+	uint64_t pair[] = { scope_id, index };
+	uint64_t key = XXH3_64bits_withSeed(pair, sizeof(pair), gather->seed);
+	uint32_t *first = bucket_of(&gather->sight_buckets, key);
 
 	for (uint32_t i = *first; i != REPORT_NONE; i = gather->sights[i].next) {
 		struct report_sight *sight = &gather->sights[i];
@@ -177,7 +182,7 @@ bool report_file_seen(struct report_gather *gather, const struct report_file *fi
 static uint32_t program_index(struct report_gather *gather, const char *path)
 {
 	struct report *report = gather->report;
-	uint64_t key = path ? XXH3_64bits(path, strlen(path)) : 0;
+	uint64_t key = path ? XXH3_64bits_withSeed(path, strlen(path), gather->seed) : 0;
 	uint32_t index = *bucket_of(&gather->programs.buckets, key);
 
 	while (index != REPORT_NONE && (!path || gather->programs.keys[index].key != key ||
