@@ -509,7 +509,7 @@ Test(top, skipping_finds_the_beginning_of_a_record)
 	memset(name, 'x', sizeof(name));
 	name[sizeof(name) - 1] = '\0';
 	for (int i = 0; i < 50; i++) {
-		(void)snprintf(name, 8, "/w/%04d", i);
+		(void)snprintf(name, sizeof("/w/0000"), "/w/%04u", (unsigned)i % 10000);
 		name[7] = 'x';
 		open_file(process, name, O_RDONLY, 0);
 		last = start(200 + (uint32_t)i, 100);
