@@ -49,18 +49,28 @@ static FILE *opened_stream(FILE *stream, const char *path, const char *mode, str
 }
 
 /* libc looks at the mode before it asks the kernel for anything. */
-static bool may_open_stream(const char *path, const char *mode, struct plan *ret_plan)
+static inline bool rules_refuse_stream(const char *path, const char *mode)
+{
+	return __builtin_expect(shim.rules.ops, 0) && path && mode &&
+	       door_rules_refuse_open(AT_FDCWD, path, flags_of_mode(mode));
+}
+
+/* What the guard alone says. */
+static bool may_replace_by_stream(const char *path, const char *mode, struct plan *ret_plan)
 {
 	ret_plan->path = NULL;
-	if (__builtin_expect(shim.rules.ops, 0) && path && mode &&
-	    door_rules_refuse_open(AT_FDCWD, path, flags_of_mode(mode)))
-		return false;
 	if (__builtin_expect(!shim.guards, 1) || !path)
 		return true;
 	/* What libc opens it empties at once. */
 	int flags = flags_of_mode(mode);
 	return (flags & O_ACCMODE) == O_RDONLY ||
 	       !door_refuses_open(AT_FDCWD, path, flags, false, ret_plan);
+}
+
+static bool may_open_stream(const char *path, const char *mode, struct plan *ret_plan)
+{
+	ret_plan->path = NULL;
+	return !rules_refuse_stream(path, mode) && may_replace_by_stream(path, mode, ret_plan);
 }
 
 EXPORT FILE *fopen(const char *path, const char *mode)
@@ -96,9 +106,11 @@ EXPORT FILE *freopen(const char *path, const char *mode, FILE *old)
 {
 	struct closing closing;
 	struct plan plan;
+	if (rules_refuse_stream(path, mode)) /* the old one stays open */
+		return NULL;
 	reopening_stream(old, &closing);
 	/* It closes the old file also where the new one cannot be opened: a refusal is told to nobody. */
-	bool may = may_open_stream(path, mode, &plan);
+	bool may = may_replace_by_stream(path, mode, &plan);
 	FILE *stream = may ? REAL(freopen)(path, mode, old) : NULL;
 	(void)door_closed(0, &closing);
 	if (!may)
@@ -112,9 +124,11 @@ EXPORT FILE *freopen64(const char *path, const char *mode, FILE *old)
 {
 	struct closing closing;
 	struct plan plan;
+	if (rules_refuse_stream(path, mode)) /* the old one stays open */
+		return NULL;
 	reopening_stream(old, &closing);
 	/* It closes the old file also where the new one cannot be opened: a refusal is told to nobody. */
-	bool may = may_open_stream(path, mode, &plan);
+	bool may = may_replace_by_stream(path, mode, &plan);
 	FILE *stream = may ? REAL(freopen64)(path, mode, old) : NULL;
 	(void)door_closed(0, &closing);
 	if (!may)
@@ -136,16 +150,14 @@ EXPORT FILE *_IO_fopen(const char *path, const char *mode)
 /* A list of mounts is a stream over a file that the caller names. */
 EXPORT FILE *setmntent(const char *path, const char *mode)
 {
-	if (__builtin_expect(shim.rules.ops, 0) && path && mode &&
-	    door_rules_refuse_open(AT_FDCWD, path, flags_of_mode(mode)))
+	if (rules_refuse_stream(path, mode))
 		return NULL;
 	return opened_stream(REAL(setmntent)(path, mode), path, mode, NULL);
 }
 
 EXPORT FILE *__setmntent(const char *path, const char *mode)
 {
-	if (__builtin_expect(shim.rules.ops, 0) && path && mode &&
-	    door_rules_refuse_open(AT_FDCWD, path, flags_of_mode(mode)))
+	if (rules_refuse_stream(path, mode))
 		return NULL;
 	return opened_stream(REAL(__setmntent)(path, mode), path, mode, NULL);
 }

@@ -361,6 +361,16 @@ class Told(Case):
             self.assertTrue(line.isprintable() or "\u202e" in line, line)
         self.assertEqual(len(self.ruled("path")), len(HOSTILE))
 
+    def test_refused_reopening_leaves_the_stream(self):
+        """freopen(3) that is refused does nothing: what is written then is still the old file's."""
+        script = ("import ctypes\nlibc = ctypes.CDLL(None); libc.fopen.restype = libc.freopen.restype = ctypes.c_void_p\n"
+                  "out = ctypes.c_void_p(libc.fopen(b'out', b'w'))\nassert not libc.freopen(b'a', b'r', out)\nlibc.fputs(b'text', out); libc.fclose(out)")
+        self.session.write("a", b"x\n")
+        done = self.run_seen(rule("r", op="read", path="a", action="deny"), sys.executable, "-c", script)
+        self.assertEqual((done.returncode, self.session.read("out")), (0, b"text"), done.stderr)
+        log = self.session.seen("log", "--session", self.session.name, "--json").stdout.splitlines()
+        self.assertIn(("write", "out"), [(event["op"], os.path.basename(event.get("resolved", ""))) for event in map(json.loads, log)])
+
     def test_summary(self):
         self.session.write("a", b"x\n")
         done = subprocess.run([SEEN, "run", "--via", "preload", "--summary", *rule("r", op="read", path="a", action="deny"), "--", "cat", "a"],
