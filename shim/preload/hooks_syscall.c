@@ -192,7 +192,7 @@ static void was_called(long number, const long *arguments, long ret)
 }
 
 /* The same for calls that rules alone have something to say of.  Not every one that there is: of those that set metadata the ones that libc
- * would make. */
+ * would make.  Where libc's function says no by itself to what the kernel takes, or the other way round, the kernel is asked as before. */
 static bool is_ruled(long number, const long *arguments, long *ret)
 {
 	const char *first = (const char *)arguments[0], *second = (const char *)arguments[1];
@@ -207,7 +207,7 @@ static bool is_ruled(long number, const long *arguments, long *ret)
 		*ret = mkdir(first, (mode_t)arguments[1]);
 		return true;
 	case SYS_mknod:
-		*ret = mknod(first, (mode_t)arguments[1], (dev_t)arguments[2]);
+		*ret = mknod(first, (mode_t)arguments[1], (unsigned)arguments[2]); /* 32 bits */
 		return true;
 	case SYS_symlink:
 		*ret = symlink(first, second);
@@ -226,7 +226,7 @@ static bool is_ruled(long number, const long *arguments, long *ret)
 		*ret = mkdirat(fd, second, (mode_t)arguments[2]);
 		return true;
 	case SYS_mknodat:
-		*ret = mknodat(fd, second, (mode_t)arguments[2], (dev_t)arguments[3]);
+		*ret = mknodat(fd, second, (mode_t)arguments[2], (unsigned)arguments[3]);
 		return true;
 	case SYS_symlinkat:
 		*ret = symlinkat(first, (int)arguments[1], (const char *)arguments[2]);
@@ -245,6 +245,8 @@ static bool is_ruled(long number, const long *arguments, long *ret)
 				(int)arguments[4]);
 		return true;
 	case SYS_utimensat:
+		if (!second && arguments[3]) /* refused by the kernel */
+			return false;
 		if (second)
 			*ret = utimensat(fd, second, (const struct timespec *)arguments[2],
 					 (int)arguments[3]);

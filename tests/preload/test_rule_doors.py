@@ -361,6 +361,17 @@ class Told(Case):
             self.assertTrue(line.isprintable() or "\u202e" in line, line)
         self.assertEqual(len(self.ruled("path")), len(HOSTILE))
 
+    @unittest.skipUnless(os.uname().machine == "x86_64", "numbers of system calls")
+    def test_what_is_let_pass_by_number(self):
+        """syscall(2) does what it does without rules, where libc's function of that name would do something else."""
+        script = ("import ctypes, os\nlibc = ctypes.CDLL(None, use_errno=True)\nfd = os.open('.', os.O_RDONLY)\n"
+                  "for call in ((280, fd, None, None, 0x100), (133, b'fifo', 0o10600, ctypes.c_long(1 << 40))):\n"
+                  " print(libc.syscall(*call), ctypes.get_errno())")
+        for flags in [], rule("r", op="any", path="nothing", action="deny"):
+            done = self.run_seen(flags, sys.executable, "-c", script)
+            self.assertEqual(done.stdout, b"-1 22\n0 22\n", (flags, done.stderr))
+            os.unlink(self.session.path("fifo"))
+
     def test_refused_reopening_leaves_the_stream(self):
         """freopen(3) that is refused does nothing: what is written then is still the old file's."""
         script = ("import ctypes\nlibc = ctypes.CDLL(None); libc.fopen.restype = libc.freopen.restype = ctypes.c_void_p\n"
