@@ -456,11 +456,11 @@ static void put_coverage(struct event_members *members, const struct event *even
 void event_print_members(struct event_members *members, const struct event *event)
 {
 	const struct journal_entry *entry = event->entry;
-	const struct journal_record *record = &entry->record;
 	const char *decision, *reason, *kind;
 
 	if (!entry) /* damaged */
 		return;
+	const struct journal_record *record = &entry->record;
 	switch (event->op) {
 	case JOURNAL_START:
 		put_path(members, event);
