@@ -117,7 +117,8 @@ static const struct option profile_options[PROFILE_OPTION_COUNT] = {
 	[PROFILE_OPTION_COMPACTION] = {
 		PROFILE, .name = "compaction", .kind = OPTION_LIST, .value = "", .unit = "",
 		.doc = "lines there that say that the conversation was cut short: what was given before counts no more "
-		       "(words: member.member=text, or member for one that is there; with commas between: all of them)",
+		       "(words: member.member=text, or member for one that is there; with commas between: all of them; + before a word: "
+		       "not in the first two lines of its first conversation)",
 	},
 };
 _Static_assert(SETTINGS_MAX_OUTPUT_BYTES == 24000, "the default of max_output_bytes above");

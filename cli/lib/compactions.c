@@ -30,6 +30,7 @@ enum {
 	LIST_MS = 1000,     /* what cannot be watched is listed so often */
 	TAIL_BYTES = 64,    /* before what was read: tells whether it is still what it was */
 	LINE_BYTES_MAX = 64 << 20,
+	HEAD_LINES = 2, /* of a transcript, before anything can have been given */
 };
 
 static const uint64_t MILLISECOND_NS = 1000000;
@@ -60,10 +61,12 @@ struct file {
 	struct rule *rule;
 	char *path;
 	uint64_t dev, ino;
-	uint64_t offset;       /* what is before it was read; the beginning of a line */
-	uint64_t tail;         /* hash of the last bytes before it */
-	bool skips;            /* what is before it is the beginning of a line that is too long */
-	bool touched;          /* to be looked at */
+	uint64_t offset; /* what is before it was read; the beginning of a line */
+	uint64_t tail;   /* hash of the last bytes before it */
+	bool skips;      /* what is before it is the beginning of a line that is too long */
+	bool touched;    /* to be looked at */
+	bool heard;      /* something was read of it in this run */
+	unsigned lines; /* read in all, HEAD_LINES at most; that, where it was there before */
 	uint64_t *compactions; /* hashes of the lines that counted */
 	size_t compaction_count;
 };
@@ -152,26 +155,28 @@ static bool all_hold(const char *marker, size_t length, const char *line, size_t
 	return length > 0;
 }
 
-/* Does one of the markers hold: of the line's text, or of what it says? */
-static bool any_holds(const char *markers, const char *line, size_t length, const json_t *object)
+/* Does one of the markers hold: of the line's text, or of what it says?  begins: without those that begin a conversation, too. */
+static bool any_holds(const char *markers, const char *line, size_t length, bool begins,
+		      const json_t *object)
 {
 	static const char SPACE[] = " \t\n";
 
 	for (markers += strspn(markers, SPACE); *markers; markers += strspn(markers, SPACE)) {
-		size_t word = strcspn(markers, SPACE);
-		if (all_hold(markers, word, line, length, object))
+		size_t word = strcspn(markers, SPACE), plus = *markers == '+';
+		if (!(begins && plus) &&
+		    all_hold(markers + plus, word - plus, line, length, object))
 			return true;
 		markers += word;
 	}
 	return false;
 }
 
-bool compactions_line_matches(const char *line, size_t length, const char *markers)
+bool compactions_line_matches(const char *line, size_t length, const char *markers, bool begins)
 {
-	if (!any_holds(markers, line, length, NULL))
+	if (!any_holds(markers, line, length, begins, NULL))
 		return false;
 	json_t *object = json_loadb(line, length, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, NULL);
-	bool matches = json_is_object(object) && any_holds(markers, line, length, object);
+	bool matches = json_is_object(object) && any_holds(markers, line, length, begins, object);
 	json_decref(object);
 	return matches;
 }
@@ -266,13 +271,26 @@ static bool is_counted(const struct file *file, uint64_t hash)
 	return false;
 }
 
+/* Does the agent's first conversation in this run begin with the line at which the file is?  Gemini CLI writes what it tells the model at
+ * first as it writes a history that was cut.  In a second transcript the same may be a conversation that was cleared. */
+static bool is_beginning(const struct compactions *compactions, const struct file *file)
+{
+	for (size_t i = 0; i < compactions->file_count; i++) {
+		const struct file *other = &compactions->files[i];
+		if (other != file && (other->rule->profiles & file->rule->profiles) &&
+		    (other->heard || other->touched))
+			return false;
+	}
+	return file->lines < HEAD_LINES;
+}
+
 /* A line, or the beginning of one.  A transcript that is written anew holds lines that counted already. */
 static void take_line(const struct compactions *compactions, struct file *file, const char *line,
 		      size_t length)
 {
 	while (length && strchr(" \t\r", line[length - 1]))
 		length--;
-	if (!compactions_line_matches(line, length, file->rule->markers))
+	if (!compactions_line_matches(line, length, file->rule->markers, false))
 		return;
 	uint64_t hash = XXH3_64bits(line, length);
 	if (is_counted(file, hash))
@@ -283,7 +301,9 @@ static void take_line(const struct compactions *compactions, struct file *file, 
 		file->compactions = grown;
 		file->compactions[file->compaction_count++] = hash;
 	}
-	compacted(compactions, file);
+	if (compactions_line_matches(line, length, file->rule->markers,
+				     is_beginning(compactions, file)))
+		compacted(compactions, file);
 }
 
 /* The lines that are whole, and the rest where it is one without its newline.  Returns bytes that are done with. */
@@ -298,6 +318,7 @@ static size_t take_lines(const struct compactions *compactions, struct file *fil
 			file->skips = false;
 		else
 			take_line(compactions, file, bytes + at, length);
+		file->lines += file->lines < HEAD_LINES;
 		at += length + 1;
 	}
 	if (!file->skips && at < count)
@@ -370,6 +391,7 @@ static void look_at(struct compactions *compactions, struct file *file)
 		file->skips = false;
 	}
 	read_new(compactions, file, fd, size);
+	file->heard = file->heard || size > 0;
 	file->tail = tail_at(fd, file->offset);
 	(void)close(fd);
 }
@@ -418,7 +440,11 @@ static void add_file(struct compactions *compactions, struct rule *rule, char *p
 		return;
 	}
 	struct file *file = &compactions->files[compactions->file_count++];
-	*file = (struct file){ .key = key, .rule = rule, .path = path, .touched = is_new };
+	*file = (struct file){ .key = key,
+			       .rule = rule,
+			       .path = path,
+			       .touched = is_new,
+			       .lines = is_new ? 0 : HEAD_LINES };
 	int fd = is_new ? -ENOENT : open_file(path, &stat);
 	if (fd < 0)
 		return;

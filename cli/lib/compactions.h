@@ -36,7 +36,8 @@ void compactions_end(struct compactions *compactions);
  *
  * line: length bytes, without the newline.  markers: words divided by white space, one of which must hold; a word is conditions divided
  * by commas, all of which must hold; a condition is `member.member=text`, or `member.member` for one that is there and not null.
- * What is quoted in a member of another name, or deeper, does not count.  A line that is no JSON object matches nothing. */
-bool compactions_line_matches(const char *line, size_t length, const char *markers);
+ * What is quoted in a member of another name, or deeper, does not count.  A line that is no JSON object matches nothing.
+ * begins: the line is one of the first two of the agent's first conversation in a run: words that begin with `+` do not count there. */
+bool compactions_line_matches(const char *line, size_t length, const char *markers, bool begins);
 
 #endif

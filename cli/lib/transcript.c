@@ -317,7 +317,7 @@ int transcript_lines(struct transcript *transcript, int (*line)(void *reader, co
 bool transcript_is_cut(const struct transcript *transcript)
 {
 	return compactions_line_matches(transcript->walk.text, transcript->walk.text_bytes,
-					transcript->compaction);
+					transcript->compaction, false);
 }
 
 /* ---- what readers share ---- */

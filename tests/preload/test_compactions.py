@@ -69,6 +69,61 @@ class Case(SessionTest):
         self._before = self.forgotten()
 
 
+class Beginnings(Case):
+    """A profile in which the first conversation begins with what is elsewhere a compaction."""
+
+    HEAD = {"kind": "main"}
+
+    def setUp(self):
+        super().setUp()
+        with open(self.config, encoding="utf-8") as file:
+            text = file.read()
+        with open(self.config, "w", encoding="utf-8") as file:  # the words with a plus alone
+            file.write(text[:text.index("[agent ")] + "[agent fake_agent]\ntranscript = %s\ncompaction = +type=system,subtype=compact_boundary\n"
+                       % self.pattern)
+        self.second = os.path.join(self.folder, "two.jsonl")
+
+    def test_the_first(self):
+        self.known()
+        self.append(self.HEAD, MARK, path=self.second)
+        self.does_not()
+        # written anew it is the same still; later in it, it is a compaction
+        os.truncate(self.second, 0)
+        self.append(self.HEAD, MARK, path=self.second)
+        self.does_not()
+        self.note()
+        self.append({**MARK, "uuid": "1"}, path=self.second)
+        self.forgets()
+        self.note()
+        os.truncate(self.second, 0)
+        self.append({**MARK, "uuid": "2"}, path=self.second)
+        self.forgets()
+
+    def test_the_third_line(self):
+        self.known()
+        self.note()
+        self.append(self.HEAD, {"type": "user"}, MARK, path=self.second)
+        self.forgets()
+
+    def test_the_second_conversation(self):
+        """It may be one that was cleared."""
+        self.known()
+        self.append(self.HEAD, MARK, path=self.second)
+        self.does_not()
+        self.note()
+        self.append(self.HEAD, {**MARK, "uuid": "1"}, path=os.path.join(self.folder, "three.jsonl"))
+        self.forgets()
+
+    def test_one_that_was_there(self):
+        """Of a conversation from before the run nobody knows where it began."""
+        self.known()
+        self.append({"type": "user"})
+        time.sleep(SOON_S)
+        self.note()
+        self.append(self.HEAD, MARK, path=self.second)
+        self.forgets()
+
+
 class Compactions(Case):
     def test_a_compaction(self):
         self.known()

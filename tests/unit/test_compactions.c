@@ -9,7 +9,7 @@ static const char CLAUDE[] =
 
 static bool says(const char *line, const char *markers)
 {
-	return compactions_line_matches(line, strlen(line), markers);
+	return compactions_line_matches(line, strlen(line), markers, false);
 }
 
 Test(compactions, what_agents_write)
@@ -78,8 +78,21 @@ Test(compactions, what_is_no_object)
 					     "null compacted" };
 	for (size_t i = 0; i < sizeof(LINES) / sizeof(LINES[0]); i++)
 		cr_assert_not(says(LINES[i], "type=compacted"), "%s", LINES[i]);
-	cr_assert_not(compactions_line_matches("{\"type\":\"compacted\"}", 10, "type=compacted"));
+	cr_assert_not(
+		compactions_line_matches("{\"type\":\"compacted\"}", 10, "type=compacted", false));
 	cr_assert(says(" {\"type\" : \"compacted\", \"n\": 123456789012345678901234567890, "
 		       "\"z\":\"\\u0000\"} ",
 		       "type=compacted"));
+}
+
+Test(compactions, what_begins_a_conversation)
+{
+	static const char LINE[] = "{\"$set\":{\"messages\":[]}}";
+	static const size_t LENGTH = sizeof(LINE) - 1;
+
+	cr_assert(compactions_line_matches(LINE, LENGTH, "+$set.messages", false));
+	cr_assert_not(compactions_line_matches(LINE, LENGTH, "+$set.messages", true));
+	cr_assert(compactions_line_matches(LINE, LENGTH, "$set.messages", true));
+	cr_assert(compactions_line_matches(LINE, LENGTH, "+$set.messages $set", true));
+	cr_assert_not(compactions_line_matches(LINE, LENGTH, "+", false));
 }
