@@ -66,7 +66,7 @@ struct file {
 	bool skips;      /* what is before it is the beginning of a line that is too long */
 	bool touched;    /* to be looked at */
 	bool heard;      /* something was read of it in this run */
-	unsigned lines; /* read in all, HEAD_LINES at most; that, where it was there before */
+	unsigned lines;  /* read in all, HEAD_LINES at most; that, where it was there before */
 	uint64_t *compactions; /* hashes of the lines that counted */
 	size_t compaction_count;
 };
