@@ -301,8 +301,8 @@ static void take_line(const struct compactions *compactions, struct file *file, 
 		file->compactions = grown;
 		file->compactions[file->compaction_count++] = hash;
 	}
-	if (compactions_line_matches(line, length, file->rule->markers,
-				     is_beginning(compactions, file)))
+	if (!is_beginning(compactions, file) ||
+	    compactions_line_matches(line, length, file->rule->markers, true))
 		compacted(compactions, file);
 }
 
