@@ -2,7 +2,8 @@
  * Changes: what this process writes to, replaces or removes, by path as given.  In a tool nothing
  * but memory is touched here: the current folder is asked for at the start and when it was changed,
  * and paths are normalized by text.  What cannot be known that way (a path relative to a
- * folder's descriptor) is counted as not recorded.
+ * folder's descriptor) is counted as not recorded.  The guard and the rules, who have to know before the call, ask the
+ * kernel (change_resolve()).
  */
 #include <errno.h>
 #include <string.h>
@@ -113,6 +114,32 @@ int change_path(int directory, const char *path, char *ret_path, size_t capacity
 			return -ENOENT;
 	}
 	return path_normalize(current_folder, path, ret_path, capacity);
+}
+
+/* The folder that a relative path begins at, as the kernel knows it. */
+static bool find_folder(int directory, char *ret_folder)
+{
+	ssize_t length = directory == AT_FDCWD ? sys_getcwd(ret_folder, SEGMENT_PATH_BYTES)
+					       : subject_link(SUBJECT_SELF, directory, ret_folder,
+							      SEGMENT_PATH_BYTES);
+	return length > 0 && ret_folder[0] == '/';
+}
+
+bool change_resolve(int directory, const char *path, char *ret_path)
+{
+	const char *rest = path_behind_descriptor(path, 0, &directory);
+
+	if (rest) {
+		/* Some programs (claude's writer) name a file by the descriptor of its folder. */
+		path = rest + strspn(rest, "/");
+	} else if (path[0] == '/' || (directory == AT_FDCWD && !in_vfork_child())) {
+		return change_path(directory, path, ret_path, SEGMENT_PATH_BYTES) >= 0;
+	}
+	char *folder = scratch_take();
+	bool found = folder && find_folder(directory, folder) &&
+		     path_normalize(folder, path, ret_path, SEGMENT_PATH_BYTES) > 0;
+	scratch_give(folder);
+	return found;
 }
 
 void change_note(int directory, const char *path)

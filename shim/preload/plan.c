@@ -157,26 +157,6 @@ static bool obey(struct plan *plan)
 	return false;
 }
 
-/* An absolute, normalized path.  Where a descriptor leads the kernel is asked. */
-static bool resolve(int directory, const char *path, char *ret_path)
-{
-	const char *rest = path_behind_descriptor(path, 0, &directory);
-
-	if (rest) {
-		/* Some programs (claude's writer) name a file by the descriptor of its folder. */
-		path = rest + strspn(rest, "/");
-	} else if (path[0] == '/' || directory == AT_FDCWD) {
-		return change_path(directory, path, ret_path, SEGMENT_PATH_BYTES) >= 0;
-	}
-	char *folder = scratch_take();
-	bool found = folder &&
-		     subject_link(SUBJECT_SELF, directory, folder, SEGMENT_PATH_BYTES) > 0 &&
-		     folder[0] == '/' &&
-		     path_normalize(folder, path, ret_path, SEGMENT_PATH_BYTES) > 0;
-	scratch_give(folder);
-	return found;
-}
-
 /* Is a path one that concerns the guard?  Then ret_plan->path is that path. */
 static bool begin_plan(int directory, const char *path, struct plan *ret_plan)
 {
@@ -193,7 +173,8 @@ static bool begin_plan(int directory, const char *path, struct plan *ret_plan)
 		segment_count(&shim.segment, COUNTER_unguarded, 1);
 		return false;
 	}
-	if (!resolve(directory, path, normal) || !guard_concerns(&shim.segment, &self, normal)) {
+	if (!change_resolve(directory, path, normal) ||
+	    !guard_concerns(&shim.segment, &self, normal)) {
 		scratch_give(normal);
 		return false;
 	}
@@ -358,7 +339,7 @@ static bool look_at_source(int directory, const char *path, bool follows, struct
 	has_nonce = has_nonce || (sys_fstat(fd, &stat) == 0 && plan_was_refused(&stat, ASKS));
 	(void)sys_close(fd);
 	char *normal = scratch_take();
-	if (normal && resolve(directory, path, normal) &&
+	if (normal && change_resolve(directory, path, normal) &&
 	    guard_concerns(&shim.segment, &self, normal))
 		plan->source_key = path_key(&shim.segment, normal);
 	scratch_give(normal);

@@ -64,32 +64,6 @@ static void say(const struct asked *asked)
 	scratch_give(line);
 }
 
-/* The folder that a relative path begins at. */
-static bool find_folder(int directory, char *ret_folder)
-{
-	if (directory == AT_FDCWD)
-		return sys_getcwd(ret_folder, SEGMENT_PATH_BYTES) > 0 && ret_folder[0] == '/';
-	return subject_link(SUBJECT_SELF, directory, ret_folder, SEGMENT_PATH_BYTES) > 0 &&
-	       ret_folder[0] == '/';
-}
-
-/* An absolute, normalized path for one that was given to a call. */
-static bool resolve(int directory, const char *path, char *ret_path)
-{
-	const char *rest = path_behind_descriptor(path, 0, &directory);
-
-	if (rest) {
-		path = rest + strspn(rest, "/");
-	} else if (path[0] == '/' || (directory == AT_FDCWD && !in_vfork_child())) {
-		return change_path(directory, path, ret_path, SEGMENT_PATH_BYTES) >= 0;
-	}
-	char *folder = scratch_take();
-	bool found = folder && find_folder(directory, folder) &&
-		     path_normalize(folder, path, ret_path, SEGMENT_PATH_BYTES) > 0;
-	scratch_give(folder);
-	return found;
-}
-
 static void end(struct asked *asked)
 {
 	scratch_give(asked->path);
@@ -129,7 +103,7 @@ static void ask(struct asked *asked, uint32_t ops, int directory, const char *pa
 	    !launch_is_text(path) || !*path)
 		return;
 	asked->path = scratch_take();
-	if (!asked->path || !resolve(directory, path, asked->path)) {
+	if (!asked->path || !change_resolve(directory, path, asked->path)) {
 		could_not_ask(asked);
 		return;
 	}

@@ -370,6 +370,11 @@ uint32_t change_folder_text(void);
  * errno where it is not known (a folder's descriptor, a folder changed by descriptor).  No system call. */
 int change_path(int directory, const char *path, char *ret_path, size_t capacity);
 
+/* change_resolve(): the same, and where that cannot know it the kernel is asked: of a folder's descriptor, and for the current folder
+ * between vfork and exec, which may not be the parent's.  What lies behind a descriptor's name in /proc is relative to what that is open
+ * for.  path: readable.  ret_path: SEGMENT_PATH_BYTES.  Not when sandboxed. */
+bool change_resolve(int directory, const char *path, char *ret_path);
+
 /* change_note(): the content behind a path was changed, replaced or removed by this process. */
 void change_note(int directory, const char *path);
 
