@@ -2,6 +2,7 @@
 #include "tracker/rule.h"
 
 #include <fcntl.h>
+#include <linux/fs.h> /* RENAME_EXCHANGE */
 #include <string.h>
 
 #include "tracker/line.h"
@@ -23,6 +24,15 @@ uint32_t rule_ops_of_open(int flags)
 	if (access != O_WRONLY)
 		ops |= (flags & O_DIRECTORY) && !is_nameless ? RULE_LIST : RULE_READ;
 	return ops;
+}
+
+void rule_ops_of_rename(unsigned flags, uint32_t *ret_old, uint32_t *ret_new)
+{
+	bool exchanges = flags & RENAME_EXCHANGE;
+
+	*ret_old = RULE_RENAME | (exchanges ? RULE_WRITE : RULE_DELETE);
+	*ret_new = RULE_RENAME | RULE_WRITE | (exchanges ? 0 : RULE_CREATE) |
+		   (flags & RENAME_NOREPLACE ? RULE_ONLY_NEW : 0);
 }
 
 /* Where a path lies. */

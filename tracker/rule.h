@@ -85,8 +85,17 @@ static inline bool rule_may_hold(const struct rule_program *program, uint32_t op
 /* Beside the ops of a question: where the name is there, the call does nothing, and fails.  No bit of enum rule_op. */
 enum { RULE_ONLY_NEW = 1 << 16 };
 
+/* What a call that makes a name asks of it: mkdir, mknod, mkfifo; and symlink, or link of its new name. */
+enum {
+	RULE_MAKES = RULE_WRITE | RULE_CREATE | RULE_ONLY_NEW,
+	RULE_MAKES_LINK = RULE_LINK | RULE_MAKES,
+};
+
 /* rule_ops_of_open(): what open(2) would do to its path.  flags: as given to it. */
 uint32_t rule_ops_of_open(int flags);
+
+/* rule_ops_of_rename(): what renameat2(2) would do to its old and its new name.  flags: as given to it; 0 for rename and renameat. */
+void rule_ops_of_rename(unsigned flags, uint32_t *ret_old, uint32_t *ret_new);
 
 /* What is asked. */
 struct rule_question {

@@ -20,13 +20,10 @@ static int changed(enum journal_op op, int error, int directory, const char *pat
 bool door_rules_let_rename(int directory, const char *path, int other_directory, const char *other,
 			   unsigned flags)
 {
-	bool exchanges = flags & RENAME_EXCHANGE;
-	struct rules_name from = { RULE_RENAME | (exchanges ? RULE_WRITE : RULE_DELETE), directory,
-				   path, false };
-	bool is_new = flags & RENAME_NOREPLACE;
-	struct rules_name to = { RULE_RENAME | RULE_WRITE | (exchanges ? 0 : RULE_CREATE) |
-					 (is_new ? RULE_ONLY_NEW : 0),
-				 other_directory, other, false };
+	struct rules_name from = { 0, directory, path, false };
+	struct rules_name to = { 0, other_directory, other, false };
+
+	rule_ops_of_rename(flags, &from.ops, &to.ops);
 	return rules_let_two(from, to);
 }
 
@@ -34,13 +31,10 @@ bool door_rules_let_link(int directory, const char *path, bool follows, int othe
 			 const char *other)
 {
 	struct rules_name from = { RULE_LINK, directory, path, follows };
-	struct rules_name to = { RULE_LINK | RULE_WRITE | RULE_CREATE | RULE_ONLY_NEW,
-				 other_directory, other, false };
+	struct rules_name to = { RULE_MAKES_LINK, other_directory, other, false };
+
 	return rules_let_two(from, to);
 }
-
-/* Names that are made. */
-enum { MAKES = RULE_WRITE | RULE_CREATE | RULE_ONLY_NEW, MAKES_LINK = RULE_LINK | MAKES };
 
 static int renamed(int error, int directory, const char *path, int other_directory,
 		   const char *other, unsigned flags, struct plan *plan)
@@ -123,15 +117,16 @@ EXPORT int rmdir(const char *path)
 
 EXPORT int mkdir(const char *path, mode_t mode)
 {
-	int error = door_may(MAKES, AT_FDCWD, path, false) ? REAL(mkdir)(path, mode) : -1;
+	int error = door_may(RULE_MAKES, AT_FDCWD, path, false) ? REAL(mkdir)(path, mode) : -1;
 	door_changed(JOURNAL_CREATE, error, AT_FDCWD, path, S_IFDIR | mode, 0);
 	return error;
 }
 
 EXPORT int mkdirat(int directory, const char *path, mode_t mode)
 {
-	int error = door_may(MAKES, directory, path, false) ? REAL(mkdirat)(directory, path, mode)
-							    : -1;
+	int error = door_may(RULE_MAKES, directory, path, false)
+			    ? REAL(mkdirat)(directory, path, mode)
+			    : -1;
 	door_changed(JOURNAL_CREATE, error, directory, path, S_IFDIR | mode, 0);
 	return error;
 }
@@ -170,14 +165,15 @@ EXPORT int linkat(int from_directory, const char *from, int to_directory, const 
 
 EXPORT int symlink(const char *target, const char *path)
 {
-	int error = door_may(MAKES_LINK, AT_FDCWD, path, false) ? REAL(symlink)(target, path) : -1;
+	int error = door_may(RULE_MAKES_LINK, AT_FDCWD, path, false) ? REAL(symlink)(target, path)
+								     : -1;
 	door_changed_two(JOURNAL_SYMLINK, error, AT_FDCWD, path, AT_FDCWD, target, 0);
 	return error;
 }
 
 EXPORT int symlinkat(const char *target, int directory, const char *path)
 {
-	int error = door_may(MAKES_LINK, directory, path, false)
+	int error = door_may(RULE_MAKES_LINK, directory, path, false)
 			    ? REAL(symlinkat)(target, directory, path)
 			    : -1;
 	door_changed_two(JOURNAL_SYMLINK, error, directory, path, AT_FDCWD, target, 0);
@@ -195,14 +191,15 @@ static const char *named(int error, mode_t mode, const char *path)
 
 EXPORT int mknod(const char *path, mode_t mode, dev_t device)
 {
-	int error = door_may(MAKES, AT_FDCWD, path, false) ? REAL(mknod)(path, mode, device) : -1;
+	int error = door_may(RULE_MAKES, AT_FDCWD, path, false) ? REAL(mknod)(path, mode, device)
+								: -1;
 	door_changed(JOURNAL_CREATE, error, AT_FDCWD, named(error, mode, path), mode, 0);
 	return error;
 }
 
 EXPORT int mknodat(int directory, const char *path, mode_t mode, dev_t device)
 {
-	int error = door_may(MAKES, directory, path, false)
+	int error = door_may(RULE_MAKES, directory, path, false)
 			    ? REAL(mknodat)(directory, path, mode, device)
 			    : -1;
 	door_changed(JOURNAL_CREATE, error, directory, named(error, mode, path), mode, 0);
@@ -212,7 +209,7 @@ EXPORT int mknodat(int directory, const char *path, mode_t mode, dev_t device)
 /* mknod for programs built before glibc 2.33. */
 EXPORT int __xmknod(int version, const char *path, mode_t mode, dev_t *device)
 {
-	int error = door_may(MAKES, AT_FDCWD, path, false)
+	int error = door_may(RULE_MAKES, AT_FDCWD, path, false)
 			    ? REAL(__xmknod)(version, path, mode, device)
 			    : -1;
 	door_changed(JOURNAL_CREATE, error, AT_FDCWD, named(error, mode, path), mode, 0);
@@ -221,7 +218,7 @@ EXPORT int __xmknod(int version, const char *path, mode_t mode, dev_t *device)
 
 EXPORT int __xmknodat(int version, int directory, const char *path, mode_t mode, dev_t *device)
 {
-	int error = door_may(MAKES, directory, path, false)
+	int error = door_may(RULE_MAKES, directory, path, false)
 			    ? REAL(__xmknodat)(version, directory, path, mode, device)
 			    : -1;
 	door_changed(JOURNAL_CREATE, error, directory, named(error, mode, path), mode, 0);
@@ -247,15 +244,16 @@ EXPORT void updwtmpx(const char *path, const struct utmpx *entry)
 
 EXPORT int mkfifo(const char *path, mode_t mode)
 {
-	int error = door_may(MAKES, AT_FDCWD, path, false) ? REAL(mkfifo)(path, mode) : -1;
+	int error = door_may(RULE_MAKES, AT_FDCWD, path, false) ? REAL(mkfifo)(path, mode) : -1;
 	door_changed(JOURNAL_CREATE, error, AT_FDCWD, path, S_IFIFO | mode, 0);
 	return error;
 }
 
 EXPORT int mkfifoat(int directory, const char *path, mode_t mode)
 {
-	int error = door_may(MAKES, directory, path, false) ? REAL(mkfifoat)(directory, path, mode)
-							    : -1;
+	int error = door_may(RULE_MAKES, directory, path, false)
+			    ? REAL(mkfifoat)(directory, path, mode)
+			    : -1;
 	door_changed(JOURNAL_CREATE, error, directory, path, S_IFIFO | mode, 0);
 	return error;
 }

@@ -280,27 +280,15 @@ static int ask_rules_of_two(const struct looking *looking, uint32_t flags, const
 			    const struct named *new)
 {
 	enum journal_op op = looking->form->op;
-	bool exchanges = op == JOURNAL_RENAME && (flags & RENAME_EXCHANGE);
-	int error = 0;
+	bool follows = op == JOURNAL_LINK && (flags & AT_SYMLINK_FOLLOW);
+	uint32_t of_old = RULE_LINK, of_new = RULE_MAKES_LINK;
 
 	if (op == JOURNAL_SYMLINK) /* what it points to is a text */
-		return ask_rules(looking, RULE_LINK | RULE_WRITE | RULE_CREATE | RULE_ONLY_NEW, old,
-				 false);
-	if (op == JOURNAL_LINK)
-		error = ask_rules(looking, RULE_LINK, old, flags & AT_SYMLINK_FOLLOW);
-	else
-		error = ask_rules(looking, RULE_RENAME | (exchanges ? RULE_WRITE : RULE_DELETE),
-				  old, false);
-	if (error < 0)
-		return error;
-	if (op == JOURNAL_LINK)
-		return ask_rules(looking, RULE_LINK | RULE_WRITE | RULE_CREATE | RULE_ONLY_NEW, new,
-				 false);
-	bool is_new = flags & RENAME_NOREPLACE;
-	return ask_rules(looking,
-			 RULE_RENAME | RULE_WRITE | (exchanges ? 0 : RULE_CREATE) |
-				 (is_new ? RULE_ONLY_NEW : 0),
-			 new, false);
+		return ask_rules(looking, RULE_MAKES_LINK, old, false);
+	if (op == JOURNAL_RENAME)
+		rule_ops_of_rename(flags, &of_old, &of_new);
+	int error = ask_rules(looking, of_old, old, follows);
+	return error < 0 ? error : ask_rules(looking, of_new, new, false);
 }
 
 /* ---- the guard ---- */

@@ -15,7 +15,7 @@ uint32_t rules_ops_of_name(enum journal_op op)
 {
 	if (op == JOURNAL_DELETE)
 		return RULE_DELETE;
-	return op == JOURNAL_CREATE ? RULE_WRITE | RULE_CREATE | RULE_ONLY_NEW : RULE_WRITE;
+	return op == JOURNAL_CREATE ? RULE_MAKES : RULE_WRITE;
 }
 
 /* Is that the program of this very process?  Hooks and readers run it below themselves. */
