@@ -80,16 +80,15 @@ static bool list_holds(const struct segment *segment, struct settings_text list,
 }
 
 static bool names_program(const struct segment *segment, struct settings_text list,
-			  const char *executable, const char *name)
+			  const struct place *executable, const char *name)
 {
-	struct place place = place_of(segment, executable);
 	const char *pattern = NULL;
 
 	while ((pattern = segment_text(segment, list, pattern))) {
 		if (strchr(pattern, '/')
-			    ? executable[0] && glob_holds(pattern, &place)
-			    : path_glob(pattern, path_base(executable), place.fold) ||
-				      (name[0] && path_glob(pattern, name, place.fold)))
+			    ? executable->path[0] && glob_holds(pattern, executable)
+			    : path_glob(pattern, path_base(executable->path), executable->fold) ||
+				      (name[0] && path_glob(pattern, name, executable->fold)))
 			return true;
 	}
 	return false;
@@ -121,14 +120,15 @@ static bool sketch_rule(const struct segment *segment, const struct settings_rul
 void rule_program(const struct segment *segment, const char *executable, const char *name,
 		  struct rule_program *ret_program)
 {
+	const struct place place = place_of(segment, executable);
 	const struct settings_rule *rule;
 	uint64_t count = segment->settings->rule_count;
 
 	*ret_program = (struct rule_program){ 0 };
 	for (uint64_t i = 0; i < count && i < SETTINGS_RULES_MAX; i++) {
 		if (!(rule = rule_at(segment, i)) ||
-		    (rule->exe.count && !names_program(segment, rule->exe, executable, name)) ||
-		    names_program(segment, rule->except_exe, executable, name))
+		    (rule->exe.count && !names_program(segment, rule->exe, &place, name)) ||
+		    names_program(segment, rule->except_exe, &place, name))
 			continue;
 		ret_program->rules |= UINT64_C(1) << i;
 		if (!sketch_rule(segment, rule, &ret_program->sketch))
