@@ -263,6 +263,14 @@ static const char *done(enum rule_op op)
 	return "touched";
 }
 
+uint64_t rule_say_key(const struct segment *segment, const struct rule_answer *answer,
+		      const char *path)
+{
+	uint64_t key = path_key(segment, path) ^
+		       (answer->rule + UINT64_C(1)) * UINT64_C(0x9e3779b97f4a7c15);
+	return key ? key : 1;
+}
+
 size_t rule_say(const struct segment *segment, const struct rule_answer *answer, const char *path,
 		char *ret_line, size_t capacity)
 {

@@ -137,6 +137,10 @@ const char *rule_action_name(uint32_t action);
 /* rule_count(): raises the counter of an answer that is not OFF: rules_logged, rules_warned, rules_failed, rules_denied. */
 void rule_count(const struct segment *segment, const struct rule_answer *answer);
 
+/* rule_say_key(): a number for what rule_say() would say, never 0, so that it is not said again.  path: as in the question. */
+uint64_t rule_say_key(const struct segment *segment, const struct rule_answer *answer,
+		      const char *path);
+
 /* rule_say(): a line for the agent to read, of WARN and DENY.  path: as in the question.  Ended by a newline and NUL.
  *
  * capacity: at least 2.  Returns its length, 0 where there is nothing to say. */

@@ -11,7 +11,6 @@
 #include "shim/preload/record.h"
 #include "shim/preload/say.h"
 #include "shim/preload/shim.h"
-#include "tracker/path.h"
 #include "tracker/sys.h"
 
 extern char **environ;
@@ -31,10 +30,8 @@ static uint64_t said[SAID_MAX];
 /* Is it the first time for this rule and path? */
 static bool is_new(const struct asked *asked)
 {
-	uint64_t key = path_key(&shim.segment, asked->path) ^
-		       (asked->answer.rule + UINT64_C(1)) * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t key = rule_say_key(&shim.segment, &asked->answer, asked->path);
 
-	key += key == 0;
 	for (uint32_t i = 0; i < SAID_MAX; i++) {
 		uint64_t *place = &said[(key + i) % SAID_MAX];
 		uint64_t there = 0;

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "shim/supervise/say.h"
-#include "tracker/path.h"
 #include "tracker/rule.h"
 #include "tracker/sys.h"
 
@@ -55,10 +54,8 @@ static bool is_new(const struct segment *segment, struct target *target, const c
 		   const struct rule_answer *answer)
 {
 	enum { SAID = sizeof(target->rules_said) / sizeof(target->rules_said[0]) };
-	uint64_t key = path_key(segment, path) ^
-		       (answer->rule + UINT64_C(1)) * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t key = rule_say_key(segment, answer, path);
 
-	key += key == 0;
 	for (int i = 0; i < SAID; i++)
 		if (target->rules_said[i] == key)
 			return false;
