@@ -189,6 +189,27 @@ Test(rule, open_flags)
 		cr_expect_eq(rule_ops_of_open(CASES[i].flags), CASES[i].ops, "%x", CASES[i].flags);
 }
 
+Test(rule, ops_of_rename)
+{
+	static const struct {
+		unsigned flags;
+		uint32_t old_name, new_name;
+	} CASES[] = {
+		{ 0, RULE_RENAME | RULE_DELETE, RULE_RENAME | RULE_WRITE | RULE_CREATE },
+		{ RENAME_NOREPLACE, RULE_RENAME | RULE_DELETE,
+		  RULE_RENAME | RULE_WRITE | RULE_CREATE | RULE_ONLY_NEW },
+		{ RENAME_EXCHANGE, RULE_RENAME | RULE_WRITE, RULE_RENAME | RULE_WRITE },
+	};
+
+	world_open(&world, NULL);
+	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
+		uint32_t old_name = 0, new_name = 0;
+		rule_ops_of_rename(CASES[i].flags, &old_name, &new_name);
+		cr_expect_eq(old_name, CASES[i].old_name, "%x", CASES[i].flags);
+		cr_expect_eq(new_name, CASES[i].new_name, "%x", CASES[i].flags);
+	}
+}
+
 Test(rule, what_is_there)
 {
 	OPEN("rule new.op=create", "rule new.action=deny", "rule old.op=write delete read",
