@@ -4,7 +4,6 @@
  */
 #include "cli/lib/event_print.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "cli/lib/event_filter.h"
+#include "cli/lib/json_out.h"
 #include "cli/lib/scopes.h"
 #include "cli/lib/text.h"
 #include "tracker/contents.h"
@@ -208,9 +208,7 @@ static bool is_answered(const struct event *event)
  * as much as everything else. */
 struct line {
 	struct event_members members;
-	FILE *file;
-	size_t count;
-	bool incomplete; /* out of memory */
+	struct json_out out;
 };
 
 static void put(struct event_members *members, const char *name, json_t *value)
@@ -271,41 +269,22 @@ static void put_version(struct event_members *members, const char *name,
 	put_text(members, name, version_is_none(version) ? NULL : digits);
 }
 
-/* What is before a member's value. */
-static void begin_member(struct line *line, const char *name)
-{
-	(void)fputs_unlocked(line->count++ ? ",\"" : "{\"", line->file);
-	(void)fputs_unlocked(name, line->file);
-	(void)fputs_unlocked("\":", line->file);
-}
-
 static void put_in_line(struct event_members *members, const char *name, json_t *value)
 {
-	struct line *line = (struct line *)members;
-
-	begin_member(line, name);
-	if (text_json_write(line->file, value) < 0)
-		line->incomplete = true;
-	json_decref(value);
+	json_out_value(&((struct line *)members)->out, name, value);
 }
 
 static void put_text_in_line(struct event_members *members, const char *name, const char *bytes)
 {
-	struct line *line = (struct line *)members;
-
-	begin_member(line, name);
 	if (bytes)
-		text_json_put(line->file, bytes);
+		json_out_text(&((struct line *)members)->out, name, bytes);
 	else
-		(void)fputs_unlocked("null", line->file);
+		put_in_line(members, name, json_null());
 }
 
 static void put_number_in_line(struct event_members *members, const char *name, int64_t number)
 {
-	struct line *line = (struct line *)members;
-
-	begin_member(line, name);
-	(void)fprintf(line->file, "%lld", (long long)number);
+	json_out_number(&((struct line *)members)->out, name, (uint64_t)number);
 }
 
 static json_t *json_version(const struct version *version)
@@ -662,15 +641,17 @@ int event_print_json(FILE *file, const char *journal, const struct event *event)
 	struct line line = { .members = { .put = put_in_line,
 					  .put_text = put_text_in_line,
 					  .put_number = put_number_in_line },
-			     .file = file };
+			     .out = { .file = file } };
 
+	json_out_begin(&line.out, NULL, '{');
 	put_text(&line.members, "schema", "seen/log/1");
 	if (journal)
 		put_text(&line.members, "journal", journal);
 	event_print_common(&line.members, event);
 	event_print_members(&line.members, event);
-	(void)fputs_unlocked("}\n", file);
-	return line.incomplete && !ferror(file) ? -ENOMEM : 0;
+	json_out_end(&line.out, '}');
+	int error = json_out_line(&line.out);
+	return ferror(file) ? 0 : error;
 }
 
 /* ---- for people ---- */
