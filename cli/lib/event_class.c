@@ -248,6 +248,11 @@ struct event_class event_class(const struct event *event)
 	return class;
 }
 
+bool event_is_alert(const struct event_class *class)
+{
+	return class->finding && class->finding != EVENT_FINDING_DENIED;
+}
+
 static const struct {
 	const char *id, *name, *title, *text;
 	enum event_severity severity;

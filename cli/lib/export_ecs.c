@@ -66,12 +66,6 @@ static int begin(struct export *export)
 	return 0;
 }
 
-/* Is it for a person to look at, and not only an access that failed? */
-static bool is_alert(const struct event_class *class)
-{
-	return class->finding && class->finding != EVENT_FINDING_DENIED;
-}
-
 static void put_event(struct export *export, const struct event *event,
 		      const struct event_class *class)
 {
@@ -79,10 +73,10 @@ static void put_event(struct export *export, const struct event *event,
 	struct json_out *out = &ecs->out;
 
 	json_out_begin(out, "event", '{');
-	json_out_word(out, "kind", is_alert(class) ? "alert" : "event");
+	json_out_word(out, "kind", event_is_alert(class) ? "alert" : "event");
 	json_out_begin(out, "category", '[');
 	json_out_word(out, NULL, CATEGORIES[class->about]);
-	if (is_alert(class))
+	if (event_is_alert(class))
 		json_out_word(out, NULL, "intrusion_detection");
 	json_out_end(out, ']');
 	json_out_begin(out, "type", '[');
@@ -217,7 +211,7 @@ static void put_process(struct export *export, const struct event *event)
 
 static void put_rule(struct json_out *out, const struct event_class *class)
 {
-	if (!is_alert(class))
+	if (!event_is_alert(class))
 		return;
 	json_out_begin(out, "rule", '{');
 	json_out_word(out, "id", event_finding_id(class->finding));

@@ -94,7 +94,7 @@ static int begin(struct export *export)
 
 static enum ocsf_class class_uid(const struct event_class *class)
 {
-	if (class->finding && class->finding != EVENT_FINDING_DENIED)
+	if (event_is_alert(class))
 		return OCSF_FINDING;
 	switch (class->about) {
 	case EVENT_ABOUT_FILE:
