@@ -20,7 +20,6 @@
 #include "cli/lib/message.h"
 #include "cli/lib/options.h"
 #include "cli/lib/output.h"
-#include "config/nearest.h"
 #include "tracker/segment.h"
 #include "tracker/sys.h"
 
@@ -85,14 +84,8 @@ static int parse_format(struct work *work)
 	work->format = export_format_find(format_name);
 	if (work->format)
 		return EXIT_CODE_OK;
-	const char *nearest = nearest_name(format_name, (const char **)names, count);
-	if (nearest)
-		message("--format: there is no format '%s'; did you mean '%s'?", format_name,
-			nearest);
-	else
-		message("--format: there is no format '%s'; `seen help export` lists them",
-			format_name);
-	return EXIT_CODE_USAGE;
+	return event_options_unknown("--format", "format", format_name, names, count,
+				     "`seen help export` lists them");
 }
 
 static int parse(struct work *work, struct event_filter *filter)

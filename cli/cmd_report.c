@@ -18,7 +18,6 @@
 #include "cli/lib/session.h"
 #include "cli/lib/step_summary.h"
 #include "cli/lib/text.h"
-#include "config/nearest.h"
 
 enum {
 	TOP_PEOPLE = 10,     /* rows of each table */
@@ -90,12 +89,8 @@ static int parse_format(struct wish *wish)
 		message("--json and --format %s: which one?", format_name);
 		return EXIT_CODE_USAGE;
 	}
-	const char *nearest = nearest_name(format_name, (const char **)(uintptr_t)FORMATS,
-					   FORMAT_COUNT);
-	message(nearest ? "--format: there is no format '%s'; did you mean '%s'?"
-			: "--format: there is no format '%s'; text, md, json, html",
-		format_name, nearest);
-	return EXIT_CODE_USAGE;
+	return event_options_unknown("--format", "format", format_name, FORMATS, FORMAT_COUNT,
+				     "text, md, json, html");
 }
 
 static int parse(struct wish *wish)

@@ -13,6 +13,19 @@
 #include "tracker/source.h"
 #include "tracker/sys.h"
 
+int event_options_unknown(const char *option, const char *what, const char *given,
+			  const char *const *names, size_t count, const char *otherwise)
+{
+	const char *nearest = nearest_name(given, names, count);
+
+	if (nearest)
+		message("%s: there is no %s '%s'; did you mean '%s'?", option, what, given,
+			nearest);
+	else
+		message("%s: there is no %s '%s'; %s", option, what, given, otherwise);
+	return EXIT_CODE_USAGE;
+}
+
 static int parse_ops(const char *ops, struct event_filter *filter)
 {
 	const char *names[EVENT_OP_COUNT];
@@ -23,12 +36,7 @@ static int parse_ops(const char *ops, struct event_filter *filter)
 		return EXIT_CODE_OK;
 	for (unsigned op = JOURNAL_ABANDONED + 1; op < EVENT_OP_COUNT; op++)
 		names[count++] = event_op_name(op);
-	const char *nearest = nearest_name(unknown, names, count);
-	if (nearest)
-		message("--op: there is no event '%s'; did you mean '%s'?", unknown, nearest);
-	else
-		message("--op: there is no event '%s'; seen(1) lists them", unknown);
-	return EXIT_CODE_USAGE;
+	return event_options_unknown("--op", "event", unknown, names, count, "seen(1) lists them");
 }
 
 static int parse_role(const char *role, struct event_filter *filter)
@@ -39,12 +47,8 @@ static int parse_role(const char *role, struct event_filter *filter)
 		return EXIT_CODE_OK;
 	for (uint32_t i = 0; i < ROLE_COUNT; i++)
 		names[i] = role_name(i);
-	const char *nearest = nearest_name(role, names, ROLE_COUNT);
-	if (nearest)
-		message("--role: there is no role '%s'; did you mean '%s'?", role, nearest);
-	else
-		message("--role: there is no role '%s'; agent, shell, viewer, reader, tool", role);
-	return EXIT_CODE_USAGE;
+	return event_options_unknown("--role", "role", role, names, ROLE_COUNT,
+				     "agent, shell, viewer, reader, tool");
 }
 
 static int parse_source(const char *source, struct event_filter *filter)
@@ -56,12 +60,8 @@ static int parse_source(const char *source, struct event_filter *filter)
 		return EXIT_CODE_OK;
 	for (uint32_t i = SOURCE_NONE + 1; i < SOURCE_COUNT; i++)
 		names[count++] = source_name(i);
-	const char *nearest = nearest_name(source, names, count);
-	if (nearest)
-		message("--source: there is no source '%s'; did you mean '%s'?", source, nearest);
-	else
-		message("--source: there is no source '%s'; seen(1) lists them", source);
-	return EXIT_CODE_USAGE;
+	return event_options_unknown("--source", "source", source, names, count,
+				     "seen(1) lists them");
 }
 
 int event_options_number(const char *name, const char *text, uint64_t max, uint64_t *ret_number)

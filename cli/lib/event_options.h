@@ -60,4 +60,9 @@ int event_options_journal(const struct event_options *options, const struct conf
 /* event_options_number(): an option's value as a number from 1 to max.  name: of the option.  Returns an exit code, as above. */
 int event_options_number(const char *name, const char *text, uint64_t max, uint64_t *ret_number);
 
+/* event_options_unknown(): says on stderr that an option's value is none of `count` names, and which one is like it; where none is,
+ * `otherwise`.  what: a value is called.  Returns EXIT_CODE_USAGE. */
+int event_options_unknown(const char *option, const char *what, const char *given,
+			  const char *const *names, size_t count, const char *otherwise);
+
 #endif
