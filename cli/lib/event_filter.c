@@ -203,6 +203,12 @@ const char *event_path_below(const char *workspace, const char *path, bool fold)
 	return path[length] == '/' ? path + length + 1 : path + length;
 }
 
+const char *event_path_shown(const char *workspace, const char *path)
+{
+	const char *below = event_path_below(workspace, path, false);
+	return !below ? path : below[0] ? below : ".";
+}
+
 /* Does a path that is not resolved tell where it ends?  Not with `..` in it, and not where it was cut. */
 static bool tells_its_end(const char *path)
 {

@@ -668,14 +668,12 @@ static const char *safe(const char *bytes)
 
 static void print_name(FILE *file, const char *resolved, const char *given, const char *workspace)
 {
-	if (resolved) {
-		const char *below = event_path_below(workspace, resolved, false);
-		(void)fputs(safe(!below ? resolved : below[0] ? below : "."), file);
-	} else if (given) {
+	if (resolved)
+		(void)fputs(safe(event_path_shown(workspace, resolved)), file);
+	else if (given)
 		(void)fprintf(file, "%s%s", given[0] == '/' ? "" : "?/", safe(given));
-	} else {
+	else
 		(void)fputs("?", file);
-	}
 }
 
 /* A word of the details: two spaces before the first, one before each other. */

@@ -196,11 +196,10 @@ static void put_file(struct packer *packer, const struct report_file *row, const
 		row->edits,       row->changed,      row->given,        work->failed,
 		work->listings,   row->in_workspace,
 	};
-	const char *below = event_path_below(workspace, row->path, false);
 	FILE *file = text_begin(packer);
 
 	/* As event_print_subject() has it: the same text has the same number. */
-	if (path_escape(!below ? row->path : below[0] ? below : ".", escaped, sizeof(escaped)) >= 0)
+	if (path_escape(event_path_shown(workspace, row->path), escaped, sizeof(escaped)) >= 0)
 		(void)fputs(escaped, file);
 	uint32_t path = text_number_of(packer);
 	put_step(&packer->files, packer->path, path);

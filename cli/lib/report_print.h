@@ -19,7 +19,7 @@ json_t *report_json(const struct report *report, size_t top);
  * sheet: where to, and in which form.  top: rows of each table.  Returns 0 or -ENOMEM. */
 int report_tell(const struct report *report, size_t top, struct sheet *sheet);
 
-/* report_path(): a path as people know it: what follows the workspace's root where it lies below, else as it is. */
+/* report_path(): event_path_shown() for the report's workspace. */
 const char *report_path(const struct report *report, const char *path);
 
 #endif

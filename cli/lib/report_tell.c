@@ -13,9 +13,7 @@
 
 const char *report_path(const struct report *report, const char *path)
 {
-	const char *below = report->workspace ? event_path_below(report->workspace, path, false)
-					      : NULL;
-	return !below ? path : below[0] ? below : ".";
+	return event_path_shown(report->workspace, path);
 }
 
 /* What a table does not show. */
