@@ -1,8 +1,8 @@
 /* What is said of a process, an event, or a file that was selected; and the tables of files, processes and events. */
 
 const timeOf = event => data.time[event] - data.from;
-const at = us => (us === 0 ? '0 s' : us < 1e6 ? duration(us) : us < 6e7 ? `${(us / 1e6).toFixed(3)} s` : `${duration(us)}`);
-const wall = us => clock(data.firstMs + us / 1000 - 0, 3);
+const at = us => (us === 0 ? '0 s' : us < 1e6 ? duration(us) : us < 6e7 ? `${(us / 1e6).toFixed(3)} s` : duration(us));
+const wall = us => clock(data.firstMs + us / 1000, 3);
 
 function resultOf(event) {
 	const error = data.error[event];
@@ -10,8 +10,6 @@ function resultOf(event) {
 		return data.errors[error] || `errno ${error}`;
 	return data.marks[event] & MARK.ATTEMPTED ? 'tried' : data.ops[data.op[event]] === 'damaged' ? 'damaged' : 'ok';
 }
-
-const AMOUNTS = { exit: 'status' };
 
 function amountOf(event) {
 	if (!(data.marks[event] & MARK.AMOUNT) && data.ops[data.op[event]] !== 'exit')

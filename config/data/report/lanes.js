@@ -153,7 +153,7 @@ function lanesBelow(place, then) {
 	return null;
 }
 
-/* The first of sorted times that is not below one; looks near `from` first. */
+/* Where the first of sorted times is, or of other numbers, that is not below one; looks near `from` first. */
 function firstFrom(times, time, from = 0) {
 	let step = 1, low = from, high = from;
 	while (high < times.length && times[high] < time) {

@@ -182,7 +182,7 @@ async function begin() {
 	foldAll(data.rows.length > ROWS_UNFOLDED ? foldDepth() : Infinity);
 	choose(0);
 	await pause();
-	fillTables(report);
+	fillTables();
 	document.documentElement.dataset.ready = 'yes';
 }
 

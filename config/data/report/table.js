@@ -10,7 +10,7 @@ const PAGE_ROWS = 15;
  *	label		what it is a table of
  *	noun		[one, many]
  *	ids		of all rows, a list of numbers
- *	columns		[{ title, cell(id): string or element, value(id): number or string to sort by, isNumber, first: 'down' }]
+ *	columns		[{ title, cell(id): string or element, value(id): number or string to sort by, isNumber }]
  *	sort		[column, 'up' or 'down'], or nothing: as they are
  *	find		async (words, run, slice): a function that tells whether a row has them
  *	open(id)	Enter, or a click

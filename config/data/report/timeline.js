@@ -66,17 +66,7 @@ function listRows() {
 }
 
 /* Where among the rows that are shown a place is, or what it would stand behind. */
-function shownAt(place) {
-	let low = 0, high = timeline.shown.length;
-	while (low < high) {
-		const middle = low + high >>> 1;
-		if (timeline.shown[middle] < place)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
+const shownAt = place => firstFrom(timeline.shown, place);
 
 /* The row that stands for a place: itself, or what it is folded into. */
 function shownFor(place) {
