@@ -91,7 +91,7 @@ enum { HELP_LINES = sizeof(HELP) / sizeof(HELP[0]) };
 
 /* ---- all ---- */
 
-/* The pane's rows, where something changed. */
+/* The pane's rows. */
 static void make_rows(const struct top_feed *feed, const struct top_view *view,
 		      struct top_rows *rows)
 {

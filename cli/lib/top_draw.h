@@ -15,7 +15,7 @@ void top_draw_begin(void);
 
 /* top_draw(): draws all that is shown now, at the size that the terminal has; what did not change is not sent again.
  *
- * rows: what was made at the last call, all zero before the first; made anew where the model or the view changed. */
+ * rows: what was made at the last call, all zero before the first; made anew at each. */
 void top_draw(const struct top_feed *feed, struct top_view *view, struct top_rows *rows);
 
 #endif

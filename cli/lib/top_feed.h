@@ -41,7 +41,6 @@ struct top_feed {
 	/* top_feed_look() */
 	uint64_t counters[COUNTER_COUNT]; /* files opened and changed: those of living processes too */
 	uint64_t unobserved;              /* programs that were started and not heard of */
-	uint64_t running;                 /* processes on record that did not end */
 	char unobserved_names[TOP_UNOBSERVED_BYTES]; /* of some; bytes of others */
 	enum session_life life;
 	bool is_removed; /* its files are gone */

@@ -238,7 +238,6 @@ static struct top_process *add_process(struct top_model *model, const struct eve
 	process->parent = parent ? parent->id : 0;
 	process->pid = event->pid;
 	process->role = event->role;
-	process->start_realtime_ns = event->time_realtime_ns;
 	process->next = *bucket;
 	process->newer = process->older = process; /* touch_process() puts it into the ring */
 	*bucket = process;
@@ -445,9 +444,6 @@ void top_model_take(struct top_model *model, const struct event *event)
 	char given[JOURNAL_TEXT_BYTES_MAX + 3];
 
 	model->events++;
-	model->changes++;
-	if (event->time_realtime_ns && !model->first_realtime_ns)
-		model->first_realtime_ns = event->time_realtime_ns;
 	if (event->time_realtime_ns > model->last_realtime_ns)
 		model->last_realtime_ns = event->time_realtime_ns;
 	if (!event->entry) {
@@ -477,7 +473,6 @@ void top_model_gone(struct top_model *model, struct top_process *process)
 		return;
 	set_life(model, process, TOP_GONE);
 	process->rate = 0;
-	model->changes++;
 }
 
 /* ---- rates ---- */
@@ -502,7 +497,6 @@ void top_model_rate(struct top_model *model, uint64_t elapsed_ns)
 		process->rate = top_rate(process->rate, process->events - process->rated,
 					 elapsed_ns);
 		process->rated = process->events;
-		model->changes++;
 	}
 }
 
@@ -513,5 +507,4 @@ void top_model_reset_rates(struct top_model *model)
 		process->rate = 0;
 		process->rated = process->events;
 	}
-	model->changes++;
 }

@@ -74,7 +74,7 @@ struct top_process {
 		writes; /* files opened for reading; for writing, made, removed or renamed */
 	uint64_t events;
 	double rate; /* events a second */
-	uint64_t start_realtime_ns, last_realtime_ns;
+	uint64_t last_realtime_ns;
 	/* Of the model alone. */
 	uint64_t rated; /* events that `rate` knows */
 	struct top_process *next;
@@ -95,11 +95,10 @@ struct top_note {
 struct top_model {
 	const char *workspace;                        /* NULL: not known.  Borrowed */
 	uint64_t events;                              /* taken */
-	uint64_t first_realtime_ns, last_realtime_ns; /* of events; 0: there was none */
+	uint64_t last_realtime_ns;                    /* of events; 0: there was none */
 	size_t file_count, process_count, note_count; /* that are kept */
 	size_t running_count;
 	uint64_t files_dropped, processes_dropped, notes_dropped;
-	uint64_t changes; /* rises with whatever may change what is shown */
 	/* Rings: .older is the newest, .newer the oldest. */
 	struct top_file newest_file;
 	struct top_process newest_process;
