@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/lib/event_filter.h"
 #include "tracker/path.h"
 #include "tracker/rule.h"
 
@@ -100,14 +101,6 @@ static void drop_file(struct top_model *model, struct top_file *file)
 	model->files_dropped++;
 }
 
-static bool is_below(const char *folder, const char *path)
-{
-	size_t length = folder ? strlen(folder) : 0;
-	if (length == 0 || strncmp(path, folder, length) != 0)
-		return false;
-	return path[length] == '\0' || path[length] == '/' || folder[length - 1] == '/';
-}
-
 static struct top_file *find_file(const struct top_model *model, const char *path)
 {
 	struct top_file *file = *file_bucket(model, path);
@@ -136,7 +129,7 @@ static struct top_file *touch_file(struct top_model *model, const char *path, ui
 			drop_file(model, model->newest_file.newer);
 		struct top_file **bucket = file_bucket(model, path);
 		file->path = copy;
-		file->is_workspace = is_below(model->workspace, path);
+		file->is_workspace = event_path_below(model->workspace, path, false);
 		file->next = *bucket;
 		*bucket = file;
 		model->file_count++;
