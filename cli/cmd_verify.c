@@ -146,15 +146,11 @@ static void print_path(const char *before, const char *path)
 	(void)printf("%s%s\n", before, shown);
 }
 
-static const char *plural(uint64_t count)
-{
-	return count == 1 ? "" : "s";
-}
-
 static void print_count(uint64_t count, const char *before, const char *what, const char *after)
 {
 	char number[TEXT_NUMBER_BYTES];
-	(void)printf("%s%s %s%s%s", before, text_number(count, number), what, plural(count), after);
+	(void)printf("%s%s %s%s%s", before, text_number(count, number), what, text_plural(count),
+		     after);
 }
 
 static void print_block(const struct verified *verified)

@@ -7,6 +7,7 @@
 #include "cli/lib/event_print.h"
 #include "cli/lib/report_print.h"
 #include "cli/lib/report_tell_internal.h"
+#include "cli/lib/text.h"
 #include "tracker/path.h"
 
 #define COLUMNS(table) (table), sizeof(table) / sizeof((table)[0])
@@ -83,8 +84,7 @@ static void tell_conflicts(const struct report *report, size_t top, struct sheet
 		sheet_note(sheet,
 			   "%s version%s kept (%s bytes): `seen versions` lists them, `seen "
 			   "restore PATH KEPT` brings one back",
-			   sheet_number(kept), report_plural(kept),
-			   sheet_number(writes->kept_bytes));
+			   sheet_number(kept), text_plural(kept), sheet_number(writes->kept_bytes));
 }
 
 /* ---- rules ---- */

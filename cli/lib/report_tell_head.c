@@ -11,11 +11,6 @@ enum {
 	RUNS_SHOWN = 3,
 };
 
-const char *report_plural(uint64_t count)
-{
-	return count == 1 ? "" : "s";
-}
-
 const char *report_duration(uint64_t ns, char *ret_text)
 {
 	uint64_t seconds = ns / NS_PER_SECOND;
@@ -57,7 +52,7 @@ static void add(struct sheet *sheet, bool *first, uint64_t count, const char *wh
 	if (!count)
 		return;
 	sheet_say(sheet, "%s%s %s%s%s", *first ? "" : ", ", sheet_number(count), what,
-		  ending ? report_plural(count) : "", ending ? ending : "");
+		  ending ? text_plural(count) : "", ending ? ending : "");
 	*first = false;
 }
 
@@ -158,20 +153,20 @@ static void tell_files_facts(const struct report *report, struct sheet *sheet)
 		repeats += report->files[i].repeats;
 	sheet_fact(sheet, "read");
 	uint64_t files = files_with(report, false);
-	sheet_say(sheet, "%s%s file%s, %s bytes", more, sheet_number(files), report_plural(files),
+	sheet_say(sheet, "%s%s file%s, %s bytes", more, sheet_number(files), text_plural(files),
 		  report_bytes(work->bytes_read, work->read_more));
 	if (repeats)
 		sheet_say(sheet, "; opened again as they were: %s%s time%s", more,
-			  sheet_number(repeats), report_plural(repeats));
+			  sheet_number(repeats), text_plural(repeats));
 	sheet_end(sheet);
 	sheet_fact(sheet, "written");
 	files = files_with(report, true);
-	sheet_say(sheet, "%s%s file%s, %s bytes", more, sheet_number(files), report_plural(files),
+	sheet_say(sheet, "%s%s file%s, %s bytes", more, sheet_number(files), text_plural(files),
 		  report_bytes(work->bytes_written, work->written_more));
 	if (outside->opens_write || outside->changes)
 		sheet_say(sheet, "; outside the workspace %s open%s, %s change%s",
-			  sheet_number(outside->opens_write), report_plural(outside->opens_write),
-			  sheet_number(outside->changes), report_plural(outside->changes));
+			  sheet_number(outside->opens_write), text_plural(outside->opens_write),
+			  sheet_number(outside->changes), text_plural(outside->changes));
 	sheet_end(sheet);
 }
 
@@ -222,7 +217,7 @@ static void tell_seal(const struct report *report, struct sheet *sheet)
 		if (verified->report.not_sealed)
 			sheet_say(sheet, "; %s record%s behind it",
 				  sheet_number(verified->report.not_sealed),
-				  report_plural(verified->report.not_sealed));
+				  text_plural(verified->report.not_sealed));
 	}
 	sheet_end(sheet);
 }

@@ -19,9 +19,6 @@ enum {
 /* report_tell_head(): a report at a glance: a line for each fact. */
 void report_tell_head(const struct report *report, size_t top, struct sheet *sheet);
 
-/* report_plural(): what follows a word of which there are `count`. */
-const char *report_plural(uint64_t count);
-
 /* report_duration(): "2 min 5 s".  Returns ret_text, REPORT_DURATION_BYTES long. */
 const char *report_duration(uint64_t ns, char *ret_text);
 

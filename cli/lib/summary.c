@@ -69,11 +69,6 @@ void summary_take(const struct segment *segment, const struct journal *journal,
 	*ret_summary = summary;
 }
 
-static const char *plural(uint64_t count)
-{
-	return count == 1 ? "" : "s";
-}
-
 /* Adds ", COUNT WHAT", unless it is none.  ending: what follows a noun, which gets its plural; NULL: `what` is no noun. */
 static void add_count(char *text, uint64_t count, const char *what, const char *ending)
 {
@@ -83,7 +78,7 @@ static void add_count(char *text, uint64_t count, const char *what, const char *
 	if (count)
 		(void)snprintf(text + used, SUMMARY_WRITES_BYTES - used, "%s%s %s%s%s",
 			       used ? ", " : "", text_number(count, number), what,
-			       ending ? plural(count) : "", ending ? ending : "");
+			       ending ? text_plural(count) : "", ending ? ending : "");
 }
 
 const char *summary_writes(const struct summary *summary, char *ret_text)
@@ -133,17 +128,17 @@ static void print_coverage(const struct coverage *coverage)
 	if (coverage->supervised)
 		(void)fprintf(stderr, " (%s by the supervisor)",
 			      text_number(coverage->supervised, number));
-	(void)fprintf(stderr, ", %s not; %s opens seen, %s record%s lost",
-		      text_number(coverage->unobserved, unobserved),
-		      text_number(coverage->opens, opens),
-		      text_number(coverage->lost_records, lost), plural(coverage->lost_records));
+	(void)fprintf(
+		stderr, ", %s not; %s opens seen, %s record%s lost",
+		text_number(coverage->unobserved, unobserved), text_number(coverage->opens, opens),
+		text_number(coverage->lost_records, lost), text_plural(coverage->lost_records));
 	if (coverage->full_errno)
 		(void)fprintf(stderr, " (the journal could not grow: %s)",
 			      strerror(coverage->full_errno));
 	if (coverage->calls_unjudged)
 		(void)fprintf(stderr, ", %s call%s let pass without a look",
 			      text_number(coverage->calls_unjudged, number),
-			      plural(coverage->calls_unjudged));
+			      text_plural(coverage->calls_unjudged));
 	(void)fputc('\n', stderr);
 	for (int i = 0; i < coverage->program_count && i < SHOWN; i++)
 		(void)fprintf(stderr, "seen: %s %s\n",
@@ -180,18 +175,18 @@ void summary_print(const struct summary *summary, const char *session_name)
 	if (counters[COUNTER_diffs])
 		(void)snprintf(more, sizeof(more), ", %s diff%s",
 			       text_number(counters[COUNTER_diffs], diffs),
-			       plural(counters[COUNTER_diffs]));
+			       text_plural(counters[COUNTER_diffs]));
 	(void)fprintf(
 		stderr,
 		"seen: %s request%s, %s repeat%s, %s notice%s%s; %s bytes not given again (about "
 		"%s "
 		"tokens)\n",
 		text_number(counters[COUNTER_requests], requests),
-		plural(counters[COUNTER_requests]), text_number(repeated, repeats),
-		plural(repeated), text_number(answered, notices), plural(answered), more,
+		text_plural(counters[COUNTER_requests]), text_number(repeated, repeats),
+		text_plural(repeated), text_number(answered, notices), text_plural(answered), more,
 		text_number(saved, bytes), text_number(tokens_of_bytes(saved), tokens));
 	(void)fprintf(stderr, "seen: %u file%s changed by the agent, %u by its tools\n",
-		      summary->edited_by_agent, plural(summary->edited_by_agent),
+		      summary->edited_by_agent, text_plural(summary->edited_by_agent),
 		      summary->edited_by_tool);
 	/* That something was kept is worth a line where somebody may want it back. */
 	if (is_conflict(counters) && summary_writes(summary, writes)[0])

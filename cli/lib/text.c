@@ -24,6 +24,11 @@ const char *text_number(uint64_t number, char *ret_text)
 	return ret_text;
 }
 
+const char *text_plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
 const char *text_time(uint64_t realtime_ns, char *ret_text)
 {
 	time_t seconds = (time_t)(realtime_ns / 1000000000u);

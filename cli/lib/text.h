@@ -14,6 +14,9 @@ enum { TEXT_NUMBER_BYTES = 32, TEXT_TIME_BYTES = 40 };
 /* text_number(): 1234567 as "1,234,567".  Returns ret_text, TEXT_NUMBER_BYTES long. */
 const char *text_number(uint64_t number, char *ret_text);
 
+/* text_plural(): what follows a word of which there are `count`.  Static. */
+const char *text_plural(uint64_t count);
+
 /* text_time(): UTC, RFC 3339 with milliseconds; "" for 0.  Returns ret_text, TEXT_TIME_BYTES long. */
 const char *text_time(uint64_t realtime_ns, char *ret_text);
 
