@@ -20,14 +20,31 @@ static uint32_t hash_of(const char *text, size_t bytes)
 	return hash ^ hash >> 16;
 }
 
-static void note(uint64_t *words, uint32_t count, uint32_t hash)
+/* The second bit is that of the hash's other half. */
+static uint32_t other(uint32_t hash)
+{
+	return hash >> 16;
+}
+
+static void note_bit(uint64_t *words, uint32_t count, uint32_t hash)
 {
 	words[hash / 64 % count] |= UINT64_C(1) << hash % 64;
 }
 
-static bool is_noted(const uint64_t *words, uint32_t count, uint32_t hash)
+static bool is_bit(const uint64_t *words, uint32_t count, uint32_t hash)
 {
 	return words[hash / 64 % count] >> hash % 64 & 1;
+}
+
+static void note(uint64_t *words, uint32_t count, uint32_t hash)
+{
+	note_bit(words, count, hash);
+	note_bit(words, count, other(hash));
+}
+
+static bool is_noted(const uint64_t *words, uint32_t count, uint32_t hash)
+{
+	return is_bit(words, count, hash) && is_bit(words, count, other(hash));
 }
 
 bool rule_sketch_add(struct rule_sketch *sketch, const char *glob)

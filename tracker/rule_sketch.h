@@ -1,8 +1,9 @@
 /*
  * A sketch of many globs of paths: rules out nearly every path that none of them matches, in the time that it takes to read the path once.
  *
- * Of each glob one name, or the beginning or end of one, is noted that a path must have to match it.  Three Bloom filters of one bit each:
+ * Of each glob one name, or the beginning or end of one, is noted that a path must have to match it.  Three Bloom filters of two bits each:
  * whole names; the first bytes of names; the last ones.  ASCII case is ignored, so that it serves either setting.
+ * (With one bit each, `src` happened to pass with the ready-made rules: each path below one was held against every glob.)
  *
  * Plain data, made once and read by any number of threads; async-signal-safe.
  */
