@@ -4,34 +4,23 @@
 
 #include "cli/lib/event_filter.h"
 #include "cli/lib/events.h"
-#include "support.h"
+#include "journal_file.h"
 #include "tracker/guard.h"
-#include "tracker/journal.h"
 #include "tracker/role.h"
 #include "tracker/source.h"
 
-#define NONCE "0011223344556677"
-
-/* A journal in a folder of its own, being written and read. */
-static char root[64], path[80];
-static struct journal journal;
 static struct events *events;
 static struct event event;
 
 static void begin(void)
 {
-	(void)snprintf(root, sizeof(root), "/tmp/seen-test-XXXXXX");
-	must(mkdtemp(root) != NULL);
-	(void)snprintf(path, sizeof(path), "%s/journal", root);
-	must(journal_create(path, "test", NONCE, "/w", 1 << 28) == 0);
-	must(journal_map(path, &journal) == 0);
+	journal_file_open("test");
 }
 
 static void end(void)
 {
 	events_close(events);
-	journal_unmap(&journal);
-	(void)nftw(root, world_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	journal_file_close();
 }
 
 TestSuite(events, .init = begin, .fini = end);

@@ -2,20 +2,13 @@
 #include <criterion/criterion.h>
 
 #include "cli/lib/journal_reader.h"
-#include "support.h"
-#include "tracker/journal.h"
+#include "journal_file.h"
 
-static char root[64], path[80];
-static struct journal journal; /* the whole file, being written */
 static struct journal_reader *reader;
 
 static void begin(void)
 {
-	(void)snprintf(root, sizeof(root), "/tmp/seen-test-XXXXXX");
-	must(mkdtemp(root) != NULL);
-	(void)snprintf(path, sizeof(path), "%s/journal", root);
-	must(journal_create(path, "test", "0011223344556677", "/w", 1 << 28) == 0);
-	must(journal_map(path, &journal) == 0);
+	journal_file_open("test");
 	reader = calloc(1, sizeof(*reader));
 	must(reader && journal_reader_open(path, reader) == 0);
 }
@@ -24,8 +17,7 @@ static void end(void)
 {
 	journal_reader_close(reader);
 	free(reader);
-	journal_unmap(&journal);
-	(void)nftw(root, world_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	journal_file_close();
 }
 
 TestSuite(journal_reader, .init = begin, .fini = end);

@@ -3,32 +3,23 @@
 #include <errno.h>
 
 #include "cli/lib/report.h"
-#include "support.h"
-#include "tracker/journal.h"
+#include "journal_file.h"
 #include "tracker/role.h"
 
 enum { NAMES = 20 };
 
-/* A journal in a folder of its own, being written and read. */
-static char root[64], path[80];
-static struct journal journal;
 static struct report report;
 
 static void begin(void)
 {
-	(void)snprintf(root, sizeof(root), "/tmp/seen-test-XXXXXX");
-	must(mkdtemp(root) != NULL);
-	(void)snprintf(path, sizeof(path), "%s/journal", root);
-	must(journal_create(path, "test", "0011223344556677", "/w", 1 << 28) == 0);
-	must(journal_map(path, &journal) == 0);
+	journal_file_open("test");
 	report = (struct report){ 0 };
 }
 
 static void end(void)
 {
 	report_free(&report);
-	journal_unmap(&journal);
-	(void)nftw(root, world_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	journal_file_close();
 }
 
 TestSuite(report, .init = begin, .fini = end);

@@ -4,32 +4,25 @@
 
 #include "cli/lib/report_html.h"
 #include "cli/lib/report_html_events.h"
-#include "support.h"
+#include "journal_file.h"
 #include "tracker/role.h"
 
 #define HOSTILE "</script><script>alert(1)//\xff"
 
-static char root[64], path[80];
-static struct journal journal;
 static struct report report;
 static char *page;
 static size_t page_bytes;
 
 static void begin(void)
 {
-	(void)snprintf(root, sizeof(root), "/tmp/seen-test-XXXXXX");
-	must(mkdtemp(root) != NULL);
-	(void)snprintf(path, sizeof(path), "%s/journal", root);
-	must(journal_create(path, HOSTILE, "0011223344556677", "/w", 1 << 28) == 0);
-	must(journal_map(path, &journal) == 0);
+	journal_file_open(HOSTILE);
 }
 
 static void end(void)
 {
 	report_free(&report);
-	journal_unmap(&journal);
 	free(page);
-	(void)nftw(root, world_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	journal_file_close();
 }
 
 TestSuite(report_html, .init = begin, .fini = end);
