@@ -7,13 +7,12 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 import zlib
 
 from browser import CHROMIUM, SHIFT, Browser
-from driver import MAKER, SANITIZED, SEEN, Case, text_of
+from driver import SANITIZED, SEEN, Case
 
 LONG = os.environ.get("SEEN_LONG") == "1"
 TASK_MS = 200  # the longest that the page may not answer for
@@ -104,9 +103,7 @@ class ReportHtml(Case):
         cls.addClassCleanup(cls.browser.close)
 
     def made(self, count, *options):
-        journal = str(self.top / f"made{count}{''.join(options)}")
-        subprocess.run([MAKER, journal, str(count), *options], check=True, timeout=600)
-        return journal
+        return self.made_journal(count, *options, name=f"made{count}{''.join(options)}")
 
     def write(self, *words):
         """The page as a file."""

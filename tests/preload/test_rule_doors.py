@@ -8,7 +8,7 @@ import subprocess
 import sys
 import unittest
 
-from harness import LIBRARY, SEEN, Session, lines
+from harness import LIBRARY, SEEN, Session
 
 DOORS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "helpers", "call_doors.py")
 RUN = [SEEN, "run", "--via", "preload", "--quiet"]
