@@ -103,6 +103,23 @@ Test(remembered, window)
 	cr_assert_not(counts_for(scope, 1, moment));
 }
 
+Test(remembered, window_in_time_and_bytes)
+{
+	struct moment first = give(1), later = next_of(scope);
+	const uint64_t SECOND = 1000000000;
+
+	world.settings->window_age_s = 60;
+	world.settings->window_bytes = 5000;
+	later.time_ns = first.time_ns + 60 * SECOND;
+	later.bytes_given = first.bytes_given + 5000;
+	cr_assert(counts_for(scope, 1, later));
+	later.time_ns++;
+	cr_assert_not(counts_for(scope, 1, later));
+	later.time_ns--;
+	later.bytes_given++;
+	cr_assert_not(counts_for(scope, 1, later));
+}
+
 Test(remembered, scopes_and_epochs)
 {
 	uint64_t other = world_scope(&world, "b");
