@@ -384,14 +384,8 @@ int cmd_export(int argc, char **argv)
 	char path[SEGMENT_PATH_BYTES];
 	int code;
 
-	if (options_parse(&OPTIONS, argc, argv, &parsed, &code) == 0) {
-		if (parsed.first_word < argc) {
-			message("'%s' is no option; `seen help export` lists them",
-				argv[parsed.first_word]);
-			code = EXIT_CODE_USAGE;
-		} else {
-			code = parse(&work, &filter);
-		}
+	if (options_parse_alone(&OPTIONS, argc, argv, &parsed, &code) == 0) {
+		code = parse(&work, &filter);
 		if (code == EXIT_CODE_OK && options_load(&parsed, &code) == 0) {
 			code = event_options_journal(&wanted, parsed.config, &filter, path,
 						     sizeof(path));

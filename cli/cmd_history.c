@@ -524,15 +524,8 @@ int cmd_history(int argc, char **argv)
 	uint64_t last = 0, scope_id = 0;
 	int code;
 
-	if (options_parse(&OPTIONS, argc, argv, &parsed, &code) == 0) {
-		code = EXIT_CODE_OK;
-		if (parsed.first_word < argc) {
-			message("'%s' is no option; `seen help history` lists them",
-				argv[parsed.first_word]);
-			code = EXIT_CODE_USAGE;
-		} else if (tail) {
-			code = parse_tail(&last);
-		}
+	if (options_parse_alone(&OPTIONS, argc, argv, &parsed, &code) == 0) {
+		code = tail ? parse_tail(&last) : EXIT_CODE_OK;
 		if (code == EXIT_CODE_OK && options_load(&parsed, &code) == 0) {
 			printer.characters = config_number(parsed.config,
 							   OPTION_history_result_max_length);

@@ -171,16 +171,10 @@ int cmd_log(int argc, char **argv)
 	uint64_t count = 0;
 	int code;
 
-	if (options_parse(&OPTIONS, argc, argv, &parsed, &code) == 0) {
-		if (parsed.first_word < argc) {
-			message("'%s' is no option; `seen help log` lists them",
-				argv[parsed.first_word]);
-			code = EXIT_CODE_USAGE;
-		} else {
-			code = event_options_filter(&wanted, &filter);
-			if (code == EXIT_CODE_OK && tail)
-				code = event_options_number("--tail", tail, UINT64_MAX, &count);
-		}
+	if (options_parse_alone(&OPTIONS, argc, argv, &parsed, &code) == 0) {
+		code = event_options_filter(&wanted, &filter);
+		if (code == EXIT_CODE_OK && tail)
+			code = event_options_number("--tail", tail, UINT64_MAX, &count);
 		if (code == EXIT_CODE_OK && options_load(&parsed, &code) == 0) {
 			code = event_options_journal(&wanted, parsed.config, &filter, path,
 						     sizeof(path));

@@ -278,13 +278,7 @@ int cmd_report(int argc, char **argv)
 	struct wish wish;
 	int code;
 
-	if (options_parse(&OPTIONS, argc, argv, &parsed, &code) < 0) {
-		;
-	} else if (parsed.first_word < argc) {
-		message("'%s' is no option; `seen help report` lists them",
-			argv[parsed.first_word]);
-		code = EXIT_CODE_USAGE;
-	} else {
+	if (options_parse_alone(&OPTIONS, argc, argv, &parsed, &code) == 0) {
 		code = parse(&wish);
 		if (code == EXIT_CODE_OK && options_load(&parsed, &code) == 0)
 			code = report(parsed.config, &wish);

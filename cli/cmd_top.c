@@ -164,14 +164,8 @@ int cmd_top(int argc, char **argv)
 	uint64_t interval_ms;
 	int code;
 
-	if (options_parse(&OPTIONS, argc, argv, &parsed, &code) == 0) {
-		if (parsed.first_word < argc) {
-			message("'%s' is no option; `seen help top` lists them",
-				argv[parsed.first_word]);
-			code = EXIT_CODE_USAGE;
-		} else {
-			code = parse_interval(&interval_ms);
-		}
+	if (options_parse_alone(&OPTIONS, argc, argv, &parsed, &code) == 0) {
+		code = parse_interval(&interval_ms);
 		if (code == EXIT_CODE_OK && options_load(&parsed, &code) == 0) {
 			code = session_find(parsed.config, session_name, &session);
 			if (code == EXIT_CODE_OK) {

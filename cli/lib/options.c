@@ -148,6 +148,19 @@ int options_parse(const struct options *options, int argc, char **argv, struct p
 	return 0;
 }
 
+int options_parse_alone(const struct options *options, int argc, char **argv, struct parsed *parsed,
+			int *ret_code)
+{
+	if (options_parse(options, argc, argv, parsed, ret_code) < 0)
+		return -1;
+	if (parsed->first_word == argc)
+		return 0;
+	message("'%s' is no option; `seen help %.*s` lists them", argv[parsed->first_word],
+		(int)strcspn(options->usage, " "), options->usage);
+	*ret_code = EXIT_CODE_USAGE;
+	return -1;
+}
+
 int options_load(struct parsed *parsed, int *ret_code)
 {
 	struct config_error error = { "out of memory" };

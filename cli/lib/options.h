@@ -40,6 +40,10 @@ struct parsed {
 int options_parse(const struct options *options, int argc, char **argv, struct parsed *parsed,
 		  int *ret_code);
 
+/* options_parse_alone(): the same for a command that takes no words: one is refused. */
+int options_parse_alone(const struct options *options, int argc, char **argv, struct parsed *parsed,
+			int *ret_code);
+
 /* options_load(): loads the configuration that the line and the surroundings ask for.  As options_parse(). */
 int options_load(struct parsed *parsed, int *ret_code);
 
