@@ -13,6 +13,7 @@
 
 #include "cli/command.h"
 #include "cli/lib/event_filter.h"
+#include "cli/lib/event_options.h"
 #include "cli/lib/event_print.h"
 #include "cli/lib/events.h"
 #include "cli/lib/exit_code.h"
@@ -433,20 +434,6 @@ static int open_contents(const char *journal)
 	return folder;
 }
 
-static int parse_tail(uint64_t *ret_number)
-{
-	char *end;
-
-	errno = 0;
-	uintmax_t number = strtoumax(tail, &end, 10);
-	if (tail[0] < '0' || tail[0] > '9' || *end || errno || number == 0) {
-		message("--tail: '%s' is no number from 1", tail);
-		return EXIT_CODE_USAGE;
-	}
-	*ret_number = number;
-	return EXIT_CODE_OK;
-}
-
 /* The scope that was asked for: by its digits, which need no session; else by its name. */
 static int find_scope(const struct config *config, uint64_t *ret_id)
 {
@@ -525,7 +512,8 @@ int cmd_history(int argc, char **argv)
 	int code;
 
 	if (options_parse_alone(&OPTIONS, argc, argv, &parsed, &code) == 0) {
-		code = tail ? parse_tail(&last) : EXIT_CODE_OK;
+		code = tail ? event_options_number("--tail", tail, UINT64_MAX, &last)
+			    : EXIT_CODE_OK;
 		if (code == EXIT_CODE_OK && options_load(&parsed, &code) == 0) {
 			printer.characters = config_number(parsed.config,
 							   OPTION_history_result_max_length);
