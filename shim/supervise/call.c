@@ -620,13 +620,15 @@ static struct verdict judge_exec(const struct looking *looking)
 		return PASS;
 	/* A name that is looked for along PATH is tried in each folder: where there is nothing, nothing is announced.  It is looked
 	 * for all the same whether another program came of it: what was seen here may not be what the kernel sees. */
-	bool is_there = true;
+	bool is_there = true, is_spared = false;
 	if (name.named.normal && look_begin()) {
 		long error = look_at_named(looking, &name.named, true, &stat);
 		look_end();
 		is_there = error != -ENOENT && error != -ENOTDIR;
-		if (error == 0)
+		if (error == 0) {
 			tell_of_setuid(supervision, name.path, &stat);
+			is_spared = rules_spare(supervision, &stat);
+		}
 	}
 	/* What passed libc was announced by the library; in another namespace of processes by numbers that mean nothing here. */
 	bool by_library = target->way == WAY_LIBRARY &&
@@ -636,7 +638,7 @@ static struct verdict judge_exec(const struct looking *looking)
 	bool announce = is_there && (!by_library || elsewhere);
 	if (elsewhere)
 		target_look_at_library(looking->targets, target);
-	int error = by_library ? 0 : ask_rules(looking, RULE_EXEC, &name.named, true);
+	int error = by_library || is_spared ? 0 : ask_rules(looking, RULE_EXEC, &name.named, true);
 	if (error < 0)
 		return fail(error);
 	/* Programs that are many start themselves so; their own name tells more. */

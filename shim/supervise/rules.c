@@ -17,12 +17,12 @@ uint32_t rules_ops_of_name(enum journal_op op)
 	return op == JOURNAL_CREATE ? RULE_MAKES : RULE_WRITE;
 }
 
-/* Is that the program of this very process?  Hooks and readers run it below themselves. */
-static bool is_seen(const struct stat *program)
+bool rules_spare(const struct supervision *supervision, const struct stat *program)
 {
 	struct stat own;
 
-	return sys_stat("/proc/self/exe", &own) == 0 && own.st_dev == program->st_dev &&
+	return supervision->segment->settings->rule_count &&
+	       sys_stat("/proc/self/exe", &own) == 0 && own.st_dev == program->st_dev &&
 	       own.st_ino == program->st_ino;
 }
 
@@ -41,7 +41,7 @@ static const struct rule_program *rules_of(const struct supervision *supervision
 	if (!supervision->segment->settings->rule_count)
 		return &target->rules;
 	(void)snprintf(link, sizeof(link), "/proc/%d/exe", (int)target->pid);
-	if (sys_stat(link, &stat) == 0 && is_seen(&stat))
+	if (sys_stat(link, &stat) == 0 && rules_spare(supervision, &stat))
 		return &target->rules;
 	ssize_t length = sys_readlink(link, executable, sizeof(executable) - 1);
 	executable[length > 0 ? length : 0] = '\0';

@@ -91,6 +91,17 @@ class Actions(Case):
         self.assertEqual((code, self.session.read("plain")), (0, b"126\n"))
         self.assertEqual(self.counters(), {"rules_denied": 2, "rules_logged": 1})
 
+    def test_own_program(self):
+        """Hooks have to work: seen may be started, and does what it has to do, whatever the rules refuse to others."""
+        rule = ("-c", "rule no-seen.op=exec", "-c", "rule no-seen.path=%s" % SEEN, "-c", "rule no-seen.action=deny",
+                "-c", "rule out.op=read write create list", "-c", "rule out.where=outside", "-c", "rule out.except=/dev /proc /usr /lib /lib64 /bin /etc",
+                "-c", "rule out.exe=seen", "-c", "rule out.action=deny")
+        script = "'%s' forget --all > /dev/null && '%s' status --json > /dev/null; echo $?" % (SEEN, SEEN)
+        self.assertEqual(self.run_it(script, *rule)[:2], (0, "0\n"))
+        if VIA != "preload" and BUSYBOX:
+            self.assertEqual(self.run_it('%s sh -c "%s"' % (BUSYBOX, script.replace("$", "\\$")), *rule)[:2], (0, "0\n"))
+        self.assertEqual((self.hits(), self.counters()), ([], {}))
+
     def test_two_names_at_once(self):
         self.assertEqual(self.run_it("mv plain .env.new; mv .env other; mv .env.new third", "--rules=", "-c", "rule env.op=rename", "-c",
                                      "rule env.path=.env .env.*", "-c", "rule env.action=warn")[0], 0)
