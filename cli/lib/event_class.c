@@ -253,6 +253,11 @@ bool event_is_alert(const struct event_class *class)
 	return class->finding && class->finding != EVENT_FINDING_DENIED;
 }
 
+bool event_begins_run(const struct event *event)
+{
+	return event->op == JOURNAL_EXEC && event->entry->record.process == 0 && !event->attempted;
+}
+
 static const struct {
 	const char *id, *name, *title, *text;
 	enum event_severity severity;

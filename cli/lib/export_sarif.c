@@ -284,14 +284,13 @@ static struct run *find_run(struct sarif *sarif, const struct event *event)
 	return NULL;
 }
 
-/* A program that is announced by nobody is what `seen run` was asked for. */
 static void follow_run(struct sarif *sarif, const struct event *event)
 {
 	struct run *run;
 
 	switch (event->op) {
 	case JOURNAL_EXEC:
-		if (!event->process) {
+		if (event_begins_run(event)) {
 			run = &sarif->runs[sarif->run_count++ % RUNS_MAX];
 			*run = (struct run){ .announced = event->number,
 					     .begin_ns = event->time_realtime_ns };

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/lib/event_class.h"
 #include "cli/lib/report_internal.h"
 #include "tracker/contents.h"
 #include "tracker/decision.h"
@@ -325,19 +326,13 @@ static void take_unobserved(struct report_gather *gather, const struct event *ev
 	gather->no_memory = true;
 }
 
-/* The first program of a run is announced by `seen run`, which is no process of the session. */
-static bool is_run(const struct event *event)
-{
-	return event->op == JOURNAL_EXEC && event->entry->record.process == 0 && !event->attempted;
-}
-
 void report_session_take(struct report_gather *gather, const struct event *event)
 {
 	take_writes(gather, event);
 	take_request(gather, event);
 	if (!event->error)
 		take_saved(&gather->report->saved, event);
-	if (is_run(event))
+	if (event_begins_run(event))
 		take_run(gather, event);
 	else if (event->op == JOURNAL_RULED)
 		take_rule(gather, event);
