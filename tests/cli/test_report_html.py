@@ -167,6 +167,12 @@ class ReportHtml(Case):
         report = self.json("report", "--journal", journal, "--top", "5000")
         self.assertEqual(page.eval("[data.rows.reduce((sum, row) => sum + row.readBytes, 0), data.rows.reduce((sum, row) => sum + row.writeBytes, 0)]"),
                          [report["work"]["bytes_read"], report["work"]["bytes_written"]])
+        # Sums that are no more than a lower bound say so.
+        more = [report["work"]["read_more"], report["work"]["written_more"]]
+        self.assertIn(True, more)
+        shown = page.eval("['read', 'write'].map(kind => document.querySelector(`#figures-body .${kind}`).textContent)")
+        self.assertEqual(["at least" in text for text in shown], more)
+        self.assertIn("Streams of libc did more than is told.", page.eval("document.getElementById('balance-body').textContent"))
         files = report["files"]
         self.assertEqual(page.eval("data.files.length"), files["count"])
         self.assertEqual(page.eval("data.files.reduce((sum, file) => sum + (file.inWorkspace ? file.repeats : 0), 0)"), sum(row["repeats"] for row in files["by_repeats"]))

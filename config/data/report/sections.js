@@ -122,14 +122,14 @@ const answersOf = saved => (saved.notices || 0) + (saved.diffs || 0) + (saved.co
 
 function fillFigures(report) {
 	const work = report.work || {}, saved = report.saved || {}, files = report.files || {}, rules = ruleCounts(report.rules);
-	const conflicts = conflictCounts(report.conflicts || {}), more = work.at_least ? 'at least; ' : '';
+	const conflicts = conflictCounts(report.conflicts || {}), atLeast = more => more ? 'at least; ' : '';
 	const processes = report.processes || {}, events = report.events || {}, coverage = report.coverage || {};
 	replace($('figures-body'), [
 		figure('', number(events.count), 'events', coverage.runs ? `of ${plural(coverage.observed, 'program')} that were observed`
 			: `of ${plural((processes.count || 0) + (processes.left_out || 0), 'program')} and copies`, '#events'),
 		figure('', number(files.count), 'files', files.left_out ? 'and more than could be told apart' : `${number(work.listings)} listings`, '#files'),
-		figure('read', bytes(work.bytes_read), 'read', `${more}${number(work.opens_read)} opens`, '#balance'),
-		figure('write', bytes(work.bytes_written), 'written', `${more}${number(work.opens_write)} opens, ${number(work.changes)} changes`, '#balance'),
+		figure('read', bytes(work.bytes_read), 'read', `${atLeast(work.read_more)}${number(work.opens_read)} opens`, '#balance'),
+		figure('write', bytes(work.bytes_written), 'written', `${atLeast(work.written_more)}${number(work.opens_write)} opens, ${number(work.changes)} changes`, '#balance'),
 		figure('saved', bytes(saved.bytes), 'saved', `${plural(answersOf(saved), 'answer')} in place of files`, '#saved'),
 		figure(conflicts.denied || conflicts.warned ? 'conflict' : '', number(conflicts.denied + conflicts.warned), 'writes at risk',
 			`${number(conflicts.denied)} denied; ${number(conflicts.byOthers)} changes by others`, '#conflicts'),
@@ -167,7 +167,7 @@ function fillBalance(report) {
 		make('p', { class: 'hint' }, `${bytes(work.bytes_read)} read in ${plural(work.opens_read || 0, 'open')}, `,
 			`${bytes(work.bytes_written)} written in ${plural(work.opens_write || 0, 'open')}`,
 			ratio >= 1.5 ? `: ${ratio >= 10 ? number(Math.round(ratio)) : ratio.toFixed(1)} bytes read for each one written` : '', '. ',
-			work.at_least ? 'Streams of libc did more than is told. ' : '',
+			work.read_more || work.written_more ? 'Streams of libc did more than is told. ' : '',
 			`Outside the workspace: ${bytes(outside.bytes_read)} read, ${bytes(outside.bytes_written)} written.`),
 		make('div', { class: 'columns' }, roles.length ? bars('Reads and writes by role', 'Role', roles, row => row.work) : null,
 			programs.length ? bars('Reads and writes by program', 'Program', programs, row => row.work) : null));
