@@ -8,7 +8,7 @@ root=$(cd -P "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 
 # Debian's names.  What each is for, or how else it shows that it is there: see package_present.
 build_packages="gcc libc6-dev cmake ninja-build pkg-config libxxhash-dev libinih-dev libjansson-dev nettle-dev libncurses-dev libsqlite3-dev"
-test_packages="libcriterion-dev python3 git strace bubblewrap busybox-static perl nodejs procps bsdutils musl-tools"
+test_packages="libcriterion-dev python3 git strace bubblewrap busybox-static perl nodejs procps bsdutils musl-tools valgrind"
 # What shows tests a report, the live view, a page of docs/ or a schema; a test whose program is not there is skipped.
 view_packages="chromium tmux cmark-gfm curl python3-jsonschema python3-yaml"
 # What tests/preload/suites runs; a suite whose program is not there is skipped.
