@@ -1,0 +1,78 @@
+"""The harness of tests/bench: the same work by many ways, side by side.
+
+One file, one purpose:
+
+  place.py     folders, environments, how a command is run there and what counts as a run that failed
+  ways.py      the ways that a command can be run in: bare, injected, seen's, tracers, peers
+  works.py     what a work is; finds the works, which are in works_*.py
+  runner.py    rounds and turns: who is measured when, and how often
+  figures.py   medians, quartiles, ratios
+  goals.py     the goals: one table
+  machine.py   what it was measured on
+  tables.py    text and Markdown
+  plot.py      SVG
+  page.py      docs/performance.md, a pure function of the JSON
+  ../run       the command line
+
+Rules of a Way (ways.py)
+------------------------
+A way is a manner to run a command.  It has
+
+  name         a few words, unique; what works, options and tables call it
+  description  one sentence: what it is
+  records      one sentence: what it writes down or does, so that its ratio can be understood
+  kind         "bare", "injection", "seen", "floor", "tracer" or "peer"
+  static       whether it also sees a program without a dynamic loader (no library gets into such a one)
+  needs        the Debian or npm package that must be installed, for the message ("apt-get install X")
+
+  available()                   "" or, in one line, what is missing and the remedy.  Starts nothing that stays.
+  before(place)                 starts what must run beside a command.  Default: nothing.
+  wrap(place, command, env)     (words, environment) that run the command in this way.  env is the complete environment
+                                that the command would have bare: return a changed copy, never change it.  The words must exit
+                                with the command's status, pass its standard output on unchanged, and print nothing
+                                of their own to it.
+  errors(stderr)                what of standard error is the command's own (a peer may greet).  Default: all of it.  What
+                                remains must be empty, else the run failed.
+  prove(place)                  once, before anything is measured: runs something by place.run(self.name, ...) and raises
+                                Failed unless this way really was at work (its library in /proc/self/maps, a tracer in
+                                /proc/self/status, a log with entries) and nothing else was.
+  after(place)                  after every run: ends what before() started, raises Failed unless its log has what it must
+                                have, and removes the log.  Is not measured, but must be cheap (a stat, a short read).
+  finish(place)                 after all samples of a work: what is asked once only (counters of a session).
+
+A way that needs root, a kernel feature or a permission that is not there says so in available(): the harness then ends with
+exit status 1 and that line.  Only `--without NAME` leaves a way out, and the page says so.
+
+Rules of a Work (works.py)
+--------------------------
+A work is something that is measured, by several ways.  It has
+
+  name, group  the group is a key of works.GROUPS; the name is unique and says the size
+  about        one sentence for the page.  Default: none
+  unit         ("us", 1000): the unit of the tables and how many ns it is
+  ways         names of ways that say something about it, "bare" first.  Use the sets of ways.py, so that a new peer is
+               taken by itself.  A name may also be the work's own (a size, a number of writers), then `own` describes it
+  own          {name: sentence} of such names
+  bases        what ratios are taken to.  Default: those of ("bare", "injected", "floor") that it has
+  goals        keys of goals.py
+  repeats      samples of each way in one round, at most; the time budget may make it fewer
+  share        of the time budget; 1.0 is usual
+
+  prepare()             once, not measured: makes files.  Everything below place.work or place.top.  It may take long.
+  sample(way, number)   one Sample.  number: of the round, -1 is the warm-up.  Uses place.sample() or place.run(), which check exit
+                        status, standard error and the way's log; raises Failed unless the output is right: there is no
+                        figure from a run that did not do its work.
+  check(way, output)    whether standard output is what it must be
+  clean()               removes what takes room.  Default: nothing
+
+A Sample is (wall_ns, cpu_ns, extra): one iteration's; extra is a dict of other numbers (bytes, events, tokens), whose median
+is taken.  Samples of all ways of one turn are neighbours in time, and a ratio is taken between neighbours.
+
+A Study is what does not fit (counts, not times): name, group, prepare(), measure(rounds) and clean(); measure() returns
+{"data": anything that JSON can hold, "tables": [{"title", "header", "rows", "note"}] of text cells, "figures": {key: number}}.
+
+A module works_X.py has works(place) -> [Work or Study]; it is found by its name.
+
+No figure is made up, no error is passed over: raise Failed with one line that names the way, the work and, where there is one,
+the remedy.
+"""

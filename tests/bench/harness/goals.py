@@ -1,0 +1,62 @@
+"""The goals: one table.  A work names those that it has by their keys."""
+
+
+class Goal:
+    """title, text: for the page.  way, field, base: which figure.  limit: what its median must not exceed.
+
+    field: "wall_to" (ratio to base), "more_ns_than" (base), "wall_ns", "cpu_ns", "cpu_to", or the name of an extra figure.
+    relative: (work, way, field, base) of the figure that this one is divided by, or None.
+    """
+
+    def __init__(self, title, text, limit, way, field, base=None, relative=None):
+        self.title, self.text, self.limit = title, text, limit
+        self.way, self.field, self.base, self.relative = way, field, base, relative
+
+
+OPEN = "open+read+close 4 KiB, tool"
+
+ALL = {
+    "tools": Goal("tool processes", "≤ 1.02 × injection only", 1.02, "substitute", "wall_to", "injected"),
+    "start": Goal("process start", "≤ 1.08 × injection only", 1.08, "substitute", "wall_to", "injected"),
+    "open": Goal("open+read+close of 4 KiB by a tool", "≤ injection only + 100 ns", 100, "substitute", "more_ns_than", "injected"),
+    "view": Goal("the same by a viewer, new file", "≤ 2 × bare, which is reading it once more", 2, "substitute", "wall_to", "bare"),
+    "notice": Goal("a repeated read of 23 KB answered with a notice", "≤ injection only + 15 µs", 15000, "substitute", "more_ns_than", "injected"),
+    "64 at once": Goal("64 processes at once", "the ratio of one, within 5 %", 1.05, "substitute", "wall_to", "injected",
+                       (OPEN, "substitute", "wall_to", "injected")),
+    "journal mapped": Goal("journal, an event on mapped pages", "≤ 60 ns", 60, "mapped, 1", "cpu_ns"),
+    "journal fresh": Goal("journal, an event with first touch", "≤ 200 ns", 200, "fresh, 1", "cpu_ns"),
+    "journal writers": Goal("journal, 64 writers", "≤ 2 × one writer, per event", 2, "mapped, 64", "cpu_to", "mapped, 1"),
+    "supervised open": Goal("supervise, per trapped open", "≤ bare + 5 µs", 5000, "supervise", "more_ns_than", "bare"),
+}
+
+
+def figure(entry, way, field, base):
+    """[first quartile, median, third] or None.  entry: of a work, see figures.figures_of()."""
+    of_way = entry["ways"].get(way)
+    if of_way is None:
+        return None
+    if base is not None:
+        return of_way[field].get(base)
+    return of_way[field] if field in of_way else of_way["extra"].get(field)
+
+
+def verdicts(works):
+    """[{"goal", "work", "text", "limit", "field", "value": quartiles, "met"}] of what was measured.  works: of the JSON."""
+    by_name = {entry["work"]: entry for entry in works}
+    result = []
+    for key, goal in ALL.items():
+        for entry in works:
+            if key not in entry["goals"]:
+                continue
+            value = figure(entry, goal.way, goal.field, goal.base)
+            if value is None:
+                continue
+            if goal.relative:
+                other = by_name.get(goal.relative[0])
+                other = other and figure(other, *goal.relative[1:])
+                if not other:
+                    continue
+                value = [part / other[1] for part in value]
+            result.append({"goal": key, "title": goal.title, "work": entry["work"], "text": goal.text, "limit": goal.limit,
+                           "field": goal.field, "value": value, "met": value[1] <= goal.limit})
+    return result

@@ -1,0 +1,166 @@
+"""The ways that a command can be run in.  The rules are in __init__.py."""
+import os
+import re
+import shutil
+
+from .place import EMPTY, PROGRAMS, SEEN, Failed
+
+
+class Way:
+    """See "Rules of a Way" in __init__.py."""
+    name = description = records = kind = needs = ""
+    static = False
+
+    def available(self):
+        return ""
+
+    def before(self, place):
+        pass
+
+    def wrap(self, place, command, env):
+        raise NotImplementedError
+
+    def errors(self, stderr):
+        return stderr
+
+    def prove(self, place):
+        raise NotImplementedError
+
+    def after(self, place):
+        pass
+
+    def finish(self, place):
+        pass
+
+    def look(self, place, library="", filtered=False, traced=False, ticket=False):
+        """For prove(): raises Failed unless a program and its child have in them what is said, and nothing else of the kind.
+
+        library: a part of the name of the one library that a peer puts there, or "".  filtered: by seccomp.  traced: by ptrace.
+        ticket: seen's, in the environment.
+        """
+        shown = place.run(self.name, ["sh", "-c", "cat /proc/self/maps /proc/self/status; :"]).decode(errors="replace")
+        found_ticket = place.run(self.name, ["sh", "-c", "sh -c 'echo \"$SEEN_P\"'; :"]).decode().strip()
+        known = {part: part in shown for part in ("empty_preload.so", "libseen.so", *([library] if library else []))}
+        want = (*(part == library for part in known), filtered, traced, ticket)
+        have = (*known.values(), not re.search(r"^Seccomp:\s+0$", shown, re.M), not re.search(r"^TracerPid:\s+0$", shown, re.M),
+                bool(found_ticket))
+        if have != want:
+            raise Failed("%s: not run as it should be (%s, filter, tracer, ticket): %s, not %s" % (
+                self.name, ", ".join(known), have, want))
+        if library == "libseen.so" and "/segment" not in shown:
+            raise Failed("%s: the library is there, but not attached to a session" % self.name)
+
+
+class Bare(Way):
+    name, kind = "bare", "bare"
+    description = "nothing: what all is compared with"
+    records = "nothing"
+    static = True
+
+    def wrap(self, place, command, env):
+        return command, env
+
+    def prove(self, place):
+        self.look(place)
+
+
+class Injected(Way):
+    name, kind = "injected", "injection"
+    description = "an empty library in LD_PRELOAD, the least that the mechanism costs"
+    records = "nothing"
+
+    def wrap(self, place, command, env):
+        return command, {**env, "LD_PRELOAD": EMPTY}
+
+    def prove(self, place):
+        self.look(place, library="empty_preload.so")
+
+
+class Seen(Way):
+    """`seen run`.  The agent is outside and the command's standard output, a pipe, goes to it: what tools and viewers do there is
+    what they do below an agent's shell.  Notices are never withheld."""
+    kind = "seen"
+
+    def __init__(self, name, via, description, journal=True):
+        self.name, self.via, self.description = name, via, description
+        self.journal = journal
+        self.static = via != "preload"
+        self.records = "every file read, written, changed, executed, with content hashes where needed; answers repeats" + (
+            "" if journal else "; no journal")
+
+    def session(self, place):
+        return "bench-%s-%s" % (self.name.replace(" ", "-"), place.session)
+
+    def wrap(self, place, command, env):
+        journal = [] if self.journal else ["--journal-level", "off"]
+        return [SEEN, "run", "--quiet", "--via", self.via, "--session", self.session(place), *journal, "--workspace", place.work,
+                "--agent-is", "outside", "-c", "processes.viewers=bench_viewer", "-c", "notice.yield=never",
+                "-c", "window.requests=1000000", "-c", "window.bytes=0", "--"] + command, env
+
+    def prove(self, place):
+        library = self.via in ("preload", "both")
+        self.look(place, library="libseen.so" if library else "", filtered=self.via in ("supervise", "both"), ticket=library)
+
+
+class Floor(Way):
+    name, kind = "floor", "floor"
+    description = ("the least that a supervisor can be (notify_floor.c): opens, nothing else, are handed to a thread that lets them pass, "
+                   "so what \"supervise\" takes more is not the kernel's")
+    records = "nothing"
+    static = True
+
+    def wrap(self, place, command, env):
+        return [os.path.join(PROGRAMS, "notify_floor"), *command], env
+
+    def prove(self, place):
+        self.look(place, filtered=True)
+
+
+class Strace(Way):
+    kind, needs = "tracer", "strace"
+    records = "a line of text for each system call that names a file"
+    static = True
+
+    def __init__(self, name, options, description):
+        self.name, self.options, self.description = name, options, description
+
+    def log(self, place):
+        return os.path.join(place.top, self.name.replace(" ", "-") + ".log")
+
+    def available(self):
+        return "" if shutil.which("strace") else "strace is not installed: apt-get install strace"
+
+    def wrap(self, place, command, env):
+        return ["strace", "-f", *self.options, "-qq", "-e", "trace=file", "-e", "signal=none", "-o", self.log(place), *command], env
+
+    def prove(self, place):
+        self.look(place, filtered="--seccomp-bpf" in self.options, traced=True)
+
+    def after(self, place):
+        log = self.log(place)
+        if not os.path.exists(log) or os.path.getsize(log) == 0:
+            raise Failed("%s: its log is empty" % self.name)
+        os.unlink(log)
+
+
+# In the order of the tables.
+ALL = {way.name: way for way in (
+    Bare(),
+    Injected(),
+    Seen("no journal", "preload", "\"substitute\" without a journal", journal=False),
+    Seen("substitute", "preload", "`seen run --via preload`, as it is used: mode substitute, journal on"),
+    Seen("supervise", "supervise", "the same by `--via supervise`: no library, a filter and a supervisor"),
+    Seen("both", "both", "the same by `--via both`"),
+    Floor(),
+    Strace("strace", [], "`strace -f -e trace=file`, which writes down much the same"),
+    Strace("strace bpf", ["--seccomp-bpf"], "the same with --seccomp-bpf, so that only calls with files stop"),
+)}
+
+# Sets of names, for works.
+PEERS = tuple(name for name, way in ALL.items() if way.kind == "peer")
+USUAL = ("bare", "injected", "no journal", "substitute")
+TRACED = (*USUAL, "strace")
+SUPERVISED = (*USUAL, "supervise", "both", "floor", "strace bpf")
+EVERY = tuple(ALL)  # with the peers
+STATIC = ("bare", "supervise", "both", "floor", "strace bpf")  # no library gets in
+SESSIONS = tuple(name for name, way in ALL.items() if way.kind == "seen")  # ways that know what they gave

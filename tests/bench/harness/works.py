@@ -1,0 +1,99 @@
+"""What a work is.  The works are in works_*.py; the rules are in __init__.py."""
+import importlib
+import os
+import pkgutil
+
+from . import ways as all_ways
+from .place import PROGRAMS
+
+# In the order of the tables.
+GROUPS = {
+    "calls": "Single calls",
+    "viewers": "Viewers: programs whose output an agent reads",
+    "starts": "Process starts",
+    "tools": "Tools: trees, repositories, builds",
+    "data": "Large data",
+    "agent": "An agent's day",
+    "journal": "The journal",
+    "tables": "The tables",
+    "supervise": "The supervisor",
+    "window": "The window between the guard's check and the call",
+    "system calls": "System calls",
+}
+
+
+class Work:
+    """See "Rules of a Work" in __init__.py."""
+    name = group = about = ""
+    unit = ("us", 1000)
+    ways = all_ways.USUAL
+    own = {}
+    bases = ("bare", "injected", "floor")
+    goals = ()
+    repeats = 1
+    share = 1.0
+    programs = ()  # what must be installed for it: names that PATH has
+
+    def __init__(self, place):
+        self.place = place
+
+    def prepare(self):
+        pass
+
+    def sample(self, way, number):
+        raise NotImplementedError
+
+    def check(self, way, output):
+        return output == b""
+
+    def clean(self):
+        pass
+
+
+class Study:
+    """See "Rules of a Study" in __init__.py."""
+    name = group = about = ""
+    goals = ()
+    programs = ()
+
+    def __init__(self, place):
+        self.place = place
+
+    def prepare(self):
+        pass
+
+    def measure(self, rounds):
+        raise NotImplementedError
+
+    def clean(self):
+        pass
+
+
+class Spawn(Work):
+    """Programs started one after the other, each a fresh process; one's time.
+
+    output: of one.  `folder`: where they run.
+    """
+
+    def __init__(self, place, group, name, command, count, output=b"", folder=None, unit=("us", 1000), goals=(), repeats=1,
+                 ways=all_ways.USUAL):
+        super().__init__(place)
+        self.group, self.name, self.command, self.count = group, name, command, count
+        self.output, self.folder, self.unit, self.goals, self.repeats, self.ways = output, folder, unit, goals, repeats, ways
+
+    def check(self, way, output):
+        return sorted(output.splitlines()) == sorted((self.output * self.count).splitlines())
+
+    def sample(self, way, number):
+        return self.place.sample(way, [os.path.join(PROGRAMS, "spawn"), str(self.count), *self.command], self.count,
+                                 lambda output: self.check(way, output), self.folder)
+
+
+def all_works(place):
+    """Works and studies of all modules, in the order of the groups."""
+    found = []
+    for module in sorted(info.name for info in pkgutil.iter_modules([os.path.dirname(os.path.realpath(__file__))]) if info.name.startswith("works_")):
+        found += importlib.import_module("." + module, __package__).works(place)
+    names = [work.name for work in found]
+    assert len(names) == len(set(names)), "two works of one name"
+    return sorted(found, key=lambda work: list(GROUPS).index(work.group))  # sorted() keeps the order within a group

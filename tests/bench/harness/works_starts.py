@@ -1,0 +1,10 @@
+"""Process starts."""
+from . import ways as all_ways
+from .works import Spawn
+
+
+def works(place):
+    return [
+        Spawn(place, "starts", "start of /bin/true", ["/bin/true"], 20, goals=("start",), repeats=12, ways=all_ways.EVERY),
+        Spawn(place, "starts", "start of bash -c true", ["bash", "-c", "true"], 20, repeats=3, ways=all_ways.TRACED),
+    ]
