@@ -1,7 +1,7 @@
 /*
  * What one event of the journal costs its writer: its text and its record.
  *
- * usage: journal_bench WORK TEXT WRITERS COUNT FILE
+ * usage: journal_bench WORK TEXT WRITERS COUNT FILE [--json]
  *
  *	WORK     mapped   the pages are there, and in this process' page table
  *	         fresh    a new journal: it grows, and every page is touched for the first time
@@ -12,7 +12,10 @@
  *
  * Reports, as report.h says, the wall time from the first event to the last, times the processors that the
  * writers could have at once: min(WRITERS, processors).  Prints the bytes of the file that an event took.
- * Fails when not all events are there.
+ * All events are read back by journal_next() and counted: fails when not all are there.
+ *
+ * With --json it prints, instead of the bytes, one line: "work", "text", "writers", "count"; of one event "cpu_ns", "wall_ns" (as
+ * reported), "bytes" and "read_ns", the time of reading it back, its check included.
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -179,19 +182,34 @@ static uint64_t used_bytes(const struct journal *journal, uint64_t count)
 	return (number - JOURNAL_UNITS_FIRST) * JOURNAL_UNIT_BYTES;
 }
 
+static void print_json(char **argv, uint64_t count, uint64_t wall_ns, uint64_t cpu_ns,
+		       uint64_t bytes, uint64_t read_ns)
+{
+	printf("{\"work\": \"%s\", \"text\": \"%s\", \"writers\": %s, \"count\": %lu", argv[1],
+	       argv[2], argv[3], count);
+	printf(", \"cpu_ns\": %.1f, \"wall_ns\": %.1f, \"bytes\": %.1f",
+	       (double)cpu_ns / (double)count, (double)wall_ns / (double)count,
+	       (double)bytes / (double)count);
+	if (!is_line)
+		printf(", \"read_ns\": %.1f", (double)read_ns / (double)count);
+	printf("}\n");
+}
+
 int main(int argc, char **argv)
 {
+	bool is_json = argc == 7 && strcmp(argv[6], "--json") == 0;
+	argc -= is_json;
 	bool mapped = argc == 6 && strcmp(argv[1], "mapped") == 0;
 	is_line = argc == 6 && strcmp(argv[1], "line") == 0;
 	is_new = argc == 6 && strcmp(argv[2], "new") == 0;
 	if (argc != 6 || (!mapped && !is_line && strcmp(argv[1], "fresh") != 0) ||
 	    (!is_new && strcmp(argv[2], "known") != 0)) {
 		(void)fprintf(stderr, "usage: journal_bench mapped|fresh|line known|new WRITERS "
-				      "COUNT FILE\n");
+				      "COUNT FILE [--json]\n");
 		return 2;
 	}
 	uint64_t writers = strtoul(argv[3], NULL, 10), count = strtoul(argv[4], NULL, 10);
-	uint64_t cpu_ns, wall_ns, bytes;
+	uint64_t cpu_ns, wall_ns, bytes, read_ns = 0;
 	struct journal journal;
 	file = argv[5];
 	must(writers > 0 && writers <= WRITERS_MAX && count >= writers);
@@ -215,11 +233,17 @@ int main(int argc, char **argv)
 			empty(&journal);
 		}
 		wall_ns = run_writers(writers, count, mapped, &cpu_ns);
+		read_ns = report_now_ns();
 		bytes = used_bytes(&journal, count);
+		read_ns = report_now_ns() - read_ns;
 	}
 	must(unlink(file) == 0);
 	uint64_t processors = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
-	report_write(count, wall_ns * (writers < processors ? writers : processors), cpu_ns);
-	printf("%.1f\n", (double)bytes / (double)count);
+	wall_ns *= writers < processors ? writers : processors;
+	report_write(count, wall_ns, cpu_ns);
+	if (is_json)
+		print_json(argv, count, wall_ns, cpu_ns, bytes, read_ns);
+	else
+		printf("%.1f\n", (double)bytes / (double)count);
 	return 0;
 }
