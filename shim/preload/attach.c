@@ -5,7 +5,6 @@
  * beside this library turns into a folder (and makes the session, if it is new).  Without
  * SEEN_SESSION, or with SEEN_SESSION_MODE=off, every exported function only passes on.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -41,10 +40,9 @@ const char *variable(char *const environment[], const char *name)
 /* Where this library lies: what its entry in LD_PRELOAD says. */
 static void find_library(void)
 {
-	Dl_info info;
-	if (dladdr(&shim, &info) && info.dli_fname && info.dli_fname[0] == '/' &&
-	    strlen(info.dli_fname) < sizeof(shim.library))
-		memcpy(shim.library, info.dli_fname, strlen(info.dli_fname) + 1);
+	const char *path = real_library();
+	if (path && path[0] == '/' && strlen(path) < sizeof(shim.library))
+		memcpy(shim.library, path, strlen(path) + 1);
 }
 
 bool program_path(char *ret_path, size_t capacity)

@@ -24,7 +24,7 @@ static inline void listed(bool succeeded, const char *path)
 EXPORT DIR *opendir(const char *path)
 {
 	DIR *ret = may_list(AT_FDCWD, path) ? REAL(opendir)(path) : NULL;
-	door_listed(ret ? real_dirfd(ret) : -1, !ret, AT_FDCWD, path, 0);
+	door_listed(ret ? REAL(dirfd)(ret) : -1, !ret, AT_FDCWD, path, 0);
 	return ret;
 }
 
@@ -42,7 +42,7 @@ EXPORT DIR *fdopendir(int fd)
 
 EXPORT int closedir(DIR *folder)
 {
-	int fd = (shim.records || shim.tracks) && folder ? real_dirfd(folder) : -1;
+	int fd = (shim.records || shim.tracks) && folder ? REAL(dirfd)(folder) : -1;
 	if (fd >= 0 && __builtin_expect(shim.tracks, 0))
 		reader_closing(fd);
 	if (fd >= 0)

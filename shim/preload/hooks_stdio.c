@@ -29,7 +29,7 @@ static int flags_of_mode(const char *mode)
 static int descriptor_of(FILE *stream)
 {
 	int saved_errno = errno;
-	int fd = real_fileno(stream);
+	int fd = REAL(fileno)(stream);
 	errno = saved_errno;
 	return fd;
 }

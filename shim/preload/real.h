@@ -1,10 +1,10 @@
 /*
  * libc's own functions behind the exported names: `REAL(open)(path, flags)`.
  *
- * All are looked up by our constructor, by dlsym(RTLD_NEXT): other preloaded libraries keep their turn.
- * Not at the first use: dlsym takes the loader's lock, which a thread may hold while it waits for
- * the caller, and clears what dlerror() has to tell.  Only a wrapper that another library's constructor calls before
- * ours looks its function up by itself; two that do so at once store the same pointer.
+ * Each is looked up when it is first called, behind this library: other preloaded libraries keep their turn, as by
+ * dlsym(RTLD_NEXT), to which this has to be equal (tests/preload/real_names.c).  dlsym itself takes the loader's lock, which a
+ * thread may hold while it waits for the caller, clears what dlerror() has to tell, and takes 200 ns a name: here the hash tables
+ * of the loaded objects are read, where they lie.  Async-signal-safe; two threads that do so at once store the same pointer.
  */
 #ifndef SEEN_SHIM_REAL_H
 #define SEEN_SHIM_REAL_H
@@ -60,20 +60,25 @@ enum real_name {
 #define HOOK(name) REAL_##name,
 #include "shim/preload/hooks.def"
 #undef HOOK
+	/* not ours, but a program may export functions of these names */
+	REAL_fileno,
+	REAL_dirfd,
 	REAL_COUNT,
 };
 
 extern void *real_pointers[REAL_COUNT];
 
-/* libc's fileno and dirfd: not ours, but a program may export functions of these names. */
-extern int (*real_fileno)(FILE *stream);
-extern int (*real_dirfd)(DIR *folder);
-
 /* libc's vfork, for vfork.S; NULL: not known yet. */
 extern void *real_vfork;
 
-/* real_start(): looks all of them up.  For the constructor. */
+/* real_resolve_vfork(): sets it, and returns it; never NULL. */
+void *real_resolve_vfork(void);
+
+/* real_start(): for the constructor: remembers which objects there are, and looks up the clock (sys.h). */
 void real_start(void);
+
+/* real_library(): the path of this library, as the loader knows it.  NULL: not known.  Stays for as long as the process lives. */
+const char *real_library(void);
 
 /* real_resolve(): the slow half of REAL().  Never NULL: for a name that this libc does not have,
  * a function that fails with ENOSYS. */

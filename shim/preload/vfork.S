@@ -4,7 +4,7 @@
  * return address of ours.  Child and parent both find the note (they share the memory); who is who, record.c asks the
  * kernel, once.
  *
- * Before the library is attached libc's function is not known yet: fork does what vfork may do.
+ * The first call looks libc's function up, before anything of it was done: the stack is as it was then.
  */
 	.text
 	.globl vfork
@@ -22,7 +22,12 @@ vfork:
 	testq %rax, %rax
 	jz 1f
 	jmp *%rax
-1:	jmp fork@PLT
+1:	subq $8, %rsp
+	.cfi_adjust_cfa_offset 8
+	call real_resolve_vfork
+	addq $8, %rsp
+	.cfi_adjust_cfa_offset -8
+	jmp *%rax
 	.cfi_endproc
 #elif defined(__aarch64__)
 vfork:
@@ -39,7 +44,15 @@ vfork:
 	ldr x16, [x16, #:lo12:real_vfork]
 	cbz x16, 1f
 	br x16
-1:	b fork
+1:	stp x29, x30, [sp, #-16]!
+	.cfi_adjust_cfa_offset 16
+	.cfi_offset x30, -8
+	bl real_resolve_vfork
+	mov x16, x0
+	ldp x29, x30, [sp], #16
+	.cfi_adjust_cfa_offset -16
+	.cfi_restore x30
+	br x16
 	.cfi_endproc
 #endif
 	.size vfork, . - vfork
