@@ -11,6 +11,8 @@
 
 #include "config/store.h"
 
+enum { GLOB_BYTES = 4096 }; /* longer ones are not looked at before they are packed */
+
 /* The text area that is being filled.  It counts on when it is full, to say what was needed. */
 struct area {
 	char *text;
@@ -85,13 +87,44 @@ static const char *folder_of_word(const char *word, size_t word_bytes, const cha
 /* Stands for what agents keep of their own, in the globs of a rule. */
 static const char WORD_AGENTS[] = "@agents";
 
+static char lower(char byte)
+{
+	return (char)(byte >= 'A' && byte <= 'Z' ? byte + ('a' - 'A') : byte);
+}
+
+/* May a glob of whole paths match something at or below a folder?  Told by what stands before its first wildcard, whatever
+ * the case. */
+static bool may_match_below(const char *glob, size_t glob_bytes, const char *folder)
+{
+	size_t at = 0;
+
+	if (glob_bytes == 0 || glob[0] != '/' || strcmp(folder, "/") == 0)
+		return true;
+	for (size_t i = 0; i < glob_bytes; i++, at++) {
+		if (strchr("*?[", glob[i]))
+			return true;
+		if (glob[i] == '\\' && i + 1 < glob_bytes)
+			i++;
+		if (folder[at] == '\0')
+			return glob[i] == '/';
+		if (lower(glob[i]) != lower(folder[at]))
+			return false;
+	}
+	/* it stands for a folder and all below it */
+	return folder[at] == '\0' || folder[at] == '/';
+}
+
 /* Words and single spaces become strings.  home: what "~" in "~/" stands for; NULL: such words are
- * left out.  expand: whether "~/", and "$NAME/", mean anything.  Returns their number. */
-static uint32_t add_words(struct area *area, const char *words, bool expand, const char *home)
+ * left out.  expand: whether "~/", and "$NAME/", mean anything.  below: globs of whole paths that match nothing there are left
+ * out: each is held against every path; NULL: none.  Returns their number. */
+static uint32_t add_words(struct area *area, const char *words, bool expand, const char *home,
+			  const char *below)
 {
 	uint32_t count = 0;
 
 	while (*words != '\0') {
+		char memory[GLOB_BYTES];
+		struct area one = { .text = memory, .capacity = sizeof(memory) };
 		size_t length = strcspn(words, " ");
 		const char *word = words;
 		size_t word_bytes = length, folder_bytes = 0;
@@ -104,10 +137,15 @@ static uint32_t add_words(struct area *area, const char *words, bool expand, con
 						  strncmp(word, WORD_AGENTS, length) == 0))
 			continue;
 		if (folder_bytes) {
-			add_folder(area, folder);
+			add_folder(&one, folder);
 			word += folder_bytes;
 			word_bytes -= folder_bytes;
 		}
+		area_add(&one, word, word_bytes);
+		if (below && one.used <= one.capacity && !may_match_below(memory, one.used, below))
+			continue;
+		if (folder_bytes)
+			add_folder(area, folder);
 		area_add(area, word, word_bytes);
 		area_add(area, "", 1);
 		count++;
@@ -116,10 +154,10 @@ static uint32_t add_words(struct area *area, const char *words, bool expand, con
 }
 
 static struct settings_text pack_words(struct area *area, const char *words, bool expand,
-				       const char *home)
+				       const char *home, const char *below)
 {
 	size_t start = area->used;
-	uint32_t count = add_words(area, words, expand, home);
+	uint32_t count = add_words(area, words, expand, home, below);
 
 	return area_close(area, start, count);
 }
@@ -140,7 +178,7 @@ static void pack_option(const struct config *config, size_t id, struct area *are
 		return;
 	}
 	if (option->kind == OPTION_LIST)
-		text = pack_words(area, value->text, false, NULL);
+		text = pack_words(area, value->text, false, NULL, NULL);
 	else if (id == OPTION_paths_workspace && config->workspace)
 		text = pack_text(area, config->workspace);
 	else
@@ -161,7 +199,7 @@ static uint32_t add_agents(struct area *area, const struct config *config)
 			is_new = strcmp(config->profiles[j].values[PROFILE_OPTION_STATE].text,
 					state) != 0;
 		if (is_new)
-			count += add_words(area, state, true, config->home);
+			count += add_words(area, state, true, config->home, NULL);
 	}
 	return count;
 }
@@ -171,7 +209,7 @@ static bool pack_globs(struct area *area, const struct config *config,
 		       const struct config_value *value, struct settings_text *ret_text)
 {
 	size_t start = area->used;
-	uint32_t count = add_words(area, value->text, true, config->home);
+	uint32_t count = add_words(area, value->text, true, config->home, NULL);
 
 	if (config_words_have(value->text, WORD_AGENTS))
 		count += add_agents(area, config);
@@ -263,6 +301,8 @@ int config_pack(const struct config *config, struct settings *ret_settings, char
 {
 	struct settings settings;
 	struct area area = { .text = text, .capacity = capacity };
+	const char *workspace = config->workspace ? config->workspace
+						  : config_text(config, OPTION_paths_workspace);
 
 	/* padding too: the struct is compared and hashed as bytes */
 	memset(&settings, 0, sizeof(settings));
@@ -274,8 +314,9 @@ int config_pack(const struct config *config, struct settings *ret_settings, char
 
 		settings.profiles[i] = (struct settings_profile){
 			.name = pack_text(&area, profile->name),
+			/* it matters in the workspace alone */
 			.state = pack_words(&area, values[PROFILE_OPTION_STATE].text, true,
-					    config->home),
+					    config->home, workspace[0] ? workspace : NULL),
 			.tested = pack_text(&area, values[PROFILE_OPTION_TESTED].text),
 			.max_output_bytes = values[PROFILE_OPTION_MAX_OUTPUT_BYTES].number,
 			.edit_pattern = values[PROFILE_OPTION_EDIT_PATTERN].number,

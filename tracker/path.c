@@ -220,6 +220,50 @@ const char *path_relative(const struct segment *segment, const char *path)
 	return *rest == '/' ? rest + 1 : rest;
 }
 
+/* Pairs of bytes, one behind the other, that are in a text.  Most patterns have a pair that it does not have, and are ruled out by that. */
+struct pairs {
+	uint64_t bits[8];
+};
+
+static unsigned pair_of(unsigned char first, unsigned char second)
+{
+	return (first * 37u + second) % 512;
+}
+
+static void pairs_of(const char *text, bool fold, struct pairs *ret_pairs)
+{
+	unsigned char last = folded(*text, fold);
+
+	*ret_pairs = (struct pairs){ { 0 } };
+	while (last) {
+		unsigned char next = folded(*++text, fold);
+		unsigned pair = pair_of(last, next);
+		ret_pairs->bits[pair / 64] |= UINT64_C(1) << pair % 64;
+		last = next;
+	}
+}
+
+/* Does a pattern begin, behind stars, with bytes that do not follow each other in the text?  Then it matches no part of that. */
+static bool is_ruled_out(const char *pattern, const struct pairs *pairs, bool fold)
+{
+	while (*pattern == '*')
+		pattern++;
+	while (*pattern ==
+	       '/') /* of a slash, or of `**` and a slash, nothing need be in the text */
+		pattern++;
+	unsigned char last = '\0';
+	for (;
+	     *pattern && *pattern != '*' && *pattern != '?' && *pattern != '[' && *pattern != '\\';
+	     pattern++) {
+		unsigned char next = folded(*pattern, fold);
+		unsigned pair = pair_of(last, next);
+		if (last && !(pairs->bits[pair / 64] >> pair % 64 & 1))
+			return true;
+		last = next;
+	}
+	return false;
+}
+
 /* A pattern that begins with a slash is held against the whole relative path, every other one also
  * against what follows each slash: it matches at any depth.  A pattern for a folder's name covers
  * what is below it. */
@@ -244,42 +288,54 @@ bool path_matches_glob(const char *pattern, const char *relative, bool fold)
 	return matches_at_any_depth(pattern, relative, fold, false);
 }
 
+/* pairs: of `relative`, or of what it is the end of. */
 static bool matches_list(const struct segment *segment, struct settings_text list,
-			 const char *relative, bool undecided)
+			 const char *relative, const struct pairs *pairs, bool undecided)
 {
 	const char *pattern = NULL;
 	bool fold = ignores_case(segment);
 	while ((pattern = segment_text(segment, list, pattern)))
-		if (matches_at_any_depth(pattern, relative, fold, undecided))
+		if (!is_ruled_out(pattern, pairs, fold) &&
+		    matches_at_any_depth(pattern, relative, fold, undecided))
 			return true;
 	return false;
 }
 
 bool path_matches_list(const struct segment *segment, struct settings_text list, const char *path)
 {
-	return matches_list(segment, list, path_relative(segment, path), false);
+	struct pairs pairs;
+
+	if (!list.count)
+		return false;
+	pairs_of(path, ignores_case(segment), &pairs);
+	return matches_list(segment, list, path_relative(segment, path), &pairs, false);
 }
 
 bool path_is_tracked(const struct segment *segment, const char *path)
 {
 	const struct settings *settings = segment->settings;
+	bool fold = ignores_case(segment);
+	struct pairs pairs;
 
 	if (!path_in_workspace(segment, path))
 		return false;
 	const char *relative = path_relative(segment, path);
-	if (matches_list(segment, settings->paths_exclude, relative, true))
+	pairs_of(path, fold, &pairs);
+	if (matches_list(segment, settings->paths_exclude, relative, &pairs, true))
 		return false;
 	uint64_t profiles = settings->profile_count;
 	for (uint64_t i = 0; i < profiles && i < SETTINGS_PROFILES_MAX; i++) {
 		const char *pattern = NULL;
-		while ((pattern = segment_text(segment, settings->profiles[i].state, pattern)))
-			if (pattern[0] == '/' ? covers(pattern, path, ignores_case(segment), true)
-					      : matches_at_any_depth(pattern, relative,
-								     ignores_case(segment), true))
+		while (settings->profiles[i].state.count &&
+		       (pattern = segment_text(segment, settings->profiles[i].state, pattern)))
+			if (pattern[0] == '/'
+				    ? covers(pattern, path, fold, true)
+				    : !is_ruled_out(pattern, &pairs, fold) &&
+					      matches_at_any_depth(pattern, relative, fold, true))
 				return false;
 	}
 	return settings->paths_include.count == 0 ||
-	       matches_list(segment, settings->paths_include, relative, false);
+	       matches_list(segment, settings->paths_include, relative, &pairs, false);
 }
 
 uint64_t path_key(const struct segment *segment, const char *path)

@@ -111,7 +111,7 @@ static unsigned look_at_files(struct watch *watch)
 	judge_note_unobserved(watch);
 	folders_events(watch);
 	look(watch, PHASE_RUNS);
-	return watch->pending || watch->scan_at ? TURN_MS : IDLE_MS;
+	return watch->pending || watch->scan_at || watch->is_busy ? TURN_MS : IDLE_MS;
 }
 
 unsigned watch_tick(struct watch *watch)
@@ -125,8 +125,9 @@ unsigned watch_tick(struct watch *watch)
 
 int watch_descriptor(const struct watch *watch)
 {
-	/* While something is open, what comes is read at every turn. */
-	return watch && !watch->pending ? watch->fd : -1;
+	/* While something is open, or much comes, what comes is read at every turn: to wake this process for each write of a build takes
+	 * the writer longer than the write. */
+	return watch && !watch->pending && !watch->is_busy ? watch->fd : -1;
 }
 
 /* What is to be looked at again is, a few times; what is not told by then is told as it is. */

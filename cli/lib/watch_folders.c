@@ -442,10 +442,12 @@ static void read_events(struct watch *watch)
 {
 	static _Alignas(struct inotify_event) char bytes[EVENTS_BYTES];
 
+	watch->is_busy = false;
 	for (int i = 0; watch->fd >= 0 && i < READS_MAX; i++) {
 		ssize_t got = read(watch->fd, bytes, sizeof(bytes));
 		if (got <= 0)
 			break;
+		watch->is_busy = true;
 		for (ssize_t at = 0; at < got;) {
 			const struct inotify_event *event =
 				(const struct inotify_event *)(const void *)(bytes + at);

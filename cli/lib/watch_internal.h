@@ -54,6 +54,7 @@ struct watch {
 	pid_t left_out;
 	int fd; /* inotify; -1: not made yet, or it could not be */
 	bool tried, quiet, said;
+	bool is_busy; /* the kernel told of something at the last turn */
 	uint64_t quiet_ns;
 
 	struct folder **folders;

@@ -837,8 +837,9 @@ Test(config, pack)
 	struct settings settings;
 	size_t used = 0;
 
-	write_file(".config/seen/seen.ini",
-		   "[processes]\nignore = a b* c\n[agent pi]\nstate =\nstate = ~/x/** /y ~z\n");
+	write_file(".config/seen/seen.ini", "[processes]\nignore = a b* c\n[agent pi]\nstate "
+					    "=\nstate = ~/x/** ~/w/x/** ~/w* ~ /y ~z ~/w\n"
+					    "state = ~/wx ~/*/y ~/W/z /**/k ~/w/\n");
 	write_file("w/.seen.ini", "[session]\nmode = off\n[notice]\nmin_bytes = 700\n");
 	load();
 	cr_assert_eq(config_pack(config, &settings, area, sizeof(area), &used, &error), 0);
@@ -861,9 +862,12 @@ Test(config, pack)
 	for (size_t i = 0; i < settings.profile_count; i++) {
 		if (strcmp(unpacked(settings.profiles[i].name), "pi") != 0)
 			continue;
-		char state[600];
+		char state[2000];
 
-		(void)snprintf(state, sizeof(state), "%s|/y|~z", at("x/**"));
+		/* those that match nothing in the workspace, ~/w, are left out */
+		(void)snprintf(state, sizeof(state),
+			       "%s/w/x/**|%s/w*|~|~z|%s/w|%s/*/y|%s/W/z|/**/k|%s/w/", home, home,
+			       home, home, home, home);
 		cr_assert_str_eq(unpacked(settings.profiles[i].state), state);
 		cr_assert_str_eq(unpacked(settings.profiles[i].tested), "0.73.1");
 		cr_assert_eq(settings.profiles[i].max_output_bytes, 24000);

@@ -217,6 +217,55 @@ Test(path_workspace, include_narrows)
 	world_close(&narrow);
 }
 
+/* What rules most globs out at once rules none out that matches: of globs and paths made of pieces by chance. */
+Test(path_workspace, a_list_matches_what_its_globs_match)
+{
+	static const char *const GLOBS[] = { "a",     "abc",  "*.pem", "**", "?",       "[ab]",
+					     "x*yzw", ".env", "A*",    "*",  "ab[c/]d", "abc*",
+					     "\\a*b", "***",  "e?fgh", ".",  "b**cde",  "[a" };
+	static const char *const NAMES[] = { "a",   "abc",    "k.pem", "b",    ".env", "xyzw",
+					     "ABC", "xx.yzw", "e-fgh", "abcd", "a*b",  "bcde",
+					     "[a",  "b",      "ab[c",  "dcde" };
+	unsigned seed = 7;
+	int tracked = 0;
+
+	for (int round = 0; round < 80; round++) {
+		char globs[2][64] = { "", "" }, setting[160];
+		bool fold = round % 2;
+		struct world listed;
+
+		for (int k = 0; k < 2; k++) {
+			if (rand_r(&seed) % 2)
+				(void)strcat(globs[k], "/");
+			for (int i = 0, count = rand_r(&seed) % 3; i <= count; i++) {
+				(void)strcat(globs[k], GLOBS[(size_t)rand_r(&seed) %
+							     (sizeof(GLOBS) / sizeof(GLOBS[0]))]);
+				if (i < count || rand_r(&seed) % 8 == 0)
+					(void)strcat(globs[k], "/");
+			}
+		}
+		(void)snprintf(setting, sizeof(setting), "paths.include=%s %s", globs[0], globs[1]);
+		world_open(&listed, setting,
+			   fold ? "paths.case_insensitive=yes" : "paths.case_insensitive=no", NULL);
+		for (int i = 0; i < 500; i++) {
+			char path[64] = "";
+			for (int names = rand_r(&seed) % 3; names >= 0; names--) {
+				(void)strcat(path, path[0] ? "/" : "");
+				(void)strcat(path, NAMES[(size_t)rand_r(&seed) %
+							 (sizeof(NAMES) / sizeof(NAMES[0]))]);
+			}
+			bool matches = path_matches_glob(globs[0], path, fold) ||
+				       path_matches_glob(globs[1], path, fold);
+			cr_assert_eq(path_is_tracked(&listed.segment, world_path(&listed, path)),
+				     matches, "%s, %s: %s", globs[0], globs[1], path);
+			tracked += matches;
+		}
+		world_close(&listed);
+	}
+	cr_assert_gt(tracked, 4000);
+	cr_assert_lt(tracked, 36000);
+}
+
 Test(path_workspace, state_of_agents_is_never_tracked)
 {
 	char state[128];
