@@ -38,7 +38,7 @@ A way is a manner to run a command.  It has
                                 /proc/self/status, a log with entries) and nothing else was.
   after(place)                  after every run: ends what before() started, raises Failed unless its log has what it must
                                 have, and removes the log.  Is not measured, but must be cheap (a stat, a short read).
-  finish(place)                 after all samples of a work: what is asked once only (counters of a session).
+  finish(place)                 after all samples of a work: {name: number} of what is asked once only (counters of a session).
 
 A way that needs root, a kernel feature or a permission that is not there says so in available(): the harness then ends with
 exit status 1 and that line.  Only `--without NAME` leaves a way out, and the page says so.
@@ -66,10 +66,12 @@ A work is something that is measured, by several ways.  It has
   clean()               removes what takes room.  Default: nothing
 
 A Sample is (wall_ns, cpu_ns, extra): one iteration's; extra is a dict of other numbers (bytes, events, tokens), whose median
-is taken.  Samples of all ways of one turn are neighbours in time, and a ratio is taken between neighbours.
+is taken.  Samples of all ways of one turn are neighbours in time, and a ratio is taken between neighbours.  Slow ways have fewer
+rounds than fast ones: each has its part of the work's time budget (runner.py).
 
 A Study is what does not fit (counts, not times): name, group, prepare(), measure(rounds) and clean(); measure() returns
 {"data": anything that JSON can hold, "tables": [{"title", "header", "rows", "note"}] of text cells, "figures": {key: number}}.
+A goal may be of such a figure.
 
 A module works_X.py has works(place) -> [Work or Study]; it is found by its name.
 

@@ -4,7 +4,8 @@
 class Goal:
     """title, text: for the page.  way, field, base: which figure.  limit: what its median must not exceed.
 
-    field: "wall_to" (ratio to base), "more_ns_than" (base), "wall_ns", "cpu_ns", "cpu_to", or the name of an extra figure.
+    field: "wall_to" (ratio to base), "more_ns_than" (base), "wall_ns", "cpu_ns", "cpu_to", or the name of an extra figure; of a
+    study, the name of its figure.
     relative: (work, way, field, base) of the figure that this one is divided by, or None.
     """
 
@@ -40,23 +41,28 @@ def figure(entry, way, field, base):
     return of_way[field] if field in of_way else of_way["extra"].get(field)
 
 
-def verdicts(works):
-    """[{"goal", "work", "text", "limit", "field", "value": quartiles, "met"}] of what was measured.  works: of the JSON."""
+def verdicts(works, studies=()):
+    """[{"goal", "title", "work", "text", "limit", "field", "value": quartiles, "met"}] of what was measured.
+
+    works, studies: of the JSON.
+    """
     by_name = {entry["work"]: entry for entry in works}
     result = []
     for key, goal in ALL.items():
+        found = []
         for entry in works:
-            if key not in entry["goals"]:
-                continue
-            value = figure(entry, goal.way, goal.field, goal.base)
-            if value is None:
-                continue
-            if goal.relative:
+            value = figure(entry, goal.way, goal.field, goal.base) if key in entry["goals"] else None
+            other = None
+            if value is not None and goal.relative:
                 other = by_name.get(goal.relative[0])
                 other = other and figure(other, *goal.relative[1:])
-                if not other:
-                    continue
-                value = [part / other[1] for part in value]
-            result.append({"goal": key, "title": goal.title, "work": entry["work"], "text": goal.text, "limit": goal.limit,
+                value = other and [part / other[1] for part in value]
+            if value:
+                found.append((entry["work"], value))
+        for study in studies:
+            if key in study["goals"] and goal.field in study["figures"]:
+                found.append((study["study"], [study["figures"][goal.field]] * 3))
+        for work, value in found:
+            result.append({"goal": key, "title": goal.title, "work": work, "text": goal.text, "limit": goal.limit,
                            "field": goal.field, "value": value, "met": value[1] <= goal.limit})
     return result

@@ -1,10 +1,14 @@
-"""What it was measured on."""
+"""What it was measured on, and how busy that was."""
 import os
 import platform
 import re
 import subprocess
+import time
 
+from .figures import BUSY_PER_CORE
 from .place import BUILD, HERE, LIMIT_S, SEEN
+
+WAIT_S = 120  # for a load to go down
 
 
 def first(path, pattern):
@@ -24,6 +28,37 @@ def said(command):
         return "unknown"
 
 
+def settle(told):
+    """Waits until the load is what an idle machine has, two minutes at most.  told(text) is called each second."""
+    most = BUSY_PER_CORE * len(os.sched_getaffinity(0))
+    for second in range(WAIT_S):
+        if os.getloadavg()[0] <= most:
+            break
+        told("load %.2f: waiting, %d s at most" % (os.getloadavg()[0], WAIT_S - second))
+        time.sleep(1)
+
+
+class Busy:
+    """What others use of the processors from now on."""
+
+    def __init__(self):
+        self.start = self.now()
+
+    @staticmethod
+    def now():
+        """(seconds, processor seconds in use by all, stolen by the host, of this process and those that it waited for)"""
+        with open("/proc/stat", encoding="ascii") as file:
+            user, nice, system, _, _, irq, softirq, steal = (int(word) for word in file.readline().split()[1:9])
+        own = os.times()
+        tick = os.sysconf("SC_CLK_TCK")
+        return time.monotonic(), (user + nice + system + irq + softirq) / tick, steal / tick, sum(own[:4])
+
+    def so_far(self):
+        """(processors in use by others, processors that the host took), means since the start."""
+        seconds, used, stolen, own = (b - a for a, b in zip(self.start, self.now()))
+        return max(0.0, (used - own) / max(seconds, 1e-9)), stolen / max(seconds, 1e-9)
+
+
 def describe(folder):
     """A dict of what a reader needs to judge the figures.  folder: where the files are."""
     return {
@@ -35,6 +70,7 @@ def describe(folder):
         "file_system": said(["stat", "-f", "-c", "%T", folder]),
         "build_type": first(os.path.join(BUILD, "CMakeCache.txt"), r"^CMAKE_BUILD_TYPE:\w+=(.*)$"),
         "seen": said([SEEN, "--version"]),
-        "commit": said(["git", "-C", HERE, "describe", "--always", "--dirty"]),
+        "commit": said(["git", "-C", HERE, "describe", "--always", "--dirty", "--exclude", "*"]),
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
         "load_at_start": os.getloadavg()[0],
     }

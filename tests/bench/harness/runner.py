@@ -1,94 +1,142 @@
-"""Rounds and turns: who is measured when, and how often."""
+"""Rounds and turns: who is measured when, and how often.
+
+The works of a group take turns in rounds, and within a round the ways of a work do: A B C D, B C D A, ...  What else the
+machine does hits all alike.  The first round warms up, shows how long each way takes, and is not counted.
+
+Each work has a time budget, of which each way has a part: the bases and "substitute", of which the goals are, three times that
+of the others.  A way that is too slow for all rounds within its part has fewer, evenly spread, with the bases beside it.
+"""
 import sys
 import time
 
+from . import goals
 from .figures import figures_of
 from .place import Failed, slug
 from .works import Study
 
 LEAST_ROUNDS = 3
+WEIGHTS = {"bare": 3, "injected": 3, "substitute": 3}
 
 
 def prove(place, names):
     """Raises Failed unless each of these ways is there and does what it claims."""
-    problems = [way.available() for way in (place.ways[name] for name in names) if way.available()]
+    problems = {name: place.ways[name].available() for name in names}
+    problems = ["%s: %s" % (name, problem) for name, problem in problems.items() if problem]
     if problems:
-        raise Failed("; ".join(problems))
+        raise Failed("missing: %s\n(--without NAME leaves a way out, and the page says so)" % "; ".join(problems))
     place.session = "prove"
     for name in names:
         place.ways[name].prove(place)
 
 
 class Plan:
-    """How many rounds of a work there are, and how many turns of each way in a round."""
+    """How many rounds each way of a work has, and how many turns in a round.
+
+    rounds, repeats: {way: number}.
+    """
 
     def __init__(self, work, rounds, budget_s):
-        self.work, self.rounds, self.repeats, self.budget_s = work, rounds, work.repeats, budget_s * work.share
-        self.samples = {way: [] for way in work.ways}
+        self.work, self.most, self.budget_s = work, rounds, budget_s * work.share
+        self.rounds = dict.fromkeys(work.ways, rounds)
+        self.repeats = dict.fromkeys(work.ways, 1)
+        self.samples = {way: {} for way in work.ways}
 
-    def fit(self, turn_s):
-        """turn_s: what one sample of every way took, in all."""
-        affordable = max(1, int(self.budget_s / max(turn_s, 1e-9)))
-        self.repeats = max(1, min(self.repeats, affordable // self.rounds))
-        self.rounds = max(min(LEAST_ROUNDS, self.rounds), min(self.rounds, affordable))
+    def fit(self, took_s):
+        """took_s: {way: seconds that one sample took}."""
+        weights = {way: 1 if self.work.own else WEIGHTS.get(way, 1) for way in took_s}
+        least = min(LEAST_ROUNDS, self.most)
+        affordable = {way: self.budget_s * weights[way] / sum(weights.values()) / max(took, 1e-9) for way, took in took_s.items()}
+        self.rounds = {way: max(least, min(self.most, int(count))) for way, count in affordable.items()}
+        self.repeats = {way: max(1, min(self.work.repeats, int(count / self.most))) for way, count in affordable.items()}
+        for base in (way for way in took_s if way in self.work.bases):  # beside all others
+            self.rounds[base] = max(self.rounds.values())
+            self.repeats[base] = max(self.repeats.values())
+
+    def ways_of(self, number):
+        """The ways that have a turn in this round: all of them in the warm-up, -1."""
+        whole = max(self.rounds.values())
+        if number < 0:
+            return list(self.work.ways)
+        return [way for way, count in self.rounds.items() if number < whole and (number + 1) * count // whole > number * count // whole]
 
     def turns(self, number):
-        """Names of ways in the order of a round: each in its turn, and who begins changes."""
-        ways = self.work.ways
-        count = len(ways)
-        for turn in range(count * (self.repeats if number >= 0 else 1)):
-            yield ways[(number + turn + turn // count) % count]
+        """(way, turn) in the order of a round: each in its turn, and who begins changes."""
+        for repeat in range(max(self.repeats.values()) if number >= 0 else 1):
+            ways = [way for way in self.ways_of(number) if number < 0 or repeat < self.repeats[way]]
+            for i in range(len(ways)):
+                yield ways[(number + repeat + i) % len(ways)], number * self.work.repeats + repeat
 
 
 def measure_group(place, works, rounds, budget_s, told):
     """[figures] of the works, whose rounds take turns."""
     plans = []
     for work in works:
-        place.session = slug(work.name)
-        told("%s: prepare" % work.name)
-        work.prepare()
-        plans.append(Plan(work, rounds, budget_s))
-    for number in range(-1, rounds):  # the first round warms up, shows how long a turn takes, and is not counted
+        with failing_as(work):
+            place.session = slug(work.name)
+            told("%s: prepare" % work.name)
+            work.prepare()
+            plans.append(Plan(work, rounds, budget_s))
+    for number in range(-1, rounds):
         for plan in plans:
-            if number >= plan.rounds:
-                continue
-            place.session = slug(plan.work.name)
-            start = time.monotonic()
-            for way in plan.turns(number):
-                told("%s: %s, round %d of %d" % (plan.work.name, way, number + 1, plan.rounds))
-                result = plan.work.sample(way, number)
-                if number >= 0:
-                    plan.samples[way].append(result)
-            if number < 0:
-                plan.fit(time.monotonic() - start)
+            with failing_as(plan.work):
+                place.session = slug(plan.work.name)
+                took_s = {}
+                for way, turn in plan.turns(number):
+                    told("%s: %s, round %d of %d" % (plan.work.name, way, number + 1, max(plan.rounds.values())))
+                    start = time.monotonic()
+                    result = plan.work.sample(way, number)
+                    took_s[way] = time.monotonic() - start
+                    if number >= 0:
+                        plan.samples[way][turn] = result
+                if number < 0:
+                    plan.fit(took_s)
+    result = []
     for plan in plans:
-        place.session = slug(plan.work.name)
-        for way in plan.work.ways:
-            if way in place.ways:
-                place.ways[way].finish(place)
-        plan.work.clean()
-    return [figures_of(plan.work, plan.samples) for plan in plans]
+        with failing_as(plan.work):
+            place.session = slug(plan.work.name)
+            proofs = {way: place.ways[way].finish(place) for way in plan.work.ways if way in place.ways}
+            plan.work.clean()
+            result.append(figures_of(plan.work, plan.samples, proofs))
+    return result
 
 
-def measure(place, works, rounds, budget_s):
-    """{"works": [figures], "studies": [...]}.  budget_s: of a work of share 1."""
-    def told(text):
-        if sys.stderr.isatty():
-            print("\r\033[K" + text[:100], end="", file=sys.stderr, flush=True)
+class failing_as:
+    """With this, what fails is said with the name of the work."""
 
-    groups = list(dict.fromkeys(work.group for work in works))
+    def __init__(self, work):
+        self.name = work.name
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, kind, error, _trace):
+        if kind is Failed:
+            raise Failed("%s: %s" % (self.name, error)) from error
+
+
+def measure(place, works, rounds, budget_s, told):
+    """{"works": [figures], "studies": [...], "goals": [...]}.  budget_s: of a work of share 1.  told(text): what is done now."""
     result = {"works": [], "studies": []}
-    for group in groups:
+    for group in dict.fromkeys(work.group for work in works):
         timed = [work for work in works if work.group == group and not isinstance(work, Study)]
-        try:
-            result["works"] += measure_group(place, timed, rounds, budget_s, told)
-            for study in (work for work in works if work.group == group and isinstance(work, Study)):
+        result["works"] += measure_group(place, timed, rounds, budget_s, told)
+        for study in (work for work in works if work.group == group and isinstance(work, Study)):
+            with failing_as(study):
                 place.session = slug(study.name)
                 told(study.name)
                 study.prepare()
                 result["studies"].append({"study": study.name, "group": group, "about": study.about, "goals": list(study.goals),
                                           **study.measure(rounds)})
                 study.clean()
-        finally:
-            told("")
+    result["goals"] = goals.verdicts(result["works"], result["studies"])
     return result
+
+
+def teller():
+    """A function that shows what is done now, on a terminal; "" removes it."""
+    if not sys.stderr.isatty():
+        return lambda text: None
+
+    def told(text):
+        print("\r\033[K" + text[:100], end="", file=sys.stderr, flush=True)
+    return told

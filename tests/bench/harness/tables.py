@@ -1,76 +1,131 @@
-"""Tables as text, which are Markdown too."""
-from . import ways as all_ways
+"""Tables of a JSON document (schema.json) as text, which is Markdown too.
+
+Nothing here measures, or asks the machine: what is not in the document is not said.
+"""
+from .figures import is_wide, warnings
+
+PEER_KINDS = ("floor", "tracer", "peer")
 
 
 def table(header, rows):
     """Text of a table.  header, rows: cells of text."""
-    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
-    lines = []
-    for row in [header, None, *rows]:
-        if row is None:
-            lines.append("|" + "|".join("-" * (width + 2) if i == 0 else "-" * (width + 1) + ":" for i, width in enumerate(widths)) + "|")
-        else:
-            lines.append("| " + " | ".join(cell.ljust(width) if i == 0 else cell.rjust(width)
-                                           for i, (cell, width) in enumerate(zip(row, widths))) + " |")
+    header, *rows = [[cell.replace("|", "\\|") for cell in row] for row in (header, *rows)]
+    widths = [max(3, *(len(row[i]) for row in [header, *rows])) for i in range(len(header))]
+    lines = ["| " + " | ".join(cell.ljust(width) if i == 0 else cell.rjust(width)
+                               for i, (cell, width) in enumerate(zip(row, widths))) + " |" for row in [header, *rows]]
+    lines.insert(1, "|" + "|".join("-" * (width + 2) if i == 0 else "-" * (width + 1) + ":" for i, width in enumerate(widths)) + "|")
     return "\n".join(lines) + "\n"
 
 
 def spread(three, form="%.3f"):
-    """A median with its quartiles: 1.234 (1.20..1.26)."""
-    return (form + " (%.2f..%.2f)") % (three[1], three[0], three[2])
+    """A median with its quartiles: 1.234 (1.20..1.26); with ~ where they are far apart."""
+    low, middle, high = three
+    digits = "%.0f" if abs(middle) >= 100 else "%.1f" if abs(middle) >= 10 else "%.2f"
+    return ("%s" + form + " (" + digits + ".." + digits + ")") % ("~" if is_wide(three) else "", middle, low, high)
 
 
-def is_own(entry):
-    """Whether a work's ways are its own: sizes, numbers of writers."""
-    return bool(entry["own"])
+def ratio(three):
+    return spread(three, "%.0f" if three[1] >= 100 else "%.1f" if three[1] >= 10 else "%.3f")
 
 
-def ratio_tables(works):
-    """[(title, header, rows)]: a table for each base, of the works and ways that have it.  works: of the JSON."""
-    result = []
-    for title, base, columns, more_ways in (
-            ("against bare", "bare", [way for way in all_ways.ALL if way != "bare"], ()),
-            ("against injection only", "injected", ("no journal", "substitute", "strace"), ("substitute",)),
-            ("against the least notifier", "floor", ("supervise", "both"), ("supervise", "both"))):
-        chosen = [entry for entry in works if not is_own(entry) and base in entry["bases"]]
-        names = [way for way in columns if any(way in entry["ways"] for entry in chosen)]
-        more_names = [way for way in more_ways if way in names]
-        if not chosen or not names:
-            continue
-        header = [title, base] + [column for way in names for column in (way, "cpu")]
-        rows = []
-        for entry in chosen:
-            unit, unit_ns, ways = entry["unit"], entry["unit_ns"], entry["ways"]
-            row = [entry["work"], "%.4g %s" % (ways[base]["wall_ns"][1] / unit_ns, unit)]
-            for way in names:
-                if way not in ways:
-                    row += ["-", "-"]
-                    continue
-                cpu = ways[way]["cpu_to"].get(base)
-                row += [spread(ways[way]["wall_to"][base]), "%.3f" % cpu[1] if cpu else "-"]
-            if base == "floor":
-                row.append("%+.4g %s" % (ways[base]["more_ns_than"]["bare"][1] / unit_ns, unit) if "bare" in ways else "-")
-            for way in more_names:
-                row.append("%+.4g %s" % (ways[way]["more_ns_than"][base][1] / unit_ns, unit) if way in ways else "-")
-            rows.append(row)
-        header += ["floor: more than bare"] if base == "floor" else []
-        header += [way + ": more" for way in more_names]
-        result.append((title, header, rows))
-    return result
+def time_of(entry, value, sign=""):
+    """A time in the work's unit."""
+    return ("%" + sign + ".4g %s") % (value / entry["unit_ns"], entry["unit"].replace("us", "µs"))
 
 
-def own_tables(works):
-    """[(title, header, rows)]: a table for each work whose ways are its own."""
-    result = []
-    for entry in (entry for entry in works if is_own(entry)):
-        extras = list(dict.fromkeys(name for way in entry["ways"].values() for name in way["extra"]))
-        header = [entry["work"], "wall %s" % entry["unit"], "cpu %s" % entry["unit"], *extras, *("cpu to " + base for base in entry["bases"])]
-        rows = [[way, *(spread([part / entry["unit_ns"] for part in figures[name]], "%.1f") for name in ("wall_ns", "cpu_ns")),
-                 *("%.4g" % figures["extra"][name][1] if name in figures["extra"] else "-" for name in extras),
-                 *(spread(figures["cpu_to"][base]) if base in figures["cpu_to"] and base != way else "-" for base in entry["bases"])]
-                for way, figures in entry["ways"].items()]
-        result.append((entry["work"], header, rows))
-    return result
+def more(entry, way, base):
+    """What a way takes more than a base, with quartiles."""
+    low, middle, high = (part / entry["unit_ns"] for part in entry["ways"][way]["more_ns_than"][base])
+    return "%+.3g %s (%+.3g..%+.3g)" % (middle, entry["unit"].replace("us", "µs"), low, high)
+
+
+def ways_of(result, kinds):
+    """Names of the document's ways of these kinds, in their order."""
+    return [way["name"] for way in result["ways"] if way["kind"] in kinds]
+
+
+def compared(result, group):
+    """The works of a group whose ways are those of ways.py."""
+    return [entry for entry in result["works"] if entry["group"] == group and not entry["own"]]
+
+
+def bare_table(result, works):
+    """(title, header, rows) against bare: works by seen's ways."""
+    names = [way for way in ways_of(result, ("injection", "seen")) if any(way in entry["ways"] for entry in works)]
+    return ("against bare", ["against bare", "bare", *names],
+            [[entry["work"], time_of(entry, entry["ways"]["bare"]["wall_ns"][1]),
+              *(ratio(entry["ways"][way]["wall_to"]["bare"]) if way in entry["ways"] else "-" for way in names)] for entry in works])
+
+
+def injected_table(result, works):
+    """(title, header, rows) against injection only: what goes by preload; with processor time and the difference."""
+    works = [entry for entry in works if "injected" in entry["ways"] and len(entry["ways"]) > 2]
+    names = [way["name"] for way in result["ways"] if way["kind"] == "seen" and not way["static"] and
+             any(way["name"] in entry["ways"] for entry in works)]
+    if not works or not names:
+        return None
+    rows = []
+    for entry in works:
+        row = [entry["work"], time_of(entry, entry["ways"]["injected"]["wall_ns"][1])]
+        for way in names:
+            figures = entry["ways"].get(way)
+            row += [ratio(figures["wall_to"]["injected"]), "%.3f" % figures["cpu_to"]["injected"][1] if "injected" in figures["cpu_to"] else "-",
+                    more(entry, way, "injected")] if figures else ["-"] * 3
+        rows.append(row)
+    return ("against injection only", ["against injection only", "injected", *(cell for way in names for cell in (way, "cpu", "more"))], rows)
+
+
+def peers_table(result, works):
+    """(title, header, rows) against bare: all other ways by works, with seen's beside them."""
+    peers = [way for way in ways_of(result, PEER_KINDS) if any(way in entry["ways"] for entry in works)]
+    works = [entry for entry in works if any(way in entry["ways"] for way in peers)]
+    if not peers:
+        return None
+    names = [way for way in ways_of(result, ("injection", "seen")) if any(way in entry["ways"] for entry in works)] + peers
+    return ("beside others, against bare", ["beside others, against bare", *(entry["work"] for entry in works)],
+            [[way, *(ratio(entry["ways"][way]["wall_to"]["bare"]) if way in entry["ways"] else "-" for entry in works)] for way in names])
+
+
+def floor_table(result):
+    """(title, header, rows) against the least notifier."""
+    works = [entry for entry in result["works"] if not entry["own"] and "floor" in entry["ways"]]
+    names = [way["name"] for way in result["ways"] if way["kind"] == "seen" and way["static"] and any(way["name"] in entry["ways"] for entry in works)]
+    if not works or not names:
+        return None
+    return ("against the least notifier", ["", "bare", "floor: more than bare", *(cell for way in names for cell in (
+        way + ": more than bare", way + ": to the floor"))],
+        [[entry["work"], time_of(entry, entry["ways"]["bare"]["wall_ns"][1]), more(entry, "floor", "bare"),
+          *(cell for way in names for cell in ((more(entry, way, "bare"), ratio(entry["ways"][way]["wall_to"]["floor"]))
+                                               if way in entry["ways"] else ("-", "-")))] for entry in works])
+
+
+def own_table(entry):
+    """(title, header, rows) of a work whose ways are its own."""
+    extras = list(dict.fromkeys(name for way in entry["ways"].values() for name in way["extra"]))
+    unit = entry["unit"].replace("us", "µs")
+    return (entry["work"], [entry["work"], "wall, " + unit, "cpu, " + unit, *extras, *("cpu to " + base for base in entry["bases"])],
+            [[way, *(spread([part / entry["unit_ns"] for part in figures[name]], "%.4g") for name in ("wall_ns", "cpu_ns")),
+              *("%.6g" % figures["extra"][name][1] if name in figures["extra"] else "-" for name in extras),
+              *(ratio(figures["cpu_to"][base]) if base in figures["cpu_to"] and base != way else "-" for base in entry["bases"])]
+             for way, figures in entry["ways"].items()])
+
+
+def extra_table(works):
+    """(title, header, rows) of what works counted beside time, or None."""
+    rows = [[entry["work"], way, name, "%.6g" % value[1]] for entry in works for way, figures in entry["ways"].items()
+            for name, value in figures["extra"].items()]
+    return ("counted", ["counted", "way", "", "median"], rows) if rows else None
+
+
+def group_tables(result, group):
+    """[(title, header, rows, note)] of a group."""
+    works = compared(result, group)
+    found = [bare_table(result, works), injected_table(result, works), peers_table(result, works), extra_table(works)] if works else []
+    found += [own_table(entry) for entry in result["works"] if entry["group"] == group and entry["own"]]
+    found = [(*one, "") for one in found if one]
+    for study in (study for study in result["studies"] if study["group"] == group):
+        found += [(one["title"], one["header"], one["rows"], one.get("note", "")) for one in study["tables"]]
+    return found
 
 
 def goal_value(verdict):
@@ -80,7 +135,9 @@ def goal_value(verdict):
         sign = "+" if verdict["field"] == "more_ns_than" else ""
         divide, unit = (1000, "µs") if abs(verdict["limit"]) >= 1000 else (1, "ns")
         return ("%" + sign + ".4g %s (%.4g..%.4g)") % (middle / divide, unit, low / divide, high / divide)
-    return spread(verdict["value"])
+    if verdict["field"] in ("wall_to", "cpu_to"):
+        return ratio(verdict["value"])
+    return "%.6g" % middle
 
 
 def goal_table(verdicts):
@@ -90,22 +147,30 @@ def goal_table(verdicts):
              for verdict in verdicts])
 
 
-def all_text(result):
-    """All tables of a JSON document, as the command prints them."""
-    from .goals import verdicts
+def machine_lines(result):
+    """What it was measured on, in lines."""
     machine = result["machine"]
-    parts = ["%(cpu)s, %(cores)d cores, Linux %(kernel)s %(architecture)s, %(system)s, %(libc)s" % machine,
-             "%s, commit %s, %s build; files on %s; load %.1f..%.1f; up to %d rounds, %d s%s" % (
-                 machine["seen"], machine["commit"], machine["build_type"], machine["file_system"], machine["load_at_start"],
-                 machine["load_at_end"], result["rounds"], result["seconds"],
-                 "" if machine["build_type"] == "Release" else " - NOT A RELEASE BUILD"),
-             "ratios: median (first..third quartile) of wall time; cpu: median ratio of user + system time\n"]
-    for _, header, rows in ratio_tables(result["works"]) + own_tables(result["works"]):
-        parts.append(table(header, rows))
-    for study in result["studies"]:
-        for one in study["tables"]:
-            parts.append(table(one["header"], one["rows"]) + ("%s\n" % one["note"] if one.get("note") else ""))
-    reached = verdicts(result["works"])
-    if reached:
-        parts.append(table(*goal_table(reached)))
+    return ["%s, %d cores%s, %.0f GiB; Linux %s %s, %s, %s; files on %s" % (
+        machine["cpu"], machine["cores"], " of a virtual machine" if machine["virtual"] else "", machine["memory_kb"] / 1048576,
+        machine["kernel"], machine["architecture"], machine["system"], machine["libc"], machine["file_system"]),
+        "%s, commit %s, %s build, %s; %d rounds at most, %d s" % (
+            machine["seen"], machine["commit"], machine["build_type"], machine["date"], result["rounds"], result["seconds"])]
+
+
+def all_text(result):
+    """All tables, as the command prints them."""
+    parts = ["\n".join(machine_lines(result) + ["WARNING: " + said for said in warnings(result)] +
+                       ["left out: " + ", ".join(result["without"])] * bool(result["without"]) +
+                       ["ratios of wall time: median (first..third quartile); cpu: median ratio of user + system time", ""])]
+    for group, title in result["groups"].items():
+        tables = group_tables(result, group)
+        if tables:
+            parts.append("== %s\n" % title)
+        for _, header, rows, note in tables:
+            parts.append(table(header, rows) + (note + "\n" if note else ""))
+    floor = floor_table(result)
+    if floor:
+        parts.append("== Against the least notifier\n\n" + table(*floor[1:]))
+    if result["goals"]:
+        parts.append("== Goals\n\n" + table(*goal_table(result["goals"])))
     return "\n".join(parts)

@@ -1,9 +1,11 @@
 """The ways that a command can be run in.  The rules are in __init__.py."""
+import json
 import os
 import re
 import shutil
+import subprocess
 
-from .place import EMPTY, PROGRAMS, SEEN, Failed
+from .place import EMPTY, LIMIT_S, PROGRAMS, SEEN, Failed
 
 
 class Way:
@@ -30,7 +32,7 @@ class Way:
         pass
 
     def finish(self, place):
-        pass
+        return {}
 
     def look(self, place, library="", filtered=False, traced=False, ticket=False):
         """For prove(): raises Failed unless a program and its child have in them what is said, and nothing else of the kind.
@@ -100,6 +102,27 @@ class Seen(Way):
     def prove(self, place):
         library = self.via in ("preload", "both")
         self.look(place, library="libseen.so" if library else "", filtered=self.via in ("supervise", "both"), ticket=library)
+
+    def finish(self, place):
+        """What the session counted of a work; then it is removed.  Raises Failed if nobody was seen, or events are missing."""
+        folder = os.path.join(place.env["HOME"], ".local/state/seen", self.session(place))
+        if not os.path.isdir(folder):
+            return {}  # no sample was run by this way
+        done = subprocess.run([SEEN, "status", "--json", "--session", self.session(place), "--workspace", place.work], cwd=place.work,
+                              env=place.env, stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT_S, check=False)
+        if done.returncode != 0:
+            raise Failed("%s: no status of its session: %s" % (self.name, done.stderr.decode(errors="replace")[:300]))
+        status = json.loads(done.stdout)
+        counters, journal = status["counters"], status["journal"]
+        proof = {"processes attached": counters["processes_attached"], "processes supervised": counters["processes_supervised"],
+                 "opens": counters["opens"] + counters["opens_write"], "notices": counters["notices"],
+                 "journal bytes": journal["bytes"] if self.journal else 0}
+        if not proof["processes supervised" if self.via == "supervise" else "processes attached"] or (self.journal and not proof["journal bytes"]):
+            raise Failed("%s: its session saw nothing: %s" % (self.name, proof))
+        if self.journal and (journal["lost_records"] or journal["without_journal"] or journal["full"]):
+            raise Failed("%s: events are missing in its journal: %s" % (self.name, journal))
+        shutil.rmtree(folder)
+        return proof
 
 
 class Floor(Way):

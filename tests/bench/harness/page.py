@@ -1,0 +1,86 @@
+"""The page of a JSON document (schema.json), in Markdown: docs/performance.md.  A function of the document alone."""
+import os
+
+from . import goals as all_goals
+from . import plot
+from .figures import warnings
+from .place import Failed
+from .tables import floor_table, goal_table, group_tables, machine_lines, table
+
+KINDS = {"bare": "", "injection": "limit of the mechanism", "seen": "seen", "floor": "limit of the mechanism", "tracer": "tracer", "peer": "peer"}
+ALT = {"goals": "Each goal's figure as a share of its limit, median and quartiles",
+       "ratios": "For each work, what each way takes to bare, median and quartiles, on a logarithmic scale"}
+
+
+def picture(stem, name):
+    """Markdown of a plot that is there for light pages and for dark ones."""
+    return ('<picture>\n  <source media="(prefers-color-scheme: dark)" srcset="%s-%s-dark.svg">\n'
+            '  <img alt="%s" src="%s-%s-light.svg">\n</picture>\n' % (stem, name, ALT[name], stem, name))
+
+
+def page_of(result, stem):
+    """The page's text.  stem: of the names of the plots beside it."""
+    machine = result["machine"]
+    parts = ["# Performance\n",
+             "Written by `%s` of commit %s on %s; `./scripts/bench` writes it anew. Do not edit.\n" % (
+                 result["command"], machine["commit"], machine["date"])]
+    said = warnings(result)
+    if said:
+        parts.append("\n".join("> **Warning**: %s" % one for one in said) + "\n")
+    if result["without"]:
+        parts.append("Left out, by `--without`: %s. There are no figures of them here.\n" % ", ".join(result["without"]))
+    parts += ["The same work is done by several ways, which take turns within each round, so that what else the machine does hits all "
+              "alike. A figure is the median of the ratios between neighbours, in brackets the first and the third quartile; `~` marks where "
+              "these are more than 30 % of the median apart. Every run proves that it did its work, and that its way was at work: there is no "
+              "figure from one that did not.\n",
+              "\n".join("* " + line for line in machine_lines(result)) + "\n"]
+
+    parts.append("## Goals\n")
+    parts.append("Journal on, mode substitute, against runs interleaved with it.\n")
+    if result["goals"]:
+        parts += [table(*goal_table(result["goals"])), picture(stem, "goals")]
+    measured = {verdict["goal"] for verdict in result["goals"]}
+    missing = [goal.title for key, goal in all_goals.ALL.items() if key not in measured]
+    if missing:
+        parts.append("Not measured in this run: %s.\n" % "; ".join(missing))
+
+    parts.append("## Who is compared\n")
+    parts.append(table(["way", "is", "kind", "records or does", "static programs too"],
+                       [[way["name"], way["description"], KINDS[way["kind"]], way["records"], "yes" if way["static"] else "no"]
+                        for way in result["ways"]]))
+    drawn = plot.compared_works(result)
+    if drawn:
+        parts += ["What each way takes to bare, in time:\n", picture(stem, "ratios")]
+    for group, title in result["groups"].items():
+        tables = group_tables(result, group)
+        floor = floor_table(result) if group == "supervise" else None
+        if not tables and not floor:
+            continue
+        parts.append("## %s\n" % title)
+        about = [entry["about"] for entry in result["works"] + result["studies"] if entry["group"] == group and entry["about"]]
+        parts += [text + "\n" for text in dict.fromkeys(about)]
+        if floor:
+            parts += ["The least that a supervisor can be hands opens, nothing else, to a thread that lets them pass: what it takes more than bare is the kernel's.\n",
+                      table(*floor[1:])]
+        for _, header, rows, note in tables:
+            parts.append(table(header, rows))
+            if note and note not in about:
+                parts.append(note + "\n")
+    return "\n".join(parts)
+
+
+def write(result, path):
+    """Writes the page and its plots: PATH, and beside it STEM-NAME-THEME.svg.  Raises Failed where it cannot."""
+    stem = os.path.splitext(os.path.basename(path))[0]
+    files = {path: page_of(result, stem)}
+    for name, draw in plot.PLOTS.items():
+        for theme in plot.THEMES:
+            drawn = draw(result, theme)
+            if drawn:
+                files[os.path.join(os.path.dirname(path), "%s-%s-%s.svg" % (stem, name, theme))] = drawn
+    for name, text in files.items():
+        try:
+            with open(name, "w", encoding="utf-8") as file:
+                file.write(text)
+        except OSError as error:
+            raise Failed("%s: %s" % (name, error.strerror)) from error
