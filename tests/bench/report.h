@@ -1,11 +1,13 @@
 /*
- * What a bench program measured, handed to tests/bench/run: one line "COUNT WALL_NS CPU_NS" in the
- * file that the environment variable BENCH_REPORT names.  Written when all work is done, so that
- * a run without the line is a run that failed.
+ * What a bench program measured, handed to tests/bench/run: a line "COUNT WALL_NS CPU_NS" in the
+ * file that the environment variable BENCH_REPORT names, then the program's /proc/self/maps and
+ * /proc/self/status, which show who was in it.  Written when all work is done, so that a run without the
+ * line is a run that failed.
  */
 #ifndef SEEN_TESTS_BENCH_REPORT_H
 #define SEEN_TESTS_BENCH_REPORT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,14 +36,29 @@ static inline uint64_t report_cpu_ns(void)
 	return sum_us * 1000u;
 }
 
+static inline void report_copy(const char *path, FILE *to)
+{
+	FILE *from = fopen(path, "r");
+	char line[4096];
+
+	while (from && fgets(line, sizeof(line), from))
+		(void)fputs(line, to);
+	if (from)
+		(void)fclose(from);
+}
+
 /* report_write(): count: iterations done; wall_ns, cpu_ns: of all of them.  Ends the program on failure. */
 static inline void report_write(uint64_t count, uint64_t wall_ns, uint64_t cpu_ns)
 {
 	const char *path = getenv("BENCH_REPORT");
 	FILE *file = path ? fopen(path, "w") : stderr;
 
-	if (!file || fprintf(file, "%lu %lu %lu\n", count, wall_ns, cpu_ns) < 0 ||
-	    fflush(file) != 0) {
+	bool written = file && fprintf(file, "%lu %lu %lu\n", count, wall_ns, cpu_ns) > 0;
+	if (written && path) {
+		report_copy("/proc/self/maps", file);
+		report_copy("/proc/self/status", file);
+	}
+	if (!written || fflush(file) != 0) {
 		perror("BENCH_REPORT");
 		exit(1);
 	}

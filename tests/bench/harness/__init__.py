@@ -3,7 +3,9 @@
 One file, one purpose:
 
   place.py     folders, environments, how a command is run there and what counts as a run that failed
-  ways.py      the ways that a command can be run in: bare, injected, seen's, tracers, peers
+  way.py       what a way is
+  ways.py      the ways that a command can be run in: bare, injected, seen's, tracers; all of them, and sets of their names
+  peers.py     the ways of others: libraries, tracers and watchers that are not seen's
   works.py     what a work is; finds the works, which are in works_*.py
   runner.py    rounds and turns: who is measured when, and how often
   figures.py   medians, quartiles, ratios
@@ -14,8 +16,8 @@ One file, one purpose:
   page.py      docs/performance.md, a pure function of the JSON
   ../run       the command line
 
-Rules of a Way (ways.py)
-------------------------
+Rules of a Way (way.py)
+-----------------------
 A way is a manner to run a command.  It has
 
   name         a few words, unique; what works, options and tables call it
@@ -24,8 +26,14 @@ A way is a manner to run a command.  It has
   kind         "bare", "injection", "seen", "floor", "tracer" or "peer"
   static       whether it also sees a program without a dynamic loader (no library gets into such a one)
   needs        the Debian or npm package that must be installed, for the message ("apt-get install X")
+  can          keys of way.ABILITIES: what it records or does, for the page's table
+  library      a part of the path of the one library that it puts into a process, or ""
+  filtered     whether a process has a seccomp filter by it; None: that depends on the machine
+  traced       whether a process has a tracer
 
   available()                   "" or, in one line, what is missing and the remedy.  Starts nothing that stays.
+  permitted()                   "" or, in one line, why this machine does not let it work, where that is the machine's right (fatrace
+                                needs root).  Such a way is left out, and the tables and the page say why.  Default: "".
   before(place)                 starts what must run beside a command.  Default: nothing.
   wrap(place, command, env)     (words, environment) that run the command in this way.  env is the complete environment
                                 that the command would have bare: return a changed copy, never change it.  The words must exit
@@ -36,12 +44,15 @@ A way is a manner to run a command.  It has
   prove(place)                  once, before anything is measured: runs something by place.run(self.name, ...) and raises
                                 Failed unless this way really was at work (its library in /proc/self/maps, a tracer in
                                 /proc/self/status, a log with entries) and nothing else was.
+  inside(place, shown)          after every sample: raises Failed unless the very program that reported has the library, filter and
+                                tracer of this way and no other's, by its /proc/self/maps and status (report.h).
   after(place)                  after every run: ends what before() started, raises Failed unless its log has what it must
                                 have, and removes the log.  Is not measured, but must be cheap (a stat, a short read).
   finish(place)                 after all samples of a work: {name: number} of what is asked once only (counters of a session).
 
 A way that needs root, a kernel feature or a permission that is not there says so in available(): the harness then ends with
-exit status 1 and that line.  Only `--without NAME` leaves a way out, and the page says so.
+exit status 1 and that line.  Only `--without NAME` leaves a way out, and the page says so.  permitted() is for ways of which that
+is said beforehand.
 
 Rules of a Work (works.py)
 --------------------------

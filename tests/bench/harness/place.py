@@ -85,8 +85,9 @@ class Place:
             os.unlink(self.report)
         output = self.run(way, command, folder, env, limit_s)
         try:
-            with open(self.report, encoding="ascii") as file:
-                done, wall_ns, cpu_ns = (int(word) for word in file.read().split())
+            with open(self.report, encoding="utf-8", errors="surrogateescape") as file:
+                done, wall_ns, cpu_ns = (int(word) for word in file.readline().split())
+                shown = file.read()
         except (OSError, ValueError) as error:
             raise Failed("%s: %s: no report: %s" % (way, " ".join(command)[:300], error)) from error
         if done != count or wall_ns <= 0:
@@ -94,6 +95,7 @@ class Place:
         if not check(output):
             raise Failed("%s: %s: not the expected output: %d bytes, %r..." % (
                 way, " ".join(command)[:300], len(output), output[:200]))
+        (self.ways.get(way) or self.ways["bare"]).inside(self, shown)
         return Sample(wall_ns / count, cpu_ns / count)
 
     def make_static(self):

@@ -1,56 +1,12 @@
 """The ways that a command can be run in.  The rules are in __init__.py."""
 import json
 import os
-import re
 import shutil
 import subprocess
 
+from .peers import all_peers
 from .place import EMPTY, LIMIT_S, PROGRAMS, SEEN, Failed
-
-
-class Way:
-    """See "Rules of a Way" in __init__.py."""
-    name = description = records = kind = needs = ""
-    static = False
-
-    def available(self):
-        return ""
-
-    def before(self, place):
-        pass
-
-    def wrap(self, place, command, env):
-        raise NotImplementedError
-
-    def errors(self, stderr):
-        return stderr
-
-    def prove(self, place):
-        raise NotImplementedError
-
-    def after(self, place):
-        pass
-
-    def finish(self, place):
-        return {}
-
-    def look(self, place, library="", filtered=False, traced=False, ticket=False):
-        """For prove(): raises Failed unless a program and its child have in them what is said, and nothing else of the kind.
-
-        library: a part of the name of the one library that a peer puts there, or "".  filtered: by seccomp.  traced: by ptrace.
-        ticket: seen's, in the environment.
-        """
-        shown = place.run(self.name, ["sh", "-c", "cat /proc/self/maps /proc/self/status; :"]).decode(errors="replace")
-        found_ticket = place.run(self.name, ["sh", "-c", "sh -c 'echo \"$SEEN_P\"'; :"]).decode().strip()
-        known = {part: part in shown for part in ("empty_preload.so", "libseen.so", *([library] if library else []))}
-        want = (*(part == library for part in known), filtered, traced, ticket)
-        have = (*known.values(), not re.search(r"^Seccomp:\s+0$", shown, re.M), not re.search(r"^TracerPid:\s+0$", shown, re.M),
-                bool(found_ticket))
-        if have != want:
-            raise Failed("%s: not run as it should be (%s, filter, tracer, ticket): %s, not %s" % (
-                self.name, ", ".join(known), have, want))
-        if library == "libseen.so" and "/segment" not in shown:
-            raise Failed("%s: the library is there, but not attached to a session" % self.name)
+from .way import ABILITIES, Way
 
 
 class Bare(Way):
@@ -63,6 +19,9 @@ class Bare(Way):
         return command, env
 
     def prove(self, place):
+        preloaded = "/etc/ld.so.preload"
+        if os.path.exists(preloaded) and os.path.getsize(preloaded):
+            raise Failed("%s puts a library into all programs: no way is bare" % preloaded)
         self.look(place)
 
 
@@ -70,12 +29,13 @@ class Injected(Way):
     name, kind = "injected", "injection"
     description = "an empty library in LD_PRELOAD, the least that the mechanism costs"
     records = "nothing"
+    library = "empty_preload.so"
 
     def wrap(self, place, command, env):
         return command, {**env, "LD_PRELOAD": EMPTY}
 
     def prove(self, place):
-        self.look(place, library="empty_preload.so")
+        self.look(place)
 
 
 class Seen(Way):
@@ -87,6 +47,9 @@ class Seen(Way):
         self.name, self.via, self.description = name, via, description
         self.journal = journal
         self.static = via != "preload"
+        self.library = "libseen.so" if via in ("preload", "both") else ""
+        self.filtered = via in ("supervise", "both")
+        self.can = tuple(ability for ability in ABILITIES if ability != "static" or self.static)
         self.records = "every file read, written, changed, executed, with content hashes where needed; answers repeats" + (
             "" if journal else "; no journal")
 
@@ -100,8 +63,7 @@ class Seen(Way):
                 "-c", "window.requests=1000000", "-c", "window.bytes=0", "--"] + command, env
 
     def prove(self, place):
-        library = self.via in ("preload", "both")
-        self.look(place, library="libseen.so" if library else "", filtered=self.via in ("supervise", "both"), ticket=library)
+        self.look(place)
 
     def finish(self, place):
         """What the session counted of a work; then it is removed.  Raises Failed if nobody was seen, or events are missing."""
@@ -130,22 +92,25 @@ class Floor(Way):
     description = ("the least that a supervisor can be (notify_floor.c): opens, nothing else, are handed to a thread that lets them pass, "
                    "so what \"supervise\" takes more is not the kernel's")
     records = "nothing"
-    static = True
+    static = filtered = True
+    can = ("static",)
 
     def wrap(self, place, command, env):
         return [os.path.join(PROGRAMS, "notify_floor"), *command], env
 
     def prove(self, place):
-        self.look(place, filtered=True)
+        self.look(place)
 
 
 class Strace(Way):
     kind, needs = "tracer", "strace"
     records = "a line of text for each system call that names a file"
-    static = True
+    static = traced = True
+    can = ("opens", "execs", "processes", "static")
 
     def __init__(self, name, options, description):
         self.name, self.options, self.description = name, options, description
+        self.filtered = "--seccomp-bpf" in options
 
     def log(self, place):
         return os.path.join(place.top, self.name.replace(" ", "-") + ".log")
@@ -157,7 +122,7 @@ class Strace(Way):
         return ["strace", "-f", *self.options, "-qq", "-e", "trace=file", "-e", "signal=none", "-o", self.log(place), *command], env
 
     def prove(self, place):
-        self.look(place, filtered="--seccomp-bpf" in self.options, traced=True)
+        self.look(place)
 
     def after(self, place):
         log = self.log(place)
@@ -177,6 +142,7 @@ ALL = {way.name: way for way in (
     Floor(),
     Strace("strace", [], "`strace -f -e trace=file`, which writes down much the same"),
     Strace("strace bpf", ["--seccomp-bpf"], "the same with --seccomp-bpf, so that only calls with files stop"),
+    *all_peers(),
 )}
 
 # Sets of names, for works.
