@@ -39,7 +39,7 @@ class Peer(Way):
 
     def available(self):
         if (self.program and not shutil.which(self.program)) or (self.library_file and not library_of(self.library_file)):
-            return "%s is not installed: apt-get install %s" % (self.name, self.needs)
+            return "not installed: apt-get install %s" % self.needs
         return ""
 
     def log(self, place):
@@ -192,11 +192,11 @@ class Snoopy(Peer):
         if problem:
             return problem
         if not os.path.exists("/etc/snoopy.ini"):
-            return "snoopy: there is no /etc/snoopy.ini to be covered by another: apt-get install --reinstall -o Dpkg::Options::=--force-confmiss snoopy"
+            return "there is no /etc/snoopy.ini to be covered by another: apt-get install --reinstall -o Dpkg::Options::=--force-confmiss snoopy"
         tried = subprocess.run([*self.unshare(), "mount", "--bind", "/etc/snoopy.ini", "/etc/snoopy.ini"], capture_output=True, text=True,
                                timeout=LIMIT_S, check=False)
         if tried.returncode != 0:
-            return "snoopy: /etc/snoopy.ini cannot be covered by another in a mount namespace (%s): run as root, or --without snoopy" % (
+            return "/etc/snoopy.ini cannot be covered by another in a mount namespace (%s): run as root, or --without snoopy" % (
                 tried.stderr.strip()[-200:])
         return ""
 
@@ -326,9 +326,9 @@ class Fspy(Peer):
 
     def available(self):
         if not shutil.which("node"):
-            return "fspy: node is not installed: apt-get install nodejs"
+            return "node is not installed: apt-get install nodejs"
         if not os.path.exists(self.binding()):
-            return "fspy is not installed (no %s): ./scripts/bench installs it, or npm ci in tests/bench/npm" % self.binding()
+            return "not installed: ./scripts/bench without --without fspy puts %s there by npm" % self.binding()
         return ""
 
     def wrap(self, place, command, env):
