@@ -26,7 +26,7 @@ def page_of(result, stem):
                  result["command"], machine["commit"], machine["date"])]
     said = warnings(result)
     if said:
-        parts.append("\n".join("> **Warning**: %s" % one for one in said) + "\n")
+        parts.append("\n>\n".join("> **Warning**: %s" % one for one in said) + "\n")
     if result["without"]:
         parts.append("Left out, by `--without`: %s. There are no figures of them here.\n" % ", ".join(result["without"]))
     parts += ["The same work is done by several ways, which take turns within each round, so that what else the machine does hits all "
@@ -38,7 +38,7 @@ def page_of(result, stem):
     parts.append("## Goals\n")
     parts.append("Journal on, mode substitute, against runs interleaved with it.\n")
     if result["goals"]:
-        parts += [table(*goal_table(result["goals"])), picture(stem, "goals")]
+        parts += [table(*goal_table(result["goals"]), text=True), picture(stem, "goals")]
     measured = {verdict["goal"] for verdict in result["goals"]}
     missing = [goal.title for key, goal in all_goals.ALL.items() if key not in measured]
     if missing:
@@ -47,7 +47,7 @@ def page_of(result, stem):
     parts.append("## Who is compared\n")
     parts.append(table(["way", "is", "kind", "records or does", "static programs too"],
                        [[way["name"], way["description"], KINDS[way["kind"]], way["records"], "yes" if way["static"] else "no"]
-                        for way in result["ways"]]))
+                        for way in result["ways"]], text=True))
     drawn = plot.compared_works(result)
     if drawn:
         parts += ["What each way takes to bare, in time:\n", picture(stem, "ratios")]

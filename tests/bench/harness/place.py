@@ -5,6 +5,8 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
+import weakref
 
 HERE = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
 ROOT = os.path.realpath(os.path.join(HERE, "../.."))
@@ -42,11 +44,13 @@ class Place:
         self.work = os.path.join(folder, "work")
         self.report = os.path.join(folder, "report")
         os.mkdir(self.work)
-        for name in ("home", "runtime"):
-            os.mkdir(os.path.join(folder, name), 0o700)
+        os.mkdir(os.path.join(folder, "home"), 0o700)
+        # In memory, as XDG_RUNTIME_DIR is where people work.
+        self.runtime = tempfile.mkdtemp(prefix="seen-bench.", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else folder)
+        weakref.finalize(self, shutil.rmtree, self.runtime, True)
         self.env = {key: value for key, value in os.environ.items()
                     if not key.startswith(("SEEN_", "XDG_", "GIT_", "MAKE", "MFLAGS")) and key != "LD_PRELOAD"}
-        self.env.update(HOME=os.path.join(folder, "home"), XDG_RUNTIME_DIR=os.path.join(folder, "runtime"),
+        self.env.update(HOME=os.path.join(folder, "home"), XDG_RUNTIME_DIR=self.runtime,
                         LC_ALL="C", GIT_CONFIG_NOSYSTEM="1", GIT_OPTIONAL_LOCKS="0", BENCH_REPORT=self.report)
 
     def run(self, way, command, folder=None, env=None, limit_s=LIMIT_S):
@@ -97,6 +101,11 @@ class Place:
                 way, " ".join(command)[:300], len(output), output[:200]))
         (self.ways.get(way) or self.ways["bare"]).inside(self, shown)
         return Sample(wall_ns / count, cpu_ns / count)
+
+    def forget(self, session):
+        """Removes what is left of a session of seen that has ended."""
+        for folder in (os.path.join(self.env["HOME"], ".local/state/seen"), os.path.join(self.runtime, "seen")):
+            shutil.rmtree(os.path.join(folder, session), ignore_errors=True)
 
     def make_static(self):
         """Makes bin/bench_viewer, and the same as bin/cat, that have no dynamic loader."""

@@ -94,7 +94,7 @@ def ratios(result, theme):
     script = head(theme, 330 * columns, height * rows) + """set multiplot layout {rows},{columns} margins char 15, char 3, char 3, char 3 spacing char 15, char 5
 set logscale x 10
 set xrange [0.7:{most}]
-set xtics (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+set xtics ('1×' 1, '2×' 2, '5×' 5, '10×' 10, '20×' 20, '50×' 50, '100×' 100, '200×' 200, '500×' 500, '1000×' 1000)
 """.format(rows=rows, columns=columns, most=max(3, highest * 1.3))
     for entry in works:
         drawn = [(-names.index(way), figures["wall_to"]["bare"], COLORS.get(kinds[way], "others"))
@@ -116,7 +116,7 @@ def goals(result, theme):
     low, high = min(0.5, *(share[0] for share in shares)), max(2, *(share[2] for share in shares))
     script = head(theme, 990, 70 + 20 * len(names)) + """set logscale x 10
 set xrange [{low}:{high}]
-set xtics ('1/50' 0.02, '1/20' 0.05, '1/10' 0.1, '1/5' 0.2, '1/2' 0.5, 'the goal' 1, '2 x' 2, '5 x' 5, '10 x' 10, '20 x' 20, '50 x' 50, '100 x' 100)
+set xtics ('1/50' 0.02, '1/20' 0.05, '1/10' 0.1, '1/5' 0.2, '1/2' 0.5, 'the goal' 1, '2×' 2, '5×' 5, '10×' 10, '20×' 20, '50×' 50, '100×' 100)
 set lmargin {margin}
 set arrow 1 from 1,graph 0 to 1,graph 1 nohead linecolor rgb '{color}' linewidth 1.5
 """.format(low=max(0.01, low * 0.8), high=high * 1.25, margin=max(map(len, names)) * 0.95 + 2, color=THEMES[theme]["plain"])

@@ -7,9 +7,11 @@ from .figures import is_wide, warnings
 PEER_KINDS = ("floor", "tracer", "peer")
 
 
-def table(header, rows):
-    """Text of a table.  header, rows: cells of text."""
+def table(header, rows, text=False):
+    """A table.  header, rows: cells.  text: cells of words, not padded; else all but the first are to the right."""
     header, *rows = [[cell.replace("|", "\\|") for cell in row] for row in (header, *rows)]
+    if text:
+        return "\n".join("| " + " | ".join(row) + " |" for row in [header, ["---"] * len(header), *rows]) + "\n"
     widths = [max(3, *(len(row[i]) for row in [header, *rows])) for i in range(len(header))]
     lines = ["| " + " | ".join(cell.ljust(width) if i == 0 else cell.rjust(width)
                                for i, (cell, width) in enumerate(zip(row, widths))) + " |" for row in [header, *rows]]
@@ -28,15 +30,30 @@ def ratio(three):
     return spread(three, "%.0f" if three[1] >= 100 else "%.1f" if three[1] >= 10 else "%.3f")
 
 
-def time_of(entry, value, sign=""):
-    """A time in the work's unit."""
-    return ("%" + sign + ".4g %s") % (value / entry["unit_ns"], entry["unit"].replace("us", "µs"))
+def unit_of(value_ns):
+    """(unit, its ns) that shows a time without an exponent."""
+    for unit, unit_ns in (("ns", 1), ("µs", 1e3), ("ms", 1e6)):
+        if abs(value_ns) < 1e4 * unit_ns:
+            return unit, unit_ns
+    return "s", 1e9
+
+
+def time_of(value_ns):
+    unit, unit_ns = unit_of(value_ns)
+    return "%.4g %s" % (value_ns / unit_ns, unit)
+
+
+def more_time(three):
+    """A difference of times with its quartiles."""
+    unit, unit_ns = unit_of(max(three, key=abs))
+    low, middle, high = (part / unit_ns for part in three)
+    digits = "%+.0f" if abs(middle) >= 100 else "%+.1f" if abs(middle) >= 10 else "%+.2f"
+    return (digits + " %s (" + digits + ".." + digits + ")") % (middle, unit, low, high)
 
 
 def more(entry, way, base):
     """What a way takes more than a base, with quartiles."""
-    low, middle, high = (part / entry["unit_ns"] for part in entry["ways"][way]["more_ns_than"][base])
-    return "%+.3g %s (%+.3g..%+.3g)" % (middle, entry["unit"].replace("us", "µs"), low, high)
+    return more_time(entry["ways"][way]["more_ns_than"][base])
 
 
 def ways_of(result, kinds):
@@ -53,7 +70,7 @@ def bare_table(result, works):
     """(title, header, rows) against bare: works by seen's ways."""
     names = [way for way in ways_of(result, ("injection", "seen")) if any(way in entry["ways"] for entry in works)]
     return ("against bare", ["against bare", "bare", *names],
-            [[entry["work"], time_of(entry, entry["ways"]["bare"]["wall_ns"][1]),
+            [[entry["work"], time_of(entry["ways"]["bare"]["wall_ns"][1]),
               *(ratio(entry["ways"][way]["wall_to"]["bare"]) if way in entry["ways"] else "-" for way in names)] for entry in works])
 
 
@@ -66,7 +83,7 @@ def injected_table(result, works):
         return None
     rows = []
     for entry in works:
-        row = [entry["work"], time_of(entry, entry["ways"]["injected"]["wall_ns"][1])]
+        row = [entry["work"], time_of(entry["ways"]["injected"]["wall_ns"][1])]
         for way in names:
             figures = entry["ways"].get(way)
             row += [ratio(figures["wall_to"]["injected"]), "%.3f" % figures["cpu_to"]["injected"][1] if "injected" in figures["cpu_to"] else "-",
@@ -94,7 +111,7 @@ def floor_table(result):
         return None
     return ("against the least notifier", ["", "bare", "floor: more than bare", *(cell for way in names for cell in (
         way + ": more than bare", way + ": to the floor"))],
-        [[entry["work"], time_of(entry, entry["ways"]["bare"]["wall_ns"][1]), more(entry, "floor", "bare"),
+        [[entry["work"], time_of(entry["ways"]["bare"]["wall_ns"][1]), more(entry, "floor", "bare"),
           *(cell for way in names for cell in ((more(entry, way, "bare"), ratio(entry["ways"][way]["wall_to"]["floor"]))
                                                if way in entry["ways"] else ("-", "-")))] for entry in works])
 
@@ -112,9 +129,13 @@ def own_table(entry):
 
 def extra_table(works):
     """(title, header, rows) of what works counted beside time, or None."""
-    rows = [[entry["work"], way, name, "%.6g" % value[1]] for entry in works for way, figures in entry["ways"].items()
-            for name, value in figures["extra"].items()]
-    return ("counted", ["counted", "way", "", "median"], rows) if rows else None
+    ways = list(dict.fromkeys(way for entry in works for way, figures in entry["ways"].items() if figures["extra"]))
+    rows = []
+    for entry in works:
+        for name in dict.fromkeys(name for figures in entry["ways"].values() for name in figures["extra"]):
+            values = {way: figures["extra"][name][1] for way, figures in entry["ways"].items() if name in figures["extra"]}
+            rows.append(["%s: %s" % (entry["work"], name), *("%.6g" % values[way] if way in values else "-" for way in ways)])
+    return ("counted", ["counted, median", *ways], rows) if rows else None
 
 
 def group_tables(result, group):
@@ -131,10 +152,11 @@ def group_tables(result, group):
 def goal_value(verdict):
     """The figure of a goal as text."""
     low, middle, high = verdict["value"]
-    if verdict["field"] in ("wall_ns", "cpu_ns", "more_ns_than"):
-        sign = "+" if verdict["field"] == "more_ns_than" else ""
-        divide, unit = (1000, "µs") if abs(verdict["limit"]) >= 1000 else (1, "ns")
-        return ("%" + sign + ".4g %s (%.4g..%.4g)") % (middle / divide, unit, low / divide, high / divide)
+    if verdict["field"] == "more_ns_than":
+        return more_time(verdict["value"])
+    if verdict["field"] in ("wall_ns", "cpu_ns"):
+        unit, unit_ns = unit_of(high)
+        return spread([part / unit_ns for part in verdict["value"]], "%.4g " + unit)
     if verdict["field"] in ("wall_to", "cpu_to"):
         return ratio(verdict["value"])
     return "%.6g" % middle
@@ -142,7 +164,7 @@ def goal_value(verdict):
 
 def goal_table(verdicts):
     """(header, rows)"""
-    return (["goal", "work", "goal is", "figure", ""],
+    return (["goal", "work", "must be", "figure", ""],
             [[verdict["title"], verdict["work"], verdict["text"], goal_value(verdict), "met" if verdict["met"] else "MISSED"]
              for verdict in verdicts])
 

@@ -78,12 +78,13 @@ class Seen(Way):
         counters, journal = status["counters"], status["journal"]
         proof = {"processes attached": counters["processes_attached"], "processes supervised": counters["processes_supervised"],
                  "opens": counters["opens"] + counters["opens_write"], "notices": counters["notices"],
+                 "lost": sum(status["lost"].values()),
                  "journal bytes": journal["bytes"] if self.journal else 0}
         if not proof["processes supervised" if self.via == "supervise" else "processes attached"] or (self.journal and not proof["journal bytes"]):
             raise Failed("%s: its session saw nothing: %s" % (self.name, proof))
         if self.journal and (journal["lost_records"] or journal["without_journal"] or journal["full"]):
             raise Failed("%s: events are missing in its journal: %s" % (self.name, journal))
-        shutil.rmtree(folder)
+        place.forget(self.session(place))
         return proof
 
 

@@ -6,7 +6,6 @@ import collections
 import json
 import os
 import re
-import shutil
 import subprocess
 
 from .place import LIMIT_S, PROGRAMS, SEEN, Failed, write_file
@@ -58,7 +57,7 @@ def sample(place, name, via, setting, pace, number):
     kept.update([int(match.group(1))] if match else [])
     counters = json.loads(subprocess.run([SEEN, "status", "--json", "--session", session, "--workspace", place.work], cwd=place.work,
                                          env=place.env, stdout=subprocess.PIPE, check=True, timeout=LIMIT_S).stdout)["counters"]
-    shutil.rmtree(os.path.join(place.env["HOME"], ".local/state/seen", session), ignore_errors=True)
+    place.forget(session)
     os.unlink(file)
     return {"writes": len(rows), "versions": int(made), "denied": counters["stale_denied"], "warned": counters["stale_warned"],
             "passed": len(passed), "newer": len(newer), "unsaid": max(0, len(newer) - counters["stale_warned"]),
