@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 import xml.etree.ElementTree
 
 HERE = os.path.join(os.environ["SEEN_SOURCE"], "tests/bench")
@@ -22,7 +23,7 @@ for loaded in [name for name in sys.modules if name.split(".")[0] == "harness"]:
     del sys.modules[loaded]  # tests/harness.py is another
 sys.path.insert(0, HERE)
 
-from harness import figures, goals, page, place, plot, runner, tables, ways, works  # noqa: E402
+from harness import figures, goals, page, place, plot, runner, tables, way, ways, works  # noqa: E402
 
 loader = importlib.machinery.SourceFileLoader("bench_run", os.path.join(HERE, "run"))
 bench = importlib.util.module_from_spec(importlib.util.spec_from_loader("bench_run", loader))
@@ -80,13 +81,12 @@ class Empty(Made):
 
 def document(measured):
     """A JSON document as a run makes it."""
-    return {"schema": "seen-bench/2", "command": "tests/bench/run --some", "rounds": 3, "seconds": 7, "quick": False, "without": ["strace"],
+    return {"schema": "seen-bench/2", "command": "tests/bench/run --some", "rounds": 3, "seconds": 7, "quick": False, "without": {"strace": "by --without"},
             "machine": {"kernel": "6.1", "architecture": "x86_64", "cpu": "A processor", "cores": 2, "virtual": False, "memory_kb": 8388608,
                         "system": "Debian", "libc": "glibc 2.36", "file_system": "ext4", "build_type": "Release", "seen": "seen 0.1.0",
                         "commit": "abc123", "date": "2026-01-02", "load_at_start": 0.1, "load_at_end": 0.9, "others_processors": 0.01,
                         "stolen_processors": 0.0},
-            "ways": [{"name": way.name, "kind": way.kind, "static": way.static, "description": way.description, "records": way.records}
-                     for way in ways.ALL.values()],
+            "ways": [way.described(one) for one in ways.ALL.values()], "abilities": way.ABILITIES,
             "groups": works.GROUPS, **measured}
 
 
@@ -243,7 +243,7 @@ class TestDocument(unittest.TestCase):
     def test_page(self):
         text = page.page_of(self.result, "stem")
         self.assertEqual(text, page.page_of(json.loads(json.dumps(self.result)), "stem"))
-        for part in ("`tests/bench/run --some` of commit abc123 on 2026-01-02", "Left out, by `--without`: strace.", "A processor, 2 cores",
+        for part in ("`tests/bench/run --some` of commit abc123 on 2026-01-02", "* strace: by --without\n", "A processor, 2 cores",
                      "| process start | made | ≤ 1.08 × injection only | 2.000 (2.00..2.00) | MISSED |", "A note.", "rounds \\| turns",
                      "Not measured in this run: tool processes", "stem-goals-dark.svg", "| large"):
             self.assertIn(part, text)
@@ -346,6 +346,28 @@ class TestFailure(unittest.TestCase):
         self.assertIn("strace is not installed: apt-get install strace", errors)
         status, errors = self.run_bench("--only", "start of /bin/true", "--ways", "^strace$", "--without", "strace", path=path)
         self.assertEqual((status, errors), (0, ""))
+
+    def test_a_peer_that_is_not_permitted(self):
+        class Forbidden(Stub):
+            kind, description = "peer", "is not permitted"
+
+            def permitted(self):
+                return "needs a key"
+
+        forbidden = Forbidden("forbidden")
+        with unittest.mock.patch.dict(ways.ALL, {"forbidden": forbidden}):
+            with tempfile.TemporaryDirectory() as folder:
+                target = os.path.join(folder, "result.json")
+                status, errors = self.main(lambda where: [works.Spawn(where, "starts", "true", ["true"], 1, ways=("bare", "forbidden"))],
+                                           "--json", target)
+                self.assertEqual((status, errors), (0, ""))
+                with open(target, encoding="utf-8") as file:
+                    result = json.load(file)
+        self.assertEqual(result["without"], {"forbidden": "needs a key"})
+        self.assertEqual(list(result["works"][0]["ways"]), ["bare"])
+        if jsonschema:
+            with open(os.path.join(HERE, "harness/schema.json"), encoding="utf-8") as file:
+                jsonschema.Draft202012Validator(json.load(file)).validate(result)
 
     def test_a_peer_that_is_not_at_work(self):
         path = self.path_without("strace")

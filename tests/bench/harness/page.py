@@ -28,7 +28,8 @@ def page_of(result, stem):
     if said:
         parts.append("\n>\n".join("> **Warning**: %s" % one for one in said) + "\n")
     if result["without"]:
-        parts.append("Left out, by `--without`: %s. There are no figures of them here.\n" % ", ".join(result["without"]))
+        parts.append("Left out, so that there are no figures of them here:\n")
+        parts.append("\n".join("* %s: %s" % item for item in result["without"].items()) + "\n")
     parts += ["The same work is done by several ways, which take turns within each round, so that what else the machine does hits all "
               "alike. A figure is the median of the ratios between neighbours, in brackets the first and the third quartile; `~` marks where "
               "these are more than 30 % of the median apart. Every run proves that it did its work, and that its way was at work: there is no "
@@ -45,9 +46,11 @@ def page_of(result, stem):
         parts.append("Not measured in this run: %s.\n" % "; ".join(missing))
 
     parts.append("## Who is compared\n")
-    parts.append(table(["way", "is", "kind", "records or does", "static programs too"],
-                       [[way["name"], way["description"], KINDS[way["kind"]], way["records"], "yes" if way["static"] else "no"]
-                        for way in result["ways"]], text=True))
+    parts.append(table(["way", "is", "kind", "writes down"], [[way["name"], way["description"], KINDS[way["kind"]], way["records"]]
+                                                               for way in result["ways"]], text=True))
+    parts.append("What each can do, so that the ratios are understood: who records nothing has less to do.\n")
+    parts.append(table(["way", *result["abilities"].values()], [[way["name"], *("yes" if ability in way["can"] else "" for ability in result["abilities"])]
+                                                                for way in result["ways"]], text=True))
     drawn = plot.compared_works(result)
     if drawn:
         parts += ["What each way takes to bare, in time:\n", picture(stem, "ratios")]

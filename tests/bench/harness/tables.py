@@ -182,7 +182,7 @@ def machine_lines(result):
 def all_text(result):
     """All tables, as the command prints them."""
     parts = ["\n".join(machine_lines(result) + ["WARNING: " + said for said in warnings(result)] +
-                       ["left out: " + ", ".join(result["without"])] * bool(result["without"]) +
+                       ["left out: %s: %s" % item for item in result["without"].items()] +
                        ["ratios of wall time: median (first..third quartile); cpu: median ratio of user + system time", ""])]
     for group, title in result["groups"].items():
         tables = group_tables(result, group)

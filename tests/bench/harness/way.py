@@ -84,3 +84,9 @@ class Way:
             raise Failed("%s: not run as it should be: seen's ticket is %r" % (self.name, ticket))
         if ticket and "/segment" not in shown:
             raise Failed("%s: the library is there, but not attached to a session" % self.name)
+
+
+def described(way):
+    """What the JSON says of a way."""
+    return {"name": way.name, "kind": way.kind, "static": way.static, "description": way.description, "records": way.records,
+            "can": list(way.can)}
