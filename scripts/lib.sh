@@ -16,6 +16,8 @@ suite_packages="binutils make rsync ripgrep jq sqlite3 vim-tiny less patch ed xz
 suite_packages_long="libpython3-testsuite bat"
 # Who reads exports, in tests/cli/test_consumers.py; what is not there is not asked.
 engine_packages_long="postgresql clickhouse-server"
+# What ./scripts/bench runs and draws with.
+bench_packages="python3 git strace make binutils musl-tools gnuplot-nox procps"
 
 say() {
 	printf '%s\n' "$*" >&2
@@ -45,6 +47,7 @@ package_present() {
 	procps) command -v ps ;;
 	bsdutils) command -v script ;;
 	musl-tools) command -v musl-gcc ;;
+	gnuplot-nox) command -v gnuplot ;;
 	binutils) command -v nm ;;
 	ripgrep) command -v rg ;;
 	vim-tiny) command -v vim || command -v vim.tiny ;;
