@@ -35,6 +35,7 @@ struct write {
 	uint32_t knows;
 	int64_t ctime_ns; /* of what was there: another one, and the call has been made */
 	bool kept;        /* `before` is in the content store */
+	bool empties;     /* a file that it opens */
 	bool appends;     /* agents record what they were given, a notice too */
 	char path[SEGMENT_PATH_BYTES];
 };
@@ -154,6 +155,7 @@ static void begin(const struct segment *segment, struct target *target,
 				 .before = answer->before,
 				 .knows = answer->knows,
 				 .kept = answer->kept,
+				 .empties = answer->kind == GUARD_REPLACES,
 				 .appends = answer->kind == GUARD_APPENDS };
 	(void)snprintf(write->path, sizeof(write->path), "%s", named->normal);
 	struct stat stat;
@@ -265,6 +267,18 @@ static bool has_open(const struct target *target, const struct stat *file)
 	return found;
 }
 
+/* Is a file no longer as it was? */
+static bool is_changed(int fd, const struct stat *was)
+{
+	struct stamp before = stamp_of(was), after;
+	struct stat stat;
+
+	if (sys_fstat(fd, &stat) < 0)
+		return true;
+	after = stamp_of(&stat);
+	return !stamp_equal(&before, &after);
+}
+
 /* Takes a notice out of a file again: the write itself could not be refused.  Nobody has it open. */
 static bool take_back(const struct supervision *supervision, struct target *target,
 		      const struct write *write)
@@ -339,7 +353,13 @@ static bool settle(const struct supervision *supervision, struct target *target,
 			return false;
 		}
 		read = guard_scan(segment, fd, &now, &has_nonce) == 0;
+		/* The call may have been made since, or be just being made, which has emptied the file before there is a
+		 * descriptor: then that is no more than a part of what it will be. */
+		bool moves = !sure && (has_open(target, &stat) || is_changed(fd, &stat) ||
+				       (write->empties && !stat.st_size));
 		(void)close(fd);
+		if (moves)
+			return false;
 	}
 	if (!read || (fd < 0 && fd != -ENOENT))
 		return true; /* it stays unfinished */
