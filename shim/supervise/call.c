@@ -532,13 +532,16 @@ static struct verdict judge_open(const struct looking *looking)
 			(void)snprintf(name.path, sizeof(name.path), ".");
 		locate(looking, &name);
 	}
-	if (!exchange_is_valid(looking->exchange))
-		return PASS;
 	if (flags & O_PATH)
 		return PASS;
 	bool makes_nameless = (flags & O_TMPFILE) == O_TMPFILE;
 	bool lists = (flags & O_DIRECTORY) && !makes_nameless;
 	bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
+	bool is_plain = !writes && !target->request.is_viewer && !reads_files(target);
+	/* A look more is not worth it where nothing hangs on it but a record. */
+	if (!(is_plain && target_is_sure(target, looking->exchange->taken_ns)) &&
+	    !exchange_is_valid(looking->exchange))
+		return PASS;
 	count(looking, lists ? PROCESS_LISTINGS : writes ? PROCESS_OPENS_WRITE : PROCESS_OPENS);
 	uint32_t ops = rule_ops_of_open((int)flags);
 	int error = ask_rules(looking, ops, &name.named,

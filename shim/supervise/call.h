@@ -12,6 +12,7 @@
 struct exchange {
 	int listener;
 	const struct seccomp_notif *call;
+	uint64_t taken_ns; /* when it was taken, by CLOCK_MONOTONIC */
 	/* Called before the first look that takes long: others may take calls from then on.  For the one who took it. */
 	void (*takes_long)(struct exchange *exchange);
 	bool is_long; /* it was */

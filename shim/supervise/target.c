@@ -528,6 +528,12 @@ bool target_is_settled(const struct target *target)
 	return !target->exec_called && target->way != WAY_STARTING && target->told;
 }
 
+bool target_is_sure(const struct target *target, uint64_t taken_ns)
+{
+	return target->way == WAY_SUPERVISED && target_is_settled(target) &&
+	       sys_clock_ns(CLOCK_MONOTONIC) - taken_ns < SURE_NS;
+}
+
 void target_returned(struct targets *targets, struct target *target, pid_t tid)
 {
 	if (!target->exec_called || target->start.tid != tid || is_new_image(target))

@@ -118,6 +118,11 @@ void target_refresh_root(const struct targets *targets, struct target *target);
 /* target_is_settled(): is what it runs known, as far as it is for all processes? */
 bool target_is_settled(const struct target *target);
 
+/* target_is_sure(): is what was read of the process surely of the image that made a call which was taken then (CLOCK_MONOTONIC), without
+ * asking the kernel whether that waits still?  It is settled, calls exec by the supervisor's leave alone, and its number is not another's as
+ * soon as that. */
+bool target_is_sure(const struct target *target, uint64_t taken_ns);
+
 /* target_settle(): the process calls from `code` (0: not known): what it runs now is known afterwards, unless it is still
  * being loaded: then false, and the call is of no interest.  ends: it calls exit: then it is settled in any case. */
 bool target_settle(struct targets *targets, struct target *target, uint64_t code, bool ends);
