@@ -46,8 +46,8 @@ def page_of(result, stem):
         parts.append("Not measured in this run: %s.\n" % "; ".join(missing))
 
     parts.append("## Who is compared\n")
-    parts.append(table(["way", "is", "kind", "writes down"], [[way["name"], way["description"], KINDS[way["kind"]], way["records"]]
-                                                               for way in result["ways"]], text=True))
+    parts.append(table(["way", "is", "version", "kind", "writes down"], [
+        [way["name"], way["description"], way["version"], KINDS[way["kind"]], way["records"]] for way in result["ways"]], text=True))
     parts.append("What each can do, so that the ratios are understood: who records nothing has less to do.\n")
     parts.append(table(["way", *result["abilities"].values()], [[way["name"], *("yes" if ability in way["can"] else "" for ability in result["abilities"])]
                                                                 for way in result["ways"]], text=True))

@@ -1,10 +1,11 @@
-"""The peers: other programs that watch, record or change what programs do, as ways to run the same work.
+"""The tracers and the peers: other programs that watch, record or change what programs do, as ways to run the same work.
 
 Each is run as its manual says.  Where it records, the record goes to a file below place.top, on the file system of the work, as
 seen's does; it is removed after every run.  How each is shown to have been at work: see inside() and after().
 """
 import ctypes
 import glob
+import json
 import os
 import shutil
 import subprocess
@@ -15,7 +16,6 @@ from .way import Way
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 NPM = os.path.join(ROOT, "build/bench-npm/node_modules")  # scripts/bench installs there
-FSPY_VERSION = "1.6.0"  # of vite-plus
 SHORT_BYTES = 1 << 16  # what of a log is read: its first lines name the command
 HEAD_S = 10  # until fatrace watches, or has written down what it saw
 
@@ -26,20 +26,23 @@ def library_of(pattern):
 
 
 class Peer(Way):
-    """package: Debian's.  program: in PATH, or "".  library_file: a pattern for library_of(), or "".
+    """needs: Debian's name.  program: in PATH, or "".  library_file: a pattern for library_of(), or "".
 
     follows: "opens" if its log names the files that were opened, "execs" if only the programs that were started, "" if there is no log.
     """
     kind = "peer"
     program = library_file = follows = ""
 
-    @property
-    def package(self):
-        return self.needs
+    def version(self):
+        try:
+            return subprocess.run(["dpkg-query", "-W", "-f", "${Version}", self.needs], capture_output=True, text=True, timeout=LIMIT_S,
+                                  check=True).stdout.strip()
+        except (OSError, subprocess.SubprocessError):
+            return ""
 
     def available(self):
         if (self.program and not shutil.which(self.program)) or (self.library_file and not library_of(self.library_file)):
-            return "not installed: apt-get install %s" % self.needs
+            return "%s is not installed: apt-get install %s" % (self.needs, self.needs)
         return ""
 
     def log(self, place):
@@ -86,7 +89,7 @@ class Peer(Way):
         if os.path.exists(self.log(place)):
             os.unlink(self.log(place))
         if not held:
-            raise Failed("%s: it wrote down nothing" % self.name)
+            raise Failed("%s: its log is empty" % self.name)
         if missing:
             raise Failed("%s: its log does not name %s: %r..." % (self.name, ", ".join(missing), held[:200]))
 
@@ -230,7 +233,7 @@ class Fatrace(Peer):
     static = True
     description = "`fatrace` beside the work: fanotify tells it of the opens, reads, writes and closes of all processes"
     records = "a line of text for events of a file, equal ones often as one; not which program was started, nor what failed"
-    can = ("opens", "reads", "writes", "static")
+    can = ("opens", "reads", "writes", "processes", "static")
 
     def permitted(self):
         libc = ctypes.CDLL(None, use_errno=True)
@@ -240,11 +243,10 @@ class Fatrace(Peer):
         os.close(descriptor)
         return ""
 
-    watcher = None
+    watcher, program_started = None, ""
 
     def wrap(self, place, command, env):
-        found = shutil.which(command[0], path=env.get("PATH")) or command[0]
-        self.must_name = [os.path.realpath(found)]
+        self.program_started = os.path.realpath(shutil.which(command[0], path=env.get("PATH")) or command[0])
         return command, env
 
     def before(self, place):
@@ -304,7 +306,17 @@ class Fatrace(Peer):
         finally:
             if self.watcher:
                 self.stop()
+        self.must_name = [self.name_in(self.read_log(place), self.program_started)]
         super().after(place)
+
+    @staticmethod
+    def name_in(log, path):
+        """The name by which the kernel gave a file: of those with many in its folder, any."""
+        if os.stat(path).st_nlink == 1:
+            return path
+        folder = os.path.dirname(path)
+        names = [os.path.join(folder, name) for name in os.listdir(folder)]
+        return next((name for name in names if name.encode() in log and os.path.samefile(name, path)), path)
 
 
 class Fspy(Peer):
@@ -315,7 +327,7 @@ class Fspy(Peer):
     name, follows = "fspy", "opens"
     needs = "vite-plus"
     library = "fspy_preload"
-    static = True
+    static = filtered_static = True
     description = "vite-plus's fspy, by runCommand() of its binding: a library in LD_PRELOAD, and a filter below static programs"
     records = "in shared memory: a record for each open, stat, access, readdir and program started; at the end the files read, written and listed"
     can = ("opens", "execs", "static")
@@ -331,6 +343,13 @@ class Fspy(Peer):
             return "not installed: ./scripts/bench without --without fspy puts %s there by npm" % self.binding()
         return ""
 
+    def version(self):
+        try:
+            with open(os.path.join(os.path.dirname(self.binding()), "package.json"), encoding="utf-8") as file:
+                return json.load(file)["version"]
+        except (OSError, ValueError, KeyError):
+            return ""
+
     def wrap(self, place, command, env):
         self.must_name = ["end"]
         return ["node", os.path.join(HERE, "../fspy.cjs"), self.log(place), *command], {**env, "BENCH_FSPY": self.binding()}
@@ -343,6 +362,23 @@ class Fspy(Peer):
             return b""
 
 
-def all_peers():
-    """In the order of the tables: libraries that record nothing, libraries that do, tracers, the kernel's."""
-    return [Eatmydata(), Fakechroot(), Fakeroot(), Bear(), Libtrace(), Snoopy(), Fspy(), Proot(), Fatrace()]
+class Strace(Peer):
+    kind, needs, program, follows = "tracer", "strace", "strace", "opens"
+    static = traced = True
+    records = "a line of text for each system call that names a file"
+    can = ("opens", "execs", "processes", "static")
+
+    def __init__(self, name, options, description):
+        self.name, self.options, self.description = name, options, description
+        self.filtered = "--seccomp-bpf" in options
+
+    def wrap(self, place, command, env):
+        self.remember(command)
+        return ["strace", "-f", *self.options, "-qq", "-e", "trace=file", "-e", "signal=none", "-o", self.log(place), *command], env
+
+
+def others():
+    """The ways that are not seen's, in the order of the tables: tracers, libraries that record nothing, libraries that do, watchers."""
+    return [Strace("strace", [], "`strace -f -e trace=file`, which writes down much the same"),
+            Strace("strace bpf", ["--seccomp-bpf"], "the same with --seccomp-bpf, so that only calls with files stop"),
+            Proot(), Eatmydata(), Fakechroot(), Fakeroot(), Bear(), Libtrace(), Snoopy(), Fspy(), Fatrace()]

@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 
-from .peers import all_peers
+from .peers import others
 from .place import EMPTY, LIMIT_S, PROGRAMS, SEEN, Failed
 from .way import ABILITIES, Way
 
@@ -103,35 +103,6 @@ class Floor(Way):
         self.look(place)
 
 
-class Strace(Way):
-    kind, needs = "tracer", "strace"
-    records = "a line of text for each system call that names a file"
-    static = traced = True
-    can = ("opens", "execs", "processes", "static")
-
-    def __init__(self, name, options, description):
-        self.name, self.options, self.description = name, options, description
-        self.filtered = "--seccomp-bpf" in options
-
-    def log(self, place):
-        return os.path.join(place.top, self.name.replace(" ", "-") + ".log")
-
-    def available(self):
-        return "" if shutil.which("strace") else "strace is not installed: apt-get install strace"
-
-    def wrap(self, place, command, env):
-        return ["strace", "-f", *self.options, "-qq", "-e", "trace=file", "-e", "signal=none", "-o", self.log(place), *command], env
-
-    def prove(self, place):
-        self.look(place)
-
-    def after(self, place):
-        log = self.log(place)
-        if not os.path.exists(log) or os.path.getsize(log) == 0:
-            raise Failed("%s: its log is empty" % self.name)
-        os.unlink(log)
-
-
 # In the order of the tables.
 ALL = {way.name: way for way in (
     Bare(),
@@ -141,9 +112,7 @@ ALL = {way.name: way for way in (
     Seen("supervise", "supervise", "the same by `--via supervise`: no library, a filter and a supervisor"),
     Seen("both", "both", "the same by `--via both`"),
     Floor(),
-    Strace("strace", [], "`strace -f -e trace=file`, which writes down much the same"),
-    Strace("strace bpf", ["--seccomp-bpf"], "the same with --seccomp-bpf, so that only calls with files stop"),
-    *all_peers(),
+    *others(),
 )}
 
 # Sets of names, for works.
@@ -152,5 +121,5 @@ USUAL = ("bare", "injected", "no journal", "substitute")
 TRACED = (*USUAL, "strace")
 SUPERVISED = (*USUAL, "supervise", "both", "floor", "strace bpf")
 EVERY = tuple(ALL)  # with the peers
-STATIC = ("bare", "supervise", "both", "floor", "strace bpf")  # no library gets in
+STATIC = tuple(name for name, way in ALL.items() if way.static)  # that see what no library gets into
 SESSIONS = tuple(name for name, way in ALL.items() if way.kind == "seen")  # ways that know what they gave
