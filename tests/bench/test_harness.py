@@ -372,7 +372,7 @@ class TestFailure(unittest.TestCase):
     def test_a_peer_that_is_not_at_work(self):
         path = self.path_without("strace")
         with open(os.path.join(path, "strace"), "w", encoding="ascii") as file:
-            file.write("#!/bin/sh\nwhile [ \"$1\" != -o ]; do shift; done\necho line >\"$2\"\nshift 2\nexec \"$@\"\n")
+            file.write("#!/bin/sh\nwhile [ \"$1\" != -o ]; do shift; done\necho \"$*\" >\"$2\"\nshift 2\nexec \"$@\"\n")
         os.chmod(os.path.join(path, "strace"), 0o755)
         status, errors = self.run_bench("--only", "start of /bin/true", "--ways", "^strace$", path=path)
         self.assertEqual(status, 1)
