@@ -22,38 +22,49 @@ enum {
 
 static const uint64_t RETRY_NS = 1000000000u; /* after a growth that failed for want of room */
 
-/* The window that a record begins in, or NULL.  The newest first: there is written. */
-static const struct journal_window *window_of(const struct journal *journal, uint64_t number)
+static unsigned char *unit_in(const struct journal_window *window, uint64_t number)
 {
-	uint32_t used = __atomic_load_n(&journal->windows_used, __ATOMIC_ACQUIRE);
+	unsigned char *units = __atomic_load_n(&window->units, __ATOMIC_ACQUIRE);
+	return units && number >= window->from && number < window->to
+		       ? units + number * JOURNAL_UNIT_BYTES
+		       : NULL;
+}
 
-	for (uint32_t i = used < JOURNAL_WINDOWS_MAX ? used : JOURNAL_WINDOWS_MAX; i-- > 0;) {
-		const struct journal_window *window = &journal->windows[i];
-		if (__atomic_load_n(&window->units, __ATOMIC_ACQUIRE) && number >= window->from &&
-		    number < window->to)
-			return window;
+/* Where a record begins that does not begin in the newest window. */
+static __attribute__((noinline)) unsigned char *unit_before(const struct journal *journal,
+							    uint32_t newest, uint64_t number)
+{
+	for (uint32_t i = newest; i-- > 0;) {
+		unsigned char *unit = unit_in(&journal->windows[i], number);
+		if (unit)
+			return unit;
 	}
 	return NULL;
 }
 
-/* number: of a record that is_mapped(). */
-static unsigned char *unit_at(const struct journal *journal, uint64_t number)
+/* Where a record begins; NULL where that is not mapped.  The newest window first: there is written. */
+static inline unsigned char *unit_at(const struct journal *journal, uint64_t number)
 {
-	const struct journal_window *window = journal->window_units ? window_of(journal, number)
-								    : NULL;
-	return (window ? window->units : journal->units) + number * JOURNAL_UNIT_BYTES;
+	if (!journal->window_units)
+		return number < journal->mapped_units ? journal->units + number * JOURNAL_UNIT_BYTES
+						      : NULL;
+	uint32_t used = __atomic_load_n(&journal->windows_used, __ATOMIC_ACQUIRE);
+	uint32_t newest = (used < JOURNAL_WINDOWS_MAX ? used : JOURNAL_WINDOWS_MAX) - 1;
+	if (used == 0)
+		return NULL;
+	unsigned char *unit = unit_in(&journal->windows[newest], number);
+	return unit ? unit : unit_before(journal, newest, number);
 }
 
 static bool is_mapped(const struct journal *journal, uint64_t number)
 {
-	return journal->window_units ? window_of(journal, number) != NULL
-				     : number < journal->mapped_units;
+	return unit_at(journal, number) != NULL;
 }
 
 /* The first word of a record as one value: what is published by one instruction. */
-static uint64_t *word_at(const struct journal *journal, uint64_t number)
+static uint64_t *word_in(unsigned char *unit)
 {
-	return (uint64_t *)(void *)unit_at(journal, number);
+	return (uint64_t *)(void *)unit;
 }
 
 static uint64_t word_of(const struct journal_head *head)
@@ -71,14 +82,20 @@ static struct journal_head head_of(uint64_t word)
 }
 
 /* The check value: of where a record lies, what it is, and all bytes behind its head. */
-static uint32_t check_of(uint64_t number, const struct journal_head *head, const void *body)
+static inline uint32_t check_of(uint64_t number, const struct journal_head *head, const void *body)
 {
+	const size_t one = JOURNAL_UNIT_BYTES - sizeof(*head);
 	uint64_t seed = number ^ ((uint64_t)head->op << 56 | (uint64_t)head->units << 48 |
 				  (uint64_t)head->error << 32);
-	size_t bytes = head->op == JOURNAL_ABANDONED
-			       ? 0 /* its writer may still be at it */
-			       : (size_t)head->units * JOURNAL_UNIT_BYTES - sizeof(*head);
-	uint64_t hash = XXH3_64bits_withSeed(body, bytes, seed);
+	uint64_t hash;
+	/* Most are of one unit: of a length that the compiler knows, the hash is a handful of instructions. */
+	if (head->op == JOURNAL_ABANDONED)
+		hash = XXH3_64bits_withSeed(body, 0, seed); /* its writer may still be at it */
+	else if (head->units == 1)
+		hash = XXH3_64bits_withSeed(body, one, seed);
+	else
+		hash = XXH3_64bits_withSeed(
+			body, (size_t)head->units * JOURNAL_UNIT_BYTES - sizeof(*head), seed);
 	return (uint32_t)(hash ^ (hash >> 32));
 }
 
@@ -430,43 +447,84 @@ static bool fits(uint64_t next, uint64_t units, uint64_t limit)
 	return next <= limit && units <= limit - next;
 }
 
-/* May a record of these units be written as things are? */
-static bool is_provided(const struct journal *journal, uint64_t number, uint64_t units)
+/* Where a record of these units lies as things are; NULL where there is no room for it, or none that this view has. */
+static inline unsigned char *provided_at(const struct journal *journal, uint64_t number,
+					 uint64_t units)
 {
-	return fits(number, units, limit_of(journal)) && is_mapped(journal, number);
+	return fits(number, units, limit_of(journal)) ? unit_at(journal, number) : NULL;
 }
 
-/* Takes units; returns the number of the first, 0 when there is no room. */
-static uint64_t reserve(struct journal *journal, uint64_t units, bool may_grow)
+/* Numbers that a record may have. */
+static bool is_number(uint64_t number)
+{
+	return number >= JOURNAL_UNITS_FIRST && number <= UINT32_MAX;
+}
+
+/* Sees to it that a word, which is read now and written right after, is fetched from another processor once for both. */
+static inline void fetch_to_write(uint64_t *word)
+{
+#if defined(__x86_64__)
+	__asm__ volatile(
+		"prefetchw %0"
+		:
+		: "m"(*word)); /* gcc has it for newer processors alone; older ones let it pass */
+#else
+	__builtin_prefetch(word, 1);
+#endif
+}
+
+/* Takes units where there may be no room yet.  taken: number of those that were taken already, and are not provided; 0: none were. */
+static __attribute__((noinline)) uint64_t reserve_slowly(struct journal *journal, uint64_t units,
+							 bool may_grow, uint64_t taken,
+							 unsigned char **ret_unit)
 {
 	uint64_t *next_at = &journal->header->next;
 
-	for (int attempt = 0; attempt < RESERVE_ATTEMPTS; attempt++) {
-		uint64_t next = __atomic_load_n(next_at, __ATOMIC_RELAXED);
-		if (next < JOURNAL_UNITS_FIRST || next > UINT32_MAX)
-			break; /* damaged */
-		if (!is_provided(journal, next, units)) {
-			if (!may_grow || !provide(journal, next, next + units))
+	for (int attempt = 0; attempt < RESERVE_ATTEMPTS; attempt++, taken = 0) {
+		if (!taken) {
+			uint64_t next = __atomic_load_n(next_at, __ATOMIC_RELAXED);
+			if (!is_number(next))
+				break; /* damaged */
+			if (!provided_at(journal, next, units) &&
+			    (!may_grow || !provide(journal, next, next + units)))
 				break;
-			continue;
+			taken = __atomic_fetch_add(next_at, units, __ATOMIC_RELAXED);
 		}
-		next = __atomic_fetch_add(next_at, units, __ATOMIC_RELAXED);
+		if (!is_number(taken))
+			continue;
 		/* Others may have taken the rest meanwhile; what is beyond stays a gap if there is no more. */
-		if (next >= JOURNAL_UNITS_FIRST &&
-		    (is_provided(journal, next, units) ||
-		     (next <= UINT32_MAX && may_grow && provide(journal, next, next + units))))
-			return next;
+		*ret_unit = provided_at(journal, taken, units);
+		if (!*ret_unit && may_grow && provide(journal, taken, taken + units))
+			*ret_unit = provided_at(journal, taken, units);
+		if (*ret_unit)
+			return taken;
 	}
 	journal_lost(journal);
 	return 0;
 }
 
-/* Publishes a record whose body is in place: from then on it counts. */
-static bool publish(const struct journal *journal, uint64_t number, uint64_t expected,
-		    struct journal_head *head)
+/* Takes units; returns the number of the first, 0 when there is no room.  ret_unit: where it lies. */
+static inline uint64_t reserve(struct journal *journal, uint64_t units, bool may_grow,
+			       unsigned char **ret_unit)
 {
-	head->check = check_of(number, head, unit_at(journal, number) + sizeof(*head));
-	if (__atomic_compare_exchange_n(word_at(journal, number), &expected, word_of(head), false,
+	uint64_t *next_at = &journal->header->next, number = 0;
+
+	fetch_to_write(next_at);
+	uint64_t next = __atomic_load_n(next_at, __ATOMIC_RELAXED);
+	if (is_number(next) && provided_at(journal, next, units)) {
+		number = __atomic_fetch_add(next_at, units, __ATOMIC_RELAXED);
+		*ret_unit = is_number(number) ? provided_at(journal, number, units) : NULL;
+		if (*ret_unit)
+			return number;
+	}
+	return reserve_slowly(journal, units, may_grow, number, ret_unit);
+}
+
+/* Publishes a record whose body is in place: from then on it counts. */
+static inline bool publish(const struct journal *journal, unsigned char *unit, uint64_t expected,
+			   const struct journal_head *head)
+{
+	if (__atomic_compare_exchange_n(word_in(unit), &expected, word_of(head), false,
 					__ATOMIC_RELEASE, __ATOMIC_RELAXED))
 		return true;
 	journal_lost(journal); /* it took so long that it was taken for dead */
@@ -475,17 +533,14 @@ static bool publish(const struct journal *journal, uint64_t number, uint64_t exp
 
 /* A record of several units says how many before they are filled: whoever reads past a dead writer's must not take its
  * bytes for records. */
-static bool begin_filling(const struct journal *journal, uint64_t number, uint64_t units,
+static bool begin_filling(const struct journal *journal, unsigned char *unit, uint64_t units,
 			  uint64_t *ret_word)
 {
 	struct journal_head head = { .op = JOURNAL_FILLING, .units = (uint8_t)units };
 	uint64_t expected = 0;
 
-	*ret_word = 0;
-	if (units == 1)
-		return true;
 	*ret_word = word_of(&head);
-	if (__atomic_compare_exchange_n(word_at(journal, number), &expected, *ret_word, false,
+	if (__atomic_compare_exchange_n(word_in(unit), &expected, *ret_word, false,
 					__ATOMIC_RELEASE, __ATOMIC_RELAXED))
 		return true;
 	journal_lost(journal);
@@ -495,35 +550,55 @@ static bool begin_filling(const struct journal *journal, uint64_t number, uint64
 uint32_t journal_write(struct journal *journal, struct journal_record *record, const void *details,
 		       size_t detail_bytes, bool may_grow)
 {
-	uint64_t units = 1 + detail_bytes / JOURNAL_UNIT_BYTES, word;
-	uint64_t number = reserve(journal, units, may_grow);
+	uint64_t units = 1 + detail_bytes / JOURNAL_UNIT_BYTES, word = 0;
+	const size_t head_bytes = sizeof(record->head);
+	unsigned char *unit;
 
-	if (!number || !begin_filling(journal, number, units, &word))
+	uint64_t number = reserve(journal, units, may_grow, &unit);
+	if (!number || (units > 1 && !begin_filling(journal, unit, units, &word)))
 		return 0;
 	if (!record->time_realtime_ns)
 		record->time_realtime_ns = sys_realtime_ns();
 	record->head.units = (uint8_t)units;
-	unsigned char *at = unit_at(journal, number);
-	memcpy(at + sizeof(record->head), (const unsigned char *)record + sizeof(record->head),
-	       sizeof(*record) - sizeof(record->head));
+	memcpy(unit + head_bytes, (const unsigned char *)record + head_bytes,
+	       sizeof(*record) - head_bytes);
 	if (detail_bytes)
-		memcpy(at + sizeof(*record), details, detail_bytes);
-	return publish(journal, number, word, &record->head) ? (uint32_t)number : 0;
+		memcpy(unit + sizeof(*record), details, detail_bytes);
+	record->head.check = check_of(number, &record->head, unit + head_bytes);
+	return publish(journal, unit, word, &record->head) ? (uint32_t)number : 0;
+}
+
+/* The bytes of a text, or NULL when the number is none's. */
+static inline const char *text_at(const struct journal *journal, uint64_t number,
+				  size_t *ret_size_bytes)
+{
+	unsigned char *unit = number >= JOURNAL_UNITS_FIRST ? provided_at(journal, number, 1)
+							    : NULL;
+	if (!unit)
+		return NULL;
+	struct journal_head head = head_of(__atomic_load_n(word_in(unit), __ATOMIC_ACQUIRE));
+	if (head.op != JOURNAL_TEXT || !head.units ||
+	    !fits(number, head.units, limit_of(journal)) ||
+	    head.error + sizeof(head) > (size_t)head.units * JOURNAL_UNIT_BYTES)
+		return NULL;
+	*ret_size_bytes = head.error;
+	return (const char *)unit + sizeof(head);
 }
 
 /* Is this the number of a text with these bytes? */
-static bool is_text(const struct journal *journal, uint64_t number, const void *bytes,
-		    size_t size_bytes)
+static inline bool is_text(const struct journal *journal, uint64_t number, const void *bytes,
+			   size_t size_bytes)
 {
 	size_t length;
-	const char *text = journal_bytes(journal, (uint32_t)number, &length);
+	const char *text = text_at(journal, number, &length);
 	return text && length == size_bytes && memcmp(text, bytes, size_bytes) == 0;
 }
 
 uint32_t journal_text(struct journal *journal, const void *bytes, size_t size_bytes, bool may_grow)
 {
 	struct journal_head head = { .op = JOURNAL_TEXT };
-	uint64_t word;
+	unsigned char *unit;
+	uint64_t word = 0;
 
 	if (size_bytes > JOURNAL_TEXT_BYTES_MAX)
 		size_bytes = JOURNAL_TEXT_BYTES_MAX;
@@ -534,13 +609,14 @@ uint32_t journal_text(struct journal *journal, const void *bytes, size_t size_by
 		return (uint32_t)last;
 
 	uint64_t units = (sizeof(head) + size_bytes + JOURNAL_UNIT_BYTES - 1) / JOURNAL_UNIT_BYTES;
-	uint64_t number = reserve(journal, units, may_grow);
-	if (!number || !begin_filling(journal, number, units, &word))
+	uint64_t number = reserve(journal, units, may_grow, &unit);
+	if (!number || (units > 1 && !begin_filling(journal, unit, units, &word)))
 		return 0;
-	memcpy(unit_at(journal, number) + sizeof(head), bytes, size_bytes);
+	memcpy(unit + sizeof(head), bytes, size_bytes);
 	head.units = (uint8_t)units;
 	head.error = (uint16_t)size_bytes;
-	if (!publish(journal, number, word, &head))
+	head.check = check_of(number, &head, unit + sizeof(head));
+	if (!publish(journal, unit, word, &head))
 		return 0;
 	__atomic_store_n(known, (hash >> 32) << 32 | number, __ATOMIC_RELEASE);
 	return (uint32_t)number;
@@ -575,14 +651,15 @@ uint64_t journal_end(const struct journal *journal)
 	return next < limit ? next : limit;
 }
 
-/* Does a record of so many units lie inside what this view can read? */
-static bool lies_inside(const struct journal *journal, uint64_t number, uint64_t units)
+/* Where a record of so many units lies, if it is inside what this view can read, else NULL. */
+static inline unsigned char *inside_at(const struct journal *journal, uint64_t number,
+				       uint64_t units)
 {
-	return units > 0 && number >= JOURNAL_UNITS_FIRST &&
-	       fits(number, units, limit_of(journal)) && is_mapped(journal, number);
+	return units > 0 && number >= JOURNAL_UNITS_FIRST ? provided_at(journal, number, units)
+							  : NULL;
 }
 
-/* The same of the file, that a view may have the first units of a record of, and not the last. */
+/* Does it lie inside the file?  A view may have the first units of a record, and not the last. */
 static bool lies_in_file(const struct journal *journal, uint64_t number, uint64_t units)
 {
 	return units > 0 &&
@@ -591,23 +668,15 @@ static bool lies_in_file(const struct journal *journal, uint64_t number, uint64_
 
 const char *journal_bytes(const struct journal *journal, uint32_t number, size_t *ret_size_bytes)
 {
-	if (!lies_inside(journal, number, 1))
-		return NULL;
-	struct journal_head head = head_of(
-		__atomic_load_n(word_at(journal, number), __ATOMIC_ACQUIRE));
-	if (head.op != JOURNAL_TEXT || !lies_inside(journal, number, head.units) ||
-	    head.error + sizeof(head) > (size_t)head.units * JOURNAL_UNIT_BYTES)
-		return NULL;
-	*ret_size_bytes = head.error;
-	return (const char *)unit_at(journal, number) + sizeof(head);
+	return text_at(journal, number, ret_size_bytes);
 }
 
 uint64_t journal_behind_undone(const struct journal *journal, uint64_t number)
 {
-	if (!lies_inside(journal, number, 1))
+	unsigned char *unit = inside_at(journal, number, 1);
+	if (!unit)
 		return number + 1;
-	struct journal_head head = head_of(
-		__atomic_load_n(word_at(journal, number), __ATOMIC_ACQUIRE));
+	struct journal_head head = head_of(__atomic_load_n(word_in(unit), __ATOMIC_ACQUIRE));
 	if (head.op == JOURNAL_FILLING)
 		return number + (lies_in_file(journal, number, head.units) ? head.units : 1);
 	return head.op == JOURNAL_NONE ? number + 1 : number;
@@ -619,17 +688,20 @@ enum journal_found journal_next(const struct journal *journal, uint64_t *number,
 	const size_t details_max = sizeof(*ret_entry) - offsetof(struct journal_entry, process);
 	uint64_t at = *number;
 
-	if (at >= journal_end(journal) || at < JOURNAL_UNITS_FIRST || !is_mapped(journal, at))
+	unsigned char *unit = at < journal_end(journal) && at >= JOURNAL_UNITS_FIRST
+				      ? unit_at(journal, at)
+				      : NULL;
+	if (!unit)
 		return JOURNAL_FOUND_END;
-	struct journal_head head = head_of(__atomic_load_n(word_at(journal, at), __ATOMIC_ACQUIRE));
+	struct journal_head head = head_of(__atomic_load_n(word_in(unit), __ATOMIC_ACQUIRE));
 	ret_entry->number = at;
 	if (head.op == JOURNAL_NONE || head.op == JOURNAL_FILLING)
 		return JOURNAL_FOUND_UNDONE;
-	bool inside = lies_inside(journal, at, head.units);
+	bool inside = inside_at(journal, at, head.units) != NULL;
 	if (!inside && lies_in_file(journal, at, head.units))
 		return JOURNAL_FOUND_END; /* of this view */
 	*number = at + (inside ? head.units : 1);
-	if (!inside || head.check != check_of(at, &head, unit_at(journal, at) + sizeof(head)))
+	if (!inside || head.check != check_of(at, &head, unit + sizeof(head)))
 		return JOURNAL_FOUND_DAMAGED;
 	size_t details = ((size_t)head.units - 1) * JOURNAL_UNIT_BYTES;
 	if (details > details_max)
@@ -638,17 +710,19 @@ enum journal_found journal_next(const struct journal *journal, uint64_t *number,
 	ret_entry->record.head = head;
 	if (head.op == JOURNAL_TEXT || head.op == JOURNAL_ABANDONED)
 		return JOURNAL_FOUND_RECORD;
-	memcpy((unsigned char *)&ret_entry->record + sizeof(head),
-	       unit_at(journal, at) + sizeof(head), sizeof(ret_entry->record) - sizeof(head));
-	memcpy(&ret_entry->process, unit_at(journal, at) + JOURNAL_UNIT_BYTES, details);
+	memcpy((unsigned char *)&ret_entry->record + sizeof(head), unit + sizeof(head),
+	       sizeof(ret_entry->record) - sizeof(head));
+	if (details)
+		memcpy(&ret_entry->process, unit + JOURNAL_UNIT_BYTES, details);
 	return JOURNAL_FOUND_RECORD;
 }
 
 bool journal_abandon(const struct journal *journal, uint64_t number)
 {
-	if (!lies_inside(journal, number, 1))
+	unsigned char *unit = inside_at(journal, number, 1);
+	if (!unit)
 		return false;
-	uint64_t word = __atomic_load_n(word_at(journal, number), __ATOMIC_ACQUIRE);
+	uint64_t word = __atomic_load_n(word_in(unit), __ATOMIC_ACQUIRE);
 	struct journal_head head = head_of(word);
 
 	if (head.op != JOURNAL_NONE && head.op != JOURNAL_FILLING)
@@ -658,6 +732,6 @@ bool journal_abandon(const struct journal *journal, uint64_t number)
 	head.op = JOURNAL_ABANDONED;
 	head.error = 0;
 	head.check = check_of(number, &head, NULL);
-	return __atomic_compare_exchange_n(word_at(journal, number), &word, word_of(&head), false,
+	return __atomic_compare_exchange_n(word_in(unit), &word, word_of(&head), false,
 					   __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
