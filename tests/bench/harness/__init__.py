@@ -67,7 +67,7 @@ A work is something that is measured, by several ways.  It has
   bases        what ratios are taken to.  Default: those of ("bare", "injected", "floor") that it has
   goals        keys of goals.py
   repeats      samples of each way in one round, at most; the time budget may make it fewer
-  share        of the time budget; 1.0 is usual
+  share        of the time that a full run may take; 1.0 is usual.  Also of a Study, which keeps to it by itself
 
   prepare()             once, not measured: makes files.  Everything below place.work or place.top.  It may take long.
   sample(way, number)   one Sample.  number: of the round, -1 is the warm-up.  Uses place.sample() or place.run(), which check exit

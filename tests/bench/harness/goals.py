@@ -17,15 +17,15 @@ class Goal:
 OPEN = "open+read+close 4 KiB, tool"
 
 ALL = {
-    "tools": Goal("tool processes", "≤ 1.02 × injection only", 1.02, "substitute", "wall_to", "injected"),
+    "tools": Goal("tools", "≤ 1.02 × injection only", 1.02, "substitute", "wall_to", "injected"),
     "start": Goal("process start", "≤ 1.08 × injection only", 1.08, "substitute", "wall_to", "injected"),
-    "open": Goal("open+read+close of 4 KiB by a tool", "≤ injection only + 100 ns", 100, "substitute", "more_ns_than", "injected"),
-    "view": Goal("the same by a viewer, new file", "≤ 2 × bare, which is reading it once more", 2, "substitute", "wall_to", "bare"),
-    "notice": Goal("a repeated read of 23 KB answered with a notice", "≤ injection only + 15 µs", 15000, "substitute", "more_ns_than", "injected"),
+    "open": Goal("4 KiB opened, read, closed by a tool", "≤ injection only + 100 ns", 100, "substitute", "more_ns_than", "injected"),
+    "view": Goal("4 KiB by a viewer, new file", "≤ 2 × bare: reading it once more", 2, "substitute", "wall_to", "bare"),
+    "notice": Goal("23 KB read again, answered with a notice", "≤ injection only + 15 µs", 15000, "substitute", "more_ns_than", "injected"),
     "64 at once": Goal("64 processes at once", "the ratio of one, within 5 %", 1.05, "substitute", "wall_to", "injected",
                        (OPEN, "substitute", "wall_to", "injected")),
-    "journal mapped": Goal("journal, an event on mapped pages", "≤ 60 ns", 60, "mapped, 1", "cpu_ns"),
-    "journal fresh": Goal("journal, an event with first touch", "≤ 200 ns", 200, "fresh, 1", "cpu_ns"),
+    "journal mapped": Goal("journal, an event on mapped pages", "≤ 60 ns of processor time", 60, "mapped, 1", "cpu_ns"),
+    "journal fresh": Goal("journal, an event with first touch", "≤ 200 ns of processor time", 200, "fresh, 1", "cpu_ns"),
     "journal writers": Goal("journal, 64 writers", "≤ 2 × one writer, per event", 2, "mapped, 64", "cpu_to", "mapped, 1"),
     "supervised open": Goal("supervise, per trapped open", "≤ bare + 5 µs", 5000, "supervise", "more_ns_than", "bare"),
 }

@@ -72,10 +72,10 @@ def labels(names):
 
 
 def compared_works(result):
-    """The works of which a panel is drawn: those that others do too."""
-    kinds = {way["name"]: way["kind"] for way in result["ways"]}
+    """The works of which a panel is drawn: those that most of the others do too."""
+    others = [way["name"] for way in result["ways"] if way["kind"] in PEER_KINDS]
     found = [entry for entry in result["works"] if not entry["own"] and "bare" in entry["bases"] and
-             sum(kinds[way] in PEER_KINDS for way in entry["ways"]) >= 2]
+             2 * sum(way in entry["ways"] for way in others) > len(others) > 0]
     most = sorted(found, key=lambda entry: (-bool(entry["goals"]), -len(entry["ways"])))[:MOST_PANELS]
     return [entry for entry in found if entry in most]
 

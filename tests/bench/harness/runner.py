@@ -3,9 +3,11 @@
 The works of a group take turns in rounds, and within a round the ways of a work do: A B C D, B C D A, ...  What else the
 machine does hits all alike.  The first round warms up, shows how long each way takes, and is not counted.
 
-Each work has a time budget, of which each way has a part: the bases and "substitute", of which the goals are, three times that
-of the others.  A way that is too slow for all rounds within its part has fewer, evenly spread, with the bases beside it.
+Each work has a time budget, of which each way has a part: "bare", "injected" and "substitute", of which the goals are, six times
+that of the others.  A way that is too slow for all rounds within its part has fewer, evenly spread, with the bases beside it.
 """
+import contextlib
+import shlex
 import sys
 import time
 
@@ -15,7 +17,7 @@ from .place import Failed, slug
 from .works import Study
 
 LEAST_ROUNDS = 3
-WEIGHTS = {"bare": 3, "injected": 3, "substitute": 3}
+WEIGHTS = {"bare": 6, "injected": 6, "substitute": 6}
 
 
 def prove(place, names):
@@ -78,18 +80,18 @@ def measure_group(place, works, rounds, budget_s, told):
             plans.append(Plan(work, rounds, budget_s))
     for number in range(-1, rounds):
         for plan in plans:
-            with failing_as(plan.work):
-                place.session = slug(plan.work.name)
-                took_s = {}
-                for way, turn in plan.turns(number):
-                    told("%s: %s, round %d of %d" % (plan.work.name, way, number + 1, max(plan.rounds.values())))
-                    start = time.monotonic()
+            place.session = slug(plan.work.name)
+            took_s = {}
+            for way, turn in plan.turns(number):
+                told("%s: %s, round %d of %d" % (plan.work.name, way, number + 1, max(plan.rounds.values())))
+                start = time.monotonic()
+                with failing_as(plan.work, place.ways.get(way)):
                     result = plan.work.sample(way, number)
-                    took_s[way] = time.monotonic() - start
-                    if number >= 0:
-                        plan.samples[way][turn] = result
-                if number < 0:
-                    plan.fit(took_s)
+                took_s[way] = time.monotonic() - start
+                if number >= 0:
+                    plan.samples[way][turn] = result
+            if number < 0:
+                plan.fit(took_s)
     result = []
     for plan in plans:
         with failing_as(plan.work):
@@ -100,18 +102,15 @@ def measure_group(place, works, rounds, budget_s, told):
     return result
 
 
-class failing_as:
-    """With this, what fails is said with the name of the work."""
-
-    def __init__(self, work):
-        self.name = work.name
-
-    def __enter__(self):
-        pass
-
-    def __exit__(self, kind, error, _trace):
-        if kind is Failed:
-            raise Failed("%s: %s" % (self.name, error)) from error
+@contextlib.contextmanager
+def failing_as(work, way=None):
+    """With this, what fails is said with the name of the work, and how to leave out the way that does not work."""
+    try:
+        yield
+    except Failed as error:
+        first, *rest = str(error).split("\n")
+        remedy = " (--without %s leaves it out)" % shlex.quote(way.name) if way and way.kind in ("tracer", "peer") else ""
+        raise Failed("\n".join(["%s: %s%s" % (work.name, first, remedy), *rest])) from error
 
 
 def measure(place, works, rounds, budget_s, told):

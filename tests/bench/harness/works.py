@@ -53,6 +53,7 @@ class Work:
 class Study:
     """See "Rules of a Study" in __init__.py."""
     name = group = about = ""
+    share = 1.0
     goals = ()
     programs = ()
 
