@@ -38,6 +38,20 @@ def settle(told):
         time.sleep(1)
 
 
+def kernel_threads_s():
+    """Processor seconds of the kernel's threads: much of it is writing back what was measured."""
+    ticks = 0
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/stat" % pid, encoding="ascii", errors="replace") as file:
+                words = file.read().rsplit(")", 1)[1].split()  # from the state on
+        except (OSError, IndexError):
+            continue  # it has ended
+        if words[1] == "2":  # the parent of all of them
+            ticks += int(words[11]) + int(words[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 class Busy:
     """What others use of the processors from now on."""
 
@@ -46,17 +60,18 @@ class Busy:
 
     @staticmethod
     def now():
-        """(seconds, processor seconds in use by all, stolen by the host, of this process and those that it waited for)"""
+        """(seconds, processor seconds of all programs, of the kernel's threads, stolen by the host, of this process and those that it
+        waited for)"""
         with open("/proc/stat", encoding="ascii") as file:
-            user, nice, system, _, _, irq, softirq, steal = (int(word) for word in file.readline().split()[1:9])
+            user, nice, system, _, _, _, _, steal = (int(word) for word in file.readline().split()[1:9])
         own = os.times()
         tick = os.sysconf("SC_CLK_TCK")
-        return time.monotonic(), (user + nice + system + irq + softirq) / tick, steal / tick, sum(own[:4])
+        return time.monotonic(), (user + nice + system) / tick, kernel_threads_s(), steal / tick, sum(own[:4])
 
     def so_far(self):
         """(processors in use by others, processors that the host took), means since the start."""
-        seconds, used, stolen, own = (b - a for a, b in zip(self.start, self.now()))
-        return max(0.0, (used - own) / max(seconds, 1e-9)), stolen / max(seconds, 1e-9)
+        seconds, used, threads, stolen, own = (b - a for a, b in zip(self.start, self.now()))
+        return max(0.0, (used - max(0.0, threads) - own) / max(seconds, 1e-9)), stolen / max(seconds, 1e-9)
 
 
 def describe(folder):

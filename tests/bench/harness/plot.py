@@ -91,7 +91,7 @@ def ratios(result, theme):
     rows = -(-len(works) // columns)
     height = 90 + 16 * len(names)
     highest = max(figures["wall_to"]["bare"][2] for entry in works for figures in entry["ways"].values())
-    script = head(theme, 330 * columns, height * rows) + """set multiplot layout {rows},{columns} margins char 15, char 3, char 3, char 3 spacing char 15, char 5
+    script = head(theme, 340 * columns, height * rows) + """set multiplot layout {rows},{columns} margins char 15, char 3, char 3, char 3 spacing char 15, char 5
 set logscale x 10
 set xrange [0.7:{most}]
 set xtics ('1×' 1, '2×' 2, '5×' 5, '10×' 10, '20×' 20, '50×' 50, '100×' 100, '200×' 200, '500×' 500, '1000×' 1000)
@@ -100,7 +100,7 @@ set xtics ('1×' 1, '2×' 2, '5×' 5, '10×' 10, '20×' 20, '50×' 50, '100×' 1
         drawn = [(-names.index(way), figures["wall_to"]["bare"], COLORS.get(kinds[way], "others"))
                  for way, figures in entry["ways"].items() if way in names]
         blocks, plot = dots(drawn)
-        script += labels(names) + "set title %s textcolor rgb %s\n" % (quoted(entry["work"]), quoted(THEMES[theme]["text"])) + blocks + plot
+        script += labels(names) + "set title %s font ',11' offset -4 textcolor rgb %s\n" % (quoted(entry["work"]), quoted(THEMES[theme]["text"])) + blocks + plot
         script += "undefine $*\n"
     return gnuplot(script + "unset multiplot\n")
 
