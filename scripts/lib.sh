@@ -16,7 +16,7 @@ suite_packages="binutils make rsync ripgrep jq sqlite3 vim-tiny less patch ed xz
 suite_packages_long="libpython3-testsuite bat"
 # Who reads exports, in tests/cli/test_consumers.py; what is not there is not asked.
 engine_packages_long="postgresql clickhouse-server"
-# What ./scripts/bench runs and draws with.
+# What ./scripts/bench runs and draws with; what its ways need is said by tests/bench/run --packages.
 bench_packages="python3 git strace make binutils musl-tools gnuplot-nox procps"
 
 say() {
@@ -54,6 +54,8 @@ package_present() {
 	xz-utils) command -v xz ;;
 	postgresql) compgen -G '/usr/lib/postgresql/*/bin/initdb' || command -v initdb ;;
 	clickhouse-server) [ -x /usr/sbin/clickhouse-server ] || command -v clickhouse-server ;;
+	snoopy) compgen -G '/usr/lib*/*/libsnoopy.so' || compgen -G '/usr/lib*/libsnoopy.so' ;;
+	firejail) compgen -G '/usr/lib*/*/firejail/libtrace.so' || compgen -G '/usr/lib*/firejail/libtrace.so' ;;
 	bat) command -v batcat || command -v bat ;;
 	libpython3-testsuite) compgen -G '/usr/lib*/python3.*/test/test_io.py' ;;
 	*) command -v "$1" ;; # the program has the package's name

@@ -25,7 +25,7 @@ A way is a manner to run a command.  It has
   records      one sentence: what it writes down or does, so that its ratio can be understood
   kind         "bare", "injection", "seen", "floor", "tracer" or "peer"
   static       whether it also sees a program without a dynamic loader (no library gets into such a one)
-  needs        the Debian or npm package that must be installed, for the message ("apt-get install X")
+  needs        the packages that must be installed, for scripts/bench and messages: Debian's names, or npm:NAME@VERSION
   can          keys of way.ABILITIES: what it records or does, for the page's table
   library      a part of the path of the one library that it puts into a process, or ""
   filtered     whether a process has a seccomp filter by it; None: that depends on the machine

@@ -325,7 +325,9 @@ class Fspy(Peer):
     Its binding's runCommand() is the shortest way to it.  A library for programs with a loader, a filter and a supervisor for others.
     """
     name, follows = "fspy", "opens"
-    needs = "vite-plus"
+    machine = {"x86_64": "x64", "aarch64": "arm64"}.get(os.uname().machine, os.uname().machine)
+    package = "@voidzero-dev/vite-plus-linux-%s-gnu" % machine
+    needs = "nodejs npm:%s@1.6.0" % package
     library = "fspy_preload"
     static = filtered_static = True
     description = "vite-plus's fspy, by runCommand() of its binding: a library in LD_PRELOAD, and a filter below static programs"
@@ -333,14 +335,15 @@ class Fspy(Peer):
     can = ("opens", "execs", "static")
 
     def binding(self):
-        machine = {"x86_64": "x64", "aarch64": "arm64"}.get(os.uname().machine, os.uname().machine)
-        return os.path.join(NPM, "@voidzero-dev/vite-plus-linux-%s-gnu/vite-plus.linux-%s-gnu.node" % (machine, machine))
+        return os.path.join(NPM, self.package, "vite-plus.linux-%s-gnu.node" % self.machine)
 
     def available(self):
         if not shutil.which("node"):
             return "node is not installed: apt-get install nodejs"
-        if not os.path.exists(self.binding()):
-            return "not installed: ./scripts/bench without --without fspy puts %s there by npm" % self.binding()
+        wanted = self.needs.rpartition("@")[2]
+        if self.version() != wanted or not os.path.exists(self.binding()):
+            return "%s of version %s is not in %s: ./scripts/bench installs it, or npm install --prefix %s %s@%s" % (
+                self.package, wanted, NPM, os.path.dirname(NPM), self.package, wanted)
         return ""
 
     def version(self):
