@@ -208,13 +208,18 @@ bool process_read(const struct segment *segment, uint64_t index, struct process_
 	return true;
 }
 
+uint64_t *process_counts(const struct segment *segment, struct process_ref process)
+{
+	struct process_slot *slot = process.serial ? slot_at(segment, process.index) : NULL;
+	return slot ? slot->counts : NULL;
+}
+
 void process_count(const struct segment *segment, struct process_ref process,
 		   enum process_count count)
 {
-	struct process_slot *slot = process.serial ? slot_at(segment, process.index) : NULL;
-	/* A slot that was given to another meanwhile: its counts are a little too high. */
-	if (slot)
-		(void)__atomic_fetch_add(&slot->counts[count], 1, __ATOMIC_RELAXED);
+	uint64_t *counts = process_counts(segment, process);
+	if (counts)
+		(void)__atomic_fetch_add(&counts[count], 1, __ATOMIC_RELAXED);
 }
 
 void process_set_record(const struct segment *segment, struct process_ref process, uint64_t number)

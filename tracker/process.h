@@ -100,6 +100,10 @@ void process_note_supervised(const struct segment *segment, struct process_ref p
  * it is being written or damaged. */
 bool process_read(const struct segment *segment, uint64_t index, struct process_slot *ret_process);
 
+/* process_counts(): where that is counted: PROCESS_COUNTS words, for atomic adds.  A slot that is given to another program
+ * meanwhile: its counts are a little too high.  NULL: there is no such process. */
+uint64_t *process_counts(const struct segment *segment, struct process_ref process);
+
 /* process_count(): the process did something once more.  No system call. */
 void process_count(const struct segment *segment, struct process_ref process,
 		   enum process_count count);

@@ -228,6 +228,7 @@ static void at_exit(int status, void *unused)
 	if (shim.guards)
 		writes_end(false);
 	record_end(status);
+	shim.plain = false;
 	if (shim.is_fork) {
 		shim.on = false;
 		return;
@@ -277,6 +278,7 @@ static void in_fork(void)
 	if (!shim.on)
 		return;
 	if (shim.sandboxed) { /* who this is may not be asked */
+		shim.plain = false;
 		shim.records = false;
 		shim.on = false;
 		return;
@@ -372,9 +374,12 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 		if (shim.role == ROLE_VIEWER || shim.role == ROLE_READER)
 			request_begin(&shim.segment, &shim.request);
 	}
+	shim.counts = process_counts(&shim.segment, shim.process);
 	/* Other threads do not exist yet; those that come later see all of the above. */
 	shim.on = on_exit(at_exit, NULL) == 0 &&
 		  __register_atfork(NULL, after_fork, in_fork, &__dso_handle) == 0;
 	if (shim.on && shim.role == ROLE_READER && !invocation.ignored)
 		reader_start(executable, invocation.name, argv, environment);
+	shim.plain = shim.on && shim.records && !shim.views && !shim.reads_own && !shim.shows &&
+		     !shim.tracks;
 }

@@ -14,6 +14,22 @@
  * `directory`; NULL: not by name.  flags: of open(2).  plan: from door_may_open(); NULL: there was none.  Returns fd. */
 int door_opened(int fd, int directory, const char *path, int flags, struct plan *plan);
 
+/* door_opens_plainly(): is this a file that a tool opens to read it, and nothing else is to be said of it?  Then door_may_open() is not
+ * asked, and door_opened_plainly() stands for door_opened(). */
+static inline bool door_opens_plainly(int flags)
+{
+	return __builtin_expect(shim.plain && !shim.rules.ops && !shim.opens_pass, 1) &&
+	       !(flags & (O_ACCMODE | O_TRUNC | O_DIRECTORY | O_PATH));
+}
+
+static inline int door_opened_plainly(int fd, int directory, const char *path, int flags)
+{
+	if (__builtin_expect(fd >= 0, 1))
+		count_up(PROCESS_OPENS);
+	record_opened(fd, directory, path, flags, NULL);
+	return fd;
+}
+
 /* door_may(), door_may_descriptor(), door_may_run(): what the rules say of a call (shim.h, rules_let()).  False: it fails; errno says why.  Not
  * for an agent's reads alone: every hook that names a path asks. */
 static inline bool door_may(uint32_t ops, int directory, const char *path, bool follows)
@@ -118,6 +134,10 @@ void door_moved(int error, int fd, const char *path);
 /* door_read(), door_written(): bytes went through a descriptor, in whatever way; what the call returned. */
 static inline void door_read(int fd, ssize_t count)
 {
+	if (__builtin_expect(shim.plain, 1)) {
+		record_read(fd, count);
+		return;
+	}
 	if (__builtin_expect(shim.tracks, 0))
 		reader_passed(fd, count, false);
 	if (shim.records)
@@ -126,6 +146,10 @@ static inline void door_read(int fd, ssize_t count)
 
 static inline void door_written(int fd, ssize_t count)
 {
+	if (__builtin_expect(shim.plain, 1)) {
+		record_written(fd, count);
+		return;
+	}
 	if (__builtin_expect(shim.tracks, 0))
 		reader_passed(fd, count, true);
 	if (shim.records)
@@ -148,6 +172,7 @@ static inline void door_sandboxed_strictly(void)
 {
 	door_sandboxed();
 	partial_note();
+	shim.plain = false;
 	shim.records = false;
 }
 
@@ -158,7 +183,7 @@ static inline void door_listed(int fd, bool failed, int directory, const char *p
 	if (!shim.on)
 		return;
 	if (!failed)
-		process_count(&shim.segment, shim.process, PROCESS_LISTINGS);
+		count_up(PROCESS_LISTINGS);
 	if (__builtin_expect(shim.tracks, 0))
 		reader_listed(failed ? -1 : fd, directory, path);
 	record_listed(fd, failed, directory, path, marks);
@@ -196,16 +221,14 @@ static inline void door_closing(int fd, struct closing *ret_closing)
 
 /* door_closing_plain(): the same for close(2) alone, which can be cancelled (pthreads(7)): nothing is held until it came back.  Returns an
  * errno that it is to fail with, 0: none.  door_says(): fails by it. */
+int door_closing_of_any(int fd);
 static inline int door_closing_plain(int fd)
 {
-	struct closing closing;
-	int saved_errno = errno, refused = 0;
-
-	door_closing(fd, &closing);
-	if (__builtin_expect(closing.fd >= 0, 0) && writes_closed(&closing) < 0)
-		refused = errno;
-	errno = saved_errno;
-	return refused;
+	if (__builtin_expect(shim.plain && !writes_any(), 1)) {
+		record_closing_one(fd);
+		return 0;
+	}
+	return door_closing_of_any(fd);
 }
 
 static inline int door_says(int error)

@@ -13,9 +13,11 @@
 /* Bytes were read in the order of the file, from the descriptor's own offset.  Returns what the call is to return. */
 static inline ssize_t was_read(int fd, void *buffer, size_t size_bytes, ssize_t count)
 {
-	if (__builtin_expect(shim.views, 0))
+	if (__builtin_expect(shim.plain, 1))
+		;
+	else if (shim.views)
 		view_read(fd, buffer, count);
-	else if (__builtin_expect(shim.reads_own, 0))
+	else if (shim.reads_own)
 		count = own_was_read(fd, &(struct iovec){ buffer, size_bytes }, 1, OWN_OFFSET,
 				     count);
 	door_read(fd, count);
@@ -26,9 +28,11 @@ static inline ssize_t was_read(int fd, void *buffer, size_t size_bytes, ssize_t 
 static inline ssize_t was_read_elsewhere(int fd, const struct iovec *parts, int part_count,
 					 off_t offset, ssize_t count)
 {
-	if (__builtin_expect(shim.views, 0))
+	if (__builtin_expect(shim.plain, 1))
+		;
+	else if (shim.views)
 		view_odd();
-	else if (__builtin_expect(shim.reads_own, 0))
+	else if (shim.reads_own)
 		count = own_was_read(fd, parts, part_count, offset, count);
 	door_read(fd, count);
 	return count;

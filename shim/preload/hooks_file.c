@@ -53,20 +53,21 @@ static int open_marked(int directory, const char *path, int flags, mode_t mode)
 
 int door_opened(int fd, int directory, const char *path, int flags, struct plan *plan)
 {
-	struct look look = { .is_known = false };
+	struct look look, *known = NULL;
 
 	if (plan && plan->path)
 		fd = plan_emptied(plan, fd);
 
 	if (!shim.on)
 		return fd;
+	if (__builtin_expect(shim.views || shim.reads_own, 0)) {
+		look = (struct look){ .is_known = false };
+		known = &look;
+	}
 	if (fd >= 0 && !(flags & O_PATH)) {
 		bool lists = flags & O_DIRECTORY && (flags & O_TMPFILE) != O_TMPFILE;
 		bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
-		process_count(&shim.segment, shim.process,
-			      lists    ? PROCESS_LISTINGS
-			      : writes ? PROCESS_OPENS_WRITE
-				       : PROCESS_OPENS);
+		count_up(lists ? PROCESS_LISTINGS : writes ? PROCESS_OPENS_WRITE : PROCESS_OPENS);
 		if (lists) {
 			;
 		} else if (writes) {
@@ -82,10 +83,22 @@ int door_opened(int fd, int directory, const char *path, int flags, struct plan 
 	}
 	if (__builtin_expect(shim.tracks, 0))
 		reader_opened(fd, directory, path, flags);
-	record_opened(fd, directory, path, flags, &look);
+	record_opened(fd, directory, path, flags, known);
 	if (plan && plan->path)
 		plan_opened(plan, fd, flags, false);
 	return fd;
+}
+
+int door_closing_of_any(int fd)
+{
+	struct closing closing;
+	int saved_errno = errno, refused = 0;
+
+	door_closing(fd, &closing);
+	if (__builtin_expect(closing.fd >= 0, 0) && writes_closed(&closing) < 0)
+		refused = errno;
+	errno = saved_errno;
+	return refused;
 }
 
 bool door_refuses_open(int directory, const char *path, int flags, bool holds, struct plan *plan)
@@ -113,7 +126,7 @@ void door_changed(enum journal_op op, int error, int directory, const char *path
 		return;
 	reader_odd();
 	if (error == 0 && op != JOURNAL_METADATA) {
-		process_count(&shim.segment, shim.process, PROCESS_CHANGES);
+		count_up(PROCESS_CHANGES);
 		if (shim.changes && !(op == JOURNAL_DELETE && flags) &&
 		    !(op == JOURNAL_CREATE && S_ISDIR(flags)))
 			change_note(directory, path);
@@ -128,7 +141,7 @@ void door_changed_two(enum journal_op op, int error, int directory, const char *
 		return;
 	reader_odd();
 	if (error == 0) {
-		process_count(&shim.segment, shim.process, PROCESS_CHANGES);
+		count_up(PROCESS_CHANGES);
 		if (shim.changes && op != JOURNAL_LINK)
 			change_note(directory, path);
 		if (shim.changes && op != JOURNAL_SYMLINK)
@@ -157,6 +170,8 @@ EXPORT int open(const char *path, int flags, ...)
 {
 	TAKE_MODE(flags, flags)
 	struct plan plan;
+	if (door_opens_plainly(flags))
+		return door_opened_plainly(REAL(open)(path, flags, mode), AT_FDCWD, path, flags);
 	if (!door_may_open(AT_FDCWD, path, flags, &plan))
 		return -1;
 	int now = plan_flags(&plan, flags);
@@ -169,6 +184,8 @@ EXPORT int open64(const char *path, int flags, ...)
 {
 	TAKE_MODE(flags, flags)
 	struct plan plan;
+	if (door_opens_plainly(flags))
+		return door_opened_plainly(REAL(open64)(path, flags, mode), AT_FDCWD, path, flags);
 	if (!door_may_open(AT_FDCWD, path, flags, &plan))
 		return -1;
 	int now = plan_flags(&plan, flags);
@@ -181,6 +198,9 @@ EXPORT int openat(int directory, const char *path, int flags, ...)
 {
 	TAKE_MODE(flags, flags)
 	struct plan plan;
+	if (door_opens_plainly(flags))
+		return door_opened_plainly(REAL(openat)(directory, path, flags, mode), directory,
+					   path, flags);
 	if (!door_may_open(directory, path, flags, &plan))
 		return -1;
 	int now = plan_flags(&plan, flags);
@@ -193,6 +213,9 @@ EXPORT int openat64(int directory, const char *path, int flags, ...)
 {
 	TAKE_MODE(flags, flags)
 	struct plan plan;
+	if (door_opens_plainly(flags))
+		return door_opened_plainly(REAL(openat64)(directory, path, flags, mode), directory,
+					   path, flags);
 	if (!door_may_open(directory, path, flags, &plan))
 		return -1;
 	int now = plan_flags(&plan, flags);
@@ -205,6 +228,8 @@ EXPORT int __open(const char *path, int flags, ...)
 {
 	TAKE_MODE(flags, flags)
 	struct plan plan;
+	if (door_opens_plainly(flags))
+		return door_opened_plainly(REAL(__open)(path, flags, mode), AT_FDCWD, path, flags);
 	if (!door_may_open(AT_FDCWD, path, flags, &plan))
 		return -1;
 	int now = plan_flags(&plan, flags);
@@ -217,6 +242,9 @@ EXPORT int __open64(const char *path, int flags, ...)
 {
 	TAKE_MODE(flags, flags)
 	struct plan plan;
+	if (door_opens_plainly(flags))
+		return door_opened_plainly(REAL(__open64)(path, flags, mode), AT_FDCWD, path,
+					   flags);
 	if (!door_may_open(AT_FDCWD, path, flags, &plan))
 		return -1;
 	int now = plan_flags(&plan, flags);
@@ -228,6 +256,8 @@ EXPORT int __open64(const char *path, int flags, ...)
 EXPORT int __open_2(const char *path, int flags)
 {
 	struct plan plan;
+	if (door_opens_plainly(flags))
+		return door_opened_plainly(REAL(__open_2)(path, flags), AT_FDCWD, path, flags);
 	if (!door_may_open(AT_FDCWD, path, flags, &plan))
 		return -1;
 	return door_opened(REAL(__open_2)(path, plan_flags(&plan, flags)), AT_FDCWD, path, flags,
@@ -237,6 +267,8 @@ EXPORT int __open_2(const char *path, int flags)
 EXPORT int __open64_2(const char *path, int flags)
 {
 	struct plan plan;
+	if (door_opens_plainly(flags))
+		return door_opened_plainly(REAL(__open64_2)(path, flags), AT_FDCWD, path, flags);
 	if (!door_may_open(AT_FDCWD, path, flags, &plan))
 		return -1;
 	return door_opened(REAL(__open64_2)(path, plan_flags(&plan, flags)), AT_FDCWD, path, flags,
@@ -246,6 +278,9 @@ EXPORT int __open64_2(const char *path, int flags)
 EXPORT int __openat_2(int directory, const char *path, int flags)
 {
 	struct plan plan;
+	if (door_opens_plainly(flags))
+		return door_opened_plainly(REAL(__openat_2)(directory, path, flags), directory,
+					   path, flags);
 	if (!door_may_open(directory, path, flags, &plan))
 		return -1;
 	return door_opened(REAL(__openat_2)(directory, path, plan_flags(&plan, flags)), directory,
@@ -255,6 +290,9 @@ EXPORT int __openat_2(int directory, const char *path, int flags)
 EXPORT int __openat64_2(int directory, const char *path, int flags)
 {
 	struct plan plan;
+	if (door_opens_plainly(flags))
+		return door_opened_plainly(REAL(__openat64_2)(directory, path, flags), directory,
+					   path, flags);
 	if (!door_may_open(directory, path, flags, &plan))
 		return -1;
 	return door_opened(REAL(__openat64_2)(directory, path, plan_flags(&plan, flags)), directory,

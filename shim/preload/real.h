@@ -66,7 +66,7 @@ enum real_name {
 	REAL_COUNT,
 };
 
-extern void *real_pointers[REAL_COUNT];
+extern void *real_pointers[REAL_COUNT] __attribute__((visibility("hidden")));
 
 /* libc's vfork, for vfork.S; NULL: not known yet. */
 extern void *real_vfork;

@@ -29,7 +29,7 @@ struct traffic {
 };
 
 /* A descriptor that this program opened by name.  Calls on one descriptor may come from several threads: words are
- * atomic.  An entry that outlived its descriptor is replaced at the next open of that number. */
+ * atomic.  An entry that outlived its descriptor is replaced at the next open of that number.  Each is one line of the cache. */
 static struct descriptor {
 	uint32_t state;  /* enum descriptor_state */
 	uint32_t opened; /* number of the OPEN or LIST record */
@@ -37,7 +37,7 @@ static struct descriptor {
 	uint32_t directory;
 	int32_t directory_fd;
 	struct traffic read, written;
-} descriptors[DESCRIPTORS];
+} __attribute__((aligned(64))) descriptors[DESCRIPTORS];
 static unsigned descriptors_end; /* entries from here on were never used */
 
 /* ---- who ---- */
@@ -46,11 +46,11 @@ static unsigned descriptors_end; /* entries from here on were never used */
 static __thread pid_t thread_id;
 
 /* Set by vfork (vfork.S) in the thread that calls it, and so in the child, which shares the thread's memory. */
-__thread struct vfork_note shim_vforked __attribute__((visibility("hidden")));
+__thread struct vfork_note shim_vforked;
 
-bool in_vfork_child(void)
+bool in_vfork_child_asked(void)
 {
-	if (__builtin_expect(!shim_vforked.called, 1) || shim.sandboxed)
+	if (shim.sandboxed)
 		return false;
 	if (shim_vforked.called == VFORK_CHILD || sys_getpid() != shim.pid)
 		return true;
@@ -59,23 +59,43 @@ bool in_vfork_child(void)
 	return false;
 }
 
-static bool may_grow(void)
+static inline bool may_grow(void)
 {
 	return !shim.sandboxed;
+}
+
+/* Is this a thread that has been here before, and nothing special? */
+static inline bool is_known_thread(void)
+{
+	return __builtin_expect(!shim_vforked.called && thread_id, 1);
+}
+
+/* Fills in who makes a record. */
+static __attribute__((noinline, cold)) void sign_first(struct journal_record *record)
+{
+	if (in_vfork_child()) {
+		record->tid = (uint32_t)sys_getpid();
+		record->marks |= JOURNAL_VFORKED;
+		return;
+	}
+	if (!thread_id && !shim.sandboxed)
+		thread_id = (pid_t)sys_call3(SYS_gettid, 0, 0, 0);
+	record->tid = (uint32_t)thread_id;
+}
+
+static inline void sign(struct journal_record *record)
+{
+	record->process = shim.record;
+	if (is_known_thread())
+		record->tid = (uint32_t)thread_id;
+	else
+		sign_first(record);
 }
 
 /* Fills in who makes a record, and appends it. */
 static uint32_t append(struct journal_record *record, const void *details, size_t detail_bytes)
 {
-	record->process = shim.record;
-	if (__builtin_expect(shim_vforked.called, 0) && in_vfork_child()) {
-		record->tid = (uint32_t)sys_getpid();
-		record->marks |= JOURNAL_VFORKED;
-	} else {
-		if (__builtin_expect(!thread_id, 0) && !shim.sandboxed)
-			thread_id = (pid_t)sys_call3(SYS_gettid, 0, 0, 0);
-		record->tid = (uint32_t)thread_id;
-	}
+	sign(record);
 	if (detail_bytes)
 		record->marks |= JOURNAL_DETAILS;
 	return journal_write(&shim.journal, record, details, detail_bytes, may_grow());
@@ -90,12 +110,11 @@ static bool is_trusted(const char *path)
 }
 
 /* Did the kernel read the path before it failed with this error?  Only then is the pointer known to be good. */
-static bool was_path_read(int error, const char *path)
+static bool was_path_read_in_vain(int error, const char *path)
 {
-	if (error && !is_trusted(path))
+	if (!is_trusted(path))
 		return false;
 	switch (error) {
-	case 0:
 	case ENOENT:
 	case EACCES:
 	case EPERM:
@@ -120,6 +139,11 @@ static bool was_path_read(int error, const char *path)
 	default:
 		return false;
 	}
+}
+
+static inline bool was_path_read(int error, const char *path)
+{
+	return error == 0 || was_path_read_in_vain(error, path);
 }
 
 /* The same for the second path of a call: the first one may be what was wrong. */
@@ -272,7 +296,8 @@ static const struct descriptor *standard_at(int fd)
 	return descriptor_at(note ? note - 1 : fd);
 }
 
-static void follow(int fd, const struct descriptor *as)
+/* as: what it was opened for; its counts are those of another. */
+static inline void follow(int fd, const struct descriptor *as)
 {
 	if ((unsigned)fd >= DESCRIPTORS)
 		return;
@@ -289,7 +314,7 @@ static void follow(int fd, const struct descriptor *as)
 	descriptor->read = descriptor->written = (struct traffic){ 0 };
 	__atomic_store_n(&descriptor->state, DESCRIPTOR_FOLLOWED, __ATOMIC_RELEASE);
 	unsigned end = __atomic_load_n(&descriptors_end, __ATOMIC_RELAXED);
-	while (end <= (unsigned)fd &&
+	while (__builtin_expect(end <= (unsigned)fd, 0) &&
 	       !__atomic_compare_exchange_n(&descriptors_end, &end, (unsigned)fd + 1, true,
 					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
@@ -526,7 +551,9 @@ static enum journal_op op_of(enum decision decision)
 					   : JOURNAL_YIELDED;
 }
 
-void record_opened(int fd, int directory, const char *path, int flags, const struct look *look)
+/* The same for whatever is special. */
+static __attribute__((noinline)) void opened_by_any(int fd, int directory, const char *path,
+						    int flags, const struct look *look)
 {
 	struct journal_record record = journal_blank(JOURNAL_OPEN);
 
@@ -556,6 +583,22 @@ void record_opened(int fd, int directory, const char *path, int flags, const str
 		(void)append(&record, details ? &look->details : NULL,
 			     details ? sizeof(look->details) : 0);
 	}
+}
+
+void record_opened(int fd, int directory, const char *path, int flags, const struct look *look)
+{
+	struct journal_record record;
+
+	if (fd < 0 || !path || look || !shim.records || !shim.records_all || !is_known_thread()) {
+		opened_by_any(fd, directory, path, flags, look);
+		return;
+	}
+	record = journal_blank(JOURNAL_OPEN);
+	put_path(&record, directory, path);
+	record.fd = fd;
+	record.flags = (uint32_t)flags;
+	uint32_t number = append(&record, NULL, 0);
+	follow_opened(fd, number, &record);
 }
 
 void record_answered(int fd, const struct look *look)
@@ -599,8 +642,17 @@ void record_planned(int fd, const char *path, int flags)
 	(void)append(&record, NULL, 0);
 }
 
-/* Bytes passed through a descriptor.  first: JOURNAL_READ or JOURNAL_WRITE. */
-static void passed(enum journal_op first, int fd, ssize_t count)
+/* The first bytes that passed through a descriptor one way.  first: JOURNAL_READ or JOURNAL_WRITE. */
+static __attribute__((noinline)) void passed_first(enum journal_op first, int fd,
+						   const struct descriptor *descriptor,
+						   ssize_t count)
+{
+	struct journal_record record = about(first, fd, descriptor);
+	record.amount = (uint64_t)count;
+	(void)append(&record, NULL, 0);
+}
+
+static inline void passed(enum journal_op first, int fd, ssize_t count)
 {
 	struct descriptor *descriptor = descriptor_at(fd);
 
@@ -608,11 +660,8 @@ static void passed(enum journal_op first, int fd, ssize_t count)
 		return;
 	struct traffic *traffic = first == JOURNAL_READ ? &descriptor->read : &descriptor->written;
 	(void)__atomic_fetch_add(&traffic->bytes, (uint64_t)count, __ATOMIC_RELAXED);
-	if (__atomic_fetch_add(&traffic->calls, 1, __ATOMIC_RELAXED))
-		return;
-	struct journal_record record = about(first, fd, descriptor);
-	record.amount = (uint64_t)count;
-	(void)append(&record, NULL, 0);
+	if (__atomic_fetch_add(&traffic->calls, 1, __ATOMIC_RELAXED) == 0)
+		passed_first(first, fd, descriptor, count);
 }
 
 void record_read(int fd, ssize_t count)
@@ -670,6 +719,17 @@ void record_closing(unsigned first, unsigned last)
 		tell(JOURNAL_READ_TOTAL, (int)fd, descriptor, &descriptor->read);
 		tell(JOURNAL_WRITE_TOTAL, (int)fd, descriptor, &descriptor->written);
 	}
+}
+
+void record_closing_one(int fd)
+{
+	struct descriptor *descriptor = descriptor_at(fd);
+
+	if (in_vfork_child() ||
+	    (descriptor && (descriptor->read.calls > 1 || descriptor->written.calls > 1)))
+		record_closing((unsigned)fd, (unsigned)fd);
+	else if (descriptor) /* whoever else closes it has nothing to tell either */
+		__atomic_store_n(&descriptor->state, 0, __ATOMIC_RELEASE);
 }
 
 void record_duplicated(int fd, int copy)

@@ -60,8 +60,9 @@ void record_mapped(int fd, int protection, int flags, size_t size_bytes);
 /* record_duplicated(): `copy` is now another descriptor for what `fd` is; `copy` < 0: the call failed. */
 void record_duplicated(int fd, int copy);
 
-/* record_closing(): descriptors are about to be closed, both ends included. */
+/* record_closing(): descriptors are about to be closed, both ends included.  record_closing_one(): the same for one. */
 void record_closing(unsigned first, unsigned last);
+void record_closing_one(int fd);
 
 /* record_stream_closing(): a stream is about to be closed; fd: its descriptor. */
 void record_stream_closing(FILE *stream, int fd);
@@ -138,6 +139,11 @@ _Static_assert(sizeof(struct vfork_note) == 16, "vfork.S writes two words");
 
 /* in_vfork_child(): is this a child between vfork and exec, in the memory of its parent?  Asks the kernel only
  * after this thread called vfork. */
-bool in_vfork_child(void);
+bool in_vfork_child_asked(void) __attribute__((noinline, cold));
+extern __thread struct vfork_note shim_vforked HIDDEN;
+static inline bool in_vfork_child(void)
+{
+	return __builtin_expect(shim_vforked.called, 0) && in_vfork_child_asked();
+}
 
 #endif

@@ -46,10 +46,12 @@
 #include "tracker/rule.h"
 #include "tracker/segment.h"
 
-/* This process, as set up by attach.c before main() and constant afterwards. */
+/* This process, as set up by attach.c before main() and constant afterwards.  What every call of a tool looks at comes first: it
+ * is in one line of the cache. */
 struct shim {
 	bool on; /* attached to a session: false until the constructor ran, and for ever without one */
-	bool views;       /* a viewer: reads and writes are followed */
+	bool plain; /* `on` and `records`, and none of views, reads_own, shows, tracks: what most calls of most programs ask alone */
+	bool views; /* a viewer: reads and writes are followed */
 	bool reads_own;   /* an agent, or whitelisted: its own reads are counted */
 	bool answers_own; /* whitelisted: repeats of them may be answered */
 	bool answered;    /* one was: what this process writes may be a notice */
@@ -65,6 +67,8 @@ struct shim {
 	bool supervised; /* a supervisor answered */
 	bool opens_pass; /* and libc's open is what a wrapper would call: no other library's comes between */
 	bool sandboxed; /* it told the kernel which calls to allow: no calls of ours from then on */
+	uint32_t record; /* number of this process's START or FORK record; 0: there is none */
+	uint64_t *counts; /* of this program, PROCESS_COUNTS words in the segment; NULL: it has none */
 	struct rule_program rules; /* that speak of this program; none: nobody asks */
 	uint64_t program_dev,
 		program_ino; /* file of seen's own program, where there are rules; ino 0: not known */
@@ -73,7 +77,6 @@ struct shim {
 	uint32_t edit_pattern; /* enum edit_pattern, of an agent's profile */
 	pid_t pid;             /* of this process; a child between vfork and exec has another */
 	pid_t fork_parent;     /* is_fork: of the process that was copied */
-	uint32_t record;       /* number of this process's START or FORK record; 0: there is none */
 	struct segment segment;
 	struct journal journal;
 	struct process_ref process;
@@ -82,7 +85,17 @@ struct shim {
 	char library[SEGMENT_PATH_BYTES];      /* as the loader knows it; empty: not known */
 };
 
-extern struct shim shim;
+/* Said here too, so that it is reached without the table of addresses; so where others say it. */
+#define HIDDEN __attribute__((visibility("hidden")))
+
+extern struct shim shim HIDDEN;
+
+/* count_up(): this program did something once more. */
+static inline void count_up(enum process_count count)
+{
+	if (shim.counts)
+		(void)__atomic_fetch_add(&shim.counts[count], 1, __ATOMIC_RELAXED);
+}
 
 struct look;
 struct answer;
@@ -298,7 +311,7 @@ struct iovec;
 bool writes_refuses_parts(int fd, const struct iovec *parts, int count);
 
 /* writes_any(): did this process ever open a file that is looked at? */
-extern unsigned writes_entries;
+extern unsigned writes_entries HIDDEN;
 static inline bool writes_any(void)
 {
 	return __atomic_load_n(&writes_entries, __ATOMIC_RELAXED) != 0;
