@@ -10,6 +10,7 @@
  *	pread    pread alone, on one descriptor
  *	write    open for writing, write the file's bytes anew, close
  *	replace  open to be emptied, write as many bytes, which were never there before, close
+ *	mixed    in turns: open, fopen, close, open, write, of those above
  *
  * PROCESSES do COUNT each, at once; the i-th, from 0, with FILE.i.  The wall time is from the common start
  * until the last one is through.
@@ -76,6 +77,14 @@ static bool do_replace(const char *path)
 }
 
 typedef bool (*work_call)(const char *path);
+
+static bool do_mixed(const char *path)
+{
+	static const work_call TURNS[] = { do_open, do_fopen, do_close, do_open, do_write };
+	static unsigned turn;
+
+	return TURNS[turn++ % (sizeof(TURNS) / sizeof(TURNS[0]))](path);
+}
 
 static void call(work_call work, const char *path)
 {
@@ -156,16 +165,18 @@ int main(int argc, char **argv)
 		const char *name;
 		work_call call;
 	} WORKS[] = { { "open", do_open },   { "close", do_close }, { "fopen", do_fopen },
-		      { "pread", do_pread }, { "write", do_write }, { "replace", do_replace } };
+		      { "pread", do_pread }, { "write", do_write }, { "replace", do_replace },
+		      { "mixed", do_mixed } };
 	work_call work = NULL;
 
 	for (size_t i = 0; (argc == 5 || argc == 6) && i < sizeof(WORKS) / sizeof(WORKS[0]); i++)
 		if (strcmp(argv[1], WORKS[i].name) == 0)
 			work = WORKS[i].call;
 	if (!work) {
-		(void)fprintf(stderr,
-			      "usage: calls open|close|fopen|pread|write|replace COUNT FILE BYTES "
-			      "[PROCESSES]\n");
+		(void)fprintf(
+			stderr,
+			"usage: calls open|close|fopen|pread|write|replace|mixed COUNT FILE BYTES "
+			"[PROCESSES]\n");
 		return 2;
 	}
 	uint64_t count = strtoul(argv[2], NULL, 10);

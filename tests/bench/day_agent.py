@@ -70,6 +70,9 @@ def main():
             file.write(json.dumps(head).encode() + b"\n" + output + b"".join(content for _, content in files))
     with open(os.environ["BENCH_REPORT"], "w", encoding="ascii") as file:
         file.write("%d %d %d\n" % (len(steps), wall, cpu))
+        for name in ("maps", "status"):
+            with open("/proc/self/" + name, encoding="ascii", errors="replace") as shown:
+                file.write(shown.read())
 
 
 if __name__ == "__main__":

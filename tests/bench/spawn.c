@@ -2,8 +2,12 @@
  * Starts a command COUNT times, one after the other, and waits for each.  `{}` in an argument
  * becomes the number of the start, from 0.  Fails when one of them does.
  *
- * usage: spawn COUNT COMMAND [ARGUMENT...]
+ * usage: spawn [-o FILE] COUNT COMMAND [ARGUMENT...]
+ *
+ * -o FILE: what the command prints goes there, in place of what was in it, and not to where the own standard output goes.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +19,17 @@
 
 int main(int argc, char **argv)
 {
+	if (argc > 2 && strcmp(argv[1], "-o") == 0) {
+		int fd = open(argv[2], O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0666);
+		if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0 || close(fd) != 0) {
+			(void)fprintf(stderr, "spawn: %s: %s\n", argv[2], strerror(errno));
+			return 1;
+		}
+		argc -= 2;
+		argv += 2;
+	}
 	if (argc < 3) {
-		(void)fprintf(stderr, "usage: spawn COUNT COMMAND [ARGUMENT...]\n");
+		(void)fprintf(stderr, "usage: spawn [-o FILE] COUNT COMMAND [ARGUMENT...]\n");
 		return 2;
 	}
 	uint64_t count = strtoul(argv[1], NULL, 10);

@@ -36,9 +36,9 @@ import random
 import re
 import subprocess
 
-from .place import BUILD, Failed
+from .place import BUILD, HERE, ROOT, Failed
 
-DAYS = os.path.join(os.path.dirname(os.path.realpath(__file__)), "../days")
+DAYS = os.path.join(HERE, "days")
 FORMAT = "seen-day/1"
 LIMIT_BYTES = 24000  # of a command's output reach the model: the generic profile's max_output_bytes
 
@@ -561,7 +561,7 @@ def tokens_of(texts, folder):
     counted = {"seen": int(subprocess.run([os.path.join(BUILD, "tests/bench/count_tokens"), path], stdout=subprocess.PIPE, check=True).stdout)}
     module = tokenizer()
     if module:
-        done = subprocess.run(["node", os.path.join(DAYS, "../count_tokens.js"), module, path], stdout=subprocess.PIPE, check=True)
+        done = subprocess.run(["node", os.path.join(HERE, "count_tokens.js"), module, path], stdout=subprocess.PIPE, check=True)
         counted["o200k_base"] = int(done.stdout)
     os.unlink(path)
     return counted
@@ -569,11 +569,8 @@ def tokens_of(texts, folder):
 
 def tokenizer():
     """Where npm's gpt-tokenizer is, or ""."""
-    for folder in (os.path.join(BUILD, "../npm"), os.path.join(BUILD, "npm")):
-        path = os.path.realpath(os.path.join(folder, "node_modules/gpt-tokenizer"))
-        if os.path.isdir(path):
-            return path
-    return ""
+    path = os.path.join(ROOT, "build/bench-npm/node_modules/gpt-tokenizer")
+    return path if os.path.isdir(path) else ""
 
 
 def transcript(steps, results, workspace_path):

@@ -15,6 +15,7 @@ class Goal:
 
 
 OPEN = "open+read+close 4 KiB, tool"
+MIXED = "opens, stdio, reads and writes in turns, tool"
 
 ALL = {
     "tools": Goal("tools", "≤ 1.02 × injection only", 1.02, "substitute", "wall_to", "injected"),
@@ -24,6 +25,8 @@ ALL = {
     "notice": Goal("23 KB read again, answered with a notice", "≤ injection only + 15 µs", 15000, "substitute", "more_ns_than", "injected"),
     "64 at once": Goal("64 processes at once", "the ratio of one, within 5 %", 1.05, "substitute", "wall_to", "injected",
                        (OPEN, "substitute", "wall_to", "injected")),
+    "64 mixed at once": Goal("64 processes at once, mixed", "the ratio of one, within 5 %", 1.05, "substitute", "wall_to", "injected",
+                             (MIXED, "substitute", "wall_to", "injected")),
     "journal mapped": Goal("journal, an event on mapped pages", "≤ 60 ns of processor time", 60, "mapped, 1", "cpu_ns"),
     "journal fresh": Goal("journal, an event with first touch", "≤ 200 ns of processor time", 200, "fresh, 1", "cpu_ns"),
     "journal writers": Goal("journal, 64 writers", "≤ 2 × one writer, per event", 2, "mapped, 64", "cpu_to", "mapped, 1"),

@@ -35,10 +35,12 @@ class Place:
 
     top: the folder.  work: the workspace of seen's sessions, where works make their files.  env: the environment that commands have
     bare.  ways: {name: Way}.  session: the end of the names of seen's sessions; each work has its own, which the runner sets.
+    quick: works are as small as they can be and still be done.
     """
 
-    def __init__(self, folder, ways):
+    def __init__(self, folder, ways, quick=False):
         self.top = folder
+        self.quick = quick
         self.ways = ways
         self.session = "prove"
         self.work = os.path.join(folder, "work")

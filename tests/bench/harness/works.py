@@ -4,7 +4,7 @@ import os
 import pkgutil
 
 from . import ways as all_ways
-from .place import PROGRAMS
+from .place import PROGRAMS, Failed
 
 # In the order of the tables.
 GROUPS = {
@@ -73,21 +73,31 @@ class Study:
 class Spawn(Work):
     """Programs started one after the other, each a fresh process; one's time.
 
-    output: of one.  `folder`: where they run.
+    output: of one.  `folder`: where they run.  to_file: the output goes to a file, not to the capture.
     """
 
     def __init__(self, place, group, name, command, count, output=b"", folder=None, unit=("us", 1000), goals=(), repeats=1,
-                 ways=all_ways.USUAL):
+                 ways=all_ways.USUAL, to_file=False):
         super().__init__(place)
         self.group, self.name, self.command, self.count = group, name, command, count
+        self.file = os.path.join(place.work, "spawned") if to_file else None
         self.output, self.folder, self.unit, self.goals, self.repeats, self.ways = output, folder, unit, goals, repeats, ways
 
     def check(self, way, output):
         return sorted(output.splitlines()) == sorted((self.output * self.count).splitlines())
 
     def sample(self, way, number):
-        return self.place.sample(way, [os.path.join(PROGRAMS, "spawn"), str(self.count), *self.command], self.count,
-                                 lambda output: self.check(way, output), self.folder)
+        if not self.file:
+            return self.place.sample(way, [os.path.join(PROGRAMS, "spawn"), str(self.count), *self.command], self.count,
+                                     lambda output: self.check(way, output), self.folder)
+        result = self.place.sample(way, [os.path.join(PROGRAMS, "spawn"), "-o", self.file, str(self.count), *self.command], self.count,
+                                   lambda output: output == b"", self.folder)
+        with open(self.file, "rb") as file:
+            output = file.read()
+        os.unlink(self.file)
+        if not self.check(way, output):
+            raise Failed("%s: %s: not the expected output: %d bytes, %r..." % (way, " ".join(self.command)[:300], len(output), output[:200]))
+        return result
 
 
 def all_works(place):

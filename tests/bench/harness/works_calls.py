@@ -7,6 +7,7 @@ from .works import Work
 
 FILE_BYTES = 4096
 PROCESSES = 64
+MIXED = "opens, stdio, reads and writes in turns, tool"
 
 
 class Calls(Work):
@@ -79,6 +80,9 @@ def works(place):
         Calls(place, "write", "open+write+close 4 KiB, tool", all_ways.EVERY),
         Guarded(place, "open O_TRUNC+write+close 4 KiB, tool, not known", 1000, False),
         Guarded(place, "open O_TRUNC+write+close 4 KiB, tool, guarded", 500, True),
+        Calls(place, "mixed", MIXED, all_ways.SUPERVISED),
         Together(place, "open", "open+read+close 4 KiB, 8 tools at once", 1000, 8, all_ways.SUPERVISED),
         Together(place, "open", "open+read+close 4 KiB, %d tools at once" % PROCESSES, 250, PROCESSES, all_ways.SUPERVISED, ("64 at once",)),
+        Together(place, "mixed", "opens, stdio, reads and writes in turns, %d tools at once" % PROCESSES, 250, PROCESSES, all_ways.SUPERVISED,
+                 ("64 mixed at once",)),
     ]

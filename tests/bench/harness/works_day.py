@@ -1,4 +1,5 @@
 """An agent's day, replayed: how long it takes, and what the model is given, with substitution and without.  The format, the shares and the judge: day.py."""
+import copy
 import json
 import os
 import shutil
@@ -7,28 +8,58 @@ import sys
 
 from . import day
 from .place import HERE, LIMIT_S, SEEN, Failed, slug, write_file
+from .way import Way
 from .works import Study, Work
 
 QUICK_STEPS = 60
 AGENT = os.path.join(HERE, "day_agent.py")
-SETTINGS = {
-    "observing": ("`seen run --mode observe`: all is recorded, nothing answered", ("--via", "preload", "--mode", "observe")),
-    "answering": ("`seen run`, as it is used: notices for files, for commands, and after parts", ("--via", "preload")),
-    "files alone": ("with `[requests] enable = no`: notices for files, also after parts", ("--via", "preload", "--requests", "no")),
-    "diffs": ("with `[notice] on_change = diff`: what changed in place of a changed file, too", ("--via", "preload", "--on-change", "diff")),
-    "by both ways": ("`seen run --via both`: the library and the supervisor", ("--via", "both")),
-}
+
+
+class Setting(Way):
+    """`seen run` around an agent that is inside, with some options; each day is a session of its own."""
+    kind = "seen"
+
+    def __init__(self, name, description, *options, filtered=False):
+        self.name, self.description, self.options, self.filtered = name, description, options, filtered
+        self.library = "libseen.so"
+        self.number = 0
+
+    def session(self):
+        return "day-%s-%d" % (slug(self.name), self.number)
+
+    def wrap(self, place, command, env):
+        self.number += 1
+        return [SEEN, "run", "--quiet", "--session", self.session(), "--workspace", place.work, "--agent", "day_agent", *self.options, "--",
+                *command], env
+
+    def end(self, place, steps):
+        """Raises Failed unless the session saw the day's commands; removes it."""
+        done = subprocess.run([SEEN, "status", "--json", "--session", self.session(), "--workspace", place.work], cwd=place.work,
+                              env=place.env, stdout=subprocess.PIPE, check=True, timeout=LIMIT_S)
+        opens = json.loads(done.stdout)["counters"]["opens"]
+        if opens < steps:
+            raise Failed("%s: only %d opens were seen in %d steps" % (self.name, opens, steps))
+        place.forget(self.session())
+
+
+SETTINGS = {setting.name: setting for setting in (
+    Setting("observing", "`seen run --mode observe`: all is recorded, nothing answered", "--via", "preload", "--mode", "observe"),
+    Setting("answering", "`seen run`, as it is used: notices for files, for commands, and after parts", "--via", "preload"),
+    Setting("files alone", "with `[requests] enable = no`: notices for files, also after parts", "--via", "preload", "--requests", "no"),
+    Setting("diffs", "with `[notice] on_change = diff`: what changed in place of a changed file, too", "--via", "preload", "--on-change", "diff"),
+    Setting("by both ways", "`seen run --via both`: the library and the supervisor", "--via", "both", filtered=True),
+)}
 
 
 class Player:
     """Plays one day, again and again, each time in a workspace that is made anew at the same place, with a session of its own."""
 
     def __init__(self, place, name):
-        self.place, self.name = place, name
+        self.place, self.name = copy.copy(place), name
+        self.place.ways = {**place.ways, **SETTINGS}
         self.pristine = os.path.join(place.top, "day-" + name)
         self.workspace = os.path.join(place.work, "day")
         self.results = os.path.join(place.top, "day-results")
-        self.number = 0
         self.reference = None
         self.head, self.steps = day.load(name)
         if place.quick:
@@ -58,27 +89,12 @@ class Player:
         shutil.copytree(self.pristine, self.workspace, symlinks=True)
         command = [sys.executable, AGENT, day.path_of(self.name), self.results, self.workspace, str(len(self.steps)),
                    *(["--contents"] if contents else [])]
-        session = "day-%s-%d" % (slug(way), self.number)
-        self.number += 1
-        if way in SETTINGS:
-            command = [SEEN, "run", "--quiet", "--session", session, "--workspace", self.place.work, "--agent", "day_agent", *SETTINGS[way][1],
-                       "--", *command]
         sample = self.place.sample(way, command, len(self.steps), lambda output: output == b"", env={"BENCH_SEEN": SEEN, "PYTHONDONTWRITEBYTECODE": "1"})
         results = day.load_results(self.results)
         os.unlink(self.results)
         if way in SETTINGS:
-            self.look(way, session)
+            SETTINGS[way].end(self.place, len(self.steps))
         return sample, results
-
-    def look(self, way, session):
-        """Raises Failed unless the session saw the day's commands; removes it."""
-        done = subprocess.run([SEEN, "status", "--json", "--session", session, "--workspace", self.place.work], cwd=self.place.work,
-                              env=self.place.env, stdout=subprocess.PIPE, check=True, timeout=LIMIT_S)
-        opens = json.loads(done.stdout)["counters"]["opens"]
-        if opens < len(self.steps):
-            raise Failed("%s: %s: only %d opens were seen" % (way, self.name, opens))
-        for folder in (self.place.env["XDG_RUNTIME_DIR"] + "/seen", self.place.env["HOME"] + "/.local/state/seen"):
-            shutil.rmtree(os.path.join(folder, session), ignore_errors=True)
 
     def judged(self, way):
         """The Sample and the Judge of one day."""
@@ -94,8 +110,8 @@ class Player:
 class Day(Work):
     """The time of a whole day; one step's, with its start of a shell."""
     group, unit = "agent", ("ms", 1000000)
-    ways = ("bare", "injected", *SETTINGS, "strace bpf")  # settings are no ways of ways.py, and run bare
-    own = {name: said for name, (said, _) in SETTINGS.items()}
+    ways = ("bare", "injected", *SETTINGS, "strace bpf")
+    own = {name: setting.description for name, setting in SETTINGS.items()}
     bases = ("bare", "injected", "observing")
     programs = ("git", "gcc", "make", "python3", "bash", "grep")
     repeats = 1

@@ -6,7 +6,7 @@ import shutil
 
 from .place import Failed, write_file
 from .works import Study
-from .works_trees import make_repository
+from .works_trees import GitStatus, make_repository
 
 WAYS = ("bare", "injected", "substitute")
 REPO_FILES = 1000
@@ -47,7 +47,7 @@ class SystemCalls(Study):
         for count in (10, 1000):
             for i in range(count):
                 write_file(os.path.join(self.folder, "tar%d" % count, "f%d" % i), b"content\n")
-        make_repository(self.place, os.path.join(self.folder, "repo"), lambda number: "d%02d/f%04d.txt" % (number // 100, number), REPO_FILES)
+        make_repository(self.place, os.path.join(self.folder, "repo"), GitStatus.path, REPO_FILES)
 
     def clean(self):
         shutil.rmtree(self.folder)
