@@ -72,6 +72,13 @@ class Peer(Way):
             raise Failed("%s: a file was read as %r" % (self.name, output[:100]))
 
     must_name = must_also_name = ()
+    written = {}  # of all: (name, session): bytes of its logs
+
+    def size_of_log(self, place):
+        return os.path.getsize(self.log(place)) if os.path.exists(self.log(place)) else 0
+
+    def finish(self, place):
+        return {"log bytes": self.written.pop((self.name, place.session), 0)} if self.follows else {}
 
     def read_log(self, place):
         """The beginning of the log, as long as it is cheap; b"" if there is none."""
@@ -85,6 +92,8 @@ class Peer(Way):
         if not self.follows:
             return
         held = self.read_log(place)
+        of = (self.name, place.session)
+        self.written[of] = self.written.get(of, 0) + self.size_of_log(place)
         missing = [name for name in (*self.must_name, *self.must_also_name) if name.encode() not in held]
         if os.path.exists(self.log(place)):
             os.unlink(self.log(place))
@@ -322,7 +331,8 @@ class Fatrace(Peer):
 class Fspy(Peer):
     """The tracker of files by which `vp run` of vite-plus learns what a task reads.
 
-    Its binding's runCommand() is the shortest way to it.  A library for programs with a loader, a filter and a supervisor for others.
+    Its binding's runCommand() is the shortest way to it: no task, no cache, no hash.  A library for programs with a loader, a filter and
+    a supervisor for others.  Its shared memory is where seen's is.
     """
     name, follows = "fspy", "opens"
     machine = {"x86_64": "x64", "aarch64": "arm64"}.get(os.uname().machine, os.uname().machine)
@@ -355,7 +365,8 @@ class Fspy(Peer):
 
     def wrap(self, place, command, env):
         self.must_name = ["end"]
-        return ["node", os.path.join(HERE, "../fspy.cjs"), self.log(place), *command], {**env, "BENCH_FSPY": self.binding()}
+        return ["node", os.path.join(HERE, "../fspy.cjs"), self.log(place), *command], {
+            **env, "BENCH_FSPY": self.binding(), "BENCH_FSPY_MEMORY": place.runtime}
 
     def read_log(self, place):
         try:

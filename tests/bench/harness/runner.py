@@ -1,7 +1,7 @@
 """Rounds and turns: who is measured when, and how often.
 
-The works of a group take turns in rounds, and within a round the ways of a work do: A B C D, B C D A, ...  What else the
-machine does hits all alike.  The first round warms up, shows how long each way takes, and is not counted.
+The works of a group take turns in rounds, and within a round the ways of a work do: A B C D, B A D C, C D A B, ...  What else the
+machine does hits all alike, and no way always comes after the same, whose pages are still being written.  The first round warms up, shows how long each way takes, and is not counted.
 
 Each work has a time budget, of which each way has a part: "bare", "injected" and "substitute", of which the goals are, six times
 that of the others.  A way that is too slow for all rounds within its part has fewer, evenly spread, with the bases beside it.
@@ -62,11 +62,12 @@ class Plan:
         return [way for way, count in self.rounds.items() if number < whole and (number + 1) * count // whole > number * count // whole]
 
     def turns(self, number):
-        """(way, turn) in the order of a round: each in its turn, and who begins changes."""
+        """(way, turn) in the order of a round: each in its turn, who begins changes, and so does the direction."""
         for repeat in range(max(self.repeats.values()) if number >= 0 else 1):
             ways = [way for way in self.ways_of(number) if number < 0 or repeat < self.repeats[way]]
+            direction = -1 if (number + repeat) % 2 else 1
             for i in range(len(ways)):
-                yield ways[(number + repeat + i) % len(ways)], number * self.work.repeats + repeat
+                yield ways[(number + repeat + direction * i) % len(ways)], number * self.work.repeats + repeat
 
 
 def measure_group(place, works, rounds, budget_s, told):
