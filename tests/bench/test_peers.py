@@ -68,7 +68,7 @@ class TestPeers(unittest.TestCase):
         self.assertEqual(len(every), len(set(every)))
         self.assertTrue(any(name.startswith("npm:@voidzero-dev/vite-plus-") for name in every), every)
         self.assertEqual([name for name in every if name != "bear"], said("--without", "bear"))
-        self.assertEqual(said("--ways", "^(injected|snoopy)$"), ["snoopy"])
+        self.assertEqual(said("--only", "start of /bin/true$", "--ways", "^(injected|snoopy)$"), ["snoopy"])
 
     def test_each_proves_itself(self):
         for one in self.each():
