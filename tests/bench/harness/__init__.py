@@ -64,6 +64,7 @@ A work is something that is measured, by several ways.  It has
   ways         names of ways that say something about it, "bare" first.  Use the sets of ways.py, so that a new peer is
                taken by itself.  A name may also be the work's own (a size, a number of writers), then `own` describes it
   own          {name: sentence} of such names
+  compare      "wall" or "cpu": which ratios the table of a work with ways of its own shows
   bases        what ratios are taken to.  Default: those of ("bare", "injected", "floor") that it has
   goals        keys of goals.py
   repeats      samples of each way in one round, at most; the time budget may make it fewer

@@ -21,7 +21,7 @@ def figures_of(work, samples, proofs=None):
     """
     unit, unit_ns = work.unit
     result = {"work": work.name, "group": work.group, "about": work.about, "unit": unit, "unit_ns": unit_ns, "goals": list(work.goals),
-              "own": work.own, "bases": [base for base in work.bases if base in samples], "ways": {}}
+              "own": work.own, "compare": work.compare, "bases": [base for base in work.bases if base in samples], "ways": {}}
     for way, taken in samples.items():
         turns = sorted(taken)
         entry = {"turns": turns, "samples_wall_ns": [taken[turn].wall_ns for turn in turns],

@@ -42,6 +42,7 @@ class Plan:
         self.rounds = dict.fromkeys(work.ways, rounds)
         self.repeats = dict.fromkeys(work.ways, 1)
         self.samples = {way: {} for way in work.ways}
+        self.took_s = 0
 
     def fit(self, took_s):
         """took_s: {way: seconds that one sample took}."""
@@ -77,8 +78,10 @@ def measure_group(place, works, rounds, budget_s, told):
         with failing_as(work):
             place.session = slug(work.name)
             told("%s: prepare" % work.name)
+            start = time.monotonic()
             work.prepare()
             plans.append(Plan(work, rounds, budget_s))
+            plans[-1].took_s = time.monotonic() - start
     for number in range(-1, rounds):
         for plan in plans:
             place.session = slug(plan.work.name)
@@ -91,6 +94,7 @@ def measure_group(place, works, rounds, budget_s, told):
                 took_s[way] = time.monotonic() - start
                 if number >= 0:
                     plan.samples[way][turn] = result
+                plan.took_s += took_s[way]
             if number < 0:
                 plan.fit(took_s)
     result = []
@@ -99,7 +103,7 @@ def measure_group(place, works, rounds, budget_s, told):
             place.session = slug(plan.work.name)
             proofs = {way: place.ways[way].finish(place) for way in plan.work.ways if way in place.ways}
             plan.work.clean()
-            result.append(figures_of(plan.work, plan.samples, proofs))
+            result.append({**figures_of(plan.work, plan.samples, proofs), "seconds": round(plan.took_s, 1)})
     return result
 
 
@@ -124,9 +128,11 @@ def measure(place, works, rounds, budget_s, told):
             with failing_as(study):
                 place.session = slug(study.name)
                 told(study.name)
+                start = time.monotonic()
                 study.prepare()
+                measured = study.measure(rounds)
                 result["studies"].append({"study": study.name, "group": group, "about": study.about, "goals": list(study.goals),
-                                          **study.measure(rounds)})
+                                          "seconds": round(time.monotonic() - start, 1), **measured})
                 study.clean()
     result["goals"] = goals.verdicts(result["works"], result["studies"])
     return result

@@ -117,14 +117,14 @@ def floor_table(result):
 
 
 def own_table(entry):
-    """(title, header, rows) of a work whose ways are its own."""
+    """(title, header, rows, note) of a work whose ways are its own."""
     extras = list(dict.fromkeys(name for way in entry["ways"].values() for name in way["extra"]))
-    unit = entry["unit"].replace("us", "µs")
-    return (entry["work"], [entry["work"], "wall, " + unit, "cpu, " + unit, *extras, *("cpu to " + base for base in entry["bases"])],
+    compare, unit = entry["compare"], entry["unit"].replace("us", "µs")
+    return (entry["work"], [entry["work"], "wall, " + unit, "cpu, " + unit, *extras, *("%s to %s" % (compare, base) for base in entry["bases"])],
             [[way, *(spread([part / entry["unit_ns"] for part in figures[name]], "%.4g") for name in ("wall_ns", "cpu_ns")),
               *("%.6g" % figures["extra"][name][1] if name in figures["extra"] else "-" for name in extras),
-              *(ratio(figures["cpu_to"][base]) if base in figures["cpu_to"] and base != way else "-" for base in entry["bases"])]
-             for way, figures in entry["ways"].items()])
+              *(ratio(figures[compare + "_to"][base]) if base in figures[compare + "_to"] and base != way else "-" for base in entry["bases"])]
+             for way, figures in entry["ways"].items()], "; ".join("%s: %s" % item for item in entry["own"].items()) + ".")
 
 
 def extra_table(works):
@@ -142,8 +142,8 @@ def group_tables(result, group):
     """[(title, header, rows, note)] of a group."""
     works = compared(result, group)
     found = [bare_table(result, works), injected_table(result, works), peers_table(result, works), extra_table(works)] if works else []
-    found += [own_table(entry) for entry in result["works"] if entry["group"] == group and entry["own"]]
     found = [(*one, "") for one in found if one]
+    found += [own_table(entry) for entry in result["works"] if entry["group"] == group and entry["own"]]
     for study in (study for study in result["studies"] if study["group"] == group):
         found += [(one["title"], one["header"], one["rows"], one.get("note", "")) for one in study["tables"]]
     return found

@@ -28,6 +28,7 @@ class Work:
     unit = ("us", 1000)
     ways = all_ways.USUAL
     own = {}
+    compare = "wall"
     bases = ("bare", "injected", "floor")
     goals = ()
     repeats = 1

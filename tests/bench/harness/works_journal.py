@@ -13,7 +13,7 @@ class Journal(Work):
 
     wall: times the processors that the writers could have, by the program itself.
     """
-    group, unit, programs = "journal", ("ns", 1), ()
+    group, unit, compare = "journal", ("ns", 1), "cpu"
 
     def __init__(self, place, text, goals):
         super().__init__(place)
