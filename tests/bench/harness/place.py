@@ -3,9 +3,11 @@ import collections
 import contextlib
 import os
 import re
+import resource
 import shutil
 import subprocess
 import tempfile
+import time
 import weakref
 
 HERE = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
@@ -34,7 +36,7 @@ class Place:
     """A folder with homes, sessions and a workspace.
 
     top: the folder.  work: the workspace of seen's sessions, where works make their files.  env: the environment that commands have
-    bare.  ways: {name: Way}.  session: the end of the names of seen's sessions; each work has its own, which the runner sets.
+    bare.  ways: {name: Way}.  session: the end of the names of seen's sessions; each work has its own, which the runner sets.  whole: the Sample of the latest run as a whole, with the start of its way.
     quick: works are as small as they can be and still be done.
     """
 
@@ -64,9 +66,11 @@ class Place:
         manner = self.ways.get(way) or self.ways["bare"]
         words, environment = manner.wrap(self, list(command), {**self.env, **(env or {})})
         manner.before(self)
+        start_ns, cpu_ns = time.monotonic_ns(), children_cpu_ns()
         try:
             done = subprocess.run(words, cwd=folder or self.work, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE, timeout=limit_s, check=False)
+            self.whole = Sample(time.monotonic_ns() - start_ns, children_cpu_ns() - cpu_ns)
             errors = manner.errors(done.stderr)
             if done.returncode != 0 or errors:
                 raise Failed("%s: %s: exit status %d\n%s" % (way, " ".join(command)[:300], done.returncode,
@@ -122,6 +126,12 @@ class Place:
         if done.returncode != 0:
             raise Failed("no static viewer: %s -static: %s (apt-get install musl-tools)" % (compiler, done.stderr[-500:]))
         os.link(viewer, os.path.join(folder, "cat"))
+
+
+def children_cpu_ns():
+    """User and system time of the processes that this one waited for, and those that they waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return int((used.ru_utime + used.ru_stime) * 1e9)
 
 
 def slug(text):
