@@ -53,10 +53,10 @@ static bool is_current(const struct segment *segment, const struct request *requ
 		 !forgotten.command_id && forgotten.time_ns >= delivery->time_ns);
 }
 
-/* What this scope was given of the file, under its path or, for another name of it, under its inode; under another
+/* What this scope was given of the file, under its path or, for another name of it, under its inode (`other`); under another
  * name only what is later than what was last given, or forgotten, under the path. */
 static int find_delivery(const struct segment *segment, const struct request *request, uint64_t key,
-			 const struct stat *stat, const struct moment *moment,
+			 uint64_t other, const struct moment *moment,
 			 struct delivery_slot *ret_delivery)
 {
 	uint64_t scope_id = request->context.scope_id;
@@ -67,8 +67,7 @@ static int find_delivery(const struct segment *segment, const struct request *re
 			return 0;
 		last_ns = ret_delivery->time_ns;
 	}
-	if (delivery_find(segment, scope_id, file_by_inode(segment, stat->st_dev, stat->st_ino),
-			  ret_delivery) == 0 &&
+	if (other != key && delivery_find(segment, scope_id, other, ret_delivery) == 0 &&
 	    ret_delivery->time_ns > last_ns && is_current(segment, request, ret_delivery, moment))
 		return 0;
 	return -ENOENT;
@@ -83,12 +82,10 @@ struct known {
 /* The same where all its lines were given, though not at once: under its path what is later than what was forgotten there, under another
  * name of it as for a delivery.  Parts are of what viewers and readers print. */
 static bool find_parts(const struct segment *segment, const struct request *request, uint64_t key,
-		       const struct stat *stat, const struct moment *moment,
-		       struct known *ret_known)
+		       uint64_t other, const struct moment *moment, struct known *ret_known)
 {
 	uint64_t limit = decision_limit(segment, &request->context);
 	struct delivery_slot last = { .time_ns = 0 };
-	uint64_t other = file_by_inode(segment, stat->st_dev, stat->st_ino);
 
 	if (request->is_own)
 		return false;
@@ -141,8 +138,21 @@ static bool may_be_answered(const struct segment *segment, const struct request 
 {
 	const struct settings *settings = segment->settings;
 	return settings->session_mode == SESSION_MODE_SUBSTITUTE &&
-	       (request->is_own || (request->is_viewer && request->at_sink)) &&
+	       (request->is_own ||
+		(request->is_viewer && (request->at_sink || request->asks_late))) &&
 	       size_bytes >= settings->notice_min_bytes && size_bytes <= settings->notice_max_bytes;
+}
+
+/* Of one that may be answered: does what it is given go to its agent? */
+static bool is_at_sink(const struct segment *segment, const struct request *request)
+{
+	struct request asked;
+
+	if (!request->asks_late)
+		return request_is_received(request);
+	asked = *request;
+	request_at_sink(segment, &asked);
+	return asked.at_sink;
 }
 
 /* May what changed be given instead of a file that is other than `delivered`? */
@@ -222,9 +232,10 @@ void decision_open(const struct segment *segment, const struct request *request,
 	ret_answer->reason = REASON_NOT_DELIVERED;
 	if (!moment.scope_epoch || !request->number)
 		return;
-	bool is_delivered = find_delivery(segment, request, ret_answer->path_key, stat, &moment,
-					  &delivery) == 0;
-	bool is_in_parts = find_parts(segment, request, ret_answer->path_key, stat, &moment,
+	uint64_t other_key = file_by_inode(segment, stat->st_dev, stat->st_ino);
+	bool is_delivered = find_delivery(segment, request, ret_answer->path_key, other_key,
+					  &moment, &delivery) == 0;
+	bool is_in_parts = find_parts(segment, request, ret_answer->path_key, other_key, &moment,
 				      &parts);
 	if (!is_delivered && !is_in_parts)
 		return;
@@ -232,7 +243,8 @@ void decision_open(const struct segment *segment, const struct request *request,
 	ret_answer->file_key = known.file_key;
 	ret_answer->delivered = known.version;
 	ret_answer->reason = REASON_NOT_ALLOWED;
-	if (!may_be_answered(segment, request, (uint64_t)stat->st_size))
+	if (!may_be_answered(segment, request, (uint64_t)stat->st_size) ||
+	    !is_at_sink(segment, request))
 		return;
 	ret_answer->reason = REASON_CHANGED;
 	bool diffs = is_delivered && takes_diff(segment, request);
@@ -296,6 +308,11 @@ void decision_open(const struct segment *segment, const struct request *request,
 	segment_count(segment, COUNTER_bytes_saved, (uint64_t)stat->st_size - (uint64_t)length);
 }
 
+static uint64_t file_forgets(const struct segment *segment)
+{
+	return __atomic_load_n(&segment->header->file_forgets, __ATOMIC_SEQ_CST);
+}
+
 void decision_undo(const struct segment *segment, const struct request *request,
 		   const struct answer *answer)
 {
@@ -308,6 +325,27 @@ void decision_undo(const struct segment *segment, const struct request *request,
 	segment_count(segment, COUNTER_notices, (uint64_t)-1);
 	segment_count(segment, COUNTER_bytes_saved,
 		      answer->notice_bytes - answer->content.version.size_bytes);
+}
+
+void decision_pend_late(const struct segment *segment, const struct request *request,
+			const struct stat *stat, const struct answer *answer,
+			struct pending *ret_pending)
+{
+	*ret_pending = (struct pending){
+		.file_key = answer->path_key,
+		.stamp = stamp_of(stat),
+		.is_late = true,
+		.file_forgets = file_forgets(segment),
+		.counted = answer->decision == DECISION_YIELDED,
+	};
+	ret_pending->moment = request_moment(segment, request);
+}
+
+int decision_settle(const struct segment *segment, const char *path, struct pending *pending)
+{
+	if (!pending->is_late)
+		return 0;
+	return file_update(segment, path, &pending->stamp, NULL, NULL) ? 0 : -ENOSPC;
 }
 
 int decision_pend(const struct segment *segment, const struct request *request, const char *path,
@@ -375,6 +413,9 @@ static bool reaches_scope(const struct segment *segment, const struct request *r
 static bool is_forgotten(const struct segment *segment, const struct pending *pending)
 {
 	struct file_slot file;
+
+	if (pending->is_late)
+		return file_forgets(segment) != pending->file_forgets;
 	return file_find(segment, pending->file_key, &file) < 0 || file.forgets != pending->forgets;
 }
 

@@ -100,7 +100,9 @@ struct pending {
 	struct stamp stamp;
 	struct moment moment;
 	uint32_t forgets;
-	bool counted; /* as a repeat, by decision_open() */
+	bool is_late;          /* the file is on no record yet: decision_settle() is to come */
+	uint64_t file_forgets; /* is_late: of the session */
+	bool counted;          /* as a repeat, by decision_open() */
 	/* what changed is given, not the file: it is whole by what was given before, and inside the window for as long as that */
 	bool is_diff;
 	uint64_t base_key; /* of that delivery, and its version and place */
@@ -113,6 +115,14 @@ struct pending {
 int decision_pend(const struct segment *segment, const struct request *request, const char *path,
 		  const struct stat *stat, const struct answer *answer,
 		  struct pending *ret_pending);
+
+/* decision_pend_late(): the same, and nothing is recorded until decision_settle() is called, with the same path: that takes longer than
+ * to read a small file, and pages of the segment that this process has not touched.  answer: of decision_open(), that knew the file's key, and
+ * no DIFF.  Who forgets any file until then takes this read for forgotten. */
+void decision_pend_late(const struct segment *segment, const struct request *request,
+			const struct stat *stat, const struct answer *answer,
+			struct pending *ret_pending);
+int decision_settle(const struct segment *segment, const char *path, struct pending *pending);
 
 /* What decision_deliver() found. */
 struct delivered {

@@ -187,7 +187,9 @@ static size_t workspace_prefix(const struct segment *segment, const char *path)
 	size_t length = strlen(root);
 	if (length == 1) /* the workspace is "/" */
 		return 1;
-	for (size_t i = 0; i < length; i++)
+	if (!fold && strncmp(path, root, length) != 0)
+		return 0;
+	for (size_t i = 0; fold && i < length; i++)
 		if (path[i] == '\0' || folded(path[i], fold) != folded(root[i], fold))
 			return 0;
 	return path[length] == '/' || path[length] == '\0' ? length : 0;
@@ -211,13 +213,18 @@ bool path_is_recorded(const struct segment *segment, bool writes, const char *pa
 	return !path_matches_list(segment, settings->journal_exclude, path);
 }
 
-const char *path_relative(const struct segment *segment, const char *path)
+/* prefix: of the workspace's root; 0: it does not lie there. */
+static const char *relative_from(const char *path, size_t prefix)
 {
-	size_t prefix = workspace_prefix(segment, path);
 	const char *rest = path + prefix;
 	if (prefix == 0 || *rest == '\0')
 		return path;
 	return *rest == '/' ? rest + 1 : rest;
+}
+
+const char *path_relative(const struct segment *segment, const char *path)
+{
+	return relative_from(path, workspace_prefix(segment, path));
 }
 
 /* Pairs of bytes, one behind the other, that are in a text.  Most patterns have a pair that it does not have, and are ruled out by that. */
@@ -288,7 +295,7 @@ bool path_matches_glob(const char *pattern, const char *relative, bool fold)
 	return matches_at_any_depth(pattern, relative, fold, false);
 }
 
-/* pairs: of `relative`, or of what it is the end of. */
+/* pairs: of `relative`. */
 static bool matches_list(const struct segment *segment, struct settings_text list,
 			 const char *relative, const struct pairs *pairs, bool undecided)
 {
@@ -307,8 +314,9 @@ bool path_matches_list(const struct segment *segment, struct settings_text list,
 
 	if (!list.count)
 		return false;
-	pairs_of(path, ignores_case(segment), &pairs);
-	return matches_list(segment, list, path_relative(segment, path), &pairs, false);
+	const char *relative = path_relative(segment, path);
+	pairs_of(relative, ignores_case(segment), &pairs);
+	return matches_list(segment, list, relative, &pairs, false);
 }
 
 bool path_is_tracked(const struct segment *segment, const char *path)
@@ -317,10 +325,11 @@ bool path_is_tracked(const struct segment *segment, const char *path)
 	bool fold = ignores_case(segment);
 	struct pairs pairs;
 
-	if (!path_in_workspace(segment, path))
+	size_t prefix = workspace_prefix(segment, path);
+	if (!prefix)
 		return false;
-	const char *relative = path_relative(segment, path);
-	pairs_of(path, fold, &pairs);
+	const char *relative = relative_from(path, prefix);
+	pairs_of(relative, fold, &pairs);
 	if (matches_list(segment, settings->paths_exclude, relative, &pairs, true))
 		return false;
 	uint64_t profiles = settings->profile_count;

@@ -301,10 +301,16 @@ uint64_t process_pid_ns(void)
 
 bool process_anchor_alive(struct subject subject, const struct context *context, uint32_t shell_pid)
 {
+	return process_anchor_alive_in(subject, context, shell_pid, 0);
+}
+
+bool process_anchor_alive_in(struct subject subject, const struct context *context,
+			     uint32_t shell_pid, uint64_t pid_ns)
+{
 	uint32_t anchor = context->anchor_pid;
 	uint32_t pid = subject_pid(subject);
 
-	if (!anchor || !context->pid_ns || process_pid_ns() != context->pid_ns)
+	if (!anchor || !context->pid_ns || (pid_ns ? pid_ns : process_pid_ns()) != context->pid_ns)
 		return false;
 	for (int level = 0; level < ANCESTORS_MAX && pid > 0; level++) {
 		if (pid == shell_pid)

@@ -130,6 +130,10 @@ void process_exit(const struct segment *segment, struct process_ref process);
 bool process_anchor_alive(struct subject subject, const struct context *context,
 			  uint32_t shell_pid);
 
+/* process_anchor_alive_in(): the same.  pid_ns: what process_pid_ns() said, and would say still; 0: it is asked, for about 3 us. */
+bool process_anchor_alive_in(struct subject subject, const struct context *context,
+			     uint32_t shell_pid, uint64_t pid_ns);
+
 /* process_bytes_written(): bytes that a process handed to write calls, and the children it waited for (proc(5), io, wchar).
  * Returns false where the kernel does not count, or may not tell. */
 bool process_bytes_written(uint32_t pid, uint64_t *ret_bytes);

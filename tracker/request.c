@@ -73,14 +73,19 @@ void request_cancel(const struct segment *segment, struct request *request)
 	request->command_id = 0;
 }
 
+bool request_has_capture(const struct segment *segment, const struct request *request)
+{
+	return capture_is_sink(segment, request->subject, request->context.capture_id);
+}
+
 void request_at_sink(const struct segment *segment, struct request *request)
 {
 	const struct context *context = &request->context;
 	uint32_t shell = capture_shell(segment, context->capture_id);
 
-	request->at_sink = shell &&
-			   capture_is_sink(segment, request->subject, context->capture_id) &&
-			   process_anchor_alive(request->subject, context, shell);
+	request->at_sink = shell && request_has_capture(segment, request) &&
+			   process_anchor_alive_in(request->subject, context, shell,
+						   request->pid_ns);
 }
 
 void request_still_at_sink(const struct segment *segment, struct request *request)
@@ -88,8 +93,9 @@ void request_still_at_sink(const struct segment *segment, struct request *reques
 	const struct context *context = &request->context;
 
 	request->at_sink = request->at_sink &&
-			   process_anchor_alive(request->subject, context,
-						capture_shell(segment, context->capture_id));
+			   process_anchor_alive_in(request->subject, context,
+						   capture_shell(segment, context->capture_id),
+						   request->pid_ns);
 }
 
 void request_wrote(const struct segment *segment, const struct request *request, uint64_t bytes)

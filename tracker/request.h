@@ -21,6 +21,8 @@ struct request {
 	uint64_t command_id;
 	bool is_viewer;
 	bool at_sink; /* descriptor 1 is, now, the capture recorded for this process, whose agent lives */
+	uint64_t pid_ns; /* process_pid_ns() of the subject, where it is the caller and no copy of it; 0: to be asked for */
+	bool asks_late; /* at_sink is not known yet: decision_open() looks where an answer hangs on it, which walks /proc */
 	bool takes_diff; /* its way in can give what changed instead of a file (DECISION_DIFF) */
 	bool is_own; /* an own read of a whitelisted process: its context's scope is of that process alone */
 	uint64_t agent_scope_id; /* is_own: of its agent: what that forgets is forgotten here too; 0: none */
@@ -53,6 +55,9 @@ void request_own_given(const struct segment *segment, const struct request *requ
 
 /* request_cancel(): it was begun by the wrong one: as if it had not been. */
 void request_cancel(const struct segment *segment, struct request *request);
+
+/* request_has_capture(): is descriptor 1, now, the capture recorded for this process?  Of its agent nothing is said. */
+bool request_has_capture(const struct segment *segment, const struct request *request);
 
 /* request_at_sink(): looks whether descriptor 1 is the capture, and sets at_sink.  Walks /proc. */
 void request_at_sink(const struct segment *segment, struct request *request);

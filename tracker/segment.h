@@ -105,7 +105,8 @@ struct segment_header {
 	uint64_t names[SEGMENT_NAME_WORDS];
 	/* `seen run`: TABLE_INSTRUCTION_FOLDERS is complete until then, CLOCK_BOOTTIME; raised at every turn, and 0 where it is not */
 	uint64_t instructions_until_ns;
-	uint64_t reserved[10];
+	uint64_t file_forgets; /* any, by atomic add: how often some file was to be forgotten (tracker_forget()) */
+	uint64_t reserved[9];
 };
 _Static_assert(sizeof(struct segment_header) % 8 == 0, "what follows the header is aligned");
 

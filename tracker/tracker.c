@@ -115,6 +115,8 @@ int tracker_forget(const struct segment *segment, uint64_t scope_id, const char 
 	struct stat stat;
 	bool known = false;
 
+	/* Before anything: what is being read, and is on no record yet, is no delivery (decision_settle()). */
+	(void)__atomic_add_fetch(&segment->header->file_forgets, 1, __ATOMIC_SEQ_CST);
 	/* Which commands read it is in files; they are few, and all of them are run again. */
 	bool is_there = sys_stat(path, &stat) == 0;
 	if (is_there && remembered_forget(segment, scope_id) > 0)

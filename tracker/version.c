@@ -74,10 +74,26 @@ struct version version_of_bytes(const void *bytes, uint64_t size_bytes)
 	return (struct version){ hash.low64, hash.high64, size_bytes };
 }
 
+/* In bytes of a register, as long as those hold it: the compiler then compares many bytes at once. */
 static uint64_t count_newlines(const char *bytes, size_t size_bytes)
 {
+	enum { LANES = 16, ROWS_MAX = 255 };
 	uint64_t count = 0;
-	for (size_t i = 0; i < size_bytes; i++)
+	size_t i = 0;
+
+	while (size_bytes - i >= LANES) {
+		uint8_t lanes[LANES] = { 0 };
+		size_t rows = (size_bytes - i) / LANES;
+		if (rows > ROWS_MAX)
+			rows = ROWS_MAX;
+		for (size_t row = 0; row < rows; row++, i += LANES)
+			for (int lane = 0; lane < LANES; lane++)
+				lanes[lane] = (uint8_t)(lanes[lane] +
+							(bytes[i + (size_t)lane] == '\n'));
+		for (int lane = 0; lane < LANES; lane++)
+			count += lanes[lane];
+	}
+	for (; i < size_bytes; i++)
 		count += bytes[i] == '\n';
 	return count;
 }

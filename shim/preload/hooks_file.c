@@ -74,7 +74,7 @@ int door_opened(int fd, int directory, const char *path, int flags, struct plan 
 			if (shim.changes && path && (flags & O_TMPFILE) != O_TMPFILE)
 				change_note(directory, path);
 		} else if (shim.views) {
-			view_opened(fd, path, &look);
+			view_opened(fd, directory, path, &look);
 		} else if (shim.shows) {
 			view_shown(fd, path);
 		} else if (shim.reads_own && path) {
@@ -162,6 +162,8 @@ void door_moved(int error, int fd, const char *path)
 	if (error == 0) {
 		if (__builtin_expect(shim.tracks, 0))
 			reader_moved(fd, path);
+		if (__builtin_expect(shim.views, 0))
+			view_moved();
 		change_directory();
 	}
 }

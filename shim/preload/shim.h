@@ -114,8 +114,11 @@ const char *variable(char *const environment[], const char *name);
 int diff_make(int fd, const char *path, const struct answer *answer, struct version *ret_version);
 
 /* view_opened(): a viewer opened a file for reading; the descriptor may now hold a notice.
- * path: as given to the call; NULL: not by name.  ret_look: all zero before; what came of it. */
-void view_opened(int fd, const char *path, struct look *ret_look);
+ * path: as given to the call, relative to `directory`; NULL: not by name.  ret_look: all zero before; what came of it. */
+void view_opened(int fd, int directory, const char *path, struct look *ret_look);
+
+/* view_moved(): the current folder is another. */
+void view_moved(void);
 
 /* view_shown(): a reader that prints what is in its files opened one: its scope knows it, if it goes to the capture.
  * path: as given to the call; NULL: not by name. */

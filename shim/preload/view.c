@@ -11,6 +11,8 @@
  * Viewers are single-threaded programs that read, write and exit.  Whatever is not that (another thread,
  * another way to copy, descriptor 1 moved) makes the process "odd": it delivers nothing.
  */
+#include <string.h>
+
 #include "shim/preload/record.h"
 #include "shim/preload/shim.h"
 #include "tracker/baseline.h"
@@ -23,6 +25,8 @@
 enum {
 	VIEWS_MAX = 64, /* files of one invocation that may become deliveries */
 	STDOUT = 1,
+	PATHS_BYTES = 16384, /* of files that are put on record at the end */
+	FOLDER_BYTES = 1024,
 };
 
 /* A file whose real bytes, or what changed in it, the viewer reads. */
@@ -33,6 +37,7 @@ struct view {
 	uint64_t before_bytes; /* of these, that were not read yet */
 	struct pending pending;
 	uint32_t path;           /* in the journal */
+	const char *late;        /* path of a file that is on no record yet */
 	struct stamp end;        /* at close or exit; of a copy: when it was made */
 	struct version diff;     /* pending.is_diff: of the text that it reads */
 	struct version leads_to; /* and of the file with that */
@@ -51,6 +56,19 @@ static struct {
 } opened[VIEWS_MAX];
 static int opened_count;
 
+static char paths[PATHS_BYTES];
+static size_t paths_used;
+
+/* A folder that a file was opened in: what stood before the name, and what the kernel calls that; both with the slash. */
+static struct {
+	size_t given_bytes, kernel_bytes; /* kernel_bytes 0: none is known */
+	char given[FOLDER_BYTES], kernel[FOLDER_BYTES];
+} folder;
+
+static bool is_begun;    /* a file was opened */
+static bool had_capture; /* descriptor 1 was the capture then */
+static bool out_closed;  /* it was closed since: another file may be there */
+
 static uint64_t bytes_in;  /* by every read */
 static uint64_t bytes_out; /* to descriptor 1 */
 static bool odd;
@@ -67,6 +85,19 @@ static struct view *view_of(int fd)
 		if (views[i].fd == fd)
 			return &views[i];
 	return NULL;
+}
+
+/* glibc's, 2.32: has the process only ever had one thread? */
+extern char __libc_single_threaded __attribute__((weak));
+
+/* The same as view_is_followed(), of what comes between an open and the end, where that is asked: a copy of the process that libc does not
+ * know of may be taken for it here. */
+static bool is_followed_still(void)
+{
+	if (viewer_thread && !odd && !shim.is_fork && &__libc_single_threaded &&
+	    __libc_single_threaded && !in_vfork_child())
+		return true;
+	return view_is_followed();
 }
 
 /* One thread only, and the process that was started, not a fork of it. */
@@ -176,7 +207,78 @@ static bool is_first_time(const struct stat *stat)
 	return true;
 }
 
-void view_opened(int fd, const char *path, struct look *ret_look)
+void view_moved(void)
+{
+	folder.kernel_bytes = 0;
+}
+
+/* Is it by that very name, and no link's, that the file was opened? */
+static bool is_name_of(int directory, const char *path, const struct stat *stat)
+{
+	struct stat named;
+	return sys_fstatat(directory, path, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISREG(named.st_mode) && named.st_dev == stat->st_dev &&
+	       named.st_ino == stat->st_ino;
+}
+
+/* What the kernel calls a file that was opened.  Of many in one folder it is asked for the first ones alone: that takes as long as
+ * to open and read a small file. */
+static bool find_path(int fd, int directory, const char *path, const struct stat *stat,
+		      char *ret_path)
+{
+	bool is_placed = path && (path[0] == '/' || directory == AT_FDCWD);
+	const char *name = is_placed ? path_base(path) : NULL;
+	size_t given_bytes = is_placed ? (size_t)(name - path) : 0;
+
+	if (is_placed && folder.kernel_bytes && given_bytes == folder.given_bytes &&
+	    memcmp(path, folder.given, given_bytes) == 0 && is_name_of(directory, path, stat) &&
+	    folder.kernel_bytes + strlen(name) < SEGMENT_PATH_BYTES) {
+		memcpy(ret_path, folder.kernel, folder.kernel_bytes);
+		memcpy(ret_path + folder.kernel_bytes, name, strlen(name) + 1);
+		return true;
+	}
+	if (subject_link(SUBJECT_SELF, fd, ret_path, SEGMENT_PATH_BYTES) <= 0 || ret_path[0] != '/')
+		return false;
+	size_t kernel_bytes = (size_t)(path_base(ret_path) - ret_path);
+	if (is_placed && opened_count > 0 && given_bytes < FOLDER_BYTES &&
+	    kernel_bytes < FOLDER_BYTES && is_name_of(directory, path, stat)) {
+		memcpy(folder.given, path, given_bytes);
+		memcpy(folder.kernel, ret_path, kernel_bytes);
+		folder.given_bytes = given_bytes;
+		folder.kernel_bytes = kernel_bytes;
+	}
+	return true;
+}
+
+/* The first file: what is the same for all of them. */
+static void begin(void)
+{
+	struct request *request = &shim.request;
+
+	is_begun = true;
+	request->pid_ns = process_pid_ns();
+	had_capture = request_has_capture(&shim.segment, request);
+	/* What is put before a file hangs on it, too. */
+	request->asks_late = shim.segment.settings->context_inject != CONTEXT_INJECT_VIEWERS;
+}
+
+/* Remembers a file for the end. */
+static int pend(const char *kernel_path, const struct stat *stat, const struct answer *answer,
+		struct view *view)
+{
+	size_t bytes = strlen(kernel_path) + 1;
+
+	view->late = NULL;
+	if (answer->decision == DECISION_DIFF || bytes > PATHS_BYTES - paths_used)
+		return decision_pend(&shim.segment, &shim.request, kernel_path, stat, answer,
+				     &view->pending);
+	decision_pend_late(&shim.segment, &shim.request, stat, answer, &view->pending);
+	view->late = memcpy(paths + paths_used, kernel_path, bytes);
+	paths_used += bytes;
+	return 0;
+}
+
+void view_opened(int fd, int directory, const char *path, struct look *ret_look)
 {
 	/* One thread comes here, never within itself; its stack may be a signal handler's. */
 	static char kernel_path[SEGMENT_PATH_BYTES];
@@ -184,11 +286,15 @@ void view_opened(int fd, const char *path, struct look *ret_look)
 	struct version diff = { 0 };
 	struct stat stat;
 
+	if (fd == STDOUT || out_closed)
+		view_odd();
 	if (!view_is_followed() || sys_fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode) ||
-	    subject_link(SUBJECT_SELF, fd, kernel_path, sizeof(kernel_path)) <= 0 ||
-	    kernel_path[0] != '/' || !is_first_time(&stat))
+	    !find_path(fd, directory, path, &stat, kernel_path) || !is_first_time(&stat))
 		return;
-	request_at_sink(&shim.segment, &shim.request);
+	if (!is_begun)
+		begin();
+	if (!shim.request.asks_late)
+		request_at_sink(&shim.segment, &shim.request);
 	decision_open(&shim.segment, &shim.request, kernel_path, path ? path : kernel_path, fd,
 		      &stat, &answer);
 	if (answer.decision == DECISION_DIFF)
@@ -219,11 +325,10 @@ void view_opened(int fd, const char *path, struct look *ret_look)
 	struct view *view = &views[view_count];
 	if (path)
 		baseline_add_name(&shim.segment, path);
-	if (decision_pend(&shim.segment, &shim.request, kernel_path, &stat, &answer,
-			  &view->pending) < 0)
+	if (pend(kernel_path, &stat, &answer, view) < 0)
 		return;
 	view->fd = fd;
-	view->path = record_path(kernel_path);
+	view->path = view->late ? 0 : record_path(kernel_path);
 	view->broken = false;
 	view->diff = diff;
 	view->leads_to = answer.content.version;
@@ -234,7 +339,7 @@ void view_opened(int fd, const char *path, struct look *ret_look)
 
 void view_read(int fd, const void *bytes, ssize_t count)
 {
-	if (count <= 0 || !view_is_followed())
+	if (count <= 0 || !is_followed_still())
 		return;
 	bytes_in += (uint64_t)count;
 	struct view *view = view_of(fd);
@@ -250,7 +355,9 @@ void view_read(int fd, const void *bytes, ssize_t count)
 
 void view_wrote(int fd, ssize_t count)
 {
-	if (count <= 0 || fd != STDOUT || !view_is_followed())
+	if (fd == STDOUT && out_closed)
+		view_odd();
+	if (count <= 0 || fd != STDOUT || !is_followed_still())
 		return;
 	bytes_out += (uint64_t)count;
 	request_wrote(&shim.segment, &shim.request, (uint64_t)count);
@@ -272,8 +379,9 @@ static void look_at_end(struct view *view)
 
 void view_closing(int fd)
 {
-	if (!view_is_followed())
+	if (!is_followed_still())
 		return;
+	out_closed |= fd == STDOUT;
 	struct view *view = view_of(fd);
 	if (view)
 		look_at_end(view);
@@ -319,6 +427,16 @@ static void deliver(const struct view *view, const struct version *version)
 		keep(view);
 }
 
+/* What was put off when the file was opened. */
+static void settle(struct view *view)
+{
+	if (!view->late)
+		return;
+	view->path = record_path(view->late);
+	if (decision_settle(&shim.segment, view->late, &view->pending) < 0)
+		view->broken = true;
+}
+
 void view_end(int status)
 {
 	bool all_read = true; /* of what was put before files */
@@ -330,9 +448,15 @@ void view_end(int status)
 		reader_end(status);
 		return;
 	}
-	if (!shim.views || status != 0 || !view_is_followed() || bytes_in != bytes_out)
+	if (!shim.views || !view_is_followed())
+		return;
+	for (int i = 0; i < view_count; i++)
+		settle(&views[i]);
+	if (status != 0 || bytes_in != bytes_out)
 		return;
 	/* Since the last open the agent may have gone: then nobody received this. */
+	if (shim.request.asks_late)
+		shim.request.at_sink = had_capture;
 	request_still_at_sink(&shim.segment, &shim.request);
 	for (int i = 0; i < view_count; i++) {
 		struct view *view = &views[i];

@@ -673,11 +673,18 @@ Test(decision, left_before_the_end)
 
 Test(decision, forgotten_while_reading)
 {
-	for (int way = 0; way < 4; way++) {
+	for (int turn = 0; turn < 9; turn++) {
 		struct request request = world_request(&world, scope);
+		int way = turn % 4;
 		struct view view;
 		(void)view_begin(&world, &request, "f", &view);
-		if (way == 0)
+		if (turn >=
+		    4) /* at last one that nothing is on record of: another file is forgotten */
+			decision_pend_late(&world.segment, &request, &view.stat, &view.answer,
+					   &view.pending);
+		if (turn == 8)
+			cr_assert_eq(tracker_forget(&world.segment, scope, "/no/such"), -ENOENT);
+		else if (way == 0)
 			cr_assert_eq(tracker_forget(&world.segment, scope, view.path), 0);
 		else if (way == 1)
 			cr_assert_eq(tracker_forget(&world.segment, 0, view.path), 0);
@@ -686,10 +693,46 @@ Test(decision, forgotten_while_reading)
 		else
 			cr_assert_eq(tracker_forget_all(&world.segment, 0), 0);
 		view_end(&world, &request, &view);
-		cr_assert(!world_is_delivered(&world, scope, "f"), "way %d", way);
+		cr_assert(!world_is_delivered(&world, scope, "f"), "turn %d", turn);
 	}
 	ASSERT_NEW("f");
 	ASSERT_NOTICE("f");
+}
+
+/* A file that is put on record when it was read is given as one that was when it was opened. */
+Test(decision, pends_late)
+{
+	struct request request = world_request(&world, scope);
+	struct file_slot file;
+	struct view view;
+
+	(void)snprintf(view.path, sizeof(view.path), "%s", world_path(&world, "f"));
+	view.fd = open(view.path, O_RDONLY | O_CLOEXEC);
+	must(view.fd >= 0 && fstat(view.fd, &view.stat) == 0);
+	decision_open(&world.segment, &request, view.path, "f", view.fd, &view.stat, &view.answer);
+	decision_pend_late(&world.segment, &request, &view.stat, &view.answer, &view.pending);
+	view.is_pending = true;
+	cr_assert_eq(tracker_file(&world.segment, view.path, &file), -ENOENT);
+	view_end(&world, &request, &view);
+	cr_assert(view.delivered.is_given);
+	cr_assert_eq(tracker_file(&world.segment, view.path, &file), 0);
+	cr_assert_eq(file.full_reads, 1);
+	ASSERT_NOTICE("f");
+}
+
+/* Where it is put off, an answer hangs on what descriptor 1 is then, and content does not ask for it. */
+Test(decision, asks_late_where_it_goes)
+{
+	struct request request;
+	struct view view;
+
+	ASSERT_NEW("f");
+	request = world_request(&world, scope);
+	request.asks_late = true;
+	request.context.capture_id = 0;
+	cr_assert_eq(view_begin(&world, &request, "f", &view), DECISION_CONTENT);
+	cr_assert_eq(view.answer.reason, REASON_NOT_ALLOWED);
+	must(close(view.fd) == 0);
 }
 
 Test(decision, command_output_exactly_at_the_limit)
