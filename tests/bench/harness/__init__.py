@@ -67,9 +67,11 @@ A work is something that is measured, by several ways.  It has
   compare      "wall" or "cpu": which ratios the table of a work with ways of its own shows
   bases        what ratios are taken to.  Default: those of ("bare", "injected", "floor") that it has
   goals        keys of goals.py
+  programs     names that PATH must have (works.PACKAGES has their packages), needs: further packages, as a way's
   repeats      samples of each way in one round, at most; the time budget may make it fewer
   share        of the time that a full run may take; 1.0 is usual.  Also of a Study, which keeps to it by itself
 
+  available()           "" or, in one line, what is missing and the remedy.  Default: about `programs`
   prepare()             once, not measured: makes files.  Everything below place.work or place.top.  It may take long.
   sample(way, number)   one Sample.  number: of the round, -1 is the warm-up.  Uses place.sample() or place.run(), which check exit
                         status, standard error and the way's log; raises Failed unless the output is right: there is no

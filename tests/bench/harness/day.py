@@ -38,6 +38,8 @@ import subprocess
 
 from .place import BUILD, HERE, ROOT, Failed
 
+TOKENIZER = os.path.join(ROOT, "build/bench-npm/node_modules/gpt-tokenizer")  # scripts/bench puts it there
+
 DAYS = os.path.join(HERE, "days")
 FORMAT = "seen-day/1"
 LIMIT_BYTES = 24000  # of a command's output reach the model: the generic profile's max_output_bytes
@@ -550,7 +552,7 @@ def judge(name, steps, results, reference):
 
 
 def tokens_of(texts, folder):
-    """{counter: tokens} of texts as the model was given them: by seen's own estimate, and by gpt-tokenizer if it is installed.
+    """{counter: tokens} of texts as the model was given them: by seen's own estimate, and by gpt-tokenizer.
 
     folder: for a file.
     """
@@ -559,18 +561,10 @@ def tokens_of(texts, folder):
         for text in texts:
             file.write(b"%d\n" % len(text) + text)
     counted = {"seen": int(subprocess.run([os.path.join(BUILD, "tests/bench/count_tokens"), path], stdout=subprocess.PIPE, check=True).stdout)}
-    module = tokenizer()
-    if module:
-        done = subprocess.run(["node", os.path.join(HERE, "count_tokens.js"), module, path], stdout=subprocess.PIPE, check=True)
-        counted["o200k_base"] = int(done.stdout)
+    done = subprocess.run(["node", os.path.join(HERE, "count_tokens.js"), TOKENIZER, path], stdout=subprocess.PIPE, check=True)
+    counted["o200k_base"] = int(done.stdout)
     os.unlink(path)
     return counted
-
-
-def tokenizer():
-    """Where npm's gpt-tokenizer is, or ""."""
-    path = os.path.join(ROOT, "build/bench-npm/node_modules/gpt-tokenizer")
-    return path if os.path.isdir(path) else ""
 
 
 def transcript(steps, results, workspace_path):

@@ -2,6 +2,7 @@
 import importlib
 import os
 import pkgutil
+import shutil
 
 from . import ways as all_ways
 from .place import PROGRAMS, Failed
@@ -21,6 +22,9 @@ GROUPS = {
     "system calls": "System calls",
 }
 
+# Debian's package of a program whose name is another.  What is in every installation is "".
+PACKAGES = {"node": "nodejs", "bash": "", "cat": "", "cksum": "", "wc": "", "grep": "", "tar": ""}
+
 
 class Work:
     """See "Rules of a Work" in __init__.py."""
@@ -33,10 +37,15 @@ class Work:
     goals = ()
     repeats = 1
     share = 1.0
-    programs = ()  # what must be installed for it: names that PATH has
+    programs = ()  # names that PATH must have for it
+    needs = ""  # packages, beside those of its programs
 
     def __init__(self, place):
         self.place = place
+
+    def available(self):
+        missing = [program for program in self.programs if not shutil.which(program)]
+        return "not installed: %s (./scripts/bench installs what is needed)" % ", ".join(missing) if missing else ""
 
     def prepare(self):
         pass
@@ -57,9 +66,14 @@ class Study:
     share = 1.0
     goals = ()
     programs = ()
+    needs = ""
 
     def __init__(self, place):
         self.place = place
+
+    def available(self):
+        missing = [program for program in self.programs if not shutil.which(program)]
+        return "not installed: %s (./scripts/bench installs what is needed)" % ", ".join(missing) if missing else ""
 
     def prepare(self):
         pass
@@ -109,3 +123,10 @@ def all_works(place):
     names = [work.name for work in found]
     assert len(names) == len(set(names)), "two works of one name"
     return sorted(found, key=lambda work: list(GROUPS).index(work.group))  # sorted() keeps the order within a group
+
+
+def packages_of(found):
+    """Names of the packages that works need: Debian's, and npm:NAME@VERSION."""
+    names = [PACKAGES.get(program, program) for work in found for program in work.programs] + [
+        name for work in found for name in work.needs.split()]
+    return list(dict.fromkeys(name for name in names if name))

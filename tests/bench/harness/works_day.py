@@ -141,7 +141,13 @@ def percent(part, whole):
 class Substitution(Study):
     """What the model is given in a day, by each setting, and how much of the day is a repeat."""
     group = "agent"
-    programs = Day.programs
+    programs = (*Day.programs, "node")
+    needs = "npm:gpt-tokenizer@3.4.0"
+
+    def available(self):
+        if not os.path.isdir(day.TOKENIZER):
+            return "there is no %s: ./scripts/bench puts it there by npm" % day.TOKENIZER
+        return super().available()
 
     def __init__(self, place, name):
         super().__init__(place)
