@@ -10,6 +10,7 @@
 #include <xxhash.h>
 
 #include "tracker/sys.h"
+#include "tracker/ticks.h"
 
 enum {
 	RESERVE_ATTEMPTS = 8,
@@ -221,6 +222,7 @@ static int map_view(int fd, enum view view, struct stat *stat, struct journal *r
 	journal.units = (unsigned char *)address;
 	journal.known = (uint64_t *)(void *)(journal.units + 4096);
 	journal.mapped_units = bytes / JOURNAL_UNIT_BYTES;
+	journal.by_ticks = __atomic_load_n(&journal.header->by_ticks, __ATOMIC_RELAXED) == 1;
 	int error = check_header(journal.header, fd, stat);
 	if (error == 0 && view == VIEW_WINDOWS) {
 		uint64_t share = journal.header->units_max / JOURNAL_WINDOWS_MAX;
@@ -426,6 +428,12 @@ static bool provide(struct journal *journal, uint64_t first, uint64_t behind)
 	return done;
 }
 
+void journal_choose_clock(struct journal *journal)
+{
+	journal->by_ticks = ticks_are_sound();
+	__atomic_store_n(&journal->header->by_ticks, journal->by_ticks, __ATOMIC_RELAXED);
+}
+
 void journal_make_room(struct journal *journal, uint64_t units)
 {
 	uint64_t next = __atomic_load_n(&journal->header->next, __ATOMIC_RELAXED);
@@ -558,7 +566,8 @@ uint32_t journal_write(struct journal *journal, struct journal_record *record, c
 	if (!number || (units > 1 && !begin_filling(journal, unit, units, &word)))
 		return 0;
 	if (!record->time_realtime_ns)
-		record->time_realtime_ns = sys_realtime_ns();
+		record->time_realtime_ns = journal->by_ticks ? ticks_realtime_ns()
+							     : sys_realtime_ns();
 	record->head.units = (uint8_t)units;
 	memcpy(unit + head_bytes, (const unsigned char *)record + head_bytes,
 	       sizeof(*record) - head_bytes);

@@ -188,7 +188,9 @@ struct journal_header {
 	char nonce[JOURNAL_NONCE_BYTES]; /* this journal's own: 16 hexadecimal digits */
 	uint32_t workspace;              /* text: root of the workspace */
 	uint32_t can_grow; /* the file system allocates blocks on demand (fallocate(2)) */
-	uint64_t reserved[6];
+	uint64_t reserved[5];
+	uint32_t by_ticks; /* program: the times of records may be told by the processor's counter (ticks.h) */
+	uint32_t unused;
 	_Alignas(64) uint64_t next;      /* any, by atomic add: first unit that nobody reserved */
 	_Alignas(64) uint64_t allocated; /* any, only rises: units that the file has blocks for */
 	uint64_t lost;                   /* any, by atomic add: records that could not be written */
@@ -221,6 +223,7 @@ struct journal {
 	uint64_t dev, ino; /* of the file: what is grown must be the same */
 	uint64_t retry_realtime_ns; /* when this process, which had no descriptor for it, may try to grow it again */
 	const char *path; /* borrowed: to grow the file; NULL: this view does not grow it */
+	bool by_ticks;    /* as the header said */
 	uint32_t in_work; /* a thread makes it longer, or maps more of it */
 	uint32_t windows_used;
 	struct journal_window windows[JOURNAL_WINDOWS_MAX];
@@ -285,6 +288,10 @@ uint32_t journal_text(struct journal *journal, const void *bytes, size_t size_by
  * the start of a process, where system calls are free to be made, and for `seen run`, which does it in time for others.  units: as
  * many as should be there. */
 void journal_make_room(struct journal *journal, uint64_t units);
+
+/* journal_choose_clock(): finds out what the times of records may be told by, for this view and for those that are mapped from now on.
+ * Reads a file; for the program. */
+void journal_choose_clock(struct journal *journal);
 
 /* journal_lost(): counts a record that could not be written for another reason. */
 void journal_lost(const struct journal *journal);

@@ -774,7 +774,10 @@ int session_map_journal(const struct session *session, struct journal *ret_journ
 	*ret_journal = (struct journal){ .path = NULL };
 	if (session->segment.settings->journal_level == JOURNAL_LEVEL_OFF)
 		return 0;
-	return path ? journal_map(path, ret_journal) : session->journal_error;
+	int error = path ? journal_map(path, ret_journal) : session->journal_error;
+	if (error == 0)
+		journal_choose_clock(ret_journal);
+	return error;
 }
 
 const char *session_journal(const struct session *session)

@@ -226,8 +226,9 @@ int main(int argc, char **argv)
 	} else {
 		must(journal_create(file, "bench", "0123456789abcdef", "/w", MAX_BYTES) == 0);
 		must(journal_map(file, &journal) == 0);
-		empty(&journal); /* of the workspace's path */
-		if (mapped) {    /* what makes it as long as it has to be */
+		journal_choose_clock(&journal); /* as a session does */
+		empty(&journal);                /* of the workspace's path */
+		if (mapped) {                   /* what makes it as long as it has to be */
 			(void)run_writers(writers, count, false, &cpu_ns);
 			(void)used_bytes(&journal, count);
 			empty(&journal);
