@@ -123,6 +123,9 @@ class TestFigures(unittest.TestCase):
             doubtful["machine"][member] = value
             self.assertEqual(len(figures.warnings(doubtful)), 1)
             self.assertIn(said, figures.warnings(doubtful)[0])
+        lost = copy.deepcopy(document(measured))
+        lost["works"][0]["ways"]["substitute"]["proof"] = {"lost": 3}
+        self.assertIn("made: 3", figures.warnings(lost)[0])
         wide = document({**measured, "works": [figures.figures_of(Made(), {
             "bare": {i: S(10, 5) for i in range(4)}, "substitute": {i: S(20 + 10 * i, 5) for i in range(4)}})]})
         self.assertIn("spread is wide", figures.warnings(wide)[0])

@@ -55,6 +55,11 @@ def warnings(result):
         said.append("Others used %.2f of %d processors while it ran." % (machine["others_processors"], cores))
     if machine["stolen_processors"] > 0.02 * cores:
         said.append("The host took %.2f of %d processors away (steal)." % (machine["stolen_processors"], cores))
+    lost = {entry["work"]: figures["proof"]["lost"] for entry in result["works"] for figures in entry["ways"].values()
+            if figures["proof"].get("lost")}
+    if lost:
+        said.append("Tables of seen were full, so that it forgot what it knew of files, programs or deliveries: %s." % "; ".join(
+            "%s: %d" % item for item in lost.items()))
     wide = [(entry["work"], way) for entry in result["works"] for way, figures in entry["ways"].items()
             for base in entry["bases"][:1] if is_wide(figures["wall_to"][base])]
     if wide:
