@@ -33,6 +33,13 @@ enum {
 	CHILDREN_MAX = 256,
 	EVENTS_AT_ONCE = 64,
 	SURE_NS = 20000000,
+	THREADS_KNOWN = 1024, /* of all processes; a power of two */
+};
+
+/* A thread that is not its process's first, whose process was asked for. */
+struct thread {
+	pid_t tid, pid;
+	uint64_t looked_ns; /* when that was so */
 };
 
 struct targets {
@@ -43,7 +50,8 @@ struct targets {
 	pthread_mutex_t making; /* one is made at a time: two threads of a process may call at once */
 	struct target *dead; /* out of the table, used by nobody: to be destroyed without the lock */
 	struct target *buckets[BUCKETS];
-	int timer; /* to look at what came of writes */
+	struct thread threads[THREADS_KNOWN]; /* under the lock, by the thread's number */
+	int timer;                            /* to look at what came of writes */
 	pid_t writing[WRITING_MAX];
 	int writing_count;
 };
@@ -770,9 +778,45 @@ static struct target *find_or_make(struct targets *targets, pid_t pid, pid_t par
 	return target;
 }
 
-struct target *target_find(struct targets *targets, pid_t pid)
+static struct thread *thread_of(struct targets *targets, pid_t tid)
 {
-	struct target *target = take(targets, pid);
+	return &targets->threads[(unsigned)tid % THREADS_KNOWN];
+}
+
+static void know_thread(struct targets *targets, pid_t tid, pid_t pid)
+{
+	(void)pthread_mutex_lock(&targets->lock);
+	*thread_of(targets, tid) = (struct thread){ tid, pid, sys_clock_ns(CLOCK_MONOTONIC) };
+	(void)pthread_mutex_unlock(&targets->lock);
+}
+
+/* The process of a thread that is known.  Its number is not another's at once, as with processes. */
+static struct target *take_by_thread(struct targets *targets, pid_t tid)
+{
+	(void)pthread_mutex_lock(&targets->lock);
+	const struct thread known = *thread_of(targets, tid);
+	(void)pthread_mutex_unlock(&targets->lock);
+	struct target *target = known.tid == tid ? take(targets, known.pid) : NULL;
+
+	if (!target || sys_clock_ns(CLOCK_MONOTONIC) - known.looked_ns < SURE_NS)
+		return target;
+	if (has_thread(known.pid, tid)) {
+		know_thread(targets, tid, known.pid);
+		return target;
+	}
+	give(targets, target);
+	return NULL;
+}
+
+static struct target *take_known(struct targets *targets, pid_t tid)
+{
+	struct target *target = take(targets, tid);
+	return target ? target : take_by_thread(targets, tid);
+}
+
+struct target *target_find(struct targets *targets, pid_t tid)
+{
+	struct target *target = take_known(targets, tid);
 
 	if (target && pthread_mutex_trylock(&target->lock) != 0) {
 		give(targets, target);
@@ -783,7 +827,7 @@ struct target *target_find(struct targets *targets, pid_t pid)
 
 struct target *target_take(struct targets *targets, pid_t tid)
 {
-	struct target *target = take(targets, tid);
+	struct target *target = take_known(targets, tid);
 	pid_t pid, parent;
 
 	if (!target) {
@@ -793,6 +837,8 @@ struct target *target_take(struct targets *targets, pid_t tid)
 		if (target && pid != tid && !has_thread(pid, tid)) {
 			give(targets, target);
 			target = NULL;
+		} else if (target && pid != tid) {
+			know_thread(targets, tid, pid);
 		}
 	}
 	if (target)

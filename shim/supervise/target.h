@@ -98,10 +98,9 @@ int targets_timer(const struct targets *targets);
 void targets_note_writing(struct targets *targets, pid_t pid);
 pid_t targets_next_writing(struct targets *targets);
 
-/* target_find(): the process whose first thread this is, locked; NULL when it is not known yet, or held by another:
- * does not wait.  target_take(): the process of any thread, learned of if it is new; NULL when it cannot be told.
+/* target_find(): the process of a thread, locked; NULL when it is not known yet, or held by another: does not wait.  target_take(): the process of any thread, learned of if it is new; NULL when it cannot be told.
  * target_give(): lets go of it. */
-struct target *target_find(struct targets *targets, pid_t pid);
+struct target *target_find(struct targets *targets, pid_t tid);
 struct target *target_take(struct targets *targets, pid_t tid);
 void target_give(struct targets *targets, struct target *target);
 
