@@ -690,13 +690,24 @@ static struct verdict judge_exit(const struct looking *looking)
 
 /* ---- all ---- */
 
+/* Is known of the process what is to be known of one that makes this call? */
+static bool is_known(const struct looking *looking)
+{
+	const struct target *target = looking->target;
+	enum kind kind = looking->form->kind;
+
+	return target_is_settled(target) ||
+	       (kind != KIND_EXEC && kind != KIND_EXIT &&
+		target_is_loading(target, looking->exchange->call->data.instruction_pointer));
+}
+
 static struct verdict judge_known(const struct looking *looking)
 {
 	const struct seccomp_notif *call = looking->exchange->call;
 	struct target *target = looking->target;
 	enum kind kind = looking->form->kind;
 
-	if (kind == KIND_EXEC || kind == KIND_EXIT || !target_is_settled(target))
+	if (kind == KIND_EXEC || kind == KIND_EXIT || !is_known(looking))
 		exchange_takes_long(looking->exchange);
 	if (target->way != WAY_OURS)
 		target_returned(looking->targets, target, (pid_t)call->pid);
@@ -756,17 +767,18 @@ struct verdict call_judge(struct targets *targets, const struct supervision *sup
 		if ((uint32_t)call->data.nr == FORMS[i].number)
 			looking.form = &FORMS[i];
 	looking.target = looking.form && call->pid ? target_find(targets, (pid_t)call->pid) : NULL;
-	bool is_known = looking.target && target_is_settled(looking.target);
-	if (!is_known)
+	bool says_hello = mark && call->data.nr == SYS_openat && call->data.args[5] == mark + 1;
+	bool known = looking.target && !says_hello && is_known(&looking);
+	if (!known)
 		exchange_takes_long(exchange);
 	if (looking.form && call->pid && !looking.target)
 		looking.target = target_take(targets, (pid_t)call->pid);
 	/* Of one that is known nothing is asked but what the call says, which is held against it later. */
-	bool is_valid = (looking.target && is_known) || exchange_is_valid(exchange);
+	bool is_valid = known || exchange_is_valid(exchange);
 	if (!looking.target || !is_valid) {
 		if (is_valid) /* else it was killed: there is no call any more */
 			segment_count(supervision->segment, COUNTER_calls_unjudged, 1);
-	} else if (mark && call->data.nr == SYS_openat && call->data.args[5] == mark + 1) {
+	} else if (says_hello) {
 		bool attach = target_library(targets, looking.target, call->data.args[1]);
 		verdict = (struct verdict){ VERDICT_RETURN,
 					    attach ? HELLO_ATTACH : HELLO_STAY_OFF };

@@ -228,6 +228,21 @@ static ssize_t read_proc(pid_t pid, const char *name, char *ret_text, size_t cap
 	return sys_read_file(path, ret_text, capacity);
 }
 
+/* The same of what is told at once, in less than there is room for. */
+static ssize_t read_proc_at_once(pid_t pid, const char *name, char *ret_text, size_t capacity)
+{
+	char path[96];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	int fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return fd;
+	ssize_t got = sys_read(fd, ret_text, capacity - 1);
+	(void)sys_close(fd);
+	ret_text[got > 0 ? got : 0] = '\0';
+	return got;
+}
+
 static bool find_number(const char *text, const char *name, pid_t *ret_number)
 {
 	const char *at = strstr(text, name);
@@ -242,7 +257,7 @@ static bool look_at_thread(pid_t tid, pid_t *ret_pid, pid_t *ret_parent)
 {
 	char text[1024];
 
-	return read_proc(tid, "status", text, sizeof(text)) > 0 &&
+	return read_proc_at_once(tid, "status", text, sizeof(text)) > 0 &&
 	       find_number(text, "\nTgid:", ret_pid) && find_number(text, "\nPPid:", ret_parent);
 }
 
@@ -251,7 +266,7 @@ static uint64_t stack_of(pid_t pid)
 {
 	char text[1024];
 
-	if (read_proc(pid, "stat", text, sizeof(text)) <= 0)
+	if (read_proc_at_once(pid, "stat", text, sizeof(text)) <= 0)
 		return 0;
 	const char *at = strrchr(text, ')');
 	for (int field = 2; at && field < 28; field++)
@@ -266,6 +281,23 @@ static struct identity file_of(pid_t pid, const char *name)
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
 	return sys_stat(path, &stat) == 0 ? identity_of(&stat) : (struct identity){ 0, 0, 0 };
+}
+
+static struct image look_at_image(pid_t pid)
+{
+	return (struct image){ stack_of(pid), file_of(pid, "exe") };
+}
+
+static bool image_equal(const struct image *a, const struct image *b)
+{
+	return a->stack == b->stack && identity_equal(&a->file, &b->file);
+}
+
+static struct image image_of(struct target *target)
+{
+	if (!target->image.stack)
+		target->image = look_at_image(target->pid);
+	return target->image;
 }
 
 static uint64_t mount_ns_of(pid_t pid)
@@ -362,14 +394,6 @@ void target_moves(struct target *target, pid_t tid)
 
 /* ---- a program starts ---- */
 
-static bool is_new_image(const struct target *target)
-{
-	struct identity file = file_of(target->pid, "exe");
-
-	return stack_of(target->pid) != target->start.stack ||
-	       !identity_equal(&file, &target->start.file);
-}
-
 static void begin_image(struct target *target)
 {
 	views_free(target->views);
@@ -382,6 +406,18 @@ static void begin_image(struct target *target)
 	target->request = (struct request){ .subject = { (uint32_t)target->pid } };
 	memset(target->code, 0, sizeof(target->code));
 	target->loader = target->library = (struct code_range){ 0, 0 };
+}
+
+/* It called exec: did another program come of it? */
+static bool begins_image(struct target *target)
+{
+	struct image image = look_at_image(target->pid);
+
+	if (image_equal(&image, &target->start.image))
+		return false;
+	begin_image(target);
+	target->image = image;
+	return true;
 }
 
 /* Value of NAME in what /proc/PID/environ holds, or NULL. */
@@ -510,21 +546,27 @@ static void adopt(const struct targets *targets, struct target *target)
 		request_begin(segment, &target->request);
 }
 
+bool target_is_loading(const struct target *target, uint64_t code)
+{
+	return target->way == WAY_STARTING && !target->exec_called &&
+	       (is_inside(&target->loader, code) || is_inside(&target->library, code));
+}
+
 bool target_settle(struct targets *targets, struct target *target, uint64_t code, bool ends)
 {
-	if (target->exec_called && is_new_image(target))
-		begin_image(target);
+	if (target->exec_called)
+		(void)begins_image(target);
 	if (target->way != WAY_STARTING)
 		return true;
 	if (code && !ends) {
 		/* The loader's own calls, and those of the library before it says hello, are not the program's. */
-		if (is_inside(&target->loader, code) || is_inside(&target->library, code))
+		if (target_is_loading(target, code))
 			return false;
 		struct mapped mapped;
 		look_at_maps(target->pid, &mapped);
 		target->loader = mapped.loader;
 		target->library = mapped.library;
-		if (is_inside(&target->loader, code) || is_inside(&target->library, code))
+		if (target_is_loading(target, code))
 			return false;
 	}
 	adopt(targets, target);
@@ -544,7 +586,7 @@ bool target_is_sure(const struct target *target, uint64_t taken_ns)
 
 void target_returned(struct targets *targets, struct target *target, pid_t tid)
 {
-	if (!target->exec_called || target->start.tid != tid || is_new_image(target))
+	if (!target->exec_called || target->start.tid != tid || begins_image(target))
 		return;
 	if (target->start.announced_here) {
 		record_start_failed(targets->supervision, target, tid);
@@ -583,8 +625,7 @@ void target_start(struct targets *targets, struct target *target, pid_t tid, boo
 		target->start.announced_here = true;
 	}
 	target->start.tid = tid;
-	target->start.stack = stack_of(target->pid);
-	target->start.file = file_of(target->pid, "exe");
+	target->start.image = image_of(target);
 	target->start.output = file_of(target->pid, "fd/1");
 	target->exec_called = true;
 }
@@ -594,8 +635,8 @@ bool target_library(struct targets *targets, struct target *target, uint64_t hel
 	const struct segment *segment = targets->supervision->segment;
 	struct hello said;
 
-	if (target->exec_called && is_new_image(target))
-		begin_image(target);
+	if (target->exec_called)
+		(void)begins_image(target);
 	if (memory_read(target->pid, hello, &said, sizeof(said)) != sizeof(said) ||
 	    said.size_bytes != sizeof(said))
 		return true;
@@ -644,12 +685,10 @@ void target_look_at_library(struct targets *targets, struct target *target)
 
 /* Is the process a copy of what the other one runs now?  A copy has its stack where the other has it; what was started since has
  * another.  Its parent may have become another program meanwhile, or be one that took it over. */
-static bool is_copy_of(pid_t pid, pid_t ancestor)
+static bool is_copy_of(struct target *target, struct target *ancestor)
 {
-	uint64_t stack = stack_of(pid);
-	struct identity own = file_of(pid, "exe"), other = file_of(ancestor, "exe");
-
-	return stack && stack == stack_of(ancestor) && identity_equal(&own, &other);
+	const struct image own = image_of(target), other = image_of(ancestor);
+	return own.stack && image_equal(&own, &other);
 }
 
 static void begin_orphan(const struct targets *targets, struct target *target);
@@ -680,7 +719,7 @@ static bool copy_ancestor(struct targets *targets, struct target *target, pid_t 
 		}
 		(void)pthread_mutex_lock(&known->lock);
 		(void)target_settle(targets, known, 0, false);
-		if (!is_copy_of(target->pid, known->pid)) {
+		if (!is_copy_of(target, known)) {
 			target_give(targets, known);
 			begin_stranger(targets, target);
 			return true;
@@ -867,10 +906,19 @@ static void meet_children_of(struct targets *targets, pid_t pid, const char *tid
 
 void target_meet_children(struct targets *targets, struct target *target)
 {
+	enum { LINKS_OF_ONE = 3 }; /* of the folder: two, and one for each thread */
 	char path[64];
 	const struct dirent *entry;
+	struct stat stat;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)target->pid);
+	if (sys_stat(path, &stat) == 0 && stat.st_nlink == LINKS_OF_ONE) {
+		(void)snprintf(path, sizeof(path), "%d", (int)target->pid);
+		(void)pthread_mutex_unlock(&target->lock);
+		meet_children_of(targets, target->pid, path);
+		(void)pthread_mutex_lock(&target->lock);
+		return;
+	}
 	DIR *threads = opendir(path);
 	if (!threads)
 		return;

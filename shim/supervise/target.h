@@ -30,6 +30,12 @@ struct code_range {
 	uint64_t from, to;
 };
 
+/* What tells the image that a process runs from another one: where its stack begins, and its executable. */
+struct image {
+	uint64_t stack; /* 0: not known */
+	struct identity file;
+};
+
 /* A program that a process has been about to start. */
 struct start {
 	struct process_ref announced; /* serial 0: by the library, or not at all */
@@ -38,8 +44,7 @@ struct start {
 	struct context context;   /* as announced */
 	char ticket[TICKET_BYTES];
 	pid_t tid;              /* the thread that called exec */
-	uint64_t stack;         /* of the image before: another one has another */
-	struct identity file;   /* executable of the image before */
+	struct image image;     /* the one before */
 	struct identity output; /* descriptor 1 when it was started */
 };
 
@@ -61,6 +66,7 @@ struct target {
 	bool told;     /* a copy: its FORK record is written */
 	bool exec_called; /* `start` says of what */
 	struct start start;
+	struct image image; /* what it runs, as far as it was asked for: it changes by exec alone */
 	struct invocation invocation;
 	struct request request;
 	struct process_ref process;
@@ -121,6 +127,9 @@ bool target_is_settled(const struct target *target);
  * asking the kernel whether that waits still?  It is settled, calls exec by the supervisor's leave alone, and its number is not another's as
  * soon as that. */
 bool target_is_sure(const struct target *target, uint64_t taken_ns);
+
+/* target_is_loading(): is that code of a loader which is not done yet, by what is known?  Its calls are of no interest. */
+bool target_is_loading(const struct target *target, uint64_t code);
 
 /* target_settle(): the process calls from `code` (0: not known): what it runs now is known afterwards, unless it is still
  * being loaded: then false, and the call is of no interest.  ends: it calls exit: then it is settled in any case. */
