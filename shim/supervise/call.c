@@ -696,9 +696,14 @@ static bool is_known(const struct looking *looking)
 	const struct target *target = looking->target;
 	enum kind kind = looking->form->kind;
 
-	return target_is_settled(target) ||
-	       (kind != KIND_EXEC && kind != KIND_EXIT &&
-		target_is_loading(target, looking->exchange->call->data.instruction_pointer));
+	uint64_t code = looking->exchange->call->data.instruction_pointer;
+
+	if (target_is_settled(target) || kind == KIND_EXEC || kind == KIND_EXIT)
+		return target_is_settled(target);
+	/* Of these nothing is asked at all. */
+	return target_is_loading(target, code) ||
+	       (target->way == WAY_LIBRARY && !target->exec_called &&
+		target_is_library_code(target, code));
 }
 
 static struct verdict judge_known(const struct looking *looking)

@@ -9,6 +9,7 @@
 #include <linux/close_range.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,8 @@ struct supervisor {
 	int listener;
 	int events; /* epoll: processes that ended, and the listener's end */
 	size_t call_bytes;
+	int abreast_max; /* threads that answer at a time what each could answer one after the other */
+	int abreast;     /* ... besides the one that leads */
 };
 
 struct worker {
@@ -122,6 +125,17 @@ static void let_others_lead(struct exchange *exchange)
 	(void)pthread_mutex_unlock(&answering->supervisor->lead);
 }
 
+/* More calls wait: may another thread take them, while this one answers?  It needs a processor of its own, and so do those whose calls
+ * these are: where there are two, one thread is faster.  True: until `abreast` is taken back. */
+static bool goes_abreast(struct supervisor *supervisor)
+{
+	if (__atomic_fetch_add(&supervisor->abreast, 1, __ATOMIC_RELAXED) + 1 <
+	    supervisor->abreast_max)
+		return true;
+	(void)__atomic_fetch_sub(&supervisor->abreast, 1, __ATOMIC_RELAXED);
+	return false;
+}
+
 /* One thread at a time waits for calls, and answers those that need no more than a look by itself: to wake another would take
  * longer than the answer.  Before what takes longer, and when calls are there before they are waited for, the next one leads. */
 static void *work(void *data)
@@ -147,12 +161,17 @@ static void *work(void *data)
 		exchange->taken_ns = sys_clock_ns(CLOCK_MONOTONIC);
 		exchange->is_long = false;
 		/* The one that was just answered may have run before this thread went on, and called again: nobody else waits. */
-		if (call->pid != last_pid && exchange->taken_ns - since_ns < NO_WAIT_NS)
+		bool is_abreast = call->pid != last_pid &&
+				  exchange->taken_ns - since_ns < NO_WAIT_NS &&
+				  goes_abreast(supervisor);
+		if (is_abreast)
 			exchange_takes_long(exchange);
 		last_pid = call->pid;
 		struct verdict verdict = call_judge(supervisor->targets, &supervisor->supervision,
 						    supervisor->mark, exchange);
 		answer(supervisor->listener, call->id, verdict);
+		if (is_abreast)
+			(void)__atomic_fetch_sub(&supervisor->abreast, 1, __ATOMIC_RELAXED);
 		if (exchange->is_long)
 			(void)pthread_mutex_lock(&supervisor->lead);
 	}
@@ -335,6 +354,10 @@ int supervise_start(int listener, const struct supervision *supervision,
 	(void)pthread_mutex_init(&supervisor->lead, NULL);
 	supervisor->supervision = *supervision;
 	supervisor->listener = listener;
+	cpu_set_t processors;
+	supervisor->abreast_max = THREADS; /* on more than a set has room for */
+	if (sched_getaffinity(0, sizeof(processors), &processors) == 0)
+		supervisor->abreast_max = CPU_COUNT(&processors) / 2;
 	supervisor->mark = supervision->has_library ? supervise_mark(supervision->segment) : 0;
 	error = look_at_sizes(&supervisor->call_bytes);
 	if (error < 0)
