@@ -539,7 +539,7 @@ static struct verdict judge_open(const struct looking *looking)
 	bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
 	bool is_plain = !writes && !target->request.is_viewer && !reads_files(target);
 	/* A look more is not worth it where nothing hangs on it but a record. */
-	if (!(is_plain && target_is_sure(target, looking->exchange->taken_ns)) &&
+	if (!(is_plain && target_is_sure(looking->targets, target, looking->exchange->taken_ns)) &&
 	    !exchange_is_valid(looking->exchange))
 		return PASS;
 	count(looking, lists ? PROCESS_LISTINGS : writes ? PROCESS_OPENS_WRITE : PROCESS_OPENS);

@@ -33,6 +33,7 @@ enum {
 	CHILDREN_MAX = 256,
 	EVENTS_AT_ONCE = 64,
 	SURE_NS = 20000000,
+	NUMBERS_MIN = 32768,  /* of processes, the least that one can be sure with */
 	THREADS_KNOWN = 1024, /* of all processes; a power of two */
 };
 
@@ -44,7 +45,8 @@ struct thread {
 
 struct targets {
 	const struct supervision *supervision;
-	int ended; /* epoll over the processes */
+	uint64_t sure_ns; /* for as long a number stands for what it stood for */
+	int ended;        /* epoll over the processes */
 	uint64_t mount_ns;
 	pthread_mutex_t lock;   /* for the table, and users of its entries */
 	pthread_mutex_t making; /* one is made at a time: two threads of a process may call at once */
@@ -129,14 +131,24 @@ static void unlock(struct targets *targets)
 	}
 }
 
-/* Has the process ended?  Then its number may be another's, but not at once: numbers are given one after the other (pid_max(5)
- * of them, 32,768 at least by default), which takes longer than SURE_NS. */
-static bool has_ended(struct target *target)
+/* For how long is a number of a process not another's?  They are given one after the other, and there are as many as
+ * /proc/sys/kernel/pid_max says (proc(5)): of some ten thousands SURE_NS is a small part of the time that it takes.  Of fewer, always
+ * look. */
+static uint64_t look_at_numbers(void)
+{
+	char text[32];
+	ssize_t length = sys_read_file("/proc/sys/kernel/pid_max", text, sizeof(text));
+
+	return length > 0 && strtol(text, NULL, 10) >= NUMBERS_MIN ? SURE_NS : 0;
+}
+
+/* Has the process ended?  Then its number may be another's, but not at once. */
+static bool has_ended(const struct targets *targets, struct target *target)
 {
 	struct pollfd ended = { target->descriptor, POLLIN, 0 };
 	uint64_t now_ns = sys_clock_ns(CLOCK_MONOTONIC);
 
-	if (now_ns - target->looked_ns < SURE_NS)
+	if (now_ns - target->looked_ns < targets->sure_ns)
 		return false;
 	target->looked_ns = now_ns;
 	return poll(&ended, 1, 0) != 0;
@@ -146,7 +158,7 @@ static struct target *take(struct targets *targets, pid_t pid)
 {
 	(void)pthread_mutex_lock(&targets->lock);
 	struct target *target = find(targets, pid);
-	if (target && has_ended(target)) {
+	if (target && has_ended(targets, target)) {
 		take_out(targets, target);
 		target = NULL;
 	}
@@ -183,7 +195,7 @@ void targets_sweep(struct targets *targets)
 			struct target *target = find(targets, (pid_t)events[i].data.u32);
 			if (target) {
 				target->looked_ns = 0;
-				if (has_ended(target))
+				if (has_ended(targets, target))
 					take_out(targets, target);
 			}
 		}
@@ -578,10 +590,10 @@ bool target_is_settled(const struct target *target)
 	return !target->exec_called && target->way != WAY_STARTING && target->told;
 }
 
-bool target_is_sure(const struct target *target, uint64_t taken_ns)
+bool target_is_sure(const struct targets *targets, const struct target *target, uint64_t taken_ns)
 {
 	return target->way == WAY_SUPERVISED && target_is_settled(target) &&
-	       sys_clock_ns(CLOCK_MONOTONIC) - taken_ns < SURE_NS;
+	       sys_clock_ns(CLOCK_MONOTONIC) - taken_ns < targets->sure_ns;
 }
 
 void target_returned(struct targets *targets, struct target *target, pid_t tid)
@@ -837,7 +849,7 @@ static struct target *take_by_thread(struct targets *targets, pid_t tid)
 	(void)pthread_mutex_unlock(&targets->lock);
 	struct target *target = known.tid == tid ? take(targets, known.pid) : NULL;
 
-	if (!target || sys_clock_ns(CLOCK_MONOTONIC) - known.looked_ns < SURE_NS)
+	if (!target || sys_clock_ns(CLOCK_MONOTONIC) - known.looked_ns < targets->sure_ns)
 		return target;
 	if (has_thread(known.pid, tid)) {
 		know_thread(targets, tid, known.pid);
@@ -938,6 +950,7 @@ struct targets *targets_make(const struct supervision *supervision)
 	if (!targets)
 		return NULL;
 	targets->supervision = supervision;
+	targets->sure_ns = look_at_numbers();
 	targets->mount_ns = mount_ns_of(getpid());
 	(void)pthread_mutex_init(&targets->lock, NULL);
 	(void)pthread_mutex_init(&targets->making, NULL);

@@ -126,7 +126,7 @@ bool target_is_settled(const struct target *target);
 /* target_is_sure(): is what was read of the process surely of the image that made a call which was taken then (CLOCK_MONOTONIC), without
  * asking the kernel whether that waits still?  It is settled, calls exec by the supervisor's leave alone, and its number is not another's as
  * soon as that. */
-bool target_is_sure(const struct target *target, uint64_t taken_ns);
+bool target_is_sure(const struct targets *targets, const struct target *target, uint64_t taken_ns);
 
 /* target_is_loading(): is that code of a loader which is not done yet, by what is known?  Its calls are of no interest. */
 bool target_is_loading(const struct target *target, uint64_t code);

@@ -169,6 +169,48 @@ class Deaths(Case):
         self.assertEqual(self.run_command(self.session.path("f"))[0], 126)
 
 
+@unittest.skipUnless(VIA == "supervise", "the supervisor alone")
+class Cost(Case):
+    """What a plain open costs the supervisor: taking the call, reading the name, letting it pass."""
+
+    OPENS = 500
+    PROGRAM = """
+import os, sys, threading
+def opens():
+    for _ in range(int(sys.argv[1])):
+        os.close(os.open(sys.argv[2], os.O_RDONLY))
+if sys.argv[3] == "first":
+    opens()
+else:
+    thread = threading.Thread(target=opens)
+    thread.start()
+    thread.join()
+"""
+
+    def calls(self, opens, thread):
+        """System calls of the supervisor's threads that take calls."""
+        words = ["strace", "-f", "-qq", "-e", "signal=none", "-o", "trace", *RUN, "--quiet", "--session", "test", "--",
+                 sys.executable, "-c", self.PROGRAM, str(opens), self.session.path("f"), thread]
+        done = subprocess.run(words, cwd=self.session.workspace, env=self.session.environment, stdin=subprocess.DEVNULL,
+                              capture_output=True, timeout=100)
+        if b"ptrace" in done.stderr:
+            self.skipTest("ptrace is not allowed here")
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        calls = [line.split(None, 1) for line in self.session.read("trace").splitlines() if b" resumed>" not in line]
+        threads = {tid for tid, call in calls if b"NOTIF_RECV" in call}
+        return sum(tid in threads for tid, _ in calls)
+
+    def assertCosts(self, thread, most):
+        few, many = (self.calls(opens, thread) for opens in (self.OPENS, 3 * self.OPENS))
+        self.assertLessEqual((many - few) / (2 * self.OPENS), most)
+
+    def test_open(self):
+        self.assertCosts("first", 3.15)  # now and then it looks whether the process lives
+
+    def test_open_of_another_thread(self):
+        self.assertCosts("other", 3.3)  # ... and the thread
+
+
 class Stops(Case):
     COMMAND = ("echo $$ > pid; setsid sh -c 'while :; do cat f > /dev/null; echo . >> background; done' & other=$!; "
                "while ! [ -e go ]; do read -r line < f; echo . >> foreground; done; kill $other; exit 5")
