@@ -224,8 +224,8 @@ class Snoopy(Peer):
 
 class Proot(Peer):
     name, needs, program = "proot", "proot", "proot"
-    traced, filtered, static = True, None, True
-    description = "`proot`: stops each call that names a file, by ptrace and a filter, and rewrites its path, here to the same"
+    traced, filtered, static = True, None, True  # Debian 12's has no filter, later ones have
+    description = "`proot`: stops each call, by ptrace, and rewrites the paths in it, here to the same"
     records = "nothing"
     can = ("static", "changes")
 

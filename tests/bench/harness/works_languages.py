@@ -124,6 +124,8 @@ class NodeRequires(Spawn):
 class NpmLs(Spawn):
     """npm looks at every package of a tree."""
     programs = ("npm", "node")
+    about = ("proot is not measured with `npm ls`: below proot 5.1.0 an open by one of node.js's threads fails with EFAULT, so that npm finds "
+             "no packages, says that there are none, and exits 0.")
 
     def __init__(self, place):
         packages = 10 if place.quick else 250
@@ -131,7 +133,7 @@ class NpmLs(Spawn):
         names = ["package-%03d@1.0.0" % i for i in range(packages)]
         shown = "day@1.0.0 %s\n%s`-- %s\n\n" % (self.folder, "".join("+-- %s\n" % name for name in names[:-1]), names[-1])
         super().__init__(place, "tools", "npm ls of %d packages" % packages, ["npm", "ls", "--no-unicode"], 1, shown.encode(), self.folder,
-                         ("ms", 1000000), ("tools",), 2, all_ways.EVERY)
+                         ("ms", 1000000), ("tools",), 2, tuple(way for way in all_ways.EVERY if way != "proot"))
 
     def prepare(self):
         made = make_packages(self.folder, self.packages)
