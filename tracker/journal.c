@@ -18,7 +18,8 @@ enum {
 	GROWTH_UNITS_MAX = 1048576, /* 64 MiB at most */
 	UNITS_PER_PAGE = 4096 / JOURNAL_UNIT_BYTES,
 	SPINS = 20000,
-	ALLOCATE_ATTEMPTS = 3, /* a signal may undo it again and again (tmpfs) */
+	JOURNAL_TOGETHER_UNITS = 131072, /* 8 MiB before what is written are mapped with it */
+	ALLOCATE_ATTEMPTS = 3,           /* a signal may undo it again and again (tmpfs) */
 };
 
 static const uint64_t RETRY_NS = 1000000000u; /* after a growth that failed for want of room */
@@ -193,13 +194,63 @@ static int map_window(struct journal *journal, int fd, uint64_t number)
 	return 0;
 }
 
-/* Maps the pages before the first record, and of a whole view all behind them. */
-static int map_view(int fd, enum view view, struct stat *stat, struct journal *ret_journal)
+/* How much a window holds, at least. */
+static uint64_t window_units_of(const struct journal_header *header)
+{
+	uint64_t share = header->units_max / JOURNAL_WINDOWS_MAX;
+	return (share > JOURNAL_WINDOW_UNITS ? share : JOURNAL_WINDOW_UNITS) / UNITS_PER_PAGE *
+	       UNITS_PER_PAGE;
+}
+
+static void use_head(struct journal *journal, long address)
+{
+	journal->header = (struct journal_header *)address;
+	journal->units = (unsigned char *)address;
+	journal->known = (uint64_t *)(void *)(journal->units + JOURNAL_KNOWN_AT);
+}
+
+/* Maps the pages before the first record and the window behind them by one mapping, where little lies between: at the start of a
+ * program a mapping costs more than all that it writes.  Returns 0; -EFBIG where that is too much for one. */
+static int map_together(int fd, struct stat *stat, struct journal *journal)
+{
+	struct journal_header header;
+	const uint64_t extra = JOURNAL_RECORD_UNITS_MAX / UNITS_PER_PAGE * UNITS_PER_PAGE +
+			       UNITS_PER_PAGE;
+
+	if (sys_pread(fd, &header, sizeof(header), 0) != sizeof(header))
+		return -EBADMSG;
+	int error = check_header(&header, fd, stat);
+	if (error < 0)
+		return error;
+	if (header.next < JOURNAL_UNITS_FIRST || header.next > UINT32_MAX)
+		return -EBADMSG;
+	uint64_t units = window_units_of(&header);
+	uint64_t to = (header.next + units) / UNITS_PER_PAGE * UNITS_PER_PAGE;
+	uint64_t bytes = (to + extra) * JOURNAL_UNIT_BYTES;
+	if (header.next > JOURNAL_TOGETHER_UNITS || !has_room(bytes))
+		return -EFBIG;
+	long address = map_part(fd, false, bytes, 0);
+	if (is_error(address))
+		return (int)address;
+	use_head(journal, address);
+	/* It will be written to: one page fault instead of two. */
+	(void)__atomic_fetch_or(&journal->header->next, 0, __ATOMIC_RELAXED);
+	journal->by_ticks = __atomic_load_n(&journal->header->by_ticks, __ATOMIC_RELAXED) == 1;
+	journal->mapped_units = to;
+	journal->window_units = units;
+	journal->windows[0] = (struct journal_window){ .units = (unsigned char *)address,
+						       .from = JOURNAL_UNITS_FIRST,
+						       .to = to };
+	journal->windows_used = 1;
+	return 0;
+}
+
+/* The same by two.  Of other views: the pages before the first record, and of a whole view all behind them. */
+static int map_apart(int fd, enum view view, struct stat *stat, struct journal *journal)
 {
 	const uint64_t head = JOURNAL_UNITS_FIRST * JOURNAL_UNIT_BYTES;
 	/* A part of a page at the end is no place for records, and journal_unmap() could not tell. */
 	uint64_t there = (uint64_t)stat->st_size & ~(uint64_t)4095, bytes = there, limit;
-	struct journal journal = { .dev = stat->st_dev, .ino = stat->st_ino };
 
 	if (view == VIEW_WINDOWS || view == VIEW_HEAD) {
 		bytes = head;
@@ -218,31 +269,23 @@ static int map_view(int fd, enum view view, struct stat *stat, struct journal *r
 	long address = map_part(fd, view == VIEW_TO_READ || view == VIEW_HEAD, bytes, 0);
 	if (is_error(address))
 		return (int)address;
-	journal.header = (struct journal_header *)address;
-	journal.units = (unsigned char *)address;
-	journal.known = (uint64_t *)(void *)(journal.units + 4096);
-	journal.mapped_units = bytes / JOURNAL_UNIT_BYTES;
-	journal.by_ticks = __atomic_load_n(&journal.header->by_ticks, __ATOMIC_RELAXED) == 1;
-	int error = check_header(journal.header, fd, stat);
+	use_head(journal, address);
+	journal->mapped_units = bytes / JOURNAL_UNIT_BYTES;
+	journal->by_ticks = __atomic_load_n(&journal->header->by_ticks, __ATOMIC_RELAXED) == 1;
+	int error = check_header(journal->header, fd, stat);
 	if (error == 0 && view == VIEW_WINDOWS) {
-		uint64_t share = journal.header->units_max / JOURNAL_WINDOWS_MAX;
-		journal.window_units = (share > JOURNAL_WINDOW_UNITS ? share
-								     : JOURNAL_WINDOW_UNITS) /
-				       UNITS_PER_PAGE * UNITS_PER_PAGE;
-		uint64_t next = __atomic_load_n(&journal.header->next, __ATOMIC_RELAXED);
+		journal->window_units = window_units_of(journal->header);
+		uint64_t next = __atomic_load_n(&journal->header->next, __ATOMIC_RELAXED);
 		error = next < JOURNAL_UNITS_FIRST || next > UINT32_MAX
 				? -EBADMSG
-				: map_window(&journal, fd, next);
+				: map_window(journal, fd, next);
 	}
-	if (error < 0) {
-		(void)sys_munmap(journal.header, bytes);
-		return error;
-	}
-	*ret_journal = journal;
-	return 0;
+	if (error < 0)
+		(void)sys_munmap(journal->header, bytes);
+	return error;
 }
 
-/* ret_fd: NULL: it is closed. */
+/* ret_journal: all zero; again where it failed.  ret_fd: NULL: it is closed. */
 static int map(const char *path, enum view view, struct journal *ret_journal, int *ret_fd)
 {
 	bool to_read = view == VIEW_TO_READ || view == VIEW_HEAD;
@@ -261,9 +304,16 @@ static int map(const char *path, enum view view, struct journal *ret_journal, in
 	if (error == 0 && stat.st_size < JOURNAL_UNITS_FIRST * JOURNAL_UNIT_BYTES)
 		error = -EBADMSG;
 	if (error == 0)
-		error = map_view(fd, view, &stat, ret_journal);
-	if (error == 0 && !to_read)
-		ret_journal->path = path;
+		error = view == VIEW_WINDOWS ? map_together(fd, &stat, ret_journal) : -EFBIG;
+	if (error == -EFBIG)
+		error = map_apart(fd, view, &stat, ret_journal);
+	if (error < 0) {
+		memset(ret_journal, 0, offsetof(struct journal, windows[1]));
+	} else {
+		ret_journal->dev = stat.st_dev;
+		ret_journal->ino = stat.st_ino;
+		ret_journal->path = to_read ? NULL : path;
+	}
 	if (error == 0 && ret_fd)
 		*ret_fd = fd;
 	else
@@ -271,24 +321,39 @@ static int map(const char *path, enum view view, struct journal *ret_journal, in
 	return error;
 }
 
+/* Into memory that may hold anything, and stays as it is where that failed. */
+static int map_whole(const char *path, enum view view, struct journal *ret_journal, int *ret_fd)
+{
+	struct journal journal = { .path = NULL };
+	int error = map(path, view, &journal, ret_fd);
+	if (error == 0)
+		*ret_journal = journal;
+	return error;
+}
+
 int journal_map(const char *path, struct journal *ret_journal)
 {
-	return map(path, VIEW_WHOLE, ret_journal, NULL);
+	return map_whole(path, VIEW_WHOLE, ret_journal, NULL);
 }
 
 int journal_map_windows(const char *path, struct journal *ret_journal)
+{
+	return map_whole(path, VIEW_WINDOWS, ret_journal, NULL);
+}
+
+int journal_map_windows_cleared(const char *path, struct journal *ret_journal)
 {
 	return map(path, VIEW_WINDOWS, ret_journal, NULL);
 }
 
 int journal_map_to_read(const char *path, struct journal *ret_journal)
 {
-	return map(path, VIEW_TO_READ, ret_journal, NULL);
+	return map_whole(path, VIEW_TO_READ, ret_journal, NULL);
 }
 
 int journal_map_head(const char *path, struct journal *ret_journal, int *ret_fd)
 {
-	return map(path, VIEW_HEAD, ret_journal, ret_fd);
+	return map_whole(path, VIEW_HEAD, ret_journal, ret_fd);
 }
 
 void journal_unmap(struct journal *journal)

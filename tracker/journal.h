@@ -1,7 +1,7 @@
 /*
  * The journal: an append-only file, mapped by every process of a session, that says what happened.
  *
- *	header page | page of known texts | units of 64 bytes ...
+ *	header and known texts | a page for later | units of 64 bytes ...
  *
  * A record is one unit, or more where it has details; a text (a path, arguments) is a record of its own
  * that others refer to by number.  A record's number is its place: it lies at number * 64 in the file.
@@ -31,7 +31,8 @@
 enum {
 	JOURNAL_VERSION = 1,
 	JOURNAL_UNIT_BYTES = 64,
-	JOURNAL_KNOWN_TEXTS = 512,
+	JOURNAL_KNOWN_AT = 512, /* in the header's page, which every program touches anyway */
+	JOURNAL_KNOWN_TEXTS = (4096 - JOURNAL_KNOWN_AT) / 8,
 	JOURNAL_UNITS_FIRST =
 		128, /* number of the first record: header and known texts lie before it */
 	JOURNAL_ROOM_UNITS = 4096,   /* what an ordinary process may need */
@@ -197,7 +198,8 @@ struct journal_header {
 	uint64_t full_errno; /* any: why there was no room when it was last tried; 0: there was */
 	uint64_t full_realtime_ns; /* any: when that was; tried again a second later */
 };
-_Static_assert(sizeof(struct journal_header) <= 4096, "the header is one page");
+_Static_assert(sizeof(struct journal_header) <= JOURNAL_KNOWN_AT,
+	       "known texts lie behind the header");
 
 enum {
 	JOURNAL_WINDOWS_MAX = 128,
@@ -249,6 +251,10 @@ int journal_create(const char *path, const char *name, const char *nonce, const 
  * mmap(2).  Async-signal-safe; no descriptor stays open. */
 int journal_map(const char *path, struct journal *ret_journal);
 int journal_map_windows(const char *path, struct journal *ret_journal);
+
+/* journal_map_windows_cleared(): the same for one that is all zero, as memory that was never touched is: what has no use stays so.
+ * It is all zero again where it failed. */
+int journal_map_windows_cleared(const char *path, struct journal *ret_journal);
 
 /* journal_map_to_read(): the same for reading alone, and without what the file grows to later.  Also checks that the file is as long
  * as it says.  Whose it is, and who may write to it, is for the caller to know: a copy from elsewhere

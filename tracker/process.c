@@ -49,7 +49,8 @@ static bool is_held(const struct process_slot *slot, enum hold hold, int *looks)
 	return slot_read(slot, &copy, PROCESS_CHECKED_BYTES) && !process_is_gone(&copy);
 }
 
-/* The program in a slot has ended: its counts become the session's. */
+/* The slot of a program that has ended is given to another: its counts become the session's.  Not when it ends: that would be
+ * a page more that it touches, and one that all write to (segment_counter()). */
 static void settle(const struct segment *segment, struct process_slot *slot)
 {
 	static const enum counter TOTALS[PROCESS_COUNTS] = { COUNTER_opens, COUNTER_opens_write,
@@ -80,7 +81,10 @@ static struct process_slot *claim(const struct segment *segment, struct process_
 				slot_abandon(slot, ret_copy, PROCESS_CHECKED_BYTES);
 				continue;
 			}
-			settle(segment, slot); /* of a program that could not do it */
+			settle(segment, slot);
+			if (ret_copy->state == PROCESS_ATTACHED ||
+			    ret_copy->state == PROCESS_EXITED)
+				segment_count(segment, COUNTER_processes_attached, 1);
 			__atomic_store_n(&slot->writes, 0, __ATOMIC_RELAXED);
 			if (ret_copy->state == PROCESS_ANNOUNCED)
 				segment_count(segment, COUNTER_processes_displaced, 1);
@@ -250,9 +254,6 @@ uint64_t process_writes(const struct segment *segment, struct process_ref proces
 
 void process_exit(const struct segment *segment, struct process_ref process)
 {
-	if (!process.serial || !slot_at(segment, process.index))
-		return;
-	settle(segment, slot_at(segment, process.index));
 	set_state(segment, process, PROCESS_EXITED);
 }
 
@@ -279,7 +280,6 @@ void process_ended_unheard(const struct segment *segment, struct process_ref pro
 	}
 	copy.state = PROCESS_EXITED;
 	slot_commit(slot, &copy, PROCESS_CHECKED_BYTES);
-	segment_count(segment, COUNTER_processes_attached, 1);
 	segment_count(segment, COUNTER_processes_supervised, 1);
 }
 
@@ -476,7 +476,10 @@ static enum ticket_kind ticket_judge(const struct segment *segment, struct subje
 static enum ticket_kind ticket_find(const struct segment *segment, struct subject subject,
 				    struct process_ref named, struct process_slot *ret_copy)
 {
-	const struct process_slot *slot = named.serial ? slot_at(segment, named.index) : NULL;
+	struct process_slot *slot = named.serial ? slot_at(segment, named.index) : NULL;
+	/* It will be written to: one page fault instead of two. */
+	if (slot && !subject.pid)
+		(void)__atomic_fetch_or(&slot->record, 0, __ATOMIC_RELAXED);
 	if (!slot || !slot_read(slot, ret_copy, PROCESS_CHECKED_BYTES) ||
 	    ret_copy->serial != named.serial)
 		return TICKET_VOID;
@@ -661,7 +664,6 @@ static void replace_image(const struct segment *segment, const struct process_sl
 		return;
 	if (copy.pid == self && copy.serial != announced->serial &&
 	    copy.state == PROCESS_ATTACHED) {
-		settle(segment, slot);
 		copy.state = PROCESS_EXITED;
 		slot_commit(slot, &copy, PROCESS_CHECKED_BYTES);
 	} else {
@@ -770,7 +772,8 @@ static struct process_ref arrive(const struct segment *segment, const struct arr
 		is_unattached = !(context.flags & CONTEXT_ATTACHED);
 	if (is_unattached)
 		segment_count(segment, COUNTER_processes_unattached, 1);
-	segment_count(segment, COUNTER_processes_attached, 1);
+	if (!slot)
+		segment_count(segment, COUNTER_processes_attached, 1);
 	if (slot) {
 		copy.serial = process.serial;
 		copy.pid = arrival->pid;
@@ -856,7 +859,6 @@ void process_release(const struct segment *segment, struct process_ref process,
 	else
 		settle(segment, slot);
 	slot_commit(slot, &copy, PROCESS_CHECKED_BYTES);
-	segment_count(segment, COUNTER_processes_attached, (uint64_t)-1);
 	segment_count(segment, COUNTER_processes_supervised, (uint64_t)-1);
 	if (is_unattached)
 		segment_count(segment, COUNTER_processes_unattached, (uint64_t)-1);

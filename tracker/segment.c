@@ -125,17 +125,23 @@ void segment_unmap(struct segment *segment)
 	*segment = (struct segment){ 0 };
 }
 
-/* A path at the arena's start, NUL counted. */
+/* A path between header and settings, NUL counted: what every program needs lies in pages that it touches anyway. */
 static const char *path_at(const struct segment *segment, uint64_t offset, uint64_t bytes)
 {
-	const char *path = bytes > 1 ? arena_at(segment, offset, bytes) : NULL;
-	return path && path[0] == '/' && path[bytes - 1] == '\0' ? path : NULL;
+	const char *paths = (const char *)(segment->header + 1);
+	uint64_t room = (uint64_t)((const char *)segment->settings - paths);
+	const char *path = paths + offset;
+
+	return bytes > 1 && offset <= room && bytes <= room - offset && path[0] == '/' &&
+			       path[bytes - 1] == '\0'
+		       ? path
+		       : NULL;
 }
 
 const char *segment_journal(const struct segment *segment)
 {
 	uint64_t bytes = __atomic_load_n(&segment->header->journal_bytes, __ATOMIC_RELAXED);
-	return path_at(segment, SEGMENT_ARENA_FIRST, bytes);
+	return path_at(segment, 0, bytes);
 }
 
 const char *segment_contents(const struct segment *segment)
@@ -143,10 +149,7 @@ const char *segment_contents(const struct segment *segment)
 	const struct segment_header *header = segment->header;
 	uint64_t before = __atomic_load_n(&header->journal_bytes, __ATOMIC_RELAXED);
 	uint64_t bytes = __atomic_load_n(&header->contents_path_bytes, __ATOMIC_RELAXED);
-	return before > SEGMENT_PATH_BYTES
-		       ? NULL
-		       : path_at(segment, SEGMENT_ARENA_FIRST + ((before + 7) & ~UINT64_C(7)),
-				 bytes);
+	return before > SEGMENT_PATH_BYTES ? NULL : path_at(segment, before, bytes);
 }
 
 void *segment_slot(const struct segment *segment, enum segment_table table, uint64_t index)
@@ -170,9 +173,34 @@ void segment_count(const struct segment *segment, enum counter counter, uint64_t
 	(void)__atomic_fetch_add(&segment->header->counters[counter], amount, __ATOMIC_RELAXED);
 }
 
+/* What the slots of processes hold of a counter: those that have ended did not add their counts, and none counted itself. */
+static uint64_t count_in_slots(const struct segment *segment, enum counter counter)
+{
+	static const uint8_t COUNTS[COUNTER_COUNT] = {
+		[COUNTER_opens] = 1 + PROCESS_OPENS,
+		[COUNTER_opens_write] = 1 + PROCESS_OPENS_WRITE,
+		[COUNTER_listings] = 1 + PROCESS_LISTINGS,
+		[COUNTER_changes] = 1 + PROCESS_CHANGES,
+	};
+	bool counts_slots = counter == COUNTER_processes_attached;
+	uint64_t sum = 0;
+
+	for (uint64_t i = 0; (counts_slots || COUNTS[counter]) && i < segment->capacity[TABLE_PROCESSES];
+	     i++) {
+		const struct process_slot *slot = segment_slot(segment, TABLE_PROCESSES, i);
+		uint32_t state = __atomic_load_n(&slot->state, __ATOMIC_RELAXED);
+		if (counts_slots)
+			sum += state == PROCESS_ATTACHED || state == PROCESS_EXITED;
+		else if (state == PROCESS_EXITED)
+			sum += __atomic_load_n(&slot->counts[COUNTS[counter] - 1], __ATOMIC_RELAXED);
+	}
+	return sum;
+}
+
 uint64_t segment_counter(const struct segment *segment, enum counter counter)
 {
-	return __atomic_load_n(&segment->header->counters[counter], __ATOMIC_RELAXED);
+	return __atomic_load_n(&segment->header->counters[counter], __ATOMIC_RELAXED) +
+	       count_in_slots(segment, counter);
 }
 
 uint64_t arena_store(const struct segment *segment, const void *bytes, size_t size_bytes)

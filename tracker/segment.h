@@ -1,7 +1,7 @@
 /*
  * The segment: one shared file, mapped by every process of a session.
  *
- *	header | settings | text area | processes | scopes | captures | commands |
+ *	header | paths | settings | text area | processes | scopes | captures | commands |
  *	files | inodes | deliveries | baselines | parts | instructions | their folders | arena
  *
  * It holds no pointers and is an ABI: magic, version, word size, the sizes of every slot and the
@@ -24,7 +24,7 @@
 #include "tracker/slot.h"
 
 enum {
-	SEGMENT_VERSION = 4,
+	SEGMENT_VERSION = 5,
 	SEGMENT_NAME_BYTES = 72,   /* a session's name, NUL counted */
 	SEGMENT_NONCE_BYTES = 24,  /* "seen-" and 16 hexadecimal digits, NUL counted */
 	SEGMENT_PATH_BYTES = 4096, /* PATH_MAX */
@@ -96,7 +96,7 @@ struct segment_header {
 	uint64_t next_command;               /* any, by atomic add */
 	uint64_t arena_used;                 /* any, by compare-and-swap: bytes handed out */
 	uint64_t counters[COUNTER_CAPACITY]; /* any, by atomic add */
-	uint64_t journal_bytes; /* constant: of the journal's path at the arena's start, NUL counted; 0: there is none */
+	uint64_t journal_bytes; /* constant: of the journal's path, which lies behind the header, NUL counted; 0: there is none */
 	uint64_t supervise_mark; /* program: of the library's own calls, below a supervisor (shim/supervise/filter.h); 0: none */
 	uint64_t contents_path_bytes; /* constant: bytes of the content store's path, behind the journal's, NUL counted; 0: there is none */
 	uint64_t contents_bytes;      /* any, by atomic add: in the content store, about */
@@ -175,7 +175,7 @@ uint64_t segment_serial(const struct segment *segment);
 /* segment_count(): raises a counter. */
 void segment_count(const struct segment *segment, enum counter counter, uint64_t amount);
 
-/* segment_counter(): reads a counter. */
+/* segment_counter(): reads a counter, with what ended processes left in their slots. */
 uint64_t segment_counter(const struct segment *segment, enum counter counter);
 
 /* arena_store(): keeps a copy of bytes for as long as the segment lives.

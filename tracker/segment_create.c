@@ -39,7 +39,8 @@ static void plan(struct segment_header *header, const struct settings *settings,
 		[TABLE_INSTRUCTION_FOLDERS] = INSTRUCTION_FOLDERS,
 		[TABLE_REMEMBERED] = 256,
 	};
-	uint64_t offset = aligned(sizeof(*header));
+	uint64_t offset = aligned(sizeof(*header) + header->journal_bytes +
+				  header->contents_path_bytes);
 
 	header->settings_offset = offset;
 	offset += aligned(sizeof(*settings));
@@ -106,10 +107,7 @@ int segment_create(const char *directory, const char *name, const void *nonce_ra
 	uint64_t random;
 
 	header.journal_bytes = journal ? strlen(journal) + 1 : 0;
-	header.arena_used += (header.journal_bytes + 7) & ~UINT64_C(7);
-	uint64_t contents_offset = header.arena_used;
 	header.contents_path_bytes = contents ? strlen(contents) + 1 : 0;
-	header.arena_used += (header.contents_path_bytes + 7) & ~UINT64_C(7);
 	if (header.journal_bytes > SEGMENT_PATH_BYTES ||
 	    header.contents_path_bytes > SEGMENT_PATH_BYTES ||
 	    text_bytes > SETTINGS_TEXT_BYTES_MAX || strlen(name) >= sizeof(header.name) ||
@@ -150,11 +148,10 @@ int segment_create(const char *directory, const char *name, const void *nonce_ra
 	if (error == 0)
 		error = write_all(fd, text, text_bytes, (off_t)header.text_offset);
 	if (error == 0 && journal)
-		error = write_all(fd, journal, header.journal_bytes,
-				  (off_t)(header.arena_offset + SEGMENT_ARENA_FIRST));
+		error = write_all(fd, journal, header.journal_bytes, sizeof(header));
 	if (error == 0 && contents)
 		error = write_all(fd, contents, header.contents_path_bytes,
-				  (off_t)(header.arena_offset + contents_offset));
+				  (off_t)(sizeof(header) + header.journal_bytes));
 	if (error == 0)
 		error = write_all(fd, &header, sizeof(header), 0);
 	(void)sys_close(fd);

@@ -44,6 +44,8 @@ static void add_processes(const struct segment *segment, uint64_t since_ns, stru
 		if (process.context.role == ROLE_AGENT || (process.context.flags & CONTEXT_OUTSIDE))
 			summary->agent_known = true;
 		/* what programs that live did is not among the session's counters yet */
+		if (process.state == PROCESS_EXITED)
+			continue;
 		summary->counters[COUNTER_opens] += process.counts[PROCESS_OPENS];
 		summary->counters[COUNTER_opens_write] += process.counts[PROCESS_OPENS_WRITE];
 		summary->counters[COUNTER_listings] += process.counts[PROCESS_LISTINGS];

@@ -142,10 +142,12 @@ static void add_name(struct top_feed *feed, const char *name)
 
 static void look_at_process(struct top_feed *feed, struct process_slot *process, uint64_t now_ns)
 {
-	feed->counters[COUNTER_opens] += process->counts[PROCESS_OPENS];
-	feed->counters[COUNTER_opens_write] += process->counts[PROCESS_OPENS_WRITE];
-	feed->counters[COUNTER_listings] += process->counts[PROCESS_LISTINGS];
-	feed->counters[COUNTER_changes] += process->counts[PROCESS_CHANGES];
+	if (process->state != PROCESS_EXITED) { /* those are counted with the session's */
+		feed->counters[COUNTER_opens] += process->counts[PROCESS_OPENS];
+		feed->counters[COUNTER_opens_write] += process->counts[PROCESS_OPENS_WRITE];
+		feed->counters[COUNTER_listings] += process->counts[PROCESS_LISTINGS];
+		feed->counters[COUNTER_changes] += process->counts[PROCESS_CHANGES];
+	}
 	if (process->state != PROCESS_ANNOUNCED || process->time_ns + UNHEARD_MS * MS_NS > now_ns)
 		return;
 	feed->unobserved++;

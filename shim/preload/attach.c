@@ -41,8 +41,7 @@ const char *variable(char *const environment[], const char *name)
 static void find_library(void)
 {
 	const char *path = real_library();
-	if (path && path[0] == '/' && strlen(path) < sizeof(shim.library))
-		memcpy(shim.library, path, strlen(path) + 1);
+	shim.library = path && path[0] == '/' && strlen(path) < SEGMENT_PATH_BYTES ? path : "";
 }
 
 bool program_path(char *ret_path, size_t capacity)
@@ -157,16 +156,23 @@ static bool find_in_ancestors(char *ret_folder, size_t capacity)
 	return found > 0;
 }
 
+/* `SEEN_SESSION=` and the folder: a short one beside what else every start touches (start.ld).  Behind it is room for the name of
+ * the segment. */
+static char short_session[256], long_session[SEGMENT_PATH_BYTES + 32];
+
 /* Maps the segment of the session that the environment names. */
 static bool map_session(char *const environment[])
 {
-	static const char VARIABLE[] = "SEEN_SESSION=";
+	static const char VARIABLE[] = "SEEN_SESSION=", SEGMENT[] = "/segment";
 	const char *session = variable(environment, "SEEN_SESSION");
-	char *folder = shim.session + sizeof(VARIABLE) - 1;
-	char path[SEGMENT_PATH_BYTES + 16];
 
 	if (session && (!*session || strlen(session) >= SEGMENT_PATH_BYTES))
 		return false;
+	bool is_short = session && session[0] == '/' &&
+			strlen(session) + sizeof(VARIABLE) + sizeof(SEGMENT) <=
+				sizeof(short_session);
+	shim.session = is_short ? short_session : long_session;
+	char *folder = shim.session + sizeof(VARIABLE) - 1;
 	memcpy(shim.session, VARIABLE, sizeof(VARIABLE));
 	if (!session) {
 		if (!find_in_ancestors(folder, SEGMENT_PATH_BYTES))
@@ -175,10 +181,11 @@ static bool map_session(char *const environment[])
 		memcpy(folder, session, strlen(session) + 1);
 	else if (!ask_program(session, environment, folder, SEGMENT_PATH_BYTES))
 		return false;
-	size_t length = strlen(folder);
-	memcpy(path, folder, length);
-	memcpy(path + length, "/segment", sizeof("/segment"));
-	return segment_map(path, &shim.segment) == 0;
+	char *end = folder + strlen(folder);
+	memcpy(end, SEGMENT, sizeof(SEGMENT));
+	int error = segment_map(folder, &shim.segment);
+	*end = '\0';
+	return error == 0;
 }
 
 /* The session's journal, if it has one.  Where it cannot be written to (a sandbox that shows it read-only), what this
@@ -190,7 +197,7 @@ static void map_journal(void)
 
 	if (!path || settings->journal_level == JOURNAL_LEVEL_OFF)
 		return;
-	if (journal_map_windows(path, &shim.journal) < 0) {
+	if (journal_map_windows_cleared(path, &shim.journal) < 0) {
 		segment_count(&shim.segment, COUNTER_lost_journals, 1);
 		return;
 	}
@@ -300,33 +307,15 @@ extern __typeof__(on_exit) on_exit __attribute__((weak));
 /* pthread_atfork(3) as libc exports it; dso_handle ties it to this library. */
 int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
 		      void *dso_handle) __attribute__((weak));
-extern void *__dso_handle;
+__attribute__((visibility("hidden"))) void *__dso_handle = NULL;
 const char *gnu_get_libc_version(void) __attribute__((weak));
 
-__attribute__((constructor)) static void start(int argc, char **argv, char **environment)
+/* What begins when the session is mapped and the program's file known.  executable: empty: not known. */
+__attribute__((noinline)) static void attach(const char *executable, char **argv,
+					     char **environment)
 {
-	char executable[SEGMENT_PATH_BYTES];
 	struct invocation invocation;
-	(void)argc;
-	if (!gnu_get_libc_version || !on_exit || !__register_atfork)
-		return; /* and the arguments of this function are not there either */
-	real_start();
-	const char *mode = variable(environment, "SEEN_SESSION_MODE");
-	find_library();
-	if (mode && strcmp(mode, "off") == 0)
-		return;
-	if (!map_session(environment))
-		return;
-	if (shim.segment.settings->session_mode == SESSION_MODE_OFF) {
-		segment_unmap(&shim.segment);
-		return;
-	}
-	if (hello_say() == HELLO_STAY_OFF) {
-		segment_unmap(&shim.segment);
-		return;
-	}
-	ssize_t length = sys_readlink("/proc/self/exe", executable, sizeof(executable) - 1);
-	executable[length > 0 ? length : 0] = '\0'; /* without /proc: a tool */
+
 	role_invocation(&shim.segment, executable, argv, &invocation);
 
 	const char *ticket = hello_ticket();
@@ -382,4 +371,43 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 		reader_start(executable, invocation.name, argv, environment);
 	shim.plain = shim.on && shim.records && !shim.views && !shim.reads_own && !shim.shows &&
 		     !shim.tracks;
+}
+
+/* The same with room for the longest path: on the stack, of which others need less. */
+__attribute__((noinline)) static void attach_far(char **argv, char **environment)
+{
+	char executable[SEGMENT_PATH_BYTES];
+	ssize_t length = sys_readlink("/proc/self/exe", executable, sizeof(executable) - 1);
+	executable[length > 0 ? length : 0] = '\0'; /* without /proc: a tool */
+	attach(executable, argv, environment);
+}
+
+__attribute__((constructor)) static void start(int argc, char **argv, char **environment)
+{
+	char executable[256];
+	(void)argc;
+	if (!gnu_get_libc_version || !on_exit || !__register_atfork)
+		return; /* and the arguments of this function are not there either */
+	real_start();
+	find_library();
+	const char *mode = variable(environment, "SEEN_SESSION_MODE");
+	if (mode && strcmp(mode, "off") == 0)
+		return;
+	if (!map_session(environment))
+		return;
+	if (shim.segment.settings->session_mode == SESSION_MODE_OFF) {
+		segment_unmap(&shim.segment);
+		return;
+	}
+	if (hello_say() == HELLO_STAY_OFF) {
+		segment_unmap(&shim.segment);
+		return;
+	}
+	ssize_t length = sys_readlink("/proc/self/exe", executable, sizeof(executable));
+	if (length <= 0 || length == sizeof(executable)) {
+		attach_far(argv, environment);
+		return;
+	}
+	executable[length] = '\0';
+	attach(executable, argv, environment);
 }

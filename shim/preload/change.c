@@ -16,27 +16,41 @@
 
 /* The folder that relative paths start from; empty: not known.  Written by threads that change the
  * folder, which is theirs to order; a torn text only makes a path that is not in the workspace. */
-static char current_folder[SEGMENT_PATH_BYTES];
+static char short_folder[256]; /* beside what else every start touches (start.ld) */
+static char long_folder[SEGMENT_PATH_BYTES];
+static char *folder_in_use = short_folder;
 static uint32_t current_folder_text; /* its number in the journal, 0: not asked for yet */
 
 static bool is_stale; /* the folder was changed since it was asked for */
 static int walks;     /* of libc's that go from folder to folder, below way */
 
-void change_start(void)
+static char *current_folder(void)
 {
-	ssize_t length = sys_getcwd(current_folder, sizeof(current_folder));
-	if (length <= 0 || current_folder[0] != '/')
-		current_folder[0] = '\0';
+	return __atomic_load_n(&folder_in_use, __ATOMIC_RELAXED);
 }
 
-/* Makes current_folder what it says. */
+void change_start(void)
+{
+	char *folder = short_folder;
+	ssize_t length = sys_getcwd(short_folder, sizeof(short_folder));
+
+	if (length == -ERANGE) {
+		folder = long_folder;
+		length = sys_getcwd(long_folder, sizeof(long_folder));
+	}
+	if (length <= 0 || folder[0] != '/')
+		folder[0] = '\0';
+	__atomic_store_n(&folder_in_use, folder, __ATOMIC_RELAXED);
+}
+
+/* Makes current_folder() what it says. */
 static void refresh(void)
 {
 	if (!__atomic_load_n(&is_stale, __ATOMIC_ACQUIRE) &&
 	    !__atomic_load_n(&walks, __ATOMIC_ACQUIRE))
 		return;
 	if (shim.sandboxed) {
-		current_folder[0] = '\0';
+		current_folder()[0] = '\0';
 		return;
 	}
 	__atomic_store_n(&is_stale, false, __ATOMIC_RELAXED);
@@ -48,8 +62,8 @@ uint32_t change_folder_text(void)
 {
 	refresh();
 	uint32_t text = __atomic_load_n(&current_folder_text, __ATOMIC_RELAXED);
-	if (!text && current_folder[0]) {
-		text = journal_text(&shim.journal, current_folder, strlen(current_folder),
+	if (!text && current_folder()[0]) {
+		text = journal_text(&shim.journal, current_folder(), strlen(current_folder()),
 				    !shim.sandboxed);
 		__atomic_store_n(&current_folder_text, text, __ATOMIC_RELAXED);
 	}
@@ -110,10 +124,10 @@ int change_path(int directory, const char *path, char *ret_path, size_t capacity
 		if (directory != AT_FDCWD || in_vfork_child())
 			return -ENOENT;
 		refresh();
-		if (current_folder[0] != '/')
+		if (current_folder()[0] != '/')
 			return -ENOENT;
 	}
-	return path_normalize(current_folder, path, ret_path, capacity);
+	return path_normalize(current_folder(), path, ret_path, capacity);
 }
 
 /* The folder that a relative path begins at, as the kernel knows it. */

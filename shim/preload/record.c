@@ -447,12 +447,13 @@ void record_start(const char *executable, char *const argv[])
 	shim.record = 0;
 	put_path(&record, AT_FDCWD, executable);
 	record.directory = change_folder_text();
-	char *joined = scratch_take();
+	char words[512], *joined = words;
 	bool cut = false;
-	if (joined) {
-		size_t used = record_join(argv, false, joined, SEGMENT_PATH_BYTES, &cut);
+	size_t used = record_join(argv, false, joined, sizeof(words), &cut);
+	if (cut && (joined = scratch_take()) != NULL)
+		used = record_join(argv, false, joined, SEGMENT_PATH_BYTES, &cut);
+	if (joined)
 		record.other_path = journal_text(&shim.journal, joined, used, may_grow());
-	}
 	if (cut)
 		record.marks |= JOURNAL_CUT;
 	scratch_give(joined);

@@ -78,11 +78,12 @@ struct shim {
 	pid_t pid;             /* of this process; a child between vfork and exec has another */
 	pid_t fork_parent;     /* is_fork: of the process that was copied */
 	struct segment segment;
-	struct journal journal;
 	struct process_ref process;
 	struct request request; /* context; for viewers and readers the request that they are */
-	char session[SEGMENT_PATH_BYTES + 16]; /* `SEEN_SESSION=` and the folder of the segment */
-	char library[SEGMENT_PATH_BYTES];      /* as the loader knows it; empty: not known */
+	const char *library;    /* as the loader knows it; empty: not known */
+	char *session;          /* `SEEN_SESSION=` and the folder of the segment */
+	/* the last one: most of it is never touched (start.ld) */
+	struct journal journal;
 };
 
 /* Said here too, so that it is reached without the table of addresses; so where others say it. */

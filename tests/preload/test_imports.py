@@ -29,7 +29,7 @@ ALLOWED = {
     # once, at the start
     "on_exit", "pthread_atfork", "__register_atfork", "gnu_get_libc_version",
     # the compiler's and the linker's own
-    "_ITM_deregisterTMCloneTable", "_ITM_registerTMCloneTable", "__cxa_finalize", "__gmon_start__", "__stack_chk_fail", "__tls_get_addr",
+    "__stack_chk_fail", "__tls_get_addr",
 }
 
 # musl has none of these: its loader ends a program that preloads a library which needs one.
