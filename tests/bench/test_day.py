@@ -223,7 +223,7 @@ class Playing(unittest.TestCase):
         self.player = works_day.Player(self.place, "usual")
         self.player.steps = [{"run": "cat docs/%s" % name, "shows": ["docs/%s" % name]} for name in ("a", "b", "a")] + [
             {"edit": "docs/b", "line": 3, "old": "b has a line 2", "new": "b has another line", "context": 1},
-            {"run": "cat docs/b", "shows": ["docs/b"]}, {"run": "false"}, {"compact": True}, {"run": "cat docs/a", "shows": ["docs/a"]}]
+            {"run": "cat docs/b", "shows": ["docs/b"]}, {"run": "false"}, {"compact": True}, {"run": "cat docs/b", "shows": ["docs/b"]}]
         script = os.path.join(self.place.top, "script")
         place.write_file(script, "".join(json.dumps(step) + "\n" for step in [{}, *self.player.steps]).encode())
         for name in ("a", "b"):
