@@ -30,6 +30,8 @@ ALL = {
     "journal mapped": Goal("journal, an event on mapped pages", "≤ 60 ns of processor time", 60, "mapped, 1", "cpu_ns"),
     "journal fresh": Goal("journal, an event with first touch", "≤ 200 ns of processor time", 200, "fresh, 1", "cpu_ns"),
     "journal writers": Goal("journal, 64 writers", "≤ 2 × one writer, per event", 2, "mapped, 64", "cpu_to", "mapped, 1"),
+    "tracked files": Goal("10⁶ tracked files, look-up", "≤ 2 × that of 10²", 2, "1,000,000 files", "wall_to", "100 files"),
+    "bytes of a file": Goal("10⁶ tracked files, memory", "≤ 256 bytes each", 256, "1,000,000 files", "bytes_each"),
     "supervised open": Goal("supervise, per trapped open", "≤ bare + 5 µs", 5000, "supervise", "more_ns_than", "bare"),
 }
 
