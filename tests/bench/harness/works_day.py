@@ -110,16 +110,16 @@ class Player:
 class Day(Work):
     """The time of a whole day; one step's, with its start of a shell."""
     group, unit = "agent", ("ms", 1000000)
-    ways = ("bare", "injected", *SETTINGS, "strace bpf")
-    own = {name: setting.description for name, setting in SETTINGS.items()}
     bases = ("bare", "injected", "observing")
     programs = ("git", "gcc", "make", "python3", "bash", "grep")
     repeats = 1
 
-    def __init__(self, place, name):
+    def __init__(self, place, name, settings):
         super().__init__(place)
         self.player = Player(place, name)
         self.name = "an agent's day (%s)" % name
+        self.ways = ("bare", "injected", *settings)
+        self.own = {setting: SETTINGS[setting].description for setting in settings}
         self.about = "A step of %d: %s. The model's own time is not in it." % (len(self.player.steps), self.player.head["about"])
 
     def prepare(self):
@@ -206,4 +206,5 @@ class Substitution(Study):
 
 
 def works(place):
-    return [work for name in day.SHARES for work in (Day(place, name), Substitution(place, name))]
+    return [Day(place, "usual", ("observing", "answering", "diffs", "by both ways")), Day(place, "public", ("observing", "answering")),
+            *(Substitution(place, name) for name in day.SHARES)]

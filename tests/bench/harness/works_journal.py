@@ -100,7 +100,7 @@ class Reading(Study):
                 "log": (lambda *peak, journal=journal: ["bash", "-c", 'set -o pipefail; "$@" | wc -l', "-", *peak, SEEN, "log", "--journal", journal],
                         lambda output: int(output) - 1),
                 "report": (lambda *peak, journal=journal: [*peak, SEEN, "report", "--json", "--journal", journal],
-                           lambda output: json.loads(output)["journal"]["records"]),
+                           lambda output: json.loads(output)["events"]["count"]),
             }
             for name, (words, told) in readers.items():
                 took = [self.read(words, count, told) for _ in range(3 if count < self.sizes[-1] else 1)]
