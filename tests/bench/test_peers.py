@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 HERE = os.path.join(os.environ["SEEN_SOURCE"], "tests/bench")
@@ -43,6 +44,20 @@ class TestPeers(unittest.TestCase):
             self.skipTest("none of them is installed and permitted")
         return chosen
 
+    def left_running(self):
+        """Names of processes that have the environment of this place."""
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open("/proc/%s/environ" % pid, "rb") as file:
+                    ours = b"BENCH_REPORT=" + self.place.report.encode() in file.read().split(b"\0")
+                if ours:
+                    with open("/proc/%s/comm" % pid, encoding="utf-8", errors="replace") as file:
+                        found.append(file.read().strip())
+            except OSError:
+                pass  # it has ended, or is another's
+        return found
+
     def assert_fails(self, said, call, *arguments, **named):
         with self.assertRaisesRegex(place.Failed, said):
             call(*arguments, **named)
@@ -75,6 +90,10 @@ class TestPeers(unittest.TestCase):
             with self.subTest(one.name):
                 one.prove(self.place)
                 self.assertFalse(os.path.exists(one.log(self.place)), "its log is left")
+                end = time.monotonic() + 10
+                while self.left_running() and time.monotonic() < end:
+                    time.sleep(0.05)
+                self.assertEqual(self.left_running(), [], "somebody is left running beside the next one")
 
     def test_who_runs_the_command_bare_proves_nothing(self):
         for one in self.each():
