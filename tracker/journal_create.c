@@ -5,10 +5,15 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "tracker/journal.h"
 #include "tracker/sys.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#endif
 
 enum { CHUNKS_FIXED = 16 }; /* of a journal that cannot grow */
 
@@ -77,4 +82,24 @@ int journal_create(const char *path, const char *name, const char *nonce, const 
 	}
 	(void)unlink(temporary);
 	return error;
+}
+
+uint64_t journal_touch(const struct journal *journal, uint64_t first, uint64_t behind)
+{
+	const uint64_t page_units = 4096 / JOURNAL_UNIT_BYTES;
+	uint64_t allocated = __atomic_load_n(&journal->header->allocated, __ATOMIC_ACQUIRE);
+	uint64_t from = first / page_units * page_units;
+
+	if (behind > allocated)
+		behind = allocated;
+	if (behind > journal->mapped_units)
+		behind = journal->mapped_units;
+	behind = behind / page_units * page_units;
+	if (behind <= first || journal->window_units)
+		return first;
+	/* Not by a store: where the file system has no block after all, that is a signal. */
+	return sys_call3(SYS_madvise, (long)(journal->units + from * JOURNAL_UNIT_BYTES),
+			 (long)((behind - from) * JOURNAL_UNIT_BYTES), MADV_POPULATE_WRITE) < 0
+		       ? first
+		       : behind;
 }

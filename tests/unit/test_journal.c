@@ -732,6 +732,35 @@ Test(journal, room_is_made_beforehand)
 	cr_assert_geq(header()->lost, 0);
 }
 
+/* How often the kernel had to be asked for a page when one byte was stored to each of these units' pages. */
+static long faults(uint64_t first, uint64_t behind)
+{
+	struct rusage before, after;
+
+	cr_assert_eq(getrusage(RUSAGE_SELF, &before), 0);
+	for (uint64_t number = first; number < behind; number += 4096 / JOURNAL_UNIT_BYTES)
+		(void)__atomic_fetch_or(unit(number), 0, __ATOMIC_RELAXED);
+	cr_assert_eq(getrusage(RUSAGE_SELF, &after), 0);
+	return after.ru_minflt + after.ru_majflt - before.ru_minflt - before.ru_majflt;
+}
+
+Test(journal, pages_are_touched_beforehand)
+{
+	const uint64_t first = 1000, behind = 6005, page = 4096 / JOURNAL_UNIT_BYTES;
+	uint64_t end = behind / page * page, pages = (end - first) / page;
+
+	cr_assert_eq(journal_touch(&journal, first, behind), end);
+	cr_assert_lt(faults(first, end), 10);
+	cr_assert_geq(faults(end, end + (end - first)), (long)pages - 10);
+	cr_assert_eq(journal_touch(&journal, end, end + 1), end, "no whole page");
+	/* nothing is touched that there are no blocks for, and nothing is written */
+	cr_assert_eq(journal_touch(&journal, 1000, UINT64_MAX), JOURNAL_CHUNK_UNITS);
+	cr_assert_eq(journal_touch(&journal, JOURNAL_CHUNK_UNITS, UINT64_MAX), JOURNAL_CHUNK_UNITS);
+	cr_assert_eq(walk(&journal).last_amount, 0);
+	cr_assert_neq(append(&journal, 7, true), 0);
+	cr_assert_eq(walk(&journal).last_amount, 7);
+}
+
 static int others_grow_it(clockid_t clock, struct timespec *ret_time)
 {
 	uint64_t next = header()->next;
