@@ -298,6 +298,7 @@ void journal_make_room(struct journal *journal, uint64_t units);
 /* journal_choose_clock(): finds out what the times of records may be told by, for this view and for those that are mapped from now on.
  * Reads a file; for the program. */
 void journal_choose_clock(struct journal *journal);
+
 /* journal_touch(): puts the pages of units that nobody reserved yet, and that there are blocks for, into memory, as ones that were written to:
  * who writes to them first takes a tenth of the time.  For the program, of a view of the whole file; Linux 5.14, else it does nothing.
  *
