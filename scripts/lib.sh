@@ -17,7 +17,7 @@ suite_packages_long="libpython3-testsuite bat"
 # Who reads exports, in tests/cli/test_consumers.py; what is not there is not asked.
 engine_packages_long="postgresql clickhouse-server"
 # What ./scripts/bench runs and draws with; what its ways need is said by tests/bench/run --packages.
-bench_packages="python3 git strace make binutils musl-tools gnuplot-nox procps"
+bench_packages="python3 git binutils musl-tools gnuplot-nox procps"
 
 say() {
 	printf '%s\n' "$*" >&2

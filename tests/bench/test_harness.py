@@ -114,7 +114,8 @@ class TestFigures(unittest.TestCase):
         self.assertEqual(result["cpu_to"], {})
 
     def test_doubts(self):
-        measured = {"works": [figures.figures_of(Made(), {"bare": {i: S(10, 5) for i in range(4)}, "substitute": {i: S(20, 5) for i in range(4)}})],
+        measured = {"works": [{**figures.figures_of(Made(), {"bare": {i: S(10, 5) for i in range(4)}, "substitute": {i: S(20, 5) for i in range(4)}}),
+                               "again": {}}],
                     "studies": [], "goals": []}
         self.assertEqual(figures.warnings(document(measured)), [])
         for member, value, said in (("load_at_start", 1.1, "busy"), ("others_processors", 0.5, "Others"), ("stolen_processors", 0.3, "host"),
@@ -126,8 +127,8 @@ class TestFigures(unittest.TestCase):
         lost = copy.deepcopy(document(measured))
         lost["works"][0]["ways"]["substitute"]["proof"] = {"lost": 3}
         self.assertIn("made: 3", figures.warnings(lost)[0])
-        wide = document({**measured, "works": [figures.figures_of(Made(), {
-            "bare": {i: S(10, 5) for i in range(4)}, "substitute": {i: S(20 + 10 * i, 5) for i in range(4)}})]})
+        wide = document({**measured, "works": [{**figures.figures_of(Made(), {
+            "bare": {i: S(10, 5) for i in range(4)}, "substitute": {i: S(20 + 10 * i, 5) for i in range(4)}}), "again": {}}]})
         self.assertIn("spread is wide", figures.warnings(wide)[0])
         self.assertIn("~", tables.all_text(wide))
 
@@ -317,6 +318,27 @@ class TestFailure(unittest.TestCase):
             where = place.Place(folder, ways.ALL)
             with self.assertRaisesRegex(place.Failed, r"^made: strace: it fell \(--without strace leaves it out\)\nand said so$"):
                 runner.measure(where, [Falls(where)], 3, 1e9, lambda text: None)
+
+    def test_a_peer_that_fails_once(self):
+        class Stumbles(Made):
+            ways = ("bare", "strace")
+            falls = ["strace"]
+
+            def sample(self, way, number):
+                if way in self.falls:
+                    self.falls.remove(way)
+                    raise place.Failed("%s: it stumbled\nand said so" % way)
+                return S(1, 1)
+
+        with tempfile.TemporaryDirectory() as folder:
+            where = place.Place(folder, ways.ALL)
+            measured = runner.measure(where, [Stumbles(where)], 3, 1e9, lambda text: None)
+            self.assertEqual(measured["works"][0]["again"], {"strace": "strace: it stumbled"})
+            self.assertIn("made: strace: it stumbled.", " ".join(figures.warnings(document(measured))))
+            for falls in (["strace", "strace"], ["bare"]):  # a second time; seen's and bare have no second try
+                Stumbles.falls = falls
+                with self.assertRaises(place.Failed):
+                    runner.measure(where, [Stumbles(where)], 3, 1e9, lambda text: None)
 
     def test_wrong_output(self):
         class Wrong(works.Spawn):

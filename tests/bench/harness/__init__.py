@@ -89,6 +89,8 @@ A goal may be of such a figure.
 
 A module works_X.py has works(place) -> [Work or Study]; it is found by its name.
 
+A peer that fails in one run of a work is asked once more, which the tables and the page say; the second time is the end.
+
 No figure is made up, no error is passed over: raise Failed with one line that names the way, the work and, where there is one,
 the remedy.
 """

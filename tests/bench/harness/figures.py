@@ -55,6 +55,8 @@ def warnings(result):
         said.append("Others used %.2f of %d processors while it ran." % (machine["others_processors"], cores))
     if machine["stolen_processors"] > 0.02 * cores:
         said.append("The host took %.2f of %d processors away (steal)." % (machine["stolen_processors"], cores))
+    said += ["A run had to be done again, as it had not done its work: %s: %s." % (entry["work"], why) for entry in result["works"]
+             for why in entry["again"].values()]
     lost = {entry["work"]: figures["proof"]["lost"] for entry in result["works"] for figures in entry["ways"].values()
             if figures["proof"].get("lost")}
     if lost:

@@ -34,7 +34,7 @@ def prove(place, names):
 class Plan:
     """How many rounds each way of a work has, and how many turns in a round.
 
-    rounds, repeats: {way: number}.
+    rounds, repeats: {way: number}.  again: {way: why one of its samples was taken once more}.
     """
 
     def __init__(self, work, rounds, budget_s):
@@ -43,6 +43,7 @@ class Plan:
         self.repeats = dict.fromkeys(work.ways, 1)
         self.samples = {way: {} for way in work.ways}
         self.took_s = 0
+        self.again = {}
 
     def fit(self, took_s):
         """took_s: {way: seconds that one sample took}."""
@@ -71,6 +72,24 @@ class Plan:
                 yield ways[(number + repeat + direction * i) % len(ways)], number * self.work.repeats + repeat
 
 
+def is_others(way):
+    """Whether this Way, or None, is somebody else's program."""
+    return way is not None and way.kind in ("tracer", "peer")
+
+
+def sample(plan, name, way, number):
+    """The Sample of a way.  A peer that did not do its work is asked once more, and that is told: plan.again."""
+    try:
+        return plan.work.sample(name, number)
+    except Failed as error:
+        if not is_others(way):
+            raise
+        if name in plan.again:  # once in a work
+            raise
+        plan.again[name] = str(error).split("\n", 1)[0]
+        return plan.work.sample(name, number)
+
+
 def measure_group(place, works, rounds, budget_s, told):
     """[figures] of the works, whose rounds take turns."""
     plans = []
@@ -90,7 +109,7 @@ def measure_group(place, works, rounds, budget_s, told):
                 told("%s: %s, round %d of %d" % (plan.work.name, way, number + 1, max(plan.rounds.values())))
                 start = time.monotonic()
                 with failing_as(plan.work, place.ways.get(way)):
-                    result = plan.work.sample(way, number)
+                    result = sample(plan, way, place.ways.get(way), number)
                 took_s[way] = time.monotonic() - start
                 if number >= 0:
                     plan.samples[way][turn] = result
@@ -103,7 +122,7 @@ def measure_group(place, works, rounds, budget_s, told):
             place.session = slug(plan.work.name)
             proofs = {way: place.ways[way].finish(place) for way in plan.work.ways if way in place.ways}
             plan.work.clean()
-            result.append({**figures_of(plan.work, plan.samples, proofs), "seconds": round(plan.took_s, 1)})
+            result.append({**figures_of(plan.work, plan.samples, proofs), "seconds": round(plan.took_s, 1), "again": plan.again})
     return result
 
 
@@ -114,7 +133,7 @@ def failing_as(work, way=None):
         yield
     except Failed as error:
         first, *rest = str(error).split("\n")
-        remedy = " (--without %s leaves it out)" % shlex.quote(way.name) if way and way.kind in ("tracer", "peer") else ""
+        remedy = " (--without %s leaves it out)" % shlex.quote(way.name) if is_others(way) else ""
         raise Failed("\n".join(["%s: %s%s" % (work.name, first, remedy), *rest])) from error
 
 
