@@ -69,7 +69,7 @@ A work is something that is measured, by several ways.  It has
   goals        keys of goals.py
   programs     names that PATH must have (works.PACKAGES has their packages), needs: further packages, as a way's
   repeats      samples of each way in one round, at most; the time budget may make it fewer
-  share        of the time that a full run may take; 1.0 is usual.  Also of a Study, which keeps to it by itself
+  share        of the time that a full run may take; 1.0 is usual, half of that without a goal.  Also of a Study, which keeps to it by itself
 
   available()           "" or, in one line, what is missing and the remedy.  Default: about `programs`
   prepare()             once, not measured: makes files.  Everything below place.work or place.top.  It may take long.

@@ -120,6 +120,9 @@ def all_works(place):
     found = []
     for module in sorted(info.name for info in pkgutil.iter_modules([os.path.dirname(os.path.realpath(__file__))]) if info.name.startswith("works_")):
         found += importlib.import_module("." + module, __package__).works(place)
+    for work in found:
+        if not work.goals and work.share == 1:
+            work.share = 0.5
     names = [work.name for work in found]
     assert len(names) == len(set(names)), "two works of one name"
     return sorted(found, key=lambda work: list(GROUPS).index(work.group))  # sorted() keeps the order within a group

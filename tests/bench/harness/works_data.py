@@ -21,7 +21,7 @@ def block_of(number):
 class Tar(Work):
     """tar of many files of middle size to a pipe, whose bytes are counted by wc."""
     group, name, unit, programs = "data", "tar of 1 GiB in 8,192 files", ("ms", 1000000), ("tar", "wc", "bash")
-    ways, goals = all_ways.EVERY, ("tools",)
+    ways, goals, share = all_ways.EVERY, ("tools",), 2.0
 
     def __init__(self, place):
         super().__init__(place)

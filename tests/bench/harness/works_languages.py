@@ -104,7 +104,7 @@ def make_packages(folder, packages):
 
 class NodeRequires(Spawn):
     """One process that loads thousands of small modules."""
-    programs = ("node",)
+    programs, share = ("node",), 2.0
 
     def __init__(self, place):
         packages = 10 if place.quick else 250
@@ -123,7 +123,7 @@ class NodeRequires(Spawn):
 
 class NpmLs(Spawn):
     """npm looks at every package of a tree."""
-    programs = ("npm", "node")
+    programs, share = ("npm", "node"), 3.0
     about = ("proot is not measured with `npm ls`: below proot 5.1.0 an open by one of node.js's threads fails with EFAULT, so that npm finds "
              "no packages, says that there are none, and exits 0.")
 

@@ -10,7 +10,7 @@ from .works import Spawn
 GREP_FILES = 10000
 REPO_FILES = 5000
 LARGE_REPO_FILES = 50000
-MADE_FILES = 60
+MADE_FILES = 30
 
 
 class Grep(Spawn):
@@ -102,7 +102,7 @@ def make_repository(place, repo, path, count):
 
 class Make(Spawn):
     """A program of some small files, made from clean by one job at a time."""
-    programs = ("make", "gcc")
+    programs, share = ("make", "gcc"), 3.0  # a second each
 
     def __init__(self, place):
         self.tree = os.path.join(place.work, "made")
