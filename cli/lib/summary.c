@@ -163,6 +163,16 @@ static bool is_conflict(const uint64_t *counters)
 	return false;
 }
 
+/* What was lost because a table was full, or "".  ret_text: SUMMARY_WRITES_BYTES. */
+static const char *lost_for_room(const uint64_t *counters, char *ret_text)
+{
+	ret_text[0] = '\0';
+	add_count(ret_text, counters[COUNTER_lost_files], "file", "");
+	add_count(ret_text, counters[COUNTER_lost_processes], "program", "");
+	add_count(ret_text, counters[COUNTER_lost_baselines], "baseline", "");
+	return ret_text;
+}
+
 void summary_print(const struct summary *summary, const char *session_name)
 {
 	char requests[TEXT_NUMBER_BYTES], repeats[TEXT_NUMBER_BYTES], notices[TEXT_NUMBER_BYTES];
@@ -196,6 +206,12 @@ void summary_print(const struct summary *summary, const char *session_name)
 	if (summary_rules(summary, writes)[0])
 		(void)fprintf(stderr, "seen: rules: %s\n", writes);
 	print_coverage(&summary->coverage);
+	if (lost_for_room(counters, writes)[0])
+		(void)fprintf(
+			stderr,
+			"seen: no room in the session's tables: %s forgotten; `seen status` says "
+			"how full they are, [session] in seen.ini makes them larger\n",
+			writes);
 	if (!summary->agent_known)
 		(void)fprintf(stderr, "seen: no known agent was started, so nothing was answered: "
 				      "name it with --agent NAME\n");

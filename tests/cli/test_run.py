@@ -128,6 +128,13 @@ class Summary(Case):
             self.assertIn(part, text)
         self.assertEqual(self.seen("run", "--summary", "--quiet", "--", "true", code=0).stderr, b"")
 
+    def test_tables_that_are_full_are_told_once(self):
+        script = "for i in $(seq %d); do echo >> $i; done"
+        words = ("run", "--summary", "--session", "full", "-c", "session.files=128", "--agent-is", "outside", "--", "sh", "-c")
+        self.assertNotIn(b"no room", self.seen(*words, script % 40, code=0).stderr)
+        text = self.seen(*words, script % 200, code=0).stderr
+        self.assertEqual(text.count(b"seen: no room in the session's tables: 72 files forgotten"), 1, text)
+
     def test_at_a_terminal(self):
         terminal = Terminal([SEEN, "run", "--", "true"], self.work, self.env)
         self.assertEqual(terminal.wait(), 0)

@@ -102,11 +102,41 @@ Test(file, full_table_forgets_others_and_goes_on)
 	}
 	cr_assert_leq(found, 128);
 	cr_assert_geq(found, 100);
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_lost_files), 300 - found,
+		     "each one that was forgotten is counted");
 	for (uint64_t i = 0; i < 300; i++) { /* an inode leads to its own file or nowhere */
 		(void)snprintf(path, sizeof(path), "/w/%d", (int)i);
 		uint64_t key = file_by_inode(&world.segment, 5, i + 1);
 		cr_assert(key == 0 || key == path_key(&world.segment, path));
 	}
+}
+
+Test(file, full_table_does_not_use_up_the_store_of_paths)
+{
+	char path[32], read[32];
+	struct file_slot file;
+	for (int i = 10000; i < 10300; i++) {
+		(void)snprintf(path, sizeof(path), "/w/%d", i);
+		cr_assert_neq(put(path, 0), 0);
+	}
+	uint64_t used = world.segment.header->arena_used;
+	for (int i = 20000; i < 40000; i++) { /* more than there is room for */
+		(void)snprintf(path, sizeof(path), "/w/%d", i);
+		cr_assert_neq(put(path, 0), 0);
+		cr_assert_eq(file_find(&world.segment, path_key(&world.segment, path), &file), 0);
+		cr_assert_eq(file_path(&world.segment, &file, read, sizeof(read)), 8);
+		cr_assert_str_eq(read, path);
+	}
+	cr_assert_leq(world.segment.header->arena_used, used + 64 * 8,
+		      "for places that were empty");
+	/* What was known of a file that had to make place leads to no other one's path. */
+	struct file_slot before = file;
+	before.key ^= 1;
+	cr_assert_eq(file_path(&world.segment, &before, read, sizeof(read)), -EBADMSG);
+	/* A longer path has a place of its own. */
+	used = world.segment.header->arena_used;
+	cr_assert_neq(put("/w/a-longer-path-than-all-those-before", 0), 0);
+	cr_assert_gt(world.segment.header->arena_used, used);
 }
 
 Test(file, full_arena_is_counted_and_harmless)
