@@ -4,6 +4,7 @@ Nothing here is timed.  What is not installed is skipped: ./scripts/bench instal
 """
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -146,6 +147,24 @@ class TestPeers(unittest.TestCase):
                     self.assertIsNone(other.watcher, "it still runs")
         finally:
             peers.HEAD_S = kept
+
+    def test_more_events_than_the_kernel_keeps_for_others(self):
+        with open(peers.QUEUE, encoding="ascii") as file:
+            kept = int(file.read())
+        for one in self.each(lambda one: one.name == "fatrace"):
+            with self.subTest(one.name):
+                one.wrap(self.place, ["true"], self.place.env)
+                one.before(self.place)
+                try:
+                    with open(peers.QUEUE, encoding="ascii") as file:
+                        self.assertEqual(int(file.read()), kept, "the machine's setting is not put back")
+                    one.watcher.send_signal(signal.SIGSTOP)
+                    subprocess.run(["true"], check=True)
+                    for i in range(kept + 100):  # equal events would be one
+                        place.write_file(os.path.join(self.place.work, "f%d" % i), b"x")
+                finally:
+                    one.watcher.send_signal(signal.SIGCONT)
+                    one.after(self.place)
 
     def test_a_log_that_names_another_program(self):
         for one in self.each(lambda one: one.follows and one.name not in ("fspy", "fatrace")):

@@ -3,6 +3,7 @@
 Each is run as its manual says.  Where it records, the record goes to a file below place.top, on the file system of the work, as
 seen's does; it is removed after every run.  How each is shown to have been at work: see inside() and after().
 """
+import contextlib
 import ctypes
 import glob
 import json
@@ -17,12 +18,32 @@ from .way import Way
 HERE = os.path.dirname(os.path.realpath(__file__))
 NPM = os.path.join(ROOT, "build/bench-npm/node_modules")  # scripts/bench installs there
 SHORT_BYTES = 1 << 16  # what of a log is read: its first lines name the command
+QUEUE, EVENTS = "/proc/sys/fs/fanotify/max_queued_events", 1 << 20
 HEAD_S = 10  # until fatrace watches, or has written down what it saw
 
 
 def library_of(pattern):
     """The path of a library of Debian's, below the folders of any architecture, or ""."""
     return next((path for folder in ("/usr/lib/*/", "/usr/lib/", "/usr/lib64/") for path in sorted(glob.glob(folder + pattern))), "")
+
+
+@contextlib.contextmanager
+def more_room():
+    """Who begins to watch with this, by fanotify, has room for a million events; the machine's setting is put back.  Where it may not be set: as it is."""
+    kept = None
+    try:
+        with open(QUEUE, encoding="ascii") as file:
+            kept = file.read()
+        with open(QUEUE, "w", encoding="ascii") as file:
+            file.write("%d" % max(EVENTS, int(kept)))
+    except OSError:
+        kept = None
+    try:
+        yield
+    finally:
+        if kept is not None:
+            with open(QUEUE, "w", encoding="ascii") as file:
+                file.write(kept)
 
 
 class Peer(Way):
@@ -236,7 +257,8 @@ class Proot(Peer):
 class Fatrace(Peer):
     """It watches from outside, all file systems, so what else the machine does is in its log, too.
 
-    Equal events that wait in the kernel's queue are one; when 16,384 wait, more are lost (fanotify(7)).
+    Equal events that wait in the kernel's queue are one; when 16,384 wait, more are lost (fanotify(7)), and fatrace 0.17 ends with
+    "unexpected event info type", as it takes what says so for an event of a file.  So it is started with room for more.
     """
     name, needs, program, follows = "fatrace", "fatrace", "fatrace", "opens"
     static = True
@@ -260,9 +282,10 @@ class Fatrace(Peer):
 
     def before(self, place):
         super().before(place)
-        self.watcher = subprocess.Popen(["fatrace", "-o", self.log(place)], env=place.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                        stderr=subprocess.STDOUT)
-        self.wait(lambda: any("fanotify sdev:" in text or "fanotify mnt_id:" in text for text in self.marks()), "watch")
+        with more_room():
+            self.watcher = subprocess.Popen(["fatrace", "-o", self.log(place)], env=place.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                            stderr=subprocess.STDOUT)
+            self.wait(lambda: any("fanotify sdev:" in text or "fanotify mnt_id:" in text for text in self.marks()), "watch")
         # Marks are set one by one: this file must be seen, too.
         self.see(place, "begin")
 
