@@ -16,6 +16,8 @@ static const struct pair_table BASELINES = {
 	.slot_bytes = sizeof(struct baseline_slot),
 	.time_offset = offsetof(struct baseline_slot, last_ns),
 	.attempts = 16,
+	.counts_displaced = true, /* the guard knows nothing of that file any more */
+	.displaced = COUNTER_lost_baselines,
 };
 
 static const struct version NO_VERSION;

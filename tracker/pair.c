@@ -72,6 +72,8 @@ void *pair_hold(const struct segment *segment, const struct pair_table *table, u
 		if (is_of(copy, scope_id, key))
 			return slot;
 		if (make) {
+			if (copy->scope_id && table->counts_displaced)
+				segment_count(segment, table->displaced, 1);
 			memset(copy + 1, 0, table->slot_bytes - sizeof(*copy));
 			copy->scope_id = scope_id;
 			copy->key = key;

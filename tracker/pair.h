@@ -26,7 +26,9 @@ struct pair_table {
 	enum segment_table table;
 	size_t slot_bytes;
 	size_t time_offset; /* bytes from a slot's beginning to the uint64_t that tells when it was last used */
-	unsigned attempts; /* how often a busy slot is asked for */
+	unsigned attempts;     /* how often a busy slot is asked for */
+	bool counts_displaced; /* a slot that has to make place is a loss: */
+	enum counter displaced;
 };
 
 /* pair_read(): copies the slot of a pair.  ret_slot: slot_bytes.  False: there is none, or it is damaged or being written. */

@@ -297,3 +297,20 @@ Test(baseline, times_of_another_boot_are_older_than_any)
 	baseline_adopt(&world.segment, false);
 	cr_assert_eq(at(BASELINE_SESSION), 3);
 }
+
+Test(baseline, those_that_a_full_table_forgets_are_counted)
+{
+	enum { FILES = 5000 };
+	uint64_t found = 0;
+	struct version version;
+
+	for (uint64_t i = 1; i <= 100; i++)
+		baseline_given(&world.segment, scope, i * 0x9e3779b97f4a7c15u, &V1);
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_lost_baselines), 0);
+	for (uint64_t i = 1; i <= FILES; i++)
+		baseline_given(&world.segment, scope, i * 0x9e3779b97f4a7c15u, &V1);
+	for (uint64_t i = 1; i <= FILES; i++)
+		found += baseline_at(&world.segment, scope, i * 0x9e3779b97f4a7c15u, &version);
+	cr_assert_leq(found, 1024);
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_lost_baselines), FILES - found);
+}
