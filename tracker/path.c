@@ -129,8 +129,10 @@ int path_normalize(const char *directory, const char *path, char *ret_path, size
 	for (int i = 0; i < 2; i++) {
 		const char *at = parts[i];
 		while (*at) {
-			at += strspn(at, "/");
-			size_t word = strcspn(at, "/");
+			while (*at == '/')
+				at++;
+			const char *slash = strchr(at, '/');
+			size_t word = slash ? (size_t)(slash - at) : strlen(at);
 			if (word == 2 && at[0] == '.' && at[1] == '.') {
 				while (length > 0 && ret_path[--length] != '/')
 					;

@@ -93,9 +93,11 @@ void scratch_reset(void)
 
 void scratch_give(char *scratch)
 {
-	for (int i = 0; i < SCRATCHES; i++)
-		if (scratch == scratches[i].bytes)
-			__atomic_store_n(&scratches[i].taken, 0, __ATOMIC_RELEASE);
+	/* the offset of none of them, where it is NULL */
+	size_t offset = (uintptr_t)scratch - (uintptr_t)scratches[0].bytes;
+	if (offset < sizeof(scratches))
+		__atomic_store_n(&scratches[offset / sizeof(scratches[0])].taken, 0,
+				 __ATOMIC_RELEASE);
 }
 
 void change_directory(void)
