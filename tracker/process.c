@@ -659,6 +659,8 @@ static void replace_image(const struct segment *segment, const struct process_sl
 	struct process_slot copy;
 	struct process_slot *slot = slot_at(segment, announced->starter_index);
 
+	if (announced->spawner_pid != self) /* another process started this one */
+		return;
 	if (!slot || __atomic_load_n(&slot->pid, __ATOMIC_RELAXED) != self ||
 	    !slot_begin(slot, &copy, PROCESS_CHECKED_BYTES))
 		return;

@@ -125,6 +125,15 @@ void segment_unmap(struct segment *segment)
 	*segment = (struct segment){ 0 };
 }
 
+uint64_t *segment_notes(const struct segment *segment)
+{
+	uint64_t between = (uint64_t)((const unsigned char *)segment->settings -
+				      (const unsigned char *)(segment->header + 1));
+	return between < SEGMENT_NOTES * sizeof(uint64_t)
+		       ? NULL
+		       : (uint64_t *)(uintptr_t)(const void *)segment->settings - SEGMENT_NOTES;
+}
+
 /* A path between header and settings, NUL counted: what every program needs lies in pages that it touches anyway. */
 static const char *path_at(const struct segment *segment, uint64_t offset, uint64_t bytes)
 {
@@ -185,14 +194,15 @@ static uint64_t count_in_slots(const struct segment *segment, enum counter count
 	bool counts_slots = counter == COUNTER_processes_attached;
 	uint64_t sum = 0;
 
-	for (uint64_t i = 0; (counts_slots || COUNTS[counter]) && i < segment->capacity[TABLE_PROCESSES];
-	     i++) {
+	for (uint64_t i = 0;
+	     (counts_slots || COUNTS[counter]) && i < segment->capacity[TABLE_PROCESSES]; i++) {
 		const struct process_slot *slot = segment_slot(segment, TABLE_PROCESSES, i);
 		uint32_t state = __atomic_load_n(&slot->state, __ATOMIC_RELAXED);
 		if (counts_slots)
 			sum += state == PROCESS_ATTACHED || state == PROCESS_EXITED;
 		else if (state == PROCESS_EXITED)
-			sum += __atomic_load_n(&slot->counts[COUNTS[counter] - 1], __ATOMIC_RELAXED);
+			sum += __atomic_load_n(&slot->counts[COUNTS[counter] - 1],
+					       __ATOMIC_RELAXED);
 	}
 	return sum;
 }

@@ -1,7 +1,7 @@
 /*
  * The segment: one shared file, mapped by every process of a session.
  *
- *	header | paths | settings | text area | processes | scopes | captures | commands |
+ *	header | paths | notes | settings | text area | processes | scopes | captures | commands |
  *	files | inodes | deliveries | baselines | parts | instructions | their folders | arena
  *
  * It holds no pointers and is an ABI: magic, version, word size, the sizes of every slot and the
@@ -31,6 +31,7 @@ enum {
 	SEGMENT_ARENA_FIRST = 8,   /* offset 0 means "none" */
 	SEGMENT_CAPACITY_MIN = 16, /* slots of the smallest table */
 	SEGMENT_NAME_WORDS = 16,
+	SEGMENT_NOTES = 256, /* words */
 };
 
 #define SEGMENT_MAGIC 0x316e656573u /* "seen1" */
@@ -165,6 +166,10 @@ const char *segment_journal(const struct segment *segment);
 
 /* segment_contents(): path of the folder of the session's content store, or NULL likewise. */
 const char *segment_contents(const struct segment *segment);
+
+/* segment_notes(): SEGMENT_NOTES words in which any process notes, by an atomic store, what takes long to find out again.  Hints: each
+ * holds enough of a hash of what it is about to be told from others.  NULL: there is no room for them. */
+uint64_t *segment_notes(const struct segment *segment);
 
 /* segment_slot(): address of a slot, or NULL when the index is beyond the table. */
 void *segment_slot(const struct segment *segment, enum segment_table table, uint64_t index);

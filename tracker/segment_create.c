@@ -40,7 +40,8 @@ static void plan(struct segment_header *header, const struct settings *settings,
 		[TABLE_REMEMBERED] = 256,
 	};
 	uint64_t offset = aligned(sizeof(*header) + header->journal_bytes +
-				  header->contents_path_bytes);
+				  header->contents_path_bytes) +
+			  SEGMENT_NOTES * sizeof(uint64_t);
 
 	header->settings_offset = offset;
 	offset += aligned(sizeof(*settings));

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -202,6 +203,15 @@ static void map_journal(void)
 		return;
 	}
 	journal_make_room(&shim.journal, JOURNAL_ROOM_UNITS);
+}
+
+/* What this process does is recorded from here on. */
+static void begin_records(void)
+{
+	const struct settings *settings = shim.segment.settings;
+
+	if (!shim.journal.header)
+		return;
 	/* A filter of system calls that came with exec: what a failed call looked at is not known then. */
 	shim.filtered = sys_call6(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0, 0) != 0;
 	shim.records = true;
@@ -311,12 +321,11 @@ __attribute__((visibility("hidden"))) void *__dso_handle = NULL;
 const char *gnu_get_libc_version(void) __attribute__((weak));
 
 /* What begins when the session is mapped and the program's file known.  executable: empty: not known. */
-__attribute__((noinline)) static void attach(const char *executable, char **argv,
+__attribute__((noinline)) static void attach(const char *executable,
+					     const struct invocation *invocation_at, char **argv,
 					     char **environment)
 {
-	struct invocation invocation;
-
-	role_invocation(&shim.segment, executable, argv, &invocation);
+	const struct invocation invocation = *invocation_at;
 
 	const char *ticket = hello_ticket();
 	const char *scope = variable(environment, "SEEN_SCOPE");
@@ -336,7 +345,7 @@ __attribute__((noinline)) static void attach(const char *executable, char **argv
 			    capture_shell(&shim.segment, shim.request.context.capture_id) ==
 				    (uint32_t)shim.pid;
 	change_start();
-	map_journal();
+	begin_records();
 	record_start(executable, argv);
 	hello_known();
 	if (shim.supervised)
@@ -373,13 +382,106 @@ __attribute__((noinline)) static void attach(const char *executable, char **argv
 		     !shim.tracks;
 }
 
-/* The same with room for the longest path: on the stack, of which others need less. */
+/* ---- the program's file ---- */
+
+/* What its path is known by: the path that exec was given, and the state of the file there.  The kernel's own answer costs a process more
+ * than all that it writes: /proc makes two folders for it. */
+struct known_file {
+	uint64_t hash[2];
+	uint64_t dev, ino;
+	uint64_t *note; /* high half of a hash, number of a text: these two words and the path; NULL: nobody asks */
+};
+
+enum { KNOWN_FILE_BYTES_MAX = 200 };
+
+static void mix(struct known_file *file, uint64_t word)
+{
+	file->hash[0] = (file->hash[0] ^ word) * 0x9e3779b97f4a7c15u;
+	file->hash[0] ^= file->hash[0] >> 29;
+	file->hash[1] = (file->hash[1] ^ word) * 0xc2b2ae3d27d4eb4fu;
+	file->hash[1] ^= file->hash[1] >> 31;
+}
+
+static void ask_for_file(struct known_file *ret_file)
+{
+	const char *path = (const char *)getauxval(AT_EXECFN);
+	struct known_file file = { .hash = { 1, 2 } };
+	uint64_t *notes = segment_notes(&shim.segment);
+	struct stat stat;
+
+	*ret_file = file;
+	if (!notes || !shim.journal.header || !path || path[0] != '/')
+		return;
+	size_t length = strnlen(path, KNOWN_FILE_BYTES_MAX);
+	if (length == KNOWN_FILE_BYTES_MAX || strncmp(path, "/dev/", 5) == 0 ||
+	    strncmp(path, "/proc/", 6) == 0 || sys_stat(path, &stat) < 0)
+		return;
+	for (size_t i = 0; i < length; i += sizeof(uint64_t)) {
+		uint64_t word = 0;
+		memcpy(&word, path + i, length - i < sizeof(word) ? length - i : sizeof(word));
+		mix(&file, word);
+	}
+	const uint64_t words[] = { length,
+				   stat.st_dev,
+				   stat.st_ino,
+				   (uint64_t)stat.st_size,
+				   (uint64_t)stat.st_ctim.tv_sec,
+				   (uint64_t)stat.st_ctim.tv_nsec,
+				   (uint64_t)stat.st_mtim.tv_sec,
+				   (uint64_t)stat.st_mtim.tv_nsec };
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		mix(&file, words[i]);
+	file.dev = stat.st_dev;
+	file.ino = stat.st_ino;
+	file.note = &notes[SEGMENT_NOTES / 2 + file.hash[0] % (SEGMENT_NOTES / 2)];
+	*ret_file = file;
+}
+
+/* Its path, where a process of the session noted it.  Returns the length; 0: not known. */
+static size_t recall_file(const struct known_file *file, char *ret_path, size_t capacity)
+{
+	uint64_t note = file->note ? __atomic_load_n(file->note, __ATOMIC_ACQUIRE) : 0;
+	size_t bytes;
+
+	if (!note || note >> 32 != file->hash[0] >> 32)
+		return 0;
+	const char *text = journal_bytes(&shim.journal, (uint32_t)note, &bytes);
+	if (!text || bytes <= sizeof(file->hash) || bytes - sizeof(file->hash) >= capacity ||
+	    memcmp(text, file->hash, sizeof(file->hash)) != 0)
+		return 0;
+	bytes -= sizeof(file->hash);
+	memcpy(ret_path, text + sizeof(file->hash), bytes);
+	ret_path[bytes] = '\0';
+	return bytes;
+}
+
+/* Notes what the kernel said, where that is the file that exec was given: a script is not what runs. */
+static void note_file(const struct known_file *file, const char *path, size_t length)
+{
+	char text[sizeof(file->hash) + 256];
+	struct stat stat;
+
+	if (!file->note || sizeof(file->hash) + length > sizeof(text) ||
+	    sys_stat("/proc/self/exe", &stat) < 0 || stat.st_dev != file->dev ||
+	    stat.st_ino != file->ino)
+		return;
+	memcpy(text, file->hash, sizeof(file->hash));
+	memcpy(text + sizeof(file->hash), path, length);
+	uint32_t number = journal_text(&shim.journal, text, sizeof(file->hash) + length, true);
+	if (number)
+		__atomic_store_n(file->note, (file->hash[0] >> 32) << 32 | number,
+				 __ATOMIC_RELEASE);
+}
+
+/* With room for the longest path on the stack, of which others need less. */
 __attribute__((noinline)) static void attach_far(char **argv, char **environment)
 {
 	char executable[SEGMENT_PATH_BYTES];
+	struct invocation invocation;
 	ssize_t length = sys_readlink("/proc/self/exe", executable, sizeof(executable) - 1);
 	executable[length > 0 ? length : 0] = '\0'; /* without /proc: a tool */
-	attach(executable, argv, environment);
+	role_invocation(&shim.segment, executable, argv, &invocation);
+	attach(executable, &invocation, argv, environment);
 }
 
 __attribute__((constructor)) static void start(int argc, char **argv, char **environment)
@@ -403,11 +505,27 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 		segment_unmap(&shim.segment);
 		return;
 	}
+	struct invocation invocation;
+	struct known_file file;
+	map_journal();
+	ask_for_file(&file);
+	bool recalled = recall_file(&file, executable, sizeof(executable)) > 0;
+	if (recalled) {
+		role_invocation(&shim.segment, executable, argv, &invocation);
+		/* Nothing is ever said to a tool.  The others' file is the kernel's to tell. */
+		if (invocation.role == ROLE_TOOL) {
+			attach(executable, &invocation, argv, environment);
+			return;
+		}
+	}
 	ssize_t length = sys_readlink("/proc/self/exe", executable, sizeof(executable));
 	if (length <= 0 || length == sizeof(executable)) {
 		attach_far(argv, environment);
 		return;
 	}
 	executable[length] = '\0';
-	attach(executable, argv, environment);
+	if (!recalled)
+		note_file(&file, executable, (size_t)length);
+	role_invocation(&shim.segment, executable, argv, &invocation);
+	attach(executable, &invocation, argv, environment);
 }

@@ -41,6 +41,7 @@ static bool is_our_session(const char *value)
 enum {
 	LARGE_ARRAYS = 12, /* memory of a library counts, too (setrlimit(2), RLIMIT_DATA) */
 	LARGE_VARIABLES = 1000,
+	LAUNCH_NOTES = SEGMENT_NOTES / 2, /* the first ones; the others are attach.c's */
 };
 
 static struct large {
@@ -206,6 +207,27 @@ static bool take_library_out(const char *value, const char *found, char *ret_ent
 	return true;
 }
 
+/* What a file that is looked at was found to be, noted for all processes: one bit, and a hash of all that tells that the file is still
+ * the same.  NULL: nowhere. */
+static uint64_t *note_of(const struct stat *stat, uint64_t *ret_key)
+{
+	const uint64_t words[] = { stat->st_dev,
+				   stat->st_ino,
+				   (uint64_t)stat->st_size,
+				   (uint64_t)stat->st_ctim.tv_sec,
+				   (uint64_t)stat->st_ctim.tv_nsec,
+				   (uint64_t)stat->st_mtim.tv_sec,
+				   (uint64_t)stat->st_mtim.tv_nsec };
+	uint64_t *notes = segment_notes(&shim.segment), key = 1;
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		key = (key ^ words[i]) * 0x9e3779b97f4a7c15u;
+		key ^= key >> 29;
+	}
+	*ret_key = key | 1;
+	return notes ? &notes[(key >> 32) % LAUNCH_NOTES] : NULL;
+}
+
 /* Can a program load this library?  False only when its file says that it cannot: an ELF file of another class or
  * machine, or one whose loader is musl's (elf(5)).  Looked at where the path has a slash: then the look costs the same for
  * every program.  A script goes by its interpreter. */
@@ -221,8 +243,13 @@ static bool can_load(const char *executable)
 		if (!strchr(executable, '/'))
 			return true;
 		struct stat stat; /* opening a FIFO would wake its writer */
+		uint64_t key;
 		if (sys_stat(executable, &stat) < 0 || !S_ISREG(stat.st_mode))
 			return true;
+		uint64_t *note = note_of(&stat, &key);
+		uint64_t noted = note ? __atomic_load_n(note, __ATOMIC_RELAXED) : 0;
+		if ((noted | 1) == key && noted)
+			return noted & 1;
 		int fd = sys_open(executable, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
 		if (fd < 0)
 			return true;
@@ -248,13 +275,13 @@ static bool can_load(const char *executable)
 #else
 		uint16_t machine = EM_AARCH64;
 #endif
-		if (elf->e_ident[EI_CLASS] != ELFCLASS64 || elf->e_machine != machine)
-			return false;
+		bool loads = elf->e_ident[EI_CLASS] == ELFCLASS64 && elf->e_machine == machine;
 		/* the loader's name lies in the first page of every usual executable */
-		for (ssize_t at = 64; at + 8 < length; at++)
-			if (head[at] == '/' && memcmp(head + at, "/ld-musl", 8) == 0)
-				return false;
-		return true;
+		for (ssize_t at = 64; loads && at + 8 < length; at++)
+			loads = head[at] != '/' || memcmp(head + at, "/ld-musl", 8) != 0;
+		if (note)
+			__atomic_store_n(note, loads ? key : key & ~UINT64_C(1), __ATOMIC_RELAXED);
+		return loads;
 	}
 	return true;
 }

@@ -27,7 +27,7 @@ ALLOWED = {
     # was something read from, or written to, a reader's: only looked at
     "stderr", "stdin",
     # once, at the start
-    "on_exit", "pthread_atfork", "__register_atfork", "gnu_get_libc_version",
+    "on_exit", "pthread_atfork", "__register_atfork", "gnu_get_libc_version", "getauxval",
     # the compiler's and the linker's own
     "__stack_chk_fail", "__tls_get_addr",
 }
