@@ -252,8 +252,8 @@ void decision_open(const struct segment *segment, const struct request *request,
 	    !(is_in_parts && (uint64_t)stat->st_size == parts.version.size_bytes))
 		return;
 	ret_answer->reason = REASON_UNREADABLE;
-	if (content_of_descriptor(fd, segment->settings->notice_max_bytes, &ret_answer->content) <
-	    0)
+	if (content_of_file(fd, (uint64_t)stat->st_size, segment->settings->notice_max_bytes,
+			    &ret_answer->content) < 0)
 		return;
 	/* Given whole before it changed, and in parts since. */
 	if (is_in_parts && !version_equal(&ret_answer->content.version, &known.version) &&

@@ -169,25 +169,28 @@ static int look_at_folder(const char *path, int fd, uint64_t now_ns, struct inpu
 	return 0;
 }
 
-static int look_at_file(int fd, struct input *input)
+/* known: what fstat(2) said; NULL: it is asked. */
+static int look_at_file(int fd, const struct stat *known, struct input *input)
 {
 	struct content content;
 	struct stat stat;
-	int error = sys_fstat(fd, &stat);
+	int error = known ? 0 : sys_fstat(fd, &stat);
 
 	if (error < 0)
 		return error;
-	if (!S_ISREG(stat.st_mode))
+	if (!known)
+		known = &stat;
+	if (!S_ISREG(known->st_mode))
 		return -EINVAL;
-	if (stat.st_size > INPUTS_READ_BYTES_MAX)
+	if (known->st_size > INPUTS_READ_BYTES_MAX)
 		return -E2BIG;
-	error = content_of_descriptor(fd, INPUTS_READ_BYTES_MAX, &content);
+	error = content_of_file(fd, (uint64_t)known->st_size, INPUTS_READ_BYTES_MAX, &content);
 	if (error < 0)
 		return error == -EFBIG ? -E2BIG : error;
-	if (content.version.size_bytes != (uint64_t)stat.st_size)
+	if (content.version.size_bytes != (uint64_t)known->st_size)
 		return -EINVAL;
 	input->version = content.version;
-	input->stamp = stamp_of(&stat);
+	input->stamp = stamp_of(known);
 	return 0;
 }
 
@@ -197,7 +200,8 @@ static int open_file(const char *path)
 }
 
 /* Looks at a thing as it is now.  input: kind and flags are set; version and stamp are to be. */
-static int look(const char *path, int fd, uint64_t now_ns, struct input *input, uint32_t *ret_count)
+static int look(const char *path, int fd, const struct stat *known, uint64_t now_ns,
+		struct input *input, uint32_t *ret_count)
 {
 	struct version_stream stream;
 	int opened, error;
@@ -208,7 +212,7 @@ static int look(const char *path, int fd, uint64_t now_ns, struct input *input, 
 		opened = fd < 0 ? open_file(path) : fd;
 		if (opened < 0)
 			return opened;
-		error = look_at_file(opened, input);
+		error = look_at_file(opened, fd < 0 ? NULL : known, input);
 		if (fd < 0)
 			(void)sys_close(opened);
 		return error;
@@ -278,6 +282,12 @@ static const struct input *input_at(const struct inputs *inputs, size_t at, cons
 int inputs_add(struct inputs *inputs, enum input_kind kind, unsigned flags, const char *path,
 	       int fd, int error)
 {
+	return inputs_add_known(inputs, kind, flags, path, fd, NULL, error);
+}
+
+int inputs_add_known(struct inputs *inputs, enum input_kind kind, unsigned flags, const char *path,
+		     int fd, const struct stat *stat, int error)
+{
 	size_t path_bytes = strlen(path) + 1;
 	size_t size_bytes = (sizeof(struct input) + path_bytes + 7) & ~(size_t)7;
 	struct input *input = (void *)(inputs->bytes + inputs->size_bytes);
@@ -294,7 +304,7 @@ int inputs_add(struct inputs *inputs, enum input_kind kind, unsigned flags, cons
 		input->version.low = (uint64_t)error;
 		count = 1;
 	} else {
-		int failed = look(path, fd, inputs->now_ns, input, &count);
+		int failed = look(path, fd, stat, inputs->now_ns, input, &count);
 		if (failed < 0)
 			return failed;
 	}
@@ -338,7 +348,7 @@ bool inputs_are_same(const struct inputs *inputs, bool by_content)
 				return false;
 			continue;
 		}
-		if (look(path, -1, inputs->now_ns, &now, &count) < 0 ||
+		if (look(path, -1, NULL, inputs->now_ns, &now, &count) < 0 ||
 		    !version_equal(&now.version, &input->version))
 			return false;
 	}

@@ -70,6 +70,10 @@ void inputs_done(struct inputs *inputs);
 int inputs_add(struct inputs *inputs, enum input_kind kind, unsigned flags, const char *path,
 	       int fd, int error);
 
+/* inputs_add_known(): the same.  stat: what fstat(2) said of `fd`; NULL: it is asked. */
+int inputs_add_known(struct inputs *inputs, enum input_kind kind, unsigned flags, const char *path,
+		     int fd, const struct stat *stat, int error);
+
 /* inputs_are_same(): is each of a list still what it was?
  *
  * by_content: by its bytes, else by its stamp alone.  False also where one cannot be looked at. */

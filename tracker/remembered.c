@@ -15,6 +15,9 @@ static const struct pair_table REMEMBERED = {
 	.attempts = 4,
 };
 
+static const uint64_t REFUSED = UINT64_MAX, /* `output_bytes` of such a command */
+	REFUSED_NS = 600 * UINT64_C(1000000000);
+
 static uint64_t key_of(const struct version *identity)
 {
 	return identity->low ? identity->low : 1;
@@ -121,6 +124,33 @@ int remembered_record(const struct segment *segment, const struct version *ident
 	if (error < 0)
 		segment_count(segment, COUNTER_lost_requests, 1);
 	return error;
+}
+
+void remembered_refuse(const struct segment *segment, const struct version *identity,
+		       const struct moment *moment)
+{
+	struct remembered_slot copy;
+	struct remembered_slot *slot = pair_hold(segment, &REMEMBERED, moment->scope_id,
+						 key_of(identity), true, &copy);
+
+	if (!slot)
+		return;
+	copy.identity = *identity;
+	copy.session_epoch = moment->session_epoch;
+	copy.scope_epoch = moment->scope_epoch;
+	copy.command_id = 0; /* as one that was forgotten: it counts for nothing else */
+	copy.output_bytes = REFUSED;
+	copy.notice_request = copy.yield_until = 0;
+	copy.time_ns = moment->time_ns;
+	slot_commit(slot, &copy, sizeof(copy));
+}
+
+bool remembered_is_refused(const struct remembered_slot *remembered, const struct moment *moment)
+{
+	return !remembered->command_id && remembered->output_bytes == REFUSED &&
+	       remembered->session_epoch == moment->session_epoch &&
+	       remembered->scope_epoch == moment->scope_epoch &&
+	       moment->time_ns - remembered->time_ns < REFUSED_NS;
 }
 
 bool remembered_insists(const struct segment *segment, const struct remembered_slot *remembered,

@@ -37,6 +37,12 @@ int remembered_record(const struct segment *segment, const struct version *ident
 		      const struct inputs *inputs, uint64_t output_bytes,
 		      const struct moment *moment);
 
+/* remembered_refuse(): a command is not remembered, since it reads or prints too much: so it would, if it were run again soon.
+ * remembered_is_refused(): it was, in this epoch and not long ago: then nobody need look at all that it reads. */
+void remembered_refuse(const struct segment *segment, const struct version *identity,
+		       const struct moment *moment);
+bool remembered_is_refused(const struct remembered_slot *remembered, const struct moment *moment);
+
 /* remembered_insists(): does the model insist, by how the command was answered last ([notice] yield)? */
 bool remembered_insists(const struct segment *segment, const struct remembered_slot *remembered,
 			uint64_t request);

@@ -98,8 +98,9 @@ static uint64_t count_newlines(const char *bytes, size_t size_bytes)
 	return count;
 }
 
-static int read_content(int fd, uint64_t max_bytes, char *chunk, size_t chunk_bytes,
-			struct content *ret_content)
+/* size_bytes: that the file is said to have; where as many were read, and the last call found its end, that is all. */
+static int read_content(int fd, uint64_t size_bytes, uint64_t max_bytes, char *chunk,
+			size_t chunk_bytes, struct content *ret_content)
 {
 	struct version_stream stream;
 	struct content content = { .text = true };
@@ -120,6 +121,8 @@ static int read_content(int fd, uint64_t max_bytes, char *chunk, size_t chunk_by
 		content.lines += count_newlines(chunk, (size_t)got);
 		content.text = content.text && !memchr(chunk, '\0', (size_t)got);
 		last = chunk[got - 1];
+		if ((size_t)got < chunk_bytes && stream.size_bytes == size_bytes)
+			break;
 	}
 	content.lines += last != '\n';
 	content.version = version_stream_end(&stream);
@@ -128,18 +131,24 @@ static int read_content(int fd, uint64_t max_bytes, char *chunk, size_t chunk_by
 }
 
 /* Where all chunks are in use. */
-__attribute__((noinline)) static int read_content_on_stack(int fd, uint64_t max_bytes,
+__attribute__((noinline)) static int read_content_on_stack(int fd, uint64_t size_bytes,
+							   uint64_t max_bytes,
 							   struct content *ret_content)
 {
 	char chunk[SMALL_CHUNK_BYTES];
-	return read_content(fd, max_bytes, chunk, sizeof(chunk), ret_content);
+	return read_content(fd, size_bytes, max_bytes, chunk, sizeof(chunk), ret_content);
+}
+
+int content_of_file(int fd, uint64_t size_bytes, uint64_t max_bytes, struct content *ret_content)
+{
+	char *chunk = chunk_take();
+	int error = chunk ? read_content(fd, size_bytes, max_bytes, chunk, CHUNK_BYTES, ret_content)
+			  : read_content_on_stack(fd, size_bytes, max_bytes, ret_content);
+	chunk_give(chunk);
+	return error;
 }
 
 int content_of_descriptor(int fd, uint64_t max_bytes, struct content *ret_content)
 {
-	char *chunk = chunk_take();
-	int error = chunk ? read_content(fd, max_bytes, chunk, CHUNK_BYTES, ret_content)
-			  : read_content_on_stack(fd, max_bytes, ret_content);
-	chunk_give(chunk);
-	return error;
+	return content_of_file(fd, UINT64_MAX, max_bytes, ret_content);
 }

@@ -67,4 +67,8 @@ struct version version_of_bytes(const void *bytes, uint64_t size_bytes);
  * pread(2).  Uses 1 KiB of stack, 3 where all memory for it (chunk.h) is in use; async-signal-safe. */
 int content_of_descriptor(int fd, uint64_t max_bytes, struct content *ret_content);
 
+/* content_of_file(): the same, of a file that fstat(2) says to have so many bytes: where it has no more, the kernel is not asked once more
+ * for what comes behind them. */
+int content_of_file(int fd, uint64_t size_bytes, uint64_t max_bytes, struct content *ret_content);
+
 #endif

@@ -378,8 +378,7 @@ __attribute__((noinline)) static void attach(const char *executable,
 		  __register_atfork(NULL, after_fork, in_fork, &__dso_handle) == 0;
 	if (shim.on && shim.role == ROLE_READER && !invocation.ignored)
 		reader_start(executable, invocation.name, argv, environment);
-	shim.plain = shim.on && shim.records && !shim.views && !shim.reads_own && !shim.shows &&
-		     !shim.tracks;
+	shim_settle();
 }
 
 /* ---- the program's file ---- */

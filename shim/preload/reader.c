@@ -44,9 +44,10 @@ static struct {
 	struct version identity;
 	struct moment begin;
 	uint64_t forgets;
-	uint64_t start_bytes; /* that the process had written before */
-	bool stdin_is_file;   /* the stream's, by freopen(3) */
-	bool copied_output;   /* there is another descriptor for 1 or 2 */
+	uint64_t start_bytes;  /* that the process had written before */
+	bool stdin_is_file;    /* the stream's, by freopen(3) */
+	bool copied_output;    /* there is another descriptor for 1 or 2 */
+	uint64_t output_bytes; /* that were seen to be written to descriptor 1 */
 	char *const *words;
 	struct folder folders[FOLDERS_MAX];
 	char *paths; /* SEGMENT_PATH_BYTES for each */
@@ -62,6 +63,14 @@ static struct moment now(void)
 void reader_odd(void)
 {
 	shim.tracks = false;
+	shim_settle();
+}
+
+/* What it reads need not be looked at any more, nor when it is run again. */
+static void is_too_much(void)
+{
+	remembered_refuse(&shim.segment, &reader.identity, &reader.begin);
+	reader_odd();
 }
 
 /* ---- what the command is ---- */
@@ -245,23 +254,29 @@ end:
 	scratch_give(text);
 }
 
-static void look_for_answer(char *const environment[])
+/* Returns whether it is worth looking at what the command reads. */
+static bool look_for_answer(char *const environment[])
 {
 	struct segment *segment = &shim.segment;
 	struct remembered_slot remembered;
 	struct request *request = &shim.request;
 
-	if (remembered_find(segment, request->context.scope_id, &reader.identity, &remembered) <
-		    0 ||
-	    !remembered_is_current(segment, &remembered, &reader.begin,
+	if (remembered_find(segment, request->context.scope_id, &reader.identity, &remembered) < 0)
+		return true;
+	if (remembered_is_refused(&remembered, &reader.begin)) {
+		segment_count(segment, COUNTER_lost_requests, 1);
+		return false;
+	}
+	if (!remembered_is_current(segment, &remembered, &reader.begin,
 				   decision_limit(segment, &request->context)))
-		return;
+		return true;
 	request_at_sink(segment, request);
 	if (!request->at_sink || remembered_inputs(segment, &remembered, &reader.inputs) < 0)
-		return;
+		return true;
 	if (inputs_are_same(&reader.inputs, true))
 		answer_if_it_may(&remembered, inputs_length(&reader.inputs), environment);
 	reader.inputs.size_bytes = 0;
+	return true;
 }
 
 /* ---- what it opens and lists ---- */
@@ -275,13 +290,28 @@ static bool is_tracked(void)
 	return shim.tracks;
 }
 
+/* The same, of what comes before the end, where that is asked. */
+static bool is_tracked_still(void)
+{
+	return shim_is_alone() ? shim.tracks : is_tracked();
+}
+
+static void add_known(enum input_kind kind, const char *path, int fd, const struct stat *stat,
+		      int error)
+{
+	int failed = inputs_add_known(&reader.inputs, kind, reader.plan.flags, path, fd, stat,
+				      error);
+	if (failed == -E2BIG) {
+		segment_count(&shim.segment, COUNTER_lost_requests, 1);
+		is_too_much();
+	} else if (failed < 0) {
+		reader_odd();
+	}
+}
+
 static void add(enum input_kind kind, const char *path, int fd, int error)
 {
-	int failed = inputs_add(&reader.inputs, kind, reader.plan.flags, path, fd, error);
-	if (failed == -E2BIG)
-		segment_count(&shim.segment, COUNTER_lost_requests, 1);
-	if (failed < 0)
-		reader_odd();
+	add_known(kind, path, fd, NULL, error);
 }
 
 static struct folder *folder_of(int fd)
@@ -360,13 +390,13 @@ static void opened(int fd, const char *path, int flags)
 			add(INPUT_TYPE, path, -1, 0);
 		keep_folder(fd, path);
 	} else
-		add(INPUT_CONTENT, path, fd, 0);
+		add_known(INPUT_CONTENT, path, fd, &stat, 0);
 }
 
 void reader_opened(int fd, int directory, const char *path, int flags)
 {
 	int error = fd < 0 ? errno : 0;
-	char *where = is_tracked() ? scratch_take() : NULL;
+	char *where = is_tracked_still() ? scratch_take() : NULL;
 
 	if (!shim.tracks)
 		;
@@ -384,7 +414,7 @@ void reader_opened(int fd, int directory, const char *path, int flags)
 void reader_listed(int fd, int directory, const char *path)
 {
 	const struct folder *folder;
-	char *where = is_tracked() ? scratch_take() : NULL;
+	char *where = is_tracked_still() ? scratch_take() : NULL;
 
 	if (!shim.tracks)
 		;
@@ -426,8 +456,15 @@ void reader_duplicated(int fd, int copy)
 
 void reader_passed(int fd, ssize_t count, bool written)
 {
-	if (count > 0 && fd != STDOUT && (written || fd == STDIN))
+	if (count <= 0)
+		return;
+	if (fd != STDOUT && (written || fd == STDIN))
 		reader_odd();
+	/* More than its agent gets to see. */
+	if (fd == STDOUT && written &&
+	    (reader.output_bytes += (uint64_t)count) >
+		    decision_limit(&shim.segment, &shim.request.context))
+		is_too_much();
 }
 
 void reader_made_stream(int fd)
@@ -484,7 +521,8 @@ void reader_start(const char *executable, const char *name, char *const argv[],
 		return;
 	reader.words = argv;
 	reader.begin = now();
-	look_for_answer(environment);
+	if (!look_for_answer(environment))
+		return;
 
 	reader.forgets = segment_counter(segment, COUNTER_forgets);
 	long address = sys_mmap((size_t)FOLDERS_MAX * SEGMENT_PATH_BYTES, PROT_READ | PROT_WRITE,

@@ -91,6 +91,17 @@ struct shim {
 
 extern struct shim shim HIDDEN;
 
+/* shim_settle(): what is asked of this process has become less. */
+static inline void shim_settle(void)
+{
+	shim.plain = shim.on && shim.records && !shim.views && !shim.reads_own && !shim.shows &&
+		     !shim.tracks && !shim.sandboxed;
+}
+
+/* shim_is_alone(): is this the process that was started, which has one thread, as far as libc knows?  Then nobody need ask the kernel for it
+ * at each call. */
+bool shim_is_alone(void);
+
 /* count_up(): this program did something once more. */
 static inline void count_up(enum process_count count)
 {

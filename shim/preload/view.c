@@ -41,11 +41,17 @@ struct view {
 	struct stamp end;        /* at close or exit; of a copy: when it was made */
 	struct version diff;     /* pending.is_diff: of the text that it reads */
 	struct version leads_to; /* and of the file with that */
-	struct version_stream stream;
+	struct version version;  /* of what was read; once it is closed */
+	struct version_stream *stream;
 };
 
 static struct view views[VIEWS_MAX];
 static int view_count;
+
+/* Of those that are open: most viewers have one open at a time, and each is large. */
+static struct version_stream streams[VIEWS_MAX];
+static uint64_t streams_taken;
+_Static_assert((int)VIEWS_MAX <= 64, "a bit for each");
 
 static struct inject injects; /* put before what the viewer reads */
 
@@ -90,20 +96,24 @@ static struct view *view_of(int fd)
 /* glibc's, 2.32: has the process only ever had one thread? */
 extern char __libc_single_threaded __attribute__((weak));
 
+bool shim_is_alone(void)
+{
+	return !shim.is_fork && &__libc_single_threaded && __libc_single_threaded &&
+	       !in_vfork_child();
+}
+
 /* The same as view_is_followed(), of what comes between an open and the end, where that is asked: a copy of the process that libc does not
  * know of may be taken for it here. */
 static bool is_followed_still(void)
 {
-	if (viewer_thread && !odd && !shim.is_fork && &__libc_single_threaded &&
-	    __libc_single_threaded && !in_vfork_child())
-		return true;
-	return view_is_followed();
+	return (viewer_thread && !odd && shim_is_alone()) || view_is_followed();
 }
 
 /* One thread only, and the process that was started, not a fork of it. */
 bool view_is_followed(void)
 {
-	pid_t thread = (pid_t)sys_call3(SYS_gettid, 0, 0, 0);
+	pid_t thread = viewer_thread && shim_is_alone() ? viewer_thread
+							: (pid_t)sys_call3(SYS_gettid, 0, 0, 0);
 	if (!viewer_thread)
 		viewer_thread = thread;
 	if (thread != viewer_thread || thread != sys_getpid())
@@ -332,7 +342,11 @@ void view_opened(int fd, int directory, const char *path, struct look *ret_look)
 	view->broken = false;
 	view->diff = diff;
 	view->leads_to = answer.content.version;
-	version_stream_init(&view->stream);
+	/* as many as there can be views */
+	int stream = __builtin_ctzll(~streams_taken);
+	streams_taken |= UINT64_C(1) << stream;
+	view->stream = &streams[stream];
+	version_stream_init(view->stream);
 	view_count++;
 	give_content(view, kernel_path, &stat);
 }
@@ -349,7 +363,7 @@ void view_read(int fd, const void *bytes, ssize_t count)
 	if (before_bytes > (uint64_t)count)
 		before_bytes = (uint64_t)count;
 	view->before_bytes -= before_bytes;
-	version_stream_add(&view->stream, (const char *)bytes + before_bytes,
+	version_stream_add(view->stream, (const char *)bytes + before_bytes,
 			   (uint64_t)count - before_bytes);
 }
 
@@ -375,6 +389,8 @@ static void look_at_end(struct view *view)
 	else
 		view->end = stamp_of(&stat);
 	view->fd = -1;
+	view->version = version_stream_end(view->stream);
+	streams_taken &= ~(UINT64_C(1) << (view->stream - streams));
 }
 
 void view_closing(int fd)
@@ -462,7 +478,7 @@ void view_end(int status)
 		struct view *view = &views[i];
 		if (view->fd >= 0)
 			look_at_end(view);
-		struct version version = version_stream_end(&view->stream);
+		struct version version = view->version;
 		if (view->pending.is_diff) {
 			view->broken |= !version_equal(&version, &view->diff);
 			version = view->leads_to;
@@ -490,9 +506,15 @@ void view_shown(int fd, const char *path)
 	struct content content;
 	struct stat stat;
 
+	if (shown >= SHOWN_MAX) {
+		shim.shows = false;
+		shim_settle();
+	}
 	if (!shim.scope_id || shown >= SHOWN_MAX || !view_is_followed() ||
 	    sys_fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode))
 		return;
+	if (!shim.request.pid_ns)
+		shim.request.pid_ns = process_pid_ns();
 	char *kernel_path = scratch_take();
 	if (kernel_path && subject_link(SUBJECT_SELF, fd, kernel_path, SEGMENT_PATH_BYTES) > 0 &&
 	    path_is_tracked(&shim.segment, kernel_path)) {
@@ -501,8 +523,8 @@ void view_shown(int fd, const char *path)
 		struct stamp stamp = stamp_of(&stat);
 		uint64_t key = 0;
 		if (shim.request.at_sink &&
-		    content_of_descriptor(fd, shim.segment.settings->content_max_file_bytes,
-					  &content) == 0)
+		    content_of_file(fd, (uint64_t)stat.st_size,
+				    shim.segment.settings->content_max_file_bytes, &content) == 0)
 			key = file_update(&shim.segment, kernel_path, &stamp, NULL, NULL);
 		if (key) {
 			baseline_given(&shim.segment, shim.scope_id, key, &content.version);

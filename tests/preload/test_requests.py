@@ -435,6 +435,13 @@ class NotAnswered(RequestsTest):
         before = self.counters()["lost_requests"]
         self.assertNotRemembered("grep -rn pat many")
         self.assertEqual(self.counters()["lost_requests"], before + 2)
+        # What was too much is not looked at once more, and what it reads may have become less only later, or for who forgot.
+        os.remove(self.session.path("many/b"))
+        self.assertNotRemembered("grep -rn pat many")
+        self.assertEqual(self.counters()["lost_requests"], before + 4)
+        self.session.seen("forget", "--all", "--session", "test")
+        self.remember("grep -rn pat many")
+        self.assertAnswered("grep -rn pat many")
         self.assertNotRemembered("ls -l many | head; ls -l many many > /dev/null; ls -ld many")
 
     def test_the_51st(self):
