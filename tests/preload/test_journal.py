@@ -259,6 +259,31 @@ class Starts(JournalTest):
         own = {event["process"] for event in self.log("--op", "start,fork") if event["executable"] == program("unusual_starts")}
         return [event for event in self.log("--op", "exec") if event["process"] in own]
 
+    def test_executables_that_are_noted(self):
+        """The path of a program's file is noted for the session: it is still what /proc says, whatever happens to names."""
+        script = """
+            mkdir v1 v2; cp /bin/true v1/tool; cp /bin/true v2/tool; cp /bin/echo v1/other
+            printf '#!/bin/sh\n:\n' > v1/script; chmod +x v1/script
+            run() { readlink -f "$1" >> want; "$@" > out; }
+            ln -s v1 cur; run $PWD/cur/tool; run $PWD/cur/tool; run $PWD/cur/tool
+            ln -sfn v2 cur; run $PWD/cur/tool; run $PWD/cur/tool
+            ln -sfn v1 cur; run $PWD/cur/tool
+            mv v1/tool v1/moved; run $PWD/cur/moved; run $PWD/cur/moved
+            mv v1/other v1/tool; run $PWD/cur/tool; run $PWD/cur/tool
+            cd v1; run ./tool; run ./moved; cd ..
+            $PWD/cur/script; $PWD/cur/script
+        """
+        self.assertEqual(self.run_seen("sh", "-ec", script).returncode, 0)
+        root = os.path.realpath(self.session.workspace)
+        started = [event["executable"] for event in self.log("--op", "start")]
+        with open(os.path.join(root, "want"), encoding="utf-8") as first, \
+                open(os.path.join(root, "v1/want"), encoding="utf-8") as second:
+            want = first.read().split() + second.read().split()
+        self.assertEqual(len(want), 12)
+        self.assertEqual([path for path in started if path.startswith(root)], want)
+        shell = os.path.realpath("/bin/sh")
+        self.assertEqual(started.count(shell), 3)  # and its two scripts
+
     def test_by_descriptor(self):
         by_file, by_folder, by_nothing, failed = self.ran("by_descriptor")
         self.assertEqual(by_file["resolved"], "/bin/true")
