@@ -132,22 +132,27 @@ static void inode_set(const struct segment *segment, uint64_t dev, uint64_t ino,
 	slot_commit(place, &copy, sizeof(copy));
 }
 
-/* Keeps a path; returns where, 0 when there is no room.  Where it fits into the room of the one before it in that slot it is put there: else
- * a table that is full would use up the store of paths, and nothing could be recorded any more.  Who reads the old path
- * at that moment finds that it is not that of the key (file_path()). */
-static uint64_t store_path(const struct segment *segment, const char *path, size_t length,
-			   const struct file_slot *before)
+/* Keeps the path of a slot.  Where it fits into the room of the one that was there before it is put there: else a table that is full
+ * would use up the store of paths, and nothing could be recorded any more.  Who reads the old path at that moment finds
+ * that it is not that of the key (file_path()).  Returns false when there is no room. */
+static bool store_path(const struct segment *segment, const char *path,
+		       const struct file_slot *before, struct file_slot *slot)
 {
-	const size_t word = sizeof(uint64_t);
-	size_t room = ((size_t)before->path_bytes + word - 1) / word * word;
-	char *at = before->path_bytes && length <= room
-			   ? (char *)(uintptr_t)arena_at(segment, before->path_offset, room)
-			   : NULL;
+	size_t length = strlen(path), room = (length + 7) & ~(size_t)7;
 
-	if (!at || before->path_offset % word != 0)
-		return arena_store(segment, path, length);
-	memcpy(at, path, length);
-	return before->path_offset;
+	if (room > UINT16_MAX)
+		return false;
+	slot->path_bytes = (uint16_t)length;
+	if (before->path_bytes && length <= before->path_room &&
+	    arena_at(segment, before->path_offset, before->path_room)) {
+		slot->path_offset = before->path_offset;
+		slot->path_room = before->path_room;
+		memcpy(segment->arena + slot->path_offset, path, length);
+		return true;
+	}
+	slot->path_offset = arena_store(segment, path, length);
+	slot->path_room = (uint16_t)room;
+	return slot->path_offset != 0;
 }
 
 uint64_t file_update(const struct segment *segment, const char *path, const struct stamp *stamp,
@@ -176,21 +181,16 @@ uint64_t file_update(const struct segment *segment, const char *path, const stru
 		if (copy.key != key) {
 			/* Not known yet, or the slot was damaged or given away meanwhile: begin afresh here.  Of the file that has to make
 			 * place nothing is known any more: that is a loss, and counted. */
-			size_t length = strlen(path);
-			uint64_t offset = store_path(segment, path, length, &copy);
-			if (!offset) {
+			/* A number of its own: a read pending from before the slot was given away is none of this one's. */
+			struct file_slot fresh = { .head = copy.head, .key = key };
+			if (!store_path(segment, path, &copy, &fresh)) {
 				slot_abandon(slot, &copy, sizeof(copy));
 				break;
 			}
 			if (copy.key)
 				segment_count(segment, COUNTER_lost_files, 1);
-			struct slot_head head = copy.head;
-			/* A number of its own: a read pending from before the slot was given away is none of this one's. */
-			copy = (struct file_slot){ .head = head,
-						   .key = key,
-						   .path_offset = offset,
-						   .path_bytes = (uint32_t)length,
-						   .forgets = (uint32_t)segment_serial(segment) };
+			fresh.forgets = (uint32_t)segment_serial(segment);
+			copy = fresh;
 		}
 		if (change)
 			change(&copy, data);

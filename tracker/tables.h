@@ -167,7 +167,8 @@ struct file_slot {
 	struct slot_head head;
 	uint64_t key;           /* hash of the path; 0: empty */
 	uint64_t path_offset;   /* in the arena */
-	uint32_t path_bytes;    /* without NUL */
+	uint16_t path_bytes;    /* without NUL */
+	uint16_t path_room;     /* bytes there, at least as many; 0: not known */
 	uint32_t flags;         /* enum file_flags */
 	struct stamp stamp;     /* when last read whole */
 	struct version version; /* as last read whole */

@@ -78,7 +78,7 @@ Test(file, path_capacity_exactly_and_one_less)
 	file.path_offset = world.segment.arena_bytes;
 	cr_assert_eq(file_path(&world.segment, &file, path, 8), -EBADMSG);
 	file.path_offset = SEGMENT_ARENA_FIRST;
-	file.path_bytes = UINT32_MAX;
+	file.path_bytes = UINT16_MAX;
 	cr_assert_eq(file_path(&world.segment, &file, path, 8), -EBADMSG);
 	file.path_bytes = 0;
 	cr_assert_eq(file_path(&world.segment, &file, path, 8), -EBADMSG);
@@ -133,6 +133,13 @@ Test(file, full_table_does_not_use_up_the_store_of_paths)
 	struct file_slot before = file;
 	before.key ^= 1;
 	cr_assert_eq(file_path(&world.segment, &before, read, sizeof(read)), -EBADMSG);
+	/* Also where long and short ones take turns: each slot gets room for a long one once. */
+	for (int i = 0; i < 20000; i++) {
+		(void)snprintf(path, sizeof(path), i % 2 ? "/w/%d" : "/w/%d-longer-path",
+			       50000 + i);
+		cr_assert_neq(put(path, 0), 0);
+	}
+	cr_assert_leq(world.segment.header->arena_used, used + 128 * (8 + 24));
 	/* A longer path has a place of its own. */
 	used = world.segment.header->arena_used;
 	cr_assert_neq(put("/w/a-longer-path-than-all-those-before", 0), 0);
