@@ -23,7 +23,8 @@
 #include "tracker/sys.h"
 
 enum {
-	VIEWS_MAX = 64, /* files of one invocation that may become deliveries */
+	VIEWS_MAX = 64,  /* files of one invocation that may become deliveries */
+	STREAMS_MAX = 8, /* of these, open at a time */
 	STDOUT = 1,
 	PATHS_BYTES = 16384, /* of files that are put on record at the end */
 	FOLDER_BYTES = 1024,
@@ -48,10 +49,10 @@ struct view {
 static struct view views[VIEWS_MAX];
 static int view_count;
 
-/* Of those that are open: most viewers have one open at a time, and each is large. */
-static struct version_stream streams[VIEWS_MAX];
-static uint64_t streams_taken;
-_Static_assert((int)VIEWS_MAX <= 64, "a bit for each");
+/* Of those that are open: most viewers have one open at a time, and each is large; memory that nobody uses counts where a
+ * program's data is limited (RLIMIT_DATA). */
+static struct version_stream streams[STREAMS_MAX];
+static uint32_t streams_taken; /* a bit for each */
 
 static struct inject injects; /* put before what the viewer reads */
 
@@ -330,7 +331,8 @@ void view_opened(int fd, int directory, const char *path, struct look *ret_look)
 	}
 	if (answer.decision == DECISION_DIFF)
 		ret_look->bytes_saved = (uint64_t)stat.st_size - diff.size_bytes;
-	if (answer.reason == REASON_NOT_TRACKED || view_count == VIEWS_MAX)
+	if (answer.reason == REASON_NOT_TRACKED || view_count == VIEWS_MAX ||
+	    streams_taken == (1u << STREAMS_MAX) - 1)
 		return;
 	struct view *view = &views[view_count];
 	if (path)
@@ -342,9 +344,8 @@ void view_opened(int fd, int directory, const char *path, struct look *ret_look)
 	view->broken = false;
 	view->diff = diff;
 	view->leads_to = answer.content.version;
-	/* as many as there can be views */
-	int stream = __builtin_ctzll(~streams_taken);
-	streams_taken |= UINT64_C(1) << stream;
+	int stream = __builtin_ctz(~streams_taken);
+	streams_taken |= 1u << stream;
 	view->stream = &streams[stream];
 	version_stream_init(view->stream);
 	view_count++;
@@ -390,7 +391,7 @@ static void look_at_end(struct view *view)
 		view->end = stamp_of(&stat);
 	view->fd = -1;
 	view->version = version_stream_end(view->stream);
-	streams_taken &= ~(UINT64_C(1) << (view->stream - streams));
+	streams_taken &= ~(1u << (view->stream - streams));
 }
 
 void view_closing(int fd)
