@@ -750,7 +750,8 @@ Test(journal, pages_are_touched_beforehand)
 	uint64_t end = behind / page * page, pages = (end - first) / page;
 
 	cr_assert_eq(journal_touch(&journal, first, behind), end);
-	cr_assert_lt(faults(first, end), 10);
+	/* a sanitizer's own pages about these are touched for the first time, too */
+	cr_assert_lt(faults(first, end), (long)pages / 4);
 	cr_assert_geq(faults(end, end + (end - first)), (long)pages - 10);
 	cr_assert_eq(journal_touch(&journal, end, end + 1), end, "no whole page");
 	/* nothing is touched that there are no blocks for, and nothing is written */
