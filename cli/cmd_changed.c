@@ -22,7 +22,7 @@
 #include "tracker/journal.h"
 #include "tracker/path.h"
 #include "tracker/source.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 #include "tracker/tracker.h"
 #include "tracker/version.h"
 

@@ -24,7 +24,7 @@
 #include "tracker/decision.h"
 #include "tracker/instruction.h"
 #include "tracker/path.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 static const char *session_name, *scope_name;
 static bool all, json, peek;

@@ -34,7 +34,7 @@
 #include "shim/supervise/supervise.h"
 #include "tracker/path.h"
 #include "tracker/role.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 #include "tracker/tracker.h"
 
 enum { PROGRAM_TIMEOUT_MS = 5000, CHECKS_MAX = 40, DETAIL_BYTES = 2048, PROBE_FILE_BYTES = 2048 };

@@ -21,7 +21,7 @@
 #include "cli/lib/options.h"
 #include "cli/lib/output.h"
 #include "tracker/segment.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 enum {
 	UNDONE_MS = 100, /* what records are waited for that their writers have begun */

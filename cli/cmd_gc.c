@@ -15,7 +15,7 @@
 #include "cli/lib/options.h"
 #include "cli/lib/store.h"
 #include "cli/lib/text.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 static bool dry_run, all, json;
 

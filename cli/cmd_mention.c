@@ -18,7 +18,7 @@
 #include "tracker/file.h"
 #include "tracker/journal.h"
 #include "tracker/path.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 #include "tracker/version.h"
 
 static const char *session_name, *scope;

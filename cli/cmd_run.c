@@ -39,7 +39,7 @@
 #include "tracker/journal.h"
 #include "tracker/process.h"
 #include "tracker/role.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 static const char *session_name;
 static bool quiet, summary;

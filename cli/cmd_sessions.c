@@ -12,7 +12,7 @@
 #include "cli/lib/store.h"
 #include "cli/lib/text.h"
 #include "tracker/path.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 static bool json;
 

@@ -17,7 +17,7 @@
 #include "cli/lib/top_feed.h"
 #include "cli/lib/top_screen.h"
 #include "cli/lib/top_view.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 enum {
 	INTERVAL_MS = 1000,

@@ -9,7 +9,7 @@
 #include "tracker/path.h"
 #include "tracker/process.h"
 #include "tracker/scope.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 static const struct pair_table BASELINES = {
 	.table = TABLE_BASELINES,

@@ -7,7 +7,7 @@
 
 #include "tracker/path.h"
 #include "tracker/process.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 enum {
 	STDOUT = 1,

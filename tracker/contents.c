@@ -7,10 +7,10 @@
 #include <sys/mman.h>
 #include <sys/uio.h>
 
-#include "tracker/chunk.h"
 #include "tracker/decimal.h"
 #include "tracker/path.h"
-#include "tracker/sys.h"
+#include "tracker/sys/chunk.h"
+#include "tracker/sys/sys.h"
 
 /* Of functions with a piece of memory on their stack: two of them are never on it at once. */
 #define APART __attribute__((noinline))

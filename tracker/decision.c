@@ -11,7 +11,7 @@
 #include "tracker/part.h"
 #include "tracker/path.h"
 #include "tracker/scope.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 uint64_t decision_limit(const struct segment *segment, const struct context *context)
 {

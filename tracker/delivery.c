@@ -6,7 +6,7 @@
 #include "tracker/capture.h"
 #include "tracker/pair.h"
 #include "tracker/scope.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 static const struct pair_table DELIVERIES = {
 	.table = TABLE_DELIVERIES,

@@ -6,7 +6,7 @@
 
 #include "tracker/path.h"
 #include "tracker/source.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 enum {
 	PROBES = 64, /* with half as many, a table that is 60 % full would forget two files of 10,000, and one that is full 6 % */

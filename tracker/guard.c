@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "tracker/baseline.h"
-#include "tracker/chunk.h"
 #include "tracker/contents.h"
 #include "tracker/file.h"
 #include "tracker/line.h"
 #include "tracker/path.h"
 #include "tracker/process.h"
-#include "tracker/sys.h"
+#include "tracker/sys/chunk.h"
+#include "tracker/sys/sys.h"
 
 enum {
 	LOOKS_MAX = 4, /* at a file that changes while it is looked at */

@@ -6,10 +6,10 @@
 #include <sys/mman.h>
 
 #include "tracker/capture.h"
-#include "tracker/chunk.h"
 #include "tracker/decision.h"
 #include "tracker/notice.h"
-#include "tracker/sys.h"
+#include "tracker/sys/chunk.h"
+#include "tracker/sys/sys.h"
 
 /* What one call of inject_file() makes. */
 struct making {

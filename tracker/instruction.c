@@ -12,7 +12,7 @@
 #include "tracker/pair.h"
 #include "tracker/path.h"
 #include "tracker/subject.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 enum {
 	FOLDER_PROBES = 64,

@@ -9,8 +9,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "tracker/sys.h"
-#include "tracker/ticks.h"
+#include "tracker/sys/sys.h"
+#include "tracker/sys/ticks.h"
 
 enum {
 	RESERVE_ATTEMPTS = 8,

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "tracker/journal.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14 */

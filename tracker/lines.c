@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "tracker/chunk.h"
 #include "tracker/decimal.h"
 #include "tracker/path.h"
-#include "tracker/sys.h"
+#include "tracker/sys/chunk.h"
+#include "tracker/sys/sys.h"
 
 /* What head and tail print when they are not told. */
 enum { LINES_DEFAULT = 10 };

@@ -10,7 +10,7 @@
 #include "tracker/excerpt.h"
 #include "tracker/path.h"
 #include "tracker/subject.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 enum {
 	EXCERPT_PIECE_BYTES = 256, /* of the file at a time */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "tracker/pair.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 static const struct pair_table PARTS = {
 	.table = TABLE_PARTS,

@@ -8,7 +8,7 @@
 #include "tracker/decimal.h"
 #include "tracker/path.h"
 #include "tracker/scope.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 enum {
 	PROBES = 64,        /* slots looked at to find a free one */

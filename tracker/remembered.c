@@ -6,7 +6,7 @@
 
 #include "tracker/contents.h"
 #include "tracker/pair.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 static const struct pair_table REMEMBERED = {
 	.table = TABLE_REMEMBERED,

@@ -7,7 +7,7 @@
 #include "tracker/delivery.h"
 #include "tracker/process.h"
 #include "tracker/scope.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 void request_begin(const struct segment *segment, struct request *request)
 {

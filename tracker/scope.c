@@ -8,7 +8,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 enum { PROBES = 32 };
 

@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 
 #include "config/fingerprint.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 #include "tracker/tables.h"
 
 const uint64_t SEGMENT_SLOT_BYTES[TABLE_COUNT] = {

@@ -9,7 +9,7 @@
 
 #include "config/fingerprint.h"
 #include "tracker/segment.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 enum {
 	HALVINGS_MAX = 8,            /* how often segment_create() tries again smaller */

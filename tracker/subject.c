@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "tracker/decimal.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 void proc_path(uint32_t pid, const char *file, char *ret_path)
 {

@@ -9,7 +9,7 @@
 #include "tracker/path.h"
 #include "tracker/remembered.h"
 #include "tracker/scope.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 const char *state_name(enum state state)
 {

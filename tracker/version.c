@@ -7,8 +7,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "tracker/chunk.h"
-#include "tracker/sys.h"
+#include "tracker/sys/chunk.h"
+#include "tracker/sys/sys.h"
 
 _Static_assert(sizeof(XXH3_state_t) <= sizeof(((struct version_stream *)0)->state),
 	       "the state fits");

@@ -15,7 +15,7 @@
 #include "tracker/file.h"
 #include "tracker/path.h"
 #include "tracker/process.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 #define MILLISECOND_NS UINT64_C(1000000)
 

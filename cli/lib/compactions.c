@@ -22,7 +22,7 @@
 #include "cli/lib/hooks.h"
 #include "tracker/scope.h"
 #include "tracker/slot.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 #include "tracker/tables.h"
 
 enum {

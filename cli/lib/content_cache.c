@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 struct entry {
 	struct stamp stamp; /* (dev, ino) say which file it is */

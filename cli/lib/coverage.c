@@ -9,7 +9,7 @@
 #include "cli/lib/executable.h"
 #include "tracker/path.h"
 #include "tracker/process.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 #include "tracker/tables.h"
 
 /* Why the library is not in a program, told by its file; of a script, by its last interpreter. */

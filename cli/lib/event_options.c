@@ -11,7 +11,7 @@
 #include "config/nearest.h"
 #include "tracker/role.h"
 #include "tracker/source.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 int event_options_unknown(const char *option, const char *what, const char *given,
 			  const char *const *names, size_t count, const char *otherwise)

@@ -13,7 +13,7 @@
 
 #include "tracker/instruction.h"
 #include "tracker/path.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 enum {
 	TURN_MS = 20,    /* while it is being made */

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "tracker/process.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 enum {
 	DEPTH_MAX = 64,            /* from a process up to this one */

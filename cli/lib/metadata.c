@@ -14,7 +14,7 @@
 #include "tracker/file.h"
 #include "tracker/path.h"
 #include "tracker/source.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 #define SCHEMA "seen/task_metadata/1"
 

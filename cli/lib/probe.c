@@ -15,7 +15,7 @@
 
 #include "tracker/path.h"
 #include "tracker/process.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 enum { TICK_MS = 5, FOLDERS_OPEN_MAX = 16 };
 

@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 _Static_assert(SEAL_DIGEST_BYTES == SHA256_DIGEST_SIZE, "SHA-256");
 _Static_assert(SEAL_TEXT_BYTES == BASE16_ENCODE_LENGTH(SEAL_DIGEST_BYTES) + 1, "and a NUL");

@@ -22,7 +22,7 @@
 #include "tracker/contents.h"
 #include "tracker/journal.h"
 #include "tracker/process.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 #include "tracker/tracker.h"
 
 enum { ATTEMPTS_MAX = 100 }; /* of session_make(), 10 ms apart */

@@ -18,7 +18,7 @@
 
 #include "shim/supervise/compat.h"
 #include "shim/supervise/filter.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 /* From the command's process to the supervisor, with the listener. */
 struct ready {

@@ -9,7 +9,7 @@
 #include "cli/lib/top_screen.h"
 #include "cli/lib/top_text.h"
 #include "tracker/segment.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 enum {
 	CELL_LABEL = 11, /* columns of a number's name */

@@ -16,7 +16,7 @@
 #include "cli/lib/session.h"
 #include "tracker/decimal.h"
 #include "tracker/path.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 enum {
 	DIGITS_MAX = 32,

@@ -5,7 +5,7 @@
 
 #include "cli/lib/instruction_index.h"
 #include "cli/lib/watch_internal.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 enum {
 	TURN_MS = 20,         /* while something is to be looked at soon */

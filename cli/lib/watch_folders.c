@@ -12,7 +12,7 @@
 #include "tracker/file.h"
 #include "tracker/guard.h"
 #include "tracker/path.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 enum {
 	SCAN_SLOTS = 32768, /* of the table of files, in one turn */

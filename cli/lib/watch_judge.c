@@ -8,7 +8,7 @@
 #include "tracker/guard.h"
 #include "tracker/path.h"
 #include "tracker/process.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 enum {
 	UNOBSERVED_MS = 500, /* between looks at what nobody observes */

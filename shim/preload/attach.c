@@ -20,12 +20,12 @@
 #include "shim/supervise/hello.h"
 #include "tracker/baseline.h"
 #include "tracker/capture.h"
-#include "tracker/chunk.h"
 #include "tracker/decimal.h"
 #include "tracker/path.h"
 #include "tracker/role.h"
 #include "tracker/scope.h"
-#include "tracker/sys.h"
+#include "tracker/sys/chunk.h"
+#include "tracker/sys/sys.h"
 
 struct shim shim;
 

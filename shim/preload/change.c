@@ -12,7 +12,7 @@
 #include "shim/preload/shim.h"
 #include "tracker/file.h"
 #include "tracker/path.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 /* The folder that relative paths start from; empty: not known.  Written by threads that change the
  * folder, which is theirs to order; a torn text only makes a path that is not in the workspace. */

@@ -21,7 +21,7 @@
 #include "tracker/contents.h"
 #include "tracker/decimal.h"
 #include "tracker/notice.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 static const uint64_t PATIENCE_NS = 3000000000u; /* with all diffs of one process */
 

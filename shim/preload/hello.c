@@ -7,7 +7,7 @@
 #include "shim/preload/real.h"
 #include "shim/preload/shim.h"
 #include "shim/supervise/hello.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 static struct hello hello;
 

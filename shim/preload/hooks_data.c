@@ -8,7 +8,7 @@
 
 #include "shim/preload/door.h"
 #include "shim/preload/real.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 /* Bytes were read in the order of the file, from the descriptor's own offset.  Returns what the call is to return. */
 static inline ssize_t was_read(int fd, void *buffer, size_t size_bytes, ssize_t count)

@@ -13,7 +13,7 @@
 #include "shim/preload/door.h"
 #include "shim/preload/real.h"
 #include "shim/preload/shim.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 /* Prepares `launch` and `changed`, the environment to start a program with; the given one where nothing may be
  * added.  A macro because the arrays live on the caller's stack. */

@@ -10,7 +10,7 @@
 
 #include "shim/preload/door.h"
 #include "shim/preload/real.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 /* mkdir(2)'s and open(2)'s third argument is there only with these flags. */
 static bool has_mode(int flags)

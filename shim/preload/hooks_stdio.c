@@ -8,7 +8,7 @@
 
 #include "shim/preload/door.h"
 #include "shim/preload/real.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 /* fopen(3)'s mode as open(2)'s flags. */
 static int flags_of_mode(const char *mode)

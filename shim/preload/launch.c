@@ -16,7 +16,7 @@
 
 #include "shim/preload/record.h"
 #include "shim/preload/shim.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 extern char **environ;
 

@@ -18,11 +18,11 @@
 #include "shim/preload/record.h"
 #include "shim/preload/shim.h"
 #include "tracker/baseline.h"
-#include "tracker/chunk.h"
 #include "tracker/file.h"
 #include "tracker/path.h"
 #include "tracker/slot.h"
-#include "tracker/sys.h"
+#include "tracker/sys/chunk.h"
+#include "tracker/sys/sys.h"
 
 enum {
 	DESCRIPTORS = 1024,

@@ -11,7 +11,7 @@
 #include "tracker/file.h"
 #include "tracker/lines.h"
 #include "tracker/path.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 static struct lines asked;
 static bool is_asked;

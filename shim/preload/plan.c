@@ -12,10 +12,10 @@
 #include "shim/preload/record.h"
 #include "shim/preload/say.h"
 #include "tracker/baseline.h"
-#include "tracker/chunk.h"
 #include "tracker/file.h"
 #include "tracker/path.h"
-#include "tracker/sys.h"
+#include "tracker/sys/chunk.h"
+#include "tracker/sys/sys.h"
 
 enum { DESCRIPTORS = 1024, REFUSED_MAX = 16 };
 

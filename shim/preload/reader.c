@@ -22,7 +22,7 @@
 #include "tracker/path.h"
 #include "tracker/remembered.h"
 #include "tracker/role.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 enum {
 	STDIN,

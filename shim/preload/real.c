@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 void *real_pointers[REAL_COUNT];
 void *real_vfork;

@@ -8,7 +8,7 @@
 #include "shim/preload/real.h"
 #include "tracker/path.h"
 #include "tracker/scope.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 enum {
 	DESCRIPTORS = 1024,

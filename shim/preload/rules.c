@@ -11,7 +11,7 @@
 #include "shim/preload/record.h"
 #include "shim/preload/say.h"
 #include "shim/preload/shim.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 extern char **environ;
 

@@ -7,7 +7,7 @@
 
 #include "shim/preload/shim.h"
 #include "tracker/capture.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 enum { STDERR = 2 };
 

@@ -22,7 +22,7 @@
  * Rules, for every line below shim/ and for what it calls in tracker/:
  *   - The real call comes first; memory that the caller passed is looked at only after it succeeded
  *     (exec cannot: there, pointers are read as the kernel would).
- *   - errno is never changed: system calls are made directly (tracker/sys.h).
+ *   - errno is never changed: system calls are made directly (tracker/sys/sys.h).
  *   - No malloc, no stdio, no locks, no threads, no descriptor kept, nothing printed, no exit.
  *   - Async-signal-safe, and safe between vfork and exec: there, nothing but the stack and the
  *     segment is written to.

@@ -20,7 +20,7 @@
 #include "tracker/file.h"
 #include "tracker/inject.h"
 #include "tracker/path.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 enum {
 	VIEWS_MAX = 64,  /* files of one invocation that may become deliveries */

@@ -16,11 +16,11 @@
 #include "shim/preload/record.h"
 #include "tracker/baseline.h"
 #include "tracker/capture.h"
-#include "tracker/chunk.h"
 #include "tracker/contents.h"
 #include "tracker/file.h"
 #include "tracker/path.h"
-#include "tracker/sys.h"
+#include "tracker/sys/chunk.h"
+#include "tracker/sys/sys.h"
 
 enum {
 	DESCRIPTORS = 1024,

@@ -17,7 +17,7 @@
 #include "tracker/capture.h"
 #include "tracker/file.h"
 #include "tracker/path.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 enum kind {
 	KIND_OPEN,

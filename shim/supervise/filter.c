@@ -8,7 +8,7 @@
 #include <sys/prctl.h>
 
 #include "shim/supervise/compat.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 enum { X32_BIT = 0x40000000 }; /* x32 calls have the architecture of x86-64 (linux/unistd.h) */
 

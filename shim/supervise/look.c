@@ -8,7 +8,7 @@
 
 #include "shim/supervise/compat.h"
 #include "shim/supervise/memory.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 int look_up(const struct target *target, const struct named *named, bool follows)
 {

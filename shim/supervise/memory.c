@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 enum {
 	PAGE = 4096,

@@ -8,7 +8,7 @@
 
 #include "shim/supervise/say.h"
 #include "tracker/rule.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 uint32_t rules_ops_of_name(enum journal_op op)
 {

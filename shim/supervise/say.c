@@ -6,7 +6,7 @@
 
 #include "shim/supervise/memory.h"
 #include "tracker/capture.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 void say_line(const struct supervision *supervision, const struct target *target, const char *line,
 	      size_t length)

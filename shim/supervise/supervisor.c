@@ -26,7 +26,7 @@
 #include "shim/supervise/supervise.h"
 #include "shim/supervise/target.h"
 #include "shim/supervise/writes.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 enum {
 	THREADS = 4,

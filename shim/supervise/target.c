@@ -20,7 +20,7 @@
 #include "tracker/baseline.h"
 #include "tracker/capture.h"
 #include "tracker/scope.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 enum {
 	BUCKETS = 4096,

@@ -17,7 +17,7 @@
 #include "tracker/inject.h"
 #include "tracker/notice.h"
 #include "tracker/path.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 enum { VIEWS_MAX = 64 };
 

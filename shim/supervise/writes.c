@@ -18,7 +18,7 @@
 #include "tracker/contents.h"
 #include "tracker/file.h"
 #include "tracker/path.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 enum {
 	WRITES_MAX = 32,    /* of one process at once: of more the end is not looked at here */

@@ -47,7 +47,7 @@
 #include "tests/unit/support.h"
 #include "tracker/baseline.h"
 #include "tracker/process.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 enum {
 	BATCH = 512,      /* look-ups between two readings of the clock */

@@ -24,7 +24,7 @@
 
 #include "tests/unit/support.h"
 #include "tracker/journal.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 enum {
 	PROCESSES = 64,

@@ -22,7 +22,7 @@
 
 #include "tests/unit/support.h"
 #include "tracker/process.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 /* ---- a clock that can be put forward ---- */
 

@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 
 #include "support.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 static struct world world;
 static uint64_t scope;

@@ -16,7 +16,7 @@
 
 #include "support.h"
 #include "tracker/journal.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 enum { MIB = 1 << 20, MAX_BYTES = 4 * MIB, SKIPPED = 77 };
 

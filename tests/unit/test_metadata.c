@@ -6,7 +6,7 @@
 
 #include "cli/lib/metadata.h"
 #include "support.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 static struct world world;
 static struct session session;

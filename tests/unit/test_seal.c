@@ -7,7 +7,7 @@
 #include "support.h"
 
 #include "cli/lib/seal.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 static const char NONCE[] = "0011223344556677";
 

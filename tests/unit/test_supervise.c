@@ -16,7 +16,7 @@
 #include "shim/supervise/supervise.h"
 #include "support.h"
 #include "tracker/process.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 enum {
 	PROCESSES = 3,

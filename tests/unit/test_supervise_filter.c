@@ -12,7 +12,7 @@
 #include "shim/supervise/filter.h"
 #include "shim/supervise/supervise.h"
 #include "support.h"
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 #define MARK UINT64_C(0x4123456789abcde2)
 

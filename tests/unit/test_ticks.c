@@ -2,8 +2,8 @@
 #include <criterion/criterion.h>
 
 #include "support.h"
-#include "tracker/sys.h"
-#include "tracker/ticks.h"
+#include "tracker/sys/sys.h"
+#include "tracker/sys/ticks.h"
 
 enum { OFF_NS_MAX = 20000, TURNS = 2000000 };
 

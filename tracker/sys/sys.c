@@ -1,5 +1,5 @@
 /* The kernel's calls: see sys.h. */
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 #include <errno.h>
 #include <sys/resource.h>

@@ -1,5 +1,5 @@
 /* Memory for reading files: see chunk.h. */
-#include "tracker/chunk.h"
+#include "tracker/sys/chunk.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /* The time by the processor's counter: see ticks.h. */
-#include "tracker/ticks.h"
+#include "tracker/sys/ticks.h"
 
 #include <string.h>
 
-#include "tracker/sys.h"
+#include "tracker/sys/sys.h"
 
 #if defined(__x86_64__)
 
