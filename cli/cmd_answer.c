@@ -17,8 +17,8 @@
 #include "cli/lib/options.h"
 #include "cli/lib/session.h"
 #include "tracker/contents.h"
-#include "tracker/decimal.h"
 #include "tracker/decision.h"
+#include "tracker/path/decimal.h"
 
 static const struct options OPTIONS = {
 	.usage = "answer WORD [ARGUMENT...]",

@@ -20,7 +20,7 @@
 #include "tracker/file.h"
 #include "tracker/guard.h"
 #include "tracker/journal.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/source.h"
 #include "tracker/sys/sys.h"
 #include "tracker/tracker.h"

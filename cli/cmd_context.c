@@ -23,7 +23,7 @@
 #include "tracker/capture.h"
 #include "tracker/decision.h"
 #include "tracker/instruction.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/sys/sys.h"
 
 static const char *session_name, *scope_name;

@@ -18,7 +18,7 @@
 #include "cli/lib/unified.h"
 #include "cli/lib/versions.h"
 #include "tracker/delivery.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/tracker.h"
 
 static const char *session_name, *scope;

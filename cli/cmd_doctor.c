@@ -32,7 +32,7 @@
 #include "cli/lib/text.h"
 #include "cli/lib/via.h"
 #include "shim/supervise/supervise.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/role.h"
 #include "tracker/sys/sys.h"
 #include "tracker/tracker.h"

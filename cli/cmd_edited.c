@@ -13,7 +13,7 @@
 #include "cli/lib/session.h"
 #include "cli/lib/text.h"
 #include "tracker/file.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/source.h"
 #include "tracker/tracker.h"
 

@@ -14,7 +14,7 @@
 #include "cli/lib/scopes.h"
 #include "cli/lib/session.h"
 #include "cli/lib/text.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/tracker.h"
 
 static const char *session_name, *scope;

@@ -28,8 +28,8 @@
 #include "cli/lib/tokens.h"
 #include "tracker/contents.h"
 #include "tracker/decision.h"
-#include "tracker/excerpt.h"
-#include "tracker/path.h"
+#include "tracker/path/excerpt.h"
+#include "tracker/path/path.h"
 #include "tracker/role.h"
 
 static const char *session_name, *journal_file, *scope, *tail;

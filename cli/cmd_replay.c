@@ -15,7 +15,7 @@
 #include "cli/lib/text.h"
 #include "cli/lib/transcript.h"
 #include "config/nearest.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/segment.h"
 
 static const char *session_name, *format_word;

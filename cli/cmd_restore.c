@@ -30,7 +30,7 @@
 #include "tracker/baseline.h"
 #include "tracker/file.h"
 #include "tracker/journal.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 
 static const char *session_name;
 static bool force;

@@ -11,7 +11,7 @@
 #include "cli/lib/options.h"
 #include "cli/lib/store.h"
 #include "cli/lib/text.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/sys/sys.h"
 
 static bool json;

@@ -15,7 +15,7 @@
 #include "cli/lib/summary.h"
 #include "cli/lib/text.h"
 #include "cli/lib/tokens.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/process.h"
 #include "tracker/tables.h"
 

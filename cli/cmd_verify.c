@@ -13,7 +13,7 @@
 #include "cli/lib/options.h"
 #include "cli/lib/text.h"
 #include "cli/lib/verified.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/segment.h"
 
 static const char *session_name, *journal_option, *seal_option, *digest;

@@ -14,7 +14,7 @@
 #include "cli/lib/session.h"
 #include "cli/lib/text.h"
 #include "cli/lib/versions.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 
 static const char *session_name;
 static bool json;

@@ -6,7 +6,7 @@
 
 #include "tracker/file.h"
 #include "tracker/pair.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/process.h"
 #include "tracker/scope.h"
 #include "tracker/sys/sys.h"

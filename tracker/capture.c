@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/process.h"
 #include "tracker/sys/sys.h"
 

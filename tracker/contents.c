@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 #include <sys/uio.h>
 
-#include "tracker/decimal.h"
-#include "tracker/path.h"
+#include "tracker/path/decimal.h"
+#include "tracker/path/path.h"
 #include "tracker/sys/chunk.h"
 #include "tracker/sys/sys.h"
 

@@ -9,7 +9,7 @@
 #include "tracker/file.h"
 #include "tracker/instruction.h"
 #include "tracker/part.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/scope.h"
 #include "tracker/sys/sys.h"
 

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/source.h"
 #include "tracker/sys/sys.h"
 

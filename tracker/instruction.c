@@ -10,7 +10,7 @@
 
 #include "tracker/capture.h"
 #include "tracker/pair.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/subject.h"
 #include "tracker/sys/sys.h"
 

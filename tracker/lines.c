@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "tracker/decimal.h"
-#include "tracker/path.h"
+#include "tracker/path/decimal.h"
+#include "tracker/path/path.h"
 #include "tracker/sys/chunk.h"
 #include "tracker/sys/sys.h"
 

@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "tracker/decimal.h"
-#include "tracker/excerpt.h"
-#include "tracker/path.h"
+#include "tracker/path/decimal.h"
+#include "tracker/path/excerpt.h"
+#include "tracker/path/path.h"
 #include "tracker/subject.h"
 #include "tracker/sys/sys.h"
 

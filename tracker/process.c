@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "tracker/capture.h"
-#include "tracker/decimal.h"
-#include "tracker/path.h"
+#include "tracker/path/decimal.h"
+#include "tracker/path/path.h"
 #include "tracker/scope.h"
 #include "tracker/sys/sys.h"
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/segment.h"
 
 struct reader_rule {

@@ -5,8 +5,8 @@
 #include <linux/fs.h> /* RENAME_EXCHANGE */
 #include <string.h>
 
-#include "tracker/line.h"
-#include "tracker/path.h"
+#include "tracker/path/line.h"
+#include "tracker/path/path.h"
 #include "tracker/segment.h"
 
 uint32_t rule_ops_of_open(int flags)

@@ -6,7 +6,7 @@
 #include <linux/stat.h>
 #include <string.h>
 
-#include "tracker/decimal.h"
+#include "tracker/path/decimal.h"
 #include "tracker/sys/sys.h"
 
 void proc_path(uint32_t pid, const char *file, char *ret_path)

@@ -6,7 +6,7 @@
 #include "tracker/baseline.h"
 #include "tracker/instruction.h"
 #include "tracker/part.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/remembered.h"
 #include "tracker/scope.h"
 #include "tracker/sys/sys.h"

@@ -13,7 +13,7 @@
 #include "cli/lib/unified.h"
 #include "tracker/contents.h"
 #include "tracker/decision.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 
 /* Bytes in memory, and the same as a file that another program can open. */
 struct copy {

@@ -13,7 +13,7 @@
 
 #include "cli/lib/message.h"
 #include "tracker/file.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/process.h"
 #include "tracker/sys/sys.h"
 

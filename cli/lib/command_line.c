@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 
 /* A line that is being taken apart. */
 struct parser {

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "cli/lib/executable.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/process.h"
 #include "tracker/sys/sys.h"
 #include "tracker/tables.h"

@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "tracker/guard.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/role.h"
 #include "tracker/source.h"
 

@@ -18,7 +18,7 @@
 #include "tracker/contents.h"
 #include "tracker/decision.h"
 #include "tracker/guard.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/role.h"
 #include "tracker/rule.h"
 #include "tracker/source.h"

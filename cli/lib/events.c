@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 
 #include "cli/lib/journal_reader.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/role.h"
 #include "tracker/source.h"
 

@@ -11,7 +11,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 
 enum {
 	SECTION_NAMES_MAX = 65536, /* bytes of section names looked at */

@@ -12,7 +12,7 @@
 #include "cli/lib/export.h"
 #include "cli/lib/export_row.h"
 #include "cli/lib/text.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 
 static int begin(struct export *export)
 {

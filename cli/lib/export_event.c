@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/lib/scopes.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/role.h"
 #include "tracker/source.h"
 

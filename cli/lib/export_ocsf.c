@@ -16,7 +16,7 @@
 #include "cli/lib/export.h"
 #include "cli/lib/export_event.h"
 #include "cli/lib/text.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 
 enum ocsf_class {
 	OCSF_BASE = 0,

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli/lib/text.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 
 enum { NAME_SLOTS = 256 };
 

@@ -18,7 +18,7 @@
 #include "cli/lib/export.h"
 #include "cli/lib/export_row.h"
 #include "cli/lib/export_sql_data.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 
 enum {
 	APPLICATION_ID = 0x7365656e, /* "seen"; at byte 68 of the file */

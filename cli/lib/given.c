@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 
 static int copy(const char *text, char *ret_path, size_t capacity)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "tracker/decision.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/role.h"
 
 enum { STDOUT = 1, PATHS_BYTES_FIRST = 256, DELIVERIES_MAX = 64 };

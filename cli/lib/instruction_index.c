@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "tracker/instruction.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/sys/sys.h"
 
 enum {

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 
 enum { KEEP_CAPACITY = 4 << 20 }; /* a larger buffer is given back after its value */
 

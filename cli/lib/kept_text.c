@@ -9,7 +9,7 @@
 
 #include "cli/lib/tokens.h"
 #include "tracker/contents.h"
-#include "tracker/excerpt.h"
+#include "tracker/path/excerpt.h"
 
 enum { READ_BYTES = 65536 };
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cli/lib/exit_code.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 
 void message(const char *format, ...)
 {

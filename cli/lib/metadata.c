@@ -12,7 +12,7 @@
 #include "cli/lib/message.h"
 #include "cli/lib/text.h"
 #include "tracker/file.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/source.h"
 #include "tracker/sys/sys.h"
 

@@ -17,7 +17,7 @@
 #include "cli/lib/tokens.h"
 #include "tracker/decision.h"
 #include "tracker/notice.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/remembered.h"
 
 enum {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "tracker/lines.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/role.h"
 
 static const char *only_operand(char *const argv[])

@@ -11,7 +11,7 @@
 #include <xxhash.h>
 
 #include "tracker/delivery.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 
 enum { LINES_MAX = 1 << 24 }; /* of one file */
 

@@ -12,7 +12,7 @@
 #include "cli/lib/event_filter.h"
 #include "cli/lib/event_print.h"
 #include "cli/lib/events.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 
 enum {
 	NS_PER_US = 1000,

@@ -8,7 +8,7 @@
 #include "cli/lib/report_print.h"
 #include "cli/lib/text.h"
 #include "tracker/contents.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/source.h"
 
 static void put(json_t *object, const char *name, json_t *value)

@@ -8,7 +8,7 @@
 #include "cli/lib/report_print.h"
 #include "cli/lib/report_tell_internal.h"
 #include "cli/lib/text.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 
 #define COLUMNS(table) (table), sizeof(table) / sizeof((table)[0])
 

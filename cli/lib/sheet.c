@@ -9,7 +9,7 @@
 
 #include "cli/lib/text.h"
 #include "tracker/journal.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 
 enum {
 	LABEL_COLUMNS = 11,

@@ -7,7 +7,7 @@
 
 #include "cli/lib/text.h"
 #include "cli/lib/tokens.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/process.h"
 #include "tracker/scope.h"
 #include "tracker/tables.h"

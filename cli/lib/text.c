@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 
 const char *text_number(uint64_t number, char *ret_text)
 {

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "cli/lib/event_filter.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/rule.h"
 
 enum {

@@ -6,7 +6,7 @@
 #include <wchar.h>
 
 #include "cli/lib/text.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 
 /* ---- bytes of others ---- */
 

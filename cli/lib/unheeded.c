@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "tracker/instruction.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/role.h"
 
 /* A folder in which files were touched. */

@@ -14,8 +14,8 @@
 #include "cli/lib/exit_code.h"
 #include "cli/lib/message.h"
 #include "cli/lib/session.h"
-#include "tracker/decimal.h"
-#include "tracker/path.h"
+#include "tracker/path/decimal.h"
+#include "tracker/path/path.h"
 #include "tracker/sys/sys.h"
 
 enum {

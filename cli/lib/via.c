@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "cli/lib/executable.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/role.h"
 #include "tracker/segment.h"
 

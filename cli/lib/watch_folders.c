@@ -11,7 +11,7 @@
 #include "cli/lib/watch_internal.h"
 #include "tracker/file.h"
 #include "tracker/guard.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/sys/sys.h"
 
 enum {

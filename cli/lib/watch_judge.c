@@ -6,7 +6,7 @@
 #include "tracker/baseline.h"
 #include "tracker/file.h"
 #include "tracker/guard.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/process.h"
 #include "tracker/sys/sys.h"
 

@@ -11,7 +11,7 @@
 #include "shim/preload/record.h"
 #include "shim/preload/shim.h"
 #include "tracker/file.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/sys/sys.h"
 
 /* The folder that relative paths start from; empty: not known.  Written by threads that change the

@@ -19,8 +19,8 @@
 
 #include "shim/preload/shim.h"
 #include "tracker/contents.h"
-#include "tracker/decimal.h"
 #include "tracker/notice.h"
+#include "tracker/path/decimal.h"
 #include "tracker/sys/sys.h"
 
 static const uint64_t PATIENCE_NS = 3000000000u; /* with all diffs of one process */

@@ -19,7 +19,7 @@
 #include "shim/preload/shim.h"
 #include "tracker/baseline.h"
 #include "tracker/file.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/slot.h"
 #include "tracker/sys/chunk.h"
 #include "tracker/sys/sys.h"

@@ -10,7 +10,7 @@
 #include "shim/preload/shim.h"
 #include "tracker/file.h"
 #include "tracker/lines.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/sys/sys.h"
 
 static struct lines asked;

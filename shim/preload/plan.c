@@ -13,7 +13,7 @@
 #include "shim/preload/say.h"
 #include "tracker/baseline.h"
 #include "tracker/file.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/sys/chunk.h"
 #include "tracker/sys/sys.h"
 

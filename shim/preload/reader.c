@@ -19,7 +19,7 @@
 #include "shim/preload/shim.h"
 #include "tracker/capture.h"
 #include "tracker/inputs.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/remembered.h"
 #include "tracker/role.h"
 #include "tracker/sys/sys.h"

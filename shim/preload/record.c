@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 #include "shim/preload/real.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/scope.h"
 #include "tracker/sys/sys.h"
 

@@ -19,7 +19,7 @@
 #include "tracker/contents.h"
 #include "tracker/file.h"
 #include "tracker/inject.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/sys/sys.h"
 
 enum {

@@ -18,7 +18,7 @@
 #include "tracker/capture.h"
 #include "tracker/contents.h"
 #include "tracker/file.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/sys/chunk.h"
 #include "tracker/sys/sys.h"
 

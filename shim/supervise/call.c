@@ -16,7 +16,7 @@
 #include "shim/supervise/writes.h"
 #include "tracker/capture.h"
 #include "tracker/file.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/sys/sys.h"
 
 enum kind {

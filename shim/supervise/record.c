@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/scope.h"
 
 static struct journal *journal_of(const struct supervision *supervision)

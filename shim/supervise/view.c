@@ -16,7 +16,7 @@
 #include "tracker/file.h"
 #include "tracker/inject.h"
 #include "tracker/notice.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/sys/sys.h"
 
 enum { VIEWS_MAX = 64 };

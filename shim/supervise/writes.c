@@ -17,7 +17,7 @@
 #include "tracker/baseline.h"
 #include "tracker/contents.h"
 #include "tracker/file.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/sys/sys.h"
 
 enum {

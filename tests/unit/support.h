@@ -31,7 +31,7 @@
 #include "tracker/decision.h"
 #include "tracker/delivery.h"
 #include "tracker/file.h"
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 #include "tracker/scope.h"
 #include "tracker/segment.h"
 #include "tracker/tables.h"

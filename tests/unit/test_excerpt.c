@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tracker/excerpt.h"
+#include "tracker/path/excerpt.h"
 
 /* One character of each length, the first and the last of that length among them; and bytes that are part of none. */
 static const char *const PIECES[] = {

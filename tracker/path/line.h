@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 
 /* Made as { memory, 0, its size }, which is at least 2. */
 struct line {

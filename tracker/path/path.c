@@ -1,5 +1,5 @@
 /* Paths: see path.h. */
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 
 #include <errno.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "tracker/decimal.h"
+#include "tracker/path/decimal.h"
 #include "tracker/segment.h"
 
 enum { GLOB_STEPS_MAX = 100000 };

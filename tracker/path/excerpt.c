@@ -1,9 +1,9 @@
 /* The beginning of a text: see excerpt.h. */
-#include "tracker/excerpt.h"
+#include "tracker/path/excerpt.h"
 
 #include <string.h>
 
-#include "tracker/path.h"
+#include "tracker/path/path.h"
 
 enum { SEQUENCE_MAX = 4 };
 
