@@ -20,7 +20,7 @@
 #include "cli/lib/message.h"
 #include "cli/lib/options.h"
 #include "cli/lib/output.h"
-#include "tracker/segment.h"
+#include "tracker/segment/segment.h"
 #include "tracker/sys/sys.h"
 
 enum {

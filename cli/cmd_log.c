@@ -13,7 +13,7 @@
 #include "cli/lib/journal_file.h"
 #include "cli/lib/message.h"
 #include "cli/lib/options.h"
-#include "tracker/segment.h"
+#include "tracker/segment/segment.h"
 
 enum {
 	POLL_MS = 200,

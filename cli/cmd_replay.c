@@ -16,7 +16,7 @@
 #include "cli/lib/transcript.h"
 #include "config/nearest.h"
 #include "tracker/path/path.h"
-#include "tracker/segment.h"
+#include "tracker/segment/segment.h"
 
 static const char *session_name, *format_word;
 static bool json, list;

@@ -17,7 +17,7 @@
 #include "cli/lib/tokens.h"
 #include "tracker/path/path.h"
 #include "tracker/process.h"
-#include "tracker/tables.h"
+#include "tracker/segment/tables.h"
 
 static const char *session_name;
 static bool json;
@@ -41,7 +41,7 @@ static const struct {
 	const char *name, *text;
 } COUNTERS[] = {
 #define COUNTER(name, text) { #name, text },
-#include "tracker/counters.def"
+#include "tracker/segment/counters.def"
 #undef COUNTER
 };
 

@@ -14,7 +14,7 @@
 #include "cli/lib/text.h"
 #include "cli/lib/verified.h"
 #include "tracker/path/path.h"
-#include "tracker/segment.h"
+#include "tracker/segment/segment.h"
 
 static const char *session_name, *journal_option, *seal_option, *digest;
 static bool json;

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "tracker/file.h"
-#include "tracker/pair.h"
 #include "tracker/path/path.h"
 #include "tracker/process.h"
 #include "tracker/scope.h"
+#include "tracker/segment/pair.h"
 #include "tracker/sys/sys.h"
 
 static const struct pair_table BASELINES = {

@@ -13,8 +13,8 @@
 
 #include <stdbool.h>
 
-#include "tracker/segment.h"
-#include "tracker/tables.h"
+#include "tracker/segment/segment.h"
+#include "tracker/segment/tables.h"
 
 /* The scope of what is left of those whose agent is gone, and of what the user mentioned: it stands in where a scope
  * has nothing of its own.  No scope_id_of() is 1 but by a chance of 2^-64. */

@@ -25,7 +25,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "tracker/segment.h"
+#include "tracker/segment/segment.h"
 #include "tracker/version.h"
 
 /* Why a content is kept: the words of the index. */

@@ -19,8 +19,8 @@
 #include "tracker/lines.h"
 #include "tracker/notice.h"
 #include "tracker/request.h"
-#include "tracker/segment.h"
-#include "tracker/tables.h"
+#include "tracker/segment/segment.h"
+#include "tracker/segment/tables.h"
 
 enum decision {
 	DECISION_CONTENT, /* the real bytes */

@@ -4,8 +4,8 @@
 #include <errno.h>
 
 #include "tracker/capture.h"
-#include "tracker/pair.h"
 #include "tracker/scope.h"
+#include "tracker/segment/pair.h"
 #include "tracker/sys/sys.h"
 
 static const struct pair_table DELIVERIES = {

@@ -9,8 +9,8 @@
 
 #include <stdbool.h>
 
-#include "tracker/segment.h"
-#include "tracker/tables.h"
+#include "tracker/segment/segment.h"
+#include "tracker/segment/tables.h"
 
 /* As a command_id: an own read of a whitelisted process.  No command's output, nothing that anybody cuts. */
 #define DELIVERY_UNCUT UINT64_MAX

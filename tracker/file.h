@@ -6,8 +6,8 @@
 
 #include <stdbool.h>
 
-#include "tracker/segment.h"
-#include "tracker/tables.h"
+#include "tracker/segment/segment.h"
+#include "tracker/segment/tables.h"
 
 /* file_find(): a consistent copy of a file's slot by key.  Returns 0, or -ENOENT. */
 int file_find(const struct segment *segment, uint64_t key, struct file_slot *ret_file);

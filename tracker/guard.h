@@ -18,9 +18,9 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-#include "tracker/segment.h"
+#include "tracker/segment/segment.h"
+#include "tracker/segment/tables.h"
 #include "tracker/subject.h"
-#include "tracker/tables.h"
 
 /* Who writes. */
 struct guard_writer {

@@ -19,7 +19,7 @@
 #include "tracker/instruction.h"
 #include "tracker/journal.h"
 #include "tracker/request.h"
-#include "tracker/segment.h"
+#include "tracker/segment/segment.h"
 
 enum { INJECTED_MAX = 16 }; /* by one process */
 

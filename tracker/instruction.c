@@ -9,8 +9,8 @@
 #include <xxhash.h>
 
 #include "tracker/capture.h"
-#include "tracker/pair.h"
 #include "tracker/path/path.h"
+#include "tracker/segment/pair.h"
 #include "tracker/subject.h"
 #include "tracker/sys/sys.h"
 

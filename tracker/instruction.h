@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 
 #include "tracker/delivery.h"
-#include "tracker/segment.h"
+#include "tracker/segment/segment.h"
 
 enum {
 	INSTRUCTION_BYTES_MAX = 65536,   /* a longer file is no instruction for a model */

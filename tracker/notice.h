@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "tracker/segment.h"
+#include "tracker/segment/segment.h"
 #include "tracker/version.h"
 
 enum { NOTICE_BYTES_MAX = 8192 };

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "tracker/pair.h"
+#include "tracker/segment/pair.h"
 #include "tracker/sys/sys.h"
 
 static const struct pair_table PARTS = {

@@ -11,7 +11,7 @@
 
 #include "tracker/delivery.h"
 #include "tracker/lines.h"
-#include "tracker/segment.h"
+#include "tracker/segment/segment.h"
 
 /* part_record(): the scope was given these lines of a file.
  *

@@ -16,9 +16,9 @@
 #include <sys/types.h>
 
 #include "tracker/role.h"
-#include "tracker/segment.h"
+#include "tracker/segment/segment.h"
+#include "tracker/segment/tables.h"
 #include "tracker/subject.h"
-#include "tracker/tables.h"
 
 #define TICKET_VARIABLE "SEEN_P"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "tracker/contents.h"
-#include "tracker/pair.h"
+#include "tracker/segment/pair.h"
 #include "tracker/sys/sys.h"
 
 static const struct pair_table REMEMBERED = {

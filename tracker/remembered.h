@@ -11,8 +11,8 @@
 
 #include "tracker/delivery.h"
 #include "tracker/inputs.h"
-#include "tracker/segment.h"
-#include "tracker/tables.h"
+#include "tracker/segment/segment.h"
+#include "tracker/segment/tables.h"
 
 enum { REMEMBERED_OF_SCOPE_MAX = 50 };
 

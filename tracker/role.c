@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "tracker/path/path.h"
-#include "tracker/segment.h"
+#include "tracker/segment/segment.h"
 
 struct reader_rule {
 	const char *program;

@@ -7,7 +7,7 @@
 
 #include "tracker/path/line.h"
 #include "tracker/path/path.h"
-#include "tracker/segment.h"
+#include "tracker/segment/segment.h"
 
 uint32_t rule_ops_of_open(int flags)
 {

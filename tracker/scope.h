@@ -9,8 +9,8 @@
 #ifndef SEEN_TRACKER_SCOPE_H
 #define SEEN_TRACKER_SCOPE_H
 
-#include "tracker/segment.h"
-#include "tracker/tables.h"
+#include "tracker/segment/segment.h"
+#include "tracker/segment/tables.h"
 
 /* scope_id_of(): the scope's identity.
  *

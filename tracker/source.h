@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "tracker/tables.h"
+#include "tracker/segment/tables.h"
 
 /* source_name(): "agent_edited" ...; NULL for SOURCE_NONE and for a number that is none.  Static. */
 const char *source_name(uint32_t source);

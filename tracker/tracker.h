@@ -13,7 +13,7 @@
 
 #include "tracker/decision.h"
 #include "tracker/file.h"
-#include "tracker/segment.h"
+#include "tracker/segment/segment.h"
 
 /* State of a file against a baseline. */
 enum state {

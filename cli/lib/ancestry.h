@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tracker/segment.h"
-#include "tracker/tables.h"
+#include "tracker/segment/segment.h"
+#include "tracker/segment/tables.h"
 
 /* ancestry_session(): the session that this process runs in: $SEEN_SESSION, else that of the nearest ancestor whose environment
  * names a folder (proc(5), environ).

@@ -4,7 +4,7 @@
 #ifndef SEEN_CLI_ANSWER_DIFF_H
 #define SEEN_CLI_ANSWER_DIFF_H
 
-#include "tracker/segment.h"
+#include "tracker/segment/segment.h"
 #include "tracker/version.h"
 
 /* What a diff is asked of. */

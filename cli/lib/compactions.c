@@ -21,9 +21,9 @@
 #include "cli/lib/forgotten.h"
 #include "cli/lib/hooks.h"
 #include "tracker/scope.h"
-#include "tracker/slot.h"
+#include "tracker/segment/slot.h"
+#include "tracker/segment/tables.h"
 #include "tracker/sys/sys.h"
-#include "tracker/tables.h"
 
 enum {
 	FOLDERS_MAX = 8192, /* watched at most, of all patterns */

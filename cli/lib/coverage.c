@@ -9,8 +9,8 @@
 #include "cli/lib/executable.h"
 #include "tracker/path/path.h"
 #include "tracker/process.h"
+#include "tracker/segment/tables.h"
 #include "tracker/sys/sys.h"
-#include "tracker/tables.h"
 
 /* Why the library is not in a program, told by its file; of a script, by its last interpreter. */
 static const char *reason_of(const char *path)

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "tracker/journal.h"
-#include "tracker/segment.h"
+#include "tracker/segment/segment.h"
 
 enum { COVERAGE_PROGRAMS_MAX = 64, COVERAGE_NAME_BYTES = 40 };
 

@@ -21,8 +21,8 @@
 #include "tracker/path/path.h"
 #include "tracker/role.h"
 #include "tracker/rule.h"
+#include "tracker/segment/tables.h"
 #include "tracker/source.h"
-#include "tracker/tables.h"
 
 /* ---- words ---- */
 

@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #include "tracker/journal.h"
-#include "tracker/tables.h"
+#include "tracker/segment/tables.h"
 
 enum {
 	EVENTS_PROCESSES_MAX = 16384,

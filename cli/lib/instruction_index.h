@@ -10,7 +10,7 @@
 #ifndef SEEN_CLI_INSTRUCTION_INDEX_H
 #define SEEN_CLI_INSTRUCTION_INDEX_H
 
-#include "tracker/segment.h"
+#include "tracker/segment/segment.h"
 
 struct instruction_index;
 

@@ -11,7 +11,7 @@
 #include "cli/lib/command_line.h"
 #include "cli/lib/replay_known.h"
 #include "cli/lib/shown.h"
-#include "tracker/segment.h"
+#include "tracker/segment/segment.h"
 
 struct asked {
 	struct command_line line;

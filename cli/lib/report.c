@@ -12,7 +12,7 @@
 #include "cli/lib/report_internal.h"
 #include "cli/lib/tokens.h"
 #include "tracker/decision.h"
-#include "tracker/tables.h"
+#include "tracker/segment/tables.h"
 
 const struct report_limits REPORT_LIMITS = { .files = 65536,
 					     .file_bytes = 16 << 20,

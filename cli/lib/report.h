@@ -22,7 +22,7 @@
 #include "tracker/guard.h"
 #include "tracker/role.h"
 #include "tracker/rule.h"
-#include "tracker/segment.h"
+#include "tracker/segment/segment.h"
 
 enum {
 	REPORT_ROLE_UNKNOWN =

@@ -386,7 +386,7 @@ static json_t *of_counters(const struct report *report)
 {
 	static const char *const NAMES[] = {
 #define COUNTER(name, text) #name,
-#include "tracker/counters.def"
+#include "tracker/segment/counters.def"
 #undef COUNTER
 	};
 	json_t *object = json_object();

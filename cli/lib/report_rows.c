@@ -9,7 +9,7 @@
 
 #include "cli/lib/event_filter.h"
 #include "cli/lib/report_internal.h"
-#include "tracker/tables.h"
+#include "tracker/segment/tables.h"
 
 static uint32_t *bucket_of(const struct report_buckets *buckets, uint64_t key)
 {

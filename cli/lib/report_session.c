@@ -7,7 +7,7 @@
 #include "cli/lib/report_internal.h"
 #include "tracker/contents.h"
 #include "tracker/decision.h"
-#include "tracker/tables.h"
+#include "tracker/segment/tables.h"
 
 _Static_assert((int)REPORT_KEPT_REASONS == (int)CONTENTS_REASON_COUNT, "one for each reason");
 

@@ -12,7 +12,7 @@
 #include "cli/lib/message.h"
 #include "tracker/baseline.h"
 #include "tracker/scope.h"
-#include "tracker/tables.h"
+#include "tracker/segment/tables.h"
 
 static bool view(const struct scope_slot *slot, struct scope_view *ret_view)
 {

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tracker/segment.h"
-#include "tracker/tables.h"
+#include "tracker/segment/segment.h"
+#include "tracker/segment/tables.h"
 
 enum { SCOPES_ID_BYTES = 17 }; /* 16 hexadecimal digits, NUL counted */
 

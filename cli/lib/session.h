@@ -13,7 +13,7 @@
 
 #include "config/config.h"
 #include "tracker/journal.h"
-#include "tracker/segment.h"
+#include "tracker/segment/segment.h"
 
 enum {
 	SESSION_HOLDS_MAX = 2

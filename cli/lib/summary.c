@@ -10,7 +10,7 @@
 #include "tracker/path/path.h"
 #include "tracker/process.h"
 #include "tracker/scope.h"
-#include "tracker/tables.h"
+#include "tracker/segment/tables.h"
 #include "tracker/tracker.h"
 
 struct file_sum {

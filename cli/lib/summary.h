@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "cli/lib/coverage.h"
-#include "tracker/segment.h"
+#include "tracker/segment/segment.h"
 
 struct summary {
 	uint64_t counters[COUNTER_COUNT];

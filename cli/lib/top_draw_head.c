@@ -8,7 +8,7 @@
 #include "cli/lib/top_draw_internal.h"
 #include "cli/lib/top_screen.h"
 #include "cli/lib/top_text.h"
-#include "tracker/segment.h"
+#include "tracker/segment/segment.h"
 #include "tracker/sys/sys.h"
 
 enum {

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "tracker/process.h"
+#include "tracker/segment/tables.h"
 #include "tracker/sys/sys.h"
-#include "tracker/tables.h"
 
 enum {
 	EVENTS_A_LOOK = 64, /* at the clock */

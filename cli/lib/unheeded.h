@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "cli/lib/events.h"
-#include "tracker/segment.h"
+#include "tracker/segment/segment.h"
 
 /* An instruction file. */
 struct unheeded_row {

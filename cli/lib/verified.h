@@ -5,7 +5,7 @@
 #define SEEN_CLI_VERIFIED_H
 
 #include "cli/lib/seal.h"
-#include "tracker/segment.h"
+#include "tracker/segment/segment.h"
 
 enum verified_verdict { VERIFIED_INTACT, VERIFIED_TAMPERED, VERIFIED_NO_SEAL };
 

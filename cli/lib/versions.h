@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "tracker/contents.h"
-#include "tracker/segment.h"
+#include "tracker/segment/segment.h"
 
 /* A version of a file that is kept. */
 struct versions_row {

@@ -12,7 +12,7 @@
 #include "cli/lib/executable.h"
 #include "tracker/path/path.h"
 #include "tracker/role.h"
-#include "tracker/segment.h"
+#include "tracker/segment/segment.h"
 
 static const char REFUSED_PRIVILEGES[] =
 	"no supervisor: the command gains privileges (setuid), which it would lose below one; what "

@@ -10,7 +10,7 @@
 
 #include "cli/lib/living.h"
 #include "cli/lib/watch.h"
-#include "tracker/tables.h"
+#include "tracker/segment/tables.h"
 
 #define MILLISECOND_NS UINT64_C(1000000)
 

@@ -20,7 +20,7 @@
 #include "tracker/baseline.h"
 #include "tracker/file.h"
 #include "tracker/path/path.h"
-#include "tracker/slot.h"
+#include "tracker/segment/slot.h"
 #include "tracker/sys/chunk.h"
 #include "tracker/sys/sys.h"
 

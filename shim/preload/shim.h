@@ -44,7 +44,7 @@
 #include "tracker/journal.h"
 #include "tracker/process.h"
 #include "tracker/rule.h"
-#include "tracker/segment.h"
+#include "tracker/segment/segment.h"
 
 /* This process, as set up by attach.c before main() and constant afterwards.  What every call of a tool looks at comes first: it
  * is in one line of the cache. */

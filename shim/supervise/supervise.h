@@ -32,7 +32,7 @@
 #include "tracker/decision.h"
 #include "tracker/journal.h"
 #include "tracker/process.h"
-#include "tracker/segment.h"
+#include "tracker/segment/segment.h"
 
 /* A call that is about to replace or remove what a name stands for. */
 struct supervise_change {

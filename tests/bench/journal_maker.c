@@ -32,7 +32,7 @@
 #include "tracker/guard.h"
 #include "tracker/journal.h"
 #include "tracker/role.h"
-#include "tracker/tables.h"
+#include "tracker/segment/tables.h"
 
 enum {
 	TAIL = 4, /* events that end a run */

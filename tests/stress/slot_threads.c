@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tracker/slot.h"
+#include "tracker/segment/slot.h"
 
 enum { SLOTS = 3, WORDS = 15, WRITERS = 4, READERS = 4 };
 

@@ -33,8 +33,8 @@
 #include "tracker/file.h"
 #include "tracker/path/path.h"
 #include "tracker/scope.h"
-#include "tracker/segment.h"
-#include "tracker/tables.h"
+#include "tracker/segment/segment.h"
+#include "tracker/segment/tables.h"
 #include "tracker/tracker.h"
 
 #define must(condition) \

@@ -7,7 +7,7 @@
 #include "support.h"
 #include "tracker/journal.h"
 #include "tracker/process.h"
-#include "tracker/slot.h"
+#include "tracker/segment/slot.h"
 
 static struct world world;
 static struct journal journal;

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 
 #include "support.h"
-#include "tracker/slot.h"
+#include "tracker/segment/slot.h"
 
 struct record {
 	struct slot_head head;

@@ -8,7 +8,7 @@
 #include <xxhash.h>
 
 #include "tracker/path/decimal.h"
-#include "tracker/segment.h"
+#include "tracker/segment/segment.h"
 
 enum { GLOB_STEPS_MAX = 100000 };
 

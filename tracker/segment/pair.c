@@ -1,5 +1,5 @@
 /* Tables of pairs: see pair.h. */
-#include "tracker/pair.h"
+#include "tracker/segment/pair.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* The segment: mapping and checking.  See segment.h; segment_create.c makes one. */
-#include "tracker/segment.h"
+#include "tracker/segment/segment.h"
 
 #include <errno.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 #include <sys/resource.h>
 
 #include "config/fingerprint.h"
+#include "tracker/segment/tables.h"
 #include "tracker/sys/sys.h"
-#include "tracker/tables.h"
 
 const uint64_t SEGMENT_SLOT_BYTES[TABLE_COUNT] = {
 	[TABLE_PROCESSES] = sizeof(struct process_slot),

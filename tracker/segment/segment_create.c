@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "config/fingerprint.h"
-#include "tracker/segment.h"
+#include "tracker/segment/segment.h"
 #include "tracker/sys/sys.h"
 
 enum {

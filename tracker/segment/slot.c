@@ -1,5 +1,5 @@
 /* Slots: see slot.h for the protocol. */
-#include "tracker/slot.h"
+#include "tracker/segment/slot.h"
 
 enum {
 	SPINS_BEFORE_STEALING =

@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #include "config/settings.h"
-#include "tracker/slot.h"
+#include "tracker/segment/slot.h"
 
 enum {
 	SEGMENT_VERSION = 5,
@@ -54,7 +54,7 @@ enum segment_table {
 
 enum counter {
 #define COUNTER(name, text) COUNTER_##name,
-#include "tracker/counters.def"
+#include "tracker/segment/counters.def"
 #undef COUNTER
 	COUNTER_COUNT,
 	COUNTER_CAPACITY = 64,

@@ -7,7 +7,7 @@
 #define SEEN_TRACKER_TABLES_H
 
 #include "tracker/role.h"
-#include "tracker/slot.h"
+#include "tracker/segment/slot.h"
 #include "tracker/version.h"
 
 /* What an open file is, whoever holds it.  rdev tells terminals apart, whose inode may be shared. */

@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tracker/segment.h"
-#include "tracker/slot.h"
+#include "tracker/segment/segment.h"
+#include "tracker/segment/slot.h"
 
 /* How the slots of such a table begin. */
 struct pair_slot {
