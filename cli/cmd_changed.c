@@ -19,7 +19,7 @@
 #include "tracker/baseline.h"
 #include "tracker/file.h"
 #include "tracker/guard.h"
-#include "tracker/journal.h"
+#include "tracker/journal/journal.h"
 #include "tracker/path/path.h"
 #include "tracker/source.h"
 #include "tracker/sys/sys.h"

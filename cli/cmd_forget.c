@@ -18,7 +18,7 @@
 #include "cli/lib/options.h"
 #include "cli/lib/scopes.h"
 #include "cli/lib/session.h"
-#include "tracker/journal.h"
+#include "tracker/journal/journal.h"
 #include "tracker/scope.h"
 #include "tracker/tracker.h"
 

@@ -16,7 +16,7 @@
 #include "cli/lib/session.h"
 #include "tracker/baseline.h"
 #include "tracker/file.h"
-#include "tracker/journal.h"
+#include "tracker/journal/journal.h"
 #include "tracker/path/path.h"
 #include "tracker/sys/sys.h"
 #include "tracker/version.h"

@@ -29,7 +29,7 @@
 #include "cli/lib/versions.h"
 #include "tracker/baseline.h"
 #include "tracker/file.h"
-#include "tracker/journal.h"
+#include "tracker/journal/journal.h"
 #include "tracker/path/path.h"
 
 static const char *session_name;

@@ -36,7 +36,7 @@
 #include "cli/lib/via.h"
 #include "cli/lib/watch.h"
 #include "tracker/capture.h"
-#include "tracker/journal.h"
+#include "tracker/journal/journal.h"
 #include "tracker/process.h"
 #include "tracker/role.h"
 #include "tracker/sys/sys.h"

@@ -10,7 +10,7 @@ its innermost frame outside of libc lies in libseen.so, that is, if it passed an
 in RULES, each of which names its reason; a function of libc that opens files by itself has to be in LIBC_OWN, or it is a problem.
 
 What the journal has to hold is worked out from the trace alone: opens, names, metadata, programs, and the bytes that went
-through each descriptor, as tracker/journal.h and shim/preload/record.h say.  Then both are compared, thread by thread and in order.
+through each descriptor, as tracker/journal/journal.h and shim/preload/record.h say.  Then both are compared, thread by thread and in order.
 """
 
 import bisect
@@ -103,7 +103,7 @@ DATA = READS + WRITES + COPIES + ["mmap"]
 RAW = READS + WRITES + COPIES + ["close", "close_range", "dup", "dup2", "dup3", "fcntl", "mmap", "ftruncate", "fallocate", "fchmod", "fchown",
                                  "exit_group"]
 
-# ---- the journal, by its layout (tracker/journal.h) ----
+# ---- the journal, by its layout (tracker/journal/journal.h) ----
 
 OPS = ["NONE"]
 with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tracker", "journal_ops.def")) as lines:

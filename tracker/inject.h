@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 
 #include "tracker/instruction.h"
-#include "tracker/journal.h"
+#include "tracker/journal/journal.h"
 #include "tracker/request.h"
 #include "tracker/segment/segment.h"
 

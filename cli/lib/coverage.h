@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "tracker/journal.h"
+#include "tracker/journal/journal.h"
 #include "tracker/segment/segment.h"
 
 enum { COVERAGE_PROGRAMS_MAX = 64, COVERAGE_NAME_BYTES = 40 };

@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tracker/journal.h"
+#include "tracker/journal/journal.h"
 #include "tracker/segment/tables.h"
 
 enum {

@@ -15,7 +15,7 @@
 #include <stdio.h>
 
 #include "cli/lib/events.h"
-#include "tracker/journal.h"
+#include "tracker/journal/journal.h"
 
 /* EXPORT_FORMATS(FORMAT): FORMAT(name), in the order of the documentation. */
 #define EXPORT_FORMATS(FORMAT) \

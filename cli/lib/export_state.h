@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "tracker/journal.h"
+#include "tracker/journal/journal.h"
 
 struct export_state {
 	char journal[JOURNAL_NONCE_BYTES]; /* nonce */

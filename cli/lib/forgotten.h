@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "tracker/journal.h"
+#include "tracker/journal/journal.h"
 
 /* forgotten_record(): files are to be given in full again: FORGOTTEN.
  *

@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "config/config.h"
-#include "tracker/journal.h"
+#include "tracker/journal/journal.h"
 
 /* journal_file_find(): the journal that a command means: `file` if not NULL; else that of the session `name`, of
  * $SEEN_SESSION, or that session_find() finds.  One that is named need not be there any more: its journal outlives a boot.

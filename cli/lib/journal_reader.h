@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tracker/journal.h"
+#include "tracker/journal/journal.h"
 
 enum {
 	JOURNAL_READER_AHEAD_UNITS = 4096, /* 256 KiB */

@@ -23,7 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tracker/journal.h"
+#include "tracker/journal/journal.h"
 
 enum {
 	SEAL_DIGEST_BYTES = 32,

@@ -20,7 +20,7 @@
 #include "cli/lib/versions.h"
 #include "tracker/baseline.h"
 #include "tracker/contents.h"
-#include "tracker/journal.h"
+#include "tracker/journal/journal.h"
 #include "tracker/process.h"
 #include "tracker/sys/sys.h"
 #include "tracker/tracker.h"

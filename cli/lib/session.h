@@ -12,7 +12,7 @@
 #include <stdbool.h>
 
 #include "config/config.h"
-#include "tracker/journal.h"
+#include "tracker/journal/journal.h"
 #include "tracker/segment/segment.h"
 
 enum {

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cli/lib/text.h"
-#include "tracker/journal.h"
+#include "tracker/journal/journal.h"
 #include "tracker/path/path.h"
 
 enum {

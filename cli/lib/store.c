@@ -16,7 +16,7 @@
 #include "cli/lib/message.h"
 #include "cli/lib/metadata.h"
 #include "tracker/contents.h"
-#include "tracker/journal.h"
+#include "tracker/journal/journal.h"
 
 static const char SEGMENT[] = "segment", JOURNAL[] = "journal";
 /* Begins no session's name; the name and the pid of who removes it follow. */

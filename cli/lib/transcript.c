@@ -12,7 +12,7 @@
 
 #include "cli/lib/compactions.h"
 #include "cli/lib/transcript_internal.h"
-#include "tracker/journal.h"
+#include "tracker/journal/journal.h"
 
 enum { LOOKED_AT_MAX = 40 }; /* values at a file's beginning, until one tells its format */
 

@@ -25,7 +25,7 @@
 #include <stdbool.h>
 
 #include "cli/lib/session.h"
-#include "tracker/journal.h"
+#include "tracker/journal/journal.h"
 
 struct watch;
 

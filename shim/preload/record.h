@@ -1,5 +1,5 @@
 /*
- * What this process does, written to the session's journal (tracker/journal.h).
+ * What this process does, written to the session's journal (tracker/journal/journal.h).
  *
  * A record tells what a call was given and what came of it; nothing is looked up for it.  Reads and writes are summed by
  * descriptor: one record at the first of each, one with the sums when the descriptor is closed and there was more than
@@ -15,7 +15,7 @@
 
 #include "shim/preload/shim.h"
 #include "tracker/inject.h"
-#include "tracker/journal.h"
+#include "tracker/journal/journal.h"
 
 /* What a viewer or an agent learned of a file that it opened. */
 struct look {

@@ -41,7 +41,7 @@
 
 #include "tracker/decision.h"
 #include "tracker/guard.h"
-#include "tracker/journal.h"
+#include "tracker/journal/journal.h"
 #include "tracker/process.h"
 #include "tracker/rule.h"
 #include "tracker/segment/segment.h"

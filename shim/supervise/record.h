@@ -1,5 +1,5 @@
 /*
- * What supervised processes do, written to the session's journal (tracker/journal.h).
+ * What supervised processes do, written to the session's journal (tracker/journal/journal.h).
  *
  * A call is recorded before it is made: what came of it is not known (JOURNAL_ATTEMPTED), but for those that the supervisor
  * answers itself.  Reads and writes are not seen.

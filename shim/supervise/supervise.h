@@ -30,7 +30,7 @@
 #include <sys/types.h>
 
 #include "tracker/decision.h"
-#include "tracker/journal.h"
+#include "tracker/journal/journal.h"
 #include "tracker/process.h"
 #include "tracker/segment/segment.h"
 

@@ -30,7 +30,7 @@
 #include "tests/unit/support.h"
 #include "tracker/contents.h"
 #include "tracker/guard.h"
-#include "tracker/journal.h"
+#include "tracker/journal/journal.h"
 #include "tracker/role.h"
 #include "tracker/segment/tables.h"
 

@@ -23,7 +23,7 @@
 #include <time.h>
 
 #include "tests/unit/support.h"
-#include "tracker/journal.h"
+#include "tracker/journal/journal.h"
 #include "tracker/sys/sys.h"
 
 enum {

@@ -9,7 +9,7 @@
 #define SEEN_TESTS_UNIT_JOURNAL_FILE_H
 
 #include "support.h"
-#include "tracker/journal.h"
+#include "tracker/journal/journal.h"
 
 #define NONCE "0011223344556677"
 

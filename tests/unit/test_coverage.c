@@ -5,7 +5,7 @@
 #include "cli/lib/coverage.h"
 #include "cli/lib/summary.h"
 #include "support.h"
-#include "tracker/journal.h"
+#include "tracker/journal/journal.h"
 #include "tracker/process.h"
 #include "tracker/segment/slot.h"
 

@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 
 #include "fuzz.h"
-#include "tracker/journal.h"
+#include "tracker/journal/journal.h"
 
 enum { RECORDS = 400, FILE_BYTES = 1 << 20, MAX_BYTES = 2 << 20 };
 

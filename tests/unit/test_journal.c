@@ -15,7 +15,7 @@
 #include <time.h>
 
 #include "support.h"
-#include "tracker/journal.h"
+#include "tracker/journal/journal.h"
 #include "tracker/sys/sys.h"
 
 enum { MIB = 1 << 20, MAX_BYTES = 4 * MIB, SKIPPED = 77 };

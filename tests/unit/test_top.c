@@ -8,7 +8,7 @@
 #include "cli/lib/top_view.h"
 #include "support.h"
 #include "tracker/guard.h"
-#include "tracker/journal.h"
+#include "tracker/journal/journal.h"
 #include "tracker/process.h"
 #include "tracker/role.h"
 #include "tracker/rule.h"

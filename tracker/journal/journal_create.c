@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "tracker/journal.h"
+#include "tracker/journal/journal.h"
 #include "tracker/sys/sys.h"
 
 #ifndef MADV_POPULATE_WRITE

@@ -48,7 +48,7 @@ enum {
 enum journal_op {
 	JOURNAL_NONE, /* reserved and not published, or never reserved */
 #define OP(name, word, text) JOURNAL_##name,
-#include "tracker/journal_ops.def"
+#include "tracker/journal/journal_ops.def"
 #undef OP
 	JOURNAL_OP_COUNT,
 	/* While a record of several units is being filled: `units` is known.  Never published. */

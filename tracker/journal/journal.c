@@ -1,5 +1,5 @@
 /* The journal: see journal.h; journal_create.c makes one. */
-#include "tracker/journal.h"
+#include "tracker/journal/journal.h"
 
 #include <errno.h>
 #include <string.h>
@@ -702,7 +702,7 @@ const char *journal_op_name(unsigned op)
 {
 	static const char *const NAMES[] = {
 #define OP(name, word, text) [JOURNAL_##name] = word,
-#include "tracker/journal_ops.def"
+#include "tracker/journal/journal_ops.def"
 #undef OP
 	};
 	return op < sizeof(NAMES) / sizeof(NAMES[0]) ? NAMES[op] : NULL;
