@@ -21,7 +21,7 @@
 #include "tracker/guard.h"
 #include "tracker/journal/journal.h"
 #include "tracker/path/path.h"
-#include "tracker/source.h"
+#include "tracker/process/source.h"
 #include "tracker/sys/sys.h"
 #include "tracker/tracker.h"
 #include "tracker/version.h"

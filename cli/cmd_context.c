@@ -20,10 +20,10 @@
 #include "cli/lib/scopes.h"
 #include "cli/lib/session.h"
 #include "cli/lib/text.h"
-#include "tracker/capture.h"
 #include "tracker/decision.h"
 #include "tracker/instruction.h"
 #include "tracker/path/path.h"
+#include "tracker/process/capture.h"
 #include "tracker/sys/sys.h"
 
 static const char *session_name, *scope_name;

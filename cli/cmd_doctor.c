@@ -33,7 +33,7 @@
 #include "cli/lib/via.h"
 #include "shim/supervise/supervise.h"
 #include "tracker/path/path.h"
-#include "tracker/role.h"
+#include "tracker/process/role.h"
 #include "tracker/sys/sys.h"
 #include "tracker/tracker.h"
 

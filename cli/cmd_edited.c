@@ -14,7 +14,7 @@
 #include "cli/lib/text.h"
 #include "tracker/file.h"
 #include "tracker/path/path.h"
-#include "tracker/source.h"
+#include "tracker/process/source.h"
 #include "tracker/tracker.h"
 
 static const char *session_name;

@@ -19,7 +19,7 @@
 #include "cli/lib/scopes.h"
 #include "cli/lib/session.h"
 #include "tracker/journal/journal.h"
-#include "tracker/scope.h"
+#include "tracker/process/scope.h"
 #include "tracker/tracker.h"
 
 static const char *session_name, *scope, *hook;

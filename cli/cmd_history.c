@@ -30,7 +30,7 @@
 #include "tracker/decision.h"
 #include "tracker/path/excerpt.h"
 #include "tracker/path/path.h"
-#include "tracker/role.h"
+#include "tracker/process/role.h"
 
 static const char *session_name, *journal_file, *scope, *tail;
 static bool json;

@@ -35,10 +35,10 @@
 #include "cli/lib/text.h"
 #include "cli/lib/via.h"
 #include "cli/lib/watch.h"
-#include "tracker/capture.h"
 #include "tracker/journal/journal.h"
-#include "tracker/process.h"
-#include "tracker/role.h"
+#include "tracker/process/capture.h"
+#include "tracker/process/process.h"
+#include "tracker/process/role.h"
 #include "tracker/sys/sys.h"
 
 static const char *session_name;

@@ -16,7 +16,7 @@
 #include "cli/lib/text.h"
 #include "cli/lib/tokens.h"
 #include "tracker/path/path.h"
-#include "tracker/process.h"
+#include "tracker/process/process.h"
 #include "tracker/segment/tables.h"
 
 static const char *session_name;

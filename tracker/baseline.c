@@ -6,8 +6,8 @@
 
 #include "tracker/file.h"
 #include "tracker/path/path.h"
-#include "tracker/process.h"
-#include "tracker/scope.h"
+#include "tracker/process/process.h"
+#include "tracker/process/scope.h"
 #include "tracker/segment/pair.h"
 #include "tracker/sys/sys.h"
 

@@ -4,13 +4,13 @@
 #include <errno.h>
 
 #include "tracker/baseline.h"
-#include "tracker/capture.h"
 #include "tracker/contents.h"
 #include "tracker/file.h"
 #include "tracker/instruction.h"
 #include "tracker/part.h"
 #include "tracker/path/path.h"
-#include "tracker/scope.h"
+#include "tracker/process/capture.h"
+#include "tracker/process/scope.h"
 #include "tracker/sys/sys.h"
 
 uint64_t decision_limit(const struct segment *segment, const struct context *context)

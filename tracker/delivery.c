@@ -3,8 +3,8 @@
 
 #include <errno.h>
 
-#include "tracker/capture.h"
-#include "tracker/scope.h"
+#include "tracker/process/capture.h"
+#include "tracker/process/scope.h"
 #include "tracker/segment/pair.h"
 #include "tracker/sys/sys.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "tracker/path/path.h"
-#include "tracker/source.h"
+#include "tracker/process/source.h"
 #include "tracker/sys/sys.h"
 
 enum {

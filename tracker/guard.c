@@ -9,7 +9,7 @@
 #include "tracker/file.h"
 #include "tracker/path/line.h"
 #include "tracker/path/path.h"
-#include "tracker/process.h"
+#include "tracker/process/process.h"
 #include "tracker/sys/chunk.h"
 #include "tracker/sys/sys.h"
 

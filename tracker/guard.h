@@ -18,9 +18,9 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
+#include "tracker/process/subject.h"
 #include "tracker/segment/segment.h"
 #include "tracker/segment/tables.h"
-#include "tracker/subject.h"
 
 /* Who writes. */
 struct guard_writer {

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "tracker/capture.h"
 #include "tracker/decision.h"
 #include "tracker/notice.h"
+#include "tracker/process/capture.h"
 #include "tracker/sys/chunk.h"
 #include "tracker/sys/sys.h"
 

@@ -8,10 +8,10 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "tracker/capture.h"
 #include "tracker/path/path.h"
+#include "tracker/process/capture.h"
+#include "tracker/process/subject.h"
 #include "tracker/segment/pair.h"
-#include "tracker/subject.h"
 #include "tracker/sys/sys.h"
 
 enum {

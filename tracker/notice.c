@@ -9,7 +9,7 @@
 #include "tracker/path/decimal.h"
 #include "tracker/path/excerpt.h"
 #include "tracker/path/path.h"
-#include "tracker/subject.h"
+#include "tracker/process/subject.h"
 #include "tracker/sys/sys.h"
 
 enum {

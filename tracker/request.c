@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#include "tracker/capture.h"
 #include "tracker/delivery.h"
-#include "tracker/process.h"
-#include "tracker/scope.h"
+#include "tracker/process/capture.h"
+#include "tracker/process/process.h"
+#include "tracker/process/scope.h"
 #include "tracker/sys/sys.h"
 
 void request_begin(const struct segment *segment, struct request *request)

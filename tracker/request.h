@@ -9,9 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tracker/process/subject.h"
 #include "tracker/segment/segment.h"
 #include "tracker/segment/tables.h"
-#include "tracker/subject.h"
 
 /* Who asks: filled once per request, by the way in. */
 struct request {

@@ -7,8 +7,8 @@
 #include "tracker/instruction.h"
 #include "tracker/part.h"
 #include "tracker/path/path.h"
+#include "tracker/process/scope.h"
 #include "tracker/remembered.h"
-#include "tracker/scope.h"
 #include "tracker/sys/sys.h"
 
 const char *state_name(enum state state)

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tracker/process.h"
-#include "tracker/scope.h"
+#include "tracker/process/process.h"
+#include "tracker/process/scope.h"
 
 enum { ANCESTORS_MAX = 64 };
 

@@ -62,7 +62,7 @@ static ssize_t read_all(int fd, char *ret_bytes, size_t capacity)
 }
 
 /* Makes a file in memory, without a write: what is written below a command's shell is taken for what its agent was sent
- * (tracker/capture.h).  diff(1) opens it by its number.  Returns a descriptor or -1. */
+ * (tracker/process/capture.h).  diff(1) opens it by its number.  Returns a descriptor or -1. */
 static int memory_file(const char *bytes, size_t count)
 {
 	int fd = memfd_create("seen-diff", 0);

@@ -14,7 +14,7 @@
 #include "cli/lib/message.h"
 #include "tracker/file.h"
 #include "tracker/path/path.h"
-#include "tracker/process.h"
+#include "tracker/process/process.h"
 #include "tracker/sys/sys.h"
 
 #define MILLISECOND_NS UINT64_C(1000000)

@@ -20,7 +20,7 @@
 
 #include "cli/lib/forgotten.h"
 #include "cli/lib/hooks.h"
-#include "tracker/scope.h"
+#include "tracker/process/scope.h"
 #include "tracker/segment/slot.h"
 #include "tracker/segment/tables.h"
 #include "tracker/sys/sys.h"

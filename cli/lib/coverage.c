@@ -8,7 +8,7 @@
 
 #include "cli/lib/executable.h"
 #include "tracker/path/path.h"
-#include "tracker/process.h"
+#include "tracker/process/process.h"
 #include "tracker/segment/tables.h"
 #include "tracker/sys/sys.h"
 

@@ -11,8 +11,8 @@
 
 #include "tracker/guard.h"
 #include "tracker/path/path.h"
-#include "tracker/role.h"
-#include "tracker/source.h"
+#include "tracker/process/role.h"
+#include "tracker/process/source.h"
 
 _Static_assert(EVENT_OP_COUNT <= 64, "a bit for each");
 

@@ -9,8 +9,8 @@
 #include "cli/lib/journal_file.h"
 #include "cli/lib/message.h"
 #include "config/nearest.h"
-#include "tracker/role.h"
-#include "tracker/source.h"
+#include "tracker/process/role.h"
+#include "tracker/process/source.h"
 #include "tracker/sys/sys.h"
 
 int event_options_unknown(const char *option, const char *what, const char *given,

@@ -19,10 +19,10 @@
 #include "tracker/decision.h"
 #include "tracker/guard.h"
 #include "tracker/path/path.h"
-#include "tracker/role.h"
+#include "tracker/process/role.h"
+#include "tracker/process/source.h"
 #include "tracker/rule.h"
 #include "tracker/segment/tables.h"
-#include "tracker/source.h"
 
 /* ---- words ---- */
 

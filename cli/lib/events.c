@@ -10,8 +10,8 @@
 
 #include "cli/lib/journal_reader.h"
 #include "tracker/path/path.h"
-#include "tracker/role.h"
-#include "tracker/source.h"
+#include "tracker/process/role.h"
+#include "tracker/process/source.h"
 
 enum {
 	BUCKETS = 1 << 14,

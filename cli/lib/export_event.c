@@ -6,8 +6,8 @@
 
 #include "cli/lib/scopes.h"
 #include "tracker/path/path.h"
-#include "tracker/role.h"
-#include "tracker/source.h"
+#include "tracker/process/role.h"
+#include "tracker/process/source.h"
 
 const char *export_id(const struct export *export, uint64_t number, char *ret_text)
 {

@@ -8,7 +8,7 @@
 
 #include "tracker/decision.h"
 #include "tracker/path/path.h"
-#include "tracker/role.h"
+#include "tracker/process/role.h"
 
 enum { STDOUT = 1, PATHS_BYTES_FIRST = 256, DELIVERIES_MAX = 64 };
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tracker/process.h"
+#include "tracker/process/process.h"
 #include "tracker/sys/sys.h"
 
 enum {

@@ -13,7 +13,7 @@
 #include "cli/lib/text.h"
 #include "tracker/file.h"
 #include "tracker/path/path.h"
-#include "tracker/source.h"
+#include "tracker/process/source.h"
 #include "tracker/sys/sys.h"
 
 #define SCHEMA "seen/task_metadata/1"

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "tracker/path/path.h"
-#include "tracker/process.h"
+#include "tracker/process/process.h"
 #include "tracker/sys/sys.h"
 
 enum { TICK_MS = 5, FOLDERS_OPEN_MAX = 16 };

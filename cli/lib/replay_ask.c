@@ -7,7 +7,7 @@
 
 #include "tracker/lines.h"
 #include "tracker/path/path.h"
-#include "tracker/role.h"
+#include "tracker/process/role.h"
 
 static const char *only_operand(char *const argv[])
 {

@@ -1,5 +1,5 @@
 /*
- * What a command line asks for: whether it is made of viewers and readers (tracker/role.h) alone, and which lines of which file it shows.  For
+ * What a command line asks for: whether it is made of viewers and readers (tracker/process/role.h) alone, and which lines of which file it shows.  For
  * cli/lib/replay.c; told by the text, as the tracker tells it by the arguments.
  */
 #ifndef SEEN_CLI_REPLAY_ASK_H

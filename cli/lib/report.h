@@ -20,7 +20,7 @@
 #include "cli/lib/unheeded.h"
 #include "cli/lib/verified.h"
 #include "tracker/guard.h"
-#include "tracker/role.h"
+#include "tracker/process/role.h"
 #include "tracker/rule.h"
 #include "tracker/segment/segment.h"
 

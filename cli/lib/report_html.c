@@ -11,7 +11,7 @@
 #include "cli/lib/events.h"
 #include "cli/lib/report_html_events.h"
 #include "cli/lib/report_page_data.h"
-#include "tracker/role.h"
+#include "tracker/process/role.h"
 
 enum { ERRORS_MAX = 134, DIGEST_BYTES = BASE64_ENCODE_RAW_LENGTH(SHA256_DIGEST_SIZE) };
 

@@ -9,7 +9,7 @@
 #include "cli/lib/text.h"
 #include "tracker/contents.h"
 #include "tracker/path/path.h"
-#include "tracker/source.h"
+#include "tracker/process/source.h"
 
 static void put(json_t *object, const char *name, json_t *value)
 {

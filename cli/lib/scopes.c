@@ -11,7 +11,7 @@
 #include "cli/lib/exit_code.h"
 #include "cli/lib/message.h"
 #include "tracker/baseline.h"
-#include "tracker/scope.h"
+#include "tracker/process/scope.h"
 #include "tracker/segment/tables.h"
 
 static bool view(const struct scope_slot *slot, struct scope_view *ret_view)

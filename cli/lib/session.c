@@ -21,7 +21,7 @@
 #include "tracker/baseline.h"
 #include "tracker/contents.h"
 #include "tracker/journal/journal.h"
-#include "tracker/process.h"
+#include "tracker/process/process.h"
 #include "tracker/sys/sys.h"
 #include "tracker/tracker.h"
 

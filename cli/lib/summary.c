@@ -8,8 +8,8 @@
 #include "cli/lib/text.h"
 #include "cli/lib/tokens.h"
 #include "tracker/path/path.h"
-#include "tracker/process.h"
-#include "tracker/scope.h"
+#include "tracker/process/process.h"
+#include "tracker/process/scope.h"
 #include "tracker/segment/tables.h"
 #include "tracker/tracker.h"
 

@@ -8,7 +8,7 @@
 #include "cli/lib/top_draw_internal.h"
 #include "cli/lib/top_screen.h"
 #include "cli/lib/top_text.h"
-#include "tracker/role.h"
+#include "tracker/process/role.h"
 #include "tracker/sys/sys.h"
 
 enum { GAP = 1 /* columns between those of a table */ };

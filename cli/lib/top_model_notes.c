@@ -7,8 +7,8 @@
 #include "cli/lib/text.h"
 #include "cli/lib/top_model.h"
 #include "tracker/decision.h"
+#include "tracker/process/source.h"
 #include "tracker/rule.h"
-#include "tracker/source.h"
 
 static void add(struct top_model *model, const struct event *event, const char *path, bool is_grave,
 		const char *text)

@@ -6,7 +6,7 @@
 #include "cli/lib/events.h"
 #include "cli/lib/journal_file.h"
 #include "cli/lib/transcript_internal.h"
-#include "tracker/role.h"
+#include "tracker/process/role.h"
 
 enum { STDOUT = 1, WRITERS = 64 };
 

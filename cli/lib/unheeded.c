@@ -9,7 +9,7 @@
 
 #include "tracker/instruction.h"
 #include "tracker/path/path.h"
-#include "tracker/role.h"
+#include "tracker/process/role.h"
 
 /* A folder in which files were touched. */
 struct touched {

@@ -11,7 +11,7 @@
 
 #include "cli/lib/executable.h"
 #include "tracker/path/path.h"
-#include "tracker/role.h"
+#include "tracker/process/role.h"
 #include "tracker/segment/segment.h"
 
 static const char REFUSED_PRIVILEGES[] =

@@ -7,7 +7,7 @@
 #include "tracker/file.h"
 #include "tracker/guard.h"
 #include "tracker/path/path.h"
-#include "tracker/process.h"
+#include "tracker/process/process.h"
 #include "tracker/sys/sys.h"
 
 enum {

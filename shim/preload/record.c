@@ -7,7 +7,7 @@
 
 #include "shim/preload/real.h"
 #include "tracker/path/path.h"
-#include "tracker/scope.h"
+#include "tracker/process/scope.h"
 #include "tracker/sys/sys.h"
 
 enum {

@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "shim/preload/shim.h"
-#include "tracker/capture.h"
+#include "tracker/process/capture.h"
 #include "tracker/sys/sys.h"
 
 enum { STDERR = 2 };

@@ -42,7 +42,7 @@
 #include "tracker/decision.h"
 #include "tracker/guard.h"
 #include "tracker/journal/journal.h"
-#include "tracker/process.h"
+#include "tracker/process/process.h"
 #include "tracker/rule.h"
 #include "tracker/segment/segment.h"
 

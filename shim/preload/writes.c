@@ -15,10 +15,10 @@
 #include "shim/preload/plan.h"
 #include "shim/preload/record.h"
 #include "tracker/baseline.h"
-#include "tracker/capture.h"
 #include "tracker/contents.h"
 #include "tracker/file.h"
 #include "tracker/path/path.h"
+#include "tracker/process/capture.h"
 #include "tracker/sys/chunk.h"
 #include "tracker/sys/sys.h"
 

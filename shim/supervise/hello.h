@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "tracker/process.h"
+#include "tracker/process/process.h"
 
 enum { HELLO_LIBC, HELLO_LOADER, HELLO_LIBRARY, HELLO_CODE_RANGES };
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "tracker/path/path.h"
-#include "tracker/scope.h"
+#include "tracker/process/scope.h"
 
 static struct journal *journal_of(const struct supervision *supervision)
 {

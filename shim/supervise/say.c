@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "shim/supervise/memory.h"
-#include "tracker/capture.h"
+#include "tracker/process/capture.h"
 #include "tracker/sys/sys.h"
 
 void say_line(const struct supervision *supervision, const struct target *target, const char *line,

@@ -31,7 +31,7 @@
 
 #include "tracker/decision.h"
 #include "tracker/journal/journal.h"
-#include "tracker/process.h"
+#include "tracker/process/process.h"
 #include "tracker/segment/segment.h"
 
 /* A call that is about to replace or remove what a name stands for. */

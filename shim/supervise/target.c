@@ -18,8 +18,8 @@
 #include "shim/supervise/view.h"
 #include "shim/supervise/writes.h"
 #include "tracker/baseline.h"
-#include "tracker/capture.h"
-#include "tracker/scope.h"
+#include "tracker/process/capture.h"
+#include "tracker/process/scope.h"
 #include "tracker/sys/sys.h"
 
 enum {

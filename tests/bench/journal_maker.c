@@ -31,7 +31,7 @@
 #include "tracker/contents.h"
 #include "tracker/guard.h"
 #include "tracker/journal/journal.h"
-#include "tracker/role.h"
+#include "tracker/process/role.h"
 #include "tracker/segment/tables.h"
 
 enum {

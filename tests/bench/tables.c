@@ -46,7 +46,7 @@
 #include "tests/bench/report.h"
 #include "tests/unit/support.h"
 #include "tracker/baseline.h"
-#include "tracker/process.h"
+#include "tracker/process/process.h"
 #include "tracker/sys/sys.h"
 
 enum {

@@ -21,7 +21,7 @@
 #include <time.h>
 
 #include "tests/unit/support.h"
-#include "tracker/process.h"
+#include "tracker/process/process.h"
 #include "tracker/sys/sys.h"
 
 /* ---- a clock that can be put forward ---- */

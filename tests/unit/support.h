@@ -27,12 +27,12 @@
 #include <unistd.h>
 
 #include "config/config.h"
-#include "tracker/capture.h"
 #include "tracker/decision.h"
 #include "tracker/delivery.h"
 #include "tracker/file.h"
 #include "tracker/path/path.h"
-#include "tracker/scope.h"
+#include "tracker/process/capture.h"
+#include "tracker/process/scope.h"
 #include "tracker/segment/segment.h"
 #include "tracker/segment/tables.h"
 #include "tracker/tracker.h"

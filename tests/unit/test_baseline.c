@@ -3,7 +3,7 @@
 
 #include "support.h"
 #include "tracker/baseline.h"
-#include "tracker/process.h"
+#include "tracker/process/process.h"
 #include "tracker/sys/sys.h"
 
 #define MS UINT64_C(1000000)

@@ -6,7 +6,7 @@
 #include "cli/lib/summary.h"
 #include "support.h"
 #include "tracker/journal/journal.h"
-#include "tracker/process.h"
+#include "tracker/process/process.h"
 #include "tracker/segment/slot.h"
 
 static struct world world;

@@ -6,8 +6,8 @@
 #include "cli/lib/events.h"
 #include "journal_file.h"
 #include "tracker/guard.h"
-#include "tracker/role.h"
-#include "tracker/source.h"
+#include "tracker/process/role.h"
+#include "tracker/process/source.h"
 
 static struct events *events;
 static struct event event;

@@ -8,7 +8,7 @@
 
 #include "fuzz.h"
 #include "tracker/notice.h"
-#include "tracker/process.h"
+#include "tracker/process/process.h"
 #include "tracker/rule.h"
 
 static struct world world;

@@ -6,7 +6,7 @@
 #include <sys/prctl.h>
 
 #include "support.h"
-#include "tracker/process.h"
+#include "tracker/process/process.h"
 
 static struct world world;
 

@@ -4,7 +4,7 @@
 
 #include "cli/lib/report.h"
 #include "journal_file.h"
-#include "tracker/role.h"
+#include "tracker/process/role.h"
 
 enum { NAMES = 20 };
 

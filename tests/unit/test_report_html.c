@@ -5,7 +5,7 @@
 #include "cli/lib/report_html.h"
 #include "cli/lib/report_html_events.h"
 #include "journal_file.h"
-#include "tracker/role.h"
+#include "tracker/process/role.h"
 
 #define HOSTILE "</script><script>alert(1)//\xff"
 

@@ -4,7 +4,7 @@
 #include <sys/prctl.h>
 
 #include "support.h"
-#include "tracker/process.h"
+#include "tracker/process/process.h"
 #include "tracker/request.h"
 
 static struct world world;

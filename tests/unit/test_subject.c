@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 
 #include "support.h"
-#include "tracker/subject.h"
+#include "tracker/process/subject.h"
 
 enum { FD = 1 };
 

@@ -15,7 +15,7 @@
 #include "shim/supervise/filter.h"
 #include "shim/supervise/supervise.h"
 #include "support.h"
-#include "tracker/process.h"
+#include "tracker/process/process.h"
 #include "tracker/sys/sys.h"
 
 enum {

@@ -9,10 +9,10 @@
 #include "support.h"
 #include "tracker/guard.h"
 #include "tracker/journal/journal.h"
-#include "tracker/process.h"
-#include "tracker/role.h"
+#include "tracker/process/process.h"
+#include "tracker/process/role.h"
+#include "tracker/process/source.h"
 #include "tracker/rule.h"
-#include "tracker/source.h"
 
 #define NONCE "0011223344556677"
 #define SECOND UINT64_C(1000000000)

@@ -6,7 +6,7 @@
 #ifndef SEEN_TRACKER_TABLES_H
 #define SEEN_TRACKER_TABLES_H
 
-#include "tracker/role.h"
+#include "tracker/process/role.h"
 #include "tracker/segment/slot.h"
 #include "tracker/version.h"
 

@@ -1,5 +1,5 @@
 /* Roles: see role.h. */
-#include "tracker/role.h"
+#include "tracker/process/role.h"
 
 #include <string.h>
 
@@ -19,7 +19,7 @@ static const struct reader_rule READERS[] = {
 #define TELLS false
 #define READER(program, denied_short, denied_long, operands, shows) \
 	{ program, denied_short, denied_long, operands, shows },
-#include "tracker/readers.def"
+#include "tracker/process/readers.def"
 #undef READER
 #undef SHOWS
 #undef TELLS

@@ -1,13 +1,13 @@
 /* Processes: see process.h. */
-#include "tracker/process.h"
+#include "tracker/process/process.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "tracker/capture.h"
 #include "tracker/path/decimal.h"
 #include "tracker/path/path.h"
-#include "tracker/scope.h"
+#include "tracker/process/capture.h"
+#include "tracker/process/scope.h"
 #include "tracker/sys/sys.h"
 
 enum {

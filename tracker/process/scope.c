@@ -1,5 +1,5 @@
 /* Scopes: see scope.h. */
-#include "tracker/scope.h"
+#include "tracker/process/scope.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,12 +1,12 @@
 /* Captures and commands: see capture.h. */
-#include "tracker/capture.h"
+#include "tracker/process/capture.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 
 #include "tracker/path/path.h"
-#include "tracker/process.h"
+#include "tracker/process/process.h"
 #include "tracker/sys/sys.h"
 
 enum {

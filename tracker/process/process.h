@@ -15,10 +15,10 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "tracker/role.h"
+#include "tracker/process/role.h"
+#include "tracker/process/subject.h"
 #include "tracker/segment/segment.h"
 #include "tracker/segment/tables.h"
-#include "tracker/subject.h"
 
 #define TICKET_VARIABLE "SEEN_P"
 

@@ -12,9 +12,9 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
+#include "tracker/process/subject.h"
 #include "tracker/segment/segment.h"
 #include "tracker/segment/tables.h"
-#include "tracker/subject.h"
 
 struct identity identity_of(const struct stat *stat);
 bool identity_equal(const struct identity *a, const struct identity *b);

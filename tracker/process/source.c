@@ -1,9 +1,9 @@
 /* Whose a change is: see source.h. */
-#include "tracker/source.h"
+#include "tracker/process/source.h"
 
 #include <stddef.h>
 
-#include "tracker/role.h"
+#include "tracker/process/role.h"
 
 const char *source_name(uint32_t source)
 {

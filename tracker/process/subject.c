@@ -1,5 +1,5 @@
 /* The process that a question is about: see subject.h. */
-#include "tracker/subject.h"
+#include "tracker/process/subject.h"
 
 #include <errno.h>
 #include <fcntl.h>
