@@ -16,7 +16,7 @@
 #include "cli/lib/message.h"
 #include "cli/lib/options.h"
 #include "cli/lib/session.h"
-#include "tracker/contents.h"
+#include "tracker/content/contents.h"
 #include "tracker/decision.h"
 #include "tracker/path/decimal.h"
 

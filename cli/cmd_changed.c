@@ -16,15 +16,15 @@
 #include "cli/lib/options.h"
 #include "cli/lib/session.h"
 #include "cli/lib/text.h"
-#include "tracker/baseline.h"
-#include "tracker/file.h"
+#include "tracker/content/baseline.h"
+#include "tracker/content/file.h"
+#include "tracker/content/version.h"
 #include "tracker/guard.h"
 #include "tracker/journal/journal.h"
 #include "tracker/path/path.h"
 #include "tracker/process/source.h"
 #include "tracker/sys/sys.h"
 #include "tracker/tracker.h"
-#include "tracker/version.h"
 
 static const char *session_name;
 static bool clear, json;

@@ -12,7 +12,7 @@
 #include "cli/lib/options.h"
 #include "cli/lib/session.h"
 #include "cli/lib/text.h"
-#include "tracker/file.h"
+#include "tracker/content/file.h"
 #include "tracker/path/path.h"
 #include "tracker/process/source.h"
 #include "tracker/tracker.h"

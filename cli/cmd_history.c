@@ -26,7 +26,7 @@
 #include "cli/lib/session.h"
 #include "cli/lib/text.h"
 #include "cli/lib/tokens.h"
-#include "tracker/contents.h"
+#include "tracker/content/contents.h"
 #include "tracker/decision.h"
 #include "tracker/path/excerpt.h"
 #include "tracker/path/path.h"

@@ -14,12 +14,12 @@
 #include "cli/lib/options.h"
 #include "cli/lib/scopes.h"
 #include "cli/lib/session.h"
-#include "tracker/baseline.h"
-#include "tracker/file.h"
+#include "tracker/content/baseline.h"
+#include "tracker/content/file.h"
+#include "tracker/content/version.h"
 #include "tracker/journal/journal.h"
 #include "tracker/path/path.h"
 #include "tracker/sys/sys.h"
-#include "tracker/version.h"
 
 static const char *session_name, *scope;
 

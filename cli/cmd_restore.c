@@ -27,8 +27,8 @@
 #include "cli/lib/session.h"
 #include "cli/lib/text.h"
 #include "cli/lib/versions.h"
-#include "tracker/baseline.h"
-#include "tracker/file.h"
+#include "tracker/content/baseline.h"
+#include "tracker/content/file.h"
 #include "tracker/journal/journal.h"
 #include "tracker/path/path.h"
 

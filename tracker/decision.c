@@ -3,9 +3,9 @@
 
 #include <errno.h>
 
-#include "tracker/baseline.h"
-#include "tracker/contents.h"
-#include "tracker/file.h"
+#include "tracker/content/baseline.h"
+#include "tracker/content/contents.h"
+#include "tracker/content/file.h"
 #include "tracker/instruction.h"
 #include "tracker/part.h"
 #include "tracker/path/path.h"

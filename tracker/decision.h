@@ -15,8 +15,8 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
+#include "tracker/content/lines.h"
 #include "tracker/delivery.h"
-#include "tracker/lines.h"
 #include "tracker/notice.h"
 #include "tracker/request.h"
 #include "tracker/segment/segment.h"

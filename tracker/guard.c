@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "tracker/baseline.h"
-#include "tracker/contents.h"
-#include "tracker/file.h"
+#include "tracker/content/baseline.h"
+#include "tracker/content/contents.h"
+#include "tracker/content/file.h"
 #include "tracker/path/line.h"
 #include "tracker/path/path.h"
 #include "tracker/process/process.h"

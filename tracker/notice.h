@@ -6,8 +6,8 @@
 
 #include <stddef.h>
 
+#include "tracker/content/version.h"
 #include "tracker/segment/segment.h"
-#include "tracker/version.h"
 
 enum { NOTICE_BYTES_MAX = 8192 };
 

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "tracker/baseline.h"
+#include "tracker/content/baseline.h"
 #include "tracker/instruction.h"
 #include "tracker/part.h"
 #include "tracker/path/path.h"

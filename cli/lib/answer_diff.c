@@ -11,7 +11,7 @@
 
 #include "cli/lib/text.h"
 #include "cli/lib/unified.h"
-#include "tracker/contents.h"
+#include "tracker/content/contents.h"
 #include "tracker/decision.h"
 #include "tracker/path/path.h"
 

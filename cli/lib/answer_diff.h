@@ -4,8 +4,8 @@
 #ifndef SEEN_CLI_ANSWER_DIFF_H
 #define SEEN_CLI_ANSWER_DIFF_H
 
+#include "tracker/content/version.h"
 #include "tracker/segment/segment.h"
-#include "tracker/version.h"
 
 /* What a diff is asked of. */
 struct diff_question {

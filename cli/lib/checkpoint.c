@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "cli/lib/message.h"
-#include "tracker/file.h"
+#include "tracker/content/file.h"
 #include "tracker/path/path.h"
 #include "tracker/process/process.h"
 #include "tracker/sys/sys.h"

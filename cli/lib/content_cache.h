@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <sys/stat.h>
 
-#include "tracker/version.h"
+#include "tracker/content/version.h"
 
 enum {
 	CONTENT_CACHE_ENTRIES = 50,

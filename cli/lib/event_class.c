@@ -7,9 +7,9 @@
 
 #include "cli/lib/event_filter.h"
 #include "config/settings.h"
+#include "tracker/content/version.h"
 #include "tracker/guard.h"
 #include "tracker/journal/journal.h"
-#include "tracker/version.h"
 
 /* What an event of this op is, unless its record says more. */
 static const struct {

@@ -15,7 +15,7 @@
 #include "cli/lib/json_out.h"
 #include "cli/lib/scopes.h"
 #include "cli/lib/text.h"
-#include "tracker/contents.h"
+#include "tracker/content/contents.h"
 #include "tracker/decision.h"
 #include "tracker/guard.h"
 #include "tracker/path/path.h"

@@ -8,7 +8,7 @@
 #include "cli/lib/event_print.h"
 #include "cli/lib/export.h"
 #include "cli/lib/json_out.h"
-#include "tracker/version.h"
+#include "tracker/content/version.h"
 
 enum {
 	EXPORT_ID_BYTES = JOURNAL_NONCE_BYTES + 24,

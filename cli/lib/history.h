@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #include "cli/lib/events.h"
-#include "tracker/version.h"
+#include "tracker/content/version.h"
 
 enum {
 	HISTORY_REQUESTS_MAX = 1024,

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cli/lib/tokens.h"
-#include "tracker/contents.h"
+#include "tracker/content/contents.h"
 #include "tracker/path/excerpt.h"
 
 enum { READ_BYTES = 65536 };

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tracker/version.h"
+#include "tracker/content/version.h"
 
 enum kept_text_state {
 	KEPT_TEXT_TEXT,
@@ -31,7 +31,7 @@ struct kept_text {
 
 /* kept_text_read(): reads a content that is kept, and holds it against its version.
  *
- * folder: of the content store (tracker/contents.h), an open descriptor; -1: there is none.  characters: as many at most, no more than
+ * folder: of the content store (tracker/content/contents.h), an open descriptor; -1: there is none.  characters: as many at most, no more than
  * KEPT_TEXT_CHARACTERS_MAX; counted as excerpt.h does. */
 void kept_text_read(int folder, const struct version *version, uint64_t characters,
 		    struct kept_text *ret_text);

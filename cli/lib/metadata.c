@@ -11,7 +11,7 @@
 
 #include "cli/lib/message.h"
 #include "cli/lib/text.h"
-#include "tracker/file.h"
+#include "tracker/content/file.h"
 #include "tracker/path/path.h"
 #include "tracker/process/source.h"
 #include "tracker/sys/sys.h"

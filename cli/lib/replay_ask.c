@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tracker/lines.h"
+#include "tracker/content/lines.h"
 #include "tracker/path/path.h"
 #include "tracker/process/role.h"
 

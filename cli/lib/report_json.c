@@ -7,7 +7,7 @@
 #include "cli/lib/event_print.h"
 #include "cli/lib/report_print.h"
 #include "cli/lib/text.h"
-#include "tracker/contents.h"
+#include "tracker/content/contents.h"
 #include "tracker/path/path.h"
 #include "tracker/process/source.h"
 

@@ -5,7 +5,7 @@
 
 #include "cli/lib/event_class.h"
 #include "cli/lib/report_internal.h"
-#include "tracker/contents.h"
+#include "tracker/content/contents.h"
 #include "tracker/decision.h"
 #include "tracker/segment/tables.h"
 

@@ -10,7 +10,7 @@
 #include "cli/lib/ancestry.h"
 #include "cli/lib/exit_code.h"
 #include "cli/lib/message.h"
-#include "tracker/baseline.h"
+#include "tracker/content/baseline.h"
 #include "tracker/process/scope.h"
 #include "tracker/segment/tables.h"
 

@@ -15,7 +15,7 @@
 #include "cli/lib/journal_file.h"
 #include "cli/lib/message.h"
 #include "cli/lib/metadata.h"
-#include "tracker/contents.h"
+#include "tracker/content/contents.h"
 #include "tracker/journal/journal.h"
 
 static const char SEGMENT[] = "segment", JOURNAL[] = "journal";

@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #include "cli/lib/events.h"
-#include "tracker/version.h"
+#include "tracker/content/version.h"
 
 enum {
 	TOP_FILES_MAX = 65536,

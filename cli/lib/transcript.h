@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 #include "config/config.h"
-#include "tracker/version.h"
+#include "tracker/content/version.h"
 
 /* TRANSCRIPT(constant, word, what it is) */
 #define TRANSCRIPTS(TRANSCRIPT) \

@@ -1,5 +1,5 @@
 /*
- * What a session's content store holds, for people: read from its index and its folder (tracker/contents.h).
+ * What a session's content store holds, for people: read from its index and its folder (tracker/content/contents.h).
  */
 #ifndef SEEN_CLI_VERSIONS_H
 #define SEEN_CLI_VERSIONS_H
@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "tracker/contents.h"
+#include "tracker/content/contents.h"
 #include "tracker/segment/segment.h"
 
 /* A version of a file that is kept. */

@@ -9,7 +9,7 @@
 
 #include "cli/lib/message.h"
 #include "cli/lib/watch_internal.h"
-#include "tracker/file.h"
+#include "tracker/content/file.h"
 #include "tracker/guard.h"
 #include "tracker/path/path.h"
 #include "tracker/sys/sys.h"

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "cli/lib/watch_internal.h"
-#include "tracker/baseline.h"
-#include "tracker/file.h"
+#include "tracker/content/baseline.h"
+#include "tracker/content/file.h"
 #include "tracker/guard.h"
 #include "tracker/path/path.h"
 #include "tracker/process/process.h"

@@ -18,7 +18,7 @@
 #include "shim/preload/record.h"
 #include "shim/preload/shim.h"
 #include "shim/supervise/hello.h"
-#include "tracker/baseline.h"
+#include "tracker/content/baseline.h"
 #include "tracker/path/decimal.h"
 #include "tracker/path/path.h"
 #include "tracker/process/capture.h"

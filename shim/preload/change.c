@@ -10,7 +10,7 @@
 
 #include "shim/preload/record.h"
 #include "shim/preload/shim.h"
-#include "tracker/file.h"
+#include "tracker/content/file.h"
 #include "tracker/path/path.h"
 #include "tracker/sys/sys.h"
 

@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 
 #include "shim/preload/shim.h"
-#include "tracker/contents.h"
+#include "tracker/content/contents.h"
 #include "tracker/notice.h"
 #include "tracker/path/decimal.h"
 #include "tracker/sys/sys.h"

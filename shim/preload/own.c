@@ -1,7 +1,7 @@
 /*
  * An agent's own reads: counted as full reads of a file once all its bytes were read, whatever the
  * thread and the calls.  A read is not "the model saw it": it is no delivery to the agent's scope, only what the guard
- * takes the agent to know of the file (tracker/baseline.h).
+ * takes the agent to know of the file (tracker/content/baseline.h).
  *
  * A whitelisted program's own reads are answered, too.  What it read whole it has: that is a delivery in a scope of this process
  * alone, and counts for nobody but for its own later reads.  The descriptor stays the real one, and the real call is made:
@@ -17,8 +17,8 @@
 
 #include "shim/preload/record.h"
 #include "shim/preload/shim.h"
-#include "tracker/baseline.h"
-#include "tracker/file.h"
+#include "tracker/content/baseline.h"
+#include "tracker/content/file.h"
 #include "tracker/path/path.h"
 #include "tracker/segment/slot.h"
 #include "tracker/sys/chunk.h"

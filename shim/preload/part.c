@@ -1,15 +1,15 @@
 /*
  * Readers that print lines of one file: which of them went to the capture.
  *
- * What they print is not seen (libc's streams write by themselves).  It is told by the arguments (tracker/lines.h), and proven by
+ * What they print is not seen (libc's streams write by themselves).  It is told by the arguments (tracker/content/lines.h), and proven by
  * its length: the process wrote, to whatever descriptor, as many bytes as those lines have in the version that the file had before it was read and
  * has after, and it ended by exit(0).  Where the kernel does not say what a process wrote (proc(5), io), nothing is known.
  */
 #include <string.h>
 
 #include "shim/preload/shim.h"
-#include "tracker/file.h"
-#include "tracker/lines.h"
+#include "tracker/content/file.h"
+#include "tracker/content/lines.h"
 #include "tracker/path/path.h"
 #include "tracker/sys/sys.h"
 

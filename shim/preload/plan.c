@@ -11,8 +11,8 @@
 
 #include "shim/preload/record.h"
 #include "shim/preload/say.h"
-#include "tracker/baseline.h"
-#include "tracker/file.h"
+#include "tracker/content/baseline.h"
+#include "tracker/content/file.h"
 #include "tracker/path/path.h"
 #include "tracker/sys/chunk.h"
 #include "tracker/sys/sys.h"

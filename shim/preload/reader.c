@@ -3,7 +3,7 @@
  *
  * At the start, below a capture: is this command, by all that its output hangs on, one that the scope was given, and are its inputs what
  * they were?  Then `seen answer` takes the place of this image, prints one line and ends as the command did.  In every other case
- * the program runs, and what it opens and lists is put into a list (tracker/inputs.h), which is remembered at its end if it ended with
+ * the program runs, and what it opens and lists is put into a list (tracker/content/inputs.h), which is remembered at its end if it ended with
  * status 0, printed nothing on its standard error, read nothing from its standard input, and kept to what its agent does not cut.
  *
  * Readers are single-threaded programs that read, write and exit.  Whatever is not that makes the process "odd": nothing is remembered.
@@ -17,7 +17,7 @@
 
 #include "shim/preload/record.h"
 #include "shim/preload/shim.h"
-#include "tracker/inputs.h"
+#include "tracker/content/inputs.h"
 #include "tracker/path/path.h"
 #include "tracker/process/capture.h"
 #include "tracker/process/role.h"

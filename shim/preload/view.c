@@ -15,9 +15,9 @@
 
 #include "shim/preload/record.h"
 #include "shim/preload/shim.h"
-#include "tracker/baseline.h"
-#include "tracker/contents.h"
-#include "tracker/file.h"
+#include "tracker/content/baseline.h"
+#include "tracker/content/contents.h"
+#include "tracker/content/file.h"
 #include "tracker/inject.h"
 #include "tracker/path/path.h"
 #include "tracker/sys/sys.h"

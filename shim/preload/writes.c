@@ -14,9 +14,9 @@
 
 #include "shim/preload/plan.h"
 #include "shim/preload/record.h"
-#include "tracker/baseline.h"
-#include "tracker/contents.h"
-#include "tracker/file.h"
+#include "tracker/content/baseline.h"
+#include "tracker/content/contents.h"
+#include "tracker/content/file.h"
 #include "tracker/path/path.h"
 #include "tracker/process/capture.h"
 #include "tracker/sys/chunk.h"

@@ -14,7 +14,7 @@
 #include "shim/supervise/rules.h"
 #include "shim/supervise/view.h"
 #include "shim/supervise/writes.h"
-#include "tracker/file.h"
+#include "tracker/content/file.h"
 #include "tracker/path/path.h"
 #include "tracker/process/capture.h"
 #include "tracker/sys/sys.h"

@@ -17,7 +17,7 @@
 #include "shim/supervise/record.h"
 #include "shim/supervise/view.h"
 #include "shim/supervise/writes.h"
-#include "tracker/baseline.h"
+#include "tracker/content/baseline.h"
 #include "tracker/process/capture.h"
 #include "tracker/process/scope.h"
 #include "tracker/sys/sys.h"

@@ -14,9 +14,9 @@
 #include "shim/supervise/look.h"
 #include "shim/supervise/memory.h"
 #include "shim/supervise/say.h"
-#include "tracker/baseline.h"
-#include "tracker/contents.h"
-#include "tracker/file.h"
+#include "tracker/content/baseline.h"
+#include "tracker/content/contents.h"
+#include "tracker/content/file.h"
 #include "tracker/path/path.h"
 #include "tracker/sys/sys.h"
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "tests/unit/support.h"
-#include "tracker/version.h"
+#include "tracker/content/version.h"
 
 enum {
 	FILES = 4000, /* of the workspace */

@@ -28,7 +28,7 @@
 #include "config/settings.h"
 #include "tests/bench/journal_files.h"
 #include "tests/unit/support.h"
-#include "tracker/contents.h"
+#include "tracker/content/contents.h"
 #include "tracker/guard.h"
 #include "tracker/journal/journal.h"
 #include "tracker/process/role.h"

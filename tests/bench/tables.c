@@ -45,7 +45,7 @@
 
 #include "tests/bench/report.h"
 #include "tests/unit/support.h"
-#include "tracker/baseline.h"
+#include "tracker/content/baseline.h"
 #include "tracker/process/process.h"
 #include "tracker/sys/sys.h"
 

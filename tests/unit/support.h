@@ -27,9 +27,9 @@
 #include <unistd.h>
 
 #include "config/config.h"
+#include "tracker/content/file.h"
 #include "tracker/decision.h"
 #include "tracker/delivery.h"
-#include "tracker/file.h"
 #include "tracker/path/path.h"
 #include "tracker/process/capture.h"
 #include "tracker/process/scope.h"

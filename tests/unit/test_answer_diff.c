@@ -11,7 +11,7 @@
 #include "cli/lib/answer_diff.h"
 #include "cli/lib/unified.h"
 #include "support.h"
-#include "tracker/contents.h"
+#include "tracker/content/contents.h"
 
 enum { TEXT_MAX = 1 << 18 };
 

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 
 #include "support.h"
-#include "tracker/baseline.h"
+#include "tracker/content/baseline.h"
 #include "tracker/process/process.h"
 #include "tracker/sys/sys.h"
 

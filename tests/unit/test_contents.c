@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "support.h"
-#include "tracker/contents.h"
+#include "tracker/content/contents.h"
 
 static struct world world;
 

@@ -2,8 +2,8 @@
 #include <criterion/criterion.h>
 
 #include "support.h"
-#include "tracker/baseline.h"
-#include "tracker/contents.h"
+#include "tracker/content/baseline.h"
+#include "tracker/content/contents.h"
 
 enum { SIZE = 4096, DIFF_BYTES = 500 };
 

@@ -4,7 +4,7 @@
 #include <utime.h>
 
 #include "support.h"
-#include "tracker/inputs.h"
+#include "tracker/content/inputs.h"
 
 static struct world world;
 static struct inputs inputs;

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 
 #include "support.h"
-#include "tracker/lines.h"
+#include "tracker/content/lines.h"
 
 /* Words of a command, apart by blanks; `~` stands for one.  argv[0] is the program. */
 static bool parse(const char *command, struct lines *ret_lines)

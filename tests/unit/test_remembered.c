@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 
 #include "support.h"
-#include "tracker/contents.h"
+#include "tracker/content/contents.h"
 #include "tracker/notice.h"
 #include "tracker/remembered.h"
 

@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 
 #include "support.h"
-#include "tracker/baseline.h"
+#include "tracker/content/baseline.h"
 
 static struct world world;
 static uint64_t scope;

@@ -26,7 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tracker/version.h"
+#include "tracker/content/version.h"
 
 enum {
 	JOURNAL_VERSION = 1,

@@ -6,9 +6,9 @@
 #ifndef SEEN_TRACKER_TABLES_H
 #define SEEN_TRACKER_TABLES_H
 
+#include "tracker/content/version.h"
 #include "tracker/process/role.h"
 #include "tracker/segment/slot.h"
-#include "tracker/version.h"
 
 /* What an open file is, whoever holds it.  rdev tells terminals apart, whose inode may be shared. */
 struct identity {

@@ -1,5 +1,5 @@
 /* Files: see file.h. */
-#include "tracker/file.h"
+#include "tracker/content/file.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Lines that an invocation prints: see lines.h. */
-#include "tracker/lines.h"
+#include "tracker/content/lines.h"
 
 #include <errno.h>
 #include <string.h>

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tracker/version.h"
+#include "tracker/content/version.h"
 
 enum {
 	INPUTS_MAX = 4096, /* of one command; a folder's entries count where each is looked at */

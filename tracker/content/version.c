@@ -1,5 +1,5 @@
 /* Versions and stamps: see version.h. */
-#include "tracker/version.h"
+#include "tracker/content/version.h"
 
 #include <errno.h>
 #include <string.h>

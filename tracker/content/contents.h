@@ -25,8 +25,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "tracker/content/version.h"
 #include "tracker/segment/segment.h"
-#include "tracker/version.h"
 
 /* Why a content is kept: the words of the index. */
 enum contents_reason {

@@ -1,10 +1,10 @@
 /* Baselines: see baseline.h. */
-#include "tracker/baseline.h"
+#include "tracker/content/baseline.h"
 
 #include <limits.h>
 #include <string.h>
 
-#include "tracker/file.h"
+#include "tracker/content/file.h"
 #include "tracker/path/path.h"
 #include "tracker/process/process.h"
 #include "tracker/process/scope.h"

@@ -1,5 +1,5 @@
 /* The content store: see contents.h. */
-#include "tracker/contents.h"
+#include "tracker/content/contents.h"
 
 #include <errno.h>
 #include <linux/fs.h>

@@ -1,5 +1,5 @@
 /* Inputs: see inputs.h. */
-#include "tracker/inputs.h"
+#include "tracker/content/inputs.h"
 
 #include <errno.h>
 #include <string.h>
