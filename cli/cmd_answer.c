@@ -16,8 +16,8 @@
 #include "cli/lib/message.h"
 #include "cli/lib/options.h"
 #include "cli/lib/session.h"
+#include "tracker/answer/decision.h"
 #include "tracker/content/contents.h"
-#include "tracker/decision.h"
 #include "tracker/path/decimal.h"
 
 static const struct options OPTIONS = {

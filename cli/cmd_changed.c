@@ -16,6 +16,7 @@
 #include "cli/lib/options.h"
 #include "cli/lib/session.h"
 #include "cli/lib/text.h"
+#include "tracker/answer/tracker.h"
 #include "tracker/content/baseline.h"
 #include "tracker/content/file.h"
 #include "tracker/content/version.h"
@@ -24,7 +25,6 @@
 #include "tracker/path/path.h"
 #include "tracker/process/source.h"
 #include "tracker/sys/sys.h"
-#include "tracker/tracker.h"
 
 static const char *session_name;
 static bool clear, json;

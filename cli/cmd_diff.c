@@ -17,9 +17,9 @@
 #include "cli/lib/text.h"
 #include "cli/lib/unified.h"
 #include "cli/lib/versions.h"
-#include "tracker/delivery.h"
+#include "tracker/answer/delivery.h"
+#include "tracker/answer/tracker.h"
 #include "tracker/path/path.h"
-#include "tracker/tracker.h"
 
 static const char *session_name, *scope;
 

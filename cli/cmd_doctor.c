@@ -32,10 +32,10 @@
 #include "cli/lib/text.h"
 #include "cli/lib/via.h"
 #include "shim/supervise/supervise.h"
+#include "tracker/answer/tracker.h"
 #include "tracker/path/path.h"
 #include "tracker/process/role.h"
 #include "tracker/sys/sys.h"
-#include "tracker/tracker.h"
 
 enum { PROGRAM_TIMEOUT_MS = 5000, CHECKS_MAX = 40, DETAIL_BYTES = 2048, PROBE_FILE_BYTES = 2048 };
 

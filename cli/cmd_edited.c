@@ -12,10 +12,10 @@
 #include "cli/lib/options.h"
 #include "cli/lib/session.h"
 #include "cli/lib/text.h"
+#include "tracker/answer/tracker.h"
 #include "tracker/content/file.h"
 #include "tracker/path/path.h"
 #include "tracker/process/source.h"
-#include "tracker/tracker.h"
 
 static const char *session_name;
 static bool clear, tools, json;

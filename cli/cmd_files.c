@@ -14,8 +14,8 @@
 #include "cli/lib/scopes.h"
 #include "cli/lib/session.h"
 #include "cli/lib/text.h"
+#include "tracker/answer/tracker.h"
 #include "tracker/path/path.h"
-#include "tracker/tracker.h"
 
 static const char *session_name, *scope;
 static bool json;

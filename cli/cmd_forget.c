@@ -18,9 +18,9 @@
 #include "cli/lib/options.h"
 #include "cli/lib/scopes.h"
 #include "cli/lib/session.h"
+#include "tracker/answer/tracker.h"
 #include "tracker/journal/journal.h"
 #include "tracker/process/scope.h"
-#include "tracker/tracker.h"
 
 static const char *session_name, *scope, *hook;
 static bool all;

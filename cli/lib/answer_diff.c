@@ -11,8 +11,8 @@
 
 #include "cli/lib/text.h"
 #include "cli/lib/unified.h"
+#include "tracker/answer/decision.h"
 #include "tracker/content/contents.h"
-#include "tracker/decision.h"
 #include "tracker/path/path.h"
 
 /* Bytes in memory, and the same as a file that another program can open. */

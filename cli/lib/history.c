@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tracker/decision.h"
+#include "tracker/answer/decision.h"
 #include "tracker/path/path.h"
 #include "tracker/process/role.h"
 

@@ -11,7 +11,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-#include "tracker/instruction.h"
+#include "tracker/answer/instruction.h"
 #include "tracker/path/path.h"
 #include "tracker/sys/sys.h"
 

@@ -1,7 +1,7 @@
 /*
  * The index of instruction files: which folders of the workspace hold one.  `seen run` makes it, piece by piece while the
  * command runs, and keeps it current by inotify(7), so that a viewer need not look into every folder above each file
- * (tracker/instruction.h).  What is excluded ([paths] exclude, [watch] exclude) is not gone into, nor are symbolic links.
+ * (tracker/answer/instruction.h).  What is excluded ([paths] exclude, [watch] exclude) is not gone into, nor are symbolic links.
  *
  * It is only said to be complete while it is: not before the first walk has ended, not while folders are looked for anew (one
  * was renamed, events were lost), never where not every folder can be watched, and no longer than a second beyond the last call.

@@ -15,10 +15,10 @@
 #include "cli/lib/replay_known.h"
 #include "cli/lib/shown.h"
 #include "cli/lib/tokens.h"
-#include "tracker/decision.h"
-#include "tracker/notice.h"
+#include "tracker/answer/decision.h"
+#include "tracker/answer/notice.h"
+#include "tracker/answer/remembered.h"
 #include "tracker/path/path.h"
-#include "tracker/remembered.h"
 
 enum {
 	DIFF_HEADER_BYTES =

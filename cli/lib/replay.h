@@ -11,7 +11,7 @@
  *	after compaction  identical or covered, but for what was given before the context was compacted or cleared
  *	other scope       likewise, but for what only another context was given: a sub-agent's, or its parent's
  *
- * Beside that the decision of the tracker (tracker/decision.h) is made over for each request, with the limits of the configuration
+ * Beside that the decision of the tracker (tracker/answer/decision.h) is made over for each request, with the limits of the configuration
  * in effect, to tell what would have been answered.  Where a transcript does not tell enough, nothing is counted as saved: a part of a
  * file, or a command, only if no edit of what it reads is known in between.  Commands and the agent's own tools are apart,
  * each as if the other one were not there: so they are for the tracker.

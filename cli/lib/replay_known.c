@@ -10,7 +10,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "tracker/delivery.h"
+#include "tracker/answer/delivery.h"
 #include "tracker/path/path.h"
 
 enum { LINES_MAX = 1 << 24 }; /* of one file */

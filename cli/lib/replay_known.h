@@ -14,7 +14,7 @@
 #include "cli/lib/replay.h"
 #include "cli/lib/shown.h"
 #include "config/settings.h"
-#include "tracker/delivery.h"
+#include "tracker/answer/delivery.h"
 
 enum { KNOWN_SESSIONS_MAX = 8 /* at a time; the one used longest ago makes place */ };
 

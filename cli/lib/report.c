@@ -11,7 +11,7 @@
 #include "cli/lib/event_filter.h"
 #include "cli/lib/report_internal.h"
 #include "cli/lib/tokens.h"
-#include "tracker/decision.h"
+#include "tracker/answer/decision.h"
 #include "tracker/segment/tables.h"
 
 const struct report_limits REPORT_LIMITS = { .files = 65536,

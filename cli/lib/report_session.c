@@ -5,8 +5,8 @@
 
 #include "cli/lib/event_class.h"
 #include "cli/lib/report_internal.h"
+#include "tracker/answer/decision.h"
 #include "tracker/content/contents.h"
-#include "tracker/decision.h"
 #include "tracker/segment/tables.h"
 
 _Static_assert((int)REPORT_KEPT_REASONS == (int)CONTENTS_REASON_COUNT, "one for each reason");

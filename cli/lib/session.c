@@ -18,12 +18,12 @@
 #include "cli/lib/given.h"
 #include "cli/lib/message.h"
 #include "cli/lib/versions.h"
+#include "tracker/answer/tracker.h"
 #include "tracker/content/baseline.h"
 #include "tracker/content/contents.h"
 #include "tracker/journal/journal.h"
 #include "tracker/process/process.h"
 #include "tracker/sys/sys.h"
-#include "tracker/tracker.h"
 
 enum { ATTEMPTS_MAX = 100 }; /* of session_make(), 10 ms apart */
 

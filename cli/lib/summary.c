@@ -7,11 +7,11 @@
 
 #include "cli/lib/text.h"
 #include "cli/lib/tokens.h"
+#include "tracker/answer/tracker.h"
 #include "tracker/path/path.h"
 #include "tracker/process/process.h"
 #include "tracker/process/scope.h"
 #include "tracker/segment/tables.h"
-#include "tracker/tracker.h"
 
 struct file_sum {
 	struct summary *summary;

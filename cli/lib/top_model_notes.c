@@ -6,7 +6,7 @@
 #include "cli/lib/event_print.h"
 #include "cli/lib/text.h"
 #include "cli/lib/top_model.h"
-#include "tracker/decision.h"
+#include "tracker/answer/decision.h"
 #include "tracker/process/source.h"
 #include "tracker/rule.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tracker/instruction.h"
+#include "tracker/answer/instruction.h"
 #include "tracker/path/path.h"
 #include "tracker/process/role.h"
 

@@ -18,8 +18,8 @@
 #include <sys/wait.h>
 
 #include "shim/preload/shim.h"
+#include "tracker/answer/notice.h"
 #include "tracker/content/contents.h"
-#include "tracker/notice.h"
 #include "tracker/path/decimal.h"
 #include "tracker/sys/sys.h"
 

@@ -17,11 +17,11 @@
 
 #include "shim/preload/record.h"
 #include "shim/preload/shim.h"
+#include "tracker/answer/remembered.h"
 #include "tracker/content/inputs.h"
 #include "tracker/path/path.h"
 #include "tracker/process/capture.h"
 #include "tracker/process/role.h"
-#include "tracker/remembered.h"
 #include "tracker/sys/sys.h"
 
 enum {

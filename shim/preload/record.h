@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 #include "shim/preload/shim.h"
-#include "tracker/inject.h"
+#include "tracker/answer/inject.h"
 #include "tracker/journal/journal.h"
 
 /* What a viewer or an agent learned of a file that it opened. */

@@ -39,7 +39,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "tracker/decision.h"
+#include "tracker/answer/decision.h"
 #include "tracker/guard.h"
 #include "tracker/journal/journal.h"
 #include "tracker/process/process.h"

@@ -1,7 +1,7 @@
 /*
  * Viewers and readers.
  *
- * A viewer's open is decided at once (tracker/decision.h).  A notice is given as a sealed, read-only memfd
+ * A viewer's open is decided at once (tracker/answer/decision.h).  A notice is given as a sealed, read-only memfd
  * put in the place of the descriptor, so that read, pread, mmap, lseek and fstat agree without each
  * being hooked.  Otherwise the file's bytes are hashed as the viewer reads them, and become a
  * delivery at exit(0) if every byte from 0 to the size was read while the stamp stayed the same, and
@@ -15,10 +15,10 @@
 
 #include "shim/preload/record.h"
 #include "shim/preload/shim.h"
+#include "tracker/answer/inject.h"
 #include "tracker/content/baseline.h"
 #include "tracker/content/contents.h"
 #include "tracker/content/file.h"
-#include "tracker/inject.h"
 #include "tracker/path/path.h"
 #include "tracker/sys/sys.h"
 

@@ -8,8 +8,8 @@
 #define SEEN_SUPERVISE_RECORD_H
 
 #include "shim/supervise/target.h"
+#include "tracker/answer/inject.h"
 #include "tracker/guard.h"
-#include "tracker/inject.h"
 #include "tracker/rule.h"
 
 /* What a trapped call names. */

@@ -29,7 +29,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-#include "tracker/decision.h"
+#include "tracker/answer/decision.h"
 #include "tracker/journal/journal.h"
 #include "tracker/process/process.h"
 #include "tracker/segment/segment.h"

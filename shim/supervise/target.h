@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 #include "shim/supervise/supervise.h"
+#include "tracker/answer/request.h"
 #include "tracker/process/role.h"
-#include "tracker/request.h"
 #include "tracker/rule.h"
 
 enum way {

@@ -11,11 +11,11 @@
 #include "shim/supervise/compat.h"
 #include "shim/supervise/look.h"
 #include "shim/supervise/memory.h"
+#include "tracker/answer/inject.h"
+#include "tracker/answer/notice.h"
 #include "tracker/content/baseline.h"
 #include "tracker/content/contents.h"
 #include "tracker/content/file.h"
-#include "tracker/inject.h"
-#include "tracker/notice.h"
 #include "tracker/path/path.h"
 #include "tracker/sys/sys.h"
 

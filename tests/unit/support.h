@@ -27,15 +27,15 @@
 #include <unistd.h>
 
 #include "config/config.h"
+#include "tracker/answer/decision.h"
+#include "tracker/answer/delivery.h"
+#include "tracker/answer/tracker.h"
 #include "tracker/content/file.h"
-#include "tracker/decision.h"
-#include "tracker/delivery.h"
 #include "tracker/path/path.h"
 #include "tracker/process/capture.h"
 #include "tracker/process/scope.h"
 #include "tracker/segment/segment.h"
 #include "tracker/segment/tables.h"
-#include "tracker/tracker.h"
 
 #define must(condition) \
 	((condition) ? (void)0 \

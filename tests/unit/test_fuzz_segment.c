@@ -7,7 +7,7 @@
 #include <criterion/criterion.h>
 
 #include "fuzz.h"
-#include "tracker/notice.h"
+#include "tracker/answer/notice.h"
 #include "tracker/process/process.h"
 #include "tracker/rule.h"
 

@@ -3,7 +3,7 @@
 #include <signal.h>
 
 #include "support.h"
-#include "tracker/inject.h"
+#include "tracker/answer/inject.h"
 
 static struct world world;
 static uint64_t scope;

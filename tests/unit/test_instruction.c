@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 
 #include "support.h"
-#include "tracker/instruction.h"
+#include "tracker/answer/instruction.h"
 #include "tracker/sys/sys.h"
 
 static struct world world;

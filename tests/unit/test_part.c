@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 
 #include "support.h"
-#include "tracker/part.h"
+#include "tracker/answer/part.h"
 
 static struct world world;
 static uint64_t scope;

@@ -2,9 +2,9 @@
 #include <criterion/criterion.h>
 
 #include "support.h"
+#include "tracker/answer/notice.h"
+#include "tracker/answer/remembered.h"
 #include "tracker/content/contents.h"
-#include "tracker/notice.h"
-#include "tracker/remembered.h"
 
 static struct world world;
 static struct inputs inputs, loaded;

@@ -4,8 +4,8 @@
 #include <sys/prctl.h>
 
 #include "support.h"
+#include "tracker/answer/request.h"
 #include "tracker/process/process.h"
-#include "tracker/request.h"
 
 static struct world world;
 static uint64_t scope, capture;

@@ -11,8 +11,8 @@
 
 #include <stdbool.h>
 
+#include "tracker/answer/decision.h"
 #include "tracker/content/file.h"
-#include "tracker/decision.h"
 #include "tracker/segment/segment.h"
 
 /* State of a file against a baseline. */

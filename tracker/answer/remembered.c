@@ -1,5 +1,5 @@
 /* Remembered commands: see remembered.h. */
-#include "tracker/remembered.h"
+#include "tracker/answer/remembered.h"
 
 #include <errno.h>
 #include <string.h>

@@ -9,8 +9,8 @@
 
 #include <stdbool.h>
 
+#include "tracker/answer/delivery.h"
 #include "tracker/content/lines.h"
-#include "tracker/delivery.h"
 #include "tracker/segment/segment.h"
 
 /* part_record(): the scope was given these lines of a file.

@@ -1,5 +1,5 @@
 /* Parts: see part.h. */
-#include "tracker/part.h"
+#include "tracker/answer/part.h"
 
 #include <errno.h>
 #include <string.h>

@@ -16,9 +16,9 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-#include "tracker/instruction.h"
+#include "tracker/answer/instruction.h"
+#include "tracker/answer/request.h"
 #include "tracker/journal/journal.h"
-#include "tracker/request.h"
 #include "tracker/segment/segment.h"
 
 enum { INJECTED_MAX = 16 }; /* by one process */

@@ -1,5 +1,5 @@
 /* Instruction files: see instruction.h. */
-#include "tracker/instruction.h"
+#include "tracker/answer/instruction.h"
 
 #include <errno.h>
 #include <fcntl.h>

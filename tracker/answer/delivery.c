@@ -1,5 +1,5 @@
 /* Deliveries: see delivery.h. */
-#include "tracker/delivery.h"
+#include "tracker/answer/delivery.h"
 
 #include <errno.h>
 

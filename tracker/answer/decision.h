@@ -15,10 +15,10 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
+#include "tracker/answer/delivery.h"
+#include "tracker/answer/notice.h"
+#include "tracker/answer/request.h"
 #include "tracker/content/lines.h"
-#include "tracker/delivery.h"
-#include "tracker/notice.h"
-#include "tracker/request.h"
 #include "tracker/segment/segment.h"
 #include "tracker/segment/tables.h"
 

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-#include "tracker/delivery.h"
+#include "tracker/answer/delivery.h"
 #include "tracker/segment/segment.h"
 
 enum {

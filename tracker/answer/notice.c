@@ -1,5 +1,5 @@
 /* The notice: see notice.h. */
-#include "tracker/notice.h"
+#include "tracker/answer/notice.h"
 
 #include <errno.h>
 #include <linux/memfd.h>

@@ -1,9 +1,9 @@
 /* Requests: see request.h. */
-#include "tracker/request.h"
+#include "tracker/answer/request.h"
 
 #include <string.h>
 
-#include "tracker/delivery.h"
+#include "tracker/answer/delivery.h"
 #include "tracker/process/capture.h"
 #include "tracker/process/process.h"
 #include "tracker/process/scope.h"

@@ -1,13 +1,13 @@
 /* The decision: see decision.h. */
-#include "tracker/decision.h"
+#include "tracker/answer/decision.h"
 
 #include <errno.h>
 
+#include "tracker/answer/instruction.h"
+#include "tracker/answer/part.h"
 #include "tracker/content/baseline.h"
 #include "tracker/content/contents.h"
 #include "tracker/content/file.h"
-#include "tracker/instruction.h"
-#include "tracker/part.h"
 #include "tracker/path/path.h"
 #include "tracker/process/capture.h"
 #include "tracker/process/scope.h"

@@ -1,14 +1,14 @@
 /* The tracker by path: see tracker.h. */
-#include "tracker/tracker.h"
+#include "tracker/answer/tracker.h"
 
 #include <errno.h>
 
+#include "tracker/answer/instruction.h"
+#include "tracker/answer/part.h"
+#include "tracker/answer/remembered.h"
 #include "tracker/content/baseline.h"
-#include "tracker/instruction.h"
-#include "tracker/part.h"
 #include "tracker/path/path.h"
 #include "tracker/process/scope.h"
-#include "tracker/remembered.h"
 #include "tracker/sys/sys.h"
 
 const char *state_name(enum state state)

@@ -1,12 +1,12 @@
 /* Instruction files before a viewer's output: see inject.h. */
-#include "tracker/inject.h"
+#include "tracker/answer/inject.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include "tracker/decision.h"
-#include "tracker/notice.h"
+#include "tracker/answer/decision.h"
+#include "tracker/answer/notice.h"
 #include "tracker/process/capture.h"
 #include "tracker/sys/chunk.h"
 #include "tracker/sys/sys.h"

@@ -9,8 +9,8 @@
 
 #include <stdbool.h>
 
+#include "tracker/answer/delivery.h"
 #include "tracker/content/inputs.h"
-#include "tracker/delivery.h"
 #include "tracker/segment/segment.h"
 #include "tracker/segment/tables.h"
 
