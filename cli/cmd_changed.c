@@ -20,7 +20,7 @@
 #include "tracker/content/baseline.h"
 #include "tracker/content/file.h"
 #include "tracker/content/version.h"
-#include "tracker/guard.h"
+#include "tracker/guard/guard.h"
 #include "tracker/journal/journal.h"
 #include "tracker/path/path.h"
 #include "tracker/process/source.h"

@@ -97,7 +97,7 @@ struct settings_profile {
 	X(DELETE, delete) \
 	X(RENAME, rename) X(LINK, link) X(METADATA, metadata) X(LIST, list) X(EXEC, exec)
 
-/* Bits: what each means is said in tracker/rule.h. */
+/* Bits: what each means is said in tracker/guard/rule.h. */
 enum rule_op {
 	RULE_READ = 1,
 	RULE_WRITE = 2,
@@ -123,7 +123,7 @@ enum rule_action {
 /* Where a rule holds, loosest first. */
 enum rule_where { RULE_WHERE_ANYWHERE, RULE_WHERE_OUTSIDE, RULE_WHERE_WORKSPACE };
 
-/* One [rule NAME] section.  Globs: tracker/rule.h; "~/" already expanded. */
+/* One [rule NAME] section.  Globs: tracker/guard/rule.h; "~/" already expanded. */
 struct settings_rule {
 	struct settings_text name;       /* one word, as in the section's heading */
 	struct settings_text path;       /* globs; none: every path */

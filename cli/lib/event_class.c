@@ -8,7 +8,7 @@
 #include "cli/lib/event_filter.h"
 #include "config/settings.h"
 #include "tracker/content/version.h"
-#include "tracker/guard.h"
+#include "tracker/guard/guard.h"
 #include "tracker/journal/journal.h"
 
 /* What an event of this op is, unless its record says more. */

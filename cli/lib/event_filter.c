@@ -9,7 +9,7 @@
 #include <strings.h>
 #include <time.h>
 
-#include "tracker/guard.h"
+#include "tracker/guard/guard.h"
 #include "tracker/path/path.h"
 #include "tracker/process/role.h"
 #include "tracker/process/source.h"

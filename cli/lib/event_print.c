@@ -17,11 +17,11 @@
 #include "cli/lib/text.h"
 #include "tracker/answer/decision.h"
 #include "tracker/content/contents.h"
-#include "tracker/guard.h"
+#include "tracker/guard/guard.h"
+#include "tracker/guard/rule.h"
 #include "tracker/path/path.h"
 #include "tracker/process/role.h"
 #include "tracker/process/source.h"
-#include "tracker/rule.h"
 #include "tracker/segment/tables.h"
 
 /* ---- words ---- */

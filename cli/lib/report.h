@@ -19,9 +19,9 @@
 #include "cli/lib/events.h"
 #include "cli/lib/unheeded.h"
 #include "cli/lib/verified.h"
-#include "tracker/guard.h"
+#include "tracker/guard/guard.h"
+#include "tracker/guard/rule.h"
 #include "tracker/process/role.h"
-#include "tracker/rule.h"
 #include "tracker/segment/segment.h"
 
 enum {

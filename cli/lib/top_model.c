@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 
 #include "cli/lib/event_filter.h"
+#include "tracker/guard/rule.h"
 #include "tracker/path/path.h"
-#include "tracker/rule.h"
 
 enum {
 	FILE_BUCKETS = 1 << 16,

@@ -7,8 +7,8 @@
 #include "cli/lib/text.h"
 #include "cli/lib/top_model.h"
 #include "tracker/answer/decision.h"
+#include "tracker/guard/rule.h"
 #include "tracker/process/source.h"
-#include "tracker/rule.h"
 
 static void add(struct top_model *model, const struct event *event, const char *path, bool is_grave,
 		const char *text)

@@ -10,7 +10,7 @@
 #include "cli/lib/message.h"
 #include "cli/lib/watch_internal.h"
 #include "tracker/content/file.h"
-#include "tracker/guard.h"
+#include "tracker/guard/guard.h"
 #include "tracker/path/path.h"
 #include "tracker/sys/sys.h"
 

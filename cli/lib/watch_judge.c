@@ -5,7 +5,7 @@
 #include "cli/lib/watch_internal.h"
 #include "tracker/content/baseline.h"
 #include "tracker/content/file.h"
-#include "tracker/guard.h"
+#include "tracker/guard/guard.h"
 #include "tracker/path/path.h"
 #include "tracker/process/process.h"
 #include "tracker/sys/sys.h"

@@ -1,5 +1,5 @@
 /*
- * The guard inside a process, before a call: what it may destroy is looked at before it is made (tracker/guard.h).
+ * The guard inside a process, before a call: what it may destroy is looked at before it is made (tracker/guard/guard.h).
  *
  * Only paths that the guard is concerned with cost more than a look into the tables; for these a file is opened, hashed, copied.
  * A path is read before the call here: where the caller's memory is not there, the call is left alone.

@@ -1,5 +1,5 @@
 /*
- * Rules inside a process: what they say of a call, before it is made (tracker/rule.h).
+ * Rules inside a process: what they say of a call, before it is made (tracker/guard/rule.h).
  *
  * In a process that no rule speaks of nothing here is reached.  Where one does, a call of that kind costs a look whether its path can be
  * read, and one at /proc where it is relative to a folder's descriptor; a hit costs what it takes to tell of it.

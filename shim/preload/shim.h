@@ -40,10 +40,10 @@
 #include <sys/types.h>
 
 #include "tracker/answer/decision.h"
-#include "tracker/guard.h"
+#include "tracker/guard/guard.h"
+#include "tracker/guard/rule.h"
 #include "tracker/journal/journal.h"
 #include "tracker/process/process.h"
-#include "tracker/rule.h"
 #include "tracker/segment/segment.h"
 
 /* This process, as set up by attach.c before main() and constant afterwards.  What every call of a tool looks at comes first: it

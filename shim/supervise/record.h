@@ -9,8 +9,8 @@
 
 #include "shim/supervise/target.h"
 #include "tracker/answer/inject.h"
-#include "tracker/guard.h"
-#include "tracker/rule.h"
+#include "tracker/guard/guard.h"
+#include "tracker/guard/rule.h"
 
 /* What a trapped call names. */
 struct named {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "shim/supervise/say.h"
-#include "tracker/rule.h"
+#include "tracker/guard/rule.h"
 #include "tracker/sys/sys.h"
 
 uint32_t rules_ops_of_name(enum journal_op op)

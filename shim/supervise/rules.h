@@ -1,5 +1,5 @@
 /*
- * Rules for supervised processes: an access is judged before it is let pass (tracker/rule.h).
+ * Rules for supervised processes: an access is judged before it is let pass (tracker/guard/rule.h).
  *
  * What passes libc in a process with the library inside is judged there, and not here again.  Not every access is trapped
  * (filter.h): mode, owner and times of a file are set without a question.

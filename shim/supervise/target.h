@@ -14,8 +14,8 @@
 
 #include "shim/supervise/supervise.h"
 #include "tracker/answer/request.h"
+#include "tracker/guard/rule.h"
 #include "tracker/process/role.h"
-#include "tracker/rule.h"
 
 enum way {
 	WAY_OURS,       /* the command's process before it called exec */

@@ -1,5 +1,5 @@
 /*
- * The guard for supervised processes: a call that may destroy something is judged before it is let pass (tracker/guard.h).
+ * The guard for supervised processes: a call that may destroy something is judged before it is let pass (tracker/guard/guard.h).
  *
  * What came of it is looked at later: some milliseconds after, at the process's next call after it has closed the file, or at its end.  `seen run` sees the
  * file closed, too, and may be first (cli/lib/watch.h).  A write itself is not seen: a notice that such a process writes is refused only where
@@ -9,7 +9,7 @@
 #define SEEN_SUPERVISE_WRITES_H
 
 #include "shim/supervise/record.h"
-#include "tracker/guard.h"
+#include "tracker/guard/guard.h"
 
 struct writes;
 

@@ -29,7 +29,7 @@
 #include "tests/bench/journal_files.h"
 #include "tests/unit/support.h"
 #include "tracker/content/contents.h"
-#include "tracker/guard.h"
+#include "tracker/guard/guard.h"
 #include "tracker/journal/journal.h"
 #include "tracker/process/role.h"
 #include "tracker/segment/tables.h"

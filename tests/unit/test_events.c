@@ -5,7 +5,7 @@
 #include "cli/lib/event_filter.h"
 #include "cli/lib/events.h"
 #include "journal_file.h"
-#include "tracker/guard.h"
+#include "tracker/guard/guard.h"
 #include "tracker/process/role.h"
 #include "tracker/process/source.h"
 

@@ -8,8 +8,8 @@
 
 #include "fuzz.h"
 #include "tracker/answer/notice.h"
+#include "tracker/guard/rule.h"
 #include "tracker/process/process.h"
-#include "tracker/rule.h"
 
 static struct world world;
 static unsigned char *image; /* of the segment before damage, in use */

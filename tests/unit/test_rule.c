@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 
 #include "support.h"
-#include "tracker/rule.h"
+#include "tracker/guard/rule.h"
 
 static struct world world;
 

@@ -7,12 +7,12 @@
 #include "cli/lib/top_rows.h"
 #include "cli/lib/top_view.h"
 #include "support.h"
-#include "tracker/guard.h"
+#include "tracker/guard/guard.h"
+#include "tracker/guard/rule.h"
 #include "tracker/journal/journal.h"
 #include "tracker/process/process.h"
 #include "tracker/process/role.h"
 #include "tracker/process/source.h"
-#include "tracker/rule.h"
 
 #define NONCE "0011223344556677"
 #define SECOND UINT64_C(1000000000)

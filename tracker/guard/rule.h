@@ -56,7 +56,7 @@
 #include <stdint.h>
 
 #include "config/settings.h"
-#include "tracker/rule_sketch.h"
+#include "tracker/guard/rule_sketch.h"
 
 struct segment;
 

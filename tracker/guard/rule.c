@@ -1,5 +1,5 @@
 /* Rules: see rule.h. */
-#include "tracker/rule.h"
+#include "tracker/guard/rule.h"
 
 #include <fcntl.h>
 #include <linux/fs.h> /* RENAME_EXCHANGE */

@@ -1,5 +1,5 @@
 /* A sketch of globs: see rule_sketch.h. */
-#include "tracker/rule_sketch.h"
+#include "tracker/guard/rule_sketch.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* The guard: see guard.h. */
-#include "tracker/guard.h"
+#include "tracker/guard/guard.h"
 
 #include <errno.h>
 #include <string.h>
