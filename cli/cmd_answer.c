@@ -10,11 +10,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "cli/base/exit_code.h"
+#include "cli/base/message.h"
+#include "cli/base/options.h"
 #include "cli/command.h"
 #include "cli/lib/answer_diff.h"
-#include "cli/lib/exit_code.h"
-#include "cli/lib/message.h"
-#include "cli/lib/options.h"
 #include "cli/lib/session.h"
 #include "tracker/answer/decision.h"
 #include "tracker/content/contents.h"

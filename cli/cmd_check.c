@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/exit_code.h"
+#include "cli/base/given.h"
+#include "cli/base/message.h"
+#include "cli/base/options.h"
+#include "cli/base/text.h"
 #include "cli/command.h"
-#include "cli/lib/exit_code.h"
-#include "cli/lib/given.h"
-#include "cli/lib/message.h"
-#include "cli/lib/options.h"
 #include "cli/lib/scopes.h"
 #include "cli/lib/session.h"
-#include "cli/lib/text.h"
 #include "tracker/answer/tracker.h"
 #include "tracker/path/path.h"
 

@@ -21,15 +21,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/base/executable.h"
+#include "cli/base/exit_code.h"
+#include "cli/base/message.h"
+#include "cli/base/options.h"
+#include "cli/base/text.h"
 #include "cli/command.h"
-#include "cli/lib/executable.h"
-#include "cli/lib/exit_code.h"
 #include "cli/lib/hooks.h"
-#include "cli/lib/message.h"
-#include "cli/lib/options.h"
 #include "cli/lib/probe.h"
 #include "cli/lib/session.h"
-#include "cli/lib/text.h"
 #include "cli/lib/via.h"
 #include "shim/supervise/supervise.h"
 #include "tracker/answer/tracker.h"

@@ -10,16 +10,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/base/exit_code.h"
+#include "cli/base/message.h"
+#include "cli/base/options.h"
+#include "cli/base/output.h"
 #include "cli/command.h"
 #include "cli/lib/event_options.h"
 #include "cli/lib/events.h"
-#include "cli/lib/exit_code.h"
 #include "cli/lib/export.h"
 #include "cli/lib/export_state.h"
 #include "cli/lib/journal_file.h"
-#include "cli/lib/message.h"
-#include "cli/lib/options.h"
-#include "cli/lib/output.h"
 #include "tracker/segment/segment.h"
 #include "tracker/sys/sys.h"
 

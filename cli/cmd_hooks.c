@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/executable.h"
+#include "cli/base/exit_code.h"
+#include "cli/base/message.h"
+#include "cli/base/options.h"
+#include "cli/base/text.h"
 #include "cli/command.h"
-#include "cli/lib/executable.h"
-#include "cli/lib/exit_code.h"
 #include "cli/lib/hooks.h"
-#include "cli/lib/message.h"
-#include "cli/lib/options.h"
-#include "cli/lib/text.h"
 #include "config/nearest.h"
 
 static bool json, print, project, user;

@@ -5,14 +5,14 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "cli/base/exit_code.h"
+#include "cli/base/message.h"
+#include "cli/base/options.h"
 #include "cli/command.h"
 #include "cli/lib/event_options.h"
 #include "cli/lib/event_print.h"
 #include "cli/lib/events.h"
-#include "cli/lib/exit_code.h"
 #include "cli/lib/journal_file.h"
-#include "cli/lib/message.h"
-#include "cli/lib/options.h"
 #include "tracker/segment/segment.h"
 
 enum {

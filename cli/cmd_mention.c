@@ -7,11 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/base/exit_code.h"
+#include "cli/base/given.h"
+#include "cli/base/message.h"
+#include "cli/base/options.h"
 #include "cli/command.h"
-#include "cli/lib/exit_code.h"
-#include "cli/lib/given.h"
-#include "cli/lib/message.h"
-#include "cli/lib/options.h"
 #include "cli/lib/scopes.h"
 #include "cli/lib/session.h"
 #include "tracker/content/baseline.h"

@@ -6,18 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/exit_code.h"
+#include "cli/base/message.h"
+#include "cli/base/options.h"
+#include "cli/base/output.h"
+#include "cli/base/text.h"
 #include "cli/command.h"
 #include "cli/lib/event_options.h"
-#include "cli/lib/exit_code.h"
 #include "cli/lib/journal_file.h"
-#include "cli/lib/message.h"
-#include "cli/lib/options.h"
-#include "cli/lib/output.h"
 #include "cli/lib/report_html.h"
 #include "cli/lib/report_print.h"
 #include "cli/lib/session.h"
 #include "cli/lib/step_summary.h"
-#include "cli/lib/text.h"
 
 enum {
 	TOP_PEOPLE = 10,     /* rows of each table */

@@ -19,13 +19,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/base/exit_code.h"
+#include "cli/base/given.h"
+#include "cli/base/message.h"
+#include "cli/base/options.h"
+#include "cli/base/text.h"
 #include "cli/command.h"
-#include "cli/lib/exit_code.h"
-#include "cli/lib/given.h"
-#include "cli/lib/message.h"
-#include "cli/lib/options.h"
 #include "cli/lib/session.h"
-#include "cli/lib/text.h"
 #include "cli/lib/versions.h"
 #include "tracker/content/baseline.h"
 #include "tracker/content/file.h"

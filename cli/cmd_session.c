@@ -4,10 +4,10 @@
  */
 #include <stdio.h>
 
+#include "cli/base/exit_code.h"
+#include "cli/base/message.h"
+#include "cli/base/options.h"
 #include "cli/command.h"
-#include "cli/lib/exit_code.h"
-#include "cli/lib/message.h"
-#include "cli/lib/options.h"
 #include "cli/lib/session.h"
 
 static const struct options OPTIONS = {

@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/base/exit_code.h"
+#include "cli/base/message.h"
+#include "cli/base/options.h"
+#include "cli/base/text.h"
 #include "cli/command.h"
-#include "cli/lib/exit_code.h"
-#include "cli/lib/message.h"
-#include "cli/lib/options.h"
 #include "cli/lib/store.h"
-#include "cli/lib/text.h"
 #include "tracker/path/path.h"
 #include "tracker/sys/sys.h"
 

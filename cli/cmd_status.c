@@ -5,16 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/exit_code.h"
+#include "cli/base/message.h"
+#include "cli/base/options.h"
+#include "cli/base/text.h"
+#include "cli/base/tokens.h"
 #include "cli/command.h"
-#include "cli/lib/exit_code.h"
 #include "cli/lib/journal_file.h"
-#include "cli/lib/message.h"
-#include "cli/lib/options.h"
 #include "cli/lib/scopes.h"
 #include "cli/lib/session.h"
 #include "cli/lib/summary.h"
-#include "cli/lib/text.h"
-#include "cli/lib/tokens.h"
 #include "tracker/path/path.h"
 #include "tracker/process/process.h"
 #include "tracker/segment/tables.h"

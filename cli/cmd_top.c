@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/exit_code.h"
+#include "cli/base/message.h"
+#include "cli/base/options.h"
 #include "cli/command.h"
-#include "cli/lib/exit_code.h"
 #include "cli/lib/journal_file.h"
-#include "cli/lib/message.h"
-#include "cli/lib/options.h"
 #include "cli/lib/session.h"
 #include "cli/lib/top_draw.h"
 #include "cli/lib/top_feed.h"

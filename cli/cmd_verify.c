@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/base/exit_code.h"
+#include "cli/base/message.h"
+#include "cli/base/options.h"
+#include "cli/base/text.h"
 #include "cli/command.h"
-#include "cli/lib/exit_code.h"
 #include "cli/lib/journal_file.h"
-#include "cli/lib/message.h"
-#include "cli/lib/options.h"
-#include "cli/lib/text.h"
 #include "cli/lib/verified.h"
 #include "tracker/path/path.h"
 #include "tracker/segment/segment.h"

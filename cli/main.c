@@ -38,9 +38,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/base/exit_code.h"
+#include "cli/base/message.h"
 #include "cli/command.h"
-#include "cli/lib/exit_code.h"
-#include "cli/lib/message.h"
 #include "config/nearest.h"
 
 struct command {

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cli/lib/text.h"
+#include "cli/base/text.h"
 #include "cli/lib/unified.h"
 #include "tracker/answer/decision.h"
 #include "tracker/content/contents.h"

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/lib/message.h"
+#include "cli/base/message.h"
 #include "tracker/content/file.h"
 #include "tracker/path/path.h"
 #include "tracker/process/process.h"

@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/lib/executable.h"
+#include "cli/base/executable.h"
 #include "tracker/path/path.h"
 #include "tracker/process/process.h"
 #include "tracker/segment/tables.h"

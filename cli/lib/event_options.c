@@ -5,9 +5,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "cli/lib/exit_code.h"
+#include "cli/base/exit_code.h"
+#include "cli/base/message.h"
 #include "cli/lib/journal_file.h"
-#include "cli/lib/message.h"
 #include "config/nearest.h"
 #include "tracker/process/role.h"
 #include "tracker/process/source.h"

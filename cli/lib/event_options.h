@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/base/options.h"
 #include "cli/lib/event_filter.h"
-#include "cli/lib/options.h"
 
 /* As they were given; NULL, false: not. */
 struct event_options {

@@ -11,10 +11,10 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "cli/base/json_out.h"
+#include "cli/base/text.h"
 #include "cli/lib/event_filter.h"
-#include "cli/lib/json_out.h"
 #include "cli/lib/scopes.h"
-#include "cli/lib/text.h"
 #include "tracker/answer/decision.h"
 #include "tracker/content/contents.h"
 #include "tracker/guard/guard.h"

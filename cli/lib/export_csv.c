@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/text.h"
 #include "cli/lib/export.h"
 #include "cli/lib/export_row.h"
-#include "cli/lib/text.h"
 #include "tracker/path/path.h"
 
 static int begin(struct export *export)

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/text.h"
 #include "cli/lib/export.h"
 #include "cli/lib/export_event.h"
-#include "cli/lib/text.h"
 
 /* event.type, by what was done. */
 static const char *const TYPES[EVENT_ACTION_COUNT] = {

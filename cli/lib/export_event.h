@@ -4,10 +4,10 @@
 #ifndef SEEN_CLI_EXPORT_EVENT_H
 #define SEEN_CLI_EXPORT_EVENT_H
 
+#include "cli/base/json_out.h"
 #include "cli/lib/event_class.h"
 #include "cli/lib/event_print.h"
 #include "cli/lib/export.h"
-#include "cli/lib/json_out.h"
 #include "tracker/content/version.h"
 
 enum {

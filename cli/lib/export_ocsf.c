@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/text.h"
 #include "cli/lib/export.h"
 #include "cli/lib/export_event.h"
-#include "cli/lib/text.h"
 #include "tracker/path/path.h"
 
 enum ocsf_class {

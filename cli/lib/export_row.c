@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/lib/text.h"
+#include "cli/base/text.h"
 #include "tracker/path/path.h"
 
 enum { NAME_SLOTS = 256 };

@@ -15,10 +15,10 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "cli/base/text.h"
 #include "cli/lib/event_filter.h"
 #include "cli/lib/export.h"
 #include "cli/lib/export_event.h"
-#include "cli/lib/text.h"
 #include "tracker/path/path.h"
 
 enum {

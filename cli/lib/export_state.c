@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/lib/output.h"
+#include "cli/base/output.h"
 
 #define SCHEMA "seen/export_state/1"
 

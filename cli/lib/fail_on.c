@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/lib/exit_code.h"
-#include "cli/lib/text.h"
+#include "cli/base/exit_code.h"
+#include "cli/base/text.h"
 
 /* The line as it is put together. */
 struct telling {

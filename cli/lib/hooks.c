@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/lib/executable.h"
+#include "cli/base/executable.h"
+#include "cli/base/json_edit.h"
 #include "cli/lib/hooks_data.h"
-#include "cli/lib/json_edit.h"
 
 /* Every command of ours holds this, whatever the program's path in it; as shipped, behind MARK_PROGRAM. */
 static const char MARK[] = " forget --hook ", MARK_PROGRAM[] = "seen";

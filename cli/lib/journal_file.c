@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/lib/exit_code.h"
-#include "cli/lib/message.h"
+#include "cli/base/exit_code.h"
+#include "cli/base/message.h"
 #include "cli/lib/session.h"
 
 /* Path of the journal that a session of this name has, or had before the last boot; false: there is none. */

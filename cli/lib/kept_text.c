@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/lib/tokens.h"
+#include "cli/base/tokens.h"
 #include "tracker/content/contents.h"
 #include "tracker/path/excerpt.h"
 

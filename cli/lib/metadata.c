@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/lib/message.h"
-#include "cli/lib/text.h"
+#include "cli/base/message.h"
+#include "cli/base/text.h"
 #include "tracker/content/file.h"
 #include "tracker/path/path.h"
 #include "tracker/process/source.h"

@@ -10,11 +10,11 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "cli/base/tokens.h"
 #include "cli/lib/line_diff.h"
 #include "cli/lib/replay_ask.h"
 #include "cli/lib/replay_known.h"
 #include "cli/lib/shown.h"
-#include "cli/lib/tokens.h"
 #include "tracker/answer/decision.h"
 #include "tracker/answer/notice.h"
 #include "tracker/answer/remembered.h"

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/base/tokens.h"
 #include "cli/lib/event_filter.h"
 #include "cli/lib/report_internal.h"
-#include "cli/lib/tokens.h"
 #include "tracker/answer/decision.h"
 #include "tracker/segment/tables.h"
 

@@ -152,7 +152,7 @@ struct report_saved {
 	uint64_t commands, command_bytes; /* of readers */
 	uint64_t yielded;                 /* given in full, because the model asked again */
 	uint64_t given, given_bytes;      /* files given whole */
-	uint64_t bytes, tokens;           /* in all; tokens: cli/lib/tokens.h */
+	uint64_t bytes, tokens;           /* in all; tokens: cli/base/tokens.h */
 };
 
 /* Of the runs that have ended. */

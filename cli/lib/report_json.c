@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/text.h"
 #include "cli/lib/event_filter.h"
 #include "cli/lib/event_print.h"
 #include "cli/lib/report_print.h"
-#include "cli/lib/text.h"
 #include "tracker/content/contents.h"
 #include "tracker/path/path.h"
 #include "tracker/process/source.h"

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/text.h"
 #include "cli/lib/event_filter.h"
 #include "cli/lib/event_print.h"
 #include "cli/lib/report_print.h"
 #include "cli/lib/report_tell_internal.h"
-#include "cli/lib/text.h"
 #include "tracker/path/path.h"
 
 #define COLUMNS(table) (table), sizeof(table) / sizeof((table)[0])

@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/text.h"
 #include "cli/lib/journal_file.h"
 #include "cli/lib/report_tell_internal.h"
-#include "cli/lib/text.h"
 
 enum {
 	NS_PER_SECOND = 1000000000,

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/base/sheet.h"
 #include "cli/lib/report.h"
-#include "cli/lib/sheet.h"
 
 enum {
 	REPORT_CLOCK_BYTES = 16,

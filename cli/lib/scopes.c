@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/exit_code.h"
+#include "cli/base/message.h"
 #include "cli/lib/ancestry.h"
-#include "cli/lib/exit_code.h"
-#include "cli/lib/message.h"
 #include "tracker/content/baseline.h"
 #include "tracker/process/scope.h"
 #include "tracker/segment/tables.h"

@@ -14,9 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/lib/exit_code.h"
-#include "cli/lib/given.h"
-#include "cli/lib/message.h"
+#include "cli/base/exit_code.h"
+#include "cli/base/given.h"
+#include "cli/base/message.h"
 #include "cli/lib/versions.h"
 #include "tracker/answer/tracker.h"
 #include "tracker/content/baseline.h"

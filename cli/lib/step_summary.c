@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/lib/exit_code.h"
-#include "cli/lib/message.h"
+#include "cli/base/exit_code.h"
+#include "cli/base/message.h"
 
 static const char CUT[] =
 	"\n**Cut here: GitHub takes 1 MiB of a step's summary. `seen report` says the "

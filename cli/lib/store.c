@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/base/message.h"
 #include "cli/lib/journal_file.h"
-#include "cli/lib/message.h"
 #include "cli/lib/metadata.h"
 #include "tracker/content/contents.h"
 #include "tracker/journal/journal.h"

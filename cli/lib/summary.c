@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/lib/text.h"
-#include "cli/lib/tokens.h"
+#include "cli/base/text.h"
+#include "cli/base/tokens.h"
 #include "tracker/answer/tracker.h"
 #include "tracker/path/path.h"
 #include "tracker/process/process.h"

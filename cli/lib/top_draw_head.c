@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/lib/text.h"
+#include "cli/base/text.h"
 #include "cli/lib/top_draw_internal.h"
 #include "cli/lib/top_screen.h"
 #include "cli/lib/top_text.h"

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/text.h"
 #include "cli/lib/event_print.h"
-#include "cli/lib/text.h"
 #include "cli/lib/top_model.h"
 #include "tracker/answer/decision.h"
 #include "tracker/guard/rule.h"

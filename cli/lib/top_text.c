@@ -5,7 +5,7 @@
 #include <string.h>
 #include <wchar.h>
 
-#include "cli/lib/text.h"
+#include "cli/base/text.h"
 #include "tracker/path/path.h"
 
 /* ---- bytes of others ---- */

@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-#include "cli/lib/json_walk.h"
+#include "cli/base/json_walk.h"
 #include "cli/lib/transcript.h"
 
 /* A file that is being read. */

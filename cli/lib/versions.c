@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/lib/exit_code.h"
-#include "cli/lib/message.h"
+#include "cli/base/exit_code.h"
+#include "cli/base/message.h"
 #include "cli/lib/session.h"
 #include "tracker/path/decimal.h"
 #include "tracker/path/path.h"

@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cli/lib/executable.h"
+#include "cli/base/executable.h"
 #include "tracker/path/path.h"
 #include "tracker/process/role.h"
 #include "tracker/segment/segment.h"

@@ -7,7 +7,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-#include "cli/lib/message.h"
+#include "cli/base/message.h"
 #include "cli/lib/watch_internal.h"
 #include "tracker/content/file.h"
 #include "tracker/guard/guard.h"

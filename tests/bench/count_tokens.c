@@ -1,5 +1,5 @@
 /*
- * Tokens of texts by our own estimate (cli/lib/tokens.h), printed as one number.
+ * Tokens of texts by our own estimate (cli/base/tokens.h), printed as one number.
  *
  * usage: count_tokens FILE
  *
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/lib/tokens.h"
+#include "cli/base/tokens.h"
 
 int main(int argc, char **argv)
 {

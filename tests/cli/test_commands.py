@@ -27,7 +27,7 @@ class Commands(Case):
                 self.assertIn(f"usage: seen {command}".encode(), self.seen(*words, code=0).stdout)
 
     def test_help_exit_is_the_table(self):
-        table = re.findall(r'EXIT\(\w+, (\d+), "(.*?)"\)', (SOURCE / "cli/lib/exit_code.h").read_text())
+        table = re.findall(r'EXIT\(\w+, (\d+), "(.*?)"\)', (SOURCE / "cli/base/exit_code.h").read_text())
         self.assertGreater(len(table), 8)
         lines = [line.split(None, 1) for line in self.seen("help", "exit", code=0).stdout.decode().splitlines()]
         self.assertEqual([tuple(line) for line in lines[:-1]], table)

@@ -18,7 +18,7 @@ class Manual(Case):
             number, *lines = item.splitlines()
             text = " ".join(re.sub(r"^\.Cm (\w+) :$", r"`\1`:", line) for line in lines if not line.startswith(".El"))
             items[number] = text
-        table = re.findall(r'EXIT\(\w+, (\d+), "(.*?)"\)', (SOURCE / "cli/lib/exit_code.h").read_text())
+        table = re.findall(r'EXIT\(\w+, (\d+), "(.*?)"\)', (SOURCE / "cli/base/exit_code.h").read_text())
         self.assertEqual({number: text for number, text in items.items() if number != "128+N"}, dict(table))
 
     def test_commands_and_options(self):

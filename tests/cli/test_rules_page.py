@@ -24,7 +24,7 @@ class Page(Case):
 
     def test_exit_codes(self):
         table = {text: number for number, text in re.findall(r'EXIT\(\w+, (1[456]), "`run`: .*?(?:--fail-on=)(\w+)\)"\)',
-                                                             (SOURCE / "cli/lib/exit_code.h").read_text())}
+                                                             (SOURCE / "cli/base/exit_code.h").read_text())}
         self.assertEqual(dict(re.findall(r"(?m)^\| `(rule|stale|unobserved)` \| (\d+) \|", PAGE)), table)
 
     def test_words(self):

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/lib/exit_code.h"
+#include "cli/base/exit_code.h"
 #include "cli/lib/fail_on.h"
 
 static struct summary sum;

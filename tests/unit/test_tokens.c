@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "cli/lib/tokens.h"
+#include "cli/base/tokens.h"
 
 static uint64_t tokens_of(const char *text)
 {

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include "cli/lib/executable.h"
+#include "cli/base/executable.h"
 #include "cli/lib/via.h"
 #include "support.h"
 

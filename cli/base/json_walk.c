@@ -1,5 +1,5 @@
 /* JSON, value by value: see json_walk.h. */
-#include "cli/lib/json_walk.h"
+#include "cli/base/json_walk.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* The estimate of tokens: see tokens.h. */
-#include "cli/lib/tokens.h"
+#include "cli/base/tokens.h"
 
 enum kind {
 	KIND_NONE,

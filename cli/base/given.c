@@ -1,5 +1,5 @@
 /* Paths from the command line: see given.h. */
-#include "cli/lib/given.h"
+#include "cli/base/given.h"
 
 #include <errno.h>
 #include <limits.h>

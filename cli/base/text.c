@@ -1,5 +1,5 @@
 /* Text: see text.h. */
-#include "cli/lib/text.h"
+#include "cli/base/text.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Changing a JSON text in place: see json_edit.h. */
-#include "cli/lib/json_edit.h"
+#include "cli/base/json_edit.h"
 
 #include <errno.h>
 #include <stdio.h>

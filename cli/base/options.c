@@ -1,12 +1,12 @@
 /* Command lines: see options.h. */
-#include "cli/lib/options.h"
+#include "cli/base/options.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/lib/exit_code.h"
-#include "cli/lib/message.h"
+#include "cli/base/exit_code.h"
+#include "cli/base/message.h"
 #include "config/nearest.h"
 #include "config/option.h"
 

@@ -1,5 +1,5 @@
 /* Where a document or rows go: see output.h. */
-#include "cli/lib/output.h"
+#include "cli/base/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/lib/exit_code.h"
-#include "cli/lib/message.h"
+#include "cli/base/exit_code.h"
+#include "cli/base/message.h"
 
 enum {
 	BUFFER_BYTES = 1 << 20, /* more than one line can be */

@@ -1,5 +1,5 @@
 /* Program files: see executable.h. */
-#include "cli/lib/executable.h"
+#include "cli/base/executable.h"
 
 #include <elf.h>
 #include <errno.h>

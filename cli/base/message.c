@@ -1,12 +1,12 @@
 /* Messages: see message.h. */
-#include "cli/lib/message.h"
+#include "cli/base/message.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/lib/exit_code.h"
+#include "cli/base/exit_code.h"
 #include "tracker/path/path.h"
 
 void message(const char *format, ...)

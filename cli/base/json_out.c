@@ -1,9 +1,9 @@
 /* JSON, written member by member: see json_out.h. */
-#include "cli/lib/json_out.h"
+#include "cli/base/json_out.h"
 
 #include <errno.h>
 
-#include "cli/lib/text.h"
+#include "cli/base/text.h"
 
 static void begin_member(struct json_out *out, const char *name)
 {

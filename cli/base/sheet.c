@@ -1,5 +1,5 @@
 /* Sheets: see sheet.h. */
-#include "cli/lib/sheet.h"
+#include "cli/base/sheet.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "cli/lib/text.h"
+#include "cli/base/text.h"
 #include "tracker/journal/journal.h"
 #include "tracker/path/path.h"
 
