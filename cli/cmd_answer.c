@@ -15,7 +15,7 @@
 #include "cli/base/options.h"
 #include "cli/command.h"
 #include "cli/lib/answer_diff.h"
-#include "cli/lib/session.h"
+#include "cli/session/session.h"
 #include "tracker/answer/decision.h"
 #include "tracker/content/contents.h"
 #include "tracker/path/decimal.h"

@@ -11,7 +11,7 @@
 #include "cli/base/options.h"
 #include "cli/base/text.h"
 #include "cli/command.h"
-#include "cli/lib/session.h"
+#include "cli/session/session.h"
 #include "tracker/answer/tracker.h"
 #include "tracker/content/file.h"
 #include "tracker/path/path.h"

@@ -19,7 +19,7 @@
 #include "cli/lib/events.h"
 #include "cli/lib/export.h"
 #include "cli/lib/export_state.h"
-#include "cli/lib/journal_file.h"
+#include "cli/session/journal_file.h"
 #include "tracker/segment/segment.h"
 #include "tracker/sys/sys.h"
 

@@ -12,8 +12,8 @@
 #include "cli/base/options.h"
 #include "cli/base/text.h"
 #include "cli/command.h"
-#include "cli/lib/scopes.h"
-#include "cli/lib/session.h"
+#include "cli/session/scopes.h"
+#include "cli/session/session.h"
 #include "tracker/answer/tracker.h"
 #include "tracker/path/path.h"
 

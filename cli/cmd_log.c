@@ -12,7 +12,7 @@
 #include "cli/lib/event_options.h"
 #include "cli/lib/event_print.h"
 #include "cli/lib/events.h"
-#include "cli/lib/journal_file.h"
+#include "cli/session/journal_file.h"
 #include "tracker/segment/segment.h"
 
 enum {

@@ -13,11 +13,11 @@
 #include "cli/base/text.h"
 #include "cli/command.h"
 #include "cli/lib/event_options.h"
-#include "cli/lib/journal_file.h"
 #include "cli/lib/report_html.h"
 #include "cli/lib/report_print.h"
-#include "cli/lib/session.h"
 #include "cli/lib/step_summary.h"
+#include "cli/session/journal_file.h"
+#include "cli/session/session.h"
 
 enum {
 	TOP_PEOPLE = 10,     /* rows of each table */

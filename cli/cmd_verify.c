@@ -11,8 +11,8 @@
 #include "cli/base/options.h"
 #include "cli/base/text.h"
 #include "cli/command.h"
-#include "cli/lib/journal_file.h"
 #include "cli/lib/verified.h"
+#include "cli/session/journal_file.h"
 #include "tracker/path/path.h"
 #include "tracker/segment/segment.h"
 

@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "cli/lib/session.h"
+#include "cli/session/session.h"
 #include "config/config.h"
 
 struct checkpoint {

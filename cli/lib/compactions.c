@@ -18,8 +18,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "cli/lib/forgotten.h"
 #include "cli/lib/hooks.h"
+#include "cli/session/forgotten.h"
 #include "tracker/process/scope.h"
 #include "tracker/segment/slot.h"
 #include "tracker/segment/tables.h"

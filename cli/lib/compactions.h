@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cli/lib/session.h"
+#include "cli/session/session.h"
 
 struct compactions;
 

@@ -7,7 +7,7 @@
 
 #include "cli/base/exit_code.h"
 #include "cli/base/message.h"
-#include "cli/lib/journal_file.h"
+#include "cli/session/journal_file.h"
 #include "config/nearest.h"
 #include "tracker/process/role.h"
 #include "tracker/process/source.h"

@@ -14,7 +14,7 @@
 #include "cli/base/json_out.h"
 #include "cli/base/text.h"
 #include "cli/lib/event_filter.h"
-#include "cli/lib/scopes.h"
+#include "cli/session/scopes.h"
 #include "tracker/answer/decision.h"
 #include "tracker/content/contents.h"
 #include "tracker/guard/guard.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/lib/scopes.h"
+#include "cli/session/scopes.h"
 #include "tracker/path/path.h"
 #include "tracker/process/role.h"
 #include "tracker/process/source.h"

@@ -7,7 +7,7 @@
 #ifndef SEEN_CLI_FAIL_ON_H
 #define SEEN_CLI_FAIL_ON_H
 
-#include "cli/lib/summary.h"
+#include "cli/session/summary.h"
 #include "config/config.h"
 
 enum fail_on {

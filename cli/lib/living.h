@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "cli/lib/session.h"
+#include "cli/session/session.h"
 
 struct living {
 	uint32_t pid, parent;

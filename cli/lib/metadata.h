@@ -8,7 +8,7 @@
 #ifndef SEEN_CLI_METADATA_H
 #define SEEN_CLI_METADATA_H
 
-#include "cli/lib/session.h"
+#include "cli/session/session.h"
 
 #define METADATA_NAME "task_metadata.json"
 

@@ -8,7 +8,7 @@
 #include <limits.h>
 #include <stdbool.h>
 
-#include "cli/lib/session.h"
+#include "cli/session/session.h"
 #include "config/config.h"
 
 struct probe {

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "cli/base/text.h"
-#include "cli/lib/journal_file.h"
 #include "cli/lib/report_tell_internal.h"
+#include "cli/session/journal_file.h"
 
 enum {
 	NS_PER_SECOND = 1000000000,

@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 #include "cli/lib/events.h"
-#include "cli/lib/session.h"
 #include "cli/lib/top_model.h"
+#include "cli/session/session.h"
 
 enum {
 	TOP_HISTORY = 60, /* seconds of which the rate is kept */

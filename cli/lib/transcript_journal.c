@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "cli/lib/events.h"
-#include "cli/lib/journal_file.h"
 #include "cli/lib/transcript_internal.h"
+#include "cli/session/journal_file.h"
 #include "tracker/process/role.h"
 
 enum { STDOUT = 1, WRITERS = 64 };

@@ -13,7 +13,7 @@
 
 #include "cli/base/exit_code.h"
 #include "cli/base/message.h"
-#include "cli/lib/session.h"
+#include "cli/session/session.h"
 #include "tracker/path/decimal.h"
 #include "tracker/path/path.h"
 #include "tracker/sys/sys.h"

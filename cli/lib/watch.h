@@ -24,7 +24,7 @@
 
 #include <stdbool.h>
 
-#include "cli/lib/session.h"
+#include "cli/session/session.h"
 #include "tracker/journal/journal.h"
 
 struct watch;

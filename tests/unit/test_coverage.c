@@ -2,8 +2,8 @@
 #include <criterion/criterion.h>
 #include <criterion/redirect.h>
 
-#include "cli/lib/coverage.h"
-#include "cli/lib/summary.h"
+#include "cli/session/coverage.h"
+#include "cli/session/summary.h"
 #include "support.h"
 #include "tracker/journal/journal.h"
 #include "tracker/process/process.h"

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "cli/lib/summary.h"
+#include "cli/session/summary.h"
 
 static struct summary summary;
 static char line[SUMMARY_WRITES_BYTES];

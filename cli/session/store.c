@@ -1,5 +1,5 @@
 /* All sessions on disk: see store.h. */
-#include "cli/lib/store.h"
+#include "cli/session/store.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "cli/base/message.h"
-#include "cli/lib/journal_file.h"
 #include "cli/lib/metadata.h"
+#include "cli/session/journal_file.h"
 #include "tracker/content/contents.h"
 #include "tracker/journal/journal.h"
 

@@ -1,5 +1,5 @@
 /* Sessions on disk: see session.h. */
-#include "cli/lib/session.h"
+#include "cli/session/session.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -10,7 +10,7 @@
 #include "cli/base/options.h"
 #include "cli/base/text.h"
 #include "cli/command.h"
-#include "cli/lib/store.h"
+#include "cli/session/store.h"
 #include "tracker/path/path.h"
 #include "tracker/sys/sys.h"
 

@@ -1,5 +1,5 @@
 /* Session and scope by ancestors: see ancestry.h. */
-#include "cli/lib/ancestry.h"
+#include "cli/session/ancestry.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Which journal a command means: see journal_file.h. */
-#include "cli/lib/journal_file.h"
+#include "cli/session/journal_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 
 #include "cli/base/exit_code.h"
 #include "cli/base/message.h"
-#include "cli/lib/session.h"
+#include "cli/session/session.h"
 
 /* Path of the journal that a session of this name has, or had before the last boot; false: there is none. */
 static bool path_of_name(const struct config *config, const char *name, char *ret_path,

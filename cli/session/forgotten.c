@@ -1,5 +1,5 @@
 /* What is forgotten, on record: see forgotten.h. */
-#include "cli/lib/forgotten.h"
+#include "cli/session/forgotten.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /* Scopes for people: see scopes.h. */
-#include "cli/lib/scopes.h"
+#include "cli/session/scopes.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 
 #include "cli/base/exit_code.h"
 #include "cli/base/message.h"
-#include "cli/lib/ancestry.h"
+#include "cli/session/ancestry.h"
 #include "tracker/content/baseline.h"
 #include "tracker/process/scope.h"
 #include "tracker/segment/tables.h"

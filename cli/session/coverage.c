@@ -1,5 +1,5 @@
 /* Coverage: see coverage.h. */
-#include "cli/lib/coverage.h"
+#include "cli/session/coverage.h"
 
 #include <stdio.h>
 #include <string.h>

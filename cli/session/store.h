@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cli/lib/session.h"
+#include "cli/session/session.h"
 #include "config/config.h"
 
 enum { STORE_PLACES = 2, STORE_AGE_BYTES = 32 };

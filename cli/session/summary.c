@@ -1,5 +1,5 @@
 /* Summaries: see summary.h. */
-#include "cli/lib/summary.h"
+#include "cli/session/summary.h"
 
 #include <stdio.h>
 #include <string.h>

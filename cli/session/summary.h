@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cli/lib/coverage.h"
+#include "cli/session/coverage.h"
 #include "tracker/segment/segment.h"
 
 struct summary {

@@ -8,7 +8,7 @@
 #include "cli/base/message.h"
 #include "cli/base/options.h"
 #include "cli/command.h"
-#include "cli/lib/session.h"
+#include "cli/session/session.h"
 
 static const struct options OPTIONS = {
 	.usage = "session [OPTION...] NAME",

@@ -14,7 +14,7 @@
 #include "cli/base/options.h"
 #include "cli/base/text.h"
 #include "cli/command.h"
-#include "cli/lib/store.h"
+#include "cli/session/store.h"
 #include "tracker/sys/sys.h"
 
 static bool dry_run, all, json;
