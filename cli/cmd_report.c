@@ -12,7 +12,7 @@
 #include "cli/base/output.h"
 #include "cli/base/text.h"
 #include "cli/command.h"
-#include "cli/lib/event_options.h"
+#include "cli/journal/event_options.h"
 #include "cli/lib/report_html.h"
 #include "cli/lib/report_print.h"
 #include "cli/lib/step_summary.h"

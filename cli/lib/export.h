@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "cli/lib/events.h"
+#include "cli/journal/events.h"
 #include "tracker/journal/journal.h"
 
 /* EXPORT_FORMATS(FORMAT): FORMAT(name), in the order of the documentation. */

@@ -1,5 +1,5 @@
 /* Export as JSON lines, seen/log/1: what `seen log --json` prints, and of which journal it is. */
-#include "cli/lib/event_print.h"
+#include "cli/journal/event_print.h"
 #include "cli/lib/export.h"
 
 static int tell_event(struct export *export, const struct event *event)

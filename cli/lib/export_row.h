@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cli/lib/event_print.h"
-#include "cli/lib/events.h"
+#include "cli/journal/event_print.h"
+#include "cli/journal/events.h"
 
 enum export_column {
 #define COLUMN(name, kind, member) EXPORT_COLUMN_##name,

@@ -16,7 +16,7 @@
 #include <xxhash.h>
 
 #include "cli/base/text.h"
-#include "cli/lib/event_filter.h"
+#include "cli/journal/event_filter.h"
 #include "cli/lib/export.h"
 #include "cli/lib/export_event.h"
 #include "tracker/path/path.h"

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "cli/base/tokens.h"
-#include "cli/lib/event_filter.h"
+#include "cli/journal/event_filter.h"
 #include "cli/lib/report_internal.h"
 #include "tracker/answer/decision.h"
 #include "tracker/segment/tables.h"

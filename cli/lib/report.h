@@ -16,9 +16,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cli/lib/events.h"
+#include "cli/journal/events.h"
+#include "cli/journal/verified.h"
 #include "cli/lib/unheeded.h"
-#include "cli/lib/verified.h"
 #include "tracker/guard/guard.h"
 #include "tracker/guard/rule.h"
 #include "tracker/process/role.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/lib/events.h"
+#include "cli/journal/events.h"
 #include "cli/lib/report_html_events.h"
 #include "cli/lib/report_page_data.h"
 #include "tracker/process/role.h"

@@ -9,9 +9,9 @@
 #include <sys/random.h>
 #include <xxhash.h>
 
-#include "cli/lib/event_filter.h"
-#include "cli/lib/event_print.h"
-#include "cli/lib/events.h"
+#include "cli/journal/event_filter.h"
+#include "cli/journal/event_print.h"
+#include "cli/journal/events.h"
 #include "tracker/path/path.h"
 
 enum {

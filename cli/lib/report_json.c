@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "cli/base/text.h"
-#include "cli/lib/event_filter.h"
-#include "cli/lib/event_print.h"
+#include "cli/journal/event_filter.h"
+#include "cli/journal/event_print.h"
 #include "cli/lib/report_print.h"
 #include "tracker/content/contents.h"
 #include "tracker/path/path.h"

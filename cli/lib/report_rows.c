@@ -7,7 +7,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "cli/lib/event_filter.h"
+#include "cli/journal/event_filter.h"
 #include "cli/lib/report_internal.h"
 #include "tracker/segment/tables.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/lib/event_class.h"
+#include "cli/journal/event_class.h"
 #include "cli/lib/report_internal.h"
 #include "tracker/answer/decision.h"
 #include "tracker/content/contents.h"

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cli/lib/events.h"
+#include "cli/journal/events.h"
 #include "cli/lib/top_model.h"
 #include "cli/session/session.h"
 

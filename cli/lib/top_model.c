@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/lib/event_filter.h"
+#include "cli/journal/event_filter.h"
 #include "tracker/guard/rule.h"
 #include "tracker/path/path.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/base/text.h"
-#include "cli/lib/event_print.h"
+#include "cli/journal/event_print.h"
 #include "cli/lib/top_model.h"
 #include "tracker/answer/decision.h"
 #include "tracker/guard/rule.h"

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/lib/events.h"
+#include "cli/journal/events.h"
 #include "cli/lib/transcript_internal.h"
 #include "cli/session/journal_file.h"
 #include "tracker/process/role.h"

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cli/lib/events.h"
+#include "cli/journal/events.h"
 #include "tracker/segment/segment.h"
 
 /* An instruction file. */

@@ -24,7 +24,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/lib/seal.h"
+#include "cli/journal/seal.h"
 #include "config/settings.h"
 #include "tests/bench/journal_files.h"
 #include "tests/unit/support.h"

@@ -1,6 +1,6 @@
 """verify: what it says of a journal that is as it was sealed, and of one that is not; its exit codes.
 
-Journal and seal are written here, by the descriptions in tracker/journal/journal.h and cli/lib/seal.h: a second
+Journal and seal are written here, by the descriptions in tracker/journal/journal.h and cli/journal/seal.h: a second
 implementation, so that the formats are what those say.
 """
 import ctypes

@@ -2,8 +2,8 @@
 #include <criterion/criterion.h>
 #include <sys/mman.h>
 
-#include "cli/lib/event_filter.h"
-#include "cli/lib/events.h"
+#include "cli/journal/event_filter.h"
+#include "cli/journal/events.h"
 #include "journal_file.h"
 #include "tracker/guard/guard.h"
 #include "tracker/process/role.h"

@@ -1,7 +1,7 @@
 /* journal_reader.h: in parts a journal says what it says as a whole, also while it is written, damaged or cut short. */
 #include <criterion/criterion.h>
 
-#include "cli/lib/journal_reader.h"
+#include "cli/journal/journal_reader.h"
 #include "journal_file.h"
 
 static struct journal_reader *reader;

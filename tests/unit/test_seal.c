@@ -1,4 +1,4 @@
-/* cli/lib/seal.h: chains over several runs, and each way to change what was sealed. */
+/* cli/journal/seal.h: chains over several runs, and each way to change what was sealed. */
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <sys/file.h>
@@ -6,7 +6,7 @@
 
 #include "support.h"
 
-#include "cli/lib/seal.h"
+#include "cli/journal/seal.h"
 #include "tracker/sys/sys.h"
 
 static const char NONCE[] = "0011223344556677";

@@ -1,7 +1,7 @@
 /* top_model.h, top_rows.h, top_feed.h, top_view.h: what `seen top` knows, which of it is shown, how much is read at a time. */
 #include <criterion/criterion.h>
 
-#include "cli/lib/events.h"
+#include "cli/journal/events.h"
 #include "cli/lib/top_feed.h"
 #include "cli/lib/top_model.h"
 #include "cli/lib/top_rows.h"

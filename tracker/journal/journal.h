@@ -9,7 +9,7 @@
  * A writer reserves units by one atomic add, fills them, and publishes them by one compare-and-swap of the first
  * word.  What was published stays true whatever happens to its writer: nothing has to be flushed, and no
  * process waits for another.  A writer that dies in between leaves units that no reader believes; the seal
- * (cli/lib/seal.h) marks them abandoned, and a writer that was only slow then finds that it may not publish.
+ * (cli/journal/seal.h) marks them abandoned, and a writer that was only slow then finds that it may not publish.
  *
  * The file grows by chunks whose blocks are allocated before anybody may write to them.  The range that the
  * file may grow to is mapped once, so that growing costs nothing to those who do not do it.  Where there is no room,

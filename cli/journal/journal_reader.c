@@ -1,5 +1,5 @@
 /* A journal read in parts: see journal_reader.h. */
-#include "cli/lib/journal_reader.h"
+#include "cli/journal/journal_reader.h"
 
 #include <errno.h>
 #include <stdbool.h>

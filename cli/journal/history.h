@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cli/lib/events.h"
+#include "cli/journal/events.h"
 #include "tracker/content/version.h"
 
 enum {

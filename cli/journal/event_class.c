@@ -1,11 +1,11 @@
 /* What an event is to those who collect them: see event_class.h. */
-#include "cli/lib/event_class.h"
+#include "cli/journal/event_class.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "cli/lib/event_filter.h"
+#include "cli/journal/event_filter.h"
 #include "config/settings.h"
 #include "tracker/content/version.h"
 #include "tracker/guard/guard.h"

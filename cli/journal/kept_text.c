@@ -1,5 +1,5 @@
 /* The beginning of a kept content: see kept_text.h. */
-#include "cli/lib/kept_text.h"
+#include "cli/journal/kept_text.h"
 
 #include <errno.h>
 #include <fcntl.h>

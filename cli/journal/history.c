@@ -1,5 +1,5 @@
 /* What each scope was given: see history.h. */
-#include "cli/lib/history.h"
+#include "cli/journal/history.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cli/lib/events.h"
+#include "cli/journal/events.h"
 
 /* All conditions must hold.  All zero but `role`: every event. */
 struct event_filter {

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "cli/base/options.h"
-#include "cli/lib/event_filter.h"
+#include "cli/journal/event_filter.h"
 
 /* As they were given; NULL, false: not. */
 struct event_options {

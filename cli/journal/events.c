@@ -1,5 +1,5 @@
 /* Events of a journal: see events.h. */
-#include "cli/lib/events.h"
+#include "cli/journal/events.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "cli/lib/journal_reader.h"
+#include "cli/journal/journal_reader.h"
 #include "tracker/path/path.h"
 #include "tracker/process/role.h"
 #include "tracker/process/source.h"

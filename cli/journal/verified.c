@@ -1,5 +1,5 @@
 /* Is a journal what was sealed: see verified.h. */
-#include "cli/lib/verified.h"
+#include "cli/journal/verified.h"
 
 #include <errno.h>
 

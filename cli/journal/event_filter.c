@@ -1,5 +1,5 @@
 /* Which events are wanted: see event_filter.h. */
-#include "cli/lib/event_filter.h"
+#include "cli/journal/event_filter.h"
 
 #include <ctype.h>
 #include <errno.h>

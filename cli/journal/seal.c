@@ -1,5 +1,5 @@
 /* The seal: see seal.h. */
-#include "cli/lib/seal.h"
+#include "cli/journal/seal.h"
 
 #include <ctype.h>
 #include <endian.h>

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cli/lib/events.h"
+#include "cli/journal/events.h"
 
 enum event_about {
 	EVENT_ABOUT_FILE,    /* a file, a folder, or their name */

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "cli/lib/events.h"
+#include "cli/journal/events.h"
 
 /* event_print_head(): the table's first line. */
 void event_print_head(FILE *file);

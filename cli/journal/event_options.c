@@ -1,5 +1,5 @@
 /* Options of commands that go through a journal: see event_options.h. */
-#include "cli/lib/event_options.h"
+#include "cli/journal/event_options.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -2,7 +2,7 @@
  * Events as text: see event_print.h.  What an event has to tell beside the common members is said once for
  * each op and form: event_print_members() for programs, print_details() for people.
  */
-#include "cli/lib/event_print.h"
+#include "cli/journal/event_print.h"
 
 #include <fcntl.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 
 #include "cli/base/json_out.h"
 #include "cli/base/text.h"
-#include "cli/lib/event_filter.h"
+#include "cli/journal/event_filter.h"
 #include "cli/session/scopes.h"
 #include "tracker/answer/decision.h"
 #include "tracker/content/contents.h"

@@ -9,9 +9,9 @@
 #include "cli/base/message.h"
 #include "cli/base/options.h"
 #include "cli/command.h"
-#include "cli/lib/event_options.h"
-#include "cli/lib/event_print.h"
-#include "cli/lib/events.h"
+#include "cli/journal/event_options.h"
+#include "cli/journal/event_print.h"
+#include "cli/journal/events.h"
 #include "cli/session/journal_file.h"
 #include "tracker/segment/segment.h"
 
