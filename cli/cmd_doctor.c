@@ -21,13 +21,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/agents/hooks.h"
 #include "cli/base/executable.h"
 #include "cli/base/exit_code.h"
 #include "cli/base/message.h"
 #include "cli/base/options.h"
 #include "cli/base/text.h"
 #include "cli/command.h"
-#include "cli/lib/hooks.h"
 #include "cli/lib/probe.h"
 #include "cli/lib/via.h"
 #include "cli/session/session.h"

@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/agents/compactions.h"
 #include "cli/base/exit_code.h"
 #include "cli/base/message.h"
 #include "cli/base/options.h"
@@ -26,7 +27,6 @@
 #include "cli/command.h"
 #include "cli/journal/seal.h"
 #include "cli/lib/checkpoint.h"
-#include "cli/lib/compactions.h"
 #include "cli/lib/fail_on.h"
 #include "cli/lib/metadata.h"
 #include "cli/lib/supervised.h"

@@ -10,7 +10,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "cli/lib/compactions.h"
+#include "cli/agents/compactions.h"
 #include "cli/lib/transcript_internal.h"
 #include "tracker/journal/journal.h"
 

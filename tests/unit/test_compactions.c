@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "cli/lib/compactions.h"
+#include "cli/agents/compactions.h"
 
 static const char CLAUDE[] =
 	"type=system,subtype=compact_boundary type=system,subtype=microcompact_boundary";

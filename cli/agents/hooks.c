@@ -1,5 +1,5 @@
 /* Hooks of agents: see hooks.h. */
-#include "cli/lib/hooks.h"
+#include "cli/agents/hooks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/agents/hooks_data.h"
 #include "cli/base/executable.h"
 #include "cli/base/json_edit.h"
-#include "cli/lib/hooks_data.h"
 
 /* Every command of ours holds this, whatever the program's path in it; as shipped, behind MARK_PROGRAM. */
 static const char MARK[] = " forget --hook ", MARK_PROGRAM[] = "seen";
@@ -24,7 +24,7 @@ static const struct hooks_agent AGENTS[] = {
 	{ name,  alias,   HOOKS_##form, \
 	  user,  project, hooks_##data, \
 	  tried, note,    "`seen hooks install " name "`" },
-#include "cli/lib/hooks.def"
+#include "cli/agents/hooks.def"
 #undef HOOKS
 };
 

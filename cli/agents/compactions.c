@@ -1,5 +1,5 @@
 /* Transcripts: see compactions.h. */
-#include "cli/lib/compactions.h"
+#include "cli/agents/compactions.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -18,7 +18,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "cli/lib/hooks.h"
+#include "cli/agents/hooks.h"
 #include "cli/session/forgotten.h"
 #include "tracker/process/scope.h"
 #include "tracker/segment/slot.h"

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/agents/hooks.h"
 #include "cli/base/executable.h"
 #include "cli/base/exit_code.h"
 #include "cli/base/message.h"
 #include "cli/base/options.h"
 #include "cli/base/text.h"
 #include "cli/command.h"
-#include "cli/lib/hooks.h"
 #include "config/nearest.h"
 
 static bool json, print, project, user;
