@@ -13,7 +13,7 @@
 #include "cli/base/options.h"
 #include "cli/base/text.h"
 #include "cli/command.h"
-#include "cli/lib/unified.h"
+#include "cli/files/unified.h"
 #include "cli/lib/versions.h"
 #include "cli/session/scopes.h"
 #include "cli/session/session.h"

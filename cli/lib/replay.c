@@ -22,7 +22,7 @@
 
 enum {
 	DIFF_HEADER_BYTES =
-		410, /* of the line before a diff and its labels, without the path (cli/lib/answer_diff.c) */
+		410, /* of the line before a diff and its labels, without the path (cli/files/answer_diff.c) */
 };
 
 static const char *const CATEGORY_NAMES[][2] = {

@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "cli/lib/answer_diff.h"
-#include "cli/lib/unified.h"
+#include "cli/files/answer_diff.h"
+#include "cli/files/unified.h"
 #include "support.h"
 #include "tracker/content/contents.h"
 

@@ -1,7 +1,7 @@
 /* content_cache.h: bounds by number and by bytes, the least recently used out first, and a version that is no longer there. */
 #include <criterion/criterion.h>
 
-#include "cli/lib/content_cache.h"
+#include "cli/files/content_cache.h"
 #include "support.h"
 
 static struct world world;

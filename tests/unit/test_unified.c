@@ -1,7 +1,7 @@
 /* unified.h: what a diff leads to, and what diff(1) says. */
 #include <criterion/criterion.h>
 
-#include "cli/lib/unified.h"
+#include "cli/files/unified.h"
 #include "support.h"
 
 #define HEAD "--- f\n+++ f\n"

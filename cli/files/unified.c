@@ -1,5 +1,5 @@
 /* Unified diffs: see unified.h. */
-#include "cli/lib/unified.h"
+#include "cli/files/unified.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* What changed: see answer_diff.h. */
-#include "cli/lib/answer_diff.h"
+#include "cli/files/answer_diff.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "cli/base/text.h"
-#include "cli/lib/unified.h"
+#include "cli/files/unified.h"
 #include "tracker/answer/decision.h"
 #include "tracker/content/contents.h"
 #include "tracker/path/path.h"

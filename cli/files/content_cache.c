@@ -1,5 +1,5 @@
 /* Contents in memory: see content_cache.h. */
-#include "cli/lib/content_cache.h"
+#include "cli/files/content_cache.h"
 
 #include <errno.h>
 #include <stdint.h>

@@ -14,7 +14,7 @@
 #include "cli/base/message.h"
 #include "cli/base/options.h"
 #include "cli/command.h"
-#include "cli/lib/answer_diff.h"
+#include "cli/files/answer_diff.h"
 #include "cli/session/session.h"
 #include "tracker/answer/decision.h"
 #include "tracker/content/contents.h"

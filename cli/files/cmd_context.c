@@ -16,7 +16,7 @@
 #include "cli/base/options.h"
 #include "cli/base/text.h"
 #include "cli/command.h"
-#include "cli/lib/content_cache.h"
+#include "cli/files/content_cache.h"
 #include "cli/session/ancestry.h"
 #include "cli/session/scopes.h"
 #include "cli/session/session.h"
