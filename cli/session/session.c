@@ -17,7 +17,7 @@
 #include "cli/base/exit_code.h"
 #include "cli/base/given.h"
 #include "cli/base/message.h"
-#include "cli/lib/versions.h"
+#include "cli/undo/versions.h"
 #include "tracker/answer/tracker.h"
 #include "tracker/content/baseline.h"
 #include "tracker/content/contents.h"

@@ -1,5 +1,5 @@
 /* Versions that are kept: see versions.h. */
-#include "cli/lib/versions.h"
+#include "cli/undo/versions.h"
 
 #include <ctype.h>
 #include <dirent.h>

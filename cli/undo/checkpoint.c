@@ -1,5 +1,5 @@
 /* Checkpoints: see checkpoint.h. */
-#include "cli/lib/checkpoint.h"
+#include "cli/undo/checkpoint.h"
 
 #include <errno.h>
 #include <fcntl.h>

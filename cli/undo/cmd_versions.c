@@ -12,8 +12,8 @@
 #include "cli/base/options.h"
 #include "cli/base/text.h"
 #include "cli/command.h"
-#include "cli/lib/versions.h"
 #include "cli/session/session.h"
+#include "cli/undo/versions.h"
 #include "tracker/path/path.h"
 
 static const char *session_name;
