@@ -20,7 +20,7 @@ from test_log import HOSTILE, OPS, VFORKED, AT_FDCWD, Journal, LogCase, bytes_of
 PEAK = str(BUILD / "tests" / "bench" / "peak")
 LONG = os.environ.get("SEEN_LONG")
 LINES = ["jsonl", "csv", "ocsf", "ecs", "otlp"]  # what can be added to
-COLUMNS = re.findall(r"^COLUMN\((\w+), (\w+),", (SOURCE / "cli/lib/export_columns.def").read_text(), re.M)
+COLUMNS = re.findall(r"^COLUMN\((\w+), (\w+),", (SOURCE / "cli/export/export_columns.def").read_text(), re.M)
 
 
 def plain(text):

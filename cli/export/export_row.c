@@ -1,5 +1,5 @@
 /* An event as a row of a table: see export_row.h. */
-#include "cli/lib/export_row.h"
+#include "cli/export/export_row.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static const struct {
 	enum export_column_kind kind;
 } COLUMNS[] = {
 #define COLUMN(name, kind, member) { #name, member, EXPORT_KIND_##kind },
-#include "cli/lib/export_columns.def"
+#include "cli/export/export_columns.def"
 #undef COLUMN
 };
 

@@ -1,5 +1,5 @@
 /* What the forms of export say alike of an event: see export_event.h. */
-#include "cli/lib/export_event.h"
+#include "cli/export/export_event.h"
 
 #include <stdio.h>
 #include <string.h>

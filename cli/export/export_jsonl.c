@@ -1,6 +1,6 @@
 /* Export as JSON lines, seen/log/1: what `seen log --json` prints, and of which journal it is. */
+#include "cli/export/export.h"
 #include "cli/journal/event_print.h"
-#include "cli/lib/export.h"
 
 static int tell_event(struct export *export, const struct event *event)
 {

@@ -1,5 +1,5 @@
 /* The formats of exports: see export.h. */
-#include "cli/lib/export.h"
+#include "cli/export/export.h"
 
 #include <string.h>
 

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "cli/base/text.h"
-#include "cli/lib/export.h"
-#include "cli/lib/export_event.h"
+#include "cli/export/export.h"
+#include "cli/export/export_event.h"
 
 /* event.type, by what was done. */
 static const char *const TYPES[EVENT_ACTION_COUNT] = {

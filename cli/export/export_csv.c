@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "cli/base/text.h"
-#include "cli/lib/export.h"
-#include "cli/lib/export_row.h"
+#include "cli/export/export.h"
+#include "cli/export/export_row.h"
 #include "tracker/path/path.h"
 
 static int begin(struct export *export)

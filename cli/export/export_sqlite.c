@@ -15,9 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/lib/export.h"
-#include "cli/lib/export_row.h"
-#include "cli/lib/export_sql_data.h"
+#include "cli/export/export.h"
+#include "cli/export/export_row.h"
+#include "cli/export/export_sql_data.h"
 #include "tracker/path/path.h"
 
 enum {

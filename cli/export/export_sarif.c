@@ -16,9 +16,9 @@
 #include <xxhash.h>
 
 #include "cli/base/text.h"
+#include "cli/export/export.h"
+#include "cli/export/export_event.h"
 #include "cli/journal/event_filter.h"
-#include "cli/lib/export.h"
-#include "cli/lib/export_event.h"
 #include "tracker/path/path.h"
 
 enum {

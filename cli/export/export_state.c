@@ -1,5 +1,5 @@
 /* How far an export is: see export_state.h. */
-#include "cli/lib/export_state.h"
+#include "cli/export/export_state.h"
 
 #include <errno.h>
 #include <jansson.h>

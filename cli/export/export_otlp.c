@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "cli/base/text.h"
-#include "cli/lib/export.h"
-#include "cli/lib/export_event.h"
+#include "cli/export/export.h"
+#include "cli/export/export_event.h"
 
 enum {
 	RECORDS_MAX = 256,

@@ -5,9 +5,9 @@
 #define SEEN_CLI_EXPORT_EVENT_H
 
 #include "cli/base/json_out.h"
+#include "cli/export/export.h"
 #include "cli/journal/event_class.h"
 #include "cli/journal/event_print.h"
-#include "cli/lib/export.h"
 #include "tracker/content/version.h"
 
 enum {

@@ -15,7 +15,7 @@
 
 enum export_column {
 #define COLUMN(name, kind, member) EXPORT_COLUMN_##name,
-#include "cli/lib/export_columns.def"
+#include "cli/export/export_columns.def"
 #undef COLUMN
 	EXPORT_COLUMN_COUNT,
 };
