@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/lib/command_line.h"
+#include "cli/replay/command_line.h"
 
 /* "a|b;c|d @DIR": commands, their words joined by |, and where the last `cd` leads to; "complex". */
 static const char *told(const char *text, const char *directory)

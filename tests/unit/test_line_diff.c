@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/lib/line_diff.h"
+#include "cli/replay/line_diff.h"
 
 enum { LINES = 200 };
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/lib/shown.h"
+#include "cli/replay/shown.h"
 
 /* "FIRST+COUNT", " whole", " PATH"; "none". */
 static const char *told(struct shown_as as, const char *output)

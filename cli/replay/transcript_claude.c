@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/lib/transcript_internal.h"
+#include "cli/replay/transcript_internal.h"
 
 enum { CHAINS_LOOKED_AT = 512 }; /* a line follows one that is not far above it */
 

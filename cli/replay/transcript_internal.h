@@ -7,7 +7,7 @@
 #include <jansson.h>
 
 #include "cli/base/json_walk.h"
-#include "cli/lib/transcript.h"
+#include "cli/replay/transcript.h"
 
 /* A file that is being read. */
 struct transcript {

@@ -21,7 +21,7 @@
 
 #include <stdint.h>
 
-#include "cli/lib/transcript.h"
+#include "cli/replay/transcript.h"
 #include "config/config.h"
 
 struct replay_sum {

@@ -1,5 +1,5 @@
 /* What is known of sessions: see replay_known.h. */
-#include "cli/lib/replay_known.h"
+#include "cli/replay/replay_known.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,5 +1,5 @@
 /* Transcripts: which format a file has, and what all readers share.  See transcript.h. */
-#include "cli/lib/transcript.h"
+#include "cli/replay/transcript.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include <xxhash.h>
 
 #include "cli/agents/compactions.h"
-#include "cli/lib/transcript_internal.h"
+#include "cli/replay/transcript_internal.h"
 #include "tracker/journal/journal.h"
 
 enum { LOOKED_AT_MAX = 40 }; /* values at a file's beginning, until one tells its format */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/journal/events.h"
-#include "cli/lib/transcript_internal.h"
+#include "cli/replay/transcript_internal.h"
 #include "cli/session/journal_file.h"
 #include "tracker/process/role.h"
 

@@ -1,6 +1,6 @@
 /*
  * What a command line asks for: whether it is made of viewers and readers (tracker/process/role.h) alone, and which lines of which file it shows.  For
- * cli/lib/replay.c; told by the text, as the tracker tells it by the arguments.
+ * cli/replay/replay.c; told by the text, as the tracker tells it by the arguments.
  */
 #ifndef SEEN_CLI_REPLAY_ASK_H
 #define SEEN_CLI_REPLAY_ASK_H
@@ -8,9 +8,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cli/lib/command_line.h"
-#include "cli/lib/replay_known.h"
-#include "cli/lib/shown.h"
+#include "cli/replay/command_line.h"
+#include "cli/replay/replay_known.h"
+#include "cli/replay/shown.h"
 #include "tracker/segment/segment.h"
 
 struct asked {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/lib/transcript_internal.h"
+#include "cli/replay/transcript_internal.h"
 
 struct codex {
 	struct transcript *transcript;

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cli/lib/shown.h"
+#include "cli/replay/shown.h"
 
 /* line_diff_bytes(): bytes of `diff -u` with three lines of context, its two lines of header not counted.
  *

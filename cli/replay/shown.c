@@ -1,5 +1,5 @@
 /* Lines that an output shows: see shown.h. */
-#include "cli/lib/shown.h"
+#include "cli/replay/shown.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* The length of a diff: see line_diff.h.  The shortest edit script is found by E. W. Myers' greedy algorithm ("An O(ND) Difference
  * Algorithm and Its Variations", 1986). */
-#include "cli/lib/line_diff.h"
+#include "cli/replay/line_diff.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* What a session repeated: see replay.h. */
-#include "cli/lib/replay.h"
+#include "cli/replay/replay.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -11,10 +11,10 @@
 #include <xxhash.h>
 
 #include "cli/base/tokens.h"
-#include "cli/lib/line_diff.h"
-#include "cli/lib/replay_ask.h"
-#include "cli/lib/replay_known.h"
-#include "cli/lib/shown.h"
+#include "cli/replay/line_diff.h"
+#include "cli/replay/replay_ask.h"
+#include "cli/replay/replay_known.h"
+#include "cli/replay/shown.h"
 #include "tracker/answer/decision.h"
 #include "tracker/answer/notice.h"
 #include "tracker/answer/remembered.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "cli/lib/transcript_internal.h"
+#include "cli/replay/transcript_internal.h"
 
 /* Tools of agents that are not told by a command among their arguments.  Names are compared without case and underscores. */
 static const struct {

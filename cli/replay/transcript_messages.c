@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/lib/transcript_internal.h"
+#include "cli/replay/transcript_internal.h"
 
 struct chat {
 	struct transcript *transcript;

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "cli/lib/transcript_internal.h"
+#include "cli/replay/transcript_internal.h"
 
 struct document {
 	struct transcript *transcript;

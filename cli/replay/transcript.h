@@ -12,7 +12,7 @@
  *	transcript_messages.c    messages of a chat with tool calls, as data sets keep them
  *	transcript_journal.c     a journal of this program
  *
- * A reader tells what the model was given, in the order in which it was; what of it repeats is judged by cli/lib/replay.c.
+ * A reader tells what the model was given, in the order in which it was; what of it repeats is judged by cli/replay/replay.c.
  * Nothing here prints; nothing is written, run, or looked up on this machine but the file itself.  A file is read from its
  * beginning to its end, one line or value at a time.
  */

@@ -1,5 +1,5 @@
 /* Command lines: see command_line.h. */
-#include "cli/lib/command_line.h"
+#include "cli/replay/command_line.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,5 +1,5 @@
 /* What a command line asks for: see replay_ask.h. */
-#include "cli/lib/replay_ask.h"
+#include "cli/replay/replay_ask.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /*
  * What is known of recorded sessions: for each scope and file the lines that it was given, when, and by which way; what has changed since.
- * For cli/lib/replay.c.
+ * For cli/replay/replay.c.
  *
  * Texts are not kept: a line is a hash and a length, twelve bytes with the moment at which it was given.
  */
@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cli/lib/replay.h"
-#include "cli/lib/shown.h"
+#include "cli/replay/replay.h"
+#include "cli/replay/shown.h"
 #include "config/settings.h"
 #include "tracker/answer/delivery.h"
 
