@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 
-#include "cli/lib/report.h"
+#include "cli/report/report.h"
 #include "journal_file.h"
 #include "tracker/process/role.h"
 

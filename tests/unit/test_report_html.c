@@ -2,8 +2,8 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "cli/lib/report_html.h"
-#include "cli/lib/report_html_events.h"
+#include "cli/report/report_html.h"
+#include "cli/report/report_html_events.h"
 #include "journal_file.h"
 #include "tracker/process/role.h"
 

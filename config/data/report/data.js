@@ -1,5 +1,5 @@
 /*
- * What the page's elements hold: cli/lib/report_html_events.h has the format.  Columns, an entry each for every event, and a row for
+ * What the page's elements hold: cli/report/report_html_events.h has the format.  Columns, an entry each for every event, and a row for
  * each process: one that was copied, or became another program, goes on in its row.
  */
 

@@ -1,6 +1,6 @@
 /* A report's files and events for the page: see report_html_events.h. */
 #define XXH_INLINE_ALL
-#include "cli/lib/report_html_events.h"
+#include "cli/report/report_html_events.h"
 
 #include <errno.h>
 #include <nettle/base64.h>

@@ -6,8 +6,8 @@
 #include "cli/base/text.h"
 #include "cli/journal/event_filter.h"
 #include "cli/journal/event_print.h"
-#include "cli/lib/report_print.h"
-#include "cli/lib/report_tell_internal.h"
+#include "cli/report/report_print.h"
+#include "cli/report/report_tell_internal.h"
 #include "tracker/path/path.h"
 
 #define COLUMNS(table) (table), sizeof(table) / sizeof((table)[0])

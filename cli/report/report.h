@@ -18,7 +18,7 @@
 
 #include "cli/journal/events.h"
 #include "cli/journal/verified.h"
-#include "cli/lib/unheeded.h"
+#include "cli/report/unheeded.h"
 #include "tracker/guard/guard.h"
 #include "tracker/guard/rule.h"
 #include "tracker/process/role.h"

@@ -8,7 +8,7 @@
 #include <xxhash.h>
 
 #include "cli/journal/event_filter.h"
-#include "cli/lib/report_internal.h"
+#include "cli/report/report_internal.h"
 #include "tracker/segment/tables.h"
 
 static uint32_t *bucket_of(const struct report_buckets *buckets, uint64_t key)

@@ -12,7 +12,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "cli/lib/report.h"
+#include "cli/report/report.h"
 
 /* report_html_write(): writes the page.
  *

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "cli/lib/report.h"
+#include "cli/report/report.h"
 
 enum {
 	REPORT_BUCKETS = 1 << 16,

@@ -1,5 +1,5 @@
 /* The page of a report: see report_html.h. */
-#include "cli/lib/report_html.h"
+#include "cli/report/report_html.h"
 
 #include <errno.h>
 #include <nettle/base64.h>
@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "cli/journal/events.h"
-#include "cli/lib/report_html_events.h"
-#include "cli/lib/report_page_data.h"
+#include "cli/report/report_html_events.h"
+#include "cli/report/report_page_data.h"
 #include "tracker/process/role.h"
 
 enum { ERRORS_MAX = 134, DIGEST_BYTES = BASE64_ENCODE_RAW_LENGTH(SHA256_DIGEST_SIZE) };

@@ -1,5 +1,5 @@
 /* Gathering what a session amounted to: see report.h. */
-#include "cli/lib/report.h"
+#include "cli/report/report.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 
 #include "cli/base/tokens.h"
 #include "cli/journal/event_filter.h"
-#include "cli/lib/report_internal.h"
+#include "cli/report/report_internal.h"
 #include "tracker/answer/decision.h"
 #include "tracker/segment/tables.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cli/base/text.h"
-#include "cli/lib/report_tell_internal.h"
+#include "cli/report/report_tell_internal.h"
 #include "cli/session/journal_file.h"
 
 enum {

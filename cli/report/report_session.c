@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/journal/event_class.h"
-#include "cli/lib/report_internal.h"
+#include "cli/report/report_internal.h"
 #include "tracker/answer/decision.h"
 #include "tracker/content/contents.h"
 #include "tracker/segment/tables.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/lib/report_internal.h"
+#include "cli/report/report_internal.h"
 
 /* Of a file, what an order goes by: the first number, where that is equal the second. */
 struct weight {

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "cli/base/sheet.h"
-#include "cli/lib/report.h"
+#include "cli/report/report.h"
 
 /* report_json(): the document, seen/report/1.  top: rows of each table.  Returns a new reference.  Where memory was short a member is
  * null, or missing. */

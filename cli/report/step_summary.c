@@ -1,5 +1,5 @@
 /* Summaries of steps: see step_summary.h. */
-#include "cli/lib/step_summary.h"
+#include "cli/report/step_summary.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* Instruction files that nobody was given: see unheeded.h. */
-#include "cli/lib/unheeded.h"
+#include "cli/report/unheeded.h"
 
 #include <errno.h>
 #include <search.h>

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "cli/base/sheet.h"
-#include "cli/lib/report.h"
+#include "cli/report/report.h"
 
 enum {
 	REPORT_CLOCK_BYTES = 16,

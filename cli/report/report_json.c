@@ -6,7 +6,7 @@
 #include "cli/base/text.h"
 #include "cli/journal/event_filter.h"
 #include "cli/journal/event_print.h"
-#include "cli/lib/report_print.h"
+#include "cli/report/report_print.h"
 #include "tracker/content/contents.h"
 #include "tracker/path/path.h"
 #include "tracker/process/source.h"

@@ -13,9 +13,9 @@
 #include "cli/base/text.h"
 #include "cli/command.h"
 #include "cli/journal/event_options.h"
-#include "cli/lib/report_html.h"
-#include "cli/lib/report_print.h"
-#include "cli/lib/step_summary.h"
+#include "cli/report/report_html.h"
+#include "cli/report/report_print.h"
+#include "cli/report/step_summary.h"
 #include "cli/session/journal_file.h"
 #include "cli/session/session.h"
 

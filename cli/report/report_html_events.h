@@ -39,7 +39,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "cli/lib/report.h"
+#include "cli/report/report.h"
 
 enum {
 	/* Beyond it the page would take a browser's memory; it says what it leaves out. */
