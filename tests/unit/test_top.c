@@ -2,10 +2,10 @@
 #include <criterion/criterion.h>
 
 #include "cli/journal/events.h"
-#include "cli/lib/top_feed.h"
-#include "cli/lib/top_model.h"
-#include "cli/lib/top_rows.h"
-#include "cli/lib/top_view.h"
+#include "cli/top/top_feed.h"
+#include "cli/top/top_model.h"
+#include "cli/top/top_rows.h"
+#include "cli/top/top_view.h"
 #include "support.h"
 #include "tracker/guard/guard.h"
 #include "tracker/guard/rule.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <wchar.h>
 
-#include "cli/lib/top_text.h"
+#include "cli/top/top_text.h"
 
 static char fitted[TOP_FIT_BYTES];
 

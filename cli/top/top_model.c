@@ -1,5 +1,5 @@
 /* What `seen top` knows: see top_model.h. */
-#include "cli/lib/top_model.h"
+#include "cli/top/top_model.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* The terminal: see top_screen.h. */
 #define NCURSES_NOMACROS 1
-#include "cli/lib/top_screen.h"
+#include "cli/top/top_screen.h"
 
 #include <curses.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "cli/lib/top_view.h"
+#include "cli/top/top_view.h"
 
 /* The capabilities' names are macros, some of them everyday words: behind all others. */
 #include <term.h>

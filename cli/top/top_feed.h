@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 #include "cli/journal/events.h"
-#include "cli/lib/top_model.h"
 #include "cli/session/session.h"
+#include "cli/top/top_model.h"
 
 enum {
 	TOP_HISTORY = 60, /* seconds of which the rate is kept */

@@ -1,5 +1,5 @@
 /* The feed of `seen top`: see top_feed.h. */
-#include "cli/lib/top_feed.h"
+#include "cli/top/top_feed.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -11,12 +11,12 @@
 #include "cli/base/message.h"
 #include "cli/base/options.h"
 #include "cli/command.h"
-#include "cli/lib/top_draw.h"
-#include "cli/lib/top_feed.h"
-#include "cli/lib/top_screen.h"
-#include "cli/lib/top_view.h"
 #include "cli/session/journal_file.h"
 #include "cli/session/session.h"
+#include "cli/top/top_draw.h"
+#include "cli/top/top_feed.h"
+#include "cli/top/top_screen.h"
+#include "cli/top/top_view.h"
 #include "tracker/sys/sys.h"
 
 enum {

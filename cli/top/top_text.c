@@ -1,5 +1,5 @@
 /* Texts for a terminal: see top_text.h. */
-#include "cli/lib/top_text.h"
+#include "cli/top/top_text.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Rows: see top_rows.h. */
-#include "cli/lib/top_rows.h"
+#include "cli/top/top_rows.h"
 
 #include <errno.h>
 #include <stdlib.h>

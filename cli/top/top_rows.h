@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cli/lib/top_model.h"
+#include "cli/top/top_model.h"
 
 enum top_file_order {
 	TOP_FILES_RECENT,

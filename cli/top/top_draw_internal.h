@@ -6,8 +6,8 @@
 
 #include <curses.h>
 
-#include "cli/lib/top_draw.h"
-#include "cli/lib/top_text.h"
+#include "cli/top/top_draw.h"
+#include "cli/top/top_text.h"
 
 enum {
 	DRAW_CELL_LINES = 3, /* of numbers in the head */

@@ -1,5 +1,5 @@
 /* What is looked at: see top_view.h. */
-#include "cli/lib/top_view.h"
+#include "cli/top/top_view.h"
 
 #include <string.h>
 

@@ -4,9 +4,9 @@
 #ifndef SEEN_CLI_TOP_DRAW_H
 #define SEEN_CLI_TOP_DRAW_H
 
-#include "cli/lib/top_feed.h"
-#include "cli/lib/top_rows.h"
-#include "cli/lib/top_view.h"
+#include "cli/top/top_feed.h"
+#include "cli/top/top_rows.h"
+#include "cli/top/top_view.h"
 
 enum { TOP_COLUMNS_MIN = 40, TOP_LINES_MIN = 10 };
 

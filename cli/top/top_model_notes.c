@@ -5,7 +5,7 @@
 
 #include "cli/base/text.h"
 #include "cli/journal/event_print.h"
-#include "cli/lib/top_model.h"
+#include "cli/top/top_model.h"
 #include "tracker/answer/decision.h"
 #include "tracker/guard/rule.h"
 #include "tracker/process/source.h"

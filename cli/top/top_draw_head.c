@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "cli/base/text.h"
-#include "cli/lib/top_draw_internal.h"
-#include "cli/lib/top_screen.h"
-#include "cli/lib/top_text.h"
+#include "cli/top/top_draw_internal.h"
+#include "cli/top/top_screen.h"
+#include "cli/top/top_text.h"
 #include "tracker/segment/segment.h"
 #include "tracker/sys/sys.h"
 

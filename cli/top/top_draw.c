@@ -1,15 +1,15 @@
 /* Drawing: see top_draw.h. */
 #define NCURSES_NOMACROS 1
-#include "cli/lib/top_draw.h"
+#include "cli/top/top_draw.h"
 
 #include <curses.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/lib/top_draw_internal.h"
-#include "cli/lib/top_screen.h"
-#include "cli/lib/top_text.h"
+#include "cli/top/top_draw_internal.h"
+#include "cli/top/top_screen.h"
+#include "cli/top/top_text.h"
 
 enum { NOTE_LINES_MIN = 20 /* of a terminal that has room for the last events below */ };
 

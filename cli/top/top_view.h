@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cli/lib/top_rows.h"
+#include "cli/top/top_rows.h"
 
 enum top_pane { TOP_FILES, TOP_PROCESSES, TOP_EVENTS, TOP_PANES };
 
