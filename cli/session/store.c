@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "cli/base/message.h"
-#include "cli/lib/metadata.h"
+#include "cli/run/metadata.h"
 #include "cli/session/journal_file.h"
 #include "tracker/content/contents.h"
 #include "tracker/journal/journal.h"

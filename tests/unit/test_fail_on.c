@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/base/exit_code.h"
-#include "cli/lib/fail_on.h"
+#include "cli/run/fail_on.h"
 
 static struct summary sum;
 static struct journal journal;

@@ -4,7 +4,7 @@
 #include <jansson.h>
 #include <sys/resource.h>
 
-#include "cli/lib/metadata.h"
+#include "cli/run/metadata.h"
 #include "support.h"
 #include "tracker/sys/sys.h"
 

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 
 #include "cli/base/executable.h"
-#include "cli/lib/via.h"
+#include "cli/run/via.h"
 #include "support.h"
 
 static struct world world;

@@ -13,7 +13,7 @@ enum {
 	ATTEMPTS = 4,
 };
 
-/* Whoever follows the table (cli/lib/metadata.c) need not look at all of it to know that nothing happened. */
+/* Whoever follows the table (cli/run/metadata.c) need not look at all of it to know that nothing happened. */
 static void commit(const struct segment *segment, struct file_slot *slot, struct file_slot *copy)
 {
 	slot_commit(slot, copy, sizeof(*copy));

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cli/base/message.h"
-#include "cli/lib/watch_internal.h"
+#include "cli/run/watch_internal.h"
 #include "tracker/content/file.h"
 #include "tracker/guard/guard.h"
 #include "tracker/path/path.h"

@@ -1,5 +1,5 @@
 /* A command below a supervisor: see supervised.h. */
-#include "cli/lib/supervised.h"
+#include "cli/run/supervised.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,8 +3,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/lib/instruction_index.h"
-#include "cli/lib/watch_internal.h"
+#include "cli/run/instruction_index.h"
+#include "cli/run/watch_internal.h"
 #include "tracker/sys/sys.h"
 
 enum {

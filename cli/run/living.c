@@ -1,5 +1,5 @@
 /* The session's processes that live: see living.h. */
-#include "cli/lib/living.h"
+#include "cli/run/living.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* The index of instruction files: see instruction_index.h. */
-#include "cli/lib/instruction_index.h"
+#include "cli/run/instruction_index.h"
 
 #include <dirent.h>
 #include <errno.h>

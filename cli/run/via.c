@@ -1,5 +1,5 @@
 /* The ways in: see via.h. */
-#include "cli/lib/via.h"
+#include "cli/run/via.h"
 
 #include <errno.h>
 #include <linux/capability.h>

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "cli/lib/watch_internal.h"
+#include "cli/run/watch_internal.h"
 #include "tracker/content/baseline.h"
 #include "tracker/content/file.h"
 #include "tracker/guard/guard.h"

@@ -8,8 +8,8 @@
 #ifndef SEEN_CLI_WATCH_INTERNAL_H
 #define SEEN_CLI_WATCH_INTERNAL_H
 
-#include "cli/lib/living.h"
-#include "cli/lib/watch.h"
+#include "cli/run/living.h"
+#include "cli/run/watch.h"
 #include "tracker/segment/tables.h"
 
 #define MILLISECOND_NS UINT64_C(1000000)

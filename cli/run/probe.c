@@ -1,5 +1,5 @@
 /* Trials: see probe.h. */
-#include "cli/lib/probe.h"
+#include "cli/run/probe.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* Task metadata: see metadata.h. */
-#include "cli/lib/metadata.h"
+#include "cli/run/metadata.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* What makes `seen run` end with a status of its own: see fail_on.h. */
-#include "cli/lib/fail_on.h"
+#include "cli/run/fail_on.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
