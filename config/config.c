@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agents_ini.h" /* generated from data/agents.ini: agents_ini, agents_ini_bytes */
+#include "agents_ini.h" /* generated from data/agents/agents.ini: agents_ini, agents_ini_bytes */
 #include "config/ini.h"
 #include "config/nearest.h"
 #include "config/store.h"

@@ -132,7 +132,7 @@ static void write_profiles(FILE *out, const struct config *config)
 			   "[processes] agents ----\n"
 			   "; A workspace's .seen.ini may not hold such a section.  Flags: -c "
 			   "'agent NAME.key=value'.\n"
-			   "; Built in, in config/data/agents.ini:\n");
+			   "; Built in, in config/data/agents/agents.ini:\n");
 	if (names)
 		wrap(out, ";   ", names);
 	free(names);

@@ -1,5 +1,5 @@
 /*
- * Events as text: a line for people, a line of JSON for programs (seen/log/1: docs/journal.md, config/data/log.schema.json).
+ * Events as text: a line for people, a line of JSON for programs (seen/log/1: docs/journal.md, config/data/schema/log.schema.json).
  */
 #ifndef SEEN_CLI_EVENT_PRINT_H
 #define SEEN_CLI_EVENT_PRINT_H

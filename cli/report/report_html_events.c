@@ -185,7 +185,7 @@ static uint32_t text_number_of(struct packer *packer)
 
 /* ---- files ---- */
 
-/* The order of the numbers: config/data/report/data.js knows it too. */
+/* The order of the numbers: config/data/page/data.js knows it too. */
 static void put_file(struct packer *packer, const struct report_file *row, const char *workspace)
 {
 	static char escaped[TEXT_BYTES_MAX];

@@ -2,7 +2,7 @@
  * A report's files and its journal's events, packed for the page of `seen report --format html`: a million events in some 12 MB.
  *
  * They are written as elements <script type="application/octet-stream" class="...">, whose content is base64 and no program: a browser
- * neither runs nor asks for them.  The page (config/data/report/data.js) takes them apart.  Numbers are unsigned LEB128
+ * neither runs nor asks for them.  The page (config/data/page/data.js) takes them apart.  Numbers are unsigned LEB128
  * ("number"); those that may go down are zigzag-coded ("step").  Three kinds of elements, each a series that runs through all
  * of its kind; none splits an entry:
  *

@@ -1,4 +1,4 @@
-/* A report for programs, seen/report/1: see report_print.h.  config/data/report.schema.json says what each member is. */
+/* A report for programs, seen/report/1: see report_print.h.  config/data/schema/report.schema.json says what each member is. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

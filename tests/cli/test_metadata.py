@@ -26,7 +26,7 @@ class Metadata(Case):
     def load(self, session="s"):
         document = json.loads(self.path(session).read_text())
         if jsonschema is not None:
-            schema = json.loads((SOURCE / "config/data/task_metadata.schema.json").read_text())
+            schema = json.loads((SOURCE / "config/data/schema/task_metadata.schema.json").read_text())
             jsonschema.Draft202012Validator.check_schema(schema)
             jsonschema.Draft202012Validator(schema).validate(document)
         for path in {entry["path"] for entry in document["files_in_context"]}:
@@ -46,11 +46,11 @@ class Metadata(Case):
 
     def test_schema(self):
         self.assertEqual((BUILD / "share/seen/schemas/task_metadata.schema.json").read_bytes(),
-                         (SOURCE / "config/data/task_metadata.schema.json").read_bytes())
+                         (SOURCE / "config/data/schema/task_metadata.schema.json").read_bytes())
         if jsonschema is None:
             self.skipTest("no python3-jsonschema")
         self.seen("run", "--session", "s", "--", "true", code=0)
-        validator = jsonschema.Draft202012Validator(json.loads((SOURCE / "config/data/task_metadata.schema.json").read_text()))
+        validator = jsonschema.Draft202012Validator(json.loads((SOURCE / "config/data/schema/task_metadata.schema.json").read_text()))
         good = {"schema": "seen/task_metadata/1", "session": "s", "workspace": "/w", "recorded_until": 5,
                 "files_in_context": [{"path": "a/b", "record_state": "active", "record_source": "read_tool",
                                       "agent_read_date": 5, "agent_edit_date": None, "user_edit_date": None}]}

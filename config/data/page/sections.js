@@ -1,4 +1,4 @@
-/* What the report's JSON says: config/data/report.schema.json has its members. */
+/* What the report's JSON says: config/data/schema/report.schema.json has its members. */
 
 /* JSON has bytes of others as text in which \ is doubled and \xNN stands for what is no UTF-8, as the texts of events have; the rest is
  * made visible here. */
