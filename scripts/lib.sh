@@ -11,10 +11,10 @@ build_packages="gcc libc6-dev cmake ninja-build pkg-config libxxhash-dev libinih
 test_packages="libcriterion-dev python3 git strace bubblewrap busybox-static perl nodejs procps bsdutils musl-tools valgrind"
 # What shows tests a report, the live view, a page of docs/ or a schema; a test whose program is not there is skipped.
 view_packages="chromium tmux cmark-gfm curl python3-jsonschema python3-yaml"
-# What tests/preload/suites runs; a suite whose program is not there is skipped.
+# What tests/behaviour/suites runs; a suite whose program is not there is skipped.
 suite_packages="binutils make rsync ripgrep jq sqlite3 vim-tiny less patch ed xz-utils bzip2 zip unzip"
 suite_packages_long="libpython3-testsuite bat"
-# Who reads exports, in tests/cli/test_consumers.py; what is not there is not asked.
+# Who reads exports, in tests/behaviour/test_consumers.py; what is not there is not asked.
 engine_packages_long="postgresql clickhouse-server"
 # What ./scripts/bench runs and draws with; what its ways need is said by tests/bench/run --packages.
 bench_packages="python3 git binutils musl-tools gnuplot-nox procps"

@@ -1,7 +1,7 @@
 /*
  * Exports: a journal's events in the form of another program, one after the other.
  *
- * A format is a line of EXPORT_FORMATS and a file cli/lib/export_NAME.c that defines `export_NAME`.  It is told of the journal, then of each
+ * A format is a line of EXPORT_FORMATS and a file cli/export/export_NAME.c that defines `export_NAME`.  It is told of the journal, then of each
  * event, and keeps nothing that grows with them.  docs/export.md says what each field is made of.
  *
  * What an exporter writes are bytes of others (events.h): paths are no UTF-8, and may hold anything but NUL.

@@ -2,7 +2,7 @@
  * libc's own functions behind the exported names: `REAL(open)(path, flags)`.
  *
  * Each is looked up when it is first called, behind this library: other preloaded libraries keep their turn, as by
- * dlsym(RTLD_NEXT), to which this has to be equal (tests/preload/real_names.c).  dlsym itself takes the loader's lock, which a
+ * dlsym(RTLD_NEXT), to which this has to be equal (tests/programs/real_names.c).  dlsym itself takes the loader's lock, which a
  * thread may hold while it waits for the caller, clears what dlerror() has to tell, and takes 200 ns a name: here the hash tables
  * of the loaded objects are read, where they lie.  Async-signal-safe; two threads that do so at once store the same pointer.
  */

@@ -27,7 +27,7 @@
 #include <unistd.h>
 
 #include "tests/bench/report.h"
-#include "tests/unit/support.h"
+#include "tests/support/support.h"
 
 static char buffer[1 << 16];
 static size_t size_bytes;

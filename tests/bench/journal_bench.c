@@ -28,7 +28,7 @@
 #include <unistd.h>
 
 #include "tests/bench/report.h"
-#include "tests/unit/support.h"
+#include "tests/support/support.h"
 #include "tracker/journal/journal.h"
 #include "tracker/sys/sys.h"
 

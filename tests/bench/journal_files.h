@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/unit/support.h"
+#include "tests/support/support.h"
 #include "tracker/content/version.h"
 
 enum {

@@ -27,7 +27,7 @@
 #include "cli/journal/seal.h"
 #include "config/settings.h"
 #include "tests/bench/journal_files.h"
-#include "tests/unit/support.h"
+#include "tests/support/support.h"
 #include "tracker/content/contents.h"
 #include "tracker/guard/guard.h"
 #include "tracker/journal/journal.h"

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "shim/supervise/compat.h"
-#include "tests/unit/support.h"
+#include "tests/support/support.h"
 
 static int filter_opens(void)
 {

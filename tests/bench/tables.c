@@ -44,7 +44,7 @@
 #include <unistd.h>
 
 #include "tests/bench/report.h"
-#include "tests/unit/support.h"
+#include "tests/support/support.h"
 #include "tracker/content/baseline.h"
 #include "tracker/process/process.h"
 #include "tracker/sys/sys.h"

@@ -13,7 +13,7 @@ import unittest
 
 HERE = os.path.join(os.environ["SEEN_SOURCE"], "tests/bench")
 for loaded in [name for name in sys.modules if name.split(".")[0] == "harness"]:
-    del sys.modules[loaded]  # tests/harness.py is another
+    del sys.modules[loaded]  # tests/support/harness.py is another
 sys.path.insert(0, HERE)
 
 from harness import peers, place, way, ways  # noqa: E402

@@ -19,7 +19,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "tests/unit/support.h"
+#include "tests/support/support.h"
 
 enum { BYTES = 4096 };
 

@@ -22,7 +22,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "tests/unit/support.h"
+#include "tests/support/support.h"
 #include "tracker/journal/journal.h"
 #include "tracker/sys/sys.h"
 

@@ -31,7 +31,7 @@ SEED, _, ONLY = (os.environ.get("SEEN_SEED") or "20261122").partition(":")
 BATCH = 25  # interleavings of one session
 BURST_MS = 20
 SLACK_S = 0.002  # of the clocks on both sides
-WRITER = os.path.join(BUILD, "tests/preload/helpers/write_pieces")
+WRITER = os.path.join(BUILD, "tests/programs/helpers/write_pieces")
 SETTINGS = ("warn", "deny", "allow")
 WARNED, DENIED = "somebody else changed it since it was read, and this", "not overwritten: somebody else changed it"
 

@@ -20,7 +20,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#include "tests/unit/support.h"
+#include "tests/support/support.h"
 #include "tracker/process/process.h"
 #include "tracker/sys/sys.h"
 

@@ -87,7 +87,7 @@ class Statuses(Case):
 
 
 class FailOn(Case):
-    """What is found by each way in is told in tests/preload/test_fail_on.py."""
+    """What is found by each way in is told in tests/behaviour/test_fail_on.py."""
 
     def fail_on(self, what, *words, code, **more):
         return self.seen("run", "--session", "s", *what, "--", *words, code=code, **more).stderr.decode()

@@ -1,4 +1,4 @@
-"""Ready-made rules, and what a run ends with when one is hit; by each way in.  What they speak of: tests/unit/test_rule_sets.c."""
+"""Ready-made rules, and what a run ends with when one is hit; by each way in.  What they speak of: tests/unit/config/test_rule_sets.c."""
 
 import json
 import os

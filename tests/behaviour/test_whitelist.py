@@ -13,7 +13,7 @@ import unittest
 
 from harness import BUILD, NOTICE, RUN, Session, lines, needs_library
 
-PROGRAM = os.path.join(BUILD, "tests", "preload", "helpers", "own_reads")
+PROGRAM = os.path.join(BUILD, "tests", "programs", "helpers", "own_reads")
 BURST_MS = 60  # shorter than by default: tests wait for its end
 PAUSE_S = 0.15
 SLOW = ("-c", "notice.burst_ms=60000")

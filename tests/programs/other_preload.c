@@ -2,7 +2,7 @@
  * after everything; LD_PRELOAD already set: its entries and their order stay, and both libraries take their turn. */
 #include "check.h"
 
-/* The folder of the libraries of tests/preload/lib: beside this program. */
+/* The folder of the libraries of tests/programs/lib: beside this program. */
 static void library(const char *name, char *ret_path, size_t capacity)
 {
 	CHECK((size_t)snprintf(ret_path, capacity, "%.*s/%s.so",

@@ -196,7 +196,7 @@ class Programs(JournalTest):
 
 def program(name):
     """A program of this folder, which test "preload.NAME" compares with what it does alone."""
-    return os.path.join(BUILD, "tests", "preload", name)
+    return os.path.join(BUILD, "tests", "programs", name)
 
 
 class DescriptorsOfLibc(JournalTest):

@@ -16,7 +16,7 @@ from harness import BUILD, NOTICE, VIA, SessionTest, lines, needs_library, wait_
 from test_sink import SINKS, SinkTest
 
 CHANGED = b"[File changed since last read: "
-HELPERS = os.path.join(BUILD, "tests", "preload", "helpers")
+HELPERS = os.path.join(BUILD, "tests", "programs", "helpers")
 LONG = bool(os.environ.get("SEEN_LONG"))
 SAMPLE = 300 if LONG else 40
 HEADER = re.compile(rb"^\[File changed since last read: (.*)\. Below is not the file but what changed in it, a unified diff against version "

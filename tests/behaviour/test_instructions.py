@@ -8,7 +8,7 @@ of a program that does nothing.
 The figures are in instructions.json, with the compiler and the libc that they are of: by others they are others, and the test is
 skipped.  Who makes a path cheaper writes the new figures by
 
-    SEEN_INSTRUCTIONS=write SEEN_BUILD=build/release PYTHONPATH=tests python3 tests/run-unittest tests/preload/test_instructions.py
+    SEEN_INSTRUCTIONS=write SEEN_BUILD=build/release PYTHONPATH=tests/support python3 tests/support/run-unittest tests/behaviour/test_instructions.py
 
 and commits them, so that what was won is not lost again.  System calls of the start are counted by strace, exactly.
 """

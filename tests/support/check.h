@@ -1,5 +1,5 @@
 /*
- * For the programs of this folder.  Each does what ordinary programs do and prints what came of it; `run-preload`
+ * For the programs of this folder.  Each does what ordinary programs do and prints what came of it; `run-program`
  * holds what it printed against what it prints under `seen run`.  None of them knows of the shim.
  *
  * Descriptors, results and errno are printed, process ids, addresses and times are not.

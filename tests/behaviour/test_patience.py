@@ -14,7 +14,7 @@ import unittest
 from harness import BUILD, RUN, VIA, Session, SessionTest, lines
 
 BUSYBOX = shutil.which("busybox")
-SLOW_FILES = os.path.join(BUILD, "tests", "preload", "helpers", "slow_files")
+SLOW_FILES = os.path.join(BUILD, "tests", "programs", "helpers", "slow_files")
 CATS = ["cat"] + (["busybox cat"] if BUSYBOX else [])
 
 

@@ -11,7 +11,7 @@ import test_sink
 from harness import BUILD, NOTICE, VIA, lines
 
 BUSYBOX = shutil.which("busybox")
-PROGRAMS = os.path.join(BUILD, "tests", "preload", "viewers")
+PROGRAMS = os.path.join(BUILD, "tests", "programs", "viewers")
 
 
 def musl(name):

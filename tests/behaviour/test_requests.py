@@ -14,7 +14,7 @@ import unittest
 
 from harness import BUILD, NOTICE, SEEN, Session, SessionTest, lines, needs_library
 
-HELPER = os.path.join(BUILD, "tests/preload/helpers/reader_of_a_kind")
+HELPER = os.path.join(BUILD, "tests/programs/helpers/reader_of_a_kind")
 ANSWER = b"[Command already run: "
 
 

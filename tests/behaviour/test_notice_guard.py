@@ -17,7 +17,7 @@ import unittest
 
 from harness import BUILD, NOTICE, RUN, Session, SessionTest, lines, needs_library
 
-PROGRAM = os.path.join(BUILD, "tests", "preload", "helpers", "notice_writer")
+PROGRAM = os.path.join(BUILD, "tests", "programs", "helpers", "notice_writer")
 BURST_MS = 60
 PAUSE_S = 0.15
 

@@ -14,7 +14,7 @@ import unittest
 from harness import BUILD, RUN, VIA, Session, SessionTest, lines, wait_until
 
 BUSYBOX = shutil.which("busybox")
-STATIC_CAT = os.path.join(BUILD, "tests", "preload", "viewers", "reads", "cat")
+STATIC_CAT = os.path.join(BUILD, "tests", "programs", "viewers", "reads", "cat")
 KERNEL = tuple(int(number) for number in re.match(r"(\d+)\.(\d+)", platform.release()).groups())
 supervisor_only = unittest.skipIf(VIA == "preload", "there is no supervisor")
 root_only = unittest.skipUnless(os.geteuid() == 0, "for root only")

@@ -10,8 +10,8 @@ import unittest
 
 from harness import BUILD, NOTICE, RUN, VIA, Session, SessionTest, lines, wait_until
 
-HELPERS = os.path.join(BUILD, "tests", "preload", "helpers")
-STATIC_CAT = os.path.join(BUILD, "tests", "preload", "viewers", "reads", "cat")
+HELPERS = os.path.join(BUILD, "tests", "programs", "helpers")
+STATIC_CAT = os.path.join(BUILD, "tests", "programs", "viewers", "reads", "cat")
 root_only = unittest.skipUnless(os.geteuid() == 0, "for root only")
 needs_static = unittest.skipUnless(os.path.exists(STATIC_CAT), "no musl-gcc")
 needs_supervisor = unittest.skipIf(VIA == "preload", "nothing sees a static program")
