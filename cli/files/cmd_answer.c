@@ -48,7 +48,7 @@ static int diff(int count, char **words)
 	return status;
 }
 
-/* The program that stood in this process ended with 0, or its command would not be remembered (shim/preload/reader.c). */
+/* The program that stood in this process ended with 0, or its command would not be remembered (shim/preload/follow/reader.c). */
 static int request(int count, char **words)
 {
 	if (count != 1)

@@ -23,7 +23,7 @@ HEADER = re.compile(rb"^\[File changed since last read: (.*)\. Below is not the 
                     rb"([0-9a-f]{12}), given to you since (20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)\. If that is not in your context, repeat the same "
                     rb"command to get the file in full\. \((\d+) bytes, version ([0-9a-f]{12}), seen-[0-9a-f]{16}\)\]\n"
                     rb"--- (.*)\t\(version (.*)\)\n\+\+\+ (.*)\t\(version (.*)\)\n@@ ")
-PATIENCE_S = 3  # of a viewer (shim/preload/diff.c)
+PATIENCE_S = 3  # of a viewer (shim/preload/follow/diff.c)
 
 
 def edited(data, number=50, text=b"another line\n"):

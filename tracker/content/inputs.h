@@ -1,7 +1,7 @@
 /*
  * Inputs: what a reader's output hangs on, file by file and folder by folder, and whether it is still what it was.
  *
- * A list of them is made while the reader runs (shim/preload/reader.c), kept beside the content store
+ * A list of them is made while the reader runs (shim/preload/follow/reader.c), kept beside the content store
  * (contents_put_inputs()), and looked at before its command is answered the next time.  An input is looked at when it is opened,
  * before the program reads it: what comes later shows as a difference.  At the end its stamp has to be what it was then.
  *

@@ -4,7 +4,7 @@
  * Only paths that the guard is concerned with cost more than a look into the tables; for these a file is opened, hashed, copied.
  * A path is read before the call here: where the caller's memory is not there, the call is left alone.
  */
-#include "shim/preload/plan.h"
+#include "shim/preload/follow/plan.h"
 
 #include <errno.h>
 #include <string.h>

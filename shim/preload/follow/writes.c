@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "shim/preload/plan.h"
+#include "shim/preload/follow/plan.h"
 #include "shim/preload/record.h"
 #include "tracker/content/baseline.h"
 #include "tracker/content/contents.h"
