@@ -31,7 +31,7 @@
 #include "cli/run/probe.h"
 #include "cli/run/via.h"
 #include "cli/session/session.h"
-#include "shim/supervise/supervise.h"
+#include "shim/supervise/supervisor.h"
 #include "tracker/answer/tracker.h"
 #include "tracker/path/path.h"
 #include "tracker/process/role.h"

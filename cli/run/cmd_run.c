@@ -35,6 +35,7 @@
 #include "cli/session/session.h"
 #include "cli/session/summary.h"
 #include "cli/undo/checkpoint.h"
+#include "shim/supervise/supervisor.h"
 #include "tracker/journal/journal.h"
 #include "tracker/process/capture.h"
 #include "tracker/process/process.h"

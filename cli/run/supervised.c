@@ -18,6 +18,7 @@
 
 #include "shim/supervise/compat.h"
 #include "shim/supervise/filter.h"
+#include "shim/supervise/supervisor.h"
 #include "tracker/sys/sys.h"
 
 /* From the command's process to the supervisor, with the listener. */

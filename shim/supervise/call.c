@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "shim/supervise/directory.h"
 #include "shim/supervise/hello.h"
 #include "shim/supervise/memory.h"
 #include "shim/supervise/record.h"

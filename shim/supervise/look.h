@@ -5,7 +5,17 @@
 #ifndef SEEN_SUPERVISE_LOOK_H
 #define SEEN_SUPERVISE_LOOK_H
 
-#include "shim/supervise/record.h"
+#include "shim/supervise/target.h"
+
+/* What a trapped call names. */
+struct named {
+	pid_t tid;
+	int directory;    /* that `path` is relative to, or AT_FDCWD */
+	const char *path; /* as given */
+	const char *
+		folder; /* what a relative path begins at, as the supervisor names it; NULL: not known or not needed */
+	const char *normal; /* absolute and normalized; NULL: not known */
+};
 
 /* look_up(): finds a file by a name of the process's.  No magic links: what those stand for depends on who follows them.
  *

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "shim/supervise/directory.h"
 #include "tracker/path/path.h"
 #include "tracker/process/scope.h"
 

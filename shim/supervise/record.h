@@ -7,20 +7,11 @@
 #ifndef SEEN_SUPERVISE_RECORD_H
 #define SEEN_SUPERVISE_RECORD_H
 
+#include "shim/supervise/look.h"
 #include "shim/supervise/target.h"
 #include "tracker/answer/inject.h"
 #include "tracker/guard/guard.h"
 #include "tracker/guard/rule.h"
-
-/* What a trapped call names. */
-struct named {
-	pid_t tid;
-	int directory;    /* that `path` is relative to, or AT_FDCWD */
-	const char *path; /* as given */
-	const char *
-		folder; /* what a relative path begins at, as the supervisor names it; NULL: not known or not needed */
-	const char *normal; /* absolute and normalized; NULL: not known */
-};
 
 /* record_started(): a program was started.  words: its arguments, each ended by NUL. */
 void record_started(const struct supervision *supervision, struct target *target,

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "shim/supervise/record.h"
 #include "shim/supervise/say.h"
 #include "tracker/guard/rule.h"
 #include "tracker/sys/sys.h"

@@ -7,7 +7,7 @@
 #ifndef SEEN_SUPERVISE_RULES_H
 #define SEEN_SUPERVISE_RULES_H
 
-#include "shim/supervise/record.h"
+#include "shim/supervise/look.h"
 
 /* rules_ops_of_name(): what TRUNCATE, CREATE, DELETE do to their path: enum rule_op. */
 uint32_t rules_ops_of_name(enum journal_op op);

@@ -11,8 +11,10 @@
  *	rules.c      the rules
  *	writes.c     the guard
  *	say.c        lines for the agent
+ *	directory.c  the current directory of a process
  *	look.c       finding what a process names
  *	memory.c     looking into another process
+ *	compat.h     what the kernel knows and the installed headers may not
  *	hello.h      how it shares a process with the preloaded library
  *
  * It decides as the library does, by the same functions of the tracker.  A call that is let pass is made by the process itself
@@ -20,6 +22,10 @@
  * boundary.  Only a viewer's open is answered by the supervisor, with a descriptor.
  *
  * Whatever goes wrong, the call is let pass.
+ *
+ * The files use each other downward only: supervisor, call, target, then view, writes and rules, then record and say, then directory,
+ * look and memory.  All of them may use the tracker, threads and the heap: they run in seen's own process.  In other processes they
+ * touch nothing but what answers a call: a descriptor that is added, and the ticket in struct hello.
  */
 #ifndef SEEN_SUPERVISE_SUPERVISE_H
 #define SEEN_SUPERVISE_SUPERVISE_H
@@ -64,31 +70,5 @@ struct supervision {
 	void (*say)(void *data, const char *line);
 	void *data;
 };
-
-/* supervise_supported(): may a program be supervised here?  Tries it in a child.
- * Returns 0; -ENOSYS on a kernel before 5.14 or without seccomp; -EACCES, -EPERM where policy forbids it; -EBUSY below a
- * supervisor of somebody else; -EAGAIN when there is no process to be had. */
-int supervise_supported(void);
-
-/* supervise_mark(): the session's mark of the library's own calls, made now if it has none.  Written to the segment. */
-uint64_t supervise_mark(const struct segment *segment);
-
-struct supervisor;
-
-/* supervise_start(): begins to answer.
- *
- * listener: from filter_install() in the command's process, taken over.
- * Starts threads and one process, the guardian: it lets every call pass when this process has died.  Returns 0 or a negative
- * errno; then nothing answers and the listener is closed: trapped calls fail with ENOSYS.  Once in a process, which may have no
- * other threads yet. */
-int supervise_start(int listener, const struct supervision *supervision,
-		    struct supervisor **ret_supervisor);
-
-/* supervise_descriptor(): becomes readable when a process ended, when all have, and when there is something to look at: for poll(2). */
-int supervise_descriptor(const struct supervisor *supervisor);
-
-/* supervise_tend(): after supervise_descriptor() was readable: forgets processes that ended, looks at what came of writes.  Returns false when none is left
- * below the filter. */
-bool supervise_tend(struct supervisor *supervisor);
 
 #endif

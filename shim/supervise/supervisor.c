@@ -4,6 +4,8 @@
  * The kernel writes each call into memory that the guardian shares: when the supervisor dies, however that happens, the guardian
  * knows which calls were taken and not answered, and lets them and all later ones pass.  Otherwise they would wait for ever.
  */
+#include "shim/supervise/supervisor.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
@@ -23,7 +25,6 @@
 
 #include "shim/supervise/call.h"
 #include "shim/supervise/filter.h"
-#include "shim/supervise/supervise.h"
 #include "shim/supervise/target.h"
 #include "shim/supervise/writes.h"
 #include "tracker/sys/sys.h"
@@ -399,6 +400,29 @@ failed:
 int supervise_descriptor(const struct supervisor *supervisor)
 {
 	return supervisor->events;
+}
+
+/* writes_settle() for all processes of which that is due (targets_note_writing()); clears the timer. */
+static void writes_settle_all(const struct supervision *supervision, struct targets *targets)
+{
+	enum { AT_ONCE_MAX = 64, NOBODY = -1 };
+	pid_t again[AT_ONCE_MAX], pid;
+	int count = 0;
+	uint64_t expired;
+
+	(void)sys_read(targets_timer(targets), &expired, sizeof(expired));
+	while (count < AT_ONCE_MAX && (pid = targets_next_writing(targets)) != 0) {
+		struct target *target = target_find(targets, pid);
+		if (target)
+			writes_settle(supervision, target, NOBODY);
+		/* One that is held by another thread makes a call: that looks, too. */
+		if (target && target->writes && writes_are_young(target->writes))
+			again[count++] = pid;
+		if (target)
+			target_give(targets, target);
+	}
+	for (int i = 0; i < count; i++)
+		targets_note_writing(targets, again[i]);
 }
 
 bool supervise_tend(struct supervisor *supervisor)

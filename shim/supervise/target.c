@@ -383,27 +383,6 @@ bool target_is_library_code(const struct target *target, uint64_t code)
 	return false;
 }
 
-bool target_folder(struct target *target, pid_t tid, char *ret_folder, size_t capacity)
-{
-	target->has_threads = target->has_threads || tid != target->pid;
-	if (!target->has_threads && target->folder && strlen(target->folder) < capacity) {
-		memcpy(ret_folder, target->folder, strlen(target->folder) + 1);
-		return true;
-	}
-	if (proc_folder(tid, AT_FDCWD, ret_folder, capacity) < 0)
-		return false;
-	if (!target->has_threads && !target->folder)
-		target->folder = strdup(ret_folder);
-	return true;
-}
-
-void target_moves(struct target *target, pid_t tid)
-{
-	free(target->folder);
-	target->folder = NULL;
-	target->has_threads = target->has_threads || tid != target->pid;
-}
-
 /* ---- a program starts ---- */
 
 static void begin_image(struct target *target)

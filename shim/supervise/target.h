@@ -112,11 +112,6 @@ void target_give(struct targets *targets, struct target *target);
 
 /* What follows is about a process that is held: target_take(). */
 
-/* target_folder(): the current folder of a thread's process, as this process would name it.  False: not known.
- * target_moves(): the thread is about to change it. */
-bool target_folder(struct target *target, pid_t tid, char *ret_folder, size_t capacity);
-void target_moves(struct target *target, pid_t tid);
-
 /* target_refresh_root(): asks for its root folder again. */
 void target_refresh_root(const struct targets *targets, struct target *target);
 

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "shim/supervise/compat.h"
-#include "shim/supervise/look.h"
 #include "shim/supervise/memory.h"
+#include "shim/supervise/record.h"
 #include "tracker/answer/inject.h"
 #include "tracker/answer/notice.h"
 #include "tracker/content/baseline.h"

@@ -9,7 +9,7 @@
 #ifndef SEEN_SUPERVISE_VIEW_H
 #define SEEN_SUPERVISE_VIEW_H
 
-#include "shim/supervise/record.h"
+#include "shim/supervise/look.h"
 #include "shim/supervise/target.h"
 
 struct views;

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "shim/supervise/look.h"
 #include "shim/supervise/memory.h"
+#include "shim/supervise/record.h"
 #include "shim/supervise/say.h"
 #include "tracker/content/baseline.h"
 #include "tracker/content/contents.h"
@@ -421,8 +421,7 @@ void writes_settle(const struct supervision *supervision, struct target *target,
 	look_end();
 }
 
-/* Is there one among them that is worth a look soon? */
-static bool is_young(const struct writes *writes)
+bool writes_are_young(const struct writes *writes)
 {
 	const uint64_t YOUNG_NS = 3000000000;
 	uint64_t now_ns = sys_boottime_ns();
@@ -431,28 +430,6 @@ static bool is_young(const struct writes *writes)
 		if (now_ns - writes->writes[i].time_ns < YOUNG_NS)
 			return true;
 	return false;
-}
-
-void writes_settle_all(const struct supervision *supervision, struct targets *targets)
-{
-	enum { AT_ONCE_MAX = 64, NOBODY = -1 };
-	pid_t again[AT_ONCE_MAX], pid;
-	int count = 0;
-	uint64_t expired;
-
-	(void)sys_read(targets_timer(targets), &expired, sizeof(expired));
-	while (count < AT_ONCE_MAX && (pid = targets_next_writing(targets)) != 0) {
-		struct target *target = target_find(targets, pid);
-		if (target)
-			writes_settle(supervision, target, NOBODY);
-		/* One that is held by another thread makes a call: that looks, too. */
-		if (target && target->writes && is_young(target->writes))
-			again[count++] = pid;
-		if (target)
-			target_give(targets, target);
-	}
-	for (int i = 0; i < count; i++)
-		targets_note_writing(targets, again[i]);
 }
 
 static void note_given(struct file_slot *file, const void *data)

@@ -8,7 +8,7 @@
 #ifndef SEEN_SUPERVISE_WRITES_H
 #define SEEN_SUPERVISE_WRITES_H
 
-#include "shim/supervise/record.h"
+#include "shim/supervise/look.h"
 #include "tracker/guard/guard.h"
 
 struct writes;
@@ -28,8 +28,8 @@ bool write_concerns(const struct supervision *supervision, const struct target *
 /* writes_settle(): learns what came of what was let pass, as far as that is over.  tid: the thread that makes a call now; 0: the process ends. */
 void writes_settle(const struct supervision *supervision, struct target *target, pid_t tid);
 
-/* writes_settle_all(): the same for all processes of which that is due (targets_note_writing()), and clears the timer. */
-void writes_settle_all(const struct supervision *supervision, struct targets *targets);
+/* writes_are_young(): is there one among them that is worth a look soon? */
+bool writes_are_young(const struct writes *writes);
 
 /* write_read(): an agent, or a reader that prints what is in its files, is about to read a file: its scope knows it then. */
 void write_read(const struct supervision *supervision, struct target *target,

@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 
 #include "shim/supervise/filter.h"
-#include "shim/supervise/supervise.h"
+#include "shim/supervise/supervisor.h"
 #include "support.h"
 #include "tracker/process/process.h"
 #include "tracker/sys/sys.h"

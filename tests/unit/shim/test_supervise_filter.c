@@ -10,7 +10,7 @@
 
 #include "shim/supervise/compat.h"
 #include "shim/supervise/filter.h"
-#include "shim/supervise/supervise.h"
+#include "shim/supervise/supervisor.h"
 #include "support.h"
 #include "tracker/sys/sys.h"
 
