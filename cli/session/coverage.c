@@ -145,8 +145,10 @@ static void add_processes(const struct segment *segment, const struct journal *j
 		    process.time_ns < since_ns || is_beginning(&process))
 			continue;
 		process.name[sizeof(process.name) - 1] = '\0';
-		coverage->opens += process.counts[PROCESS_OPENS] +
-				   process.counts[PROCESS_OPENS_WRITE];
+		/* what programs that have ended did is among the session's counters */
+		if (process.state != PROCESS_EXITED)
+			coverage->opens += process.counts[PROCESS_OPENS] +
+					   process.counts[PROCESS_OPENS_WRITE];
 		path_of(journal, &process, path);
 		if (process.state == PROCESS_ANNOUNCED) {
 			coverage->unobserved++;

@@ -8,6 +8,7 @@
 
 #include "shim/preload/door.h"
 #include "shim/preload/real.h"
+#include "shim/preload/ring.h"
 #include "tracker/sys/sys.h"
 
 /* Bytes were read in the order of the file, from the descriptor's own offset.  Returns what the call is to return. */
@@ -246,10 +247,13 @@ EXPORT ssize_t vmsplice(int to, const struct iovec *parts, size_t count, unsigne
 }
 
 /* A mapping: bytes are read, or stored, without a call. */
-static void *was_mapped(void *address, size_t size_bytes, int protection, int flags, int fd)
+static void *was_mapped(void *address, size_t size_bytes, int protection, int flags, int fd,
+			off64_t offset)
 {
 	if (address == MAP_FAILED || (flags & MAP_ANONYMOUS))
 		return address;
+	if (ring_any())
+		ring_mapped(fd, address, size_bytes, (uint64_t)offset);
 	if (__builtin_expect(shim.tracks, 0))
 		reader_passed(fd, 1, false);
 	if (shim.views)
@@ -282,7 +286,7 @@ EXPORT void *mmap(void *address, size_t size_bytes, int protection, int flags, i
 	if (!shim.on)
 		return map_early(address, size_bytes, protection, flags, fd, offset);
 	return was_mapped(REAL(mmap)(address, size_bytes, protection, flags, fd, offset),
-			  size_bytes, protection, flags, fd);
+			  size_bytes, protection, flags, fd, offset);
 }
 
 EXPORT void *mmap64(void *address, size_t size_bytes, int protection, int flags, int fd,
@@ -291,7 +295,7 @@ EXPORT void *mmap64(void *address, size_t size_bytes, int protection, int flags,
 	if (!shim.on)
 		return map_early(address, size_bytes, protection, flags, fd, offset);
 	return was_mapped(REAL(mmap64)(address, size_bytes, protection, flags, fd, offset),
-			  size_bytes, protection, flags, fd);
+			  size_bytes, protection, flags, fd, offset);
 }
 
 /* The content behind a descriptor changes its size.  The name was recorded when it was opened for writing; a viewer does

@@ -13,6 +13,7 @@
 
 #include "shim/preload/door.h"
 #include "shim/preload/real.h"
+#include "shim/preload/ring.h"
 
 /* What a call about files that are named meant, whether it succeeded or not.  Returns false for other calls. */
 static bool was_named(long number, const long *arguments, long ret)
@@ -157,9 +158,13 @@ static void was_called(long number, const long *arguments, long ret)
 		door_read((int)arguments[1], ret);
 		door_written(fd, ret);
 		break;
+	case SYS_mmap:
+		if (ring_any())
+			ring_mapped((int)arguments[4], (const void *)ret, (size_t)arguments[1],
+				    (uint64_t)arguments[5]);
+		/* fall through */
 	case SYS_tee:
 	case SYS_vmsplice:
-	case SYS_mmap:
 	case SYS_ftruncate:
 	case SYS_fallocate:
 		if (shim.views)
@@ -184,7 +189,10 @@ static void was_called(long number, const long *arguments, long ret)
 			door_sandboxed();
 		break;
 	case SYS_io_uring_setup:
-		partial_note();
+		ring_made((int)ret, (const void *)arguments[1]);
+		break;
+	case SYS_io_uring_enter:
+		ring_entered(fd, ret, (unsigned)arguments[3]);
 		break;
 	default:
 		break;

@@ -7,7 +7,7 @@ import subprocess
 import time
 import unittest
 
-from harness import SEEN, VIA, SessionTest, lines, wait_until
+from harness import BUILD, SEEN, VIA, SessionTest, lines, wait_until
 
 STALE, UNOBSERVED = 15, 16
 BURST_S = 0.3  # longer than [notice] burst_ms
@@ -71,6 +71,22 @@ class Unobserved(SessionTest):
         self.assertIn("the command's own was 7: 1 not observed: cat: static; see `seen status --session test`", line)
         # that was the run before
         self.assertEqual(self.run_it("true"), (0, ""))
+
+    def test_rings(self):
+        """io_uring(7): a ring that carries what libuv sends by one, epoll_ctl(2), hides nothing; one for files does."""
+        maker = os.path.join(BUILD, "tests", "programs", "helpers", "ring_maker")
+        if subprocess.run([maker, "nothing"]).returncode == 77:
+            self.skipTest("no io_uring")
+        self.session.write("f", b"x")
+        for how, hides in (("nothing", False), ("epoll", False), ("open", True), ("polls", True)):
+            code, line = self.run_it(maker, how)
+            if VIA != "preload":  # it is told that there is none
+                self.assertEqual((code, line), (77, ""), how)
+            elif hides:
+                self.assertEqual(code, UNOBSERVED, how)
+                self.assertIn("ring_maker: io_uring", line, how)
+            else:
+                self.assertEqual((code, line), (0, ""), how)
 
     def test_one_that_has_only_just_begun(self):
         for _ in range(10):

@@ -102,6 +102,26 @@ Test(coverage, counters)
 	cr_assert_eq(coverage.calls_unjudged, 0);
 }
 
+Test(coverage, each_open_counts_once)
+{
+	add_process(0, 0, bun());
+	add_process(1, 0, bun());
+	for (uint64_t i = 0; i < 2; i++) {
+		struct process_slot *slot = (struct process_slot *)segment_slot(&world.segment,
+										TABLE_PROCESSES, i);
+		struct process_slot copy;
+		slot->counts[PROCESS_OPENS] = 5;
+		slot->counts[PROCESS_OPENS_WRITE] = 2;
+		must(slot_begin(slot, &copy, PROCESS_CHECKED_BYTES));
+		copy.state = i ? PROCESS_EXITED : PROCESS_ATTACHED;
+		slot_commit(slot, &copy, PROCESS_CHECKED_BYTES);
+	}
+	segment_count(&world.segment, COUNTER_opens,
+		      100); /* of programs whose slots are another's by now */
+	coverage_take(&world.segment, &journal, NULL, 0, &coverage);
+	cr_assert_eq(coverage.opens, 100 + 2 * (5 + 2));
+}
+
 Test(coverage, summary)
 {
 	struct summary summary = { .coverage = { .observed = 12, .supervised = 3 } };
