@@ -5,6 +5,7 @@
 
 #include "tracker/answer/instruction.h"
 #include "tracker/answer/part.h"
+#include "tracker/answer/proof.h"
 #include "tracker/content/baseline.h"
 #include "tracker/content/contents.h"
 #include "tracker/content/file.h"
@@ -398,16 +399,24 @@ static void note_given(struct file_slot *file, const void *data)
 	file_note_given(file);
 }
 
-/* Does what was given from `pending` until now reach the request's scope, uncut so far? */
+/* Does what was given from `pending` until now go the request's scope's way, and is the command so far no longer than that? */
 static bool reaches_scope(const struct segment *segment, const struct request *request,
-			  const struct pending *pending, const struct moment *now)
+			  const struct pending *pending, const struct moment *now,
+			  uint64_t limit_bytes)
 {
 	return request_is_received(request) && now->scope_epoch &&
 	       now->scope_epoch == pending->moment.scope_epoch &&
 	       now->session_epoch == pending->moment.session_epoch &&
 	       (request->is_own ||
-		command_within_so_far(segment, now->capture_id, now->command_id,
-				      decision_limit(segment, &request->context)));
+		command_within_so_far(segment, now->capture_id, now->command_id, limit_bytes));
+}
+
+/* What may be put on record as given: what may count once its proof is there, too. */
+static uint64_t record_limit(const struct segment *segment, const struct request *request)
+{
+	return proof_scope_flags(segment, request->context.scope_id) & SCOPE_PROVES
+		       ? UINT64_MAX
+		       : decision_limit(segment, &request->context);
 }
 
 static bool is_forgotten(const struct segment *segment, const struct pending *pending)
@@ -470,7 +479,9 @@ void decision_deliver(const struct segment *segment, const struct request *reque
 	*ret_delivered = (struct delivered){ 0 };
 	if (!stamp_equal(stamp, &pending->stamp) || stamp->size_bytes != version->size_bytes)
 		return;
-	bool to_scope = reaches_scope(segment, request, pending, &now);
+	uint64_t limit = decision_limit(segment, &request->context);
+	uint64_t most = record_limit(segment, request);
+	bool to_scope = reaches_scope(segment, request, pending, &now, most);
 	/* What it was made against must still count, and be what the scope was given last. */
 	if (pending->is_diff && to_scope)
 		to_scope = delivery_find(segment, now.scope_id, pending->base_key, &before) == 0 &&
@@ -516,6 +527,9 @@ void decision_deliver(const struct segment *segment, const struct request *reque
 	if (request->is_own) /* a read is not "the model saw it": baseline_read() judges it */
 		return;
 	note_instruction(segment, &file, &given, stamp, version);
+	/* A transcript may prove it yet, but what the model takes the file for is not moved by what it was perhaps not given. */
+	if (most > limit && !reaches_scope(segment, request, pending, &now, limit))
+		return;
 	baseline_given(segment, now.scope_id, pending->file_key, version);
 	(void)file_change_known(segment, pending->file_key, note_given, NULL);
 }
@@ -528,7 +542,8 @@ void decision_give_lines(const struct segment *segment, const struct request *re
 
 	if (!count || !stamp_equal(stamp, &pending->stamp) ||
 	    stamp->size_bytes != content->version.size_bytes ||
-	    !reaches_scope(segment, request, pending, &now) || is_forgotten(segment, pending))
+	    !reaches_scope(segment, request, pending, &now, record_limit(segment, request)) ||
+	    is_forgotten(segment, pending))
 		return;
 	/* No later than a forget under another name meanwhile. */
 	struct moment given = now;

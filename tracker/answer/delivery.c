@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "tracker/answer/proof.h"
 #include "tracker/process/capture.h"
 #include "tracker/process/scope.h"
 #include "tracker/segment/pair.h"
@@ -49,29 +50,72 @@ bool window_holds(const struct settings *settings, uint64_t requests, uint64_t b
 	       (!settings->window_age_s || age_ns <= settings->window_age_s * 1000000000u);
 }
 
-bool moment_is_current(const struct segment *segment, const struct moment *given,
-		       const struct moment *moment, uint64_t limit_bytes)
+/* Given in the moment's epoch, and still inside the window? */
+static bool is_in_window(const struct segment *segment, const struct moment *given,
+			 const struct moment *moment)
 {
-	const struct settings *settings = segment->settings;
 
 	if (!given->command_id || !given->scope_epoch || given->scope_id != moment->scope_id ||
 	    given->session_epoch != moment->session_epoch ||
 	    given->scope_epoch != moment->scope_epoch)
 		return false;
 	/* A number from the future: the scope's slot was lost and counts from elsewhere. */
-	if (moment->request < given->request || moment->bytes_given < given->bytes_given ||
-	    moment->time_ns < given->time_ns ||
-	    !window_holds(settings, moment->request - given->request,
-			  moment->bytes_given - given->bytes_given,
-			  moment->time_ns - given->time_ns))
-		return false;
+	return moment->request >= given->request && moment->bytes_given >= given->bytes_given &&
+	       moment->time_ns >= given->time_ns &&
+	       window_holds(segment->settings, moment->request - given->request,
+			    moment->bytes_given - given->bytes_given,
+			    moment->time_ns - given->time_ns);
+}
+
+enum grade command_grade(const struct segment *segment, const struct moment *given,
+			 const struct moment *moment, uint64_t limit_bytes)
+{
+	uint32_t flags = proof_scope_flags(segment, given->scope_id);
+	enum grade grade = GRADE_MEASURED;
+	bool is_within;
+
+	if (!given->command_id)
+		return GRADE_NONE;
 	if (given->command_id == DELIVERY_UNCUT)
-		return true;
+		return GRADE_MEASURED;
+	switch (proof_of_command(segment, given->command_id)) {
+	case PROOF_WHOLE:
+		return GRADE_PROVEN;
+	case PROOF_CONTRADICTED:
+	case PROOF_OFF_BRANCH:
+		return GRADE_NONE;
+	case PROOF_NONE:
+		break;
+	}
+	if (flags & SCOPE_PROVES) {
+		if (moment->time_ns < given->time_ns + PROOF_WAIT_NS)
+			return GRADE_NONE;
+		grade = GRADE_ASSUMED;
+		if (limit_bytes > ASSUMED_BYTES)
+			limit_bytes = ASSUMED_BYTES;
+	}
 	/* In the command that still runs the content stands above in the same output, so far uncut. */
 	if (given->command_id == moment->command_id)
-		return command_within_so_far(segment, moment->capture_id, moment->command_id,
-					     limit_bytes);
-	return command_within(segment, given->command_id, limit_bytes);
+		is_within = command_within_so_far(segment, moment->capture_id, moment->command_id,
+						  limit_bytes);
+	else
+		is_within = command_within(segment, given->command_id, limit_bytes);
+	return is_within ? grade : GRADE_NONE;
+}
+
+enum grade moment_grade(const struct segment *segment, const struct moment *given,
+			const struct moment *moment, uint64_t limit_bytes)
+{
+	if (!is_in_window(segment, given, moment) ||
+	    proof_scope_flags(segment, given->scope_id) & SCOPE_MUTE)
+		return GRADE_NONE;
+	return command_grade(segment, given, moment, limit_bytes);
+}
+
+bool moment_is_current(const struct segment *segment, const struct moment *given,
+		       const struct moment *moment, uint64_t limit_bytes)
+{
+	return moment_grade(segment, given, moment, limit_bytes) != GRADE_NONE;
 }
 
 bool delivery_is_current(const struct segment *segment, const struct delivery_slot *delivery,

@@ -41,6 +41,29 @@ int delivery_find(const struct segment *segment, uint64_t scope_id, uint64_t fil
 bool window_holds(const struct settings *settings, uint64_t requests, uint64_t bytes,
 		  uint64_t age_ns);
 
+/* How well it is known that the model has what a command printed, and has it whole.  The later, the better. */
+enum grade {
+	GRADE_NONE,     /* it is not known, or known to be otherwise */
+	GRADE_ASSUMED,  /* so short that no agent is known to cut it */
+	GRADE_MEASURED, /* inside what the agent was measured to pass on */
+	GRADE_PROVEN,   /* the agent's transcript has it */
+};
+
+/* What is assumed to reach a model whole, of a command's output, where nothing was measured. */
+enum { ASSUMED_BYTES = 1900, ASSUMED_LINES = 100, ASSUMED_LINE_BYTES = 700 };
+
+/* command_grade(): of the output of the command that gave something, whatever the epoch and the window.  given: scope_id,
+ * command_id, time_ns.  moment: the present.
+ *
+ * A proof (proof.h) decides.  Without one, in a scope whose transcript is read, nothing counts before PROOF_WAIT_NS, and is assumed
+ * then; elsewhere `limit_bytes` holds. */
+enum grade command_grade(const struct segment *segment, const struct moment *given,
+			 const struct moment *moment, uint64_t limit_bytes);
+
+/* moment_grade(): the same for what must be of the moment's epoch and inside the window, in a scope that is not mute. */
+enum grade moment_grade(const struct segment *segment, const struct moment *given,
+			const struct moment *moment, uint64_t limit_bytes);
+
 /* moment_is_current(): does what was given then still count?  Given in the moment's epoch, still inside the window, by a command that kept to
  * `limit_bytes` in all.
  * given: its capture_id is not looked at; command_id 0: forgotten. */

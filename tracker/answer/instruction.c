@@ -8,6 +8,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "tracker/answer/proof.h"
 #include "tracker/path/path.h"
 #include "tracker/process/capture.h"
 #include "tracker/process/subject.h"
@@ -266,12 +267,19 @@ bool instruction_is_given(const struct segment *segment, const struct moment *mo
 		return false;
 	if (slot.command_id == DELIVERY_UNCUT)
 		return true;
-	if (slot.command_id == moment->command_id)
-		return command_within_so_far(segment, moment->capture_id, slot.command_id,
-					     limit_bytes);
-	if (!command_within(segment, slot.command_id, limit_bytes))
+	bool is_proven = proof_scope_flags(segment, slot.scope_id) & SCOPE_PROVES;
+	struct moment given = { .scope_id = slot.scope_id,
+				.command_id = slot.command_id,
+				.time_ns = slot.time_ns };
+	/* Until its proof is due it is not given twice: nothing is said of it. */
+	if (is_proven && moment->time_ns < slot.time_ns + PROOF_WAIT_NS &&
+	    proof_of_command(segment, slot.command_id) == PROOF_NONE)
+		return true;
+	if (command_grade(segment, &given, moment, limit_bytes) == GRADE_NONE)
 		return false;
-	settle(segment, &slot);
+	/* What a proof says may change. */
+	if (slot.command_id != moment->command_id && !is_proven)
+		settle(segment, &slot);
 	return true;
 }
 

@@ -16,6 +16,7 @@ enum {
 	MAJOR_TTY = 4,
 	MAJOR_PTY_SLAVE_FIRST = 136,
 	MAJOR_PTY_SLAVE_LAST = 143,
+	PROOF_BITS = 2, /* of command_slot's `proof` */
 };
 
 static const uint64_t PAUSE_NS = 1000000000u; /* between two commands of a long-lived shell */
@@ -181,6 +182,11 @@ static uint64_t command_new(const struct segment *segment, bool measured, uint64
 	__atomic_store_n(&slot->total_bytes, COMMAND_OPEN, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&slot->measured, measured, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&slot->running, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&slot->proof, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&slot->lines, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&slot->longest, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&slot->open_bytes, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&slot->senders, 0, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&slot->id, id, __ATOMIC_SEQ_CST);
 	return id;
 }
@@ -302,4 +308,37 @@ bool command_within_so_far(const struct segment *segment, uint64_t capture_id, u
 		return true;
 	return process_bytes_written(capture_shell(segment, capture_id), &written) &&
 	       written - copy.base_bytes <= limit_bytes;
+}
+
+int command_prove(const struct segment *segment, uint64_t command_id, enum proof proof)
+{
+	struct command_slot *slot = command_id ? command_at(segment, command_id) : NULL;
+
+	if (!slot || __atomic_load_n(&slot->id, __ATOMIC_SEQ_CST) != command_id)
+		return -ENOENT;
+	/* The id goes with it: should another command get the slot right now, it is no proof of that one. */
+	__atomic_store_n(&slot->proof, command_id << PROOF_BITS | (uint64_t)proof,
+			 __ATOMIC_SEQ_CST);
+	return 0;
+}
+
+enum proof command_proof(const struct segment *segment, uint64_t command_id)
+{
+	const struct command_slot *slot = command_id ? command_at(segment, command_id) : NULL;
+	uint64_t word = slot ? __atomic_load_n(&slot->proof, __ATOMIC_SEQ_CST) : 0;
+
+	if (!slot || word >> PROOF_BITS != (command_id << PROOF_BITS) >> PROOF_BITS ||
+	    __atomic_load_n(&slot->id, __ATOMIC_SEQ_CST) != command_id)
+		return PROOF_NONE;
+	return (enum proof)(word & ((1u << PROOF_BITS) - 1));
+}
+
+bool command_bytes(const struct segment *segment, uint64_t command_id, uint64_t *ret_bytes)
+{
+	struct command_slot copy;
+
+	if (!command_read(segment, command_id, &copy))
+		return false;
+	*ret_bytes = copy.bytes;
+	return true;
 }

@@ -71,4 +71,12 @@ bool command_within(const struct segment *segment, uint64_t command_id, uint64_t
 bool command_within_so_far(const struct segment *segment, uint64_t capture_id, uint64_t command_id,
 			   uint64_t limit_bytes);
 
+/* command_prove(), command_proof(), what a transcript says of the command (proof.h).  -ENOENT, PROOF_NONE: it is not in the
+ * table any more. */
+int command_prove(const struct segment *segment, uint64_t command_id, enum proof proof);
+enum proof command_proof(const struct segment *segment, uint64_t command_id);
+
+/* command_bytes(): what its viewers and readers sent so far.  False when it is not in the table any more. */
+bool command_bytes(const struct segment *segment, uint64_t command_id, uint64_t *ret_bytes);
+
 #endif

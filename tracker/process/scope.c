@@ -67,6 +67,7 @@ struct scope_slot *scope_claim(const struct segment *segment, uint64_t id, uint3
 	copy.profile = profile;
 	copy.created_realtime_ns = sys_realtime_ns();
 	copy.sub_agents = 0;
+	copy.flags = 0;
 	memset(copy.name, 0, sizeof(copy.name));
 	if (name)
 		memcpy(copy.name, name, strnlen(name, sizeof(copy.name) - 1));
@@ -101,6 +102,31 @@ uint32_t scope_sub_agents(const struct segment *segment, uint64_t id)
 {
 	struct scope_slot copy;
 	return read_scope(segment, id, &copy) ? copy.sub_agents : 0;
+}
+
+uint32_t scope_flags(const struct segment *segment, uint64_t id)
+{
+	struct scope_slot copy;
+	return read_scope(segment, id, &copy) ? copy.flags : 0;
+}
+
+int scope_set_flags(const struct segment *segment, uint64_t id, uint32_t flags)
+{
+	struct scope_slot *slot = scope_find(segment, id);
+	struct scope_slot copy;
+
+	if (!slot)
+		return -ENOENT;
+	if (!slot_begin_surely(slot, &copy, SCOPE_CHECKED_BYTES))
+		return -EBUSY;
+	if (copy.id != id || copy.flags == flags) {
+		bool is_it = copy.id == id;
+		slot_abandon(slot, &copy, SCOPE_CHECKED_BYTES);
+		return is_it ? 0 : -ENOENT;
+	}
+	copy.flags = flags;
+	slot_commit(slot, &copy, SCOPE_CHECKED_BYTES);
+	return 0;
 }
 
 /* Begins a new epoch.  said: NULL: nothing of its conversations. */

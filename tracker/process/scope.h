@@ -50,4 +50,10 @@ int scope_converse(const struct segment *segment, uint64_t id, enum scope_conver
 /* scope_sub_agents(): how many sub-agents there are said to be.  0 for a scope that is not known. */
 uint32_t scope_sub_agents(const struct segment *segment, uint64_t id);
 
+/* scope_flags(): what was found out about it (enum scope_flags); 0 for a scope that is not known. */
+uint32_t scope_flags(const struct segment *segment, uint64_t id);
+
+/* scope_set_flags(): replaces them.  Returns 0; -ENOENT; -EBUSY when other writers held the slot. */
+int scope_set_flags(const struct segment *segment, uint64_t id, uint32_t flags);
+
 #endif

@@ -81,6 +81,15 @@ struct process_slot {
 };
 #define PROCESS_CHECKED_BYTES offsetof(struct process_slot, counts)
 
+/* What `seen run` found out about a scope (proof.h). */
+enum scope_flags {
+	SCOPE_PROVES =
+		1, /* a transcript of its agent is read: a delivery counts from its proof on */
+	SCOPE_MUTE =
+		2, /* interactive, and nothing tells which conversation it is: nothing given counts */
+	SCOPE_VERSION = 4, /* its agent is of the version that its profile was measured with */
+};
+
 /* A scope.  The part before `requests` is under the slot protocol; the counters behind it are raised
  * by atomic adds and go on rising when the slot is given to another scope. */
 struct scope_slot {
@@ -92,7 +101,7 @@ struct scope_slot {
 	uint64_t created_realtime_ns;
 	char name[40]; /* agent's name or SEEN_SCOPE, cut, NUL-ended */
 	uint32_t sub_agents; /* that began in the agent's process and did not end: while there are any, nothing counts */
-	uint32_t unused;
+	uint32_t flags; /* enum scope_flags: `seen run` */
 	/* any, by atomic add or store */
 	uint64_t requests;
 	uint64_t bytes_given;
@@ -121,6 +130,14 @@ struct capture_slot {
 };
 #define CAPTURE_CHECKED_BYTES offsetof(struct capture_slot, command_id)
 
+/* What a transcript says of a command's output. */
+enum proof {
+	PROOF_NONE,
+	PROOF_WHOLE,        /* the model was given all that its viewers and readers printed */
+	PROOF_CONTRADICTED, /* it was given something else, or that was taken away since */
+	PROOF_OFF_BRANCH,   /* the conversation is on a branch that does not have it */
+};
+
 /* All that runs below one capture; its slot is id % capacity.  Plain atomic words: id is cleared
  * first and set last when a slot is given to another command. */
 struct command_slot {
@@ -131,7 +148,12 @@ struct command_slot {
 	uint64_t total_bytes; /* all that was written; COMMAND_OPEN: it has not ended, or nobody knows */
 	uint64_t measured; /* total_bytes will be known */
 	uint64_t running; /* any, by atomic add: readers that began and did not say yet what they sent */
-	uint64_t unused;
+	uint64_t proof; /* `seen run`: id << 2 | enum proof; of another id: none */
+	/* of the bytes counted above */
+	uint64_t lines; /* any, by atomic add: a last one without newline counts; of unseen bytes each is one */
+	uint64_t longest; /* any, only rises: bytes of the longest line */
+	uint64_t open_bytes; /* any, by atomic add: of last lines without newline: what follows may be joined to them */
+	uint64_t senders; /* any, by atomic add: how many sent something */
 };
 #define COMMAND_OPEN UINT64_MAX
 
@@ -307,7 +329,7 @@ _Static_assert(sizeof(struct context) == 120, "context is part of the segment's 
 _Static_assert(sizeof(struct process_slot) == 256, "process_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct scope_slot) == 112, "scope_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct capture_slot) == 112, "capture_slot is part of the segment's ABI");
-_Static_assert(sizeof(struct command_slot) == 64, "command_slot is part of the segment's ABI");
+_Static_assert(sizeof(struct command_slot) == 96, "command_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct file_slot) == 248, "file_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct inode_slot) == 32, "inode_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct delivery_slot) == 112, "delivery_slot is part of the segment's ABI");

@@ -8,6 +8,7 @@
 
 #include "fuzz.h"
 #include "tracker/answer/notice.h"
+#include "tracker/answer/proof.h"
 #include "tracker/guard/rule.h"
 #include "tracker/process/process.h"
 
@@ -57,6 +58,12 @@ static void judge_rules(const struct segment *segment, const char *path)
 	rule_count(segment, &answer);
 	(void)rule_say(segment, &answer, path, line, pick(sizeof(line)));
 	(void)rule_name(segment, (uint32_t)nasty(image_bytes));
+}
+
+static int pass_delivery(const struct proof_delivery *delivery, void *data)
+{
+	(void)data;
+	return delivery->path && delivery->path[0] == '\1';
 }
 
 /* Calls everything. */
@@ -109,6 +116,11 @@ static void use(const struct segment *segment)
 		(void)capture_is_sink(segment, SUBJECT_SELF, nasty(image_bytes));
 		command_add(segment, capture_command(segment, capture), pick(1000));
 		command_add(segment, nasty(image_bytes), 1);
+		(void)proof_command(segment, nasty(image_bytes), (enum proof)pick(4));
+		(void)proof_of_command(segment, nasty(image_bytes));
+		(void)proof_scope(segment, context.scope_id, (uint32_t)pick(8));
+		if (pick(16) == 0)
+			(void)proof_each_delivery(segment, 0, pass_delivery, NULL);
 		(void)command_within(segment, nasty(image_bytes), nasty(image_bytes));
 		(void)command_within_so_far(segment, pick(2) ? capture : nasty(image_bytes),
 					    nasty(image_bytes), nasty(image_bytes));
