@@ -10,6 +10,7 @@
 #ifndef SEEN_CLI_JOURNAL_READER_H
 #define SEEN_CLI_JOURNAL_READER_H
 
+#include <stdalign.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,9 +34,10 @@ struct journal_reader {
 	int fd;
 	struct journal_reader_part ahead, pieces[JOURNAL_READER_PIECES];
 	unsigned oldest; /* piece */
-	unsigned char ahead_bytes[JOURNAL_READER_AHEAD_UNITS * JOURNAL_UNIT_BYTES];
-	unsigned char piece_bytes[JOURNAL_READER_PIECES]
-				 [JOURNAL_READER_PIECE_UNITS * JOURNAL_UNIT_BYTES];
+	/* The first word of a record is loaded by one atomic instruction, which faults where its address is not aligned (aarch64). */
+	alignas(uint64_t) unsigned char ahead_bytes[JOURNAL_READER_AHEAD_UNITS * JOURNAL_UNIT_BYTES];
+	alignas(uint64_t) unsigned char piece_bytes[JOURNAL_READER_PIECES]
+						   [JOURNAL_READER_PIECE_UNITS * JOURNAL_UNIT_BYTES];
 };
 
 /* journal_reader_open(): opens a journal; journal_reader_close() it, also where this failed.  reader: all zero before, and not moved.

@@ -734,8 +734,6 @@ static void find_newest(const char *folder, struct search *search)
 
 int session_find(const struct config *config, const char *name, struct session *ret_session)
 {
-	char runtime[SEGMENT_PATH_BYTES], state[SEGMENT_PATH_BYTES];
-
 	if (!name) {
 		name = getenv("SEEN_SESSION");
 		if (name && !name[0])
@@ -750,6 +748,12 @@ int session_find(const struct config *config, const char *name, struct session *
 		       : error == -EINVAL                    ? EXIT_CODE_USAGE
 							     : EXIT_CODE_BAD_SESSION;
 	}
+	return session_find_newest(config, ret_session) ? EXIT_CODE_OK : session_none(config);
+}
+
+bool session_find_newest(const struct config *config, struct session *ret_session)
+{
+	char runtime[SEGMENT_PATH_BYTES], state[SEGMENT_PATH_BYTES];
 	struct search search = { .workspace = config_workspace(config),
 				 .above = !config_text(config, OPTION_paths_workspace)[0] };
 
@@ -757,14 +761,17 @@ int session_find(const struct config *config, const char *name, struct session *
 		find_newest(runtime, &search);
 	if (session_state_dir(config, state, sizeof(state)) == 0 && strcmp(state, runtime) != 0)
 		find_newest(state, &search);
-	if (!search.session.segment.header) {
-		message("no session of the workspace %s yet: begin one with `seen run -- COMMAND`, "
-			"or name one with --session",
-			config_workspace(config));
-		return EXIT_CODE_NO_SESSION;
-	}
-	*ret_session = search.session;
-	return EXIT_CODE_OK;
+	if (search.session.segment.header)
+		*ret_session = search.session;
+	return search.session.segment.header != NULL;
+}
+
+int session_none(const struct config *config)
+{
+	message("no session of the workspace %s yet: begin one with `seen run -- COMMAND`, "
+		"or name one with --session",
+		config_workspace(config));
+	return EXIT_CODE_NO_SESSION;
 }
 
 int session_map_journal(const struct session *session, struct journal *ret_journal)

@@ -95,6 +95,13 @@ const char *session_journal(const struct session *session);
  * another. */
 int session_find(const struct config *config, const char *name, struct session *ret_session);
 
+/* session_find_newest(): the newest session of the config's workspace, or, where nobody named that, of the nearest above it that has
+ * one.  Returns whether there is one. */
+bool session_find_newest(const struct config *config, struct session *ret_session);
+
+/* session_none(): says that the workspace has no session; returns EXIT_CODE_NO_SESSION. */
+int session_none(const struct config *config);
+
 /* session_explain(): what an error of these functions means, for a person; static text. */
 const char *session_explain(int error);
 

@@ -24,13 +24,13 @@
 static const char *session_name, *scope;
 
 static const struct option_spec SPECS[] = {
-	{ "--session", "ID", "this session; default: $SEEN_SESSION, else the workspace's newest",
+	{ "--session", "ID", "of this session alone; default: of all sessions of the workspace",
 	  NULL, &session_name },
 	{ "--scope", "ID", "without VERSION: what this scope was given last", NULL, &scope },
 };
 
 static const struct options OPTIONS = {
-	.usage = "diff [OPTION...] PATH [VERSION]",
+	.usage = "diff [OPTION...] [PATH] [VERSION]",
 	.summary = "A version of a file that is kept against what is on disk, as a unified diff.  "
 		   "VERSION: the first\n"
 		   "of its digits, as `seen versions` shows them; without it, what an agent was "
@@ -74,12 +74,13 @@ static int given_last(const struct segment *segment, const char *path, struct ve
 }
 
 /* The version that nobody named; says which. */
-static int choose_last(const struct segment *segment, const struct versions *versions,
-		       const char *path, struct version *ret_version)
+static int choose_last(const struct session *session, const struct versions *versions,
+		       const char *path, const struct versions_row **ret_row)
 {
 	char digits[VERSION_DIGITS + 1], time[TEXT_TIME_BYTES];
-	struct version given;
-	int code = given_last(segment, path, &given);
+	struct version given = { 0 };
+	int code = session->segment.header ? given_last(&session->segment, path, &given)
+					   : EXIT_CODE_OK;
 	const struct versions_row *row = NULL;
 
 	if (code != EXIT_CODE_OK)
@@ -90,7 +91,7 @@ static int choose_last(const struct segment *segment, const struct versions *ver
 	if (!row && !scope)
 		row = find(versions, path, NULL); /* the newest comes first */
 	if (!row) {
-		message("%s: no version is kept%s", path_relative(segment, path),
+		message("%s: no version is kept%s", versions_name(versions, path),
 			scope ? " that the scope was given" : "");
 		return EXIT_CODE_NOTHING;
 	}
@@ -101,19 +102,19 @@ static int choose_last(const struct segment *segment, const struct versions *ver
 	else
 		message("against %s, kept last (%s, %s)", digits, contents_reason_name(row->reason),
 			text_time(row->realtime_ns, time));
-	*ret_version = row->version;
+	*ret_row = row;
 	return EXIT_CODE_OK;
 }
 
 /* ---- the diff ---- */
 
 /* The path of a content's file, whole as its name says. */
-static int content_path(const struct segment *segment, const struct version *version,
-			char *ret_path, size_t capacity)
+static int content_path(const char *folder, const struct version *version, char *ret_path,
+			size_t capacity)
 {
 	char name[CONTENTS_NAME_BYTES];
 	struct content content;
-	int fd = contents_open(segment, version);
+	int fd = contents_open_in(folder, version);
 
 	if (fd < 0)
 		return fd;
@@ -122,18 +123,19 @@ static int content_path(const struct segment *segment, const struct version *ver
 	if (error == 0 && !version_equal(&content.version, version))
 		error = -EBADMSG;
 	contents_name(version, name);
-	return error < 0 ? error
-			 : session_path(ret_path, capacity, segment_contents(segment), name);
+	return error < 0 ? error : session_path(ret_path, capacity, folder, name);
 }
 
-static int compare(const struct segment *segment, const char *path, const struct version *version)
+static int compare(const struct versions *versions, const char *path,
+		   const struct versions_row *row)
 {
+	const struct version *version = &row->version;
 	char kept[SEGMENT_PATH_BYTES], old_label[SEGMENT_PATH_BYTES * 4 + 64],
 		new_label[SEGMENT_PATH_BYTES * 4 + 64], name[SEGMENT_PATH_BYTES * 4],
 		digits[VERSION_DIGITS + 1];
 	struct stat stat;
 	const char *now = path;
-	int error = content_path(segment, version, kept, sizeof(kept));
+	int error = content_path(versions_folder(versions, row), version, kept, sizeof(kept));
 
 	version_digits(version, digits);
 	if (error < 0) {
@@ -147,11 +149,11 @@ static int compare(const struct segment *segment, const char *path, const struct
 	else if (fd == -ENOENT || fd == -ENOTDIR)
 		now = "/dev/null";
 	else {
-		message("%s: %s", path_relative(segment, path),
+		message("%s: %s", versions_name(versions, path),
 			fd == -EINVAL || fd == -ELOOP ? "no regular file" : strerror(-fd));
 		return EXIT_CODE_PARTLY;
 	}
-	if (path_escape(path_relative(segment, path), name, sizeof(name)) < 0)
+	if (path_escape(versions_name(versions, path), name, sizeof(name)) < 0)
 		return EXIT_CODE_PARTLY;
 	(void)snprintf(old_label, sizeof(old_label), "%s\t(version %s)", name, digits);
 	(void)snprintf(new_label, sizeof(new_label), "%s%s", name,
@@ -172,46 +174,46 @@ static int compare(const struct segment *segment, const char *path, const struct
 
 /* ---- the command ---- */
 
-static int diff(const struct session *session, char **words)
+static int diff(const struct session *session, const struct versions *versions, char **words)
 {
-	const struct segment *segment = &session->segment;
 	char path[SEGMENT_PATH_BYTES];
-	struct versions versions;
-	struct version version;
-	int error = given_path(words[0], path, sizeof(path));
+	const struct versions_row *row;
+	int code;
 
+	if (!words[1] && !scope && versions_is_digits(versions, words[0])) {
+		code = versions_choose(versions, NULL, words[0], &row);
+		return code == EXIT_CODE_OK ? compare(versions, row->path, row) : code;
+	}
+	int error = versions_path(versions, words[0], path, sizeof(path));
 	if (error < 0) {
 		message("%s: %s", words[0], strerror(-error));
 		return EXIT_CODE_USAGE;
 	}
-	error = versions_read(segment, &versions);
-	int code = error < 0  ? versions_failed(segment, error)
-		   : words[1] ? versions_choose(&versions, path, words[1], &version)
-			      : choose_last(segment, &versions, path, &version);
-	if (code == EXIT_CODE_OK)
-		code = compare(segment, path, &version);
-	versions_free(&versions);
-	return code;
+	code = words[1] ? versions_choose(versions, path, words[1], &row)
+			: choose_last(session, versions, path, &row);
+	return code == EXIT_CODE_OK ? compare(versions, path, row) : code;
 }
 
 int cmd_diff(int argc, char **argv)
 {
 	struct parsed parsed = { .config = NULL };
+	struct versions versions;
 	struct session session;
 	int code;
 
 	if (options_parse(&OPTIONS, argc, argv, &parsed, &code) < 0) {
 		;
 	} else if (argc - parsed.first_word < 1 || argc - parsed.first_word > 2) {
-		message("diff takes a path and a version: `seen diff PATH [VERSION]`");
+		message("diff takes a path, a version, or both: `seen diff PATH [VERSION]`");
 		code = EXIT_CODE_USAGE;
 	} else if (scope && argc - parsed.first_word == 2) {
 		message("--scope chooses a version: it takes none beside it");
 		code = EXIT_CODE_USAGE;
 	} else if (options_load(&parsed, &code) == 0) {
-		code = session_find(parsed.config, session_name, &session);
+		code = versions_find(parsed.config, session_name, &session, &versions);
 		if (code == EXIT_CODE_OK) {
-			code = diff(&session, argv + parsed.first_word);
+			code = diff(&session, &versions, argv + parsed.first_word);
+			versions_free(&versions);
 			session_close(&session);
 		}
 	}

@@ -37,17 +37,19 @@ static bool force;
 
 static const struct option_spec SPECS[] = {
 	{ "--force", NULL, "also over a change that nobody keeps or knows", &force, NULL },
-	{ "--session", "ID", "this session; default: $SEEN_SESSION, else the workspace's newest",
+	{ "--session", "ID", "of this session alone; default: of all sessions of the workspace",
 	  NULL, &session_name },
 };
 
 static const struct options OPTIONS = {
-	.usage = "restore [OPTION...] PATH VERSION",
+	.usage = "restore [OPTION...] [PATH] VERSION",
 	.summary = "Makes a file what it was in a version that is kept; one that is gone is made "
 		   "again.  VERSION: the\n"
-		   "first of its digits, as `seen versions` shows them.  What is on disk is kept "
-		   "first, and is only\n"
-		   "replaced if it is a version that is kept already, or that the session knows.",
+		   "first of its digits, as `seen versions` shows them; PATH may be left out where "
+		   "one file alone had\n"
+		   "it.  What is on disk is kept first, and is only replaced if it is a version "
+		   "that is kept already,\n"
+		   "or that the session knows.",
 	.specs = SPECS,
 	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
 	.words_between = true,
@@ -55,11 +57,14 @@ static const struct options OPTIONS = {
 
 /* What is to be replaced. */
 struct target {
-	const struct segment *segment;
-	const char *path; /* absolute */
-	const char *name; /* for messages */
+	const struct segment *segment; /* NULL: no session of the workspace has one any more */
+	const struct versions *versions;
+	const char *path;   /* absolute */
+	const char *name;   /* for messages */
+	const char *folder; /* of the store that holds what is wanted */
 	struct version wanted;
-	int fd; /* of what is on disk; -1: nothing, or it cannot be read */
+	mode_t mode; /* that it had; VERSIONS_NO_MODE */
+	int fd;      /* of what is on disk; -1: nothing, or it cannot be read */
 	bool exists;
 	struct stat stat;
 	struct version version; /* of what is on disk; none: nothing, or it cannot be read */
@@ -129,11 +134,15 @@ static int is_baseline(uint64_t scope_id, uint64_t file_key, const struct versio
 static bool is_known(const struct target *target)
 {
 	const struct version *version = &target->version;
-	struct search search = { path_key(target->segment, target->path), version };
 	struct file_slot file;
 
+	if (versions_has(target->versions, version))
+		return true;
+	if (!target->segment)
+		return false;
 	if (contents_has(target->segment, version))
 		return true;
+	struct search search = { path_key(target->segment, target->path), version };
 	if (file_find(target->segment, search.file_key, &file) == 0 &&
 	    (version_equal(version, &file.version) || version_equal(version, &file.written) ||
 	     /* what the session wrote over somebody's change, which is kept */
@@ -166,10 +175,11 @@ static bool keep(const struct session *session, struct target *target)
 {
 	struct version kept;
 
-	if (target->fd < 0)
+	if (target->fd < 0 || (!target->segment && is_known(target)))
 		return true;
-	int error = contents_save(target->segment, target->fd, target->path, CONTENTS_RESTORED,
-				  &kept);
+	int error = !target->segment ? -ENOENT
+				     : contents_save(target->segment, target->fd, target->path,
+						     CONTENTS_RESTORED, &kept);
 	target->kept = error == 0;
 	if (target->kept)
 		record_kept(session, target->path, &kept);
@@ -182,7 +192,7 @@ static bool keep(const struct session *session, struct target *target)
 	message("%s: what is there now cannot be kept: %s; --force replaces it all the same",
 		target->name,
 		error == -EFBIG    ? "it is larger than [content] max_file_bytes, or max_bytes"
-		: error == -ENOENT ? "this session keeps no versions any more"
+		: error == -ENOENT ? "no session of this workspace keeps versions any more"
 				   : strerror(-error));
 	return false;
 }
@@ -210,17 +220,17 @@ static void make_parents(const char *path)
 	}
 }
 
-/* Whose the new file is, and its mode: as of what it replaces. */
+/* Whose the new file is, and its mode: as of what it replaces.  One that is gone has the permissions that it had, without set-user-ID
+ * and the like, since its owner may be another one now; where nobody knows them, they are this user's alone. */
 static int dress(const struct target *target, int fd)
 {
-	mode_t mask = umask(0);
+	mode_t kept = target->mode == VERSIONS_NO_MODE ? 0600 : target->mode & 0777;
 
-	(void)umask(mask);
 	if (target->exists &&
 	    (target->stat.st_uid != geteuid() || target->stat.st_gid != getegid()) &&
 	    fchown(fd, target->stat.st_uid, target->stat.st_gid) < 0)
 		return -errno;
-	mode_t mode = target->exists ? target->stat.st_mode & 07777 : 0666 & ~mask;
+	mode_t mode = target->exists ? target->stat.st_mode & 07777 : kept;
 	return fchmod(fd, mode) < 0 || fsync(fd) < 0 ? -errno : 0;
 }
 
@@ -239,7 +249,7 @@ static int write_beside(struct target *target)
 	if (fd < 0)
 		return -errno;
 	memcpy(target->beside, path, strlen(path) + 1);
-	int error = contents_restore(target->segment, &target->wanted, fd);
+	int error = contents_restore_from(target->folder, &target->wanted, fd);
 	if (error == 0)
 		error = dress(target, fd);
 	if (close(fd) < 0 && error == 0)
@@ -274,7 +284,7 @@ static int write_over(const struct target *target)
 
 	if (fd < 0)
 		return -errno;
-	int error = contents_restore(target->segment, &target->wanted, fd);
+	int error = contents_restore_from(target->folder, &target->wanted, fd);
 	if (close(fd) < 0 && error == 0)
 		error = -errno;
 	return error;
@@ -344,9 +354,9 @@ static void note_written(struct file_slot *file, const void *data)
 /* ---- the command ---- */
 
 /* Nothing drops the version that is about to be brought back: it is the youngest. */
-static void renew(const struct segment *segment, const struct version *version)
+static void renew(const struct target *target)
 {
-	int fd = contents_open(segment, version);
+	int fd = contents_open_in(target->folder, &target->wanted);
 
 	if (fd < 0)
 		return;
@@ -388,38 +398,41 @@ static int bring_back(const struct session *session, struct target *target)
 			target->name);
 		return EXIT_CODE_CONFLICT;
 	}
-	renew(target->segment, &target->wanted);
+	renew(target);
 	int code = replace(session, target);
 	drop_beside(target);
 	if (code != EXIT_CODE_OK)
 		return code;
-	if (is_inside(session))
+	if (target->segment && is_inside(session))
 		(void)file_change_known(target->segment, path_key(target->segment, target->path),
 					note_written, &target->wanted);
 	report(target);
 	return code;
 }
 
-static int restore(const struct session *session, char **words)
+static int restore(const struct session *session, const struct versions *versions, char **words)
 {
-	const struct segment *segment = &session->segment;
-	struct target target = { .segment = segment, .fd = -1 };
+	struct target target = { .segment = session->segment.header ? &session->segment : NULL,
+				 .versions = versions,
+				 .fd = -1 };
+	const char *digits = words[1] ? words[1] : words[0];
 	char path[SEGMENT_PATH_BYTES];
-	struct versions versions;
-	int error = given_path(words[0], path, sizeof(path));
+	const struct versions_row *row;
+	int error = words[1] ? versions_path(versions, words[0], path, sizeof(path)) : 0;
 
 	if (error < 0) {
 		message("%s: %s", words[0], strerror(-error));
 		return EXIT_CODE_USAGE;
 	}
-	target.path = path;
-	target.name = path_relative(segment, path);
-	error = versions_read(segment, &versions);
-	int code = error < 0 ? versions_failed(segment, error)
-			     : versions_choose(&versions, path, words[1], &target.wanted);
-	versions_free(&versions);
-	if (code == EXIT_CODE_OK)
-		code = bring_back(session, &target);
+	int code = versions_choose(versions, words[1] ? path : NULL, digits, &row);
+	if (code != EXIT_CODE_OK)
+		return code;
+	target.path = words[1] ? path : row->path;
+	target.name = versions_name(versions, target.path);
+	target.folder = versions_folder(versions, row);
+	target.wanted = row->version;
+	target.mode = row->mode;
+	code = bring_back(session, &target);
 	if (target.fd >= 0)
 		(void)close(target.fd);
 	return code;
@@ -428,18 +441,21 @@ static int restore(const struct session *session, char **words)
 int cmd_restore(int argc, char **argv)
 {
 	struct parsed parsed = { .config = NULL };
+	struct versions versions;
 	struct session session;
 	int code;
 
 	if (options_parse(&OPTIONS, argc, argv, &parsed, &code) < 0) {
 		;
-	} else if (argc - parsed.first_word != 2) {
-		message("restore takes a path and a version: `seen restore PATH VERSION`");
+	} else if (argc - parsed.first_word < 1 || argc - parsed.first_word > 2) {
+		message("restore takes a version, and perhaps a path before it: `seen restore "
+			"[PATH] VERSION`");
 		code = EXIT_CODE_USAGE;
 	} else if (options_load(&parsed, &code) == 0) {
-		code = session_find(parsed.config, session_name, &session);
+		code = versions_find(parsed.config, session_name, &session, &versions);
 		if (code == EXIT_CODE_OK) {
-			code = restore(&session, argv + parsed.first_word);
+			code = restore(&session, &versions, argv + parsed.first_word);
+			versions_free(&versions);
 			session_close(&session);
 		}
 	}

@@ -20,7 +20,7 @@ static const char *session_name;
 static bool json;
 
 static const struct option_spec SPECS[] = {
-	{ "--session", "ID", "this session; default: $SEEN_SESSION, else the workspace's newest",
+	{ "--session", "ID", "of this session alone; default: of all sessions of the workspace",
 	  NULL, &session_name },
 	{ "--json", NULL, "a JSON document, seen/versions/1", &json, NULL },
 };
@@ -40,7 +40,7 @@ static const struct options OPTIONS = {
 
 /* ---- for programs ---- */
 
-static json_t *json_row(const struct segment *segment, const struct versions_row *row)
+static json_t *json_row(const struct versions *versions, const struct versions_row *row)
 {
 	json_t *object = json_object();
 	char digits[VERSION_DIGITS + 1], name[CONTENTS_NAME_BYTES];
@@ -49,7 +49,7 @@ static json_t *json_row(const struct segment *segment, const struct versions_row
 	contents_name(&row->version, name);
 	*strchr(name, '-') = '\0';
 	(void)json_object_set_new(object, "path",
-				  row->path ? text_json(path_relative(segment, row->path))
+				  row->path ? text_json(versions_name(versions, row->path))
 					    : json_null());
 	(void)json_object_set_new(object, "time", text_json_time(row->realtime_ns));
 	(void)json_object_set_new(object, "version", json_string(digits));
@@ -60,22 +60,31 @@ static json_t *json_row(const struct segment *segment, const struct versions_row
 				  row->reason == CONTENTS_REASON_COUNT
 					  ? json_null()
 					  : json_string(contents_reason_name(row->reason)));
+	(void)json_object_set_new(object, "mode",
+				  row->mode == VERSIONS_NO_MODE
+					  ? json_null()
+					  : json_sprintf("%04o", (unsigned)row->mode));
+	(void)json_object_set_new(object, "session",
+				  text_json(versions->stores[row->store].session));
 	(void)json_object_set_new(object, "on_disk", json_boolean(row->on_disk));
 	return object;
 }
 
 static int print_json(const struct session *session, const struct versions *versions)
 {
-	const struct segment *segment = &session->segment;
 	json_t *document = json_object(), *rows = json_array();
-	const char *root = segment_text(segment, segment->settings->paths_workspace, NULL);
-	uint64_t bytes = __atomic_load_n(&segment->header->contents_bytes, __ATOMIC_RELAXED);
+	bool is_open = session->segment.header != NULL;
+	uint64_t bytes = is_open ? __atomic_load_n(&session->segment.header->contents_bytes,
+						   __ATOMIC_RELAXED)
+				 : 0;
 
 	for (size_t i = 0; i < versions->count; i++)
-		(void)json_array_append_new(rows, json_row(segment, &versions->rows[i]));
+		(void)json_array_append_new(rows, json_row(versions, &versions->rows[i]));
 	(void)json_object_set_new(document, "schema", json_string("seen/versions/1"));
-	(void)json_object_set_new(document, "session", text_json(session->name));
-	(void)json_object_set_new(document, "workspace", text_json(root ? root : ""));
+	(void)json_object_set_new(document, "session",
+				  is_open ? text_json(session->name) : json_null());
+	(void)json_object_set_new(document, "workspace",
+				  text_json(versions->workspace ? versions->workspace : ""));
 	(void)json_object_set_new(document, "bytes_kept", json_integer((json_int_t)bytes));
 	(void)json_object_set_new(document, "versions", rows);
 	return text_json_print(document);
@@ -83,7 +92,7 @@ static int print_json(const struct session *session, const struct versions *vers
 
 /* ---- for people ---- */
 
-static void print_table(const struct segment *segment, const struct versions *versions)
+static void print_table(const struct versions *versions)
 {
 	if (!versions->count)
 		return;
@@ -93,7 +102,7 @@ static void print_table(const struct segment *segment, const struct versions *ve
 		const struct versions_row *row = &versions->rows[i];
 		char digits[VERSION_DIGITS + 1], time[TEXT_TIME_BYTES], bytes[TEXT_NUMBER_BYTES];
 		char path[SEGMENT_PATH_BYTES * 4];
-		if (path_escape(row->path ? path_relative(segment, row->path) : "-", path,
+		if (path_escape(row->path ? versions_name(versions, row->path) : "-", path,
 				sizeof(path)) < 0)
 			continue;
 		version_digits(&row->version, digits);
@@ -123,7 +132,7 @@ static int filter(struct versions *versions, char **words)
 		return EXIT_CODE_OUTPUT;
 	}
 	for (; *words && code != EXIT_CODE_USAGE; words++) {
-		int error = given_path(*words, path, sizeof(path));
+		int error = versions_path(versions, *words, path, sizeof(path));
 		bool found = false;
 		if (error < 0) {
 			message("%s: %s", *words, strerror(-error));
@@ -148,44 +157,38 @@ static int filter(struct versions *versions, char **words)
 	return code;
 }
 
-static int versions_of(const struct session *session, char **words)
+static int versions_of(const struct session *session, struct versions *versions, char **words)
 {
-	struct versions versions;
-	int code = EXIT_CODE_OK;
-	int error = versions_read(&session->segment, &versions);
+	int code = *words ? filter(versions, words) : EXIT_CODE_OK;
+	int error = 0;
 
-	if (error < 0) {
-		versions_free(&versions);
-		return versions_failed(&session->segment, error);
-	}
-	if (*words)
-		code = filter(&versions, words);
-	if (code != EXIT_CODE_USAGE) {
-		versions_compare(&versions);
-		if (json)
-			error = print_json(session, &versions);
-		else
-			print_table(&session->segment, &versions);
-	}
+	if (code == EXIT_CODE_USAGE)
+		return code;
+	versions_compare(versions);
+	if (json)
+		error = print_json(session, versions);
+	else
+		print_table(versions);
 	if (error < 0) {
 		message("out of memory");
 		code = EXIT_CODE_OUTPUT;
 	}
-	versions_free(&versions);
 	return code;
 }
 
 int cmd_versions(int argc, char **argv)
 {
 	struct parsed parsed = { .config = NULL };
+	struct versions versions;
 	struct session session;
 	int code;
 
 	if (options_parse(&OPTIONS, argc, argv, &parsed, &code) == 0 &&
 	    options_load(&parsed, &code) == 0) {
-		code = session_find(parsed.config, session_name, &session);
+		code = versions_find(parsed.config, session_name, &session, &versions);
 		if (code == EXIT_CODE_OK) {
-			code = versions_of(&session, argv + parsed.first_word);
+			code = versions_of(&session, &versions, argv + parsed.first_word);
+			versions_free(&versions);
 			session_close(&session);
 		}
 	}

@@ -12,8 +12,10 @@
 #include <unistd.h>
 
 #include "cli/base/exit_code.h"
+#include "cli/base/given.h"
 #include "cli/base/message.h"
 #include "cli/session/session.h"
+#include "cli/session/store.h"
 #include "tracker/path/decimal.h"
 #include "tracker/path/path.h"
 #include "tracker/sys/sys.h"
@@ -40,7 +42,7 @@ static struct versions_row *add(struct versions *versions)
 		versions->rows = grown;
 	}
 	struct versions_row *row = &versions->rows[versions->count++];
-	*row = (struct versions_row){ .reason = CONTENTS_REASON_COUNT };
+	*row = (struct versions_row){ .reason = CONTENTS_REASON_COUNT, .mode = VERSIONS_NO_MODE };
 	return row;
 }
 
@@ -147,6 +149,18 @@ static enum contents_reason reason_of(const char *word)
 	return (enum contents_reason)reason;
 }
 
+/* The mode that a line has before its path: four octal digits and a space.  Older lines have none.  Returns the place behind it. */
+static char *take_mode(char *at, mode_t *ret_mode)
+{
+	enum { DIGITS_OF_MODE = 4 };
+
+	*ret_mode = VERSIONS_NO_MODE;
+	if (strspn(at, "01234567") != DIGITS_OF_MODE || at[DIGITS_OF_MODE] != ' ')
+		return at;
+	*ret_mode = (mode_t)strtoul(at, NULL, 8);
+	return at + DIGITS_OF_MODE + 1;
+}
+
 /* A line of the index without its newline, which is cut up.  The path is borrowed from it.  False: it is none. */
 static bool parse(char *line, struct versions_row *ret_row)
 {
@@ -159,6 +173,7 @@ static bool parse(char *line, struct versions_row *ret_row)
 	}
 	const char *end = decimal_take(words[0], &ret_row->realtime_ns);
 	ret_row->reason = reason_of(words[2]);
+	rest = take_mode(rest, &ret_row->mode);
 	ret_row->path = rest;
 	ret_row->on_disk = false;
 	return end && *end == '\0' && contents_version(words[1], &ret_row->version) &&
@@ -176,7 +191,7 @@ static int read_index(FILE *file, const char *folder, struct versions *present,
 	int error = 0;
 
 	for (ssize_t length; error == 0 && (length = getline(&line, &capacity, file)) > 0;) {
-		struct versions_row row;
+		struct versions_row row = { .store = ret_versions->store_count - 1 };
 		bool whole = line[length - 1] == '\n';
 		number++;
 		if (whole)
@@ -247,7 +262,7 @@ static void sort(struct versions *versions, int (*order)(const void *, const voi
 		qsort(versions->rows, versions->count, sizeof(*versions->rows), order);
 }
 
-/* One row for each path and version: the youngest. */
+/* One row for each path and version: the youngest.  What was kept before modes were may have none. */
 static void unite(struct versions *versions)
 {
 	size_t kept = 0;
@@ -256,10 +271,13 @@ static void unite(struct versions *versions)
 	for (size_t i = 0; i < versions->count; i++) {
 		struct versions_row *row = &versions->rows[i];
 		if (kept > 0 && by_path(&versions->rows[kept - 1], row) == 0 &&
-		    by_version(&versions->rows[kept - 1], row) == 0)
+		    by_version(&versions->rows[kept - 1], row) == 0) {
+			if (versions->rows[kept - 1].mode == VERSIONS_NO_MODE)
+				versions->rows[kept - 1].mode = row->mode;
 			free(row->path);
-		else
+		} else {
 			versions->rows[kept++] = *row;
+		}
 	}
 	versions->count = kept;
 	sort(versions, by_time);
@@ -281,29 +299,43 @@ static int read_all(const char *folder, DIR *directory, struct versions *present
 		(void)close(fd);
 	for (size_t i = 0; i < present->count && error == 0; i++) {
 		struct versions_row *row = present->rows[i].on_disk ? NULL : add(ret_versions);
-		if (row)
+		if (row) {
 			*row = present->rows[i];
-		else if (!present->rows[i].on_disk)
+			row->store = ret_versions->store_count - 1;
+		} else if (!present->rows[i].on_disk)
 			error = -ENOMEM;
 	}
 	return error;
 }
 
-int versions_read(const struct segment *segment, struct versions *ret_versions)
+static struct versions_store *add_store(struct versions *versions, const char *folder,
+					const char *session)
 {
-	const char *folder = segment_contents(segment);
+	size_t count = versions->store_count;
+	struct versions_store *grown = reallocarray(versions->stores, count + 1,
+						    sizeof(*versions->stores));
+	if (!grown)
+		return NULL;
+	versions->stores = grown;
+	grown[count] = (struct versions_store){ strdup(folder), strdup(session) };
+	versions->store_count++;
+	return grown[count].folder && grown[count].session ? &grown[count] : NULL;
+}
+
+/* Adds what a store holds.  -ENOENT: there is none.  folder: NULL likewise. */
+static int read_store(const char *folder, const char *session, struct versions *versions)
+{
 	struct versions present = { .count = 0 };
 	int error = -ENOENT;
-
-	*ret_versions = (struct versions){ .count = 0 };
 	DIR *directory = folder ? list(folder, &error) : NULL;
+
 	if (!directory)
 		return error;
-	error = read_all(folder, directory, &present, ret_versions);
+	error = add_store(versions, folder, session)
+			? read_all(folder, directory, &present, versions)
+			: -ENOMEM;
 	(void)closedir(directory);
 	free(present.rows); /* without paths */
-	if (error == 0)
-		unite(ret_versions);
 	return error;
 }
 
@@ -311,13 +343,100 @@ void versions_free(struct versions *versions)
 {
 	for (size_t i = 0; i < versions->count; i++)
 		free(versions->rows[i].path);
+	for (size_t i = 0; i < versions->store_count; i++) {
+		free(versions->stores[i].folder);
+		free(versions->stores[i].session);
+	}
 	free(versions->rows);
+	free(versions->stores);
+	free(versions->workspace);
 	*versions = (struct versions){ .count = 0 };
 }
 
-int versions_failed(const struct segment *segment, int error)
+/* ---- the sessions of a workspace ---- */
+
+/* Of a session without segment and journal nobody knows the workspace: what is kept of files below this one is this one's. */
+static void drop_strangers(struct versions *versions, size_t from)
 {
-	const char *folder = segment_contents(segment);
+	size_t kept = from;
+
+	for (size_t i = from; i < versions->count; i++) {
+		struct versions_row *row = &versions->rows[i];
+		if (row->path && given_is_below(row->path, versions->workspace))
+			versions->rows[kept++] = *row;
+		else
+			free(row->path);
+	}
+	versions->count = kept;
+}
+
+static bool may_hold(const struct store_session *session)
+{
+	return session->has_contents && session->state != STORE_OTHER_USER &&
+	       session->state != STORE_UNSAFE;
+}
+
+/* Adds what a session keeps that is not open. */
+static int read_session(const struct store *store, const struct store_session *session,
+			struct versions *versions)
+{
+	char folder[SEGMENT_PATH_BYTES], path[SEGMENT_PATH_BYTES];
+	size_t from = versions->count;
+	int error = 0;
+
+	for (int place = 0; place < STORE_PLACES && error == 0; place++) {
+		if (!session->in[place] ||
+		    session_path(folder, sizeof(folder), store->folders[place].path,
+				 session->name) < 0 ||
+		    session_path(path, sizeof(path), folder, CONTENTS_FOLDER) < 0)
+			continue;
+		error = read_store(path, session->name, versions);
+		/* One that cannot be read holds up no other. */
+		error = error == -ENOMEM ? error : 0;
+	}
+	if (error == 0 && !session->workspace)
+		drop_strangers(versions, from);
+	return error;
+}
+
+/* The nearest workspace at or above the configured one that a session had. */
+static const char *nearest_workspace(const struct config *config, const struct store *store)
+{
+	const char *here = config_workspace(config), *best = NULL;
+	bool above = !config_text(config, OPTION_paths_workspace)[0];
+
+	for (size_t i = 0; i < store->count; i++) {
+		const char *root = store->sessions[i].workspace;
+		if (root && (above ? given_is_below(here, root) : strcmp(here, root) == 0) &&
+		    (!best || strlen(root) > strlen(best)))
+			best = root;
+	}
+	return best ? best : here;
+}
+
+/* Adds what the workspace's other sessions keep.  own: name of the one that was read already, or "". */
+static int read_others(const struct config *config, const char *own, struct versions *versions)
+{
+	struct store store;
+	int error = store_open(config, &store);
+
+	if (error == 0 && !versions->workspace) {
+		versions->workspace = strdup(nearest_workspace(config, &store));
+		error = versions->workspace ? 0 : -ENOMEM;
+	}
+	for (size_t i = 0; i < store.count && error == 0; i++) {
+		const struct store_session *session = &store.sessions[i];
+		if (may_hold(session) && strcmp(session->name, own) != 0 &&
+		    (!session->workspace || strcmp(session->workspace, versions->workspace) == 0))
+			error = read_session(&store, session, versions);
+	}
+	store_close(&store);
+	return error;
+}
+
+static int failed(const struct session *session, int error)
+{
+	const char *folder = segment_contents(&session->segment);
 
 	if (error == -ENOMEM) {
 		message("out of memory");
@@ -331,6 +450,102 @@ int versions_failed(const struct segment *segment, int error)
 			error == -ENOENT ? "the folder of kept versions is gone"
 					 : session_explain(error));
 	return error == -ENOENT ? EXIT_CODE_NOTHING : EXIT_CODE_BAD_SESSION;
+}
+
+/* Reads them; session: not open: there is none. */
+static int read_stores(const struct config *config, const char *name, const struct session *session,
+		       struct versions *versions)
+{
+	const struct segment *segment = &session->segment;
+	bool is_open = segment->header != NULL;
+	const char *root = is_open ? segment_text(segment, segment->settings->paths_workspace, NULL)
+				   : NULL;
+	int own_error = 0, error = 0;
+
+	if (root && !(versions->workspace = strdup(root)))
+		return failed(session, -ENOMEM);
+	if (is_open)
+		own_error = read_store(segment_contents(segment), session->name, versions);
+	if (!name && own_error != -ENOMEM)
+		error = read_others(config, session->name, versions);
+	unite(versions);
+	if (own_error == -ENOMEM || error == -ENOMEM)
+		return failed(session, -ENOMEM);
+	if (own_error < 0 && versions->count == 0)
+		return failed(session, own_error);
+	if (!is_open && versions->count == 0)
+		return session_none(config);
+	return EXIT_CODE_OK;
+}
+
+int versions_find(const struct config *config, const char *name, struct session *ret_session,
+		  struct versions *ret_versions)
+{
+	const char *inside = getenv("SEEN_SESSION");
+	struct versions versions = { .count = 0 };
+	struct session session = { .made = false };
+	int code = EXIT_CODE_OK;
+
+	if (name || (inside && inside[0]))
+		code = session_find(config, name, &session);
+	else
+		(void)session_find_newest(config, &session);
+	if (code == EXIT_CODE_OK)
+		code = read_stores(config, name, &session, &versions);
+	if (code == EXIT_CODE_OK) {
+		*ret_session = session;
+		*ret_versions = versions;
+	} else {
+		versions_free(&versions);
+		session_close(&session);
+	}
+	return code;
+}
+
+const char *versions_folder(const struct versions *versions, const struct versions_row *row)
+{
+	return versions->stores[row->store].folder;
+}
+
+const char *versions_name(const struct versions *versions, const char *path)
+{
+	const char *root = versions->workspace;
+	size_t length = root ? strlen(root) : 0;
+
+	if (length < 2 || strncmp(path, root, length) != 0 || path[length] != '/')
+		return length == 1 && path[0] == '/' && path[1] ? path + 1 : path;
+	return path + length + 1;
+}
+
+bool versions_has_path(const struct versions *versions, const char *path)
+{
+	for (size_t i = 0; i < versions->count; i++)
+		if (versions->rows[i].path && strcmp(versions->rows[i].path, path) == 0)
+			return true;
+	return false;
+}
+
+bool versions_has(const struct versions *versions, const struct version *version)
+{
+	for (size_t i = 0; i < versions->count; i++)
+		if (version_equal(&versions->rows[i].version, version))
+			return true;
+	return false;
+}
+
+int versions_path(const struct versions *versions, const char *word, char *ret_path,
+		  size_t capacity)
+{
+	char below[SEGMENT_PATH_BYTES];
+	int error = given_path(word, ret_path, capacity);
+
+	/* The lines that agents and people get name files from the workspace on. */
+	if (error == 0 && word[0] != '/' && versions->workspace &&
+	    !versions_has_path(versions, ret_path) && access(ret_path, F_OK) < 0 &&
+	    session_path(below, sizeof(below), versions->workspace, word) == 0 &&
+	    versions_has_path(versions, below) && strlen(below) < capacity)
+		memcpy(ret_path, below, strlen(below) + 1);
+	return error;
 }
 
 /* ---- files on disk ---- */
@@ -394,9 +609,9 @@ static bool has_digits(const struct version *version, const char *digits)
 	return strncmp(name, digits, strlen(digits)) == 0;
 }
 
-/* How many versions begin so, two at most; path NULL: of any file. */
+/* How many versions begin so, two at most; path NULL: of any file.  ret_row: the newest of the first. */
 static int choose(const struct versions *versions, const char *path, const char *digits,
-		  struct version *ret_version)
+		  const struct versions_row **ret_row)
 {
 	int found = 0;
 
@@ -404,22 +619,54 @@ static int choose(const struct versions *versions, const char *path, const char 
 		const struct versions_row *row = &versions->rows[i];
 		if ((path && (!row->path || strcmp(row->path, path) != 0)) ||
 		    !has_digits(&row->version, digits) ||
-		    (found && version_equal(&row->version, ret_version)))
+		    (found && version_equal(&row->version, &(*ret_row)->version)))
 			continue;
 		found++;
-		*ret_version = row->version;
+		*ret_row = row;
 	}
 	return found;
 }
 
+static bool is_hexadecimal(const char *digits)
+{
+	size_t length = strlen(digits);
+
+	return length > 0 && length <= DIGITS_MAX &&
+	       strspn(digits, "0123456789abcdefABCDEF") == length;
+}
+
+/* Had one file alone this version?  Says which had it, otherwise. */
+static int check_file(const struct versions *versions, const struct versions_row *chosen,
+		      const char *digits)
+{
+	if (!chosen->path) {
+		message("%s: nobody knows which file that was: say where it is to go: `seen "
+			"restore PATH %s`",
+			digits, digits);
+		return EXIT_CODE_USAGE;
+	}
+	for (size_t i = 0; i < versions->count; i++) {
+		const struct versions_row *row = &versions->rows[i];
+		if (!row->path || !version_equal(&row->version, &chosen->version) ||
+		    strcmp(row->path, chosen->path) == 0)
+			continue;
+		message("%s: more than one file had that content, %s and %s: say which, before "
+			"the version",
+			digits, versions_name(versions, chosen->path),
+			versions_name(versions, row->path));
+		return EXIT_CODE_USAGE;
+	}
+	return EXIT_CODE_OK;
+}
+
 int versions_choose(const struct versions *versions, const char *path, const char *digits,
-		    struct version *ret_version)
+		    const struct versions_row **ret_row)
 {
 	char lower[DIGITS_MAX + 1];
 	size_t length = strlen(digits);
+	int found = 0;
 
-	if (length == 0 || length > DIGITS_MAX ||
-	    strspn(digits, "0123456789abcdefABCDEF") != length) {
+	if (!is_hexadecimal(digits)) {
 		message("%s: no version: those are the hexadecimal digits that `seen versions` "
 			"shows, or the first of them",
 			digits);
@@ -427,17 +674,30 @@ int versions_choose(const struct versions *versions, const char *path, const cha
 	}
 	for (size_t i = 0; i <= length; i++)
 		lower[i] = (char)tolower((unsigned char)digits[i]);
-	int found = choose(versions, path, lower, ret_version);
+	if (!path && length < DIGITS_OF_OTHERS) {
+		message("%s: without a path a version takes four digits at least", digits);
+		return EXIT_CODE_USAGE;
+	}
+	if (path)
+		found = choose(versions, path, lower, ret_row);
 	if (found == 0 && length >= DIGITS_OF_OTHERS)
-		found = choose(versions, NULL, lower, ret_version);
+		found = choose(versions, NULL, lower, ret_row);
 	if (found == 1)
-		return EXIT_CODE_OK;
+		return path ? EXIT_CODE_OK : check_file(versions, *ret_row, digits);
 	if (found == 0) {
 		message("%s: no such version is kept; `seen versions` lists them", digits);
 		return EXIT_CODE_NOTHING;
 	}
 	message("%s: more than one version begins so: give more digits", digits);
 	return EXIT_CODE_USAGE;
+}
+
+bool versions_is_digits(const struct versions *versions, const char *word)
+{
+	char path[SEGMENT_PATH_BYTES];
+
+	return is_hexadecimal(word) && strlen(word) >= DIGITS_OF_OTHERS && access(word, F_OK) < 0 &&
+	       given_path(word, path, sizeof(path)) == 0 && !versions_has_path(versions, path);
 }
 
 /* ---- what killed processes left ---- */

@@ -395,6 +395,106 @@ class Restore(Kept):
         self.assertEqual(output.splitlines()[-1], b"12")
 
 
+class Sessions(Kept):
+    """What is kept is found again after other runs in the workspace, and after a boot."""
+
+    def setUp(self):
+        super().setUp()
+        self.keep("rm f")
+        version, = {row["version"] for row in self.rows("f")}
+        self.digits = version
+        self.file("other", b"x")
+        self.agent("cat other", "rm other", session="later")
+
+    def test_after_a_later_run(self):
+        self.assertEqual([(row["path"], row["session"]) for row in self.json("versions")["versions"]],
+                         [("other", "later"), ("f", "s")])
+        self.assertEqual(self.json("versions", "f")["versions"][0]["version"], self.digits)
+        self.assertEqual(self.json("versions", "--session", "later")["versions"][0]["path"], "other")
+        self.assertIn(b"-line" if self.one.startswith(b"-") else b"-one 0", self.seen("diff", "f", self.digits, code=13).stdout)
+        self.seen("restore", "f", self.digits, code=0)
+        self.assertEqual(self.read(), self.one)
+        self.seen("restore", "--session", "later", "f", self.digits, code=1)
+
+    def test_by_its_version_alone(self):
+        self.assertIn(b"+++ f\t(deleted)", self.seen("diff", self.digits, code=13).stdout)
+        self.seen("restore", self.digits[:3], code=2)
+        self.assertIn(b"restored f: ", self.seen("restore", self.digits, code=0).stdout)
+        self.assertEqual(self.read(), self.one)
+
+    def test_one_that_two_files_had_needs_a_path(self):
+        self.file("g", self.one)
+        self.agent("cat g", "rm g", session="third")
+        done = self.seen("restore", self.digits, code=2)
+        self.assertIn(b"more than one file had that content", done.stderr)
+        self.assertEqual(os.listdir(self.work), [])
+        self.seen("restore", "g", self.digits, code=0)
+        self.assertEqual(self.read("g"), self.one)
+
+    def test_the_line_that_was_told_holds_in_any_directory(self):
+        os.mkdir(self.work / "d")
+        self.seen("restore", "f", self.digits, cwd=self.work / "d", env={"SEEN_PATHS_WORKSPACE": str(self.work)}, code=0)
+        self.assertEqual((self.read(), os.listdir(self.work / "d")), (self.one, []))
+
+    def test_from_inside_a_run(self):
+        done = self.seen("run", "--session", "third", "--", SEEN, "restore", "f", self.digits, code=0)
+        self.assertIn(b"restored f", done.stdout)
+        self.assertEqual(self.read(), self.one)
+
+    def test_another_workspace_has_its_own(self):
+        elsewhere = self.top / "elsewhere"
+        elsewhere.mkdir()
+        self.seen("restore", "f", self.digits, cwd=elsewhere, code=3)
+        self.assertEqual(os.listdir(elsewhere), [])
+
+    def test_after_a_boot(self):
+        """The segments are gone; of a session without a journal also the workspace."""
+        for journal in (True, False):
+            for segment in self.home.rglob("segment"):
+                segment.unlink()
+            if not journal:
+                for path in self.home.rglob("journal"):
+                    path.unlink()
+            self.assertEqual(len(self.json("versions")["versions"]), 2)
+            self.seen("restore", "f", self.digits, code=0)
+            self.assertEqual(self.read(), self.one)
+            self.file("f", b"precious")
+            self.assertIn(b"--force", self.seen("restore", "f", self.digits, code=12).stderr)
+            self.assertEqual(self.read(), b"precious")
+            os.remove(self.work / "f")
+
+
+class Mode(Kept):
+    """A file that is gone comes back with the permissions that it had."""
+
+    def test_it_comes_back(self):
+        for mode in (0o600, 0o640, 0o751, 0o444):
+            self.file("f", text_of(word="mode %o" % mode))
+            os.chmod(self.work / "f", mode)
+            self.agent("cat f", "rm -f f")
+            row = self.rows("f")[0]
+            self.assertEqual(row["mode"], "%04o" % mode)
+            self.restore("f", row["version"])
+            self.assertEqual(stat.S_IMODE((self.work / "f").stat().st_mode), mode)
+            os.remove(self.work / "f")
+
+    def test_nobody_else_gets_what_nobody_knows(self):
+        """A line of before modes were kept, and no set-user-ID bit."""
+        os.chmod(self.work / "f", 0o4755)
+        self.keep("rm f")
+        version = self.version(self.one)
+        self.restore("f", version)
+        self.assertEqual(stat.S_IMODE((self.work / "f").stat().st_mode), 0o755)
+        index = self.contents / "index"
+        text = index.read_text()
+        self.assertIn(" 4755 /", text)
+        index.write_text(text.replace(" 4755 /", " /").replace(" 0755 /", " /"))
+        os.remove(self.work / "f")
+        self.assertIsNone(self.rows("f")[0]["mode"])
+        self.restore("f", version)
+        self.assertEqual(stat.S_IMODE((self.work / "f").stat().st_mode), 0o600)
+
+
 class Folder(Kept):
     """Where the store lies, and what becomes of it."""
 

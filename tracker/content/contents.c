@@ -104,10 +104,9 @@ static void temporary_name(const struct segment *segment, char *ret_name)
 
 /* ---- the folder ---- */
 
-/* Opens the store's folder, which is this user's. */
-static int open_folder(const struct segment *segment)
+/* Opens a store's folder, which is this user's.  path: NULL: there is none. */
+static int open_path(const char *path)
 {
-	const char *path = segment_contents(segment);
 	struct stat stat;
 
 	if (!path)
@@ -122,6 +121,11 @@ static int open_folder(const struct segment *segment)
 		return folder;
 	(void)sys_close(folder);
 	return error;
+}
+
+static int open_folder(const struct segment *segment)
+{
+	return open_path(segment_contents(segment));
 }
 
 static bool is_content(const struct stat *stat, const struct version *version)
@@ -356,11 +360,29 @@ void contents_recount(const struct segment *segment)
 
 /* ---- the index ---- */
 
-/* A line of the index, without its newline.  Returns its length or -ENAMETOOLONG. */
-static int make_line(const struct version *version, enum contents_reason reason, const char *path,
-		     char *ret_line, size_t capacity)
+/* What is copied into the store. */
+struct source {
+	int fd;
+	const char *path;
+	enum contents_reason reason;
+	mode_t mode;
+	uint64_t size_bytes; /* when it was looked at */
+	uint64_t max_bytes;
+};
+
+/* The digits of a mode's permissions: four, octal. */
+static char *mode_put(char *at, mode_t mode)
 {
-	const char *word = contents_reason_name(reason);
+	for (int shift = 9; shift >= 0; shift -= 3)
+		*at++ = (char)('0' + ((mode >> shift) & 7));
+	return at;
+}
+
+/* A line of the index, without its newline.  Returns its length or -ENAMETOOLONG. */
+static int make_line(const struct version *version, const struct source *source, char *ret_line,
+		     size_t capacity)
+{
+	const char *word = contents_reason_name(source->reason);
 	char *at = decimal_put(ret_line, sys_realtime_ns());
 
 	*at++ = ' ';
@@ -370,7 +392,9 @@ static int make_line(const struct version *version, enum contents_reason reason,
 	memcpy(at, word, strlen(word));
 	at += strlen(word);
 	*at++ = ' ';
-	int length = path_escape(path, at, capacity - (size_t)(at - ret_line) - 1);
+	at = mode_put(at, source->mode);
+	*at++ = ' ';
+	int length = path_escape(source->path, at, capacity - (size_t)(at - ret_line) - 1);
 	return length < 0 ? length : (int)(at - ret_line) + length;
 }
 
@@ -403,28 +427,27 @@ static int append(int folder, char *line, size_t length)
 	return error;
 }
 
-static int note_in(int folder, const struct version *version, enum contents_reason reason,
-		   const char *path, char *memory, size_t capacity)
+static int note_in(int folder, const struct version *version, const struct source *source,
+		   char *memory, size_t capacity)
 {
 	/* a newline goes before it, too */
-	int length = make_line(version, reason, path, memory + 1, capacity - 1);
+	int length = make_line(version, source, memory + 1, capacity - 1);
 	return length < 0 ? length : append(folder, memory, (size_t)length);
 }
 
 static APART int note_on_stack(int folder, const struct version *version,
-			       enum contents_reason reason, const char *path)
+			       const struct source *source)
 {
 	char memory[SMALL_CHUNK_BYTES];
-	return note_in(folder, version, reason, path, memory, sizeof(memory));
+	return note_in(folder, version, source, memory, sizeof(memory));
 }
 
 /* Notes a copy in the index.  Where that cannot be, the content is kept all the same: it is found by its version. */
-static void note(int folder, const struct version *version, enum contents_reason reason,
-		 const char *path)
+static void note(int folder, const struct version *version, const struct source *source)
 {
 	char *chunk = chunk_take();
-	int error = chunk ? note_in(folder, version, reason, path, chunk, CHUNK_BYTES)
-			  : note_on_stack(folder, version, reason, path);
+	int error = chunk ? note_in(folder, version, source, chunk, CHUNK_BYTES)
+			  : note_on_stack(folder, version, source);
 
 	chunk_give(chunk);
 	if (error != -ENAMETOOLONG)
@@ -434,7 +457,7 @@ static void note(int folder, const struct version *version, enum contents_reason
 	if (address < 0 &&
 	    address >= -4095) /* the kernel's errors are the last page of addresses */
 		return;
-	(void)note_in(folder, version, reason, path, (char *)address, LINE_BYTES_MAX);
+	(void)note_in(folder, version, source, (char *)address, LINE_BYTES_MAX);
 	(void)sys_munmap((void *)address, LINE_BYTES_MAX);
 }
 
@@ -569,14 +592,6 @@ static int publish(int folder, const char *temporary, const struct version *vers
 	return error;
 }
 
-struct source {
-	int fd;
-	const char *path;
-	enum contents_reason reason;
-	uint64_t size_bytes; /* when it was looked at */
-	uint64_t max_bytes;
-};
-
 /* Copies a file into the store.  ret_version: of what was copied.  -ENOENT: somebody cleared the copy away, or the folder. */
 static int put(const struct segment *segment, int folder, const struct source *source,
 	       struct version *ret_version, bool *ret_is_new)
@@ -615,7 +630,7 @@ static int put(const struct segment *segment, int folder, const struct source *s
 	if (error == 0 && closed < 0 && closed != -EINTR)
 		error = closed;
 	if (error == 0) {
-		note(folder, ret_version, source->reason, source->path);
+		note(folder, ret_version, source);
 		error = publish(folder, temporary, ret_version, ret_is_new);
 	}
 	if (error < 0)
@@ -640,8 +655,9 @@ static int save(const struct segment *segment, int folder, struct source *source
 	if (error < 0)
 		return error;
 	source->size_bytes = content.version.size_bytes;
+	source->mode = stat.st_mode;
 	if (renew(folder, &content.version)) {
-		note(folder, &content.version, source->reason, source->path);
+		note(folder, &content.version, source);
 		*ret_version = content.version;
 		return 0;
 	}
@@ -699,7 +715,12 @@ bool contents_has(const struct segment *segment, const struct version *version)
 
 int contents_open(const struct segment *segment, const struct version *version)
 {
-	int folder = open_folder(segment);
+	return contents_open_in(segment_contents(segment), version);
+}
+
+int contents_open_in(const char *path, const struct version *version)
+{
+	int folder = open_path(path);
 
 	if (folder < 0)
 		return folder;
@@ -740,7 +761,12 @@ static APART int copy_over_on_stack(int from, int to, uint64_t size_bytes)
 
 int contents_restore(const struct segment *segment, const struct version *version, int fd)
 {
-	int from = contents_open(segment, version);
+	return contents_restore_from(segment_contents(segment), version, fd);
+}
+
+int contents_restore_from(const char *path, const struct version *version, int fd)
+{
+	int from = contents_open_in(path, version);
 	bool is_sure;
 
 	if (from < 0)

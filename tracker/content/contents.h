@@ -2,7 +2,7 @@
  * The content store: copies of files' contents, so that nothing that was destroyed or given is lost.
  *
  *	STATE/NAME/content/HHHH...-SIZE    one content: XXH3-128 as 32 hexadecimal digits, a dash, its bytes in decimal
- *	STATE/NAME/content/index           one line a copy: time, version, why, path (docs/DESIGN.md)
+ *	STATE/NAME/content/index           one line a copy: time, version, why, mode, path
  *	STATE/NAME/content/inputs-N        what a remembered command read (remembered.h)
  *	STATE/NAME/content/.PID.SERIAL     a copy that is being made or dropped, or whose maker was killed
  *
@@ -73,11 +73,17 @@ bool contents_has(const struct segment *segment, const struct version *version);
  * -ENOENT when it is not there, -EBADMSG when what is there is not of its size. */
 int contents_open(const struct segment *segment, const struct version *version);
 
+/* contents_open_in(): the same of any store.  path: of its folder; NULL: there is none. */
+int contents_open_in(const char *path, const struct version *version);
+
 /* contents_restore(): makes the content that of an open file: writes it from offset 0 on and sets the size.
  *
  * fd: open for writing, without O_APPEND; its offset stays.  Checks the content against its version first (-EBADMSG: the
  * file is as it was), then allocates what it needs (-ENOSPC, -EFBIG: likewise).  Returns 0 or a negative errno. */
 int contents_restore(const struct segment *segment, const struct version *version, int fd);
+
+/* contents_restore_from(): the same from any store.  path: of its folder; NULL: there is none. */
+int contents_restore_from(const char *path, const struct version *version, int fd);
 
 /* contents_put_inputs(): keeps a list of inputs (inputs.h) beside the contents, as `inputs-NUMBER`, in the place of what was there.  It is
  * no content: it is not counted among them, and goes with the session.  Returns 0; -ENOENT where the session has no store; the errors of the

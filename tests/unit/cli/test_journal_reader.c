@@ -93,6 +93,23 @@ Test(journal_reader, says_what_a_view_of_the_whole_says)
 	cr_assert_eq(journal_reader_end(reader), journal_end(&journal));
 }
 
+static bool is_aligned(const struct journal_reader_part *part)
+{
+	return ((uintptr_t)part->view.units + part->from * JOURNAL_UNIT_BYTES) %
+		       _Alignof(uint64_t) ==
+	       0;
+}
+
+Test(journal_reader, reads_where_a_word_can_be_loaded_at_once)
+{
+	fill(2 * JOURNAL_READER_AHEAD_UNITS);
+	is_the_same(JOURNAL_UNITS_FIRST);
+	is_the_same(journal_end(&journal) - 1); /* in a piece */
+	cr_assert(is_aligned(&reader->ahead));
+	cr_assert_neq(reader->pieces[0].to, 0);
+	cr_assert(is_aligned(&reader->pieces[0]));
+}
+
 Test(journal_reader, goes_on_in_order_wherever_it_looks)
 {
 	fill(3 * JOURNAL_READER_AHEAD_UNITS);

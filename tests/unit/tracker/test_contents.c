@@ -248,12 +248,13 @@ Test(contents, a_line_for_each)
 
 	fill("f", 10, 1);
 	int fd = open(world_path(&world, "f"), O_RDONLY | O_CLOEXEC);
+	must(fchmod(fd, 0640) == 0);
 	cr_assert_eq(contents_save(&world.segment, fd, "/a b\n\xff\\", CONTENTS_GIVEN, &version),
 		     0);
 	cr_assert_eq(contents_save(&world.segment, fd, "/b", CONTENTS_RESTORED, &version), 0);
 	index = read_index();
 	contents_name(&version, odd);
-	(void)strcat(odd, " given /a b\\n\\xff\\\\\n");
+	(void)strcat(odd, " given 0640 /a b\\n\\xff\\\\\n");
 	char *line = strchr(index, ' ');
 	cr_assert(line && strncmp(line + 1, odd, strlen(odd)) == 0, "%s", index);
 	uint64_t then = strtoull(index, NULL, 10);
