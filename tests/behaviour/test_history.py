@@ -41,8 +41,10 @@ class Sessions(HistoryCase):
         self.file("b.txt", b"short\n")
         (self.work / "d").mkdir()
         self.file("d/c.txt", b"find me\n")
+        elsewhere = self.top / "elsewhere"
+        elsewhere.write_text("host\n")
         self.agent("cat a.txt", "cat a.txt b.txt", "cat a.txt", "grep -rn me d", "cat a.txt > copy", "(cat a.txt) | true", "ls d",
-                   "cat /etc/hostname", "cat nope", options=["-c", "requests.enable=no"])
+                   f"cat {elsewhere}", "cat nope", options=["-c", "requests.enable=no"])
         excerpt = text_of().decode()[:500].replace("\n", r"\n") + CUT
         self.assertEqual(self.text(), [
             "[Tool: cat(a.txt)] → " + excerpt,
@@ -52,7 +54,7 @@ class Sessions(HistoryCase):
             "[Tool: grep(-rn me d)] → (not on record whether it was given) read: d, d/c.txt",
             "[Tool: cat(a.txt)] → (not on record whether it was given) read: a.txt",
             "[Tool: ls(d)] → (not on record whether it was given) read: d",
-            "[Tool: cat(/etc/hostname)] → (not on record whether it was given) read: /etc/hostname",
+            f"[Tool: cat({elsewhere})] → (not on record whether it was given) read: {elsewhere}",
             "[Tool: cat(nope)] → (not on record whether it was given) no file on record that it read"])
         lines = self.lines()
         self.validate(lines)

@@ -96,7 +96,8 @@ int main(int argc, char **argv)
 	CHECK(sigprocmask(SIG_BLOCK, &signals, NULL) == 0);
 	signal(SIGHUP, SIG_IGN);
 	umask(077);
-	CHECK(nice(3) == 3);
+	errno = 0;
+	CHECK(nice(3) != -1 || errno == 0); /* how nice it then is, is compared with bare */
 	CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
 	CHECK(raise(SIGUSR1) == 0);
 	show_self("state");

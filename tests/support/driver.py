@@ -84,10 +84,10 @@ class Case(unittest.TestCase):
         return done
 
     def validate_by(self, name, documents):
-        """Does each document keep to that schema of config/data?"""
+        """Does each document keep to that schema?"""
         if jsonschema is None:
             self.skipTest("no python3-jsonschema")
-        schema = json.loads((SOURCE / "config/data" / name).read_text())
+        schema = json.loads((SOURCE / "config/data/schema" / name).read_text())
         jsonschema.Draft202012Validator.check_schema(schema)
         validator = jsonschema.Draft202012Validator(schema)
         for document in documents:
