@@ -13,47 +13,35 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include "shim/preload/directory.h"
+#include "shim/preload/end.h"
+#include "shim/preload/follow/own.h"
+#include "shim/preload/follow/part.h"
+#include "shim/preload/follow/reader.h"
+#include "shim/preload/follow/writes.h"
+#include "shim/preload/hello.h"
+#include "shim/preload/launch.h"
 #include "shim/preload/real.h"
 #include "shim/preload/record.h"
-#include "shim/preload/shim.h"
+#include "shim/preload/rules.h"
+#include "shim/preload/scratch.h"
+#include "shim/preload/state.h"
 #include "shim/supervise/hello.h"
 #include "tracker/content/baseline.h"
 #include "tracker/path/decimal.h"
-#include "tracker/path/path.h"
 #include "tracker/process/capture.h"
 #include "tracker/process/role.h"
 #include "tracker/process/scope.h"
 #include "tracker/sys/chunk.h"
 #include "tracker/sys/sys.h"
 
-struct shim shim;
-
-const char *variable(char *const environment[], const char *name)
-{
-	size_t length = strlen(name);
-	for (size_t i = 0; environment && environment[i]; i++)
-		if (strncmp(environment[i], name, length) == 0 && environment[i][length] == '=')
-			return environment[i] + length + 1;
-	return NULL;
-}
-
 /* Where this library lies: what its entry in LD_PRELOAD says. */
 static void find_library(void)
 {
 	const char *path = real_library();
 	shim.library = path && path[0] == '/' && strlen(path) < SEGMENT_PATH_BYTES ? path : "";
-}
-
-bool program_path(char *ret_path, size_t capacity)
-{
-	char up[SEGMENT_PATH_BYTES];
-
-	if (!shim.library[0] || strlen(shim.library) + sizeof("/../../../bin/seen") > sizeof(up))
-		return false;
-	memcpy(up, shim.library, strlen(shim.library) + 1);
-	memcpy(up + strlen(up), "/../../../bin/seen", sizeof("/../../../bin/seen"));
-	return path_normalize(NULL, up, ret_path, capacity) > 0;
 }
 
 /* Runs `seen session NAME`, which prints the session's folder, in a child of its own that has neither
@@ -228,52 +216,6 @@ static enum session_agent_is said_by(const char *value)
 	return SESSION_AGENT_IS_AUTO;
 }
 
-/* The program that stands where a capture's shell stood ends: so does the command. */
-static void end_command(void)
-{
-	if (shim.ends_capture && !shim.sandboxed && sys_getpid() == shim.pid)
-		capture_end(&shim.segment, SUBJECT_SELF, shim.request.context.capture_id);
-}
-
-/* Runs behind every atexit() of the program: it was registered first.  Not after a signal or exec. */
-static void at_exit(int status, void *unused)
-{
-	(void)unused;
-	/* Not for a copy that was made behind libc's back, nor for a child in its parent's memory. */
-	if (!shim.on || (!shim.sandboxed && sys_getpid() != shim.pid))
-		return;
-	if (shim.guards)
-		writes_end(false);
-	record_end(status);
-	shim.plain = false;
-	if (shim.is_fork) {
-		shim.on = false;
-		return;
-	}
-	if (!shim.sandboxed)
-		view_end(status);
-	if (shim.reads_own)
-		own_end();
-	end_command();
-	process_exit(&shim.segment, shim.process);
-	shim.on = false;
-}
-
-/* Shells end so, and so do copies.  A child between vfork and exec may call this too, in the memory of its parent, and so may
- * a copy made behind libc's back: the kernel is asked. */
-void ending_now(int status)
-{
-	if (!shim.on || shim.sandboxed || sys_getpid() != shim.pid)
-		return;
-	if (shim.guards)
-		writes_end(true);
-	record_end(status);
-	if (shim.is_fork)
-		return;
-	end_command();
-	process_exit(&shim.segment, shim.process);
-}
-
 /* In the process that was copied: the copy has its descriptors. */
 static void after_fork(void)
 {
@@ -305,13 +247,6 @@ static void in_fork(void)
 	hello_known();
 }
 
-void partial_note(void)
-{
-	reader_odd();
-	if (shim.on)
-		process_note_partial(&shim.segment, shim.process);
-}
-
 /* What only glibc has: in a musl program, whose loader resolves what it can, these are NULL. */
 extern __typeof__(on_exit) on_exit __attribute__((weak));
 /* pthread_atfork(3) as libc exports it; dso_handle ties it to this library. */
@@ -340,6 +275,7 @@ __attribute__((noinline)) static void attach(const char *executable,
 	if (shim.role == ROLE_AGENT && shim.scope_id)
 		(void)scope_claim(&shim.segment, shim.scope_id, (uint32_t)sys_getpid(),
 				  shim.request.context.profile, invocation.name);
+	shim.resumed = launch_resumed;
 	shim.pid = sys_getpid();
 	shim.ends_capture = shim.request.context.capture_id &&
 			    capture_shell(&shim.segment, shim.request.context.capture_id) ==
@@ -377,7 +313,7 @@ __attribute__((noinline)) static void attach(const char *executable,
 	shim.on = on_exit(at_exit, NULL) == 0 &&
 		  __register_atfork(NULL, after_fork, in_fork, &__dso_handle) == 0;
 	if (shim.on && shim.role == ROLE_READER && !invocation.ignored)
-		reader_start(executable, invocation.name, argv, environment);
+		reader_start(executable, invocation.name, argv, environment, execve);
 	shim_settle();
 }
 

@@ -1,14 +1,21 @@
 /*
  * What an exported function means, for the hooks_*.c files: one step between libc's many names for a thing
- * and the modules that care (shim.h).
+ * and the modules that care.
  */
 #ifndef SEEN_SHIM_DOOR_H
 #define SEEN_SHIM_DOOR_H
 
 #include <errno.h>
 
+#include "shim/preload/follow/own.h"
+#include "shim/preload/follow/plan.h"
+#include "shim/preload/follow/reader.h"
+#include "shim/preload/follow/view.h"
+#include "shim/preload/follow/writes.h"
 #include "shim/preload/record.h"
-#include "shim/preload/shim.h"
+#include "shim/preload/rules.h"
+#include "shim/preload/state.h"
+#include "shim/preload/thread.h"
 
 /* door_opened(): a call opened a file, or with fd < 0 could not; errno then says why.  path: as given, relative to
  * `directory`; NULL: not by name.  flags: of open(2).  plan: from door_may_open(); NULL: there was none.  Returns fd. */
@@ -30,7 +37,7 @@ static inline int door_opened_plainly(int fd, int directory, const char *path, i
 	return fd;
 }
 
-/* door_may(), door_may_descriptor(), door_may_run(): what the rules say of a call (shim.h, rules_let()).  False: it fails; errno says why.  Not
+/* door_may(), door_may_descriptor(), door_may_run(): what the rules say of a call (rules_let()).  False: it fails; errno says why.  Not
  * for an agent's reads alone: every hook that names a path asks. */
 static inline bool door_may(uint32_t ops, int directory, const char *path, bool follows)
 {
@@ -155,6 +162,9 @@ static inline void door_written(int fd, ssize_t count)
 	if (shim.records)
 		record_written(fd, count);
 }
+
+/* partial_note(): the process reads or writes in a way that nobody here sees (io_uring, aio). */
+void partial_note(void);
 
 /* door_sandboxed(): the program told the kernel which calls to allow it: none of ours are made from then on. */
 static inline void door_sandboxed(void)

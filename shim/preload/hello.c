@@ -1,11 +1,13 @@
 /*
  * The meeting with the supervisor, if there is one: shim/supervise/hello.h.
  */
+#include "shim/preload/hello.h"
+
 #include <link.h>
 #include <string.h>
 
 #include "shim/preload/real.h"
-#include "shim/preload/shim.h"
+#include "shim/preload/state.h"
 #include "shim/supervise/hello.h"
 #include "tracker/sys/sys.h"
 

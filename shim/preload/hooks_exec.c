@@ -10,9 +10,12 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "shim/preload/change.h"
+#include "shim/preload/directory.h"
 #include "shim/preload/door.h"
+#include "shim/preload/end.h"
+#include "shim/preload/launch.h"
 #include "shim/preload/real.h"
-#include "shim/preload/shim.h"
 #include "tracker/sys/sys.h"
 
 /* Prepares `launch` and `changed`, the environment to start a program with; the given one where nothing may be

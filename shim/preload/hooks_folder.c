@@ -7,7 +7,9 @@
 #include <ftw.h>
 #include <glob.h>
 
+#include "shim/preload/directory.h"
 #include "shim/preload/door.h"
+#include "shim/preload/memory.h"
 #include "shim/preload/real.h"
 
 static inline bool may_list(int directory, const char *path)

@@ -17,25 +17,6 @@ static int changed(enum journal_op op, int error, int directory, const char *pat
 	return error;
 }
 
-bool door_rules_let_rename(int directory, const char *path, int other_directory, const char *other,
-			   unsigned flags)
-{
-	struct rules_name from = { 0, directory, path, false };
-	struct rules_name to = { 0, other_directory, other, false };
-
-	rule_ops_of_rename(flags, &from.ops, &to.ops);
-	return rules_let_two(from, to);
-}
-
-bool door_rules_let_link(int directory, const char *path, bool follows, int other_directory,
-			 const char *other)
-{
-	struct rules_name from = { RULE_LINK, directory, path, follows };
-	struct rules_name to = { RULE_MAKES_LINK, other_directory, other, false };
-
-	return rules_let_two(from, to);
-}
-
 static int renamed(int error, int directory, const char *path, int other_directory,
 		   const char *other, unsigned flags, struct plan *plan)
 {

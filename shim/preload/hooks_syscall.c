@@ -12,6 +12,7 @@
 #include <sys/xattr.h>
 
 #include "shim/preload/door.h"
+#include "shim/preload/memory.h"
 #include "shim/preload/real.h"
 #include "shim/preload/ring.h"
 

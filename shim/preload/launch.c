@@ -9,13 +9,19 @@
  *
  * This runs between fork or vfork and exec: only the stack and the segment are written to.
  */
+#include "shim/preload/launch.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "shim/preload/follow/reader.h"
+#include "shim/preload/follow/writes.h"
+#include "shim/preload/memory.h"
 #include "shim/preload/record.h"
-#include "shim/preload/shim.h"
+#include "shim/preload/scratch.h"
+#include "shim/preload/state.h"
 #include "tracker/sys/sys.h"
 
 extern char **environ;
@@ -87,31 +93,6 @@ void launch_reset(void)
 		larges[i].owner = 0;
 		larges[i].in_work = false;
 	}
-}
-
-/* rt_sigprocmask(2) copies the set before it looks at how, which is none here: the
- * mask stays. */
-bool launch_is_readable(const void *address)
-{
-	return address && sys_call6(SYS_rt_sigprocmask, 99, (long)address, 0, 8, 0, 0) != -EFAULT;
-}
-
-bool launch_is_text(const char *path)
-{
-	const char *end = path + SEGMENT_PATH_BYTES;
-	uintptr_t page = 1; /* no page begins there */
-
-	for (const char *at = path; at < end; at++) {
-		if (((uintptr_t)at & ~(uintptr_t)4095) != page) {
-			/* eight bytes are looked at: not over the end of the page */
-			if (!launch_is_readable((const void *)((uintptr_t)at & ~(uintptr_t)7)))
-				return false;
-			page = (uintptr_t)at & ~(uintptr_t)4095;
-		}
-		if (!*at)
-			return true;
-	}
-	return false; /* too long, which the kernel will say */
 }
 
 /* Could that be an address of a program at all?  Without asking the kernel for each. */

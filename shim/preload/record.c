@@ -5,7 +5,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "shim/preload/real.h"
+#include "shim/preload/directory.h"
+#include "shim/preload/memory.h"
+#include "shim/preload/scratch.h"
+#include "shim/preload/state.h"
+#include "shim/preload/thread.h"
 #include "tracker/path/path.h"
 #include "tracker/process/scope.h"
 #include "tracker/sys/sys.h"
@@ -44,20 +48,6 @@ static unsigned descriptors_end; /* entries from here on were never used */
 
 /* Of this thread.  0: not asked yet. */
 static __thread pid_t thread_id;
-
-/* Set by vfork (vfork.S) in the thread that calls it, and so in the child, which shares the thread's memory. */
-__thread struct vfork_note shim_vforked;
-
-bool in_vfork_child_asked(void)
-{
-	if (shim.sandboxed)
-		return false;
-	if (shim_vforked.called == VFORK_CHILD || sys_getpid() != shim.pid)
-		return true;
-	shim_vforked.called = 0; /* the parent, which goes on */
-	launch_resumed();
-	return false;
-}
 
 static inline bool may_grow(void)
 {

@@ -13,9 +13,12 @@
 
 #include <stdio.h>
 
-#include "shim/preload/shim.h"
+#include "tracker/answer/decision.h"
 #include "tracker/answer/inject.h"
+#include "tracker/guard/guard.h"
+#include "tracker/guard/rule.h"
 #include "tracker/journal/journal.h"
+#include "tracker/process/process.h"
 
 /* What a viewer or an agent learned of a file that it opened. */
 struct look {
@@ -110,40 +113,10 @@ void record_edited(const char *path, const struct version *before, const struct 
  * saved.  inputs: of its list. */
 void record_request(enum decision decision, uint64_t amount, uint32_t inputs);
 
-/* reader_stream_closing(), reader_reopening(): a stream of a reader that `tracks` is about to be closed, or to be one of another file. */
-void reader_stream_closing(const FILE *stream);
-void reader_reopening(const FILE *stream);
-
 /* record_delivery(): a viewer gave a file whole, or found it other than it was.  path: from record_path(). */
 void record_delivery(enum journal_op op, uint32_t path, const struct journal_details *details);
 
 /* record_instructed(): a viewer printed an instruction file before its own output. */
 void record_instructed(uint64_t scope_id, const struct injected *injected);
-
-enum {
-	STANDARD_UNKNOWN = 255,
-	VFORK_TOUCHED = 64,
-	VFORK_CALLED = 1, /* by this thread: this is its child, or the parent again */
-	VFORK_CHILD = 2,  /* the child, for as long as one function runs */
-};
-
-/* What vfork leaves in its thread.  Two words: vfork.S sets the first to 1 and the second to 0. */
-struct vfork_note {
-	unsigned char called; /* 0, VFORK_CALLED, VFORK_CHILD */
-	/* Of the child: which of its parent's descriptors its own 0, 1 and 2 are, and one more; 0: the same; or STANDARD_UNKNOWN. */
-	unsigned char standard[JOURNAL_STANDARD];
-	uint32_t unused;
-	uint64_t touched; /* descriptors that the child closed or opened, below VFORK_TOUCHED */
-};
-_Static_assert(sizeof(struct vfork_note) == 16, "vfork.S writes two words");
-
-/* in_vfork_child(): is this a child between vfork and exec, in the memory of its parent?  Asks the kernel only
- * after this thread called vfork. */
-bool in_vfork_child_asked(void) __attribute__((noinline, cold));
-extern __thread struct vfork_note shim_vforked HIDDEN;
-static inline bool in_vfork_child(void)
-{
-	return __builtin_expect(shim_vforked.called, 0) && in_vfork_child_asked();
-}
 
 #endif

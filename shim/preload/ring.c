@@ -3,7 +3,8 @@
 
 #include <linux/io_uring.h>
 
-#include "shim/preload/shim.h"
+#include "shim/preload/door.h"
+#include "shim/preload/memory.h"
 
 enum {
 	RINGS = 64,

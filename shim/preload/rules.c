@@ -5,12 +5,19 @@
  * read, and one at /proc where it is relative to a folder's descriptor; a hit costs what it takes to tell of it.
  * Between vfork and exec too: then the current folder is asked for, which may not be the parent's.
  */
+#include "shim/preload/rules.h"
+
 #include <errno.h>
 #include <string.h>
 
+#include "shim/preload/directory.h"
+#include "shim/preload/follow/reader.h"
+#include "shim/preload/launch.h"
+#include "shim/preload/memory.h"
 #include "shim/preload/record.h"
 #include "shim/preload/say.h"
-#include "shim/preload/shim.h"
+#include "shim/preload/scratch.h"
+#include "shim/preload/state.h"
 #include "tracker/sys/sys.h"
 
 extern char **environ;

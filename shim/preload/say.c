@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#include "shim/preload/shim.h"
+#include "shim/preload/state.h"
 #include "tracker/process/capture.h"
 #include "tracker/sys/sys.h"
 

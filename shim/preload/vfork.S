@@ -1,7 +1,7 @@
 /*
  * vfork(2) for a caller in C cannot be wrapped in C: the child would return through the wrapper's frame, which the
  * parent needs again.  This notes for the calling thread that it was called, and jumps to libc's own: no frame, no
- * return address of ours.  Child and parent both find the note (they share the memory); who is who, record.c asks the
+ * return address of ours.  Child and parent both find the note (they share the memory); who is who, thread.c asks the
  * kernel, once.
  *
  * The first call looks libc's function up, before anything of it was done: the stack is as it was then.

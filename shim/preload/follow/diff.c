@@ -10,6 +10,8 @@
  *
  * Each dies with the one above it.  Whatever goes wrong, the viewer is given the file.
  */
+#include "shim/preload/follow/diff.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -17,9 +19,10 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "shim/preload/shim.h"
+#include "shim/preload/state.h"
 #include "tracker/answer/notice.h"
 #include "tracker/content/contents.h"
+#include "tracker/guard/guard.h"
 #include "tracker/path/decimal.h"
 #include "tracker/sys/sys.h"
 

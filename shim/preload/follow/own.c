@@ -11,12 +11,18 @@
  * Agents look at a file's first bytes and read it again at once, and edit tools read it some times more.  So reads of one
  * file that follow each other within [notice] burst_ms are one request, a burst.  The first whole read in it decides for all.
  */
+#include "shim/preload/follow/own.h"
+
 #include <limits.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "shim/preload/directory.h"
+#include "shim/preload/follow/writes.h"
 #include "shim/preload/record.h"
-#include "shim/preload/shim.h"
+#include "shim/preload/scratch.h"
+#include "shim/preload/state.h"
+#include "shim/preload/thread.h"
 #include "tracker/content/baseline.h"
 #include "tracker/content/file.h"
 #include "tracker/path/path.h"

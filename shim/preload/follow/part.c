@@ -5,9 +5,14 @@
  * its length: the process wrote, to whatever descriptor, as many bytes as those lines have in the version that the file had before it was read and
  * has after, and it ended by exit(0).  Where the kernel does not say what a process wrote (proc(5), io), nothing is known.
  */
+#include "shim/preload/follow/part.h"
+
 #include <string.h>
 
-#include "shim/preload/shim.h"
+#include "shim/preload/scratch.h"
+#include "shim/preload/state.h"
+#include "shim/preload/thread.h"
+#include "tracker/answer/decision.h"
 #include "tracker/content/file.h"
 #include "tracker/content/lines.h"
 #include "tracker/path/path.h"

@@ -9,8 +9,13 @@
 #include <errno.h>
 #include <string.h>
 
+#include "shim/preload/directory.h"
+#include "shim/preload/memory.h"
 #include "shim/preload/record.h"
 #include "shim/preload/say.h"
+#include "shim/preload/scratch.h"
+#include "shim/preload/state.h"
+#include "shim/preload/thread.h"
 #include "tracker/content/baseline.h"
 #include "tracker/content/file.h"
 #include "tracker/path/path.h"

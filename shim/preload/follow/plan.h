@@ -1,12 +1,61 @@
 /*
- * What plan.c, which looks before a call, and writes.c, which follows what it opened, share of the guard.
+ * The guard inside a process, before a call: what it may destroy is looked at before it is made.  And what writes.c, which follows what
+ * was opened, shares of that.
  */
-#ifndef SEEN_SHIM_PLAN_H
-#define SEEN_SHIM_PLAN_H
+#ifndef SEEN_FOLLOW_PLAN_H
+#define SEEN_FOLLOW_PLAN_H
 
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/stat.h>
 
-#include "shim/preload/shim.h"
+#include "tracker/content/version.h"
+#include "tracker/guard/guard.h"
+
+/* A call that may destroy something, from before it is made until it came back.  Lives on the caller's stack. */
+struct plan {
+	char *path; /* scratch, absolute and normalized; NULL: nobody looks at this call */
+	struct guard_answer answer;
+	/* RENAME: of what takes the other's place */
+	struct version source;
+	uint64_t source_key; /* 0: nothing is known of it */
+	/* OPEN, to empty the file: that is done when it was looked at by the descriptor, so that it is the one that was looked at */
+	bool holds;
+	bool is_new; /* holds: there was nothing */
+};
+
+/* plan_open(): a file is about to be opened for writing; holds: by plan_flags() and plan_emptied().  plan_change(): what a name stands for is about to be removed, replaced
+ * (GUARD_REPLACES), or set to another size.  plan_rename(): `path` is about to take the place of `other`, which is
+ * what is looked at.
+ * ret_plan: to be ended by one of the functions below, whatever comes of the call.
+ * Returns false when the call has to fail; errno says why, and the plan has ended. */
+bool plan_open(int directory, const char *path, int flags, bool holds, struct plan *ret_plan);
+bool plan_change(enum guard_kind kind, int directory, const char *path, bool follows,
+		 struct plan *ret_plan);
+bool plan_rename(int directory, const char *path, int other_directory, const char *other,
+		 struct plan *ret_plan);
+
+/* plan_name(): a name that stands for nothing, or whose file gets another name, is about to be given to a file.  follows: a link at `path`.
+ * False: it carries a notice, and the call has to fail; errno says so. */
+bool plan_name(int directory, const char *path, bool follows, int other_directory,
+	       const char *other, struct plan *ret_plan);
+
+/* plan_flags(): the flags to make the call with.  plan_emptied(): the call came back by these: looks at the file, and empties it.  Returns
+ * fd; -1 with errno where the call is to fail: it is closed then. */
+static inline int plan_flags(const struct plan *plan, int flags)
+{
+	return plan->path && plan->holds ? flags & ~O_TRUNC : flags;
+}
+int plan_emptied(struct plan *plan, int fd);
+
+/* plan_changed(), plan_renamed(): the call came back; the change is complete, or with an error nothing was done. */
+void plan_changed(struct plan *plan, int error);
+void plan_renamed(struct plan *plan, int error);
+
+/* writes_locked(): the process sets a lock by that descriptor which every close of its file gives up (fcntl(2), F_SETLK): that file
+ * is not opened here. */
+void writes_locked(int fd);
 
 /* plan_writer(): this process, for the guard. */
 struct guard_writer plan_writer(void);

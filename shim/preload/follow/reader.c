@@ -8,6 +8,8 @@
  *
  * Readers are single-threaded programs that read, write and exit.  Whatever is not that makes the process "odd": nothing is remembered.
  */
+#include "shim/preload/follow/reader.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -16,7 +18,9 @@
 #include <unistd.h>
 
 #include "shim/preload/record.h"
-#include "shim/preload/shim.h"
+#include "shim/preload/scratch.h"
+#include "shim/preload/state.h"
+#include "shim/preload/thread.h"
 #include "tracker/answer/remembered.h"
 #include "tracker/content/inputs.h"
 #include "tracker/path/path.h"
@@ -49,6 +53,8 @@ static struct {
 	bool copied_output;    /* there is another descriptor for 1 or 2 */
 	uint64_t output_bytes; /* that were seen to be written to descriptor 1 */
 	char *const *words;
+	/* execve() as the program calls it */
+	int (*execute)(const char *path, char *const argv[], char *const environment[]);
 	struct folder folders[FOLDERS_MAX];
 	char *paths; /* SEGMENT_PATH_BYTES for each */
 } reader;
@@ -204,7 +210,7 @@ static void answer(char *text, char *const environment[])
 
 	if (program_path(program, sizeof(program)) &&
 	    sys_call6(SYS_faccessat, AT_FDCWD, (long)program, X_OK, 0, 0, 0) == 0)
-		(void)execve(program, words, environment);
+		(void)reader.execute(program, words, environment);
 	errno = saved_errno;
 }
 
@@ -505,7 +511,8 @@ void reader_stream_closing(const FILE *stream)
 /* ---- start and end ---- */
 
 void reader_start(const char *executable, const char *name, char *const argv[],
-		  char *const environment[])
+		  char *const environment[],
+		  int (*execute)(const char *path, char *const argv[], char *const environment[]))
 {
 	static const char *const FILES[] = { "/etc/passwd", "/etc/group", "/etc/localtime" };
 	struct segment *segment = &shim.segment;
@@ -520,6 +527,7 @@ void reader_start(const char *executable, const char *name, char *const argv[],
 	    inputs_init(&reader.inputs) < 0)
 		return;
 	reader.words = argv;
+	reader.execute = execute;
 	reader.begin = now();
 	if (!look_for_answer(environment))
 		return;

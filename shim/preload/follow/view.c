@@ -11,10 +11,17 @@
  * Viewers are single-threaded programs that read, write and exit.  Whatever is not that (another thread,
  * another way to copy, descriptor 1 moved) makes the process "odd": it delivers nothing.
  */
+#include "shim/preload/follow/view.h"
+
 #include <string.h>
 
+#include "shim/preload/follow/diff.h"
+#include "shim/preload/follow/part.h"
+#include "shim/preload/follow/reader.h"
 #include "shim/preload/record.h"
-#include "shim/preload/shim.h"
+#include "shim/preload/scratch.h"
+#include "shim/preload/state.h"
+#include "shim/preload/thread.h"
 #include "tracker/answer/inject.h"
 #include "tracker/content/baseline.h"
 #include "tracker/content/contents.h"
@@ -78,13 +85,6 @@ static bool out_closed;  /* it was closed since: another file may be there */
 
 static uint64_t bytes_in;  /* by every read */
 static uint64_t bytes_out; /* to descriptor 1 */
-static bool odd;
-static pid_t viewer_thread; /* the only one that may be followed; 0: nothing opened yet */
-
-void view_odd(void)
-{
-	odd = true;
-}
 
 static struct view *view_of(int fd)
 {
@@ -92,34 +92,6 @@ static struct view *view_of(int fd)
 		if (views[i].fd == fd)
 			return &views[i];
 	return NULL;
-}
-
-/* glibc's, 2.32: has the process only ever had one thread? */
-extern char __libc_single_threaded __attribute__((weak));
-
-bool shim_is_alone(void)
-{
-	return !shim.is_fork && &__libc_single_threaded && __libc_single_threaded &&
-	       !in_vfork_child();
-}
-
-/* The same as view_is_followed(), of what comes between an open and the end, where that is asked: a copy of the process that libc does not
- * know of may be taken for it here. */
-static bool is_followed_still(void)
-{
-	return (viewer_thread && !odd && shim_is_alone()) || view_is_followed();
-}
-
-/* One thread only, and the process that was started, not a fork of it. */
-bool view_is_followed(void)
-{
-	pid_t thread = viewer_thread && shim_is_alone() ? viewer_thread
-							: (pid_t)sys_call3(SYS_gettid, 0, 0, 0);
-	if (!viewer_thread)
-		viewer_thread = thread;
-	if (thread != viewer_thread || thread != sys_getpid())
-		odd = true;
-	return !odd;
 }
 
 /* Puts a memfd with a notice, or with what changed, in the place of a descriptor.  readable: closed; a negative errno is passed
@@ -354,7 +326,7 @@ void view_opened(int fd, int directory, const char *path, struct look *ret_look)
 
 void view_read(int fd, const void *bytes, ssize_t count)
 {
-	if (count <= 0 || !is_followed_still())
+	if (count <= 0 || !view_is_followed_still())
 		return;
 	bytes_in += (uint64_t)count;
 	struct view *view = view_of(fd);
@@ -372,7 +344,7 @@ void view_wrote(int fd, ssize_t count)
 {
 	if (fd == STDOUT && out_closed)
 		view_odd();
-	if (count <= 0 || fd != STDOUT || !is_followed_still())
+	if (count <= 0 || fd != STDOUT || !view_is_followed_still())
 		return;
 	bytes_out += (uint64_t)count;
 	request_wrote(&shim.segment, &shim.request, (uint64_t)count);
@@ -396,7 +368,7 @@ static void look_at_end(struct view *view)
 
 void view_closing(int fd)
 {
-	if (!is_followed_still())
+	if (!view_is_followed_still())
 		return;
 	out_closed |= fd == STDOUT;
 	struct view *view = view_of(fd);

@@ -6,6 +6,8 @@
  * change is complete when the last of them is closed.  Where that cannot be told (a program was started that may have it, it is
  * mapped, the process was killed) the write stays unfinished, which is never taken for somebody else's change.
  */
+#include "shim/preload/follow/writes.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -13,7 +15,11 @@
 #include <sys/uio.h>
 
 #include "shim/preload/follow/plan.h"
+#include "shim/preload/memory.h"
 #include "shim/preload/record.h"
+#include "shim/preload/scratch.h"
+#include "shim/preload/state.h"
+#include "shim/preload/thread.h"
 #include "tracker/content/baseline.h"
 #include "tracker/content/contents.h"
 #include "tracker/content/file.h"

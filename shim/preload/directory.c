@@ -1,0 +1,130 @@
+/*
+ * The current directory of this process.  In a tool nothing but memory is touched here: the kernel is asked at the start and when the
+ * directory was changed, and paths are normalized by text.  What cannot be known that way (a path relative to a
+ * folder's descriptor) is not known.  The guard and the rules, who have to know before the call, ask the kernel
+ * (change_resolve()).
+ */
+#include "shim/preload/directory.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "shim/preload/scratch.h"
+#include "shim/preload/state.h"
+#include "shim/preload/thread.h"
+#include "tracker/path/path.h"
+#include "tracker/sys/sys.h"
+
+/* The folder that relative paths start from; empty: not known.  Written by threads that change the
+ * folder, which is theirs to order; a torn text only makes a path that is not in the workspace. */
+static char short_folder[256]; /* beside what else every start touches (start.ld) */
+static char long_folder[SEGMENT_PATH_BYTES];
+static char *folder_in_use = short_folder;
+static uint32_t current_folder_text; /* its number in the journal, 0: not asked for yet */
+
+static bool is_stale; /* the folder was changed since it was asked for */
+static int walks;     /* of libc's that go from folder to folder, below way */
+
+static char *current_folder(void)
+{
+	return __atomic_load_n(&folder_in_use, __ATOMIC_RELAXED);
+}
+
+void change_start(void)
+{
+	char *folder = short_folder;
+	ssize_t length = sys_getcwd(short_folder, sizeof(short_folder));
+
+	if (length == -ERANGE) {
+		folder = long_folder;
+		length = sys_getcwd(long_folder, sizeof(long_folder));
+	}
+	if (length <= 0 || folder[0] != '/')
+		folder[0] = '\0';
+	__atomic_store_n(&folder_in_use, folder, __ATOMIC_RELAXED);
+}
+
+/* Makes current_folder() what it says. */
+static void refresh(void)
+{
+	if (!__atomic_load_n(&is_stale, __ATOMIC_ACQUIRE) &&
+	    !__atomic_load_n(&walks, __ATOMIC_ACQUIRE))
+		return;
+	if (shim.sandboxed) {
+		current_folder()[0] = '\0';
+		return;
+	}
+	__atomic_store_n(&is_stale, false, __ATOMIC_RELAXED);
+	__atomic_store_n(&current_folder_text, 0, __ATOMIC_RELAXED);
+	change_start();
+}
+
+uint32_t change_folder_text(void)
+{
+	refresh();
+	uint32_t text = __atomic_load_n(&current_folder_text, __ATOMIC_RELAXED);
+	if (!text && current_folder()[0]) {
+		text = journal_text(&shim.journal, current_folder(), strlen(current_folder()),
+				    !shim.sandboxed);
+		__atomic_store_n(&current_folder_text, text, __ATOMIC_RELAXED);
+	}
+	return text;
+}
+
+void change_directory(void)
+{
+	/* Between vfork and exec a child shares this memory: its folder is not ours. */
+	if (in_vfork_child())
+		return;
+	change_unsure();
+	refresh();
+}
+
+void change_walks(int more)
+{
+	(void)__atomic_add_fetch(&walks, more, __ATOMIC_ACQ_REL);
+	change_unsure();
+}
+
+void change_unsure(void)
+{
+	__atomic_store_n(&is_stale, true, __ATOMIC_RELEASE);
+}
+
+int change_path(int directory, const char *path, char *ret_path, size_t capacity)
+{
+	if (path[0] != '/') {
+		if (directory != AT_FDCWD || in_vfork_child())
+			return -ENOENT;
+		refresh();
+		if (current_folder()[0] != '/')
+			return -ENOENT;
+	}
+	return path_normalize(current_folder(), path, ret_path, capacity);
+}
+
+/* The folder that a relative path begins at, as the kernel knows it. */
+static bool find_folder(int directory, char *ret_folder)
+{
+	ssize_t length = directory == AT_FDCWD ? sys_getcwd(ret_folder, SEGMENT_PATH_BYTES)
+					       : subject_link(SUBJECT_SELF, directory, ret_folder,
+							      SEGMENT_PATH_BYTES);
+	return length > 0 && ret_folder[0] == '/';
+}
+
+bool change_resolve(int directory, const char *path, char *ret_path)
+{
+	const char *rest = path_behind_descriptor(path, 0, &directory);
+
+	if (rest) {
+		/* Some programs (claude's writer) name a file by the descriptor of its folder. */
+		path = rest + strspn(rest, "/");
+	} else if (path[0] == '/' || (directory == AT_FDCWD && !in_vfork_child())) {
+		return change_path(directory, path, ret_path, SEGMENT_PATH_BYTES) >= 0;
+	}
+	char *folder = scratch_take();
+	bool found = folder && find_folder(directory, folder) &&
+		     path_normalize(folder, path, ret_path, SEGMENT_PATH_BYTES) > 0;
+	scratch_give(folder);
+	return found;
+}

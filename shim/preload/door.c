@@ -1,0 +1,148 @@
+/* What an exported function means: see door.h. */
+#include "shim/preload/door.h"
+
+#include "shim/preload/change.h"
+#include "shim/preload/directory.h"
+
+int door_opened(int fd, int directory, const char *path, int flags, struct plan *plan)
+{
+	struct look look, *known = NULL;
+
+	if (plan && plan->path)
+		fd = plan_emptied(plan, fd);
+
+	if (!shim.on)
+		return fd;
+	if (__builtin_expect(shim.views || shim.reads_own, 0)) {
+		look = (struct look){ .is_known = false };
+		known = &look;
+	}
+	if (fd >= 0 && !(flags & O_PATH)) {
+		bool lists = flags & O_DIRECTORY && (flags & O_TMPFILE) != O_TMPFILE;
+		bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
+		count_up(lists ? PROCESS_LISTINGS : writes ? PROCESS_OPENS_WRITE : PROCESS_OPENS);
+		if (lists) {
+			;
+		} else if (writes) {
+			if (shim.changes && path && (flags & O_TMPFILE) != O_TMPFILE)
+				change_note(directory, path);
+		} else if (shim.views) {
+			view_opened(fd, directory, path, &look);
+		} else if (shim.shows) {
+			view_shown(fd, path);
+		} else if (shim.reads_own && path) {
+			own_opened(fd, directory, path, &look);
+		}
+	}
+	if (__builtin_expect(shim.tracks, 0))
+		reader_opened(fd, directory, path, flags);
+	record_opened(fd, directory, path, flags, known);
+	if (plan && plan->path)
+		plan_opened(plan, fd, flags, false);
+	return fd;
+}
+
+int door_closing_of_any(int fd)
+{
+	struct closing closing;
+	int saved_errno = errno, refused = 0;
+
+	door_closing(fd, &closing);
+	if (__builtin_expect(closing.fd >= 0, 0) && writes_closed(&closing) < 0)
+		refused = errno;
+	errno = saved_errno;
+	return refused;
+}
+
+bool door_refuses_open(int directory, const char *path, int flags, bool holds, struct plan *plan)
+{
+	if (plan_open(directory, path, flags, holds, plan))
+		return false;
+	record_opened(-1, directory, path, flags, NULL);
+	return true;
+}
+
+bool door_rules_refuse_open(int directory, const char *path, int flags)
+{
+	uint32_t ops = rule_ops_of_open(flags);
+
+	if (door_may(ops, directory, path, !(flags & O_NOFOLLOW) && !(ops & RULE_ONLY_NEW)))
+		return false;
+	record_opened(-1, directory, path, flags, NULL);
+	return true;
+}
+
+void door_changed(enum journal_op op, int error, int directory, const char *path, uint32_t flags,
+		  uint64_t amount)
+{
+	if (!shim.on)
+		return;
+	reader_odd();
+	if (error == 0 && op != JOURNAL_METADATA) {
+		count_up(PROCESS_CHANGES);
+		if (shim.changes && !(op == JOURNAL_DELETE && flags) &&
+		    !(op == JOURNAL_CREATE && S_ISDIR(flags)))
+			change_note(directory, path);
+	}
+	record_name(op, error != 0, directory, path, flags, amount);
+}
+
+void door_changed_two(enum journal_op op, int error, int directory, const char *path,
+		      int other_directory, const char *other, uint32_t flags)
+{
+	if (!shim.on)
+		return;
+	reader_odd();
+	if (error == 0) {
+		count_up(PROCESS_CHANGES);
+		if (shim.changes && op != JOURNAL_LINK)
+			change_note(directory, path);
+		if (shim.changes && op != JOURNAL_SYMLINK)
+			change_note(other_directory, other);
+	}
+	record_names(op, error != 0, directory, path, other_directory, other, flags);
+}
+
+void door_moved(int error, int fd, const char *path)
+{
+	if (!shim.on)
+		return;
+	/* The record first: a path is relative to the folder that is being left. */
+	if (path)
+		record_name(JOURNAL_CHDIR, error != 0, AT_FDCWD, path, 0, 0);
+	else
+		record_descriptor(JOURNAL_CHDIR, error != 0, fd, 0, 0);
+	if (error == 0) {
+		if (__builtin_expect(shim.tracks, 0))
+			reader_moved(fd, path);
+		if (__builtin_expect(shim.views, 0))
+			view_moved();
+		change_directory();
+	}
+}
+
+bool door_rules_let_rename(int directory, const char *path, int other_directory, const char *other,
+			   unsigned flags)
+{
+	struct rules_name from = { 0, directory, path, false };
+	struct rules_name to = { 0, other_directory, other, false };
+
+	rule_ops_of_rename(flags, &from.ops, &to.ops);
+	return rules_let_two(from, to);
+}
+
+bool door_rules_let_link(int directory, const char *path, bool follows, int other_directory,
+			 const char *other)
+{
+	struct rules_name from = { RULE_LINK, directory, path, follows };
+	struct rules_name to = { RULE_MAKES_LINK, other_directory, other, false };
+
+	return rules_let_two(from, to);
+}
+
+void partial_note(void)
+{
+	reader_odd();
+	if (shim.on)
+		process_note_partial(&shim.segment, shim.process);
+}

@@ -1,0 +1,75 @@
+/* A program about to be started: its record, its environment. */
+#ifndef SEEN_SHIM_LAUNCH_H
+#define SEEN_SHIM_LAUNCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "tracker/process/process.h"
+
+/* Where a program being started lies, as given. */
+struct launch_place {
+	int directory;    /* that a relative path begins at; AT_FDCWD; LAUNCH_FOLDER_UNKNOWN */
+	const char *path; /* "" for the descriptor itself */
+};
+
+enum { LAUNCH_FOLDER_UNKNOWN = -1 };
+
+struct large;
+
+/* A program being started.  Lives on the caller's stack, beside what the two calls below ask for. */
+struct launch {
+	struct launch_place place;
+	bool announces; /* it goes on record, also where its environment is passed on as it is */
+	struct process_ref process;
+	char ticket[TICKET_BYTES];
+	int variables;        /* of the given environment; -1: it is passed on as it is */
+	size_t preload_bytes; /* room for LD_PRELOAD= with our library */
+	struct large *large;  /* memory for the array when it is too large for a stack; else NULL */
+};
+
+enum {
+	LAUNCH_VARIABLES_MORE = 3,    /* pointers that the new array has more than the old one */
+	LAUNCH_VARIABLES_STACK = 128, /* as many go on the stack, which may be a signal handler's; */
+	LAUNCH_VARIABLES_STACK_MAX = 500, /* as many if there is no other place */
+	LAUNCH_VARIABLES_MAX = 8000,
+};
+
+/* launch_measure(): looks at what a program is started with.  ret_launch->announces is false when this process is not attached
+ * or a pointer is not readable (the kernel will say EFAULT); variables is -1 then, and when the environment is too large
+ * or names another session: nothing may be added to it. */
+void launch_measure(struct launch *ret_launch, struct launch_place place, char *const argv[],
+		    char *const environment[]);
+
+/* launch_announce(): puts a program on record.  launch: from launch_measure(), which announces.  pid: the caller's own for exec, 0
+ * for spawn. */
+void launch_announce(struct launch *launch, pid_t pid, char *const argv[]);
+
+/* launch_environment(): makes the environment that a program is started with.
+ *
+ * launch: announced, variables not -1.
+ * stack_array: variables + LAUNCH_VARIABLES_MORE pointers, or NULL where launch->large is set.  preload:
+ * preload_bytes bytes.  Returns the new environment: it points into `environment`, `launch`, `preload` and `shim`. */
+char *const *launch_environment(struct launch *launch, char *const environment[],
+				char **stack_array, char *preload);
+
+/* launch_repairs_command(): libc starts shells for system() and popen() with the process's own environment.
+ * Returns whether that lacks our library, so that the command has to begin by putting it back. */
+bool launch_repairs_command(void);
+
+/* launch_command(): writes such a command: `command` behind an export of LD_PRELOAD.
+ * capacity: strlen(command) + LAUNCH_COMMAND_MORE. */
+enum { LAUNCH_COMMAND_MORE = SEGMENT_PATH_BYTES + 1100 };
+void launch_command(const char *command, char *ret_command, size_t capacity);
+
+/* launch_resumed(): this thread goes on after vfork: what the child had taken is free again. */
+void launch_resumed(void);
+
+/* launch_reset(): in a copy that fork made: as scratch_reset(). */
+void launch_reset(void);
+
+/* launch_done(): the call came back.  pid: what posix_spawn started; 0: nothing was started, because of `error`. */
+void launch_done(const struct launch *launch, pid_t pid, int error);
+
+#endif
