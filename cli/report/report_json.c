@@ -407,7 +407,7 @@ static json_t *of_instructions(const struct report *report)
 		put_path(file, "path", report, row->path);
 		put_count(file, "touches", row->touches);
 		put_path(file, "first", report, row->example);
-		put(file, "read_by_agent", json_boolean(row->read_by_agent));
+		put(file, "read_by_agent", json_false());
 		(void)json_array_append_new(rows, file);
 	}
 	put_count(object, "applied", unheeded->applied);

@@ -329,9 +329,9 @@ static void tell_unobserved(const struct report *report, size_t top, struct shee
 
 static void tell_instructions(const struct report *report, size_t top, struct sheet *sheet)
 {
-	static const struct sheet_column TABLE[] = {
-		{ "TOUCHES", 7 }, { "READ", -9 }, { "INSTRUCTIONS", -32 }, { "TOUCHED FIRST", 0 }
-	};
+	static const struct sheet_column TABLE[] = { { "TOUCHES", 7 },
+						     { "INSTRUCTIONS", -32 },
+						     { "TOUCHED FIRST", 0 } };
 	const struct unheeded *unheeded = &report->unheeded;
 
 	if (!report->has_segment || !unheeded->applied)
@@ -342,16 +342,16 @@ static void tell_instructions(const struct report *report, size_t top, struct sh
 	for (size_t i = 0; i < unheeded->count && i < top; i++) {
 		const struct unheeded_row *row = &unheeded->rows[i];
 		sheet_cell_count(sheet, row->touches);
-		sheet_cell(sheet, row->read_by_agent ? "by itself" : "");
 		sheet_cell_name(sheet, report_path(report, row->path));
 		sheet_cell_name(sheet, report_path(report, row->example));
 		sheet_end(sheet);
 	}
 	note_rest(sheet, unheeded->count, top, "instruction files");
 	sheet_note(sheet,
-		   "%s of %s%s instruction files that apply to what was touched %s never given",
+		   "%s of %s%s instruction files that apply to what was touched %s never given%s",
 		   sheet_number(unheeded->count), unheeded->is_cut ? "at least " : "",
-		   sheet_number(unheeded->applied), unheeded->count == 1 ? "was" : "were");
+		   sheet_number(unheeded->applied), unheeded->count == 1 ? "was" : "were",
+		   unheeded->count && report->unobserved_count ? ", as far as was observed" : "");
 }
 
 /* What the numbers above do not hold. */

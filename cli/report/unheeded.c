@@ -2,6 +2,7 @@
 #include "cli/report/unheeded.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,11 +20,10 @@ struct touched {
 	struct touched *next;
 };
 
-/* An instruction file that was given, or that an agent read. */
+/* An instruction file that was given. */
 struct known {
 	const char *path;  /* owned; first */
 	uint64_t dev, ino; /* when it was given; 0: not known */
-	bool is_given, read_by_agent;
 };
 
 /* One that applies. */
@@ -98,16 +98,14 @@ static void note_touched(struct unheeded_search *search, const char *path)
 	search->no_memory = search->no_memory || !touched->example;
 }
 
-static void note_known(struct unheeded_search *search, const struct event *event, bool is_given)
+static void note_known(struct unheeded_search *search, const struct event *event)
 {
 	bool is_new;
 	struct known *known = item_of(search, &search->known, &search->known_count, event->resolved,
 				      sizeof(*known), &is_new);
 	if (!known)
 		return;
-	known->is_given = known->is_given || is_given;
-	known->read_by_agent = known->read_by_agent || !is_given;
-	if (is_given && (event->entry->record.marks & JOURNAL_DETAILS)) {
+	if (event->op != JOURNAL_OPEN && (event->entry->record.marks & JOURNAL_DETAILS)) {
 		known->dev = event->entry->details.dev;
 		known->ino = event->entry->details.ino;
 	}
@@ -134,10 +132,11 @@ void unheeded_take(struct unheeded_search *search, const struct event *event)
 	if (event->error || !event->resolved || event->op == EVENT_DAMAGED)
 		return;
 	bool is_named = instruction_is_named(search->segment, event->resolved);
-	if (is_named && (event->op == JOURNAL_INSTRUCTED || event->op == JOURNAL_GIVEN))
-		note_known(search, event, true);
-	if (is_named && event->op == JOURNAL_OPEN && event->role == ROLE_AGENT)
-		note_known(search, event, false);
+	/* What the agent reads itself it loads for its model. */
+	bool is_read = event->op == JOURNAL_OPEN && event->role == ROLE_AGENT &&
+		       (event->entry->record.flags & O_ACCMODE) != O_WRONLY;
+	if (is_named && (event->op == JOURNAL_INSTRUCTED || event->op == JOURNAL_GIVEN || is_read))
+		note_known(search, event);
 	bool is_of_agent = event->role == ROLE_AGENT || event->role == ROLE_SHELL ||
 			   event->role == ROLE_VIEWER || event->role == ROLE_READER;
 	bool is_change = event->source == SOURCE_AGENT || event->source == SOURCE_TOOL;
@@ -194,7 +193,7 @@ static void apply(struct unheeded_search *search, const struct touched *folder)
 /* What twalk_r(3) is given. */
 struct question {
 	const struct applying *applying;
-	bool is_given, read_by_agent;
+	bool is_given;
 };
 
 static void ask(const void *node, VISIT visit, void *data)
@@ -207,17 +206,15 @@ static void ask(const void *node, VISIT visit, void *data)
 	bool is_it = strcmp(known->path, question->applying->row.path) == 0 ||
 		     (known->ino && known->ino == question->applying->ino &&
 		      known->dev == question->applying->dev);
-	question->is_given = question->is_given || (is_it && known->is_given);
-	question->read_by_agent = question->read_by_agent || (is_it && known->read_by_agent);
+	question->is_given = question->is_given || is_it;
 }
 
-/* Whether one was given, or the agent read it, by whichever name. */
-static struct question ask_about(const struct unheeded_search *search,
-				 const struct applying *applying)
+/* Was one given, by whichever name? */
+static bool is_given(const struct unheeded_search *search, const struct applying *applying)
 {
 	struct question question = { .applying = applying };
 	twalk_r(search->known, ask, &question);
-	return question;
+	return question.is_given;
 }
 
 static int row_by_path(const void *a, const void *b)
@@ -235,13 +232,11 @@ static void answer(struct unheeded_search *search, struct unheeded *unheeded)
 	search->no_memory = search->no_memory || !unheeded->rows;
 	for (size_t i = 0; i < search->applying_count; i++) {
 		struct unheeded_row *row = &search->applying[i].row;
-		struct question question = ask_about(search, &search->applying[i]);
-		if (question.is_given || search->no_memory) {
+		if (is_given(search, &search->applying[i]) || search->no_memory) {
 			free(row->path);
 			free(row->example);
 			continue;
 		}
-		row->read_by_agent = question.read_by_agent;
 		unheeded->rows[unheeded->count++] = *row;
 	}
 	if (unheeded->count)

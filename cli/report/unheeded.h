@@ -1,5 +1,6 @@
 /*
- * Instruction files that applied to what a session touched, and that nobody was given: from its journal, and what is on disk now.
+ * Instruction files that applied to what a session touched, and that were not given: neither printed to the agent
+ * nor read by it itself: from its journal, and what is on disk now.
  */
 #ifndef SEEN_CLI_UNHEEDED_H
 #define SEEN_CLI_UNHEEDED_H
@@ -16,7 +17,6 @@ struct unheeded_row {
 	char *path;    /* absolute; owned */
 	char *example; /* the file that was touched first; owned */
 	uint64_t touches; /* of files that it applies to, by agents, shells, viewers and readers; by tools only changes */
-	bool read_by_agent; /* the agent's own process opened it: its model may know it */
 };
 
 struct unheeded {

@@ -535,6 +535,10 @@ static struct verdict judge_open(const struct looking *looking)
 	}
 	if (flags & O_PATH)
 		return PASS;
+	bool is_own = name.named.normal &&
+		      rules_is_session(looking->supervision, target->pid, name.named.normal, flags);
+	if (is_own && looking->supervision->has_library)
+		return PASS;
 	bool makes_nameless = (flags & O_TMPFILE) == O_TMPFILE;
 	bool lists = (flags & O_DIRECTORY) && !makes_nameless;
 	bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
@@ -543,7 +547,10 @@ static struct verdict judge_open(const struct looking *looking)
 	if (!(is_plain && target_is_sure(looking->targets, target, looking->exchange->taken_ns)) &&
 	    !exchange_is_valid(looking->exchange))
 		return PASS;
-	count(looking, lists ? PROCESS_LISTINGS : writes ? PROCESS_OPENS_WRITE : PROCESS_OPENS);
+	if (!is_own)
+		count(looking, lists    ? PROCESS_LISTINGS
+			       : writes ? PROCESS_OPENS_WRITE
+					: PROCESS_OPENS);
 	uint32_t ops = rule_ops_of_open((int)flags);
 	int error = ask_rules(looking, ops, &name.named,
 			      !(flags & O_NOFOLLOW) && !(ops & RULE_ONLY_NEW));
@@ -552,6 +559,8 @@ static struct verdict judge_open(const struct looking *looking)
 			    -error);
 		return fail(error);
 	}
+	if (is_own)
+		return PASS;
 	if (!writes && target->request.is_viewer && target->way == WAY_SUPERVISED &&
 	    form->kind != KIND_OPENAT2)
 		return answer_viewer(looking, &name.named, flags);

@@ -18,13 +18,18 @@ uint32_t rules_ops_of_name(enum journal_op op)
 	return op == JOURNAL_CREATE ? RULE_MAKES : RULE_WRITE;
 }
 
-bool rules_spare(const struct supervision *supervision, const struct stat *program)
+/* Is that the program of this very process? */
+static bool is_seen(const struct stat *program)
 {
 	struct stat own;
 
-	return supervision->segment->settings->rule_count &&
-	       sys_stat("/proc/self/exe", &own) == 0 && own.st_dev == program->st_dev &&
+	return sys_stat("/proc/self/exe", &own) == 0 && own.st_dev == program->st_dev &&
 	       own.st_ino == program->st_ino;
+}
+
+bool rules_spare(const struct supervision *supervision, const struct stat *program)
+{
+	return supervision->segment->settings->rule_count && is_seen(program);
 }
 
 /* Which rules speak of what the process runs: told once for each program. */
@@ -64,13 +69,22 @@ static bool is_new(const struct segment *segment, struct target *target, const c
 	return true;
 }
 
-/* The library maps the segment before it can say that a call is its own. */
-static bool is_segment(const struct supervision *supervision, const char *path)
+bool rules_is_session(const struct supervision *supervision, pid_t pid, const char *path,
+		      uint32_t flags)
 {
+	const char *journal = segment_journal(supervision->segment);
 	size_t length = supervision->folder ? strlen(supervision->folder) : 0;
+	char link[64];
+	struct stat stat;
 
-	return length && strncmp(path, supervision->folder, length) == 0 &&
-	       strcmp(path + length, "/segment") == 0;
+	if ((!length || strncmp(path, supervision->folder, length) != 0 ||
+	     strcmp(path + length, "/segment") != 0) &&
+	    (!journal || strcmp(path, journal) != 0))
+		return false;
+	if ((flags & (O_ACCMODE | O_TRUNC)) == O_RDWR)
+		return true;
+	(void)snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
+	return sys_stat(link, &stat) == 0 && is_seen(&stat);
 }
 
 int rules_ask(const struct supervision *supervision, struct target *target,
@@ -88,8 +102,6 @@ int rules_ask(const struct supervision *supervision, struct target *target,
 		segment_count(segment, COUNTER_calls_unjudged, 1);
 		return 0;
 	}
-	if (supervision->has_library && is_segment(supervision, question.path))
-		return 0;
 	rule_judge(segment, program, &question, &answer);
 	if (answer.wants_look)
 		rule_settle(segment, program, &question, access->is_there(access->data), &answer);

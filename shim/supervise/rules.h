@@ -16,6 +16,11 @@ uint32_t rules_ops_of_name(enum journal_op op);
  * run it below themselves. */
 bool rules_spare(const struct supervision *supervision, const struct stat *program);
 
+/* rules_is_session(): is that an open of the session's own segment or journal as the library and `seen` make it?  They map them before
+ * they can say that a call is their own: it is no access of the program that they are in. */
+bool rules_is_session(const struct supervision *supervision, pid_t pid, const char *path,
+		      uint32_t flags);
+
 /* What a call would do to one name. */
 struct rules_access {
 	uint32_t ops; /* enum rule_op */

@@ -43,7 +43,7 @@ class Context(Workspace):
         for name in ("GEMINI.md", "CLAUDE.md", "agents.md", "README.md"):
             self.file(name, name.encode() + b"\n")
         self.make()
-        self.assertEqual(self.files("x"), ["AGENTS.md", "agents.md", "CLAUDE.md", "GEMINI.md"])
+        self.assertEqual(self.files("x"), ["AGENTS.md", "CLAUDE.md", "GEMINI.md"])
         self.seen("run", "--session", "t", "--agent-is", "outside", "-c", "context.files=", "-c", "context.files=README.md AGENTS.md",
                   "--", "true", code=0)
         document = self.json("context", "--session", "t", "x")
@@ -118,7 +118,7 @@ class Context(Workspace):
             self.assertEqual(self.files("--peek", folder), ["AGENTS.md"])
 
     def test_one_file_by_two_names(self):
-        os.link(self.work / "AGENTS.md", self.work / "agents.md")
+        os.link(self.work / "AGENTS.md", self.work / "GEMINI.md")
         os.symlink("AGENTS.md", self.work / "CLAUDE.md")
         os.symlink("../AGENTS.md", self.work / "src/CLAUDE.md")
         self.make()
@@ -143,14 +143,14 @@ class Context(Workspace):
     def test_what_cannot_be_given(self):
         self.file("CLAUDE.md", b"x" * 65537)
         self.file("GEMINI.md", b"a\0b")
-        (self.work / "agents.md").mkdir()
+        (self.work / "src/GEMINI.md").mkdir()
         os.mkfifo(self.work / "src/CLAUDE.md")
         self.make()
         done = self.seen("context", "--session", "s", "src/x", code=0)
         self.assertEqual(done.stdout, b"[Loaded from ./AGENTS.md]\nroot rules\n[Loaded from src/AGENTS.md]\nsrc rules\n")
         self.assertEqual(done.stderr.splitlines(), [
-            b"seen: agents.md: not a regular file; not given", b"seen: CLAUDE.md: longer than 65,536 bytes; not given",
-            b"seen: GEMINI.md: not text; not given", b"seen: src/CLAUDE.md: not a regular file; not given"])
+            b"seen: CLAUDE.md: longer than 65,536 bytes; not given", b"seen: GEMINI.md: not text; not given",
+            b"seen: src/CLAUDE.md: not a regular file; not given", b"seen: src/GEMINI.md: not a regular file; not given"])
         self.file("CLAUDE.md", b"x" * 65536)
         self.assertEqual(self.files("src/x"), ["CLAUDE.md"])
 

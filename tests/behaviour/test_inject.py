@@ -125,7 +125,7 @@ class Given(InjectTest):
         os.symlink("AGENTS.md", self.session.path("CLAUDE.md"))
         os.mkfifo(self.session.path("src/GEMINI.md"))
         self.session.write("GEMINI.md", b"a\0b")
-        self.session.write("agents.md", b"x" * 65537)
+        self.session.write("src/deep/GEMINI.md", b"x" * 65537)
         self.assertEqual(self.shell("cat src/deep/f"), ROOT + SRC + END + self.data)
 
     def test_an_empty_one(self):

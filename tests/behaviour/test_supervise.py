@@ -1,6 +1,7 @@
 """`seen run` and those that help it: ends, stops, what is left behind, what dies; and commands that live in other roots, rights
 and namespaces.  By each way in, with the same expectations, but for those about the supervisor itself."""
 
+import json
 import os
 import platform
 import re
@@ -11,7 +12,7 @@ import sys
 import time
 import unittest
 
-from harness import BUILD, RUN, VIA, Session, SessionTest, lines, wait_until
+from harness import BUILD, RUN, SEEN, VIA, Session, SessionTest, lines, wait_until
 
 BUSYBOX = shutil.which("busybox")
 STATIC_CAT = os.path.join(BUILD, "tests", "programs", "viewers", "reads", "cat")
@@ -309,6 +310,14 @@ class Calls(Case):
             self.assertTrue(re.search(line, trace), line)
 
     @root_only
+    def test_own_files(self):
+        """That the session's own files are mapped, by the library or by `seen`, is no access of the program."""
+        self.run_command("bash", "-c", f"{SEEN} files; {STATIC_CAT} f; exec {SEEN} status")
+        events = [json.loads(line) for line in self.session.seen("log", "--json", "--session", "test").stdout.splitlines()]
+        own = [event["resolved"] for event in events if event["op"] == "open" and
+               os.path.basename(event["resolved"] or "") in ("segment", "journal")]
+        self.assertEqual(own, [])
+
     def test_numbers_used_again(self):
         """In a namespace of 301 process numbers, below which all this runs: a number stands for another process soon."""
         if KERNEL < (6, 14):

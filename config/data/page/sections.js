@@ -272,7 +272,6 @@ function fillInstructions(report) {
 			{ title: 'Never given', cell: row => long(shown(row.path)) },
 			{ title: 'Touches', class: 'number', cell: row => number(row.touches) },
 			{ title: 'First', cell: row => long(shown(row.first)) },
-			{ title: '', cell: row => (row.read_by_agent ? 'the agent read it by itself' : '') },
 		], rows, rows.length) : null));
 }
 
