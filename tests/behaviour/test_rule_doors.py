@@ -10,7 +10,7 @@ import unittest
 
 from harness import LIBRARY, SEEN, Session
 
-DOORS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "helpers", "call_doors.py")
+DOORS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "programs", "helpers", "call_doors.py")
 RUN = [SEEN, "run", "--via", "preload", "--quiet"]
 
 
