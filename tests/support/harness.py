@@ -18,7 +18,7 @@ import tempfile
 import time
 import unittest
 
-BUILD = os.environ.get("SEEN_BUILD") or os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "build", "release")
+BUILD = os.environ.get("SEEN_BUILD") or os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../build/release")
 SEEN = os.path.join(BUILD, "bin", "seen")
 LIBRARY = os.path.join(BUILD, "lib", "seen", "libseen.so")
 DRIVER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fake_agent.py")
