@@ -16,7 +16,6 @@
 #include "cli/base/text.h"
 #include "cli/export/export.h"
 #include "cli/export/export_event.h"
-#include "tracker/path/path.h"
 
 enum ocsf_class {
 	OCSF_BASE = 0,

@@ -19,7 +19,6 @@
 #include "cli/export/export.h"
 #include "cli/export/export_event.h"
 #include "cli/journal/event_filter.h"
-#include "tracker/path/path.h"
 
 enum {
 	RESULTS_MAX = 25000,

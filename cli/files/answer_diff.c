@@ -14,6 +14,7 @@
 #include "tracker/answer/decision.h"
 #include "tracker/content/contents.h"
 #include "tracker/path/path.h"
+#include "tracker/segment/workspace.h"
 
 /* Bytes in memory, and the same as a file that another program can open. */
 struct copy {

@@ -24,6 +24,7 @@
 #include "tracker/journal/journal.h"
 #include "tracker/path/path.h"
 #include "tracker/process/source.h"
+#include "tracker/segment/workspace.h"
 #include "tracker/sys/sys.h"
 
 static const char *session_name;

@@ -22,8 +22,8 @@
 #include "cli/session/session.h"
 #include "tracker/answer/decision.h"
 #include "tracker/answer/instruction.h"
-#include "tracker/path/path.h"
 #include "tracker/process/capture.h"
+#include "tracker/segment/workspace.h"
 #include "tracker/sys/sys.h"
 
 static const char *session_name, *scope_name;

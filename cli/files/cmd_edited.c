@@ -16,6 +16,7 @@
 #include "tracker/content/file.h"
 #include "tracker/path/path.h"
 #include "tracker/process/source.h"
+#include "tracker/segment/workspace.h"
 
 static const char *session_name;
 static bool clear, tools, json;

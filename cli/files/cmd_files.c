@@ -16,6 +16,7 @@
 #include "cli/session/session.h"
 #include "tracker/answer/tracker.h"
 #include "tracker/path/path.h"
+#include "tracker/segment/workspace.h"
 
 static const char *session_name, *scope;
 static bool json;

@@ -18,7 +18,7 @@
 #include "tracker/content/file.h"
 #include "tracker/content/version.h"
 #include "tracker/journal/journal.h"
-#include "tracker/path/path.h"
+#include "tracker/segment/workspace.h"
 #include "tracker/sys/sys.h"
 
 static const char *session_name, *scope;

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "tracker/guard/guard.h"
+#include "tracker/path/glob.h"
 #include "tracker/path/path.h"
 #include "tracker/process/role.h"
 #include "tracker/process/source.h"

@@ -18,6 +18,7 @@
 #include "tracker/answer/decision.h"
 #include "tracker/answer/notice.h"
 #include "tracker/answer/remembered.h"
+#include "tracker/path/glob.h"
 #include "tracker/path/path.h"
 
 enum {

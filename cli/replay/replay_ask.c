@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tracker/content/lines.h"
+#include "tracker/path/glob.h"
 #include "tracker/path/path.h"
 #include "tracker/process/role.h"
 

@@ -8,7 +8,6 @@
 #include "cli/journal/event_print.h"
 #include "cli/report/report_print.h"
 #include "tracker/content/contents.h"
-#include "tracker/path/path.h"
 #include "tracker/process/source.h"
 
 static void put(json_t *object, const char *name, json_t *value)

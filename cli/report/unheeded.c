@@ -11,6 +11,7 @@
 #include "tracker/answer/instruction.h"
 #include "tracker/path/path.h"
 #include "tracker/process/role.h"
+#include "tracker/segment/workspace.h"
 
 /* A folder in which files were touched. */
 struct touched {

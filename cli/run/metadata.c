@@ -12,8 +12,8 @@
 #include "cli/base/message.h"
 #include "cli/base/text.h"
 #include "tracker/content/file.h"
-#include "tracker/path/path.h"
 #include "tracker/process/source.h"
+#include "tracker/segment/workspace.h"
 #include "tracker/sys/sys.h"
 
 #define SCHEMA "seen/task_metadata/1"

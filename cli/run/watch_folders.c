@@ -12,6 +12,7 @@
 #include "tracker/content/file.h"
 #include "tracker/guard/guard.h"
 #include "tracker/path/path.h"
+#include "tracker/segment/workspace.h"
 #include "tracker/sys/sys.h"
 
 enum {

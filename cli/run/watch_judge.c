@@ -8,6 +8,7 @@
 #include "tracker/guard/guard.h"
 #include "tracker/path/path.h"
 #include "tracker/process/process.h"
+#include "tracker/segment/workspace.h"
 #include "tracker/sys/sys.h"
 
 enum {

@@ -8,7 +8,6 @@
 #include "cli/base/text.h"
 #include "cli/base/tokens.h"
 #include "tracker/answer/tracker.h"
-#include "tracker/path/path.h"
 #include "tracker/process/process.h"
 #include "tracker/process/scope.h"
 #include "tracker/segment/tables.h"

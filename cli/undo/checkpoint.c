@@ -15,6 +15,7 @@
 #include "tracker/content/file.h"
 #include "tracker/path/path.h"
 #include "tracker/process/process.h"
+#include "tracker/segment/workspace.h"
 #include "tracker/sys/sys.h"
 
 #define MILLISECOND_NS UINT64_C(1000000)

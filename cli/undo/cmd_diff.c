@@ -20,6 +20,7 @@
 #include "tracker/answer/delivery.h"
 #include "tracker/answer/tracker.h"
 #include "tracker/path/path.h"
+#include "tracker/segment/workspace.h"
 
 static const char *session_name, *scope;
 

@@ -31,6 +31,7 @@
 #include "tracker/content/file.h"
 #include "tracker/journal/journal.h"
 #include "tracker/path/path.h"
+#include "tracker/segment/workspace.h"
 
 static const char *session_name;
 static bool force;

@@ -15,6 +15,7 @@
 #include "cli/session/session.h"
 #include "cli/undo/versions.h"
 #include "tracker/path/path.h"
+#include "tracker/segment/workspace.h"
 
 static const char *session_name;
 static bool json;

@@ -17,7 +17,6 @@
 #include "cli/session/session.h"
 #include "cli/session/store.h"
 #include "tracker/path/decimal.h"
-#include "tracker/path/path.h"
 #include "tracker/sys/sys.h"
 
 enum {

@@ -10,8 +10,8 @@
 #include "shim/preload/scratch.h"
 #include "shim/preload/state.h"
 #include "shim/preload/thread.h"
-#include "tracker/path/path.h"
 #include "tracker/process/scope.h"
+#include "tracker/segment/workspace.h"
 #include "tracker/sys/sys.h"
 
 enum {

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "shim/supervise/directory.h"
-#include "tracker/path/path.h"
 #include "tracker/process/scope.h"
+#include "tracker/segment/workspace.h"
 
 static struct journal *journal_of(const struct supervision *supervision)
 {

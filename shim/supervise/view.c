@@ -16,7 +16,7 @@
 #include "tracker/content/baseline.h"
 #include "tracker/content/contents.h"
 #include "tracker/content/file.h"
-#include "tracker/path/path.h"
+#include "tracker/segment/workspace.h"
 #include "tracker/sys/sys.h"
 
 enum { VIEWS_MAX = 64 };

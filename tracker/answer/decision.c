@@ -9,9 +9,9 @@
 #include "tracker/content/baseline.h"
 #include "tracker/content/contents.h"
 #include "tracker/content/file.h"
-#include "tracker/path/path.h"
 #include "tracker/process/capture.h"
 #include "tracker/process/scope.h"
+#include "tracker/segment/workspace.h"
 #include "tracker/sys/sys.h"
 
 uint64_t decision_limit(const struct segment *segment, const struct context *context)

@@ -13,6 +13,7 @@
 #include "tracker/process/capture.h"
 #include "tracker/process/subject.h"
 #include "tracker/segment/pair.h"
+#include "tracker/segment/workspace.h"
 #include "tracker/sys/sys.h"
 
 enum {

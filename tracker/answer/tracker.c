@@ -9,6 +9,7 @@
 #include "tracker/content/baseline.h"
 #include "tracker/path/path.h"
 #include "tracker/process/scope.h"
+#include "tracker/segment/workspace.h"
 #include "tracker/sys/sys.h"
 
 const char *state_name(enum state state)

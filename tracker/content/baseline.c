@@ -9,6 +9,7 @@
 #include "tracker/process/process.h"
 #include "tracker/process/scope.h"
 #include "tracker/segment/pair.h"
+#include "tracker/segment/workspace.h"
 #include "tracker/sys/sys.h"
 
 static const struct pair_table BASELINES = {

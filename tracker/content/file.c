@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "tracker/path/path.h"
 #include "tracker/process/source.h"
+#include "tracker/segment/workspace.h"
 #include "tracker/sys/sys.h"
 
 enum {

@@ -8,8 +8,8 @@
 #include "tracker/content/contents.h"
 #include "tracker/content/file.h"
 #include "tracker/path/line.h"
-#include "tracker/path/path.h"
 #include "tracker/process/process.h"
+#include "tracker/segment/workspace.h"
 #include "tracker/sys/chunk.h"
 #include "tracker/sys/sys.h"
 

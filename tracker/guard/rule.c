@@ -5,9 +5,11 @@
 #include <linux/fs.h> /* RENAME_EXCHANGE */
 #include <string.h>
 
+#include "tracker/path/glob.h"
 #include "tracker/path/line.h"
 #include "tracker/path/path.h"
 #include "tracker/segment/segment.h"
+#include "tracker/segment/workspace.h"
 
 uint32_t rule_ops_of_open(int flags)
 {

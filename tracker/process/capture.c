@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
-#include "tracker/path/path.h"
 #include "tracker/process/process.h"
+#include "tracker/segment/workspace.h"
 #include "tracker/sys/sys.h"
 
 enum {

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "tracker/path/decimal.h"
-#include "tracker/path/path.h"
 #include "tracker/process/capture.h"
 #include "tracker/process/scope.h"
 #include "tracker/sys/sys.h"

@@ -3,8 +3,10 @@
 
 #include <string.h>
 
+#include "tracker/path/glob.h"
 #include "tracker/path/path.h"
 #include "tracker/segment/segment.h"
+#include "tracker/segment/workspace.h"
 
 struct reader_rule {
 	const char *program;

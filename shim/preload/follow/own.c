@@ -25,8 +25,8 @@
 #include "shim/preload/thread.h"
 #include "tracker/content/baseline.h"
 #include "tracker/content/file.h"
-#include "tracker/path/path.h"
 #include "tracker/segment/slot.h"
+#include "tracker/segment/workspace.h"
 #include "tracker/sys/chunk.h"
 #include "tracker/sys/sys.h"
 

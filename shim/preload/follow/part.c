@@ -15,7 +15,7 @@
 #include "tracker/answer/decision.h"
 #include "tracker/content/file.h"
 #include "tracker/content/lines.h"
-#include "tracker/path/path.h"
+#include "tracker/segment/workspace.h"
 #include "tracker/sys/sys.h"
 
 static struct lines asked;

@@ -27,6 +27,7 @@
 #include "tracker/content/contents.h"
 #include "tracker/content/file.h"
 #include "tracker/path/path.h"
+#include "tracker/segment/workspace.h"
 #include "tracker/sys/sys.h"
 
 enum {

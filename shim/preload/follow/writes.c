@@ -23,8 +23,8 @@
 #include "tracker/content/baseline.h"
 #include "tracker/content/contents.h"
 #include "tracker/content/file.h"
-#include "tracker/path/path.h"
 #include "tracker/process/capture.h"
+#include "tracker/segment/workspace.h"
 #include "tracker/sys/chunk.h"
 #include "tracker/sys/sys.h"
 

@@ -4,6 +4,7 @@
 #include "support.h"
 #include "tracker/content/baseline.h"
 #include "tracker/content/contents.h"
+#include "tracker/segment/workspace.h"
 
 enum { SIZE = 4096, DIFF_BYTES = 500 };
 

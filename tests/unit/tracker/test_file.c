@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 
 #include "support.h"
+#include "tracker/segment/workspace.h"
 
 static struct world world;
 

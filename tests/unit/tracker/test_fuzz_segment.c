@@ -11,6 +11,7 @@
 #include "tracker/answer/proof.h"
 #include "tracker/guard/rule.h"
 #include "tracker/process/process.h"
+#include "tracker/segment/workspace.h"
 
 static struct world world;
 static unsigned char *image; /* of the segment before damage, in use */

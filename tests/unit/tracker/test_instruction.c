@@ -3,6 +3,7 @@
 
 #include "support.h"
 #include "tracker/answer/instruction.h"
+#include "tracker/segment/workspace.h"
 #include "tracker/sys/sys.h"
 
 static struct world world;

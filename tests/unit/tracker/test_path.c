@@ -2,6 +2,9 @@
 #include <criterion/criterion.h>
 
 #include "support.h"
+#include "tracker/path/glob.h"
+#include "tracker/path/path.h"
+#include "tracker/segment/workspace.h"
 
 Test(path, base)
 {

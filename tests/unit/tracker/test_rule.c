@@ -3,6 +3,7 @@
 
 #include "support.h"
 #include "tracker/guard/rule.h"
+#include "tracker/path/glob.h"
 
 static struct world world;
 

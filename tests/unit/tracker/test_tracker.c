@@ -4,6 +4,7 @@
 
 #include "support.h"
 #include "tracker/content/baseline.h"
+#include "tracker/segment/workspace.h"
 
 static struct world world;
 static uint64_t scope;

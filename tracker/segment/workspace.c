@@ -1,0 +1,138 @@
+/* What of the file system a session is about: see workspace.h. */
+#include "tracker/segment/workspace.h"
+
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "tracker/path/glob.h"
+
+static bool ignores_case(const struct segment *segment)
+{
+	return segment->settings->paths_case_insensitive == PATHS_CASE_INSENSITIVE_YES;
+}
+
+/* Length of the workspace's root when `path` is at or below it, else 0. */
+static size_t workspace_prefix(const struct segment *segment, const char *path)
+{
+	const char *root = segment_text(segment, segment->settings->paths_workspace, NULL);
+	bool fold = ignores_case(segment);
+
+	if (!root || root[0] != '/')
+		return 0;
+	size_t length = strlen(root);
+	if (length == 1) /* the workspace is "/" */
+		return 1;
+	if (!fold && strncmp(path, root, length) != 0)
+		return 0;
+	for (size_t i = 0; fold && i < length; i++)
+		if (path[i] == '\0' || glob_folded(path[i], fold) != glob_folded(root[i], fold))
+			return 0;
+	return path[length] == '/' || path[length] == '\0' ? length : 0;
+}
+
+bool path_in_workspace(const struct segment *segment, const char *path)
+{
+	return workspace_prefix(segment, path) != 0;
+}
+
+bool path_is_recorded(const struct segment *segment, bool writes, const char *path)
+{
+	const struct settings *settings = segment->settings;
+
+	if (settings->journal_level == JOURNAL_LEVEL_WRITES && !writes)
+		return false;
+	if (!path)
+		return true;
+	if (settings->journal_level == JOURNAL_LEVEL_WORKSPACE && !path_in_workspace(segment, path))
+		return false;
+	return !path_matches_list(segment, settings->journal_exclude, path);
+}
+
+/* prefix: of the workspace's root; 0: it does not lie there. */
+static const char *relative_from(const char *path, size_t prefix)
+{
+	const char *rest = path + prefix;
+	if (prefix == 0 || *rest == '\0')
+		return path;
+	return *rest == '/' ? rest + 1 : rest;
+}
+
+const char *path_relative(const struct segment *segment, const char *path)
+{
+	return relative_from(path, workspace_prefix(segment, path));
+}
+
+/* pairs: of `relative`. */
+static bool matches_list(const struct segment *segment, struct settings_text list,
+			 const char *relative, const struct glob_pairs *pairs, bool undecided)
+{
+	const char *pattern = NULL;
+	bool fold = ignores_case(segment);
+	while ((pattern = segment_text(segment, list, pattern)))
+		if (!glob_is_ruled_out(pattern, pairs, fold) &&
+		    glob_matches_at_any_depth(pattern, relative, fold, undecided))
+			return true;
+	return false;
+}
+
+bool path_matches_list(const struct segment *segment, struct settings_text list, const char *path)
+{
+	struct glob_pairs pairs;
+
+	if (!list.count)
+		return false;
+	const char *relative = path_relative(segment, path);
+	glob_pairs_of(relative, ignores_case(segment), &pairs);
+	return matches_list(segment, list, relative, &pairs, false);
+}
+
+bool path_is_tracked(const struct segment *segment, const char *path)
+{
+	const struct settings *settings = segment->settings;
+	bool fold = ignores_case(segment);
+	struct glob_pairs pairs;
+
+	size_t prefix = workspace_prefix(segment, path);
+	if (!prefix)
+		return false;
+	const char *relative = relative_from(path, prefix);
+	glob_pairs_of(relative, fold, &pairs);
+	if (matches_list(segment, settings->paths_exclude, relative, &pairs, true))
+		return false;
+	uint64_t profiles = settings->profile_count;
+	for (uint64_t i = 0; i < profiles && i < SETTINGS_PROFILES_MAX; i++) {
+		const char *pattern = NULL;
+		while (settings->profiles[i].state.count &&
+		       (pattern = segment_text(segment, settings->profiles[i].state, pattern)))
+			if (pattern[0] == '/' ? glob_covers(pattern, path, fold, true)
+					      : !glob_is_ruled_out(pattern, &pairs, fold) &&
+							glob_matches_at_any_depth(pattern, relative,
+										  fold, true))
+				return false;
+	}
+	return settings->paths_include.count == 0 ||
+	       matches_list(segment, settings->paths_include, relative, &pairs, false);
+}
+
+uint64_t path_key(const struct segment *segment, const char *path)
+{
+	size_t length = strlen(path);
+	uint64_t key;
+
+	if (ignores_case(segment)) {
+		/* In pieces: a thread's stack may be small. */
+		char lower[128];
+		key = length;
+		for (size_t at = 0; at < length;) {
+			size_t piece = 0;
+			while (piece < sizeof(lower) && at < length)
+				lower[piece++] = (char)glob_folded(path[at++], true);
+			key = XXH3_64bits_withSeed(lower, piece, key);
+		}
+	} else {
+		key = XXH3_64bits(path, length);
+	}
+	return key ? key : 1;
+}

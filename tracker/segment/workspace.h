@@ -1,0 +1,35 @@
+/*
+ * What of the file system a session is about: its workspace, the files that it tracks, and their keys in the tables.  Paths are absolute and
+ * normalized; the settings are those of the segment.  Lock-free, async-signal-safe, no system call.
+ */
+#ifndef SEEN_TRACKER_WORKSPACE_H
+#define SEEN_TRACKER_WORKSPACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tracker/segment/segment.h"
+
+/* path_in_workspace(): is an absolute, normalized path the workspace's root or below it?  Where the
+ * configuration says so, ASCII case is ignored. */
+bool path_in_workspace(const struct segment *segment, const char *path);
+
+/* path_is_tracked(): in the workspace, included, and not excluded ([paths] include, exclude). */
+bool path_is_tracked(const struct segment *segment, const char *path);
+
+/* path_matches_list(): does one of a list's globs match an absolute, normalized path, as [paths] exclude means it?  A pattern that
+ * takes too long does not. */
+bool path_matches_list(const struct segment *segment, struct settings_text list, const char *path);
+
+/* path_is_recorded(): does an access go to the journal, by [journal] level and exclude?  writes: it may change something.  path: absolute,
+ * normalized; NULL: not known, then it does unless the level says otherwise. */
+bool path_is_recorded(const struct segment *segment, bool writes, const char *path);
+
+/* path_relative(): the part below the workspace's root, or the path itself when it is not below it. */
+const char *path_relative(const struct segment *segment, const char *path);
+
+/* path_key(): the key of a file's path in the tables: XXH3-64, of the path folded to lower ASCII case
+ * where the configuration says so; never 0. */
+uint64_t path_key(const struct segment *segment, const char *path);
+
+#endif
