@@ -354,17 +354,6 @@ static bool is_started_by_agent(struct subject subject, const struct context *co
 	return false;
 }
 
-bool process_bytes_written(uint32_t pid, uint64_t *ret_bytes)
-{
-	char path[PROC_PATH_BYTES], text[512];
-
-	proc_path(pid, "io", path);
-	if (sys_read_file(path, text, sizeof(text)) <= 0)
-		return false;
-	const char *at = strstr(text, "wchar: ");
-	return at && decimal_take(at + sizeof("wchar: ") - 1, ret_bytes);
-}
-
 /* Start of a process in nanoseconds since boot (proc(5), stat, field 22, in ticks of 10 ms), 0 unknown. */
 static uint64_t start_ns_of(uint32_t pid)
 {

@@ -134,10 +134,6 @@ bool process_anchor_alive(struct subject subject, const struct context *context,
 bool process_anchor_alive_in(struct subject subject, const struct context *context,
 			     uint32_t shell_pid, uint64_t pid_ns);
 
-/* process_bytes_written(): bytes that a process handed to write calls, and the children it waited for (proc(5), io, wchar).
- * Returns false where the kernel does not count, or may not tell. */
-bool process_bytes_written(uint32_t pid, uint64_t *ret_bytes);
-
 /* process_pid_ns(): inode of the caller's PID namespace, 0 where /proc does not tell. */
 uint64_t process_pid_ns(void);
 

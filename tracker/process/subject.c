@@ -131,3 +131,14 @@ uint32_t process_parent_of(uint32_t pid)
 		return 0;
 	return (uint32_t)parent;
 }
+
+bool process_bytes_written(uint32_t pid, uint64_t *ret_bytes)
+{
+	char path[PROC_PATH_BYTES], text[512];
+
+	proc_path(pid, "io", path);
+	if (sys_read_file(path, text, sizeof(text)) <= 0)
+		return false;
+	const char *at = strstr(text, "wchar: ");
+	return at && decimal_take(at + sizeof("wchar: ") - 1, ret_bytes);
+}

@@ -7,6 +7,7 @@
 #ifndef SEEN_TRACKER_SUBJECT_H
 #define SEEN_TRACKER_SUBJECT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -46,5 +47,9 @@ ssize_t subject_link(struct subject subject, int fd, char *ret_path, size_t capa
 
 /* process_parent_of(): parent of a process, by /proc; 0 when it cannot be told. */
 uint32_t process_parent_of(uint32_t pid);
+
+/* process_bytes_written(): bytes that a process handed to write calls, and the children it waited for (proc(5), io, wchar).
+ * Returns false where the kernel does not count, or may not tell. */
+bool process_bytes_written(uint32_t pid, uint64_t *ret_bytes);
 
 #endif
