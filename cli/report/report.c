@@ -10,7 +10,8 @@
 
 #include "cli/base/tokens.h"
 #include "cli/journal/event_filter.h"
-#include "cli/report/report_internal.h"
+#include "cli/report/report_rows.h"
+#include "cli/report/report_session.h"
 #include "tracker/answer/decision.h"
 #include "tracker/segment/tables.h"
 

@@ -1,4 +1,6 @@
-/* A report for programs, seen/report/1: see report_print.h.  config/data/schema/report.schema.json says what each member is. */
+/* A report for programs, seen/report/1: see report_tell.h.  config/data/schema/report.schema.json says what each member is. */
+#include "cli/report/report_json.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +8,8 @@
 #include "cli/base/text.h"
 #include "cli/journal/event_filter.h"
 #include "cli/journal/event_print.h"
-#include "cli/report/report_print.h"
+#include "cli/report/report_order.h"
+#include "cli/report/report_tell.h"
 #include "tracker/content/contents.h"
 #include "tracker/process/source.h"
 

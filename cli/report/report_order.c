@@ -1,9 +1,11 @@
 /* What comes first in a report: see report.h. */
+#include "cli/report/report_order.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/report/report_internal.h"
+#include "cli/report/report_rows.h"
 
 /* Of a file, what an order goes by: the first number, where that is equal the second. */
 struct weight {

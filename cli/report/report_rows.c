@@ -1,4 +1,4 @@
-/* The rows of a report, found by path or number: see report_internal.h. */
+/* The rows of a report, found by path or number: see report_rows.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include <xxhash.h>
 
 #include "cli/journal/event_filter.h"
-#include "cli/report/report_internal.h"
+#include "cli/report/report_rows.h"
 #include "tracker/segment/tables.h"
 
 static uint32_t *bucket_of(const struct report_buckets *buckets, uint64_t key)

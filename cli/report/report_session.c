@@ -1,10 +1,12 @@
-/* What the session made of what was done: savings, conflicts, rules, runs and their coverage: see report_internal.h. */
+/* What the session made of what was done: savings, conflicts, rules, runs and their coverage: see report_rows.h. */
+#include "cli/report/report_session.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/journal/event_class.h"
-#include "cli/report/report_internal.h"
+#include "cli/report/report_rows.h"
 #include "tracker/answer/decision.h"
 #include "tracker/content/contents.h"
 #include "tracker/segment/tables.h"

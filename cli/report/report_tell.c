@@ -1,4 +1,4 @@
-/* A report for people, its tables: see report_print.h; what stands above them is report_tell_head.c. */
+/* A report for people, its tables: see report_tell.h; what stands above them is report_tell_head.c. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,8 +6,9 @@
 #include "cli/base/text.h"
 #include "cli/journal/event_filter.h"
 #include "cli/journal/event_print.h"
-#include "cli/report/report_print.h"
-#include "cli/report/report_tell_internal.h"
+#include "cli/report/report_order.h"
+#include "cli/report/report_tell.h"
+#include "cli/report/report_tell_head.h"
 #include "tracker/path/path.h"
 
 #define COLUMNS(table) (table), sizeof(table) / sizeof((table)[0])

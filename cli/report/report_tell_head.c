@@ -1,9 +1,9 @@
-/* A report at a glance: see report_tell_internal.h. */
+/* A report at a glance: see report_tell_head.h. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/base/text.h"
-#include "cli/report/report_tell_internal.h"
+#include "cli/report/report_tell_head.h"
 #include "cli/session/journal_file.h"
 
 enum {

@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include "cli/run/instruction_index.h"
-#include "cli/run/watch_internal.h"
+#include "cli/run/watch_folders.h"
+#include "cli/run/watch_judge.h"
+#include "cli/run/watch_state.h"
 #include "tracker/sys/sys.h"
 
 enum {
@@ -14,39 +16,7 @@ enum {
 	LAST_LOOKS_MS = 2000, /* those of a turn at the end of the run */
 	LAST_ROUNDS = 4,      /* such turns, at most so far apart: */
 	LAST_PAUSE_MS = 100,
-	UNQUIET = 50, /* a file that is never left alone is looked at after so many times quiet_ms */
 };
-
-void look_soon(const struct watch *watch, struct file *file)
-{
-	uint64_t now_ns = sys_boottime_ns();
-
-	if (!file->due_ns)
-		file->first_ns = now_ns;
-	file->looks = 0;
-	file->due_ns = now_ns + watch->quiet_ns;
-	if (file->due_ns > file->first_ns + UNQUIET * watch->quiet_ns)
-		file->due_ns = file->first_ns + UNQUIET * watch->quiet_ns;
-}
-
-void look_now(struct file *file)
-{
-	if (!file->due_ns)
-		file->first_ns = sys_boottime_ns();
-	file->due_ns = 1;
-}
-
-void look_later(struct file *file, uint64_t wait_ns)
-{
-	file->looks++;
-	file->due_ns = sys_boottime_ns() + wait_ns;
-}
-
-void look_no_more(struct file *file)
-{
-	file->due_ns = 0;
-	file->looks = 0;
-}
 
 /* Looks at what has been left alone long enough, and, when the run is over, at all that is to be looked at. */
 static void look(struct watch *watch, enum phase phase)

@@ -1,4 +1,6 @@
-/* Which files the watcher looks at, and what the kernel tells of them: see watch_internal.h. */
+/* Which files the watcher looks at, and what the kernel tells of them: see watch_state.h. */
+#include "cli/run/watch_folders.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <search.h>
@@ -8,7 +10,8 @@
 #include <unistd.h>
 
 #include "cli/base/message.h"
-#include "cli/run/watch_internal.h"
+#include "cli/run/watch_due.h"
+#include "cli/run/watch_state.h"
 #include "tracker/content/file.h"
 #include "tracker/guard/guard.h"
 #include "tracker/path/path.h"

@@ -1,8 +1,12 @@
-/* What became of a file, and who made it so: see watch_internal.h. */
+/* What became of a file, and who made it so: see watch_state.h. */
+#include "cli/run/watch_judge.h"
+
 #include <errno.h>
 #include <string.h>
 
-#include "cli/run/watch_internal.h"
+#include "cli/run/watch_due.h"
+#include "cli/run/watch_folders.h"
+#include "cli/run/watch_state.h"
 #include "tracker/content/baseline.h"
 #include "tracker/content/file.h"
 #include "tracker/guard/guard.h"

@@ -15,6 +15,7 @@
 #include "cli/session/session.h"
 #include "cli/top/top_draw.h"
 #include "cli/top/top_feed.h"
+#include "cli/top/top_put.h"
 #include "cli/top/top_screen.h"
 #include "cli/top/top_view.h"
 #include "tracker/sys/sys.h"

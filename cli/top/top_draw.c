@@ -7,62 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/top/top_draw_internal.h"
+#include "cli/top/top_draw_head.h"
+#include "cli/top/top_draw_rows.h"
+#include "cli/top/top_put.h"
 #include "cli/top/top_screen.h"
 #include "cli/top/top_text.h"
 
 enum { NOTE_LINES_MIN = 20 /* of a terminal that has room for the last events below */ };
-
-static bool has_meanings;
-
-void top_draw_begin(void)
-{
-	const char *no_color = getenv("NO_COLOR");
-
-	has_meanings = !(no_color && no_color[0]) && has_colors() && start_color() == OK;
-	if (!has_meanings)
-		return;
-	(void)use_default_colors();
-	(void)init_pair(GOOD, COLOR_GREEN, -1);
-	(void)init_pair(CAREFUL, COLOR_YELLOW, -1);
-	(void)init_pair(BAD, COLOR_RED, -1);
-	(void)init_pair(SPECIAL, COLOR_MAGENTA, -1);
-	(void)init_pair(INFO, COLOR_CYAN, -1);
-}
-
-attr_t color(enum meaning meaning)
-{
-	return has_meanings && meaning != PLAIN ? (attr_t)COLOR_PAIR(meaning) : A_NORMAL;
-}
-
-/* ---- texts ---- */
-
-int put_cut(int line, int column, int columns, attr_t attributes, enum top_cut cut,
-	    const char *text)
-{
-	static char fitted[TOP_FIT_BYTES];
-
-	if (columns > COLS - column)
-		columns = COLS - column;
-	int used = top_fit(text, columns, cut, top_screen_is_utf8(), fitted);
-	(void)attrset((int)attributes);
-	(void)mvaddstr(line, column, fitted);
-	(void)attrset(A_NORMAL);
-	return used;
-}
-
-int put(int line, int column, int columns, attr_t attributes, const char *text)
-{
-	return put_cut(line, column, columns, attributes, TOP_CUT_END, text);
-}
-
-void put_right(int line, int column, int columns, attr_t attributes, const char *text)
-{
-	int length = (int)strlen(text);
-	if (length < columns)
-		column += columns - length;
-	(void)put(line, column, length < columns ? length : columns, attributes, text);
-}
 
 /* ---- the help ---- */
 

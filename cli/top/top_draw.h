@@ -10,9 +10,6 @@
 
 enum { TOP_COLUMNS_MIN = 40, TOP_LINES_MIN = 10 };
 
-/* top_draw_begin(): colours, where there are any and NO_COLOR is not set.  After top_screen_open(). */
-void top_draw_begin(void);
-
 /* top_draw(): draws all that is shown now, at the size that the terminal has; what did not change is not sent again.
  *
  * rows: what was made at the last call, all zero before the first; made anew at each. */

@@ -1,11 +1,13 @@
-/* The head of `seen top`: its title, its numbers, its tabs.  See top_draw_internal.h. */
+/* The head of `seen top`: its title, its numbers, its tabs.  See top_put.h. */
 #define NCURSES_NOMACROS 1
+#include "cli/top/top_draw_head.h"
+
 #include <curses.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/base/text.h"
-#include "cli/top/top_draw_internal.h"
+#include "cli/top/top_put.h"
 #include "cli/top/top_screen.h"
 #include "cli/top/top_text.h"
 #include "tracker/segment/segment.h"

@@ -1,11 +1,13 @@
-/* The rows of `seen top`: files, processes, events.  See top_draw_internal.h. */
+/* The rows of `seen top`: files, processes, events.  See top_put.h. */
 #define NCURSES_NOMACROS 1
+#include "cli/top/top_draw_rows.h"
+
 #include <curses.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/base/text.h"
-#include "cli/top/top_draw_internal.h"
+#include "cli/top/top_put.h"
 #include "cli/top/top_screen.h"
 #include "cli/top/top_text.h"
 #include "tracker/process/role.h"

@@ -1,5 +1,6 @@
 /* What `seen top` knows: see top_model.h. */
 #include "cli/top/top_model.h"
+#include "cli/top/top_model_notes.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -118,10 +118,6 @@ void top_model_free(struct top_model *model);
 /* top_model_take(): learns of an event.  What does not fit into memory is counted as dropped. */
 void top_model_take(struct top_model *model, const struct event *event);
 
-/* top_model_learn_note(): of top_model_take(): a line about an event, where it is worth one.  path, process: of the event; NULL: none. */
-void top_model_learn_note(struct top_model *model, const struct event *event, const char *path,
-			  const struct top_process *process);
-
 /* top_model_rate(): brings the rates of processes up to date.  elapsed_ns: since the last call. */
 void top_model_rate(struct top_model *model, uint64_t elapsed_ns);
 
@@ -130,9 +126,6 @@ void top_model_reset_rates(struct top_model *model);
 
 /* top_model_gone(): a process that runs, as far as the model knows, was not found any more. */
 void top_model_gone(struct top_model *model, struct top_process *process);
-
-/* top_model_note(): the note at `index`, the oldest is 0. */
-const struct top_note *top_model_note(const struct top_model *model, size_t index);
 
 /* top_rate(): a rate that follows `count` more in elapsed_ns, smoothed over some seconds.  Per second. */
 double top_rate(double rate, uint64_t count, uint64_t elapsed_ns);

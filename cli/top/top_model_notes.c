@@ -1,4 +1,6 @@
 /* The events of `seen top` that are worth a line: see top_model.h. */
+#include "cli/top/top_model_notes.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* Rows: see top_rows.h. */
 #include "cli/top/top_rows.h"
+#include "cli/top/top_model_notes.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "cli/report/report.h"
+#include "cli/report/report_order.h"
 #include "journal_file.h"
 #include "tracker/process/role.h"
 

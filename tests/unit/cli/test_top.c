@@ -4,6 +4,7 @@
 #include "cli/journal/events.h"
 #include "cli/top/top_feed.h"
 #include "cli/top/top_model.h"
+#include "cli/top/top_model_notes.h"
 #include "cli/top/top_rows.h"
 #include "cli/top/top_view.h"
 #include "support.h"

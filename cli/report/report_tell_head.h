@@ -1,8 +1,8 @@
 /*
- * What the parts of a report for people share: report_tell_head.c has what stands above the tables, report_tell.c the tables.
+ * What stands above the tables of a report for people, and how it writes times and sums.
  */
-#ifndef SEEN_CLI_REPORT_TELL_INTERNAL_H
-#define SEEN_CLI_REPORT_TELL_INTERNAL_H
+#ifndef SEEN_CLI_REPORT_TELL_HEAD_H
+#define SEEN_CLI_REPORT_TELL_HEAD_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,18 +1,11 @@
 /*
- * A report in its forms: for programs, for a terminal, in Markdown.  The page for a browser is report_html.h.
+ * A report for people: for a terminal, and in Markdown.  For programs: report_json.h.  The page for a browser: report_html.h.
  */
-#ifndef SEEN_CLI_REPORT_PRINT_H
-#define SEEN_CLI_REPORT_PRINT_H
-
-#include <jansson.h>
-#include <stdio.h>
+#ifndef SEEN_CLI_REPORT_TELL_H
+#define SEEN_CLI_REPORT_TELL_H
 
 #include "cli/base/sheet.h"
 #include "cli/report/report.h"
-
-/* report_json(): the document, seen/report/1.  top: rows of each table.  Returns a new reference.  Where memory was short a member is
- * null, or missing. */
-json_t *report_json(const struct report *report, size_t top);
 
 /* report_tell(): the same for people: the most useful first, no section about nothing.
  *

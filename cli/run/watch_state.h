@@ -1,12 +1,13 @@
 /*
- * The watcher's own state, between its three files.
+ * The watcher's own state, between its four files.
  *
- *	watch.c          what is due, and the calls from outside
+ *	watch.c          the calls of `seen run`, and whose turn it is
+ *	watch_due.c      when a file is inspected
  *	watch_folders.c  which files there are, and what the kernel tells of them: inotify(7), or their stamps
  *	watch_judge.c    what became of a file, and who made it so
  */
-#ifndef SEEN_CLI_WATCH_INTERNAL_H
-#define SEEN_CLI_WATCH_INTERNAL_H
+#ifndef SEEN_CLI_WATCH_STATE_H
+#define SEEN_CLI_WATCH_STATE_H
 
 #include "cli/run/living.h"
 #include "cli/run/watch.h"
@@ -87,38 +88,5 @@ enum phase {
 	PHASE_ENDS, /* the run is over: as little as can be */
 	PHASE_LAST, /* nothing */
 };
-
-/* ---- watch.c ---- */
-
-/* look_soon(): something happened to a file: it is to be looked at when it was left alone.  look_now(): or at once.  look_later(): a
- * look came to nothing.  look_no_more(): or to something. */
-void look_soon(const struct watch *watch, struct file *file);
-void look_now(struct file *file);
-void look_later(struct file *file, uint64_t wait_ns);
-void look_no_more(struct file *file);
-
-/* ---- watch_folders.c ---- */
-
-/* folders_scan(): finds the files that are new in the session's table, some of it at a time; whole: all of it, now. */
-void folders_scan(struct watch *watch, bool whole);
-
-/* folders_events(): takes what the kernel tells, and looks for it where it tells nothing. */
-void folders_events(struct watch *watch);
-
-/* file_forget(): takes one out and frees it.  names_has(): is a name there, as far as that is known?  names_note(): it is, or not. */
-void file_forget(struct watch *watch, size_t index);
-bool names_has(const struct watch *watch, uint64_t key);
-void names_note(struct watch *watch, uint64_t key, bool is_there);
-
-/* folders_free(): all that the trees and arrays hold. */
-void folders_free(struct watch *watch);
-
-/* ---- watch_judge.c ---- */
-
-/* judge(): looks at a file, and decides.  Afterwards it is not due, or due later.  A fresh one that is not due is done with. */
-void judge(struct watch *watch, struct file *file, enum phase phase);
-
-/* judge_note_unobserved(): looks whether a program lives that nobody observes, twice a second. */
-void judge_note_unobserved(struct watch *watch);
 
 #endif

@@ -2,8 +2,8 @@
  * What is shared by the parts of the gatherer: report.c goes through the events, report_session.c takes what the session made of them,
  * report_rows.c keeps files, processes, programs and what is between their records.  For these alone; all others see report.h.
  */
-#ifndef SEEN_CLI_REPORT_INTERNAL_H
-#define SEEN_CLI_REPORT_INTERNAL_H
+#ifndef SEEN_CLI_REPORT_ROWS_H
+#define SEEN_CLI_REPORT_ROWS_H
 
 #include <string.h>
 
@@ -121,10 +121,6 @@ struct report_program *report_program_of(struct report_gather *gather, const str
 
 /* report_stream_bytes(): bytes that a READ, WRITE, READ_TOTAL or WRITE_TOTAL event tells that were not told before. */
 uint64_t report_stream_bytes(struct report_gather *gather, const struct event *event);
-
-/* report_session_take(): what an event says of conflicts, savings, rules, runs and coverage.  report_session_end(): behind the last. */
-void report_session_take(struct report_gather *gather, const struct event *event);
-void report_session_end(struct report *report);
 
 /* report_role_index(): where in by_role an event's process stands. */
 static inline size_t report_role_index(const struct event *event)

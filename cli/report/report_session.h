@@ -1,0 +1,13 @@
+/*
+ * What the session itself made of events: conflicts, savings, rules, runs and coverage.
+ */
+#ifndef SEEN_CLI_REPORT_SESSION_H
+#define SEEN_CLI_REPORT_SESSION_H
+
+#include "cli/report/report_rows.h"
+
+/* report_session_take(): what an event says of conflicts, savings, rules, runs and coverage.  report_session_end(): behind the last. */
+void report_session_take(struct report_gather *gather, const struct event *event);
+void report_session_end(struct report *report);
+
+#endif

@@ -1,0 +1,39 @@
+/* When a file is inspected: see watch_due.h. */
+#include "cli/run/watch_due.h"
+
+#include "tracker/sys/sys.h"
+
+enum {
+	UNQUIET = 50, /* a file that is never left alone is inspected after so many times quiet_ms */
+};
+
+void look_soon(const struct watch *watch, struct file *file)
+{
+	uint64_t now_ns = sys_boottime_ns();
+
+	if (!file->due_ns)
+		file->first_ns = now_ns;
+	file->looks = 0;
+	file->due_ns = now_ns + watch->quiet_ns;
+	if (file->due_ns > file->first_ns + UNQUIET * watch->quiet_ns)
+		file->due_ns = file->first_ns + UNQUIET * watch->quiet_ns;
+}
+
+void look_now(struct file *file)
+{
+	if (!file->due_ns)
+		file->first_ns = sys_boottime_ns();
+	file->due_ns = 1;
+}
+
+void look_later(struct file *file, uint64_t wait_ns)
+{
+	file->looks++;
+	file->due_ns = sys_boottime_ns() + wait_ns;
+}
+
+void look_no_more(struct file *file)
+{
+	file->due_ns = 0;
+	file->looks = 0;
+}
