@@ -10,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/replay/transcript_internal.h"
+#include "cli/replay/transcript_formats.h"
+#include "cli/replay/transcript_pending.h"
+#include "cli/replay/transcript_reader.h"
+#include "cli/replay/transcript_tool.h"
 
 enum { CHAINS_LOOKED_AT = 512 }; /* a line follows one that is not far above it */
 

@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/replay/transcript_internal.h"
+#include "cli/replay/transcript_formats.h"
+#include "cli/replay/transcript_pending.h"
+#include "cli/replay/transcript_reader.h"
+#include "cli/replay/transcript_tool.h"
 
 struct codex {
 	struct transcript *transcript;

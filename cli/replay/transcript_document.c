@@ -1,8 +1,10 @@
-/* Documents of sessions: see transcript_internal.h.  Nothing of a list is held but the part that is being told. */
+/* Documents of sessions: see transcript_reader.h.  Nothing of a list is held but the part that is being told. */
+#include "cli/replay/transcript_document.h"
+
 #include <errno.h>
 #include <string.h>
 
-#include "cli/replay/transcript_internal.h"
+#include "cli/replay/transcript_reader.h"
 
 struct document {
 	struct transcript *transcript;

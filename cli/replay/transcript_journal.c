@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "cli/journal/events.h"
-#include "cli/replay/transcript_internal.h"
+#include "cli/replay/transcript_formats.h"
+#include "cli/replay/transcript_reader.h"
 #include "cli/session/journal_file.h"
 #include "tracker/process/role.h"
 

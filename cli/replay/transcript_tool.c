@@ -1,11 +1,13 @@
-/* What a tool call is, by the tool's name and arguments: see transcript_internal.h. */
+/* What a tool call is, by the tool's name and arguments: see transcript_reader.h. */
+#include "cli/replay/transcript_tool.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "cli/replay/transcript_internal.h"
+#include "cli/replay/transcript_reader.h"
 
 /* Tools of agents that are not told by a command among their arguments.  Names are compared without case and underscores. */
 static const struct {

@@ -1,0 +1,52 @@
+/* Tool calls that wait for their results: see transcript_pending.h. */
+#include "cli/replay/transcript_pending.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int pending_add(struct pending_calls *calls, uint64_t id, const char *name, const json_t *arguments,
+		bool is_text)
+{
+	if (calls->count == calls->capacity) {
+		size_t capacity = calls->capacity ? calls->capacity * 2 : 16;
+		struct pending_call *grown = realloc(calls->calls, capacity * sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		calls->calls = grown;
+		calls->capacity = capacity;
+	}
+	struct pending_call call = { .id = id, .name = strdup(name), .is_text = is_text };
+	if (!call.name)
+		return -ENOMEM;
+	if (arguments)
+		call.arguments = json_incref((json_t *)(uintptr_t)arguments);
+	calls->calls[calls->count++] = call;
+	return 0;
+}
+
+bool pending_take(struct pending_calls *calls, uint64_t id, struct pending_call *ret_call)
+{
+	for (size_t i = calls->count; i-- > 0;) {
+		if (calls->calls[i].id != id)
+			continue;
+		*ret_call = calls->calls[i];
+		calls->calls[i] = calls->calls[--calls->count];
+		return true;
+	}
+	return false;
+}
+
+void pending_done(struct pending_call *call)
+{
+	free(call->name);
+	json_decref(call->arguments);
+}
+
+void pending_free(struct pending_calls *calls)
+{
+	for (size_t i = 0; i < calls->count; i++)
+		pending_done(&calls->calls[i]);
+	free(calls->calls);
+	*calls = (struct pending_calls){ .count = 0 };
+}
