@@ -4,7 +4,11 @@
  *   option.h       the options as a table, from options.def
  *   ini.h          one file, strictly, over inih
  *   nearest.h      "did you mean"
- *   config.h       values, origins, the order of sources, packing     (config.c, rules.c, load.c, pack.c)
+ *   config.h       the config: assignments, texts of seen.ini, copies
+ *   value.h        values and their origins, and what is asked of them
+ *   rules.h        [rule NAME] sections and the ready-made sets
+ *   load.h         the order of sources, and flags
+ *   pack.h         the packed form, made
  *   settings.h     the packed form, which the shim reads
  *   fingerprint.h  which list of options a build has
  *
@@ -75,6 +79,11 @@ struct config_rule {
 };
 
 struct config;
+struct config_source; /* store.h */
+
+/* Reads the text of one of the program's own files into a config: config_read_built_in(). */
+typedef int config_reader(struct config *config, const char *data, size_t size_bytes,
+			  struct config_error *ret_error);
 
 /* config_new(): a config that holds the built-in values.
  *
@@ -104,35 +113,6 @@ struct config_request {
 	size_t storage_count;
 };
 
-/* config_request_flag(): takes one configuration flag from a command line into a request.
- *
- * Knows each option's flag ("--mode X", "--mode=X"), "-c KEY=VALUE", "-cKEY=VALUE" and
- * "--config FILE" ("--config=FILE").  argv, argc: the command line, which must outlive the request.
- * *index: the argument to look at; on success it is moved behind what was taken.  Values are not
- * judged here but by config_load().
- *
- * Returns 1 when a flag was taken, 0 when argv[*index] is no configuration flag (nothing moved),
- * -EINVAL when its value is missing or malformed, -E2BIG when there are more than CONFIG_FLAGS_MAX,
- * -ENOMEM.
- */
-int config_request_flag(struct config_request *request, int argc, char **argv, int *index,
-			struct config_error *ret_error);
-
-/* config_request_done(): frees what config_request_flag() allocated; the request is empty then. */
-void config_request_done(struct config_request *request);
-
-/* config_load(): reads every source, in order, and finds the workspace.
- *
- * request: what to read beside the fixed places; NULL: nothing.  The config is changed only on
- * success.  A file that does not exist is passed over, except request->file.
- *
- * Errors: -EINVAL a value, name, line or variable is wrong; -ENOENT request->file, or the folder
- * that paths.workspace names, does not exist; -ENOMEM; another errno when a file or folder exists
- * and cannot be read.  *ret_error is set for each.
- */
-int config_load(struct config *config, const struct config_request *request,
-		struct config_error *ret_error);
-
 /* config_set(): sets one option, with the checks of a trusted source.
  *
  * key: "section.name", "agent NAME.name" or "rule NAME.name".  origin: what error lines and `seen config` name.
@@ -151,60 +131,22 @@ int config_set(struct config *config, const char *key, const char *value, const 
 int config_read(struct config *config, const char *data, size_t size_bytes, const char *file,
 		bool trusted, struct config_error *ret_error);
 
-/* config_value(): an option's value and origin.  id: an option_id.  Never NULL. */
-const struct config_value *config_value(const struct config *config, size_t id);
+/* config_assign(): sets [section] name, checked; the config may be half changed on failure. */
+int config_assign(struct config *config, const char *section, const char *name, const char *value,
+		  const struct config_source *source, struct config_error *ret_error);
 
-/* config_warning(): a line about a value that could not be read and for which the built-in one is in effect (option_is_lenient());
- * NULL: there is none.  Borrowed; for the program to say. */
-const char *config_warning(const struct config *config);
+/* config_check_name(): whether NAME of [kind NAME] is one. */
+int config_check_name(const char *kind, const char *name, const struct config_source *source,
+		      struct config_error *ret_error);
 
-/* config_number(), config_text(): an option's number (or choice), an option's text; borrowed. */
-uint64_t config_number(const struct config *config, size_t id);
-const char *config_text(const struct config *config, size_t id);
+/* config_read_built_in(): one of the program's own files. */
+int config_read_built_in(struct config *config, const char *data, size_t size_bytes,
+			 struct config_error *ret_error);
 
-/* config_has_word(): is it a word of that list? */
-bool config_has_word(const struct config *config, size_t id, const char *word);
+/* config_copy(): a deep copy. */
+int config_copy(const struct config *config, struct config **ret_copy);
 
-/* config_profile_count(), config_profile_at(): the profiles, built-in ones first. */
-size_t config_profile_count(const struct config *config);
-const struct config_profile *config_profile_at(const struct config *config, size_t index);
-
-/* config_profile_find(): the profile of that name, or NULL. */
-const struct config_profile *config_profile_find(const struct config *config, const char *name);
-
-/* config_rule_count(), config_rule_at(): the rules, in the order in which they were first mentioned; those with action `off` too. */
-size_t config_rule_count(const struct config *config);
-const struct config_rule *config_rule_at(const struct config *config, size_t index);
-
-/* config_rule_is_in_force(): a rule of a set is where [rules] use names the set or the user mentions it; any other one is. */
-bool config_rule_is_in_force(const struct config *config, const struct config_rule *rule);
-
-/* config_rule_find(): the rule of that name, or NULL. */
-const struct config_rule *config_rule_find(const struct config *config, const char *name);
-
-/* config_workspace(): the root of what is tracked, canonical (realpath).
- *
- * paths.workspace if set, else the nearest ancestor of the current folder that holds .git (a
- * folder, or a file as in worktrees and submodules), else the current folder.  "" before
- * config_load().
- */
-const char *config_workspace(const struct config *config);
-
-/* config_file_count(), config_file_at(): the files that config_load() read, in order; borrowed. */
-size_t config_file_count(const struct config *config);
-const char *config_file_at(const struct config *config, size_t index);
-
-/* config_pack(): flattens a config into the plain data that travels in the segment.
- *
- * text: the text area, `capacity` bytes (SETTINGS_TEXT_BYTES_MAX is enough for all but absurd
- * lists); *ret_used bytes of it hold text, the rest is not touched.  paths_workspace becomes
- * config_workspace().  "~/" at the beginning of the globs of a profile's state, or of a rule, becomes $HOME; without a
- * HOME such globs are left out, and rules of nothing else.  So are a state's that match nothing in the workspace. All outputs are set on success only, but text may be half written.
- *
- * Returns 0; -ENOSPC when the text area is too small, *ret_error then says which option is the
- * largest and where it was set.
- */
-int config_pack(const struct config *config, struct settings *ret_settings, char *text,
-		size_t capacity, size_t *ret_used, struct config_error *ret_error);
+/* config_replace(): the content of `draft` becomes that of `config`; the draft is freed. */
+void config_replace(struct config *config, struct config *draft);
 
 #endif

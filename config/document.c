@@ -11,6 +11,7 @@
 
 #include "config/config.h"
 #include "config/ini.h"
+#include "config/value.h"
 
 enum { COLUMNS = 96 };
 

@@ -1,7 +1,10 @@
 /*
  * The order of sources: files, the workspace's own file, the environment, flags.
  */
+#include "config/load.h"
+
 #include "config/config.h"
+#include "config/value.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +17,7 @@
 
 #include "config/ini.h"
 #include "config/nearest.h"
+#include "config/rules.h"
 #include "config/store.h"
 
 extern char **environ;

@@ -1,7 +1,11 @@
 /*
  * Flattening a config into the plain data that travels in the segment (config/settings.h).
  */
+#include "config/pack.h"
+
 #include "config/config.h"
+#include "config/rules.h"
+#include "config/value.h"
 
 #include <errno.h>
 #include <inttypes.h>

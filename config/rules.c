@@ -6,6 +6,8 @@
  * the lists of such a one.  Among trusted sources, the ready-made rules among them, a section of the same name changes the rule: its lists
  * are extended.
  */
+#include "config/rules.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +16,7 @@
 #include "config/config.h"
 #include "config/rule_sets.h" /* generated from data/rules: SET_ini, SET_ini_bytes */
 #include "config/store.h"
+#include "config/value.h"
 
 static const char RULE_PREFIX[] = "rule ";
 
@@ -194,11 +197,12 @@ int config_rules_check(const struct config *config, struct config_error *ret_err
 	return 0;
 }
 
-int config_rules_read_sets(struct config *config, struct config_error *ret_error)
+int config_rules_read_sets(struct config *config, config_reader *read,
+			   struct config_error *ret_error)
 {
 	for (size_t i = 0; i < SET_COUNT; i++) {
 		size_t at = config->rule_count;
-		int error = config_read_built_in(config, SETS[i].data, *SETS[i].bytes, ret_error);
+		int error = read(config, SETS[i].data, *SETS[i].bytes, ret_error);
 
 		if (error < 0)
 			return error;

@@ -20,6 +20,7 @@
 
 #include "cli/agents/hooks.h"
 #include "cli/session/forgotten.h"
+#include "config/value.h"
 #include "tracker/process/scope.h"
 #include "tracker/segment/slot.h"
 #include "tracker/segment/tables.h"

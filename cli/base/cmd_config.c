@@ -15,6 +15,8 @@
 #include "cli/command.h"
 #include "config/config.h"
 #include "config/document.h"
+#include "config/rules.h"
+#include "config/value.h"
 
 enum {
 	VALUE_COLUMNS = 28, /* origins are aligned behind values up to this width */

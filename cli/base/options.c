@@ -7,8 +7,10 @@
 
 #include "cli/base/exit_code.h"
 #include "cli/base/message.h"
+#include "config/load.h"
 #include "config/nearest.h"
 #include "config/option.h"
+#include "config/value.h"
 
 enum { HELP_COLUMN = 26, NAMES_MAX = 64 };
 

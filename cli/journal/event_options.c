@@ -9,6 +9,7 @@
 #include "cli/base/message.h"
 #include "cli/session/journal_file.h"
 #include "config/nearest.h"
+#include "config/value.h"
 #include "tracker/process/role.h"
 #include "tracker/process/source.h"
 #include "tracker/sys/sys.h"

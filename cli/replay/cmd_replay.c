@@ -15,6 +15,7 @@
 #include "cli/replay/transcript.h"
 #include "cli/session/journal_file.h"
 #include "config/nearest.h"
+#include "config/value.h"
 #include "tracker/path/path.h"
 #include "tracker/segment/segment.h"
 

@@ -15,6 +15,7 @@
 #include "cli/replay/replay_ask.h"
 #include "cli/replay/replay_known.h"
 #include "cli/replay/shown.h"
+#include "config/pack.h"
 #include "tracker/answer/decision.h"
 #include "tracker/answer/notice.h"
 #include "tracker/answer/remembered.h"

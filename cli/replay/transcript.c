@@ -12,6 +12,7 @@
 #include "cli/agents/compactions.h"
 #include "cli/replay/transcript_formats.h"
 #include "cli/replay/transcript_reader.h"
+#include "config/value.h"
 #include "tracker/journal/journal.h"
 
 enum { LOOKED_AT_MAX = 40 }; /* values at a file's beginning, until one tells its format */

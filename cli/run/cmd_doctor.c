@@ -31,6 +31,8 @@
 #include "cli/run/probe.h"
 #include "cli/run/via.h"
 #include "cli/session/session.h"
+#include "config/rules.h"
+#include "config/value.h"
 #include "shim/supervise/supervisor.h"
 #include "tracker/answer/tracker.h"
 #include "tracker/path/path.h"

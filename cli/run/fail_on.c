@@ -8,6 +8,8 @@
 
 #include "cli/base/exit_code.h"
 #include "cli/base/text.h"
+#include "config/rules.h"
+#include "config/value.h"
 
 /* The line as it is put together. */
 struct telling {

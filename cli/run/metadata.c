@@ -11,6 +11,7 @@
 
 #include "cli/base/message.h"
 #include "cli/base/text.h"
+#include "cli/session/owned.h"
 #include "tracker/content/file.h"
 #include "tracker/process/source.h"
 #include "tracker/segment/workspace.h"

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "config/load.h"
 #include "tracker/path/path.h"
 #include "tracker/process/process.h"
 #include "tracker/sys/sys.h"

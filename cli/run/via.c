@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/base/executable.h"
+#include "config/value.h"
 #include "tracker/path/path.h"
 #include "tracker/process/role.h"
 #include "tracker/segment/segment.h"

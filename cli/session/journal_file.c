@@ -11,6 +11,7 @@
 
 #include "cli/base/exit_code.h"
 #include "cli/base/message.h"
+#include "cli/session/owned.h"
 #include "cli/session/session.h"
 
 /* Path of the journal that a session of this name has, or had before the last boot; false: there is none. */

@@ -1,5 +1,6 @@
 /* Sessions on disk: see session.h. */
 #include "cli/session/session.h"
+#include "cli/session/owned.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,12 +18,16 @@
 #include "cli/base/exit_code.h"
 #include "cli/base/given.h"
 #include "cli/base/message.h"
-#include "cli/undo/versions.h"
+#include "cli/session/abandoned.h"
+#include "config/pack.h"
+#include "config/value.h"
 #include "tracker/answer/tracker.h"
 #include "tracker/content/baseline.h"
 #include "tracker/content/contents.h"
 #include "tracker/journal/journal.h"
+#include "tracker/journal/journal_create.h"
 #include "tracker/process/process.h"
+#include "tracker/segment/segment_create.h"
 #include "tracker/sys/sys.h"
 
 enum { ATTEMPTS_MAX = 100 }; /* of session_make(), 10 ms apart */
@@ -76,39 +81,6 @@ bool session_name_is_valid(const char *name)
 	size_t length = strlen(name);
 	return length > 0 && length <= 64 && strspn(name, ALLOWED) == length && name[0] != '.' &&
 	       name[0] != '-' && name[0] != '_';
-}
-
-int session_open_folder(int at, const char *path, int *ret_fd)
-{
-	struct stat stat;
-	int fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-	if (fd < 0) {
-		int error = errno;
-		if (error == ENOTDIR && fstatat(at, path, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
-		    S_ISLNK(stat.st_mode))
-			return -ELOOP;
-		return -error;
-	}
-	int error = fstat(fd, &stat) < 0 ? -errno : stat.st_uid != geteuid() ? -EPERM : 0;
-	if (error < 0)
-		(void)close(fd);
-	else
-		*ret_fd = fd;
-	return error;
-}
-
-int session_check_file(int at, const char *path)
-{
-	struct stat stat;
-
-	if (fstatat(at, path, &stat, AT_SYMLINK_NOFOLLOW) < 0)
-		return 0; /* whoever opens it is told */
-	if (S_ISLNK(stat.st_mode))
-		return -ELOOP;
-	if (stat.st_uid != geteuid())
-		return -EPERM;
-	return stat.st_mode & 022 ? -EUCLEAN : 0;
 }
 
 /* Makes a folder and its parents, for this user alone.  A folder that is there already must be this user's; its mode is
@@ -560,7 +532,7 @@ static void settle_contents(struct session *session)
 	int error = make_contents(path);
 	(void)hold_state(session); /* where its folder was made just now */
 	if (error == 0)
-		error = versions_tidy(path);
+		error = abandoned_remove(path);
 	if (error == 0)
 		contents_recount(&session->segment);
 	session->contents_error = error;

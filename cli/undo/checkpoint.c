@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cli/base/message.h"
+#include "config/value.h"
 #include "tracker/content/file.h"
 #include "tracker/path/path.h"
 #include "tracker/process/process.h"

@@ -14,6 +14,7 @@
 #include "cli/base/exit_code.h"
 #include "cli/base/given.h"
 #include "cli/base/message.h"
+#include "cli/session/owned.h"
 #include "cli/session/session.h"
 #include "cli/session/store.h"
 #include "tracker/path/decimal.h"
@@ -23,9 +24,6 @@ enum {
 	DIGITS_MAX = 32,
 	DIGITS_OF_OTHERS = 4, /* of a version of another file: fewer are a slip */
 };
-
-/* Of a process that lives, or seems to: nothing takes so long. */
-static const uint64_t ABANDONED_NS = UINT64_C(3600) * 1000000000u;
 
 /* ---- the folder ---- */
 
@@ -697,35 +695,4 @@ bool versions_is_digits(const struct versions *versions, const char *word)
 
 	return is_hexadecimal(word) && strlen(word) >= DIGITS_OF_OTHERS && access(word, F_OK) < 0 &&
 	       given_path(word, path, sizeof(path)) == 0 && !versions_has_path(versions, path);
-}
-
-/* ---- what killed processes left ---- */
-
-static bool is_abandoned(int folder, const char *name)
-{
-	uint64_t pid, now_ns = sys_realtime_ns();
-	struct stat stat;
-
-	if (!contents_is_temporary(name, &pid) ||
-	    fstatat(folder, name, &stat, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(stat.st_mode))
-		return false;
-	if (pid > INT32_MAX || pid == 0 || (kill((pid_t)pid, 0) < 0 && errno == ESRCH))
-		return true; /* one of another PID namespace makes its copy anew then */
-	uint64_t mtime_ns = stat.st_mtim.tv_sec < 0 ? 0
-						    : (uint64_t)stat.st_mtim.tv_sec * 1000000000u;
-	return now_ns > mtime_ns && now_ns - mtime_ns > ABANDONED_NS;
-}
-
-int versions_tidy(const char *folder)
-{
-	int error;
-	DIR *directory = list(folder, &error);
-
-	if (!directory)
-		return error;
-	for (struct dirent *entry; (entry = readdir(directory));)
-		if (is_abandoned(dirfd(directory), entry->d_name))
-			(void)unlinkat(dirfd(directory), entry->d_name, 0);
-	(void)closedir(directory);
-	return 0;
 }

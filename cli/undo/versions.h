@@ -89,8 +89,4 @@ const char *versions_name(const struct versions *versions, const char *path);
  * ret_stat: of the file.  Returns a descriptor, close-on-exec; -EINVAL when it is no regular file; errors of open(2). */
 int versions_open_file(const char *path, struct stat *ret_stat);
 
-/* versions_tidy(): removes the copies that killed processes left unfinished.  folder: of the store.  Returns 0 or the errors of
- * session_open_folder(). */
-int versions_tidy(const char *folder);
-
 #endif

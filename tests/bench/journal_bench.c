@@ -30,6 +30,7 @@
 #include "tests/bench/report.h"
 #include "tests/support/support.h"
 #include "tracker/journal/journal.h"
+#include "tracker/journal/journal_create.h"
 #include "tracker/sys/sys.h"
 
 enum { KNOWN_PATHS = 32, WRITERS_MAX = 256, PAGE = 4096 };

@@ -31,6 +31,7 @@
 #include "tracker/content/contents.h"
 #include "tracker/guard/guard.h"
 #include "tracker/journal/journal.h"
+#include "tracker/journal/journal_create.h"
 #include "tracker/process/role.h"
 #include "tracker/segment/tables.h"
 

@@ -47,6 +47,7 @@
 #include "tests/support/support.h"
 #include "tracker/content/baseline.h"
 #include "tracker/process/process.h"
+#include "tracker/segment/segment_create.h"
 #include "tracker/segment/workspace.h"
 #include "tracker/sys/sys.h"
 

@@ -10,6 +10,7 @@
 
 #include "support.h"
 #include "tracker/journal/journal.h"
+#include "tracker/journal/journal_create.h"
 
 #define NONCE "0011223344556677"
 

@@ -27,6 +27,8 @@
 #include <unistd.h>
 
 #include "config/config.h"
+#include "config/load.h"
+#include "config/pack.h"
 #include "tracker/answer/decision.h"
 #include "tracker/answer/delivery.h"
 #include "tracker/answer/tracker.h"
@@ -35,6 +37,7 @@
 #include "tracker/process/capture.h"
 #include "tracker/process/scope.h"
 #include "tracker/segment/segment.h"
+#include "tracker/segment/segment_create.h"
 #include "tracker/segment/tables.h"
 
 #define must(condition) \

@@ -231,16 +231,6 @@ struct journal {
 	struct journal_window windows[JOURNAL_WINDOWS_MAX];
 };
 
-/* journal_create(): makes a journal file, whole or not at all.  For the program.
- *
- * path: of the file, which must not exist.  name: of the session.  nonce: 16 hexadecimal digits by chance.  workspace: a
- * path.  max_bytes: what it may grow to.
- * The file has mode 0600 and one chunk of allocated blocks; where the file system cannot allocate on demand it gets
- * 16 of them and never grows.  Built under a temporary name and linked.
- * Returns 0; -EEXIST; -ENOSPC; -EFBIG where this process may not make files that large; -ENAMETOOLONG; other errors of open(2), link(2).  Nothing is left behind on failure. */
-int journal_create(const char *path, const char *name, const char *nonce, const char *workspace,
-		   uint64_t max_bytes);
-
 /* journal_map(): maps an existing journal for reading and writing, with all that it may grow to.  journal_map_windows(): only what
  * is written to next: for a process that may be short of room for mappings, or limit itself later (setrlimit(2), RLIMIT_AS;
  * mlockall(2)).  It writes, and reads nothing but texts that it may use again.
@@ -299,19 +289,11 @@ void journal_make_room(struct journal *journal, uint64_t units);
  * Reads a file; for the program. */
 void journal_choose_clock(struct journal *journal);
 
-/* journal_touch(): puts the pages of units that nobody reserved yet, and that there are blocks for, into memory, as ones that were written to:
- * who writes to them first takes a tenth of the time.  For the program, of a view of the whole file; Linux 5.14, else it does nothing.
- *
- * first, behind: numbers.  Returns the number behind those that are there now, at most `behind`, at least `first`. */
-uint64_t journal_touch(const struct journal *journal, uint64_t first, uint64_t behind);
-
 /* journal_lost(): counts a record that could not be written for another reason. */
 void journal_lost(const struct journal *journal);
 
 /* journal_op_name(): "open" ...; NULL for a number that is none. */
 const char *journal_op_name(unsigned op);
-
-/* ---- reading ---- */
 
 /* A record as it was found. */
 struct journal_entry {

@@ -2,6 +2,8 @@
  * Making a journal.  Apart from the rest of journal.h because only the program does it, as
  * segment_create.c.
  */
+#include "tracker/journal/journal_create.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -2,6 +2,8 @@
  * Making a segment.  Apart from the rest of segment.h because only the program does it: the
  * library inside a stranger's process never holds this code, nor libc's formatted output.
  */
+#include "tracker/segment/segment_create.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

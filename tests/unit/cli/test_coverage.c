@@ -6,6 +6,7 @@
 #include "cli/session/summary.h"
 #include "support.h"
 #include "tracker/journal/journal.h"
+#include "tracker/journal/journal_create.h"
 #include "tracker/process/process.h"
 #include "tracker/segment/slot.h"
 

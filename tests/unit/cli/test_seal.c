@@ -7,6 +7,7 @@
 #include "support.h"
 
 #include "cli/journal/seal.h"
+#include "tracker/journal/journal_create.h"
 #include "tracker/sys/sys.h"
 
 static const char NONCE[] = "0011223344556677";

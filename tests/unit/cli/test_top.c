@@ -11,6 +11,7 @@
 #include "tracker/guard/guard.h"
 #include "tracker/guard/rule.h"
 #include "tracker/journal/journal.h"
+#include "tracker/journal/journal_create.h"
 #include "tracker/process/process.h"
 #include "tracker/process/role.h"
 #include "tracker/process/source.h"

@@ -18,7 +18,10 @@
 #include "config/document.h"
 #include "config/fingerprint.h"
 #include "config/ini.h"
+#include "config/load.h"
 #include "config/nearest.h"
+#include "config/pack.h"
+#include "config/value.h"
 
 static char home[256];
 static struct config *config;

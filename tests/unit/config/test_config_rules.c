@@ -5,6 +5,9 @@
 #include <string.h>
 
 #include "config/config.h"
+#include "config/pack.h"
+#include "config/rules.h"
+#include "config/value.h"
 
 static struct config *config;
 static struct config_error error;

@@ -1,8 +1,11 @@
 /* config/data/rules: what the ready-made rules speak of, and what they leave alone. */
 #include <criterion/criterion.h>
 
+#include "config/load.h"
+#include "config/pack.h"
 #include "support.h"
 #include "tracker/guard/rule.h"
+#include "tracker/segment/segment_create.h"
 
 static struct world world;
 

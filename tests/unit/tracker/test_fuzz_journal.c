@@ -9,6 +9,7 @@
 
 #include "fuzz.h"
 #include "tracker/journal/journal.h"
+#include "tracker/journal/journal_create.h"
 
 enum { RECORDS = 400, FILE_BYTES = 1 << 20, MAX_BYTES = 2 << 20 };
 

@@ -16,6 +16,7 @@
 
 #include "support.h"
 #include "tracker/journal/journal.h"
+#include "tracker/journal/journal_create.h"
 #include "tracker/sys/sys.h"
 
 enum { MIB = 1 << 20, MAX_BYTES = 4 * MIB, SKIPPED = 77 };

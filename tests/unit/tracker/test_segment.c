@@ -4,6 +4,7 @@
 
 #include "config/fingerprint.h"
 #include "support.h"
+#include "tracker/segment/segment_create.h"
 
 static struct world world;
 

@@ -1,0 +1,51 @@
+/* What killed processes left in a content store: see abandoned.h. */
+#include "cli/session/abandoned.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/session/owned.h"
+#include "tracker/content/contents.h"
+#include "tracker/sys/sys.h"
+
+/* Of a process that lives, or seems to: nothing takes so long. */
+static const uint64_t ABANDONED_NS = UINT64_C(3600) * 1000000000u;
+
+static bool is_abandoned(int folder, const char *name)
+{
+	uint64_t pid, now_ns = sys_realtime_ns();
+	struct stat stat;
+
+	if (!contents_is_temporary(name, &pid) ||
+	    fstatat(folder, name, &stat, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(stat.st_mode))
+		return false;
+	if (pid > INT32_MAX || pid == 0 || (kill((pid_t)pid, 0) < 0 && errno == ESRCH))
+		return true; /* one of another PID namespace makes its copy anew then */
+	uint64_t mtime_ns = stat.st_mtim.tv_sec < 0 ? 0
+						    : (uint64_t)stat.st_mtim.tv_sec * 1000000000u;
+	return now_ns > mtime_ns && now_ns - mtime_ns > ABANDONED_NS;
+}
+
+int abandoned_remove(const char *folder)
+{
+	int fd = -1;
+	int error = session_open_folder(AT_FDCWD, folder, &fd);
+
+	if (error < 0)
+		return error;
+	DIR *directory = fdopendir(fd);
+	if (!directory) {
+		error = -errno;
+		(void)close(fd);
+		return error;
+	}
+	for (struct dirent *entry; (entry = readdir(directory));)
+		if (is_abandoned(dirfd(directory), entry->d_name))
+			(void)unlinkat(dirfd(directory), entry->d_name, 0);
+	(void)closedir(directory);
+	return 0;
+}

@@ -1,0 +1,11 @@
+/*
+ * What killed processes left in a content store.
+ */
+#ifndef SEEN_CLI_ABANDONED_H
+#define SEEN_CLI_ABANDONED_H
+
+/* abandoned_remove(): removes the copies that killed processes left unfinished.  folder: of the store.  Returns 0 or the errors of
+ * session_open_folder(). */
+int abandoned_remove(const char *folder);
+
+#endif

@@ -1,0 +1,40 @@
+/* Files and directories that must be this user's: see owned.h. */
+#include "cli/session/owned.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int session_open_folder(int at, const char *path, int *ret_fd)
+{
+	struct stat stat;
+	int fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0) {
+		int error = errno;
+		if (error == ENOTDIR && fstatat(at, path, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    S_ISLNK(stat.st_mode))
+			return -ELOOP;
+		return -error;
+	}
+	int error = fstat(fd, &stat) < 0 ? -errno : stat.st_uid != geteuid() ? -EPERM : 0;
+	if (error < 0)
+		(void)close(fd);
+	else
+		*ret_fd = fd;
+	return error;
+}
+
+int session_check_file(int at, const char *path)
+{
+	struct stat stat;
+
+	if (fstatat(at, path, &stat, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0; /* whoever opens it is told */
+	if (S_ISLNK(stat.st_mode))
+		return -ELOOP;
+	if (stat.st_uid != geteuid())
+		return -EPERM;
+	return stat.st_mode & 022 ? -EUCLEAN : 0;
+}
