@@ -12,6 +12,7 @@
 #include "cli/base/message.h"
 #include "cli/base/text.h"
 #include "cli/session/owned.h"
+#include "cli/session/store.h"
 #include "tracker/content/file.h"
 #include "tracker/process/source.h"
 #include "tracker/segment/workspace.h"

@@ -10,8 +10,6 @@
 
 #include "cli/session/session.h"
 
-#define METADATA_NAME "task_metadata.json"
-
 enum {
 	METADATA_STALE_MAX =
 		8, /* entries kept of one path that are no longer active: the youngest */

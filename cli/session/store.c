@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "cli/base/message.h"
-#include "cli/run/metadata.h"
 #include "cli/session/journal_file.h"
 #include "cli/session/owned.h"
 #include "tracker/content/contents.h"

@@ -20,6 +20,9 @@
 #include "cli/session/session.h"
 #include "config/config.h"
 
+/* Name of a session's task metadata (cli/run/metadata.h), and the beginning of those of its scopes. */
+#define METADATA_NAME "task_metadata.json"
+
 enum { STORE_PLACES = 2, STORE_AGE_BYTES = 32 };
 
 /* Where a session may lie. */

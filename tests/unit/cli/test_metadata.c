@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include "cli/run/metadata.h"
+#include "cli/session/store.h"
 #include "support.h"
 #include "tracker/sys/sys.h"
 
