@@ -17,6 +17,7 @@
 #include "cli/session/owned.h"
 #include "cli/session/session.h"
 #include "cli/session/store.h"
+#include "config/value.h"
 #include "tracker/path/decimal.h"
 #include "tracker/sys/sys.h"
 
