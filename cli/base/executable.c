@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "tracker/path/path.h"
+#include "tracker/process/image.h"
 
 enum {
 	SECTION_NAMES_MAX = 65536, /* bytes of section names looked at */
@@ -168,6 +169,9 @@ static void look_at_elf(int fd, const unsigned char *header, uint64_t size,
 			     !elf.swapped;
 	read_loader(&elf, header, executable);
 	read_sections(&elf, header, executable);
+	executable->sanitized = executable->native && elf.wide &&
+				image_loads_sanitizer_first(fd, (const char *)header,
+							    sizeof(Elf64_Ehdr));
 	const char *name = path_base(executable->path);
 	if (!executable->runtime && (ends_like_bun(fd, size) || strcmp(name, "bun") == 0))
 		executable->runtime = RUNTIME_BUN;
@@ -242,7 +246,7 @@ static int make_absolute(const char *path, char *ret_path, size_t capacity)
 int executable_look(const char *path, struct executable *ret_executable)
 {
 	struct executable executable = { .kind = EXECUTABLE_OTHER };
-	unsigned char start[EXECUTABLE_LINE_BYTES] = { 0 };
+	_Alignas(8) unsigned char start[EXECUTABLE_LINE_BYTES] = { 0 };
 	struct stat stat;
 
 	int error = make_absolute(path, executable.found, sizeof(executable.found));

@@ -37,6 +37,7 @@ struct executable {
 	char machine[32];                   /* ELF: "x86-64", ... */
 	unsigned bits;                      /* ELF: 32 or 64 */
 	bool native; /* ELF: of this program's machine, so that its library fits */
+	bool sanitized; /* ELF: AddressSanitizer's shared runtime must be its first library (image.h) */
 	bool setuid, setgid, capabilities;
 	/* SCRIPT: */
 	char line[EXECUTABLE_LINE_BYTES]; /* its first line without `#!`; "" when it has none */

@@ -20,9 +20,11 @@
 #include <unistd.h>
 
 #include "cli/agents/compactions.h"
+#include "cli/base/executable.h"
 #include "cli/base/exit_code.h"
 #include "cli/base/message.h"
 #include "cli/base/options.h"
+#include "cli/base/preload.h"
 #include "cli/base/text.h"
 #include "cli/command.h"
 #include "cli/journal/seal.h"
@@ -85,22 +87,6 @@ struct recording {
 	int signals; /* tells that a signal is there while the watcher's descriptor is waited for; -1: not made yet */
 };
 
-/* LD_PRELOAD with our library first, the user's behind it, ours not twice. */
-static int put_preload(const char *library)
-{
-	const char *old = getenv("LD_PRELOAD");
-	char *merged;
-
-	if (old && strncmp(old, library, strlen(library)) == 0 &&
-	    strchr(": ", old[strlen(library)]))
-		return 0;
-	if (asprintf(&merged, "%s%s%s", library, old && old[0] ? ":" : "", old ? old : "") < 0)
-		return -ENOMEM;
-	int error = setenv("LD_PRELOAD", merged, 1) < 0 ? -errno : 0;
-	free(merged);
-	return error;
-}
-
 /* The environment of the command: the library, the session, and what would hide file access from it. */
 static int prepare_environment(const struct session *session, bool preloads)
 {
@@ -124,7 +110,7 @@ static int prepare_environment(const struct session *session, bool preloads)
 			library);
 		return -EINVAL;
 	}
-	return put_preload(library) < 0 ? -ENOMEM : 0;
+	return preload_add(library);
 }
 
 /* The place of the root in the tree: where the agent is, and what the run's own output is. */
@@ -218,12 +204,26 @@ static struct process_ref announce(void *data)
 	return birth->process;
 }
 
+/* A command that would not start below the library is started without it. */
+static void spare_sanitizer(const char *name)
+{
+	char path[SEGMENT_PATH_BYTES], library[SEGMENT_PATH_BYTES];
+	struct executable executable;
+
+	if (executable_find(name, path, sizeof(path)) == 0 &&
+	    executable_look(path, &executable) == 0 && executable.sanitized &&
+	    session_library(library, sizeof(library)) == 0)
+		(void)preload_remove(library);
+}
+
 /* In the child: becomes the command, or says why not and ends. */
 static void become(void *data)
 {
 	struct birth *birth = data;
 
 	restore(birth->inherited);
+	if (birth->recording && birth->preloads)
+		spare_sanitizer(birth->words[0]);
 	(void)execvp(birth->words[0], birth->words);
 	int error = errno;
 	if (birth->recording) {

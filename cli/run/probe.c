@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/base/preload.h"
 #include "config/load.h"
 #include "tracker/path/path.h"
 #include "tracker/process/process.h"
@@ -121,17 +122,10 @@ void probe_close(struct probe *probe)
 
 static int prepare_environment(const struct probe *probe)
 {
-	const char *old = getenv("LD_PRELOAD");
-	char *merged;
-
-	if (asprintf(&merged, "%s%s%s", probe->library, old && old[0] ? ":" : "", old ? old : "") <
-	    0)
-		return -ENOMEM;
-	int error = setenv("LD_PRELOAD", merged, 1) < 0 ||
+	int error = preload_add(probe->library) < 0 ||
 				    setenv("SEEN_SESSION", probe->session.directory, 1) < 0
 			    ? -ENOMEM
 			    : 0;
-	free(merged);
 	(void)unsetenv("SEEN_SESSION_MODE");
 	(void)unsetenv("SEEN_AGENT_IS");
 	(void)unsetenv("SEEN_SCOPE");

@@ -78,6 +78,8 @@ const char *via_obstacle(const struct executable *executable)
 		return "linked with musl";
 	if (executable->libc != LIBC_GLIBC)
 		return "not linked with glibc";
+	if (executable->sanitized)
+		return "built with AddressSanitizer";
 	switch (executable->runtime) {
 	case RUNTIME_GO:
 		return "built with Go";

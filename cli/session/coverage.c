@@ -8,6 +8,7 @@
 
 #include "cli/base/executable.h"
 #include "tracker/path/path.h"
+#include "tracker/process/image.h"
 #include "tracker/process/process.h"
 #include "tracker/segment/tables.h"
 #include "tracker/sys/sys.h"
@@ -31,11 +32,13 @@ static const char *reason_of(const char *path)
 	if (!last->native)
 		return "foreign architecture";
 	if (last->kind == EXECUTABLE_STATIC)
-		return "static";
+		return image_is_race_detector(path) ? "valgrind's detector of races" : "static";
 	if (last->libc == LIBC_MUSL)
 		return "linked with musl";
 	if (last->libc != LIBC_GLIBC)
 		return "not linked with glibc";
+	if (last->sanitized)
+		return "built with AddressSanitizer";
 	/* It could have loaded the library, and attached. */
 	return "environment scrubbed, or the session out of its reach";
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cli/base/message.h"
+#include "cli/base/preload.h"
 #include "config/value.h"
 #include "tracker/content/file.h"
 #include "tracker/path/path.h"
@@ -111,20 +112,10 @@ static unsigned tell(const struct segment *segment, FILE *file)
 static void leave_session(void)
 {
 	char library[SEGMENT_PATH_BYTES];
-	const char *preload = getenv("LD_PRELOAD");
 
 	(void)unsetenv(TICKET_VARIABLE);
-	if (!preload || session_library(library, sizeof(library)) < 0)
-		return;
-	size_t bytes = strlen(library);
-	if (strncmp(preload, library, bytes) != 0 || !strchr(": ", preload[bytes]))
-		return;
-	char *rest = preload[bytes] ? strdup(preload + bytes + 1) : NULL;
-	if (rest)
-		(void)setenv("LD_PRELOAD", rest, 1);
-	else
-		(void)unsetenv("LD_PRELOAD");
-	free(rest);
+	if (session_library(library, sizeof(library)) == 0)
+		(void)preload_remove(library);
 }
 
 __attribute__((noreturn)) static void become(const struct checkpoint *checkpoint, int input)

@@ -2,7 +2,8 @@
  * A program about to be started: it is announced to the session, and the copy of the environment that it
  * gets holds its ticket, the session's folder in place of its name, and our library, if somebody had taken
  * that out.  For a program that could not load the library (another architecture, musl) it is taken
- * out, so that the loader prints nothing.  The caller's own environment stays as it is.
+ * out, so that the loader prints nothing; also for one that would not start below it (AddressSanitizer).
+ * The caller's own environment stays as it is.
  *
  * Where the caller scrubbed its environment (`env -i`), only LD_PRELOAD is put back: the child finds the session
  * by its ancestors and its place by its pid (attach.c).
@@ -22,6 +23,7 @@
 #include "shim/preload/record.h"
 #include "shim/preload/scratch.h"
 #include "shim/preload/state.h"
+#include "tracker/process/image.h"
 #include "tracker/sys/sys.h"
 
 extern char **environ;
@@ -117,9 +119,9 @@ void launch_measure(struct launch *ret_launch, struct launch_place place, char *
 	reader_odd();
 	/* What a wrong pointer would do must be done by the kernel: the first of each are tried. */
 	if (!place.path || !launch_is_text(place.path) ||
-	    (argv && (!launch_is_readable(argv) || (argv[0] && !launch_is_readable(argv[0])))) ||
+	    (argv && (!launch_is_readable(argv) || (argv[0] && !launch_is_byte(argv[0])))) ||
 	    (environment && (!launch_is_readable(environment) ||
-			     (environment[0] && !launch_is_readable(environment[0])))))
+			     (environment[0] && !launch_is_byte(environment[0])))))
 		return;
 	ret_launch->announces = true;
 	for (; environment && environment[count]; count++) {
@@ -153,21 +155,28 @@ static const char *find_library(const char *value)
 	return NULL;
 }
 
-/* LD_PRELOAD= with our library first.  False when it does not fit. */
+/* LD_PRELOAD= with our library, which is not in `value`: first, but behind a sanitizer's that must be.  False when it does not
+ * fit. */
 static bool put_library(const char *value, char *ret_entry, size_t capacity)
 {
 	size_t library = strlen(shim.library), rest = strlen(value);
+	const char *sanitizer = image_find_sanitizer(value);
 
 	if (library == 0 || sizeof(PRELOAD) + library + 1 + rest > capacity)
 		return false;
+	size_t before = sanitizer ? (size_t)(sanitizer - value) + strcspn(sanitizer, ": ") : 0;
 	char *at = ret_entry;
 	memcpy(at, PRELOAD, sizeof(PRELOAD) - 1);
 	at += sizeof(PRELOAD) - 1;
+	memcpy(at, value, before);
+	at += before;
+	if (before)
+		*at++ = ':';
 	memcpy(at, shim.library, library);
 	at += library;
-	if (rest)
+	if (rest && !before)
 		*at++ = ':';
-	memcpy(at, value, rest + 1);
+	memcpy(at, value + before, rest - before + 1);
 	return true;
 }
 
@@ -185,6 +194,23 @@ static bool take_library_out(const char *value, const char *found, char *ret_ent
 	at += sizeof(PRELOAD) - 1;
 	memcpy(at, value, before);
 	memcpy(at + before, behind, strlen(behind) + 1);
+	return true;
+}
+
+/* LD_PRELOAD= with our library, at `found` in `value`, moved behind a sanitizer's that must be first.  False when there is nothing to
+ * move, or no room. */
+static bool move_library_back(const char *value, const char *found, char *ret_entry,
+			      size_t capacity)
+{
+	const char *sanitizer = image_find_sanitizer(found);
+
+	if (!sanitizer || !take_library_out(value, found, ret_entry, capacity))
+		return false;
+	size_t library = strlen(shim.library), length = strlen(ret_entry);
+	if (length + 1 + library >= capacity)
+		return false;
+	ret_entry[length] = ':';
+	memcpy(ret_entry + length + 1, shim.library, library + 1);
 	return true;
 }
 
@@ -210,11 +236,11 @@ static uint64_t *note_of(const struct stat *stat, uint64_t *ret_key)
 }
 
 /* Can a program load this library?  False only when its file says that it cannot: an ELF file of another class or
- * machine, or one whose loader is musl's (elf(5)).  Looked at where the path has a slash: then the look costs the same for
+ * machine, one whose loader is musl's (elf(5)), one with a sanitizer that must be loaded first, or a detector of races.  Looked at where the path has a slash: then the look costs the same for
  * every program.  A script goes by its interpreter. */
 static bool can_load(const char *executable)
 {
-	char head[1024];
+	_Alignas(8) char head[1024];
 	const Elf64_Ehdr *elf = (const Elf64_Ehdr *)(const void *)head;
 
 	/* In a chroot the library is not there: the loader would say so. */
@@ -235,6 +261,16 @@ static bool can_load(const char *executable)
 		if (fd < 0)
 			return true;
 		ssize_t length = sys_read(fd, head, sizeof(head) - 1);
+#if defined(__x86_64__)
+		uint16_t machine = EM_X86_64;
+#else
+		uint16_t machine = EM_AARCH64;
+#endif
+		bool is_elf = length >= 20 && memcmp(head, ELFMAG, SELFMAG) == 0;
+		bool loads = is_elf && elf->e_ident[EI_CLASS] == ELFCLASS64 &&
+			     elf->e_machine == machine &&
+			     !image_loads_sanitizer_first(fd, head, (size_t)length) &&
+			     !image_is_race_detector(executable);
 		(void)sys_close(fd);
 		if (length < 20)
 			return true;
@@ -249,14 +285,8 @@ static bool can_load(const char *executable)
 			executable = name;
 			continue;
 		}
-		if (memcmp(head, ELFMAG, SELFMAG) != 0)
+		if (!is_elf)
 			return true;
-#if defined(__x86_64__)
-		uint16_t machine = EM_X86_64;
-#else
-		uint16_t machine = EM_AARCH64;
-#endif
-		bool loads = elf->e_ident[EI_CLASS] == ELFCLASS64 && elf->e_machine == machine;
 		/* the loader's name lies in the first page of every usual executable */
 		for (ssize_t at = 64; loads && at + 8 < length; at++)
 			loads = head[at] != '/' || memcmp(head + at, "/ld-musl", 8) != 0;
@@ -330,6 +360,8 @@ char *const *launch_environment(struct launch *launch, char *const environment[]
 			array[kept++] = preload;
 	} else if (given) {
 		array[kept++] = (char *)given - (sizeof(PRELOAD) - 1);
+		if (found && move_library_back(given, found, preload, launch->preload_bytes))
+			array[kept - 1] = preload;
 	}
 	array[kept] = NULL;
 	if (launch->large)

@@ -216,8 +216,7 @@ static bool can_read(struct reader *reader, const void *address)
 
 	if (!reader->checks || ((uintptr_t)address & PAGE) == reader->page)
 		return true;
-	/* eight bytes are looked at: not over the end of the page */
-	if (!launch_is_readable((const void *)((uintptr_t)address & ~(uintptr_t)7)))
+	if (!launch_is_byte(address))
 		return false;
 	reader->page = (uintptr_t)address & PAGE;
 	return true;

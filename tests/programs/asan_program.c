@@ -39,6 +39,6 @@ int main(void)
 	     "gcc -g -fsanitize=address -static-libasan -o program program.c");
 	with("clang", "clang -g -fsanitize=address -o program program.c");
 	with("gcc, undefined behaviour", "gcc -g -fsanitize=undefined -o program program.c");
-	/* Not with gcc's runtime as a library: that refuses to start behind any other one (docs/DESIGN.md). */
+	/* With the runtime as a library: tests/behaviour/test_sanitizers.py. */
 	return 0;
 }

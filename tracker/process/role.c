@@ -43,7 +43,8 @@ static bool in_list(const struct segment *segment, struct settings_text list, co
 	return false;
 }
 
-/* Copies a base name without the endings that programs are installed with. */
+/* Copies a base name without the endings that programs are installed with.  Zeros behind it: the name is copied whole
+ * into the segment, and memcheck complains of bytes that nobody wrote. */
 static void plain_name(const char *path, char *ret_name, size_t size_bytes)
 {
 	static const char *const ENDINGS[] = { ".js", ".mjs", ".cjs", ".ts", ".py", ".exe" };
@@ -60,7 +61,7 @@ static void plain_name(const char *path, char *ret_name, size_t size_bytes)
 	if (length >= size_bytes)
 		length = size_bytes - 1;
 	memcpy(ret_name, base, length);
-	ret_name[length] = '\0';
+	memset(ret_name + length, 0, size_bytes - length);
 }
 
 /* The package that a path below node_modules belongs to, without its scope.  False: none. */
@@ -82,7 +83,7 @@ static bool package_name(const char *path, char *ret_name, size_t size_bytes)
 	if (length == 0 || length >= size_bytes || found[0] == '.')
 		return false;
 	memcpy(ret_name, found, length);
-	ret_name[length] = '\0';
+	memset(ret_name + length, 0, size_bytes - length);
 	return true;
 }
 

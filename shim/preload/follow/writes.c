@@ -236,9 +236,9 @@ static bool is_memory(const void *data, size_t size_bytes)
 	if (!size_bytes)
 		return false;
 	for (size_t offset = 0; offset < size_bytes; offset += 4096)
-		if (!launch_is_readable((const void *)((uintptr_t)(at + offset) & ~(uintptr_t)7)))
+		if (!launch_is_byte(at + offset))
 			return false;
-	return launch_is_readable((const void *)((uintptr_t)(at + size_bytes - 1) & ~(uintptr_t)7));
+	return launch_is_byte(at + size_bytes - 1);
 }
 
 /* Nothing more is written by this opening, nor by copies of it: it would stand where there is something else now. */
