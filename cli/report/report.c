@@ -13,6 +13,7 @@
 #include "cli/report/report_rows.h"
 #include "cli/report/report_session.h"
 #include "tracker/answer/decision.h"
+#include "tracker/process/source.h"
 #include "tracker/segment/tables.h"
 
 const struct report_limits REPORT_LIMITS = { .files = 65536,
@@ -159,7 +160,7 @@ static void add_to_file(struct report_gather *gather, const struct event *event,
 	if (deed->is_change)
 		report_file_changed(gather, file);
 	file->edits += event->op == JOURNAL_EDITED;
-	file->changed += event->op == JOURNAL_CHANGED;
+	file->changed += event->op == JOURNAL_CHANGED && source_is_external(event->source);
 	file->yielded += event->op == JOURNAL_YIELDED;
 	if (event->op == JOURNAL_GIVEN) {
 		file->given++;

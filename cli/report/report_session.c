@@ -9,6 +9,7 @@
 #include "cli/report/report_rows.h"
 #include "tracker/answer/decision.h"
 #include "tracker/content/contents.h"
+#include "tracker/process/source.h"
 #include "tracker/segment/tables.h"
 
 _Static_assert((int)REPORT_KEPT_REASONS == (int)CONTENTS_REASON_COUNT, "one for each reason");
@@ -132,6 +133,8 @@ static void take_writes(struct report_gather *gather, const struct event *event)
 			take_conflict(gather, event, REPORT_GUARDED);
 		break;
 	case JOURNAL_CHANGED:
+		if (!source_is_external(event->source))
+			break;
 		writes->changed += record->flags == 0;
 		writes->added += record->flags == JOURNAL_CHANGED_ADDED;
 		writes->deleted += record->flags == JOURNAL_CHANGED_DELETED;

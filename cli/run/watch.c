@@ -12,6 +12,7 @@
 enum {
 	TURN_MS = 20,         /* while something is to be looked at soon */
 	IDLE_MS = 200,        /* else */
+	WATCHED_MS = 10000,   /* a run that was stopped so long watches no more */
 	LOOKS_MS = 20,        /* looks of one turn take so long at most, or one look */
 	LAST_LOOKS_MS = 2000, /* those of a turn at the end of the run */
 	LAST_ROUNDS = 4,      /* such turns, at most so far apart: */
@@ -84,12 +85,23 @@ static unsigned look_at_files(struct watch *watch)
 	return watch->pending || watch->scan_at || watch->is_busy ? TURN_MS : IDLE_MS;
 }
 
+/* Who reads a file need not tell of changes by others for so long.  0: has to again. */
+static void promise(const struct watch *watch, uint64_t for_ms)
+{
+	bool watches = watch->segment->settings->watch_mode != WATCH_MODE_OFF && for_ms;
+
+	__atomic_store_n(&watch->segment->header->watched_until_ns,
+			 watches ? sys_boottime_ns() + for_ms * MILLISECOND_NS : 0,
+			 __ATOMIC_RELAXED);
+}
+
 unsigned watch_tick(struct watch *watch)
 {
 	if (!watch)
 		return IDLE_MS;
 	unsigned instructions_ms = instruction_index_tick(watch->instructions);
 	unsigned files_ms = look_at_files(watch);
+	promise(watch, WATCHED_MS);
 	return files_ms < instructions_ms ? files_ms : instructions_ms;
 }
 
@@ -121,6 +133,7 @@ void watch_end(struct watch *watch)
 {
 	if (!watch)
 		return;
+	promise(watch, 0);
 	if (is_anything_tracked(watch))
 		look_at_last(watch);
 	if (watch->fd >= 0)

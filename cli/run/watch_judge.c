@@ -12,6 +12,7 @@
 #include "tracker/guard/guard.h"
 #include "tracker/path/path.h"
 #include "tracker/process/process.h"
+#include "tracker/process/source.h"
 #include "tracker/segment/workspace.h"
 #include "tracker/sys/sys.h"
 
@@ -337,9 +338,10 @@ static void finish(struct watch *watch, struct file *file, const struct file_slo
 		end_write(watch, file, slot, sight, knows);
 }
 
-/* What anybody in the session knew last; a read that is too young to be a baseline says nothing of what an agent knows.  False: nobody
- * knew it. */
-static bool known_last(const struct watch *watch, uint64_t key, struct version *ret_version)
+/* What anybody in the session knew last, and since when; a read that is too young to be a baseline says nothing of what an agent
+ * knows.  False: nobody knew it. */
+static bool known_last(const struct watch *watch, uint64_t key, struct version *ret_version,
+		       uint64_t *ret_since_ns)
 {
 	const struct segment *segment = watch->segment;
 	uint64_t newest_ns = 0;
@@ -357,6 +359,7 @@ static bool known_last(const struct watch *watch, uint64_t key, struct version *
 			*ret_version = version;
 		}
 	}
+	*ret_since_ns = newest_ns;
 	return newest_ns != 0;
 }
 
@@ -383,10 +386,12 @@ static bool is_known(const struct watch *watch, const struct file *file,
 	bool none = version_is_none(version);
 	uint64_t since_ns;
 	/* At first a young read counts, too. */
-	bool has_before = file->known ? known_last(watch, file->key, ret_before)
+	bool has_before = file->known ? known_last(watch, file->key, ret_before, &since_ns)
 				      : baseline_newest(watch->segment, file->key, ret_before,
 							&since_ns);
-	bool is_before = has_before && version_equal(version, ret_before);
+	/* What was read since the last look may be what somebody else made of it a moment before. */
+	bool is_before = has_before && version_equal(version, ret_before) &&
+			 !(file->known && since_ns > file->looked_ns);
 
 	if (file->known)
 		*ret_before = file->seen;
@@ -404,6 +409,7 @@ struct outside {
 	enum source source;
 	uint32_t edits;
 	uint64_t since_realtime_ns; /* what was told before is another change */
+	bool is_read;               /* the agent has read it already */
 	bool *ret_stale;            /* a process of the session came first */
 	bool *ret_told;             /* another run told it already */
 };
@@ -411,14 +417,19 @@ struct outside {
 static void note_outside(struct file_slot *file, const void *data)
 {
 	const struct outside *outside = data;
-	bool is_outside = file->source == SOURCE_USER || file->source == SOURCE_UNATTRIBUTED;
+	bool is_outside = source_is_external((enum source)file->source);
 
 	*outside->ret_stale = file->edits != outside->edits || file->writer;
 	*outside->ret_told = is_outside && version_equal(&file->outside, outside->version) &&
 			     file->user_edit_realtime_ns >= outside->since_realtime_ns;
 	if (*outside->ret_stale || *outside->ret_told)
 		return;
-	file_note_outside(file, outside->version, outside->source, sys_realtime_ns());
+	if (outside->is_read) {
+		file->outside = *outside->version;
+		file->user_edit_realtime_ns = file->agent_read_realtime_ns - 1;
+	} else {
+		file_note_outside(file, outside->version, outside->source, sys_realtime_ns());
+	}
 	file->flags &= ~(uint32_t)FILE_REMOVED;
 }
 
@@ -427,10 +438,16 @@ static void report(struct watch *watch, struct file *file, const struct file_slo
 		   const struct sight *sight, enum source source, const struct version *before)
 {
 	bool stale = false, told = false, none = version_is_none(&sight->version);
+	struct version known;
+	uint64_t since_ns;
+	bool is_read = !none && slot->agent_read_realtime_ns && slot->source == SOURCE_READ &&
+		       known_last(watch, file->key, &known, &since_ns) &&
+		       version_equal(&known, &sight->version);
 	struct outside outside = { .version = &sight->version,
 				   .source = source,
 				   .edits = slot->edits,
 				   .since_realtime_ns = file->known ? file->looked_realtime_ns : 0,
+				   .is_read = is_read,
 				   .ret_stale = &stale,
 				   .ret_told = &told };
 	struct file_slot after = *slot;

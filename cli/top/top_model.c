@@ -12,6 +12,7 @@
 #include "cli/journal/event_filter.h"
 #include "tracker/guard/rule.h"
 #include "tracker/path/path.h"
+#include "tracker/process/source.h"
 
 enum {
 	FILE_BUCKETS = 1 << 16,
@@ -419,7 +420,8 @@ static void follow_file(struct top_model *model, struct top_file *file, struct t
 		follow_given(file, event);
 		break;
 	case JOURNAL_CHANGED:
-		file->flags |= TOP_FILE_OUTSIDE;
+		if (source_is_external(event->source))
+			file->flags |= TOP_FILE_OUTSIDE;
 		break;
 	case JOURNAL_GUARDED:
 		file->flags |= TOP_FILE_CONFLICT;

@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 import unittest
 
 from harness import BUILD, SEEN, Session, SessionTest, lines
@@ -38,6 +39,28 @@ class JournalTest(unittest.TestCase):
     def only(self, events):
         self.assertEqual(len(events), 1, events)
         return events[0]
+
+
+class Watched(SessionTest):
+    def test_one_change_one_record(self):
+        """Whether the watcher or a read finds it first, a change from outside is recorded once, and by whom."""
+        self.session.write("f", lines("f"))
+        self.agent.shell("cat f")
+        time.sleep(0.5)  # the watcher has seen it
+        for i in range(3):
+            self.session.write("f", lines("theirs %d" % i))
+            if i != 1:
+                self.agent.shell("cat f")  # at once
+            self.agent.ask(do="read", path=self.session.path("f"))
+            time.sleep(0.5)
+            self.agent.shell("cat f")
+        self._agent.close()
+        self._agent = None
+        out = self.session.seen("log", "--json", "--session", "test", "--op", "changed").stdout
+        self.assertEqual([json.loads(line)["source"] for line in out.splitlines()], ["user_edited"] * 3)
+        report = json.loads(self.session.seen("report", "--json", "--session", "test").stdout)
+        self.assertEqual((report["conflicts"]["changed"], report["conflicts"]["count"]), (3, 3))
+        self.assertEqual(self.session.status()["counters"]["edits_outside"], 3)
 
 
 class Answers(SessionTest):
@@ -82,6 +105,15 @@ class Answers(SessionTest):
         self.agent.shell("sed -i s/line/LINE/ g")
         self.agent.shell("cat g")
         self.assertEqual([event["op"] for event in self.log("changed", "given")], ["given"] * 4)
+
+    def test_what_the_agent_itself_wrote_and_read_is_none_either(self):
+        path = self.session.path("f")
+        self.deliver("f")
+        for how in ("truncate", "reread", "rename", "in_place"):
+            self.assertEqual(self.agent.ask(do="write", path=path, data="new %s\n" % how * 300, how=how)["errno"], 0)
+            self.agent.ask(do="read", path=path)
+            self.agent.shell("cat f")
+        self.assertEqual({event["op"] for event in self.log("changed", "given")}, {"given"})
 
     def test_decisions_of_opens(self):
         self.deliver("f")

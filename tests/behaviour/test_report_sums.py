@@ -26,6 +26,10 @@ def relative(path, root="/w"):
     return path[len(root) + 1:] if path.startswith(root + "/") else path
 
 
+# Who made a change that nobody in the session was seen to make; null: nobody knows.
+EXTERNAL = ("user_edited", "unattributed")
+
+
 class Count:
     """What a report is to say, from the events alone: written anew, by the documents and not by its code."""
 
@@ -64,7 +68,7 @@ class Count:
                 self.guarded[(event["reason"], event["verdict"])] += 1
                 self.conflicts.append(event["number"])
             return
-        if op == "changed":
+        if op == "changed" and event["source"] in EXTERNAL:
             self.conflicts.append(event["number"])
         if op == "kept" and event["reason"]:
             self.kept[event["reason"]] += 1
@@ -144,7 +148,7 @@ class Count:
             self.sights[key] = self.generations[path]
         self.generations[path] += changes
         row["edits"] += event["op"] == "edited"
-        row["changed"] += event["op"] == "changed"
+        row["changed"] += event["op"] == "changed" and event["source"] in EXTERNAL
         row["yielded"] += event["op"] == "yielded"
         row["given"] += event["op"] == "given"
         row["bytes_given"] += event["bytes"] if event["op"] == "given" else 0

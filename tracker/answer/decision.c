@@ -393,6 +393,19 @@ static void note_whole_read(struct file_slot *file, const void *data)
 	file_note_read(file);
 }
 
+/* Is a file that was read not what it was when last read whole, by nobody in the session, and will nobody else tell of it? */
+static bool is_changed_unseen(const struct segment *segment, const struct file_slot *file,
+			      const struct version *version)
+{
+	uint64_t watched_until_ns = __atomic_load_n(&segment->header->watched_until_ns,
+						    __ATOMIC_RELAXED);
+
+	return !version_is_none(&file->version) && !version_equal(&file->version, version) &&
+	       !version_equal(&file->written, version) && !version_equal(&file->outside, version) &&
+	       !file->writer && file->last_edit_realtime_ns < file->last_read_realtime_ns &&
+	       watched_until_ns < sys_boottime_ns();
+}
+
 static void note_given(struct file_slot *file, const void *data)
 {
 	(void)data;
@@ -497,10 +510,7 @@ void decision_deliver(const struct segment *segment, const struct request *reque
 
 	if (file_find(segment, pending->file_key, &file) == 0) {
 		ret_delivered->before = file.version;
-		ret_delivered->is_changed = !version_is_none(&file.version) &&
-					    !version_equal(&file.version, version) &&
-					    !version_equal(&file.outside, version) &&
-					    file.last_edit_realtime_ns < file.last_read_realtime_ns;
+		ret_delivered->is_changed = is_changed_unseen(segment, &file, version);
 	}
 	(void)file_change_known(segment, pending->file_key, note_whole_read, &read);
 	if (!to_scope || is_forgotten(segment, pending))

@@ -126,8 +126,10 @@ int decision_settle(const struct segment *segment, const char *path, struct pend
 
 /* What decision_deliver() found. */
 struct delivered {
-	bool is_given;   /* it is a delivery to the scope now */
-	bool is_changed; /* it is not what it was when last read whole, nobody in the session was seen to change it, and that is not on record yet */
+	bool is_given; /* it is a delivery to the scope now */
+	/* It is not what it was when last read whole, nobody in the session was seen to change it, that is not on record yet, and no run
+	 * watches, which tells of it, and by whom. */
+	bool is_changed;
 	struct version before; /* as last read whole by anybody; none when it was not */
 };
 

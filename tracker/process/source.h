@@ -4,6 +4,7 @@
 #ifndef SEEN_TRACKER_SOURCE_H
 #define SEEN_TRACKER_SOURCE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "tracker/segment/tables.h"
@@ -16,5 +17,12 @@ const char *source_name(uint32_t source);
  *
  * context_flags: enum context_flags of the process.  role: enum role.  Async-signal-safe. */
 enum source source_of_process(uint32_t context_flags, uint32_t role);
+
+/* source_is_external(): did an external writer change it, as far as is known?  False where nobody knows who did (a `changed` event that
+ * a read found): that may have been the session itself, and is counted nowhere. */
+static inline bool source_is_external(enum source source)
+{
+	return source == SOURCE_USER || source == SOURCE_UNATTRIBUTED;
+}
 
 #endif

@@ -107,7 +107,9 @@ struct segment_header {
 	/* `seen run`: TABLE_INSTRUCTION_FOLDERS is complete until then, CLOCK_BOOTTIME; raised at every turn, and 0 where it is not */
 	uint64_t instructions_until_ns;
 	uint64_t file_forgets; /* any, by atomic add: how often some file was to be forgotten (tracker_forget()) */
-	uint64_t reserved[9];
+	/* `seen run`: changes of files with a baseline are looked for until then, CLOCK_BOOTTIME; raised at every turn, 0: nobody does */
+	uint64_t watched_until_ns;
+	uint64_t reserved[8];
 };
 _Static_assert(sizeof(struct segment_header) % 8 == 0, "what follows the header is aligned");
 

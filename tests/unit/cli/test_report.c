@@ -91,8 +91,10 @@ Test(report, rows_are_bounded_and_sums_are_not)
 	for (int i = 0; i < NAMES; i++) {
 		uint32_t process = start(100 + i, "/bin/p", i % 5);
 		put_read(process, "/w/f", i, 3, 100);
-		(void)put(about(JOURNAL_CHANGED, 0, "/w/f", i));
-		struct journal_record record = about(JOURNAL_RULED, process, "/w/f", i);
+		struct journal_record record = about(JOURNAL_CHANGED, 0, "/w/f", i);
+		record.decision = SOURCE_USER;
+		(void)put(record);
+		record = about(JOURNAL_RULED, process, "/w/f", i);
 		record.decision = RULE_ACTION_WARN;
 		record.flags = RULE_READ;
 		record.other_path = text("rule", i % 4);
