@@ -8,14 +8,20 @@ root=$(cd -P "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 
 # Debian's names.  What each is for, or how else it shows that it is there: see package_present.
 build_packages="gcc libc6-dev cmake ninja-build pkg-config libxxhash-dev libinih-dev libjansson-dev nettle-dev libncurses-dev libsqlite3-dev"
-test_packages="libcriterion-dev python3 git strace bubblewrap busybox-static perl nodejs procps bsdutils musl-tools valgrind"
-# What shows tests a report, the live view, a page of docs/ or a schema; a test whose program is not there is skipped.
-view_packages="chromium tmux cmark-gfm curl python3-jsonschema python3-yaml"
-# What tests/behaviour/suites runs; a suite whose program is not there is skipped.
-suite_packages="binutils make rsync ripgrep jq sqlite3 vim-tiny less patch ed xz-utils bzip2 zip unzip"
-suite_packages_long="libpython3-testsuite bat"
-# Who reads exports, in tests/behaviour/test_consumers.py; what is not there is not asked.
-engine_packages_long="postgresql clickhouse-server"
+unit_packages="libcriterion-dev patch"
+test_packages="$unit_packages python3 git strace bubblewrap busybox-static perl nodejs procps bsdutils musl-tools valgrind"
+# What single tests need besides, "TEST PACKAGE...": a test, or a part of it, whose program is not there is skipped.  The second list is for
+# --long.
+view_packages="
+behaviour|bench python3-jsonschema
+behaviour.report_html chromium
+behaviour.top tmux
+behaviour.report_sums cmark-gfm
+behaviour.consumers curl python3-yaml
+behaviour.suites binutils make rsync ripgrep jq sqlite3 vim-tiny less patch ed xz-utils bzip2 zip unzip"
+view_packages_long="
+behaviour.suites_long binutils make rsync ripgrep jq sqlite3 vim-tiny less patch ed xz-utils bzip2 zip unzip libpython3-testsuite bat
+behaviour.consumers postgresql clickhouse-server"
 # What ./scripts/bench runs and draws with; what its ways need is said by tests/bench/run --packages.
 bench_packages="python3 git binutils musl-tools gnuplot-nox procps"
 
@@ -25,7 +31,8 @@ say() {
 
 # package_present NAME: installed as a package, or by other means (another distribution, /usr/local).
 package_present() {
-	if [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; then
+	# a line for each architecture that it is known for
+	if dpkg-query -W -f='${db:Status-Status}\n' "$1" 2>/dev/null | grep -qx installed; then
 		return 0
 	fi
 	case $1 in
@@ -118,16 +125,46 @@ install_packages() {
 	return 1
 }
 
+# cmake_is_new_enough: returns 1, having said what to do, where it is older than CMakeLists.txt asks for.
+cmake_is_new_enough() {
+	local has needs
+	has=$(cmake --version 2>/dev/null | sed -nE '1s/^[^0-9]*([0-9]+(\.[0-9]+)*).*/\1/p')
+	needs=$(sed -nE 's/^cmake_minimum_required\(VERSION ([0-9.]+).*/\1/p' "$root/CMakeLists.txt")
+	[ "$(printf '%s\n' "$needs" "$has" | sort -V | head -n 1)" != "$needs" ] || return 0
+	say "cmake ${has:-(of no version)} is too old: seen needs $needs or newer; take it from cmake.org, a backport, or by: pip install cmake"
+	return 1
+}
+
+# show_progress PRESET LOG: copies what a build says to LOG; shows how far it is, if it takes longer than two seconds.
+show_progress() {
+	local line next=$((SECONDS + 2)) shown=no
+	while IFS= read -r line; do
+		printf '%s\n' "$line"
+		if [ "$SECONDS" -lt "$next" ] || ! [[ $line =~ ^\[([0-9]+)/([0-9]+)\] ]]; then
+			continue
+		elif [ -t 2 ]; then
+			printf '\rbuilding %s: %s of %s steps ' "$1" "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}" >&2
+			shown=yes
+		else
+			say "building $1: ${BASH_REMATCH[1]} of ${BASH_REMATCH[2]} steps"
+			next=$((SECONDS + 10))
+		fi
+	done >"$2"
+	[ $shown = no ] || printf '\r\033[K' >&2
+}
+
 # build PRESET [TARGET...]: configures where needed and builds; the output goes to build/PRESET.log and
 # is shown on failure only.  Two at once wait for each other.  Returns 1 on failure.
 build() {
 	local preset=$1 log=$root/build/$1.log
 	shift
+	cmake_is_new_enough || return 1
 	mkdir -p "$root/build"
 	(
+		set -o pipefail
 		flock 9
-		build_locked "$preset" "$@" 9>&-
-	) 9>"$root/build/$preset.lock" >"$log" 2>&1 </dev/null && return 0
+		build_locked "$preset" "$@" 2>&1 </dev/null 9>&- | show_progress "$preset" "$log" 9>&-
+	) 9>"$root/build/$preset.lock" && return 0
 	say "the build failed; the end of $log:"
 	tail -n 40 "$log" >&2
 	return 1

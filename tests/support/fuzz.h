@@ -2,7 +2,7 @@
  * What the tests with damaged files share: numbers that are likely to hurt, and mappings between two pages
  * without access, so that a step outside is a fault even without a sanitizer.
  *
- * FUZZ_SEED and FUZZ_ROUNDS in the environment change the defaults.
+ * FUZZ_SEED and FUZZ_ROUNDS in the environment change the defaults; SEEN_LONG is thirty times the rounds.
  */
 #ifndef SEEN_TESTS_UNIT_FUZZ_H
 #define SEEN_TESTS_UNIT_FUZZ_H
@@ -26,7 +26,9 @@ static inline uint64_t fuzz_begin(uint64_t default_rounds)
 	random_state = seed * 2 + 1;
 	round_at = mmap(NULL, FUZZ_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	must(round_at != MAP_FAILED);
-	return rounds_said ? strtoull(rounds_said, NULL, 10) : default_rounds;
+	if (rounds_said)
+		return strtoull(rounds_said, NULL, 10);
+	return getenv("SEEN_LONG") ? 30 * default_rounds : default_rounds;
 }
 
 /* begin_round(): one that takes too long is ended by a signal. */

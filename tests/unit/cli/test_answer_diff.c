@@ -2,7 +2,7 @@
  * answer_diff.h: what is given, and that it leads to the file.
  *
  * The property: whatever was edited, what is given, applied to the old version by patch(1), gives the new one, byte for
- * byte; and it is given exactly where it is short.  400 random edits, 10,000 with SEEN_LONG.
+ * byte; and it is given exactly where it is short.  200 random edits, 10,000 with SEEN_LONG.
  */
 #include <criterion/criterion.h>
 #include <sys/mman.h>
@@ -483,7 +483,7 @@ static void edit(void)
 
 Test(answer_diff, applied_to_the_old_it_gives_the_new)
 {
-	unsigned edits = getenv("SEEN_LONG") ? 10000 : 400;
+	unsigned edits = getenv("SEEN_LONG") ? 10000 : 200;
 	unsigned counts[DIFF_FAILED + 1] = { 0 }, empty = 0, binary = 0, unended = 0;
 	uint64_t given_bytes = 0, new_bytes = 0;
 	struct timespec began, ended;

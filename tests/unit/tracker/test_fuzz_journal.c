@@ -289,7 +289,7 @@ static int fuzz(void *data)
 
 Test(fuzz_journal, no_damage_does_harm, .timeout = 280)
 {
-	uint64_t rounds = fuzz_begin(500);
+	uint64_t rounds = fuzz_begin(200);
 
 	world_open(&world, NULL);
 	(void)snprintf(path, sizeof(path), "%s/journal", world.root);

@@ -320,7 +320,7 @@ static int fuzz(void *data)
 
 Test(fuzz_segment, no_damage_does_harm, .timeout = 280)
 {
-	uint64_t rounds = fuzz_begin(1500);
+	uint64_t rounds = fuzz_begin(500);
 	char name[16];
 
 	world_open(&world, "session.processes=64", "session.scopes=16", "session.files=128",

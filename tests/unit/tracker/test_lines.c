@@ -331,7 +331,7 @@ static size_t expected(const char *bytes, size_t size, const struct span *spans,
 Test(lines, real_programs, .timeout = 280)
 {
 	static char bytes[FILE_BYTES_MAX], output[FILE_BYTES_MAX * 12], model[FILE_BYTES_MAX * 12];
-	unsigned steps = getenv("SEEN_LONG") ? 20000 : 1500, understood = 0, printed = 0;
+	unsigned steps = getenv("SEEN_LONG") ? 20000 : 800, understood = 0, printed = 0;
 	char words[16][64], *argv[20];
 
 	world_open(&world, NULL);
