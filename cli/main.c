@@ -39,6 +39,7 @@
 #include <string.h>
 
 #include "cli/base/exit_code.h"
+#include "cli/base/mapped.h"
 #include "cli/base/message.h"
 #include "cli/command.h"
 #include "config/nearest.h"
@@ -145,5 +146,6 @@ int main(int argc, char **argv)
 	const struct command *command = find(word);
 	if (!command)
 		return unknown(word);
+	mapped_begin();
 	return message_exit_code(command->call(argc - 1, argv + 1));
 }

@@ -29,7 +29,7 @@ enum { VARIABLE_PREFIX_BYTES = sizeof(VARIABLE_PREFIX) - 1 };
 
 /* Variables that begin like an option's but carry a run's state. */
 static const char *const STATE_VARIABLES[] = { "SEEN_SESSION", "SEEN_P", "SEEN_SCOPE",
-					       "SEEN_AGENT_IS" };
+					       "SEEN_AGENT_IS", "SEEN_STARTED" };
 
 static char *path_join(const char *folder, const char *name)
 {

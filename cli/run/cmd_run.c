@@ -8,6 +8,7 @@
  * Whatever goes wrong with the session, the command runs.
  */
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@
 #include "cli/agents/compactions.h"
 #include "cli/base/executable.h"
 #include "cli/base/exit_code.h"
+#include "cli/base/mapped.h"
 #include "cli/base/message.h"
 #include "cli/base/options.h"
 #include "cli/base/preload.h"
@@ -30,7 +32,10 @@
 #include "cli/journal/seal.h"
 #include "cli/run/fail_on.h"
 #include "cli/run/metadata.h"
+#include "cli/run/outlive.h"
+#include "cli/run/starter.h"
 #include "cli/run/supervised.h"
+#include "cli/run/terminal.h"
 #include "cli/run/via.h"
 #include "cli/run/watch.h"
 #include "cli/session/journal_file.h"
@@ -48,6 +53,7 @@
 
 static const char *session_name;
 static bool quiet, summary;
+static int killed_by; /* the signal that ended the command; 0: none did */
 
 static const struct option_spec SPECS[] = {
 	{ "--session", "NAME", "use this session, made if it is new; default: a new one", NULL,
@@ -60,9 +66,9 @@ static const struct options OPTIONS = {
 	.usage = "run [OPTION...] [--] COMMAND [ARGUMENT...]",
 	.summary = "Runs COMMAND, usually an AI coding agent, with its file access tracked, and "
 		   "every process it\n"
-		   "starts.  Ends with COMMAND's status, 128+N for signal N; or, where --fail-on "
-		   "finds something,\n"
-		   "with a status of its own (seen help exit).",
+		   "starts.  Ends as COMMAND does, with its status or by its signal; or, where "
+		   "--fail-on finds\n"
+		   "something, with a status of its own (seen help exit).",
 	.specs = SPECS,
 	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
 };
@@ -143,6 +149,7 @@ static struct context root_context(const struct config *config, const struct seg
 static void restore(const struct inherited *inherited)
 {
 	(void)sigaction(SIGCHLD, &inherited->child_action, NULL);
+	mapped_leave();
 	(void)sigprocmask(SIG_SETMASK, &inherited->mask, NULL);
 }
 
@@ -224,6 +231,7 @@ static void become(void *data)
 	restore(birth->inherited);
 	if (birth->recording && birth->preloads)
 		spare_sanitizer(birth->words[0]);
+	starter_mark(birth->words[0]);
 	(void)execvp(birth->words[0], birth->words);
 	int error = errno;
 	if (birth->recording) {
@@ -370,12 +378,36 @@ static bool goes_on(pid_t command, const struct supervised *supervised)
 	return waitid(P_PID, (id_t)command, &info, WCONTINUED | WNOHANG) == 0 && info.si_pid;
 }
 
+/* Stops this process by a signal, so that who waits for it is told the same.  Returns whether it did: the kernel drops the signals of
+ * terminals in a process group that nobody could let go on.  All signals are blocked. */
+static bool stop_by(int signal)
+{
+	static const struct timespec NOW = { .tv_nsec = 0 };
+	struct sigaction by_default = { .sa_handler = SIG_DFL }, before;
+	sigset_t going_on, stopping, pending;
+
+	(void)sigemptyset(&going_on);
+	(void)sigaddset(&going_on, SIGCONT);
+	while (sigtimedwait(&going_on, NULL, &NOW) > 0)
+		; /* of before */
+	(void)sigemptyset(&stopping);
+	(void)sigaddset(&stopping, signal);
+	(void)sigaction(signal, &by_default, &before);
+	(void)kill(getpid(), signal);
+	(void)sigprocmask(SIG_UNBLOCK, &stopping, NULL); /* here it stops */
+	(void)sigprocmask(SIG_BLOCK, &stopping, NULL);
+	(void)sigaction(signal, &before, NULL);
+	/* Whoever let it go on did so by SIGCONT, which is blocked. */
+	return sigpending(&pending) == 0 && sigismember(&pending, SIGCONT) == 1;
+}
+
 /* The command stopped: so does this process, as one job with it. */
 static void stop_with(pid_t command, const struct supervised *supervised, int signal)
 {
 	pid_t watcher = signal == SIGSTOP ? watch(command) : 0;
 
-	(void)kill(getpid(), SIGSTOP);
+	if (signal == SIGSTOP || !stop_by(signal))
+		(void)kill(getpid(), SIGSTOP);
 	if (watcher > 0) {
 		(void)kill(watcher, SIGKILL);
 		(void)waitpid(watcher, NULL, 0);
@@ -447,6 +479,8 @@ static int wait_for(pid_t command, struct supervised *supervised, const sigset_t
 			wait_ms = tend(recording);
 		if (signal > 0 && signal != SIGCHLD && is_for_child(signal, &info))
 			signal_command(command, supervised, signal);
+		if (recording && mapped_take_sent())
+			signal_command(command, supervised, SIGBUS);
 	}
 }
 
@@ -502,6 +536,10 @@ static int run_command(struct recording *recording, const struct context *contex
 		return EXIT_CODE_FAILED;
 	}
 	(void)sigfillset(&all);
+	if (recording) { /* what is mapped may be cut */
+		mapped_go_on();
+		(void)sigdelset(&all, SIGBUS);
+	}
 	(void)sigprocmask(SIG_BLOCK, &all, &inherited.mask);
 	(void)sigaction(SIGCHLD, &action, &inherited.child_action);
 	if (recording) {
@@ -542,7 +580,11 @@ static int run_command(struct recording *recording, const struct context *contex
 		message("%s: %s", words[0], strerror(error));
 		return error == ENOENT ? EXIT_CODE_NOT_FOUND : EXIT_CODE_NOT_EXECUTABLE;
 	}
-	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	if (!WIFSIGNALED(status))
+		return WEXITSTATUS(status);
+	terminal_restore();
+	killed_by = WTERMSIG(status);
+	return 128 + killed_by;
 }
 
 /* The session, or none with a line that says why: the command runs in any case. */
@@ -581,7 +623,33 @@ static void open_journal(const struct session *session, struct journal *ret_jour
 
 	if (error < 0)
 		message("no journal: %s%s%s; what is accessed is not recorded", path ? path : "",
-			path ? ": " : "", journal_file_explain(error));
+			path ? ": " : "",
+			path || error != -ENOENT ? journal_file_explain(error)
+						 : "this session has none");
+}
+
+/* Is the journal still the one that this run began with, and as long as it says?  Maps it anew: where memory is limited, only what was
+ * there at the start was mapped.  What is said of a damaged one would be wrong. */
+static void renew_journal(const struct session *session, const struct journal_header *begun,
+			  struct journal *journal)
+{
+	const uint64_t dev = journal->dev, ino = journal->ino;
+	const char *path = session_journal(session);
+
+	if (!journal->header)
+		return;
+	journal_unmap(journal);
+	int error = session_map_journal(session, journal);
+	if (error == 0 &&
+	    (!journal->header || journal->dev != dev || journal->ino != ino ||
+	     memcmp(journal->header->nonce, begun->nonce, sizeof(begun->nonce)) != 0 ||
+	     journal->header->next < begun->next || journal->header->lost < begun->lost))
+		error = -EBADMSG;
+	if (error == 0)
+		return;
+	journal_unmap(journal);
+	message("the journal %s: %s: what was recorded in this run is not to be had",
+		path ? path : "", journal_file_explain(error));
 }
 
 /* The run is over: its last records, and the seal over all of them. */
@@ -593,16 +661,8 @@ static void end_journal(const struct session *session, struct journal *journal,
 
 	if (!journal->header)
 		return;
-	/* Where memory is limited, only what was there at the start is mapped. */
-	int error = 0;
-	if (journal_end(journal) == journal->mapped_units) {
-		journal_unmap(journal);
-		error = session_map_journal(session, journal);
-	}
-	if (error == 0)
-		coverage_record(&sum->coverage, journal);
-	if (error == 0)
-		error = seal_append(session_journal(session), journal, &seal);
+	coverage_record(&sum->coverage, journal);
+	int error = seal_append(session_journal(session), journal, &seal);
 	if (error < 0)
 		message("the journal %s could not be sealed: %s", session_journal(session),
 			journal_file_explain(error));
@@ -611,30 +671,85 @@ static void end_journal(const struct session *session, struct journal *journal,
 			      text_number(seal.records, number), seal.digest);
 }
 
-/* Says what the run ends with, where that is not the command's status. */
+/* Ends this process as the command was ended.  Returns where that cannot be: the first process of a container has no default
+ * actions. */
+static void die_by(int signal)
+{
+	struct sigaction by_default = { .sa_handler = SIG_DFL };
+	sigset_t one;
+
+	(void)fflush(NULL);
+	(void)prctl(PR_SET_DUMPABLE, 0); /* the core of interest is the command's */
+	(void)sigaction(signal, &by_default, NULL);
+	(void)sigemptyset(&one);
+	(void)sigaddset(&one, signal);
+	(void)kill(getpid(), signal);
+	(void)sigprocmask(SIG_UNBLOCK, &one, NULL);
+}
+
+/* Says what the run ends with, where that is not the command's status, and ends so. */
 static int conclude(const char *line, int code)
 {
 	if (line[0])
 		message("%s", line);
+	if (killed_by && code == 128 + killed_by)
+		die_by(killed_by);
 	return code;
+}
+
+/* Are the last lines wanted? */
+static bool is_shown(void)
+{
+	return !quiet && (summary || isatty(STDERR_FILENO));
+}
+
+/* Does a workspace's .seen.ini say so?  An agent may have written that; whoever runs it would not know. */
+static bool is_set_by_workspace(const struct config *config, size_t option)
+{
+	static const char NAME[] = "/.seen.ini:";
+	const char *workspace = config_workspace(config);
+	const char *origin = config_value(config, option)->origin;
+	size_t length = strcmp(workspace, "/") == 0 ? 0 : strlen(workspace);
+
+	return strncmp(origin, workspace, length) == 0 &&
+	       strncmp(origin + length, NAME, sizeof(NAME) - 1) == 0;
 }
 
 /* A command that ran without a session. */
 static int run_blind(const struct config *config, unsigned asked, char **words)
 {
 	bool is_off = config_number(config, OPTION_session_mode) == SESSION_MODE_OFF;
-	char line[FAIL_ON_LINE_BYTES], why[512] = "there was no session";
-	int code = run_command(NULL, NULL, SESSION_VIA_PRELOAD, words);
+	bool is_strange = is_off && is_set_by_workspace(config, OPTION_session_mode);
+	char line[FAIL_ON_LINE_BYTES], why[SEGMENT_PATH_BYTES + 64] = "there was no session";
 
 	if (is_off)
 		(void)snprintf(why, sizeof(why), "[session] mode = off, set by %s",
 			       config_value(config, OPTION_session_mode)->origin);
+	if (is_strange)
+		message("nothing is observed: %s", why);
+	int code = run_command(NULL, NULL, SESSION_VIA_PRELOAD, words);
+	if (is_shown())
+		terminal_begin_lines();
+	if (is_strange && is_shown())
+		message("nothing was observed: %s", why);
 	code = fail_on_blind(asked, why, code, line);
 	return conclude(line, code);
 }
 
 static int run(const struct config *config, char **words)
 {
+	static char path[PATH_MAX];
+	int passed = starter_pass(words[0], path);
+
+	if (passed == -ELOOP) {
+		message("%s: it starts itself by `seen run` again and again, and there is no "
+			"other program of that name on PATH",
+			words[0]);
+		return EXIT_CODE_NOT_FOUND;
+	}
+	if (passed)
+		words[0] = path;
+	terminal_note();
 	unsigned asked = fail_on_asked(config);
 	char line[FAIL_ON_LINE_BYTES];
 	struct session session;
@@ -650,9 +765,9 @@ static int run(const struct config *config, char **words)
 	open_journal(&session, &recording.journal);
 	for (int i = 0; i < COUNTER_COUNT; i++)
 		counters[i] = segment_counter(&session.segment, (enum counter)i);
-	const struct journal_header *header = recording.journal.header;
-	uint64_t since = header ? __atomic_load_n(&header->next, __ATOMIC_RELAXED) : 0;
-	uint64_t lost_before = header ? __atomic_load_n(&header->lost, __ATOMIC_RELAXED) : 0;
+	const struct journal_header begun = recording.journal.header
+						    ? *recording.journal.header
+						    : (struct journal_header){ .magic = 0 };
 	context = root_context(config, &session.segment, words);
 	recording.watch = watch_start(&session, &recording.journal, quiet);
 	recording.compactions = compactions_start(config, &session, &recording.journal);
@@ -663,27 +778,37 @@ static int run(const struct config *config, char **words)
 	compactions_end(recording.compactions);
 	checkpoint_end(&recording.checkpoint);
 	metadata_close();
-	bool shown = !quiet && (summary || isatty(STDERR_FILENO));
+	bool shown = is_shown();
+	if (shown)
+		terminal_begin_lines();
 	coverage_wait(&session.segment, since_ns);
+	renew_journal(&session, &begun, &recording.journal);
 	summary_take(&session.segment, &recording.journal, counters, since_realtime_ns, since_ns,
 		     &sum);
 	if (recording.supervisor_died)
 		coverage_note(&sum.coverage, "(supervisor)", "it died before the command ended");
 	if (!recording.journal.header &&
 	    session.segment.settings->journal_level != JOURNAL_LEVEL_OFF)
-		coverage_note(&sum.coverage, "(journal)", "it could not be written to");
+		coverage_note(&sum.coverage, "(journal)",
+			      begun.magic ? "it was cut short or overwritten in this run"
+					  : "it could not be written to");
+	if (mapped_was_cut())
+		coverage_note(&sum.coverage, "(session)", "a file of it was cut short in this run");
 	if (shown)
 		summary_print(&sum, session.name);
 	code = fail_on_judge(asked,
 			     &(struct fail_on_run){ .sum = &sum,
-						    .lost_before = lost_before,
+						    .lost_before = begun.lost,
 						    .journal = &recording.journal,
-						    .since = since,
+						    .since = begun.next,
 						    .session = session.name,
 						    .keeps_rules = session.keeps_settings,
 						    .status = code },
 			     line);
 	end_journal(&session, &recording.journal, &sum, shown);
+	if (shown)
+		outlive_print(&session, recording.checkpoint.running,
+			      recording.journal.header != NULL);
 	journal_unmap(&recording.journal);
 	session_close(&session);
 	return conclude(line, code);

@@ -150,6 +150,9 @@ static void judge_stale(struct telling *telling, const struct fail_on_run *run)
 static void judge_coverage(struct telling *telling, const struct fail_on_run *run)
 {
 	const struct coverage *coverage = &run->sum->coverage;
+	uint64_t lost = coverage->lost_records > run->lost_before
+				? coverage->lost_records - run->lost_before
+				: 0;
 	const struct {
 		uint64_t count;
 		const char *what;
@@ -158,7 +161,7 @@ static void judge_coverage(struct telling *telling, const struct fail_on_run *ru
 		{ coverage->partial, "observed in part" },
 		{ coverage->calls_unjudged, "calls let pass without a look" },
 		{ coverage->without_journal, "could not write to the journal" },
-		{ coverage->lost_records - run->lost_before, "records lost" },
+		{ lost, "records lost" },
 	};
 	enum { NAMED = 2 };
 	char number[TEXT_NUMBER_BYTES];

@@ -171,6 +171,16 @@ static void add_processes(const struct segment *segment, const struct journal *j
 	}
 }
 
+/* Counters only grow: what is below what it was is damage, and no huge number. */
+uint64_t coverage_counter(const struct segment *segment, enum counter counter,
+			  const uint64_t *since_counters)
+{
+	uint64_t since = since_counters ? since_counters[counter] : 0;
+	uint64_t now = segment_counter(segment, counter);
+
+	return now > since ? now - since : 0;
+}
+
 void coverage_take(const struct segment *segment, const struct journal *journal,
 		   const uint64_t *since_counters, uint64_t since_ns, struct coverage *ret_coverage)
 {
@@ -178,11 +188,11 @@ void coverage_take(const struct segment *segment, const struct journal *journal,
 	uint64_t counters[COUNTER_COUNT];
 
 	for (int i = 0; i < COUNTER_COUNT; i++)
-		counters[i] = segment_counter(segment, (enum counter)i) -
-			      (since_counters ? since_counters[i] : 0);
+		counters[i] = coverage_counter(segment, (enum counter)i, since_counters);
 	coverage.unattached = counters[COUNTER_processes_unattached];
 	coverage.supervised = counters[COUNTER_processes_supervised];
-	coverage.observed = counters[COUNTER_processes_attached] - coverage.unattached;
+	if (counters[COUNTER_processes_attached] > coverage.unattached)
+		coverage.observed = counters[COUNTER_processes_attached] - coverage.unattached;
 	coverage.calls_unjudged = counters[COUNTER_calls_unjudged];
 	coverage.opens = counters[COUNTER_opens] + counters[COUNTER_opens_write];
 	coverage.without_journal = counters[COUNTER_lost_journals];

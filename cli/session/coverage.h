@@ -34,6 +34,10 @@ struct coverage {
 	int program_count;
 };
 
+/* coverage_counter(): a counter of the session, less what it was; since_counters: COUNTER_COUNT of them; NULL: nothing. */
+uint64_t coverage_counter(const struct segment *segment, enum counter counter,
+			  const uint64_t *since_counters);
+
 /* coverage_take(): looks at a session's processes.
  *
  * journal: of the session, to find the programs' files by; may be unmapped.  since_ns: processes that were started before it

@@ -753,7 +753,9 @@ int session_map_journal(const struct session *session, struct journal *ret_journ
 	*ret_journal = (struct journal){ .path = NULL };
 	if (session->segment.settings->journal_level == JOURNAL_LEVEL_OFF)
 		return 0;
-	int error = path ? journal_map(path, ret_journal) : session->journal_error;
+	int error = path                     ? journal_map(path, ret_journal)
+		    : session->journal_error ? session->journal_error
+					     : -ENOENT;
 	if (error == 0)
 		journal_choose_clock(ret_journal);
 	return error;

@@ -60,8 +60,7 @@ void summary_take(const struct segment *segment, const struct journal *journal,
 	struct file_sum sum = { &summary, since_realtime_ns };
 
 	for (int i = 0; i < COUNTER_COUNT; i++)
-		summary.counters[i] = segment_counter(segment, (enum counter)i) -
-				      (since_counters ? since_counters[i] : 0);
+		summary.counters[i] = coverage_counter(segment, (enum counter)i, since_counters);
 	(void)tracker_each_file(segment, add_file, &sum);
 	summary.contents_bytes = __atomic_load_n(&segment->header->contents_bytes,
 						 __ATOMIC_RELAXED);

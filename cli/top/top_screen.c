@@ -14,6 +14,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "cli/base/mapped.h"
 #include "cli/top/top_view.h"
 
 /* The capabilities' names are macros, some of them everyday words: behind all others. */
@@ -54,13 +55,18 @@ static void note_resize(int signal)
 	resized = 1;
 }
 
+static void give_back(void)
+{
+	ssize_t written = write(STDOUT_FILENO, goodbye, strlen(goodbye));
+	(void)written;
+	(void)tcsetattr(STDIN_FILENO, TCSANOW, &settings);
+}
+
 /* Returns to what killed the program, which then does. */
 static void crash(int signal)
 {
 	(void)signal;
-	ssize_t written = write(STDOUT_FILENO, goodbye, strlen(goodbye));
-	(void)written;
-	(void)tcsetattr(STDIN_FILENO, TCSANOW, &settings);
+	give_back();
 }
 
 static const struct {
@@ -72,8 +78,7 @@ static const struct {
 	{ SIGWINCH, note_resize },
 };
 
-/* A file that is mapped and becomes shorter ends its reader by SIGBUS. */
-static const int CRASHES[] = { SIGBUS, SIGSEGV, SIGILL, SIGFPE, SIGABRT };
+static const int CRASHES[] = { SIGSEGV, SIGILL, SIGFPE, SIGABRT };
 
 /* One that is ignored stays so (nohup(1)). */
 static void catch_signals(void)
@@ -97,6 +102,7 @@ static void catch_signals(void)
 		struct sigaction action = { .sa_handler = crash, .sa_flags = SA_RESETHAND };
 		(void)sigaction(CRASHES[i], &action, NULL);
 	}
+	mapped_at_end(give_back);
 }
 
 /* ---- the terminal ---- */

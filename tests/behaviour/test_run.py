@@ -1,6 +1,7 @@
 """`seen run` as a parent: statuses, signals, the terminal, the summary."""
 import os
 import pty
+import shutil
 import signal
 import subprocess
 import sys
@@ -48,9 +49,20 @@ sys.exit(os.waitstatus_to_exitcode(status) % 256)
 
 class Statuses(Case):
     def test_exit_statuses(self):
-        for script, code in (("exit 0", 0), ("exit 3", 3), ("exit 125", 125), ("kill -9 $$", 128 + 9),
-                             ("kill -TERM $$", 128 + 15)):
+        for script, code in (("exit 0", 0), ("exit 3", 3), ("exit 125", 125), ("kill -9 $$", -signal.SIGKILL),
+                             ("kill -TERM $$", -signal.SIGTERM), ("kill -BUS $$", -signal.SIGBUS)):
             self.seen("run", "--", "bash", "-c", script, code=code)
+            self.seen("run", "--mode", "off", "--", "bash", "-c", script, code=code)
+
+    @unittest.skipUnless(shutil.which("unshare"), "no unshare")
+    def test_the_first_process_of_a_container(self):
+        """It has no default actions: then the status tells which signal it was."""
+        words = ["unshare", "--fork", "--pid", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"])]
+        if subprocess.run([*words, "true"], stderr=subprocess.DEVNULL, check=False).returncode:
+            self.skipTest("no PID namespaces")
+        done = subprocess.run([*words, SEEN, "run", "--", "bash", "-c", "kill -TERM $$"], cwd=self.work, env=self.env,
+                              stdin=subprocess.DEVNULL, timeout=DEADLINE, check=False)
+        self.assertEqual(done.returncode, 128 + signal.SIGTERM)
 
     def test_not_found_not_executable(self):
         (self.work / "plain").write_text("not a program\n")
@@ -73,7 +85,7 @@ class Statuses(Case):
         names = {line.split(b"=")[0] for line in self.seen("run", "--", "env", code=0, env=env).stdout.splitlines()}
         self.assertLessEqual({b"SOME", b"LD_PRELOAD", b"SEEN_SESSION"}, names)
         self.assertLessEqual(names - {name.encode() for name in self.env} - {b"SOME"},
-                             {b"LD_PRELOAD", b"SEEN_SESSION", b"SEEN_P", b"UV_USE_IO_URING"})
+                             {b"LD_PRELOAD", b"SEEN_SESSION", b"SEEN_P", b"SEEN_STARTED", b"UV_USE_IO_URING"})
 
     def test_mode_off(self):
         for words, env in ((("--mode", "off"), {}), ((), {"SEEN_SESSION_MODE": "off"})):
@@ -162,12 +174,12 @@ class Signals(Case):
             output, _ = process.communicate(timeout=DEADLINE)
             self.assertEqual((output, process.returncode), (f"got {name}\n".encode(), 7))
 
-    def test_unhandled_signal_gives_128_and_it(self):
+    def test_an_unhandled_signal_ends_both(self):
         process = self.start("echo ready; exec sleep 60", start_new_session=True)
         process.stdout.readline()
         process.terminate()
         process.communicate(timeout=DEADLINE)
-        self.assertEqual(process.returncode, 128 + signal.SIGTERM)
+        self.assertEqual(process.returncode, -signal.SIGTERM)
 
     def test_interrupt_at_the_terminal_arrives_once(self):
         terminal = Terminal([SEEN, "run", "--quiet", "--", sys.executable, "-c", COUNT], self.work, self.env)
@@ -222,6 +234,69 @@ class Signals(Case):
         begin = time.monotonic()
         self.seen("run", "--", "true", code=0)
         self.assertLess(time.monotonic() - begin, 10)
+
+
+class ModeOffByAWorkspace(Case):
+    """A .seen.ini that switches everything off, as an agent may write it, is told of."""
+
+    def test_it_is_said_twice(self):
+        (self.work / ".seen.ini").write_text("\n[session]\nmode = off\n")
+        what = b"[session] mode = off, set by %s/.seen.ini:3" % os.fsencode(self.work)
+        for words, lines in (((), [b"seen: nothing is observed: " + what]), (("--quiet",), [b"seen: nothing is observed: " + what]),
+                             (("--summary",), [b"seen: nothing is observed: " + what, b"ran", b"seen: nothing was observed: " + what])):
+            done = self.seen("run", *words, "--", "sh", "-c", "echo ran; exit 3", code=3, stderr=subprocess.STDOUT)
+            self.assertEqual([line for line in done.stdout.splitlines() if line != b"ran" or len(lines) > 1], lines)
+
+    def test_who_says_so_himself_is_not_told(self):
+        (self.work / ".seen.ini").write_text("[session]\nmode = off\n")
+        self.assertEqual(self.seen("run", "--summary", "--mode", "off", "--", "true", code=0).stderr, b"")
+        self.assertEqual(self.seen("run", "--summary", "--", "true", code=0, env={"SEEN_SESSION_MODE": "off"}).stderr, b"")
+
+
+class Launchers(Case):
+    """A launcher that stands on PATH under the name of what it launches ends in the real program."""
+
+    def setUp(self):
+        super().setUp()
+        for name in ("launchers", "programs"):
+            (self.top / name).mkdir()
+        self.program("programs", "#!/bin/sh\necho real \"$@\"\n")
+        self.env["PATH"] = f"{self.top}/launchers:{self.top}/programs:{self.env['PATH']}"
+
+    def program(self, folder, text):
+        path = self.top / folder / "agent"
+        path.write_text(text)
+        path.chmod(0o755)
+        return path
+
+    def start(self, *words, **more):
+        return subprocess.run(words, cwd=self.work, env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, timeout=DEADLINE, check=False, **more)
+
+    def test_scripts(self):
+        for text in (f'#!/bin/sh\nexec {SEEN} run -- agent "$@"\n', f'#!/bin/bash\n{SEEN} run -- agent "$@"\n',
+                     f"#!{sys.executable}\nimport os, sys\nos.execv('{SEEN}', ['seen', 'run', '--', 'agent', *sys.argv[1:]])\n",
+                     f'#!/bin/sh\nexec env THIS=that {SEEN} run -- agent "$@"\n'):
+            self.program("launchers", text)
+            for words in (("agent", "a", "b c"), (SEEN, "run", "--", "agent", "a", "b c"), ("bash", "-c", "agent a 'b c'; true")):
+                done = self.start(*words)
+                self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b"real a b c\n", b""), (text, words))
+
+    def test_one_that_starts_no_other(self):
+        """The real program is gone: it ends, and says why."""
+        (self.top / "programs/agent").unlink()
+        self.program("launchers", f'#!/bin/sh\nexec {SEEN} run --mode observe -- agent "$@"\n')
+        done = self.start("agent")
+        self.assertEqual(done.returncode, 127)
+        self.assertIn(b"agent: it starts itself by `seen run` again and again", done.stderr)
+
+    def test_a_run_in_a_run_is_what_was_asked_for(self):
+        """The same program again, by itself or by what it started, is no launcher."""
+        self.program("launchers", "#!/bin/sh\necho first\n")
+        self.assertEqual(self.start(SEEN, "run", "--", "bash", "-c", f"{SEEN} run -- agent; {SEEN} run -- bash -c '{SEEN} run -- agent'").stdout,
+                         b"first\nfirst\n")
+        shutil.copy("/bin/bash", self.top / "programs/bash")
+        self.assertEqual(self.start(SEEN, "run", "--", "bash", "-c", f"exec {SEEN} run -- bash -c 'echo $BASH'").returncode, 0)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,124 @@
+"""What `seen run` leaves behind: the terminal as a shell would, the way that the command ended or stopped, what goes on."""
+import fcntl
+import os
+import re
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+import unittest
+
+from driver import DEADLINE, SEEN, Case, Terminal
+
+# A shell's part: runs a command as a job in the foreground, and says how it stopped and ended, and whether the terminal's modes are
+# what they were.
+SHELL = r"""
+import os, signal, sys, termios
+signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+before = termios.tcgetattr(0)
+pid = os.fork()
+if pid == 0:
+    os.setpgid(0, 0)
+    os.tcsetpgrp(0, os.getpgrp())
+    signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+    os.execv(sys.argv[1], sys.argv[1:])
+while True:
+    _, status = os.waitpid(pid, os.WUNTRACED)
+    if not os.WIFSTOPPED(status):
+        break
+    os.write(1, b"<stopped %d>" % os.WSTOPSIG(status))
+    os.killpg(pid, signal.SIGCONT)
+os.tcsetpgrp(0, os.getpgrp())
+how = "killed %d" % os.WTERMSIG(status) if os.WIFSIGNALED(status) else "exit %d" % os.WEXITSTATUS(status)
+os.write(1, b"<%s, %s>" % (how.encode(), b"same" if termios.tcgetattr(0) == before else b"changed"))
+"""
+RAW = "stty raw -echo; "
+
+
+class OnATerminal(Case):
+    def shell(self, *words, columns=0):
+        terminal = Terminal([sys.executable, "-c", SHELL, *words], self.work, self.env)
+        fcntl.ioctl(terminal.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        return terminal
+
+    def ends(self, terminal):
+        self.assertEqual(terminal.wait(), 0)
+        return terminal.output
+
+    def test_a_signal_that_ends_the_command(self):
+        for via in ("preload", "both"):
+            for name in ("TERM", "KILL", "HUP", "SEGV"):
+                output = self.ends(self.shell(SEEN, "run", "--via", via, "--", "bash", "-c", RAW + "kill -%s $$" % name))
+                self.assertIn(b"<killed %d, same>" % getattr(signal, "SIG" + name), output)
+                self.assertIn(b"seen: sealed ", output)
+
+    def test_what_it_leaves_by_itself_stays(self):
+        self.assertIn(b"<exit 3, changed>", self.ends(self.shell(SEEN, "run", "--", "bash", "-c", RAW + "exit 3")))
+
+    def test_the_signal_that_stops_the_command(self):
+        for via in ("preload", "both"):
+            terminal = self.shell(SEEN, "run", "--quiet", "--via", via, "--", "bash", "-c", "echo ready; sleep 0.3; echo went on; exit 5")
+            terminal.read(b"ready")
+            terminal.write(b"\x1a")
+            output = self.ends(terminal)
+            self.assertIn(b"<stopped %d>" % signal.SIGTSTP, output)
+            self.assertIn(b"went on", output)
+            self.assertIn(b"<exit 5, ", output)
+        terminal = self.shell(SEEN, "run", "--quiet", "--", "bash", "-c", "kill -STOP $$; exit 6")
+        self.assertRegex(self.ends(terminal), rb"<stopped %d>.*<exit 6, " % signal.SIGSTOP)
+
+    def test_the_last_lines_stand_on_lines_of_their_own(self):
+        """Over what a program left on its screen, in raw mode or not; and what it printed last is not erased."""
+        for end in ("exit 3", "kill -TERM $$"):
+            output = self.ends(self.shell(SEEN, "run", "--", "bash", "-c", RAW + "printf 'the rest'; " + end, columns=40))
+            last = output[output.index(b"the rest"):]
+            self.assertTrue(last.startswith(b"the rest" + b" " * 40 + b"\r\x1b[Kseen: "), last)
+            lines = last[:last.index(b"<")].split(b"\n")[:-1]
+            self.assertGreater(len(lines), 3)
+            for line in lines:
+                self.assertRegex(line, rb"\r\x1b\[Kseen: [^\r]*\r\Z")
+
+    def test_a_terminal_that_cannot_erase(self):
+        self.env["TERM"] = "dumb"
+        output = self.ends(self.shell(SEEN, "run", "--", "true", columns=40))
+        self.assertIn(b"seen: session ", output)
+        self.assertNotIn(b"\x1b", output)
+
+
+class GoesOn(Case):
+    """What lives when the run has ended is named in its last lines."""
+
+    def run_it(self, script, *options):
+        return self.seen("run", "--summary", *options, "--", "bash", "-c", script, code=0).stderr.decode().splitlines()
+
+    def end(self, line):
+        for pid in re.findall(r"pid (\d+)", line):
+            os.kill(int(pid), signal.SIGKILL)
+
+    def test_it_is_named(self):
+        lines = self.run_it("setsid sleep 100 >/dev/null 2>&1 & sleep 0.2")
+        self.end(lines[-2])
+        self.assertRegex(lines[-2], r"\Aseen: 1 process goes on after the end: sleep \(pid \d+\)\Z")
+        self.assertEqual(lines[-1], "seen: what it records from now on is not under this seal; the next run of this session seals it")
+        self.assertTrue(lines[-3].startswith("seen: sealed "))
+
+    def test_one_that_is_not_observed_and_has_no_journal(self):
+        lines = self.run_it("for i in 1 2 3 4 5; do env -u LD_PRELOAD setsid sleep 100 >/dev/null 2>&1 & done; sleep 0.2",
+                            "--journal-level", "off")
+        self.end(lines[-1])
+        self.assertRegex(lines[-1], r"\Aseen: 5 processes go on after the end: (sleep \(pid \d+\), ){3}sleep \(pid \d+\) \.\.\.\Z")
+        for pid in subprocess.run(["pgrep", "-f", "^sleep 100$"], stdout=subprocess.PIPE, check=False).stdout.split():
+            with open("/proc/%d/environ" % int(pid), "rb") as file:
+                if os.fsencode(self.top) in file.read():
+                    os.kill(int(pid), signal.SIGKILL)
+
+    def test_what_just_ends_is_not(self):
+        for via in ("preload", "both"):
+            lines = self.run_it("ls / | cat >/dev/null; sleep 0.03 >/dev/null 2>&1 &", "--via", via)
+            self.assertTrue(lines[-1].startswith("seen: sealed "), lines)
+
+
+if __name__ == "__main__":
+    unittest.main()
