@@ -437,7 +437,11 @@ static int assign_checked(const struct assignment *a, struct config_value *value
 		error = check_words(a, &words, ret_error);
 		if (error < 0)
 			return error;
-		error = config_value_extend(value, words ? words : a->value, a->source->origin);
+		/* What the user says of a set of rules is the user's, also where a workspace says the same. */
+		error = config_value_extend(
+			value, words ? words : a->value, a->source->origin,
+			option == option_at(OPTION_rules_use) && a->source->trusted ? "/.seen.ini:"
+										    : NULL);
 		free(words);
 		break;
 	}

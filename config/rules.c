@@ -151,15 +151,19 @@ int config_rule_refuse_words(const struct config *config, const char *name,
 			   source->origin, name, rule->origin);
 }
 
-/* Was it set by the workspace's own file, at last? */
-static bool is_of_workspace(const struct config *config, const struct config_value *value)
+static bool names_workspace(const struct config *config, const char *origin)
 {
 	const char *root = config_workspace(config);
 	size_t length = strlen(root);
 
-	return length > 0 && strncmp(value->origin, root, length) == 0 &&
-	       strncmp(value->origin + length, length == 1 ? ".seen.ini:" : "/.seen.ini:",
+	return length > 0 && strncmp(origin, root, length) == 0 &&
+	       strncmp(origin + length, length == 1 ? ".seen.ini:" : "/.seen.ini:",
 		       length == 1 ? strlen(".seen.ini:") : strlen("/.seen.ini:")) == 0;
+}
+
+bool config_is_of_workspace(const struct config *config, const struct config_value *value)
+{
+	return names_workspace(config, value->origin);
 }
 
 int config_rules_check(const struct config *config, struct config_error *ret_error)
@@ -168,7 +172,7 @@ int config_rules_check(const struct config *config, struct config_error *ret_err
 	const char *const *words = option_words(option_of_rule_at(RULE_OPTION_OP), &count);
 	char names[256];
 	const struct config_value *mode = config_value(config, OPTION_session_mode);
-	bool is_off = mode->number == SESSION_MODE_OFF && is_of_workspace(config, mode);
+	bool is_off = mode->number == SESSION_MODE_OFF && config_is_of_workspace(config, mode);
 
 	for (size_t i = 0; i < config->rule_count; i++) {
 		const struct config_rule *rule = &config->rules[i];
@@ -215,8 +219,8 @@ int config_rules_read_sets(struct config *config, config_reader *read,
 }
 
 /* What [rules] use says that a set's rules do, the strictest of what is said; RULE_ACTION_OFF: it does not name the set.
- * ret_origin: of what says so, borrowed. */
-static enum rule_action use_of(const struct config *config, const char *set,
+ * trusted: a workspace's .seen.ini does not count.  ret_origin: of what says so, borrowed. */
+static enum rule_action use_of(const struct config *config, const char *set, bool trusted,
 			       const char **ret_origin)
 {
 	const struct config_value *use = config_value(config, OPTION_rules_use);
@@ -227,6 +231,8 @@ static enum rule_action use_of(const struct config *config, const char *set,
 	for (size_t i = 0; i < use->part_count; i++) {
 		const char *word = use->parts[i].words;
 
+		if (trusted && names_workspace(config, use->parts[i].origin))
+			continue;
 		for (; *word != '\0'; word += strcspn(word, " "), word += *word == ' ') {
 			size_t said = RULE_ACTION_WARN;
 			char name[16];
@@ -256,7 +262,7 @@ int config_rules_settle(struct config *config, struct config_error *ret_error)
 		struct config_rule *rule = &config->rules[i];
 		struct config_value *value = &rule->values[RULE_OPTION_ACTION];
 		const char *origin = NULL;
-		enum rule_action action = rule->set ? use_of(config, rule->set, &origin) : 0;
+		enum rule_action action = rule->set ? use_of(config, rule->set, false, &origin) : 0;
 
 		/* What the rule's own section says counts more. */
 		if (action != RULE_ACTION_OFF && strcmp(value->origin, "built-in") == 0 &&
@@ -273,7 +279,19 @@ bool config_rule_is_in_force(const struct config *config, const struct config_ru
 	if (rule->values[RULE_OPTION_ACTION].number == RULE_ACTION_OFF)
 		return false;
 	return !rule->set || rule->is_mentioned ||
-	       use_of(config, rule->set, &origin) != RULE_ACTION_OFF;
+	       use_of(config, rule->set, false, &origin) != RULE_ACTION_OFF;
+}
+
+bool config_rule_binds(const struct config *config, const struct config_rule *rule)
+{
+	const struct config_value *action = &rule->values[RULE_OPTION_ACTION];
+	const char *origin;
+
+	if (!rule->trusted || !config_rule_is_in_force(config, rule) ||
+	    action->number < RULE_ACTION_FAIL)
+		return false;
+	return !config_is_of_workspace(config, action) ||
+	       (rule->set && use_of(config, rule->set, true, &origin) >= RULE_ACTION_FAIL);
 }
 
 size_t config_rule_count(const struct config *config)

@@ -10,6 +10,13 @@
 size_t config_rule_count(const struct config *config);
 const struct config_rule *config_rule_at(const struct config *config, size_t index);
 
+/* config_rule_binds(): is a rule in force that denies or fails, by what a source of the user's says?  What a workspace's .seen.ini adds
+ * binds nobody, and takes nothing from what does. */
+bool config_rule_binds(const struct config *config, const struct config_rule *rule);
+
+/* config_is_of_workspace(): was a value set by the workspace's own .seen.ini, which an agent may have written, at last? */
+bool config_is_of_workspace(const struct config *config, const struct config_value *value);
+
 /* config_rule_is_in_force(): a rule of a set is where [rules] use names the set or the user mentions it; any other one is. */
 bool config_rule_is_in_force(const struct config *config, const struct config_rule *rule);
 

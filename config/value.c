@@ -116,7 +116,17 @@ char *config_joined(const char *left, const char *between, const char *right)
 	return asprintf(&text, "%s%s%s", left, between, right) < 0 ? NULL : text;
 }
 
-int config_value_extend(struct config_value *value, const char *words, const char *origin)
+static bool has_word(const struct config_value *value, const char *word, const char *uncounted)
+{
+	for (size_t i = 0; uncounted && i < value->part_count; i++)
+		if (!strstr(value->parts[i].origin, uncounted) &&
+		    config_words_have(value->parts[i].words, word))
+			return true;
+	return !uncounted && config_words_have(value->text, word);
+}
+
+int config_value_extend(struct config_value *value, const char *words, const char *origin,
+			const char *uncounted)
 {
 	static const char WHITE[] = " \t\n\v\f\r";
 	char *scratch = strdup(words);
@@ -134,7 +144,7 @@ int config_value_extend(struct config_value *value, const char *words, const cha
 	for (; word; word = strtok_r(NULL, WHITE, &rest)) {
 		size_t bytes = strlen(word);
 
-		if (config_words_have(value->text, word) || config_words_have(added, word))
+		if (has_word(value, word, uncounted) || config_words_have(added, word))
 			continue;
 		if (added_bytes > 0)
 			added[added_bytes++] = ' ';

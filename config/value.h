@@ -46,8 +46,10 @@ int config_value_replace(struct config_value *value, uint64_t number, const char
 int config_value_copy(const struct config_value *value, struct config_value *ret_copy);
 void config_value_destroy(struct config_value *value);
 
-/* config_value_extend(): adds the words that a list does not have yet; no word at all clears it.  Returns 0 or -ENOMEM. */
-int config_value_extend(struct config_value *value, const char *words, const char *origin);
+/* config_value_extend(): adds the words that a list does not have yet; no word at all clears it.
+ * uncounted: what has a word by a source with this in its origin does not have it; NULL: each counts.  Returns 0 or -ENOMEM. */
+int config_value_extend(struct config_value *value, const char *words, const char *origin,
+			const char *uncounted);
 
 /* config_string_free(): the strings of a struct config are const for its readers, and owned by it.  config_joined(): a new string, with
  * `between` where neither side is empty; NULL: no memory. */

@@ -447,6 +447,17 @@ static void check_via(struct doctor *doctor)
 		    "%s (%s): %s", via_name(via->ways), via->reason, via->note);
 	else
 		add(doctor, LEVEL_OK, "via", NULL, "%s: %s", via_name(via->ways), via->reason);
+	if (via->refusal)
+		add(doctor, LEVEL_FAIL, "rules", "run it as the user it changes to",
+		    "[rule %s] would not hold, and the command would not be started: %s",
+		    via->rule->name, via->refusal);
+	if (via->ways != SESSION_VIA_PRELOAD && via_drops_privileges())
+		add(doctor, LEVEL_WARN, "sudo",
+		    "run what needs sudo outside of it; or say --via preload, which leaves sudo "
+		    "alone and sees "
+		    "less",
+		    "sudo, su and other setuid programs that it starts get no privileges: below "
+		    "the supervisor no_new_privs is set, unless root runs it");
 }
 
 static void check_kind(struct doctor *doctor)

@@ -42,6 +42,7 @@
 #include "cli/session/session.h"
 #include "cli/session/summary.h"
 #include "cli/undo/checkpoint.h"
+#include "config/rules.h"
 #include "config/value.h"
 #include "shim/supervise/supervisor.h"
 #include "tracker/journal/journal.h"
@@ -587,32 +588,54 @@ static int run_command(struct recording *recording, const struct context *contex
 	return 128 + killed_by;
 }
 
-/* The session, or none with a line that says why: the command runs in any case. */
-static bool prepare_session(const struct config *config, char **words, struct session *ret_session,
-			    struct via *ret_via)
+/* What a run is to be like without a session. */
+enum blind { NOT_BLIND, BLIND, REFUSED };
+
+/* Says why nothing can be observed.  The command runs all the same, but not where a user asked for something to be refused.  session: the
+ * name or "no session"; may be NULL. */
+static enum blind go_blind(const struct config_rule *rule, const char *what, const char *why)
 {
+	if (!rule) {
+		message("%s%s; the command runs unobserved", what, why);
+		return BLIND;
+	}
+	message("%s%s; [rule %s] (%s), set by %s, would not hold: the command is not started", what,
+		why, rule->name, rule->values[RULE_OPTION_ACTION].text,
+		rule->values[RULE_OPTION_ACTION].origin);
+	return REFUSED;
+}
+
+/* The session, or none with a line that says why. */
+static enum blind prepare_session(const struct config *config, char **words,
+				  struct session *ret_session, struct via *ret_via)
+{
+	const struct config_rule *rule = via_binding_rule(config);
+	enum blind blind = NOT_BLIND;
+	char what[SEGMENT_PATH_BYTES];
+
 	if (config_number(config, OPTION_session_mode) == SESSION_MODE_OFF)
-		return false;
+		return BLIND;
 	int error = session_make(config, session_name, ret_session);
 	if (error < 0) {
-		message("%s%s%s; the command runs unobserved",
-			session_name ? session_name : "no session",
-			session_name ? ": " : " could be made: ", session_explain(error));
-		return false;
+		(void)snprintf(what, sizeof(what), "%s%s",
+			       session_name ? session_name : "no session",
+			       session_name ? ": " : " could be made: ");
+		return go_blind(rule, what, session_explain(error));
 	}
 	via_choose(config, &ret_session->segment, words, supervise_supported, ret_via);
-	if (ret_via->note)
+	if (ret_via->refusal)
+		blind = go_blind(rule, "", ret_via->refusal);
+	else if (ret_via->note)
 		message("%s", ret_via->note);
 	/* Where there is no journal either, that line says why. */
-	if (ret_session->contents_error < 0 && ret_session->journal_error == 0)
+	if (!blind && ret_session->contents_error < 0 && ret_session->journal_error == 0)
 		message("nothing can be brought back: no content store: %s",
 			session_explain(ret_session->contents_error));
-	if (prepare_environment(ret_session, ret_via->ways != SESSION_VIA_SUPERVISE) < 0) {
-		message("the command runs unobserved");
+	if (!blind && prepare_environment(ret_session, ret_via->ways != SESSION_VIA_SUPERVISE) < 0)
+		blind = go_blind(rule, "", "there is no library");
+	if (blind)
 		session_close(ret_session);
-		return false;
-	}
-	return true;
+	return blind;
 }
 
 /* The session's journal, to write to.  A session that ought to have one and has none is used all the same. */
@@ -703,23 +726,12 @@ static bool is_shown(void)
 	return !quiet && (summary || isatty(STDERR_FILENO));
 }
 
-/* Does a workspace's .seen.ini say so?  An agent may have written that; whoever runs it would not know. */
-static bool is_set_by_workspace(const struct config *config, size_t option)
-{
-	static const char NAME[] = "/.seen.ini:";
-	const char *workspace = config_workspace(config);
-	const char *origin = config_value(config, option)->origin;
-	size_t length = strcmp(workspace, "/") == 0 ? 0 : strlen(workspace);
-
-	return strncmp(origin, workspace, length) == 0 &&
-	       strncmp(origin + length, NAME, sizeof(NAME) - 1) == 0;
-}
-
 /* A command that ran without a session. */
 static int run_blind(const struct config *config, unsigned asked, char **words)
 {
 	bool is_off = config_number(config, OPTION_session_mode) == SESSION_MODE_OFF;
-	bool is_strange = is_off && is_set_by_workspace(config, OPTION_session_mode);
+	bool is_strange = is_off &&
+			  config_is_of_workspace(config, config_value(config, OPTION_session_mode));
 	char line[FAIL_ON_LINE_BYTES], why[SEGMENT_PATH_BYTES + 64] = "there was no session";
 
 	if (is_off)
@@ -759,8 +771,9 @@ static int run(const struct config *config, char **words)
 	struct context context;
 	struct via via;
 
-	if (!prepare_session(config, words, &session, &via))
-		return run_blind(config, asked, words);
+	enum blind blind = prepare_session(config, words, &session, &via);
+	if (blind)
+		return blind == REFUSED ? EXIT_CODE_FAILED : run_blind(config, asked, words);
 	struct recording recording = { .session = &session, .signals = -1 };
 	open_journal(&session, &recording.journal);
 	for (int i = 0; i < COUNTER_COUNT; i++)
@@ -796,6 +809,8 @@ static int run(const struct config *config, char **words)
 		coverage_note(&sum.coverage, "(session)", "a file of it was cut short in this run");
 	if (shown)
 		summary_print(&sum, session.name);
+	if (fail_on_rules_missed(config, &sum.coverage, line))
+		message("%s", line);
 	code = fail_on_judge(asked,
 			     &(struct fail_on_run){ .sum = &sum,
 						    .lost_before = begun.lost,

@@ -147,7 +147,8 @@ static void judge_stale(struct telling *telling, const struct fail_on_run *run)
 	tell(telling, "; see `seen log --session %s --op guarded`", run->session);
 }
 
-static void judge_coverage(struct telling *telling, const struct fail_on_run *run)
+/* only_unseen: what a rule may have been broken by, and nobody would know. */
+static void judge_coverage(struct telling *telling, const struct fail_on_run *run, bool only_unseen)
 {
 	const struct coverage *coverage = &run->sum->coverage;
 	uint64_t lost = coverage->lost_records > run->lost_before
@@ -156,19 +157,20 @@ static void judge_coverage(struct telling *telling, const struct fail_on_run *ru
 	const struct {
 		uint64_t count;
 		const char *what;
+		bool unseen;
 	} holes[] = {
-		{ coverage->unobserved, "not observed" },
-		{ coverage->partial, "observed in part" },
-		{ coverage->calls_unjudged, "calls let pass without a look" },
-		{ coverage->without_journal, "could not write to the journal" },
-		{ lost, "records lost" },
+		{ coverage->unobserved, "not observed", true },
+		{ coverage->partial, "observed in part", false },
+		{ coverage->calls_unjudged, "calls let pass without a look", true },
+		{ coverage->without_journal, "could not write to the journal", false },
+		{ lost, "records lost", false },
 	};
 	enum { NAMED = 2 };
 	char number[TEXT_NUMBER_BYTES];
 	bool is_first = true;
 
 	for (size_t i = 0; i < sizeof(holes) / sizeof(holes[0]); i++) {
-		if (!holes[i].count)
+		if (!holes[i].count || (only_unseen && !holes[i].unseen))
 			continue;
 		if (is_first)
 			find(telling, EXIT_CODE_INCOMPLETE, run->status);
@@ -193,13 +195,47 @@ int fail_on_judge(unsigned asked, const struct fail_on_run *run, char *ret_line)
 	judge_rules(&telling, asked, run);
 	if (asked & FAIL_ON_STALE)
 		judge_stale(&telling, run);
-	if (asked & FAIL_ON_UNOBSERVED)
-		judge_coverage(&telling, run);
+	if (asked & (FAIL_ON_UNOBSERVED | FAIL_ON_RULE))
+		judge_coverage(&telling, run, !(asked & FAIL_ON_UNOBSERVED));
 	if ((asked & (FAIL_ON_ACTION | FAIL_ON_RULE)) && run->keeps_rules) {
 		find(&telling, EXIT_CODE_INCOMPLETE, run->status);
 		tell(&telling, "session %s was in use, with rules of its own", run->session);
 	}
 	return telling.code ? telling.code : run->status;
+}
+
+bool fail_on_rules_missed(const struct config *config, const struct coverage *coverage,
+			  char *ret_line)
+{
+	enum { NAMED = 2 };
+	struct telling telling = { .line = ret_line };
+	const char *first = NULL;
+	unsigned rules = 0;
+	int named = 0;
+
+	ret_line[0] = '\0';
+	for (size_t i = 0; i < config_rule_count(config); i++) {
+		const struct config_rule *rule = config_rule_at(config, i);
+		uint64_t action = rule->values[RULE_OPTION_ACTION].number;
+		if ((action != RULE_ACTION_DENY && action != RULE_ACTION_FAIL) ||
+		    !config_rule_is_in_force(config, rule))
+			continue;
+		first = first ? first : rule->name;
+		rules++;
+	}
+	if (!rules || !coverage->unobserved)
+		return false;
+	bool one = coverage->unobserved == 1;
+	tell(&telling, "%llu program%s not observed (", (unsigned long long)coverage->unobserved,
+	     one ? " was" : "s were");
+	for (int i = 0; i < coverage->program_count && named < NAMED; i++)
+		if (!coverage->programs[i].partly)
+			tell(&telling, "%s%s: %s", named++ ? ", " : "", coverage->programs[i].name,
+			     coverage->programs[i].reason);
+	tell(&telling, "%s), so %s did not hold for %s: [rule %s]%s",
+	     coverage->unobserved > NAMED ? ", ..." : "", rules > 1 ? "rules" : "a rule",
+	     one ? "it" : "them", first, rules > 1 ? " ..." : "");
+	return true;
 }
 
 int fail_on_blind(unsigned asked, const char *why, int status, char *ret_line)

@@ -12,8 +12,9 @@
 
 enum fail_on {
 	FAIL_ON_ACTION = 1, /* a rule holds whose action is fail: its hits count in any case */
-	FAIL_ON_RULE = 2,   /* a rule was hit whose action is not log */
-	FAIL_ON_STALE = 4,  /* a write over a change that its agent had not seen, done or refused */
+	FAIL_ON_RULE =
+		2, /* a rule was hit whose action is not log, or a program ran that none could hold for */
+	FAIL_ON_STALE = 4, /* a write over a change that its agent had not seen, done or refused */
 	FAIL_ON_UNOBSERVED = 8, /* a process, a call or a record that is not known */
 };
 
@@ -37,6 +38,11 @@ struct fail_on_run {
  * that are data of others: message() escapes them. */
 enum { FAIL_ON_LINE_BYTES = 1024 };
 int fail_on_judge(unsigned asked, const struct fail_on_run *run, char *ret_line);
+
+/* fail_on_rules_missed(): did programs run that no rule could hold for, where rules that deny or fail are in force?  ret_line:
+ * FAIL_ON_LINE_BYTES; says so, as above. */
+bool fail_on_rules_missed(const struct config *config, const struct coverage *coverage,
+			  char *ret_line);
 
 /* fail_on_blind(): the same for a command of which nothing at all could be observed.  why: a phrase. */
 int fail_on_blind(unsigned asked, const char *why, int status, char *ret_line);

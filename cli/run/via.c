@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/base/executable.h"
+#include "config/rules.h"
 #include "config/value.h"
 #include "tracker/path/path.h"
 #include "tracker/process/role.h"
@@ -113,6 +114,22 @@ static bool profile_wants_both(const struct config *config, const struct segment
 	return true;
 }
 
+const struct config_rule *via_binding_rule(const struct config *config)
+{
+	for (size_t i = 0; i < config_rule_count(config); i++)
+		if (config_rule_binds(config, config_rule_at(config, i)))
+			return config_rule_at(config, i);
+	return NULL;
+}
+
+static bool rule_wants_both(struct via *via)
+{
+	if (via->rule)
+		(void)snprintf(via->reason, sizeof(via->reason), "[rule %.60s] is to hold (%s)",
+			       via->rule->name, via->rule->values[RULE_OPTION_ACTION].text);
+	return via->rule != NULL;
+}
+
 static bool file_wants_both(const struct executable *chain, int count, struct via *via)
 {
 	for (int i = 0; i < count; i++) {
@@ -139,13 +156,16 @@ void via_choose(const struct config *config, const struct segment *segment, char
 {
 	const struct config_value *said = config_value(config, OPTION_session_via);
 	struct executable *chain = calloc(EXECUTABLE_CHAIN_MAX, sizeof(*chain));
-	struct via via = { .ways = (enum session_via)said->number };
+	struct via via = { .ways = (enum session_via)said->number,
+			   .rule = via_binding_rule(config) };
 	bool is_auto = via.ways == SESSION_VIA_AUTO;
 	char missing[PATH_MAX];
 	int count = chain ? executable_chain(words[0], chain, missing) : 0;
 
 	if (!is_auto) {
 		(void)snprintf(via.reason, sizeof(via.reason), "set by %s", said->origin);
+	} else if (rule_wants_both(&via)) {
+		via.ways = SESSION_VIA_BOTH;
 	} else if (count > 0 && (profile_wants_both(config, segment, chain, count, words, &via) ||
 				 file_wants_both(chain, count, &via))) {
 		via.ways = SESSION_VIA_BOTH;
@@ -162,6 +182,10 @@ void via_choose(const struct config *config, const struct segment *segment, char
 			via.note = is_auto ? REFUSED_PRIVILEGES : LOST_PRIVILEGES;
 			if (is_auto)
 				via.ways = SESSION_VIA_PRELOAD;
+			/* The loader leaves the library out of it. */
+			if (is_auto && via.rule)
+				via.refusal = "the command gains privileges (setuid), and neither "
+					      "mechanism sees it so";
 		}
 		if (via.ways != SESSION_VIA_PRELOAD && (error = supported()) < 0) {
 			via.note = via_explain(error);

@@ -22,7 +22,15 @@ struct via {
 	/* A line for the user: why the supervisor is not used, though it was asked for or auto would have taken it;
 	 * or what it costs this command.  Static; NULL: there is nothing to say. */
 	const char *note;
+	/* A rule whose action is deny or fail, set by a source of the user's, needs a mechanism that sees every program; NULL: there is
+	 * none. */
+	const struct config_rule *rule;
+	/* Why neither mechanism sees the command, as a phrase; static; NULL: one does. */
+	const char *refusal;
 };
+
+/* via_binding_rule(): the first rule in force that denies or fails, and that no workspace's .seen.ini set; NULL: there is none. */
+const struct config_rule *via_binding_rule(const struct config *config);
 
 /* via_choose(): which ways in a run of a command uses.
  *
@@ -31,7 +39,7 @@ struct via {
  * where the supervisor would be used, whether this kernel and machine allow it: 0 or a negative errno, as
  * via_explain() knows them.
  *
- * auto: both, where the profile of the command's agent says so, or where one of the command's program files is
+ * auto: both, where a rule is to hold (via_binding_rule()), the profile of the command's agent says so, or where one of the command's program files is
  * static, of musl, of another architecture, Go or Bun; not where the command gains privileges that it would
  * lose below the supervisor.  Else the library alone; also where the supervisor cannot be had.
  * Prints nothing. */

@@ -8,7 +8,7 @@ import sys
 import time
 import unittest
 
-from driver import BUILD, Case
+from driver import SEEN, BUILD, Case
 
 # seccomp(2) fails with EPERM in what this runs.
 DENY = r"""
@@ -171,6 +171,18 @@ class Doctor(Case):
         document = self.json("doctor", "--", path, code=5)
         self.assertTrue(document["program"]["setuid"])
         self.assertEqual(self.checks(document)["privileges"]["level"], "warn")
+
+    @unittest.skipUnless(shutil.which("setpriv"), "no setpriv")
+    def test_sudo_below_a_supervisor(self):
+        """Whoever has no CAP_SYS_ADMIN is told that sudo does not work there."""
+        if not self.supervises():
+            self.skipTest("no supervisor")
+        prefix = ["setpriv", "--bounding-set=-sys_admin"] if os.geteuid() == 0 else []
+        path = self.build("static", "-static")
+        for words, warns in (((), True), (("--via", "preload"), False)):
+            done = subprocess.run([*prefix, SEEN, "doctor", "--json", *words, "--", path], cwd=self.work, env=self.env,
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=60, check=False)
+            self.assertEqual("no_new_privs" in self.checks(json.loads(done.stdout)).get("sudo", {"detail": ""})["detail"], warns)
 
     def script(self, name, first, body=""):
         path = self.work / name

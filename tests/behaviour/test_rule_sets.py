@@ -11,6 +11,7 @@ from harness import SEEN, VIA, Session, wait_until
 
 RULE, INCOMPLETE = 14, 16
 BUSYBOX = shutil.which("busybox")
+SUPERVISED = json.loads(subprocess.run([SEEN, "doctor", "--json"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False).stdout)["supervisor"]["possible"]
 
 
 class Case(unittest.TestCase):
@@ -122,6 +123,55 @@ class Actions(Case):
             file.write("token\n")
         self.run_it("cd ..; ./npm .npmrc; ./other .npmrc", "--rules=secrets")
         self.assertEqual([hit[:2] for hit in self.hits()], [("secrets-registry", "read")])
+
+
+@unittest.skipIf(VIA == "supervise", "says itself which mechanism it is about")
+class Holds(Case):
+    """A rule that denies or fails holds, or somebody is told that it does not."""
+
+    def start(self, *words, env=None):
+        done = subprocess.run([SEEN, "run", "--session", "test", *words], cwd=self.session.workspace, env={**self.session.environment, **(env or {})},
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, check=False)
+        return done.returncode, done.stdout.decode(), [line for line in done.stderr.decode().splitlines() if line.startswith("seen: ")]
+
+    def via(self, *options, **more):
+        """The mechanism that is chosen for a plain program."""
+        done = subprocess.run([SEEN, "doctor", "--json", *options, "--", "/bin/true"], cwd=self.session.workspace,
+                              env={**self.session.environment, **more}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=60, check=False)
+        return json.loads(done.stdout)["program"]["via"]
+
+    @unittest.skipUnless(BUSYBOX, "no busybox")
+    def test_by_programs_without_the_library(self):
+        if SUPERVISED:
+            self.assertEqual(self.start("--rules", "secrets:deny", "--", "sh", "-c", "busybox cat .env; true")[:2], (0, ""))
+        code, output, lines = self.start("--via", "preload", "--rules", "secrets:deny", "--quiet", "--", "sh", "-c", "busybox cat .env; exit 3")
+        self.assertEqual((code, output), (3, "PASSWORD=1\n"))
+        self.assertEqual(lines, ["seen: 1 program was not observed (cat: static), so rules did not hold for it: [rule secrets-env] ..."])
+        code, _, lines = self.start("--via", "preload", "--rules", "secrets", "--fail-on=rule", "--", "sh", "-c", "busybox cat .env; exit 3")
+        self.assertEqual((code, len(lines)), (INCOMPLETE, 1))
+        self.assertIn("1 not observed: cat: static", lines[0])
+
+    @unittest.skipUnless(SUPERVISED, "no supervisor")
+    def test_who_brings_the_supervisor(self):
+        for options, via in (((), "preload"), (("--rules", "secrets"), "preload"), (("--rules", "secrets:deny"), "both"), (("--rules", "ci:fail"), "both"),
+                             (("--rules", "ci:deny", "--via", "preload"), "preload")):
+            self.assertEqual(self.via(*options), via, options)
+        self.session.write(".seen.ini", b"[rules]\nuse = secrets:deny\n[rule own]\nop = read\npath = x\naction = fail\n")
+        self.assertEqual(self.via(), "preload")
+        for use in ("secrets:deny", "secrets:fail"):  # nor takes it anything from the user's
+            self.assertEqual(self.via(SEEN_RULES_USE=use), "both")
+        self.assertEqual(self.via(SEEN_RULES_USE="secrets"), "preload")
+
+    def test_no_session_no_command(self):
+        blind = {"SEEN_SESSION_STATE_DIR": "/proc/none", "SEEN_SESSION_RUNTIME_DIR": "/proc/none"}
+        for rules in ("secrets:deny", "ci:fail"):
+            code, output, lines = self.start("--rules", rules, "--", "cat", ".env", env=blind)
+            self.assertEqual((code, output, len(lines)), (125, "", 1))
+            self.assertIn("would not hold: the command is not started", lines[0])
+            self.assertIn("set by --rules", lines[0])
+        self.assertEqual(self.start("--rules", "secrets", "--", "cat", ".env", env=blind)[:2], (0, "PASSWORD=1\n"))
+        self.session.write(".seen.ini", b"[rules]\nuse = secrets:deny\n")  # which could stop every run
+        self.assertEqual(self.start("--", "cat", ".env", env=blind)[:2], (0, "PASSWORD=1\n"))
 
 
 class FailOn(Case):

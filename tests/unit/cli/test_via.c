@@ -201,6 +201,34 @@ Test(via, by_the_profile)
 	cr_assert_eq(via.ways, SESSION_VIA_PRELOAD, "no session, no profile");
 }
 
+Test(via, by_a_rule_that_is_to_hold)
+{
+	const char *plain = elf("plain", MACHINE, GLIBC, NULL);
+
+	set("rules.use", "secrets");
+	choose(plain, NULL);
+	is(SESSION_VIA_PRELOAD, "nothing");
+	cr_assert_null(via.rule);
+	set("rule mine.op", "read");
+	set("rule mine.path", "x");
+	set("rule mine.action", "deny");
+	choose(plain, NULL);
+	is(SESSION_VIA_BOTH, "[rule mine] is to hold (deny)");
+	choose(world_path(&world, "none"), NULL);
+	is(SESSION_VIA_BOTH, "[rule mine]");
+	set("rule mine.action", "fail");
+	choose(plain, NULL);
+	is(SESSION_VIA_BOTH, "[rule mine] is to hold (fail)");
+	set("rule mine.action", "warn");
+	choose(plain, NULL);
+	is(SESSION_VIA_PRELOAD, "nothing");
+	set("rule mine.action", "deny");
+	set("session.via", "preload");
+	choose(plain, NULL);
+	is(SESSION_VIA_PRELOAD, "set by");
+	cr_assert_null(via.refusal);
+}
+
 Test(via, what_cannot_be_looked_at)
 {
 	choose(world_path(&world, "none"), NULL);
