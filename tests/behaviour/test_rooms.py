@@ -177,6 +177,11 @@ class Rooms(unittest.TestCase):
                     missing.append(name)
         self.assertEqual(missing, [])
 
+    def test_each_room_says_what_it_may_touch(self):
+        rows = dict(re.findall(r"^\| `([a-z/]+)/` \| .* \| (.*) \|$", (SOURCE / "docs/CONTRIBUTING.md").read_text(), re.M))
+        self.assertEqual(list(rows), list(LAYERS), "the table of docs/CONTRIBUTING.md, in the order of the layers")
+        self.assertEqual([room for room, text in rows.items() if not text], [])
+
     def test_what_is_wrong_is_found(self):
         graph = {"tracker/sys/a": {"tracker/path/b": ["f"]}, "tracker/path/b": {"tracker/path/c": ["g"]}, "tracker/path/c": {"tracker/path/b": ["h"]},
                  "cli/run/d": {"shim/preload/state": ["i"], "cli/base/e": ["j"]}, "shim/preload/state": {}, "cli/base/e": {}}
