@@ -166,9 +166,10 @@ static void put_attribute(struct event_members *members, const char *name, json_
 		out->incomplete = true;
 	else if (!json_is_object(value))
 		put_value(out, key_of(NULL, name, key), value);
-	else
-		json_object_foreach(value, inner, item)
-			put_value(out, key_of(name, inner, key), item);
+	json_object_foreach(value, inner, item)
+	{
+		put_value(out, key_of(name, inner, key), item);
+	}
 	json_decref(value);
 }
 

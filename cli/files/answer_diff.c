@@ -90,7 +90,7 @@ static bool copy_take(int fd, const struct version *version, struct copy *ret_co
 
 	if (copy.bytes && read_all(fd, copy.bytes, copy.count + 1) == (ssize_t)copy.count)
 		found = version_of_bytes(copy.bytes, copy.count);
-	if (version_equal(&found, version) && !memchr(copy.bytes, '\0', copy.count))
+	if (copy.bytes && version_equal(&found, version) && !memchr(copy.bytes, '\0', copy.count))
 		copy.fd = memory_file(copy.bytes, copy.count);
 	if (copy.fd < 0) {
 		copy_free(&copy);

@@ -491,7 +491,7 @@ static int show(const char *path, uint64_t scope_id, uint64_t last, struct print
 	printer->skipped = count > last ? count - last : 0;
 	if (error == 0)
 		error = events_open(path, false, &events);
-	if (error < 0)
+	if (error)
 		return journal_file_failed(path, error);
 	printer->workspace = events_workspace(events);
 	printer->contents = open_contents(path);

@@ -189,15 +189,16 @@ static enum event_finding finding_of(const struct event *event)
 	case EVENT_DAMAGED:
 		return EVENT_FINDING_DAMAGED;
 	case JOURNAL_GUARDED:
-		return finding_of_guard(&event->entry->record);
+		return event->entry ? finding_of_guard(&event->entry->record) : EVENT_FINDING_NONE;
 	case JOURNAL_RULED:
 		return EVENT_FINDING_RULE;
 	case JOURNAL_UNOBSERVED:
-		return event->entry->record.flags & JOURNAL_UNOBSERVED_PARTLY
+		return event->entry && event->entry->record.flags & JOURNAL_UNOBSERVED_PARTLY
 			       ? EVENT_FINDING_PARTLY
 			       : EVENT_FINDING_UNOBSERVED;
 	case JOURNAL_COVERAGE:
-		return event->entry->coverage.lost ? EVENT_FINDING_LOST : EVENT_FINDING_NONE;
+		return event->entry && event->entry->coverage.lost ? EVENT_FINDING_LOST
+								   : EVENT_FINDING_NONE;
 	default:
 		return event_is_denied(event) ? EVENT_FINDING_DENIED : EVENT_FINDING_NONE;
 	}
@@ -241,7 +242,7 @@ struct event_class event_class(const struct event *event)
 			: is_open_yet(event) ? EVENT_OUTCOME_UNKNOWN
 					     : EVENT_SUCCEEDED;
 	class.finding = finding_of(event);
-	if (class.finding == EVENT_FINDING_RULE)
+	if (class.finding == EVENT_FINDING_RULE && event->entry)
 		class.severity = severity_of_rule(event->entry->record.decision);
 	else if (class.finding)
 		class.severity = event_finding_severity(class.finding);

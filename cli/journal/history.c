@@ -268,7 +268,7 @@ static void start(struct history *history, const struct event *event)
 	/* As it was called: what one program is by many names tells itself by that. */
 	const char *called = event->other_bytes ? event->other : event->executable;
 	fill(history, request, event, called ? path_base(called) : NULL);
-	if (event->other_bytes) {
+	if (event->other && event->other_bytes) {
 		request->arguments = checked(history, malloc(event->other_bytes + 1));
 		if (request->arguments) {
 			memcpy(request->arguments, event->other, event->other_bytes);

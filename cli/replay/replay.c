@@ -126,7 +126,7 @@ static uint64_t notice_bytes(const struct replay *replay, const char *path, uint
 static uint64_t notices_of_commands(const struct replay *replay, char **const words[], size_t count,
 				    uint64_t output_bytes)
 {
-	static const uint64_t SOME_AGE_NS = 60u * 1000000000u; /* "1 minute ago" */
+	static const uint64_t SOME_AGE_NS = UINT64_C(60) * 1000000000u; /* "1 minute ago" */
 	char notice[NOTICE_BYTES_MAX];
 	uint64_t bytes = 0;
 

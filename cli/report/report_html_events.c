@@ -245,7 +245,7 @@ static void put_process(struct packer *packer, const struct event *event)
 
 	put_number(series, event->pid);
 	put_number(series, event->parent_pid);
-	put_number(series, (uint64_t)(event->role + 1));
+	put_number(series, (uint64_t)event->role + 1);
 	put_number(series, process->context);
 	put_number(series, origin && origin < event->number ? event->number - origin : 0);
 }

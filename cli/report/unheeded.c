@@ -65,7 +65,7 @@ static void *item_of(struct unheeded_search *search, void **tree, size_t *count,
 	char *copy = strdup(path);
 	void *item = copy ? calloc(1, bytes) : NULL;
 	if (item) {
-		memcpy(item, &copy, sizeof(copy));
+		*(char **)item = copy; /* its first member */
 		if (tsearch(item, tree, by_path))
 			return item;
 	}
@@ -240,7 +240,7 @@ static void answer(struct unheeded_search *search, struct unheeded *unheeded)
 		}
 		unheeded->rows[unheeded->count++] = *row;
 	}
-	if (unheeded->count)
+	if (unheeded->rows && unheeded->count)
 		qsort(unheeded->rows, unheeded->count, sizeof(*unheeded->rows), row_by_path);
 }
 

@@ -163,7 +163,7 @@ static void record_exec(struct recording *recording, struct process_ref process,
 	struct journal_record record = journal_blank(error ? JOURNAL_EXEC_FAILED : JOURNAL_EXEC);
 	size_t used = 0;
 
-	if (!journal->header)
+	if (!journal->header || !words[0])
 		return;
 	record.head.error = (uint16_t)error;
 	record.tid = record.count = (uint32_t)getpid();
@@ -686,7 +686,7 @@ static void end_journal(const struct session *session, struct journal *journal,
 		return;
 	coverage_record(&sum->coverage, journal);
 	int error = seal_append(session_journal(session), journal, &seal);
-	if (error < 0)
+	if (error)
 		message("the journal %s could not be sealed: %s", session_journal(session),
 			journal_file_explain(error));
 	else if (shown)

@@ -247,7 +247,7 @@ _Noreturn static void run_supervisor(const struct supervised_start *start, struc
 	};
 	signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
 	wire.value = signals < 0 ? -errno : supervise_start(kept[2], &supervision, &supervisor);
-	if (wire.value < 0)
+	if (wire.value)
 		goto failed;
 	wire = (struct wire){ .kind = MESSAGE_STARTED,
 			      .value = command,

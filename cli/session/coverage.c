@@ -20,7 +20,7 @@ static const char *reason_of(const char *path)
 	char missing[PATH_MAX];
 	int count = executable_chain(path, chain, missing);
 
-	if (count < 0)
+	if (count <= 0)
 		return "its file cannot be looked at";
 	const struct executable *last = &chain[count - 1];
 	if (last->setuid || last->setgid || last->capabilities)

@@ -264,7 +264,7 @@ static void note_standard(int fd, int parent_fd)
 {
 	unsigned char *notes = shim_vforked.standard;
 	bool known = (unsigned)parent_fd < VFORK_TOUCHED &&
-		     !(shim_vforked.touched & (uint64_t)1 << parent_fd);
+		     !(shim_vforked.touched & (uint64_t)1 << (unsigned)parent_fd);
 
 	if ((unsigned)fd < VFORK_TOUCHED)
 		shim_vforked.touched |= (uint64_t)1 << fd;

@@ -51,9 +51,9 @@ static inline unsigned char *unit_at(const struct journal *journal, uint64_t num
 		return number < journal->mapped_units ? journal->units + number * JOURNAL_UNIT_BYTES
 						      : NULL;
 	uint32_t used = __atomic_load_n(&journal->windows_used, __ATOMIC_ACQUIRE);
-	uint32_t newest = (used < JOURNAL_WINDOWS_MAX ? used : JOURNAL_WINDOWS_MAX) - 1;
 	if (used == 0)
 		return NULL;
+	uint32_t newest = (used < JOURNAL_WINDOWS_MAX ? used : JOURNAL_WINDOWS_MAX) - 1;
 	unsigned char *unit = unit_in(&journal->windows[newest], number);
 	return unit ? unit : unit_before(journal, newest, number);
 }

@@ -175,8 +175,10 @@ struct journal_coverage {
 _Static_assert(sizeof(struct journal_record) == JOURNAL_UNIT_BYTES, "a record is one unit");
 _Static_assert(sizeof(struct journal_exec) == JOURNAL_UNIT_BYTES, "part of the format");
 _Static_assert(sizeof(struct journal_process) == JOURNAL_UNIT_BYTES, "part of the format");
-_Static_assert(sizeof(struct journal_details) == 2 * JOURNAL_UNIT_BYTES, "part of the format");
-_Static_assert(sizeof(struct journal_coverage) == 2 * JOURNAL_UNIT_BYTES, "part of the format");
+_Static_assert(sizeof(struct journal_details) == (size_t)2 * JOURNAL_UNIT_BYTES,
+	       "part of the format");
+_Static_assert(sizeof(struct journal_coverage) == (size_t)2 * JOURNAL_UNIT_BYTES,
+	       "part of the format");
 
 /* The start of the file.  Constant after creation unless said otherwise. */
 struct journal_header {
