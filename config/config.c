@@ -1,10 +1,5 @@
-/*
- * Values and their origins: checking, setting, copying.
- */
+/* The config: assignments, checked; texts of seen.ini; copies.  See config.h. */
 #include "config/config.h"
-
-#include "config/config.h"
-#include "config/value.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -19,6 +14,7 @@
 #include "config/nearest.h"
 #include "config/rules.h"
 #include "config/store.h"
+#include "config/value.h"
 
 static const char PROFILE_PREFIX[] = "agent ";
 enum { PROFILE_PREFIX_BYTES = sizeof(PROFILE_PREFIX) - 1 };

@@ -269,7 +269,7 @@ static void read_journal(const char *path, struct store_session *session)
 
 	if (error == 0)
 		error = journal_map_to_read(path, &journal);
-	if (error < 0) {
+	if (error) {
 		put_problem(session, error);
 		return;
 	}

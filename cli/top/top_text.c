@@ -223,7 +223,7 @@ const char *top_span(uint64_t seconds, char *ret_text)
 
 const char *top_clock(uint64_t seconds, char *ret_text)
 {
-	if (seconds > 999 * 3600)
+	if (seconds > UINT64_C(999) * 3600)
 		return top_span(seconds, ret_text);
 	(void)snprintf(ret_text, TOP_NUMBER_BYTES, "%u:%02u:%02u", (unsigned)(seconds / 3600),
 		       (unsigned)(seconds / 60 % 60), (unsigned)(seconds % 60));

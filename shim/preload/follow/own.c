@@ -109,7 +109,7 @@ static uint64_t burst_ns(void)
 void own_start(const char *name)
 {
 	size_t length = 0;
-	for (; name[length] && length < sizeof(program) - 1; length++)
+	for (; length < sizeof(program) - 1 && name[length]; length++)
 		program[length] = name[length];
 	program[length] = '\0';
 }
