@@ -22,6 +22,8 @@ behaviour.suites binutils make rsync ripgrep jq sqlite3 vim-tiny less patch ed x
 view_packages_long="
 behaviour.suites_long binutils make rsync ripgrep jq sqlite3 vim-tiny less patch ed xz-utils bzip2 zip unzip libpython3-testsuite bat
 behaviour.consumers postgresql clickhouse-server"
+# What scripts/check looks with; a check whose program is not there is skipped.
+check_packages="clang clang-format clang-tidy cppcheck shellcheck"
 # What ./scripts/bench runs and draws with; what its ways need is said by tests/bench/run --packages.
 bench_packages="python3 git binutils musl-tools gnuplot-nox procps"
 

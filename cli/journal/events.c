@@ -584,7 +584,7 @@ static void follow(struct events *events, struct process *process, const struct 
 		if (record->amount)
 			events->announcements[record->amount % ANNOUNCEMENTS] =
 				(struct announcement){ record->amount, event->number };
-		/* fall through */
+		__attribute__((fallthrough));
 	case JOURNAL_EXEC_FAILED:
 		if (child)
 			child->leaving = event->op == JOURNAL_EXEC;

@@ -89,13 +89,13 @@ static struct deed deed_of(struct report_gather *gather, const struct event *eve
 		break;
 	case JOURNAL_DELETE:
 		deed.is_access = !(record->flags & AT_REMOVEDIR);
-		/* fall through */
+		__attribute__((fallthrough));
 	case JOURNAL_RENAME:
 	case JOURNAL_LINK:
 	case JOURNAL_SYMLINK:
 	case JOURNAL_TRUNCATE:
 		deed.is_change = true;
-		/* fall through */
+		__attribute__((fallthrough));
 	case JOURNAL_METADATA:
 		deed.work.changes = 1;
 		break;

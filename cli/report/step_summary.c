@@ -54,7 +54,7 @@ static int append(int fd, off_t size, const char *text, size_t length, bool is_c
 	if (error == 0 && is_cut)
 		error = write_all(fd, CUT, sizeof(CUT) - 1);
 	if (error < 0)
-		(void)ftruncate(fd, size);
+		(void)!ftruncate(fd, size);
 	return error;
 }
 

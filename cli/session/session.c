@@ -578,7 +578,7 @@ static void new_name(char *ret_name, size_t capacity)
 	unsigned char chance[3] = { 0 };
 	char date[32];
 
-	(void)getrandom(chance, sizeof(chance), 0);
+	(void)!getrandom(chance, sizeof(chance), 0);
 	(void)gmtime_r(&now, &parts);
 	(void)strftime(date, sizeof(date), "%Y%m%d-%H%M%S", &parts);
 	(void)snprintf(ret_name, capacity, "%s-%02x%02x%02x", date, chance[0], chance[1],

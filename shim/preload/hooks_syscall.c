@@ -163,7 +163,7 @@ static void was_called(long number, const long *arguments, long ret)
 		if (ring_any())
 			ring_mapped((int)arguments[4], (const void *)ret, (size_t)arguments[1],
 				    (uint64_t)arguments[5]);
-		/* fall through */
+		__attribute__((fallthrough));
 	case SYS_tee:
 	case SYS_vmsplice:
 	case SYS_ftruncate:
