@@ -113,7 +113,7 @@ static bool find_nearest(const struct segment *segment,
 
 bool ancestry_scope(const struct segment *segment, uint64_t *ret_scope)
 {
-	struct context agent;
+	struct context agent = { 0 };
 
 	if (!find_nearest(segment, agent_of, &agent))
 		return false;
