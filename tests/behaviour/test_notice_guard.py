@@ -15,7 +15,7 @@ import sys
 import time
 import unittest
 
-from harness import BUILD, NOTICE, RUN, Session, SessionTest, lines, needs_library
+from harness import BUILD, LONG, NOTICE, RUN, Session, SessionTest, lines, needs_library, short_form_by
 
 PROGRAM = os.path.join(BUILD, "tests", "programs", "helpers", "notice_writer")
 BURST_MS = 60
@@ -219,12 +219,13 @@ class Answered(Case):
                 with self.subTest(way=way, name=name):
                     self.check(writer, way, name, before)
 
+    @short_form_by("preload")
     def test_each_split(self):
         self.targets()
         writer = self.writer()
         length = int(writer.ask("size")[0])
         for way in ("parts", "writev", "pwritev", "halves", "backward", "in_place_parts", "stream_half"):
-            for split in range(0, length, 1 if way == "parts" else 7):
+            for split in range(0, length, (1 if way == "parts" else 7) * (1 if LONG else 3)):
                 with self.subTest(way=way, split=split):
                     self.check(writer, way, "g", self.g, split)
 
@@ -427,16 +428,19 @@ class Languages(Answered):
                     self.remove(left)
         return tried, refused
 
+    @short_form_by("preload")
     def test_python(self):
         python = os.path.realpath(sys.executable)
         self.each([python, "-c"], os.path.basename(python), PYTHON_WAYS, lambda code: PYTHON % (PAUSE_S, code), PYTHON_QUIET)
 
     @unittest.skipUnless(shutil.which("node"), "no node")
+    @short_form_by("preload")
     def test_node(self):
         node = os.path.realpath(shutil.which("node"))
         self.each([node, "-e"], "node*", NODE_WAYS, lambda code: NODE % (code, PAUSE_S * 1000))
 
     @unittest.skipUnless(shutil.which("perl"), "no perl")
+    @short_form_by("preload")
     def test_perl(self):
         self.each([os.path.realpath(shutil.which("perl")), "-e"], "perl*", PERL_WAYS, lambda code: PERL % (PAUSE_S, code))
 
@@ -640,6 +644,7 @@ class Pasted(Case):
             self.session.write("f", data)
 
     @needs_library("what a process writes is looked at by it alone")
+    @short_form_by("preload")
     def test_each_way(self):
         """By a program that was answered nothing: as its own agent, and as a tool."""
         for options in (("--agent", "notice_writer"), ()):

@@ -8,7 +8,7 @@ import subprocess
 import unittest
 
 import test_sink
-from harness import BUILD, NOTICE, VIA, lines
+from harness import BUILD, LONG, NOTICE, VIA, lines
 
 BUSYBOX = shutil.which("busybox")
 PROGRAMS = os.path.join(BUILD, "tests", "programs", "viewers")
@@ -84,6 +84,8 @@ class Shell(Viewer):
 
 
 VIEWERS = [Link, Word, Reads, Sends]
+# By both ways at once the library is not in them either: what differs is the shell, and who answers at all.
+SHORT = [*VIEWERS, Shell] if VIA == "supervise" else [Reads, Shell]
 # Not about cat but about others, or with options that not each cat has.
 LEFT_OUT = ["test_programs_that_only_look_like_readers", "test_disguised_viewer", "test_scripts_with_an_agents_name", "test_sub_agent",
             "test_everything_counts_towards_the_limit", "test_subreaper", "test_git_checkout", "test_bwrap"]
@@ -98,10 +100,11 @@ def make(viewer, table):
 
 
 if VIA != "preload":
-    for viewer in [*VIEWERS, Shell]:
+    for viewer in [*VIEWERS, Shell] if LONG else SHORT:
         for table in (test_sink.Notices, test_sink.RealBytes, test_sink.Changes):
             made = make(viewer, table)
             globals()[made.__name__] = made
+    del viewer, table, made  # their tests would run once more, by these names
 
 
 @unittest.skipIf(VIA == "preload", "by the library alone they are unobserved")

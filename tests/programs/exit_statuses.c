@@ -40,7 +40,7 @@ static int end(const char *way)
 		char byte;
 		int ends[2];
 		CHECK(pipe(ends) == 0);
-		alarm(1);
+		ualarm(50000, 0);
 		CHECK(read(ends[0], &byte, 1) != 1);
 	}
 	if (strcmp(way, "xfsz") == 0) {

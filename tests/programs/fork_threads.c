@@ -4,7 +4,9 @@
 
 #include <pthread.h>
 
-enum { THREADS = 64, FORKS = 12 };
+enum { THREADS_MAX = 64 };
+
+static int thread_count = 16, fork_count = 6; /* with SEEN_LONG 64 and 12 */
 
 static volatile int stopped;
 
@@ -23,7 +25,7 @@ static void *worker(void *unused)
 static void *forker(void *unused)
 {
 	(void)unused;
-	for (int i = 0; i < FORKS; i++) {
+	for (int i = 0; i < fork_count; i++) {
 		pid_t child = fork();
 		CHECK(child >= 0);
 		if (child == 0) {
@@ -49,17 +51,19 @@ static void *forker(void *unused)
 
 int main(void)
 {
-	pthread_t threads[THREADS], forkers[4];
+	pthread_t threads[THREADS_MAX], forkers[4];
 
+	if (getenv("SEEN_LONG"))
+		thread_count = THREADS_MAX, fork_count = 12;
 	put_file("file", "012345678\n", 0644);
-	for (int i = 0; i < THREADS; i++)
+	for (int i = 0; i < thread_count; i++)
 		CHECK(pthread_create(&threads[i], NULL, worker, NULL) == 0);
 	for (int i = 0; i < 4; i++)
 		CHECK(pthread_create(&forkers[i], NULL, forker, NULL) == 0);
 	for (int i = 0; i < 4; i++)
 		CHECK(pthread_join(forkers[i], NULL) == 0);
 	stopped = 1;
-	for (int i = 0; i < THREADS; i++)
+	for (int i = 0; i < thread_count; i++)
 		CHECK(pthread_join(threads[i], NULL) == 0);
 	printf("all well\n");
 	return 0;

@@ -7,8 +7,8 @@
 
 enum { MIB = 1 << 20, NOBODY = 65534 };
 
-/* More than one window of the journal. */
-enum { EVENTS = 300000 };
+/* More than one window of the journal, of 131072 units. */
+enum { EVENTS = 150000 };
 
 static void take(size_t size_bytes)
 {

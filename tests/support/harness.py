@@ -24,6 +24,7 @@ LIBRARY = os.path.join(BUILD, "lib", "seen", "libseen.so")
 DRIVER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fake_agent.py")
 NOTICE = b"[File previously read: "
 VIA = os.environ.get("SEEN_TEST_VIA") or "preload"
+LONG = bool(os.environ.get("SEEN_LONG"))
 PATIENCE_S = 100  # with a command of an agent: one that hangs fails its test
 RUN = [SEEN, "run", "--via", VIA]
 
@@ -36,6 +37,11 @@ if VIA != "preload":
 def needs_library(reason):
     """A test of what only the library does: skipped below the supervisor alone."""
     return unittest.skipIf(VIA == "supervise", "needs the library: " + reason)
+
+
+def short_form_by(*ways):
+    """A test, or a class of them, of what is the same by other ways in: by those it runs in the long form only."""
+    return unittest.skipUnless(LONG or VIA in ways, "short: run by %s" % " and ".join(ways))
 
 
 def lines(first, count=100):
