@@ -120,6 +120,11 @@ static const struct option profile_options[PROFILE_OPTION_COUNT] = {
 		       "(words: member.member=text, or member for one that is there; with commas between: all of them; + before a word: "
 		       "not in the first two lines of its first conversation)",
 	},
+	[PROFILE_OPTION_SPOOL] = {
+		PROFILE, .name = "spool", .kind = OPTION_LIST, .value = "", .unit = "",
+		.doc = "the files that its commands write to, for it to read: no other file with a name is taken for such a one "
+		       "(globs as for transcript)",
+	},
 };
 _Static_assert(SETTINGS_MAX_OUTPUT_BYTES == 24000, "the default of max_output_bytes above");
 

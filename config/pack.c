@@ -322,6 +322,8 @@ int config_pack(const struct config *config, struct settings *ret_settings, char
 			.state = pack_words(&area, values[PROFILE_OPTION_STATE].text, true,
 					    config->home, workspace[0] ? workspace : NULL),
 			.tested = pack_text(&area, values[PROFILE_OPTION_TESTED].text),
+			.spool = pack_words(&area, values[PROFILE_OPTION_SPOOL].text, true,
+					    config->home, NULL),
 			.max_output_bytes = values[PROFILE_OPTION_MAX_OUTPUT_BYTES].number,
 			.edit_pattern = values[PROFILE_OPTION_EDIT_PATTERN].number,
 		};

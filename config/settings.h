@@ -85,8 +85,10 @@ struct settings_profile {
 	struct settings_text name;   /* one word, as in the section's heading */
 	struct settings_text state;  /* globs of paths never touched; ~/ already expanded */
 	struct settings_text tested; /* a version, or "generic" */
-	uint64_t max_output_bytes;   /* what one command may print before the agent cuts it */
-	uint64_t edit_pattern;       /* enum edit_pattern */
+	struct settings_text
+		spool; /* globs of the files that its commands write to, for it to read */
+	uint64_t max_output_bytes; /* what one command may print before the agent cuts it */
+	uint64_t edit_pattern;     /* enum edit_pattern */
 };
 
 /* What a rule may speak of, as its `op` names it: X(CONSTANT, word).  Appended to, never reordered: bits of the segment. */

@@ -23,6 +23,7 @@
 #include "tracker/answer/decision.h"
 #include "tracker/answer/instruction.h"
 #include "tracker/process/capture.h"
+#include "tracker/process/receiver.h"
 #include "tracker/segment/workspace.h"
 #include "tracker/sys/sys.h"
 
@@ -91,7 +92,8 @@ static int choose_scope(struct job *job)
 		scope_id = scopes_default(segment, &context);
 	/* A command of the agent whose output goes elsewhere (a file, a pipe): nobody can tell whether its model is given that. */
 	bool is_own = is_below && scope_id == context.scope_id && context.capture_id;
-	job->is_sink = is_own && capture_is_sink(segment, SUBJECT_SELF, context.capture_id);
+	job->is_sink = is_own && capture_is_sink(segment, SUBJECT_SELF, context.capture_id) &&
+		       receiver_look(segment, SUBJECT_SELF, &context, 0) == RECEIVER_AGENT;
 	job->marks = !peek && (!is_own || job->is_sink);
 	if (job->is_sink)
 		command_id = capture_command(segment, context.capture_id);

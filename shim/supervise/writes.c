@@ -451,7 +451,7 @@ static void note_shown(const struct supervision *supervision, struct target *tar
 	if (fd < 0)
 		return;
 	if (!is_agent)
-		request_at_sink(segment, &target->request);
+		request_confirm_sink(segment, &target->request);
 	uint64_t key = 0;
 	if ((is_agent || target->request.at_sink) && sys_fstat(fd, &stat) == 0 &&
 	    content_of_descriptor(fd, segment->settings->content_max_file_bytes, &content) == 0) {

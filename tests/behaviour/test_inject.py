@@ -13,6 +13,7 @@ SRC = b"[Loaded from src/AGENTS.md]\nsrc rules\n"
 
 
 class InjectTest(SessionTest):
+    spools = True
     options = ("--inject", "viewers")
 
     def setUp(self):

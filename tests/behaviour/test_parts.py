@@ -14,6 +14,8 @@ ODD_HEAD = os.path.join(BUILD, "tests", "programs", "helpers", "odd_head")
 
 
 class PartsTest(SessionTest):
+    spools = True
+
     def parts(self, *commands, **more):
         for command in commands:
             self.assertNotIn(NOTICE, self.agent.shell(command, **more))

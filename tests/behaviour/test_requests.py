@@ -19,6 +19,8 @@ ANSWER = b"[Command already run: "
 
 
 class RequestsTest(SessionTest):
+    spools = True
+
     """A workspace with files f and g, and a folder src of files."""
 
     count = 12  # of files in src

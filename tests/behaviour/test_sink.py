@@ -1,12 +1,14 @@
 """The sink rule: a notice goes to the capture and nowhere else, for every kind of output that agents use."""
 
 import base64
+import json
 import os
 import shutil
 import subprocess
 import time
 import unittest
 
+import connections
 from harness import LIBRARY, NOTICE, VIA, SessionTest, lines, needs_library, wait_until
 
 SINKS = ["pipe", "socket", "pty", "spool"]
@@ -14,6 +16,8 @@ SHELLS = [("bash", "-c"), ("bash", "-lc"), ("sh", "-c"), ("dash", "-c"), ("bash"
 
 
 class SinkTest(SessionTest):
+    spools = True
+
     def sink(self, kind, name="out"):
         if kind == "spool":
             self.count = getattr(self, "count", 0) + 1
@@ -189,8 +193,7 @@ class RealBytes(SinkTest):
     def test_deleted_spool_file(self):
         data = self.deliver("f")
         spool = "spool:" + os.path.join(self.session.spool, "gone")
-        for _ in range(2):
-            self.assertReal(self.agent.shell("cat f", spool, unlink=True), data)
+        self.assertNotice(self.agent.shell("cat f", spool, unlink=True), "f")  # nobody but the agent has it
         # deleted, and the inode's number given to a file of the workspace's neighbourhood
         command = "rm -f {0}; cat f > {1}".format(os.path.join(self.session.spool, "again"), os.path.join(self.session.spool, "victim"))
         self.agent.shell(command, "spool:" + os.path.join(self.session.spool, "again"))
@@ -330,6 +333,127 @@ class RealBytes(SinkTest):
                 self.assertReal(self.agent.shell(bwrap + " bash -c 'cat f; true'"), data)
                 self.assertReal(self.agent.run([*bwrap.split(), "bash", "-c", "cat f"]), data)
             self.agent.shell("head -1 f;" * 25)
+
+
+class Connected(SinkTest):
+    """Outputs that the agent itself connects to something: a notice goes to the agent, or nowhere."""
+
+    options = ("-c", "notice.yield=never")
+
+    def connect(self, way, command="cat f"):
+        self.number = getattr(self, "number", 0) + 1
+        path = os.path.join(self.session.folder, "kept%d" % self.number)
+        answer = self.agent.ask(do="connect", way=way.__name__, argv=["bash", "-c", command], path=path)
+        return base64.b64decode(answer["output"]).replace(b"\r\n", b"\n")
+
+    def test_elsewhere(self):
+        data = self.deliver("f")
+        for way in connections.ELSEWHERE:
+            for command in ("cat f", "cat f; true"):
+                with self.subTest(way=way.__name__, command=command):
+                    output = self.connect(way, command)
+                    self.assertNotIn(NOTICE, output)
+                    self.assertEqual(output[:1500], data[:1500])
+        self.assertNotice(self.agent.shell("cat f"), "f")
+        self.assertEqual(self.session.status()["counters"]["receivers_unknown"], 0)
+
+    def test_elsewhere_first(self):
+        """What the agent was not given is not taken for given."""
+        for way in connections.ELSEWHERE:
+            data = self.session.write(way.__name__, lines(way.__name__))
+            with self.subTest(way=way.__name__):
+                self.connect(way, "cat " + way.__name__)
+                self.connect(way, "sed -n 1,50p %s; sed -n '51,$p' %s" % (way.__name__, way.__name__))
+                self.assertReal(self.agent.shell("cat " + way.__name__), data)
+
+    def test_kept_in_the_workspace(self):
+        data = self.deliver("f")
+        for name in ("log.txt", "build/log.txt"):
+            os.makedirs(os.path.dirname(self.session.path(name)), exist_ok=True)
+            answer = self.agent.ask(do="connect", way="kept_log", argv=["bash", "-c", "cat f"], path=self.session.path(name))
+            self.assertReal(base64.b64decode(answer["output"]), data)
+
+    def test_to_the_agent(self):
+        for way in connections.TO_AGENT:
+            data = self.session.write(way.__name__, lines(way.__name__))
+            with self.subTest(way=way.__name__):
+                self.assertReal(self.connect(way, "cat " + way.__name__), data)
+                self.assertNotice(self.connect(way, "cat " + way.__name__), way.__name__)
+
+    def test_spool_of_another_name(self):
+        """Only what the profile's glob names is a spool file."""
+        data = self.deliver("f")
+        spool = os.path.join(self.session.folder, "elsewhere")
+        os.mkdir(spool)
+        for name in ("one", "two"):
+            self.assertReal(self.agent.shell("cat f", "spool:" + os.path.join(spool, name)), data)
+        self.assertNotice(self.agent.shell("cat f", self.sink("spool")), "f")
+
+    def test_spool_that_another_reads(self):
+        data = self.deliver("f")
+        spool = os.path.join(self.session.spool, "followed")
+        follower = self.agent.ask(do="start", argv=["tail", "-f", spool], path=os.path.join(self.session.folder, "copy"), make=spool)["pid"]
+        wait_until(lambda: any(os.path.realpath(os.path.join("/proc/%d/fd" % follower, fd)) == spool
+                               for fd in os.listdir("/proc/%d/fd" % follower)))
+        self.assertReal(self.agent.shell("cat f", "spool:" + spool), data)
+        self.agent.ask(do="stop", pid=follower)
+        self.assertNotice(self.agent.shell("cat f", self.sink("spool")), "f")
+
+    @unittest.skipUnless(shutil.which("node"), "node is not installed")
+    def test_node(self):
+        """stdio: [.., other.stdin, ..]: a socket pair whose peer the other program has."""
+        data = self.session.write("f", lines("f"))
+        copy = os.path.join(self.session.folder, "copy")
+        script = os.path.join(self.session.folder, "node_agent.js")
+        with open(script, "w") as file:
+            file.write(NODE_AGENT)
+        done = self.session.seen("run", "--quiet", "--agent", "node_agent", "-c", "notice.yield=never", "--", "node", script, copy)
+        said = json.loads(done.stdout)
+        self.assertEqual(said["given"], [data.decode()] * 1 + ["notice"] * 3)
+        self.assertEqual(self.session_file("copy"), data * 2)
+        # the agent's own second process has the end that the shell's output arrives at
+        self.assertEqual(said["helper"], ["real", "notice"])
+
+    def session_file(self, name):
+        with open(os.path.join(self.session.folder, name), "rb") as file:
+            return file.read()
+
+
+NODE_AGENT = """
+const { spawn, spawnSync, fork } = require('child_process');
+const fs = require('fs');
+const run = words => new Promise(done => {
+	const child = spawn(words[0], words.slice(1), { stdio: ['ignore', 'pipe', 'ignore'] });
+	let text = '';
+	child.stdout.on('data', data => text += data);
+	child.on('close', () => done(text));
+});
+const sort = text => text.startsWith('[File previously read') ? 'notice' : text;
+const ended = child => new Promise(done => child.on('close', done));
+async function main() {
+	const given = [];
+	for (let i = 0; i < 2; i++)
+		given.push(sort(await run(['bash', '-c', 'cat f'])));
+	given.push(sort(spawnSync('bash', ['-c', 'cat f']).stdout.toString()));
+	const other = spawn('cat', [], { stdio: ['pipe', fs.openSync(process.argv[2], 'w'), 'ignore'] });
+	for (let i = 0; i < 2; i++)
+		await ended(spawn('bash', ['-c', 'cat f'], { stdio: ['ignore', other.stdin, 'ignore'] }));
+	other.stdin.end();
+	await ended(other);
+	given.push(sort(await run(['bash', '-c', 'cat f'])));
+	const helper = fork(__filename, ['helper']);
+	const message = await new Promise(done => helper.on('message', done));
+	process.stdout.write(JSON.stringify({ given, helper: message }));
+	helper.disconnect();
+}
+async function help() {
+	const given = [];
+	for (let i = 0; i < 2; i++)
+		given.push((sort(await run(['bash', '-c', 'cat f']))) == 'notice' ? 'notice' : 'real');
+	process.send(given);
+}
+process.argv[2] == 'helper' ? help() : main();
+"""
 
 
 class Changes(SinkTest):

@@ -409,7 +409,7 @@ class Round:
             self.settle()
             self.shell_outside = Outside(self.session)
             try:
-                agents = [self.session.agent(*self.options) for _ in range(2)]
+                agents = [self.session.agent(*self.options, *self.session.spools()) for _ in range(2)]
                 self.scopes = [Scope(agent) for agent in agents] + [Scope(agents[0], "apart")]
                 self.scope = self.scopes[0]  # whose turn it is
                 for scope in self.scopes[:2]:

@@ -163,6 +163,7 @@ def run(argv, sink, cwd=None, env=None, stdin=None, double_fork=False, unlink=Fa
 
 
 SHELLS = {}
+PROGRAMS = {}
 MARK = "--end-of-command--"
 
 
@@ -254,6 +255,9 @@ def handle(request):
     if what in ("fork_run", "spawn_run", "system_run"):
         data = {"fork_run": fork_run, "spawn_run": spawn_run, "system_run": system_run}[what](**request)
         return {"output": base64.b64encode(data).decode()}
+    if what == "connect":
+        import connections
+        return {"output": base64.b64encode(connections.WAYS[request["way"]](request["argv"], request["path"])).decode()}
     if what == "open_shell":
         return {"shell": open_shell(**request)}
     if what == "tell":
@@ -267,6 +271,16 @@ def handle(request):
     if what == "subreaper":
         import ctypes
         ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+        return {}
+    if what == "start":  # a program that goes on
+        with open(request["make"], "ab"), open(request["path"], "wb") as copy:
+            process = subprocess.Popen(request["argv"], stdin=subprocess.DEVNULL, stdout=copy)
+        PROGRAMS[process.pid] = process
+        return {"pid": process.pid}
+    if what == "stop":
+        process = PROGRAMS.pop(request["pid"])
+        process.kill()
+        process.wait()
         return {}
     if what == "hold":  # a file open for writing
         os.open(request["path"], os.O_WRONLY | os.O_APPEND)

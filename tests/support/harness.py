@@ -124,6 +124,10 @@ class Session:
     def agent(self, *options, **more):
         return Agent(self, ("--session", self.name, *options), **more)
 
+    def spools(self, agent="fake_agent"):
+        """Options by which the session's spool directory is where that agent has its commands' output put."""
+        return ("-c", "agent %s.spool=%s/**" % (agent, self.spool))
+
     def seen(self, *words, check=True, **more):
         """Runs the program in the workspace."""
         if words[0] == "run":
@@ -164,6 +168,7 @@ class SessionTest(unittest.TestCase):
     """A test with a session and an agent in it."""
 
     options = ()
+    spools = False  # see Session.spools()
 
     def setUp(self):
         self.session = Session()
@@ -173,7 +178,7 @@ class SessionTest(unittest.TestCase):
     @property
     def agent(self):
         if self._agent is None:
-            self._agent = self.session.agent(*self.options)
+            self._agent = self.session.agent(*self.options, *(self.session.spools() if self.spools else ()))
             self.addCleanup(self._agent.close)
         return self._agent
 

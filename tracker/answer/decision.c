@@ -152,6 +152,7 @@ static bool is_at_sink(const struct segment *segment, const struct request *requ
 	if (!request->asks_late)
 		return request_is_received(request);
 	asked = *request;
+	asked.is_unknown = true; /* it is counted at the request's end */
 	request_at_sink(segment, &asked);
 	return asked.at_sink;
 }

@@ -6,6 +6,7 @@
 #include "tracker/answer/delivery.h"
 #include "tracker/process/capture.h"
 #include "tracker/process/process.h"
+#include "tracker/process/receiver.h"
 #include "tracker/process/scope.h"
 #include "tracker/sys/sys.h"
 
@@ -78,14 +79,32 @@ bool request_has_capture(const struct segment *segment, const struct request *re
 	return capture_is_sink(segment, request->subject, request->context.capture_id);
 }
 
+/* Does the agent, and it alone, read what goes to the capture?  Where nobody can tell that is counted, once a request. */
+static bool is_received(const struct segment *segment, struct request *request)
+{
+	enum receiver receiver = receiver_look(segment, request->subject, &request->context,
+					       request->pid_ns);
+
+	if (receiver == RECEIVER_UNKNOWN && !request->is_unknown) {
+		request->is_unknown = true;
+		segment_count(segment, COUNTER_receivers_unknown, 1);
+	}
+	return receiver == RECEIVER_AGENT;
+}
+
 void request_at_sink(const struct segment *segment, struct request *request)
 {
 	const struct context *context = &request->context;
-	uint32_t shell = capture_shell(segment, context->capture_id);
 
-	request->at_sink = shell && request_has_capture(segment, request) &&
-			   process_anchor_alive_in(request->subject, context, shell,
-						   request->pid_ns);
+	request->is_asked = true;
+	request->at_sink = context->capture_id && request_has_capture(segment, request) &&
+			   is_received(segment, request);
+}
+
+void request_confirm_sink(const struct segment *segment, struct request *request)
+{
+	if (!request->is_asked)
+		request_at_sink(segment, request);
 }
 
 void request_still_at_sink(const struct segment *segment, struct request *request)

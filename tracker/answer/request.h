@@ -20,7 +20,9 @@ struct request {
 	uint64_t number; /* in its scope, from 1 */
 	uint64_t command_id;
 	bool is_viewer;
-	bool at_sink; /* descriptor 1 is, now, the capture recorded for this process, whose agent lives */
+	bool at_sink; /* descriptor 1 is, now, the capture recorded for this process, which its agent alone reads */
+	bool is_asked;   /* at_sink was looked at, if only once */
+	bool is_unknown; /* counted: nobody could tell who reads it */
 	uint64_t pid_ns; /* process_pid_ns() of the subject, where it is the caller and no copy of it; 0: to be asked for */
 	bool asks_late; /* at_sink is not known yet: decision_open() looks where an answer hangs on it, which walks /proc */
 	bool takes_diff; /* its way in can give what changed instead of a file (DECISION_DIFF) */
@@ -59,10 +61,14 @@ void request_cancel(const struct segment *segment, struct request *request);
 /* request_has_capture(): is descriptor 1, now, the capture recorded for this process?  Of its agent nothing is said. */
 bool request_has_capture(const struct segment *segment, const struct request *request);
 
-/* request_at_sink(): looks whether descriptor 1 is the capture, and sets at_sink.  Walks /proc. */
+/* request_at_sink(): looks whether descriptor 1 is the capture, and who reads that (receiver.h), and sets at_sink.  Walks /proc. */
 void request_at_sink(const struct segment *segment, struct request *request);
 
-/* request_still_at_sink(): at the end, when descriptor 1 may be closed: clears at_sink where the agent or the shell has gone. */
+/* request_confirm_sink(): the same once a request, for what is only recorded as given: an answer asks each time. */
+void request_confirm_sink(const struct segment *segment, struct request *request);
+
+/* request_still_at_sink(): at the end, when descriptor 1 may be closed, and its reader may have closed it, too: clears at_sink where the
+ * agent or the shell has gone. */
 void request_still_at_sink(const struct segment *segment, struct request *request);
 
 /* request_wrote(): the process wrote bytes to descriptor 1: they count towards its command's output and its scope's window.

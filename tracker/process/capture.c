@@ -5,17 +5,15 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
-#include "tracker/process/process.h"
+#include "tracker/path/glob.h"
+#include "tracker/process/scope.h"
 #include "tracker/segment/workspace.h"
 #include "tracker/sys/sys.h"
 
 enum {
 	STDOUT = 1,
 	STDERR = 2,
-	/* Linux's list of devices (admin-guide/devices.txt): terminals */
-	MAJOR_TTY = 4,
-	MAJOR_PTY_SLAVE_FIRST = 136,
-	MAJOR_PTY_SLAVE_LAST = 143,
+	MAJOR_TTY = 4,  /* as those in capture.h */
 	PROOF_BITS = 2, /* of command_slot's `proof` */
 };
 
@@ -39,9 +37,24 @@ bool is_terminal_device(const struct stat *stat)
 								  device <= MAJOR_PTY_SLAVE_LAST));
 }
 
-/* A spool file: opened O_APPEND, with one name, of known age, outside the workspace.  Its path is
+/* Do the globs of an agent's profile name a path as one of its spool files? */
+static bool is_named_spool(const struct segment *segment, uint32_t profile, const char *path)
+{
+	const struct settings *settings = segment->settings;
+	const char *pattern = NULL;
+
+	if (profile == 0 || profile > SETTINGS_PROFILES_MAX || profile > settings->profile_count)
+		return false;
+	while ((pattern = segment_text(segment, settings->profiles[profile - 1].spool, pattern)))
+		if (path_covers(pattern, path, false))
+			return true;
+	return false;
+}
+
+/* A spool file: one that the agent's profile names, opened O_APPEND, with one name, of known age, outside the workspace.  Its path is
  * asked of the kernel (proc(5)); without /proc it is none. */
-static bool is_spool(const struct segment *segment, struct subject subject, const struct stat *stat)
+static bool is_spool(const struct segment *segment, struct subject subject, uint32_t profile,
+		     const struct stat *stat)
 {
 	char path[SEGMENT_PATH_BYTES];
 	int flags = subject_flags(subject, STDOUT);
@@ -50,7 +63,18 @@ static bool is_spool(const struct segment *segment, struct subject subject, cons
 	    subject_birth_ns(subject, STDOUT) == 0)
 		return false;
 	return subject_link(subject, STDOUT, path, sizeof(path)) > 0 && path[0] == '/' &&
-	       !path_in_workspace(segment, path);
+	       !path_in_workspace(segment, path) && is_named_spool(segment, profile, path);
+}
+
+/* A FIFO with a name may be opened by anyone, at any time. */
+static bool is_nameless(struct subject subject)
+{
+	static const char PIPE[] = "pipe:[";
+	char link[64];
+
+	/* One that does not fit is a path. */
+	return subject_link(subject, STDOUT, link, sizeof(link)) > 0 &&
+	       strncmp(link, PIPE, sizeof(PIPE) - 1) == 0;
 }
 
 /* What kind of capture this output may be, 0: none. */
@@ -63,12 +87,19 @@ static uint32_t capture_kind(const struct segment *segment, struct subject subje
 	if (is_terminal_device(stat))
 		return CAPTURE_TERMINAL;
 	if (S_ISFIFO(stat->st_mode))
-		return !outside || said ? CAPTURE_PIPE : 0;
+		return (outside ? said : is_nameless(subject)) ? CAPTURE_PIPE : 0;
 	if (S_ISSOCK(stat->st_mode))
 		return !outside || said ? CAPTURE_SOCKET : 0;
-	if (S_ISREG(stat->st_mode) && !outside && is_spool(segment, subject, stat))
-		return CAPTURE_FILE;
-	return 0;
+	if (!S_ISREG(stat->st_mode) || outside)
+		return 0;
+	if (stat->st_nlink == 0)
+		return CAPTURE_UNLINKED;
+	return is_spool(segment, subject, context->profile, stat) ? CAPTURE_FILE : 0;
+}
+
+static bool is_file(uint32_t kind)
+{
+	return kind == CAPTURE_FILE || kind == CAPTURE_UNLINKED;
 }
 
 static struct capture_slot *capture_at(const struct segment *segment, uint64_t id)
@@ -76,7 +107,7 @@ static struct capture_slot *capture_at(const struct segment *segment, uint64_t i
 	return segment_slot(segment, TABLE_CAPTURES, id % segment->capacity[TABLE_CAPTURES]);
 }
 
-static bool capture_read(const struct segment *segment, uint64_t id, struct capture_slot *ret_copy)
+bool capture_find(const struct segment *segment, uint64_t id, struct capture_slot *ret_copy)
 {
 	return id && slot_read(capture_at(segment, id), ret_copy, CAPTURE_CHECKED_BYTES) &&
 	       ret_copy->id == id;
@@ -112,7 +143,7 @@ uint64_t capture_claim(const struct segment *segment, struct subject subject,
 		return 0;
 	copy.id = id;
 	copy.identity = identity;
-	copy.birth_ns = kind == CAPTURE_FILE ? subject_birth_ns(subject, STDOUT) : 0;
+	copy.birth_ns = is_file(kind) ? subject_birth_ns(subject, STDOUT) : 0;
 	copy.scope_id = context->scope_id;
 	copy.kind = kind;
 	copy.long_lived = long_lived;
@@ -131,13 +162,18 @@ bool capture_is_sink(const struct segment *segment, struct subject subject, uint
 	struct capture_slot copy;
 	struct stat stat;
 
-	if (!capture_read(segment, capture_id, &copy) || subject_stat(subject, STDOUT, &stat) < 0)
+	if (!capture_find(segment, capture_id, &copy) || subject_stat(subject, STDOUT, &stat) < 0)
 		return false;
 	struct identity identity = identity_of(&stat);
 	if (!identity_equal(&identity, &copy.identity))
 		return false;
-	return copy.kind != CAPTURE_FILE || (copy.birth_ns == subject_birth_ns(subject, STDOUT) &&
-					     is_spool(segment, subject, &stat));
+	if (!is_file(copy.kind))
+		return true;
+	if (copy.birth_ns != subject_birth_ns(subject, STDOUT))
+		return false;
+	return copy.kind == CAPTURE_UNLINKED
+		       ? stat.st_nlink == 0
+		       : is_spool(segment, subject, scope_profile(segment, copy.scope_id), &stat);
 }
 
 bool capture_is_errors(const struct segment *segment, const struct context *context,
@@ -146,7 +182,7 @@ bool capture_is_errors(const struct segment *segment, const struct context *cont
 	struct capture_slot copy;
 	struct identity identity = identity_of(stat);
 
-	if (!capture_read(segment, context->capture_id, &copy) || !copy.errors.ino ||
+	if (!capture_find(segment, context->capture_id, &copy) || !copy.errors.ino ||
 	    !identity_equal(&identity, &copy.errors))
 		return false;
 	/* A file may be kept for its content. */
@@ -161,7 +197,7 @@ bool capture_is_errors(const struct segment *segment, const struct context *cont
 uint32_t capture_shell(const struct segment *segment, uint64_t capture_id)
 {
 	struct capture_slot copy;
-	return capture_read(segment, capture_id, &copy) ? copy.shell_pid : 0;
+	return capture_find(segment, capture_id, &copy) ? copy.shell_pid : 0;
 }
 
 static struct command_slot *command_at(const struct segment *segment, uint64_t id)
@@ -201,7 +237,7 @@ static void command_close(const struct segment *segment, uint64_t id, uint64_t t
 uint64_t capture_command(const struct segment *segment, uint64_t capture_id)
 {
 	struct capture_slot copy;
-	if (!capture_read(segment, capture_id, &copy))
+	if (!capture_find(segment, capture_id, &copy))
 		return 0;
 
 	uint64_t *current_at = &capture_at(segment, capture_id)->command_id;
@@ -240,16 +276,16 @@ void capture_end(const struct segment *segment, struct subject subject, uint64_t
 	struct stat stat;
 	uint64_t total;
 
-	if (!capture_read(segment, capture_id, &copy) || !copy.measured)
+	if (!capture_find(segment, capture_id, &copy) || !copy.measured)
 		return;
 	uint64_t id = __atomic_load_n(&capture_at(segment, capture_id)->command_id,
 				      __ATOMIC_ACQUIRE);
 	if (!id)
 		return; /* no request: nothing hangs on it */
 	struct identity identity = { 0, 0, 0 };
-	if (copy.kind == CAPTURE_FILE && subject_stat(subject, STDOUT, &stat) == 0)
+	if (is_file(copy.kind) && subject_stat(subject, STDOUT, &stat) == 0)
 		identity = identity_of(&stat);
-	if (copy.kind == CAPTURE_FILE && identity_equal(&identity, &copy.identity))
+	if (is_file(copy.kind) && identity_equal(&identity, &copy.identity))
 		total = (uint64_t)stat.st_size - copy.start_bytes;
 	else if (process_bytes_written(subject_pid(subject), &total))
 		total -= __atomic_load_n(&command_at(segment, id)->base_bytes, __ATOMIC_RELAXED);

@@ -19,6 +19,9 @@
 struct identity identity_of(const struct stat *stat);
 bool identity_equal(const struct identity *a, const struct identity *b);
 
+/* Linux's list of devices (admin-guide/devices.txt): pseudo-terminals. */
+enum { MAJOR_PTY_SLAVE_FIRST = 136, MAJOR_PTY_SLAVE_LAST = 143 };
+
 /* is_terminal_device(): a terminal by its device, as far as it may be a capture: not /dev/tty. */
 bool is_terminal_device(const struct stat *stat);
 
@@ -27,16 +30,20 @@ bool is_terminal_device(const struct stat *stat);
  * context: of the process; says whether the agent is inside or outside, and what the root's and the
  * agent's own outputs are.  long_lived: commands are told apart by pauses.  Rules (docs/DESIGN.md): never
  * /dev/null or another device, never the agent's own descriptors 1 and 2, never the root's own
- * descriptor 1 under inside; a regular file only when opened O_APPEND, outside the workspace and
- * still linked, and only under inside; outside, a pipe or socket only where somebody said so.
+ * descriptor 1 under inside; there a FIFO with a name never, and a regular file only when it has no name, or is a spool file of
+ * the agent's profile: one that its globs name, opened O_APPEND, outside the workspace; outside, a pipe or socket only where
+ * somebody said so.  Who reads it is not asked here (receiver.h).
  * Returns the capture's id, 0 when it is none.
  */
 uint64_t capture_claim(const struct segment *segment, struct subject subject,
 		       const struct context *context, bool long_lived);
 
 /* capture_is_sink(): is descriptor 1 of a process the recorded capture?  By (dev, ino),
- * and for a file by its birth time, still linked, opened O_APPEND. */
+ * and for a file by its birth time, and that it still is what it was taken for. */
 bool capture_is_sink(const struct segment *segment, struct subject subject, uint64_t capture_id);
+
+/* capture_find(): a consistent copy of what is recorded of a capture.  False when it is not known. */
+bool capture_find(const struct segment *segment, uint64_t id, struct capture_slot *ret_copy);
 
 /* capture_is_errors(): is an open file the stream that the agent reads as its command's standard error: descriptor 2 of the
  * shell, as it was when that began, and none of the agent's own outputs? */

@@ -333,6 +333,13 @@ static bool executable_of(uint32_t pid, struct identity *ret_identity)
 	return true;
 }
 
+bool process_same_image(uint32_t pid, uint32_t other_pid)
+{
+	struct identity one, other;
+	return executable_of(pid, &one) && executable_of(other_pid, &other) &&
+	       identity_equal(&one, &other);
+}
+
 /* Are all processes between the agent and the subject the agent's own: forks of it, or other starts of its executable (its
  * sandbox's helper)?  Anything else that lies between, a server it started say, has this shell for itself. */
 static bool is_started_by_agent(struct subject subject, const struct context *context)
@@ -393,6 +400,18 @@ static uint64_t used_slots(const struct segment *segment)
 			   PROBES;
 	uint64_t capacity = segment->capacity[TABLE_PROCESSES];
 	return reached < capacity ? reached : capacity;
+}
+
+bool process_next(const struct segment *segment, uint64_t *index, struct process_slot *ret_process)
+{
+	for (uint64_t used = used_slots(segment); *index < used;) {
+		const struct process_slot *slot = slot_at(segment, (*index)++);
+		uint32_t state = __atomic_load_n(&slot->state, __ATOMIC_RELAXED);
+		if ((state == PROCESS_ANNOUNCED || state == PROCESS_ATTACHED) &&
+		    slot_read(slot, ret_process, PROCESS_CHECKED_BYTES))
+			return true;
+	}
+	return false;
 }
 
 /* Is any slot of a living process one of this pid? */
@@ -623,11 +642,10 @@ static void enter_shell(const struct segment *segment, struct subject subject,
 	if (!context->anchor_pid || !context->pid_ns || process_pid_ns() != context->pid_ns ||
 	    (kind == TICKET_PARENT && process_is_gone(starter)))
 		return;
-	if (!(context->flags & CONTEXT_AGENT_OUT)) {
-		if (!look_at_outputs(context->anchor_pid, context->agent_out))
-			return;
-		context->flags |= CONTEXT_AGENT_OUT;
-	}
+	/* As they are now: agents connect their own to something else, too. */
+	if (!look_at_outputs(context->anchor_pid, context->agent_out))
+		return;
+	context->flags |= CONTEXT_AGENT_OUT;
 	if (!is_started_by_agent(subject, context))
 		return;
 	struct process_slot agent = *starter;

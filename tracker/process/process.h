@@ -137,6 +137,13 @@ bool process_anchor_alive_in(struct subject subject, const struct context *conte
 /* process_pid_ns(): inode of the caller's PID namespace, 0 where /proc does not tell. */
 uint64_t process_pid_ns(void);
 
+/* process_next(): walks the programs of the table that were started and are not known to have ended.  *index: 0 at first.
+ * Returns false at the end. */
+bool process_next(const struct segment *segment, uint64_t *index, struct process_slot *ret_process);
+
+/* process_same_image(): do two processes run the same program file (proc(5), exe)?  False where the kernel does not tell. */
+bool process_same_image(uint32_t pid, uint32_t other_pid);
+
 /* process_is_gone(): true when the slot's process has certainly ended; for the program, which may
  * wait and look.  Only a process of the caller's PID namespace can be judged. */
 bool process_is_gone(const struct process_slot *process);

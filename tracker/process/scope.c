@@ -98,6 +98,12 @@ uint64_t scope_epoch(const struct segment *segment, uint64_t id)
 	return read_scope(segment, id, &copy) && !copy.sub_agents ? copy.epoch : 0;
 }
 
+uint32_t scope_profile(const struct segment *segment, uint64_t id)
+{
+	struct scope_slot copy;
+	return read_scope(segment, id, &copy) ? copy.profile : 0;
+}
+
 uint32_t scope_sub_agents(const struct segment *segment, uint64_t id)
 {
 	struct scope_slot copy;

@@ -33,6 +33,9 @@ uint64_t scope_request(const struct segment *segment, uint64_t id);
 /* scope_epoch(): the scope's epoch; 0 when the scope is not known, or holds several conversations now. */
 uint64_t scope_epoch(const struct segment *segment, uint64_t id);
 
+/* scope_profile(): profile of the scope's agent: index into settings.profiles + 1; 0: none, or the scope is not known. */
+uint32_t scope_profile(const struct segment *segment, uint64_t id);
+
 /* scope_new_epoch(): forgets everything the scope was given.  Returns 0 or -ENOENT. */
 int scope_new_epoch(const struct segment *segment, uint64_t id);
 

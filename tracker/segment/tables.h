@@ -109,7 +109,13 @@ struct scope_slot {
 };
 #define SCOPE_CHECKED_BYTES offsetof(struct scope_slot, requests)
 
-enum capture_kind { CAPTURE_PIPE = 1, CAPTURE_SOCKET, CAPTURE_TERMINAL, CAPTURE_FILE };
+enum capture_kind {
+	CAPTURE_PIPE = 1,
+	CAPTURE_SOCKET,
+	CAPTURE_TERMINAL,
+	CAPTURE_FILE,     /* the agent's spool: opened by whoever reads it, for a moment */
+	CAPTURE_UNLINKED, /* a file without a name: only who has it open can read it */
+};
 
 /* A stream through which an agent receives a command's output; its slot is id % capacity. */
 struct capture_slot {

@@ -533,6 +533,10 @@ void reader_start(const char *executable, const char *name, char *const argv[],
 	reader.begin = now();
 	if (!look_for_answer(environment))
 		return;
+	/* At the end descriptor 1 may be closed, and the agent may have closed what it read. */
+	request_confirm_sink(segment, request);
+	if (!request->at_sink)
+		return;
 
 	reader.forgets = segment_counter(segment, COUNTER_forgets);
 	long address = sys_mmap((size_t)FOLDERS_MAX * SEGMENT_PATH_BYTES, PROT_READ | PROT_WRITE,
@@ -564,7 +568,6 @@ static bool was_given(int status, const struct moment *moment)
 	if (status != 0 || !is_tracked() || (was_used(stdin) && !reader.stdin_is_file) ||
 	    (stderr->_flags & STREAM_PUTTING) || stdout->_IO_write_ptr > stdout->_IO_write_base)
 		return false;
-	request->at_sink = true; /* since it began: descriptor 1 is the one that it was */
 	request_still_at_sink(&shim.segment, request);
 	return request->at_sink && is_of_now(moment) &&
 	       command_within_so_far(&shim.segment, moment->capture_id, moment->command_id,

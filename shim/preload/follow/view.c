@@ -80,9 +80,8 @@ static struct {
 	char given[FOLDER_BYTES], kernel[FOLDER_BYTES];
 } folder;
 
-static bool is_begun;    /* a file was opened */
-static bool had_capture; /* descriptor 1 was the capture then */
-static bool out_closed;  /* it was closed since: another file may be there */
+static bool is_begun;   /* a file was opened */
+static bool out_closed; /* it was closed since: another file may be there */
 
 static uint64_t bytes_in;  /* by every read */
 static uint64_t bytes_out; /* to descriptor 1 */
@@ -241,7 +240,6 @@ static void begin(void)
 
 	is_begun = true;
 	request->pid_ns = process_pid_ns();
-	had_capture = request_has_capture(&shim.segment, request);
 	/* What is put before a file hangs on it, too. */
 	request->asks_late = shim.segment.settings->context_inject != CONTEXT_INJECT_VIEWERS;
 }
@@ -308,6 +306,8 @@ void view_opened(int fd, int directory, const char *path, struct look *ret_look)
 	    streams_taken == (1u << STREAMS_MAX) - 1)
 		return;
 	struct view *view = &views[view_count];
+	/* At the end the agent may have closed what it read. */
+	request_confirm_sink(&shim.segment, &shim.request);
 	if (path)
 		baseline_add_name(&shim.segment, path);
 	if (pend(kernel_path, &stat, &answer, view) < 0)
@@ -445,8 +445,6 @@ void view_end(int status)
 	if (status != 0 || bytes_in != bytes_out)
 		return;
 	/* Since the last open the agent may have gone: then nobody received this. */
-	if (shim.request.asks_late)
-		shim.request.at_sink = had_capture;
 	request_still_at_sink(&shim.segment, &shim.request);
 	for (int i = 0; i < view_count; i++) {
 		struct view *view = &views[i];
@@ -493,7 +491,7 @@ void view_shown(int fd, const char *path)
 	if (kernel_path && subject_link(SUBJECT_SELF, fd, kernel_path, SEGMENT_PATH_BYTES) > 0 &&
 	    path_is_tracked(&shim.segment, kernel_path)) {
 		shown++;
-		request_at_sink(&shim.segment, &shim.request);
+		request_confirm_sink(&shim.segment, &shim.request);
 		struct stamp stamp = stamp_of(&stat);
 		uint64_t key = 0;
 		if (shim.request.at_sink &&

@@ -8,10 +8,15 @@
 static struct world world;
 static uint64_t scope;
 
+/* Of an agent whose profile names a spool file. */
+static uint32_t profile;
+
 static void start(void)
 {
-	world_open(&world, NULL);
-	scope = world_scope(&world, "a");
+	world_open(&world, "agent mine.spool=/**/spool*", NULL);
+	profile = (uint32_t)world.settings->profile_count;
+	scope = scope_id_of(7, "a");
+	must(scope_claim(&world.segment, scope, (uint32_t)getpid(), profile, "a") != NULL);
 }
 
 static void stop(void)
@@ -27,6 +32,7 @@ static struct context inside(void)
 	return (struct context){
 		.flags = CONTEXT_ATTACHED | CONTEXT_AGENT | CONTEXT_AGENT_OUT | CONTEXT_ROOT_OUT,
 		.scope_id = scope,
+		.profile = profile,
 		.root_out = { 1, 2, 3 },
 		.agent_out = { { 4, 5, 6 }, { 7, 8, 9 } },
 	};
@@ -90,9 +96,19 @@ static int kinds(void)
 	stdout_is(open(spool, O_WRONLY));
 	must(takers() == 0); /* not O_APPEND */
 	stdout_is(open(spool, O_WRONLY | O_APPEND));
+	profile--; /* of another agent */
+	must(takers() == 0);
+	profile++;
 	must(unlink(spool) == 0);
-	must(takers() == 0); /* not linked */
-	stdout_is(open(world_path(&world, "log"), O_WRONLY | O_CREAT | O_APPEND, 0600));
+	must(takers() == 1); /* who has it open has it alone */
+	(void)snprintf(spool, sizeof(spool), "%s/log", world.root);
+	stdout_is(open(spool, O_WRONLY | O_CREAT | O_APPEND, 0600));
+	must(takers() == 0); /* kept */
+	(void)snprintf(spool, sizeof(spool), "%s/fifo", world.root);
+	must(mkfifo(spool, 0600) == 0);
+	stdout_is(open(spool, O_RDWR));
+	must(takers() == 4);
+	stdout_is(open(world_path(&world, "spool"), O_WRONLY | O_CREAT | O_APPEND, 0600));
 	must(takers() == 0); /* inside the workspace */
 	stdout_is(open(world.root, O_RDONLY | O_DIRECTORY));
 	must(takers() == 0);
