@@ -203,6 +203,12 @@ void summary_print(const struct summary *summary, const char *session_name)
 		(void)fprintf(stderr, "seen: writes: %s\n", writes);
 	if (summary_rules(summary, writes)[0])
 		(void)fprintf(stderr, "seen: rules: %s\n", writes);
+	if (counters[COUNTER_receivers_unknown])
+		(void)fprintf(stderr,
+			      "seen: %s output%s given in full: nobody could tell who reads %s\n",
+			      text_number(counters[COUNTER_receivers_unknown], requests),
+			      text_plural(counters[COUNTER_receivers_unknown]),
+			      counters[COUNTER_receivers_unknown] == 1 ? "it" : "them");
 	print_coverage(&summary->coverage);
 	if (lost_for_room(counters, writes)[0])
 		(void)fprintf(

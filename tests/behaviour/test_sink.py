@@ -456,6 +456,26 @@ process.argv[2] == 'helper' ? help() : main();
 """
 
 
+@unittest.skipUnless(VIA == "preload", "the supervisor can tell")
+class Unknown(SinkTest):
+    def test_is_counted_and_said(self):
+        """In another PID namespace the library can ask nobody."""
+        there = ["unshare", "--user", "--map-root-user", "--pid", "--fork"]
+        probe = subprocess.run([*there, "true"], stderr=subprocess.PIPE)
+        if probe.returncode != 0:
+            self.skipTest("unshare does not work here: %r" % probe.stderr)
+        data = self.session.write("f", lines("f"))
+        script = os.path.join(self.session.folder, "asking_agent.py")
+        with open(script, "w") as file:
+            file.write("import subprocess as s, sys\nfor command in sys.argv[1:]:\n"
+                       "  sys.stdout.buffer.write(s.run(['bash', '-c', command], stdout=s.PIPE).stdout)\n")
+        done = self.session.seen("run", "--summary", "--agent", "asking_agent", "--", "python3", script, *["%s cat f; true" % " ".join(there)] * 2)
+        self.assertReal(done.stdout, data * 2)
+        self.assertIn(b"seen: 2 outputs given in full: nobody could tell who reads them\n", done.stderr)
+        done = self.session.seen("run", "--summary", "--agent", "asking_agent", "--", "python3", script, "cat f")
+        self.assertNotIn(b"nobody could tell", done.stderr)
+
+
 class Changes(SinkTest):
     """After a change the next read is the real bytes; after none, a notice."""
 

@@ -143,20 +143,20 @@ def kept_log_read(argv, path):
 
 def terminal(argv, path):
     master, slave = os.openpty()
-    consumer = start(["bash", "-c", "read -r -N 2000 x; printf %s \"$x\""], master, path)
+    consumer = start(["cat"], master, path)
     os.close(master)
     shell(argv, slave)
-    consumer.wait()
     os.close(slave)
+    consumer.wait()
     return content(path)
 
 
 def terminal_own_copy(argv, path):
     master, slave = os.openpty()
-    consumer = start(["bash", "-c", "read -r -N 2000 x; printf %s \"$x\""], master, path)
+    consumer = start(["cat"], master, path)
     shell(argv, slave)
-    consumer.wait()
     os.close(slave)
+    consumer.wait()
     os.close(master)
     return content(path)
 
