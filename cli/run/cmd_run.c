@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/agents/compactions.h"
+#include "cli/agents/transcripts.h"
 #include "cli/base/executable.h"
 #include "cli/base/exit_code.h"
 #include "cli/base/mapped.h"
@@ -88,7 +88,7 @@ struct recording {
 	uint64_t touched; /* number behind what of it is in memory */
 	uint64_t most;    /* that was written between two turns */
 	struct watch *watch;
-	struct compactions *compactions;
+	struct transcripts *transcripts;
 	struct checkpoint checkpoint;
 	bool supervisor_died; /* with the command still running, or at its end */
 	int signals; /* tells that a signal is there while the watcher's descriptor is waited for; -1: not made yet */
@@ -334,27 +334,32 @@ static unsigned tend(struct recording *recording)
 	unsigned watch_ms = watch_tick(recording->watch);
 	unsigned checkpoint_ms = checkpoint_tick(&recording->checkpoint);
 
-	compactions_tick(recording->compactions);
+	unsigned transcripts_ms = transcripts_tick(recording->transcripts);
 	watch_leave_out(recording->watch, recording->checkpoint.running);
 	metadata_tick();
 	unsigned least_ms = watch_ms < checkpoint_ms ? watch_ms : checkpoint_ms;
+	least_ms = transcripts_ms < least_ms ? transcripts_ms : least_ms;
 	return journal_ms < least_ms ? journal_ms : least_ms;
 }
 
-/* Waits for a signal, for as long at most, or until the watcher has something to do.  As sigtimedwait(2), which it is where nothing
- * is watched. */
+/* Waits for a signal, for as long at most, or until the watcher or a transcript has something to do.  As sigtimedwait(2), which it is
+ * where nothing is watched. */
 static int next_signal(struct recording *recording, const sigset_t *all, unsigned wait_ms,
 		       siginfo_t *ret_info)
 {
 	struct timespec wait = { .tv_nsec = (long)wait_ms * 1000000 };
-	int descriptor = watch_descriptor(recording->watch);
+	int watched = watch_descriptor(recording->watch),
+	    told = transcripts_descriptor(recording->transcripts);
+	bool polls = watched >= 0 || told >= 0;
 
-	if (descriptor >= 0 && recording->signals < 0)
+	if (polls && recording->signals < 0)
 		recording->signals = signalfd(-1, all, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (descriptor >= 0 && recording->signals >= 0) {
-		struct pollfd either[] = { { .fd = descriptor, .events = POLLIN },
-					   { .fd = recording->signals, .events = POLLIN } };
-		(void)ppoll(either, 2, &wait, NULL);
+	if (polls && recording->signals >= 0) {
+		/* One that is negative is passed over. */
+		struct pollfd any[] = { { .fd = watched, .events = POLLIN },
+					{ .fd = told, .events = POLLIN },
+					{ .fd = recording->signals, .events = POLLIN } };
+		(void)ppoll(any, 3, &wait, NULL);
 		wait = (struct timespec){ 0 };
 	}
 	return sigtimedwait(all, ret_info, &wait);
@@ -748,6 +753,14 @@ static int run_blind(const struct config *config, unsigned asked, char **words)
 	return conclude(line, code);
 }
 
+/* Who speaks with the agent: a person at a terminal may have it begin another conversation. */
+static enum conversations_run run_of(const struct context *context)
+{
+	if (!isatty(STDIN_FILENO))
+		return CONVERSATIONS_HEADLESS;
+	return context->flags & CONTEXT_OUTSIDE ? CONVERSATIONS_OUTSIDE : CONVERSATIONS_INTERACTIVE;
+}
+
 static int run(const struct config *config, char **words)
 {
 	static char path[PATH_MAX];
@@ -768,6 +781,7 @@ static int run(const struct config *config, char **words)
 	struct summary sum;
 	uint64_t counters[COUNTER_COUNT], since_realtime_ns = sys_realtime_ns(),
 					  since_ns = sys_boottime_ns();
+	char told[CONVERSATIONS_TEXT_BYTES];
 	struct context context;
 	struct via via;
 
@@ -783,12 +797,16 @@ static int run(const struct config *config, char **words)
 						    : (struct journal_header){ .magic = 0 };
 	context = root_context(config, &session.segment, words);
 	recording.watch = watch_start(&session, &recording.journal, quiet);
-	recording.compactions = compactions_start(config, &session, &recording.journal);
+	recording.transcripts = transcripts_start(config, &session, &recording.journal,
+						  run_of(&context));
 	checkpoint_begin(&recording.checkpoint, &session, config);
 	metadata_open(&session);
 	int code = run_command(&recording, &context, via.ways, words);
 	watch_end(recording.watch);
-	compactions_end(recording.compactions);
+	/* The last of what was given is told of before it ends. */
+	(void)transcripts_tick(recording.transcripts);
+	(void)transcripts_text(recording.transcripts, told);
+	transcripts_end(recording.transcripts);
 	checkpoint_end(&recording.checkpoint);
 	metadata_close();
 	bool shown = is_shown();
@@ -809,6 +827,8 @@ static int run(const struct config *config, char **words)
 		coverage_note(&sum.coverage, "(session)", "a file of it was cut short in this run");
 	if (shown)
 		summary_print(&sum, session.name);
+	if (shown && told[0])
+		(void)fprintf(stderr, "seen: %s\n", told);
 	if (fail_on_rules_missed(config, &sum.coverage, line))
 		message("%s", line);
 	code = fail_on_judge(asked,

@@ -15,6 +15,7 @@
 #include "cli/session/scopes.h"
 #include "cli/session/session.h"
 #include "cli/session/summary.h"
+#include "tracker/answer/proof.h"
 #include "tracker/path/path.h"
 #include "tracker/process/process.h"
 #include "tracker/segment/tables.h"
@@ -229,6 +230,22 @@ static json_t *json_contents(const struct status *status)
 	return object;
 }
 
+/* What its agent's transcript says of what a scope was given; null: none is read. */
+static json_t *json_outputs(const struct segment *segment, uint64_t scope_id)
+{
+	struct outputs outputs;
+
+	outputs_count(segment, scope_id, &outputs);
+	if (!outputs.is_read)
+		return json_null();
+	json_t *object = json_object();
+	(void)json_object_set_new(object, "proven", json_count(outputs.proven));
+	(void)json_object_set_new(object, "unproven", json_count(outputs.unproven));
+	(void)json_object_set_new(object, "contradicted", json_count(outputs.contradicted));
+	(void)json_object_set_new(object, "off_branch", json_count(outputs.off_branch));
+	return object;
+}
+
 static json_t *json_scopes(const struct status *status)
 {
 	json_t *array = json_array();
@@ -244,6 +261,12 @@ static json_t *json_scopes(const struct status *status)
 		(void)json_object_set_new(object, "bytes_given", json_count(view->bytes_given));
 		(void)json_object_set_new(object, "since",
 					  text_json_time(view->created_realtime_ns));
+		(void)json_object_set_new(
+			object, "muted",
+			json_boolean(proof_scope_flags(&status->session->segment, view->id) &
+				     SCOPE_MUTE));
+		(void)json_object_set_new(object, "outputs",
+					  json_outputs(&status->session->segment, view->id));
 		(void)json_array_append_new(array, object);
 	}
 	return array;

@@ -66,6 +66,7 @@ void summary_take(const struct segment *segment, const struct journal *journal,
 						 __ATOMIC_RELAXED);
 	add_processes(segment, since_ns, &summary);
 	coverage_take(segment, journal, since_counters, since_ns, &summary.coverage);
+	outputs_count(segment, 0, &summary.outputs);
 	*ret_summary = summary;
 }
 
@@ -216,6 +217,14 @@ void summary_print(const struct summary *summary, const char *session_name)
 			"seen: no room in the session's tables: %s forgotten; `seen status` says "
 			"how full they are, [session] in seen.ini makes them larger\n",
 			writes);
+	const struct outputs *outputs = &summary->outputs;
+	if (outputs->unproven)
+		(void)fprintf(stderr,
+			      "seen: %u of %u outputs with files in them were not found in the "
+			      "agent's transcript\n",
+			      outputs->unproven,
+			      outputs->proven + outputs->unproven + outputs->contradicted +
+				      outputs->off_branch);
 	if (!summary->agent_known)
 		(void)fprintf(stderr, "seen: no known agent was started, so nothing was answered: "
 				      "name it with --agent NAME\n");

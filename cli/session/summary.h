@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "cli/session/coverage.h"
+#include "cli/session/outputs.h"
 #include "tracker/segment/segment.h"
 
 struct summary {
@@ -17,7 +18,8 @@ struct summary {
 	unsigned edited_by_tool;
 	uint64_t contents_bytes; /* in the content store, about; of the session in any case */
 	struct coverage coverage;
-	bool agent_known; /* an agent was among the processes, or the agent is outside */
+	struct outputs outputs; /* of the session in any case */
+	bool agent_known;       /* an agent was among the processes, or the agent is outside */
 };
 
 /* summary_take(): adds up a session.  journal: its own, may be unmapped.  since_*: what to take off, for one run of several: its counters at the

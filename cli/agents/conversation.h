@@ -1,0 +1,53 @@
+/*
+ * A conversation: what one transcript tells, line by line.  Its entries are a tree; the conversation stands at one of them, and what the
+ * model has is what lies between that one and the beginning.
+ */
+#ifndef SEEN_CLI_CONVERSATION_H
+#define SEEN_CLI_CONVERSATION_H
+
+#include "cli/agents/transcript_entry.h"
+
+/*
+ * An agent may write its lines a little later than it acts by them (Claude Code: 100 ms).  So long after a line that has the model
+ * asked, nobody knows what is not yet written: what the model does next, and in which conversation.
+ */
+enum { CONVERSATION_SETTLES_MS = 250 };
+
+struct conversation;
+
+/* conversation_new(): an empty one; NULL: no memory.  conversation_free() accepts NULL. */
+struct conversation *conversation_new(void);
+void conversation_free(struct conversation *conversation);
+
+/* conversation_take(): goes on by a line.
+ *
+ * entry: known; borrowed for the call.  now_ns: CLOCK_BOOTTIME.
+ * Returns whether a prompt, or the line by itself, took it to another branch than it was on.  Without memory for the line it is on one that has
+ * nothing. */
+bool conversation_take(struct conversation *conversation, const struct entry *entry,
+		       uint64_t now_ns);
+
+/* conversation_has(): is a result on the branch, with that very text?  text: entry_hash() of it. */
+bool conversation_has(const struct conversation *conversation, uint64_t call, uint64_t text);
+
+/* conversation_is_told(): was there any entry of it? */
+bool conversation_is_told(const struct conversation *conversation);
+
+/* conversation_is_side(): is it a sub-agent's? */
+bool conversation_is_side(const struct conversation *conversation);
+
+/* conversation_is_live(): has it begun a turn, and not ended it as far as its form tells? */
+bool conversation_is_live(const struct conversation *conversation);
+
+/* conversation_says_end(): does its form tell when a turn has ended? */
+bool conversation_says_end(const struct conversation *conversation);
+
+/* conversation_is_certain(): is it known what comes next belongs to this branch: the model has called commands and nobody else, or it was
+ * asked long enough ago?  ret_due_ns: when it will be, if nothing is written until then; 0: never. */
+bool conversation_is_certain(const struct conversation *conversation, uint64_t now_ns,
+			     uint64_t *ret_due_ns);
+
+/* conversation_close(): another conversation of that agent has taken its place. */
+void conversation_close(struct conversation *conversation);
+
+#endif

@@ -1,0 +1,414 @@
+"""An agent's transcript proves what its model was given, and says in which conversation it is."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+import unittest
+
+from harness import NOTICE, RUN, SessionTest, lines, wait_until
+
+COMMAND = {"command": "cat"}
+TASK = {"description": "look", "prompt": "Look.", "subagent_type": "general-purpose"}
+
+
+class Transcript:
+    """Writes what an agent writes.  `last`: the entry that the next one follows."""
+
+    def __init__(self, path, directory, side=False):
+        self.path, self.directory, self.side, self.last, self.number = path, directory, side, None, 0
+        self.name = os.path.basename(path)
+
+    def write(self, *records):
+        with open(self.path, "ab", buffering=0) as file:  # as one: what is read is never the half of it
+            file.write(b"".join(json.dumps(record).encode() + b"\n" for record in records))
+
+    def id(self):
+        self.number += 1
+        return "%s-%d" % (self.name, self.number)
+
+
+class Pi(Transcript):
+    def entry(self, role, content, **more):
+        entry, parent = self.id(), self.last
+        self.last = entry
+        return {"type": "message", "id": entry, "parentId": parent, "message": {"role": role, "content": content, **more}}
+
+    def prompt(self):
+        head = [] if self.number else [{"type": "session", "version": 3, "id": self.name, "cwd": self.directory}]
+        self.write(*head, self.entry("user", [{"type": "text", "text": "Do it."}]))
+
+    def call(self, arguments=COMMAND):
+        self.tool = self.id()
+        self.write(self.entry("assistant", [{"type": "toolCall", "id": self.tool, "name": "bash", "arguments": arguments}], stopReason="toolUse"))
+
+    def result(self, output):
+        self.write(self.entry("toolResult", [{"type": "text", "text": output.decode()}], toolCallId=self.tool))
+
+    def end(self):
+        self.write(self.entry("assistant", [{"type": "text", "text": "Done."}], stopReason="stop"))
+
+
+class Claude(Transcript):
+    def entry(self, kind, content, **more):
+        entry, parent = self.id(), self.last
+        self.last = entry
+        record = {"parentUuid": parent, "isSidechain": self.side, "type": kind, "uuid": entry, "cwd": self.directory, "sessionId": "s"}
+        stop = {"stop_reason": more.pop("stop_reason")} if "stop_reason" in more else {}
+        return {**record, "message": {"role": kind, "content": content, **stop}, **more}
+
+    def prompt(self):
+        self.write({"type": "mode", "mode": "normal", "sessionId": "s"}, self.entry("user", "Do it."))
+
+    def call(self, arguments=COMMAND):
+        self.tool = self.id()
+        self.write(self.entry("assistant", [{"type": "tool_use", "id": self.tool, "name": "Bash", "input": arguments}], stop_reason="tool_use"))
+        self.caller = self.last
+
+    def result(self, output):
+        self.write(self.entry("user", [{"type": "tool_result", "tool_use_id": self.tool, "content": output.decode().rstrip()}],
+                              toolUseResult={"stdout": ""}, sourceToolAssistantUUID=self.caller))
+
+    def end(self):
+        self.write(self.entry("assistant", [{"type": "text", "text": "Done."}], stop_reason="end_turn"))
+
+    def compact(self):
+        self.last = None
+        self.write(self.entry("system", "Conversation compacted", subtype="compact_boundary"))
+
+
+class Case(SessionTest):
+    form = Pi
+    compaction = ""
+
+    def setUp(self):
+        super().setUp()
+        self.session.write("f", lines("f", 300))  # more than an output may have of which nothing is known
+        self.data = self.session.read("f")
+        self.folder = os.path.join(self.session.folder, "agent/projects/here")
+        os.makedirs(os.path.join(self.folder, "one/subagents"))
+        config = os.path.join(self.session.folder, "seen.ini")
+        with open(config, "w", encoding="utf-8") as file:
+            file.write("[notice]\nyield = never\n[agent fake_agent]\ntranscript = ~/agent/projects/*/*.jsonl ~/agent/projects/*/*/subagents/*.jsonl\n"
+                       "%s\n" % self.compaction)
+        self.options = ("--config", config)
+        self.one = self.transcript("one")
+        self.agent.run(["true"])  # it runs before anything is written
+
+    def transcript(self, name, **more):
+        return self.form(os.path.join(self.folder, name + ".jsonl"), self.session.workspace, **more)
+
+    @property
+    def scope(self):
+        return next(scope for scope in self.session.status()["scopes"] if "own reads" not in scope["name"])
+
+    def until(self, **counts):
+        """Until the scope's outputs are said to be so many."""
+        wait_until(lambda: all((self.scope["outputs"] or {}).get(name) == count for name, count in counts.items()))
+
+    def cat(self):
+        return self.agent.shell("cat f")
+
+    def calls(self, transcript=None):
+        """The model calls a command, and that is known."""
+        (transcript or self.one).call()
+        wait_until(lambda: not self.scope["muted"])
+
+    def gives(self, transcript=None, **counts):
+        """The file is given in full, and the transcript says so."""
+        transcript = transcript or self.one
+        transcript.call()
+        output = self.cat()
+        self.assertReal(output, self.data)
+        transcript.result(output)
+        self.until(**(counts or {"proven": 1}))
+
+    def known(self):
+        self.one.prompt()
+        self.gives()
+
+    def assertKnown(self, transcript=None):
+        self.calls(transcript)
+        self.assertNotice(self.cat(), "f")
+        (transcript or self.one).result(b"[a notice]\n")
+
+    def assertUnknown(self, transcript=None):
+        self.calls(transcript)
+        self.assertReal(self.cat(), self.data)
+
+
+class Proofs(Case):
+    def test_proven(self):
+        self.one.prompt()
+        self.one.call()
+        first = self.cat()
+        self.assertReal(first, self.data)
+        self.until(unproven=1)
+        self.assertReal(self.cat(), self.data)  # nothing says yet what became of it
+        self.one.result(first)
+        self.until(proven=1, unproven=0)
+        self.assertKnown()
+
+    def test_contradicted(self):
+        """By its end (pi), its beginning, or both with a mark between them; a later result may prove it all the same."""
+        text = self.data.decode().splitlines(True)
+        self.one.prompt()
+        for cut in ("".join(text[200:]) + "\n[Showing lines 201-300 of 300]", "".join(text[:100]), "".join(text[:100] + ["...\n"] + text[110:])):
+            self.one.call()
+            self.assertReal(self.cat(), self.data)
+            self.until(unproven=1, contradicted=0)
+            self.one.result(cut.encode())
+            self.until(contradicted=1)
+            self.calls()
+            self.assertReal(self.cat(), self.data)
+            self.one.result(b"(no output)")
+        self.one.call()
+        self.one.result(self.data)
+        self.until(proven=1)
+        self.assertKnown()
+
+    def test_several_in_one_command(self):
+        self.session.write("g", lines("g"))
+        self.one.prompt()
+        for cut in (True, False):
+            self.one.call()
+            output = self.agent.shell("echo first; cat f; cat g; false")
+            self.assertReal(output, b"first\n" + self.data + lines("g"))
+            self.one.result((output[:-100] if cut else output) + b"\n\nCommand exited with code 1")
+            self.until(**({"contradicted": 1} if cut else {"proven": 1}))
+        self.assertKnown()
+
+    def test_lines(self):
+        """Of a part of a file the lines have to be there."""
+        part = b"".join(self.data.splitlines(True)[:150])
+        self.one.prompt()
+        self.one.call()
+        self.assertReal(self.agent.shell("head -150 f"), part)
+        self.one.result(part[:2000])
+        self.until(contradicted=1)
+        self.calls()
+        self.assertReal(self.agent.shell("head -150 f"), part)
+        self.one.result(part)
+        self.until(proven=1)
+        self.calls()
+        self.assertTrue(self.agent.shell("head -150 f").startswith(b"["))
+
+    def test_a_file_that_is_another_by_now(self):
+        """What was given is compared by the copy that was kept."""
+        self.one.prompt()
+        self.one.call()
+        self.assertReal(self.cat(), self.data)
+        self.session.write("f", b"something else\n")
+        self.one.result(self.data)
+        self.until(proven=1)
+
+    def test_not_found(self):
+        """It is reported."""
+        self.one.prompt()
+        self.one.call()
+        self.assertReal(self.cat(), self.data)
+        self.one.result(b"something else")
+        self.until(unproven=1, contradicted=0, proven=0)
+
+    def test_a_terminal(self):
+        self.one.prompt()
+        self.one.call()
+        self.assertReal(self.cat(), self.data)
+        self.one.result(self.data.replace(b"\n", b"\r\n").rstrip())
+        self.until(proven=1)
+
+
+class Conversations(Case):
+    def test_the_users_turn(self):
+        """After a turn nobody knows where the conversation goes on."""
+        self.known()
+        self.one.end()
+        wait_until(lambda: self.scope["muted"])
+        self.assertReal(self.cat(), self.data)
+        self.one.prompt()
+        wait_until(lambda: not self.scope["muted"], 5)  # without a call: a while later
+
+    def test_rewound(self):
+        self.one.prompt()
+        before = self.one.last
+        self.gives()
+        self.one.end()
+        after = self.one.last
+        self.one.last = before
+        self.one.prompt()
+        self.until(off_branch=1)
+        self.calls()
+        # what comes back is not given again in between: its delivery would be another
+        self.one.last = after
+        self.one.prompt()
+        self.until(proven=1)
+        self.assertKnown()
+        self.one.last = before
+        self.one.prompt()
+        self.until(off_branch=1)
+        self.assertUnknown()
+
+    def test_a_new_conversation(self):
+        self.known()
+        self.one.end()
+        two = self.transcript("two")
+        two.prompt()
+        self.until(off_branch=1)
+        self.assertUnknown(two)
+        two.result(self.data)
+        self.until(proven=1)
+        self.assertKnown(two)
+
+    def test_resumed(self):
+        """It comes back to a conversation that has it."""
+        self.known()
+        self.one.end()
+        two = self.transcript("two")
+        two.prompt()
+        self.until(off_branch=1)
+        two.end()
+        self.one.prompt()
+        self.until(proven=1)
+        self.assertKnown()
+
+    def test_not_proven_when_it_goes_on_elsewhere(self):
+        self.one.prompt()
+        self.one.call()
+        self.assertReal(self.cat(), self.data)
+        self.until(unproven=1)
+        self.transcript("two").prompt()
+        self.until(contradicted=1)
+
+    def test_another_directory(self):
+        """The transcript of an agent that works elsewhere says nothing."""
+        self.known()
+        other = self.transcript("other")
+        other.directory = self.session.folder + "/agent"
+        other.prompt()
+        other.end()
+        self.assertKnown()
+
+    def test_written_anew(self):
+        self.known()
+        with open(self.one.path, "rb") as file:
+            text = file.read()
+        with open(self.one.path + ".new", "wb") as file:
+            file.write(text)
+        os.rename(self.one.path + ".new", self.one.path)
+        self.assertKnown()
+
+
+class Trees(Case):
+    """Claude Code's form, with sub-agents and compactions."""
+
+    form = Claude
+
+    def test_proven_and_rewound(self):
+        self.one.prompt()
+        before = self.one.last
+        self.gives()
+        self.assertKnown()
+        self.one.end()
+        self.one.last = before
+        self.one.prompt()
+        self.until(off_branch=1)
+        self.assertUnknown()
+
+    def test_compacted(self):
+        self.known()
+        self.one.compact()
+        self.one.prompt()
+        self.until(off_branch=1)
+        self.assertUnknown()
+
+    def test_a_sub_agent_and_its_parent(self):
+        """While it lives nothing counts, and what it was given is not its parent's."""
+        self.known()
+        self.one.call(TASK)
+        wait_until(lambda: self.scope["muted"])
+        side = self.transcript("one/subagents/agent-1", side=True)
+        side.prompt()
+        side.call()
+        self.assertReal(self.cat(), self.data)
+        side.result(self.data)
+        self.until(proven=0, off_branch=1)
+        side.end()
+        self.one.result(b"The sub-agent has done.")
+        self.assertUnknown()  # by its last delivery it is the sub-agent's
+
+    def test_one_in_the_background(self):
+        """Its parent goes on meanwhile."""
+        self.known()
+        side = self.transcript("one/subagents/agent-1", side=True)
+        side.prompt()
+        wait_until(lambda: self.scope["muted"])
+        self.one.call()
+        self.assertReal(self.cat(), self.data)
+        self.one.result(self.data)
+        self.until(proven=1)
+        self.assertTrue(self.scope["muted"])
+        side.end()
+        self.assertKnown()
+
+
+AGENT = """import subprocess, sys
+def ask(command):
+    return subprocess.run(["bash", "-c", command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE).stdout
+sys.stdout.write("%d notices\\n" % [ask("cat f") for _ in range(2)][1].startswith(b"[File previously read"))
+"""
+
+
+class Interactive(SessionTest):
+    """Somebody may begin another conversation: of one that nothing tells nothing is said."""
+
+    def run_agent(self, name, terminal):
+        self.session.write("f", lines("f"))
+        self.session.write(name, AGENT.encode())
+        master, slave = pty.openpty()
+        result = subprocess.run([*RUN, "--summary", "--", sys.executable, name], cwd=self.session.workspace, env=self.session.environment,
+                                stdin=slave if terminal else subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+        os.close(master)
+        os.close(slave)
+        return result.stdout.decode(), result.stderr.decode()
+
+    def test_hooks_would_tell(self):
+        said, summary = self.run_agent("opencode", True)
+        self.assertEqual(said, "0 notices\n")
+        self.assertIn("seen: opencode was given everything in full: neither a transcript nor hooks told which conversation it was in; "
+                      "run `seen hooks install opencode`\n", summary)
+        self.session.seen("hooks", "install", "opencode")
+        said, summary = self.run_agent("opencode", True)
+        self.assertEqual(said, "1 notices\n")
+        self.assertNotIn("in full", summary)
+
+    def test_nothing_would(self):
+        said, summary = self.run_agent("plandex", True)
+        self.assertEqual(said, "0 notices\n")
+        self.assertRegex(summary, "seen: plandex was given everything in full: .* conversation it was in\n")
+
+    def test_nobody_speaks_with_it(self):
+        said, summary = self.run_agent("opencode", False)
+        self.assertEqual(said, "1 notices\n")
+        self.assertNotIn("in full", summary)
+
+
+class Summary(SessionTest):
+    def test_not_found(self):
+        """At the end it is said what the transcript did not have."""
+        agent = AGENT.replace("def ask", """import json, os, time
+os.makedirs(os.path.expanduser("~/.pi/agent/sessions/x"))
+with open(os.path.expanduser("~/.pi/agent/sessions/x/y.jsonl"), "w") as file:
+    for number, role in enumerate(("user", "assistant")):
+        file.write(json.dumps({"type": "message", "id": str(number), "parentId": None, "message": {"role": role, "content": []}}) + "\\n")
+def ask""", 1) + "time.sleep(0.5)\n"
+        self.session.write("f", lines("f"))
+        self.session.write("pi", agent.encode())
+        result = self.session.seen("run", "--summary", "--", sys.executable, "pi")
+        self.assertIn(b"seen: 1 of 1 outputs with files in them were not found in the agent's transcript\n", result.stderr)
+
+
+del Case
+
+if __name__ == "__main__":
+    unittest.main()
