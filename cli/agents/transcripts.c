@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define XXH_INLINE_ALL
@@ -31,7 +32,6 @@ enum {
 	LIST_MS = 1000,     /* what cannot be watched is listed so often */
 	TAIL_BYTES = 64,    /* before what was read: tells whether it is still what it was */
 	LINE_BYTES_MAX = 64 << 20,
-	TICK_MS = 20,
 	HEAD_LINES = 2, /* of a transcript, before anything can have been given */
 };
 
@@ -620,6 +620,15 @@ static bool add_rules(struct transcripts *transcripts, const struct config *conf
 
 /* ---- from outside ---- */
 
+/* The clock of files' times, which goes on by ticks. */
+static uint64_t file_clock_ns(void)
+{
+	struct timespec now = { .tv_sec = 0 };
+
+	(void)clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
 struct transcripts *transcripts_start(const struct config *config, const struct session *session,
 				      struct journal *journal, enum conversations_run run)
 {
@@ -632,8 +641,7 @@ struct transcripts *transcripts_start(const struct config *config, const struct 
 		.segment = &session->segment,
 		.journal = journal,
 		.conversations = conversations_new(&session->segment, run),
-		/* A file's time is that of the last tick of the kernel's clock. */
-		.since_ns = sys_realtime_ns() - TICK_MS * MILLISECOND_NS,
+		.since_ns = file_clock_ns(),
 		.fd = -1,
 	};
 	if (!transcripts->conversations || !add_rules(transcripts, config)) {
