@@ -52,7 +52,8 @@ static int add_row(const char *path, const struct file_slot *file, void *data)
 {
 	struct rows *rows = data;
 
-	if (!(file->flags & rows->flags))
+	/* What came and went is no change. */
+	if (!(file->flags & rows->flags) || file_fate(file) == FATE_IS_TRANSIENT)
 		return 0;
 	if (rows->count == rows->capacity) {
 		size_t capacity = rows->capacity ? rows->capacity * 2 : 64;
@@ -93,6 +94,8 @@ static int print_json(const struct session *session, const struct rows *rows)
 		(void)json_object_set_new(object, "source", json_string(who(row)));
 		(void)json_object_set_new(object, "time",
 					  text_json_time(row->file.last_edit_realtime_ns));
+		(void)json_object_set_new(object, "removed",
+					  json_boolean(file_fate(&row->file) == FATE_IS_REMOVED));
 		(void)json_array_append_new(files, object);
 	}
 	(void)json_object_set_new(document, "schema", json_string("seen/edited/1"));
@@ -109,7 +112,10 @@ static void print_rows(const struct segment *segment, const struct rows *rows)
 	for (size_t i = 0; i < rows->count; i++)
 		if (path_escape(path_relative(segment, rows->rows[i].path), path, sizeof(path)) >=
 		    0)
-			(void)printf("%-12s  %s\n", who(&rows->rows[i]), path);
+			(void)printf("%-12s  %s%s\n", who(&rows->rows[i]), path,
+				     file_fate(&rows->rows[i].file) == FATE_IS_REMOVED
+					     ? "  (removed)"
+					     : "");
 }
 
 struct told {

@@ -15,6 +15,7 @@
 #include "cli/session/scopes.h"
 #include "cli/session/session.h"
 #include "tracker/answer/tracker.h"
+#include "tracker/content/file.h"
 #include "tracker/path/path.h"
 #include "tracker/segment/workspace.h"
 
@@ -68,6 +69,9 @@ static int add_row(const char *path, const struct file_slot *file, void *data)
 {
 	struct rows *rows = data;
 
+	/* What came and went, and was never read. */
+	if (file_fate(file) == FATE_IS_TRANSIENT && !file->full_reads)
+		return 0;
 	if (!is_wanted(rows, path))
 		return 0;
 	if (rows->count == rows->capacity) {
@@ -99,6 +103,7 @@ static json_t *json_row(const struct segment *segment, const struct row *row)
 	json_t *object = json_object(), *edited = json_array();
 	char digits[VERSION_DIGITS + 1];
 	bool known = !version_is_none(&row->version);
+	const char *fate = fate_name(file_fate(&row->file));
 
 	version_digits(&row->version, digits);
 	if (row->file.flags & FILE_EDITED_BY_AGENT)
@@ -122,6 +127,7 @@ static json_t *json_row(const struct segment *segment, const struct row *row)
 					: json_null());
 	(void)json_object_set_new(object, "state", json_string(state_name(row->state)));
 	(void)json_object_set_new(object, "edited_by", edited);
+	(void)json_object_set_new(object, "fate", fate ? json_string(fate) : json_null());
 	return object;
 }
 
@@ -164,11 +170,13 @@ static void print_row(const struct segment *segment, const struct row *row)
 		version_digits(&row->version, digits);
 	if (path_escape(path_relative(segment, row->path), path, sizeof(path)) < 0)
 		return;
+	bool removed = file_fate(&row->file) == FATE_IS_REMOVED;
 	(void)text_time(row->file.last_read_realtime_ns, time);
 	(void)printf("%5u  %7u  %7u  %6u  %-24s  %-12s  %s%-9s%s  %-6s  %s\n", row->file.full_reads,
 		     row->file.repeats, row->file.notices, row->file.yields, time[0] ? time : "-",
-		     digits, text_style(stdout, COLORS[row->state]), state_name(row->state),
-		     text_style(stdout, "0"), edited_text(row->file.flags), path);
+		     digits, text_style(stdout, COLORS[removed ? STATE_DELETED : row->state]),
+		     removed ? "removed" : state_name(row->state), text_style(stdout, "0"),
+		     edited_text(row->file.flags), path);
 }
 
 static void print_table(const struct segment *segment, const struct rows *rows)

@@ -476,6 +476,10 @@ void event_print_members(struct event_members *members, const struct event *even
 		put_descriptor(members, "fd", record->fd);
 		put(members, "flags", json_open_flags(record->flags));
 		put_boolean(members, "planned", record->marks & JOURNAL_PLANNED);
+		put(members, "made",
+		    record->marks & (JOURNAL_MADE | JOURNAL_WAS_THERE)
+			    ? json_boolean(record->marks & JOURNAL_MADE)
+			    : json_null());
 		decision = is_answered(event) ? event_decision_name(record->decision) : NULL;
 		reason = is_answered(event) ? reason_name(record->reason) : NULL;
 		put_text(members, "decision", decision);

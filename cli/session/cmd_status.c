@@ -160,6 +160,7 @@ static json_t *json_files(const struct status *status)
 				  json_count(status->summary.edited_by_agent));
 	(void)json_object_set_new(object, "edited_by_tool",
 				  json_count(status->summary.edited_by_tool));
+	(void)json_object_set_new(object, "removed", json_count(status->summary.removed));
 	return object;
 }
 
@@ -359,9 +360,8 @@ static void print_counters(const struct status *status)
 		     text_number(counters[COUNTER_bytes_saved], number),
 		     text_number(tokens_of_bytes(counters[COUNTER_bytes_saved]), tokens));
 	print_label("files");
-	(void)printf("%u on record; %u changed by the agent, %u by its tools\n",
-		     status->summary.files, status->summary.edited_by_agent,
-		     status->summary.edited_by_tool);
+	(void)printf("%u on record; %s\n", status->summary.files,
+		     summary_files(&status->summary, writes));
 	if (counters[COUNTER_instructions_given]) {
 		print_label("instructed");
 		(void)printf("%-8s %s%s%s\n",

@@ -3,11 +3,11 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/base/text.h"
 #include "cli/base/tokens.h"
 #include "tracker/answer/tracker.h"
+#include "tracker/content/file.h"
 #include "tracker/process/process.h"
 #include "tracker/process/scope.h"
 #include "tracker/segment/tables.h"
@@ -22,10 +22,12 @@ static int add_file(const char *path, const struct file_slot *file, void *data)
 	struct file_sum *sum = data;
 
 	sum->summary->files++;
-	/* A temporary file that came and went is no change; one that had been read and is gone is. */
+	(void)path;
+	/* A temporary file that came and went is no change. */
 	if (file->last_edit_realtime_ns < sum->since_realtime_ns ||
-	    (!file->full_reads && access(path, F_OK) < 0))
+	    file_fate(file) == FATE_IS_TRANSIENT || file_fate(file) == FATE_NOTHING)
 		return 0;
+	sum->summary->removed += file_fate(file) == FATE_IS_REMOVED;
 	if (file->flags & FILE_EDITED_BY_AGENT)
 		sum->summary->edited_by_agent++;
 	else if (file->flags & FILE_EDITED_BY_TOOL)
@@ -102,6 +104,18 @@ const char *summary_writes(const struct summary *summary, char *ret_text)
 			       text_number(summary->contents_bytes, number));
 	}
 	add_count(ret_text, counters[COUNTER_lost_contents], "version", " that could not be kept");
+	return ret_text;
+}
+
+const char *summary_files(const struct summary *summary, char *ret_text)
+{
+	int used = snprintf(ret_text, SUMMARY_WRITES_BYTES,
+			    "%u file%s changed by the agent, %u by its tools",
+			    summary->edited_by_agent, text_plural(summary->edited_by_agent),
+			    summary->edited_by_tool);
+	if (summary->removed)
+		(void)snprintf(ret_text + used, SUMMARY_WRITES_BYTES - (size_t)used,
+			       "; %u of them removed", summary->removed);
 	return ret_text;
 }
 
@@ -196,9 +210,7 @@ void summary_print(const struct summary *summary, const char *session_name)
 		text_plural(counters[COUNTER_requests]), text_number(repeated, repeats),
 		text_plural(repeated), text_number(answered, notices), text_plural(answered), more,
 		text_number(saved, bytes), text_number(tokens_of_bytes(saved), tokens));
-	(void)fprintf(stderr, "seen: %u file%s changed by the agent, %u by its tools\n",
-		      summary->edited_by_agent, text_plural(summary->edited_by_agent),
-		      summary->edited_by_tool);
+	(void)fprintf(stderr, "seen: %s\n", summary_files(summary, writes));
 	/* That something was kept is worth a line where somebody may want it back. */
 	if (is_conflict(counters) && summary_writes(summary, writes)[0])
 		(void)fprintf(stderr, "seen: writes: %s\n", writes);

@@ -14,9 +14,10 @@
 struct summary {
 	uint64_t counters[COUNTER_COUNT];
 	unsigned files;           /* on record */
-	unsigned edited_by_agent; /* files that exist or had been read, written to since */
-	unsigned edited_by_tool;
-	uint64_t contents_bytes; /* in the content store, about; of the session in any case */
+	unsigned edited_by_agent; /* files made, changed or removed since; not what came and went */
+	unsigned edited_by_tool;  /* by its tools alone */
+	unsigned removed;         /* of both */
+	uint64_t contents_bytes;  /* in the content store, about; of the session in any case */
 	struct coverage coverage;
 	struct outputs outputs; /* of the session in any case */
 	bool agent_known;       /* an agent was among the processes, or the agent is outside */
@@ -34,6 +35,10 @@ enum { SUMMARY_WRITES_BYTES = 512 };
  *
  * ret_text: SUMMARY_WRITES_BYTES.  Returns ret_text, empty where there is nothing to say. */
 const char *summary_writes(const struct summary *summary, char *ret_text);
+
+/* summary_files(): what became of files, as a line: "2 files changed by the agent, 1 by its tools; 1 of them removed".  As
+ * summary_writes(). */
+const char *summary_files(const struct summary *summary, char *ret_text);
 
 /* summary_rules(): accesses that rules had something to say of, as a line: "2 denied, 1 warned of".  As summary_writes(). */
 const char *summary_rules(const struct summary *summary, char *ret_text);

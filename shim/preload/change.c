@@ -1,21 +1,60 @@
 /*
- * Changes: what this process writes to, replaces or removes, by path as given.  A path that cannot be known without asking the
- * kernel (directory.c) is counted as not recorded.
+ * Changes: what this process writes to, replaces or removes, by path as given.
+ *
+ * What a directory's descriptor is open for is asked of the kernel once for all that is removed in it (rm -r).
  */
 #include "shim/preload/change.h"
 
+#include <errno.h>
+#include <string.h>
+
 #include "shim/preload/directory.h"
+#include "shim/preload/record.h"
 #include "shim/preload/scratch.h"
 #include "shim/preload/state.h"
+#include "shim/preload/thread.h"
 #include "tracker/content/file.h"
+#include "tracker/path/path.h"
 
-void change_note(int directory, const char *path)
+/* The directory that was asked for last. */
+static struct {
+	uint32_t taken;  /* by a thread that looks at it, or changes it */
+	uint32_t opened; /* number of the record of its opening, which no other has; 0: none */
+	char path[SEGMENT_PATH_BYTES];
+} last;
+
+/* A path that is relative to a descriptor's directory. */
+static bool resolve_below(int directory, const char *path, char *ret_path)
 {
-	char *normal = scratch_take();
+	uint32_t opened = record_opening(directory);
+	bool found = false;
 
-	if (!normal || change_path(directory, path, normal, SEGMENT_PATH_BYTES) < 0)
+	if (!opened || __atomic_exchange_n(&last.taken, 1, __ATOMIC_ACQUIRE))
+		return change_resolve(directory, path, ret_path);
+	if (last.opened != opened) {
+		last.opened = 0;
+		if (subject_link(SUBJECT_SELF, directory, last.path, sizeof(last.path)) > 0 &&
+		    last.path[0] == '/')
+			last.opened = opened;
+	}
+	if (last.opened)
+		found = path_normalize(last.path, path, ret_path, SEGMENT_PATH_BYTES) > 0;
+	__atomic_store_n(&last.taken, 0, __ATOMIC_RELEASE);
+	return found;
+}
+
+void change_note(int directory, const char *path, enum deed_kind kind)
+{
+	int saved_errno = errno;
+	char *normal = scratch_take();
+	bool known = normal && change_path(directory, path, normal, SEGMENT_PATH_BYTES) >= 0;
+
+	if (!known && normal && !shim.sandboxed && directory != AT_FDCWD && !in_vfork_child())
+		known = resolve_below(directory, path, normal);
+	if (known)
+		file_note_edit(&shim.segment, normal, &shim.request.context, shim.role, kind);
+	else if (!shim.records) /* else the journal has it */
 		segment_count(&shim.segment, COUNTER_lost_changes, 1);
-	else
-		file_note_edit(&shim.segment, normal, &shim.request.context, shim.role);
 	scratch_give(normal);
+	errno = saved_errno;
 }

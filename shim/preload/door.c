@@ -1,8 +1,41 @@
 /* What an exported function means: see door.h. */
 #include "shim/preload/door.h"
 
+#include <string.h>
+#include <sys/stat.h>
+
 #include "shim/preload/change.h"
 #include "shim/preload/directory.h"
+#include "tracker/sys/sys.h"
+
+/* Is a file that was opened for writing a new one?  Of what the guard looked at it is known; a shell below an agent asks. */
+static enum deed_kind deed_of_open(int fd, int flags, const struct plan *plan, struct look *look)
+{
+	bool asks = shim.role == ROLE_SHELL && !shim.sandboxed && shim.records &&
+		    (shim.request.context.flags & (CONTEXT_AGENT | CONTEXT_OUTSIDE));
+	bool is_new = (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
+	bool is_old = !(flags & O_CREAT);
+	struct statx now;
+
+	if (plan && plan->path) {
+		is_new = is_new || plan->answer.reason == GUARD_NEW;
+		is_old = !is_new;
+	}
+	memset(&now, 0, sizeof(now));
+	if (asks && sys_call6(SYS_statx, fd, (long)"", AT_EMPTY_PATH,
+			      STATX_BASIC_STATS | STATX_BTIME, (long)&now, 0) == 0) {
+		bool has_birth = now.stx_mask & STATX_BTIME;
+		/* What is made has all its times from one moment. */
+		bool is_born = has_birth && !now.stx_size &&
+			       memcmp(&now.stx_btime, &now.stx_ctime, sizeof(now.stx_btime)) == 0;
+		is_new = is_new || (is_born && !is_old);
+		is_old = is_old || (has_birth && !is_new);
+		look->is_weighed = S_ISREG(now.stx_mode);
+		look->size_bytes = now.stx_size;
+	}
+	look->marks = is_new ? JOURNAL_MADE : is_old ? JOURNAL_WAS_THERE : 0;
+	return is_new ? DEED_MAKES : is_old ? DEED_CHANGES : DEED_WRITES;
+}
 
 int door_opened(int fd, int directory, const char *path, int flags, struct plan *plan)
 {
@@ -24,8 +57,17 @@ int door_opened(int fd, int directory, const char *path, int flags, struct plan 
 		if (lists) {
 			;
 		} else if (writes) {
+			struct look weight = { .marks = 0 };
+			enum deed_kind kind = deed_of_open(fd, flags, plan, &weight);
+			bool is_told = (flags & O_CREAT) && !(flags & O_EXCL) && weight.marks;
+			if ((is_told || weight.is_weighed) && !known) {
+				look = weight;
+				known = &look;
+			} else if (known) {
+				look.marks = weight.marks;
+			}
 			if (shim.changes && path && (flags & O_TMPFILE) != O_TMPFILE)
-				change_note(directory, path);
+				change_note(directory, path, kind);
 		} else if (shim.views) {
 			view_opened(fd, directory, path, &look);
 		} else if (shim.shows) {
@@ -82,7 +124,10 @@ void door_changed(enum journal_op op, int error, int directory, const char *path
 		count_up(PROCESS_CHANGES);
 		if (shim.changes && !(op == JOURNAL_DELETE && flags) &&
 		    !(op == JOURNAL_CREATE && S_ISDIR(flags)))
-			change_note(directory, path);
+			change_note(directory, path,
+				    op == JOURNAL_DELETE   ? DEED_REMOVES
+				    : op == JOURNAL_CREATE ? DEED_MAKES
+							   : DEED_WRITES);
 	}
 	record_name(op, error != 0, directory, path, flags, amount);
 }
@@ -95,10 +140,16 @@ void door_changed_two(enum journal_op op, int error, int directory, const char *
 	reader_odd();
 	if (error == 0) {
 		count_up(PROCESS_CHANGES);
+		bool swaps = op == JOURNAL_RENAME && (flags & RENAME_EXCHANGE);
+		bool is_new = op == JOURNAL_LINK ||
+			      (op == JOURNAL_RENAME && (flags & RENAME_NOREPLACE));
 		if (shim.changes && op != JOURNAL_LINK)
-			change_note(directory, path);
+			change_note(directory, path,
+				    op == JOURNAL_SYMLINK ? DEED_MAKES
+				    : swaps               ? DEED_WRITES
+							  : DEED_REMOVES);
 		if (shim.changes && op != JOURNAL_SYMLINK)
-			change_note(other_directory, other);
+			change_note(other_directory, other, is_new ? DEED_MAKES : DEED_WRITES);
 	}
 	record_names(op, error != 0, directory, path, other_directory, other, flags);
 }

@@ -253,6 +253,8 @@ static inline void door_replacing(int fd, int target, struct closing *ret_closin
 	ret_closing->fd = -1;
 	if (__builtin_expect(shim.guards && writes_any(), 0) && fd != target)
 		writes_closing(target, ret_closing);
+	if (__builtin_expect(shim.role == ROLE_SHELL && shim.records, 0) && fd != target)
+		record_replacing(target);
 }
 
 static inline int door_closed(int error, struct closing *closing)

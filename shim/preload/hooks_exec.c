@@ -210,7 +210,9 @@ EXPORT int posix_spawn_file_actions_addopen(posix_spawn_file_actions_t *actions,
 	if (error || !shim.on)
 		return error;
 	if (((flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC)) && shim.changes)
-		change_note(AT_FDCWD, path);
+		change_note(AT_FDCWD, path,
+			    (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL) ? DEED_MAKES
+									       : DEED_WRITES);
 	record_planned(fd, path, flags);
 	return error;
 }

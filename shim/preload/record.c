@@ -16,8 +16,9 @@
 
 enum {
 	DESCRIPTORS = 1024,
-	STREAM_NO_READS = 0x0004, /* glibc, libio.h: opened for writing alone */
-	STREAM_PUTTING = 0x0800,  /* the buffer holds what was written */
+	NOT_WEIGHED = UINT32_MAX >> 1, /* larger files are not, either */
+	STREAM_NO_READS = 0x0004,      /* glibc, libio.h: opened for writing alone */
+	STREAM_PUTTING = 0x0800,       /* the buffer holds what was written */
 };
 
 enum descriptor_state {
@@ -41,7 +42,10 @@ static struct descriptor {
 	uint32_t directory;
 	int32_t directory_fd;
 	struct traffic read, written;
+	uint32_t start_bytes; /* of a shell's file that was opened for writing: its size then; NOT_WEIGHED */
+	uint32_t starts; /* programs that the process had started by then */
 } __attribute__((aligned(64))) descriptors[DESCRIPTORS];
+_Static_assert(sizeof(struct descriptor) == 64, "one line of the cache");
 static unsigned descriptors_end; /* entries from here on were never used */
 
 /* ---- who ---- */
@@ -159,6 +163,12 @@ static struct descriptor *descriptor_at(int fd)
 		return NULL;
 	struct descriptor *descriptor = &descriptors[fd];
 	return __atomic_load_n(&descriptor->state, __ATOMIC_ACQUIRE) ? descriptor : NULL;
+}
+
+uint32_t record_opening(int fd)
+{
+	const struct descriptor *descriptor = descriptor_at(fd);
+	return descriptor ? descriptor->opened : 0;
 }
 
 /* What a relative path is relative to, as records tell it (journal.h, `directory`). */
@@ -301,6 +311,8 @@ static inline void follow(int fd, const struct descriptor *as)
 	descriptor->directory = as->directory;
 	descriptor->directory_fd = as->directory_fd;
 	descriptor->read = descriptor->written = (struct traffic){ 0 };
+	descriptor->start_bytes = as->start_bytes;
+	descriptor->starts = as->starts;
 	__atomic_store_n(&descriptor->state, DESCRIPTOR_FOLLOWED, __ATOMIC_RELEASE);
 	unsigned end = __atomic_load_n(&descriptors_end, __ATOMIC_RELAXED);
 	while (__builtin_expect(end <= (unsigned)fd, 0) &&
@@ -313,6 +325,7 @@ static inline void follow(int fd, const struct descriptor *as)
 static void follow_opened(int fd, uint32_t number, const struct journal_record *record)
 {
 	struct descriptor as = { .opened = number,
+				 .start_bytes = NOT_WEIGHED,
 				 .path = record->path,
 				 .directory = record->directory,
 				 .directory_fd = record->directory_fd };
@@ -351,8 +364,10 @@ void record_fork(void)
 		return;
 	/* What the parent's descriptors did is the parent's to tell. */
 	unsigned end = __atomic_load_n(&descriptors_end, __ATOMIC_RELAXED);
-	for (unsigned fd = 0; fd < end; fd++)
+	for (unsigned fd = 0; fd < end; fd++) {
 		descriptors[fd].read = descriptors[fd].written = (struct traffic){ 0 };
+		descriptors[fd].start_bytes = NOT_WEIGHED;
+	}
 	record.directory = change_folder_text();
 	append_process(&record, shim.fork_parent, starter);
 }
@@ -419,7 +434,8 @@ static void inherit(void)
 	    entry.record.head.op != JOURNAL_EXEC || entry.record.amount != shim.process.serial)
 		return;
 	for (int fd = 0; fd < JOURNAL_STANDARD; fd++) {
-		struct descriptor as = { .path = entry.exec.standard[fd].path,
+		struct descriptor as = { .start_bytes = NOT_WEIGHED,
+					 .path = entry.exec.standard[fd].path,
 					 .directory = entry.exec.standard[fd].directory,
 					 .directory_fd = entry.exec.standard[fd].directory_fd };
 		if (as.path)
@@ -559,6 +575,8 @@ static __attribute__((noinline)) void opened_by_any(int fd, int directory, const
 		record.decision = (uint8_t)look->decision;
 		record.reason = (uint8_t)look->reason;
 	}
+	if (look)
+		record.marks |= look->marks;
 	bool details = look && look->is_known;
 	uint32_t number = append(&record, details ? &look->details : NULL,
 				 details ? sizeof(look->details) : 0);
@@ -566,6 +584,11 @@ static __attribute__((noinline)) void opened_by_any(int fd, int directory, const
 		return;
 	if (path)
 		follow_opened(fd, number, &record);
+	if (path && look && look->is_weighed && (unsigned)fd < DESCRIPTORS &&
+	    look->size_bytes < NOT_WEIGHED && !in_vfork_child()) {
+		descriptors[fd].start_bytes = (uint32_t)look->size_bytes;
+		descriptors[fd].starts = shim_starts();
+	}
 	if (look && look->is_decided && look->decision != DECISION_CONTENT) {
 		record.head.op = (uint16_t)op_of(look->decision);
 		record.time_realtime_ns = 0;
@@ -691,6 +714,34 @@ static void tell(enum journal_op total, int fd, const struct descriptor *descrip
 	(void)append(&record, NULL, 0);
 }
 
+/* What a shell wrote by itself: libc's streams do that unseen.  Told by the file's size; where programs were started meanwhile it is
+ * theirs, too, and they tell of it. */
+static void tell_weight(int fd, const struct descriptor *descriptor)
+{
+	struct journal_record record = about(JOURNAL_WRITE, fd, descriptor);
+	struct stat stat;
+
+	if (descriptor->start_bytes == NOT_WEIGHED || descriptor->written.calls || shim.sandboxed ||
+	    sys_fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode) ||
+	    (uint64_t)stat.st_size <= descriptor->start_bytes)
+		return;
+	if (descriptor->starts == shim_starts())
+		record.amount = (uint64_t)stat.st_size - descriptor->start_bytes;
+	else
+		record.marks |= JOURNAL_AT_LEAST;
+	(void)append(&record, NULL, 0);
+}
+
+void record_replacing(int fd)
+{
+	struct descriptor *descriptor = descriptor_at(fd);
+
+	if (!descriptor || descriptor->start_bytes == NOT_WEIGHED || in_vfork_child())
+		return;
+	tell_weight(fd, descriptor);
+	descriptor->start_bytes = NOT_WEIGHED;
+}
+
 void record_closing(unsigned first, unsigned last)
 {
 	unsigned end = __atomic_load_n(&descriptors_end, __ATOMIC_RELAXED);
@@ -704,6 +755,7 @@ void record_closing(unsigned first, unsigned last)
 		struct descriptor *descriptor = &descriptors[fd];
 		if (!__atomic_load_n(&descriptor->state, __ATOMIC_ACQUIRE))
 			continue;
+		tell_weight((int)fd, descriptor);
 		if (!__atomic_exchange_n(&descriptor->state, 0, __ATOMIC_ACQ_REL))
 			continue;
 		tell(JOURNAL_READ_TOTAL, (int)fd, descriptor, &descriptor->read);
@@ -716,7 +768,8 @@ void record_closing_one(int fd)
 	struct descriptor *descriptor = descriptor_at(fd);
 
 	if (in_vfork_child() ||
-	    (descriptor && (descriptor->read.calls > 1 || descriptor->written.calls > 1)))
+	    (descriptor && (descriptor->read.calls > 1 || descriptor->written.calls > 1 ||
+			    descriptor->start_bytes != NOT_WEIGHED)))
 		record_closing((unsigned)fd, (unsigned)fd);
 	else if (descriptor) /* whoever else closes it has nothing to tell either */
 		__atomic_store_n(&descriptor->state, 0, __ATOMIC_RELEASE);

@@ -27,6 +27,9 @@ struct look {
 	enum decision decision;
 	enum reason reason;
 	uint64_t bytes_saved; /* NOTICE, DIFF */
+	uint16_t marks;       /* of the record: JOURNAL_MADE, JOURNAL_WAS_THERE */
+	bool is_weighed;      /* size_bytes, as it was opened for writing */
+	uint64_t size_bytes;
 	struct journal_details details;
 };
 
@@ -42,6 +45,9 @@ void record_end(int status);
 /* record_opened(): a call opened a file, or with fd < 0 could not; errno then says why.
  * path: as given, NULL: not by name.  look: NULL: nothing is known. */
 void record_opened(int fd, int directory, const char *path, int flags, const struct look *look);
+
+/* record_opening(): number of the record by which a descriptor was opened; 0: not known.  No other has it, whatever its number. */
+uint32_t record_opening(int fd);
 
 /* record_answered(): the first whole read through a descriptor was decided.  look: what came of it. */
 void record_answered(int fd, const struct look *look);
@@ -59,6 +65,9 @@ void record_written(int fd, ssize_t count);
 
 /* record_mapped(): protection, flags: of mmap(2). */
 void record_mapped(int fd, int protection, int flags, size_t size_bytes);
+
+/* record_replacing(): a descriptor is about to be closed by dup2(2): what is told by its file is told now. */
+void record_replacing(int fd);
 
 /* record_duplicated(): `copy` is now another descriptor for what `fd` is; `copy` < 0: the call failed. */
 void record_duplicated(int fd, int copy);

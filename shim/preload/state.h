@@ -82,8 +82,9 @@ struct shim {
 	struct rule_program rules; /* that speak of this program; none: nobody asks */
 	uint64_t program_dev,
 		program_ino; /* file of seen's own program, where there are rules; ino 0: not known */
-	uint32_t role;       /* enum role */
-	uint64_t scope_id;   /* baseline_scope(): what it reads and writes belongs to; 0: none */
+	uint32_t starts;   /* programs that this process started, and copies of it: by atomic add */
+	uint32_t role;     /* enum role */
+	uint64_t scope_id; /* baseline_scope(): what it reads and writes belongs to; 0: none */
 	uint32_t edit_pattern; /* enum edit_pattern, of an agent's profile */
 	pid_t pid;             /* of this process; a child between vfork and exec has another */
 	pid_t fork_parent;     /* is_fork: of the process that was copied */
@@ -107,6 +108,12 @@ static inline void shim_settle(void)
 {
 	shim.plain = shim.on && shim.records && !shim.views && !shim.reads_own && !shim.shows &&
 		     !shim.tracks && !shim.sandboxed;
+}
+
+/* shim_starts(): how many programs and copies this process started: they may have any descriptor of it. */
+static inline uint32_t shim_starts(void)
+{
+	return __atomic_load_n(&shim.starts, __ATOMIC_RELAXED);
 }
 
 /* count_up(): this program did something once more. */

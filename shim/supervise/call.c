@@ -352,16 +352,23 @@ static bool notes_changes(const struct looking *looking)
 	       !looking->target->invocation.ignored;
 }
 
-static void note(const struct looking *looking, const struct named *named)
+/* Is there something by that name, before the call is made? */
+static bool is_there_now(const struct looking *looking, const struct named *named, bool follows)
+{
+	struct stat stat;
+	return look_at_named(looking, named, follows, &stat) == 0;
+}
+
+static void note(const struct looking *looking, const struct named *named, enum deed_kind kind)
 {
 	const struct context *context = &looking->target->request.context;
 
 	if (!notes_changes(looking))
 		return;
 	if (named->normal)
-		file_note_edit(looking->supervision->segment, named->normal, context,
-			       context->role);
-	else
+		file_note_edit(looking->supervision->segment, named->normal, context, context->role,
+			       kind);
+	else if (!looking->supervision->journal) /* else the journal has it */
 		segment_count(looking->supervision->segment, COUNTER_lost_changes, 1);
 }
 
@@ -401,9 +408,13 @@ static struct verdict judge_name(const struct looking *looking)
 	if (error < 0)
 		return fail(error);
 	count(looking, PROCESS_CHANGES);
-	if (!(form->op == JOURNAL_DELETE && flags) &&
+	if (!(form->op == JOURNAL_DELETE &&
+	      (flags || !is_there_now(looking, &name.named, false))) &&
 	    !(form->op == JOURNAL_CREATE && S_ISDIR(flags)))
-		note(looking, &name.named);
+		note(looking, &name.named,
+		     form->op == JOURNAL_DELETE   ? DEED_REMOVES
+		     : form->op == JOURNAL_CREATE ? DEED_MAKES
+						  : DEED_WRITES);
 	return PASS;
 }
 
@@ -430,10 +441,16 @@ static struct verdict judge_two(const struct looking *looking)
 	if (error < 0)
 		return fail(error);
 	count(looking, PROCESS_CHANGES);
+	if (form->op == JOURNAL_RENAME && !is_there_now(looking, &name.named, false))
+		return PASS;
+	bool is_new = form->op == JOURNAL_LINK || !is_there_now(looking, &other.named, false);
 	if (form->op != JOURNAL_LINK)
-		note(looking, &name.named);
+		note(looking, &name.named,
+		     form->op == JOURNAL_SYMLINK ? DEED_MAKES
+		     : flags & RENAME_EXCHANGE   ? DEED_WRITES
+						 : DEED_REMOVES);
 	if (form->op != JOURNAL_SYMLINK)
-		note(looking, &other.named);
+		note(looking, &other.named, is_new ? DEED_MAKES : DEED_CHANGES);
 	return PASS;
 }
 
@@ -561,19 +578,26 @@ static struct verdict judge_open(const struct looking *looking)
 	}
 	if (is_own)
 		return PASS;
+	bool is_there = false;
 	if (!writes && target->request.is_viewer && target->way == WAY_SUPERVISED &&
 	    form->kind != KIND_OPENAT2)
 		return answer_viewer(looking, &name.named, flags);
 	if (writes && !makes_nameless) {
+		is_there = is_there_now(looking, &name.named, !(flags & O_NOFOLLOW));
 		error = ask(looking, JOURNAL_OPEN, flags, &name.named, !(flags & O_NOFOLLOW), NULL);
-		if (error == 0)
-			note(looking, &name.named);
+		if (error == 0 && (is_there ? (flags & (O_CREAT | O_EXCL)) != (O_CREAT | O_EXCL)
+					    : (flags & O_CREAT) != 0))
+			note(looking, &name.named, is_there ? DEED_CHANGES : DEED_MAKES);
 	}
 	if (!writes && !lists && reads_files(target)) {
 		exchange_takes_long(looking->exchange);
 		write_read(looking->supervision, target, &name.named);
 	}
-	record_call(looking->supervision, target, JOURNAL_OPEN, &name.named, flags, 0, -error);
+	record_open(looking->supervision, target, &name.named, flags, -error,
+		    !writes || makes_nameless ? 0
+		    : is_there                ? JOURNAL_WAS_THERE
+		    : flags & O_CREAT         ? JOURNAL_MADE
+					      : 0);
 	return error < 0 ? fail(error) : PASS;
 }
 

@@ -157,8 +157,9 @@ static bool may_write(enum journal_op op, uint32_t flags)
 	       (flags & (O_TRUNC | O_CREAT));
 }
 
-void record_call(const struct supervision *supervision, struct target *target, enum journal_op op,
-		 const struct named *named, uint32_t flags, uint64_t amount, int error)
+static void append_call(const struct supervision *supervision, struct target *target,
+			enum journal_op op, const struct named *named, uint32_t flags,
+			uint64_t amount, int error, uint16_t marks)
 {
 	struct journal_record record = about(target, op, named->tid);
 
@@ -168,9 +169,22 @@ void record_call(const struct supervision *supervision, struct target *target, e
 	record.flags = flags;
 	record.amount = amount;
 	record.head.error = (uint16_t)error;
+	record.marks |= marks;
 	if (!error)
 		record.marks |= JOURNAL_ATTEMPTED;
 	(void)journal_write(supervision->journal, &record, NULL, 0, true);
+}
+
+void record_call(const struct supervision *supervision, struct target *target, enum journal_op op,
+		 const struct named *named, uint32_t flags, uint64_t amount, int error)
+{
+	append_call(supervision, target, op, named, flags, amount, error, 0);
+}
+
+void record_open(const struct supervision *supervision, struct target *target,
+		 const struct named *named, uint32_t flags, int error, uint16_t marks)
+{
+	append_call(supervision, target, JOURNAL_OPEN, named, flags, 0, error, marks);
 }
 
 void record_two(const struct supervision *supervision, struct target *target, enum journal_op op,

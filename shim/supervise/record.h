@@ -33,6 +33,10 @@ void record_ended(const struct supervision *supervision, struct target *target, 
 void record_call(const struct supervision *supervision, struct target *target, enum journal_op op,
 		 const struct named *named, uint32_t flags, uint64_t amount, int error);
 
+/* record_open(): the same for an open.  marks: whether the file was there (enum journal_marks). */
+void record_open(const struct supervision *supervision, struct target *target,
+		 const struct named *named, uint32_t flags, int error, uint16_t marks);
+
 /* record_two(): a call about two names.  SYMLINK: `other` is the target. */
 void record_two(const struct supervision *supervision, struct target *target, enum journal_op op,
 		const struct named *named, const struct named *other, uint32_t flags, int error);

@@ -33,6 +33,54 @@ class Told(Case):
         return [json.loads(line) for line in self.seen("log", "--json", "--op", op).stdout.splitlines()]
 
 
+class Removed(Told):
+    """What is removed, or comes and goes, whether anybody had read it or not."""
+
+    def setUp(self):
+        super().setUp()
+        for folder in ("dir/sub", "other"):
+            (self.work / folder).mkdir(parents=True)
+        for name in ("dir/a", "dir/sub/b", "c", "d", "e", "f", "other/g"):
+            self.file(name, name.encode() + b"\n")
+
+    def told(self):
+        edited = {file["path"]: (file["source"], file["removed"]) for file in self.json("edited", "--tools")["files"]}
+        fates = {file["path"]: file["fate"] for file in self.json("files")["files"]}
+        return edited, fates
+
+    def test_everybody_says_removed(self):
+        summary = self.seen("run", "--session", "s", "--summary", "--agent-is", "outside", "--", "bash", "-c", "rm -r dir; rm c d", code=0).stderr.decode()
+        edited, fates = self.told()
+        names = ("c", "d", "dir/a", "dir/sub/b")
+        self.assertEqual(edited, {name: ("tool_edited", True) for name in names})
+        self.assertEqual(fates, {name: "removed" for name in names})
+        self.assertIn("0 files changed by the agent, 4 by its tools; 4 of them removed", summary)
+        status = self.json("status")
+        self.assertEqual((status["files"]["removed"], status["files"]["edited_by_tool"], status["lost"]["changes"]), (4, 4, 0))
+        self.assertIn(b"tool_edited   dir/sub/b  (removed)\n", self.seen("edited", "--tools", code=0).stdout)
+        rows = self.seen("files", code=0).stdout.decode().splitlines()[1:]
+        self.assertEqual([row.split()[-3:] for row in rows], [["removed", "tool", name] for name in names])
+
+    def test_what_came_and_went(self):
+        self.run_it("sed -i s/e/E/ e; echo x > tmp; cat tmp; rm tmp; mktemp ./tmp.XXXX | xargs rm; echo y > new; mv new newer; echo z >> f")
+        edited, fates = self.told()
+        self.assertEqual(edited, {"e": ("tool_edited", False), "newer": ("tool_edited", False), "f": ("agent_edited", False)})
+        self.assertEqual({path: fate for path, fate in fates.items() if path != "tmp"}, {"e": "changed", "newer": "made", "f": "changed"})
+
+    def test_moved_away_and_made_again(self):
+        self.run_it("mv c moved; rm d; echo x > d; rm e; mv other/g e")
+        edited, fates = self.told()
+        self.assertEqual(fates, {"c": "removed", "moved": "made", "d": "changed", "e": "changed", "other/g": "removed"})
+        self.assertEqual({path for path, row in edited.items() if row[1]}, {"c", "other/g"})
+
+    def test_in_folders_by_descriptor(self):
+        """unlinkat(2) and renameat(2), relative to what a descriptor is open for."""
+        self.run_it("python3 -c \"import os; d = os.open('dir/sub', os.O_RDONLY); os.unlink('b', dir_fd=d); o = os.open('other', os.O_RDONLY); "
+                    "os.rename('g', 'b', src_dir_fd=o, dst_dir_fd=d)\"")
+        self.assertEqual(self.told()[1], {"dir/sub/b": "changed", "other/g": "removed"})
+        self.assertEqual(self.json("status")["lost"]["changes"], 0)
+
+
 class Changed(Told):
     def test_nothing(self):
         self.given("a", "b")

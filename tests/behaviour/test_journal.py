@@ -12,7 +12,7 @@ import subprocess
 import time
 import unittest
 
-from harness import BUILD, SEEN, Session, SessionTest, lines
+from harness import BUILD, SEEN, Session, SessionTest, lines, needs_library
 
 
 class JournalTest(unittest.TestCase):
@@ -39,6 +39,27 @@ class JournalTest(unittest.TestCase):
     def only(self, events):
         self.assertEqual(len(events), 1, events)
         return events[0]
+
+
+class Shells(SessionTest):
+    """What a shell writes by itself passes through libc's streams, which nobody sees: its file's size tells."""
+
+    def written(self, command):
+        self.session.write("f", b"0123456789")
+        self.agent.shell(command)
+        self._agent.close()
+        self._agent = None
+        out = self.session.seen("log", "--json", "--session", "test", "--op", "write,write_total", check=False).stdout
+        return [(event["path"], event["bytes"], event["at_least"]) for event in map(json.loads, out.splitlines()) if event["role"] == "shell"]
+
+    @needs_library("the supervisor sees no writes")
+    def test_bytes(self):
+        self.assertEqual(self.written("echo x >> f; echo 1234 > g; printf abc >> f; { echo a; echo b; } > h; : > i"),
+                         [("f", 2, False), ("g", 5, False), ("f", 3, False), ("h", 4, False)])
+
+    @needs_library("the supervisor sees no writes")
+    def test_bytes_of_programs_are_their_own(self):
+        self.assertEqual(self.written("{ echo a; cat f; } >> g; (echo 12 >> g); cat f > h"), [("g", 0, True), ("g", 3, False)])
 
 
 class Watched(SessionTest):

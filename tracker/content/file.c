@@ -225,6 +225,7 @@ int file_change_known(const struct segment *segment, uint64_t key, file_change *
 
 void file_note_read(struct file_slot *file)
 {
+	file->flags &= ~(uint32_t)FATE_GONE;
 	file->last_read_ns = sys_boottime_ns();
 	file->last_read_realtime_ns = sys_realtime_ns();
 	if (!file->first_read_realtime_ns)
@@ -241,19 +242,30 @@ void file_note_given(struct file_slot *file)
 void file_note_outside(struct file_slot *file, const struct version *version, enum source source,
 		       uint64_t realtime_ns)
 {
+	if (!version_is_none(version)) /* somebody made it again */
+		file->flags &= ~(uint32_t)FATE_GONE;
 	file->outside = *version;
 	file->user_edit_realtime_ns = realtime_ns;
 	file->source = (uint32_t)source;
 	file->flags &= ~(uint32_t)FILE_CHANGE_TOLD;
 }
 
+struct edit {
+	enum source source;
+	enum deed_kind kind;
+};
+
 static void mark_edited(struct file_slot *file, const void *data)
 {
-	const enum source *source = data;
+	const struct edit *edit = data;
 
+	/* What was read before was there. */
+	if (file->first_read_realtime_ns)
+		file->flags = fate_after(file->flags, DEED_READS);
+	file->flags = fate_after(file->flags, edit->kind);
 	file->last_edit_realtime_ns = sys_realtime_ns();
-	file->source = (uint32_t)*source;
-	if (*source == SOURCE_AGENT) {
+	file->source = (uint32_t)edit->source;
+	if (edit->source == SOURCE_AGENT) {
 		file->agent_edit_realtime_ns = file->last_edit_realtime_ns;
 		file->flags |= FILE_EDITED_BY_AGENT | FILE_EDIT_UNTOLD;
 	} else {
@@ -262,12 +274,12 @@ static void mark_edited(struct file_slot *file, const void *data)
 }
 
 void file_note_edit(const struct segment *segment, const char *normal_path,
-		    const struct context *context, uint32_t role)
+		    const struct context *context, uint32_t role, enum deed_kind kind)
 {
 	if (!path_is_tracked(segment, normal_path))
 		return;
-	enum source source = source_of_process(context->flags, role);
-	(void)file_update(segment, normal_path, NULL, mark_edited, &source);
+	struct edit edit = { source_of_process(context->flags, role), kind };
+	(void)file_update(segment, normal_path, NULL, mark_edited, &edit);
 }
 
 int file_path(const struct segment *segment, const struct file_slot *file, char *ret_path,

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "tracker/content/fate.h"
 #include "tracker/segment/segment.h"
 #include "tracker/segment/tables.h"
 
@@ -45,9 +46,16 @@ void file_note_outside(struct file_slot *file, const struct version *version, en
 
 /* file_note_edit(): the content behind a path was changed, replaced or removed.
  *
- * normal_path: absolute, normalized; nothing is done where it is not tracked.  context, role: of the process that did it. */
+ * normal_path: absolute, normalized; nothing is done where it is not tracked.  context, role: of the process that did it.  kind: not
+ * DEED_READS. */
 void file_note_edit(const struct segment *segment, const char *normal_path,
-		    const struct context *context, uint32_t role);
+		    const struct context *context, uint32_t role, enum deed_kind kind);
+
+/* file_fate(): what the session made of it. */
+static inline enum fate file_fate(const struct file_slot *file)
+{
+	return fate_of(file->flags);
+}
 
 /* file_path(): the path of a file's slot, copied and ended by NUL.  Returns its length; -EBADMSG when the
  * slot is damaged; -ENAMETOOLONG. */

@@ -289,6 +289,8 @@ static void note_end(struct file_slot *file, const void *data)
 	file->flags &= ~(uint32_t)FILE_REMOVED;
 	if (version_is_none(change->version))
 		file->flags |= FILE_REMOVED;
+	file->flags = fate_after(file->flags,
+				 version_is_none(change->version) ? DEED_REMOVES : DEED_WRITES);
 	if (change->knows & GUARD_KNEW)
 		file->written = *change->version;
 	else

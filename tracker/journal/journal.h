@@ -75,6 +75,8 @@ enum journal_marks {
 	JOURNAL_PATTERN = 64, /* LIST: the path is a pattern (glob(3)) */
 	JOURNAL_ATTEMPTED =
 		128, /* by a supervisor, before the call was made: what came of it is not known */
+	JOURNAL_MADE = 256,      /* OPEN for writing: there was no such file before */
+	JOURNAL_WAS_THERE = 512, /* OPEN for writing: there was; neither: it is not known */
 };
 
 /* `flags` of TRUNCATE: room up to `amount` was made or taken (fallocate(2)), else the size was set to it.  Of METADATA: what was

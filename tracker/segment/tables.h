@@ -176,6 +176,7 @@ enum file_flags {
 	FILE_EDIT_UNTOLD = 64,       /* edited by the agent since `seen edited --clear` */
 	FILE_WRITER_WHOLE = 128,     /* `writer` leaves nothing of what was there */
 	FILE_TOOL_EDIT_UNTOLD = 256, /* edited by a tool since `seen edited --tools --clear` */
+	FILE_FATE_FIRST = 512,       /* from here on: enum fate_bits (tracker/content/fate.h) */
 };
 
 /* What happened to a file last, and who did it.  The words are those of task_metadata.json; part of the segment's ABI. */

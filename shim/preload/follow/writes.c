@@ -60,7 +60,6 @@ static struct write_entry {
 	char tail[TAIL_BYTES]; /* the last bytes written: a nonce may come in two parts */
 } entries[DESCRIPTORS];
 unsigned writes_entries; /* from here on none was ever used */
-static uint32_t starts;  /* programs that this process started */
 
 static struct write_entry *entry_of(int fd)
 {
@@ -126,7 +125,7 @@ void plan_opened(struct plan *plan, int fd, int flags, bool stream)
 				 (flags & O_APPEND ? 0 : MARK_CHECKS) |
 				 (plan->answer.reason == GUARD_NEW ? MARK_NEW : 0) |
 				 (flags & O_TRUNC ? MARK_TOUCHED : 0),
-			.starts = __atomic_load_n(&starts, __ATOMIC_RELAXED),
+			.starts = shim_starts(),
 		};
 		put_entry(fd, &opening);
 	}
@@ -412,7 +411,7 @@ static int finish(int fd, const struct opening *opening)
 	if (!leads)
 		return ret;
 	/* Somebody who was started meanwhile may have it still: what comes then is no stranger's. */
-	if (opening->starts != __atomic_load_n(&starts, __ATOMIC_RELAXED)) {
+	if (opening->starts != shim_starts()) {
 		struct guard_answer again = { .file_key = opening->key, .knows = opening->knows };
 		guard_begin(&shim.segment, &self, "", &again);
 	}
@@ -491,7 +490,7 @@ void writes_mapped(int fd)
 
 void writes_started(void)
 {
-	(void)__atomic_add_fetch(&starts, 1, __ATOMIC_RELAXED);
+	(void)__atomic_add_fetch(&shim.starts, 1, __ATOMIC_RELAXED);
 }
 
 uint64_t writes_key(void)

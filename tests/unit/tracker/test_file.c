@@ -231,29 +231,62 @@ Test(file, note_edit)
 		char name[8];
 		(void)snprintf(name, sizeof(name), "f%zu", i);
 		const char *path = world_path(&world, name);
-		file_note_edit(&world.segment, path, &below, CASES[i].role);
+		file_note_edit(&world.segment, path, &below, CASES[i].role, DEED_WRITES);
 		cr_assert_eq(file_find(&world.segment, path_key(&world.segment, path), &file), 0);
-		cr_assert_eq(file.flags, CASES[i].agents
-						 ? FILE_EDITED_BY_AGENT | FILE_EDIT_UNTOLD
-						 : FILE_EDITED_BY_TOOL | FILE_TOOL_EDIT_UNTOLD);
+		cr_assert_eq(file.flags & ~(uint32_t)FATE_BITS,
+			     CASES[i].agents ? FILE_EDITED_BY_AGENT | FILE_EDIT_UNTOLD
+					     : FILE_EDITED_BY_TOOL | FILE_TOOL_EDIT_UNTOLD);
 		cr_assert_neq(file.last_edit_realtime_ns, 0);
 		cr_assert_eq(file.agent_edit_realtime_ns,
 			     CASES[i].agents ? file.last_edit_realtime_ns : 0);
 		cr_assert_eq(file.source, CASES[i].agents ? SOURCE_AGENT : SOURCE_TOOL);
 	}
 	const char *path = world_path(&world, "f0");
-	file_note_edit(&world.segment, path, &tool, ROLE_SHELL);
+	file_note_edit(&world.segment, path, &tool, ROLE_SHELL, DEED_WRITES);
 	cr_assert_eq(file_find(&world.segment, path_key(&world.segment, path), &file), 0);
-	cr_assert_eq(file.flags, FILE_EDITED_BY_AGENT | FILE_EDIT_UNTOLD | FILE_EDITED_BY_TOOL |
-					 FILE_TOOL_EDIT_UNTOLD);
+	cr_assert_eq(file.flags & ~(uint32_t)FATE_BITS, FILE_EDITED_BY_AGENT | FILE_EDIT_UNTOLD |
+								FILE_EDITED_BY_TOOL |
+								FILE_TOOL_EDIT_UNTOLD);
 	cr_assert_lt(file.agent_edit_realtime_ns, file.last_edit_realtime_ns);
 	path = world_path(&world, "g");
-	file_note_edit(&world.segment, path, &outside, ROLE_SHELL);
+	file_note_edit(&world.segment, path, &outside, ROLE_SHELL, DEED_WRITES);
 	cr_assert_eq(file_find(&world.segment, path_key(&world.segment, path), &file), 0);
-	cr_assert_eq(file.flags, FILE_EDITED_BY_AGENT | FILE_EDIT_UNTOLD);
-	file_note_edit(&world.segment, "/elsewhere", &below, ROLE_SHELL);
+	cr_assert_eq(file.flags & ~(uint32_t)FATE_BITS, FILE_EDITED_BY_AGENT | FILE_EDIT_UNTOLD);
+	cr_assert_eq(file_fate(&file), FATE_IS_CHANGED);
+	file_note_edit(&world.segment, "/elsewhere", &below, ROLE_SHELL, DEED_WRITES);
 	cr_assert_eq(file_find(&world.segment, path_key(&world.segment, "/elsewhere"), &file),
 		     -ENOENT);
+}
+
+/* The order in which things were done tells what became of a file. */
+Test(file, fate)
+{
+	static const struct {
+		enum deed_kind done[4];
+		size_t count;
+		enum fate fate;
+	} CASES[] = {
+		{ { DEED_READS }, 1, FATE_NOTHING },
+		{ { DEED_MAKES }, 1, FATE_IS_MADE },
+		{ { DEED_MAKES, DEED_READS, DEED_CHANGES }, 3, FATE_IS_MADE },
+		{ { DEED_MAKES, DEED_WRITES, DEED_REMOVES }, 3, FATE_IS_TRANSIENT },
+		{ { DEED_MAKES, DEED_REMOVES, DEED_MAKES }, 3, FATE_IS_MADE },
+		{ { DEED_WRITES }, 1, FATE_IS_CHANGED },
+		{ { DEED_CHANGES }, 1, FATE_IS_CHANGED },
+		{ { DEED_REMOVES }, 1, FATE_IS_REMOVED },
+		{ { DEED_WRITES, DEED_REMOVES }, 2, FATE_IS_REMOVED },
+		{ { DEED_READS, DEED_REMOVES }, 2, FATE_IS_REMOVED },
+		/* it is there again, but it was there before, too */
+		{ { DEED_REMOVES, DEED_MAKES }, 2, FATE_IS_CHANGED },
+		{ { DEED_READS, DEED_REMOVES, DEED_MAKES, DEED_REMOVES }, 4, FATE_IS_REMOVED },
+	};
+
+	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
+		uint32_t bits = 0;
+		for (size_t at = 0; at < CASES[i].count; at++)
+			bits = fate_after(bits, CASES[i].done[at]);
+		cr_expect_eq(fate_of(bits), CASES[i].fate, "case %zu: %d", i, (int)fate_of(bits));
+	}
 }
 
 static void given(struct file_slot *file, const void *data)
