@@ -632,6 +632,9 @@ static enum blind prepare_session(const struct config *config, char **words,
 		blind = go_blind(rule, "", ret_via->refusal);
 	else if (ret_via->note)
 		message("%s", ret_via->note);
+	if (!blind && rule && ret_session->keeps_settings)
+		message("[rule %s] (%s) may not hold: the session has its own rules", rule->name,
+			rule->values[RULE_OPTION_ACTION].text);
 	/* Where there is no journal either, that line says why. */
 	if (!blind && ret_session->contents_error < 0 && ret_session->journal_error == 0)
 		message("nothing can be brought back: no content store: %s",

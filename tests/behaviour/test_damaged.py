@@ -5,7 +5,7 @@ import subprocess
 import time
 import unittest
 
-from driver import DEADLINE, SEEN, Case
+from driver import DEADLINE, SEEN, Case, Terminal
 
 INCOMPLETE, BAD_SESSION = 16, 4
 
@@ -47,6 +47,16 @@ class Damaged(Base):
         self.assertIn(b"a file of the session was cut short", errors)
 
 
+    def test_the_journal_is_cut_below_top(self):
+        self.agent("cat f")
+        terminal = Terminal([SEEN, "top", "--session", "s"], self.work, {**self.env, "LINES": "24", "COLUMNS": "80"})
+        terminal.read(b"LAST EVENTS")
+        before = len(terminal.output)
+        os.truncate(self.journal, 0)
+        self.assertEqual(terminal.wait(), BAD_SESSION)
+        self.assertRegex(terminal.output[before:], rb"\x1b\[\?1049l.*seen: a file of the session was cut short")
+
+
 class WhileItRuns(Base):
     def run_it(self, damage, *options, script="echo $$ > pid; exec sleep 100"):
         """A run whose files are damaged before its command is killed.  The library must not be in that, or dies itself."""
@@ -57,11 +67,10 @@ class WhileItRuns(Base):
         while not (self.work / "pid").exists() or not (self.work / "pid").read_text().endswith("\n"):
             self.assertLess(time.monotonic(), end)
             time.sleep(0.01)
-        time.sleep(0.1)
         pid = int((self.work / "pid").read_text())
         (self.work / "pid").unlink()
         damage()
-        time.sleep(0.5)  # some turns of its loop
+        time.sleep(0.25)  # a turn of its loop, which is as long as 200 ms
         self.assertIsNone(process.poll(), "it goes on")
         return process, pid
 

@@ -162,6 +162,15 @@ class Holds(Case):
             self.assertEqual(self.via(SEEN_RULES_USE=use), "both")
         self.assertEqual(self.via(SEEN_RULES_USE="secrets"), "preload")
 
+    def test_a_session_in_use_has_other_rules(self):
+        with subprocess.Popen([SEEN, "run", "--session", "test", "--", "sh", "-c", "echo; read line"], cwd=self.session.workspace,
+                              env=self.session.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as first:
+            first.stdout.readline()
+            _, _, lines = self.start("--rules", "secrets:deny", "--", "true")
+            first.stdin.close()
+        self.assertIn("it keeps the settings it has", lines[0])
+        self.assertEqual(lines[1], "seen: [rule secrets-env] (deny) may not hold: the session has its own rules")
+
     def test_no_session_no_command(self):
         blind = {"SEEN_SESSION_STATE_DIR": "/proc/none", "SEEN_SESSION_RUNTIME_DIR": "/proc/none"}
         for rules in ("secrets:deny", "ci:fail"):

@@ -48,11 +48,10 @@ class OnATerminal(Case):
         return terminal.output
 
     def test_a_signal_that_ends_the_command(self):
-        for via in ("preload", "both"):
-            for name in ("TERM", "KILL", "HUP", "SEGV"):
-                output = self.ends(self.shell(SEEN, "run", "--via", via, "--", "bash", "-c", RAW + "kill -%s $$" % name))
-                self.assertIn(b"<killed %d, same>" % getattr(signal, "SIG" + name), output)
-                self.assertIn(b"seen: sealed ", output)
+        for via, name in (("preload", "TERM"), ("both", "TERM"), ("preload", "KILL"), ("preload", "SEGV")):
+            output = self.ends(self.shell(SEEN, "run", "--via", via, "--", "bash", "-c", RAW + "kill -%s $$" % name))
+            self.assertIn(b"<killed %d, same>" % getattr(signal, "SIG" + name), output)
+            self.assertIn(b"seen: sealed ", output)
 
     def test_what_it_leaves_by_itself_stays(self):
         self.assertIn(b"<exit 3, changed>", self.ends(self.shell(SEEN, "run", "--", "bash", "-c", RAW + "exit 3")))

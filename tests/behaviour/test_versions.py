@@ -416,11 +416,22 @@ class Sessions(Kept):
         self.assertEqual(self.read(), self.one)
         self.seen("restore", "--session", "later", "f", self.digits, code=1)
 
-    def test_by_its_version_alone(self):
+        os.remove(self.work / "f")
+        # by its version alone
         self.assertIn(b"+++ f\t(deleted)", self.seen("diff", self.digits, code=13).stdout)
         self.seen("restore", self.digits[:3], code=2)
         self.assertIn(b"restored f: ", self.seen("restore", self.digits, code=0).stdout)
         self.assertEqual(self.read(), self.one)
+        os.remove(self.work / "f")
+        # as the line told it, in any directory
+        os.mkdir(self.work / "d")
+        self.seen("restore", "f", self.digits, cwd=self.work / "d", env={"SEEN_PATHS_WORKSPACE": str(self.work)}, code=0)
+        self.assertEqual((self.read(), os.listdir(self.work / "d")), (self.one, []))
+        # not in another workspace
+        elsewhere = self.top / "elsewhere"
+        elsewhere.mkdir()
+        self.seen("restore", "f", self.digits, cwd=elsewhere, code=3)
+        self.assertEqual(os.listdir(elsewhere), [])
 
     def test_one_that_two_files_had_needs_a_path(self):
         self.file("g", self.one)
@@ -431,21 +442,10 @@ class Sessions(Kept):
         self.seen("restore", "g", self.digits, code=0)
         self.assertEqual(self.read("g"), self.one)
 
-    def test_the_line_that_was_told_holds_in_any_directory(self):
-        os.mkdir(self.work / "d")
-        self.seen("restore", "f", self.digits, cwd=self.work / "d", env={"SEEN_PATHS_WORKSPACE": str(self.work)}, code=0)
-        self.assertEqual((self.read(), os.listdir(self.work / "d")), (self.one, []))
-
     def test_from_inside_a_run(self):
         done = self.seen("run", "--session", "third", "--", SEEN, "restore", "f", self.digits, code=0)
         self.assertIn(b"restored f", done.stdout)
         self.assertEqual(self.read(), self.one)
-
-    def test_another_workspace_has_its_own(self):
-        elsewhere = self.top / "elsewhere"
-        elsewhere.mkdir()
-        self.seen("restore", "f", self.digits, cwd=elsewhere, code=3)
-        self.assertEqual(os.listdir(elsewhere), [])
 
     def test_after_a_boot(self):
         """The segments are gone; of a session without a journal also the workspace."""
@@ -468,7 +468,7 @@ class Mode(Kept):
     """A file that is gone comes back with the permissions that it had."""
 
     def test_it_comes_back(self):
-        for mode in (0o600, 0o640, 0o751, 0o444):
+        for mode in (0o600, 0o751):
             self.file("f", text_of(word="mode %o" % mode))
             os.chmod(self.work / "f", mode)
             self.agent("cat f", "rm -f f")

@@ -478,8 +478,11 @@ static bool provide(struct journal *journal, uint64_t first, uint64_t behind)
 		return false;
 	}
 	/* What else fails for reasons of this process alone (a chroot, a limit) ends its growing the file. */
+	uint64_t allocated = __atomic_load_n(&header->allocated, __ATOMIC_ACQUIRE);
+	/* One that was cut short does not grow: what was lost would look as if it had never been written. */
 	bool same = fd >= 0 && sys_fstat(fd, &stat) == 0 && stat.st_dev == journal->dev &&
-		    stat.st_ino == journal->ino;
+		    stat.st_ino == journal->ino &&
+		    (uint64_t)stat.st_size / JOURNAL_UNIT_BYTES >= allocated;
 	if (!same)
 		__atomic_store_n(&journal->path, NULL, __ATOMIC_RELAXED);
 	bool done = same;

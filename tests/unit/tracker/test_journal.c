@@ -733,6 +733,18 @@ Test(journal, room_is_made_beforehand)
 	cr_assert_geq(header()->lost, 0);
 }
 
+Test(journal, one_that_was_cut_short_does_not_grow)
+{
+	struct stat found;
+
+	must(truncate(path, 8192) == 0);
+	header()->next = JOURNAL_CHUNK_UNITS - 100;
+	journal_make_room(&journal, JOURNAL_ROOM_UNITS);
+	cr_assert_eq(header()->allocated, JOURNAL_CHUNK_UNITS);
+	must(stat(path, &found) == 0);
+	cr_assert_eq(found.st_size, 8192, "who finds it can tell");
+}
+
 /* How often the kernel had to be asked for a page when one byte was stored to each of these units' pages. */
 static long faults(uint64_t first, uint64_t behind)
 {
