@@ -15,9 +15,10 @@
 #include "tracker/sys/sys.h"
 
 enum {
-	ROUNDS_MAX = 8,       /* that a program may come to itself again */
-	ROUNDS_OF_OTHERS = 2, /* the same where it may mean itself: a shell in a shell */
-	WORDS_LOOKED_AT = 4,  /* of an interpreter's command line: itself, options, its script */
+	ROUNDS_MAX = 8, /* that a program may come to itself again */
+	ROUNDS_OF_OTHERS =
+		2, /* the same where it may mean itself: a shell in a shell, an agent in an agent */
+	WORDS_LOOKED_AT = 4, /* of an interpreter's command line: itself, options, its script */
 };
 
 struct started {
@@ -35,19 +36,16 @@ static bool read_started(struct started *ret_started)
 			      &ret_started->ino, &ret_started->rounds) == 4;
 }
 
-static bool is_file(const struct started *started, const struct stat *stat)
-{
-	return started->dev == stat->st_dev && started->ino == stat->st_ino;
-}
-
-/* How often the program of a file came to itself so far; 0: it did not start this one. */
-static unsigned rounds_of(const struct stat *stat)
+/* How often the program of a file was started again below itself so far, by whatever lies between.  ret_by_itself: the process that
+ * it became started this one, or became it. */
+static unsigned rounds_of(const struct stat *stat, bool *ret_by_itself)
 {
 	struct started started;
 
-	if (!read_started(&started) || !is_file(&started, stat) ||
-	    (started.pid != getpid() && started.pid != getppid()))
+	*ret_by_itself = false;
+	if (!read_started(&started) || started.dev != stat->st_dev || started.ino != stat->st_ino)
 		return 0;
+	*ret_by_itself = started.pid == getpid() || started.pid == getppid();
 	return started.rounds + 1;
 }
 
@@ -90,11 +88,10 @@ static bool parent_runs(const struct stat *script)
 /* Did the program of a file start this one, to have itself started? */
 static bool is_starter(const char *path, const struct stat *stat)
 {
-	unsigned rounds = rounds_of(stat);
+	bool by_itself;
+	unsigned rounds = rounds_of(stat, &by_itself);
 
-	if (is_script(path))
-		return rounds > 0 || parent_runs(stat);
-	return rounds > ROUNDS_OF_OTHERS;
+	return rounds > ROUNDS_OF_OTHERS || (is_script(path) && (by_itself || parent_runs(stat)));
 }
 
 /* Can this file be executed, as execvp(3) sees it? */
@@ -128,18 +125,20 @@ int starter_pass(const char *name, char *ret_path)
 {
 	char path[PATH_MAX];
 	struct stat stat;
+	bool by_itself;
 
 	if (executable_find(name, path, sizeof(path)) < 0 || !is_program(path, &stat))
 		return 0;
 	if (!strchr(name, '/') && is_starter(path, &stat) && find_other(name, &stat, ret_path))
 		return 1;
-	return rounds_of(&stat) > ROUNDS_MAX ? -ELOOP : 0;
+	return rounds_of(&stat, &by_itself) > ROUNDS_MAX ? -ELOOP : 0;
 }
 
 void starter_mark(const char *path)
 {
 	char file[PATH_MAX], text[128];
 	struct stat stat;
+	bool by_itself;
 
 	if (executable_find(path, file, sizeof(file)) < 0 || !is_program(file, &stat)) {
 		(void)unsetenv(STARTED_VARIABLE);
@@ -147,6 +146,6 @@ void starter_mark(const char *path)
 	}
 	(void)snprintf(text, sizeof(text), "%ld.%llu.%llu.%u", (long)getpid(),
 		       (unsigned long long)stat.st_dev, (unsigned long long)stat.st_ino,
-		       rounds_of(&stat));
+		       rounds_of(&stat, &by_itself));
 	(void)setenv(STARTED_VARIABLE, text, 1);
 }

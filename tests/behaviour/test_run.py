@@ -276,12 +276,34 @@ class Launchers(Case):
     def test_scripts(self):
         for text in (f'#!/bin/sh\nexec {SEEN} run -- agent "$@"\n', f'#!/bin/bash\n{SEEN} run -- agent "$@"\n',
                      f"#!{sys.executable}\nimport os, sys\nos.execv('{SEEN}', ['seen', 'run', '--', 'agent', *sys.argv[1:]])\n",
-                     f'#!/bin/sh\nexec env THIS=that {SEEN} run -- agent "$@"\n'):
+                     f'#!/bin/sh\nexec env THIS=that {SEEN} run -- agent "$@"\n', f'#!/bin/sh\ntimeout 50 {SEEN} run -- agent "$@"\n'):
             self.program("launchers", text)
             done = self.start("agent", "a", "b c")
             self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b"real a b c\n", b""), text)
         done = self.start(SEEN, "run", "--", "agent", "a", "b c")
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b"real a b c\n", b""))
+
+    @unittest.skipUnless(shutil.which("cc"), "no compiler")
+    def test_a_program(self):
+        (self.top / "launcher.c").write_text('''
+            #include <stdlib.h>
+            #include <sys/wait.h>
+            #include <unistd.h>
+            int main(int argc, char **argv)
+            {
+                int status;
+                (void)argc;
+                if (getenv("FORKS") && fork() > 0)
+                    return wait(&status) < 0 || status;
+                argv[0] = "agent";
+                execl("%s", "seen", "run", "--", "agent", argv[1], (char *)0);
+                return 99;
+            }''' % SEEN)
+        subprocess.run(["cc", "-w", "-o", self.top / "launchers/agent", self.top / "launcher.c"], check=True, env=os.environ)
+        for more in ({}, {"FORKS": "1"}):
+            self.env.update(more)
+            done = self.start("agent", "a")
+            self.assertEqual((done.returncode, done.stdout), (0, b"real a\n"), (done.stderr, more))
 
     def test_one_that_starts_no_other(self):
         """The real program is gone: it ends, and says why."""
