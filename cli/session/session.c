@@ -26,8 +26,10 @@
 #include "tracker/content/contents.h"
 #include "tracker/journal/journal.h"
 #include "tracker/journal/journal_create.h"
+#include "tracker/path/path.h"
 #include "tracker/process/process.h"
 #include "tracker/segment/segment_create.h"
+#include "tracker/segment/workspace.h"
 #include "tracker/sys/sys.h"
 
 enum { ATTEMPTS_MAX = 100 }; /* of session_make(), 10 ms apart */
@@ -329,6 +331,39 @@ static unsigned sweep(const struct segment *segment)
 	return living;
 }
 
+/* Notes a name of the workspace's root that leads there through symbolic links. */
+static void note_alias(const struct session *session, const char *root, const char *name)
+{
+	char alias[SEGMENT_PATH_BYTES], real[PATH_MAX];
+
+	if (name[0] == '/' && path_normalize(NULL, name, alias, sizeof(alias)) > 1 &&
+	    strcmp(alias, root) != 0 && realpath(alias, real) && strcmp(real, root) == 0)
+		(void)path_add_alias(&session->segment, alias);
+}
+
+/* The names by which the user reached the workspace: the one that was given, and what the shell calls the current folder. */
+static void note_aliases(const struct config *config, const struct session *session)
+{
+	const char *root = segment_text(&session->segment,
+					session->segment.settings->paths_workspace, NULL);
+	const char *shell_name = getenv("PWD");
+	char folder[PATH_MAX], above[PATH_MAX];
+
+	if (!root || !root[1])
+		return;
+	note_alias(session, root, config_text(config, OPTION_paths_workspace));
+	size_t length = strlen(root);
+	if (!shell_name || !getcwd(folder, sizeof(folder)) || strncmp(folder, root, length) != 0 ||
+	    (folder[length] && folder[length] != '/'))
+		return;
+	size_t below = strlen(folder + length), bytes = strlen(shell_name);
+	if (bytes <= below || bytes >= sizeof(above) ||
+	    strcmp(shell_name + bytes - below, folder + length) != 0)
+		return;
+	(void)snprintf(above, sizeof(above), "%.*s", (int)(bytes - below), shell_name);
+	note_alias(session, root, above);
+}
+
 /* A session that was there before: made fit for another run. */
 static void resume(const struct config *config, struct session *session)
 {
@@ -619,6 +654,8 @@ int session_make(const struct config *config, const char *name, struct session *
 			(void)nanosleep(&PAUSE, NULL);
 		error = open_or_make(config, name, ret_session);
 	}
+	if (error == 0)
+		note_aliases(config, ret_session);
 	if (error == 0)
 		settle_contents(ret_session);
 	return error == -EAGAIN ? -EBUSY : error;

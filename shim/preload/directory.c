@@ -13,6 +13,7 @@
 #include "shim/preload/state.h"
 #include "shim/preload/thread.h"
 #include "tracker/path/path.h"
+#include "tracker/segment/workspace.h"
 #include "tracker/sys/sys.h"
 
 /* The folder that relative paths start from; empty: not known.  Written by threads that change the
@@ -100,7 +101,10 @@ int change_path(int directory, const char *path, char *ret_path, size_t capacity
 		if (current_folder()[0] != '/')
 			return -ENOENT;
 	}
-	return path_normalize(current_folder(), path, ret_path, capacity);
+	int length = path_normalize(current_folder(), path, ret_path, capacity);
+	if (length > 0)
+		path_use_root(&shim.segment, ret_path, capacity);
+	return length;
 }
 
 /* The folder that a relative path begins at, as the kernel knows it. */
@@ -127,4 +131,50 @@ bool change_resolve(int directory, const char *path, char *ret_path)
 		     path_normalize(folder, path, ret_path, SEGMENT_PATH_BYTES) > 0;
 	scratch_give(folder);
 	return found;
+}
+
+/* What the kernel calls what is there. */
+static bool link_of(int directory, const char *path, int flags, char *ret_path)
+{
+	int fd = (int)sys_call6(SYS_openat, directory, (long)path, O_PATH | O_CLOEXEC | flags, 0, 0,
+				0);
+	if (fd < 0)
+		return false;
+	bool found = subject_link(SUBJECT_SELF, fd, ret_path, SEGMENT_PATH_BYTES) > 0 &&
+		     ret_path[0] == '/';
+	(void)sys_close(fd);
+	return found;
+}
+
+/* The same of a name that stands for nothing yet: its directory, and the name behind that. */
+static bool link_of_new(int directory, const char *path, char *ret_path)
+{
+	const char *base = path_base(path);
+	size_t before = (size_t)(base - path), base_bytes = strlen(base);
+
+	if (!base_bytes || strcmp(base, ".") == 0 || strcmp(base, "..") == 0 ||
+	    before >= SEGMENT_PATH_BYTES)
+		return false;
+	char *folder = scratch_take();
+	if (!folder)
+		return false;
+	memcpy(folder, path, before);
+	folder[before] = '\0';
+	bool found = link_of(directory, before ? folder : ".", O_DIRECTORY, ret_path);
+	scratch_give(folder);
+	size_t length = found ? strlen(ret_path) : 0;
+	length -= length == 1; /* the root */
+	if (!found || length + 1 + base_bytes >= SEGMENT_PATH_BYTES)
+		return false;
+	ret_path[length] = '/';
+	memcpy(ret_path + length + 1, base, base_bytes + 1);
+	return true;
+}
+
+bool change_identify(int directory, const char *path, bool follows, char *ret_path)
+{
+	if (link_of(directory, path, follows ? 0 : O_NOFOLLOW, ret_path) ||
+	    link_of_new(directory, path, ret_path))
+		return true;
+	return change_resolve(directory, path, ret_path);
 }

@@ -33,4 +33,9 @@ int change_path(int directory, const char *path, char *ret_path, size_t capacity
  * for.  path: readable.  ret_path: SEGMENT_PATH_BYTES.  Not when sandboxed. */
 bool change_resolve(int directory, const char *path, char *ret_path);
 
+/* change_identify(): the path of a file as the kernel knows it, behind all symbolic links; of one that is not there, as the kernel knows its
+ * directory.  follows: also behind a link that the name itself is.  Where the kernel cannot tell, as change_resolve().  Three to six
+ * system calls; no descriptor is kept.  ret_path: SEGMENT_PATH_BYTES.  Not when sandboxed, not between vfork and exec. */
+bool change_identify(int directory, const char *path, bool follows, char *ret_path);
+
 #endif

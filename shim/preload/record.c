@@ -182,8 +182,44 @@ static uint32_t folder_of(int directory)
 	return descriptor ? descriptor->opened : 0;
 }
 
+/* A path by another name of the workspace's root is recorded as one below the root.  Returns false where it is no such path. */
+static bool put_behind_alias(struct journal_record *record, const char *path)
+{
+	const char *rest = path_behind_alias(&shim.segment, path);
+
+	if (!rest || !rest[strspn(rest, "/")])
+		return false;
+	const char *root = segment_text(&shim.segment, shim.segment.settings->paths_workspace,
+					NULL);
+	if (!root)
+		return false;
+	record->path = text_of(rest + strspn(rest, "/"), &record->marks);
+	record->directory = text_of(root, &record->marks);
+	record->directory_fd = AT_FDCWD;
+	return true;
+}
+
+/* The same of a name whose folder has no place in the record: written whole, into scratch.  NULL: it is no such path. */
+static char *without_alias(const char *path)
+{
+	if (path[0] != '/' || !path_behind_alias(&shim.segment, path))
+		return NULL;
+	size_t bytes = strnlen(path, SEGMENT_PATH_BYTES) + 1;
+	char *real = bytes <= SEGMENT_PATH_BYTES ? scratch_take() : NULL;
+	if (real) {
+		memcpy(real, path, bytes);
+		path_use_root(&shim.segment, real, SEGMENT_PATH_BYTES);
+	}
+	return real;
+}
+
 static void put_path(struct journal_record *record, int directory, const char *path)
 {
+	if (path[0] == '/' &&
+	    __builtin_expect(
+		    __atomic_load_n(&shim.segment.header->aliases[0], __ATOMIC_RELAXED) != 0, 0) &&
+	    put_behind_alias(record, path))
+		return;
 	record->path = text_of(path, &record->marks);
 	record->directory_fd = directory;
 	if (path[0] != '/')
@@ -533,7 +569,9 @@ void record_names(enum journal_op op, bool failed, int directory, const char *pa
 	if (path)
 		put_path(&record, directory, path);
 	if (other) {
-		record.other_path = text_of(other, &record.marks);
+		char *real = op != JOURNAL_SYMLINK ? without_alias(other) : NULL;
+		record.other_path = text_of(real ? real : other, &record.marks);
+		scratch_give(real);
 		if (op != JOURNAL_SYMLINK && other[0] != '/')
 			record.amount = folder_of(other_directory);
 	}

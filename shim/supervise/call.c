@@ -18,6 +18,7 @@
 #include "tracker/content/file.h"
 #include "tracker/path/path.h"
 #include "tracker/process/capture.h"
+#include "tracker/segment/workspace.h"
 #include "tracker/sys/sys.h"
 
 enum kind {
@@ -152,6 +153,7 @@ static void normalize(const struct looking *looking, struct name *name)
 	}
 	if (path_normalize(folder, path, name->normal, sizeof(name->normal)) <= 0)
 		name->normal[0] = '\0';
+	path_use_root(looking->supervision->segment, name->normal, sizeof(name->normal));
 }
 
 /* Learns what a name stands for. */
@@ -196,6 +198,11 @@ static bool read_name(const struct looking *looking, int directory_at, int path_
 	if (rest && rest[strspn(rest, "/")]) {
 		named->directory = fd;
 		rest += strspn(rest, "/");
+		memmove(ret_name->path, rest, strlen(rest) + 1);
+	}
+	/* Our own /proc/self is another's. */
+	if ((rest = path_behind_folder(ret_name->path, (uint32_t)looking->target->pid))) {
+		named->directory = AT_FDCWD;
 		memmove(ret_name->path, rest, strlen(rest) + 1);
 	}
 	if (changes && named->directory == AT_FDCWD && ret_name->path[0] != '/')
@@ -331,9 +338,12 @@ static int ask(const struct looking *looking, enum journal_op op, uint32_t flags
 		       (op == JOURNAL_RENAME && (flags & (RENAME_NOREPLACE | RENAME_EXCHANGE)));
 	bool is_new = is_safe && !(op == JOURNAL_RENAME && (flags & RENAME_EXCHANGE)) &&
 		      look_at_named(looking, named, false, &there) != 0;
-	if ((!is_safe || is_new) && write_concerns(supervision, target, named)) {
+	struct named real;
+	char path[SEGMENT_PATH_BYTES];
+	if ((!is_safe || is_new) && write_may_concern(supervision, target, named) &&
+	    write_identify(supervision, target, named, follows, &real, path)) {
 		exchange_takes_long(looking->exchange);
-		error = write_ask(supervision, looking->target, named, kind_of(op, flags), follows,
+		error = write_ask(supervision, looking->target, &real, kind_of(op, flags), follows,
 				  source);
 		if (error == 0 && target->writes)
 			targets_note_writing(looking->targets, target->pid);

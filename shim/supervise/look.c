@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "shim/supervise/compat.h"
 #include "shim/supervise/memory.h"
+#include "tracker/path/path.h"
 #include "tracker/sys/sys.h"
 
 int look_up(const struct target *target, const struct named *named, bool follows)
@@ -35,6 +37,43 @@ int look_up(const struct target *target, const struct named *named, bool follows
 	if (base >= 0)
 		(void)close(base);
 	return fd;
+}
+
+/* The path of what was found, as the kernel knows it. */
+static bool link_of(int found, char *ret_path, size_t capacity)
+{
+	bool has_link = found >= 0 && subject_link(SUBJECT_SELF, found, ret_path, capacity) > 0 &&
+			ret_path[0] == '/';
+	if (found >= 0)
+		(void)close(found);
+	return has_link;
+}
+
+bool look_identify(const struct target *target, const struct named *named, bool follows,
+		   char *ret_path, size_t capacity)
+{
+	const char *base = path_base(named->path);
+	size_t before = (size_t)(base - named->path);
+	struct named folder = *named;
+	char folder_path[SEGMENT_PATH_BYTES];
+
+	int found = look_up(target, named, follows);
+	if (link_of(found, ret_path, capacity))
+		return true;
+	if (found != -ENOENT || !*base || strcmp(base, ".") == 0 || strcmp(base, "..") == 0 ||
+	    before >= sizeof(folder_path))
+		return false;
+	(void)snprintf(folder_path, sizeof(folder_path), "%.*s", before ? (int)before : 1,
+		       before ? named->path : ".");
+	folder.path = folder_path;
+	if (!link_of(look_up(target, &folder, true), ret_path, capacity))
+		return false;
+	size_t length = strlen(ret_path);
+	length -= length == 1; /* the root */
+	if (length + 1 + strlen(base) >= capacity)
+		return false;
+	(void)snprintf(ret_path + length, capacity - length, "/%s", base);
+	return true;
 }
 
 int look_open(int found)

@@ -22,6 +22,11 @@ struct named {
  * Returns a descriptor (O_PATH) or a negative errno. */
 int look_up(const struct target *target, const struct named *named, bool follows);
 
+/* look_identify(): the path of a file as the kernel knows it, behind all symbolic links and, where `follows`, behind one that the name
+ * itself is; of a file that is not there, as the kernel knows its folder.  False where it cannot tell. */
+bool look_identify(const struct target *target, const struct named *named, bool follows,
+		   char *ret_path, size_t capacity);
+
 /* look_open(): opens a plain file that was found, for reading, and closes `found`.  A lease of others is not waited for
  * (fcntl(2)).  Returns a descriptor; -EINVAL for what is no plain file; a negative errno. */
 int look_open(int found);

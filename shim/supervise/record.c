@@ -40,7 +40,12 @@ static struct journal_record about(const struct target *target, enum journal_op 
 static void put_name(const struct supervision *supervision, struct journal_record *record,
 		     const struct named *named)
 {
-	record->path = text_of(supervision, named->path);
+	const char *behind = named->path[0] == '/'
+				     ? path_behind_alias(supervision->segment, named->path)
+				     : NULL;
+	/* By another name of the workspace's root: as by the root's own. */
+	const char *path = behind && named->normal ? named->normal : named->path;
+	record->path = text_of(supervision, path);
 	record->directory_fd = named->directory;
 	if (named->path[0] == '/' || !named->folder)
 		return;

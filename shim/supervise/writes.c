@@ -125,12 +125,54 @@ static bool is_guarded(const struct target *target)
 	return (target->request.context.flags & CONTEXT_ATTACHED) && !target->invocation.ignored;
 }
 
-bool write_concerns(const struct supervision *supervision, const struct target *target,
-		    const struct named *named)
+bool write_may_concern(const struct supervision *supervision, const struct target *target,
+		       const struct named *named)
 {
 	struct guard_writer who = writer(target);
-	return is_guarded(target) && named->normal && named->normal[0] &&
-	       guard_concerns(supervision->segment, &who, named->normal);
+	return is_guarded(target) && guard_may_concern(supervision->segment, &who, NULL) &&
+	       (guard_may_concern(supervision->segment, &who, named->path) ||
+		(named->normal && path_in_workspace(supervision->segment, named->normal)));
+}
+
+static bool concerns(const struct supervision *supervision, const struct target *target,
+		     const char *path)
+{
+	struct guard_writer who = writer(target);
+	return path && path[0] && guard_concerns(supervision->segment, &who, path);
+}
+
+/* look_begin() was asked.  False: it is none of the guard's. */
+static bool identify(const struct supervision *supervision, const struct target *target,
+		     const struct named *named, bool follows, struct named *ret_real,
+		     char *ret_path)
+{
+	const struct segment *segment = supervision->segment;
+	struct file_slot file;
+	struct stat stat;
+
+	*ret_real = *named;
+	if (look_identify(target, named, follows, ret_path, SEGMENT_PATH_BYTES))
+		ret_real->normal = ret_path;
+	if (concerns(supervision, target, ret_real->normal))
+		return true;
+	/* Is it a hard link to a file that is known by another name? */
+	return follows && ret_real->normal == ret_path && sys_stat(ret_path, &stat) == 0 &&
+	       S_ISREG(stat.st_mode) && stat.st_nlink > 1 &&
+	       file_find(segment, file_by_inode(segment, stat.st_dev, stat.st_ino), &file) == 0 &&
+	       file_path(segment, &file, ret_path, SEGMENT_PATH_BYTES) > 0 &&
+	       concerns(supervision, target, ret_path);
+}
+
+bool write_identify(const struct supervision *supervision, const struct target *target,
+		    const struct named *named, bool follows, struct named *ret_real, char *ret_path)
+{
+	if (!look_begin()) {
+		*ret_real = *named;
+		return concerns(supervision, target, named->normal);
+	}
+	bool is_ours = identify(supervision, target, named, follows, ret_real, ret_path);
+	look_end();
+	return is_ours;
 }
 
 /* The call is about to be made: what is to be known of what comes of it. */
@@ -185,10 +227,14 @@ static void remember_source(const struct supervision *supervision, struct target
 				       .kind = GUARD_REPLACES,
 				       .before = *version };
 
-	if (!write_concerns(supervision, target, named))
+	struct named real;
+	char path[SEGMENT_PATH_BYTES];
+
+	if (!write_may_concern(supervision, target, named) ||
+	    !identify(supervision, target, named, false, &real, path))
 		return;
-	answer.file_key = path_key(supervision->segment, named->normal);
-	begin(supervision->segment, target, &answer, named);
+	answer.file_key = path_key(supervision->segment, real.normal);
+	begin(supervision->segment, target, &answer, &real);
 }
 
 static int ask(const struct supervision *supervision, struct target *target,
@@ -474,9 +520,15 @@ void write_read(const struct supervision *supervision, struct target *target,
 	bool is_agent = target->request.context.role == ROLE_AGENT;
 
 	if (!is_guarded(target) || (!is_agent && !target->invocation.shows) || !named->normal ||
-	    !writer(target).scope_id || !path_is_tracked(supervision->segment, named->normal) ||
-	    !look_begin())
+	    !writer(target).scope_id || !look_begin())
 		return;
-	note_shown(supervision, target, named);
+	struct named real = *named;
+	char path[SEGMENT_PATH_BYTES];
+	if (look_identify(target, named, true, path, sizeof(path)))
+		real.normal = path;
+	if (path_is_tracked(supervision->segment, real.normal)) {
+		baseline_add_name(supervision->segment, named->path);
+		note_shown(supervision, target, &real);
+	}
 	look_end();
 }

@@ -21,9 +21,16 @@ int write_ask(const struct supervision *supervision, struct target *target,
 	      const struct named *named, enum guard_kind kind, bool follows,
 	      const struct named *source);
 
-/* write_concerns(): would it look at anything?  No system call. */
-bool write_concerns(const struct supervision *supervision, const struct target *target,
-		    const struct named *named);
+/* write_may_concern(): would it look at anything, by the name alone?  No system call. */
+bool write_may_concern(const struct supervision *supervision, const struct target *target,
+		       const struct named *named);
+
+/* write_identify(): the name that the guard knows a file by: behind all symbolic links, or another hard link.  follows: as for
+ * write_ask().  look_begin() is asked.  ret_real: `named` with that name, in ret_path (SEGMENT_PATH_BYTES), where there is one.  Returns whether the
+ * guard is concerned with it. */
+bool write_identify(const struct supervision *supervision, const struct target *target,
+		    const struct named *named, bool follows, struct named *ret_real,
+		    char *ret_path);
 
 /* writes_settle(): learns what came of what was let pass, as far as that is over.  tid: the thread that makes a call now; 0: the process ends. */
 void writes_settle(const struct supervision *supervision, struct target *target, pid_t tid);

@@ -2,6 +2,7 @@
 #include "tracker/guard/guard.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 #include "tracker/content/baseline.h"
@@ -89,9 +90,25 @@ static bool leads_to(const struct segment *segment, const struct file_slot *file
 	return is_same;
 }
 
+/* Was the file there already when the one on record was read, under the number that it has?  Then it is that one, and a folder above it
+ * or the file itself was renamed.  False where the file system does not tell when a file was made. */
+static bool was_renamed(const struct file_slot *file, int fd)
+{
+	struct statx stat;
+	uint64_t read_ns = file->agent_read_realtime_ns > file->last_read_realtime_ns
+				   ? file->agent_read_realtime_ns
+				   : file->last_read_realtime_ns;
+
+	if (file->flags & FILE_REMOVED ||
+	    sys_call6(SYS_statx, fd, (long)"", AT_EMPTY_PATH, STATX_BTIME, (long)&stat, 0) < 0 ||
+	    !(stat.stx_mask & STATX_BTIME))
+		return false;
+	return (uint64_t)stat.stx_btime.tv_sec * 1000000000 + stat.stx_btime.tv_nsec < read_ns;
+}
+
 /* The key under which the file is on record: by its path or, for another name of it, by its inode. */
-static uint64_t key_of(const struct segment *segment, const char *path, const struct stat *stat,
-		       enum guard_kind kind, struct file_slot *ret_file)
+static uint64_t key_of(const struct segment *segment, const char *path, int fd,
+		       const struct stat *stat, enum guard_kind kind, struct file_slot *ret_file)
 {
 	uint64_t key = path_key(segment, path);
 	uint64_t other = file_by_inode(segment, stat->st_dev, stat->st_ino);
@@ -99,9 +116,9 @@ static uint64_t key_of(const struct segment *segment, const char *path, const st
 	if (file_find(segment, key, ret_file) == 0 && (ret_file->flags & FILE_HAS_BASELINE))
 		return key;
 	/* What happens to a name alone leaves the others as they are. */
-	if (kind != GUARD_UNNAMES && other && other != key &&
+	if ((kind != GUARD_UNNAMES || stat->st_nlink == 1) && other && other != key &&
 	    file_find(segment, other, ret_file) == 0 && (ret_file->flags & FILE_HAS_BASELINE) &&
-	    leads_to(segment, ret_file, stat))
+	    (leads_to(segment, ret_file, stat) || was_renamed(ret_file, fd)))
 		return other;
 	if (file_find(segment, key, ret_file) < 0)
 		*ret_file = (struct file_slot){ .key = key };
@@ -230,7 +247,7 @@ void guard_look(const struct segment *segment, const struct guard_writer *writer
 		ret_answer->reason = GUARD_UNCONCERNED;
 		return;
 	}
-	answer.file_key = key_of(segment, path, &stat, kind, &file);
+	answer.file_key = key_of(segment, path, fd, &stat, kind, &file);
 	if (!(file.flags & FILE_HAS_BASELINE) && !is_special(segment, writer)) {
 		ret_answer->reason = GUARD_UNCONCERNED;
 		ret_answer->file_key = 0;

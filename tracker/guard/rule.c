@@ -39,6 +39,7 @@ void rule_ops_of_rename(unsigned flags, uint32_t *ret_old, uint32_t *ret_new)
 
 /* Where a path lies. */
 struct place {
+	const struct segment *segment;
 	const char *path;
 	const char *below; /* what follows the workspace's root, and the path itself outside of it */
 	bool is_inside;
@@ -48,6 +49,7 @@ struct place {
 static struct place place_of(const struct segment *segment, const char *path)
 {
 	struct place place = {
+		.segment = segment,
 		.path = path,
 		.below = path_relative(segment, path),
 		.is_inside = path_in_workspace(segment, path),
@@ -61,6 +63,12 @@ static struct place place_of(const struct segment *segment, const char *path)
 
 static bool glob_holds(const char *pattern, const struct place *place)
 {
+	if (pattern[0] == '/' && place->is_inside) {
+		/* It may name the workspace by another name of its root. */
+		const char *rest = path_behind_alias(place->segment, pattern);
+		if (rest && (!rest[0] || path_covers(rest + 1, place->below, place->fold)))
+			return true;
+	}
 	if (pattern[0] == '/')
 		return path_covers(pattern, place->path, place->fold);
 	if (pattern[0] == '.' && (pattern[1] == '/' || !pattern[1])) {
@@ -115,7 +123,8 @@ static bool sketch_rule(const struct segment *segment, const struct settings_rul
 	bool all = rule->path.count > 0;
 
 	while ((pattern = segment_text(segment, rule->path, pattern)))
-		all = rule_sketch_add(sketch, pattern) && all;
+		all = !(pattern[0] == '/' && path_behind_alias(segment, pattern)) &&
+		      rule_sketch_add(sketch, pattern) && all;
 	return all;
 }
 

@@ -71,6 +71,22 @@ const char *path_behind_descriptor(const char *path, uint32_t pid, int *ret_fd)
 	return NULL;
 }
 
+const char *path_behind_folder(const char *path, uint32_t pid)
+{
+	char own[sizeof("/proc//cwd/") + DECIMAL_BYTES_MAX] = "/proc/";
+	const char *const beginnings[] = { "/proc/self/cwd/", "/proc/thread-self/cwd/", own };
+
+	memcpy(decimal_put(own + 6, pid), "/cwd/", sizeof("/cwd/"));
+	for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]) - (pid == 0); i++) {
+		size_t length = strlen(beginnings[i]);
+		if (strncmp(path, beginnings[i], length) != 0)
+			continue;
+		path += length + strspn(path + length, "/");
+		return *path ? path : NULL;
+	}
+	return NULL;
+}
+
 size_t path_utf8_length(const char *text)
 {
 	const unsigned char *bytes = (const unsigned char *)text;

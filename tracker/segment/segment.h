@@ -32,6 +32,7 @@ enum {
 	SEGMENT_CAPACITY_MIN = 16, /* slots of the smallest table */
 	SEGMENT_NAME_WORDS = 16,
 	SEGMENT_NOTES = 256, /* words */
+	SEGMENT_ALIASES = 4,
 };
 
 #define SEGMENT_MAGIC 0x316e656573u /* "seen1" */
@@ -109,7 +110,10 @@ struct segment_header {
 	uint64_t file_forgets; /* any, by atomic add: how often some file was to be forgotten (tracker_forget()) */
 	/* `seen run`: changes of files with a baseline are looked for until then, CLOCK_BOOTTIME; raised at every turn, 0: nobody does */
 	uint64_t watched_until_ns;
-	uint64_t reserved[8];
+	/* `seen run`, by compare-and-swap, each once: other names of the workspace's root, by which it was reached through symbolic links: the
+	 * text's offset in the arena times 65536, and its length (path_behind_alias()).  The first 0 ends them. */
+	uint64_t aliases[SEGMENT_ALIASES];
+	uint64_t reserved[4];
 };
 _Static_assert(sizeof(struct segment_header) % 8 == 0, "what follows the header is aligned");
 

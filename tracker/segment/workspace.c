@@ -1,6 +1,7 @@
 /* What of the file system a session is about: see workspace.h. */
 #include "tracker/segment/workspace.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define XXH_INLINE_ALL
@@ -30,6 +31,65 @@ static size_t workspace_prefix(const struct segment *segment, const char *path)
 		if (path[i] == '\0' || glob_folded(path[i], fold) != glob_folded(root[i], fold))
 			return 0;
 	return path[length] == '/' || path[length] == '\0' ? length : 0;
+}
+
+/* The text of an alias; NULL: there is none at that place, nor behind it. */
+static const char *alias_at(const struct segment *segment, unsigned place, size_t *ret_length)
+{
+	uint64_t word = __atomic_load_n(&segment->header->aliases[place], __ATOMIC_ACQUIRE);
+
+	*ret_length = word & UINT16_MAX;
+	return word ? arena_at(segment, word >> 16, *ret_length) : NULL;
+}
+
+const char *path_behind_alias(const struct segment *segment, const char *path)
+{
+	const char *alias;
+	size_t length;
+
+	for (unsigned i = 0; i < SEGMENT_ALIASES && (alias = alias_at(segment, i, &length)); i++)
+		if (length && strncmp(path, alias, length) == 0 &&
+		    (path[length] == '/' || !path[length]))
+			return path + length;
+	return NULL;
+}
+
+void path_use_root(const struct segment *segment, char *path, size_t capacity)
+{
+	const char *rest = path_behind_alias(segment, path);
+	const char *root = rest ? segment_text(segment, segment->settings->paths_workspace, NULL)
+				: NULL;
+
+	if (!root || root[0] != '/' || !root[1])
+		return;
+	size_t root_bytes = strlen(root), rest_bytes = strlen(rest);
+	if (root_bytes + rest_bytes >= capacity)
+		return;
+	memmove(path + root_bytes, rest, rest_bytes + 1);
+	memcpy(path, root, root_bytes);
+}
+
+int path_add_alias(const struct segment *segment, const char *alias)
+{
+	size_t length = strlen(alias), other_bytes;
+
+	if (length >= SEGMENT_PATH_BYTES)
+		return -ENOSPC;
+	for (unsigned i = 0; i < SEGMENT_ALIASES; i++) {
+		const char *other = alias_at(segment, i, &other_bytes);
+		if (other && other_bytes == length && memcmp(other, alias, length) == 0)
+			return 0;
+		if (other)
+			continue;
+		uint64_t none = 0, offset = arena_store(segment, alias, length);
+		if (!offset)
+			return -ENOSPC;
+		if (__atomic_compare_exchange_n(&segment->header->aliases[i], &none,
+						offset << 16 | length, false, __ATOMIC_RELEASE,
+						__ATOMIC_RELAXED))
+			return 0;
+	}
+	return -ENOSPC;
 }
 
 bool path_in_workspace(const struct segment *segment, const char *path)

@@ -14,6 +14,17 @@
  * configuration says so, ASCII case is ignored. */
 bool path_in_workspace(const struct segment *segment, const char *path);
 
+/* path_behind_alias(): what follows the workspace's root in a path that begins with another name of it (path_add_alias()): "" or what
+ * begins with a slash.  path: absolute.  NULL: it does not begin so.  path_use_root(): puts the root in place of that other name.
+ *
+ * path: absolute, in `capacity` bytes; what would not fit stays as it is. */
+const char *path_behind_alias(const struct segment *segment, const char *path);
+void path_use_root(const struct segment *segment, char *path, size_t capacity);
+
+/* path_add_alias(): for the program: the root is reached by this name, too.  alias: absolute, normalized, not "/".  Returns 0;
+ * -ENOSPC: there is no room for another. */
+int path_add_alias(const struct segment *segment, const char *alias);
+
 /* path_is_tracked(): in the workspace, included, and not excluded ([paths] include, exclude). */
 bool path_is_tracked(const struct segment *segment, const char *path);
 

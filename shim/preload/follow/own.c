@@ -323,6 +323,16 @@ static void count_whole(int fd, uint64_t key, const struct version *version)
 	know(fd, key, version);
 }
 
+/* Is an opened file one of the workspace's?  Where its name does not say so, the kernel does. */
+static bool is_tracked(int fd, int directory, const char *path, char *normal)
+{
+	if (change_path(directory, path, normal, SEGMENT_PATH_BYTES) >= 0 &&
+	    path_in_workspace(&shim.segment, normal))
+		return path_is_tracked(&shim.segment, normal);
+	return subject_link(SUBJECT_SELF, fd, normal, SEGMENT_PATH_BYTES) > 0 &&
+	       path_is_tracked(&shim.segment, normal);
+}
+
 void own_opened(int fd, int directory, const char *path, struct look *ret_look)
 {
 	struct stat stat;
@@ -334,8 +344,7 @@ void own_opened(int fd, int directory, const char *path, struct look *ret_look)
 		return;
 	__atomic_store_n(&descriptor->key, 0, __ATOMIC_RELAXED);
 	char *normal = scratch_take();
-	if (normal && change_path(directory, path, normal, SEGMENT_PATH_BYTES) >= 0 &&
-	    path_is_tracked(&shim.segment, normal) && sys_fstat(fd, &stat) == 0 &&
+	if (normal && is_tracked(fd, directory, path, normal) && sys_fstat(fd, &stat) == 0 &&
 	    S_ISREG(stat.st_mode) && stat.st_size > 0) {
 		struct stamp stamp = stamp_of(&stat);
 		uint64_t key = 0;

@@ -162,24 +162,50 @@ static bool obey(struct plan *plan)
 	return false;
 }
 
-/* Is a path one that concerns the guard?  Then ret_plan->path is that path. */
-static bool begin_plan(int directory, const char *path, struct plan *ret_plan)
+/* Does a name in the workspace that the guard does not know lead to a file that it knows: a symbolic link, a hard link?  Then
+ * normal is the name that is known. */
+static bool is_other_name(const struct guard_writer *self, int directory, const char *path,
+			  char *normal)
+{
+	struct file_slot file;
+	struct stat stat;
+
+	if (!change_resolve(directory, path, normal) || !path_in_workspace(&shim.segment, normal) ||
+	    sys_fstatat(directory, path, &stat, AT_SYMLINK_NOFOLLOW) < 0)
+		return false;
+	if (S_ISLNK(stat.st_mode))
+		return change_identify(directory, path, true, normal) &&
+		       guard_concerns(&shim.segment, self, normal);
+	return S_ISREG(stat.st_mode) && stat.st_nlink > 1 &&
+	       file_find(&shim.segment, file_by_inode(&shim.segment, stat.st_dev, stat.st_ino),
+			 &file) == 0 &&
+	       file_path(&shim.segment, &file, normal, SEGMENT_PATH_BYTES) > 0 &&
+	       guard_concerns(&shim.segment, self, normal);
+}
+
+/* Is a path one that concerns the guard?  Then ret_plan->path is that path, as the kernel knows it.  follows: what is behind a
+ * symbolic link is what would be changed. */
+static bool begin_plan(int directory, const char *path, bool follows, struct plan *ret_plan)
 {
 	struct guard_writer self = plan_writer();
 	char *normal;
 
 	ret_plan->path = NULL;
 	ret_plan->holds = false;
-	if (!guard_may_concern(&shim.segment, &self, NULL) || !may_look(path) ||
-	    !guard_may_concern(&shim.segment, &self, path))
+	if (!guard_may_concern(&shim.segment, &self, NULL) || !may_look(path))
+		return false;
+	/* Of a plain tool's calls the name alone rules out most. */
+	bool is_known = guard_may_concern(&shim.segment, &self, path);
+	if (!is_known && !follows)
 		return false;
 	normal = scratch_take();
 	if (!normal) {
 		segment_count(&shim.segment, COUNTER_unguarded, 1);
 		return false;
 	}
-	if (!change_resolve(directory, path, normal) ||
-	    !guard_concerns(&shim.segment, &self, normal)) {
+	if (is_known ? !change_identify(directory, path, follows, normal) ||
+			       !guard_concerns(&shim.segment, &self, normal)
+		     : !is_other_name(&self, directory, path, normal)) {
 		scratch_give(normal);
 		return false;
 	}
@@ -284,7 +310,8 @@ bool plan_open(int directory, const char *path, int flags, bool holds, struct pl
 			       : flags & O_APPEND ? GUARD_APPENDS
 						  : GUARD_WRITES;
 
-	if (!begin_plan(directory, path, ret_plan))
+	bool follows = !(flags & O_NOFOLLOW) && (flags & (O_CREAT | O_EXCL)) != (O_CREAT | O_EXCL);
+	if (!begin_plan(directory, path, follows, ret_plan))
 		return true;
 	if ((flags & O_TMPFILE) == O_TMPFILE || (flags & (O_PATH | O_DIRECTORY)) ||
 	    (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL)) {
@@ -311,7 +338,7 @@ bool plan_open(int directory, const char *path, int flags, bool holds, struct pl
 bool plan_change(enum guard_kind kind, int directory, const char *path, bool follows,
 		 struct plan *ret_plan)
 {
-	if (!begin_plan(directory, path, ret_plan))
+	if (!begin_plan(directory, path, follows, ret_plan))
 		return true;
 	if (kind == GUARD_UNNAMES && removes_refused(directory, path))
 		return refuse_name(ret_plan);
@@ -344,7 +371,8 @@ static bool look_at_source(int directory, const char *path, bool follows, struct
 	has_nonce = has_nonce || (sys_fstat(fd, &stat) == 0 && plan_was_refused(&stat, ASKS));
 	(void)sys_close(fd);
 	char *normal = scratch_take();
-	if (normal && change_resolve(directory, path, normal) &&
+	if (normal && guard_may_concern(&shim.segment, &self, path) &&
+	    change_identify(directory, path, follows, normal) &&
 	    guard_concerns(&shim.segment, &self, normal))
 		plan->source_key = path_key(&shim.segment, normal);
 	scratch_give(normal);
@@ -354,7 +382,7 @@ static bool look_at_source(int directory, const char *path, bool follows, struct
 bool plan_name(int directory, const char *path, bool follows, int other_directory,
 	       const char *other, struct plan *ret_plan)
 {
-	if (!begin_plan(other_directory, other, ret_plan))
+	if (!begin_plan(other_directory, other, false, ret_plan))
 		return true;
 	ret_plan->answer = (struct guard_answer){
 		.reason = GUARD_NEW,
@@ -376,7 +404,7 @@ bool plan_name(int directory, const char *path, bool follows, int other_director
 bool plan_rename(int directory, const char *path, int other_directory, const char *other,
 		 struct plan *ret_plan)
 {
-	if (!begin_plan(other_directory, other, ret_plan))
+	if (!begin_plan(other_directory, other, false, ret_plan))
 		return true;
 	if (!launch_is_text(path)) {
 		plan_end(ret_plan);

@@ -1,5 +1,6 @@
 /* path.h: globs, normal form, the workspace, keys, text that is safe to show. */
 #include <criterion/criterion.h>
+#include <errno.h>
 
 #include "support.h"
 #include "tracker/path/glob.h"
@@ -375,4 +376,41 @@ Test(path, escape_never_writes_beyond)
 		for (size_t i = capacity; i < sizeof(text); i++)
 			cr_assert_eq(text[i], 'Z');
 	}
+}
+
+Test(path, other_names_of_the_workspace)
+{
+	char path[SEGMENT_PATH_BYTES], wanted[SEGMENT_PATH_BYTES];
+
+	world_open(&world, NULL);
+	cr_assert_null(path_behind_alias(&world.segment, "/home/u/proj/f"));
+	cr_assert_eq(path_add_alias(&world.segment, "/home/u/proj"), 0);
+	cr_assert_eq(path_add_alias(&world.segment, "/home/u/proj"), 0);
+	cr_assert_eq(path_add_alias(&world.segment, "/p"), 0);
+	cr_assert_eq(world.segment.header->aliases[2], 0, "each once");
+	cr_assert_str_eq(path_behind_alias(&world.segment, "/home/u/proj/d/f"), "/d/f");
+	cr_assert_str_eq(path_behind_alias(&world.segment, "/p"), "");
+	cr_assert_null(path_behind_alias(&world.segment, "/pq"));
+	(void)snprintf(path, sizeof(path), "/p/d/f");
+	(void)snprintf(wanted, sizeof(wanted), "%s/d/f", world.workspace);
+	path_use_root(&world.segment, path, sizeof(path));
+	cr_assert_str_eq(path, wanted);
+	(void)snprintf(path, sizeof(path), "/p/f");
+	path_use_root(&world.segment, path, 5); /* no room: left as it is */
+	cr_assert_str_eq(path, "/p/f");
+	cr_assert_eq(path_add_alias(&world.segment, "/q"), 0);
+	cr_assert_eq(path_add_alias(&world.segment, "/r"), 0);
+	cr_assert_eq(path_add_alias(&world.segment, "/s"), -ENOSPC);
+	world_close(&world);
+}
+
+Test(path, behind_the_current_folder)
+{
+	cr_assert_str_eq(path_behind_folder("/proc/self/cwd/f", 0), "f");
+	cr_assert_str_eq(path_behind_folder("/proc/thread-self/cwd//d/f", 0), "d/f");
+	cr_assert_str_eq(path_behind_folder("/proc/12/cwd/f", 12), "f");
+	cr_assert_null(path_behind_folder("/proc/12/cwd/f", 13));
+	cr_assert_null(path_behind_folder("/proc/self/cwd", 12));
+	cr_assert_null(path_behind_folder("/proc/self/cwd/", 12));
+	cr_assert_null(path_behind_folder("/proc/self/cwdx/f", 12));
 }
