@@ -1,5 +1,5 @@
 /*
- * `seen changed`: files that somebody outside the session changed since its agent last read them.
+ * `seen changed`: files that somebody outside the session, or another agent in it, changed since its agent last read them.
  *
  * The watcher of `seen run` notes such changes as they happen.  Where none runs, or it has not come to one yet, this finds them: it
  * looks at every file that some scope has a baseline of.
@@ -15,6 +15,8 @@
 #include "cli/base/options.h"
 #include "cli/base/text.h"
 #include "cli/command.h"
+#include "cli/session/ancestry.h"
+#include "cli/session/scopes.h"
 #include "cli/session/session.h"
 #include "tracker/answer/tracker.h"
 #include "tracker/content/baseline.h"
@@ -23,6 +25,7 @@
 #include "tracker/guard/guard.h"
 #include "tracker/journal/journal.h"
 #include "tracker/path/path.h"
+#include "tracker/process/scope.h"
 #include "tracker/process/source.h"
 #include "tracker/segment/workspace.h"
 #include "tracker/sys/sys.h"
@@ -43,7 +46,8 @@ static const struct options OPTIONS = {
 	.usage = "changed [OPTION...]",
 	.summary = "The files that somebody outside the session changed or deleted since its agent "
 		   "last "
-		   "read them.\n"
+		   "read them;\n"
+		   "and what another agent of the session did, with its name.\n"
 		   "One that was changed and changed back is not among them.",
 	.specs = SPECS,
 	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
@@ -62,9 +66,11 @@ struct row {
 	struct look look;
 	uint64_t realtime_ns;
 	uint32_t source;
+	uint64_t changer; /* the scope of the agent of this session that did it; 0: it is external to the session */
 };
 
 struct rows {
+	uint64_t scope_id; /* of the agent above this command; 0: none */
 	const struct segment *segment;
 	struct journal journal;
 	struct row *rows;
@@ -191,6 +197,59 @@ static bool is_outside(const struct segment *segment, const struct file_slot *fi
 	       !version_equal(&newest, &look->version);
 }
 
+/* Does the agent of that scope take the file for another version than the one there, of which another agent's scope is the author? */
+static bool is_unknown_to(const struct segment *segment, uint64_t scope_id, uint64_t changer,
+			  const struct file_slot *file, const struct look *look)
+{
+	struct version known;
+	uint64_t head = scope_head(segment, scope_id);
+
+	return head && head != changer && baseline_of(segment, scope_id, file->key, &known) &&
+	       !version_equal(&known, &look->version);
+}
+
+/* The scope of the agent of this session that made this of the file, unknown to the agent above this command; without one, to any that
+ * lives.  0: none did. */
+static uint64_t changer_of(const struct rows *rows, const struct file_slot *file,
+			   const struct look *look)
+{
+	const struct segment *segment = rows->segment;
+	uint64_t changer = version_equal(&file->written, &look->version)   ? file->written_scope
+			   : version_equal(&file->outside, &look->version) ? file->outside_scope
+									   : 0;
+
+	if (!changer)
+		return 0;
+	if (rows->scope_id)
+		return is_unknown_to(segment, rows->scope_id, changer, file, look) ? changer : 0;
+	for (uint64_t i = 0; i < segment->capacity[TABLE_SCOPES]; i++) {
+		const struct scope_slot *slot = segment_slot(segment, TABLE_SCOPES, i);
+		uint64_t id = __atomic_load_n(&slot->id, __ATOMIC_RELAXED);
+		if (id && is_unknown_to(segment, id, changer, file, look) &&
+		    baseline_scope_lives(segment, id))
+			return changer;
+	}
+	return 0;
+}
+
+static int append_row(struct rows *rows, const struct row *row, const char *path)
+{
+	if (rows->count == rows->capacity) {
+		size_t capacity = rows->capacity ? rows->capacity * 2 : 64;
+		struct row *grown = realloc(rows->rows, capacity * sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		rows->rows = grown;
+		rows->capacity = capacity;
+	}
+	struct row copy = *row;
+	copy.path = strdup(path);
+	if (!copy.path)
+		return -ENOMEM;
+	rows->rows[rows->count++] = copy;
+	return 0;
+}
+
 static int add_row(const char *path, const struct file_slot *before, void *data)
 {
 	struct rows *rows = data;
@@ -200,32 +259,24 @@ static int add_row(const char *path, const struct file_slot *before, void *data)
 	/* What the session writes to at this moment is not read through. */
 	if (!(before->flags & FILE_HAS_BASELINE) || before->writer || !look_at(path, &look) ||
 	    file_find(rows->segment, before->key, &file) < 0 || file.writer ||
-	    file.edits != before->edits || !is_outside(rows->segment, &file, &look))
+	    file.edits != before->edits)
+		return 0;
+	struct row row = { .key = file.key, .look = look, .source = file.source };
+	row.changer = changer_of(rows, &file, &look);
+	if (row.changer) {
+		row.realtime_ns = file.last_edit_realtime_ns;
+		return file.flags & FILE_CHANGE_TOLD ? 0 : append_row(rows, &row, path);
+	}
+	if (!is_outside(rows->segment, &file, &look))
 		return 0;
 	if (!is_recorded(&file, &look))
 		find_out(rows, path, &file, &look);
 	if (!is_recorded(&file, &look) || (file.flags & FILE_CHANGE_TOLD))
 		return 0;
-	if (rows->count == rows->capacity) {
-		size_t capacity = rows->capacity ? rows->capacity * 2 : 64;
-		struct row *grown = realloc(rows->rows, capacity * sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		rows->rows = grown;
-		rows->capacity = capacity;
-	}
-	struct row row = { .path = strdup(path),
-			   .key = file.key,
-			   .look = look,
-			   .realtime_ns = file.user_edit_realtime_ns,
-			   .source = file.source };
+	row.realtime_ns = file.user_edit_realtime_ns;
 	/* What happened last need not be the change. */
-	if (row.source != SOURCE_UNATTRIBUTED)
-		row.source = SOURCE_USER;
-	if (!row.path)
-		return -ENOMEM;
-	rows->rows[rows->count++] = row;
-	return 0;
+	row.source = file.source != SOURCE_UNATTRIBUTED ? SOURCE_USER : SOURCE_UNATTRIBUTED;
+	return append_row(rows, &row, path);
 }
 
 static int by_path(const void *a, const void *b)
@@ -236,6 +287,23 @@ static int by_path(const void *a, const void *b)
 static const char *state_of(const struct row *row)
 {
 	return state_name(version_is_none(&row->look.version) ? STATE_DELETED : STATE_CHANGED);
+}
+
+/* Who made the change, where it was an agent of this session. */
+static json_t *changer_json(const struct segment *segment, uint64_t changer)
+{
+	char name[SCOPE_NAME_BYTES], id[SCOPES_ID_BYTES];
+	uint32_t pid;
+
+	if (!changer)
+		return json_null();
+	json_t *object = json_object();
+	bool is_known = scope_agent(segment, changer, name, &pid);
+	(void)snprintf(id, sizeof(id), "%016llx", (unsigned long long)changer);
+	(void)json_object_set_new(object, "scope", json_string(id));
+	(void)json_object_set_new(object, "agent", is_known ? text_json(name) : json_null());
+	(void)json_object_set_new(object, "pid", is_known ? json_integer(pid) : json_null());
+	return object;
 }
 
 static int print_json(const struct session *session, const struct rows *rows)
@@ -253,6 +321,7 @@ static int print_json(const struct session *session, const struct rows *rows)
 					  text_json(path_relative(rows->segment, row->path)));
 		(void)json_object_set_new(object, "state", json_string(state_of(row)));
 		(void)json_object_set_new(object, "source", json_string(source_name(row->source)));
+		(void)json_object_set_new(object, "by", changer_json(rows->segment, row->changer));
 		(void)json_object_set_new(object, "time", text_json_time(row->realtime_ns));
 		(void)json_object_set_new(
 			object, "version",
@@ -268,13 +337,19 @@ static int print_json(const struct session *session, const struct rows *rows)
 
 static void print_rows(const struct rows *rows)
 {
-	char path[SEGMENT_PATH_BYTES * 4];
+	char path[SEGMENT_PATH_BYTES * 4], agent[SCOPE_NAME_BYTES], name[SCOPE_NAME_BYTES * 4];
+	uint32_t pid;
 
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct row *row = &rows->rows[i];
-		if (path_escape(path_relative(rows->segment, row->path), path, sizeof(path)) >= 0)
-			(void)printf("%s%-7s%s  %s\n", text_style(stdout, "33"), state_of(row),
-				     text_style(stdout, "0"), path);
+		if (path_escape(path_relative(rows->segment, row->path), path, sizeof(path)) < 0)
+			continue;
+		(void)printf("%s%-7s%s  %s", text_style(stdout, "33"), state_of(row),
+			     text_style(stdout, "0"), path);
+		if (row->changer && scope_agent(rows->segment, row->changer, agent, &pid) &&
+		    path_escape(agent, name, sizeof(name)) >= 0)
+			(void)printf("  by %s (pid %u)", name, pid);
+		(void)putchar('\n');
 	}
 }
 
@@ -283,7 +358,8 @@ static void note_told(struct file_slot *file, const void *data)
 {
 	const struct row *row = data;
 
-	if (file->user_edit_realtime_ns == row->realtime_ns)
+	if ((row->changer ? file->last_edit_realtime_ns : file->user_edit_realtime_ns) ==
+	    row->realtime_ns)
 		file->flags |= FILE_CHANGE_TOLD;
 }
 
@@ -291,6 +367,7 @@ static int changed(const struct session *session)
 {
 	struct rows rows = { .segment = &session->segment };
 
+	(void)ancestry_scope(&session->segment, &rows.scope_id);
 	/* Without a journal it is found out all the same. */
 	(void)session_map_journal(session, &rows.journal);
 	int error = tracker_each_file(&session->segment, add_row, &rows);

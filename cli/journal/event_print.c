@@ -416,6 +416,7 @@ static void put_guarded(struct event_members *members, const struct event *event
 		put_version(members, "baseline", &entry->details.after);
 	else
 		put_text(members, "baseline", NULL);
+	put_id(members, "changed_by", record->marks & JOURNAL_DETAILS ? entry->details.changer : 0);
 	put(members, "file", json_file(entry));
 }
 
@@ -746,6 +747,9 @@ static void print_guarded(FILE *file, const struct journal_entry *entry)
 
 	print_words(file, &first, event_verdict_name(record->decision));
 	print_words(file, &first, event_guard_reason_name(record->reason));
+	if ((record->marks & JOURNAL_DETAILS) && entry->details.changer)
+		print_word(file, &first, "changed by scope %016llx",
+			   (unsigned long long)entry->details.changer);
 	if (record->flags & JOURNAL_GUARDED_DEGRADED)
 		print_word(file, &first, "degraded");
 	if (record->flags & JOURNAL_GUARDED_KEPT) {

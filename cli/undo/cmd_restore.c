@@ -349,6 +349,7 @@ static bool is_inside(const struct session *session)
 static void note_written(struct file_slot *file, const void *data)
 {
 	file->written = *(const struct version *)data;
+	file->written_scope = 0;
 	file->flags &= ~(uint32_t)FILE_REMOVED;
 }
 

@@ -271,10 +271,6 @@ __attribute__((noinline)) static void attach(const char *executable,
 		said_by(variable(environment, "SEEN_AGENT_IS")), &shim.request.context);
 	shim.role = shim.request.context.role;
 	shim.scope_id = baseline_scope(&shim.request.context, scope && *scope ? scope : NULL);
-	/* What an agent reads by itself is its scope's, also before it starts a shell. */
-	if (shim.role == ROLE_AGENT && shim.scope_id)
-		(void)scope_claim(&shim.segment, shim.scope_id, (uint32_t)sys_getpid(),
-				  shim.request.context.profile, invocation.name);
 	shim.resumed = launch_resumed;
 	shim.pid = sys_getpid();
 	shim.ends_capture = shim.request.context.capture_id &&

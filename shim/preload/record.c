@@ -901,11 +901,13 @@ void record_instructed(uint64_t scope_id, const struct injected *injected)
 
 /* A record about a file whose versions are known. */
 static void append_versions(struct journal_record *record, const char *path,
-			    const struct version *before, const struct version *after)
+			    const struct version *before, const struct version *after,
+			    uint64_t changer)
 {
 	struct journal_details details = { .size_bytes = after->size_bytes,
 					   .before = *before,
-					   .after = *after };
+					   .after = *after,
+					   .changer = changer };
 
 	record->path = text_of(path, &record->marks);
 	record->directory_fd = AT_FDCWD;
@@ -923,7 +925,7 @@ void record_guarded(const char *path, const struct guard_answer *answer)
 	record.head.error = (uint16_t)-answer->error;
 	record.flags = (answer->degraded ? JOURNAL_GUARDED_DEGRADED : 0) |
 		       (answer->kept ? JOURNAL_GUARDED_KEPT : 0);
-	append_versions(&record, path, &answer->before, &answer->baseline);
+	append_versions(&record, path, &answer->before, &answer->baseline, answer->changer);
 }
 
 void record_ruled(const char *path, const struct rule_answer *answer)
@@ -950,7 +952,7 @@ void record_edited(const char *path, const struct version *before, const struct 
 		return;
 	record.decision = (uint8_t)source;
 	record.amount = after->size_bytes;
-	append_versions(&record, path, before, after);
+	append_versions(&record, path, before, after, 0);
 }
 
 void record_request(enum decision decision, uint64_t amount, uint32_t inputs)

@@ -269,11 +269,12 @@ void record_instructed(const struct supervision *supervision, const struct targe
 /* A record about a file whose versions are known. */
 static void append_versions(const struct supervision *supervision, struct journal_record *record,
 			    const char *path, const struct version *before,
-			    const struct version *after)
+			    const struct version *after, uint64_t changer)
 {
 	struct journal_details details = { .size_bytes = after->size_bytes,
 					   .before = *before,
-					   .after = *after };
+					   .after = *after,
+					   .changer = changer };
 
 	record->path = text_of(supervision, path);
 	record->directory_fd = AT_FDCWD;
@@ -293,7 +294,8 @@ void record_guarded(const struct supervision *supervision, const struct target *
 	record.head.error = (uint16_t)-answer->error;
 	record.flags = (answer->degraded ? JOURNAL_GUARDED_DEGRADED : 0) |
 		       (answer->kept ? JOURNAL_GUARDED_KEPT : 0);
-	append_versions(supervision, &record, path, &answer->before, &answer->baseline);
+	append_versions(supervision, &record, path, &answer->before, &answer->baseline,
+			answer->changer);
 }
 
 void record_edited(const struct supervision *supervision, const struct target *target,
@@ -306,7 +308,7 @@ void record_edited(const struct supervision *supervision, const struct target *t
 		return;
 	record.decision = (uint8_t)source;
 	record.amount = after->size_bytes;
-	append_versions(supervision, &record, path, before, after);
+	append_versions(supervision, &record, path, before, after, 0);
 }
 
 void record_ruled(const struct supervision *supervision, const struct target *target,

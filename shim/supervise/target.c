@@ -514,10 +514,6 @@ static void adopt(const struct targets *targets, struct target *target)
 					&target->invocation, scope && *scope ? scope : NULL,
 					context);
 	target->scope_id = baseline_scope(context, scope && *scope ? scope : NULL);
-	/* What an agent reads by itself is its scope's, also before it starts a shell. */
-	if (context->role == ROLE_AGENT && target->scope_id)
-		(void)scope_claim(segment, target->scope_id, (uint32_t)target->pid,
-				  context->profile, target->invocation.name);
 	if (target->start.announced_elsewhere)
 		withdraw_other(segment, environment, environment_bytes);
 	free(environment);

@@ -251,6 +251,78 @@ class Deny(Case):
         self.assertEqual(len(guarded), 1, guarded)
 
 
+class TwoAgents(Case):
+    """What another agent of the session made of a file is as external to this one as an editor's change."""
+
+    options = ("--stale-write", "deny")
+
+    def setUp(self):
+        super().setUp()
+        self.other = self.session.agent(*self.options)
+        self.addCleanup(self.other.close)
+
+    def changed(self, *words):
+        files = json.loads(self.session.seen("changed", "--json", "--session", "test", *words).stdout)["files"]
+        return {file["path"]: file["by"] and file["by"]["agent"] for file in files}
+
+    def test_refused_and_named(self):
+        """By a shell and by the agents' own tools, one after the other, in both directions."""
+        status, pid = self.session.status, lambda agent: int(agent.shell("echo $PPID"))
+        mine, theirs = pid(self.agent), pid(self.other)
+        self.assertEqual(self.agent.shell("cat f"), self.old)
+        self.assertEqual(self.other.shell("cat f"), self.old)
+        self.assertEqual(self.other.ask(do="write", path=self.session.path("f"), data="theirs\n", how="truncate")["errno"], 0)
+        wait_until(lambda: self.changed() == {"f": "fake_agent"})  # the supervisor alone says it when it sees the file closed
+        code, errors = self.shell("echo mine > f")
+        self.assertNotEqual(code, 0)
+        self.assertIn("seen: f: not overwritten: fake_agent (pid %d) changed it since it was read; read it again first\n" % theirs, errors)
+        self.assertEqual(self.current(), b"theirs\n")
+        self.assertEqual(self.own("truncate"), errno.ESTALE)
+        self.assertEqual(self.agent.shell("cat f"), b"theirs\n")  # now it knows
+        self.assertEqual(self.changed(), {})
+        self.assertEqual(self.shell("echo mine > f"), (0, ""))
+        wait_until(lambda: self.changed() == {"f": "fake_agent"})
+        answer = self.other.ask(do="run", argv=["sh", "-c", "rm f"], sink="pipe", errors=True)
+        self.assertIn("fake_agent (pid %d) changed it" % mine, answer["errors"])
+        self.assertEqual(status()["counters"]["stale_denied"], 3)
+        scopes = {scope["id"]: scope["pid"] for scope in status()["scopes"]}
+        events = self.session.seen("log", "--json", "--op", "guarded", "--session", "test").stdout.splitlines()
+        self.assertEqual([scopes[json.loads(event)["changed_by"]] for event in events], [theirs, theirs, mine])
+
+    def test_told_once(self):
+        self.assertEqual(self.agent.shell("cat f"), self.old)
+        self.assertEqual(self.other.shell("cat f"), self.old)
+        self.other.shell("rm f")
+        wait_until(lambda: self.changed() == {"f": "fake_agent"})
+        self.assertEqual(self.changed("--clear"), {"f": "fake_agent"})
+        self.assertEqual(self.changed(), {})
+        self.assertEqual(self.other.shell("seq 1 100 > f"), b"")
+        wait_until(lambda: self.changed() == {"f": "fake_agent"})
+
+    def test_helper(self):
+        """An agent that has a process of its own program write for it (codex) is one agent."""
+        agent = os.path.join(self.session.folder, "codex")
+        shutil.copy("/bin/bash", agent)
+        self.session.seen("run", "--quiet", "--session", "helper", *self.options, "--", agent, "-c",
+                          'x=$(bash -c "cat f"); "$0" -c "echo helper > f"; bash -c "echo shell > f"; true', agent)
+        self.assertEqual(self.current(), b"shell\n")
+
+    def test_no_false_alarm(self):
+        """One that never read the file, conversations of one agent, and what each did itself."""
+        self.assertEqual(self.other.shell("echo theirs > f"), b"")
+        self.assertEqual(self.shell("echo mine > f"), (0, ""))
+        for name in "one", "two":
+            self.session.write(name, lines(name))
+            scope = {"SEEN_SCOPE": name}
+            self.agent.run(["bash", "-c", "cat " + name], env=scope)
+            self.assertEqual(self.agent.ask(do="write", path=self.session.path(name), data="own\n", how="truncate")["errno"], 0)
+            self.agent.run(["bash", "-c", "echo more > " + name], env=scope)
+            self.assertEqual(self.session.read(name), b"more\n")
+            self.assertEqual(self.agent.ask(do="write", path=self.session.path(name), data="own\n", how="truncate")["errno"], 0)
+        self.assertEqual(self.counters()["stale_denied"], 0)
+        self.assertEqual(self.changed(), {})
+
+
 class Allow(Case):
     options = ("--stale-write", "allow")
 

@@ -195,6 +195,13 @@ bool baseline_since(const struct segment *segment, uint64_t scope_id, uint64_t f
 	       own_since(segment, BASELINE_SESSION, file_key, ret_version, ret_since_ns);
 }
 
+bool baseline_of(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
+		 struct version *ret_version)
+{
+	uint64_t since_ns;
+	return own_since(segment, scope_id, file_key, ret_version, &since_ns);
+}
+
 bool baseline_at(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
 		 struct version *ret_version)
 {
@@ -270,8 +277,7 @@ int baseline_each(const struct segment *segment,
 	return 0;
 }
 
-/* Does the agent of a scope live?  One that is not in the process table does not. */
-static bool scope_lives(const struct segment *segment, uint64_t scope_id)
+bool baseline_scope_lives(const struct segment *segment, uint64_t scope_id)
 {
 	const struct scope_slot *slot = scope_find(segment, scope_id);
 	struct scope_slot scope;
@@ -301,7 +307,7 @@ uint64_t baseline_only_scope(const struct segment *segment)
 			continue;
 		found = id;
 		found_count++;
-		if (scope_lives(segment, id)) {
+		if (baseline_scope_lives(segment, id)) {
 			living = id;
 			living_count++;
 		}
@@ -360,7 +366,7 @@ void baseline_adopt(const struct segment *segment, bool is_other_boot)
 			continue;
 		if (copy.scope_id != asked) {
 			asked = copy.scope_id;
-			lives = !is_other_boot && scope_lives(segment, asked);
+			lives = !is_other_boot && baseline_scope_lives(segment, asked);
 		}
 		const struct version *known = lives ? NULL : known_at(segment, &copy, now_ns);
 		if (known)

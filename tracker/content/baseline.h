@@ -38,6 +38,10 @@ void baseline_read(const struct segment *segment, uint64_t scope_id, uint64_t fi
 bool baseline_at(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
 		 struct version *ret_version);
 
+/* baseline_of(): as baseline_at(), but only what the scope itself has. */
+bool baseline_of(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
+		 struct version *ret_version);
+
 /* baseline_since(): as baseline_at(), and since when: CLOCK_BOOTTIME nanoseconds; of a read, those of the read. */
 bool baseline_since(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
 		    struct version *ret_version, uint64_t *ret_since_ns);
@@ -46,6 +50,9 @@ bool baseline_since(const struct segment *segment, uint64_t scope_id, uint64_t f
  * BASELINE_SESSION; a read counts at once.  As baseline_since(). */
 bool baseline_newest(const struct segment *segment, uint64_t file_key, struct version *ret_version,
 		     uint64_t *ret_since_ns);
+
+/* baseline_scope_lives(): does the agent of a scope live?  One that is not in the process table does not.  Looks at /proc. */
+bool baseline_scope_lives(const struct segment *segment, uint64_t scope_id);
 
 /* baseline_only_scope(): the scope that what concerns "the agent" is for: the only one whose agent lives; where none does (the agent is
  * outside, between two commands), the only one on record.  0: there is none, or more than one.  Looks at /proc. */

@@ -245,6 +245,7 @@ void file_note_outside(struct file_slot *file, const struct version *version, en
 	if (!version_is_none(version)) /* somebody made it again */
 		file->flags &= ~(uint32_t)FATE_GONE;
 	file->outside = *version;
+	file->outside_scope = 0;
 	file->user_edit_realtime_ns = realtime_ns;
 	file->source = (uint32_t)source;
 	file->flags &= ~(uint32_t)FILE_CHANGE_TOLD;

@@ -8,8 +8,10 @@
 #include "tracker/content/baseline.h"
 #include "tracker/content/contents.h"
 #include "tracker/content/file.h"
+#include "tracker/path/decimal.h"
 #include "tracker/path/line.h"
 #include "tracker/process/process.h"
+#include "tracker/process/scope.h"
 #include "tracker/segment/workspace.h"
 #include "tracker/sys/chunk.h"
 #include "tracker/sys/sys.h"
@@ -125,6 +127,24 @@ static uint64_t key_of(const struct segment *segment, const char *path, int fd,
 	return key;
 }
 
+/* Is what stands for a scope's work another agent's than the writer's? */
+static bool is_anothers(const struct segment *segment, const struct guard_writer *writer,
+			uint64_t head)
+{
+	uint64_t own = head && writer->scope_id ? scope_head(segment, writer->scope_id) : 0;
+	return own && own != head;
+}
+
+/* The scope whose change it is that the writer's does not know; 0: it is external to the session, or nobody can tell. */
+static uint64_t changer_of(const struct segment *segment, const struct guard_writer *writer,
+			   const struct file_slot *file, const struct version *before)
+{
+	uint64_t head = version_equal(&file->outside, before)   ? file->outside_scope
+			: version_equal(&file->written, before) ? file->written_scope
+								: 0;
+	return is_anothers(segment, writer, head) ? head : 0;
+}
+
 /* What there is to say of a write over that content, by what is known. */
 static void judge(const struct segment *segment, const struct guard_writer *writer,
 		  const struct file_slot *file, struct guard_answer *answer)
@@ -135,11 +155,16 @@ static void judge(const struct segment *segment, const struct guard_writer *writ
 	bool is_baseline = writer->scope_id &&
 			   baseline_is(segment, writer->scope_id, answer->file_key, before);
 	bool is_ours = !version_is_none(&file->written) && version_equal(&file->written, before);
+	/* What another agent made of a file that this one knows is as external to it as an editor's change. */
+	if (is_ours && is_anothers(segment, writer, file->written_scope) &&
+	    baseline_of(segment, writer->scope_id, answer->file_key, &answer->baseline))
+		is_ours = false;
 	uint32_t whole = answer->kind == GUARD_REPLACES || answer->kind == GUARD_UNNAMES
 				 ? GUARD_WHOLE
 				 : 0;
 
 	answer->knows = whole;
+	answer->changer = 0;
 	if (is_baseline || is_ours) {
 		answer->reason = GUARD_FRESH;
 		answer->knows |= GUARD_KNEW;
@@ -152,6 +177,7 @@ static void judge(const struct segment *segment, const struct guard_writer *writ
 		answer->knows |= file->flags & FILE_WRITER_KNEW ? GUARD_KNEW : 0;
 	} else if (has_baseline) {
 		answer->reason = GUARD_STALE;
+		answer->changer = changer_of(segment, writer, file, before);
 	} else {
 		/* Nothing is known here to this scope; to others, perhaps. */
 		bool is_known = version_equal(&file->version, before) ||
@@ -279,6 +305,7 @@ struct change {
 	uint64_t serial;
 	uint32_t knows;
 	enum source source;
+	uint64_t head; /* scope_head() of its writer; 0: none */
 };
 
 static void note_begin(struct file_slot *file, const void *data)
@@ -308,10 +335,14 @@ static void note_end(struct file_slot *file, const void *data)
 		file->flags |= FILE_REMOVED;
 	file->flags = fate_after(file->flags,
 				 version_is_none(change->version) ? DEED_REMOVES : DEED_WRITES);
-	if (change->knows & GUARD_KNEW)
+	if (change->knows & GUARD_KNEW) {
+		file->flags &= ~(uint32_t)FILE_CHANGE_TOLD;
 		file->written = *change->version;
-	else
+		file->written_scope = change->head;
+	} else {
 		file->outside = *change->version;
+		file->outside_scope = change->head;
+	}
 	file->edits++;
 	file->source = (uint32_t)change->source;
 	file->last_edit_realtime_ns = now_ns;
@@ -337,7 +368,8 @@ void guard_end(const struct segment *segment, const struct guard_writer *writer,
 	       const struct version *version, uint32_t knows)
 {
 	struct change change = { version, writer->serial, knows,
-				 guard_source(writer->context, writer->role) };
+				 guard_source(writer->context, writer->role),
+				 scope_head(segment, writer->scope_id) };
 	struct version baseline;
 
 	/* The baseline first: between both, what is on disk is one or the other. */
@@ -430,6 +462,25 @@ int guard_scan(const struct segment *segment, int fd, struct version *ret_versio
 	return error;
 }
 
+static void put_changer(const struct segment *segment, const struct guard_answer *answer,
+			struct line *line)
+{
+	char name[SCOPE_NAME_BYTES], digits[24];
+	uint32_t pid;
+
+	if (!answer->changer) {
+		line_put(line, "somebody else");
+	} else if (!scope_agent(segment, answer->changer, name, &pid) ||
+		   !line_put_escaped(line, name)) {
+		line_put(line, "another agent");
+	} else {
+		line_put(line, " (pid ");
+		*decimal_put(digits, pid) = '\0';
+		line_put(line, digits);
+		line_put(line, ")");
+	}
+}
+
 size_t guard_say(const struct segment *segment, const struct guard_answer *answer, const char *path,
 		 char *ret_line, size_t capacity)
 {
@@ -448,11 +499,15 @@ size_t guard_say(const struct segment *segment, const struct guard_answer *answe
 	else if (answer->reason == GUARD_UNREAD)
 		line_put(&line, denied ? ": not overwritten: it was never read; read it first"
 				       : ": overwritten though it was never read");
-	else
-		line_put(&line, denied ? ": not overwritten: somebody else changed it since it was "
-					 "read; read it again first"
-				       : ": somebody else changed it since it was read, and this "
-					 "overwrites that");
+	else if (denied) {
+		line_put(&line, ": not overwritten: ");
+		put_changer(segment, answer, &line);
+		line_put(&line, " changed it since it was read; read it again first");
+	} else {
+		line_put(&line, ": ");
+		put_changer(segment, answer, &line);
+		line_put(&line, " changed it since it was read, and this overwrites that");
+	}
 	if (answer->kept && !denied) {
 		version_digits(&answer->before, digits);
 		line_put(&line, "; what it held is kept: seen restore ");

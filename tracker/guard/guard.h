@@ -67,8 +67,9 @@ struct guard_answer {
 	bool kept;     /* what is there is in the content store */
 	uint32_t knows; /* enum guard_knows */
 	enum guard_kind kind;
-	uint64_t file_key;       /* 0: nothing is known of such a file, nor has to be */
-	struct version before;   /* what is there; none: nothing, or not looked at */
+	uint64_t file_key;     /* 0: nothing is known of such a file, nor has to be */
+	struct version before; /* what is there; none: nothing, or not looked at */
+	uint64_t changer; /* STALE: the scope of the agent that made it (scope_head()); 0: it is external to the session, or unknown */
 	struct version baseline; /* STALE: what the scope took it for; none: it had none */
 };
 

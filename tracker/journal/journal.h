@@ -159,7 +159,8 @@ struct journal_details {
 	struct version
 		before; /* of the delivery or the last look; size_bytes 0 and hash 0: not known */
 	struct version after;
-	uint64_t reserved[7];
+	uint64_t changer; /* GUARDED, stale: the scope of the agent whose change it is; 0: external, or unknown */
+	uint64_t reserved[6];
 };
 
 /* Behind COVERAGE: of the run that it ends.  Names and reasons: UNOBSERVED records. */

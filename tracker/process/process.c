@@ -565,6 +565,14 @@ static void enter_agent(struct context *context, uint32_t pid, uint64_t pid_ns, 
 	context->agent_serial = serial;
 }
 
+/* The head of the scopes of an agent (scope_head()). */
+static uint64_t own_head(const struct segment *segment, uint64_t agent_serial)
+{
+	uint64_t own = scope_id_of(agent_serial, NULL);
+	uint64_t head = scope_head(segment, own);
+	return head ? head : own;
+}
+
 /* Finds the scope that a capture taken now belongs to, and makes it known. */
 static void enter_scope(const struct segment *segment, struct context *context,
 			const char *agent_name, const char *scope_name)
@@ -579,6 +587,42 @@ static void enter_scope(const struct segment *segment, struct context *context,
 	context->scope_id = scope_claim(segment, id, context->anchor_pid, context->profile, name)
 				    ? id
 				    : 0;
+	if (scope_name && context->scope_id)
+		scope_set_head(segment, id, own_head(segment, serial));
+}
+
+/* The head of the agent that started this one as a helper of its own program, a compiled one (codex --codex-run-as-...); 0: none.
+ * A script that starts itself again may be another conversation. */
+static uint64_t head_of_helper(const struct segment *segment, const struct process_slot *from,
+			       enum ticket_kind kind, const struct invocation *invocation)
+{
+	struct process_slot agent = *from;
+	const struct process_slot *slot = slot_at(segment, from->starter_index);
+
+	if (invocation->scripted)
+		return 0;
+	if (kind == TICKET_OWN && (!slot || !slot_read(slot, &agent, PROCESS_CHECKED_BYTES)))
+		return 0;
+	/* The slot of one that attached later was given anew. */
+	if (agent.context.role != ROLE_AGENT || agent.time_ns > from->time_ns ||
+	    agent.context.profile != invocation->profile ||
+	    (!invocation->profile &&
+	     strncmp(agent.name, invocation->name, sizeof(agent.name)) != 0))
+		return 0;
+	return own_head(segment, agent.context.agent_serial);
+}
+
+/* What an agent reads by itself is its scope's, also before it starts a shell. */
+static void claim_own_scope(const struct segment *segment, const struct context *context,
+			    uint64_t head, const char *agent_name, const char *scope_name)
+{
+	uint64_t id = scope_id_of(context->agent_serial, scope_name);
+
+	if (!context->agent_serial)
+		return;
+	(void)scope_claim(segment, id, context->anchor_pid, context->profile, agent_name);
+	if (head || scope_name)
+		scope_set_head(segment, id, head ? head : scope_id_of(context->agent_serial, NULL));
 }
 
 /* The root of a run or of a command: records its output, and with the agent outside takes it as the capture. */
@@ -766,8 +810,12 @@ static struct process_ref arrive(const struct segment *segment, const struct arr
 	if (context.flags & CONTEXT_ROOT)
 		enter_root(segment, subject, invocation, scope_name, arrival->pid, &context);
 	if (role == ROLE_AGENT && (context.flags & CONTEXT_ATTACHED)) {
+		uint64_t head = starter_role == ROLE_AGENT
+					? head_of_helper(segment, from, kind, invocation)
+					: 0;
 		enter_agent(&context, arrival->pid, process_pid_ns(), process.serial,
 			    invocation->profile);
+		claim_own_scope(segment, &context, head, invocation->name, scope_name);
 		if (look_at_output(subject, 1, &context.agent_out[0]) &&
 		    look_at_output(subject, 2, &context.agent_out[1]))
 			context.flags |= CONTEXT_AGENT_OUT;

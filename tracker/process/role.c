@@ -367,7 +367,7 @@ void role_invocation(const struct segment *segment, const char *executable, char
 						    : NULL;
 
 	if (script && is_agent(segment, script, &invocation))
-		;
+		invocation.scripted = true;
 	else if (!otherwise &&
 		 (is_agent(segment, path, &invocation) ||
 		  (argv[0] && !shell && !script && is_agent(segment, argv[0], &invocation))))

@@ -26,6 +26,7 @@ struct invocation {
 	enum role role;
 	uint32_t profile; /* agents: index into settings.profiles + 1; 0: generic */
 	bool local; /* agents: the program or script lies in the workspace, or was named by a relative path */
+	bool scripted;     /* agents: an interpreter runs it */
 	bool ignored;      /* [processes] ignore: not tracked, nor what it reads */
 	bool shows;        /* readers: what is in their files, in part at least */
 	bool whitelisted;  /* [processes] whitelist: its own repeated reads may be answered */

@@ -68,6 +68,7 @@ struct scope_slot *scope_claim(const struct segment *segment, uint64_t id, uint3
 	copy.created_realtime_ns = sys_realtime_ns();
 	copy.sub_agents = 0;
 	copy.flags = 0;
+	copy.head_id = id;
 	memset(copy.name, 0, sizeof(copy.name));
 	if (name)
 		memcpy(copy.name, name, strnlen(name, sizeof(copy.name) - 1));
@@ -90,6 +91,39 @@ static bool read_scope(const struct segment *segment, uint64_t id, struct scope_
 {
 	struct scope_slot *slot = scope_find(segment, id);
 	return slot && slot_read(slot, ret_copy, SCOPE_CHECKED_BYTES) && ret_copy->id == id;
+}
+
+uint64_t scope_head(const struct segment *segment, uint64_t id)
+{
+	struct scope_slot copy;
+	return read_scope(segment, id, &copy) ? copy.head_id : 0;
+}
+
+void scope_set_head(const struct segment *segment, uint64_t id, uint64_t head)
+{
+	struct scope_slot *slot = scope_find(segment, id);
+	struct scope_slot copy;
+
+	if (!slot || !slot_begin(slot, &copy, SCOPE_CHECKED_BYTES))
+		return;
+	if (copy.id != id || copy.head_id == head) {
+		slot_abandon(slot, &copy, SCOPE_CHECKED_BYTES);
+		return;
+	}
+	copy.head_id = head;
+	slot_commit(slot, &copy, SCOPE_CHECKED_BYTES);
+}
+
+bool scope_agent(const struct segment *segment, uint64_t id, char ret_name[SCOPE_NAME_BYTES],
+		 uint32_t *ret_pid)
+{
+	struct scope_slot copy;
+	if (!read_scope(segment, id, &copy))
+		return false;
+	memcpy(ret_name, copy.name, SCOPE_NAME_BYTES);
+	ret_name[SCOPE_NAME_BYTES - 1] = '\0';
+	*ret_pid = copy.anchor_pid;
+	return true;
 }
 
 uint64_t scope_epoch(const struct segment *segment, uint64_t id)

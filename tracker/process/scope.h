@@ -9,6 +9,8 @@
 #ifndef SEEN_TRACKER_SCOPE_H
 #define SEEN_TRACKER_SCOPE_H
 
+#include <stdbool.h>
+
 #include "tracker/segment/segment.h"
 #include "tracker/segment/tables.h"
 
@@ -26,6 +28,19 @@ struct scope_slot *scope_find(const struct segment *segment, uint64_t id);
  * name: for people, may be NULL.  Returns NULL when no slot could be had (the event is lost, nothing else). */
 struct scope_slot *scope_claim(const struct segment *segment, uint64_t id, uint32_t anchor_pid,
 			       uint32_t profile, const char *name);
+
+/* scope_head(): the scope that stands for all of an agent's work: of a named scope that of its agent's process, of a process of the
+ * agent's own program that was started for one command (codex's sandbox) that of the agent.  0 for a scope that is not known. */
+uint64_t scope_head(const struct segment *segment, uint64_t id);
+
+/* scope_set_head(): says it.  Not done where the slot is held by others. */
+void scope_set_head(const struct segment *segment, uint64_t id, uint64_t head);
+
+/* scope_agent(): the name and the process of a scope's agent.
+ *
+ * ret_name: NUL-ended data of others.  Returns false for a scope that is not known. */
+bool scope_agent(const struct segment *segment, uint64_t id, char ret_name[SCOPE_NAME_BYTES],
+		 uint32_t *ret_pid);
 
 /* scope_request(): counts one request.  Returns its number in the scope, from 1; 0 without a scope. */
 uint64_t scope_request(const struct segment *segment, uint64_t id);

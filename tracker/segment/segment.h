@@ -24,7 +24,7 @@
 #include "tracker/segment/slot.h"
 
 enum {
-	SEGMENT_VERSION = 6,
+	SEGMENT_VERSION = 7,
 	SEGMENT_NAME_BYTES = 72,   /* a session's name, NUL counted */
 	SEGMENT_NONCE_BYTES = 24,  /* "seen-" and 16 hexadecimal digits, NUL counted */
 	SEGMENT_PATH_BYTES = 4096, /* PATH_MAX */

@@ -90,6 +90,8 @@ enum scope_flags {
 	SCOPE_VERSION = 4, /* its agent is of the version that its profile was measured with */
 };
 
+enum { SCOPE_NAME_BYTES = 40 };
+
 /* A scope.  The part before `requests` is under the slot protocol; the counters behind it are raised
  * by atomic adds and go on rising when the slot is given to another scope. */
 struct scope_slot {
@@ -99,9 +101,10 @@ struct scope_slot {
 	uint32_t anchor_pid;
 	uint32_t profile;
 	uint64_t created_realtime_ns;
-	char name[40]; /* agent's name or SEEN_SCOPE, cut, NUL-ended */
+	char name[SCOPE_NAME_BYTES]; /* agent's name or SEEN_SCOPE, cut, NUL-ended */
 	uint32_t sub_agents; /* that began in the agent's process and did not end: while there are any, nothing counts */
 	uint32_t flags; /* enum scope_flags: `seen run` */
+	uint64_t head_id; /* the scope whose agent this one's works for; its own id: none (scope_head()) */
 	/* any, by atomic add or store */
 	uint64_t requests;
 	uint64_t bytes_given;
@@ -223,6 +226,9 @@ struct file_slot {
 	uint64_t mention_realtime_ns;
 	uint32_t source; /* enum source */
 	uint32_t edits;  /* of the session, complete */
+	/* whose work those versions are, as scope_head() says; 0: of no scope, or external to the session */
+	uint64_t written_scope;
+	uint64_t outside_scope;
 };
 
 /* From (dev, ino) to the file's key.  Written under the slot protocol by any process. */
@@ -334,10 +340,10 @@ _Static_assert(offsetof(struct part_slot, file_key) == 16, "a pair's key");
 _Static_assert(offsetof(struct remembered_slot, key) == 16, "a pair's key");
 _Static_assert(sizeof(struct context) == 120, "context is part of the segment's ABI");
 _Static_assert(sizeof(struct process_slot) == 256, "process_slot is part of the segment's ABI");
-_Static_assert(sizeof(struct scope_slot) == 112, "scope_slot is part of the segment's ABI");
+_Static_assert(sizeof(struct scope_slot) == 120, "scope_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct capture_slot) == 112, "capture_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct command_slot) == 96, "command_slot is part of the segment's ABI");
-_Static_assert(sizeof(struct file_slot) == 248, "file_slot is part of the segment's ABI");
+_Static_assert(sizeof(struct file_slot) == 264, "file_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct inode_slot) == 32, "inode_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct delivery_slot) == 112, "delivery_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct baseline_slot) == 96, "baseline_slot is part of the segment's ABI");

@@ -347,7 +347,7 @@ Test(journal, records_are_found_as_they_were_written)
 	struct journal_process process = { .serial = 1, .pid = 2, .pid_ns = 3, .reserved = 4 };
 	struct journal_details details = { .dev = 5,
 					   .after = { .low = 6 },
-					   .reserved = { [6] = 7 } };
+					   .reserved = { [5] = 7 } };
 	struct journal_coverage coverage = { .observed = 8, .reserved = { [8] = 9 } };
 	const struct {
 		const void *bytes;
