@@ -18,6 +18,8 @@ export const SeenHooks = async () => ({
 			forget("SubagentStart");
 		} else if (event.type === "session.created") {
 			forget("SessionCreated");
+		} else if (event.type === "session.updated" && session.revert) {
+			forget("SessionReverted");
 		} else if ((event.type === "session.idle" || event.type === "session.error") && subAgents.delete(id)) {
 			forget("SubagentStop");
 		} else if (event.type === "session.compacted") {
