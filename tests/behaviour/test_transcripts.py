@@ -5,6 +5,7 @@ import os
 import pty
 import subprocess
 import sys
+import time
 import unittest
 
 from harness import NOTICE, RUN, SessionTest, lines, wait_until
@@ -283,11 +284,13 @@ class Conversations(Case):
     def test_another_directory(self):
         """The transcript of an agent that works elsewhere says nothing."""
         self.known()
+        self.calls()
         other = self.transcript("other")
         other.directory = self.session.folder + "/agent"
         other.prompt()
-        other.end()
-        self.assertKnown()
+        other.call()
+        time.sleep(0.3)
+        self.assertNotice(self.cat(), "f")
 
     def test_written_anew(self):
         self.known()
