@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import unittest
 
-from harness import Session
+from harness import LONG, Session
 from referee import Journal, Referee, table
 
 ENVIRONMENT = {"LC_ALL": "C", "GIT_CONFIG_NOSYSTEM": "1", "GIT_AUTHOR_NAME": "n", "GIT_AUTHOR_EMAIL": "e", "GIT_COMMITTER_NAME": "n",
@@ -226,7 +226,7 @@ class Programs(RefereeTest):
 
     def test_node(self):
         self.need("node")
-        result = self.judge("node", "node", "-e", NODE)
+        result = self.judge("node", "node", "-e", NODE if LONG else NODE.replace("Array(20)", "Array(6)"))
         self.assertEqual(result.status, 0, self.referee.output)
 
     def test_unobserved(self):

@@ -19,10 +19,10 @@ STATIC_CAT = os.path.join(BUILD, "tests", "programs", "viewers", "reads", "cat")
 KERNEL = tuple(int(number) for number in re.match(r"(\d+)\.(\d+)", platform.release()).groups())
 supervisor_only = unittest.skipIf(VIA == "preload", "there is no supervisor")
 root_only = unittest.skipUnless(os.geteuid() == 0, "for root only")
-# Six processes that open files as fast as they can, each of them as often as is said; exits by 7 when all went well.
+# Six processes that open files as fast as they can, each of them as long as that holds ($n: how often); exits by 7 when all went well.
 BUSY = """
 for i in 1 2 3 4 5 6; do
-    (n=0; while [ $n -lt %d ]; do read -r line < f && echo "$line" > out.$i || exit 1; n=$((n + 1)); done; exit 0) &
+    (n=0; while [ %s ]; do read -r line < f && echo "$line" > out.$i || exit 1; n=$((n + 1)); done; exit 0) &
     all="$all $!"
 done
 for one in $all; do wait $one || exit 1; done
@@ -96,13 +96,19 @@ class Deaths(Case):
         """Every program goes on as it would, and ends as it would."""
         for delay in (0.05, 0.2, 0.4):
             with self.subTest(delay=delay):
-                process = self.start("bash", "-c", BUSY % 4000)
+                process = self.start("bash", "-c", BUSY % "! -e enough")
+                self.addCleanup(self.session.write, "enough", b"")
                 self.wait_for_helpers()
                 time.sleep(delay)
-                self.assertIsNone(process.poll(), "the command was too fast for this test")
+                self.assertIsNone(process.poll())
                 for pid, name in self.session.helpers():
                     if name == "seen-supervisor":
                         os.kill(pid, signal.SIGKILL)
+                wait_until(lambda: "seen-supervisor" not in [name for _, name in self.session.helpers()])
+                if KERNEL >= (6, 15):
+                    before = os.stat(self.session.path("out.1")).st_mtime_ns
+                    wait_until(lambda: os.stat(self.session.path("out.1")).st_mtime_ns > before)
+                self.session.write("enough", b"")
                 out, error = process.communicate(timeout=60)
                 if KERNEL >= (6, 15):
                     self.assertEqual(process.returncode, 7, error)
@@ -111,12 +117,13 @@ class Deaths(Case):
                 self.assertEqual(out, b"")
                 wait_until(lambda: not self.session.helpers())
                 os.unlink(self.session.path("copy"))
+                os.unlink(self.session.path("enough"))
 
     @supervisor_only
     def test_supervisor_is_killed_again_and_again(self):
         """At whatever it does at that moment."""
         for round_ in range(12):
-            process = self.start("bash", "-c", BUSY % 60, options=("--quiet",))
+            process = self.start("bash", "-c", BUSY % "$n -lt 60", options=("--quiet",))
             wait_until(lambda: process.poll() is not None or self.session.helpers())
             time.sleep(0.004 * round_)
             for pid, name in self.session.helpers():
@@ -133,7 +140,7 @@ class Deaths(Case):
     @supervisor_only
     def test_guardian_is_killed(self):
         """It is not needed as long as the supervisor lives."""
-        process = self.start("bash", "-c", BUSY % 500)
+        process = self.start("bash", "-c", BUSY % "$n -lt 500")
         self.wait_for_helpers()
         for pid, name in self.session.helpers():
             if name == "seen-guardian":

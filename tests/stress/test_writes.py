@@ -10,7 +10,7 @@ the while: there it is checked that what was on disk before a write of the sessi
 whole, and that there is no alarm for a file that no outsider touched.  What an outsider wrote while a write of the
 session was under way is only counted: `tests/bench/run --only window` measures what is lost of it.
 
-SEEN_INTERLEAVINGS sets their number (default 200 by each way in, 3,400 with SEEN_LONG), SEEN_SEED the sequence; SEEN_SEED=SEED:N
+SEEN_INTERLEAVINGS sets their number (default 200, 100 by the other ways in, 3,400 with SEEN_LONG), SEEN_SEED the sequence; SEEN_SEED=SEED:N
 does the N-th alone, in a session of its own.
 """
 
@@ -26,7 +26,7 @@ import unittest
 
 from harness import BUILD, VIA, Session
 
-COUNT = int(os.environ.get("SEEN_INTERLEAVINGS") or (3400 if os.environ.get("SEEN_LONG") else 200))
+COUNT = int(os.environ.get("SEEN_INTERLEAVINGS") or (3400 if os.environ.get("SEEN_LONG") else 200 if VIA == "preload" else 100))
 SEED, _, ONLY = (os.environ.get("SEEN_SEED") or "20261122").partition(":")
 BATCH = 25  # interleavings of one session
 BURST_MS = 20
