@@ -625,7 +625,9 @@ static enum blind prepare_session(const struct config *config, char **words,
 		(void)snprintf(what, sizeof(what), "%s%s",
 			       session_name ? session_name : "no session",
 			       session_name ? ": " : " could be made: ");
-		return go_blind(rule, what, session_explain(error));
+		/* Of a folder that cannot be made, not of a session. */
+		return go_blind(rule, what,
+				error == -ENOENT ? strerror(ENOENT) : session_explain(error));
 	}
 	via_choose(config, &ret_session->segment, words, supervise_supported, ret_via);
 	if (ret_via->refusal)

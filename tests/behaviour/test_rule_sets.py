@@ -178,6 +178,7 @@ class Holds(Case):
             self.assertEqual((code, output, len(lines)), (125, "", 1))
             self.assertIn("would not hold: the command is not started", lines[0])
             self.assertIn("set by --rules", lines[0])
+            self.assertNotIn("there is no such session", lines[0])
         self.assertEqual(self.start("--rules", "secrets", "--", "cat", ".env", env=blind)[:2], (0, "PASSWORD=1\n"))
         self.session.write(".seen.ini", b"[rules]\nuse = secrets:deny\n")  # which could stop every run
         self.assertEqual(self.start("--", "cat", ".env", env=blind)[:2], (0, "PASSWORD=1\n"))
