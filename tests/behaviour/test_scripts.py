@@ -1,0 +1,97 @@
+"""scripts/lib.sh and scripts/test on machines that are not this one: what is installed, for which tests, and what is said; and what
+tests/support/run-unittest makes of a file."""
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import unittest
+
+from driver import SOURCE, Case
+
+# All that the scripts start before they build.
+TOOLS = ("bash", "cat", "dirname", "env", "grep", "head", "id", "mkdir", "nproc", "sed", "sort", "tail", "tr")
+
+
+class Scripts(Case):
+    def setUp(self):
+        super().setUp()
+        self.bin = self.top / "bin"
+        self.bin.mkdir()
+        for name in TOOLS:
+            os.symlink(shutil.which(name), self.bin / name)
+        self.tool("dpkg-query", "exit 1")
+
+    def tool(self, name, script):
+        """A program of that machine."""
+        (self.bin / name).write_text(f"#!{shutil.which('bash')}\n{script}\n")
+        (self.bin / name).chmod(0o755)
+
+    def bash(self, *words):
+        done = subprocess.run([str(self.bin / "bash"), *words], cwd=self.work, env={"PATH": str(self.bin), "HOME": str(self.home)},
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+        return done.returncode, done.stdout, done.stderr
+
+    def lib(self, script):
+        return self.bash("-euc", f". '{SOURCE}/scripts/lib.sh'; {script}")
+
+    def missing(self, *options):
+        """What scripts/test wants installed, where nothing is and nothing can be."""
+        code, out, _ = self.bash(str(SOURCE / "scripts/test"), *options)
+        self.assertEqual(code, 1, out)
+        self.assertIn("there is no apt-get on this machine", out)
+        return out.split("not installed: ")[1].split("\n")[0].split()
+
+    def test_packages_of_the_tests_that_are_asked_for(self):
+        unit = self.missing("-R", "unit")
+        self.assertLessEqual({"gcc", "cmake", "libcriterion-dev", "patch"}, set(unit))
+        self.assertFalse({"chromium", "nodejs", "valgrind", "strace", "tmux", "ripgrep"} & set(unit))
+        self.assertLessEqual({"gcc", "patch", "nodejs", "valgrind", "strace"}, set(self.missing("-R", "viewers.both")))
+        self.assertLess(set(unit), set(self.missing()))
+
+    def test_a_package_of_two_architectures(self):
+        """dpkg-query tells of each."""
+        self.tool("dpkg-query", r"""[ "${!#}" = there ] || exit 1; case $* in *'\n'*) printf 'installed\ninstalled\n' ;; *) printf installedinstalled ;; esac""")
+        self.assertEqual(self.lib("package_present there")[0], 0)
+        self.assertEqual(self.lib("package_present nowhere")[0], 1)
+
+    def test_a_cmake_that_is_too_old(self):
+        for version, code in (("3.18.4", 1), ("3.9", 1), ("3.25.1", 0), ("3.25", 0), ("4.0.2", 0)):
+            self.tool("cmake", f"echo cmake version {version}")
+            got, out, said = self.lib("cmake_is_new_enough")
+            self.assertEqual((got, out, said.count("\n")), (code, "", code), version)
+            self.assertEqual(f"cmake {version} is too old: seen needs 3.25 or newer" in said, code == 1)
+
+    def test_a_build_shows_that_it_goes_on(self):
+        steps = "echo configured; echo '[1/9] one'; IFS= read -rt 3.1 <> <(:) || :; echo '[2/9] two'; echo '[3/9] three'"
+        code, out, said = self.lib(f"{{ {steps}; }} | show_progress release log; cat log")
+        self.assertEqual((code, out), (0, "configured\n[1/9] one\n[2/9] two\n[3/9] three\n"))
+        self.assertEqual(said, "building release: 2 of 9 steps\n")
+
+class RunUnittest(Case):
+    def run_file(self, text, **more):
+        (self.work / "test_x.py").write_text("import signal, unittest\nclass X(unittest.TestCase):\n" + text)
+        done = subprocess.run([sys.executable, str(SOURCE / "tests/support/run-unittest"), "test_x.py"], cwd=self.work, env=self.env,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **more)
+        return done.returncode, done.stdout
+
+    def test_the_first_failure_ends_a_file(self):
+        code, out = self.run_file("    def test_a(self): self.fail()\n    def test_b(self): pass\n")
+        self.assertEqual((code, "Ran 1 test " in out), (1, True), out)
+
+    def test_signals_are_those_of_a_login(self):
+        def without_job_control():
+            for number in (signal.SIGTSTP, signal.SIGINT, signal.SIGHUP):
+                signal.signal(number, signal.SIG_IGN)
+            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCONT])
+
+        code, out = self.run_file("    def test_a(self):\n"
+                                  "        for number in (signal.SIGTSTP, signal.SIGINT, signal.SIGHUP):\n"
+                                  "            self.assertNotEqual(signal.getsignal(number), signal.SIG_IGN)\n"
+                                  "        self.assertEqual(signal.pthread_sigmask(signal.SIG_BLOCK, ()), set())\n",
+                                  preexec_fn=without_job_control)
+        self.assertEqual(code, 0, out)
+
+
+if __name__ == "__main__":
+    unittest.main()
