@@ -28,6 +28,7 @@
 #include "cli/base/options.h"
 #include "cli/base/text.h"
 #include "cli/command.h"
+#include "cli/run/elder.h"
 #include "cli/run/probe.h"
 #include "cli/run/via.h"
 #include "cli/session/session.h"
@@ -589,6 +590,19 @@ static void check_role(struct doctor *doctor)
 	}
 }
 
+/* An agent of the same name that is there already may do this one's work. */
+static void check_elder(struct doctor *doctor, const struct segment *segment)
+{
+	const struct invocation *agent = &doctor->program.invocation;
+	pid_t pid = agent->role == ROLE_AGENT ? elder_find(segment, agent, sys_boottime_ns()) : 0;
+
+	if (pid)
+		add(doctor, LEVEL_WARN, "daemon", elder_remedy(agent->name),
+		    "%s (pid %d) is running and takes connections: what is handed to it is not "
+		    "observed",
+		    agent->name, (int)pid);
+}
+
 /* ---- conversations that nobody can tell apart from below ---- */
 
 /* What an agent's own hooks say, and what its transcript does.  agent: NULL: there are no hooks for it. */
@@ -824,6 +838,7 @@ static void check_program(struct doctor *doctor)
 	if (!doctor->probe_is_open)
 		return;
 	check_role(doctor);
+	check_elder(doctor, &doctor->probe.session.segment);
 	if (program->invocation.role == ROLE_AGENT)
 		check_hooks_of(doctor, program->invocation.name,
 			       hooks_find(program->invocation.name));

@@ -30,6 +30,7 @@
 #include "cli/base/text.h"
 #include "cli/command.h"
 #include "cli/journal/seal.h"
+#include "cli/run/elder.h"
 #include "cli/run/fail_on.h"
 #include "cli/run/metadata.h"
 #include "cli/run/outlive.h"
@@ -801,12 +802,15 @@ static int run(const struct config *config, char **words)
 						    ? *recording.journal.header
 						    : (struct journal_header){ .magic = 0 };
 	context = root_context(config, &session.segment, words);
+	uint32_t this_run = process_begin_run(&session.segment);
+	context.flags |= this_run;
 	recording.watch = watch_start(&session, &recording.journal, quiet);
 	recording.transcripts = transcripts_start(config, &session, &recording.journal,
 						  run_of(&context));
 	checkpoint_begin(&recording.checkpoint, &session, config);
 	metadata_open(&session);
 	int code = run_command(&recording, &context, via.ways, words);
+	process_end_run(&session.segment, this_run);
 	watch_end(recording.watch);
 	/* The last of what was given is told of before it ends. */
 	(void)transcripts_tick(recording.transcripts);
@@ -846,6 +850,8 @@ static int run(const struct config *config, char **words)
 						    .status = code },
 			     line);
 	end_journal(&session, &recording.journal, &sum, shown);
+	if (shown)
+		elder_print(&session.segment, since_ns);
 	if (shown)
 		outlive_print(&session, recording.checkpoint.running,
 			      recording.journal.header != NULL);

@@ -8,6 +8,7 @@
 #include "cli/base/tokens.h"
 #include "tracker/answer/tracker.h"
 #include "tracker/content/file.h"
+#include "tracker/path/path.h"
 #include "tracker/process/process.h"
 #include "tracker/process/scope.h"
 #include "tracker/segment/tables.h"
@@ -35,6 +36,17 @@ static int add_file(const char *path, const struct file_slot *file, void *data)
 	return 0;
 }
 
+/* A program that may be an agent which nobody named. */
+static void add_unknown(struct summary *summary, const char *name)
+{
+	for (unsigned i = 0; i < summary->unknown_count; i++)
+		if (strcmp(summary->unknown[i], name) == 0)
+			return;
+	if (summary->unknown_count < SUMMARY_UNKNOWN_MAX)
+		(void)snprintf(summary->unknown[summary->unknown_count++],
+			       sizeof(summary->unknown[0]), "%s", name);
+}
+
 static void add_processes(const struct segment *segment, uint64_t since_ns, struct summary *summary)
 {
 	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
@@ -44,6 +56,8 @@ static void add_processes(const struct segment *segment, uint64_t since_ns, stru
 			continue;
 		if (process.context.role == ROLE_AGENT || (process.context.flags & CONTEXT_OUTSIDE))
 			summary->agent_known = true;
+		if (process.context.role == ROLE_TOOL && (process.context.flags & CONTEXT_UNKNOWN))
+			add_unknown(summary, process.name);
 		/* what programs that live did is not among the session's counters yet */
 		if (process.state == PROCESS_EXITED)
 			continue;
@@ -186,6 +200,35 @@ static const char *lost_for_room(const uint64_t *counters, char *ret_text)
 	return ret_text;
 }
 
+/* Why nothing could be answered, where something might have been. */
+static void print_unanswered(const struct summary *summary)
+{
+	enum { FEW = 2 }; /* build programs, too, have a shell print a file for them */
+	char number[TEXT_NUMBER_BYTES], name[sizeof(summary->unknown[0]) * 4];
+	const uint64_t *counters = summary->counters;
+	uint64_t direct = counters[COUNTER_viewers_without_shell];
+	uint64_t own = counters[COUNTER_own_repeats];
+
+	if (!summary->agent_known && counters[COUNTER_viewers_without_agent] >= FEW) {
+		(void)fprintf(stderr, "seen: no agent was found: name the program that asks the "
+				      "model by --agent NAME");
+		for (unsigned i = 0; i < summary->unknown_count; i++)
+			if (path_escape(summary->unknown[i], name, sizeof(name)) >= 0)
+				(void)fprintf(stderr, "%s%s", i ? ", " : "; started here: ", name);
+		(void)fputc('\n', stderr);
+	}
+	if (direct)
+		(void)fprintf(stderr,
+			      "seen: not answered: %s cat%s that the agent started itself; only "
+			      "what a shell runs for it is\n",
+			      text_number(direct, number), text_plural(direct));
+	else if (own && !counters[COUNTER_requests])
+		(void)fprintf(stderr,
+			      "seen: not answered: %s file%s that the agent's own code read again; "
+			      "only what a shell runs for it is\n",
+			      text_number(own, number), text_plural(own));
+}
+
 void summary_print(const struct summary *summary, const char *session_name)
 {
 	char requests[TEXT_NUMBER_BYTES], repeats[TEXT_NUMBER_BYTES], notices[TEXT_NUMBER_BYTES];
@@ -237,8 +280,6 @@ void summary_print(const struct summary *summary, const char *session_name)
 			      outputs->unproven,
 			      outputs->proven + outputs->unproven + outputs->contradicted +
 				      outputs->off_branch);
-	if (!summary->agent_known)
-		(void)fprintf(stderr, "seen: no known agent was started, so nothing was answered: "
-				      "name it with --agent NAME\n");
+	print_unanswered(summary);
 	(void)fprintf(stderr, "seen: session %s\n", session_name);
 }

@@ -11,6 +11,8 @@
 #include "cli/session/outputs.h"
 #include "tracker/segment/segment.h"
 
+enum { SUMMARY_UNKNOWN_MAX = 4 };
+
 struct summary {
 	uint64_t counters[COUNTER_COUNT];
 	unsigned files;           /* on record */
@@ -21,6 +23,9 @@ struct summary {
 	struct coverage coverage;
 	struct outputs outputs; /* of the session in any case */
 	bool agent_known;       /* an agent was among the processes, or the agent is outside */
+	char unknown[SUMMARY_UNKNOWN_MAX]
+		    [40]; /* names of programs that may be an agent which nobody named */
+	unsigned unknown_count;
 };
 
 /* summary_take(): adds up a session.  journal: its own, may be unmapped.  since_*: what to take off, for one run of several: its counters at the

@@ -302,7 +302,7 @@ __attribute__((noinline)) static void attach(const char *executable,
 		shim.views = shim.request.is_viewer = shim.role == ROLE_VIEWER;
 		shim.request.takes_diff = shim.views;
 		if (shim.role == ROLE_VIEWER || shim.role == ROLE_READER)
-			request_begin(&shim.segment, &shim.request);
+			request_begin(&shim.segment, &shim.request, invocation.probes);
 	}
 	shim.counts = process_counts(&shim.segment, shim.process);
 	/* Other threads do not exist yet; those that come later see all of the above. */

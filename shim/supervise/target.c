@@ -530,7 +530,7 @@ static void adopt(const struct targets *targets, struct target *target)
 	target->request.is_viewer = context->role == ROLE_VIEWER && !target->invocation.ignored;
 	if (!target->invocation.ignored &&
 	    (context->role == ROLE_VIEWER || context->role == ROLE_READER))
-		request_begin(segment, &target->request);
+		request_begin(segment, &target->request, target->invocation.probes);
 }
 
 bool target_is_loading(const struct target *target, uint64_t code)

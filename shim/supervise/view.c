@@ -259,6 +259,7 @@ static void look_and_open(const struct supervision *supervision, struct target *
 	}
 	struct answer *answer = &ret_answer->answer;
 	baseline_add_name(supervision->segment, named->path);
+	request_concerns(supervision->segment, &target->request, path);
 	request_at_sink(supervision->segment, &target->request);
 	decision_open(supervision->segment, &target->request, path, named->path, fd, &stat, answer);
 	ret_answer->is_decided = true;

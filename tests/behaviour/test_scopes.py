@@ -80,6 +80,79 @@ class Apart(Case):
         self.assertNotice(self.agent.shell("cat f", env=two))
 
 
+class Forks(Case):
+    """Workers that an agent forked, each with a conversation of its own (multiprocessing, prefork servers)."""
+
+    def setUp(self):
+        super().setUp()
+        self.workers = [self.agent.ask(do="start_worker")["worker"] for _ in range(2)]
+
+    def shell(self, worker, command, **more):
+        answer = self.agent.ask(do="in_worker", number=worker, request={"do": "run", "argv": ["bash", "-c", command], "sink": "pipe", **more})
+        return base64.b64decode(answer["output"])
+
+    def test_apart(self):
+        self.again(self.agent)
+        for worker in self.workers:
+            self.assertReal(self.shell(worker, "cat f"), self.data)
+            self.assertNotice(self.shell(worker, "cat f"), "f")
+        self.assertNotice(self.agent.shell("cat f"), "f")
+        self.assertEqual(len({scope["pid"] for scope in self.session.status()["scopes"]}), 3)
+
+    def test_forgotten_by_the_agent(self):
+        """Its hooks do not say which of its processes they mean."""
+        for worker in self.workers:
+            self.shell(worker, "cat f")
+        self.agent.shell("%s forget --hook PreCompact" % SEEN)
+        for worker in self.workers:
+            self.assertReal(self.shell(worker, "cat f"), self.data)
+
+    def test_guarded_as_one(self):
+        """What the agent knew when it forked its workers know, and they are not others to each other."""
+        self.assertReal(self.shell(self.workers[0], "cat f"), self.data)
+        for worker in self.workers * 2:
+            self.assertEqual(self.shell(worker, "echo %d > f" % worker), b"")
+        self.assertEqual(self.session.status()["counters"]["stale_warned"], 0)
+        self.session.write("f", lines("theirs"))
+        self.shell(self.workers[1], "echo 3 > f")
+        self.assertEqual(self.session.status()["counters"]["stale_warned"], 1)
+
+
+class Probes(Case):
+    """What an agent's own code asks of the machine, by a shell or without, uses nothing of the window up."""
+
+    options = (*Case.options, "-c", "window.requests=5")
+
+    def test_window(self):
+        self.assertReal(self.agent.shell("cat f"), self.data)
+        for command in ["cat /etc/passwd", "head -1 /etc/passwd", "grep --version", "grep root /etc/passwd"] * 3:
+            self.agent.shell(command)
+        self.assertNotice(self.agent.shell("cat f"), "f")
+        self.assertEqual(self.session.status()["counters"]["requests"], 2)
+        self.agent.shell("head -1 f;" * 6)
+        self.assertReal(self.agent.shell("cat f"), self.data)
+
+
+class Ended(Case):
+    """What outlives its run, a daemon say, is answered no more."""
+
+    def outliving(self, end):
+        self.session.write("goes-on", b"")
+        agent = self.other_agent("--agent-is", "inside", prefix=("sh", "-c", '"$@" & while [ -e goes-on ]; do sleep 0.05; done', "sh"))
+        self.again(agent)
+        end(agent)
+        agent.process.wait(30)
+        for _ in range(2):
+            self.assertReal(agent.shell("cat f"), self.data)
+
+    def test_ended(self):
+        self.outliving(lambda agent: os.unlink(self.session.path("goes-on")))
+
+    def test_killed(self):
+        self.outliving(lambda agent: agent.process.kill())
+        os.unlink(self.session.path("goes-on"))
+
+
 class Hooks(Case):
     def hook(self, event, **more):
         """As agents run hooks: by a shell, with something on its standard input."""

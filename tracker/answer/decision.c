@@ -541,7 +541,8 @@ void decision_deliver(const struct segment *segment, const struct request *reque
 	/* A transcript may prove it yet, but what the model takes the file for is not moved by what it was perhaps not given. */
 	if (most > limit && !reaches_scope(segment, request, pending, &now, limit))
 		return;
-	baseline_given(segment, now.scope_id, pending->file_key, version);
+	baseline_given(segment, baseline_scope(&request->context, NULL), pending->file_key,
+		       version);
 	(void)file_change_known(segment, pending->file_key, note_given, NULL);
 }
 

@@ -8,20 +8,38 @@
 #include "tracker/process/process.h"
 #include "tracker/process/receiver.h"
 #include "tracker/process/scope.h"
+#include "tracker/segment/workspace.h"
 #include "tracker/sys/sys.h"
 
-void request_begin(const struct segment *segment, struct request *request)
+static void count(const struct segment *segment, struct request *request)
+{
+	request->is_counted = true;
+	request->number = scope_request(segment, request->context.scope_id);
+	if (request->number)
+		segment_count(segment, COUNTER_requests, 1);
+}
+
+void request_begin(const struct segment *segment, struct request *request, bool probes)
 {
 	const struct context *context = &request->context;
 
-	request->number = scope_request(segment, context->scope_id);
+	request->is_counted = false;
+	request->number = scope_next_request(segment, context->scope_id);
 	if (!request->number)
 		return;
-	segment_count(segment, COUNTER_requests, 1);
+	if (context->role == ROLE_READER && !probes)
+		count(segment, request);
 	if (capture_is_sink(segment, request->subject, context->capture_id))
 		request->command_id = capture_command(segment, context->capture_id);
 	if (context->role == ROLE_READER)
 		command_reader(segment, request->command_id, 1);
+}
+
+void request_concerns(const struct segment *segment, struct request *request, const char *path)
+{
+	if (request->number && !request->is_counted && path_in_workspace(segment, path) &&
+	    path_is_tracked(segment, path))
+		count(segment, request);
 }
 
 bool request_prepare_own(const struct segment *segment, const struct context *context,
@@ -51,9 +69,7 @@ bool request_prepare_own(const struct segment *segment, const struct context *co
 
 void request_begin_own(const struct segment *segment, struct request *request)
 {
-	request->number = scope_request(segment, request->context.scope_id);
-	if (request->number)
-		segment_count(segment, COUNTER_requests, 1);
+	count(segment, request);
 }
 
 void request_own_given(const struct segment *segment, const struct request *request, uint64_t bytes)
@@ -67,7 +83,8 @@ void request_cancel(const struct segment *segment, struct request *request)
 {
 	if (!request->number)
 		return;
-	segment_count(segment, COUNTER_requests, (uint64_t)-1);
+	if (request->is_counted)
+		segment_count(segment, COUNTER_requests, (uint64_t)-1);
 	if (request->context.role == ROLE_READER)
 		command_reader(segment, request->command_id, -1);
 	request->number = 0;
@@ -97,8 +114,8 @@ void request_at_sink(const struct segment *segment, struct request *request)
 	const struct context *context = &request->context;
 
 	request->is_asked = true;
-	request->at_sink = context->capture_id && request_has_capture(segment, request) &&
-			   is_received(segment, request);
+	request->at_sink = context->capture_id && process_run_lives(segment, context) &&
+			   request_has_capture(segment, request) && is_received(segment, request);
 }
 
 void request_confirm_sink(const struct segment *segment, struct request *request)
@@ -111,7 +128,7 @@ void request_still_at_sink(const struct segment *segment, struct request *reques
 {
 	const struct context *context = &request->context;
 
-	request->at_sink = request->at_sink &&
+	request->at_sink = request->at_sink && process_run_lives(segment, context) &&
 			   process_anchor_alive_in(request->subject, context,
 						   capture_shell(segment, context->capture_id),
 						   request->pid_ns);

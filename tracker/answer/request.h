@@ -18,6 +18,7 @@ struct request {
 	struct subject subject;
 	struct context context;
 	uint64_t number; /* in its scope, from 1 */
+	bool is_counted; /* else it used nothing of the window up, and has the number that the next one will have */
 	uint64_t command_id;
 	bool is_viewer;
 	bool at_sink; /* descriptor 1 is, now, the capture recorded for this process, which its agent alone reads */
@@ -37,8 +38,13 @@ static inline bool request_is_received(const struct request *request)
 }
 
 /* request_begin(): a viewer or reader, by its context's role, is one request of its scope: sets number and command_id.
- * subject and context are set before.  Without a scope it has the number 0 and no command. */
-void request_begin(const struct segment *segment, struct request *request);
+ * subject and context are set before.  Without a scope it has the number 0 and no command.
+ *
+ * probes: of a reader's invocation.  One that asks for nothing in the workspace is not counted, nor is a viewer before request_concerns(). */
+void request_begin(const struct segment *segment, struct request *request, bool probes);
+
+/* request_concerns(): a viewer opens that file.  path: absolute, normalized.  No system call. */
+void request_concerns(const struct segment *segment, struct request *request, const char *path);
 
 /* request_prepare_own(): makes the request that all own reads of a whitelisted process begin as, and its scope.
  *

@@ -25,7 +25,9 @@ static const struct version NO_VERSION;
 
 uint64_t baseline_scope(const struct context *context, const char *scope_name)
 {
-	if (context->scope_id)
+	if (context->flags & CONTEXT_FORK)
+		scope_name = NULL;
+	else if (context->scope_id)
 		return context->scope_id;
 	if (!(context->flags & CONTEXT_AGENT) || !context->agent_serial)
 		return 0;
@@ -161,8 +163,10 @@ void baseline_read(const struct segment *segment, uint64_t scope_id, uint64_t fi
 
 	if (!slot)
 		return;
+	const struct version *known = known_at(segment, &copy, now_ns);
+	if (known && version_equal(known, version))
+		segment_count(segment, COUNTER_own_repeats, 1);
 	if (!copy.recent_ns || !version_equal(&copy.recent, version)) {
-		const struct version *known = known_at(segment, &copy, now_ns);
 		if (known == &copy.recent) {
 			copy.known = copy.recent;
 			copy.known_ns = copy.recent_ns;

@@ -20,7 +20,8 @@
  * has nothing of its own.  No scope_id_of() is 1 but by a chance of 2^-64. */
 #define BASELINE_SESSION UINT64_C(1)
 
-/* baseline_scope(): the scope that a process's reads and writes belong to, an agent's own included; 0: none.
+/* baseline_scope(): the scope that a process's reads and writes belong to, an agent's own included; 0: none.  Forks of an agent are one
+ * here: what it knew when it forked, they know.
  *
  * scope_name: SEEN_SCOPE of the process, or NULL. */
 uint64_t baseline_scope(const struct context *context, const char *scope_name);

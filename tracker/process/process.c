@@ -16,7 +16,7 @@ enum {
 };
 
 /* What a process does not hand on. */
-enum { OWN_FLAGS = CONTEXT_PARTIAL | CONTEXT_SUPERVISED };
+enum { OWN_FLAGS = CONTEXT_PARTIAL | CONTEXT_SUPERVISED | CONTEXT_UNKNOWN };
 
 static struct process_slot *slot_at(const struct segment *segment, uint64_t index)
 {
@@ -321,6 +321,65 @@ bool process_anchor_alive_in(struct subject subject, const struct context *conte
 	return false;
 }
 
+/* A run among those of the session: its pid, and a serial. */
+static uint32_t run_pid(uint64_t run)
+{
+	return (uint32_t)(run >> 32);
+}
+
+static uint32_t run_flags(uint64_t run)
+{
+	return (uint32_t)(run & 0xffff) << CONTEXT_RUN_SHIFT;
+}
+
+/* Has the process ended?  Where that is hidden it has not. */
+static bool is_ended(uint32_t pid)
+{
+	char path[PROC_PATH_BYTES];
+	struct stat stat;
+
+	proc_path(pid, "", path);
+	return sys_stat(path, &stat) == -ENOENT && sys_stat("/proc/self", &stat) == 0;
+}
+
+uint32_t process_begin_run(const struct segment *segment)
+{
+	uint64_t serial = segment_serial(segment) % 0xffff + 1;
+	uint64_t run = (uint64_t)sys_getpid() << 32 | serial;
+
+	for (int i = 0; i < SEGMENT_RUNS; i++) {
+		uint64_t *slot = &segment->header->runs[i];
+		uint64_t other = __atomic_load_n(slot, __ATOMIC_RELAXED);
+		if ((!other || is_ended(run_pid(other))) &&
+		    __atomic_compare_exchange_n(slot, &other, run, false, __ATOMIC_RELEASE,
+						__ATOMIC_RELAXED))
+			return run_flags(run);
+	}
+	return 0;
+}
+
+void process_end_run(const struct segment *segment, uint32_t run)
+{
+	for (int i = 0; run && i < SEGMENT_RUNS; i++) {
+		uint64_t *slot = &segment->header->runs[i];
+		uint64_t other = __atomic_load_n(slot, __ATOMIC_RELAXED);
+		if (run_pid(other) == (uint32_t)sys_getpid() && run_flags(other) == run)
+			__atomic_store_n(slot, 0, __ATOMIC_RELEASE);
+	}
+}
+
+bool process_run_lives(const struct segment *segment, const struct context *context)
+{
+	uint32_t run = context->flags >> CONTEXT_RUN_SHIFT << CONTEXT_RUN_SHIFT;
+
+	for (int i = 0; run && i < SEGMENT_RUNS; i++) {
+		uint64_t other = __atomic_load_n(&segment->header->runs[i], __ATOMIC_ACQUIRE);
+		if (other && run_flags(other) == run)
+			return !is_ended(run_pid(other));
+	}
+	return !run;
+}
+
 /* What program file a process runs (proc(5), exe).  False where the kernel does not tell. */
 static bool executable_of(uint32_t pid, struct identity *ret_identity)
 {
@@ -340,57 +399,83 @@ bool process_same_image(uint32_t pid, uint32_t other_pid)
 	       identity_equal(&one, &other);
 }
 
+/* What the kernel tells of a process (proc(5), stat). */
+struct kernel_status {
+	uint64_t start_ns; /* since boot, in ticks of 10 ms */
+	bool is_fork;      /* it runs the image that it was forked with (PF_FORKNOEXEC) */
+};
+
+/* False for one that has ended, and where the kernel does not tell. */
+static bool status_of(uint32_t pid, struct kernel_status *ret_status)
+{
+	enum { FLAGS = 9, THREADS = 20, START = 22, FORK_NO_EXEC = 0x40 };
+	char path[PROC_PATH_BYTES], text[1024];
+	uint64_t flags = 0, threads, ticks;
+
+	proc_path(pid, "stat", path);
+	if (sys_read_file(path, text, sizeof(text)) <= 0)
+		return false;
+	const char *at = strrchr(text, ')');
+	bool is_dead = at && at[1] == ' ' && (at[2] == 'Z' || at[2] == 'X');
+	for (int field = 3; at; field++) {
+		if ((at = strchr(at + 1, ' ')) == NULL)
+			return false;
+		if (field == FLAGS)
+			(void)decimal_take(at + 1, &flags);
+		/* Dead, and not waited for: other threads may go on without the first. */
+		if (field == THREADS && is_dead && decimal_take(at + 1, &threads) && threads <= 1)
+			return false;
+		if (field == START)
+			break;
+	}
+	if (!at || !decimal_take(at + 1, &ticks))
+		return false;
+	*ret_status = (struct kernel_status){ ticks * 10000000u, (flags & FORK_NO_EXEC) != 0 };
+	return true;
+}
+
 /* Are all processes between the agent and the subject the agent's own: forks of it, or other starts of its executable (its
- * sandbox's helper)?  Anything else that lies between, a server it started say, has this shell for itself. */
-static bool is_started_by_agent(struct subject subject, const struct context *context)
+ * sandbox's helper)?  Anything else that lies between, a server it started say, has this shell for itself.
+ *
+ * ret_fork: the nearest of them that is a fork, and holds a conversation of its own; 0: none. */
+static bool is_started_by_agent(struct subject subject, const struct context *context,
+				uint32_t *ret_fork, struct kernel_status *ret_status)
 {
 	struct identity agent, between;
-	uint32_t pid = subject_parent(subject);
+	uint32_t pid = subject_parent(subject), fork = 0;
 
+	*ret_fork = 0;
 	if (pid == context->anchor_pid)
 		return true;
 	if (!executable_of(context->anchor_pid, &agent))
 		return false;
 	for (int level = 0; level < ANCESTORS_MAX && pid > 0; level++) {
-		if (pid == context->anchor_pid)
+		struct kernel_status status;
+		if (pid == context->anchor_pid) {
+			*ret_fork = fork;
 			return true;
-		if (!executable_of(pid, &between) || !identity_equal(&between, &agent))
+		}
+		if (!executable_of(pid, &between) || !identity_equal(&between, &agent) ||
+		    !status_of(pid, &status))
 			return false;
+		if (status.is_fork && !fork) {
+			fork = pid;
+			*ret_status = status;
+		}
 		pid = process_parent_of(pid);
 	}
 	return false;
-}
-
-/* Start of a process in nanoseconds since boot (proc(5), stat, field 22, in ticks of 10 ms), 0 unknown. */
-static uint64_t start_ns_of(uint32_t pid)
-{
-	char path[PROC_PATH_BYTES], text[1024];
-	uint64_t ticks;
-
-	proc_path(pid, "stat", path);
-	if (sys_read_file(path, text, sizeof(text)) <= 0)
-		return 0;
-	const char *at = strrchr(text, ')');
-	bool is_dead = at && at[1] == ' ' && (at[2] == 'Z' || at[2] == 'X');
-	uint64_t threads;
-	for (int field = 2; at && field < 22; field++) {
-		if ((at = strchr(at + 1, ' ')) == NULL)
-			return 0;
-		/* Dead, and not waited for: field 20 tells whether other threads go on without the first. */
-		if (field == 19 && is_dead && decimal_take(at + 1, &threads) && threads <= 1)
-			return 0;
-	}
-	return at && decimal_take(at + 1, &ticks) ? ticks * 10000000u : 0;
 }
 
 bool process_is_gone(const struct process_slot *process)
 {
 	if (process->pid == 0 || process->context.pid_ns != process_pid_ns())
 		return false;
-	uint64_t start_ns = start_ns_of(process->pid);
+	struct kernel_status status;
 	/* Started after it was announced (a fork comes before the announcement, a spawn shortly behind
 	 * it): another process with the same number. */
-	return start_ns == 0 || start_ns > process->time_ns + 2000000000u;
+	return !status_of(process->pid, &status) ||
+	       status.start_ns > process->time_ns + 2000000000u;
 }
 
 /* How many slots from the first were ever used. */
@@ -556,7 +641,7 @@ static void enter_agent(struct context *context, uint32_t pid, uint64_t pid_ns, 
 {
 	context->flags |= CONTEXT_AGENT;
 	context->flags &= ~(uint32_t)(CONTEXT_OUTSIDE | CONTEXT_OUTSIDE_SAID | CONTEXT_AGENT_OUT |
-				      CONTEXT_ROOT);
+				      CONTEXT_ROOT | CONTEXT_FORK | CONTEXT_TAKEN);
 	context->scope_id = 0;
 	context->capture_id = 0;
 	context->pid_ns = pid_ns;
@@ -573,21 +658,41 @@ static uint64_t own_head(const struct segment *segment, uint64_t agent_serial)
 	return head ? head : own;
 }
 
+bool process_start(uint32_t pid, uint64_t *ret_start_ns)
+{
+	struct kernel_status status;
+
+	if (!status_of(pid, &status))
+		return false;
+	*ret_start_ns = status.start_ns;
+	return true;
+}
+
+/* A fork of the agent that holds a conversation of its own. */
+struct agent_fork {
+	uint32_t pid; /* 0: none */
+	struct kernel_status status;
+};
+
 /* Finds the scope that a capture taken now belongs to, and makes it known. */
 static void enter_scope(const struct segment *segment, struct context *context,
-			const char *agent_name, const char *scope_name)
+			const char *agent_name, const char *scope_name,
+			const struct agent_fork *fork)
 {
 	uint64_t serial = context->flags & CONTEXT_OUTSIDE ? 0 : context->agent_serial;
-	uint64_t id = scope_id_of(serial, scope_name);
+	uint64_t id = scope_id_of(
+		fork->pid ? scope_serial_of_fork(serial, fork->pid, fork->status.start_ns) : serial,
+		scope_name);
 	if (!serial && !(context->flags & CONTEXT_OUTSIDE))
 		return; /* an agent without a slot has nothing that would tell its scope from another's */
 	const char *name = scope_name                         ? scope_name
 			   : context->flags & CONTEXT_OUTSIDE ? "session"
 							      : agent_name;
-	context->scope_id = scope_claim(segment, id, context->anchor_pid, context->profile, name)
-				    ? id
-				    : 0;
-	if (scope_name && context->scope_id)
+	uint32_t pid = fork->pid ? fork->pid : context->anchor_pid;
+	context->scope_id = scope_claim(segment, id, pid, context->profile, name) ? id : 0;
+	if (fork->pid)
+		context->flags |= CONTEXT_FORK;
+	if ((scope_name || fork->pid) && context->scope_id)
 		scope_set_head(segment, id, own_head(segment, serial));
 }
 
@@ -636,7 +741,7 @@ static void enter_root(const struct segment *segment, struct subject subject,
 	if (!(context->flags & CONTEXT_OUTSIDE) || invocation->role == ROLE_AGENT)
 		return;
 	context->anchor_pid = pid;
-	enter_scope(segment, context, NULL, scope_name);
+	enter_scope(segment, context, NULL, scope_name, &(struct agent_fork){ 0 });
 	context->capture_id = capture_claim(segment, subject, context,
 					    !invocation->runs_command &&
 						    invocation->role == ROLE_SHELL);
@@ -690,7 +795,8 @@ static void enter_shell(const struct segment *segment, struct subject subject,
 	if (!look_at_outputs(context->anchor_pid, context->agent_out))
 		return;
 	context->flags |= CONTEXT_AGENT_OUT;
-	if (!is_started_by_agent(subject, context))
+	struct agent_fork fork;
+	if (!is_started_by_agent(subject, context, &fork.pid, &fork.status))
 		return;
 	struct process_slot agent = *starter;
 	if (kind == TICKET_OWN) {
@@ -698,8 +804,39 @@ static void enter_shell(const struct segment *segment, struct subject subject,
 		if (!slot || !slot_read(slot, &agent, PROCESS_CHECKED_BYTES))
 			memcpy(agent.name, "agent", sizeof("agent"));
 	}
-	enter_scope(segment, context, agent.name, scope_name);
+	enter_scope(segment, context, agent.name, scope_name, &fork);
 	context->capture_id = capture_claim(segment, subject, context, !invocation->runs_command);
+}
+
+/* Does a program that may be an agent take this shell's output?  Looks at one descriptor, for a shell without an agent above it alone. */
+static bool is_taken_by_unknown(const struct segment *segment, struct subject subject,
+				const struct process_slot *from, enum ticket_kind kind,
+				const struct context *context)
+{
+	struct process_slot starter = *from;
+	const struct process_slot *slot = slot_at(segment, from->starter_index);
+	struct stat stat;
+
+	if (kind == TICKET_OWN && (!slot || !slot_read(slot, &starter, PROCESS_CHECKED_BYTES)))
+		return false;
+	if (!(starter.context.flags & CONTEXT_UNKNOWN) || starter.time_ns > from->time_ns ||
+	    subject_stat(subject, 1, &stat) < 0 ||
+	    (!S_ISFIFO(stat.st_mode) && !S_ISSOCK(stat.st_mode)))
+		return false;
+	struct identity output = identity_of(&stat);
+	return !identity_equal(&output, &context->root_out);
+}
+
+/* Counts what cannot be answered, and why: a run says it at its end. */
+static void count_unanswered(const struct segment *segment, uint32_t role, uint32_t starter_role,
+			     const struct context *context)
+{
+	bool shows = role == ROLE_VIEWER || role == ROLE_READER;
+
+	if (shows && (context->flags & CONTEXT_TAKEN))
+		segment_count(segment, COUNTER_viewers_without_agent, 1);
+	if (role == ROLE_VIEWER && starter_role == ROLE_AGENT && (context->flags & CONTEXT_AGENT))
+		segment_count(segment, COUNTER_viewers_without_shell, 1);
 }
 
 /* The program that announced this one stood in the same process: its image is no more. */
@@ -822,7 +959,14 @@ static struct process_ref arrive(const struct segment *segment, const struct arr
 	} else if (invocation->role == ROLE_SHELL && starter_role == ROLE_AGENT &&
 		   (context.flags & CONTEXT_AGENT)) {
 		enter_shell(segment, subject, from, kind, invocation, scope_name, &context);
+	} else if (role == ROLE_SHELL && starter_role == ROLE_TOOL && kind != TICKET_VOID &&
+		   !(context.flags & (CONTEXT_AGENT | CONTEXT_OUTSIDE)) &&
+		   is_taken_by_unknown(segment, subject, from, kind, &context)) {
+		context.flags |= CONTEXT_TAKEN;
 	}
+	if (invocation->unknown && (context.flags & CONTEXT_ATTACHED))
+		context.flags |= CONTEXT_UNKNOWN;
+	count_unanswered(segment, role, starter_role, &context);
 
 	if (arrival->is_supervised) /* below an unattached one, too: process_release() can tell that */
 		is_unattached = !(context.flags & CONTEXT_ATTACHED);

@@ -134,6 +134,20 @@ bool process_anchor_alive(struct subject subject, const struct context *context,
 bool process_anchor_alive_in(struct subject subject, const struct context *context,
 			     uint32_t shell_pid, uint64_t pid_ns);
 
+/* process_begin_run(): the caller is the `seen run` of a command.
+ *
+ * Returns what the context of its root is to have among its flags; 0 where there is no room: then nobody can tell when it ends. */
+uint32_t process_begin_run(const struct segment *segment);
+
+/* process_end_run(): it ends: what goes on below is not answered any more. */
+void process_end_run(const struct segment *segment, uint32_t run);
+
+/* process_run_lives(): does the run live that the context belongs to?  True where nobody can tell.  Looks at /proc, once. */
+bool process_run_lives(const struct segment *segment, const struct context *context);
+
+/* process_start(): when a process began, CLOCK_BOOTTIME, to 10 ms.  False for one that has ended, and where the kernel does not tell. */
+bool process_start(uint32_t pid, uint64_t *ret_start_ns);
+
 /* process_pid_ns(): inode of the caller's PID namespace, 0 where /proc does not tell. */
 uint64_t process_pid_ns(void);
 

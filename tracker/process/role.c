@@ -102,16 +102,41 @@ static uint32_t profile_of(const struct segment *segment, const char *name)
 	return 0;
 }
 
-/* Is the program or script at `path` an agent, by its own name or by its package's? */
+/* Was an agent named so?  It may have been given as a path. */
+static bool is_named(const struct segment *segment, const char *name)
+{
+	const char *glob = NULL;
+	while ((glob = segment_text(segment, segment->settings->processes_agents, glob)))
+		if (path_glob(path_base(glob), name, false))
+			return true;
+	return false;
+}
+
+/* Many programs are shell scripts that have an agent's name and are none: only a name that somebody gave is taken without `.sh`. */
+static bool is_named_script(const struct segment *segment, char *name)
+{
+	size_t length = strlen(name);
+	if (length <= 3 || strcmp(name + length - 3, ".sh") != 0)
+		return false;
+	name[length - 3] = '\0';
+	if (is_named(segment, name) && !profile_of(segment, name))
+		return true;
+	name[length - 3] = '.';
+	return false;
+}
+
+/* Is the program or script at `path` an agent, by its own name, with or without its ending, or by its package's? */
 static bool is_agent(const struct segment *segment, const char *path, struct invocation *invocation)
 {
 	char name[sizeof(invocation->name)];
+	const char *base = path_base(path);
 
-	plain_name(path, name, sizeof(name));
-	bool found = in_list(segment, segment->settings->processes_agents, name);
+	/* A launcher's own program is hidden beside it (`.kilo` behind `kilo`). */
+	plain_name(base[0] == '.' && base[1] ? base + 1 : base, name, sizeof(name));
+	bool found = is_named(segment, name) || is_named(segment, base) ||
+		     is_named_script(segment, name);
 	if (!found)
-		found = package_name(path, name, sizeof(name)) &&
-			in_list(segment, segment->settings->processes_agents, name);
+		found = package_name(path, name, sizeof(name)) && is_named(segment, name);
 	if (!found)
 		return false;
 	invocation->role = ROLE_AGENT;
@@ -322,6 +347,32 @@ static bool is_reader_program(const char *name, char *const argv[], bool *ret_is
 	return true;
 }
 
+/* Does a reader ask for nothing in the workspace, by its words alone: its version, or files that all lie elsewhere? */
+static bool is_probe(const struct segment *segment, const char *name, char *const argv[])
+{
+	static const char *const TAKE_PATTERN[] = { "grep", "egrep", "fgrep", "rg",
+						    "ag",   "ack",   "sed",   "jq" };
+	bool pattern = false, elsewhere = false;
+
+	for (size_t i = 0; i < sizeof(TAKE_PATTERN) / sizeof(TAKE_PATTERN[0]); i++)
+		pattern = pattern || strcmp(name, TAKE_PATTERN[i]) == 0;
+	for (size_t i = 1; argv[0] && argv[i]; i++) {
+		const char *word = argv[i];
+		if (strcmp(word, "--version") == 0 || strcmp(word, "--help") == 0)
+			return true;
+		if (word[0] == '-' && word[1])
+			continue;
+		if (pattern) {
+			pattern = false;
+			continue;
+		}
+		if (word[0] != '/' || path_in_workspace(segment, word))
+			return false;
+		elsewhere = true;
+	}
+	return elsewhere;
+}
+
 /* Some agents hold search programs of their own: the agent's executable, called `rg` or `bfs`, is no agent. */
 static bool is_called_otherwise(char *const argv[], char *ret_name, size_t size_bytes)
 {
@@ -337,6 +388,19 @@ static bool is_many(const char *name)
 {
 	return strcmp(name, "busybox") == 0 || strcmp(name, "toybox") == 0 ||
 	       strcmp(name, "coreutils") == 0;
+}
+
+/* Is it a program that came with the system?  A name without a directory is a module's, or searched for. */
+static bool is_of_system(const char *path)
+{
+	static const char *const PLACES[] = { "/usr/", "/bin/", "/sbin/", "/lib" };
+
+	if (strncmp(path, "/usr/local/", sizeof("/usr/local/") - 1) == 0)
+		return false;
+	for (size_t i = 0; i < sizeof(PLACES) / sizeof(PLACES[0]); i++)
+		if (strncmp(path, PLACES[i], strlen(PLACES[i])) == 0)
+			return true;
+	return false;
 }
 
 void role_invocation(const struct segment *segment, const char *executable, char *const argv[],
@@ -382,8 +446,10 @@ void role_invocation(const struct segment *segment, const char *executable, char
 	else if (is_reader_program(name, argv, &reader, &shows)) {
 		invocation.role = reader ? ROLE_READER : ROLE_TOOL;
 		invocation.shows = reader && shows;
+		invocation.probes = reader && is_probe(segment, name, argv);
 	}
 
+	invocation.unknown = invocation.role == ROLE_TOOL && !is_of_system(script ? script : path);
 	invocation.ignored = in_list(segment, settings->processes_ignore, invocation.name);
 	invocation.whitelisted = in_list(segment, settings->processes_whitelist, invocation.name);
 	*ret_invocation = invocation;

@@ -26,9 +26,11 @@ struct invocation {
 	enum role role;
 	uint32_t profile; /* agents: index into settings.profiles + 1; 0: generic */
 	bool local; /* agents: the program or script lies in the workspace, or was named by a relative path */
-	bool scripted;     /* agents: an interpreter runs it */
-	bool ignored;      /* [processes] ignore: not tracked, nor what it reads */
-	bool shows;        /* readers: what is in their files, in part at least */
+	bool scripted; /* agents: an interpreter runs it */
+	bool unknown; /* tools: neither the system's own program nor a module; it may be an agent that nobody named */
+	bool ignored; /* [processes] ignore: not tracked, nor what it reads */
+	bool probes; /* readers: it asks for nothing in the workspace: --version, files elsewhere */
+	bool shows;  /* readers: what is in their files, in part at least */
 	bool whitelisted;  /* [processes] whitelist: its own repeated reads may be answered */
 	bool runs_command; /* shells: -c */
 	bool reads_stdin;  /* shells: neither -c nor a script: commands come from standard input */

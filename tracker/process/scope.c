@@ -18,6 +18,12 @@ uint64_t scope_id_of(uint64_t agent_serial, const char *name)
 	return id ? id : 1;
 }
 
+uint64_t scope_serial_of_fork(uint64_t agent_serial, uint32_t pid, uint64_t start_ns)
+{
+	uint64_t fork[] = { pid, start_ns };
+	return XXH3_64bits_withSeed(fork, sizeof(fork), agent_serial);
+}
+
 static struct scope_slot *slot_at(const struct segment *segment, uint64_t id, unsigned probe)
 {
 	return segment_slot(segment, TABLE_SCOPES, (id + probe) % segment->capacity[TABLE_SCOPES]);
@@ -84,6 +90,12 @@ uint64_t scope_request(const struct segment *segment, uint64_t id)
 		return 0;
 	__atomic_store_n(&slot->last_ns, sys_boottime_ns(), __ATOMIC_RELAXED);
 	return __atomic_add_fetch(&slot->requests, 1, __ATOMIC_RELAXED);
+}
+
+uint64_t scope_next_request(const struct segment *segment, uint64_t id)
+{
+	const struct scope_slot *slot = scope_find(segment, id);
+	return slot ? __atomic_load_n(&slot->requests, __ATOMIC_RELAXED) + 1 : 0;
 }
 
 /* A consistent copy of a scope's slot. */
@@ -170,8 +182,8 @@ int scope_set_flags(const struct segment *segment, uint64_t id, uint32_t flags)
 }
 
 /* Begins a new epoch.  said: NULL: nothing of its conversations. */
-static int begin_epoch(const struct segment *segment, uint64_t id,
-		       const enum scope_conversations *said)
+static int begin_one(const struct segment *segment, uint64_t id,
+		     const enum scope_conversations *said)
 {
 	struct scope_slot *slot = scope_find(segment, id);
 	struct scope_slot copy;
@@ -191,6 +203,22 @@ static int begin_epoch(const struct segment *segment, uint64_t id,
 		copy.sub_agents = 0;
 	slot_commit(slot, &copy, SCOPE_CHECKED_BYTES);
 	return 0;
+}
+
+/* The same for the scopes of which this one is the head: what an agent says of itself may concern any fork of it. */
+static int begin_epoch(const struct segment *segment, uint64_t id,
+		       const enum scope_conversations *said)
+{
+	struct scope_slot own, copy;
+
+	/* A named scope has the same process. */
+	for (uint64_t i = 0; read_scope(segment, id, &own) && i < segment->capacity[TABLE_SCOPES];
+	     i++)
+		if (slot_read(segment_slot(segment, TABLE_SCOPES, i), &copy, SCOPE_CHECKED_BYTES) &&
+		    copy.id && copy.id != id && copy.head_id == id &&
+		    copy.anchor_pid != own.anchor_pid)
+			(void)begin_one(segment, copy.id, said);
+	return begin_one(segment, id, said);
 }
 
 int scope_new_epoch(const struct segment *segment, uint64_t id)

@@ -1,6 +1,6 @@
 /*
- * Scopes: the context windows that deliveries belong to.  A scope belongs to one agent process, or
- * to a name (SEEN_SCOPE) where an orchestrator tells conversations apart, or, with the agent
+ * Scopes: the context windows that deliveries belong to.  A scope belongs to one agent process, to a
+ * fork of it (prefork workers: each has a conversation of its own), or to a name (SEEN_SCOPE) where an orchestrator tells conversations apart, or, with the agent
  * outside, to the session.  It counts requests and the bytes given, which is what the window is
  * measured in, and has an epoch: deliveries of another epoch do not count.
  *
@@ -18,6 +18,11 @@
  *
  * agent_serial: serial of the agent's process slot, 0 when the agent is outside.  name: SEEN_SCOPE, or NULL.  Never 0. */
 uint64_t scope_id_of(uint64_t agent_serial, const char *name);
+
+/* scope_serial_of_fork(): what stands for the agent's serial in the identity of a fork of it that holds a conversation of its own.
+ *
+ * start_ns: when the fork began, as the kernel tells: pids are given anew. */
+uint64_t scope_serial_of_fork(uint64_t agent_serial, uint32_t pid, uint64_t start_ns);
 
 /* scope_find(): the slot of a scope, or NULL.  The slot is shared: read it by slot_read() of
  * SCOPE_CHECKED_BYTES and its counters by atomic loads. */
@@ -44,6 +49,9 @@ bool scope_agent(const struct segment *segment, uint64_t id, char ret_name[SCOPE
 
 /* scope_request(): counts one request.  Returns its number in the scope, from 1; 0 without a scope. */
 uint64_t scope_request(const struct segment *segment, uint64_t id);
+
+/* scope_next_request(): the number that the next request will have; 0 without a scope. */
+uint64_t scope_next_request(const struct segment *segment, uint64_t id);
 
 /* scope_epoch(): the scope's epoch; 0 when the scope is not known, or holds several conversations now. */
 uint64_t scope_epoch(const struct segment *segment, uint64_t id);

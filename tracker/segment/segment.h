@@ -25,6 +25,7 @@
 
 enum {
 	SEGMENT_VERSION = 7,
+	SEGMENT_RUNS = 6, /* of one session at once, of which it is known whether they live */
 	SEGMENT_NAME_BYTES = 72,   /* a session's name, NUL counted */
 	SEGMENT_NONCE_BYTES = 24,  /* "seen-" and 16 hexadecimal digits, NUL counted */
 	SEGMENT_PATH_BYTES = 4096, /* PATH_MAX */
@@ -113,7 +114,9 @@ struct segment_header {
 	/* `seen run`, by compare-and-swap, each once: other names of the workspace's root, by which it was reached through symbolic links: the
 	 * text's offset in the arena times 65536, and its length (path_behind_alias()).  The first 0 ends them. */
 	uint64_t aliases[SEGMENT_ALIASES];
-	uint64_t reserved[4];
+	/* `seen run`: each one that lives, by compare-and-swap: its pid and what tells it from others of that pid (process_begin_run()) */
+	uint64_t runs[SEGMENT_RUNS];
+	uint64_t reserved[6];
 };
 _Static_assert(sizeof(struct segment_header) % 8 == 0, "what follows the header is aligned");
 

@@ -28,6 +28,12 @@ enum context_flags {
 	CONTEXT_PARTIAL = 128,    /* the process itself is not fully observed; not handed on */
 	/* looked at by a supervisor, also where it makes system calls of its own; not handed on */
 	CONTEXT_SUPERVISED = 256,
+	/* the scope is that of a fork of the agent, for what it was given; what is guarded is the agent's */
+	CONTEXT_FORK = 512,
+	CONTEXT_UNKNOWN = 1024, /* a program that may be an agent that nobody named; not handed on */
+	CONTEXT_TAKEN = 2048,   /* below a shell whose output such a program takes */
+	/* above: which run it belongs to (process_begin_run()); 0: not known */
+	CONTEXT_RUN_SHIFT = 16,
 };
 
 /* What a process hands on to those it starts: its place in the tree.  Plain data, copied whole. */

@@ -275,6 +275,7 @@ void view_opened(int fd, int directory, const char *path, struct look *ret_look)
 		return;
 	if (!is_begun)
 		begin();
+	request_concerns(&shim.segment, &shim.request, kernel_path);
 	if (!shim.request.asks_late)
 		request_at_sink(&shim.segment, &shim.request);
 	decision_open(&shim.segment, &shim.request, kernel_path, path ? path : kernel_path, fd,

@@ -108,11 +108,19 @@ Test(request, viewer)
 {
 	struct request request = request_of(ROLE_VIEWER), second = request_of(ROLE_VIEWER);
 
-	request_begin(&world.segment, &request);
+	request_begin(&world.segment, &request, false);
 	cr_assert_eq(request.number, 1);
 	cr_assert_neq(request.command_id, 0);
 	cr_assert_eq(command_of(&request)->running, 0);
-	request_begin(&world.segment, &second);
+	/* what reads nothing of the workspace uses nothing up */
+	request_concerns(&world.segment, &request, "/etc/machine-id");
+	request_concerns(&world.segment, &request, world_path(&world, ".git/config"));
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_requests), 0);
+	request_concerns(&world.segment, &request, world_path(&world, "f"));
+	request_concerns(&world.segment, &request, world_path(&world, "g"));
+	cr_assert_eq(request.number, 1);
+	request_begin(&world.segment, &second, false);
+	request_concerns(&world.segment, &second, world_path(&world, "f"));
 	cr_assert_eq(second.number, 2);
 	cr_assert_eq(second.command_id, request.command_id);
 	cr_assert_eq(segment_counter(&world.segment, COUNTER_requests), 2);
@@ -129,12 +137,13 @@ Test(request, elsewhere_or_without_a_scope)
 	struct request request = request_of(ROLE_VIEWER);
 
 	order('o');
-	request_begin(&world.segment, &request);
+	request_begin(&world.segment, &request, false);
+	request_concerns(&world.segment, &request, world_path(&world, "f"));
 	cr_assert_eq(request.number, 1);
 	cr_assert_eq(request.command_id, 0);
 	request = request_of(ROLE_READER);
 	request.context.scope_id = scope + 1;
-	request_begin(&world.segment, &request);
+	request_begin(&world.segment, &request, false);
 	cr_assert_eq(request.number, 0);
 	cr_assert_eq(request.command_id, 0);
 	cr_assert_eq(segment_counter(&world.segment, COUNTER_requests), 1);
@@ -145,7 +154,11 @@ Test(request, reader)
 	struct request request = request_of(ROLE_READER);
 	uint64_t before, after;
 
-	request_begin(&world.segment, &request);
+	struct request probe = request_of(ROLE_READER);
+	request_begin(&world.segment, &probe, true);
+	request_cancel(&world.segment, &probe);
+	request_begin(&world.segment, &request, false);
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_requests), 1);
 	cr_assert_eq(command_of(&request)->running, 1);
 	if (!process_bytes_written(child.pid, &before))
 		cr_skip("this kernel does not say");
