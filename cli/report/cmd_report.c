@@ -13,12 +13,14 @@
 #include "cli/base/text.h"
 #include "cli/command.h"
 #include "cli/journal/event_options.h"
+#include "cli/report/report_fate.h"
 #include "cli/report/report_html.h"
 #include "cli/report/report_json.h"
 #include "cli/report/report_tell.h"
 #include "cli/report/step_summary.h"
 #include "cli/session/journal_file.h"
 #include "cli/session/session.h"
+#include "config/value.h"
 
 enum {
 	TOP_PEOPLE = 10,     /* rows of each table */
@@ -73,6 +75,7 @@ struct wish {
 	bool prints; /* not the step's summary alone */
 	size_t top;  /* 0: that of the format */
 	char journal[SEGMENT_PATH_BYTES];
+	const struct config *config;
 };
 
 static int parse_format(struct wish *wish)
@@ -242,6 +245,11 @@ static int tell(const struct wish *wish, const struct segment *segment)
 
 	if (error < 0)
 		code = failed(wish, error);
+	for (size_t i = 0; error == 0 && i < config_profile_count(wish->config); i++)
+		report_fold_state(
+			&report,
+			config_profile_at(wish->config, i)->values[PROFILE_OPTION_STATE].text,
+			getenv("HOME"));
 	if (code == EXIT_CODE_OK && github)
 		code = add_to_summary(wish, &report);
 	if (code == EXIT_CODE_OK && wish->prints)
@@ -282,7 +290,7 @@ int cmd_report(int argc, char **argv)
 	if (options_parse_alone(&OPTIONS, argc, argv, &parsed, &code) == 0) {
 		code = parse(&wish);
 		if (code == EXIT_CODE_OK && options_load(&parsed, &code) == 0)
-			code = report(parsed.config, &wish);
+			code = report(wish.config = parsed.config, &wish);
 	}
 	options_done(&parsed);
 	return code;

@@ -10,6 +10,7 @@
 
 #include "cli/base/tokens.h"
 #include "cli/journal/event_filter.h"
+#include "cli/report/report_fate.h"
 #include "cli/report/report_rows.h"
 #include "cli/report/report_session.h"
 #include "tracker/answer/decision.h"
@@ -23,7 +24,8 @@ const struct report_limits REPORT_LIMITS = { .files = 65536,
 					     .conflicts = 4096,
 					     .rules = 512,
 					     .runs = 1024,
-					     .unobserved = 512 };
+					     .unobserved = 512,
+					     .commands = 16384 };
 
 /* What an event does, before it is known by whom and with which file. */
 struct deed {
@@ -64,7 +66,11 @@ static struct deed deed_of(struct report_gather *gather, const struct event *eve
 
 	switch (event->op) {
 	case JOURNAL_OPEN:
-		return of_open(record->flags);
+		deed = of_open(record->flags);
+		/* A supervisor sees no reads and writes: how much passed is not known. */
+		deed.work.read_more = event->attempted && deed.work.opens_read;
+		deed.work.written_more = event->attempted && deed.work.opens_write;
+		return deed;
 	case JOURNAL_LIST:
 		deed.is_access = false;
 		deed.work.listings = 1;
@@ -148,7 +154,7 @@ static bool looks(int role)
 }
 
 static void add_to_file(struct report_gather *gather, const struct event *event,
-			const struct deed *deed, const char *path)
+			const struct deed *deed, const char *path, bool is_second)
 {
 	struct report_file *file = report_file_of(gather, path, event);
 
@@ -159,6 +165,7 @@ static void add_to_file(struct report_gather *gather, const struct event *event,
 		file->repeats++;
 	if (deed->is_change)
 		report_file_changed(gather, file);
+	report_file_deed(gather, file, event, is_second);
 	file->edits += event->op == JOURNAL_EDITED;
 	file->changed += event->op == JOURNAL_CHANGED && source_is_external(event->source);
 	file->yielded += event->op == JOURNAL_YIELDED;
@@ -196,9 +203,9 @@ static void take_work(struct report_gather *gather, const struct event *event)
 	if (report->workspace && !event_path_below(report->workspace, event->resolved, false) &&
 	    !report_is_nowhere(event->resolved))
 		add_work(&report->outside_workspace, &deed.work);
-	add_to_file(gather, event, &deed, event->resolved);
+	add_to_file(gather, event, &deed, event->resolved, false);
 	if (event->other_resolved)
-		add_to_file(gather, event, &deed, event->other_resolved);
+		add_to_file(gather, event, &deed, event->other_resolved, true);
 }
 
 /* ---- all events ---- */
@@ -337,6 +344,7 @@ int report_gather(const char *journal, const struct segment *segment,
 	if (segment) {
 		int found = unheeded_answer(gather.unheeded, &ret_report->unheeded);
 		error = error < 0 ? error : found;
+		report_session_fates(ret_report, segment);
 		for (int i = 0; i < COUNTER_COUNT; i++)
 			ret_report->counters[i] = segment_counter(segment, (enum counter)i);
 	}
@@ -351,6 +359,9 @@ void report_free(struct report *report)
 		free(report->files[i].path);
 	for (size_t i = 0; i < report->program_count; i++)
 		free(report->programs[i].path);
+	for (size_t i = 0; i < report->command_count; i++)
+		free(report->commands[i].text);
+	free(report->commands);
 	for (size_t i = 0; i < report->conflict_count; i++)
 		free(report->conflicts[i].path);
 	for (size_t i = 0; i < report->rule_count; i++) {

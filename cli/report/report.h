@@ -36,7 +36,7 @@ enum {
 /* As many of each are told apart. */
 struct report_limits {
 	size_t files, file_bytes; /* file_bytes: of their paths in all */
-	size_t processes, programs, conflicts, rules, runs, unobserved;
+	size_t processes, programs, conflicts, rules, runs, unobserved, commands;
 };
 
 extern const struct report_limits REPORT_LIMITS; /* what `seen report` has: about 40 MB at most */
@@ -68,7 +68,27 @@ struct report_file {
 	uint64_t edits;   /* by the session, complete ones */
 	uint64_t changed; /* by somebody outside */
 	uint64_t first_ns, last_ns;
+	uint32_t fate;  /* enum fate_bits: what the session made of it */
+	uint32_t fold;  /* enum report_fold */
+	uint32_t by;    /* index of the command that changed it last; REPORT_NO_COMMAND */
+	uint64_t by_ns; /* when */
+	bool by_agent;  /* the agent's own process did */
 };
+
+/* Files that are told of together. */
+enum report_fold {
+	REPORT_APART,
+	REPORT_GIT,   /* in a folder named .git */
+	REPORT_STATE, /* of an agent's own state, by its profile */
+};
+
+/* A command: what an agent started, with all below it; where there is no agent, what the run started. */
+struct report_command {
+	char *text; /* as it was typed: of a shell the words behind -c; cut; owned */
+	uint64_t time_ns;
+};
+
+#define REPORT_NO_COMMAND UINT32_MAX
 
 /* A program: an executable that runs in processes. */
 struct report_program {
@@ -191,6 +211,9 @@ struct report {
 	uint64_t files_left_out; /* accesses to files that have no row */
 	struct report_process *processes;
 	size_t process_count, processes_left_out;
+	struct report_command *commands; /* in the order in which they began */
+	size_t command_count;
+	uint64_t commands_left_out;
 	struct report_program *programs;
 	size_t program_count;
 	uint64_t programs_left_out;        /* processes of programs that have no row */

@@ -8,6 +8,7 @@
 #include "cli/base/text.h"
 #include "cli/journal/event_filter.h"
 #include "cli/journal/event_print.h"
+#include "cli/report/report_fate.h"
 #include "cli/report/report_order.h"
 #include "cli/report/report_tell.h"
 #include "tracker/content/contents.h"
@@ -418,6 +419,49 @@ static json_t *of_instructions(const struct report *report)
 	return object;
 }
 
+/* What the session made, changed and removed, and by which command. */
+static json_t *of_changes(const struct report *report, size_t top)
+{
+	json_t *object = json_object(), *rows = json_array();
+	size_t room = top < report->file_count ? top : report->file_count;
+	const struct report_file **files = calloc(room + 1, sizeof(const struct report_file *));
+	int64_t count = files ? report_changed_files(report, room, files) : 0;
+
+	for (int64_t i = 0; i < count && i < (int64_t)room; i++) {
+		json_t *row = json_object();
+		put_path(row, "path", report, files[i]->path);
+		put(row, "fate", json_string(fate_name(fate_of(files[i]->fate))));
+		put_count(row, "bytes_written", files[i]->work.bytes_written);
+		put(row, "written_more", json_boolean(files[i]->work.written_more));
+		put_time(row, "time", files[i]->by_ns);
+		put_text(row, "command",
+			 files[i]->by < report->command_count ? report->commands[files[i]->by].text
+							      : NULL);
+		(void)json_array_append_new(rows, row);
+	}
+	free(files);
+	put_count(object, "count", count > 0 ? (uint64_t)count : 0);
+	put_count(object, "git", report_changed_count(report, REPORT_GIT));
+	put_count(object, "agent_state", report_changed_count(report, REPORT_STATE));
+	put(object, "rows", rows);
+	return object;
+}
+
+static json_t *of_commands(const struct report *report, size_t top)
+{
+	json_t *object = json_object(), *rows = json_array();
+
+	for (size_t i = 0; i < report->command_count && i < top; i++) {
+		json_t *row = json_object();
+		put_time(row, "time", report->commands[i].time_ns);
+		put_text(row, "command", report->commands[i].text);
+		(void)json_array_append_new(rows, row);
+	}
+	put_count(object, "count", report->command_count + report->commands_left_out);
+	put(object, "rows", rows);
+	return object;
+}
+
 json_t *report_json(const struct report *report, size_t top)
 {
 	json_t *document = json_object();
@@ -430,6 +474,8 @@ json_t *report_json(const struct report *report, size_t top)
 	put_time(document, "end", report->end_ns);
 	put(document, "runs", of_runs(report));
 	put_count(document, "runs_left_out", report->runs_left_out);
+	put(document, "changes", of_changes(report, top));
+	put(document, "commands", of_commands(report, top));
 	put(document, "conflicts", of_conflicts(report, top));
 	put(document, "rules", of_rules(report));
 	put(document, "saved", of_saved(&report->saved));

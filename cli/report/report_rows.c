@@ -1,5 +1,6 @@
 /* The rows of a report, found by path or number: see report_rows.h. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -136,6 +137,7 @@ struct report_file *report_file_of(struct report_gather *gather, const char *pat
 				event_path_below(report->workspace, path, false),
 		.first_ns = event->time_realtime_ns,
 		.last_ns = event->time_realtime_ns,
+		.by = REPORT_NO_COMMAND,
 	};
 	link_row(&gather->files, key, report->file_count++);
 	return file;
@@ -207,12 +209,72 @@ static uint32_t *newest_of(struct report_gather *gather, uint32_t pid, uint64_t 
 	return &gather->pids.first[(pid ^ pid_ns) % REPORT_BUCKETS];
 }
 
+/* What was typed: of a shell the words behind its -c, of others their arguments, with spaces between.  Owned; NULL: no memory. */
+static char *typed(const struct event *event)
+{
+	enum { COMMAND_BYTES = 2048 };
+	char text[COMMAND_BYTES];
+	size_t used = 0;
+	bool is_script = false;
+
+	text[0] = '\0';
+	for (size_t at = 0; event->other && at < event->other_bytes;) {
+		const char *word = event->other + at;
+		size_t length = strnlen(word, event->other_bytes - at);
+		bool is_first = at == 0;
+		at += length + 1;
+		if (is_script) {
+			/* What follows are the script's own arguments. */
+			used = length < sizeof(text) ? length : sizeof(text) - 1;
+			memcpy(text, word, used);
+			text[used] = '\0';
+			break;
+		}
+		is_script = event->role == ROLE_SHELL && !is_first && word[0] == '-' &&
+			    length > 1 && word[1] != '-' && word[length - 1] == 'c';
+		if (used + 1 < sizeof(text))
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%.*s",
+						 used ? " " : "", (int)length, word);
+	}
+	return strdup(text[0] ? text : event->path ? event->path : "?");
+}
+
+/* The command that a process belongs to.  starter: index of the row of what it was copied from or stood in its place, else of its parent;
+ * REPORT_NONE: nobody that is known. */
+static uint32_t command_of(struct report_gather *gather, const struct event *event,
+			   uint32_t starter)
+{
+	struct report *report = gather->report;
+	uint32_t command = starter != REPORT_NONE ? gather->processes.keys[starter].command
+						  : REPORT_NO_COMMAND;
+
+	/* What an agent does by itself is no command. */
+	if (command != REPORT_NO_COMMAND || event->role == ROLE_AGENT || event->op == JOURNAL_FORK)
+		return command;
+	struct report_command *more = report_grown(gather, report->commands, report->command_count,
+						   &gather->command_capacity,
+						   gather->limits->commands, sizeof(*more));
+	if (!more) {
+		report->commands_left_out++;
+		return REPORT_NO_COMMAND;
+	}
+	report->commands = more;
+	more += report->command_count;
+	*more = (struct report_command){ .text = typed(event), .time_ns = event->time_realtime_ns };
+	if (!more->text) {
+		gather->no_memory = true;
+		return REPORT_NO_COMMAND;
+	}
+	return (uint32_t)report->command_count++;
+}
+
 void report_process_begin(struct report_gather *gather, const struct event *event)
 {
 	struct report *report = gather->report;
 	const struct journal_process *details = &event->entry->process;
 	uint32_t program = program_index(gather, event->executable);
 	uint32_t *newest = newest_of(gather, details->pid, details->pid_ns);
+	uint32_t starter = REPORT_NONE;
 
 	if (program != REPORT_NONE)
 		report->programs[program].processes++;
@@ -222,9 +284,19 @@ void report_process_begin(struct report_gather *gather, const struct event *even
 		struct report_process *earlier = &report->processes[*newest];
 		/* It is another program now, or its end was not told. */
 		if (earlier->pid == details->pid && earlier->pid_ns == details->pid_ns &&
-		    earlier->end_ns == 0)
+		    earlier->end_ns == 0) {
 			earlier->end_ns = event->time_realtime_ns;
+			starter = *newest;
+		}
 	}
+	if (starter == REPORT_NONE) {
+		uint32_t parent = *newest_of(gather, details->parent_pid, details->pid_ns);
+		if (parent != REPORT_NONE &&
+		    gather->report->processes[parent].pid == details->parent_pid &&
+		    gather->report->processes[parent].pid_ns == details->pid_ns)
+			starter = parent;
+	}
+	uint32_t command = command_of(gather, event, starter);
 	if (!make_room(gather, &gather->processes, &report->processes, report->process_count,
 		       gather->limits->processes, sizeof(*report->processes))) {
 		report->processes_left_out++;
@@ -244,6 +316,7 @@ void report_process_begin(struct report_gather *gather, const struct event *even
 	};
 	link_row(&gather->processes, event->number, report->process_count);
 	gather->processes.keys[report->process_count].program = program;
+	gather->processes.keys[report->process_count].command = command;
 	*newest = (uint32_t)report->process_count++;
 }
 

@@ -29,6 +29,7 @@ struct report_key {
 		uint32_t generation; /* of a file: rises with each change */
 		uint32_t program;    /* of a process: index of its program */
 	};
+	uint32_t command; /* of a process: index of the command that it belongs to; REPORT_NO_COMMAND */
 	/* Of a process: its last request was answered, unless its EXEC failed; and what that saved. */
 	bool is_answered;
 	uint64_t answered;
@@ -65,6 +66,7 @@ struct report_gather {
 	struct report_sight *sights;
 	size_t sight_count, sight_capacity;
 	struct report_stream *streams; /* REPORT_STREAM_SETS sets */
+	size_t command_capacity;
 	size_t run_capacity, conflict_capacity, rule_capacity, unobserved_capacity;
 	bool no_memory;
 };

@@ -6,6 +6,7 @@
 #include "cli/base/text.h"
 #include "cli/journal/event_filter.h"
 #include "cli/journal/event_print.h"
+#include "cli/report/report_fate.h"
 #include "cli/report/report_order.h"
 #include "cli/report/report_tell.h"
 #include "cli/report/report_tell_head.h"
@@ -25,6 +26,65 @@ static void note_rest(struct sheet *sheet, uint64_t count, size_t top, const cha
 		sheet_note(sheet, "and one more");
 	else if (count > top)
 		sheet_note(sheet, "and %s more %s", sheet_number(count - top), what);
+}
+
+/* ---- what it did ---- */
+
+static int tell_changes(const struct report *report, size_t top, struct sheet *sheet)
+{
+	static const struct sheet_column TABLE[] = {
+		{ "WHAT", -8 }, { "BYTES", 13 }, { "FILE", -32 }, { "BY", 0 }
+	};
+	const struct report_file **rows = calloc(top + 1, sizeof(const struct report_file *));
+	int64_t count = rows ? report_changed_files(report, top, rows) : -ENOMEM;
+	uint64_t git = report_changed_count(report, REPORT_GIT);
+	uint64_t state = report_changed_count(report, REPORT_STATE);
+
+	if (count > 0 || git || state)
+		sheet_section(sheet, "What it did to files");
+	if (count > 0)
+		sheet_table(sheet, COLUMNS(TABLE));
+	for (int64_t i = 0; i < count && i < (int64_t)top; i++) {
+		const struct report_file *file = rows[i];
+		bool removed = fate_of(file->fate) == FATE_IS_REMOVED;
+		sheet_cell(sheet, fate_name(fate_of(file->fate)));
+		sheet_cell(sheet, removed || !file->work.opens_write
+					  ? "" /* a name alone was changed */
+					  : report_bytes(file->work.bytes_written,
+							 file->work.written_more));
+		sheet_cell_name(sheet, report_path(report, file->path));
+		if (file->by < report->command_count)
+			sheet_cell_name(sheet, report->commands[file->by].text);
+		else
+			sheet_cell(sheet, file->by_agent ? "the agent itself" : "");
+		sheet_end(sheet);
+	}
+	if (count > 0)
+		note_rest(sheet, (uint64_t)count, top, "files");
+	if (git)
+		sheet_note(sheet, "%s file%s of .git", sheet_number(git), text_plural(git));
+	if (state)
+		sheet_note(sheet, "%s file%s of the agent's own state", sheet_number(state),
+			   text_plural(state));
+	free(rows);
+	return count < 0 ? (int)count : 0;
+}
+
+static void tell_commands(const struct report *report, size_t top, struct sheet *sheet)
+{
+	static const struct sheet_column TABLE[] = { { "TIME", -8 }, { "COMMAND", 0 } };
+	char time[REPORT_CLOCK_BYTES];
+
+	if (!report->command_count)
+		return;
+	sheet_section(sheet, "What it ran");
+	sheet_table(sheet, COLUMNS(TABLE));
+	for (size_t i = 0; i < report->command_count && i < top; i++) {
+		sheet_cell(sheet, report_clock(report->commands[i].time_ns, time));
+		sheet_cell_name(sheet, report->commands[i].text);
+		sheet_end(sheet);
+	}
+	note_rest(sheet, report->command_count + report->commands_left_out, top, "commands");
 }
 
 /* ---- conflicts ---- */
@@ -178,12 +238,32 @@ static const struct ranking {
 	  cells_read },
 };
 
+/* Is there nothing to tell of a file in a table of numbers?  What came and went, and what was removed without having been written, or
+ * is told of with others. */
+static bool is_left_out(const struct report_file *file, enum report_order order)
+{
+	const struct report_work *work = &file->work;
+
+	if (order == REPORT_OUTSIDE_BY_WRITTEN || order == REPORT_OUTSIDE_BY_READ)
+		return file->fold == REPORT_STATE;
+	return order == REPORT_BY_WRITTEN && !work->bytes_written && !work->opens_write &&
+	       (work->changes || file->fate & FATE_GONE);
+}
+
 static int tell_ranking(const struct report *report, const struct ranking *ranking, size_t top,
 			struct sheet *sheet)
 {
-	const struct report_file **rows = calloc(top + 1, sizeof(const struct report_file *));
-	int64_t count = rows ? report_files_by(report, ranking->order, top, rows) : -ENOMEM;
+	/* Of those that are left out, too: they are passed over. */
+	size_t most = report->file_count;
+	const struct report_file **rows = calloc(most + 1, sizeof(const struct report_file *));
+	int64_t count = rows ? report_files_by(report, ranking->order, most, rows) : -ENOMEM;
+	int64_t kept = 0;
 
+	for (int64_t i = 0; i < count; i++)
+		if (!is_left_out(rows[i], ranking->order))
+			rows[kept++] = rows[i];
+	if (count > 0)
+		count = kept;
 	if (count > 0) {
 		sheet_section(sheet, ranking->title);
 		sheet_table(sheet, COLUMNS(ranking->columns));
@@ -390,6 +470,8 @@ int report_tell(const struct report *report, size_t top, struct sheet *sheet)
 	int error = 0;
 
 	report_tell_head(report, top, sheet);
+	error = tell_changes(report, top, sheet);
+	tell_commands(report, top, sheet);
 	tell_conflicts(report, top, sheet);
 	tell_rules(report, top, sheet);
 	for (size_t i = 0; error == 0 && i < sizeof(RANKINGS) / sizeof(RANKINGS[0]); i++)

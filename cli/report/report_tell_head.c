@@ -41,7 +41,9 @@ const char *report_clock(uint64_t realtime_ns, char *ret_text)
 const char *report_bytes(uint64_t bytes, bool at_least)
 {
 	static char text[TEXT_NUMBER_BYTES + 8];
-	(void)snprintf(text, sizeof(text), "%s%s", sheet_number(bytes), at_least ? "+" : "");
+	(void)snprintf(text, sizeof(text), "%s%s",
+		       bytes || !at_least ? sheet_number(bytes) : "not known",
+		       bytes && at_least ? "+" : "");
 	return text;
 }
 
@@ -142,6 +144,16 @@ static uint64_t files_with(const struct report *report, bool written)
 	return count;
 }
 
+static const char *bytes_in_words(uint64_t bytes, bool at_least)
+{
+	static char text[TEXT_NUMBER_BYTES + 16];
+
+	if (!bytes && at_least)
+		return "bytes not known";
+	(void)snprintf(text, sizeof(text), "%s bytes", report_bytes(bytes, at_least));
+	return text;
+}
+
 static void tell_files_facts(const struct report *report, struct sheet *sheet)
 {
 	const struct report_work *work = &report->work;
@@ -153,16 +165,16 @@ static void tell_files_facts(const struct report *report, struct sheet *sheet)
 		repeats += report->files[i].repeats;
 	sheet_fact(sheet, "read");
 	uint64_t files = files_with(report, false);
-	sheet_say(sheet, "%s%s file%s, %s bytes", more, sheet_number(files), text_plural(files),
-		  report_bytes(work->bytes_read, work->read_more));
+	sheet_say(sheet, "%s%s file%s, %s", more, sheet_number(files), text_plural(files),
+		  bytes_in_words(work->bytes_read, work->read_more));
 	if (repeats)
 		sheet_say(sheet, "; opened again as they were: %s%s time%s", more,
 			  sheet_number(repeats), text_plural(repeats));
 	sheet_end(sheet);
 	sheet_fact(sheet, "written");
 	files = files_with(report, true);
-	sheet_say(sheet, "%s%s file%s, %s bytes", more, sheet_number(files), text_plural(files),
-		  report_bytes(work->bytes_written, work->written_more));
+	sheet_say(sheet, "%s%s file%s, %s", more, sheet_number(files), text_plural(files),
+		  bytes_in_words(work->bytes_written, work->written_more));
 	if (outside->opens_write || outside->changes)
 		sheet_say(sheet, "; outside the workspace %s open%s, %s change%s",
 			  sheet_number(outside->opens_write), text_plural(outside->opens_write),

@@ -88,3 +88,44 @@ class Report(Case):
 
 if __name__ == "__main__":
     unittest.main()
+
+
+class Deeds(Case):
+    """What a report answers first: what was done to files, by which command, and what was run."""
+
+    def setUp(self):
+        super().setUp()
+        for folder in ("dir/sub", ".git"):
+            (self.work / folder).mkdir(parents=True)
+        for name in ("dir/a", "dir/sub/b", "c", "e", "f"):
+            self.file(name, name.encode() + b"\n")
+
+    COMMANDS = ("rm -r dir; rm c", "echo x >> e", "sed -i s/f/F/ f", "echo y > new; echo t > tmp; rm tmp", "mv new newer",
+                "cat f | sh; true", "echo 1 > .git/x; mkdir -p ~/.claude; echo 2 > ~/.claude/state; echo 3 > ~/.profile")
+
+    def test_files_and_commands(self):
+        self.agent(*self.COMMANDS)
+        report = self.json("report", "--session", "s")
+        changes = {row["path"]: (row["fate"], row["command"]) for row in report["changes"]["rows"]}
+        removes, appends, edits, _, moves, _, others = self.COMMANDS
+        own = {str(self.top / "results")}
+        self.assertEqual({path: row for path, row in changes.items() if path not in own}, {
+            "dir/a": ("removed", removes), "dir/sub/b": ("removed", removes), "c": ("removed", removes), "e": ("changed", appends),
+            "f": ("changed", edits), "newer": ("made", moves), str(self.home / ".profile"): ("made", others)})
+        self.assertEqual((report["changes"]["git"], report["changes"]["agent_state"]), (1, 1))
+        self.assertEqual([row["command"] for row in report["commands"]["rows"]], list(self.COMMANDS))
+        text = self.seen("report", "--session", "s", code=0).stdout.decode()
+        self.assertLess(text.index("What it did to files"), text.index("What it ran"))
+        self.assertLess(text.index("What it ran"), text.index("Files by bytes written"))
+        for line in ("1 file of .git", "1 file of the agent's own state"):
+            self.assertIn(line, text)
+        self.assertIn("cat f \\| sh; true", self.seen("report", "--session", "s", "--format", "md", code=0).stdout.decode())
+        numbers = [line.split()[:3] for line in text.split("Files by bytes written")[1].split("\n\n")[0].splitlines()[2:]]
+        self.assertNotIn(["0", "0", "0"], numbers)
+        self.assertIn(str(report["commands"]["rows"][0]["command"]), self.seen("report", "--session", "s", "--format", "html", code=0).stdout.decode())
+
+    def test_without_an_agent(self):
+        self.seen("run", "--session", "s", "--", "bash", "-c", "rm c; echo x > new", code=0)
+        report = self.json("report", "--session", "s")
+        self.assertEqual([row["command"] for row in report["commands"]["rows"]], ["rm c; echo x > new"])
+        self.assertEqual({row["path"]: row["fate"] for row in report["changes"]["rows"]}, {"c": "removed", "new": "made"})

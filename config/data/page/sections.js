@@ -290,12 +290,34 @@ function fillSeal(report) {
 	return seal && seal.verdict === 'tampered';
 }
 
+/* ---- what it did, what it ran ---- */
+
+function fillDeeds(report) {
+	const changes = report.changes || {}, commands = report.commands || {};
+	const rows = changes.rows || [], ran = commands.rows || [];
+	const written = row => (row.fate === 'removed' ? '' : row.written_more && !row.bytes_written ? 'not known' : bytes(row.bytes_written));
+	replace($('deeds-body'), [
+		rows.length ? longTable('deeds-table', 'What the session did to files', ['file', 'files'], [
+			{ title: 'File', cell: row => long(shown(row.path)) },
+			{ title: 'What', class: 'tight', cell: row => shown(row.fate) },
+			{ title: 'Written', class: 'number', cell: written },
+			{ title: 'By', class: 'wide', cell: row => (row.command ? named(shown(row.command)) : '–') },
+		], rows, changes.count) : paragraph('No file was changed.'),
+		changes.git ? paragraph(`${plural(changes.git, 'file')} of .git`) : null,
+		changes.agent_state ? paragraph(`${plural(changes.agent_state, 'file')} of the agent’s own state`) : null,
+		ran.length ? longTable('commands-table', 'What the session ran', ['command', 'commands'], [
+			{ title: 'Command', cell: row => long(shown(row.command)) },
+			{ title: 'When', class: 'tight', cell: row => shortTime(row.time) },
+		], ran, commands.count) : null]);
+}
+
 /* ---- all ---- */
 
 function fillSections(report) {
 	fillHead(report);
 	const flags = { coverage: fillCoverage(report), conflicts: fillConflicts(report), rules: fillRules(report), seal: fillSeal(report) };
 	fillFigures(report);
+	fillDeeds(report);
 	fillBalance(report);
 	fillSaved(report);
 	fillInstructions(report);

@@ -446,6 +446,12 @@ bool plan_rename(int directory, const char *path, int other_directory, const cha
 
 /* ---- what came of it ---- */
 
+static void note_made(struct file_slot *file, const void *data)
+{
+	(void)data;
+	file->flags = fate_after(file->flags, DEED_MAKES);
+}
+
 void plan_complete(uint64_t key, const char *path, const struct version *before,
 		   const struct version *now, uint32_t knows)
 {
@@ -456,6 +462,8 @@ void plan_complete(uint64_t key, const char *path, const struct version *before,
 		return;
 	}
 	guard_end(&shim.segment, &self, key, now, knows);
+	if (version_is_none(before) && !version_is_none(now))
+		(void)file_change_known(&shim.segment, key, note_made, NULL);
 	if (path)
 		record_edited(path, before, now, guard_source(self.context, self.role));
 }

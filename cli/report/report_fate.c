@@ -1,0 +1,199 @@
+/* What became of files: see report_fate.h. */
+#include "cli/report/report_fate.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tracker/content/fate.h"
+#include "tracker/content/file.h"
+#include "tracker/path/glob.h"
+#include "tracker/segment/workspace.h"
+
+/* ---- from the journal ---- */
+
+static bool deed_of_open(const struct journal_record *record, enum deed_kind *ret_kind)
+{
+	bool writes = (record->flags & O_ACCMODE) != O_RDONLY || (record->flags & O_TRUNC);
+	bool attempted = record->marks & JOURNAL_ATTEMPTED;
+
+	if (!writes) {
+		*ret_kind = DEED_READS;
+		return !attempted;
+	}
+	if (record->marks & JOURNAL_MADE)
+		*ret_kind = DEED_MAKES;
+	else if (record->marks & JOURNAL_WAS_THERE)
+		*ret_kind = DEED_CHANGES;
+	else if ((record->flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL))
+		*ret_kind = DEED_MAKES;
+	else
+		*ret_kind = record->flags & O_CREAT ? DEED_WRITES : DEED_CHANGES;
+	/* One that cannot succeed does nothing. */
+	return !attempted || (record->flags & O_CREAT) || (record->marks & JOURNAL_WAS_THERE);
+}
+
+/* What an event does to the name of a file.  False: nothing. */
+static bool deed_of(const struct event *event, bool is_second, enum deed_kind *ret_kind)
+{
+	const struct journal_entry *entry = event->entry;
+	const struct journal_record *record = &entry->record;
+	bool details = record->marks & JOURNAL_DETAILS;
+
+	switch (event->op) {
+	case JOURNAL_OPEN:
+		return deed_of_open(record, ret_kind);
+	case JOURNAL_WRITE:
+	case JOURNAL_WRITE_TOTAL:
+		*ret_kind = DEED_WRITES;
+		return true;
+	case JOURNAL_TRUNCATE:
+		*ret_kind = DEED_CHANGES;
+		return true;
+	case JOURNAL_CREATE:
+	case JOURNAL_SYMLINK:
+		*ret_kind = DEED_MAKES;
+		return true;
+	case JOURNAL_LINK:
+		*ret_kind = DEED_MAKES;
+		return is_second;
+	case JOURNAL_DELETE:
+		*ret_kind = DEED_REMOVES;
+		return true;
+	case JOURNAL_RENAME:
+		*ret_kind = record->flags & RENAME_EXCHANGE    ? DEED_CHANGES
+			    : !is_second                       ? DEED_REMOVES
+			    : record->flags & RENAME_NOREPLACE ? DEED_MAKES
+							       : DEED_WRITES;
+		return true;
+	case JOURNAL_EDITED:
+		if (details && version_is_none(&entry->details.after))
+			*ret_kind = DEED_REMOVES;
+		else /* the watcher need not know what was there */
+			*ret_kind = details && event->process &&
+						    version_is_none(&entry->details.before)
+					    ? DEED_MAKES
+					    : DEED_WRITES;
+		return true;
+	case JOURNAL_GIVEN:
+		*ret_kind = DEED_READS;
+		return true;
+	default:
+		return false;
+	}
+}
+
+void report_file_deed(struct report_gather *gather, struct report_file *file,
+		      const struct event *event, bool is_second)
+{
+	enum deed_kind kind;
+	struct report_key *key;
+
+	if (report_is_nowhere(file->path) || !deed_of(event, is_second, &kind))
+		return;
+	file->fate = fate_after(file->fate, kind);
+	if (kind == DEED_READS)
+		return;
+	file->fold = strstr(file->path, "/.git/") ? REPORT_GIT : REPORT_APART;
+	(void)report_process_of(gather, event, &key);
+	if (key)
+		file->by = key->command;
+	file->by_ns = event->time_realtime_ns;
+	file->by_agent = event->role == ROLE_AGENT;
+}
+
+/* ---- from the session ---- */
+
+/* Does a path lie in what a glob of the configuration names? */
+static bool is_covered(const char *path, const char *glob, size_t bytes, const char *home)
+{
+	char pattern[SEGMENT_PATH_BYTES];
+	bool below_home = bytes > 2 && glob[0] == '~' && glob[1] == '/';
+	int printed = below_home ? snprintf(pattern, sizeof(pattern), "%s%.*s", home ? home : "",
+					    (int)bytes - 1, glob + 1)
+				 : snprintf(pattern, sizeof(pattern), "%.*s", (int)bytes, glob);
+
+	return pattern[0] == '/' && (!below_home || (home && home[0])) && printed > 0 &&
+	       (size_t)printed < sizeof(pattern) && glob_covers(pattern, path, false, false);
+}
+
+void report_fold_state(struct report *report, const char *globs, const char *home)
+{
+	for (size_t i = 0; i < report->file_count; i++) {
+		struct report_file *file = &report->files[i];
+		for (const char *at = globs; file->fold == REPORT_APART && at && *at;) {
+			size_t bytes = strcspn(at, " \t\n");
+			if (bytes && is_covered(file->path, at, bytes, home))
+				file->fold = REPORT_STATE;
+			at += bytes + strspn(at + bytes, " \t\n");
+		}
+	}
+}
+
+void report_session_fates(struct report *report, const struct segment *segment)
+{
+	struct file_slot slot;
+
+	for (size_t i = 0; i < report->file_count; i++) {
+		struct report_file *file = &report->files[i];
+		if (file->in_workspace && (file->fate & FATE_WRITTEN) &&
+		    file_find(segment, path_key(segment, file->path), &slot) == 0 &&
+		    (slot.flags & FATE_WRITTEN))
+			file->fate = slot.flags & FATE_BITS;
+	}
+}
+
+/* ---- what is told first ---- */
+
+static bool is_changed(const struct report_file *file, enum report_fold fold)
+{
+	enum fate fate = fate_of(file->fate);
+
+	return fate != FATE_NOTHING && fate != FATE_IS_TRANSIENT && file->fold == (uint32_t)fold &&
+	       strncmp(file->path, "/dev/", 5) != 0 && strncmp(file->path, "/proc/", 6) != 0;
+}
+
+static int removed_first(const void *a, const void *b)
+{
+	const struct report_file *left = *(const struct report_file *const *)a;
+	const struct report_file *right = *(const struct report_file *const *)b;
+	int removed = (fate_of(right->fate) == FATE_IS_REMOVED) -
+		      (fate_of(left->fate) == FATE_IS_REMOVED);
+
+	if (removed)
+		return removed;
+	if (left->by_ns != right->by_ns)
+		return left->by_ns < right->by_ns ? -1 : 1;
+	return strcmp(left->path, right->path);
+}
+
+int64_t report_changed_files(const struct report *report, size_t top,
+			     const struct report_file **ret_rows)
+{
+	const struct report_file **all = calloc(report->file_count + 1,
+						sizeof(const struct report_file *));
+	size_t count = 0;
+
+	if (!all)
+		return -ENOMEM;
+	for (size_t i = 0; i < report->file_count; i++)
+		if (is_changed(&report->files[i], REPORT_APART))
+			all[count++] = &report->files[i];
+	qsort(all, count, sizeof(const struct report_file *), removed_first);
+	for (size_t i = 0; i < count && i < top; i++)
+		ret_rows[i] = all[i];
+	free(all);
+	return (int64_t)count;
+}
+
+uint64_t report_changed_count(const struct report *report, enum report_fold fold)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < report->file_count; i++)
+		count += is_changed(&report->files[i], fold);
+	return count;
+}
