@@ -79,6 +79,7 @@ static const struct option options[OPTION_COUNT] = {
 
 static const char *const choices_profile_via[] = { "preload", "both" };
 _Static_assert(COUNT_OF(choices_profile_via) == PROFILE_VIA_BOTH + 1, "agent NAME.via");
+static const char *const choices_profile_keeps[] = { "unknown", "first", "last", "both", "none" };
 static const char *const choices_edit_pattern[] = { "none", "access-write", "no-sniff" };
 _Static_assert(COUNT_OF(choices_edit_pattern) == EDIT_PATTERN_NO_SNIFF + 1, "edit_pattern");
 
@@ -124,6 +125,27 @@ static const struct option profile_options[PROFILE_OPTION_COUNT] = {
 		PROFILE, .name = "spool", .kind = OPTION_LIST, .value = "", .unit = "",
 		.doc = "the files that its commands write to, for it to read: no other file with a name is taken for such a one "
 		       "(globs as for transcript)",
+	},
+	[PROFILE_OPTION_MEASURED] = {
+		PROFILE, .name = "measured", .kind = OPTION_TEXT, .value = "", .unit = "",
+		.doc = "the versions of the agent that the limits of a command's output were measured with (*: they hold for every "
+		       "version): they count in full for these, by half for another one; empty: they were not measured, and what is "
+		       "assumed to reach the model whole is 100 lines and 1,900 bytes, no line over 700",
+	},
+	[PROFILE_OPTION_MAX_OUTPUT_LINES] = {
+		PROFILE, .name = "max_output_lines", .kind = OPTION_NUMBER, .value = "0",
+		.min = 0, .max = 1073741824, .unit = "lines",
+		.doc = "so did one that printed more lines than this; 0: it does not cut by lines",
+	},
+	[PROFILE_OPTION_MAX_LINE_BYTES] = {
+		PROFILE, .name = "max_line_bytes", .kind = OPTION_NUMBER, .value = "0",
+		.min = 0, .max = 1073741824, .unit = "bytes",
+		.doc = "so did one with a longer line; 0: it does not cut lines",
+	},
+	[PROFILE_OPTION_KEEPS] = {
+		PROFILE, .name = "keeps", .kind = OPTION_CHOICE, .value = "unknown", .unit = "",
+		.choices = choices_profile_keeps, .choice_count = COUNT_OF(choices_profile_keeps),
+		.doc = "which end of a longer output the model is given: for people, nothing hangs on it; none: a file's name instead",
 	},
 };
 _Static_assert(SETTINGS_MAX_OUTPUT_BYTES == 24000, "the default of max_output_bytes above");

@@ -326,9 +326,15 @@ int config_pack(const struct config *config, struct settings *ret_settings, char
 					    config->home, NULL),
 			.max_output_bytes = values[PROFILE_OPTION_MAX_OUTPUT_BYTES].number,
 			.edit_pattern = values[PROFILE_OPTION_EDIT_PATTERN].number,
+			.measured = pack_text(&area, values[PROFILE_OPTION_MEASURED].text),
+			.max_output_lines = values[PROFILE_OPTION_MAX_OUTPUT_LINES].number,
+			.max_line_bytes = values[PROFILE_OPTION_MAX_LINE_BYTES].number,
 		};
 	}
 	settings.profile_count = config->profile_count;
+	for (size_t i = 0; i < config->profile_count; i++)
+		if (strcmp(config->profiles[i].name, "generic") == 0)
+			settings.generic_profile = i + 1;
 	pack_rules(config, &area, &settings);
 	if (area.used > capacity || area.used > UINT32_MAX)
 		return area_too_small(config, &area, ret_error);

@@ -89,6 +89,10 @@ struct settings_profile {
 		spool; /* globs of the files that its commands write to, for it to read */
 	uint64_t max_output_bytes; /* what one command may print before the agent cuts it */
 	uint64_t edit_pattern;     /* enum edit_pattern */
+	struct settings_text
+		measured; /* with these versions were the limits, "*": with any; none: they were not */
+	uint64_t max_output_lines; /* 0: it does not cut by lines */
+	uint64_t max_line_bytes;   /* 0: it does not cut lines */
 };
 
 /* What a rule may speak of, as its `op` names it: X(CONSTANT, word).  Appended to, never reordered: bits of the segment. */
@@ -152,6 +156,7 @@ enum {
 struct settings {
 #include "config/options.def"
 	uint64_t profile_count;
+	uint64_t generic_profile; /* [agent generic], for agents without a section: its index + 1; 0: there is none */
 	struct settings_profile profiles[SETTINGS_PROFILES_MAX];
 	uint64_t rule_count;
 	struct settings_rule rules[SETTINGS_RULES_MAX];

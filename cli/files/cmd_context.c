@@ -67,13 +67,13 @@ struct job {
 	const struct session *session;
 	const struct segment *segment;
 	struct moment moment;
-	uint64_t limit_bytes;
+	struct output_limits limits;
 	bool marks;   /* what is printed is noted as given */
 	bool is_sink; /* it goes to the capture of the caller's command */
 	struct content_cache *cache;
 	struct item *items;
 	size_t count;
-	uint64_t bytes;       /* printed */
+	struct shape shape;   /* printed */
 	json_t *files, *left; /* --json */
 };
 
@@ -99,7 +99,7 @@ static int choose_scope(struct job *job)
 		command_id = capture_command(segment, context.capture_id);
 	job->moment = moment_now(segment, scope_id, 0, job->is_sink ? context.capture_id : 0,
 				 command_id);
-	job->limit_bytes = decision_limit(segment, &context);
+	job->limits = decision_limits(segment, &context);
 	return EXIT_CODE_OK;
 }
 
@@ -173,7 +173,7 @@ static void print_json(struct job *job, const char *path, const struct cached_co
 	(void)json_object_set_new(object, "content",
 				  json_stringn(content->bytes, content->version.size_bytes));
 	(void)json_array_append_new(job->files, object);
-	job->bytes += content->version.size_bytes;
+	shape_unseen(&job->shape, content->version.size_bytes);
 }
 
 static int print_text(struct job *job, const char *path, const struct cached_content *content)
@@ -189,7 +189,9 @@ static int print_text(struct job *job, const char *path, const struct cached_con
 	bool ends = bytes == 0 || content->bytes[bytes - 1] == '\n';
 	if (!ends)
 		(void)putchar('\n');
-	job->bytes += (uint64_t)length + bytes + !ends;
+	shape_add(&job->shape, header, (size_t)length);
+	shape_add(&job->shape, content->bytes, bytes);
+	shape_add(&job->shape, "\n", !ends);
 	return 0;
 }
 
@@ -226,7 +228,7 @@ static void look_at(struct job *job, const char *path)
 		return;
 	}
 	bool is_given = instruction_is_given(job->segment, &job->moment, stat.st_dev, stat.st_ino,
-					     &content.version, job->limit_bytes);
+					     &content.version, &job->limits);
 	struct item *item = add_item(job, path);
 	if (!item)
 		return;
@@ -290,7 +292,7 @@ static void mark(const struct job *job)
 	if (job->is_sink) {
 		struct request request = { .context.scope_id = job->moment.scope_id,
 					   .command_id = job->moment.command_id };
-		request_wrote(job->segment, &request, job->bytes);
+		request_wrote(job->segment, &request, NULL, &job->shape);
 	}
 	if (!job->marks)
 		return;

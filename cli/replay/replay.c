@@ -67,7 +67,7 @@ struct replay {
 	struct known known;
 	const struct transcript_result *result;
 	enum transcript_format limit_of; /* whose limit is that: */
-	uint64_t limit_bytes;            /* of one command's output */
+	struct output_limits limits;     /* of one command's output */
 	struct replay_sums *sums;
 	struct shown shown;
 	uint64_t tokens;           /* of the output that is being judged */
@@ -110,6 +110,20 @@ static bool fits(const struct replay *replay, uint64_t bytes, const struct call 
 	return bytes >= replay->settings->notice_min_bytes &&
 	       bytes <= replay->settings->notice_max_bytes &&
 	       !(call->output && memchr(call->output, '\0', call->output_bytes));
+}
+
+/* Did the model get the whole output of the call's command, as far as its agent's limits tell? */
+static bool is_within_limits(const struct replay *replay, const struct call *call)
+{
+	const struct output_limits *limits = &replay->limits;
+	struct shape shape = { .bytes = call->output_bytes };
+
+	if (call->output) {
+		shape.bytes = 0;
+		shape_add(&shape, call->output, call->output_bytes);
+	}
+	return shape.bytes <= limits->bytes && shape_lines(&shape) <= limits->lines &&
+	       shape.longest <= limits->line_bytes;
 }
 
 static uint64_t notice_bytes(const struct replay *replay, const char *path, uint64_t bytes,
@@ -263,7 +277,7 @@ static int judge_asking(struct replay *replay, const struct asking *asking, cons
 	request->output = output;
 	request->inputs = asking->inputs;
 	request->given = now;
-	request->given.is_delivery = !call->failed && call->output_bytes <= replay->limit_bytes &&
+	request->given.is_delivery = !call->failed && is_within_limits(replay, call) &&
 				     !shown_is_cut(call->output, call->output_bytes);
 	request->number = asking->scope->remembered++;
 	return 0;
@@ -403,7 +417,7 @@ static int judge(struct replay *replay, const struct read *read, const struct ca
 		return -ENOMEM;
 	struct given now = known_now(read->scope, read->way, read->file, call->time_ns);
 	bool noticed = decide(replay, read, record, &now, call);
-	if (read->is_viewer && shown->whole && call->output_bytes <= replay->limit_bytes)
+	if (read->is_viewer && shown->whole && is_within_limits(replay, call))
 		sums->deliveries++;
 	if (noticed) {
 		/* What was given before stands as it was. */
@@ -413,7 +427,7 @@ static int judge(struct replay *replay, const struct read *read, const struct ca
 	if (call->output)
 		measure->bytes += call->output_bytes;
 	now = known_now(read->scope, read->way, read->file, call->time_ns);
-	now.is_delivery = call->output_bytes <= replay->limit_bytes;
+	now.is_delivery = is_within_limits(replay, call);
 	error = known_give(record, shown, &now);
 	/* What a reader shows whole takes nothing away from what a viewer gave. */
 	if (shown->whole &&
@@ -633,18 +647,21 @@ static int forget(struct replay *replay, struct session *session, const struct c
 	return 0;
 }
 
-/* What one command may print before its agent cuts it. */
-static uint64_t limit_of(const struct replay *replay, enum transcript_format format)
+/* What one command may print before its agent cuts it: of the version that was measured. */
+static struct output_limits limits_of(const struct replay *replay, enum transcript_format format)
 {
 	const struct settings *settings = replay->settings;
+	const struct settings_profile *profile = NULL;
 	const char *agent = transcript_format_name(format);
 
 	for (uint64_t i = 0; agent && i < settings->profile_count; i++) {
 		const char *name = segment_text(&replay->segment, settings->profiles[i].name, NULL);
 		if (name && strcmp(name, agent) == 0)
-			return settings->profiles[i].max_output_bytes;
+			profile = &settings->profiles[i];
 	}
-	return SETTINGS_MAX_OUTPUT_BYTES;
+	if (!profile && settings->generic_profile)
+		profile = &settings->profiles[settings->generic_profile - 1];
+	return limits_of_profile(&replay->segment, profile, true);
 }
 
 int replay_call(const struct call *call, void *data)
@@ -655,7 +672,7 @@ int replay_call(const struct call *call, void *data)
 
 	if (replay->limit_of != replay->result->format) {
 		replay->limit_of = replay->result->format;
-		replay->limit_bytes = limit_of(replay, replay->limit_of);
+		replay->limits = limits_of(replay, replay->limit_of);
 	}
 	replay->sums->sessions += is_new;
 	if (call->kind == CALL_FORGOTTEN)

@@ -35,6 +35,7 @@
 #include "config/rules.h"
 #include "config/value.h"
 #include "shim/supervise/supervisor.h"
+#include "tracker/answer/decision.h"
 #include "tracker/answer/tracker.h"
 #include "tracker/path/path.h"
 #include "tracker/process/role.h"
@@ -550,8 +551,28 @@ static void check_runtime(struct doctor *doctor)
 	doctor->unseen = true;
 }
 
+/* What of a command's output is taken for given, in words. */
+static void describe_limits(const struct segment *segment, const struct settings_profile *profile,
+			    char *ret_text, size_t capacity)
+{
+	struct output_limits limits = limits_of_profile(segment, profile, true);
+	const char *measured = profile ? segment_text(segment, profile->measured, NULL) : NULL;
+	char lines[64] = "", line[64] = "", version[64] = "";
+
+	if (limits.lines != UINT64_MAX)
+		(void)snprintf(lines, sizeof(lines), " and %" PRIu64 " lines", limits.lines);
+	if (limits.line_bytes != UINT64_MAX)
+		(void)snprintf(line, sizeof(line), ", no line over %" PRIu64, limits.line_bytes);
+	if (measured && strcmp(measured, "*") != 0)
+		(void)snprintf(version, sizeof(version), " with %.40s, half for others", measured);
+	(void)snprintf(ret_text, capacity,
+		       "commands up to %" PRIu64 " bytes%s%s count as given (%s%s)", limits.bytes,
+		       lines, line, limits.is_measured ? "measured" : "never measured", version);
+}
+
 static void check_role(struct doctor *doctor)
 {
+	char limits[256];
 	struct program *program = &doctor->program;
 	const struct segment *segment = &doctor->probe.session.segment;
 	char **words = executable_words(program->chain, program->count, doctor->words);
@@ -578,15 +599,17 @@ static void check_role(struct doctor *doctor)
 		(void)snprintf(program->tested, sizeof(program->tested), "%s",
 			       tested ? tested : "generic");
 		bool generic = strcmp(program->tested, "generic") == 0;
-		add(doctor, LEVEL_OK, "role", NULL,
-		    "agent (%s), %s%s, commands up to %" PRIu64 " bytes", invocation->name,
+		describe_limits(segment, profile, limits, sizeof(limits));
+		add(doctor, LEVEL_OK, "role", NULL, "agent (%s), %s%s; %s", invocation->name,
 		    generic ? "not tested: conservative profile" : "profile tested with version ",
-		    generic ? "" : program->tested, profile->max_output_bytes);
+		    generic ? "" : program->tested, limits);
 	} else {
 		(void)snprintf(program->tested, sizeof(program->tested), "generic");
-		add(doctor, LEVEL_OK, "role", NULL,
-		    "agent (%s), no profile of its own: the generic one, commands up to %d bytes",
-		    invocation->name, SETTINGS_MAX_OUTPUT_BYTES);
+		uint64_t other = segment->settings->generic_profile;
+		describe_limits(segment, other ? &segment->settings->profiles[other - 1] : NULL,
+				limits, sizeof(limits));
+		add(doctor, LEVEL_OK, "role", NULL, "agent (%s), no profile of its own; %s",
+		    invocation->name, limits);
 	}
 }
 

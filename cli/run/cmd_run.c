@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/agents/agent_version.h"
 #include "cli/agents/transcripts.h"
 #include "cli/base/executable.h"
 #include "cli/base/exit_code.h"
@@ -336,6 +337,7 @@ static unsigned tend(struct recording *recording)
 	unsigned checkpoint_ms = checkpoint_tick(&recording->checkpoint);
 
 	unsigned transcripts_ms = transcripts_tick(recording->transcripts);
+	agent_versions_tick(&recording->session->segment);
 	watch_leave_out(recording->watch, recording->checkpoint.running);
 	metadata_tick();
 	unsigned least_ms = watch_ms < checkpoint_ms ? watch_ms : checkpoint_ms;

@@ -715,7 +715,7 @@ static void end_process(const struct looking *looking, int status)
 	if (target->request.is_viewer)
 		view_ends(looking->supervision, target, status);
 	else if (context->role == ROLE_READER && !target->invocation.ignored)
-		request_end_reader(segment, &target->request, (uint32_t)target->pid);
+		request_end_reader(segment, &target->request, (uint32_t)target->pid, NULL);
 	if (context->capture_id &&
 	    capture_shell(segment, context->capture_id) == (uint32_t)target->pid)
 		capture_end(segment, target->request.subject, context->capture_id);

@@ -38,6 +38,7 @@ struct views {
 	} opened[VIEWS_MAX]; /* each file is answered at most once */
 	int opened_count;
 	struct inject injects;        /* put before what it reads */
+	struct shape given;           /* of all that it is given to read */
 	uint64_t before_out;          /* written by the process before it opened anything */
 	uint64_t in_bytes, out_bytes; /* read and written before it opened a file that is tracked */
 	bool tracks;                  /* it did */
@@ -184,6 +185,30 @@ static int inject(const struct supervision *supervision, struct target *target, 
 			   (void *)(uintptr_t)supervision, &target->views->injects, &before_bytes);
 }
 
+static void add_shape(struct shape *sum, const struct shape *shape)
+{
+	/* Its first line may go on where the one before it ended. */
+	uint64_t longest = sum->open_bytes + shape->longest;
+
+	sum->bytes += shape->bytes;
+	sum->newlines += shape->newlines;
+	sum->open_bytes += shape->open_bytes;
+	if (sum->longest < longest)
+		sum->longest = longest;
+}
+
+/* Notes what the viewer is given to read: a file in memory, else what has the shape. */
+static void add_given(struct views *views, int memory, const struct shape *shape)
+{
+	struct content content;
+	struct shape made;
+
+	if (memory < 0)
+		add_shape(&views->given, shape);
+	else if (content_and_shape(memory, UINT64_MAX, &content, &made) == 0)
+		add_shape(&views->given, &made);
+}
+
 /* Remembers the file, whose real bytes are about to be given, by a descriptor that the process will share.  Returns
  * a descriptor for the process, or -1. */
 static int follow(const struct supervision *supervision, struct target *target, int fd,
@@ -192,11 +217,12 @@ static int follow(const struct supervision *supervision, struct target *target, 
 	struct views *views = target->views;
 	struct view *view = &views->views[views->count];
 	struct content content;
+	struct shape shape;
 
 	/* One that is never answered need not be followed, nor read before its reader reads it. */
 	if (views->count == VIEWS_MAX ||
 	    (uint64_t)stat->st_size > supervision->segment->settings->notice_max_bytes ||
-	    content_of_descriptor(fd, UINT64_MAX, &content) < 0 ||
+	    content_and_shape(fd, UINT64_MAX, &content, &shape) < 0 ||
 	    decision_pend(supervision->segment, &target->request, path, stat, answer,
 			  &view->pending) < 0)
 		return -1;
@@ -214,6 +240,7 @@ static int follow(const struct supervision *supervision, struct target *target, 
 	}
 	if (copy < 0)
 		return -1;
+	add_given(views, memory, &shape);
 	view->fd = copy;
 	view->is_copy = memory >= 0;
 	view->stamp = stamp_of(stat);
@@ -276,6 +303,8 @@ static void look_and_open(const struct supervision *supervision, struct target *
 		ret_answer->fd = inject(supervision, target, fd, path, &stat, answer, NULL);
 		if (ret_answer->fd < 0)
 			ret_answer->fd = notice_file(answer->notice, answer->notice_bytes);
+		if (ret_answer->fd >= 0)
+			add_given(views, ret_answer->fd, NULL);
 		if (ret_answer->fd < 0) {
 			ret_answer->fd = -1;
 			view_undo(supervision, target, ret_answer);
@@ -380,7 +409,13 @@ void view_ends(const struct supervision *supervision, struct target *target, int
 
 	if (!views || !look_at_traffic(target->pid, &in_bytes, &out_bytes))
 		return;
-	request_wrote(supervision->segment, &target->request, out_bytes - views->before_out);
+	/* It writes what it read: of what is more, each byte may be a line. */
+	struct shape out = views->given;
+	uint64_t written = out_bytes - views->before_out;
+	if (written > out.bytes)
+		shape_unseen(&out, written - out.bytes);
+	out.bytes = written;
+	request_wrote(supervision->segment, &target->request, NULL, &out);
 	if (status != 0 || views->odd || in_bytes - views->in_bytes != out_bytes - views->out_bytes)
 		return;
 	request_still_at_sink(supervision->segment, &target->request);

@@ -23,6 +23,7 @@ class Agent:
     variant = ""  # how it differs from the agent of that name, in words
     auto = "preload"  # what `seen run --via auto` must take for it
     reads_by_shell = False  # it has no read tool
+    profiles = ()  # other sections of agents.ini that are its profile
     whitelisted = ()  # the names by which `--whitelist` knows it, where its own reads can be answered
 
     def configure(self, home, workspace, url):
@@ -49,6 +50,7 @@ class Agent:
 class Pi(Agent):
     name = "pi"
     package = "@mariozechner/pi-coding-agent"
+    profiles = ("pi-coding-agent",)
     whitelisted = ("pi", "pi-coding-agent")
 
     def configure(self, home, workspace, url):
@@ -130,6 +132,7 @@ trust_level = "trusted"
 class Claude(Agent):
     name = "claude"
     package = "@anthropic-ai/claude-code"
+    profiles = ("claude-code",)
     auto = "both"
 
     def configure(self, home, workspace, url):
@@ -162,6 +165,7 @@ class Claude(Agent):
 class Gemini(Agent):
     name = "gemini"
     package = "@google/gemini-cli"
+    profiles = ("gemini-cli",)
     whitelisted = ("gemini", "gemini-cli")
 
     def configure(self, home, workspace, url):
@@ -198,7 +202,65 @@ class Gemini(Agent):
                       r"Process Group PGID: \d+\n</untrusted_context>\Z", r"\1", text, flags=re.S)
 
 
+class OpenCode(Agent):
+    name = "opencode"
+    package = "opencode-ai"
+    auto = "both"
+
+    def settings(self, url):
+        return {"autoupdate": False, "share": "disabled", "model": "scripted/scripted", "small_model": "scripted/scripted",
+                "provider": {"scripted": {
+                    "npm": "@ai-sdk/openai-compatible", "name": "Scripted", "options": {"baseURL": f"{url}/v1", "apiKey": "none"},
+                    "models": {"scripted": {"name": "Scripted", "tool_call": True,
+                                            "limit": {"context": 200000, "output": 8000}}}}}}
+
+    def configure(self, home, workspace, url):
+        write_file(f"{home}/.config/opencode/opencode.json", json.dumps({**self.settings(url), "permission": "allow"}))
+        return {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1",
+                "OPENCODE_DISABLE_LSP_DOWNLOAD": "1", "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1"}
+
+    def arguments(self, prompt):
+        return ["run", "--model", "scripted/scripted", prompt]
+
+    def shell(self, _, command):
+        return Call("bash", {"command": command, "description": "scripted"})
+
+
+class Kilo(OpenCode):
+    name = "kilo"
+    package = "@kilocode/cli"
+
+    def configure(self, home, workspace, url):
+        write_file(f"{home}/.config/kilo/kilo.json", json.dumps({**self.settings(url), "permission": {"*": "allow"}}))
+        return {"KILO_DISABLE_AUTOUPDATE": "1", "KILO_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1",
+                "KILO_TELEMETRY_LEVEL": "off", "KILO_DISABLE_LSP_DOWNLOAD": "1"}
+
+    def arguments(self, prompt):
+        return ["run", "--auto", *super().arguments(prompt)[1:]]
+
+
+class Cline(Agent):
+    name = "cline"
+    package = "cline"
+
+    def configure(self, home, workspace, url):
+        write_file(f"{home}/.cline/data/settings/providers.json", json.dumps({
+            "version": 1, "lastUsedProvider": "openai-compatible", "modes": {}, "providers": {"openai-compatible": {
+                "settings": {"provider": "openai-compatible", "apiKey": "none", "model": "scripted", "baseUrl": f"{url}/v1"},
+                "updatedAt": "2026-01-01T00:00:00.000Z", "tokenSource": "manual"}}}))
+        return {"CLINE_TELEMETRY_DISABLED": "1", "CLINE_NO_AUTO_UPDATE": "1"}
+
+    def arguments(self, prompt):
+        return ["--auto-approve", "true", "-P", "openai-compatible", "-m", "scripted", "-k", "none", prompt]
+
+    def shell(self, _, command):
+        return Call("run_commands", {"commands": [command]})
+
+
 AGENTS = {agent.name: agent for agent in (Pi(), Codex(), Claude(), Gemini())}
+
+# Of these only what a command's output becomes is known (measure).
+MORE = {agent.name: agent for agent in (OpenCode(), Kilo(), Cline())}
 
 
 # Agents with settings of their own that keep something from the commands they run.

@@ -168,7 +168,7 @@ APIS = (Chat, Responses, Messages, Contents)
 
 
 class ModelServer:
-    """Plays `script`, a list of (Call, outsider) pairs, to one agent.
+    """Plays `script`, a list of (Call, outsider) pairs, or a function of the results so far that returns one, to one agent.
 
     outsider: None, or a shell command that this process, which is no part of the agent's
     session, runs in `workspace` once, before it answers with that call.
@@ -243,8 +243,12 @@ class ModelServer:
             index, call = 0, Call(None, "Scripted task")
         else:
             results = api.results(body)
-            index = min(len(results), len(self.script) - 1)
-            call, outsider = self.script[index]
+            if callable(self.script):
+                index = len(results)
+                call, outsider = self.script(results)
+            else:
+                index = min(len(results), len(self.script) - 1)
+                call, outsider = self.script[index]
             self._note(kind="turn", step=index, results=results, body=body)
             if outsider:
                 self._run_outsider(index, outsider)

@@ -15,7 +15,7 @@ import subprocess
 import time
 
 import scenario
-from agents import AGENTS, VARIANTS
+from agents import AGENTS, MORE, VARIANTS
 from model_server import Call, ModelServer
 
 HERE = os.path.dirname(os.path.realpath(__file__))
@@ -56,7 +56,7 @@ def npm_install(folder, package):
 
 def agent_of(spec):
     """The agent that NAME[+VARIANT][@VERSION] names, or None."""
-    return {**AGENTS, **VARIANTS}.get(spec.split("@")[0])
+    return {**AGENTS, **MORE, **VARIANTS}.get(spec.split("@")[0])
 
 
 def folder_of(spec):
@@ -222,12 +222,15 @@ class Play:
         os.makedirs(path, mode=0o700, exist_ok=True)
         return path
 
+    def script(self):
+        """What the model server plays."""
+        return [(self.agent.call(step.operation, self.workspace), step.outsider)
+                for step in self.steps] + [(LAST_WORD, None)]
+
     def play(self):
         home = self._sub("home")
         make_workspace(self._sub("workspace"), self.files)
-        script = [(self.agent.call(step.operation, self.workspace), step.outsider)
-                  for step in self.steps] + [(LAST_WORD, None)]
-        with ModelServer(script, self.workspace, self.log) as server:
+        with ModelServer(self.script(), self.workspace, self.log) as server:
             self.environment = {
                 "PATH": f"{NODE_BIN}:{SYSTEM_PATH}", "HOME": home, "SHELL": "/bin/bash",
                 "USER": os.environ.get("USER", "user"), "TERM": "xterm-256color",

@@ -27,7 +27,7 @@ class Case(SessionTest):
         with open(self.config, "w", encoding="utf-8") as file:
             file.write("[notice]\nyield = never\n[processes]\nagents = fake_agent third_agent\n%s\n" % self.more)
             for name in ("fake_agent", "other_agent"):
-                file.write("[agent %s]\ntranscript = %s $NOT_SET_HERE/x/*.jsonl\ncompaction = type=system,subtype=compact_boundary\n"
+                file.write("[agent %s]\nmeasured = *\ntranscript = %s $NOT_SET_HERE/x/*.jsonl\ncompaction = type=system,subtype=compact_boundary\n"
                            % (name, self.pattern))
         self.options = ("--config", self.config)
 
@@ -79,7 +79,7 @@ class Beginnings(Case):
         with open(self.config, encoding="utf-8") as file:
             text = file.read()
         with open(self.config, "w", encoding="utf-8") as file:  # the words with a plus alone
-            file.write(text[:text.index("[agent ")] + "[agent fake_agent]\ntranscript = %s\ncompaction = +type=system,subtype=compact_boundary\n"
+            file.write(text[:text.index("[agent ")] + "[agent fake_agent]\nmeasured = *\ntranscript = %s\ncompaction = +type=system,subtype=compact_boundary\n"
                        % self.pattern)
         self.second = os.path.join(self.folder, "two.jsonl")
 
@@ -320,7 +320,7 @@ class Two(Case):
     def test_another_agents_profile(self):
         """What an agent of another profile, with another folder, wrote is not this one's."""
         with open(self.config, "a", encoding="utf-8") as file:
-            file.write("[agent third_agent]\ntranscript = ~/third/*.jsonl\ncompaction = type=system,subtype=compact_boundary\n")
+            file.write("[agent third_agent]\nmeasured = *\ntranscript = ~/third/*.jsonl\ncompaction = type=system,subtype=compact_boundary\n")
         os.mkdir(os.path.join(self.session.folder, "third"))
         third = self.other("third_agent")
         self.known()

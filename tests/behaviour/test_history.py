@@ -333,7 +333,6 @@ class Limits(HistoryCase):
             self.assertEqual(done.stderr.decode(), f"seen: -c: [history] result_max_length = '{value}' is not a number from 100 to 10000; "
                                                    "500 is used\n")
             self.assertIn(shown[0], done.stdout.decode())
-        (self.home / ".config/seen").mkdir(parents=True)
         (self.home / ".config/seen/seen.ini").write_text("[history]\nresult_max_length = many\n")
         self.assertIn(b"seen.ini:2: [history] result_max_length = 'many'", self.seen("history", code=0).stderr)
         done = self.seen("history", "-c", "history.result_max_length=100", code=0)

@@ -442,7 +442,6 @@ class Words(Hooks):
     def test_without_the_configuration(self):
         """A broken seen.ini keeps nobody from taking the hooks out."""
         self.install("claude", 0, env={"SEEN_CONFIG": "/nosuch"})
-        (self.home / ".config/seen").mkdir(parents=True)
         (self.home / ".config/seen/seen.ini").write_text("nonsense\n")
         self.remove()
 

@@ -550,7 +550,7 @@ static bool view_files(int capture, const int *paths, int count, bool redirected
 				? reading[i].view.answer.notice_bytes
 				: objects[reading[i].object].size;
 	if (request.at_sink) {
-		command_add(&world.segment, request.command_id, sent);
+		sends(&world.segment, request.command_id, sent);
 		(void)__atomic_fetch_add(&slot->bytes_given, sent, __ATOMIC_RELAXED);
 		commands[command].bytes += sent;
 		scopes[scope].total_bytes += sent;
@@ -688,7 +688,7 @@ static void part_one(uint64_t steps)
 				    now_ns() - captures[capture].last_ns > 900000000u)
 					captures[capture].command = new_command(capture);
 				captures[capture].last_ns = now_ns();
-				command_add(&world.segment, id, bytes);
+				sends(&world.segment, id, bytes);
 				commands[captures[capture].command].bytes += bytes;
 				int scope = captures[capture].scope;
 				scope_find(&world.segment, scopes[scope].id)->bytes_given += bytes;
@@ -857,8 +857,8 @@ static void work(struct pulse *pulse, uint64_t seed)
 		case 7: {
 			uint64_t id;
 			TIMED(id = capture_claim(&world.segment, SUBJECT_SELF, &context, below(2)));
-			TIMED(command_add(&world.segment, capture_command(&world.segment, id),
-					  below(5000)));
+			TIMED(sends(&world.segment, capture_command(&world.segment, id),
+				    below(5000)));
 			break;
 		}
 		case 8:

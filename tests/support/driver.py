@@ -69,6 +69,9 @@ class Case(unittest.TestCase):
         self.work.mkdir()
         (self.top / "tmp").mkdir()
         (self.top / "agent.py").write_text(AGENT)
+        (self.home / ".config/seen").mkdir(parents=True)
+        # What agents without a profile are given they pass on, up to 24,000 bytes of a command.
+        (self.home / ".config/seen/seen.ini").write_text("[agent generic]\nmeasured = *\n")
         self.env = {"HOME": str(self.home), "PATH": "/usr/local/bin:/usr/bin:/bin", "TMPDIR": str(self.top / "tmp"),
                     "LC_ALL": "C.UTF-8", "TERM": "xterm"}
 

@@ -25,6 +25,8 @@ DRIVER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fake_agent.py
 NOTICE = b"[File previously read: "
 VIA = os.environ.get("SEEN_TEST_VIA") or "preload"
 LONG = bool(os.environ.get("SEEN_LONG"))
+# Agents without a profile pass on whatever a command prints, up to 24,000 bytes: what the tests play was measured.
+MEASURED = "[agent generic]\nmeasured = *\n"
 PATIENCE_S = 100  # with a command of an agent: one that hangs fails its test
 RUN = [SEEN, "run", "--via", VIA]
 
@@ -108,6 +110,14 @@ class Session:
                             "XDG_RUNTIME_DIR": os.path.join(self.folder, "run"), "SEEN_PATHS_WORKSPACE": self.workspace,
                             "TERM": "xterm"}
         os.mkdir(os.path.join(self.folder, "run"), 0o700)
+        self.configure(MEASURED)
+
+    def configure(self, text):
+        """Writes the user's seen.ini."""
+        folder = os.path.join(self.folder, ".config", "seen")
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, "seen.ini"), "w") as file:
+            file.write(text)
 
     def path(self, name):
         return os.path.join(self.workspace, name)

@@ -53,6 +53,7 @@ struct world {
 	char contents[96];  /* folder of the content store */
 	struct segment segment;
 	struct settings *settings; /* the segment's, writable: for what no configuration can say */
+	uint32_t profile; /* of an agent that was measured: 24,000 bytes of a command, and no limit of lines */
 };
 
 /* The nonce is "seen-0011223344556677". */
@@ -80,6 +81,9 @@ static inline void world_make(struct world *world, const char *const *overrides)
 	must(mkdir(world->workspace, 0700) == 0 && mkdir(world->contents, 0700) == 0);
 
 	must(config_new(&config) == 0);
+	request->flags[request->flag_count++] = (struct config_flag){ .key = "agent world.measured",
+								      .value = "*",
+								      .origin = "test" };
 	request->system_file = "/nonexistent/seen.ini";
 	request->environment = NO_ENVIRONMENT;
 	request->directory = world->workspace;
@@ -112,6 +116,12 @@ static inline void world_map(struct world *world)
 {
 	must(segment_map(world->file, &world->segment) == 0);
 	world->settings = (struct settings *)(uintptr_t)world->segment.settings;
+	for (uint64_t i = 0; i < world->settings->profile_count; i++) {
+		const char *name = segment_text(&world->segment, world->settings->profiles[i].name,
+						NULL);
+		if (name && strcmp(name, "world") == 0)
+			world->profile = (uint32_t)i + 1;
+	}
 }
 
 /* world_open(): makes and maps.  Ended by NULL. */
@@ -177,8 +187,33 @@ static inline void world_fill(const struct world *world, const char *name, size_
 static inline uint64_t world_scope(const struct world *world, const char *name)
 {
 	uint64_t id = scope_id_of(7, name);
-	must(scope_claim(&world->segment, id, (uint32_t)getpid(), 0, name) != NULL);
+	must(scope_claim(&world->segment, id, (uint32_t)getpid(), world->profile, name) != NULL);
 	return id;
+}
+
+/* BYTES(): limits of so many bytes, however they are cut into lines. */
+#define BYTES(number) \
+	(&(struct output_limits){ .bytes = (number), \
+				  .lines = UINT64_MAX, \
+				  .line_bytes = UINT64_MAX, \
+				  .is_measured = true })
+
+static inline bool bytes_within(const struct segment *segment, uint64_t command, uint64_t bytes)
+{
+	return command_within(segment, command, BYTES(bytes));
+}
+
+static inline bool bytes_within_so_far(const struct segment *segment, uint64_t capture,
+				       uint64_t command, uint64_t bytes)
+{
+	return command_within_so_far(segment, capture, command, BYTES(bytes));
+}
+
+/* sends(): a viewer sends one line of so many bytes. */
+static inline void sends(const struct segment *segment, uint64_t command, uint64_t bytes)
+{
+	struct shape shape = { .bytes = bytes, .newlines = 1, .longest = bytes ? bytes - 1 : 0 };
+	command_add(segment, command, NULL, &shape);
 }
 
 /* world_command(): a command that sent nothing yet, without a capture. */
@@ -197,7 +232,8 @@ static inline struct request world_request(const struct world *world, uint64_t s
 	return (struct request){
 		.context = { .flags = CONTEXT_ATTACHED | CONTEXT_AGENT,
 			     .role = ROLE_VIEWER,
-			     .scope_id = scope_id },
+			     .scope_id = scope_id,
+			     .profile = world->profile },
 		.number = scope_request(&world->segment, scope_id),
 		.command_id = world_command(world),
 		.is_viewer = true,
@@ -239,17 +275,18 @@ static inline void view_end(const struct world *world, const struct request *req
 {
 	struct scope_slot *scope = scope_find(&world->segment, request->context.scope_id);
 	struct content content;
+	struct shape shape;
 	struct stat stat;
 
 	if (view->answer.decision == DECISION_NOTICE) {
-		command_add(&world->segment, request->command_id, view->answer.notice_bytes);
+		sends(&world->segment, request->command_id, view->answer.notice_bytes);
 		if (scope)
 			scope->bytes_given += view->answer.notice_bytes;
 	} else {
-		must(content_of_descriptor(view->fd, UINT64_MAX, &content) == 0 &&
+		must(content_and_shape(view->fd, UINT64_MAX, &content, &shape) == 0 &&
 		     fstat(view->fd, &stat) == 0);
 		struct stamp stamp = stamp_of(&stat);
-		command_add(&world->segment, request->command_id, content.version.size_bytes);
+		command_add(&world->segment, request->command_id, NULL, &shape);
 		if (scope)
 			scope->bytes_given += content.version.size_bytes;
 		if (view->is_pending &&

@@ -2,6 +2,7 @@
 #include "tracker/answer/decision.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "tracker/answer/instruction.h"
 #include "tracker/answer/part.h"
@@ -14,13 +15,73 @@
 #include "tracker/segment/workspace.h"
 #include "tracker/sys/sys.h"
 
+static const struct settings_profile *profile_of(const struct segment *segment,
+						 const struct context *context)
+{
+	const struct settings *settings = segment->settings;
+	uint64_t profile = context->profile ? context->profile : settings->generic_profile;
+	if (profile == 0 || profile > SETTINGS_PROFILES_MAX || profile > settings->profile_count)
+		return NULL;
+	return &segment->settings->profiles[profile - 1];
+}
+
 uint64_t decision_limit(const struct segment *segment, const struct context *context)
 {
-	uint32_t profile = context->profile;
-	if (profile == 0 || profile > SETTINGS_PROFILES_MAX ||
-	    profile > segment->settings->profile_count)
-		return SETTINGS_MAX_OUTPUT_BYTES;
-	return segment->settings->profiles[profile - 1].max_output_bytes;
+	const struct settings_profile *profile = profile_of(segment, context);
+	return profile ? profile->max_output_bytes : SETTINGS_MAX_OUTPUT_BYTES;
+}
+
+struct output_limits limits_of_profile(const struct segment *segment,
+				       const struct settings_profile *profile, bool is_version)
+{
+	struct output_limits limits = { .bytes = SETTINGS_MAX_OUTPUT_BYTES,
+					.lines = UINT64_MAX,
+					.line_bytes = UINT64_MAX };
+	const char *measured = NULL;
+
+	if (profile) {
+		measured = segment_text(segment, profile->measured, NULL);
+		limits.bytes = profile->max_output_bytes;
+		if (profile->max_output_lines)
+			limits.lines = profile->max_output_lines;
+		if (profile->max_line_bytes)
+			limits.line_bytes = profile->max_line_bytes;
+	}
+	if (!measured)
+		return limits_assumed(&limits);
+	limits.is_measured = true;
+	if (!is_version && strcmp(measured, "*") != 0) {
+		limits.bytes /= 2;
+		limits.lines = limits.lines == UINT64_MAX ? UINT64_MAX : limits.lines / 2;
+		limits.line_bytes = limits.line_bytes == UINT64_MAX ? UINT64_MAX
+								    : limits.line_bytes / 2;
+	}
+	return limits;
+}
+
+struct output_limits decision_limits(const struct segment *segment, const struct context *context)
+{
+	return limits_of_profile(segment, profile_of(segment, context),
+				 scope_flags(segment, context->scope_id) & SCOPE_VERSION);
+}
+
+/* The same at a moment of the request's scope. */
+static struct output_limits limits_at(const struct segment *segment, const struct request *request,
+				      const struct moment *moment)
+{
+	return limits_of_profile(segment, profile_of(segment, &request->context),
+				 moment->scope_flags & SCOPE_VERSION);
+}
+
+struct output_limits decision_record_limits(const struct segment *segment,
+					    const struct context *context)
+{
+	uint32_t flags = scope_flags(segment, context->scope_id);
+	return (struct output_limits){ .bytes = flags & SCOPE_PROVES
+							? UINT64_MAX
+							: decision_limit(segment, context),
+				       .lines = UINT64_MAX,
+				       .line_bytes = UINT64_MAX };
 }
 
 static struct moment request_moment(const struct segment *segment, const struct request *request)
@@ -43,8 +104,8 @@ static bool is_current(const struct segment *segment, const struct request *requ
 {
 	struct delivery_slot forgotten;
 
-	if (!delivery_is_current(segment, delivery, moment,
-				 decision_limit(segment, &request->context)))
+	struct output_limits limits = limits_at(segment, request, moment);
+	if (!delivery_is_current(segment, delivery, moment, &limits))
 		return false;
 	if (!request->is_own)
 		return true;
@@ -85,19 +146,19 @@ struct known {
 static bool find_parts(const struct segment *segment, const struct request *request, uint64_t key,
 		       uint64_t other, const struct moment *moment, struct known *ret_known)
 {
-	uint64_t limit = decision_limit(segment, &request->context);
+	struct output_limits limits = limits_at(segment, request, moment);
 	struct delivery_slot last = { .time_ns = 0 };
 
 	if (request->is_own)
 		return false;
 	(void)delivery_find(segment, request->context.scope_id, key, &last);
 	ret_known->file_key = key;
-	if (part_is_whole(segment, key, moment, limit, last.command_id ? 0 : last.time_ns,
+	if (part_is_whole(segment, key, moment, &limits, last.command_id ? 0 : last.time_ns,
 			  &ret_known->version))
 		return true;
 	ret_known->file_key = other;
 	return other != key &&
-	       part_is_whole(segment, other, moment, limit, last.time_ns, &ret_known->version);
+	       part_is_whole(segment, other, moment, &limits, last.time_ns, &ret_known->version);
 }
 
 /* Notes the answer for that version with the path asked for.  The model may go on by that name or by the one whose delivery
@@ -416,21 +477,13 @@ static void note_given(struct file_slot *file, const void *data)
 /* Does what was given from `pending` until now go the request's scope's way, and is the command so far no longer than that? */
 static bool reaches_scope(const struct segment *segment, const struct request *request,
 			  const struct pending *pending, const struct moment *now,
-			  uint64_t limit_bytes)
+			  const struct output_limits *limits)
 {
 	return request_is_received(request) && now->scope_epoch &&
 	       now->scope_epoch == pending->moment.scope_epoch &&
 	       now->session_epoch == pending->moment.session_epoch &&
 	       (request->is_own ||
-		command_within_so_far(segment, now->capture_id, now->command_id, limit_bytes));
-}
-
-/* What may be put on record as given: what may count once its proof is there, too. */
-static uint64_t record_limit(const struct segment *segment, const struct request *request)
-{
-	return proof_scope_flags(segment, request->context.scope_id) & SCOPE_PROVES
-		       ? UINT64_MAX
-		       : decision_limit(segment, &request->context);
+		command_within_so_far(segment, now->capture_id, now->command_id, limits));
 }
 
 static bool is_forgotten(const struct segment *segment, const struct pending *pending)
@@ -476,8 +529,9 @@ static bool was_given(const struct segment *segment, const struct request *reque
 	    is_current(segment, request, &delivery, now) &&
 	    version_equal(&delivery.version, version))
 		return true;
+	struct output_limits limits = limits_at(segment, request, now);
 	return !request->is_own &&
-	       part_is_whole(segment, file_key, now, decision_limit(segment, &request->context),
+	       part_is_whole(segment, file_key, now, &limits,
 			     delivery.command_id ? 0 : delivery.time_ns, &whole) &&
 	       version_equal(&whole, version);
 }
@@ -493,9 +547,8 @@ void decision_deliver(const struct segment *segment, const struct request *reque
 	*ret_delivered = (struct delivered){ 0 };
 	if (!stamp_equal(stamp, &pending->stamp) || stamp->size_bytes != version->size_bytes)
 		return;
-	uint64_t limit = decision_limit(segment, &request->context);
-	uint64_t most = record_limit(segment, request);
-	bool to_scope = reaches_scope(segment, request, pending, &now, most);
+	struct output_limits limits = decision_record_limits(segment, &request->context);
+	bool to_scope = reaches_scope(segment, request, pending, &now, &limits);
 	/* What it was made against must still count, and be what the scope was given last. */
 	if (pending->is_diff && to_scope)
 		to_scope = delivery_find(segment, now.scope_id, pending->base_key, &before) == 0 &&
@@ -539,8 +592,11 @@ void decision_deliver(const struct segment *segment, const struct request *reque
 		return;
 	note_instruction(segment, &file, &given, stamp, version);
 	/* A transcript may prove it yet, but what the model takes the file for is not moved by what it was perhaps not given. */
-	if (most > limit && !reaches_scope(segment, request, pending, &now, limit))
-		return;
+	if (limits.bytes == UINT64_MAX) {
+		limits.bytes = decision_limit(segment, &request->context);
+		if (!reaches_scope(segment, request, pending, &now, &limits))
+			return;
+	}
 	baseline_given(segment, baseline_scope(&request->context, NULL), pending->file_key,
 		       version);
 	(void)file_change_known(segment, pending->file_key, note_given, NULL);
@@ -551,10 +607,11 @@ void decision_give_lines(const struct segment *segment, const struct request *re
 			 const struct content *content, const struct span *spans, unsigned count)
 {
 	struct moment now = request_moment(segment, request);
+	struct output_limits limits = decision_record_limits(segment, &request->context);
 
 	if (!count || !stamp_equal(stamp, &pending->stamp) ||
 	    stamp->size_bytes != content->version.size_bytes ||
-	    !reaches_scope(segment, request, pending, &now, record_limit(segment, request)) ||
+	    !reaches_scope(segment, request, pending, &now, &limits) ||
 	    is_forgotten(segment, pending))
 		return;
 	/* No later than a forget under another name meanwhile. */

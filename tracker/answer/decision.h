@@ -150,7 +150,22 @@ void decision_give_lines(const struct segment *segment, const struct request *re
 			 const struct pending *pending, const struct stamp *stamp,
 			 const struct content *content, const struct span *spans, unsigned count);
 
-/* decision_limit(): what one command may send before the agent cuts it, in bytes. */
+/* limits_of_profile(): what a command may print so that an agent passes it on whole.
+ *
+ * profile: NULL: it has none.  is_version: it is of the version that its profile was measured with.  By half of what was measured
+ * for another version; what is assumed (delivery.h) where nothing was measured. */
+struct output_limits limits_of_profile(const struct segment *segment,
+				       const struct settings_profile *profile, bool is_version);
+
+/* decision_limits(): the same of the agent of a context: what was given counts by them, unless its proof decides. */
+struct output_limits decision_limits(const struct segment *segment, const struct context *context);
+
+/* decision_limit(): bytes of a command's output up to which a read moves what the agent takes the file for (baseline.h).  More
+ * than may count as given: an agent that was shown a part must not overwrite what came later. */
 uint64_t decision_limit(const struct segment *segment, const struct context *context);
+
+/* decision_record_limits(): what is put on record as given.  That it reached the model is judged when it is asked for. */
+struct output_limits decision_record_limits(const struct segment *segment,
+					    const struct context *context);
 
 #endif

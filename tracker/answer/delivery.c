@@ -20,10 +20,13 @@ struct moment moment_now(const struct segment *segment, uint64_t scope_id, uint6
 			 uint64_t capture_id, uint64_t command_id)
 {
 	const struct scope_slot *scope = scope_find(segment, scope_id);
+	uint32_t flags = 0;
+	uint64_t epoch = scope_state(segment, scope_id, &flags);
 	return (struct moment){
 		.scope_id = scope_id,
 		.session_epoch = __atomic_load_n(&segment->header->epoch, __ATOMIC_ACQUIRE),
-		.scope_epoch = scope_epoch(segment, scope_id),
+		.scope_epoch = epoch,
+		.scope_flags = flags,
 		.request = request,
 		.capture_id = capture_id,
 		.command_id = command_id,
@@ -67,11 +70,26 @@ static bool is_in_window(const struct segment *segment, const struct moment *giv
 			    moment->time_ns - given->time_ns);
 }
 
-enum grade command_grade(const struct segment *segment, const struct moment *given,
-			 const struct moment *moment, uint64_t limit_bytes)
+struct output_limits limits_assumed(const struct output_limits *limits)
 {
-	uint32_t flags = proof_scope_flags(segment, given->scope_id);
-	enum grade grade = GRADE_MEASURED;
+	struct output_limits assumed = { .bytes = ASSUMED_BYTES,
+					 .lines = ASSUMED_LINES,
+					 .line_bytes = ASSUMED_LINE_BYTES };
+
+	if (limits && limits->bytes < assumed.bytes)
+		assumed.bytes = limits->bytes;
+	if (limits && limits->lines < assumed.lines)
+		assumed.lines = limits->lines;
+	if (limits && limits->line_bytes < assumed.line_bytes)
+		assumed.line_bytes = limits->line_bytes;
+	return assumed;
+}
+
+enum grade command_grade(const struct segment *segment, const struct moment *given,
+			 const struct moment *moment, const struct output_limits *limits)
+{
+	enum grade grade = limits->is_measured ? GRADE_MEASURED : GRADE_ASSUMED;
+	struct output_limits assumed;
 	bool is_within;
 
 	if (!given->command_id)
@@ -87,39 +105,38 @@ enum grade command_grade(const struct segment *segment, const struct moment *giv
 	case PROOF_NONE:
 		break;
 	}
-	if (flags & SCOPE_PROVES) {
+	if (moment->scope_flags & SCOPE_PROVES) {
 		if (moment->time_ns < given->time_ns + PROOF_WAIT_NS)
 			return GRADE_NONE;
 		grade = GRADE_ASSUMED;
-		if (limit_bytes > ASSUMED_BYTES)
-			limit_bytes = ASSUMED_BYTES;
+		assumed = limits_assumed(limits);
+		limits = &assumed;
 	}
 	/* In the command that still runs the content stands above in the same output, so far uncut. */
 	if (given->command_id == moment->command_id)
 		is_within = command_within_so_far(segment, moment->capture_id, moment->command_id,
-						  limit_bytes);
+						  limits);
 	else
-		is_within = command_within(segment, given->command_id, limit_bytes);
+		is_within = command_within(segment, given->command_id, limits);
 	return is_within ? grade : GRADE_NONE;
 }
 
 enum grade moment_grade(const struct segment *segment, const struct moment *given,
-			const struct moment *moment, uint64_t limit_bytes)
+			const struct moment *moment, const struct output_limits *limits)
 {
-	if (!is_in_window(segment, given, moment) ||
-	    proof_scope_flags(segment, given->scope_id) & SCOPE_MUTE)
+	if (!is_in_window(segment, given, moment) || moment->scope_flags & SCOPE_MUTE)
 		return GRADE_NONE;
-	return command_grade(segment, given, moment, limit_bytes);
+	return command_grade(segment, given, moment, limits);
 }
 
 bool moment_is_current(const struct segment *segment, const struct moment *given,
-		       const struct moment *moment, uint64_t limit_bytes)
+		       const struct moment *moment, const struct output_limits *limits)
 {
-	return moment_grade(segment, given, moment, limit_bytes) != GRADE_NONE;
+	return moment_grade(segment, given, moment, limits) != GRADE_NONE;
 }
 
 bool delivery_is_current(const struct segment *segment, const struct delivery_slot *delivery,
-			 const struct moment *moment, uint64_t limit_bytes)
+			 const struct moment *moment, const struct output_limits *limits)
 {
 	const struct moment given = {
 		.scope_id = delivery->scope_id,
@@ -130,7 +147,7 @@ bool delivery_is_current(const struct segment *segment, const struct delivery_sl
 		.bytes_given = delivery->bytes_given,
 		.time_ns = delivery->time_ns,
 	};
-	return moment_is_current(segment, &given, moment, limit_bytes);
+	return moment_is_current(segment, &given, moment, limits);
 }
 
 int delivery_record(const struct segment *segment, uint64_t file_key, const struct version *version,

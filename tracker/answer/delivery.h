@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 
+#include "tracker/process/capture.h"
 #include "tracker/segment/segment.h"
 #include "tracker/segment/tables.h"
 
@@ -20,7 +21,8 @@ struct moment {
 	uint64_t scope_id;
 	uint64_t session_epoch;
 	uint64_t scope_epoch;
-	uint64_t request; /* number of the request in the scope */
+	uint32_t scope_flags; /* enum scope_flags; of the present alone */
+	uint64_t request;     /* number of the request in the scope */
 	uint64_t capture_id;
 	uint64_t command_id;  /* the one that asks; it still runs */
 	uint64_t bytes_given; /* to the scope so far */
@@ -52,27 +54,30 @@ enum grade {
 /* What is assumed to reach a model whole, of a command's output, where nothing was measured. */
 enum { ASSUMED_BYTES = 1900, ASSUMED_LINES = 100, ASSUMED_LINE_BYTES = 700 };
 
+/* limits_assumed(): these, and none above `limits`; NULL: there are no others. */
+struct output_limits limits_assumed(const struct output_limits *limits);
+
 /* command_grade(): of the output of the command that gave something, whatever the epoch and the window.  given: scope_id,
  * command_id, time_ns.  moment: the present.
  *
  * A proof (proof.h) decides.  Without one, in a scope whose transcript is read, nothing counts before PROOF_WAIT_NS, and is assumed
- * then; elsewhere `limit_bytes` holds. */
+ * then; elsewhere `limits` holds. */
 enum grade command_grade(const struct segment *segment, const struct moment *given,
-			 const struct moment *moment, uint64_t limit_bytes);
+			 const struct moment *moment, const struct output_limits *limits);
 
 /* moment_grade(): the same for what must be of the moment's epoch and inside the window, in a scope that is not mute. */
 enum grade moment_grade(const struct segment *segment, const struct moment *given,
-			const struct moment *moment, uint64_t limit_bytes);
+			const struct moment *moment, const struct output_limits *limits);
 
 /* moment_is_current(): does what was given then still count?  Given in the moment's epoch, still inside the window, by a command that kept to
- * `limit_bytes` in all.
+ * `limits` in all.
  * given: its capture_id is not looked at; command_id 0: forgotten. */
 bool moment_is_current(const struct segment *segment, const struct moment *given,
-		       const struct moment *moment, uint64_t limit_bytes);
+		       const struct moment *moment, const struct output_limits *limits);
 
 /* delivery_is_current(): the same of a delivery. */
 bool delivery_is_current(const struct segment *segment, const struct delivery_slot *delivery,
-			 const struct moment *moment, uint64_t limit_bytes);
+			 const struct moment *moment, const struct output_limits *limits);
 
 /* delivery_record(): the scope was given the whole file.
  *

@@ -11,13 +11,19 @@
 #include "tracker/sys/chunk.h"
 #include "tracker/sys/sys.h"
 
+/* INJECT_END, and what instruction_header() writes. */
+enum { END_LINES = 1, HEADER_LINES = 1 };
+
 /* What one call of inject_file() makes. */
 struct making {
 	const struct segment *segment;
 	const struct request *request;
 	const struct inject_tail *tail;
 	struct moment moment;
-	uint64_t limit_bytes;
+	struct output_limits limits;
+	uint64_t lines;      /* of what was put in */
+	uint64_t tail_lines; /* of what comes behind it */
+	bool is_tail_known;
 	char *chunk;
 	int fd;         /* of the sealed file; -1: nothing was put in yet */
 	uint64_t bytes; /* in it */
@@ -126,14 +132,37 @@ static int add_end(struct making *making)
 	return error < 0 ? error : add(making, INJECT_END_CLOSE, sizeof(INJECT_END_CLOSE) - 1);
 }
 
-/* Would the command stay within its limit with so many bytes more? */
-static bool is_room(const struct making *making, uint64_t more_bytes)
+/* Would the command stay within its limits with so much more? */
+static bool is_room(const struct making *making, uint64_t more_bytes, uint64_t more_lines)
 {
 	uint64_t bytes = making->bytes + more_bytes + end_bytes(making->segment) +
 			 making->tail->bytes;
-	return bytes <= making->limit_bytes &&
-	       command_within_so_far(making->segment, making->moment.capture_id,
-				     making->moment.command_id, making->limit_bytes - bytes);
+	uint64_t lines = making->lines + more_lines + making->tail_lines;
+	struct output_limits left = making->limits;
+
+	if (bytes > left.bytes || lines > left.lines)
+		return false;
+	left.bytes -= bytes;
+	left.lines -= lines;
+	return command_within_so_far(making->segment, making->moment.capture_id,
+				     making->moment.command_id, &left);
+}
+
+/* Lines of what comes behind: where they are limited, of the file that the viewer is about to read. */
+static void know_tail(struct making *making)
+{
+	const struct inject_tail *tail = making->tail;
+	struct content content;
+
+	if (making->is_tail_known)
+		return;
+	making->is_tail_known = true;
+	making->tail_lines = END_LINES + 1;
+	if (tail->notice || making->limits.lines == UINT64_MAX)
+		return;
+	making->tail_lines = END_LINES + tail->bytes;
+	if (content_of_descriptor(tail->fd, making->limits.bytes, &content) == 0)
+		making->tail_lines = END_LINES + content.lines;
 }
 
 /* Puts one in, where it is to be.  Returns 0, also where it is not; a negative errno where nothing may be put in at all. */
@@ -142,14 +171,20 @@ static int add_instruction(struct making *making, int fd, const struct stat *sta
 {
 	const struct segment *segment = making->segment;
 	struct content content;
+	struct shape shape;
+	uint64_t lines;
 	char last;
 	int length = instruction_header(segment, making->path, making->chunk, CHUNK_BYTES);
 
 	if (length < 0 || inject->count == INJECTED_MAX ||
-	    content_of_descriptor(fd, INSTRUCTION_BYTES_MAX, &content) < 0 || !content.text ||
+	    content_and_shape(fd, INSTRUCTION_BYTES_MAX, &content, &shape) < 0 || !content.text ||
 	    instruction_is_given(segment, &making->moment, stat->st_dev, stat->st_ino,
-				 &content.version, making->limit_bytes) ||
-	    !is_room(making, (uint64_t)length + content.version.size_bytes + 1))
+				 &content.version, &making->limits) ||
+	    shape.longest > making->limits.line_bytes)
+		return 0;
+	know_tail(making);
+	lines = HEADER_LINES + content.lines;
+	if (!is_room(making, (uint64_t)length + content.version.size_bytes + 1, lines))
 		return 0;
 	if (making->fd < 0)
 		making->fd = notice_memory();
@@ -160,6 +195,7 @@ static int add_instruction(struct making *making, int fd, const struct stat *sta
 		error = add_file(making, fd, content.version.size_bytes, &content.version, &last);
 	if (error == 0 && last != '\n')
 		error = add(making, "\n", 1);
+	making->lines += lines;
 	if (error == 0)
 		inject->files[inject->count++] = (struct injected){
 			.dev = stat->st_dev,
@@ -233,8 +269,8 @@ __attribute__((noinline)) static int make_file(const struct segment *segment,
 				   request->command_id);
 	if (!making.moment.scope_epoch)
 		return -ENOENT;
-	making.limit_bytes = decision_limit(segment, context);
-	if (!is_room(&making, 0))
+	making.limits = decision_limits(segment, context);
+	if (!is_room(&making, 0, 0))
 		return -ENOENT;
 	making.chunk = chunk_take();
 	if (!making.chunk)

@@ -256,7 +256,8 @@ static void settle(const struct segment *segment, const struct instruction_slot 
 }
 
 bool instruction_is_given(const struct segment *segment, const struct moment *moment, uint64_t dev,
-			  uint64_t ino, const struct version *version, uint64_t limit_bytes)
+			  uint64_t ino, const struct version *version,
+			  const struct output_limits *limits)
 {
 	struct instruction_slot slot;
 
@@ -268,7 +269,7 @@ bool instruction_is_given(const struct segment *segment, const struct moment *mo
 		return false;
 	if (slot.command_id == DELIVERY_UNCUT)
 		return true;
-	bool is_proven = proof_scope_flags(segment, slot.scope_id) & SCOPE_PROVES;
+	bool is_proven = moment->scope_flags & SCOPE_PROVES;
 	struct moment given = { .scope_id = slot.scope_id,
 				.command_id = slot.command_id,
 				.time_ns = slot.time_ns };
@@ -276,7 +277,7 @@ bool instruction_is_given(const struct segment *segment, const struct moment *mo
 	if (is_proven && moment->time_ns < slot.time_ns + PROOF_WAIT_NS &&
 	    proof_of_command(segment, slot.command_id) == PROOF_NONE)
 		return true;
-	if (command_grade(segment, &given, moment, limit_bytes) == GRADE_NONE)
+	if (command_grade(segment, &given, moment, limits) == GRADE_NONE)
 		return false;
 	/* What a proof says may change. */
 	if (slot.command_id != moment->command_id && !is_proven)

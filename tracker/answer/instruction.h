@@ -67,9 +67,10 @@ int instruction_open(const struct segment *segment, const char *path, struct sta
 int instruction_header(const struct segment *segment, const char *path, char *ret_text,
 		       size_t capacity);
 
-/* instruction_is_given(): was the scope given this file in this version, in the moment's epoch, by a command that kept to `limit_bytes`? */
+/* instruction_is_given(): was the scope given this file in this version, in the moment's epoch, by a command that kept to `limits`? */
 bool instruction_is_given(const struct segment *segment, const struct moment *moment, uint64_t dev,
-			  uint64_t ino, const struct version *version, uint64_t limit_bytes);
+			  uint64_t ino, const struct version *version,
+			  const struct output_limits *limits);
 
 /* instruction_record(): it was.  moment: when its printing began; its command_id is not 0.  Returns 0; -ENOENT without a scope; -ENOSPC (counted as lost). */
 int instruction_record(const struct segment *segment, const struct moment *moment, uint64_t dev,

@@ -283,7 +283,9 @@ int notice_file(const char *text, size_t bytes)
 	int memfd = notice_memory();
 	if (memfd < 0)
 		return memfd;
-	if (sys_write(memfd, text, bytes) != (ssize_t)bytes) {
+	ssize_t wrote = sys_write(memfd, text, bytes);
+	sys_wrote_aside(wrote);
+	if (wrote != (ssize_t)bytes) {
 		(void)sys_close(memfd);
 		return -EIO;
 	}

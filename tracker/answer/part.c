@@ -97,7 +97,8 @@ static uint64_t reach(const struct part_slot *slot)
 
 /* Does a part count at this moment?  As a delivery of the whole file would. */
 static bool is_current(const struct segment *segment, const struct part_slot *slot,
-		       const struct part *part, const struct moment *moment, uint64_t limit_bytes)
+		       const struct part *part, const struct moment *moment,
+		       const struct output_limits *limits)
 {
 	const struct moment given = {
 		.scope_id = slot->scope_id,
@@ -108,11 +109,12 @@ static bool is_current(const struct segment *segment, const struct part_slot *sl
 		.bytes_given = part->bytes_given,
 		.time_ns = part->time_ns,
 	};
-	return moment_is_current(segment, &given, moment, limit_bytes);
+	return moment_is_current(segment, &given, moment, limits);
 }
 
 bool part_is_whole(const struct segment *segment, uint64_t file_key, const struct moment *moment,
-		   uint64_t limit_bytes, uint64_t after_ns, struct version *ret_version)
+		   const struct output_limits *limits, uint64_t after_ns,
+		   struct version *ret_version)
 {
 	struct part_slot slot;
 
@@ -122,7 +124,7 @@ bool part_is_whole(const struct segment *segment, uint64_t file_key, const struc
 	for (int i = 0; i < PARTS_OF_FILE_MAX; i++) {
 		struct part *part = &slot.parts[i];
 		if (part->first && (part->time_ns <= after_ns ||
-				    !is_current(segment, &slot, part, moment, limit_bytes)))
+				    !is_current(segment, &slot, part, moment, limits)))
 			part->first = 0;
 	}
 	if (reach(&slot) < slot.line_count)

@@ -27,7 +27,8 @@ int part_record(const struct segment *segment, uint64_t file_key, const struct v
  * after_ns: only parts that were given later (CLOCK_BOOTTIME).  ret_version: of the file that they are of.  A file without a line
  * is never given in parts. */
 bool part_is_whole(const struct segment *segment, uint64_t file_key, const struct moment *moment,
-		   uint64_t limit_bytes, uint64_t after_ns, struct version *ret_version);
+		   const struct output_limits *limits, uint64_t after_ns,
+		   struct version *ret_version);
 
 /* part_forget(): no part of a file that was given so far counts any more, in one scope or, for scope_id 0, in all.  Returns the number
  * of files (one for each scope) of which there was one. */

@@ -20,7 +20,7 @@ enum proof proof_of_command(const struct segment *segment, uint64_t command_id)
 
 int proof_scope(const struct segment *segment, uint64_t scope_id, uint32_t flags)
 {
-	return scope_set_flags(segment, scope_id, flags);
+	return scope_set_flags(segment, scope_id, SCOPE_PROVES | SCOPE_MUTE, flags);
 }
 
 uint32_t proof_scope_flags(const struct segment *segment, uint64_t scope_id)

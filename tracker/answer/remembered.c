@@ -35,7 +35,7 @@ int remembered_find(const struct segment *segment, uint64_t scope_id,
 }
 
 bool remembered_is_current(const struct segment *segment, const struct remembered_slot *remembered,
-			   const struct moment *moment, uint64_t limit_bytes)
+			   const struct moment *moment, const struct output_limits *limits)
 {
 	const struct moment given = {
 		.scope_id = remembered->scope_id,
@@ -46,7 +46,7 @@ bool remembered_is_current(const struct segment *segment, const struct remembere
 		.bytes_given = remembered->bytes_given,
 		.time_ns = remembered->time_ns,
 	};
-	return moment_is_current(segment, &given, moment, limit_bytes);
+	return moment_is_current(segment, &given, moment, limits);
 }
 
 int remembered_inputs(const struct segment *segment, const struct remembered_slot *remembered,

@@ -22,7 +22,7 @@ int remembered_find(const struct segment *segment, uint64_t scope_id,
 
 /* remembered_is_current(): as moment_is_current(). */
 bool remembered_is_current(const struct segment *segment, const struct remembered_slot *remembered,
-			   const struct moment *moment, uint64_t limit_bytes);
+			   const struct moment *moment, const struct output_limits *limits);
 
 /* remembered_inputs(): its inputs.  inputs: from inputs_init(), empty.  Returns 0; -EBADMSG where what is there is not what was kept. */
 int remembered_inputs(const struct segment *segment, const struct remembered_slot *remembered,

@@ -134,23 +134,46 @@ void request_still_at_sink(const struct segment *segment, struct request *reques
 						   request->pid_ns);
 }
 
-void request_wrote(const struct segment *segment, const struct request *request, uint64_t bytes)
+static void count_given(const struct segment *segment, const struct request *request,
+			uint64_t bytes)
 {
-	if (!request->command_id)
-		return;
-	command_add(segment, request->command_id, bytes);
 	struct scope_slot *scope = scope_find(segment, request->context.scope_id);
 	if (scope)
 		(void)__atomic_fetch_add(&scope->bytes_given, bytes, __ATOMIC_RELAXED);
 }
 
-void request_end_reader(const struct segment *segment, const struct request *request, uint32_t pid)
+void request_wrote(const struct segment *segment, const struct request *request,
+		   const struct shape *before, const struct shape *now)
 {
+	if (!request->command_id)
+		return;
+	command_add(segment, request->command_id, before, now);
+	count_given(segment, request, now->bytes - (before ? before->bytes : 0));
+}
+
+void request_unwrote(const struct segment *segment, const struct request *request,
+		     const struct shape *shape)
+{
+	if (!request->command_id)
+		return;
+	command_remove(segment, request->command_id, shape);
+	count_given(segment, request, 0 - shape->bytes);
+}
+
+void request_end_reader(const struct segment *segment, const struct request *request, uint32_t pid,
+			const struct shape *known)
+{
+	struct shape shape = { 0 };
 	uint64_t bytes = 0;
 
 	if (!request->command_id)
 		return;
 	(void)process_bytes_written(pid, &bytes);
-	request_wrote(segment, request, bytes);
+	if (known && known->bytes <= bytes) {
+		shape = *known;
+		bytes -= known->bytes;
+	}
+	shape_unseen(&shape, bytes);
+	request_wrote(segment, request, NULL, &shape);
 	command_reader(segment, request->command_id, -1);
 }

@@ -77,12 +77,18 @@ void request_confirm_sink(const struct segment *segment, struct request *request
  * agent or the shell has gone. */
 void request_still_at_sink(const struct segment *segment, struct request *request);
 
-/* request_wrote(): the process wrote bytes to descriptor 1: they count towards its command's output and its scope's window.
- * Nothing where descriptor 1 was no capture when it began (it then has no command). */
-void request_wrote(const struct segment *segment, const struct request *request, uint64_t bytes);
+/* request_wrote(): the process wrote to descriptor 1: `now` in all, `before` of it counted already (NULL: nothing).  It counts towards its
+ * command's output and its scope's window.  Nothing where descriptor 1 was no capture when it began (it then has no command). */
+void request_wrote(const struct segment *segment, const struct request *request,
+		   const struct shape *before, const struct shape *now);
+
+/* request_unwrote(): what was counted is not written after all. */
+void request_unwrote(const struct segment *segment, const struct request *request,
+		     const struct shape *shape);
 
 /* request_end_reader(): the same for all that a reader wrote, at its end (proc(5), io); descriptor 1 may be closed by now.
- * pid: of the request's process, as it is known by then. */
-void request_end_reader(const struct segment *segment, const struct request *request, uint32_t pid);
+ * pid: of the request's process, as it is known by then.  known: of what it wrote, as far as that is known; NULL: not at all. */
+void request_end_reader(const struct segment *segment, const struct request *request, uint32_t pid,
+			const struct shape *known);
 
 #endif

@@ -37,9 +37,11 @@ bool tracker_is_delivered(const struct segment *segment, uint64_t scope_id, uint
 
 	if (slot && slot_read(slot, &scope, SCOPE_CHECKED_BYTES))
 		context.profile = scope.profile;
+	context.scope_id = scope_id;
+	struct output_limits limits = decision_limits(segment, &context);
 	return moment.scope_epoch &&
 	       delivery_find(segment, scope_id, key_of(segment, path), &delivery) == 0 &&
-	       delivery_is_current(segment, &delivery, &moment, decision_limit(segment, &context));
+	       delivery_is_current(segment, &delivery, &moment, &limits);
 }
 
 struct read_data {

@@ -178,6 +178,7 @@ static int write_all(int fd, const char *bytes, size_t size_bytes)
 {
 	while (size_bytes > 0) {
 		ssize_t wrote = sys_write(fd, bytes, size_bytes);
+		sys_wrote_aside(wrote);
 		if (wrote == -EINTR)
 			continue;
 		if (wrote <= 0)
@@ -742,6 +743,7 @@ static int copy_over(int from, int to, uint64_t size_bytes, char *chunk, size_t 
 		for (ssize_t at = 0; at < got;) {
 			ssize_t wrote = sys_pwrite(to, chunk + at, (size_t)(got - at),
 						   (off_t)done + at);
+			sys_wrote_aside(wrote);
 			if (wrote == -EINTR)
 				continue;
 			if (wrote <= 0)

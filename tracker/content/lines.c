@@ -233,9 +233,10 @@ unsigned lines_resolve(const struct lines *lines, uint64_t line_count, struct sp
 	return count;
 }
 
-int lines_bytes(int fd, const struct span *spans, unsigned count, uint64_t *ret_bytes)
+int lines_shape(int fd, const struct span *spans, unsigned count, struct shape *ret_shape)
 {
-	uint64_t line = 1, bytes = 0;
+	struct shape shape = { 0 };
+	uint64_t line = 1;
 	off_t offset = 0;
 	ssize_t got = 0;
 	char *chunk = chunk_take();
@@ -253,7 +254,7 @@ int lines_bytes(int fd, const struct span *spans, unsigned count, uint64_t *ret_
 			const char *next = newline ? newline + 1 : end;
 			for (unsigned i = 0; i < count; i++)
 				if (spans[i].first <= line && line <= spans[i].last)
-					bytes += (uint64_t)(next - at);
+					shape_add(&shape, at, (size_t)(next - at));
 			line += newline != NULL;
 			at = next;
 		}
@@ -261,6 +262,6 @@ int lines_bytes(int fd, const struct span *spans, unsigned count, uint64_t *ret_
 	chunk_give(chunk);
 	if (got < 0)
 		return (int)got;
-	*ret_bytes = bytes;
+	*ret_shape = shape;
 	return 0;
 }

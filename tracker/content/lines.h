@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tracker/content/version.h"
+
 enum { LINES_SPANS_MAX = 8 };
 
 /* One end of a span, as it was asked for. */
@@ -45,9 +47,9 @@ bool lines_parse(const char *executable, char *const argv[], struct lines *ret_l
  * what is in several is printed as often.  Returns how many; 0: nothing is printed. */
 unsigned lines_resolve(const struct lines *lines, uint64_t line_count, struct span *ret_spans);
 
-/* lines_bytes(): how many bytes it takes to print them.
+/* lines_shape(): what it is to print them.
  *
  * fd: an open regular file, read by pread.  Returns 0, the errors of pread(2), or -ENOMEM where all memory for it (chunk.h) is in use. */
-int lines_bytes(int fd, const struct span *spans, unsigned count, uint64_t *ret_bytes);
+int lines_shape(int fd, const struct span *spans, unsigned count, struct shape *ret_shape);
 
 #endif

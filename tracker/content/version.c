@@ -98,9 +98,56 @@ static uint64_t count_newlines(const char *bytes, size_t size_bytes)
 	return count;
 }
 
+/* A line that is no longer than the longest one so far is not told from its neighbours: it is enough that there is a newline
+ * among so many bytes, and the last of these begins what is asked next. */
+void shape_add(struct shape *shape, const char *bytes, size_t size_bytes)
+{
+	const char *at = bytes, *end = bytes + size_bytes, *newline;
+	uint64_t longest = shape->longest;
+
+	shape->bytes += size_bytes;
+	shape->newlines += count_newlines(bytes, size_bytes);
+	if (longest < SHAPE_LINE_BYTES)
+		longest = SHAPE_LINE_BYTES;
+	if (shape->open_bytes) {
+		newline = memchr(at, '\n', size_bytes);
+		shape->open_bytes += (uint64_t)((newline ? newline : end) - at);
+		if (longest < shape->open_bytes)
+			longest = shape->open_bytes;
+		at = newline ? newline + 1 : end;
+		if (newline)
+			shape->open_bytes = 0;
+	}
+	while ((uint64_t)(end - at) > longest) {
+		newline = memrchr(at, '\n', longest + 1);
+		if (!newline) {
+			const char *from = at + longest + 1;
+			newline = memchr(from, '\n', (size_t)(end - from));
+			longest = (uint64_t)((newline ? newline : end) - at);
+		}
+		if (!newline)
+			break;
+		at = newline + 1;
+	}
+	if (at < end) {
+		newline = memrchr(at, '\n', (size_t)(end - at));
+		shape->open_bytes = (uint64_t)(end - (newline ? newline + 1 : at));
+	}
+	shape->longest = longest < shape->bytes ? longest : shape->bytes;
+}
+
+void shape_unseen(struct shape *shape, uint64_t size_bytes)
+{
+	shape->bytes += size_bytes;
+	shape->newlines += size_bytes;
+	shape->open_bytes += size_bytes;
+	if (shape->longest < shape->open_bytes)
+		shape->longest = shape->open_bytes;
+}
+
 /* size_bytes: that the file is said to have; where as many were read, and the last call found its end, that is all. */
 static int read_content(int fd, uint64_t size_bytes, uint64_t max_bytes, char *chunk,
-			size_t chunk_bytes, struct content *ret_content)
+			size_t chunk_bytes, struct content *ret_content, struct shape *shape)
 {
 	struct version_stream stream;
 	struct content content = { .text = true };
@@ -119,8 +166,10 @@ static int read_content(int fd, uint64_t size_bytes, uint64_t max_bytes, char *c
 			return -EFBIG;
 		version_stream_add(&stream, chunk, (uint64_t)got);
 		content.lines += count_newlines(chunk, (size_t)got);
-		content.text = content.text && !memchr(chunk, '\0', (size_t)got);
+		if (shape)
+			shape_add(shape, chunk, (size_t)got);
 		last = chunk[got - 1];
+		content.text = content.text && !memchr(chunk, '\0', (size_t)got);
 		if ((size_t)got < chunk_bytes && stream.size_bytes == size_bytes)
 			break;
 	}
@@ -133,22 +182,41 @@ static int read_content(int fd, uint64_t size_bytes, uint64_t max_bytes, char *c
 /* Where all chunks are in use. */
 __attribute__((noinline)) static int read_content_on_stack(int fd, uint64_t size_bytes,
 							   uint64_t max_bytes,
-							   struct content *ret_content)
+							   struct content *ret_content,
+							   struct shape *shape)
 {
 	char chunk[SMALL_CHUNK_BYTES];
-	return read_content(fd, size_bytes, max_bytes, chunk, sizeof(chunk), ret_content);
+	return read_content(fd, size_bytes, max_bytes, chunk, sizeof(chunk), ret_content, shape);
 }
 
-int content_of_file(int fd, uint64_t size_bytes, uint64_t max_bytes, struct content *ret_content)
+static int take_content(int fd, uint64_t size_bytes, uint64_t max_bytes,
+			struct content *ret_content, struct shape *shape)
 {
 	char *chunk = chunk_take();
-	int error = chunk ? read_content(fd, size_bytes, max_bytes, chunk, CHUNK_BYTES, ret_content)
-			  : read_content_on_stack(fd, size_bytes, max_bytes, ret_content);
+	int error = chunk ? read_content(fd, size_bytes, max_bytes, chunk, CHUNK_BYTES, ret_content,
+					 shape)
+			  : read_content_on_stack(fd, size_bytes, max_bytes, ret_content, shape);
 	chunk_give(chunk);
 	return error;
 }
 
+int content_of_file(int fd, uint64_t size_bytes, uint64_t max_bytes, struct content *ret_content)
+{
+	return take_content(fd, size_bytes, max_bytes, ret_content, NULL);
+}
+
 int content_of_descriptor(int fd, uint64_t max_bytes, struct content *ret_content)
 {
-	return content_of_file(fd, UINT64_MAX, max_bytes, ret_content);
+	return take_content(fd, UINT64_MAX, max_bytes, ret_content, NULL);
+}
+
+int content_and_shape(int fd, uint64_t max_bytes, struct content *ret_content,
+		      struct shape *ret_shape)
+{
+	struct shape shape = { 0 };
+	int error = take_content(fd, UINT64_MAX, max_bytes, ret_content, &shape);
+
+	if (error == 0)
+		*ret_shape = shape;
+	return error;
 }

@@ -7,6 +7,7 @@
 #define SEEN_TRACKER_VERSION_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
 
@@ -23,6 +24,29 @@ struct stamp {
 	int64_t mtime_ns;
 	int64_t ctime_ns;
 };
+
+/* How a text is cut into lines, as an agent does that cuts what is printed.  All zeroes: of no text. */
+struct shape {
+	uint64_t bytes;
+	uint64_t newlines;
+	uint64_t longest; /* bytes of the longest line, its newline not counted; of shorter ones than SHAPE_LINE_BYTES no less than these */
+	uint64_t open_bytes; /* of a last line without newline */
+};
+
+/* Lines up to this length are not told apart: that makes it cheap. */
+enum { SHAPE_LINE_BYTES = 256 };
+
+/* shape_add(): bytes that follow. */
+void shape_add(struct shape *shape, const char *bytes, size_t size_bytes);
+
+/* shape_unseen(): the same of bytes that nobody saw: each of them may be a line, and all of them one. */
+void shape_unseen(struct shape *shape, uint64_t size_bytes);
+
+/* shape_lines(): its lines, also a last one without newline. */
+static inline uint64_t shape_lines(const struct shape *shape)
+{
+	return shape->newlines + (shape->open_bytes != 0);
+}
 
 /* What a look at a file's bytes tells beside its version. */
 struct content {
@@ -66,6 +90,10 @@ struct version version_of_bytes(const void *bytes, uint64_t size_bytes);
  * The descriptor's offset stays.  max_bytes: give up beyond.  Returns 0; -EFBIG; the errors of
  * pread(2).  Uses 1 KiB of stack, 3 where all memory for it (chunk.h) is in use; async-signal-safe. */
 int content_of_descriptor(int fd, uint64_t max_bytes, struct content *ret_content);
+
+/* content_and_shape(): the same, and how it is cut into lines. */
+int content_and_shape(int fd, uint64_t max_bytes, struct content *ret_content,
+		      struct shape *ret_shape);
 
 /* content_of_file(): the same, of a file that fstat(2) says to have so many bytes: where it has no more, the kernel is not asked once more
  * for what comes behind them. */

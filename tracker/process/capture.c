@@ -301,14 +301,51 @@ void command_reader(const struct segment *segment, uint64_t command_id, int chan
 					 (uint64_t)(int64_t)change, __ATOMIC_SEQ_CST);
 }
 
-void command_add(const struct segment *segment, uint64_t command_id, uint64_t bytes)
+static void add(uint64_t *word, uint64_t more)
+{
+	if (more)
+		(void)__atomic_fetch_add(word, more, __ATOMIC_SEQ_CST);
+}
+
+/* To whichever command has the slot by now: too much for that one is the safe side. */
+void command_add(const struct segment *segment, uint64_t command_id, const struct shape *before,
+		 const struct shape *now)
+{
+	const struct shape none = { 0 };
+
+	if (!command_id)
+		return;
+	struct command_slot *slot = command_at(segment, command_id);
+	if (!before)
+		before = &none;
+	/* Lines first: who reads the bytes finds what they are cut into. */
+	add(&slot->senders, before == &none);
+	add(&slot->lines, shape_lines(now) - shape_lines(before));
+	add(&slot->open_bytes, now->open_bytes - before->open_bytes);
+	uint64_t longest = __atomic_load_n(&slot->longest, __ATOMIC_RELAXED);
+	while (longest < now->longest &&
+	       !__atomic_compare_exchange_n(&slot->longest, &longest, now->longest, false,
+					    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+		;
+	add(&slot->bytes, now->bytes - before->bytes);
+	__atomic_store_n(&slot->last_ns, sys_boottime_ns(), __ATOMIC_RELAXED);
+}
+
+void command_remove(const struct segment *segment, uint64_t command_id, const struct shape *shape)
 {
 	if (!command_id)
 		return;
 	struct command_slot *slot = command_at(segment, command_id);
-	/* Added to whichever command has the slot by now: too much for that one is the safe side. */
-	(void)__atomic_fetch_add(&slot->bytes, bytes, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&slot->last_ns, sys_boottime_ns(), __ATOMIC_RELAXED);
+	add(&slot->bytes, 0 - shape->bytes);
+	add(&slot->lines, 0 - shape_lines(shape));
+	add(&slot->open_bytes, 0 - shape->open_bytes);
+	add(&slot->senders, 0 - UINT64_C(1));
+}
+
+void command_aside(const struct segment *segment, uint64_t command_id, uint64_t bytes)
+{
+	if (command_id)
+		add(&command_at(segment, command_id)->base_bytes, bytes);
 }
 
 /* Copies a command's words; false when the slot is another's. */
@@ -322,28 +359,47 @@ static bool command_read(const struct segment *segment, uint64_t id, struct comm
 	ret_copy->total_bytes = __atomic_load_n(&slot->total_bytes, __ATOMIC_SEQ_CST);
 	ret_copy->measured = __atomic_load_n(&slot->measured, __ATOMIC_SEQ_CST);
 	ret_copy->running = __atomic_load_n(&slot->running, __ATOMIC_SEQ_CST);
+	ret_copy->lines = __atomic_load_n(&slot->lines, __ATOMIC_SEQ_CST);
+	ret_copy->longest = __atomic_load_n(&slot->longest, __ATOMIC_SEQ_CST);
+	ret_copy->open_bytes = __atomic_load_n(&slot->open_bytes, __ATOMIC_SEQ_CST);
+	ret_copy->senders = __atomic_load_n(&slot->senders, __ATOMIC_SEQ_CST);
 	return __atomic_load_n(&slot->id, __ATOMIC_SEQ_CST) == id;
 }
 
-bool command_within(const struct segment *segment, uint64_t command_id, uint64_t limit_bytes)
+/* Did what viewers and readers sent keep to the limits, and `total_bytes` with what others wrote? */
+static bool is_within(const struct command_slot *command, uint64_t total_bytes,
+		      const struct output_limits *limits)
+{
+	uint64_t others = total_bytes > command->bytes ? total_bytes - command->bytes : 0;
+	/* One line may begin where another sender left off. */
+	uint64_t joined = others + (command->senders > 1 ? command->open_bytes : 0);
+
+	return command->bytes + others <= limits->bytes &&
+	       command->lines + others <= limits->lines &&
+	       command->longest + joined <= limits->line_bytes;
+}
+
+bool command_within(const struct segment *segment, uint64_t command_id,
+		    const struct output_limits *limits)
 {
 	struct command_slot copy;
-	return command_read(segment, command_id, &copy) && copy.bytes <= limit_bytes &&
-	       copy.running == 0 && (!copy.measured || copy.total_bytes <= limit_bytes);
+	return command_read(segment, command_id, &copy) && copy.running == 0 &&
+	       (!copy.measured || copy.total_bytes != COMMAND_OPEN) &&
+	       is_within(&copy, copy.measured ? copy.total_bytes : 0, limits);
 }
 
 bool command_within_so_far(const struct segment *segment, uint64_t capture_id, uint64_t command_id,
-			   uint64_t limit_bytes)
+			   const struct output_limits *limits)
 {
 	struct command_slot copy;
 	uint64_t written;
 
-	if (!command_read(segment, command_id, &copy) || copy.bytes > limit_bytes)
+	if (!command_read(segment, command_id, &copy) || !is_within(&copy, 0, limits))
 		return false;
 	if (!copy.measured)
 		return true;
 	return process_bytes_written(capture_shell(segment, capture_id), &written) &&
-	       written - copy.base_bytes <= limit_bytes;
+	       is_within(&copy, written - copy.base_bytes, limits);
 }
 
 int command_prove(const struct segment *segment, uint64_t command_id, enum proof proof)

@@ -60,8 +60,23 @@ uint64_t capture_command(const struct segment *segment, uint64_t capture_id);
 /* command_reader(): a reader begins (1) or has said what it sent (-1).  One that is killed between never says. */
 void command_reader(const struct segment *segment, uint64_t command_id, int change);
 
-/* command_add(): counts bytes that a viewer or reader sent to the capture. */
-void command_add(const struct segment *segment, uint64_t command_id, uint64_t bytes);
+/* command_add(): counts what a viewer or reader sent to the capture: `now` in all, `before` of it counted already; NULL: none. */
+void command_add(const struct segment *segment, uint64_t command_id, const struct shape *before,
+		 const struct shape *now);
+
+/* command_remove(): what was counted is not sent after all.  The longest line stays. */
+void command_remove(const struct segment *segment, uint64_t command_id, const struct shape *shape);
+
+/* What a command may print so that its agent passes it on whole; UINT64_MAX: any number. */
+struct output_limits {
+	uint64_t bytes;
+	uint64_t lines;
+	uint64_t line_bytes; /* of each line */
+	bool is_measured;    /* for this agent; else they are assumed */
+};
+
+/* command_aside(): of what the kernel counts as written by a process of the command, so many bytes went elsewhere: to files of the library's own. */
+void command_aside(const struct segment *segment, uint64_t command_id, uint64_t bytes);
 
 /* capture_end(): a process, which is the capture's shell or the program that replaced its image, is about
  * to end: closes the command with all that was written by it and by the children it waited for (proc(5), io), or for a file
@@ -69,14 +84,16 @@ void command_add(const struct segment *segment, uint64_t command_id, uint64_t by
  * children that still run.  Makes system calls. */
 void capture_end(const struct segment *segment, struct subject subject, uint64_t capture_id);
 
-/* command_within(): did all that the command wrote keep to `limit_bytes`?  For a command that has ended. False when that is
- * not known: it or one of its readers was killed, or its last program was not observed. */
-bool command_within(const struct segment *segment, uint64_t command_id, uint64_t limit_bytes);
+/* command_within(): did all that the command wrote keep to the limits?  For a command that has ended.  Of what others than viewers and
+ * readers wrote, each byte may be a line.  False when it is not known: the command or one of its readers was killed, or its
+ * last program was not observed. */
+bool command_within(const struct segment *segment, uint64_t command_id,
+		    const struct output_limits *limits);
 
 /* command_within_so_far(): the same for a command that still runs, by what its shell and its viewers and
  * readers wrote up to now. */
 bool command_within_so_far(const struct segment *segment, uint64_t capture_id, uint64_t command_id,
-			   uint64_t limit_bytes);
+			   const struct output_limits *limits);
 
 /* command_prove(), command_proof(), what a transcript says of the command (proof.h).  -ENOENT, PROOF_NONE: it is not in the
  * table any more. */

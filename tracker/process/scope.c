@@ -138,10 +138,18 @@ bool scope_agent(const struct segment *segment, uint64_t id, char ret_name[SCOPE
 	return true;
 }
 
-uint64_t scope_epoch(const struct segment *segment, uint64_t id)
+uint64_t scope_state(const struct segment *segment, uint64_t id, uint32_t *ret_flags)
 {
 	struct scope_slot copy;
-	return read_scope(segment, id, &copy) && !copy.sub_agents ? copy.epoch : 0;
+	bool is_known = read_scope(segment, id, &copy);
+	*ret_flags = is_known ? copy.flags : 0;
+	return is_known && !copy.sub_agents ? copy.epoch : 0;
+}
+
+uint64_t scope_epoch(const struct segment *segment, uint64_t id)
+{
+	uint32_t flags;
+	return scope_state(segment, id, &flags);
 }
 
 uint32_t scope_profile(const struct segment *segment, uint64_t id)
@@ -162,7 +170,7 @@ uint32_t scope_flags(const struct segment *segment, uint64_t id)
 	return read_scope(segment, id, &copy) ? copy.flags : 0;
 }
 
-int scope_set_flags(const struct segment *segment, uint64_t id, uint32_t flags)
+int scope_set_flags(const struct segment *segment, uint64_t id, uint32_t mask, uint32_t flags)
 {
 	struct scope_slot *slot = scope_find(segment, id);
 	struct scope_slot copy;
@@ -171,12 +179,13 @@ int scope_set_flags(const struct segment *segment, uint64_t id, uint32_t flags)
 		return -ENOENT;
 	if (!slot_begin_surely(slot, &copy, SCOPE_CHECKED_BYTES))
 		return -EBUSY;
-	if (copy.id != id || copy.flags == flags) {
+	uint32_t changed = (copy.flags & ~mask) | (flags & mask);
+	if (copy.id != id || copy.flags == changed) {
 		bool is_it = copy.id == id;
 		slot_abandon(slot, &copy, SCOPE_CHECKED_BYTES);
 		return is_it ? 0 : -ENOENT;
 	}
-	copy.flags = flags;
+	copy.flags = changed;
 	slot_commit(slot, &copy, SCOPE_CHECKED_BYTES);
 	return 0;
 }

@@ -56,6 +56,9 @@ uint64_t scope_next_request(const struct segment *segment, uint64_t id);
 /* scope_epoch(): the scope's epoch; 0 when the scope is not known, or holds several conversations now. */
 uint64_t scope_epoch(const struct segment *segment, uint64_t id);
 
+/* scope_state(): the same, and its flags (enum scope_flags; 0 for a scope that is not known). */
+uint64_t scope_state(const struct segment *segment, uint64_t id, uint32_t *ret_flags);
+
 /* scope_profile(): profile of the scope's agent: index into settings.profiles + 1; 0: none, or the scope is not known. */
 uint32_t scope_profile(const struct segment *segment, uint64_t id);
 
@@ -79,7 +82,7 @@ uint32_t scope_sub_agents(const struct segment *segment, uint64_t id);
 /* scope_flags(): what was found out about it (enum scope_flags); 0 for a scope that is not known. */
 uint32_t scope_flags(const struct segment *segment, uint64_t id);
 
-/* scope_set_flags(): replaces them.  Returns 0; -ENOENT; -EBUSY when other writers held the slot. */
-int scope_set_flags(const struct segment *segment, uint64_t id, uint32_t flags);
+/* scope_set_flags(): sets those of `mask` to what they are in `flags`.  Returns 0; -ENOENT; -EBUSY when other writers held the slot. */
+int scope_set_flags(const struct segment *segment, uint64_t id, uint32_t mask, uint32_t flags);
 
 #endif

@@ -159,7 +159,7 @@ struct command_slot {
 	uint64_t id;
 	uint64_t bytes;   /* any, by atomic add: what its viewers and readers sent to the capture */
 	uint64_t last_ns; /* any: last request */
-	uint64_t base_bytes; /* long-lived shells: what the shell had written before it */
+	uint64_t base_bytes; /* any, by atomic add: what its shell wrote before it, and the library in its processes */
 	uint64_t total_bytes; /* all that was written; COMMAND_OPEN: it has not ended, or nobody knows */
 	uint64_t measured; /* total_bytes will be known */
 	uint64_t running; /* any, by atomic add: readers that began and did not say yet what they sent */

@@ -6,6 +6,8 @@
 
 int (*sys_clock_gettime)(clockid_t clock, struct timespec *ret_time) = clock_gettime;
 
+uint64_t sys_aside_bytes;
+
 ssize_t sys_read_file(const char *path, char *buffer, size_t size_bytes)
 {
 	size_t length = 0;

@@ -220,6 +220,17 @@ static inline uint64_t sys_realtime_ns(void)
 	return sys_clock_ns(CLOCK_REALTIME);
 }
 
+/* Bytes that the library wrote in this process to files of its own (copies, notices): the kernel counts them with what the program
+ * wrote (proc(5), io). */
+extern uint64_t sys_aside_bytes;
+
+/* sys_wrote_aside(): counts them. */
+static inline void sys_wrote_aside(ssize_t size_bytes)
+{
+	if (size_bytes > 0)
+		(void)__atomic_fetch_add(&sys_aside_bytes, (uint64_t)size_bytes, __ATOMIC_RELAXED);
+}
+
 /* Reads at most size_bytes - 1 bytes of a small file (procfs) and ends them by NUL.
  * Returns the number of bytes read, or a negative errno. */
 ssize_t sys_read_file(const char *path, char *buffer, size_t size_bytes);

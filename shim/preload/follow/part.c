@@ -30,8 +30,8 @@ static struct {
 	struct content content;
 	struct span spans[LINES_SPANS_MAX];
 	unsigned count;
-	uint64_t bytes;   /* that the lines take */
-	uint64_t written; /* by the process before it read */
+	struct shape shape; /* of the lines */
+	uint64_t written;   /* by the process before it read */
 } given;
 
 void part_start(const char *executable, char *const argv[])
@@ -53,7 +53,7 @@ void part_shown(int fd, const char *path, const char *kernel_path, const struct 
 	given.content = *content;
 	given.count = lines_resolve(&asked, content->lines, given.spans);
 	given.is_open = given.count > 0 &&
-			lines_bytes(fd, given.spans, given.count, &given.bytes) == 0 &&
+			lines_shape(fd, given.spans, given.count, &given.shape) == 0 &&
 			process_bytes_written(given.pid, &given.written) &&
 			decision_pend(&shim.segment, &shim.request, kernel_path, stat, NULL,
 				      &given.pending) == 0;
@@ -83,14 +83,22 @@ static bool look_again(struct stamp *ret_stamp, struct content *ret_content)
 	return is_read;
 }
 
+const struct shape *part_shape(void)
+{
+	uint64_t written;
+
+	given.is_open = given.is_open && !given.is_odd && view_is_followed() &&
+			process_bytes_written(given.pid, &written) &&
+			written - given.written == given.shape.bytes;
+	return given.is_open ? &given.shape : NULL;
+}
+
 void part_end(void)
 {
 	struct content content;
 	struct stamp stamp;
-	uint64_t written;
 
-	if (!given.is_open || given.is_odd || !view_is_followed() ||
-	    !process_bytes_written(given.pid, &written) || written - given.written != given.bytes)
+	if (!given.is_open)
 		return;
 	/* Since it was opened the agent may have gone: then nobody received this. */
 	request_still_at_sink(&shim.segment, &shim.request);

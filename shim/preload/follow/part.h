@@ -3,6 +3,7 @@
 #define SEEN_FOLLOW_PART_H
 
 struct content;
+struct shape;
 struct stat;
 
 /* part_start(): this program begins; what lines it prints, its arguments tell.  part_shown(): it opened a file of the workspace, its
@@ -10,6 +11,8 @@ struct stat;
 void part_start(const char *executable, char *const argv[]);
 void part_shown(int fd, const char *path, const char *kernel_path, const struct stat *stat,
 		const struct content *content);
+/* part_shape(): what it printed, where those lines are all of it; else NULL.  At its end, before part_end(). */
+const struct shape *part_shape(void);
 void part_end(void);
 
 #endif

@@ -54,6 +54,7 @@ static struct {
 	bool stdin_is_file;    /* the stream's, by freopen(3) */
 	bool copied_output;    /* there is another descriptor for 1 or 2 */
 	uint64_t output_bytes; /* that were seen to be written to descriptor 1 */
+	uint64_t most_bytes;   /* that may count as given */
 	char *const *words;
 	/* execve() as the program calls it */
 	int (*execute)(const char *path, char *const argv[], char *const environment[]);
@@ -244,17 +245,19 @@ static void answer_if_it_may(const struct remembered_slot *remembered, uint32_t 
 				    SEGMENT_PATH_BYTES);
 	if (length <= 0 || (uint64_t)length >= remembered->output_bytes)
 		goto end;
-	uint64_t bytes = (uint64_t)length, saved = remembered->output_bytes - bytes;
+	struct shape shape = { 0 };
+	shape_add(&shape, text, (size_t)length);
+	uint64_t saved = remembered->output_bytes - shape.bytes;
 	remembered_note(segment, remembered, (struct note){ .notice_request = number });
 	segment_count(segment, COUNTER_requests_answered, 1);
 	segment_count(segment, COUNTER_bytes_saved, saved);
-	request_wrote(segment, request, bytes);
+	request_wrote(segment, request, NULL, &shape);
 	command_reader(segment, request->command_id, -1);
 	record_request(DECISION_NOTICE, saved, inputs);
 	answer(text, environment);
 	/* The program runs after all. */
 	command_reader(segment, request->command_id, 1);
-	request_wrote(segment, request, (uint64_t)-bytes);
+	request_unwrote(segment, request, &shape);
 	segment_count(segment, COUNTER_bytes_saved, (uint64_t)-saved);
 	segment_count(segment, COUNTER_requests_answered, (uint64_t)-1);
 	remembered_unnote(segment, remembered, number);
@@ -275,8 +278,8 @@ static bool look_for_answer(char *const environment[])
 		segment_count(segment, COUNTER_lost_requests, 1);
 		return false;
 	}
-	if (!remembered_is_current(segment, &remembered, &reader.begin,
-				   decision_limit(segment, &request->context)))
+	struct output_limits limits = decision_limits(segment, &request->context);
+	if (!remembered_is_current(segment, &remembered, &reader.begin, &limits))
 		return true;
 	request_at_sink(segment, request);
 	if (!request->at_sink || remembered_inputs(segment, &remembered, &reader.inputs) < 0)
@@ -468,10 +471,8 @@ void reader_passed(int fd, ssize_t count, bool written)
 		return;
 	if (fd != STDOUT && (written || fd == STDIN))
 		reader_odd();
-	/* More than its agent gets to see. */
-	if (fd == STDOUT && written &&
-	    (reader.output_bytes += (uint64_t)count) >
-		    decision_limit(&shim.segment, &shim.request.context))
+	/* More than its agent gets to see, or than is ever answered. */
+	if (fd == STDOUT && written && (reader.output_bytes += (uint64_t)count) > reader.most_bytes)
 		is_too_much();
 }
 
@@ -512,6 +513,15 @@ void reader_stream_closing(const FILE *stream)
 
 /* ---- start and end ---- */
 
+/* What may count as given, with a proof or without. */
+static uint64_t most_bytes(void)
+{
+	const struct context *context = &shim.request.context;
+	if (decision_record_limits(&shim.segment, context).bytes == UINT64_MAX)
+		return shim.segment.settings->notice_max_bytes;
+	return decision_limits(&shim.segment, context).bytes;
+}
+
 void reader_start(const char *executable, const char *name, char *const argv[],
 		  char *const environment[],
 		  int (*execute)(const char *path, char *const argv[], char *const environment[]))
@@ -531,6 +541,7 @@ void reader_start(const char *executable, const char *name, char *const argv[],
 	reader.words = argv;
 	reader.execute = execute;
 	reader.begin = now();
+	reader.most_bytes = most_bytes();
 	if (!look_for_answer(environment))
 		return;
 	/* At the end descriptor 1 may be closed, and the agent may have closed what it read. */
@@ -568,10 +579,11 @@ static bool was_given(int status, const struct moment *moment)
 	if (status != 0 || !is_tracked() || (was_used(stdin) && !reader.stdin_is_file) ||
 	    (stderr->_flags & STREAM_PUTTING) || stdout->_IO_write_ptr > stdout->_IO_write_base)
 		return false;
+	struct output_limits limits = decision_record_limits(&shim.segment, &request->context);
 	request_still_at_sink(&shim.segment, request);
 	return request->at_sink && is_of_now(moment) &&
 	       command_within_so_far(&shim.segment, moment->capture_id, moment->command_id,
-				     decision_limit(&shim.segment, &request->context)) &&
+				     &limits) &&
 	       inputs_are_same(&reader.inputs, false);
 }
 

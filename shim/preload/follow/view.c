@@ -27,6 +27,7 @@
 #include "tracker/content/contents.h"
 #include "tracker/content/file.h"
 #include "tracker/path/path.h"
+#include "tracker/process/capture.h"
 #include "tracker/segment/workspace.h"
 #include "tracker/sys/sys.h"
 
@@ -83,8 +84,9 @@ static struct {
 static bool is_begun;   /* a file was opened */
 static bool out_closed; /* it was closed since: another file may be there */
 
-static uint64_t bytes_in;  /* by every read */
-static uint64_t bytes_out; /* to descriptor 1 */
+static struct shape in;      /* of every read */
+static struct shape counted; /* of what it wrote to descriptor 1, on record with its command */
+static uint64_t bytes_out;   /* to descriptor 1 */
 
 static struct view *view_of(int fd)
 {
@@ -330,7 +332,7 @@ void view_read(int fd, const void *bytes, ssize_t count)
 {
 	if (count <= 0 || !view_is_followed_still())
 		return;
-	bytes_in += (uint64_t)count;
+	shape_add(&in, bytes, (size_t)count);
 	struct view *view = view_of(fd);
 	if (!view)
 		return;
@@ -349,7 +351,13 @@ void view_wrote(int fd, ssize_t count)
 	if (count <= 0 || fd != STDOUT || !view_is_followed_still())
 		return;
 	bytes_out += (uint64_t)count;
-	request_wrote(&shim.segment, &shim.request, (uint64_t)count);
+	/* It writes what it read: of what is more, each byte may be a line. */
+	struct shape now = in;
+	if (bytes_out > in.bytes)
+		shape_unseen(&now, bytes_out - in.bytes);
+	now.bytes = bytes_out;
+	request_wrote(&shim.segment, &shim.request, counted.bytes ? &counted : NULL, &now);
+	counted = now;
 }
 
 static void look_at_end(struct view *view)
@@ -428,12 +436,12 @@ static void settle(struct view *view)
 		view->broken = true;
 }
 
-void view_end(int status)
+static void end(int status)
 {
 	bool all_read = true; /* of what was put before files */
 
 	if (shim.role == ROLE_READER) {
-		request_end_reader(&shim.segment, &shim.request, (uint32_t)shim.pid);
+		request_end_reader(&shim.segment, &shim.request, (uint32_t)shim.pid, part_shape());
 		if (status == 0)
 			part_end();
 		reader_end(status);
@@ -443,7 +451,7 @@ void view_end(int status)
 		return;
 	for (int i = 0; i < view_count; i++)
 		settle(&views[i]);
-	if (status != 0 || bytes_in != bytes_out)
+	if (status != 0 || in.bytes != bytes_out)
 		return;
 	/* Since the last open the agent may have gone: then nobody received this. */
 	request_still_at_sink(&shim.segment, &shim.request);
@@ -464,6 +472,13 @@ void view_end(int status)
 	for (int i = 0; all_read && shim.request.at_sink && i < injects.count; i++)
 		if (inject_given(&shim.segment, &injects, i))
 			record_instructed(shim.request.context.scope_id, &injects.files[i]);
+}
+
+void view_end(int status)
+{
+	end(status);
+	command_aside(&shim.segment, shim.request.command_id, sys_aside_bytes);
+	sys_aside_bytes = 0;
 }
 
 static void note_given(struct file_slot *file, const void *data)

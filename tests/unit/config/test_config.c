@@ -755,7 +755,7 @@ Test(config, profiles)
 	cr_assert_str_eq(claude->origin, "built-in");
 	cr_assert_str_eq(claude->values[PROFILE_OPTION_TESTED].text, "2.1.330");
 	cr_assert(strstr(claude->values[PROFILE_OPTION_STATE].text, "~/.claude/**") != NULL);
-	cr_assert_eq(claude->values[PROFILE_OPTION_MAX_OUTPUT_BYTES].number, 24000);
+	cr_assert_eq(claude->values[PROFILE_OPTION_MAX_OUTPUT_BYTES].number, 30000);
 
 	for (size_t i = 0; i < built_in; i++) {
 		const struct config_profile *profile = config_profile_at(config, i);
@@ -803,8 +803,9 @@ Test(config, every_agent_has_a_profile)
 	for (size_t i = 0; i < config_profile_count(config); i++) {
 		const struct config_profile *profile = config_profile_at(config, i);
 
-		cr_assert(profile->values[PROFILE_OPTION_MAX_OUTPUT_BYTES].number <=
-			  SETTINGS_MAX_OUTPUT_BYTES);
+		/* What was not measured is assumed to be little, whatever is said of it. */
+		cr_assert(profile->values[PROFILE_OPTION_MEASURED].text[0] ||
+			  profile->values[PROFILE_OPTION_MAX_OUTPUT_BYTES].number <= 16000);
 	}
 }
 
@@ -873,7 +874,9 @@ Test(config, pack)
 			       home, home, home, home);
 		cr_assert_str_eq(unpacked(settings.profiles[i].state), state);
 		cr_assert_str_eq(unpacked(settings.profiles[i].tested), "0.73.1");
-		cr_assert_eq(settings.profiles[i].max_output_bytes, 24000);
+		cr_assert_eq(settings.profiles[i].max_output_bytes, 51200);
+		cr_assert_eq(settings.profiles[i].max_output_lines, 1999);
+		cr_assert_str_eq(unpacked(settings.profiles[i].measured), "0.73.1");
 		cr_assert_eq(settings.profiles[i].edit_pattern, EDIT_PATTERN_ACCESS_WRITE);
 		return;
 	}

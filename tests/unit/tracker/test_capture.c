@@ -273,16 +273,16 @@ Test(capture, commands)
 Test(capture, command_limit_exactly_and_one_beyond)
 {
 	uint64_t command = world_command(&world);
-	cr_assert(command_within(&world.segment, command, 0));
-	command_add(&world.segment, command, 60);
-	command_add(&world.segment, command, 40);
-	cr_assert(command_within(&world.segment, command, 100));
-	cr_assert(!command_within(&world.segment, command, 99));
-	cr_assert(!command_within(&world.segment, 0, 100));
-	command_add(&world.segment, 0, 100);
-	cr_assert(!command_within(&world.segment, command + 1, 100));
-	cr_assert(!command_within(&world.segment, command + world.segment.capacity[TABLE_COMMANDS],
-				  100));
+	cr_assert(bytes_within(&world.segment, command, 0));
+	sends(&world.segment, command, 60);
+	sends(&world.segment, command, 40);
+	cr_assert(bytes_within(&world.segment, command, 100));
+	cr_assert(!bytes_within(&world.segment, command, 99));
+	cr_assert(!bytes_within(&world.segment, 0, 100));
+	sends(&world.segment, 0, 100);
+	cr_assert(!bytes_within(&world.segment, command + 1, 100));
+	cr_assert(!bytes_within(&world.segment, command + world.segment.capacity[TABLE_COMMANDS],
+				100));
 }
 
 /* What a shell and the children that it waited for wrote is known from the kernel.  Each of these is a fresh process,
@@ -321,17 +321,58 @@ static int measured(void)
 		return 77; /* this kernel does not say */
 	spend(1000);
 	must(in_child(spend_100, NULL) == 0);
-	must(command_within_so_far(&world.segment, id, command, 1100));
-	must(!command_within_so_far(&world.segment, id, command, 1099));
-	must(!command_within(&world.segment, command, 24000)); /* while it runs, nobody knows */
+	must(bytes_within_so_far(&world.segment, id, command, 1100));
+	must(!bytes_within_so_far(&world.segment, id, command, 1099));
+	must(!bytes_within(&world.segment, command, 24000)); /* while it runs, nobody knows */
 	capture_end(&world.segment, SUBJECT_SELF, id);
-	must(command_within(&world.segment, command, 1100));
-	must(!command_within(&world.segment, command, 1099));
-	command_add(&world.segment, command, 1101); /* a viewer that it did not wait for */
-	must(!command_within(&world.segment, command, 1100));
+	must(bytes_within(&world.segment, command, 1100));
+	must(!bytes_within(&world.segment, command, 1099));
+	sends(&world.segment, command, 1101); /* a viewer that it did not wait for */
+	must(!bytes_within(&world.segment, command, 1100));
 	capture_end(&world.segment, SUBJECT_SELF, 0);
 	capture_end(&world.segment, SUBJECT_SELF, id + 1);
 	return 0;
+}
+
+/* Lines and their length, too: with what others than viewers wrote, of which each byte may be a line. */
+Test(capture, command_within_lines)
+{
+	uint64_t command = world_command(&world);
+	struct command_slot *slot = segment_slot(&world.segment, TABLE_COMMANDS,
+						 command % world.segment.capacity[TABLE_COMMANDS]);
+	struct output_limits limits = { .bytes = 1000, .lines = 10, .line_bytes = 50 };
+	struct shape shape = { .bytes = 100, .newlines = 10, .longest = 50 };
+
+	command_add(&world.segment, command, NULL, &shape);
+	cr_assert(command_within(&world.segment, command, &limits));
+	limits.lines = 9;
+	cr_assert(!command_within(&world.segment, command, &limits));
+	limits.lines = 10;
+	limits.line_bytes = 49;
+	cr_assert(!command_within(&world.segment, command, &limits));
+	limits.line_bytes = 50;
+	slot->measured = 1;
+	slot->total_bytes = 100;
+	cr_assert(command_within(&world.segment, command, &limits));
+	slot->total_bytes = 101;
+	cr_assert(!command_within(&world.segment, command, &limits));
+	limits.lines = 11;
+	cr_assert(!command_within(&world.segment, command, &limits), "joined to the longest");
+	limits.line_bytes = 51;
+	cr_assert(command_within(&world.segment, command, &limits));
+	slot->total_bytes = COMMAND_OPEN;
+	cr_assert(!command_within(&world.segment, command, BYTES(UINT64_MAX)), "not ended");
+	/* two viewers: the first line of one behind the last of the other */
+	slot->measured = 0;
+	struct shape open = { .bytes = 3, .newlines = 0, .longest = 3, .open_bytes = 3 };
+	command_add(&world.segment, command, NULL, &open);
+	limits = (struct output_limits){ .bytes = 1000, .lines = 11, .line_bytes = 53 };
+	cr_assert(command_within(&world.segment, command, &limits));
+	limits.line_bytes = 52;
+	cr_assert(!command_within(&world.segment, command, &limits));
+	command_remove(&world.segment, command, &open);
+	limits.lines = 10;
+	cr_assert(command_within(&world.segment, command, &limits));
 }
 
 Test(capture, measured_exactly_and_one_beyond)
@@ -360,8 +401,8 @@ static int measured_spool(void)
 	siginfo_t info;
 	must(waitid(P_PID, (id_t)background, &info, WEXITED | WNOWAIT) == 0);
 	capture_end(&world.segment, SUBJECT_SELF, id);
-	must(command_within(&world.segment, command, 400));
-	must(!command_within(&world.segment, command, 399));
+	must(bytes_within(&world.segment, command, 400));
+	must(!bytes_within(&world.segment, command, 399));
 	return 0;
 }
 
@@ -382,19 +423,18 @@ static int measured_lasting(void)
 		return 77;
 	uint64_t first = capture_command(&world.segment, id);
 	spend(700);
-	must(!command_within(&world.segment, first, 24000));
+	must(!bytes_within(&world.segment, first, 24000));
 	struct command_slot *slot = segment_slot(&world.segment, TABLE_COMMANDS,
 						 first % world.segment.capacity[TABLE_COMMANDS]);
 	slot->last_ns -= 2000000000u;
 	uint64_t second = capture_command(&world.segment, id); /* closes the one before */
-	must(second != first && command_within(&world.segment, first, 700) &&
-	     !command_within(&world.segment, first, 699));
+	must(second != first && bytes_within(&world.segment, first, 700) &&
+	     !bytes_within(&world.segment, first, 699));
 	spend(50);
-	must(command_within_so_far(&world.segment, id, second, 50));
-	must(!command_within_so_far(&world.segment, id, second, 49));
+	must(bytes_within_so_far(&world.segment, id, second, 50));
+	must(!bytes_within_so_far(&world.segment, id, second, 49));
 	capture_end(&world.segment, SUBJECT_SELF, id);
-	must(command_within(&world.segment, second, 50) &&
-	     !command_within(&world.segment, second, 49));
+	must(bytes_within(&world.segment, second, 50) && !bytes_within(&world.segment, second, 49));
 	return 0;
 }
 

@@ -739,7 +739,7 @@ Test(decision, command_output_exactly_at_the_limit)
 {
 	struct request request = world_request(&world, scope);
 	struct view view;
-	command_add(&world.segment, request.command_id, SETTINGS_MAX_OUTPUT_BYTES - 4096);
+	sends(&world.segment, request.command_id, SETTINGS_MAX_OUTPUT_BYTES - 4096);
 	(void)view_begin(&world, &request, "f", &view);
 	view_end(&world, &request, &view);
 	ASSERT_NOTICE("f");
@@ -749,7 +749,7 @@ Test(decision, command_output_one_beyond_the_limit)
 {
 	struct request request = world_request(&world, scope);
 	struct view view;
-	command_add(&world.segment, request.command_id, SETTINGS_MAX_OUTPUT_BYTES - 4096 + 1);
+	sends(&world.segment, request.command_id, SETTINGS_MAX_OUTPUT_BYTES - 4096 + 1);
 	(void)view_begin(&world, &request, "f", &view);
 	view_end(&world, &request, &view);
 	ASSERT_NEW("f");
@@ -761,7 +761,7 @@ Test(decision, command_output_beyond_the_limit_afterwards)
 	struct view view;
 	(void)view_begin(&world, &request, "f", &view);
 	view_end(&world, &request, &view);
-	command_add(&world.segment, request.command_id, SETTINGS_MAX_OUTPUT_BYTES);
+	sends(&world.segment, request.command_id, SETTINGS_MAX_OUTPUT_BYTES);
 	ASSERT_NEW("f");
 }
 

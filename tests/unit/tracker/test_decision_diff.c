@@ -51,7 +51,7 @@ static void give_diff(const struct request *request, struct view *view, size_t b
 {
 	struct scope_slot *one = scope_find(&world.segment, request->context.scope_id);
 
-	command_add(&world.segment, request->command_id, bytes);
+	sends(&world.segment, request->command_id, bytes);
 	if (one)
 		one->bytes_given += bytes;
 	decision_deliver(&world.segment, request, &view->pending, &view->pending.stamp,

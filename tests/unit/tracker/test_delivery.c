@@ -36,7 +36,7 @@ static bool counts_within(const struct moment *moment, uint64_t limit)
 {
 	struct delivery_slot delivery;
 	cr_assert_eq(delivery_find(&world.segment, scope, KEY, &delivery), 0);
-	return delivery_is_current(&world.segment, &delivery, moment, limit);
+	return delivery_is_current(&world.segment, &delivery, moment, BYTES(limit));
 }
 
 static bool counts(const struct moment *moment)
@@ -65,7 +65,7 @@ Test(delivery, of_an_unknown_scope_never_counts)
 	cr_assert_eq(moment.scope_epoch, 0);
 	cr_assert_eq(delivery_record(&world.segment, KEY, &VERSION, &moment), 0);
 	cr_assert_eq(delivery_find(&world.segment, 12345, KEY, &delivery), 0);
-	cr_assert(!delivery_is_current(&world.segment, &delivery, &moment, 24000));
+	cr_assert(!delivery_is_current(&world.segment, &delivery, &moment, BYTES(24000)));
 }
 
 Test(delivery, epochs)
@@ -136,9 +136,9 @@ Test(delivery, window_of_age)
 Test(delivery, output_limit_of_its_command)
 {
 	struct moment moment = given();
-	command_add(&world.segment, command, 24000);
+	sends(&world.segment, command, 24000);
 	cr_assert(counts(&moment), "exactly at");
-	command_add(&world.segment, command, 1); /* by a later viewer of that command */
+	sends(&world.segment, command, 1); /* by a later viewer of that command */
 	cr_assert(!counts(&moment), "one beyond");
 	cr_assert(counts_within(&moment, 24001));
 }
@@ -250,7 +250,7 @@ Test(delivery, forget_of_other_names_leaves_the_time)
 	delivery_forget_names(&world.segment, scope, KEY + 1);
 	cr_assert_eq(delivery_find(&world.segment, scope, KEY + 1, &delivery), 0);
 	cr_assert_geq(delivery.time_ns, moment.time_ns);
-	cr_assert(!delivery_is_current(&world.segment, &delivery, &moment, 24000));
+	cr_assert(!delivery_is_current(&world.segment, &delivery, &moment, BYTES(24000)));
 	cr_assert_eq(delivery_find(&world.segment, other, KEY + 1, &delivery), -ENOENT);
 	delivery_forget_names(&world.segment, 0, KEY + 2);
 	cr_assert_eq(delivery_find(&world.segment, scope, KEY + 2, &delivery), 0);
@@ -270,14 +270,14 @@ Test(delivery, forget_one_scope_or_all)
 	cr_assert_eq(delivery_forget(&world.segment, scope, KEY), 0, "already");
 	cr_assert(!counts(&moment));
 	cr_assert_eq(delivery_find(&world.segment, other, KEY, &delivery), 0);
-	cr_assert(delivery_is_current(&world.segment, &delivery, &moment_other, 24000));
+	cr_assert(delivery_is_current(&world.segment, &delivery, &moment_other, BYTES(24000)));
 	cr_assert_eq(delivery_record(&world.segment, KEY, &VERSION, &moment), 0);
 	cr_assert(counts(&moment), "recorded anew");
 	cr_assert_eq(delivery_forget(&world.segment, 0, KEY), 2);
 	cr_assert_eq(delivery_find(&world.segment, other, KEY, &delivery), 0);
-	cr_assert(!delivery_is_current(&world.segment, &delivery, &moment_other, 24000));
+	cr_assert(!delivery_is_current(&world.segment, &delivery, &moment_other, BYTES(24000)));
 	cr_assert_eq(delivery_find(&world.segment, scope, KEY + 1, &delivery), 0);
-	cr_assert(delivery_is_current(&world.segment, &delivery, &moment, 24000),
+	cr_assert(delivery_is_current(&world.segment, &delivery, &moment, BYTES(24000)),
 		  "another file stays");
 }
 

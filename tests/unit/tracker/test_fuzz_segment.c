@@ -115,16 +115,16 @@ static void use(const struct segment *segment)
 		uint64_t capture = capture_claim(segment, SUBJECT_SELF, &context, pick(2));
 		(void)capture_is_sink(segment, SUBJECT_SELF, capture);
 		(void)capture_is_sink(segment, SUBJECT_SELF, nasty(image_bytes));
-		command_add(segment, capture_command(segment, capture), pick(1000));
-		command_add(segment, nasty(image_bytes), 1);
+		sends(segment, capture_command(segment, capture), pick(1000));
+		sends(segment, nasty(image_bytes), 1);
 		(void)proof_command(segment, nasty(image_bytes), (enum proof)pick(4));
 		(void)proof_of_command(segment, nasty(image_bytes));
 		(void)proof_scope(segment, context.scope_id, (uint32_t)pick(8));
 		if (pick(16) == 0)
 			(void)proof_each_delivery(segment, 0, pass_delivery, NULL);
-		(void)command_within(segment, nasty(image_bytes), nasty(image_bytes));
-		(void)command_within_so_far(segment, pick(2) ? capture : nasty(image_bytes),
-					    nasty(image_bytes), nasty(image_bytes));
+		(void)bytes_within(segment, nasty(image_bytes), nasty(image_bytes));
+		(void)bytes_within_so_far(segment, pick(2) ? capture : nasty(image_bytes),
+					  nasty(image_bytes), nasty(image_bytes));
 		(void)capture_shell(segment, nasty(image_bytes));
 		capture_end(segment, SUBJECT_SELF, pick(2) ? capture : nasty(image_bytes));
 		(void)capture_command(segment, nasty(image_bytes));

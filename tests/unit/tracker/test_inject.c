@@ -176,7 +176,7 @@ Test(inject, as_much_as_the_command_has_room_for)
 	cr_expect_eq(view("too-much"), -ENOENT);
 	cr_expect_eq(view("fits"), 0);
 	memset(&inject, 0, sizeof(inject));
-	command_add(&world.segment, request.command_id, 1);
+	sends(&world.segment, request.command_id, 1);
 	cr_expect_eq(view("fits"), -ENOENT);
 }
 

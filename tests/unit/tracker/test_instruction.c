@@ -242,7 +242,7 @@ static struct moment now(void)
 
 static bool is_given(const struct moment *moment, uint64_t ino, const struct version *version)
 {
-	return instruction_is_given(&world.segment, moment, 5, ino, version, LIMIT);
+	return instruction_is_given(&world.segment, moment, 5, ino, version, BYTES(LIMIT));
 }
 
 static void end_command(uint64_t bytes)
@@ -262,7 +262,7 @@ Test(instruction, given_once_per_file_version_and_epoch)
 	cr_expect(is_given(&moment, 9, &VERSION));
 	cr_expect(!is_given(&moment, 9, &OTHER));
 	cr_expect(!is_given(&moment, 8, &VERSION));
-	cr_expect(!instruction_is_given(&world.segment, &moment, 6, 9, &VERSION, LIMIT));
+	cr_expect(!instruction_is_given(&world.segment, &moment, 6, 9, &VERSION, BYTES(LIMIT)));
 	/* another version does not take the first one's place */
 	cr_assert_eq(instruction_record(&world.segment, &moment, 5, 9, &OTHER), 0);
 	cr_expect(is_given(&moment, 9, &VERSION) && is_given(&moment, 9, &OTHER));
@@ -385,7 +385,7 @@ Test(instruction, reading_one_whole_gives_it)
 		struct moment moment = now();
 		moment.command_id = world.segment.header->next_command - 2 + (uint64_t)i;
 		cr_expect_eq(instruction_is_given(&world.segment, &moment, stat.st_dev, stat.st_ino,
-						  &content.version, LIMIT),
+						  &content.version, BYTES(LIMIT)),
 			     i == 0);
 		(void)close(fd);
 	}
@@ -404,5 +404,5 @@ Test(instruction, forgotten_by_path)
 	(void)instruction_record(&world.segment, &moment, file.st_dev, file.st_ino, &VERSION);
 	cr_expect_eq(tracker_forget(&world.segment, 0, world_path(&world, "AGENTS.md")), 0);
 	cr_expect(!instruction_is_given(&world.segment, &moment, file.st_dev, file.st_ino, &VERSION,
-					LIMIT));
+					BYTES(LIMIT)));
 }

@@ -352,23 +352,23 @@ Test(lines, real_programs, .timeout = 280)
 		write_path(world_path(&world, "f"), bytes, size);
 		int fd = open(world_path(&world, "f"), O_RDONLY), status;
 		struct content content;
-		uint64_t length;
+		struct shape shape;
 		must(fd >= 0 && content_of_descriptor(fd, UINT64_MAX, &content) == 0);
 		unsigned count = lines_resolve(&lines, content.lines, spans);
-		must(lines_bytes(fd, spans, count, &length) == 0);
+		must(lines_shape(fd, spans, count, &shape) == 0);
 		must(close(fd) == 0);
 		bool last_twice;
 		size_t wanted = expected(bytes, size, spans, count, model, &last_twice);
 		size_t got = run(argv, output, sizeof(output), &status);
 		cr_assert_eq(status, 0, "%s", text);
-		cr_assert_eq(length, wanted, "%s: %zu bytes", text, size);
+		cr_assert_eq(shape.bytes, wanted, "%s: %zu bytes", text, size);
 		/* Between two last lines without a newline sed puts one: then the length gives it away. */
 		if (last_twice && size && bytes[size - 1] != '\n') {
-			cr_assert_neq(got, length, "%s", text);
+			cr_assert_neq(got, shape.bytes, "%s", text);
 			continue;
 		}
-		cr_assert_eq(got, length, "%s: %zu bytes, %zu printed, %d understood", text, size,
-			     got, (int)length);
+		cr_assert_eq(got, shape.bytes, "%s: %zu bytes, %zu printed, %d understood", text,
+			     size, got, (int)shape.bytes);
 		cr_assert_arr_eq(output, model, got, "%s", text);
 		printed += got > 0;
 	}

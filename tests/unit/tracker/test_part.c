@@ -46,7 +46,7 @@ static struct moment give(uint64_t first, uint64_t last)
 static bool is_whole_at(struct moment moment)
 {
 	struct version version = { 0 };
-	bool whole = part_is_whole(&world.segment, KEY, &moment, LIMIT, 0, &version);
+	bool whole = part_is_whole(&world.segment, KEY, &moment, BYTES(LIMIT), 0, &version);
 	cr_assert(!whole || version_equal(&version, &VERSION));
 	return whole;
 }
@@ -152,7 +152,7 @@ Test(part, another_version)
 	cr_assert(is_whole());
 	moment = next();
 	cr_assert_eq(part_record(&world.segment, KEY, &VERSION, LINES + 1, &span, 1, &moment), 0);
-	cr_assert_not(part_is_whole(&world.segment, KEY, &moment, LIMIT, 0, &version),
+	cr_assert_not(part_is_whole(&world.segment, KEY, &moment, BYTES(LIMIT), 0, &version),
 		      "another number of lines");
 }
 
@@ -161,10 +161,10 @@ Test(part, another_scope_or_file)
 	struct version version;
 	give(1, LINES);
 	struct moment moment = next();
-	cr_assert_not(part_is_whole(&world.segment, KEY + 1, &moment, LIMIT, 0, &version));
+	cr_assert_not(part_is_whole(&world.segment, KEY + 1, &moment, BYTES(LIMIT), 0, &version));
 	moment.scope_id = world_scope(&world, "b");
 	moment.scope_epoch = scope_epoch(&world.segment, moment.scope_id);
-	cr_assert_not(part_is_whole(&world.segment, KEY, &moment, LIMIT, 0, &version));
+	cr_assert_not(part_is_whole(&world.segment, KEY, &moment, BYTES(LIMIT), 0, &version));
 }
 
 Test(part, a_file_without_lines)
@@ -235,9 +235,9 @@ Test(part, commands_limit)
 {
 	struct moment cut = give(1, 50);
 	give(51, 100);
-	command_add(&world.segment, cut.command_id, LIMIT);
+	sends(&world.segment, cut.command_id, LIMIT);
 	cr_assert(is_whole());
-	command_add(&world.segment, cut.command_id, 1);
+	sends(&world.segment, cut.command_id, 1);
 	cr_assert_not(is_whole());
 	give(1, 50);
 	cr_assert(is_whole());
@@ -250,8 +250,10 @@ Test(part, later_than)
 	second.time_ns = first.time_ns + 5;
 	give_at(second, 51, 100);
 	struct moment now = next();
-	cr_assert(part_is_whole(&world.segment, KEY, &now, LIMIT, first.time_ns - 1, &version));
-	cr_assert_not(part_is_whole(&world.segment, KEY, &now, LIMIT, first.time_ns, &version));
+	cr_assert(part_is_whole(&world.segment, KEY, &now, BYTES(LIMIT), first.time_ns - 1,
+				&version));
+	cr_assert_not(
+		part_is_whole(&world.segment, KEY, &now, BYTES(LIMIT), first.time_ns, &version));
 }
 
 Test(part, forget)
@@ -519,7 +521,7 @@ static void grown(struct request *request, struct stamp *stamp, struct content *
 static void cut(struct request *request, struct stamp *stamp, struct content *content)
 {
 	(void)stamp, (void)content;
-	command_add(&world.segment, request->command_id, LIMIT + 1);
+	sends(&world.segment, request->command_id, LIMIT + 1);
 }
 
 Test(part, not_received)

@@ -75,7 +75,7 @@ static struct moment given(uint64_t bytes)
 {
 	struct moment moment = moment_now(&world.segment, scope, 100, 0, command);
 
-	command_add(&world.segment, command, bytes);
+	sends(&world.segment, command, bytes);
 	cr_assert_eq(delivery_record(&world.segment, KEY, &VERSION, &moment), 0);
 	moment.command_id = world_command(&world);
 	return moment;
@@ -87,7 +87,8 @@ static enum grade grade_after(const struct moment *given, uint64_t after_ns)
 
 	from.command_id = command;
 	moment.time_ns += after_ns;
-	return moment_grade(&world.segment, &from, &moment, LIMIT);
+	moment.scope_flags = proof_scope_flags(&world.segment, scope);
+	return moment_grade(&world.segment, &from, &moment, BYTES(LIMIT));
 }
 
 Test(proof, whole_counts_for_any_size)
@@ -115,12 +116,14 @@ Test(proof, contradicted_and_off_branch_count_for_nothing)
 
 Test(proof, is_waited_for_where_a_transcript_is_read)
 {
-	struct moment moment = given(ASSUMED_BYTES);
+	struct moment moment = given(ASSUMED_LINE_BYTES);
+	sends(&world.segment, command, ASSUMED_LINE_BYTES);
+	sends(&world.segment, command, ASSUMED_BYTES - 2 * ASSUMED_LINE_BYTES);
 	cr_assert_eq(proof_scope(&world.segment, scope, SCOPE_PROVES), 0);
 	cr_assert_eq(grade_after(&moment, 0), GRADE_NONE);
 	cr_assert_eq(grade_after(&moment, PROOF_WAIT_NS - 1), GRADE_NONE);
 	cr_assert_eq(grade_after(&moment, PROOF_WAIT_NS), GRADE_ASSUMED);
-	command_add(&world.segment, command, 1);
+	sends(&world.segment, command, 1);
 	cr_assert_eq(grade_after(&moment, PROOF_WAIT_NS), GRADE_NONE, "too long to be assumed");
 	cr_assert_eq(proof_command(&world.segment, command, PROOF_WHOLE), 0);
 	cr_assert_eq(grade_after(&moment, 0), GRADE_PROVEN);
@@ -140,7 +143,7 @@ Test(proof, large_files_are_answered_once_proven)
 	cr_assert_eq(proof_scope(&world.segment, scope, SCOPE_PROVES), 0);
 	struct request request = world_request(&world, scope);
 	struct view view;
-	command_add(&world.segment, request.command_id, 10000); /* make; cat big */
+	sends(&world.segment, request.command_id, 10000); /* make; cat big */
 	cr_assert_eq(view_begin(&world, &request, "big", &view), DECISION_CONTENT);
 	view_end(&world, &request, &view);
 	cr_assert(view.delivered.is_given);
@@ -155,20 +158,91 @@ Test(proof, large_files_are_answered_once_proven)
 Test(proof, an_instruction_is_not_given_twice_before_its_proof_is_due)
 {
 	struct moment moment = moment_now(&world.segment, scope, 1, 0, command);
-	command_add(&world.segment, command, ASSUMED_BYTES + 1);
+	sends(&world.segment, command, ASSUMED_BYTES + 1);
 	cr_assert_eq(proof_scope(&world.segment, scope, SCOPE_PROVES), 0);
 	cr_assert_eq(instruction_record(&world.segment, &moment, 5, 6, &VERSION), 0);
 	moment.command_id = world_command(&world);
-	cr_assert(instruction_is_given(&world.segment, &moment, 5, 6, &VERSION, LIMIT));
+	moment.scope_flags = proof_scope_flags(&world.segment, scope);
+	cr_assert(instruction_is_given(&world.segment, &moment, 5, 6, &VERSION, BYTES(LIMIT)));
 	cr_assert_eq(proof_command(&world.segment, command, PROOF_CONTRADICTED), 0);
-	cr_assert(!instruction_is_given(&world.segment, &moment, 5, 6, &VERSION, LIMIT));
+	cr_assert(!instruction_is_given(&world.segment, &moment, 5, 6, &VERSION, BYTES(LIMIT)));
 	cr_assert_eq(proof_command(&world.segment, command, PROOF_WHOLE), 0);
-	cr_assert(instruction_is_given(&world.segment, &moment, 5, 6, &VERSION, LIMIT));
+	cr_assert(instruction_is_given(&world.segment, &moment, 5, 6, &VERSION, BYTES(LIMIT)));
 	cr_assert_eq(proof_command(&world.segment, command, PROOF_OFF_BRANCH), 0);
-	cr_assert(!instruction_is_given(&world.segment, &moment, 5, 6, &VERSION, LIMIT));
+	cr_assert(!instruction_is_given(&world.segment, &moment, 5, 6, &VERSION, BYTES(LIMIT)));
 	cr_assert_eq(proof_command(&world.segment, command, PROOF_NONE), 0);
 	moment.time_ns += PROOF_WAIT_NS;
-	cr_assert(!instruction_is_given(&world.segment, &moment, 5, 6, &VERSION, LIMIT));
+	cr_assert(!instruction_is_given(&world.segment, &moment, 5, 6, &VERSION, BYTES(LIMIT)));
+}
+
+/* ---- limits ---- */
+
+static uint64_t other_agent(const char *name, struct context *ret_context)
+{
+	*ret_context = (struct context){ .scope_id = world_scope(&world, name) };
+	for (uint64_t i = 0; i < world.settings->profile_count; i++)
+		if (strcmp(segment_text(&world.segment, world.settings->profiles[i].name, NULL),
+			   name) == 0)
+			ret_context->profile = (uint32_t)i + 1;
+	return ret_context->scope_id;
+}
+
+static void assert_limits(const struct context *context, uint64_t bytes, uint64_t lines,
+			  uint64_t line_bytes, bool is_measured)
+{
+	struct output_limits limits = decision_limits(&world.segment, context);
+	cr_expect_eq(limits.bytes, bytes, "%lu", limits.bytes);
+	cr_expect_eq(limits.lines, lines, "%lu", limits.lines);
+	cr_expect_eq(limits.line_bytes, line_bytes, "%lu", limits.line_bytes);
+	cr_expect_eq(limits.is_measured, is_measured);
+}
+
+Test(proof, limits_of_agents, .init = NULL)
+{
+	struct context context = { 0 };
+
+	world_open(&world, "agent one.measured=7", "agent one.max_output_bytes=10001",
+		   "agent one.max_output_lines=2000", "agent two.max_output_bytes=900",
+		   "agent two.max_output_lines=50", "agent any.measured=*",
+		   "agent any.max_line_bytes=768", NULL);
+	assert_limits(&context, ASSUMED_BYTES, ASSUMED_LINES, ASSUMED_LINE_BYTES, false);
+	uint64_t id = other_agent("one", &context);
+	assert_limits(&context, 5000, 1000, UINT64_MAX, true);
+	cr_assert_eq(scope_set_flags(&world.segment, id, SCOPE_VERSION, SCOPE_VERSION), 0);
+	assert_limits(&context, 10001, 2000, UINT64_MAX, true);
+	cr_assert_eq(proof_scope(&world.segment, id, SCOPE_PROVES), 0);
+	assert_limits(&context, 10001, 2000, UINT64_MAX, true);
+	(void)other_agent("two", &context);
+	assert_limits(&context, 900, 50, ASSUMED_LINE_BYTES, false);
+	(void)other_agent("any", &context);
+	assert_limits(&context, 24000, UINT64_MAX, 768, true);
+	context.profile = 0;
+	world.settings->generic_profile = world.profile;
+	assert_limits(&context, 24000, UINT64_MAX, UINT64_MAX, true);
+	context.profile = UINT32_MAX;
+	assert_limits(&context, ASSUMED_BYTES, ASSUMED_LINES, ASSUMED_LINE_BYTES, false);
+}
+
+Test(proof, assumed_of_an_agent_that_was_never_measured)
+{
+	struct moment moment = moment_now(&world.segment, scope, 100, 0, command);
+	struct shape shape = { .bytes = ASSUMED_BYTES,
+			       .newlines = ASSUMED_LINES,
+			       .longest = ASSUMED_LINE_BYTES };
+	struct output_limits limits = limits_assumed(NULL);
+	struct moment now = moment;
+
+	now.command_id = world_command(&world);
+	command_add(&world.segment, command, NULL, &shape);
+	cr_assert_eq(moment_grade(&world.segment, &moment, &now, &limits), GRADE_ASSUMED);
+	for (int i = 0; i < 3; i++) {
+		struct shape more = shape;
+		*(uint64_t *[]){ &more.bytes, &more.newlines, &more.longest }[i] += 1;
+		moment.command_id = world_command(&world);
+		command_add(&world.segment, moment.command_id, NULL, &more);
+		cr_assert_eq(moment_grade(&world.segment, &moment, &now, &limits), GRADE_NONE, "%d",
+			     i);
+	}
 }
 
 /* ---- proof_each_delivery() ---- */

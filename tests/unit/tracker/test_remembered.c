@@ -53,7 +53,7 @@ static bool counts_for(uint64_t id, uint64_t number, struct moment moment)
 	struct remembered_slot slot;
 	struct version identity = command(number);
 	return remembered_find(&world.segment, id, &identity, &slot) == 0 &&
-	       remembered_is_current(&world.segment, &slot, &moment, LIMIT);
+	       remembered_is_current(&world.segment, &slot, &moment, BYTES(LIMIT));
 }
 
 static bool counts(uint64_t number)

@@ -124,11 +124,25 @@ Test(request, viewer)
 	cr_assert_eq(second.number, 2);
 	cr_assert_eq(second.command_id, request.command_id);
 	cr_assert_eq(segment_counter(&world.segment, COUNTER_requests), 2);
-	request_wrote(&world.segment, &request, 70);
+	struct shape first = { .bytes = 30, .newlines = 2, .longest = 20, .open_bytes = 4 };
+	struct shape then = { .bytes = 70, .newlines = 5, .longest = 24 };
+	request_wrote(&world.segment, &request, NULL, &first);
+	cr_assert_eq(command_of(&request)->lines, 3);
+	request_wrote(&world.segment, &request, &first, &then);
 	cr_assert_eq(command_of(&request)->bytes, 70);
+	cr_assert_eq(command_of(&request)->lines, 5);
+	cr_assert_eq(command_of(&request)->longest, 24);
+	cr_assert_eq(command_of(&request)->open_bytes, 0);
+	cr_assert_eq(command_of(&request)->senders, 1);
+	cr_assert_eq(given(), 70);
+	request_wrote(&world.segment, &request, NULL, &first);
+	request_unwrote(&world.segment, &request, &first);
+	cr_assert_eq(command_of(&request)->bytes, 70);
+	cr_assert_eq(command_of(&request)->lines, 5);
+	cr_assert_eq(command_of(&request)->senders, 1);
 	cr_assert_eq(given(), 70);
 	request.command_id = 0;
-	request_wrote(&world.segment, &request, 70);
+	request_wrote(&world.segment, &request, NULL, &then);
 	cr_assert_eq(given(), 70);
 }
 
@@ -165,9 +179,13 @@ Test(request, reader)
 	order('w');
 	must(process_bytes_written(child.pid, &after));
 	cr_assert_geq(after, before + 100);
-	request_end_reader(&world.segment, &request, child.pid);
+	request_end_reader(&world.segment, &request, child.pid,
+			   &(struct shape){ .bytes = 100, .newlines = 7, .longest = 30 });
 	cr_assert_eq(command_of(&request)->running, 0);
 	cr_assert_eq(command_of(&request)->bytes, after);
+	cr_assert_eq(command_of(&request)->lines, 7 + (after - 100) + 1,
+		     "what nobody saw may be a line each");
+	cr_assert_eq(command_of(&request)->longest, after - 100 < 30 ? 30 : after - 100);
 	cr_assert_eq(given(), after);
 	/* the end of the capture's own command is the child's, too */
 	capture_end(&world.segment, child, capture);

@@ -130,3 +130,49 @@ Test(version, content_leaves_the_offset)
 	cr_assert_eq(close(fd), 0);
 	cr_assert_eq(content_of_descriptor(fd, 5000, &content), -EBADF);
 }
+
+/* The same by going through it byte by byte. */
+static struct shape plain_shape(const char *bytes, size_t size)
+{
+	struct shape shape = { .bytes = size };
+	for (size_t i = 0; i < size; i++) {
+		shape.open_bytes = bytes[i] == '\n' ? 0 : shape.open_bytes + 1;
+		shape.newlines += bytes[i] == '\n';
+		if (shape.longest < shape.open_bytes)
+			shape.longest = shape.open_bytes;
+	}
+	if (shape.longest < SHAPE_LINE_BYTES)
+		shape.longest = size < SHAPE_LINE_BYTES ? size : SHAPE_LINE_BYTES;
+	return shape;
+}
+
+Test(version, shape_of_any_text_in_any_pieces)
+{
+	char bytes[3000];
+	unsigned seed = 1;
+
+	for (int round = 0; round < 2000; round++) {
+		struct shape shape = { 0 };
+		size_t size = (size_t)rand_r(&seed) % sizeof(bytes);
+		int mean = 1 << rand_r(&seed) % 12;
+		for (size_t i = 0; i < size; i++)
+			bytes[i] = rand_r(&seed) % mean == 0 ? '\n' : 'a';
+		for (size_t at = 0; at < size;) {
+			size_t piece = 1 + (size_t)rand_r(&seed) % (round % 2 ? 40 : 2000);
+			if (piece > size - at)
+				piece = size - at;
+			shape_add(&shape, bytes + at, piece);
+			at += piece;
+		}
+		struct shape plain = plain_shape(bytes, size);
+		cr_assert_eq(memcmp(&shape, &plain, sizeof(shape)), 0,
+			     "round %d: %lu newlines %lu, longest %lu %lu, open %lu %lu", round,
+			     shape.newlines, plain.newlines, shape.longest, plain.longest,
+			     shape.open_bytes, plain.open_bytes);
+	}
+	struct shape unseen = { .bytes = 3, .newlines = 1, .longest = 2, .open_bytes = 1 };
+	shape_unseen(&unseen, 10);
+	cr_assert_eq(unseen.bytes, 13);
+	cr_assert_eq(unseen.longest, 11);
+	cr_assert_eq(shape_lines(&unseen), 12);
+}
