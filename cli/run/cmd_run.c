@@ -38,6 +38,7 @@
 #include "cli/run/starter.h"
 #include "cli/run/supervised.h"
 #include "cli/run/terminal.h"
+#include "cli/run/unsaid.h"
 #include "cli/run/via.h"
 #include "cli/run/watch.h"
 #include "cli/session/journal_file.h"
@@ -838,6 +839,10 @@ static int run(const struct config *config, char **words)
 		coverage_note(&sum.coverage, "(session)", "a file of it was cut short in this run");
 	if (shown)
 		summary_print(&sum, session.name);
+	if (shown && recording.journal.header &&
+	    (sum.counters[COUNTER_stale_warned] || sum.counters[COUNTER_stale_denied] ||
+	     sum.counters[COUNTER_unread_warned] || sum.counters[COUNTER_unread_denied]))
+		unsaid_print(&session.segment, session_journal(&session), begun.next);
 	if (shown && told[0])
 		(void)fprintf(stderr, "seen: %s\n", told);
 	if (fail_on_rules_missed(config, &sum.coverage, line))

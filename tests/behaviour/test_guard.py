@@ -4,10 +4,12 @@ import errno
 import json
 import os
 import shutil
+import subprocess
+import sys
 import time
 import unittest
 
-from harness import VIA, SessionTest, lines, wait_until
+from harness import RUN, VIA, Session, SessionTest, lines, wait_until
 
 # How the agent's shell destroys what is in f; what is left of it then (None: nothing, "": whatever).
 SHELL_WAYS = {
@@ -188,6 +190,43 @@ class Warn(Case):
         self.assertIn("somebody else changed it", self.shell("git checkout -q f")[1])
         self.assertEqual(self.current(), self.old)
         self.assertKept(theirs)
+
+
+# An agent that reads two files, and writes both when it is told to.
+WRITES_LATER = r"""
+import os, time
+for name in "fg":
+    open(name).read()
+time.sleep(%r)
+os.mkdir("../ready")
+while not os.path.exists("../go"):
+    time.sleep(0.01)
+for name in "fg":
+    open(name, "w").write("new\n")
+"""
+
+
+class AtTheEnd(unittest.TestCase):
+    """What the agent's own tools overwrote nobody could be told of meanwhile: the end of the run names it."""
+
+    def test_own(self):
+        session = Session()
+        self.addCleanup(session.close)
+        for name in "fg":
+            session.write(name, lines(name))
+        script = os.path.join(session.folder, "writer.py")
+        with open(script, "w") as file:
+            file.write(WRITES_LATER % BURST_S)
+        process = subprocess.Popen([*RUN, "--session", "test", "--summary", "--agent", "writer", "--", sys.executable, script],
+                                   cwd=session.workspace, env=session.environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        wait_until(lambda: os.path.exists(os.path.join(session.folder, "ready")), 30)
+        theirs = session.write("f", lines("theirs"))
+        os.mkdir(os.path.join(session.folder, "go"))
+        told = [line for line in process.communicate(timeout=60)[1].decode().splitlines() if "somebody else changed it" in line]
+        self.assertEqual(len(told), 1, told)
+        self.assertTrue(told[0].startswith("seen: f: "), told)
+        session.seen("restore", "--session", "test", *told[0].split("seen restore ")[1].split())
+        self.assertEqual(session.read("f"), theirs)
 
 
 class Deny(Case):

@@ -1,0 +1,54 @@
+/* Warnings at the end of a run: see unsaid.h. */
+#include "cli/run/unsaid.h"
+
+#include <stdio.h>
+
+#include "cli/base/text.h"
+#include "cli/journal/events.h"
+#include "tracker/guard/guard.h"
+
+enum { SHOWN = 8, LINE_BYTES = 4 * SEGMENT_PATH_BYTES };
+
+static void print(const struct segment *segment, const struct event *event)
+{
+	const struct journal_entry *entry = event->entry;
+	struct guard_answer answer = {
+		.verdict = (enum guard_verdict)entry->record.decision,
+		.reason = (enum guard_reason)entry->record.reason,
+		.kept = entry->record.flags & JOURNAL_GUARDED_KEPT,
+		.before = entry->details.before,
+	};
+	char line[LINE_BYTES];
+
+	if (guard_say(segment, &answer, event->resolved, line, sizeof(line)))
+		(void)fputs(line, stderr);
+}
+
+void unsaid_print(const struct segment *segment, const char *journal, uint64_t since)
+{
+	char number[TEXT_NUMBER_BYTES];
+	struct events *events;
+	struct event event;
+	uint64_t count = 0;
+
+	if (!journal || events_open(journal, false, &events) < 0)
+		return;
+	for (enum events_found found; (found = events_next(events, &event)) != EVENTS_END;) {
+		if (found == EVENTS_UNDONE) {
+			events_pass(events);
+			continue;
+		}
+		if (event.op != JOURNAL_GUARDED || event.number < since || !event.entry ||
+		    event.role != ROLE_AGENT || !event.resolved ||
+		    !(event.entry->record.marks & JOURNAL_DETAILS) ||
+		    (event.entry->record.decision != GUARD_WARN &&
+		     event.entry->record.decision != GUARD_DENY))
+			continue;
+		if (count++ < SHOWN)
+			print(segment, &event);
+	}
+	events_close(events);
+	if (count > SHOWN)
+		(void)fprintf(stderr, "seen: and %s more; `seen log --op guarded` lists them\n",
+			      text_number(count - SHOWN, number));
+}
