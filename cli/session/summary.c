@@ -1,34 +1,61 @@
 /* Summaries: see summary.h. */
 #include "cli/session/summary.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/base/text.h"
 #include "cli/base/tokens.h"
 #include "tracker/answer/tracker.h"
 #include "tracker/content/file.h"
+#include "tracker/guard/guard.h"
 #include "tracker/path/path.h"
 #include "tracker/process/process.h"
 #include "tracker/process/scope.h"
 #include "tracker/segment/tables.h"
+#include "tracker/segment/workspace.h"
 
 struct file_sum {
+	const struct segment *segment;
 	struct summary *summary;
 	uint64_t since_realtime_ns;
 };
+
+/* Names a file, if the notice is in it still. */
+static void add_notice_file(const struct segment *segment, const char *path,
+			    struct summary *summary)
+{
+	struct version version;
+	bool has_notice = false;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
+
+	if (fd < 0)
+		return;
+	if (guard_scan(segment, fd, &version, &has_notice) == 0 && has_notice) {
+		unsigned place = summary->notice_files++;
+		if (place < SUMMARY_NAMES &&
+		    path_escape(path_relative(segment, path), summary->notice_names[place],
+				SUMMARY_NAME_BYTES) < 0)
+			(void)snprintf(summary->notice_names[place], SUMMARY_NAME_BYTES,
+				       "(a long name)");
+	}
+	(void)close(fd);
+}
 
 static int add_file(const char *path, const struct file_slot *file, void *data)
 {
 	struct file_sum *sum = data;
 
 	sum->summary->files++;
-	(void)path;
 	/* A temporary file that came and went is no change. */
 	if (file->last_edit_realtime_ns < sum->since_realtime_ns ||
 	    file_fate(file) == FATE_IS_TRANSIENT || file_fate(file) == FATE_NOTHING)
 		return 0;
 	sum->summary->removed += file_fate(file) == FATE_IS_REMOVED;
+	if (file->flags & FILE_HELD_NOTICE)
+		add_notice_file(sum->segment, path, sum->summary);
 	if (file->flags & FILE_EDITED_BY_AGENT)
 		sum->summary->edited_by_agent++;
 	else if (file->flags & FILE_EDITED_BY_TOOL)
@@ -73,7 +100,7 @@ void summary_take(const struct segment *segment, const struct journal *journal,
 		  struct summary *ret_summary)
 {
 	struct summary summary = { 0 };
-	struct file_sum sum = { &summary, since_realtime_ns };
+	struct file_sum sum = { segment, &summary, since_realtime_ns };
 
 	for (int i = 0; i < COUNTER_COUNT; i++)
 		summary.counters[i] = coverage_counter(segment, (enum counter)i, since_counters);
@@ -257,6 +284,13 @@ void summary_print(const struct summary *summary, const char *session_name)
 	/* That something was kept is worth a line where somebody may want it back. */
 	if (is_conflict(counters) && summary_writes(summary, writes)[0])
 		(void)fprintf(stderr, "seen: writes: %s\n", writes);
+	for (unsigned i = 0; i < summary->notice_files && i < SUMMARY_NAMES; i++)
+		(void)fprintf(stderr, "%s%s", i ? ", " : "seen: a notice was stored as content in ",
+			      summary->notice_names[i]);
+	if (summary->notice_files > SUMMARY_NAMES)
+		(void)fprintf(stderr, " and %u more", summary->notice_files - SUMMARY_NAMES);
+	if (summary->notice_files)
+		(void)fputc('\n', stderr);
 	if (summary_rules(summary, writes)[0])
 		(void)fprintf(stderr, "seen: rules: %s\n", writes);
 	if (counters[COUNTER_receivers_unknown])

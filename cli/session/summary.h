@@ -12,6 +12,7 @@
 #include "tracker/segment/segment.h"
 
 enum { SUMMARY_UNKNOWN_MAX = 4 };
+enum { SUMMARY_NAMES = 3, SUMMARY_NAME_BYTES = 256 };
 
 struct summary {
 	uint64_t counters[COUNTER_COUNT];
@@ -26,6 +27,9 @@ struct summary {
 	char unknown[SUMMARY_UNKNOWN_MAX]
 		    [40]; /* names of programs that may be an agent which nobody named */
 	unsigned unknown_count;
+	unsigned notice_files; /* that hold a notice which the session stored in them */
+	char notice_names[SUMMARY_NAMES]
+			 [SUMMARY_NAME_BYTES]; /* of the first of them, safe to print */
 };
 
 /* summary_take(): adds up a session.  journal: its own, may be unmapped.  since_*: what to take off, for one run of several: its counters at the

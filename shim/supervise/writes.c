@@ -421,6 +421,12 @@ static bool settle(const struct supervision *supervision, struct target *target,
 	guard_end(segment, &who, write->key, &now, write->knows);
 	record_edited(supervision, target, write->path, &write->before, &now,
 		      guard_source(who.context, who.role));
+	struct guard_answer stored;
+	/* What there was already and is appended to is a record of what was given. */
+	bool is_record = write->appends && !version_is_none(&write->before);
+	if (has_nonce && !is_record &&
+	    guard_stored_notice(segment, write->key, &write->before, &stored))
+		record_guarded(supervision, target, write->path, &stored);
 	if (!is_heard) {
 		struct guard_writer other = { .serial = unfinished };
 		struct guard_answer again = { .file_key = write->key, .knows = knows };

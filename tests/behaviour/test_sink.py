@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -477,6 +478,58 @@ class Unknown(SinkTest):
         self.assertIn(b"seen: 2 outputs given in full: nobody could tell who reads them\n", done.stderr)
         done = self.session.seen("run", "--summary", "--agent", "asking_agent", "--", "python3", script, "cat f")
         self.assertNotIn(b"nobody could tell", done.stderr)
+
+
+class Stored(SinkTest):
+    """An agent that keeps what it was given in new files: they are named at the end."""
+
+    AGENT = """
+import os, subprocess, sys
+cat = lambda: subprocess.run(['bash', '-c', 'cat f'], stdout=subprocess.PIPE).stdout
+cat()
+notice = cat()
+def write(path, data, mode='wb'):
+    with open(path, mode) as file:
+        file.write(data)
+write('copy.txt', b'before\\n' + notice)
+write('renamed.tmp', notice)
+os.rename('renamed.tmp', 'renamed.txt')
+for _ in range(3):
+    write('log.txt', notice, 'ab')
+write('record.txt', b'began\\n', 'ab')
+write('record.txt', notice, 'ab')
+write('gone.txt', notice)
+os.unlink('gone.txt')
+write('again.txt', notice)
+write('again.txt', b'what it is\\n')
+write('plain.txt', b'File previously read: no notice\\n')
+"""
+
+    def run_agent(self, text):
+        script = os.path.join(self.session.folder, "storing_agent.py")
+        with open(script, "w") as file:
+            file.write(text)
+        return self.session.seen("run", "--summary", "--session", "test", "--agent", "storing_agent", "--", "python3", script).stderr
+
+    def test_is_told(self):
+        self.session.write("f", lines("f"))
+        said = self.run_agent(self.AGENT)
+        self.assertTrue(self.session.read("copy.txt").startswith(b"before\n" + NOTICE))
+        named = re.findall(rb"^seen: a notice was stored as content in (.*)$", said, re.M)
+        self.assertEqual(len(named), 1, said)
+        self.assertEqual(sorted(named[0].split(b", ")), [b"copy.txt", b"log.txt", b"renamed.txt"])
+        log = [json.loads(line) for line in self.session.seen("log", "--json", "--op", "guarded", "--session", "test").stdout.splitlines()]
+        told = [entry["resolved"] or entry["path"] for entry in log if (entry["verdict"], entry["reason"]) == ("warned", "notice")]
+        self.assertEqual(len(told), len(set(told)), told)  # each file once
+        self.assertLessEqual({self.session.path(name) for name in ("copy.txt", "log.txt", "renamed.txt")}, set(told))
+        self.assertFalse({self.session.path(name) for name in ("plain.txt", "record.txt")} & set(told))
+        self.assertEqual(self.session.status()["counters"]["notices_stored"], len(told))
+
+    def test_another_run(self):
+        """What an earlier run of the session left is its business."""
+        self.session.write("f", lines("f"))
+        self.run_agent(self.AGENT)
+        self.assertNotIn(b"a notice was stored", self.run_agent("open('other.txt', 'w').write('text')\n"))
 
 
 class Changes(SinkTest):

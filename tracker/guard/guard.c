@@ -407,6 +407,28 @@ uint64_t guard_unfinished(const struct segment *segment, uint64_t file_key, uint
 	return file.writer;
 }
 
+static void note_notice(struct file_slot *file, const void *data)
+{
+	(void)data;
+	file->flags |= FILE_HELD_NOTICE;
+}
+
+bool guard_stored_notice(const struct segment *segment, uint64_t file_key,
+			 const struct version *before, struct guard_answer *ret_answer)
+{
+	struct file_slot file;
+
+	if (file_find(segment, file_key, &file) < 0 || (file.flags & FILE_HELD_NOTICE) ||
+	    file_change_known(segment, file_key, note_notice, NULL) < 0)
+		return false;
+	segment_count(segment, COUNTER_notices_stored, 1);
+	*ret_answer = (struct guard_answer){ .verdict = GUARD_WARN,
+					     .reason = GUARD_NOTICE,
+					     .file_key = file_key,
+					     .before = *before };
+	return true;
+}
+
 bool guard_has_nonce(const struct segment *segment, const void *bytes, size_t size_bytes)
 {
 	const char *nonce = segment->header->nonce;

@@ -119,6 +119,11 @@ bool guard_has_nonce(const struct segment *segment, const void *bytes, size_t si
 int guard_scan(const struct segment *segment, int fd, struct version *ret_version,
 	       bool *ret_has_nonce);
 
+/* guard_stored_notice(): a change that was let pass left a notice in a file on record.  ret_answer: what the journal is to say of it.
+ * Returns whether that is the first one there: later ones need not be told. */
+bool guard_stored_notice(const struct segment *segment, uint64_t file_key,
+			 const struct version *before, struct guard_answer *ret_answer);
+
 /* guard_source(): what a write by such a process counts as. */
 enum source guard_source(const struct context *context, uint32_t role);
 

@@ -185,7 +185,8 @@ enum file_flags {
 	FILE_EDIT_UNTOLD = 64,       /* edited by the agent since `seen edited --clear` */
 	FILE_WRITER_WHOLE = 128,     /* `writer` leaves nothing of what was there */
 	FILE_TOOL_EDIT_UNTOLD = 256, /* edited by a tool since `seen edited --tools --clear` */
-	FILE_FATE_FIRST = 512,       /* from here on: enum fate_bits (tracker/content/fate.h) */
+	FILE_FATE_FIRST = 512,       /* to 4096: enum fate_bits (tracker/content/fate.h) */
+	FILE_HELD_NOTICE = 8192,     /* the session stored a notice in it, once at least */
 };
 
 /* What happened to a file last, and who did it.  The words are those of task_metadata.json; part of the segment's ABI. */

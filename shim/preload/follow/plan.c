@@ -364,10 +364,12 @@ static bool look_at_source(int directory, const char *path, bool follows, struct
 
 	plan->source = (struct version){ 0 };
 	plan->source_key = 0;
+	plan->source_has_notice = false;
 	if (fd < 0)
 		return true;
 	if (guard_scan(&shim.segment, fd, &plan->source, &has_nonce) < 0)
 		plan->source = (struct version){ 0 };
+	plan->source_has_notice = has_nonce;
 	has_nonce = has_nonce || (sys_fstat(fd, &stat) == 0 && plan_was_refused(&stat, ASKS));
 	(void)sys_close(fd);
 	char *normal = scratch_take();
@@ -468,6 +470,14 @@ void plan_complete(uint64_t key, const char *path, const struct version *before,
 		record_edited(path, before, now, guard_source(self.context, self.role));
 }
 
+void plan_stored_notice(uint64_t key, const char *path, const struct version *before)
+{
+	struct guard_answer answer;
+
+	if (guard_stored_notice(&shim.segment, key, before, &answer))
+		record_guarded(path, &answer);
+}
+
 void plan_changed(struct plan *plan, int error)
 {
 	struct version now = { 0 };
@@ -506,6 +516,8 @@ void plan_renamed(struct plan *plan, int error)
 		guard_begin(&shim.segment, &self, plan->path, &plan->answer);
 		plan_complete(plan->answer.file_key, plan->path, &plan->answer.before,
 			      &plan->source, plan->answer.knows);
+		if (plan->source_has_notice)
+			plan_stored_notice(plan->answer.file_key, plan->path, &plan->answer.before);
 		if (plan->source_key)
 			plan_complete(plan->source_key, NULL, &plan->source, &none, GUARD_KNEW);
 	} else if (error != 0) {

@@ -20,6 +20,7 @@ struct plan {
 	/* RENAME: of what takes the other's place */
 	struct version source;
 	uint64_t source_key; /* 0: nothing is known of it */
+	bool source_has_notice;
 	/* OPEN, to empty the file: that is done when it was looked at by the descriptor, so that it is the one that was looked at */
 	bool holds;
 	bool is_new; /* holds: there was nothing */
@@ -76,6 +77,9 @@ int plan_reopen(int fd, int flags);
 /* plan_complete(): the change of a file is complete.  path: absolute, for the journal; NULL: it is not recorded. */
 void plan_complete(uint64_t key, const char *path, const struct version *before,
 		   const struct version *now, uint32_t knows);
+
+/* plan_stored_notice(): such a change left a notice in the file: it is told of, once. */
+void plan_stored_notice(uint64_t key, const char *path, const struct version *before);
 
 /* plan_is_kept_clean(): is the file of that key one that a notice is refused for? */
 bool plan_is_kept_clean(uint64_t key);

@@ -407,6 +407,10 @@ static int finish(int fd, const struct opening *opening)
 		plan_complete(opening->key, path, &opening->before, &now, opening->knows);
 	else
 		guard_cancel(&shim.segment, &self, opening->key);
+	/* What there was already and is appended to is a record of what was given. */
+	bool is_record = !(opening->marks & (MARK_CHECKS | MARK_NEW));
+	if (leads && has_nonce && ret == 0 && !is_record && !version_equal(&now, &opening->before))
+		plan_stored_notice(opening->key, path, &opening->before);
 	scratch_give(path);
 	if (!leads)
 		return ret;
