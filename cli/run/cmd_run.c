@@ -385,7 +385,11 @@ static bool goes_on(pid_t command, const struct supervised *supervised)
 
 	if (supervised)
 		return !is_stopped(command);
-	return waitid(P_PID, (id_t)command, &info, WCONTINUED | WNOHANG) == 0 && info.si_pid;
+	if (waitid(P_PID, (id_t)command, &info, WCONTINUED | WNOHANG) == 0 && info.si_pid)
+		return true;
+	/* The next stop takes back what the kernel had to tell of that; it is still to be waited for. */
+	return waitid(P_PID, (id_t)command, &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
+	       info.si_pid;
 }
 
 /* Stops this process by a signal, so that who waits for it is told the same.  Returns whether it did: the kernel drops the signals of
