@@ -155,9 +155,6 @@ class Summary(Case):
         self.assertEqual(terminal.wait(), 0)
         self.assertEqual(terminal.output, b"")
 
-    def test_says_that_no_agent_is_known(self):
-        self.assertIn(b"--agent NAME", self.seen("run", "--summary", "--", sys.executable, "-c", "", code=0).stderr)
-
 
 class Signals(Case):
     def start(self, script, **more):
