@@ -226,6 +226,7 @@ static void settle(struct file *file, const struct file_slot *slot, const struct
 	file->seen = sight->version;
 	file->outside = slot->outside;
 	file->edits = slot->edits;
+	file->forgets = slot->forgets;
 	file->last_edit_realtime_ns = slot->last_edit_realtime_ns;
 	file->looked_ns = sight->began_ns;
 	file->looked_realtime_ns = sight->began_realtime_ns;
@@ -480,15 +481,27 @@ static bool find_source(struct watch *watch, struct file *file, const struct sig
 	return phase == PHASE_LAST || (!held && unobserved != UNOBSERVED_STARTING);
 }
 
+/* May the table have given the file's place away since the last inspection, and with it what the session wrote?  Then nothing can be
+ * told of a change.  The end of the run reports how many files were forgotten. */
+static bool may_be_forgotten(const struct watch *watch, const struct file *file,
+			     const struct file_slot *slot)
+{
+	if (!segment_counter(watch->segment, COUNTER_lost_files))
+		return false;
+	return file->fresh || !file->known || slot->forgets != file->forgets;
+}
+
 static void judge_known(struct watch *watch, struct file *file, const struct file_slot *slot,
 			const struct sight *sight, enum phase phase)
 {
 	struct version before = { 0 };
+	bool is_forgotten = may_be_forgotten(watch, file, slot);
 	enum source source;
 
 	if (file->excluded || watch->segment->settings->watch_mode == WATCH_MODE_OFF ||
-	    is_known(watch, file, slot, sight, &before)) {
-		if (!file->excluded && (is_edited(file, slot) || is_begun(file, slot)))
+	    is_forgotten || is_known(watch, file, slot, sight, &before)) {
+		if (!file->excluded && !is_forgotten &&
+		    (is_edited(file, slot) || is_begun(file, slot)))
 			note_holder(watch, file, sight);
 		settle(file, slot, sight);
 		return;
@@ -515,7 +528,8 @@ static void judge_fresh(struct watch *watch, struct file *file, const struct fil
 	enum source source;
 
 	names_note(watch, file->key, exists);
-	if (!exists || file->was_there || slot->last_edit_realtime_ns >= since_realtime_ns ||
+	if (!exists || file->was_there || may_be_forgotten(watch, file, slot) ||
+	    slot->last_edit_realtime_ns >= since_realtime_ns ||
 	    is_noted_elsewhere(watch, file->path, sight, since_realtime_ns)) {
 		look_no_more(file);
 	} else if (find_source(watch, file, sight, file->looked_ns - watch->quiet_ns, phase,

@@ -102,7 +102,7 @@ int change_path(int directory, const char *path, char *ret_path, size_t capacity
 			return -ENOENT;
 	}
 	int length = path_normalize(current_folder(), path, ret_path, capacity);
-	if (length > 0)
+	if (__builtin_expect(length > 0 && shim.segment.header->aliases[0], 0))
 		path_use_root(&shim.segment, ret_path, capacity);
 	return length;
 }

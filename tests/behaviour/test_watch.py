@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -762,6 +763,34 @@ def inotify_descriptors(pid):
         except OSError:
             pass
     return found
+
+
+@the_watcher_alone
+class Forgotten(unittest.TestCase):
+    """More files than the session's table has room for."""
+
+    REWRITES = (
+        "import os, sys, time\n"
+        "for round_ in range(3):\n"
+        "    for i in range(300):\n"
+        "        path = 'd%d/f%d' % (i % 7, i)\n"
+        "        os.makedirs(os.path.dirname(path), exist_ok=True)\n"
+        "        if round_:\n"
+        "            open(path).read()\n"
+        "        with open(path, 'w') as file:\n"
+        "            file.write('round %d of %d\\n' % (round_, i) * 5)\n"
+        "    time.sleep(0.2)\n")
+
+    def test_what_was_forgotten_is_nobody_elses(self):
+        """One process rewrites files of its own: none of that is told as an external change, and the end of the run says once what was forgotten."""
+        session = Session()
+        self.addCleanup(session.close)
+        with open(os.path.join(session.folder, "rewriter"), "w", encoding="ascii") as file:
+            file.write(self.REWRITES)
+        done = session.seen("run", "--summary", "--session", "many", "--agent", "rewriter", "-c", "session.files=128", "--", "python3", file.name)
+        counters = json.loads(session.seen("status", "--json", "--session", "many").stdout)["counters"]
+        self.assertEqual(counters["edits_outside"], 0, done.stderr)
+        self.assertEqual(len(re.findall(rb": [\d,]{3,} files forgotten", done.stderr)), 1, done.stderr)
 
 
 @the_watcher_alone

@@ -304,7 +304,8 @@ static bool begin_to_hold(int directory, const char *path, int flags, struct pla
 	return true;
 }
 
-bool plan_open(int directory, const char *path, int flags, bool holds, struct plan *ret_plan)
+__attribute__((noinline)) static bool look_at_open(int directory, const char *path, int flags,
+						   bool holds, struct plan *ret_plan)
 {
 	enum guard_kind kind = flags & O_TRUNC    ? GUARD_REPLACES
 			       : flags & O_APPEND ? GUARD_APPENDS
@@ -333,6 +334,17 @@ bool plan_open(int directory, const char *path, int flags, bool holds, struct pl
 		return true;
 	}
 	return look(kind, directory, path, !(flags & O_NOFOLLOW), ret_plan);
+}
+
+/* In most sessions no file is known: then a tool's call ends here. */
+bool plan_open(int directory, const char *path, int flags, bool holds, struct plan *ret_plan)
+{
+	struct guard_writer self = plan_writer();
+
+	ret_plan->path = NULL;
+	ret_plan->holds = false;
+	return !guard_may_concern(&shim.segment, &self, NULL) ||
+	       look_at_open(directory, path, flags, holds, ret_plan);
 }
 
 bool plan_change(enum guard_kind kind, int directory, const char *path, bool follows,
