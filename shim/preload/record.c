@@ -768,6 +768,13 @@ static void tell_weight(int fd, const struct descriptor *descriptor)
 	else
 		record.marks |= JOURNAL_AT_LEAST;
 	(void)append(&record, NULL, 0);
+	/* It is told of by this copy of the descriptor, and by no other again. */
+	unsigned end = __atomic_load_n(&descriptors_end, __ATOMIC_RELAXED);
+	uint32_t now = (uint64_t)stat.st_size < NOT_WEIGHED ? (uint32_t)stat.st_size : NOT_WEIGHED;
+	for (unsigned other = 0; other < end; other++)
+		if (descriptors[other].opened == descriptor->opened &&
+		    descriptors[other].start_bytes != NOT_WEIGHED)
+			descriptors[other].start_bytes = now;
 }
 
 void record_replacing(int fd)

@@ -58,6 +58,10 @@ class Shells(SessionTest):
                          [("f", 2, False), ("g", 5, False), ("f", 3, False), ("h", 4, False)])
 
     @needs_library("the supervisor sees no writes")
+    def test_bytes_by_copies_of_a_descriptor_count_once(self):
+        self.assertEqual(self.written("exec 3>> g; echo hi >&3; echo more >&3; exec 3>&-"), [("g", 3, False), ("g", 5, False)])
+
+    @needs_library("the supervisor sees no writes")
     def test_bytes_of_programs_are_their_own(self):
         self.assertEqual(self.written("{ echo a; cat f; } >> g; (echo 12 >> g); cat f > h"), [("g", 0, True), ("g", 3, False)])
 
