@@ -136,7 +136,7 @@ class Session:
 
     def spools(self, agent="fake_agent"):
         """Options by which the session's spool directory is where that agent has its commands' output put."""
-        return ("-c", "agent %s.spool=%s/**" % (agent, self.spool))
+        return ("-c", "agent %s.spool=%s/**" % (agent, self.spool), "-c", "agent %s.measured=*" % agent)
 
     def seen(self, *words, check=True, **more):
         """Runs the program in the workspace."""
