@@ -102,13 +102,21 @@ static uint32_t profile_of(const struct segment *segment, const char *name)
 	return 0;
 }
 
-/* Was an agent named so?  It may have been given as a path. */
-static bool is_named(const struct segment *segment, const char *name)
+/* Was an agent named so, by one of two names?  It may have been given as a path.  Most names are ruled out by their first byte: every
+ * program that starts asks this. */
+static bool is_named(const struct segment *segment, const char *name, const char *other)
 {
 	const char *glob = NULL;
-	while ((glob = segment_text(segment, segment->settings->processes_agents, glob)))
-		if (path_glob(path_base(glob), name, false))
+	while ((glob = segment_text(segment, segment->settings->processes_agents, glob))) {
+		const char *base = strchr(glob, '/') ? path_base(glob) : glob;
+		char first = base[0];
+		if (first != name[0] && first != other[0] && first != '*' && first != '?' &&
+		    first != '[' && first != '\\')
+			continue;
+		if (path_glob(base, name, false) ||
+		    (other != name && path_glob(base, other, false)))
 			return true;
+	}
 	return false;
 }
 
@@ -119,7 +127,7 @@ static bool is_named_script(const struct segment *segment, char *name)
 	if (length <= 3 || strcmp(name + length - 3, ".sh") != 0)
 		return false;
 	name[length - 3] = '\0';
-	if (is_named(segment, name) && !profile_of(segment, name))
+	if (is_named(segment, name, name) && !profile_of(segment, name))
 		return true;
 	name[length - 3] = '.';
 	return false;
@@ -133,10 +141,10 @@ static bool is_agent(const struct segment *segment, const char *path, struct inv
 
 	/* A launcher's own program is hidden beside it (`.kilo` behind `kilo`). */
 	plain_name(base[0] == '.' && base[1] ? base + 1 : base, name, sizeof(name));
-	bool found = is_named(segment, name) || is_named(segment, base) ||
+	bool found = is_named(segment, name, strcmp(name, base) == 0 ? name : base) ||
 		     is_named_script(segment, name);
 	if (!found)
-		found = package_name(path, name, sizeof(name)) && is_named(segment, name);
+		found = package_name(path, name, sizeof(name)) && is_named(segment, name, name);
 	if (!found)
 		return false;
 	invocation->role = ROLE_AGENT;
@@ -432,9 +440,9 @@ void role_invocation(const struct segment *segment, const char *executable, char
 
 	if (script && is_agent(segment, script, &invocation))
 		invocation.scripted = true;
-	else if (!otherwise &&
-		 (is_agent(segment, path, &invocation) ||
-		  (argv[0] && !shell && !script && is_agent(segment, argv[0], &invocation))))
+	else if (!otherwise && (is_agent(segment, path, &invocation) ||
+				(argv[0] && !shell && !script && strcmp(argv[0], path) != 0 &&
+				 is_agent(segment, argv[0], &invocation))))
 		;
 	else if (shell)
 		invocation.role = ROLE_SHELL;
