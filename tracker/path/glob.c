@@ -96,24 +96,6 @@ bool path_covers(const char *pattern, const char *path, bool fold)
 	return glob_covers(pattern, path, fold, false);
 }
 
-static unsigned pair_of(unsigned char first, unsigned char second)
-{
-	return (first * 37u + second) % 512;
-}
-
-void glob_pairs_of(const char *text, bool fold, struct glob_pairs *ret_pairs)
-{
-	unsigned char last = glob_folded(*text, fold);
-
-	*ret_pairs = (struct glob_pairs){ { 0 } };
-	while (last) {
-		unsigned char next = glob_folded(*++text, fold);
-		unsigned pair = pair_of(last, next);
-		ret_pairs->bits[pair / 64] |= UINT64_C(1) << pair % 64;
-		last = next;
-	}
-}
-
 bool glob_is_ruled_out(const char *pattern, const struct glob_pairs *pairs, bool fold)
 {
 	while (*pattern == '*')
@@ -126,7 +108,7 @@ bool glob_is_ruled_out(const char *pattern, const struct glob_pairs *pairs, bool
 	     *pattern && *pattern != '*' && *pattern != '?' && *pattern != '[' && *pattern != '\\';
 	     pattern++) {
 		unsigned char next = glob_folded(*pattern, fold);
-		unsigned pair = pair_of(last, next);
+		unsigned pair = glob_pair_of(last, next);
 		if (last && !(pairs->bits[pair / 64] >> pair % 64 & 1))
 			return true;
 		last = next;
