@@ -8,33 +8,51 @@
 #include "shim/preload/directory.h"
 #include "tracker/sys/sys.h"
 
-/* Is a file that was opened for writing a new one?  Of what the guard looked at it is known; a shell below an agent asks. */
-static enum deed_kind deed_of_open(int fd, int flags, const struct plan *plan, struct look *look)
+/* A file that was opened for writing. */
+struct opened {
+	enum deed_kind kind;
+	uint16_t marks;  /* as of the record */
+	bool is_weighed; /* size_bytes */
+	uint64_t size_bytes;
+};
+
+/* What only the kernel knows of it.  Not inline: plain tools do not ask, and do not pay for the room. */
+__attribute__((noinline)) static void ask_kernel(int fd, bool *is_new, bool *is_old,
+						 struct opened *opened)
 {
-	bool asks = shim.role == ROLE_SHELL && !shim.sandboxed && shim.records &&
-		    (shim.request.context.flags & (CONTEXT_AGENT | CONTEXT_OUTSIDE));
+	struct statx now;
+
+	memset(&now, 0, sizeof(now));
+	if (sys_call6(SYS_statx, fd, (long)"", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME,
+		      (long)&now, 0) != 0)
+		return;
+	bool has_birth = now.stx_mask & STATX_BTIME;
+	/* What is made has all its times from one moment. */
+	bool is_born = has_birth && !now.stx_size &&
+		       memcmp(&now.stx_btime, &now.stx_ctime, sizeof(now.stx_btime)) == 0;
+	*is_new = *is_new || (is_born && !*is_old);
+	*is_old = *is_old || (has_birth && !*is_new);
+	opened->is_weighed = S_ISREG(now.stx_mode);
+	opened->size_bytes = now.stx_size;
+}
+
+/* Is it a new one?  Of what the guard looked at it is known; a shell below an agent asks. */
+static struct opened opened_to_write(int fd, int flags, const struct plan *plan)
+{
+	struct opened opened = { .is_weighed = false };
 	bool is_new = (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
 	bool is_old = !(flags & O_CREAT);
-	struct statx now;
 
 	if (plan && plan->path) {
 		is_new = is_new || plan->answer.reason == GUARD_NEW;
 		is_old = !is_new;
 	}
-	memset(&now, 0, sizeof(now));
-	if (asks && sys_call6(SYS_statx, fd, (long)"", AT_EMPTY_PATH,
-			      STATX_BASIC_STATS | STATX_BTIME, (long)&now, 0) == 0) {
-		bool has_birth = now.stx_mask & STATX_BTIME;
-		/* What is made has all its times from one moment. */
-		bool is_born = has_birth && !now.stx_size &&
-			       memcmp(&now.stx_btime, &now.stx_ctime, sizeof(now.stx_btime)) == 0;
-		is_new = is_new || (is_born && !is_old);
-		is_old = is_old || (has_birth && !is_new);
-		look->is_weighed = S_ISREG(now.stx_mode);
-		look->size_bytes = now.stx_size;
-	}
-	look->marks = is_new ? JOURNAL_MADE : is_old ? JOURNAL_WAS_THERE : 0;
-	return is_new ? DEED_MAKES : is_old ? DEED_CHANGES : DEED_WRITES;
+	if (__builtin_expect(shim.role == ROLE_SHELL, 0) && !shim.sandboxed && shim.records &&
+	    (shim.request.context.flags & (CONTEXT_AGENT | CONTEXT_OUTSIDE)))
+		ask_kernel(fd, &is_new, &is_old, &opened);
+	opened.marks = is_new ? JOURNAL_MADE : is_old ? JOURNAL_WAS_THERE : 0;
+	opened.kind = is_new ? DEED_MAKES : is_old ? DEED_CHANGES : DEED_WRITES;
+	return opened;
 }
 
 int door_opened(int fd, int directory, const char *path, int flags, struct plan *plan)
@@ -57,17 +75,18 @@ int door_opened(int fd, int directory, const char *path, int flags, struct plan 
 		if (lists) {
 			;
 		} else if (writes) {
-			struct look weight = { .marks = 0 };
-			enum deed_kind kind = deed_of_open(fd, flags, plan, &weight);
-			bool is_told = (flags & O_CREAT) && !(flags & O_EXCL) && weight.marks;
-			if ((is_told || weight.is_weighed) && !known) {
-				look = weight;
+			struct opened opened = opened_to_write(fd, flags, plan);
+			bool is_told = (flags & O_CREAT) && !(flags & O_EXCL) && opened.marks;
+			if (known) {
+				look.marks = opened.marks;
+			} else if (is_told || opened.is_weighed) {
+				look = (struct look){ .marks = opened.marks,
+						      .is_weighed = opened.is_weighed,
+						      .size_bytes = opened.size_bytes };
 				known = &look;
-			} else if (known) {
-				look.marks = weight.marks;
 			}
 			if (shim.changes && path && (flags & O_TMPFILE) != O_TMPFILE)
-				change_note(directory, path, kind);
+				change_note(directory, path, opened.kind);
 		} else if (shim.views) {
 			view_opened(fd, directory, path, &look);
 		} else if (shim.shows) {

@@ -96,26 +96,6 @@ bool path_covers(const char *pattern, const char *path, bool fold)
 	return glob_covers(pattern, path, fold, false);
 }
 
-bool glob_is_ruled_out(const char *pattern, const struct glob_pairs *pairs, bool fold)
-{
-	while (*pattern == '*')
-		pattern++;
-	while (*pattern ==
-	       '/') /* of a slash, or of `**` and a slash, nothing need be in the text */
-		pattern++;
-	unsigned char last = '\0';
-	for (;
-	     *pattern && *pattern != '*' && *pattern != '?' && *pattern != '[' && *pattern != '\\';
-	     pattern++) {
-		unsigned char next = glob_folded(*pattern, fold);
-		unsigned pair = glob_pair_of(last, next);
-		if (last && !(pairs->bits[pair / 64] >> pair % 64 & 1))
-			return true;
-		last = next;
-	}
-	return false;
-}
-
 bool glob_matches_at_any_depth(const char *pattern, const char *relative, bool fold, bool undecided)
 {
 	if (pattern[0] == '/')

@@ -44,31 +44,4 @@ bool glob_covers(const char *pattern, const char *text, bool fold, bool undecide
 bool glob_matches_at_any_depth(const char *pattern, const char *relative, bool fold,
 			       bool undecided);
 
-/* Pairs of bytes, one behind the other, that are in a text.  Most patterns have a pair that it does not have, and are ruled out by that. */
-struct glob_pairs {
-	uint64_t bits[8];
-};
-
-static inline unsigned glob_pair_of(unsigned char first, unsigned char second)
-{
-	return (first * 37u + second) % 512;
-}
-
-/* glob_pairs_of(): the pairs of a text.  Inline: what is written to asks for it each time. */
-static inline void glob_pairs_of(const char *text, bool fold, struct glob_pairs *ret_pairs)
-{
-	unsigned char last = glob_folded(*text, fold);
-
-	*ret_pairs = (struct glob_pairs){ { 0 } };
-	while (last) {
-		unsigned char next = glob_folded(*++text, fold);
-		unsigned pair = glob_pair_of(last, next);
-		ret_pairs->bits[pair / 64] |= UINT64_C(1) << pair % 64;
-		last = next;
-	}
-}
-
-/* glob_is_ruled_out(): does a pattern begin, behind stars, with bytes that do not follow each other in the text?  Then it matches no part of that. */
-bool glob_is_ruled_out(const char *pattern, const struct glob_pairs *pairs, bool fold);
-
 #endif

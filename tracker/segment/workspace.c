@@ -124,14 +124,58 @@ const char *path_relative(const struct segment *segment, const char *path)
 	return relative_from(path, workspace_prefix(segment, path));
 }
 
+/* Pairs of bytes, one behind the other, that are in a text.  Most patterns have a pair that it does not have, and are ruled out by that. */
+struct pairs {
+	uint64_t bits[8];
+};
+
+static unsigned pair_of(unsigned char first, unsigned char second)
+{
+	return (first * 37u + second) % 512;
+}
+
+static void pairs_of(const char *text, bool fold, struct pairs *ret_pairs)
+{
+	unsigned char last = glob_folded(*text, fold);
+
+	*ret_pairs = (struct pairs){ { 0 } };
+	while (last) {
+		unsigned char next = glob_folded(*++text, fold);
+		unsigned pair = pair_of(last, next);
+		ret_pairs->bits[pair / 64] |= UINT64_C(1) << pair % 64;
+		last = next;
+	}
+}
+
+/* Does a pattern begin, behind stars, with bytes that do not follow each other in the text?  Then it matches no part of that. */
+static bool is_ruled_out(const char *pattern, const struct pairs *pairs, bool fold)
+{
+	while (*pattern == '*')
+		pattern++;
+	while (*pattern ==
+	       '/') /* of a slash, or of `**` and a slash, nothing need be in the text */
+		pattern++;
+	unsigned char last = '\0';
+	for (;
+	     *pattern && *pattern != '*' && *pattern != '?' && *pattern != '[' && *pattern != '\\';
+	     pattern++) {
+		unsigned char next = glob_folded(*pattern, fold);
+		unsigned pair = pair_of(last, next);
+		if (last && !(pairs->bits[pair / 64] >> pair % 64 & 1))
+			return true;
+		last = next;
+	}
+	return false;
+}
+
 /* pairs: of `relative`. */
 static bool matches_list(const struct segment *segment, struct settings_text list,
-			 const char *relative, const struct glob_pairs *pairs, bool undecided)
+			 const char *relative, const struct pairs *pairs, bool undecided)
 {
 	const char *pattern = NULL;
 	bool fold = ignores_case(segment);
 	while ((pattern = segment_text(segment, list, pattern)))
-		if (!glob_is_ruled_out(pattern, pairs, fold) &&
+		if (!is_ruled_out(pattern, pairs, fold) &&
 		    glob_matches_at_any_depth(pattern, relative, fold, undecided))
 			return true;
 	return false;
@@ -139,12 +183,12 @@ static bool matches_list(const struct segment *segment, struct settings_text lis
 
 bool path_matches_list(const struct segment *segment, struct settings_text list, const char *path)
 {
-	struct glob_pairs pairs;
+	struct pairs pairs;
 
 	if (!list.count)
 		return false;
 	const char *relative = path_relative(segment, path);
-	glob_pairs_of(relative, ignores_case(segment), &pairs);
+	pairs_of(relative, ignores_case(segment), &pairs);
 	return matches_list(segment, list, relative, &pairs, false);
 }
 
@@ -152,13 +196,13 @@ bool path_is_tracked(const struct segment *segment, const char *path)
 {
 	const struct settings *settings = segment->settings;
 	bool fold = ignores_case(segment);
-	struct glob_pairs pairs;
+	struct pairs pairs;
 
 	size_t prefix = workspace_prefix(segment, path);
 	if (!prefix)
 		return false;
 	const char *relative = relative_from(path, prefix);
-	glob_pairs_of(relative, fold, &pairs);
+	pairs_of(relative, fold, &pairs);
 	if (matches_list(segment, settings->paths_exclude, relative, &pairs, true))
 		return false;
 	uint64_t profiles = settings->profile_count;
@@ -167,7 +211,7 @@ bool path_is_tracked(const struct segment *segment, const char *path)
 		while (settings->profiles[i].state.count &&
 		       (pattern = segment_text(segment, settings->profiles[i].state, pattern)))
 			if (pattern[0] == '/' ? glob_covers(pattern, path, fold, true)
-					      : !glob_is_ruled_out(pattern, &pairs, fold) &&
+					      : !is_ruled_out(pattern, &pairs, fold) &&
 							glob_matches_at_any_depth(pattern, relative,
 										  fold, true))
 				return false;
