@@ -1,7 +1,7 @@
 /*
  * `seen report --format html`: one file for a browser, that needs nothing beside itself and asks no network.
  *
- * Its parts are the files of config/data/report: page.html, whose marks @NAME@ tell where the others go; page.css; and the scripts, that are
+ * Its parts are the files of config/data/page: page.html, whose marks @NAME@ tell where the others go; page.css; and the scripts, that are
  * written one behind the other as one.  The report's JSON and the journal's events are elements that no browser takes for a program.
  * The page's policy lets run what has the digests of that one style and that one script, and nothing else: whatever a file is
  * called, its name is data.
