@@ -61,7 +61,7 @@ static int write_notes(void)
 	FILE *file = fopen("notes.txt", "we");
 	if (!file)
 		return -1;
-	for (int i = 1; i <= 40; i++)
+	for (int i = 1; i <= 30; i++)
 		(void)fprintf(file, "Line %d of the notes that the model wants to read.\n", i);
 	return fclose(file);
 }

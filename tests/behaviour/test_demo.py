@@ -7,7 +7,9 @@ from driver import DEADLINE, DEMO, Case
 
 class Demo(Case):
     def test_story(self):
-        done = subprocess.run([DEMO], cwd=self.work, env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        # As a new user has it: without the configuration that other tests here share.
+        env = {**self.env, "XDG_CONFIG_HOME": str(self.top / "none")}
+        done = subprocess.run([DEMO], cwd=self.work, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, timeout=DEADLINE, check=True)
         lines = done.stdout.decode().splitlines()
         self.assertLessEqual(len(lines) + len(done.stderr.splitlines()), 15)
