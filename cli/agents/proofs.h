@@ -32,6 +32,7 @@ void proofs_contradict(struct proofs *proofs, const struct entry_result *result,
 void proofs_drop(const struct segment *segment, uint64_t scope_id);
 
 /* proofs_text_holds(): is `part` in `text`, in the sense above?  For tests, too. */
-bool proofs_text_holds(const char *text, size_t text_bytes, const char *part, size_t part_bytes);
+bool proofs_text_holds(const char *text_bytes, size_t text_length, const char *part_bytes,
+		       size_t part_length);
 
 #endif

@@ -197,7 +197,7 @@ _Noreturn static void run_supervisor(const struct supervised_start *start, struc
 {
 	struct wire wire = { .kind = MESSAGE_FAILED };
 	uint64_t mark = start->has_library ? supervise_mark(start->segment) : 0;
-	struct supervisor *supervisor;
+	struct supervisor *supervisor = NULL;
 	int sockets[2], listener, signals = -1;
 	struct ready ready;
 	sigset_t child;

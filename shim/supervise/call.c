@@ -234,7 +234,7 @@ static long look_at_named(const struct looking *looking, const struct named *nam
 	} else if (path[0] != '/' && named->directory != AT_FDCWD) {
 		(void)snprintf(name, sizeof(name), "fd/%d", named->directory);
 	}
-	if (path[0] != '/') {
+	if (path && path[0] != '/') {
 		base = proc_open_path(named->tid, name);
 		if (base < 0)
 			return base;
@@ -528,7 +528,7 @@ static struct verdict judge_open(const struct looking *looking)
 {
 	const struct form *form = looking->form;
 	struct target *target = looking->target;
-	uint64_t how[3];
+	uint64_t how[3] = { 0 };
 	uint32_t flags;
 	struct name name;
 	ssize_t got;

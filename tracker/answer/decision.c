@@ -428,7 +428,7 @@ int decision_pend(const struct segment *segment, const struct request *request, 
 		.counted = answer && answer->decision == DECISION_YIELDED,
 		.is_diff = answer && answer->decision == DECISION_DIFF,
 	};
-	if (ret_pending->is_diff) {
+	if (answer && answer->decision == DECISION_DIFF) {
 		ret_pending->base_key = answer->file_key;
 		ret_pending->base = answer->delivered;
 		ret_pending->place = answer->given;

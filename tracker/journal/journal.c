@@ -53,9 +53,10 @@ static inline unsigned char *unit_at(const struct journal *journal, uint64_t num
 	uint32_t used = __atomic_load_n(&journal->windows_used, __ATOMIC_ACQUIRE);
 	if (used == 0)
 		return NULL;
-	uint32_t newest = (used < JOURNAL_WINDOWS_MAX ? used : JOURNAL_WINDOWS_MAX) - 1;
-	unsigned char *unit = unit_in(&journal->windows[newest], number);
-	return unit ? unit : unit_before(journal, newest, number);
+	uint32_t count = used < JOURNAL_WINDOWS_MAX ? used : JOURNAL_WINDOWS_MAX;
+	/* cppcheck-suppress negativeIndex ; used is not 0 here */
+	unsigned char *unit = unit_in(&journal->windows[count - 1], number);
+	return unit ? unit : unit_before(journal, count - 1, number);
 }
 
 static bool is_mapped(const struct journal *journal, uint64_t number)

@@ -102,7 +102,7 @@ bool glob_matches_at_any_depth(const char *pattern, const char *relative, bool f
 		return glob_covers(pattern + 1, relative, fold, undecided);
 	/* most names are ruled out by their first byte */
 	bool plain = pattern[0] && !strchr("*?[\\", pattern[0]);
-	char first = glob_folded(pattern[0], fold);
+	unsigned char first = glob_folded(pattern[0], fold);
 	for (const char *at = relative; at; at = strchr(at, '/')) {
 		at += *at == '/';
 		if ((!plain || glob_folded(*at, fold) == first) &&
