@@ -33,7 +33,8 @@ BURST_MS = 20
 SLACK_S = 0.002  # of the clocks on both sides
 WRITER = os.path.join(BUILD, "tests/programs/helpers/write_pieces")
 SETTINGS = ("warn", "deny", "allow")
-WARNED, DENIED = "somebody else changed it since it was read, and this", "not overwritten: somebody else changed it"
+# Of an editor's change "somebody else", of another agent's its name.
+WARNED, DENIED = "changed it since it was read, and this", "changed it since it was read; read it again first"
 
 # Ways of the agent's own write tool, and of its shell with a new content in {src}: is nothing left of what was there, and does
 # it work where there is nothing?
@@ -118,7 +119,7 @@ class File:
     def __init__(self, path, scopes):
         self.path, self.name = path, os.path.basename(path)
         self.disk = None
-        self.written = {None}  # what may be the session's own last write
+        self.written = {(None, None)}  # (content, scope) of what may be the session's own last write
         self.scopes = [Knowledge() for _ in range(scopes)]
         self.known = 0  # has a scope had a baseline of it?  0: no, 1: perhaps, 2: yes
         self.pending = None  # scope of a write that may not be over for the tracker
@@ -131,7 +132,7 @@ class File:
             self.disk = None
         # What is found when that write is taken for finished, is taken for the session's.
         if self.pending is not None and self.disk is not None:
-            self.written = self.written | {self.disk}
+            self.written = self.written | {(self.disk, self.pending), (self.disk, None)}  # None: whose is not known any more
             self.scopes[self.pending].perhaps(self.disk)
             self.known = max(self.known, 1)
 
@@ -141,10 +142,13 @@ class File:
             return {(False, True, False)}
         outcomes = set()
         for known, young in self.scopes[scope].at(start, end):
-            for written in self.written:
-                if self.disk in (known, written):
-                    outcomes.add((False, True, known is not None and not young))
-                elif known is not None and not young:
+            for written, writer in self.written:
+                has = known is not None and not young
+                # What another agent wrote is as external as an editor's change, once this one has a baseline.
+                is_ours = self.disk == written and (writer in (scope, None) or not has)
+                if self.disk == known or is_ours:
+                    outcomes.add((False, True, has))
+                elif has:
                     outcomes.add((True, False, True))
                 else:
                     outcomes.add((False, True, False))
@@ -159,7 +163,7 @@ class File:
             return
         if not by_agent and self.known == 0:  # nobody looked at it, unless its name was heard of before
             was_there, self.disk = self.disk is not None, content
-            self.written = self.written | {content}
+            self.written = self.written | {(content, scope)}
             if content is not None and (whole or not was_there):
                 self.scopes[scope].perhaps(content)
                 self.known = 1
@@ -169,7 +173,7 @@ class File:
             self.pending = None
         knew = {known for _, known, _ in outcomes}
         if True in knew:
-            self.written = {content} | (self.written if False in knew or not (by_agent or self.known == 2) else set())
+            self.written = {(content, scope)} | (self.written if False in knew or not (by_agent or self.known == 2) else set())
         if content is None:
             return
         moves = {known and (whole or not was_there or has) for _, known, has in outcomes}
@@ -352,7 +356,7 @@ class WritesTest(unittest.TestCase):
             with open(file.path, "wb") as stream:
                 stream.write(self.content())
         elif how in ("rename", "old"):
-            known = [content for content in file.scopes[0].known | file.written if content]
+            known = [content for content in file.scopes[0].known | {written for written, _ in file.written} if content]
             content = self.random.choice(sorted(known)) if how == "old" and known else self.content()
             self.replace(file, content)
         elif how == "append":
@@ -523,7 +527,7 @@ class WritesTest(unittest.TestCase):
             self.assertEqual((now, self.inode(file)), (old, before))
             return
         if True not in stale:
-            self.assertNotIn("somebody else", answer["errors"])
+            self.assertNotIn(WARNED, answer["errors"])
         self.totals["killed in the middle"] += now not in (old, new)
         self.assertTrue(self.is_left(way, old, new, now), "torn: %r" % (now,))
         if now != old and way != "append":
@@ -617,6 +621,7 @@ class WritesTest(unittest.TestCase):
         thread = threading.Thread(target=outsider)
         thread.start()
         writes = []
+        self.quiet_writers = set()
         try:
             for _ in range(self.random.randrange(3, 8)):
                 self.race_step(hot, quiet, writes)
@@ -656,8 +661,12 @@ class WritesTest(unittest.TestCase):
             return
         self.settle(scope)
         self.totals["writes"] += 1
+        alone = file is quiet and self.quiet_writers <= {scope}
         if file is quiet:
+            self.quiet_writers.add(scope)
             self.assertNotIn("somebody else", errors)
+        if alone:
+            self.assertNotIn("changed it since", errors)
             self.assertIsNot(passed, False)
         elif way != "append" and self.setting != "allow":
             self.expected[1] += 1
