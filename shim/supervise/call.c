@@ -89,7 +89,7 @@ struct looking {
 /* A name of a call, with the texts that it points to. */
 struct name {
 	struct named named;
-	char path[SEGMENT_PATH_BYTES];
+	char path[SEGMENT_PATH_BYTES]; /* `named` may begin behind its /proc/self/cwd */
 	char folder[SEGMENT_PATH_BYTES];
 	char normal[SEGMENT_PATH_BYTES];
 };
@@ -129,7 +129,7 @@ static void normalize(const struct looking *looking, struct name *name)
 {
 	const struct target *target = looking->target;
 	char long_path[2 * SEGMENT_PATH_BYTES], link[32];
-	const char *path = name->path, *folder = name->named.folder;
+	const char *path = name->named.path, *folder = name->named.folder;
 	int fd;
 
 	name->normal[0] = '\0';
@@ -165,7 +165,7 @@ static void locate(const struct looking *looking, struct name *name)
 	named->folder = NULL;
 	if (looking->target->root_changes)
 		target_refresh_root(looking->targets, looking->target);
-	if (name->path[0] != '/' &&
+	if (named->path[0] != '/' &&
 	    (named->directory == AT_FDCWD
 		     ? target_folder(looking->target, tid, name->folder, sizeof(name->folder))
 		     : proc_folder(tid, named->directory, name->folder, sizeof(name->folder)) > 0))
@@ -203,9 +203,9 @@ static bool read_name(const struct looking *looking, int directory_at, int path_
 	/* Our own /proc/self is another's. */
 	if ((rest = path_behind_folder(ret_name->path, (uint32_t)looking->target->pid))) {
 		named->directory = AT_FDCWD;
-		memmove(ret_name->path, rest, strlen(rest) + 1);
+		named->path = rest;
 	}
-	if (changes && named->directory == AT_FDCWD && ret_name->path[0] != '/')
+	if (changes && named->directory == AT_FDCWD && named->path[0] != '/')
 		target_moves(looking->target, tid);
 	locate(looking, ret_name);
 	return true;
@@ -224,9 +224,15 @@ static long look_at_named(const struct looking *looking, const struct named *nam
 	char name[32] = "cwd";
 	int base = AT_FDCWD, fd;
 
-	if (path_behind_descriptor(path, (uint32_t)target->pid, &fd)) {
+	const char *rest = path_behind_descriptor(path, (uint32_t)target->pid, &fd);
+	if (rest && !named->normal) { /* a pipe, say, that no path leads to */
+		(void)snprintf(name, sizeof(name), "fd/%d", fd);
+		path = rest + strspn(rest, "/");
+	} else if (rest) {
 		path = named->normal;
 	} else if (path[0] == '/' && target->root) {
+		if (!named->normal)
+			return -ENAMETOOLONG;
 		(void)snprintf(name, sizeof(name), "root");
 		path = named->normal + strlen(target->root);
 		while (*path == '/')
@@ -244,6 +250,19 @@ static long look_at_named(const struct looking *looking, const struct named *nam
 	if (base >= 0)
 		(void)sys_close(base);
 	return error;
+}
+
+/* Is there something by that name, before the call is made?  Where nobody can look: yes. */
+static bool is_there_now(const struct looking *looking, const struct named *named, bool follows)
+{
+	struct stat stat;
+
+	exchange_takes_long(looking->exchange);
+	if (!look_begin())
+		return true;
+	long error = look_at_named(looking, named, follows, &stat);
+	look_end();
+	return error == 0;
 }
 
 /* ---- rules ---- */
@@ -333,11 +352,10 @@ static int ask(const struct looking *looking, enum journal_op op, uint32_t flags
 	if (!named->normal || !named->path[0])
 		return 0;
 	/* Nothing is lost by these: what is there is not looked at; what is made where there is nothing is the session's. */
-	struct stat there;
 	bool is_safe = op == JOURNAL_LINK ||
 		       (op == JOURNAL_RENAME && (flags & (RENAME_NOREPLACE | RENAME_EXCHANGE)));
 	bool is_new = is_safe && !(op == JOURNAL_RENAME && (flags & RENAME_EXCHANGE)) &&
-		      look_at_named(looking, named, false, &there) != 0;
+		      !is_there_now(looking, named, false);
 	struct named real;
 	char path[SEGMENT_PATH_BYTES];
 	if ((!is_safe || is_new) && write_may_concern(supervision, target, named) &&
@@ -360,13 +378,6 @@ static bool notes_changes(const struct looking *looking)
 {
 	return (looking->target->request.context.flags & CONTEXT_ATTACHED) &&
 	       !looking->target->invocation.ignored;
-}
-
-/* Is there something by that name, before the call is made? */
-static bool is_there_now(const struct looking *looking, const struct named *named, bool follows)
-{
-	struct stat stat;
-	return look_at_named(looking, named, follows, &stat) == 0;
 }
 
 static void note(const struct looking *looking, const struct named *named, enum deed_kind kind)
@@ -453,7 +464,8 @@ static struct verdict judge_two(const struct looking *looking)
 	count(looking, PROCESS_CHANGES);
 	if (form->op == JOURNAL_RENAME && !is_there_now(looking, &name.named, false))
 		return PASS;
-	bool is_new = form->op == JOURNAL_LINK || !is_there_now(looking, &other.named, false);
+	/* What a symbolic link points to is a text. */
+	bool is_new = form->op != JOURNAL_RENAME || !is_there_now(looking, &other.named, false);
 	if (form->op != JOURNAL_LINK)
 		note(looking, &name.named,
 		     form->op == JOURNAL_SYMLINK ? DEED_MAKES
@@ -554,6 +566,8 @@ static struct verdict judge_open(const struct looking *looking)
 		return PASS;
 	if (form->kind == KIND_OPENAT2 && (how[2] & RESOLVE_IN_ROOT) && name.path[0] == '/') {
 		/* The root is where the directory is. */
+		name.named.directory = directory_of(looking, form->directory);
+		name.named.path = name.path;
 		size_t slashes = strspn(name.path, "/");
 		memmove(name.path, name.path + slashes, strlen(name.path + slashes) + 1);
 		if (!name.path[0])
@@ -698,7 +712,7 @@ static struct verdict judge_exec(const struct looking *looking)
 	target_start(looking->targets, target, tid, announce, executable, words, bytes);
 	target->start.announced_elsewhere = elsewhere;
 	if (announce && !elsewhere && target->start.announced_here)
-		record_start(supervision, target, &name.named, words, bytes, cut);
+		record_start(supervision, target, &name.named, name.path, words, bytes, cut);
 	return PASS;
 }
 

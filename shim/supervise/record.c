@@ -118,13 +118,16 @@ void record_copied(const struct supervision *supervision, struct target *target)
 }
 
 void record_start(const struct supervision *supervision, struct target *target,
-		  const struct named *named, const char *words, size_t words_bytes, bool cut)
+		  const struct named *named, const char *given, const char *words,
+		  size_t words_bytes, bool cut)
 {
 	struct journal_record record = about(target, JOURNAL_EXEC, named->tid);
 
 	if (!journal_of(supervision))
 		return;
 	put_name(supervision, &record, named);
+	if (given != named->path)
+		record.path = text_of(supervision, given);
 	record.other_path = journal_text(supervision->journal, words, words_bytes, true);
 	if (cut)
 		record.marks |= JOURNAL_CUT;

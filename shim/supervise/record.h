@@ -20,9 +20,10 @@ void record_started(const struct supervision *supervision, struct target *target
 /* record_copied(): the process is a copy of another, and does something. */
 void record_copied(const struct supervision *supervision, struct target *target);
 
-/* record_start(): a program is about to be started.  record_start_failed(): it was not. */
+/* record_start(): a program is about to be started.  given: its path as the call has it.  record_start_failed(): it was not. */
 void record_start(const struct supervision *supervision, struct target *target,
-		  const struct named *named, const char *words, size_t words_bytes, bool cut);
+		  const struct named *named, const char *given, const char *words,
+		  size_t words_bytes, bool cut);
 void record_start_failed(const struct supervision *supervision, struct target *target, pid_t tid);
 
 /* record_ended(): the process is about to end by itself. */

@@ -106,6 +106,7 @@ class Deaths(Case):
                         os.kill(pid, signal.SIGKILL)
                 wait_until(lambda: "seen-supervisor" not in [name for _, name in self.session.helpers()])
                 if KERNEL >= (6, 15):
+                    wait_until(lambda: os.path.exists(self.session.path("out.1")))
                     before = os.stat(self.session.path("out.1")).st_mtime_ns
                     wait_until(lambda: os.stat(self.session.path("out.1")).st_mtime_ns > before)
                 self.session.write("enough", b"")
@@ -401,6 +402,15 @@ class Elsewhere(SessionTest):
                 output = self.agent.shell("%s %s < f" % (cat, name))
                 self.assertIn(output.split(b"\n")[0][:6], (self.data[:6], b"[File "), name)
             self.assertEqual(self.agent.shell("mkdir gone; cd gone; rmdir ../gone; %s f 2>&1 | tail -c 27; :" % cat), b": No such file or directory\n"[-27:])
+
+    def test_names_of_pipes(self):
+        """No path leads to them: what writes to one, or links to it, goes on, and so does the supervisor."""
+        for name in ("1", "1/", "77"):
+            self.agent.shell("ln -s /proc/self/fd/%s link; busybox ln -s /proc/self/fd/%s link2; rm link link2" % (name, name))
+        self.assertEqual(self.agent.shell("echo a > /proc/self/fd/1; busybox sh -c 'echo b >> /proc/self/fd/1'; : | cat"), b"a\nb\n")
+        self.assertEqual(self.agent.shell("busybox mv /proc/self/fd/1 made 2> /dev/null; busybox rm -f /proc/self/fd/1 2> /dev/null; echo $?"), b"1\n")
+        self.assertNotice(self.agent.shell("cat f"), "f")
+        self.assertEqual(self.session.status()["processes"]["calls_unjudged"], 0)
 
     def test_fifos(self):
         """Viewers that wait for a FIFO's writer keep nobody else from theirs."""
