@@ -78,7 +78,7 @@ class Status(Case):
         self.assertEqual(status["session"]["folder"], str(self.session_folder()))
         self.assertEqual(status["session"]["mode"], "substitute")
         self.assertRegex(status["session"]["created"], TIME)
-        self.assertEqual(status["files"], {"on_record": 1, "edited_by_agent": 0, "edited_by_tool": 0})
+        self.assertEqual(status["files"], {"on_record": 1, "edited_by_agent": 0, "edited_by_tool": 0, "removed": 0})
         self.assertEqual(status["processes"]["unobserved"], 0)
         self.assertGreaterEqual(status["processes"]["observed"], 4)
         self.assertTrue(all(count == 0 for count in status["lost"].values()))

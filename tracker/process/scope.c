@@ -220,9 +220,11 @@ static int begin_epoch(const struct segment *segment, uint64_t id,
 {
 	struct scope_slot own, copy;
 
+	/* An external agent has no forks: each of its named scopes is of another process, and has its own conversation. */
+	bool has_forks = id != scope_id_of(0, NULL) && read_scope(segment, id, &own);
+
 	/* A named scope has the same process. */
-	for (uint64_t i = 0; read_scope(segment, id, &own) && i < segment->capacity[TABLE_SCOPES];
-	     i++)
+	for (uint64_t i = 0; has_forks && i < segment->capacity[TABLE_SCOPES]; i++)
 		if (slot_read(segment_slot(segment, TABLE_SCOPES, i), &copy, SCOPE_CHECKED_BYTES) &&
 		    copy.id && copy.id != id && copy.head_id == id &&
 		    copy.anchor_pid != own.anchor_pid)
