@@ -6,7 +6,8 @@
  * First part: random scopes, captures, viewers, writers, forgets, windows and clocks.  The model is
  * a plain list of what was given to whom, written from the documentation and not from the code.  It
  * is the judge: a notice is false unless the model knows a delivery of the very bytes, in that
- * scope and epoch, inside the window, by a command that kept to its limit, and not forgotten.  A
+ * scope and epoch, inside the window, by a command that kept to what its agent passes on (measured for
+ * any version, assumed, or measured for another version), and not forgotten.  A
  * notice anywhere but at the capture is false too, and so is a second one to a model that insists.
  * The converse is a sanity check: notices occur, and the tracker seldom misses one it might give.
  *
@@ -79,13 +80,17 @@ static unsigned given_count;
 static struct {
 	uint64_t id, epoch, requests, total_bytes;
 	uint32_t profile;
-	uint64_t limit;
+	struct {
+		uint64_t bytes, lines, line_bytes;
+	} limit;         /* of what one command prints */
+	bool is_version; /* of the agent that the limits were measured with */
 } scopes[SCOPES];
+enum { SCOPE_ASSUMED = 1, SCOPE_LINED = 2, LINED_BYTES = 32000, LINED_LINES = 400 };
 static uint64_t session_epoch;
 
 /* By the model's own numbers.  Of a measured one nothing is believed until it ended and said what it wrote. */
 static struct {
-	uint64_t bytes;
+	uint64_t bytes, newlines, line_bytes, longest; /* line_bytes: of the last line so far */
 	bool measured, ended;
 } * commands;
 static int command_count;
@@ -130,6 +135,35 @@ static bool same_bytes(struct bytes a, struct bytes b)
 	return a.size == b.size && a.seed == b.seed && a.binary == b.binary;
 }
 
+static void print_line(int command, uint64_t bytes, bool has_newline)
+{
+	commands[command].bytes += bytes + has_newline;
+	commands[command].line_bytes += bytes;
+	if (commands[command].longest < commands[command].line_bytes)
+		commands[command].longest = commands[command].line_bytes;
+	if (has_newline) {
+		commands[command].newlines++;
+		commands[command].line_bytes = 0;
+	}
+}
+
+/* content_of(): lines of 40 bytes. */
+static void print_file(int command, uint64_t bytes)
+{
+	for (; bytes >= 40; bytes -= 40)
+		print_line(command, 39, true);
+	print_line(command, bytes, false);
+}
+
+static bool is_passed_on(int command, int scope)
+{
+	uint64_t part = scope == SCOPE_LINED && !scopes[scope].is_version ? 2 : 1;
+	return commands[command].bytes <= scopes[scope].limit.bytes / part &&
+	       commands[command].newlines + (commands[command].line_bytes > 0) <=
+		       scopes[scope].limit.lines / part &&
+	       commands[command].longest <= scopes[scope].limit.line_bytes;
+}
+
 static bool still_counts(const struct given *one, int scope, int path, struct bytes bytes,
 			 uint64_t request, int command)
 {
@@ -140,7 +174,7 @@ static bool still_counts(const struct given *one, int scope, int path, struct by
 	       (!rules.bytes || scopes[scope].total_bytes - one->total_bytes <= rules.bytes) &&
 	       /* the clock runs on between the tracker's look at it and ours: a second of grace */
 	       (!rules.age_s || now_ns() - one->time_ns <= (rules.age_s + 1) * 1000000000u) &&
-	       commands[one->command].bytes <= scopes[scope].limit &&
+	       is_passed_on(one->command, scope) &&
 	       (!commands[one->command].measured || commands[one->command].ended ||
 		one->command == command);
 }
@@ -428,9 +462,8 @@ static void new_capture(int index)
 static int new_command(int capture)
 {
 	must(command_count < OBJECTS);
-	commands[command_count].bytes = 0;
+	memset(&commands[command_count], 0, sizeof(commands[0]));
 	commands[command_count].measured = captures[capture].measured;
-	commands[command_count].ended = false;
 	return command_count++;
 }
 
@@ -544,16 +577,22 @@ static bool view_files(int capture, const int *paths, int count, bool redirected
 		write_something(reading[0].path);
 
 	bool dies = chance(5), partial = chance(5);
-	uint64_t sent = 0;
-	for (int i = 0; i < reading_count; i++)
-		sent += reading[i].view.answer.decision == DECISION_NOTICE
-				? reading[i].view.answer.notice_bytes
-				: objects[reading[i].object].size;
+	struct shape sent = { 0 };
+	for (int i = 0; request.at_sink && i < reading_count; i++) {
+		if (reading[i].view.answer.decision == DECISION_NOTICE) {
+			uint64_t bytes = reading[i].view.answer.notice_bytes;
+			shape_add(&sent, reading[i].view.answer.notice, bytes);
+			print_line(command, bytes - 1, true);
+		} else {
+			struct bytes bytes = objects[reading[i].object];
+			shape_add(&sent, content_of(bytes), bytes.size);
+			print_file(command, bytes.size);
+		}
+	}
 	if (request.at_sink) {
-		sends(&world.segment, request.command_id, sent);
-		(void)__atomic_fetch_add(&slot->bytes_given, sent, __ATOMIC_RELAXED);
-		commands[command].bytes += sent;
-		scopes[scope].total_bytes += sent;
+		command_add(&world.segment, request.command_id, NULL, &sent);
+		(void)__atomic_fetch_add(&slot->bytes_given, sent.bytes, __ATOMIC_RELAXED);
+		scopes[scope].total_bytes += sent.bytes;
 		captures[capture].last_ns = now_ns();
 	}
 	for (int i = 0; i < reading_count; i++) {
@@ -621,11 +660,34 @@ static void set_rules(void)
 	unanswered_all();
 }
 
+static uint32_t profile_named(const char *name)
+{
+	for (uint64_t i = 0; i < world.settings->profile_count; i++) {
+		const char *at = segment_text(&world.segment, world.settings->profiles[i].name,
+					      NULL);
+		if (at && strcmp(at, name) == 0)
+			return (uint32_t)i + 1;
+	}
+	abort();
+}
+
+/* The version of an agent is found out, or another one goes on with the scope. */
+static void change_version(void)
+{
+	bool is_version = !scopes[SCOPE_LINED].is_version;
+	must(scope_set_flags(&world.segment, scopes[SCOPE_LINED].id, SCOPE_VERSION,
+			     is_version ? SCOPE_VERSION : 0) == 0);
+	scopes[SCOPE_LINED].is_version = is_version;
+	unanswered_all();
+}
+
 static void part_one(uint64_t steps)
 {
 	struct timespec began, ended;
 
-	world_open(&world, "session.commands=256", NULL);
+	world_open(&world, "session.commands=256", "agent plain.max_output_bytes=16000",
+		   "agent lined.measured=1.0", "agent lined.max_output_bytes=32000",
+		   "agent lined.max_output_lines=400", NULL);
 	must(mkdir(world_path(&world, "a"), 0700) == 0 &&
 	     mkdir(world_path(&world, "b"), 0700) == 0);
 	objects = calloc(OBJECTS, sizeof(*objects));
@@ -639,12 +701,17 @@ static void part_one(uint64_t steps)
 	for (int i = 0; i < SCOPES; i++) {
 		char name[16];
 		(void)snprintf(name, sizeof(name), "s%d", i);
-		scopes[i].profile = i == 1 ? 8 : 0; /* one with a smaller limit */
+		scopes[i].profile = i == SCOPE_ASSUMED ? profile_named("plain")
+				    : i == SCOPE_LINED ? profile_named("lined")
+						       : world.profile;
 		scopes[i].id = scope_id_of((uint64_t)i + 1, name);
-		scopes[i].limit =
-			scopes[i].profile
-				? world.settings->profiles[scopes[i].profile - 1].max_output_bytes
-				: SETTINGS_MAX_OUTPUT_BYTES;
+		scopes[i].limit.bytes = i == SCOPE_ASSUMED ? ASSUMED_BYTES
+					: i == SCOPE_LINED ? LINED_BYTES
+							   : SETTINGS_MAX_OUTPUT_BYTES;
+		scopes[i].limit.lines = i == SCOPE_ASSUMED ? ASSUMED_LINES
+					: i == SCOPE_LINED ? LINED_LINES
+							   : UINT64_MAX;
+		scopes[i].limit.line_bytes = i == SCOPE_ASSUMED ? ASSUMED_LINE_BYTES : UINT64_MAX;
 		must(scope_claim(&world.segment, scopes[i].id, 1, scopes[i].profile, name) != NULL);
 	}
 	for (int i = 0; i < CAPTURES; i++)
@@ -653,6 +720,8 @@ static void part_one(uint64_t steps)
 	for (step = 0; step < steps; step++) {
 		if (step % 2000 == 0)
 			set_rules();
+		if (step % 500 == 499)
+			change_version();
 		unsigned what = below(100);
 		if (what < 62) {
 			int capture = (int)below(CAPTURES), paths[FILES_MAX], count = 0;
@@ -689,7 +758,8 @@ static void part_one(uint64_t steps)
 					captures[capture].command = new_command(capture);
 				captures[capture].last_ns = now_ns();
 				sends(&world.segment, id, bytes);
-				commands[captures[capture].command].bytes += bytes;
+				if (bytes)
+					print_line(captures[capture].command, bytes - 1, true);
 				int scope = captures[capture].scope;
 				scope_find(&world.segment, scopes[scope].id)->bytes_given += bytes;
 				scopes[scope].total_bytes += bytes;
