@@ -112,6 +112,19 @@ class Warn(Case):
                 self.assertKept(theirs)
                 self.assertEqual(self.counters()["stale_warned"], before + 1)
 
+    def test_own_read_of_an_empty_file(self):
+        """An agent that read that a file is empty does not know what somebody wrote to it since."""
+        self.outsider(b"")
+        self.learn()
+        theirs = self.outsider(lines("theirs"))
+        self.assertIn("seen: f: somebody else changed it since it was read", self.shell("echo mine > f")[1])
+        self.assertKept(theirs)
+        self.session.write("g", b"")
+        self.agent.ask(do="read", path=self.session.path("g"))
+        self.assertEqual(self.agent.ask(do="write", path=self.session.path("g"), data="mine\n", how="truncate")["errno"], 0)
+        self.assertEqual(self.shell("echo more > g"), (0, ""))
+        self.assertEqual(self.counters()["stale_warned"], 1)
+
     def test_no_false_alarm(self):
         """The session's own changes, by whomever, are nobody else's."""
         self.assertEqual(self.agent.shell("cat f"), self.old)

@@ -345,10 +345,11 @@ void own_opened(int fd, int directory, const char *path, struct look *ret_look)
 	__atomic_store_n(&descriptor->key, 0, __ATOMIC_RELAXED);
 	char *normal = scratch_take();
 	if (normal && is_tracked(fd, directory, path, normal) && sys_fstat(fd, &stat) == 0 &&
-	    S_ISREG(stat.st_mode) && stat.st_size > 0) {
+	    S_ISREG(stat.st_mode)) {
 		struct stamp stamp = stamp_of(&stat);
+		bool is_empty = stat.st_size == 0;
 		uint64_t key = 0;
-		ret_look->is_known = true;
+		ret_look->is_known = !is_empty;
 		ret_look->details = (struct journal_details){
 			.dev = stamp.dev,
 			.ino = stamp.ino,
@@ -358,7 +359,7 @@ void own_opened(int fd, int directory, const char *path, struct look *ret_look)
 		struct followed *follows = shim.answers_own && fd < FOLLOWED ? &followed[fd] : NULL;
 		if (follows)
 			*follows = (struct followed){ .state = 0 };
-		if (follows && prepare() &&
+		if (follows && !is_empty && prepare() &&
 		    subject_link(SUBJECT_SELF, fd, normal, SEGMENT_PATH_BYTES) > 0 &&
 		    path_is_tracked(&shim.segment, normal))
 			(void)decision_pend(&shim.segment, &own_request, normal, &stat, NULL,
@@ -378,12 +379,20 @@ void own_opened(int fd, int directory, const char *path, struct look *ret_look)
 
 void own_read(int fd, ssize_t count)
 {
-	if (fd < 0 || fd >= DESCRIPTORS || count <= 0)
+	if (fd < 0 || fd >= DESCRIPTORS || count < 0)
 		return;
 	struct descriptor *descriptor = &descriptors[fd];
 	uint64_t key = __atomic_load_n(&descriptor->key, __ATOMIC_ACQUIRE);
 	if (!key)
 		return;
+	if (count == 0) {
+		/* That a file is empty is known, too, once its end was read. */
+		struct version empty = version_of_bytes("", 0);
+		if (__atomic_load_n(&descriptor->size_bytes, __ATOMIC_RELAXED) == 0 &&
+		    take_key(descriptor))
+			know(fd, key, &empty);
+		return;
+	}
 	uint64_t bytes = __atomic_add_fetch(&descriptor->read_bytes, (uint64_t)count,
 					    __ATOMIC_RELAXED);
 	if (fd < FOLLOWED)
