@@ -54,7 +54,6 @@ struct follow {
 
 struct conversations {
 	const struct segment *segment;
-	enum conversations_run run;
 	struct told *told;
 	struct follow *follows;
 	struct proofs *proofs; /* of this turn; NULL: not looked for */
@@ -62,11 +61,11 @@ struct conversations {
 	uint64_t clock;
 };
 
-struct conversations *conversations_new(const struct segment *segment, enum conversations_run run)
+struct conversations *conversations_new(const struct segment *segment)
 {
 	struct conversations *conversations = calloc(1, sizeof(*conversations));
 	if (conversations)
-		*conversations = (struct conversations){ .segment = segment, .run = run };
+		*conversations = (struct conversations){ .segment = segment };
 	return conversations;
 }
 
@@ -249,17 +248,6 @@ void conversations_take(struct told *told, const struct entry *entry, bool is_ol
 
 /* ---- scopes ---- */
 
-static bool is_terminal(uint32_t pid)
-{
-	char name[64], target[64];
-
-	(void)snprintf(name, sizeof(name), "/proc/%u/fd/0", pid);
-	ssize_t length = readlink(name, target, sizeof(target) - 1);
-	target[length > 0 ? length : 0] = '\0';
-	return strncmp(target, "/dev/pts/", sizeof("/dev/pts/") - 1) == 0 ||
-	       strncmp(target, "/dev/tty", sizeof("/dev/tty") - 1) == 0;
-}
-
 static const char *profile_name(const struct conversations *conversations, uint32_t profile)
 {
 	const struct settings *settings = conversations->segment->settings;
@@ -298,9 +286,7 @@ static void add_follow(struct conversations *conversations, const struct scope_s
 	follow->is_own = length >= sizeof(OWN) - 1 &&
 			 memcmp(scope->name + length - (sizeof(OWN) - 1), OWN, sizeof(OWN) - 1) ==
 				 0;
-	follow->is_interactive = conversations->run == CONVERSATIONS_INTERACTIVE ||
-				 (conversations->run == CONVERSATIONS_OUTSIDE && scope->profile) ||
-				 (scope->profile && is_terminal(scope->anchor_pid));
+	follow->is_interactive = scope->flags & SCOPE_INTERACTIVE;
 	follow->hooks = name ? hooks_find(name) : NULL;
 	follow->is_hooked = follow->is_interactive && has_hooks(follow->hooks);
 	(void)snprintf(link, sizeof(link), "/proc/%u/cwd", scope->anchor_pid);

@@ -22,15 +22,8 @@
 struct conversations;
 struct told; /* a transcript */
 
-/* What kind of run it is. */
-enum conversations_run {
-	CONVERSATIONS_HEADLESS,
-	CONVERSATIONS_INTERACTIVE, /* standard input is a terminal */
-	CONVERSATIONS_OUTSIDE,     /* so it is, and the command itself is no agent */
-};
-
 /* conversations_new(): of a run.  segment: borrowed until conversations_free(), which accepts NULL.  NULL: no memory. */
-struct conversations *conversations_new(const struct segment *segment, enum conversations_run run);
+struct conversations *conversations_new(const struct segment *segment);
 void conversations_free(struct conversations *conversations);
 
 /* conversations_told(): a transcript, of agents of these profiles (bits).  NULL: no memory. */

@@ -630,7 +630,7 @@ static uint64_t file_clock_ns(void)
 }
 
 struct transcripts *transcripts_start(const struct config *config, const struct session *session,
-				      struct journal *journal, enum conversations_run run)
+				      struct journal *journal)
 {
 	struct transcripts *transcripts = calloc(1, sizeof(*transcripts));
 
@@ -640,7 +640,7 @@ struct transcripts *transcripts_start(const struct config *config, const struct 
 		.session = session,
 		.segment = &session->segment,
 		.journal = journal,
-		.conversations = conversations_new(&session->segment, run),
+		.conversations = conversations_new(&session->segment),
 		.since_ns = file_clock_ns(),
 		.fd = -1,
 	};

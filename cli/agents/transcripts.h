@@ -23,7 +23,7 @@ struct transcripts;
  * config, session, journal: borrowed until transcripts_end(); the journal is mapped to write to, or not mapped.
  * Returns NULL where there is no memory: the functions below accept that. */
 struct transcripts *transcripts_start(const struct config *config, const struct session *session,
-				      struct journal *journal, enum conversations_run run);
+				      struct journal *journal);
 
 /* transcripts_tick(): does what there is to do now.  Returns in how many milliseconds it is to be called again at the latest. */
 unsigned transcripts_tick(struct transcripts *transcripts);

@@ -767,11 +767,14 @@ static int run_blind(const struct config *config, unsigned asked, char **words)
 }
 
 /* Who speaks with the agent: a person at a terminal may have it begin another conversation. */
-static enum conversations_run run_of(const struct context *context)
+static uint32_t run_kind(const struct context *context)
 {
-	if (!isatty(STDIN_FILENO))
-		return CONVERSATIONS_HEADLESS;
-	return context->flags & CONTEXT_OUTSIDE ? CONVERSATIONS_OUTSIDE : CONVERSATIONS_INTERACTIVE;
+	enum context_run kind = CONTEXT_RUN_HEADLESS;
+
+	if (isatty(STDIN_FILENO))
+		kind = context->flags & CONTEXT_OUTSIDE ? CONTEXT_RUN_OUTSIDE
+							: CONTEXT_RUN_INTERACTIVE;
+	return (uint32_t)kind << CONTEXT_RUN_KIND_SHIFT;
 }
 
 static int run(const struct config *config, char **words)
@@ -810,10 +813,9 @@ static int run(const struct config *config, char **words)
 						    : (struct journal_header){ .magic = 0 };
 	context = root_context(config, &session.segment, words);
 	uint32_t this_run = process_begin_run(&session.segment);
-	context.flags |= this_run;
+	context.flags |= this_run | run_kind(&context);
 	recording.watch = watch_start(&session, &recording.journal, quiet);
-	recording.transcripts = transcripts_start(config, &session, &recording.journal,
-						  run_of(&context));
+	recording.transcripts = transcripts_start(config, &session, &recording.journal);
 	checkpoint_begin(&recording.checkpoint, &session, config);
 	metadata_open(&session);
 	int code = run_command(&recording, &context, via.ways, words);

@@ -119,7 +119,7 @@ bool ancestry_scope(const struct segment *segment, uint64_t *ret_scope)
 		return false;
 	const char *name = getenv("SEEN_SCOPE");
 	uint64_t id = scope_id_of(agent.agent_serial, name && name[0] ? name : NULL);
-	if (!scope_claim(segment, id, agent.anchor_pid, agent.profile,
+	if (!scope_claim(segment, id, &agent, agent.anchor_pid, agent.profile,
 			 name && name[0] ? name : "agent"))
 		return false;
 	*ret_scope = id;

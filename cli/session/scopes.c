@@ -101,7 +101,7 @@ uint64_t scopes_default(const struct segment *segment, const struct context *con
 		return id;
 	if (!id)
 		id = scope_id_of(0, name);
-	return scope_claim(segment, id, context->anchor_pid, context->profile,
+	return scope_claim(segment, id, context, context->anchor_pid, context->profile,
 			   name ? name : "session")
 		       ? id
 		       : 0;

@@ -403,6 +403,7 @@ class Hostile(Hooks):
 
 class Words(Hooks):
     def test_usage(self):
+        before = sorted(self.home.rglob("*"))
         for words, says in ((("install", "claud"), b"did you mean 'claude'"), (("install", "codx"), b"did you mean 'codex'"),
                             (("remove", "gemni"), b"did you mean 'gemini'"), (("install", "xyzzy"), b"lists the agents"),
                             (("install",), b"which agent"), (("remove",), b"which agent"), (("install", "pi", "codex"), b"which agent"),
@@ -412,16 +413,17 @@ class Words(Hooks):
             done = self.seen("hooks", *words, code=USAGE)
             self.assertIn(says, done.stderr, words)
             self.assertEqual(done.stdout, b"")
-        self.assertEqual(os.listdir(self.home), [])
+        self.assertEqual(sorted(self.home.rglob("*")), before)
 
     def test_print_writes_nothing(self):
+        before = sorted(self.home.rglob("*"))
         for agent in AGENTS:
             output = self.install(agent, 0, "--print").stdout.decode()
             first, _, rest = output.partition("\n")
             self.assertEqual(first, "%s (not installed):" % self.path(agent))
             if agent in MERGED:
                 self.assertEqual(json.loads(rest), shipped(agent))
-        self.assertEqual(os.listdir(self.home), [])
+        self.assertEqual(sorted(self.home.rglob("*")), before)
         path = self.put('{"a": 1 // mine\n}')
         done = self.install("claude", 0, "--print")
         self.assertIn(b"comment", done.stderr)

@@ -360,14 +360,23 @@ def ask(command):
     return subprocess.run(["bash", "-c", command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE).stdout
 sys.stdout.write("%d notices\\n" % [ask("cat f") for _ in range(2)][1].startswith(b"[File previously read"))
 """
+# Until there is a notice.
+PATIENT = """import time
+end = time.monotonic() + 20
+while not ask("cat f").startswith(b"[File previously read"):
+    if time.monotonic() > end:
+        sys.exit("none")
+    time.sleep(0.05)
+print("a notice")
+"""
 
 
 class Interactive(SessionTest):
     """Somebody may begin another conversation: of one that nothing tells nothing is said."""
 
-    def run_agent(self, name, terminal):
+    def run_agent(self, name, terminal, agent=AGENT):
         self.session.write("f", lines("f"))
-        self.session.write(name, AGENT.encode())
+        self.session.write(name, agent.encode())
         master, slave = pty.openpty()
         result = subprocess.run([*RUN, "--summary", "--", sys.executable, name], cwd=self.session.workspace, env=self.session.environment,
                                 stdin=slave if terminal else subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
@@ -381,8 +390,8 @@ class Interactive(SessionTest):
         self.assertIn("seen: opencode was given everything in full: neither a transcript nor hooks told which conversation it was in; "
                       "run `seen hooks install opencode`\n", summary)
         self.session.seen("hooks", "install", "opencode")
-        said, summary = self.run_agent("opencode", True)
-        self.assertEqual(said, "1 notices\n")
+        said, summary = self.run_agent("opencode", True, AGENT[:AGENT.index("sys.stdout.write")] + PATIENT)
+        self.assertEqual(said, "a notice\n")
         self.assertNotIn("in full", summary)
 
     def test_nothing_would(self):

@@ -180,7 +180,7 @@ static bool find_baseline(uint64_t number, const char *path)
 static bool put_scope(uint64_t number, const char *path)
 {
 	(void)path;
-	return scope_claim(&segment, mixed(number), 1, 0, "pi") != NULL;
+	return scope_claim(&segment, mixed(number), NULL, 1, 0, "pi") != NULL;
 }
 
 static bool find_scope(uint64_t number, const char *path)

@@ -712,7 +712,8 @@ static void part_one(uint64_t steps)
 					: i == SCOPE_LINED ? LINED_LINES
 							   : UINT64_MAX;
 		scopes[i].limit.line_bytes = i == SCOPE_ASSUMED ? ASSUMED_LINE_BYTES : UINT64_MAX;
-		must(scope_claim(&world.segment, scopes[i].id, 1, scopes[i].profile, name) != NULL);
+		must(scope_claim(&world.segment, scopes[i].id, NULL, 1, scopes[i].profile, name) !=
+		     NULL);
 	}
 	for (int i = 0; i < CAPTURES; i++)
 		new_capture(i);
@@ -932,8 +933,8 @@ static void work(struct pulse *pulse, uint64_t seed)
 			break;
 		}
 		case 8:
-			TIMED((void)scope_claim(&world.segment, scope_id_of(1 + below(40), NULL), 1,
-						0, "agent"));
+			TIMED((void)scope_claim(&world.segment, scope_id_of(1 + below(40), NULL),
+						NULL, 1, 0, "agent"));
 			break;
 		case 9:
 			TIMED((void)world_is_delivered(&world, scope, name));
@@ -1026,7 +1027,7 @@ static void part_two(uint64_t kills)
 	must(segment_map(world.file, &other) == 0);
 	segment_unmap(&other);
 	uint64_t scope = scope_id_of(77, NULL), began = processor_ns(0);
-	must(scope_claim(&world.segment, scope, 1, 0, "after") != NULL);
+	must(scope_claim(&world.segment, scope, NULL, 1, 0, "after") != NULL);
 	for (unsigned i = 0; i < SHARED_FILES; i++) {
 		(void)snprintf(name, sizeof(name), "k%u", i);
 		must(world_cat(&world, scope, name) == DECISION_CONTENT);

@@ -187,7 +187,8 @@ static inline void world_fill(const struct world *world, const char *name, size_
 static inline uint64_t world_scope(const struct world *world, const char *name)
 {
 	uint64_t id = scope_id_of(7, name);
-	must(scope_claim(&world->segment, id, (uint32_t)getpid(), world->profile, name) != NULL);
+	must(scope_claim(&world->segment, id, NULL, (uint32_t)getpid(), world->profile, name) !=
+	     NULL);
 	return id;
 }
 

@@ -24,7 +24,8 @@ int proof_command(const struct segment *segment, uint64_t command_id, enum proof
 /* proof_of_command(): what was noted; PROOF_NONE for a command that is not in the table. */
 enum proof proof_of_command(const struct segment *segment, uint64_t command_id);
 
-/* proof_scope(): sets SCOPE_PROVES and SCOPE_MUTE of a scope, both at once; the other flags stay.  A scope begins with none.
+/* proof_scope(): sets SCOPE_PROVES and SCOPE_MUTE of a scope, both at once; the other flags stay.  A scope begins with none, an interactive one of a run
+ * with SCOPE_MUTE.
  * Returns 0; -ENOENT for a scope that is not known; -EBUSY when other writers held its slot: call it again. */
 int proof_scope(const struct segment *segment, uint64_t scope_id, uint32_t flags);
 

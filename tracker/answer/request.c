@@ -57,14 +57,14 @@ bool request_prepare_own(const struct segment *segment, const struct context *co
 					 .agent_scope_id = agent_scope_id };
 	/* Its epoch is looked at: it would begin by the agent's first command, and what was read before would be forgotten. */
 	if (context->role == ROLE_AGENT && agent_scope_id)
-		(void)scope_claim(segment, agent_scope_id, context->anchor_pid, context->profile,
-				  name);
+		(void)scope_claim(segment, agent_scope_id, context, context->anchor_pid,
+				  context->profile, name);
 	memcpy(label, name, length);
 	memcpy(label + length, MORE, sizeof(MORE));
 	ret_request->context.capture_id = 0;
 	ret_request->context.scope_id = scope_id_of(serial, "own");
-	return serial && scope_claim(segment, ret_request->context.scope_id, (uint32_t)sys_getpid(),
-				     context->profile, label);
+	return serial && scope_claim(segment, ret_request->context.scope_id, context,
+				     (uint32_t)sys_getpid(), context->profile, label);
 }
 
 void request_begin_own(const struct segment *segment, struct request *request)

@@ -689,7 +689,7 @@ static void enter_scope(const struct segment *segment, struct context *context,
 			   : context->flags & CONTEXT_OUTSIDE ? "session"
 							      : agent_name;
 	uint32_t pid = fork->pid ? fork->pid : context->anchor_pid;
-	context->scope_id = scope_claim(segment, id, pid, context->profile, name) ? id : 0;
+	context->scope_id = scope_claim(segment, id, context, pid, context->profile, name) ? id : 0;
 	if (fork->pid)
 		context->flags |= CONTEXT_FORK;
 	if ((scope_name || fork->pid) && context->scope_id)
@@ -725,7 +725,7 @@ static void claim_own_scope(const struct segment *segment, const struct context 
 
 	if (!context->agent_serial)
 		return;
-	(void)scope_claim(segment, id, context->anchor_pid, context->profile, agent_name);
+	(void)scope_claim(segment, id, context, context->anchor_pid, context->profile, agent_name);
 	if (head || scope_name)
 		scope_set_head(segment, id, head ? head : scope_id_of(context->agent_serial, NULL));
 }

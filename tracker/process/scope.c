@@ -8,6 +8,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "tracker/process/subject.h"
 #include "tracker/sys/sys.h"
 
 enum { PROBES = 32 };
@@ -43,14 +44,41 @@ struct scope_slot *scope_find(const struct segment *segment, uint64_t id)
 	return NULL;
 }
 
-struct scope_slot *scope_claim(const struct segment *segment, uint64_t id, uint32_t anchor_pid,
-			       uint32_t profile, const char *name)
+/* Is standard input of the agent a terminal?  Asked by its name: /dev/tty is one too. */
+static bool is_at_terminal(uint32_t pid)
+{
+	static const char PTS[] = "/dev/pts/", TTY[] = "/dev/tty";
+	char link[64];
+
+	return pid && subject_link((struct subject){ pid }, 0, link, sizeof(link)) > 0 &&
+	       (strncmp(link, PTS, sizeof(PTS) - 1) == 0 ||
+		strncmp(link, TTY, sizeof(TTY) - 1) == 0);
+}
+
+/* The flags that a scope begins with.  An interactive one is mute until the run has found what tells of its conversations: there is no
+ * moment at which something counts before that. */
+static uint32_t flags_at_birth(const struct context *context, uint32_t anchor_pid, uint32_t profile)
+{
+	enum context_run run = CONTEXT_RUN_NONE;
+
+	if (context)
+		run = (context->flags & CONTEXT_RUN_KIND) >> CONTEXT_RUN_KIND_SHIFT;
+	if (run != CONTEXT_RUN_INTERACTIVE && !(run == CONTEXT_RUN_OUTSIDE && profile) &&
+	    !(context && profile && is_at_terminal(anchor_pid)))
+		return 0;
+	return SCOPE_INTERACTIVE | (run == CONTEXT_RUN_NONE ? 0 : (uint32_t)SCOPE_MUTE);
+}
+
+struct scope_slot *scope_claim(const struct segment *segment, uint64_t id,
+			       const struct context *context, uint32_t anchor_pid, uint32_t profile,
+			       const char *name)
 {
 	struct scope_slot *slot = scope_find(segment, id);
 	struct scope_slot copy;
 
 	if (slot)
 		return slot;
+	uint32_t flags = flags_at_birth(context, anchor_pid, profile);
 	for (unsigned probe = 0; probe < PROBES; probe++) {
 		struct scope_slot *candidate = slot_at(segment, id, probe);
 		if (__atomic_load_n(&candidate->id, __ATOMIC_RELAXED) == 0) {
@@ -73,7 +101,7 @@ struct scope_slot *scope_claim(const struct segment *segment, uint64_t id, uint3
 	copy.profile = profile;
 	copy.created_realtime_ns = sys_realtime_ns();
 	copy.sub_agents = 0;
-	copy.flags = 0;
+	copy.flags = flags;
 	copy.head_id = id;
 	memset(copy.name, 0, sizeof(copy.name));
 	if (name)

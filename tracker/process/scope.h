@@ -30,9 +30,11 @@ struct scope_slot *scope_find(const struct segment *segment, uint64_t id);
 
 /* scope_claim(): finds a scope or makes it, in a free slot or that of the scope unused for longest.
  *
- * name: for people, may be NULL.  Returns NULL when no slot could be had (the event is lost, nothing else). */
-struct scope_slot *scope_claim(const struct segment *segment, uint64_t id, uint32_t anchor_pid,
-			       uint32_t profile, const char *name);
+ * context: of what claims it: tells whether a new scope is interactive, and so begins mute; NULL: it is not.  name: for people, may be
+ * NULL.  Returns NULL when no slot could be had (the event is lost, nothing else). */
+struct scope_slot *scope_claim(const struct segment *segment, uint64_t id,
+			       const struct context *context, uint32_t anchor_pid, uint32_t profile,
+			       const char *name);
 
 /* scope_head(): the scope that stands for all of an agent's work: of a named scope that of its agent's process, of a process of the
  * agent's own program that was started for one command (codex's sandbox) that of the agent.  0 for a scope that is not known. */

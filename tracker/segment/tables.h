@@ -32,8 +32,19 @@ enum context_flags {
 	CONTEXT_FORK = 512,
 	CONTEXT_UNKNOWN = 1024, /* a program that may be an agent that nobody named; not handed on */
 	CONTEXT_TAKEN = 2048,   /* below a shell whose output such a program takes */
+	/* enum context_run; handed on to all that the run starts */
+	CONTEXT_RUN_KIND_SHIFT = 12,
+	CONTEXT_RUN_KIND = 3 << CONTEXT_RUN_KIND_SHIFT,
 	/* above: which run it belongs to (process_begin_run()); 0: not known */
 	CONTEXT_RUN_SHIFT = 16,
+};
+
+/* Which scopes of a run are interactive: a person may have their agents begin another conversation. */
+enum context_run {
+	CONTEXT_RUN_NONE, /* no run: those of agents at a terminal, and nobody reads transcripts */
+	CONTEXT_RUN_HEADLESS,    /* those of agents at a terminal of their own */
+	CONTEXT_RUN_INTERACTIVE, /* standard input is a terminal: all */
+	CONTEXT_RUN_OUTSIDE, /* so it is, and the command itself is no agent: those of agents with a profile */
 };
 
 /* What a process hands on to those it starts: its place in the tree.  Plain data, copied whole. */
@@ -92,8 +103,10 @@ enum scope_flags {
 	SCOPE_PROVES =
 		1, /* a transcript of its agent is read: a delivery counts from its proof on */
 	SCOPE_MUTE =
-		2, /* interactive, and nothing tells which conversation it is: nothing given counts */
+		2, /* which conversation it is in is not known, or not yet: nothing given counts */
 	SCOPE_VERSION = 4, /* its agent is of the version that its profile was measured with */
+	SCOPE_INTERACTIVE =
+		8, /* from its beginning on, which in a run is mute then: enum context_run */
 };
 
 enum { SCOPE_NAME_BYTES = 40 };

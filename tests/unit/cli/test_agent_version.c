@@ -86,8 +86,8 @@ Test(agent_version, scopes_are_marked)
 			must(fd >= 0 && read(fd, text, sizeof(text) - 1) >= 0 && close(fd) == 0);
 		}
 	}
-	must(scope_claim(&world.segment, same, (uint32_t)children[0], profile, NULL));
-	must(scope_claim(&world.segment, other, (uint32_t)children[1], profile, NULL));
+	must(scope_claim(&world.segment, same, NULL, (uint32_t)children[0], profile, NULL));
+	must(scope_claim(&world.segment, other, NULL, (uint32_t)children[1], profile, NULL));
 	agent_versions_tick(&world.segment);
 	cr_expect_eq(scope_flags(&world.segment, same), SCOPE_VERSION);
 	cr_expect_eq(scope_flags(&world.segment, other), 0);

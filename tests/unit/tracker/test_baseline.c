@@ -28,7 +28,7 @@ static int own_clock(clockid_t clock, struct timespec *ret_time)
 static uint64_t gone_scope(const char *name)
 {
 	uint64_t id = scope_id_of(7, name);
-	must(scope_claim(&world.segment, id, 0x7fffffff, 0, name) != NULL);
+	must(scope_claim(&world.segment, id, NULL, 0x7fffffff, 0, name) != NULL);
 	return id;
 }
 
@@ -260,7 +260,7 @@ Test(baseline, only_scope)
 	cr_assert_eq(baseline_only_scope(&world.segment), 0, "two, and neither lives");
 	uint64_t alive = living_scope();
 	cr_assert_eq(baseline_only_scope(&world.segment), alive);
-	(void)scope_claim(&world.segment, 4711, (uint32_t)getpid(), 0, "sub-agent");
+	(void)scope_claim(&world.segment, 4711, NULL, (uint32_t)getpid(), 0, "sub-agent");
 	cr_assert_eq(baseline_only_scope(&world.segment), 0);
 }
 

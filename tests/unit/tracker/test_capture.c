@@ -16,7 +16,7 @@ static void start(void)
 	world_open(&world, "agent mine.spool=/**/spool*", NULL);
 	profile = (uint32_t)world.settings->profile_count;
 	scope = scope_id_of(7, "a");
-	must(scope_claim(&world.segment, scope, (uint32_t)getpid(), profile, "a") != NULL);
+	must(scope_claim(&world.segment, scope, NULL, (uint32_t)getpid(), profile, "a") != NULL);
 }
 
 static void stop(void)

@@ -142,8 +142,8 @@ static void use(const struct segment *segment)
 		(void)path_relative(segment, path);
 		judge_rules(segment, path);
 		(void)notice_render(segment, path, &content, -1, text, sizeof(text));
-		(void)scope_claim(segment, id, 1, (uint32_t)nasty(image_bytes), "n");
-		(void)scope_claim(segment, nasty(image_bytes), 1, 0, NULL);
+		(void)scope_claim(segment, id, NULL, 1, (uint32_t)nasty(image_bytes), "n");
+		(void)scope_claim(segment, nasty(image_bytes), NULL, 1, 0, NULL);
 		(void)scope_find(segment, nasty(image_bytes));
 		struct request request = {
 			.context = { .flags = 255,

@@ -26,8 +26,8 @@ static void start(void)
 		.pid_ns = process_pid_ns(),
 		.scope_id = scope_id_of(7, "a"),
 	};
-	must(scope_claim(&world.segment, context.scope_id, context.anchor_pid, context.profile,
-			 "a") != NULL);
+	must(scope_claim(&world.segment, context.scope_id, NULL, context.anchor_pid,
+			 context.profile, "a") != NULL);
 }
 
 static void stop(void)

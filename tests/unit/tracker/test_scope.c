@@ -1,5 +1,8 @@
 /* scope.h: who shares what, numbers, epochs, a full table. */
 #include <criterion/criterion.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "support.h"
 
@@ -120,12 +123,59 @@ Test(scope, names_are_cut)
 	struct scope_slot copy;
 	uint64_t id = scope_id_of(1, "n");
 	struct scope_slot *slot = scope_claim(
-		&world.segment, id, 1, 2,
+		&world.segment, id, NULL, 1, 2,
 		"a name that is longer than the forty bytes there is room for");
 	cr_assert_not_null(slot);
 	cr_assert(slot_read(slot, &copy, SCOPE_CHECKED_BYTES));
 	cr_assert_eq(strlen(copy.name), sizeof(copy.name) - 1);
 	cr_assert_eq(copy.profile, 2);
+}
+
+/* Nothing counts in an interactive scope before `seen run` says that something does: also not at its beginning. */
+Test(scope, an_interactive_one_begins_mute)
+{
+	const uint32_t mute = SCOPE_INTERACTIVE | SCOPE_MUTE;
+	const struct {
+		enum context_run run;
+		uint32_t profile, flags;
+	} CASES[] = {
+		{ CONTEXT_RUN_NONE, 0, 0 },           { CONTEXT_RUN_NONE, 1, 0 },
+		{ CONTEXT_RUN_HEADLESS, 0, 0 },       { CONTEXT_RUN_HEADLESS, 1, 0 },
+		{ CONTEXT_RUN_INTERACTIVE, 0, mute }, { CONTEXT_RUN_INTERACTIVE, 1, mute },
+		{ CONTEXT_RUN_OUTSIDE, 0, 0 },        { CONTEXT_RUN_OUTSIDE, 1, mute },
+	};
+	for (unsigned i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
+		const struct context context = {
+			.flags = (uint32_t)CASES[i].run << CONTEXT_RUN_KIND_SHIFT |
+				 5U << CONTEXT_RUN_SHIFT,
+		};
+		uint64_t id = scope_id_of(1 + i, NULL);
+		cr_assert_not_null(
+			scope_claim(&world.segment, id, &context, 0, CASES[i].profile, NULL));
+		cr_expect_eq(scope_flags(&world.segment, id), CASES[i].flags, "%u", i);
+	}
+}
+
+/* A terminal of the agent's own counts in a run that has none. */
+Test(scope, one_of_an_agent_at_a_terminal)
+{
+	const struct context headless = { .flags = CONTEXT_RUN_HEADLESS << CONTEXT_RUN_KIND_SHIFT },
+			     none = { .flags = 0 };
+	int master = posix_openpt(O_RDWR | O_NOCTTY), kept = dup(STDIN_FILENO);
+	uint64_t id = scope_id_of(1, NULL), other = scope_id_of(2, NULL),
+		 third = scope_id_of(3, NULL);
+
+	must(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
+	int slave = open(ptsname(master), O_RDWR | O_NOCTTY);
+	must(slave >= 0 && dup2(slave, STDIN_FILENO) == STDIN_FILENO);
+	(void)scope_claim(&world.segment, id, &headless, (uint32_t)getpid(), 1, NULL);
+	(void)scope_claim(&world.segment, other, &headless, (uint32_t)getpid(), 0, NULL);
+	(void)scope_claim(&world.segment, third, &none, (uint32_t)getpid(), 1, NULL);
+	if (kept >= 0)
+		(void)dup2(kept, STDIN_FILENO);
+	cr_expect_eq(scope_flags(&world.segment, id), SCOPE_INTERACTIVE | SCOPE_MUTE);
+	cr_expect_eq(scope_flags(&world.segment, other), 0);
+	cr_expect_eq(scope_flags(&world.segment, third), SCOPE_INTERACTIVE);
 }
 
 Test(scope, full_table_gives_up_the_one_unused_for_longest)
