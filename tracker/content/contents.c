@@ -244,19 +244,10 @@ static void look_at(int folder, const char *name, const struct version *but, str
 	look->oldest[place] = found;
 }
 
-/* What getdents64 puts (getdents(2)). */
-struct entry {
-	uint64_t ino;
-	int64_t next;
-	uint16_t bytes;
-	uint8_t type;
-	char name[];
-};
-
 /* but: never among the oldest; NULL: none. */
 static int look_around(int folder, const struct version *but, struct look *ret_look)
 {
-	_Alignas(struct entry) char entries[ENTRIES_BYTES];
+	_Alignas(struct sys_entry) char entries[ENTRIES_BYTES];
 	ssize_t got;
 
 	ret_look->size_bytes = 0;
@@ -264,11 +255,12 @@ static int look_around(int folder, const struct version *but, struct look *ret_l
 	(void)sys_lseek(folder, 0, SEEK_SET);
 	for (unsigned count = 0; (got = sys_getdents64(folder, entries, sizeof(entries))) > 0;)
 		for (ssize_t at = 0; at < got; count++) {
-			const struct entry *entry = (const struct entry *)(void *)(entries + at);
+			const struct sys_entry *entry = (const struct sys_entry *)(void *)(entries +
+											   at);
 			if (count >= ENTRIES_MAX)
 				return -E2BIG;
 			look_at(folder, entry->name, but, ret_look);
-			at += entry->bytes;
+			at += entry->size_bytes;
 		}
 	return (int)got;
 }

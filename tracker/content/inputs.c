@@ -17,15 +17,6 @@ enum {
 static const uint64_t HALF_YEAR_NS = 15778476u *
 				     UINT64_C(1000000000); /* of ls(1): 31556952 s / 2 */
 
-/* As getdents64(2) puts them. */
-struct entry {
-	uint64_t ino;
-	int64_t offset;
-	uint16_t size_bytes;
-	uint8_t type;
-	char name[];
-};
-
 /* ---- one look ---- */
 
 /* What stat tells, as far as programs print it. */
@@ -119,7 +110,7 @@ static int look_at_entries(int folder, const struct input *input, uint64_t now_n
 		if (got == 0)
 			break;
 		for (ssize_t at = 0; at < got;) {
-			const struct entry *entry = (const void *)(bytes + at);
+			const struct sys_entry *entry = (const void *)(bytes + at);
 			const char *name = entry->name;
 			bool dot = strcmp(name, ".") == 0, parent = strcmp(name, "..") == 0;
 			at += entry->size_bytes;

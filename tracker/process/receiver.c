@@ -22,15 +22,6 @@ enum {
 	LINK_BYTES = 128,
 };
 
-/* A directory's entry as the kernel gives it (getdents(2)). */
-struct entry {
-	uint64_t ino;
-	int64_t offset;
-	uint16_t size_bytes;
-	uint8_t type;
-	char name[];
-};
-
 /* What a process that reads the capture has open. */
 struct end {
 	uint32_t kind;            /* enum capture_kind */
@@ -261,7 +252,7 @@ static bool leads_there(int folder, const char *name, const struct end *end)
 /* Has a process the reading end open? */
 static enum holds process_holds(uint32_t pid, struct end *end, bool starts)
 {
-	_Alignas(struct entry) char entries[1024];
+	_Alignas(struct sys_entry) char entries[1024];
 	char path[PROC_PATH_BYTES];
 	enum holds found = HOLDS_NOT;
 	ssize_t count;
@@ -274,7 +265,7 @@ static enum holds process_holds(uint32_t pid, struct end *end, bool starts)
 		return HOLDS_UNKNOWN;
 	while ((count = sys_getdents64(folder, entries, sizeof(entries))) > 0 && found != HOLDS) {
 		for (ssize_t at = 0; at < count && found != HOLDS;) {
-			const struct entry *entry = (const struct entry *)(entries + at);
+			const struct sys_entry *entry = (const struct sys_entry *)(entries + at);
 			at += entry->size_bytes;
 			if (entry->name[0] == '.')
 				continue;

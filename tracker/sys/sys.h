@@ -142,7 +142,16 @@ static inline int sys_utimensat(int folder, const char *path, const struct times
 	return (int)sys_call6(SYS_utimensat, folder, (long)path, (long)times, 0, 0, 0);
 }
 
-/* Returns how many bytes of struct linux_dirent64 were put (getdents(2)), 0 at the end. */
+/* A directory's entry as the kernel writes it (getdents(2), struct linux_dirent64). */
+struct sys_entry {
+	uint64_t ino;
+	int64_t offset;
+	uint16_t size_bytes;
+	uint8_t type;
+	char name[];
+};
+
+/* Returns how many bytes of struct sys_entry were written, 0 at the end. */
 static inline ssize_t sys_getdents64(int folder, void *buffer, size_t size_bytes)
 {
 	return sys_call3(SYS_getdents64, folder, (long)buffer, (long)size_bytes);
