@@ -1,35 +1,18 @@
 /*
- * seen: the program.  A map of the code, one line per file:
+ * seen: the program.  A map of the code:
  *
- *	command.h          the commands, once
- *	cmd_run.c          runs a command with the library inside, waits, reports
- *	cmd_status.c       counters of a session
- *	cmd_files.c        its files
- *	cmd_check.c        holds files against what the agent takes them for
- *	cmd_changed.c      files that somebody else changed
- *	cmd_edited.c       files that the agent edited
- *	cmd_mention.c      records a file as given by the user
- *	cmd_versions.c     what is kept of its files
- *	cmd_diff.c         a kept version against what is on disk
- *	cmd_restore.c      brings a kept version back
- *	cmd_context.c      gives the instruction files that apply to paths
- *	cmd_log.c          its events, from the journal
- *	cmd_export.c       the same in the form of other programs: a format each in lib/export_NAME.c
- *	cmd_top.c          a session as it goes on, in a terminal
- *	cmd_replay.c       what recorded sessions repeated
- *	cmd_history.c      what each scope was given, from both
- *	cmd_report.c       what a session did: gathered by lib/report.c, told by lib/report_tell.c, report_json.c, report_html.c
- *	cmd_forget.c       has files given in full again
- *	cmd_hooks.c        hooks of agents that call it: installs and removes them
- *	cmd_verify.c       compares the journal with its seal
- *	cmd_sessions.c     the sessions on disk
- *	cmd_gc.c           removes old ones
- *	cmd_config.c       the effective configuration
- *	cmd_doctor.c       what will be observed on this machine
- *	cmd_session.c      finds or makes a session; the library asks this when it is used without `run`
- *	cmd_answer.c       answers for one of its processes; the library runs this
- *	demo_agent.c       the scripted agent that scripts/run shows (a program of its own)
- *	lib/               what they share: sessions on disk, options, messages, JSON, text, summary, task metadata, diffs
+ *	command.h     the commands, once; each is cmd_NAME.c in the room of its subject
+ *	base/         options, help, messages, JSON, text; cmd_config.c
+ *	session/      sessions on disk, scopes, coverage, summary; status, sessions, gc, session
+ *	journal/      reading and printing events, the seal; log, history, verify
+ *	run/          the watcher, the supervisor's start; run, doctor
+ *	agents/       hooks and transcripts of agents; hooks; demo_agent.c: the agent of scripts/run
+ *	files/        files, check, changed, edited, mention, forget, context, answer
+ *	undo/         kept versions; versions, diff, restore
+ *	export/       export, a file for each format
+ *	replay/       replay, a file for each format of transcripts
+ *	report/       report: gathered by report.c, written by report_tell.c, report_json.c, report_html.c
+ *	top/          top
  *
  *	../shim/preload/   the library inside the agent's processes
  *	../tracker/        what both share: the segment and the decision
@@ -39,6 +22,7 @@
 #include <string.h>
 
 #include "cli/base/exit_code.h"
+#include "cli/base/help.h"
 #include "cli/base/mapped.h"
 #include "cli/base/message.h"
 #include "cli/command.h"
@@ -66,10 +50,10 @@ static void print_usage(FILE *file)
 		if (!ALL[i].hidden)
 			(void)fprintf(file, "  %-8s %s\n", ALL[i].name, ALL[i].summary);
 	(void)fprintf(file, "  %-8s %s\n", "help",
-		      "this text; help COMMAND; help exit for the exit codes");
+		      "help COMMAND; help options; help exit: the exit codes");
 	(void)fprintf(file, "\n  seen run -- codex         wrap an agent\n"
 			    "  seen status               what it saved\n"
-			    "  seen doctor -- codex      what would be seen of it\n");
+			    "  seen doctor -- codex      what would be observed of it\n");
 }
 
 static void print_exit_codes(void)
@@ -114,12 +98,16 @@ static int unknown(const char *word)
 
 static int help(int argc, char **argv)
 {
-	if (argc < 2) {
+	if (argc < 2 || strcmp(argv[1], "help") == 0) {
 		print_usage(stdout);
 		return EXIT_CODE_OK;
 	}
 	if (strcmp(argv[1], "exit") == 0) {
 		print_exit_codes();
+		return EXIT_CODE_OK;
+	}
+	if (strcmp(argv[1], "options") == 0) {
+		help_options();
 		return EXIT_CODE_OK;
 	}
 	const struct command *command = find(argv[1]);

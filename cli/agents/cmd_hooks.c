@@ -18,21 +18,18 @@
 static bool json, print, project, user;
 
 static const struct option_spec SPECS[] = {
-	{ "--print", NULL, "install: print what would be put where, and write nothing", &print,
-	  NULL },
-	{ "--user", NULL, "in the user's own settings; the default", &user, NULL },
-	{ "--project", NULL, "in those of the current folder, for whoever works in it", &project,
-	  NULL },
+	{ "--print", NULL, "with install: print what goes where, and write nothing", &print, NULL },
+	{ "--user", NULL, "the user's own settings; the default", &user, NULL },
+	{ "--project", NULL, "the settings of the current directory, for all who work in it",
+	  &project, NULL },
 	{ "--json", NULL, "the list as a JSON document, seen/hooks/1", &json, NULL },
 };
 
 static const struct options OPTIONS = {
 	.usage = "hooks [OPTION...] [install AGENT | remove AGENT]",
-	.summary =
-		"Lists the agents that there are hooks for, and whether they are installed.\n"
-		"install, remove: puts them into the agent's settings, takes them out.  What the "
-		"user wrote\n"
-		"there stays as it is, byte for byte.",
+	.summary = "Lists the agents that have hooks for `seen`, and whether they are installed. "
+		   "install adds them to the agent's settings, remove takes them out. All other "
+		   "text of these settings stays, byte for byte.",
 	.specs = SPECS,
 	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
 	.words_between = true,

@@ -6,42 +6,14 @@
 #include <string.h>
 
 #include "cli/base/exit_code.h"
+#include "cli/base/help.h"
 #include "cli/base/message.h"
 #include "config/load.h"
 #include "config/nearest.h"
 #include "config/option.h"
 #include "config/value.h"
 
-enum { HELP_COLUMN = 26, NAMES_MAX = 64 };
-
-static void print_option(const char *name, const char *argument, const char *help)
-{
-	char left[80];
-	(void)snprintf(left, sizeof(left), "%s%s%s", name, argument ? " " : "",
-		       argument ? argument : "");
-	(void)printf("  %-*s %s\n", HELP_COLUMN, left, help);
-}
-
-static void print_help(const struct options *options)
-{
-	char flag[64];
-
-	(void)printf("usage: seen %s\n\n%s\n\n", options->usage, options->summary);
-	for (int i = 0; i < options->spec_count; i++)
-		print_option(options->specs[i].name, options->specs[i].argument,
-			     options->specs[i].help);
-	print_option("--help", NULL, "this text");
-	(void)printf("\nconfiguration (seen config --docs tells all):\n");
-	print_option("--config", "FILE", "read this seen.ini too");
-	print_option("-c", "SECTION.NAME=VALUE", "set any option");
-	for (size_t id = 0; id < OPTION_COUNT; id++) {
-		const struct option *option = option_at(id);
-		if (!option->flag[0])
-			continue;
-		(void)snprintf(flag, sizeof(flag), "--%s", option->flag);
-		print_option(flag, option->kind == OPTION_LIST ? "WORDS" : "VALUE", option->doc);
-	}
-}
+enum { NAMES_MAX = 64 };
 
 static int unknown_option(const struct options *options, const char *word)
 {
@@ -63,8 +35,9 @@ static int unknown_option(const struct options *options, const char *word)
 	if (nearest)
 		message("there is no option '%s'; did you mean '%s'?", name, nearest);
 	else
-		message("there is no option '%s'; `seen help %.*s` lists them", name,
-			(int)strcspn(options->usage, " "), options->usage);
+		message("there is no option '%s'; `seen help %.*s` and `seen help options` list "
+			"them",
+			name, (int)strcspn(options->usage, " "), options->usage);
 	return EXIT_CODE_USAGE;
 }
 
@@ -124,7 +97,7 @@ int options_parse(const struct options *options, int argc, char **argv, struct p
 			continue;
 		}
 		if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
-			print_help(options);
+			help_command(options);
 			*ret_code = EXIT_CODE_OK;
 			return -1;
 		}

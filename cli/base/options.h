@@ -12,14 +12,14 @@
 struct option_spec {
 	const char *name;     /* "--json" */
 	const char *argument; /* what its value is called in the help text; NULL: none */
-	const char *help;
-	bool *flag;         /* set to true; for options without a value */
-	const char **value; /* set to the value; for options with one */
+	const char *help;     /* NULL: another name of the option before this one */
+	bool *flag;           /* set to true; for options without a value */
+	const char **value;   /* set to the value; for options with one */
 };
 
 struct options {
 	const char *usage;   /* "status [OPTION...]" */
-	const char *summary; /* a line or a few, for the help text */
+	const char *summary; /* for the help text: sentences, in one piece */
 	const struct option_spec *specs;
 	int spec_count;
 	bool words_between; /* options may also follow words, up to `--` */

@@ -35,22 +35,19 @@ static struct event_options wanted;
 static const char *format_name, *output_path, *from_record, *state_path;
 
 static const struct option_spec SPECS[] = {
-	{ "--format", "FORMAT", "jsonl: as `seen log --json`; csv, sqlite; ocsf, ecs, otlp, sarif",
+	{ "--format", "FORMAT", "jsonl (as `seen log --json`), csv, sqlite, ocsf, ecs, otlp, sarif",
 	  NULL, &format_name },
-	{ "--output", "FILE", "in place of standard output; replaced when all is written", NULL,
-	  &output_path },
-	{ "--state", "FILE", "how far this is, kept there: the next run goes on, and adds to FILE",
-	  NULL, &state_path },
+	{ "--output", "FILE", "write there; replaced when all is written", NULL, &output_path },
+	{ "--state", "FILE", "keep the position there: the next run goes on, and appends", NULL,
+	  &state_path },
 	{ "--from-record", "N", "from the record with this number on", NULL, &from_record },
 	EVENT_OPTIONS(wanted),
 };
 
 static const struct options OPTIONS = {
 	.usage = "export --format FORMAT [OPTION...]",
-	.summary = "The events of a journal for another program, one after the other, however many "
-		   "they are.\n"
-		   "The number of a record and the nonce of its journal name an event: "
-		   "docs/export.md.",
+	.summary = "Writes the events of a journal in a format of other programs. The nonce of the "
+		   "journal and the number of the record identify an event: see docs/export.md.",
 	.specs = SPECS,
 	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
 };

@@ -34,21 +34,18 @@ static const char *session_name;
 static bool clear, json;
 
 static const struct option_spec SPECS[] = {
-	{ "--clear", NULL,
-	  "do not name them again until they change once more, or were read and change", &clear,
+	{ "--clear", NULL, "do not list these files again before they change once more", &clear,
 	  NULL },
-	{ "--session", "ID", "this session; default: $SEEN_SESSION, else the workspace's newest",
-	  NULL, &session_name },
+	{ "--session", "ID", "default: $SEEN_SESSION, else the workspace's newest", NULL,
+	  &session_name },
 	{ "--json", NULL, "a JSON document, seen/changed/1", &json, NULL },
 };
 
 static const struct options OPTIONS = {
 	.usage = "changed [OPTION...]",
-	.summary = "The files that somebody outside the session changed or deleted since its agent "
-		   "last "
-		   "read them;\n"
-		   "and what another agent of the session did, with its name.\n"
-		   "One that was changed and changed back is not among them.",
+	.summary = "Lists the files that an external program changed or deleted since the agent "
+		   "last read them. A change by another agent of the session is listed with its "
+		   "name. A file that was changed and changed back is not listed.",
 	.specs = SPECS,
 	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
 };

@@ -22,22 +22,19 @@ static const char *session_name, *scope;
 static bool json, quiet;
 
 static const struct option_spec SPECS[] = {
-	{ "--session", "ID", "this session; default: $SEEN_SESSION, else the workspace's newest",
-	  NULL, &session_name },
-	{ "--scope", "ID",
-	  "against what this scope knows; default: what anybody in the session does", NULL,
+	{ "--session", "ID", "default: $SEEN_SESSION, else the workspace's newest", NULL,
+	  &session_name },
+	{ "--scope", "ID", "compare with what this scope knows; default: the session", NULL,
 	  &scope },
-	{ "--quiet", NULL, "print nothing: the exit code says it", &quiet, NULL },
+	{ "--quiet", NULL, "print nothing: the exit code is the answer", &quiet, NULL },
 	{ "--json", NULL, "a JSON document, seen/check/1", &json, NULL },
 };
 
 static const struct options OPTIONS = {
 	.usage = "check [OPTION...] PATH...",
-	.summary = "Holds files against what the agent was given, read or wrote last: fresh, "
-		   "changed, deleted, or\n"
-		   "untracked.  Their bytes decide.  Ends with 0 when all are fresh, else with "
-		   "the code of the most\n"
-		   "serious state: 9 changed, 10 deleted, 11 untracked.",
+	.summary = "Compares each file with what the agent was given, read or wrote last. The "
+		   "bytes decide. The exit code is 0 when all files are fresh. Else it is that of "
+		   "the most serious state: 9 changed, 10 deleted, 11 untracked.",
 	.specs = SPECS,
 	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
 	.words_between = true,

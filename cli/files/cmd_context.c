@@ -31,24 +31,20 @@ static const char *session_name, *scope_name;
 static bool all, json, peek;
 
 static const struct option_spec SPECS[] = {
-	{ "--all", NULL, "also those that were given already", &all, NULL },
-	{ "--peek", NULL, "do not note them as given", &peek, NULL },
-	{ "--json", NULL, "one JSON document, schema seen/context/1", &json, NULL },
-	{ "--scope", "ID",
-	  "to this scope: its id as `seen status` shows it, or its name; default: the caller's, "
-	  "else the session's",
-	  NULL, &scope_name },
-	{ "--session", "ID", "this session; default: $SEEN_SESSION, else the workspace's newest",
-	  NULL, &session_name },
+	{ "--all", NULL, "include files that were given already", &all, NULL },
+	{ "--peek", NULL, "do not record them as given", &peek, NULL },
+	{ "--json", NULL, "a JSON document, seen/context/1", &json, NULL },
+	{ "--scope", "ID", "id or name; default: the caller's scope, else the session's", NULL,
+	  &scope_name },
+	{ "--session", "ID", "default: $SEEN_SESSION, else the workspace's newest", NULL,
+	  &session_name },
 };
 
 static const struct options OPTIONS = {
 	.usage = "context [OPTION...] PATH...",
-	.summary =
-		"Prints the instruction files ([context] files) from the workspace's root down "
-		"to each PATH that\n"
-		"the scope was not given yet in its present version, the root's first, and notes "
-		"them as given.",
+	.summary = "Prints the instruction files ([context] files) that apply to each PATH, from "
+		   "the workspace's root down, and records them as given. What the scope was "
+		   "already given in its present version is left out.",
 	.specs = SPECS,
 	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
 	.words_between = true,

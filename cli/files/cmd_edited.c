@@ -22,17 +22,17 @@ static const char *session_name;
 static bool clear, tools, json;
 
 static const struct option_spec SPECS[] = {
-	{ "--clear", NULL, "do not name them again until they are edited once more", &clear, NULL },
-	{ "--tools", NULL, "those that its tools edited (formatters, git, a build), too", &tools,
+	{ "--clear", NULL, "do not list these files again before their next edit", &clear, NULL },
+	{ "--tools", NULL, "include what its tools edited (formatters, git, a build)", &tools,
 	  NULL },
-	{ "--session", "ID", "this session; default: $SEEN_SESSION, else the workspace's newest",
-	  NULL, &session_name },
+	{ "--session", "ID", "default: $SEEN_SESSION, else the workspace's newest", NULL,
+	  &session_name },
 	{ "--json", NULL, "a JSON document, seen/edited/1", &json, NULL },
 };
 
 static const struct options OPTIONS = {
 	.usage = "edited [OPTION...]",
-	.summary = "The files that the agent edited, or removed, since the last --clear.",
+	.summary = "Lists the files that the agent edited, or removed, since the last --clear.",
 	.specs = SPECS,
 	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
 };

@@ -23,18 +23,17 @@ static const char *session_name, *scope;
 static bool json;
 
 static const struct option_spec SPECS[] = {
-	{ "--session", "ID", "this session; default: $SEEN_SESSION, else the workspace's newest",
-	  NULL, &session_name },
+	{ "--session", "ID", "default: $SEEN_SESSION, else the workspace's newest", NULL,
+	  &session_name },
 	{ "--scope", "ID", "version and state against what this scope was given", NULL, &scope },
 	{ "--json", NULL, "a JSON document, seen/files/1", &json, NULL },
 };
 
 static const struct options OPTIONS = {
 	.usage = "files [OPTION...] [PATH...]",
-	.summary = "The files on record: how often each was read whole, how often that was a "
-		   "repeat, the notices\n"
-		   "given for it, and whether it is still what was read.  PATH: these alone; a "
-		   "folder: all below it.",
+	.summary = "Lists the files on record: how often each was read whole, how often that was a "
+		   "repeat, and its notices. The state compares the file with what was read. PATH: "
+		   "this file, or all files below this directory.",
 	.specs = SPECS,
 	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
 	.words_between = true,

@@ -27,23 +27,20 @@ static bool all;
 
 static const struct option_spec SPECS[] = {
 	{ "--all", NULL, "everything that was given", &all, NULL },
-	{ "--scope", "ID", "in one scope alone: its id as `seen status` shows it, or its name",
-	  NULL, &scope },
+	{ "--scope", "ID", "in one scope alone: its id in `seen status`, or its name", NULL,
+	  &scope },
 	{ "--hook", "EVENT",
-	  "everything, of the agent that runs this as its hook for EVENT (docs/hooks.md): of the "
-	  "nearest "
-	  "agent above, else of the session; says nothing and always succeeds, outside of any "
-	  "session too",
+	  "for hooks of agents (docs/hooks.md): everything that the nearest agent above was given, "
+	  "else the session; prints nothing and always succeeds",
 	  NULL, &hook },
-	{ "--session", "ID", "this session; default: $SEEN_SESSION, else the workspace's newest",
-	  NULL, &session_name },
+	{ "--session", "ID", "default: $SEEN_SESSION, else the workspace's newest", NULL,
+	  &session_name },
 };
 
 static const struct options OPTIONS = {
 	.usage = "forget [OPTION...] PATH... | --all | --hook EVENT",
-	.summary = "Has files given in full the next time they are asked for.  A folder means "
-		   "every file on\n"
-		   "record below it.  The counts stay.",
+	.summary = "Has files given in full the next time they are requested. PATH: this file, or "
+		   "all recorded files below this directory. The counters stay.",
 	.specs = SPECS,
 	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
 	.words_between = true,

@@ -24,20 +24,17 @@
 static const char *session_name, *scope;
 
 static const struct option_spec SPECS[] = {
-	{ "--session", "ID", "this session; default: $SEEN_SESSION, else the workspace's newest",
-	  NULL, &session_name },
-	{ "--scope", "ID",
-	  "to this scope's agent; default: to the only one that lives, if it is one", NULL,
+	{ "--session", "ID", "default: $SEEN_SESSION, else the workspace's newest", NULL,
+	  &session_name },
+	{ "--scope", "ID", "given to this scope's agent; default: the only live agent", NULL,
 	  &scope },
 };
 
 static const struct options OPTIONS = {
 	.usage = "mention [OPTION...] PATH...",
-	.summary = "Records files as given to the agent by its user, as they are now: a later "
-		   "change by "
-		   "somebody\n"
-		   "else is then known for one.  Each must be a file of the workspace that is not "
-		   "excluded.",
+	.summary = "Records files as given to the agent by its user, as they are now. A later "
+		   "external change is then recognized. Each must be a file of the workspace that "
+		   "is not excluded.",
 	.specs = SPECS,
 	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
 	.words_between = true,

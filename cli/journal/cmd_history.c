@@ -38,24 +38,21 @@ static const char *session_name, *journal_file, *scope, *tail;
 static bool json;
 
 static const struct option_spec SPECS[] = {
-	{ "--session", "ID", "this session; default: $SEEN_SESSION, else the workspace's newest",
-	  NULL, &session_name },
+	{ "--session", "ID", "default: $SEEN_SESSION, else the workspace's newest", NULL,
+	  &session_name },
 	{ "--journal", "FILE", "this journal, in place of a session's", NULL, &journal_file },
-	{ "--scope", "SCOPE", "what this one was given alone: its 16 digits, or its name", NULL,
-	  &scope },
+	{ "--scope", "SCOPE", "this scope alone: its 16 digits, or its name", NULL, &scope },
 	{ "--tail", "N", "the last N alone", NULL, &tail },
-	{ "-n", "N", "the same", NULL, &tail },
+	{ "-n", "N", NULL, NULL, &tail },
 	{ "--json", NULL, "a JSON object a line, seen/history/1", &json, NULL },
 };
 
 static const struct options OPTIONS = {
 	.usage = "history [OPTION...]",
 	.summary =
-		"What each scope was given: of files their beginning, of commands what they read.  "
-		"Each result is cut\n"
-		"after [history] result_max_length characters.  Of a command in parentheses: "
-		"whether its output\n"
-		"reached the scope, where the journal tells.",
+		"Lists what each scope was given: the beginning of a file, or what a command read. "
+		"Each result is cut after [history] result_max_length characters. For a command, "
+		"the line adds whether its output reached the scope, if the journal has that.",
 	.specs = SPECS,
 	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
 };

@@ -27,18 +27,17 @@ static bool follow, json;
 static const struct option_spec SPECS[] = {
 	EVENT_OPTIONS(wanted),
 	{ "--tail", "N", "the last N alone", NULL, &tail },
-	{ "-n", "N", "the same", NULL, &tail },
+	{ "-n", "N", NULL, NULL, &tail },
 	{ "--follow", NULL, "wait for more; ends by ^C", &follow, NULL },
-	{ "-f", NULL, "the same", &follow, NULL },
+	{ "-f", NULL, NULL, &follow, NULL },
 	{ "--json", NULL, "a JSON object a line, seen/log/1", &json, NULL },
 };
 
 static const struct options OPTIONS = {
 	.usage = "log [OPTION...]",
-	.summary = "What was accessed, by whom, and what came of it, in the order in which it "
-		   "was recorded.\n"
-		   "Times are UTC.  A path that begins with ?/ is relative to a folder that is "
-		   "not known.",
+	.summary = "Prints the recorded accesses in their order: time, process, operation, result, "
+		   "file. Times are UTC. A path that begins with ?/ is relative to an unknown "
+		   "directory.",
 	.specs = SPECS,
 	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
 };

@@ -25,18 +25,15 @@ static const struct option_spec SPECS[] = {
 	{ "--journal", "FILE", "this journal; its seal lies beside it", NULL, &journal_option },
 	{ "--json", NULL, "a JSON document, seen/verify/1", &json, NULL },
 	{ "--seal", "FILE", "with --journal: this seal", NULL, &seal_option },
-	{ "--session", "ID", "this session; default: $SEEN_SESSION, else the workspace's newest",
-	  NULL, &session_name },
+	{ "--session", "ID", "default: $SEEN_SESSION, else the workspace's newest", NULL,
+	  &session_name },
 };
 
 static const struct options OPTIONS = {
 	.usage = "verify [OPTION...]",
-	.summary =
-		"Is the journal still what was sealed at the end of its runs?  A record that was "
-		"changed, dropped,\n"
-		"moved or put in since is found, and where it is.  That the journal and its seal "
-		"were not both\n"
-		"replaced is shown by --digest alone.",
+	.summary = "Compares the journal with its seal. Reports where a record was changed, "
+		   "dropped, moved or inserted since the end of a run. Only --digest shows that "
+		   "journal and seal were not both replaced.",
 	.specs = SPECS,
 	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
 };

@@ -20,27 +20,24 @@ struct event_options {
 
 /* EVENT_OPTIONS(options): their lines for a table of struct option_spec.  options: a struct event_options that is static. */
 #define EVENT_OPTIONS(options) \
-	{ "--session", "ID", "this session; default: $SEEN_SESSION, else the workspace's newest", \
-	  NULL, &(options).session }, \
+	{ "--session", "ID", "default: $SEEN_SESSION, else the workspace's newest", NULL, \
+	  &(options).session }, \
 		{ "--journal", "FILE", "this journal, in place of a session's", NULL, \
 		  &(options).journal }, \
-		{ "--path", "GLOB", \
-		  "files below the workspace, at any depth; /...: from the root", NULL, \
-		  &(options).path }, \
-		{ "--op", "OP[,OP]", "these events alone: open, read, write, exec ...", NULL, \
+		{ "--path", "GLOB", "files in the workspace, at any depth; /...: from the root", \
+		  NULL, &(options).path }, \
+		{ "--op", "OP[,OP]", "only these events: open, read, write, exec ...", NULL, \
 		  &(options).ops }, \
 		{ "--pid", "N", "of this process", NULL, &(options).pid }, \
-		{ "--exe", "GLOB", "of programs with such a name", NULL, &(options).executable }, \
-		{ "--role", "ROLE", "of agents: agent; also shell, viewer, reader, tool", NULL, \
+		{ "--exe", "GLOB", "of programs with this name", NULL, &(options).executable }, \
+		{ "--role", "ROLE", "of agent, shell, viewer, reader or tool", NULL, \
 		  &(options).role }, \
-		{ "--source", "SOURCE", \
-		  "changes of it: agent_edited, tool_edited, user_edited, unattributed ...", NULL, \
-		  &(options).source }, \
-		{ "--since", "TIME", \
-		  "not before: 10m, 2h, 3d ago; YYYY-MM-DD HH:MM[:SS]; RFC 3339", NULL, \
-		  &(options).since }, \
+		{ "--source", "SOURCE", "changes by: agent_edited, tool_edited, user_edited ...", \
+		  NULL, &(options).source }, \
+		{ "--since", "TIME", "not before: 10m, 2h or 3d ago; YYYY-MM-DD HH:MM; RFC 3339", \
+		  NULL, &(options).since }, \
 		{ "--until", "TIME", "not after", NULL, &(options).until }, \
-		{ "--denied", NULL, "what was refused: EACCES, EPERM, EROFS, or by the guard", \
+		{ "--denied", NULL, "refused: EACCES, EPERM, EROFS, or by the guard", \
 		  &(options).denied, NULL }, \
 	{ \
 		"--failed", NULL, "what did not succeed", &(options).failed, NULL \

@@ -26,8 +26,8 @@ static const struct option_spec SPECS[] = {
 	{ "--session", "ID", "the journal of this session, in place of files", NULL,
 	  &session_name },
 	{ "--format", "FORMAT",
-	  "what the files are: claude, codex, pi, swe-agent, openhands, messages, journal; "
-	  "default: told by their content",
+	  "claude, codex, pi, swe-agent, openhands, messages, journal; default: recognized by "
+	  "content",
 	  NULL, &format_word },
 	{ "--list", NULL, "each repeat, a line: number of the tool call, bytes, category, what",
 	  &list, NULL },
@@ -36,11 +36,8 @@ static const struct option_spec SPECS[] = {
 
 static const struct options OPTIONS = {
 	.usage = "replay [OPTION...] FILE...",
-	.summary = "What sessions of agents, as their transcripts tell, gave the model again that "
-		   "it had been "
-		   "given, and\n"
-		   "what each setting of this configuration would have saved.  Changes nothing, "
-		   "and sends nothing "
+	.summary = "Reads transcripts of agents' sessions. Reports what the model was given again, "
+		   "and what each setting would have saved. Changes nothing, and sends nothing "
 		   "anywhere.",
 	.specs = SPECS,
 	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),

@@ -33,8 +33,8 @@ static const char *session_name, *journal_option, *format_name, *output_path, *t
 static bool json, github;
 
 static const struct option_spec SPECS[] = {
-	{ "--session", "ID", "this session; default: $SEEN_SESSION, else the workspace's newest",
-	  NULL, &session_name },
+	{ "--session", "ID", "default: $SEEN_SESSION, else the workspace's newest", NULL,
+	  &session_name },
 	{ "--journal", "FILE", "this journal, in place of a session's", NULL, &journal_option },
 	{ "--format", "FORMAT", "text; md: Markdown; html: one page; json: seen/report/1", NULL,
 	  &format_name },
@@ -48,12 +48,9 @@ static const struct option_spec SPECS[] = {
 
 static const struct options OPTIONS = {
 	.usage = "report [OPTION...]",
-	.summary = "What a session did: conflicts, what was saved, files by bytes and by repeats, "
-		   "reads "
-		   "against\n"
-		   "writes, programs and processes, what was not observed, and instruction files "
-		   "([context] files) that\n"
-		   "apply to what was touched and were never given.  Times are UTC.",
+	.summary = "Reports what a session did: conflicts, savings, files, programs, processes, "
+		   "and what was not observed. Lists instruction files ([context] files) that "
+		   "apply to touched files and were never given. Times are UTC.",
 	.specs = SPECS,
 	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
 };

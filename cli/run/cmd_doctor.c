@@ -51,12 +51,10 @@ static const struct option_spec SPECS[] = {
 
 static const struct options OPTIONS = {
 	.usage = "doctor [OPTION...] [[--] COMMAND [ARGUMENT...]]",
-	.summary = "Says what would be observed on this machine, and of COMMAND.  To find out, "
-		   "COMMAND's program\n"
-		   "is started with --version in a temporary session, for 5 seconds at most; of a "
-		   "script that is\n"
-		   "no known agent, only its interpreter.  Exit code 5: not everything can be "
-		   "observed.",
+	.summary = "Reports what would be observed on this machine, and of COMMAND. For that, "
+		   "COMMAND's program is started with --version in a temporary session, for 5 "
+		   "seconds at most. Of a script that is no known agent, only the interpreter is "
+		   "started. Exit code 5: something cannot be observed.",
 	.specs = SPECS,
 	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
 };

@@ -68,11 +68,9 @@ static const struct option_spec SPECS[] = {
 
 static const struct options OPTIONS = {
 	.usage = "run [OPTION...] [--] COMMAND [ARGUMENT...]",
-	.summary = "Runs COMMAND, usually an AI coding agent, with its file access tracked, and "
-		   "every process it\n"
-		   "starts.  Ends as COMMAND does, with its status or by its signal; or, where "
-		   "--fail-on finds\n"
-		   "something, with a status of its own (seen help exit).",
+	.summary = "Runs COMMAND, usually an AI coding agent, and records the file accesses of "
+		   "every process below it. Ends with COMMAND's status, or by its signal. Where "
+		   "--fail-on finds something, the status is one of `seen help exit`.",
 	.specs = SPECS,
 	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
 };

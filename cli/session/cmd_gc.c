@@ -21,17 +21,16 @@
 static bool dry_run, all, json;
 
 static const struct option_spec SPECS[] = {
-	{ "--dry-run", NULL, "say what would be removed, and remove nothing", &dry_run, NULL },
+	{ "--dry-run", NULL, "report what would be removed, and remove nothing", &dry_run, NULL },
 	{ "--all", NULL, "every session that is not in use", &all, NULL },
 	{ "--json", NULL, "a JSON document, seen/gc/1", &json, NULL },
 };
 
 static const struct options OPTIONS = {
 	.usage = "gc [OPTION...] [NAME...]",
-	.summary = "Removes sessions that were last used longer ago than --keep-days, then the "
-		   "oldest until all\n"
-		   "together take no more than --max-bytes.  NAME: these, whatever their age.  One "
-		   "in use stays.",
+	.summary = "Removes sessions that were last used longer ago than --keep-days. Then it "
+		   "removes the oldest until all together take no more than --max-bytes. NAME: "
+		   "these sessions, whatever their age. A session in use stays.",
 	.specs = SPECS,
 	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
 	.words_between = true,

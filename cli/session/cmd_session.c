@@ -12,7 +12,7 @@
 
 static const struct options OPTIONS = {
 	.usage = "session [OPTION...] NAME",
-	.summary = "Prints the folder of a session, which is made if it is new.",
+	.summary = "Prints the directory of a session, which is created if it is new.",
 };
 
 int cmd_session(int argc, char **argv)

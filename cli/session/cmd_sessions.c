@@ -22,9 +22,8 @@ static const struct option_spec SPECS[] = {
 
 static const struct options OPTIONS = {
 	.usage = "sessions [OPTION...]",
-	.summary = "The sessions on disk, the one used last first: state, size in bytes, how long "
-		   "ago each was\n"
-		   "used, and the root of its workspace.",
+	.summary = "Lists the sessions on disk, the one used last first: state, bytes, time since "
+		   "its last use, and the workspace.",
 	.specs = SPECS,
 	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
 };

@@ -24,16 +24,15 @@ static const char *session_name;
 static bool json;
 
 static const struct option_spec SPECS[] = {
-	{ "--session", "ID", "this session; default: $SEEN_SESSION, else the workspace's newest",
-	  NULL, &session_name },
+	{ "--session", "ID", "default: $SEEN_SESSION, else the workspace's newest", NULL,
+	  &session_name },
 	{ "--json", NULL, "a JSON document, seen/status/1", &json, NULL },
 };
 
 static const struct options OPTIONS = {
 	.usage = "status [OPTION...]",
-	.summary = "What a session has counted: requests, notices, bytes not given again; its "
-		   "processes and\n"
-		   "scopes; what was lost because a table was full.",
+	.summary = "Shows the counters of a session: requests, notices, bytes not given again. "
+		   "Also its processes and scopes, and what was lost because a table was full.",
 	.specs = SPECS,
 	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
 };

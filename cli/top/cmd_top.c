@@ -35,17 +35,17 @@ enum {
 static const char *session_name, *interval;
 
 static const struct option_spec SPECS[] = {
-	{ "--session", "ID", "this session; default: $SEEN_SESSION, else the workspace's newest",
-	  NULL, &session_name },
-	{ "--interval", "MS", "milliseconds between two looks, 100 to 60000; default: 1000", NULL,
-	  &interval },
+	{ "--session", "ID", "default: $SEEN_SESSION, else the workspace's newest", NULL,
+	  &session_name },
+	{ "--interval", "MS", "milliseconds between two readings, 100 to 60000; default: 1000",
+	  NULL, &interval },
 };
 
 static const struct options OPTIONS = {
 	.usage = "top [OPTION...]",
-	.summary = "A session as it goes on: files, processes, notices, conflicts, rates.  q "
-		   "quits, h lists the keys.\n"
-		   "It only looks on; it stays when the session ends.",
+	.summary = "Shows a session as it goes on: files, processes, notices, conflicts, rates. q "
+		   "quits, h lists the keys. The program only reads the session, and stays when "
+		   "that ends.",
 	.specs = SPECS,
 	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
 };

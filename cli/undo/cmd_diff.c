@@ -25,18 +25,16 @@
 static const char *session_name, *scope;
 
 static const struct option_spec SPECS[] = {
-	{ "--session", "ID", "of this session alone; default: of all sessions of the workspace",
-	  NULL, &session_name },
-	{ "--scope", "ID", "without VERSION: what this scope was given last", NULL, &scope },
+	{ "--session", "ID", "of this session; default: of all sessions of the workspace", NULL,
+	  &session_name },
+	{ "--scope", "ID", "default VERSION: what this scope was given last", NULL, &scope },
 };
 
 static const struct options OPTIONS = {
 	.usage = "diff [OPTION...] [PATH] [VERSION]",
-	.summary = "A version of a file that is kept against what is on disk, as a unified diff.  "
-		   "VERSION: the first\n"
-		   "of its digits, as `seen versions` shows them; without it, what an agent was "
-		   "given last, or,\n"
-		   "where that is not kept, what was kept last.",
+	.summary = "Compares a kept version of a file with the file on disk, as a unified diff. "
+		   "VERSION: its first digits in `seen versions`. Default: the version that an "
+		   "agent was given last, else the one that was kept last.",
 	.specs = SPECS,
 	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
 	.words_between = true,

@@ -37,20 +37,17 @@ static const char *session_name;
 static bool force;
 
 static const struct option_spec SPECS[] = {
-	{ "--force", NULL, "also over a change that nobody keeps or knows", &force, NULL },
-	{ "--session", "ID", "of this session alone; default: of all sessions of the workspace",
-	  NULL, &session_name },
+	{ "--force", NULL, "also replace content that is neither kept nor known", &force, NULL },
+	{ "--session", "ID", "of this session; default: of all sessions of the workspace", NULL,
+	  &session_name },
 };
 
 static const struct options OPTIONS = {
 	.usage = "restore [OPTION...] [PATH] VERSION",
-	.summary = "Makes a file what it was in a version that is kept; one that is gone is made "
-		   "again.  VERSION: the\n"
-		   "first of its digits, as `seen versions` shows them; PATH may be left out where "
-		   "one file alone had\n"
-		   "it.  What is on disk is kept first, and is only replaced if it is a version "
-		   "that is kept already,\n"
-		   "or that the session knows.",
+	.summary = "Writes a kept version back to its file, or creates the file again. VERSION: "
+		   "its first digits in `seen versions`. PATH may be left out where only one file "
+		   "had that version. The content on disk is kept first. It is replaced only if it "
+		   "is a version that is kept already, or that the session knows.",
 	.specs = SPECS,
 	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
 	.words_between = true,

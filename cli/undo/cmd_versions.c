@@ -21,19 +21,17 @@ static const char *session_name;
 static bool json;
 
 static const struct option_spec SPECS[] = {
-	{ "--session", "ID", "of this session alone; default: of all sessions of the workspace",
-	  NULL, &session_name },
+	{ "--session", "ID", "of this session; default: of all sessions of the workspace", NULL,
+	  &session_name },
 	{ "--json", NULL, "a JSON document, seen/versions/1", &json, NULL },
 };
 
 static const struct options OPTIONS = {
 	.usage = "versions [OPTION...] [PATH...]",
 	.summary =
-		"The versions of files that are kept, the newest first: when each was last "
-		"kept, its digits,\n"
-		"its size, why it was kept, and whether it is what is on disk now.  PATH: these "
-		"alone; a\n"
-		"folder: all below it.  `seen diff` compares one, `seen restore` brings it back.",
+		"Lists the kept versions of files, the newest first: time, version, size, why it "
+		"was kept, and whether it is on disk now. PATH: this file, or all files below this "
+		"directory. `seen diff` compares a version, `seen restore` brings it back.",
 	.specs = SPECS,
 	.spec_count = sizeof(SPECS) / sizeof(SPECS[0]),
 	.words_between = true,

@@ -26,6 +26,30 @@ class Commands(Case):
             for words in (("help", command), (command, "--help"), (command, "-h")):
                 self.assertIn(f"usage: seen {command}".encode(), self.seen(*words, code=0).stdout)
 
+    def test_help_fits_a_terminal(self):
+        """Each command's help: 24 lines of 80 columns; and never wider than COLUMNS."""
+        commands = re.findall(r"COMMAND\((\w+), \"", (SOURCE / "cli/command.h").read_text())
+        self.assertGreater(len(commands), len(COMMANDS))
+        for columns in (None, 80, 100, 57, 40):
+            env = {"COLUMNS": str(columns)} if columns else {}
+            for topic in (*commands, "exit", "options", "help"):
+                text = self.seen("help", topic, code=0, env=env).stdout.decode()
+                lines = text.splitlines()
+                if topic not in ("exit", "help"):  # tables of one line each
+                    too_wide = [line for line in lines[1:] if len(line) > (columns or 80) and len(line.split()) > 1]
+                    self.assertEqual(too_wide, [], (topic, columns))
+                if topic in commands and columns in (None, 80):
+                    self.assertLessEqual(len(lines), 24, f"seen help {topic}")
+                    self.assertLessEqual(max(map(len, lines)), 80, f"seen help {topic}")
+
+    def test_options_of_configuration_are_listed_once(self):
+        text = self.seen("help", "options", code=0).stdout.decode()
+        flags = re.findall(r"; set by \w+ or --([a-z-]+);", self.seen("config", "--docs", code=0).stdout.decode())
+        self.assertGreater(len(flags), 15)
+        for flag in flags:
+            self.assertEqual(len(re.findall(rf"(?m)^  --{flag} ", text)), 1, flag)
+        self.assertNotIn("--inject", self.seen("help", "log", code=0).stdout.decode())
+
     def test_help_exit_is_the_table(self):
         table = re.findall(r'EXIT\(\w+, (\d+), "(.*?)"\)', (SOURCE / "cli/base/exit_code.h").read_text())
         self.assertGreater(len(table), 8)

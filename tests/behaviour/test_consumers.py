@@ -389,7 +389,7 @@ class Page(Case):
         self.assertGreater(len(commands), 10)
         for command, rest in commands:
             if command in ("verify", "run", "report", "export", "gc", "log"):
-                told = self.seen("help", command, code=0).stdout.decode()
+                told = self.seen("help", command, code=0).stdout.decode() + self.seen("help", "options", code=0).stdout.decode()
                 for option in re.findall(r"(?<= )--[a-z][a-z-]*", rest.split(" -- ")[0]):
                     self.assertRegex(told, rf"(?m)^  {option}\b", (command, rest))
 

@@ -25,9 +25,12 @@ class Manual(Case):
         text = PAGE.read_text().replace("Fl -", "Fl --").replace("Fl c", "Fl -c")
         commands = re.findall(r"COMMAND\((\w+), \".*?\", 0\)", (SOURCE / "cli/command.h").read_text())
         self.assertGreater(len(commands), 5)
+        configuration = self.seen("help", "options", code=0).stdout.decode()
+        self.assertIn("--config", configuration)
         for command in commands:
             self.assertIn(f".It Cm {command}\n", text)
-            for option in re.findall(r"--[a-z][a-z-]*", self.seen(command, "--help", code=0).stdout.decode()):
+            told = self.seen(command, "--help", code=0).stdout.decode() + configuration
+            for option in re.findall(r"--[a-z][a-z-]*", told):
                 if option != "--config" or command != "config":
                     self.assertIn(f"Fl {option}", text.replace("Fl -help", "Fl --help"), command)
         for variable in VARIABLES:
