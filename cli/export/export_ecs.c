@@ -44,7 +44,7 @@ static const char *const LEVELS[EVENT_SEVERITY_COUNT] = { "info", "notice", "war
 /* file.type: ECS has words for these alone. */
 static const char *const FILE_TYPES[] = {
 	[EVENT_FILE_REGULAR] = "file",
-	[EVENT_FILE_FOLDER] = "dir",
+	[EVENT_FILE_DIRECTORY] = "dir",
 	[EVENT_FILE_SYMLINK] = "symlink",
 };
 

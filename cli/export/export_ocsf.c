@@ -66,7 +66,7 @@ static const unsigned char STATUS[] = {
 };
 
 static const unsigned char FILE_TYPE[] = {
-	[EVENT_FILE_UNKNOWN] = 0,   [EVENT_FILE_REGULAR] = 1, [EVENT_FILE_FOLDER] = 2,
+	[EVENT_FILE_UNKNOWN] = 0,   [EVENT_FILE_REGULAR] = 1, [EVENT_FILE_DIRECTORY] = 2,
 	[EVENT_FILE_CHARACTER] = 3, [EVENT_FILE_BLOCK] = 4,   [EVENT_FILE_SOCKET] = 5,
 	[EVENT_FILE_FIFO] = 6,      [EVENT_FILE_SYMLINK] = 7,
 };

@@ -19,7 +19,7 @@ UNIT, FIRST, CHUNK = 64, 128, 16384
 AT_FDCWD, VFORKED = -100, 2
 ATTEMPTED = 128
 AGENT, TOOL, USER, UNATTRIBUTED = range(2, 6)  # enum source
-OPS = re.findall(r"^OP\(\w+, \"(\w+)\"", (SOURCE / "tracker/journal/journal_ops.def").read_text(), re.M)
+OPS = re.findall(r"^OP\(\w+, \"(\w+)\"", (SOURCE / "tracker/journal/ops.def").read_text(), re.M)
 HOSTILE = [b"new\nline", b"esc\x1b[31mred\x1b]0;title\x07", b"quote\"'`$(x)", b"back\\slash\\x41", b"bad \xff\xfe utf-8 \xc3",
            b"\xc2\x9b31m", b"tab\tcr\rdel\x7f", b" ", "ünïcödé 語".encode(), b"n" * 4096, b"\x01" * 4000]
 

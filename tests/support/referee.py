@@ -106,7 +106,7 @@ RAW = READS + WRITES + COPIES + ["close", "close_range", "dup", "dup2", "dup3", 
 # ---- the journal, by its layout (tracker/journal/journal.h) ----
 
 OPS = ["NONE"]
-with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tracker/journal/journal_ops.def")) as lines:
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tracker/journal/ops.def")) as lines:
     OPS += re.findall(r"^OP\((\w+),", lines.read(), re.M)
 CUT, VFORKED, AT_LEAST, DETAILS, UNATTACHED, PLANNED, PATTERN = (1 << bit for bit in range(7))
 HEAD = struct.Struct("<IBBH")

@@ -702,16 +702,6 @@ uint32_t journal_text(struct journal *journal, const void *bytes, size_t size_by
 
 /* ---- reading ---- */
 
-const char *journal_op_name(unsigned op)
-{
-	static const char *const NAMES[] = {
-#define OP(name, word, text) [JOURNAL_##name] = word,
-#include "tracker/journal/journal_ops.def"
-#undef OP
-	};
-	return op < sizeof(NAMES) / sizeof(NAMES[0]) ? NAMES[op] : NULL;
-}
-
 void journal_drop(const struct journal *journal, uint64_t number)
 {
 	uint64_t to = number / UNITS_PER_PAGE * UNITS_PER_PAGE;

@@ -27,6 +27,7 @@
 #include <stdint.h>
 
 #include "tracker/content/version.h"
+#include "tracker/journal/ops.h"
 
 enum {
 	JOURNAL_VERSION = 1,
@@ -47,8 +48,8 @@ enum {
 
 enum journal_op {
 	JOURNAL_NONE, /* reserved and not published, or never reserved */
-#define OP(name, word, text) JOURNAL_##name,
-#include "tracker/journal/journal_ops.def"
+#define OP(name, ...) JOURNAL_##name,
+#include "tracker/journal/ops.def"
 #undef OP
 	JOURNAL_OP_COUNT,
 	/* While a record of several units is being filled: `units` is known.  Never published. */
@@ -296,9 +297,6 @@ void journal_choose_clock(struct journal *journal);
 
 /* journal_lost(): counts a record that could not be written for another reason. */
 void journal_lost(const struct journal *journal);
-
-/* journal_op_name(): "open" ...; NULL for a number that is none. */
-const char *journal_op_name(unsigned op);
 
 /* A record as it was found. */
 struct journal_entry {
