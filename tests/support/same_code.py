@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Do two builds have the same code?  same_code.py OLD_BUILD NEW_BUILD
+"""Do two builds have the same code?  same_code.py OLD_BUILD NEW_BUILD [RENAMED]
+
+RENAMED is a file of words "OLD=NEW": symbols and source files that have another name in the new build.
 
 Compares each object file of the product, found by its name and by the part of the tree that it belongs to (a file may have moved
 between two folders): the bytes of all sections that are loaded, .text and .rodata among them, and what their relocations name.
@@ -19,7 +21,7 @@ def text_at(table, offset):
     return table[offset:table.index(b"\0", offset)].decode()
 
 
-def sections(path):
+def sections(path, renamed):
     """What is loaded of an object file, comparable: its sections by name, and where each relocation points."""
     data = path.read_bytes()
     (offset,), (size, count, names) = struct.unpack_from("<Q", data, 40), struct.unpack_from("<HHH", data, 58)
@@ -32,7 +34,7 @@ def sections(path):
             for name, info, _, section, value, _ in struct.iter_unpack("<IBBHQQ", body):
                 local = info >> 4 == 0
                 place = title[section] if section < len(title) else section
-                symbols.append((place, value) if local else text_at(bodies[head[6]], name))
+                symbols.append((place, value) if local else renamed(text_at(bodies[head[6]], name)))
     found = []
     for head, body, name in zip(heads, bodies, title):
         if head[2] & SHF_ALLOC and name != ".note.gnu.build-id":
@@ -42,7 +44,7 @@ def sections(path):
     return sorted(found, key=lambda section: section[0])
 
 
-def objects(build):
+def objects(build, renamed):
     """The product's object files by (part of the tree, target, name)."""
     found = {}
     for path in pathlib.Path(build).rglob("*.o"):
@@ -50,17 +52,27 @@ def objects(build):
         if at and at[2] in ("config", "tracker", "shim", "cli"):
             whole = at[2] + "/" + at[4]
             part = next(part for part in PARTS if whole.startswith(part + "/"))
-            found[part, at[3], path.name] = path
+            found[part, at[3], renamed(path.name[:-2]) + ".o"] = path
     return found
 
 
 def main():
-    old, new = objects(sys.argv[1]), objects(sys.argv[2])
+    words = pathlib.Path(sys.argv[3]).read_text().split() if len(sys.argv) > 3 else ()
+    table = dict(word.split("=", 1) for word in words if "=" in word)
+
+    def renamed(name):
+        first, dot, rest = name.partition(".")  # a function's clone: name.part.0
+        return table.get(name) or table.get(first, first) + dot + rest
+
+    def same(name):
+        return name
+
+    old, new = objects(sys.argv[1], renamed), objects(sys.argv[2], same)
     bad = 0
     for key in sorted(old.keys() | new.keys()):
         if key not in old or key not in new:
             print("%s: only in the %s build" % ("/".join((key[0], key[2][:-2])), "new" if key in new else "old"))
-        elif sections(old[key]) != sections(new[key]):
+        elif sections(old[key], renamed) != sections(new[key], same):
             print("%s: differs" % "/".join((key[0], key[2][:-2])))
         else:
             continue
