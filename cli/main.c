@@ -134,6 +134,6 @@ int main(int argc, char **argv)
 	const struct command *command = find(word);
 	if (!command)
 		return unknown(word);
-	mapped_begin();
+	mapped_init();
 	return message_exit_code(command->call(argc - 1, argv + 1));
 }

@@ -148,12 +148,12 @@ static int check_words(const struct assignment *a, char **ret_words, struct conf
 	return 0;
 }
 
-/* Folders are kept absolute, so that they mean the same in every process.  *ret_folder: to free. */
-static int folder_absolute(const struct assignment *a, char **ret_folder,
-			   struct config_error *ret_error)
+/* Folders are kept absolute, so that they mean the same in every process.  *ret_directory: to free. */
+static int directory_absolute(const struct assignment *a, char **ret_directory,
+			      struct config_error *ret_error)
 {
 	const char *value = a->value;
-	char *folder = NULL;
+	char *directory = NULL;
 	const char *base = NULL;
 
 	if (strcmp(value, "~") == 0 || strncmp(value, "~/", 2) == 0) {
@@ -173,10 +173,10 @@ static int folder_absolute(const struct assignment *a, char **ret_folder,
 					   a->source->is_file ? ""
 							      : ", as the current folder is gone");
 	}
-	folder = base ? config_joined(base, "/", value) : strdup(value);
-	if (!folder)
+	directory = base ? config_joined(base, "/", value) : strdup(value);
+	if (!directory)
 		return config_no_memory(ret_error);
-	*ret_folder = folder;
+	*ret_directory = directory;
 	return 0;
 }
 
@@ -397,7 +397,7 @@ static int assign_checked(const struct assignment *a, struct config_value *value
 			  struct config_error *ret_error)
 {
 	const struct option *option = a->option;
-	char *folder = NULL, *words = NULL;
+	char *directory = NULL, *words = NULL;
 	uint64_t number = 0;
 	int error = 0;
 
@@ -421,13 +421,13 @@ static int assign_checked(const struct assignment *a, struct config_value *value
 	case OPTION_TEXT:
 		if (option == option_at(OPTION_notice_template))
 			error = check_template(a, ret_error);
-		else if (option_is_folder(option))
-			error = folder_absolute(a, &folder, ret_error);
+		else if (option_is_directory(option))
+			error = directory_absolute(a, &directory, ret_error);
 		if (error < 0)
 			return error;
-		error = config_value_replace(value, 0, folder ? folder : a->value,
+		error = config_value_replace(value, 0, directory ? directory : a->value,
 					     a->source->origin);
-		free(folder);
+		free(directory);
 		break;
 	case OPTION_LIST:
 		error = check_words(a, &words, ret_error);
@@ -489,7 +489,7 @@ int config_assign(struct config *config, const char *section, const char *name, 
 	const char *problem = ini_text_check(value, strlen(value), a.option->kind == OPTION_LIST);
 	/* outside of files a folder's name may be any bytes that the system allows */
 	if (problem &&
-	    !(option_is_folder(a.option) && !source->is_file && strstr(problem, "UTF-8")))
+	    !(option_is_directory(a.option) && !source->is_file && strstr(problem, "UTF-8")))
 		return config_fail(ret_error, -EINVAL,
 				   "%s: [%s] %s holds %s; allowed is one line of UTF-8 text",
 				   source->origin, section, name, problem);

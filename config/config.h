@@ -45,7 +45,7 @@ struct config_error {
 };
 
 /* Words that one source added to a list. */
-struct config_part {
+struct config_piece {
 	const char *words;  /* separated by one space */
 	const char *origin; /* as in config_value */
 };
@@ -56,7 +56,7 @@ struct config_value {
 	const char *text;   /* as seen.ini would write it; a list: words and single spaces */
 	const char *origin; /* "built-in", "FILE:LINE", "SEEN_SECTION_NAME" or "--flag"; a list that
 			     * several sources extended has them all, separated by ", " */
-	const struct config_part *parts; /* LIST: what came from where; else NULL */
+	const struct config_piece *parts; /* LIST: what came from where; else NULL */
 	size_t part_count;
 };
 

@@ -186,7 +186,7 @@ static char *read_line(char *buffer, int buffer_bytes, void *context)
 }
 
 /* ini_handler: returns 0 for an error, as inih wants it. */
-static int take_value(void *context, const char *section, const char *name, const char *value)
+static int read_value(void *context, const char *section, const char *name, const char *value)
 {
 	struct source *source = context;
 	const struct ini_handler *handler = source->handler;
@@ -212,7 +212,7 @@ int ini_read(const char *data, size_t size_bytes, const struct ini_handler *hand
 
 	/* inih goes on after a line that it cannot read and returns the first one's number;
 	 * the line of our own error is the last that it saw, so the smaller number came first. */
-	int result = ini_parse_stream(read_line, &source, take_value, &source);
+	int result = ini_parse_stream(read_line, &source, read_value, &source);
 	if (result < 0)
 		return -EIO;
 	if (result > 0 && (source.error == 0 || (unsigned)result < source.line)) {

@@ -31,12 +31,13 @@ enum { VARIABLE_PREFIX_BYTES = sizeof(VARIABLE_PREFIX) - 1 };
 static const char *const STATE_VARIABLES[] = { "SEEN_SESSION", "SEEN_P", "SEEN_SCOPE",
 					       "SEEN_AGENT_IS", "SEEN_STARTED" };
 
-static char *path_join(const char *folder, const char *name)
+static char *path_join(const char *directory, const char *name)
 {
 	char *path = NULL;
 
-	return asprintf(&path, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder, name) < 0 ? NULL
-											  : path;
+	return asprintf(&path, "%s/%s", strcmp(directory, "/") == 0 ? "" : directory, name) < 0
+		       ? NULL
+		       : path;
 }
 
 /* A variable's value, or NULL when it is not set. */
@@ -144,12 +145,12 @@ static int load_file(struct config *draft, const char *file, bool trusted, bool 
 static int load_user_file(struct config *draft, const char *const *environment,
 			  struct config_error *ret_error)
 {
-	const char *folder = variable(environment, "XDG_CONFIG_HOME");
+	const char *directory = variable(environment, "XDG_CONFIG_HOME");
 	char *file = NULL;
 
 	/* XDG Base Directory Specification: a relative path is invalid and to be ignored */
-	if (folder && folder[0] == '/')
-		file = path_join(folder, "seen/seen.ini");
+	if (directory && directory[0] == '/')
+		file = path_join(directory, "seen/seen.ini");
 	else if (draft->home)
 		file = path_join(draft->home, ".config/seen/seen.ini");
 	else
@@ -164,19 +165,19 @@ static int load_user_file(struct config *draft, const char *const *environment,
 /* ---- the workspace ---- */
 
 /* Cuts the path back to the nearest folder that holds .git; false when there is none. */
-static bool git_top_level(char *folder)
+static bool git_top_level(char *directory)
 {
 	for (;;) {
-		char *git = path_join(folder, ".git");
+		char *git = path_join(directory, ".git");
 		bool found = git && access(git, F_OK) == 0;
-		char *slash = strrchr(folder, '/');
+		char *slash = strrchr(directory, '/');
 
 		free(git);
 		if (found)
 			return true;
 		if (!slash || slash[1] == '\0')
 			return false;
-		slash[slash == folder ? 1 : 0] = '\0';
+		slash[slash == directory ? 1 : 0] = '\0';
 	}
 }
 
@@ -375,7 +376,7 @@ static int load_all(struct config *draft, const struct config_request *request,
 	if (error == 0)
 		error = config_rules_check(draft, ret_error);
 	if (error == 0)
-		error = config_rules_settle(draft, ret_error);
+		error = config_rules_complete(draft, ret_error);
 	return error;
 }
 
@@ -430,8 +431,8 @@ static char *request_keep(struct config_request *request, char *text)
 	return text;
 }
 
-static int take_assignment(struct config_request *request, int argc, char **argv, int *index,
-			   struct config_error *ret_error)
+static int parse_assignment(struct config_request *request, int argc, char **argv, int *index,
+			    struct config_error *ret_error)
 {
 	bool attached = argv[*index][2] != '\0';
 	const char *text = attached            ? argv[*index] + 2
@@ -466,7 +467,7 @@ int config_request_flag(struct config_request *request, int argc, char **argv, i
 				   "%.60s: too many flags; at most %d may set options", argument,
 				   CONFIG_FLAGS_MAX);
 	if (!is_long)
-		return take_assignment(request, argc, argv, index, ret_error);
+		return parse_assignment(request, argc, argv, index, ret_error);
 
 	int taken = flag_value("config", argc, argv, index, &request->file, ret_error);
 	for (size_t id = 0; id < OPTION_COUNT && taken == 0; id++) {

@@ -277,7 +277,7 @@ const char *option_default(const struct option *option)
 	return option->value;
 }
 
-bool option_is_folder(const struct option *option)
+bool option_is_directory(const struct option *option)
 {
 	return option == &options[OPTION_session_runtime_dir] ||
 	       option == &options[OPTION_session_state_dir] ||

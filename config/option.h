@@ -115,8 +115,8 @@ void option_environment(const struct option *option, char ret_name[OPTION_ENVIRO
 /* option_default(): the default as seen.ini would write it; static. */
 const char *option_default(const struct option *option);
 
-/* option_is_folder(): whether the option names a folder; such a text is made absolute when set. */
-bool option_is_folder(const struct option *option);
+/* option_is_directory(): whether the option names a folder; such a text is made absolute when set. */
+bool option_is_directory(const struct option *option);
 
 /* option_is_lenient(): whether a value that is no number stands for the default instead of being refused.  One out of range is refused. */
 bool option_is_lenient(const struct option *option);

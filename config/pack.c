@@ -54,23 +54,23 @@ static struct settings_text pack_text(struct area *area, const char *text)
 }
 
 /* A folder's path, as a glob that matches it alone. */
-static void add_folder(struct area *area, const char *folder)
+static void add_directory(struct area *area, const char *directory)
 {
-	size_t bytes = strlen(folder);
+	size_t bytes = strlen(directory);
 
-	while (bytes > 0 && folder[bytes - 1] == '/')
+	while (bytes > 0 && directory[bytes - 1] == '/')
 		bytes--;
 	for (size_t i = 0; i < bytes; i++) {
-		if (strchr("*?[\\", folder[i]))
+		if (strchr("*?[\\", directory[i]))
 			area_add(area, "\\", 1);
-		area_add(area, folder + i, 1);
+		area_add(area, directory + i, 1);
 	}
 }
 
 /* What "~/...", "$NAME" and "$NAME/..." begin at, and how many bytes of the word stand for it; NULL: nothing, of a word that begins so: it is to
  * be left out.  *ret_bytes 0: the word begins with neither. */
-static const char *folder_of_word(const char *word, size_t word_bytes, const char *home,
-				  size_t *ret_bytes)
+static const char *directory_of_word(const char *word, size_t word_bytes, const char *home,
+				     size_t *ret_bytes)
 {
 	char name[64];
 	size_t bytes = strcspn(word, "/ ");
@@ -84,8 +84,8 @@ static const char *folder_of_word(const char *word, size_t word_bytes, const cha
 	if (bytes > sizeof(name))
 		return NULL;
 	(void)snprintf(name, sizeof(name), "%.*s", (int)bytes - 1, word + 1);
-	const char *folder = getenv(name);
-	return folder && folder[0] == '/' && folder[1] ? folder : NULL;
+	const char *directory = getenv(name);
+	return directory && directory[0] == '/' && directory[1] ? directory : NULL;
 }
 
 /* Stands for what agents keep of their own, in the globs of a rule. */
@@ -98,24 +98,24 @@ static char lower(char byte)
 
 /* May a glob of whole paths match something at or below a folder?  Told by what stands before its first wildcard, whatever
  * the case. */
-static bool may_match_below(const char *glob, size_t glob_bytes, const char *folder)
+static bool may_match_below(const char *glob, size_t glob_bytes, const char *directory)
 {
 	size_t at = 0;
 
-	if (glob_bytes == 0 || glob[0] != '/' || strcmp(folder, "/") == 0)
+	if (glob_bytes == 0 || glob[0] != '/' || strcmp(directory, "/") == 0)
 		return true;
 	for (size_t i = 0; i < glob_bytes; i++, at++) {
 		if (strchr("*?[", glob[i]))
 			return true;
 		if (glob[i] == '\\' && i + 1 < glob_bytes)
 			i++;
-		if (folder[at] == '\0')
+		if (directory[at] == '\0')
 			return glob[i] == '/';
-		if (lower(glob[i]) != lower(folder[at]))
+		if (lower(glob[i]) != lower(directory[at]))
 			return false;
 	}
 	/* it stands for a folder and all below it */
-	return folder[at] == '\0' || folder[at] == '/';
+	return directory[at] == '\0' || directory[at] == '/';
 }
 
 /* Words and single spaces become strings.  home: what "~" in "~/" stands for; NULL: such words are
@@ -131,25 +131,26 @@ static uint32_t add_words(struct area *area, const char *words, bool expand, con
 		struct area one = { .text = memory, .capacity = sizeof(memory) };
 		size_t length = strcspn(words, " ");
 		const char *word = words;
-		size_t word_bytes = length, folder_bytes = 0;
-		const char *folder = expand ? folder_of_word(word, length, home, &folder_bytes)
-					    : NULL;
+		size_t word_bytes = length, directory_bytes = 0;
+		const char *directory = expand ? directory_of_word(word, length, home,
+								   &directory_bytes)
+					       : NULL;
 
 		words += length;
 		words += *words == ' ';
-		if ((folder_bytes && !folder) || (expand && length == strlen(WORD_AGENTS) &&
-						  strncmp(word, WORD_AGENTS, length) == 0))
+		if ((directory_bytes && !directory) || (expand && length == strlen(WORD_AGENTS) &&
+							strncmp(word, WORD_AGENTS, length) == 0))
 			continue;
-		if (folder_bytes) {
-			add_folder(&one, folder);
-			word += folder_bytes;
-			word_bytes -= folder_bytes;
+		if (directory_bytes) {
+			add_directory(&one, directory);
+			word += directory_bytes;
+			word_bytes -= directory_bytes;
 		}
 		area_add(&one, word, word_bytes);
 		if (below && one.used <= one.capacity && !may_match_below(memory, one.used, below))
 			continue;
-		if (folder_bytes)
-			add_folder(area, folder);
+		if (directory_bytes)
+			add_directory(area, directory);
 		area_add(area, word, word_bytes);
 		area_add(area, "", 1);
 		count++;

@@ -254,7 +254,7 @@ static enum rule_action use_of(const struct config *config, const char *set, boo
 	return action;
 }
 
-int config_rules_settle(struct config *config, struct config_error *ret_error)
+int config_rules_complete(struct config *config, struct config_error *ret_error)
 {
 	const struct option *option = option_of_rule_at(RULE_OPTION_ACTION);
 

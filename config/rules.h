@@ -38,11 +38,11 @@ int config_rule_claim(struct config *config, const char *name, const struct conf
 int config_rule_refuse_words(const struct config *config, const char *name,
 			     const struct config_source *source, struct config_error *ret_error);
 
-/* config_rules_read_sets(): the ready-made rules, by `read`.  config_rules_settle(): what those do whose set [rules] use names; when all
+/* config_rules_read_sets(): the ready-made rules, by `read`.  config_rules_complete(): what those do whose set [rules] use names; when all
  * sources were read.  Return 0 or a negative errno. */
 int config_rules_read_sets(struct config *config, config_reader *read,
 			   struct config_error *ret_error);
-int config_rules_settle(struct config *config, struct config_error *ret_error);
+int config_rules_complete(struct config *config, struct config_error *ret_error);
 
 /* config_rules_check(): when all sources were read: whether every rule says what it speaks of, no more are in force than a session holds, and
  * the workspace's file did not turn off the session in which they are to hold. */

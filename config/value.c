@@ -56,7 +56,7 @@ void config_value_destroy(struct config_value *value)
 int config_value_copy(const struct config_value *value, struct config_value *ret_copy)
 {
 	struct config_value copy = { .number = value->number };
-	struct config_part *parts = calloc(value->part_count + 1, sizeof(*parts));
+	struct config_piece *parts = calloc(value->part_count + 1, sizeof(*parts));
 
 	copy.parts = parts;
 	copy.text = strdup(value->text);
@@ -64,7 +64,7 @@ int config_value_copy(const struct config_value *value, struct config_value *ret
 	if (!parts || !copy.text || !copy.origin)
 		goto fail;
 	for (; copy.part_count < value->part_count; copy.part_count++) {
-		struct config_part *part = &parts[copy.part_count];
+		struct config_piece *part = &parts[copy.part_count];
 
 		part->words = strdup(value->parts[copy.part_count].words);
 		part->origin = strdup(value->parts[copy.part_count].origin);
@@ -133,7 +133,7 @@ int config_value_extend(struct config_value *value, const char *words, const cha
 	/* the added words, behind one another; a clearing has none */
 	char *added = calloc(1, strlen(words) + 2);
 	char *text = NULL, *origins = NULL, *part_origin = NULL;
-	struct config_part *parts = NULL;
+	struct config_piece *parts = NULL;
 	char *rest = NULL;
 	size_t added_bytes = 0;
 
@@ -173,7 +173,7 @@ int config_value_extend(struct config_value *value, const char *words, const cha
 		goto fail;
 	if (value->part_count > 0)
 		memcpy(parts, value->parts, value->part_count * sizeof(*parts));
-	parts[value->part_count] = (struct config_part){ .words = added, .origin = part_origin };
+	parts[value->part_count] = (struct config_piece){ .words = added, .origin = part_origin };
 	free((void *)(uintptr_t)value->parts);
 	config_string_free(value->text);
 	config_string_free(value->origin);

@@ -216,7 +216,7 @@ static char *read_version(int fd, const struct version *version)
 	version_stream_init(&stream);
 	if (bytes)
 		version_stream_add(&stream, bytes, count);
-	struct version found = version_stream_end(&stream);
+	struct version found = version_stream_finish(&stream);
 	if (fd >= 0)
 		(void)close(fd);
 	if (bytes && version_equal(&found, version))

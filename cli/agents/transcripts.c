@@ -20,7 +20,7 @@
 
 #include "cli/agents/compactions.h"
 #include "cli/agents/hooks.h"
-#include "cli/session/forgotten.h"
+#include "cli/session/invalidation.h"
 #include "config/value.h"
 #include "tracker/process/scope.h"
 #include "tracker/segment/slot.h"
@@ -157,7 +157,7 @@ static void forget(const struct scope_slot *scope, void *data)
 	if (compaction->only_writers && !has_open_to_write(scope->anchor_pid, compaction->path))
 		return;
 	if (scope_new_epoch(transcripts->segment, scope->id) == 0)
-		forgotten_record(transcripts->journal, scope->id, NULL, compaction->cause);
+		invalidation_record(transcripts->journal, scope->id, NULL, compaction->cause);
 }
 
 /* The conversation that a transcript tells of is not what it was: that of the agents that hold the file open for writing, where there

@@ -155,7 +155,7 @@ static bool ends_like_bun(int fd, uint64_t size)
 	       memmem(tail, sizeof(tail), MARK, sizeof(MARK) - 1);
 }
 
-static void look_at_elf(int fd, const unsigned char *header, uint64_t size,
+static void inspect_elf(int fd, const unsigned char *header, uint64_t size,
 			struct executable *executable)
 {
 	struct elf elf = { .fd = fd, .wide = header[EI_CLASS] == ELFCLASS64 };
@@ -200,7 +200,7 @@ static char *program_of_env(char *words)
 	return NULL;
 }
 
-static void look_at_script(const char *first, struct executable *executable)
+static void inspect_script(const char *first, struct executable *executable)
 {
 	char line[EXECUTABLE_LINE_BYTES];
 	char *rest = line;
@@ -234,16 +234,16 @@ static bool is_text(const char *bytes, size_t count)
 
 static int make_absolute(const char *path, char *ret_path, size_t capacity)
 {
-	char folder[PATH_MAX] = "";
+	char directory[PATH_MAX] = "";
 	bool relative = path[0] != '/';
 
-	if (relative && !getcwd(folder, sizeof(folder)))
+	if (relative && !getcwd(directory, sizeof(directory)))
 		return -errno;
-	int length = snprintf(ret_path, capacity, "%s%s%s", folder, relative ? "/" : "", path);
+	int length = snprintf(ret_path, capacity, "%s%s%s", directory, relative ? "/" : "", path);
 	return length < (int)capacity ? 0 : -ENAMETOOLONG;
 }
 
-int executable_look(const char *path, struct executable *ret_executable)
+int executable_inspect(const char *path, struct executable *ret_executable)
 {
 	struct executable executable = { .kind = EXECUTABLE_OTHER };
 	_Alignas(8) unsigned char start[EXECUTABLE_LINE_BYTES] = { 0 };
@@ -267,10 +267,10 @@ int executable_look(const char *path, struct executable *ret_executable)
 	executable.setgid = (stat.st_mode & S_ISGID) && (stat.st_mode & S_IXGRP);
 	executable.capabilities = fgetxattr(fd, "security.capability", NULL, 0) > 0;
 	if ((size_t)got >= sizeof(Elf64_Ehdr) && memcmp(start, ELFMAG, SELFMAG) == 0)
-		look_at_elf(fd, start, (uint64_t)stat.st_size, &executable);
+		inspect_elf(fd, start, (uint64_t)stat.st_size, &executable);
 	else if (got > 0 &&
 		 (memcmp(start, "#!", 2) == 0 || is_text((const char *)start, (size_t)got)))
-		look_at_script((const char *)start, &executable);
+		inspect_script((const char *)start, &executable);
 	(void)close(fd);
 	*ret_executable = executable;
 	return 0;
@@ -286,14 +286,14 @@ static int check_executable(const char *path)
 
 int executable_find(const char *name, char *ret_path, size_t capacity)
 {
-	const char *folders = getenv("PATH");
+	const char *directories = getenv("PATH");
 	int found = -ENOENT;
 
 	if (strchr(name, '/'))
 		return snprintf(ret_path, capacity, "%s", name) < (int)capacity
 			       ? check_executable(name)
 			       : -ENAMETOOLONG;
-	for (const char *at = folders ? folders : "/bin:/usr/bin"; name[0];) {
+	for (const char *at = directories ? directories : "/bin:/usr/bin"; name[0];) {
 		size_t length = strcspn(at, ":");
 		int written = snprintf(ret_path, capacity, "%.*s%s%s", (int)length, at,
 				       length ? "/" : "./", name);
@@ -318,7 +318,7 @@ int executable_chain(const char *name, struct executable *ret_chain, char *ret_m
 		(void)snprintf(ret_missing, PATH_MAX, "%s", name);
 		int error = executable_find(name, path, sizeof(path));
 		if (error == 0)
-			error = executable_look(path, &ret_chain[count]);
+			error = executable_inspect(path, &ret_chain[count]);
 		if (error < 0)
 			return error;
 		count++;

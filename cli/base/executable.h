@@ -49,13 +49,13 @@ struct executable {
  * Returns 0; -ENOENT; -EACCES when it is there and may not be executed; -ENAMETOOLONG. */
 int executable_find(const char *name, char *ret_path, size_t capacity);
 
-/* executable_look(): looks at a file.  Returns 0; the errors of open(2) and pread(2); -ENAMETOOLONG. */
-int executable_look(const char *path, struct executable *ret_executable);
+/* executable_inspect(): looks at a file.  Returns 0; the errors of open(2) and pread(2); -ENAMETOOLONG. */
+int executable_inspect(const char *path, struct executable *ret_executable);
 
 /* executable_chain(): a program by its name or path, its interpreter, that one's ...
  *
  * ret_chain: EXECUTABLE_CHAIN_MAX elements; the last one found is no script, unless the chain is longer.
- * Returns how many there are; the errors of executable_find() and executable_look(), with *ret_missing
+ * Returns how many there are; the errors of executable_find() and executable_inspect(), with *ret_missing
  * (PATH_MAX bytes) what was looked for. */
 int executable_chain(const char *name, struct executable *ret_chain, char *ret_missing);
 

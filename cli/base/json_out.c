@@ -5,7 +5,7 @@
 
 #include "cli/base/text.h"
 
-static void begin_member(struct json_out *out, const char *name)
+static void start_member(struct json_out *out, const char *name)
 {
 	if (out->more)
 		(void)putc_unlocked(',', out->file);
@@ -17,14 +17,14 @@ static void begin_member(struct json_out *out, const char *name)
 	(void)fputs_unlocked("\":", out->file);
 }
 
-void json_out_begin(struct json_out *out, const char *name, char bracket)
+void json_out_init(struct json_out *out, const char *name, char bracket)
 {
-	begin_member(out, name);
+	start_member(out, name);
 	(void)putc_unlocked(bracket, out->file);
 	out->more = false;
 }
 
-void json_out_end(struct json_out *out, char bracket)
+void json_out_finish(struct json_out *out, char bracket)
 {
 	(void)putc_unlocked(bracket, out->file);
 	out->more = true;
@@ -34,7 +34,7 @@ void json_out_word(struct json_out *out, const char *name, const char *word)
 {
 	if (!word)
 		return;
-	begin_member(out, name);
+	start_member(out, name);
 	(void)putc_unlocked('"', out->file);
 	(void)fputs_unlocked(word, out->file);
 	(void)putc_unlocked('"', out->file);
@@ -44,8 +44,8 @@ void json_out_text(struct json_out *out, const char *name, const char *bytes)
 {
 	if (!bytes)
 		return;
-	begin_member(out, name);
-	text_json_put(out->file, bytes);
+	start_member(out, name);
+	text_json_append(out->file, bytes);
 }
 
 void json_out_number(struct json_out *out, const char *name, uint64_t number)
@@ -54,7 +54,7 @@ void json_out_number(struct json_out *out, const char *name, uint64_t number)
 
 	if (number > INT64_MAX)
 		return;
-	begin_member(out, name);
+	start_member(out, name);
 	*--at = '\0';
 	do {
 		*--at = (char)('0' + number % 10);
@@ -70,13 +70,13 @@ void json_out_known(struct json_out *out, const char *name, uint64_t number)
 
 void json_out_boolean(struct json_out *out, const char *name, bool value)
 {
-	begin_member(out, name);
+	start_member(out, name);
 	(void)fputs_unlocked(value ? "true" : "false", out->file);
 }
 
 void json_out_value(struct json_out *out, const char *name, json_t *value)
 {
-	begin_member(out, name);
+	start_member(out, name);
 	if (text_json_write(out->file, value) < 0)
 		out->incomplete = true;
 	json_decref(value);

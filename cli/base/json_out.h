@@ -18,13 +18,13 @@ struct json_out {
 	bool incomplete; /* there was no memory for a value */
 };
 
-/* json_out_begin(): begins an object or an array; json_out_end() ends it.
+/* json_out_init(): begins an object or an array; json_out_finish() ends it.
  *
  * name: of the member; NULL: the document, or an array's item.  bracket: '{' or '['; '}' or ']'. */
-void json_out_begin(struct json_out *out, const char *name, char bracket);
-void json_out_end(struct json_out *out, char bracket);
+void json_out_init(struct json_out *out, const char *name, char bracket);
+void json_out_finish(struct json_out *out, char bracket);
 
-/* json_out_word(): a text of ours, that needs no escape.  json_out_text(): bytes of others, as text_json_put(). */
+/* json_out_word(): a text of ours, that needs no escape.  json_out_text(): bytes of others, as text_json_append(). */
 void json_out_word(struct json_out *out, const char *name, const char *word);
 void json_out_text(struct json_out *out, const char *name, const char *bytes);
 

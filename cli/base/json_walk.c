@@ -65,7 +65,7 @@ static int next_byte(struct json_walk *walk)
 	return byte;
 }
 
-static void put_back(struct json_walk *walk, int byte)
+static void unread_byte(struct json_walk *walk, int byte)
 {
 	if (byte == EOF)
 		return;
@@ -86,7 +86,7 @@ int json_walk_peek(struct json_walk *walk)
 	}
 	while (byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r')
 		byte = next_byte(walk);
-	put_back(walk, byte);
+	unread_byte(walk, byte);
 	return byte;
 }
 
@@ -141,7 +141,7 @@ static int read_string(struct json_walk *walk, bool keeps)
 		      (unsigned long long)line);
 }
 
-static void begin_text(struct json_walk *walk)
+static void start_text(struct json_walk *walk)
 {
 	walk->text_bytes = 0;
 	if (walk->text_capacity > KEEP_CAPACITY) {
@@ -156,7 +156,7 @@ static int read_value(struct json_walk *walk, bool keeps)
 {
 	int byte = json_walk_peek(walk), depth = 0, error = 0;
 
-	begin_text(walk);
+	start_text(walk);
 	if (byte == EOF)
 		return -ENODATA;
 	do {
@@ -164,14 +164,14 @@ static int read_value(struct json_walk *walk, bool keeps)
 		if (byte == EOF)
 			return broken(walk, "it ends within a value");
 		if (byte == '"') {
-			put_back(walk, byte);
+			unread_byte(walk, byte);
 			error = read_string(walk, keeps);
 			if (error < 0)
 				return error;
 			continue;
 		}
 		if ((byte == ']' || byte == '}') && depth == 0) {
-			put_back(walk, byte);
+			unread_byte(walk, byte);
 			return broken(walk, "a value is missing in line %llu",
 				      (unsigned long long)walk->line);
 		}
@@ -189,7 +189,7 @@ static int read_value(struct json_walk *walk, bool keeps)
 					return -ENOMEM;
 				byte = next_byte(walk);
 			}
-			put_back(walk, byte);
+			unread_byte(walk, byte);
 		}
 		if (depth > JSON_WALK_DEPTH_MAX)
 			return broken(walk, "line %llu is nested too deeply",
@@ -270,7 +270,7 @@ static int parse(struct json_walk *walk, uint64_t line, json_t **ret_value)
 	return 0;
 }
 
-int json_walk_take(struct json_walk *walk, json_t **ret_value)
+int json_walk_read(struct json_walk *walk, json_t **ret_value)
 {
 	(void)json_walk_peek(walk);
 	uint64_t line = walk->line;
@@ -279,7 +279,7 @@ int json_walk_take(struct json_walk *walk, json_t **ret_value)
 	return result < 0 ? result : parse(walk, line, ret_value);
 }
 
-int json_walk_take_line(struct json_walk *walk, json_t **ret_value)
+int json_walk_read_line(struct json_walk *walk, json_t **ret_value)
 {
 	(void)json_walk_peek(walk);
 	uint64_t line = walk->line;
@@ -287,7 +287,7 @@ int json_walk_take_line(struct json_walk *walk, json_t **ret_value)
 
 	if (byte == EOF)
 		return -ENODATA;
-	begin_text(walk);
+	start_text(walk);
 	for (; byte != EOF && byte != '\n'; byte = next_byte(walk))
 		if (keep(walk, true, byte) < 0)
 			return -ENOMEM;

@@ -48,14 +48,14 @@ int json_walk_key(struct json_walk *walk, char *ret_key, size_t capacity);
 /* json_walk_item(): in an array: is there a next value?  Returns 1; 0 at the array's end, which is passed over; -EBADMSG. */
 int json_walk_item(struct json_walk *walk);
 
-/* json_walk_take(): parses the next value.  Returns 0 and a new reference; -ENODATA at the end of the file; -EBADMSG where it is damaged or
+/* json_walk_read(): parses the next value.  Returns 0 and a new reference; -ENODATA at the end of the file; -EBADMSG where it is damaged or
  * ends within a value: the walk then stands behind what was read; -ENOMEM. */
-int json_walk_take(struct json_walk *walk, json_t **ret_value);
+int json_walk_read(struct json_walk *walk, json_t **ret_value);
 
-/* json_walk_take_line(): parses the next line that is not blank: in JSON lines a damaged one costs itself alone.  As json_walk_take(). */
-int json_walk_take_line(struct json_walk *walk, json_t **ret_value);
+/* json_walk_read_line(): parses the next line that is not blank: in JSON lines a damaged one costs itself alone.  As json_walk_read(). */
+int json_walk_read_line(struct json_walk *walk, json_t **ret_value);
 
-/* json_walk_pass(): passes over the next value, whatever its size, without keeping it.  As json_walk_take(). */
+/* json_walk_pass(): passes over the next value, whatever its size, without keeping it.  As json_walk_read(). */
 int json_walk_pass(struct json_walk *walk);
 
 #endif

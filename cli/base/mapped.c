@@ -53,7 +53,7 @@ static void on_signal(int signal, siginfo_t *info, void *context)
 	_exit(EXIT_CODE_BAD_SESSION);
 }
 
-void mapped_begin(void)
+void mapped_init(void)
 {
 	struct sigaction action = { .sa_sigaction = on_signal,
 				    .sa_flags = SA_SIGINFO | SA_RESTART };

@@ -12,8 +12,8 @@
 
 #include <stdbool.h>
 
-/* mapped_begin(): installs the handler.  Once, by main(). */
-void mapped_begin(void);
+/* mapped_init(): installs the handler.  Once, by main(). */
+void mapped_init(void);
 
 /* mapped_at_end(): what is done before the program ends so; async-signal-safe. */
 void mapped_at_end(void (*undo)(void));

@@ -42,7 +42,7 @@ static int unknown_option(const struct options *options, const char *word)
 }
 
 /* Takes one of the command's own options.  1: taken; 0: none of them; -1: wrong. */
-static int take_own(const struct options *options, int argc, char **argv, int *index)
+static int parse_own(const struct options *options, int argc, char **argv, int *index)
 {
 	const char *word = argv[*index];
 	for (int i = 0; i < options->spec_count; i++) {
@@ -101,7 +101,7 @@ int options_parse(const struct options *options, int argc, char **argv, struct p
 			*ret_code = EXIT_CODE_OK;
 			return -1;
 		}
-		int taken = take_own(options, argc, argv, &index);
+		int taken = parse_own(options, argc, argv, &index);
 		if (taken == 0) {
 			taken = config_request_flag(&parsed->request, argc, argv, &index, &error);
 			if (taken < 0)

@@ -19,7 +19,7 @@ enum {
 	NAME_BYTES = 8 * JOURNAL_TEXT_BYTES_MAX + 8,
 };
 
-void sheet_begin(struct sheet *sheet, FILE *file, enum sheet_form form)
+void sheet_init(struct sheet *sheet, FILE *file, enum sheet_form form)
 {
 	struct winsize size = { .ws_col = 0 };
 
@@ -114,7 +114,7 @@ static size_t longest_run(const char *text, char byte)
 
 /* A code span (CommonMark 6.1): what is in it means nothing, but that a row of a table is first cut at its pipes.  A backslash before
  * one keeps it; those of escape() come in pairs before it.  Two spaces belong to the span where there is anything else in it. */
-static void put_code(struct sheet *sheet, const char *before, const char *text)
+static void append_code(struct sheet *sheet, const char *before, const char *text)
 {
 	size_t fence = longest_run(text, '`') + 1;
 	bool is_blank = !before[0] && !text[strspn(text, " ")];
@@ -131,14 +131,14 @@ static void put_code(struct sheet *sheet, const char *before, const char *text)
 }
 
 /* width: what it is filled up to; 0: nothing. */
-static void put_name(struct sheet *sheet, const char *bytes, size_t room, size_t width)
+static void append_name(struct sheet *sheet, const char *bytes, size_t room, size_t width)
 {
 	bool is_cut = false;
 	const char *text = escape(bytes);
 
 	if (sheet->form == SHEET_MARKDOWN) {
 		text = fit(text, MARKDOWN_NAME, &is_cut);
-		put_code(sheet, is_cut ? "..." : "", text[0] ? text : "?");
+		append_code(sheet, is_cut ? "..." : "", text[0] ? text : "?");
 		return;
 	}
 	if (room)
@@ -160,16 +160,16 @@ static size_t room_of(const struct sheet *sheet)
 
 /* ---- lines ---- */
 
-static void put(struct sheet *sheet, const char *text)
+static void append(struct sheet *sheet, const char *text)
 {
 	(void)fputs(text, sheet->file);
 	sheet->used += (unsigned)characters(text);
 }
 
-static void put_styled(struct sheet *sheet, const char *style, const char *text)
+static void append_styled(struct sheet *sheet, const char *style, const char *text)
 {
 	(void)fputs(text_style(sheet->file, style), sheet->file);
-	put(sheet, text);
+	append(sheet, text);
 	(void)fputs(text_style(sheet->file, "0"), sheet->file);
 }
 
@@ -194,11 +194,11 @@ void sheet_fact(struct sheet *sheet, const char *label)
 		return;
 	}
 	(void)snprintf(padded, sizeof(padded), "%-*s ", LABEL_COLUMNS - 1, label);
-	put_styled(sheet, "1", padded);
+	append_styled(sheet, "1", padded);
 }
 
 /* Words, in lines as long as a terminal's. */
-static void put_words(struct sheet *sheet, const char *text, size_t indent)
+static void append_words(struct sheet *sheet, const char *text, size_t indent)
 {
 	size_t limit = sheet->columns ? sheet->columns : TERMINAL_COLUMNS;
 
@@ -218,7 +218,7 @@ static void put_words(struct sheet *sheet, const char *text, size_t indent)
 	}
 }
 
-void sheet_say(struct sheet *sheet, const char *format, ...)
+void sheet_print(struct sheet *sheet, const char *format, ...)
 {
 	char text[1024];
 	va_list arguments;
@@ -226,15 +226,15 @@ void sheet_say(struct sheet *sheet, const char *format, ...)
 	va_start(arguments, format);
 	(void)vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	put_words(sheet, text, LABEL_COLUMNS);
+	append_words(sheet, text, LABEL_COLUMNS);
 }
 
 void sheet_name(struct sheet *sheet, const char *bytes)
 {
-	put_name(sheet, bytes, room_of(sheet), 0);
+	append_name(sheet, bytes, room_of(sheet), 0);
 }
 
-void sheet_end(struct sheet *sheet)
+void sheet_finish(struct sheet *sheet)
 {
 	if (sheet->table && sheet->form == SHEET_MARKDOWN)
 		(void)fputs(" |", sheet->file);
@@ -268,10 +268,10 @@ void sheet_note(struct sheet *sheet, const char *format, ...)
 		(void)fputc('\n', sheet->file);
 	if (sheet->form == SHEET_TEXT)
 		(void)fputs(text_style(sheet->file, "2"), sheet->file);
-	put_words(sheet, text, 0);
+	append_words(sheet, text, 0);
 	if (sheet->form == SHEET_TEXT)
 		(void)fputs(text_style(sheet->file, "0"), sheet->file);
-	sheet_end(sheet);
+	sheet_finish(sheet);
 }
 
 /* ---- tables ---- */
@@ -287,7 +287,7 @@ void sheet_table(struct sheet *sheet, const struct sheet_column *columns, size_t
 		sheet_cell(sheet, columns[i].title);
 	if (sheet->form == SHEET_TEXT)
 		(void)fputs(text_style(sheet->file, "0"), sheet->file);
-	sheet_end(sheet);
+	sheet_finish(sheet);
 	if (sheet->form == SHEET_TEXT)
 		return;
 	for (size_t i = 0; i < count; i++)
@@ -296,14 +296,14 @@ void sheet_table(struct sheet *sheet, const struct sheet_column *columns, size_t
 }
 
 /* Before a cell.  Returns its width. */
-static int begin_cell(struct sheet *sheet)
+static int start_cell(struct sheet *sheet)
 {
 	int width = sheet->cell < sheet->table_columns ? sheet->table[sheet->cell].width : 0;
 
 	if (sheet->form == SHEET_MARKDOWN)
 		(void)fputs(sheet->cell ? " | " : "| ", sheet->file);
 	else if (sheet->cell)
-		put(sheet, "  ");
+		append(sheet, "  ");
 	sheet->cell++;
 	return width;
 }
@@ -311,11 +311,11 @@ static int begin_cell(struct sheet *sheet)
 void sheet_cell(struct sheet *sheet, const char *words)
 {
 	char padded[128];
-	int width = begin_cell(sheet);
+	int width = start_cell(sheet);
 
 	(void)snprintf(padded, sizeof(padded), "%*s",
 		       sheet->form == SHEET_TEXT && (width || words[0]) ? width : 0, words);
-	put(sheet, padded);
+	append(sheet, padded);
 }
 
 void sheet_cell_count(struct sheet *sheet, uint64_t number)
@@ -325,6 +325,6 @@ void sheet_cell_count(struct sheet *sheet, uint64_t number)
 
 void sheet_cell_name(struct sheet *sheet, const char *bytes)
 {
-	int width = begin_cell(sheet);
-	put_name(sheet, bytes, width ? (size_t)abs(width) : room_of(sheet), (size_t)abs(width));
+	int width = start_cell(sheet);
+	append_name(sheet, bytes, width ? (size_t)abs(width) : room_of(sheet), (size_t)abs(width));
 }

@@ -33,17 +33,18 @@ struct sheet {
 	size_t table_columns, cell;
 };
 
-/* sheet_begin(): columns: those of the terminal that `file` is; for others no limit. */
-void sheet_begin(struct sheet *sheet, FILE *file, enum sheet_form form);
+/* sheet_init(): columns: those of the terminal that `file` is; for others no limit. */
+void sheet_init(struct sheet *sheet, FILE *file, enum sheet_form form);
 
 /* sheet_section(): a title, with an empty line above but for the first. */
 void sheet_section(struct sheet *sheet, const char *title);
 
-/* sheet_fact(): begins a line with a label; sheet_say() and sheet_name() add to it, sheet_end() ends it. */
+/* sheet_fact(): begins a line with a label; sheet_print() and sheet_name() add to it, sheet_finish() ends it. */
 void sheet_fact(struct sheet *sheet, const char *label);
-__attribute__((format(printf, 2, 3))) void sheet_say(struct sheet *sheet, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void sheet_print(struct sheet *sheet, const char *format,
+						       ...);
 void sheet_name(struct sheet *sheet, const char *bytes);
-void sheet_end(struct sheet *sheet);
+void sheet_finish(struct sheet *sheet);
 
 /* sheet_warn(), sheet_calm(): what is said in between stands out. */
 void sheet_warn(struct sheet *sheet);
@@ -53,7 +54,7 @@ void sheet_calm(struct sheet *sheet);
 __attribute__((format(printf, 2, 3))) void sheet_note(struct sheet *sheet, const char *format, ...);
 
 /* sheet_table(): begins a table.  columns: borrowed until its last row; at most SHEET_TABLE_COLUMNS.  Then for each row its cells, and
- * sheet_end(). */
+ * sheet_finish(). */
 void sheet_table(struct sheet *sheet, const struct sheet_column *columns, size_t count);
 void sheet_cell(struct sheet *sheet, const char *words);
 void sheet_cell_count(struct sheet *sheet, uint64_t number);

@@ -100,7 +100,7 @@ static bool is_plain(unsigned char byte)
 	return byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\';
 }
 
-void text_json_put(FILE *file, const char *bytes)
+void text_json_append(FILE *file, const char *bytes)
 {
 	(void)putc_unlocked('"', file);
 	while (*bytes) {

@@ -28,8 +28,8 @@ const char *text_time_ns(uint64_t realtime_ns, char *ret_text);
  * be told again (docs/DESIGN.md, "Paths in JSON").  Returns a new reference; NULL when out of memory. */
 json_t *text_json(const char *bytes);
 
-/* text_json_put(): writes the same, in quotes.  What `file` says of errors is the caller's to ask; the lock of the stream is not taken. */
-void text_json_put(FILE *file, const char *bytes);
+/* text_json_append(): writes the same, in quotes.  What `file` says of errors is the caller's to ask; the lock of the stream is not taken. */
+void text_json_append(FILE *file, const char *bytes);
 
 /* text_json_write(): writes a value on one line.  Returns 0 or -ENOMEM: also for NULL. */
 int text_json_write(FILE *file, const json_t *value);

@@ -58,7 +58,7 @@ static uint64_t cost(enum kind kind, uint64_t bytes)
 }
 
 /* The run ends; one of a kind begins with the byte at hand, or none. */
-static void begin(struct tokens *tokens, enum kind kind)
+static void start(struct tokens *tokens, enum kind kind)
 {
 	tokens->quarters += cost((enum kind)tokens->kind, tokens->run_bytes);
 	tokens->kind = kind;
@@ -68,7 +68,7 @@ static void begin(struct tokens *tokens, enum kind kind)
 /* A byte of a character that is not ASCII. */
 static void add_wide(struct tokens *tokens, unsigned char byte)
 {
-	begin(tokens, KIND_NONE);
+	start(tokens, KIND_NONE);
 	if (byte < 0xc0) {
 		if (tokens->continuing > 0)
 			tokens->continuing--;
@@ -93,7 +93,7 @@ static void add_to(struct tokens *tokens, enum kind kind)
 	if (tokens->kind == (int)kind)
 		tokens->run_bytes++;
 	else
-		begin(tokens, kind);
+		start(tokens, kind);
 }
 
 static void add_ascii(struct tokens *tokens, unsigned char byte)
@@ -114,7 +114,7 @@ static void add_ascii(struct tokens *tokens, unsigned char byte)
 		if (tokens->kind == KIND_SPACE)
 			tokens->kind = KIND_SPACES;
 		else
-			begin(tokens, byte == ' ' ? KIND_SPACE : KIND_SPACES);
+			start(tokens, byte == ' ' ? KIND_SPACE : KIND_SPACES);
 	} else {
 		add_to(tokens, KIND_OTHER);
 	}

@@ -72,18 +72,18 @@ static void put_event(struct export *export, const struct event *event,
 	struct ecs *ecs = export->own;
 	struct json_out *out = &ecs->out;
 
-	json_out_begin(out, "event", '{');
+	json_out_init(out, "event", '{');
 	json_out_word(out, "kind", event_is_alert(class) ? "alert" : "event");
-	json_out_begin(out, "category", '[');
+	json_out_init(out, "category", '[');
 	json_out_word(out, NULL, CATEGORIES[class->about]);
 	if (event_is_alert(class))
 		json_out_word(out, NULL, "intrusion_detection");
-	json_out_end(out, ']');
-	json_out_begin(out, "type", '[');
+	json_out_finish(out, ']');
+	json_out_init(out, "type", '[');
 	json_out_word(out, NULL, TYPES[class->action]);
 	if (class->prevented)
 		json_out_word(out, NULL, "denied");
-	json_out_end(out, ']');
+	json_out_finish(out, ']');
 	json_out_word(out, "action", event_op_name(event->op));
 	json_out_word(out, "outcome", OUTCOMES[class->outcome]);
 	json_out_word(out, "id", export_id(export, event->number, ecs->id));
@@ -92,7 +92,7 @@ static void put_event(struct export *export, const struct event *event,
 	json_out_word(out, "provider", "seen");
 	json_out_word(out, "module", "seen");
 	json_out_word(out, "dataset", "seen.log");
-	json_out_end(out, '}');
+	json_out_finish(out, '}');
 }
 
 static void put_file(struct ecs *ecs, const struct event *event, const struct event_class *class)
@@ -104,7 +104,7 @@ static void put_file(struct ecs *ecs, const struct event *event, const struct ev
 
 	if (class->about != EVENT_ABOUT_FILE || !path)
 		return;
-	json_out_begin(out, "file", '{');
+	json_out_init(out, "file", '{');
 	json_out_text(out, "path", event->resolved);
 	json_out_text(out, "name", export_base(path));
 	json_out_text(out, "extension", export_extension(path));
@@ -120,7 +120,7 @@ static void put_file(struct ecs *ecs, const struct event *event, const struct ev
 			       (unsigned long long)event->entry->details.ino);
 		json_out_word(out, "inode", number);
 	}
-	json_out_end(out, '}');
+	json_out_finish(out, '}');
 }
 
 static void put_arguments(struct json_out *out, const struct event *event)
@@ -129,10 +129,10 @@ static void put_arguments(struct json_out *out, const struct event *event)
 
 	if (!event->other)
 		return;
-	json_out_begin(out, "args", '[');
+	json_out_init(out, "args", '[');
 	for (size_t at = 0; at < event->other_bytes; at += strlen(event->other + at) + 1, count++)
 		json_out_text(out, NULL, event->other + at);
-	json_out_end(out, ']');
+	json_out_finish(out, ']');
 	json_out_number(out, "args_count", count);
 }
 
@@ -156,9 +156,9 @@ static void put_actor(struct export *export, const struct event *event)
 		json_out_word(out, "entity_id", export_id(export, event->process, ecs->id));
 	put_program(out, event->executable);
 	if (event->tid) {
-		json_out_begin(out, "thread", '{');
+		json_out_init(out, "thread", '{');
 		json_out_number(out, "id", event->tid);
-		json_out_end(out, '}');
+		json_out_finish(out, '}');
 	}
 }
 
@@ -169,18 +169,18 @@ static void put_announced(struct export *export, const struct event *event)
 	struct json_out *out = &ecs->out;
 	uint32_t pid = event->entry->record.count;
 
-	json_out_begin(out, "process", '{');
+	json_out_init(out, "process", '{');
 	json_out_known(out, "pid", pid);
 	json_out_word(out, "entity_id", export_id(export, event->number, ecs->id));
 	put_program(out, export_name(event));
 	put_arguments(out, event);
 	json_out_text(out, "working_directory", event->directory);
 	if (event->process && pid != event->pid) {
-		json_out_begin(out, "parent", '{');
+		json_out_init(out, "parent", '{');
 		put_actor(export, event);
-		json_out_end(out, '}');
+		json_out_finish(out, '}');
 	}
-	json_out_end(out, '}');
+	json_out_finish(out, '}');
 }
 
 static void put_process(struct export *export, const struct event *event)
@@ -193,7 +193,7 @@ static void put_process(struct export *export, const struct event *event)
 	}
 	if (!event->process && !event->pid)
 		return;
-	json_out_begin(out, "process", '{');
+	json_out_init(out, "process", '{');
 	put_actor(export, event);
 	if (event->op == JOURNAL_START) {
 		put_arguments(out, event);
@@ -202,41 +202,41 @@ static void put_process(struct export *export, const struct event *event)
 	if (event->op == JOURNAL_EXIT)
 		json_out_number(out, "exit_code", event->entry->record.amount);
 	if (event->parent_pid) {
-		json_out_begin(out, "parent", '{');
+		json_out_init(out, "parent", '{');
 		json_out_number(out, "pid", event->parent_pid);
-		json_out_end(out, '}');
+		json_out_finish(out, '}');
 	}
-	json_out_end(out, '}');
+	json_out_finish(out, '}');
 }
 
 static void put_rule(struct json_out *out, const struct event_class *class)
 {
 	if (!event_is_alert(class))
 		return;
-	json_out_begin(out, "rule", '{');
+	json_out_init(out, "rule", '{');
 	json_out_word(out, "id", event_finding_id(class->finding));
 	json_out_text(out, "name", class->rule ? class->rule : event_finding_name(class->finding));
 	json_out_word(out, "description", event_finding_title(class->finding));
-	json_out_end(out, '}');
+	json_out_finish(out, '}');
 }
 
 static void put_where(struct export *export)
 {
 	struct json_out *out = &((struct ecs *)export->own)->out;
 
-	json_out_begin(out, "agent", '{');
+	json_out_init(out, "agent", '{');
 	json_out_word(out, "type", "seen");
 	json_out_word(out, "version", SEEN_VERSION);
 	json_out_word(out, "ephemeral_id", export->facts.journal);
 	json_out_text(out, "name", export->facts.session);
-	json_out_end(out, '}');
-	json_out_begin(out, "host", '{');
+	json_out_finish(out, '}');
+	json_out_init(out, "host", '{');
 	json_out_text(out, "name", export->facts.host);
 	json_out_text(out, "hostname", export->facts.host);
-	json_out_begin(out, "os", '{');
+	json_out_init(out, "os", '{');
 	json_out_word(out, "type", "linux");
-	json_out_end(out, '}');
-	json_out_end(out, '}');
+	json_out_finish(out, '}');
+	json_out_finish(out, '}');
 }
 
 static int tell_event(struct export *export, const struct event *event)
@@ -246,28 +246,28 @@ static int tell_event(struct export *export, const struct event *event)
 	struct event_class class = event_class(event);
 	char time[TEXT_TIME_BYTES], number[EVENT_ERROR_BYTES];
 
-	json_out_begin(out, NULL, '{');
+	json_out_init(out, NULL, '{');
 	json_out_word(out, "@timestamp",
 		      text_time_ns(export_time(export, event, &ecs->last_time_ns), time));
 	json_out_text(out, "message", export_message(event, ecs->text));
-	json_out_begin(out, "ecs", '{');
+	json_out_init(out, "ecs", '{');
 	json_out_word(out, "version", "8.17.0");
-	json_out_end(out, '}');
+	json_out_finish(out, '}');
 	put_event(export, event, &class);
-	json_out_begin(out, "log", '{');
+	json_out_init(out, "log", '{');
 	json_out_word(out, "level", LEVELS[class.severity]);
-	json_out_end(out, '}');
+	json_out_finish(out, '}');
 	if (event->error) {
-		json_out_begin(out, "error", '{');
+		json_out_init(out, "error", '{');
 		json_out_word(out, "code", event_error_name(event->error, number));
-		json_out_end(out, '}');
+		json_out_finish(out, '}');
 	}
 	put_file(ecs, event, &class);
 	put_process(export, event);
 	put_rule(out, &class);
 	put_where(export);
 	export_rest_object(out, "seen", event);
-	json_out_end(out, '}');
+	json_out_finish(out, '}');
 	return json_out_line(out);
 }
 

@@ -151,7 +151,7 @@ void export_rest_object(struct json_out *out, const char *name, const struct eve
 {
 	struct object object = { .members = { put_value, put_text, put_number }, .out = out };
 
-	json_out_begin(out, name, '{');
+	json_out_init(out, name, '{');
 	export_rest(event, &object.members);
-	json_out_end(out, '}');
+	json_out_finish(out, '}');
 }

@@ -120,18 +120,18 @@ static void put_metadata(struct export *export, const struct event *event, enum 
 	struct json_out *out = &ocsf->out;
 	char time[TEXT_TIME_BYTES];
 
-	json_out_begin(out, "metadata", '{');
+	json_out_init(out, "metadata", '{');
 	json_out_word(out, "version", "1.8.0");
-	json_out_begin(out, "product", '{');
+	json_out_init(out, "product", '{');
 	json_out_word(out, "name", "seen");
 	json_out_word(out, "vendor_name", "seen");
 	json_out_word(out, "version", SEEN_VERSION);
-	json_out_end(out, '}');
-	json_out_begin(out, "profiles", '[');
+	json_out_finish(out, '}');
+	json_out_init(out, "profiles", '[');
 	json_out_word(out, NULL, "host");
 	if (uid == OCSF_FINDING)
 		json_out_word(out, NULL, "security_control");
-	json_out_end(out, ']');
+	json_out_finish(out, ']');
 	json_out_word(out, "uid", export_id(export, event->number, ocsf->id));
 	json_out_number(out, "sequence", event->number);
 	json_out_word(out, "event_code", event_op_name(event->op));
@@ -144,28 +144,28 @@ static void put_metadata(struct export *export, const struct event *event, enum 
 		json_out_word(out, "correlation_uid", export_id(export, announced, ocsf->id));
 	if (event->cut)
 		json_out_boolean(out, "is_truncated", true);
-	json_out_end(out, '}');
+	json_out_finish(out, '}');
 }
 
 static void put_device(struct json_out *out, const char *host)
 {
-	json_out_begin(out, "device", '{');
+	json_out_init(out, "device", '{');
 	json_out_number(out, "type_id", 0);
 	if (host)
 		json_out_text(out, "hostname", host);
 	else
 		json_out_word(out, "name", NOT_KNOWN);
-	json_out_end(out, '}');
+	json_out_finish(out, '}');
 }
 
 static void put_named_file(struct json_out *out, const char *name, const char *path, unsigned type)
 {
-	json_out_begin(out, name, '{');
+	json_out_init(out, name, '{');
 	json_out_text(out, "name", path ? export_base(path) : NOT_KNOWN);
 	json_out_number(out, "type_id", type);
 	if (path && path[0] == '/')
 		json_out_text(out, "path", path);
-	json_out_end(out, '}');
+	json_out_finish(out, '}');
 }
 
 /* The program of an event's process. */
@@ -184,7 +184,7 @@ static void put_process(struct export *export, const char *name, const struct ev
 	struct json_out *out = &ocsf->out;
 	const struct journal_record *record = event->entry ? &event->entry->record : NULL;
 
-	json_out_begin(out, name, '{');
+	json_out_init(out, name, '{');
 	json_out_known(out, "pid", event->pid);
 	json_out_word(out, "uid", export_id(export, event->process, ocsf->id));
 	json_out_known(out, "ptid", event->tid);
@@ -194,11 +194,11 @@ static void put_process(struct export *export, const char *name, const struct ev
 		json_out_text(out, "working_directory", event->directory);
 	}
 	if (event->parent_pid) {
-		json_out_begin(out, "parent_process", '{');
+		json_out_init(out, "parent_process", '{');
 		json_out_number(out, "pid", event->parent_pid);
-		json_out_end(out, '}');
+		json_out_finish(out, '}');
 	}
-	json_out_end(out, '}');
+	json_out_finish(out, '}');
 }
 
 /* The program that an EXEC is about to start, known by its announcement. */
@@ -207,13 +207,13 @@ static void put_announced(struct export *export, const struct event *event)
 	struct ocsf *ocsf = export->own;
 	struct json_out *out = &ocsf->out;
 
-	json_out_begin(out, "process", '{');
+	json_out_init(out, "process", '{');
 	json_out_word(out, "uid", export_id(export, event->number, ocsf->id));
 	json_out_known(out, "pid", event->entry->record.count);
 	put_program(out, export_name(event));
 	json_out_text(out, "cmd_line", export_arguments(event, ocsf->text));
 	json_out_text(out, "working_directory", event->directory);
-	json_out_end(out, '}');
+	json_out_finish(out, '}');
 }
 
 /* Who did it.  is_reflexive: false: the event is a process's own first word, and whoever started it is asked for. */
@@ -221,17 +221,17 @@ static void put_actor(struct export *export, const struct event *event, bool is_
 {
 	struct json_out *out = &((struct ocsf *)export->own)->out;
 
-	json_out_begin(out, "actor", '{');
+	json_out_init(out, "actor", '{');
 	if (is_reflexive && event->process) {
 		put_process(export, "process", event);
 	} else if (!is_reflexive && event->parent_pid) {
-		json_out_begin(out, "process", '{');
+		json_out_init(out, "process", '{');
 		json_out_number(out, "pid", event->parent_pid);
-		json_out_end(out, '}');
+		json_out_finish(out, '}');
 	} else {
 		json_out_word(out, "app_name", NOT_KNOWN);
 	}
-	json_out_end(out, '}');
+	json_out_finish(out, '}');
 }
 
 static void put_file(struct ocsf *ocsf, const struct event *event, const struct event_class *class)
@@ -241,7 +241,7 @@ static void put_file(struct ocsf *ocsf, const struct event *event, const struct 
 	const char *path = event->resolved ? event->resolved : event->path;
 	char hash[EXPORT_HASH_BYTES];
 
-	json_out_begin(out, "file", '{');
+	json_out_init(out, "file", '{');
 	json_out_text(out, "name", path ? export_base(path) : NOT_KNOWN);
 	json_out_number(out, "type_id", FILE_TYPE[class->file_kind]);
 	json_out_text(out, "path", event->resolved);
@@ -249,14 +249,14 @@ static void put_file(struct ocsf *ocsf, const struct event *event, const struct 
 		json_out_text(out, "ext", export_extension(path));
 	if (version) {
 		json_out_number(out, "size", version->size_bytes);
-		json_out_begin(out, "hashes", '[');
-		json_out_begin(out, NULL, '{');
+		json_out_init(out, "hashes", '[');
+		json_out_init(out, NULL, '{');
 		json_out_number(out, "algorithm_id", OCSF_XXH3_128);
 		json_out_word(out, "value", export_hash(version, hash));
-		json_out_end(out, '}');
-		json_out_end(out, ']');
+		json_out_finish(out, '}');
+		json_out_finish(out, ']');
 	}
-	json_out_end(out, '}');
+	json_out_finish(out, '}');
 }
 
 static void put_file_activity(struct export *export, const struct event *event,
@@ -280,10 +280,10 @@ static void put_process_activity(struct export *export, const struct event *even
 	if (event->op == JOURNAL_EXEC)
 		put_announced(export, event);
 	else if (event->op == JOURNAL_EXEC_FAILED && event->exec) {
-		json_out_begin(out, "process", '{');
+		json_out_init(out, "process", '{');
 		json_out_word(out, "uid",
 			      export_id(export, event->exec, ((struct ocsf *)export->own)->id));
-		json_out_end(out, '}');
+		json_out_finish(out, '}');
 	} else {
 		put_process(export, "process", event);
 	}
@@ -306,32 +306,32 @@ static void put_finding(struct export *export, const struct event *event,
 	const char *id = event_finding_id(class->finding);
 
 	put_actor(export, event, true);
-	json_out_begin(out, "finding_info", '{');
+	json_out_init(out, "finding_info", '{');
 	json_out_word(out, "uid", export_id(export, event->number, ocsf->id));
 	json_out_word(out, "title", event_finding_title(class->finding));
 	json_out_word(out, "desc", event_finding_text(class->finding));
-	json_out_begin(out, "analytic", '{');
+	json_out_init(out, "analytic", '{');
 	json_out_number(out, "type_id", OCSF_RULE);
 	json_out_word(out, "uid", id);
 	json_out_text(out, "name", class->rule ? class->rule : event_finding_name(class->finding));
-	json_out_end(out, '}');
-	json_out_end(out, '}');
-	json_out_begin(out, "evidences", '[');
-	json_out_begin(out, NULL, '{');
+	json_out_finish(out, '}');
+	json_out_finish(out, '}');
+	json_out_init(out, "evidences", '[');
+	json_out_init(out, NULL, '{');
 	if (event->process)
 		put_process(export, "process", event);
 	if (class->about == EVENT_ABOUT_FILE)
 		put_file(ocsf, event, class);
-	json_out_begin(out, "data", '{');
+	json_out_init(out, "data", '{');
 	json_out_word(out, "record", export_id(export, event->number, ocsf->id));
 	json_out_text(out, "program", event->program);
-	json_out_end(out, '}');
-	json_out_end(out, '}');
-	json_out_end(out, ']');
+	json_out_finish(out, '}');
+	json_out_finish(out, '}');
+	json_out_finish(out, ']');
 	if (class->rule) {
-		json_out_begin(out, "policy", '{');
+		json_out_init(out, "policy", '{');
 		json_out_text(out, "name", class->rule);
-		json_out_end(out, '}');
+		json_out_finish(out, '}');
 	}
 	json_out_number(out, "action_id", class->prevented ? OCSF_DENIED : OCSF_OBSERVED);
 	json_out_number(out, "disposition_id", class->prevented ? OCSF_BLOCKED : OCSF_DETECTED);
@@ -347,7 +347,7 @@ static int tell_event(struct export *export, const struct event *event)
 	unsigned activity = activity_id(uid, &class);
 	char number[EVENT_ERROR_BYTES];
 
-	json_out_begin(out, NULL, '{');
+	json_out_init(out, NULL, '{');
 	json_out_number(out, "class_uid", uid);
 	json_out_number(out, "category_uid",
 			uid == OCSF_FINDING ? OCSF_FINDINGS_CATEGORY
@@ -372,7 +372,7 @@ static int tell_event(struct export *export, const struct event *event)
 	else if (uid == OCSF_PROCESS)
 		put_process_activity(export, event);
 	export_rest_object(out, "unmapped", event);
-	json_out_end(out, '}');
+	json_out_finish(out, '}');
 	return json_out_line(out);
 }
 

@@ -54,15 +54,15 @@ static int begin(struct export *export)
 
 static void begin_attribute(struct json_out *out, const char *key)
 {
-	json_out_begin(out, NULL, '{');
+	json_out_init(out, NULL, '{');
 	json_out_word(out, "key", key);
-	json_out_begin(out, "value", '{');
+	json_out_init(out, "value", '{');
 }
 
 static void end_attribute(struct json_out *out)
 {
-	json_out_end(out, '}');
-	json_out_end(out, '}');
+	json_out_finish(out, '}');
+	json_out_finish(out, '}');
 }
 
 static void put_text(struct json_out *out, const char *key, const char *bytes)
@@ -115,16 +115,16 @@ static void put_any(struct json_out *out, json_t *value)
 		json_out_boolean(out, "boolValue", json_is_true(value));
 		break;
 	case JSON_ARRAY:
-		json_out_begin(out, "arrayValue", '{');
-		json_out_begin(out, "values", '[');
+		json_out_init(out, "arrayValue", '{');
+		json_out_init(out, "values", '[');
 		json_array_foreach(value, i, item)
 		{
-			json_out_begin(out, NULL, '{');
+			json_out_init(out, NULL, '{');
 			put_any(out, item);
-			json_out_end(out, '}');
+			json_out_finish(out, '}');
 		}
-		json_out_end(out, ']');
-		json_out_end(out, '}');
+		json_out_finish(out, ']');
+		json_out_finish(out, '}');
 		break;
 	default: /* members have no other */
 		break;
@@ -230,15 +230,15 @@ static void put_process(struct otlp *otlp, const struct event *event)
 	put_text(out, "process.working_directory", event->directory);
 	if (event->other) {
 		begin_attribute(out, "process.command_args");
-		json_out_begin(out, "arrayValue", '{');
-		json_out_begin(out, "values", '[');
+		json_out_init(out, "arrayValue", '{');
+		json_out_init(out, "values", '[');
 		for (size_t at = 0; at < event->other_bytes; at += strlen(event->other + at) + 1) {
-			json_out_begin(out, NULL, '{');
+			json_out_init(out, NULL, '{');
 			json_out_text(out, "stringValue", event->other + at);
-			json_out_end(out, '}');
+			json_out_finish(out, '}');
 		}
-		json_out_end(out, ']');
-		json_out_end(out, '}');
+		json_out_finish(out, ']');
+		json_out_finish(out, '}');
 		end_attribute(out);
 	}
 }
@@ -253,7 +253,7 @@ static void put_record(struct export *export, const struct event *event)
 	};
 	char number[EVENT_ERROR_BYTES], name[40];
 
-	json_out_begin(out, NULL, '{');
+	json_out_init(out, NULL, '{');
 	if (event->time_realtime_ns)
 		put_long(out, "timeUnixNano", event->time_realtime_ns);
 	put_long(out, "observedTimeUnixNano", export_time(export, event, &otlp->last_time_ns));
@@ -261,10 +261,10 @@ static void put_record(struct export *export, const struct event *event)
 	json_out_word(out, "severityText", event_severity_name(class.severity));
 	(void)snprintf(name, sizeof(name), "seen.%s", event_op_name(event->op));
 	json_out_word(out, "eventName", name);
-	json_out_begin(out, "body", '{');
+	json_out_init(out, "body", '{');
 	json_out_text(out, "stringValue", export_message(event, otlp->text));
-	json_out_end(out, '}');
-	json_out_begin(out, "attributes", '[');
+	json_out_finish(out, '}');
+	json_out_init(out, "attributes", '[');
 	put_text(out, "log.record.uid", export_id(export, event->number, otlp->id));
 	put_number(out, "seen.number", event->number);
 	if (event->error)
@@ -274,8 +274,8 @@ static void put_record(struct export *export, const struct event *event)
 	put_file(otlp, event, &class);
 	put_process(otlp, event);
 	export_rest(event, &rest.members);
-	json_out_end(out, ']');
-	json_out_end(out, '}');
+	json_out_finish(out, ']');
+	json_out_finish(out, '}');
 }
 
 /* ---- a line ---- */
@@ -284,11 +284,11 @@ static void begin_line(struct export *export)
 {
 	struct json_out *out = &((struct otlp *)export->own)->out;
 
-	json_out_begin(out, NULL, '{');
-	json_out_begin(out, "resourceLogs", '[');
-	json_out_begin(out, NULL, '{');
-	json_out_begin(out, "resource", '{');
-	json_out_begin(out, "attributes", '[');
+	json_out_init(out, NULL, '{');
+	json_out_init(out, "resourceLogs", '[');
+	json_out_init(out, NULL, '{');
+	json_out_init(out, "resource", '{');
+	json_out_init(out, "attributes", '[');
 	put_text(out, "service.name", "seen");
 	put_text(out, "service.version", SEEN_VERSION);
 	put_text(out, "service.instance.id", export->facts.journal);
@@ -296,15 +296,15 @@ static void begin_line(struct export *export)
 	put_text(out, "os.type", "linux");
 	put_text(out, "seen.session", export->facts.session);
 	put_text(out, "seen.workspace", export->facts.workspace);
-	json_out_end(out, ']');
-	json_out_end(out, '}');
-	json_out_begin(out, "scopeLogs", '[');
-	json_out_begin(out, NULL, '{');
-	json_out_begin(out, "scope", '{');
+	json_out_finish(out, ']');
+	json_out_finish(out, '}');
+	json_out_init(out, "scopeLogs", '[');
+	json_out_init(out, NULL, '{');
+	json_out_init(out, "scope", '{');
 	json_out_word(out, "name", "seen.log");
 	json_out_word(out, "version", SEEN_VERSION);
-	json_out_end(out, '}');
-	json_out_begin(out, "logRecords", '[');
+	json_out_finish(out, '}');
+	json_out_init(out, "logRecords", '[');
 }
 
 static int end_line(struct export *export)
@@ -312,12 +312,12 @@ static int end_line(struct export *export)
 	struct otlp *otlp = export->own;
 	struct json_out *out = &otlp->out;
 
-	json_out_end(out, ']');
-	json_out_end(out, '}');
-	json_out_end(out, ']');
-	json_out_end(out, '}');
-	json_out_end(out, ']');
-	json_out_end(out, '}');
+	json_out_finish(out, ']');
+	json_out_finish(out, '}');
+	json_out_finish(out, ']');
+	json_out_finish(out, '}');
+	json_out_finish(out, ']');
+	json_out_finish(out, '}');
 	int error = json_out_line(out);
 	long size = ftell(otlp->line);
 	if (fflush(otlp->line) != 0)

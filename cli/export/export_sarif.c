@@ -75,12 +75,12 @@ static int begin(struct export *export)
 	export->own = sarif;
 	sarif->out.file = export->file;
 	struct json_out *out = &sarif->out;
-	json_out_begin(out, NULL, '{');
+	json_out_init(out, NULL, '{');
 	json_out_word(out, "$schema", "https://json.schemastore.org/sarif-2.1.0.json");
 	json_out_word(out, "version", "2.1.0");
-	json_out_begin(out, "runs", '[');
-	json_out_begin(out, NULL, '{');
-	json_out_begin(out, "results", '[');
+	json_out_init(out, "runs", '[');
+	json_out_init(out, NULL, '{');
+	json_out_init(out, "results", '[');
 	return 0;
 }
 
@@ -112,10 +112,10 @@ static void put_location(struct export *export, const struct event *event,
 	const char *below = path ? event_path_below(export->facts.workspace, path, false) : NULL;
 	bool is_file = class->about == EVENT_ABOUT_FILE && (path || event->path);
 
-	json_out_begin(out, "locations", '[');
-	json_out_begin(out, NULL, '{');
-	json_out_begin(out, "physicalLocation", '{');
-	json_out_begin(out, "artifactLocation", '{');
+	json_out_init(out, "locations", '[');
+	json_out_init(out, NULL, '{');
+	json_out_init(out, "physicalLocation", '{');
+	json_out_init(out, "artifactLocation", '{');
 	if (below) {
 		json_out_word(out, "uri", uri_of(sarif, "", below[0] ? below : "./"));
 		json_out_word(out, "uriBaseId", "%SRCROOT%");
@@ -128,18 +128,18 @@ static void put_location(struct export *export, const struct event *event,
 		json_out_word(out, "uri", "journal");
 		json_out_word(out, "uriBaseId", "SESSION");
 	}
-	json_out_end(out, '}');
-	json_out_begin(out, "region", '{');
+	json_out_finish(out, '}');
+	json_out_init(out, "region", '{');
 	if (is_file) { /* the file as a whole; viewers ask for a line */
 		json_out_number(out, "startLine", 1);
 	} else {
 		json_out_number(out, "byteOffset", event->number * JOURNAL_UNIT_BYTES);
 		json_out_number(out, "byteLength", JOURNAL_UNIT_BYTES);
 	}
-	json_out_end(out, '}');
-	json_out_end(out, '}');
-	json_out_end(out, '}');
-	json_out_end(out, ']');
+	json_out_finish(out, '}');
+	json_out_finish(out, '}');
+	json_out_finish(out, '}');
+	json_out_finish(out, ']');
 }
 
 /* ---- results ---- */
@@ -243,21 +243,21 @@ static void put_result(struct export *export, const struct event *event,
 	struct json_out *out = &sarif->out;
 	char digits[FINGERPRINT_BYTES], time[TEXT_TIME_BYTES];
 
-	json_out_begin(out, NULL, '{');
+	json_out_init(out, NULL, '{');
 	size_t place = place_of_rule(sarif, class);
 	put_rule_id(sarif, "ruleId", &sarif->rules[place]);
 	json_out_number(out, "ruleIndex", place);
 	json_out_word(out, "level", LEVELS[class->severity]);
 	write_message(sarif, event, class);
-	json_out_begin(out, "message", '{');
+	json_out_init(out, "message", '{');
 	json_out_text(out, "text", sarif->text);
-	json_out_end(out, '}');
+	json_out_finish(out, '}');
 	put_location(export, event, class);
 	(void)snprintf(digits, sizeof(digits), "%016llx", (unsigned long long)fingerprint);
-	json_out_begin(out, "partialFingerprints", '{');
+	json_out_init(out, "partialFingerprints", '{');
 	json_out_word(out, "seenFinding/v1", digits);
-	json_out_end(out, '}');
-	json_out_begin(out, "properties", '{');
+	json_out_finish(out, '}');
+	json_out_init(out, "properties", '{');
 	json_out_word(out, "id", export_id(export, event->number, sarif->id));
 	json_out_number(out, "number", event->number);
 	if (text_time_ns(event->time_realtime_ns, time)[0])
@@ -265,8 +265,8 @@ static void put_result(struct export *export, const struct event *event,
 	json_out_known(out, "pid", event->pid);
 	json_out_text(out, "executable", event->executable);
 	export_rest_object(out, "seen", event);
-	json_out_end(out, '}');
-	json_out_end(out, '}');
+	json_out_finish(out, '}');
+	json_out_finish(out, '}');
 }
 
 /* ---- runs ---- */
@@ -333,49 +333,49 @@ static int tell_event(struct export *export, const struct event *event)
 
 static void put_message(struct json_out *out, const char *name, const char *text)
 {
-	json_out_begin(out, name, '{');
+	json_out_init(out, name, '{');
 	json_out_word(out, "text", text);
-	json_out_end(out, '}');
+	json_out_finish(out, '}');
 }
 
 static void put_rules(struct sarif *sarif)
 {
 	struct json_out *out = &sarif->out;
 
-	json_out_begin(out, "rules", '[');
+	json_out_init(out, "rules", '[');
 	for (size_t i = 0; i < sarif->rule_count; i++) {
 		enum event_finding finding = sarif->rules[i].finding;
-		json_out_begin(out, NULL, '{');
+		json_out_init(out, NULL, '{');
 		put_rule_id(sarif, "id", &sarif->rules[i]);
 		json_out_word(out, "name", event_finding_name(finding));
 		put_message(out, "shortDescription", event_finding_title(finding));
 		put_message(out, "fullDescription", event_finding_text(finding));
 		put_message(out, "help", event_finding_text(finding));
-		json_out_begin(out, "defaultConfiguration", '{');
+		json_out_init(out, "defaultConfiguration", '{');
 		json_out_word(out, "level", LEVELS[event_finding_severity(finding)]);
-		json_out_end(out, '}');
-		json_out_begin(out, "properties", '{');
-		json_out_begin(out, "tags", '[');
+		json_out_finish(out, '}');
+		json_out_init(out, "properties", '{');
+		json_out_init(out, "tags", '[');
 		json_out_word(out, NULL, "audit");
-		json_out_end(out, ']');
-		json_out_end(out, '}');
-		json_out_end(out, '}');
+		json_out_finish(out, ']');
+		json_out_finish(out, '}');
+		json_out_finish(out, '}');
 	}
-	json_out_end(out, ']');
+	json_out_finish(out, ']');
 }
 
 static void put_tool(struct sarif *sarif)
 {
 	struct json_out *out = &sarif->out;
 
-	json_out_begin(out, "tool", '{');
-	json_out_begin(out, "driver", '{');
+	json_out_init(out, "tool", '{');
+	json_out_init(out, "driver", '{');
 	json_out_word(out, "name", "seen");
 	json_out_word(out, "semanticVersion", SEEN_VERSION);
 	json_out_word(out, "version", SEEN_VERSION);
 	put_rules(sarif);
-	json_out_end(out, '}');
-	json_out_end(out, '}');
+	json_out_finish(out, '}');
+	json_out_finish(out, '}');
 }
 
 /* SARIF has times with at most three digits behind the second in its examples, and any number in its text. */
@@ -399,12 +399,12 @@ static void put_omitted(struct sarif *sarif)
 		"%llu further findings are left out: more results than %d, or notes than %d, "
 		"would not be taken.",
 		(unsigned long long)sarif->omitted, RESULTS_MAX, NOTES_MAX);
-	json_out_begin(out, "toolExecutionNotifications", '[');
-	json_out_begin(out, NULL, '{');
+	json_out_init(out, "toolExecutionNotifications", '[');
+	json_out_init(out, NULL, '{');
 	json_out_word(out, "level", "warning");
 	put_message(out, "message", text);
-	json_out_end(out, '}');
-	json_out_end(out, ']');
+	json_out_finish(out, '}');
+	json_out_finish(out, ']');
 }
 
 static void put_invocations(struct sarif *sarif)
@@ -412,10 +412,10 @@ static void put_invocations(struct sarif *sarif)
 	struct json_out *out = &sarif->out;
 	uint64_t first = sarif->run_count > RUNS_MAX ? sarif->run_count - RUNS_MAX : 0;
 
-	json_out_begin(out, "invocations", '[');
+	json_out_init(out, "invocations", '[');
 	for (uint64_t i = first; i < sarif->run_count; i++) {
 		const struct run *run = &sarif->runs[i % RUNS_MAX];
-		json_out_begin(out, NULL, '{');
+		json_out_init(out, NULL, '{');
 		json_out_boolean(out, "executionSuccessful", true);
 		put_time(out, "startTimeUtc", run->begin_ns);
 		put_time(out, "endTimeUtc", run->end_ns);
@@ -424,23 +424,23 @@ static void put_invocations(struct sarif *sarif)
 			json_out_number(out, "exitCode", run->status);
 		if (i + 1 == sarif->run_count)
 			put_omitted(sarif);
-		json_out_end(out, '}');
+		json_out_finish(out, '}');
 	}
 	if (sarif->run_count == 0) {
-		json_out_begin(out, NULL, '{');
+		json_out_init(out, NULL, '{');
 		json_out_boolean(out, "executionSuccessful", true);
 		put_omitted(sarif);
-		json_out_end(out, '}');
+		json_out_finish(out, '}');
 	}
-	json_out_end(out, ']');
+	json_out_finish(out, ']');
 }
 
 static void put_base(struct json_out *out, const char *name, const char *uri, const char *text)
 {
-	json_out_begin(out, name, '{');
+	json_out_init(out, name, '{');
 	json_out_word(out, "uri", uri);
 	put_message(out, "description", text);
-	json_out_end(out, '}');
+	json_out_finish(out, '}');
 }
 
 static int end(struct export *export)
@@ -449,10 +449,10 @@ static int end(struct export *export)
 	struct json_out *out = &sarif->out;
 	const char *workspace = export->facts.workspace;
 
-	json_out_end(out, ']'); /* results */
+	json_out_finish(out, ']'); /* results */
 	put_tool(sarif);
 	put_invocations(sarif);
-	json_out_begin(out, "originalUriBaseIds", '{');
+	json_out_init(out, "originalUriBaseIds", '{');
 	if (workspace) {
 		(void)snprintf(sarif->text, sizeof(sarif->text), "%s/", workspace);
 		workspace = uri_of(sarif, "file://", sarif->text);
@@ -460,20 +460,20 @@ static int end(struct export *export)
 	put_base(out, "%SRCROOT%", workspace, "The workspace of the session.");
 	put_base(out, "SESSION", NULL, "The folder of the session's journal.");
 	put_base(out, "FOLDER", NULL, "A folder that is not known.");
-	json_out_end(out, '}');
-	json_out_begin(out, "automationDetails", '{');
+	json_out_finish(out, '}');
+	json_out_init(out, "automationDetails", '{');
 	(void)snprintf(sarif->text, sizeof(sarif->text), "seen/%s", export->facts.session);
 	json_out_text(out, "id", sarif->text);
-	json_out_end(out, '}');
-	json_out_begin(out, "properties", '{');
+	json_out_finish(out, '}');
+	json_out_init(out, "properties", '{');
 	json_out_word(out, "journal", export->facts.journal);
 	json_out_number(out, "results", sarif->results);
 	json_out_number(out, "repeated", sarif->repeated);
 	json_out_number(out, "omitted", sarif->omitted);
-	json_out_end(out, '}');
-	json_out_end(out, '}');
-	json_out_end(out, ']');
-	json_out_end(out, '}');
+	json_out_finish(out, '}');
+	json_out_finish(out, '}');
+	json_out_finish(out, ']');
+	json_out_finish(out, '}');
 	return json_out_line(out);
 }
 

@@ -34,7 +34,7 @@ static int diff(int count, char **words)
 
 	if (count != 5 || !contents_version(words[1], &question.before) ||
 	    !contents_version(words[2], &question.now) ||
-	    !decimal_take(words[3], &question.given_realtime_ns))
+	    !decimal_parse(words[3], &question.given_realtime_ns))
 		return DIFF_FAILED;
 	question.path = words[4];
 	/* Its end is nobody's business, and may leave nothing in the viewer's folder. */

@@ -115,7 +115,7 @@ static uint64_t last_known_ns(const struct file_slot *file)
 static bool is_recorded(const struct file_slot *file, const struct look *look)
 {
 	return file->user_edit_realtime_ns > last_known_ns(file) &&
-	       version_equal(&file->outside, &look->version) &&
+	       version_equal(&file->external, &look->version) &&
 	       (file->last_edit_realtime_ns <= file->user_edit_realtime_ns ||
 		look->realtime_ns <= file->last_edit_realtime_ns);
 }
@@ -139,9 +139,9 @@ static void note_found(struct file_slot *file, const void *data)
 	if (!*found->ret_noted)
 		return;
 	/* A time of modification can be set to anything; the change came after the last read and edit, else it would be known. */
-	file_note_outside(file, &found->look->version, found->source,
-			  found->look->realtime_ns > known_ns ? found->look->realtime_ns
-							      : sys_realtime_ns());
+	file_note_external(file, &found->look->version, found->source,
+			   found->look->realtime_ns > known_ns ? found->look->realtime_ns
+							       : sys_realtime_ns());
 }
 
 static void record(struct journal *journal, const char *path, const struct file_slot *file,
@@ -211,9 +211,9 @@ static uint64_t changer_of(const struct rows *rows, const struct file_slot *file
 			   const struct look *look)
 {
 	const struct segment *segment = rows->segment;
-	uint64_t changer = version_equal(&file->written, &look->version)   ? file->written_scope
-			   : version_equal(&file->outside, &look->version) ? file->outside_scope
-									   : 0;
+	uint64_t changer = version_equal(&file->written, &look->version)    ? file->written_scope
+			   : version_equal(&file->external, &look->version) ? file->external_scope
+									    : 0;
 
 	if (!changer)
 		return 0;
@@ -262,13 +262,13 @@ static int add_row(const char *path, const struct file_slot *before, void *data)
 	row.changer = changer_of(rows, &file, &look);
 	if (row.changer) {
 		row.realtime_ns = file.last_edit_realtime_ns;
-		return file.flags & FILE_CHANGE_TOLD ? 0 : append_row(rows, &row, path);
+		return file.flags & FILE_CHANGE_REPORTED ? 0 : append_row(rows, &row, path);
 	}
 	if (!is_outside(rows->segment, &file, &look))
 		return 0;
 	if (!is_recorded(&file, &look))
 		find_out(rows, path, &file, &look);
-	if (!is_recorded(&file, &look) || (file.flags & FILE_CHANGE_TOLD))
+	if (!is_recorded(&file, &look) || (file.flags & FILE_CHANGE_REPORTED))
 		return 0;
 	row.realtime_ns = file.user_edit_realtime_ns;
 	/* What happened last need not be the change. */
@@ -357,7 +357,7 @@ static void note_told(struct file_slot *file, const void *data)
 
 	if ((row->changer ? file->last_edit_realtime_ns : file->user_edit_realtime_ns) ==
 	    row->realtime_ns)
-		file->flags |= FILE_CHANGE_TOLD;
+		file->flags |= FILE_CHANGE_REPORTED;
 }
 
 static int changed(const struct session *session)

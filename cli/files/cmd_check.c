@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/argument.h"
 #include "cli/base/exit_code.h"
-#include "cli/base/given.h"
 #include "cli/base/message.h"
 #include "cli/base/options.h"
 #include "cli/base/text.h"
@@ -111,7 +111,7 @@ static int check(const struct session *session, char **words)
 		return code;
 	json_t *files = json ? json_array() : NULL;
 	for (; *words; words++) {
-		int error = given_path(*words, path, sizeof(path));
+		int error = argument_path(*words, path, sizeof(path));
 		if (error < 0) {
 			message("%s: %s", *words, strerror(-error));
 			json_decref(files);

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/base/argument.h"
 #include "cli/base/exit_code.h"
-#include "cli/base/given.h"
 #include "cli/base/message.h"
 #include "cli/base/options.h"
 #include "cli/base/text.h"
@@ -89,7 +89,7 @@ static int choose_scope(struct job *job)
 	/* A command of the agent whose output goes elsewhere (a file, a pipe): nobody can tell whether its model is given that. */
 	bool is_own = is_below && scope_id == context.scope_id && context.capture_id;
 	job->is_sink = is_own && capture_is_sink(segment, SUBJECT_SELF, context.capture_id) &&
-		       receiver_look(segment, SUBJECT_SELF, &context, 0) == RECEIVER_AGENT;
+		       receiver_find(segment, SUBJECT_SELF, &context, 0) == RECEIVER_AGENT;
 	job->marks = !peek && (!is_own || job->is_sink);
 	if (job->is_sink)
 		command_id = capture_command(segment, context.capture_id);
@@ -245,7 +245,7 @@ static int look_up(struct job *job, const char *word)
 	char path[SEGMENT_PATH_BYTES], place[SEGMENT_PATH_BYTES];
 	struct instruction_walk walk;
 	struct stat stat;
-	int error = given_path(word, path, sizeof(path));
+	int error = argument_path(word, path, sizeof(path));
 
 	if (error < 0) {
 		message("%s: %s", word, strerror(-error));
@@ -257,7 +257,7 @@ static int look_up(struct job *job, const char *word)
 	}
 	bool is_folder = sys_stat(path, &stat) == 0 ? S_ISDIR(stat.st_mode)
 						    : word[strlen(word) - 1] == '/';
-	instruction_walk_begin(job->segment, path, is_folder, false, &walk);
+	instruction_walk_init(job->segment, path, is_folder, false, &walk);
 	while (instruction_walk_next(job->segment, &walk, place, sizeof(place)))
 		look_at(job, place);
 	return EXIT_CODE_OK;

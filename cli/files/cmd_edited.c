@@ -77,7 +77,7 @@ static int by_path(const void *a, const void *b)
 
 static const char *who(const struct row *row)
 {
-	return source_name(row->file.flags & FILE_EDIT_UNTOLD ? SOURCE_AGENT : SOURCE_TOOL);
+	return source_name(row->file.flags & FILE_EDIT_UNREPORTED ? SOURCE_AGENT : SOURCE_TOOL);
 }
 
 static int print_json(const struct session *session, const struct rows *rows)
@@ -134,7 +134,8 @@ static void note_told(struct file_slot *file, const void *data)
 
 static int edited(const struct session *session)
 {
-	struct rows rows = { .flags = FILE_EDIT_UNTOLD | (tools ? FILE_TOOL_EDIT_UNTOLD : 0) };
+	struct rows rows = { .flags = FILE_EDIT_UNREPORTED |
+				      (tools ? FILE_TOOL_EDIT_UNREPORTED : 0) };
 	int error = tracker_each_file(&session->segment, add_row, &rows);
 
 	if (rows.count)

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/argument.h"
 #include "cli/base/exit_code.h"
-#include "cli/base/given.h"
 #include "cli/base/message.h"
 #include "cli/base/options.h"
 #include "cli/base/text.h"
@@ -59,7 +59,7 @@ static bool is_wanted(struct rows *rows, const char *path)
 {
 	bool wanted = !rows->wanted[0];
 	for (size_t i = 0; rows->wanted[i]; i++)
-		if (given_is_below(path, rows->wanted[i]))
+		if (argument_is_below(path, rows->wanted[i]))
 			wanted = rows->found[i] = true;
 	return wanted;
 }
@@ -227,7 +227,7 @@ static int files(const struct session *session, char **words, size_t word_count)
 	rows.wanted = calloc(word_count + 1, sizeof(*rows.wanted));
 	rows.found = calloc(word_count + 1, sizeof(*rows.found));
 	for (; rows.wanted && rows.found && count < word_count; count++) {
-		int error = given_path(words[count], path, sizeof(path));
+		int error = argument_path(words[count], path, sizeof(path));
 		if (error < 0) {
 			message("%s: %s", words[count], strerror(-error));
 			code = EXIT_CODE_USAGE;

@@ -9,13 +9,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/base/argument.h"
 #include "cli/base/exit_code.h"
-#include "cli/base/given.h"
 #include "cli/base/message.h"
 #include "cli/base/options.h"
 #include "cli/command.h"
 #include "cli/session/ancestry.h"
-#include "cli/session/forgotten.h"
+#include "cli/session/invalidation.h"
 #include "cli/session/scopes.h"
 #include "cli/session/session.h"
 #include "tracker/answer/tracker.h"
@@ -54,7 +54,7 @@ static void record_forgotten(const struct session *session, uint64_t scope_id, c
 
 	if (session_map_journal(session, &journal) < 0)
 		return;
-	forgotten_record(&journal, scope_id, path, cause);
+	invalidation_record(&journal, scope_id, path, cause);
 	journal_unmap(&journal);
 }
 
@@ -70,7 +70,7 @@ static int forget_below(const char *path, const struct file_slot *file, void *da
 	struct folder *folder = data;
 
 	(void)file;
-	if (given_is_below(path, folder->path) &&
+	if (argument_is_below(path, folder->path) &&
 	    tracker_forget(folder->segment, folder->scope_id, path) == 0)
 		folder->forgotten++;
 	return 0;
@@ -82,7 +82,7 @@ static int forget_path(const struct session *session, uint64_t scope_id, const c
 	const struct segment *segment = &session->segment;
 	char path[SEGMENT_PATH_BYTES];
 	struct folder folder = { segment, path, scope_id, 0 };
-	int error = given_path(word, path, sizeof(path));
+	int error = argument_path(word, path, sizeof(path));
 
 	if (error == 0)
 		error = tracker_forget(segment, scope_id, path);

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/base/argument.h"
 #include "cli/base/exit_code.h"
-#include "cli/base/given.h"
 #include "cli/base/message.h"
 #include "cli/base/options.h"
 #include "cli/command.h"
@@ -45,7 +45,7 @@ static void note_mention(struct file_slot *file, const void *data)
 	(void)data;
 	file->mention_realtime_ns = sys_realtime_ns();
 	file->source = SOURCE_MENTIONED;
-	file->flags &= ~(uint32_t)FILE_CHANGE_TOLD;
+	file->flags &= ~(uint32_t)FILE_CHANGE_REPORTED;
 }
 
 static void record(struct journal *journal, const char *path, const struct stat *stat,
@@ -72,7 +72,7 @@ static const char *mention_path(const struct session *session, uint64_t scope_id
 	char path[SEGMENT_PATH_BYTES];
 	struct content content;
 	struct stat stat;
-	int error = given_path(word, path, sizeof(path));
+	int error = argument_path(word, path, sizeof(path));
 
 	if (error < 0)
 		return strerror(-error);

@@ -73,7 +73,7 @@ struct printer {
 
 static bool is_in_full(const struct history_entry *entry)
 {
-	return entry->decision == DECISION_CONTENT || entry->decision == DECISION_YIELDED;
+	return entry->decision == DECISION_CONTENT || entry->decision == DECISION_GIVEN_AGAIN;
 }
 
 /* Was it given a file's own content? */
@@ -259,7 +259,7 @@ static void print_line(struct printer *printer, const struct history_entry *entr
 		printer->epoch = entry->epoch;
 	}
 	print_tool(printer, entry);
-	if (entry->decision == DECISION_YIELDED)
+	if (entry->decision == DECISION_GIVEN_AGAIN)
 		(void)fputs("(asked for again) ", stdout);
 	if (entry->kind == HISTORY_REQUEST)
 		print_command(printer, entry);
@@ -425,10 +425,10 @@ static int open_contents(const char *journal)
 	const char *slash = strrchr(journal, '/');
 	int folder;
 
-	if (snprintf(path, sizeof(path), "%.*s%s" CONTENTS_FOLDER,
+	if (snprintf(path, sizeof(path), "%.*s%s" CONTENTS_DIRECTORY,
 		     slash ? (int)(slash - journal) : 0, journal,
 		     slash ? "/" : "./") >= (int)sizeof(path) ||
-	    session_open_folder(AT_FDCWD, path, &folder) < 0)
+	    session_open_directory(AT_FDCWD, path, &folder) < 0)
 		return -1;
 	return folder;
 }

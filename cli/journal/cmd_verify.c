@@ -96,9 +96,9 @@ static json_t *json_problems(const struct verified *verified)
 		(void)problem(problems, "header");
 	if (report->bad_blocks)
 		json_block(verified, problems);
-	if (report->journal_end < report->sealed_to && !report->other_journal) {
+	if (report->journal_end_unit < report->sealed_to && !report->other_journal) {
 		json_t *object = problem(problems, "dropped");
-		(void)json_object_set_new(object, "first", json_count(report->journal_end));
+		(void)json_object_set_new(object, "first", json_count(report->journal_end_unit));
 		(void)json_object_set_new(object, "last", json_count(report->sealed_to - 1));
 	}
 	if (report->wanted == SEAL_WANTED_MISSING)
@@ -202,10 +202,10 @@ static void print_problems(const struct verified *verified)
 		(void)puts("the journal's header is not what was sealed");
 	if (report->bad_blocks)
 		print_block(verified);
-	if (report->journal_end < report->sealed_to && !report->other_journal)
+	if (report->journal_end_unit < report->sealed_to && !report->other_journal)
 		(void)printf("the journal ends before record %" PRIu64
 			     "; it was sealed to record %" PRIu64 "\n",
-			     report->journal_end, report->sealed_to - 1);
+			     report->journal_end_unit, report->sealed_to - 1);
 	if (report->wanted == SEAL_WANTED_MISSING)
 		(void)printf("the digest %s is not in the seal\n", digest);
 }

@@ -78,7 +78,7 @@ static const char *access_name(uint32_t flags, bool brief)
 const char *event_decision_name(unsigned decision)
 {
 	static const char *const NAMES[] = { [DECISION_CONTENT] = "content",
-					     [DECISION_YIELDED] = "yielded",
+					     [DECISION_GIVEN_AGAIN] = "yielded",
 					     [DECISION_NOTICE] = "notice",
 					     [DECISION_DIFF] = "diff" };
 	return decision < sizeof(NAMES) / sizeof(NAMES[0]) ? NAMES[decision] : NULL;
@@ -89,7 +89,7 @@ static const char *reason_name(unsigned reason)
 	static const char *const NAMES[] = {
 		[REASON_NOT_TRACKED] = "not_tracked", [REASON_NOT_DELIVERED] = "not_delivered",
 		[REASON_NOT_ALLOWED] = "not_allowed", [REASON_CHANGED] = "changed",
-		[REASON_BINARY] = "binary",           [REASON_INSISTED] = "insisted",
+		[REASON_BINARY] = "binary",           [REASON_ASKED_AGAIN] = "insisted",
 		[REASON_TOO_SHORT] = "too_short",     [REASON_UNREADABLE] = "unreadable",
 		[REASON_REPEATED] = "repeated",
 	};
@@ -648,13 +648,13 @@ int event_print_json(FILE *file, const char *journal, const struct event *event)
 					  .put_number = put_number_in_line },
 			     .out = { .file = file } };
 
-	json_out_begin(&line.out, NULL, '{');
+	json_out_init(&line.out, NULL, '{');
 	put_text(&line.members, "schema", "seen/log/1");
 	if (journal)
 		put_text(&line.members, "journal", journal);
 	event_print_common(&line.members, event);
 	event_print_members(&line.members, event);
-	json_out_end(&line.out, '}');
+	json_out_finish(&line.out, '}');
 	int error = json_out_line(&line.out);
 	return ferror(file) ? 0 : error;
 }

@@ -443,7 +443,7 @@ static const char *resolve(const struct event *event, const char *directory, con
 {
 	if (!path || !path[0] || !is_whole(path, event))
 		return NULL;
-	const char *rest = directory ? path_behind_folder(path, (uint32_t)event->pid) : NULL;
+	const char *rest = directory ? path_behind_directory(path, (uint32_t)event->pid) : NULL;
 	if (rest)
 		path = rest;
 	return path_normalize(directory, path, ret_path, RESOLVED_BYTES) < 0 ? NULL : ret_path;

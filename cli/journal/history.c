@@ -14,8 +14,8 @@ enum { STDOUT = 1, PATHS_BYTES_FIRST = 256, DELIVERIES_MAX = 64 };
 
 /* What one request was given of a file. */
 struct delivery {
-	char *path;       /* owned */
-	char *given_path; /* owned; NULL: not known */
+	char *path;          /* owned */
+	char *argument_path; /* owned; NULL: not known */
 	int decision;
 	bool is_given; /* of a CONTENT or YIELDED one: it was, and whole */
 	struct version before, version;
@@ -58,7 +58,7 @@ static void collected_free(struct collected *request)
 {
 	for (size_t i = 0; i < request->delivery_count; i++) {
 		free(request->deliveries[i].path);
-		free(request->deliveries[i].given_path);
+		free(request->deliveries[i].argument_path);
 	}
 	free(request->deliveries);
 	free(request->tool);
@@ -174,7 +174,7 @@ static void tell_delivery(struct history *history, const struct collected *reque
 	entry.paths = delivery->path;
 	entry.paths_bytes = strlen(delivery->path) + 1;
 	entry.path_count = 1;
-	entry.given_path = delivery->given_path;
+	entry.argument_path = delivery->argument_path;
 	entry.decision = delivery->decision;
 	entry.before = delivery->before;
 	entry.version = delivery->version;
@@ -195,7 +195,7 @@ static void tell_command(struct history *history, const struct collected *reques
 	entry.bytes = HISTORY_BYTES_UNKNOWN;
 	if (request->decision == DECISION_NOTICE)
 		entry.bytes_saved = request->amount;
-	else if (request->decision == DECISION_CONTENT || request->decision == DECISION_YIELDED)
+	else if (request->decision == DECISION_CONTENT || request->decision == DECISION_GIVEN_AGAIN)
 		entry.bytes = request->amount;
 	tell(history, &entry);
 }
@@ -319,7 +319,7 @@ static struct delivery *find_decided(const struct collected *request, const stru
 	/* By its version: it was opened by a name that may be another than the kernel's. */
 	for (size_t i = 0; i < request->delivery_count; i++) {
 		struct delivery *delivery = &request->deliveries[i];
-		if (!delivery->is_given && delivery->decision == DECISION_YIELDED &&
+		if (!delivery->is_given && delivery->decision == DECISION_GIVEN_AGAIN &&
 		    version_equal(&delivery->version, version))
 			return delivery;
 	}
@@ -361,7 +361,7 @@ static void note_delivery(struct history *history, const struct event *event)
 			return;
 		delivery->path = copy(history, path);
 		if (event->op != JOURNAL_GIVEN) /* that names it as the kernel knows it */
-			delivery->given_path = copy(history, event->path);
+			delivery->argument_path = copy(history, event->path);
 	}
 	delivery->before = entry->details.before;
 	delivery->version = entry->details.after;
@@ -371,7 +371,7 @@ static void note_delivery(struct history *history, const struct event *event)
 		delivery->is_given = true;
 		break;
 	case JOURNAL_YIELDED:
-		delivery->decision = DECISION_YIELDED;
+		delivery->decision = DECISION_GIVEN_AGAIN;
 		break;
 	default:
 		delivery->decision = event->op == JOURNAL_NOTICE ? DECISION_NOTICE : DECISION_DIFF;
@@ -390,7 +390,7 @@ static void note_command(struct history *history, const struct event *event)
 		return;
 	request->amount = event->entry->record.amount;
 	/* Of one that was asked for again it is told that it is given, and then that it was. */
-	if (request->decision != DECISION_YIELDED)
+	if (request->decision != DECISION_GIVEN_AGAIN)
 		request->decision = event->entry->record.decision;
 }
 

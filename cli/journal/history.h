@@ -53,8 +53,8 @@ struct history_entry {
 	const char *
 		paths; /* each ended by NUL: absolute, or as given; of a delivery the file; else what was read or listed */
 	size_t paths_bytes;
-	uint64_t path_count;    /* in all; of what is not in `paths` each time */
-	const char *given_path; /* of a delivery, as the command wrote it; NULL: not known */
+	uint64_t path_count;       /* in all; of what is not in `paths` each time */
+	const char *argument_path; /* of a delivery, as the command wrote it; NULL: not known */
 	int decision; /* enum decision; HISTORY_NOT_KNOWN: the journal does not tell whether it reached the scope */
 	struct version before;  /* DIFF: what the scope had */
 	struct version version; /* of the file; none: not known */

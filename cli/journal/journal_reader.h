@@ -46,7 +46,7 @@ int journal_reader_open(const char *path, struct journal_reader *reader);
 void journal_reader_close(struct journal_reader *reader);
 
 /* journal_reader_next(), journal_reader_behind_undone(), journal_reader_end(): as journal_next(), journal_behind_undone() and
- * journal_end() of a view of the whole file, whatever it grew to. */
+ * journal_end_unit() of a view of the whole file, whatever it grew to. */
 enum journal_found journal_reader_next(struct journal_reader *reader, uint64_t *number,
 				       struct journal_entry *ret_entry);
 uint64_t journal_reader_behind_undone(struct journal_reader *reader, uint64_t number);

@@ -58,7 +58,7 @@ static bool read_all(int fd, const struct version *version, struct kept_text *sh
 	shown->lines += last != '\n';
 	shown->tokens = tokens_count(&tokens);
 	shown->state = binary ? KEPT_TEXT_BINARY : KEPT_TEXT_TEXT;
-	*ret_version = version_stream_end(&stream);
+	*ret_version = version_stream_finish(&stream);
 	return true;
 }
 

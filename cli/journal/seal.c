@@ -368,7 +368,7 @@ static void count_record(const struct journal *journal, uint64_t number, uint64_
 /* Adds the blocks for all records behind those of the seal. */
 static int add_records(const struct journal *journal, struct seal *seal, struct seal_result *result)
 {
-	const uint64_t end = journal_end(journal);
+	const uint64_t end = journal_end_unit(journal);
 	uint64_t deadline_ns = 0, number = sealed_to(seal);
 	struct seal_block block = { .from = number };
 
@@ -530,7 +530,7 @@ static void check_blocks(const struct seal *seal, const struct journal *journal,
 
 	for (size_t i = 0; i < seal->block_count; i++) {
 		const struct seal_block *block = &seal->blocks[i];
-		if (block->to > report->journal_end)
+		if (block->to > report->journal_end_unit)
 			break;
 		block_digest(journal, previous, block->from, block->to, digest);
 		bool is_same = digest_equal(digest, block->digest);
@@ -589,7 +589,7 @@ void seal_check(const struct seal *seal, const struct journal *journal, const ch
 		struct seal_report *ret_report)
 {
 	struct seal_report report = { .sealed_to = sealed_to(seal),
-				      .journal_end = journal_end(journal) };
+				      .journal_end_unit = journal_end_unit(journal) };
 	unsigned char head[SEAL_DIGEST_BYTES];
 
 	report.other_journal = strcmp(seal->nonce, journal->header->nonce) != 0;
@@ -607,6 +607,6 @@ void seal_check(const struct seal *seal, const struct journal *journal, const ch
 bool seal_is_intact(const struct seal *seal, const struct seal_report *report)
 {
 	return !report->other_journal && !report->head_changed && !seal->bad_line &&
-	       report->bad_blocks == 0 && report->journal_end >= report->sealed_to &&
+	       report->bad_blocks == 0 && report->journal_end_unit >= report->sealed_to &&
 	       report->wanted != SEAL_WANTED_MISSING;
 }

@@ -109,7 +109,7 @@ struct seal_report {
 	uint64_t records, abandoned; /* in blocks that are as they were sealed, texts counted */
 	uint64_t damaged;            /* the same: were so before they were sealed */
 	uint64_t sealed_to;          /* unit behind the last block */
-	uint64_t journal_end;        /* below sealed_to: what lay behind was dropped */
+	uint64_t journal_end_unit;   /* below sealed_to: what lay behind was dropped */
 	uint64_t not_sealed;         /* records behind the last block */
 	size_t bad_blocks;           /* that are there and are not what was sealed */
 	size_t first_bad;            /* index of the first; the following concerns it */

@@ -300,7 +300,7 @@ static int read_files(const struct config *config, enum transcript_format format
 	for (size_t i = 0; i < count; i++) {
 		struct replayed *file = &files[i];
 		lister.file = count > 1 ? file->path : NULL;
-		replay_begin(replay, &file->result, &file->sums);
+		replay_start_file(replay, &file->result, &file->sums);
 		file->error = transcript_read(file->path, format, config, replay_call, replay,
 					      &file->result);
 		if (file->error == -ENOMEM) {

@@ -17,7 +17,7 @@ struct parser {
 	bool in_word, quoted;
 };
 
-static void end_word(struct parser *parser)
+static void finish_word(struct parser *parser)
 {
 	struct command_line *line = parser->line;
 
@@ -34,7 +34,7 @@ static void end_word(struct parser *parser)
 	line->word_count++;
 }
 
-static void put(struct parser *parser, char byte)
+static void append(struct parser *parser, char byte)
 {
 	parser->in_word = true;
 	*parser->out++ = byte;
@@ -70,11 +70,11 @@ static bool is_keyword(const char *word)
 	return false;
 }
 
-static void end_command(struct parser *parser)
+static void finish_command(struct parser *parser)
 {
 	struct command_line *line = parser->line;
 
-	end_word(parser);
+	finish_word(parser);
 	char **argv = &line->words[parser->first];
 	size_t count = line->word_count - parser->first;
 	if (count == 0 || line->complex)
@@ -104,7 +104,7 @@ static void quoted_word(struct parser *parser, char quote)
 		if (quote == '"' && *parser->at == '\\' && parser->at[1] &&
 		    strchr("\"\\$`\n", parser->at[1]))
 			parser->at++;
-		put(parser, *parser->at);
+		append(parser, *parser->at);
 	}
 	if (!*parser->at) {
 		parser->line->complex = true;
@@ -144,25 +144,25 @@ static void parse(struct parser *parser)
 		if (byte == '\\' && parser->at[1]) {
 			parser->at++;
 			if (*parser->at != '\n') {
-				put(parser, *parser->at);
+				append(parser, *parser->at);
 				parser->quoted = true;
 			}
 		} else if (byte == ' ' || byte == '\t' || byte == '\r') {
-			end_word(parser);
+			finish_word(parser);
 		} else if (byte == ';' || byte == '\n') {
-			end_command(parser);
+			finish_command(parser);
 		} else if (byte == '&' && parser->at[1] == '&') {
 			parser->at++;
-			end_command(parser);
+			finish_command(parser);
 		} else if (strchr("|&<>()`$~", byte) || (byte == '#' && !parser->in_word)) {
 			line->complex = true;
 		} else {
 			line->globs = line->globs || strchr("*?[{", byte) != NULL;
-			put(parser, byte);
+			append(parser, byte);
 		}
 		parser->at++;
 	}
-	end_command(parser);
+	finish_command(parser);
 }
 
 int command_line_parse(const char *line, const char *directory, struct command_line *ret_line)

@@ -13,7 +13,7 @@
 #include "cli/base/tokens.h"
 #include "cli/replay/line_diff.h"
 #include "cli/replay/replay_ask.h"
-#include "cli/replay/replay_known.h"
+#include "cli/replay/replay_memory.h"
 #include "cli/replay/shown.h"
 #include "config/pack.h"
 #include "tracker/answer/decision.h"
@@ -64,7 +64,7 @@ struct replay {
 	struct segment_header *header;
 	struct settings *settings;
 	char *text;
-	struct known known;
+	struct replay_memory known;
 	const struct transcript_result *result;
 	enum transcript_format limit_of; /* whose limit is that: */
 	struct output_limits limits;     /* of one command's output */
@@ -156,7 +156,7 @@ static uint64_t notices_of_commands(const struct replay *replay, char **const wo
 
 /* What a repeat would have got: counts it.  place_bytes: of what would stand in its place.  Returns whether it would have been answered. */
 static bool answer(struct replay *replay, struct replay_saving *saving, struct answered *answered,
-		   uint64_t version, const struct given *now, const struct call *call,
+		   uint64_t version, const struct delivered_at *now, const struct call *call,
 		   uint64_t place_bytes, bool is_fit)
 {
 	saving->repeats++;
@@ -167,7 +167,7 @@ static bool answer(struct replay *replay, struct replay_saving *saving, struct a
 	/* How another version was answered, or in another epoch, says nothing. */
 	if (answered->version != version || answered->epoch != now->epoch)
 		*answered = (struct answered){ .version = version, .epoch = now->epoch };
-	if (note_insists(&replay->segment, answered->note, now->request)) {
+	if (note_asks_again(&replay->segment, answered->note, now->request)) {
 		saving->yielded++;
 		if (now->request > answered->note.yield_until)
 			answered->note.yield_until = now->request +
@@ -195,8 +195,8 @@ static void add_to(const struct replay *replay, struct replay_sum *sum, const st
 	sum->tokens += replay->tokens;
 }
 
-static void tell(const struct replay *replay, const char *category, const char *what,
-		 const struct call *call)
+static void report(const struct replay *replay, const char *category, const char *what,
+		   const struct call *call)
 {
 	const struct replay_repeat repeat = { .output = replay->sums->outputs.count,
 					      .bytes = call->output_bytes,
@@ -212,15 +212,15 @@ static int answer_before(struct session *session, const struct scope *scope, uin
 			 enum replay_category *ret_category)
 {
 	/* A key for each of: to this scope in this epoch; to it at all; to anybody. */
-	const uint64_t keys[3] = { known_mix(scope->id, scope->epoch, answer_key),
-				   known_mix(scope->id, 0, answer_key),
-				   known_mix(0, 0, answer_key) };
+	const uint64_t keys[3] = { memory_mix(scope->id, scope->epoch, answer_key),
+				   memory_mix(scope->id, 0, answer_key),
+				   memory_mix(0, 0, answer_key) };
 	static const enum replay_category MEANS[3] = { REPLAY_IDENTICAL, REPLAY_COMPACTED,
 						       REPLAY_OTHER_SCOPE };
 
 	*ret_category = REPLAY_CATEGORY_COUNT;
 	for (int i = 2; i >= 0; i--) {
-		int was_there = known_mark(&session->answers, keys[i]);
+		int was_there = memory_mark(&session->answers, keys[i]);
 		if (was_there < 0)
 			return was_there;
 		if (was_there)
@@ -251,15 +251,15 @@ static bool is_enabled(const struct replay *replay)
 static int judge_asking(struct replay *replay, const struct asking *asking, const struct call *call)
 {
 	struct replay_saving *saving = &replay->sums->savings[REPLAY_REQUESTS][asking->way];
-	struct given now = known_now(asking->scope, asking->way, NULL, call->time_ns);
+	struct delivered_at now = memory_now(asking->scope, asking->way, NULL, call->time_ns);
 	uint64_t output = XXH3_64bits(call->output, call->output_bytes);
-	void **at = known_at(&asking->session->requests,
-			     known_mix(asking->scope->id, asking->key, asking->way));
+	void **at = memory_at(&asking->session->requests,
+			      memory_mix(asking->scope->id, asking->key, asking->way));
 
 	if (!at)
 		return -ENOMEM;
 	struct remembered *request = *at;
-	if (request && known_is_current(replay->settings, &request->given, &now) &&
+	if (request && memory_is_current(replay->settings, &request->given, &now) &&
 	    request->output == output && request->inputs == asking->inputs &&
 	    asking->scope->remembered - request->number < REMEMBERED_OF_SCOPE_MAX &&
 	    answer(replay, saving, &request->note, output, &now, call, asking->place_bytes,
@@ -301,7 +301,7 @@ struct read {
 static uint64_t diff_bytes(const struct record *record, const struct shown *shown)
 {
 	size_t count;
-	struct shown_line *lines = known_whole(record, &count);
+	struct shown_line *lines = memory_whole(record, &count);
 	uint64_t bytes = lines ? line_diff_bytes(lines, count, shown->lines, shown->count)
 			       : UINT64_MAX;
 
@@ -320,9 +320,9 @@ static int categorize(struct replay *replay, const struct read *read, const stru
 	const struct shown *shown = read->shown;
 	uint64_t base;
 	enum replay_category category;
-	uint64_t key = known_mix(known_path(call->directory, read->path, &base),
-				 known_mix(shown->first, shown->count, shown->whole),
-				 shown->version);
+	uint64_t key = memory_mix(memory_path(call->directory, read->path, &base),
+				  memory_mix(shown->first, shown->count, shown->whole),
+				  shown->version);
 	int error = answer_before(read->session, read->scope, key, &category);
 
 	if (error < 0)
@@ -331,14 +331,14 @@ static int categorize(struct replay *replay, const struct read *read, const stru
 	if (category != REPLAY_IDENTICAL) {
 		const struct record *old = NULL;
 		for (int way = 0; way < REPLAY_WAY_COUNT; way++) {
-			const struct record *record = known_record(read->file, read->scope->id,
-								   (enum replay_way)way, false);
+			const struct record *record = memory_record(read->file, read->scope->id,
+								    (enum replay_way)way, false);
 			if (whole_counts(record, read->scope) && shown->whole &&
 			    record->whole_version != shown->version &&
 			    (!old || record->whole.time_ns >= old->whole.time_ns))
 				old = record;
 		}
-		if (known_lines(read->file, read->scope, shown, THIS_EPOCH)) {
+		if (memory_lines(read->file, read->scope, shown, THIS_EPOCH)) {
 			category = REPLAY_COVERED;
 		} else if (old) {
 			category = REPLAY_CHANGED;
@@ -349,23 +349,23 @@ static int categorize(struct replay *replay, const struct read *read, const stru
 			sum->bytes += bytes;
 			sum->tokens += tokens_of_bytes(bytes);
 		} else if (by_key == REPLAY_COMPACTED ||
-			   known_lines(read->file, read->scope, shown, THIS_SCOPE)) {
+			   memory_lines(read->file, read->scope, shown, THIS_SCOPE)) {
 			category = REPLAY_COMPACTED;
 		} else if (by_key == REPLAY_OTHER_SCOPE ||
-			   known_lines(read->file, read->scope, shown, ANY_SCOPE)) {
+			   memory_lines(read->file, read->scope, shown, ANY_SCOPE)) {
 			category = REPLAY_OTHER_SCOPE;
 		}
 	}
 	if (category != REPLAY_CATEGORY_COUNT) {
 		add_to(replay, &sums->categories[category], call);
-		tell(replay, replay_category_name(category), read->path, call);
+		report(replay, replay_category_name(category), read->path, call);
 	}
 	return 0;
 }
 
 /* The decision made over.  Returns whether a notice would have been given. */
 static bool decide(struct replay *replay, const struct read *read, struct record *record,
-		   const struct given *now, const struct call *call)
+		   const struct delivered_at *now, const struct call *call)
 {
 	struct replay_saving(*savings)[REPLAY_WAY_COUNT] = replay->sums->savings;
 	const struct shown *shown = read->shown;
@@ -374,7 +374,7 @@ static bool decide(struct replay *replay, const struct read *read, struct record
 
 	if (!read->is_viewer || !shown->whole)
 		return false;
-	if (record->has_whole && known_is_current(replay->settings, &record->whole, now)) {
+	if (record->has_whole && memory_is_current(replay->settings, &record->whole, now)) {
 		bool same = record->whole_version == shown->version;
 		enum replay_setting setting = same ? REPLAY_NOTICE : REPLAY_DIFF;
 		uint64_t place_bytes = UINT64_MAX;
@@ -391,7 +391,7 @@ static bool decide(struct replay *replay, const struct read *read, struct record
 				       place_bytes, is_fit);
 		return answered && same;
 	}
-	if (known_parts(replay->settings, read->file, record, shown, now))
+	if (memory_line_ranges(replay->settings, read->file, record, shown, now))
 		return answer(replay, &savings[REPLAY_RANGES][read->way],
 			      &record->notes[REPLAY_RANGES], shown->version, now, call,
 			      notice_bytes(replay, read->path, shown->bytes, shown->count), is_fit);
@@ -410,12 +410,12 @@ static int judge(struct replay *replay, const struct read *read, const struct ca
 	if (read->file->is_read)
 		add_to(replay, &sums->again, call);
 	read->file->is_read = true;
-	known_compare(read->session, read->file, shown);
+	memory_compare(read->session, read->file, shown);
 	int error = categorize(replay, read, call);
-	struct record *record = known_record(read->file, read->scope->id, read->way, true);
+	struct record *record = memory_record(read->file, read->scope->id, read->way, true);
 	if (error < 0 || !record)
 		return -ENOMEM;
-	struct given now = known_now(read->scope, read->way, read->file, call->time_ns);
+	struct delivered_at now = memory_now(read->scope, read->way, read->file, call->time_ns);
 	bool noticed = decide(replay, read, record, &now, call);
 	if (read->is_viewer && shown->whole && is_within_limits(replay, call))
 		sums->deliveries++;
@@ -426,9 +426,9 @@ static int judge(struct replay *replay, const struct read *read, const struct ca
 	}
 	if (call->output)
 		measure->bytes += call->output_bytes;
-	now = known_now(read->scope, read->way, read->file, call->time_ns);
+	now = memory_now(read->scope, read->way, read->file, call->time_ns);
 	now.is_delivery = is_within_limits(replay, call);
-	error = known_give(record, shown, &now);
+	error = memory_deliver(record, shown, &now);
 	/* What a reader shows whole takes nothing away from what a viewer gave. */
 	if (shown->whole &&
 	    (read->is_viewer || !record->has_whole || record->whole_version != shown->version)) {
@@ -450,7 +450,7 @@ static int judge_words(struct replay *replay, struct session *session, struct sc
 	enum replay_category category;
 
 	add_to(replay, &sums->commands, call);
-	int was_there = known_mark(&session->answers, known_mix(key, 2, 2));
+	int was_there = memory_mark(&session->answers, memory_mix(key, 2, 2));
 	if (was_there < 0)
 		return was_there;
 	if (was_there)
@@ -458,10 +458,10 @@ static int judge_words(struct replay *replay, struct session *session, struct sc
 	if (!call->output_bytes)
 		return 0;
 	uint64_t output = XXH3_64bits(call->output, call->output_bytes);
-	int error = answer_before(session, scope, known_mix(key, output, 3), &category);
+	int error = answer_before(session, scope, memory_mix(key, output, 3), &category);
 	if (error == 0 && category == REPLAY_IDENTICAL) {
 		add_to(replay, &sums->commands_identical, call);
-		tell(replay, "command", call->command, call);
+		report(replay, "command", call->command, call);
 	}
 	return error;
 }
@@ -485,8 +485,8 @@ static int judge_command(struct replay *replay, struct session *session, struct 
 
 	while (length && strchr(" \t\r\n", call->command[length - 1]))
 		length--;
-	uint64_t key = known_mix(XXH3_64bits(call->command, length),
-				 known_path(call->directory, ".", &base), 4);
+	uint64_t key = memory_mix(XXH3_64bits(call->command, length),
+				  memory_path(call->directory, ".", &base), 4);
 	int error = ask_parse(&replay->segment, call->command, call->directory, &asked);
 	measure->requests += asked.requests;
 	if (error == 0 && asked.shows && !call->failed && content)
@@ -496,8 +496,8 @@ static int judge_command(struct replay *replay, struct session *session, struct 
 		shown->whole = shown->whole || (asked.lines_max && shown->count < asked.lines_max);
 		struct read read = { .session = session,
 				     .scope = scope,
-				     .file = known_file(session, asked.line.directory, asked.file,
-							true),
+				     .file = memory_file(session, asked.line.directory, asked.file,
+							 true),
 				     .way = REPLAY_COMMANDS,
 				     .shown = shown,
 				     .is_viewer = asked.is_viewer,
@@ -528,7 +528,7 @@ static int judge_command(struct replay *replay, struct session *session, struct 
 						    !ask_is_never(&replay->segment, &asked) },
 			call);
 	if (!asked.only_asks)
-		known_run(session, call->command);
+		memory_run(session, call->command);
 	ask_free(&asked);
 	return error;
 }
@@ -549,7 +549,7 @@ static int judge_own(struct replay *replay, struct session *session, struct scop
 	uint64_t base;
 
 	if (is_edit && call->path && !call->failed)
-		known_change(session, known_file(session, call->directory, call->path, true));
+		memory_change(session, memory_file(session, call->directory, call->path, true));
 	/* What an edit says is only understood where it has numbers. */
 	if (is_edit)
 		as = (struct shown_as){ .form = SHOWN_NUMBERED };
@@ -565,18 +565,18 @@ static int judge_own(struct replay *replay, struct session *session, struct scop
 	}
 	char name[PATH_MAX];
 	(void)snprintf(name, sizeof(name), "%.*s", (int)path_bytes, path);
-	struct file *file = known_file(session, call->directory, name, true);
+	struct file *file = memory_file(session, call->directory, name, true);
 	int error;
 	if (!file)
 		return -ENOMEM;
 	if (is_edit) {
 		/* Its lines are known from now on; nobody asked for them. */
-		struct record *record = known_record(file, scope->id, REPLAY_OWN_TOOLS, true);
+		struct record *record = memory_record(file, scope->id, REPLAY_OWN_TOOLS, true);
 		if (!call->path && !call->failed)
-			known_change(session, file);
-		struct given now = known_now(scope, REPLAY_OWN_TOOLS, file, call->time_ns);
+			memory_change(session, file);
+		struct delivered_at now = memory_now(scope, REPLAY_OWN_TOOLS, file, call->time_ns);
 		now.is_delivery = false;
-		return record ? known_give(record, shown, &now) : -ENOMEM;
+		return record ? memory_deliver(record, shown, &now) : -ENOMEM;
 	}
 	scope->measures[REPLAY_OWN_TOOLS].requests++;
 	struct read read = { .session = session,
@@ -593,15 +593,16 @@ static int judge_own(struct replay *replay, struct session *session, struct scop
 	if (error == 0 && !(as.asked_whole && shown->whole))
 		error = judge_asking(
 			replay,
-			&(struct asking){ .session = session,
-					  .scope = scope,
-					  .way = REPLAY_OWN_TOOLS,
-					  .key = known_mix(known_path(call->directory, name, &base),
-							   shown->first, shown->count),
-					  .inputs = file->generation,
-					  .place_bytes = notices_of_commands(replay, &words, 1,
-									     call->output_bytes),
-					  .is_fit = is_enabled(replay) },
+			&(struct asking){
+				.session = session,
+				.scope = scope,
+				.way = REPLAY_OWN_TOOLS,
+				.key = memory_mix(memory_path(call->directory, name, &base),
+						  shown->first, shown->count),
+				.inputs = file->generation,
+				.place_bytes = notices_of_commands(replay, &words, 1,
+								   call->output_bytes),
+				.is_fit = is_enabled(replay) },
 			call);
 	return error;
 }
@@ -618,7 +619,7 @@ static int judge_given(struct replay *replay, struct session *session, struct sc
 	struct call sized = *call;
 	struct read read = { .session = session,
 			     .scope = scope,
-			     .file = known_file(session, NULL, call->path, true),
+			     .file = memory_file(session, NULL, call->path, true),
 			     .way = call->own ? REPLAY_OWN_TOOLS : REPLAY_COMMANDS,
 			     .shown = &shown,
 			     .is_viewer = true,
@@ -639,11 +640,11 @@ static int forget(struct replay *replay, struct session *session, const struct c
 		if (scope && (!call->scope || scope->id == call->scope) && !call->path)
 			scope->epoch++;
 	}
-	struct file *file = call->path ? known_file(session, call->directory, call->path, false)
+	struct file *file = call->path ? memory_file(session, call->directory, call->path, false)
 				       : NULL;
 	for (struct record *record = file ? file->records : NULL; record; record = record->next)
 		if (!call->scope || record->scope_id == call->scope)
-			known_forget(record);
+			memory_forget(record);
 	return 0;
 }
 
@@ -668,16 +669,16 @@ int replay_call(const struct call *call, void *data)
 {
 	struct replay *replay = data;
 	bool is_new;
-	struct session *session = known_session(&replay->known, call->session, &is_new);
+	struct session *session = memory_session(&replay->known, call->session, &is_new);
 
 	if (replay->limit_of != replay->result->format) {
 		replay->limit_of = replay->result->format;
 		replay->limits = limits_of(replay, replay->limit_of);
 	}
 	replay->sums->sessions += is_new;
-	if (call->kind == CALL_FORGOTTEN)
+	if (call->kind == CALL_INVALIDATED)
 		return forget(replay, session, call);
-	struct scope *scope = known_scope(session, call->scope, &is_new);
+	struct scope *scope = memory_scope(session, call->scope, &is_new);
 	replay->sums->scopes += is_new;
 	if (!session->root && call->directory)
 		session->root = strdup(call->directory);
@@ -696,9 +697,9 @@ int replay_call(const struct call *call, void *data)
 		return judge_own(replay, session, scope, call);
 	case CALL_OTHER:
 		return call->command ? judge_words(replay, session, scope,
-						   known_mix(XXH3_64bits(call->command,
-									 strlen(call->command)),
-							     5, 5),
+						   memory_mix(XXH3_64bits(call->command,
+									  strlen(call->command)),
+							      5, 5),
 						   call)
 				     : 0;
 	case CALL_GIVEN:
@@ -734,8 +735,8 @@ void replay_listen(struct replay *replay, replay_listener *listener, void *data)
 	replay->listener_data = data;
 }
 
-void replay_begin(struct replay *replay, const struct transcript_result *result,
-		  struct replay_sums *sums)
+void replay_start_file(struct replay *replay, const struct transcript_result *result,
+		       struct replay_sums *sums)
 {
 	replay->sums = sums;
 	replay->result = result;
@@ -774,7 +775,7 @@ void replay_free(struct replay *replay)
 {
 	if (!replay)
 		return;
-	known_free(&replay->known);
+	memory_free(&replay->known);
 	shown_free(&replay->shown);
 	free(replay->header);
 	free(replay->settings);

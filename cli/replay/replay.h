@@ -115,12 +115,12 @@ int replay_new(const struct config *config, struct replay **ret_replay,
 	       struct config_error *ret_error);
 void replay_free(struct replay *replay);
 
-/* replay_begin(): the next file; what it sums up to goes to `sums`.
+/* replay_start_file(): the next file; what it sums up to goes to `sums`.
  *
  * result: that transcript_read() fills in while it reads: the profile named as its format says how much of an output reached the model.
  * Sessions that several files are parts of (sub-agents' files) go on; of the others the oldest are forgotten. */
-void replay_begin(struct replay *replay, const struct transcript_result *result,
-		  struct replay_sums *sums);
+void replay_start_file(struct replay *replay, const struct transcript_result *result,
+		       struct replay_sums *sums);
 
 /* replay_call(): a transcript_sink, with the replay as its data. */
 int replay_call(const struct call *call, void *replay);

@@ -117,7 +117,7 @@ bool ask_is_never(const struct segment *segment, const struct asked *asked)
 }
 
 /* A name with an ending is a file's; others may be folders'. */
-static bool looks_like_file(const char *word)
+static bool resembles_file(const char *word)
 {
 	const char *base = path_base(word), *dot = strrchr(base, '.');
 
@@ -127,15 +127,17 @@ static bool looks_like_file(const char *word)
 static uint64_t inputs_of_command(struct session *session, const struct command_line *line,
 				  char *const argv[])
 {
-	static const char *const FOLDERS[] = { "ls", "find", "bfs", "tree", "du", "rg", "ugrep" };
+	static const char *const DIRECTORIES[] = {
+		"ls", "find", "bfs", "tree", "du", "rg", "ugrep"
+	};
 	const char *name = path_base(argv[0]);
 	/* Its first operand is no file: a pattern, a script. */
 	bool skips = strstr(name, "grep") || strcmp(name, "sed") == 0;
 	bool wide = line->globs, named = false;
 	uint64_t inputs = 1;
 
-	for (size_t i = 0; i < sizeof(FOLDERS) / sizeof(FOLDERS[0]); i++)
-		wide = wide || strcmp(name, FOLDERS[i]) == 0;
+	for (size_t i = 0; i < sizeof(DIRECTORIES) / sizeof(DIRECTORIES[0]); i++)
+		wide = wide || strcmp(name, DIRECTORIES[i]) == 0;
 	for (size_t i = 1; argv[i]; i++) {
 		if (argv[i][0] == '-') {
 			wide = wide || strpbrk(argv[i], "rR") != NULL;
@@ -145,18 +147,18 @@ static uint64_t inputs_of_command(struct session *session, const struct command_
 			skips = false;
 			continue;
 		}
-		if (!looks_like_file(argv[i])) {
+		if (!resembles_file(argv[i])) {
 			/* `head -n 20 f`: a number is no folder. */
 			wide = wide || argv[i][strspn(argv[i], "0123456789")] != '\0';
 			continue;
 		}
-		const struct file *file = known_file(session, line->directory, argv[i], true);
+		const struct file *file = memory_file(session, line->directory, argv[i], true);
 		if (!file)
-			return known_mix(session->changes, 0, 0);
+			return memory_mix(session->changes, 0, 0);
 		named = true;
-		inputs = known_mix(inputs, file->generation, i);
+		inputs = memory_mix(inputs, file->generation, i);
 	}
-	return wide || !named ? known_mix(inputs, session->changes, 0) : inputs;
+	return wide || !named ? memory_mix(inputs, session->changes, 0) : inputs;
 }
 
 uint64_t ask_inputs(struct session *session, const struct asked *asked)
@@ -164,7 +166,7 @@ uint64_t ask_inputs(struct session *session, const struct asked *asked)
 	uint64_t inputs = 1;
 
 	for (size_t i = 0; i < asked->line.count; i++)
-		inputs = known_mix(
+		inputs = memory_mix(
 			inputs, inputs_of_command(session, &asked->line, asked->line.commands[i]),
 			i);
 	return inputs;

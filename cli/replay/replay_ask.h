@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "cli/replay/command_line.h"
-#include "cli/replay/replay_known.h"
+#include "cli/replay/replay_memory.h"
 #include "cli/replay/shown.h"
 #include "tracker/segment/segment.h"
 

@@ -81,7 +81,7 @@ static int add_line(struct shown *shown, const char *text, size_t bytes)
 }
 
 /* Some tools number an empty line behind the last newline, where they show the file's end. */
-static void drop_empty_end(struct shown *shown)
+static void drop_empty_last_line(struct shown *shown)
 {
 	if (!shown->whole || shown->count < 2 || shown->lines[shown->count - 1].bytes)
 		return;
@@ -252,7 +252,7 @@ int shown_read(struct shown *shown, const struct shown_as *as, const char *outpu
 		const char *window = find_window(shown, output, end, &total);
 		if (window) {
 			int known = read_numbered(shown, window, end, true, total);
-			drop_empty_end(shown);
+			drop_empty_last_line(shown);
 			return known;
 		}
 		if (shown->path)
@@ -275,7 +275,7 @@ int shown_read(struct shown *shown, const struct shown_as *as, const char *outpu
 		int known = read_numbered(shown, at, end, false, as->total_lines);
 		if (known > 0 && !as->total_lines)
 			shown->whole = as->asked_whole && !cut && shown->first == 1;
-		drop_empty_end(shown);
+		drop_empty_last_line(shown);
 		return known;
 	}
 	if (cut || as->form == SHOWN_NUMBERED || at != output)

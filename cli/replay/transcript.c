@@ -15,7 +15,7 @@
 #include "config/value.h"
 #include "tracker/journal/journal.h"
 
-enum { LOOKED_AT_MAX = 40 }; /* values at a file's beginning, until one tells its format */
+enum { VALUES_MAX = 40 }; /* values at a file's beginning, until one tells its format */
 
 static const char *const NAMES[TRANSCRIPT_COUNT] = {
 #define TRANSCRIPT(constant, word, text) [TRANSCRIPT_##constant] = word,
@@ -67,7 +67,7 @@ static enum transcript_format format_of_sight(const struct sight *sight)
 	return TRANSCRIPT_UNKNOWN;
 }
 
-static int look(struct json_walk *walk, int depth, enum transcript_format *ret_format);
+static int detect_format(struct json_walk *walk, int depth, enum transcript_format *ret_format);
 
 /* The parts of "trajectory": SWE-agent's have both action and observation; events of OpenHands one of them; messages a role. */
 static enum transcript_format format_of_part(const struct sight *sight)
@@ -79,7 +79,7 @@ static enum transcript_format format_of_part(const struct sight *sight)
 	return format_of_sight(sight);
 }
 
-static int look_at_object(struct json_walk *walk, int depth, struct sight *ret_sight)
+static int inspect_object(struct json_walk *walk, int depth, struct sight *ret_sight)
 {
 	struct sight sight = { .of_claude = false };
 	char key[48];
@@ -91,7 +91,7 @@ static int look_at_object(struct json_walk *walk, int depth, struct sight *ret_s
 		int error = 0;
 		json_t *text = NULL;
 		if (strcmp(key, "type") == 0 && json_walk_peek(walk) == '"') {
-			error = json_walk_take(walk, &text);
+			error = json_walk_read(walk, &text);
 			if (error == 0)
 				(void)snprintf(sight.type, sizeof(sight.type), "%s",
 					       json_string_value(text));
@@ -104,9 +104,9 @@ static int look_at_object(struct json_walk *walk, int depth, struct sight *ret_s
 			(void)json_walk_is(walk, '[');
 			error = json_walk_item(walk);
 			if (error > 0 && json_walk_peek(walk) == '[')
-				error = look(walk, depth + 1, &sight.of_list);
+				error = detect_format(walk, depth + 1, &sight.of_list);
 			else if (error > 0)
-				error = look_at_object(walk, depth + 1, &part);
+				error = inspect_object(walk, depth + 1, &part);
 			enum transcript_format format = format_of_part(&part);
 			/* A history of roles beside no trajectory is SWE-agent's demonstration. */
 			if (is_history && format == TRANSCRIPT_MESSAGES)
@@ -142,7 +142,7 @@ static int look_at_object(struct json_walk *walk, int depth, struct sight *ret_s
 }
 
 /* Looks at a value, or what is in a list.  Leaves the walk anywhere once it knows. */
-static int look(struct json_walk *walk, int depth, enum transcript_format *ret_format)
+static int detect_format(struct json_walk *walk, int depth, enum transcript_format *ret_format)
 {
 	struct sight sight;
 	int byte = json_walk_peek(walk), error;
@@ -151,7 +151,7 @@ static int look(struct json_walk *walk, int depth, enum transcript_format *ret_f
 	if (byte == EOF)
 		return -ENODATA;
 	if (byte == '{') {
-		error = look_at_object(walk, depth, &sight);
+		error = inspect_object(walk, depth, &sight);
 		if (error == 0)
 			*ret_format = format_of_sight(&sight);
 		return error;
@@ -159,8 +159,8 @@ static int look(struct json_walk *walk, int depth, enum transcript_format *ret_f
 	if (byte != '[' || depth > 2)
 		return -EBADMSG;
 	(void)json_walk_is(walk, '[');
-	for (int i = 0; i < LOOKED_AT_MAX && (error = json_walk_item(walk)) > 0; i++) {
-		error = look(walk, depth + (depth > 0), ret_format);
+	for (int i = 0; i < VALUES_MAX && (error = json_walk_item(walk)) > 0; i++) {
+		error = detect_format(walk, depth + (depth > 0), ret_format);
 		if (error < 0 || *ret_format)
 			return error;
 	}
@@ -186,8 +186,8 @@ static int detect(struct transcript *transcript, enum transcript_format *ret_for
 		return 0;
 	}
 	error = json_walk_rewind(walk);
-	for (int i = 0; error == 0 && !*ret_format && i < LOOKED_AT_MAX; i++)
-		error = look(walk, 0, ret_format);
+	for (int i = 0; error == 0 && !*ret_format && i < VALUES_MAX; i++)
+		error = detect_format(walk, 0, ret_format);
 	int rewound = json_walk_rewind(walk);
 	return rewound < 0 ? rewound : error == -ENODATA || error == -EBADMSG ? 0 : error;
 }

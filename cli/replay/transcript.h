@@ -49,7 +49,7 @@ enum call_kind {
 	CALL_READ,    /* the agent's own tool showed a file, or a part of it */
 	CALL_COMMAND, /* a command line of a shell */
 	CALL_EDIT, /* a file was changed by the agent's own tool; `output` may show a part of what it is now */
-	CALL_FORGOTTEN, /* no output: what the scope was given of `path` (NULL: all, the context was compacted or cleared) counts no more */
+	CALL_INVALIDATED, /* no output: what the scope was given of `path` (NULL: all, the context was compacted or cleared) counts no more */
 	/* Of a journal, which has no contents: */
 	CALL_RAN,   /* a viewer or reader began */
 	CALL_WROTE, /* it wrote `output_bytes` to descriptor 1 */

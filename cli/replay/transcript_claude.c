@@ -15,7 +15,7 @@
 #include "cli/replay/transcript_reader.h"
 #include "cli/replay/transcript_tool.h"
 
-enum { CHAINS_LOOKED_AT = 512 }; /* a line follows one that is not far above it */
+enum { CHAINS_SEARCHED = 512 }; /* a line follows one that is not far above it */
 
 /* Messages of sub-agents without a name: which one each is of. */
 struct chain {
@@ -70,8 +70,8 @@ static int chain_of(struct claude *claude, const json_t *line, uint64_t *ret_roo
 	uint64_t follows = parent ? transcript_hash(parent, 0) : 0;
 
 	*ret_root = id;
-	size_t oldest = claude->chain_count > CHAINS_LOOKED_AT
-				? claude->chain_count - CHAINS_LOOKED_AT
+	size_t oldest = claude->chain_count > CHAINS_SEARCHED
+				? claude->chain_count - CHAINS_SEARCHED
 				: 0;
 	for (size_t i = claude->chain_count; follows && i-- > oldest;)
 		if (claude->chains[i].uuid == follows) {
@@ -126,8 +126,8 @@ static bool is_stub(const json_t *line)
 	return type && strcmp(type, "file_unchanged") == 0;
 }
 
-static int tell_result(struct claude *claude, const json_t *line, const json_t *block,
-		       const struct call *around)
+static int report_result(struct claude *claude, const json_t *line, const json_t *block,
+			 const struct call *around)
 {
 	const char *id = transcript_string(block, "tool_use_id");
 	struct pending_call pending;
@@ -136,7 +136,7 @@ static int tell_result(struct claude *claude, const json_t *line, const json_t *
 	char *owned;
 	size_t bytes;
 
-	if (!id || !pending_take(&claude->pending, transcript_hash(id, 0), &pending))
+	if (!id || !pending_remove(&claude->pending, transcript_hash(id, 0), &pending))
 		return 0;
 	int error = transcript_tool(pending.name, pending.arguments, &tool);
 	const char *text = transcript_text(json_object_get(block, "content"), &owned, &bytes);
@@ -154,7 +154,7 @@ static int tell_result(struct claude *claude, const json_t *line, const json_t *
 	return error;
 }
 
-static int tell_blocks(struct claude *claude, const json_t *line, const char *type)
+static int report_blocks(struct claude *claude, const json_t *line, const char *type)
 {
 	const json_t *content = json_object_get(json_object_get(line, "message"), "content");
 	const char *uuid = transcript_string(line, "uuid");
@@ -183,13 +183,13 @@ static int tell_blocks(struct claude *claude, const json_t *line, const char *ty
 			counted = is_new > 0;
 			if (is_new <= 0)
 				return is_new;
-			error = tell_result(claude, line, block, &around);
+			error = report_result(claude, line, block, &around);
 		}
 	}
 	return error;
 }
 
-static int tell_line(void *reader, const json_t *line)
+static int report_line(void *reader, const json_t *line)
 {
 	struct claude *claude = reader;
 	const char *type = transcript_string(line, "type");
@@ -199,19 +199,19 @@ static int tell_line(void *reader, const json_t *line)
 		return 0;
 	if (transcript_is_cut(claude->transcript)) {
 		int error = around_of(claude, line, &call);
-		call.kind = CALL_FORGOTTEN;
+		call.kind = CALL_INVALIDATED;
 		return error < 0 ? error
 				 : claude->transcript->sink(&call, claude->transcript->data);
 	}
 	if (strcmp(type, "assistant") == 0 || strcmp(type, "user") == 0)
-		return tell_blocks(claude, line, type);
+		return report_blocks(claude, line, type);
 	return 0;
 }
 
 int transcript_claude(struct transcript *transcript)
 {
 	struct claude claude = { .transcript = transcript };
-	int error = transcript_lines(transcript, tell_line, &claude);
+	int error = transcript_lines(transcript, report_line, &claude);
 
 	pending_free(&claude.pending);
 	free(claude.seen);

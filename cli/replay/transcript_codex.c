@@ -62,8 +62,8 @@ static void unwrap(const char *output, size_t bytes, struct call *call)
 	call->content_bytes = bytes - (size_t)(call->content - output);
 }
 
-static int tell_result(struct codex *codex, const json_t *line, const json_t *payload,
-		       const char *id)
+static int report_result(struct codex *codex, const json_t *line, const json_t *payload,
+			 const char *id)
 {
 	const json_t *output = json_object_get(payload, "output");
 	struct pending_call pending;
@@ -75,7 +75,7 @@ static int tell_result(struct codex *codex, const json_t *line, const json_t *pa
 	char *owned;
 	size_t bytes;
 
-	if (!pending_take(&codex->pending, transcript_hash(id, 0), &pending))
+	if (!pending_remove(&codex->pending, transcript_hash(id, 0), &pending))
 		return 0;
 	int error = transcript_tool(pending.name, pending.arguments, &tool);
 	if (json_is_object(output)) {
@@ -102,7 +102,7 @@ static int tell_result(struct codex *codex, const json_t *line, const json_t *pa
 	return error;
 }
 
-static int tell_line(void *reader, const json_t *line)
+static int report_line(void *reader, const json_t *line)
 {
 	struct codex *codex = reader;
 	const json_t *payload = json_object_get(line, "payload");
@@ -120,7 +120,7 @@ static int tell_line(void *reader, const json_t *line)
 		return codex->directory ? 0 : -ENOMEM;
 	}
 	if (transcript_is_cut(codex->transcript)) {
-		struct call call = { .kind = CALL_FORGOTTEN,
+		struct call call = { .kind = CALL_INVALIDATED,
 				     .session = codex->session,
 				     .scope = codex->session };
 		return codex->transcript->sink(&call, codex->transcript->data);
@@ -132,14 +132,14 @@ static int tell_line(void *reader, const json_t *line)
 		return add_call(codex, payload, id);
 	if (strcmp(item, "function_call_output") == 0 ||
 	    strcmp(item, "custom_tool_call_output") == 0)
-		return tell_result(codex, line, payload, id);
+		return report_result(codex, line, payload, id);
 	return 0;
 }
 
 int transcript_codex(struct transcript *transcript)
 {
 	struct codex codex = { .transcript = transcript, .session = transcript->file_id };
-	int error = transcript_lines(transcript, tell_line, &codex);
+	int error = transcript_lines(transcript, report_line, &codex);
 
 	pending_free(&codex.pending);
 	free(codex.directory);

@@ -31,7 +31,7 @@ static int read_list(struct document *document, const char *key)
 
 	while ((more = json_walk_item(walk)) > 0) {
 		json_t *part = NULL;
-		int error = json_walk_take(walk, &part);
+		int error = json_walk_read(walk, &part);
 		if (error == 0) {
 			document->known = true;
 			error = document->reader->part(document->data, key, part);
@@ -43,16 +43,16 @@ static int read_list(struct document *document, const char *key)
 	return more;
 }
 
-static int begin(struct document *document)
+static int start(struct document *document)
 {
-	return document->reader->begin(document->data, document->sessions++);
+	return document->reader->start(document->data, document->sessions++);
 }
 
 static int read_session(struct document *document)
 {
 	struct json_walk *walk = &document->transcript->walk;
 	char key[64];
-	int more, error = begin(document);
+	int more, error = start(document);
 
 	if (error < 0)
 		return error;
@@ -74,14 +74,14 @@ static int read_value(struct document *document)
 	const struct document_reader *reader = document->reader;
 	json_t *value = NULL;
 	bool is_session = false;
-	int error = json_walk_take(&document->transcript->walk, &value);
+	int error = json_walk_read(&document->transcript->walk, &value);
 
 	for (size_t i = 0; error == 0 && reader->lists[i]; i++) {
 		const json_t *list = json_object_get(value, reader->lists[i]);
 		if (!json_is_array(list))
 			continue;
 		if (!is_session)
-			error = begin(document);
+			error = start(document);
 		is_session = document->known = true;
 		for (size_t k = 0; error == 0 && k < json_array_size(list); k++)
 			error = reader->part(document->data, reader->lists[i],
@@ -89,7 +89,7 @@ static int read_value(struct document *document)
 	}
 	if (error == 0 && !is_session) {
 		if (!document->in_bare)
-			error = begin(document);
+			error = start(document);
 		document->in_bare = document->known = true;
 		if (error == 0)
 			error = reader->part(document->data, "", value);

@@ -14,7 +14,7 @@ struct document_reader {
 	bool bare;
 	/* begin: of session number `number`, from 0.  part: of a list; list: its name, "" for a bare one.  Each may be asked to end the reading
 	 * by a negative errno. */
-	int (*begin)(void *reader, uint64_t number);
+	int (*start)(void *reader, uint64_t number);
 	int (*part)(void *reader, const char *list, const json_t *part);
 };
 

@@ -40,7 +40,7 @@ static uint64_t written(struct journal_reader *reader, const struct event *event
 	return bytes > first ? bytes - first : 0;
 }
 
-static int tell(struct journal_reader *reader, const struct event *event)
+static int report(struct journal_reader *reader, const struct event *event)
 {
 	struct transcript *transcript = reader->transcript;
 	struct call call = { .session = transcript->file_id,
@@ -72,7 +72,7 @@ static int tell(struct journal_reader *reader, const struct event *event)
 		call.kind = CALL_EDIT;
 		break;
 	case JOURNAL_FORGOTTEN:
-		call.kind = CALL_FORGOTTEN;
+		call.kind = CALL_INVALIDATED;
 		call.scope = event->entry->record.amount;
 		break;
 	default:
@@ -98,7 +98,7 @@ int transcript_journal(struct transcript *transcript)
 		if (found == EVENTS_UNDONE)
 			events_pass(reader.events);
 		else if (event.op != EVENT_DAMAGED)
-			error = tell(&reader, &event);
+			error = report(&reader, &event);
 	}
 	struct events_counts counts = events_counts(reader.events);
 	result->damaged = counts.damaged;

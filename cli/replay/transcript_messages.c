@@ -27,7 +27,7 @@ struct chat {
 
 enum { NEXT_MESSAGE = 1 }; /* id of a call whose result has none */
 
-static int begin(void *reader, uint64_t number)
+static int start(void *reader, uint64_t number)
 {
 	struct chat *chat = reader;
 
@@ -171,53 +171,53 @@ static int set_directory(struct chat *chat, const char *name, size_t length)
 static int unwrap(struct chat *chat, const char *text, size_t bytes, struct call *ret_call)
 {
 	static const char OBSERVATION[] = "OBSERVATION:\n", RESULT[] = "EXECUTION RESULT of [",
-			  OPEN[] = "\n(Open file: ", FOLDER[] = "(Current directory: ",
+			  OPEN[] = "\n(Open file: ", DIRECTORY[] = "(Current directory: ",
 			  STATUS[] = "\n[The command completed with exit code ",
 			  RETURNCODE[] = "<returncode>", OUTPUT[] = "<output>\n";
-	const char *begin = text, *end = text + bytes, *found;
+	const char *start = text, *end = text + bytes, *found;
 	int error = 0;
 
-	if (strncmp(begin, OBSERVATION, sizeof(OBSERVATION) - 1) == 0)
-		begin += sizeof(OBSERVATION) - 1;
-	else if (strncmp(begin, RESULT, sizeof(RESULT) - 1) == 0)
-		begin += strcspn(begin, "\n") + 1;
-	if (begin > end)
-		begin = end;
-	if (strncmp(begin, RETURNCODE, sizeof(RETURNCODE) - 1) == 0 &&
-	    (found = strstr(begin, OUTPUT))) {
-		ret_call->failed = strtol(begin + sizeof(RETURNCODE) - 1, NULL, 10) != 0;
-		begin = found + sizeof(OUTPUT) - 1;
-		found = strstr(begin, "</output>");
+	if (strncmp(start, OBSERVATION, sizeof(OBSERVATION) - 1) == 0)
+		start += sizeof(OBSERVATION) - 1;
+	else if (strncmp(start, RESULT, sizeof(RESULT) - 1) == 0)
+		start += strcspn(start, "\n") + 1;
+	if (start > end)
+		start = end;
+	if (strncmp(start, RETURNCODE, sizeof(RETURNCODE) - 1) == 0 &&
+	    (found = strstr(start, OUTPUT))) {
+		ret_call->failed = strtol(start + sizeof(RETURNCODE) - 1, NULL, 10) != 0;
+		start = found + sizeof(OUTPUT) - 1;
+		found = strstr(start, "</output>");
 		end = found ? found : end;
 	}
-	for (const char *at = begin; (at = strstr(at, OPEN)) && at < end; at++) {
-		found = strstr(at, FOLDER);
+	for (const char *at = start; (at = strstr(at, OPEN)) && at < end; at++) {
+		found = strstr(at, DIRECTORY);
 		if (!found || !strstr(found, "\nbash-$"))
 			continue;
-		found += sizeof(FOLDER) - 1;
+		found += sizeof(DIRECTORY) - 1;
 		error = set_directory(chat, found, strcspn(found, ")\n"));
 		end = at;
 		break;
 	}
 	found = NULL;
-	for (const char *at = begin; (at = strstr(at, STATUS)) && at < end; at++)
+	for (const char *at = start; (at = strstr(at, STATUS)) && at < end; at++)
 		found = at;
 	if (found) {
 		ret_call->failed = strtol(found + sizeof(STATUS) - 1, NULL, 10) != 0;
 		end = found;
 	}
-	ret_call->content = begin;
-	ret_call->content_bytes = (size_t)(end - begin);
+	ret_call->content = start;
+	ret_call->content_bytes = (size_t)(end - start);
 	return error;
 }
 
-static int tell_result(struct chat *chat, const json_t *message, const char *text, size_t bytes)
+static int report_result(struct chat *chat, const json_t *message, const char *text, size_t bytes)
 {
 	const char *id = transcript_string(message, "tool_call_id");
 	struct pending_call pending;
 	struct tool_call tool;
 
-	if (!pending_take(&chat->pending, id ? transcript_hash(id, 0) : NEXT_MESSAGE, &pending))
+	if (!pending_remove(&chat->pending, id ? transcript_hash(id, 0) : NEXT_MESSAGE, &pending))
 		return 0;
 	/* Where the shell was before is where the call was made. */
 	char *before = chat->directory ? strdup(chat->directory) : NULL;
@@ -238,7 +238,7 @@ static int tell_result(struct chat *chat, const json_t *message, const char *tex
 	return error;
 }
 
-static int tell_part(void *reader, const char *list, const json_t *part)
+static int report_part(void *reader, const char *list, const json_t *part)
 {
 	struct chat *chat = reader;
 	const char *role = transcript_string(part, "role");
@@ -255,7 +255,7 @@ static int tell_part(void *reader, const char *list, const json_t *part)
 	if (strcmp(role, "assistant") == 0 || strcmp(role, "ai") == 0)
 		error = add_calls(chat, part, text);
 	else if (text && strcmp(role, "system") != 0)
-		error = tell_result(chat, part, text, bytes);
+		error = report_result(chat, part, text, bytes);
 	free(owned);
 	return error;
 }
@@ -264,7 +264,7 @@ int transcript_messages(struct transcript *transcript)
 {
 	static const char *const LISTS[] = { "messages", "trajectory", NULL };
 	static const struct document_reader READER = {
-		.lists = LISTS, .bare = true, .begin = begin, .part = tell_part
+		.lists = LISTS, .bare = true, .start = start, .part = report_part
 	};
 	struct chat chat = { .transcript = transcript };
 	int error = transcript_document(transcript, &READER, &chat);

@@ -28,7 +28,7 @@ struct openhands {
 	char *directory;
 };
 
-static int begin(void *reader, uint64_t number)
+static int start(void *reader, uint64_t number)
 {
 	struct openhands *hands = reader;
 
@@ -46,7 +46,7 @@ static uint64_t id_of(const json_t *id)
 	return json_is_integer(id) ? (uint64_t)json_integer_value(id) + 2 : 0;
 }
 
-static int tell_action(struct openhands *hands, const json_t *event, const char *action)
+static int report_action(struct openhands *hands, const json_t *event, const char *action)
 {
 	static const struct {
 		const char *action, *tool;
@@ -58,7 +58,7 @@ static int tell_action(struct openhands *hands, const json_t *event, const char 
 	const char *tool = NULL;
 
 	if (strcmp(action, "condensation") == 0) {
-		struct call call = { .kind = CALL_FORGOTTEN,
+		struct call call = { .kind = CALL_INVALIDATED,
 				     .session = hands->session,
 				     .scope = hands->scopes[hands->depth] };
 		return hands->transcript->sink(&call, hands->transcript->data);
@@ -88,16 +88,17 @@ static int tell_action(struct openhands *hands, const json_t *event, const char 
 /* Where the shell was when the command ended. */
 static int note_directory(struct openhands *hands, const json_t *extras)
 {
-	const char *folder = transcript_string(json_object_get(extras, "metadata"), "working_dir");
+	const char *directory = transcript_string(json_object_get(extras, "metadata"),
+						  "working_dir");
 
-	if (!folder || folder[0] != '/')
+	if (!directory || directory[0] != '/')
 		return 0;
 	free(hands->directory);
-	hands->directory = strdup(folder);
+	hands->directory = strdup(directory);
 	return hands->directory ? 0 : -ENOMEM;
 }
 
-static int tell_observation(struct openhands *hands, const json_t *event, const char *observation)
+static int report_observation(struct openhands *hands, const json_t *event, const char *observation)
 {
 	const json_t *extras = json_object_get(event, "extras");
 	const json_t *status = json_object_get(extras, "exit_code");
@@ -111,7 +112,7 @@ static int tell_observation(struct openhands *hands, const json_t *event, const 
 		return 0;
 	}
 	uint64_t id = id_of(json_object_get(event, "cause"));
-	if (!pending_take(&hands->pending, id ? id : hands->last_action, &pending))
+	if (!pending_remove(&hands->pending, id ? id : hands->last_action, &pending))
 		return 0;
 	if (!status)
 		status = json_object_get(json_object_get(extras, "metadata"), "exit_code");
@@ -133,7 +134,7 @@ static int tell_observation(struct openhands *hands, const json_t *event, const 
 	return error;
 }
 
-static int tell_part(void *reader, const char *list, const json_t *part)
+static int report_part(void *reader, const char *list, const json_t *part)
 {
 	struct openhands *hands = reader;
 	const char *action = transcript_string(part, "action"),
@@ -144,19 +145,19 @@ static int tell_part(void *reader, const char *list, const json_t *part)
 
 	if (json_is_array(part)) {
 		json_array_foreach(part, i, event) if (error == 0 && json_is_object(event))
-			error = tell_part(reader, list, event);
+			error = report_part(reader, list, event);
 		return error;
 	}
 	if (observation)
-		return tell_observation(hands, part, observation);
-	return action ? tell_action(hands, part, action) : 0;
+		return report_observation(hands, part, observation);
+	return action ? report_action(hands, part, action) : 0;
 }
 
 int transcript_openhands(struct transcript *transcript)
 {
 	static const char *const LISTS[] = { "history", "trajectory", NULL };
 	static const struct document_reader READER = {
-		.lists = LISTS, .bare = true, .begin = begin, .part = tell_part
+		.lists = LISTS, .bare = true, .start = start, .part = report_part
 	};
 	struct openhands hands = { .transcript = transcript };
 	int error = transcript_document(transcript, &READER, &hands);

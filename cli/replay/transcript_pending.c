@@ -25,7 +25,7 @@ int pending_add(struct pending_calls *calls, uint64_t id, const char *name, cons
 	return 0;
 }
 
-bool pending_take(struct pending_calls *calls, uint64_t id, struct pending_call *ret_call)
+bool pending_remove(struct pending_calls *calls, uint64_t id, struct pending_call *ret_call)
 {
 	for (size_t i = calls->count; i-- > 0;) {
 		if (calls->calls[i].id != id)

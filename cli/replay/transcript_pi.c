@@ -34,7 +34,7 @@ static int add_calls(struct pi *pi, const json_t *message)
 	return error;
 }
 
-static int tell_result(struct pi *pi, const json_t *line, const json_t *message)
+static int report_result(struct pi *pi, const json_t *line, const json_t *message)
 {
 	const char *id = transcript_string(message, "toolCallId");
 	struct pending_call pending;
@@ -42,7 +42,7 @@ static int tell_result(struct pi *pi, const json_t *line, const json_t *message)
 	char *owned;
 	size_t bytes;
 
-	if (!id || !pending_take(&pi->pending, transcript_hash(id, 0), &pending))
+	if (!id || !pending_remove(&pi->pending, transcript_hash(id, 0), &pending))
 		return 0;
 	struct call call = { .session = pi->session,
 			     .scope = pi->session,
@@ -59,7 +59,7 @@ static int tell_result(struct pi *pi, const json_t *line, const json_t *message)
 	return error;
 }
 
-static int tell_line(void *reader, const json_t *line)
+static int report_line(void *reader, const json_t *line)
 {
 	struct pi *pi = reader;
 	const json_t *message = json_object_get(line, "message");
@@ -73,7 +73,7 @@ static int tell_line(void *reader, const json_t *line)
 		return pi->directory ? 0 : -ENOMEM;
 	}
 	if (transcript_is_cut(pi->transcript)) {
-		struct call call = { .kind = CALL_FORGOTTEN,
+		struct call call = { .kind = CALL_INVALIDATED,
 				     .session = pi->session,
 				     .scope = pi->session };
 		return pi->transcript->sink(&call, pi->transcript->data);
@@ -81,14 +81,14 @@ static int tell_line(void *reader, const json_t *line)
 	if (role && strcmp(role, "assistant") == 0)
 		return add_calls(pi, message);
 	if (role && strcmp(role, "toolResult") == 0)
-		return tell_result(pi, line, message);
+		return report_result(pi, line, message);
 	return 0;
 }
 
 int transcript_pi(struct transcript *transcript)
 {
 	struct pi pi = { .transcript = transcript, .session = transcript->file_id };
-	int error = transcript_lines(transcript, tell_line, &pi);
+	int error = transcript_lines(transcript, report_line, &pi);
 
 	pending_free(&pi.pending);
 	free(pi.directory);

@@ -20,7 +20,7 @@ int transcript_lines(struct transcript *transcript, int (*line)(void *reader, co
 	json_t *value;
 	int error;
 
-	while ((error = json_walk_take_line(&transcript->walk, &value)) != -ENODATA) {
+	while ((error = json_walk_read_line(&transcript->walk, &value)) != -ENODATA) {
 		if (error == -EBADMSG) {
 			if (!result->damaged++)
 				(void)snprintf(result->error, sizeof(result->error),

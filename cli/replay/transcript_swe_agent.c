@@ -31,7 +31,7 @@ static int set(char **text, const char *value)
 	return value && !copy ? -ENOMEM : 0;
 }
 
-static int begin(void *reader, uint64_t number)
+static int start(void *reader, uint64_t number)
 {
 	struct swe_agent *agent = reader;
 
@@ -41,8 +41,8 @@ static int begin(void *reader, uint64_t number)
 	return set(&agent->directory, NULL);
 }
 
-static int tell(struct swe_agent *agent, const char *action, const char *output, size_t bytes,
-		const char *content, size_t content_bytes)
+static int report(struct swe_agent *agent, const char *action, const char *output, size_t bytes,
+		  const char *content, size_t content_bytes)
 {
 	struct call call = { .session = agent->session,
 			     .scope = agent->session,
@@ -63,8 +63,8 @@ static int note_state(struct swe_agent *agent, const json_t *state)
 {
 	json_t *parsed = json_is_string(state) ? json_loads(json_string_value(state), 0, NULL)
 					       : NULL;
-	const char *folder = transcript_string(parsed ? parsed : state, "working_dir");
-	int error = folder && folder[0] == '/' ? set(&agent->directory, folder) : 0;
+	const char *directory = transcript_string(parsed ? parsed : state, "working_dir");
+	int error = directory && directory[0] == '/' ? set(&agent->directory, directory) : 0;
 
 	json_decref(parsed);
 	return error;
@@ -77,29 +77,29 @@ static int step(struct swe_agent *agent, const json_t *part)
 	int error = 0;
 
 	if (action && json_is_string(observation))
-		error = tell(agent, action, json_string_value(observation),
-			     json_string_length(observation), NULL, 0);
+		error = report(agent, action, json_string_value(observation),
+			       json_string_length(observation), NULL, 0);
 	return error < 0 ? error : note_state(agent, json_object_get(part, "state"));
 }
 
 /* What the harness puts behind an observation: "(Open file: ...)", "(Current directory: ...)", "bash-$". */
 static size_t without_prompt(struct swe_agent *agent, const char *text, size_t bytes)
 {
-	static const char FOLDER[] = "\n(Current directory: ", OPEN[] = "\n(Open file: ";
-	const char *folder = NULL;
+	static const char DIRECTORY[] = "\n(Current directory: ", OPEN[] = "\n(Open file: ";
+	const char *directory = NULL;
 
-	for (const char *at = text; (at = strstr(at, FOLDER)); at++)
-		folder = at;
-	if (!folder || !strstr(folder, "\nbash-$"))
+	for (const char *at = text; (at = strstr(at, DIRECTORY)); at++)
+		directory = at;
+	if (!directory || !strstr(directory, "\nbash-$"))
 		return bytes;
-	const char *name = folder + sizeof(FOLDER) - 1;
+	const char *name = directory + sizeof(DIRECTORY) - 1;
 	size_t length = strcspn(name, ")\n");
 	char *copy = strndup(name, length);
 	if (copy && copy[0] == '/')
 		(void)set(&agent->directory, copy);
 	free(copy);
-	const char *end = folder;
-	for (const char *at = text; (at = strstr(at, OPEN)) && at < folder; at++)
+	const char *end = directory;
+	for (const char *at = text; (at = strstr(at, OPEN)) && at < directory; at++)
 		end = at;
 	return (size_t)(end - text);
 }
@@ -127,7 +127,7 @@ static int message(struct swe_agent *agent, const json_t *part)
 	if (action_text && error == 0) {
 		char *after = agent->directory;
 		agent->directory = before;
-		error = tell(agent, action_text, text, bytes, text, content_bytes);
+		error = report(agent, action_text, text, bytes, text, content_bytes);
 		before = agent->directory;
 		agent->directory = after;
 	}
@@ -137,7 +137,7 @@ static int message(struct swe_agent *agent, const json_t *part)
 	return error;
 }
 
-static int tell_part(void *reader, const char *list, const json_t *part)
+static int report_part(void *reader, const char *list, const json_t *part)
 {
 	struct swe_agent *agent = reader;
 
@@ -151,8 +151,8 @@ static int tell_part(void *reader, const char *list, const json_t *part)
 int transcript_swe_agent(struct transcript *transcript)
 {
 	static const struct document_reader READER = { .lists = LISTS,
-						       .begin = begin,
-						       .part = tell_part };
+						       .start = start,
+						       .part = report_part };
 	struct swe_agent agent = { .transcript = transcript };
 	int error = transcript_document(transcript, &READER, &agent);
 

@@ -295,7 +295,7 @@ void tool_done(struct tool_call *tool)
 /* ---- what came of it ---- */
 
 /* The files of a patch in the form of codex's and others' apply_patch: an edit of each; the last one has the output. */
-static int tell_patch(struct transcript *transcript, struct call call, const char *patch)
+static int report_patch(struct transcript *transcript, struct call call, const char *patch)
 {
 	static const char *const MARKS[] = { "*** Update File: ", "*** Add File: ",
 					     "*** Delete File: ", "*** Move to: " };
@@ -350,6 +350,6 @@ int transcript_tool_result(struct transcript *transcript, struct tool_call *tool
 	if (call.kind == CALL_EDIT && output && strstr(output, "changes have NOT been applied"))
 		call.failed = true;
 	if (call.kind == CALL_EDIT && !call.path && call.command)
-		return tell_patch(transcript, call, call.command);
+		return report_patch(transcript, call, call.command);
 	return transcript->sink(&call, transcript->data);
 }

@@ -146,12 +146,12 @@ static int write_form(const struct wish *wish, const struct report *report, enum
 	case FORMAT_HTML:
 		return write_html(wish, report, file);
 	case FORMAT_MARKDOWN:
-		sheet_begin(&sheet, file, SHEET_MARKDOWN);
+		sheet_init(&sheet, file, SHEET_MARKDOWN);
 		return report_tell(report, top, &sheet);
 	case FORMAT_TEXT:
 		break;
 	}
-	sheet_begin(&sheet, file, SHEET_TEXT);
+	sheet_init(&sheet, file, SHEET_TEXT);
 	return report_tell(report, top, &sheet);
 }
 

@@ -15,29 +15,29 @@
 
 /* ---- from the journal ---- */
 
-static bool deed_of_open(const struct journal_record *record, enum deed_kind *ret_kind)
+static bool deed_of_open(const struct journal_record *record, enum file_action *ret_kind)
 {
 	bool writes = (record->flags & O_ACCMODE) != O_RDONLY || (record->flags & O_TRUNC);
 	bool attempted = record->marks & JOURNAL_ATTEMPTED;
 
 	if (!writes) {
-		*ret_kind = DEED_READS;
+		*ret_kind = FILE_ACTION_READ;
 		return !attempted;
 	}
 	if (record->marks & JOURNAL_MADE)
-		*ret_kind = DEED_MAKES;
+		*ret_kind = FILE_ACTION_CREATE;
 	else if (record->marks & JOURNAL_WAS_THERE)
-		*ret_kind = DEED_CHANGES;
+		*ret_kind = FILE_ACTION_CHANGE;
 	else if ((record->flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL))
-		*ret_kind = DEED_MAKES;
+		*ret_kind = FILE_ACTION_CREATE;
 	else
-		*ret_kind = record->flags & O_CREAT ? DEED_WRITES : DEED_CHANGES;
+		*ret_kind = record->flags & O_CREAT ? FILE_ACTION_WRITE : FILE_ACTION_CHANGE;
 	/* One that cannot succeed does nothing. */
 	return !attempted || (record->flags & O_CREAT) || (record->marks & JOURNAL_WAS_THERE);
 }
 
 /* What an event does to the name of a file.  False: nothing. */
-static bool deed_of(const struct event *event, bool is_second, enum deed_kind *ret_kind)
+static bool deed_of(const struct event *event, bool is_second, enum file_action *ret_kind)
 {
 	const struct journal_entry *entry = event->entry;
 	const struct journal_record *record = &entry->record;
@@ -48,38 +48,38 @@ static bool deed_of(const struct event *event, bool is_second, enum deed_kind *r
 		return deed_of_open(record, ret_kind);
 	case JOURNAL_WRITE:
 	case JOURNAL_WRITE_TOTAL:
-		*ret_kind = DEED_WRITES;
+		*ret_kind = FILE_ACTION_WRITE;
 		return true;
 	case JOURNAL_TRUNCATE:
-		*ret_kind = DEED_CHANGES;
+		*ret_kind = FILE_ACTION_CHANGE;
 		return true;
 	case JOURNAL_CREATE:
 	case JOURNAL_SYMLINK:
-		*ret_kind = DEED_MAKES;
+		*ret_kind = FILE_ACTION_CREATE;
 		return true;
 	case JOURNAL_LINK:
-		*ret_kind = DEED_MAKES;
+		*ret_kind = FILE_ACTION_CREATE;
 		return is_second;
 	case JOURNAL_DELETE:
-		*ret_kind = DEED_REMOVES;
+		*ret_kind = FILE_ACTION_REMOVE;
 		return true;
 	case JOURNAL_RENAME:
-		*ret_kind = record->flags & RENAME_EXCHANGE    ? DEED_CHANGES
-			    : !is_second                       ? DEED_REMOVES
-			    : record->flags & RENAME_NOREPLACE ? DEED_MAKES
-							       : DEED_WRITES;
+		*ret_kind = record->flags & RENAME_EXCHANGE    ? FILE_ACTION_CHANGE
+			    : !is_second                       ? FILE_ACTION_REMOVE
+			    : record->flags & RENAME_NOREPLACE ? FILE_ACTION_CREATE
+							       : FILE_ACTION_WRITE;
 		return true;
 	case JOURNAL_EDITED:
 		if (details && version_is_none(&entry->details.after))
-			*ret_kind = DEED_REMOVES;
+			*ret_kind = FILE_ACTION_REMOVE;
 		else /* the watcher need not know what was there */
 			*ret_kind = details && event->process &&
 						    version_is_none(&entry->details.before)
-					    ? DEED_MAKES
-					    : DEED_WRITES;
+					    ? FILE_ACTION_CREATE
+					    : FILE_ACTION_WRITE;
 		return true;
 	case JOURNAL_GIVEN:
-		*ret_kind = DEED_READS;
+		*ret_kind = FILE_ACTION_READ;
 		return true;
 	default:
 		return false;
@@ -89,13 +89,13 @@ static bool deed_of(const struct event *event, bool is_second, enum deed_kind *r
 void report_file_deed(struct report_gather *gather, struct report_file *file,
 		      const struct event *event, bool is_second)
 {
-	enum deed_kind kind;
+	enum file_action kind;
 	struct report_key *key;
 
 	if (report_is_nowhere(file->path) || !deed_of(event, is_second, &kind))
 		return;
 	file->fate = fate_after(file->fate, kind);
-	if (kind == DEED_READS)
+	if (kind == FILE_ACTION_READ)
 		return;
 	file->fold = strstr(file->path, "/.git/") ? REPORT_GIT : REPORT_APART;
 	(void)report_process_of(gather, event, &key);

@@ -53,7 +53,7 @@ static void take_request(struct report_gather *gather, const struct event *event
 	struct report_process *process = report_process_of(gather, event, &key);
 	struct report_program *program = report_program_of(gather, event, key);
 
-	if (event->op == JOURNAL_REQUEST && record->decision == DECISION_YIELDED)
+	if (event->op == JOURNAL_REQUEST && record->decision == DECISION_GIVEN_AGAIN)
 		saved->yielded++;
 	if (event->op == JOURNAL_REQUEST && record->decision == DECISION_NOTICE) {
 		saved->commands++;

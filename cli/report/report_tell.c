@@ -57,7 +57,7 @@ static int tell_changes(const struct report *report, size_t top, struct sheet *s
 			sheet_cell_name(sheet, report->commands[file->by].text);
 		else
 			sheet_cell(sheet, file->by_agent ? "the agent itself" : "");
-		sheet_end(sheet);
+		sheet_finish(sheet);
 	}
 	if (count > 0)
 		note_rest(sheet, (uint64_t)count, top, "files");
@@ -82,7 +82,7 @@ static void tell_commands(const struct report *report, size_t top, struct sheet 
 	for (size_t i = 0; i < report->command_count && i < top; i++) {
 		sheet_cell(sheet, report_clock(report->commands[i].time_ns, time));
 		sheet_cell_name(sheet, report->commands[i].text);
-		sheet_end(sheet);
+		sheet_finish(sheet);
 	}
 	note_rest(sheet, report->command_count + report->commands_left_out, top, "commands");
 }
@@ -136,7 +136,7 @@ static void tell_conflicts(const struct report *report, size_t top, struct sheet
 		else
 			sheet_cell(sheet, "");
 		sheet_cell_name(sheet, report_path(report, conflict->path));
-		sheet_end(sheet);
+		sheet_finish(sheet);
 	}
 	note_rest(sheet, report->conflict_count + report->conflicts_left_out, top, "conflicts");
 	for (unsigned reason = 0; reason < REPORT_KEPT_REASONS; reason++)
@@ -174,7 +174,7 @@ static void tell_rules(const struct report *report, size_t top, struct sheet *sh
 		sheet_cell_name(sheet, rule->name);
 		sheet_cell_name(sheet,
 				rule->examples[0] ? report_path(report, rule->examples[0]) : "?");
-		sheet_end(sheet);
+		sheet_finish(sheet);
 	}
 	note_rest(sheet, report->rule_count, top, "rules");
 	sheet_note(sheet, "`seen log --op ruled` lists each.");
@@ -271,7 +271,7 @@ static int tell_ranking(const struct report *report, const struct ranking *ranki
 	for (int64_t i = 0; i < count && i < (int64_t)top; i++) {
 		ranking->cells(sheet, rows[i]);
 		sheet_cell_name(sheet, report_path(report, rows[i]->path));
-		sheet_end(sheet);
+		sheet_finish(sheet);
 	}
 	if (count > 0)
 		note_rest(sheet, (uint64_t)count, top, "files");
@@ -305,11 +305,11 @@ static void tell_roles(const struct report *report, struct sheet *sheet)
 			continue;
 		cells_work(sheet, work);
 		sheet_cell(sheet, role < ROLE_COUNT ? role_name(role) : "not known");
-		sheet_end(sheet);
+		sheet_finish(sheet);
 	}
 	cells_work(sheet, &report->work);
 	sheet_cell(sheet, "all");
-	sheet_end(sheet);
+	sheet_finish(sheet);
 }
 
 static int tell_programs(const struct report *report, size_t top, struct sheet *sheet)
@@ -332,7 +332,7 @@ static int tell_programs(const struct report *report, size_t top, struct sheet *
 		sheet_cell(sheet, report_bytes(work->bytes_written, work->written_more));
 		sheet_cell_count(sheet, work->failed);
 		sheet_cell_name(sheet, rows[i]->path);
-		sheet_end(sheet);
+		sheet_finish(sheet);
 	}
 	if (count > 0)
 		note_rest(sheet, (uint64_t)count, top, "programs");
@@ -372,7 +372,7 @@ static int tell_processes(const struct report *report, size_t top, struct sheet 
 			sheet_cell_name(sheet, path_base(process->executable));
 		else
 			sheet_cell(sheet, "-");
-		sheet_end(sheet);
+		sheet_finish(sheet);
 	}
 	if (count > 0)
 		note_rest(sheet, (uint64_t)count + report->processes_left_out, top, "processes");
@@ -403,7 +403,7 @@ static void tell_unobserved(const struct report *report, size_t top, struct shee
 		sheet_cell(sheet, row->partly ? "in part" : "no");
 		sheet_cell_name(sheet, row->program);
 		sheet_cell_name(sheet, row->reason);
-		sheet_end(sheet);
+		sheet_finish(sheet);
 	}
 	note_rest(sheet, report->unobserved_count + report->unobserved_left_out, top, "programs");
 }
@@ -425,7 +425,7 @@ static void tell_instructions(const struct report *report, size_t top, struct sh
 		sheet_cell_count(sheet, row->touches);
 		sheet_cell_name(sheet, report_path(report, row->path));
 		sheet_cell_name(sheet, report_path(report, row->example));
-		sheet_end(sheet);
+		sheet_finish(sheet);
 	}
 	note_rest(sheet, unheeded->count, top, "instruction files");
 	sheet_note(sheet,

@@ -53,8 +53,8 @@ static void add(struct sheet *sheet, bool *first, uint64_t count, const char *wh
 {
 	if (!count)
 		return;
-	sheet_say(sheet, "%s%s %s%s%s", *first ? "" : ", ", sheet_number(count), what,
-		  ending ? text_plural(count) : "", ending ? ending : "");
+	sheet_print(sheet, "%s%s %s%s%s", *first ? "" : ", ", sheet_number(count), what,
+		    ending ? text_plural(count) : "", ending ? ending : "");
 	*first = false;
 }
 
@@ -82,8 +82,8 @@ static void tell_conflicts_fact(const struct report *report, struct sheet *sheet
 		sheet_calm(sheet);
 	add(sheet, &first, outside, "change", " from outside");
 	if (first)
-		sheet_say(sheet, "none");
-	sheet_end(sheet);
+		sheet_print(sheet, "none");
+	sheet_finish(sheet);
 }
 
 static void tell_rules_fact(const struct report *report, struct sheet *sheet)
@@ -102,7 +102,7 @@ static void tell_rules_fact(const struct report *report, struct sheet *sheet)
 		sheet_calm(sheet);
 	add(sheet, &first, ruled[RULE_ACTION_WARN], "warned of", NULL);
 	add(sheet, &first, ruled[RULE_ACTION_LOG], "only recorded", NULL);
-	sheet_end(sheet);
+	sheet_finish(sheet);
 }
 
 static void tell_saved(const struct report *report, struct sheet *sheet)
@@ -112,24 +112,24 @@ static void tell_saved(const struct report *report, struct sheet *sheet)
 
 	sheet_fact(sheet, "saved");
 	if (saved->bytes)
-		sheet_say(sheet, "%s bytes, about %s tokens", sheet_number(saved->bytes),
-			  sheet_number(saved->tokens));
+		sheet_print(sheet, "%s bytes, about %s tokens", sheet_number(saved->bytes),
+			    sheet_number(saved->tokens));
 	else
-		sheet_say(sheet, "nothing");
+		sheet_print(sheet, "nothing");
 	if (saved->notices || saved->diffs || saved->commands) {
-		sheet_say(sheet, ": ");
+		sheet_print(sheet, ": ");
 		add(sheet, &first, saved->notices, "notice", "");
 		add(sheet, &first, saved->diffs, "diff", "");
 		add(sheet, &first, saved->commands, "command", "");
 	}
 	if (saved->yielded)
-		sheet_say(sheet, "; %s asked for again", sheet_number(saved->yielded));
-	sheet_end(sheet);
+		sheet_print(sheet, "; %s asked for again", sheet_number(saved->yielded));
+	sheet_finish(sheet);
 	if (report->has_segment && report->counters[COUNTER_bytes_saved] != saved->bytes) {
 		sheet_fact(sheet, "");
-		sheet_say(sheet, "the session itself counted %s bytes",
-			  sheet_number(report->counters[COUNTER_bytes_saved]));
-		sheet_end(sheet);
+		sheet_print(sheet, "the session itself counted %s bytes",
+			    sheet_number(report->counters[COUNTER_bytes_saved]));
+		sheet_finish(sheet);
 	}
 }
 
@@ -165,21 +165,21 @@ static void tell_files_facts(const struct report *report, struct sheet *sheet)
 		repeats += report->files[i].repeats;
 	sheet_fact(sheet, "read");
 	uint64_t files = files_with(report, false);
-	sheet_say(sheet, "%s%s file%s, %s", more, sheet_number(files), text_plural(files),
-		  bytes_in_words(work->bytes_read, work->read_more));
+	sheet_print(sheet, "%s%s file%s, %s", more, sheet_number(files), text_plural(files),
+		    bytes_in_words(work->bytes_read, work->read_more));
 	if (repeats)
-		sheet_say(sheet, "; opened again as they were: %s%s time%s", more,
-			  sheet_number(repeats), text_plural(repeats));
-	sheet_end(sheet);
+		sheet_print(sheet, "; opened again as they were: %s%s time%s", more,
+			    sheet_number(repeats), text_plural(repeats));
+	sheet_finish(sheet);
 	sheet_fact(sheet, "written");
 	files = files_with(report, true);
-	sheet_say(sheet, "%s%s file%s, %s", more, sheet_number(files), text_plural(files),
-		  bytes_in_words(work->bytes_written, work->written_more));
+	sheet_print(sheet, "%s%s file%s, %s", more, sheet_number(files), text_plural(files),
+		    bytes_in_words(work->bytes_written, work->written_more));
 	if (outside->opens_write || outside->changes)
-		sheet_say(sheet, "; outside the workspace %s open%s, %s change%s",
-			  sheet_number(outside->opens_write), text_plural(outside->opens_write),
-			  sheet_number(outside->changes), text_plural(outside->changes));
-	sheet_end(sheet);
+		sheet_print(sheet, "; outside the workspace %s open%s, %s change%s",
+			    sheet_number(outside->opens_write), text_plural(outside->opens_write),
+			    sheet_number(outside->changes), text_plural(outside->changes));
+	sheet_finish(sheet);
 }
 
 static void tell_coverage_facts(const struct report *report, struct sheet *sheet)
@@ -189,12 +189,12 @@ static void tell_coverage_facts(const struct report *report, struct sheet *sheet
 
 	sheet_fact(sheet, "coverage");
 	if (coverage->runs)
-		sheet_say(sheet, "%s processes observed, %s not, %s in part",
-			  sheet_number(coverage->observed), sheet_number(coverage->unobserved),
-			  sheet_number(coverage->partial));
+		sheet_print(sheet, "%s processes observed, %s not, %s in part",
+			    sheet_number(coverage->observed), sheet_number(coverage->unobserved),
+			    sheet_number(coverage->partial));
 	else
-		sheet_say(sheet, "not told: no run has ended");
-	sheet_end(sheet);
+		sheet_print(sheet, "not told: no run has ended");
+	sheet_finish(sheet);
 	if (!coverage->lost && !coverage->undone && !coverage->damaged && !report->unknown)
 		return;
 	first = true;
@@ -205,7 +205,7 @@ static void tell_coverage_facts(const struct report *report, struct sheet *sheet
 	add(sheet, &first, coverage->damaged, "record", " damaged");
 	add(sheet, &first, report->unknown, "record", " of a later version");
 	sheet_calm(sheet);
-	sheet_end(sheet);
+	sheet_finish(sheet);
 }
 
 static void tell_seal(const struct report *report, struct sheet *sheet)
@@ -215,23 +215,23 @@ static void tell_seal(const struct report *report, struct sheet *sheet)
 
 	sheet_fact(sheet, "seal");
 	if (report->verify_error) {
-		sheet_say(sheet, "could not be looked at: %s",
-			  journal_file_explain(report->verify_error));
+		sheet_print(sheet, "could not be looked at: %s",
+			    journal_file_explain(report->verify_error));
 	} else if (verified->verdict == VERIFIED_TAMPERED) {
 		sheet_warn(sheet);
-		sheet_say(sheet, "NOT what was sealed");
+		sheet_print(sheet, "NOT what was sealed");
 		sheet_calm(sheet);
-		sheet_say(sheet, ": `seen verify` says where");
+		sheet_print(sheet, ": `seen verify` says where");
 	} else if (verified->verdict == VERIFIED_NO_SEAL) {
-		sheet_say(sheet, "none");
+		sheet_print(sheet, "none");
 	} else {
-		sheet_say(sheet, "intact, digest %.16s...", seal_last(&verified->seal, digest));
+		sheet_print(sheet, "intact, digest %.16s...", seal_last(&verified->seal, digest));
 		if (verified->report.not_sealed)
-			sheet_say(sheet, "; %s record%s behind it",
-				  sheet_number(verified->report.not_sealed),
-				  text_plural(verified->report.not_sealed));
+			sheet_print(sheet, "; %s record%s behind it",
+				    sheet_number(verified->report.not_sealed),
+				    text_plural(verified->report.not_sealed));
 	}
-	sheet_end(sheet);
+	sheet_finish(sheet);
 }
 
 static void tell_runs(const struct report *report, size_t top, struct sheet *sheet)
@@ -241,20 +241,20 @@ static void tell_runs(const struct report *report, size_t top, struct sheet *she
 	for (size_t i = 0; i < report->run_count && i < top; i++) {
 		const struct report_run *run = &report->runs[i];
 		sheet_fact(sheet, i ? "" : report->run_count > 1 ? "runs" : "run");
-		sheet_say(sheet, "%s ", report_clock(run->start_ns, time));
+		sheet_print(sheet, "%s ", report_clock(run->start_ns, time));
 		if (run->end_ns >= run->start_ns && run->end_ns)
-			sheet_say(sheet, "%s  ",
-				  report_duration(run->end_ns - run->start_ns, text));
+			sheet_print(sheet, "%s  ",
+				    report_duration(run->end_ns - run->start_ns, text));
 		else
-			sheet_say(sheet, "(no end told)  ");
+			sheet_print(sheet, "(no end told)  ");
 		sheet_name(sheet, run->command);
-		sheet_end(sheet);
+		sheet_finish(sheet);
 	}
 	uint64_t rest = report->run_count + report->runs_left_out;
 	if (rest > top) {
 		sheet_fact(sheet, "");
-		sheet_say(sheet, "and %s more", sheet_number(rest - top));
-		sheet_end(sheet);
+		sheet_print(sheet, "and %s more", sheet_number(rest - top));
+		sheet_finish(sheet);
 	}
 }
 
@@ -263,22 +263,22 @@ void report_tell_head(const struct report *report, size_t top, struct sheet *she
 	char start[TEXT_TIME_BYTES], text[REPORT_DURATION_BYTES];
 
 	if (sheet->form == SHEET_MARKDOWN)
-		sheet_say(sheet, "## What an agent did with files\n\n");
+		sheet_print(sheet, "## What an agent did with files\n\n");
 	sheet_fact(sheet, "session");
 	sheet_name(sheet, report->session);
-	sheet_end(sheet);
+	sheet_finish(sheet);
 	if (report->workspace) {
 		sheet_fact(sheet, "workspace");
 		sheet_name(sheet, report->workspace);
-		sheet_end(sheet);
+		sheet_finish(sheet);
 	}
 	sheet_fact(sheet, "time");
 	if (report->start_ns)
-		sheet_say(sheet, "%s, %s", text_time(report->start_ns, start),
-			  report_duration(report->end_ns - report->start_ns, text));
+		sheet_print(sheet, "%s, %s", text_time(report->start_ns, start),
+			    report_duration(report->end_ns - report->start_ns, text));
 	else
-		sheet_say(sheet, "nothing was recorded");
-	sheet_end(sheet);
+		sheet_print(sheet, "nothing was recorded");
+	sheet_finish(sheet);
 	tell_runs(report, top < RUNS_SHOWN ? top : RUNS_SHOWN, sheet);
 	tell_conflicts_fact(report, sheet);
 	tell_rules_fact(report, sheet);

@@ -179,7 +179,7 @@ static void apply(struct unheeded_search *search, const struct touched *folder)
 	struct instruction_walk walk;
 	struct stat stat;
 
-	instruction_walk_begin(search->segment, folder->path, true, false, &walk);
+	instruction_walk_init(search->segment, folder->path, true, false, &walk);
 	while (instruction_walk_next(search->segment, &walk, place, sizeof(place))) {
 		int fd = instruction_open(search->segment, place, &stat);
 		if (fd < 0)

@@ -138,10 +138,10 @@ static struct context root_context(const struct config *config, const struct seg
 		agent_is = SESSION_AGENT_IS_INSIDE;
 	role_invocation(segment, words[0], words, &invocation);
 	if (agent_is == SESSION_AGENT_IS_OUTSIDE)
-		context.flags |= CONTEXT_OUTSIDE | CONTEXT_OUTSIDE_SAID;
+		context.flags |= CONTEXT_EXTERNAL_AGENT | CONTEXT_OUTSIDE_SAID;
 	else if (agent_is == SESSION_AGENT_IS_AUTO &&
-		 role_root_is_outside(&invocation, isatty(STDIN_FILENO)))
-		context.flags |= CONTEXT_OUTSIDE;
+		 role_root_is_external(&invocation, isatty(STDIN_FILENO)))
+		context.flags |= CONTEXT_EXTERNAL_AGENT;
 	if (sys_fstat(STDOUT_FILENO, &stat) == 0)
 		context.root_out = identity_of(&stat);
 	context.flags |= CONTEXT_ROOT_OUT;
@@ -220,7 +220,7 @@ static void spare_sanitizer(const char *name)
 	struct executable executable;
 
 	if (executable_find(name, path, sizeof(path)) == 0 &&
-	    executable_look(path, &executable) == 0 && executable.sanitized &&
+	    executable_inspect(path, &executable) == 0 && executable.sanitized &&
 	    session_library(library, sizeof(library)) == 0)
 		(void)preload_remove(library);
 }
@@ -770,8 +770,8 @@ static uint32_t run_kind(const struct context *context)
 	enum context_run kind = CONTEXT_RUN_HEADLESS;
 
 	if (isatty(STDIN_FILENO))
-		kind = context->flags & CONTEXT_OUTSIDE ? CONTEXT_RUN_OUTSIDE
-							: CONTEXT_RUN_INTERACTIVE;
+		kind = context->flags & CONTEXT_EXTERNAL_AGENT ? CONTEXT_RUN_OUTSIDE
+							       : CONTEXT_RUN_INTERACTIVE;
 	return (uint32_t)kind << CONTEXT_RUN_KIND_SHIFT;
 }
 
@@ -814,7 +814,7 @@ static int run(const struct config *config, char **words)
 	context.flags |= this_run | run_kind(&context);
 	recording.watch = watch_start(&session, &recording.journal, quiet);
 	recording.transcripts = transcripts_start(config, &session, &recording.journal);
-	checkpoint_begin(&recording.checkpoint, &session, config);
+	checkpoint_start(&recording.checkpoint, &session, config);
 	metadata_open(&session);
 	int code = run_command(&recording, &context, via.ways, words);
 	process_end_run(&session.segment, this_run);
@@ -823,15 +823,15 @@ static int run(const struct config *config, char **words)
 	(void)transcripts_tick(recording.transcripts);
 	(void)transcripts_text(recording.transcripts, told);
 	transcripts_end(recording.transcripts);
-	checkpoint_end(&recording.checkpoint);
+	checkpoint_finish(&recording.checkpoint);
 	metadata_close();
 	bool shown = is_shown();
 	if (shown)
 		terminal_begin_lines();
 	coverage_wait(&session.segment, since_ns);
 	renew_journal(&session, &begun, &recording.journal);
-	summary_take(&session.segment, &recording.journal, counters, since_realtime_ns, since_ns,
-		     &sum);
+	summary_compute(&session.segment, &recording.journal, counters, since_realtime_ns, since_ns,
+			&sum);
 	if (recording.supervisor_died)
 		coverage_note(&sum.coverage, "(supervisor)", "it died before the command ended");
 	if (!recording.journal.header &&

@@ -20,7 +20,7 @@ static void print(const struct segment *segment, const struct event *event)
 	};
 	char line[LINE_BYTES];
 
-	if (guard_say(segment, &answer, event->resolved, line, sizeof(line)))
+	if (guard_format_message(segment, &answer, event->resolved, line, sizeof(line)))
 		(void)fputs(line, stderr);
 }
 

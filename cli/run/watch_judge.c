@@ -224,7 +224,7 @@ static void settle(struct file *file, const struct file_slot *slot, const struct
 {
 	file->known = true;
 	file->seen = sight->version;
-	file->outside = slot->outside;
+	file->external = slot->external;
 	file->edits = slot->edits;
 	file->forgets = slot->forgets;
 	file->last_edit_realtime_ns = slot->last_edit_realtime_ns;
@@ -273,7 +273,7 @@ static void note_holder(struct watch *watch, struct file *file, const struct sig
 		.file_key = file->key,
 		.knows = version_equal(&sight->version, &slot.written) ? GUARD_KNEW : 0,
 	};
-	guard_begin(watch->segment, &writer, "", &answer);
+	guard_start_write(watch->segment, &writer, "", &answer);
 	/* It may have closed the file, and said so, just before: then nobody would end this. */
 	if (holder_of(watch, sight) != pid)
 		guard_cancel(watch->segment, &writer, file->key);
@@ -287,8 +287,8 @@ static bool is_said(const struct file *file, const struct file_slot *slot,
 	if (version_is_none(version))
 		return (slot->flags & FILE_REMOVED) != 0;
 	return version_equal(version, &slot->written) ||
-	       (version_equal(version, &slot->outside) &&
-		!(file->known && version_equal(version, &file->outside)));
+	       (version_equal(version, &slot->external) &&
+		!(file->known && version_equal(version, &file->external)));
 }
 
 /* Says for a process of the session what came of its write. */
@@ -307,7 +307,7 @@ static void end_write(struct watch *watch, struct file *file, const struct file_
 	    (file->known && version_equal(&file->seen, &sight->version))) {
 		guard_cancel(watch->segment, &writer, file->key);
 	} else {
-		guard_end(watch->segment, &writer, file->key, &sight->version, knows);
+		guard_finish_write(watch->segment, &writer, file->key, &sight->version, knows);
 		write_record(watch, JOURNAL_EDITED, file->path, 0,
 			     guard_source(writer.context, writer.role), process.pid,
 			     file->known ? &file->seen : &slot->written, sight);
@@ -400,12 +400,12 @@ static bool is_known(const struct watch *watch, const struct file *file,
 		return true;
 	if (file->known && !is_edited(file, slot) && version_equal(version, &file->seen))
 		return true;
-	if (none && !file->known && slot->user_edit_realtime_ns && version_is_none(&slot->outside))
+	if (none && !file->known && slot->user_edit_realtime_ns && version_is_none(&slot->external))
 		return true;
 	return (is_before && !none) || is_said(file, slot, version);
 }
 
-struct outside {
+struct external {
 	const struct version *version;
 	enum source source;
 	uint32_t edits;
@@ -417,19 +417,19 @@ struct outside {
 
 static void note_outside(struct file_slot *file, const void *data)
 {
-	const struct outside *outside = data;
+	const struct external *external = data;
 	bool is_outside = source_is_external((enum source)file->source);
 
-	*outside->ret_stale = file->edits != outside->edits || file->writer;
-	*outside->ret_told = is_outside && version_equal(&file->outside, outside->version) &&
-			     file->user_edit_realtime_ns >= outside->since_realtime_ns;
-	if (*outside->ret_stale || *outside->ret_told)
+	*external->ret_stale = file->edits != external->edits || file->writer;
+	*external->ret_told = is_outside && version_equal(&file->external, external->version) &&
+			      file->user_edit_realtime_ns >= external->since_realtime_ns;
+	if (*external->ret_stale || *external->ret_told)
 		return;
-	if (outside->is_read) {
-		file->outside = *outside->version;
+	if (external->is_read) {
+		file->external = *external->version;
 		file->user_edit_realtime_ns = file->agent_read_realtime_ns - 1;
 	} else {
-		file_note_outside(file, outside->version, outside->source, sys_realtime_ns());
+		file_note_external(file, external->version, external->source, sys_realtime_ns());
 	}
 	file->flags &= ~(uint32_t)FILE_REMOVED;
 }
@@ -444,17 +444,18 @@ static void report(struct watch *watch, struct file *file, const struct file_slo
 	bool is_read = !none && slot->agent_read_realtime_ns && slot->source == SOURCE_READ &&
 		       known_last(watch, file->key, &known, &since_ns) &&
 		       version_equal(&known, &sight->version);
-	struct outside outside = { .version = &sight->version,
-				   .source = source,
-				   .edits = slot->edits,
-				   .since_realtime_ns = file->known ? file->looked_realtime_ns : 0,
-				   .is_read = is_read,
-				   .ret_stale = &stale,
-				   .ret_told = &told };
+	struct external external = { .version = &sight->version,
+				     .source = source,
+				     .edits = slot->edits,
+				     .since_realtime_ns = file->known ? file->looked_realtime_ns
+								      : 0,
+				     .is_read = is_read,
+				     .ret_stale = &stale,
+				     .ret_told = &told };
 	struct file_slot after = *slot;
 	uint32_t flags = none ? JOURNAL_CHANGED_DELETED : 0;
 
-	if (file_change_known(watch->segment, file->key, note_outside, &outside) < 0 || stale) {
+	if (file_change_known(watch->segment, file->key, note_outside, &external) < 0 || stale) {
 		look_later(file, watch->quiet_ns);
 		return;
 	}
@@ -464,7 +465,7 @@ static void report(struct watch *watch, struct file *file, const struct file_slo
 		segment_count(watch->segment, COUNTER_edits_outside, 1);
 		write_record(watch, JOURNAL_CHANGED, file->path, flags, source, 0, before, sight);
 	}
-	after.outside = sight->version;
+	after.external = sight->version;
 	settle(file, &after, sight);
 }
 

@@ -34,9 +34,9 @@ struct file {
 	bool fresh, was_there; /* fresh: before its first event */
 	/* As of the last look; fresh: `looked` is the time of the first event. */
 	bool known;
-	struct version seen;    /* none: there was no such file */
-	struct version outside; /* that of its slot */
-	uint32_t edits;         /* likewise */
+	struct version seen;     /* none: there was no such file */
+	struct version external; /* that of its slot */
+	uint32_t edits;          /* likewise */
 	uint32_t forgets; /* likewise: another number, and the slot was given away meanwhile */
 	uint64_t last_edit_realtime_ns;         /* likewise */
 	uint64_t looked_ns, looked_realtime_ns; /* when that look began */

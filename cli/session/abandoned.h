@@ -5,7 +5,7 @@
 #define SEEN_CLI_ABANDONED_H
 
 /* abandoned_remove(): removes the copies that killed processes left unfinished.  folder: of the store.  Returns 0 or the errors of
- * session_open_folder(). */
-int abandoned_remove(const char *folder);
+ * session_open_directory(). */
+int abandoned_remove(const char *directory);
 
 #endif

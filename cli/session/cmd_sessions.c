@@ -30,13 +30,13 @@ static const struct options OPTIONS = {
 
 /* ---- for programs ---- */
 
-static json_t *json_folder(const struct store *store, const struct store_session *session,
-			   enum store_place place)
+static json_t *json_directory(const struct store *store, const struct store_session *session,
+			      enum store_place place)
 {
 	char path[SEGMENT_PATH_BYTES];
 
 	if (!session->in[place] ||
-	    session_path(path, sizeof(path), store->folders[place].path, session->name) < 0)
+	    session_path(path, sizeof(path), store->directories[place].path, session->name) < 0)
 		return json_null();
 	return text_json(path);
 }
@@ -56,8 +56,9 @@ static json_t *json_row(const struct store *store, const struct store_session *s
 	(void)json_object_set_new(object, "workspace",
 				  session->workspace ? text_json(session->workspace) : json_null());
 	(void)json_object_set_new(object, "runtime_folder",
-				  json_folder(store, session, STORE_RUNTIME));
-	(void)json_object_set_new(object, "state_folder", json_folder(store, session, STORE_STATE));
+				  json_directory(store, session, STORE_RUNTIME));
+	(void)json_object_set_new(object, "state_folder",
+				  json_directory(store, session, STORE_STATE));
 	return object;
 }
 

@@ -66,10 +66,10 @@ static const struct {
 	[TABLE_INODES] = { "inodes", offsetof(struct inode_slot, file_key) },
 	[TABLE_DELIVERIES] = { "deliveries", offsetof(struct delivery_slot, scope_id) },
 	[TABLE_BASELINES] = { "baselines", offsetof(struct baseline_slot, scope_id) },
-	[TABLE_PARTS] = { "parts", offsetof(struct part_slot, scope_id) },
+	[TABLE_LINE_RANGES] = { "parts", offsetof(struct line_range_slot, scope_id) },
 	[TABLE_INSTRUCTIONS] = { "instructions", offsetof(struct instruction_slot, scope_id) },
-	[TABLE_INSTRUCTION_FOLDERS] = { "instruction_folders",
-					offsetof(struct instruction_folder_slot, key) },
+	[TABLE_INSTRUCTION_DIRECTORIES] = { "instruction_folders",
+					    offsetof(struct instruction_directory_slot, key) },
 	[TABLE_REMEMBERED] = { "remembered", offsetof(struct remembered_slot, scope_id) },
 };
 
@@ -105,7 +105,7 @@ struct status {
 	const struct session *session;
 	const struct journal *journal;
 	struct summary summary;
-	struct scope_view *scopes;
+	struct scope_row *scopes;
 	int scope_count;
 	const char *mode, *workspace;
 };
@@ -204,8 +204,9 @@ static json_t *json_journal(const struct status *status)
 		return json_null();
 	json_t *object = json_object();
 	(void)json_object_set_new(object, "file", text_json(session_journal(status->session)));
-	(void)json_object_set_new(object, "bytes",
-				  json_count(journal_end(status->journal) * JOURNAL_UNIT_BYTES));
+	(void)json_object_set_new(
+		object, "bytes",
+		json_count(journal_end_unit(status->journal) * JOURNAL_UNIT_BYTES));
 	(void)json_object_set_new(object, "lost_records", json_count(coverage->lost_records));
 	(void)json_object_set_new(object, "without_journal", json_count(coverage->without_journal));
 	(void)json_object_set_new(object, "full",
@@ -218,12 +219,12 @@ static json_t *json_journal(const struct status *status)
 static json_t *json_contents(const struct status *status)
 {
 	const struct segment *segment = &status->session->segment;
-	const char *folder = segment_contents(segment);
+	const char *directory = segment_contents(segment);
 
-	if (!folder)
+	if (!directory)
 		return json_null();
 	json_t *object = json_object();
-	(void)json_object_set_new(object, "folder", text_json(folder));
+	(void)json_object_set_new(object, "folder", text_json(directory));
 	(void)json_object_set_new(object, "bytes", json_count(status->summary.contents_bytes));
 	(void)json_object_set_new(object, "max_bytes",
 				  json_count(segment->settings->content_max_bytes));
@@ -251,22 +252,23 @@ static json_t *json_scopes(const struct status *status)
 	json_t *array = json_array();
 
 	for (int i = 0; i < status->scope_count; i++) {
-		const struct scope_view *view = &status->scopes[i];
+		const struct scope_row *read_scope = &status->scopes[i];
 		json_t *object = json_object();
-		(void)json_object_set_new(object, "id", json_string(view->id_text));
-		(void)json_object_set_new(object, "name", text_json(view->name));
-		(void)json_object_set_new(object, "pid",
-					  view->pid ? json_count(view->pid) : json_null());
-		(void)json_object_set_new(object, "requests", json_count(view->requests));
-		(void)json_object_set_new(object, "bytes_given", json_count(view->bytes_given));
+		(void)json_object_set_new(object, "id", json_string(read_scope->id_text));
+		(void)json_object_set_new(object, "name", text_json(read_scope->name));
+		(void)json_object_set_new(
+			object, "pid", read_scope->pid ? json_count(read_scope->pid) : json_null());
+		(void)json_object_set_new(object, "requests", json_count(read_scope->requests));
+		(void)json_object_set_new(object, "bytes_given",
+					  json_count(read_scope->bytes_given));
 		(void)json_object_set_new(object, "since",
-					  text_json_time(view->created_realtime_ns));
+					  text_json_time(read_scope->created_realtime_ns));
 		(void)json_object_set_new(
 			object, "muted",
-			json_boolean(proof_scope_flags(&status->session->segment, view->id) &
+			json_boolean(proof_scope_flags(&status->session->segment, read_scope->id) &
 				     SCOPE_MUTE));
 		(void)json_object_set_new(object, "outputs",
-					  json_outputs(&status->session->segment, view->id));
+					  json_outputs(&status->session->segment, read_scope->id));
 		(void)json_array_append_new(array, object);
 	}
 	return array;
@@ -421,7 +423,7 @@ static void print_journal(const struct status *status)
 		return;
 	}
 	(void)printf("%s bytes, ",
-		     text_number(journal_end(status->journal) * JOURNAL_UNIT_BYTES, number));
+		     text_number(journal_end_unit(status->journal) * JOURNAL_UNIT_BYTES, number));
 	(void)printf("%s records lost, ", text_number(coverage->lost_records, number));
 	(void)printf("%s processes could not write to it\n",
 		     text_number(coverage->without_journal, number));
@@ -442,12 +444,12 @@ static void print_scopes(const struct status *status)
 	(void)printf("\n%s%-16s  %-16s  %7s  %8s  %11s  %s%s\n", text_style(stdout, "1"), "SCOPE",
 		     "NAME", "PID", "REQUESTS", "BYTES GIVEN", "SINCE", text_style(stdout, "0"));
 	for (int i = 0; i < status->scope_count; i++) {
-		const struct scope_view *view = &status->scopes[i];
-		(void)path_escape(view->name, name, sizeof(name));
-		(void)printf("%s  %-16s  %7u  %8s  %11s  %s\n", view->id_text, name, view->pid,
-			     text_number(view->requests, requests),
-			     text_number(view->bytes_given, bytes),
-			     text_time(view->created_realtime_ns, time));
+		const struct scope_row *read_scope = &status->scopes[i];
+		(void)path_escape(read_scope->name, name, sizeof(name));
+		(void)printf("%s  %-16s  %7u  %8s  %11s  %s\n", read_scope->id_text, name,
+			     read_scope->pid, text_number(read_scope->requests, requests),
+			     text_number(read_scope->bytes_given, bytes),
+			     text_time(read_scope->created_realtime_ns, time));
 	}
 }
 
@@ -495,7 +497,7 @@ static int show(const struct session *session)
 
 	if (session_journal(session) && journal_file_check(session_journal(session)) == 0)
 		(void)journal_map_to_read(session_journal(session), &journal);
-	summary_take(segment, &journal, NULL, 0, 0, &status.summary);
+	summary_compute(segment, &journal, NULL, 0, 0, &status.summary);
 	status.scope_count = scopes_list(segment, &status.scopes);
 	status.mode = mode_name(segment->settings->session_mode);
 	status.workspace = segment_text(segment, segment->settings->paths_workspace, NULL);

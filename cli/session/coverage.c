@@ -48,7 +48,7 @@ static const char *reason_for_part(const char *path)
 {
 	struct executable executable;
 
-	if (executable_look(path, &executable) < 0)
+	if (executable_inspect(path, &executable) < 0)
 		return NULL;
 	switch (executable.runtime) {
 	case RUNTIME_GO:
@@ -67,7 +67,7 @@ static void path_of(const struct journal *journal, const struct process_slot *pr
 {
 	struct journal_entry entry;
 	uint64_t number = process->record;
-	size_t length, folder_length;
+	size_t length, directory_length;
 
 	ret_path[0] = '\0';
 	if (!journal->header || !number ||
@@ -75,13 +75,13 @@ static void path_of(const struct journal *journal, const struct process_slot *pr
 	    entry.record.head.op != JOURNAL_EXEC || entry.record.amount != process->serial)
 		return;
 	const char *path = journal_bytes(journal, entry.record.path, &length);
-	const char *folder = journal_bytes(journal, entry.record.directory, &folder_length);
+	const char *directory = journal_bytes(journal, entry.record.directory, &directory_length);
 	if (!path || length >= PATH_MAX)
 		return;
 	if (path[0] == '/' || !memchr(path, '/', length))
 		(void)snprintf(ret_path, PATH_MAX, "%.*s", (int)length, path);
-	else if (folder)
-		(void)snprintf(ret_path, PATH_MAX, "%.*s/%.*s", (int)folder_length, folder,
+	else if (directory)
+		(void)snprintf(ret_path, PATH_MAX, "%.*s/%.*s", (int)directory_length, directory,
 			       (int)length, path);
 }
 
@@ -104,7 +104,7 @@ static void add(struct coverage *coverage, const char *name, const char *reason,
 }
 
 /* What was found out about a program's file: the same few are started again and again. */
-struct known {
+struct reason_cache {
 	struct {
 		char path[PATH_MAX];
 		bool attached;
@@ -113,7 +113,7 @@ struct known {
 	int count;
 };
 
-static const char *look_up(struct known *known, const char *path, bool attached)
+static const char *find_reason(struct reason_cache *known, const char *path, bool attached)
 {
 	for (int i = 0; i < known->count; i++)
 		if (known->files[i].attached == attached && strcmp(known->files[i].path, path) == 0)
@@ -139,7 +139,7 @@ static bool is_beginning(const struct process_slot *process)
 static void add_processes(const struct segment *segment, const struct journal *journal,
 			  uint64_t since_ns, struct coverage *coverage)
 {
-	struct known known = { .count = 0 };
+	struct reason_cache known = { .count = 0 };
 
 	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
 		struct process_slot process;
@@ -156,12 +156,12 @@ static void add_processes(const struct segment *segment, const struct journal *j
 		if (process.state == PROCESS_ANNOUNCED) {
 			coverage->unobserved++;
 			add(coverage, process.name,
-			    path[0] ? look_up(&known, path, false) : "not known", false, 1);
+			    path[0] ? find_reason(&known, path, false) : "not known", false, 1);
 			continue;
 		}
 		/* The supervisor also looks at the calls that a program makes past libc. */
 		bool past_libc = !(process.context.flags & CONTEXT_SUPERVISED);
-		const char *reason = path[0] && past_libc ? look_up(&known, path, true) : NULL;
+		const char *reason = path[0] && past_libc ? find_reason(&known, path, true) : NULL;
 		if (!reason && (process.context.flags & CONTEXT_PARTIAL))
 			reason = "io_uring, aio or strict seccomp";
 		if (reason) {
@@ -181,8 +181,9 @@ uint64_t coverage_counter(const struct segment *segment, enum counter counter,
 	return now > since ? now - since : 0;
 }
 
-void coverage_take(const struct segment *segment, const struct journal *journal,
-		   const uint64_t *since_counters, uint64_t since_ns, struct coverage *ret_coverage)
+void coverage_compute(const struct segment *segment, const struct journal *journal,
+		      const uint64_t *since_counters, uint64_t since_ns,
+		      struct coverage *ret_coverage)
 {
 	struct coverage coverage = { 0 };
 	uint64_t counters[COUNTER_COUNT];

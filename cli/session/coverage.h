@@ -38,15 +38,15 @@ struct coverage {
 uint64_t coverage_counter(const struct segment *segment, enum counter counter,
 			  const uint64_t *since_counters);
 
-/* coverage_take(): looks at a session's processes.
+/* coverage_compute(): looks at a session's processes.
  *
  * journal: of the session, to find the programs' files by; may be unmapped.  since_ns: processes that were started before it
  * (CLOCK_BOOTTIME) are left out.  since_counters: the session's counters at that moment; NULL: from its beginning.
  * A program that was started less than a second ago and has not begun is left out, too.
  * Looks at the files of programs that were not observed (executable.h). */
-void coverage_take(const struct segment *segment, const struct journal *journal,
-		   const uint64_t *since_counters, uint64_t since_ns,
-		   struct coverage *ret_coverage);
+void coverage_compute(const struct segment *segment, const struct journal *journal,
+		      const uint64_t *since_counters, uint64_t since_ns,
+		      struct coverage *ret_coverage);
 
 /* coverage_wait(): lets programs that were started a moment ago begin, so that they are not taken for some that cannot be observed.
  * since_ns: as above.  Returns when each has, or has ended, or has had the time for it: a second at most. */

@@ -18,22 +18,22 @@
 static bool path_of_name(const struct config *config, const char *name, char *ret_path,
 			 size_t capacity)
 {
-	char folder[SEGMENT_PATH_BYTES];
+	char directory[SEGMENT_PATH_BYTES];
 
 	return session_name_is_valid(name) &&
-	       session_state_dir(config, folder, sizeof(folder)) == 0 &&
-	       snprintf(ret_path, capacity, "%s/%s/journal", folder, name) < (int)capacity &&
+	       session_state_dir(config, directory, sizeof(directory)) == 0 &&
+	       snprintf(ret_path, capacity, "%s/%s/journal", directory, name) < (int)capacity &&
 	       access(ret_path, F_OK) == 0;
 }
 
 int journal_file_check(const char *path)
 {
 	const char *name = strrchr(path, '/') + 1;
-	char folder[SEGMENT_PATH_BYTES];
+	char directory[SEGMENT_PATH_BYTES];
 	int fd;
 
-	(void)snprintf(folder, sizeof(folder), "%.*s", (int)(name - 1 - path), path);
-	int error = session_open_folder(AT_FDCWD, folder, &fd);
+	(void)snprintf(directory, sizeof(directory), "%.*s", (int)(name - 1 - path), path);
+	int error = session_open_directory(AT_FDCWD, directory, &fd);
 	if (error < 0) /* one that is not there: whoever opens the file is told */
 		return error == -ENOENT || error == -ENOTDIR ? 0 : error;
 	error = session_check_file(fd, ".");

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int session_open_folder(int at, const char *path, int *ret_fd)
+int session_open_directory(int at, const char *path, int *ret_fd)
 {
 	struct stat stat;
 	int fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

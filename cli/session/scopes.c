@@ -14,13 +14,13 @@
 #include "tracker/process/scope.h"
 #include "tracker/segment/tables.h"
 
-static bool view(const struct scope_slot *slot, struct scope_view *ret_view)
+static bool read_scope(const struct scope_slot *slot, struct scope_row *ret_view)
 {
 	struct scope_slot copy;
 
 	if (!slot_read(slot, &copy, SCOPE_CHECKED_BYTES) || !copy.id)
 		return false;
-	*ret_view = (struct scope_view){
+	*ret_view = (struct scope_row){
 		.id = copy.id,
 		.pid = copy.anchor_pid,
 		.requests = __atomic_load_n(&slot->requests, __ATOMIC_RELAXED),
@@ -35,20 +35,20 @@ static bool view(const struct scope_slot *slot, struct scope_view *ret_view)
 
 static int by_age(const void *a, const void *b)
 {
-	const struct scope_view *left = a, *right = b;
+	const struct scope_row *left = a, *right = b;
 	return (left->created_realtime_ns > right->created_realtime_ns) -
 	       (left->created_realtime_ns < right->created_realtime_ns);
 }
 
-int scopes_list(const struct segment *segment, struct scope_view **ret_scopes)
+int scopes_list(const struct segment *segment, struct scope_row **ret_scopes)
 {
 	int count = 0;
-	struct scope_view *scopes = malloc(segment->capacity[TABLE_SCOPES] * sizeof(*scopes));
+	struct scope_row *scopes = malloc(segment->capacity[TABLE_SCOPES] * sizeof(*scopes));
 
 	if (!scopes)
 		return -ENOMEM;
 	for (uint64_t i = 0; i < segment->capacity[TABLE_SCOPES]; i++)
-		count += view(segment_slot(segment, TABLE_SCOPES, i), &scopes[count]);
+		count += read_scope(segment_slot(segment, TABLE_SCOPES, i), &scopes[count]);
 	qsort(scopes, (size_t)count, sizeof(*scopes), by_age);
 	*ret_scopes = scopes;
 	return count;
@@ -56,7 +56,7 @@ int scopes_list(const struct segment *segment, struct scope_view **ret_scopes)
 
 int scopes_choose(const struct segment *segment, const char *text, uint64_t *ret_id)
 {
-	struct scope_view *scopes = NULL;
+	struct scope_row *scopes = NULL;
 	int count = scopes_list(segment, &scopes), named = 0, code = EXIT_CODE_OK;
 	uint64_t id = 0;
 

@@ -13,7 +13,7 @@
 enum { SCOPES_ID_BYTES = 17 }; /* 16 hexadecimal digits, NUL counted */
 
 /* A consistent copy of what a scope's slot tells. */
-struct scope_view {
+struct scope_row {
 	uint64_t id;
 	char id_text[SCOPES_ID_BYTES];
 	char name[40]; /* data of others */
@@ -26,7 +26,7 @@ struct scope_view {
 /* scopes_list(): every scope on record, oldest first.
  *
  * ret_scopes: a new array that the caller frees.  Returns how many there are, or -ENOMEM. */
-int scopes_list(const struct segment *segment, struct scope_view **ret_scopes);
+int scopes_list(const struct segment *segment, struct scope_row **ret_scopes);
 
 /* scopes_choose(): the scope that a person means: its 16 digits, or its name if only one has it.
  *

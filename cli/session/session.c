@@ -15,8 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/base/argument.h"
 #include "cli/base/exit_code.h"
-#include "cli/base/given.h"
 #include "cli/base/message.h"
 #include "cli/session/abandoned.h"
 #include "config/pack.h"
@@ -34,14 +34,14 @@
 
 enum { ATTEMPTS_MAX = 100 }; /* of session_make(), 10 ms apart */
 
-int session_path(char *ret_path, size_t capacity, const char *folder, const char *name)
+int session_path(char *ret_path, size_t capacity, const char *directory, const char *name)
 {
-	int length = snprintf(ret_path, capacity, "%s/%s", folder, name);
+	int length = snprintf(ret_path, capacity, "%s/%s", directory, name);
 	return length < 0 || (size_t)length >= capacity ? -ENAMETOOLONG : 0;
 }
 
 /* An environment variable that holds an absolute path; the XDG specification says to ignore others. */
-static const char *folder_variable(const char *name)
+static const char *directory_variable(const char *name)
 {
 	const char *value = getenv(name);
 	return value && value[0] == '/' ? value : NULL;
@@ -50,8 +50,8 @@ static const char *folder_variable(const char *name)
 int session_state_dir(const struct config *config, char *ret_path, size_t capacity)
 {
 	const char *set = config_text(config, OPTION_session_state_dir);
-	const char *state = folder_variable("XDG_STATE_HOME");
-	const char *home = folder_variable("HOME");
+	const char *state = directory_variable("XDG_STATE_HOME");
+	const char *home = directory_variable("HOME");
 	char name[32];
 
 	if (set[0])
@@ -67,7 +67,7 @@ int session_state_dir(const struct config *config, char *ret_path, size_t capaci
 int session_runtime_dir(const struct config *config, char *ret_path, size_t capacity)
 {
 	const char *set = config_text(config, OPTION_session_runtime_dir);
-	const char *runtime = folder_variable("XDG_RUNTIME_DIR");
+	const char *runtime = directory_variable("XDG_RUNTIME_DIR");
 
 	if (set[0])
 		return snprintf(ret_path, capacity, "%s", set) < (int)capacity ? 0 : -ENAMETOOLONG;
@@ -87,7 +87,7 @@ bool session_name_is_valid(const char *name)
 
 /* Makes a folder and its parents, for this user alone.  A folder that is there already must be this user's; its mode is
  * theirs to choose. */
-static int make_folder(const char *path)
+static int make_directory(const char *path)
 {
 	char parent[SEGMENT_PATH_BYTES];
 	int fd = -1;
@@ -102,7 +102,7 @@ static int make_folder(const char *path)
 	}
 	if (mkdir(path, 0700) < 0 && errno != EEXIST)
 		return -errno;
-	int error = session_open_folder(AT_FDCWD, path, &fd);
+	int error = session_open_directory(AT_FDCWD, path, &fd);
 	if (error == 0)
 		(void)close(fd);
 	return error;
@@ -115,7 +115,7 @@ static int hold(struct session *session, const char *path)
 {
 	struct stat held, named;
 	int fd = -1;
-	int error = session_open_folder(AT_FDCWD, path, &fd);
+	int error = session_open_directory(AT_FDCWD, path, &fd);
 
 	if (error < 0)
 		return error;
@@ -150,18 +150,18 @@ static int tighten(const struct session *session)
 static int hold_state(struct session *session)
 {
 	const char *inside = segment_journal(&session->segment);
-	char folder[SEGMENT_PATH_BYTES];
+	char directory[SEGMENT_PATH_BYTES];
 
 	if (!inside)
 		inside = segment_contents(&session->segment);
 	if (!inside || session->hold_count == SESSION_HOLDS_MAX)
 		return 0;
-	(void)snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(inside, '/') - inside),
+	(void)snprintf(directory, sizeof(directory), "%.*s", (int)(strrchr(inside, '/') - inside),
 		       inside);
-	if (!folder[0] || strcmp(folder, session->directory) == 0)
+	if (!directory[0] || strcmp(directory, session->directory) == 0)
 		return 0;
 	/* a journal that is gone, or another's, ends no session */
-	return hold(session, folder) == -EAGAIN ? -EAGAIN : 0;
+	return hold(session, directory) == -EAGAIN ? -EAGAIN : 0;
 }
 
 /* The modification times of its files are when a session was last used.  The kernel moves them when a process first writes to
@@ -177,10 +177,10 @@ static void mark_used(const struct session *session)
 /* ---- opening and making ---- */
 
 /* May a session's folder be believed? */
-static int check_folder(const char *directory)
+static int check_directory(const char *directory)
 {
 	int fd;
-	int error = session_open_folder(AT_FDCWD, directory, &fd);
+	int error = session_open_directory(AT_FDCWD, directory, &fd);
 
 	if (error < 0)
 		return error;
@@ -200,7 +200,7 @@ static int map(const char *directory, const struct session *held, struct session
 		return -ENAMETOOLONG;
 	int error = session_path(path, sizeof(path), directory, "segment");
 	if (error == 0)
-		error = check_folder(directory);
+		error = check_directory(directory);
 	if (error < 0)
 		return error;
 	error = segment_map(path, &session.segment);
@@ -236,24 +236,24 @@ static int open_in(const char *directory, bool to_use, struct session *ret_sessi
 static int open_named(const struct config *config, const char *name, bool to_use,
 		      struct session *ret_session)
 {
-	char folder[SEGMENT_PATH_BYTES], path[SEGMENT_PATH_BYTES];
+	char directory[SEGMENT_PATH_BYTES], path[SEGMENT_PATH_BYTES];
 	int error;
 
 	if (name[0] == '/')
 		return open_in(name, to_use, ret_session);
 	if (!session_name_is_valid(name))
 		return -EINVAL;
-	error = session_runtime_dir(config, folder, sizeof(folder));
+	error = session_runtime_dir(config, directory, sizeof(directory));
 	if (error == 0)
-		error = session_path(path, sizeof(path), folder, name);
+		error = session_path(path, sizeof(path), directory, name);
 	if (error == 0)
 		error = open_in(path, to_use, ret_session);
 	if (error != -ENOENT && error != -ENOTDIR && error != -EACCES)
 		return error;
 	/* the runtime folder had no room when it was made, or is none of ours ($XDG_RUNTIME_DIR after su) */
-	error = session_state_dir(config, folder, sizeof(folder));
+	error = session_state_dir(config, directory, sizeof(directory));
 	if (error == 0)
-		error = session_path(path, sizeof(path), folder, name);
+		error = session_path(path, sizeof(path), directory, name);
 	return error == 0 ? open_in(path, to_use, ret_session) : error;
 }
 
@@ -313,7 +313,7 @@ enum session_life session_life(const struct segment *segment)
 /* Takes off the table what has ended without saying so; how many live. */
 static unsigned sweep(const struct segment *segment)
 {
-	unsigned living = 0;
+	unsigned live = 0;
 
 	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
 		struct process_slot copy;
@@ -321,14 +321,14 @@ static unsigned sweep(const struct segment *segment)
 		    (copy.state != PROCESS_ANNOUNCED && copy.state != PROCESS_ATTACHED))
 			continue;
 		if (!process_is_gone(&copy)) {
-			living += copy.state == PROCESS_ATTACHED;
+			live += copy.state == PROCESS_ATTACHED;
 			continue;
 		}
 		struct process_ref process = { i, copy.serial };
 		if (copy.state == PROCESS_ATTACHED)
 			process_exit(segment, process);
 	}
-	return living;
+	return live;
 }
 
 /* Notes a name of the workspace's root that leads there through symbolic links. */
@@ -347,18 +347,19 @@ static void note_aliases(const struct config *config, const struct session *sess
 	const char *root = segment_text(&session->segment,
 					session->segment.settings->paths_workspace, NULL);
 	const char *shell_name = getenv("PWD");
-	char folder[PATH_MAX], above[PATH_MAX];
+	char directory[PATH_MAX], above[PATH_MAX];
 
 	if (!root || !root[1])
 		return;
 	note_alias(session, root, config_text(config, OPTION_paths_workspace));
 	size_t length = strlen(root);
-	if (!shell_name || !getcwd(folder, sizeof(folder)) || strncmp(folder, root, length) != 0 ||
-	    (folder[length] && folder[length] != '/'))
+	if (!shell_name || !getcwd(directory, sizeof(directory)) ||
+	    strncmp(directory, root, length) != 0 ||
+	    (directory[length] && directory[length] != '/'))
 		return;
-	size_t below = strlen(folder + length), bytes = strlen(shell_name);
+	size_t below = strlen(directory + length), bytes = strlen(shell_name);
 	if (bytes <= below || bytes >= sizeof(above) ||
-	    strcmp(shell_name + bytes - below, folder + length) != 0)
+	    strcmp(shell_name + bytes - below, directory + length) != 0)
 		return;
 	(void)snprintf(above, sizeof(above), "%.*s", (int)(bytes - below), shell_name);
 	note_alias(session, root, above);
@@ -379,18 +380,18 @@ static void resume(const struct config *config, struct session *session)
 		read_boot_id(header->boot_id, sizeof(header->boot_id));
 		(void)tracker_forget_all(&session->segment, 0);
 	}
-	unsigned living = sweep(&session->segment);
-	if (living == 0)
+	unsigned live = sweep(&session->segment);
+	if (live == 0)
 		baseline_adopt(&session->segment, is_other_boot);
 	if (config_pack(config, &settings, text, sizeof(text), &used, &error) < 0 ||
 	    segment_has_settings(&session->segment, &settings, text, used))
 		return;
-	session->keeps_settings = living > 0;
-	if (living > 0)
+	session->keeps_settings = live > 0;
+	if (live > 0)
 		message("session %s is in use by %u processes: it keeps the settings it has",
-			session->name, living);
+			session->name, live);
 	else
-		segment_put_settings(&session->segment, &settings, text, used);
+		segment_write_settings(&session->segment, &settings, text, used);
 }
 
 static void chance(unsigned char *ret_bytes, size_t count)
@@ -402,19 +403,19 @@ static void chance(unsigned char *ret_bytes, size_t count)
 /* The folder of a session about to be made in `directory` that outlives a boot: made, locked, this user's alone.  It may be the
  * same one. */
 static int make_state(const struct config *config, const char *name, const char *directory,
-		      struct session *session, char *ret_folder, size_t capacity)
+		      struct session *session, char *ret_directory, size_t capacity)
 {
 	char state[SEGMENT_PATH_BYTES];
 	int error = session_state_dir(config, state, sizeof(state));
 
 	if (error == 0)
-		error = make_folder(state);
+		error = make_directory(state);
 	if (error == 0)
-		error = session_path(ret_folder, capacity, state, name);
-	if (error == 0 && strcmp(ret_folder, directory) != 0) {
-		error = make_folder(ret_folder);
+		error = session_path(ret_directory, capacity, state, name);
+	if (error == 0 && strcmp(ret_directory, directory) != 0) {
+		error = make_directory(ret_directory);
 		if (error == 0)
-			error = hold(session, ret_folder);
+			error = hold(session, ret_directory);
 		if (error == 0)
 			error = tighten(session);
 	}
@@ -423,12 +424,12 @@ static int make_state(const struct config *config, const char *name, const char 
 
 /* The session's journal.  One that is there already, of a session whose segment went with the last boot, is continued.
  * ret_path: "" when there is to be none.  ret_made: it is new. */
-static int make_journal(const struct config *config, const char *name, const char *folder,
+static int make_journal(const struct config *config, const char *name, const char *directory,
 			char *ret_path, size_t capacity, bool *ret_made)
 {
 	char nonce[JOURNAL_NONCE_BYTES];
 	unsigned char random[8];
-	int error = session_path(ret_path, capacity, folder, "journal");
+	int error = session_path(ret_path, capacity, directory, "journal");
 
 	if (error < 0)
 		return error;
@@ -449,10 +450,10 @@ static int make_contents(const char *path)
 {
 	struct stat stat;
 	int fd = -1;
-	int error = make_folder(path);
+	int error = make_directory(path);
 
 	if (error == 0)
-		error = session_open_folder(AT_FDCWD, path, &fd);
+		error = session_open_directory(AT_FDCWD, path, &fd);
 	if (error == 0 && (fstat(fd, &stat) < 0 || ((stat.st_mode & 077) && fchmod(fd, 0700) < 0)))
 		error = -errno;
 	if (fd >= 0)
@@ -462,7 +463,7 @@ static int make_contents(const char *path)
 
 /* What a session has beside its segment.  Its paths are "" where there is none. */
 struct beside {
-	char folder[SEGMENT_PATH_BYTES];
+	char directory[SEGMENT_PATH_BYTES];
 	char journal[SEGMENT_PATH_BYTES], contents[SEGMENT_PATH_BYTES];
 	bool journal_made;
 };
@@ -477,28 +478,28 @@ static int make_beside(const struct config *config, const char *name, const char
 	*beside = (struct beside){ .journal_made = false };
 	if (!journal && !contents)
 		return 0;
-	int error = make_state(config, name, directory, session, beside->folder,
-			       sizeof(beside->folder));
+	int error = make_state(config, name, directory, session, beside->directory,
+			       sizeof(beside->directory));
 	if (error == -EAGAIN)
 		return error;
 	if (journal)
 		session->journal_error = error ? error
-					       : make_journal(config, name, beside->folder,
+					       : make_journal(config, name, beside->directory,
 							      beside->journal,
 							      sizeof(beside->journal),
 							      &beside->journal_made);
 	if (contents && error == 0)
-		error = session_path(beside->contents, sizeof(beside->contents), beside->folder,
-				     CONTENTS_FOLDER);
+		error = session_path(beside->contents, sizeof(beside->contents), beside->directory,
+				     CONTENTS_DIRECTORY);
 	if (contents && error == 0)
 		error = make_contents(beside->contents);
 	if (contents && error < 0) {
 		session->contents_error = error;
 		beside->contents[0] = '\0';
 	}
-	if (!beside->journal[0] && !beside->contents[0] && beside->folder[0] &&
-	    strcmp(beside->folder, directory) != 0)
-		(void)rmdir(beside->folder); /* where nothing else is in it */
+	if (!beside->journal[0] && !beside->contents[0] && beside->directory[0] &&
+	    strcmp(beside->directory, directory) != 0)
+		(void)rmdir(beside->directory); /* where nothing else is in it */
 	return 0;
 }
 
@@ -509,8 +510,8 @@ static void drop_beside(const struct beside *beside)
 		(void)unlink(beside->journal);
 	if (beside->contents[0])
 		(void)rmdir(beside->contents); /* where nothing is in it */
-	if (beside->folder[0])
-		(void)rmdir(beside->folder);
+	if (beside->directory[0])
+		(void)rmdir(beside->directory);
 }
 
 static const char *or_none(const char *path)
@@ -558,7 +559,7 @@ static int fill(const struct config *config, const char *directory, const char *
 
 /* Makes the content store of a session fit for another run: a folder that was removed comes back, what killed processes left
  * goes, and what is kept is counted. */
-static void settle_contents(struct session *session)
+static void complete_contents(struct session *session)
 {
 	const char *path = segment_contents(&session->segment);
 
@@ -573,19 +574,19 @@ static void settle_contents(struct session *session)
 	session->contents_error = error;
 }
 
-static int make_in(const struct config *config, const char *folder, const char *name,
+static int make_in(const struct config *config, const char *directory, const char *name,
 		   struct session *ret_session)
 {
 	struct session session = { .made = false };
 	char path[SEGMENT_PATH_BYTES];
 	bool made = false;
 
-	int error = make_folder(folder);
+	int error = make_directory(directory);
 	if (error == 0)
-		error = session_path(path, sizeof(path), folder, name);
+		error = session_path(path, sizeof(path), directory, name);
 	if (error == 0) {
 		made = access(path, F_OK) < 0;
-		error = make_folder(path);
+		error = make_directory(path);
 	}
 	if (error == 0) {
 		error = hold(&session, path);
@@ -657,7 +658,7 @@ int session_make(const struct config *config, const char *name, struct session *
 	if (error == 0)
 		note_aliases(config, ret_session);
 	if (error == 0)
-		settle_contents(ret_session);
+		complete_contents(ret_session);
 	return error == -EAGAIN ? -EBUSY : error;
 }
 
@@ -701,7 +702,7 @@ static bool is_better(const struct search *search, const struct session *candida
 	const struct segment *segment = &candidate->segment;
 	const char *root = segment_text(segment, segment->settings->paths_workspace, NULL);
 
-	if (!root || !(search->above ? given_is_below(search->workspace, root)
+	if (!root || !(search->above ? argument_is_below(search->workspace, root)
 				     : strcmp(search->workspace, root) == 0))
 		return false;
 	size_t length = strlen(root);
@@ -712,21 +713,21 @@ static bool is_better(const struct search *search, const struct session *candida
 }
 
 /* Looks at the sessions in a folder of sessions. */
-static void find_newest(const char *folder, struct search *search)
+static void find_newest(const char *directory, struct search *search)
 {
 	int fd = -1;
-	if (session_open_folder(AT_FDCWD, folder, &fd) < 0)
+	if (session_open_directory(AT_FDCWD, directory, &fd) < 0)
 		return;
-	DIR *directory = fdopendir(fd);
-	if (!directory) {
+	DIR *stream = fdopendir(fd);
+	if (!stream) {
 		(void)close(fd);
 		return;
 	}
-	for (struct dirent *entry; (entry = readdir(directory));) {
+	for (struct dirent *entry; (entry = readdir(stream));) {
 		char path[SEGMENT_PATH_BYTES];
 		struct session candidate;
 		if (!session_name_is_valid(entry->d_name) ||
-		    session_path(path, sizeof(path), folder, entry->d_name) < 0 ||
+		    session_path(path, sizeof(path), directory, entry->d_name) < 0 ||
 		    open_in(path, false, &candidate) < 0)
 			continue;
 		if (!is_better(search, &candidate)) {
@@ -738,7 +739,7 @@ static void find_newest(const char *folder, struct search *search)
 		search->matched = strlen(segment_text(
 			&candidate.segment, candidate.segment.settings->paths_workspace, NULL));
 	}
-	(void)closedir(directory);
+	(void)closedir(stream);
 }
 
 int session_find(const struct config *config, const char *name, struct session *ret_session)

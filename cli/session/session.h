@@ -41,7 +41,7 @@ int session_runtime_dir(const struct config *config, char *ret_path, size_t capa
 bool session_name_is_valid(const char *name);
 
 /* session_path(): "folder/name".  Returns 0, or -ENAMETOOLONG. */
-int session_path(char *ret_path, size_t capacity, const char *folder, const char *name);
+int session_path(char *ret_path, size_t capacity, const char *directory, const char *name);
 
 /* session_open(): opens a session by name, or by the folder of its segment (a path with a slash).
  *

@@ -109,20 +109,20 @@ static bool is_of_contents(const char *name)
 static DIR *list(int fd)
 {
 	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *directory = copy < 0 ? NULL : fdopendir(copy);
+	DIR *stream = copy < 0 ? NULL : fdopendir(copy);
 
-	if (!directory && copy >= 0)
+	if (!stream && copy >= 0)
 		(void)close(copy);
-	return directory;
+	return stream;
 }
 
 /* The next entry but the folder itself and the one above it; NULL at the end. */
-static const char *next_name(DIR *directory)
+static const char *next_name(DIR *stream)
 {
 	struct dirent *entry;
 
 	do
-		entry = readdir(directory);
+		entry = readdir(stream);
 	while (entry && (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0));
 	return entry ? entry->d_name : NULL;
 }
@@ -146,10 +146,10 @@ static int lock(int fd)
 
 /* Does anybody have a file open to write?  A mapping counts, and so does a process that cannot be seen from here: the kernel grants
  * a lease for reading only where there is none.  Returns -EBUSY, 0, or another errno where that cannot be told. */
-static int ask_writers(int folder, const char *name)
+static int ask_writers(int directory, const char *name)
 {
 	struct stat stat;
-	int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
 	if (fd < 0)
 		return errno == ENOENT ? 0 : -errno;
@@ -175,21 +175,21 @@ static uint64_t later(uint64_t a, const struct timespec *b)
 static void measure_contents(int at, struct store_session *session, bool *ret_empty)
 {
 	int fd = -1;
-	DIR *directory = session_open_folder(at, CONTENTS_FOLDER, &fd) == 0 ? list(fd) : NULL;
+	DIR *stream = session_open_directory(at, CONTENTS_DIRECTORY, &fd) == 0 ? list(fd) : NULL;
 	struct version version;
 	struct stat stat;
 	const char *name;
 
-	*ret_empty = directory != NULL;
-	while (directory && (name = next_name(directory))) {
+	*ret_empty = stream != NULL;
+	while (stream && (name = next_name(stream))) {
 		*ret_empty = false;
 		if (!is_of_contents(name) || fstatat(fd, name, &stat, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		session->has_contents |= contents_version(name, &version) && S_ISREG(stat.st_mode);
 		session->size_bytes += (uint64_t)stat.st_blocks * BLOCK_BYTES;
 	}
-	if (directory)
-		(void)closedir(directory);
+	if (stream)
+		(void)closedir(stream);
 	if (fd >= 0)
 		(void)close(fd);
 }
@@ -197,15 +197,15 @@ static void measure_contents(int at, struct store_session *session, bool *ret_em
 /* Adds up one folder of a session. */
 static void measure(int fd, struct store_session *session, bool *ret_unfinished)
 {
-	DIR *directory = list(fd);
+	DIR *stream = list(fd);
 	bool empty_contents = false, others = false;
 	struct stat stat;
 	const char *name;
 
-	while (directory && (name = next_name(directory))) {
+	while (stream && (name = next_name(stream))) {
 		if (fstatat(fd, name, &stat, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
-		if (strcmp(name, CONTENTS_FOLDER) == 0 && S_ISDIR(stat.st_mode)) {
+		if (strcmp(name, CONTENTS_DIRECTORY) == 0 && S_ISDIR(stat.st_mode)) {
 			session->size_bytes += (uint64_t)stat.st_blocks * BLOCK_BYTES;
 			measure_contents(fd, session, &empty_contents);
 			continue;
@@ -221,8 +221,8 @@ static void measure(int fd, struct store_session *session, bool *ret_unfinished)
 		if (segment || journal)
 			session->used_realtime_ns = later(session->used_realtime_ns, &stat.st_mtim);
 	}
-	if (directory)
-		(void)closedir(directory);
+	if (stream)
+		(void)closedir(stream);
 	/* whoever made it first was killed then */
 	*ret_unfinished |= empty_contents && !others;
 	if (!session->used_realtime_ns && fstat(fd, &stat) == 0)
@@ -246,7 +246,7 @@ static enum store_state state_of(int error)
 	}
 }
 
-static void put_problem(struct store_session *session, int problem)
+static void set_problem(struct store_session *session, int problem)
 {
 	session->problem = problem;
 	session->state = state_of(problem);
@@ -256,9 +256,10 @@ static void put_problem(struct store_session *session, int problem)
 static int path_of(const struct store *store, enum store_place place, const char *name,
 		   const char *file, char *ret_path, size_t capacity)
 {
-	char folder[SEGMENT_PATH_BYTES];
-	int error = session_path(folder, sizeof(folder), store->folders[place].path, name);
-	return error == 0 ? session_path(ret_path, capacity, folder, file) : error;
+	char directory[SEGMENT_PATH_BYTES];
+	int error = session_path(directory, sizeof(directory), store->directories[place].path,
+				 name);
+	return error == 0 ? session_path(ret_path, capacity, directory, file) : error;
 }
 
 static void read_journal(const char *path, struct store_session *session)
@@ -270,7 +271,7 @@ static void read_journal(const char *path, struct store_session *session)
 	if (error == 0)
 		error = journal_map_to_read(path, &journal);
 	if (error) {
-		put_problem(session, error);
+		set_problem(session, error);
 		return;
 	}
 	const char *workspace = journal_bytes(&journal, journal.header->workspace, &length);
@@ -288,7 +289,7 @@ static void read_segment(const struct config *config, struct store_session *sess
 	int error = session_open(config, session->name, &opened);
 
 	if (error < 0) {
-		put_problem(session, error);
+		set_problem(session, error);
 		return;
 	}
 	const struct segment *segment = &opened.segment;
@@ -312,7 +313,8 @@ static bool examine(const struct config *config, const struct store *store,
 	for (int place = 0; place < STORE_PLACES; place++) {
 		if (!session->in[place])
 			continue;
-		int error = session_open_folder(store->folders[place].fd, session->name, &fd);
+		int error = session_open_directory(store->directories[place].fd, session->name,
+						   &fd);
 		if (error == -ENOENT || error == -ENOTDIR) {
 			session->in[place] = false;
 			continue;
@@ -326,7 +328,7 @@ static bool examine(const struct config *config, const struct store *store,
 		problem = problem ? problem : error;
 	}
 	if (problem) {
-		put_problem(session, problem);
+		set_problem(session, problem);
 		return true;
 	}
 	if (!session->has_segment && !session->has_journal && session->has_contents) {
@@ -385,29 +387,29 @@ static int by_use(const void *a, const void *b)
 }
 
 /* Opens a folder of sessions and adds the names in it. */
-static int open_folder(struct store *store, enum store_place place)
+static int open_directory(struct store *store, enum store_place place)
 {
-	struct store_folder *folder = &store->folders[place];
-	int error = session_open_folder(AT_FDCWD, folder->path, &folder->fd);
+	struct store_directory *directory = &store->directories[place];
+	int error = session_open_directory(AT_FDCWD, directory->path, &directory->fd);
 
 	if (error == 0) {
-		DIR *directory = list(folder->fd);
+		DIR *stream = list(directory->fd);
 		const char *name;
-		if (!directory)
-			folder->error = -errno;
-		while (error == 0 && directory && (name = next_name(directory)))
+		if (!stream)
+			directory->error = -errno;
+		while (error == 0 && stream && (name = next_name(stream)))
 			if (session_name_is_valid(name))
 				error = add(store, name, place);
-		if (directory)
-			(void)closedir(directory);
+		if (stream)
+			(void)closedir(stream);
 		return error;
 	}
-	folder->fd = -1;
-	folder->error = error == -ENOENT ? 0 : error;
+	directory->fd = -1;
+	directory->error = error == -ENOENT ? 0 : error;
 	return 0;
 }
 
-static bool is_same(const struct store_folder *a, const struct store_folder *b)
+static bool is_same(const struct store_directory *a, const struct store_directory *b)
 {
 	struct stat first, second;
 
@@ -439,17 +441,17 @@ static void merge(const struct config *config, struct store *store)
 
 int store_open(const struct config *config, struct store *ret_store)
 {
-	struct store_folder *runtime = &ret_store->folders[STORE_RUNTIME];
-	struct store_folder *state = &ret_store->folders[STORE_STATE];
+	struct store_directory *runtime = &ret_store->directories[STORE_RUNTIME];
+	struct store_directory *state = &ret_store->directories[STORE_STATE];
 
-	*ret_store = (struct store){ .folders = { { .fd = -1 }, { .fd = -1 } } };
+	*ret_store = (struct store){ .directories = { { .fd = -1 }, { .fd = -1 } } };
 	int error = session_runtime_dir(config, runtime->path, sizeof(runtime->path));
 	if (error == 0)
 		error = session_state_dir(config, state->path, sizeof(state->path));
 	if (error == 0)
-		error = open_folder(ret_store, STORE_RUNTIME);
+		error = open_directory(ret_store, STORE_RUNTIME);
 	if (error == 0 && !is_same(runtime, state))
-		error = open_folder(ret_store, STORE_STATE);
+		error = open_directory(ret_store, STORE_STATE);
 	if (error == 0)
 		merge(config, ret_store);
 	else
@@ -463,8 +465,8 @@ void store_close(struct store *store)
 		free(store->sessions[i].workspace);
 	free(store->sessions);
 	for (int place = 0; place < STORE_PLACES; place++)
-		if (store->folders[place].path[0] && store->folders[place].fd >= 0)
-			(void)close(store->folders[place].fd);
+		if (store->directories[place].path[0] && store->directories[place].fd >= 0)
+			(void)close(store->directories[place].fd);
 	*store = (struct store){ .count = 0 };
 }
 
@@ -473,12 +475,12 @@ bool store_is_readable(const struct store *store)
 	bool readable = true;
 
 	for (int place = 0; place < STORE_PLACES; place++) {
-		const struct store_folder *folder = &store->folders[place];
-		if (!folder->error)
+		const struct store_directory *directory = &store->directories[place];
+		if (!directory->error)
 			continue;
 		message("%s: its sessions cannot be read: %s; name another folder with "
 			"--%s-dir",
-			folder->path, session_explain(folder->error),
+			directory->path, session_explain(directory->error),
 			place == STORE_RUNTIME ? "runtime" : "state");
 		readable = false;
 	}
@@ -500,12 +502,12 @@ struct claim {
 	int fds[STORE_PLACES]; /* -1: it has none there */
 };
 
-static void put_trouble(const struct store_folder *folder, const char *name,
+static void set_trouble(const struct store_directory *directory, const char *name,
 			struct store_trouble *ret_trouble)
 {
 	ret_trouble->stranger[0] = '\0';
-	if (session_path(ret_trouble->path, sizeof(ret_trouble->path), folder->path, name) < 0)
-		(void)snprintf(ret_trouble->path, sizeof(ret_trouble->path), "%s", folder->path);
+	if (session_path(ret_trouble->path, sizeof(ret_trouble->path), directory->path, name) < 0)
+		(void)snprintf(ret_trouble->path, sizeof(ret_trouble->path), "%s", directory->path);
 }
 
 /* Opens and locks a folder, and makes sure that it is still the one of that name.  Returns -EBUSY, -ENOENT, others. */
@@ -513,7 +515,7 @@ static int open_locked(int parent, const char *name, int *ret_fd)
 {
 	struct stat held, named;
 	int fd = -1;
-	int error = session_open_folder(parent, name, &fd);
+	int error = session_open_directory(parent, name, &fd);
 
 	if (error == 0)
 		error = lock(fd);
@@ -576,21 +578,21 @@ static int claim(const struct store *store, const struct store_session *session,
 
 	*ret_claim = (struct claim){ { -1, -1 } };
 	if (session->state == STORE_OTHER_USER || session->state == STORE_UNSAFE) {
-		put_trouble(
-			&store->folders[session->in[STORE_RUNTIME] ? STORE_RUNTIME : STORE_STATE],
-			session->name, ret_trouble);
+		set_trouble(&store->directories[session->in[STORE_RUNTIME] ? STORE_RUNTIME
+									   : STORE_STATE],
+			    session->name, ret_trouble);
 		return session->problem;
 	}
 	for (int place = 0; place < STORE_PLACES && error == 0; place++) {
 		if (!session->in[place])
 			continue;
-		error = open_locked(store->folders[place].fd, session->name,
+		error = open_locked(store->directories[place].fd, session->name,
 				    &ret_claim->fds[place]);
 		found += error == 0;
 		if (error == -ENOENT)
 			error = 0;
 		else if (error < 0)
-			put_trouble(&store->folders[place], session->name, ret_trouble);
+			set_trouble(&store->directories[place], session->name, ret_trouble);
 	}
 	if (error == 0)
 		error = found ? judge(store, session, ret_claim) : -ENOENT;
@@ -610,25 +612,25 @@ static bool is_own_file(int fd, const char *name)
 static int remove_contents(int at, char *ret_name, size_t capacity)
 {
 	int fd = -1;
-	int error = session_open_folder(at, CONTENTS_FOLDER, &fd);
-	DIR *directory = error == 0 ? list(fd) : NULL;
+	int error = session_open_directory(at, CONTENTS_DIRECTORY, &fd);
+	DIR *stream = error == 0 ? list(fd) : NULL;
 	const char *name;
 
-	(void)snprintf(ret_name, capacity, "%s", CONTENTS_FOLDER);
+	(void)snprintf(ret_name, capacity, "%s", CONTENTS_DIRECTORY);
 	if (error < 0)
 		return error == -ELOOP || error == -ENOTDIR || error == -EPERM ? -EEXIST : error;
-	error = directory ? 0 : -errno;
-	while (directory && (name = next_name(directory))) {
-		bool ours = is_of_contents(name) && is_own_file(fd, name);
-		if ((ours && (unlinkat(fd, name, 0) == 0 || errno == ENOENT)) || error < 0)
+	error = stream ? 0 : -errno;
+	while (stream && (name = next_name(stream))) {
+		bool is_own = is_of_contents(name) && is_own_file(fd, name);
+		if ((is_own && (unlinkat(fd, name, 0) == 0 || errno == ENOENT)) || error < 0)
 			continue;
-		error = ours ? -errno : -EEXIST;
-		(void)snprintf(ret_name, capacity, "%s/%s", CONTENTS_FOLDER, name);
+		error = is_own ? -errno : -EEXIST;
+		(void)snprintf(ret_name, capacity, "%s/%s", CONTENTS_DIRECTORY, name);
 	}
-	if (directory)
-		(void)closedir(directory);
+	if (stream)
+		(void)closedir(stream);
 	(void)close(fd);
-	if (error == 0 && unlinkat(at, CONTENTS_FOLDER, AT_REMOVEDIR) < 0)
+	if (error == 0 && unlinkat(at, CONTENTS_DIRECTORY, AT_REMOVEDIR) < 0)
 		error = -errno;
 	return error;
 }
@@ -637,15 +639,15 @@ static int remove_contents(int at, char *ret_name, size_t capacity)
 static int empty(int fd, struct store_trouble *ret_trouble)
 {
 	char contents[sizeof(ret_trouble->stranger)];
-	DIR *directory = list(fd);
+	DIR *stream = list(fd);
 	const char *name;
-	int error = directory ? 0 : -errno;
+	int error = stream ? 0 : -errno;
 
-	while (directory && (name = next_name(directory))) {
-		bool ours = is_of_session(name) && is_own_file(fd, name);
+	while (stream && (name = next_name(stream))) {
+		bool is_own = is_of_session(name) && is_own_file(fd, name);
 		const char *stranger = name;
-		int failed = ours ? (unlinkat(fd, name, 0) < 0 ? -errno : 0) : -EEXIST;
-		if (strcmp(name, CONTENTS_FOLDER) == 0) {
+		int failed = is_own ? (unlinkat(fd, name, 0) < 0 ? -errno : 0) : -EEXIST;
+		if (strcmp(name, CONTENTS_DIRECTORY) == 0) {
 			failed = remove_contents(fd, contents, sizeof(contents));
 			stranger = contents;
 		}
@@ -655,35 +657,35 @@ static int empty(int fd, struct store_trouble *ret_trouble)
 		(void)snprintf(ret_trouble->stranger, sizeof(ret_trouble->stranger), "%s",
 			       stranger);
 	}
-	if (directory)
-		(void)closedir(directory);
+	if (stream)
+		(void)closedir(stream);
 	return error;
 }
 
 /* Empties a folder that was renamed, and removes it. */
-static int dispose(const struct store_folder *folder, const char *gone, int fd,
+static int dispose(const struct store_directory *directory, const char *gone, int fd,
 		   struct store_trouble *ret_trouble)
 {
-	put_trouble(folder, gone, ret_trouble);
+	set_trouble(directory, gone, ret_trouble);
 	int error = empty(fd, ret_trouble);
-	if (error == 0 && unlinkat(folder->fd, gone, AT_REMOVEDIR) < 0 && errno != ENOENT)
+	if (error == 0 && unlinkat(directory->fd, gone, AT_REMOVEDIR) < 0 && errno != ENOENT)
 		error = -errno;
 	return error;
 }
 
-static int remove_from(const struct store_folder *folder, const char *name, int fd,
+static int remove_from(const struct store_directory *directory, const char *name, int fd,
 		       struct store_trouble *ret_trouble)
 {
 	char gone[GONE_BYTES];
 
 	(void)snprintf(gone, sizeof(gone), "%s%s.%d", GONE, name, (int)getpid());
-	put_trouble(folder, name, ret_trouble);
-	if (renameat2(folder->fd, name, folder->fd, gone, RENAME_NOREPLACE) < 0)
+	set_trouble(directory, name, ret_trouble);
+	if (renameat2(directory->fd, name, directory->fd, gone, RENAME_NOREPLACE) < 0)
 		return -errno;
-	int error = dispose(folder, gone, fd, ret_trouble);
+	int error = dispose(directory, gone, fd, ret_trouble);
 	/* What is not ours stays where its owner put it. */
-	if (error < 0 && renameat2(folder->fd, gone, folder->fd, name, RENAME_NOREPLACE) == 0)
-		(void)session_path(ret_trouble->path, sizeof(ret_trouble->path), folder->path,
+	if (error < 0 && renameat2(directory->fd, gone, directory->fd, name, RENAME_NOREPLACE) == 0)
+		(void)session_path(ret_trouble->path, sizeof(ret_trouble->path), directory->path,
 				   name);
 	return error;
 }
@@ -700,8 +702,8 @@ int store_remove(const struct store *store, const struct store_session *session,
 		if (claimed.fds[place] < 0)
 			continue;
 		struct store_trouble trouble;
-		int failed = remove_from(&store->folders[place], session->name, claimed.fds[place],
-					 &trouble);
+		int failed = remove_from(&store->directories[place], session->name,
+					 claimed.fds[place], &trouble);
 		if (failed < 0) {
 			error = failed;
 			*ret_trouble = trouble;
@@ -718,25 +720,25 @@ int store_clean(const struct store *store, struct store_trouble *ret_trouble)
 	int result = 0;
 
 	for (int place = 0; place < STORE_PLACES; place++) {
-		const struct store_folder *folder = &store->folders[place];
-		DIR *directory = folder->fd >= 0 ? list(folder->fd) : NULL;
+		const struct store_directory *directory = &store->directories[place];
+		DIR *stream = directory->fd >= 0 ? list(directory->fd) : NULL;
 		const char *name;
-		while (directory && (name = next_name(directory))) {
+		while (stream && (name = next_name(stream))) {
 			int fd;
 			if (!begins_with(name, GONE))
 				continue;
-			int error = open_locked(folder->fd, name, &fd);
+			int error = open_locked(directory->fd, name, &fd);
 			if (error == 0) {
-				error = dispose(folder, name, fd, ret_trouble);
+				error = dispose(directory, name, fd, ret_trouble);
 				(void)close(fd);
 			} else {
-				put_trouble(folder, name, ret_trouble);
+				set_trouble(directory, name, ret_trouble);
 			}
 			if (error < 0 && error != -EBUSY && error != -ENOENT)
 				result = error;
 		}
-		if (directory)
-			(void)closedir(directory);
+		if (stream)
+			(void)closedir(stream);
 	}
 	return result;
 }

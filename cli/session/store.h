@@ -29,7 +29,7 @@ enum { STORE_PLACES = 2, STORE_AGE_BYTES = 32 };
 enum store_place { STORE_RUNTIME, STORE_STATE };
 
 /* A folder of sessions. */
-struct store_folder {
+struct store_directory {
 	char path[SEGMENT_PATH_BYTES];
 	int fd;    /* -1: there is none, or it cannot be used */
 	int error; /* why it cannot; 0 also where there is none yet */
@@ -66,8 +66,8 @@ struct store_session {
 };
 
 struct store {
-	struct store_folder folders[STORE_PLACES]; /* the second is empty where both are one */
-	struct store_session *sessions;            /* the one that was used last comes first */
+	struct store_directory directories[STORE_PLACES]; /* the second is empty where both are one */
+	struct store_session *sessions; /* the one that was used last comes first */
 	size_t count;
 };
 

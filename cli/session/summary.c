@@ -81,7 +81,8 @@ static void add_processes(const struct segment *segment, uint64_t since_ns, stru
 		if (!process_read(segment, i, &process) || process.state == PROCESS_FREE ||
 		    process.time_ns < since_ns)
 			continue;
-		if (process.context.role == ROLE_AGENT || (process.context.flags & CONTEXT_OUTSIDE))
+		if (process.context.role == ROLE_AGENT ||
+		    (process.context.flags & CONTEXT_EXTERNAL_AGENT))
 			summary->agent_known = true;
 		if (process.context.role == ROLE_TOOL && (process.context.flags & CONTEXT_UNKNOWN))
 			add_unknown(summary, process.name);
@@ -95,9 +96,9 @@ static void add_processes(const struct segment *segment, uint64_t since_ns, stru
 	}
 }
 
-void summary_take(const struct segment *segment, const struct journal *journal,
-		  const uint64_t *since_counters, uint64_t since_realtime_ns, uint64_t since_ns,
-		  struct summary *ret_summary)
+void summary_compute(const struct segment *segment, const struct journal *journal,
+		     const uint64_t *since_counters, uint64_t since_realtime_ns, uint64_t since_ns,
+		     struct summary *ret_summary)
 {
 	struct summary summary = { 0 };
 	struct file_sum sum = { segment, &summary, since_realtime_ns };
@@ -108,7 +109,7 @@ void summary_take(const struct segment *segment, const struct journal *journal,
 	summary.contents_bytes = __atomic_load_n(&segment->header->contents_bytes,
 						 __ATOMIC_RELAXED);
 	add_processes(segment, since_ns, &summary);
-	coverage_take(segment, journal, since_counters, since_ns, &summary.coverage);
+	coverage_compute(segment, journal, since_counters, since_ns, &summary.coverage);
 	outputs_count(segment, 0, &summary.outputs);
 	*ret_summary = summary;
 }

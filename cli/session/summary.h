@@ -32,11 +32,11 @@ struct summary {
 			 [SUMMARY_NAME_BYTES]; /* of the first of them, safe to print */
 };
 
-/* summary_take(): adds up a session.  journal: its own, may be unmapped.  since_*: what to take off, for one run of several: its counters at the
+/* summary_compute(): adds up a session.  journal: its own, may be unmapped.  since_*: what to take off, for one run of several: its counters at the
  * start (may be NULL) and when it began. */
-void summary_take(const struct segment *segment, const struct journal *journal,
-		  const uint64_t *since_counters, uint64_t since_realtime_ns, uint64_t since_ns,
-		  struct summary *ret_summary);
+void summary_compute(const struct segment *segment, const struct journal *journal,
+		     const uint64_t *since_counters, uint64_t since_realtime_ns, uint64_t since_ns,
+		     struct summary *ret_summary);
 
 enum { SUMMARY_WRITES_BYTES = 512 };
 

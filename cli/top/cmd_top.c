@@ -13,11 +13,11 @@
 #include "cli/command.h"
 #include "cli/session/journal_file.h"
 #include "cli/session/session.h"
+#include "cli/top/top_display.h"
 #include "cli/top/top_draw.h"
+#include "cli/top/top_draw_text.h"
 #include "cli/top/top_feed.h"
-#include "cli/top/top_put.h"
 #include "cli/top/top_screen.h"
-#include "cli/top/top_view.h"
 #include "tracker/sys/sys.h"
 
 enum {
@@ -75,9 +75,9 @@ static int ms_until(uint64_t then_ns, uint64_t now_ns)
 	return then_ns > now_ns ? (int)((then_ns - now_ns + MS_NS - 1) / MS_NS) : 0;
 }
 
-static void look_on(struct top_feed *feed, uint64_t interval_ms)
+static void run_display(struct top_feed *feed, uint64_t interval_ms)
 {
-	struct top_view view = { .pane = TOP_FILES };
+	struct top_display view = { .pane = TOP_FILES };
 	struct top_rows rows = { .files = NULL };
 	uint64_t next_read_ns = 0, next_draw_ns = 0;
 	bool more = false;
@@ -86,7 +86,7 @@ static void look_on(struct top_feed *feed, uint64_t interval_ms)
 		uint64_t now_ns = sys_boottime_ns();
 		if (now_ns >= next_read_ns && !view.is_paused) {
 			more = top_feed_read(feed, READ_MS * MS_NS);
-			(void)top_feed_look(feed);
+			(void)top_feed_update(feed);
 			now_ns = sys_boottime_ns();
 			next_read_ns = now_ns + (more ? REST_MS : interval_ms) * MS_NS;
 			if (!more)
@@ -105,7 +105,8 @@ static void look_on(struct top_feed *feed, uint64_t interval_ms)
 		if (key == TOP_WAIT_NOTHING)
 			continue;
 		next_draw_ns = 0;
-		enum top_action action = key < 0 ? TOP_GO_ON : top_view_key(&view, (uint32_t)key);
+		enum top_action action = key < 0 ? TOP_GO_ON
+						 : top_display_key(&view, (uint32_t)key);
 		if (action == TOP_QUIT)
 			break;
 		if (action == TOP_RESET)
@@ -115,7 +116,7 @@ static void look_on(struct top_feed *feed, uint64_t interval_ms)
 }
 
 /* Ends as the signal would have ended it: whoever sent it is told. */
-static void end_by(int number)
+static void exit_by_signal(int number)
 {
 	struct sigaction by_default = { .sa_handler = SIG_DFL };
 	sigset_t set;
@@ -148,13 +149,13 @@ static int show(const struct session *session, uint64_t interval_ms)
 				getenv("TERM") ? getenv("TERM") : "");
 		return EXIT_CODE_NO_TERMINAL;
 	}
-	top_draw_begin();
-	look_on(&feed, interval_ms);
+	top_draw_init();
+	run_display(&feed, interval_ms);
 	top_screen_close();
 	top_feed_close(&feed);
 	/* ^C is a way to quit. */
 	if (top_screen_signal() && top_screen_signal() != SIGINT)
-		end_by(top_screen_signal());
+		exit_by_signal(top_screen_signal());
 	return EXIT_CODE_OK;
 }
 

@@ -9,7 +9,7 @@
 
 #include "cli/top/top_draw_head.h"
 #include "cli/top/top_draw_rows.h"
-#include "cli/top/top_put.h"
+#include "cli/top/top_draw_text.h"
 #include "cli/top/top_screen.h"
 #include "cli/top/top_text.h"
 
@@ -43,10 +43,10 @@ enum { HELP_LINES = sizeof(HELP) / sizeof(HELP[0]) };
 /* ---- all ---- */
 
 /* The pane's rows. */
-static void make_rows(const struct top_feed *feed, const struct top_view *view,
+static void make_rows(const struct top_feed *feed, const struct top_display *view,
 		      struct top_rows *rows)
 {
-	struct top_wish wish = top_view_wish(view), any = wish;
+	struct top_wish wish = top_display_wish(view), any = wish;
 
 	any.filter = ""; /* the last events are shown whatever is looked for */
 	if (view->pane == TOP_FILES)
@@ -56,7 +56,7 @@ static void make_rows(const struct top_feed *feed, const struct top_view *view,
 	(void)top_rows_notes(feed->model, view->pane == TOP_EVENTS ? &wish : &any, rows);
 }
 
-static size_t count_rows(const struct top_view *view, const struct top_rows *rows)
+static size_t count_rows(const struct top_display *view, const struct top_rows *rows)
 {
 	if (view->is_helping)
 		return HELP_LINES;
@@ -70,11 +70,11 @@ static size_t count_rows(const struct top_view *view, const struct top_rows *row
 	}
 }
 
-static void draw_row(const struct top_feed *feed, const struct top_view *view,
+static void draw_row(const struct top_feed *feed, const struct top_display *view,
 		     const struct top_rows *rows, size_t index, int line)
 {
 	if (view->is_helping)
-		(void)put(line, 1, COLS - 2, A_NORMAL, HELP[index]);
+		(void)draw_text(line, 1, COLS - 2, A_NORMAL, HELP[index]);
 	else if (view->pane == TOP_FILES)
 		draw_file(feed->model, rows->files[index], line);
 	else if (view->pane == TOP_PROCESSES)
@@ -83,7 +83,7 @@ static void draw_row(const struct top_feed *feed, const struct top_view *view,
 		draw_note(feed->model, rows->notes[index], line);
 }
 
-static void draw_empty(const struct top_feed *feed, const struct top_view *view,
+static void draw_empty(const struct top_feed *feed, const struct top_display *view,
 		       const struct top_rows *rows, int line)
 {
 	const char *text = "nothing yet";
@@ -94,10 +94,10 @@ static void draw_empty(const struct top_feed *feed, const struct top_view *view,
 		text = "nothing holds that text";
 	else if (view->pane == TOP_FILES && rows->files_hidden)
 		text = "nothing in the workspace yet; w shows files of other folders";
-	(void)put(line, 1, COLS - 2, A_DIM, text);
+	(void)draw_text(line, 1, COLS - 2, A_DIM, text);
 }
 
-static void draw_foot(const struct top_view *view, int line)
+static void draw_foot(const struct top_display *view, int line)
 {
 	static const char *const KEYS[] = { "q quit",   "h help",  "Tab pane", "s sort",
 					    "/ filter", "p pause", "w where",  "r reset" };
@@ -106,22 +106,22 @@ static void draw_foot(const struct top_view *view, int line)
 
 	if (view->is_filtering) {
 		(void)snprintf(text, sizeof(text), "/%s", view->filter);
-		column += put_cut(line, 1, COLS - 3, A_BOLD, TOP_CUT_START, text);
-		(void)put(line, column, 1, A_REVERSE, " ");
+		column += draw_cut(line, 1, COLS - 3, A_BOLD, TOP_CUT_START, text);
+		(void)draw_text(line, column, 1, A_REVERSE, " ");
 		if (column + 32 < COLS)
-			put_right(line, column + 2, COLS - column - 3, A_DIM,
-				  "Enter keeps, Esc drops");
+			draw_right(line, column + 2, COLS - column - 3, A_DIM,
+				   "Enter keeps, Esc drops");
 		return;
 	}
 	if (view->filter[0]) {
 		(void)snprintf(text, sizeof(text), "filter: %s", view->filter);
-		column += put(line, 1, COLS / 2, A_BOLD, text) + 2;
+		column += draw_text(line, 1, COLS / 2, A_BOLD, text) + 2;
 	}
 	for (size_t i = 0; i < sizeof(KEYS) / sizeof(KEYS[0]); i++) {
 		int length = (int)strlen(KEYS[i]);
 		if (column + length >= COLS)
 			break;
-		(void)put(line, column, length, A_DIM, KEYS[i]);
+		(void)draw_text(line, column, length, A_DIM, KEYS[i]);
 		column += length + 2;
 	}
 }
@@ -131,12 +131,12 @@ static void draw_too_small(void)
 	char text[80];
 	(void)snprintf(text, sizeof(text), "seen top: %dx%d, needs %dx%d", COLS, LINES,
 		       TOP_COLUMNS_MIN, TOP_LINES_MIN);
-	(void)put(0, 0, COLS, A_NORMAL, text);
+	(void)draw_text(0, 0, COLS, A_NORMAL, text);
 	if (LINES > 1)
-		(void)put(1, 0, COLS, A_NORMAL, "q quits");
+		(void)draw_text(1, 0, COLS, A_NORMAL, "q quits");
 }
 
-void top_draw(const struct top_feed *feed, struct top_view *view, struct top_rows *rows)
+void top_draw(const struct top_feed *feed, struct top_display *view, struct top_rows *rows)
 {
 	(void)erase();
 	if (COLS < TOP_COLUMNS_MIN || LINES < TOP_LINES_MIN) {
@@ -159,7 +159,7 @@ void top_draw(const struct top_feed *feed, struct top_view *view, struct top_row
 	line += !view->is_helping;
 	int bottom = last - (notes ? notes + 1 : 0);
 	size_t page = (size_t)(bottom - line);
-	size_t count = count_rows(view, rows), offset = top_view_place(view, count, page);
+	size_t count = count_rows(view, rows), offset = top_display_place(view, count, page);
 	draw_tabs(feed, view, rows, tabs, offset);
 	if (!view->is_helping)
 		draw_heads(view->pane, heads);
@@ -168,7 +168,7 @@ void top_draw(const struct top_feed *feed, struct top_view *view, struct top_row
 	for (size_t i = 0; i < page && offset + i < count; i++)
 		draw_row(feed, view, rows, offset + i, line + (int)i);
 	if (notes) {
-		(void)put(bottom, 1, COLS - 2, A_UNDERLINE | A_DIM, "LAST EVENTS");
+		(void)draw_text(bottom, 1, COLS - 2, A_UNDERLINE | A_DIM, "LAST EVENTS");
 		for (int i = 0; i < notes && (size_t)i < rows->note_count; i++)
 			draw_note(feed->model, rows->notes[i], bottom + 1 + i);
 	}

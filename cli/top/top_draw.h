@@ -4,15 +4,15 @@
 #ifndef SEEN_CLI_TOP_DRAW_H
 #define SEEN_CLI_TOP_DRAW_H
 
+#include "cli/top/top_display.h"
 #include "cli/top/top_feed.h"
 #include "cli/top/top_rows.h"
-#include "cli/top/top_view.h"
 
 enum { TOP_COLUMNS_MIN = 40, TOP_LINES_MIN = 10 };
 
 /* top_draw(): draws all that is shown now, at the size that the terminal has; what did not change is not sent again.
  *
  * rows: what was made at the last call, all zero before the first; made anew at each. */
-void top_draw(const struct top_feed *feed, struct top_view *view, struct top_rows *rows);
+void top_draw(const struct top_feed *feed, struct top_display *view, struct top_rows *rows);
 
 #endif

@@ -1,4 +1,4 @@
-/* The head of `seen top`: its title, its numbers, its tabs.  See top_put.h. */
+/* The head of `seen top`: its title, its numbers, its tabs.  See top_draw_text.h. */
 #define NCURSES_NOMACROS 1
 #include "cli/top/top_draw_head.h"
 
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cli/base/text.h"
-#include "cli/top/top_put.h"
+#include "cli/top/top_draw_text.h"
 #include "cli/top/top_screen.h"
 #include "cli/top/top_text.h"
 #include "tracker/segment/segment.h"
@@ -49,7 +49,7 @@ static const char *state_of(const struct top_feed *feed, enum meaning *ret_meani
 	return "ended";
 }
 
-void draw_title(const struct top_feed *feed, const struct top_view *view)
+void draw_title(const struct top_feed *feed, const struct top_display *view)
 {
 	const struct segment *segment = &feed->session->segment;
 	const char *root = segment_text(segment, segment->settings->paths_workspace, NULL);
@@ -63,14 +63,15 @@ void draw_title(const struct top_feed *feed, const struct top_view *view)
 	(void)snprintf(right, sizeof(right), "%s%s  %s ", view->is_paused ? "paused  " : "", state,
 		       top_clock(end_ns > begin_ns ? (end_ns - begin_ns) / 1000000000 : 0, clock));
 	int at = COLS - (int)strlen(right);
-	put_right(0, at, COLS - at, A_REVERSE | A_BOLD, right);
+	draw_right(0, at, COLS - at, A_REVERSE | A_BOLD, right);
 	int column = 1;
-	column += put(0, column, at - column - 1, A_REVERSE, "seen top") + 2;
+	column += draw_text(0, column, at - column - 1, A_REVERSE, "seen top") + 2;
 	if (column < at - 2)
-		column += put(0, column, at - column - 1, A_REVERSE | A_BOLD, feed->session->name) +
+		column += draw_text(0, column, at - column - 1, A_REVERSE | A_BOLD,
+				    feed->session->name) +
 			  2;
 	if (root && column < at - PATH_MIN)
-		(void)put_cut(0, column, at - column - 2, A_REVERSE, TOP_CUT_START, root);
+		(void)draw_cut(0, column, at - column - 2, A_REVERSE, TOP_CUT_START, root);
 }
 
 struct cell {
@@ -130,9 +131,9 @@ static void make_cells(const struct top_feed *feed, struct cell *ret_cells)
 
 static void draw_cell(int line, int column, const struct cell *cell)
 {
-	(void)put(line, column, CELL_LABEL, A_NORMAL, cell->label);
-	put_right(line, column + CELL_LABEL, CELL_VALUE, A_BOLD | color(cell->meaning),
-		  cell->value);
+	(void)draw_text(line, column, CELL_LABEL, A_NORMAL, cell->label);
+	draw_right(line, column + CELL_LABEL, CELL_VALUE, A_BOLD | color(cell->meaning),
+		   cell->value);
 }
 
 /* The rate of the last seconds as bars, the last one at the right. */
@@ -158,8 +159,8 @@ static void draw_history(const struct top_feed *feed, int line, int column, int 
 		double share = feed->history[i] / highest;
 		int height = feed->history[i] > 0 ? 1 + (int)(share * 7 + 0.5) : 0;
 		char plain[2] = { PLAIN_BARS[height], '\0' };
-		(void)put(line, column + columns - 1 - i, 1, color(INFO),
-			  top_screen_is_utf8() ? BARS[height] : plain);
+		(void)draw_text(line, column + columns - 1 - i, 1, color(INFO),
+				top_screen_is_utf8() ? BARS[height] : plain);
 	}
 }
 
@@ -228,10 +229,10 @@ void draw_remark(const struct top_feed *feed, int line)
 	} else {
 		return;
 	}
-	(void)put(line, 1, COLS - 2, color(meaning), text);
+	(void)draw_text(line, 1, COLS - 2, color(meaning), text);
 }
 
-void draw_tabs(const struct top_feed *feed, const struct top_view *view,
+void draw_tabs(const struct top_feed *feed, const struct top_display *view,
 	       const struct top_rows *rows, int line, size_t offset)
 {
 	static const char *const NAMES[TOP_PANES] = { "files", "processes", "events" };
@@ -245,18 +246,18 @@ void draw_tabs(const struct top_feed *feed, const struct top_view *view,
 		bool is_chosen = !view->is_helping && (int)view->pane == i;
 		(void)snprintf(text, sizeof(text), " %d %s%s%s ", i + 1, NAMES[i],
 			       is_narrow ? "" : " ", is_narrow ? "" : top_count(counts[i], number));
-		column += put(line, column, COLS - column,
-			      is_chosen ? A_REVERSE | A_BOLD : A_NORMAL, text);
+		column += draw_text(line, column, COLS - column,
+				    is_chosen ? A_REVERSE | A_BOLD : A_NORMAL, text);
 	}
-	(void)snprintf(right, sizeof(right), "%s", view->is_helping ? "" : top_view_order(view));
+	(void)snprintf(right, sizeof(right), "%s", view->is_helping ? "" : top_display_order(view));
 	if (!view->is_helping && view->pane == TOP_FILES && !view->is_everywhere &&
 	    rows->files_hidden)
-		(void)snprintf(right, sizeof(right), "%s, workspace", top_view_order(view));
+		(void)snprintf(right, sizeof(right), "%s, workspace", top_display_order(view));
 	if (view->count > view->page) {
 		size_t length = strlen(right);
 		(void)snprintf(right + length, sizeof(right) - length, "  %zu-%zu of %zu",
 			       offset + 1, offset + view->page, view->count);
 	}
 	if (column + (int)strlen(right) + 2 < COLS)
-		put_right(line, column, COLS - 1 - column, A_DIM, right);
+		draw_right(line, column, COLS - 1 - column, A_DIM, right);
 }

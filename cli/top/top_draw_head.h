@@ -6,13 +6,13 @@
 
 #include "cli/top/top_draw.h"
 
-void draw_title(const struct top_feed *feed, const struct top_view *view);
+void draw_title(const struct top_feed *feed, const struct top_display *view);
 /* lines: that there is room for.  Returns the line below. */
 int draw_numbers(const struct top_feed *feed, int line, int lines);
 /* What there is to say beside them, if anything. */
 void draw_remark(const struct top_feed *feed, int line);
 /* offset: the first row that is shown. */
-void draw_tabs(const struct top_feed *feed, const struct top_view *view,
+void draw_tabs(const struct top_feed *feed, const struct top_display *view,
 	       const struct top_rows *rows, int line, size_t offset);
 
 #endif

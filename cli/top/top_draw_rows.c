@@ -1,4 +1,4 @@
-/* The rows of `seen top`: files, processes, events.  See top_put.h. */
+/* The rows of `seen top`: files, processes, events.  See top_draw_text.h. */
 #define NCURSES_NOMACROS 1
 #include "cli/top/top_draw_rows.h"
 
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cli/base/text.h"
-#include "cli/top/top_put.h"
+#include "cli/top/top_draw_text.h"
 #include "cli/top/top_screen.h"
 #include "cli/top/top_text.h"
 #include "tracker/process/role.h"
@@ -45,9 +45,9 @@ static void draw_titles(const struct column *columns, int count, int line)
 		if (!place(columns, i, &column, &width))
 			continue;
 		if (columns[i].is_left)
-			(void)put(line, column, width, A_UNDERLINE | A_DIM, columns[i].title);
+			(void)draw_text(line, column, width, A_UNDERLINE | A_DIM, columns[i].title);
 		else
-			put_right(line, column, width, A_UNDERLINE | A_DIM, columns[i].title);
+			draw_right(line, column, width, A_UNDERLINE | A_DIM, columns[i].title);
 	}
 }
 
@@ -60,9 +60,9 @@ static void draw_field(const struct column *columns, int index, int line, attr_t
 	if (!place(columns, index, &column, &width))
 		return;
 	if (columns[index].is_left)
-		(void)put(line, column, width, attributes, text);
+		(void)draw_text(line, column, width, attributes, text);
 	else
-		put_right(line, column, width, attributes, text);
+		draw_right(line, column, width, attributes, text);
 }
 
 static void draw_number(const struct column *columns, int index, int line, uint64_t number)
@@ -144,8 +144,8 @@ void draw_file(const struct top_model *model, const struct top_file *file, int l
 	draw_number(FILE_COLUMNS, FILE_WRITES, line, file->writes);
 	draw_field(FILE_COLUMNS, FILE_STATE, line, color(meaning), state);
 	if (place(FILE_COLUMNS, FILE_PATH, &column, &width))
-		(void)put_cut(line, column, width, meaning == BAD ? A_BOLD : A_NORMAL,
-			      TOP_CUT_START, shown_path(model, file->path));
+		(void)draw_cut(line, column, width, meaning == BAD ? A_BOLD : A_NORMAL,
+			       TOP_CUT_START, shown_path(model, file->path));
 }
 
 /* ---- processes ---- */
@@ -210,9 +210,9 @@ static int draw_branch_lines(const struct top_branch *branch, int line, int colu
 		return 0;
 	for (int depth = 1; depth < branch->depth; depth++)
 		if (branch->open & UINT64_C(1) << depth)
-			(void)put(line, column + (depth - 1) * 2, 1, A_DIM,
-				  top_screen_is_utf8() ? "\xe2\x94\x82" : "|");
-	return indent + put(line, column + indent, 3, A_DIM, text);
+			(void)draw_text(line, column + (depth - 1) * 2, 1, A_DIM,
+					top_screen_is_utf8() ? "\xe2\x94\x82" : "|");
+	return indent + draw_text(line, column + indent, 3, A_DIM, text);
 }
 
 void draw_process(const struct top_branch *branch, int line)
@@ -238,7 +238,7 @@ void draw_process(const struct top_branch *branch, int line)
 	if (!place(PROCESS_COLUMNS, PROCESS_COMMAND, &column, &width))
 		return;
 	int used = draw_branch_lines(branch, line, column, width);
-	(void)put(line, column + used, width - used, faint, process->command);
+	(void)draw_text(line, column + used, width - used, faint, process->command);
 }
 
 /* ---- events ---- */
@@ -291,11 +291,11 @@ void draw_note(const struct top_model *model, const struct top_note *note, int l
 		path = width / 2;
 	int used = 0;
 	if (note->path)
-		used = put_cut(line, column, note->text[0] ? path : width, A_NORMAL, TOP_CUT_START,
-			       shown_path(model, note->path)) +
+		used = draw_cut(line, column, note->text[0] ? path : width, A_NORMAL, TOP_CUT_START,
+				shown_path(model, note->path)) +
 		       2;
 	if (used < width)
-		(void)put(line, column + used, width - used, A_DIM, note->text);
+		(void)draw_text(line, column + used, width - used, A_DIM, note->text);
 }
 
 void draw_heads(enum top_pane pane, int line)

@@ -12,11 +12,11 @@
 #include "tracker/sys/sys.h"
 
 enum {
-	EVENTS_A_LOOK = 64, /* at the clock */
-	UNDONE_MS = 100,    /* what a record is waited for that its writer has begun */
-	LOOK_MS = 500,
-	UNHEARD_MS = 1000, /* a program has not attached for so long: it is not observed */
-	BEHIND_S = 3,      /* how long it is told that something was passed over */
+	EVENTS_PER_UPDATE = 64, /* at the clock */
+	UNDONE_MS = 100,        /* what a record is waited for that its writer has begun */
+	UPDATE_MS = 500,
+	UNATTACHED_MS = 1000, /* a program has not attached for so long: it is not observed */
+	BEHIND_S = 3,         /* how long it is told that something was passed over */
 };
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -92,7 +92,7 @@ bool top_feed_read(struct top_feed *feed, uint64_t budget_ns)
 	for (unsigned i = 1; more && now_ns - begin_ns < budget_ns; i++) {
 		switch (events_next(feed->events, &event)) {
 		case EVENTS_EVENT:
-			top_model_take(feed->model, &event);
+			top_model_add(feed->model, &event);
 			break;
 		case EVENTS_UNDONE:
 			more = pass_undone(feed, now_ns);
@@ -102,7 +102,7 @@ bool top_feed_read(struct top_feed *feed, uint64_t budget_ns)
 			feed->caught_up = true;
 			break;
 		}
-		if (i % EVENTS_A_LOOK == 0)
+		if (i % EVENTS_PER_UPDATE == 0)
 			now_ns = sys_boottime_ns();
 	}
 	uint64_t end = events_end(feed->events), at = events_position(feed->events);
@@ -140,7 +140,7 @@ static void add_name(struct top_feed *feed, const char *name)
 			       name);
 }
 
-static void look_at_process(struct top_feed *feed, struct process_slot *process, uint64_t now_ns)
+static void inspect_process(struct top_feed *feed, struct process_slot *process, uint64_t now_ns)
 {
 	if (process->state != PROCESS_EXITED) { /* those are counted with the session's */
 		feed->counters[COUNTER_opens] += process->counts[PROCESS_OPENS];
@@ -148,14 +148,15 @@ static void look_at_process(struct top_feed *feed, struct process_slot *process,
 		feed->counters[COUNTER_listings] += process->counts[PROCESS_LISTINGS];
 		feed->counters[COUNTER_changes] += process->counts[PROCESS_CHANGES];
 	}
-	if (process->state != PROCESS_ANNOUNCED || process->time_ns + UNHEARD_MS * MS_NS > now_ns)
+	if (process->state != PROCESS_ANNOUNCED ||
+	    process->time_ns + UNATTACHED_MS * MS_NS > now_ns)
 		return;
 	feed->unobserved++;
 	process->name[sizeof(process->name) - 1] = '\0';
 	add_name(feed, process->name);
 }
 
-static void look_at_segment(struct top_feed *feed, uint64_t now_ns)
+static void read_segment(struct top_feed *feed, uint64_t now_ns)
 {
 	const struct segment *segment = &feed->session->segment;
 	struct process_slot process;
@@ -166,11 +167,11 @@ static void look_at_segment(struct top_feed *feed, uint64_t now_ns)
 	feed->unobserved_names[0] = '\0';
 	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++)
 		if (process_read(segment, i, &process) && process.state != PROCESS_FREE)
-			look_at_process(feed, &process, now_ns);
+			inspect_process(feed, &process, now_ns);
 }
 
 /* A process that was ended by a signal says nothing. */
-static void look_for_gone(struct top_feed *feed)
+static void find_gone(struct top_feed *feed)
 {
 	struct top_model *model = feed->model;
 
@@ -230,14 +231,14 @@ static void keep_history(struct top_feed *feed, uint64_t now_ns)
 	feed->history_events = feed->model->events;
 }
 
-bool top_feed_look(struct top_feed *feed)
+bool top_feed_update(struct top_feed *feed)
 {
 	uint64_t now_ns = sys_boottime_ns();
-	bool is_first = feed->looked_ns == 0;
+	bool is_first = feed->updated_ns == 0;
 
-	if (!is_first && now_ns - feed->looked_ns < LOOK_MS * MS_NS)
+	if (!is_first && now_ns - feed->updated_ns < UPDATE_MS * MS_NS)
 		return false;
-	look_at_segment(feed, now_ns);
+	read_segment(feed, now_ns);
 	feed->life = session_life(&feed->session->segment);
 	feed->is_removed = is_removed(feed->session);
 	if (feed->is_behind && now_ns - feed->behind_ns > BEHIND_S * SECOND_NS)
@@ -246,11 +247,11 @@ bool top_feed_look(struct top_feed *feed)
 	if (is_first || !feed->caught_up) {
 		top_feed_reset_rates(feed);
 	} else {
-		rate(feed, now_ns - feed->looked_ns);
+		rate(feed, now_ns - feed->updated_ns);
 		keep_history(feed, now_ns);
-		look_for_gone(feed);
+		find_gone(feed);
 	}
-	feed->looked_ns = now_ns;
+	feed->updated_ns = now_ns;
 	return true;
 }
 

@@ -38,7 +38,7 @@ struct top_feed {
 	uint64_t ahead;         /* units that were not read yet */
 	uint64_t skipped_bytes; /* of the journal, passed over */
 	bool is_behind;         /* something was passed over in the last seconds */
-	/* top_feed_look() */
+	/* top_feed_update() */
 	uint64_t counters[COUNTER_COUNT]; /* files opened and changed: those of living processes too */
 	uint64_t unobserved;              /* programs that were started and not heard of */
 	char unobserved_names[TOP_UNOBSERVED_BYTES]; /* of some; bytes of others */
@@ -49,7 +49,7 @@ struct top_feed {
 	int history_count;
 	/* Of the feed alone. */
 	uint64_t waited_for, waited_since_ns;
-	uint64_t looked_ns, history_ns, behind_ns;
+	uint64_t updated_ns, history_ns, behind_ns;
 	uint64_t rated_events, rated_reads, rated_writes, history_events;
 	uint64_t first; /* number that was begun with */
 	uint64_t pid_ns;
@@ -67,9 +67,9 @@ bool top_feed_read(struct top_feed *feed, uint64_t budget_ns);
 /* top_feed_progress(): how much of what the journal held was read, in percent; 100 once it was read to its end. */
 int top_feed_progress(const struct top_feed *feed);
 
-/* top_feed_look(): looks at the session's segment and processes, and brings the rates up to date; not more often than twice a second.
+/* top_feed_update(): looks at the session's segment and processes, and brings the rates up to date; not more often than twice a second.
  * Returns false when it was too early. */
-bool top_feed_look(struct top_feed *feed);
+bool top_feed_update(struct top_feed *feed);
 
 /* top_feed_reset_rates(): rates and history begin anew. */
 void top_feed_reset_rates(struct top_feed *feed);

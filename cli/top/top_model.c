@@ -242,7 +242,7 @@ static struct top_process *add_process(struct top_model *model, const struct eve
 }
 
 /* The program's name and its arguments. */
-static void put_command(struct top_process *process, const struct event *event)
+static void set_command(struct top_process *process, const struct event *event)
 {
 	const char *name = event->executable ? path_base(event->executable) : "?";
 	size_t at = (size_t)snprintf(process->command, sizeof(process->command), "%s", name);
@@ -277,7 +277,7 @@ static struct top_process *process_of(struct top_model *model, const struct even
 		process = add_process(model, event);
 		if (!process)
 			return NULL;
-		put_command(process, event);
+		set_command(process, event);
 		process->number = event->process;
 	}
 	touch_process(model, process, event);
@@ -285,7 +285,7 @@ static struct top_process *process_of(struct top_model *model, const struct even
 		process->number = event->number;
 		process->role = event->role;
 		process->pid_ns = event->entry ? event->entry->process.pid_ns : 0;
-		put_command(process, event);
+		set_command(process, event);
 	}
 	return process;
 }
@@ -435,7 +435,7 @@ static void follow_file(struct top_model *model, struct top_file *file, struct t
 	}
 }
 
-void top_model_take(struct top_model *model, const struct event *event)
+void top_model_add(struct top_model *model, const struct event *event)
 {
 	char given[JOURNAL_TEXT_BYTES_MAX + 3];
 

@@ -115,8 +115,8 @@ struct top_model {
 int top_model_new(const char *workspace, struct top_model **ret_model);
 void top_model_free(struct top_model *model);
 
-/* top_model_take(): learns of an event.  What does not fit into memory is counted as dropped. */
-void top_model_take(struct top_model *model, const struct event *event);
+/* top_model_add(): learns of an event.  What does not fit into memory is counted as dropped. */
+void top_model_add(struct top_model *model, const struct event *event);
 
 /* top_model_rate(): brings the rates of processes up to date.  elapsed_ns: since the last call. */
 void top_model_rate(struct top_model *model, uint64_t elapsed_ns);

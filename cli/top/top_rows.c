@@ -151,8 +151,8 @@ static int compare_ids(const void *a, const void *b)
 }
 
 /* Puts a branch and all below it in order.  A process's id is above its parent's, so that there is no circle. */
-static void put_tree(const struct top_branch *siblings, size_t count, struct top_branch branch,
-		     struct top_branch *ret_branches, size_t *used)
+static void append_tree(const struct top_branch *siblings, size_t count, struct top_branch branch,
+			struct top_branch *ret_branches, size_t *used)
 {
 	uint64_t id = branch.process->id;
 	/* What is deeper stands beside. */
@@ -165,9 +165,9 @@ static void put_tree(const struct top_branch *siblings, size_t count, struct top
 	for (size_t child = first_child(siblings, count, id);
 	     child < count && siblings[child].process->parent == id; child++) {
 		bool is_last = child + 1 == count || siblings[child + 1].process->parent != id;
-		put_tree(siblings, count,
-			 (struct top_branch){ siblings[child].process, depth, is_last, open },
-			 ret_branches, used);
+		append_tree(siblings, count,
+			    (struct top_branch){ siblings[child].process, depth, is_last, open },
+			    ret_branches, used);
 	}
 }
 
@@ -189,9 +189,9 @@ static int make_tree(struct top_rows *rows)
 	qsort(ids, count, sizeof(*ids), compare_ids);
 	for (size_t i = 0; i < count; i++)
 		if (!has_id(ids, count, siblings[i].process->parent))
-			put_tree(siblings, count,
-				 (struct top_branch){ siblings[i].process, 0, true, 0 },
-				 rows->branches, &used);
+			append_tree(siblings, count,
+				    (struct top_branch){ siblings[i].process, 0, true, 0 },
+				    rows->branches, &used);
 	free(siblings);
 	free(ids);
 	return 0;

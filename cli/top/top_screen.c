@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "cli/base/mapped.h"
-#include "cli/top/top_view.h"
+#include "cli/top/top_display.h"
 
 /* The capabilities' names are macros, some of them everyday words: behind all others. */
 #include <term.h>
@@ -32,7 +32,7 @@ static char goodbye[128];
 
 /* ---- signals ---- */
 
-static void note_end(int signal)
+static void note_exit(int signal)
 {
 	ended_by = signal;
 }
@@ -55,7 +55,7 @@ static void note_resize(int signal)
 	resized = 1;
 }
 
-static void give_back(void)
+static void restore_terminal(void)
 {
 	ssize_t written = write(STDOUT_FILENO, goodbye, strlen(goodbye));
 	(void)written;
@@ -66,15 +66,15 @@ static void give_back(void)
 static void crash(int signal)
 {
 	(void)signal;
-	give_back();
+	restore_terminal();
 }
 
 static const struct {
 	int signal;
 	void (*handler)(int);
 } HANDLERS[] = {
-	{ SIGINT, note_end },      { SIGTERM, note_end },  { SIGHUP, note_end },
-	{ SIGQUIT, note_end },     { SIGTSTP, note_stop }, { SIGCONT, note_continue },
+	{ SIGINT, note_exit },     { SIGTERM, note_exit }, { SIGHUP, note_exit },
+	{ SIGQUIT, note_exit },    { SIGTSTP, note_stop }, { SIGCONT, note_continue },
 	{ SIGWINCH, note_resize },
 };
 
@@ -102,7 +102,7 @@ static void catch_signals(void)
 		struct sigaction action = { .sa_handler = crash, .sa_flags = SA_RESETHAND };
 		(void)sigaction(CRASHES[i], &action, NULL);
 	}
-	mapped_at_end(give_back);
+	mapped_at_end(restore_terminal);
 }
 
 /* ---- the terminal ---- */
@@ -216,7 +216,7 @@ static void suspend(void)
 }
 
 /* After a stop of whatever kind: others have had the terminal. */
-static void take_back(void)
+static void retake_terminal(void)
 {
 	(void)endwin();
 	(void)reset_prog_mode();
@@ -298,7 +298,7 @@ int32_t top_screen_wait(int timeout_ms)
 	}
 	if (continued) {
 		continued = resized = 0;
-		take_back();
+		retake_terminal();
 		return TOP_WAIT_RESIZED;
 	}
 	if (resized) {

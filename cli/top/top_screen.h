@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What top_screen_wait() returns beside keys (top_view.h). */
+/* What top_screen_wait() returns beside keys (top_display.h). */
 enum { TOP_WAIT_NOTHING = -1, TOP_WAIT_RESIZED = -2, TOP_WAIT_END = -3 };
 
 /* top_screen_open(): takes the terminal.
@@ -23,7 +23,7 @@ void top_screen_close(void);
 
 /* top_screen_wait(): waits for a key for at most so long.
  *
- * Returns it (top_view.h); NOTHING; RESIZED: all has to be drawn anew; END: somebody wants the program to end. */
+ * Returns it (top_display.h); NOTHING; RESIZED: all has to be drawn anew; END: somebody wants the program to end. */
 int32_t top_screen_wait(int timeout_ms);
 
 /* top_screen_signal(): the signal that asked for the end; 0: none, the terminal hung up. */

@@ -113,7 +113,7 @@ static size_t start_of_rest(const char *bytes, int columns, bool is_utf8)
 	return from;
 }
 
-static char *put(char *at, const char *bytes, size_t length, bool is_utf8)
+static char *append(char *at, const char *bytes, size_t length, bool is_utf8)
 {
 	for (size_t i = 0; i < length;) {
 		struct piece piece = next_piece(bytes + i, is_utf8);
@@ -141,17 +141,17 @@ int top_fit(const char *bytes, int columns, enum top_cut cut, bool is_utf8, char
 		return 0;
 	int used = measure(bytes, columns, is_utf8, &length);
 	if (!bytes[length]) {
-		(void)put(ret_text, bytes, length, is_utf8);
+		(void)append(ret_text, bytes, length, is_utf8);
 		return used;
 	}
 	if (cut == TOP_CUT_START) {
 		const char *rest = bytes + start_of_rest(bytes, columns - 1, is_utf8);
 		char *at = stpcpy(ret_text, ellipsis);
-		(void)put(at, rest, strlen(rest), is_utf8);
+		(void)append(at, rest, strlen(rest), is_utf8);
 		return measure(rest, columns - 1, is_utf8, &length) + 1;
 	}
 	used = measure(bytes, columns - 1, is_utf8, &length);
-	(void)strcpy(put(ret_text, bytes, length, is_utf8), ellipsis);
+	(void)strcpy(append(ret_text, bytes, length, is_utf8), ellipsis);
 	return used + 1;
 }
 

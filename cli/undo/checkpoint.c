@@ -28,7 +28,7 @@ enum {
 	PATIENCE_MS = 60000, /* at the end of the run */
 };
 
-void checkpoint_begin(struct checkpoint *checkpoint, const struct session *session,
+void checkpoint_start(struct checkpoint *checkpoint, const struct session *session,
 		      const struct config *config)
 {
 	const char *command = config_text(config, OPTION_checkpoint_command);
@@ -44,12 +44,12 @@ void checkpoint_begin(struct checkpoint *checkpoint, const struct session *sessi
 }
 
 /* A file whose edit is to be told: where it is in the table, or NULL. */
-static const struct file_slot *untold_at(const struct segment *segment, uint64_t index)
+static const struct file_slot *unreported_at(const struct segment *segment, uint64_t index)
 {
 	const struct file_slot *slot = segment_slot(segment, TABLE_FILES, index);
-	bool untold = __atomic_load_n(&slot->key, __ATOMIC_RELAXED) &&
-		      (__atomic_load_n(&slot->flags, __ATOMIC_RELAXED) & FILE_EDIT_UNTOLD);
-	return untold ? slot : NULL;
+	bool unreported = __atomic_load_n(&slot->key, __ATOMIC_RELAXED) &&
+			  (__atomic_load_n(&slot->flags, __ATOMIC_RELAXED) & FILE_EDIT_UNREPORTED);
+	return unreported ? slot : NULL;
 }
 
 /* Is there something to tell, and was nothing edited for long enough? */
@@ -63,7 +63,7 @@ static bool is_time(struct checkpoint *checkpoint, uint64_t now_ns)
 		return checkpoint->files && now_ns - checkpoint->since_ns >= checkpoint->quiet_ns;
 	checkpoint->files_changed = changed;
 	for (uint64_t i = 0; i < segment->capacity[TABLE_FILES]; i++) {
-		const struct file_slot *slot = untold_at(segment, i);
+		const struct file_slot *slot = unreported_at(segment, i);
 		uint64_t edited = slot ? __atomic_load_n(&slot->agent_edit_realtime_ns,
 							 __ATOMIC_RELAXED)
 				       : 0;
@@ -78,34 +78,34 @@ static bool is_time(struct checkpoint *checkpoint, uint64_t now_ns)
 	return files && now_ns - checkpoint->since_ns >= checkpoint->quiet_ns;
 }
 
-static void note_told(struct file_slot *file, const void *data)
+static void note_reported(struct file_slot *file, const void *data)
 {
 	(void)data;
-	file->flags &= ~(uint32_t)FILE_EDIT_UNTOLD;
+	file->flags &= ~(uint32_t)FILE_EDIT_UNREPORTED;
 }
 
 /* Writes the paths that are to be told, and marks them as told.  Returns how many. */
-static unsigned tell(const struct segment *segment, FILE *file)
+static unsigned report_edits(const struct segment *segment, FILE *file)
 {
 	char path[SEGMENT_PATH_BYTES], line[4 * SEGMENT_PATH_BYTES];
 	struct file_slot copy;
-	unsigned told = 0;
+	unsigned reported = 0;
 
 	for (uint64_t i = 0; i < segment->capacity[TABLE_FILES]; i++) {
-		const struct file_slot *slot = untold_at(segment, i);
+		const struct file_slot *slot = unreported_at(segment, i);
 		if (!slot || !slot_read(slot, &copy, sizeof(copy)))
 			continue;
 		/* Marked first: an edit that comes between is told the next time. */
-		(void)file_change_known(segment, copy.key, note_told, NULL);
+		(void)file_change_known(segment, copy.key, note_reported, NULL);
 		if (file_path(segment, &copy, path, sizeof(path)) < 0)
 			continue;
 		const char *name = path_relative(segment, path);
 		if (strchr(name, '\n') && path_escape(name, line, sizeof(line)) >= 0)
 			name = line;
 		(void)fprintf(file, "%s\n", name);
-		told++;
+		reported++;
 	}
-	return told;
+	return reported;
 }
 
 /* The environment without what makes a process one of the session's. */
@@ -140,7 +140,7 @@ static void start(struct checkpoint *checkpoint)
 	FILE *file = input < 0 ? NULL : fdopen(input, "w");
 	pid_t pid = -1;
 
-	if (file && tell(&checkpoint->session->segment, file) && fflush(file) == 0 &&
+	if (file && report_edits(&checkpoint->session->segment, file) && fflush(file) == 0 &&
 	    lseek(input, 0, SEEK_SET) == 0)
 		pid = fork();
 	if (pid == 0)
@@ -188,7 +188,7 @@ unsigned checkpoint_tick(struct checkpoint *checkpoint)
 }
 
 /* Waits for the one that runs.  False: no longer, it goes on alone. */
-static bool wait_for_end(struct checkpoint *checkpoint)
+static bool wait_for_exit(struct checkpoint *checkpoint)
 {
 	static const struct timespec PAUSE = { .tv_nsec = 50000000 };
 	uint64_t until_ns = sys_boottime_ns() + PATIENCE_MS * MILLISECOND_NS;
@@ -210,13 +210,13 @@ static bool wait_for_end(struct checkpoint *checkpoint)
 	return true;
 }
 
-void checkpoint_end(struct checkpoint *checkpoint)
+void checkpoint_finish(struct checkpoint *checkpoint)
 {
-	if (!checkpoint->command[0] || !wait_for_end(checkpoint))
+	if (!checkpoint->command[0] || !wait_for_exit(checkpoint))
 		return;
 	(void)is_time(checkpoint, sys_boottime_ns());
 	if (!checkpoint->files)
 		return;
 	start(checkpoint);
-	(void)wait_for_end(checkpoint);
+	(void)wait_for_exit(checkpoint);
 }

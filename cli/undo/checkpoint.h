@@ -32,16 +32,16 @@ struct checkpoint {
 	uint64_t files_changed;      /* the table as it was looked at last */
 };
 
-/* checkpoint_begin(): of a run.  session, config: borrowed until checkpoint_end(). */
-void checkpoint_begin(struct checkpoint *checkpoint, const struct session *session,
+/* checkpoint_start(): of a run.  session, config: borrowed until checkpoint_finish(). */
+void checkpoint_start(struct checkpoint *checkpoint, const struct session *session,
 		      const struct config *config);
 
 /* checkpoint_tick(): starts the command when it is time, and says when it failed.  Returns in how many milliseconds it is to be called
  * again at the latest. */
 unsigned checkpoint_tick(struct checkpoint *checkpoint);
 
-/* checkpoint_end(): the run is over: once more, for what was not told, and waits for it; not for longer than a minute, nor after one
+/* checkpoint_finish(): the run is over: once more, for what was not told, and waits for it; not for longer than a minute, nor after one
  * of the signals that end programs, which are blocked. */
-void checkpoint_end(struct checkpoint *checkpoint);
+void checkpoint_finish(struct checkpoint *checkpoint);
 
 #endif

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/base/argument.h"
 #include "cli/base/exit_code.h"
-#include "cli/base/given.h"
 #include "cli/base/message.h"
 #include "cli/base/options.h"
 #include "cli/base/text.h"
@@ -108,12 +108,12 @@ static int choose_last(const struct session *session, const struct versions *ver
 /* ---- the diff ---- */
 
 /* The path of a content's file, whole as its name says. */
-static int content_path(const char *folder, const struct version *version, char *ret_path,
+static int content_path(const char *directory, const struct version *version, char *ret_path,
 			size_t capacity)
 {
 	char name[CONTENTS_NAME_BYTES];
 	struct content content;
-	int fd = contents_open_in(folder, version);
+	int fd = contents_open_in(directory, version);
 
 	if (fd < 0)
 		return fd;
@@ -122,7 +122,7 @@ static int content_path(const char *folder, const struct version *version, char 
 	if (error == 0 && !version_equal(&content.version, version))
 		error = -EBADMSG;
 	contents_name(version, name);
-	return error < 0 ? error : session_path(ret_path, capacity, folder, name);
+	return error < 0 ? error : session_path(ret_path, capacity, directory, name);
 }
 
 static int compare(const struct versions *versions, const char *path,
@@ -134,7 +134,7 @@ static int compare(const struct versions *versions, const char *path,
 		digits[VERSION_DIGITS + 1];
 	struct stat stat;
 	const char *now = path;
-	int error = content_path(versions_folder(versions, row), version, kept, sizeof(kept));
+	int error = content_path(versions_directory(versions, row), version, kept, sizeof(kept));
 
 	version_digits(version, digits);
 	if (error < 0) {

@@ -19,8 +19,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/base/argument.h"
 #include "cli/base/exit_code.h"
-#include "cli/base/given.h"
 #include "cli/base/message.h"
 #include "cli/base/options.h"
 #include "cli/base/text.h"
@@ -57,9 +57,9 @@ static const struct options OPTIONS = {
 struct target {
 	const struct segment *segment; /* NULL: no session of the workspace has one any more */
 	const struct versions *versions;
-	const char *path;   /* absolute */
-	const char *name;   /* for messages */
-	const char *folder; /* of the store that holds what is wanted */
+	const char *path;      /* absolute */
+	const char *name;      /* for messages */
+	const char *directory; /* of the store that holds what is wanted */
 	struct version wanted;
 	mode_t mode; /* that it had; VERSIONS_NO_MODE */
 	int fd;      /* of what is on disk; -1: nothing, or it cannot be read */
@@ -72,7 +72,7 @@ struct target {
 
 /* ---- what is on disk ---- */
 
-static bool look(struct target *target)
+static bool inspect_target(struct target *target)
 {
 	struct content content;
 
@@ -144,7 +144,7 @@ static bool is_known(const struct target *target)
 	if (file_find(target->segment, search.file_key, &file) == 0 &&
 	    (version_equal(version, &file.version) || version_equal(version, &file.written) ||
 	     /* what the session wrote over somebody's change, which is kept */
-	     (version_equal(version, &file.outside) &&
+	     (version_equal(version, &file.external) &&
 	      (file.source == SOURCE_AGENT || file.source == SOURCE_TOOL))))
 		return true;
 	return baseline_each(target->segment, is_baseline, &search) != 0;
@@ -247,7 +247,7 @@ static int write_beside(struct target *target)
 	if (fd < 0)
 		return -errno;
 	memcpy(target->beside, path, strlen(path) + 1);
-	int error = contents_restore_from(target->folder, &target->wanted, fd);
+	int error = contents_restore_from(target->directory, &target->wanted, fd);
 	if (error == 0)
 		error = dress(target, fd);
 	if (close(fd) < 0 && error == 0)
@@ -258,7 +258,7 @@ static int write_beside(struct target *target)
 }
 
 /* Gives the file beside it its name. */
-static int put_in_place(struct target *target)
+static int install_file(struct target *target)
 {
 	int error = 0;
 
@@ -282,7 +282,7 @@ static int write_over(const struct target *target)
 
 	if (fd < 0)
 		return -errno;
-	int error = contents_restore_from(target->folder, &target->wanted, fd);
+	int error = contents_restore_from(target->directory, &target->wanted, fd);
 	if (close(fd) < 0 && error == 0)
 		error = -errno;
 	return error;
@@ -328,7 +328,7 @@ static int replace(const struct session *session, struct target *target)
 		message("%s: it changed meanwhile; try again", target->name);
 		return EXIT_CODE_CONFLICT;
 	}
-	error = target->beside[0] ? put_in_place(target) : write_over(target);
+	error = target->beside[0] ? install_file(target) : write_over(target);
 	return error < 0 ? failed(target, error) : EXIT_CODE_OK;
 }
 
@@ -355,7 +355,7 @@ static void note_written(struct file_slot *file, const void *data)
 /* Nothing drops the version that is about to be brought back: it is the youngest. */
 static void renew(const struct target *target)
 {
-	int fd = contents_open_in(target->folder, &target->wanted);
+	int fd = contents_open_in(target->directory, &target->wanted);
 
 	if (fd < 0)
 		return;
@@ -383,7 +383,7 @@ static int bring_back(const struct session *session, struct target *target)
 {
 	char digits[VERSION_DIGITS + 1];
 
-	if (!look(target))
+	if (!inspect_target(target))
 		return EXIT_CODE_CONFLICT;
 	if (version_equal(&target->version, &target->wanted)) {
 		version_digits(&target->wanted, digits);
@@ -428,7 +428,7 @@ static int restore(const struct session *session, const struct versions *version
 		return code;
 	target.path = words[1] ? path : row->path;
 	target.name = versions_name(versions, target.path);
-	target.folder = versions_folder(versions, row);
+	target.directory = versions_directory(versions, row);
 	target.wanted = row->version;
 	target.mode = row->mode;
 	code = bring_back(session, &target);

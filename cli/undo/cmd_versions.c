@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/argument.h"
 #include "cli/base/exit_code.h"
-#include "cli/base/given.h"
 #include "cli/base/message.h"
 #include "cli/base/options.h"
 #include "cli/base/text.h"
@@ -139,7 +139,8 @@ static int filter(struct versions *versions, char **words)
 			break;
 		}
 		for (size_t i = 0; i < versions->count; i++)
-			if (versions->rows[i].path && given_is_below(versions->rows[i].path, path))
+			if (versions->rows[i].path &&
+			    argument_is_below(versions->rows[i].path, path))
 				wanted[i] = found = true;
 		if (!found) {
 			message("%s: no version is kept", *words);

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/base/argument.h"
 #include "cli/base/exit_code.h"
-#include "cli/base/given.h"
 #include "cli/base/message.h"
 #include "cli/session/owned.h"
 #include "cli/session/session.h"
@@ -63,26 +63,26 @@ static DIR *list(const char *path, int *ret_error)
 {
 	int fd = -1;
 
-	*ret_error = session_open_folder(AT_FDCWD, path, &fd);
+	*ret_error = session_open_directory(AT_FDCWD, path, &fd);
 	if (*ret_error < 0)
 		return NULL;
-	DIR *directory = fdopendir(fd);
-	if (!directory) {
+	DIR *stream = fdopendir(fd);
+	if (!stream) {
 		*ret_error = -errno;
 		(void)close(fd);
 	}
-	return directory;
+	return stream;
 }
 
 /* The contents that are there, in the order of their versions. */
-static int read_folder(DIR *directory, struct versions *ret_present)
+static int read_directory(DIR *stream, struct versions *ret_present)
 {
 	struct version version;
 	struct stat stat;
 
-	for (struct dirent *entry; (entry = readdir(directory));) {
+	for (struct dirent *entry; (entry = readdir(stream));) {
 		if (!contents_version(entry->d_name, &version) ||
-		    fstatat(dirfd(directory), entry->d_name, &stat, AT_SYMLINK_NOFOLLOW) < 0 ||
+		    fstatat(dirfd(stream), entry->d_name, &stat, AT_SYMLINK_NOFOLLOW) < 0 ||
 		    !S_ISREG(stat.st_mode) || (uint64_t)stat.st_size != version.size_bytes)
 			continue;
 		struct versions_row *row = add(ret_present);
@@ -148,7 +148,7 @@ static enum contents_reason reason_of(const char *word)
 }
 
 /* The mode that a line has before its path: four octal digits and a space.  Older lines have none.  Returns the place behind it. */
-static char *take_mode(char *at, mode_t *ret_mode)
+static char *parse_mode(char *at, mode_t *ret_mode)
 {
 	enum { DIGITS_OF_MODE = 4 };
 
@@ -169,9 +169,9 @@ static bool parse(char *line, struct versions_row *ret_row)
 		if (!rest)
 			return false;
 	}
-	const char *end = decimal_take(words[0], &ret_row->realtime_ns);
+	const char *end = decimal_parse(words[0], &ret_row->realtime_ns);
 	ret_row->reason = reason_of(words[2]);
-	rest = take_mode(rest, &ret_row->mode);
+	rest = parse_mode(rest, &ret_row->mode);
 	ret_row->path = rest;
 	ret_row->on_disk = false;
 	return end && *end == '\0' && contents_version(words[1], &ret_row->version) &&
@@ -179,7 +179,7 @@ static bool parse(char *line, struct versions_row *ret_row)
 }
 
 /* Reads the index; contents in `present` that a line names get a path there, too, so that the others are known. */
-static int read_index(FILE *file, const char *folder, struct versions *present,
+static int read_index(FILE *file, const char *directory, struct versions *present,
 		      struct versions *ret_versions)
 {
 	char *line = NULL;
@@ -198,7 +198,7 @@ static int read_index(FILE *file, const char *folder, struct versions *present,
 			continue; /* behind a torn one */
 		if (!whole || strlen(line) != (size_t)length || !parse(line, &row)) {
 			if (!warned)
-				message("%s/%s:%lu: no line of an index, skipped%s", folder,
+				message("%s/%s:%lu: no line of an index, skipped%s", directory,
 					CONTENTS_INDEX, number,
 					whole ? "" : " (its writer was killed)");
 			warned = true;
@@ -281,16 +281,16 @@ static void unite(struct versions *versions)
 	sort(versions, by_time);
 }
 
-static int read_all(const char *folder, DIR *directory, struct versions *present,
+static int read_all(const char *directory, DIR *stream, struct versions *present,
 		    struct versions *ret_versions)
 {
-	int error = read_folder(directory, present);
-	int fd = openat(dirfd(directory), CONTENTS_INDEX,
+	int error = read_directory(stream, present);
+	int fd = openat(dirfd(stream), CONTENTS_INDEX,
 			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
 
 	if (file && error == 0)
-		error = read_index(file, folder, present, ret_versions);
+		error = read_index(file, directory, present, ret_versions);
 	if (file)
 		(void)fclose(file);
 	else if (fd >= 0)
@@ -306,7 +306,7 @@ static int read_all(const char *folder, DIR *directory, struct versions *present
 	return error;
 }
 
-static struct versions_store *add_store(struct versions *versions, const char *folder,
+static struct versions_store *add_store(struct versions *versions, const char *directory,
 					const char *session)
 {
 	size_t count = versions->store_count;
@@ -315,24 +315,24 @@ static struct versions_store *add_store(struct versions *versions, const char *f
 	if (!grown)
 		return NULL;
 	versions->stores = grown;
-	grown[count] = (struct versions_store){ strdup(folder), strdup(session) };
+	grown[count] = (struct versions_store){ strdup(directory), strdup(session) };
 	versions->store_count++;
-	return grown[count].folder && grown[count].session ? &grown[count] : NULL;
+	return grown[count].directory && grown[count].session ? &grown[count] : NULL;
 }
 
 /* Adds what a store holds.  -ENOENT: there is none.  folder: NULL likewise. */
-static int read_store(const char *folder, const char *session, struct versions *versions)
+static int read_store(const char *directory, const char *session, struct versions *versions)
 {
 	struct versions present = { .count = 0 };
 	int error = -ENOENT;
-	DIR *directory = folder ? list(folder, &error) : NULL;
+	DIR *stream = directory ? list(directory, &error) : NULL;
 
-	if (!directory)
+	if (!stream)
 		return error;
-	error = add_store(versions, folder, session)
-			? read_all(folder, directory, &present, versions)
+	error = add_store(versions, directory, session)
+			? read_all(directory, stream, &present, versions)
 			: -ENOMEM;
-	(void)closedir(directory);
+	(void)closedir(stream);
 	free(present.rows); /* without paths */
 	return error;
 }
@@ -342,7 +342,7 @@ void versions_free(struct versions *versions)
 	for (size_t i = 0; i < versions->count; i++)
 		free(versions->rows[i].path);
 	for (size_t i = 0; i < versions->store_count; i++) {
-		free(versions->stores[i].folder);
+		free(versions->stores[i].directory);
 		free(versions->stores[i].session);
 	}
 	free(versions->rows);
@@ -360,7 +360,7 @@ static void drop_strangers(struct versions *versions, size_t from)
 
 	for (size_t i = from; i < versions->count; i++) {
 		struct versions_row *row = &versions->rows[i];
-		if (row->path && given_is_below(row->path, versions->workspace))
+		if (row->path && argument_is_below(row->path, versions->workspace))
 			versions->rows[kept++] = *row;
 		else
 			free(row->path);
@@ -378,15 +378,15 @@ static bool may_hold(const struct store_session *session)
 static int read_session(const struct store *store, const struct store_session *session,
 			struct versions *versions)
 {
-	char folder[SEGMENT_PATH_BYTES], path[SEGMENT_PATH_BYTES];
+	char directory[SEGMENT_PATH_BYTES], path[SEGMENT_PATH_BYTES];
 	size_t from = versions->count;
 	int error = 0;
 
 	for (int place = 0; place < STORE_PLACES && error == 0; place++) {
 		if (!session->in[place] ||
-		    session_path(folder, sizeof(folder), store->folders[place].path,
+		    session_path(directory, sizeof(directory), store->directories[place].path,
 				 session->name) < 0 ||
-		    session_path(path, sizeof(path), folder, CONTENTS_FOLDER) < 0)
+		    session_path(path, sizeof(path), directory, CONTENTS_DIRECTORY) < 0)
 			continue;
 		error = read_store(path, session->name, versions);
 		/* One that cannot be read holds up no other. */
@@ -405,7 +405,7 @@ static const char *nearest_workspace(const struct config *config, const struct s
 
 	for (size_t i = 0; i < store->count; i++) {
 		const char *root = store->sessions[i].workspace;
-		if (root && (above ? given_is_below(here, root) : strcmp(here, root) == 0) &&
+		if (root && (above ? argument_is_below(here, root) : strcmp(here, root) == 0) &&
 		    (!best || strlen(root) > strlen(best)))
 			best = root;
 	}
@@ -434,17 +434,17 @@ static int read_others(const struct config *config, const char *own, struct vers
 
 static int failed(const struct session *session, int error)
 {
-	const char *folder = segment_contents(&session->segment);
+	const char *directory = segment_contents(&session->segment);
 
 	if (error == -ENOMEM) {
 		message("out of memory");
 		return EXIT_CODE_OUTPUT;
 	}
-	if (!folder)
+	if (!directory)
 		message("this session keeps no versions: [content] max_bytes was 0, or no folder "
 			"could be made for them");
 	else
-		message("%s: %s", folder,
+		message("%s: %s", directory,
 			error == -ENOENT ? "the folder of kept versions is gone"
 					 : session_explain(error));
 	return error == -ENOENT ? EXIT_CODE_NOTHING : EXIT_CODE_BAD_SESSION;
@@ -500,9 +500,9 @@ int versions_find(const struct config *config, const char *name, struct session 
 	return code;
 }
 
-const char *versions_folder(const struct versions *versions, const struct versions_row *row)
+const char *versions_directory(const struct versions *versions, const struct versions_row *row)
 {
-	return versions->stores[row->store].folder;
+	return versions->stores[row->store].directory;
 }
 
 const char *versions_name(const struct versions *versions, const char *path)
@@ -535,7 +535,7 @@ int versions_path(const struct versions *versions, const char *word, char *ret_p
 		  size_t capacity)
 {
 	char below[SEGMENT_PATH_BYTES];
-	int error = given_path(word, ret_path, capacity);
+	int error = argument_path(word, ret_path, capacity);
 
 	/* The lines that agents and people get name files from the workspace on. */
 	if (error == 0 && word[0] != '/' && versions->workspace &&
@@ -695,5 +695,5 @@ bool versions_is_digits(const struct versions *versions, const char *word)
 	char path[SEGMENT_PATH_BYTES];
 
 	return is_hexadecimal(word) && strlen(word) >= DIGITS_OF_OTHERS && access(word, F_OK) < 0 &&
-	       given_path(word, path, sizeof(path)) == 0 && !versions_has_path(versions, path);
+	       argument_path(word, path, sizeof(path)) == 0 && !versions_has_path(versions, path);
 }

@@ -30,8 +30,8 @@ struct versions_row {
 
 /* A content store. */
 struct versions_store {
-	char *folder;  /* its path */
-	char *session; /* name */
+	char *directory; /* its path */
+	char *session;   /* name */
 };
 
 struct versions {
@@ -69,8 +69,8 @@ int versions_choose(const struct versions *versions, const char *path, const cha
 /* versions_is_digits(): does a person name a version by this, and no path?  So many digits are one, and no file has that name. */
 bool versions_is_digits(const struct versions *versions, const char *word);
 
-/* versions_path(): the path that a person means by a word: as given_path(); where nothing is kept of that and nothing is there, the one
- * that it names below the workspace, if something is kept of it.  ret_path: capacity bytes.  Returns as given_path(). */
+/* versions_path(): the path that a person means by a word: as argument_path(); where nothing is kept of that and nothing is there, the one
+ * that it names below the workspace, if something is kept of it.  ret_path: capacity bytes.  Returns as argument_path(). */
 int versions_path(const struct versions *versions, const char *word, char *ret_path,
 		  size_t capacity);
 
@@ -78,8 +78,8 @@ int versions_path(const struct versions *versions, const char *word, char *ret_p
 bool versions_has_path(const struct versions *versions, const char *path);
 bool versions_has(const struct versions *versions, const struct version *version);
 
-/* versions_folder(): the path of the store that a row is in. */
-const char *versions_folder(const struct versions *versions, const struct versions_row *row);
+/* versions_directory(): the path of the store that a row is in. */
+const char *versions_directory(const struct versions *versions, const struct versions_row *row);
 
 /* versions_name(): the part of a path that is below the workspace; else all of it. */
 const char *versions_name(const struct versions *versions, const char *path);

@@ -105,7 +105,7 @@ static int find_in_environment(uint32_t pid, char *ret_folder, size_t capacity)
 	size_t length = 0;  /* of the value so far */
 	bool begins = true, found = false;
 
-	memcpy(decimal_put(path + 6, pid), "/environ", sizeof("/environ"));
+	memcpy(decimal_write(path + 6, pid), "/environ", sizeof("/environ"));
 	int fd = sys_open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY, 0);
 	if (fd < 0)
 		return fd;
@@ -300,9 +300,9 @@ __attribute__((noinline)) static void attach(const char *executable,
 		if (shim.shows)
 			part_start(executable, argv);
 		shim.views = shim.request.is_viewer = shim.role == ROLE_VIEWER;
-		shim.request.takes_diff = shim.views;
+		shim.request.accepts_diff = shim.views;
 		if (shim.role == ROLE_VIEWER || shim.role == ROLE_READER)
-			request_begin(&shim.segment, &shim.request, invocation.probes);
+			request_init(&shim.segment, &shim.request, invocation.probes);
 	}
 	shim.counts = process_counts(&shim.segment, shim.process);
 	/* Other threads do not exist yet; those that come later see all of the above. */

@@ -43,7 +43,7 @@ static bool resolve_below(int directory, const char *path, char *ret_path)
 	return found;
 }
 
-void change_note(int directory, const char *path, enum deed_kind kind)
+void change_note(int directory, const char *path, enum file_action kind)
 {
 	int saved_errno = errno;
 	char *normal = scratch_take();

@@ -6,6 +6,6 @@
 
 /* change_note(): the content behind a path was changed, replaced or removed by this process.  Of a path that is relative to a
  * descriptor's directory the kernel is asked. */
-void change_note(int directory, const char *path, enum deed_kind kind);
+void change_note(int directory, const char *path, enum file_action kind);
 
 #endif

@@ -10,7 +10,7 @@
 
 /* A file that was opened for writing. */
 struct opened {
-	enum deed_kind kind;
+	enum file_action kind;
 	uint16_t marks;  /* as of the record */
 	bool is_weighed; /* size_bytes */
 	uint64_t size_bytes;
@@ -48,10 +48,10 @@ static struct opened opened_to_write(int fd, int flags, const struct plan *plan)
 		is_old = !is_new;
 	}
 	if (__builtin_expect(shim.role == ROLE_SHELL, 0) && !shim.sandboxed && shim.records &&
-	    (shim.request.context.flags & (CONTEXT_AGENT | CONTEXT_OUTSIDE)))
+	    (shim.request.context.flags & (CONTEXT_AGENT | CONTEXT_EXTERNAL_AGENT)))
 		ask_kernel(fd, &is_new, &is_old, &opened);
 	opened.marks = is_new ? JOURNAL_MADE : is_old ? JOURNAL_WAS_THERE : 0;
-	opened.kind = is_new ? DEED_MAKES : is_old ? DEED_CHANGES : DEED_WRITES;
+	opened.kind = is_new ? FILE_ACTION_CREATE : is_old ? FILE_ACTION_CHANGE : FILE_ACTION_WRITE;
 	return opened;
 }
 
@@ -144,9 +144,9 @@ void door_changed(enum journal_op op, int error, int directory, const char *path
 		if (shim.changes && !(op == JOURNAL_DELETE && flags) &&
 		    !(op == JOURNAL_CREATE && S_ISDIR(flags)))
 			change_note(directory, path,
-				    op == JOURNAL_DELETE   ? DEED_REMOVES
-				    : op == JOURNAL_CREATE ? DEED_MAKES
-							   : DEED_WRITES);
+				    op == JOURNAL_DELETE   ? FILE_ACTION_REMOVE
+				    : op == JOURNAL_CREATE ? FILE_ACTION_CREATE
+							   : FILE_ACTION_WRITE);
 	}
 	record_name(op, error != 0, directory, path, flags, amount);
 }
@@ -164,11 +164,12 @@ void door_changed_two(enum journal_op op, int error, int directory, const char *
 			      (op == JOURNAL_RENAME && (flags & RENAME_NOREPLACE));
 		if (shim.changes && op != JOURNAL_LINK)
 			change_note(directory, path,
-				    op == JOURNAL_SYMLINK ? DEED_MAKES
-				    : swaps               ? DEED_WRITES
-							  : DEED_REMOVES);
+				    op == JOURNAL_SYMLINK ? FILE_ACTION_CREATE
+				    : swaps               ? FILE_ACTION_WRITE
+							  : FILE_ACTION_REMOVE);
 		if (shim.changes && op != JOURNAL_SYMLINK)
-			change_note(other_directory, other, is_new ? DEED_MAKES : DEED_WRITES);
+			change_note(other_directory, other,
+				    is_new ? FILE_ACTION_CREATE : FILE_ACTION_WRITE);
 	}
 	record_names(op, error != 0, directory, path, other_directory, other, flags);
 }

@@ -13,7 +13,7 @@
 static void end_command(void)
 {
 	if (shim.ends_capture && !shim.sandboxed && sys_getpid() == shim.pid)
-		capture_end(&shim.segment, SUBJECT_SELF, shim.request.context.capture_id);
+		capture_finish(&shim.segment, SUBJECT_SELF, shim.request.context.capture_id);
 }
 
 /* Runs behind every atexit() of the program: it was registered first.  Not after a signal or exec. */

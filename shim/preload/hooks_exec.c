@@ -211,8 +211,8 @@ EXPORT int posix_spawn_file_actions_addopen(posix_spawn_file_actions_t *actions,
 		return error;
 	if (((flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC)) && shim.changes)
 		change_note(AT_FDCWD, path,
-			    (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL) ? DEED_MAKES
-									       : DEED_WRITES);
+			    (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL) ? FILE_ACTION_CREATE
+									       : FILE_ACTION_WRITE);
 	record_planned(fd, path, flags);
 	return error;
 }

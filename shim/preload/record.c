@@ -902,7 +902,7 @@ void record_instructed(uint64_t scope_id, const struct injected *injected)
 
 	if (!injected->text)
 		return;
-	inject_tell(injected, scope_id, &record, &details);
+	inject_write_record(injected, scope_id, &record, &details);
 	(void)append(&record, &details, sizeof(details));
 }
 

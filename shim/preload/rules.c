@@ -37,7 +37,7 @@ static uint64_t said[SAID_MAX];
 /* Is it the first time for this rule and path? */
 static bool is_new(const struct asked *asked)
 {
-	uint64_t key = rule_say_key(&shim.segment, &asked->answer, asked->path);
+	uint64_t key = rule_message_key(&shim.segment, &asked->answer, asked->path);
 
 	for (uint32_t i = 0; i < SAID_MAX; i++) {
 		uint64_t *place = &said[(key + i) % SAID_MAX];
@@ -63,8 +63,8 @@ static void say(const struct asked *asked)
 	char *line = scratch_take();
 	if (line)
 		say_line(&stream, line,
-			 rule_say(&shim.segment, &asked->answer, asked->path, line,
-				  SEGMENT_PATH_BYTES));
+			 rule_format_message(&shim.segment, &asked->answer, asked->path, line,
+					     SEGMENT_PATH_BYTES));
 	scratch_give(line);
 }
 
@@ -91,7 +91,7 @@ static void could_not_ask(struct asked *asked)
 
 static void settle(struct asked *asked, bool is_there)
 {
-	rule_settle(&shim.segment, &shim.rules, &asked->question, is_there, &asked->answer);
+	rule_complete(&shim.segment, &shim.rules, &asked->question, is_there, &asked->answer);
 	if (asked->answer.action == RULE_ACTION_OFF)
 		end(asked);
 }
@@ -112,7 +112,7 @@ static void ask(struct asked *asked, uint32_t ops, int directory, const char *pa
 		return;
 	}
 	judge(asked);
-	if (asked->path && asked->answer.wants_look)
+	if (asked->path && asked->answer.needs_lookup)
 		settle(asked, sys_call6(SYS_newfstatat, directory, (long)path, (long)&stat,
 					follows ? 0 : AT_SYMLINK_NOFOLLOW, 0, 0) == 0);
 }
@@ -187,7 +187,7 @@ bool rules_let_descriptor(uint32_t ops, int fd)
 		return true;
 	}
 	judge(&asked);
-	if (asked.path && asked.answer.wants_look)
+	if (asked.path && asked.answer.needs_lookup)
 		settle(&asked, true);
 	return obey(&asked);
 }

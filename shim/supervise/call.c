@@ -201,7 +201,7 @@ static bool read_name(const struct looking *looking, int directory_at, int path_
 		memmove(ret_name->path, rest, strlen(rest) + 1);
 	}
 	/* Our own /proc/self is another's. */
-	if ((rest = path_behind_folder(ret_name->path, (uint32_t)looking->target->pid))) {
+	if ((rest = path_behind_directory(ret_name->path, (uint32_t)looking->target->pid))) {
 		named->directory = AT_FDCWD;
 		named->path = rest;
 	}
@@ -380,7 +380,7 @@ static bool notes_changes(const struct looking *looking)
 	       !looking->target->invocation.ignored;
 }
 
-static void note(const struct looking *looking, const struct named *named, enum deed_kind kind)
+static void note(const struct looking *looking, const struct named *named, enum file_action kind)
 {
 	const struct context *context = &looking->target->request.context;
 
@@ -433,9 +433,9 @@ static struct verdict judge_name(const struct looking *looking)
 	      (flags || !is_there_now(looking, &name.named, false))) &&
 	    !(form->op == JOURNAL_CREATE && S_ISDIR(flags)))
 		note(looking, &name.named,
-		     form->op == JOURNAL_DELETE   ? DEED_REMOVES
-		     : form->op == JOURNAL_CREATE ? DEED_MAKES
-						  : DEED_WRITES);
+		     form->op == JOURNAL_DELETE   ? FILE_ACTION_REMOVE
+		     : form->op == JOURNAL_CREATE ? FILE_ACTION_CREATE
+						  : FILE_ACTION_WRITE);
 	return PASS;
 }
 
@@ -468,11 +468,11 @@ static struct verdict judge_two(const struct looking *looking)
 	bool is_new = form->op != JOURNAL_RENAME || !is_there_now(looking, &other.named, false);
 	if (form->op != JOURNAL_LINK)
 		note(looking, &name.named,
-		     form->op == JOURNAL_SYMLINK ? DEED_MAKES
-		     : flags & RENAME_EXCHANGE   ? DEED_WRITES
-						 : DEED_REMOVES);
+		     form->op == JOURNAL_SYMLINK ? FILE_ACTION_CREATE
+		     : flags & RENAME_EXCHANGE   ? FILE_ACTION_WRITE
+						 : FILE_ACTION_REMOVE);
 	if (form->op != JOURNAL_SYMLINK)
-		note(looking, &other.named, is_new ? DEED_MAKES : DEED_CHANGES);
+		note(looking, &other.named, is_new ? FILE_ACTION_CREATE : FILE_ACTION_CHANGE);
 	return PASS;
 }
 
@@ -611,7 +611,8 @@ static struct verdict judge_open(const struct looking *looking)
 		error = ask(looking, JOURNAL_OPEN, flags, &name.named, !(flags & O_NOFOLLOW), NULL);
 		if (error == 0 && (is_there ? (flags & (O_CREAT | O_EXCL)) != (O_CREAT | O_EXCL)
 					    : (flags & O_CREAT) != 0))
-			note(looking, &name.named, is_there ? DEED_CHANGES : DEED_MAKES);
+			note(looking, &name.named,
+			     is_there ? FILE_ACTION_CHANGE : FILE_ACTION_CREATE);
 	}
 	if (!writes && !lists && reads_files(target)) {
 		exchange_takes_long(looking->exchange);
@@ -732,7 +733,7 @@ static void end_process(const struct looking *looking, int status)
 		request_end_reader(segment, &target->request, (uint32_t)target->pid, NULL);
 	if (context->capture_id &&
 	    capture_shell(segment, context->capture_id) == (uint32_t)target->pid)
-		capture_end(segment, target->request.subject, context->capture_id);
+		capture_finish(segment, target->request.subject, context->capture_id);
 	process_exit(segment, target->process);
 }
 

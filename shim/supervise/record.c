@@ -264,7 +264,7 @@ void record_instructed(const struct supervision *supervision, const struct targe
 
 	if (!injected->text)
 		return;
-	inject_tell(injected, target->request.context.scope_id, &record, &details);
+	inject_write_record(injected, target->request.context.scope_id, &record, &details);
 	record.marks |= JOURNAL_DETAILS;
 	(void)journal_write(supervision->journal, &record, &details, sizeof(details), true);
 }

@@ -60,7 +60,7 @@ static bool is_new(const struct segment *segment, struct target *target, const c
 		   const struct rule_answer *answer)
 {
 	enum { SAID = sizeof(target->rules_said) / sizeof(target->rules_said[0]) };
-	uint64_t key = rule_say_key(segment, answer, path);
+	uint64_t key = rule_message_key(segment, answer, path);
 
 	for (int i = 0; i < SAID; i++)
 		if (target->rules_said[i] == key)
@@ -103,14 +103,14 @@ int rules_ask(const struct supervision *supervision, struct target *target,
 		return 0;
 	}
 	rule_judge(segment, program, &question, &answer);
-	if (answer.wants_look)
-		rule_settle(segment, program, &question, access->is_there(access->data), &answer);
+	if (answer.needs_lookup)
+		rule_complete(segment, program, &question, access->is_there(access->data), &answer);
 	if (answer.action == RULE_ACTION_OFF)
 		return 0;
 	rule_count(segment, &answer);
 	record_ruled(supervision, target, access->named, &answer);
 	if (is_new(segment, target, question.path, &answer))
 		say_line(supervision, target, line,
-			 rule_say(segment, &answer, question.path, line, sizeof(line)));
+			 rule_format_message(segment, &answer, question.path, line, sizeof(line)));
 	return answer.action == RULE_ACTION_DENY ? -EACCES : 0;
 }

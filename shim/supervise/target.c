@@ -113,7 +113,7 @@ static void end_unheard(const struct segment *segment, const struct target *targ
 	if (!announced.serial &&
 	    !process_find_announced(segment, target->request.subject, &announced, &slot))
 		return;
-	process_ended_unheard(segment, announced);
+	process_ended_before_calls(segment, announced);
 }
 
 /* Lets go of the table's lock, and destroys what is to be: closing a file may take as long as its file system likes. */
@@ -530,7 +530,7 @@ static void adopt(const struct targets *targets, struct target *target)
 	target->request.is_viewer = context->role == ROLE_VIEWER && !target->invocation.ignored;
 	if (!target->invocation.ignored &&
 	    (context->role == ROLE_VIEWER || context->role == ROLE_READER))
-		request_begin(segment, &target->request, target->invocation.probes);
+		request_init(segment, &target->request, target->invocation.probes);
 }
 
 bool target_is_loading(const struct target *target, uint64_t code)

@@ -171,7 +171,7 @@ static int inject(const struct supervision *supervision, struct target *target, 
 		  const struct version *version)
 {
 	bool is_notice = answer->decision == DECISION_NOTICE;
-	const struct inject_tail tail = {
+	const struct inject_rest tail = {
 		.path = path,
 		.stat = stat,
 		.fd = fd,

@@ -99,7 +99,7 @@ static void resume_pending(const struct segment *segment, uint64_t key)
 		return;
 	struct guard_writer other = { .serial = found.serial };
 	struct guard_answer again = { .file_key = key, .knows = found.knows };
-	guard_begin(segment, &other, "", &again);
+	guard_start_write(segment, &other, "", &again);
 }
 
 void writes_free(struct writes *writes)
@@ -183,7 +183,7 @@ static void begin(const struct segment *segment, struct target *target,
 	uint32_t knows;
 	bool is_first = !guard_unfinished(segment, answer->file_key, &knows);
 
-	guard_begin(segment, &who, named->normal, answer);
+	guard_start_write(segment, &who, named->normal, answer);
 	if (!target->writes)
 		target->writes = calloc(1, sizeof(*target->writes));
 	struct writes *writes = target->writes;
@@ -259,13 +259,13 @@ static int ask(const struct supervision *supervision, struct target *target,
 						.error = -EIO };
 		segment_count(segment, COUNTER_notices_refused, 1);
 	} else {
-		guard_look(segment, &who, named->normal, fd, kind, &answer);
+		guard_check(segment, &who, named->normal, fd, kind, &answer);
 	}
 	if (fd >= 0)
 		(void)close(fd);
 	if (answer.verdict != GUARD_PASS) {
 		say_line(supervision, target, line,
-			 guard_say(segment, &answer, named->normal, line, sizeof(line)));
+			 guard_format_message(segment, &answer, named->normal, line, sizeof(line)));
 		record_guarded(supervision, target, named->normal, &answer);
 	}
 	if (answer.verdict == GUARD_DENY)
@@ -368,7 +368,7 @@ static bool is_said(const struct supervision *supervision, const struct write *w
 	       file_find(supervision->segment, write->key, &file) < 0 ||
 	       (version_is_none(now)
 			? (file.flags & FILE_REMOVED) != 0
-			: version_equal(now, &file.written) || version_equal(now, &file.outside));
+			: version_equal(now, &file.written) || version_equal(now, &file.external));
 }
 
 /* Looks at what came of one.  sure: the call has been made.  False: it is not over yet. */
@@ -418,7 +418,7 @@ static bool settle(const struct supervision *supervision, struct target *target,
 		guard_cancel(segment, &who, write->key); /* another's goes on */
 		return true;
 	}
-	guard_end(segment, &who, write->key, &now, write->knows);
+	guard_finish_write(segment, &who, write->key, &now, write->knows);
 	record_edited(supervision, target, write->path, &write->before, &now,
 		      guard_source(who.context, who.role));
 	struct guard_answer stored;
@@ -430,7 +430,7 @@ static bool settle(const struct supervision *supervision, struct target *target,
 	if (!is_heard) {
 		struct guard_writer other = { .serial = unfinished };
 		struct guard_answer again = { .file_key = write->key, .knows = knows };
-		guard_begin(segment, &other, "", &again);
+		guard_start_write(segment, &other, "", &again);
 	}
 	return true;
 }

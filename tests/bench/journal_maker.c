@@ -286,22 +286,22 @@ static void view_file(const struct process *process, struct file *file)
 
 	record.decision = !is_again    ? DECISION_CONTENT
 			  : is_changed ? DECISION_DIFF
-			  : percent(8) ? DECISION_YIELDED
+			  : percent(8) ? DECISION_GIVEN_AGAIN
 				       : DECISION_NOTICE;
-	record.reason = !is_again                             ? REASON_NOT_DELIVERED
-			: is_changed                          ? REASON_CHANGED
-			: record.decision == DECISION_YIELDED ? REASON_INSISTED
-							      : REASON_REPEATED;
+	record.reason = !is_again                                 ? REASON_NOT_DELIVERED
+			: is_changed                              ? REASON_CHANGED
+			: record.decision == DECISION_GIVEN_AGAIN ? REASON_ASKED_AGAIN
+								  : REASON_REPEATED;
 	older.low--;
 	(void)put_known(process, record, file, is_changed ? &older : &version, &version);
 	put_bytes(process, file, JOURNAL_READ,
 		  record.decision == DECISION_NOTICE ? 180
 		  : record.decision == DECISION_DIFF ? file->size_bytes / 4
 						     : file->size_bytes);
-	enum journal_op op = record.decision == DECISION_NOTICE    ? JOURNAL_NOTICE
-			     : record.decision == DECISION_DIFF    ? JOURNAL_DIFFED
-			     : record.decision == DECISION_YIELDED ? JOURNAL_YIELDED
-								   : JOURNAL_GIVEN;
+	enum journal_op op = record.decision == DECISION_NOTICE        ? JOURNAL_NOTICE
+			     : record.decision == DECISION_DIFF        ? JOURNAL_DIFFED
+			     : record.decision == DECISION_GIVEN_AGAIN ? JOURNAL_YIELDED
+								       : JOURNAL_GIVEN;
 	record = of_known(op, file);
 	record.amount = op == JOURNAL_NOTICE ? file->size_bytes - (file->size_bytes > 180 ? 180 : 0)
 			: op == JOURNAL_DIFFED ? file->size_bytes * 3 / 4

@@ -384,7 +384,7 @@ static bool check_all(uint32_t writers)
 		missing += attempted;
 	}
 	missing -= events;
-	if (good && (number != view.header->next || journal_end(&view) != number))
+	if (good && (number != view.header->next || journal_end_unit(&view) != number))
 		good = fail("not the end", number, 0, view.header->next);
 	if (good && reader->units + JOURNAL_UNITS_FIRST != view.header->next)
 		good = fail("units are not accounted for", number, 0, reader->units);

@@ -51,7 +51,7 @@ static void *writer(void *data)
 
 	while (!atomic_load(&stop)) {
 		struct record *slot = &slots[(unsigned)rand_r(&seed) % SLOTS];
-		if (!slot_begin(slot, &copy, sizeof(copy))) {
+		if (!slot_acquire(slot, &copy, sizeof(copy))) {
 			atomic_fetch_add(&lost, 1);
 			continue;
 		}
@@ -108,7 +108,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < WRITERS + READERS; i++)
 		(void)pthread_join(threads[i], NULL);
 	for (int i = 0; i < SLOTS; i++) { /* none is unusable for ever */
-		bool held = slot_begin(&slots[i], &copy, sizeof(copy));
+		bool held = slot_acquire(&slots[i], &copy, sizeof(copy));
 		if (held)
 			slot_commit(&slots[i], &copy, sizeof(copy));
 		bad += !held || !slot_read(&slots[i], &copy, sizeof(copy));

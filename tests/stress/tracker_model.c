@@ -430,7 +430,7 @@ static void new_capture(int index)
 					      ->command_id;
 			/* what our own writers wrote meanwhile is no output of that command */
 			slot_of_command(id)->base_bytes = written_by_us() - commands[command].bytes;
-			capture_end(&world.segment, SUBJECT_SELF, captures[index].id);
+			capture_finish(&world.segment, SUBJECT_SELF, captures[index].id);
 			commands[command].ended = true;
 		}
 		must(close(captures[index].pipe[0]) == 0 && close(captures[index].pipe[1]) == 0);
@@ -453,7 +453,7 @@ static void new_capture(int index)
 	struct capture_slot *slot = segment_slot(&world.segment, TABLE_CAPTURES,
 						 captures[index].id %
 							 world.segment.capacity[TABLE_CAPTURES]);
-	must(slot_begin(slot, &copy, CAPTURE_CHECKED_BYTES));
+	must(slot_acquire(slot, &copy, CAPTURE_CHECKED_BYTES));
 	captures[index].measured = captures[index].measured && copy.measured;
 	copy.measured = captures[index].measured;
 	slot_commit(slot, &copy, CAPTURE_CHECKED_BYTES);
@@ -556,7 +556,7 @@ static bool view_files(int capture, const int *paths, int count, bool redirected
 								     &one->view.pending) == 0;
 				notices--;
 			}
-		} else if (decision == DECISION_YIELDED) {
+		} else if (decision == DECISION_GIVEN_AGAIN) {
 			yields++;
 			if (!due || !eligible)
 				complain("yielded without cause", scope, path);
@@ -847,7 +847,7 @@ static void die_inside(struct pulse *pulse)
 	uint64_t copy[64];
 	uint64_t *slot = segment_slot(&world.segment, TABLES[table].table,
 				      below((unsigned)world.segment.capacity[TABLES[table].table]));
-	if (!slot_begin(slot, copy, TABLES[table].bytes))
+	if (!slot_acquire(slot, copy, TABLES[table].bytes))
 		return;
 	for (size_t i = 1; i < TABLES[table].bytes / 8; i++)
 		if (chance(50))
@@ -960,7 +960,7 @@ static unsigned unusable_slots(void)
 		for (uint64_t k = 0; k < world.segment.capacity[TABLES[i].table]; k++) {
 			uint64_t copy[64];
 			void *slot = segment_slot(&world.segment, TABLES[i].table, k);
-			bool held = slot_begin(slot, copy, TABLES[i].bytes);
+			bool held = slot_acquire(slot, copy, TABLES[i].bytes);
 			if (held)
 				slot_commit(slot, copy, TABLES[i].bytes);
 			bad += !held || !slot_read(slot, copy, TABLES[i].bytes);
@@ -1032,7 +1032,7 @@ static void part_two(uint64_t kills)
 		(void)snprintf(name, sizeof(name), "k%u", i);
 		must(world_cat(&world, scope, name) == DECISION_CONTENT);
 		must(world_cat(&world, scope, name) == DECISION_NOTICE);
-		must(world_cat(&world, scope, name) == DECISION_YIELDED);
+		must(world_cat(&world, scope, name) == DECISION_GIVEN_AGAIN);
 		must(tracker_forget(&world.segment, 0, world_path(&world, name)) == 0);
 		must(!world_is_delivered(&world, scope, name));
 	}

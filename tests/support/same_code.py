@@ -21,13 +21,30 @@ def text_at(table, offset):
     return table[offset:table.index(b"\0", offset)].decode()
 
 
+def alike(pairs):
+    """A function from a name to the one that stands for all that were renamed to each other.
+
+    A section or a clone of a function has its name between dots (.text.main, main.cold); that of a file counts as a whole."""
+    table = {}
+
+    def first(name):
+        while name in table:
+            name = table[name]
+        return name
+
+    for old, new in pairs:
+        if first(old) != first(new):
+            table[first(old)] = first(new)
+    return lambda name: first(name) if name.endswith(".c") else ".".join(map(first, name.split(".")))
+
+
 def sections(path, renamed):
     """What is loaded of an object file, comparable: its sections by name, and where each relocation points."""
     data = path.read_bytes()
     (offset,), (size, count, names) = struct.unpack_from("<Q", data, 40), struct.unpack_from("<HHH", data, 58)
     heads = [struct.unpack_from("<IIQQQQIIQQ", data, offset + size * i) for i in range(count)]
     bodies = [data[head[4]:head[4] + head[5]] if head[1] != SHT_NOBITS else head[5] for head in heads]
-    title = [text_at(bodies[names], head[0]) for head in heads]
+    title = [renamed(text_at(bodies[names], head[0])) for head in heads]
     symbols = []
     for head, body in zip(heads, bodies):
         if head[1] == SHT_SYMTAB:
@@ -52,28 +69,20 @@ def objects(build, renamed):
         if at and at[2] in ("config", "tracker", "shim", "cli"):
             whole = at[2] + "/" + at[4]
             part = next(part for part in PARTS if whole.startswith(part + "/"))
-            found[part, at[3], renamed(path.name[:-2]) + ".o"] = path
+            found[part, at[3], renamed(path.name[:-2])] = path
     return found
 
 
 def main():
     words = pathlib.Path(sys.argv[3]).read_text().split() if len(sys.argv) > 3 else ()
-    table = dict(word.split("=", 1) for word in words if "=" in word)
-
-    def renamed(name):
-        first, dot, rest = name.partition(".")  # a function's clone: name.part.0
-        return table.get(name) or table.get(first, first) + dot + rest
-
-    def same(name):
-        return name
-
-    old, new = objects(sys.argv[1], renamed), objects(sys.argv[2], same)
+    renamed = alike([word.split("=", 1) for word in words if "=" in word])
+    old, new = objects(sys.argv[1], renamed), objects(sys.argv[2], renamed)
     bad = 0
     for key in sorted(old.keys() | new.keys()):
         if key not in old or key not in new:
-            print("%s: only in the %s build" % ("/".join((key[0], key[2][:-2])), "new" if key in new else "old"))
-        elif sections(old[key], renamed) != sections(new[key], same):
-            print("%s: differs" % "/".join((key[0], key[2][:-2])))
+            print("%s: only in the %s build" % ("/".join((key[0], key[2])), "new" if key in new else "old"))
+        elif sections(old[key], renamed) != sections(new[key], renamed):
+            print("%s: differs" % "/".join((key[0], key[2])))
         else:
             continue
         bad += 1

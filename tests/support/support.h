@@ -291,7 +291,7 @@ static inline void view_end(const struct world *world, const struct request *req
 		if (scope)
 			scope->bytes_given += content.version.size_bytes;
 		if (view->is_pending &&
-		    decision_settle(&world->segment, view->path, &view->pending) == 0)
+		    decision_complete(&world->segment, view->path, &view->pending) == 0)
 			decision_deliver(&world->segment, request, &view->pending, &stamp,
 					 &content.version, &view->delivered);
 	}

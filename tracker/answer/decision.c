@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "tracker/answer/instruction.h"
-#include "tracker/answer/part.h"
+#include "tracker/answer/line_range.h"
 #include "tracker/answer/proof.h"
 #include "tracker/content/baseline.h"
 #include "tracker/content/contents.h"
@@ -107,7 +107,7 @@ static bool is_current(const struct segment *segment, const struct request *requ
 	struct output_limits limits = limits_at(segment, request, moment);
 	if (!delivery_is_current(segment, delivery, moment, &limits))
 		return false;
-	if (!request->is_own)
+	if (!request->is_in_process)
 		return true;
 	return delivery->request != moment->request &&
 	       !(delivery_find(segment, request->agent_scope_id, delivery->file_key, &forgotten) ==
@@ -136,29 +136,30 @@ static int find_delivery(const struct segment *segment, const struct request *re
 }
 
 /* What the scope knows of the file that was opened. */
-struct known {
+struct delivered_version {
 	uint64_t file_key; /* that it is known by */
 	struct version version;
 };
 
 /* The same where all its lines were given, though not at once: under its path what is later than what was forgotten there, under another
  * name of it as for a delivery.  Parts are of what viewers and readers print. */
-static bool find_parts(const struct segment *segment, const struct request *request, uint64_t key,
-		       uint64_t other, const struct moment *moment, struct known *ret_known)
+static bool find_line_ranges(const struct segment *segment, const struct request *request,
+			     uint64_t key, uint64_t other, const struct moment *moment,
+			     struct delivered_version *ret_known)
 {
 	struct output_limits limits = limits_at(segment, request, moment);
 	struct delivery_slot last = { .time_ns = 0 };
 
-	if (request->is_own)
+	if (request->is_in_process)
 		return false;
 	(void)delivery_find(segment, request->context.scope_id, key, &last);
 	ret_known->file_key = key;
-	if (part_is_whole(segment, key, moment, &limits, last.command_id ? 0 : last.time_ns,
-			  &ret_known->version))
+	if (line_range_is_whole(segment, key, moment, &limits, last.command_id ? 0 : last.time_ns,
+				&ret_known->version))
 		return true;
 	ret_known->file_key = other;
-	return other != key &&
-	       part_is_whole(segment, other, moment, &limits, last.time_ns, &ret_known->version);
+	return other != key && line_range_is_whole(segment, other, moment, &limits, last.time_ns,
+						   &ret_known->version);
 }
 
 /* Notes the answer for that version with the path asked for.  The model may go on by that name or by the one whose delivery
@@ -200,7 +201,7 @@ static bool may_be_answered(const struct segment *segment, const struct request 
 {
 	const struct settings *settings = segment->settings;
 	return settings->session_mode == SESSION_MODE_SUBSTITUTE &&
-	       (request->is_own ||
+	       (request->is_in_process ||
 		(request->is_viewer && (request->at_sink || request->asks_late))) &&
 	       size_bytes >= settings->notice_min_bytes && size_bytes <= settings->notice_max_bytes;
 }
@@ -219,10 +220,10 @@ static bool is_at_sink(const struct segment *segment, const struct request *requ
 }
 
 /* May what changed be given instead of a file that is other than `delivered`? */
-static bool takes_diff(const struct segment *segment, const struct request *request)
+static bool accepts_diff(const struct segment *segment, const struct request *request)
 {
 	return segment->settings->notice_on_change == NOTICE_ON_CHANGE_DIFF &&
-	       request->takes_diff && !request->is_own;
+	       request->accepts_diff && !request->is_in_process;
 }
 
 /* The file is another than the one delivered, and looked at: is it worth trying to say what changed? */
@@ -250,11 +251,11 @@ static void decide_diff(const struct segment *segment, const struct moment *mome
 	answer->reason = REASON_BINARY;
 	if (!answer->content.text)
 		return;
-	answer->reason = REASON_INSISTED;
+	answer->reason = REASON_ASKED_AGAIN;
 	own = delivery_noted(segment, moment, answer->path_key, version);
 	other = delivery_noted(segment, moment, answer->file_key, version);
-	if (note_insists(segment, own, moment->request) ||
-	    note_insists(segment, other, moment->request))
+	if (note_asks_again(segment, own, moment->request) ||
+	    note_asks_again(segment, other, moment->request))
 		return;
 	answer->reason = REASON_CHANGED;
 	if (!is_worth_a_diff(segment, answer))
@@ -280,7 +281,7 @@ void decision_open(const struct segment *segment, const struct request *request,
 		   struct answer *ret_answer)
 {
 	struct delivery_slot delivery;
-	struct known known, parts;
+	struct delivered_version known, parts;
 	struct moment moment = request_moment(segment, request);
 
 	ret_answer->decision = DECISION_CONTENT;
@@ -298,11 +299,12 @@ void decision_open(const struct segment *segment, const struct request *request,
 	uint64_t other_key = file_by_inode(segment, stat->st_dev, stat->st_ino);
 	bool is_delivered = find_delivery(segment, request, ret_answer->path_key, other_key,
 					  &moment, &delivery) == 0;
-	bool is_in_parts = find_parts(segment, request, ret_answer->path_key, other_key, &moment,
-				      &parts);
+	bool is_in_parts = find_line_ranges(segment, request, ret_answer->path_key, other_key,
+					    &moment, &parts);
 	if (!is_delivered && !is_in_parts)
 		return;
-	known = is_delivered ? (struct known){ delivery.file_key, delivery.version } : parts;
+	known = is_delivered ? (struct delivered_version){ delivery.file_key, delivery.version }
+			     : parts;
 	ret_answer->file_key = known.file_key;
 	ret_answer->delivered = known.version;
 	ret_answer->reason = REASON_NOT_ALLOWED;
@@ -310,7 +312,7 @@ void decision_open(const struct segment *segment, const struct request *request,
 	    !is_at_sink(segment, request))
 		return;
 	ret_answer->reason = REASON_CHANGED;
-	bool diffs = is_delivered && takes_diff(segment, request);
+	bool diffs = is_delivered && accepts_diff(segment, request);
 	if ((uint64_t)stat->st_size != known.version.size_bytes && !diffs &&
 	    !(is_in_parts && (uint64_t)stat->st_size == parts.version.size_bytes))
 		return;
@@ -339,11 +341,11 @@ void decision_open(const struct segment *segment, const struct request *request,
 	own = delivery_noted(segment, &moment, ret_answer->path_key, &known.version);
 	other = delivery_noted(segment, &moment, ret_answer->file_key, &known.version);
 	/* One request may be several own reads: the answer to the first is the answer to all. */
-	bool is_same = request->is_own && own.notice_request == number;
+	bool is_same = request->is_in_process && own.notice_request == number;
 	if (!is_same &&
-	    (note_insists(segment, own, number) || note_insists(segment, other, number))) {
-		ret_answer->decision = DECISION_YIELDED;
-		ret_answer->reason = REASON_INSISTED;
+	    (note_asks_again(segment, own, number) || note_asks_again(segment, other, number))) {
+		ret_answer->decision = DECISION_GIVEN_AGAIN;
+		ret_answer->reason = REASON_ASKED_AGAIN;
 		uint64_t until = number + segment->settings->notice_insist_requests;
 		if (number > own.yield_until)
 			note_answer(segment, &moment, ret_answer,
@@ -354,7 +356,7 @@ void decision_open(const struct segment *segment, const struct request *request,
 		return;
 	}
 	int length = notice_render(segment, path_as_given, &ret_answer->content,
-				   request->is_own ? -1 : fd, ret_answer->notice,
+				   request->is_in_process ? -1 : fd, ret_answer->notice,
 				   sizeof(ret_answer->notice));
 	ret_answer->reason = REASON_TOO_SHORT;
 	if (length <= 0 || (uint64_t)length >= (uint64_t)stat->st_size)
@@ -399,12 +401,12 @@ void decision_pend_late(const struct segment *segment, const struct request *req
 		.stamp = stamp_of(stat),
 		.is_late = true,
 		.file_forgets = file_forgets(segment),
-		.counted = answer->decision == DECISION_YIELDED,
+		.counted = answer->decision == DECISION_GIVEN_AGAIN,
 	};
 	ret_pending->moment = request_moment(segment, request);
 }
 
-int decision_settle(const struct segment *segment, const char *path, struct pending *pending)
+int decision_complete(const struct segment *segment, const char *path, struct pending *pending)
 {
 	if (!pending->is_late)
 		return 0;
@@ -425,7 +427,7 @@ int decision_pend(const struct segment *segment, const struct request *request, 
 		.stamp = stamp,
 		.moment = request_moment(segment, request),
 		.forgets = file.forgets,
-		.counted = answer && answer->decision == DECISION_YIELDED,
+		.counted = answer && answer->decision == DECISION_GIVEN_AGAIN,
 		.is_diff = answer && answer->decision == DECISION_DIFF,
 	};
 	if (answer && answer->decision == DECISION_DIFF) {
@@ -463,8 +465,9 @@ static bool is_changed_unseen(const struct segment *segment, const struct file_s
 						    __ATOMIC_RELAXED);
 
 	return !version_is_none(&file->version) && !version_equal(&file->version, version) &&
-	       !version_equal(&file->written, version) && !version_equal(&file->outside, version) &&
-	       !file->writer && file->last_edit_realtime_ns < file->last_read_realtime_ns &&
+	       !version_equal(&file->written, version) &&
+	       !version_equal(&file->external, version) && !file->writer &&
+	       file->last_edit_realtime_ns < file->last_read_realtime_ns &&
 	       watched_until_ns < sys_boottime_ns();
 }
 
@@ -482,11 +485,11 @@ static bool reaches_scope(const struct segment *segment, const struct request *r
 	return request_is_received(request) && now->scope_epoch &&
 	       now->scope_epoch == pending->moment.scope_epoch &&
 	       now->session_epoch == pending->moment.session_epoch &&
-	       (request->is_own ||
+	       (request->is_in_process ||
 		command_within_so_far(segment, now->capture_id, now->command_id, limits));
 }
 
-static bool is_forgotten(const struct segment *segment, const struct pending *pending)
+static bool is_invalidated(const struct segment *segment, const struct pending *pending)
 {
 	struct file_slot file;
 
@@ -496,12 +499,12 @@ static bool is_forgotten(const struct segment *segment, const struct pending *pe
 }
 
 /* Forgotten between a check and the record?  Then that must not stand. */
-static bool is_forgotten_since(const struct segment *segment, const struct request *request,
-			       const struct pending *pending, const struct moment *now)
+static bool is_invalidated_since(const struct segment *segment, const struct request *request,
+				 const struct pending *pending, const struct moment *now)
 {
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	struct moment after = request_moment(segment, request);
-	return is_forgotten(segment, pending) || after.scope_epoch != now->scope_epoch ||
+	return is_invalidated(segment, pending) || after.scope_epoch != now->scope_epoch ||
 	       after.session_epoch != now->session_epoch;
 }
 
@@ -530,9 +533,9 @@ static bool was_given(const struct segment *segment, const struct request *reque
 	    version_equal(&delivery.version, version))
 		return true;
 	struct output_limits limits = limits_at(segment, request, now);
-	return !request->is_own &&
-	       part_is_whole(segment, file_key, now, &limits,
-			     delivery.command_id ? 0 : delivery.time_ns, &whole) &&
+	return !request->is_in_process &&
+	       line_range_is_whole(segment, file_key, now, &limits,
+				   delivery.command_id ? 0 : delivery.time_ns, &whole) &&
 	       version_equal(&whole, version);
 }
 
@@ -567,7 +570,7 @@ void decision_deliver(const struct segment *segment, const struct request *reque
 		ret_delivered->is_changed = is_changed_unseen(segment, &file, version);
 	}
 	(void)file_change_known(segment, pending->file_key, note_whole_read, &read);
-	if (!to_scope || is_forgotten(segment, pending))
+	if (!to_scope || is_invalidated(segment, pending))
 		return;
 	/* No later than a forget under another name meanwhile. */
 	struct moment given = now;
@@ -583,12 +586,12 @@ void decision_deliver(const struct segment *segment, const struct request *reque
 		segment_count(segment, COUNTER_deliveries, 1);
 	if (is_repeat)
 		segment_count(segment, COUNTER_repeats, 1);
-	if (is_forgotten_since(segment, request, pending, &now)) {
+	if (is_invalidated_since(segment, request, pending, &now)) {
 		(void)delivery_forget(segment, now.scope_id, pending->file_key);
 		return;
 	}
 	ret_delivered->is_given = true;
-	if (request->is_own) /* a read is not "the model saw it": baseline_read() judges it */
+	if (request->is_in_process) /* a read is not "the model saw it": baseline_read() judges it */
 		return;
 	note_instruction(segment, &file, &given, stamp, version);
 	/* A transcript may prove it yet, but what the model takes the file for is not moved by what it was perhaps not given. */
@@ -612,13 +615,13 @@ void decision_give_lines(const struct segment *segment, const struct request *re
 	if (!count || !stamp_equal(stamp, &pending->stamp) ||
 	    stamp->size_bytes != content->version.size_bytes ||
 	    !reaches_scope(segment, request, pending, &now, &limits) ||
-	    is_forgotten(segment, pending))
+	    is_invalidated(segment, pending))
 		return;
 	/* No later than a forget under another name meanwhile. */
 	struct moment given = now;
 	given.time_ns = pending->moment.time_ns;
-	if (part_record(segment, pending->file_key, &content->version, content->lines, spans, count,
-			&given) == 0 &&
-	    is_forgotten_since(segment, request, pending, &now))
-		(void)part_forget(segment, now.scope_id, pending->file_key);
+	if (line_range_record(segment, pending->file_key, &content->version, content->lines, spans,
+			      count, &given) == 0 &&
+	    is_invalidated_since(segment, request, pending, &now))
+		(void)line_range_forget(segment, now.scope_id, pending->file_key);
 }

@@ -23,8 +23,8 @@
 #include "tracker/segment/tables.h"
 
 enum decision {
-	DECISION_CONTENT, /* the real bytes */
-	DECISION_YIELDED, /* the real bytes, although a notice would have been true */
+	DECISION_CONTENT,     /* the real bytes */
+	DECISION_GIVEN_AGAIN, /* the real bytes, although a notice would have been true */
 	DECISION_NOTICE,
 	DECISION_DIFF, /* what changed since the scope was given it whole; the way in tries to have it made */
 };
@@ -36,7 +36,7 @@ enum reason {
 	REASON_NOT_ALLOWED,   /* by mode, role, sink or size */
 	REASON_CHANGED,       /* other bytes than delivered */
 	REASON_BINARY,        /* holds a NUL byte */
-	REASON_INSISTED,
+	REASON_ASKED_AGAIN,
 	REASON_TOO_SHORT, /* the notice would be no shorter */
 	REASON_UNREADABLE,
 	REASON_REPEATED,
@@ -100,7 +100,7 @@ struct pending {
 	struct stamp stamp;
 	struct moment moment;
 	uint32_t forgets;
-	bool is_late;          /* the file is on no record yet: decision_settle() is to come */
+	bool is_late;          /* the file is on no record yet: decision_complete() is to come */
 	uint64_t file_forgets; /* is_late: of the session */
 	bool counted;          /* as a repeat, by decision_open() */
 	/* what changed is given, not the file: it is whole by what was given before, and inside the window for as long as that */
@@ -116,13 +116,13 @@ int decision_pend(const struct segment *segment, const struct request *request, 
 		  const struct stat *stat, const struct answer *answer,
 		  struct pending *ret_pending);
 
-/* decision_pend_late(): the same, and nothing is recorded until decision_settle() is called, with the same path: that takes longer than
+/* decision_pend_late(): the same, and nothing is recorded until decision_complete() is called, with the same path: that takes longer than
  * to read a small file, and pages of the segment that this process has not touched.  answer: of decision_open(), that knew the file's key, and
  * no DIFF.  Who forgets any file until then takes this read for forgotten. */
 void decision_pend_late(const struct segment *segment, const struct request *request,
 			const struct stat *stat, const struct answer *answer,
 			struct pending *ret_pending);
-int decision_settle(const struct segment *segment, const char *path, struct pending *pending);
+int decision_complete(const struct segment *segment, const char *path, struct pending *pending);
 
 /* What decision_deliver() found. */
 struct delivered {

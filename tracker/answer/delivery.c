@@ -185,7 +185,7 @@ static bool is_note_for(const struct delivery_slot *slot, const struct moment *m
 	       slot->scope_epoch == moment->scope_epoch && version_equal(&slot->version, version);
 }
 
-bool note_insists(const struct segment *segment, struct note note, uint64_t request)
+bool note_asks_again(const struct segment *segment, struct note note, uint64_t request)
 {
 	const struct settings *settings = segment->settings;
 	if (settings->notice_yield != NOTICE_YIELD_INSIST)
@@ -258,7 +258,7 @@ unsigned delivery_forget(const struct segment *segment, uint64_t scope_id, uint6
 		if ((key != file_key && key != note_key(file_key)) ||
 		    (scope_id && __atomic_load_n(&slot->scope_id, __ATOMIC_RELAXED) != scope_id))
 			continue;
-		if (!slot_begin_surely(slot, &copy, sizeof(copy)))
+		if (!slot_acquire_surely(slot, &copy, sizeof(copy)))
 			continue;
 		if (copy.file_key == key) {
 			forgotten += copy.command_id != 0;

@@ -92,8 +92,8 @@ struct note {
 	uint64_t yield_until;    /* given in full up to this request */
 };
 
-/* note_insists(): does the model insist, asking by the request of this number, so soon after its notice ([notice] yield)? */
-bool note_insists(const struct segment *segment, struct note note, uint64_t request);
+/* note_asks_again(): does the model insist, asking by the request of this number, so soon after its notice ([notice] yield)? */
+bool note_asks_again(const struct segment *segment, struct note note, uint64_t request);
 
 /* delivery_noted(): the note for a file in this version, in the moment's epoch; zeros when there is none. */
 struct note delivery_noted(const struct segment *segment, const struct moment *moment,

@@ -12,18 +12,18 @@
 #include "tracker/sys/sys.h"
 
 /* INJECT_END, and what instruction_header() writes. */
-enum { END_LINES = 1, HEADER_LINES = 1 };
+enum { FOOTER_LINES = 1, HEADER_LINES = 1 };
 
 /* What one call of inject_file() makes. */
 struct making {
 	const struct segment *segment;
 	const struct request *request;
-	const struct inject_tail *tail;
+	const struct inject_rest *rest;
 	struct moment moment;
 	struct output_limits limits;
 	uint64_t lines;      /* of what was put in */
-	uint64_t tail_lines; /* of what comes behind it */
-	bool is_tail_known;
+	uint64_t rest_lines; /* of what comes behind it */
+	bool is_rest_known;
 	char *chunk;
 	int fd;         /* of the sealed file; -1: nothing was put in yet */
 	uint64_t bytes; /* in it */
@@ -86,20 +86,20 @@ static int add_file(struct making *making, int fd, uint64_t size_bytes,
 		if (error < 0)
 			return error;
 	}
-	struct version found = version_stream_end(&stream);
+	struct version found = version_stream_finish(&stream);
 	if (at != size_bytes || (version && !version_equal(&found, version)))
 		return -ESTALE;
 	return 0;
 }
 
 /* What is viewed itself is given by that. */
-static void note_viewed(const struct segment *segment, const struct inject_tail *tail,
+static void note_viewed(const struct segment *segment, const struct inject_rest *rest,
 			struct inject *inject)
 {
-	if (inject->viewed_count == INJECTED_MAX || !instruction_is_named(segment, tail->path))
+	if (inject->viewed_count == INJECTED_MAX || !instruction_is_named(segment, rest->path))
 		return;
-	inject->viewed[inject->viewed_count].dev = tail->stat->st_dev;
-	inject->viewed[inject->viewed_count].ino = tail->stat->st_ino;
+	inject->viewed[inject->viewed_count].dev = rest->stat->st_dev;
+	inject->viewed[inject->viewed_count].ino = rest->stat->st_ino;
 	inject->viewed_count++;
 }
 
@@ -115,13 +115,13 @@ static bool is_printed(const struct inject *inject, const struct stat *stat)
 	return false;
 }
 
-static size_t end_bytes(const struct segment *segment)
+static size_t footer_bytes(const struct segment *segment)
 {
 	return sizeof(INJECT_END) - 1 + strnlen(segment->header->nonce, SEGMENT_NONCE_BYTES) +
 	       sizeof(INJECT_END_CLOSE) - 1;
 }
 
-static int add_end(struct making *making)
+static int add_footer(struct making *making)
 {
 	const char *nonce = making->segment->header->nonce;
 	size_t length = strnlen(nonce, SEGMENT_NONCE_BYTES);
@@ -135,9 +135,9 @@ static int add_end(struct making *making)
 /* Would the command stay within its limits with so much more? */
 static bool is_room(const struct making *making, uint64_t more_bytes, uint64_t more_lines)
 {
-	uint64_t bytes = making->bytes + more_bytes + end_bytes(making->segment) +
-			 making->tail->bytes;
-	uint64_t lines = making->lines + more_lines + making->tail_lines;
+	uint64_t bytes = making->bytes + more_bytes + footer_bytes(making->segment) +
+			 making->rest->bytes;
+	uint64_t lines = making->lines + more_lines + making->rest_lines;
 	struct output_limits left = making->limits;
 
 	if (bytes > left.bytes || lines > left.lines)
@@ -149,20 +149,20 @@ static bool is_room(const struct making *making, uint64_t more_bytes, uint64_t m
 }
 
 /* Lines of what comes behind: where they are limited, of the file that the viewer is about to read. */
-static void know_tail(struct making *making)
+static void find_rest(struct making *making)
 {
-	const struct inject_tail *tail = making->tail;
+	const struct inject_rest *rest = making->rest;
 	struct content content;
 
-	if (making->is_tail_known)
+	if (making->is_rest_known)
 		return;
-	making->is_tail_known = true;
-	making->tail_lines = END_LINES + 1;
-	if (tail->notice || making->limits.lines == UINT64_MAX)
+	making->is_rest_known = true;
+	making->rest_lines = FOOTER_LINES + 1;
+	if (rest->notice || making->limits.lines == UINT64_MAX)
 		return;
-	making->tail_lines = END_LINES + tail->bytes;
-	if (content_of_descriptor(tail->fd, making->limits.bytes, &content) == 0)
-		making->tail_lines = END_LINES + content.lines;
+	making->rest_lines = FOOTER_LINES + rest->bytes;
+	if (content_of_descriptor(rest->fd, making->limits.bytes, &content) == 0)
+		making->rest_lines = FOOTER_LINES + content.lines;
 }
 
 /* Puts one in, where it is to be.  Returns 0, also where it is not; a negative errno where nothing may be put in at all. */
@@ -182,7 +182,7 @@ static int add_instruction(struct making *making, int fd, const struct stat *sta
 				 &content.version, &making->limits) ||
 	    shape.longest > making->limits.line_bytes)
 		return 0;
-	know_tail(making);
+	find_rest(making);
 	lines = HEADER_LINES + content.lines;
 	if (!is_room(making, (uint64_t)length + content.version.size_bytes + 1, lines))
 		return 0;
@@ -214,7 +214,7 @@ static int add_instructions(struct making *making, inject_text *text, void *data
 	struct stat stat;
 	int error = 0;
 
-	instruction_walk_begin(making->segment, making->tail->path, false, true, &walk);
+	instruction_walk_init(making->segment, making->rest->path, false, true, &walk);
 	while (error == 0 &&
 	       instruction_walk_next(making->segment, &walk, making->path, sizeof(making->path))) {
 		int fd = instruction_open(making->segment, making->path, &stat);
@@ -230,19 +230,19 @@ static int add_instructions(struct making *making, inject_text *text, void *data
 static int make(struct making *making, inject_text *text, void *data, struct inject *inject,
 		uint64_t *ret_before_bytes)
 {
-	const struct inject_tail *tail = making->tail;
+	const struct inject_rest *rest = making->rest;
 	int error = add_instructions(making, text, data, inject);
 	char last;
 
 	if (making->fd < 0)
 		return error < 0 ? error : -ENOENT;
 	if (error == 0)
-		error = add_end(making);
+		error = add_footer(making);
 	uint64_t before_bytes = making->bytes;
 	if (error == 0)
-		error = tail->notice
-				? add(making, tail->notice, tail->bytes)
-				: add_file(making, tail->fd, tail->bytes, tail->version, &last);
+		error = rest->notice
+				? add(making, rest->notice, rest->bytes)
+				: add_file(making, rest->fd, rest->bytes, rest->version, &last);
 	if (error < 0) {
 		(void)sys_close(making->fd);
 		return error;
@@ -256,15 +256,15 @@ static int make(struct making *making, inject_text *text, void *data, struct inj
 /* What inject_file() does where it may. Apart: `making` is large, and the stack of one who may not may be a signal handler's. */
 __attribute__((noinline)) static int make_file(const struct segment *segment,
 					       const struct request *request,
-					       const struct inject_tail *tail, inject_text *text,
+					       const struct inject_rest *rest, inject_text *text,
 					       void *data, struct inject *inject,
 					       uint64_t *ret_before_bytes)
 {
-	struct making making = { .segment = segment, .request = request, .tail = tail, .fd = -1 };
+	struct making making = { .segment = segment, .request = request, .rest = rest, .fd = -1 };
 	const struct context *context = &request->context;
 	int count = inject->count;
 
-	note_viewed(segment, tail, inject);
+	note_viewed(segment, rest, inject);
 	making.moment = moment_now(segment, context->scope_id, request->number, context->capture_id,
 				   request->command_id);
 	if (!making.moment.scope_epoch)
@@ -272,11 +272,11 @@ __attribute__((noinline)) static int make_file(const struct segment *segment,
 	making.limits = decision_limits(segment, context);
 	if (!is_room(&making, 0, 0))
 		return -ENOENT;
-	making.chunk = chunk_take();
+	making.chunk = chunk_acquire();
 	if (!making.chunk)
 		return -ENOMEM;
 	int readable = make(&making, text, data, inject, ret_before_bytes);
-	chunk_give(making.chunk);
+	chunk_release(making.chunk);
 	if (readable < 0)
 		inject->count = count;
 	else if (count == 0)
@@ -285,12 +285,12 @@ __attribute__((noinline)) static int make_file(const struct segment *segment,
 }
 
 int inject_file(const struct segment *segment, const struct request *request,
-		const struct inject_tail *tail, inject_text *text, void *data,
+		const struct inject_rest *rest, inject_text *text, void *data,
 		struct inject *inject, uint64_t *ret_before_bytes)
 {
 	if (!may_inject(segment, request))
 		return -ENOENT;
-	return make_file(segment, request, tail, text, data, inject, ret_before_bytes);
+	return make_file(segment, request, rest, text, data, inject, ret_before_bytes);
 }
 
 bool inject_given(const struct segment *segment, const struct inject *inject, int index)
@@ -300,8 +300,8 @@ bool inject_given(const struct segment *segment, const struct inject *inject, in
 	       0;
 }
 
-void inject_tell(const struct injected *injected, uint64_t scope_id, struct journal_record *record,
-		 struct journal_details *ret_details)
+void inject_write_record(const struct injected *injected, uint64_t scope_id,
+			 struct journal_record *record, struct journal_details *ret_details)
 {
 	record->path = injected->text;
 	record->amount = scope_id;

@@ -46,7 +46,7 @@ struct inject {
 };
 
 /* What comes behind them. */
-struct inject_tail {
+struct inject_rest {
 	const char *
 		path; /* of the file that is viewed: absolute, normalized, as the kernel knows it */
 	const struct stat *stat;       /* of it */
@@ -66,15 +66,15 @@ typedef uint32_t inject_text(const char *path, void *data);
  * there is nothing to be put in; other errors, on which the viewer is given what it would have been: -ESTALE when a file changed
  * meanwhile, -EFBIG, -ENOMEM, -EINVAL when the nonce is damaged. */
 int inject_file(const struct segment *segment, const struct request *request,
-		const struct inject_tail *tail, inject_text *text, void *data,
+		const struct inject_rest *rest, inject_text *text, void *data,
 		struct inject *inject, uint64_t *ret_before_bytes);
 
 /* inject_given(): all of it went out.  Returns whether that one of `inject->files` is on record as given now. */
 bool inject_given(const struct segment *segment, const struct inject *inject, int index);
 
-/* inject_tell(): what the journal's INSTRUCTED says of one that was given to a scope.  record: begun by the way in.  ret_details: what
+/* inject_write_record(): what the journal's INSTRUCTED says of one that was given to a scope.  record: begun by the way in.  ret_details: what
  * follows it. */
-void inject_tell(const struct injected *injected, uint64_t scope_id, struct journal_record *record,
-		 struct journal_details *ret_details);
+void inject_write_record(const struct injected *injected, uint64_t scope_id,
+			 struct journal_record *record, struct journal_details *ret_details);
 
 #endif

@@ -17,7 +17,7 @@
 #include "tracker/sys/sys.h"
 
 enum {
-	FOLDER_PROBES = 64,
+	DIRECTORY_PROBES = 64,
 	NAMES_BITS = 64,
 };
 
@@ -72,14 +72,14 @@ bool instruction_is_named(const struct segment *segment, const char *path)
 }
 
 /* The slot of a folder in the index, or with make one for it; NULL: there is none. */
-static struct instruction_folder_slot *folder_slot(const struct segment *segment, uint64_t key,
-						   bool make)
+static struct instruction_directory_slot *directory_slot(const struct segment *segment,
+							 uint64_t key, bool make)
 {
-	uint64_t capacity = segment->capacity[TABLE_INSTRUCTION_FOLDERS];
+	uint64_t capacity = segment->capacity[TABLE_INSTRUCTION_DIRECTORIES];
 
-	for (unsigned probe = 0; probe < FOLDER_PROBES; probe++) {
-		struct instruction_folder_slot *slot = segment_slot(
-			segment, TABLE_INSTRUCTION_FOLDERS, (key + probe) % capacity);
+	for (unsigned probe = 0; probe < DIRECTORY_PROBES; probe++) {
+		struct instruction_directory_slot *slot = segment_slot(
+			segment, TABLE_INSTRUCTION_DIRECTORIES, (key + probe) % capacity);
 		uint64_t found = __atomic_load_n(&slot->key, __ATOMIC_ACQUIRE);
 		if (!found && make &&
 		    __atomic_compare_exchange_n(&slot->key, &found, key, false, __ATOMIC_ACQ_REL,
@@ -93,10 +93,10 @@ static struct instruction_folder_slot *folder_slot(const struct segment *segment
 	return NULL;
 }
 
-int instruction_index_set(const struct segment *segment, const char *folder, uint64_t names)
+int instruction_index_set(const struct segment *segment, const char *directory, uint64_t names)
 {
-	struct instruction_folder_slot *slot = folder_slot(segment, path_key(segment, folder),
-							   names != 0);
+	struct instruction_directory_slot *slot = directory_slot(
+		segment, path_key(segment, directory), names != 0);
 	if (slot)
 		__atomic_store_n(&slot->names, names, __ATOMIC_RELEASE);
 	return slot || !names ? 0 : -ENOSPC;
@@ -109,15 +109,15 @@ void instruction_index_renew(const struct segment *segment, uint64_t for_ns)
 }
 
 /* Names in the walk's folder, whose path is given. */
-static uint64_t names_in(const struct segment *segment, const char *folder)
+static uint64_t names_in(const struct segment *segment, const char *directory)
 {
-	const struct instruction_folder_slot *slot = folder_slot(segment, path_key(segment, folder),
-								 false);
+	const struct instruction_directory_slot *slot = directory_slot(
+		segment, path_key(segment, directory), false);
 	return slot ? __atomic_load_n(&slot->names, __ATOMIC_ACQUIRE) : 0;
 }
 
-void instruction_walk_begin(const struct segment *segment, const char *path, bool is_folder,
-			    bool by_index, struct instruction_walk *ret_walk)
+void instruction_walk_init(const struct segment *segment, const char *path, bool is_directory,
+			   bool by_index, struct instruction_walk *ret_walk)
 {
 	const char *relative = path_relative(segment, path);
 	uint64_t until_ns = __atomic_load_n(&segment->header->instructions_until_ns,
@@ -126,20 +126,20 @@ void instruction_walk_begin(const struct segment *segment, const char *path, boo
 
 	*ret_walk = (struct instruction_walk){
 		.path = path,
-		.is_folder = is_folder,
+		.is_directory = is_directory,
 		.by_index = by_index && until_ns && sys_boottime_ns() < until_ns,
-		.ended = relative == path && !(is_root && is_folder),
+		.ended = relative == path && !(is_root && is_directory),
 	};
 	if (is_root)
-		ret_walk->folder_bytes = strcmp(path, "/") == 0 ? 0 : strlen(path);
+		ret_walk->directory_bytes = strcmp(path, "/") == 0 ? 0 : strlen(path);
 	else
-		ret_walk->folder_bytes = relative > path ? (size_t)(relative - path) - 1 : 0;
+		ret_walk->directory_bytes = relative > path ? (size_t)(relative - path) - 1 : 0;
 }
 
 /* Goes one folder down. */
 static void descend(struct instruction_walk *walk)
 {
-	size_t length = strlen(walk->path), next = walk->folder_bytes + 1;
+	size_t length = strlen(walk->path), next = walk->directory_bytes + 1;
 
 	walk->name = NULL;
 	walk->number = 0;
@@ -148,15 +148,15 @@ static void descend(struct instruction_walk *walk)
 		return;
 	}
 	const char *slash = strchr(walk->path + next, '/');
-	walk->folder_bytes = slash ? (size_t)(slash - walk->path) : length;
-	walk->ended = !slash && !walk->is_folder;
+	walk->directory_bytes = slash ? (size_t)(slash - walk->path) : length;
+	walk->ended = !slash && !walk->is_directory;
 }
 
 bool instruction_walk_next(const struct segment *segment, struct instruction_walk *walk,
 			   char *ret_path, size_t capacity)
 {
 	for (; !walk->ended; descend(walk)) {
-		size_t bytes = walk->folder_bytes;
+		size_t bytes = walk->directory_bytes;
 		if (bytes + 2 > capacity)
 			continue;
 		memcpy(ret_path, walk->path, bytes);
@@ -243,7 +243,7 @@ static bool is_of(const struct instruction_slot *slot, uint64_t dev, uint64_t in
 }
 
 /* The command has ended within its limit: that is so however many commands follow, whose slots take its place. */
-static void settle(const struct segment *segment, const struct instruction_slot *given)
+static void complete_delivery(const struct segment *segment, const struct instruction_slot *given)
 {
 	struct instruction_slot copy;
 	struct instruction_slot *slot = pair_hold(segment, &INSTRUCTIONS, given->scope_id,
@@ -281,7 +281,7 @@ bool instruction_is_given(const struct segment *segment, const struct moment *mo
 		return false;
 	/* What a proof says may change. */
 	if (slot.command_id != moment->command_id && !is_proven)
-		settle(segment, &slot);
+		complete_delivery(segment, &slot);
 	return true;
 }
 
@@ -326,7 +326,7 @@ unsigned instruction_forget(const struct segment *segment, uint64_t scope_id, ui
 		    __atomic_load_n(&slot->ino, __ATOMIC_RELAXED) != ino ||
 		    __atomic_load_n(&slot->dev, __ATOMIC_RELAXED) != dev)
 			continue;
-		if (!slot_begin_surely(slot, &copy, sizeof(copy)))
+		if (!slot_acquire_surely(slot, &copy, sizeof(copy)))
 			continue;
 		bool is_it = copy.dev == dev && copy.ino == ino &&
 			     (!scope_id || copy.scope_id == scope_id);

@@ -33,20 +33,20 @@ bool instruction_is_excluded(const struct segment *segment, const char *path);
 
 /* The places where instruction files for a path may be. */
 struct instruction_walk {
-	const char *path;    /* borrowed */
-	size_t folder_bytes; /* of the folder that is looked at; 0: the root of the file system */
-	const char *name;    /* last one that was told of this folder; NULL: none yet */
-	unsigned number;     /* of the next name */
-	uint64_t names;      /* that are there, as far as is known */
-	bool is_folder, by_index, ended;
+	const char *path;       /* borrowed */
+	size_t directory_bytes; /* of the folder that is looked at; 0: the root of the file system */
+	const char *name;       /* last one that was told of this folder; NULL: none yet */
+	unsigned number;        /* of the next name */
+	uint64_t names;         /* that are there, as far as is known */
+	bool is_directory, by_index, ended;
 };
 
-/* instruction_walk_begin(): for a path.
+/* instruction_walk_init(): for a path.
  *
- * path: absolute, normalized, borrowed; one that is not in the workspace has none.  is_folder: instructions of its own folder apply to it.
+ * path: absolute, normalized, borrowed; one that is not in the workspace has none.  is_directory: instructions of its own folder apply to it.
  * by_index: places of which the index knows that there is nothing are left out. */
-void instruction_walk_begin(const struct segment *segment, const char *path, bool is_folder,
-			    bool by_index, struct instruction_walk *ret_walk);
+void instruction_walk_init(const struct segment *segment, const char *path, bool is_directory,
+			   bool by_index, struct instruction_walk *ret_walk);
 
 /* instruction_walk_next(): the next place: ret_path, capacity bytes.  Excluded ones, and what does not fit, are left out.  Returns false at
  * the end. */
@@ -86,7 +86,7 @@ uint64_t instruction_names_bit(const struct segment *segment, const char *name);
 /* instruction_index_set(): what a folder holds, by instruction_names_bit().  For the program.
  *
  * folder: absolute, normalized.  Returns 0, or -ENOSPC: then the index must not be renewed any more. */
-int instruction_index_set(const struct segment *segment, const char *folder, uint64_t names);
+int instruction_index_set(const struct segment *segment, const char *directory, uint64_t names);
 
 /* instruction_index_renew(): the index is complete for `for_ns` from now on; 0: it is not. */
 void instruction_index_renew(const struct segment *segment, uint64_t for_ns);

@@ -24,7 +24,7 @@ struct text {
 	bool overflow;
 };
 
-static void put(struct text *text, const char *bytes, size_t count)
+static void append(struct text *text, const char *bytes, size_t count)
 {
 	if (text->overflow || count >= text->capacity - text->length) {
 		text->overflow = true;
@@ -34,10 +34,10 @@ static void put(struct text *text, const char *bytes, size_t count)
 	text->length += count;
 }
 
-static void put_number(struct text *text, uint64_t number)
+static void append_number(struct text *text, uint64_t number)
 {
 	char digits[DECIMAL_BYTES_MAX];
-	put(text, digits, (size_t)(decimal_put(digits, number) - digits));
+	append(text, digits, (size_t)(decimal_write(digits, number) - digits));
 }
 
 /* What is rendered with. */
@@ -52,7 +52,7 @@ struct render {
 };
 
 /* The first characters of the file, escaped: as many as were asked for and as fit. */
-static void put_excerpt(struct text *text, const struct render *render)
+static void append_excerpt(struct text *text, const struct render *render)
 {
 	static const char CUT[] = "\xe2\x80\xa6 [truncated]";
 	uint64_t left = render->segment->settings->history_result_max_length;
@@ -80,7 +80,7 @@ static void put_excerpt(struct text *text, const struct render *render)
 				left = 0;
 				break;
 			}
-			put(text, escaped, (size_t)bytes);
+			append(text, escaped, (size_t)bytes);
 			room -= (size_t)bytes;
 			at += length;
 			left--;
@@ -88,11 +88,11 @@ static void put_excerpt(struct text *text, const struct render *render)
 		offset += at;
 	}
 	if (offset < size)
-		put(text, CUT, sizeof(CUT) - 1);
+		append(text, CUT, sizeof(CUT) - 1);
 }
 
 /* Renders what begins with a brace.  Returns how much of the template that was. */
-static size_t put_field(struct text *text, struct render *render, const char *at)
+static size_t append_field(struct text *text, struct render *render, const char *at)
 {
 	const struct segment_header *header = render->segment->header;
 	char digits[VERSION_DIGITS + 1];
@@ -105,30 +105,30 @@ static size_t put_field(struct text *text, struct render *render, const char *at
 		return 6;
 	}
 	if (strncmp(at, "{lines}", 7) == 0) {
-		put_number(text, render->content->lines);
+		append_number(text, render->content->lines);
 		return 7;
 	}
 	if (strncmp(at, "{bytes}", 7) == 0) {
-		put_number(text, render->content->version.size_bytes);
+		append_number(text, render->content->version.size_bytes);
 		return 7;
 	}
 	if (strncmp(at, "{version}", 9) == 0) {
 		version_digits(&render->content->version, digits);
-		put(text, digits, VERSION_DIGITS);
+		append(text, digits, VERSION_DIGITS);
 		return 9;
 	}
 	if (strncmp(at, "{excerpt}", 9) == 0) {
 		render->excerpts++;
 		if (render->fd >= 0)
-			put_excerpt(text, render);
+			append_excerpt(text, render);
 		return 9;
 	}
 	if (strncmp(at, "{nonce}", 7) == 0) {
-		put(text, header->nonce, strnlen(header->nonce, SEGMENT_NONCE_BYTES));
+		append(text, header->nonce, strnlen(header->nonce, SEGMENT_NONCE_BYTES));
 		render->has_nonce = header->nonce[0] != '\0'; /* emptied by damage: none */
 		return 7;
 	}
-	put(text, at, 1);
+	append(text, at, 1);
 	return 1;
 }
 
@@ -142,12 +142,12 @@ static int render_template(struct render *render, char *ret_text, size_t capacit
 		return -EINVAL;
 	for (const char *at = template; *at;) {
 		size_t plain = strcspn(at, "{");
-		put(&text, at, plain);
+		append(&text, at, plain);
 		at += plain;
 		if (*at)
-			at += put_field(&text, render, at);
+			at += append_field(&text, render, at);
 	}
-	put(&text, "\n", 1);
+	append(&text, "\n", 1);
 	if (text.overflow)
 		return -ENAMETOOLONG;
 	ret_text[text.length] = '\0';
@@ -183,14 +183,14 @@ static bool is_plain(const char *word)
 }
 
 /* A word as it is written for a shell, as far as there is room. */
-static void put_word(struct text *text, const char *word)
+static void append_word(struct text *text, const char *word)
 {
 	const char *quote = is_plain(word) ? "" : "'";
 
-	put(text, quote, strlen(quote));
+	append(text, quote, strlen(quote));
 	for (; *word && !text->overflow; word++)
-		put(text, *word == '\'' ? "'\\''" : word, *word == '\'' ? 4 : 1);
-	put(text, quote, strlen(quote));
+		append(text, *word == '\'' ? "'\\''" : word, *word == '\'' ? 4 : 1);
+	append(text, quote, strlen(quote));
 }
 
 /* The beginning of a command, as it is written for a shell.  Not cut inside a character. */
@@ -201,8 +201,8 @@ static void join_words(char *const words[], char *ret_text, size_t capacity)
 
 	for (size_t i = 0; words[i] && !text.overflow; i++) {
 		if (i)
-			put(&text, " ", 1);
-		put_word(&text, words[i]);
+			append(&text, " ", 1);
+		append_word(&text, words[i]);
 	}
 	if (text.overflow) {
 		text.length = excerpt_whole(text.bytes, text.length);
@@ -212,15 +212,15 @@ static void join_words(char *const words[], char *ret_text, size_t capacity)
 	}
 }
 
-static void put_age(struct text *text, uint64_t age_ns)
+static void append_age(struct text *text, uint64_t age_ns)
 {
 	uint64_t seconds = age_ns / 1000000000u;
 	uint64_t minutes = seconds / 60;
-	put_number(text, minutes ? minutes : seconds);
+	append_number(text, minutes ? minutes : seconds);
 	const char *unit = minutes ? " minute" : " second";
-	put(text, unit, strlen(unit));
+	append(text, unit, strlen(unit));
 	if ((minutes ? minutes : seconds) != 1)
-		put(text, "s", 1);
+		append(text, "s", 1);
 }
 
 int notice_request(const struct segment *segment, char *const words[], uint64_t output_bytes,
@@ -234,22 +234,22 @@ int notice_request(const struct segment *segment, char *const words[], uint64_t 
 
 	if (capacity == 0 || nonce_bytes == 0)
 		return -EINVAL;
-#define PUT(literal) put(&text, literal, sizeof(literal) - 1)
-	PUT("[Command already run: ");
+#define APPEND(literal) append(&text, literal, sizeof(literal) - 1)
+	APPEND("[Command already run: ");
 	join_words(words, command, sizeof(command));
 	int length = path_escape(command, text.bytes + text.length, text.capacity - text.length);
 	if (length < 0)
 		return length;
 	text.length += (size_t)length;
-	PUT(". Same output as ");
-	put_age(&text, age_ns);
-	PUT(" ago: nothing that it reads has changed. If it is not in your context, repeat the "
-	    "same command to get it in full. (");
-	put_number(&text, output_bytes);
-	PUT(" bytes, ");
-	put(&text, nonce, nonce_bytes);
-	PUT(")]\n");
-#undef PUT
+	APPEND(". Same output as ");
+	append_age(&text, age_ns);
+	APPEND(" ago: nothing that it reads has changed. If it is not in your context, repeat the "
+	       "same command to get it in full. (");
+	append_number(&text, output_bytes);
+	APPEND(" bytes, ");
+	append(&text, nonce, nonce_bytes);
+	APPEND(")]\n");
+#undef APPEND
 	if (text.overflow)
 		return -ENAMETOOLONG;
 	ret_text[text.length] = '\0';

@@ -81,14 +81,14 @@ static int report_file(struct walk *walk, const void *slot)
 
 static int report_lines(struct walk *walk, const void *slot)
 {
-	const struct part_slot *given = slot;
+	const struct line_range_slot *given = slot;
 	int ret = 0;
 
 	if (!given->line_count ||
 	    !belongs(walk, given->scope_id, given->session_epoch, given->scope_epoch))
 		return 0;
-	for (int i = 0; ret == 0 && i < PARTS_OF_FILE_MAX; i++) {
-		const struct part *part = &given->parts[i];
+	for (int i = 0; ret == 0 && i < LINE_RANGES_MAX; i++) {
+		const struct line_range *part = &given->parts[i];
 		if (part->first)
 			ret = report(walk, &(struct proof_delivery){ .kind = PROOF_OF_LINES,
 								     .scope_id = given->scope_id,
@@ -145,13 +145,13 @@ int proof_each_delivery(const struct segment *segment, uint64_t scope_id,
 		int (*report)(struct walk *walk, const void *slot);
 	} TABLES[] = {
 		{ TABLE_DELIVERIES, sizeof(struct delivery_slot), report_file },
-		{ TABLE_PARTS, sizeof(struct part_slot), report_lines },
+		{ TABLE_LINE_RANGES, sizeof(struct line_range_slot), report_lines },
 		{ TABLE_REMEMBERED, sizeof(struct remembered_slot), report_request },
 		{ TABLE_INSTRUCTIONS, sizeof(struct instruction_slot), report_instruction },
 	};
 	union {
 		struct delivery_slot delivery;
-		struct part_slot part;
+		struct line_range_slot part;
 		struct remembered_slot remembered;
 		struct instruction_slot instruction;
 	} copy;

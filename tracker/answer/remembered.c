@@ -52,7 +52,7 @@ bool remembered_is_current(const struct segment *segment, const struct remembere
 int remembered_inputs(const struct segment *segment, const struct remembered_slot *remembered,
 		      struct inputs *inputs)
 {
-	ssize_t got = contents_take_inputs(segment, remembered->file, inputs->bytes,
+	ssize_t got = contents_read_inputs(segment, remembered->file, inputs->bytes,
 					   INPUTS_BYTES_MAX);
 	if (got < 0)
 		return (int)got;
@@ -120,7 +120,7 @@ int remembered_record(const struct segment *segment, const struct version *ident
 		    sizeof(*slot);
 	slot_commit(slot, &copy, sizeof(copy));
 	/* Behind the slot, whose place names the file: who looks in between finds another list than the slot says. */
-	int error = contents_put_inputs(segment, copy.file, inputs->bytes, inputs->size_bytes);
+	int error = contents_write_inputs(segment, copy.file, inputs->bytes, inputs->size_bytes);
 	if (error < 0)
 		segment_count(segment, COUNTER_lost_requests, 1);
 	return error;
@@ -153,11 +153,11 @@ bool remembered_is_refused(const struct remembered_slot *remembered, const struc
 	       moment->time_ns - remembered->time_ns < REFUSED_NS;
 }
 
-bool remembered_insists(const struct segment *segment, const struct remembered_slot *remembered,
-			uint64_t request)
+bool remembered_asks_again(const struct segment *segment, const struct remembered_slot *remembered,
+			   uint64_t request)
 {
 	struct note note = { remembered->notice_request, remembered->yield_until };
-	return note_insists(segment, note, request);
+	return note_asks_again(segment, note, request);
 }
 
 void remembered_note(const struct segment *segment, const struct remembered_slot *remembered,
@@ -198,7 +198,7 @@ unsigned remembered_forget(const struct segment *segment, uint64_t scope_id)
 		uint64_t of = __atomic_load_n(&slot->scope_id, __ATOMIC_RELAXED);
 		if (!of || (scope_id && of != scope_id))
 			continue;
-		if (!slot_begin_surely(slot, &copy, sizeof(copy)))
+		if (!slot_acquire_surely(slot, &copy, sizeof(copy)))
 			continue;
 		forgotten += copy.command_id != 0;
 		copy.command_id = 0;

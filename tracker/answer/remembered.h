@@ -43,9 +43,9 @@ void remembered_refuse(const struct segment *segment, const struct version *iden
 		       const struct moment *moment);
 bool remembered_is_refused(const struct remembered_slot *remembered, const struct moment *moment);
 
-/* remembered_insists(): does the model insist, by how the command was answered last ([notice] yield)? */
-bool remembered_insists(const struct segment *segment, const struct remembered_slot *remembered,
-			uint64_t request);
+/* remembered_asks_again(): does the model insist, by how the command was answered last ([notice] yield)? */
+bool remembered_asks_again(const struct segment *segment, const struct remembered_slot *remembered,
+			   uint64_t request);
 
 /* remembered_note(): notes an answer; no number is lowered.  remembered_unnote(): the notice of that request could not be given. */
 void remembered_note(const struct segment *segment, const struct remembered_slot *remembered,

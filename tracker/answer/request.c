@@ -19,7 +19,7 @@ static void count(const struct segment *segment, struct request *request)
 		segment_count(segment, COUNTER_requests, 1);
 }
 
-void request_begin(const struct segment *segment, struct request *request, bool probes)
+void request_init(const struct segment *segment, struct request *request, bool probes)
 {
 	const struct context *context = &request->context;
 
@@ -42,9 +42,9 @@ void request_concerns(const struct segment *segment, struct request *request, co
 		count(segment, request);
 }
 
-bool request_prepare_own(const struct segment *segment, const struct context *context,
-			 uint64_t serial, uint64_t agent_scope_id, const char *name,
-			 struct request *ret_request)
+bool request_prepare_in_process(const struct segment *segment, const struct context *context,
+				uint64_t serial, uint64_t agent_scope_id, const char *name,
+				struct request *ret_request)
 {
 	static const char MORE[] = " (own reads)";
 	char label[sizeof(((struct scope_slot *)0)->name)];
@@ -53,7 +53,7 @@ bool request_prepare_own(const struct segment *segment, const struct context *co
 	*ret_request = (struct request){ .subject = SUBJECT_SELF,
 					 .context = *context,
 					 .command_id = DELIVERY_UNCUT,
-					 .is_own = true,
+					 .is_in_process = true,
 					 .agent_scope_id = agent_scope_id };
 	/* Its epoch is looked at: it would begin by the agent's first command, and what was read before would be forgotten. */
 	if (context->role == ROLE_AGENT && agent_scope_id)
@@ -67,12 +67,13 @@ bool request_prepare_own(const struct segment *segment, const struct context *co
 				     (uint32_t)sys_getpid(), context->profile, label);
 }
 
-void request_begin_own(const struct segment *segment, struct request *request)
+void request_init_in_process(const struct segment *segment, struct request *request)
 {
 	count(segment, request);
 }
 
-void request_own_given(const struct segment *segment, const struct request *request, uint64_t bytes)
+void request_count_in_process(const struct segment *segment, const struct request *request,
+			      uint64_t bytes)
 {
 	struct scope_slot *scope = scope_find(segment, request->context.scope_id);
 	if (scope)
@@ -99,7 +100,7 @@ bool request_has_capture(const struct segment *segment, const struct request *re
 /* Does the agent, and it alone, read what goes to the capture?  Where nobody can tell that is counted, once a request. */
 static bool is_received(const struct segment *segment, struct request *request)
 {
-	enum receiver receiver = receiver_look(segment, request->subject, &request->context,
+	enum receiver receiver = receiver_find(segment, request->subject, &request->context,
 					       request->pid_ns);
 
 	if (receiver == RECEIVER_UNKNOWN && !request->is_unknown) {

@@ -26,40 +26,40 @@ struct request {
 	bool is_unknown; /* counted: nobody could tell who reads it */
 	uint64_t pid_ns; /* process_pid_ns() of the subject, where it is the caller and no copy of it; 0: to be asked for */
 	bool asks_late; /* at_sink is not known yet: decision_open() looks where an answer hangs on it, which walks /proc */
-	bool takes_diff; /* its way in can give what changed instead of a file (DECISION_DIFF) */
-	bool is_own; /* an own read of a whitelisted process: its context's scope is of that process alone */
-	uint64_t agent_scope_id; /* is_own: of its agent: what that forgets is forgotten here too; 0: none */
+	bool accepts_diff; /* its way in can give what changed instead of a file (DECISION_DIFF) */
+	bool is_in_process; /* an own read of a whitelisted process: its context's scope is of that process alone */
+	uint64_t agent_scope_id; /* is_in_process: of its agent: what that forgets is forgotten here too; 0: none */
 };
 
 /* request_is_received(): does what the process is given reach the request's scope? */
 static inline bool request_is_received(const struct request *request)
 {
-	return request->is_own || request->at_sink;
+	return request->is_in_process || request->at_sink;
 }
 
-/* request_begin(): a viewer or reader, by its context's role, is one request of its scope: sets number and command_id.
+/* request_init(): a viewer or reader, by its context's role, is one request of its scope: sets number and command_id.
  * subject and context are set before.  Without a scope it has the number 0 and no command.
  *
  * probes: of a reader's invocation.  One that asks for nothing in the workspace is not counted, nor is a viewer before request_concerns(). */
-void request_begin(const struct segment *segment, struct request *request, bool probes);
+void request_init(const struct segment *segment, struct request *request, bool probes);
 
 /* request_concerns(): a viewer opens that file.  path: absolute, normalized.  No system call. */
 void request_concerns(const struct segment *segment, struct request *request, const char *path);
 
-/* request_prepare_own(): makes the request that all own reads of a whitelisted process begin as, and its scope.
+/* request_prepare_in_process(): makes the request that all own reads of a whitelisted process begin as, and its scope.
  *
  * context: of the process.  serial: of its slot.  agent_scope_id: baseline_scope() of it.  name: of the program.
  * Returns false when there can be no scope: then nothing is answered. */
-bool request_prepare_own(const struct segment *segment, const struct context *context,
-			 uint64_t serial, uint64_t agent_scope_id, const char *name,
-			 struct request *ret_request);
+bool request_prepare_in_process(const struct segment *segment, const struct context *context,
+				uint64_t serial, uint64_t agent_scope_id, const char *name,
+				struct request *ret_request);
 
-/* request_begin_own(): an own read, prepared as above, begins: sets number. */
-void request_begin_own(const struct segment *segment, struct request *request);
+/* request_init_in_process(): an own read, prepared as above, begins: sets number. */
+void request_init_in_process(const struct segment *segment, struct request *request);
 
-/* request_own_given(): an own read gave bytes: they count towards its scope's window. */
-void request_own_given(const struct segment *segment, const struct request *request,
-		       uint64_t bytes);
+/* request_count_in_process(): an own read gave bytes: they count towards its scope's window. */
+void request_count_in_process(const struct segment *segment, const struct request *request,
+			      uint64_t bytes);
 
 /* request_cancel(): it was begun by the wrong one: as if it had not been. */
 void request_cancel(const struct segment *segment, struct request *request);

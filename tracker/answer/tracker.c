@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "tracker/answer/instruction.h"
-#include "tracker/answer/part.h"
+#include "tracker/answer/line_range.h"
 #include "tracker/answer/remembered.h"
 #include "tracker/content/baseline.h"
 #include "tracker/path/path.h"
@@ -118,7 +118,7 @@ int tracker_forget(const struct segment *segment, uint64_t scope_id, const char 
 	struct stat stat;
 	bool known = false;
 
-	/* Before anything: what is being read, and is on no record yet, is no delivery (decision_settle()). */
+	/* Before anything: what is being read, and is on no record yet, is no delivery (decision_complete()). */
 	(void)__atomic_add_fetch(&segment->header->file_forgets, 1, __ATOMIC_SEQ_CST);
 	/* Which commands read it is in files; they are few, and all of them are run again. */
 	bool is_there = sys_stat(path, &stat) == 0;
@@ -138,7 +138,7 @@ int tracker_forget(const struct segment *segment, uint64_t scope_id, const char 
 			known = true;
 		if (delivery_forget(segment, scope_id, keys[i]) > 0)
 			known = true;
-		if (part_forget(segment, scope_id, keys[i]) > 0)
+		if (line_range_forget(segment, scope_id, keys[i]) > 0)
 			known = true;
 	}
 	if (!known)

@@ -345,7 +345,7 @@ static void make_old(const struct segment *segment)
 	for (uint64_t i = 0; i < segment->capacity[TABLE_BASELINES]; i++) {
 		struct baseline_slot *slot = segment_slot(segment, TABLE_BASELINES, i), copy;
 		if (!__atomic_load_n(&slot->scope_id, __ATOMIC_RELAXED) ||
-		    !slot_begin(slot, &copy, sizeof(copy)))
+		    !slot_acquire(slot, &copy, sizeof(copy)))
 			continue;
 		if (copy.recent_ns)
 			copy.known = copy.recent;

@@ -40,7 +40,7 @@ const char *contents_reason_name(enum contents_reason reason)
 
 /* ---- names ---- */
 
-static char *digits_put(char *at, uint64_t half)
+static char *write_digits(char *at, uint64_t half)
 {
 	for (int shift = 60; shift >= 0; shift -= 4)
 		*at++ = "0123456789abcdef"[(half >> shift) & 15];
@@ -49,10 +49,10 @@ static char *digits_put(char *at, uint64_t half)
 
 void contents_name(const struct version *version, char *ret_name)
 {
-	char *at = digits_put(ret_name, version->high);
-	at = digits_put(at, version->low);
+	char *at = write_digits(ret_name, version->high);
+	at = write_digits(at, version->low);
 	*at++ = '-';
-	at = decimal_put(at, version->size_bytes);
+	at = decimal_write(at, version->size_bytes);
 	*at = '\0';
 }
 
@@ -69,7 +69,7 @@ bool contents_version(const char *name, struct version *ret_version)
 	}
 	if (name[DIGITS] != '-' || (name[DIGITS + 1] == '0' && name[DIGITS + 2] != '\0'))
 		return false;
-	const char *end = decimal_take(name + DIGITS + 1, &size_bytes);
+	const char *end = decimal_parse(name + DIGITS + 1, &size_bytes);
 	if (!end || *end != '\0')
 		return false;
 	*ret_version = (struct version){ halves[1], halves[0], size_bytes };
@@ -82,8 +82,8 @@ bool contents_is_temporary(const char *name, uint64_t *ret_pid)
 
 	if (name[0] != '.')
 		return false;
-	const char *at = decimal_take(name + 1, &pid);
-	at = at && *at == '.' ? decimal_take(at + 1, &serial) : NULL;
+	const char *at = decimal_parse(name + 1, &pid);
+	at = at && *at == '.' ? decimal_parse(at + 1, &serial) : NULL;
 	if (!at || *at != '\0')
 		return false;
 	*ret_pid = pid;
@@ -96,9 +96,9 @@ static void temporary_name(const struct segment *segment, char *ret_name)
 	char *at = ret_name;
 
 	*at++ = '.';
-	at = decimal_put(at, (uint64_t)sys_getpid());
+	at = decimal_write(at, (uint64_t)sys_getpid());
 	*at++ = '.';
-	at = decimal_put(at, segment_serial(segment));
+	at = decimal_write(at, segment_serial(segment));
 	*at = '\0';
 }
 
@@ -111,19 +111,19 @@ static int open_path(const char *path)
 
 	if (!path)
 		return -ENOENT;
-	int folder = sys_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
-	if (folder < 0)
-		return folder;
-	int error = sys_fstat(folder, &stat);
+	int directory = sys_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+	if (directory < 0)
+		return directory;
+	int error = sys_fstat(directory, &stat);
 	if (error == 0 && stat.st_uid != sys_geteuid())
 		error = -EPERM;
 	if (error == 0)
-		return folder;
-	(void)sys_close(folder);
+		return directory;
+	(void)sys_close(directory);
 	return error;
 }
 
-static int open_folder(const struct segment *segment)
+static int open_directory(const struct segment *segment)
 {
 	return open_path(segment_contents(segment));
 }
@@ -134,13 +134,13 @@ static bool is_content(const struct stat *stat, const struct version *version)
 }
 
 /* Opens a content.  What is there may be anybody's doing: a FIFO is not waited for. */
-static int open_content(int folder, const struct version *version)
+static int open_content(int directory, const struct version *version)
 {
 	char name[CONTENTS_NAME_BYTES];
 	struct stat stat;
 
 	contents_name(version, name);
-	int fd = sys_openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
+	int fd = sys_openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
 	if (fd < 0)
 		return fd == -ELOOP ? -EBADMSG : fd;
 	int error = sys_fstat(fd, &stat);
@@ -214,52 +214,53 @@ struct old_content {
 };
 
 /* The oldest contents of a folder, the oldest first, and the bytes of all. */
-struct look {
+struct survey {
 	uint64_t size_bytes;
 	int count, capacity;
 	struct old_content *oldest;
 };
 
-static void look_at(int folder, const char *name, const struct version *but, struct look *look)
+static void survey_entry(int directory, const char *name, const struct version *but,
+			 struct survey *survey)
 {
 	struct old_content found;
 	struct stat stat;
 
 	if (!contents_version(name, &found.version) ||
-	    sys_fstatat(folder, name, &stat, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    sys_fstatat(directory, name, &stat, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    !is_content(&stat, &found.version))
 		return;
-	look->size_bytes += found.version.size_bytes;
+	survey->size_bytes += found.version.size_bytes;
 	found.mtime_ns = stat.st_mtim.tv_sec * 1000000000 + stat.st_mtim.tv_nsec;
-	if (!look->capacity || (but && version_equal(&found.version, but)))
+	if (!survey->capacity || (but && version_equal(&found.version, but)))
 		return;
-	int place = look->count;
-	while (place > 0 && look->oldest[place - 1].mtime_ns > found.mtime_ns)
+	int place = survey->count;
+	while (place > 0 && survey->oldest[place - 1].mtime_ns > found.mtime_ns)
 		place--;
-	if (place == look->capacity)
+	if (place == survey->capacity)
 		return;
-	look->count += look->count < look->capacity;
-	memmove(&look->oldest[place + 1], &look->oldest[place],
-		(size_t)(look->count - place - 1) * sizeof(found));
-	look->oldest[place] = found;
+	survey->count += survey->count < survey->capacity;
+	memmove(&survey->oldest[place + 1], &survey->oldest[place],
+		(size_t)(survey->count - place - 1) * sizeof(found));
+	survey->oldest[place] = found;
 }
 
 /* but: never among the oldest; NULL: none. */
-static int look_around(int folder, const struct version *but, struct look *ret_look)
+static int survey_directory(int directory, const struct version *but, struct survey *ret_survey)
 {
 	_Alignas(struct sys_entry) char entries[ENTRIES_BYTES];
 	ssize_t got;
 
-	ret_look->size_bytes = 0;
-	ret_look->count = 0;
-	(void)sys_lseek(folder, 0, SEEK_SET);
-	for (unsigned count = 0; (got = sys_getdents64(folder, entries, sizeof(entries))) > 0;)
+	ret_survey->size_bytes = 0;
+	ret_survey->count = 0;
+	(void)sys_lseek(directory, 0, SEEK_SET);
+	for (unsigned count = 0; (got = sys_getdents64(directory, entries, sizeof(entries))) > 0;)
 		for (ssize_t at = 0; at < got; count++) {
 			const struct sys_entry *entry = (const struct sys_entry *)(void *)(entries +
 											   at);
 			if (count >= ENTRIES_MAX)
 				return -E2BIG;
-			look_at(folder, entry->name, but, ret_look);
+			survey_entry(directory, entry->name, but, ret_survey);
 			at += entry->size_bytes;
 		}
 	return (int)got;
@@ -269,86 +270,86 @@ static int look_around(int folder, const struct version *but, struct look *ret_l
  *
  * Who finds a content there makes it the youngest and then looks for its name once more.  So it gets another name first:
  * either that look finds nothing, or the touch was before, and is seen here. */
-static bool drop(const struct segment *segment, int folder, const struct old_content *old)
+static bool drop(const struct segment *segment, int directory, const struct old_content *old)
 {
 	char name[CONTENTS_NAME_BYTES], temporary[TEMPORARY_BYTES];
 	struct stat stat;
 
 	contents_name(&old->version, name);
 	temporary_name(segment, temporary);
-	if (sys_rename_in(folder, name, temporary, 0) < 0)
+	if (sys_rename_in(directory, name, temporary, 0) < 0)
 		return false;
-	if (sys_fstatat(folder, temporary, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
+	if (sys_fstatat(directory, temporary, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    stat.st_mtim.tv_sec * 1000000000 + stat.st_mtim.tv_nsec != old->mtime_ns) {
-		int error = sys_rename_in(folder, temporary, name, RENAME_NOREPLACE);
+		int error = sys_rename_in(directory, temporary, name, RENAME_NOREPLACE);
 		if (error == -EINVAL || error == -ENOSYS) /* this file system cannot tell */
-			error = sys_rename_in(folder, temporary, name, 0);
+			error = sys_rename_in(directory, temporary, name, 0);
 		if (error == 0)
 			return false;
 	}
-	return sys_unlinkat(folder, temporary, 0) == 0;
+	return sys_unlinkat(directory, temporary, 0) == 0;
 }
 
-static void make_room_by(const struct segment *segment, int folder, const struct version *but,
+static void make_room_by(const struct segment *segment, int directory, const struct version *but,
 			 struct old_content *memory, int capacity)
 {
 	uint64_t max_bytes = segment->settings->content_max_bytes, before;
-	struct look look = { .oldest = memory, .capacity = capacity };
+	struct survey survey = { .oldest = memory, .capacity = capacity };
 
 	for (int round = 0; round < ROUNDS_MAX; round++) {
 		if ((before = kept_bytes(segment)) <= max_bytes ||
-		    look_around(folder, but, &look) < 0)
+		    survey_directory(directory, but, &survey) < 0)
 			return;
 		/* what is there counts, not the number: that may be wrong, or damaged */
 		(void)__atomic_compare_exchange_n(&segment->header->contents_bytes, &before,
-						  look.size_bytes, false, __ATOMIC_RELAXED,
+						  survey.size_bytes, false, __ATOMIC_RELAXED,
 						  __ATOMIC_RELAXED);
-		if (look.size_bytes <= max_bytes || look.count == 0)
+		if (survey.size_bytes <= max_bytes || survey.count == 0)
 			return;
 		/* looking at so many takes long */
-		uint64_t goal_bytes = look.count < capacity ? max_bytes
-							    : max_bytes - max_bytes / SLACK_SHARE;
-		for (int i = 0; i < look.count && kept_bytes(segment) > goal_bytes; i++)
-			if (drop(segment, folder, &look.oldest[i]))
-				kept_less(segment, look.oldest[i].version.size_bytes);
+		uint64_t goal_bytes = survey.count < capacity ? max_bytes
+							      : max_bytes - max_bytes / SLACK_SHARE;
+		for (int i = 0; i < survey.count && kept_bytes(segment) > goal_bytes; i++)
+			if (drop(segment, directory, &survey.oldest[i]))
+				kept_less(segment, survey.oldest[i].version.size_bytes);
 	}
 }
 
-static APART void make_room_on_stack(const struct segment *segment, int folder,
+static APART void make_room_on_stack(const struct segment *segment, int directory,
 				     const struct version *but)
 {
 	struct old_content memory[OLDEST_ON_STACK];
-	make_room_by(segment, folder, but, memory, OLDEST_ON_STACK);
+	make_room_by(segment, directory, but, memory, OLDEST_ON_STACK);
 }
 
 /* Drops the oldest while more is kept than may be.  but: what was kept just now. */
-static void make_room(const struct segment *segment, int folder, const struct version *but)
+static void make_room(const struct segment *segment, int directory, const struct version *but)
 {
 	if (kept_bytes(segment) <= segment->settings->content_max_bytes)
 		return;
-	char *chunk = chunk_take();
+	char *chunk = chunk_acquire();
 	if (chunk)
-		make_room_by(segment, folder, but, (struct old_content *)(void *)chunk,
+		make_room_by(segment, directory, but, (struct old_content *)(void *)chunk,
 			     CHUNK_BYTES / sizeof(struct old_content));
 	else
-		make_room_on_stack(segment, folder, but);
-	chunk_give(chunk);
+		make_room_on_stack(segment, directory, but);
+	chunk_release(chunk);
 }
 
 void contents_recount(const struct segment *segment)
 {
-	int folder = open_folder(segment);
+	int directory = open_directory(segment);
 	uint64_t before = kept_bytes(segment);
-	struct look look = { .capacity = 0 };
+	struct survey survey = { .capacity = 0 };
 
-	if (folder < 0)
+	if (directory < 0)
 		return;
 	/* who saves meanwhile has the number right already */
-	if (look_around(folder, NULL, &look) == 0)
+	if (survey_directory(directory, NULL, &survey) == 0)
 		(void)__atomic_compare_exchange_n(&segment->header->contents_bytes, &before,
-						  look.size_bytes, false, __ATOMIC_RELAXED,
+						  survey.size_bytes, false, __ATOMIC_RELAXED,
 						  __ATOMIC_RELAXED);
-	(void)sys_close(folder);
+	(void)sys_close(directory);
 }
 
 /* ---- the index ---- */
@@ -364,7 +365,7 @@ struct source {
 };
 
 /* The digits of a mode's permissions: four, octal. */
-static char *mode_put(char *at, mode_t mode)
+static char *write_mode(char *at, mode_t mode)
 {
 	for (int shift = 9; shift >= 0; shift -= 3)
 		*at++ = (char)('0' + ((mode >> shift) & 7));
@@ -376,7 +377,7 @@ static int make_line(const struct version *version, const struct source *source,
 		     size_t capacity)
 {
 	const char *word = contents_reason_name(source->reason);
-	char *at = decimal_put(ret_line, sys_realtime_ns());
+	char *at = decimal_write(ret_line, sys_realtime_ns());
 
 	*at++ = ' ';
 	contents_name(version, at);
@@ -385,18 +386,18 @@ static int make_line(const struct version *version, const struct source *source,
 	memcpy(at, word, strlen(word));
 	at += strlen(word);
 	*at++ = ' ';
-	at = mode_put(at, source->mode);
+	at = write_mode(at, source->mode);
 	*at++ = ' ';
 	int length = path_escape(source->path, at, capacity - (size_t)(at - ret_line) - 1);
 	return length < 0 ? length : (int)(at - ret_line) + length;
 }
 
 /* Adds a line by one write, which others' writes do not mix with (open(2), O_APPEND). */
-static int append(int folder, char *line, size_t length)
+static int append(int directory, char *line, size_t length)
 {
 	struct stat stat;
 	char last = '\n';
-	int fd = sys_openat(folder, CONTENTS_INDEX,
+	int fd = sys_openat(directory, CONTENTS_INDEX,
 			    O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
 			    0600);
 
@@ -420,29 +421,29 @@ static int append(int folder, char *line, size_t length)
 	return error;
 }
 
-static int note_in(int folder, const struct version *version, const struct source *source,
+static int note_in(int directory, const struct version *version, const struct source *source,
 		   char *memory, size_t capacity)
 {
 	/* a newline goes before it, too */
 	int length = make_line(version, source, memory + 1, capacity - 1);
-	return length < 0 ? length : append(folder, memory, (size_t)length);
+	return length < 0 ? length : append(directory, memory, (size_t)length);
 }
 
-static APART int note_on_stack(int folder, const struct version *version,
+static APART int note_on_stack(int directory, const struct version *version,
 			       const struct source *source)
 {
 	char memory[SMALL_CHUNK_BYTES];
-	return note_in(folder, version, source, memory, sizeof(memory));
+	return note_in(directory, version, source, memory, sizeof(memory));
 }
 
 /* Notes a copy in the index.  Where that cannot be, the content is kept all the same: it is found by its version. */
-static void note(int folder, const struct version *version, const struct source *source)
+static void note(int directory, const struct version *version, const struct source *source)
 {
-	char *chunk = chunk_take();
-	int error = chunk ? note_in(folder, version, source, chunk, CHUNK_BYTES)
-			  : note_on_stack(folder, version, source);
+	char *chunk = chunk_acquire();
+	int error = chunk ? note_in(directory, version, source, chunk, CHUNK_BYTES)
+			  : note_on_stack(directory, version, source);
 
-	chunk_give(chunk);
+	chunk_release(chunk);
 	if (error != -ENAMETOOLONG)
 		return;
 	long address = sys_mmap(LINE_BYTES_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
@@ -450,7 +451,7 @@ static void note(int folder, const struct version *version, const struct source 
 	if (address < 0 &&
 	    address >= -4095) /* the kernel's errors are the last page of addresses */
 		return;
-	(void)note_in(folder, version, source, (char *)address, LINE_BYTES_MAX);
+	(void)note_in(directory, version, source, (char *)address, LINE_BYTES_MAX);
 	(void)sys_munmap((void *)address, LINE_BYTES_MAX);
 }
 
@@ -495,7 +496,7 @@ static int copy_chunks(int from, int to, uint64_t max_bytes, char *chunk, size_t
 			return error;
 		version_stream_add(&stream, chunk, (uint64_t)got);
 	}
-	*ret_version = version_stream_end(&stream);
+	*ret_version = version_stream_finish(&stream);
 	return 0;
 }
 
@@ -509,12 +510,12 @@ static APART int copy_on_stack(int from, int to, uint64_t max_bytes, uint64_t ex
 static int copy(int from, int to, uint64_t max_bytes, uint64_t expected_bytes,
 		struct version *ret_version)
 {
-	char *chunk = chunk_take();
+	char *chunk = chunk_acquire();
 	int error = chunk ? copy_chunks(from, to, max_bytes, chunk, CHUNK_BYTES, expected_bytes,
 					ret_version)
 			  : copy_on_stack(from, to, max_bytes, expected_bytes, ret_version);
 
-	chunk_give(chunk);
+	chunk_release(chunk);
 	return error;
 }
 
@@ -548,11 +549,11 @@ static int copy_mapped(int from, int to, uint64_t size_bytes, struct version *re
 }
 
 /* Makes what is kept already the youngest.  False: it is not there whole. */
-static bool renew(int folder, const struct version *version)
+static bool renew(int directory, const struct version *version)
 {
 	char name[CONTENTS_NAME_BYTES];
 	struct stat kept, named;
-	int fd = open_content(folder, version);
+	int fd = open_content(directory, version);
 
 	if (fd < 0)
 		return false;
@@ -562,40 +563,40 @@ static bool renew(int folder, const struct version *version)
 	(void)sys_close(fd);
 	contents_name(version, name);
 	/* see drop() */
-	return whole && sys_fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+	return whole && sys_fstatat(directory, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       named.st_dev == kept.st_dev && named.st_ino == kept.st_ino;
 }
 
 /* Gives a whole copy its name.  ret_is_new: it was not there. */
-static int publish(int folder, const char *temporary, const struct version *version,
+static int publish(int directory, const char *temporary, const struct version *version,
 		   bool *ret_is_new)
 {
 	char name[CONTENTS_NAME_BYTES];
 
 	contents_name(version, name);
-	int error = sys_rename_in(folder, temporary, name, RENAME_NOREPLACE);
+	int error = sys_rename_in(directory, temporary, name, RENAME_NOREPLACE);
 	*ret_is_new = error == 0;
-	if (error == -EEXIST && renew(folder, version))
-		return sys_unlinkat(folder, temporary, 0);
+	if (error == -EEXIST && renew(directory, version))
+		return sys_unlinkat(directory, temporary, 0);
 	/* what is there is damaged, or this file system cannot tell */
 	if (error == -EEXIST || error == -EINVAL || error == -ENOSYS) {
 		*ret_is_new = error != -EEXIST;
-		error = sys_rename_in(folder, temporary, name, 0);
+		error = sys_rename_in(directory, temporary, name, 0);
 	}
 	return error;
 }
 
 /* Copies a file into the store.  ret_version: of what was copied.  -ENOENT: somebody cleared the copy away, or the folder. */
-static int put(const struct segment *segment, int folder, const struct source *source,
-	       struct version *ret_version, bool *ret_is_new)
+static int store(const struct segment *segment, int directory, const struct source *source,
+		 struct version *ret_version, bool *ret_is_new)
 {
 	char temporary[TEMPORARY_BYTES];
 
 	if (!sys_may_be_this_large(source->size_bytes))
 		return -EFBIG;
 	temporary_name(segment, temporary);
-	int to = sys_openat(folder, temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-			    0600);
+	int to = sys_openat(directory, temporary,
+			    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (to < 0)
 		return to;
 	bool is_sure;
@@ -623,15 +624,15 @@ static int put(const struct segment *segment, int folder, const struct source *s
 	if (error == 0 && closed < 0 && closed != -EINTR)
 		error = closed;
 	if (error == 0) {
-		note(folder, ret_version, source);
-		error = publish(folder, temporary, ret_version, ret_is_new);
+		note(directory, ret_version, source);
+		error = publish(directory, temporary, ret_version, ret_is_new);
 	}
 	if (error < 0)
-		(void)sys_unlinkat(folder, temporary, 0);
+		(void)sys_unlinkat(directory, temporary, 0);
 	return error;
 }
 
-static int save(const struct segment *segment, int folder, struct source *source,
+static int save(const struct segment *segment, int directory, struct source *source,
 		struct version *ret_version)
 {
 	struct content content = { .lines = 0 };
@@ -649,14 +650,14 @@ static int save(const struct segment *segment, int folder, struct source *source
 		return error;
 	source->size_bytes = content.version.size_bytes;
 	source->mode = stat.st_mode;
-	if (renew(folder, &content.version)) {
-		note(folder, &content.version, source);
+	if (renew(directory, &content.version)) {
+		note(directory, &content.version, source);
 		*ret_version = content.version;
 		return 0;
 	}
 	error = -ENOENT;
 	for (int attempt = 0; attempt < ATTEMPTS_MAX && error == -ENOENT; attempt++)
-		error = put(segment, folder, source, &content.version, &is_new);
+		error = store(segment, directory, source, &content.version, &is_new);
 	if (error < 0)
 		return error;
 	*ret_version = content.version;
@@ -664,7 +665,7 @@ static int save(const struct segment *segment, int folder, struct source *source
 		segment_count(segment, COUNTER_contents_kept, 1);
 		(void)__atomic_fetch_add(&segment->header->contents_bytes,
 					 content.version.size_bytes, __ATOMIC_RELAXED);
-		make_room(segment, folder, &content.version);
+		make_room(segment, directory, &content.version);
 	}
 	return 0;
 }
@@ -680,10 +681,10 @@ int contents_save(const struct segment *segment, int fd, const char *path,
 				   : settings->content_max_file_bytes;
 	if (!settings->content_max_bytes || !segment_contents(segment))
 		return -ENOENT;
-	int folder = open_folder(segment);
-	int error = folder < 0 ? folder : save(segment, folder, &source, ret_version);
-	if (folder >= 0)
-		(void)sys_close(folder);
+	int directory = open_directory(segment);
+	int error = directory < 0 ? directory : save(segment, directory, &source, ret_version);
+	if (directory >= 0)
+		(void)sys_close(directory);
 	if (error < 0)
 		segment_count(segment, COUNTER_lost_contents, 1);
 	return error;
@@ -695,14 +696,14 @@ bool contents_has(const struct segment *segment, const struct version *version)
 {
 	char name[CONTENTS_NAME_BYTES];
 	struct stat stat;
-	int folder = open_folder(segment);
+	int directory = open_directory(segment);
 
-	if (folder < 0)
+	if (directory < 0)
 		return false;
 	contents_name(version, name);
-	bool has = sys_fstatat(folder, name, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
+	bool has = sys_fstatat(directory, name, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
 		   is_content(&stat, version);
-	(void)sys_close(folder);
+	(void)sys_close(directory);
 	return has;
 }
 
@@ -713,12 +714,12 @@ int contents_open(const struct segment *segment, const struct version *version)
 
 int contents_open_in(const char *path, const struct version *version)
 {
-	int folder = open_path(path);
+	int directory = open_path(path);
 
-	if (folder < 0)
-		return folder;
-	int fd = open_content(folder, version);
-	(void)sys_close(folder);
+	if (directory < 0)
+		return directory;
+	int fd = open_content(directory, version);
+	(void)sys_close(directory);
 	return fd;
 }
 
@@ -771,10 +772,10 @@ int contents_restore_from(const char *path, const struct version *version, int f
 	if (error == 0)
 		error = allocate(fd, version->size_bytes, &is_sure);
 	if (error == 0) {
-		char *chunk = chunk_take();
+		char *chunk = chunk_acquire();
 		error = chunk ? copy_over(from, fd, version->size_bytes, chunk, CHUNK_BYTES)
 			      : copy_over_on_stack(from, fd, version->size_bytes);
-		chunk_give(chunk);
+		chunk_release(chunk);
 	}
 	if (error == 0)
 		error = sys_ftruncate(fd, (off_t)version->size_bytes);
@@ -789,7 +790,7 @@ int contents_restore_from(const char *path, const struct version *version, int f
 static void inputs_name(uint64_t number, char *ret_name)
 {
 	memcpy(ret_name, INPUTS_NAME, sizeof(INPUTS_NAME) - 1);
-	*decimal_put(ret_name + sizeof(INPUTS_NAME) - 1, number) = '\0';
+	*decimal_write(ret_name + sizeof(INPUTS_NAME) - 1, number) = '\0';
 }
 
 bool contents_is_inputs(const char *name)
@@ -797,12 +798,12 @@ bool contents_is_inputs(const char *name)
 	uint64_t number;
 	if (strncmp(name, INPUTS_NAME, sizeof(INPUTS_NAME) - 1) != 0)
 		return false;
-	const char *end = decimal_take(name + sizeof(INPUTS_NAME) - 1, &number);
+	const char *end = decimal_parse(name + sizeof(INPUTS_NAME) - 1, &number);
 	return end && *end == '\0';
 }
 
 /* As copy_mapped(), from memory. */
-static int put_mapped(int to, const void *bytes, size_t size_bytes)
+static int write_mapped(int to, const void *bytes, size_t size_bytes)
 {
 	if (sys_ftruncate(to, (off_t)size_bytes) < 0)
 		return -EAGAIN;
@@ -817,13 +818,13 @@ static int put_mapped(int to, const void *bytes, size_t size_bytes)
 	return done == (ssize_t)size_bytes ? 0 : -EAGAIN;
 }
 
-static int put_bytes(int to, const void *bytes, size_t size_bytes)
+static int write_bytes(int to, const void *bytes, size_t size_bytes)
 {
 	bool is_sure;
 	int error = allocate(to, size_bytes, &is_sure);
 
 	if (error == 0 && is_sure)
-		error = put_mapped(to, bytes, size_bytes);
+		error = write_mapped(to, bytes, size_bytes);
 	else if (error == 0)
 		error = -EAGAIN;
 	if (error == -EAGAIN)
@@ -833,46 +834,46 @@ static int put_bytes(int to, const void *bytes, size_t size_bytes)
 	return error == 0 ? write_all(to, bytes, size_bytes) : error;
 }
 
-int contents_put_inputs(const struct segment *segment, uint64_t number, const void *bytes,
-			size_t size_bytes)
+int contents_write_inputs(const struct segment *segment, uint64_t number, const void *bytes,
+			  size_t size_bytes)
 {
 	char name[CONTENTS_NAME_BYTES], temporary[TEMPORARY_BYTES];
 
 	if (!sys_may_be_this_large(size_bytes))
 		return -EFBIG;
-	int folder = open_folder(segment);
-	if (folder < 0)
-		return folder;
+	int directory = open_directory(segment);
+	if (directory < 0)
+		return directory;
 	temporary_name(segment, temporary);
-	int to = sys_openat(folder, temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-			    0600);
-	int error = to < 0 ? to : put_bytes(to, bytes, size_bytes);
+	int to = sys_openat(directory, temporary,
+			    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int error = to < 0 ? to : write_bytes(to, bytes, size_bytes);
 	if (to >= 0) {
 		int closed = sys_close(to);
 		if (error == 0 && closed < 0 && closed != -EINTR)
 			error = closed;
 		inputs_name(number, name);
 		if (error == 0)
-			error = sys_rename_in(folder, temporary, name, 0);
+			error = sys_rename_in(directory, temporary, name, 0);
 		if (error < 0)
-			(void)sys_unlinkat(folder, temporary, 0);
+			(void)sys_unlinkat(directory, temporary, 0);
 	}
-	(void)sys_close(folder);
+	(void)sys_close(directory);
 	return error;
 }
 
-ssize_t contents_take_inputs(const struct segment *segment, uint64_t number, void *ret_bytes,
+ssize_t contents_read_inputs(const struct segment *segment, uint64_t number, void *ret_bytes,
 			     size_t capacity)
 {
 	char name[CONTENTS_NAME_BYTES];
 	struct stat stat;
-	int folder = open_folder(segment);
+	int directory = open_directory(segment);
 
-	if (folder < 0)
-		return folder;
+	if (directory < 0)
+		return directory;
 	inputs_name(number, name);
-	int fd = sys_openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
-	(void)sys_close(folder);
+	int fd = sys_openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
+	(void)sys_close(directory);
 	if (fd < 0)
 		return fd;
 	ssize_t error = sys_fstat(fd, &stat);

@@ -37,7 +37,7 @@ enum contents_reason {
 };
 
 /* The names of the store's folder below the session's, and of the index in it. */
-#define CONTENTS_FOLDER "content"
+#define CONTENTS_DIRECTORY "content"
 #define CONTENTS_INDEX "index"
 
 /* contents_reason_name(): the word of the index; "unknown" for what is no reason. */
@@ -85,15 +85,15 @@ int contents_restore(const struct segment *segment, const struct version *versio
 /* contents_restore_from(): the same from any store.  path: of its folder; NULL: there is none. */
 int contents_restore_from(const char *path, const struct version *version, int fd);
 
-/* contents_put_inputs(): keeps a list of inputs (inputs.h) beside the contents, as `inputs-NUMBER`, in the place of what was there.  It is
+/* contents_write_inputs(): keeps a list of inputs (inputs.h) beside the contents, as `inputs-NUMBER`, in the place of what was there.  It is
  * no content: it is not counted among them, and goes with the session.  Returns 0; -ENOENT where the session has no store; the errors of the
  * file system. */
-int contents_put_inputs(const struct segment *segment, uint64_t number, const void *bytes,
-			size_t size_bytes);
+int contents_write_inputs(const struct segment *segment, uint64_t number, const void *bytes,
+			  size_t size_bytes);
 
-/* contents_take_inputs(): reads such a list.  Returns its size in bytes; -ENOENT; -EFBIG for more than `capacity`; -EBADMSG for what is no
+/* contents_read_inputs(): reads such a list.  Returns its size in bytes; -ENOENT; -EFBIG for more than `capacity`; -EBADMSG for what is no
  * file of this user. */
-ssize_t contents_take_inputs(const struct segment *segment, uint64_t number, void *ret_bytes,
+ssize_t contents_read_inputs(const struct segment *segment, uint64_t number, void *ret_bytes,
 			     size_t capacity);
 
 /* contents_is_inputs(): is it the name of such a list? */

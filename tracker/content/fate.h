@@ -11,12 +11,12 @@
 #include <stdint.h>
 
 /* What was done.  Part of no ABI. */
-enum deed_kind {
-	DEED_READS,   /* it is there */
-	DEED_WRITES,  /* it is there now; nobody knows whether it was before */
-	DEED_CHANGES, /* it is there now, and was before */
-	DEED_MAKES,   /* there was nothing by that name */
-	DEED_REMOVES, /* removed, or moved away */
+enum file_action {
+	FILE_ACTION_READ,   /* it is there */
+	FILE_ACTION_WRITE,  /* it is there now; nobody knows whether it was before */
+	FILE_ACTION_CHANGE, /* it is there now, and was before */
+	FILE_ACTION_CREATE, /* there was nothing by that name */
+	FILE_ACTION_REMOVE, /* removed, or moved away */
 };
 
 /* What is known of it; kept in flags of other meanings, too (enum file_flags). */
@@ -37,19 +37,19 @@ enum fate {
 };
 
 /* fate_after(): the bits, after one thing more was done. */
-static inline uint32_t fate_after(uint32_t bits, enum deed_kind kind)
+static inline uint32_t fate_after(uint32_t bits, enum file_action kind)
 {
 	switch (kind) {
-	case DEED_READS:
+	case FILE_ACTION_READ:
 		return bits & (FATE_MADE | FATE_WRITTEN) ? bits : bits | FATE_OLD;
-	case DEED_WRITES:
+	case FILE_ACTION_WRITE:
 		return (bits | FATE_WRITTEN) & ~(uint32_t)FATE_GONE;
-	case DEED_CHANGES:
-		return fate_after(fate_after(bits, DEED_READS), DEED_WRITES);
-	case DEED_MAKES:
+	case FILE_ACTION_CHANGE:
+		return fate_after(fate_after(bits, FILE_ACTION_READ), FILE_ACTION_WRITE);
+	case FILE_ACTION_CREATE:
 		bits = (bits | FATE_WRITTEN) & ~(uint32_t)FATE_GONE;
 		return bits & FATE_OLD ? bits : bits | FATE_MADE;
-	case DEED_REMOVES:
+	case FILE_ACTION_REMOVE:
 		bits |= FATE_GONE | FATE_WRITTEN;
 		return bits & FATE_MADE ? bits : bits | FATE_OLD;
 	}

@@ -124,7 +124,7 @@ static void inode_set(const struct segment *segment, uint64_t dev, uint64_t ino,
 			break;
 		}
 	}
-	if (!place || !slot_begin(place, &copy, sizeof(copy)))
+	if (!place || !slot_acquire(place, &copy, sizeof(copy)))
 		return;
 	copy.dev = dev;
 	copy.ino = ino;
@@ -170,7 +170,7 @@ uint64_t file_update(const struct segment *segment, const char *path, const stru
 		if (!slot)
 			continue;
 		uint64_t before = __atomic_load_n(&slot->key, __ATOMIC_RELAXED);
-		if (!slot_begin(slot, &copy, sizeof(copy)))
+		if (!slot_acquire(slot, &copy, sizeof(copy)))
 			continue;
 		if (copy.key && copy.key != key && copy.key != before) {
 			slot_abandon(
@@ -211,7 +211,7 @@ int file_change_known(const struct segment *segment, uint64_t key, file_change *
 		struct file_slot copy;
 		if (!slot)
 			return -ENOENT;
-		if (!slot_begin(slot, &copy, sizeof(copy)))
+		if (!slot_acquire(slot, &copy, sizeof(copy)))
 			continue;
 		if (copy.key == key) {
 			change(&copy, data);
@@ -236,24 +236,24 @@ void file_note_given(struct file_slot *file)
 {
 	file->agent_read_realtime_ns = sys_realtime_ns();
 	file->source = SOURCE_READ;
-	file->flags &= ~(uint32_t)FILE_CHANGE_TOLD;
+	file->flags &= ~(uint32_t)FILE_CHANGE_REPORTED;
 }
 
-void file_note_outside(struct file_slot *file, const struct version *version, enum source source,
-		       uint64_t realtime_ns)
+void file_note_external(struct file_slot *file, const struct version *version, enum source source,
+			uint64_t realtime_ns)
 {
 	if (!version_is_none(version)) /* somebody made it again */
 		file->flags &= ~(uint32_t)FATE_GONE;
-	file->outside = *version;
-	file->outside_scope = 0;
+	file->external = *version;
+	file->external_scope = 0;
 	file->user_edit_realtime_ns = realtime_ns;
 	file->source = (uint32_t)source;
-	file->flags &= ~(uint32_t)FILE_CHANGE_TOLD;
+	file->flags &= ~(uint32_t)FILE_CHANGE_REPORTED;
 }
 
 struct edit {
 	enum source source;
-	enum deed_kind kind;
+	enum file_action kind;
 };
 
 static void mark_edited(struct file_slot *file, const void *data)
@@ -262,20 +262,20 @@ static void mark_edited(struct file_slot *file, const void *data)
 
 	/* What was read before was there. */
 	if (file->first_read_realtime_ns)
-		file->flags = fate_after(file->flags, DEED_READS);
+		file->flags = fate_after(file->flags, FILE_ACTION_READ);
 	file->flags = fate_after(file->flags, edit->kind);
 	file->last_edit_realtime_ns = sys_realtime_ns();
 	file->source = (uint32_t)edit->source;
 	if (edit->source == SOURCE_AGENT) {
 		file->agent_edit_realtime_ns = file->last_edit_realtime_ns;
-		file->flags |= FILE_EDITED_BY_AGENT | FILE_EDIT_UNTOLD;
+		file->flags |= FILE_EDITED_BY_AGENT | FILE_EDIT_UNREPORTED;
 	} else {
-		file->flags |= FILE_EDITED_BY_TOOL | FILE_TOOL_EDIT_UNTOLD;
+		file->flags |= FILE_EDITED_BY_TOOL | FILE_TOOL_EDIT_UNREPORTED;
 	}
 }
 
 void file_note_edit(const struct segment *segment, const char *normal_path,
-		    const struct context *context, uint32_t role, enum deed_kind kind)
+		    const struct context *context, uint32_t role, enum file_action kind)
 {
 	if (!path_is_tracked(segment, normal_path))
 		return;

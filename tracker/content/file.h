@@ -38,18 +38,18 @@ void file_note_read(struct file_slot *file);
 /* file_note_given(): for a file_change: an agent read the file, or was given it, now.  Changes before this are of the past. */
 void file_note_given(struct file_slot *file);
 
-/* file_note_outside(): for a file_change: somebody outside the session changed the file.
+/* file_note_external(): for a file_change: somebody outside the session changed the file.
  *
  * version: what it is now; none: it is gone.  source: SOURCE_USER or SOURCE_UNATTRIBUTED.  realtime_ns: when. */
-void file_note_outside(struct file_slot *file, const struct version *version, enum source source,
-		       uint64_t realtime_ns);
+void file_note_external(struct file_slot *file, const struct version *version, enum source source,
+			uint64_t realtime_ns);
 
 /* file_note_edit(): the content behind a path was changed, replaced or removed.
  *
  * normal_path: absolute, normalized; nothing is done where it is not tracked.  context, role: of the process that did it.  kind: not
- * DEED_READS. */
+ * FILE_ACTION_READ. */
 void file_note_edit(const struct segment *segment, const char *normal_path,
-		    const struct context *context, uint32_t role, enum deed_kind kind);
+		    const struct context *context, uint32_t role, enum file_action kind);
 
 /* file_fate(): what the session made of it. */
 static inline enum fate file_fate(const struct file_slot *file)

@@ -61,12 +61,12 @@ static void add_stat(struct version_stream *stream, const struct stat *stat, uns
 }
 
 /* What a name in a folder stands for; of a link, where it leads and what is there. */
-static void add_name(struct version_stream *stream, int folder, const char *name, unsigned flags,
+static void add_name(struct version_stream *stream, int directory, const char *name, unsigned flags,
 		     uint64_t now_ns, struct stamp *ret_stamp)
 {
 	char target[LINK_BYTES];
 	struct stat stat;
-	int error = sys_fstatat(folder, name, &stat, AT_SYMLINK_NOFOLLOW);
+	int error = sys_fstatat(directory, name, &stat, AT_SYMLINK_NOFOLLOW);
 
 	if (error < 0) {
 		version_stream_add(stream, &error, sizeof(error));
@@ -76,35 +76,35 @@ static void add_name(struct version_stream *stream, int folder, const char *name
 	*ret_stamp = stamp_of(&stat);
 	if (!S_ISLNK(stat.st_mode))
 		return;
-	long length = sys_call6(SYS_readlinkat, folder, (long)name, (long)target, sizeof(target), 0,
-				0);
+	long length = sys_call6(SYS_readlinkat, directory, (long)name, (long)target, sizeof(target),
+				0, 0);
 	version_stream_add(stream, &length, sizeof(length));
 	if (length > 0)
 		version_stream_add(stream, target, (uint64_t)length);
-	error = sys_fstatat(folder, name, &stat, 0);
+	error = sys_fstatat(directory, name, &stat, 0);
 	version_stream_add(stream, &error, sizeof(error));
 	if (error == 0)
 		add_stat(stream, &stat, flags, now_ns);
 }
 
 /* What DT_* are (getdents(2)).  flags: AT_SYMLINK_NOFOLLOW or 0. */
-static uint64_t type_of(int folder, const char *name, int flags)
+static uint64_t type_of(int directory, const char *name, int flags)
 {
 	struct stat stat;
-	return sys_fstatat(folder, name, &stat, flags) == 0 ? (stat.st_mode & S_IFMT) >> 12
-							    : ENTRY_UNKNOWN;
+	return sys_fstatat(directory, name, &stat, flags) == 0 ? (stat.st_mode & S_IFMT) >> 12
+							       : ENTRY_UNKNOWN;
 }
 
 /* Entries that a program may print, in the order in which it gets them.  ret_count: of those that were looked at. */
-static int look_at_entries(int folder, const struct input *input, uint64_t now_ns,
-			   struct version_stream *stream, uint32_t *ret_count)
+static int hash_entries(int directory, const struct input *input, uint64_t now_ns,
+			struct version_stream *stream, uint32_t *ret_count)
 {
 	_Alignas(8) char bytes[ENTRIES_BYTES];
 	struct stamp unused;
 	uint32_t count = 0;
 
 	for (;;) {
-		ssize_t got = sys_getdents64(folder, bytes, sizeof(bytes));
+		ssize_t got = sys_getdents64(directory, bytes, sizeof(bytes));
 		if (got < 0)
 			return (int)got;
 		if (got == 0)
@@ -121,12 +121,12 @@ static int look_at_entries(int folder, const struct input *input, uint64_t now_n
 			if (input->kind == INPUT_DETAILS) {
 				if (++count > INPUTS_MAX)
 					return -E2BIG;
-				add_name(stream, folder, name, input->flags, now_ns, &unused);
+				add_name(stream, directory, name, input->flags, now_ns, &unused);
 				continue;
 			}
 			uint64_t type = entry->type;
 			if (type == ENTRY_UNKNOWN)
-				type = type_of(folder, name, AT_SYMLINK_NOFOLLOW);
+				type = type_of(directory, name, AT_SYMLINK_NOFOLLOW);
 			version_stream_add(stream, &type, sizeof(type));
 		}
 	}
@@ -134,16 +134,17 @@ static int look_at_entries(int folder, const struct input *input, uint64_t now_n
 	return 0;
 }
 
-static int look_at_folder(const char *path, int fd, uint64_t now_ns, struct input *input,
+static int hash_directory(const char *path, int fd, uint64_t now_ns, struct input *input,
 			  uint32_t *ret_count)
 {
 	struct version_stream stream;
 	struct stat stat, other;
-	int folder = sys_open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
+	int directory = sys_open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
+				 0);
 
-	if (folder < 0)
-		return folder;
-	int error = sys_fstat(folder, &stat);
+	if (directory < 0)
+		return directory;
+	int error = sys_fstat(directory, &stat);
 	if (error == 0 && fd >= 0) {
 		error = sys_fstat(fd, &other);
 		if (error == 0 && (other.st_dev != stat.st_dev || other.st_ino != stat.st_ino))
@@ -151,17 +152,17 @@ static int look_at_folder(const char *path, int fd, uint64_t now_ns, struct inpu
 	}
 	version_stream_init(&stream);
 	if (error == 0)
-		error = look_at_entries(folder, input, now_ns, &stream, ret_count);
-	(void)sys_close(folder);
+		error = hash_entries(directory, input, now_ns, &stream, ret_count);
+	(void)sys_close(directory);
 	if (error < 0)
 		return error;
-	input->version = version_stream_end(&stream);
+	input->version = version_stream_finish(&stream);
 	input->stamp = stamp_of(&stat);
 	return 0;
 }
 
 /* known: what fstat(2) said; NULL: it is asked. */
-static int look_at_file(int fd, const struct stat *known, struct input *input)
+static int hash_file(int fd, const struct stat *known, struct input *input)
 {
 	struct content content;
 	struct stat stat;
@@ -191,8 +192,8 @@ static int open_file(const char *path)
 }
 
 /* Looks at a thing as it is now.  input: kind and flags are set; version and stamp are to be. */
-static int look(const char *path, int fd, const struct stat *known, uint64_t now_ns,
-		struct input *input, uint32_t *ret_count)
+static int read_input(const char *path, int fd, const struct stat *known, uint64_t now_ns,
+		      struct input *input, uint32_t *ret_count)
 {
 	struct version_stream stream;
 	int opened, error;
@@ -203,7 +204,7 @@ static int look(const char *path, int fd, const struct stat *known, uint64_t now
 		opened = fd < 0 ? open_file(path) : fd;
 		if (opened < 0)
 			return opened;
-		error = look_at_file(opened, fd < 0 ? NULL : known, input);
+		error = hash_file(opened, fd < 0 ? NULL : known, input);
 		if (fd < 0)
 			(void)sys_close(opened);
 		return error;
@@ -223,11 +224,11 @@ static int look(const char *path, int fd, const struct stat *known, uint64_t now
 		return 0;
 	case INPUT_NAMES:
 	case INPUT_DETAILS:
-		return look_at_folder(path, fd, now_ns, input, ret_count);
+		return hash_directory(path, fd, now_ns, input, ret_count);
 	case INPUT_WORD:
 		version_stream_init(&stream);
 		add_name(&stream, AT_FDCWD, path, input->flags, now_ns, &input->stamp);
-		input->version = version_stream_end(&stream);
+		input->version = version_stream_finish(&stream);
 		return 0;
 	default:
 		return -EINVAL;
@@ -295,7 +296,7 @@ int inputs_add_known(struct inputs *inputs, enum input_kind kind, unsigned flags
 		input->version.low = (uint64_t)error;
 		count = 1;
 	} else {
-		int failed = look(path, fd, stat, inputs->now_ns, input, &count);
+		int failed = read_input(path, fd, stat, inputs->now_ns, input, &count);
 		if (failed < 0)
 			return failed;
 	}
@@ -339,7 +340,7 @@ bool inputs_are_same(const struct inputs *inputs, bool by_content)
 				return false;
 			continue;
 		}
-		if (look(path, -1, NULL, inputs->now_ns, &now, &count) < 0 ||
+		if (read_input(path, -1, NULL, inputs->now_ns, &now, &count) < 0 ||
 		    !version_equal(&now.version, &input->version))
 			return false;
 	}
@@ -480,7 +481,7 @@ static bool sorts_by_chance(char *const argv[])
 	return false;
 }
 
-bool inputs_plan(const char *name, char *const argv[], struct inputs_plan *ret_plan)
+bool inputs_needed(const char *name, char *const argv[], struct inputs_needed *ret_plan)
 {
 	bool is_ls = strcmp(name, "ls") == 0, is_find = strcmp(name, "find") == 0;
 

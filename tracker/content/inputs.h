@@ -2,7 +2,7 @@
  * Inputs: what a reader's output hangs on, file by file and folder by folder, and whether it is still what it was.
  *
  * A list of them is made while the reader runs (shim/preload/follow/reader.c), kept beside the content store
- * (contents_put_inputs()), and looked at before its command is answered the next time.  An input is looked at when it is opened,
+ * (contents_write_inputs()), and looked at before its command is answered the next time.  An input is looked at when it is opened,
  * before the program reads it: what comes later shows as a difference.  At the end its stamp has to be what it was then.
  *
  * Memory is mapped, never allocated.  One thread at a time; async-signal-safe.
@@ -83,14 +83,14 @@ bool inputs_are_same(const struct inputs *inputs, bool by_content);
 uint32_t inputs_length(const struct inputs *inputs);
 
 /* What of a reader's inputs its output tells. */
-struct inputs_plan {
+struct inputs_needed {
 	bool content;   /* what is in files, which it opens */
 	bool details;   /* what lstat tells of files, not their bytes and names alone */
 	unsigned flags; /* enum input_flags */
 };
 
-/* inputs_plan(): is all that an invocation's output hangs on seen when it opens files and lists folders, or told by its words?
+/* inputs_needed(): is all that an invocation's output hangs on seen when it opens files and lists folders, or told by its words?
  * name: of the program; argv: its words, as given.  False: it is never remembered. */
-bool inputs_plan(const char *name, char *const argv[], struct inputs_plan *ret_plan);
+bool inputs_needed(const char *name, char *const argv[], struct inputs_needed *ret_plan);
 
 #endif

@@ -15,13 +15,13 @@ enum { LINES_DEFAULT = 10 };
 /* Far beyond any file, and far from where sums overflow. */
 #define LINES_NUMBER_MAX UINT64_C(1000000000000)
 
-static const struct lines_end FIRST_LINE = { 1, false }, LAST_LINE = { 0, true };
+static const struct lines_bound FIRST_LINE = { 1, false }, LAST_LINE = { 0, true };
 
 /* Returns the place behind the digits; NULL where there are none, or too many. */
-static const char *take_number(const char *at, uint64_t *ret_number)
+static const char *parse_number(const char *at, uint64_t *ret_number)
 {
 	uint64_t number;
-	at = decimal_take(at, &number);
+	at = decimal_parse(at, &number);
 	if (!at || number > LINES_NUMBER_MAX)
 		return NULL;
 	*ret_number = number;
@@ -30,12 +30,12 @@ static const char *take_number(const char *at, uint64_t *ret_number)
 
 static bool is_number(const char *word, uint64_t *ret_number)
 {
-	const char *end = take_number(word, ret_number);
+	const char *end = parse_number(word, ret_number);
 	return end && *end == '\0';
 }
 
 /* False when there are too many. */
-static bool add(struct lines *lines, struct lines_end first, struct lines_end last)
+static bool add(struct lines *lines, struct lines_bound first, struct lines_bound last)
 {
 	if (lines->count == LINES_SPANS_MAX)
 		return false;
@@ -56,8 +56,8 @@ static bool head_lines(const char *value, struct lines *lines)
 	if (!is_number(value + but, &number))
 		return false;
 	if (but)
-		return add(lines, FIRST_LINE, (struct lines_end){ number, true });
-	return number == 0 || add(lines, FIRST_LINE, (struct lines_end){ number, false });
+		return add(lines, FIRST_LINE, (struct lines_bound){ number, true });
+	return number == 0 || add(lines, FIRST_LINE, (struct lines_bound){ number, false });
 }
 
 /* The value of tail's -n: N or -N, the last ones; +N, from that one on. */
@@ -69,12 +69,12 @@ static bool tail_lines(const char *value, struct lines *lines)
 	if (!is_number(value + (from || value[0] == '-'), &number))
 		return false;
 	if (from)
-		return add(lines, (struct lines_end){ number ? number : 1, false }, LAST_LINE);
-	return number == 0 || add(lines, (struct lines_end){ number - 1, true }, LAST_LINE);
+		return add(lines, (struct lines_bound){ number ? number : 1, false }, LAST_LINE);
+	return number == 0 || add(lines, (struct lines_bound){ number - 1, true }, LAST_LINE);
 }
 
 /* The words of head and tail: their number of lines at most once, then one file. */
-static bool ends_parse(bool is_head, char *const argv[], struct lines *lines)
+static bool parse_bounds(bool is_head, char *const argv[], struct lines *lines)
 {
 	static const char LONG[] = "--lines=";
 	const char *value = NULL;
@@ -108,20 +108,20 @@ static bool ends_parse(bool is_head, char *const argv[], struct lines *lines)
 	lines->file = argv[i];
 	if (value)
 		return is_head ? head_lines(value, lines) : tail_lines(value, lines);
-	return is_head ? add(lines, FIRST_LINE, (struct lines_end){ LINES_DEFAULT, false })
-		       : add(lines, (struct lines_end){ LINES_DEFAULT - 1, true }, LAST_LINE);
+	return is_head ? add(lines, FIRST_LINE, (struct lines_bound){ LINES_DEFAULT, false })
+		       : add(lines, (struct lines_bound){ LINES_DEFAULT - 1, true }, LAST_LINE);
 }
 
 /* ---- sed ---- */
 
 /* An address: a line's number or `$`.  Returns the place behind it, NULL where there is none. */
-static const char *take_address(const char *at, struct lines_end *ret_end)
+static const char *parse_address(const char *at, struct lines_bound *ret_end)
 {
 	*ret_end = LAST_LINE;
 	if (*at == '$')
 		return at + 1;
 	ret_end->is_from_end = false;
-	at = take_number(at, &ret_end->number);
+	at = parse_number(at, &ret_end->number);
 	return at && ret_end->number ? at : NULL;
 }
 
@@ -129,15 +129,15 @@ static const char *take_address(const char *at, struct lines_end *ret_end)
 static bool script_parse(const char *at, struct lines *lines)
 {
 	for (;;) {
-		struct lines_end first = FIRST_LINE, last = LAST_LINE;
+		struct lines_bound first = FIRST_LINE, last = LAST_LINE;
 		at += strspn(at, "; ");
 		if (!*at)
 			return true;
 		if (*at != 'p') {
-			at = take_address(at, &first);
+			at = parse_address(at, &first);
 			last = first;
 			if (at && *at == ',')
-				at = take_address(at + 1, &last);
+				at = parse_address(at + 1, &last);
 			if (!at)
 				return false;
 			at += strspn(at, " ");
@@ -198,7 +198,7 @@ bool lines_parse(const char *executable, char *const argv[], struct lines *ret_l
 	if (!argv || !argv[0])
 		return false;
 	if (is_head || strcmp(name, "tail") == 0)
-		understood = ends_parse(is_head, argv, &lines);
+		understood = parse_bounds(is_head, argv, &lines);
 	else if (strcmp(name, "sed") == 0)
 		understood = sed_parse(argv, &lines);
 	if (understood)
@@ -209,7 +209,7 @@ bool lines_parse(const char *executable, char *const argv[], struct lines *ret_l
 /* ---- of a file ---- */
 
 /* The line that an end stands for; 0: one before the first. */
-static uint64_t line_of(struct lines_end end, uint64_t line_count)
+static uint64_t line_of(struct lines_bound end, uint64_t line_count)
 {
 	if (!end.is_from_end)
 		return end.number;
@@ -239,7 +239,7 @@ int lines_shape(int fd, const struct span *spans, unsigned count, struct shape *
 	uint64_t line = 1;
 	off_t offset = 0;
 	ssize_t got = 0;
-	char *chunk = chunk_take();
+	char *chunk = chunk_acquire();
 
 	if (!chunk)
 		return -ENOMEM;
@@ -259,7 +259,7 @@ int lines_shape(int fd, const struct span *spans, unsigned count, struct shape *
 			at = next;
 		}
 	}
-	chunk_give(chunk);
+	chunk_release(chunk);
 	if (got < 0)
 		return (int)got;
 	*ret_shape = shape;

@@ -16,7 +16,7 @@
 enum { LINES_SPANS_MAX = 8 };
 
 /* One end of a span, as it was asked for. */
-struct lines_end {
+struct lines_bound {
 	uint64_t number; /* of a line, from 1; is_from_end: so many lines before the last one */
 	bool is_from_end;
 };
@@ -26,8 +26,8 @@ struct lines {
 	const char *file; /* as given; points into the arguments */
 	unsigned count;
 	struct {
-		struct lines_end first;
-		struct lines_end last;
+		struct lines_bound first;
+		struct lines_bound last;
 	} asked[LINES_SPANS_MAX];
 };
 

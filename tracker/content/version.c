@@ -62,7 +62,7 @@ void version_stream_add(struct version_stream *stream, const void *bytes, uint64
 	(void)XXH3_128bits_update((XXH3_state_t *)(void *)stream->state, bytes, size_bytes);
 }
 
-struct version version_stream_end(const struct version_stream *stream)
+struct version version_stream_finish(const struct version_stream *stream)
 {
 	XXH128_hash_t hash = XXH3_128bits_digest((const XXH3_state_t *)(const void *)stream->state);
 	return (struct version){ hash.low64, hash.high64, stream->size_bytes };
@@ -174,7 +174,7 @@ static int read_content(int fd, uint64_t size_bytes, uint64_t max_bytes, char *c
 			break;
 	}
 	content.lines += last != '\n';
-	content.version = version_stream_end(&stream);
+	content.version = version_stream_finish(&stream);
 	*ret_content = content;
 	return 0;
 }
@@ -189,32 +189,32 @@ __attribute__((noinline)) static int read_content_on_stack(int fd, uint64_t size
 	return read_content(fd, size_bytes, max_bytes, chunk, sizeof(chunk), ret_content, shape);
 }
 
-static int take_content(int fd, uint64_t size_bytes, uint64_t max_bytes,
-			struct content *ret_content, struct shape *shape)
+static int read_by_chunk(int fd, uint64_t size_bytes, uint64_t max_bytes,
+			 struct content *ret_content, struct shape *shape)
 {
-	char *chunk = chunk_take();
+	char *chunk = chunk_acquire();
 	int error = chunk ? read_content(fd, size_bytes, max_bytes, chunk, CHUNK_BYTES, ret_content,
 					 shape)
 			  : read_content_on_stack(fd, size_bytes, max_bytes, ret_content, shape);
-	chunk_give(chunk);
+	chunk_release(chunk);
 	return error;
 }
 
 int content_of_file(int fd, uint64_t size_bytes, uint64_t max_bytes, struct content *ret_content)
 {
-	return take_content(fd, size_bytes, max_bytes, ret_content, NULL);
+	return read_by_chunk(fd, size_bytes, max_bytes, ret_content, NULL);
 }
 
 int content_of_descriptor(int fd, uint64_t max_bytes, struct content *ret_content)
 {
-	return take_content(fd, UINT64_MAX, max_bytes, ret_content, NULL);
+	return read_by_chunk(fd, UINT64_MAX, max_bytes, ret_content, NULL);
 }
 
 int content_and_shape(int fd, uint64_t max_bytes, struct content *ret_content,
 		      struct shape *ret_shape)
 {
 	struct shape shape = { 0 };
-	int error = take_content(fd, UINT64_MAX, max_bytes, ret_content, &shape);
+	int error = read_by_chunk(fd, UINT64_MAX, max_bytes, ret_content, &shape);
 
 	if (error == 0)
 		*ret_shape = shape;

@@ -80,7 +80,7 @@ bool stamp_equal(const struct stamp *a, const struct stamp *b);
 
 void version_stream_init(struct version_stream *stream);
 void version_stream_add(struct version_stream *stream, const void *bytes, uint64_t size_bytes);
-struct version version_stream_end(const struct version_stream *stream);
+struct version version_stream_finish(const struct version_stream *stream);
 
 /* version_of_bytes(): the version of a whole content in memory. */
 struct version version_of_bytes(const void *bytes, uint64_t size_bytes);

@@ -17,7 +17,7 @@
 #include "tracker/sys/sys.h"
 
 enum {
-	LOOKS_MAX = 4, /* at a file that changes while it is looked at */
+	READS_MAX = 4, /* at a file that changes while it is looked at */
 	SMALL_CHUNK_BYTES = 2048,
 };
 
@@ -25,7 +25,7 @@ static const uint64_t STARTING_NS = 500000000; /* a program that takes longer to
 
 enum source guard_source(const struct context *context, uint32_t role)
 {
-	bool below_agent = context->flags & (CONTEXT_AGENT | CONTEXT_OUTSIDE);
+	bool below_agent = context->flags & (CONTEXT_AGENT | CONTEXT_EXTERNAL_AGENT);
 	return below_agent && role != ROLE_TOOL ? SOURCE_AGENT : SOURCE_TOOL;
 }
 
@@ -83,12 +83,12 @@ bool guard_lives_unobserved(const struct segment *segment)
 static bool leads_to(const struct segment *segment, const struct file_slot *file,
 		     const struct stat *stat)
 {
-	char *path = chunk_take();
+	char *path = chunk_acquire();
 	struct stat other;
 	bool is_same = path && file_path(segment, file, path, SEGMENT_PATH_BYTES) > 0 &&
 		       sys_stat(path, &other) == 0 && other.st_dev == stat->st_dev &&
 		       other.st_ino == stat->st_ino;
-	chunk_give(path);
+	chunk_release(path);
 	return is_same;
 }
 
@@ -139,7 +139,7 @@ static bool is_anothers(const struct segment *segment, const struct guard_writer
 static uint64_t changer_of(const struct segment *segment, const struct guard_writer *writer,
 			   const struct file_slot *file, const struct version *before)
 {
-	uint64_t head = version_equal(&file->outside, before)   ? file->outside_scope
+	uint64_t head = version_equal(&file->external, before)  ? file->external_scope
 			: version_equal(&file->written, before) ? file->written_scope
 								: 0;
 	return is_anothers(segment, writer, head) ? head : 0;
@@ -154,22 +154,23 @@ static void judge(const struct segment *segment, const struct guard_writer *writ
 							    answer->file_key, &answer->baseline);
 	bool is_baseline = writer->scope_id &&
 			   baseline_is(segment, writer->scope_id, answer->file_key, before);
-	bool is_ours = !version_is_none(&file->written) && version_equal(&file->written, before);
+	bool is_session_version = !version_is_none(&file->written) &&
+				  version_equal(&file->written, before);
 	/* What another agent made of a file that this one knows is as external to it as an editor's change. */
-	if (is_ours && is_anothers(segment, writer, file->written_scope) &&
+	if (is_session_version && is_anothers(segment, writer, file->written_scope) &&
 	    baseline_of(segment, writer->scope_id, answer->file_key, &answer->baseline))
-		is_ours = false;
+		is_session_version = false;
 	uint32_t whole = answer->kind == GUARD_REPLACES || answer->kind == GUARD_UNNAMES
 				 ? GUARD_WHOLE
 				 : 0;
 
 	answer->knows = whole;
 	answer->changer = 0;
-	if (is_baseline || is_ours) {
+	if (is_baseline || is_session_version) {
 		answer->reason = GUARD_FRESH;
 		answer->knows |= GUARD_KNEW;
 		/* A write tool's own read, right before it writes, is not the one that is asked for. */
-		if (!is_ours && !has_baseline && answer->kind != GUARD_APPENDS &&
+		if (!is_session_version && !has_baseline && answer->kind != GUARD_APPENDS &&
 		    has_to_read(segment, writer))
 			answer->reason = GUARD_UNREAD;
 	} else if (file->writer) {
@@ -248,8 +249,8 @@ static bool keeps(const struct segment *segment, const struct guard_writer *writ
 		writer->answered || (file->flags & FILE_HAS_BASELINE));
 }
 
-void guard_look(const struct segment *segment, const struct guard_writer *writer, const char *path,
-		int fd, enum guard_kind kind, struct guard_answer *ret_answer)
+void guard_check(const struct segment *segment, const struct guard_writer *writer, const char *path,
+		 int fd, enum guard_kind kind, struct guard_answer *ret_answer)
 {
 	struct guard_answer answer = { .kind = kind, .file_key = path_key(segment, path) };
 	struct content content;
@@ -279,7 +280,7 @@ void guard_look(const struct segment *segment, const struct guard_writer *writer
 		ret_answer->file_key = 0;
 		return;
 	}
-	for (int look = 0; look < LOOKS_MAX; look++) {
+	for (int attempt = 0; attempt < READS_MAX; attempt++) {
 		if (content_of_descriptor(fd, segment->settings->content_max_file_bytes, &content) <
 		    0) {
 			segment_count(segment, COUNTER_unguarded, 1);
@@ -308,7 +309,7 @@ struct change {
 	uint64_t head; /* scope_head() of its writer; 0: none */
 };
 
-static void note_begin(struct file_slot *file, const void *data)
+static void note_write_start(struct file_slot *file, const void *data)
 {
 	const struct change *change = data;
 
@@ -320,7 +321,7 @@ static void note_begin(struct file_slot *file, const void *data)
 		file->flags |= FILE_WRITER_WHOLE;
 }
 
-static void note_end(struct file_slot *file, const void *data)
+static void note_write_finish(struct file_slot *file, const void *data)
 {
 	const struct change *change = data;
 	uint64_t now_ns = sys_realtime_ns();
@@ -333,39 +334,39 @@ static void note_end(struct file_slot *file, const void *data)
 	file->flags &= ~(uint32_t)FILE_REMOVED;
 	if (version_is_none(change->version))
 		file->flags |= FILE_REMOVED;
-	file->flags = fate_after(file->flags,
-				 version_is_none(change->version) ? DEED_REMOVES : DEED_WRITES);
+	file->flags = fate_after(file->flags, version_is_none(change->version) ? FILE_ACTION_REMOVE
+									       : FILE_ACTION_WRITE);
 	if (change->knows & GUARD_KNEW) {
-		file->flags &= ~(uint32_t)FILE_CHANGE_TOLD;
+		file->flags &= ~(uint32_t)FILE_CHANGE_REPORTED;
 		file->written = *change->version;
 		file->written_scope = change->head;
 	} else {
-		file->outside = *change->version;
-		file->outside_scope = change->head;
+		file->external = *change->version;
+		file->external_scope = change->head;
 	}
 	file->edits++;
 	file->source = (uint32_t)change->source;
 	file->last_edit_realtime_ns = now_ns;
 	if (change->source == SOURCE_AGENT) {
 		file->agent_edit_realtime_ns = now_ns;
-		file->flags |= FILE_EDITED_BY_AGENT | FILE_EDIT_UNTOLD;
+		file->flags |= FILE_EDITED_BY_AGENT | FILE_EDIT_UNREPORTED;
 	} else {
 		file->flags |= FILE_EDITED_BY_TOOL;
 	}
 }
 
-void guard_begin(const struct segment *segment, const struct guard_writer *writer, const char *path,
-		 const struct guard_answer *answer)
+void guard_start_write(const struct segment *segment, const struct guard_writer *writer,
+		       const char *path, const struct guard_answer *answer)
 {
 	struct change change = { .serial = writer->serial ? writer->serial : UINT64_MAX,
 				 .knows = answer->knows };
 
-	if (file_change_known(segment, answer->file_key, note_begin, &change) < 0 && path[0])
-		(void)file_update(segment, path, NULL, note_begin, &change);
+	if (file_change_known(segment, answer->file_key, note_write_start, &change) < 0 && path[0])
+		(void)file_update(segment, path, NULL, note_write_start, &change);
 }
 
-void guard_end(const struct segment *segment, const struct guard_writer *writer, uint64_t file_key,
-	       const struct version *version, uint32_t knows)
+void guard_finish_write(const struct segment *segment, const struct guard_writer *writer,
+			uint64_t file_key, const struct version *version, uint32_t knows)
 {
 	struct change change = { version, writer->serial, knows,
 				 guard_source(writer->context, writer->role),
@@ -376,7 +377,7 @@ void guard_end(const struct segment *segment, const struct guard_writer *writer,
 	if (writer->scope_id && (knows & GUARD_KNEW) && !version_is_none(version) &&
 	    ((knows & GUARD_WHOLE) || baseline_at(segment, writer->scope_id, file_key, &baseline)))
 		baseline_given(segment, writer->scope_id, file_key, version);
-	(void)file_change_known(segment, file_key, note_end, &change);
+	(void)file_change_known(segment, file_key, note_write_finish, &change);
 }
 
 static void note_cancel(struct file_slot *file, const void *data)
@@ -462,7 +463,7 @@ static int scan(const struct segment *segment, int fd, char *chunk, size_t chunk
 		carried = there < SEGMENT_NONCE_BYTES ? there : SEGMENT_NONCE_BYTES;
 		memmove(chunk, chunk + there - carried, carried);
 	}
-	*ret_version = version_stream_end(&stream);
+	*ret_version = version_stream_finish(&stream);
 	return 0;
 }
 
@@ -477,34 +478,34 @@ __attribute__((noinline)) static int scan_on_stack(const struct segment *segment
 int guard_scan(const struct segment *segment, int fd, struct version *ret_version,
 	       bool *ret_has_nonce)
 {
-	char *chunk = chunk_take();
+	char *chunk = chunk_acquire();
 	int error = chunk ? scan(segment, fd, chunk, CHUNK_BYTES, ret_version, ret_has_nonce)
 			  : scan_on_stack(segment, fd, ret_version, ret_has_nonce);
-	chunk_give(chunk);
+	chunk_release(chunk);
 	return error;
 }
 
-static void put_changer(const struct segment *segment, const struct guard_answer *answer,
-			struct line *line)
+static void append_changer(const struct segment *segment, const struct guard_answer *answer,
+			   struct line *line)
 {
 	char name[SCOPE_NAME_BYTES], digits[24];
 	uint32_t pid;
 
 	if (!answer->changer) {
-		line_put(line, "somebody else");
+		line_append(line, "somebody else");
 	} else if (!scope_agent(segment, answer->changer, name, &pid) ||
-		   !line_put_escaped(line, name)) {
-		line_put(line, "another agent");
+		   !line_append_escaped(line, name)) {
+		line_append(line, "another agent");
 	} else {
-		line_put(line, " (pid ");
-		*decimal_put(digits, pid) = '\0';
-		line_put(line, digits);
-		line_put(line, ")");
+		line_append(line, " (pid ");
+		*decimal_write(digits, pid) = '\0';
+		line_append(line, digits);
+		line_append(line, ")");
 	}
 }
 
-size_t guard_say(const struct segment *segment, const struct guard_answer *answer, const char *path,
-		 char *ret_line, size_t capacity)
+size_t guard_format_message(const struct segment *segment, const struct guard_answer *answer,
+			    const char *path, char *ret_line, size_t capacity)
 {
 	struct line line = { ret_line, 0, capacity };
 	char digits[VERSION_DIGITS + 1];
@@ -513,29 +514,30 @@ size_t guard_say(const struct segment *segment, const struct guard_answer *answe
 
 	if (answer->verdict == GUARD_PASS || capacity < 2)
 		return 0;
-	line_put(&line, "seen: ");
-	if (!line_put_escaped(&line, name))
+	line_append(&line, "seen: ");
+	if (!line_append_escaped(&line, name))
 		return 0;
 	if (answer->reason == GUARD_NOTICE)
-		line_put(&line, ": not written: it is a notice of seen, and no content of a file");
+		line_append(&line,
+			    ": not written: it is a notice of seen, and no content of a file");
 	else if (answer->reason == GUARD_UNREAD)
-		line_put(&line, denied ? ": not overwritten: it was never read; read it first"
-				       : ": overwritten though it was never read");
+		line_append(&line, denied ? ": not overwritten: it was never read; read it first"
+					  : ": overwritten though it was never read");
 	else if (denied) {
-		line_put(&line, ": not overwritten: ");
-		put_changer(segment, answer, &line);
-		line_put(&line, " changed it since it was read; read it again first");
+		line_append(&line, ": not overwritten: ");
+		append_changer(segment, answer, &line);
+		line_append(&line, " changed it since it was read; read it again first");
 	} else {
-		line_put(&line, ": ");
-		put_changer(segment, answer, &line);
-		line_put(&line, " changed it since it was read, and this overwrites that");
+		line_append(&line, ": ");
+		append_changer(segment, answer, &line);
+		line_append(&line, " changed it since it was read, and this overwrites that");
 	}
 	if (answer->kept && !denied) {
 		version_digits(&answer->before, digits);
-		line_put(&line, "; what it held is kept: seen restore ");
-		(void)line_put_escaped(&line, name);
-		line_put(&line, " ");
-		line_put(&line, digits);
+		line_append(&line, "; what it held is kept: seen restore ");
+		(void)line_append_escaped(&line, name);
+		line_append(&line, " ");
+		line_append(&line, digits);
 	}
-	return line_end(&line);
+	return line_finish(&line);
 }

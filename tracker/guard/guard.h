@@ -3,9 +3,9 @@
  * in; it knows nothing of how a process is observed.
  *
  *	guard_concerns()   no system call: is this a path that has to be looked at?
- *	guard_look()       before the call: the verdict; what would be lost is in the content store by then
- *	guard_begin()      the call succeeded: the file is being written to
- *	guard_end()        the change is complete: what the session made of it
+ *	guard_check()       before the call: the verdict; what would be lost is in the content store by then
+ *	guard_start_write()      the call succeeded: the file is being written to
+ *	guard_finish_write()        the change is complete: what the session made of it
  *
  * The version on disk, before the call, is held against the writer's scope's baseline (baseline.h) and against what the
  * session itself wrote last.  One that is neither is somebody else's: the write is stale.
@@ -84,31 +84,31 @@ bool guard_may_concern(const struct segment *segment, const struct guard_writer 
 bool guard_concerns(const struct segment *segment, const struct guard_writer *writer,
 		    const char *path);
 
-/* guard_look(): decides, before the call.
+/* guard_check(): decides, before the call.
  *
  * path: as above; it concerns the writer.  fd: the file there, open for reading, or a negative errno why it could not be opened
  * (-ENOENT: there is nothing).  What may be lost has been copied into the content store when this returns PASS or WARN; counters are
  * raised.  Takes the time of reading the file. */
-void guard_look(const struct segment *segment, const struct guard_writer *writer, const char *path,
-		int fd, enum guard_kind kind, struct guard_answer *ret_answer);
+void guard_check(const struct segment *segment, const struct guard_writer *writer, const char *path,
+		 int fd, enum guard_kind kind, struct guard_answer *ret_answer);
 
-/* guard_begin(): the call that was looked at succeeded, and more is to come: guard_end() will say what.
+/* guard_start_write(): the call that was looked at succeeded, and more is to come: guard_finish_write() will say what.
  * path: as above; "" for a file that is on record. */
-void guard_begin(const struct segment *segment, const struct guard_writer *writer, const char *path,
-		 const struct guard_answer *answer);
+void guard_start_write(const struct segment *segment, const struct guard_writer *writer,
+		       const char *path, const struct guard_answer *answer);
 
-/* guard_end(): the change is complete.
+/* guard_finish_write(): the change is complete.
  *
  * version: what is there now; none: nothing.  knows: as in the answer, or as guard_unfinished() says.
  * Moves the baseline of the writer's scope, and the session's last write, where that is right. */
-void guard_end(const struct segment *segment, const struct guard_writer *writer, uint64_t file_key,
-	       const struct version *version, uint32_t knows);
+void guard_finish_write(const struct segment *segment, const struct guard_writer *writer,
+			uint64_t file_key, const struct version *version, uint32_t knows);
 
 /* guard_cancel(): the file was opened for writing, and is what it was: no change. */
 void guard_cancel(const struct segment *segment, const struct guard_writer *writer,
 		  uint64_t file_key);
 
-/* guard_unfinished(): serial of the process whose write to the file has not ended; 0: none.  ret_knows: what guard_end() is to be
+/* guard_unfinished(): serial of the process whose write to the file has not ended; 0: none.  ret_knows: what guard_finish_write() is to be
  * told. */
 uint64_t guard_unfinished(const struct segment *segment, uint64_t file_key, uint32_t *ret_knows);
 
@@ -130,10 +130,10 @@ enum source guard_source(const struct context *context, uint32_t role);
 /* guard_lives_unobserved(): does a process of the session live that was started and is not observed?  Looks at /proc. */
 bool guard_lives_unobserved(const struct segment *segment);
 
-/* guard_say(): a line for the agent to read: what was overwritten, or refused.  Ended by a newline and NUL.
+/* guard_format_message(): a line for the agent to read: what was overwritten, or refused.  Ended by a newline and NUL.
  *
  * session: its name; path: as above.  Returns its length, 0 where there is nothing to say. */
-size_t guard_say(const struct segment *segment, const struct guard_answer *answer, const char *path,
-		 char *ret_line, size_t capacity);
+size_t guard_format_message(const struct segment *segment, const struct guard_answer *answer,
+			    const char *path, char *ret_line, size_t capacity);
 
 #endif

@@ -186,14 +186,14 @@ void rule_judge(const struct segment *segment, const struct rule_program *progra
 		ret_answer->rule = index;
 		ret_answer->op = (enum rule_op)(ops & -ops);
 		/* of a call that makes what is not there, and else takes what is, CREATE alone depends on which of them it is */
-		ret_answer->wants_look = question->ops & RULE_ONLY_NEW ||
-					 !(question->ops & RULE_CREATE) || ops == RULE_CREATE;
+		ret_answer->needs_lookup = question->ops & RULE_ONLY_NEW ||
+					   !(question->ops & RULE_CREATE) || ops == RULE_CREATE;
 	}
 }
 
-void rule_settle(const struct segment *segment, const struct rule_program *program,
-		 const struct rule_question *question, bool is_there,
-		 struct rule_answer *ret_answer)
+void rule_complete(const struct segment *segment, const struct rule_program *program,
+		   const struct rule_question *question, bool is_there,
+		   struct rule_answer *ret_answer)
 {
 	struct rule_question known = *question;
 	bool makes = question->ops & RULE_CREATE;
@@ -204,7 +204,7 @@ void rule_settle(const struct segment *segment, const struct rule_program *progr
 		known.ops &= ~(uint32_t)RULE_CREATE;
 		rule_judge(segment, program, &known, ret_answer);
 	}
-	ret_answer->wants_look = false;
+	ret_answer->needs_lookup = false;
 }
 
 const char *rule_name(const struct segment *segment, uint32_t rule)
@@ -274,29 +274,29 @@ static const char *done(enum rule_op op)
 	return "touched";
 }
 
-uint64_t rule_say_key(const struct segment *segment, const struct rule_answer *answer,
-		      const char *path)
+uint64_t rule_message_key(const struct segment *segment, const struct rule_answer *answer,
+			  const char *path)
 {
 	uint64_t key = path_key(segment, path) ^
 		       (answer->rule + UINT64_C(1)) * UINT64_C(0x9e3779b97f4a7c15);
 	return key ? key : 1;
 }
 
-size_t rule_say(const struct segment *segment, const struct rule_answer *answer, const char *path,
-		char *ret_line, size_t capacity)
+size_t rule_format_message(const struct segment *segment, const struct rule_answer *answer,
+			   const char *path, char *ret_line, size_t capacity)
 {
 	struct line line = { ret_line, 0, capacity };
 	bool denied = answer->action == RULE_ACTION_DENY;
 
 	if ((!denied && answer->action != RULE_ACTION_WARN) || capacity < 2)
 		return 0;
-	line_put(&line, "seen: ");
-	if (!line_put_escaped(&line, path_relative(segment, path)))
+	line_append(&line, "seen: ");
+	if (!line_append_escaped(&line, path_relative(segment, path)))
 		return 0;
-	line_put(&line, denied ? ": not " : ": ");
-	line_put(&line, done(answer->op));
-	line_put(&line, denied ? ": rule " : ", which rule ");
-	line_put(&line, rule_name(segment, answer->rule));
-	line_put(&line, denied ? " does not allow it" : " warns of");
-	return line_end(&line);
+	line_append(&line, denied ? ": not " : ": ");
+	line_append(&line, done(answer->op));
+	line_append(&line, denied ? ": rule " : ", which rule ");
+	line_append(&line, rule_name(segment, answer->rule));
+	line_append(&line, denied ? " does not allow it" : " warns of");
+	return line_finish(&line);
 }

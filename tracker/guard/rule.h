@@ -5,7 +5,7 @@
  *	rule_program()   once for each program that runs: which rules speak of it at all, and of what
  *	rule_may_hold()  inline, one branch where none does: could a rule hold for this?
  *	rule_judge()     what the rules say of an access to a path
- *	rule_settle()    the same, when it is known whether there is something by that name
+ *	rule_complete()    the same, when it is known whether there is something by that name
  *	rule_count()     raises the counter of what came of it
  *
  * What each op means, of calls that name a path P (settings.h has the bits):
@@ -108,9 +108,9 @@ struct rule_answer {
 	enum rule_action action; /* OFF: nothing; then the rest is zero */
 	uint32_t rule;           /* index into settings.rules */
 	enum rule_op op;         /* what of the question it spoke of: the first of its bits */
-	/* Where true, a look at the file system is needed: rule_settle() takes what it told.  (A rule that only hinders what is new; or a
+	/* Where true, a look at the file system is needed: rule_complete() takes what it told.  (A rule that only hinders what is new; or a
 	 * call that does nothing where nothing is, so that a program which only tries gets the error that it expects.) */
-	bool wants_look;
+	bool needs_lookup;
 };
 
 /* rule_judge(): what the rules say of an access.  For nearly all paths that no rule names it takes the time of reading the path once; for
@@ -118,14 +118,14 @@ struct rule_answer {
 void rule_judge(const struct segment *segment, const struct rule_program *program,
 		const struct rule_question *question, struct rule_answer *ret_answer);
 
-/* rule_settle(): the answer, where rule_judge() wanted a look.
+/* rule_complete(): the answer, where rule_judge() wanted a look.
  *
  * is_there: the name stands for something (for calls that follow a symbolic link at its end: the link's target is there).
  * Where nothing is there and the call would make nothing, or something is there and it only makes what is new, no rule holds: the call is
  * to be made, and will fail by itself. */
-void rule_settle(const struct segment *segment, const struct rule_program *program,
-		 const struct rule_question *question, bool is_there,
-		 struct rule_answer *ret_answer);
+void rule_complete(const struct segment *segment, const struct rule_program *program,
+		   const struct rule_question *question, bool is_there,
+		   struct rule_answer *ret_answer);
 
 /* rule_name(): the name of a rule; "" for an index that is none. */
 const char *rule_name(const struct segment *segment, uint32_t rule);
@@ -137,14 +137,14 @@ const char *rule_action_name(uint32_t action);
 /* rule_count(): raises the counter of an answer that is not OFF: rules_logged, rules_warned, rules_failed, rules_denied. */
 void rule_count(const struct segment *segment, const struct rule_answer *answer);
 
-/* rule_say_key(): a number for what rule_say() would say, never 0, so that it is not said again.  path: as in the question. */
-uint64_t rule_say_key(const struct segment *segment, const struct rule_answer *answer,
-		      const char *path);
+/* rule_message_key(): a number for what rule_format_message() would say, never 0, so that it is not said again.  path: as in the question. */
+uint64_t rule_message_key(const struct segment *segment, const struct rule_answer *answer,
+			  const char *path);
 
-/* rule_say(): a line for the agent to read, of WARN and DENY.  path: as in the question.  Ended by a newline and NUL.
+/* rule_format_message(): a line for the agent to read, of WARN and DENY.  path: as in the question.  Ended by a newline and NUL.
  *
  * capacity: at least 2.  Returns its length, 0 where there is nothing to say. */
-size_t rule_say(const struct segment *segment, const struct rule_answer *answer, const char *path,
-		char *ret_line, size_t capacity);
+size_t rule_format_message(const struct segment *segment, const struct rule_answer *answer,
+			   const char *path, char *ret_line, size_t capacity);
 
 #endif

@@ -144,7 +144,7 @@ static int check_header(const struct journal_header *header, int fd, struct stat
 }
 
 /* Of what a view of a file is made. */
-enum view { VIEW_TO_READ, VIEW_HEAD, VIEW_WHOLE, VIEW_WINDOWS };
+enum mapping { MAPPING_READER, MAPPING_HEAD, MAPPING_WHOLE, MAPPING_WINDOWS };
 
 /* Has the process room for a mapping of this size, beside what it needs for itself? */
 static bool has_room(uint64_t bytes)
@@ -247,15 +247,15 @@ static int map_together(int fd, struct stat *stat, struct journal *journal)
 }
 
 /* The same by two.  Of other views: the pages before the first record, and of a whole view all behind them. */
-static int map_apart(int fd, enum view view, struct stat *stat, struct journal *journal)
+static int map_apart(int fd, enum mapping mapping, struct stat *stat, struct journal *journal)
 {
 	const uint64_t head = JOURNAL_UNITS_FIRST * JOURNAL_UNIT_BYTES;
 	/* A part of a page at the end is no place for records, and journal_unmap() could not tell. */
 	uint64_t there = (uint64_t)stat->st_size & ~(uint64_t)4095, bytes = there, limit;
 
-	if (view == VIEW_WINDOWS || view == VIEW_HEAD) {
+	if (mapping == MAPPING_WINDOWS || mapping == MAPPING_HEAD) {
 		bytes = head;
-	} else if (view == VIEW_WHOLE) {
+	} else if (mapping == MAPPING_WHOLE) {
 		/* What it may grow to is mapped at once; bytes that are not there yet are not touched. */
 		if (sys_pread(fd, &limit, sizeof(limit),
 			      offsetof(struct journal_header, units_max)) != sizeof(limit))
@@ -267,14 +267,14 @@ static int map_apart(int fd, enum view view, struct stat *stat, struct journal *
 		if (!has_room(bytes))
 			return -ENOMEM;
 	}
-	long address = map_part(fd, view == VIEW_TO_READ || view == VIEW_HEAD, bytes, 0);
+	long address = map_part(fd, mapping == MAPPING_READER || mapping == MAPPING_HEAD, bytes, 0);
 	if (is_error(address))
 		return (int)address;
 	use_head(journal, address);
 	journal->mapped_units = bytes / JOURNAL_UNIT_BYTES;
 	journal->by_ticks = __atomic_load_n(&journal->header->by_ticks, __ATOMIC_RELAXED) == 1;
 	int error = check_header(journal->header, fd, stat);
-	if (error == 0 && view == VIEW_WINDOWS) {
+	if (error == 0 && mapping == MAPPING_WINDOWS) {
 		journal->window_units = window_units_of(journal->header);
 		uint64_t next = __atomic_load_n(&journal->header->next, __ATOMIC_RELAXED);
 		error = next < JOURNAL_UNITS_FIRST || next > UINT32_MAX
@@ -287,9 +287,9 @@ static int map_apart(int fd, enum view view, struct stat *stat, struct journal *
 }
 
 /* ret_journal: all zero; again where it failed.  ret_fd: NULL: it is closed. */
-static int map(const char *path, enum view view, struct journal *ret_journal, int *ret_fd)
+static int map(const char *path, enum mapping mapping, struct journal *ret_journal, int *ret_fd)
 {
-	bool to_read = view == VIEW_TO_READ || view == VIEW_HEAD;
+	bool to_read = mapping == MAPPING_READER || mapping == MAPPING_HEAD;
 	struct stat stat;
 	int fd = sys_open(path, (to_read ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
 			  0);
@@ -305,9 +305,9 @@ static int map(const char *path, enum view view, struct journal *ret_journal, in
 	if (error == 0 && stat.st_size < JOURNAL_UNITS_FIRST * JOURNAL_UNIT_BYTES)
 		error = -EBADMSG;
 	if (error == 0)
-		error = view == VIEW_WINDOWS ? map_together(fd, &stat, ret_journal) : -EFBIG;
+		error = mapping == MAPPING_WINDOWS ? map_together(fd, &stat, ret_journal) : -EFBIG;
 	if (error == -EFBIG)
-		error = map_apart(fd, view, &stat, ret_journal);
+		error = map_apart(fd, mapping, &stat, ret_journal);
 	if (error < 0) {
 		memset(ret_journal, 0, offsetof(struct journal, windows[1]));
 	} else {
@@ -323,10 +323,11 @@ static int map(const char *path, enum view view, struct journal *ret_journal, in
 }
 
 /* Into memory that may hold anything, and stays as it is where that failed. */
-static int map_whole(const char *path, enum view view, struct journal *ret_journal, int *ret_fd)
+static int map_whole(const char *path, enum mapping mapping, struct journal *ret_journal,
+		     int *ret_fd)
 {
 	struct journal journal = { .path = NULL };
-	int error = map(path, view, &journal, ret_fd);
+	int error = map(path, mapping, &journal, ret_fd);
 	if (error == 0)
 		*ret_journal = journal;
 	return error;
@@ -334,27 +335,27 @@ static int map_whole(const char *path, enum view view, struct journal *ret_journ
 
 int journal_map(const char *path, struct journal *ret_journal)
 {
-	return map_whole(path, VIEW_WHOLE, ret_journal, NULL);
+	return map_whole(path, MAPPING_WHOLE, ret_journal, NULL);
 }
 
 int journal_map_windows(const char *path, struct journal *ret_journal)
 {
-	return map_whole(path, VIEW_WINDOWS, ret_journal, NULL);
+	return map_whole(path, MAPPING_WINDOWS, ret_journal, NULL);
 }
 
 int journal_map_windows_cleared(const char *path, struct journal *ret_journal)
 {
-	return map(path, VIEW_WINDOWS, ret_journal, NULL);
+	return map(path, MAPPING_WINDOWS, ret_journal, NULL);
 }
 
 int journal_map_to_read(const char *path, struct journal *ret_journal)
 {
-	return map_whole(path, VIEW_TO_READ, ret_journal, NULL);
+	return map_whole(path, MAPPING_READER, ret_journal, NULL);
 }
 
 int journal_map_head(const char *path, struct journal *ret_journal, int *ret_fd)
 {
-	return map_whole(path, VIEW_HEAD, ret_journal, ret_fd);
+	return map_whole(path, MAPPING_HEAD, ret_journal, ret_fd);
 }
 
 void journal_unmap(struct journal *journal)
@@ -426,13 +427,13 @@ static bool allocate_to(struct journal *journal, int fd, uint64_t wanted)
 	return error == 0;
 }
 
-static void end_work(struct journal *journal)
+static void finish_work(struct journal *journal)
 {
 	__atomic_store_n(&journal->in_work, 0, __ATOMIC_RELEASE);
 }
 
 /* When another thread is at it already it is waited for, some hundred microseconds: windows are few.  It may be one that a signal
- * handler interrupted, or that does not get on: then both do it.  Returns false where this one has to: end_work() follows. */
+ * handler interrupted, or that does not get on: then both do it.  Returns false where this one has to: finish_work() follows. */
 static bool is_provided_by_another(struct journal *journal, uint64_t first, uint64_t behind)
 {
 	for (int turn = 0; turn < SPINS; turn++) {
@@ -445,7 +446,7 @@ static bool is_provided_by_another(struct journal *journal, uint64_t first, uint
 	if (behind > __atomic_load_n(&journal->header->allocated, __ATOMIC_ACQUIRE) ||
 	    !is_mapped(journal, first))
 		return false;
-	end_work(journal);
+	finish_work(journal);
 	return true;
 }
 
@@ -474,7 +475,7 @@ static bool provide(struct journal *journal, uint64_t first, uint64_t behind)
 		return true;
 	int fd = sys_open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
 	if (fd == -EMFILE || fd == -ENFILE || fd == -EINTR) {
-		end_work(journal);
+		finish_work(journal);
 		__atomic_store_n(&journal->retry_realtime_ns, now + RETRY_NS, __ATOMIC_RELAXED);
 		return false;
 	}
@@ -493,7 +494,7 @@ static bool provide(struct journal *journal, uint64_t first, uint64_t behind)
 		done = map_window(journal, fd, first) == 0;
 	if (fd >= 0)
 		(void)sys_close(fd);
-	end_work(journal);
+	finish_work(journal);
 	return done;
 }
 
@@ -610,7 +611,7 @@ static inline bool publish(const struct journal *journal, unsigned char *unit, u
 
 /* A record of several units says how many before they are filled: whoever reads past a dead writer's must not take its
  * bytes for records. */
-static bool begin_filling(const struct journal *journal, unsigned char *unit, uint64_t units,
+static bool start_filling(const struct journal *journal, unsigned char *unit, uint64_t units,
 			  uint64_t *ret_word)
 {
 	struct journal_head head = { .op = JOURNAL_FILLING, .units = (uint8_t)units };
@@ -632,7 +633,7 @@ uint32_t journal_write(struct journal *journal, struct journal_record *record, c
 	unsigned char *unit;
 
 	uint64_t number = reserve(journal, units, may_grow, &unit);
-	if (!number || (units > 1 && !begin_filling(journal, unit, units, &word)))
+	if (!number || (units > 1 && !start_filling(journal, unit, units, &word)))
 		return 0;
 	if (!record->time_realtime_ns)
 		record->time_realtime_ns = journal->by_ticks ? ticks_realtime_ns()
@@ -688,7 +689,7 @@ uint32_t journal_text(struct journal *journal, const void *bytes, size_t size_by
 
 	uint64_t units = (sizeof(head) + size_bytes + JOURNAL_UNIT_BYTES - 1) / JOURNAL_UNIT_BYTES;
 	uint64_t number = reserve(journal, units, may_grow, &unit);
-	if (!number || (units > 1 && !begin_filling(journal, unit, units, &word)))
+	if (!number || (units > 1 && !start_filling(journal, unit, units, &word)))
 		return 0;
 	memcpy(unit + sizeof(head), bytes, size_bytes);
 	head.units = (uint8_t)units;
@@ -712,7 +713,7 @@ void journal_drop(const struct journal *journal, uint64_t number)
 				MADV_DONTNEED);
 }
 
-uint64_t journal_end(const struct journal *journal)
+uint64_t journal_end_unit(const struct journal *journal)
 {
 	uint64_t next = __atomic_load_n(&journal->header->next, __ATOMIC_ACQUIRE);
 	uint64_t limit = limit_of(journal);
@@ -756,7 +757,7 @@ enum journal_found journal_next(const struct journal *journal, uint64_t *number,
 	const size_t details_max = sizeof(*ret_entry) - offsetof(struct journal_entry, process);
 	uint64_t at = *number;
 
-	unsigned char *unit = at < journal_end(journal) && at >= JOURNAL_UNITS_FIRST
+	unsigned char *unit = at < journal_end_unit(journal) && at >= JOURNAL_UNITS_FIRST
 				      ? unit_at(journal, at)
 				      : NULL;
 	if (!unit)

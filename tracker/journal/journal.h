@@ -336,8 +336,8 @@ const char *journal_bytes(const struct journal *journal, uint32_t number, size_t
  * Looked at all the same, they are there again.  For a view that journal_map_to_read() made. */
 void journal_drop(const struct journal *journal, uint64_t number);
 
-/* journal_end(): number behind the last reserved unit that this view can read. */
-uint64_t journal_end(const struct journal *journal);
+/* journal_end_unit(): number behind the last reserved unit that this view can read. */
+uint64_t journal_end_unit(const struct journal *journal);
 
 /* journal_abandon(): for the seal: marks an undone record so that its writer, if it lives, may not publish it any more.
  * Returns false when it was published meanwhile. */

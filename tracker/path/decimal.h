@@ -9,8 +9,8 @@
 
 enum { DECIMAL_BYTES_MAX = 20 }; /* digits of UINT64_MAX */
 
-/* decimal_put(): writes the digits at `at`, without NUL.  Returns the place behind them. */
-static inline char *decimal_put(char *at, uint64_t number)
+/* decimal_write(): writes the digits at `at`, without NUL.  Returns the place behind them. */
+static inline char *decimal_write(char *at, uint64_t number)
 {
 	char digits[DECIMAL_BYTES_MAX];
 	int count = 0;
@@ -22,9 +22,9 @@ static inline char *decimal_put(char *at, uint64_t number)
 	return at;
 }
 
-/* decimal_take(): reads digits at `at`.  Returns the place behind them, or NULL when there are none or the number
+/* decimal_parse(): reads digits at `at`.  Returns the place behind them, or NULL when there are none or the number
  * does not fit 64 bits; *ret_number is set only on success. */
-static inline const char *decimal_take(const char *at, uint64_t *ret_number)
+static inline const char *decimal_parse(const char *at, uint64_t *ret_number)
 {
 	uint64_t number = 0;
 	if (*at < '0' || *at > '9')

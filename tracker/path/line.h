@@ -16,7 +16,7 @@ struct line {
 	size_t length, capacity;
 };
 
-static inline void line_put(struct line *line, const char *text)
+static inline void line_append(struct line *line, const char *text)
 {
 	size_t length = strlen(text);
 
@@ -27,8 +27,8 @@ static inline void line_put(struct line *line, const char *text)
 	line->bytes[line->length] = '\0';
 }
 
-/* line_put_escaped(): bytes of others (path_escape()).  False: they do not fit, and nothing was put. */
-static inline bool line_put_escaped(struct line *line, const char *text)
+/* line_append_escaped(): bytes of others (path_escape()).  False: they do not fit, and nothing was put. */
+static inline bool line_append_escaped(struct line *line, const char *text)
 {
 	int length = path_escape(text, line->bytes + line->length, line->capacity - line->length);
 
@@ -39,8 +39,8 @@ static inline bool line_put_escaped(struct line *line, const char *text)
 	return length >= 0;
 }
 
-/* line_end(): ends it by a newline and NUL.  Returns its length. */
-static inline size_t line_end(struct line *line)
+/* line_finish(): ends it by a newline and NUL.  Returns its length. */
+static inline size_t line_finish(struct line *line)
 {
 	if (line->length > line->capacity - 2)
 		line->length = line->capacity - 2;

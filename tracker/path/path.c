@@ -56,7 +56,7 @@ const char *path_behind_descriptor(const char *path, uint32_t pid, int *ret_fd)
 	const char *const beginnings[] = { "/proc/self/fd/", "/dev/fd/", "/proc/thread-self/fd/",
 					   own };
 
-	memcpy(decimal_put(own + 6, pid), "/fd/", sizeof("/fd/"));
+	memcpy(decimal_write(own + 6, pid), "/fd/", sizeof("/fd/"));
 	for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]) - (pid == 0); i++) {
 		size_t length = strlen(beginnings[i]);
 		if (strncmp(path, beginnings[i], length) != 0)
@@ -71,12 +71,12 @@ const char *path_behind_descriptor(const char *path, uint32_t pid, int *ret_fd)
 	return NULL;
 }
 
-const char *path_behind_folder(const char *path, uint32_t pid)
+const char *path_behind_directory(const char *path, uint32_t pid)
 {
 	char own[sizeof("/proc//cwd/") + DECIMAL_BYTES_MAX] = "/proc/";
 	const char *const beginnings[] = { "/proc/self/cwd/", "/proc/thread-self/cwd/", own };
 
-	memcpy(decimal_put(own + 6, pid), "/cwd/", sizeof("/cwd/"));
+	memcpy(decimal_write(own + 6, pid), "/cwd/", sizeof("/cwd/"));
 	for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]) - (pid == 0); i++) {
 		size_t length = strlen(beginnings[i]);
 		if (strncmp(path, beginnings[i], length) != 0)

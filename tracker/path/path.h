@@ -23,9 +23,9 @@ int path_normalize(const char *directory, const char *path, char *ret_path, size
  * what begins with a slash; NULL when it is no such path. */
 const char *path_behind_descriptor(const char *path, uint32_t pid, int *ret_fd);
 
-/* path_behind_folder(): what follows the slashes behind /proc/self/cwd, /proc/thread-self/cwd or /proc/PID/cwd at the beginning of a path, which is
+/* path_behind_directory(): what follows the slashes behind /proc/self/cwd, /proc/thread-self/cwd or /proc/PID/cwd at the beginning of a path, which is
  * relative to the current folder.  pid: as above.  NULL: it is no such path, or nothing follows. */
-const char *path_behind_folder(const char *path, uint32_t pid);
+const char *path_behind_directory(const char *path, uint32_t pid);
 
 /* path_utf8_length(): length of the character at `bytes`: 1 for ASCII, 2 to 4 for a valid UTF-8 sequence (RFC 3629),
  * 0 when there is none.  bytes: ended by NUL. */

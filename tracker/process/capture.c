@@ -60,7 +60,7 @@ static bool is_spool(const struct segment *segment, struct subject subject, uint
 	int flags = subject_flags(subject, STDOUT);
 
 	if (flags < 0 || !(flags & O_APPEND) || stat->st_nlink != 1 ||
-	    subject_birth_ns(subject, STDOUT) == 0)
+	    subject_creation_ns(subject, STDOUT) == 0)
 		return false;
 	return subject_link(subject, STDOUT, path, sizeof(path)) > 0 && path[0] == '/' &&
 	       !path_in_workspace(segment, path) && is_named_spool(segment, profile, path);
@@ -81,16 +81,16 @@ static bool is_nameless(struct subject subject)
 static uint32_t capture_kind(const struct segment *segment, struct subject subject,
 			     const struct context *context, const struct stat *stat)
 {
-	bool outside = context->flags & CONTEXT_OUTSIDE;
+	bool external = context->flags & CONTEXT_EXTERNAL_AGENT;
 	bool said = context->flags & CONTEXT_OUTSIDE_SAID;
 
 	if (is_terminal_device(stat))
 		return CAPTURE_TERMINAL;
 	if (S_ISFIFO(stat->st_mode))
-		return (outside ? said : is_nameless(subject)) ? CAPTURE_PIPE : 0;
+		return (external ? said : is_nameless(subject)) ? CAPTURE_PIPE : 0;
 	if (S_ISSOCK(stat->st_mode))
-		return !outside || said ? CAPTURE_SOCKET : 0;
-	if (!S_ISREG(stat->st_mode) || outside)
+		return !external || said ? CAPTURE_SOCKET : 0;
+	if (!S_ISREG(stat->st_mode) || external)
 		return 0;
 	if (stat->st_nlink == 0)
 		return CAPTURE_UNLINKED;
@@ -123,7 +123,7 @@ uint64_t capture_claim(const struct segment *segment, struct subject subject,
 	if (subject_stat(subject, STDOUT, &stat) < 0)
 		return 0;
 	struct identity identity = identity_of(&stat);
-	if (!(context->flags & CONTEXT_OUTSIDE)) {
+	if (!(context->flags & CONTEXT_EXTERNAL_AGENT)) {
 		/* Not knowing what the agent's own output is, a shell that inherited it cannot be told apart. */
 		if (!(context->flags & CONTEXT_AGENT_OUT) ||
 		    identity_equal(&identity, &context->agent_out[0]) ||
@@ -139,11 +139,11 @@ uint64_t capture_claim(const struct segment *segment, struct subject subject,
 
 	uint64_t id = __atomic_fetch_add(&segment->header->next_capture, 1, __ATOMIC_RELAXED);
 	struct capture_slot *slot = capture_at(segment, id);
-	if (id == 0 || !slot_begin(slot, &copy, CAPTURE_CHECKED_BYTES))
+	if (id == 0 || !slot_acquire(slot, &copy, CAPTURE_CHECKED_BYTES))
 		return 0;
 	copy.id = id;
 	copy.identity = identity;
-	copy.birth_ns = is_file(kind) ? subject_birth_ns(subject, STDOUT) : 0;
+	copy.creation_ns = is_file(kind) ? subject_creation_ns(subject, STDOUT) : 0;
 	copy.scope_id = context->scope_id;
 	copy.kind = kind;
 	copy.long_lived = long_lived;
@@ -169,7 +169,7 @@ bool capture_is_sink(const struct segment *segment, struct subject subject, uint
 		return false;
 	if (!is_file(copy.kind))
 		return true;
-	if (copy.birth_ns != subject_birth_ns(subject, STDOUT))
+	if (copy.creation_ns != subject_creation_ns(subject, STDOUT))
 		return false;
 	return copy.kind == CAPTURE_UNLINKED
 		       ? stat.st_nlink == 0
@@ -270,7 +270,7 @@ uint64_t capture_command(const struct segment *segment, uint64_t capture_id)
 	}
 }
 
-void capture_end(const struct segment *segment, struct subject subject, uint64_t capture_id)
+void capture_finish(const struct segment *segment, struct subject subject, uint64_t capture_id)
 {
 	struct capture_slot copy;
 	struct stat stat;

@@ -78,11 +78,11 @@ struct output_limits {
 /* command_aside(): of what the kernel counts as written by a process of the command, so many bytes went elsewhere: to files of the library's own. */
 void command_aside(const struct segment *segment, uint64_t command_id, uint64_t bytes);
 
-/* capture_end(): a process, which is the capture's shell or the program that replaced its image, is about
+/* capture_finish(): a process, which is the capture's shell or the program that replaced its image, is about
  * to end: closes the command with all that was written by it and by the children it waited for (proc(5), io), or for a file
  * by how much that grew.  Too much is counted where they wrote elsewhere, never too little but for
  * children that still run.  Makes system calls. */
-void capture_end(const struct segment *segment, struct subject subject, uint64_t capture_id);
+void capture_finish(const struct segment *segment, struct subject subject, uint64_t capture_id);
 
 /* command_within(): did all that the command wrote keep to the limits?  For a command that has ended.  Of what others than viewers and
  * readers wrote, each byte may be a line.  False when it is not known: the command or one of its readers was killed, or its

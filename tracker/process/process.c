@@ -10,9 +10,9 @@
 #include "tracker/sys/sys.h"
 
 enum {
-	PROBES = 64,        /* slots looked at to find a free one */
-	LOOKS_MAX = 8,      /* times that claim() asks the kernel whether a process lives */
-	ANCESTORS_MAX = 64, /* levels of /proc walked */
+	PROBES = 64,             /* slots looked at to find a free one */
+	LIVENESS_CHECKS_MAX = 8, /* times that claim() asks the kernel whether a process lives */
+	ANCESTORS_MAX = 64,      /* levels of /proc walked */
 };
 
 /* What a process does not hand on. */
@@ -27,11 +27,11 @@ static struct process_slot *slot_at(const struct segment *segment, uint64_t inde
 enum hold {
 	HOLD_ALL,    /* of every process that has not ended */
 	HOLD_NEEDED, /* of those on which others depend */
-	HOLD_LIVING, /* of those that live: asked of the kernel, a few times at most */
+	HOLD_LIVE,   /* of those that live: asked of the kernel, a few times at most */
 	HOLD_NONE,
 };
 
-static bool is_held(const struct process_slot *slot, enum hold hold, int *looks)
+static bool is_held(const struct process_slot *slot, enum hold hold, int *checks)
 {
 	struct process_slot copy;
 	uint32_t state = __atomic_load_n(&slot->state, __ATOMIC_RELAXED);
@@ -43,14 +43,14 @@ static bool is_held(const struct process_slot *slot, enum hold hold, int *looks)
 	uint32_t role = __atomic_load_n(&slot->context.role, __ATOMIC_RELAXED);
 	if (role != ROLE_AGENT && role != ROLE_SHELL)
 		return false;
-	if (hold == HOLD_NEEDED || --*looks < 0)
+	if (hold == HOLD_NEEDED || --*checks < 0)
 		return true;
 	return slot_read(slot, &copy, PROCESS_CHECKED_BYTES) && !process_is_gone(&copy);
 }
 
 /* The slot of a program that has ended is given to another: its counts become the session's.  Not when it ends: that would be
  * a page more that it touches, and one that all write to (segment_counter()). */
-static void settle(const struct segment *segment, struct process_slot *slot)
+static void add_counts(const struct segment *segment, struct process_slot *slot)
 {
 	static const enum counter TOTALS[PROCESS_COUNTS] = { COUNTER_opens, COUNTER_opens_write,
 							     COUNTER_listings, COUNTER_changes };
@@ -68,19 +68,19 @@ static struct process_slot *claim(const struct segment *segment, struct process_
 {
 	uint64_t start = __atomic_fetch_add(&segment->header->next_process, 1, __ATOMIC_RELAXED);
 
-	int looks = LOOKS_MAX;
-	for (enum hold hold = HOLD_ALL; hold <= HOLD_LIVING; hold++) {
+	int checks = LIVENESS_CHECKS_MAX;
+	for (enum hold hold = HOLD_ALL; hold <= HOLD_LIVE; hold++) {
 		for (uint64_t probe = 0; probe < PROBES; probe++) {
 			uint64_t index = (start + probe) % segment->capacity[TABLE_PROCESSES];
 			struct process_slot *slot = slot_at(segment, index);
-			if (is_held(slot, hold, &looks) ||
-			    !slot_begin(slot, ret_copy, PROCESS_CHECKED_BYTES))
+			if (is_held(slot, hold, &checks) ||
+			    !slot_acquire(slot, ret_copy, PROCESS_CHECKED_BYTES))
 				continue;
-			if (is_held(ret_copy, hold == HOLD_LIVING ? HOLD_NONE : hold, &looks)) {
+			if (is_held(ret_copy, hold == HOLD_LIVE ? HOLD_NONE : hold, &checks)) {
 				slot_abandon(slot, ret_copy, PROCESS_CHECKED_BYTES);
 				continue;
 			}
-			settle(segment, slot);
+			add_counts(segment, slot);
 			if (ret_copy->state == PROCESS_ATTACHED ||
 			    ret_copy->state == PROCESS_EXITED)
 				segment_count(segment, COUNTER_processes_attached, 1);
@@ -95,11 +95,11 @@ static struct process_slot *claim(const struct segment *segment, struct process_
 	return NULL;
 }
 
-static struct process_slot *begin(const struct segment *segment, struct process_ref process,
-				  struct process_slot *ret_copy)
+static struct process_slot *start_slot(const struct segment *segment, struct process_ref process,
+				       struct process_slot *ret_copy)
 {
 	struct process_slot *slot = process.serial ? slot_at(segment, process.index) : NULL;
-	if (!slot || !slot_begin(slot, ret_copy, PROCESS_CHECKED_BYTES))
+	if (!slot || !slot_acquire(slot, ret_copy, PROCESS_CHECKED_BYTES))
 		return NULL;
 	if (ret_copy->serial == process.serial)
 		return slot;
@@ -112,20 +112,20 @@ static void ticket_write(uint32_t pid, struct process_ref process, char *ret_tic
 	static const char NAME[] = TICKET_VARIABLE "=";
 	char *at = ret_ticket;
 	memcpy(at, NAME, sizeof(NAME) - 1);
-	at = decimal_put(at + sizeof(NAME) - 1, pid);
+	at = decimal_write(at + sizeof(NAME) - 1, pid);
 	*at++ = ':';
-	at = decimal_put(at, process.index);
+	at = decimal_write(at, process.index);
 	*at++ = ':';
-	at = decimal_put(at, process.serial);
+	at = decimal_write(at, process.serial);
 	*at = '\0';
 }
 
 static bool ticket_parse(const char *ticket, uint64_t *ret_pid, struct process_ref *ret_process)
 {
 	struct process_ref process;
-	if (!(ticket = decimal_take(ticket, ret_pid)) || *ticket++ != ':' ||
-	    !(ticket = decimal_take(ticket, &process.index)) || *ticket++ != ':' ||
-	    !(ticket = decimal_take(ticket, &process.serial)) || *ticket != '\0')
+	if (!(ticket = decimal_parse(ticket, ret_pid)) || *ticket++ != ':' ||
+	    !(ticket = decimal_parse(ticket, &process.index)) || *ticket++ != ':' ||
+	    !(ticket = decimal_parse(ticket, &process.serial)) || *ticket != '\0')
 		return false;
 	*ret_process = process;
 	return true;
@@ -172,7 +172,7 @@ struct process_ref process_announce(const struct segment *segment, struct subjec
 void process_set_pid(const struct segment *segment, struct process_ref process, pid_t pid)
 {
 	struct process_slot copy;
-	struct process_slot *slot = begin(segment, process, &copy);
+	struct process_slot *slot = start_slot(segment, process, &copy);
 	if (!slot)
 		return;
 	if (copy.pid == 0) {
@@ -187,7 +187,7 @@ static void set_state(const struct segment *segment, struct process_ref process,
 		      enum process_state state)
 {
 	struct process_slot copy;
-	struct process_slot *slot = begin(segment, process, &copy);
+	struct process_slot *slot = start_slot(segment, process, &copy);
 	if (!slot)
 		return;
 	copy.state = state;
@@ -259,17 +259,17 @@ void process_exit(const struct segment *segment, struct process_ref process)
 static void set_flag(const struct segment *segment, struct process_ref process, uint32_t flag)
 {
 	struct process_slot copy;
-	struct process_slot *slot = begin(segment, process, &copy);
+	struct process_slot *slot = start_slot(segment, process, &copy);
 	if (!slot)
 		return;
 	copy.context.flags |= flag;
 	slot_commit(slot, &copy, PROCESS_CHECKED_BYTES);
 }
 
-void process_ended_unheard(const struct segment *segment, struct process_ref process)
+void process_ended_before_calls(const struct segment *segment, struct process_ref process)
 {
 	struct process_slot copy;
-	struct process_slot *slot = begin(segment, process, &copy);
+	struct process_slot *slot = start_slot(segment, process, &copy);
 
 	if (!slot)
 		return;
@@ -421,14 +421,14 @@ static bool status_of(uint32_t pid, struct kernel_status *ret_status)
 		if ((at = strchr(at + 1, ' ')) == NULL)
 			return false;
 		if (field == FLAGS)
-			(void)decimal_take(at + 1, &flags);
+			(void)decimal_parse(at + 1, &flags);
 		/* Dead, and not waited for: other threads may go on without the first. */
-		if (field == THREADS && is_dead && decimal_take(at + 1, &threads) && threads <= 1)
+		if (field == THREADS && is_dead && decimal_parse(at + 1, &threads) && threads <= 1)
 			return false;
 		if (field == START)
 			break;
 	}
-	if (!at || !decimal_take(at + 1, &ticks))
+	if (!at || !decimal_parse(at + 1, &ticks))
 		return false;
 	*ret_status = (struct kernel_status){ ticks * 10000000u, (flags & FORK_NO_EXEC) != 0 };
 	return true;
@@ -611,7 +611,7 @@ static enum ticket_kind ticket_search(const struct segment *segment, struct subj
 }
 
 /* Where a descriptor leads.  False where the kernel does not tell. */
-static bool look_at_output(struct subject subject, int fd, struct identity *ret_identity)
+static bool identify_output(struct subject subject, int fd, struct identity *ret_identity)
 {
 	struct stat stat;
 	int error = subject_stat(subject, fd, &stat);
@@ -626,10 +626,10 @@ static bool look_at_output(struct subject subject, int fd, struct identity *ret_
 }
 
 /* The agent's own outputs as the kernel shows them, for an agent that is not observed itself. */
-static bool look_at_outputs(uint32_t pid, struct identity ret_outputs[2])
+static bool identify_outputs(uint32_t pid, struct identity ret_outputs[2])
 {
 	for (int i = 0; i < 2; i++)
-		if (!look_at_output((struct subject){ pid }, 1 + i, &ret_outputs[i]))
+		if (!identify_output((struct subject){ pid }, 1 + i, &ret_outputs[i]))
 			return false;
 	return true;
 }
@@ -640,8 +640,9 @@ static void enter_agent(struct context *context, uint32_t pid, uint64_t pid_ns, 
 			uint32_t profile)
 {
 	context->flags |= CONTEXT_AGENT;
-	context->flags &= ~(uint32_t)(CONTEXT_OUTSIDE | CONTEXT_OUTSIDE_SAID | CONTEXT_AGENT_OUT |
-				      CONTEXT_ROOT | CONTEXT_FORK | CONTEXT_TAKEN);
+	context->flags &= ~(uint32_t)(CONTEXT_EXTERNAL_AGENT | CONTEXT_OUTSIDE_SAID |
+				      CONTEXT_AGENT_OUT | CONTEXT_ROOT | CONTEXT_FORK |
+				      CONTEXT_TAKEN);
 	context->scope_id = 0;
 	context->capture_id = 0;
 	context->pid_ns = pid_ns;
@@ -679,15 +680,15 @@ static void enter_scope(const struct segment *segment, struct context *context,
 			const char *agent_name, const char *scope_name,
 			const struct agent_fork *fork)
 {
-	uint64_t serial = context->flags & CONTEXT_OUTSIDE ? 0 : context->agent_serial;
+	uint64_t serial = context->flags & CONTEXT_EXTERNAL_AGENT ? 0 : context->agent_serial;
 	uint64_t id = scope_id_of(
 		fork->pid ? scope_serial_of_fork(serial, fork->pid, fork->status.start_ns) : serial,
 		scope_name);
-	if (!serial && !(context->flags & CONTEXT_OUTSIDE))
+	if (!serial && !(context->flags & CONTEXT_EXTERNAL_AGENT))
 		return; /* an agent without a slot has nothing that would tell its scope from another's */
-	const char *name = scope_name                         ? scope_name
-			   : context->flags & CONTEXT_OUTSIDE ? "session"
-							      : agent_name;
+	const char *name = scope_name                                ? scope_name
+			   : context->flags & CONTEXT_EXTERNAL_AGENT ? "session"
+								     : agent_name;
 	uint32_t pid = fork->pid ? fork->pid : context->anchor_pid;
 	context->scope_id = scope_claim(segment, id, context, pid, context->profile, name) ? id : 0;
 	if (fork->pid)
@@ -736,9 +737,9 @@ static void enter_root(const struct segment *segment, struct subject subject,
 		       struct context *context)
 {
 	context->flags &= ~(uint32_t)CONTEXT_ROOT;
-	if (look_at_output(subject, 1, &context->root_out))
+	if (identify_output(subject, 1, &context->root_out))
 		context->flags |= CONTEXT_ROOT_OUT;
-	if (!(context->flags & CONTEXT_OUTSIDE) || invocation->role == ROLE_AGENT)
+	if (!(context->flags & CONTEXT_EXTERNAL_AGENT) || invocation->role == ROLE_AGENT)
 		return;
 	context->anchor_pid = pid;
 	enter_scope(segment, context, NULL, scope_name, &(struct agent_fork){ 0 });
@@ -768,13 +769,13 @@ static bool become_root(const struct segment *segment, struct subject subject,
 	bool said = agent_is != SESSION_AGENT_IS_AUTO;
 	if (!said)
 		agent_is = (enum session_agent_is)segment->settings->session_agent_is;
-	bool outside = agent_is == SESSION_AGENT_IS_OUTSIDE ||
-		       (agent_is == SESSION_AGENT_IS_AUTO &&
-			role_root_is_outside(invocation, stdin_is_terminal(subject)));
+	bool external = agent_is == SESSION_AGENT_IS_OUTSIDE ||
+			(agent_is == SESSION_AGENT_IS_AUTO &&
+			 role_root_is_external(invocation, stdin_is_terminal(subject)));
 	context->flags = CONTEXT_ATTACHED | CONTEXT_ROOT;
 	context->pid_ns = process_pid_ns();
-	if (outside)
-		context->flags |= CONTEXT_OUTSIDE;
+	if (external)
+		context->flags |= CONTEXT_EXTERNAL_AGENT;
 	if (agent_is == SESSION_AGENT_IS_OUTSIDE)
 		context->flags |= CONTEXT_OUTSIDE_SAID;
 	return true;
@@ -792,7 +793,7 @@ static void enter_shell(const struct segment *segment, struct subject subject,
 	    (kind == TICKET_PARENT && process_is_gone(starter)))
 		return;
 	/* As they are now: agents connect their own to something else, too. */
-	if (!look_at_outputs(context->anchor_pid, context->agent_out))
+	if (!identify_outputs(context->anchor_pid, context->agent_out))
 		return;
 	context->flags |= CONTEXT_AGENT_OUT;
 	struct agent_fork fork;
@@ -849,7 +850,7 @@ static void replace_image(const struct segment *segment, const struct process_sl
 	if (announced->spawner_pid != self) /* another process started this one */
 		return;
 	if (!slot || __atomic_load_n(&slot->pid, __ATOMIC_RELAXED) != self ||
-	    !slot_begin(slot, &copy, PROCESS_CHECKED_BYTES))
+	    !slot_acquire(slot, &copy, PROCESS_CHECKED_BYTES))
 		return;
 	if (copy.pid == self && copy.serial != announced->serial &&
 	    copy.state == PROCESS_ATTACHED) {
@@ -930,7 +931,7 @@ static struct process_ref arrive(const struct segment *segment, const struct arr
 	}
 
 	struct process_slot copy;
-	struct process_slot *slot = begin(segment, process, &copy);
+	struct process_slot *slot = start_slot(segment, process, &copy);
 	if (!slot) {
 		slot = claim(segment, &copy, &process.index);
 		process.serial = slot ? segment_serial(segment) : 0;
@@ -953,14 +954,14 @@ static struct process_ref arrive(const struct segment *segment, const struct arr
 		enter_agent(&context, arrival->pid, process_pid_ns(), process.serial,
 			    invocation->profile);
 		claim_own_scope(segment, &context, head, invocation->name, scope_name);
-		if (look_at_output(subject, 1, &context.agent_out[0]) &&
-		    look_at_output(subject, 2, &context.agent_out[1]))
+		if (identify_output(subject, 1, &context.agent_out[0]) &&
+		    identify_output(subject, 2, &context.agent_out[1]))
 			context.flags |= CONTEXT_AGENT_OUT;
 	} else if (invocation->role == ROLE_SHELL && starter_role == ROLE_AGENT &&
 		   (context.flags & CONTEXT_AGENT)) {
 		enter_shell(segment, subject, from, kind, invocation, scope_name, &context);
 	} else if (role == ROLE_SHELL && starter_role == ROLE_TOOL && kind != TICKET_VOID &&
-		   !(context.flags & (CONTEXT_AGENT | CONTEXT_OUTSIDE)) &&
+		   !(context.flags & (CONTEXT_AGENT | CONTEXT_EXTERNAL_AGENT)) &&
 		   is_taken_by_unknown(segment, subject, from, kind, &context)) {
 		context.flags |= CONTEXT_TAKEN;
 	}
@@ -1044,7 +1045,7 @@ void process_release(const struct segment *segment, struct process_ref process,
 		     const struct context *announced_context)
 {
 	struct process_slot copy;
-	struct process_slot *slot = begin(segment, process, &copy);
+	struct process_slot *slot = start_slot(segment, process, &copy);
 
 	if (!slot)
 		return;
@@ -1057,7 +1058,7 @@ void process_release(const struct segment *segment, struct process_ref process,
 	if (announced_context)
 		copy.context = *announced_context;
 	else
-		settle(segment, slot);
+		add_counts(segment, slot);
 	slot_commit(slot, &copy, PROCESS_CHECKED_BYTES);
 	segment_count(segment, COUNTER_processes_supervised, (uint64_t)-1);
 	if (is_unattached)

@@ -117,9 +117,9 @@ uint64_t process_record(const struct segment *segment, struct process_ref proces
 void process_set_writes(const struct segment *segment, struct process_ref process, uint64_t key);
 uint64_t process_writes(const struct segment *segment, struct process_ref process);
 
-/* process_ended_unheard(): for a supervisor: the announced program ended before it made any call that is looked at.  It was observed
+/* process_ended_before_calls(): for a supervisor: the announced program ended before it made any call that is looked at.  It was observed
  * all the same. */
-void process_ended_unheard(const struct segment *segment, struct process_ref process);
+void process_ended_before_calls(const struct segment *segment, struct process_ref process);
 
 /* process_exit(): the process ends, or its image is replaced. */
 void process_exit(const struct segment *segment, struct process_ref process);

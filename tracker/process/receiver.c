@@ -23,7 +23,7 @@ enum {
 };
 
 /* What a process that reads the capture has open. */
-struct end {
+struct channel {
 	uint32_t kind;            /* enum capture_kind */
 	char link[64];            /* of a pipe, a socket: what its descriptors' links say */
 	uint64_t index;           /* of a terminal */
@@ -130,21 +130,21 @@ static int find_peer(uint64_t socket_ino, uint64_t *ret_peer_ino)
 }
 
 /* "pipe:[INO]" or "socket:[INO]". */
-static void put_link(struct end *end, const char *kind, uint64_t ino)
+static void write_link(struct channel *end, const char *kind, uint64_t ino)
 {
 	size_t bytes = strlen(kind);
 
 	memcpy(end->link, kind, bytes);
 	end->link[bytes++] = ':';
 	end->link[bytes] = '[';
-	char *at = decimal_put(end->link + bytes + 1, ino);
+	char *at = decimal_write(end->link + bytes + 1, ino);
 	*at++ = ']';
 	*at = '\0';
 }
 
 /* What the reader of a capture has open.  False: nothing that could be found; *ret_receiver says what that means. */
-static bool find_end(const struct capture_slot *capture, struct end *ret_end,
-		     enum receiver *ret_receiver)
+static bool find_channel(const struct capture_slot *capture, struct channel *ret_end,
+			 enum receiver *ret_receiver)
 {
 	enum { PTY_MINORS = 256 };
 	unsigned device = major(capture->identity.rdev);
@@ -155,14 +155,14 @@ static bool find_end(const struct capture_slot *capture, struct end *ret_end,
 	ret_end->inspected = 0;
 	switch (capture->kind) {
 	case CAPTURE_PIPE:
-		put_link(ret_end, "pipe", capture->identity.ino);
+		write_link(ret_end, "pipe", capture->identity.ino);
 		return true;
 	case CAPTURE_SOCKET:
 		*ret_receiver = RECEIVER_UNKNOWN;
 		if (find_peer(capture->identity.ino, &peer_ino) < 0)
 			return false;
 		*ret_receiver = RECEIVER_OTHER;
-		put_link(ret_end, "socket", peer_ino);
+		write_link(ret_end, "socket", peer_ino);
 		return peer_ino != 0;
 	case CAPTURE_TERMINAL:
 		*ret_receiver = RECEIVER_OTHER; /* a console has no master */
@@ -181,7 +181,7 @@ static bool find_end(const struct capture_slot *capture, struct end *ret_end,
 }
 
 /* A line of fdinfo (proc(5)): the number behind a name; false: there is none. */
-static bool take_field(const char *text, const char *name, unsigned base, uint64_t *ret_value)
+static bool parse_field(const char *text, const char *name, unsigned base, uint64_t *ret_value)
 {
 	const char *at = strstr(text, name);
 	uint64_t value = 0;
@@ -200,7 +200,7 @@ static bool take_field(const char *text, const char *name, unsigned base, uint64
 
 /* A descriptor that leads to what is looked for: is it the reading end?  starts: the process has not run its program yet: what it will
  * not have then does not count. */
-static enum holds reads(uint32_t pid, const char *name, const struct end *end, bool starts)
+static enum holds reads(uint32_t pid, const char *name, const struct channel *end, bool starts)
 {
 	char path[PROC_PATH_BYTES], text[512];
 	uint64_t flags, index;
@@ -213,26 +213,26 @@ static enum holds reads(uint32_t pid, const char *name, const struct end *end, b
 	ssize_t count = sys_read_file(path, text, sizeof(text));
 	if (count == -ENOENT || count == -ESRCH)
 		return HOLDS_NOT; /* closed meanwhile */
-	if (count < 0 || !take_field(text, "flags:", 8, &flags))
+	if (count < 0 || !parse_field(text, "flags:", 8, &flags))
 		return HOLDS_UNKNOWN;
 	if (starts && (flags & O_CLOEXEC))
 		return HOLDS_NOT;
 	if (end->kind == CAPTURE_TERMINAL)
-		return !take_field(text, "tty-index:", 10, &index) ? HOLDS_UNKNOWN
-		       : index == end->index                       ? HOLDS
-								   : HOLDS_NOT;
+		return !parse_field(text, "tty-index:", 10, &index) ? HOLDS_UNKNOWN
+		       : index == end->index                        ? HOLDS
+								    : HOLDS_NOT;
 	if (end->kind == CAPTURE_SOCKET)
 		return HOLDS;
 	return (flags & O_ACCMODE) == O_WRONLY ? HOLDS_NOT : HOLDS;
 }
 
 /* Does what a descriptor leads to look like what is looked for?  folder: /proc/PID/fd. */
-static bool leads_there(int folder, const char *name, const struct end *end)
+static bool leads_there(int directory, const char *name, const struct channel *end)
 {
 	char link[LINK_BYTES];
 	struct stat stat;
-	ssize_t length = sys_call6(SYS_readlinkat, folder, (long)name, (long)link, sizeof(link) - 1,
-				   0, 0);
+	ssize_t length = sys_call6(SYS_readlinkat, directory, (long)name, (long)link,
+				   sizeof(link) - 1, 0, 0);
 
 	if (length <= 0)
 		return false;
@@ -242,7 +242,8 @@ static bool leads_there(int folder, const char *name, const struct end *end)
 		return length >= 5 && link[0] == '/' && strcmp(link + length - 5, "/ptmx") == 0;
 	case CAPTURE_FILE:
 	case CAPTURE_UNLINKED:
-		return link[0] == '/' && sys_fstatat(folder, name, &stat, AT_NO_AUTOMOUNT) == 0 &&
+		return link[0] == '/' &&
+		       sys_fstatat(directory, name, &stat, AT_NO_AUTOMOUNT) == 0 &&
 		       stat.st_dev == end->identity.dev && stat.st_ino == end->identity.ino;
 	default:
 		return strcmp(link, end->link) == 0;
@@ -250,7 +251,7 @@ static bool leads_there(int folder, const char *name, const struct end *end)
 }
 
 /* Has a process the reading end open? */
-static enum holds process_holds(uint32_t pid, struct end *end, bool starts)
+static enum holds process_holds(uint32_t pid, struct channel *end, bool starts)
 {
 	_Alignas(struct sys_entry) char entries[1024];
 	char path[PROC_PATH_BYTES];
@@ -258,29 +259,30 @@ static enum holds process_holds(uint32_t pid, struct end *end, bool starts)
 	ssize_t count;
 
 	proc_path(pid, "fd", path);
-	int folder = sys_open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-	if (folder == -ENOENT || folder == -ESRCH)
+	int directory = sys_open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	if (directory == -ENOENT || directory == -ESRCH)
 		return HOLDS_NOT; /* it has ended */
-	if (folder < 0)
+	if (directory < 0)
 		return HOLDS_UNKNOWN;
-	while ((count = sys_getdents64(folder, entries, sizeof(entries))) > 0 && found != HOLDS) {
+	while ((count = sys_getdents64(directory, entries, sizeof(entries))) > 0 &&
+	       found != HOLDS) {
 		for (ssize_t at = 0; at < count && found != HOLDS;) {
 			const struct sys_entry *entry = (const struct sys_entry *)(entries + at);
 			at += entry->size_bytes;
 			if (entry->name[0] == '.')
 				continue;
 			if (end->inspected++ >= DESCRIPTORS_MAX) {
-				(void)sys_close(folder);
+				(void)sys_close(directory);
 				return HOLDS_UNKNOWN;
 			}
-			if (leads_there(folder, entry->name, end)) {
+			if (leads_there(directory, entry->name, end)) {
 				enum holds holds = reads(pid, entry->name, end, starts);
 				if (holds != HOLDS_NOT)
 					found = holds;
 			}
 		}
 	}
-	(void)sys_close(folder);
+	(void)sys_close(directory);
 	return count < 0 && count != -ENOENT && found != HOLDS ? HOLDS_UNKNOWN : found;
 }
 
@@ -294,7 +296,7 @@ static bool is_in_line(const struct line_up *line, uint32_t pid)
 
 /* Has another process of the session, that is not below the capture, the reading end? */
 static enum holds others_hold(const struct segment *segment, const struct capture_slot *capture,
-			      const struct line_up *line, struct end *end)
+			      const struct line_up *line, struct channel *end)
 {
 	struct process_slot process;
 	uint64_t index = 0;
@@ -314,19 +316,19 @@ static enum holds others_hold(const struct segment *segment, const struct captur
 	return HOLDS_NOT;
 }
 
-enum receiver receiver_look(const struct segment *segment, struct subject subject,
+enum receiver receiver_find(const struct segment *segment, struct subject subject,
 			    const struct context *context, uint64_t pid_ns)
 {
 	enum receiver receiver = RECEIVER_OTHER;
 	enum holds holds = HOLDS_NOT;
 	struct capture_slot capture;
 	struct line_up line;
-	struct end end;
+	struct channel end;
 
 	if (!capture_find(segment, context->capture_id, &capture) || !context->anchor_pid ||
 	    !context->pid_ns)
 		return RECEIVER_OTHER;
-	if (context->flags & CONTEXT_OUTSIDE)
+	if (context->flags & CONTEXT_EXTERNAL_AGENT)
 		return process_anchor_alive_in(subject, context, capture.shell_pid, pid_ns)
 			       ? RECEIVER_AGENT
 			       : RECEIVER_OTHER;
@@ -334,7 +336,7 @@ enum receiver receiver_look(const struct segment *segment, struct subject subjec
 		return RECEIVER_UNKNOWN;
 	if (!find_line(subject, context, capture.shell_pid, &line))
 		return RECEIVER_OTHER;
-	if (!find_end(&capture, &end, &receiver))
+	if (!find_channel(&capture, &end, &receiver))
 		return receiver;
 	for (unsigned i = line.agents; i < line.count && holds != HOLDS; i++) {
 		enum holds one = process_holds(line.pids[i], &end, false);

@@ -23,14 +23,14 @@ enum receiver {
 	RECEIVER_UNKNOWN, /* the kernel does not tell this process */
 };
 
-/* receiver_look(): who reads the capture of a process, now.
+/* receiver_find(): who reads the capture of a process, now.
  *
  * The agent is the context's anchor, or a process between it and the shell that runs the anchor's image.  It must be an ancestor of
  * the subject, with the shell between or the subject itself.  With the agent outside that is all that is asked: nothing below can see
  * who reads there.
  * Not the agent alone: another live process of the process table that is not below the capture has the reading end open, too.
  * pid_ns: as of process_anchor_alive_in().  Takes a few calls for each descriptor of these processes, up to a limit. */
-enum receiver receiver_look(const struct segment *segment, struct subject subject,
+enum receiver receiver_find(const struct segment *segment, struct subject subject,
 			    const struct context *context, uint64_t pid_ns);
 
 #endif

@@ -463,7 +463,7 @@ void role_invocation(const struct segment *segment, const char *executable, char
 	*ret_invocation = invocation;
 }
 
-bool role_root_is_outside(const struct invocation *root, bool stdin_is_terminal)
+bool role_root_is_external(const struct invocation *root, bool stdin_is_terminal)
 {
 	switch (root->role) {
 	case ROLE_VIEWER:

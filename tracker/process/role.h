@@ -51,9 +51,9 @@ const char *role_name(uint32_t role);
 void role_invocation(const struct segment *segment, const char *executable, char *const argv[],
 		     struct invocation *ret_invocation);
 
-/* role_root_is_outside(): `--agent-is auto`: an interactive shell, a shell with -c, a viewer or a
+/* role_root_is_external(): `--agent-is auto`: an interactive shell, a shell with -c, a viewer or a
  * reader at the root means that the agent is outside the run; a script or anything else, inside.
  * stdin_is_terminal: of the root. */
-bool role_root_is_outside(const struct invocation *root, bool stdin_is_terminal);
+bool role_root_is_external(const struct invocation *root, bool stdin_is_terminal);
 
 #endif

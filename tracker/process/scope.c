@@ -57,7 +57,7 @@ static bool is_at_terminal(uint32_t pid)
 
 /* The flags that a scope begins with.  An interactive one is mute until the run has found what tells of its conversations: there is no
  * moment at which something counts before that. */
-static uint32_t flags_at_birth(const struct context *context, uint32_t anchor_pid, uint32_t profile)
+static uint32_t initial_flags(const struct context *context, uint32_t anchor_pid, uint32_t profile)
 {
 	enum context_run run = CONTEXT_RUN_NONE;
 
@@ -78,7 +78,7 @@ struct scope_slot *scope_claim(const struct segment *segment, uint64_t id,
 
 	if (slot)
 		return slot;
-	uint32_t flags = flags_at_birth(context, anchor_pid, profile);
+	uint32_t flags = initial_flags(context, anchor_pid, profile);
 	for (unsigned probe = 0; probe < PROBES; probe++) {
 		struct scope_slot *candidate = slot_at(segment, id, probe);
 		if (__atomic_load_n(&candidate->id, __ATOMIC_RELAXED) == 0) {
@@ -89,7 +89,7 @@ struct scope_slot *scope_claim(const struct segment *segment, uint64_t id,
 				     __atomic_load_n(&slot->last_ns, __ATOMIC_RELAXED))
 			slot = candidate;
 	}
-	if (!slot || !slot_begin(slot, &copy, SCOPE_CHECKED_BYTES))
+	if (!slot || !slot_acquire(slot, &copy, SCOPE_CHECKED_BYTES))
 		return NULL;
 	if (copy.id == id) {
 		slot_abandon(slot, &copy, SCOPE_CHECKED_BYTES);
@@ -144,7 +144,7 @@ void scope_set_head(const struct segment *segment, uint64_t id, uint64_t head)
 	struct scope_slot *slot = scope_find(segment, id);
 	struct scope_slot copy;
 
-	if (!slot || !slot_begin(slot, &copy, SCOPE_CHECKED_BYTES))
+	if (!slot || !slot_acquire(slot, &copy, SCOPE_CHECKED_BYTES))
 		return;
 	if (copy.id != id || copy.head_id == head) {
 		slot_abandon(slot, &copy, SCOPE_CHECKED_BYTES);
@@ -205,7 +205,7 @@ int scope_set_flags(const struct segment *segment, uint64_t id, uint32_t mask, u
 
 	if (!slot)
 		return -ENOENT;
-	if (!slot_begin_surely(slot, &copy, SCOPE_CHECKED_BYTES))
+	if (!slot_acquire_surely(slot, &copy, SCOPE_CHECKED_BYTES))
 		return -EBUSY;
 	uint32_t changed = (copy.flags & ~mask) | (flags & mask);
 	if (copy.id != id || copy.flags == changed) {
@@ -219,13 +219,13 @@ int scope_set_flags(const struct segment *segment, uint64_t id, uint32_t mask, u
 }
 
 /* Begins a new epoch.  said: NULL: nothing of its conversations. */
-static int begin_one(const struct segment *segment, uint64_t id,
-		     const enum scope_conversations *said)
+static int start_scope_epoch(const struct segment *segment, uint64_t id,
+			     const enum scope_conversations *said)
 {
 	struct scope_slot *slot = scope_find(segment, id);
 	struct scope_slot copy;
 
-	if (!slot || !slot_begin(slot, &copy, SCOPE_CHECKED_BYTES))
+	if (!slot || !slot_acquire(slot, &copy, SCOPE_CHECKED_BYTES))
 		return -ENOENT;
 	if (copy.id != id) {
 		slot_abandon(slot, &copy, SCOPE_CHECKED_BYTES);
@@ -243,7 +243,7 @@ static int begin_one(const struct segment *segment, uint64_t id,
 }
 
 /* The same for the scopes of which this one is the head: what an agent says of itself may concern any fork of it. */
-static int begin_epoch(const struct segment *segment, uint64_t id,
+static int start_epoch(const struct segment *segment, uint64_t id,
 		       const enum scope_conversations *said)
 {
 	struct scope_slot own, copy;
@@ -256,16 +256,16 @@ static int begin_epoch(const struct segment *segment, uint64_t id,
 		if (slot_read(segment_slot(segment, TABLE_SCOPES, i), &copy, SCOPE_CHECKED_BYTES) &&
 		    copy.id && copy.id != id && copy.head_id == id &&
 		    copy.anchor_pid != own.anchor_pid)
-			(void)begin_one(segment, copy.id, said);
-	return begin_one(segment, id, said);
+			(void)start_scope_epoch(segment, copy.id, said);
+	return start_scope_epoch(segment, id, said);
 }
 
 int scope_new_epoch(const struct segment *segment, uint64_t id)
 {
-	return begin_epoch(segment, id, NULL);
+	return start_epoch(segment, id, NULL);
 }
 
 int scope_converse(const struct segment *segment, uint64_t id, enum scope_conversations said)
 {
-	return begin_epoch(segment, id, &said);
+	return start_epoch(segment, id, &said);
 }

@@ -20,7 +20,7 @@ const char *source_name(uint32_t source)
 
 enum source source_of_process(uint32_t context_flags, uint32_t role)
 {
-	return role != ROLE_TOOL && (context_flags & (CONTEXT_AGENT | CONTEXT_OUTSIDE))
+	return role != ROLE_TOOL && (context_flags & (CONTEXT_AGENT | CONTEXT_EXTERNAL_AGENT))
 		       ? SOURCE_AGENT
 		       : SOURCE_TOOL;
 }

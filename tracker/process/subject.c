@@ -12,7 +12,7 @@
 void proc_path(uint32_t pid, const char *file, char *ret_path)
 {
 	memcpy(ret_path, "/proc/", 6);
-	char *at = decimal_put(ret_path + 6, pid);
+	char *at = decimal_write(ret_path + 6, pid);
 	*at++ = '/';
 	memcpy(at, file, strlen(file) + 1);
 }
@@ -28,16 +28,16 @@ uint32_t subject_parent(struct subject subject)
 }
 
 /* /proc/PID/FOLDER/FD, for the caller /proc/self/FOLDER/FD.  folder: ends with a slash. */
-static void descriptor_path(struct subject subject, const char *folder, int fd, char *ret_path)
+static void descriptor_path(struct subject subject, const char *directory, int fd, char *ret_path)
 {
 	if (subject.pid) {
-		proc_path(subject.pid, folder, ret_path);
+		proc_path(subject.pid, directory, ret_path);
 	} else {
 		memcpy(ret_path, "/proc/self/", 11);
-		memcpy(ret_path + 11, folder, strlen(folder) + 1);
+		memcpy(ret_path + 11, directory, strlen(directory) + 1);
 	}
 	/* none has a negative one: then the name is one of nothing */
-	*decimal_put(ret_path + strlen(ret_path), fd < 0 ? UINT64_MAX : (uint64_t)fd) = '\0';
+	*decimal_write(ret_path + strlen(ret_path), fd < 0 ? UINT64_MAX : (uint64_t)fd) = '\0';
 }
 
 void subject_path(struct subject subject, int fd, char *ret_path)
@@ -84,7 +84,7 @@ int subject_flags(struct subject subject, int fd)
 	return length < 0 ? (int)length : flags_of(text);
 }
 
-uint64_t subject_birth_ns(struct subject subject, int fd)
+uint64_t subject_creation_ns(struct subject subject, int fd)
 {
 	char path[PROC_PATH_BYTES];
 	struct statx statx;
@@ -127,7 +127,7 @@ uint32_t process_parent_of(uint32_t pid)
 	if (sys_read_file(path, text, sizeof(text)) <= 0)
 		return 0;
 	const char *at = strrchr(text, ')');
-	if (!at || at[1] != ' ' || at[2] == '\0' || at[3] != ' ' || !decimal_take(at + 4, &parent))
+	if (!at || at[1] != ' ' || at[2] == '\0' || at[3] != ' ' || !decimal_parse(at + 4, &parent))
 		return 0;
 	return (uint32_t)parent;
 }
@@ -140,5 +140,5 @@ bool process_bytes_written(uint32_t pid, uint64_t *ret_bytes)
 	if (sys_read_file(path, text, sizeof(text)) <= 0)
 		return false;
 	const char *at = strstr(text, "wchar: ");
-	return at && decimal_take(at + sizeof("wchar: ") - 1, ret_bytes);
+	return at && decimal_parse(at + sizeof("wchar: ") - 1, ret_bytes);
 }

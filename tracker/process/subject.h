@@ -38,8 +38,8 @@ int subject_stat(struct subject subject, int fd, struct stat *ret_stat);
 /* subject_flags(): as F_GETFL: the access mode and status flags of an open descriptor, or a negative errno. */
 int subject_flags(struct subject subject, int fd);
 
-/* subject_birth_ns(): when the file of a descriptor was made (statx(2)), 0 where the file system does not say. */
-uint64_t subject_birth_ns(struct subject subject, int fd);
+/* subject_creation_ns(): when the file of a descriptor was made (statx(2)), 0 where the file system does not say. */
+uint64_t subject_creation_ns(struct subject subject, int fd);
 
 /* subject_link(): the path of a descriptor's file as the kernel knows it, links resolved; `pipe:[N]` and such for what has
  * none.  Ended by NUL.  Returns its length, or a negative errno: -ENAMETOOLONG when it does not fit. */

@@ -67,7 +67,7 @@ void *pair_hold(const struct segment *segment, const struct pair_table *table, u
 			slot = place;
 		if (!slot && !make)
 			return NULL;
-		if (!slot || !slot_begin(slot, copy, table->slot_bytes))
+		if (!slot || !slot_acquire(slot, copy, table->slot_bytes))
 			continue;
 		if (is_of(copy, scope_id, key))
 			return slot;

@@ -19,9 +19,9 @@ const uint64_t SEGMENT_SLOT_BYTES[TABLE_COUNT] = {
 	[TABLE_INODES] = sizeof(struct inode_slot),
 	[TABLE_DELIVERIES] = sizeof(struct delivery_slot),
 	[TABLE_BASELINES] = sizeof(struct baseline_slot),
-	[TABLE_PARTS] = sizeof(struct part_slot),
+	[TABLE_LINE_RANGES] = sizeof(struct line_range_slot),
 	[TABLE_INSTRUCTIONS] = sizeof(struct instruction_slot),
-	[TABLE_INSTRUCTION_FOLDERS] = sizeof(struct instruction_folder_slot),
+	[TABLE_INSTRUCTION_DIRECTORIES] = sizeof(struct instruction_directory_slot),
 	[TABLE_REMEMBERED] = sizeof(struct remembered_slot),
 };
 
@@ -37,8 +37,8 @@ static bool lies_inside(const struct segment_header *header, uint64_t offset, ui
 }
 
 /* Checks a copy of a header; on success fills the view. */
-static int view_header(const struct segment_header *header, uint64_t file_bytes,
-		       struct segment *ret_segment)
+static int map_header(const struct segment_header *header, uint64_t file_bytes,
+		      struct segment *ret_segment)
 {
 	unsigned char *base = (unsigned char *)ret_segment->header;
 
@@ -109,7 +109,7 @@ int segment_map(const char *path, struct segment *ret_segment)
 	segment.header = (struct segment_header *)address;
 
 	struct segment_header copy = *segment.header; /* checked and used as one state */
-	error = view_header(&copy, segment.size_bytes, &segment);
+	error = map_header(&copy, segment.size_bytes, &segment);
 	if (error < 0) {
 		(void)sys_munmap(segment.header, segment.size_bytes);
 		return error;

@@ -47,9 +47,9 @@ enum segment_table {
 	TABLE_INODES,
 	TABLE_DELIVERIES,
 	TABLE_BASELINES,
-	TABLE_PARTS,
+	TABLE_LINE_RANGES,
 	TABLE_INSTRUCTIONS,
-	TABLE_INSTRUCTION_FOLDERS,
+	TABLE_INSTRUCTION_DIRECTORIES,
 	TABLE_REMEMBERED,
 	TABLE_COUNT,
 };
@@ -106,7 +106,7 @@ struct segment_header {
 	uint64_t files_changed; /* any, by atomic add: how often a slot of TABLE_FILES was changed (file.c) */
 	/* any, by atomic or: a Bloom filter of the base names of files with a baseline: two bits each (guard_knows_name()) */
 	uint64_t names[SEGMENT_NAME_WORDS];
-	/* `seen run`: TABLE_INSTRUCTION_FOLDERS is complete until then, CLOCK_BOOTTIME; raised at every turn, and 0 where it is not */
+	/* `seen run`: TABLE_INSTRUCTION_DIRECTORIES is complete until then, CLOCK_BOOTTIME; raised at every turn, and 0 where it is not */
 	uint64_t instructions_until_ns;
 	uint64_t file_forgets; /* any, by atomic add: how often some file was to be forgotten (tracker_forget()) */
 	/* `seen run`: changes of files with a baseline are looked for until then, CLOCK_BOOTTIME; raised at every turn, 0: nobody does */

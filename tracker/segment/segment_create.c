@@ -16,7 +16,7 @@
 enum {
 	HALVINGS_MAX = 8,            /* how often segment_create() tries again smaller */
 	INSTRUCTIONS_OF_A_SCOPE = 4, /* that there is room for, were all scopes in use */
-	INSTRUCTION_FOLDERS = 2048,
+	INSTRUCTION_DIRECTORIES = 2048,
 };
 
 static uint64_t aligned(uint64_t bytes)
@@ -36,9 +36,9 @@ static void plan(struct segment_header *header, const struct settings *settings,
 		[TABLE_INODES] = settings->session_files * 2,
 		[TABLE_DELIVERIES] = settings->session_deliveries,
 		[TABLE_BASELINES] = settings->session_deliveries,
-		[TABLE_PARTS] = settings->session_deliveries / 16,
+		[TABLE_LINE_RANGES] = settings->session_deliveries / 16,
 		[TABLE_INSTRUCTIONS] = settings->session_scopes * INSTRUCTIONS_OF_A_SCOPE,
-		[TABLE_INSTRUCTION_FOLDERS] = INSTRUCTION_FOLDERS,
+		[TABLE_INSTRUCTION_DIRECTORIES] = INSTRUCTION_DIRECTORIES,
 		[TABLE_REMEMBERED] = 256,
 	};
 	uint64_t offset = aligned(sizeof(*header) + header->journal_bytes +
@@ -172,8 +172,8 @@ bool segment_has_settings(const struct segment *segment, const struct settings *
 	       memcmp(segment->text, text, text_bytes) == 0;
 }
 
-void segment_put_settings(const struct segment *segment, const struct settings *settings,
-			  const char *text, size_t text_bytes)
+void segment_write_settings(const struct segment *segment, const struct settings *settings,
+			    const char *text, size_t text_bytes)
 {
 	if (text_bytes > segment->text_bytes)
 		return;

@@ -21,12 +21,12 @@ int segment_create(const char *directory, const char *name, const void *nonce_ra
 		   const char *boot_id, const struct settings *settings, const char *text,
 		   size_t text_bytes, const char *journal, const char *contents);
 
-/* segment_has_settings(), segment_put_settings(): compares and replaces the settings of a session
+/* segment_has_settings(), segment_write_settings(): compares and replaces the settings of a session
  * that no process lives in (a reader at that moment would see a mixture; every value it reads is
  * still checked).  text_bytes: at most the segment's capacity, which is SETTINGS_TEXT_BYTES_MAX.  For the program. */
 bool segment_has_settings(const struct segment *segment, const struct settings *settings,
 			  const char *text, size_t text_bytes);
-void segment_put_settings(const struct segment *segment, const struct settings *settings,
-			  const char *text, size_t text_bytes);
+void segment_write_settings(const struct segment *segment, const struct settings *settings,
+			    const char *text, size_t text_bytes);
 
 #endif

@@ -50,7 +50,7 @@ bool slot_read(const void *slot, void *ret_copy, size_t size_bytes)
 	return false;
 }
 
-bool slot_begin(void *slot, void *ret_copy, size_t size_bytes)
+bool slot_acquire(void *slot, void *ret_copy, size_t size_bytes)
 {
 	struct slot_head *head = head_of(slot);
 	struct slot_head *copy = ret_copy;
@@ -76,12 +76,12 @@ bool slot_begin(void *slot, void *ret_copy, size_t size_bytes)
 	return true;
 }
 
-bool slot_begin_surely(void *slot, void *ret_copy, size_t size_bytes)
+bool slot_acquire_surely(void *slot, void *ret_copy, size_t size_bytes)
 {
 	enum { ATTEMPTS = 64 };
 
 	for (int attempt = 0; attempt < ATTEMPTS; attempt++)
-		if (slot_begin(slot, ret_copy, size_bytes))
+		if (slot_acquire(slot, ret_copy, size_bytes))
 			return true;
 	return false;
 }

@@ -32,21 +32,21 @@ struct slot_head {
  * undefined. */
 bool slot_read(const void *slot, void *ret_copy, size_t size_bytes);
 
-/* slot_begin(): takes a slot for writing and copies its body.
+/* slot_acquire(): takes a slot for writing and copies its body.
  *
  * ret_copy receives head and body; a damaged body is given as zeroes, so that a broken record heals
  * by the next write.  Returns true when the slot is now held: slot_commit() or slot_abandon() must follow
  * at once.  False: another writer holds it and moved on meanwhile; the caller gives the event up
  * (counted as lost) or tries again. */
-bool slot_begin(void *slot, void *ret_copy, size_t size_bytes);
+bool slot_acquire(void *slot, void *ret_copy, size_t size_bytes);
 
-/* slot_begin_surely(): the same, asked for many times: for a forget, which must not be lost to a writer that was quicker. */
-bool slot_begin_surely(void *slot, void *ret_copy, size_t size_bytes);
+/* slot_acquire_surely(): the same, asked for many times: for a forget, which must not be lost to a writer that was quicker. */
+bool slot_acquire_surely(void *slot, void *ret_copy, size_t size_bytes);
 
 /* slot_commit(): writes the body of `copy` into a held slot and lets it go. */
 void slot_commit(void *slot, void *copy, size_t size_bytes);
 
-/* slot_abandon(): lets a held slot go without writing to it.  `copy` is what slot_begin() gave. */
+/* slot_abandon(): lets a held slot go without writing to it.  `copy` is what slot_acquire() gave. */
 void slot_abandon(void *slot, const void *copy, size_t size_bytes);
 
 #endif

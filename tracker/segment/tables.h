@@ -19,7 +19,8 @@ struct identity {
 
 enum context_flags {
 	CONTEXT_ATTACHED = 1, /* belongs to a registered tree: without it nothing is ever answered */
-	CONTEXT_OUTSIDE = 2,  /* the agent is outside: the root's descriptor 1 is the capture */
+	CONTEXT_EXTERNAL_AGENT =
+		2,                /* the agent is outside: the root's descriptor 1 is the capture */
 	CONTEXT_OUTSIDE_SAID = 4, /* and somebody said so: a pipe or socket is a capture too */
 	CONTEXT_ROOT = 8,         /* the process is the root of its run or command */
 	CONTEXT_AGENT = 16,       /* an agent is the process itself or above it */
@@ -144,7 +145,7 @@ struct capture_slot {
 	struct slot_head head;
 	uint64_t id;
 	struct identity identity;
-	uint64_t birth_ns; /* of a file (statx): inode numbers are reused */
+	uint64_t creation_ns; /* of a file (statx): inode numbers are reused */
 	uint64_t scope_id;
 	uint32_t kind;       /* enum capture_kind */
 	uint32_t long_lived; /* commands are told apart by pauses */
@@ -193,13 +194,13 @@ enum file_flags {
 	FILE_WRITER_KNEW =
 		8, /* `writer` replaces a version that it may: what comes of it moves baselines */
 	FILE_REMOVED = 16, /* by the session: `written` is none */
-	FILE_CHANGE_TOLD =
+	FILE_CHANGE_REPORTED =
 		32, /* by `seen changed --clear`; cleared when it changes again or is read */
-	FILE_EDIT_UNTOLD = 64,       /* edited by the agent since `seen edited --clear` */
-	FILE_WRITER_WHOLE = 128,     /* `writer` leaves nothing of what was there */
-	FILE_TOOL_EDIT_UNTOLD = 256, /* edited by a tool since `seen edited --tools --clear` */
-	FILE_FATE_FIRST = 512,       /* to 4096: enum fate_bits (tracker/content/fate.h) */
-	FILE_HELD_NOTICE = 8192,     /* the session stored a notice in it, once at least */
+	FILE_EDIT_UNREPORTED = 64,       /* edited by the agent since `seen edited --clear` */
+	FILE_WRITER_WHOLE = 128,         /* `writer` leaves nothing of what was there */
+	FILE_TOOL_EDIT_UNREPORTED = 256, /* edited by a tool since `seen edited --tools --clear` */
+	FILE_FATE_FIRST = 512,           /* to 4096: enum fate_bits (tracker/content/fate.h) */
+	FILE_HELD_NOTICE = 8192,         /* the session stored a notice in it, once at least */
 };
 
 /* What happened to a file last, and who did it.  The words are those of task_metadata.json; part of the segment's ABI. */
@@ -237,7 +238,7 @@ struct file_slot {
 	struct version
 		written; /* what the session last made of it, over a version that it knew; none: it did not */
 	/* as last recorded: what somebody else made of it, or the session of such a version (`source` says who) */
-	struct version outside;
+	struct version external;
 	/* serial of the process that writes to it, or ended without a word of what came of it; 0: nobody */
 	uint64_t writer;
 	uint64_t agent_read_realtime_ns; /* by an agent, or given to one */
@@ -248,7 +249,7 @@ struct file_slot {
 	uint32_t edits;  /* of the session, complete */
 	/* whose work those versions are, as scope_head() says; 0: of no scope, or external to the session */
 	uint64_t written_scope;
-	uint64_t outside_scope;
+	uint64_t external_scope;
 };
 
 /* From (dev, ino) to the file's key.  Written under the slot protocol by any process. */
@@ -290,7 +291,7 @@ struct baseline_slot {
 };
 
 /* Lines of a file that a scope was given, by one request. */
-struct part {
+struct line_range {
 	uint64_t first; /* from 1; 0: none */
 	uint64_t last;
 	uint64_t command_id; /* as a delivery's */
@@ -299,10 +300,10 @@ struct part {
 	uint64_t time_ns;
 };
 
-enum { PARTS_OF_FILE_MAX = 8 };
+enum { LINE_RANGES_MAX = 8 };
 
 /* What a scope was given of a file in parts (part.h).  Written under the slot protocol by any process. */
-struct part_slot {
+struct line_range_slot {
 	struct slot_head head;
 	uint64_t scope_id; /* 0: empty */
 	uint64_t file_key;
@@ -311,7 +312,7 @@ struct part_slot {
 	struct version version; /* of the whole file */
 	uint64_t line_count;    /* of the whole file; 0: forgotten */
 	uint64_t time_ns;       /* of the last part */
-	struct part parts[PARTS_OF_FILE_MAX];
+	struct line_range parts[LINE_RANGES_MAX];
 };
 
 /* An instruction file that a scope was given, in a version (instruction.h).  Written under the slot protocol by any process. */
@@ -328,7 +329,7 @@ struct instruction_slot {
 };
 
 /* A folder of the workspace that holds instruction files.  `seen run`, by atomic stores; a key is never taken back. */
-struct instruction_folder_slot {
+struct instruction_directory_slot {
 	uint64_t key; /* path_key() of the folder; 0: empty */
 	uint64_t names; /* a bit for each name of [context] files, the last one for all further ones */
 };
@@ -356,7 +357,7 @@ struct remembered_slot {
 _Static_assert(offsetof(struct instruction_slot, key) == 16, "a pair's key");
 _Static_assert(offsetof(struct delivery_slot, file_key) == 16, "a pair's key");
 _Static_assert(offsetof(struct baseline_slot, file_key) == 16, "a pair's key");
-_Static_assert(offsetof(struct part_slot, file_key) == 16, "a pair's key");
+_Static_assert(offsetof(struct line_range_slot, file_key) == 16, "a pair's key");
 _Static_assert(offsetof(struct remembered_slot, key) == 16, "a pair's key");
 _Static_assert(sizeof(struct context) == 120, "context is part of the segment's ABI");
 _Static_assert(sizeof(struct process_slot) == 256, "process_slot is part of the segment's ABI");
@@ -367,10 +368,10 @@ _Static_assert(sizeof(struct file_slot) == 264, "file_slot is part of the segmen
 _Static_assert(sizeof(struct inode_slot) == 32, "inode_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct delivery_slot) == 112, "delivery_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct baseline_slot) == 96, "baseline_slot is part of the segment's ABI");
-_Static_assert(sizeof(struct part_slot) == 464, "part_slot is part of the segment's ABI");
+_Static_assert(sizeof(struct line_range_slot) == 464, "part_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct instruction_slot) == 96,
 	       "instruction_slot is part of the segment's ABI");
-_Static_assert(sizeof(struct instruction_folder_slot) == 16,
+_Static_assert(sizeof(struct instruction_directory_slot) == 16,
 	       "instruction_folder_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct remembered_slot) == 152,
 	       "remembered_slot is part of the segment's ABI");

@@ -11,7 +11,7 @@ static struct {
 	_Alignas(64) char bytes[CHUNK_BYTES];
 } chunks[CHUNKS];
 
-char *chunk_take(void)
+char *chunk_acquire(void)
 {
 	for (int i = 0; i < CHUNKS; i++)
 		if (!__atomic_exchange_n(&chunks[i].taken, 1, __ATOMIC_ACQUIRE))
@@ -19,7 +19,7 @@ char *chunk_take(void)
 	return NULL;
 }
 
-void chunk_give(char *chunk)
+void chunk_release(char *chunk)
 {
 	for (int i = 0; i < CHUNKS; i++)
 		if (chunk == chunks[i].bytes)

@@ -6,12 +6,12 @@
 
 enum { CHUNK_BYTES = 16384 };
 
-/* chunk_take(): CHUNK_BYTES of memory, for as long as one function runs; NULL when all are in use.  Lock-free; async-signal-safe.
+/* chunk_acquire(): CHUNK_BYTES of memory, for as long as one function runs; NULL when all are in use.  Lock-free; async-signal-safe.
  * A child between vfork and exec that dies with one takes it from its parent. */
-char *chunk_take(void);
+char *chunk_acquire(void);
 
-/* chunk_give(): gives it back; NULL is let pass. */
-void chunk_give(char *chunk);
+/* chunk_release(): gives it back; NULL is let pass. */
+void chunk_release(char *chunk);
 
 /* chunk_reset(): in a copy that fork made: what the parent's threads had taken is free. */
 void chunk_reset(void);

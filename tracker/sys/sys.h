@@ -93,15 +93,15 @@ static inline int sys_stat(const char *path, struct stat *ret_stat)
 }
 
 /* As sys_open(), relative to a folder's descriptor. */
-static inline int sys_openat(int folder, const char *path, int flags, mode_t mode)
+static inline int sys_openat(int directory, const char *path, int flags, mode_t mode)
 {
-	return (int)sys_call6(SYS_openat, folder, (long)path, flags, (long)mode, 0, 0);
+	return (int)sys_call6(SYS_openat, directory, (long)path, flags, (long)mode, 0, 0);
 }
 
 /* flags: AT_SYMLINK_NOFOLLOW or 0. */
-static inline int sys_fstatat(int folder, const char *path, struct stat *ret_stat, int flags)
+static inline int sys_fstatat(int directory, const char *path, struct stat *ret_stat, int flags)
 {
-	return (int)sys_call6(SYS_newfstatat, folder, (long)path, (long)ret_stat, flags, 0, 0);
+	return (int)sys_call6(SYS_newfstatat, directory, (long)path, (long)ret_stat, flags, 0, 0);
 }
 
 static inline ssize_t sys_pwrite(int fd, const void *data, size_t size_bytes, off_t offset)
@@ -125,21 +125,22 @@ static inline int sys_fchmod(int fd, mode_t mode)
 	return (int)sys_call3(SYS_fchmod, fd, (long)mode, 0);
 }
 
-static inline int sys_unlinkat(int folder, const char *path, int flags)
+static inline int sys_unlinkat(int directory, const char *path, int flags)
 {
-	return (int)sys_call3(SYS_unlinkat, folder, (long)path, flags);
+	return (int)sys_call3(SYS_unlinkat, directory, (long)path, flags);
 }
 
 /* Both names in one folder.  flags: RENAME_NOREPLACE, or 0. */
-static inline int sys_rename_in(int folder, const char *from, const char *to, unsigned flags)
+static inline int sys_rename_in(int directory, const char *from, const char *to, unsigned flags)
 {
-	return (int)sys_call6(SYS_renameat2, folder, (long)from, folder, (long)to, (long)flags, 0);
+	return (int)sys_call6(SYS_renameat2, directory, (long)from, directory, (long)to,
+			      (long)flags, 0);
 }
 
 /* path NULL: of the descriptor itself. */
-static inline int sys_utimensat(int folder, const char *path, const struct timespec times[2])
+static inline int sys_utimensat(int directory, const char *path, const struct timespec times[2])
 {
-	return (int)sys_call6(SYS_utimensat, folder, (long)path, (long)times, 0, 0, 0);
+	return (int)sys_call6(SYS_utimensat, directory, (long)path, (long)times, 0, 0, 0);
 }
 
 /* A directory's entry as the kernel writes it (getdents(2), struct linux_dirent64). */
@@ -152,9 +153,9 @@ struct sys_entry {
 };
 
 /* Returns how many bytes of struct sys_entry were written, 0 at the end. */
-static inline ssize_t sys_getdents64(int folder, void *buffer, size_t size_bytes)
+static inline ssize_t sys_getdents64(int directory, void *buffer, size_t size_bytes)
 {
-	return sys_call3(SYS_getdents64, folder, (long)buffer, (long)size_bytes);
+	return sys_call3(SYS_getdents64, directory, (long)buffer, (long)size_bytes);
 }
 
 static inline off_t sys_lseek(int fd, off_t offset, int whence)

@@ -48,8 +48,9 @@ static void learn(uint64_t ticks, uint64_t realtime_ns)
 	if (load(&known.ticks) && elapsed < ELAPSED_MOST && passed_ns < ELAPSED_MOST) {
 		if (elapsed < TICKS_LEAST)
 			return;
-		uint64_t told_ns = elapsed * load(&known.ns_per_tick) >> 32;
-		uint64_t off_ns = told_ns > passed_ns ? told_ns - passed_ns : passed_ns - told_ns;
+		uint64_t ticks_ns = elapsed * load(&known.ns_per_tick) >> 32;
+		uint64_t off_ns = ticks_ns > passed_ns ? ticks_ns - passed_ns
+						       : passed_ns - ticks_ns;
 		/* After a pause a small error of the speed is a large one of the time: that says nothing. */
 		if (!load(&known.valid_ticks) || elapsed / 2 > load(&known.valid_ticks) ||
 		    off_ns <= OFF_NS_MOST) {
@@ -65,7 +66,7 @@ static void learn(uint64_t ticks, uint64_t realtime_ns)
 }
 
 /* Reads the clock, and learns from it. */
-static __attribute__((noinline)) uint64_t look(void)
+static __attribute__((noinline)) uint64_t read_clock(void)
 {
 	if (__atomic_load_n(&known.strikes, __ATOMIC_RELAXED) >= STRIKES_MOST)
 		return sys_realtime_ns();
@@ -88,14 +89,14 @@ uint64_t ticks_realtime_ns(void)
 {
 	uint32_t sequence = __atomic_load_n(&known.sequence, __ATOMIC_ACQUIRE);
 	uint64_t elapsed = __builtin_ia32_rdtsc() - load(&known.ticks);
-	uint64_t told_ns = load(&known.realtime_ns) + (elapsed * load(&known.ns_per_tick) >> 32);
+	uint64_t ticks_ns = load(&known.realtime_ns) + (elapsed * load(&known.ns_per_tick) >> 32);
 	uint64_t valid_ticks = load(&known.valid_ticks);
 
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (elapsed < valid_ticks && !(sequence & 1) &&
 	    __atomic_load_n(&known.sequence, __ATOMIC_RELAXED) == sequence)
-		return told_ns;
-	return look();
+		return ticks_ns;
+	return read_clock();
 }
 
 bool ticks_are_sound(void)

@@ -193,7 +193,7 @@ static int make(int fd, const char *path, const struct answer *answer, uint64_t 
 	contents_name(&answer->delivered, before);
 	contents_name(&answer->content.version, now);
 	uint64_t age_ns = sys_boottime_ns() - answer->given.time_ns;
-	*decimal_put(given, sys_realtime_ns() - age_ns) = '\0';
+	*decimal_write(given, sys_realtime_ns() - age_ns) = '\0';
 
 	int memfd = notice_memory();
 	if (memfd < 0)

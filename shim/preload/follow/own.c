@@ -124,8 +124,9 @@ static bool prepare(void)
 	if (!__atomic_compare_exchange_n(&prepared, &none, 1, false, __ATOMIC_ACQUIRE,
 					 __ATOMIC_RELAXED))
 		return false;
-	bool can = request_prepare_own(&shim.segment, &shim.request.context, shim.process.serial,
-				       shim.scope_id, program, &own_request);
+	bool can = request_prepare_in_process(&shim.segment, &shim.request.context,
+					      shim.process.serial, shim.scope_id, program,
+					      &own_request);
 	__atomic_store_n(&prepared, can ? 2 : 3, __ATOMIC_RELEASE);
 	return can;
 }
@@ -157,7 +158,7 @@ static struct burst *hold_burst(uint64_t key, uint64_t now_ns, struct burst *ret
 		}
 		if (!slot)
 			return NULL;
-		if (!slot_begin(slot, ret_copy, sizeof(*ret_copy)))
+		if (!slot_acquire(slot, ret_copy, sizeof(*ret_copy)))
 			continue;
 		if (ret_copy->key == key)
 			return slot;
@@ -183,7 +184,7 @@ static bool take_turn(uint64_t key, bool first, bool from_start, bool whole, str
 		return false;
 	ret_turn->request = own_request;
 	if (!burst.number || is_over(&burst, now_ns)) {
-		request_begin_own(&shim.segment, &ret_turn->request);
+		request_init_in_process(&shim.segment, &ret_turn->request);
 		burst.number = ret_turn->request.number;
 		burst.state = BURST_OPEN;
 		burst.flags = 0;
@@ -458,7 +459,7 @@ static bool can_be_kept(const struct stat *stat)
 static size_t decide(int fd, struct followed *follows, const struct turn *turn,
 		     const struct stat *stat, const struct iovec *parts, int part_count)
 {
-	struct answer *answer = (void *)chunk_take();
+	struct answer *answer = (void *)chunk_acquire();
 	char *path = scratch_take();
 	size_t notice_bytes = 0;
 	_Static_assert(sizeof(struct answer) <= CHUNK_BYTES, "an answer fits");
@@ -490,7 +491,7 @@ static size_t decide(int fd, struct followed *follows, const struct turn *turn,
 			record_answered(fd, &look);
 	}
 	scratch_give(path);
-	chunk_give((char *)(void *)answer);
+	chunk_release((char *)(void *)answer);
 	return notice_bytes;
 }
 
@@ -577,11 +578,11 @@ static ssize_t was_read_at(int fd, const struct iovec *parts, int part_count, ui
 						__ATOMIC_RELAXED);
 			if (placed)
 				__atomic_store_n(&follows->next, notice_bytes, __ATOMIC_RELAXED);
-			request_own_given(&shim.segment, &turn.request, notice_bytes);
+			request_count_in_process(&shim.segment, &turn.request, notice_bytes);
 			return (ssize_t)notice_bytes;
 		}
 	}
-	request_own_given(&shim.segment, &turn.request, (uint64_t)count);
+	request_count_in_process(&shim.segment, &turn.request, (uint64_t)count);
 	uint64_t covered = __atomic_load_n(&follows->covered_bytes, __ATOMIC_RELAXED);
 	if (start <= covered && end > covered)
 		__atomic_store_n(&follows->covered_bytes, covered = end, __ATOMIC_RELAXED);

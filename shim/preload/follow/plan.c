@@ -120,7 +120,8 @@ void plan_say(const struct guard_answer *answer, const char *path)
 	char *line = scratch_take();
 	if (line)
 		say_line(&stream, line,
-			 guard_say(&shim.segment, answer, path, line, SEGMENT_PATH_BYTES));
+			 guard_format_message(&shim.segment, answer, path, line,
+					      SEGMENT_PATH_BYTES));
 	scratch_give(line);
 }
 
@@ -134,7 +135,7 @@ void plan_end(struct plan *plan)
 static void announce(const struct plan *plan)
 {
 	struct guard_writer self = plan_writer();
-	guard_begin(&shim.segment, &self, plan->path, &plan->answer);
+	guard_start_write(&shim.segment, &self, plan->path, &plan->answer);
 }
 
 /* The call failed. */
@@ -273,7 +274,7 @@ static bool look(enum guard_kind kind, int directory, const char *path, bool fol
 		plan_end(plan);
 		return true;
 	}
-	guard_look(&shim.segment, &self, plan->path, fd, kind, &plan->answer);
+	guard_check(&shim.segment, &self, plan->path, fd, kind, &plan->answer);
 	if (fd >= 0)
 		(void)sys_close(fd);
 	if (plan->answer.reason == GUARD_UNREADABLE || !plan->answer.file_key) {
@@ -439,8 +440,8 @@ bool plan_rename(int directory, const char *path, int other_directory, const cha
 		return true;
 	}
 	if (is_clean || fd == -ENOENT) {
-		guard_look(&shim.segment, &self, ret_plan->path, fd, GUARD_UNNAMES,
-			   &ret_plan->answer);
+		guard_check(&shim.segment, &self, ret_plan->path, fd, GUARD_UNNAMES,
+			    &ret_plan->answer);
 	} else {
 		ret_plan->answer = (struct guard_answer){
 			.file_key = path_key(&shim.segment, ret_plan->path),
@@ -463,7 +464,7 @@ bool plan_rename(int directory, const char *path, int other_directory, const cha
 static void note_made(struct file_slot *file, const void *data)
 {
 	(void)data;
-	file->flags = fate_after(file->flags, DEED_MAKES);
+	file->flags = fate_after(file->flags, FILE_ACTION_CREATE);
 }
 
 void plan_complete(uint64_t key, const char *path, const struct version *before,
@@ -475,7 +476,7 @@ void plan_complete(uint64_t key, const char *path, const struct version *before,
 		guard_cancel(&shim.segment, &self, key);
 		return;
 	}
-	guard_end(&shim.segment, &self, key, now, knows);
+	guard_finish_write(&shim.segment, &self, key, now, knows);
 	if (version_is_none(before) && !version_is_none(now))
 		(void)file_change_known(&shim.segment, key, note_made, NULL);
 	if (path)
@@ -525,7 +526,7 @@ void plan_renamed(struct plan *plan, int error)
 	if (error == 0 && !version_is_none(&plan->source)) {
 		struct guard_writer self = plan_writer();
 		/* A new file has to be on record. */
-		guard_begin(&shim.segment, &self, plan->path, &plan->answer);
+		guard_start_write(&shim.segment, &self, plan->path, &plan->answer);
 		plan_complete(plan->answer.file_key, plan->path, &plan->answer.before,
 			      &plan->source, plan->answer.knows);
 		if (plan->source_has_notice)
@@ -558,7 +559,7 @@ int plan_emptied(struct plan *plan, int fd)
 		return fd;
 	}
 	int readable = plan_reopen(fd, O_RDONLY);
-	guard_look(&shim.segment, &self, plan->path, readable, GUARD_REPLACES, &plan->answer);
+	guard_check(&shim.segment, &self, plan->path, readable, GUARD_REPLACES, &plan->answer);
 	if (readable >= 0)
 		(void)sys_close(readable);
 	if (plan->answer.file_key && !obey(plan)) {

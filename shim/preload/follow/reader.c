@@ -46,7 +46,7 @@ struct folder {
 
 static struct {
 	struct inputs inputs;
-	struct inputs_plan plan;
+	struct inputs_needed plan;
 	struct version identity;
 	struct moment begin;
 	uint64_t forgets;
@@ -172,7 +172,7 @@ static bool identify(const char *executable, char *const argv[], char *const env
 			add_text(&stream, environment[i]);
 	add_standard(&stream, STDIN);
 	add_standard(&stream, STDOUT);
-	*ret_identity = version_stream_end(&stream);
+	*ret_identity = version_stream_finish(&stream);
 	return true;
 }
 
@@ -229,7 +229,7 @@ static void answer_if_it_may(const struct remembered_slot *remembered, uint32_t 
 	segment_count(segment, COUNTER_requests_repeated, 1);
 	if (!text || segment->settings->session_mode != SESSION_MODE_SUBSTITUTE)
 		goto end;
-	if (remembered_insists(segment, remembered, number)) {
+	if (remembered_asks_again(segment, remembered, number)) {
 		segment_count(segment, COUNTER_yields, 1);
 		if (number > remembered->yield_until)
 			remembered_note(
@@ -237,7 +237,7 @@ static void answer_if_it_may(const struct remembered_slot *remembered, uint32_t 
 				(struct note){
 					.yield_until = number +
 						       segment->settings->notice_insist_requests });
-		record_request(DECISION_YIELDED, remembered->output_bytes, inputs);
+		record_request(DECISION_GIVEN_AGAIN, remembered->output_bytes, inputs);
 		goto end;
 	}
 	int length = notice_request(segment, reader.words, remembered->output_bytes,
@@ -533,7 +533,7 @@ void reader_start(const char *executable, const char *name, char *const argv[],
 
 	/* Below no capture nothing is given to a scope: the program runs as if there were nothing of this. */
 	if (!request->command_id || settings->requests_enable != REQUESTS_ENABLE_YES ||
-	    !inputs_plan(name, argv, &reader.plan) || strcmp(path_base(executable), name) != 0 ||
+	    !inputs_needed(name, argv, &reader.plan) || strcmp(path_base(executable), name) != 0 ||
 	    path_in_workspace(segment, executable) || is_never(name, argv) ||
 	    !identify(executable, argv, environment, &reader.identity) ||
 	    inputs_init(&reader.inputs) < 0)

@@ -131,7 +131,7 @@ static uint32_t injected_text(const char *path, void *data)
 static int give_notice(int fd, const struct answer *answer, const char *path,
 		       const struct stat *stat)
 {
-	const struct inject_tail tail = {
+	const struct inject_rest tail = {
 		.path = path, .stat = stat, .bytes = answer->notice_bytes, .notice = answer->notice
 	};
 	int count = injects.count;
@@ -148,7 +148,7 @@ static int give_notice(int fd, const struct answer *answer, const char *path,
 /* The viewer is given the file's bytes, or what changed in it: below instruction files that are to come first, if there are any. */
 static void give_content(struct view *view, const char *path, const struct stat *stat)
 {
-	const struct inject_tail tail = {
+	const struct inject_rest tail = {
 		.path = path,
 		.stat = stat,
 		.fd = view->fd,
@@ -372,7 +372,7 @@ static void look_at_end(struct view *view)
 	else
 		view->end = stamp_of(&stat);
 	view->fd = -1;
-	view->version = version_stream_end(view->stream);
+	view->version = version_stream_finish(view->stream);
 	streams_taken &= ~(1u << (view->stream - streams));
 }
 
@@ -432,7 +432,7 @@ static void settle(struct view *view)
 	if (!view->late)
 		return;
 	view->path = record_path(view->late);
-	if (decision_settle(&shim.segment, view->late, &view->pending) < 0)
+	if (decision_complete(&shim.segment, view->late, &view->pending) < 0)
 		view->broken = true;
 }
 

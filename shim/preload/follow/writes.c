@@ -348,7 +348,7 @@ static bool rest_has_nonce(int fd, uint64_t at)
 {
 	size_t carried = 0;
 	bool found = false;
-	char *chunk = chunk_take();
+	char *chunk = chunk_acquire();
 
 	for (ssize_t got = 1; chunk && !found && got > 0; at += (uint64_t)(got > 0 ? got : 0)) {
 		got = sys_pread(fd, chunk + carried, CHUNK_BYTES - TAIL_BYTES, (off_t)at);
@@ -357,7 +357,7 @@ static bool rest_has_nonce(int fd, uint64_t at)
 		carried = there < TAIL_BYTES ? there : TAIL_BYTES;
 		memmove(chunk, chunk + there - carried, carried);
 	}
-	chunk_give(chunk);
+	chunk_release(chunk);
 	return found;
 }
 
@@ -417,7 +417,7 @@ static int finish(int fd, const struct opening *opening)
 	/* Somebody who was started meanwhile may have it still: what comes then is no stranger's. */
 	if (opening->starts != shim_starts()) {
 		struct guard_answer again = { .file_key = opening->key, .knows = opening->knows };
-		guard_begin(&shim.segment, &self, "", &again);
+		guard_start_write(&shim.segment, &self, "", &again);
 	}
 	return ret;
 }
@@ -574,7 +574,7 @@ void writes_inherit(uint64_t file_key)
 		struct guard_writer self = plan_writer();
 		(void)guard_unfinished(&shim.segment, file_key, &opening.knows);
 		struct guard_answer mine = { .file_key = file_key, .knows = opening.knows };
-		guard_begin(&shim.segment, &self, "", &mine);
+		guard_start_write(&shim.segment, &self, "", &mine);
 		begin_with(fd, &stat, &opening);
 		put_entry(fd, &opening);
 		break;

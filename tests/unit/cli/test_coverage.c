@@ -51,7 +51,7 @@ static void add_process(uint64_t index, uint32_t flags, const char *path)
 	struct journal_record record = journal_blank(JOURNAL_EXEC);
 	struct process_slot copy;
 
-	must(slot_begin(slot, &copy, PROCESS_CHECKED_BYTES));
+	must(slot_acquire(slot, &copy, PROCESS_CHECKED_BYTES));
 	copy.serial = index + 1;
 	copy.pid = 1000 + (uint32_t)index;
 	copy.state = PROCESS_ATTACHED;
@@ -71,7 +71,7 @@ Test(coverage, supervised_calls_past_libc_are_seen)
 	add_process(1, CONTEXT_SUPERVISED, bun());
 	add_process(2, CONTEXT_SUPERVISED | CONTEXT_PARTIAL, bun());
 	segment_count(&world.segment, COUNTER_processes_attached, 3);
-	coverage_take(&world.segment, &journal, NULL, 0, &coverage);
+	coverage_compute(&world.segment, &journal, NULL, 0, &coverage);
 	cr_assert_eq(coverage.partial, 2);
 	cr_assert_eq(coverage.program_count, 2);
 	cr_assert_str_eq(coverage.programs[0].reason, "raw system calls (Bun)");
@@ -89,7 +89,7 @@ Test(coverage, counters)
 	segment_count(&world.segment, COUNTER_processes_unattached, 1);
 	segment_count(&world.segment, COUNTER_processes_supervised, 3);
 	segment_count(&world.segment, COUNTER_calls_unjudged, 7);
-	coverage_take(&world.segment, &journal, NULL, 0, &coverage);
+	coverage_compute(&world.segment, &journal, NULL, 0, &coverage);
 	cr_assert_eq(coverage.observed, 4); /* they are among those attached */
 	cr_assert_eq(coverage.supervised, 3);
 	cr_assert_eq(coverage.calls_unjudged, 7);
@@ -97,7 +97,7 @@ Test(coverage, counters)
 		since[i] = segment_counter(&world.segment, (enum counter)i);
 	segment_count(&world.segment, COUNTER_processes_attached, 1);
 	segment_count(&world.segment, COUNTER_processes_supervised, 1);
-	coverage_take(&world.segment, &journal, since, 0, &coverage);
+	coverage_compute(&world.segment, &journal, since, 0, &coverage);
 	cr_assert_eq(coverage.observed, 1);
 	cr_assert_eq(coverage.supervised, 1);
 	cr_assert_eq(coverage.calls_unjudged, 0);
@@ -113,13 +113,13 @@ Test(coverage, each_open_counts_once)
 		struct process_slot copy;
 		slot->counts[PROCESS_OPENS] = 5;
 		slot->counts[PROCESS_OPENS_WRITE] = 2;
-		must(slot_begin(slot, &copy, PROCESS_CHECKED_BYTES));
+		must(slot_acquire(slot, &copy, PROCESS_CHECKED_BYTES));
 		copy.state = i ? PROCESS_EXITED : PROCESS_ATTACHED;
 		slot_commit(slot, &copy, PROCESS_CHECKED_BYTES);
 	}
 	segment_count(&world.segment, COUNTER_opens,
 		      100); /* of programs whose slots are another's by now */
-	coverage_take(&world.segment, &journal, NULL, 0, &coverage);
+	coverage_compute(&world.segment, &journal, NULL, 0, &coverage);
 	cr_assert_eq(coverage.opens, 100 + 2 * (5 + 2));
 }
 

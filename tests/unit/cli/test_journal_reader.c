@@ -36,7 +36,8 @@ static void fill(uint64_t units)
 	static char bytes[JOURNAL_TEXT_BYTES_MAX];
 	unsigned random = 1;
 
-	for (uint64_t from = journal_end(&journal); journal_end(&journal) < from + units;) {
+	for (uint64_t from = journal_end_unit(&journal);
+	     journal_end_unit(&journal) < from + units;) {
 		random = random * 1103515245 + 12345;
 		memset(bytes, (int)(random >> 16), sizeof(bytes));
 		memcpy(bytes, &random, sizeof(random));
@@ -84,13 +85,13 @@ Test(journal_reader, says_what_a_view_of_the_whole_says)
 {
 	fill(5 * JOURNAL_READER_AHEAD_UNITS);
 	uint64_t number = JOURNAL_UNITS_FIRST, far = 0;
-	while (number < journal_end(&journal)) {
+	while (number < journal_end_unit(&journal)) {
 		is_the_same(number);
 		number = at;
-		far = (far + 7919) % (journal_end(&journal) + 10);
+		far = (far + 7919) % (journal_end_unit(&journal) + 10);
 		is_the_same(far); /* anywhere: mostly no record begins there */
 	}
-	cr_assert_eq(journal_reader_end(reader), journal_end(&journal));
+	cr_assert_eq(journal_reader_end(reader), journal_end_unit(&journal));
 }
 
 static bool is_aligned(const struct journal_reader_part *part)
@@ -104,7 +105,7 @@ Test(journal_reader, reads_where_a_word_can_be_loaded_at_once)
 {
 	fill(2 * JOURNAL_READER_AHEAD_UNITS);
 	is_the_same(JOURNAL_UNITS_FIRST);
-	is_the_same(journal_end(&journal) - 1); /* in a piece */
+	is_the_same(journal_end_unit(&journal) - 1); /* in a piece */
 	cr_assert(is_aligned(&reader->ahead));
 	cr_assert_neq(reader->pieces[0].to, 0);
 	cr_assert(is_aligned(&reader->pieces[0]));
@@ -113,7 +114,7 @@ Test(journal_reader, reads_where_a_word_can_be_loaded_at_once)
 Test(journal_reader, goes_on_in_order_wherever_it_looks)
 {
 	fill(3 * JOURNAL_READER_AHEAD_UNITS);
-	uint64_t last = journal_end(&journal) - 1;
+	uint64_t last = journal_end_unit(&journal) - 1;
 	for (at = JOURNAL_UNITS_FIRST; at < JOURNAL_READER_AHEAD_UNITS;) {
 		cr_assert_eq(next(), JOURNAL_FOUND_RECORD);
 		uint64_t kept = at;

@@ -614,7 +614,7 @@ Test(seal, dropped_record_with_the_rest_moved_up)
 	journal.header->next--;
 	struct seal_report report = check();
 	assert_suspect(&report, number);
-	cr_assert_eq(report.journal_end, report.sealed_to - 1);
+	cr_assert_eq(report.journal_end_unit, report.sealed_to - 1);
 	cr_assert_gt(report.bad_blocks, 1);
 }
 
@@ -662,7 +662,7 @@ Test(seal, dropped_at_the_end)
 	struct seal_report report = check();
 	cr_assert_not(is_intact(&report));
 	cr_assert_eq(report.bad_blocks, 0);
-	cr_assert_eq(report.journal_end, last);
+	cr_assert_eq(report.journal_end_unit, last);
 	cr_assert_eq(report.sealed_to, last + 1);
 	/* and the next seal does not go on as if nothing had happened */
 	struct seal_result result;
@@ -680,7 +680,7 @@ Test(seal, journal_file_cut_short)
 	journal.header->allocated = 1024;
 	struct seal_report report = check();
 	cr_assert_not(is_intact(&report));
-	cr_assert_eq(report.journal_end, 1024);
+	cr_assert_eq(report.journal_end_unit, 1024);
 }
 
 Test(seal, header)

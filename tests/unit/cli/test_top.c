@@ -1,12 +1,12 @@
-/* top_model.h, top_rows.h, top_feed.h, top_view.h: what `seen top` knows, which of it is shown, how much is read at a time. */
+/* top_model.h, top_rows.h, top_feed.h, top_display.h: what `seen top` knows, which of it is shown, how much is read at a time. */
 #include <criterion/criterion.h>
 
 #include "cli/journal/events.h"
+#include "cli/top/top_display.h"
 #include "cli/top/top_feed.h"
 #include "cli/top/top_model.h"
 #include "cli/top/top_model_notes.h"
 #include "cli/top/top_rows.h"
-#include "cli/top/top_view.h"
 #include "support.h"
 #include "tracker/guard/guard.h"
 #include "tracker/guard/rule.h"
@@ -475,7 +475,7 @@ Test(top, who_has_no_name_is_counted_and_not_named)
 	announce("/x/");
 	announce("/x/one");
 	(void)usleep(1100000);
-	must(top_feed_look(&feed));
+	must(top_feed_update(&feed));
 	cr_assert_eq(feed.unobserved, 3);
 	cr_assert_str_eq(feed.unobserved_names, "one");
 }
@@ -529,7 +529,8 @@ Test(top, skipping_finds_the_beginning_of_a_record)
 	}
 	struct events *events;
 	must(events_open(path, false, &events) == 0);
-	cr_assert_eq(events_skip(events, UINT64_MAX), journal_end(&journal) - JOURNAL_UNITS_FIRST);
+	cr_assert_eq(events_skip(events, UINT64_MAX),
+		     journal_end_unit(&journal) - JOURNAL_UNITS_FIRST);
 	cr_assert_eq(events_skip(events, JOURNAL_UNITS_FIRST), 0, "never back");
 	events_close(events);
 }
@@ -571,8 +572,8 @@ Test(top, the_counters_are_the_sessions)
 	segment_count(&world.segment, COUNTER_rules_denied, 3);
 	segment_count(&world.segment, COUNTER_notices, 4);
 	segment_count(&world.segment, COUNTER_requests_answered, 4);
-	cr_assert(top_feed_look(&feed));
-	cr_assert_not(top_feed_look(&feed), "too early");
+	cr_assert(top_feed_update(&feed));
+	cr_assert_not(top_feed_update(&feed), "too early");
 	cr_assert_eq(top_feed_reads(&feed), 5);
 	cr_assert_eq(top_feed_writes(&feed), 2);
 	cr_assert_eq(top_feed_conflicts(&feed), 2);
@@ -583,12 +584,12 @@ Test(top, the_counters_are_the_sessions)
 
 /* ---- keys ---- */
 
-static struct top_view view_after(const char *keys, size_t count, size_t page)
+static struct top_display view_after(const char *keys, size_t count, size_t page)
 {
-	struct top_view view = { .pane = TOP_FILES };
-	(void)top_view_place(&view, count, page);
+	struct top_display view = { .pane = TOP_FILES };
+	(void)top_display_place(&view, count, page);
 	for (; *keys; keys++)
-		(void)top_view_key(&view, (unsigned char)*keys);
+		(void)top_display_key(&view, (unsigned char)*keys);
 	return view;
 }
 
@@ -602,15 +603,15 @@ Test(top, panes_and_orders)
 	cr_assert(view_after("p", 0, 10).is_paused);
 	cr_assert_not(view_after("pp", 0, 10).is_paused);
 	cr_assert(view_after("w", 0, 10).is_everywhere);
-	struct top_view view = view_after("", 0, 10);
-	cr_assert_eq(top_view_key(&view, TOP_KEY_BACK_TAB), TOP_GO_ON);
+	struct top_display view = view_after("", 0, 10);
+	cr_assert_eq(top_display_key(&view, TOP_KEY_BACK_TAB), TOP_GO_ON);
 	cr_assert_eq(view.pane, TOP_EVENTS);
-	(void)top_view_key(&view, TOP_KEY_TAB);
+	(void)top_display_key(&view, TOP_KEY_TAB);
 	cr_assert_eq(view.pane, TOP_FILES);
-	cr_assert_eq(top_view_key(&view, 'r'), TOP_RESET);
-	(void)top_view_key(&view, 'h');
-	cr_assert_eq(top_view_key(&view, 'q'), TOP_GO_ON, "ends the help");
-	cr_assert_eq(top_view_key(&view, 'q'), TOP_QUIT);
+	cr_assert_eq(top_display_key(&view, 'r'), TOP_RESET);
+	(void)top_display_key(&view, 'h');
+	cr_assert_eq(top_display_key(&view, 'q'), TOP_GO_ON, "ends the help");
+	cr_assert_eq(top_display_key(&view, 'q'), TOP_QUIT);
 }
 
 Test(top, scrolling_stays_inside)
@@ -621,36 +622,36 @@ Test(top, scrolling_stays_inside)
 	cr_assert_eq(view_after("Gg", 100, 10).offset[TOP_FILES], 0);
 	cr_assert_eq(view_after("  ", 100, 10).offset[TOP_FILES], 20);
 	cr_assert_eq(view_after("j", 5, 10).offset[TOP_FILES], 0);
-	struct top_view view = view_after("G", 100, 10);
-	cr_assert_eq(top_view_place(&view, 50, 10), 40, "fewer rows than before");
-	cr_assert_eq(top_view_place(&view, 0, 0), 0);
+	struct top_display view = view_after("G", 100, 10);
+	cr_assert_eq(top_display_place(&view, 50, 10), 40, "fewer rows than before");
+	cr_assert_eq(top_display_place(&view, 0, 0), 0);
 }
 
 Test(top, the_filter)
 {
-	struct top_view view = view_after("jj/qs", 100, 10);
+	struct top_display view = view_after("jj/qs", 100, 10);
 	cr_assert(view.is_filtering);
 	cr_assert_str_eq(view.filter, "qs");
 	cr_assert_eq(view.offset[TOP_FILES], 0);
-	(void)top_view_key(&view, 0x65e5);
-	(void)top_view_key(&view, 0x1f600);
-	(void)top_view_key(&view, TOP_KEY_OTHER);
-	(void)top_view_key(&view, 1);
+	(void)top_display_key(&view, 0x65e5);
+	(void)top_display_key(&view, 0x1f600);
+	(void)top_display_key(&view, TOP_KEY_OTHER);
+	(void)top_display_key(&view, 1);
 	cr_assert_str_eq(view.filter, "qs\xe6\x97\xa5\xf0\x9f\x98\x80");
-	(void)top_view_key(&view, TOP_KEY_BACKSPACE);
-	(void)top_view_key(&view, TOP_KEY_BACKSPACE);
+	(void)top_display_key(&view, TOP_KEY_BACKSPACE);
+	(void)top_display_key(&view, TOP_KEY_BACKSPACE);
 	cr_assert_str_eq(view.filter, "qs");
-	(void)top_view_key(&view, TOP_KEY_ENTER);
+	(void)top_display_key(&view, TOP_KEY_ENTER);
 	cr_assert_not(view.is_filtering);
-	cr_assert_str_eq(top_view_wish(&view).filter, "qs");
-	cr_assert_eq(top_view_key(&view, TOP_KEY_ESCAPE), TOP_GO_ON);
+	cr_assert_str_eq(top_display_wish(&view).filter, "qs");
+	cr_assert_eq(top_display_key(&view, TOP_KEY_ESCAPE), TOP_GO_ON);
 	cr_assert_str_eq(view.filter, "");
 	/* As long as there is room, and never half of a character. */
-	(void)top_view_key(&view, '/');
+	(void)top_display_key(&view, '/');
 	for (int i = 0; i < 200; i++)
-		(void)top_view_key(&view, 0x65e5);
+		(void)top_display_key(&view, 0x65e5);
 	cr_assert_eq(strlen(view.filter), (TOP_FILTER_BYTES - 1) / 3 * 3);
 	for (int i = 0; i < 200; i++)
-		(void)top_view_key(&view, TOP_KEY_BACKSPACE);
+		(void)top_display_key(&view, TOP_KEY_BACKSPACE);
 	cr_assert_str_eq(view.filter, "");
 }

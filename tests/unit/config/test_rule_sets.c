@@ -35,7 +35,7 @@ static void use(const char *sets, const char *more_key, const char *more)
 	cr_assert_eq(config_load(config, &request, &error), 0, "%s", error.text);
 	cr_assert_eq(config_pack(config, &settings, text, sizeof(text), &used, &error), 0, "%s",
 		     error.text);
-	segment_put_settings(&world.segment, &settings, text, used);
+	segment_write_settings(&world.segment, &settings, text, used);
 	config_free(config);
 }
 
@@ -61,8 +61,8 @@ static const char *rule_of(const char *exe, uint32_t ops, const char *path,
 	question.path = whole;
 	rule_program(&world.segment, executable, exe, &program);
 	rule_judge(&world.segment, &program, &question, &answer);
-	if (answer.wants_look)
-		rule_settle(&world.segment, &program, &question, !(ops & RULE_CREATE), &answer);
+	if (answer.needs_lookup)
+		rule_complete(&world.segment, &program, &question, !(ops & RULE_CREATE), &answer);
 	*ret_action = answer.action;
 	return answer.action ? rule_name(&world.segment, answer.rule) : "";
 }

@@ -41,7 +41,8 @@ static struct context inside(void)
 static struct context outside(bool said)
 {
 	return (struct context){
-		.flags = CONTEXT_ATTACHED | CONTEXT_OUTSIDE | (said ? CONTEXT_OUTSIDE_SAID : 0),
+		.flags = CONTEXT_ATTACHED | CONTEXT_EXTERNAL_AGENT |
+			 (said ? CONTEXT_OUTSIDE_SAID : 0),
 		.scope_id = scope,
 	};
 }
@@ -324,13 +325,13 @@ static int measured(void)
 	must(bytes_within_so_far(&world.segment, id, command, 1100));
 	must(!bytes_within_so_far(&world.segment, id, command, 1099));
 	must(!bytes_within(&world.segment, command, 24000)); /* while it runs, nobody knows */
-	capture_end(&world.segment, SUBJECT_SELF, id);
+	capture_finish(&world.segment, SUBJECT_SELF, id);
 	must(bytes_within(&world.segment, command, 1100));
 	must(!bytes_within(&world.segment, command, 1099));
 	sends(&world.segment, command, 1101); /* a viewer that it did not wait for */
 	must(!bytes_within(&world.segment, command, 1100));
-	capture_end(&world.segment, SUBJECT_SELF, 0);
-	capture_end(&world.segment, SUBJECT_SELF, id + 1);
+	capture_finish(&world.segment, SUBJECT_SELF, 0);
+	capture_finish(&world.segment, SUBJECT_SELF, id + 1);
 	return 0;
 }
 
@@ -400,7 +401,7 @@ static int measured_spool(void)
 	}
 	siginfo_t info;
 	must(waitid(P_PID, (id_t)background, &info, WEXITED | WNOWAIT) == 0);
-	capture_end(&world.segment, SUBJECT_SELF, id);
+	capture_finish(&world.segment, SUBJECT_SELF, id);
 	must(bytes_within(&world.segment, command, 400));
 	must(!bytes_within(&world.segment, command, 399));
 	return 0;
@@ -433,7 +434,7 @@ static int measured_lasting(void)
 	spend(50);
 	must(bytes_within_so_far(&world.segment, id, second, 50));
 	must(!bytes_within_so_far(&world.segment, id, second, 49));
-	capture_end(&world.segment, SUBJECT_SELF, id);
+	capture_finish(&world.segment, SUBJECT_SELF, id);
 	must(bytes_within(&world.segment, second, 50) && !bytes_within(&world.segment, second, 49));
 	return 0;
 }

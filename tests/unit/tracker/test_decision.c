@@ -31,7 +31,7 @@ TestSuite(decision, .init = start, .fini = stop);
 	} while (0)
 #define ASSERT_NEW(name) ASSERT_CAT(name, DECISION_CONTENT, REASON_NOT_DELIVERED)
 #define ASSERT_NOTICE(name) ASSERT_CAT(name, DECISION_NOTICE, REASON_REPEATED)
-#define ASSERT_YIELDED(name) ASSERT_CAT(name, DECISION_YIELDED, REASON_INSISTED)
+#define ASSERT_YIELDED(name) ASSERT_CAT(name, DECISION_GIVEN_AGAIN, REASON_ASKED_AGAIN)
 
 static uint64_t counter(enum counter which)
 {
@@ -500,7 +500,7 @@ Test(decision, insisting_when_a_viewer_asked_by_another_name_and_left)
 	ASSERT_NEW("f");
 	cr_assert_eq(rename(world_path(&world, "f"), world_path(&world, "r")), 0);
 	ASSERT_NOTICE("r");
-	ask("r", DECISION_YIELDED);
+	ask("r", DECISION_GIVEN_AGAIN);
 	ASSERT_NEW("r"); /* the inode is known as r now, and r was not given */
 	ASSERT_YIELDED("r");
 }
@@ -820,8 +820,8 @@ static struct request own_of(uint64_t serial, uint64_t agent_scope)
 	const struct context context = { .flags = CONTEXT_ATTACHED, .capture_id = 77 };
 	struct request request;
 
-	cr_assert(request_prepare_own(&world.segment, &context, serial, agent_scope, "reads",
-				      &request));
+	cr_assert(request_prepare_in_process(&world.segment, &context, serial, agent_scope, "reads",
+					     &request));
 	return request;
 }
 
@@ -831,7 +831,7 @@ static enum decision own_read(struct request *request, bool next, enum reason *r
 	struct view view;
 
 	if (next)
-		request_begin_own(&world.segment, request);
+		request_init_in_process(&world.segment, request);
 	enum decision decision = view_begin(&world, request, "f", &view);
 	*ret_reason = view.answer.reason;
 	view_end(&world, request, &view);
@@ -855,7 +855,7 @@ Test(decision, own_reads)
 	ASSERT_OWN(&own, false, DECISION_NOTICE, REASON_REPEATED);
 	cr_assert_eq(counter(COUNTER_notices), 1);
 	cr_assert_eq(counter(COUNTER_repeats), 1);
-	ASSERT_OWN(&own, true, DECISION_YIELDED, REASON_INSISTED);
+	ASSERT_OWN(&own, true, DECISION_GIVEN_AGAIN, REASON_ASKED_AGAIN);
 	cr_assert_eq(counter(COUNTER_requests), 3);
 
 	/* Neither the scope of its agent, nor another process, has what it read; nor the other way round. */
@@ -864,7 +864,7 @@ Test(decision, own_reads)
 	ASSERT_OWN(&other, true, DECISION_CONTENT, REASON_NOT_DELIVERED);
 	cr_assert_neq(own.context.scope_id, other.context.scope_id);
 	cr_assert_eq(own.context.capture_id, 0);
-	cr_assert(!request_prepare_own(&world.segment, &own.context, 0, 0, "x", &other));
+	cr_assert(!request_prepare_in_process(&world.segment, &own.context, 0, 0, "x", &other));
 }
 
 Test(decision, own_reads_of_another_version)
@@ -906,8 +906,8 @@ Test(decision, own_reads_outside_the_window)
 
 	ASSERT_OWN(&own, true, DECISION_CONTENT, REASON_NOT_DELIVERED);
 	for (unsigned i = 0; i < world.settings->window_requests; i++)
-		request_begin_own(&world.segment, &own);
+		request_init_in_process(&world.segment, &own);
 	ASSERT_OWN(&own, true, DECISION_CONTENT, REASON_NOT_DELIVERED);
-	request_own_given(&world.segment, &own, world.settings->window_bytes + 1);
+	request_count_in_process(&world.segment, &own, world.settings->window_bytes + 1);
 	ASSERT_OWN(&own, true, DECISION_CONTENT, REASON_NOT_DELIVERED);
 }

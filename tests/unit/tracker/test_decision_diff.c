@@ -33,7 +33,7 @@ static uint64_t counter(enum counter which)
 static struct request next_request(void)
 {
 	struct request request = world_request(&world, scope);
-	request.takes_diff = true;
+	request.accepts_diff = true;
 	return request;
 }
 
@@ -88,7 +88,7 @@ static enum decision cat_reason(const char *name, enum reason *ret_reason)
 #define ASSERT_WHOLE(name) ASSERT_CAT(name, DECISION_CONTENT, REASON_CHANGED)
 #define ASSERT_DIFF(name) ASSERT_CAT(name, DECISION_DIFF, REASON_CHANGED)
 #define ASSERT_NOTICE(name) ASSERT_CAT(name, DECISION_NOTICE, REASON_REPEATED)
-#define ASSERT_YIELDED(name) ASSERT_CAT(name, DECISION_YIELDED, REASON_INSISTED)
+#define ASSERT_YIELDED(name) ASSERT_CAT(name, DECISION_GIVEN_AGAIN, REASON_ASKED_AGAIN)
 
 static void pass(unsigned requests)
 {
@@ -225,7 +225,7 @@ Test(decision_diff, only_where_it_is_asked_for)
 	struct request request = next_request();
 	struct view view;
 
-	request.takes_diff = false;
+	request.accepts_diff = false;
 	cr_assert_eq(view_begin(&world, &request, "f", &view), DECISION_CONTENT);
 	(void)close(view.fd);
 	request = next_request();
@@ -343,14 +343,14 @@ Test(decision_diff, an_own_read_never)
 	struct request own;
 	struct view view;
 
-	cr_assert(request_prepare_own(&world.segment, &context, 5, 0, "reader", &own));
-	own.takes_diff = true;
-	request_begin_own(&world.segment, &own);
+	cr_assert(request_prepare_in_process(&world.segment, &context, 5, 0, "reader", &own));
+	own.accepts_diff = true;
+	request_init_in_process(&world.segment, &own);
 	(void)view_begin(&world, &own, "f", &view);
 	view_end(&world, &own, &view);
 	keep("f");
 	world_fill(&world, "f", SIZE, 2);
-	request_begin_own(&world.segment, &own);
+	request_init_in_process(&world.segment, &own);
 	cr_assert_eq(view_begin(&world, &own, "f", &view), DECISION_CONTENT);
 	cr_assert_eq(view.answer.reason, REASON_CHANGED);
 	(void)close(view.fd);
@@ -370,7 +370,7 @@ Test(decision_diff, not_given_to_its_end)
 	cr_assert_eq(view_begin(&world, &request, "f", &view), DECISION_DIFF);
 	decision_diffed(&world.segment, &request, &view.answer, DIFF_BYTES);
 	(void)close(view.fd);
-	ASSERT_CAT("f", DECISION_CONTENT, REASON_INSISTED); /* whole */
+	ASSERT_CAT("f", DECISION_CONTENT, REASON_ASKED_AGAIN); /* whole */
 	ASSERT_YIELDED("f");
 	pass(11);
 	ASSERT_NOTICE("f");
@@ -444,7 +444,7 @@ static void give_whole(void)
 	struct request request = next_request();
 	struct view view;
 
-	request.takes_diff = false;
+	request.accepts_diff = false;
 	world_fill(&world, "f", SIZE, 9);
 	must(view_begin(&world, &request, "f", &view) == DECISION_CONTENT);
 	view_end(&world, &request, &view);

@@ -221,7 +221,7 @@ Test(file, note_edit)
 	struct file_slot file;
 	struct context tool = { .flags = CONTEXT_ATTACHED },
 		       below = { .flags = CONTEXT_ATTACHED | CONTEXT_AGENT },
-		       outside = { .flags = CONTEXT_ATTACHED | CONTEXT_OUTSIDE };
+		       outside = { .flags = CONTEXT_ATTACHED | CONTEXT_EXTERNAL_AGENT };
 	static const struct {
 		uint32_t role;
 		bool agents;
@@ -231,29 +231,30 @@ Test(file, note_edit)
 		char name[8];
 		(void)snprintf(name, sizeof(name), "f%zu", i);
 		const char *path = world_path(&world, name);
-		file_note_edit(&world.segment, path, &below, CASES[i].role, DEED_WRITES);
+		file_note_edit(&world.segment, path, &below, CASES[i].role, FILE_ACTION_WRITE);
 		cr_assert_eq(file_find(&world.segment, path_key(&world.segment, path), &file), 0);
 		cr_assert_eq(file.flags & ~(uint32_t)FATE_BITS,
-			     CASES[i].agents ? FILE_EDITED_BY_AGENT | FILE_EDIT_UNTOLD
-					     : FILE_EDITED_BY_TOOL | FILE_TOOL_EDIT_UNTOLD);
+			     CASES[i].agents ? FILE_EDITED_BY_AGENT | FILE_EDIT_UNREPORTED
+					     : FILE_EDITED_BY_TOOL | FILE_TOOL_EDIT_UNREPORTED);
 		cr_assert_neq(file.last_edit_realtime_ns, 0);
 		cr_assert_eq(file.agent_edit_realtime_ns,
 			     CASES[i].agents ? file.last_edit_realtime_ns : 0);
 		cr_assert_eq(file.source, CASES[i].agents ? SOURCE_AGENT : SOURCE_TOOL);
 	}
 	const char *path = world_path(&world, "f0");
-	file_note_edit(&world.segment, path, &tool, ROLE_SHELL, DEED_WRITES);
+	file_note_edit(&world.segment, path, &tool, ROLE_SHELL, FILE_ACTION_WRITE);
 	cr_assert_eq(file_find(&world.segment, path_key(&world.segment, path), &file), 0);
-	cr_assert_eq(file.flags & ~(uint32_t)FATE_BITS, FILE_EDITED_BY_AGENT | FILE_EDIT_UNTOLD |
-								FILE_EDITED_BY_TOOL |
-								FILE_TOOL_EDIT_UNTOLD);
+	cr_assert_eq(file.flags & ~(uint32_t)FATE_BITS,
+		     FILE_EDITED_BY_AGENT | FILE_EDIT_UNREPORTED | FILE_EDITED_BY_TOOL |
+			     FILE_TOOL_EDIT_UNREPORTED);
 	cr_assert_lt(file.agent_edit_realtime_ns, file.last_edit_realtime_ns);
 	path = world_path(&world, "g");
-	file_note_edit(&world.segment, path, &outside, ROLE_SHELL, DEED_WRITES);
+	file_note_edit(&world.segment, path, &outside, ROLE_SHELL, FILE_ACTION_WRITE);
 	cr_assert_eq(file_find(&world.segment, path_key(&world.segment, path), &file), 0);
-	cr_assert_eq(file.flags & ~(uint32_t)FATE_BITS, FILE_EDITED_BY_AGENT | FILE_EDIT_UNTOLD);
+	cr_assert_eq(file.flags & ~(uint32_t)FATE_BITS,
+		     FILE_EDITED_BY_AGENT | FILE_EDIT_UNREPORTED);
 	cr_assert_eq(file_fate(&file), FATE_IS_CHANGED);
-	file_note_edit(&world.segment, "/elsewhere", &below, ROLE_SHELL, DEED_WRITES);
+	file_note_edit(&world.segment, "/elsewhere", &below, ROLE_SHELL, FILE_ACTION_WRITE);
 	cr_assert_eq(file_find(&world.segment, path_key(&world.segment, "/elsewhere"), &file),
 		     -ENOENT);
 }
@@ -262,23 +263,27 @@ Test(file, note_edit)
 Test(file, fate)
 {
 	static const struct {
-		enum deed_kind done[4];
+		enum file_action done[4];
 		size_t count;
 		enum fate fate;
 	} CASES[] = {
-		{ { DEED_READS }, 1, FATE_NOTHING },
-		{ { DEED_MAKES }, 1, FATE_IS_MADE },
-		{ { DEED_MAKES, DEED_READS, DEED_CHANGES }, 3, FATE_IS_MADE },
-		{ { DEED_MAKES, DEED_WRITES, DEED_REMOVES }, 3, FATE_IS_TRANSIENT },
-		{ { DEED_MAKES, DEED_REMOVES, DEED_MAKES }, 3, FATE_IS_MADE },
-		{ { DEED_WRITES }, 1, FATE_IS_CHANGED },
-		{ { DEED_CHANGES }, 1, FATE_IS_CHANGED },
-		{ { DEED_REMOVES }, 1, FATE_IS_REMOVED },
-		{ { DEED_WRITES, DEED_REMOVES }, 2, FATE_IS_REMOVED },
-		{ { DEED_READS, DEED_REMOVES }, 2, FATE_IS_REMOVED },
+		{ { FILE_ACTION_READ }, 1, FATE_NOTHING },
+		{ { FILE_ACTION_CREATE }, 1, FATE_IS_MADE },
+		{ { FILE_ACTION_CREATE, FILE_ACTION_READ, FILE_ACTION_CHANGE }, 3, FATE_IS_MADE },
+		{ { FILE_ACTION_CREATE, FILE_ACTION_WRITE, FILE_ACTION_REMOVE },
+		  3,
+		  FATE_IS_TRANSIENT },
+		{ { FILE_ACTION_CREATE, FILE_ACTION_REMOVE, FILE_ACTION_CREATE }, 3, FATE_IS_MADE },
+		{ { FILE_ACTION_WRITE }, 1, FATE_IS_CHANGED },
+		{ { FILE_ACTION_CHANGE }, 1, FATE_IS_CHANGED },
+		{ { FILE_ACTION_REMOVE }, 1, FATE_IS_REMOVED },
+		{ { FILE_ACTION_WRITE, FILE_ACTION_REMOVE }, 2, FATE_IS_REMOVED },
+		{ { FILE_ACTION_READ, FILE_ACTION_REMOVE }, 2, FATE_IS_REMOVED },
 		/* it is there again, but it was there before, too */
-		{ { DEED_REMOVES, DEED_MAKES }, 2, FATE_IS_CHANGED },
-		{ { DEED_READS, DEED_REMOVES, DEED_MAKES, DEED_REMOVES }, 4, FATE_IS_REMOVED },
+		{ { FILE_ACTION_REMOVE, FILE_ACTION_CREATE }, 2, FATE_IS_CHANGED },
+		{ { FILE_ACTION_READ, FILE_ACTION_REMOVE, FILE_ACTION_CREATE, FILE_ACTION_REMOVE },
+		  4,
+		  FATE_IS_REMOVED },
 	};
 
 	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
@@ -297,8 +302,8 @@ static void given(struct file_slot *file, const void *data)
 
 static void outside(struct file_slot *file, const void *data)
 {
-	file_note_outside(file, data, SOURCE_UNATTRIBUTED, 77);
-	file->flags |= FILE_CHANGE_TOLD;
+	file_note_external(file, data, SOURCE_UNATTRIBUTED, 77);
+	file->flags |= FILE_CHANGE_REPORTED;
 }
 
 Test(file, what_was_given_is_known_again)
@@ -309,7 +314,7 @@ Test(file, what_was_given_is_known_again)
 				   &version);
 
 	cr_assert_eq(file_find(&world.segment, key, &file), 0);
-	cr_assert(version_equal(&file.outside, &version));
+	cr_assert(version_equal(&file.external, &version));
 	cr_assert_eq(file.user_edit_realtime_ns, 77);
 	cr_assert_eq(file.source, SOURCE_UNATTRIBUTED);
 	cr_assert_eq(file.agent_read_realtime_ns, 0);
@@ -317,7 +322,7 @@ Test(file, what_was_given_is_known_again)
 	cr_assert_eq(file_find(&world.segment, key, &file), 0);
 	cr_assert_eq(file.source, SOURCE_READ);
 	cr_assert_gt(file.agent_read_realtime_ns, file.user_edit_realtime_ns);
-	cr_assert_eq(file.flags & FILE_CHANGE_TOLD, 0);
+	cr_assert_eq(file.flags & FILE_CHANGE_REPORTED, 0);
 }
 
 Test(file, every_change_of_the_table_is_counted)

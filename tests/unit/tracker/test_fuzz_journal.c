@@ -109,7 +109,7 @@ static void read_all(const struct journal *journal)
 		const char *bytes = journal_bytes(journal, (uint32_t)nasty_number(), &size_bytes);
 		touched += bytes ? touch(bytes, size_bytes) : 0;
 	}
-	must(journal_end(journal) <= journal->mapped_units);
+	must(journal_end_unit(journal) <= journal->mapped_units);
 }
 
 /* And a writer. */

@@ -55,9 +55,9 @@ static void judge_rules(const struct segment *segment, const char *path)
 						 .of_any = UINT64_MAX,
 						 .ops = RULE_ANY };
 	rule_judge(segment, &program, &question, &answer);
-	rule_settle(segment, &program, &question, pick(2), &answer);
+	rule_complete(segment, &program, &question, pick(2), &answer);
 	rule_count(segment, &answer);
-	(void)rule_say(segment, &answer, path, line, pick(sizeof(line)));
+	(void)rule_format_message(segment, &answer, path, line, pick(sizeof(line)));
 	(void)rule_name(segment, (uint32_t)nasty(image_bytes));
 }
 
@@ -126,7 +126,7 @@ static void use(const struct segment *segment)
 		(void)bytes_within_so_far(segment, pick(2) ? capture : nasty(image_bytes),
 					  nasty(image_bytes), nasty(image_bytes));
 		(void)capture_shell(segment, nasty(image_bytes));
-		capture_end(segment, SUBJECT_SELF, pick(2) ? capture : nasty(image_bytes));
+		capture_finish(segment, SUBJECT_SELF, pick(2) ? capture : nasty(image_bytes));
 		(void)capture_command(segment, nasty(image_bytes));
 		(void)decision_limit(segment, &context);
 	}
@@ -297,7 +297,7 @@ static void damage_body(uint64_t rounds)
 			uint64_t copy[64], which = pick(6);
 			void *slot = segment_slot(&segment, TABLES[which],
 						  pick(segment.capacity[TABLES[which]]));
-			if (!slot_begin(slot, copy, BYTES[which]))
+			if (!slot_acquire(slot, copy, BYTES[which]))
 				continue;
 			for (uint64_t k = pick(4); k > 0; k--)
 				copy[1 + pick(BYTES[which] / 8 - 1)] = nasty(image_bytes);

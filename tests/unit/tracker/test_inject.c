@@ -45,7 +45,7 @@ static int view_with(const char *name, const char *notice, const struct version 
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 	must(fd >= 0 && fstat(fd, &stat) == 0);
-	const struct inject_tail tail = { .path = path,
+	const struct inject_rest tail = { .path = path,
 					  .stat = &stat,
 					  .fd = fd,
 					  .bytes = notice ? strlen(notice) : (uint64_t)stat.st_size,

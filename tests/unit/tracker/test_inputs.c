@@ -259,14 +259,14 @@ static const char *plan_of(const char *line)
 {
 	static char text[32];
 	char words[200], *argv[20];
-	struct inputs_plan plan = { .flags = 0 };
+	struct inputs_needed plan = { .flags = 0 };
 	int count = 0;
 
 	(void)snprintf(words, sizeof(words), "%s", line);
 	for (char *word = strtok(words, " "); word; word = strtok(NULL, " "))
 		argv[count++] = word;
 	argv[count] = NULL;
-	if (!inputs_plan(argv[0], argv, &plan))
+	if (!inputs_needed(argv[0], argv, &plan))
 		return "never";
 	(void)snprintf(text, sizeof(text), "%s%s%s",
 		       plan.content   ? "content"

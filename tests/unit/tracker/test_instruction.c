@@ -36,7 +36,7 @@ static const char *places(const char *path, bool is_folder, bool by_index)
 	struct instruction_walk walk;
 
 	text[0] = '\0';
-	instruction_walk_begin(&world.segment, path, is_folder, by_index, &walk);
+	instruction_walk_init(&world.segment, path, is_folder, by_index, &walk);
 	while (instruction_walk_next(&world.segment, &walk, place, sizeof(place))) {
 		cr_assert(path_in_workspace(&world.segment, place), "%s", place);
 		(void)strcat(strcat(text, text[0] ? " " : ""),
@@ -86,13 +86,13 @@ Test(instruction, of_a_workspace_that_is_everything)
 
 	world_open(&all, "context.files=", "context.files=A", "paths.exclude=", "paths.workspace=/",
 		   NULL);
-	instruction_walk_begin(&all.segment, "/e/f", false, false, &walk);
+	instruction_walk_init(&all.segment, "/e/f", false, false, &walk);
 	cr_assert(instruction_walk_next(&all.segment, &walk, place, sizeof(place)));
 	cr_expect_str_eq(place, "/A");
 	cr_assert(instruction_walk_next(&all.segment, &walk, place, sizeof(place)));
 	cr_expect_str_eq(place, "/e/A");
 	cr_assert(!instruction_walk_next(&all.segment, &walk, place, sizeof(place)));
-	instruction_walk_begin(&all.segment, "/", true, false, &walk);
+	instruction_walk_init(&all.segment, "/", true, false, &walk);
 	cr_assert(instruction_walk_next(&all.segment, &walk, place, sizeof(place)));
 	cr_expect_str_eq(place, "/A");
 	cr_assert(!instruction_walk_next(&all.segment, &walk, place, sizeof(place)));
@@ -101,7 +101,7 @@ Test(instruction, of_a_workspace_that_is_everything)
 		instruction_index_set(&all.segment, "/", instruction_names_bit(&all.segment, "A")),
 		0);
 	instruction_index_renew(&all.segment, UINT64_C(60000000000));
-	instruction_walk_begin(&all.segment, "/e/f", false, true, &walk);
+	instruction_walk_init(&all.segment, "/e/f", false, true, &walk);
 	cr_assert(instruction_walk_next(&all.segment, &walk, place, sizeof(place)));
 	cr_expect_str_eq(place, "/A");
 	cr_assert(!instruction_walk_next(&all.segment, &walk, place, sizeof(place)));

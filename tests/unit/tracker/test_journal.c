@@ -333,7 +333,7 @@ Test(journal, a_view_ends_before_what_was_added_later)
 	cr_assert_eq(journal_map_to_read(path, &other), 0);
 	while (header()->allocated == JOURNAL_CHUNK_UNITS)
 		(void)append_details(&journal, 7);
-	cr_assert_eq(journal_end(&other), JOURNAL_CHUNK_UNITS);
+	cr_assert_eq(journal_end_unit(&other), JOURNAL_CHUNK_UNITS);
 	struct walk old = walk(&other);
 	cr_assert_eq(old.found[JOURNAL_FOUND_UNDONE], 0);
 	cr_assert_eq(old.found[JOURNAL_FOUND_DAMAGED], 0, "a record that the view ends in");
@@ -461,7 +461,7 @@ Test(journal, a_known_text_may_give_way_but_is_never_mistaken)
 			    UINT32_MAX,
 			    event_number,
 			    numbers[0],
-			    journal_end(&journal) };
+			    journal_end_unit(&journal) };
 	for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
 		for (size_t k = 0; k < JOURNAL_KNOWN_TEXTS; k++)
 			journal.known[k] = (journal.known[k] >> 32) << 32 | lies[i];
@@ -514,7 +514,7 @@ Test(journal, only_whole_texts_have_bytes)
 	cr_assert_null(journal_bytes(&journal, 1, &length));
 	cr_assert_null(journal_bytes(&journal, JOURNAL_UNITS_FIRST - 1, &length));
 	cr_assert_null(journal_bytes(&journal, append(&journal, 1, false), &length));
-	cr_assert_null(journal_bytes(&journal, (uint32_t)journal_end(&journal), &length));
+	cr_assert_null(journal_bytes(&journal, (uint32_t)journal_end_unit(&journal), &length));
 	cr_assert_null(journal_bytes(&journal, JOURNAL_CHUNK_UNITS, &length));
 	cr_assert_null(journal_bytes(&journal, UINT32_MAX, &length));
 	struct journal_head *head = (struct journal_head *)(void *)unit(text);
@@ -868,7 +868,7 @@ Test(journal, a_damaged_count_of_units_is_no_index)
 			journal_make_room(&journal, JOURNAL_ROOM_UNITS);
 			number = NEXTS[i];
 			cr_assert_eq(journal_next(&journal, &number, &entry), JOURNAL_FOUND_END);
-			cr_assert_leq(journal_end(&journal), journal.mapped_units);
+			cr_assert_leq(journal_end_unit(&journal), journal.mapped_units);
 		}
 	}
 }

@@ -406,11 +406,11 @@ Test(path, other_names_of_the_workspace)
 
 Test(path, behind_the_current_folder)
 {
-	cr_assert_str_eq(path_behind_folder("/proc/self/cwd/f", 0), "f");
-	cr_assert_str_eq(path_behind_folder("/proc/thread-self/cwd//d/f", 0), "d/f");
-	cr_assert_str_eq(path_behind_folder("/proc/12/cwd/f", 12), "f");
-	cr_assert_null(path_behind_folder("/proc/12/cwd/f", 13));
-	cr_assert_null(path_behind_folder("/proc/self/cwd", 12));
-	cr_assert_null(path_behind_folder("/proc/self/cwd/", 12));
-	cr_assert_null(path_behind_folder("/proc/self/cwdx/f", 12));
+	cr_assert_str_eq(path_behind_directory("/proc/self/cwd/f", 0), "f");
+	cr_assert_str_eq(path_behind_directory("/proc/thread-self/cwd//d/f", 0), "d/f");
+	cr_assert_str_eq(path_behind_directory("/proc/12/cwd/f", 12), "f");
+	cr_assert_null(path_behind_directory("/proc/12/cwd/f", 13));
+	cr_assert_null(path_behind_directory("/proc/self/cwd", 12));
+	cr_assert_null(path_behind_directory("/proc/self/cwd/", 12));
+	cr_assert_null(path_behind_directory("/proc/self/cwdx/f", 12));
 }

@@ -168,7 +168,7 @@ static int agent_root(void)
 	must(root.ref.serial != 0);
 	must((root.context.flags & (CONTEXT_ATTACHED | CONTEXT_AGENT)) ==
 	     (CONTEXT_ATTACHED | CONTEXT_AGENT));
-	must(!(root.context.flags & CONTEXT_OUTSIDE) &&
+	must(!(root.context.flags & CONTEXT_EXTERNAL_AGENT) &&
 	     root.context.anchor_pid == (uint32_t)getpid());
 	must(run(&root, "/bin/bash", SHELL, true, shell_below_agent) == 0);
 	must(run(&root, "/bin/bash", LASTING, true, shell_below_agent) == 0);
@@ -352,7 +352,7 @@ static int outside_auto_pipe(void)
 {
 	new_stdout();
 	struct me root = attach(NULL, "/bin/bash", SHELL);
-	must((root.context.flags & CONTEXT_OUTSIDE) &&
+	must((root.context.flags & CONTEXT_EXTERNAL_AGENT) &&
 	     !(root.context.flags & CONTEXT_OUTSIDE_SAID));
 	must(root.context.capture_id == 0);
 	return 0;
@@ -371,7 +371,8 @@ static int inside_script(void)
 {
 	new_stdout();
 	struct me root = attach(NULL, "/bin/bash", SCRIPT);
-	must((root.context.flags & CONTEXT_ATTACHED) && !(root.context.flags & CONTEXT_OUTSIDE));
+	must((root.context.flags & CONTEXT_ATTACHED) &&
+	     !(root.context.flags & CONTEXT_EXTERNAL_AGENT));
 	must(root.context.capture_id == 0 && root.context.scope_id == 0);
 	return 0;
 }
@@ -380,14 +381,15 @@ static int inside_said(void)
 {
 	new_stdout();
 	struct me root = attach_as(NULL, "/bin/bash", SHELL, NULL, SESSION_AGENT_IS_INSIDE);
-	must(!(root.context.flags & CONTEXT_OUTSIDE) && root.context.capture_id == 0);
+	must(!(root.context.flags & CONTEXT_EXTERNAL_AGENT) && root.context.capture_id == 0);
 	return 0;
 }
 
 static int tool_root(void)
 {
 	struct me root = attach(NULL, "/usr/bin/make", TOOL);
-	must((root.context.flags & CONTEXT_ATTACHED) && !(root.context.flags & CONTEXT_OUTSIDE));
+	must((root.context.flags & CONTEXT_ATTACHED) &&
+	     !(root.context.flags & CONTEXT_EXTERNAL_AGENT));
 	return run(&root, "/bin/bash", SHELL, true,
 		   shell_with_agents_output); /* no agent: no capture */
 }
@@ -910,7 +912,7 @@ static int input_of_another(void)
 			&world.segment, (struct subject){ (uint32_t)pid }, NULL, false, &invocation,
 			NULL, SESSION_AGENT_IS_AUTO, &context);
 		must(slot_of(ref).pid == (uint32_t)pid);
-		must((context.flags & CONTEXT_OUTSIDE ? 1 : 0) == terminal);
+		must((context.flags & CONTEXT_EXTERNAL_AGENT ? 1 : 0) == terminal);
 		process_exit(&world.segment, ref);
 		must(kill(pid, SIGKILL) == 0 && waitpid(pid, NULL, 0) == pid);
 	}

@@ -3,7 +3,7 @@
 
 #include "support.h"
 #include "tracker/answer/instruction.h"
-#include "tracker/answer/part.h"
+#include "tracker/answer/line_range.h"
 #include "tracker/answer/proof.h"
 #include "tracker/answer/remembered.h"
 
@@ -278,7 +278,7 @@ Test(proof, each_delivery)
 	(void)view_begin(&world, &request, "f", &view);
 	view_end(&world, &request, &view);
 	struct moment moment = moment_now(&world.segment, scope, 2, 0, command);
-	cr_assert_eq(part_record(&world.segment, KEY, &VERSION, 20, &SPAN, 1, &moment), 0);
+	cr_assert_eq(line_range_record(&world.segment, KEY, &VERSION, 20, &SPAN, 1, &moment), 0);
 	cr_assert_eq(instruction_record(&world.segment, &moment, 5, 6, &VERSION), 0);
 	cr_assert_eq(remembered_record(&world.segment, &VERSION, &inputs, 1234, &moment), 0);
 	moment.command_id = DELIVERY_UNCUT;

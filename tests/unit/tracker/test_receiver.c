@@ -86,7 +86,7 @@ static struct process_ref put_on_record(struct subject subject, bool is_below)
 
 static enum receiver look(struct subject shell)
 {
-	return receiver_look(&world.segment, shell, &context, 0);
+	return receiver_find(&world.segment, shell, &context, 0);
 }
 
 /* The shell, with its output as it is now. */
@@ -104,7 +104,7 @@ static void each_holder(int agents, int shells)
 	struct subject shell = shell_with(shells);
 
 	cr_assert_eq(look(shell), RECEIVER_AGENT);
-	cr_assert_eq(receiver_look(&world.segment, shell, &context, context.pid_ns),
+	cr_assert_eq(receiver_find(&world.segment, shell, &context, context.pid_ns),
 		     RECEIVER_AGENT);
 
 	struct subject other = process_with(agents, -1);
@@ -225,7 +225,7 @@ Test(receiver, an_agent_outside)
 	must(pipe(ends) == 0);
 	struct subject shell = shell_with(ends[1]);
 	must(close(ends[0]) == 0);
-	context.flags |= CONTEXT_OUTSIDE;
+	context.flags |= CONTEXT_EXTERNAL_AGENT;
 	cr_assert_eq(look(shell), RECEIVER_AGENT);
 	end(shell);
 }

@@ -185,16 +185,16 @@ Test(remembered, insists)
 {
 	uint64_t at = give(1).request + 1;
 	struct remembered_slot slot = slot_of(1);
-	cr_assert_not(remembered_insists(&world.segment, &slot, at));
+	cr_assert_not(remembered_asks_again(&world.segment, &slot, at));
 	remembered_note(&world.segment, &slot, (struct note){ .notice_request = at });
 	slot = slot_of(1);
-	cr_assert(remembered_insists(&world.segment, &slot, at + 1));
-	cr_assert(remembered_insists(&world.segment, &slot, at + 3));
-	cr_assert_not(remembered_insists(&world.segment, &slot, at + 4));
+	cr_assert(remembered_asks_again(&world.segment, &slot, at + 1));
+	cr_assert(remembered_asks_again(&world.segment, &slot, at + 3));
+	cr_assert_not(remembered_asks_again(&world.segment, &slot, at + 4));
 	remembered_note(&world.segment, &slot, (struct note){ .yield_until = at + 6 });
 	slot = slot_of(1);
-	cr_assert(remembered_insists(&world.segment, &slot, at + 6));
-	cr_assert_not(remembered_insists(&world.segment, &slot, at + 7));
+	cr_assert(remembered_asks_again(&world.segment, &slot, at + 6));
+	cr_assert_not(remembered_asks_again(&world.segment, &slot, at + 7));
 	/* given anew, from the same: it stays noted; from others: not */
 	give(1);
 	cr_assert_eq(slot_of(1).yield_until, at + 6);

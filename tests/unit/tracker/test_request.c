@@ -108,7 +108,7 @@ Test(request, viewer)
 {
 	struct request request = request_of(ROLE_VIEWER), second = request_of(ROLE_VIEWER);
 
-	request_begin(&world.segment, &request, false);
+	request_init(&world.segment, &request, false);
 	cr_assert_eq(request.number, 1);
 	cr_assert_neq(request.command_id, 0);
 	cr_assert_eq(command_of(&request)->running, 0);
@@ -119,7 +119,7 @@ Test(request, viewer)
 	request_concerns(&world.segment, &request, world_path(&world, "f"));
 	request_concerns(&world.segment, &request, world_path(&world, "g"));
 	cr_assert_eq(request.number, 1);
-	request_begin(&world.segment, &second, false);
+	request_init(&world.segment, &second, false);
 	request_concerns(&world.segment, &second, world_path(&world, "f"));
 	cr_assert_eq(second.number, 2);
 	cr_assert_eq(second.command_id, request.command_id);
@@ -151,13 +151,13 @@ Test(request, elsewhere_or_without_a_scope)
 	struct request request = request_of(ROLE_VIEWER);
 
 	order('o');
-	request_begin(&world.segment, &request, false);
+	request_init(&world.segment, &request, false);
 	request_concerns(&world.segment, &request, world_path(&world, "f"));
 	cr_assert_eq(request.number, 1);
 	cr_assert_eq(request.command_id, 0);
 	request = request_of(ROLE_READER);
 	request.context.scope_id = scope + 1;
-	request_begin(&world.segment, &request, false);
+	request_init(&world.segment, &request, false);
 	cr_assert_eq(request.number, 0);
 	cr_assert_eq(request.command_id, 0);
 	cr_assert_eq(segment_counter(&world.segment, COUNTER_requests), 1);
@@ -169,9 +169,9 @@ Test(request, reader)
 	uint64_t before, after;
 
 	struct request probe = request_of(ROLE_READER);
-	request_begin(&world.segment, &probe, true);
+	request_init(&world.segment, &probe, true);
 	request_cancel(&world.segment, &probe);
-	request_begin(&world.segment, &request, false);
+	request_init(&world.segment, &request, false);
 	cr_assert_eq(segment_counter(&world.segment, COUNTER_requests), 1);
 	cr_assert_eq(command_of(&request)->running, 1);
 	if (!process_bytes_written(child.pid, &before))
@@ -188,7 +188,7 @@ Test(request, reader)
 	cr_assert_eq(command_of(&request)->longest, after - 100 < 30 ? 30 : after - 100);
 	cr_assert_eq(given(), after);
 	/* the end of the capture's own command is the child's, too */
-	capture_end(&world.segment, child, capture);
+	capture_finish(&world.segment, child, capture);
 	cr_assert_eq(command_of(&request)->total_bytes, after);
 }
 

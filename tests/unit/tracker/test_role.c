@@ -319,7 +319,7 @@ Test(role, root_is_outside)
 {
 	static const struct {
 		const char *line;
-		bool terminal, outside;
+		bool terminal, external;
 	} CASES[] = {
 		{ "/bin/bash bash -c x", false, true },   { "/bin/bash bash -i", false, true },
 		{ "/bin/bash bash", true, true },         { "/bin/bash bash", false, false },
@@ -329,8 +329,8 @@ Test(role, root_is_outside)
 	};
 	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
 		struct invocation invocation = told(CASES[i].line);
-		cr_expect_eq(role_root_is_outside(&invocation, CASES[i].terminal), CASES[i].outside,
-			     "%s", CASES[i].line);
+		cr_expect_eq(role_root_is_external(&invocation, CASES[i].terminal),
+			     CASES[i].external, "%s", CASES[i].line);
 	}
 }
 

@@ -221,15 +221,15 @@ Test(rule, what_is_there)
 
 	/* new: the rule about what is new; there: the other one */
 	rule_judge(&world.segment, &program, &question, &answer);
-	cr_assert(answer.wants_look);
+	cr_assert(answer.needs_lookup);
 	struct rule_answer now = answer;
-	rule_settle(&world.segment, &program, &question, false, &now);
+	rule_complete(&world.segment, &program, &question, false, &now);
 	cr_assert_eq(now.action, RULE_ACTION_DENY);
-	cr_assert_not(now.wants_look);
-	rule_settle(&world.segment, &program, &question, true, &answer);
+	cr_assert_not(now.needs_lookup);
+	rule_complete(&world.segment, &program, &question, true, &answer);
 	cr_assert_eq(answer.action, RULE_ACTION_WARN);
 	cr_assert_eq(answer.op, RULE_WRITE);
-	cr_assert_not(answer.wants_look);
+	cr_assert_not(answer.needs_lookup);
 
 	/* nothing is there, and nothing would be made: no rule */
 	for (uint32_t op = RULE_READ; op <= RULE_DELETE; op <<= 1) {
@@ -237,8 +237,8 @@ Test(rule, what_is_there)
 		rule_judge(&world.segment, &program, &question, &answer);
 		if (op == RULE_CREATE)
 			continue;
-		cr_assert(answer.wants_look, "%u", op);
-		rule_settle(&world.segment, &program, &question, false, &answer);
+		cr_assert(answer.needs_lookup, "%u", op);
+		rule_complete(&world.segment, &program, &question, false, &answer);
 		cr_assert_eq(answer.action, RULE_ACTION_OFF);
 	}
 	/* it would be made, and a rule that asks for no look holds */
@@ -248,7 +248,7 @@ Test(rule, what_is_there)
 	question.ops = RULE_WRITE | RULE_CREATE;
 	rule_judge(&world.segment, &program, &question, &answer);
 	cr_assert_eq(answer.action, RULE_ACTION_DENY);
-	cr_assert_not(answer.wants_look);
+	cr_assert_not(answer.needs_lookup);
 }
 
 /* mkdir and kin: where something is there, nothing is done, whatever the rule speaks of. */
@@ -263,11 +263,11 @@ Test(rule, what_only_makes)
 		struct rule_answer answer, there;
 
 		rule_judge(&world.segment, &program, &question, &answer);
-		cr_assert(answer.wants_look, "%u", op);
+		cr_assert(answer.needs_lookup, "%u", op);
 		there = answer;
-		rule_settle(&world.segment, &program, &question, true, &there);
+		rule_complete(&world.segment, &program, &question, true, &there);
 		cr_assert_eq(there.action, RULE_ACTION_OFF, "%u", op);
-		rule_settle(&world.segment, &program, &question, false, &answer);
+		rule_complete(&world.segment, &program, &question, false, &answer);
 		cr_assert_eq(answer.action, RULE_ACTION_DENY, "%u", op);
 	}
 }
@@ -321,28 +321,29 @@ Test(rule, said)
 		(void)snprintf(path, sizeof(path), "%s/no", world.workspace);
 		(void)snprintf(expected, sizeof(expected),
 			       "seen: no: %s: rule no does not allow it\n", CASES[i].denied);
-		cr_assert_eq(rule_say(&world.segment, &answer, path, line, sizeof(line)),
+		cr_assert_eq(rule_format_message(&world.segment, &answer, path, line, sizeof(line)),
 			     strlen(expected));
 		cr_assert_str_eq(line, expected);
 		answer = judged(CASES[i].op, "/x\ny");
 		(void)snprintf(expected, sizeof(expected),
 			       "seen: /x\\ny: %s, which rule careful warns of\n", CASES[i].warned);
-		cr_assert_eq(rule_say(&world.segment, &answer, "/x\ny", line, sizeof(line)),
-			     strlen(expected));
+		cr_assert_eq(
+			rule_format_message(&world.segment, &answer, "/x\ny", line, sizeof(line)),
+			strlen(expected));
 		cr_assert_str_eq(line, expected);
 	}
 	/* what does not fit is cut, and still one line */
 	struct rule_answer answer = judged(RULE_READ, "w/no");
 	for (size_t capacity = 0; capacity < 60; capacity++) {
 		memset(line, 'x', sizeof(line));
-		size_t length = rule_say(&world.segment, &answer, "/no", line, capacity);
+		size_t length = rule_format_message(&world.segment, &answer, "/no", line, capacity);
 
 		cr_assert(length == 0 || (length < capacity && line[length - 1] == '\n' &&
 					  strlen(line) == length));
 		cr_assert_eq(line[capacity], 'x');
 	}
 	answer.action = RULE_ACTION_FAIL;
-	cr_assert_eq(rule_say(&world.segment, &answer, "/no", line, sizeof(line)), 0);
+	cr_assert_eq(rule_format_message(&world.segment, &answer, "/no", line, sizeof(line)), 0);
 }
 
 /* What a sketch rules out, no glob matches: of globs and paths made of pieces by chance. */

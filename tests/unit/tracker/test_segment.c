@@ -265,10 +265,10 @@ Test(segment, settings_are_compared_and_replaced)
 	cr_assert(segment_has_settings(&world.segment, settings, text, sizeof(text)));
 	settings->window_requests++;
 	cr_assert(!segment_has_settings(&world.segment, settings, text, sizeof(text)));
-	segment_put_settings(&world.segment, settings, text, sizeof(text));
+	segment_write_settings(&world.segment, settings, text, sizeof(text));
 	cr_assert(segment_has_settings(&world.segment, settings, text, sizeof(text)));
-	segment_put_settings(&world.segment, settings, text,
-			     world.segment.text_bytes + 1); /* too long: ignored */
+	segment_write_settings(&world.segment, settings, text,
+			       world.segment.text_bytes + 1); /* too long: ignored */
 	text[0] ^= 1;
 	cr_assert(!segment_has_settings(&world.segment, settings, text, sizeof(text)));
 	free(settings);

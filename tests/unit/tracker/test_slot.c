@@ -13,7 +13,7 @@ static struct record slot, copy;
 
 static void put(uint64_t value)
 {
-	cr_assert(slot_begin(&slot, &copy, sizeof(slot)));
+	cr_assert(slot_acquire(&slot, &copy, sizeof(slot)));
 	for (size_t i = 0; i < 5; i++)
 		copy.words[i] = value + i;
 	slot_commit(&slot, &copy, sizeof(slot));
@@ -37,7 +37,7 @@ Test(slot, read_gives_what_was_committed)
 Test(slot, abandon_changes_nothing)
 {
 	put(10);
-	cr_assert(slot_begin(&slot, &copy, sizeof(slot)));
+	cr_assert(slot_acquire(&slot, &copy, sizeof(slot)));
 	copy.words[0] = 99;
 	slot_abandon(&slot, &copy, sizeof(slot));
 	cr_assert(slot_read(&slot, &copy, sizeof(slot)));
@@ -47,7 +47,7 @@ Test(slot, abandon_changes_nothing)
 Test(slot, being_written_is_not_read)
 {
 	put(10);
-	cr_assert(slot_begin(&slot, &copy, sizeof(slot)));
+	cr_assert(slot_acquire(&slot, &copy, sizeof(slot)));
 	struct record other;
 	cr_assert(!slot_read(&slot, &other, sizeof(other)));
 	slot_commit(&slot, &copy, sizeof(slot));
@@ -70,7 +70,7 @@ Test(slot, damaged_body_is_given_as_zeroes_and_heals)
 {
 	put(10);
 	slot.words[2] ^= 1;
-	cr_assert(slot_begin(&slot, &copy, sizeof(slot)));
+	cr_assert(slot_acquire(&slot, &copy, sizeof(slot)));
 	cr_assert_eq(copy.words[0], 0);
 	cr_assert_eq(copy.words[4], 0);
 	copy.words[0] = 5;
@@ -83,7 +83,7 @@ Test(slot, of_a_dead_writer_is_taken_over)
 {
 	put(10);
 	struct record dead;
-	cr_assert(slot_begin(&slot, &dead, sizeof(slot))); /* and never heard of again */
+	cr_assert(slot_acquire(&slot, &dead, sizeof(slot))); /* and never heard of again */
 	put(20);
 	cr_assert(slot_read(&slot, &copy, sizeof(slot)));
 	cr_assert_eq(copy.words[0], 20);
@@ -97,8 +97,8 @@ Test(slot, a_writer_that_was_only_slow_is_not_believed)
 	/* What the thief wrote (a forget, say) must not be undone by the record of before. */
 	put(10);
 	struct record slow, thief;
-	cr_assert(slot_begin(&slot, &slow, sizeof(slot)));
-	cr_assert(slot_begin(&slot, &thief, sizeof(slot)));
+	cr_assert(slot_acquire(&slot, &slow, sizeof(slot)));
+	cr_assert(slot_acquire(&slot, &thief, sizeof(slot)));
 	thief.words[0] = 77;
 	slot_commit(&slot, &thief, sizeof(slot));
 	slot_commit(&slot, &slow, sizeof(slot));
@@ -113,8 +113,8 @@ Test(slot, slow_writer_inside_the_thiefs_turn)
 {
 	put(10);
 	struct record slow, thief;
-	cr_assert(slot_begin(&slot, &slow, sizeof(slot)));
-	cr_assert(slot_begin(&slot, &thief, sizeof(slot)));
+	cr_assert(slot_acquire(&slot, &slow, sizeof(slot)));
+	cr_assert(slot_acquire(&slot, &thief, sizeof(slot)));
 	slot_commit(&slot, &slow, sizeof(slot)); /* lets go of nothing: it is the thief's */
 	cr_assert(!slot_read(&slot, &copy, sizeof(slot)));
 	thief.words[0] = 77;

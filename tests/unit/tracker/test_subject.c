@@ -15,7 +15,7 @@ struct seen {
 	int error;
 	struct stat stat;
 	int flags;
-	uint64_t birth_ns;
+	uint64_t creation_ns;
 	ssize_t length;
 	char link[200];
 };
@@ -27,7 +27,7 @@ static void ask(struct subject subject, struct seen *ret_seen)
 	ret_seen->parent = subject_parent(subject);
 	ret_seen->error = subject_stat(subject, FD, &ret_seen->stat);
 	ret_seen->flags = subject_flags(subject, FD);
-	ret_seen->birth_ns = subject_birth_ns(subject, FD);
+	ret_seen->creation_ns = subject_creation_ns(subject, FD);
 	ret_seen->length = subject_link(subject, FD, ret_seen->link, sizeof(ret_seen->link));
 }
 
@@ -69,7 +69,7 @@ static void assert_same(const struct seen *self, const struct seen *other)
 	cr_assert_eq(self->stat.st_nlink, other->stat.st_nlink);
 	cr_assert_eq(self->stat.st_size, other->stat.st_size);
 	cr_assert_eq(self->flags, other->flags);
-	cr_assert_eq(self->birth_ns, other->birth_ns);
+	cr_assert_eq(self->creation_ns, other->creation_ns);
 	cr_assert_eq(self->length, other->length);
 	cr_assert_str_eq(self->link, other->link);
 }
@@ -133,8 +133,8 @@ Test(subject, closed)
 	cr_assert_eq(self.flags, -EBADF);
 	cr_assert_eq(other.error, -ENOENT);
 	cr_assert_eq(other.flags, -ENOENT);
-	cr_assert_eq(self.birth_ns, 0);
-	cr_assert_eq(other.birth_ns, 0);
+	cr_assert_eq(self.creation_ns, 0);
+	cr_assert_eq(other.creation_ns, 0);
 	cr_assert_eq(self.length, -ENOENT);
 	cr_assert_eq(other.length, -ENOENT);
 }

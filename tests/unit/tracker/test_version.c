@@ -36,7 +36,7 @@ Test(version, stream_equals_whole_however_it_is_cut)
 		for (size_t at = 0; at < sizeof(bytes); at += step)
 			version_stream_add(&stream, bytes + at,
 					   sizeof(bytes) - at < step ? sizeof(bytes) - at : step);
-		struct version version = version_stream_end(&stream);
+		struct version version = version_stream_finish(&stream);
 		cr_assert(version_equal(&version, &whole), "step %zu", step);
 	}
 }

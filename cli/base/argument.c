@@ -1,5 +1,5 @@
-/* Paths from the command line: see given.h. */
-#include "cli/base/given.h"
+/* Paths from the command line: see argument.h. */
+#include "cli/base/argument.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -15,17 +15,17 @@ static int copy(const char *text, char *ret_path, size_t capacity)
 	return snprintf(ret_path, capacity, "%s", text) < (int)capacity ? 0 : -ENAMETOOLONG;
 }
 
-int given_path(const char *path, char *ret_path, size_t capacity)
+int argument_path(const char *path, char *ret_path, size_t capacity)
 {
-	char resolved[PATH_MAX], normal[PATH_MAX], folder[PATH_MAX];
+	char resolved[PATH_MAX], normal[PATH_MAX], directory[PATH_MAX];
 
 	if (!path[0])
 		return -EINVAL;
 	if (realpath(path, resolved))
 		return copy(resolved, ret_path, capacity);
-	if (!getcwd(folder, sizeof(folder)))
+	if (!getcwd(directory, sizeof(directory)))
 		return -errno;
-	int length = path_normalize(folder, path, normal, sizeof(normal));
+	int length = path_normalize(directory, path, normal, sizeof(normal));
 	if (length < 0)
 		return length;
 	/* The file is gone: its folder, resolved, and its name. */
@@ -42,10 +42,11 @@ int given_path(const char *path, char *ret_path, size_t capacity)
 	return length < (int)capacity ? 0 : -ENAMETOOLONG;
 }
 
-bool given_is_below(const char *path, const char *folder)
+bool argument_is_below(const char *path, const char *directory)
 {
-	size_t length = strlen(folder);
-	if (strcmp(folder, "/") == 0)
+	size_t length = strlen(directory);
+	if (strcmp(directory, "/") == 0)
 		return true;
-	return strncmp(path, folder, length) == 0 && (path[length] == '\0' || path[length] == '/');
+	return strncmp(path, directory, length) == 0 &&
+	       (path[length] == '\0' || path[length] == '/');
 }

@@ -1,18 +1,18 @@
 /*
  * What is forgotten, on record.
  */
-#ifndef SEEN_CLI_FORGOTTEN_H
-#define SEEN_CLI_FORGOTTEN_H
+#ifndef SEEN_CLI_INVALIDATION_H
+#define SEEN_CLI_INVALIDATION_H
 
 #include <stdint.h>
 
 #include "tracker/journal/journal.h"
 
-/* forgotten_record(): files are to be given in full again: FORGOTTEN.
+/* invalidation_record(): files are to be given in full again: FORGOTTEN.
  *
  * journal: mapped to write to; one that is not mapped records nothing.  scope_id: 0: in every scope.  path: NULL: all files.
  * cause: for people ("hook EVENT", "compaction in PATH"); NULL: somebody asked for it. */
-void forgotten_record(struct journal *journal, uint64_t scope_id, const char *path,
-		      const char *cause);
+void invalidation_record(struct journal *journal, uint64_t scope_id, const char *path,
+			 const char *cause);
 
 #endif

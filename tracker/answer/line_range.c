@@ -1,5 +1,5 @@
-/* Parts: see part.h. */
-#include "tracker/answer/part.h"
+/* Parts: see line_range.h. */
+#include "tracker/answer/line_range.h"
 
 #include <errno.h>
 #include <string.h>
@@ -8,25 +8,25 @@
 #include "tracker/sys/sys.h"
 
 static const struct pair_table PARTS = {
-	.table = TABLE_PARTS,
-	.slot_bytes = sizeof(struct part_slot),
-	.time_offset = offsetof(struct part_slot, time_ns),
+	.table = TABLE_LINE_RANGES,
+	.slot_bytes = sizeof(struct line_range_slot),
+	.time_offset = offsetof(struct line_range_slot, time_ns),
 	.attempts = 4,
 };
 
-static bool is_one_output(const struct part *a, const struct part *b)
+static bool is_one_output(const struct line_range *a, const struct line_range *b)
 {
 	return a->request == b->request && a->command_id == b->command_id;
 }
 
 /* Adds a part, with what the same request printed before and behind it as one.  It takes the place of those that it holds, since it is
  * younger; else of the oldest. */
-static void add(struct part_slot *slot, struct part part)
+static void add(struct line_range_slot *slot, struct line_range part)
 {
-	struct part *place = NULL;
+	struct line_range *place = NULL;
 
-	for (int i = 0; i < PARTS_OF_FILE_MAX; i++) {
-		struct part *other = &slot->parts[i];
+	for (int i = 0; i < LINE_RANGES_MAX; i++) {
+		struct line_range *other = &slot->parts[i];
 		if (other->first && is_one_output(other, &part) && other->first <= part.last + 1 &&
 		    part.first <= other->last + 1) {
 			if (part.first > other->first)
@@ -37,8 +37,8 @@ static void add(struct part_slot *slot, struct part part)
 			i = -1; /* it has grown: it may meet one that was passed */
 		}
 	}
-	for (int i = 0; i < PARTS_OF_FILE_MAX; i++) {
-		struct part *other = &slot->parts[i];
+	for (int i = 0; i < LINE_RANGES_MAX; i++) {
+		struct line_range *other = &slot->parts[i];
 		if (part.first <= other->first && other->last <= part.last)
 			other->first = 0;
 		if (!place || (place->first && (!other->first || other->time_ns < place->time_ns)))
@@ -47,13 +47,13 @@ static void add(struct part_slot *slot, struct part part)
 	*place = part;
 }
 
-int part_record(const struct segment *segment, uint64_t file_key, const struct version *version,
-		uint64_t line_count, const struct span *spans, unsigned count,
-		const struct moment *moment)
+int line_range_record(const struct segment *segment, uint64_t file_key,
+		      const struct version *version, uint64_t line_count, const struct span *spans,
+		      unsigned count, const struct moment *moment)
 {
-	struct part_slot copy;
-	struct part_slot *slot = pair_hold(segment, &PARTS, moment->scope_id, file_key, true,
-					   &copy);
+	struct line_range_slot copy;
+	struct line_range_slot *slot = pair_hold(segment, &PARTS, moment->scope_id, file_key, true,
+						 &copy);
 
 	if (!slot) {
 		segment_count(segment, COUNTER_lost_parts, 1);
@@ -69,24 +69,24 @@ int part_record(const struct segment *segment, uint64_t file_key, const struct v
 		copy.version = *version;
 	}
 	for (unsigned i = 0; i < count; i++)
-		add(&copy, (struct part){ .first = spans[i].first,
-					  .last = spans[i].last,
-					  .command_id = moment->command_id,
-					  .request = moment->request,
-					  .bytes_given = moment->bytes_given,
-					  .time_ns = moment->time_ns });
+		add(&copy, (struct line_range){ .first = spans[i].first,
+						.last = spans[i].last,
+						.command_id = moment->command_id,
+						.request = moment->request,
+						.bytes_given = moment->bytes_given,
+						.time_ns = moment->time_ns });
 	copy.time_ns = moment->time_ns;
 	slot_commit(slot, &copy, sizeof(copy));
 	return 0;
 }
 
 /* How far the parts reach from the first line on, without a gap. */
-static uint64_t reach(const struct part_slot *slot)
+static uint64_t reach(const struct line_range_slot *slot)
 {
 	uint64_t line = 0;
 
-	for (int i = 0; i < PARTS_OF_FILE_MAX; i++) {
-		const struct part *part = &slot->parts[i];
+	for (int i = 0; i < LINE_RANGES_MAX; i++) {
+		const struct line_range *part = &slot->parts[i];
 		if (part->first && part->first - 1 <= line && part->last > line) {
 			line = part->last;
 			i = -1; /* it may meet one that was passed */
@@ -96,8 +96,8 @@ static uint64_t reach(const struct part_slot *slot)
 }
 
 /* Does a part count at this moment?  As a delivery of the whole file would. */
-static bool is_current(const struct segment *segment, const struct part_slot *slot,
-		       const struct part *part, const struct moment *moment,
+static bool is_current(const struct segment *segment, const struct line_range_slot *slot,
+		       const struct line_range *part, const struct moment *moment,
 		       const struct output_limits *limits)
 {
 	const struct moment given = {
@@ -112,17 +112,17 @@ static bool is_current(const struct segment *segment, const struct part_slot *sl
 	return moment_is_current(segment, &given, moment, limits);
 }
 
-bool part_is_whole(const struct segment *segment, uint64_t file_key, const struct moment *moment,
-		   const struct output_limits *limits, uint64_t after_ns,
-		   struct version *ret_version)
+bool line_range_is_whole(const struct segment *segment, uint64_t file_key,
+			 const struct moment *moment, const struct output_limits *limits,
+			 uint64_t after_ns, struct version *ret_version)
 {
-	struct part_slot slot;
+	struct line_range_slot slot;
 
 	if (!pair_read(segment, &PARTS, moment->scope_id, file_key, &slot) || !slot.line_count ||
 	    reach(&slot) < slot.line_count)
 		return false;
-	for (int i = 0; i < PARTS_OF_FILE_MAX; i++) {
-		struct part *part = &slot.parts[i];
+	for (int i = 0; i < LINE_RANGES_MAX; i++) {
+		struct line_range *part = &slot.parts[i];
 		if (part->first && (part->time_ns <= after_ns ||
 				    !is_current(segment, &slot, part, moment, limits)))
 			part->first = 0;
@@ -133,19 +133,19 @@ bool part_is_whole(const struct segment *segment, uint64_t file_key, const struc
 	return true;
 }
 
-unsigned part_forget(const struct segment *segment, uint64_t scope_id, uint64_t file_key)
+unsigned line_range_forget(const struct segment *segment, uint64_t scope_id, uint64_t file_key)
 {
 	unsigned forgotten = 0;
 
 	/* Either this sees a part that is being recorded, or decision_give_lines() sees the forget. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	for (uint64_t i = 0; i < segment->capacity[TABLE_PARTS]; i++) {
-		struct part_slot *slot = segment_slot(segment, TABLE_PARTS, i);
-		struct part_slot copy;
+	for (uint64_t i = 0; i < segment->capacity[TABLE_LINE_RANGES]; i++) {
+		struct line_range_slot *slot = segment_slot(segment, TABLE_LINE_RANGES, i);
+		struct line_range_slot copy;
 		if (__atomic_load_n(&slot->file_key, __ATOMIC_RELAXED) != file_key ||
 		    (scope_id && __atomic_load_n(&slot->scope_id, __ATOMIC_RELAXED) != scope_id))
 			continue;
-		if (!slot_begin_surely(slot, &copy, sizeof(copy)))
+		if (!slot_acquire_surely(slot, &copy, sizeof(copy)))
 			continue;
 		if (copy.file_key == file_key) {
 			forgotten += copy.line_count > 0;

@@ -1,8 +1,8 @@
 /*
  * What the user of `seen top` looks at, and what keys do to that.  See top_model.h.
  */
-#ifndef SEEN_CLI_TOP_VIEW_H
-#define SEEN_CLI_TOP_VIEW_H
+#ifndef SEEN_CLI_TOP_DISPLAY_H
+#define SEEN_CLI_TOP_DISPLAY_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@ enum top_key {
 	TOP_KEY_OTHER, /* means nothing here */
 };
 
-struct top_view {
+struct top_display {
 	enum top_pane pane;
 	enum top_file_order file_order;
 	enum top_process_order process_order;
@@ -41,23 +41,23 @@ struct top_view {
 	char filter[TOP_FILTER_BYTES]; /* UTF-8 */
 	size_t offset[TOP_PANES];      /* rows above the first that is shown */
 	size_t help_offset;
-	/* top_view_place() */
+	/* top_display_place() */
 	size_t count, page; /* rows that there are, and that fit */
 };
 
 enum top_action { TOP_GO_ON, TOP_QUIT, TOP_RESET /* rates begin anew */ };
 
-/* top_view_key(): what a key does. */
-enum top_action top_view_key(struct top_view *view, uint32_t key);
+/* top_display_key(): what a key does. */
+enum top_action top_display_key(struct top_display *view, uint32_t key);
 
-/* top_view_place(): before drawing: how many rows there are in what is shown, and how many fit.  Returns the first that is to be
+/* top_display_place(): before drawing: how many rows there are in what is shown, and how many fit.  Returns the first that is to be
  * drawn. */
-size_t top_view_place(struct top_view *view, size_t count, size_t page);
+size_t top_display_place(struct top_display *view, size_t count, size_t page);
 
-/* top_view_wish(): which rows that asks for.  Borrows the filter. */
-struct top_wish top_view_wish(const struct top_view *view);
+/* top_display_wish(): which rows that asks for.  Borrows the filter. */
+struct top_wish top_display_wish(const struct top_display *view);
 
-/* top_view_order(): the word for the order of the pane: "recent", "tree" ... */
-const char *top_view_order(const struct top_view *view);
+/* top_display_order(): the word for the order of the pane: "recent", "tree" ... */
+const char *top_display_order(const struct top_display *view);
 
 #endif

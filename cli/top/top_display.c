@@ -1,5 +1,5 @@
-/* What is looked at: see top_view.h. */
-#include "cli/top/top_view.h"
+/* What is looked at: see top_display.h. */
+#include "cli/top/top_display.h"
 
 #include <string.h>
 
@@ -29,7 +29,7 @@ static void drop_last(char *text)
 	text[length] = '\0';
 }
 
-static void filter_key(struct top_view *view, uint32_t key)
+static void filter_key(struct top_display *view, uint32_t key)
 {
 	switch (key) {
 	case TOP_KEY_ENTER:
@@ -55,7 +55,7 @@ static void filter_key(struct top_view *view, uint32_t key)
 
 /* ---- the other keys ---- */
 
-static void scroll(struct top_view *view, uint32_t key)
+static void scroll(struct top_display *view, uint32_t key)
 {
 	size_t *offset = view->is_helping ? &view->help_offset : &view->offset[view->pane];
 	size_t page = view->page ? view->page : 1;
@@ -92,7 +92,7 @@ static void scroll(struct top_view *view, uint32_t key)
 		*offset = last;
 }
 
-static void next_order(struct top_view *view)
+static void next_order(struct top_display *view)
 {
 	if (view->pane == TOP_FILES)
 		view->file_order = (view->file_order + 1) % TOP_FILES_ORDERS;
@@ -101,7 +101,7 @@ static void next_order(struct top_view *view)
 	view->offset[view->pane] = 0;
 }
 
-enum top_action top_view_key(struct top_view *view, uint32_t key)
+enum top_action top_display_key(struct top_display *view, uint32_t key)
 {
 	if (view->is_filtering) {
 		filter_key(view, key);
@@ -162,7 +162,7 @@ enum top_action top_view_key(struct top_view *view, uint32_t key)
 	return TOP_GO_ON;
 }
 
-size_t top_view_place(struct top_view *view, size_t count, size_t page)
+size_t top_display_place(struct top_display *view, size_t count, size_t page)
 {
 	size_t *offset = view->is_helping ? &view->help_offset : &view->offset[view->pane];
 	size_t last = count > page ? count - page : 0;
@@ -174,7 +174,7 @@ size_t top_view_place(struct top_view *view, size_t count, size_t page)
 	return *offset;
 }
 
-struct top_wish top_view_wish(const struct top_view *view)
+struct top_wish top_display_wish(const struct top_display *view)
 {
 	return (struct top_wish){ .file_order = view->file_order,
 				  .process_order = view->process_order,
@@ -182,7 +182,7 @@ struct top_wish top_view_wish(const struct top_view *view)
 				  .filter = view->filter };
 }
 
-const char *top_view_order(const struct top_view *view)
+const char *top_display_order(const struct top_display *view)
 {
 	static const char *const FILES[] = { "recent", "by bytes", "by repeats", "by writes" };
 	static const char *const PROCESSES[] = { "tree", "recent", "by reads", "by writes",

@@ -4,8 +4,8 @@
  *
  * Lock-free and async-signal-safe.
  */
-#ifndef SEEN_TRACKER_PART_H
-#define SEEN_TRACKER_PART_H
+#ifndef SEEN_TRACKER_LINE_RANGE_H
+#define SEEN_TRACKER_LINE_RANGE_H
 
 #include <stdbool.h>
 
@@ -13,25 +13,25 @@
 #include "tracker/content/lines.h"
 #include "tracker/segment/segment.h"
 
-/* part_record(): the scope was given these lines of a file.
+/* line_range_record(): the scope was given these lines of a file.
  *
  * version, line_count: of the whole file; spans of another version, or epoch, are dropped.  spans: as printed by one request; they may
  * overlap.  moment: as for delivery_record().  Where there are too many spans, the oldest makes place.
  * Returns 0, or -ENOSPC (counted as lost). */
-int part_record(const struct segment *segment, uint64_t file_key, const struct version *version,
-		uint64_t line_count, const struct span *spans, unsigned count,
-		const struct moment *moment);
+int line_range_record(const struct segment *segment, uint64_t file_key,
+		      const struct version *version, uint64_t line_count, const struct span *spans,
+		      unsigned count, const struct moment *moment);
 
-/* part_is_whole(): was the scope given all lines of a file, and does that still count, each part by moment_is_current()?
+/* line_range_is_whole(): was the scope given all lines of a file, and does that still count, each part by moment_is_current()?
  *
  * after_ns: only parts that were given later (CLOCK_BOOTTIME).  ret_version: of the file that they are of.  A file without a line
  * is never given in parts. */
-bool part_is_whole(const struct segment *segment, uint64_t file_key, const struct moment *moment,
-		   const struct output_limits *limits, uint64_t after_ns,
-		   struct version *ret_version);
+bool line_range_is_whole(const struct segment *segment, uint64_t file_key,
+			 const struct moment *moment, const struct output_limits *limits,
+			 uint64_t after_ns, struct version *ret_version);
 
-/* part_forget(): no part of a file that was given so far counts any more, in one scope or, for scope_id 0, in all.  Returns the number
+/* line_range_forget(): no part of a file that was given so far counts any more, in one scope or, for scope_id 0, in all.  Returns the number
  * of files (one for each scope) of which there was one. */
-unsigned part_forget(const struct segment *segment, uint64_t scope_id, uint64_t file_key);
+unsigned line_range_forget(const struct segment *segment, uint64_t scope_id, uint64_t file_key);
 
 #endif

@@ -1,5 +1,5 @@
-/* What is known of sessions: see replay_known.h. */
-#include "cli/replay/replay_known.h"
+/* What is known of sessions: see replay_memory.h. */
+#include "cli/replay/replay_memory.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -17,7 +17,7 @@ enum { LINES_MAX = 1 << 24 }; /* of one file */
 
 /* ---- tables ---- */
 
-void **known_at(struct table *table, uint64_t key)
+void **memory_at(struct table *table, uint64_t key)
 {
 	key += key == 0;
 	if (table->count * 2 >= table->capacity) {
@@ -46,10 +46,10 @@ void **known_at(struct table *table, uint64_t key)
 	return &table->slots[at].value;
 }
 
-int known_mark(struct table *table, uint64_t key)
+int memory_mark(struct table *table, uint64_t key)
 {
 	static char there;
-	void **at = known_at(table, key);
+	void **at = memory_at(table, key);
 
 	if (!at)
 		return -ENOMEM;
@@ -79,7 +79,7 @@ static void table_free(struct table *table, void (*free_value)(void *))
 	*table = (struct table){ .slots = NULL };
 }
 
-uint64_t known_mix(uint64_t a, uint64_t b, uint64_t c)
+uint64_t memory_mix(uint64_t a, uint64_t b, uint64_t c)
 {
 	uint64_t words[3] = { a, b, c };
 	return XXH3_64bits(words, sizeof(words));
@@ -115,12 +115,12 @@ static void free_session(struct session *session)
 	*session = (struct session){ .id = 0 };
 }
 
-struct session *known_session(struct known *known, uint64_t id, bool *ret_new)
+struct session *memory_session(struct replay_memory *known, uint64_t id, bool *ret_new)
 {
 	struct session *oldest = &known->sessions[0];
 
 	*ret_new = false;
-	for (size_t i = 0; i < KNOWN_SESSIONS_MAX; i++) {
+	for (size_t i = 0; i < MEMORY_SESSIONS_MAX; i++) {
 		struct session *session = &known->sessions[i];
 		if (session->id == id) {
 			session->used = ++known->tick;
@@ -136,15 +136,15 @@ struct session *known_session(struct known *known, uint64_t id, bool *ret_new)
 	return oldest;
 }
 
-void known_free(struct known *known)
+void memory_free(struct replay_memory *known)
 {
-	for (size_t i = 0; i < KNOWN_SESSIONS_MAX; i++)
+	for (size_t i = 0; i < MEMORY_SESSIONS_MAX; i++)
 		free_session(&known->sessions[i]);
 }
 
-struct scope *known_scope(struct session *session, uint64_t id, bool *ret_new)
+struct scope *memory_scope(struct session *session, uint64_t id, bool *ret_new)
 {
-	void **at = known_at(&session->scopes, id);
+	void **at = memory_at(&session->scopes, id);
 
 	*ret_new = false;
 	if (!at || *at)
@@ -158,7 +158,7 @@ struct scope *known_scope(struct session *session, uint64_t id, bool *ret_new)
 	return scope;
 }
 
-uint64_t known_path(const char *directory, const char *path, uint64_t *ret_base)
+uint64_t memory_path(const char *directory, const char *path, uint64_t *ret_base)
 {
 	char normal[PATH_MAX];
 
@@ -171,14 +171,14 @@ uint64_t known_path(const char *directory, const char *path, uint64_t *ret_base)
 	return XXH3_64bits(path, strlen(path));
 }
 
-struct file *known_file(struct session *session, const char *directory, const char *path,
-			bool makes)
+struct file *memory_file(struct session *session, const char *directory, const char *path,
+			 bool makes)
 {
-	uint64_t base, key = known_path(directory, path, &base);
+	uint64_t base, key = memory_path(directory, path, &base);
 
 	if (!makes)
 		return table_get(&session->files, key);
-	void **at = known_at(&session->files, key), **first;
+	void **at = memory_at(&session->files, key), **first;
 	if (!at || *at)
 		return at ? *at : NULL;
 	struct file *file = calloc(1, sizeof(*file));
@@ -186,7 +186,7 @@ struct file *known_file(struct session *session, const char *directory, const ch
 		return NULL;
 	*file = (struct file){ .base = base, .generation = 1 };
 	*at = file;
-	first = known_at(&session->by_base, base);
+	first = memory_at(&session->by_base, base);
 	if (first) {
 		file->same_base = *first;
 		*first = file;
@@ -194,7 +194,7 @@ struct file *known_file(struct session *session, const char *directory, const ch
 	return file;
 }
 
-struct record *known_record(struct file *file, uint64_t scope_id, enum replay_way way, bool makes)
+struct record *memory_record(struct file *file, uint64_t scope_id, enum replay_way way, bool makes)
 {
 	for (struct record *record = file->records; record; record = record->next)
 		if (record->scope_id == scope_id && record->way == way)
@@ -211,19 +211,19 @@ struct record *known_record(struct file *file, uint64_t scope_id, enum replay_wa
 
 /* ---- what was given, and whether that still counts ---- */
 
-struct given known_now(const struct scope *scope, enum replay_way way, const struct file *file,
-		       uint64_t time_ns)
+struct delivered_at memory_now(const struct scope *scope, enum replay_way way,
+			       const struct file *file, uint64_t time_ns)
 {
-	return (struct given){ .epoch = scope->epoch,
-			       .generation = file ? file->generation : 0,
-			       .request = scope->measures[way].requests,
-			       .bytes = scope->measures[way].bytes,
-			       .time_ns = time_ns,
-			       .is_delivery = true };
+	return (struct delivered_at){ .epoch = scope->epoch,
+				      .generation = file ? file->generation : 0,
+				      .request = scope->measures[way].requests,
+				      .bytes = scope->measures[way].bytes,
+				      .time_ns = time_ns,
+				      .is_delivery = true };
 }
 
-bool known_is_current(const struct settings *settings, const struct given *given,
-		      const struct given *now)
+bool memory_is_current(const struct settings *settings, const struct delivered_at *given,
+		       const struct delivered_at *now)
 {
 	bool is_timed = settings->window_age_s && given->time_ns && now->time_ns;
 
@@ -233,14 +233,14 @@ bool known_is_current(const struct settings *settings, const struct given *given
 			    is_timed ? now->time_ns - given->time_ns : 0);
 }
 
-static const struct known_line *line_at(const struct record *record, uint64_t number)
+static const struct memory_line *line_at(const struct record *record, uint64_t number)
 {
 	return record && number <= record->line_count && record->lines[number - 1].given_at
 		       ? &record->lines[number - 1]
 		       : NULL;
 }
 
-static bool same_line(const struct known_line *known, const struct shown_line *line)
+static bool same_line(const struct memory_line *known, const struct shown_line *line)
 {
 	return known && known->line.hash == line->hash && known->line.bytes == line->bytes;
 }
@@ -249,7 +249,7 @@ static bool is_known(const struct file *file, const struct scope *scope, uint64_
 		     const struct shown_line *line, enum knowers who)
 {
 	for (const struct record *record = file->records; record; record = record->next) {
-		const struct known_line *known = line_at(record, number);
+		const struct memory_line *known = line_at(record, number);
 		if (!same_line(known, line))
 			continue;
 		if (who == ANY_SCOPE)
@@ -262,8 +262,8 @@ static bool is_known(const struct file *file, const struct scope *scope, uint64_
 	return false;
 }
 
-bool known_lines(const struct file *file, const struct scope *scope, const struct shown *shown,
-		 enum knowers who)
+bool memory_lines(const struct file *file, const struct scope *scope, const struct shown *shown,
+		  enum knowers who)
 {
 	for (size_t i = 0; i < shown->count; i++)
 		if (!is_known(file, scope, shown->first + i, &shown->lines[i], who))
@@ -271,22 +271,23 @@ bool known_lines(const struct file *file, const struct scope *scope, const struc
 	return shown->count > 0;
 }
 
-bool known_parts(const struct settings *settings, const struct file *file,
-		 const struct record *record, const struct shown *shown, const struct given *now)
+bool memory_line_ranges(const struct settings *settings, const struct file *file,
+			const struct record *record, const struct shown *shown,
+			const struct delivered_at *now)
 {
 	for (size_t i = 0; i < shown->count; i++) {
-		const struct known_line *known = line_at(record, shown->first + i);
+		const struct memory_line *known = line_at(record, shown->first + i);
 		if (!same_line(known, &shown->lines[i]))
 			return false;
-		const struct given *given = &record->given[known->given_at - 1];
+		const struct delivered_at *given = &record->given[known->given_at - 1];
 		if (given->generation != file->generation ||
-		    !known_is_current(settings, given, now))
+		    !memory_is_current(settings, given, now))
 			return false;
 	}
 	return shown->count > 0;
 }
 
-struct shown_line *known_whole(const struct record *record, size_t *ret_count)
+struct shown_line *memory_whole(const struct record *record, size_t *ret_count)
 {
 	size_t count = record->whole_lines ? record->whole_count : record->line_count;
 	struct shown_line *lines = malloc((count + 1) * sizeof(*lines));
@@ -308,16 +309,17 @@ static int keep_whole(struct record *record, const struct shown *shown)
 		return 0;
 	}
 	for (size_t i = 0; i < shown->count && !differs; i++) {
-		const struct known_line *known = line_at(record, shown->first + i);
+		const struct memory_line *known = line_at(record, shown->first + i);
 		differs = !known || !same_line(known, &shown->lines[i]);
 	}
 	if (!record->has_whole || record->whole_lines || !differs)
 		return 0;
-	record->whole_lines = known_whole(record, &record->whole_count);
+	record->whole_lines = memory_whole(record, &record->whole_count);
 	return record->whole_lines ? 0 : -ENOMEM;
 }
 
-int known_give(struct record *record, const struct shown *shown, const struct given *given)
+int memory_deliver(struct record *record, const struct shown *shown,
+		   const struct delivered_at *given)
 {
 	uint64_t end = shown->first - 1 + shown->count;
 
@@ -327,7 +329,7 @@ int known_give(struct record *record, const struct shown *shown, const struct gi
 		return -ENOMEM;
 	if (record->given_count == record->given_capacity) {
 		size_t capacity = record->given_capacity ? record->given_capacity * 2 : 4;
-		struct given *grown = realloc(record->given, capacity * sizeof(*grown));
+		struct delivered_at *grown = realloc(record->given, capacity * sizeof(*grown));
 		if (!grown)
 			return -ENOMEM;
 		record->given = grown;
@@ -337,16 +339,16 @@ int known_give(struct record *record, const struct shown *shown, const struct gi
 	if (end > record->line_capacity) {
 		size_t capacity = record->line_capacity ? end + end / 4
 							: end; /* most files are read once */
-		struct known_line *grown = realloc(record->lines, capacity * sizeof(*grown));
+		struct memory_line *grown = realloc(record->lines, capacity * sizeof(*grown));
 		if (!grown)
 			return -ENOMEM;
 		record->lines = grown;
 		record->line_capacity = capacity;
 	}
 	for (; record->line_count < end; record->line_count++)
-		record->lines[record->line_count] = (struct known_line){ .given_at = 0 };
+		record->lines[record->line_count] = (struct memory_line){ .given_at = 0 };
 	for (size_t i = 0; i < shown->count; i++)
-		record->lines[shown->first - 1 + i] = (struct known_line){
+		record->lines[shown->first - 1 + i] = (struct memory_line){
 			shown->lines[i], (uint32_t)record->given_count
 		};
 	/* A whole file has no lines beyond. */
@@ -355,7 +357,7 @@ int known_give(struct record *record, const struct shown *shown, const struct gi
 	return 0;
 }
 
-void known_forget(struct record *record)
+void memory_forget(struct record *record)
 {
 	for (size_t i = 0; i < record->given_count; i++)
 		record->given[i].epoch = 0;
@@ -364,7 +366,7 @@ void known_forget(struct record *record)
 
 /* ---- changes ---- */
 
-void known_change(struct session *session, struct file *file)
+void memory_change(struct session *session, struct file *file)
 {
 	session->changes++;
 	if (file) {
@@ -373,17 +375,17 @@ void known_change(struct session *session, struct file *file)
 	}
 }
 
-void known_run(struct session *session, const char *line)
+void memory_run(struct session *session, const char *line)
 {
 	static const char SEPARATORS[] = " \t\n\r'\"`;|&<>(){}=,:$";
 
 	session->changes++;
 	for (const char *at = line; *at;) {
 		at += strspn(at, SEPARATORS);
-		size_t length = strcspn(at, SEPARATORS), begin = length;
-		while (begin > 0 && at[begin - 1] != '/')
-			begin--;
-		uint64_t base = XXH3_64bits(at + begin, length - begin);
+		size_t length = strcspn(at, SEPARATORS), start = length;
+		while (start > 0 && at[start - 1] != '/')
+			start--;
+		uint64_t base = XXH3_64bits(at + start, length - start);
 		for (struct file *file = table_get(&session->by_base, base); file;
 		     file = file->same_base) {
 			file->generation++;
@@ -393,18 +395,18 @@ void known_run(struct session *session, const char *line)
 	}
 }
 
-void known_compare(struct session *session, struct file *file, const struct shown *shown)
+void memory_compare(struct session *session, struct file *file, const struct shown *shown)
 {
 	bool differs = shown->whole && file->version && file->version != shown->version;
 
 	for (const struct record *record = file->records; !differs && record; record = record->next)
 		for (size_t i = 0; !differs && i < shown->count; i++) {
-			const struct known_line *known = line_at(record, shown->first + i);
+			const struct memory_line *known = line_at(record, shown->first + i);
 			differs = known && !same_line(known, &shown->lines[i]) &&
 				  record->given[known->given_at - 1].generation == file->generation;
 		}
 	if (differs)
-		known_change(session, file);
+		memory_change(session, file);
 	if (shown->whole)
 		file->version = shown->version;
 }

@@ -1,6 +1,6 @@
-/* Texts and colours on the screen: see top_put.h. */
+/* Texts and colours on the screen: see top_draw_text.h. */
 #define NCURSES_NOMACROS 1
-#include "cli/top/top_put.h"
+#include "cli/top/top_draw_text.h"
 
 #include <curses.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 static bool has_meanings;
 
-void top_draw_begin(void)
+void top_draw_init(void)
 {
 	const char *no_color = getenv("NO_COLOR");
 
@@ -30,8 +30,8 @@ attr_t color(enum meaning meaning)
 	return has_meanings && meaning != PLAIN ? (attr_t)COLOR_PAIR(meaning) : A_NORMAL;
 }
 
-int put_cut(int line, int column, int columns, attr_t attributes, enum top_cut cut,
-	    const char *text)
+int draw_cut(int line, int column, int columns, attr_t attributes, enum top_cut cut,
+	     const char *text)
 {
 	static char fitted[TOP_FIT_BYTES];
 
@@ -44,15 +44,15 @@ int put_cut(int line, int column, int columns, attr_t attributes, enum top_cut c
 	return used;
 }
 
-int put(int line, int column, int columns, attr_t attributes, const char *text)
+int draw_text(int line, int column, int columns, attr_t attributes, const char *text)
 {
-	return put_cut(line, column, columns, attributes, TOP_CUT_END, text);
+	return draw_cut(line, column, columns, attributes, TOP_CUT_END, text);
 }
 
-void put_right(int line, int column, int columns, attr_t attributes, const char *text)
+void draw_right(int line, int column, int columns, attr_t attributes, const char *text)
 {
 	int length = (int)strlen(text);
 	if (length < columns)
 		column += columns - length;
-	(void)put(line, column, length < columns ? length : columns, attributes, text);
+	(void)draw_text(line, column, length < columns ? length : columns, attributes, text);
 }

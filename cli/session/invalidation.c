@@ -1,11 +1,11 @@
-/* What is forgotten, on record: see forgotten.h. */
-#include "cli/session/forgotten.h"
+/* What is forgotten, on record: see invalidation.h. */
+#include "cli/session/invalidation.h"
 
 #include <string.h>
 #include <unistd.h>
 
-void forgotten_record(struct journal *journal, uint64_t scope_id, const char *path,
-		      const char *cause)
+void invalidation_record(struct journal *journal, uint64_t scope_id, const char *path,
+			 const char *cause)
 {
 	struct journal_record record = journal_blank(JOURNAL_FORGOTTEN);
 

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 
 #include "support.h"
-#include "tracker/answer/part.h"
+#include "tracker/answer/line_range.h"
 
 static struct world world;
 static uint64_t scope;
@@ -34,7 +34,7 @@ static struct moment next(void)
 static struct moment give_at(struct moment moment, uint64_t first, uint64_t last)
 {
 	struct span span = { first, last };
-	cr_assert_eq(part_record(&world.segment, KEY, &VERSION, LINES, &span, 1, &moment), 0);
+	cr_assert_eq(line_range_record(&world.segment, KEY, &VERSION, LINES, &span, 1, &moment), 0);
 	return moment;
 }
 
@@ -46,7 +46,7 @@ static struct moment give(uint64_t first, uint64_t last)
 static bool is_whole_at(struct moment moment)
 {
 	struct version version = { 0 };
-	bool whole = part_is_whole(&world.segment, KEY, &moment, BYTES(LIMIT), 0, &version);
+	bool whole = line_range_is_whole(&world.segment, KEY, &moment, BYTES(LIMIT), 0, &version);
 	cr_assert(!whole || version_equal(&version, &VERSION));
 	return whole;
 }
@@ -87,7 +87,7 @@ Test(part, first_or_last_line_is_missing)
 {
 	give(2, 100);
 	cr_assert_not(is_whole());
-	(void)part_forget(&world.segment, scope, KEY);
+	(void)line_range_forget(&world.segment, scope, KEY);
 	give(1, 99);
 	cr_assert_not(is_whole());
 	give(100, 100);
@@ -108,10 +108,10 @@ Test(part, several_of_one_request_are_one)
 	struct span spans[LINES_SPANS_MAX];
 	for (unsigned i = 0; i < LINES_SPANS_MAX; i++)
 		spans[i] = (struct span){ 100 - 10 * i, 100 - 10 * i + (i ? 9 : 0) };
-	cr_assert_eq(
-		part_record(&world.segment, KEY, &VERSION, LINES, spans, LINES_SPANS_MAX, &moment),
-		0);
-	for (uint64_t i = 0; i < PARTS_OF_FILE_MAX - 2; i++)
+	cr_assert_eq(line_range_record(&world.segment, KEY, &VERSION, LINES, spans, LINES_SPANS_MAX,
+				       &moment),
+		     0);
+	for (uint64_t i = 0; i < LINE_RANGES_MAX - 2; i++)
 		give(1 + 3 * i, 1 + 3 * i);
 	give(1, 29);
 	cr_assert(is_whole());
@@ -119,7 +119,7 @@ Test(part, several_of_one_request_are_one)
 
 Test(part, as_many_as_there_is_room_for)
 {
-	for (uint64_t i = 0; i < PARTS_OF_FILE_MAX - 1; i++)
+	for (uint64_t i = 0; i < LINE_RANGES_MAX - 1; i++)
 		give(1 + 10 * i, 10 + 10 * i);
 	give(71, 100);
 	cr_assert(is_whole());
@@ -127,7 +127,7 @@ Test(part, as_many_as_there_is_room_for)
 
 Test(part, one_more_takes_the_place_of_the_oldest)
 {
-	for (uint64_t i = 0; i < PARTS_OF_FILE_MAX; i++)
+	for (uint64_t i = 0; i < LINE_RANGES_MAX; i++)
 		give(1 + 10 * i, 10 + 10 * i);
 	give(81, 100);
 	cr_assert_not(is_whole());
@@ -144,15 +144,16 @@ Test(part, another_version)
 	struct version version;
 
 	moment = next();
-	cr_assert_eq(part_record(&world.segment, KEY, &OTHER, LINES, &span, 1, &moment), 0);
+	cr_assert_eq(line_range_record(&world.segment, KEY, &OTHER, LINES, &span, 1, &moment), 0);
 	cr_assert_not(is_whole());
 	give(51, 100); /* the first half was dropped */
 	cr_assert_not(is_whole());
 	give(1, 50);
 	cr_assert(is_whole());
 	moment = next();
-	cr_assert_eq(part_record(&world.segment, KEY, &VERSION, LINES + 1, &span, 1, &moment), 0);
-	cr_assert_not(part_is_whole(&world.segment, KEY, &moment, BYTES(LIMIT), 0, &version),
+	cr_assert_eq(line_range_record(&world.segment, KEY, &VERSION, LINES + 1, &span, 1, &moment),
+		     0);
+	cr_assert_not(line_range_is_whole(&world.segment, KEY, &moment, BYTES(LIMIT), 0, &version),
 		      "another number of lines");
 }
 
@@ -161,17 +162,18 @@ Test(part, another_scope_or_file)
 	struct version version;
 	give(1, LINES);
 	struct moment moment = next();
-	cr_assert_not(part_is_whole(&world.segment, KEY + 1, &moment, BYTES(LIMIT), 0, &version));
+	cr_assert_not(
+		line_range_is_whole(&world.segment, KEY + 1, &moment, BYTES(LIMIT), 0, &version));
 	moment.scope_id = world_scope(&world, "b");
 	moment.scope_epoch = scope_epoch(&world.segment, moment.scope_id);
-	cr_assert_not(part_is_whole(&world.segment, KEY, &moment, BYTES(LIMIT), 0, &version));
+	cr_assert_not(line_range_is_whole(&world.segment, KEY, &moment, BYTES(LIMIT), 0, &version));
 }
 
 Test(part, a_file_without_lines)
 {
 	struct span span = { 1, 1 };
 	struct moment moment = next();
-	cr_assert_eq(part_record(&world.segment, KEY, &VERSION, 0, &span, 1, &moment), 0);
+	cr_assert_eq(line_range_record(&world.segment, KEY, &VERSION, 0, &span, 1, &moment), 0);
 	cr_assert_not(is_whole());
 }
 
@@ -250,21 +252,21 @@ Test(part, later_than)
 	second.time_ns = first.time_ns + 5;
 	give_at(second, 51, 100);
 	struct moment now = next();
-	cr_assert(part_is_whole(&world.segment, KEY, &now, BYTES(LIMIT), first.time_ns - 1,
-				&version));
-	cr_assert_not(
-		part_is_whole(&world.segment, KEY, &now, BYTES(LIMIT), first.time_ns, &version));
+	cr_assert(line_range_is_whole(&world.segment, KEY, &now, BYTES(LIMIT), first.time_ns - 1,
+				      &version));
+	cr_assert_not(line_range_is_whole(&world.segment, KEY, &now, BYTES(LIMIT), first.time_ns,
+					  &version));
 }
 
 Test(part, forget)
 {
 	give(1, 50);
-	cr_assert_eq(part_forget(&world.segment, scope, KEY + 1), 0);
-	cr_assert_eq(part_forget(&world.segment, scope + 1, KEY), 0);
+	cr_assert_eq(line_range_forget(&world.segment, scope, KEY + 1), 0);
+	cr_assert_eq(line_range_forget(&world.segment, scope + 1, KEY), 0);
 	give(51, 100);
 	cr_assert(is_whole());
-	cr_assert_eq(part_forget(&world.segment, 0, KEY), 1);
-	cr_assert_eq(part_forget(&world.segment, 0, KEY), 0, "already");
+	cr_assert_eq(line_range_forget(&world.segment, 0, KEY), 1);
+	cr_assert_eq(line_range_forget(&world.segment, 0, KEY), 0, "already");
 	cr_assert_not(is_whole());
 	give(51, 100);
 	cr_assert_not(is_whole());
@@ -277,10 +279,12 @@ Test(part, a_full_table_makes_place)
 	struct span span = { 1, LINES };
 	struct moment moment = next();
 	for (uint64_t key = 1; key < 200; key++)
-		cr_assert_eq(part_record(&world.segment, key, &VERSION, LINES, &span, 1, &moment),
-			     0);
+		cr_assert_eq(
+			line_range_record(&world.segment, key, &VERSION, LINES, &span, 1, &moment),
+			0);
 	cr_assert_eq(segment_counter(&world.segment, COUNTER_lost_parts), 0);
-	cr_assert_eq(part_record(&world.segment, 0, &VERSION, LINES, &span, 1, &moment), -ENOSPC);
+	cr_assert_eq(line_range_record(&world.segment, 0, &VERSION, LINES, &span, 1, &moment),
+		     -ENOSPC);
 	cr_assert_eq(segment_counter(&world.segment, COUNTER_lost_parts), 1);
 }
 
@@ -332,8 +336,8 @@ Test(part, cat_of_what_was_given_in_parts)
 	cr_assert_eq(segment_counter(&world.segment, COUNTER_repeats), 1);
 	cr_assert_eq(tracker_file(&world.segment, world_path(&world, "f"), &file), 0);
 	cr_assert_eq(file.notices, 1);
-	cr_assert_eq(world_cat_reason(&world, scope, "f", &reason), DECISION_YIELDED);
-	cr_assert_eq(reason, REASON_INSISTED);
+	cr_assert_eq(world_cat_reason(&world, scope, "f", &reason), DECISION_GIVEN_AGAIN);
+	cr_assert_eq(reason, REASON_ASKED_AGAIN);
 }
 
 Test(part, repeats_are_counted_without_notices)
@@ -461,10 +465,10 @@ Test(part, own_reads)
 	fill(1);
 	print_lines("f", 1, 100, NULL);
 	struct request request = world_request(&world, scope);
-	request.is_own = true;
+	request.is_in_process = true;
 	cr_assert_eq(view_begin(&world, &request, "f", &view), DECISION_CONTENT);
 	must(close(view.fd) == 0);
-	request.is_own = false;
+	request.is_in_process = false;
 	cr_assert_eq(view_begin(&world, &request, "f", &view), DECISION_NOTICE);
 	must(close(view.fd) == 0);
 }
