@@ -228,6 +228,16 @@ _Noreturn static void be_person(const char *folder, pid_t parent)
 	_exit(0);
 }
 
+/* Descriptor 0 of the run is /dev/null: the agent reads nothing there and has one conversation.  With a terminal there
+ * `seen run` would wait for evidence of which conversation it is in, and answer nothing. */
+static void close_input(void)
+{
+	int empty = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	if (empty >= 0)
+		(void)dup2(empty, STDIN_FILENO);
+}
+
 /* Runs itself under `seen run` in the folder.  Returns the exit status. */
 static int run_under_seen(const char *seen, const char *self, const char *folder)
 {
@@ -250,6 +260,7 @@ static int run_under_seen(const char *seen, const char *self, const char *folder
 			(void)setenv(PERSON, "1", 1);
 		(void)signal(SIGINT, SIG_DFL);
 		(void)signal(SIGQUIT, SIG_DFL);
+		close_input();
 		(void)execv(seen, words);
 		_exit(fail(seen));
 	}

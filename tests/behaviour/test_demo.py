@@ -1,4 +1,6 @@
 """The scripted agent that scripts/run shows: a dozen lines that tell the story."""
+import os
+import pty
 import subprocess
 import unittest
 
@@ -26,6 +28,24 @@ class Demo(Case):
         self.assertIn(b"1 file changed by the agent", done.stderr)
         self.assertEqual(list((self.top / "tmp").iterdir()), [])
         self.assertEqual(list(self.work.iterdir()), [])
+
+    def test_at_a_terminal(self):
+        """As README's first command is typed: the notice is given there too."""
+        main, other = pty.openpty()
+        env = {**self.env, "XDG_CONFIG_HOME": str(self.top / "none")}
+        with subprocess.Popen([DEMO], cwd=self.work, env=env, stdin=other, stdout=other, stderr=other, start_new_session=True) as child:
+            os.close(other)
+            printed = b""
+            try:
+                while some := os.read(main, 65536):
+                    printed += some
+            except OSError:  # all who had the terminal are gone
+                pass
+            os.close(main)
+            self.assertEqual(child.wait(DEADLINE), 0, printed)
+        self.assertIn(b"[File previously read: notes.txt", printed)
+        self.assertIn(b"1 notice;", printed)
+        self.assertNotIn(b"given everything in full", printed)
 
     def test_without_the_program_around_it(self):
         done = subprocess.run([DEMO, "--in", str(self.work)], env=self.env, stdin=subprocess.DEVNULL,
