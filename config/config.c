@@ -106,8 +106,8 @@ static int check_choice(const struct assignment *a, uint64_t *ret_number,
 			   nearest ? "'?" : "");
 }
 
-/* The words of a list that takes no others, with spaces for the commas between them.  *ret_words: to free; NULL: it takes any, as
- * they are. */
+/* The words of a list that takes no others, with spaces for the commas between them.  *ret_words:
+ * to free; NULL: it takes any, as they are. */
 static int check_words(const struct assignment *a, char **ret_words, struct config_error *ret_error)
 {
 	size_t count;
@@ -148,7 +148,8 @@ static int check_words(const struct assignment *a, char **ret_words, struct conf
 	return 0;
 }
 
-/* Folders are kept absolute, so that they mean the same in every process.  *ret_directory: to free. */
+/* Directories are kept absolute, so that they mean the same in every process.  *ret_directory: to
+ * free. */
 static int directory_absolute(const struct assignment *a, char **ret_directory,
 			      struct config_error *ret_error)
 {
@@ -247,7 +248,8 @@ int config_check_name(const char *kind, const char *name, const struct config_so
 			   strcmp(kind, "agent") == 0 ? "program's " : "", CONFIG_PROFILE_NAME_MAX);
 }
 
-/* Whether a section exists (an [agent NAME] or [rule NAME] need not, yet) and may be used by this source. */
+/* Whether a section exists (an [agent NAME] or [rule NAME] need not, yet) and may be used by this
+ * source. */
 static int check_section(const char *section, const struct config_source *source,
 			 struct config_error *ret_error)
 {
@@ -433,7 +435,8 @@ static int assign_checked(const struct assignment *a, struct config_value *value
 		error = check_words(a, &words, ret_error);
 		if (error < 0)
 			return error;
-		/* What the user says of a set of rules is the user's, also where a workspace says the same. */
+		/* What the user says of a set of rules is the user's, also where a workspace says
+		 * the same. */
 		error = config_value_extend(
 			value, words ? words : a->value, a->source->origin,
 			option == option_at(OPTION_rules_use) && a->source->trusted ? "/.seen.ini:"
@@ -451,7 +454,8 @@ static bool is_number(const char *text)
 	return *text && text[strspn(text, "0123456789")] == '\0';
 }
 
-/* What is no number, or nothing, stands for the built-in value, and the config says so.  Any other value is judged as always. */
+/* What is no number, or nothing, stands for the built-in value, and the config says so.  Any other
+ * value is judged as always. */
 static int let_pass(struct config *config, struct assignment *a)
 {
 	free(config->warning);
@@ -487,7 +491,7 @@ int config_assign(struct config *config, const char *section, const char *name, 
 	a.now = target;
 
 	const char *problem = ini_text_check(value, strlen(value), a.option->kind == OPTION_LIST);
-	/* outside of files a folder's name may be any bytes that the system allows */
+	/* outside of files a directory's name may be any bytes that the system allows */
 	if (problem &&
 	    !(option_is_directory(a.option) && !source->is_file && strstr(problem, "UTF-8")))
 		return config_fail(ret_error, -EINVAL,

@@ -1,5 +1,6 @@
 /*
- * The configuration of a run: one value and its origin for each option, the agents' profiles, and the rules.
+ * The configuration of a run: one value and its origin for each option, the agents' profiles, and
+ * the rules.
  *
  *   option.h       the options as a table, from options.def
  *   ini.h          one file, strictly, over inih
@@ -115,7 +116,8 @@ struct config_request {
 
 /* config_set(): sets one option, with the checks of a trusted source.
  *
- * key: "section.name", "agent NAME.name" or "rule NAME.name".  origin: what error lines and `seen config` name.
+ * key: "section.name", "agent NAME.name" or "rule NAME.name".  origin: what error lines and `seen
+ * config` name.
  * Changes nothing on failure.  The workspace's root stays what config_load() found: a workspace
  * that a flag names belongs into the request.  Returns 0, -EINVAL, -ENOSPC (too many profiles),
  * -ENOMEM.

@@ -164,7 +164,7 @@ static int load_user_file(struct config *draft, const char *const *environment,
 
 /* ---- the workspace ---- */
 
-/* Cuts the path back to the nearest folder that holds .git; false when there is none. */
+/* Cuts the path back to the nearest directory that holds .git; false when there is none. */
 static bool git_top_level(char *directory)
 {
 	for (;;) {

@@ -28,9 +28,9 @@ void config_request_done(struct config_request *request);
  * request: what to read beside the fixed places; NULL: nothing.  The config is changed only on
  * success.  A file that does not exist is passed over, except request->file.
  *
- * Errors: -EINVAL a value, name, line or variable is wrong; -ENOENT request->file, or the folder
- * that paths.workspace names, does not exist; -ENOMEM; another errno when a file or folder exists
- * and cannot be read.  *ret_error is set for each.
+ * Errors: -EINVAL a value, name, line or variable is wrong; -ENOENT request->file, or the directory
+ * that paths.workspace names, does not exist; -ENOMEM; another errno when a file or directory
+ * exists and cannot be read.  *ret_error is set for each.
  */
 int config_load(struct config *config, const struct config_request *request,
 		struct config_error *ret_error);

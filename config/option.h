@@ -85,7 +85,8 @@ struct option {
 	const char *flag;           /* long option without its dashes, "" for none */
 	const char *unit;           /* NUMBER: a word for a person; else "" */
 	const char *doc;            /* a phrase without a full stop */
-	size_t settings_offset; /* of its field in struct settings; 0 for the key of a profile or rule */
+	/* of its field in struct settings; 0 for the key of a profile or rule */
+	size_t settings_offset;
 };
 
 /* option_at(): the option of an id.  id: below OPTION_COUNT.  Never NULL; static. */
@@ -97,7 +98,8 @@ const struct option *option_profile_at(size_t id);
 /* option_of_rule_at(): the same for the keys of [rule NAME].  id: below RULE_OPTION_COUNT. */
 const struct option *option_of_rule_at(size_t id);
 
-/* option_has_variable(): whether a variable of the environment sets it: not the key of a profile or rule. */
+/* option_has_variable(): whether a variable of the environment sets it: not the key of a profile or
+ * rule. */
 bool option_has_variable(const struct option *option);
 
 /* option_find(): the id of [section] name, or OPTION_COUNT.  Case matters. */
@@ -115,13 +117,16 @@ void option_environment(const struct option *option, char ret_name[OPTION_ENVIRO
 /* option_default(): the default as seen.ini would write it; static. */
 const char *option_default(const struct option *option);
 
-/* option_is_directory(): whether the option names a folder; such a text is made absolute when set. */
+/* option_is_directory(): whether the option names a directory; such a text is made absolute when
+ * set. */
 bool option_is_directory(const struct option *option);
 
-/* option_is_lenient(): whether a value that is no number stands for the default instead of being refused.  One out of range is refused. */
+/* option_is_lenient(): whether a value that is no number stands for the default instead of being
+ * refused.  One out of range is refused. */
 bool option_is_lenient(const struct option *option);
 
-/* option_words(): the only words that a LIST takes, and their number; NULL: it takes any.  Commas stand between them as spaces do. */
+/* option_words(): the only words that a LIST takes, and their number; NULL: it takes any.  Commas
+ * stand between them as spaces do. */
 const char *const *option_words(const struct option *option, size_t *ret_count);
 
 /* option_sections(): the names of all sections, in the order of options.def, and their number. */

@@ -53,7 +53,7 @@ static struct settings_text pack_text(struct area *area, const char *text)
 	return area_close(area, start, 1);
 }
 
-/* A folder's path, as a glob that matches it alone. */
+/* A directory's path, as a glob that matches it alone. */
 static void add_directory(struct area *area, const char *directory)
 {
 	size_t bytes = strlen(directory);
@@ -67,8 +67,9 @@ static void add_directory(struct area *area, const char *directory)
 	}
 }
 
-/* What "~/...", "$NAME" and "$NAME/..." begin at, and how many bytes of the word stand for it; NULL: nothing, of a word that begins so: it is to
- * be left out.  *ret_bytes 0: the word begins with neither. */
+/* What "~/...", "$NAME" and "$NAME/..." begin at, and how many bytes of the word stand for it;
+ * NULL: nothing, of a word that begins so: it is to be left out.  *ret_bytes 0: the word begins
+ * with neither. */
 static const char *directory_of_word(const char *word, size_t word_bytes, const char *home,
 				     size_t *ret_bytes)
 {
@@ -96,8 +97,8 @@ static char lower(char byte)
 	return (char)(byte >= 'A' && byte <= 'Z' ? byte + ('a' - 'A') : byte);
 }
 
-/* May a glob of whole paths match something at or below a folder?  Told by what stands before its first wildcard, whatever
- * the case. */
+/* May a glob of whole paths match something at or below a directory?  Told by what stands before
+ * its first wildcard, whatever the case. */
 static bool may_match_below(const char *glob, size_t glob_bytes, const char *directory)
 {
 	size_t at = 0;
@@ -114,13 +115,14 @@ static bool may_match_below(const char *glob, size_t glob_bytes, const char *dir
 		if (lower(glob[i]) != lower(directory[at]))
 			return false;
 	}
-	/* it stands for a folder and all below it */
+	/* it stands for a directory and all below it */
 	return directory[at] == '\0' || directory[at] == '/';
 }
 
 /* Words and single spaces become strings.  home: what "~" in "~/" stands for; NULL: such words are
- * left out.  expand: whether "~/", and "$NAME/", mean anything.  below: globs of whole paths that match nothing there are left
- * out: each is held against every path; NULL: none.  Returns their number. */
+ * left out.  expand: whether "~/", and "$NAME/", mean anything.  below: globs of whole paths that
+ * match nothing there are left out: each is held against every path; NULL: none.  Returns their
+ * number. */
 static uint32_t add_words(struct area *area, const char *words, bool expand, const char *home,
 			  const char *below)
 {
@@ -175,7 +177,8 @@ static void pack_option(const struct config *config, size_t id, struct area *are
 	char *field = (char *)settings + option->settings_offset;
 	struct settings_text text = { 0 };
 
-	/* What `seen run` ends with is its own: runs that differ in it alone share a session's settings. */
+	/* What `seen run` ends with is its own: runs that differ in it alone share a session's
+	 * settings. */
 	if (id == OPTION_rules_fail_on)
 		return;
 	if (option->kind == OPTION_NUMBER || option->kind == OPTION_CHOICE) {

@@ -72,12 +72,14 @@ struct settings_text {
 	uint32_t reserved;
 };
 
-/* By what an agent's own read of a file is known that comes before its write: it gets the real bytes, and says nothing of what
- * the model has. */
+/* By what an agent's in-process read of a file is known that comes before its write: it gets the
+ * real bytes, and says nothing of what the model has. */
 enum edit_pattern {
 	EDIT_PATTERN_NONE, /* by nothing */
-	EDIT_PATTERN_ACCESS_WRITE, /* what it asked access(2) last, right before, is whether it may write to the file */
-	EDIT_PATTERN_NO_SNIFF, /* reads for the model begin with a look at the first bytes, this one does not */
+	/* what it asked access(2) last, right before, is whether it may write to the file */
+	EDIT_PATTERN_ACCESS_WRITE,
+	/* reads for the model begin with a look at the first bytes, this one does not */
+	EDIT_PATTERN_NO_SNIFF,
 };
 
 /* One [agent NAME] section. */
@@ -95,7 +97,8 @@ struct settings_profile {
 	uint64_t max_line_bytes;   /* 0: it does not cut lines */
 };
 
-/* What a rule may speak of, as its `op` names it: X(CONSTANT, word).  Appended to, never reordered: bits of the segment. */
+/* What a rule may speak of, as its `op` names it: X(CONSTANT, word).  Appended to, never reordered:
+ * bits of the segment. */
 #define SETTINGS_RULE_OPS(X) \
 	X(READ, read) \
 	X(WRITE, write) \
@@ -156,7 +159,8 @@ enum {
 struct settings {
 #include "config/options.def"
 	uint64_t profile_count;
-	uint64_t generic_profile; /* [agent generic], for agents without a section: its index + 1; 0: there is none */
+	/* [agent generic], for agents without a section: its index + 1; 0: there is none */
+	uint64_t generic_profile;
 	struct settings_profile profiles[SETTINGS_PROFILES_MAX];
 	uint64_t rule_count;
 	struct settings_rule rules[SETTINGS_RULES_MAX];

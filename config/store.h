@@ -1,5 +1,5 @@
 /*
- * The inside of struct config, for the files of this folder alone.
+ * The inside of struct config, for the files of this directory alone.
  */
 #ifndef SEEN_CONFIG_STORE_H
 #define SEEN_CONFIG_STORE_H
@@ -29,7 +29,7 @@ struct config {
 	unsigned file_serial; /* counts the files that were read */
 	char *workspace;      /* NULL before config_load() */
 	char *home;           /* NULL: none */
-	char *directory;      /* the current folder; NULL: not known */
+	char *directory;      /* the current directory; NULL: not known */
 	char *warning;        /* NULL: none */
 	char *files[CONFIG_FILES_MAX];
 	size_t file_count;
@@ -39,7 +39,7 @@ struct config {
 struct config_source {
 	const char *origin; /* "built-in", "FILE:LINE", ... : owned by the caller */
 	unsigned line;      /* of a file; 0: not from a file */
-	bool is_file;       /* a relative folder has no meaning there */
+	bool is_file;       /* a relative directory has no meaning there */
 	bool trusted;
 };
 

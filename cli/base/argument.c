@@ -28,7 +28,7 @@ int argument_path(const char *path, char *ret_path, size_t capacity)
 	int length = path_normalize(directory, path, normal, sizeof(normal));
 	if (length < 0)
 		return length;
-	/* The file is gone: its folder, resolved, and its name. */
+	/* The file is gone: its directory, resolved, and its name. */
 	char *slash = strrchr(normal, '/');
 	if (slash == normal)
 		return copy(normal, ret_path, capacity);

@@ -146,7 +146,8 @@ static void read_sections(const struct elf *elf, const unsigned char *header,
 	free(names);
 }
 
-/* Programs made by older `bun build --compile` have no section; they end in a mark, then 8 bytes. */
+/* Programs made by older `bun build --compile` have no section; they end in a mark, then 8
+ * bytes. */
 static bool ends_like_bun(int fd, uint64_t size)
 {
 	static const char MARK[] = "\n---- Bun! ----\n";
@@ -190,7 +191,8 @@ static char *next_word(char **line)
 	return word;
 }
 
-/* env [-OPTION...] [NAME=VALUE...] PROGRAM; what stands in a script is seldom more than env [-S]. */
+/* env [-OPTION...] [NAME=VALUE...] PROGRAM; what stands in a script is seldom more than env
+ * [-S]. */
 static char *program_of_env(char *words)
 {
 	char *word;

@@ -37,7 +37,8 @@ struct executable {
 	char machine[32];                   /* ELF: "x86-64", ... */
 	unsigned bits;                      /* ELF: 32 or 64 */
 	bool native; /* ELF: of this program's machine, so that its library fits */
-	bool sanitized; /* ELF: AddressSanitizer's shared runtime must be its first library (image.h) */
+	/* ELF: AddressSanitizer's shared runtime must be its first library (image.h) */
+	bool sanitized;
 	bool setuid, setgid, capabilities;
 	/* SCRIPT: */
 	char line[EXECUTABLE_LINE_BYTES]; /* its first line without `#!`; "" when it has none */
@@ -49,19 +50,22 @@ struct executable {
  * Returns 0; -ENOENT; -EACCES when it is there and may not be executed; -ENAMETOOLONG. */
 int executable_find(const char *name, char *ret_path, size_t capacity);
 
-/* executable_inspect(): looks at a file.  Returns 0; the errors of open(2) and pread(2); -ENAMETOOLONG. */
+/* executable_inspect(): looks at a file.  Returns 0; the errors of open(2) and pread(2);
+ * -ENAMETOOLONG. */
 int executable_inspect(const char *path, struct executable *ret_executable);
 
 /* executable_chain(): a program by its name or path, its interpreter, that one's ...
  *
- * ret_chain: EXECUTABLE_CHAIN_MAX elements; the last one found is no script, unless the chain is longer.
- * Returns how many there are; the errors of executable_find() and executable_inspect(), with *ret_missing
- * (PATH_MAX bytes) what was looked for. */
+ * ret_chain: EXECUTABLE_CHAIN_MAX elements; the last one found is no script, unless the chain is
+ * longer.
+ * Returns how many there are; the errors of executable_find() and executable_inspect(), with
+ * *ret_missing (PATH_MAX bytes) what was looked for. */
 int executable_chain(const char *name, struct executable *ret_chain, char *ret_missing);
 
-/* executable_words(): the words that the last program of a chain is started with: interpreters, their
- * arguments, the script, the command's arguments.  words: the command's, ended by NULL.
- * Returns a list ended by NULL, to be freed; its words are borrowed from both.  NULL when out of memory. */
+/* executable_words(): the words that the last program of a chain is started with: interpreters,
+ * their arguments, the script, the command's arguments.  words: the command's, ended by NULL.
+ * Returns a list ended by NULL, to be freed; its words are borrowed from both.  NULL when out of
+ * memory. */
 char **executable_words(const struct executable *chain, int count, char *const words[]);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Exit codes of every command, one table: EXIT(name, number, text).  `seen help exit` prints it, and
- * docs/seen.1 repeats it; a number never changes its meaning.
+ * Exit codes of every command, one table: EXIT(name, number, text).  `seen help exit` prints it,
+ * and docs/seen.1 repeats it; a number never changes its meaning.
  */
 #ifndef SEEN_CLI_EXIT_CODE_H
 #define SEEN_CLI_EXIT_CODE_H

@@ -169,8 +169,9 @@ static struct json_span unit_of(const struct json_text *text)
 	return unit.end - unit.start <= UNIT_MAX ? unit : none;
 }
 
-/* Writes what a dump says, each line behind the first with `base` and a unit for each level; inline: all in one line, with a space behind
- * every bracket, so that none looks as if it had been there before what is in it. */
+/* Writes what a dump says, each line behind the first with `base` and a unit for each level;
+ * inline: all in one line, with a space behind every bracket, so that none looks as if it had been
+ * there before what is in it. */
 static void lay_out(FILE *out, const struct json_text *text, const char *dump,
 		    struct json_span base, bool is_inline)
 {

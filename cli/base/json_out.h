@@ -1,8 +1,8 @@
 /*
  * JSON, written member by member: nothing is kept but how deep it is.
  *
- * A member without a value is left out: NULL for a text, 0 for a number that is not known.  What the stream says of errors is the caller's to
- * ask.
+ * A member without a value is left out: NULL for a text, 0 for a number that is not known.  What
+ * the stream says of errors is the caller's to ask.
  */
 #ifndef SEEN_CLI_JSON_OUT_H
 #define SEEN_CLI_JSON_OUT_H
@@ -24,12 +24,14 @@ struct json_out {
 void json_out_init(struct json_out *out, const char *name, char bracket);
 void json_out_finish(struct json_out *out, char bracket);
 
-/* json_out_word(): a text of ours, that needs no escape.  json_out_text(): bytes of others, as text_json_append(). */
+/* json_out_word(): a text of ours, that needs no escape.  json_out_text(): bytes of others, as
+ * text_json_append(). */
 void json_out_word(struct json_out *out, const char *name, const char *word);
 void json_out_text(struct json_out *out, const char *name, const char *bytes);
 
-/* json_out_number(): left out if it is above INT64_MAX: whoever reads integers of 64 bits would refuse all of it, and it is no count, size
- * or status either.  json_out_known(): if it is 0, too. */
+/* json_out_number(): left out if it is above INT64_MAX: whoever reads integers of 64 bits would
+ * refuse all of it, and it is no count, size or status either.  json_out_known(): if it is 0,
+ * too. */
 void json_out_number(struct json_out *out, const char *name, uint64_t number);
 void json_out_known(struct json_out *out, const char *name, uint64_t number);
 

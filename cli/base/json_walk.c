@@ -126,7 +126,8 @@ static int read_string(struct json_walk *walk, bool keeps)
 	while ((byte = next_byte(walk)) != EOF) {
 		if (keep(walk, keeps, byte) < 0)
 			return -ENOMEM;
-		/* No string of JSON goes on in another line: one that lacks its end would swallow the rest of the file. */
+		/* No string of JSON goes on in another line: one that lacks its end would swallow
+		 * the rest of the file. */
 		if (byte == '\n')
 			return broken(walk, "a string in line %llu does not end",
 				      (unsigned long long)line);

@@ -30,13 +30,16 @@ struct parsed {
 	struct config_request request;
 	struct config *config; /* options_load() */
 	int first_word;        /* index into argv of the first word that is no option */
-	bool is_silent; /* set before options_load(): it is not a person who runs this, and need not be told of a value that was let pass */
+	/* set before options_load(): it is not a person who runs this, and need not be told of a
+	 * value that was let pass */
+	bool is_silent;
 };
 
 /* options_parse(): reads a command line.  With words_between, words are moved behind the options.
  *
- * Returns 0 to go on; -1 when the command is done, with *ret_code the exit code: help was printed, or one
- * line says what is wrong.  parsed: all zero before, but for is_silent; options_done() it afterwards in either case. */
+ * Returns 0 to go on; -1 when the command is done, with *ret_code the exit code: help was printed,
+ * or one line says what is wrong.  parsed: all zero before, but for is_silent; options_done() it
+ * afterwards in either case. */
 int options_parse(const struct options *options, int argc, char **argv, struct parsed *parsed,
 		  int *ret_code);
 
@@ -44,7 +47,8 @@ int options_parse(const struct options *options, int argc, char **argv, struct p
 int options_parse_alone(const struct options *options, int argc, char **argv, struct parsed *parsed,
 			int *ret_code);
 
-/* options_load(): loads the configuration that the line and the surroundings ask for.  As options_parse(). */
+/* options_load(): loads the configuration that the line and the surroundings ask for.  As
+ * options_parse(). */
 int options_load(struct parsed *parsed, int *ret_code);
 
 /* options_done(): frees what the above allocated. */

@@ -19,7 +19,8 @@ enum {
 
 static char standard_buffer[2 * WRITE_BYTES]; /* until the program ends */
 
-/* Length of the last line's beginning: what stands behind the last newline.  Returns 0 or a negative errno. */
+/* Length of the last line's beginning: what stands behind the last newline.  Returns 0 or a
+ * negative errno. */
 static int measure_last_line(int fd, off_t size, off_t *ret_bytes)
 {
 	char part[4096];
@@ -113,7 +114,8 @@ static int open_to_replace(struct output *output, const char *path, int *ret_fd)
 		status.st_mode = 0600;
 		output->place = strdup(path);
 	}
-	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): owned by the output, output_close() frees it */
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): owned by the output, output_close() frees
+	 * it */
 	return output->place ? open_beside(output, status.st_mode, ret_fd) : -errno;
 }
 

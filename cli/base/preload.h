@@ -4,7 +4,8 @@
 #ifndef SEEN_CLI_PRELOAD_H
 #define SEEN_CLI_PRELOAD_H
 
-/* preload_add(): puts a library first, once; behind AddressSanitizer's runtime, which must be the first.
+/* preload_add(): puts a library first, once; behind AddressSanitizer's runtime, which must be the
+ * first.
  * library: its path, without blanks and colons.  Returns 0; -ENOMEM. */
 int preload_add(const char *library);
 

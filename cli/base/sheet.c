@@ -40,7 +40,8 @@ const char *sheet_number(uint64_t number)
 
 /* ---- names ---- */
 
-/* Characters that turn the direction of what follows, or end a line for some: U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069. */
+/* Characters that turn the direction of what follows, or end a line for some: U+200E, U+200F,
+ * U+2028 to U+202E, U+2066 to U+2069. */
 static bool turns(const unsigned char *bytes)
 {
 	if (bytes[0] != 0xe2)
@@ -87,7 +88,8 @@ static size_t characters(const char *text)
 	return count;
 }
 
-/* What of a text fits: of a path the end tells more.  Sets whether something was left out before it. */
+/* What of a text fits: of a path the end tells more.  Sets whether something was left out before
+ * it. */
 static const char *fit(const char *text, size_t room, bool *ret_is_cut)
 {
 	size_t count = characters(text);
@@ -112,8 +114,9 @@ static size_t longest_run(const char *text, char byte)
 	return longest;
 }
 
-/* A code span (CommonMark 6.1): what is in it means nothing, but that a row of a table is first cut at its pipes.  A backslash before
- * one keeps it; those of escape() come in pairs before it.  Two spaces belong to the span where there is anything else in it. */
+/* A code span (CommonMark 6.1): what is in it means nothing, but that a row of a table is first cut
+ * at its pipes.  A backslash before one keeps it; those of escape() come in pairs before it.  Two
+ * spaces belong to the span where there is anything else in it. */
 static void append_code(struct sheet *sheet, const char *before, const char *text)
 {
 	size_t fence = longest_run(text, '`') + 1;

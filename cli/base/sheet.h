@@ -1,7 +1,9 @@
 /*
- * A sheet for people: sections of facts and tables, for a terminal or in Markdown, told once for both.
+ * A sheet for people: sections of facts and tables, for a terminal or in Markdown, told once for
+ * both.
  *
- * What is ours is said by formats; what is of others goes through sheet_name() and kin alone, which escape it for the form:
+ * What is ours is said by formats; what is of others goes through sheet_name() and kin alone, which
+ * escape it for the form:
  *
  *   text       control characters, and those that turn a line's direction, as \xHH; no line begins with what others wrote, nor does it
  *              hold `##[`: a CI runner takes neither for a command.  On a terminal it is cut to the line.
@@ -20,7 +22,9 @@ enum { SHEET_TABLE_COLUMNS = 8 };
 
 struct sheet_column {
 	const char *title;
-	int width; /* of numbers; below 0: of words, which begin at the left; 0: of the last one, as wide as there is room */
+	/* of numbers; below 0: of words, which begin at the left; 0: of the last one, as wide as
+	 * there is room */
+	int width;
 };
 
 struct sheet {
@@ -39,7 +43,8 @@ void sheet_init(struct sheet *sheet, FILE *file, enum sheet_form form);
 /* sheet_section(): a title, with an empty line above but for the first. */
 void sheet_section(struct sheet *sheet, const char *title);
 
-/* sheet_fact(): begins a line with a label; sheet_print() and sheet_name() add to it, sheet_finish() ends it. */
+/* sheet_fact(): begins a line with a label; sheet_print() and sheet_name() add to it,
+ * sheet_finish() ends it. */
 void sheet_fact(struct sheet *sheet, const char *label);
 __attribute__((format(printf, 2, 3))) void sheet_print(struct sheet *sheet, const char *format,
 						       ...);
@@ -53,8 +58,8 @@ void sheet_calm(struct sheet *sheet);
 /* sheet_note(): a line below a table. */
 __attribute__((format(printf, 2, 3))) void sheet_note(struct sheet *sheet, const char *format, ...);
 
-/* sheet_table(): begins a table.  columns: borrowed until its last row; at most SHEET_TABLE_COLUMNS.  Then for each row its cells, and
- * sheet_finish(). */
+/* sheet_table(): begins a table.  columns: borrowed until its last row; at most
+ * SHEET_TABLE_COLUMNS.  Then for each row its cells, and sheet_finish(). */
 void sheet_table(struct sheet *sheet, const struct sheet_column *columns, size_t count);
 void sheet_cell(struct sheet *sheet, const char *words);
 void sheet_cell_count(struct sheet *sheet, uint64_t number);

@@ -17,18 +17,21 @@ const char *text_number(uint64_t number, char *ret_text);
 /* text_plural(): what follows a word of which there are `count`.  Static. */
 const char *text_plural(uint64_t count);
 
-/* text_time(): UTC, RFC 3339 with milliseconds; "" for 0.  Returns ret_text, TEXT_TIME_BYTES long. */
+/* text_time(): UTC, RFC 3339 with milliseconds; "" for 0.  Returns ret_text, TEXT_TIME_BYTES
+ * long. */
 const char *text_time(uint64_t realtime_ns, char *ret_text);
 
 /* text_time_ns(): the same with nanoseconds.  For many times in nearly their order. */
 const char *text_time_ns(uint64_t realtime_ns, char *ret_text);
 
-/* text_json(): a JSON string for bytes of others.  JSON is UTF-8; a byte that is no part of valid UTF-8 becomes
- * the two characters `\x` and two hexadecimal digits, and a backslash is doubled, so that the bytes can
- * be told again (docs/DESIGN.md, "Paths in JSON").  Returns a new reference; NULL when out of memory. */
+/* text_json(): a JSON string for bytes of others.  JSON is UTF-8; a byte that is no part of valid
+ * UTF-8 becomes the two characters `\x` and two hexadecimal digits, and a backslash is doubled, so
+ * that the bytes can be told again (docs/DESIGN.md, "Paths in JSON").  Returns a new reference;
+ * NULL when out of memory. */
 json_t *text_json(const char *bytes);
 
-/* text_json_append(): writes the same, in quotes.  What `file` says of errors is the caller's to ask; the lock of the stream is not taken. */
+/* text_json_append(): writes the same, in quotes.  What `file` says of errors is the caller's to
+ * ask; the lock of the stream is not taken. */
 void text_json_append(FILE *file, const char *bytes);
 
 /* text_json_write(): writes a value on one line.  Returns 0 or -ENOMEM: also for NULL. */
@@ -37,13 +40,15 @@ int text_json_write(FILE *file, const json_t *value);
 /* text_json_time(): as text_time(), null for 0. */
 json_t *text_json_time(uint64_t realtime_ns);
 
-/* text_json_document(): writes a document, and takes the reference; NULL: there was no memory for it.  Returns 0 or -ENOMEM; what `file`
- * says of errors is the caller's to ask.  text_json_print(): on standard output. */
+/* text_json_document(): writes a document, and takes the reference; NULL: there was no memory for
+ * it.  Returns 0 or -ENOMEM; what `file` says of errors is the caller's to ask.  text_json_print():
+ * on standard output. */
 int text_json_document(FILE *file, json_t *document);
 int text_json_print(json_t *document);
 
-/* text_style(): an escape sequence for standard output (or standard error) if that is a terminal, NO_COLOR is not set and TERM is not
- * "dumb"; else "".  code: "1" bold, "2" faint, "32" green, "33" yellow, "0" off. */
+/* text_style(): an escape sequence for standard output (or standard error) if that is a terminal,
+ * NO_COLOR is not set and TERM is not "dumb"; else "".  code: "1" bold, "2" faint, "32" green, "33"
+ * yellow, "0" off. */
 const char *text_style(FILE *file, const char *code);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * `seen replay FILE...`: what recorded sessions repeated, and what each setting would have saved.  Reads; changes and sends nothing.
+ * `seen replay FILE...`: what recorded sessions repeated, and what each setting would have saved.
+ * Reads; changes and sends nothing.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -113,7 +113,8 @@ static void quoted_word(struct parser *parser, char quote)
 	parser->at++;
 }
 
-/* What changes nothing of what reaches the reader of standard output: 2>/dev/null, 2>&1.  Passes over it. */
+/* What changes nothing of what reaches the reader of standard output: 2>/dev/null, 2>&1.  Passes
+ * over it. */
 static bool is_harmless_redirection(struct parser *parser)
 {
 	static const char *const HARMLESS[] = { "2>/dev/null", "2> /dev/null", "2>&1" };

@@ -1,8 +1,10 @@
 /*
- * What a shell's command line does, told by its text alone: which programs it runs with which words, and whether anything in it is
- * beyond that (pipes, redirections, substitutions, variables, loops).
+ * What a shell's command line does, told by its text alone: which programs it runs with which
+ * words, and whether anything in it is beyond that (pipes, redirections, substitutions, variables,
+ * loops).
  *
- * Nothing is run or looked up.  A line that is not understood in full is `complex`: nobody may conclude anything from its words.
+ * Nothing is run or looked up.  A line that is not understood in full is `complex`: nobody may
+ * conclude anything from its words.
  */
 #ifndef SEEN_CLI_COMMAND_LINE_H
 #define SEEN_CLI_COMMAND_LINE_H
@@ -13,10 +15,13 @@
 enum { COMMAND_LINE_COMMANDS_MAX = 16, COMMAND_LINE_WORDS_MAX = 256 };
 
 struct command_line {
-	/* argv of each simple command, ended by NULL; a list joined by `;`, `&&` or newlines.  `cd DIR` is not among them. */
+	/* argv of each simple command, ended by NULL; a list joined by `;`, `&&` or newlines.  `cd
+	 * DIR` is not among them. */
 	char **commands[COMMAND_LINE_COMMANDS_MAX];
 	size_t count;
-	char *directory; /* where the last `cd DIR` leads to, as far as that is known: `directory` of the caller, and DIR; NULL: not known */
+	/* where the last `cd DIR` leads to, as far as that is known: `directory` of the caller, and
+	 * DIR; NULL: not known */
+	char *directory;
 	bool complex;
 	bool globs;   /* a word is a pattern, which the shell replaces by names */
 	char **words; /* owned */

@@ -1,5 +1,5 @@
-/* The length of a diff: see line_diff.h.  The shortest edit script is found by E. W. Myers' greedy algorithm ("An O(ND) Difference
- * Algorithm and Its Variations", 1986). */
+/* The length of a diff: see line_diff.h.  The shortest edit script is found by E. W. Myers' greedy
+ * algorithm ("An O(ND) Difference Algorithm and Its Variations", 1986). */
 #include "cli/replay/line_diff.h"
 
 #include <stdbool.h>
@@ -20,9 +20,11 @@ static bool equal(const struct shown_line *a, const struct shown_line *b)
 	return a->hash == b->hash && a->bytes == b->bytes;
 }
 
-/* From where the furthest path to diagonal k goes on, with d edits: down (a line added) from diagonal k + 1, or right (one deleted) from k - 1.
+/* From where the furthest path to diagonal k goes on, with d edits: down (a line added) from
+ * diagonal k + 1, or right (one deleted) from k - 1.
  *
- * before: the ends with d - 1 edits.  Returns where it begins on k, -1: there is none inside the lists. */
+ * before: the ends with d - 1 edits.  Returns where it begins on k, -1: there is none inside the
+ * lists. */
 static long step(const struct pair *pair, const long *before, long d, long k, bool *ret_is_down)
 {
 	long down = k + 1 <= d - 1 ? before[k + 1 + d - 1] : -1;
@@ -35,8 +37,8 @@ static long step(const struct pair *pair, const long *before, long d, long k, bo
 	return *ret_is_down ? down : right;
 }
 
-/* Marks the script that the furthest reaching paths tell, from its end.  trace: row d holds 2 d + 1 ends, of diagonals -d ... d, each
- * row behind the other. */
+/* Marks the script that the furthest reaching paths tell, from its end.  trace: row d holds 2 d + 1
+ * ends, of diagonals -d ... d, each row behind the other. */
 static void mark(struct pair *pair, const long *trace, long edits)
 {
 	long x = pair->a_count, y = pair->b_count;
@@ -127,7 +129,8 @@ static uint64_t heading(long a_from, long a_lines, long b_from, long b_lines)
 	return bytes;
 }
 
-/* Adds up the hunks.  before, behind: lines in common that were taken off at the beginning and at the end. */
+/* Adds up the hunks.  before, behind: lines in common that were taken off at the beginning and at
+ * the end. */
 static uint64_t measure(const struct pair *pair, long before, long behind)
 {
 	long x = 0, y = 0;
@@ -141,7 +144,8 @@ static uint64_t measure(const struct pair *pair, long before, long behind)
 			y++;
 			continue;
 		}
-		/* A hunk: up to three lines before, as far as changes come with no more than six lines between them. */
+		/* A hunk: up to three lines before, as far as changes come with no more than six
+		 * lines between them. */
 		long lead = x + before < CONTEXT ? x + before : CONTEXT;
 		long a_from = x - lead, b_from = y - lead, quiet = 0;
 		long end_x = x, end_y = y;

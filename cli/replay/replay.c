@@ -136,7 +136,8 @@ static uint64_t notice_bytes(const struct replay *replay, const char *path, uint
 	return length > 0 ? (uint64_t)length : UINT64_MAX;
 }
 
-/* Of the notices for commands that are remembered, each for itself.  words: argv of each, `count` of them. */
+/* Of the notices for commands that are remembered, each for itself.  words: argv of each, `count`
+ * of them. */
 static uint64_t notices_of_commands(const struct replay *replay, char **const words[], size_t count,
 				    uint64_t output_bytes)
 {
@@ -154,7 +155,8 @@ static uint64_t notices_of_commands(const struct replay *replay, char **const wo
 	return bytes;
 }
 
-/* What a repeat would have got: counts it.  place_bytes: of what would stand in its place.  Returns whether it would have been answered. */
+/* What a repeat would have got: counts it.  place_bytes: of what would stand in its place.  Returns
+ * whether it would have been answered. */
 static bool answer(struct replay *replay, struct replay_saving *saving, struct answered *answered,
 		   uint64_t version, const struct delivered_at *now, const struct call *call,
 		   uint64_t place_bytes, bool is_fit)
@@ -207,7 +209,8 @@ static void report(const struct replay *replay, const char *category, const char
 		replay->listener(&repeat, replay->listener_data);
 }
 
-/* Was this answer given before?  Notes it as given now.  ret_category: COUNT: it was not, as far as these keys tell. */
+/* Was this answer given before?  Notes it as given now.  ret_category: COUNT: it was not, as far as
+ * these keys tell. */
 static int answer_before(struct session *session, const struct scope *scope, uint64_t answer_key,
 			 enum replay_category *ret_category)
 {
@@ -247,7 +250,8 @@ static bool is_enabled(const struct replay *replay)
 	return replay->settings->requests_enable == REQUESTS_ENABLE_YES;
 }
 
-/* The same asked again: answered, where nothing that it reads is known to have changed; else remembered. */
+/* The same asked again: answered, where nothing that it reads is known to have changed; else
+ * remembered. */
 static int judge_asking(struct replay *replay, const struct asking *asking, const struct call *call)
 {
 	struct replay_saving *saving = &replay->sums->savings[REPLAY_REQUESTS][asking->way];
@@ -297,7 +301,8 @@ struct read {
 	const char *path;
 };
 
-/* What the file would be as a diff against what the record holds; the file's own length where that is no shorter. */
+/* What the file would be as a diff against what the record holds; the file's own length where that
+ * is no shorter. */
 static uint64_t diff_bytes(const struct record *record, const struct shown *shown)
 {
 	size_t count;
@@ -442,7 +447,7 @@ static int judge(struct replay *replay, const struct read *read, const struct ca
 
 /* ---- commands ---- */
 
-/* A command or another tool by its words, in its folder. */
+/* A command or another tool by its words, in its directory. */
 static int judge_words(struct replay *replay, struct session *session, struct scope *scope,
 		       uint64_t key, const struct call *call)
 {
@@ -559,7 +564,8 @@ static int judge_own(struct replay *replay, struct session *session, struct scop
 	const char *path = known && shown->path ? shown->path : call->path;
 	size_t path_bytes = known && shown->path ? shown->path_bytes : path ? strlen(path) : 0;
 	if (!known || !path || path_bytes >= PATH_MAX) {
-		/* The file that a window shows after an edit is not known by then, so any may have changed. */
+		/* The file that a window shows after an edit is not known by then, so any may have
+		 * changed. */
 		session->changes += is_edit;
 		return 0;
 	}

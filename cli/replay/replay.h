@@ -1,20 +1,23 @@
 /*
- * What a recorded session repeated, and what each setting would have saved: the accounting behind `seen replay`.
+ * What a recorded session repeated, and what each setting would have saved: the accounting behind
+ * `seen replay`.
  *
- * Calls of a transcript come in, sums go out.  A read is held against what the same context was given before: line by line, by number
- * and hash, so that it does not matter in which parts, or with which tool, it was given.  Each read that names a file read before
- * falls into one category at most:
+ * Calls of a transcript come in, sums go out.  A read is held against what the same context was
+ * given before: line by line, by number and hash, so that it does not matter in which parts, or
+ * with which tool, it was given.  Each read that names a file read before falls into one category
+ * at most:
  *
- *	identical         the same lines of the same file, given as one answer before
- *	covered           not so, but each of its lines was given before, as it is
- *	changed           a whole file that was given whole before, and is another now
- *	after compaction  identical or covered, but for what was given before the context was compacted or cleared
- *	other scope       likewise, but for what only another context was given: a sub-agent's, or its parent's
+ * 	identical         the same lines of the same file, given as one answer before
+ * 	covered           not so, but each of its lines was given before, as it is
+ * 	changed           a whole file that was given whole before, and is another now
+ * 	after compaction  identical or covered, but for what was given before the context was compacted or cleared
+ * 	other scope       likewise, but for what only another context was given: a sub-agent's, or its parent's
  *
- * Beside that the decision of the tracker (tracker/answer/decision.h) is made over for each request, with the limits of the configuration
- * in effect, to tell what would have been answered.  Where a transcript does not tell enough, nothing is counted as saved: a part of a
- * file, or a command, only if no edit of what it reads is known in between.  Commands and the agent's own tools are apart,
- * each as if the other one were not there: so they are for the tracker.
+ * Beside that the decision of the tracker (tracker/answer/decision.h) is made over for each
+ * request, with the limits of the configuration in effect, to tell what would have been answered.
+ * Where a transcript does not tell enough, nothing is counted as saved: a part of a file, or a
+ * command, only if no edit of what it reads is known in between.  Commands and the agent's own
+ * tools are apart, each as if the other one were not there: so they are for the tracker.
  */
 #ifndef SEEN_CLI_REPLAY_H
 #define SEEN_CLI_REPLAY_H
@@ -59,8 +62,10 @@ enum replay_setting {
 
 /* By which way the model asked. */
 enum replay_way {
-	REPLAY_COMMANDS,  /* a command line of its shell */
-	REPLAY_OWN_TOOLS, /* the agent's own tool, which the tracker answers only where [processes] whitelist names the agent */
+	REPLAY_COMMANDS, /* a command line of its shell */
+	/* the agent's own tool, which the tracker answers only where [processes] whitelist names
+	 * the agent */
+	REPLAY_OWN_TOOLS,
 	REPLAY_WAY_COUNT,
 };
 
@@ -69,7 +74,8 @@ struct replay_saving {
 	uint64_t repeats;  /* asked for again, inside the window */
 	uint64_t answered; /* of these, with a notice or a diff */
 	uint64_t yielded;  /* given in full, because the model asked again soon after a notice */
-	uint64_t unfit; /* given in full: too short, too long, binary, or the notice would have been no shorter */
+	/* given in full: too short, too long, binary, or the notice would have been no shorter */
+	uint64_t unfit;
 	uint64_t bytes; /* not given again, what came in their place taken off */
 	uint64_t tokens;
 };
@@ -82,7 +88,7 @@ struct replay_sums {
 	struct replay_sum again;    /* of these, of a file that was read before in the session */
 	struct replay_sum commands; /* calls of a shell or another tool that are no such read */
 	struct replay_sum
-		commands_again; /* of these, with the same words in the same folder before */
+		commands_again; /* of these, with the same words in the same directory before */
 	struct replay_sum
 		commands_identical; /* of these, with the same output, in the same context */
 	struct replay_sum categories[REPLAY_CATEGORY_COUNT];
@@ -117,8 +123,10 @@ void replay_free(struct replay *replay);
 
 /* replay_start_file(): the next file; what it sums up to goes to `sums`.
  *
- * result: that transcript_read() fills in while it reads: the profile named as its format says how much of an output reached the model.
- * Sessions that several files are parts of (sub-agents' files) go on; of the others the oldest are forgotten. */
+ * result: that transcript_read() fills in while it reads: the profile named as its format says how
+ * much of an output reached the model.
+ * Sessions that several files are parts of (sub-agents' files) go on; of the others the oldest are
+ * forgotten. */
 void replay_start_file(struct replay *replay, const struct transcript_result *result,
 		       struct replay_sums *sums);
 
@@ -128,7 +136,8 @@ int replay_call(const struct call *call, void *replay);
 /* replay_add(): adds sums to others. */
 void replay_add(struct replay_sums *total, const struct replay_sums *sums);
 
-/* replay_category_name(), replay_setting_name(): "identical" ..., "notice" ...; their texts for people. */
+/* replay_category_name(), replay_setting_name(): "identical" ..., "notice" ...; their texts for
+ * people. */
 const char *replay_category_name(enum replay_category category);
 const char *replay_category_text(enum replay_category category);
 const char *replay_setting_name(enum replay_setting setting);

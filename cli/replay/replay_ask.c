@@ -116,7 +116,7 @@ bool ask_is_never(const struct segment *segment, const struct asked *asked)
 	return false;
 }
 
-/* A name with an ending is a file's; others may be folders'. */
+/* A name with an ending is a file's; others may be directories'. */
 static bool resembles_file(const char *word)
 {
 	const char *base = path_base(word), *dot = strrchr(base, '.');
@@ -148,7 +148,7 @@ static uint64_t inputs_of_command(struct session *session, const struct command_
 			continue;
 		}
 		if (!resembles_file(argv[i])) {
-			/* `head -n 20 f`: a number is no folder. */
+			/* `head -n 20 f`: a number is no directory. */
 			wide = wide || argv[i][strspn(argv[i], "0123456789")] != '\0';
 			continue;
 		}

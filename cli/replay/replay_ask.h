@@ -1,6 +1,7 @@
 /*
- * What a command line asks for: whether it is made of viewers and readers (tracker/process/role.h) alone, and which lines of which file it shows.  For
- * cli/replay/replay.c; told by the text, as the tracker tells it by the arguments.
+ * What a command line asks for: whether it is made of viewers and readers (tracker/process/role.h)
+ * alone, and which lines of which file it shows.  For cli/replay/replay.c; told by the text, as the
+ * tracker tells it by the arguments.
  */
 #ifndef SEEN_CLI_REPLAY_ASK_H
 #define SEEN_CLI_REPLAY_ASK_H
@@ -22,12 +23,15 @@ struct asked {
 	bool is_viewer;
 	const char *file; /* that it shows; in `line` */
 	struct shown_as as;
-	uint64_t lines_max; /* `head -200 f`: shows the whole file if that has fewer lines; 0: it shows all, or a part of it */
+	/* `head -200 f`: shows the whole file if that has fewer lines; 0: it shows all, or a part
+	 * of it */
+	uint64_t lines_max;
 };
 
 /* ask_parse(): takes a command line apart.
  *
- * segment: its settings say who is a viewer.  line: NUL-ended; directory: absolute, NULL: not known.
+ * segment: its settings say who is a viewer.  line: NUL-ended; directory: absolute, NULL: not
+ * known.
  * Returns 0 or -ENOMEM; ask_free() it in either case. */
 int ask_parse(const struct segment *segment, const char *line, const char *directory,
 	      struct asked *ret_asked);
@@ -36,8 +40,9 @@ void ask_free(struct asked *asked);
 /* ask_is_never(): is one of its commands among [requests] never? */
 bool ask_is_never(const struct segment *segment, const struct asked *asked);
 
-/* ask_inputs(): a number that is another once an input may have changed: of files that are named, when they did; where a folder may be read, or
- * what is read cannot be told, when anything may have. */
+/* ask_inputs(): a number that is another once an input may have changed: of files that are named,
+ * when they did; where a directory may be read, or what is read cannot be told, when anything may
+ * have. */
 uint64_t ask_inputs(struct session *session, const struct asked *asked);
 
 #endif

@@ -1,8 +1,10 @@
 /*
- * What is known of recorded sessions: for each scope and file the lines that it was given, when, and by which way; what has changed since.
+ * What is known of recorded sessions: for each scope and file the lines that it was given, when,
+ * and by which way; what has changed since.
  * For cli/replay/replay.c.
  *
- * Texts are not kept: a line is a hash and a length, twelve bytes with the moment at which it was given.
+ * Texts are not kept: a line is a hash and a length, twelve bytes with the moment at which it was
+ * given.
  */
 #ifndef SEEN_CLI_REPLAY_MEMORY_H
 #define SEEN_CLI_REPLAY_MEMORY_H
@@ -32,7 +34,9 @@ struct delivered_at {
 	uint64_t epoch;      /* 0: forgotten */
 	uint64_t generation; /* of the file */
 	uint64_t request, bytes, time_ns;
-	bool is_delivery; /* by a viewer, or a part by head, tail, sed -n, kept to the output's limit: what the tracker counts */
+	/* by a viewer, or a part by head, tail, sed -n, kept to the output's limit: what the
+	 * tracker counts */
+	bool is_delivery;
 };
 
 /* A line as it was given last: its text, and the index of its `given`. */
@@ -96,12 +100,13 @@ struct scope {
 
 struct session {
 	uint64_t id, used;
-	char *root; /* the first folder that is known: the workspace, as far as the transcript tells */
+	/* the first directory that is known: the workspace, as far as the transcript tells */
+	char *root;
 	uint64_t changes;      /* edits and commands that may have changed anything */
 	struct table files;    /* by path: struct file */
 	struct table by_base;  /* by last name: the first struct file */
 	struct table answers;  /* answers that were given: a set */
-	struct table requests; /* by scope, folder and words: struct remembered */
+	struct table requests; /* by scope, directory and words: struct remembered */
 	struct table scopes;   /* by id: struct scope */
 };
 
@@ -116,10 +121,12 @@ uint64_t memory_mix(uint64_t a, uint64_t b, uint64_t c);
 /* memory_mark(): is a key in the table?  Puts it there.  Returns 1, 0, or -ENOMEM. */
 int memory_mark(struct table *table, uint64_t key);
 
-/* memory_at(): the place of a key; made where it is not there, with NULL in it.  NULL: no memory. */
+/* memory_at(): the place of a key; made where it is not there, with NULL in it.  NULL: no
+ * memory. */
 void **memory_at(struct table *table, uint64_t key);
 
-/* memory_session(), memory_scope(): made where they are not there; *ret_new says so.  memory_scope() is NULL without memory. */
+/* memory_session(), memory_scope(): made where they are not there; *ret_new says so.
+ * memory_scope() is NULL without memory. */
 struct session *memory_session(struct replay_memory *known, uint64_t id, bool *ret_new);
 struct scope *memory_scope(struct session *session, uint64_t id, bool *ret_new);
 
@@ -127,7 +134,8 @@ struct scope *memory_scope(struct session *session, uint64_t id, bool *ret_new);
  * directory: absolute, or NULL.  ret_base: of its last name. */
 uint64_t memory_path(const char *directory, const char *path, uint64_t *ret_base);
 
-/* memory_file(): a file of a session; makes: where it is not there; else NULL, as without memory. */
+/* memory_file(): a file of a session; makes: where it is not there; else NULL, as without
+ * memory. */
 struct file *memory_file(struct session *session, const char *directory, const char *path,
 			 bool makes);
 
@@ -138,7 +146,8 @@ struct record *memory_record(struct file *file, uint64_t scope_id, enum replay_w
 struct delivered_at memory_now(const struct scope *scope, enum replay_way way,
 			       const struct file *file, uint64_t time_ns);
 
-/* memory_is_current(): does what was given still count, as moment_is_current() of the tracker has it? */
+/* memory_is_current(): does what was given still count, as moment_is_current() of the tracker has
+ * it? */
 bool memory_is_current(const struct settings *settings, const struct delivered_at *given,
 		       const struct delivered_at *now);
 
@@ -149,7 +158,8 @@ enum knowers { THIS_EPOCH, THIS_SCOPE, ANY_SCOPE };
 bool memory_lines(const struct file *file, const struct scope *scope, const struct shown *shown,
 		  enum knowers who);
 
-/* memory_line_ranges(): do parts of the version that the file has now, each of which still counts, make up the lines? */
+/* memory_line_ranges(): do parts of the version that the file has now, each of which still counts,
+ * make up the lines? */
 bool memory_line_ranges(const struct settings *settings, const struct file *file,
 			const struct record *record, const struct shown *shown,
 			const struct delivered_at *now);
@@ -158,7 +168,8 @@ bool memory_line_ranges(const struct settings *settings, const struct file *file
 int memory_deliver(struct record *record, const struct shown *shown,
 		   const struct delivered_at *given);
 
-/* memory_whole(): the lines of the file as it was given whole last.  Returns them, to be freed; NULL without memory. */
+/* memory_whole(): the lines of the file as it was given whole last.  Returns them, to be freed;
+ * NULL without memory. */
 struct shown_line *memory_whole(const struct record *record, size_t *ret_count);
 
 /* memory_forget(): nothing of it counts any more. */
@@ -167,7 +178,8 @@ void memory_forget(struct record *record);
 /* memory_change(): the file is another now; NULL: one that is not known. */
 void memory_change(struct session *session, struct file *file);
 
-/* memory_run(): a command ran that may have done anything: files whose names are among its words may be others now. */
+/* memory_run(): a command ran that may have done anything: files whose names are among its words
+ * may be others now. */
 void memory_run(struct session *session, const char *line);
 
 /* memory_compare(): a file that is shown as another one than it was has changed, whoever did it. */

@@ -41,7 +41,8 @@ bool shown_is_cut(const char *output, size_t bytes)
 	return false;
 }
 
-/* A notice of this program ends with its nonce: "seen-" and sixteen digits.  What stands there shows nothing of the file. */
+/* A notice of this program ends with its nonce: "seen-" and sixteen digits.  What stands there
+ * shows nothing of the file. */
 static bool is_notice(const char *output, size_t bytes)
 {
 	static const char MARK[] = "seen-", END[] = ")]";
@@ -110,7 +111,8 @@ static bool begins(const struct line *line, const char *with)
 	return line->bytes >= length && memcmp(line->text, with, length) == 0;
 }
 
-/* A number before a line: blanks, digits, and a tab, an arrow or (in a window) a colon.  Returns bytes up to the line's text; 0:
+/* A number before a line: blanks, digits, and a tab, an arrow or (in a window) a colon.  Returns
+ * bytes up to the line's text; 0:
  * there is none. */
 static size_t number_before(const struct line *line, bool window, uint64_t *ret_number)
 {

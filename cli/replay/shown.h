@@ -1,10 +1,12 @@
 /*
- * The lines of a file that an output shows: their numbers, and a hash and the length of each.  Texts are not kept.
+ * The lines of a file that an output shows: their numbers, and a hash and the length of each.
+ * Texts are not kept.
  *
- * Outputs show files in several ways: plain; with numbers before the lines, as `cat -n`, Claude Code's Read and SWE-agent's windows
- * have them; as a window with "[File: PATH (N lines total)]" above it.  A line's number is then told by the output itself,
- * else by what was asked for.  Where an output was cut, is a notice of
- * this program in place of a file, or is not understood in full, nothing is known of its lines.
+ * Outputs show files in several ways: plain; with numbers before the lines, as `cat -n`, Claude
+ * Code's Read and SWE-agent's windows have them; as a window with "[File: PATH (N lines total)]"
+ * above it.  A line's number is then told by the output itself, else by what was asked for.  Where
+ * an output was cut, is a notice of this program in place of a file, or is not understood in full,
+ * nothing is known of its lines.
  */
 #ifndef SEEN_CLI_SHOWN_H
 #define SEEN_CLI_SHOWN_H

@@ -69,7 +69,8 @@ static enum transcript_format format_of_sight(const struct sight *sight)
 
 static int detect_format(struct json_walk *walk, int depth, enum transcript_format *ret_format);
 
-/* The parts of "trajectory": SWE-agent's have both action and observation; events of OpenHands one of them; messages a role. */
+/* The parts of "trajectory": SWE-agent's have both action and observation; events of OpenHands one
+ * of them; messages a role. */
 static enum transcript_format format_of_part(const struct sight *sight)
 {
 	if (sight->has_action && sight->has_observation)
@@ -133,7 +134,8 @@ static int inspect_object(struct json_walk *walk, int depth, struct sight *ret_s
 		}
 		if (error < 0)
 			return error;
-		/* Once it is plain, the rest need not be read; of a part, there is a rest to be told. */
+		/* Once it is plain, the rest need not be read; of a part, there is a rest to be
+		 * told. */
 		if (sight.of_list || (depth == 0 && (sight.of_claude || sight.has_messages)))
 			break;
 	}

@@ -1,10 +1,13 @@
 /*
- * Claude Code's transcripts: a line for each message.  Calls are blocks of type tool_use in an assistant's message, results blocks of
- * type tool_result in a user's; toolUseResult beside the latter tells more of it than the model was given.
+ * Claude Code's transcripts: a line for each message.  Calls are blocks of type tool_use in an
+ * assistant's message, results blocks of type tool_result in a user's; toolUseResult beside the
+ * latter tells more of it than the model was given.
  *
- * A sub-agent has a context of its own: its lines have isSidechain, and agentId in versions that write them to files of their own;
+ * A sub-agent has a context of its own: its lines have isSidechain, and agentId in versions that
+ * write them to files of their own;
  * in older ones they are told apart by the message that they begin at.
- * A line that is in the file twice, which some versions did when a session was resumed, counts once: by its uuid.
+ * A line that is in the file twice, which some versions did when a session was resumed, counts
+ * once: by its uuid.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,9 @@
 /*
- * codex's transcripts ("rollouts"): a line for each item, its fields in `payload`.  A call and what came of it have the same call_id.
+ * codex's transcripts ("rollouts"): a line for each item, its fields in `payload`.  A call and its
+ * result have the same call_id.
  *
- * What a command printed is behind a few lines on its end ("Process exited with code 0", "Output:"), or, in older
- * versions, in a JSON text.
+ * What a command printed is behind a few lines on its end ("Process exited with code 0",
+ * "Output:"), or, in older versions, in a JSON text.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* Documents of sessions: see transcript_reader.h.  Nothing of a list is held but the part that is being told. */
+/* Documents of sessions: see transcript_reader.h.  Nothing of a list is held but the part that is
+ * being told. */
 #include "cli/replay/transcript_document.h"
 
 #include <errno.h>
@@ -98,8 +99,8 @@ static int read_value(struct document *document)
 	return error;
 }
 
-/* A reader of sessions alone need not hold one; where parts may come without a session around them, a value is taken
- * before it is known what it is. */
+/* A reader of sessions alone need not hold one; where parts may come without a session around them,
+ * a value is taken before it is known what it is. */
 static int read_next(struct document *document)
 {
 	if (document->reader->bare)

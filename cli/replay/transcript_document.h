@@ -8,17 +8,19 @@
 
 /* What transcript_document() tells of a file of sessions. */
 struct document_reader {
-	/* Members of a session that are lists of its parts, NULL-ended; told one by one as they come. */
+	/* Members of a session that are lists of its parts, NULL-ended; told one by one as they
+	 * come. */
 	const char *const *lists;
 	/* A list without a session around it is one, too: of its parts. */
 	bool bare;
-	/* begin: of session number `number`, from 0.  part: of a list; list: its name, "" for a bare one.  Each may be asked to end the reading
-	 * by a negative errno. */
+	/* begin: of session number `number`, from 0.  part: of a list; list: its name, "" for a
+	 * bare one.  Each may be asked to end the reading by a negative errno. */
 	int (*start)(void *reader, uint64_t number);
 	int (*part)(void *reader, const char *list, const json_t *part);
 };
 
-/* transcript_document(): a document that is one session, a list of them, or several behind one another (JSON lines). */
+/* transcript_document(): a document that is one session, a list of them, or several behind one
+ * another (JSON lines). */
 int transcript_document(struct transcript *transcript, const struct document_reader *reader,
 			void *data);
 

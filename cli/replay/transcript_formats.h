@@ -1,12 +1,14 @@
 /*
- * The readers of transcripts, one for each format of TRANSCRIPTS (transcript.h): transcript_FORMAT.c.
+ * The readers of transcripts, one for each format of TRANSCRIPTS (transcript.h):
+ * transcript_FORMAT.c.
  */
 #ifndef SEEN_CLI_TRANSCRIPT_FORMATS_H
 #define SEEN_CLI_TRANSCRIPT_FORMATS_H
 
 #include "cli/replay/transcript_reader.h"
 
-/* Readers: from the beginning of transcript->walk to its end; the journal's opens the file by itself.  As transcript_read(). */
+/* Readers: from the beginning of transcript->walk to its end; the journal's opens the file by
+ * itself.  As transcript_read(). */
 int transcript_claude(struct transcript *transcript);
 int transcript_codex(struct transcript *transcript);
 int transcript_pi(struct transcript *transcript);

@@ -1,4 +1,5 @@
-/* A journal of this program as a transcript: what viewers gave whole, in which version; what readers ran; what was forgotten. */
+/* A journal of this program as a transcript: what viewers gave whole, in which version; what
+ * readers ran; what was forgotten. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

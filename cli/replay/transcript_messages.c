@@ -1,11 +1,13 @@
 /*
- * Chats with tool calls, as data sets keep them: a list `messages` (or `trajectory`) of {role, content}.  Three forms of a call are known:
+ * Chats with tool calls, as data sets keep them: a list `messages` (or `trajectory`) of {role,
+ * content}.  Three forms of a call are known:
  *
- *	tool_calls of the message, its result a message of role `tool` with tool_call_id;
- *	<function=NAME><parameter=KEY>VALUE</parameter>...</function> in its text, its result the next message of the user;
- *	a block ```...``` of the shell in its text, likewise.
+ * 	tool_calls of the message, its result a message of role `tool` with tool_call_id;
+ * 	<function=NAME><parameter=KEY>VALUE</parameter>...</function> in its text, its result the next message of the user;
+ * 	a block ```...``` of the shell in its text, likewise.
  *
- * Before a result a harness may have put "OBSERVATION:" or "EXECUTION RESULT of [TOOL]:", behind it where its shell is.
+ * Before a result a harness may have put "OBSERVATION:" or "EXECUTION RESULT of [TOOL]:", behind it
+ * where its shell is.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -20,8 +20,9 @@ struct pending_calls {
 	size_t capacity, count;
 };
 
-/* pending_add(): takes a reference to arguments (NULL: none).  Returns 0 or -ENOMEM.  pending_remove(): removes it; returns false when there is none of that id; pending_done() what
- * it took.  pending_free(): all that wait. */
+/* pending_add(): takes a reference to arguments (NULL: none).  Returns 0 or -ENOMEM.
+ * pending_remove(): removes it; returns false when there is none of that id; pending_done() what it
+ * took.  pending_free(): all that wait. */
 int pending_add(struct pending_calls *calls, uint64_t id, const char *name, const json_t *arguments,
 		bool is_text);
 bool pending_remove(struct pending_calls *calls, uint64_t id, struct pending_call *ret_call);

@@ -1,7 +1,8 @@
 /*
- * SWE-agent's transcripts (.traj): a document whose list `trajectory` has a step for each action: `action`, a line for its shell, and `observation`,
- * what the model was given.  `state` tells the folder that the shell was in afterwards, in older versions as a JSON
- * text.  Demonstrations have the same in a list `history` of messages alone.
+ * SWE-agent's transcripts (.traj): a document whose list `trajectory` has a step for each action:
+ * `action`, a line for its shell, and `observation`, what the model was given.  `state` tells the
+ * directory that the shell was in afterwards, in older versions as a JSON text.  Demonstrations
+ * have the same in a list `history` of messages alone.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -82,7 +83,8 @@ static int step(struct swe_agent *agent, const json_t *part)
 	return error < 0 ? error : note_state(agent, json_object_get(part, "state"));
 }
 
-/* What the harness puts behind an observation: "(Open file: ...)", "(Current directory: ...)", "bash-$". */
+/* What the harness puts behind an observation: "(Open file: ...)", "(Current directory: ...)",
+ * "bash-$". */
 static size_t without_prompt(struct swe_agent *agent, const char *text, size_t bytes)
 {
 	static const char DIRECTORY[] = "\n(Current directory: ", OPEN[] = "\n(Open file: ";
@@ -119,7 +121,7 @@ static int message(struct swe_agent *agent, const json_t *part)
 		free(owned);
 		return 0;
 	}
-	/* The folder behind an observation, or a task, is where the next action begins. */
+	/* The directory behind an observation, or a task, is where the next action begins. */
 	char *action_text = agent->action, *before = NULL;
 	agent->action = NULL;
 	error = set(&before, agent->directory);

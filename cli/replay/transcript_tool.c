@@ -9,7 +9,8 @@
 
 #include "cli/replay/transcript_reader.h"
 
-/* Tools of agents that are not told by a command among their arguments.  Names are compared without case and underscores. */
+/* Tools of agents that are not told by a command among their arguments.  Names are compared without
+ * case and underscores. */
 static const struct {
 	const char *name;
 	enum call_kind kind;
@@ -101,7 +102,8 @@ static void view_range(const json_t *value, struct call *call)
 	call->to = to > 0 ? (uint64_t)to : 0;
 }
 
-/* An argument vector or a text as a command line.  A vector that runs a shell with -c is what the shell runs. */
+/* An argument vector or a text as a command line.  A vector that runs a shell with -c is what the
+ * shell runs. */
 static int command_of(const json_t *value, struct tool_call *tool)
 {
 	size_t count = json_array_size(value), used = 0;
@@ -292,9 +294,10 @@ void tool_done(struct tool_call *tool)
 	free(tool->owned_path);
 }
 
-/* ---- what came of it ---- */
+/* ---- its result ---- */
 
-/* The files of a patch in the form of codex's and others' apply_patch: an edit of each; the last one has the output. */
+/* The files of a patch in the form of codex's and others' apply_patch: an edit of each; the last
+ * one has the output. */
 static int report_patch(struct transcript *transcript, struct call call, const char *patch)
 {
 	static const char *const MARKS[] = { "*** Update File: ", "*** Add File: ",

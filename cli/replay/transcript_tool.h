@@ -15,18 +15,20 @@ struct tool_call {
 
 /* transcript_tool(): what a tool is, by name and arguments.
  *
- * arguments: an object, or NULL.  ret_tool: kind, path, command, from, to are set; the rest is zero.
+ * arguments: an object, or NULL.  ret_tool: kind, path, command, from, to are set; the rest is
+ * zero.
  * Returns 0 or -ENOMEM; tool_done() it. */
 int transcript_tool(const char *name, const json_t *arguments, struct tool_call *ret_tool);
 
-/* transcript_swe_action(): the same for a line of SWE-agent's shell (`open f 10`, `scroll_down`, `edit 3:5 ...`, `str_replace_editor view f`,
- * or any command). */
+/* transcript_swe_action(): the same for a line of SWE-agent's shell (`open f 10`, `scroll_down`,
+ * `edit 3:5 ...`, `str_replace_editor view f`, or any command). */
 int transcript_swe_action(const char *action, struct tool_call *ret_tool);
 void tool_done(struct tool_call *tool);
 
-/* transcript_tool_result(): the same, completed by what came of it, and given to the sink.
+/* transcript_tool_result(): the same, completed by its result, and given to the sink.
  *
- * around: session, scope, directory, failed, time_ns, total_lines, content are taken from it.  output: may be NULL. */
+ * around: session, scope, directory, failed, time_ns, total_lines, content are taken from it.
+ * output: may be NULL. */
 int transcript_tool_result(struct transcript *transcript, struct tool_call *tool,
 			   const struct call *around, const char *output, size_t output_bytes);
 

@@ -12,7 +12,7 @@
 
 enum { ANCESTORS_MAX = 64 };
 
-/* The folder of a session that a process's environment named at its start. */
+/* The directory of a session that a process's environment named at its start. */
 static bool session_of(pid_t pid, char *ret_session, size_t capacity)
 {
 	static const char VARIABLE[] = "SEEN_SESSION=/";

@@ -1,6 +1,6 @@
 /*
- * `seen session NAME`: prints the folder of a session, made if it is new.  The library asks this when a
- * program is started with LD_PRELOAD and SEEN_SESSION=NAME and without `seen run`.
+ * `seen session NAME`: prints the directory of a session, made if it is new.  The library asks this
+ * when a program is started with LD_PRELOAD and SEEN_SESSION=NAME and without `seen run`.
  */
 #include <stdio.h>
 

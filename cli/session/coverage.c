@@ -215,7 +215,8 @@ void coverage_compute(const struct segment *segment, const struct journal *journ
 void coverage_wait(const struct segment *segment, uint64_t since_ns)
 {
 	const struct timespec SOON = { .tv_nsec = 5000000 };
-	uint64_t until_ns = sys_boottime_ns(); /* what is started from now on is none of the run's */
+	/* what is started from now on is none of the run's */
+	uint64_t until_ns = sys_boottime_ns();
 	bool waits;
 
 	do {

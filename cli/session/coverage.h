@@ -1,5 +1,6 @@
 /*
- * Coverage: which processes of a session, or of one run of it, were observed, which were not, and why.
+ * Coverage: which processes of a session, or of one run of it, were observed, which were not, and
+ * why.
  */
 #ifndef SEEN_CLI_COVERAGE_H
 #define SEEN_CLI_COVERAGE_H
@@ -34,33 +35,39 @@ struct coverage {
 	int program_count;
 };
 
-/* coverage_counter(): a counter of the session, less what it was; since_counters: COUNTER_COUNT of them; NULL: nothing. */
+/* coverage_counter(): a counter of the session, less what it was; since_counters: COUNTER_COUNT of
+ * them; NULL: nothing. */
 uint64_t coverage_counter(const struct segment *segment, enum counter counter,
 			  const uint64_t *since_counters);
 
 /* coverage_compute(): looks at a session's processes.
  *
- * journal: of the session, to find the programs' files by; may be unmapped.  since_ns: processes that were started before it
- * (CLOCK_BOOTTIME) are left out.  since_counters: the session's counters at that moment; NULL: from its beginning.
+ * journal: of the session, to find the programs' files by; may be unmapped.  since_ns: processes
+ * that were started before it (CLOCK_BOOTTIME) are left out.  since_counters: the session's
+ * counters at that moment; NULL: from its beginning.
  * A program that was started less than a second ago and has not begun is left out, too.
  * Looks at the files of programs that were not observed (executable.h). */
 void coverage_compute(const struct segment *segment, const struct journal *journal,
 		      const uint64_t *since_counters, uint64_t since_ns,
 		      struct coverage *ret_coverage);
 
-/* coverage_wait(): lets programs that were started a moment ago begin, so that they are not taken for some that cannot be observed.
- * since_ns: as above.  Returns when each has, or has ended, or has had the time for it: a second at most. */
+/* coverage_wait(): lets programs that were started a moment ago begin, so that they are not taken
+ * for some that cannot be observed.
+ * since_ns: as above.  Returns when each has, or has ended, or has had the time for it: a second at
+ * most. */
 void coverage_wait(const struct segment *segment, uint64_t since_ns);
 
-/* coverage_note(): something that the session's tables do not tell was observed in part.  name: at most COVERAGE_NAME_BYTES - 1.
+/* coverage_note(): something that the session's tables do not tell was observed in part.  name: at
+ * most COVERAGE_NAME_BYTES - 1.
  * reason: static. */
 void coverage_note(struct coverage *coverage, const char *name, const char *reason);
 
-/* coverage_record(): appends what a run covered to the journal: UNOBSERVED for each program that was not, and COVERAGE as
- * the last record. */
+/* coverage_record(): appends what a run covered to the journal: UNOBSERVED for each program that
+ * was not, and COVERAGE as the last record. */
 void coverage_record(const struct coverage *coverage, struct journal *journal);
 
-/* coverage_each_program(): "NAME: REASON" with control characters escaped, `(2 times)` behind it where there were more.
+/* coverage_each_program(): "NAME: REASON" with control characters escaped, `(2 times)` behind it
+ * where there were more.
  * Returns ret_text, COVERAGE_TEXT_BYTES long. */
 enum { COVERAGE_TEXT_BYTES = 300 };
 const char *coverage_text(const struct coverage_program *program, char *ret_text);

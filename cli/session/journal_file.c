@@ -14,7 +14,8 @@
 #include "cli/session/owned.h"
 #include "cli/session/session.h"
 
-/* Path of the journal that a session of this name has, or had before the last boot; false: there is none. */
+/* Path of the journal that a session of this name has, or had before the last boot; false: there is
+ * none. */
 static bool path_of_name(const struct config *config, const char *name, char *ret_path,
 			 size_t capacity)
 {

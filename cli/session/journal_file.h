@@ -9,27 +9,34 @@
 #include "config/config.h"
 #include "tracker/journal/journal.h"
 
-/* journal_file_find(): the journal that a command means: `file` if not NULL; else that of the session `name`, of
- * $SEEN_SESSION, or that session_find() finds.  One that is named need not be there any more: its journal outlives a boot.
+/* journal_file_find(): the journal that a command means: `file` if not NULL; else that of the
+ * session `name`, of $SEEN_SESSION, or that session_find() finds.  One that is named need not be
+ * there any more: its journal outlives a boot.
  *
- * Says on stderr what is wrong, and returns an exit code: EXIT_CODE_OK and the path, of a file that need not be a journal;
- * EXIT_CODE_NOTHING for a session without one; EXIT_CODE_BAD_SESSION for one that journal_file_check() does not let pass; or as session_find(). */
+ * Says on stderr what is wrong, and returns an exit code: EXIT_CODE_OK and the path, of a file that
+ * need not be a journal;
+ * EXIT_CODE_NOTHING for a session without one; EXIT_CODE_BAD_SESSION for one that
+ * journal_file_check() does not let pass; or as session_find(). */
 int journal_file_find(const struct config *config, const char *name, const char *file,
 		      char *ret_path, size_t capacity);
 
-/* journal_file_check(): may a file of a session be believed, a journal or a seal: is it, and is its folder, this user's alone to write
- * to?  path: absolute.  Returns 0, also for one that is not there; -EPERM, -EUCLEAN, -ELOOP as session_check_file().
+/* journal_file_check(): may a file of a session be believed, a journal or a seal: is it, and is its
+ * directory, this user's alone to write to?  path: absolute.  Returns 0, also for one that is not
+ * there; -EPERM, -EUCLEAN, -ELOOP as session_check_file().
  * journal_file_find() has checked what is a session's, not a `file`. */
 int journal_file_check(const char *path);
 
-/* journal_file_failed(): says on stderr why a journal could not be opened, and returns an exit code: EXIT_CODE_NOTHING when
- * there is no such file; EXIT_CODE_OUTPUT without memory; EXIT_CODE_BAD_SESSION. */
+/* journal_file_failed(): says on stderr why a journal could not be opened, and returns an exit
+ * code: EXIT_CODE_NOTHING when there is no such file; EXIT_CODE_OUTPUT without memory;
+ * EXIT_CODE_BAD_SESSION. */
 int journal_file_failed(const char *path, int error);
 
-/* journal_file_open(): maps it to read; journal_unmap() it.  Returns EXIT_CODE_OK, or as journal_file_failed(). */
+/* journal_file_open(): maps it to read; journal_unmap() it.  Returns EXIT_CODE_OK, or as
+ * journal_file_failed(). */
 int journal_file_open(const char *path, struct journal *ret_journal);
 
-/* journal_file_explain(): what an error of mapping, checking or sealing a journal means, for a person; static text. */
+/* journal_file_explain(): what an error of mapping, checking or sealing a journal means, for a
+ * person; static text. */
 const char *journal_file_explain(int error);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * Outputs: how many commands gave something to a scope whose agent's transcript is read, and what that says of them.
+ * Outputs: how many commands gave something to a scope whose agent's transcript is read, and what
+ * that says of them.
  */
 #ifndef SEEN_CLI_OUTPUTS_H
 #define SEEN_CLI_OUTPUTS_H
@@ -14,7 +15,8 @@ struct outputs {
 	unsigned proven, unproven, contradicted, off_branch;
 };
 
-/* outputs_count(): of what is on record still.  scope_id: 0: of all scopes.  What there is no memory for is not counted. */
+/* outputs_count(): of what is on record still.  scope_id: 0: of all scopes.  What there is no
+ * memory for is not counted. */
 void outputs_count(const struct segment *segment, uint64_t scope_id, struct outputs *ret_outputs);
 
 #endif

@@ -1,20 +1,25 @@
 /*
- * Files and directories of sessions must be this user's: nobody else may choose what is read or written there.
+ * Files and directories of sessions must be this user's: nobody else may choose what is read or
+ * written there.
  */
 #ifndef SEEN_CLI_OWNED_H
 #define SEEN_CLI_OWNED_H
 
 #include <stdbool.h>
 
-/* session_open_directory(): opens a folder of this user's for reading; a symbolic link is not followed.
+/* session_open_directory(): opens a directory of this user's for reading; a symbolic link is not
+ * followed.
  *
- * at: descriptor that a relative `path` begins at, or AT_FDCWD.  ret_fd: close-on-exec; the caller closes it.
- * Returns 0; -ELOOP for a symbolic link; -ENOTDIR; -EPERM when it belongs to another user; errors of openat(2).
- * What its mode is does not matter here: a folder that a person named for sessions has the mode they gave it. */
+ * at: descriptor that a relative `path` begins at, or AT_FDCWD.  ret_fd: close-on-exec; the caller
+ * closes it.
+ * Returns 0; -ELOOP for a symbolic link; -ENOTDIR; -EPERM when it belongs to another user; errors
+ * of openat(2).
+ * What its mode is does not matter here: a directory that a person named for sessions has the mode
+ * they gave it. */
 int session_open_directory(int at, const char *path, int *ret_fd);
 
-/* session_check_file(): -ELOOP when a file of a session is a symbolic link, -EPERM when it belongs to another user,
- * -EUCLEAN when others may write to it, else 0.  at, path: as above. */
+/* session_check_file(): -ELOOP when a file of a session is a symbolic link, -EPERM when it belongs
+ * to another user, -EUCLEAN when others may write to it, else 0.  at, path: as above. */
 int session_check_file(int at, const char *path);
 
 #endif

@@ -40,7 +40,8 @@ int session_path(char *ret_path, size_t capacity, const char *directory, const c
 	return length < 0 || (size_t)length >= capacity ? -ENAMETOOLONG : 0;
 }
 
-/* An environment variable that holds an absolute path; the XDG specification says to ignore others. */
+/* An environment variable that holds an absolute path; the XDG specification says to ignore
+ * others. */
 static const char *directory_variable(const char *name)
 {
 	const char *value = getenv(name);
@@ -85,8 +86,8 @@ bool session_name_is_valid(const char *name)
 	       name[0] != '-' && name[0] != '_';
 }
 
-/* Makes a folder and its parents, for this user alone.  A folder that is there already must be this user's; its mode is
- * theirs to choose. */
+/* Makes a directory and its parents, for this user alone.  A directory that is there already must
+ * be this user's; its mode is theirs to choose. */
 static int make_directory(const char *path)
 {
 	char parent[SEGMENT_PATH_BYTES];
@@ -110,7 +111,7 @@ static int make_directory(const char *path)
 
 /* ---- holding a session, so that `seen gc` leaves it ---- */
 
-/* Locks a session's folder.  -EAGAIN: `seen gc` has it, or just removed it. */
+/* Locks a session's directory.  -EAGAIN: `seen gc` has it, or just removed it. */
 static int hold(struct session *session, const char *path)
 {
 	struct stat held, named;
@@ -134,7 +135,7 @@ static int hold(struct session *session, const char *path)
 	return error;
 }
 
-/* Makes the folder that was locked last this user's alone. */
+/* Makes the directory that was locked last this user's alone. */
 static int tighten(const struct session *session)
 {
 	int fd = session->holds[session->hold_count - 1];
@@ -145,8 +146,8 @@ static int tighten(const struct session *session)
 	return 0;
 }
 
-/* Locks the folder of the session's journal and content store too, where it is another one: a `seen gc` that does not see the segment
- * (with another XDG_RUNTIME_DIR) finds nothing but that. */
+/* Locks the directory of the session's journal and content store too, where it is another one: a
+ * `seen gc` that does not see the segment (with another XDG_RUNTIME_DIR) finds nothing but that. */
 static int hold_state(struct session *session)
 {
 	const char *inside = segment_journal(&session->segment);
@@ -164,8 +165,9 @@ static int hold_state(struct session *session)
 	return hold(session, directory) == -EAGAIN ? -EAGAIN : 0;
 }
 
-/* The modification times of its files are when a session was last used.  The kernel moves them when a process first writes to
- * a page of its mapping, not each time: a run that goes on for long says when it ends. */
+/* The modification times of its files are when a session was last used.  The kernel moves them when
+ * a process first writes to a page of its mapping, not each time: a run that goes on for long says
+ * when it ends. */
 static void mark_used(const struct session *session)
 {
 	for (int i = 0; i < session->hold_count; i++) {
@@ -176,7 +178,7 @@ static void mark_used(const struct session *session)
 
 /* ---- opening and making ---- */
 
-/* May a session's folder be believed? */
+/* May a session's directory be believed? */
 static int check_directory(const char *directory)
 {
 	int fd;
@@ -189,7 +191,7 @@ static int check_directory(const char *directory)
 	return error;
 }
 
-/* Opens the session in a folder; `held` has it locked already, or is empty. */
+/* Opens the session in a directory; `held` has it locked already, or is empty. */
 static int map(const char *directory, const struct session *held, struct session *ret_session)
 {
 	struct session session = *held;
@@ -213,7 +215,7 @@ static int map(const char *directory, const struct session *held, struct session
 	return 0;
 }
 
-/* Opens the session in a folder, locked where `to_use`. */
+/* Opens the session in a directory, locked where `to_use`. */
 static int open_in(const char *directory, bool to_use, struct session *ret_session)
 {
 	struct session session = { .made = false };
@@ -250,7 +252,8 @@ static int open_named(const struct config *config, const char *name, bool to_use
 		error = open_in(path, to_use, ret_session);
 	if (error != -ENOENT && error != -ENOTDIR && error != -EACCES)
 		return error;
-	/* the runtime folder had no room when it was made, or is none of ours ($XDG_RUNTIME_DIR after su) */
+	/* the runtime directory had no room when it was made, or is none of ours ($XDG_RUNTIME_DIR
+	 * after su) */
 	error = session_state_dir(config, directory, sizeof(directory));
 	if (error == 0)
 		error = session_path(path, sizeof(path), directory, name);
@@ -277,7 +280,8 @@ static bool is_of_this_boot(const struct segment *segment)
 	return strcmp(boot_id, segment->header->boot_id) == 0;
 }
 
-/* Has a process ended that nobody waited for yet?  Its first thread has, that is: others may go on (proc(5), stat, field 3). */
+/* Has a process ended that nobody waited for yet?  Its first thread has, that is: others may go on
+ * (proc(5), stat, field 3). */
 static bool is_zombie(uint32_t pid)
 {
 	char path[40], text[512];
@@ -341,7 +345,8 @@ static void note_alias(const struct session *session, const char *root, const ch
 		(void)path_add_alias(&session->segment, alias);
 }
 
-/* The names by which the user reached the workspace: the one that was given, and what the shell calls the current folder. */
+/* The names by which the user reached the workspace: the one that was given, and what the shell
+ * calls the current directory. */
 static void note_aliases(const struct config *config, const struct session *session)
 {
 	const char *root = segment_text(&session->segment,
@@ -400,8 +405,8 @@ static void chance(unsigned char *ret_bytes, size_t count)
 		memset(ret_bytes, 0, count);
 }
 
-/* The folder of a session about to be made in `directory` that outlives a boot: made, locked, this user's alone.  It may be the
- * same one. */
+/* The directory of a session about to be made in `directory` that outlives a boot: made, locked,
+ * this user's alone.  It may be the same one. */
 static int make_state(const struct config *config, const char *name, const char *directory,
 		      struct session *session, char *ret_directory, size_t capacity)
 {
@@ -422,7 +427,8 @@ static int make_state(const struct config *config, const char *name, const char 
 	return error;
 }
 
-/* The session's journal.  One that is there already, of a session whose segment went with the last boot, is continued.
+/* The session's journal.  One that is there already, of a session whose segment went with the last
+ * boot, is continued.
  * ret_path: "" when there is to be none.  ret_made: it is new. */
 static int make_journal(const struct config *config, const char *name, const char *directory,
 			char *ret_path, size_t capacity, bool *ret_made)
@@ -445,7 +451,7 @@ static int make_journal(const struct config *config, const char *name, const cha
 	return error;
 }
 
-/* Makes the folder of a content store, or makes sure that the one there is this user's alone. */
+/* Makes the directory of a content store, or makes sure that the one there is this user's alone. */
 static int make_contents(const char *path)
 {
 	struct stat stat;
@@ -468,7 +474,8 @@ struct beside {
 	bool journal_made;
 };
 
-/* Makes journal and content store.  What cannot be made the session does without; -EAGAIN: `seen gc` is at work on their folder. */
+/* Makes journal and content store.  What cannot be made the session does without; -EAGAIN: `seen
+ * gc` is at work on their directory. */
 static int make_beside(const struct config *config, const char *name, const char *directory,
 		       struct session *session, struct beside *beside)
 {
@@ -519,7 +526,7 @@ static const char *or_none(const char *path)
 	return path[0] ? path : NULL;
 }
 
-/* Makes segment, journal and content store in a folder that is there, and locked. */
+/* Makes segment, journal and content store in a directory that is there, and locked. */
 static int fill(const struct config *config, const char *directory, const char *name,
 		struct session *session)
 {
@@ -557,8 +564,8 @@ static int fill(const struct config *config, const char *directory, const char *
 	return 0;
 }
 
-/* Makes the content store of a session fit for another run: a folder that was removed comes back, what killed processes left
- * goes, and what is kept is counted. */
+/* Makes the content store of a session fit for another run: a directory that was removed comes
+ * back, what killed processes left goes, and what is kept is counted. */
 static void complete_contents(struct session *session)
 {
 	const char *path = segment_contents(&session->segment);
@@ -566,7 +573,7 @@ static void complete_contents(struct session *session)
 	if (!path)
 		return;
 	int error = make_contents(path);
-	(void)hold_state(session); /* where its folder was made just now */
+	(void)hold_state(session); /* where its directory was made just now */
 	if (error == 0)
 		error = abandoned_remove(path);
 	if (error == 0)
@@ -689,7 +696,7 @@ const char *session_explain(int error)
 	}
 }
 
-/* The folder that sessions are looked for by, and the best one so far. */
+/* The directory that sessions are looked for by, and the best one so far. */
 struct search {
 	const char *workspace;
 	bool above;     /* a workspace that this one lies in does too */
@@ -712,7 +719,7 @@ static bool is_better(const struct search *search, const struct session *candida
 	       search->session.segment.header->created_realtime_ns;
 }
 
-/* Looks at the sessions in a folder of sessions. */
+/* Looks at the sessions in a directory of sessions. */
 static void find_newest(const char *directory, struct search *search)
 {
 	int fd = -1;

@@ -1,10 +1,11 @@
 /*
  * Sessions on disk: where they lie, making, opening, finding them.
  *
- * A session NAME is a folder NAME, mode 0700, in the runtime folder ([session] runtime_dir, else
- * $XDG_RUNTIME_DIR/seen, else the state folder); it holds the segment.  A folder of that name in the state folder,
- * perhaps the same one, holds what outlives a boot: the journal, its seal, and the content store.  The state folder is
- * [session] state_dir, else $XDG_STATE_HOME/seen, else ~/.local/state/seen, else /var/tmp/seen-UID.
+ * A session NAME is a directory NAME, mode 0700, in the runtime directory ([session] runtime_dir,
+ * else $XDG_RUNTIME_DIR/seen, else the state directory); it holds the segment.  A directory of that
+ * name in the state directory, perhaps the same one, holds what outlives a boot: the journal, its
+ * seal, and the content store.  The state directory is [session] state_dir, else
+ * $XDG_STATE_HOME/seen, else ~/.local/state/seen, else /var/tmp/seen-UID.
  */
 #ifndef SEEN_CLI_SESSION_H
 #define SEEN_CLI_SESSION_H
@@ -17,75 +18,86 @@
 
 enum {
 	SESSION_HOLDS_MAX = 2
-}; /* its folder, and that of its journal and contents where that is another one */
+}; /* its directory, and that of its journal and contents where that is another one */
 
 struct session {
 	char name[SEGMENT_NAME_BYTES];
 	char directory[SEGMENT_PATH_BYTES]; /* absolute */
 	struct segment segment;
-	int holds[SESSION_HOLDS_MAX]; /* folders locked by session_make(): descriptors, close-on-exec */
+	/* directories locked by session_make(): descriptors, close-on-exec */
+	int holds[SESSION_HOLDS_MAX];
 	int hold_count;
-	bool made;           /* by this call */
-	bool keeps_settings; /* session_make(): it is in use, with settings other than the config's */
-	int journal_error; /* session_make(): why a new session has no journal; 0: it has, or is to have none */
-	int contents_error; /* session_make(): why no content can be kept; 0: it can, or is not to be */
+	bool made; /* by this call */
+	/* session_make(): it is in use, with settings other than the config's */
+	bool keeps_settings;
+	/* session_make(): why a new session has no journal; 0: it has, or is to have none */
+	int journal_error;
+	/* session_make(): why no content can be kept; 0: it can, or is not to be */
+	int contents_error;
 };
 
-/* session_state_dir(), session_runtime_dir(): the folders that sessions lie in; not made here.
+/* session_state_dir(), session_runtime_dir(): the directories that sessions lie in; not made here.
  * Return 0, or -ENAMETOOLONG. */
 int session_state_dir(const struct config *config, char *ret_path, size_t capacity);
 int session_runtime_dir(const struct config *config, char *ret_path, size_t capacity);
 
-/* session_name_is_valid(): letters, digits, dot, dash, underscore; begins with a letter or digit; at
- * most 64 bytes.  A name is a folder's name: nothing else may get out of the folder of sessions. */
+/* session_name_is_valid(): letters, digits, dot, dash, underscore; begins with a letter or digit;
+ * at most 64 bytes.  A name is a directory's name: nothing else may get out of the directory of
+ * sessions. */
 bool session_name_is_valid(const char *name);
 
-/* session_path(): "folder/name".  Returns 0, or -ENAMETOOLONG. */
+/* session_path(): "directory/name".  Returns 0, or -ENAMETOOLONG. */
 int session_path(char *ret_path, size_t capacity, const char *directory, const char *name);
 
-/* session_open(): opens a session by name, or by the folder of its segment (a path with a slash).
+/* session_open(): opens a session by name, or by the directory of its segment (a path with a
+ * slash).
  *
- * Returns 0; -ENOENT when there is none; -EINVAL for a name that is not valid; -EPERM when it belongs to another
- * user; -EUCLEAN when others may write to it; -ELOOP when its folder or segment is a symbolic link; -EPROTO when it was
- * made by another version of seen; -EBADMSG when it is damaged; others.  session_close() it.
+ * Returns 0; -ENOENT when there is none; -EINVAL for a name that is not valid; -EPERM when it
+ * belongs to another user; -EUCLEAN when others may write to it; -ELOOP when its directory or
+ * segment is a symbolic link; -EPROTO when it was made by another version of seen; -EBADMSG when it
+ * is damaged; others.  session_close() it.
  */
 int session_open(const struct config *config, const char *name, struct session *ret_session);
 
 /* session_make(): opens a session, or makes it with the config's settings.
  *
- * name: NULL for a new one, named by time and chance.  Where the runtime folder has no room or cannot be made, the
- * state folder is used.  A session of an earlier boot begins a new epoch; processes that are gone are
- * taken off the table; the config's settings are put in place unless processes of the session live.
- * Until session_close(), or the caller's end in any way, its folders are locked (flock(2), shared), which keeps
- * `seen gc` from removing it.
+ * name: NULL for a new one, named by time and chance.  Where the runtime directory has no room or
+ * cannot be made, the state directory is used.  A session of an earlier boot begins a new epoch;
+ * processes that are gone are taken off the table; the config's settings are put in place unless
+ * processes of the session live.
+ * Until session_close(), or the caller's end in any way, its directories are locked (flock(2),
+ * shared), which keeps `seen gc` from removing it.
  * Returns 0 or as session_open(), -EBUSY when `seen gc` holds it for long, -ENOSPC, -EACCES ...
  */
 int session_make(const struct config *config, const char *name, struct session *ret_session);
 
 enum session_life {
 	SESSION_EMPTY, /* none of its processes lives */
-	SESSION_UNSURE, /* some may: of another PID namespace, where they cannot be looked for, or zombies */
+	/* some may: of another PID namespace, where they cannot be looked for, or zombies */
+	SESSION_UNSURE,
 	SESSION_LIVED_IN, /* one lives, or was started and may start others */
 };
 
 /* session_life(): do processes of a session live?  Reads only; looks at each in /proc. */
 enum session_life session_life(const struct segment *segment);
 
-/* session_map_journal(): maps the session's journal to write to.  ret_journal: journal_unmap() it in any case; not mapped where the
- * session is to have none ([journal] level = off).  Returns 0, or why it cannot be written to: as journal_map(), or
- * session->journal_error. */
+/* session_map_journal(): maps the session's journal to write to.  ret_journal: journal_unmap() it
+ * in any case; not mapped where the session is to have none ([journal] level = off).  Returns 0, or
+ * why it cannot be written to: as journal_map(), or session->journal_error. */
 int session_map_journal(const struct session *session, struct journal *ret_journal);
 
-/* session_journal(): path of the session's journal, NULL: it has none.  Borrowed from the session. */
+/* session_journal(): path of the session's journal, NULL: it has none.  Borrowed from the
+ * session. */
 const char *session_journal(const struct session *session);
 
-/* session_find(): the session a command means: `name` if not NULL, else $SEEN_SESSION, else the newest of
- * the config's workspace, or, where nobody named that, of the nearest folder above it that has one.  Says on stderr what is wrong, and returns an exit code: EXIT_CODE_OK and the session, or
- * another. */
+/* session_find(): the session a command means: `name` if not NULL, else $SEEN_SESSION, else the
+ * newest of the config's workspace, or, where nobody named that, of the nearest directory above it
+ * that has one.  Says on stderr what is wrong, and returns an exit code: EXIT_CODE_OK and the
+ * session, or another. */
 int session_find(const struct config *config, const char *name, struct session *ret_session);
 
-/* session_find_newest(): the newest session of the config's workspace, or, where nobody named that, of the nearest above it that has
- * one.  Returns whether there is one. */
+/* session_find_newest(): the newest session of the config's workspace, or, where nobody named that,
+ * of the nearest above it that has one.  Returns whether there is one. */
 bool session_find_newest(const struct config *config, struct session *ret_session);
 
 /* session_none(): says that the workspace has no session; returns EXIT_CODE_NO_SESSION. */
@@ -94,7 +106,8 @@ int session_none(const struct config *config);
 /* session_explain(): what an error of these functions means, for a person; static text. */
 const char *session_explain(int error);
 
-/* session_close(): accepts a session that was never opened.  One that was made here is marked as used until now. */
+/* session_close(): accepts a session that was never opened.  One that was made here is marked as
+ * used until now. */
 void session_close(struct session *session);
 
 /* session_library(): path of libseen.so beside the running program.  Returns 0, or -ENOENT. */

@@ -56,14 +56,15 @@ const char *store_age(uint64_t used_realtime_ns, uint64_t now_realtime_ns, char 
 	return ret_text;
 }
 
-/* ---- what is in a folder ---- */
+/* ---- what is in a directory ---- */
 
 static bool begins_with(const char *text, const char *beginning)
 {
 	return strncmp(text, beginning, strlen(beginning)) == 0;
 }
 
-/* What segment_create() and journal_create() build first: NAME, pid, a dot, a time in hexadecimal. */
+/* What segment_create() and journal_create() build first: NAME, pid, a dot, a time in
+ * hexadecimal. */
 static bool is_unfinished(const char *name)
 {
 	static const char *const BEGINNINGS[] = { ".segment.", "journal." };
@@ -95,7 +96,7 @@ static bool is_of_session(const char *name)
 	       strcmp(name, "seal") == 0 || is_metadata(name) || is_unfinished(name);
 }
 
-/* In the folder of its content store. */
+/* In the directory of its content store. */
 static bool is_of_contents(const char *name)
 {
 	struct version version;
@@ -105,7 +106,7 @@ static bool is_of_contents(const char *name)
 	       contents_is_inputs(name) || strcmp(name, CONTENTS_INDEX) == 0;
 }
 
-/* Opens a folder a second time, to list it; NULL and errno on failure. */
+/* Opens a directory a second time, to list it; NULL and errno on failure. */
 static DIR *list(int fd)
 {
 	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -116,7 +117,7 @@ static DIR *list(int fd)
 	return stream;
 }
 
-/* The next entry but the folder itself and the one above it; NULL at the end. */
+/* The next entry but the directory itself and the one above it; NULL at the end. */
 static const char *next_name(DIR *stream)
 {
 	struct dirent *entry;
@@ -129,7 +130,7 @@ static const char *next_name(DIR *stream)
 
 /* ---- locks ---- */
 
-/* Locks a session's folder against use and removal. */
+/* Locks a session's directory against use and removal. */
 static int lock(int fd)
 {
 	static const struct timespec PAUSE = { .tv_nsec = 2000000 };
@@ -144,8 +145,9 @@ static int lock(int fd)
 	return -EBUSY;
 }
 
-/* Does anybody have a file open to write?  A mapping counts, and so does a process that cannot be seen from here: the kernel grants
- * a lease for reading only where there is none.  Returns -EBUSY, 0, or another errno where that cannot be told. */
+/* Does anybody have a file open to write?  A mapping counts, and so does a process that cannot be
+ * seen from here: the kernel grants a lease for reading only where there is none.  Returns -EBUSY,
+ * 0, or another errno where that cannot be told. */
 static int ask_writers(int directory, const char *name)
 {
 	struct stat stat;
@@ -194,7 +196,7 @@ static void measure_contents(int at, struct store_session *session, bool *ret_em
 		(void)close(fd);
 }
 
-/* Adds up one folder of a session. */
+/* Adds up one directory of a session. */
 static void measure(int fd, struct store_session *session, bool *ret_unfinished)
 {
 	DIR *stream = list(fd);
@@ -302,7 +304,7 @@ static void read_segment(const struct config *config, struct store_session *sess
 	session_close(&opened);
 }
 
-/* Finds out what a session is that has a folder in `in`.  False: it is none. */
+/* Finds out what a session is that has a directory in `in`.  False: it is none. */
 static bool examine(const struct config *config, const struct store *store,
 		    struct store_session *session)
 {
@@ -386,7 +388,7 @@ static int by_use(const void *a, const void *b)
 	return by_name(a, b);
 }
 
-/* Opens a folder of sessions and adds the names in it. */
+/* Opens a directory of sessions and adds the names in it. */
 static int open_directory(struct store *store, enum store_place place)
 {
 	struct store_directory *directory = &store->directories[place];
@@ -497,7 +499,7 @@ const struct store_session *store_find(const struct store *store, const char *na
 
 /* ---- removing ---- */
 
-/* A session that is about to be removed: its folders, locked. */
+/* A session that is about to be removed: its directories, locked. */
 struct claim {
 	int fds[STORE_PLACES]; /* -1: it has none there */
 };
@@ -510,7 +512,8 @@ static void set_trouble(const struct store_directory *directory, const char *nam
 		(void)snprintf(ret_trouble->path, sizeof(ret_trouble->path), "%s", directory->path);
 }
 
-/* Opens and locks a folder, and makes sure that it is still the one of that name.  Returns -EBUSY, -ENOENT, others. */
+/* Opens and locks a directory, and makes sure that it is still the one of that name.  Returns
+ * -EBUSY, -ENOENT, others. */
 static int open_locked(int parent, const char *name, int *ret_fd)
 {
 	struct stat held, named;
@@ -537,7 +540,7 @@ static void release(struct claim *claim)
 			(void)close(claim->fds[place]);
 }
 
-/* Is a session in use that nobody holds?  Its folders are locked. */
+/* Is a session in use that nobody holds?  Its directories are locked. */
 static int judge(const struct store *store, const struct store_session *session,
 		 const struct claim *claim)
 {
@@ -608,7 +611,8 @@ static bool is_own_file(int fd, const char *name)
 	       stat.st_uid == geteuid();
 }
 
-/* Removes a content store from a folder that has been locked.  Returns and ret_name: as empty(). */
+/* Removes a content store from a directory that has been locked.  Returns and ret_name: as
+ * empty(). */
 static int remove_contents(int at, char *ret_name, size_t capacity)
 {
 	int fd = -1;
@@ -635,7 +639,8 @@ static int remove_contents(int at, char *ret_name, size_t capacity)
 	return error;
 }
 
-/* Removes the files of a session from a folder.  Returns 0; -EEXIST when there is something else; an error. */
+/* Removes the files of a session from a directory.  Returns 0; -EEXIST when there is something
+ * else; an error. */
 static int empty(int fd, struct store_trouble *ret_trouble)
 {
 	char contents[sizeof(ret_trouble->stranger)];
@@ -662,7 +667,7 @@ static int empty(int fd, struct store_trouble *ret_trouble)
 	return error;
 }
 
-/* Empties a folder that was renamed, and removes it. */
+/* Empties a directory that was renamed, and removes it. */
 static int dispose(const struct store_directory *directory, const char *gone, int fd,
 		   struct store_trouble *ret_trouble)
 {

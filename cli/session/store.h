@@ -1,14 +1,16 @@
 /*
  * All sessions on disk, and how one is removed.
  *
- * A session is found by its folder: in the runtime folder, in the state folder, or in both (session.h).  What is in it
- * is judged file by file; nothing of another user is looked into, and no symbolic link is followed.
+ * A session is found by its directory: in the runtime directory, in the state directory, or in both
+ * (session.h).  What is in it is judged file by file; nothing of another user is looked into, and
+ * no symbolic link is followed.
  *
- * A session is in use while one of its processes lives, while somebody holds its folder (session_make()), or while a
- * process, in any container, has its segment or journal open to write.  It is removed in this order: its folders are
- * locked, so that it cannot be taken into use; it is judged once more; its folders get names that are no session's, at once; what
- * is in them goes.  Killed at any instruction, that leaves a session as it was, without its segment or journal, or a folder
- * that store_clean() of the next one clears away.
+ * A session is in use while one of its processes lives, while somebody holds its directory
+ * (session_make()), or while a process, in any container, has its segment or journal open to write.
+ * It is removed in this order: its directories are locked, so that it cannot be taken into use; it
+ * is judged once more; its directories get names that are no session's, at once; what is in them
+ * goes.  Killed at any instruction, that leaves a session as it was, without its segment or
+ * journal, or a directory that store_clean() of the next one clears away.
  */
 #ifndef SEEN_CLI_STORE_H
 #define SEEN_CLI_STORE_H
@@ -20,7 +22,8 @@
 #include "cli/session/session.h"
 #include "config/config.h"
 
-/* Name of a session's task metadata (cli/run/metadata.h), and the beginning of those of its scopes. */
+/* Name of a session's task metadata (cli/run/metadata.h), and the beginning of those of its
+ * scopes. */
 #define METADATA_NAME "task_metadata.json"
 
 enum { STORE_PLACES = 2, STORE_AGE_BYTES = 32 };
@@ -28,7 +31,7 @@ enum { STORE_PLACES = 2, STORE_AGE_BYTES = 32 };
 /* Where a session may lie. */
 enum store_place { STORE_RUNTIME, STORE_STATE };
 
-/* A folder of sessions. */
+/* A directory of sessions. */
 struct store_directory {
 	char path[SEGMENT_PATH_BYTES];
 	int fd;    /* -1: there is none, or it cannot be used */
@@ -54,34 +57,39 @@ enum store_state {
 };
 
 struct store_session {
-	char name[SEGMENT_NAME_BYTES]; /* of its folder */
+	char name[SEGMENT_NAME_BYTES]; /* of its directory */
 	bool in[STORE_PLACES];
 	enum store_state state;
 	int problem; /* what session_explain() explains; 0: none */
 	bool has_segment, has_journal, has_contents;
 	uint64_t size_bytes;          /* of the blocks that its files take */
 	uint64_t created_realtime_ns; /* 0: not known */
-	uint64_t used_realtime_ns; /* newest modification of segment and journal, else of its folder; 0: not known */
+	/* newest modification of segment and journal, else of its directory; 0: not known */
+	uint64_t used_realtime_ns;
 	char *workspace; /* owned; NULL: not known */
 };
 
 struct store {
-	struct store_directory directories[STORE_PLACES]; /* the second is empty where both are one */
+	/* the second is empty where both are one */
+	struct store_directory directories[STORE_PLACES];
 	struct store_session *sessions; /* the one that was used last comes first */
 	size_t count;
 };
 
-/* store_open(): lists the sessions in the config's folders.
+/* store_open(): lists the sessions in the config's directories.
  *
- * ret_store: store_close() it, in any case.  A folder that cannot be read is none that fails: it has an `error`.
- * A folder without a segment, a journal, contents, or the rest of one that was being made is no session.
+ * ret_store: store_close() it, in any case.  A directory that cannot be read is none that fails: it
+ * has an `error`.
+ * A directory without a segment, a journal, contents, or the rest of one that was being made is no
+ * session.
  * Returns 0, -ENAMETOOLONG or -ENOMEM. */
 int store_open(const struct config *config, struct store *ret_store);
 
 /* store_close(): accepts a store that is all zero. */
 void store_close(struct store *store);
 
-/* store_is_readable(): could every folder of sessions be read?  Says on stderr which could not. */
+/* store_is_readable(): could every directory of sessions be read?  Says on stderr which could
+ * not. */
 bool store_is_readable(const struct store *store);
 
 /* store_find(): a session by its name; NULL: there is none. */
@@ -90,27 +98,32 @@ const struct store_session *store_find(const struct store *store, const char *na
 /* store_state_name(): "live" ... */
 const char *store_state_name(enum store_state state);
 
-/* store_age(): how long ago, in the largest unit that fits: "3 d", "5 min".  Returns ret_text, STORE_AGE_BYTES long. */
+/* store_age(): how long ago, in the largest unit that fits: "3 d", "5 min".  Returns ret_text,
+ * STORE_AGE_BYTES long. */
 const char *store_age(uint64_t used_realtime_ns, uint64_t now_realtime_ns, char *ret_text);
 
 /* What store_remove() and store_clean() could not do. */
 struct store_trouble {
 	char path[SEGMENT_PATH_BYTES]; /* absolute */
-	char stranger[SEGMENT_PATH_BYTES]; /* -EEXIST: name of the first thing in it that is no file of a session */
+	/* -EEXIST: name of the first thing in it that is no file of a session */
+	char stranger[SEGMENT_PATH_BYTES];
 };
 
 /* store_remove(): removes a session that nobody uses, whatever its state.
  *
- * only_try: finds out whether it could be, and leaves it.  ret_trouble: set on every error but -EBUSY and -ENOENT.
- * The caller ignores SIGIO: the kernel sends it when somebody opens a file while it is asked who has it open (fcntl(2),
- * F_SETLEASE).
- * Returns 0; -EBUSY when it is in use; -ENOENT when it is gone; -EEXIST when there is something in its folder that is no
- * file of a session of this user's: that was left; -EPERM, -ELOOP, -EUCLEAN as session_open(); errors of renameat(2) and
- * unlinkat(2).  After an error a part of it may be gone. */
+ * only_try: finds out whether it could be, and leaves it.  ret_trouble: set on every error but
+ * -EBUSY and -ENOENT.
+ * The caller ignores SIGIO: the kernel sends it when somebody opens a file while it is asked who
+ * has it open (fcntl(2), F_SETLEASE).
+ * Returns 0; -EBUSY when it is in use; -ENOENT when it is gone; -EEXIST when there is something in
+ * its directory that is no file of a session of this user's: that was left; -EPERM, -ELOOP,
+ * -EUCLEAN as session_open(); errors of renameat(2) and unlinkat(2).  After an error a part of it
+ * may be gone. */
 int store_remove(const struct store *store, const struct store_session *session, bool only_try,
 		 struct store_trouble *ret_trouble);
 
-/* store_clean(): clears away what a killed store_remove() left.  Returns 0, or an error for the last that could not be. */
+/* store_clean(): clears away what a killed store_remove() left.  Returns 0, or an error for the
+ * last that could not be. */
 int store_clean(const struct store *store, struct store_trouble *ret_trouble);
 
 #endif

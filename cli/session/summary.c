@@ -114,7 +114,8 @@ void summary_compute(const struct segment *segment, const struct journal *journa
 	*ret_summary = summary;
 }
 
-/* Adds ", COUNT WHAT", unless it is none.  ending: what follows a noun, which gets its plural; NULL: `what` is no noun. */
+/* Adds ", COUNT WHAT", unless it is none.  ending: what follows a noun, which gets its plural;
+ * NULL: `what` is no noun. */
 static void add_count(char *text, uint64_t count, const char *what, const char *ending)
 {
 	char number[TEXT_NUMBER_BYTES];

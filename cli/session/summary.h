@@ -32,24 +32,26 @@ struct summary {
 			 [SUMMARY_NAME_BYTES]; /* of the first of them, safe to print */
 };
 
-/* summary_compute(): adds up a session.  journal: its own, may be unmapped.  since_*: what to take off, for one run of several: its counters at the
- * start (may be NULL) and when it began. */
+/* summary_compute(): adds up a session.  journal: its own, may be unmapped.  since_*: what to take
+ * off, for one run of several: its counters at the start (may be NULL) and when it began. */
 void summary_compute(const struct segment *segment, const struct journal *journal,
 		     const uint64_t *since_counters, uint64_t since_realtime_ns, uint64_t since_ns,
 		     struct summary *ret_summary);
 
 enum { SUMMARY_WRITES_BYTES = 512 };
 
-/* summary_writes(): what the guard, the watcher and the content store did, as a line: "2 warned of, 1 denied".
+/* summary_writes(): what the guard, the watcher and the content store did, as a line: "2 warned of,
+ * 1 denied".
  *
  * ret_text: SUMMARY_WRITES_BYTES.  Returns ret_text, empty where there is nothing to say. */
 const char *summary_writes(const struct summary *summary, char *ret_text);
 
-/* summary_files(): what became of files, as a line: "2 files changed by the agent, 1 by its tools; 1 of them removed".  As
- * summary_writes(). */
+/* summary_files(): what became of files, as a line: "2 files changed by the agent, 1 by its tools;
+ * 1 of them removed".  As summary_writes(). */
 const char *summary_files(const struct summary *summary, char *ret_text);
 
-/* summary_rules(): accesses that rules had something to say of, as a line: "2 denied, 1 warned of".  As summary_writes(). */
+/* summary_rules(): accesses that rules had something to say of, as a line: "2 denied, 1 warned of".
+ * As summary_writes(). */
 const char *summary_rules(const struct summary *summary, char *ret_text);
 
 /* summary_print(): the few lines on standard error at the end of a run. */

@@ -24,7 +24,8 @@ enum {
 	INTERVAL_MS = 1000,
 	INTERVAL_MS_MIN = 100,
 	INTERVAL_MS_MAX = 60000,
-	/* Where there is much to read: for so long, then a rest, so that half of a processor is taken at most. */
+	/* Where there is much to read: for so long, then a rest, so that half of a processor is
+	 * taken at most. */
 	READ_MS = 40,
 	REST_MS = 40,
 	DRAW_MS = 200, /* between two drawings meanwhile */

@@ -34,7 +34,7 @@ struct top_display {
 	enum top_pane pane;
 	enum top_file_order file_order;
 	enum top_process_order process_order;
-	bool is_everywhere; /* files of other folders than the workspace too */
+	bool is_everywhere; /* files of other directories than the workspace too */
 	bool is_paused;
 	bool is_helping;
 	bool is_filtering;             /* keys go into the filter */
@@ -50,8 +50,8 @@ enum top_action { TOP_GO_ON, TOP_QUIT, TOP_RESET /* rates begin anew */ };
 /* top_display_key(): what a key does. */
 enum top_action top_display_key(struct top_display *view, uint32_t key);
 
-/* top_display_place(): before drawing: how many rows there are in what is shown, and how many fit.  Returns the first that is to be
- * drawn. */
+/* top_display_place(): before drawing: how many rows there are in what is shown, and how many fit.
+ * Returns the first that is to be drawn. */
 size_t top_display_place(struct top_display *view, size_t count, size_t page);
 
 /* top_display_wish(): which rows that asks for.  Borrows the filter. */

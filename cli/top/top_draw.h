@@ -10,7 +10,8 @@
 
 enum { TOP_COLUMNS_MIN = 40, TOP_LINES_MIN = 10 };
 
-/* top_draw(): draws all that is shown now, at the size that the terminal has; what did not change is not sent again.
+/* top_draw(): draws all that is shown now, at the size that the terminal has; what did not change
+ * is not sent again.
  *
  * rows: what was made at the last call, all zero before the first; made anew at each. */
 void top_draw(const struct top_feed *feed, struct top_display *view, struct top_rows *rows);

@@ -164,8 +164,8 @@ static void draw_history(const struct top_feed *feed, int line, int column, int 
 	}
 }
 
-/* How fast, what needs attention, what was saved, what was not seen: a column each.  Where there is no room for that, the most important
- * ones.  Returns the line below. */
+/* How fast, what needs attention, what was saved, what was not seen: a column each.  Where there is
+ * no room for that, the most important ones.  Returns the line below. */
 int draw_numbers(const struct top_feed *feed, int line, int lines)
 {
 	static const int GRID[DRAW_CELL_LINES][CELLS_ACROSS] = {

@@ -67,7 +67,8 @@ static void keep_up(struct top_feed *feed)
 		feed->first = events_position(feed->events);
 }
 
-/* A record that is not done is waited for, once for all that are begun.  Returns false: come again. */
+/* A record that is not done is waited for, once for all that are begun.  Returns false: come
+ * again. */
 static bool pass_undone(struct top_feed *feed, uint64_t now_ns)
 {
 	if (events_position(feed->events) >= feed->waited_for) {

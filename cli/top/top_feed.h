@@ -1,9 +1,11 @@
 /*
- * Where `seen top` has what it shows from: a session's journal and segment, a little at a time.  See top_model.h.
+ * Where `seen top` has what it shows from: a session's journal and segment, a little at a time.
+ * See top_model.h.
  *
- * It only reads, and takes nothing from the session but memory bandwidth: a turn at the journal ends after so much time, whatever there is
- * to read, and where the session writes faster than that, or was there long before, a part of the journal is passed over and its size
- * told.  The segment is looked at once a second.
+ * It only reads, and takes nothing from the session but memory bandwidth: a turn at the journal
+ * ends after so much time, whatever there is to read, and where the session writes faster than
+ * that, or was there long before, a part of the journal is passed over and its size told.  The
+ * segment is looked at once a second.
  */
 #ifndef SEEN_CLI_TOP_FEED_H
 #define SEEN_CLI_TOP_FEED_H
@@ -18,7 +20,8 @@
 enum {
 	TOP_HISTORY = 60, /* seconds of which the rate is kept */
 	TOP_UNOBSERVED_BYTES = 120,
-	/* What is passed over: with more units than that ahead, all but as many as TOP_KEEP.  First at the beginning, then while following. */
+	/* What is passed over: with more units than that ahead, all but as many as TOP_KEEP.  First
+	 * at the beginning, then while following. */
 	TOP_AHEAD_FIRST = 1 << 22,
 	TOP_AHEAD = 1 << 19,
 	TOP_KEEP = 1 << 16,
@@ -39,8 +42,9 @@ struct top_feed {
 	uint64_t skipped_bytes; /* of the journal, passed over */
 	bool is_behind;         /* something was passed over in the last seconds */
 	/* top_feed_update() */
-	uint64_t counters[COUNTER_COUNT]; /* files opened and changed: those of living processes too */
-	uint64_t unobserved;              /* programs that were started and not heard of */
+	/* files opened and changed: those of living processes too */
+	uint64_t counters[COUNTER_COUNT];
+	uint64_t unobserved; /* programs that were started and not heard of */
 	char unobserved_names[TOP_UNOBSERVED_BYTES]; /* of some; bytes of others */
 	enum session_life life;
 	bool is_removed; /* its files are gone */
@@ -55,8 +59,8 @@ struct top_feed {
 	uint64_t pid_ns;
 };
 
-/* top_feed_open(): ret_feed: top_feed_close() it.  session: open for as long.  journal: its own; NULL: it has none.  Returns 0, -ENOMEM, or why the journal cannot be read: as
- * events_open(). */
+/* top_feed_open(): ret_feed: top_feed_close() it.  session: open for as long.  journal: its own;
+ * NULL: it has none.  Returns 0, -ENOMEM, or why the journal cannot be read: as events_open(). */
 int top_feed_open(const struct session *session, const char *journal, struct top_feed *ret_feed);
 
 /* top_feed_read(): takes events from the journal, for about so long at most.
@@ -64,20 +68,23 @@ int top_feed_open(const struct session *session, const char *journal, struct top
  * Returns true when there is more to be read at once. */
 bool top_feed_read(struct top_feed *feed, uint64_t budget_ns);
 
-/* top_feed_progress(): how much of what the journal held was read, in percent; 100 once it was read to its end. */
+/* top_feed_progress(): how much of what the journal held was read, in percent; 100 once it was read
+ * to its end. */
 int top_feed_progress(const struct top_feed *feed);
 
-/* top_feed_update(): looks at the session's segment and processes, and brings the rates up to date; not more often than twice a second.
+/* top_feed_update(): looks at the session's segment and processes, and brings the rates up to date;
+ * not more often than twice a second.
  * Returns false when it was too early. */
 bool top_feed_update(struct top_feed *feed);
 
 /* top_feed_reset_rates(): rates and history begin anew. */
 void top_feed_reset_rates(struct top_feed *feed);
 
-/* top_feed_reads(), top_feed_writes(): files opened for reading; files opened for writing and names made, replaced or removed.
- * top_feed_conflicts(): what the guard warned of or refused.  top_feed_rules(): what a rule recorded, warned
- * of, failed or refused.  top_feed_notices(): repeats of files and commands that were answered.  top_feed_lost(): records that could not be
- * written. */
+/* top_feed_reads(), top_feed_writes(): files opened for reading; files opened for writing and names
+ * made, replaced or removed.
+ * top_feed_conflicts(): what the guard warned of or refused.  top_feed_rules(): what a rule
+ * recorded, warned of, failed or refused.  top_feed_notices(): repeats of files and commands that
+ * were answered.  top_feed_lost(): records that could not be written. */
 uint64_t top_feed_reads(const struct top_feed *feed);
 uint64_t top_feed_writes(const struct top_feed *feed);
 uint64_t top_feed_conflicts(const struct top_feed *feed);

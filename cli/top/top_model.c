@@ -21,7 +21,8 @@ enum {
 	SMOOTHED_MS = 3000,
 };
 
-/* A descriptor's first read, that is part of the total which is told when it is closed: the last with such a key. */
+/* A descriptor's first read, that is part of the total which is told when it is closed: the last
+ * with such a key. */
 struct first_read {
 	uint64_t process;
 	int32_t fd;
@@ -336,7 +337,7 @@ static void follow_write(struct top_file *file, struct top_process *process)
 		process->writes++;
 }
 
-/* Is it about a file that was reached?  Folders that are listed and entered are no files. */
+/* Is it about a file that was reached?  Directories that are listed and entered are no files. */
 static bool concerns_file(const struct event *event)
 {
 	switch (event->op) {

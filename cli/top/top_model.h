@@ -1,15 +1,16 @@
 /*
- * What `seen top` knows of a session: its files, processes and the last events worth a line, learnt event by event from the
- * journal.
+ * What `seen top` knows of a session: its files, processes and the last events worth a line, learnt
+ * event by event from the journal.
  *
- *	top_model.h   what is known (this file)
- *	top_rows.h    which of it is shown, in what order
- *	top_feed.h    where it comes from: the journal and the segment, a little at a time
- *	top_text.h    texts of others in a number of columns
- *	top_screen.h  the terminal
- *	top_draw.h    what is drawn
+ * 	top_model.h   what is known (this file)
+ * 	top_rows.h    which of it is shown, in what order
+ * 	top_feed.h    where it comes from: the journal and the segment, a little at a time
+ * 	top_text.h    texts of others in a number of columns
+ * 	top_screen.h  the terminal
+ * 	top_draw.h    what is drawn
  *
- * What is kept is bounded: the files touched last, the processes heard of last, the last notes.  What was dropped is counted.
+ * What is kept is bounded: the files touched last, the processes heard of last, the last notes.
+ * What was dropped is counted.
  * Never prints, makes no system call.
  */
 #ifndef SEEN_CLI_TOP_MODEL_H
@@ -46,7 +47,8 @@ struct top_file {
 	uint32_t flags;    /* enum top_file_flags */
 	uint64_t reads;    /* times opened for reading */
 	uint64_t bytes;    /* read, as far as seen */
-	uint64_t repeats; /* given whole again to the same scope in the same version, or answered with a notice */
+	/* given whole again to the same scope in the same version, or answered with a notice */
+	uint64_t repeats;
 	uint64_t notices;
 	uint64_t bytes_saved;
 	uint64_t writes; /* times opened for writing, made, removed or renamed */
@@ -127,7 +129,8 @@ void top_model_reset_rates(struct top_model *model);
 /* top_model_gone(): a process that runs, as far as the model knows, was not found any more. */
 void top_model_gone(struct top_model *model, struct top_process *process);
 
-/* top_rate(): a rate that follows `count` more in elapsed_ns, smoothed over some seconds.  Per second. */
+/* top_rate(): a rate that follows `count` more in elapsed_ns, smoothed over some seconds.  Per
+ * second. */
 double top_rate(double rate, uint64_t count, uint64_t elapsed_ns);
 
 #endif

@@ -6,7 +6,8 @@
 
 #include "cli/top/top_model.h"
 
-/* top_model_learn_note(): of top_model_add(): a line about an event, where it is worth one.  path, process: of the event; NULL: none. */
+/* top_model_learn_note(): of top_model_add(): a line about an event, where it is worth one.  path,
+ * process: of the event; NULL: none. */
 void top_model_learn_note(struct top_model *model, const struct event *event, const char *path,
 			  const struct top_process *process);
 

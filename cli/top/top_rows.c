@@ -150,7 +150,8 @@ static int compare_ids(const void *a, const void *b)
 	return first < second ? -1 : first > second;
 }
 
-/* Puts a branch and all below it in order.  A process's id is above its parent's, so that there is no circle. */
+/* Puts a branch and all below it in order.  A process's id is above its parent's, so that there is
+ * no circle. */
 static void append_tree(const struct top_branch *siblings, size_t count, struct top_branch branch,
 			struct top_branch *ret_branches, size_t *used)
 {

@@ -18,7 +18,8 @@ enum top_file_order {
 };
 
 enum top_process_order {
-	TOP_PROCESSES_TREE, /* as they started each other: those that run, and those that ended last */
+	/* as they started each other: those that run, and those that ended last */
+	TOP_PROCESSES_TREE,
 	TOP_PROCESSES_RECENT,
 	TOP_PROCESSES_READS,
 	TOP_PROCESSES_WRITES,
@@ -43,7 +44,7 @@ struct top_rows {
 	struct top_branch *branches;
 	const struct top_note **notes; /* the newest first */
 	size_t file_count, branch_count, note_count;
-	size_t files_hidden; /* of other folders than the workspace */
+	size_t files_hidden; /* of other directories than the workspace */
 	size_t capacity;     /* of each array */
 };
 
@@ -55,7 +56,8 @@ struct top_wish {
 	const char *filter; /* what a row must hold, ASCII letters in either case; "": anything */
 };
 
-/* top_rows_files(), top_rows_processes(), top_rows_notes(): fill in one of the three.  rows: all zero before the first call; top_rows_free() it.
+/* top_rows_files(), top_rows_processes(), top_rows_notes(): fill in one of the three.  rows: all
+ * zero before the first call; top_rows_free() it.
  * Return 0 or -ENOMEM, the rows are as they were then. */
 int top_rows_files(const struct top_model *model, const struct top_wish *wish,
 		   struct top_rows *rows);

@@ -199,7 +199,8 @@ static void resize(void)
 	(void)clearok(curscr, TRUE);
 }
 
-/* Gives the terminal back and stops, as whoever pressed ^Z expects; goes on where that is wanted. */
+/* Gives the terminal back and stops, as whoever pressed ^Z expects; goes on where that is
+ * wanted. */
 static void suspend(void)
 {
 	struct sigaction by_default = { .sa_handler = SIG_DFL }, before;

@@ -26,7 +26,8 @@ static uint32_t code_point(const char *bytes, size_t length)
 	return code;
 }
 
-/* Characters that are not shown and change how others are: joiners, marks of direction, variation selectors, tags. */
+/* Characters that are not shown and change how others are: joiners, marks of direction, variation
+ * selectors, tags. */
 static bool is_invisible(uint32_t code)
 {
 	return (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
@@ -77,7 +78,8 @@ static struct piece next_piece(const char *bytes, bool is_utf8)
 	return (struct piece){ length, columns, false };
 }
 
-/* Columns of the text, as far as it fits: the pieces from its beginning.  ret_bytes: that they stand for. */
+/* Columns of the text, as far as it fits: the pieces from its beginning.  ret_bytes: that they
+ * stand for. */
 static int measure(const char *bytes, int columns, bool is_utf8, size_t *ret_bytes)
 {
 	int used = 0;

@@ -1,10 +1,12 @@
 /*
- * Checkpoints: a command of the user's that is run when the agent has changed files and then nothing more for a while
- * ([checkpoint] command, quiet_ms).
+ * Checkpoints: a command of the user's that is run when the agent has changed files and then
+ * nothing more for a while ([checkpoint] command, quiet_ms).
  *
- * It is run by sh, in the workspace, with the paths of these files on its standard input, relative to the workspace, one a line.
- * It is none of the session: no library is loaded into it, no supervisor looks at it; SEEN_SESSION is left, so that `seen` knows
- * which session is meant.  Its standard output is thrown away, since the terminal is the agent's.  Never are two run at once.
+ * It is run by sh, in the workspace, with the paths of these files on its standard input, relative
+ * to the workspace, one a line.
+ * It is none of the session: no library is loaded into it, no supervisor looks at it; SEEN_SESSION
+ * is left, so that `seen` knows which session is meant.  Its standard output is thrown away, since
+ * the terminal is the agent's.  Never are two run at once.
  */
 #ifndef SEEN_CLI_CHECKPOINT_H
 #define SEEN_CLI_CHECKPOINT_H
@@ -23,7 +25,8 @@ struct checkpoint {
 		command; /* borrowed from the config, which the session's processes cannot write to; "": none */
 	const char *workspace; /* likewise */
 	uint64_t quiet_ns;
-	sigset_t mask; /* signals and SIGCHLD for the command, as they were before `seen run` changed them */
+	/* signals and SIGCHLD for the command, as they were before `seen run` changed them */
+	sigset_t mask;
 	struct sigaction child_action;
 	pid_t running;               /* 0: none; a group of its own */
 	uint64_t newest_realtime_ns; /* last edit that was not told yet */
@@ -36,12 +39,12 @@ struct checkpoint {
 void checkpoint_start(struct checkpoint *checkpoint, const struct session *session,
 		      const struct config *config);
 
-/* checkpoint_tick(): starts the command when it is time, and says when it failed.  Returns in how many milliseconds it is to be called
- * again at the latest. */
+/* checkpoint_tick(): starts the command when it is time, and says when it failed.  Returns in how
+ * many milliseconds it is to be called again at the latest. */
 unsigned checkpoint_tick(struct checkpoint *checkpoint);
 
-/* checkpoint_finish(): the run is over: once more, for what was not told, and waits for it; not for longer than a minute, nor after one
- * of the signals that end programs, which are blocked. */
+/* checkpoint_finish(): the run is over: once more, for what was not told, and waits for it; not for
+ * longer than a minute, nor after one of the signals that end programs, which are blocked. */
 void checkpoint_finish(struct checkpoint *checkpoint);
 
 #endif

@@ -1,15 +1,17 @@
 /*
  * `seen restore`: brings a kept version of a file back.
  *
- * What is on disk is kept first.  It is only replaced when it is one that is kept or that the session knows: else somebody
- * changed the file since, and a restore that did not know would lose sight of that.  --force replaces it all the same.
+ * What is on disk is kept first.  It is only replaced when it is one that is kept or that the
+ * session knows: else somebody changed the file since, and a restore that did not know would lose
+ * sight of that.  --force replaces it all the same.
  *
- * To the tracker, this is a write like any other.  By a person outside the session it is a change from outside: the watcher finds it,
- * and an agent that knows another version is warned before it overwrites it.  By a process of the session it is the session's
- * own: the version becomes what the session last wrote (`written`), also where nobody observed this process, so that it
- * is never taken for the user's.  No baseline moves here: what a scope takes the file for is what it was given, and
- * where it is observed the guard moves it as for every write.  [guard] stale_write = deny refuses a restore by the agent over
- * a change that it has not seen, --force or not.
+ * To the tracker, this is a write like any other.  By a person outside the session it is a change
+ * from outside: the watcher finds it, and an agent that knows another version is warned before it
+ * overwrites it.  By a process of the session it is the session's own: the version becomes what the
+ * session last wrote (`written`), also where nobody observed this process, so that it is never
+ * taken for the user's.  No baseline moves here: what a scope takes the file for is what it was
+ * given, and where it is observed the guard moves it as for every write.  [guard] stale_write =
+ * deny refuses a restore by the agent over a change that it has not seen, --force or not.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -204,7 +206,7 @@ static void drop_beside(struct target *target)
 	target->beside[0] = '\0';
 }
 
-/* Makes the folders above a path where they are gone. */
+/* Makes the directories above a path where they are gone. */
 static void make_parents(const char *path)
 {
 	char parent[SEGMENT_PATH_BYTES];
@@ -218,8 +220,9 @@ static void make_parents(const char *path)
 	}
 }
 
-/* Whose the new file is, and its mode: as of what it replaces.  One that is gone has the permissions that it had, without set-user-ID
- * and the like, since its owner may be another one now; where nobody knows them, they are this user's alone. */
+/* Whose the new file is, and its mode: as of what it replaces.  One that is gone has the
+ * permissions that it had, without set-user-ID and the like, since its owner may be another one
+ * now; where nobody knows them, they are this user's alone. */
 static int dress(const struct target *target, int fd)
 {
 	mode_t kept = target->mode == VERSIONS_NO_MODE ? 0600 : target->mode & 0777;
@@ -232,7 +235,8 @@ static int dress(const struct target *target, int fd)
 	return fchmod(fd, mode) < 0 || fsync(fd) < 0 ? -errno : 0;
 }
 
-/* Writes the version into a file beside it.  -EACCES and the like: not in that folder, or not with that owner. */
+/* Writes the version into a file beside it.  -EACCES and the like: not in that directory, or not
+ * with that owner. */
 static int write_beside(struct target *target)
 {
 	const char *slash = strrchr(target->path, '/');

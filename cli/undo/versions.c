@@ -26,7 +26,7 @@ enum {
 	DIGITS_OF_OTHERS = 4, /* of a version of another file: fewer are a slip */
 };
 
-/* ---- the folder ---- */
+/* ---- the directory ---- */
 
 /* A growing array of rows. */
 static struct versions_row *add(struct versions *versions)
@@ -147,7 +147,8 @@ static enum contents_reason reason_of(const char *word)
 	return (enum contents_reason)reason;
 }
 
-/* The mode that a line has before its path: four octal digits and a space.  Older lines have none.  Returns the place behind it. */
+/* The mode that a line has before its path: four octal digits and a space.  Older lines have none.
+ * Returns the place behind it. */
 static char *parse_mode(char *at, mode_t *ret_mode)
 {
 	enum { DIGITS_OF_MODE = 4 };
@@ -159,7 +160,8 @@ static char *parse_mode(char *at, mode_t *ret_mode)
 	return at + DIGITS_OF_MODE + 1;
 }
 
-/* A line of the index without its newline, which is cut up.  The path is borrowed from it.  False: it is none. */
+/* A line of the index without its newline, which is cut up.  The path is borrowed from it.  False:
+ * it is none. */
 static bool parse(char *line, struct versions_row *ret_row)
 {
 	char *rest = line, *words[3];
@@ -178,7 +180,8 @@ static bool parse(char *line, struct versions_row *ret_row)
 	       ret_row->reason != CONTENTS_REASON_COUNT && rest[0] == '/' && unescape(rest);
 }
 
-/* Reads the index; contents in `present` that a line names get a path there, too, so that the others are known. */
+/* Reads the index; contents in `present` that a line names get a path there, too, so that the
+ * others are known. */
 static int read_index(FILE *file, const char *directory, struct versions *present,
 		      struct versions *ret_versions)
 {
@@ -260,7 +263,8 @@ static void sort(struct versions *versions, int (*order)(const void *, const voi
 		qsort(versions->rows, versions->count, sizeof(*versions->rows), order);
 }
 
-/* One row for each path and version: the youngest.  What was kept before modes were may have none. */
+/* One row for each path and version: the youngest.  What was kept before modes were may have
+ * none. */
 static void unite(struct versions *versions)
 {
 	size_t kept = 0;
@@ -320,7 +324,7 @@ static struct versions_store *add_store(struct versions *versions, const char *d
 	return grown[count].directory && grown[count].session ? &grown[count] : NULL;
 }
 
-/* Adds what a store holds.  -ENOENT: there is none.  folder: NULL likewise. */
+/* Adds what a store holds.  -ENOENT: there is none.  directory: NULL likewise. */
 static int read_store(const char *directory, const char *session, struct versions *versions)
 {
 	struct versions present = { .count = 0 };
@@ -353,7 +357,8 @@ void versions_free(struct versions *versions)
 
 /* ---- the sessions of a workspace ---- */
 
-/* Of a session without segment and journal nobody knows the workspace: what is kept of files below this one is this one's. */
+/* Of a session without segment and journal nobody knows the workspace: what is kept of files below
+ * this one is this one's. */
 static void drop_strangers(struct versions *versions, size_t from)
 {
 	size_t kept = from;
@@ -412,7 +417,8 @@ static const char *nearest_workspace(const struct config *config, const struct s
 	return best ? best : here;
 }
 
-/* Adds what the workspace's other sessions keep.  own: name of the one that was read already, or "". */
+/* Adds what the workspace's other sessions keep.  own: name of the one that was read already, or
+ * "". */
 static int read_others(const struct config *config, const char *own, struct versions *versions)
 {
 	struct store store;
@@ -607,7 +613,8 @@ static bool has_digits(const struct version *version, const char *digits)
 	return strncmp(name, digits, strlen(digits)) == 0;
 }
 
-/* How many versions begin so, two at most; path NULL: of any file.  ret_row: the newest of the first. */
+/* How many versions begin so, two at most; path NULL: of any file.  ret_row: the newest of the
+ * first. */
 static int choose(const struct versions *versions, const char *path, const char *digits,
 		  const struct versions_row **ret_row)
 {

@@ -1,6 +1,6 @@
 /*
- * What the content stores of a workspace's sessions hold, for people: read from their indexes and directories
- * (tracker/content/contents.h).
+ * What the content stores of a workspace's sessions hold, for people: read from their indexes and
+ * directories (tracker/content/contents.h).
  */
 #ifndef SEEN_CLI_VERSIONS_H
 #define SEEN_CLI_VERSIONS_H
@@ -20,7 +20,8 @@ struct versions_row {
 	uint64_t realtime_ns; /* when it was last kept */
 	enum contents_reason
 		reason; /* why, then; CONTENTS_REASON_COUNT: no line of the index tells */
-	mode_t mode; /* permissions that the file had; VERSIONS_NO_MODE: no line of the index tells */
+	/* permissions that the file had; VERSIONS_NO_MODE: no line of the index tells */
+	mode_t mode;
 	char *path;   /* absolute; owned; NULL: no line of the index tells */
 	size_t store; /* that it is in */
 	bool on_disk; /* versions_compare(): what is on disk now */
@@ -42,35 +43,43 @@ struct versions {
 	char *workspace; /* absolute */
 };
 
-/* versions_find(): everything that is kept of the files of a workspace, and the session that a command means.
+/* versions_find(): everything that is kept of the files of a workspace, and the session that a
+ * command means.
  *
- * name: as session_find() takes it.  Where it is not NULL, the versions of that session alone; else those of all sessions of the
- * workspace, also of those whose segment went with a boot.
- * ret_session: session_find()'s; where no session of the workspace has a segment any more, session->segment.header is NULL.
- * A line of an index that is broken, or torn because its writer was killed, is skipped; the first one is named on stderr.
+ * name: as session_find() takes it.  Where it is not NULL, the versions of that session alone; else
+ * those of all sessions of the workspace, also of those whose segment went with a boot.
+ * ret_session: session_find()'s; where no session of the workspace has a segment any more,
+ * session->segment.header is NULL.
+ * A line of an index that is broken, or torn because its writer was killed, is skipped; the first
+ * one is named on stderr.
  *
- * Says on stderr what is wrong, and returns an exit code: EXIT_CODE_OK, with a session to close and versions to free, or another, with
- * neither. */
+ * Says on stderr what is wrong, and returns an exit code: EXIT_CODE_OK, with a session to close and
+ * versions to free, or another, with neither. */
 int versions_find(const struct config *config, const char *name, struct session *ret_session,
 		  struct versions *ret_versions);
 
 void versions_free(struct versions *versions);
 
-/* versions_compare(): sets on_disk of every row.  Reads each file that has the size of one of its versions. */
+/* versions_compare(): sets on_disk of every row.  Reads each file that has the size of one of its
+ * versions. */
 void versions_compare(struct versions *versions);
 
-/* versions_choose(): the version that a person means by its first digits: one that is kept of that path; else, by four
- * digits or more, of any.  path: NULL: of any, of which only one file may have had it.
+/* versions_choose(): the version that a person means by its first digits: one that is kept of that
+ * path; else, by four digits or more, of any.  path: NULL: of any, of which only one file may have
+ * had it.
  *
- * Says on stderr what is wrong, and returns an exit code: EXIT_CODE_OK and the row, borrowed from the versions, or another. */
+ * Says on stderr what is wrong, and returns an exit code: EXIT_CODE_OK and the row, borrowed from
+ * the versions, or another. */
 int versions_choose(const struct versions *versions, const char *path, const char *digits,
 		    const struct versions_row **ret_row);
 
-/* versions_is_digits(): does a person name a version by this, and no path?  So many digits are one, and no file has that name. */
+/* versions_is_digits(): does a person name a version by this, and no path?  So many digits are one,
+ * and no file has that name. */
 bool versions_is_digits(const struct versions *versions, const char *word);
 
-/* versions_path(): the path that a person means by a word: as argument_path(); where nothing is kept of that and nothing is there, the one
- * that it names below the workspace, if something is kept of it.  ret_path: capacity bytes.  Returns as argument_path(). */
+/* versions_path(): the path that a person means by a word: as argument_path(); where nothing is
+ * kept of that and nothing is there, the one that it names below the workspace, if something is
+ * kept of it.  ret_path: capacity bytes.  Returns as argument_path(). */
 int versions_path(const struct versions *versions, const char *word, char *ret_path,
 		  size_t capacity);
 
@@ -84,9 +93,11 @@ const char *versions_directory(const struct versions *versions, const struct ver
 /* versions_name(): the part of a path that is below the workspace; else all of it. */
 const char *versions_name(const struct versions *versions, const char *path);
 
-/* versions_open_file(): opens a file of the workspace to read; a symbolic link is not followed, and no FIFO waited for.
+/* versions_open_file(): opens a file of the workspace to read; a symbolic link is not followed, and
+ * no FIFO waited for.
  *
- * ret_stat: of the file.  Returns a descriptor, close-on-exec; -EINVAL when it is no regular file; errors of open(2). */
+ * ret_stat: of the file.  Returns a descriptor, close-on-exec; -EINVAL when it is no regular file;
+ * errors of open(2). */
 int versions_open_file(const char *path, struct stat *ret_stat);
 
 #endif

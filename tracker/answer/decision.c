@@ -88,7 +88,7 @@ static struct moment request_moment(const struct segment *segment, const struct 
 {
 	struct moment moment = moment_now(segment, request->context.scope_id, request->number,
 					  request->context.capture_id, request->command_id);
-	/* An own read's epoch ends with its agent's, too. */
+	/* An in-process read's epoch ends with its agent's, too. */
 	if (scope_sub_agents(segment, request->agent_scope_id))
 		moment.scope_epoch = 0;
 	else if (request->agent_scope_id && moment.scope_epoch)
@@ -97,8 +97,8 @@ static struct moment request_moment(const struct segment *segment, const struct 
 	return moment;
 }
 
-/* Does a delivery count at this moment?  An own read's own request is no repeat of itself, and counts no more once its
- * agent forgot the file. */
+/* Does a delivery count at this moment?  An in-process read's own request is no repeat of itself,
+ * and counts no more once its agent forgot the file. */
 static bool is_current(const struct segment *segment, const struct request *request,
 		       const struct delivery_slot *delivery, const struct moment *moment)
 {
@@ -115,8 +115,9 @@ static bool is_current(const struct segment *segment, const struct request *requ
 		 !forgotten.command_id && forgotten.time_ns >= delivery->time_ns);
 }
 
-/* What this scope was given of the file, under its path or, for another name of it, under its inode (`other`); under another
- * name only what is later than what was last given, or forgotten, under the path. */
+/* What this scope was given of the file, under its path or, for another name of it, under its inode
+ * (`other`); under another name only what is later than what was last given, or forgotten, under
+ * the path. */
 static int find_delivery(const struct segment *segment, const struct request *request, uint64_t key,
 			 uint64_t other, const struct moment *moment,
 			 struct delivery_slot *ret_delivery)
@@ -141,8 +142,9 @@ struct delivered_version {
 	struct version version;
 };
 
-/* The same where all its lines were given, though not at once: under its path what is later than what was forgotten there, under another
- * name of it as for a delivery.  Parts are of what viewers and readers print. */
+/* The same where all its lines were given, though not at once: under its path what is later than
+ * what was forgotten there, under another name of it as for a delivery.  Parts are of what viewers
+ * and readers print. */
 static bool find_line_ranges(const struct segment *segment, const struct request *request,
 			     uint64_t key, uint64_t other, const struct moment *moment,
 			     struct delivered_version *ret_known)
@@ -162,8 +164,9 @@ static bool find_line_ranges(const struct segment *segment, const struct request
 						   &ret_known->version);
 }
 
-/* Notes the answer for that version with the path asked for.  The model may go on by that name or by the one whose delivery
- * answered: by that one, too, it insists when it asks soon after this request. */
+/* Notes the answer for that version with the path asked for.  The model may go on by that name or
+ * by the one whose delivery answered: by that one, too, it insists when it asks soon after this
+ * request. */
 static void note_answer(const struct segment *segment, const struct moment *moment,
 			const struct answer *answer, struct note note)
 {
@@ -226,7 +229,8 @@ static bool accepts_diff(const struct segment *segment, const struct request *re
 	       request->accepts_diff && !request->is_in_process;
 }
 
-/* The file is another than the one delivered, and looked at: is it worth trying to say what changed? */
+/* The file is another than the one delivered, and looked at: is it worth trying to say what
+ * changed? */
 static bool is_worth_a_diff(const struct segment *segment, const struct answer *answer)
 {
 	uint64_t before = answer->delivered.size_bytes, now = answer->content.version.size_bytes;
@@ -340,7 +344,8 @@ void decision_open(const struct segment *segment, const struct request *request,
 	struct note own, other;
 	own = delivery_noted(segment, &moment, ret_answer->path_key, &known.version);
 	other = delivery_noted(segment, &moment, ret_answer->file_key, &known.version);
-	/* One request may be several own reads: the answer to the first is the answer to all. */
+	/* One request may be several in-process reads: the answer to the first is the answer to
+	 * all. */
 	bool is_same = request->is_in_process && own.notice_request == number;
 	if (!is_same &&
 	    (note_asks_again(segment, own, number) || note_asks_again(segment, other, number))) {
@@ -457,7 +462,8 @@ static void note_whole_read(struct file_slot *file, const void *data)
 	file_note_read(file);
 }
 
-/* Is a file that was read not what it was when last read whole, by nobody in the session, and will nobody else tell of it? */
+/* Is a file that was read not what it was when last read whole, by nobody in the session, and will
+ * nobody else tell of it? */
 static bool is_changed_unseen(const struct segment *segment, const struct file_slot *file,
 			      const struct version *version)
 {
@@ -477,7 +483,8 @@ static void note_given(struct file_slot *file, const void *data)
 	file_note_given(file);
 }
 
-/* Does what was given from `pending` until now go the request's scope's way, and is the command so far no longer than that? */
+/* Does what was given from `pending` until now go the request's scope's way, and is the command so
+ * far no longer than that? */
 static bool reaches_scope(const struct segment *segment, const struct request *request,
 			  const struct pending *pending, const struct moment *now,
 			  const struct output_limits *limits)
@@ -508,7 +515,8 @@ static bool is_invalidated_since(const struct segment *segment, const struct req
 	       after.session_epoch != now->session_epoch;
 }
 
-/* An instruction file that is read like any other need not be given once more.  Apart: a path is a lot for a small stack. */
+/* An instruction file that is read like any other need not be given once more.  Apart: a path is a
+ * lot for a small stack. */
 __attribute__((noinline)) static void note_instruction(const struct segment *segment,
 						       const struct file_slot *file,
 						       const struct moment *given,
@@ -591,10 +599,12 @@ void decision_deliver(const struct segment *segment, const struct request *reque
 		return;
 	}
 	ret_delivered->is_given = true;
-	if (request->is_in_process) /* a read is not "the model saw it": baseline_read() judges it */
+	/* a read is not "the model saw it": baseline_read() judges it */
+	if (request->is_in_process)
 		return;
 	note_instruction(segment, &file, &given, stamp, version);
-	/* A transcript may prove it yet, but what the model takes the file for is not moved by what it was perhaps not given. */
+	/* A transcript may prove it yet, but what the model takes the file for is not moved by what
+	 * it was perhaps not given. */
 	if (limits.bytes == UINT64_MAX) {
 		limits.bytes = decision_limit(segment, &request->context);
 		if (!reaches_scope(segment, request, pending, &now, &limits))

@@ -112,7 +112,8 @@ enum grade command_grade(const struct segment *segment, const struct moment *giv
 		assumed = limits_assumed(limits);
 		limits = &assumed;
 	}
-	/* In the command that still runs the content stands above in the same output, so far uncut. */
+	/* In the command that still runs the content stands above in the same output, so far
+	 * uncut. */
 	if (given->command_id == moment->command_id)
 		is_within = command_within_so_far(segment, moment->capture_id, moment->command_id,
 						  limits);
@@ -249,7 +250,8 @@ unsigned delivery_forget(const struct segment *segment, uint64_t scope_id, uint6
 	uint64_t now_ns = sys_boottime_ns();
 	unsigned forgotten = 0;
 
-	/* Either this sees a delivery that is being recorded, or decision_deliver() sees the forget. */
+	/* Either this sees a delivery that is being recorded, or decision_deliver() sees the
+	 * forget. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	for (uint64_t i = 0; i < segment->capacity[TABLE_DELIVERIES]; i++) {
 		struct delivery_slot *slot = segment_slot(segment, TABLE_DELIVERIES, i);

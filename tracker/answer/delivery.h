@@ -1,7 +1,8 @@
 /*
  * Deliveries: what each scope was given, in which version, and whether that still counts.
- * Notes: how it was answered when it asked for a file again.  They are slots of the same table under keys of their
- * own: a file may be answered for by the delivery of another name of it, and by another one the next time.
+ * Notes: how it was answered when it asked for a file again.  They are slots of the same table
+ * under keys of their own: a file may be answered for by the delivery of another name of it, and by
+ * another one the next time.
  * Lock-free and async-signal-safe.
  */
 #ifndef SEEN_TRACKER_DELIVERY_H
@@ -13,7 +14,8 @@
 #include "tracker/segment/segment.h"
 #include "tracker/segment/tables.h"
 
-/* As a command_id: an own read of a whitelisted process.  No command's output, nothing that anybody cuts. */
+/* As a command_id: an in-process read of a whitelisted process.  No command's output, nothing that
+ * anybody cuts. */
 #define DELIVERY_UNCUT UINT64_MAX
 
 /* The moment, in a scope's own measures, at which something is asked or given. */
@@ -29,7 +31,8 @@ struct moment {
 	uint64_t time_ns;
 };
 
-/* moment_now(): reads a scope's measures.  scope_epoch 0: the scope is not known, nothing counts. */
+/* moment_now(): reads a scope's measures.  scope_epoch 0: the scope is not known, nothing
+ * counts. */
 struct moment moment_now(const struct segment *segment, uint64_t scope_id, uint64_t request,
 			 uint64_t capture_id, uint64_t command_id);
 
@@ -38,12 +41,14 @@ struct moment moment_now(const struct segment *segment, uint64_t scope_id, uint6
 int delivery_find(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
 		  struct delivery_slot *ret_delivery);
 
-/* window_holds(): is what was given still inside the window ([window]), so many requests of its scope, bytes given to it, and
- * nanoseconds later?  Both ends belong to it: the request number `[window] requests` after it was given is the last one inside. */
+/* window_holds(): is what was given still inside the window ([window]), so many requests of its
+ * scope, bytes given to it, and nanoseconds later?  Both ends belong to it: the request number
+ * `[window] requests` after it was given is the last one inside. */
 bool window_holds(const struct settings *settings, uint64_t requests, uint64_t bytes,
 		  uint64_t age_ns);
 
-/* How well it is known that the model has what a command printed, and has it whole.  The later, the better. */
+/* How well it is known that the model has what a command printed, and has it whole.  The later, the
+ * better. */
 enum grade {
 	GRADE_NONE,     /* it is not known, or known to be otherwise */
 	GRADE_ASSUMED,  /* so short that no agent is known to cut it */
@@ -57,20 +62,21 @@ enum { ASSUMED_BYTES = 1900, ASSUMED_LINES = 100, ASSUMED_LINE_BYTES = 700 };
 /* limits_assumed(): these, and none above `limits`; NULL: there are no others. */
 struct output_limits limits_assumed(const struct output_limits *limits);
 
-/* command_grade(): of the output of the command that gave something, whatever the epoch and the window.  given: scope_id,
- * command_id, time_ns.  moment: the present.
+/* command_grade(): of the output of the command that gave something, whatever the epoch and the
+ * window.  given: scope_id, command_id, time_ns.  moment: the present.
  *
- * A proof (proof.h) decides.  Without one, in a scope whose transcript is read, nothing counts before PROOF_WAIT_NS, and is assumed
- * then; elsewhere `limits` holds. */
+ * A proof (proof.h) decides.  Without one, in a scope whose transcript is read, nothing counts
+ * before PROOF_WAIT_NS, and is assumed then; elsewhere `limits` holds. */
 enum grade command_grade(const struct segment *segment, const struct moment *given,
 			 const struct moment *moment, const struct output_limits *limits);
 
-/* moment_grade(): the same for what must be of the moment's epoch and inside the window, in a scope that is not mute. */
+/* moment_grade(): the same for what must be of the moment's epoch and inside the window, in a scope
+ * that is not mute. */
 enum grade moment_grade(const struct segment *segment, const struct moment *given,
 			const struct moment *moment, const struct output_limits *limits);
 
-/* moment_is_current(): does what was given then still count?  Given in the moment's epoch, still inside the window, by a command that kept to
- * `limits` in all.
+/* moment_is_current(): does what was given then still count?  Given in the moment's epoch, still
+ * inside the window, by a command that kept to `limits` in all.
  * given: its capture_id is not looked at; command_id 0: forgotten. */
 bool moment_is_current(const struct segment *segment, const struct moment *given,
 		       const struct moment *moment, const struct output_limits *limits);
@@ -92,14 +98,17 @@ struct note {
 	uint64_t yield_until;    /* given in full up to this request */
 };
 
-/* note_asks_again(): does the model insist, asking by the request of this number, so soon after its notice ([notice] yield)? */
+/* note_asks_again(): does the model ask again, asking by the request of this number, so soon after
+ * its notice ([notice] yield)? */
 bool note_asks_again(const struct segment *segment, struct note note, uint64_t request);
 
-/* delivery_noted(): the note for a file in this version, in the moment's epoch; zeros when there is none. */
+/* delivery_noted(): the note for a file in this version, in the moment's epoch; zeros when there is
+ * none. */
 struct note delivery_noted(const struct segment *segment, const struct moment *moment,
 			   uint64_t file_key, const struct version *version);
 
-/* delivery_note(): notes an answer.  The later one stands: no number of a note in this version and epoch is lowered. */
+/* delivery_note(): notes an answer.  The later one stands: no number of a note in this version and
+ * epoch is lowered. */
 void delivery_note(const struct segment *segment, const struct moment *moment, uint64_t file_key,
 		   const struct version *version, struct note note);
 
@@ -107,12 +116,14 @@ void delivery_note(const struct segment *segment, const struct moment *moment, u
 void delivery_unnote(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
 		     uint64_t notice_request);
 
-/* delivery_forget(): what was given of a file no longer counts, nor how it was answered for, in one scope or, for
- * scope_id 0, in all.  Returns the number of deliveries that were forgotten. */
+/* delivery_forget(): what was given of a file no longer counts, nor how it was answered for, in one
+ * scope or, for scope_id 0, in all.  Returns the number of deliveries that were forgotten. */
 unsigned delivery_forget(const struct segment *segment, uint64_t scope_id, uint64_t file_key);
 
-/* delivery_forget_names(): what was given so far under other names of a file does not count for this one either.
- * Leaves a forgotten delivery, as of now, in one scope that is on record or, for scope_id 0, in all. */
+/* delivery_forget_names(): what was given so far under other names of a file does not count for
+ * this one either.
+ * Leaves a forgotten delivery, as of now, in one scope that is on record or, for scope_id 0, in
+ * all. */
 void delivery_forget_names(const struct segment *segment, uint64_t scope_id, uint64_t file_key);
 
 #endif

@@ -37,14 +37,16 @@ static bool may_inject(const struct segment *segment, const struct request *requ
 	       request->at_sink && request->number && request->command_id;
 }
 
-/* Without a write: what a command's processes write is counted by the kernel, and tells what its agent was sent (capture.h). */
+/* Without a write: what a command's processes write is counted by the kernel, and tells what its
+ * agent was sent (capture.h). */
 static int add(struct making *making, const void *bytes, size_t size_bytes)
 {
 	uint64_t end = making->bytes + size_bytes;
 
 	if (!size_bytes)
 		return 0;
-	/* A process may not make files larger than its limit, in memory neither; beyond, a signal ends it. */
+	/* A process may not make files larger than its limit, in memory neither; beyond, a signal
+	 * ends it. */
 	if (!sys_may_be_this_large(end))
 		return -EFBIG;
 	/* The pages are there before they are stored to. */
@@ -60,7 +62,8 @@ static int add(struct making *making, const void *bytes, size_t size_bytes)
 	return 0;
 }
 
-/* Copies a file whole.  version: that it must have; NULL: only the size matters.  Returns 0 or a negative errno. */
+/* Copies a file whole.  version: that it must have; NULL: only the size matters.  Returns 0 or a
+ * negative errno. */
 static int add_file(struct making *making, int fd, uint64_t size_bytes,
 		    const struct version *version, char *ret_last)
 {
@@ -148,7 +151,8 @@ static bool is_room(const struct making *making, uint64_t more_bytes, uint64_t m
 				     making->moment.command_id, &left);
 }
 
-/* Lines of what comes behind: where they are limited, of the file that the viewer is about to read. */
+/* Lines of what comes behind: where they are limited, of the file that the viewer is about to
+ * read. */
 static void find_rest(struct making *making)
 {
 	const struct inject_rest *rest = making->rest;
@@ -165,7 +169,8 @@ static void find_rest(struct making *making)
 		making->rest_lines = FOOTER_LINES + content.lines;
 }
 
-/* Puts one in, where it is to be.  Returns 0, also where it is not; a negative errno where nothing may be put in at all. */
+/* Puts one in, where it is to be.  Returns 0, also where it is not; a negative errno where nothing
+ * may be put in at all. */
 static int add_instruction(struct making *making, int fd, const struct stat *stat,
 			   inject_text *text, void *data, struct inject *inject)
 {
@@ -253,7 +258,8 @@ static int make(struct making *making, inject_text *text, void *data, struct inj
 	return readable;
 }
 
-/* What inject_file() does where it may. Apart: `making` is large, and the stack of one who may not may be a signal handler's. */
+/* What inject_file() does where it may. Apart: `making` is large, and the stack of one who may not
+ * may be a signal handler's. */
 __attribute__((noinline)) static int make_file(const struct segment *segment,
 					       const struct request *request,
 					       const struct inject_rest *rest, inject_text *text,

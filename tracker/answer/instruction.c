@@ -71,7 +71,7 @@ bool instruction_is_named(const struct segment *segment, const char *path)
 	return false;
 }
 
-/* The slot of a folder in the index, or with make one for it; NULL: there is none. */
+/* The slot of a directory in the index, or with make one for it; NULL: there is none. */
 static struct instruction_directory_slot *directory_slot(const struct segment *segment,
 							 uint64_t key, bool make)
 {
@@ -108,7 +108,7 @@ void instruction_index_renew(const struct segment *segment, uint64_t for_ns)
 	__atomic_store_n(&segment->header->instructions_until_ns, until_ns, __ATOMIC_RELEASE);
 }
 
-/* Names in the walk's folder, whose path is given. */
+/* Names in the walk's directory, whose path is given. */
 static uint64_t names_in(const struct segment *segment, const char *directory)
 {
 	const struct instruction_directory_slot *slot = directory_slot(
@@ -136,7 +136,7 @@ void instruction_walk_init(const struct segment *segment, const char *path, bool
 		ret_walk->directory_bytes = relative > path ? (size_t)(relative - path) - 1 : 0;
 }
 
-/* Goes one folder down. */
+/* Goes one directory down. */
 static void descend(struct instruction_walk *walk)
 {
 	size_t length = strlen(walk->path), next = walk->directory_bytes + 1;
@@ -166,7 +166,7 @@ bool instruction_walk_next(const struct segment *segment, struct instruction_wal
 		}
 		while ((walk->name = next_name(segment, walk->name))) {
 			size_t name_bytes = strlen(walk->name) + 1;
-			/* A name with a folder in it is in no index. */
+			/* A name with a directory in it is in no index. */
 			bool may_be = walk->names & bit_of(walk->number++) ||
 				      strchr(walk->name, '/');
 			if (!may_be || bytes + 1 + name_bytes > capacity)
@@ -242,7 +242,8 @@ static bool is_of(const struct instruction_slot *slot, uint64_t dev, uint64_t in
 	return slot->dev == dev && slot->ino == ino && version_equal(&slot->version, version);
 }
 
-/* The command has ended within its limit: that is so however many commands follow, whose slots take its place. */
+/* The command has ended within its limit: that is so however many commands follow, whose slots take
+ * its place. */
 static void complete_delivery(const struct segment *segment, const struct instruction_slot *given)
 {
 	struct instruction_slot copy;

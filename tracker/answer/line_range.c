@@ -19,8 +19,8 @@ static bool is_one_output(const struct line_range *a, const struct line_range *b
 	return a->request == b->request && a->command_id == b->command_id;
 }
 
-/* Adds a part, with what the same request printed before and behind it as one.  It takes the place of those that it holds, since it is
- * younger; else of the oldest. */
+/* Adds a part, with what the same request printed before and behind it as one.  It takes the place
+ * of those that it holds, since it is younger; else of the oldest. */
 static void add(struct line_range_slot *slot, struct line_range part)
 {
 	struct line_range *place = NULL;
@@ -137,7 +137,8 @@ unsigned line_range_forget(const struct segment *segment, uint64_t scope_id, uin
 {
 	unsigned forgotten = 0;
 
-	/* Either this sees a part that is being recorded, or decision_give_lines() sees the forget. */
+	/* Either this sees a part that is being recorded, or decision_give_lines() sees the
+	 * forget. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	for (uint64_t i = 0; i < segment->capacity[TABLE_LINE_RANGES]; i++) {
 		struct line_range_slot *slot = segment_slot(segment, TABLE_LINE_RANGES, i);

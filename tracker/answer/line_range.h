@@ -1,6 +1,7 @@
 /*
- * Parts: which lines of a file each scope was given, in which version, and whether that still counts.  A handful of spans for each
- * file, each with its own moment: one that is outside the window by now, or whose command was cut, takes none of the others with it.
+ * Parts: which lines of a file each scope was given, in which version, and whether that still
+ * counts.  A handful of spans for each file, each with its own moment: one that is outside the
+ * window by now, or whose command was cut, takes none of the others with it.
  *
  * Lock-free and async-signal-safe.
  */
@@ -15,23 +16,26 @@
 
 /* line_range_record(): the scope was given these lines of a file.
  *
- * version, line_count: of the whole file; spans of another version, or epoch, are dropped.  spans: as printed by one request; they may
- * overlap.  moment: as for delivery_record().  Where there are too many spans, the oldest makes place.
+ * version, line_count: of the whole file; spans of another version, or epoch, are dropped.  spans:
+ * as printed by one request; they may overlap.  moment: as for delivery_record().  Where there are
+ * too many spans, the oldest makes place.
  * Returns 0, or -ENOSPC (counted as lost). */
 int line_range_record(const struct segment *segment, uint64_t file_key,
 		      const struct version *version, uint64_t line_count, const struct span *spans,
 		      unsigned count, const struct moment *moment);
 
-/* line_range_is_whole(): was the scope given all lines of a file, and does that still count, each part by moment_is_current()?
+/* line_range_is_whole(): was the scope given all lines of a file, and does that still count, each
+ * part by moment_is_current()?
  *
- * after_ns: only parts that were given later (CLOCK_BOOTTIME).  ret_version: of the file that they are of.  A file without a line
- * is never given in parts. */
+ * after_ns: only parts that were given later (CLOCK_BOOTTIME).  ret_version: of the file that they
+ * are of.  A file without a line is never given in parts. */
 bool line_range_is_whole(const struct segment *segment, uint64_t file_key,
 			 const struct moment *moment, const struct output_limits *limits,
 			 uint64_t after_ns, struct version *ret_version);
 
-/* line_range_forget(): no part of a file that was given so far counts any more, in one scope or, for scope_id 0, in all.  Returns the number
- * of files (one for each scope) of which there was one. */
+/* line_range_forget(): no part of a file that was given so far counts any more, in one scope or,
+ * for scope_id 0, in all.  Returns the number of files (one for each scope) of which there was
+ * one. */
 unsigned line_range_forget(const struct segment *segment, uint64_t scope_id, uint64_t file_key);
 
 #endif

@@ -68,7 +68,8 @@ static void append_excerpt(struct text *text, const struct render *render)
 		if (got <= 0)
 			break;
 		size_t end = (size_t)got, at = 0;
-		/* A sequence that goes on behind this piece begins the next one; none begins and ends in none. */
+		/* A sequence that goes on behind this piece begins the next one; none begins and
+		 * ends in none. */
 		if (offset + end < size && excerpt_whole(piece, end))
 			end = excerpt_whole(piece, end);
 		while (at < end && left > 0) {
@@ -277,7 +278,8 @@ int notice_seal(int memfd)
 
 int notice_file(const char *text, size_t bytes)
 {
-	/* A process may not make files larger than this, in memory neither; beyond, a signal ends it. */
+	/* A process may not make files larger than this, in memory neither; beyond, a signal ends
+	 * it. */
 	if (!sys_may_be_this_large(bytes))
 		return -EFBIG;
 	int memfd = notice_memory();

@@ -13,33 +13,39 @@ enum { NOTICE_BYTES_MAX = 8192 };
 
 /* notice_render(): the notice for a file.
  *
- * path: as the command wrote it; control characters are escaped.  content: its lines, bytes and version.
- * fd: of the file, read by pread for {excerpt}: its first [history] result_max_length characters, escaped, or as many as fit.  -1: that is
- * empty; for whatever an agent's own process is given: agents write what they read to disk.
+ * path: as the command wrote it; control characters are escaped.  content: its lines, bytes and
+ * version.
+ * fd: of the file, read by pread for {excerpt}: its first [history] result_max_length characters,
+ * escaped, or as many as fit.  -1: that is empty; for whatever an agent's own process is given:
+ * agents write what they read to disk.
  * ret_text: capacity bytes.  The text ends with one newline and has no other.
- * Returns its length in bytes, NUL not counted; -ENAMETOOLONG when it does not fit, without an excerpt; -EINVAL when the
- * template lacks the nonce (a damaged segment).  Async-signal-safe.
+ * Returns its length in bytes, NUL not counted; -ENAMETOOLONG when it does not fit, without an
+ * excerpt; -EINVAL when the template lacks the nonce (a damaged segment).  Async-signal-safe.
  */
 int notice_render(const struct segment *segment, const char *path, const struct content *content,
 		  int fd, char *ret_text, size_t capacity);
 
 /* notice_request(): the notice for a reader's command that is remembered.
  *
- * words: its arguments, the program first, ended by NULL; of a long command the beginning is shown.  output_bytes: what it printed.  age_ns:
+ * words: its arguments, the program first, ended by NULL; of a long command the beginning is shown.
+ * output_bytes: what it printed.  age_ns:
  * since then.  Otherwise as notice_render(). */
 int notice_request(const struct segment *segment, char *const words[], uint64_t output_bytes,
 		   uint64_t age_ns, char *ret_text, size_t capacity);
 
 /* notice_file(): a notice as a file: sealed, in memory.
  *
- * text: bytes of it, at least one.  Returns a descriptor, opened read-only and close-on-exec, at offset 0; or a
- * negative errno: -EFBIG where this process may not make a file so large (setrlimit(2), RLIMIT_FSIZE).  Async-signal-safe.
+ * text: bytes of it, at least one.  Returns a descriptor, opened read-only and close-on-exec, at
+ * offset 0; or a negative errno: -EFBIG where this process may not make a file so large
+ * (setrlimit(2), RLIMIT_FSIZE).  Async-signal-safe.
  */
 int notice_file(const char *text, size_t bytes);
 
-/* notice_memory(): an empty file in memory, open for writing, close-on-exec.  notice_seal(): seals it, as it is now.
+/* notice_memory(): an empty file in memory, open for writing, close-on-exec.  notice_seal(): seals
+ * it, as it is now.
  *
- * memfd: closed in any case.  Returns a descriptor, or a negative errno; of notice_seal() as notice_file() does.  Async-signal-safe. */
+ * memfd: closed in any case.  Returns a descriptor, or a negative errno; of notice_seal() as
+ * notice_file() does.  Async-signal-safe. */
 int notice_memory(void);
 int notice_seal(int memfd);
 

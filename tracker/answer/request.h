@@ -1,5 +1,6 @@
 /*
- * A request: one viewer or reader process, or one own read of a whitelisted process.  What both ways in do with one; neither knows how a process is observed.
+ * A request: one viewer or reader process, or one in-process read of a whitelisted process.  What
+ * both mechanisms do with one; neither knows how a process is observed.
  *
  * All functions are lock-free and async-signal-safe.
  */
@@ -13,22 +14,33 @@
 #include "tracker/segment/segment.h"
 #include "tracker/segment/tables.h"
 
-/* Who asks: filled once per request, by the way in. */
+/* Who asks: filled once per request, by the mechanism. */
 struct request {
 	struct subject subject;
 	struct context context;
 	uint64_t number; /* in its scope, from 1 */
-	bool is_counted; /* else it used nothing of the window up, and has the number that the next one will have */
+	/* else it used nothing of the window up, and has the number that the next one will have */
+	bool is_counted;
 	uint64_t command_id;
 	bool is_viewer;
-	bool at_sink; /* descriptor 1 is, now, the capture recorded for this process, which its agent alone reads */
+	/* descriptor 1 is, now, the capture recorded for this process, which its agent alone
+	 * reads */
+	bool at_sink;
 	bool is_asked;   /* at_sink was looked at, if only once */
 	bool is_unknown; /* counted: nobody could tell who reads it */
-	uint64_t pid_ns; /* process_pid_ns() of the subject, where it is the caller and no copy of it; 0: to be asked for */
-	bool asks_late; /* at_sink is not known yet: decision_open() looks where an answer hangs on it, which walks /proc */
-	bool accepts_diff; /* its way in can give what changed instead of a file (DECISION_DIFF) */
-	bool is_in_process; /* an own read of a whitelisted process: its context's scope is of that process alone */
-	uint64_t agent_scope_id; /* is_in_process: of its agent: what that forgets is forgotten here too; 0: none */
+	/* process_pid_ns() of the subject, where it is the caller and no copy of it; 0: to be asked
+	 * for */
+	uint64_t pid_ns;
+	/* at_sink is not known yet: decision_open() looks where an answer hangs on it, which walks
+	 * /proc */
+	bool asks_late;
+	/* its mechanism can give what changed instead of a file (DECISION_DIFF) */
+	bool accepts_diff;
+	/* an in-process read of a whitelisted process: its context's scope is of that process
+	 * alone */
+	bool is_in_process;
+	/* is_in_process: of its agent: what that forgets is forgotten here too; 0: none */
+	uint64_t agent_scope_id;
 };
 
 /* request_is_received(): does what the process is given reach the request's scope? */
@@ -37,48 +49,57 @@ static inline bool request_is_received(const struct request *request)
 	return request->is_in_process || request->at_sink;
 }
 
-/* request_init(): a viewer or reader, by its context's role, is one request of its scope: sets number and command_id.
+/* request_init(): a viewer or reader, by its context's role, is one request of its scope: sets
+ * number and command_id.
  * subject and context are set before.  Without a scope it has the number 0 and no command.
  *
- * probes: of a reader's invocation.  One that asks for nothing in the workspace is not counted, nor is a viewer before request_concerns(). */
+ * probes: of a reader's invocation.  One that asks for nothing in the workspace is not counted, nor
+ * is a viewer before request_concerns(). */
 void request_init(const struct segment *segment, struct request *request, bool probes);
 
 /* request_concerns(): a viewer opens that file.  path: absolute, normalized.  No system call. */
 void request_concerns(const struct segment *segment, struct request *request, const char *path);
 
-/* request_prepare_in_process(): makes the request that all own reads of a whitelisted process begin as, and its scope.
+/* request_prepare_in_process(): makes the request that all in-process reads of a whitelisted
+ * process begin as, and its scope.
  *
- * context: of the process.  serial: of its slot.  agent_scope_id: baseline_scope() of it.  name: of the program.
+ * context: of the process.  serial: of its slot.  agent_scope_id: baseline_scope() of it.  name: of
+ * the program.
  * Returns false when there can be no scope: then nothing is answered. */
 bool request_prepare_in_process(const struct segment *segment, const struct context *context,
 				uint64_t serial, uint64_t agent_scope_id, const char *name,
 				struct request *ret_request);
 
-/* request_init_in_process(): an own read, prepared as above, begins: sets number. */
+/* request_init_in_process(): an in-process read, prepared as above, begins: sets number. */
 void request_init_in_process(const struct segment *segment, struct request *request);
 
-/* request_count_in_process(): an own read gave bytes: they count towards its scope's window. */
+/* request_count_in_process(): an in-process read gave bytes: they count towards its scope's
+ * window. */
 void request_count_in_process(const struct segment *segment, const struct request *request,
 			      uint64_t bytes);
 
 /* request_cancel(): it was begun by the wrong one: as if it had not been. */
 void request_cancel(const struct segment *segment, struct request *request);
 
-/* request_has_capture(): is descriptor 1, now, the capture recorded for this process?  Of its agent nothing is said. */
+/* request_has_capture(): is descriptor 1, now, the capture recorded for this process?  Of its agent
+ * nothing is said. */
 bool request_has_capture(const struct segment *segment, const struct request *request);
 
-/* request_at_sink(): looks whether descriptor 1 is the capture, and who reads that (receiver.h), and sets at_sink.  Walks /proc. */
+/* request_at_sink(): looks whether descriptor 1 is the capture, and who reads that (receiver.h),
+ * and sets at_sink.  Walks /proc. */
 void request_at_sink(const struct segment *segment, struct request *request);
 
-/* request_confirm_sink(): the same once a request, for what is only recorded as given: an answer asks each time. */
+/* request_confirm_sink(): the same once a request, for what is only recorded as given: an answer
+ * asks each time. */
 void request_confirm_sink(const struct segment *segment, struct request *request);
 
-/* request_still_at_sink(): at the end, when descriptor 1 may be closed, and its reader may have closed it, too: clears at_sink where the
- * agent or the shell has gone. */
+/* request_still_at_sink(): at the end, when descriptor 1 may be closed, and its reader may have
+ * closed it, too: clears at_sink where the agent or the shell has gone. */
 void request_still_at_sink(const struct segment *segment, struct request *request);
 
-/* request_wrote(): the process wrote to descriptor 1: `now` in all, `before` of it counted already (NULL: nothing).  It counts towards its
- * command's output and its scope's window.  Nothing where descriptor 1 was no capture when it began (it then has no command). */
+/* request_wrote(): the process wrote to descriptor 1: `now` in all, `before` of it counted already
+ * (NULL: nothing).  It counts towards its command's output and its scope's window.  Nothing where
+ * descriptor 1 was no capture when it began (it then has no command). */
 void request_wrote(const struct segment *segment, const struct request *request,
 		   const struct shape *before, const struct shape *now);
 
@@ -86,8 +107,10 @@ void request_wrote(const struct segment *segment, const struct request *request,
 void request_unwrote(const struct segment *segment, const struct request *request,
 		     const struct shape *shape);
 
-/* request_end_reader(): the same for all that a reader wrote, at its end (proc(5), io); descriptor 1 may be closed by now.
- * pid: of the request's process, as it is known by then.  known: of what it wrote, as far as that is known; NULL: not at all. */
+/* request_end_reader(): the same for all that a reader wrote, at its end (proc(5), io); descriptor
+ * 1 may be closed by now.
+ * pid: of the request's process, as it is known by then.  known: of what it wrote, as far as that
+ * is known; NULL: not at all. */
 void request_end_reader(const struct segment *segment, const struct request *request, uint32_t pid,
 			const struct shape *known);
 

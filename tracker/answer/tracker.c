@@ -118,7 +118,8 @@ int tracker_forget(const struct segment *segment, uint64_t scope_id, const char 
 	struct stat stat;
 	bool known = false;
 
-	/* Before anything: what is being read, and is on no record yet, is no delivery (decision_complete()). */
+	/* Before anything: what is being read, and is on no record yet, is no delivery
+	 * (decision_complete()). */
 	(void)__atomic_add_fetch(&segment->header->file_forgets, 1, __ATOMIC_SEQ_CST);
 	/* Which commands read it is in files; they are few, and all of them are run again. */
 	bool is_there = sys_stat(path, &stat) == 0;
@@ -133,7 +134,8 @@ int tracker_forget(const struct segment *segment, uint64_t scope_id, const char 
 	for (int i = 0; i < 2; i++) {
 		if (!keys[i] || (i == 1 && keys[1] == keys[0]))
 			continue;
-		/* The record of the file and that of its delivery are lost apart from each other. */
+		/* The record of the file and that of its delivery are lost apart from each
+		 * other. */
 		if (file_change_known(segment, keys[i], count_forget, NULL) == 0)
 			known = true;
 		if (delivery_forget(segment, scope_id, keys[i]) > 0)
@@ -147,7 +149,8 @@ int tracker_forget(const struct segment *segment, uint64_t scope_id, const char 
 	if (keys[0])
 		delivery_forget_names(segment, scope_id, keys[0]);
 	segment_count(segment, COUNTER_forgets, 1);
-	/* Behind the count: either a reader that ends sees that, or its command is on record by now. */
+	/* Behind the count: either a reader that ends sees that, or its command is on record by
+	 * now. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	(void)remembered_forget(segment, scope_id);
 	return 0;

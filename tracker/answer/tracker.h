@@ -43,30 +43,34 @@ int tracker_record_delivery(const struct segment *segment, uint64_t scope_id, ui
 /* tracker_file(): counts of a file: full reads, repeats, notices, when.  Returns 0 or -ENOENT. */
 int tracker_file(const struct segment *segment, const char *path, struct file_slot *ret_file);
 
-/* tracker_each_file(): calls back for every file on record, in no order; stops when it returns nonzero and returns
- * that.  The path is borrowed for the call. */
+/* tracker_each_file(): calls back for every file on record, in no order; stops when it returns
+ * nonzero and returns that.  The path is borrowed for the call. */
 int tracker_each_file(const struct segment *segment,
 		      int (*callback)(const char *path, const struct file_slot *file, void *data),
 		      void *data);
 
-/* tracker_forget(): the file is to be given in full again, to one scope, or to all for scope_id 0.  Reads that
- * are under way do not count either.  Looks at the file (stat): what was given under another name of it is
- * forgotten too, and so is every command that is remembered.  Returns 0, or -ENOENT when the file is not on record. */
+/* tracker_forget(): the file is to be given in full again, to one scope, or to all for scope_id 0.
+ * Reads that are under way do not count either.  Looks at the file (stat): what was given under
+ * another name of it is forgotten too, and so is every command that is remembered.  Returns 0, or
+ * -ENOENT when the file is not on record. */
 int tracker_forget(const struct segment *segment, uint64_t scope_id, const char *path);
 
-/* tracker_forget_all(): a new epoch, of one scope or, for scope_id 0, of the session: every file is to be given
- * in full again.  The counts stay.  Returns 0, or -ENOENT for a scope that is not known. */
+/* tracker_forget_all(): a new epoch, of one scope or, for scope_id 0, of the session: every file is
+ * to be given in full again.  The counts stay.  Returns 0, or -ENOENT for a scope that is not
+ * known. */
 int tracker_forget_all(const struct segment *segment, uint64_t scope_id);
 
-/* tracker_baseline(): the version that a file is held against: what the scope knows (baseline.h), or was last given, also when
- * that is outside the window or of an older epoch; for scope_id 0 what anybody knew or read whole last.  Does not
- * look at the file.  Returns false, and the version that is none, when there is nothing to hold it against. */
+/* tracker_baseline(): the version that a file is held against: what the scope knows (baseline.h),
+ * or was last given, also when that is outside the window or of an older epoch; for scope_id 0 what
+ * anybody knew or read whole last.  Does not look at the file.  Returns false, and the version that
+ * is none, when there is nothing to hold it against. */
 bool tracker_baseline(const struct segment *segment, uint64_t scope_id, const char *path,
 		      struct version *ret_version);
 
-/* tracker_state(): the file on disk against that; for scope_id 0 also against what the session wrote last.  A touch, another mode, or a
- * rewrite with equal bytes is no change: the version decides.  A file that the session itself removed is not deleted, but
- * untracked.  Opens and reads the file. */
+/* tracker_state(): the file on disk against that; for scope_id 0 also against what the session
+ * wrote last.  A touch, another mode, or a rewrite with equal bytes is no change: the version
+ * decides.  A file that the session itself removed is not deleted, but untracked.  Opens and reads
+ * the file. */
 enum state tracker_state(const struct segment *segment, uint64_t scope_id, const char *path);
 
 #endif

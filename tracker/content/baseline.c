@@ -339,7 +339,8 @@ static void adopt(const struct segment *segment, uint64_t file_key, const struct
 	commit(segment, slot, &copy, sys_boottime_ns());
 }
 
-/* Times of another boot say nothing in this one: all that is known is older than anything to come. */
+/* Times of another boot say nothing in this one: all that is known is older than anything to
+ * come. */
 static void make_old(const struct segment *segment)
 {
 	for (uint64_t i = 0; i < segment->capacity[TABLE_BASELINES]; i++) {

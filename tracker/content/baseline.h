@@ -1,10 +1,13 @@
 /*
- * Baselines: what a scope takes a file's content to be.  A write over anything else destroys what its agent has not seen.
+ * Baselines: what a scope takes a file's content to be.  A write over anything else destroys what
+ * its agent has not seen.
  *
- * A baseline is the version that the scope was given, or read more than [notice] burst_ms before it matters, or made itself.
- * Edit and write tools read a file again right before they write it: such a read says nothing of what the model knows, so
- * a read counts only when it is old enough, by the first one of its version.  What the session writes moves a baseline
- * only if what it replaced was the baseline: `echo x >> f` does not make somebody else's change known.
+ * A baseline is the version that the scope was given, or read more than [notice] burst_ms before it
+ * matters, or made itself.
+ * Edit and write tools read a file again right before they write it: such a read says nothing of
+ * what the model knows, so a read counts only when it is old enough, by the first one of its
+ * version.  What the session writes moves a baseline only if what it replaced was the baseline:
+ * `echo x >> f` does not make somebody else's change known.
  *
  * Lock-free and async-signal-safe.
  */
@@ -16,17 +19,18 @@
 #include "tracker/segment/segment.h"
 #include "tracker/segment/tables.h"
 
-/* The scope of what is left of those whose agent is gone, and of what the user mentioned: it stands in where a scope
- * has nothing of its own.  No scope_id_of() is 1 but by a chance of 2^-64. */
+/* The scope of what is left of those whose agent is gone, and of what the user mentioned: it stands
+ * in where a scope has nothing of its own.  No scope_id_of() is 1 but by a chance of 2^-64. */
 #define BASELINE_SESSION UINT64_C(1)
 
-/* baseline_scope(): the scope that a process's reads and writes belong to, an agent's own included; 0: none.  Forks of an agent are one
- * here: what it knew when it forked, they know.
+/* baseline_scope(): the scope that a process's reads and writes belong to, an agent's own included;
+ * 0: none.  Forks of an agent are one here: what it knew when it forked, they know.
  *
  * scope_name: SEEN_SCOPE of the process, or NULL. */
 uint64_t baseline_scope(const struct context *context, const char *scope_name);
 
-/* baseline_given(): the scope was given the file, or made it: that counts at once.  Also for BASELINE_SESSION. */
+/* baseline_given(): the scope was given the file, or made it: that counts at once.  Also for
+ * BASELINE_SESSION. */
 void baseline_given(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
 		    const struct version *version);
 
@@ -43,47 +47,54 @@ bool baseline_at(const struct segment *segment, uint64_t scope_id, uint64_t file
 bool baseline_of(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
 		 struct version *ret_version);
 
-/* baseline_since(): as baseline_at(), and since when: CLOCK_BOOTTIME nanoseconds; of a read, those of the read. */
+/* baseline_since(): as baseline_at(), and since when: CLOCK_BOOTTIME nanoseconds; of a read, those
+ * of the read. */
 bool baseline_since(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
 		    struct version *ret_version, uint64_t *ret_since_ns);
 
-/* baseline_newest(): what anybody in the session knew of a file last: the youngest baseline of all scopes on record and of
- * BASELINE_SESSION; a read counts at once.  As baseline_since(). */
+/* baseline_newest(): what anybody in the session knew of a file last: the youngest baseline of all
+ * scopes on record and of BASELINE_SESSION; a read counts at once.  As baseline_since(). */
 bool baseline_newest(const struct segment *segment, uint64_t file_key, struct version *ret_version,
 		     uint64_t *ret_since_ns);
 
-/* baseline_scope_lives(): does the agent of a scope live?  One that is not in the process table does not.  Looks at /proc. */
+/* baseline_scope_lives(): does the agent of a scope live?  One that is not in the process table
+ * does not.  Looks at /proc. */
 bool baseline_scope_lives(const struct segment *segment, uint64_t scope_id);
 
-/* baseline_only_scope(): the scope that what concerns "the agent" is for: the only one whose agent lives; where none does (the agent is
- * outside, between two commands), the only one on record.  0: there is none, or more than one.  Looks at /proc. */
+/* baseline_only_scope(): the scope that what concerns "the agent" is for: the only one whose agent
+ * lives; where none does (the agent is outside, between two commands), the only one on record.  0:
+ * there is none, or more than one.  Looks at /proc. */
 uint64_t baseline_only_scope(const struct segment *segment);
 
-/* baseline_adopt(): what scopes whose agent is gone knew becomes what the session knows, unless that is newer.  For a session that is
- * taken up again.
+/* baseline_adopt(): what scopes whose agent is gone knew becomes what the session knows, unless
+ * that is newer.  For a session that is taken up again.
  *
- * is_other_boot: the times on record, and the processes, are of another boot than this one.  Looks at /proc. */
+ * is_other_boot: the times on record, and the processes, are of another boot than this one.  Looks
+ * at /proc. */
 void baseline_adopt(const struct segment *segment, bool is_other_boot);
 
-/* baseline_is(): is it the version that the scope has as its baseline, or, where it has no older one, has only just read? */
+/* baseline_is(): is it the version that the scope has as its baseline, or, where it has no older
+ * one, has only just read? */
 bool baseline_is(const struct segment *segment, uint64_t scope_id, uint64_t file_key,
 		 const struct version *version);
 
 /* baseline_forget(): the scope has none of this file any more; 0: no scope. */
 void baseline_forget(const struct segment *segment, uint64_t scope_id, uint64_t file_key);
 
-/* baseline_knows_name(): may a file of that name have a baseline?  path: as given to a call, of any form.  A "no" is certain of
- * every name but symbolic links and others of the same inode.  No system call. */
+/* baseline_knows_name(): may a file of that name have a baseline?  path: as given to a call, of any
+ * form.  A "no" is certain of every name but symbolic links and others of the same inode.  No
+ * system call. */
 bool baseline_knows_name(const struct segment *segment, const char *path);
 
-/* baseline_add_name(): a file that has, or is to have, a baseline was named so: by a symbolic link, perhaps. */
+/* baseline_add_name(): a file that has, or is to have, a baseline was named so: by a symbolic link,
+ * perhaps. */
 void baseline_add_name(const struct segment *segment, const char *path);
 
 /* baseline_knows_any(): may any file have one? */
 bool baseline_knows_any(const struct segment *segment);
 
-/* baseline_each(): calls back for every baseline on record: what baseline_at() would say.  Stops when that returns nonzero, and
- * returns that. */
+/* baseline_each(): calls back for every baseline on record: what baseline_at() would say.  Stops
+ * when that returns nonzero, and returns that. */
 int baseline_each(const struct segment *segment,
 		  int (*callback)(uint64_t scope_id, uint64_t file_key,
 				  const struct version *version, void *data),

@@ -19,8 +19,8 @@ enum {
 	SMALL_CHUNK_BYTES = 2048, /* on the stack, where all chunks are in use */
 	LINE_BYTES_MAX = 20480,   /* of the index: PATH_MAX bytes, each of them four */
 	TEMPORARY_BYTES = 64,     /* of a temporary's name */
-	ENTRIES_BYTES = 2048,     /* of a folder at a time */
-	ENTRIES_MAX = 1048576,    /* of a folder in all */
+	ENTRIES_BYTES = 2048,     /* of a directory at a time */
+	ENTRIES_MAX = 1048576,    /* of a directory in all */
 	OLDEST_ON_STACK = 32,     /* what one look finds to be dropped, as SMALL_CHUNK_BYTES */
 	ROUNDS_MAX = 256,         /* of looking and dropping */
 	SLACK_SHARE = 64,         /* of max_bytes: dropped beyond it, so that few have to look */
@@ -102,9 +102,9 @@ static void temporary_name(const struct segment *segment, char *ret_name)
 	*at = '\0';
 }
 
-/* ---- the folder ---- */
+/* ---- the directory ---- */
 
-/* Opens a store's folder, which is this user's.  path: NULL: there is none. */
+/* Opens a store's directory, which is this user's.  path: NULL: there is none. */
 static int open_path(const char *path)
 {
 	struct stat stat;
@@ -163,7 +163,8 @@ static int verify(int fd, const struct version *version)
 	return error == -EFBIG ? -EBADMSG : error;
 }
 
-/* Its modification time is when it was last kept: the clock's, which is finer than the kernel's own stamps. */
+/* Its modification time is when it was last kept: the clock's, which is finer than the kernel's own
+ * stamps. */
 static void touch(int fd)
 {
 	uint64_t now_ns = sys_realtime_ns();
@@ -213,7 +214,7 @@ struct old_content {
 	int64_t mtime_ns;
 };
 
-/* The oldest contents of a folder, the oldest first, and the bytes of all. */
+/* The oldest contents of a directory, the oldest first, and the bytes of all. */
 struct survey {
 	uint64_t size_bytes;
 	int count, capacity;
@@ -268,7 +269,8 @@ static int survey_directory(int directory, const struct version *but, struct sur
 
 /* Drops a content that nobody kept again meanwhile.
  *
- * Who finds a content there makes it the youngest and then looks for its name once more.  So it gets another name first:
+ * Who finds a content there makes it the youngest and then looks for its name once more.  So it
+ * gets another name first:
  * either that look finds nothing, or the touch was before, and is seen here. */
 static bool drop(const struct segment *segment, int directory, const struct old_content *old)
 {
@@ -409,7 +411,8 @@ static int append(int directory, char *line, size_t length)
 	if (error == 0 && !sys_may_be_this_large((uint64_t)stat.st_size + length + 2))
 		error = -EFBIG;
 	if (error == 0) {
-		/* Behind a line that somebody was killed at, a new one is begun; empty ones mean nothing. */
+		/* Behind a line that somebody was killed at, a new one is begun; empty ones mean
+		 * nothing. */
 		if (stat.st_size > 0)
 			(void)sys_pread(fd, &last, 1, stat.st_size - 1);
 		line[0] = '\n';
@@ -436,7 +439,8 @@ static APART int note_on_stack(int directory, const struct version *version,
 	return note_in(directory, version, source, memory, sizeof(memory));
 }
 
-/* Notes a copy in the index.  Where that cannot be, the content is kept all the same: it is found by its version. */
+/* Notes a copy in the index.  Where that cannot be, the content is kept all the same: it is found
+ * by its version. */
 static void note(int directory, const struct version *version, const struct source *source)
 {
 	char *chunk = chunk_acquire();
@@ -457,7 +461,8 @@ static void note(int directory, const struct version *version, const struct sour
 
 /* ---- copies ---- */
 
-/* Allocates the blocks of a file, without changing its size.  Returns 0 also where the file system cannot: then each write tells.
+/* Allocates the blocks of a file, without changing its size.  Returns 0 also where the file system
+ * cannot: then each write tells.
  * ret_is_sure: they are there. */
 static int allocate(int fd, uint64_t size_bytes, bool *ret_is_sure)
 {
@@ -519,8 +524,9 @@ static int copy(int from, int to, uint64_t max_bytes, uint64_t expected_bytes,
 	return error;
 }
 
-/* The same without a write: what a command's processes write is counted by the kernel, and tells what its agent was sent
- * (capture.h).  The kernel fills the mapped pages, so that a fault is an error of that call.
+/* The same without a write: what a command's processes write is counted by the kernel, and tells
+ * what its agent was sent (capture.h).  The kernel fills the mapped pages, so that a fault is an
+ * error of that call.
  * -EAGAIN: the file is not what it was, or cannot be mapped. */
 static int copy_mapped(int from, int to, uint64_t size_bytes, struct version *ret_version)
 {
@@ -586,7 +592,8 @@ static int publish(int directory, const char *temporary, const struct version *v
 	return error;
 }
 
-/* Copies a file into the store.  ret_version: of what was copied.  -ENOENT: somebody cleared the copy away, or the folder. */
+/* Copies a file into the store.  ret_version: of what was copied.  -ENOENT: somebody cleared the
+ * copy away, or the directory. */
 static int store(const struct segment *segment, int directory, const struct source *source,
 		 struct version *ret_version, bool *ret_is_new)
 {

@@ -1,6 +1,7 @@
 /*
- * What became of a file: told from what was done with its name, in that order.  The session's table of files keeps it
- * (file.c), and a report finds it in the journal (cli/report): both by these functions, so that all give one answer.
+ * What became of a file: told from what was done with its name, in that order.  The session's table
+ * of files keeps it (file.c), and a report finds it in the journal (cli/report): both by these
+ * functions, so that all give one answer.
  *
  * Whether there was a file before is not always known: a tool's open(2) by O_CREAT does not tell.
  */

@@ -9,11 +9,14 @@
 #include "tracker/sys/sys.h"
 
 enum {
-	PROBES = 64, /* with half as many, a table that is 60 % full would forget two files of 10,000, and one that is full 6 % */
+	/* with half as many, a table that is 60 % full would forget two files of 10,000, and one
+	 * that is full 6 % */
+	PROBES = 64,
 	ATTEMPTS = 4,
 };
 
-/* Whoever follows the table (cli/run/metadata.c) need not look at all of it to know that nothing happened. */
+/* Whoever follows the table (cli/run/metadata.c) need not look at all of it to know that nothing
+ * happened. */
 static void commit(const struct segment *segment, struct file_slot *slot, struct file_slot *copy)
 {
 	slot_commit(slot, copy, sizeof(*copy));
@@ -25,8 +28,9 @@ static struct file_slot *slot_at(const struct segment *segment, uint64_t key, un
 	return segment_slot(segment, TABLE_FILES, (key + probe) % segment->capacity[TABLE_FILES]);
 }
 
-/* A slot takes several lines of the processor's memory, and where it is in a large table none of them is at hand: they are all asked for
- * at once, and the next slot's first, rather than one when the one before has come. */
+/* A slot takes several lines of the processor's memory, and where it is in a large table none of
+ * them is at hand: they are all asked for at once, and the next slot's first, rather than one when
+ * the one before has come. */
 static inline void fetch(const struct segment *segment, uint64_t key)
 {
 	enum { LINE = 64 };
@@ -36,8 +40,8 @@ static inline void fetch(const struct segment *segment, uint64_t key)
 		__builtin_prefetch(slot + at);
 }
 
-/* The slot that holds the key, else the one to put it into: an empty one, else, of those probed, the
- * one read longest ago. */
+/* The slot that holds the key, else the one to put it into: an empty one, else, of those probed,
+ * the one read longest ago. */
 static struct file_slot *find(const struct segment *segment, uint64_t key,
 			      struct file_slot **ret_place)
 {
@@ -111,7 +115,8 @@ static void inode_set(const struct segment *segment, uint64_t dev, uint64_t ino,
 		uint64_t found_dev = __atomic_load_n(&slot->dev, __ATOMIC_RELAXED);
 		uint64_t found_key = __atomic_load_n(&slot->file_key, __ATOMIC_RELAXED);
 		if (found_ino == ino && found_dev == dev) {
-			/* A writer that died inside left the words and no check value: to be written again. */
+			/* A writer that died inside left the words and no check value: to be
+			 * written again. */
 			if (found_key == key && slot_read(slot, &copy, sizeof(copy)))
 				return;
 			place = slot;
@@ -132,9 +137,10 @@ static void inode_set(const struct segment *segment, uint64_t dev, uint64_t ino,
 	slot_commit(place, &copy, sizeof(copy));
 }
 
-/* Keeps the path of a slot.  Where it fits into the room of the one that was there before it is put there: else a table that is full
- * would use up the store of paths, and nothing could be recorded any more.  Who reads the old path at that moment finds
- * that it is not that of the key (file_path()).  Returns false when there is no room. */
+/* Keeps the path of a slot.  Where it fits into the room of the one that was there before it is put
+ * there: else a table that is full would use up the store of paths, and nothing could be recorded
+ * any more.  Who reads the old path at that moment finds that it is not that of the key
+ * (file_path()).  Returns false when there is no room. */
 static bool store_path(const struct segment *segment, const char *path,
 		       const struct file_slot *before, struct file_slot *slot)
 {
@@ -179,9 +185,11 @@ uint64_t file_update(const struct segment *segment, const char *path, const stru
 			continue;
 		}
 		if (copy.key != key) {
-			/* Not known yet, or the slot was damaged or given away meanwhile: begin afresh here.  Of the file that has to make
-			 * place nothing is known any more: that is a loss, and counted. */
-			/* A number of its own: a read pending from before the slot was given away is none of this one's. */
+			/* Not known yet, or the slot was damaged or given away meanwhile: begin
+			 * afresh here.  Of the file that has to make place nothing is known any
+			 * more: that is a loss, and counted. */
+			/* A number of its own: a read pending from before the slot was given away
+			 * is none of this one's. */
 			struct file_slot fresh = { .head = copy.head, .key = key };
 			if (!store_path(segment, path, &copy, &fresh)) {
 				slot_abandon(slot, &copy, sizeof(copy));

@@ -28,26 +28,29 @@ typedef void file_change(struct file_slot *file, const void *data);
 uint64_t file_update(const struct segment *segment, const char *path, const struct stamp *stamp,
 		     file_change *change, const void *data);
 
-/* file_change_known(): as file_update(), for a file that is known by its key.  Returns 0 or -ENOENT. */
+/* file_change_known(): as file_update(), for a file that is known by its key.  Returns 0 or
+ * -ENOENT. */
 int file_change_known(const struct segment *segment, uint64_t key, file_change *change,
 		      const void *data);
 
 /* file_note_read(): for a file_change: the file was read whole, now. */
 void file_note_read(struct file_slot *file);
 
-/* file_note_given(): for a file_change: an agent read the file, or was given it, now.  Changes before this are of the past. */
+/* file_note_given(): for a file_change: an agent read the file, or was given it, now.  Changes
+ * before this are of the past. */
 void file_note_given(struct file_slot *file);
 
 /* file_note_external(): for a file_change: somebody outside the session changed the file.
  *
- * version: what it is now; none: it is gone.  source: SOURCE_USER or SOURCE_UNATTRIBUTED.  realtime_ns: when. */
+ * version: what it is now; none: it is gone.  source: SOURCE_USER or SOURCE_UNATTRIBUTED.
+ * realtime_ns: when. */
 void file_note_external(struct file_slot *file, const struct version *version, enum source source,
 			uint64_t realtime_ns);
 
 /* file_note_edit(): the content behind a path was changed, replaced or removed.
  *
- * normal_path: absolute, normalized; nothing is done where it is not tracked.  context, role: of the process that did it.  kind: not
- * FILE_ACTION_READ. */
+ * normal_path: absolute, normalized; nothing is done where it is not tracked.  context, role: of
+ * the process that did it.  kind: not FILE_ACTION_READ. */
 void file_note_edit(const struct segment *segment, const char *normal_path,
 		    const struct context *context, uint32_t role, enum file_action kind);
 
@@ -57,8 +60,8 @@ static inline enum fate file_fate(const struct file_slot *file)
 	return fate_of(file->flags);
 }
 
-/* file_path(): the path of a file's slot, copied and ended by NUL.  Returns its length; -EBADMSG when the
- * slot is damaged; -ENAMETOOLONG. */
+/* file_path(): the path of a file's slot, copied and ended by NUL.  Returns its length; -EBADMSG
+ * when the slot is damaged; -ENAMETOOLONG. */
 int file_path(const struct segment *segment, const struct file_slot *file, char *ret_path,
 	      size_t capacity);
 

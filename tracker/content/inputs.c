@@ -9,7 +9,7 @@
 #include "tracker/sys/sys.h"
 
 enum {
-	ENTRIES_BYTES = 4096, /* of a folder at a time */
+	ENTRIES_BYTES = 4096, /* of a directory at a time */
 	ENTRY_UNKNOWN = 0,    /* getdents(2), DT_UNKNOWN */
 	LINK_BYTES = 1024,
 };
@@ -60,7 +60,7 @@ static void add_stat(struct version_stream *stream, const struct stat *stat, uns
 	version_stream_add(stream, &details, sizeof(details));
 }
 
-/* What a name in a folder stands for; of a link, where it leads and what is there. */
+/* What a name in a directory stands for; of a link, where it leads and what is there. */
 static void add_name(struct version_stream *stream, int directory, const char *name, unsigned flags,
 		     uint64_t now_ns, struct stamp *ret_stamp)
 {
@@ -95,7 +95,8 @@ static uint64_t type_of(int directory, const char *name, int flags)
 							       : ENTRY_UNKNOWN;
 }
 
-/* Entries that a program may print, in the order in which it gets them.  ret_count: of those that were looked at. */
+/* Entries that a program may print, in the order in which it gets them.  ret_count: of those that
+ * were looked at. */
 static int hash_entries(int directory, const struct input *input, uint64_t now_ns,
 			struct version_stream *stream, uint32_t *ret_count)
 {
@@ -362,12 +363,13 @@ uint32_t inputs_length(const struct inputs *inputs)
 
 enum tells {
 	TELLS_CONTENT, /* what is in its files, and their names */
-	TELLS_NAMES,   /* what is in folders: with these options, names and types alone */
+	TELLS_NAMES,   /* what is in directories: with these options, names and types alone */
 	TELLS_DETAILS,
 };
 
-/* Programs whose output hangs on what they open, list, and are told, and on nothing else.  Not here: rg, ugrep and bfs, which do it in
- * several threads; readlink and realpath, which follow links on the way. */
+/* Programs whose output hangs on what they open, list, and are told, and on nothing else.  Not
+ * here: rg, ugrep and bfs, which do it in several threads; readlink and realpath, which follow
+ * links on the way. */
 static const struct {
 	const char *name;
 	enum tells tells;
@@ -460,7 +462,8 @@ static bool has_letter(char *const argv[], const char *letters)
 	return false;
 }
 
-/* A word that stands for the standard input, of which nothing is looked at: stat(1) tells of it and does not read it. */
+/* A word that stands for the standard input, of which nothing is looked at: stat(1) tells of it and
+ * does not read it. */
 static bool names_stdin(char *const argv[])
 {
 	for (size_t i = 1; argv[i]; i++)
@@ -469,7 +472,8 @@ static bool names_stdin(char *const argv[])
 	return false;
 }
 
-/* Does sort(1) put lines in an order of chance?  -R, among other letters and in a key, --random-sort, --sort=random, abbreviated. */
+/* Does sort(1) put lines in an order of chance?  -R, among other letters and in a key,
+ * --random-sort, --sort=random, abbreviated. */
 static bool sorts_by_chance(char *const argv[])
 {
 	for (size_t i = 1; argv[i]; i++) {

@@ -1,9 +1,11 @@
 /*
- * Inputs: what a reader's output hangs on, file by file and folder by folder, and whether it is still what it was.
+ * Inputs: what a reader's output hangs on, file by file and directory by directory, and whether it
+ * is still what it was.
  *
- * A list of them is made while the reader runs (shim/preload/follow/reader.c), kept beside the content store
- * (contents_write_inputs()), and looked at before its command is answered the next time.  An input is looked at when it is opened,
- * before the program reads it: what comes later shows as a difference.  At the end its stamp has to be what it was then.
+ * A list of them is made while the reader runs (shim/preload/follow/reader.c), kept beside the
+ * content store (contents_write_inputs()), and looked at before its command is answered the next
+ * time.  An input is looked at when it is opened, before the program reads it: what comes later
+ * shows as a difference.  At the end its stamp has to be what it was then.
  *
  * Memory is mapped, never allocated.  One thread at a time; async-signal-safe.
  */
@@ -17,7 +19,7 @@
 #include "tracker/content/version.h"
 
 enum {
-	INPUTS_MAX = 4096, /* of one command; a folder's entries count where each is looked at */
+	INPUTS_MAX = 4096, /* of one command; a directory's entries count where each is looked at */
 	INPUTS_BYTES_MAX = 1048576,      /* of a list */
 	INPUTS_READ_BYTES_MAX = 8388608, /* of one file */
 	INPUTS_READ_BYTES_ALL_MAX = 67108864,
@@ -26,8 +28,8 @@ enum {
 enum input_kind {
 	INPUT_CONTENT, /* the bytes of a file */
 	INPUT_ABSENT,  /* it could not be opened: the version holds the errno */
-	INPUT_TYPE,    /* what a name is: a file, a folder, a link and to what, or nothing */
-	INPUT_NAMES,   /* a folder's entries: names and types, as they come */
+	INPUT_TYPE,    /* what a name is: a file, a directory, a link and to what, or nothing */
+	INPUT_NAMES,   /* a directory's entries: names and types, as they come */
 	INPUT_DETAILS, /* and what lstat(2) tells of each */
 	INPUT_WORD,    /* what lstat(2) and stat(2) tell of a name, or that there is none */
 	INPUT_KINDS,
@@ -36,7 +38,7 @@ enum input_kind {
 /* What is looked at beside that, of DETAILS and WORD. */
 enum input_flags {
 	INPUT_ACCESS_TIME = 1,
-	INPUT_PARENT = 2, /* a folder's entry `..` too */
+	INPUT_PARENT = 2, /* a directory's entry `..` too */
 };
 
 /* One of a list.  Its path, ended by NUL, follows; then zeros up to a multiple of 8. */
@@ -52,21 +54,25 @@ struct input {
 struct inputs {
 	char *bytes; /* struct input, one behind the other; INPUTS_BYTES_MAX of them mapped */
 	size_t size_bytes;
-	uint32_t count; /* INPUTS_MAX at most; entries of folders included */
+	uint32_t count; /* INPUTS_MAX at most; entries of directories included */
 	uint64_t read_bytes;
-	uint64_t now_ns; /* CLOCK_REALTIME: ls(1) prints the times of files older than half a year in another way */
+	/* CLOCK_REALTIME: ls(1) prints the times of files older than half a year in another way */
+	uint64_t now_ns;
 };
 
-/* inputs_init(): makes an empty list.  Returns 0, or a negative errno.  inputs_done(): gives its memory back; a list of zeros is let pass. */
+/* inputs_init(): makes an empty list.  Returns 0, or a negative errno.  inputs_done(): gives its
+ * memory back; a list of zeros is let pass. */
 int inputs_init(struct inputs *ret_inputs);
 void inputs_done(struct inputs *inputs);
 
-/* inputs_add(): looks at one thing and puts it into the list.  What is in it already is not looked at again.
+/* inputs_add(): looks at one thing and puts it into the list.  What is in it already is not looked
+ * at again.
  *
- * path: absolute, or relative to the current folder.  fd: open for it, read by pread alone; -1: none; CONTENT asks for it.  error: ABSENT: the
- * errno.
- * Returns 0; -E2BIG where that is more than a list may hold; -EINVAL for what is no regular file, or does not hold as many bytes as it
- * says (proc(5)), and for a folder that is not what `fd` is open for; other errors of the calls that look. */
+ * path: absolute, or relative to the current directory.  fd: open for it, read by pread alone; -1:
+ * none; CONTENT asks for it.  error: ABSENT: the errno.
+ * Returns 0; -E2BIG where that is more than a list may hold; -EINVAL for what is no regular file,
+ * or does not hold as many bytes as it says (proc(5)), and for a directory that is not what `fd` is
+ * open for; other errors of the calls that look. */
 int inputs_add(struct inputs *inputs, enum input_kind kind, unsigned flags, const char *path,
 	       int fd, int error);
 
@@ -89,8 +95,9 @@ struct inputs_needed {
 	unsigned flags; /* enum input_flags */
 };
 
-/* inputs_needed(): is all that an invocation's output hangs on seen when it opens files and lists folders, or told by its words?
- * name: of the program; argv: its words, as given.  False: it is never remembered. */
+/* inputs_needed(): is all that an invocation's output hangs on seen when it opens files and lists
+ * directories, or told by its words? name: of the program; argv: its words, as given.  False: it is
+ * never remembered. */
 bool inputs_needed(const char *name, char *const argv[], struct inputs_needed *ret_plan);
 
 #endif

@@ -148,7 +148,8 @@ static bool script_parse(const char *at, struct lines *lines)
 		at += strspn(at, " ");
 		if (*at && *at != ';')
 			return false;
-		/* A range that ends before it begins is one line; so is one that begins with the last. */
+		/* A range that ends before it begins is one line; so is one that begins with the
+		 * last. */
 		if (first.is_from_end || (!last.is_from_end && last.number < first.number))
 			last = first;
 		if (!add(lines, first, last))

@@ -1,8 +1,10 @@
 /*
- * Which lines an invocation prints: head, tail and sed -n of one file, told by their arguments alone.  What is not
- * understood exactly is not understood: no lines.  Syntax of coreutils 9.1 and sed 4.9 (their manuals).
+ * Which lines an invocation prints: head, tail and sed -n of one file, told by their arguments
+ * alone.  What is not understood exactly is not understood: no lines.  Syntax of coreutils 9.1 and
+ * sed 4.9 (their manuals).
  *
- * A line ends with a newline; the last one may be without.  Lines are counted from 1; both ends of a span belong to it.
+ * A line ends with a newline; the last one may be without.  Lines are counted from 1; both ends of
+ * a span belong to it.
  * All functions are async-signal-safe.
  */
 #ifndef SEEN_TRACKER_LINES_H
@@ -40,16 +42,19 @@ struct span {
 /* lines_parse(): what an invocation prints.
  *
  * executable: path of the program file.  argv: ended by NULL.
- * Returns false, and leaves *ret_lines alone, where that is anything but plain lines of one named file. */
+ * Returns false, and leaves *ret_lines alone, where that is anything but plain lines of one named
+ * file. */
 bool lines_parse(const char *executable, char *const argv[], struct lines *ret_lines);
 
-/* lines_resolve(): the same of a file with that many lines.  ret_spans: LINES_SPANS_MAX, as asked for: they may overlap, and
- * what is in several is printed as often.  Returns how many; 0: nothing is printed. */
+/* lines_resolve(): the same of a file with that many lines.  ret_spans: LINES_SPANS_MAX, as asked
+ * for: they may overlap, and what is in several is printed as often.  Returns how many; 0: nothing
+ * is printed. */
 unsigned lines_resolve(const struct lines *lines, uint64_t line_count, struct span *ret_spans);
 
 /* lines_shape(): what it is to print them.
  *
- * fd: an open regular file, read by pread.  Returns 0, the errors of pread(2), or -ENOMEM where all memory for it (chunk.h) is in use. */
+ * fd: an open regular file, read by pread.  Returns 0, the errors of pread(2), or -ENOMEM where all
+ * memory for it (chunk.h) is in use. */
 int lines_shape(int fd, const struct span *spans, unsigned count, struct shape *ret_shape);
 
 #endif

@@ -74,7 +74,8 @@ struct version version_of_bytes(const void *bytes, uint64_t size_bytes)
 	return (struct version){ hash.low64, hash.high64, size_bytes };
 }
 
-/* In bytes of a register, as long as those hold it: the compiler then compares many bytes at once. */
+/* In bytes of a register, as long as those hold it: the compiler then compares many bytes at
+ * once. */
 static uint64_t count_newlines(const char *bytes, size_t size_bytes)
 {
 	enum { LANES = 16, ROWS_MAX = 255 };
@@ -98,8 +99,9 @@ static uint64_t count_newlines(const char *bytes, size_t size_bytes)
 	return count;
 }
 
-/* A line that is no longer than the longest one so far is not told from its neighbours: it is enough that there is a newline
- * among so many bytes, and the last of these begins what is asked next. */
+/* A line that is no longer than the longest one so far is not told from its neighbours: it is
+ * enough that there is a newline among so many bytes, and the last of these begins what is asked
+ * next. */
 void shape_add(struct shape *shape, const char *bytes, size_t size_bytes)
 {
 	const char *at = bytes, *end = bytes + size_bytes, *newline;
@@ -145,7 +147,8 @@ void shape_unseen(struct shape *shape, uint64_t size_bytes)
 		shape->longest = shape->open_bytes;
 }
 
-/* size_bytes: that the file is said to have; where as many were read, and the last call found its end, that is all. */
+/* size_bytes: that the file is said to have; where as many were read, and the last call found its
+ * end, that is all. */
 static int read_content(int fd, uint64_t size_bytes, uint64_t max_bytes, char *chunk,
 			size_t chunk_bytes, struct content *ret_content, struct shape *shape)
 {

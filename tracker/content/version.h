@@ -25,11 +25,14 @@ struct stamp {
 	int64_t ctime_ns;
 };
 
-/* How a text is cut into lines, as an agent does that cuts what is printed.  All zeroes: of no text. */
+/* How a text is cut into lines, as an agent does that cuts what is printed.  All zeroes: of no
+ * text. */
 struct shape {
 	uint64_t bytes;
 	uint64_t newlines;
-	uint64_t longest; /* bytes of the longest line, its newline not counted; of shorter ones than SHAPE_LINE_BYTES no less than these */
+	/* bytes of the longest line, its newline not counted; of shorter ones than SHAPE_LINE_BYTES
+	 * no less than these */
+	uint64_t longest;
 	uint64_t open_bytes; /* of a last line without newline */
 };
 
@@ -39,7 +42,8 @@ enum { SHAPE_LINE_BYTES = 256 };
 /* shape_add(): bytes that follow. */
 void shape_add(struct shape *shape, const char *bytes, size_t size_bytes);
 
-/* shape_unseen(): the same of bytes that nobody saw: each of them may be a line, and all of them one. */
+/* shape_unseen(): the same of bytes that nobody saw: each of them may be a line, and all of them
+ * one. */
 void shape_unseen(struct shape *shape, uint64_t size_bytes);
 
 /* shape_lines(): its lines, also a last one without newline. */
@@ -88,15 +92,16 @@ struct version version_of_bytes(const void *bytes, uint64_t size_bytes);
 /* content_of_descriptor(): reads an open file from offset 0 to its end by pread.
  *
  * The descriptor's offset stays.  max_bytes: give up beyond.  Returns 0; -EFBIG; the errors of
- * pread(2).  Uses 1 KiB of stack, 3 where all memory for it (chunk.h) is in use; async-signal-safe. */
+ * pread(2).  Uses 1 KiB of stack, 3 where all memory for it (chunk.h) is in use;
+ * async-signal-safe. */
 int content_of_descriptor(int fd, uint64_t max_bytes, struct content *ret_content);
 
 /* content_and_shape(): the same, and how it is cut into lines. */
 int content_and_shape(int fd, uint64_t max_bytes, struct content *ret_content,
 		      struct shape *ret_shape);
 
-/* content_of_file(): the same, of a file that fstat(2) says to have so many bytes: where it has no more, the kernel is not asked once more
- * for what comes behind them. */
+/* content_of_file(): the same, of a file that fstat(2) says to have so many bytes: where it has no
+ * more, the kernel is not asked once more for what comes behind them. */
 int content_of_file(int fd, uint64_t size_bytes, uint64_t max_bytes, struct content *ret_content);
 
 #endif

@@ -92,8 +92,9 @@ static bool leads_to(const struct segment *segment, const struct file_slot *file
 	return is_same;
 }
 
-/* Was the file there already when the one on record was read, under the number that it has?  Then it is that one, and a folder above it
- * or the file itself was renamed.  False where the file system does not tell when a file was made. */
+/* Was the file there already when the one on record was read, under the number that it has?  Then
+ * it is that one, and a directory above it or the file itself was renamed.  False where the file
+ * system does not tell when a file was made. */
 static bool was_renamed(const struct file_slot *file, int fd)
 {
 	struct statx stat;
@@ -108,7 +109,8 @@ static bool was_renamed(const struct file_slot *file, int fd)
 	return (uint64_t)stat.stx_btime.tv_sec * 1000000000 + stat.stx_btime.tv_nsec < read_ns;
 }
 
-/* The key under which the file is on record: by its path or, for another name of it, by its inode. */
+/* The key under which the file is on record: by its path or, for another name of it, by its
+ * inode. */
 static uint64_t key_of(const struct segment *segment, const char *path, int fd,
 		       const struct stat *stat, enum guard_kind kind, struct file_slot *ret_file)
 {
@@ -135,7 +137,8 @@ static bool is_anothers(const struct segment *segment, const struct guard_writer
 	return own && own != head;
 }
 
-/* The scope whose change it is that the writer's does not know; 0: it is external to the session, or nobody can tell. */
+/* The scope whose change it is that the writer's does not know; 0: it is external to the session,
+ * or nobody can tell. */
 static uint64_t changer_of(const struct segment *segment, const struct guard_writer *writer,
 			   const struct file_slot *file, const struct version *before)
 {
@@ -156,7 +159,8 @@ static void judge(const struct segment *segment, const struct guard_writer *writ
 			   baseline_is(segment, writer->scope_id, answer->file_key, before);
 	bool is_session_version = !version_is_none(&file->written) &&
 				  version_equal(&file->written, before);
-	/* What another agent made of a file that this one knows is as external to it as an editor's change. */
+	/* What another agent made of a file that this one knows is as external to it as an editor's
+	 * change. */
 	if (is_session_version && is_anothers(segment, writer, file->written_scope) &&
 	    baseline_of(segment, writer->scope_id, answer->file_key, &answer->baseline))
 		is_session_version = false;
@@ -169,7 +173,8 @@ static void judge(const struct segment *segment, const struct guard_writer *writ
 	if (is_baseline || is_session_version) {
 		answer->reason = GUARD_FRESH;
 		answer->knows |= GUARD_KNEW;
-		/* A write tool's own read, right before it writes, is not the one that is asked for. */
+		/* A write tool's in-process read, right before it writes, is not the one that is
+		 * asked for. */
 		if (!is_session_version && !has_baseline && answer->kind != GUARD_APPENDS &&
 		    has_to_read(segment, writer))
 			answer->reason = GUARD_UNREAD;
@@ -207,7 +212,8 @@ static void decide(const struct segment *segment, const char *path, struct guard
 		    path_matches_list(segment, settings->guard_deny, path))
 			choice = GUARD_STALE_WRITE_DENY;
 		if (choice == GUARD_STALE_WRITE_DENY) {
-			/* A process that nobody looks at may have made that change for the agent. */
+			/* A process that nobody looks at may have made that change for the
+			 * agent. */
 			answer->degraded = observes || guard_lives_unobserved(segment);
 			answer->verdict = answer->degraded ? GUARD_WARN : GUARD_DENY;
 			answer->error = -ESTALE;
@@ -240,7 +246,8 @@ static void count(const struct segment *segment, const struct guard_answer *answ
 		      1);
 }
 
-/* Is what may be lost to be kept?  Also where it may be lost, if a notice may be refused: then it is put back. */
+/* Is what may be lost to be kept?  Also where it may be lost, if a notice may be refused: then it
+ * is put back. */
 static bool keeps(const struct segment *segment, const struct guard_writer *writer,
 		  const struct file_slot *file, const struct guard_answer *answer)
 {

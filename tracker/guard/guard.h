@@ -1,14 +1,15 @@
 /*
- * The guard: what is about to be lost by a write, whether its agent knew it, and what is done about that.  One function for both ways
- * in; it knows nothing of how a process is observed.
+ * The guard: what is about to be lost by a write, whether its agent knew it, and what is done about
+ * that.  One function for both mechanisms; it knows nothing of how a process is observed.
  *
- *	guard_concerns()   no system call: is this a path that has to be looked at?
- *	guard_check()       before the call: the verdict; what would be lost is in the content store by then
- *	guard_start_write()      the call succeeded: the file is being written to
- *	guard_finish_write()        the change is complete: what the session made of it
+ * 	guard_concerns()   no system call: is this a path that has to be looked at?
+ * 	guard_check()       before the call: the verdict; what would be lost is in the content store by then
+ * 	guard_start_write()      the call succeeded: the file is being written to
+ * 	guard_finish_write()        the change is complete: what the session made of it
  *
- * The version on disk, before the call, is held against the writer's scope's baseline (baseline.h) and against what the
- * session itself wrote last.  One that is neither is somebody else's: the write is stale.
+ * The version on disk, before the call, is held against the writer's scope's baseline (baseline.h)
+ * and against what the session itself wrote last.  One that is neither is somebody else's: the
+ * write is stale.
  *
  * Lock-free and async-signal-safe, but for the time that hashing and copying take.
  */
@@ -28,12 +29,15 @@ struct guard_writer {
 	uint64_t serial;   /* of its process slot; 0: it has none */
 	const struct context *context;
 	uint32_t role; /* enum role */
-	bool answered; /* it was given a notice: everything that it writes in the workspace is looked at */
+	/* it was given a notice: everything that it writes in the workspace is looked at */
+	bool answered;
 };
 
 enum guard_kind {
 	GUARD_REPLACES, /* all that is there is lost: the file is emptied */
-	GUARD_UNNAMES, /* all that the name stands for: it is removed, or given to another file; other names stay */
+	/* all that the name stands for: it is removed, or given to another file; other names
+	 * stay */
+	GUARD_UNNAMES,
 	GUARD_WRITES,  /* some of it may be: opened to write in place, set to another size */
 	GUARD_APPENDS, /* nothing is lost */
 };
@@ -62,19 +66,23 @@ enum guard_knows {
 struct guard_answer {
 	enum guard_verdict verdict;
 	enum guard_reason reason;
-	int error;     /* DENY: a negative errno: -ESTALE, -EACCES, -EIO */
-	bool degraded; /* it was to be denied, but a process of the session that nobody observes may have made that change */
-	bool kept;     /* what is there is in the content store */
+	int error; /* DENY: a negative errno: -ESTALE, -EACCES, -EIO */
+	/* it was to be denied, but a process of the session that nobody observes may have made that
+	 * change */
+	bool degraded;
+	bool kept;      /* what is there is in the content store */
 	uint32_t knows; /* enum guard_knows */
 	enum guard_kind kind;
 	uint64_t file_key;     /* 0: nothing is known of such a file, nor has to be */
 	struct version before; /* what is there; none: nothing, or not looked at */
-	uint64_t changer; /* STALE: the scope of the agent that made it (scope_head()); 0: it is external to the session, or unknown */
+	/* STALE: the scope of the agent that made it (scope_head()); 0: it is external to the
+	 * session, or unknown */
+	uint64_t changer;
 	struct version baseline; /* STALE: what the scope took it for; none: it had none */
 };
 
-/* guard_may_concern(): could it be such a path, by its last name alone?  path: as given to the call, of any form; NULL: any at
- * all.  No system call. */
+/* guard_may_concern(): could it be such a path, by its last name alone?  path: as given to the
+ * call, of any form; NULL: any at all.  No system call. */
 bool guard_may_concern(const struct segment *segment, const struct guard_writer *writer,
 		       const char *path);
 
@@ -86,20 +94,23 @@ bool guard_concerns(const struct segment *segment, const struct guard_writer *wr
 
 /* guard_check(): decides, before the call.
  *
- * path: as above; it concerns the writer.  fd: the file there, open for reading, or a negative errno why it could not be opened
- * (-ENOENT: there is nothing).  What may be lost has been copied into the content store when this returns PASS or WARN; counters are
- * raised.  Takes the time of reading the file. */
+ * path: as above; it concerns the writer.  fd: the file there, open for reading, or a negative
+ * errno why it could not be opened (-ENOENT: there is nothing).  What may be lost has been copied
+ * into the content store when this returns PASS or WARN; counters are raised.  Takes the time of
+ * reading the file. */
 void guard_check(const struct segment *segment, const struct guard_writer *writer, const char *path,
 		 int fd, enum guard_kind kind, struct guard_answer *ret_answer);
 
-/* guard_start_write(): the call that was looked at succeeded, and more is to come: guard_finish_write() will say what.
+/* guard_start_write(): the call that was looked at succeeded, and more is to come:
+ * guard_finish_write() will say what.
  * path: as above; "" for a file that is on record. */
 void guard_start_write(const struct segment *segment, const struct guard_writer *writer,
 		       const char *path, const struct guard_answer *answer);
 
 /* guard_finish_write(): the change is complete.
  *
- * version: what is there now; none: nothing.  knows: as in the answer, or as guard_unfinished() says.
+ * version: what is there now; none: nothing.  knows: as in the answer, or as guard_unfinished()
+ * says.
  * Moves the baseline of the writer's scope, and the session's last write, where that is right. */
 void guard_finish_write(const struct segment *segment, const struct guard_writer *writer,
 			uint64_t file_key, const struct version *version, uint32_t knows);
@@ -108,18 +119,20 @@ void guard_finish_write(const struct segment *segment, const struct guard_writer
 void guard_cancel(const struct segment *segment, const struct guard_writer *writer,
 		  uint64_t file_key);
 
-/* guard_unfinished(): serial of the process whose write to the file has not ended; 0: none.  ret_knows: what guard_finish_write() is to be
- * told. */
+/* guard_unfinished(): serial of the process whose write to the file has not ended; 0: none.
+ * ret_knows: what guard_finish_write() is to be told. */
 uint64_t guard_unfinished(const struct segment *segment, uint64_t file_key, uint32_t *ret_knows);
 
 /* guard_has_nonce(): do the bytes hold this session's nonce, in whole? */
 bool guard_has_nonce(const struct segment *segment, const void *bytes, size_t size_bytes);
 
-/* guard_scan(): version of an open file, and whether it holds the nonce.  fd: open for reading.  Returns 0 or a negative errno. */
+/* guard_scan(): version of an open file, and whether it holds the nonce.  fd: open for reading.
+ * Returns 0 or a negative errno. */
 int guard_scan(const struct segment *segment, int fd, struct version *ret_version,
 	       bool *ret_has_nonce);
 
-/* guard_stored_notice(): a change that was let pass left a notice in a file on record.  ret_answer: what the journal is to say of it.
+/* guard_stored_notice(): a change that was let pass left a notice in a file on record.  ret_answer:
+ * what the journal is to say of it.
  * Returns whether that is the first one there: later ones need not be told. */
 bool guard_stored_notice(const struct segment *segment, uint64_t file_key,
 			 const struct version *before, struct guard_answer *ret_answer);
@@ -127,10 +140,12 @@ bool guard_stored_notice(const struct segment *segment, uint64_t file_key,
 /* guard_source(): what a write by such a process counts as. */
 enum source guard_source(const struct context *context, uint32_t role);
 
-/* guard_lives_unobserved(): does a process of the session live that was started and is not observed?  Looks at /proc. */
+/* guard_lives_unobserved(): does a process of the session live that was started and is not
+ * observed?  Looks at /proc. */
 bool guard_lives_unobserved(const struct segment *segment);
 
-/* guard_format_message(): a line for the agent to read: what was overwritten, or refused.  Ended by a newline and NUL.
+/* guard_format_message(): a line for the agent to read: what was overwritten, or refused.  Ended by
+ * a newline and NUL.
  *
  * session: its name; path: as above.  Returns its length, 0 where there is nothing to say. */
 size_t guard_format_message(const struct segment *segment, const struct guard_answer *answer,

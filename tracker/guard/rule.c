@@ -41,7 +41,8 @@ void rule_ops_of_rename(unsigned flags, uint32_t *ret_old, uint32_t *ret_new)
 struct place {
 	const struct segment *segment;
 	const char *path;
-	const char *below; /* what follows the workspace's root, and the path itself outside of it */
+	/* what follows the workspace's root, and the path itself outside of it */
+	const char *below;
 	bool is_inside;
 	bool fold;
 };
@@ -185,7 +186,8 @@ void rule_judge(const struct segment *segment, const struct rule_program *progra
 		ret_answer->action = (enum rule_action)rule->action;
 		ret_answer->rule = index;
 		ret_answer->op = (enum rule_op)(ops & -ops);
-		/* of a call that makes what is not there, and else takes what is, CREATE alone depends on which of them it is */
+		/* of a call that makes what is not there, and else takes what is, CREATE alone
+		 * depends on which of them it is */
 		ret_answer->needs_lookup = question->ops & RULE_ONLY_NEW ||
 					   !(question->ops & RULE_CREATE) || ops == RULE_CREATE;
 	}

@@ -1,50 +1,56 @@
 /*
- * Rules ([rule NAME] of seen.ini): what is said of an access before it is made.  One decision for both ways in; it knows nothing of how
- * a process is observed, looks at no file, and makes no system call.
+ * Rules ([rule NAME] of seen.ini): what is said of an access before it is made.  One decision for
+ * both mechanisms; it knows nothing of how a process is observed, looks at no file, and makes no
+ * system call.
  *
- *	rule_program()   once for each program that runs: which rules speak of it at all, and of what
- *	rule_may_hold()  inline, one branch where none does: could a rule hold for this?
- *	rule_judge()     what the rules say of an access to a path
- *	rule_complete()    the same, when it is known whether there is something by that name
- *	rule_count()     raises the counter of what came of it
+ * 	rule_program()   once for each program that runs: which rules speak of it at all, and of what
+ * 	rule_may_hold()  inline, one branch where none does: could a rule hold for this?
+ * 	rule_judge()     what the rules say of an access to a path
+ * 	rule_complete()    the same, when it is known whether there is something by that name
+ * 	rule_count()     raises the counter of its result
  *
  * What each op means, of calls that name a path P (settings.h has the bits):
  *
- *	READ      P is opened to be read, or for both; a file, or what is not known to be a folder
- *	WRITE     P is opened to be written to, or for both; made empty or set to another size by name; made; or another file takes its name
- *	CREATE    P is made where nothing was: by open, mkdir, mknod, mkfifo, symlink, as the new name of a rename or link
- *	DELETE    P is removed; or it is the old name of a rename
- *	RENAME    P is the old or the new name of a rename
- *	LINK      P is either name of a hard link, or a symbolic link that is made (not what that points to)
- *	METADATA  mode, owner, times or extended attributes of P are set, by name or by descriptor
- *	LIST      P is a folder that is opened to be listed
- *	EXEC      P is a program that is started: the file that was named, found by PATH where it was named so; of a script, the script
+ * 	READ      P is opened to be read, or for both; a file, or what is not known to be a directory
+ * 	WRITE     P is opened to be written to, or for both; made empty or set to another size by name; made; or another file takes its name
+ * 	CREATE    P is made where nothing was: by open, mkdir, mknod, mkfifo, symlink, as the new name of a rename or link
+ * 	DELETE    P is removed; or it is the old name of a rename
+ * 	RENAME    P is the old or the new name of a rename
+ * 	LINK      P is either name of a hard link, or a symbolic link that is made (not what that points to)
+ * 	METADATA  mode, owner, times or extended attributes of P are set, by name or by descriptor
+ * 	LIST      P is a directory that is opened to be listed
+ * 	EXEC      P is a program that is started: the file that was named, found by PATH where it was named so; of a script, the script
  *
  * So a call asks about one path (open, unlink ...) or two (rename, link), with one bit or several:
  *
- *	open        O_RDONLY: READ; with O_DIRECTORY: LIST; O_WRONLY, O_TRUNC: WRITE; O_RDWR: READ | WRITE; O_CREAT, O_TMPFILE: and CREATE;
- *	            O_PATH: nothing (rule_ops_of_open())
- *	truncate    WRITE                       unlink, rmdir  DELETE
- *	mkdir ...   WRITE | CREATE              chmod ...      METADATA
- *	rename      old: RENAME | DELETE (RENAME_EXCHANGE: RENAME | WRITE); new: RENAME | WRITE | CREATE (RENAME_EXCHANGE: RENAME | WRITE)
- *	link        old: LINK; new: LINK | WRITE | CREATE
- *	symlink     the link: LINK | WRITE | CREATE
- *	execve      EXEC
+ * 	open        O_RDONLY: READ; with O_DIRECTORY: LIST; O_WRONLY, O_TRUNC: WRITE; O_RDWR: READ | WRITE; O_CREAT, O_TMPFILE: and CREATE;
+ * 	            O_PATH: nothing (rule_ops_of_open())
+ * 	truncate    WRITE                       unlink, rmdir  DELETE
+ * 	mkdir ...   WRITE | CREATE              chmod ...      METADATA
+ * 	rename      old: RENAME | DELETE (RENAME_EXCHANGE: RENAME | WRITE); new: RENAME | WRITE | CREATE (RENAME_EXCHANGE: RENAME | WRITE)
+ * 	link        old: LINK; new: LINK | WRITE | CREATE
+ * 	symlink     the link: LINK | WRITE | CREATE
+ * 	execve      EXEC
  *
- * A call that only makes what is not there (mkdir, mknod, mkfifo, symlink, link, RENAME_NOREPLACE, O_CREAT | O_EXCL) does nothing
- * where the name is there already: it is no access then, and fails as it always does (RULE_ONLY_NEW).
+ * A call that only makes what is not there (mkdir, mknod, mkfifo, symlink, link, RENAME_NOREPLACE,
+ * O_CREAT | O_EXCL) does nothing where the name is there already: it is no access then, and fails
+ * as it always does (RULE_ONLY_NEW).
  *
- * What is no access: stat, access, readlink, chdir; reading and writing by a descriptor that is open; what libc opens by itself
- * for glob(3), below the first folder of a walk, and its loader.
+ * What is no access: stat, access, readlink, chdir; reading and writing by a descriptor that is
+ * open; what libc opens by itself for glob(3), below the first directory of a walk, and its loader.
  *
- * A path is judged as it was named, made absolute and normalized by text: a symbolic link is not followed, nor are other names of a
- * file known.  So rules guard programs that cooperate; they are no security boundary.
+ * A path is judged as it was named, made absolute and normalized by text: a symbolic link is not
+ * followed, nor are other names of a file known.  So rules guard programs that cooperate; they are
+ * no security boundary.
  *
- * Globs of a path: `/x` is absolute; `./x` begins at the workspace's root; any other one matches at any depth, below the workspace's
- * root or, outside of it, below `/`.  What matches a folder's name matches all below it.  One that takes too long does not match.
- * Globs of a program: with a slash, as those of a path, its executable's path; else its base name, or the name that it goes by (role.h).
+ * Globs of a path: `/x` is absolute; `./x` begins at the workspace's root; any other one matches at
+ * any depth, below the workspace's root or, outside of it, below `/`.  What matches a directory's
+ * name matches all below it.  One that takes too long does not match.
+ * Globs of a program: with a slash, as those of a path, its executable's path; else its base name,
+ * or the name that it goes by (role.h).
  *
- * Of several rules that hold, the one with the strictest action is the answer (enum rule_action), of several such the first.
+ * Of several rules that hold, the one with the strictest action is the answer (enum rule_action),
+ * of several such the first.
  *
  * Lock-free, allocates nothing, async-signal-safe.
  */
@@ -70,9 +76,10 @@ struct rule_program {
 
 /* rule_program(): tells what rules there are for a program.
  *
- * executable: the target of its /proc/PID/exe; "": not known, then only rules for all programs hold.  name: what it goes by
- * (invocation.name); "": none.
- * The caller leaves out seen's own program (the file of `seen run`): no rule is to hold for that. */
+ * executable: the target of its /proc/PID/exe; "": not known, then only rules for all programs
+ * hold.  name: what it goes by (invocation.name); "": none.
+ * The caller leaves out seen's own program (the file of `seen run`): no rule is to hold for
+ * that. */
 void rule_program(const struct segment *segment, const char *executable, const char *name,
 		  struct rule_program *ret_program);
 
@@ -82,10 +89,12 @@ static inline bool rule_may_hold(const struct rule_program *program, uint32_t op
 	return __builtin_expect(program->ops & ops, 0);
 }
 
-/* Beside the ops of a question: where the name is there, the call does nothing, and fails.  No bit of enum rule_op. */
+/* Beside the ops of a question: where the name is there, the call does nothing, and fails.  No bit
+ * of enum rule_op. */
 enum { RULE_ONLY_NEW = 1 << 16 };
 
-/* What a call that makes a name asks of it: mkdir, mknod, mkfifo; and symlink, or link of its new name. */
+/* What a call that makes a name asks of it: mkdir, mknod, mkfifo; and symlink, or link of its new
+ * name. */
 enum {
 	RULE_MAKES = RULE_WRITE | RULE_CREATE | RULE_ONLY_NEW,
 	RULE_MAKES_LINK = RULE_LINK | RULE_MAKES,
@@ -94,7 +103,8 @@ enum {
 /* rule_ops_of_open(): what open(2) would do to its path.  flags: as given to it. */
 uint32_t rule_ops_of_open(int flags);
 
-/* rule_ops_of_rename(): what renameat2(2) would do to its old and its new name.  flags: as given to it; 0 for rename and renameat. */
+/* rule_ops_of_rename(): what renameat2(2) would do to its old and its new name.  flags: as given to
+ * it; 0 for rename and renameat. */
 void rule_ops_of_rename(unsigned flags, uint32_t *ret_old, uint32_t *ret_new);
 
 /* What is asked. */
@@ -108,21 +118,23 @@ struct rule_answer {
 	enum rule_action action; /* OFF: nothing; then the rest is zero */
 	uint32_t rule;           /* index into settings.rules */
 	enum rule_op op;         /* what of the question it spoke of: the first of its bits */
-	/* Where true, a look at the file system is needed: rule_complete() takes what it told.  (A rule that only hinders what is new; or a
-	 * call that does nothing where nothing is, so that a program which only tries gets the error that it expects.) */
+	/* Where true, a look at the file system is needed: rule_complete() takes what it told.  (A
+	 * rule that only hinders what is new; or a call that does nothing where nothing is, so that
+	 * a program which only tries gets the error that it expects.) */
 	bool needs_lookup;
 };
 
-/* rule_judge(): what the rules say of an access.  For nearly all paths that no rule names it takes the time of reading the path once; for
- * others in proportion to the globs.  No system call. */
+/* rule_judge(): what the rules say of an access.  For nearly all paths that no rule names it takes
+ * the time of reading the path once; for others in proportion to the globs.  No system call. */
 void rule_judge(const struct segment *segment, const struct rule_program *program,
 		const struct rule_question *question, struct rule_answer *ret_answer);
 
 /* rule_complete(): the answer, where rule_judge() wanted a look.
  *
- * is_there: the name stands for something (for calls that follow a symbolic link at its end: the link's target is there).
- * Where nothing is there and the call would make nothing, or something is there and it only makes what is new, no rule holds: the call is
- * to be made, and will fail by itself. */
+ * is_there: the name stands for something (for calls that follow a symbolic link at its end: the
+ * link's target is there).
+ * Where nothing is there and the call would make nothing, or something is there and it only makes
+ * what is new, no rule holds: the call is to be made, and will fail by itself. */
 void rule_complete(const struct segment *segment, const struct rule_program *program,
 		   const struct rule_question *question, bool is_there,
 		   struct rule_answer *ret_answer);
@@ -130,18 +142,22 @@ void rule_complete(const struct segment *segment, const struct rule_program *pro
 /* rule_name(): the name of a rule; "" for an index that is none. */
 const char *rule_name(const struct segment *segment, uint32_t rule);
 
-/* rule_op_name(): "read" ...; NULL for what is not one bit of enum rule_op.  rule_action_name(): "log" ...; NULL for a number that is none. */
+/* rule_op_name(): "read" ...; NULL for what is not one bit of enum rule_op.  rule_action_name():
+ * "log" ...; NULL for a number that is none. */
 const char *rule_op_name(uint32_t op);
 const char *rule_action_name(uint32_t action);
 
-/* rule_count(): raises the counter of an answer that is not OFF: rules_logged, rules_warned, rules_failed, rules_denied. */
+/* rule_count(): raises the counter of an answer that is not OFF: rules_logged, rules_warned,
+ * rules_failed, rules_denied. */
 void rule_count(const struct segment *segment, const struct rule_answer *answer);
 
-/* rule_message_key(): a number for what rule_format_message() would say, never 0, so that it is not said again.  path: as in the question. */
+/* rule_message_key(): a number for what rule_format_message() would say, never 0, so that it is not
+ * said again.  path: as in the question. */
 uint64_t rule_message_key(const struct segment *segment, const struct rule_answer *answer,
 			  const char *path);
 
-/* rule_format_message(): a line for the agent to read, of WARN and DENY.  path: as in the question.  Ended by a newline and NUL.
+/* rule_format_message(): a line for the agent to read, of WARN and DENY.  path: as in the question.
+ * Ended by a newline and NUL.
  *
  * capacity: at least 2.  Returns its length, 0 where there is nothing to say. */
 size_t rule_format_message(const struct segment *segment, const struct rule_answer *answer,

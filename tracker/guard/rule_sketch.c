@@ -58,7 +58,8 @@ bool rule_sketch_add(struct rule_sketch *sketch, const char *glob)
 		at += strspn(at, "/");
 		size_t bytes = strcspn(at, "/"), head = strcspn(at, SPECIAL);
 
-		/* a slash may stand between brackets or behind a backslash: nothing behind these is sure to begin a name */
+		/* a slash may stand between brackets or behind a backslash: nothing behind these is
+		 * sure to begin a name */
 		size_t special = strcspn(at, "[\\");
 		if (special < bytes) {
 			if (head >= PART_BYTES) {

@@ -44,7 +44,8 @@ static __attribute__((noinline)) unsigned char *unit_before(const struct journal
 	return NULL;
 }
 
-/* Where a record begins; NULL where that is not mapped.  The newest window first: there is written. */
+/* Where a record begins; NULL where that is not mapped.  The newest window first: there is
+ * written. */
 static inline unsigned char *unit_at(const struct journal *journal, uint64_t number)
 {
 	if (!journal->window_units)
@@ -91,7 +92,8 @@ static inline uint32_t check_of(uint64_t number, const struct journal_head *head
 	uint64_t seed = number ^ ((uint64_t)head->op << 56 | (uint64_t)head->units << 48 |
 				  (uint64_t)head->error << 32);
 	uint64_t hash;
-	/* Most are of one unit: of a length that the compiler knows, the hash is a handful of instructions. */
+	/* Most are of one unit: of a length that the compiler knows, the hash is a handful of
+	 * instructions. */
 	if (head->op == JOURNAL_ABANDONED)
 		hash = XXH3_64bits_withSeed(body, 0, seed); /* its writer may still be at it */
 	else if (head->units == 1)
@@ -102,7 +104,8 @@ static inline uint32_t check_of(uint64_t number, const struct journal_head *head
 	return (uint32_t)(hash ^ (hash >> 32));
 }
 
-/* What may be looked at: below this, where it is mapped.  A record at the end of a window goes on behind it. */
+/* What may be looked at: below this, where it is mapped.  A record at the end of a window goes on
+ * behind it. */
 static uint64_t limit_of(const struct journal *journal)
 {
 	uint64_t allocated = __atomic_load_n(&journal->header->allocated, __ATOMIC_ACQUIRE);
@@ -120,7 +123,8 @@ static void raise_to(uint64_t *word, uint64_t value)
 
 /* ---- mapping ---- */
 
-/* Is the file as long as it says?  One that was made longer since it was looked at is: that comes first. */
+/* Is the file as long as it says?  One that was made longer since it was looked at is: that comes
+ * first. */
 static bool is_as_long(int fd, struct stat *stat, uint64_t units)
 {
 	uint64_t bytes = units * JOURNAL_UNIT_BYTES;
@@ -165,8 +169,8 @@ static bool is_error(long address)
 	return address < 0 && address >= -4095;
 }
 
-/* A window further on, from a little before `number` on: other threads write there.  The last record of it may be as long as
- * records can be. */
+/* A window further on, from a little before `number` on: other threads write there.  The last
+ * record of it may be as long as records can be. */
 static int map_window(struct journal *journal, int fd, uint64_t number)
 {
 	uint64_t first = number > JOURNAL_WINDOW_BEFORE + JOURNAL_UNITS_FIRST
@@ -210,8 +214,9 @@ static void use_head(struct journal *journal, long address)
 	journal->known = (uint64_t *)(void *)(journal->units + JOURNAL_KNOWN_AT);
 }
 
-/* Maps the pages before the first record and the window behind them by one mapping, where little lies between: at the start of a
- * program a mapping costs more than all that it writes.  Returns 0; -EFBIG where that is too much for one. */
+/* Maps the pages before the first record and the window behind them by one mapping, where little
+ * lies between: at the start of a program a mapping costs more than all that it writes.  Returns 0;
+ * -EFBIG where that is too much for one. */
 static int map_together(int fd, struct stat *stat, struct journal *journal)
 {
 	struct journal_header header;
@@ -246,17 +251,20 @@ static int map_together(int fd, struct stat *stat, struct journal *journal)
 	return 0;
 }
 
-/* The same by two.  Of other views: the pages before the first record, and of a whole view all behind them. */
+/* The same by two.  Of other views: the pages before the first record, and of a whole view all
+ * behind them. */
 static int map_apart(int fd, enum mapping mapping, struct stat *stat, struct journal *journal)
 {
 	const uint64_t head = JOURNAL_UNITS_FIRST * JOURNAL_UNIT_BYTES;
-	/* A part of a page at the end is no place for records, and journal_unmap() could not tell. */
+	/* A part of a page at the end is no place for records, and journal_unmap() could not
+	 * tell. */
 	uint64_t there = (uint64_t)stat->st_size & ~(uint64_t)4095, bytes = there, limit;
 
 	if (mapping == MAPPING_WINDOWS || mapping == MAPPING_HEAD) {
 		bytes = head;
 	} else if (mapping == MAPPING_WHOLE) {
-		/* What it may grow to is mapped at once; bytes that are not there yet are not touched. */
+		/* What it may grow to is mapped at once; bytes that are not there yet are not
+		 * touched. */
 		if (sys_pread(fd, &limit, sizeof(limit),
 			      offsetof(struct journal_header, units_max)) != sizeof(limit))
 			return -EIO;
@@ -391,8 +399,8 @@ static uint64_t whole_chunks(uint64_t units)
 	return (units + JOURNAL_CHUNK_UNITS - 1) / JOURNAL_CHUNK_UNITS * JOURNAL_CHUNK_UNITS;
 }
 
-/* Allocates blocks so that numbers below `wanted` may be written.  Several processes may do this at once: the same blocks
- * are then asked for twice. */
+/* Allocates blocks so that numbers below `wanted` may be written.  Several processes may do this at
+ * once: the same blocks are then asked for twice. */
 static bool allocate_to(struct journal *journal, int fd, uint64_t wanted)
 {
 	struct journal_header *header = journal->header;
@@ -432,8 +440,9 @@ static void finish_work(struct journal *journal)
 	__atomic_store_n(&journal->in_work, 0, __ATOMIC_RELEASE);
 }
 
-/* When another thread is at it already it is waited for, some hundred microseconds: windows are few.  It may be one that a signal
- * handler interrupted, or that does not get on: then both do it.  Returns false where this one has to: finish_work() follows. */
+/* When another thread is at it already it is waited for, some hundred microseconds: windows are
+ * few.  It may be one that a signal handler interrupted, or that does not get on: then both do it.
+ * Returns false where this one has to: finish_work() follows. */
 static bool is_provided_by_another(struct journal *journal, uint64_t first, uint64_t behind)
 {
 	for (int turn = 0; turn < SPINS; turn++) {
@@ -450,7 +459,8 @@ static bool is_provided_by_another(struct journal *journal, uint64_t first, uint
 	return true;
 }
 
-/* Sees to it that a record may be written whose units are `first` and those behind it up to `behind`. */
+/* Sees to it that a record may be written whose units are `first` and those behind it up to
+ * `behind`. */
 static bool provide(struct journal *journal, uint64_t first, uint64_t behind)
 {
 	struct journal_header *header = journal->header;
@@ -479,9 +489,11 @@ static bool provide(struct journal *journal, uint64_t first, uint64_t behind)
 		__atomic_store_n(&journal->retry_realtime_ns, now + RETRY_NS, __ATOMIC_RELAXED);
 		return false;
 	}
-	/* What else fails for reasons of this process alone (a chroot, a limit) ends its growing the file. */
+	/* What else fails for reasons of this process alone (a chroot, a limit) ends its growing
+	 * the file. */
 	uint64_t allocated = __atomic_load_n(&header->allocated, __ATOMIC_ACQUIRE);
-	/* One that was cut short does not grow: what was lost would look as if it had never been written. */
+	/* One that was cut short does not grow: what was lost would look as if it had never been
+	 * written. */
 	bool same = fd >= 0 && sys_fstat(fd, &stat) == 0 && stat.st_dev == journal->dev &&
 		    stat.st_ino == journal->ino &&
 		    (uint64_t)stat.st_size / JOURNAL_UNIT_BYTES >= allocated;
@@ -519,13 +531,15 @@ void journal_lost(const struct journal *journal)
 	(void)__atomic_fetch_add(&journal->header->lost, 1, __ATOMIC_RELAXED);
 }
 
-/* Do so many units from `next` on lie below a limit?  `next` may be anything: it is read from the file. */
+/* Do so many units from `next` on lie below a limit?  `next` may be anything: it is read from the
+ * file. */
 static bool fits(uint64_t next, uint64_t units, uint64_t limit)
 {
 	return next <= limit && units <= limit - next;
 }
 
-/* Where a record of these units lies as things are; NULL where there is no room for it, or none that this view has. */
+/* Where a record of these units lies as things are; NULL where there is no room for it, or none
+ * that this view has. */
 static inline unsigned char *provided_at(const struct journal *journal, uint64_t number,
 					 uint64_t units)
 {
@@ -538,7 +552,8 @@ static bool is_number(uint64_t number)
 	return number >= JOURNAL_UNITS_FIRST && number <= UINT32_MAX;
 }
 
-/* Sees to it that a word, which is read now and written right after, is fetched from another processor once for both. */
+/* Sees to it that a word, which is read now and written right after, is fetched from another
+ * processor once for both. */
 static inline void fetch_to_write(uint64_t *word)
 {
 #if defined(__x86_64__)
@@ -551,7 +566,8 @@ static inline void fetch_to_write(uint64_t *word)
 #endif
 }
 
-/* Takes units where there may be no room yet.  taken: number of those that were taken already, and are not provided; 0: none were. */
+/* Takes units where there may be no room yet.  taken: number of those that were taken already, and
+ * are not provided; 0: none were. */
 static __attribute__((noinline)) uint64_t reserve_slowly(struct journal *journal, uint64_t units,
 							 bool may_grow, uint64_t taken,
 							 unsigned char **ret_unit)
@@ -570,7 +586,8 @@ static __attribute__((noinline)) uint64_t reserve_slowly(struct journal *journal
 		}
 		if (!is_number(taken))
 			continue;
-		/* Others may have taken the rest meanwhile; what is beyond stays a gap if there is no more. */
+		/* Others may have taken the rest meanwhile; what is beyond stays a gap if there is
+		 * no more. */
 		*ret_unit = provided_at(journal, taken, units);
 		if (!*ret_unit && may_grow && provide(journal, taken, taken + units))
 			*ret_unit = provided_at(journal, taken, units);
@@ -581,7 +598,8 @@ static __attribute__((noinline)) uint64_t reserve_slowly(struct journal *journal
 	return 0;
 }
 
-/* Takes units; returns the number of the first, 0 when there is no room.  ret_unit: where it lies. */
+/* Takes units; returns the number of the first, 0 when there is no room.  ret_unit: where it
+ * lies. */
 static inline uint64_t reserve(struct journal *journal, uint64_t units, bool may_grow,
 			       unsigned char **ret_unit)
 {
@@ -609,8 +627,8 @@ static inline bool publish(const struct journal *journal, unsigned char *unit, u
 	return false;
 }
 
-/* A record of several units says how many before they are filled: whoever reads past a dead writer's must not take its
- * bytes for records. */
+/* A record of several units says how many before they are filled: whoever reads past a dead
+ * writer's must not take its bytes for records. */
 static bool start_filling(const struct journal *journal, unsigned char *unit, uint64_t units,
 			  uint64_t *ret_word)
 {

@@ -1,22 +1,25 @@
 /*
  * The journal: an append-only file, mapped by every process of a session, that says what happened.
  *
- *	header and known texts | a page for later | units of 64 bytes ...
+ * 	header and known texts | a page for later | units of 64 bytes ...
  *
- * A record is one unit, or more where it has details; a text (a path, arguments) is a record of its own
- * that others refer to by number.  A record's number is its place: it lies at number * 64 in the file.
+ * A record is one unit, or more where it has details; a text (a path, arguments) is a record of its
+ * own that others refer to by number.  A record's number is its place: it lies at number * 64 in
+ * the file.
  *
- * A writer reserves units by one atomic add, fills them, and publishes them by one compare-and-swap of the first
- * word.  What was published stays true whatever happens to its writer: nothing has to be flushed, and no
- * process waits for another.  A writer that dies in between leaves units that no reader believes; the seal
- * (cli/journal/seal.h) marks them abandoned, and a writer that was only slow then finds that it may not publish.
+ * A writer reserves units by one atomic add, fills them, and publishes them by one compare-and-swap
+ * of the first word.  What was published stays true whatever happens to its writer: nothing has to
+ * be flushed, and no process waits for another.  A writer that dies in between leaves units that no
+ * reader believes; the seal (cli/journal/seal.h) marks them abandoned, and a writer that was only
+ * slow then finds that it may not publish.
  *
- * The file grows by chunks whose blocks are allocated before anybody may write to them.  The range that the
- * file may grow to is mapped once, so that growing costs nothing to those who do not do it.  Where there is no room,
- * recording stops and is counted.
+ * The file grows by chunks whose blocks are allocated before anybody may write to them.  The range
+ * that the file may grow to is mapped once, so that growing costs nothing to those who do not do
+ * it.  Where there is no room, recording stops and is counted.
  *
- * The file is an ABI: magic, version and sizes are checked; there are no pointers in it; nothing read from it is used as an index
- * or a length before it was checked.  docs/journal.md describes it for others.
+ * The file is an ABI: magic, version and sizes are checked; there are no pointers in it; nothing
+ * read from it is used as an index or a length before it was checked.  docs/journal.md describes it
+ * for others.
  */
 #ifndef SEEN_TRACKER_JOURNAL_H
 #define SEEN_TRACKER_JOURNAL_H
@@ -75,17 +78,19 @@ enum journal_marks {
 	JOURNAL_PLANNED = 32, /* OPEN: by a program about to be spawned, told before it is done */
 	JOURNAL_PATTERN = 64, /* LIST: the path is a pattern (glob(3)) */
 	JOURNAL_ATTEMPTED =
-		128, /* by a supervisor, before the call was made: what came of it is not known */
-	JOURNAL_MADE = 256,      /* OPEN for writing: there was no such file before */
+		128,        /* by a supervisor, before the call was made: its result is not known */
+	JOURNAL_MADE = 256, /* OPEN for writing: there was no such file before */
 	JOURNAL_WAS_THERE = 512, /* OPEN for writing: there was; neither: it is not known */
 };
 
-/* `flags` of TRUNCATE: room up to `amount` was made or taken (fallocate(2)), else the size was set to it.  Of METADATA: what was
- * set.  Of MAP, beside the protection.  Of UNOBSERVED, whose `path` is a program's name and whose `other_path` is
- * the reason: the program was observed, but not all that it does.  Of CHANGED: what became of the file, 0: its content is another.
+/* `flags` of TRUNCATE: room up to `amount` was made or taken (fallocate(2)), else the size was set
+ * to it.  Of METADATA: what was set.  Of MAP, beside the protection.  Of UNOBSERVED, whose `path`
+ * is a program's name and whose `other_path` is the reason: the program was observed, but not all
+ * that it does.  Of CHANGED: what became of the file, 0: its content is another.
  * Of GUARDED: what else there is to say of the verdict.  Of INSTRUCTED, whose amount is the
- * scope: how it was given, 0: by `seen context`, else before a viewer's own output.  Of RULED, whose `other_path` is the rule's name and
- * whose `error` is that of an access which was refused: the access, one bit of enum rule_op (config/settings.h). */
+ * scope: how it was given, 0: by `seen context`, else before a viewer's own output.  Of RULED,
+ * whose `other_path` is the rule's name and whose `error` is that of an access which was refused:
+ * the access, one bit of enum rule_op (config/settings.h). */
 enum journal_flags {
 	JOURNAL_TRUNCATE_ALLOCATES = 1,
 	JOURNAL_METADATA_MODE = 1,
@@ -110,22 +115,33 @@ struct journal_record {
 	uint32_t process; /* number of the START or FORK record of the process */
 	uint32_t tid;     /* thread; 0: not known */
 	uint32_t path;    /* text: as given to the call */
-	uint32_t directory; /* with AT_FDCWD a text: the current folder; else number of that descriptor's OPEN or LIST */
+	/* with AT_FDCWD a text: the current directory; else number of that descriptor's OPEN or
+	 * LIST */
+	uint32_t directory;
 	int32_t directory_fd; /* AT_FDCWD, or the descriptor that the path is relative to */
-	uint32_t other_path; /* text: RENAME, LINK: the new name; SYMLINK: its target; START, EXEC: arguments, each ended by NUL */
-	int32_t fd; /* descriptor that the call returned or was about, -1: none; RENAME, LINK: what the new name is relative to */
-	uint32_t flags; /* OPEN: of open(2); MAP: protection; others: of the call; see docs/journal.md */
-	uint64_t amount; /* bytes, size, exit status ...; RENAME, LINK: as `directory`, for the new name; see docs/journal.md */
-	uint8_t decision; /* enum decision, of a viewer's open; EDITED, CHANGED: enum source; GUARDED: enum guard_verdict; RULED: enum rule_action */
-	uint8_t reason;   /* enum reason; GUARDED: enum guard_reason; KEPT: enum contents_reason */
-	uint16_t marks;   /* enum journal_marks */
-	uint32_t count;   /* READ_TOTAL, WRITE_TOTAL: calls; UNOBSERVED: processes */
+	/* text: RENAME, LINK: the new name; SYMLINK: its target; START, EXEC: arguments, each ended
+	 * by NUL */
+	uint32_t other_path;
+	/* descriptor that the call returned or was about, -1: none; RENAME, LINK: what the new name
+	 * is relative to */
+	int32_t fd;
+	/* OPEN: of open(2); MAP: protection; others: of the call; see docs/journal.md */
+	uint32_t flags;
+	/* bytes, size, exit status ...; RENAME, LINK: as `directory`, for the new name; see
+	 * docs/journal.md */
+	uint64_t amount;
+	/* enum decision, of a viewer's open; EDITED, CHANGED: enum source; GUARDED: enum
+	 * guard_verdict; RULED: enum rule_action */
+	uint8_t decision;
+	uint8_t reason; /* enum reason; GUARDED: enum guard_reason; KEPT: enum contents_reason */
+	uint16_t marks; /* enum journal_marks */
+	uint32_t count; /* READ_TOTAL, WRITE_TOTAL: calls; UNOBSERVED: processes */
 };
 
 enum { JOURNAL_STANDARD = 3 };
 
-/* Behind an EXEC record that replaces the caller's image, where it is known: what descriptors 0, 1 and 2 were opened
- * for.  Numbers of texts, 0: not known. */
+/* Behind an EXEC record that replaces the caller's image, where it is known: what descriptors 0, 1
+ * and 2 were opened for.  Numbers of texts, 0: not known. */
 struct journal_exec {
 	struct {
 		uint32_t path;
@@ -151,8 +167,9 @@ struct journal_process {
 	uint64_t reserved;
 };
 
-/* Behind a record whose process knows its file (law 4: viewers and readers do).  GUARDED: `before` is what was there, `after` the
- * baseline of the writer's scope.  KEPT: `after` is what was kept. */
+/* Behind a record whose process knows its file (law 4: viewers and readers do).  GUARDED: `before`
+ * is what was there, `after` the baseline of the writer's scope.  KEPT: `after` is what was
+ * kept. */
 struct journal_details {
 	uint64_t dev;
 	uint64_t ino;
@@ -160,7 +177,8 @@ struct journal_details {
 	struct version
 		before; /* of the delivery or the last look; size_bytes 0 and hash 0: not known */
 	struct version after;
-	uint64_t changer; /* GUARDED, stale: the scope of the agent whose change it is; 0: external, or unknown */
+	/* GUARDED, stale: the scope of the agent whose change it is; 0: external, or unknown */
+	uint64_t changer;
 	uint64_t reserved[6];
 };
 
@@ -196,7 +214,8 @@ struct journal_header {
 	uint32_t workspace;              /* text: root of the workspace */
 	uint32_t can_grow; /* the file system allocates blocks on demand (fallocate(2)) */
 	uint64_t reserved[5];
-	uint32_t by_ticks; /* program: the times of records may be told by the processor's counter (ticks.h) */
+	/* program: the times of records may be told by the processor's counter (ticks.h) */
+	uint32_t by_ticks;
 	uint32_t unused;
 	_Alignas(64) uint64_t next;      /* any, by atomic add: first unit that nobody reserved */
 	_Alignas(64) uint64_t allocated; /* any, only rises: units that the file has blocks for */
@@ -227,9 +246,11 @@ struct journal {
 	uint64_t *known; /* JOURNAL_KNOWN_TEXTS words: high half of a hash, number of the text */
 	unsigned char *units;  /* of a view of the whole file: as of its window */
 	uint64_t mapped_units; /* numbers from here on are not mapped */
-	uint64_t window_units; /* 0: a view of the whole file.  Else it has windows, and more are mapped as it grows */
+	/* 0: a view of the whole file.  Else it has windows, and more are mapped as it grows */
+	uint64_t window_units;
 	uint64_t dev, ino; /* of the file: what is grown must be the same */
-	uint64_t retry_realtime_ns; /* when this process, which had no descriptor for it, may try to grow it again */
+	/* when this process, which had no descriptor for it, may try to grow it again */
+	uint64_t retry_realtime_ns;
 	const char *path; /* borrowed: to grow the file; NULL: this view does not grow it */
 	bool by_ticks;    /* as the header said */
 	uint32_t in_work; /* a thread makes it longer, or maps more of it */
@@ -237,27 +258,31 @@ struct journal {
 	struct journal_window windows[JOURNAL_WINDOWS_MAX];
 };
 
-/* journal_map(): maps an existing journal for reading and writing, with all that it may grow to.  journal_map_windows(): only what
- * is written to next: for a process that may be short of room for mappings, or limit itself later (setrlimit(2), RLIMIT_AS;
+/* journal_map(): maps an existing journal for reading and writing, with all that it may grow to.
+ * journal_map_windows(): only what is written to next: for a process that may be short of room for
+ * mappings, or limit itself later (setrlimit(2), RLIMIT_AS;
  * mlockall(2)).  It writes, and reads nothing but texts that it may use again.
  *
  * path: a symbolic link is refused; borrowed for as long as the view lives.
- * Returns 0; -EPERM when it belongs to another user or others may write to it; -EBADMSG when it is no journal or is
- * damaged; -EPROTO when it is one of another version; -ENOMEM in a process that has little room for mappings; errors of open(2),
- * mmap(2).  Async-signal-safe; no descriptor stays open. */
+ * Returns 0; -EPERM when it belongs to another user or others may write to it; -EBADMSG when it is
+ * no journal or is damaged; -EPROTO when it is one of another version; -ENOMEM in a process that
+ * has little room for mappings; errors of open(2), mmap(2).  Async-signal-safe; no descriptor stays
+ * open. */
 int journal_map(const char *path, struct journal *ret_journal);
 int journal_map_windows(const char *path, struct journal *ret_journal);
 
-/* journal_map_windows_cleared(): the same for one that is all zero, as memory that was never touched is: what has no use stays so.
+/* journal_map_windows_cleared(): the same for one that is all zero, as memory that was never
+ * touched is: what has no use stays so.
  * It is all zero again where it failed. */
 int journal_map_windows_cleared(const char *path, struct journal *ret_journal);
 
-/* journal_map_to_read(): the same for reading alone, and without what the file grows to later.  Also checks that the file is as long
- * as it says.  Whose it is, and who may write to it, is for the caller to know: a copy from elsewhere
- * may be anybody's, a session's own file may not. */
+/* journal_map_to_read(): the same for reading alone, and without what the file grows to later.
+ * Also checks that the file is as long as it says.  Whose it is, and who may write to it, is for
+ * the caller to know: a copy from elsewhere may be anybody's, a session's own file may not. */
 int journal_map_to_read(const char *path, struct journal *ret_journal);
 
-/* journal_map_head(): likewise, what lies before the records alone, and the file, which the caller reads and closes. */
+/* journal_map_head(): likewise, what lies before the records alone, and the file, which the caller
+ * reads and closes. */
 int journal_map_head(const char *path, struct journal *ret_journal, int *ret_fd);
 
 /* journal_unmap(): accepts a journal that was never mapped. */
@@ -273,25 +298,28 @@ static inline struct journal_record journal_blank(enum journal_op op)
 
 /* journal_write(): appends a record.
  *
- * record: head.op, head.error and the event's fields; check, units and, where it is 0, the time are filled in.  details: what
- * follows it, detail_bytes long, a multiple of a unit; NULL: nothing.
+ * record: head.op, head.error and the event's fields; check, units and, where it is 0, the time are
+ * filled in.  details: what follows it, detail_bytes long, a multiple of a unit; NULL: nothing.
  * may_grow: system calls may be made to make the file longer.
  * Returns the record's number; 0 when it could not be written (counted as lost).
- * Lock-free, async-signal-safe, for use between vfork and exec; no system call unless the file has to grow. */
+ * Lock-free, async-signal-safe, for use between vfork and exec; no system call unless the file has
+ * to grow. */
 uint32_t journal_write(struct journal *journal, struct journal_record *record, const void *details,
 		       size_t detail_bytes, bool may_grow);
 
 /* journal_text(): the number of a text with these bytes, written now unless it is known already.
  *
- * At most JOURNAL_TEXT_BYTES_MAX bytes are kept.  Returns 0 when it could not be written.  As journal_write(). */
+ * At most JOURNAL_TEXT_BYTES_MAX bytes are kept.  Returns 0 when it could not be written.  As
+ * journal_write(). */
 uint32_t journal_text(struct journal *journal, const void *bytes, size_t size_bytes, bool may_grow);
 
-/* journal_make_room(): makes the file longer if a process that lives an ordinary life could use up what it has.  For
- * the start of a process, where system calls are free to be made, and for `seen run`, which does it in time for others.  units: as
- * many as should be there. */
+/* journal_make_room(): makes the file longer if a process that lives an ordinary life could use up
+ * what it has.  For the start of a process, where system calls are free to be made, and for `seen
+ * run`, which does it in time for others.  units: as many as should be there. */
 void journal_make_room(struct journal *journal, uint64_t units);
 
-/* journal_choose_clock(): finds out what the times of records may be told by, for this view and for those that are mapped from now on.
+/* journal_choose_clock(): finds out what the times of records may be told by, for this view and for
+ * those that are mapped from now on.
  * Reads a file; for the program. */
 void journal_choose_clock(struct journal *journal);
 
@@ -320,26 +348,30 @@ enum journal_found {
 /* journal_next(): the record at *number, and moves *number behind it.
  *
  * number: JOURNAL_UNITS_FIRST to begin.  ret_entry: `number` is set for RECORD, UNDONE and DAMAGED.
- * At the end, and at an undone record, *number stays: one who does not want to wait passes over an undone record by
- * setting *number = journal_behind_undone().  Texts and abandoned records are given like all others. */
+ * At the end, and at an undone record, *number stays: one who does not want to wait passes over an
+ * undone record by setting *number = journal_behind_undone().  Texts and abandoned records are
+ * given like all others. */
 enum journal_found journal_next(const struct journal *journal, uint64_t *number,
 				struct journal_entry *ret_entry);
 
-/* journal_behind_undone(): number of what follows an undone record; its own when it was published since it was found, so that
- * journal_next() gives it. */
+/* journal_behind_undone(): number of what follows an undone record; its own when it was published
+ * since it was found, so that journal_next() gives it. */
 uint64_t journal_behind_undone(const struct journal *journal, uint64_t number);
 
-/* journal_bytes(): the bytes of a text.  Returns NULL when the number is 0 or no whole text; they are not ended by NUL. */
+/* journal_bytes(): the bytes of a text.  Returns NULL when the number is 0 or no whole text; they
+ * are not ended by NUL. */
 const char *journal_bytes(const struct journal *journal, uint32_t number, size_t *ret_size_bytes);
 
-/* journal_drop(): the records before `number` will hardly be looked at again: what of them is in this process's memory is given back.
+/* journal_drop(): the records before `number` will hardly be looked at again: what of them is in
+ * this process's memory is given back.
  * Looked at all the same, they are there again.  For a view that journal_map_to_read() made. */
 void journal_drop(const struct journal *journal, uint64_t number);
 
 /* journal_end_unit(): number behind the last reserved unit that this view can read. */
 uint64_t journal_end_unit(const struct journal *journal);
 
-/* journal_abandon(): for the seal: marks an undone record so that its writer, if it lives, may not publish it any more.
+/* journal_abandon(): for the seal: marks an undone record so that its writer, if it lives, may not
+ * publish it any more.
  * Returns false when it was published meanwhile. */
 bool journal_abandon(const struct journal *journal, uint64_t number);
 

@@ -1,8 +1,10 @@
 /*
- * What is declared of each op of the journal (ops.def), for whoever asks what kind of event a record is.
+ * What is declared of each op of the journal (ops.def), for whoever asks what kind of event a
+ * record is.
  *
- * A new op brings its answers with it: those who follow events ask these, and not for ops by name.  A switch over an enum of
- * this header has no `default`: the compiler names each place that does not know a new value.
+ * A new op brings its answers with it: those who follow events ask these, and not for ops by name.
+ * A switch over an enum of this header has no `default`: the compiler names each place that does
+ * not know a new value.
  */
 #ifndef SEEN_TRACKER_JOURNAL_OPS_H
 #define SEEN_TRACKER_JOURNAL_OPS_H
@@ -82,7 +84,8 @@ struct op {
 	uint16_t traits;   /* enum op_traits */
 };
 
-/* op_info(): what is declared of a number.  op: from a record, perhaps of a later version: then nothing is.  Never NULL; pure. */
+/* op_info(): what is declared of a number.  op: from a record, perhaps of a later version: then
+ * nothing is.  Never NULL; pure. */
 const struct op *op_info(unsigned op);
 
 /* journal_op_name(): "open" ...; NULL for a number that is none. */

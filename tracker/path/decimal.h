@@ -22,8 +22,8 @@ static inline char *decimal_write(char *at, uint64_t number)
 	return at;
 }
 
-/* decimal_parse(): reads digits at `at`.  Returns the place behind them, or NULL when there are none or the number
- * does not fit 64 bits; *ret_number is set only on success. */
+/* decimal_parse(): reads digits at `at`.  Returns the place behind them, or NULL when there are
+ * none or the number does not fit 64 bits; *ret_number is set only on success. */
 static inline const char *decimal_parse(const char *at, uint64_t *ret_number)
 {
 	uint64_t number = 0;

@@ -5,8 +5,8 @@
 
 enum { GLOB_STEPS_MAX = 100000 };
 
-/* Matches one byte against the set that begins behind `[`.  Returns the byte behind the closing `]`,
- * or NULL when the set is not closed (then `[` is an ordinary byte). */
+/* Matches one byte against the set that begins behind `[`.  Returns the byte behind the closing
+ * `]`, or NULL when the set is not closed (then `[` is an ordinary byte). */
 static const char *glob_set(const char *set, char byte, bool fold, bool *ret_match)
 {
 	bool negated = *set == '!' || *set == '^';
@@ -29,7 +29,7 @@ static const char *glob_set(const char *set, char byte, bool fold, bool *ret_mat
 	return at + 1;
 }
 
-/* covers: a pattern that ends where a folder's name ends matches what is below it too. */
+/* covers: a pattern that ends where a directory's name ends matches what is below it too. */
 static bool glob_match(const char *pattern, const char *text, bool fold, bool covers, int *steps)
 {
 	for (;;) {
@@ -38,7 +38,7 @@ static bool glob_match(const char *pattern, const char *text, bool fold, bool co
 		if (*pattern == '*') {
 			bool any = pattern[1] == '*';
 			const char *rest = pattern + 1 + any;
-			/* `**` followed by a slash also stands for no folder at all */
+			/* `**` followed by a slash also stands for no directory at all */
 			if (any && *rest == '/' && glob_match(rest + 1, text, fold, covers, steps))
 				return true;
 			bool plain = *rest && !strchr("*?[\\", *rest);

@@ -1,5 +1,6 @@
 /*
- * Globs over paths, as [paths] and rules have them.  Pure functions of text: no state, no system call, async-signal-safe.
+ * Globs over paths, as [paths] and rules have them.  Pure functions of text: no state, no system
+ * call, async-signal-safe.
  */
 #ifndef SEEN_TRACKER_GLOB_H
 #define SEEN_TRACKER_GLOB_H
@@ -15,14 +16,15 @@
  * beyond that the answer is no. */
 bool path_glob(const char *pattern, const char *text, bool fold);
 
-/* path_matches_glob(): does a glob match a path below a folder, as the globs of [paths] do?
+/* path_matches_glob(): does a glob match a path below a directory, as the globs of [paths] do?
  *
- * relative: what follows the folder's slash.  A pattern that begins with a slash is held against all of it, any other one also
- * against what follows each of its slashes.  One that matches a folder's name matches all below it.  Time and `fold`
- * as path_glob(). */
+ * relative: what follows the directory's slash.  A pattern that begins with a slash is held against
+ * all of it, any other one also against what follows each of its slashes.  One that matches a
+ * directory's name matches all below it.  Time and `fold` as path_glob(). */
 bool path_matches_glob(const char *pattern, const char *relative, bool fold);
 
-/* path_covers(): does a glob match a whole path, or that of a folder above it?  Time and `fold` as path_glob(). */
+/* path_covers(): does a glob match a whole path, or that of a directory above it?  Time and `fold`
+ * as path_glob(). */
 bool path_covers(const char *pattern, const char *path, bool fold);
 
 /* glob_folded(): a byte in lower ASCII case, where `fold` says that case does not count. */
@@ -39,8 +41,8 @@ bool glob_covers(const char *pattern, const char *text, bool fold, bool undecide
 /* glob_matches_at_any_depth(): path_matches_glob(), likewise.
  *
  * A pattern that begins with a slash is held against the whole relative path, every other one also
- * against what follows each slash: it matches at any depth.  A pattern for a folder's name covers
- * what is below it. */
+ * against what follows each slash: it matches at any depth.  A pattern for a directory's name
+ * covers what is below it. */
 bool glob_matches_at_any_depth(const char *pattern, const char *relative, bool fold,
 			       bool undecided);
 

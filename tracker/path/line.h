@@ -1,5 +1,6 @@
 /*
- * A line of text put together in memory of a fixed size, for an agent to read: what does not fit is cut.
+ * A line of text put together in memory of a fixed size, for an agent to read: what does not fit is
+ * cut.
  */
 #ifndef SEEN_TRACKER_LINE_H
 #define SEEN_TRACKER_LINE_H
@@ -27,7 +28,8 @@ static inline void line_append(struct line *line, const char *text)
 	line->bytes[line->length] = '\0';
 }
 
-/* line_append_escaped(): bytes of others (path_escape()).  False: they do not fit, and nothing was put. */
+/* line_append_escaped(): bytes of others (path_escape()).  False: they do not fit, and nothing was
+ * put. */
 static inline bool line_append_escaped(struct line *line, const char *text)
 {
 	int length = path_escape(text, line->bytes + line->length, line->capacity - line->length);

@@ -51,8 +51,8 @@ static bool is_named_spool(const struct segment *segment, uint32_t profile, cons
 	return false;
 }
 
-/* A spool file: one that the agent's profile names, opened O_APPEND, with one name, of known age, outside the workspace.  Its path is
- * asked of the kernel (proc(5)); without /proc it is none. */
+/* A spool file: one that the agent's profile names, opened O_APPEND, with one name, of known age,
+ * outside the workspace.  Its path is asked of the kernel (proc(5)); without /proc it is none. */
 static bool is_spool(const struct segment *segment, struct subject subject, uint32_t profile,
 		     const struct stat *stat)
 {
@@ -124,7 +124,8 @@ uint64_t capture_claim(const struct segment *segment, struct subject subject,
 		return 0;
 	struct identity identity = identity_of(&stat);
 	if (!(context->flags & CONTEXT_EXTERNAL_AGENT)) {
-		/* Not knowing what the agent's own output is, a shell that inherited it cannot be told apart. */
+		/* Not knowing what the agent's own output is, a shell that inherited it cannot be
+		 * told apart. */
 		if (!(context->flags & CONTEXT_AGENT_OUT) ||
 		    identity_equal(&identity, &context->agent_out[0]) ||
 		    identity_equal(&identity, &context->agent_out[1]))
@@ -366,7 +367,8 @@ static bool command_read(const struct segment *segment, uint64_t id, struct comm
 	return __atomic_load_n(&slot->id, __ATOMIC_SEQ_CST) == id;
 }
 
-/* Did what viewers and readers sent keep to the limits, and `total_bytes` with what others wrote? */
+/* Did what viewers and readers sent keep to the limits, and `total_bytes` with what others
+ * wrote? */
 static bool is_within(const struct command_slot *command, uint64_t total_bytes,
 		      const struct output_limits *limits)
 {
@@ -408,7 +410,8 @@ int command_prove(const struct segment *segment, uint64_t command_id, enum proof
 
 	if (!slot || __atomic_load_n(&slot->id, __ATOMIC_SEQ_CST) != command_id)
 		return -ENOENT;
-	/* The id goes with it: should another command get the slot right now, it is no proof of that one. */
+	/* The id goes with it: should another command get the slot right now, it is no proof of
+	 * that one. */
 	__atomic_store_n(&slot->proof, command_id << PROOF_BITS | (uint64_t)proof,
 			 __ATOMIC_SEQ_CST);
 	return 0;

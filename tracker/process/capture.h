@@ -28,11 +28,12 @@ bool is_terminal_device(const struct stat *stat);
 /* capture_claim(): records descriptor 1 of a process as a capture, if it may be one.
  *
  * context: of the process; says whether the agent is inside or outside, and what the root's and the
- * agent's own outputs are.  long_lived: commands are told apart by pauses.  Rules (docs/DESIGN.md): never
- * /dev/null or another device, never the agent's own descriptors 1 and 2, never the root's own
- * descriptor 1 under inside; there a FIFO with a name never, and a regular file only when it has no name, or is a spool file of
- * the agent's profile: one that its globs name, opened O_APPEND, outside the workspace; outside, a pipe or socket only where
- * somebody said so.  Who reads it is not asked here (receiver.h).
+ * agent's own outputs are.  long_lived: commands are told apart by pauses.  Rules (docs/DESIGN.md):
+ * never /dev/null or another device, never the agent's own descriptors 1 and 2, never the root's
+ * own descriptor 1 under inside; there a FIFO with a name never, and a regular file only when it
+ * has no name, or is a spool file of the agent's profile: one that its globs name, opened O_APPEND,
+ * outside the workspace; outside, a pipe or socket only where somebody said so.  Who reads it is
+ * not asked here (receiver.h).
  * Returns the capture's id, 0 when it is none.
  */
 uint64_t capture_claim(const struct segment *segment, struct subject subject,
@@ -42,25 +43,30 @@ uint64_t capture_claim(const struct segment *segment, struct subject subject,
  * and for a file by its birth time, and that it still is what it was taken for. */
 bool capture_is_sink(const struct segment *segment, struct subject subject, uint64_t capture_id);
 
-/* capture_find(): a consistent copy of what is recorded of a capture.  False when it is not known. */
+/* capture_find(): a consistent copy of what is recorded of a capture.  False when it is not
+ * known. */
 bool capture_find(const struct segment *segment, uint64_t id, struct capture_slot *ret_copy);
 
-/* capture_is_errors(): is an open file the stream that the agent reads as its command's standard error: descriptor 2 of the
- * shell, as it was when that began, and none of the agent's own outputs? */
+/* capture_is_errors(): is an open file the stream that the agent reads as its command's standard
+ * error: descriptor 2 of the shell, as it was when that began, and none of the agent's own
+ * outputs? */
 bool capture_is_errors(const struct segment *segment, const struct context *context,
 		       const struct stat *stat);
 
-/* capture_shell(): pid of the shell whose descriptor 1 the capture is, 0 when the capture is not known. */
+/* capture_shell(): pid of the shell whose descriptor 1 the capture is, 0 when the capture is not
+ * known. */
 uint32_t capture_shell(const struct segment *segment, uint64_t capture_id);
 
-/* capture_command(): the command that a request at this capture belongs to, made where needed; the one before it in
- * a long-lived shell is closed.  Returns its id, 0 for none. */
+/* capture_command(): the command that a request at this capture belongs to, made where needed; the
+ * one before it in a long-lived shell is closed.  Returns its id, 0 for none. */
 uint64_t capture_command(const struct segment *segment, uint64_t capture_id);
 
-/* command_reader(): a reader begins (1) or has said what it sent (-1).  One that is killed between never says. */
+/* command_reader(): a reader begins (1) or has said what it sent (-1).  One that is killed between
+ * never says. */
 void command_reader(const struct segment *segment, uint64_t command_id, int change);
 
-/* command_add(): counts what a viewer or reader sent to the capture: `now` in all, `before` of it counted already; NULL: none. */
+/* command_add(): counts what a viewer or reader sent to the capture: `now` in all, `before` of it
+ * counted already; NULL: none. */
 void command_add(const struct segment *segment, uint64_t command_id, const struct shape *before,
 		 const struct shape *now);
 
@@ -75,32 +81,34 @@ struct output_limits {
 	bool is_measured;    /* for this agent; else they are assumed */
 };
 
-/* command_aside(): of what the kernel counts as written by a process of the command, so many bytes went elsewhere: to files of the library's own. */
+/* command_aside(): of what the kernel counts as written by a process of the command, so many bytes
+ * went elsewhere: to files of the library's own. */
 void command_aside(const struct segment *segment, uint64_t command_id, uint64_t bytes);
 
-/* capture_finish(): a process, which is the capture's shell or the program that replaced its image, is about
- * to end: closes the command with all that was written by it and by the children it waited for (proc(5), io), or for a file
- * by how much that grew.  Too much is counted where they wrote elsewhere, never too little but for
- * children that still run.  Makes system calls. */
+/* capture_finish(): a process, which is the capture's shell or the program that replaced its image,
+ * is about to end: closes the command with all that was written by it and by the children it waited
+ * for (proc(5), io), or for a file by how much that grew.  Too much is counted where they wrote
+ * elsewhere, never too little but for children that still run.  Makes system calls. */
 void capture_finish(const struct segment *segment, struct subject subject, uint64_t capture_id);
 
-/* command_within(): did all that the command wrote keep to the limits?  For a command that has ended.  Of what others than viewers and
- * readers wrote, each byte may be a line.  False when it is not known: the command or one of its readers was killed, or its
- * last program was not observed. */
+/* command_within(): did all that the command wrote keep to the limits?  For a command that has
+ * ended.  Of what others than viewers and readers wrote, each byte may be a line.  False when it is
+ * not known: the command or one of its readers was killed, or its last program was not observed. */
 bool command_within(const struct segment *segment, uint64_t command_id,
 		    const struct output_limits *limits);
 
-/* command_within_so_far(): the same for a command that still runs, by what its shell and its viewers and
- * readers wrote up to now. */
+/* command_within_so_far(): the same for a command that still runs, by what its shell and its
+ * viewers and readers wrote up to now. */
 bool command_within_so_far(const struct segment *segment, uint64_t capture_id, uint64_t command_id,
 			   const struct output_limits *limits);
 
-/* command_prove(), command_proof(), what a transcript says of the command (proof.h).  -ENOENT, PROOF_NONE: it is not in the
- * table any more. */
+/* command_prove(), command_proof(), what a transcript says of the command (proof.h).  -ENOENT,
+ * PROOF_NONE: it is not in the table any more. */
 int command_prove(const struct segment *segment, uint64_t command_id, enum proof proof);
 enum proof command_proof(const struct segment *segment, uint64_t command_id);
 
-/* command_bytes(): what its viewers and readers sent so far.  False when it is not in the table any more. */
+/* command_bytes(): what its viewers and readers sent so far.  False when it is not in the table any
+ * more. */
 bool command_bytes(const struct segment *segment, uint64_t command_id, uint64_t *ret_bytes);
 
 #endif

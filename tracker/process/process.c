@@ -48,8 +48,9 @@ static bool is_held(const struct process_slot *slot, enum hold hold, int *checks
 	return slot_read(slot, &copy, PROCESS_CHECKED_BYTES) && !process_is_gone(&copy);
 }
 
-/* The slot of a program that has ended is given to another: its counts become the session's.  Not when it ends: that would be
- * a page more that it touches, and one that all write to (segment_counter()). */
+/* The slot of a program that has ended is given to another: its counts become the session's.  Not
+ * when it ends: that would be a page more that it touches, and one that all write to
+ * (segment_counter()). */
 static void add_counts(const struct segment *segment, struct process_slot *slot)
 {
 	static const enum counter TOTALS[PROCESS_COUNTS] = { COUNTER_opens, COUNTER_opens_write,
@@ -61,8 +62,8 @@ static void add_counts(const struct segment *segment, struct process_slot *slot)
 	}
 }
 
-/* Takes a slot: a free one, else one of a process that nothing hangs on (a killed tool's, say, which
- * could not give it back). */
+/* Takes a slot: a free one, else one of a process that nothing hangs on (a killed tool's, say,
+ * which could not give it back). */
 static struct process_slot *claim(const struct segment *segment, struct process_slot *ret_copy,
 				  uint64_t *ret_index)
 {
@@ -434,8 +435,9 @@ static bool status_of(uint32_t pid, struct kernel_status *ret_status)
 	return true;
 }
 
-/* Are all processes between the agent and the subject the agent's own: forks of it, or other starts of its executable (its
- * sandbox's helper)?  Anything else that lies between, a server it started say, has this shell for itself.
+/* Are all processes between the agent and the subject the agent's own: forks of it, or other starts
+ * of its executable (its sandbox's helper)?  Anything else that lies between, a server it started
+ * say, has this shell for itself.
  *
  * ret_fork: the nearest of them that is a fork, and holds a conversation of its own; 0: none. */
 static bool is_started_by_agent(struct subject subject, const struct context *context,
@@ -472,8 +474,8 @@ bool process_is_gone(const struct process_slot *process)
 	if (process->pid == 0 || process->context.pid_ns != process_pid_ns())
 		return false;
 	struct kernel_status status;
-	/* Started after it was announced (a fork comes before the announcement, a spawn shortly behind
-	 * it): another process with the same number. */
+	/* Started after it was announced (a fork comes before the announcement, a spawn shortly
+	 * behind it): another process with the same number. */
 	return !status_of(process->pid, &status) ||
 	       status.start_ns > process->time_ns + 2000000000u;
 }
@@ -527,7 +529,8 @@ static bool is_nearest_registered(const struct segment *segment, struct subject 
 	return false;
 }
 
-/* Does any ancestor belong to the session?  Then a process without a ticket lost it: no new root. */
+/* Does any ancestor belong to the session?  Then a process without a ticket lost it: no new
+ * root. */
 static bool has_registered_ancestor(const struct segment *segment, struct subject subject)
 {
 	uint32_t at = subject_parent(subject);
@@ -541,15 +544,15 @@ static bool has_registered_ancestor(const struct segment *segment, struct subjec
 
 enum ticket_kind { TICKET_VOID, TICKET_OWN, TICKET_PARENT };
 
-/* Judges the slot that a ticket names: own (announced for the subject), parent's (it is the parent's, or that of an
- * ancestor behind unobserved ones), or void. */
+/* Judges the slot that a ticket names: own (announced for the subject), parent's (it is the
+ * parent's, or that of an ancestor behind unobserved ones), or void. */
 static enum ticket_kind ticket_judge(const struct segment *segment, struct subject subject,
 				     const struct process_slot *slot)
 {
 	uint32_t self = subject_pid(subject), parent = subject_parent(subject);
 
-	/* Another PID namespace numbers its processes anew: equal numbers there mean nothing.  It is
-	 * only told where it matters: an answer asks process_anchor_alive() first. */
+	/* Another PID namespace numbers its processes anew: equal numbers there mean nothing.  It
+	 * is only told where it matters: an answer asks process_anchor_alive() first. */
 	if (slot->state == PROCESS_ANNOUNCED) {
 		if (slot->pid == self || (slot->pid == 0 && parent && slot->spawner_pid == parent))
 			return TICKET_OWN;
@@ -578,7 +581,8 @@ static enum ticket_kind ticket_find(const struct segment *segment, struct subjec
 	return ticket_judge(segment, subject, ret_copy);
 }
 
-/* Finds the slot that a lost ticket would have named: the latest one that is the subject's own, else its parent's. */
+/* Finds the slot that a lost ticket would have named: the latest one that is the subject's own,
+ * else its parent's. */
 static enum ticket_kind ticket_search(const struct segment *segment, struct subject subject,
 				      struct process_ref *ret_process,
 				      struct process_slot *ret_copy)
@@ -634,8 +638,8 @@ static bool identify_outputs(uint32_t pid, struct identity ret_outputs[2])
 	return true;
 }
 
-/* From here on, what hangs below this process belongs to an agent with that slot.  pid 0, serial 0 or
- * pid_ns 0, where one of them is not known: nothing below it will be answered. */
+/* From here on, what hangs below this process belongs to an agent with that slot.  pid 0, serial 0
+ * or pid_ns 0, where one of them is not known: nothing below it will be answered. */
 static void enter_agent(struct context *context, uint32_t pid, uint64_t pid_ns, uint64_t serial,
 			uint32_t profile)
 {
@@ -697,7 +701,8 @@ static void enter_scope(const struct segment *segment, struct context *context,
 		scope_set_head(segment, id, own_head(segment, serial));
 }
 
-/* The head of the agent that started this one as a helper of its own program, a compiled one (codex --codex-run-as-...); 0: none.
+/* The head of the agent that started this one as a helper of its own program, a compiled one (codex
+ * --codex-run-as-...); 0: none.
  * A script that starts itself again may be another conversation. */
 static uint64_t head_of_helper(const struct segment *segment, const struct process_slot *from,
 			       enum ticket_kind kind, const struct invocation *invocation)
@@ -731,7 +736,8 @@ static void claim_own_scope(const struct segment *segment, const struct context 
 		scope_set_head(segment, id, head ? head : scope_id_of(context->agent_serial, NULL));
 }
 
-/* The root of a run or of a command: records its output, and with the agent outside takes it as the capture. */
+/* The root of a run or of a command: records its output, and with the agent outside takes it as the
+ * capture. */
 static void enter_root(const struct segment *segment, struct subject subject,
 		       const struct invocation *invocation, const char *scope_name, uint32_t pid,
 		       struct context *context)
@@ -759,7 +765,8 @@ static bool stdin_is_terminal(struct subject subject)
 	return sys_call3(SYS_ioctl, 0, TCGETS_REQUEST, (long)buffer) == 0;
 }
 
-/* A process without a ticket that no registered process started: `LD_PRELOAD=... SEEN_SESSION=... CMD`. */
+/* A process without a ticket that no registered process started: `LD_PRELOAD=... SEEN_SESSION=...
+ * CMD`. */
 static bool become_root(const struct segment *segment, struct subject subject,
 			const struct invocation *invocation, enum session_agent_is agent_is,
 			struct context *context)
@@ -787,8 +794,8 @@ static void enter_shell(const struct segment *segment, struct subject subject,
 			const struct invocation *invocation, const char *scope_name,
 			struct context *context)
 {
-	/* In another PID namespace the agent's number may be somebody else's; so it may when the agent
-	 * was killed and an environment of its time is still in use. */
+	/* In another PID namespace the agent's number may be somebody else's; so it may when the
+	 * agent was killed and an environment of its time is still in use. */
 	if (!context->anchor_pid || !context->pid_ns || process_pid_ns() != context->pid_ns ||
 	    (kind == TICKET_PARENT && process_is_gone(starter)))
 		return;
@@ -809,7 +816,8 @@ static void enter_shell(const struct segment *segment, struct subject subject,
 	context->capture_id = capture_claim(segment, subject, context, !invocation->runs_command);
 }
 
-/* Does a program that may be an agent take this shell's output?  Looks at one descriptor, for a shell without an agent above it alone. */
+/* Does a program that may be an agent take this shell's output?  Looks at one descriptor, for a
+ * shell without an agent above it alone. */
 static bool is_taken_by_unknown(const struct segment *segment, struct subject subject,
 				const struct process_slot *from, enum ticket_kind kind,
 				const struct context *context)
@@ -861,9 +869,9 @@ static void replace_image(const struct segment *segment, const struct process_sl
 	}
 }
 
-/* The starter was an agent that stood in the same process, and was itself started by an agent: a helper of that one's, which
- * sets something up and becomes the command (codex --codex-run-as-process-setup).  The command is the other agent's.  Returns
- * whether that is so. */
+/* The starter was an agent that stood in the same process, and was itself started by an agent: a
+ * helper of that one's, which sets something up and becomes the command (codex
+ * --codex-run-as-process-setup).  The command is the other agent's.  Returns whether that is so. */
 static bool find_agent_behind_helper(const struct segment *segment, struct subject subject,
 				     const struct process_slot *announced,
 				     struct context *ret_context)
@@ -923,8 +931,8 @@ static struct process_ref arrive(const struct segment *segment, const struct arr
 		context = from->context;
 		context.flags &= ~(uint32_t)CONTEXT_ROOT;
 		starter_role = from->context.role;
-		/* The parent is an agent that is not observed: only the run's root can vouch that its
-		 * number means the same here. */
+		/* The parent is an agent that is not observed: only the run's root can vouch that
+		 * its number means the same here. */
 		if (from->state == PROCESS_ANNOUNCED && starter_role == ROLE_AGENT)
 			enter_agent(&context, from->pid, from->context.pid_ns, from->serial,
 				    from->context.profile);
@@ -937,7 +945,8 @@ static struct process_ref arrive(const struct segment *segment, const struct arr
 		process.serial = slot ? segment_serial(segment) : 0;
 	}
 
-	/* A script of the workspace that has an agent's name, run by an agent, is what that agent works on. */
+	/* A script of the workspace that has an agent's name, run by an agent, is what that agent
+	 * works on. */
 	uint32_t role = invocation->role;
 	if (role == ROLE_AGENT && invocation->local && (context.flags & CONTEXT_AGENT))
 		role = ROLE_TOOL;
@@ -969,7 +978,8 @@ static struct process_ref arrive(const struct segment *segment, const struct arr
 		context.flags |= CONTEXT_UNKNOWN;
 	count_unanswered(segment, role, starter_role, &context);
 
-	if (arrival->is_supervised) /* below an unattached one, too: process_release() can tell that */
+	/* below an unattached one, too: process_release() can tell that */
+	if (arrival->is_supervised)
 		is_unattached = !(context.flags & CONTEXT_ATTACHED);
 	if (is_unattached)
 		segment_count(segment, COUNTER_processes_unattached, 1);

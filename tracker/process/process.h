@@ -32,11 +32,13 @@ struct process_ref {
 
 /* process_announce(): records that a process is about to start a program.
  *
- * subject: who starts it; starter: its context; self: its own slot.  pid: of the process that will hold the program, 0 when
- * not known yet (posix_spawn).  executable, argv: as given to exec; read only for the name and role.
+ * subject: who starts it; starter: its context; self: its own slot.  pid: of the process that will
+ * hold the program, 0 when not known yet (posix_spawn).  executable, argv: as given to exec; read
+ * only for the name and role.
  * ret_ticket: TICKET_BYTES, `SEEN_P=...` ended by NUL.
  * Returns a reference with serial 0 when the table is full: then there is no ticket and the program
- * will be unattached.  Makes no system call but the caller's getpid; async-signal-safe; for use between (v)fork and exec.
+ * will be unattached.  Makes no system call but the caller's getpid; async-signal-safe; for use
+ * between (v)fork and exec.
  */
 struct process_ref process_announce(const struct segment *segment, struct subject subject,
 				    const struct context *starter, struct process_ref self,
@@ -46,15 +48,17 @@ struct process_ref process_announce(const struct segment *segment, struct subjec
 /* process_set_pid(): after posix_spawn returned: the announced process has this pid. */
 void process_set_pid(const struct segment *segment, struct process_ref process, pid_t pid);
 
-/* process_withdraw(): the announced program could not be started.  Accepts a reference to nothing. */
+/* process_withdraw(): the announced program could not be started.  Accepts a reference to
+ * nothing. */
 void process_withdraw(const struct segment *segment, struct process_ref process);
 
 /* process_attach(): the library starts inside a program: finds out its context and takes a slot.
  *
- * ticket: value of SEEN_P, or NULL.  scrubbed: the environment lacks even SEEN_SESSION: the ticket went with it, and
- * the process's place is looked for by its pid and its parent's.  invocation: what the program is.  scope_name: SEEN_SCOPE, or NULL.
- * agent_is: what the environment says (SEEN_AGENT_IS), SESSION_AGENT_IS_AUTO when nothing; it counts only
- * for a process without a ticket.
+ * ticket: value of SEEN_P, or NULL.  scrubbed: the environment lacks even SEEN_SESSION: the ticket
+ * went with it, and the process's place is looked for by its pid and its parent's.  invocation:
+ * what the program is.  scope_name: SEEN_SCOPE, or NULL.
+ * agent_is: what the environment says (SEEN_AGENT_IS), SESSION_AGENT_IS_AUTO when nothing; it
+ * counts only for a process without a ticket.
  * ret_context: the process's own context, capture taken where this is a shell that an agent started
  * or the root of a run whose agent is outside.
  * Returns the slot, serial 0 when the table is full (the context is valid all the same).
@@ -65,27 +69,32 @@ struct process_ref process_attach(const struct segment *segment, struct subject 
 				  const struct invocation *invocation, const char *scope_name,
 				  enum session_agent_is agent_is, struct context *ret_context);
 
-/* process_adopt(): as process_attach(), by a supervisor, for a process that it watches and in which the library is not.
+/* process_adopt(): as process_attach(), by a supervisor, for a process that it watches and in which
+ * the library is not.
  *
- * announced: the slot that was announced for this program, by whomever; it is believed as a ticket is.  serial 0: looked
- * for by the process's pid and its parent's, as for a scrubbed environment.
+ * announced: the slot that was announced for this program, by whomever; it is believed as a ticket
+ * is.  serial 0: looked for by the process's pid and its parent's, as for a scrubbed environment.
  * A process that has no place in the tree is unattached: never a root.
- * ret_context and the slot have CONTEXT_SUPERVISED.  To be released before the library in the process attaches.
+ * ret_context and the slot have CONTEXT_SUPERVISED.  To be released before the library in the
+ * process attaches.
  */
 struct process_ref process_adopt(const struct segment *segment, struct subject subject,
 				 struct process_ref announced, const struct invocation *invocation,
 				 const char *scope_name, struct context *ret_context);
 
-/* process_find_announced(): the slot that process_adopt() would take over for a process without a ticket.  For a caller that
- * may have to release it: its context is to be kept.  False when nobody announced it. */
+/* process_find_announced(): the slot that process_adopt() would take over for a process without a
+ * ticket.  For a caller that may have to release it: its context is to be kept.  False when nobody
+ * announced it. */
 bool process_find_announced(const struct segment *segment, struct subject subject,
 			    struct process_ref *ret_process, struct process_slot *ret_slot);
 
-/* process_release(): the library turned out to be inside a process that was adopted: its slot is announced again, so that
- * the library can take it.
+/* process_release(): the library turned out to be inside a process that was adopted: its slot is
+ * announced again, so that the library can take it.
  *
- * announced_context: what the slot was announced with; NULL when nobody announced it (its serial is not the announced one's):
- * then the slot is free, and the library finds a place of its own.  Nothing is done to a slot that is no adopted one.
+ * announced_context: what the slot was announced with; NULL when nobody announced it (its serial is
+ * not the announced one's):
+ * then the slot is free, and the library finds a place of its own.  Nothing is done to a slot that
+ * is no adopted one.
  */
 void process_release(const struct segment *segment, struct process_ref process,
 		     const struct context *announced_context);
@@ -96,66 +105,75 @@ void process_note_partial(const struct segment *segment, struct process_ref proc
 /* process_note_supervised(): a supervisor looks at what the process does past libc. */
 void process_note_supervised(const struct segment *segment, struct process_ref process);
 
-/* process_read(): a consistent copy of a slot of the table, counts and record included.  False when there is none at that index, or
- * it is being written or damaged. */
+/* process_read(): a consistent copy of a slot of the table, counts and record included.  False when
+ * there is none at that index, or it is being written or damaged. */
 bool process_read(const struct segment *segment, uint64_t index, struct process_slot *ret_process);
 
-/* process_counts(): where that is counted: PROCESS_COUNTS words, for atomic adds.  A slot that is given to another program
- * meanwhile: its counts are a little too high.  NULL: there is no such process. */
+/* process_counts(): where that is counted: PROCESS_COUNTS words, for atomic adds.  A slot that is
+ * given to another program meanwhile: its counts are a little too high.  NULL: there is no such
+ * process. */
 uint64_t *process_counts(const struct segment *segment, struct process_ref process);
 
 /* process_count(): the process did something once more.  No system call. */
 void process_count(const struct segment *segment, struct process_ref process,
 		   enum process_count count);
 
-/* process_set_record(), process_record(): number of the record in the journal that tells of the program's start; 0: none. */
+/* process_set_record(), process_record(): number of the record in the journal that tells of the
+ * program's start; 0: none. */
 void process_set_record(const struct segment *segment, struct process_ref process, uint64_t number);
 uint64_t process_record(const struct segment *segment, struct process_ref process);
 
-/* process_set_writes(), process_writes(): key of the file that the program's descriptor 1 or 2 writes to, where its starter had it
- * guarded; 0: none. */
+/* process_set_writes(), process_writes(): key of the file that the program's descriptor 1 or 2
+ * writes to, where its starter had it guarded; 0: none. */
 void process_set_writes(const struct segment *segment, struct process_ref process, uint64_t key);
 uint64_t process_writes(const struct segment *segment, struct process_ref process);
 
-/* process_ended_before_calls(): for a supervisor: the announced program ended before it made any call that is looked at.  It was observed
- * all the same. */
+/* process_ended_before_calls(): for a supervisor: the announced program ended before it made any
+ * call that is looked at.  It was observed all the same. */
 void process_ended_before_calls(const struct segment *segment, struct process_ref process);
 
 /* process_exit(): the process ends, or its image is replaced. */
 void process_exit(const struct segment *segment, struct process_ref process);
 
-/* process_anchor_alive(): is the anchor of the context (the agent's process, or the root outside) the
- * subject or still one of its ancestors, and, unless it is 0, `shell_pid` the subject or one between?
- * Walks /proc; false in another PID namespace, for orphans, and where /proc cannot be read.  Not for tools. */
+/* process_anchor_alive(): is the anchor of the context (the agent's process, or the root outside)
+ * the subject or still one of its ancestors, and, unless it is 0, `shell_pid` the subject or one
+ * between? Walks /proc; false in another PID namespace, for orphans, and where /proc cannot be
+ * read.  Not for tools. */
 bool process_anchor_alive(struct subject subject, const struct context *context,
 			  uint32_t shell_pid);
 
-/* process_anchor_alive_in(): the same.  pid_ns: what process_pid_ns() said, and would say still; 0: it is asked, for about 3 us. */
+/* process_anchor_alive_in(): the same.  pid_ns: what process_pid_ns() said, and would say still; 0:
+ * it is asked, for about 3 us. */
 bool process_anchor_alive_in(struct subject subject, const struct context *context,
 			     uint32_t shell_pid, uint64_t pid_ns);
 
 /* process_begin_run(): the caller is the `seen run` of a command.
  *
- * Returns what the context of its root is to have among its flags; 0 where there is no room: then nobody can tell when it ends. */
+ * Returns what the context of its root is to have among its flags; 0 where there is no room: then
+ * nobody can tell when it ends. */
 uint32_t process_begin_run(const struct segment *segment);
 
 /* process_end_run(): it ends: what goes on below is not answered any more. */
 void process_end_run(const struct segment *segment, uint32_t run);
 
-/* process_run_lives(): does the run live that the context belongs to?  True where nobody can tell.  Looks at /proc, once. */
+/* process_run_lives(): does the run live that the context belongs to?  True where nobody can tell.
+ * Looks at /proc, once. */
 bool process_run_lives(const struct segment *segment, const struct context *context);
 
-/* process_start(): when a process began, CLOCK_BOOTTIME, to 10 ms.  False for one that has ended, and where the kernel does not tell. */
+/* process_start(): when a process began, CLOCK_BOOTTIME, to 10 ms.  False for one that has ended,
+ * and where the kernel does not tell. */
 bool process_start(uint32_t pid, uint64_t *ret_start_ns);
 
 /* process_pid_ns(): inode of the caller's PID namespace, 0 where /proc does not tell. */
 uint64_t process_pid_ns(void);
 
-/* process_next(): walks the programs of the table that were started and are not known to have ended.  *index: 0 at first.
+/* process_next(): walks the programs of the table that were started and are not known to have
+ * ended.  *index: 0 at first.
  * Returns false at the end. */
 bool process_next(const struct segment *segment, uint64_t *index, struct process_slot *ret_process);
 
-/* process_same_image(): do two processes run the same program file (proc(5), exe)?  False where the kernel does not tell. */
+/* process_same_image(): do two processes run the same program file (proc(5), exe)?  False where the
+ * kernel does not tell. */
 bool process_same_image(uint32_t pid, uint32_t other_pid);
 
 /* process_is_gone(): true when the slot's process has certainly ended; for the program, which may

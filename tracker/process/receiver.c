@@ -40,7 +40,8 @@ struct line_up {
 
 enum holds { HOLDS_NOT, HOLDS, HOLDS_UNKNOWN };
 
-/* Finds the line from the subject up to the agent.  False: it is none, or the shell is not in it. */
+/* Finds the line from the subject up to the agent.  False: it is none, or the shell is not in
+ * it. */
 static bool find_line(struct subject subject, const struct context *context, uint32_t shell_pid,
 		      struct line_up *ret_line)
 {
@@ -66,8 +67,8 @@ static bool find_line(struct subject subject, const struct context *context, uin
 	return false;
 }
 
-/* The inode of a socket's peer (sock_diag(7)); 0: it has none.  Returns 0 or a negative errno: -ENOENT for a socket of another network
- * namespace, too. */
+/* The inode of a socket's peer (sock_diag(7)); 0: it has none.  Returns 0 or a negative errno:
+ * -ENOENT for a socket of another network namespace, too. */
 static int find_peer(uint64_t socket_ino, uint64_t *ret_peer_ino)
 {
 	struct {
@@ -142,7 +143,8 @@ static void write_link(struct channel *end, const char *kind, uint64_t ino)
 	*at = '\0';
 }
 
-/* What the reader of a capture has open.  False: nothing that could be found; *ret_receiver says what that means. */
+/* What the reader of a capture has open.  False: nothing that could be found; *ret_receiver says
+ * what that means. */
 static bool find_channel(const struct capture_slot *capture, struct channel *ret_end,
 			 enum receiver *ret_receiver)
 {
@@ -198,8 +200,8 @@ static bool parse_field(const char *text, const char *name, unsigned base, uint6
 	return true;
 }
 
-/* A descriptor that leads to what is looked for: is it the reading end?  starts: the process has not run its program yet: what it will
- * not have then does not count. */
+/* A descriptor that leads to what is looked for: is it the reading end?  starts: the process has
+ * not run its program yet: what it will not have then does not count. */
 static enum holds reads(uint32_t pid, const char *name, const struct channel *end, bool starts)
 {
 	char path[PROC_PATH_BYTES], text[512];
@@ -226,7 +228,7 @@ static enum holds reads(uint32_t pid, const char *name, const struct channel *en
 	return (flags & O_ACCMODE) == O_WRONLY ? HOLDS_NOT : HOLDS;
 }
 
-/* Does what a descriptor leads to look like what is looked for?  folder: /proc/PID/fd. */
+/* Does what a descriptor leads to look like what is looked for?  directory: /proc/PID/fd. */
 static bool leads_there(int directory, const char *name, const struct channel *end)
 {
 	char link[LINK_BYTES];

@@ -43,8 +43,8 @@ static bool in_list(const struct segment *segment, struct settings_text list, co
 	return false;
 }
 
-/* Copies a base name without the endings that programs are installed with.  Zeros behind it: the name is copied whole
- * into the segment, and memcheck complains of bytes that nobody wrote. */
+/* Copies a base name without the endings that programs are installed with.  Zeros behind it: the
+ * name is copied whole into the segment, and memcheck complains of bytes that nobody wrote. */
 static void plain_name(const char *path, char *ret_name, size_t size_bytes)
 {
 	static const char *const ENDINGS[] = { ".js", ".mjs", ".cjs", ".ts", ".py", ".exe" };
@@ -102,8 +102,8 @@ static uint32_t profile_of(const struct segment *segment, const char *name)
 	return 0;
 }
 
-/* Was an agent named so, by one of two names?  It may have been given as a path.  Most names are ruled out by their first byte: every
- * program that starts asks this. */
+/* Was an agent named so, by one of two names?  It may have been given as a path.  Most names are
+ * ruled out by their first byte: every program that starts asks this. */
 static bool is_named(const struct segment *segment, const char *name, const char *other)
 {
 	const char *glob = NULL;
@@ -120,7 +120,8 @@ static bool is_named(const struct segment *segment, const char *name, const char
 	return false;
 }
 
-/* Many programs are shell scripts that have an agent's name and are none: only a name that somebody gave is taken without `.sh`. */
+/* Many programs are shell scripts that have an agent's name and are none: only a name that somebody
+ * gave is taken without `.sh`. */
 static bool is_named_script(const struct segment *segment, char *name)
 {
 	size_t length = strlen(name);
@@ -133,7 +134,8 @@ static bool is_named_script(const struct segment *segment, char *name)
 	return false;
 }
 
-/* Is the program or script at `path` an agent, by its own name, with or without its ending, or by its package's? */
+/* Is the program or script at `path` an agent, by its own name, with or without its ending, or by
+ * its package's? */
 static bool is_agent(const struct segment *segment, const char *path, struct invocation *invocation)
 {
 	char name[sizeof(invocation->name)];
@@ -291,8 +293,9 @@ static bool is_plain_script(const char *word)
 	return word[strspn(word, "0123456789$,; p")] == '\0';
 }
 
-/* sed prints without side effects when it is `sed -n 'ADDRESSESp' FILE...`, the script also in several by -e: digits, `$`, commas,
- * semicolons, blanks and p.  Every other script may hold w, e, or replace text. */
+/* sed prints without side effects when it is `sed -n 'ADDRESSESp' FILE...`, the script also in
+ * several by -e: digits, `$`, commas, semicolons, blanks and p.  Every other script may hold w, e,
+ * or replace text. */
 static bool sed_only_prints(char *const argv[])
 {
 	static const char *const PLAIN[] = { "-n", "-nE", "-E", "-nr", "-r", "--quiet", "--silent" };
@@ -334,7 +337,8 @@ static bool find_only_prints(char *const argv[])
 	return true;
 }
 
-/* Is it a program that may be a reader at all, and is this invocation one?  ret_shows: what is in its files, in part at least. */
+/* Is it a program that may be a reader at all, and is this invocation one?  ret_shows: what is in
+ * its files, in part at least. */
 static bool is_reader_program(const char *name, char *const argv[], bool *ret_is_reader,
 			      bool *ret_shows)
 {
@@ -355,7 +359,8 @@ static bool is_reader_program(const char *name, char *const argv[], bool *ret_is
 	return true;
 }
 
-/* Does a reader ask for nothing in the workspace, by its words alone: its version, or files that all lie elsewhere? */
+/* Does a reader ask for nothing in the workspace, by its words alone: its version, or files that
+ * all lie elsewhere? */
 static bool is_probe(const struct segment *segment, const char *name, char *const argv[])
 {
 	static const char *const TAKE_PATTERN[] = { "grep", "egrep", "fgrep", "rg",
@@ -381,7 +386,8 @@ static bool is_probe(const struct segment *segment, const char *name, char *cons
 	return elsewhere;
 }
 
-/* Some agents hold search programs of their own: the agent's executable, called `rg` or `bfs`, is no agent. */
+/* Some agents hold search programs of their own: the agent's executable, called `rg` or `bfs`, is
+ * no agent. */
 static bool is_called_otherwise(char *const argv[], char *ret_name, size_t size_bytes)
 {
 	bool unused, unused_too;
@@ -398,7 +404,8 @@ static bool is_many(const char *name)
 	       strcmp(name, "coreutils") == 0;
 }
 
-/* Is it a program that came with the system?  A name without a directory is a module's, or searched for. */
+/* Is it a program that came with the system?  A name without a directory is a module's, or searched
+ * for. */
 static bool is_of_system(const char *path)
 {
 	static const char *const PLACES[] = { "/usr/", "/bin/", "/sbin/", "/lib" };
@@ -423,7 +430,8 @@ void role_invocation(const struct segment *segment, const char *executable, char
 	if (!argv)
 		argv = NO_WORDS;
 	plain_name(executable, name, sizeof(name));
-	/* One program under many names goes by the name it was called by, or by the word behind its own. */
+	/* One program under many names goes by the name it was called by, or by the word behind its
+	 * own. */
 	if (argv[0] && is_many(name))
 		plain_name(argv[0][0] == '-' ? argv[0] + 1 : argv[0], name, sizeof(name));
 	if (argv[0] && argv[1] && argv[1][0] != '-' && is_many(name))

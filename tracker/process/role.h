@@ -25,9 +25,12 @@ enum role {
 struct invocation {
 	enum role role;
 	uint32_t profile; /* agents: index into settings.profiles + 1; 0: generic */
-	bool local; /* agents: the program or script lies in the workspace, or was named by a relative path */
+	/* agents: the program or script lies in the workspace, or was named by a relative path */
+	bool local;
 	bool scripted; /* agents: an interpreter runs it */
-	bool unknown; /* tools: neither the system's own program nor a module; it may be an agent that nobody named */
+	/* tools: neither the system's own program nor a module; it may be an agent that nobody
+	 * named */
+	bool unknown;
 	bool ignored; /* [processes] ignore: not tracked, nor what it reads */
 	bool probes; /* readers: it asks for nothing in the workspace: --version, files elsewhere */
 	bool shows;  /* readers: what is in their files, in part at least */

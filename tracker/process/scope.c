@@ -55,8 +55,8 @@ static bool is_at_terminal(uint32_t pid)
 		strncmp(link, TTY, sizeof(TTY) - 1) == 0);
 }
 
-/* The flags that a scope begins with.  An interactive one is mute until the run has found what tells of its conversations: there is no
- * moment at which something counts before that. */
+/* The flags that a scope begins with.  An interactive one is mute until the run has found what
+ * tells of its conversations: there is no moment at which something counts before that. */
 static uint32_t initial_flags(const struct context *context, uint32_t anchor_pid, uint32_t profile)
 {
 	enum context_run run = CONTEXT_RUN_NONE;
@@ -242,13 +242,15 @@ static int start_scope_epoch(const struct segment *segment, uint64_t id,
 	return 0;
 }
 
-/* The same for the scopes of which this one is the head: what an agent says of itself may concern any fork of it. */
+/* The same for the scopes of which this one is the head: what an agent says of itself may concern
+ * any fork of it. */
 static int start_epoch(const struct segment *segment, uint64_t id,
 		       const enum scope_conversations *said)
 {
 	struct scope_slot own, copy;
 
-	/* An external agent has no forks: each of its named scopes is of another process, and has its own conversation. */
+	/* An external agent has no forks: each of its named scopes is of another process, and has
+	 * its own conversation. */
 	bool has_forks = id != scope_id_of(0, NULL) && read_scope(segment, id, &own);
 
 	/* A named scope has the same process. */

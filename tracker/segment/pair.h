@@ -1,6 +1,7 @@
 /*
- * Tables whose slots belong to a pair of a scope and something else (a file, a command, an instruction file): found by
- * open addressing; where there is no room, the slot that is unused for longest makes place.
+ * Tables whose slots belong to a pair of a scope and something else (a file, a command, an
+ * instruction file): found by open addressing; where there is no room, the slot that is unused for
+ * longest makes place.
  *
  * Lock-free and async-signal-safe.
  */
@@ -25,20 +26,23 @@ struct pair_slot {
 struct pair_table {
 	enum segment_table table;
 	size_t slot_bytes;
-	size_t time_offset; /* bytes from a slot's beginning to the uint64_t that tells when it was last used */
+	/* bytes from a slot's beginning to the uint64_t that tells when it was last used */
+	size_t time_offset;
 	unsigned attempts;     /* how often a busy slot is asked for */
 	bool counts_displaced; /* a slot that has to make place is a loss: */
 	enum counter displaced;
 };
 
-/* pair_read(): copies the slot of a pair.  ret_slot: slot_bytes.  False: there is none, or it is damaged or being written. */
+/* pair_read(): copies the slot of a pair.  ret_slot: slot_bytes.  False: there is none, or it is
+ * damaged or being written. */
 bool pair_read(const struct segment *segment, const struct pair_table *table, uint64_t scope_id,
 	       uint64_t key, void *ret_slot);
 
-/* pair_hold(): takes the slot of a pair to write to it, with make one that is empty or the oldest of those that were looked at.
+/* pair_hold(): takes the slot of a pair to write to it, with make one that is empty or the oldest
+ * of those that were looked at.
  *
- * ret_copy: slot_bytes; of a slot that is new to the pair, all but the pair is zero.  Returns the slot: slot_commit() or
- * slot_abandon() must follow; NULL: there is none, or it is busy. */
+ * ret_copy: slot_bytes; of a slot that is new to the pair, all but the pair is zero.  Returns the
+ * slot: slot_commit() or slot_abandon() must follow; NULL: there is none, or it is busy. */
 void *pair_hold(const struct segment *segment, const struct pair_table *table, uint64_t scope_id,
 		uint64_t key, bool make, void *ret_copy);
 

@@ -134,7 +134,8 @@ uint64_t *segment_notes(const struct segment *segment)
 		       : (uint64_t *)(uintptr_t)(const void *)segment->settings - SEGMENT_NOTES;
 }
 
-/* A path between header and settings, NUL counted: what every program needs lies in pages that it touches anyway. */
+/* A path between header and settings, NUL counted: what every program needs lies in pages that it
+ * touches anyway. */
 static const char *path_at(const struct segment *segment, uint64_t offset, uint64_t bytes)
 {
 	const char *paths = (const char *)(segment->header + 1);
@@ -182,7 +183,8 @@ void segment_count(const struct segment *segment, enum counter counter, uint64_t
 	(void)__atomic_fetch_add(&segment->header->counters[counter], amount, __ATOMIC_RELAXED);
 }
 
-/* What the slots of processes hold of a counter: those that have ended did not add their counts, and none counted itself. */
+/* What the slots of processes hold of a counter: those that have ended did not add their counts,
+ * and none counted itself. */
 static uint64_t count_in_slots(const struct segment *segment, enum counter counter)
 {
 	static const uint8_t COUNTS[COUNTER_COUNT] = {

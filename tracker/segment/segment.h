@@ -2,7 +2,7 @@
  * The segment: one shared file, mapped by every process of a session.
  *
  *	header | paths | notes | settings | text area | processes | scopes | captures | commands |
- *	files | inodes | deliveries | baselines | parts | instructions | their folders | arena
+ *	files | inodes | deliveries | baselines | parts | instructions | their directories | arena
  *
  * It holds no pointers and is an ABI: magic, version, word size, the sizes of every slot and the
  * fingerprint of the options are in the header and are checked before use; a build that differs in
@@ -94,27 +94,41 @@ struct segment_header {
 
 	uint64_t epoch;       /* any, only rises: the session's epoch */
 	uint64_t next_serial; /* any, by atomic add: numbers that are never given twice */
-	uint64_t next_process; /* any, by atomic add: where the search for a free process slot begins */
+	/* any, by atomic add: where the search for a free process slot begins */
+	uint64_t next_process;
 	uint64_t next_capture;               /* any, by atomic add */
 	uint64_t next_command;               /* any, by atomic add */
 	uint64_t arena_used;                 /* any, by compare-and-swap: bytes handed out */
 	uint64_t counters[COUNTER_CAPACITY]; /* any, by atomic add */
-	uint64_t journal_bytes; /* constant: of the journal's path, which lies behind the header, NUL counted; 0: there is none */
-	uint64_t supervise_mark; /* program: of the library's own calls, below a supervisor (shim/supervise/filter.h); 0: none */
-	uint64_t contents_path_bytes; /* constant: bytes of the content store's path, behind the journal's, NUL counted; 0: there is none */
-	uint64_t contents_bytes;      /* any, by atomic add: in the content store, about */
-	uint64_t files_changed; /* any, by atomic add: how often a slot of TABLE_FILES was changed (file.c) */
-	/* any, by atomic or: a Bloom filter of the base names of files with a baseline: two bits each (guard_knows_name()) */
+	/* constant: of the journal's path, which lies behind the header, NUL counted; 0: there is
+	 * none */
+	uint64_t journal_bytes;
+	/* program: of the library's own calls, below a supervisor (shim/supervise/filter.h); 0:
+	 * none */
+	uint64_t supervise_mark;
+	/* constant: bytes of the content store's path, behind the journal's, NUL counted; 0: there
+	 * is none */
+	uint64_t contents_path_bytes;
+	uint64_t contents_bytes; /* any, by atomic add: in the content store, about */
+	/* any, by atomic add: how often a slot of TABLE_FILES was changed (file.c) */
+	uint64_t files_changed;
+	/* any, by atomic or: a Bloom filter of the base names of files with a baseline: two bits
+	 * each (guard_knows_name()) */
 	uint64_t names[SEGMENT_NAME_WORDS];
-	/* `seen run`: TABLE_INSTRUCTION_DIRECTORIES is complete until then, CLOCK_BOOTTIME; raised at every turn, and 0 where it is not */
+	/* `seen run`: TABLE_INSTRUCTION_DIRECTORIES is complete until then, CLOCK_BOOTTIME; raised
+	 * at every turn, and 0 where it is not */
 	uint64_t instructions_until_ns;
-	uint64_t file_forgets; /* any, by atomic add: how often some file was to be forgotten (tracker_forget()) */
-	/* `seen run`: changes of files with a baseline are looked for until then, CLOCK_BOOTTIME; raised at every turn, 0: nobody does */
+	/* any, by atomic add: how often some file was to be forgotten (tracker_forget()) */
+	uint64_t file_forgets;
+	/* `seen run`: changes of files with a baseline are looked for until then, CLOCK_BOOTTIME;
+	 * raised at every turn, 0: nobody does */
 	uint64_t watched_until_ns;
-	/* `seen run`, by compare-and-swap, each once: other names of the workspace's root, by which it was reached through symbolic links: the
-	 * text's offset in the arena times 65536, and its length (path_behind_alias()).  The first 0 ends them. */
+	/* `seen run`, by compare-and-swap, each once: other names of the workspace's root, by which
+	 * it was reached through symbolic links: the text's offset in the arena times 65536, and
+	 * its length (path_behind_alias()).  The first 0 ends them. */
 	uint64_t aliases[SEGMENT_ALIASES];
-	/* `seen run`: each one that lives, by compare-and-swap: its pid and what tells it from others of that pid (process_begin_run()) */
+	/* `seen run`: each one that lives, by compare-and-swap: its pid and what tells it from
+	 * others of that pid (process_begin_run()) */
 	uint64_t runs[SEGMENT_RUNS];
 	uint64_t reserved[6];
 };
@@ -138,8 +152,8 @@ struct segment {
  *
  * path: of the segment file; a symbolic link is refused.  ret_segment: set only on success.
  * Returns 0; -ENOENT and other errors of open(2) and mmap(2); -EPERM when the file belongs to
- * another user or others may write to it; -EPROTO when it was made by another version of seen; -EBADMSG when it is no segment
- * or is damaged.
+ * another user or others may write to it; -EPROTO when it was made by another version of seen;
+ * -EBADMSG when it is no segment or is damaged.
  * No descriptor stays open.  Async-signal-safe.
  */
 int segment_map(const char *path, struct segment *ret_segment);
@@ -150,11 +164,12 @@ void segment_unmap(struct segment *segment);
 /* segment_journal(): path of the session's journal, or NULL when there is none or it is damaged. */
 const char *segment_journal(const struct segment *segment);
 
-/* segment_contents(): path of the folder of the session's content store, or NULL likewise. */
+/* segment_contents(): path of the directory of the session's content store, or NULL likewise. */
 const char *segment_contents(const struct segment *segment);
 
-/* segment_notes(): SEGMENT_NOTES words in which any process notes, by an atomic store, what takes long to find out again.  Hints: each
- * holds enough of a hash of what it is about to be told from others.  NULL: there is no room for them. */
+/* segment_notes(): SEGMENT_NOTES words in which any process notes, by an atomic store, what takes
+ * long to find out again.  Hints: each holds enough of a hash of what it is about to be told from
+ * others.  NULL: there is no room for them. */
 uint64_t *segment_notes(const struct segment *segment);
 
 /* segment_slot(): address of a slot, or NULL when the index is beyond the table. */
@@ -174,7 +189,8 @@ uint64_t segment_counter(const struct segment *segment, enum counter counter);
  * Returns the offset of the copy (never 0), or 0 when the arena is full.  Lock-free. */
 uint64_t arena_store(const struct segment *segment, const void *bytes, size_t size_bytes);
 
-/* arena_at(): the bytes at an offset that arena_store() gave, or NULL when they do not lie inside. */
+/* arena_at(): the bytes at an offset that arena_store() gave, or NULL when they do not lie
+ * inside. */
 const char *arena_at(const struct segment *segment, uint64_t offset, size_t size_bytes);
 
 /* segment_text(): settings_text_next() on this segment's text area. */

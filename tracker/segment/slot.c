@@ -86,7 +86,8 @@ bool slot_acquire_surely(void *slot, void *ret_copy, size_t size_bytes)
 	return false;
 }
 
-/* Lets go only what is still ours: after a steal the thief's number stands there, and this is false. */
+/* Lets go only what is still ours: after a steal the thief's number stands there, and this is
+ * false. */
 static bool let_go(struct slot_head *head, uint32_t held)
 {
 	return __atomic_compare_exchange_n(&head->sequence, &held, held + 1, false,
@@ -108,7 +109,8 @@ void slot_commit(void *slot, void *copy, size_t size_bytes)
 		__atomic_store_n(&shared[i], words[i], __ATOMIC_RELAXED);
 	uint32_t check = slot_check(words, size_bytes / 8);
 	__atomic_store_n(&head->check, check, __ATOMIC_RELAXED);
-	/* Stolen while we wrote: our words may stand over the thief's.  Nobody shall believe them. */
+	/* Stolen while we wrote: our words may stand over the thief's.  Nobody shall believe
+	 * them. */
 	if (!let_go(head, held))
 		__atomic_store_n(&head->check, ~check, __ATOMIC_RELAXED);
 }

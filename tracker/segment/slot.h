@@ -5,8 +5,9 @@
  * the slot's body.  A reader copies the body and keeps the copy only if the sequence number was
  * even and the same before and after, and the check value agrees.  A writer takes the slot by
  * compare-and-swap.  A writer that died inside leaves it odd: the next writer waits a short while,
- * then takes it over.  If the first one was only slow, it finds the slot taken and gives its words up,
- * or, when they are half written, spoils the check value: the record is lost, never believed.  That costs one missed look-up.
+ * then takes it over.  If the first one was only slow, it finds the slot taken and gives its words
+ * up, or, when they are half written, spoils the check value: the record is lost, never believed.
+ * That costs one missed lookup.
  *
  * Nothing here blocks, allocates, or makes a system call; everything may be called from a signal
  * handler and between fork and exec.
@@ -35,18 +36,20 @@ bool slot_read(const void *slot, void *ret_copy, size_t size_bytes);
 /* slot_acquire(): takes a slot for writing and copies its body.
  *
  * ret_copy receives head and body; a damaged body is given as zeroes, so that a broken record heals
- * by the next write.  Returns true when the slot is now held: slot_commit() or slot_abandon() must follow
- * at once.  False: another writer holds it and moved on meanwhile; the caller gives the event up
- * (counted as lost) or tries again. */
+ * by the next write.  Returns true when the slot is now held: slot_commit() or slot_abandon() must
+ * follow at once.  False: another writer holds it and moved on meanwhile; the caller gives the
+ * event up (counted as lost) or tries again. */
 bool slot_acquire(void *slot, void *ret_copy, size_t size_bytes);
 
-/* slot_acquire_surely(): the same, asked for many times: for a forget, which must not be lost to a writer that was quicker. */
+/* slot_acquire_surely(): the same, asked for many times: for a forget, which must not be lost to a
+ * writer that was quicker. */
 bool slot_acquire_surely(void *slot, void *ret_copy, size_t size_bytes);
 
 /* slot_commit(): writes the body of `copy` into a held slot and lets it go. */
 void slot_commit(void *slot, void *copy, size_t size_bytes);
 
-/* slot_abandon(): lets a held slot go without writing to it.  `copy` is what slot_acquire() gave. */
+/* slot_abandon(): lets a held slot go without writing to it.  `copy` is what slot_acquire()
+ * gave. */
 void slot_abandon(void *slot, const void *copy, size_t size_bytes);
 
 #endif

@@ -10,7 +10,8 @@
 #include "tracker/process/role.h"
 #include "tracker/segment/slot.h"
 
-/* What an open file is, whoever holds it.  rdev tells terminals apart, whose inode may be shared. */
+/* What an open file is, whoever holds it.  rdev tells terminals apart, whose inode may be
+ * shared. */
 struct identity {
 	uint64_t dev;
 	uint64_t ino;
@@ -18,7 +19,8 @@ struct identity {
 };
 
 enum context_flags {
-	CONTEXT_ATTACHED = 1, /* belongs to a registered tree: without it nothing is ever answered */
+	/* belongs to a registered tree: without it nothing is ever answered */
+	CONTEXT_ATTACHED = 1,
 	CONTEXT_EXTERNAL_AGENT =
 		2,                /* the agent is outside: the root's descriptor 1 is the capture */
 	CONTEXT_OUTSIDE_SAID = 4, /* and somebody said so: a pipe or socket is a capture too */
@@ -29,10 +31,12 @@ enum context_flags {
 	CONTEXT_PARTIAL = 128,    /* the process itself is not fully observed; not handed on */
 	/* looked at by a supervisor, also where it makes system calls of its own; not handed on */
 	CONTEXT_SUPERVISED = 256,
-	/* the scope is that of a fork of the agent, for what it was given; what is guarded is the agent's */
+	/* the scope is that of a fork of the agent, for what it was given; what is guarded is the
+	 * agent's */
 	CONTEXT_FORK = 512,
-	CONTEXT_UNKNOWN = 1024, /* a program that may be an agent that nobody named; not handed on */
-	CONTEXT_TAKEN = 2048,   /* below a shell whose output such a program takes */
+	/* a program that may be an agent that nobody named; not handed on */
+	CONTEXT_UNKNOWN = 1024,
+	CONTEXT_TAKEN = 2048, /* below a shell whose output such a program takes */
 	/* enum context_run; handed on to all that the run starts */
 	CONTEXT_RUN_KIND_SHIFT = 12,
 	CONTEXT_RUN_KIND = 3 << CONTEXT_RUN_KIND_SHIFT,
@@ -40,12 +44,14 @@ enum context_flags {
 	CONTEXT_RUN_SHIFT = 16,
 };
 
-/* Which scopes of a run are interactive: a person may have their agents begin another conversation. */
+/* Which scopes of a run are interactive: a person may have their agents begin another
+ * conversation. */
 enum context_run {
 	CONTEXT_RUN_NONE, /* no run: those of agents at a terminal, and nobody reads transcripts */
 	CONTEXT_RUN_HEADLESS,    /* those of agents at a terminal of their own */
 	CONTEXT_RUN_INTERACTIVE, /* standard input is a terminal: all */
-	CONTEXT_RUN_OUTSIDE, /* so it is, and the command itself is no agent: those of agents with a profile */
+	/* so it is, and the command itself is no agent: those of agents with a profile */
+	CONTEXT_RUN_OUTSIDE,
 };
 
 /* What a process hands on to those it starts: its place in the tree.  Plain data, copied whole. */
@@ -54,7 +60,8 @@ struct context {
 	uint32_t role;       /* enum role of the process that this describes */
 	uint64_t scope_id;   /* 0: none */
 	uint64_t capture_id; /* 0: none recorded */
-	uint64_t pid_ns; /* inode of the PID namespace of the anchor, else of the run's root; 0: not known */
+	/* inode of the PID namespace of the anchor, else of the run's root; 0: not known */
+	uint64_t pid_ns;
 	uint32_t anchor_pid;      /* the agent's process, or the root's under outside; 0: none */
 	uint32_t profile;         /* index into settings.profiles + 1; 0: generic */
 	uint64_t agent_serial;    /* of the agent's process slot: what its scope is made from */
@@ -69,12 +76,12 @@ enum process_state {
 	PROCESS_EXITED,    /* or replaced by a later image */
 };
 
-/* What a program did, by its own process and forks of it: counted while it lives, added to the session's counters
- * when it ends. */
+/* What a program did, by its own process and forks of it: counted while it lives, added to the
+ * session's counters when it ends. */
 enum process_count {
 	PROCESS_OPENS,       /* files opened for reading */
 	PROCESS_OPENS_WRITE, /* files opened for writing */
-	PROCESS_LISTINGS,    /* folders opened to be listed */
+	PROCESS_LISTINGS,    /* directories opened to be listed */
 	PROCESS_CHANGES,     /* names made, replaced or removed */
 	PROCESS_COUNTS,
 };
@@ -88,14 +95,18 @@ struct process_slot {
 	uint32_t spawner_pid;  /* of the process that announced it */
 	uint32_t state;        /* enum process_state */
 	uint32_t starter_role; /* enum role of the program that announced it */
-	uint64_t starter_index; /* slot of that program; its own when the image is replaced in place */
+	/* slot of that program; its own when the image is replaced in place */
+	uint64_t starter_index;
 	uint64_t time_ns;       /* when announced, then when attached */
 	struct context context; /* ANNOUNCED: the starter's; ATTACHED: its own */
 	char name[40]; /* base name of executable or script, cut, NUL-ended: data of others */
 	/* the process, by atomic adds; not under the check */
 	uint64_t counts[PROCESS_COUNTS];
-	uint64_t record; /* starter: number of the EXEC record in the journal; not under the check either */
-	uint64_t writes; /* starter: key of the file that the program's descriptor 1 writes to, where that is guarded; 0 */
+	/* starter: number of the EXEC record in the journal; not under the check either */
+	uint64_t record;
+	/* starter: key of the file that the program's descriptor 1 writes to, where that is
+	 * guarded; 0 */
+	uint64_t writes;
 };
 #define PROCESS_CHECKED_BYTES offsetof(struct process_slot, counts)
 
@@ -112,19 +123,22 @@ enum scope_flags {
 
 enum { SCOPE_NAME_BYTES = 40 };
 
-/* A scope.  The part before `requests` is under the slot protocol; the counters behind it are raised
- * by atomic adds and go on rising when the slot is given to another scope. */
+/* A scope.  The part before `requests` is under the slot protocol; the counters behind it are
+ * raised by atomic adds and go on rising when the slot is given to another scope. */
 struct scope_slot {
 	struct slot_head head;
 	uint64_t id; /* 0: empty */
-	uint64_t epoch; /* a serial: unique, so that a scope that comes back never meets old deliveries */
+	/* a serial: unique, so that a scope that comes back never meets old deliveries */
+	uint64_t epoch;
 	uint32_t anchor_pid;
 	uint32_t profile;
 	uint64_t created_realtime_ns;
 	char name[SCOPE_NAME_BYTES]; /* agent's name or SEEN_SCOPE, cut, NUL-ended */
-	uint32_t sub_agents; /* that began in the agent's process and did not end: while there are any, nothing counts */
+	/* that began in the agent's process and did not end: while there are any, nothing counts */
+	uint32_t sub_agents;
 	uint32_t flags; /* enum scope_flags: `seen run` */
-	uint64_t head_id; /* the scope whose agent this one's works for; its own id: none (scope_head()) */
+	/* the scope whose agent this one's works for; its own id: none (scope_head()) */
+	uint64_t head_id;
 	/* any, by atomic add or store */
 	uint64_t requests;
 	uint64_t bytes_given;
@@ -149,8 +163,10 @@ struct capture_slot {
 	uint64_t scope_id;
 	uint32_t kind;       /* enum capture_kind */
 	uint32_t long_lived; /* commands are told apart by pauses */
-	uint32_t shell_pid; /* the process whose descriptor 1 it is; the root's with the agent outside */
-	uint32_t measured; /* what passed is known from the kernel, else only what viewers and readers say */
+	/* the process whose descriptor 1 it is; the root's with the agent outside */
+	uint32_t shell_pid;
+	/* what passed is known from the kernel, else only what viewers and readers say */
+	uint32_t measured;
 	uint64_t start_bytes; /* of a file when it became the capture */
 	struct identity
 		errors; /* the shell's descriptor 2, then: what is written there, its agent can read */
@@ -173,15 +189,20 @@ struct command_slot {
 	uint64_t id;
 	uint64_t bytes;   /* any, by atomic add: what its viewers and readers sent to the capture */
 	uint64_t last_ns; /* any: last request */
-	uint64_t base_bytes; /* any, by atomic add: what its shell wrote before it, and the library in its processes */
-	uint64_t total_bytes; /* all that was written; COMMAND_OPEN: it has not ended, or nobody knows */
+	/* any, by atomic add: what its shell wrote before it, and the library in its processes */
+	uint64_t base_bytes;
+	/* all that was written; COMMAND_OPEN: it has not ended, or nobody knows */
+	uint64_t total_bytes;
 	uint64_t measured; /* total_bytes will be known */
-	uint64_t running; /* any, by atomic add: readers that began and did not say yet what they sent */
+	/* any, by atomic add: readers that began and did not say yet what they sent */
+	uint64_t running;
 	uint64_t proof; /* `seen run`: id << 2 | enum proof; of another id: none */
 	/* of the bytes counted above */
-	uint64_t lines; /* any, by atomic add: a last one without newline counts; of unseen bytes each is one */
+	/* any, by atomic add: a last one without newline counts; of unseen bytes each is one */
+	uint64_t lines;
 	uint64_t longest; /* any, only rises: bytes of the longest line */
-	uint64_t open_bytes; /* any, by atomic add: of last lines without newline: what follows may be joined to them */
+	/* any, by atomic add: of last lines without newline: what follows may be joined to them */
+	uint64_t open_bytes;
 	uint64_t senders; /* any, by atomic add: how many sent something */
 };
 #define COMMAND_OPEN UINT64_MAX
@@ -203,14 +224,16 @@ enum file_flags {
 	FILE_HELD_NOTICE = 8192,         /* the session stored a notice in it, once at least */
 };
 
-/* What happened to a file last, and who did it.  The words are those of task_metadata.json; part of the segment's ABI. */
+/* What happened to a file last, and who did it.  The words are those of task_metadata.json; part of
+ * the segment's ABI. */
 enum source {
 	SOURCE_NONE,
 	SOURCE_READ,  /* read_tool: the agent read it, or was given it */
 	SOURCE_AGENT, /* agent_edited: by an agent, or a shell, viewer or reader below it */
 	SOURCE_TOOL,  /* tool_edited: by another process of the session */
 	SOURCE_USER,  /* user_edited: outside the session */
-	SOURCE_UNATTRIBUTED, /* outside, or by a process of the session that is not observed: nobody can tell */
+	/* outside, or by a process of the session that is not observed: nobody can tell */
+	SOURCE_UNATTRIBUTED,
 	SOURCE_MENTIONED, /* file_mentioned: given by the user */
 	SOURCE_COUNT,
 };
@@ -237,9 +260,11 @@ struct file_slot {
 	uint32_t forgets; /* a pending read from before a forget is no delivery; begins anywhere */
 	struct version
 		written; /* what the session last made of it, over a version that it knew; none: it did not */
-	/* as last recorded: what somebody else made of it, or the session of such a version (`source` says who) */
+	/* as last recorded: what somebody else made of it, or the session of such a version
+	 * (`source` says who) */
 	struct version external;
-	/* serial of the process that writes to it, or ended without a word of what came of it; 0: nobody */
+	/* serial of the process that writes to it, or ended without a word of its result; 0:
+	 * nobody */
 	uint64_t writer;
 	uint64_t agent_read_realtime_ns; /* by an agent, or given to one */
 	uint64_t agent_edit_realtime_ns; /* SOURCE_AGENT */
@@ -247,7 +272,8 @@ struct file_slot {
 	uint64_t mention_realtime_ns;
 	uint32_t source; /* enum source */
 	uint32_t edits;  /* of the session, complete */
-	/* whose work those versions are, as scope_head() says; 0: of no scope, or external to the session */
+	/* whose work those versions are, as scope_head() says; 0: of no scope, or external to the
+	 * session */
 	uint64_t written_scope;
 	uint64_t external_scope;
 };
@@ -260,15 +286,17 @@ struct inode_slot {
 	uint64_t file_key; /* 0: empty */
 };
 
-/* What a scope was given; or, under a key of its own, a note of how it was answered (delivery.h).  Written under the slot
- * protocol by any process. */
+/* What a scope was given; or, under a key of its own, a note of how it was answered (delivery.h).
+ * Written under the slot protocol by any process. */
 struct delivery_slot {
 	struct slot_head head;
 	uint64_t scope_id; /* 0: empty */
 	uint64_t file_key;
 	uint64_t session_epoch;
 	uint64_t scope_epoch;
-	uint64_t command_id; /* it counts only while that command stays within its limit; 0: forgotten, or a note; DELIVERY_UNCUT */
+	/* it counts only while that command stays within its limit; 0: forgotten, or a note;
+	 * DELIVERY_UNCUT */
+	uint64_t command_id;
 	struct version version;
 	uint64_t request;     /* number of the request in its scope */
 	uint64_t bytes_given; /* of the scope at that moment */
@@ -277,7 +305,8 @@ struct delivery_slot {
 	uint64_t yield_until;    /* given in full up to this request */
 };
 
-/* What a scope takes a file's content to be (baseline.h).  Written under the slot protocol by any process. */
+/* What a scope takes a file's content to be (baseline.h).  Written under the slot protocol by any
+ * process. */
 struct baseline_slot {
 	struct slot_head head;
 	uint64_t scope_id; /* 0: empty; BASELINE_SESSION: of those whose agent is gone */
@@ -302,7 +331,8 @@ struct line_range {
 
 enum { LINE_RANGES_MAX = 8 };
 
-/* What a scope was given of a file in parts (part.h).  Written under the slot protocol by any process. */
+/* What a scope was given of a file in parts (part.h).  Written under the slot protocol by any
+ * process. */
 struct line_range_slot {
 	struct slot_head head;
 	uint64_t scope_id; /* 0: empty */
@@ -315,7 +345,8 @@ struct line_range_slot {
 	struct line_range parts[LINE_RANGES_MAX];
 };
 
-/* An instruction file that a scope was given, in a version (instruction.h).  Written under the slot protocol by any process. */
+/* An instruction file that a scope was given, in a version (instruction.h).  Written under the slot
+ * protocol by any process. */
 struct instruction_slot {
 	struct slot_head head;
 	uint64_t scope_id; /* 0: empty */
@@ -328,13 +359,16 @@ struct instruction_slot {
 	uint64_t time_ns;
 };
 
-/* A folder of the workspace that holds instruction files.  `seen run`, by atomic stores; a key is never taken back. */
+/* A directory of the workspace that holds instruction files.  `seen run`, by atomic stores; a key
+ * is never taken back. */
 struct instruction_directory_slot {
-	uint64_t key; /* path_key() of the folder; 0: empty */
-	uint64_t names; /* a bit for each name of [context] files, the last one for all further ones */
+	uint64_t key; /* path_key() of the directory; 0: empty */
+	/* a bit for each name of [context] files, the last one for all further ones */
+	uint64_t names;
 };
 
-/* A reader's command whose output a scope was given (remembered.h).  Written under the slot protocol by any process. */
+/* A reader's command whose output a scope was given (remembered.h).  Written under the slot
+ * protocol by any process. */
 struct remembered_slot {
 	struct slot_head head;
 	uint64_t scope_id;       /* 0: empty */

@@ -124,7 +124,8 @@ const char *path_relative(const struct segment *segment, const char *path)
 	return relative_from(path, workspace_prefix(segment, path));
 }
 
-/* Pairs of bytes, one behind the other, that are in a text.  Most patterns have a pair that it does not have, and are ruled out by that. */
+/* Pairs of bytes, one behind the other, that are in a text.  Most patterns have a pair that it does
+ * not have, and are ruled out by that. */
 struct pairs {
 	uint64_t bits[8];
 };
@@ -147,7 +148,8 @@ static void pairs_of(const char *text, bool fold, struct pairs *ret_pairs)
 	}
 }
 
-/* Does a pattern begin, behind stars, with bytes that do not follow each other in the text?  Then it matches no part of that. */
+/* Does a pattern begin, behind stars, with bytes that do not follow each other in the text?  Then
+ * it matches no part of that. */
 static bool is_ruled_out(const char *pattern, const struct pairs *pairs, bool fold)
 {
 	while (*pattern == '*')

@@ -56,7 +56,7 @@ static inline long sys_call3(long number, long a, long b, long c)
 	return sys_call6(number, a, b, c, 0, 0, 0);
 }
 
-/* openat(2) relative to the current folder.  Returns a descriptor. */
+/* openat(2) relative to the current directory.  Returns a descriptor. */
 static inline int sys_open(const char *path, int flags, mode_t mode)
 {
 	return (int)sys_call6(SYS_openat, AT_FDCWD, (long)path, flags, (long)mode, 0, 0);
@@ -92,7 +92,7 @@ static inline int sys_stat(const char *path, struct stat *ret_stat)
 	return (int)sys_call6(SYS_newfstatat, AT_FDCWD, (long)path, (long)ret_stat, 0, 0, 0);
 }
 
-/* As sys_open(), relative to a folder's descriptor. */
+/* As sys_open(), relative to a directory's descriptor. */
 static inline int sys_openat(int directory, const char *path, int flags, mode_t mode)
 {
 	return (int)sys_call6(SYS_openat, directory, (long)path, flags, (long)mode, 0, 0);
@@ -130,7 +130,7 @@ static inline int sys_unlinkat(int directory, const char *path, int flags)
 	return (int)sys_call3(SYS_unlinkat, directory, (long)path, flags);
 }
 
-/* Both names in one folder.  flags: RENAME_NOREPLACE, or 0. */
+/* Both names in one directory.  flags: RENAME_NOREPLACE, or 0. */
 static inline int sys_rename_in(int directory, const char *from, const char *to, unsigned flags)
 {
 	return (int)sys_call6(SYS_renameat2, directory, (long)from, directory, (long)to,
@@ -207,8 +207,8 @@ static inline pid_t sys_getppid(void)
 	return (pid_t)sys_call3(SYS_getppid, 0, 0, 0);
 }
 
-/* libc's clock_gettime: it reads clocks through the vDSO, without a system call.  A pointer, because a
- * program that the shim lives in may export a function of that name. */
+/* libc's clock_gettime: it reads clocks through the vDSO, without a system call.  A pointer,
+ * because a program that the shim lives in may export a function of that name. */
 extern int (*sys_clock_gettime)(clockid_t clock, struct timespec *ret_time);
 
 /* Never fails for the clocks below. */
@@ -219,7 +219,8 @@ static inline uint64_t sys_clock_ns(clockid_t clock)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Nanoseconds since boot, suspension counted: what process start times are measured in (proc(5)). */
+/* Nanoseconds since boot, suspension counted: what process start times are measured in
+ * (proc(5)). */
 static inline uint64_t sys_boottime_ns(void)
 {
 	return sys_clock_ns(CLOCK_BOOTTIME);
@@ -230,8 +231,8 @@ static inline uint64_t sys_realtime_ns(void)
 	return sys_clock_ns(CLOCK_REALTIME);
 }
 
-/* Bytes that the library wrote in this process to files of its own (copies, notices): the kernel counts them with what the program
- * wrote (proc(5), io). */
+/* Bytes that the library wrote in this process to files of its own (copies, notices): the kernel
+ * counts them with what the program wrote (proc(5), io). */
 extern uint64_t sys_aside_bytes;
 
 /* sys_wrote_aside(): counts them. */
@@ -245,7 +246,8 @@ static inline void sys_wrote_aside(ssize_t size_bytes)
  * Returns the number of bytes read, or a negative errno. */
 ssize_t sys_read_file(const char *path, char *buffer, size_t size_bytes);
 
-/* May this process make a file so large?  If not, trying would cost it a signal (setrlimit(2), RLIMIT_FSIZE). */
+/* May this process make a file so large?  If not, trying would cost it a signal (setrlimit(2),
+ * RLIMIT_FSIZE). */
 bool sys_may_be_this_large(uint64_t size_bytes);
 
 #endif

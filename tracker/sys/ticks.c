@@ -18,7 +18,8 @@ enum {
 
 static const uint64_t ELAPSED_MOST = UINT64_C(1) << 31; /* so that nothing below overflows */
 
-/* What is known of the clock.  `sequence` is odd while a thread changes it; who finds it so, or changed, reads the clock. */
+/* What is known of the clock.  `sequence` is odd while a thread changes it; who finds it so, or
+ * changed, reads the clock. */
 static struct {
 	uint32_t sequence;
 	uint32_t strikes;
@@ -51,7 +52,8 @@ static void learn(uint64_t ticks, uint64_t realtime_ns)
 		uint64_t ticks_ns = elapsed * load(&known.ns_per_tick) >> 32;
 		uint64_t off_ns = ticks_ns > passed_ns ? ticks_ns - passed_ns
 						       : passed_ns - ticks_ns;
-		/* After a pause a small error of the speed is a large one of the time: that says nothing. */
+		/* After a pause a small error of the speed is a large one of the time: that says
+		 * nothing. */
 		if (!load(&known.valid_ticks) || elapsed / 2 > load(&known.valid_ticks) ||
 		    off_ns <= OFF_NS_MOST) {
 			store(&known.ns_per_tick, (passed_ns << 32) / elapsed);
