@@ -18,6 +18,8 @@ import tempfile
 import time
 import unittest
 
+import journals
+
 BUILD = os.environ.get("SEEN_BUILD") or os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../build/release")
 SEEN = os.path.join(BUILD, "bin", "seen")
 LIBRARY = os.path.join(BUILD, "lib", "seen", "libseen.so")
@@ -99,6 +101,8 @@ class Agent:
 
 
 class Session:
+    kept = {}  # SEEN_KEEP_JOURNALS (journals.py): sessions that each test had
+
     def __init__(self, name="test"):
         self.folder = os.path.realpath(tempfile.mkdtemp(prefix="seen-test."))
         self.workspace = os.path.join(self.folder, "workspace")
@@ -111,6 +115,14 @@ class Session:
                             "TERM": "xterm"}
         os.mkdir(os.path.join(self.folder, "run"), 0o700)
         self.configure(MEASURED)
+        self.keeps = os.environ.get("SEEN_KEEP_JOURNALS")
+        if self.keeps:
+            frame = sys._getframe()
+            while frame and not isinstance(frame.f_locals.get("self"), unittest.TestCase):
+                frame = frame.f_back
+            test = frame.f_locals["self"].id() if frame else "none"
+            Session.kept[test] = Session.kept.get(test, 0) + 1
+            self.keeps_as = "%s.%s.%d" % (test, VIA, Session.kept[test])
 
     def configure(self, text):
         """Writes the user's seen.ini."""
@@ -170,6 +182,8 @@ class Session:
         """Whatever was started has ended by itself by then, or is about to."""
         try:
             wait_until(lambda: not self.helpers(), 20)
+            if self.keeps:
+                journals.keep(self.keeps, self.keeps_as, self)
         finally:
             shutil.rmtree(self.folder, ignore_errors=True)
 
