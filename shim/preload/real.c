@@ -16,13 +16,14 @@ void *real_vfork;
 /* No relocations: names side by side, not pointers to them. */
 enum { NAME_BYTES = 40 };
 static const char NAMES[REAL_COUNT][NAME_BYTES] = {
-#define HOOK(name) #name,
+#define HOOK(name, operation) #name,
 #include "shim/preload/hooks.def"
 #undef HOOK
 	"fileno",
 	"dirfd",
 };
-#define HOOK(name) _Static_assert(sizeof(#name) <= NAME_BYTES, "the name and its NUL fit");
+#define HOOK(name, operation) \
+	_Static_assert(sizeof(#name) <= NAME_BYTES, "the name and its NUL fit");
 #include "shim/preload/hooks.def"
 #undef HOOK
 

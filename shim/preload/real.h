@@ -57,7 +57,7 @@ size_t __fread_unlocked_chk(void *buffer, size_t buffer_bytes, size_t item_bytes
 ssize_t __pread64_chk(int fd, void *buffer, size_t size_bytes, off64_t offset, size_t buffer_bytes);
 
 enum real_name {
-#define HOOK(name) REAL_##name,
+#define HOOK(name, operation) REAL_##name,
 #include "shim/preload/hooks.def"
 #undef HOOK
 	/* not ours, but a program may export functions of these names */

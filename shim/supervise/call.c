@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "shim/call/operation.h"
 #include "shim/supervise/directory.h"
 #include "shim/supervise/hello.h"
 #include "shim/supervise/memory.h"
@@ -21,69 +22,13 @@
 #include "tracker/segment/workspace.h"
 #include "tracker/sys/sys.h"
 
-enum kind {
-	KIND_OPEN,
-	KIND_CREAT,
-	KIND_OPENAT2,
-	KIND_EXEC,
-	KIND_EXIT,
-	KIND_NAME,
-	KIND_TWO,
-	KIND_MOVE,
-	KIND_ROOT,
-	KIND_CONFINE
-};
-
-enum { NONE = -1 };
-
-/* Where a call's arguments are, by their places; NONE: it has none. */
-static const struct form {
-	uint32_t number;
-	enum kind kind;
-	enum journal_op op;
-	int8_t directory, path;
-	int8_t directory2, path2; /* SYMLINK: path2 is the target; EXEC: path2 is argv */
-	int8_t flags;
-	uint32_t more_flags;
-} FORMS[] = {
-	{ SYS_openat, KIND_OPEN, JOURNAL_OPEN, 0, 1, NONE, NONE, 2, 0 },
-	{ SYS_openat2, KIND_OPENAT2, JOURNAL_OPEN, 0, 1, NONE, NONE, 2, 0 },
-	{ SYS_execve, KIND_EXEC, JOURNAL_EXEC, NONE, 0, NONE, 1, NONE, 0 },
-	{ SYS_execveat, KIND_EXEC, JOURNAL_EXEC, 0, 1, NONE, 2, 4, 0 },
-	{ SYS_exit_group, KIND_EXIT, JOURNAL_EXIT, NONE, NONE, NONE, NONE, NONE, 0 },
-	{ SYS_renameat2, KIND_TWO, JOURNAL_RENAME, 0, 1, 2, 3, 4, 0 },
-	{ SYS_renameat, KIND_TWO, JOURNAL_RENAME, 0, 1, 2, 3, NONE, 0 },
-	{ SYS_unlinkat, KIND_NAME, JOURNAL_DELETE, 0, 1, NONE, NONE, 2, 0 },
-	{ SYS_linkat, KIND_TWO, JOURNAL_LINK, 0, 1, 2, 3, 4, 0 },
-	{ SYS_symlinkat, KIND_TWO, JOURNAL_SYMLINK, 1, 2, NONE, 0, NONE, 0 },
-	{ SYS_mkdirat, KIND_NAME, JOURNAL_CREATE, 0, 1, NONE, NONE, 2, S_IFDIR },
-	{ SYS_mknodat, KIND_NAME, JOURNAL_CREATE, 0, 1, NONE, NONE, 2, 0 },
-	{ SYS_chdir, KIND_MOVE, JOURNAL_CHDIR, NONE, 0, NONE, NONE, NONE, 0 },
-	{ SYS_fchdir, KIND_MOVE, JOURNAL_CHDIR, 0, NONE, NONE, NONE, NONE, 0 },
-	{ SYS_chroot, KIND_ROOT, JOURNAL_OPEN, NONE, NONE, NONE, NONE, NONE, 0 },
-	{ SYS_pivot_root, KIND_ROOT, JOURNAL_OPEN, NONE, NONE, NONE, NONE, NONE, 0 },
-	{ SYS_landlock_restrict_self, KIND_CONFINE, JOURNAL_OPEN, NONE, NONE, NONE, NONE, NONE, 0 },
-	{ SYS_truncate, KIND_NAME, JOURNAL_TRUNCATE, NONE, 0, NONE, NONE, NONE, 0 },
-#ifdef SYS_open
-	{ SYS_open, KIND_OPEN, JOURNAL_OPEN, NONE, 0, NONE, NONE, 1, 0 },
-	{ SYS_creat, KIND_CREAT, JOURNAL_OPEN, NONE, 0, NONE, NONE, NONE, 0 },
-	{ SYS_rename, KIND_TWO, JOURNAL_RENAME, NONE, 0, NONE, 1, NONE, 0 },
-	{ SYS_unlink, KIND_NAME, JOURNAL_DELETE, NONE, 0, NONE, NONE, NONE, 0 },
-	{ SYS_rmdir, KIND_NAME, JOURNAL_DELETE, NONE, 0, NONE, NONE, NONE, AT_REMOVEDIR },
-	{ SYS_link, KIND_TWO, JOURNAL_LINK, NONE, 0, NONE, 1, NONE, 0 },
-	{ SYS_symlink, KIND_TWO, JOURNAL_SYMLINK, NONE, 1, NONE, 0, NONE, 0 },
-	{ SYS_mkdir, KIND_NAME, JOURNAL_CREATE, NONE, 0, NONE, NONE, 1, S_IFDIR },
-	{ SYS_mknod, KIND_NAME, JOURNAL_CREATE, NONE, 0, NONE, NONE, 1, 0 },
-#endif
-};
-
 /* What is known while one call is looked at. */
 struct looking {
 	struct targets *targets;
 	const struct supervision *supervision;
 	struct exchange *exchange;
 	struct target *target;
-	const struct form *form;
+	const struct system_call *form;
 };
 
 /* A name of a call, with the texts that it points to. */
@@ -119,9 +64,14 @@ static uint64_t argument(const struct looking *looking, int place)
 	return looking->exchange->call->data.args[place];
 }
 
+static enum journal_op record_of(const struct looking *looking)
+{
+	return OPERATIONS[looking->form->operation].record;
+}
+
 static int directory_of(const struct looking *looking, int place)
 {
-	return place == NONE ? AT_FDCWD : (int)argument(looking, place);
+	return place == NO_PLACE ? AT_FDCWD : (int)argument(looking, place);
 }
 
 /* Where the path leads, as the supervisor names it; "" where that is not known. */
@@ -306,12 +256,12 @@ static int ask_rules(const struct looking *looking, uint32_t ops, const struct n
 static int ask_rules_of_two(const struct looking *looking, uint32_t flags, const struct named *old,
 			    const struct named *new)
 {
-	enum journal_op op = looking->form->op;
+	enum journal_op op = record_of(looking);
 	bool follows = op == JOURNAL_LINK && (flags & AT_SYMLINK_FOLLOW);
 	uint32_t of_old = RULE_LINK, of_new = RULE_MAKES_LINK;
 
 	if (op == JOURNAL_SYMLINK) /* what it points to is a text */
-		return ask_rules(looking, RULE_MAKES_LINK, old, false);
+		return ask_rules(looking, OPERATIONS[OPERATION_SYMLINK].rules, old, false);
 	if (op == JOURNAL_RENAME)
 		rule_ops_of_rename(flags, &of_old, &of_new);
 	int error = ask_rules(looking, of_old, old, follows);
@@ -405,73 +355,70 @@ static struct verdict fail(int error)
 
 static struct verdict judge_name(const struct looking *looking)
 {
-	const struct form *form = looking->form;
+	const struct system_call *form = looking->form;
 	struct target *target = looking->target;
 	struct name name;
-	uint32_t flags = form->more_flags;
+	enum journal_op op = record_of(looking);
+	uint32_t flags = system_call_flags(form, looking->exchange->call->data.args);
 	uint64_t amount = 0;
 
 	if (!read_name(looking, form->directory, form->path, true, &name) ||
 	    !exchange_is_valid(looking->exchange))
 		return PASS;
-	if (form->flags != NONE)
-		flags |= (uint32_t)argument(looking, form->flags);
-	if (form->op == JOURNAL_DELETE)
+	if (op == JOURNAL_DELETE)
 		flags &= AT_REMOVEDIR;
-	if (form->op == JOURNAL_TRUNCATE)
+	if (op == JOURNAL_TRUNCATE)
 		amount = argument(looking, 1);
-	int error = ask_rules(looking, rules_ops_of_name(form->op), &name.named,
-			      form->op == JOURNAL_TRUNCATE);
-	if (error == 0 && form->op != JOURNAL_CREATE)
-		error = ask(looking, form->op, flags, &name.named, form->op == JOURNAL_TRUNCATE,
-			    NULL);
-	record_call(looking->supervision, target, form->op, &name.named, flags, amount, -error);
+	int error = ask_rules(looking, OPERATIONS[form->operation].rules, &name.named,
+			      op == JOURNAL_TRUNCATE);
+	if (error == 0 && op != JOURNAL_CREATE)
+		error = ask(looking, op, flags, &name.named, op == JOURNAL_TRUNCATE, NULL);
+	record_call(looking->supervision, target, op, &name.named, flags, amount, -error);
 	if (error < 0)
 		return fail(error);
 	count(looking, PROCESS_CHANGES);
-	if (!(form->op == JOURNAL_DELETE &&
-	      (flags || !is_there_now(looking, &name.named, false))) &&
-	    !(form->op == JOURNAL_CREATE && S_ISDIR(flags)))
+	if (!(op == JOURNAL_DELETE && (flags || !is_there_now(looking, &name.named, false))) &&
+	    !(op == JOURNAL_CREATE && S_ISDIR(flags)))
 		note(looking, &name.named,
-		     form->op == JOURNAL_DELETE   ? FILE_ACTION_REMOVE
-		     : form->op == JOURNAL_CREATE ? FILE_ACTION_CREATE
-						  : FILE_ACTION_WRITE);
+		     op == JOURNAL_DELETE   ? FILE_ACTION_REMOVE
+		     : op == JOURNAL_CREATE ? FILE_ACTION_CREATE
+					    : FILE_ACTION_WRITE);
 	return PASS;
 }
 
 static struct verdict judge_two(const struct looking *looking)
 {
-	const struct form *form = looking->form;
+	const struct system_call *form = looking->form;
 	struct target *target = looking->target;
 	struct name name, other;
-	uint32_t flags = form->flags == NONE ? 0 : (uint32_t)argument(looking, form->flags);
+	enum journal_op op = record_of(looking);
+	uint32_t flags = system_call_flags(form, looking->exchange->call->data.args);
 
 	if (!read_name(looking, form->directory, form->path, true, &name) ||
-	    !read_name(looking, form->directory2, form->path2, form->op != JOURNAL_SYMLINK,
+	    !read_name(looking, form->other_directory, form->other_path, op != JOURNAL_SYMLINK,
 		       &other) ||
 	    !exchange_is_valid(looking->exchange))
 		return PASS;
 	int error = ask_rules_of_two(looking, flags, &name.named, &other.named);
-	if (error == 0 && (form->op == JOURNAL_RENAME || form->op == JOURNAL_LINK)) {
-		error = ask(looking, form->op, flags, &other.named, false, &name.named);
-		if (error == 0 && form->op == JOURNAL_RENAME && (flags & RENAME_EXCHANGE))
-			error = ask(looking, form->op, flags, &name.named, false, &other.named);
+	if (error == 0 && (op == JOURNAL_RENAME || op == JOURNAL_LINK)) {
+		error = ask(looking, op, flags, &other.named, false, &name.named);
+		if (error == 0 && op == JOURNAL_RENAME && (flags & RENAME_EXCHANGE))
+			error = ask(looking, op, flags, &name.named, false, &other.named);
 	}
-	record_two(looking->supervision, target, form->op, &name.named, &other.named, flags,
-		   -error);
+	record_two(looking->supervision, target, op, &name.named, &other.named, flags, -error);
 	if (error < 0)
 		return fail(error);
 	count(looking, PROCESS_CHANGES);
-	if (form->op == JOURNAL_RENAME && !is_there_now(looking, &name.named, false))
+	if (op == JOURNAL_RENAME && !is_there_now(looking, &name.named, false))
 		return PASS;
 	/* What a symbolic link points to is a text. */
-	bool is_new = form->op != JOURNAL_RENAME || !is_there_now(looking, &other.named, false);
-	if (form->op != JOURNAL_LINK)
+	bool is_new = op != JOURNAL_RENAME || !is_there_now(looking, &other.named, false);
+	if (op != JOURNAL_LINK)
 		note(looking, &name.named,
-		     form->op == JOURNAL_SYMLINK ? FILE_ACTION_CREATE
-		     : flags & RENAME_EXCHANGE   ? FILE_ACTION_WRITE
-						 : FILE_ACTION_REMOVE);
-	if (form->op != JOURNAL_SYMLINK)
+		     op == JOURNAL_SYMLINK     ? FILE_ACTION_CREATE
+		     : flags & RENAME_EXCHANGE ? FILE_ACTION_WRITE
+					       : FILE_ACTION_REMOVE);
+	if (op != JOURNAL_SYMLINK)
 		note(looking, &other.named, is_new ? FILE_ACTION_CREATE : FILE_ACTION_CHANGE);
 	return PASS;
 }
@@ -479,13 +426,13 @@ static struct verdict judge_two(const struct looking *looking)
 /* The current folder is about to change. */
 static struct verdict judge_move(const struct looking *looking)
 {
-	const struct form *form = looking->form;
+	const struct system_call *form = looking->form;
 	struct target *target = looking->target;
 	pid_t tid = (pid_t)looking->exchange->call->pid;
 	struct name name;
 	bool is_read;
 
-	if (form->path != NONE) {
+	if (form->path != NO_PLACE) {
 		is_read = read_name(looking, form->directory, form->path, false, &name);
 	} else {
 		name.named = (struct named){ .tid = tid, .directory = AT_FDCWD, .path = name.path };
@@ -493,7 +440,7 @@ static struct verdict judge_move(const struct looking *looking)
 				      sizeof(name.path)) > 0;
 	}
 	if (is_read && exchange_is_valid(looking->exchange) && target->way == WAY_SUPERVISED)
-		record_call(looking->supervision, target, form->op, &name.named, 0, 0, 0);
+		record_call(looking->supervision, target, JOURNAL_CHDIR, &name.named, 0, 0, 0);
 	target_moves(target, tid);
 	return PASS;
 }
@@ -538,33 +485,26 @@ static bool reads_files(const struct target *target)
 
 static struct verdict judge_open(const struct looking *looking)
 {
-	const struct form *form = looking->form;
+	const struct system_call *form = looking->form;
 	struct target *target = looking->target;
 	uint64_t how[3] = { 0 };
-	uint32_t flags;
+	uint32_t flags = system_call_flags(form, looking->exchange->call->data.args);
 	struct name name;
-	ssize_t got;
+	bool has_how = form->number == SYS_openat2;
 
-	switch (form->kind) {
-	case KIND_CREAT:
-		flags = O_WRONLY | O_CREAT | O_TRUNC;
-		break;
-	case KIND_OPENAT2: /* struct open_how: flags, mode, resolve */
-		got = memory_read((pid_t)looking->exchange->call->pid, argument(looking, 2), how,
-				  sizeof(how));
+	if (has_how) { /* struct open_how: flags, mode, resolve */
+		ssize_t got = memory_read((pid_t)looking->exchange->call->pid, argument(looking, 2),
+					  how, sizeof(how));
 		if (got < 0 && got != -EFAULT && got != -ESRCH)
 			segment_count(looking->supervision->segment, COUNTER_calls_unjudged, 1);
 		if (got != sizeof(how))
 			return PASS;
 		flags = (uint32_t)how[0];
-		break;
-	default:
-		flags = (uint32_t)argument(looking, form->flags);
 	}
 	if (!read_name(looking, form->directory, form->path, (flags & (O_ACCMODE | O_TRUNC)) != 0,
 		       &name))
 		return PASS;
-	if (form->kind == KIND_OPENAT2 && (how[2] & RESOLVE_IN_ROOT) && name.path[0] == '/') {
+	if (has_how && (how[2] & RESOLVE_IN_ROOT) && name.path[0] == '/') {
 		/* The root is where the directory is. */
 		name.named.directory = directory_of(looking, form->directory);
 		name.named.path = name.path;
@@ -603,8 +543,7 @@ static struct verdict judge_open(const struct looking *looking)
 	if (is_own)
 		return PASS;
 	bool is_there = false;
-	if (!writes && target->request.is_viewer && target->way == WAY_SUPERVISED &&
-	    form->kind != KIND_OPENAT2)
+	if (!writes && target->request.is_viewer && target->way == WAY_SUPERVISED && !has_how)
 		return answer_viewer(looking, &name.named, flags);
 	if (writes && !makes_nameless) {
 		is_there = is_there_now(looking, &name.named, !(flags & O_NOFOLLOW));
@@ -664,7 +603,7 @@ static void tell_of_setuid(const struct supervision *supervision, const char *pa
 static struct verdict judge_exec(const struct looking *looking)
 {
 	const struct supervision *supervision = looking->supervision;
-	const struct form *form = looking->form;
+	const struct system_call *form = looking->form;
 	struct target *target = looking->target;
 	char words[SEGMENT_PATH_BYTES], path[SEGMENT_PATH_BYTES];
 	struct name name;
@@ -676,7 +615,7 @@ static struct verdict judge_exec(const struct looking *looking)
 	if (!read_name(looking, form->directory, form->path, false, &name))
 		return PASS;
 	pid_t tid = name.named.tid;
-	size_t bytes = memory_words(tid, argument(looking, form->path2), words, sizeof(words),
+	size_t bytes = memory_words(tid, argument(looking, form->other_path), words, sizeof(words),
 				    &cut);
 	if (!exchange_is_valid(looking->exchange))
 		return PASS;
@@ -753,11 +692,11 @@ static struct verdict judge_exit(const struct looking *looking)
 static bool is_known(const struct looking *looking)
 {
 	const struct target *target = looking->target;
-	enum kind kind = looking->form->kind;
+	enum operation operation = looking->form->operation;
 
 	uint64_t code = looking->exchange->call->data.instruction_pointer;
 
-	if (target_is_settled(target) || kind == KIND_EXEC || kind == KIND_EXIT)
+	if (target_is_settled(target) || operation == OPERATION_START || operation == OPERATION_END)
 		return target_is_settled(target);
 	/* Of these nothing is asked at all. */
 	return target_is_loading(target, code) ||
@@ -769,55 +708,56 @@ static struct verdict judge_known(const struct looking *looking)
 {
 	const struct seccomp_notif *call = looking->exchange->call;
 	struct target *target = looking->target;
-	enum kind kind = looking->form->kind;
+	enum operation operation = looking->form->operation;
 
-	if (kind == KIND_EXEC || kind == KIND_EXIT || !is_known(looking))
+	if (operation == OPERATION_START || operation == OPERATION_END || !is_known(looking))
 		exchange_takes_long(looking->exchange);
 	if (target->way != WAY_OURS)
 		target_returned(looking->targets, target, (pid_t)call->pid);
 	/* A program that starts another one was not being loaded any more. */
 	if (!target_settle(looking->targets, target,
-			   kind == KIND_EXEC ? 0 : call->data.instruction_pointer,
-			   kind == KIND_EXIT))
+			   operation == OPERATION_START ? 0 : call->data.instruction_pointer,
+			   operation == OPERATION_END))
 		return PASS;
 	if (target->way == WAY_OURS)
-		return kind == KIND_EXEC ? judge_exec(looking) : PASS;
+		return operation == OPERATION_START ? judge_exec(looking) : PASS;
 	if (target->way == WAY_LIBRARY) {
-		if (kind == KIND_EXIT)
+		if (operation == OPERATION_END)
 			return judge_exit(looking);
 		if (target_is_library_code(target, call->data.instruction_pointer)) {
-			if (kind == KIND_MOVE)
+			if (operation == OPERATION_CHANGE_DIRECTORY)
 				target_moves(target, (pid_t)call->pid);
-			return kind == KIND_EXEC ? judge_exec(looking) : PASS;
+			return operation == OPERATION_START ? judge_exec(looking) : PASS;
 		}
 		target_look_at_library(looking->targets, target);
-	} else if (target->is_fork && !target->told && kind != KIND_EXEC) {
+	} else if (target->is_fork && !target->told && operation != OPERATION_START) {
 		record_copied(looking->supervision, target);
 	}
 	if (target->writes) {
 		exchange_takes_long(looking->exchange);
 		writes_settle(looking->supervision, target, (pid_t)call->pid);
 	}
-	switch (kind) {
-	case KIND_OPEN:
-	case KIND_CREAT:
-	case KIND_OPENAT2:
+	switch (operation) {
+	case OPERATION_OPEN:
 		return judge_open(looking);
-	case KIND_EXEC:
+	case OPERATION_START:
 		return judge_exec(looking);
-	case KIND_EXIT:
+	case OPERATION_END:
 		return judge_exit(looking);
-	case KIND_NAME:
+	case OPERATION_DELETE:
+	case OPERATION_REMOVE_DIRECTORY:
+	case OPERATION_MAKE:
+	case OPERATION_TRUNCATE:
 		return judge_name(looking);
-	case KIND_TWO:
+	case OPERATION_RENAME:
+	case OPERATION_LINK:
+	case OPERATION_SYMLINK:
 		return judge_two(looking);
-	case KIND_MOVE:
+	case OPERATION_CHANGE_DIRECTORY:
 		return judge_move(looking);
-	case KIND_ROOT:
-	case KIND_CONFINE:
-		break;
+	default: /* not trapped */
+		return PASS;
 	}
-	return PASS;
 }
 
 struct verdict call_judge(struct targets *targets, const struct supervision *supervision,
@@ -827,9 +767,7 @@ struct verdict call_judge(struct targets *targets, const struct supervision *sup
 	struct looking looking = { targets, supervision, exchange, NULL, NULL };
 	struct verdict verdict = PASS;
 
-	for (size_t i = 0; !looking.form && i < sizeof(FORMS) / sizeof(FORMS[0]); i++)
-		if ((uint32_t)call->data.nr == FORMS[i].number)
-			looking.form = &FORMS[i];
+	looking.form = system_call_find(call->data.nr);
 	looking.target = looking.form && call->pid ? target_find(targets, (pid_t)call->pid) : NULL;
 	bool says_hello = mark && call->data.nr == SYS_openat && call->data.args[5] == mark + 1;
 	bool known = looking.target && !says_hello && is_known(&looking);
@@ -846,9 +784,9 @@ struct verdict call_judge(struct targets *targets, const struct supervision *sup
 		bool attach = target_library(targets, looking.target, call->data.args[1]);
 		verdict = (struct verdict){ VERDICT_RETURN,
 					    attach ? HELLO_ATTACH : HELLO_STAY_OFF };
-	} else if (looking.form->kind == KIND_CONFINE) {
+	} else if (looking.form->operation == OPERATION_CONFINE) {
 		looking.target->confined = true;
-	} else if (looking.form->kind == KIND_ROOT) {
+	} else if (looking.form->operation == OPERATION_CHANGE_ROOT) {
 		looking.target->root_changes = true;
 		target_moves(looking.target, (pid_t)call->pid);
 	} else {

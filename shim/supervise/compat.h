@@ -23,10 +23,6 @@
 #define SECCOMP_IOCTL_NOTIF_SET_FLAGS _IOW('!', 4, uint64_t)
 #endif
 
-#ifndef SYS_landlock_restrict_self /* 5.13: the same number on all machines */
-#define SYS_landlock_restrict_self 446
-#endif
-
 /* How a process ended, for those who are not its parent (6.15). */
 struct compat_pidfd_info {
 	uint64_t mask;

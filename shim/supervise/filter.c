@@ -7,62 +7,19 @@
 #include <stddef.h>
 #include <sys/prctl.h>
 
+#include "shim/call/operation.h"
 #include "shim/supervise/compat.h"
 #include "tracker/sys/sys.h"
 
 enum { X32_BIT = 0x40000000 }; /* x32 calls have the architecture of x86-64 (linux/unistd.h) */
 
-/* How a call is told to be worth a trap. */
-enum trap {
-	TRAP_ALWAYS,
-	TRAP_FLAGS_SECOND, /* by the flags of open(2), in the second argument */
-	TRAP_FLAGS_THIRD,
-	TRAP_DENY, /* answered ENOSYS */
-};
-
-static const struct {
-	uint32_t number;
-	enum trap trap;
-} CALLS[] = {
-	{ SYS_openat, TRAP_FLAGS_THIRD },
-	{ SYS_openat2, TRAP_ALWAYS },
-	{ SYS_execve, TRAP_ALWAYS },
-	{ SYS_execveat, TRAP_ALWAYS },
-	{ SYS_exit_group, TRAP_ALWAYS },
-	{ SYS_renameat2, TRAP_ALWAYS },
-	{ SYS_renameat, TRAP_ALWAYS },
-	{ SYS_unlinkat, TRAP_ALWAYS },
-	{ SYS_linkat, TRAP_ALWAYS },
-	{ SYS_symlinkat, TRAP_ALWAYS },
-	{ SYS_mkdirat, TRAP_ALWAYS },
-	{ SYS_mknodat, TRAP_ALWAYS },
-	{ SYS_truncate, TRAP_ALWAYS },
-	{ SYS_chdir, TRAP_ALWAYS },
-	{ SYS_fchdir, TRAP_ALWAYS },
-	{ SYS_io_uring_setup, TRAP_DENY },
-#ifdef SYS_open
-	{ SYS_open, TRAP_FLAGS_SECOND },
-	{ SYS_creat, TRAP_ALWAYS },
-	{ SYS_rename, TRAP_ALWAYS },
-	{ SYS_unlink, TRAP_ALWAYS },
-	{ SYS_rmdir, TRAP_ALWAYS },
-	{ SYS_link, TRAP_ALWAYS },
-	{ SYS_symlink, TRAP_ALWAYS },
-	{ SYS_mkdir, TRAP_ALWAYS },
-	{ SYS_mknod, TRAP_ALWAYS },
-#endif
-	{ SYS_landlock_restrict_self, TRAP_ALWAYS },
-	{ SYS_chroot, TRAP_ALWAYS },
-	{ SYS_pivot_root, TRAP_ALWAYS },
-};
-
 enum {
-	CALLS_COUNT = sizeof(CALLS) / sizeof(CALLS[0]),
+	CALLS_MAX = SYSTEM_CALL_COUNT, /* more than are trapped */
 	/* of each part of the program, in instructions */
 	HEAD = 4,
 	FLAGS = 5,
 	TAIL = 8,
-	PROGRAM_MAX = HEAD + CALLS_COUNT + 1 + 2 * FLAGS + TAIL,
+	PROGRAM_MAX = HEAD + CALLS_MAX + 1 + 2 * FLAGS + TAIL,
 };
 _Static_assert(PROGRAM_MAX < 255, "a jump reaches 255 instructions");
 
@@ -90,6 +47,15 @@ static void put_flags(struct sock_filter *program, unsigned *at, unsigned argume
 	put(program, at, BPF_JMP | BPF_JA, trap - (*at + 1), 0, 0);
 }
 
+static unsigned count_trapped(void)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < SYSTEM_CALL_COUNT; i++)
+		count += SYSTEM_CALLS[i].trap != TRAP_NEVER;
+	return count;
+}
+
 /* The program, whose parts lie at known places:
  *
  *	head     another architecture, x32: pass
@@ -101,7 +67,7 @@ static void put_flags(struct sock_filter *program, unsigned *at, unsigned argume
  */
 static unsigned build(struct sock_filter *program, uint64_t mark)
 {
-	const unsigned calls = HEAD, second = calls + CALLS_COUNT + 1, third = second + FLAGS,
+	const unsigned calls = HEAD, second = calls + count_trapped() + 1, third = second + FLAGS,
 		       trap = third + FLAGS, deny = trap + TAIL - 2, pass = trap + TAIL - 1;
 	unsigned at = 0;
 
@@ -109,12 +75,15 @@ static unsigned build(struct sock_filter *program, uint64_t mark)
 	put(program, &at, BPF_JMP | BPF_JEQ | BPF_K, COMPAT_AUDIT_ARCH, 0, pass - (at + 1));
 	put(program, &at, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
 	put(program, &at, BPF_JMP | BPF_JGE | BPF_K, X32_BIT, pass - (at + 1), 0);
-	for (unsigned i = 0; i < CALLS_COUNT; i++) {
-		const unsigned to = CALLS[i].trap == TRAP_ALWAYS         ? trap
-				    : CALLS[i].trap == TRAP_FLAGS_SECOND ? second
-				    : CALLS[i].trap == TRAP_FLAGS_THIRD  ? third
-									 : deny;
-		put(program, &at, BPF_JMP | BPF_JEQ | BPF_K, CALLS[i].number, to - (at + 1), 0);
+	for (const struct system_call *call = SYSTEM_CALLS; call < SYSTEM_CALLS + SYSTEM_CALL_COUNT;
+	     call++) {
+		const unsigned to = call->trap == TRAP_ALWAYS ? trap
+				    : call->trap == TRAP_BY_FLAGS
+					    ? call->flags == 1 ? second : third
+					    : deny;
+		if (call->trap != TRAP_NEVER)
+			put(program, &at, BPF_JMP | BPF_JEQ | BPF_K, call->number, to - (at + 1),
+			    0);
 	}
 	put(program, &at, BPF_JMP | BPF_JA, pass - (at + 1), 0, 0);
 	put_flags(program, &at, 1, trap, pass);

@@ -11,13 +11,6 @@
 #include "tracker/guard/rule.h"
 #include "tracker/sys/sys.h"
 
-uint32_t rules_ops_of_name(enum journal_op op)
-{
-	if (op == JOURNAL_DELETE)
-		return RULE_DELETE;
-	return op == JOURNAL_CREATE ? RULE_MAKES : RULE_WRITE;
-}
-
 /* Is that the program of this very process? */
 static bool is_seen(const struct stat *program)
 {

@@ -9,9 +9,6 @@
 
 #include "shim/supervise/look.h"
 
-/* rules_ops_of_name(): what TRUNCATE, CREATE, DELETE do to their path: enum rule_op. */
-uint32_t rules_ops_of_name(enum journal_op op);
-
 /* rules_spare(): is that the program of this very process?  No rule is to hold for it, nor hinder that it is started: hooks and readers
  * run it below themselves. */
 bool rules_spare(const struct supervision *supervision, const struct stat *program);

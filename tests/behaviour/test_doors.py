@@ -55,7 +55,7 @@ class Doors(unittest.TestCase):
         except (ValueError, OSError, AttributeError):
             raise unittest.SkipTest("not glibc")
         cls.libc = exported(libc_path())
-        cls.hooks = re.findall(r"^HOOK\((\w+)\)", HOOKS.read_text(), re.M)
+        cls.hooks = re.findall(r"^HOOK\((\w+), \w+\)", HOOKS.read_text(), re.M)
         cls.read_list()
 
     @classmethod

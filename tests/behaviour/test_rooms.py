@@ -19,7 +19,7 @@ LAYERS = (
     "config",
     "tracker/sys", "tracker/path", "tracker/segment", "tracker/journal", "tracker/process", "tracker/content", "tracker/answer",
     "tracker/guard",
-    "shim/preload", "shim/supervise",
+    "shim/call", "shim/preload", "shim/supervise",
     "cli/base", "cli/session", "cli/journal", "cli/agents", "cli/files", "cli/undo", "cli/export", "cli/replay", "cli/report", "cli/top",
     "cli/run", "cli",
 )
@@ -40,7 +40,7 @@ WITHOUT_HEADER = (
 )
 
 # Each program is linked by itself: a symbol means what the same program defines.
-PROGRAMS = {"libseen.so": ("shim/preload/", "tracker/"), "seen": ("cli/", "config/", "tracker/", "shim/supervise/")}
+PROGRAMS = {"libseen.so": ("shim/call/", "shim/preload/", "tracker/"), "seen": ("cli/", "config/", "tracker/", "shim/call/", "shim/supervise/")}
 
 
 def objects():

@@ -36,7 +36,7 @@ def plain(value):
 
 def normalized(text, folder):
     """Lines of `seen log --json` as a text to be compared."""
-    text = text.replace(folder, "FOLDER")
+    text = text.replace(folder, "FOLDER").replace(os.path.abspath(os.environ.get("SEEN_BUILD", "/nowhere")), "BUILD")
     text = re.sub(r"/proc/\d+", "/proc/N", re.sub(r"/(?:task|fd|fdinfo)/\d+", "/N", text))
     text = re.sub(r"\b(tmp|sh-thd|seen-test|pytest|sed|tmp\.)[.-]?[A-Za-z0-9_]{6,10}\b", "NAME", text)
     groups = collections.defaultdict(list)

@@ -13,7 +13,7 @@ import re
 import struct
 import sys
 
-PARTS = ("config", "tracker", "shim/preload", "shim/supervise", "cli")
+PARTS = ("config", "tracker", "shim/call", "shim/preload", "shim/supervise", "cli")
 SHF_ALLOC, SHT_NOBITS, SHT_RELA, SHT_SYMTAB = 2, 8, 4, 2
 
 

@@ -8,6 +8,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include "shim/call/operation.h"
 #include "shim/supervise/compat.h"
 #include "shim/supervise/filter.h"
 #include "shim/supervise/supervisor.h"
@@ -201,6 +202,8 @@ static void add_all_trapped(uint64_t sixth)
 	add(SYS_fchdir, -1, 0, 0, 0, 0, sixth);
 	add(SYS_exit_group, 0, 0, 0, 0, 0, sixth);
 	add(SYS_landlock_restrict_self, -1, 0, 0, 0, 0, sixth);
+	add(SYS_chroot, none, 0, 0, 0, 0, sixth);
+	add(SYS_pivot_root, none, other, 0, 0, 0, sixth);
 #ifdef SYS_renameat
 	add(SYS_renameat, NOWHERE, none, NOWHERE, other, 0, sixth);
 #endif
@@ -217,6 +220,27 @@ static void add_all_trapped(uint64_t sixth)
 	add(SYS_mkdir, none, 0700, 0, 0, 0, sixth);
 	add(SYS_mknod, none, S_IFIFO | 0600, 0, 0, 0, sixth);
 #endif
+}
+
+/* Each call of the table that is to be trapped is among them. */
+Test(supervise_filter, trapped_are_all_of_the_table)
+{
+	unsigned trapped = 0;
+
+	add_all_trapped(0);
+	for (const struct system_call *call = SYSTEM_CALLS; call < SYSTEM_CALLS + SYSTEM_CALL_COUNT;
+	     call++) {
+		bool is_tried = false;
+		for (unsigned at = 0; at < board->count; at++)
+			is_tried = is_tried || board->calls[at].number == call->number;
+		bool is_trapped = call->trap == TRAP_ALWAYS || call->trap == TRAP_BY_FLAGS;
+		cr_expect_eq(is_tried, is_trapped, "call %u", call->number);
+		trapped += is_trapped;
+		cr_expect_eq(system_call_find(call->number), call);
+	}
+	cr_expect_gt(trapped, 15);
+	cr_expect_null(system_call_find(SYS_getpid));
+	cr_expect_null(system_call_find(-1));
 }
 
 /* Without the mark, and with what is nearly it. */

@@ -1,0 +1,94 @@
+/*
+ * What a call that programs make means, for both mechanisms: one table of operations (operations.def), and which system calls do
+ * them (system_calls.def).  shim/preload/hooks.def names the functions of libc's that do.
+ *
+ * Constant data without relocations and pure functions: for any context.
+ */
+#ifndef SEEN_SHIM_OPERATION_H
+#define SEEN_SHIM_OPERATION_H
+
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "tracker/guard/rule.h"
+#include "tracker/journal/journal.h"
+
+#ifndef SYS_landlock_restrict_self /* Linux 5.13: the same number on all machines */
+#define SYS_landlock_restrict_self 446
+#endif
+
+enum operation {
+#define OPERATION(name, family, record, rules, stations, reason) OPERATION_##name,
+#include "shim/call/operations.def"
+#undef OPERATION
+	OPERATION_COUNT,
+};
+
+enum call_family {
+	FAMILY_NAMES,
+	FAMILY_OPENS,
+	FAMILY_DATA,
+	FAMILY_METADATA,
+	FAMILY_PROCESSES,
+};
+
+/* What a call passes, in this order: RULES and GUARD before it is made, the others behind it. */
+enum call_station {
+	STATION_RULES = 1,
+	STATION_GUARD = 2,
+	STATION_OBSERVE = 4,
+	STATION_JOURNAL = 8,
+};
+
+struct operation_row {
+	uint8_t family;   /* enum call_family */
+	uint8_t record;   /* enum journal_op; JOURNAL_NONE: no one kind */
+	uint8_t stations; /* enum call_station */
+	uint32_t rules;   /* enum rule_op, with RULE_ONLY_NEW; 0: by its flags, or none */
+};
+
+extern const struct operation_row OPERATIONS[OPERATION_COUNT];
+
+enum system_call_trap {
+	TRAP_NEVER,
+	TRAP_ALWAYS,
+	TRAP_BY_FLAGS, /* of open(2) */
+	TRAP_DENIED,   /* answered ENOSYS */
+};
+
+enum { NO_PLACE = -1 };
+
+/* A system call: places of its arguments, NO_PLACE where it has none. */
+struct system_call {
+	uint16_t number;
+	uint8_t operation; /* enum operation */
+	uint8_t trap;      /* enum system_call_trap */
+	int8_t directory, path, other_directory, other_path, flags;
+	uint32_t more_flags;
+};
+
+enum system_call_index {
+#define SYSTEM_CALL(name, ...) SYSTEM_CALL_##name,
+#define SYSTEM_CALL_BY(name, ...) SYSTEM_CALL_##name,
+#include "shim/call/system_calls.def"
+#undef SYSTEM_CALL
+#undef SYSTEM_CALL_BY
+	SYSTEM_CALL_COUNT,
+};
+
+extern const struct system_call SYSTEM_CALLS[SYSTEM_CALL_COUNT];
+
+/* system_call_find(): what the call of that number means; NULL: nothing here. */
+const struct system_call *system_call_find(long number);
+
+/* system_call_flags(): its flags, or mode, as they were given.  arguments: six.  Of openat2(2) they are in memory: not asked here. */
+static inline uint32_t system_call_flags(const struct system_call *call, const void *arguments)
+{
+	const uint64_t *words = arguments;
+	return call->more_flags | (call->flags == NO_PLACE ? 0 : (uint32_t)words[call->flags]);
+}
+
+#endif

@@ -1,0 +1,146 @@
+"""Each interposed function asks what shim/call/operations.def says that it asks, and nothing else: read from the code that was built.
+
+hooks.def gives each of libc's names an operation, and the operation has its stations: rules, guard, observe, journal.  A wrapper passes
+a station if its code can reach a function of it: from its own section, by relocations, through the other wrappers' code and door.c.
+So a new wrapper that asks neither the rules nor the guard fails here unless its operation has a reason for that.
+"""
+import collections
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import unittest
+
+SOURCE = pathlib.Path(os.environ["SEEN_SOURCE"])
+BUILD = pathlib.Path(os.environ["SEEN_BUILD"])
+SHIM = BUILD / "shim/CMakeFiles/seen_preload.dir"
+
+# Functions that may refuse a call, or take it back; all else of the guard only notes.
+GUARDS = {"plan_open", "plan_change", "plan_rename", "plan_name", "writes_refuses", "writes_refuses_parts", "writes_closing"}
+# Objects whose functions belong to a station.
+RULES = ("preload/rules",)
+OBSERVE = ("preload/follow/", "preload/change", "preload/ring", "preload/directory")
+JOURNAL = ("preload/record", "preload/launch", "preload/end")
+# Objects that a wrapper's way to a station leads through.
+WAY = ("preload/hooks_", "preload/door")
+FAMILIES = ("NAMES", "OPENS", "DATA", "METADATA", "PROCESSES")
+
+
+def rows(file, macro):
+    """The arguments of each line of a table: MACRO(a, b, ...)."""
+    text = re.sub(r"/\*.*?\*/", "", (SOURCE / file).read_text(), flags=re.S)
+    return [re.split(r", ", row, maxsplit=9) for row in re.findall(r"^%s\((.*)\)\s*$" % macro, text, re.M)]
+
+
+def station_of(source, name):
+    if source.startswith(RULES):
+        return "RULES"
+    if name in GUARDS:
+        return "GUARD"
+    return "OBSERVE" if source.startswith(OBSERVE) else "JOURNAL" if source.startswith(JOURNAL) else None
+
+
+class Code:
+    """Sections of the library's own objects (a function each) and what they name."""
+
+    def __init__(self):
+        self.places = {}  # of what others may name: (object, section)
+        self.named = collections.defaultdict(set)
+        for path in sorted(SHIM.rglob("*.o")):
+            self.read(path.relative_to(SHIM).as_posix().partition(".")[0], path)
+
+    def read(self, source, path):
+        section = None
+        lines = subprocess.run(["objdump", "-t", "-r", "-w", path], check=True, capture_output=True, text=True).stdout.splitlines()
+        for line in lines:
+            symbol = re.match(r"[0-9a-f]{16} ([gwu]).{6} (\.text\S*)\s+[0-9a-f]+ +(?:\.hidden )?(\S+)$", line)
+            heading = re.match(r"RELOCATION RECORDS FOR \[(.*)\]", line)
+            relocation = re.match(r"[0-9a-f]{16} R_\S+ +(\S+?)(?:[-+]0x[0-9a-f]+)?$", line)
+            if symbol:
+                self.places[symbol[3]] = (source, symbol[2])
+            elif heading:
+                section = (source, heading[1])
+            elif relocation and section:
+                self.named[section].add(relocation[1])
+
+    def stations(self, name):
+        """What the code of an exported function reaches."""
+        found, seen, waiting = set(), set(), [self.places[name]]
+        while waiting:
+            place = waiting.pop()
+            if place in seen:
+                continue
+            seen.add(place)
+            for used in self.named[place]:
+                source, section = (place[0], used) if used.startswith(".text") else self.places.get(used, (None, None))
+                station = source and not used.startswith(".text") and station_of(source, used)
+                if station:
+                    found.add(station)
+                elif source and source.startswith(WAY):
+                    waiting.append((source, section))
+        return found
+
+
+class Stations(unittest.TestCase):
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        if not shutil.which("objdump"):
+            raise unittest.SkipTest("no objdump (binutils)")
+        cls.operations = {row[0]: row for row in rows("shim/call/operations.def", "OPERATION")}
+        cls.hooks = dict(rows("shim/preload/hooks.def", "HOOK"))
+        cls.numbers = {row[0]: row for macro in ("SYSTEM_CALL", "SYSTEM_CALL_BY") for row in rows("shim/call/system_calls.def", macro)}
+        cls.code = Code()
+
+    def said(self, operation):
+        return set(self.operations[operation][4].split(" | ")) - {"NO_STATION"}
+
+    def test_tables_are_read(self):
+        self.assertGreater(len(self.hooks), 150)
+        self.assertGreater(len(self.numbers), 60)
+        self.assertEqual({row[1] for row in self.operations.values()}, set(FAMILIES))
+        used = set(self.hooks.values()) | {row[1] for row in self.numbers.values()}
+        self.assertEqual(used, set(self.operations), "operations that nothing does, or calls of an operation that is not there")
+
+    def test_wrappers_pass_the_stations_of_their_operation(self):
+        order = ("RULES", "GUARD", "OBSERVE", "JOURNAL")
+        wrong = []
+        for name, operation in self.hooks.items():
+            if name == "vfork":  # in assembly: it returns twice, and asks nothing
+                continue
+            said, found = self.said(operation), self.code.stations(name)
+            if said != found:
+                wrong.append("%s, %s: %s is said, %s is in its code" % (name, operation, *(" | ".join(s for s in order if s in what) or "nothing" for what in (said, found))))
+        self.assertEqual(wrong, [])
+
+    def test_who_asks_nobody_has_a_reason(self):
+        for name, row in self.operations.items():
+            reason = row[5].strip('"')
+            with self.subTest(name):
+                self.assertEqual(bool(reason), not self.said(name) & {"RULES", "GUARD"}, "a reason is needed where neither RULES nor GUARD is asked, and only there")
+
+    def test_calls_by_number_have_a_wrapper_that_asks(self):
+        """A call that may be refused is made by the wrapper of the same operation, or asked about by syscall() itself."""
+        by_name = {row[0]: row[9].partition("(")[0] for row in rows("shim/call/system_calls.def", "SYSTEM_CALL_BY")}
+        for name, function in by_name.items():
+            with self.subTest(name):
+                function = {"set_times": "utimensat"}.get(function, function)
+                self.assertEqual(self.hooks[function], self.numbers[name][1])
+        asked_by_syscall = {"OPEN", "WRITE", "CLOSE", "START"}
+        without = {row[1] for name, row in self.numbers.items() if name not in by_name and self.said(row[1]) & {"RULES", "GUARD"}}
+        self.assertEqual(without - asked_by_syscall, {"REPLACE"})
+
+    def test_what_is_wrong_is_found(self):
+        code = Code.__new__(Code)
+        code.places = {"good": ("preload/hooks_file", ".text.good"), "bad": ("preload/hooks_file", ".text.bad"), "door_opened": ("preload/door", ".text.door_opened"),
+                       "rules_let": ("preload/rules", ".text.rules_let"), "record_opened": ("preload/record", ".text.record_opened")}
+        code.named = collections.defaultdict(set, {("preload/hooks_file", ".text.good"): {".text.helper", "door_opened"},
+                                                   ("preload/hooks_file", ".text.helper"): {"rules_let"}, ("preload/hooks_file", ".text.bad"): {"door_opened"},
+                                                   ("preload/door", ".text.door_opened"): {"record_opened"}, ("preload/record", ".text.record_opened"): {"rules_let"}})
+        self.assertEqual((code.stations("good"), code.stations("bad")), ({"RULES", "JOURNAL"}, {"JOURNAL"}))
+
+
+if __name__ == "__main__":
+    unittest.main()
