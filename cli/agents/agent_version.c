@@ -124,6 +124,21 @@ static bool process_is(uint32_t pid, const char *versions)
 	return realpath(path, real) && is_one_of(real, versions);
 }
 
+/* Is it known of another scope of that process?  One of its own reads begins late: an agent may have written its title over its command
+ * line by then (pi). */
+static bool is_known_of(const struct segment *segment, const struct scope_slot *scope)
+{
+	struct scope_slot other;
+
+	for (uint64_t i = 0; i < segment->capacity[TABLE_SCOPES]; i++)
+		if (slot_read(segment_slot(segment, TABLE_SCOPES, i), &other,
+			      SCOPE_CHECKED_BYTES) &&
+		    other.id && other.anchor_pid == scope->anchor_pid &&
+		    other.profile == scope->profile && other.flags & SCOPE_VERSION)
+			return true;
+	return false;
+}
+
 void agent_versions_tick(const struct segment *segment)
 {
 	static struct {
@@ -151,7 +166,7 @@ void agent_versions_tick(const struct segment *segment)
 				segment, settings->profiles[scope.profile - 1].measured, NULL);
 		if (!measured || strcmp(measured, "*") == 0 || !scope.anchor_pid)
 			*until_ns = 0;
-		else if (process_is(scope.anchor_pid, measured) &&
+		else if ((is_known_of(segment, &scope) || process_is(scope.anchor_pid, measured)) &&
 			 scope_set_flags(segment, id, SCOPE_VERSION, SCOPE_VERSION) == 0)
 			*until_ns = 0;
 	}

@@ -171,11 +171,12 @@ class ModelServer:
     """Plays `script`, a list of (Call, outsider) pairs, or a function of the results so far that returns one, to one agent.
 
     outsider: None, or a shell command that this process, which is no part of the agent's
-    session, runs in `workspace` once, before it answers with that call.
+    session, runs in `workspace` once, before it answers with that call.  think_s: the model takes so long for each of them.
     """
 
-    def __init__(self, script, workspace, log_path):
+    def __init__(self, script, workspace, log_path, think_s=0):
         self.script = script
+        self.think_s = think_s
         self.workspace = workspace
         self.log_path = log_path
         self._outsiders_done = set()
@@ -252,6 +253,7 @@ class ModelServer:
             self._note(kind="turn", step=index, results=results, body=body)
             if outsider:
                 self._run_outsider(index, outsider)
+            time.sleep(self.think_s)
         stream = "".join(
             (f"event: {name}\n" if name else "")
             + f"data: {event if isinstance(event, str) else json.dumps(event)}\n\n"

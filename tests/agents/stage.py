@@ -205,6 +205,8 @@ class Play:
     wrapper: words in front of the agent's command, as of seen_run; none for a bare play
     """
 
+    think_s = 0  # that the model takes for each call
+
     def __init__(self, spec, folder, files, steps, wrapper=()):
         self.spec = spec
         self.agent = agent_of(spec)
@@ -230,7 +232,7 @@ class Play:
     def play(self):
         home = self._sub("home")
         make_workspace(self._sub("workspace"), self.files)
-        with ModelServer(self.script(), self.workspace, self.log) as server:
+        with ModelServer(self.script(), self.workspace, self.log, self.think_s) as server:
             self.environment = {
                 "PATH": f"{NODE_BIN}:{SYSTEM_PATH}", "HOME": home, "SHELL": "/bin/bash",
                 "USER": os.environ.get("USER", "user"), "TERM": "xterm-256color",

@@ -386,6 +386,22 @@ class Requests(WhitelistTest):
                 self.assertEqual(reader.whole(name), data)
                 pause()
 
+    def test_what_its_read_tool_passes_on(self):
+        """By the profile's limits of bytes, lines and line lengths; by little where nothing was measured."""
+        numbers = b"".join(b"%d\n" % i for i in range(1, 3001))
+        for number, (limits, data, passes) in enumerate((
+                (("measured=*", "max_output_lines=2000"), numbers, False), (("measured=*", "max_output_lines=3000"), numbers, True),
+                (("measured=*", "max_output_bytes=13892"), numbers, False), (("measured=*", "max_line_bytes=700"), b"x" * 701, False),
+                ((), numbers, False), ((), lines("f"), False), ((), lines("f", 80), True))):
+            with self.subTest(limits=limits, size=len(data)):
+                self.session.name = "limits%d" % number
+                reader = self.reader("--agent", "own_reads", *(word for limit in limits or ("measured=",)
+                                                               for word in ("-c", "agent own_reads." + limit)))
+                self.session.write("f", data)
+                self.assertEqual(reader.whole("f"), data)
+                pause()
+                self.assertEqual(reader.whole("f").startswith(NOTICE), passes)
+
     def test_window(self):
         reader = self.reader("-c", "window.requests=2")
         data = self.known(reader)
@@ -481,6 +497,7 @@ class Records(WhitelistTest):
 
 PATTERNS = """
 [agent own_reads]
+measured = *
 edit_pattern = %s
 """
 

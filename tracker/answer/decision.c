@@ -229,6 +229,25 @@ static bool accepts_diff(const struct segment *segment, const struct request *re
 	       request->accepts_diff && !request->is_in_process;
 }
 
+/* Does the model have what was given whole, as far as that depends on the file alone?  No command has counted what an in-process read gave: its agent
+ * passes on of that what it passes on of a command's output (measured for both). */
+static bool is_passed_on(const struct segment *segment, const struct request *request,
+			 const struct moment *moment, int fd, uint64_t size_bytes)
+{
+	static const struct span ALL = { 1, UINT64_MAX };
+	struct output_limits limits;
+	struct shape shape;
+
+	if (!request->is_in_process)
+		return true;
+	limits = limits_at(segment, request, moment);
+	if (size_bytes > limits.bytes)
+		return false;
+	return (limits.lines == UINT64_MAX && limits.line_bytes == UINT64_MAX) ||
+	       (lines_shape(fd, &ALL, 1, &shape) == 0 && shape.bytes == size_bytes &&
+		shape_lines(&shape) <= limits.lines && shape.longest <= limits.line_bytes);
+}
+
 /* The file is another than the one delivered, and looked at: is it worth trying to say what
  * changed? */
 static bool is_worth_a_diff(const struct segment *segment, const struct answer *answer)
@@ -337,6 +356,9 @@ void decision_open(const struct segment *segment, const struct request *request,
 			decide_diff(segment, &moment, &delivery, ret_answer);
 		return;
 	}
+	ret_answer->reason = REASON_NOT_DELIVERED;
+	if (!is_passed_on(segment, request, &moment, fd, known.version.size_bytes))
+		return;
 	ret_answer->reason = REASON_BINARY;
 	if (!ret_answer->content.text)
 		return;

@@ -57,7 +57,8 @@ Test(agent_version, by_the_package_that_it_lies_in)
 Test(agent_version, scopes_are_marked)
 {
 	int ends[2], status;
-	uint64_t same = scope_id_of(1, "same"), other = scope_id_of(2, "other");
+	uint64_t same = scope_id_of(1, "same"), other = scope_id_of(2, "other"),
+		 late = scope_id_of(3, "late");
 
 	(void)make("m/one/package.json", "{\"name\":\"one\",\"version\":\"1.2.3\"}");
 	const char *script = make("m/one/cli.sh", "read line\n");
@@ -94,4 +95,8 @@ Test(agent_version, scopes_are_marked)
 	must(close(ends[1]) == 0 && close(ends[0]) == 0);
 	for (int i = 0; i < 2; i++)
 		must(waitpid(children[i], &status, 0) == children[i]);
+	/* A scope of that process whose command line says nothing any more. */
+	must(scope_claim(&world.segment, late, NULL, (uint32_t)children[0], profile, NULL));
+	agent_versions_tick(&world.segment);
+	cr_expect_eq(scope_flags(&world.segment, late), SCOPE_VERSION);
 }

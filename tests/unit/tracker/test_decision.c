@@ -817,7 +817,9 @@ Test(decision, full_tables_are_harmless)
 
 static struct request own_of(uint64_t serial, uint64_t agent_scope)
 {
-	const struct context context = { .flags = CONTEXT_ATTACHED, .capture_id = 77 };
+	const struct context context = { .flags = CONTEXT_ATTACHED,
+					 .capture_id = 77,
+					 .profile = world.profile };
 	struct request request;
 
 	cr_assert(request_prepare_in_process(&world.segment, &context, serial, agent_scope, "reads",
@@ -865,6 +867,40 @@ Test(decision, own_reads)
 	cr_assert_neq(own.context.scope_id, other.context.scope_id);
 	cr_assert_eq(own.context.capture_id, 0);
 	cr_assert(!request_prepare_in_process(&world.segment, &own.context, 0, 0, "x", &other));
+}
+
+/* Its read tool cuts, too: each limit, and one that an agent which was never measured does not exceed. */
+Test(decision, own_reads_within_what_the_agent_passes_on)
+{
+	struct settings_profile *profile = &world.settings->profiles[world.profile - 1];
+	struct shape shape;
+	struct request own;
+	int fd = open(world_path(&world, "f"), O_RDONLY);
+
+	cr_assert_eq(lines_shape(fd, &(struct span){ 1, UINT64_MAX }, 1, &shape), 0);
+	(void)close(fd);
+	const struct {
+		uint64_t bytes, lines, line_bytes;
+		bool holds;
+	} LIMITS[] = {
+		{ 4096, 0, 0, true },
+		{ 4095, 0, 0, false },
+		{ 24000, shape_lines(&shape), 0, true },
+		{ 24000, shape_lines(&shape) - 1, 0, false },
+		{ 24000, 0, shape.longest, true },
+		{ 24000, 0, shape.longest - 1, false },
+	};
+	for (size_t i = 0; i < sizeof(LIMITS) / sizeof(LIMITS[0]); i++) {
+		profile->max_output_bytes = LIMITS[i].bytes;
+		profile->max_output_lines = LIMITS[i].lines;
+		profile->max_line_bytes = LIMITS[i].line_bytes;
+		own = own_of(10 + i, 0);
+		ASSERT_OWN(&own, true, DECISION_CONTENT, REASON_NOT_DELIVERED);
+		if (LIMITS[i].holds)
+			ASSERT_OWN(&own, true, DECISION_NOTICE, REASON_REPEATED);
+		else
+			ASSERT_OWN(&own, true, DECISION_CONTENT, REASON_NOT_DELIVERED);
+	}
 }
 
 Test(decision, own_reads_of_another_version)
