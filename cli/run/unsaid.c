@@ -5,7 +5,7 @@
 
 #include "cli/base/text.h"
 #include "cli/journal/events.h"
-#include "tracker/guard/guard.h"
+#include "tracker/guard/unreported.h"
 
 enum { SHOWN = 8, LINE_BYTES = 4 * SEGMENT_PATH_BYTES };
 
@@ -24,6 +24,18 @@ static void print(const struct segment *segment, const struct event *event)
 		(void)fputs(line, stderr);
 }
 
+/* Was no agent shown it, neither at once nor since? */
+static bool is_unsaid(const struct segment *segment, const struct journal_entry *entry,
+		      const char *path)
+{
+	const struct journal_record *record = &entry->record;
+
+	return (record->marks & JOURNAL_DETAILS) && !(record->flags & JOURNAL_GUARDED_REPORTED) &&
+	       (record->reason == GUARD_STALE || record->reason == GUARD_UNREAD) &&
+	       (record->decision == GUARD_WARN || record->decision == GUARD_DENY) &&
+	       !unreported_end(segment, path, &entry->details.before);
+}
+
 void unsaid_print(const struct segment *segment, const char *journal, uint64_t since)
 {
 	char number[TEXT_NUMBER_BYTES];
@@ -39,10 +51,7 @@ void unsaid_print(const struct segment *segment, const char *journal, uint64_t s
 			continue;
 		}
 		if (event.op != JOURNAL_GUARDED || event.number < since || !event.entry ||
-		    event.role != ROLE_AGENT || !event.resolved ||
-		    !(event.entry->record.marks & JOURNAL_DETAILS) ||
-		    (event.entry->record.decision != GUARD_WARN &&
-		     event.entry->record.decision != GUARD_DENY))
+		    !event.resolved || !is_unsaid(segment, event.entry, event.resolved))
 			continue;
 		if (count++ < SHOWN)
 			print(segment, &event);

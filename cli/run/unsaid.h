@@ -6,11 +6,13 @@
 
 #include "tracker/segment/segment.h"
 
-/* unsaid_print(): a line on standard error for each write of an agent's own process that the guard warned of, or refused: who writes to
- * the terminal itself is told nothing there.  With the file's name, and how what it held is brought back; the first ones, and how
- * many more there are.
+/* unsaid_print(): prints a line on standard error for each write that the guard warned of, or
+ * refused, and that no agent was shown: neither at once, nor by a later program (unreported.h).  The
+ * line has the file's name, and the command that restores its content.  The first lines are printed,
+ * and the number of the others.
  *
- * journal: path of the session's; what cannot be read is not told.  since: number of the run's first record. */
+ * journal: path of the session's; one that cannot be read gives no line.
+ * since: number of the run's first record. */
 void unsaid_print(const struct segment *segment, const char *journal, uint64_t since);
 
 #endif

@@ -71,6 +71,7 @@ static const struct {
 	[TABLE_INSTRUCTION_DIRECTORIES] = { "instruction_folders",
 					    offsetof(struct instruction_directory_slot, key) },
 	[TABLE_REMEMBERED] = { "remembered", offsetof(struct remembered_slot, scope_id) },
+	[TABLE_UNREPORTED] = { "unreported", offsetof(struct unreported_slot, scope_id) },
 };
 
 static uint64_t count_used(const struct segment *segment, enum segment_table table)

@@ -26,10 +26,12 @@
 #include "shim/preload/real.h"
 #include "shim/preload/record.h"
 #include "shim/preload/rules.h"
+#include "shim/preload/say.h"
 #include "shim/preload/scratch.h"
 #include "shim/preload/state.h"
 #include "shim/supervise/hello.h"
 #include "tracker/content/baseline.h"
+#include "tracker/guard/unreported.h"
 #include "tracker/path/decimal.h"
 #include "tracker/process/capture.h"
 #include "tracker/process/role.h"
@@ -287,6 +289,8 @@ __attribute__((noinline)) static void attach(const char *executable,
 		shim.changes = shim.guards = shim.request.context.flags & CONTEXT_ATTACHED;
 		if (shim.guards)
 			writes_inherit(process_writes(&shim.segment, shim.process));
+		if (shim.guards && unreported_any(&shim.segment))
+			say_unreported();
 		shim.answers_own = invocation.whitelisted && shim.role != ROLE_VIEWER &&
 				   (shim.request.context.flags & CONTEXT_ATTACHED);
 		shim.reads_own = shim.role == ROLE_AGENT || shim.answers_own;

@@ -931,7 +931,8 @@ void record_guarded(const char *path, const struct guard_answer *answer)
 	record.reason = (uint8_t)answer->reason;
 	record.head.error = (uint16_t)-answer->error;
 	record.flags = (answer->degraded ? JOURNAL_GUARDED_DEGRADED : 0) |
-		       (answer->kept ? JOURNAL_GUARDED_KEPT : 0);
+		       (answer->kept ? JOURNAL_GUARDED_KEPT : 0) |
+		       (answer->reported ? JOURNAL_GUARDED_REPORTED : 0);
 	append_versions(&record, path, &answer->before, &answer->baseline, answer->changer);
 }
 

@@ -296,7 +296,8 @@ void record_guarded(const struct supervision *supervision, const struct target *
 	record.reason = (uint8_t)answer->reason;
 	record.head.error = (uint16_t)-answer->error;
 	record.flags = (answer->degraded ? JOURNAL_GUARDED_DEGRADED : 0) |
-		       (answer->kept ? JOURNAL_GUARDED_KEPT : 0);
+		       (answer->kept ? JOURNAL_GUARDED_KEPT : 0) |
+		       (answer->reported ? JOURNAL_GUARDED_REPORTED : 0);
 	append_versions(supervision, &record, path, &answer->before, &answer->baseline,
 			answer->changer);
 }

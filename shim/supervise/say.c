@@ -2,26 +2,89 @@
 #include "shim/supervise/say.h"
 
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "shim/supervise/memory.h"
+#include "tracker/guard/unreported.h"
 #include "tracker/process/capture.h"
+#include "tracker/process/receiver.h"
 #include "tracker/sys/sys.h"
 
-void say_line(const struct supervision *supervision, const struct target *target, const char *line,
-	      size_t length)
+enum { STDERR = 2 };
+
+/* Is there a stream that the process's agent reads? */
+static bool may_say(const struct supervision *supervision, const struct target *target,
+		    struct stat *ret_stat)
+{
+	const struct context *context = &target->request.context;
+
+	return context->role != ROLE_AGENT &&
+	       subject_stat(target->request.subject, STDERR, ret_stat) == 0 &&
+	       !S_ISREG(ret_stat->st_mode) &&
+	       capture_is_errors(supervision->segment, context, ret_stat);
+}
+
+/* All signals are blocked here. */
+static bool write_line(const struct target *target, const struct stat *stream, const char *line,
+		       size_t length)
 {
 	char name[PROC_PATH_BYTES];
-	struct stat stat;
+	ssize_t written;
+	int fd;
 
-	if (!length || target->request.context.role == ROLE_AGENT ||
-	    subject_stat(target->request.subject, 2, &stat) < 0 || S_ISREG(stat.st_mode) ||
-	    !capture_is_errors(supervision->segment, &target->request.context, &stat))
-		return;
-	subject_path(target->request.subject, 2, name);
-	int fd = sys_open(name, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0);
+	if (!length)
+		return false;
+	/* A socket cannot be opened by its name in /proc. */
+	if (S_ISSOCK(stream->st_mode)) {
+		fd = (int)sys_call3(SYS_pidfd_getfd, target->descriptor, STDERR, 0);
+	} else {
+		subject_path(target->request.subject, STDERR, name);
+		fd = sys_open(name, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0);
+	}
 	if (fd < 0)
-		return;
-	(void)sys_write(fd, line, length); /* all signals are blocked here */
+		return false;
+	if (S_ISSOCK(stream->st_mode))
+		written = sys_call6(SYS_sendto, fd, (long)line, (long)length,
+				    MSG_NOSIGNAL | MSG_DONTWAIT, 0, 0);
+	else
+		written = sys_write(fd, line, length);
 	(void)close(fd);
+	return written == (ssize_t)length;
+}
+
+bool say_line(const struct supervision *supervision, const struct target *target, const char *line,
+	      size_t length)
+{
+	struct stat stream;
+
+	return length && may_say(supervision, target, &stream) &&
+	       write_line(target, &stream, line, length);
+}
+
+void say_unreported(const struct supervision *supervision, const struct target *target)
+{
+	const struct segment *segment = supervision->segment;
+	const struct request *request = &target->request;
+	char path[SEGMENT_PATH_BYTES], line[SEGMENT_PATH_BYTES];
+	struct guard_answer answer;
+	struct stat stream;
+	unsigned place;
+
+	if (!target->scope_id || !unreported_waits(segment, target->scope_id) ||
+	    !may_say(supervision, target, &stream) ||
+	    !process_run_lives(segment, &request->context) ||
+	    receiver_find_of_errors(segment, request->subject, &request->context, &stream,
+				    request->pid_ns) != RECEIVER_AGENT)
+		return;
+	for (int i = 0;
+	     i < UNREPORTED_AT_ONCE &&
+	     unreported_claim(segment, target->scope_id, &place, &answer, path, sizeof(path));
+	     i++) {
+		size_t length = guard_format_message(segment, &answer, path, line, sizeof(line));
+		if (!write_line(target, &stream, line, length)) {
+			unreported_release(segment, place);
+			break;
+		}
+	}
 }

@@ -4,9 +4,15 @@
 
 #include "shim/supervise/target.h"
 
-/* say_line(): writes a line into the process's standard error, where that goes to its agent: only into a pipe or terminal, which can be
- * opened from here.  length: 0: nothing is written. */
-void say_line(const struct supervision *supervision, const struct target *target, const char *line,
+/* say_line(): writes a line to the process's standard error, if that is its agent's to read: a pipe, a
+ * terminal or a socket.  Does not wait.
+ *
+ * length: 0: nothing is written.  Returns whether the whole line was written. */
+bool say_line(const struct supervision *supervision, const struct target *target, const char *line,
 	      size_t length);
+
+/* say_unreported(): the process's program starts.  Prints the warnings that wait for its agent
+ * (unreported.h), if the agent, and no other process, reads its standard error. */
+void say_unreported(const struct supervision *supervision, const struct target *target);
 
 #endif

@@ -15,9 +15,11 @@
 #include "shim/supervise/hello.h"
 #include "shim/supervise/memory.h"
 #include "shim/supervise/record.h"
+#include "shim/supervise/say.h"
 #include "shim/supervise/view.h"
 #include "shim/supervise/writes.h"
 #include "tracker/content/baseline.h"
+#include "tracker/guard/unreported.h"
 #include "tracker/process/capture.h"
 #include "tracker/process/scope.h"
 #include "tracker/sys/sys.h"
@@ -527,6 +529,8 @@ static void adopt(const struct targets *targets, struct target *target)
 	target_refresh_root(targets, target);
 	record_started(targets->supervision, target, executable, text,
 		       bytes > 0 ? (size_t)bytes : 0);
+	if (!target->invocation.ignored && unreported_any(segment))
+		say_unreported(targets->supervision, target);
 	target->request.is_viewer = context->role == ROLE_VIEWER && !target->invocation.ignored;
 	if (!target->invocation.ignored &&
 	    (context->role == ROLE_VIEWER || context->role == ROLE_READER))

@@ -17,6 +17,7 @@
 #include "tracker/content/baseline.h"
 #include "tracker/content/contents.h"
 #include "tracker/content/file.h"
+#include "tracker/guard/unreported.h"
 #include "tracker/segment/workspace.h"
 #include "tracker/sys/sys.h"
 
@@ -264,8 +265,10 @@ static int ask(const struct supervision *supervision, struct target *target,
 	if (fd >= 0)
 		(void)close(fd);
 	if (answer.verdict != GUARD_PASS) {
-		say_line(supervision, target, line,
-			 guard_format_message(segment, &answer, named->normal, line, sizeof(line)));
+		answer.reported = say_line(
+			supervision, target, line,
+			guard_format_message(segment, &answer, named->normal, line, sizeof(line)));
+		unreported_add(segment, &who, named->normal, &answer);
 		record_guarded(supervision, target, named->normal, &answer);
 	}
 	if (answer.verdict == GUARD_DENY)

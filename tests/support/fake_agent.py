@@ -127,7 +127,8 @@ def write(path, data, how):
     return 0
 
 
-def run(argv, sink, cwd=None, env=None, stdin=None, double_fork=False, unlink=False, wait=True, new_env=None, errors=False):
+def run(argv, sink, cwd=None, env=None, stdin=None, double_fork=False, unlink=False, wait=True, new_env=None, errors=False,
+        merged=False):
     if errors:
         process = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd)
         return process.stdout, process.returncode, process.stderr
@@ -136,7 +137,7 @@ def run(argv, sink, cwd=None, env=None, stdin=None, double_fork=False, unlink=Fa
         os.unlink(reader)
     feed = subprocess.PIPE if stdin is not None else subprocess.DEVNULL
     environment = new_env if new_env is not None else ({**os.environ, **env} if env else None)
-    process = subprocess.Popen(argv, stdout=writer, stderr=subprocess.DEVNULL, stdin=feed, cwd=cwd, env=environment,
+    process = subprocess.Popen(argv, stdout=writer, stderr=writer if merged else subprocess.DEVNULL, stdin=feed, cwd=cwd, env=environment,
                                start_new_session=True)
     if unlink:
         data = None
@@ -167,7 +168,7 @@ PROGRAMS = {}
 MARK = "--end-of-command--"
 
 
-def open_shell(kind, argv):
+def open_shell(kind, argv, merged=False):
     if kind == "pty":
         master, slave = quiet_pty()
         process = subprocess.Popen(argv, stdin=slave, stdout=slave, stderr=subprocess.DEVNULL, start_new_session=True)
@@ -175,7 +176,8 @@ def open_shell(kind, argv):
         reader = writer = master
     else:
         reader, theirs = os.pipe()
-        process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=theirs, stderr=subprocess.DEVNULL, start_new_session=True)
+        process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=theirs, stderr=theirs if merged else subprocess.DEVNULL,
+                                   start_new_session=True)
         os.close(theirs)
         writer = process.stdin.fileno()
     SHELLS[process.pid] = (process, reader, writer)
@@ -217,6 +219,18 @@ def fork_run(argv):
     os.waitpid(child, 0)
     os.close(reader)
     return data
+
+
+def errors_to_program(argv, program, path):
+    """Runs argv, whose standard error a program reads, that writes to a file."""
+    reader, writer = os.pipe()
+    with open(path, "wb") as file:
+        consumer = subprocess.Popen(program, stdin=reader, stdout=file)
+    subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=writer)
+    os.close(writer)
+    consumer.wait()
+    os.close(reader)
+    return {}
 
 
 WORKERS = []
@@ -286,6 +300,8 @@ def handle(request):
         return in_worker(**request)
     if what == "open_shell":
         return {"shell": open_shell(**request)}
+    if what == "errors_to_program":
+        return errors_to_program(**request)
     if what == "tell":
         return {"output": base64.b64encode(tell(**request)).decode()}
     if what == "close_shell":

@@ -70,7 +70,8 @@ struct guard_answer {
 	/* it was to be denied, but a process of the session that nobody observes may have made that
 	 * change */
 	bool degraded;
-	bool kept;      /* what is there is in the content store */
+	bool kept;     /* what is there is in the content store */
+	bool reported; /* the agent was shown guard_format_message()'s line; set by the mechanism */
 	uint32_t knows; /* enum guard_knows */
 	enum guard_kind kind;
 	uint64_t file_key;     /* 0: nothing is known of such a file, nor has to be */

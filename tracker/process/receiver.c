@@ -318,27 +318,21 @@ static enum holds others_hold(const struct segment *segment, const struct captur
 	return HOLDS_NOT;
 }
 
-enum receiver receiver_find(const struct segment *segment, struct subject subject,
-			    const struct context *context, uint64_t pid_ns)
+/* Who reads the stream that a capture's slot describes, in a process below that capture. */
+static enum receiver find_receiver(const struct segment *segment, struct subject subject,
+				   const struct context *context,
+				   const struct capture_slot *capture, uint64_t pid_ns)
 {
 	enum receiver receiver = RECEIVER_OTHER;
 	enum holds holds = HOLDS_NOT;
-	struct capture_slot capture;
 	struct line_up line;
 	struct channel end;
 
-	if (!capture_find(segment, context->capture_id, &capture) || !context->anchor_pid ||
-	    !context->pid_ns)
-		return RECEIVER_OTHER;
-	if (context->flags & CONTEXT_EXTERNAL_AGENT)
-		return process_anchor_alive_in(subject, context, capture.shell_pid, pid_ns)
-			       ? RECEIVER_AGENT
-			       : RECEIVER_OTHER;
 	if ((pid_ns ? pid_ns : process_pid_ns()) != context->pid_ns)
 		return RECEIVER_UNKNOWN;
-	if (!find_line(subject, context, capture.shell_pid, &line))
+	if (!find_line(subject, context, capture->shell_pid, &line))
 		return RECEIVER_OTHER;
-	if (!find_channel(&capture, &end, &receiver))
+	if (!find_channel(capture, &end, &receiver))
 		return receiver;
 	for (unsigned i = line.agents; i < line.count && holds != HOLDS; i++) {
 		enum holds one = process_holds(line.pids[i], &end, false);
@@ -348,9 +342,9 @@ enum receiver receiver_find(const struct segment *segment, struct subject subjec
 	if (holds == HOLDS_UNKNOWN)
 		return RECEIVER_UNKNOWN;
 	/* A spool file is opened to be looked at, and closed. */
-	if (holds != HOLDS && capture.kind != CAPTURE_FILE)
+	if (holds != HOLDS && capture->kind != CAPTURE_FILE)
 		return RECEIVER_OTHER;
-	switch (others_hold(segment, &capture, &line, &end)) {
+	switch (others_hold(segment, capture, &line, &end)) {
 	case HOLDS_NOT:
 		return RECEIVER_AGENT;
 	case HOLDS:
@@ -358,4 +352,41 @@ enum receiver receiver_find(const struct segment *segment, struct subject subjec
 	default:
 		return RECEIVER_UNKNOWN;
 	}
+}
+
+enum receiver receiver_find(const struct segment *segment, struct subject subject,
+			    const struct context *context, uint64_t pid_ns)
+{
+	struct capture_slot capture;
+
+	if (!capture_find(segment, context->capture_id, &capture) || !context->anchor_pid ||
+	    !context->pid_ns)
+		return RECEIVER_OTHER;
+	if (context->flags & CONTEXT_EXTERNAL_AGENT)
+		return process_anchor_alive_in(subject, context, capture.shell_pid, pid_ns)
+			       ? RECEIVER_AGENT
+			       : RECEIVER_OTHER;
+	return find_receiver(segment, subject, context, &capture, pid_ns);
+}
+
+enum receiver receiver_find_of_errors(const struct segment *segment, struct subject subject,
+				      const struct context *context, const struct stat *errors,
+				      uint64_t pid_ns)
+{
+	struct identity identity = identity_of(errors);
+	struct capture_slot capture;
+
+	if (!capture_find(segment, context->capture_id, &capture) || !context->anchor_pid ||
+	    !context->pid_ns)
+		return RECEIVER_OTHER;
+	if (context->flags & CONTEXT_EXTERNAL_AGENT)
+		return RECEIVER_UNKNOWN;
+	if (!identity_equal(&identity, &capture.identity)) {
+		capture.identity = identity;
+		capture.kind = S_ISFIFO(errors->st_mode)    ? CAPTURE_PIPE
+			       : S_ISSOCK(errors->st_mode)  ? CAPTURE_SOCKET
+			       : is_terminal_device(errors) ? CAPTURE_TERMINAL
+							    : 0;
+	}
+	return find_receiver(segment, subject, context, &capture, pid_ns);
 }

@@ -23,6 +23,7 @@ const uint64_t SEGMENT_SLOT_BYTES[TABLE_COUNT] = {
 	[TABLE_INSTRUCTIONS] = sizeof(struct instruction_slot),
 	[TABLE_INSTRUCTION_DIRECTORIES] = sizeof(struct instruction_directory_slot),
 	[TABLE_REMEMBERED] = sizeof(struct remembered_slot),
+	[TABLE_UNREPORTED] = sizeof(struct unreported_slot),
 };
 
 enum {

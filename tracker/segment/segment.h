@@ -2,7 +2,8 @@
  * The segment: one shared file, mapped by every process of a session.
  *
  *	header | paths | notes | settings | text area | processes | scopes | captures | commands |
- *	files | inodes | deliveries | baselines | parts | instructions | their directories | arena
+ *	files | inodes | deliveries | baselines | parts | instructions | their directories |
+ *	remembered | unreported | arena
  *
  * It holds no pointers and is an ABI: magic, version, word size, the sizes of every slot and the
  * fingerprint of the options are in the header and are checked before use; a build that differs in
@@ -24,7 +25,7 @@
 #include "tracker/segment/slot.h"
 
 enum {
-	SEGMENT_VERSION = 7,
+	SEGMENT_VERSION = 8,
 	SEGMENT_RUNS = 6, /* of one session at once, of which it is known whether they live */
 	SEGMENT_NAME_BYTES = 72,   /* a session's name, NUL counted */
 	SEGMENT_NONCE_BYTES = 24,  /* "seen-" and 16 hexadecimal digits, NUL counted */
@@ -51,6 +52,7 @@ enum segment_table {
 	TABLE_INSTRUCTIONS,
 	TABLE_INSTRUCTION_DIRECTORIES,
 	TABLE_REMEMBERED,
+	TABLE_UNREPORTED,
 	TABLE_COUNT,
 };
 
@@ -130,7 +132,10 @@ struct segment_header {
 	/* `seen run`: each one that lives, by compare-and-swap: its pid and what tells it from
 	 * others of that pid (process_begin_run()) */
 	uint64_t runs[SEGMENT_RUNS];
-	uint64_t reserved[6];
+	/* any, by atomic or and and: a bit for each slot of TABLE_UNREPORTED whose warning waits */
+	uint64_t unreported;
+	uint64_t next_unreported; /* any, by atomic add: which of these slots is written next */
+	uint64_t reserved[4];
 };
 _Static_assert(sizeof(struct segment_header) % 8 == 0, "what follows the header is aligned");
 

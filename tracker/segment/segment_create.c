@@ -11,6 +11,7 @@
 
 #include "config/fingerprint.h"
 #include "tracker/segment/segment.h"
+#include "tracker/segment/tables.h"
 #include "tracker/sys/sys.h"
 
 enum {
@@ -40,6 +41,7 @@ static void plan(struct segment_header *header, const struct settings *settings,
 		[TABLE_INSTRUCTIONS] = settings->session_scopes * INSTRUCTIONS_OF_A_SCOPE,
 		[TABLE_INSTRUCTION_DIRECTORIES] = INSTRUCTION_DIRECTORIES,
 		[TABLE_REMEMBERED] = 256,
+		[TABLE_UNREPORTED] = UNREPORTED_MAX,
 	};
 	uint64_t offset = aligned(sizeof(*header) + header->journal_bytes +
 				  header->contents_path_bytes) +

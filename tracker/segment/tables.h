@@ -387,6 +387,20 @@ struct remembered_slot {
 	uint64_t yield_until;    /* given in full up to this request */
 };
 
+/* A warning of the guard that could not be printed (unreported.h).  Written under the slot protocol
+ * by any process. */
+struct unreported_slot {
+	struct slot_head head;
+	uint64_t scope_id;     /* of the writer; 0: empty */
+	uint64_t path_key;     /* of the path that it wrote to */
+	struct version before; /* what was there */
+	uint64_t changer;      /* as in struct guard_answer */
+	uint32_t reason;       /* enum guard_reason */
+	uint32_t kept;         /* `before` is in the content store */
+};
+
+enum { UNREPORTED_MAX = 64 }; /* a bit each in the header's word */
+
 /* How tables of pairs begin (pair.h). */
 _Static_assert(offsetof(struct instruction_slot, key) == 16, "a pair's key");
 _Static_assert(offsetof(struct delivery_slot, file_key) == 16, "a pair's key");
@@ -409,5 +423,7 @@ _Static_assert(sizeof(struct instruction_directory_slot) == 16,
 	       "instruction_folder_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct remembered_slot) == 152,
 	       "remembered_slot is part of the segment's ABI");
+_Static_assert(sizeof(struct unreported_slot) == 64,
+	       "unreported_slot is part of the segment's ABI");
 
 #endif

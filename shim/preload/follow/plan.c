@@ -18,6 +18,7 @@
 #include "shim/preload/thread.h"
 #include "tracker/content/baseline.h"
 #include "tracker/content/file.h"
+#include "tracker/guard/unreported.h"
 #include "tracker/segment/workspace.h"
 #include "tracker/sys/chunk.h"
 #include "tracker/sys/sys.h"
@@ -111,18 +112,18 @@ static int open_to_look(int directory, const char *path, bool follows)
 	return fd;
 }
 
-void plan_say(const struct guard_answer *answer, const char *path)
+bool plan_say(const struct guard_answer *answer, const char *path)
 {
 	struct stat stream;
 
 	if (!say_may(&stream))
-		return;
+		return false;
 	char *line = scratch_take();
-	if (line)
-		say_line(&stream, line,
-			 guard_format_message(&shim.segment, answer, path, line,
-					      SEGMENT_PATH_BYTES));
+	bool was_reported = line && say_line(&stream, line,
+					     guard_format_message(&shim.segment, answer, path, line,
+								  SEGMENT_PATH_BYTES));
 	scratch_give(line);
+	return was_reported;
 }
 
 void plan_end(struct plan *plan)
@@ -149,9 +150,11 @@ void plan_take_back(const struct plan *plan)
 static bool obey(struct plan *plan)
 {
 	const struct guard_answer *answer = &plan->answer;
+	struct guard_writer self = plan_writer();
 
 	if (answer->verdict != GUARD_PASS) {
-		plan_say(answer, plan->path);
+		plan->answer.reported = plan_say(answer, plan->path);
+		unreported_add(&shim.segment, &self, plan->path, answer);
 		record_guarded(plan->path, answer);
 	}
 	if (answer->verdict != GUARD_DENY) {

@@ -61,8 +61,9 @@ void writes_locked(int fd);
 /* plan_writer(): this process, for the guard. */
 struct guard_writer plan_writer(void);
 
-/* plan_say(): tells the agent of a verdict, where it reads what its commands say; path: absolute. */
-void plan_say(const struct guard_answer *answer, const char *path);
+/* plan_say(): prints a verdict where the agent reads what its commands print.  path: absolute.
+ * Returns whether it was printed. */
+bool plan_say(const struct guard_answer *answer, const char *path);
 
 /* plan_end(): nothing more is to be said of a call.  plan_take_back(): it failed. */
 void plan_end(struct plan *plan);

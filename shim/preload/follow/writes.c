@@ -191,8 +191,8 @@ static void note_refusal(int fd)
 
 	segment_count(&shim.segment, COUNTER_notices_refused, 1);
 	if (path && subject_link(SUBJECT_SELF, fd, path, SEGMENT_PATH_BYTES) > 0) {
+		answer.reported = plan_say(&answer, path);
 		record_guarded(path, &answer);
-		plan_say(&answer, path);
 	}
 	scratch_give(path);
 }

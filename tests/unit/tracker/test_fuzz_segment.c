@@ -10,6 +10,7 @@
 #include "tracker/answer/notice.h"
 #include "tracker/answer/proof.h"
 #include "tracker/guard/rule.h"
+#include "tracker/guard/unreported.h"
 #include "tracker/process/process.h"
 #include "tracker/segment/workspace.h"
 
@@ -59,6 +60,24 @@ static void judge_rules(const struct segment *segment, const char *path)
 	rule_count(segment, &answer);
 	(void)rule_format_message(segment, &answer, path, line, pick(sizeof(line)));
 	(void)rule_name(segment, (uint32_t)nasty(image_bytes));
+}
+
+static void report_late(const struct segment *segment, const char *path, uint64_t scope_id)
+{
+	const struct context context = { .flags = CONTEXT_AGENT, .role = ROLE_AGENT };
+	const struct guard_writer writer = { .scope_id = scope_id,
+					     .context = &context,
+					     .role = ROLE_AGENT };
+	struct guard_answer answer = { .verdict = GUARD_WARN, .reason = GUARD_STALE };
+	char found[SEGMENT_PATH_BYTES], line[256];
+	unsigned place;
+
+	unreported_add(segment, &writer, path, &answer);
+	(void)unreported_waits(segment, nasty(image_bytes));
+	if (unreported_claim(segment, scope_id, &place, &answer, found, pick(sizeof(found))))
+		(void)guard_format_message(segment, &answer, found, line, sizeof(line));
+	unreported_release(segment, (unsigned)nasty(image_bytes));
+	(void)unreported_end(segment, path, &answer.before);
 }
 
 static int pass_delivery(const struct proof_delivery *delivery, void *data)
@@ -141,6 +160,7 @@ static void use(const struct segment *segment)
 		(void)path_is_tracked(segment, path);
 		(void)path_relative(segment, path);
 		judge_rules(segment, path);
+		report_late(segment, path, id);
 		(void)notice_render(segment, path, &content, -1, text, sizeof(text));
 		(void)scope_claim(segment, id, NULL, 1, (uint32_t)nasty(image_bytes), "n");
 		(void)scope_claim(segment, nasty(image_bytes), NULL, 1, 0, NULL);

@@ -1,0 +1,125 @@
+"""What an agent's own tools overwrote is reported on the next output of its shell, once, and only where the agent reads it; else at the end."""
+
+import base64
+import time
+
+from harness import VIA, SessionTest, lines, short_form_by
+
+BURST_S = 0.3  # longer than [notice] burst_ms
+TOLD = "somebody else changed it since it was read, and this overwrites that"
+
+
+class Case(SessionTest):
+    options = ("--summary",)
+
+    def setUp(self):
+        super().setUp()
+        for name in "fg":
+            self.session.write(name, lines(name))
+
+    def overwrite(self, name="f", how="truncate", agent=None):
+        """An agent writes by its own tool over what somebody else made of a file.  Returns what that was."""
+        agent = agent or self.agent
+        agent.ask(do="read", path=self.session.path(name))
+        time.sleep(BURST_S)
+        theirs = self.session.write(name, lines("theirs %d" % time.monotonic_ns()))
+        agent.ask(do="write", path=self.session.path(name), data="mine\n", how=how)
+        return theirs
+
+    def errors(self, command, agent=None):
+        return (agent or self.agent).ask(do="run", argv=["bash", "-c", command], sink="pipe", errors=True)["errors"]
+
+    def names(self, text):
+        """Of the files that are reported."""
+        return [line.split(": ")[1] for line in text.splitlines() if TOLD in line]
+
+    def end(self):
+        """Names that the end of the run reports."""
+        self.agent.requests.close()
+        return self.names(self.agent.process.communicate(timeout=60)[1].decode())
+
+
+class NextOutput(Case):
+    def test_once(self):
+        """With the command that brings back what was there; and the end does not say it again."""
+        for how in ("truncate", "rename") if VIA == "preload" else ("rename",):
+            with self.subTest(how):
+                theirs = self.overwrite(how=how)
+                told = self.errors("echo hello")
+                self.assertTrue(told.startswith("seen: f: " + TOLD), told)
+                self.assertEqual(told.count("\n"), 1, told)
+                self.assertEqual(self.errors("cat g; ls"), "")
+                self.session.seen("restore", "--session", "test", *told.split("seen restore ")[1].split())
+                self.assertEqual(self.session.read("f"), theirs)
+        self.assertEqual(self.end(), [])
+
+    def test_any_output(self):
+        """Of each file, before what the command prints, whatever its output is."""
+        for sink in ("pipe", "socket", "pty") if VIA != "both" else ("socket",):
+            with self.subTest(sink):
+                self.overwrite("f")
+                self.overwrite("g")
+                told = self.agent.shell("echo hello", sink=sink, merged=True).decode()
+                self.assertEqual(self.names(told), ["f", "g"], told)
+                self.assertTrue(told.startswith("seen: f: ") and told.endswith("hello\n"), told)
+
+    def test_long_lived_shell(self):
+        """With the next program that it starts."""
+        shell = self.agent.ask(do="open_shell", kind="pipe", argv=["bash"], merged=True)["shell"]
+        self.addCleanup(self.agent.ask, do="close_shell", shell=shell)
+
+        def tell(command):
+            return base64.b64decode(self.agent.ask(do="tell", shell=shell, command=command)["output"]).decode()
+
+        self.assertEqual(self.names(tell("ls")), [])
+        self.overwrite()
+        self.assertEqual(self.names(tell("ls")), ["f"])
+        self.assertEqual(self.names(tell("ls")), [])
+
+    def test_another_agent(self):
+        """What one agent did is no other's to be told."""
+        other = self.session.agent()
+        self.addCleanup(other.close)
+        self.overwrite()
+        self.assertEqual(self.errors("ls", other), "")
+        self.assertEqual(self.names(self.errors("ls")), ["f"])
+
+
+@short_form_by("preload", "supervise")
+class Nowhere(Case):
+    """Where the agent does not read it nothing is printed, and it goes on waiting."""
+
+    def test_not_into_data(self):
+        self.overwrite()
+        before = set(self.session.read(name) for name in "fg")
+        self.agent.shell("{ ls; bash -c ls; cat g; } > out 2> errors; ls 2>&1 | cat > piped")
+        for name in ("out", "errors", "piped"):
+            self.assertNotIn(b"seen", self.session.read(name))
+        self.assertEqual(set(self.session.read(name) for name in "fg"), before)
+        self.assertEqual(self.names(self.errors("true")), ["f"])
+
+    def test_read_by_another_program(self):
+        """The agent has its shell's errors go to a program, and keeps the other end of that pipe."""
+        self.overwrite()
+        errors = self.session.path("log")
+        self.agent.ask(do="errors_to_program", argv=["bash", "-c", "ls; bash -c ls"], program=["cat"], path=errors)
+        self.assertEqual(self.session.read("log"), b"")
+        self.assertEqual(self.names(self.errors("true")), ["f"])
+
+    def test_told_at_the_end(self):
+        """What was reported to nobody, a command's own warning too; what was refused the agent has read as an error."""
+        self.overwrite("f")
+        self.agent.shell("ls")
+        self.assertEqual(self.agent.shell("cat g"), lines("g"))
+        self.session.write("g", lines("theirs"))
+        self.agent.shell("echo mine > g")
+        self.assertEqual(self.end(), ["f", "g"])
+
+
+@short_form_by("preload", "supervise")
+class Denied(Case):
+    options = ("--summary", "--stale-write", "deny")
+
+    def test_own(self):
+        self.overwrite()
+        self.assertEqual(self.errors("ls"), "")

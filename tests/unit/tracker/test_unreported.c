@@ -1,0 +1,131 @@
+/* unreported.h: what waits, for whom, that it is taken once, and what makes room. */
+#include <criterion/criterion.h>
+
+#include "support.h"
+#include "tracker/guard/unreported.h"
+
+static struct world world;
+static struct context context = { .flags = CONTEXT_AGENT, .role = ROLE_AGENT };
+static uint64_t scope;
+
+static void start(void)
+{
+	world_open(&world, NULL);
+	scope = world_scope(&world, "a");
+	context.capture_id = 0;
+}
+
+static void stop(void)
+{
+	world_close(&world);
+}
+
+TestSuite(unreported, .init = start, .fini = stop);
+
+/* Path of a file on record. */
+static const char *file(uint64_t number)
+{
+	static char path[128];
+	static const struct stamp STAMP = { .ino = 1 };
+
+	(void)snprintf(path, sizeof(path), "%s/f%lu", world.workspace, (unsigned long)number);
+	must(file_update(&world.segment, path, &STAMP, NULL, NULL) != 0);
+	return path;
+}
+
+static struct version version(uint64_t number)
+{
+	return (struct version){ number, number + 1, 7 };
+}
+
+static void add(uint64_t number, uint32_t role, enum guard_verdict verdict)
+{
+	const struct guard_writer writer = { .scope_id = scope, .context = &context, .role = role };
+	const struct guard_answer answer = {
+		.verdict = verdict, .reason = GUARD_STALE, .kept = true, .before = version(number)
+	};
+	unreported_add(&world.segment, &writer, file(number), &answer);
+}
+
+/* Number of the file that is taken; 0: none. */
+static uint64_t take(uint64_t id, unsigned *ret_place)
+{
+	char path[SEGMENT_PATH_BYTES];
+	struct guard_answer answer;
+
+	if (!unreported_claim(&world.segment, id, ret_place, &answer, path, sizeof(path)))
+		return 0;
+	cr_assert(answer.verdict == GUARD_WARN && answer.reason == GUARD_STALE && answer.kept);
+	cr_assert_str_eq(path, file(answer.before.low));
+	return answer.before.low;
+}
+
+Test(unreported, oldest_first_and_once)
+{
+	unsigned place;
+
+	cr_assert(!unreported_any(&world.segment));
+	add(1, ROLE_AGENT, GUARD_WARN);
+	add(2, ROLE_AGENT, GUARD_WARN);
+	cr_assert(unreported_any(&world.segment));
+	cr_assert(unreported_waits(&world.segment, scope));
+	cr_assert_eq(take(scope, &place), 1);
+	unreported_release(&world.segment, place);
+	cr_assert_eq(take(scope, &place), 1);
+	cr_assert_eq(take(scope, &place), 2);
+	cr_assert_eq(take(scope, &place), 0);
+	cr_assert(!unreported_any(&world.segment));
+}
+
+Test(unreported, whose)
+{
+	uint64_t other = world_scope(&world, "b"), named = world_scope(&world, "c");
+	unsigned place;
+
+	add(1, ROLE_AGENT, GUARD_WARN);
+	scope_set_head(&world.segment, named, scope);
+	cr_assert(!unreported_waits(&world.segment, other));
+	cr_assert(!unreported_waits(&world.segment, 0));
+	cr_assert_eq(take(other, &place), 0);
+	cr_assert_eq(take(named, &place), 1);
+}
+
+Test(unreported, what_waits)
+{
+	add(1, ROLE_AGENT, GUARD_DENY);
+	add(1, ROLE_AGENT, GUARD_PASS);
+	context.capture_id = 5; /* below a shell */
+	add(1, ROLE_TOOL, GUARD_WARN);
+	cr_assert(!unreported_any(&world.segment));
+	context.capture_id = 0; /* started by the agent itself */
+	add(1, ROLE_TOOL, GUARD_WARN);
+	cr_assert(unreported_waits(&world.segment, scope));
+}
+
+Test(unreported, newer_ones_take_the_place_of_older_ones)
+{
+	enum { COUNT = UNREPORTED_MAX + 3 };
+	uint64_t expected = 4;
+	unsigned place;
+
+	for (uint64_t number = 1; number <= COUNT; number++)
+		add(number, ROLE_AGENT, GUARD_WARN);
+	for (uint64_t number; (number = take(scope, &place)); expected++)
+		cr_assert_eq(number, expected);
+	cr_assert_eq(expected, COUNT + 1);
+}
+
+Test(unreported, end_of_a_run)
+{
+	const struct version first = version(1), second = version(2), never = version(3);
+	unsigned place;
+
+	add(1, ROLE_AGENT, GUARD_WARN);
+	cr_assert_eq(take(scope, &place), 1);
+	add(2, ROLE_AGENT, GUARD_WARN);
+	cr_assert(unreported_end(&world.segment, file(1), &first));
+	cr_assert(!unreported_end(&world.segment, file(1), &second));
+	cr_assert(!unreported_end(&world.segment, file(3), &never));
+	cr_assert(!unreported_end(&world.segment, file(2), &second));
+	cr_assert(!unreported_any(&world.segment), "the end reported it");
+}
