@@ -23,7 +23,7 @@
  * Against the mean of o200k_base, cl100k_base (gpt-tokenizer 4.0.0) and Claude's
  * (@anthropic-ai/tokenizer 0.0.4), on 2026-11-22:
  * this repository +3.4 %, half of its files within 3.9 %, 95 of 100 within 9.9 %; 2,433 other files
- * -0.5 %, 4.3 %, 12.1 %.  Against each alone, and by language: docs/DESIGN.md, "Tokens".
+ * -0.5 %, 4.3 %, 12.1 %.  Against each alone, and by language: docs/design/replay.md, "Tokens".
  */
 #ifndef SEEN_CLI_TOKENS_H
 #define SEEN_CLI_TOKENS_H

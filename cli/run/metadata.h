@@ -1,6 +1,6 @@
 /*
  * Task metadata: which files are in the agent's context, since when, and what happened to them since: `task_metadata.json` beside
- * the session's journal (docs/DESIGN.md, "Task metadata"; the schema is config/data/schema/task_metadata.schema.json).
+ * the session's journal (docs/design/guard.md, "Task metadata"; the schema is config/data/schema/task_metadata.schema.json).
  *
  * `seen run` follows the session's table of files and writes it, in whole or not at all: at most once a second, and at its end, and
  * only when something happened.  Of several runs in one session one writes, and another goes on when that has ended.

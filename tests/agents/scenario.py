@@ -1,7 +1,7 @@
 """The scripted task: what the model asks for, and what it must be given.
 
 Every question uses its own file, because a file that was asked for again right after its
-notice is given in full for a while (insist, see docs/DESIGN.md). Sizes matter: notices are
+notice is given in full for a while (insist, see docs/design/answers.md). Sizes matter: notices are
 for 512 to 24,000 bytes, and what one command printed beyond 24,000 bytes was not delivered.
 """
 import hashlib

@@ -470,7 +470,7 @@ with open("a", "r+b") as file:
     def test_stress(self):
         names = ["s%d" % i for i in range(4)]
         self.give(*names, "quiet")
-        # at once only in the long form: of two that end in the same instant one may go unheard (docs/DESIGN.md)
+        # at once only in the long form: of two that end in the same instant one may go unheard (docs/design/guard.md)
         self.shell("for w in 1 2 3 4; do (for i in $(seq %d); do n=s$((i %% 4)); case $((i %% 3)) in 0) echo $w $i >> $n;; 1) echo $w $i > $n;; "
                    "2) echo $w $i > t$w; mv t$w $n;; esac; done) %s done; wait" % ((50, "&") if LONG else (12, ";")))
         self.expect()

@@ -23,7 +23,7 @@ static void with(const char *name, void *volatile bad)
 	char word[] = "word";
 	char *argv[] = { word, NULL };
 	char *bad_words[] = { word, bad, NULL };
-	/* The first: a later variable that is not readable is the one thing that differs (docs/DESIGN.md). */
+	/* The first: a later variable that is not readable is the one thing that differs (docs/limits.md). */
 	char *bad_variables[] = { bad, NULL };
 	struct iovec part = { bad, 10 };
 	int file = open("file", O_RDWR);

@@ -13,7 +13,7 @@
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)
 
 static struct sock_filter all_allowed[] = { BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW) };
-/* What neither libc's loader nor cat needs, nor a shim may (docs/DESIGN.md has what one does). */
+/* What neither libc's loader nor cat needs, nor a shim may (docs/limits.md has what one does). */
 static struct sock_filter some_kill[] = {
 	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 	KILL(fallocate),

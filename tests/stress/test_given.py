@@ -1,6 +1,6 @@
 """Random agents against a model of what each of them was given.
 
-The model is written from docs/DESIGN.md and knows nothing of the tracker: for each scope it keeps which bytes came out
+The model is written from docs/design/answers.md and knows nothing of the tracker: for each scope it keeps which bytes came out
 of which command, when, and what has been forgotten since.  Whatever stands in place of bytes is judged by that alone:
 
     a notice for a file     its content, as it is now, was given in full: at once, or line by line in parts

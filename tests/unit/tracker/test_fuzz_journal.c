@@ -242,7 +242,7 @@ static void damage_body(uint64_t rounds)
 		must(journal_map(path, &journal) == 0);
 		guard_journal(&journal);
 		for (int i = 0; i < 10; i++) {
-			/* `allocated` says where the file ends: only its owner could make it lie (docs/DESIGN.md). */
+			/* `allocated` says where the file ends: only its owner could make it lie (docs/limits.md). */
 			journal.header->next = pick(4) ? pick(image_units) : nasty_number();
 			journal.known[pick(JOURNAL_KNOWN_TEXTS)] = nasty_number();
 			uint64_t value = nasty_head();
