@@ -119,7 +119,7 @@ void export_rest(const struct event *event, struct event_members *members)
 	put_mark(members, "cut", event->cut);
 	put_mark(members, "attempted", event->attempted);
 	members->put_text(members, "source", source_name(event->source));
-	event_print_members(members, event);
+	event_members_own(members, event);
 }
 
 struct object {

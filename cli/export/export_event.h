@@ -7,7 +7,8 @@
 #include "cli/base/json_out.h"
 #include "cli/export/export.h"
 #include "cli/journal/event_class.h"
-#include "cli/journal/event_print.h"
+#include "cli/journal/event_members.h"
+#include "cli/journal/event_words.h"
 #include "tracker/content/version.h"
 
 enum {

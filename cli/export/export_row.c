@@ -11,12 +11,11 @@
 enum { NAME_SLOTS = 256 };
 
 static const struct {
-	const char *name, *member;
+	const char *name;
 	enum export_column_kind kind;
 } COLUMNS[] = {
-#define COLUMN(name, kind, member) { #name, member, EXPORT_KIND_##kind },
-#include "cli/export/export_columns.def"
-#undef COLUMN
+#define COLUMN(name, kind) { #name, EXPORT_KIND_##kind },
+#include "cli/journal/members.def"
 };
 
 const char *export_column_name(enum export_column column)
@@ -183,11 +182,10 @@ static void put_number(struct event_members *members, const char *name, int64_t 
 /* The members of `file`. */
 static void put_file(struct export_row *row, json_t *file)
 {
-	static const char *const NAMES[][2] = { { "dev", "file_dev" },
-						{ "ino", "file_ino" },
-						{ "bytes", "file_bytes" },
-						{ "before", "file_before" },
-						{ "after", "file_after" } };
+	static const char *const NAMES[][2] = {
+#define PART(id, column, name) { #name, #id },
+#include "cli/journal/members.def"
+	};
 
 	for (size_t i = 0; i < sizeof(NAMES) / sizeof(NAMES[0]); i++) {
 		const json_t *value = json_object_get(file, NAMES[i][0]);
@@ -260,8 +258,8 @@ int export_row_fill(struct export_row *row, const struct event *event)
 	row->op = event->op;
 	row->error = 0;
 	row->text_bytes = 0;
-	event_print_common(&row->members, event);
-	event_print_members(&row->members, event);
+	event_members_common(&row->members, event);
+	event_members_own(&row->members, event);
 	return row->error;
 }
 

@@ -1,5 +1,5 @@
 /*
- * An event as a row of a table: what seen/log/1 has as members, by columns (export_columns.def).
+ * An event as a row of a table: what seen/log/1 has as members, by columns (cli/journal/members.def).
  *
  * Texts are safe for a line of text and for a terminal: path_escape(), so that the bytes can be told again.  Lists of words are
  * joined by `|`; arguments are JSON, as in seen/log/1.
@@ -10,13 +10,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cli/journal/event_print.h"
+#include "cli/journal/event_members.h"
 #include "cli/journal/events.h"
 
 enum export_column {
-#define COLUMN(name, kind, member) EXPORT_COLUMN_##name,
-#include "cli/export/export_columns.def"
-#undef COLUMN
+#define COLUMN(name, kind) EXPORT_COLUMN_##name,
+#include "cli/journal/members.def"
 	EXPORT_COLUMN_COUNT,
 };
 

@@ -20,6 +20,7 @@
 #include "cli/journal/event_filter.h"
 #include "cli/journal/event_options.h"
 #include "cli/journal/event_print.h"
+#include "cli/journal/event_words.h"
 #include "cli/journal/events.h"
 #include "cli/journal/history.h"
 #include "cli/journal/kept_text.h"

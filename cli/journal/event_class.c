@@ -10,6 +10,7 @@
 #include "tracker/content/version.h"
 #include "tracker/guard/guard.h"
 #include "tracker/journal/journal.h"
+#include "tracker/process/role.h"
 
 /* What an event of this op is, unless its record says more. */
 static const struct {
@@ -221,6 +222,13 @@ struct event_class event_class(const struct event *event)
 bool event_is_alert(const struct event_class *class)
 {
 	return class->finding && class->finding != EVENT_FINDING_DENIED;
+}
+
+bool event_is_answered(const struct event *event)
+{
+	const struct journal_record *record = &event->entry->record;
+	return event->op == JOURNAL_OPEN && event->role == ROLE_VIEWER && !event->error &&
+	       ((record->marks & JOURNAL_DETAILS) || record->decision || record->reason);
 }
 
 bool event_begins_run(const struct event *event)

@@ -118,6 +118,9 @@ struct event_class event_class(const struct event *event);
 /* event_is_alert(): is it for a person to look at, and not only an access that failed? */
 bool event_is_alert(const struct event_class *class);
 
+/* event_is_answered(): is it an open by a viewer that a decision was made on?  event: with a record. */
+bool event_is_answered(const struct event *event);
+
 /* event_begins_run(): is it the announcement of a run's first program?  `seen run` makes it, which is no process of the session. */
 bool event_begins_run(const struct event *event);
 

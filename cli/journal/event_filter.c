@@ -21,9 +21,32 @@ static const uint64_t NS_PER_SECOND = 1000000000u;
 
 /* ---- what is asked for ---- */
 
-static bool is_listed(unsigned op)
+/* Is it one of these words?  words: separated by a space. */
+static bool is_among(const char *words, const char *word, size_t length)
 {
-	return op != JOURNAL_NONE && op != JOURNAL_TEXT && op != JOURNAL_ABANDONED;
+	while (*words) {
+		size_t next = strcspn(words, " ");
+		if (next == length && strncmp(words, word, length) == 0)
+			return true;
+		words += next + (words[next] == ' ');
+	}
+	return false;
+}
+
+/* The ops that a word stands for; 0: it is none. */
+static uint64_t ops_of(const char *word, size_t length)
+{
+	uint64_t ops = 0;
+
+	for (unsigned op = JOURNAL_NONE + 1; op < EVENT_OP_COUNT; op++) {
+		const struct op *info = op_info(op);
+		if (info->traits & OP_NO_EVENT)
+			continue;
+		if (is_among(event_op_name(op), word, length) ||
+		    (info->words && is_among(info->words, word, length)))
+			ops |= UINT64_C(1) << op;
+	}
+	return ops;
 }
 
 int event_filter_ops(const char *words, uint64_t *ret_ops, char *ret_unknown, size_t capacity)
@@ -32,17 +55,12 @@ int event_filter_ops(const char *words, uint64_t *ret_ops, char *ret_unknown, si
 
 	for (const char *at = words;; at++) {
 		size_t length = strcspn(at, ",");
-		unsigned op = 0;
-		for (; op < EVENT_OP_COUNT; op++) {
-			const char *name = is_listed(op) ? event_op_name(op) : NULL;
-			if (name && strlen(name) == length && strncmp(name, at, length) == 0)
-				break;
-		}
-		if (op == EVENT_OP_COUNT) {
+		uint64_t more = ops_of(at, length);
+		if (!more) {
 			(void)snprintf(ret_unknown, capacity, "%.*s", (int)length, at);
 			return -EINVAL;
 		}
-		ops |= UINT64_C(1) << op;
+		ops |= more;
 		at += length;
 		if (!*at)
 			break;

@@ -24,9 +24,10 @@ struct event_filter {
 	bool denied, failed;
 };
 
-/* event_filter_ops(): "open,read" as bits.
+/* event_filter_ops(): "open,rm" as bits: names of events, and the words that ops.def has for them.
  *
- * ret_unknown: on -EINVAL the first word that is none, at most capacity - 1 bytes of it.  Returns 0 or -EINVAL. */
+ * ret_unknown: on -EINVAL the first word that is none, at most capacity - 1 bytes of it.  Returns 0
+ * or -EINVAL. */
 int event_filter_ops(const char *words, uint64_t *ret_ops, char *ret_unknown, size_t capacity);
 
 /* event_filter_role(): "tool" ... as enum role.  Returns 0 or -EINVAL. */

@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/base/exit_code.h"
 #include "cli/base/message.h"
@@ -13,6 +15,8 @@
 #include "tracker/process/role.h"
 #include "tracker/process/source.h"
 #include "tracker/sys/sys.h"
+
+enum { OPS_BYTES = 2048 };
 
 int event_options_unknown(const char *option, const char *what, const char *given,
 			  const char *const *names, size_t count, const char *otherwise)
@@ -27,17 +31,40 @@ int event_options_unknown(const char *option, const char *what, const char *give
 	return EXIT_CODE_USAGE;
 }
 
+/* All that --op accepts, for people: "start, fork (clone vfork), ...".  ret_text: OPS_BYTES. */
+static const char *list_ops(char *ret_text)
+{
+	size_t at = 0;
+
+	ret_text[0] = '\0';
+	for (unsigned op = JOURNAL_NONE + 1; op < EVENT_OP_COUNT; op++) {
+		const struct op *info = op_info(op);
+		bool has_words = info->words && info->words[0];
+		if (info->traits & OP_NO_EVENT || at >= OPS_BYTES)
+			continue;
+		at += (size_t)snprintf(ret_text + at, OPS_BYTES - at, "%s%s%s%s%s", at ? ", " : "",
+				       event_op_name(op), has_words ? " (" : "",
+				       has_words ? info->words : "", has_words ? ")" : "");
+	}
+	return ret_text;
+}
+
 static int parse_ops(const char *ops, struct event_filter *filter)
 {
-	const char *names[EVENT_OP_COUNT];
-	char unknown[NEAREST_WORD_BYTES_MAX + 1];
+	char unknown[NEAREST_WORD_BYTES_MAX + 1], all[OPS_BYTES], words[OPS_BYTES];
+	const char *names[OPS_BYTES / 2];
 	size_t count = 0;
 
 	if (event_filter_ops(ops, &filter->ops, unknown, sizeof(unknown)) == 0)
 		return EXIT_CODE_OK;
-	for (unsigned op = JOURNAL_ABANDONED + 1; op < EVENT_OP_COUNT; op++)
-		names[count++] = event_op_name(op);
-	return event_options_unknown("--op", "event", unknown, names, count, "seen(1) lists them");
+	(void)strcpy(words, list_ops(all));
+	for (char *rest = NULL, *word = strtok_r(words, " ,()", &rest); word;
+	     word = strtok_r(NULL, " ,()", &rest))
+		names[count++] = word;
+	const char *nearest = nearest_name(unknown, names, count);
+	message("--op: there is no event '%s'; %s%s%sthere are %s", unknown,
+		nearest ? "did you mean '" : "", nearest ? nearest : "", nearest ? "'? " : "", all);
+	return EXIT_CODE_USAGE;
 }
 
 static int parse_role(const char *role, struct event_filter *filter)

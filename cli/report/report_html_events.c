@@ -10,6 +10,7 @@
 #include <xxhash.h>
 
 #include "cli/journal/event_filter.h"
+#include "cli/journal/event_particulars.h"
 #include "cli/journal/event_print.h"
 #include "cli/journal/events.h"
 #include "tracker/path/path.h"
@@ -264,7 +265,7 @@ static void put_event(struct packer *packer, const struct event *event, const ch
 	event_print_subject(text_begin(packer), event, workspace);
 	path = text_number_of(packer);
 	if (!is_told_by_amount(event->op)) {
-		event_print_details(text_begin(packer), event, workspace);
+		event_particulars_show(text_begin(packer), event, workspace);
 		details = text_number_of(packer);
 	}
 

@@ -8,6 +8,7 @@
 #include "cli/base/text.h"
 #include "cli/journal/event_filter.h"
 #include "cli/journal/event_print.h"
+#include "cli/journal/event_words.h"
 #include "cli/report/report_fate.h"
 #include "cli/report/report_order.h"
 #include "cli/report/report_tell.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli/base/text.h"
-#include "cli/journal/event_print.h"
+#include "cli/journal/event_words.h"
 #include "cli/top/top_model.h"
 #include "tracker/answer/decision.h"
 #include "tracker/guard/rule.h"

@@ -14,13 +14,14 @@ import subprocess
 import time
 import unittest
 
-from driver import BUILD, DEADLINE, SANITIZED, SEEN, SOURCE
+from driver import BUILD, DEADLINE, SANITIZED, SEEN
+from ops import columns
 from test_log import HOSTILE, OPS, VFORKED, AT_FDCWD, Journal, LogCase, bytes_of, unescaped
 
 PEAK = str(BUILD / "tests" / "bench" / "peak")
 LONG = os.environ.get("SEEN_LONG")
 LINES = ["jsonl", "csv", "ocsf", "ecs", "otlp"]  # what can be added to
-COLUMNS = re.findall(r"^COLUMN\((\w+), (\w+),", (SOURCE / "cli/export/export_columns.def").read_text(), re.M)
+COLUMNS = columns()
 
 
 def plain(text):

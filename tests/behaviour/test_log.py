@@ -39,6 +39,7 @@ class Journal:
 
     def __init__(self, path, workspace=b"/w"):
         self.hash = load_xxhash()
+        self.recorded = set()
         self.next, self.allocated = FIRST, CHUNK
         self.file = open(path, "w+b", buffering=0)
         os.fchmod(self.file.fileno(), 0o600)
@@ -76,6 +77,7 @@ class Journal:
     def record(self, op, error=0, details=b"", when=None, process=0, tid=0, path=None, directory=None, directory_fd=AT_FDCWD,
                opened=0, other=None, fd=-1, flags=0, amount=0, decision=0, reason=0, marks=0, count=0):
         """A relative path begins in /w, or at what the record `opened` opened."""
+        self.recorded.add(op)
         if path and path[:1] != b"/" and directory_fd == AT_FDCWD and op != "unobserved":
             directory = directory or b"/w"
         texts = [0 if data is None else self.text(data) for data in (path, directory, other)]
@@ -190,6 +192,9 @@ class LogCase(Case):
         journal.record("forgotten", amount=7)
         journal.record("forgotten", amount=7, other=b"hook PreCompact")
         journal.record("coverage", other=b"text", details=struct.pack("<16Q", *range(16)))
+        for op in OPS:  # declared since
+            if op not in ("text", "abandoned", "exit", *journal.recorded):
+                journal.record(op, path=b"/w/new", other=b"b", marks=8, details=known, **more)
         journal.record("exit", amount=1, **more)
         damaged = journal.record("delete", path=b"a", **more)
         journal.file.seek(damaged * UNIT + 20)
@@ -343,6 +348,7 @@ class Choosing(LogCase):
                              (("--pid", "101", "--op", "delete"), [b"c"]), (("--exe", "ag*", "--op", "delete"), [b"c"]),
                              (("--role", "agent", "--op", "delete"), [b"c"]), (("--since", "90m", "--pid", "100"), [etc, gone]),
                              (("--until", "90m", "--op", "open"), [a, b]),
+                             (("--op", "rm"), [etc, gone, b"c"]), (("--op", "read,unlink", "--pid", "101"), [b"c"]),
                              (("--since", "150m", "--until", "90m"), [b]), (("--tail", "1"), [b"c"]), (("-n", "2", "--op", "open"), [a, b]),
                              (("--tail=1", "--path", "*.c"), [gone])):
             self.assertEqual(self.paths(*words), paths, words)
@@ -377,7 +383,8 @@ class Choosing(LogCase):
 
     def test_wrong_values(self):
         for words, text in ((("--op", "opne"), b"did you mean 'open'"), (("--op", "text"), b"'text'"), (("--op", "open,"), b"''"),
-                            (("--op", "zzzzzz"), b"seen(1)"), (("--role", "agnet"), b"did you mean 'agent'"), (("--role", "x"), b"viewer"),
+                            (("--op", "zzzzzz"), b"; there are start, fork (clone vfork), "),
+                            (("--op", "unlnk"), b"did you mean 'unlink'? there are start, "), (("--role", "agnet"), b"did you mean 'agent'"), (("--role", "x"), b"viewer"),
                             (("--source", "agent_edit"), b"did you mean 'agent_edited'"), (("--source", "none"), b"seen(1)"),
                             (("--pid", "0"), b"--pid"), (("--pid", "-1"), b"--pid"), (("--pid", "1x"), b"--pid"),
                             (("--pid", "4294967296"), b"--pid"), (("--since", "yesterday"), b"--since"),
