@@ -9,6 +9,7 @@ import importlib.util
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -273,6 +274,27 @@ class TestDocument(unittest.TestCase):
             for theme in ("light", "dark"):
                 self.assertIn("page-%s-%s.svg" % (name, theme), text)
                 self.assertTrue(os.path.exists(os.path.join(self.folder, "page-%s-%s.svg" % (name, theme))))
+
+    def test_first_page(self):
+        """docs/performance.md: the beginning of the page, without the tables of works; the page in docs is one."""
+        text = page.first_page_of(self.result, "first")
+        whole = page.page_of(self.result, "first")
+        goals_end = text.index("## Beside others")
+        self.assertEqual(text[:goals_end], whole[:goals_end])
+        self.assertNotIn("| large", text)
+        self.assertIn("MISSED", text)
+        with open(os.path.join(HERE, "../../docs/performance.md"), encoding="utf-8") as file:
+            committed = file.read()
+        self.assertEqual(re.findall("(?m)^## .*", committed), re.findall("(?m)^## .*", text))
+        self.assertTrue(committed.endswith(text[text.index("## All figures"):]))
+        if not shutil.which("gnuplot"):
+            self.skipTest("no gnuplot: only the text")
+        target = os.path.join(self.folder, "first.md")
+        done = subprocess.run([os.path.join(HERE, "run"), "--from", self.file, "--first-page", target], capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        with open(target, encoding="utf-8") as file:
+            self.assertEqual(file.read(), text)
+        self.assertTrue(os.path.exists(os.path.join(self.folder, "first-ratios-dark.svg")))
 
     def test_another_file(self):
         for content in ("{}", "[]", "no JSON"):

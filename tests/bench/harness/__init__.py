@@ -13,7 +13,7 @@ One file, one purpose:
   machine.py   what it was measured on
   tables.py    text and Markdown
   plot.py      SVG
-  page.py      docs/performance.md, a pure function of the JSON
+  page.py      build/performance.md and its first page, docs/performance.md: pure functions of the JSON
   ../run       the command line
 
 Rules of a Way (way.py)

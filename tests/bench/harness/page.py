@@ -1,4 +1,4 @@
-"""The page of a JSON document (schema.json), in Markdown: docs/performance.md.  A function of the document alone."""
+"""The pages of a JSON document (schema.json), in Markdown: all of it, and its first page, docs/performance.md.  Functions of the document alone."""
 import os
 
 from . import goals as all_goals
@@ -18,8 +18,8 @@ def picture(stem, name):
             '  <img alt="%s" src="%s-%s-light.svg">\n</picture>\n' % (stem, name, ALT[name], stem, name))
 
 
-def page_of(result, stem):
-    """The page's text.  stem: of the names of the plots beside it."""
+def head_of(result, stem):
+    """What both pages begin with: the run, its machine, the goals.  stem: of the names of the plots beside the page."""
     machine = result["machine"]
     parts = ["# Performance\n",
              "Written by `%s` of commit %s on %s; `./scripts/bench` writes it anew. Do not edit.\n" % (
@@ -44,7 +44,22 @@ def page_of(result, stem):
     missing = [goal.title for key, goal in all_goals.ALL.items() if key not in measured]
     if missing:
         parts.append("Not measured in this run: %s.\n" % "; ".join(missing))
+    return parts
 
+
+def first_page_of(result, stem):
+    """The text of docs/performance.md."""
+    parts = head_of(result, stem)
+    if plot.compared_works(result):
+        parts += ["## Beside others\n", "What each way takes to bare, in time:\n", picture(stem, "ratios")]
+    parts += ["## All figures\n", "`./scripts/bench` writes `build/performance.md`: who is compared and what each can do, each work by each way, "
+              "processor time, system calls. `tests/bench/run --from build/bench.json` prints the tables of a run anew.\n"]
+    return "\n".join(parts)
+
+
+def page_of(result, stem):
+    """The text of the whole page."""
+    parts = head_of(result, stem)
     parts.append("## Who is compared\n")
     parts.append(table(["way", "is", "version", "kind", "writes down"], [
         [way["name"], way["description"], way["version"], KINDS[way["kind"]], way["records"]] for way in result["ways"]], text=True))
@@ -72,10 +87,10 @@ def page_of(result, stem):
     return "\n".join(parts)
 
 
-def write(result, path):
-    """Writes the page and its plots: PATH, and beside it STEM-NAME-THEME.svg.  Raises Failed where it cannot."""
+def write(result, path, text_of=page_of):
+    """Writes a page and its plots: PATH, and beside it STEM-NAME-THEME.svg.  Raises Failed where it cannot."""
     stem = os.path.splitext(os.path.basename(path))[0]
-    files = {path: page_of(result, stem)}
+    files = {path: text_of(result, stem)}
     for name, draw in plot.PLOTS.items():
         for theme in plot.THEMES:
             drawn = draw(result, theme)
