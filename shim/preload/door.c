@@ -1,7 +1,9 @@
 /* What an exported function means: see door.h. */
 #include "shim/preload/door.h"
 
+#include <limits.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "shim/preload/change.h"
@@ -101,6 +103,26 @@ int door_opened(int fd, int directory, const char *path, int flags, struct plan 
 	if (plan && plan->path)
 		plan_opened(plan, fd, flags, false);
 	return fd;
+}
+
+void *door_mapped(void *address, size_t size_bytes, int protection, int flags, int fd,
+		  off64_t offset)
+{
+	if (address == MAP_FAILED || (flags & MAP_ANONYMOUS))
+		return address;
+	if (ring_any())
+		ring_mapped(fd, address, size_bytes, (uint64_t)offset);
+	if (__builtin_expect(shim.tracks, 0))
+		reader_passed(fd, 1, false);
+	if (shim.views)
+		view_odd();
+	else if (shim.reads_own)
+		own_read(fd, size_bytes < SSIZE_MAX ? (ssize_t)size_bytes : SSIZE_MAX);
+	if (shim.guards && (protection & PROT_WRITE) && (flags & MAP_SHARED))
+		writes_mapped(fd);
+	if (shim.records)
+		record_mapped(fd, protection, flags, size_bytes);
+	return address;
 }
 
 int door_closing_of_any(int fd)
@@ -209,11 +231,4 @@ bool door_rules_let_link(int directory, const char *path, bool follows, int othe
 	struct rules_name to = { RULE_MAKES_LINK, other_directory, other, false };
 
 	return rules_let_two(from, to);
-}
-
-void partial_note(void)
-{
-	reader_odd();
-	if (shim.on)
-		process_note_partial(&shim.segment, shim.process);
 }

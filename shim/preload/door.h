@@ -13,6 +13,7 @@
 #include "shim/preload/follow/view.h"
 #include "shim/preload/follow/writes.h"
 #include "shim/preload/record.h"
+#include "shim/preload/ring.h"
 #include "shim/preload/rules.h"
 #include "shim/preload/state.h"
 #include "shim/preload/thread.h"
@@ -163,8 +164,46 @@ static inline void door_written(int fd, ssize_t count)
 		record_written(fd, count);
 }
 
-/* partial_note(): the process reads or writes in a way that nobody here sees (io_uring, aio). */
-void partial_note(void);
+/* door_copied(): bytes went from one descriptor to another without passing through the process.  from: -1: they are its own. */
+static inline ssize_t door_copied(int from, int to, ssize_t count)
+{
+	if (__builtin_expect(shim.views, 0) && count > 0)
+		view_odd();
+	if (__builtin_expect(shim.guards && writes_any(), 0) && count > 0)
+		writes_touched(to);
+	door_read(from, count);
+	door_written(to, count);
+	return count;
+}
+
+/* door_mapped(): a file may be read and stored to without a call.  As mmap(2), with the address that it returned; returns that. */
+void *door_mapped(void *address, size_t size_bytes, int protection, int flags, int fd,
+		  off64_t offset);
+
+/* door_resized(): the content behind a descriptor changes its size.  The name was recorded when it was opened for writing; a viewer does
+ * no such thing.  door_allocated(): room is made: bytes are written to the file, or taken out of it (FALLOC_FL_PUNCH_HOLE ...), without
+ * a call that writes.  Both return `error`. */
+static inline int door_resized(int error, int fd, off_t size_bytes)
+{
+	if (shim.views && error == 0)
+		view_odd();
+	if (shim.guards && writes_any() && error == 0)
+		writes_touched(fd);
+	door_described(JOURNAL_TRUNCATE, error, fd, 0, (uint64_t)size_bytes);
+	return error;
+}
+
+static inline int door_allocated(int error, int fd, off_t offset, off_t size_bytes)
+{
+	if (shim.views && error == 0)
+		view_odd();
+	if (shim.guards && writes_any() && error == 0)
+		writes_touched(fd);
+	if (error == 0)
+		door_described(JOURNAL_TRUNCATE, 0, fd, JOURNAL_TRUNCATE_ALLOCATES,
+			       (uint64_t)offset + (uint64_t)size_bytes);
+	return error;
+}
 
 /* door_sandboxed(): the program told the kernel which calls to allow it: none of ours are made from then on. */
 static inline void door_sandboxed(void)

@@ -8,7 +8,6 @@
 
 #include "shim/preload/door.h"
 #include "shim/preload/real.h"
-#include "shim/preload/ring.h"
 #include "tracker/sys/sys.h"
 
 /* Bytes were read in the order of the file, from the descriptor's own offset.  Returns what the call is to return. */
@@ -50,18 +49,6 @@ static inline ssize_t was_written(int fd, ssize_t count)
 	if (__builtin_expect(shim.views, 0))
 		view_wrote(fd, count);
 	door_written(fd, count);
-	return count;
-}
-
-/* Bytes went from one descriptor to another without passing through the process. */
-static inline ssize_t was_copied(int from, int to, ssize_t count)
-{
-	if (__builtin_expect(shim.views, 0) && count > 0)
-		view_odd();
-	if (__builtin_expect(shim.guards && writes_any(), 0) && count > 0)
-		writes_touched(to);
-	door_read(from, count);
-	door_written(to, count);
 	return count;
 }
 
@@ -214,57 +201,36 @@ EXPORT ssize_t pwritev64v2(int fd, const struct iovec *parts, int count, off64_t
 EXPORT ssize_t copy_file_range(int from, off64_t *from_offset, int to, off64_t *to_offset,
 			       size_t size_bytes, unsigned flags)
 {
-	return was_copied(
+	return door_copied(
 		from, to,
 		REAL(copy_file_range)(from, from_offset, to, to_offset, size_bytes, flags));
 }
 
 EXPORT ssize_t sendfile(int to, int from, off_t *offset, size_t size_bytes)
 {
-	return was_copied(from, to, REAL(sendfile)(to, from, offset, size_bytes));
+	return door_copied(from, to, REAL(sendfile)(to, from, offset, size_bytes));
 }
 
 EXPORT ssize_t sendfile64(int to, int from, off64_t *offset, size_t size_bytes)
 {
-	return was_copied(from, to, REAL(sendfile64)(to, from, offset, size_bytes));
+	return door_copied(from, to, REAL(sendfile64)(to, from, offset, size_bytes));
 }
 
 EXPORT ssize_t splice(int from, off64_t *from_offset, int to, off64_t *to_offset, size_t size_bytes,
 		      unsigned flags)
 {
-	return was_copied(from, to,
-			  REAL(splice)(from, from_offset, to, to_offset, size_bytes, flags));
+	return door_copied(from, to,
+			   REAL(splice)(from, from_offset, to, to_offset, size_bytes, flags));
 }
 
 EXPORT ssize_t tee(int from, int to, size_t size_bytes, unsigned flags)
 {
-	return was_copied(from, to, REAL(tee)(from, to, size_bytes, flags));
+	return door_copied(from, to, REAL(tee)(from, to, size_bytes, flags));
 }
 
 EXPORT ssize_t vmsplice(int to, const struct iovec *parts, size_t count, unsigned flags)
 {
-	return was_copied(-1, to, REAL(vmsplice)(to, parts, count, flags));
-}
-
-/* A mapping: bytes are read, or stored, without a call. */
-static void *was_mapped(void *address, size_t size_bytes, int protection, int flags, int fd,
-			off64_t offset)
-{
-	if (address == MAP_FAILED || (flags & MAP_ANONYMOUS))
-		return address;
-	if (ring_any())
-		ring_mapped(fd, address, size_bytes, (uint64_t)offset);
-	if (__builtin_expect(shim.tracks, 0))
-		reader_passed(fd, 1, false);
-	if (shim.views)
-		view_odd();
-	else if (shim.reads_own)
-		own_read(fd, size_bytes < SSIZE_MAX ? (ssize_t)size_bytes : SSIZE_MAX);
-	if (shim.guards && (protection & PROT_WRITE) && (flags & MAP_SHARED))
-		writes_mapped(fd);
-	if (shim.records)
-		record_mapped(fd, protection, flags, size_bytes);
-	return address;
+	return door_copied(-1, to, REAL(vmsplice)(to, parts, count, flags));
 }
 
 /* Before the library is attached an allocator may call this to get its first memory: looking up libc's function would
@@ -285,8 +251,8 @@ EXPORT void *mmap(void *address, size_t size_bytes, int protection, int flags, i
 {
 	if (!shim.on)
 		return map_early(address, size_bytes, protection, flags, fd, offset);
-	return was_mapped(REAL(mmap)(address, size_bytes, protection, flags, fd, offset),
-			  size_bytes, protection, flags, fd, offset);
+	return door_mapped(REAL(mmap)(address, size_bytes, protection, flags, fd, offset),
+			   size_bytes, protection, flags, fd, offset);
 }
 
 EXPORT void *mmap64(void *address, size_t size_bytes, int protection, int flags, int fd,
@@ -294,65 +260,42 @@ EXPORT void *mmap64(void *address, size_t size_bytes, int protection, int flags,
 {
 	if (!shim.on)
 		return map_early(address, size_bytes, protection, flags, fd, offset);
-	return was_mapped(REAL(mmap64)(address, size_bytes, protection, flags, fd, offset),
-			  size_bytes, protection, flags, fd, offset);
-}
-
-/* The content behind a descriptor changes its size.  The name was recorded when it was opened for writing; a viewer does
- * no such thing. */
-static inline int was_resized(int error, int fd, off_t size_bytes)
-{
-	if (shim.views && error == 0)
-		view_odd();
-	if (shim.guards && writes_any() && error == 0)
-		writes_touched(fd);
-	door_described(JOURNAL_TRUNCATE, error, fd, 0, (uint64_t)size_bytes);
-	return error;
+	return door_mapped(REAL(mmap64)(address, size_bytes, protection, flags, fd, offset),
+			   size_bytes, protection, flags, fd, offset);
 }
 
 EXPORT int ftruncate(int fd, off_t size_bytes)
 {
-	return was_resized(REAL(ftruncate)(fd, size_bytes), fd, size_bytes);
+	return door_resized(REAL(ftruncate)(fd, size_bytes), fd, size_bytes);
 }
 
 EXPORT int ftruncate64(int fd, off64_t size_bytes)
 {
-	return was_resized(REAL(ftruncate64)(fd, size_bytes), fd, size_bytes);
-}
-
-/* Room is made: bytes are written to the file, or taken out of it (FALLOC_FL_PUNCH_HOLE ...), without a call that writes. */
-static inline int was_allocated(int error, int fd, off_t offset, off_t size_bytes)
-{
-	if (shim.views && error == 0)
-		view_odd();
-	if (shim.guards && writes_any() && error == 0)
-		writes_touched(fd);
-	if (error == 0)
-		door_described(JOURNAL_TRUNCATE, 0, fd, JOURNAL_TRUNCATE_ALLOCATES,
-			       (uint64_t)offset + (uint64_t)size_bytes);
-	return error;
+	return door_resized(REAL(ftruncate64)(fd, size_bytes), fd, size_bytes);
 }
 
 EXPORT int fallocate(int fd, int mode, off_t offset, off_t size_bytes)
 {
-	return was_allocated(REAL(fallocate)(fd, mode, offset, size_bytes), fd, offset, size_bytes);
+	return door_allocated(REAL(fallocate)(fd, mode, offset, size_bytes), fd, offset,
+			      size_bytes);
 }
 
 EXPORT int fallocate64(int fd, int mode, off64_t offset, off64_t size_bytes)
 {
-	return was_allocated(REAL(fallocate64)(fd, mode, offset, size_bytes), fd, offset,
-			     size_bytes);
+	return door_allocated(REAL(fallocate64)(fd, mode, offset, size_bytes), fd, offset,
+			      size_bytes);
 }
 
 EXPORT int posix_fallocate(int fd, off_t offset, off_t size_bytes)
 {
-	return was_allocated(REAL(posix_fallocate)(fd, offset, size_bytes), fd, offset, size_bytes);
+	return door_allocated(REAL(posix_fallocate)(fd, offset, size_bytes), fd, offset,
+			      size_bytes);
 }
 
 EXPORT int posix_fallocate64(int fd, off64_t offset, off64_t size_bytes)
 {
-	return was_allocated(REAL(posix_fallocate64)(fd, offset, size_bytes), fd, offset,
-			     size_bytes);
+	return door_allocated(REAL(posix_fallocate64)(fd, offset, size_bytes), fd, offset,
+			      size_bytes);
 }
 
 /* Requests that libc's own threads carry out: neither what they read nor what they write passes by here. */

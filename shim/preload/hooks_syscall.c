@@ -15,7 +15,6 @@
 #include "shim/preload/door.h"
 #include "shim/preload/memory.h"
 #include "shim/preload/real.h"
-#include "shim/preload/ring.h"
 
 #define TEXT(place) ((const char *)arguments[place])
 #define INT(place) ((int)arguments[place])
@@ -73,8 +72,8 @@ static bool was_named(const struct system_call *call, const long *arguments, lon
 		door_moved(error, call->directory == NO_PLACE ? -1 : directory, path);
 		return true;
 	case OPERATION_RESIZE:
-		door_described(JOURNAL_TRUNCATE, error, directory, 0, (uint64_t)LONG(1));
-		return false;
+		(void)door_resized(error, directory, LONG(1));
+		return true;
 	default:
 		return false;
 	}
@@ -115,21 +114,13 @@ static void was_called(const struct system_call *call, const long *arguments, lo
 		door_written(fd, ret);
 		break;
 	case OPERATION_COPY:
-		if (shim.views)
-			view_odd();
-		if (call->number == SYS_tee || call->number == SYS_vmsplice)
-			break;
-		door_read(fd, ret);
-		door_written(INT(call->other_directory), ret);
+		(void)door_copied(fd, INT(call->other_directory), ret);
 		break;
 	case OPERATION_MAP:
-		if (ring_any())
-			ring_mapped(fd, (const void *)ret, SIZE(1), (uint64_t)LONG(5));
-		__attribute__((fallthrough));
-	case OPERATION_RESIZE:
+		(void)door_mapped((void *)ret, SIZE(1), INT(2), INT(3), fd, LONG(5));
+		break;
 	case OPERATION_ALLOCATE:
-		if (shim.views)
-			view_odd();
+		(void)door_allocated(0, fd, LONG(2), LONG(3));
 		break;
 	case OPERATION_CONTROL:
 		if (LONG(1) == F_SETLK || LONG(1) == F_SETLKW)
@@ -268,6 +259,8 @@ EXPORT long syscall(long number, ...)
 		door_closing((int)arguments[0], &closing);
 	} else if (number == SYS_close_range && !(arguments[2] & CLOSE_RANGE_CLOEXEC)) {
 		door_closing_many((unsigned)arguments[0], (unsigned)arguments[1]);
+	} else if (shim.on && call && call->operation == OPERATION_REPLACE) {
+		door_replacing(INT(0), INT(1), &closing);
 	}
 	ret = REAL(syscall)(number, arguments[0], arguments[1], arguments[2], arguments[3],
 			    arguments[4], arguments[5]);
@@ -278,5 +271,7 @@ EXPORT long syscall(long number, ...)
 	}
 	if (call && shim.on && !was_named(call, arguments, ret) && ret >= 0)
 		was_called(call, arguments, ret);
-	return closing.fd >= 0 && writes_closed(&closing) < 0 ? -1 : ret;
+	if (closing.fd >= 0 && writes_closed(&closing) < 0 && number == SYS_close)
+		return -1; /* who replaces a descriptor is not told: the call is about another file */
+	return ret;
 }

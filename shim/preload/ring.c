@@ -3,8 +3,9 @@
 
 #include <linux/io_uring.h>
 
-#include "shim/preload/door.h"
+#include "shim/preload/follow/reader.h"
 #include "shim/preload/memory.h"
+#include "shim/preload/state.h"
 
 enum {
 	RINGS = 64,
@@ -123,4 +124,11 @@ void ring_entered(int fd, long submitted, unsigned flags)
 
 	if (submitted > 0 && (!ring || has_files(ring)))
 		partial_note();
+}
+
+void partial_note(void)
+{
+	reader_odd();
+	if (shim.on)
+		process_note_partial(&shim.segment, shim.process);
 }

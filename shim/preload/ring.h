@@ -29,4 +29,7 @@ void ring_mapped(int fd, const void *address, size_t size_bytes, uint64_t offset
 /* ring_entered(): io_uring_enter(2) took `submitted` entries.  flags: its own. */
 void ring_entered(int fd, long submitted, unsigned flags);
 
+/* partial_note(): the process reads or writes in a way that nobody here sees (io_uring, aio). */
+void partial_note(void);
+
 #endif

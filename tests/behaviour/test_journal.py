@@ -256,6 +256,37 @@ def program(name):
     return os.path.join(BUILD, "tests", "programs", name)
 
 
+class ByNumber(JournalTest):
+    """syscall(2) means what libc's function of that name means."""
+
+    NUMBERS = {"x86_64": {"fallocate": 285, "mmap": 9, "ftruncate": 77, "copy_file_range": 326, "dup3": 292},
+               "aarch64": {"fallocate": 47, "mmap": 222, "ftruncate": 46, "copy_file_range": 285, "dup3": 24}}
+
+    def test_data(self):
+        numbers = self.NUMBERS.get(os.uname().machine)
+        if not numbers:
+            self.skipTest("numbers of system calls")
+        self.session.write("from", b"x" * 100)
+        self.python("import ctypes, os, sys\nlibc = ctypes.CDLL(None)\nL = ctypes.c_long\nnumbers = %r\n"
+                    "for file in ('by_name', 'by_number'):\n"
+                    " def call(name, *arguments):\n"
+                    "  function = getattr(libc, name) if file == 'by_name' else libc.syscall\n"
+                    "  function.restype = L\n"
+                    "  assert function(*([] if file == 'by_name' else [L(numbers[name])]), *(L(argument or 0) for argument in arguments)) != -1, name\n"
+                    " fd, source, other = os.open(file, os.O_RDWR | os.O_CREAT), os.open('from', 0), os.open('/dev/null', os.O_WRONLY)\n"
+                    " call('copy_file_range', source, None, fd, None, 100, 0)\n"
+                    " call('fallocate', fd, 0, 0, 5000)\n"
+                    " call('ftruncate', fd, 4096)\n"
+                    " call('mmap', None, 4096, 3, 1, fd, 0)\n"
+                    " call('dup3', fd, other, 0)\n"
+                    " os.write(other, b'0123456789')\n"
+                    " os.close(other)\n" % numbers)
+        told = {name: [(event["op"], event.get("bytes"), event.get("flags"), event.get("allocates")) for event in self.log()
+                       if event.get("path") == name and event["role"]] for name in ("by_name", "by_number")}
+        self.assertEqual([op for op, *_ in told["by_name"]], ["open", "write", "truncate", "truncate", "map", "write"])
+        self.assertEqual(told["by_number"], told["by_name"])
+
+
 class DescriptorsOfLibc(JournalTest):
     """closed_by_libc.c: what libc closes, moves and keeps open by itself."""
 

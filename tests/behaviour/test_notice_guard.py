@@ -22,7 +22,7 @@ BURST_MS = 60
 PAUSE_S = 0.15
 
 # Ways to write, and what is said of a refusal: EIO by one of the calls; None: by nobody, but the file is as it was.
-CALLS = ("write", "parts", "bytes", "writev", "pwritev", "pwrite", "backward", "syscall", "dprintf", "dup", "halves", "dup2", "stdout", "thread", "fork",
+CALLS = ("write", "parts", "bytes", "writev", "pwritev", "pwrite", "backward", "syscall", "number_pwritev", "number_resized", "dprintf", "dup", "halves", "dup2", "stdout", "thread", "fork",
          "sendfile", "copy_file_range", "splice", "aio", "careless", "in_place", "in_place_parts", "truncated_before", "in_place_careless")
 STREAMS = tuple("stream_%s" % name for name in ("fwrite", "fwrite_unlocked", "fputs", "fprintf", "fputc", "half", "careless", "fwrite_unbuffered",
                                                 "fprintf_unbuffered", "fputs_fdopen", "fprintf_fdopen", "fputs_freopen", "fprintf_freopen",

@@ -109,6 +109,19 @@ static void by_syscall(int fd)
 	went_well(syscall(SYS_write, fd, data, size));
 }
 
+/* By number what has a function of its own. */
+static void by_number_pwritev(int fd)
+{
+	struct iovec parts[2] = { { data, split }, { data + split, size - split } };
+	went_well(syscall(SYS_pwritev, fd, parts, 2, 0, 0));
+}
+
+static void by_number_resized(int fd)
+{
+	went_well(syscall(SYS_ftruncate, fd, 0));
+	put(fd, 0, size);
+}
+
 static void by_dprintf(int fd)
 {
 	went_well(dprintf(fd, "%.*s", (int)size, data));
@@ -233,6 +246,8 @@ static const struct {
 	{ "pwrite", by_pwrite, TRUNCATES, 0 },
 	{ "backward", by_backward, TRUNCATES, 0 },
 	{ "syscall", by_syscall, TRUNCATES, 0 },
+	{ "number_pwritev", by_number_pwritev, TRUNCATES, 0 },
+	{ "number_resized", by_number_resized, O_WRONLY | O_CREAT, 0 },
 	{ "dprintf", by_dprintf, TRUNCATES, 0 },
 	{ "dup", by_dup, TRUNCATES, 0 },
 	{ "halves", by_halves, TRUNCATES, 0 },
