@@ -41,7 +41,9 @@
 #include "tracker/process/role.h"
 #include "tracker/sys/sys.h"
 
-enum { PROGRAM_TIMEOUT_MS = 5000, CHECKS_MAX = 40, DETAIL_BYTES = 2048, PROBE_FILE_BYTES = 2048 };
+enum { PROGRAM_TIMEOUT_MS = 5000, CHECKS_MAX = 40, DETAIL_BYTES = 2048 };
+/* More than [notice] min_bytes of the trial, less than any agent is taken to pass on whole. */
+enum { PROBE_FILE_BYTES = 1024 };
 
 static bool json;
 

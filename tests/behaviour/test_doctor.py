@@ -68,6 +68,11 @@ class Doctor(Case):
         for line in self.seen("doctor", code=0).stdout.decode().splitlines():
             self.assertRegex(line, r"\A(ok  |warn|fail)  [a-z ]+: .|\A      remedy: .")
         self.assertEqual(list((self.top / "tmp").iterdir()), [])
+
+    def test_a_user_without_settings(self):
+        """The trial's file is within what an agent that nobody measured is taken to pass on."""
+        (self.home / ".config/seen/seen.ini").unlink()
+        self.assertEqual(self.checks(self.json("doctor"))["probe"]["level"], "ok")
         self.assertFalse((self.home / ".local").exists(), "nothing is made but in TMPDIR")
 
     def test_rules(self):
