@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,11 +68,41 @@ static void add_directory(struct area *area, const char *directory)
 	}
 }
 
-/* What "~/...", "$NAME" and "$NAME/..." begin at, and how many bytes of the word stand for it;
- * NULL: nothing, of a word that begins so: it is to be left out.  *ret_bytes 0: the word begins
- * with neither. */
+/* What stands for variables that are not set: below the home directory, or a whole path. */
+static const struct {
+	const char *name, *directory;
+} UNSET[] = {
+	{ "XDG_CONFIG_HOME", ".config" },
+	{ "XDG_CACHE_HOME", ".cache" },
+	{ "XDG_DATA_HOME", ".local/share" },
+	{ "XDG_STATE_HOME", ".local/state" },
+	{ "TMPDIR", "/tmp" },
+};
+
+/* The directory that a variable names; `memory`: PATH_MAX bytes that it may lie in.  NULL: none. */
+static const char *directory_of_variable(const char *name, const char *home, char *memory)
+{
+	const char *directory = getenv(name);
+
+	if (directory && directory[0] == '/' && directory[1])
+		return directory;
+	for (size_t i = 0; i < sizeof(UNSET) / sizeof(UNSET[0]); i++) {
+		if (strcmp(UNSET[i].name, name) != 0)
+			continue;
+		if (UNSET[i].directory[0] == '/')
+			return UNSET[i].directory;
+		return home && snprintf(memory, PATH_MAX, "%s/%s", home, UNSET[i].directory) <
+					       PATH_MAX
+			       ? memory
+			       : NULL;
+	}
+	return NULL;
+}
+
+/* What "~/...", "$NAME" and "$NAME/..." begin at, and how many bytes of the word stand for it; NULL: nothing, of a word that begins so: it is to
+ * be left out.  *ret_bytes 0: the word begins with neither.  memory: PATH_MAX bytes that the directory may lie in. */
 static const char *directory_of_word(const char *word, size_t word_bytes, const char *home,
-				     size_t *ret_bytes)
+				     char *memory, size_t *ret_bytes)
 {
 	char name[64];
 	size_t bytes = strcspn(word, "/ ");
@@ -85,8 +116,7 @@ static const char *directory_of_word(const char *word, size_t word_bytes, const 
 	if (bytes > sizeof(name))
 		return NULL;
 	(void)snprintf(name, sizeof(name), "%.*s", (int)bytes - 1, word + 1);
-	const char *directory = getenv(name);
-	return directory && directory[0] == '/' && directory[1] ? directory : NULL;
+	return directory_of_variable(name, home, memory);
 }
 
 /* Stands for what agents keep of their own, in the globs of a rule. */
@@ -129,12 +159,13 @@ static uint32_t add_words(struct area *area, const char *words, bool expand, con
 	uint32_t count = 0;
 
 	while (*words != '\0') {
-		char memory[GLOB_BYTES];
+		char memory[GLOB_BYTES], directory_memory[PATH_MAX];
 		struct area one = { .text = memory, .capacity = sizeof(memory) };
 		size_t length = strcspn(words, " ");
 		const char *word = words;
 		size_t word_bytes = length, directory_bytes = 0;
 		const char *directory = expand ? directory_of_word(word, length, home,
+								   directory_memory,
 								   &directory_bytes)
 					       : NULL;
 
@@ -210,6 +241,25 @@ static uint32_t add_agents(struct area *area, const struct config *config)
 			count += add_words(area, state, true, config->home, NULL);
 	}
 	return count;
+}
+
+int config_agents_state(const struct config *config, struct config_globs *ret_globs)
+{
+	struct area area = { .text = NULL };
+	char *text = NULL;
+
+	for (bool measured = false;; measured = true) {
+		area.used = 0;
+		uint32_t count = add_agents(&area, config);
+		if (measured) {
+			*ret_globs = (struct config_globs){ text, count };
+			return 0;
+		}
+		text = malloc(area.used + 1);
+		if (!text)
+			return -ENOMEM;
+		area = (struct area){ .text = text, .capacity = area.used };
+	}
 }
 
 /* Globs of a rule.  False: it has some, of which none means anything here. */

@@ -96,9 +96,9 @@ __attribute__((format(printf, 2, 3))) static void blame(struct hooks_place *plac
 
 /* ---- what ---- */
 
-/* The program as commands of hooks name it: by name where PATH has it, else by its path, for a shell.  Writes it as it stands in a
- * JSON string or one of JavaScript. */
-static int program_word(char *ret_word, size_t capacity)
+/* The program as commands of hooks name it: by name where PATH has it and not by_path, else by its path, for a shell.  Writes it as it
+ * stands in a JSON string or one of JavaScript. */
+static int program_word(bool by_path, char *ret_word, size_t capacity)
 {
 	char self[PATH_MAX], found[PATH_MAX], resolved[PATH_MAX];
 	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -106,8 +106,8 @@ static int program_word(char *ret_word, size_t capacity)
 	if (length <= 0)
 		return -ENOENT;
 	self[length] = '\0';
-	if (executable_find(MARK_PROGRAM, found, sizeof(found)) == 0 && realpath(found, resolved) &&
-	    strcmp(resolved, self) == 0)
+	if (!by_path && executable_find(MARK_PROGRAM, found, sizeof(found)) == 0 &&
+	    realpath(found, resolved) && strcmp(resolved, self) == 0)
 		return snprintf(ret_word, capacity, "%s", MARK_PROGRAM) < (int)capacity
 			       ? 0
 			       : -ENAMETOOLONG;
@@ -137,12 +137,12 @@ static int program_word(char *ret_word, size_t capacity)
 	return used < capacity ? 0 : -ENAMETOOLONG;
 }
 
-char *hooks_text(const struct hooks_agent *agent)
+static char *text_of(const struct hooks_agent *agent, bool by_path)
 {
 	char word[PATH_MAX * 4], *text = NULL;
 	size_t used = 0;
 
-	if (program_word(word, sizeof(word)) < 0)
+	if (program_word(by_path, word, sizeof(word)) < 0)
 		return NULL;
 	FILE *out = open_memstream(&text, &used);
 	if (!out)
@@ -160,6 +160,11 @@ char *hooks_text(const struct hooks_agent *agent)
 	return text;
 }
 
+char *hooks_text(const struct hooks_agent *agent)
+{
+	return text_of(agent, false);
+}
+
 /* Is this the command of a hook of ours? */
 static bool is_ours(const json_t *hook)
 {
@@ -171,9 +176,9 @@ static bool is_ours(const json_t *hook)
 }
 
 /* The hooks that are to be there.  flags: JSON_DECODE_INT_AS_REAL: to be compared with what was read (json_edit_check). */
-static json_t *wanted_document(const struct hooks_agent *agent, size_t flags)
+static json_t *wanted_document(const struct hooks_agent *agent, bool by_path, size_t flags)
 {
-	char *text = hooks_text(agent);
+	char *text = text_of(agent, by_path);
 	json_t *wanted = text ? json_loads(text, flags, NULL) : NULL;
 
 	free(text);
@@ -352,11 +357,11 @@ static enum hooks_state state_of(const json_t *document, const json_t *wanted)
 	return tally.missing == 0 && tally.ours == tally.there ? HOOKS_INSTALLED : HOOKS_OTHER;
 }
 
-static void look_at_merged(const struct hooks_agent *agent, struct hooks_place *place)
+static void look_at_merged(const struct hooks_agent *agent, bool by_path, struct hooks_place *place)
 {
 	struct json_text text = { NULL, 0 };
 	struct stat stat;
-	json_t *wanted = wanted_document(agent, JSON_DECODE_INT_AS_REAL);
+	json_t *wanted = wanted_document(agent, by_path, JSON_DECODE_INT_AS_REAL);
 	json_t *document = read_document(place, wanted, &text, &stat);
 
 	if (document && wanted) {
@@ -368,11 +373,11 @@ static void look_at_merged(const struct hooks_agent *agent, struct hooks_place *
 	free(text.bytes);
 }
 
-static void look_at_file(const struct hooks_agent *agent, struct hooks_place *place)
+static void look_at_file(const struct hooks_agent *agent, bool by_path, struct hooks_place *place)
 {
 	struct json_text text = { NULL, 0 };
 	struct stat stat;
-	char *wanted = hooks_text(agent);
+	char *wanted = text_of(agent, by_path);
 	int error = read_file(place->path, &text, &stat);
 
 	place->exists = error != -ENOENT;
@@ -397,10 +402,17 @@ void hooks_look(const struct hooks_agent *agent, bool project, struct hooks_plac
 		ret_place->path[0] = '\0';
 		blame(ret_place, error == -ENOENT ? "there is no home folder: set HOME"
 						  : "the path is too long");
-	} else if (agent->form == HOOKS_FILE) {
-		look_at_file(agent, ret_place);
-	} else {
-		look_at_merged(agent, ret_place);
+		return;
+	}
+	/* The PATH of today need not be the one of the day on which they were installed. */
+	for (int by_path = 0; by_path < 2; by_path++) {
+		ret_place->state = HOOKS_ABSENT;
+		if (agent->form == HOOKS_FILE)
+			look_at_file(agent, by_path, ret_place);
+		else
+			look_at_merged(agent, by_path, ret_place);
+		if (ret_place->state != HOOKS_OTHER)
+			return;
 	}
 }
 
@@ -658,7 +670,7 @@ int hooks_install(const struct hooks_agent *agent, struct hooks_place *place)
 	if (place->state == HOOKS_INSTALLED)
 		return 0;
 	char *text = hooks_text(agent);
-	json_t *wanted = agent->form == HOOKS_MERGED ? wanted_document(agent, 0) : NULL;
+	json_t *wanted = agent->form == HOOKS_MERGED ? wanted_document(agent, false, 0) : NULL;
 	int done = !text || (agent->form == HOOKS_MERGED && !wanted) ? out_of_memory(place) : 0;
 
 	if (done < 0)

@@ -238,15 +238,13 @@ static int add_to_summary(const struct wish *wish, const struct report *report)
 static int tell(const struct wish *wish, const struct segment *segment)
 {
 	struct report report;
-	int code = EXIT_CODE_OK, error = report_gather(wish->journal, segment, NULL, &report);
-
-	if (error < 0)
-		code = failed(wish, error);
-	for (size_t i = 0; error == 0 && i < config_profile_count(wish->config); i++)
-		report_fold_state(
-			&report,
-			config_profile_at(wish->config, i)->values[PROFILE_OPTION_STATE].text,
-			getenv("HOME"));
+	struct config_globs state = { .text = NULL };
+	int error = config_agents_state(wish->config, &state);
+	report = (struct report){ .file_count = 0 };
+	if (error == 0)
+		error = report_gather(wish->journal, segment, NULL, &state, &report);
+	free(state.text);
+	int code = error < 0 ? failed(wish, error) : EXIT_CODE_OK;
 	if (code == EXIT_CODE_OK && github)
 		code = add_to_summary(wish, &report);
 	if (code == EXIT_CODE_OK && wish->prints)

@@ -154,10 +154,8 @@ static bool looks(int role)
 }
 
 static void add_to_file(struct report_gather *gather, const struct event *event,
-			const struct deed *deed, const char *path, bool is_second)
+			const struct deed *deed, struct report_file *file, bool is_second)
 {
-	struct report_file *file = report_file_of(gather, path, event);
-
 	if (!file)
 		return;
 	add_work(&file->work, &deed->work);
@@ -173,6 +171,18 @@ static void add_to_file(struct report_gather *gather, const struct event *event,
 		file->given++;
 		report_add(&file->bytes_given, event->entry->record.amount);
 	}
+}
+
+/* Bubblewrap builds a sandbox's root below a name of its own, and goes there: no file of this machine's. */
+static bool is_in_new_root(const struct report_process *process, const char *path)
+{
+	static const char PROGRAM[] = "/bwrap", ROOT[] = "/newroot/";
+	const char *executable = process && process->executable ? process->executable : "";
+	size_t length = strlen(executable);
+
+	return length >= sizeof(PROGRAM) - 1 &&
+	       strcmp(executable + length - (sizeof(PROGRAM) - 1), PROGRAM) == 0 &&
+	       strncmp(path, ROOT, sizeof(ROOT) - 1) == 0;
 }
 
 static void take_work(struct report_gather *gather, const struct event *event)
@@ -200,12 +210,19 @@ static void take_work(struct report_gather *gather, const struct event *event)
 		report->unresolved++;
 		return;
 	}
-	if (report->workspace && !event_path_below(report->workspace, event->resolved, false) &&
-	    !report_is_nowhere(event->resolved))
+	if (is_in_new_root(process, event->resolved))
+		return;
+	struct report_file *file = report_file_of(gather, event->resolved, event);
+	if ((file ? file->fold : report_fold_of(gather, event->resolved)) == REPORT_STATE)
+		add_work(&report->agent_state, &deed.work);
+	else if (report->workspace &&
+		 !event_path_below(report->workspace, event->resolved, false) &&
+		 !report_is_nowhere(event->resolved))
 		add_work(&report->outside_workspace, &deed.work);
-	add_to_file(gather, event, &deed, event->resolved, false);
+	add_to_file(gather, event, &deed, file, false);
 	if (event->other_resolved)
-		add_to_file(gather, event, &deed, event->other_resolved, true);
+		add_to_file(gather, event, &deed,
+			    report_file_of(gather, event->other_resolved, event), true);
 }
 
 /* ---- all events ---- */
@@ -332,10 +349,12 @@ static void verify(struct report *report, const char *journal)
 }
 
 int report_gather(const char *journal, const struct segment *segment,
-		  const struct report_limits *limits, struct report *ret_report)
+		  const struct report_limits *limits, const struct config_globs *state,
+		  struct report *ret_report)
 {
 	struct report_gather gather = { .report = ret_report,
-					.limits = limits ? limits : &REPORT_LIMITS };
+					.limits = limits ? limits : &REPORT_LIMITS,
+					.state = state };
 
 	*ret_report = (struct report){ .has_segment = segment };
 	if (segment && !(gather.unheeded = unheeded_new(segment)))

@@ -19,6 +19,7 @@
 #include "cli/journal/events.h"
 #include "cli/journal/verified.h"
 #include "cli/report/unheeded.h"
+#include "config/pack.h"
 #include "tracker/guard/guard.h"
 #include "tracker/guard/rule.h"
 #include "tracker/process/role.h"
@@ -202,7 +203,8 @@ struct report {
 	struct report_work work; /* of all */
 	struct report_work by_role[REPORT_ROLES];
 	struct report_work
-		outside_workspace; /* with files that do not lie in it; /dev/null is none */
+		outside_workspace; /* with files that do not lie in it; /dev/null, and agents' state, are none */
+	struct report_work agent_state; /* with files of agents' own state, by their profiles */
 
 	struct report_run *runs; /* by their beginning */
 	size_t run_count, runs_left_out;
@@ -240,10 +242,12 @@ struct report {
 /* report_gather(): goes through a journal.
  *
  * journal: path of the file, also a copy.  segment: of the session; NULL: there is only the journal.  limits: NULL for REPORT_LIMITS.
+ * state: globs of agents' own files; NULL: none are known.
  * ret_report: report_free() it in any case.
  * Returns 0; -ENOMEM; the errors of events_open(). */
 int report_gather(const char *journal, const struct segment *segment,
-		  const struct report_limits *limits, struct report *ret_report);
+		  const struct report_limits *limits, const struct config_globs *state,
+		  struct report *ret_report);
 
 void report_free(struct report *report);
 

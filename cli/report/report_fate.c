@@ -86,6 +86,16 @@ static bool deed_of(const struct event *event, bool is_second, enum file_action 
 	}
 }
 
+enum report_fold report_fold_of(const struct report_gather *gather, const char *path)
+{
+	const char *glob = gather->state ? gather->state->text : NULL;
+
+	for (size_t i = 0; glob && i < gather->state->count; i++, glob += strlen(glob) + 1)
+		if (glob[0] == '/' && glob_covers(glob, path, false, false))
+			return REPORT_STATE;
+	return strstr(path, "/.git/") ? REPORT_GIT : REPORT_APART;
+}
+
 void report_file_deed(struct report_gather *gather, struct report_file *file,
 		      const struct event *event, bool is_second)
 {
@@ -97,7 +107,6 @@ void report_file_deed(struct report_gather *gather, struct report_file *file,
 	file->fate = fate_after(file->fate, kind);
 	if (kind == FILE_ACTION_READ)
 		return;
-	file->fold = strstr(file->path, "/.git/") ? REPORT_GIT : REPORT_APART;
 	(void)report_process_of(gather, event, &key);
 	if (key)
 		file->by = key->command;
@@ -106,32 +115,6 @@ void report_file_deed(struct report_gather *gather, struct report_file *file,
 }
 
 /* ---- from the session ---- */
-
-/* Does a path lie in what a glob of the configuration names? */
-static bool is_covered(const char *path, const char *glob, size_t bytes, const char *home)
-{
-	char pattern[SEGMENT_PATH_BYTES];
-	bool below_home = bytes > 2 && glob[0] == '~' && glob[1] == '/';
-	int printed = below_home ? snprintf(pattern, sizeof(pattern), "%s%.*s", home ? home : "",
-					    (int)bytes - 1, glob + 1)
-				 : snprintf(pattern, sizeof(pattern), "%.*s", (int)bytes, glob);
-
-	return pattern[0] == '/' && (!below_home || (home && home[0])) && printed > 0 &&
-	       (size_t)printed < sizeof(pattern) && glob_covers(pattern, path, false, false);
-}
-
-void report_fold_state(struct report *report, const char *globs, const char *home)
-{
-	for (size_t i = 0; i < report->file_count; i++) {
-		struct report_file *file = &report->files[i];
-		for (const char *at = globs; file->fold == REPORT_APART && at && *at;) {
-			size_t bytes = strcspn(at, " \t\n");
-			if (bytes && is_covered(file->path, at, bytes, home))
-				file->fold = REPORT_STATE;
-			at += bytes + strspn(at + bytes, " \t\n");
-		}
-	}
-}
 
 void report_session_fates(struct report *report, const struct segment *segment)
 {

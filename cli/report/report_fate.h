@@ -14,9 +14,8 @@ void report_file_deed(struct report_gather *gather, struct report_file *file,
  * files` does. */
 void report_session_fates(struct report *report, const struct segment *segment);
 
-/* report_fold_state(): files that an agent keeps its own state in are told of together.  globs: of its profile, as configured; home: that
- * "~/" stands for; may be NULL. */
-void report_fold_state(struct report *report, const char *globs, const char *home);
+/* report_fold_of(): what a file, by its path, is told of together with. */
+enum report_fold report_fold_of(const struct report_gather *gather, const char *path);
 
 /* report_changed_files(): what the session made, changed or removed and that is not told of together with others (`fold`), what was
  * removed first, then by time.

@@ -483,6 +483,7 @@ json_t *report_json(const struct report *report, size_t top)
 	put(document, "work", of_work(&report->work));
 	put(document, "by_role", of_roles(report));
 	put(document, "outside_workspace", of_work(&report->outside_workspace));
+	put(document, "agent_state", of_work(&report->agent_state));
 	put(document, "files", of_files(report, top));
 	put(document, "programs", of_programs(report, top));
 	put(document, "processes", of_processes(report, top));

@@ -9,6 +9,7 @@
 #include <xxhash.h>
 
 #include "cli/journal/event_filter.h"
+#include "cli/report/report_fate.h"
 #include "cli/report/report_rows.h"
 #include "tracker/segment/tables.h"
 
@@ -135,6 +136,7 @@ struct report_file *report_file_of(struct report_gather *gather, const char *pat
 		.path = copy,
 		.in_workspace = report->workspace &&
 				event_path_below(report->workspace, path, false),
+		.fold = report_fold_of(gather, path),
 		.first_ns = event->time_realtime_ns,
 		.last_ns = event->time_realtime_ns,
 		.by = REPORT_NO_COMMAND,

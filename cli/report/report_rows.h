@@ -57,6 +57,7 @@ struct report_sight {
 struct report_gather {
 	struct report *report;
 	const struct report_limits *limits;
+	const struct config_globs *state; /* of agents; NULL: none are known */
 	struct unheeded_search *unheeded; /* NULL: there is no segment */
 	uint64_t seed; /* of hashes, so that nobody can choose what falls into one bucket */
 	struct report_rows files, processes, programs;

@@ -138,6 +138,8 @@ static uint64_t files_with(const struct report *report, bool written)
 	uint64_t count = 0;
 	for (size_t i = 0; i < report->file_count; i++) {
 		const struct report_work *work = &report->files[i].work;
+		if (written && report->files[i].fold == REPORT_STATE)
+			continue;
 		count += written ? work->opens_write || work->bytes_written || work->changes
 				 : work->opens_read || work->bytes_read;
 	}
@@ -158,6 +160,7 @@ static void tell_files_facts(const struct report *report, struct sheet *sheet)
 {
 	const struct report_work *work = &report->work;
 	const struct report_work *outside = &report->outside_workspace;
+	const struct report_work *state = &report->agent_state;
 	const char *more = report->files_left_out ? "at least " : "";
 	uint64_t repeats = 0;
 
@@ -174,11 +177,15 @@ static void tell_files_facts(const struct report *report, struct sheet *sheet)
 	sheet_fact(sheet, "written");
 	files = files_with(report, true);
 	sheet_print(sheet, "%s%s file%s, %s", more, sheet_number(files), text_plural(files),
-		    bytes_in_words(work->bytes_written, work->written_more));
+		    bytes_in_words(work->bytes_written - state->bytes_written, work->written_more));
 	if (outside->opens_write || outside->changes)
 		sheet_print(sheet, "; outside the workspace %s open%s, %s change%s",
 			    sheet_number(outside->opens_write), text_plural(outside->opens_write),
 			    sheet_number(outside->changes), text_plural(outside->changes));
+	if (state->opens_write || state->changes)
+		sheet_print(sheet, "; of the agent's own state %s open%s, %s change%s",
+			    sheet_number(state->opens_write), text_plural(state->opens_write),
+			    sheet_number(state->changes), text_plural(state->changes));
 	sheet_finish(sheet);
 }
 

@@ -108,6 +108,16 @@ class Files(Hooks):
         self.install()
         self.assertEqual(json.loads(self.path("claude").read_text()), shipped("claude"))
 
+    def test_found_in_path_later(self):
+        """What was installed by the program's path holds where PATH has the program, too."""
+        for agent in ("claude", "opencode"):
+            self.install(agent)
+        (self.top / "bin").mkdir()
+        os.symlink(SEEN, self.top / "bin/seen")
+        self.env["PATH"] = str(self.top / "bin") + ":/usr/bin:/bin"
+        for agent in ("claude", "opencode"):
+            self.assertEqual(self.state(agent)["state"], "installed")
+
     def test_program_with_an_odd_path(self):
         import shutil
         import subprocess

@@ -1,5 +1,7 @@
 """report: instruction files that apply to what was touched, and that nobody was given."""
 import os
+import shutil
+import subprocess
 import sys
 import unittest
 
@@ -123,6 +125,47 @@ class Deeds(Case):
         numbers = [line.split()[:3] for line in text.split("Files by bytes written")[1].split("\n\n")[0].splitlines()[2:]]
         self.assertNotIn(["0", "0", "0"], numbers)
         self.assertIn(str(report["commands"]["rows"][0]["command"]), self.seen("report", "--session", "s", "--format", "html", code=0).stdout.decode())
+
+    # As each agent's own process, or what its launcher starts, wrote them in a run of its own; XDG and other
+    # variables in the second part.
+    STATE = ("~/.claude/projects/-w/c.jsonl ~/.claude.json.tmp.1.2 $TMPDIR/claude-0/-w/s/tasks/b.output $TMPDIR/claude-35ba-cwd "
+             "~/.codex/sessions/2026/01/01/r.jsonl ~/.codex/state_5.sqlite-wal ~/.gemini/tmp/w/chats/s.json "
+             "$TMPDIR/gemini-shell-Dl4dSy/bgpids.tmp ~/.pi/agent/sessions/--w--/s.jsonl $TMPDIR/pi-bash-1f.log "
+             "~/.config/opencode/.gitignore ~/.local/share/opencode/opencode.db-wal ~/.local/state/opencode/locks/l "
+             "~/.cache/opencode/models.json ~/.npm/_cacache/content-v2/sha512/a $TMPDIR/.bcfbef1ebcb5fa3e-00000000.so "
+             "~/.cline/data/db/teams.db ~/.config/kilo/kilo.json ~/.local/share/kilo/kilo.db ~/.local/state/kilo-sandbox-policy/p "
+             "$TMPDIR/kilo/s").split()
+    MOVED = {"CODEX_HOME": "auth.json", "CLAUDE_CONFIG_DIR": ".claude.json", "PI_CODING_AGENT_DIR": "auth.json",
+             "XDG_DATA_HOME": "opencode/opencode.db", "XDG_CACHE_HOME": "kilo/models.json", "CLINE_DIR": "data/db/tasks.db"}
+
+    def state(self, paths, env):
+        words = " ".join(paths)
+        self.seen("run", "--session", "s", "--", "bash", "-c",
+                  f"for f in {words}; do mkdir -p ${{f%/*}}; echo 1 > $f; done; echo 1 > own", code=0, env=env)
+        report = self.json("report", "--session", "s", env=env)
+        self.assertEqual([row["path"] for row in report["changes"]["rows"]], ["own"])
+        self.assertEqual(report["changes"]["agent_state"], len(paths))
+        self.assertEqual((report["outside_workspace"]["bytes_written"], report["outside_workspace"]["changes"]), (0, 0))
+        self.assertEqual(report["agent_state"]["bytes_written"], 2 * len(paths))
+        text = " ".join(self.seen("report", "--session", "s", code=0, env=env).stdout.decode().split())
+        self.assertIn(f"written 1 file, 2 bytes; of the agent's own state {len(paths)} opens", text)
+
+    def test_state_of_agents(self):
+        self.state(self.STATE, {})
+
+    def test_state_that_a_variable_moves(self):
+        env = {name: str(self.top / "moved" / name) for name in self.MOVED}
+        self.state([f"{env[name]}/{path}" for name, path in self.MOVED.items()], env)
+
+    def test_a_sandbox_in_the_making(self):
+        """What bubblewrap makes of a new root is no file of this machine's."""
+        bwrap = shutil.which("bwrap")
+        if not bwrap or subprocess.run([bwrap, "--dev-bind", "/", "/", "true"], check=False, stderr=subprocess.DEVNULL).returncode:
+            self.skipTest("no bubblewrap")
+        self.seen("run", "--session", "s", "--", bwrap, "--bind", "/", "/", "--dev", "/dev", "bash", "-c", "echo 1 > own", code=0)
+        report = self.json("report", "--session", "s")
+        self.assertEqual([row["path"] for row in report["changes"]["rows"] if "newroot" in row["path"]], [])
+        self.assertEqual(report["outside_workspace"]["changes"], 0)
 
     def test_without_an_agent(self):
         self.seen("run", "--session", "s", "--", "bash", "-c", "rm c; echo x > new", code=0)

@@ -156,7 +156,7 @@ function bars(label, first, rows, workOf) {
 }
 
 function fillBalance(report) {
-	const work = report.work || {}, outside = report.outside_workspace || {};
+	const work = report.work || {}, outside = report.outside_workspace || {}, state = report.agent_state || {};
 	const worked = row => row.work.bytes_read || row.work.bytes_written, sumOf = row => row.work.bytes_read + row.work.bytes_written;
 	const roles = Object.entries(report.by_role || {}).map(([role, of]) => ({ title: role, work: of })).filter(worked)
 		.sort((a, b) => sumOf(b) - sumOf(a));
@@ -168,7 +168,8 @@ function fillBalance(report) {
 			`${bytes(work.bytes_written)} written in ${plural(work.opens_write || 0, 'open')}`,
 			ratio >= 1.5 ? `: ${ratio >= 10 ? number(Math.round(ratio)) : ratio.toFixed(1)} bytes read for each one written` : '', '. ',
 			work.read_more || work.written_more ? 'Streams of libc did more than is told. ' : '',
-			`Outside the workspace: ${bytes(outside.bytes_read)} read, ${bytes(outside.bytes_written)} written.`),
+			`Outside the workspace: ${bytes(outside.bytes_read)} read, ${bytes(outside.bytes_written)} written. `,
+			state.opens_write ? `The agent’s own state: ${bytes(state.bytes_read)} read, ${bytes(state.bytes_written)} written.` : ''),
 		make('div', { class: 'columns' }, roles.length ? bars('Reads and writes by role', 'Role', roles, row => row.work) : null,
 			programs.length ? bars('Reads and writes by program', 'Program', programs, row => row.work) : null));
 }

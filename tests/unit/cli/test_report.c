@@ -73,7 +73,7 @@ static void put_read(uint32_t process, const char *prefix, int number, int fd, u
 
 static void gather(const struct report_limits *limits)
 {
-	cr_assert_eq(report_gather(path, NULL, limits, &report), 0);
+	cr_assert_eq(report_gather(path, NULL, limits, NULL, &report), 0);
 }
 
 /* ---- limits ---- */
@@ -188,6 +188,6 @@ Test(report, orders)
 
 Test(report, none)
 {
-	cr_assert_eq(report_gather("/nonexistent/journal", NULL, NULL, &report), -ENOENT);
+	cr_assert_eq(report_gather("/nonexistent/journal", NULL, NULL, NULL, &report), -ENOENT);
 	cr_assert_eq(report.events, 0);
 }

@@ -47,7 +47,7 @@ static struct packed_counts pack(uint64_t events_max)
 	struct packed_counts counts;
 	FILE *file = open_memstream(&page, &page_bytes);
 
-	must(report_gather(path, NULL, NULL, &report) == 0);
+	must(report_gather(path, NULL, NULL, NULL, &report) == 0);
 	cr_assert_eq(packed_write(file, &report, path, events_max, &counts), 0);
 	(void)fclose(file);
 	return counts;
@@ -77,7 +77,7 @@ Test(report_html, what_came_after_the_report_is_not_in_it)
 	struct packed_counts counts;
 
 	put_open("/w/a");
-	must(report_gather(path, NULL, NULL, &report) == 0);
+	must(report_gather(path, NULL, NULL, NULL, &report) == 0);
 	put_open("/w/b");
 	FILE *file = open_memstream(&page, &page_bytes);
 	cr_assert_eq(packed_write(file, &report, path, PACKED_EVENTS_MAX, &counts), 0);
@@ -120,7 +120,7 @@ Test(report_html, many_elements)
 Test(report_html, no_name_ends_an_element)
 {
 	put_open("/w/" HOSTILE);
-	must(report_gather(path, NULL, NULL, &report) == 0);
+	must(report_gather(path, NULL, NULL, NULL, &report) == 0);
 	json_t *document = json_pack("{s:s, s:s}", "session", "</script><!--&\xe2\x80\xa8", "files",
 				     "none");
 	FILE *file = open_memstream(&page, &page_bytes);

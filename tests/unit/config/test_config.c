@@ -757,11 +757,13 @@ Test(config, profiles)
 	cr_assert(strstr(claude->values[PROFILE_OPTION_STATE].text, "~/.claude/**") != NULL);
 	cr_assert_eq(claude->values[PROFILE_OPTION_MAX_OUTPUT_BYTES].number, 30000);
 
+	static const char *const BOTH[] = { "claude", "claude-code", "cline",   "codex",
+					    "kilo",   "kilocode",    "opencode" };
 	for (size_t i = 0; i < built_in; i++) {
 		const struct config_profile *profile = config_profile_at(config, i);
-		bool both = strcmp(profile->name, "claude") == 0 ||
-			    strcmp(profile->name, "claude-code") == 0 ||
-			    strcmp(profile->name, "codex") == 0;
+		bool both = false;
+		for (size_t j = 0; j < sizeof(BOTH) / sizeof(BOTH[0]); j++)
+			both = both || strcmp(profile->name, BOTH[j]) == 0;
 
 		cr_assert_eq(profile->values[PROFILE_OPTION_VIA].number,
 			     both ? PROFILE_VIA_BOTH : PROFILE_VIA_PRELOAD);
