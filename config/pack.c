@@ -99,8 +99,9 @@ static const char *directory_of_variable(const char *name, const char *home, cha
 	return NULL;
 }
 
-/* What "~/...", "$NAME" and "$NAME/..." begin at, and how many bytes of the word stand for it; NULL: nothing, of a word that begins so: it is to
- * be left out.  *ret_bytes 0: the word begins with neither.  memory: PATH_MAX bytes that the directory may lie in. */
+/* What "~/...", "$NAME" and "$NAME/..." begin at, and how many bytes of the word stand for it;
+ * NULL: nothing, of a word that begins so: it is to be left out.  *ret_bytes 0: the word begins
+ * with neither.  memory: PATH_MAX bytes that the directory may lie in. */
 static const char *directory_of_word(const char *word, size_t word_bytes, const char *home,
 				     char *memory, size_t *ret_bytes)
 {
