@@ -10,7 +10,6 @@
 
 #include "tracker/content/fate.h"
 #include "tracker/content/file.h"
-#include "tracker/path/glob.h"
 #include "tracker/segment/workspace.h"
 
 /* ---- from the journal ---- */
@@ -84,16 +83,6 @@ static bool deed_of(const struct event *event, bool is_second, enum file_action 
 	default:
 		return false;
 	}
-}
-
-enum report_fold report_fold_of(const struct report_gather *gather, const char *path)
-{
-	const char *glob = gather->state ? gather->state->text : NULL;
-
-	for (size_t i = 0; glob && i < gather->state->count; i++, glob += strlen(glob) + 1)
-		if (glob[0] == '/' && glob_covers(glob, path, false, false))
-			return REPORT_STATE;
-	return strstr(path, "/.git/") ? REPORT_GIT : REPORT_APART;
 }
 
 void report_file_deed(struct report_gather *gather, struct report_file *file,

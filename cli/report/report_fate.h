@@ -14,9 +14,6 @@ void report_file_deed(struct report_gather *gather, struct report_file *file,
  * files` does. */
 void report_session_fates(struct report *report, const struct segment *segment);
 
-/* report_fold_of(): what a file, by its path, is told of together with. */
-enum report_fold report_fold_of(const struct report_gather *gather, const char *path);
-
 /* report_changed_files(): what the session made, changed or removed and that is not told of together with others (`fold`), what was
  * removed first, then by time.
  *

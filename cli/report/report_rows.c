@@ -9,8 +9,8 @@
 #include <xxhash.h>
 
 #include "cli/journal/event_filter.h"
-#include "cli/report/report_fate.h"
 #include "cli/report/report_rows.h"
+#include "tracker/path/glob.h"
 #include "tracker/segment/tables.h"
 
 static uint32_t *bucket_of(const struct report_buckets *buckets, uint64_t key)
@@ -103,6 +103,16 @@ static void link_row(struct report_rows *rows, uint64_t key, size_t index)
 }
 
 /* ---- files ---- */
+
+enum report_fold report_fold_of(const struct report_gather *gather, const char *path)
+{
+	const char *glob = gather->state ? gather->state->text : NULL;
+
+	for (size_t i = 0; glob && i < gather->state->count; i++, glob += strlen(glob) + 1)
+		if (glob[0] == '/' && glob_covers(glob, path, false, false))
+			return REPORT_STATE;
+	return strstr(path, "/.git/") ? REPORT_GIT : REPORT_APART;
+}
 
 struct report_file *report_file_of(struct report_gather *gather, const char *path,
 				   const struct event *event)

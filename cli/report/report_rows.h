@@ -100,6 +100,9 @@ void report_rows_end(struct report_gather *gather);
 void *report_grown(struct report_gather *gather, void *rows, size_t count, size_t *capacity,
 		   size_t max, size_t item_bytes);
 
+/* report_fold_of(): what a file, by its path, is told of together with. */
+enum report_fold report_fold_of(const struct report_gather *gather, const char *path);
+
 /* report_file_of(): the row of a path, absolute; made where there is none.  NULL: there are too many, which is counted. */
 struct report_file *report_file_of(struct report_gather *gather, const char *path,
 				   const struct event *event);
