@@ -435,7 +435,7 @@ static int assign_checked(const struct assignment *a, struct config_value *value
 		error = check_words(a, &words, ret_error);
 		if (error < 0)
 			return error;
-		/* What the user says of a set of rules is the user's, also where a workspace says
+		/* A user's setting for a set of rules is the user's, also where a workspace says
 		 * the same. */
 		error = config_value_extend(
 			value, words ? words : a->value, a->source->origin,

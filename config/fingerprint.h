@@ -2,8 +2,8 @@
  * Which list of options a build has, as a number.
  *
  * A program and a library of different builds must not read each other's settings: the segment
- * carries this number, and whoever maps it compares.  It is made of each option's kind, name,
- * position, the words of its choices in their order, what rules may speak of, and the size of
+ * carries this number, and each process that maps it compares.  It is made of each option's kind,
+ * name, position, the words of its choices in their order, what rules may speak of, and the size of
  * struct settings; not of defaults, ranges and texts, which do not change the layout.
  *
  * The loop below is written out so that gcc and clang fold it into a constant at -O1 and above; at

@@ -91,7 +91,7 @@ static size_t leading_space(const char *line, size_t length)
 	return space;
 }
 
-/* Looks at one line before inih does.  Sets *ret_skip for a line that inih need not see.  Returns
+/* Inspects one line before inih does.  Sets *ret_skip for a line that inih need not see.  Returns
  * false when the line is refused. */
 static bool line_check(struct source *source, const char *line, size_t length, bool *ret_skip)
 {

@@ -4,7 +4,7 @@
  * inih (Debian's build) keeps 199 bytes of a line and silently reads the rest as the next line,
  * keeps 49 bytes of a section's name, goes on after an error, takes an indented line for a second
  * value of the name before it, forgets what follows a "]", and tells its handler no line numbers.
- * The reader that feeds it therefore looks at every line first, counts it, and refuses what inih
+ * The reader that feeds it therefore inspects every line first, counts it, and refuses what inih
  * would misread.
  *
  * The format:

@@ -10,7 +10,7 @@
  *
  * Knows each option's flag ("--mode X", "--mode=X"), "-c KEY=VALUE", "-cKEY=VALUE" and
  * "--config FILE" ("--config=FILE").  argv, argc: the command line, which must outlive the request.
- * *index: the argument to look at; on success it is moved behind what was taken.  Values are not
+ * *index: the argument to inspect; on success it is moved behind what was taken.  Values are not
  * judged here but by config_load().
  *
  * Returns 1 when a flag was taken, 0 when argv[*index] is no configuration flag (nothing moved),

@@ -16,7 +16,7 @@
 
 #include "config/store.h"
 
-enum { GLOB_BYTES = 4096 }; /* longer ones are not looked at before they are packed */
+enum { GLOB_BYTES = 4096 }; /* longer ones are not inspected before they are packed */
 
 /* The text area that is being filled.  It counts on when it is full, to say what was needed. */
 struct area {
@@ -226,7 +226,7 @@ static void pack_option(const struct config *config, size_t id, struct area *are
 	memcpy(field, &text, sizeof(text));
 }
 
-/* What agents keep of their own.  Profiles of one agent say the same: that is said once. */
+/* What agents keep of their own.  Profiles of one agent repeat it: it is stored once. */
 static uint32_t add_agents(struct area *area, const struct config *config)
 {
 	uint32_t count = 0;

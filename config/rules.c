@@ -2,10 +2,10 @@
  * [rule NAME] sections: who may make and change one, and what may stand in it.
  *
  * A workspace's .seen.ini is not trusted: its rules bear names of their own and hold in the
- * workspace alone.  What it says never changes a rule of somebody else's: a trusted file that
- * begins a section which an untrusted one has, begins anew, and a flag may not extend the lists of
- * such a one.  Among trusted sources, the ready-made rules among them, a section of the same name
- * changes the rule: its lists are extended.
+ * workspace alone.  It never changes a rule from another source: a trusted file that begins a
+ * section which an untrusted one has, begins anew, and a flag may not extend the lists of such a
+ * one.  Among trusted sources, the ready-made rules among them, a section of the same name changes
+ * the rule: its lists are extended.
  */
 #include "config/rules.h"
 
@@ -219,7 +219,7 @@ int config_rules_read_sets(struct config *config, config_reader *read,
 	return 0;
 }
 
-/* What [rules] use says that a set's rules do, the strictest of what is said; RULE_ACTION_OFF: it
+/* What [rules] use says that a set's rules do, the strictest of what is given; RULE_ACTION_OFF: it
  * does not name the set.
  * trusted: a workspace's .seen.ini does not count.  ret_origin: of what says so, borrowed. */
 static enum rule_action use_of(const struct config *config, const char *set, bool trusted,

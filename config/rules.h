@@ -12,7 +12,7 @@ size_t config_rule_count(const struct config *config);
 const struct config_rule *config_rule_at(const struct config *config, size_t index);
 
 /* config_rule_binds(): is a rule in force that denies or fails, by what a source of the user's
- * says?  What a workspace's .seen.ini adds binds nobody, and takes nothing from what does. */
+ * says?  What a workspace's .seen.ini adds does not bind, and takes nothing from what does. */
 bool config_rule_binds(const struct config *config, const struct config_rule *rule);
 
 /* config_is_of_workspace(): was a value set by the workspace's own .seen.ini, which an agent may
@@ -39,7 +39,7 @@ int config_rule_claim(struct config *config, const char *name, const struct conf
 		      bool begins, size_t *ret_index, struct config_error *ret_error);
 
 /* config_rule_refuse_words(): words may not be added to the rule of that name, which is there, by a
- * source that is trusted where the rule is not: whoever wrote that one guessed the name, and its
+ * source that is trusted where the rule is not: the author of that one guessed the name, and its
  * `except` would hold for what the user says.  Returns 0 or -EINVAL. */
 int config_rule_refuse_words(const struct config *config, const char *name,
 			     const struct config_source *source, struct config_error *ret_error);

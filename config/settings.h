@@ -78,7 +78,7 @@ enum edit_pattern {
 	EDIT_PATTERN_NONE, /* by nothing */
 	/* what it asked access(2) last, right before, is whether it may write to the file */
 	EDIT_PATTERN_ACCESS_WRITE,
-	/* reads for the model begin with a look at the first bytes, this one does not */
+	/* reads for the model begin with a inspect the first bytes, this one does not */
 	EDIT_PATTERN_NO_SNIFF,
 };
 
@@ -106,7 +106,7 @@ struct settings_profile {
 	X(DELETE, delete) \
 	X(RENAME, rename) X(LINK, link) X(METADATA, metadata) X(LIST, list) X(EXEC, exec)
 
-/* Bits: what each means is said in tracker/guard/rule.h. */
+/* Bits: each is described in tracker/guard/rule.h. */
 enum rule_op {
 	RULE_READ = 1,
 	RULE_WRITE = 2,

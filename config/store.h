@@ -11,7 +11,8 @@ enum {
 	CONFIG_RULES_MAX = 128, /* in force or not */
 };
 
-/* Beside each value: which file set it last, so that giving it twice in one file can be told. */
+/* Beside each value: which file set it last, so that a value given twice in one file is
+ * detected. */
 struct config_mark {
 	unsigned file; /* config->file_serial at the time; 0 for no file */
 	unsigned line;

@@ -15,7 +15,7 @@
 #include "tracker/process/image.h"
 
 enum {
-	SECTION_NAMES_MAX = 65536, /* bytes of section names looked at */
+	SECTION_NAMES_MAX = 65536, /* bytes of section names inspected */
 	SEGMENTS_MAX = 64,
 	SECTIONS_MAX = 512,
 };

@@ -1,5 +1,5 @@
 /*
- * Program files: what can be told of one without running it.  ELF as in elf(5), scripts as in
+ * Program files: what is known of one without running it.  ELF as in elf(5), scripts as in
  * execve(2) ("Interpreter scripts").
  */
 #ifndef SEEN_CLI_EXECUTABLE_H
@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 enum {
-	EXECUTABLE_LINE_BYTES = 256, /* of a first line that the kernel looks at */
+	EXECUTABLE_LINE_BYTES = 256, /* of a first line that the kernel inspects */
 	EXECUTABLE_CHAIN_MAX = 6, /* a script's interpreter may be a script; the kernel follows 4 */
 };
 
@@ -50,7 +50,7 @@ struct executable {
  * Returns 0; -ENOENT; -EACCES when it is there and may not be executed; -ENAMETOOLONG. */
 int executable_find(const char *name, char *ret_path, size_t capacity);
 
-/* executable_inspect(): looks at a file.  Returns 0; the errors of open(2) and pread(2);
+/* executable_inspect(): inspects a file.  Returns 0; the errors of open(2) and pread(2);
  * -ENAMETOOLONG. */
 int executable_inspect(const char *path, struct executable *ret_executable);
 

@@ -170,8 +170,8 @@ static struct json_span unit_of(const struct json_text *text)
 }
 
 /* Writes what a dump says, each line behind the first with `base` and a unit for each level;
- * inline: all in one line, with a space behind every bracket, so that none looks as if it had been
- * there before what is in it. */
+ * inline: all in one line, with a space behind every bracket, so that no bracket seems older than
+ * what is in it. */
 static void lay_out(FILE *out, const struct json_text *text, const char *dump,
 		    struct json_span base, bool is_inline)
 {

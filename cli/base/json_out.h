@@ -1,8 +1,8 @@
 /*
  * JSON, written member by member: nothing is kept but how deep it is.
  *
- * A member without a value is left out: NULL for a text, 0 for a number that is not known.  What
- * the stream says of errors is the caller's to ask.
+ * A member without a value is left out: NULL for a text, 0 for a number that is not known.  The
+ * caller checks the stream's errors.
  */
 #ifndef SEEN_CLI_JSON_OUT_H
 #define SEEN_CLI_JSON_OUT_H
@@ -29,7 +29,7 @@ void json_out_finish(struct json_out *out, char bracket);
 void json_out_word(struct json_out *out, const char *name, const char *word);
 void json_out_text(struct json_out *out, const char *name, const char *bytes);
 
-/* json_out_number(): left out if it is above INT64_MAX: whoever reads integers of 64 bits would
+/* json_out_number(): left out if it is above INT64_MAX: a reader of integers of 64 bits would
  * refuse all of it, and it is no count, size or status either.  json_out_known(): if it is 0,
  * too. */
 void json_out_number(struct json_out *out, const char *name, uint64_t number);

@@ -3,7 +3,7 @@
  * value.
  *
  * A recorded session may be a gigabyte in one document, or a line of JSON for each event.  A walk
- * stands between two values: it looks at what comes next, takes it (parsed by jansson), passes over
+ * stands between two values: it inspects what comes next, takes it (parsed by jansson), passes over
  * it, or goes into it.  Values may follow each other with nothing but blanks between them, as in
  * JSON lines.
  *

@@ -32,7 +32,7 @@ static void on_signal(int signal, siginfo_t *info, void *context)
 	void *page = (void *)((uintptr_t)info->si_addr & ~(page_bytes - 1));
 
 	(void)context;
-	if (info->si_code <= 0) { /* somebody's kill(2) */
+	if (info->si_code <= 0) { /* another process's kill(2) */
 		was_sent = 1;
 		if (!goes_on)
 			die(signal);

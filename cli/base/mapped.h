@@ -28,7 +28,7 @@ void mapped_go_on(void);
 /* mapped_was_cut(): was there such a page since mapped_go_on()? */
 bool mapped_was_cut(void);
 
-/* mapped_take_sent(): did somebody send SIGBUS by kill(2) since the last call?  Only after
+/* mapped_take_sent(): did a process send SIGBUS by kill(2) since the last call?  Only after
  * mapped_go_on(); before, it ends the program. */
 bool mapped_take_sent(void);
 

@@ -30,8 +30,8 @@ struct parsed {
 	struct config_request request;
 	struct config *config; /* options_load() */
 	int first_word;        /* index into argv of the first word that is no option */
-	/* set before options_load(): it is not a person who runs this, and need not be told of a
-	 * value that was let pass */
+	/* set before options_load(): a program runs this, so a value that was let pass is not
+	 * reported */
 	bool is_silent;
 };
 

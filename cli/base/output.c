@@ -188,7 +188,7 @@ int output_failed(const struct output *output, int error)
 		message("%s: %s", output->path, strerror(-error));
 	} else {
 		message("cannot write the output: %s", strerror(-error));
-		/* Nobody is to try again, or to say it twice. */
+		/* The caller must not try again, nor report it twice. */
 		__fpurge(stdout);
 		clearerr(stdout);
 	}

@@ -2,8 +2,8 @@
  * Where a document or rows go: standard output, or a file that is there whole or not at all, or one
  * that is added to.
  *
- * A file that is replaced is written beside its place and renamed over it at the end, so that
- * nobody finds half of it, and what was there stays when something goes wrong.  One that is added
+ * A file that is replaced is written beside its place and renamed over it at the end, so that no
+ * reader finds half of it, and what was there stays when something goes wrong.  One that is added
  * to is written by whole lines: a program that follows it, or adds to it too, never finds half a
  * line, unless the disk becomes full.
  */

@@ -2,8 +2,8 @@
  * A sheet for people: sections of facts and tables, for a terminal or in Markdown, told once for
  * both.
  *
- * What is ours is said by formats; what is of others goes through sheet_name() and kin alone, which
- * escape it for the form:
+ * This program's own words are formats; text from elsewhere goes through sheet_name() and similar
+ * alone, which escape it for the form:
  *
  *   text       control characters, and those that turn a line's direction, as \xHH; no line begins with what others wrote, nor does it
  *              hold `##[`: a CI runner takes neither for a command.  On a terminal it is cut to the line.
@@ -51,7 +51,7 @@ __attribute__((format(printf, 2, 3))) void sheet_print(struct sheet *sheet, cons
 void sheet_name(struct sheet *sheet, const char *bytes);
 void sheet_finish(struct sheet *sheet);
 
-/* sheet_warn(), sheet_calm(): what is said in between stands out. */
+/* sheet_warn(), sheet_calm(): what is printed in between stands out. */
 void sheet_warn(struct sheet *sheet);
 void sheet_calm(struct sheet *sheet);
 

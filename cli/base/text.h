@@ -26,12 +26,12 @@ const char *text_time_ns(uint64_t realtime_ns, char *ret_text);
 
 /* text_json(): a JSON string for bytes of others.  JSON is UTF-8; a byte that is no part of valid
  * UTF-8 becomes the two characters `\x` and two hexadecimal digits, and a backslash is doubled, so
- * that the bytes can be told again (docs/DESIGN.md, "Paths in JSON").  Returns a new reference;
+ * that the bytes can be recovered (docs/DESIGN.md, "Paths in JSON").  Returns a new reference;
  * NULL when out of memory. */
 json_t *text_json(const char *bytes);
 
-/* text_json_append(): writes the same, in quotes.  What `file` says of errors is the caller's to
- * ask; the lock of the stream is not taken. */
+/* text_json_append(): writes the same, in quotes.  The caller checks the errors of `file`; the lock
+ * of the stream is not taken. */
 void text_json_append(FILE *file, const char *bytes);
 
 /* text_json_write(): writes a value on one line.  Returns 0 or -ENOMEM: also for NULL. */
@@ -41,7 +41,7 @@ int text_json_write(FILE *file, const json_t *value);
 json_t *text_json_time(uint64_t realtime_ns);
 
 /* text_json_document(): writes a document, and takes the reference; NULL: there was no memory for
- * it.  Returns 0 or -ENOMEM; what `file` says of errors is the caller's to ask.  text_json_print():
+ * it.  Returns 0 or -ENOMEM; the caller checks the errors of `file`.  text_json_print():
  * on standard output. */
 int text_json_document(FILE *file, json_t *document);
 int text_json_print(json_t *document);

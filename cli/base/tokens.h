@@ -39,7 +39,7 @@ struct tokens {
 	int continuing;     /* bytes that still belong to the character before */
 };
 
-/* tokens_add(): more of the text.  What comes of it does not depend on where the text was cut.
+/* tokens_add(): more of the text.  The result does not depend on where the text was cut.
  *
  * text: size_bytes bytes, of any content; may be NULL where size_bytes is 0.  Async-signal-safe. */
 void tokens_add(struct tokens *tokens, const void *text, size_t size_bytes);

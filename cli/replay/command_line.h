@@ -3,8 +3,8 @@
  * words, and whether anything in it is beyond that (pipes, redirections, substitutions, variables,
  * loops).
  *
- * Nothing is run or looked up.  A line that is not understood in full is `complex`: nobody may
- * conclude anything from its words.
+ * Nothing is run or looked up.  A line that is not understood in full is `complex`: nothing may be
+ * concluded from its words.
  */
 #ifndef SEEN_CLI_COMMAND_LINE_H
 #define SEEN_CLI_COMMAND_LINE_H

@@ -71,7 +71,7 @@ struct replay {
 	struct replay_sums *sums;
 	struct shown shown;
 	uint64_t tokens;           /* of the output that is being judged */
-	replay_listener *listener; /* NULL: nobody */
+	replay_listener *listener; /* NULL: none */
 	void *listener_data;
 };
 
@@ -576,7 +576,7 @@ static int judge_own(struct replay *replay, struct session *session, struct scop
 	if (!file)
 		return -ENOMEM;
 	if (is_edit) {
-		/* Its lines are known from now on; nobody asked for them. */
+		/* Its lines are known from now on, although they were not asked for. */
 		struct record *record = memory_record(file, scope->id, REPLAY_OWN_TOOLS, true);
 		if (!call->path && !call->failed)
 			memory_change(session, file);

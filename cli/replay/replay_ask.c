@@ -37,7 +37,7 @@ static bool shows_numbered(char *const argv[], struct asked *asked)
 	return true;
 }
 
-/* One span that is told by its ends from the file's beginning. */
+/* One span whose ends are counted from the file's beginning. */
 static bool shows_lines(const char *executable, char *const argv[], struct asked *asked)
 {
 	struct lines lines;

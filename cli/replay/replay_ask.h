@@ -41,7 +41,7 @@ void ask_free(struct asked *asked);
 bool ask_is_never(const struct segment *segment, const struct asked *asked);
 
 /* ask_inputs(): a number that is another once an input may have changed: of files that are named,
- * when they did; where a directory may be read, or what is read cannot be told, when anything may
+ * when they did; where a directory may be read, or what is read is not known, when anything may
  * have. */
 uint64_t ask_inputs(struct session *session, const struct asked *asked);
 

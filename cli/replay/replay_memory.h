@@ -1,6 +1,6 @@
 /*
- * What is known of recorded sessions: for each scope and file the lines that it was given, when,
- * and by which way; what has changed since.
+ * A model of what the scopes of recorded sessions were given: for each scope and file the lines,
+ * when, and by which way; what has changed since.
  * For cli/replay/replay.c.
  *
  * Texts are not kept: a line is a hash and a length, twelve bytes with the moment at which it was
@@ -130,7 +130,7 @@ void **memory_at(struct table *table, uint64_t key);
 struct session *memory_session(struct replay_memory *known, uint64_t id, bool *ret_new);
 struct scope *memory_scope(struct session *session, uint64_t id, bool *ret_new);
 
-/* memory_path(): the key of a path: absolute where that can be told.
+/* memory_path(): the key of a path: absolute where that is known.
  * directory: absolute, or NULL.  ret_base: of its last name. */
 uint64_t memory_path(const char *directory, const char *path, uint64_t *ret_base);
 
@@ -182,7 +182,8 @@ void memory_change(struct session *session, struct file *file);
  * may be others now. */
 void memory_run(struct session *session, const char *line);
 
-/* memory_compare(): a file that is shown as another one than it was has changed, whoever did it. */
+/* memory_compare(): a file that is shown as another one than it was has changed, by whatever
+ * writer. */
 void memory_compare(struct session *session, struct file *file, const struct shown *shown);
 
 /* memory_free(): forgets all sessions. */

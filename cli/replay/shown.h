@@ -35,7 +35,7 @@ struct shown {
 enum shown_form {
 	SHOWN_PLAIN,    /* lines as they are */
 	SHOWN_NUMBERED, /* with numbers before them, perhaps in a window */
-	SHOWN_ANY,      /* of a tool: what it looks like */
+	SHOWN_ANY,      /* of a tool: what it resembles */
 };
 
 /* How to take an output. */

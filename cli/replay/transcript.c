@@ -134,8 +134,7 @@ static int inspect_object(struct json_walk *walk, int depth, struct sight *ret_s
 		}
 		if (error < 0)
 			return error;
-		/* Once it is plain, the rest need not be read; of a part, there is a rest to be
-		 * told. */
+		/* Once it is plain, the rest need not be read; a part is returned with its rest. */
 		if (sight.of_list || (depth == 0 && (sight.of_claude || sight.has_messages)))
 			break;
 	}
@@ -143,7 +142,7 @@ static int inspect_object(struct json_walk *walk, int depth, struct sight *ret_s
 	return more < 0 ? more : 0;
 }
 
-/* Looks at a value, or what is in a list.  Leaves the walk anywhere once it knows. */
+/* Inspects a value, or what is in a list.  Leaves the walk anywhere once it knows. */
 static int detect_format(struct json_walk *walk, int depth, enum transcript_format *ret_format)
 {
 	struct sight sight;

@@ -81,7 +81,7 @@ struct call {
 	size_t content_bytes;
 	bool failed;          /* the tool said so, or the command's status */
 	uint64_t from, to;    /* READ: lines that were asked for, from 1; 0: not said */
-	uint64_t total_lines; /* READ: of the file, where it is told; 0: it is not */
+	uint64_t total_lines; /* READ: of the file, where the transcript has it; 0: it has not */
 	/* READ: the tool puts a number before each line; an output without is a message of its
 	 * own */
 	bool numbered;
@@ -108,9 +108,9 @@ struct transcript_result {
  * format: TRANSCRIPT_UNKNOWN: by its content.  config: whose [agent NAME] compaction tells what
  * ends a context.
  * Returns 0, also where single lines were damaged; -EINVAL when its format is not known or another
- * than was said; -EBADMSG when it ends or is damaged in the middle (calls before that have been
- * told); -ENOMEM; errors of open(2); what the sink returned.  ret_result is set in any case, its
- * error on each failure but the sink's.
+ * than was named; -EBADMSG when it ends or is damaged in the middle (calls before that have been
+ * reported); -ENOMEM; errors of open(2); what the sink returned.  ret_result is set in any case,
+ * its error on each failure but the sink's.
  */
 int transcript_read(const char *path, enum transcript_format format, const struct config *config,
 		    transcript_sink *sink, void *data, struct transcript_result *ret_result);

@@ -114,7 +114,7 @@ static int around_of(struct claude *claude, const json_t *line, struct call *ret
 	return error;
 }
 
-/* What toolUseResult tells of a read: the file's lines in all. */
+/* What toolUseResult holds for a read: the file's lines in all. */
 static uint64_t total_lines(const json_t *line)
 {
 	const json_t *file = json_object_get(json_object_get(line, "toolUseResult"), "file");

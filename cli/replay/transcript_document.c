@@ -1,5 +1,5 @@
 /* Documents of sessions: see transcript_reader.h.  Nothing of a list is held but the part that is
- * being told. */
+ * being reported. */
 #include "cli/replay/transcript_document.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
 
 #include "cli/replay/transcript_reader.h"
 
-/* What transcript_document() tells of a file of sessions. */
+/* What transcript_document() reports of a file of sessions. */
 struct document_reader {
 	/* Members of a session that are lists of its parts, NULL-ended; told one by one as they
 	 * come. */

@@ -147,7 +147,7 @@ static int add_calls(struct chat *chat, const json_t *message, const char *text)
 	static const char FUNCTION[] = "<function=";
 	const json_t *calls = json_object_get(message, "tool_calls");
 
-	/* What nobody answered is forgotten. */
+	/* What has no answer is dropped. */
 	pending_free(&chat->pending);
 	if (json_array_size(calls))
 		return add_tool_calls(chat, calls);

@@ -3,9 +3,9 @@
  * `extras`; an observation names its action by `cause`, or follows it.  They come as a list, as a
  * list `history` of an evaluation's output, in pairs there in older versions, or a line each.
  *
- * An action `condensation` takes events out of the context; which part of a file was in them cannot
- * be told, so it ends what the context held.  What happens between `delegate` and its observation
- * is another agent's, with a context of its own.
+ * An action `condensation` takes events out of the context; which part of a file was in them is not
+ * known, so it ends what the context held.  What happens between `delegate` and its observation is
+ * another agent's, with a context of its own.
  */
 #include <errno.h>
 #include <stdio.h>

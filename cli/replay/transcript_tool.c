@@ -251,7 +251,7 @@ int transcript_swe_action(const char *action, struct tool_call *ret_tool)
 		shows = shows || strcmp(SHOWS[i], name) == 0;
 	path[0] = '\0';
 	if (shows) {
-		/* A window, wherever it lies: the output says of which file, and which lines. */
+		/* A window, wherever it lies: the output names the file and the lines. */
 		call->kind = CALL_READ;
 		(void)next_word(rest, number, sizeof(number));
 		bool opens = strcmp(name, "open") == 0;

@@ -50,7 +50,7 @@ bool ancestry_session(char *ret_session, size_t capacity)
 	return false;
 }
 
-/* What a process's slot says of the agent it is, or is below. */
+/* The agent that a process is, or is below, by its slot. */
 static bool agent_of(const struct process_slot *process, struct context *ret_context)
 {
 	const struct context *context = &process->context;
@@ -69,14 +69,14 @@ static bool agent_of(const struct process_slot *process, struct context *ret_con
 	return true;
 }
 
-/* What a process's slot says of where it stands. */
+/* Where a process stands, by its slot. */
 static bool place_of(const struct process_slot *process, struct context *ret_context)
 {
 	*ret_context = process->context;
 	return process->state == PROCESS_ATTACHED && process->context.scope_id;
 }
 
-/* What is said of this process, or else of its nearest ancestor of which anything is. */
+/* The answer for this process, or else for its nearest ancestor that has one. */
 static bool find_nearest(const struct segment *segment,
 			 bool (*say)(const struct process_slot *process,
 				     struct context *ret_context),

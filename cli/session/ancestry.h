@@ -20,7 +20,7 @@
 bool ancestry_session(char *ret_session, size_t capacity);
 
 /* ancestry_scope(): the scope of the nearest agent above this process, or of $SEEN_SCOPE in it.  It
- * is made known if it is not, so that what is said of it counts.
+ * is made known if it is not, so that what is reported of it counts.
  *
  * Returns false where no agent of the session is above, or the table is full. */
 bool ancestry_scope(const struct segment *segment, uint64_t *ret_scope);

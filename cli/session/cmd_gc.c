@@ -1,5 +1,5 @@
 /*
- * `seen gc`: removes sessions that nobody uses.  Nothing else in seen removes one.
+ * `seen gc`: removes sessions that no process uses.  Nothing else in seen removes one.
  *
  * Which: those named; or with --all, every one; or those last used longer ago than [session]
  * keep_days, and then the oldest until the rest takes no more than [session] max_bytes.
@@ -121,7 +121,7 @@ static void complain(struct collection *collection, const struct store_trouble *
 /* ---- removing ---- */
 
 /* Removes one session.  Returns 0 when it is gone, by us or another; -EBUSY; another error, which
- * was said. */
+ * was reported. */
 static int collect(struct collection *collection, const struct store_session *session,
 		   const char *reason)
 {

@@ -232,7 +232,7 @@ static json_t *json_contents(const struct status *status)
 	return object;
 }
 
-/* What its agent's transcript says of what a scope was given; null: none is read. */
+/* What its agent's transcript proves of what a scope was given; null: none is read. */
 static json_t *json_outputs(const struct segment *segment, uint64_t scope_id)
 {
 	struct outputs outputs;

@@ -159,7 +159,7 @@ static void add_processes(const struct segment *segment, const struct journal *j
 			    path[0] ? find_reason(&known, path, false) : "not known", false, 1);
 			continue;
 		}
-		/* The supervisor also looks at the calls that a program makes past libc. */
+		/* The supervisor also inspects the calls that a program makes past libc. */
 		bool past_libc = !(process.context.flags & CONTEXT_SUPERVISED);
 		const char *reason = path[0] && past_libc ? find_reason(&known, path, true) : NULL;
 		if (!reason && (process.context.flags & CONTEXT_PARTIAL))

@@ -28,7 +28,7 @@ struct coverage {
 	uint64_t unattached;
 	uint64_t opens;
 	uint64_t lost_records;    /* since the journal began */
-	uint64_t calls_unjudged;  /* that the supervisor let pass without a look */
+	uint64_t calls_unjudged;  /* that the supervisor let pass without inspection */
 	uint64_t without_journal; /* observed processes that could not write to it */
 	int full_errno;           /* why the journal had no room; 0: it has */
 	struct coverage_program programs[COVERAGE_PROGRAMS_MAX];
@@ -40,13 +40,13 @@ struct coverage {
 uint64_t coverage_counter(const struct segment *segment, enum counter counter,
 			  const uint64_t *since_counters);
 
-/* coverage_compute(): looks at a session's processes.
+/* coverage_compute(): inspects a session's processes.
  *
  * journal: of the session, to find the programs' files by; may be unmapped.  since_ns: processes
  * that were started before it (CLOCK_BOOTTIME) are left out.  since_counters: the session's
  * counters at that moment; NULL: from its beginning.
  * A program that was started less than a second ago and has not begun is left out, too.
- * Looks at the files of programs that were not observed (executable.h). */
+ * Inspects the files of programs that were not observed (executable.h). */
 void coverage_compute(const struct segment *segment, const struct journal *journal,
 		      const uint64_t *since_counters, uint64_t since_ns,
 		      struct coverage *ret_coverage);

@@ -12,7 +12,7 @@
  *
  * journal: mapped to write to; one that is not mapped records nothing.  scope_id: 0: in every
  * scope.  path: NULL: all files.
- * cause: for people ("hook EVENT", "compaction in PATH"); NULL: somebody asked for it. */
+ * cause: for people ("hook EVENT", "compaction in PATH"); NULL: a user or agent asked for it. */
 void invalidation_record(struct journal *journal, uint64_t scope_id, const char *path,
 			 const char *cause);
 

@@ -35,7 +35,7 @@ int journal_file_check(const char *path)
 
 	(void)snprintf(directory, sizeof(directory), "%.*s", (int)(name - 1 - path), path);
 	int error = session_open_directory(AT_FDCWD, directory, &fd);
-	if (error < 0) /* one that is not there: whoever opens the file is told */
+	if (error < 0) /* one that is not there: the open of the file reports it */
 		return error == -ENOENT || error == -ENOTDIR ? 0 : error;
 	error = session_check_file(fd, ".");
 	if (error == 0)

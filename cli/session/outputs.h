@@ -1,6 +1,6 @@
 /*
  * Outputs: how many commands gave something to a scope whose agent's transcript is read, and what
- * that says of them.
+ * that proves of them.
  */
 #ifndef SEEN_CLI_OUTPUTS_H
 #define SEEN_CLI_OUTPUTS_H

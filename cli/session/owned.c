@@ -31,7 +31,7 @@ int session_check_file(int at, const char *path)
 	struct stat stat;
 
 	if (fstatat(at, path, &stat, AT_SYMLINK_NOFOLLOW) < 0)
-		return 0; /* whoever opens it is told */
+		return 0; /* its open reports it */
 	if (S_ISLNK(stat.st_mode))
 		return -ELOOP;
 	if (stat.st_uid != geteuid())

@@ -1,5 +1,5 @@
 /*
- * Files and directories of sessions must be this user's: nobody else may choose what is read or
+ * Files and directories of sessions must be this user's: no other user may choose what is read or
  * written there.
  */
 #ifndef SEEN_CLI_OWNED_H

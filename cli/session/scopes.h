@@ -17,7 +17,7 @@ struct scope_row {
 	uint64_t id;
 	char id_text[SCOPES_ID_BYTES];
 	char name[40]; /* data of others */
-	uint32_t pid;  /* of its agent, or of the root outside; 0: none */
+	uint32_t pid;  /* of its agent, or of the root where the agent is external; 0: none */
 	uint64_t requests;
 	uint64_t bytes_given;
 	uint64_t created_realtime_ns;
@@ -33,9 +33,9 @@ int scopes_list(const struct segment *segment, struct scope_row **ret_scopes);
  * Says on stderr what is wrong, and returns an exit code: EXIT_CODE_OK and the id, or another. */
 int scopes_choose(const struct segment *segment, const char *text, uint64_t *ret_id);
 
-/* scopes_default(): the scope that a command is about when nobody named one: that of the agent
- * whose command it is, else SEEN_SCOPE's, else the only agent's, else that of the session.  It has
- * an epoch, unless no slot could be had.  context: of ancestry_context(), all zero where that found
+/* scopes_default(): the scope that a command is about when none is named: that of the agent whose
+ * command it is, else SEEN_SCOPE's, else the only agent's, else that of the session.  It has an
+ * epoch, unless no slot could be had.  context: of ancestry_context(), all zero where that found
  * none. */
 uint64_t scopes_default(const struct segment *segment, const struct context *context);
 

@@ -120,7 +120,7 @@ static int hold(struct session *session, const char *path)
 
 	if (error < 0)
 		return error;
-	/* A file system without such locks: nobody can take it exclusively there either. */
+	/* A file system without such locks: no process can take it exclusively there either. */
 	if (flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK)
 		error = -EAGAIN;
 	else if (fstat(fd, &held) < 0)
@@ -280,7 +280,7 @@ static bool is_of_this_boot(const struct segment *segment)
 	return strcmp(boot_id, segment->header->boot_id) == 0;
 }
 
-/* Has a process ended that nobody waited for yet?  Its first thread has, that is: others may go on
+/* Has a process ended that was not waited for yet?  Its first thread has, that is: others may go on
  * (proc(5), stat, field 3). */
 static bool is_zombie(uint32_t pid)
 {
@@ -302,7 +302,7 @@ enum session_life session_life(const struct segment *segment)
 		return SESSION_EMPTY;
 	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
 		struct process_slot copy;
-		/* pid 0: to be told by its starter, which is in the table itself */
+		/* pid 0: to be set by its starter, which is in the table itself */
 		if (!process_read(segment, i, &copy) || copy.pid == 0 ||
 		    (copy.state != PROCESS_ANNOUNCED && copy.state != PROCESS_ATTACHED) ||
 		    process_is_gone(&copy))
@@ -560,7 +560,7 @@ static int fill(const struct config *config, const char *directory, const char *
 		drop_beside(&beside);
 	if (error != -EEXIST)
 		return error;
-	session->journal_error = session->contents_error = 0; /* somebody else made it */
+	session->journal_error = session->contents_error = 0; /* another process made it */
 	return 0;
 }
 
@@ -719,7 +719,7 @@ static bool is_better(const struct search *search, const struct session *candida
 	       search->session.segment.header->created_realtime_ns;
 }
 
-/* Looks at the sessions in a directory of sessions. */
+/* Inspects the sessions in a directory of sessions. */
 static void find_newest(const char *directory, struct search *search)
 {
 	int fd = -1;

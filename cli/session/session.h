@@ -78,7 +78,7 @@ enum session_life {
 	SESSION_LIVED_IN, /* one lives, or was started and may start others */
 };
 
-/* session_life(): do processes of a session live?  Reads only; looks at each in /proc. */
+/* session_life(): do processes of a session live?  Reads only; inspects each in /proc. */
 enum session_life session_life(const struct segment *segment);
 
 /* session_map_journal(): maps the session's journal to write to.  ret_journal: journal_unmap() it
@@ -91,12 +91,12 @@ int session_map_journal(const struct session *session, struct journal *ret_journ
 const char *session_journal(const struct session *session);
 
 /* session_find(): the session a command means: `name` if not NULL, else $SEEN_SESSION, else the
- * newest of the config's workspace, or, where nobody named that, of the nearest directory above it
+ * newest of the config's workspace, or, where that is not named, of the nearest directory above it
  * that has one.  Says on stderr what is wrong, and returns an exit code: EXIT_CODE_OK and the
  * session, or another. */
 int session_find(const struct config *config, const char *name, struct session *ret_session);
 
-/* session_find_newest(): the newest session of the config's workspace, or, where nobody named that,
+/* session_find_newest(): the newest session of the config's workspace, or, where that is not named,
  * of the nearest above it that has one.  Returns whether there is one. */
 bool session_find_newest(const struct config *config, struct session *ret_session);
 

@@ -147,7 +147,7 @@ static int lock(int fd)
 
 /* Does anybody have a file open to write?  A mapping counts, and so does a process that cannot be
  * seen from here: the kernel grants a lease for reading only where there is none.  Returns -EBUSY,
- * 0, or another errno where that cannot be told. */
+ * 0, or another errno where that is not known. */
 static int ask_writers(int directory, const char *name)
 {
 	struct stat stat;
@@ -225,7 +225,7 @@ static void measure(int fd, struct store_session *session, bool *ret_unfinished)
 	}
 	if (stream)
 		(void)closedir(stream);
-	/* whoever made it first was killed then */
+	/* the process that made it first was killed then */
 	*ret_unfinished |= empty_contents && !others;
 	if (!session->used_realtime_ns && fstat(fd, &stat) == 0)
 		session->used_realtime_ns = later(0, &stat.st_mtim);
@@ -540,7 +540,7 @@ static void release(struct claim *claim)
 			(void)close(claim->fds[place]);
 }
 
-/* Is a session in use that nobody holds?  Its directories are locked. */
+/* Is a session in use whose directory no process holds?  Its directories are locked. */
 static int judge(const struct store *store, const struct store_session *session,
 		 const struct claim *claim)
 {
@@ -548,7 +548,7 @@ static int judge(const struct store *store, const struct store_session *session,
 	char path[SEGMENT_PATH_BYTES];
 	struct segment segment;
 	bool told = true;
-	/* Without a segment nobody can be asked for; the journal is then as good as unused. */
+	/* Without a segment no process can be found; the journal is then as good as unused. */
 	enum session_life life = SESSION_EMPTY;
 
 	/* before anything is mapped here: this process would be the one that has it open */

@@ -5,7 +5,7 @@
  * (session.h).  What is in it is judged file by file; nothing of another user is looked into, and
  * no symbolic link is followed.
  *
- * A session is in use while one of its processes lives, while somebody holds its directory
+ * A session is in use while one of its processes lives, while a process holds its directory
  * (session_make()), or while a process, in any container, has its segment or journal open to write.
  * It is removed in this order: its directories are locked, so that it cannot be taken into use; it
  * is judged once more; its directories get names that are no session's, at once; what is in them
@@ -109,12 +109,12 @@ struct store_trouble {
 	char stranger[SEGMENT_PATH_BYTES];
 };
 
-/* store_remove(): removes a session that nobody uses, whatever its state.
+/* store_remove(): removes a session that no process uses, whatever its state.
  *
  * only_try: finds out whether it could be, and leaves it.  ret_trouble: set on every error but
  * -EBUSY and -ENOENT.
- * The caller ignores SIGIO: the kernel sends it when somebody opens a file while it is asked who
- * has it open (fcntl(2), F_SETLEASE).
+ * The caller ignores SIGIO: the kernel sends it when another process opens a file while this one
+ * asks for a lease (fcntl(2), F_SETLEASE).
  * Returns 0; -EBUSY when it is in use; -ENOENT when it is gone; -EEXIST when there is something in
  * its directory that is no file of a session of this user's: that was left; -EPERM, -ELOOP,
  * -EUCLEAN as session_open(); errors of renameat(2) and unlinkat(2).  After an error a part of it

@@ -63,7 +63,7 @@ static int add_file(const char *path, const struct file_slot *file, void *data)
 	return 0;
 }
 
-/* A program that may be an agent which nobody named. */
+/* A program that may be an agent which was not named. */
 static void add_unknown(struct summary *summary, const char *name)
 {
 	for (unsigned i = 0; i < summary->unknown_count; i++)
@@ -283,7 +283,7 @@ void summary_print(const struct summary *summary, const char *session_name)
 		text_plural(repeated), text_number(answered, notices), text_plural(answered), more,
 		text_number(saved, bytes), text_number(tokens_of_bytes(saved), tokens));
 	(void)fprintf(stderr, "seen: %s\n", summary_files(summary, writes));
-	/* That something was kept is worth a line where somebody may want it back. */
+	/* That something was kept is worth a line where the user may want it back. */
 	if (is_conflict(counters) && summary_writes(summary, writes)[0])
 		(void)fprintf(stderr, "seen: writes: %s\n", writes);
 	for (unsigned i = 0; i < summary->notice_files && i < SUMMARY_NAMES; i++)

@@ -25,7 +25,7 @@ struct summary {
 	struct outputs outputs; /* of the session in any case */
 	bool agent_known;       /* an agent was among the processes, or the agent is outside */
 	char unknown[SUMMARY_UNKNOWN_MAX]
-		    [40]; /* names of programs that may be an agent which nobody named */
+		    [40]; /* names of programs that may be an agent which was not named */
 	unsigned unknown_count;
 	unsigned notice_files; /* that hold a notice which the session stored in them */
 	char notice_names[SUMMARY_NAMES]
@@ -50,7 +50,7 @@ const char *summary_writes(const struct summary *summary, char *ret_text);
  * 1 of them removed".  As summary_writes(). */
 const char *summary_files(const struct summary *summary, char *ret_text);
 
-/* summary_rules(): accesses that rules had something to say of, as a line: "2 denied, 1 warned of".
+/* summary_rules(): accesses that rules denied or warned of, as a line: "2 denied, 1 warned of".
  * As summary_writes(). */
 const char *summary_rules(const struct summary *summary, char *ret_text);
 

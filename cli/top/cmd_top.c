@@ -116,7 +116,7 @@ static void run_display(struct top_feed *feed, uint64_t interval_ms)
 	top_rows_free(&rows);
 }
 
-/* Ends as the signal would have ended it: whoever sent it is told. */
+/* Ends as the signal would have ended it, so that its sender's wait(2) reports the signal. */
 static void exit_by_signal(int number)
 {
 	struct sigaction by_default = { .sa_handler = SIG_DFL };

@@ -1,4 +1,4 @@
-/* What is looked at: see top_display.h. */
+/* What is inspected: see top_display.h. */
 #include "cli/top/top_display.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * What the user of `seen top` looks at, and what keys do to that.  See top_model.h.
+ * What the user of `seen top` has chosen to see, and what keys do to that.  See top_model.h.
  */
 #ifndef SEEN_CLI_TOP_DISPLAY_H
 #define SEEN_CLI_TOP_DISPLAY_H

@@ -16,7 +16,7 @@ enum {
 	UNDONE_MS = 100,        /* what a record is waited for that its writer has begun */
 	UPDATE_MS = 500,
 	UNATTACHED_MS = 1000, /* a program has not attached for so long: it is not observed */
-	BEHIND_S = 3,         /* how long it is told that something was passed over */
+	BEHIND_S = 3,         /* how long it is reported that something was passed over */
 };
 
 #define SECOND_NS UINT64_C(1000000000)

@@ -5,7 +5,7 @@
  * It only reads, and takes nothing from the session but memory bandwidth: a turn at the journal
  * ends after so much time, whatever there is to read, and where the session writes faster than
  * that, or was there long before, a part of the journal is passed over and its size told.  The
- * segment is looked at once a second.
+ * segment is inspected once a second.
  */
 #ifndef SEEN_CLI_TOP_FEED_H
 #define SEEN_CLI_TOP_FEED_H
@@ -72,7 +72,7 @@ bool top_feed_read(struct top_feed *feed, uint64_t budget_ns);
  * to its end. */
 int top_feed_progress(const struct top_feed *feed);
 
-/* top_feed_update(): looks at the session's segment and processes, and brings the rates up to date;
+/* top_feed_update(): inspects the session's segment and processes, and brings the rates up to date;
  * not more often than twice a second.
  * Returns false when it was too early. */
 bool top_feed_update(struct top_feed *feed);

@@ -21,8 +21,8 @@ enum {
 	SMOOTHED_MS = 3000,
 };
 
-/* A descriptor's first read, that is part of the total which is told when it is closed: the last
- * with such a key. */
+/* A descriptor's first read, that is part of the total which is reported when it is closed: the
+ * last with such a key. */
 struct first_read {
 	uint64_t process;
 	int32_t fd;
@@ -291,7 +291,7 @@ static struct top_process *process_of(struct top_model *model, const struct even
 	return process;
 }
 
-/* ---- what an event says of its file ---- */
+/* ---- what an event means for its file ---- */
 
 static void follow_given(struct top_file *file, const struct event *event)
 {

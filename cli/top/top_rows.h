@@ -33,7 +33,7 @@ enum { TOP_TREE_ENDED_S = 10, TOP_TREE_DEPTH_MAX = 32 };
 /* A process in its place. */
 struct top_branch {
 	const struct top_process *process;
-	int depth;     /* 0: no one that is shown started it, or it is no tree */
+	int depth;     /* 0: no program that is shown started it, or it is no tree */
 	bool is_last;  /* of those that one process started */
 	uint64_t open; /* bit d: of those that stand at depth d above it, one more follows below */
 };

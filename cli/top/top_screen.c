@@ -199,7 +199,7 @@ static void resize(void)
 	(void)clearok(curscr, TRUE);
 }
 
-/* Gives the terminal back and stops, as whoever pressed ^Z expects; goes on where that is
+/* Gives the terminal back and stops, as the user who pressed ^Z expects; goes on where that is
  * wanted. */
 static void suspend(void)
 {

@@ -26,8 +26,8 @@ void top_screen_close(void);
 
 /* top_screen_wait(): waits for a key for at most so long.
  *
- * Returns it (top_display.h); NOTHING; RESIZED: all has to be drawn anew; END: somebody wants the
- * program to end. */
+ * Returns it (top_display.h); NOTHING; RESIZED: all has to be drawn anew; END: a signal or a key
+ * asks the program to end. */
 int32_t top_screen_wait(int timeout_ms);
 
 /* top_screen_signal(): the signal that asked for the end; 0: none, the terminal hung up. */

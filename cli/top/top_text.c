@@ -101,7 +101,7 @@ static size_t start_of_rest(const char *bytes, int columns, bool is_utf8)
 	size_t from = 0, at = 0;
 	int used = 0;
 
-	/* A window that moves along: each piece is looked at twice at most. */
+	/* A window that moves along: each piece is inspected twice at most. */
 	while (bytes[at]) {
 		struct piece piece = next_piece(bytes + at, is_utf8);
 		used += piece.columns;

@@ -43,7 +43,7 @@ void checkpoint_start(struct checkpoint *checkpoint, const struct session *sessi
 	(void)sigemptyset(&checkpoint->mask);
 }
 
-/* A file whose edit is to be told: where it is in the table, or NULL. */
+/* A file whose edit is to be reported: where it is in the table, or NULL. */
 static const struct file_slot *unreported_at(const struct segment *segment, uint64_t index)
 {
 	const struct file_slot *slot = segment_slot(segment, TABLE_FILES, index);
@@ -84,7 +84,7 @@ static void note_reported(struct file_slot *file, const void *data)
 	file->flags &= ~(uint32_t)FILE_EDIT_UNREPORTED;
 }
 
-/* Writes the paths that are to be told, and marks them as told.  Returns how many. */
+/* Writes the paths that are to be reported, and marks them as reported.  Returns how many. */
 static unsigned report_edits(const struct segment *segment, FILE *file)
 {
 	char path[SEGMENT_PATH_BYTES], line[4 * SEGMENT_PATH_BYTES];
@@ -95,7 +95,7 @@ static unsigned report_edits(const struct segment *segment, FILE *file)
 		const struct file_slot *slot = unreported_at(segment, i);
 		if (!slot || !slot_read(slot, &copy, sizeof(copy)))
 			continue;
-		/* Marked first: an edit that comes between is told the next time. */
+		/* Marked first: an edit that comes between is reported the next time. */
 		(void)file_change_known(segment, copy.key, note_reported, NULL);
 		if (file_path(segment, &copy, path, sizeof(path)) < 0)
 			continue;

@@ -4,7 +4,7 @@
  *
  * It is run by sh, in the workspace, with the paths of these files on its standard input, relative
  * to the workspace, one a line.
- * It is none of the session: no library is loaded into it, no supervisor looks at it; SEEN_SESSION
+ * It is none of the session: no library is loaded into it, no supervisor inspects it; SEEN_SESSION
  * is left, so that `seen` knows which session is meant.  Its standard output is thrown away, since
  * the terminal is the agent's.  Never are two run at once.
  */
@@ -32,7 +32,7 @@ struct checkpoint {
 	uint64_t newest_realtime_ns; /* last edit that was not told yet */
 	uint64_t files;              /* that were edited and not told */
 	uint64_t since_ns;           /* these two are so */
-	uint64_t files_changed;      /* the table as it was looked at last */
+	uint64_t files_changed;      /* the table as it was inspected last */
 };
 
 /* checkpoint_start(): of a run.  session, config: borrowed until checkpoint_finish(). */

@@ -72,7 +72,7 @@ static int given_last(const struct segment *segment, const char *path, struct ve
 	return code;
 }
 
-/* The version that nobody named; says which. */
+/* The version that is meant where none was named; prints which. */
 static int choose_last(const struct session *session, const struct versions *versions,
 		       const char *path, const struct versions_row **ret_row)
 {

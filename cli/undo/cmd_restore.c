@@ -2,13 +2,13 @@
  * `seen restore`: brings a kept version of a file back.
  *
  * What is on disk is kept first.  It is only replaced when it is one that is kept or that the
- * session knows: else somebody changed the file since, and a restore that did not know would lose
- * sight of that.  --force replaces it all the same.
+ * session knows: else another writer changed the file since, and a restore that did not know would
+ * lose sight of that.  --force replaces it all the same.
  *
- * To the tracker, this is a write like any other.  By a person outside the session it is a change
- * from outside: the watcher finds it, and an agent that knows another version is warned before it
- * overwrites it.  By a process of the session it is the session's own: the version becomes what the
- * session last wrote (`written`), also where nobody observed this process, so that it is never
+ * To the tracker, this is a write like any other.  By a person outside the session it is an
+ * external change: the watcher finds it, and an agent that knows another version is warned before
+ * it overwrites it.  By a process of the session it is the session's own: the version becomes what
+ * the session last wrote (`written`), also where this process was not observed, so that it is never
  * taken for the user's.  No baseline moves here: what a scope takes the file for is what it was
  * given, and where it is observed the guard moves it as for every write.  [guard] stale_write =
  * deny refuses a restore by the agent over a change that it has not seen, --force or not.
@@ -103,7 +103,7 @@ static bool inspect_target(struct target *target)
 	return force && lstat(target->path, &target->stat) == 0;
 }
 
-/* Is it as it was looked at? */
+/* Is it as it was inspected? */
 static bool is_unchanged(const struct target *target)
 {
 	struct stat stat;
@@ -130,7 +130,7 @@ static int is_baseline(uint64_t scope_id, uint64_t file_key, const struct versio
 	return file_key == search->file_key && version_equal(version, search->version);
 }
 
-/* Is it a version that is kept, or that somebody in the session was given, has read, or made? */
+/* Is it a version that is kept, or that a process of the session was given, has read, or made? */
 static bool is_known(const struct target *target)
 {
 	const struct version *version = &target->version;
@@ -145,7 +145,7 @@ static bool is_known(const struct target *target)
 	struct search search = { path_key(target->segment, target->path), version };
 	if (file_find(target->segment, search.file_key, &file) == 0 &&
 	    (version_equal(version, &file.version) || version_equal(version, &file.written) ||
-	     /* what the session wrote over somebody's change, which is kept */
+	     /* what the session wrote over an external change, which is kept */
 	     (version_equal(version, &file.external) &&
 	      (file.source == SOURCE_AGENT || file.source == SOURCE_TOOL))))
 		return true;
@@ -215,14 +215,14 @@ static void make_parents(const char *path)
 		return;
 	for (char *at = strchr(parent + 1, '/'); at; at = strchr(at + 1, '/')) {
 		*at = '\0';
-		(void)mkdir(parent, 0777); /* whoever makes the file is told */
+		(void)mkdir(parent, 0777); /* the file's creation reports it */
 		*at = '/';
 	}
 }
 
 /* Whose the new file is, and its mode: as of what it replaces.  One that is gone has the
  * permissions that it had, without set-user-ID and the like, since its owner may be another one
- * now; where nobody knows them, they are this user's alone. */
+ * now; where they are not known, they are this user's alone. */
 static int dress(const struct target *target, int fd)
 {
 	mode_t kept = target->mode == VERSIONS_NO_MODE ? 0600 : target->mode & 0777;
@@ -336,7 +336,7 @@ static int replace(const struct session *session, struct target *target)
 	return error < 0 ? failed(target, error) : EXIT_CODE_OK;
 }
 
-/* ---- what the tracker is told ---- */
+/* ---- what is reported to the tracker ---- */
 
 /* Is this a process of the session? */
 static bool is_inside(const struct session *session)

@@ -1,5 +1,5 @@
 /*
- * `seen versions`: what is kept of files, so that it can be looked at and brought back.
+ * `seen versions`: what is kept of files, so that it can be inspected and brought back.
  */
 #include <errno.h>
 #include <stdio.h>

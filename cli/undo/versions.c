@@ -357,7 +357,7 @@ void versions_free(struct versions *versions)
 
 /* ---- the sessions of a workspace ---- */
 
-/* Of a session without segment and journal nobody knows the workspace: what is kept of files below
+/* Of a session without segment and journal the workspace is not known: what is kept of files below
  * this one is this one's. */
 static void drop_strangers(struct versions *versions, size_t from)
 {

@@ -165,8 +165,8 @@ static bool find_line_ranges(const struct segment *segment, const struct request
 }
 
 /* Notes the answer for that version with the path asked for.  The model may go on by that name or
- * by the one whose delivery answered: by that one, too, it insists when it asks soon after this
- * request. */
+ * by the one whose delivery answered: a question by that one, too, soon after this request, counts
+ * as asked again. */
 static void note_answer(const struct segment *segment, const struct moment *moment,
 			const struct answer *answer, struct note note)
 {
@@ -229,8 +229,9 @@ static bool accepts_diff(const struct segment *segment, const struct request *re
 	       request->accepts_diff && !request->is_in_process;
 }
 
-/* Does the model have what was given whole, as far as that depends on the file alone?  No command has counted what an in-process read gave: its agent
- * passes on of that what it passes on of a command's output (measured for both). */
+/* Does the model have what was given whole, as far as that depends on the file alone?  No command
+ * has counted what an in-process read gave: its agent passes on of that what it passes on of a
+ * command's output (measured for both). */
 static bool is_passed_on(const struct segment *segment, const struct request *request,
 			 const struct moment *moment, int fd, uint64_t size_bytes)
 {
@@ -248,7 +249,7 @@ static bool is_passed_on(const struct segment *segment, const struct request *re
 		shape_lines(&shape) <= limits.lines && shape.longest <= limits.line_bytes);
 }
 
-/* The file is another than the one delivered, and looked at: is it worth trying to say what
+/* The file is another than the one delivered, and inspected: is it worth trying to say what
  * changed? */
 static bool is_worth_a_diff(const struct segment *segment, const struct answer *answer)
 {
@@ -484,8 +485,8 @@ static void note_whole_read(struct file_slot *file, const void *data)
 	file_note_read(file);
 }
 
-/* Is a file that was read not what it was when last read whole, by nobody in the session, and will
- * nobody else tell of it? */
+/* Did a file that was read change since it was last read whole, by no process of the session, and
+ * will no other record report that? */
 static bool is_changed_unseen(const struct segment *segment, const struct file_slot *file,
 			      const struct version *version)
 {

@@ -6,7 +6,7 @@
  * 	delivered in this scope and epoch, still inside the window, at once or all lines in parts?	no -> content
  * 	mode, role, sink and size allow it?				no -> content
  * 	text, and hash equal to the delivered version?			no -> content, or what changed
- * 	the model asks again?						yes -> yielded
+ * 	the model asks again?						yes -> given again
  * 	notice shorter than the file?					no -> content
  * 	otherwise							notice
  */
@@ -136,8 +136,9 @@ int decision_complete(const struct segment *segment, const char *path, struct pe
 /* What decision_deliver() found. */
 struct delivered {
 	bool is_given; /* it is a delivery to the scope now */
-	/* It is not what it was when last read whole, nobody in the session was seen to change it,
-	 * that is not on record yet, and no run watches, which tells of it, and by whom. */
+	/* It is not what it was when last read whole, and no process of the session was seen to
+	 * change it. That is not on record yet, and no run watches that would report it with its
+	 * author. */
 	bool is_changed;
 	struct version before; /* as last read whole by anybody; none when it was not */
 };

@@ -77,7 +77,7 @@ enum grade moment_grade(const struct segment *segment, const struct moment *give
 
 /* moment_is_current(): does what was given then still count?  Given in the moment's epoch, still
  * inside the window, by a command that kept to `limits` in all.
- * given: its capture_id is not looked at; command_id 0: forgotten. */
+ * given: its capture_id is not inspected; command_id 0: invalidated. */
 bool moment_is_current(const struct segment *segment, const struct moment *given,
 		       const struct moment *moment, const struct output_limits *limits);
 

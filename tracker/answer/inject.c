@@ -211,7 +211,7 @@ static int add_instruction(struct making *making, int fd, const struct stat *sta
 	return error;
 }
 
-/* Looks at every place.  Returns 0 or a negative errno. */
+/* Inspects every place.  Returns 0 or a negative errno. */
 static int add_instructions(struct making *making, inject_text *text, void *data,
 			    struct inject *inject)
 {

@@ -75,7 +75,7 @@ int inject_file(const struct segment *segment, const struct request *request,
  * given now. */
 bool inject_given(const struct segment *segment, const struct inject *inject, int index);
 
-/* inject_write_record(): what the journal's INSTRUCTED says of one that was given to a scope.
+/* inject_write_record(): fills the journal's record INSTRUCTED of a file that was given to a scope.
  * record: begun by the mechanism.  ret_details: what follows it. */
 void inject_write_record(const struct injected *injected, uint64_t scope_id,
 			 struct journal_record *record, struct journal_details *ret_details);

@@ -274,7 +274,7 @@ bool instruction_is_given(const struct segment *segment, const struct moment *mo
 	struct moment given = { .scope_id = slot.scope_id,
 				.command_id = slot.command_id,
 				.time_ns = slot.time_ns };
-	/* Until its proof is due it is not given twice: nothing is said of it. */
+	/* Until its proof is due it is not given twice, and is not reported. */
 	if (is_proven && moment->time_ns < slot.time_ns + PROOF_WAIT_NS &&
 	    proof_of_command(segment, slot.command_id) == PROOF_NONE)
 		return true;

@@ -1,6 +1,6 @@
 /*
- * Instruction files (AGENTS.md and kin): which ones apply to a path, and which of them a scope was
- * given.
+ * Instruction files (AGENTS.md and similar): which ones apply to a path, and which of them a scope
+ * was given.
  *
  * Those that apply are in the directories from the workspace's root down to the path's own, root
  * first, by the names of [context] files, in that order.  A file is what (dev, ino) say: under two
@@ -38,9 +38,9 @@ bool instruction_is_excluded(const struct segment *segment, const char *path);
 /* The places where instruction files for a path may be. */
 struct instruction_walk {
 	const char *path; /* borrowed */
-	/* of the directory that is looked at; 0: the root of the file system */
+	/* of the directory that is inspected; 0: the root of the file system */
 	size_t directory_bytes;
-	const char *name; /* last one that was told of this directory; NULL: none yet */
+	const char *name; /* last one returned for this directory; NULL: none yet */
 	unsigned number;  /* of the next name */
 	uint64_t names;   /* that are there, as far as is known */
 	bool is_directory, by_index, ended;
@@ -62,7 +62,7 @@ bool instruction_walk_next(const struct segment *segment, struct instruction_wal
 /* instruction_open(): opens one to read.
  *
  * A symbolic link is followed as long as it stays in the workspace and leads to nothing that is
- * excluded: what somebody put outside is not meant for the model.
+ * excluded: what lies elsewhere is not meant for the model.
  * Returns a descriptor, close-on-exec; -ENOENT; -EXDEV where it leads out of the workspace or to
  * what is excluded; -EINVAL for what is no regular file; -EFBIG beyond INSTRUCTION_BYTES_MAX;
  * errors of open(2). */

@@ -119,8 +119,8 @@ int remembered_record(const struct segment *segment, const struct version *ident
 		     (uint64_t)(uintptr_t)segment->tables[TABLE_REMEMBERED]) /
 		    sizeof(*slot);
 	slot_commit(slot, &copy, sizeof(copy));
-	/* Behind the slot, whose place names the file: who looks in between finds another list than
-	 * the slot says. */
+	/* Behind the slot, whose place names the file: a reader that comes in between finds another
+	 * list than the slot names. */
 	int error = contents_write_inputs(segment, copy.file, inputs->bytes, inputs->size_bytes);
 	if (error < 0)
 		segment_count(segment, COUNTER_lost_requests, 1);

@@ -1,7 +1,7 @@
 /*
  * Remembered commands: what readers printed, whole, to a scope, and whether that still counts.  A
- * command is told by all that its output hangs on beside files (its identity); the files and
- * directories are its inputs, whose list lies beside the content store.
+ * command is identified by all that its output depends on beside files; the files and directories
+ * are its inputs, whose list lies beside the content store.
  *
  * Lock-free; async-signal-safe.
  */
@@ -44,8 +44,8 @@ int remembered_record(const struct segment *segment, const struct version *ident
 
 /* remembered_refuse(): a command is not remembered, since it reads or prints too much: so it would,
  * if it were run again soon.
- * remembered_is_refused(): it was, in this epoch and not long ago: then nobody need look at all
- * that it reads. */
+ * remembered_is_refused(): it was, in this epoch and not long ago: then no input has to be
+ * inspected. */
 void remembered_refuse(const struct segment *segment, const struct version *identity,
 		       const struct moment *moment);
 bool remembered_is_refused(const struct remembered_slot *remembered, const struct moment *moment);

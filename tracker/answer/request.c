@@ -55,7 +55,7 @@ bool request_prepare_in_process(const struct segment *segment, const struct cont
 					 .command_id = DELIVERY_UNCUT,
 					 .is_in_process = true,
 					 .agent_scope_id = agent_scope_id };
-	/* Its epoch is looked at: it would begin by the agent's first command, and what was read
+	/* Its epoch is inspected: it would begin by the agent's first command, and what was read
 	 * before would be forgotten. */
 	if (context->role == ROLE_AGENT && agent_scope_id)
 		(void)scope_claim(segment, agent_scope_id, context, context->anchor_pid,
@@ -98,7 +98,7 @@ bool request_has_capture(const struct segment *segment, const struct request *re
 	return capture_is_sink(segment, request->subject, request->context.capture_id);
 }
 
-/* Does the agent, and it alone, read what goes to the capture?  Where nobody can tell that is
+/* Does the agent, and it alone, read what goes to the capture?  Where that is not known it is
  * counted, once a request. */
 static bool is_received(const struct segment *segment, struct request *request)
 {

@@ -26,13 +26,13 @@ struct request {
 	/* descriptor 1 is, now, the capture recorded for this process, which its agent alone
 	 * reads */
 	bool at_sink;
-	bool is_asked;   /* at_sink was looked at, if only once */
-	bool is_unknown; /* counted: nobody could tell who reads it */
+	bool is_asked;   /* at_sink was inspected, if only once */
+	bool is_unknown; /* counted: it is not known who reads it */
 	/* process_pid_ns() of the subject, where it is the caller and no copy of it; 0: to be asked
 	 * for */
 	uint64_t pid_ns;
-	/* at_sink is not known yet: decision_open() looks where an answer hangs on it, which walks
-	 * /proc */
+	/* at_sink is not known yet: decision_open() finds it where an answer depends on it, and
+	 * walks /proc */
 	bool asks_late;
 	/* its mechanism can give what changed instead of a file (DECISION_DIFF) */
 	bool accepts_diff;
@@ -81,11 +81,11 @@ void request_count_in_process(const struct segment *segment, const struct reques
 /* request_cancel(): it was begun by the wrong one: as if it had not been. */
 void request_cancel(const struct segment *segment, struct request *request);
 
-/* request_has_capture(): is descriptor 1, now, the capture recorded for this process?  Of its agent
- * nothing is said. */
+/* request_has_capture(): is descriptor 1, now, the capture recorded for this process?  The answer
+ * does not depend on its agent. */
 bool request_has_capture(const struct segment *segment, const struct request *request);
 
-/* request_at_sink(): looks whether descriptor 1 is the capture, and who reads that (receiver.h),
+/* request_at_sink(): finds whether descriptor 1 is the capture, and who reads that (receiver.h),
  * and sets at_sink.  Walks /proc. */
 void request_at_sink(const struct segment *segment, struct request *request);
 

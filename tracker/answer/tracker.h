@@ -3,7 +3,7 @@
  * tests, and other trackers' habits need; the library inside a process goes through decision.h.
  *
  * All functions are lock-free, allocate nothing, and may be called from signal handlers; those that
- * look at a file say so.  Paths are absolute; they are normalized by text, symbolic links are the
+ * inspect a file say so.  Paths are absolute; they are normalized by text, symbolic links are the
  * caller's business.
  */
 #ifndef SEEN_TRACKER_TRACKER_H
@@ -27,7 +27,7 @@ enum state {
 const char *state_name(enum state state);
 
 /* tracker_is_delivered(): was the file given whole to this scope, in this epoch, inside the window?
- * Looks at the record only, not at the file.  request: number of the request that asks. */
+ * Inspects the record only, not at the file.  request: number of the request that asks. */
 bool tracker_is_delivered(const struct segment *segment, uint64_t scope_id, uint64_t request,
 			  const char *path);
 
@@ -50,9 +50,9 @@ int tracker_each_file(const struct segment *segment,
 		      void *data);
 
 /* tracker_forget(): the file is to be given in full again, to one scope, or to all for scope_id 0.
- * Reads that are under way do not count either.  Looks at the file (stat): what was given under
- * another name of it is forgotten too, and so is every command that is remembered.  Returns 0, or
- * -ENOENT when the file is not on record. */
+ * Reads that are under way do not count either.  Inspects the file (stat): what was given under
+ * another name of it is invalidated too, and so is every remembered command.  Returns 0, or -ENOENT
+ * when the file is not on record. */
 int tracker_forget(const struct segment *segment, uint64_t scope_id, const char *path);
 
 /* tracker_forget_all(): a new epoch, of one scope or, for scope_id 0, of the session: every file is
@@ -62,8 +62,8 @@ int tracker_forget_all(const struct segment *segment, uint64_t scope_id);
 
 /* tracker_baseline(): the version that a file is held against: what the scope knows (baseline.h),
  * or was last given, also when that is outside the window or of an older epoch; for scope_id 0 what
- * anybody knew or read whole last.  Does not look at the file.  Returns false, and the version that
- * is none, when there is nothing to hold it against. */
+ * any scope knew or read whole last.  Does not inspect the file.  Returns false, and the version
+ * that is none, when there is nothing to hold it against. */
 bool tracker_baseline(const struct segment *segment, uint64_t scope_id, const char *path,
 		      struct version *ret_version);
 

@@ -7,7 +7,7 @@
  * Edit and write tools read a file again right before they write it: such a read says nothing of
  * what the model knows, so a read counts only when it is old enough, by the first one of its
  * version.  What the session writes moves a baseline only if what it replaced was the baseline:
- * `echo x >> f` does not make somebody else's change known.
+ * `echo x >> f` does not make an external writer's change known.
  *
  * Lock-free and async-signal-safe.
  */
@@ -58,19 +58,20 @@ bool baseline_newest(const struct segment *segment, uint64_t file_key, struct ve
 		     uint64_t *ret_since_ns);
 
 /* baseline_scope_lives(): does the agent of a scope live?  One that is not in the process table
- * does not.  Looks at /proc. */
+ * does not.  Inspects /proc. */
 bool baseline_scope_lives(const struct segment *segment, uint64_t scope_id);
 
 /* baseline_only_scope(): the scope that what concerns "the agent" is for: the only one whose agent
- * lives; where none does (the agent is outside, between two commands), the only one on record.  0:
- * there is none, or more than one.  Looks at /proc. */
+ * lives; where none does (the agent is external to the session, between two commands), the only one
+ * on record.  0:
+ * there is none, or more than one.  Inspects /proc. */
 uint64_t baseline_only_scope(const struct segment *segment);
 
 /* baseline_adopt(): what scopes whose agent is gone knew becomes what the session knows, unless
  * that is newer.  For a session that is taken up again.
  *
- * is_other_boot: the times on record, and the processes, are of another boot than this one.  Looks
- * at /proc. */
+ * is_other_boot: the times on record, and the processes, are of another boot than this one.
+ * Inspects /proc. */
 void baseline_adopt(const struct segment *segment, bool is_other_boot);
 
 /* baseline_is(): is it the version that the scope has as its baseline, or, where it has no older

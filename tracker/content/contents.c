@@ -90,7 +90,7 @@ bool contents_is_temporary(const char *name, uint64_t *ret_pid)
 	return true;
 }
 
-/* A name that nobody has: serials are the session's. */
+/* A name that no other process uses: serials are the session's. */
 static void temporary_name(const struct segment *segment, char *ret_name)
 {
 	char *at = ret_name;
@@ -267,10 +267,10 @@ static int survey_directory(int directory, const struct version *but, struct sur
 	return (int)got;
 }
 
-/* Drops a content that nobody kept again meanwhile.
+/* Drops a content that no process kept again meanwhile.
  *
- * Who finds a content there makes it the youngest and then looks for its name once more.  So it
- * gets another name first:
+ * A process that finds a content there makes it the youngest and then checks its name once more. 
+ * So it gets another name first:
  * either that look finds nothing, or the touch was before, and is seen here. */
 static bool drop(const struct segment *segment, int directory, const struct old_content *old)
 {
@@ -308,7 +308,7 @@ static void make_room_by(const struct segment *segment, int directory, const str
 						  __ATOMIC_RELAXED);
 		if (survey.size_bytes <= max_bytes || survey.count == 0)
 			return;
-		/* looking at so many takes long */
+		/* inspecting so many takes long */
 		uint64_t goal_bytes = survey.count < capacity ? max_bytes
 							      : max_bytes - max_bytes / SLACK_SHARE;
 		for (int i = 0; i < survey.count && kept_bytes(segment) > goal_bytes; i++)
@@ -362,7 +362,7 @@ struct source {
 	const char *path;
 	enum contents_reason reason;
 	mode_t mode;
-	uint64_t size_bytes; /* when it was looked at */
+	uint64_t size_bytes; /* when it was inspected */
 	uint64_t max_bytes;
 };
 
@@ -411,7 +411,7 @@ static int append(int directory, char *line, size_t length)
 	if (error == 0 && !sys_may_be_this_large((uint64_t)stat.st_size + length + 2))
 		error = -EFBIG;
 	if (error == 0) {
-		/* Behind a line that somebody was killed at, a new one is begun; empty ones mean
+		/* A line whose writer was killed is followed by a new one; empty ones mean
 		 * nothing. */
 		if (stat.st_size > 0)
 			(void)sys_pread(fd, &last, 1, stat.st_size - 1);
@@ -492,7 +492,7 @@ static int copy_chunks(int from, int to, uint64_t max_bytes, char *chunk, size_t
 		if (got == 0)
 			break;
 		uint64_t size_bytes = stream.size_bytes + (uint64_t)got;
-		/* it may have grown since somebody asked */
+		/* it may have grown since the caller asked */
 		if (size_bytes > max_bytes ||
 		    (size_bytes > allowed_bytes && !sys_may_be_this_large(size_bytes)))
 			return -EFBIG;
@@ -592,8 +592,8 @@ static int publish(int directory, const char *temporary, const struct version *v
 	return error;
 }
 
-/* Copies a file into the store.  ret_version: of what was copied.  -ENOENT: somebody cleared the
- * copy away, or the directory. */
+/* Copies a file into the store.  ret_version: of what was copied.  -ENOENT: another process removed
+ * the copy, or the directory. */
 static int store(const struct segment *segment, int directory, const struct source *source,
 		 struct version *ret_version, bool *ret_is_new)
 {
@@ -622,7 +622,7 @@ static int store(const struct segment *segment, int directory, const struct sour
 	if (error == 0 && ret_version->size_bytes < source->size_bytes)
 		error = sys_ftruncate(to, (off_t)ret_version->size_bytes);
 	if (error == 0) {
-		/* whatever the process's umask is; and nobody writes to it from now on */
+		/* whatever the process's umask is; and no process writes to it from now on */
 		(void)sys_fchmod(to, 0400);
 		touch(to);
 	}

@@ -71,7 +71,7 @@ bool contents_is_temporary(const char *name, uint64_t *ret_pid);
 int contents_save(const struct segment *segment, int fd, const char *path,
 		  enum contents_reason reason, struct version *ret_version);
 
-/* contents_has(): is it there?  Looks at its name and size. */
+/* contents_has(): is it there?  By its name and size. */
 bool contents_has(const struct segment *segment, const struct version *version);
 
 /* contents_open(): opens a content for reading.  Returns a descriptor, close-on-exec, which the

@@ -14,7 +14,7 @@
 /* What was done.  Part of no ABI. */
 enum file_action {
 	FILE_ACTION_READ,   /* it is there */
-	FILE_ACTION_WRITE,  /* it is there now; nobody knows whether it was before */
+	FILE_ACTION_WRITE,  /* it is there now; whether it was before is not known */
 	FILE_ACTION_CHANGE, /* it is there now, and was before */
 	FILE_ACTION_CREATE, /* there was nothing by that name */
 	FILE_ACTION_REMOVE, /* removed, or moved away */
@@ -32,8 +32,8 @@ enum fate_bits {
 enum fate {
 	FATE_NOTHING,      /* the session changed nothing */
 	FATE_IS_MADE,      /* made */
-	FATE_IS_CHANGED,   /* changed; also where nobody knows whether there was a file before */
-	FATE_IS_REMOVED,   /* removed; also where nobody knows whether the session had made it */
+	FATE_IS_CHANGED,   /* changed; also where it is not known whether there was a file before */
+	FATE_IS_REMOVED,   /* removed; also where it is not known whether the session had made it */
 	FATE_IS_TRANSIENT, /* made and removed: came and went */
 };
 

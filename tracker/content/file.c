@@ -15,7 +15,7 @@ enum {
 	ATTEMPTS = 4,
 };
 
-/* Whoever follows the table (cli/run/metadata.c) need not look at all of it to know that nothing
+/* The follower of the table (cli/run/metadata.c) need not read all of it to know that nothing
  * happened. */
 static void commit(const struct segment *segment, struct file_slot *slot, struct file_slot *copy)
 {
@@ -250,7 +250,7 @@ void file_note_given(struct file_slot *file)
 void file_note_external(struct file_slot *file, const struct version *version, enum source source,
 			uint64_t realtime_ns)
 {
-	if (!version_is_none(version)) /* somebody made it again */
+	if (!version_is_none(version)) /* it was created again */
 		file->flags &= ~(uint32_t)FATE_GONE;
 	file->external = *version;
 	file->external_scope = 0;

@@ -40,7 +40,7 @@ void file_note_read(struct file_slot *file);
  * before this are of the past. */
 void file_note_given(struct file_slot *file);
 
-/* file_note_external(): for a file_change: somebody outside the session changed the file.
+/* file_note_external(): for a file_change: a writer external to the session changed the file.
  *
  * version: what it is now; none: it is gone.  source: SOURCE_USER or SOURCE_UNATTRIBUTED.
  * realtime_ns: when. */

@@ -96,7 +96,7 @@ static uint64_t type_of(int directory, const char *name, int flags)
 }
 
 /* Entries that a program may print, in the order in which it gets them.  ret_count: of those that
- * were looked at. */
+ * were inspected. */
 static int hash_entries(int directory, const struct input *input, uint64_t now_ns,
 			struct version_stream *stream, uint32_t *ret_count)
 {
@@ -192,7 +192,7 @@ static int open_file(const char *path)
 	return sys_open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
 }
 
-/* Looks at a thing as it is now.  input: kind and flags are set; version and stamp are to be. */
+/* Inspects a thing as it is now.  input: kind and flags are set; version and stamp are to be. */
 static int read_input(const char *path, int fd, const struct stat *known, uint64_t now_ns,
 		      struct input *input, uint32_t *ret_count)
 {
@@ -367,9 +367,9 @@ enum tells {
 	TELLS_DETAILS,
 };
 
-/* Programs whose output hangs on what they open, list, and are told, and on nothing else.  Not
- * here: rg, ugrep and bfs, which do it in several threads; readlink and realpath, which follow
- * links on the way. */
+/* Programs whose output depends on what they open and list, and on their words, and on nothing
+ * else.  Not here: rg, ugrep and bfs, which do it in several threads; readlink and realpath, which
+ * follow links on the way. */
 static const struct {
 	const char *name;
 	enum tells tells;
@@ -434,7 +434,7 @@ static bool needs_names(const char *options, char *const argv[])
 	for (size_t i = 1; argv[i]; i++) {
 		const char *word = argv[i];
 		if (word[0] != '-' || !word[1] || strcmp(word, "--") == 0)
-			continue; /* behind `--`, too, an option's letters are looked at: that is the safe side */
+			continue; /* behind `--`, too, an option's letters are inspected: that is the safe side */
 		if (word[1 + strspn(word + 1, options)])
 			return false;
 	}
@@ -462,8 +462,8 @@ static bool has_letter(char *const argv[], const char *letters)
 	return false;
 }
 
-/* A word that stands for the standard input, of which nothing is looked at: stat(1) tells of it and
- * does not read it. */
+/* A word that stands for the standard input, which is not inspected: stat(1) describes it and does
+ * not read it. */
 static bool names_stdin(char *const argv[])
 {
 	for (size_t i = 1; argv[i]; i++)

@@ -3,8 +3,8 @@
  * is still what it was.
  *
  * A list of them is made while the reader runs (shim/preload/follow/reader.c), kept beside the
- * content store (contents_write_inputs()), and looked at before its command is answered the next
- * time.  An input is looked at when it is opened, before the program reads it: what comes later
+ * content store (contents_write_inputs()), and inspected before its command is answered the next
+ * time.  An input is inspected when it is opened, before the program reads it: what comes later
  * shows as a difference.  At the end its stamp has to be what it was then.
  *
  * Memory is mapped, never allocated.  One thread at a time; async-signal-safe.
@@ -19,7 +19,7 @@
 #include "tracker/content/version.h"
 
 enum {
-	INPUTS_MAX = 4096, /* of one command; a directory's entries count where each is looked at */
+	INPUTS_MAX = 4096, /* of one command; a directory's entries count where each is inspected */
 	INPUTS_BYTES_MAX = 1048576,      /* of a list */
 	INPUTS_READ_BYTES_MAX = 8388608, /* of one file */
 	INPUTS_READ_BYTES_ALL_MAX = 67108864,
@@ -30,12 +30,12 @@ enum input_kind {
 	INPUT_ABSENT,  /* it could not be opened: the version holds the errno */
 	INPUT_TYPE,    /* what a name is: a file, a directory, a link and to what, or nothing */
 	INPUT_NAMES,   /* a directory's entries: names and types, as they come */
-	INPUT_DETAILS, /* and what lstat(2) tells of each */
-	INPUT_WORD,    /* what lstat(2) and stat(2) tell of a name, or that there is none */
+	INPUT_DETAILS, /* and what lstat(2) returns for each */
+	INPUT_WORD,    /* what lstat(2) and stat(2) return for a name, or that there is none */
 	INPUT_KINDS,
 };
 
-/* What is looked at beside that, of DETAILS and WORD. */
+/* What is inspected beside that, of DETAILS and WORD. */
 enum input_flags {
 	INPUT_ACCESS_TIME = 1,
 	INPUT_PARENT = 2, /* a directory's entry `..` too */
@@ -47,7 +47,7 @@ struct input {
 	uint16_t kind;       /* enum input_kind */
 	uint16_t flags;      /* enum input_flags */
 	struct version version;
-	struct stamp stamp; /* when it was looked at; zeros for what has none */
+	struct stamp stamp; /* when it was inspected; zeros for what has none */
 };
 
 /* A list in memory.  Zeros: none. */
@@ -65,8 +65,8 @@ struct inputs {
 int inputs_init(struct inputs *ret_inputs);
 void inputs_done(struct inputs *inputs);
 
-/* inputs_add(): looks at one thing and puts it into the list.  What is in it already is not looked
- * at again.
+/* inputs_add(): inspects one thing and puts it into the list.  What is in it already is not
+ * inspected again.
  *
  * path: absolute, or relative to the current directory.  fd: open for it, read by pread alone; -1:
  * none; CONTENT asks for it.  error: ABSENT: the errno.
@@ -76,13 +76,13 @@ void inputs_done(struct inputs *inputs);
 int inputs_add(struct inputs *inputs, enum input_kind kind, unsigned flags, const char *path,
 	       int fd, int error);
 
-/* inputs_add_known(): the same.  stat: what fstat(2) said of `fd`; NULL: it is asked. */
+/* inputs_add_known(): the same.  stat: what fstat(2) returned for `fd`; NULL: it is called. */
 int inputs_add_known(struct inputs *inputs, enum input_kind kind, unsigned flags, const char *path,
 		     int fd, const struct stat *stat, int error);
 
 /* inputs_are_same(): is each of a list still what it was?
  *
- * by_content: by its bytes, else by its stamp alone.  False also where one cannot be looked at. */
+ * by_content: by its bytes, else by its stamp alone.  False also where one cannot be inspected. */
 bool inputs_are_same(const struct inputs *inputs, bool by_content);
 
 /* inputs_length(): how many there are in a list. */
@@ -91,7 +91,7 @@ uint32_t inputs_length(const struct inputs *inputs);
 /* What of a reader's inputs its output tells. */
 struct inputs_needed {
 	bool content;   /* what is in files, which it opens */
-	bool details;   /* what lstat tells of files, not their bytes and names alone */
+	bool details;   /* what lstat returns for files, not their bytes and names alone */
 	unsigned flags; /* enum input_flags */
 };
 

@@ -147,7 +147,7 @@ void shape_unseen(struct shape *shape, uint64_t size_bytes)
 		shape->longest = shape->open_bytes;
 }
 
-/* size_bytes: that the file is said to have; where as many were read, and the last call found its
+/* size_bytes: that the file has by its stat; where as many were read, and the last call found its
  * end, that is all. */
 static int read_content(int fd, uint64_t size_bytes, uint64_t max_bytes, char *chunk,
 			size_t chunk_bytes, struct content *ret_content, struct shape *shape)

@@ -1,7 +1,7 @@
 /*
  * Versions and stamps of files.  A version is a file's content: XXH3-128 of its bytes and their
- * number.  A stamp is what stat tells: a hint that asks for a look when it differs and proves
- * nothing when it is equal.
+ * number.  A stamp is what stat tells: a hint: when it differs the file has to be read, and when it
+ * is equal that proves nothing.
  */
 #ifndef SEEN_TRACKER_VERSION_H
 #define SEEN_TRACKER_VERSION_H
@@ -42,8 +42,8 @@ enum { SHAPE_LINE_BYTES = 256 };
 /* shape_add(): bytes that follow. */
 void shape_add(struct shape *shape, const char *bytes, size_t size_bytes);
 
-/* shape_unseen(): the same of bytes that nobody saw: each of them may be a line, and all of them
- * one. */
+/* shape_unseen(): the same of bytes that were not inspected: each of them may be a line, and all of
+ * them one. */
 void shape_unseen(struct shape *shape, uint64_t size_bytes);
 
 /* shape_lines(): its lines, also a last one without newline. */
@@ -52,7 +52,7 @@ static inline uint64_t shape_lines(const struct shape *shape)
 	return shape->newlines + (shape->open_bytes != 0);
 }
 
-/* What a look at a file's bytes tells beside its version. */
+/* What reading a file's bytes yields beside its version. */
 struct content {
 	struct version version;
 	uint64_t lines; /* newlines, one more for a last line without one */

@@ -17,7 +17,7 @@
 #include "tracker/sys/sys.h"
 
 enum {
-	READS_MAX = 4, /* at a file that changes while it is looked at */
+	READS_MAX = 4, /* at a file that changes while it is inspected */
 	SMALL_CHUNK_BYTES = 2048,
 };
 
@@ -36,7 +36,7 @@ static bool has_to_read(const struct segment *segment, const struct guard_writer
 	       writer->scope_id && guard_source(writer->context, writer->role) == SOURCE_AGENT;
 }
 
-/* Is what it writes looked at whatever the name? */
+/* Is what it writes inspected whatever the name? */
 static bool is_special(const struct segment *segment, const struct guard_writer *writer)
 {
 	/* Agents, and what carries a notice, may name the file otherwise than it is known by. */
@@ -138,7 +138,7 @@ static bool is_anothers(const struct segment *segment, const struct guard_writer
 }
 
 /* The scope whose change it is that the writer's does not know; 0: it is external to the session,
- * or nobody can tell. */
+ * or not known. */
 static uint64_t changer_of(const struct segment *segment, const struct guard_writer *writer,
 			   const struct file_slot *file, const struct version *before)
 {
@@ -148,7 +148,7 @@ static uint64_t changer_of(const struct segment *segment, const struct guard_wri
 	return is_anothers(segment, writer, head) ? head : 0;
 }
 
-/* What there is to say of a write over that content, by what is known. */
+/* The verdict on a write over that content, by what is known. */
 static void judge(const struct segment *segment, const struct guard_writer *writer,
 		  const struct file_slot *file, struct guard_answer *answer)
 {
@@ -212,8 +212,7 @@ static void decide(const struct segment *segment, const char *path, struct guard
 		    path_matches_list(segment, settings->guard_deny, path))
 			choice = GUARD_STALE_WRITE_DENY;
 		if (choice == GUARD_STALE_WRITE_DENY) {
-			/* A process that nobody looks at may have made that change for the
-			 * agent. */
+			/* An unobserved process may have made that change for the agent. */
 			answer->degraded = observes || guard_lives_unobserved(segment);
 			answer->verdict = answer->degraded ? GUARD_WARN : GUARD_DENY;
 			answer->error = -ESTALE;

@@ -2,14 +2,14 @@
  * The guard: what is about to be lost by a write, whether its agent knew it, and what is done about
  * that.  One function for both mechanisms; it knows nothing of how a process is observed.
  *
- * 	guard_concerns()   no system call: is this a path that has to be looked at?
+ * 	guard_concerns()   no system call: is this a path that has to be inspected?
  * 	guard_check()       before the call: the verdict; what would be lost is in the content store by then
  * 	guard_start_write()      the call succeeded: the file is being written to
  * 	guard_finish_write()        the change is complete: what the session made of it
  *
  * The version on disk, before the call, is held against the writer's scope's baseline (baseline.h)
- * and against what the session itself wrote last.  One that is neither is somebody else's: the
- * write is stale.
+ * and against what the session itself wrote last.  One that is neither was made by an external
+ * writer: the write is stale.
  *
  * Lock-free and async-signal-safe, but for the time that hashing and copying take.
  */
@@ -29,7 +29,7 @@ struct guard_writer {
 	uint64_t serial;   /* of its process slot; 0: it has none */
 	const struct context *context;
 	uint32_t role; /* enum role */
-	/* it was given a notice: everything that it writes in the workspace is looked at */
+	/* it was given a notice: everything that it writes in the workspace is inspected */
 	bool answered;
 };
 
@@ -49,13 +49,13 @@ enum guard_reason {
 	GUARD_NEW,         /* there is nothing to be lost */
 	GUARD_FRESH,       /* the writer's scope, or the session, made or knows what is there */
 	GUARD_UNFINISHED, /* a write of the session to it has not ended, or its writer was killed */
-	GUARD_STALE,      /* somebody else's change */
+	GUARD_STALE,      /* an external writer's change */
 	GUARD_UNREAD,     /* [guard] read_before_write */
 	GUARD_NOTICE,     /* the data is a notice */
-	GUARD_UNREADABLE, /* could not be looked at: let pass and counted */
+	GUARD_UNREADABLE, /* could not be inspected: let pass and counted */
 };
 
-/* Of a write: how far what comes of it is known. */
+/* Of a write: how far its result is known. */
 enum guard_knows {
 	GUARD_KNEW =
 		1, /* what it replaces was known: the session's last write, and the scope's baseline, move with it */
@@ -67,7 +67,7 @@ struct guard_answer {
 	enum guard_verdict verdict;
 	enum guard_reason reason;
 	int error; /* DENY: a negative errno: -ESTALE, -EACCES, -EIO */
-	/* it was to be denied, but a process of the session that nobody observes may have made that
+	/* it was to be denied, but an unobserved process of the session may have made that
 	 * change */
 	bool degraded;
 	bool kept;     /* what is there is in the content store */
@@ -75,7 +75,7 @@ struct guard_answer {
 	uint32_t knows; /* enum guard_knows */
 	enum guard_kind kind;
 	uint64_t file_key;     /* 0: nothing is known of such a file, nor has to be */
-	struct version before; /* what is there; none: nothing, or not looked at */
+	struct version before; /* what is there; none: nothing, or not inspected */
 	/* STALE: the scope of the agent that made it (scope_head()); 0: it is external to the
 	 * session, or unknown */
 	uint64_t changer;
@@ -87,7 +87,7 @@ struct guard_answer {
 bool guard_may_concern(const struct segment *segment, const struct guard_writer *writer,
 		       const char *path);
 
-/* guard_concerns(): has a write to this path to be looked at?
+/* guard_concerns(): has a write to this path to be inspected?
  *
  * path: absolute, normalized.  No system call. */
 bool guard_concerns(const struct segment *segment, const struct guard_writer *writer,
@@ -102,7 +102,7 @@ bool guard_concerns(const struct segment *segment, const struct guard_writer *wr
 void guard_check(const struct segment *segment, const struct guard_writer *writer, const char *path,
 		 int fd, enum guard_kind kind, struct guard_answer *ret_answer);
 
-/* guard_start_write(): the call that was looked at succeeded, and more is to come:
+/* guard_start_write(): the call that was inspected succeeded, and more is to come:
  * guard_finish_write() will say what.
  * path: as above; "" for a file that is on record. */
 void guard_start_write(const struct segment *segment, const struct guard_writer *writer,
@@ -121,7 +121,7 @@ void guard_cancel(const struct segment *segment, const struct guard_writer *writ
 		  uint64_t file_key);
 
 /* guard_unfinished(): serial of the process whose write to the file has not ended; 0: none.
- * ret_knows: what guard_finish_write() is to be told. */
+ * ret_knows: the argument of guard_finish_write(). */
 uint64_t guard_unfinished(const struct segment *segment, uint64_t file_key, uint32_t *ret_knows);
 
 /* guard_has_nonce(): do the bytes hold this session's nonce, in whole? */
@@ -133,8 +133,8 @@ int guard_scan(const struct segment *segment, int fd, struct version *ret_versio
 	       bool *ret_has_nonce);
 
 /* guard_stored_notice(): a change that was let pass left a notice in a file on record.  ret_answer:
- * what the journal is to say of it.
- * Returns whether that is the first one there: later ones need not be told. */
+ * what the journal is to record.
+ * Returns whether that is the first one there: later ones need not be reported. */
 bool guard_stored_notice(const struct segment *segment, uint64_t file_key,
 			 const struct version *before, struct guard_answer *ret_answer);
 
@@ -142,7 +142,7 @@ bool guard_stored_notice(const struct segment *segment, uint64_t file_key,
 enum source guard_source(const struct context *context, uint32_t role);
 
 /* guard_lives_unobserved(): does a process of the session live that was started and is not
- * observed?  Looks at /proc. */
+ * observed?  Inspects /proc. */
 bool guard_lives_unobserved(const struct segment *segment);
 
 /* guard_format_message(): a line for the agent to read: what was overwritten, or refused.  Ended by

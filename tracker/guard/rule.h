@@ -1,11 +1,11 @@
 /*
- * Rules ([rule NAME] of seen.ini): what is said of an access before it is made.  One decision for
- * both mechanisms; it knows nothing of how a process is observed, looks at no file, and makes no
+ * Rules ([rule NAME] of seen.ini): how an access is judged before it is made.  One decision for
+ * both mechanisms; it knows nothing of how a process is observed, inspects no file, and makes no
  * system call.
  *
  * 	rule_program()   once for each program that runs: which rules speak of it at all, and of what
  * 	rule_may_hold()  inline, one branch where none does: could a rule hold for this?
- * 	rule_judge()     what the rules say of an access to a path
+ * 	rule_judge()     the rules' verdict on an access to a path
  * 	rule_complete()    the same, when it is known whether there is something by that name
  * 	rule_count()     raises the counter of its result
  *
@@ -118,18 +118,18 @@ struct rule_answer {
 	enum rule_action action; /* OFF: nothing; then the rest is zero */
 	uint32_t rule;           /* index into settings.rules */
 	enum rule_op op;         /* what of the question it spoke of: the first of its bits */
-	/* Where true, a look at the file system is needed: rule_complete() takes what it told.  (A
-	 * rule that only hinders what is new; or a call that does nothing where nothing is, so that
-	 * a program which only tries gets the error that it expects.) */
+	/* Where true, the file system has to be asked: rule_complete() takes its answer.  (A rule
+	 * that only hinders what is new; or a call that does nothing where nothing is, so that a
+	 * program which only tries gets the error that it expects.) */
 	bool needs_lookup;
 };
 
-/* rule_judge(): what the rules say of an access.  For nearly all paths that no rule names it takes
+/* rule_judge(): the rules' verdict on an access.  For nearly all paths that no rule names it takes
  * the time of reading the path once; for others in proportion to the globs.  No system call. */
 void rule_judge(const struct segment *segment, const struct rule_program *program,
 		const struct rule_question *question, struct rule_answer *ret_answer);
 
-/* rule_complete(): the answer, where rule_judge() wanted a look.
+/* rule_complete(): the answer, where rule_judge() needed a lookup.
  *
  * is_there: the name stands for something (for calls that follow a symbolic link at its end: the
  * link's target is there).

@@ -104,7 +104,7 @@ static inline uint32_t check_of(uint64_t number, const struct journal_head *head
 	return (uint32_t)(hash ^ (hash >> 32));
 }
 
-/* What may be looked at: below this, where it is mapped.  A record at the end of a window goes on
+/* What may be inspected: below this, where it is mapped.  A record at the end of a window goes on
  * behind it. */
 static uint64_t limit_of(const struct journal *journal)
 {
@@ -123,7 +123,7 @@ static void raise_to(uint64_t *word, uint64_t value)
 
 /* ---- mapping ---- */
 
-/* Is the file as long as it says?  One that was made longer since it was looked at is: that comes
+/* Is the file as long as it says?  One that was made longer since it was inspected is: that comes
  * first. */
 static bool is_as_long(int fd, struct stat *stat, uint64_t units)
 {
@@ -627,7 +627,7 @@ static inline bool publish(const struct journal *journal, unsigned char *unit, u
 	return false;
 }
 
-/* A record of several units says how many before they are filled: whoever reads past a dead
+/* A record of several units says how many before they are filled: a reader that passes a dead
  * writer's must not take its bytes for records. */
 static bool start_filling(const struct journal *journal, unsigned char *unit, uint64_t units,
 			  uint64_t *ret_word)

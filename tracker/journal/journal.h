@@ -87,9 +87,9 @@ enum journal_marks {
  * to it.  Of METADATA: what was set.  Of MAP, beside the protection.  Of UNOBSERVED, whose `path`
  * is a program's name and whose `other_path` is the reason: the program was observed, but not all
  * that it does.  Of CHANGED: what became of the file, 0: its content is another.
- * Of GUARDED: what else there is to say of the verdict.  Of INSTRUCTED, whose amount is the
- * scope: how it was given, 0: by `seen context`, else before a viewer's own output.  Of RULED,
- * whose `other_path` is the rule's name and whose `error` is that of an access which was refused:
+ * Of GUARDED: the verdict's further details.  Of INSTRUCTED, whose amount is the scope: how it was
+ * given, 0: by `seen context`, else before a viewer's own output.  Of RULED, whose `other_path` is
+ * the rule's name and whose `error` is that of an access which was refused:
  * the access, one bit of enum rule_op (config/settings.h). */
 enum journal_flags {
 	JOURNAL_TRUNCATE_ALLOCATES = 1,
@@ -215,10 +215,10 @@ struct journal_header {
 	uint32_t workspace;              /* text: root of the workspace */
 	uint32_t can_grow; /* the file system allocates blocks on demand (fallocate(2)) */
 	uint64_t reserved[5];
-	/* program: the times of records may be told by the processor's counter (ticks.h) */
+	/* program: the times of records may come from the processor's counter (ticks.h) */
 	uint32_t by_ticks;
 	uint32_t unused;
-	_Alignas(64) uint64_t next;      /* any, by atomic add: first unit that nobody reserved */
+	_Alignas(64) uint64_t next;      /* any, by atomic add: first unit that is not reserved */
 	_Alignas(64) uint64_t allocated; /* any, only rises: units that the file has blocks for */
 	uint64_t lost;                   /* any, by atomic add: records that could not be written */
 	uint64_t full_errno; /* any: why there was no room when it was last tried; 0: there was */
@@ -231,7 +231,7 @@ enum {
 	JOURNAL_WINDOWS_MAX = 128,
 	JOURNAL_WINDOW_UNITS = 131072, /* of one window, at least: 8 MiB */
 	JOURNAL_WINDOW_BEFORE =
-		8192, /* it begins before what is written: what a starter said of a program is there */
+		8192, /* it begins before what is written: what a starter recorded about a program is there */
 };
 
 /* A mapped part of the file: records that begin from `from` on and before `to`. */
@@ -319,8 +319,8 @@ uint32_t journal_text(struct journal *journal, const void *bytes, size_t size_by
  * run`, which does it in time for others.  units: as many as should be there. */
 void journal_make_room(struct journal *journal, uint64_t units);
 
-/* journal_choose_clock(): finds out what the times of records may be told by, for this view and for
- * those that are mapped from now on.
+/* journal_choose_clock(): finds out which clock the times of records may come from, for this view
+ * and for those that are mapped from now on.
  * Reads a file; for the program. */
 void journal_choose_clock(struct journal *journal);
 
@@ -363,9 +363,9 @@ uint64_t journal_behind_undone(const struct journal *journal, uint64_t number);
  * are not ended by NUL. */
 const char *journal_bytes(const struct journal *journal, uint32_t number, size_t *ret_size_bytes);
 
-/* journal_drop(): the records before `number` will hardly be looked at again: what of them is in
- * this process's memory is given back.
- * Looked at all the same, they are there again.  For a view that journal_map_to_read() made. */
+/* journal_drop(): the records before `number` will hardly be read again: what of them is in this
+ * process's memory is given back.
+ * A read of them brings them back.  For a view that journal_map_to_read() made. */
 void journal_drop(const struct journal *journal, uint64_t number);
 
 /* journal_end_unit(): number behind the last reserved unit that this view can read. */

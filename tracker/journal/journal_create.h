@@ -17,8 +17,8 @@
 int journal_create(const char *path, const char *name, const char *nonce, const char *workspace,
 		   uint64_t max_bytes);
 
-/* journal_touch(): puts the pages of units that nobody reserved yet, and that there are blocks for,
- * into memory, as ones that were written to:
+/* journal_touch(): puts the pages of units that are not reserved yet, and that have blocks, into
+ * memory, as ones that were written to:
  * who writes to them first takes a tenth of the time.  For the program, of a view of the whole
  * file; Linux 5.14, else it does nothing.
  *

@@ -1,5 +1,5 @@
 /*
- * What is declared of each op of the journal (ops.def), for whoever asks what kind of event a
+ * What is declared of each op of the journal (ops.def), for callers that ask what kind of event a
  * record is.
  *
  * A new op brings its answers with it: those who follow events ask these, and not for ops by name.

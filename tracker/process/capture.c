@@ -248,7 +248,7 @@ uint64_t capture_command(const struct segment *segment, uint64_t capture_id)
 	for (;;) {
 		struct command_slot *slot = current ? command_at(segment, current) : NULL;
 		bool known = slot && __atomic_load_n(&slot->id, __ATOMIC_ACQUIRE) == current;
-		/* A command that was pushed out of the table: nobody can say what it sent. */
+		/* A command that was pushed out of the table: what it sent is not known. */
 		if (slot && !known && !copy.long_lived)
 			return 0;
 		if (known &&

@@ -32,15 +32,15 @@ bool is_terminal_device(const struct stat *stat);
  * never /dev/null or another device, never the agent's own descriptors 1 and 2, never the root's
  * own descriptor 1 under inside; there a FIFO with a name never, and a regular file only when it
  * has no name, or is a spool file of the agent's profile: one that its globs name, opened O_APPEND,
- * outside the workspace; outside, a pipe or socket only where somebody said so.  Who reads it is
- * not asked here (receiver.h).
+ * outside the workspace; with an external agent, a pipe or socket only where the user said so.  Who
+ * reads it is not asked here (receiver.h).
  * Returns the capture's id, 0 when it is none.
  */
 uint64_t capture_claim(const struct segment *segment, struct subject subject,
 		       const struct context *context, bool long_lived);
 
 /* capture_is_sink(): is descriptor 1 of a process the recorded capture?  By (dev, ino),
- * and for a file by its birth time, and that it still is what it was taken for. */
+ * and for a file by its creation time, and that it still is what it was taken for. */
 bool capture_is_sink(const struct segment *segment, struct subject subject, uint64_t capture_id);
 
 /* capture_find(): a consistent copy of what is recorded of a capture.  False when it is not
@@ -102,7 +102,7 @@ bool command_within(const struct segment *segment, uint64_t command_id,
 bool command_within_so_far(const struct segment *segment, uint64_t capture_id, uint64_t command_id,
 			   const struct output_limits *limits);
 
-/* command_prove(), command_proof(), what a transcript says of the command (proof.h).  -ENOENT,
+/* command_prove(), command_proof(), what a transcript holds of the command (proof.h).  -ENOENT,
  * PROOF_NONE: it is not in the table any more. */
 int command_prove(const struct segment *segment, uint64_t command_id, enum proof proof);
 enum proof command_proof(const struct segment *segment, uint64_t command_id);

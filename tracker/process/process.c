@@ -10,7 +10,7 @@
 #include "tracker/sys/sys.h"
 
 enum {
-	PROBES = 64,             /* slots looked at to find a free one */
+	PROBES = 64,             /* slots inspected to find a free one */
 	LIVENESS_CHECKS_MAX = 8, /* times that claim() asks the kernel whether a process lives */
 	ANCESTORS_MAX = 64,      /* levels of /proc walked */
 };
@@ -159,7 +159,7 @@ struct process_ref process_announce(const struct segment *segment, struct subjec
 	copy.time_ns = sys_boottime_ns();
 	copy.context = *starter;
 	copy.context.flags &= ~(uint32_t)OWN_FLAGS;
-	/* Until the program itself says what it is, what it looks like; a child of an unobserved
+	/* Until the program itself says what it is, what it resembles; a child of an unobserved
 	 * program goes by this. */
 	copy.context.role = invocation.role;
 	copy.context.profile = invocation.role == ROLE_AGENT ? invocation.profile
@@ -400,7 +400,7 @@ bool process_same_image(uint32_t pid, uint32_t other_pid)
 	       identity_equal(&one, &other);
 }
 
-/* What the kernel tells of a process (proc(5), stat). */
+/* What the kernel reports about a process (proc(5), stat). */
 struct kernel_status {
 	uint64_t start_ns; /* since boot, in ticks of 10 ms */
 	bool is_fork;      /* it runs the image that it was forked with (PF_FORKNOEXEC) */
@@ -794,7 +794,7 @@ static void enter_shell(const struct segment *segment, struct subject subject,
 			const struct invocation *invocation, const char *scope_name,
 			struct context *context)
 {
-	/* In another PID namespace the agent's number may be somebody else's; so it may when the
+	/* In another PID namespace the agent's number may be another process's; so it may when the
 	 * agent was killed and an environment of its time is still in use. */
 	if (!context->anchor_pid || !context->pid_ns || process_pid_ns() != context->pid_ns ||
 	    (kind == TICKET_PARENT && process_is_gone(starter)))
@@ -816,7 +816,7 @@ static void enter_shell(const struct segment *segment, struct subject subject,
 	context->capture_id = capture_claim(segment, subject, context, !invocation->runs_command);
 }
 
-/* Does a program that may be an agent take this shell's output?  Looks at one descriptor, for a
+/* Does a program that may be an agent take this shell's output?  Inspects one descriptor, for a
  * shell without an agent above it alone. */
 static bool is_taken_by_unknown(const struct segment *segment, struct subject subject,
 				const struct process_slot *from, enum ticket_kind kind,
@@ -897,7 +897,7 @@ static bool find_agent_behind_helper(const struct segment *segment, struct subje
 struct arrival {
 	struct subject subject;
 	uint32_t pid;
-	bool is_supervised;    /* looked at by another, the library is not in it */
+	bool is_supervised;    /* inspected by another, the library is not in it */
 	bool may_be_root;      /* where it has no place: nothing says that it had one */
 	enum ticket_kind kind; /* of the slot found */
 	struct process_ref found;

@@ -1,7 +1,7 @@
 /*
  * Processes: who was started by whom, and what follows from it.
  *
- * Whoever starts a program announces it: a slot that holds the starter's context, and a ticket,
+ * The starter of a program announces it: a slot that holds the starter's context, and a ticket,
  * `SEEN_P=pid:slot:serial`, that goes into the program's environment.  The program takes its slot
  * over when the library inside it starts; one that never does is unobserved.  Agents save an
  * environment once and restore it for every command, so a ticket is believed only if its slot is
@@ -60,7 +60,7 @@ void process_withdraw(const struct segment *segment, struct process_ref process)
  * agent_is: what the environment says (SEEN_AGENT_IS), SESSION_AGENT_IS_AUTO when nothing; it
  * counts only for a process without a ticket.
  * ret_context: the process's own context, capture taken where this is a shell that an agent started
- * or the root of a run whose agent is outside.
+ * or the root of a run whose agent is external.
  * Returns the slot, serial 0 when the table is full (the context is valid all the same).
  * Makes a constant number of system calls for a tool; more for the others.
  */
@@ -72,8 +72,9 @@ struct process_ref process_attach(const struct segment *segment, struct subject 
 /* process_adopt(): as process_attach(), by a supervisor, for a process that it watches and in which
  * the library is not.
  *
- * announced: the slot that was announced for this program, by whomever; it is believed as a ticket
- * is.  serial 0: looked for by the process's pid and its parent's, as for a scrubbed environment.
+ * announced: the slot that was announced for this program, by any process; it is believed as a
+ * ticket is.  serial 0: looked for by the process's pid and its parent's, as for a scrubbed
+ * environment.
  * A process that has no place in the tree is unattached: never a root.
  * ret_context and the slot have CONTEXT_SUPERVISED.  To be released before the library in the
  * process attaches.
@@ -83,16 +84,16 @@ struct process_ref process_adopt(const struct segment *segment, struct subject s
 				 const char *scope_name, struct context *ret_context);
 
 /* process_find_announced(): the slot that process_adopt() would take over for a process without a
- * ticket.  For a caller that may have to release it: its context is to be kept.  False when nobody
- * announced it. */
+ * ticket.  For a caller that may have to release it: its context is to be kept.  False when no
+ * process announced it. */
 bool process_find_announced(const struct segment *segment, struct subject subject,
 			    struct process_ref *ret_process, struct process_slot *ret_slot);
 
 /* process_release(): the library turned out to be inside a process that was adopted: its slot is
  * announced again, so that the library can take it.
  *
- * announced_context: what the slot was announced with; NULL when nobody announced it (its serial is
- * not the announced one's):
+ * announced_context: what the slot was announced with; NULL when no process announced it (its
+ * serial is not the announced one's):
  * then the slot is free, and the library finds a place of its own.  Nothing is done to a slot that
  * is no adopted one.
  */
@@ -102,7 +103,7 @@ void process_release(const struct segment *segment, struct process_ref process,
 /* process_note_partial(): the process reads or writes in a way that is not seen (io_uring, aio). */
 void process_note_partial(const struct segment *segment, struct process_ref process);
 
-/* process_note_supervised(): a supervisor looks at what the process does past libc. */
+/* process_note_supervised(): a supervisor inspects the process's system calls that bypass libc. */
 void process_note_supervised(const struct segment *segment, struct process_ref process);
 
 /* process_read(): a consistent copy of a slot of the table, counts and record included.  False when
@@ -118,8 +119,8 @@ uint64_t *process_counts(const struct segment *segment, struct process_ref proce
 void process_count(const struct segment *segment, struct process_ref process,
 		   enum process_count count);
 
-/* process_set_record(), process_record(): number of the record in the journal that tells of the
- * program's start; 0: none. */
+/* process_set_record(), process_record(): number of the record in the journal of the program's
+ * start; 0: none. */
 void process_set_record(const struct segment *segment, struct process_ref process, uint64_t number);
 uint64_t process_record(const struct segment *segment, struct process_ref process);
 
@@ -129,16 +130,16 @@ void process_set_writes(const struct segment *segment, struct process_ref proces
 uint64_t process_writes(const struct segment *segment, struct process_ref process);
 
 /* process_ended_before_calls(): for a supervisor: the announced program ended before it made any
- * call that is looked at.  It was observed all the same. */
+ * call that is inspected.  It was observed all the same. */
 void process_ended_before_calls(const struct segment *segment, struct process_ref process);
 
 /* process_exit(): the process ends, or its image is replaced. */
 void process_exit(const struct segment *segment, struct process_ref process);
 
-/* process_anchor_alive(): is the anchor of the context (the agent's process, or the root outside)
- * the subject or still one of its ancestors, and, unless it is 0, `shell_pid` the subject or one
- * between? Walks /proc; false in another PID namespace, for orphans, and where /proc cannot be
- * read.  Not for tools. */
+/* process_anchor_alive(): is the anchor of the context (the agent's process, or with an external
+ * agent the root) the subject or still one of its ancestors, and, unless it is 0, `shell_pid` the
+ * subject or one between? Walks /proc; false in another PID namespace, for orphans, and where /proc
+ * cannot be read.  Not for tools. */
 bool process_anchor_alive(struct subject subject, const struct context *context,
 			  uint32_t shell_pid);
 
@@ -150,14 +151,14 @@ bool process_anchor_alive_in(struct subject subject, const struct context *conte
 /* process_begin_run(): the caller is the `seen run` of a command.
  *
  * Returns what the context of its root is to have among its flags; 0 where there is no room: then
- * nobody can tell when it ends. */
+ * its end is not seen. */
 uint32_t process_begin_run(const struct segment *segment);
 
 /* process_end_run(): it ends: what goes on below is not answered any more. */
 void process_end_run(const struct segment *segment, uint32_t run);
 
-/* process_run_lives(): does the run live that the context belongs to?  True where nobody can tell.
- * Looks at /proc, once. */
+/* process_run_lives(): does the run live that the context belongs to?  True where that is not
+ * known. Reads /proc, once. */
 bool process_run_lives(const struct segment *segment, const struct context *context);
 
 /* process_start(): when a process began, CLOCK_BOOTTIME, to 10 ms.  False for one that has ended,

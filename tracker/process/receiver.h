@@ -20,7 +20,7 @@
 
 enum receiver {
 	RECEIVER_AGENT,   /* the agent, and no other process of the session */
-	RECEIVER_OTHER,   /* somebody else, maybe beside the agent; or nobody */
+	RECEIVER_OTHER,   /* another process, maybe beside the agent; or none */
 	RECEIVER_UNKNOWN, /* the kernel does not tell this process */
 };
 

@@ -44,7 +44,7 @@ static bool in_list(const struct segment *segment, struct settings_text list, co
 }
 
 /* Copies a base name without the endings that programs are installed with.  Zeros behind it: the
- * name is copied whole into the segment, and memcheck complains of bytes that nobody wrote. */
+ * name is copied whole into the segment, and memcheck complains of uninitialized bytes. */
 static void plain_name(const char *path, char *ret_name, size_t size_bytes)
 {
 	static const char *const ENDINGS[] = { ".js", ".mjs", ".cjs", ".ts", ".py", ".exe" };
@@ -120,7 +120,7 @@ static bool is_named(const struct segment *segment, const char *name, const char
 	return false;
 }
 
-/* Many programs are shell scripts that have an agent's name and are none: only a name that somebody
+/* Many programs are shell scripts that have an agent's name and are none: only a name that the user
  * gave is taken without `.sh`. */
 static bool is_named_script(const struct segment *segment, char *name)
 {

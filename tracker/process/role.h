@@ -21,14 +21,14 @@ enum role {
 	ROLE_COUNT,
 };
 
-/* What can be told of a program before it runs. */
+/* What is known of a program before it runs. */
 struct invocation {
 	enum role role;
 	uint32_t profile; /* agents: index into settings.profiles + 1; 0: generic */
 	/* agents: the program or script lies in the workspace, or was named by a relative path */
 	bool local;
 	bool scripted; /* agents: an interpreter runs it */
-	/* tools: neither the system's own program nor a module; it may be an agent that nobody
+	/* tools: neither the system's own program nor a module; it may be an agent that was not
 	 * named */
 	bool unknown;
 	bool ignored; /* [processes] ignore: not tracked, nor what it reads */

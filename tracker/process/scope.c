@@ -242,8 +242,8 @@ static int start_scope_epoch(const struct segment *segment, uint64_t id,
 	return 0;
 }
 
-/* The same for the scopes of which this one is the head: what an agent says of itself may concern
- * any fork of it. */
+/* The same for the scopes of which this one is the head: what an agent reports about itself may
+ * concern any fork of it. */
 static int start_epoch(const struct segment *segment, uint64_t id,
 		       const enum scope_conversations *said)
 {

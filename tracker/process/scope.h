@@ -1,7 +1,7 @@
 /*
  * Scopes: the context windows that deliveries belong to.  A scope belongs to one agent process, to
  * a fork of it (prefork workers: each has a conversation of its own), or to a name (SEEN_SCOPE)
- * where an orchestrator tells conversations apart, or, with the agent outside, to the session.  It
+ * where an orchestrator tells conversations apart, or, with an external agent, to the session.  It
  * counts requests and the bytes given, which is what the window is measured in, and has an epoch:
  * deliveries of another epoch do not count.
  *
@@ -17,8 +17,8 @@
 
 /* scope_id_of(): the scope's identity.
  *
- * agent_serial: serial of the agent's process slot, 0 when the agent is outside.  name: SEEN_SCOPE,
- * or NULL.  Never 0. */
+ * agent_serial: serial of the agent's process slot, 0 when the agent is external.  name:
+ * SEEN_SCOPE, or NULL.  Never 0. */
 uint64_t scope_id_of(uint64_t agent_serial, const char *name);
 
 /* scope_serial_of_fork(): what stands for the agent's serial in the identity of a fork of it that
@@ -75,21 +75,20 @@ uint32_t scope_profile(const struct segment *segment, uint64_t id);
 /* scope_new_epoch(): forgets everything the scope was given.  Returns 0 or -ENOENT. */
 int scope_new_epoch(const struct segment *segment, uint64_t id);
 
-/* What is said of the conversations in an agent's process, which cannot be told apart from
- * outside. */
+/* What is reported of the conversations in an agent's process, which cannot be told apart from
+ * below. */
 enum scope_conversations {
 	SCOPE_SUB_AGENT_BEGINS,
 	SCOPE_SUB_AGENT_ENDS,
-	SCOPE_ALONE, /* there is one conversation, however many were said to have begun */
+	SCOPE_ALONE, /* there is one conversation, however many were reported to have begun */
 };
 
 /* scope_converse(): notes it, and forgets everything the scope was given.  While a sub-agent that
- * began has not ended, what is given counts for nobody (scope_epoch() is 0).  Returns 0 or
+ * began has not ended, what is given counts for no scope (scope_epoch() is 0).  Returns 0 or
  * -ENOENT. */
 int scope_converse(const struct segment *segment, uint64_t id, enum scope_conversations said);
 
-/* scope_sub_agents(): how many sub-agents there are said to be.  0 for a scope that is not
- * known. */
+/* scope_sub_agents(): how many sub-agents are reported.  0 for a scope that is not known. */
 uint32_t scope_sub_agents(const struct segment *segment, uint64_t id);
 
 /* scope_flags(): what was found out about it (enum scope_flags); 0 for a scope that is not

@@ -1,6 +1,6 @@
 /*
  * The process that a question is about: the caller, or another one that a supervisor watches and
- * looks at through /proc.  What is asked of the caller costs the same calls as if there were no
+ * inspects through /proc.  What is asked of the caller costs the same calls as if there were no
  * subject.
  *
  * All functions are async-signal-safe and hold no descriptor when they return.
@@ -21,12 +21,12 @@ struct subject {
 
 enum { PROC_PATH_BYTES = 64 };
 
-/* proc_path(): /proc/PID/FILE.  pid 0: of nobody (a pid that is not known), never the caller.
+/* proc_path(): /proc/PID/FILE.  pid 0: of no process (a pid that is not known), never the caller.
  * file: at most 24 bytes.  ret_path: PROC_PATH_BYTES. */
 void proc_path(uint32_t pid, const char *file, char *ret_path);
 
-/* subject_pid(), subject_parent(): asked of the kernel each time for the caller.  A parent that
- * cannot be told is 0. */
+/* subject_pid(), subject_parent(): asked of the kernel each time for the caller.  A parent that is
+ * not known is 0. */
 uint32_t subject_pid(struct subject subject);
 uint32_t subject_parent(struct subject subject);
 
@@ -51,7 +51,7 @@ uint64_t subject_creation_ns(struct subject subject, int fd);
  * -ENAMETOOLONG when it does not fit. */
 ssize_t subject_link(struct subject subject, int fd, char *ret_path, size_t capacity);
 
-/* process_parent_of(): parent of a process, by /proc; 0 when it cannot be told. */
+/* process_parent_of(): parent of a process, by /proc; 0 when it is not known. */
 uint32_t process_parent_of(uint32_t pid);
 
 /* process_bytes_written(): bytes that a process handed to write calls, and the children it waited

@@ -39,7 +39,7 @@ bool pair_read(const struct segment *segment, const struct pair_table *table, ui
 	       uint64_t key, void *ret_slot);
 
 /* pair_hold(): takes the slot of a pair to write to it, with make one that is empty or the oldest
- * of those that were looked at.
+ * of those that were inspected.
  *
  * ret_copy: slot_bytes; of a slot that is new to the pair, all but the pair is zero.  Returns the
  * slot: slot_commit() or slot_abandon() must follow; NULL: there is none, or it is busy. */

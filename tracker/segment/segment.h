@@ -10,9 +10,9 @@
  * one of them leaves the segment alone.  It grows by appending: fields at the end of a slot's
  * reserve, tables behind the last one.
  *
- * Who writes what is said at each field.  "Any" means any process of the session, by an atomic
- * operation or under the slot protocol (slot.h).  Nothing read from here is used as an index or a
- * length before it was checked: the file may be damaged or hostile.
+ * Each field names its writer.  "Any" means any process of the session, by an atomic operation or
+ * under the slot protocol (slot.h).  Nothing read from here is used as an index or a length before
+ * it was checked: the file may be damaged or hostile.
  */
 #ifndef SEEN_TRACKER_SEGMENT_H
 #define SEEN_TRACKER_SEGMENT_H
@@ -123,7 +123,7 @@ struct segment_header {
 	/* any, by atomic add: how often some file was to be forgotten (tracker_forget()) */
 	uint64_t file_forgets;
 	/* `seen run`: changes of files with a baseline are looked for until then, CLOCK_BOOTTIME;
-	 * raised at every turn, 0: nobody does */
+	 * raised at every turn, 0: no process does */
 	uint64_t watched_until_ns;
 	/* `seen run`, by compare-and-swap, each once: other names of the workspace's root, by which
 	 * it was reached through symbolic links: the text's offset in the arena times 65536, and
@@ -173,7 +173,7 @@ const char *segment_journal(const struct segment *segment);
 const char *segment_contents(const struct segment *segment);
 
 /* segment_notes(): SEGMENT_NOTES words in which any process notes, by an atomic store, what takes
- * long to find out again.  Hints: each holds enough of a hash of what it is about to be told from
+ * long to find out again.  Hints: each holds enough of a hash of its subject to be told apart from
  * others.  NULL: there is no room for them. */
 uint64_t *segment_notes(const struct segment *segment);
 

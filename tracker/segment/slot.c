@@ -109,7 +109,7 @@ void slot_commit(void *slot, void *copy, size_t size_bytes)
 		__atomic_store_n(&shared[i], words[i], __ATOMIC_RELAXED);
 	uint32_t check = slot_check(words, size_bytes / 8);
 	__atomic_store_n(&head->check, check, __ATOMIC_RELAXED);
-	/* Stolen while we wrote: our words may stand over the thief's.  Nobody shall believe
+	/* Stolen while we wrote: our words may stand over the thief's.  No reader shall believe
 	 * them. */
 	if (!let_go(head, held))
 		__atomic_store_n(&head->check, ~check, __ATOMIC_RELAXED);

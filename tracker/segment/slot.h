@@ -1,9 +1,9 @@
 /*
  * Slots: fixed-size records in shared memory that any process may write and any may die writing.
  *
- * A slot begins with a head: a sequence number, odd while somebody writes, and a check value over
- * the slot's body.  A reader copies the body and keeps the copy only if the sequence number was
- * even and the same before and after, and the check value agrees.  A writer takes the slot by
+ * A slot begins with a head: a sequence number, odd during a write, and a check value over the
+ * slot's body.  A reader copies the body and keeps the copy only if the sequence number was even
+ * and the same before and after, and the check value agrees.  A writer takes the slot by
  * compare-and-swap.  A writer that died inside leaves it odd: the next writer waits a short while,
  * then takes it over.  If the first one was only slow, it finds the slot taken and gives its words
  * up, or, when they are half written, spoils the check value: the record is lost, never believed.
@@ -19,7 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* First member of every slot.  Writers: whoever holds the slot.  Readers: slot_read() only. */
+/* First member of every slot.  Writers: the process that holds the slot.  Readers: slot_read()
+ * only. */
 struct slot_head {
 	uint32_t sequence; /* odd: being written */
 	uint32_t check;    /* over the body, see slot_check() */

@@ -10,7 +10,7 @@
 #include "tracker/process/role.h"
 #include "tracker/segment/slot.h"
 
-/* What an open file is, whoever holds it.  rdev tells terminals apart, whose inode may be
+/* What an open file is, for each of its holders.  rdev tells terminals apart, whose inode may be
  * shared. */
 struct identity {
 	uint64_t dev;
@@ -22,19 +22,19 @@ enum context_flags {
 	/* belongs to a registered tree: without it nothing is ever answered */
 	CONTEXT_ATTACHED = 1,
 	CONTEXT_EXTERNAL_AGENT =
-		2,                /* the agent is outside: the root's descriptor 1 is the capture */
-	CONTEXT_OUTSIDE_SAID = 4, /* and somebody said so: a pipe or socket is a capture too */
+		2, /* the agent is external: the root's descriptor 1 is the capture */
+	CONTEXT_OUTSIDE_SAID = 4, /* and the user said so: a pipe or socket is a capture too */
 	CONTEXT_ROOT = 8,         /* the process is the root of its run or command */
 	CONTEXT_AGENT = 16,       /* an agent is the process itself or above it */
 	CONTEXT_AGENT_OUT = 32,   /* agent_out is known */
 	CONTEXT_ROOT_OUT = 64,    /* root_out is known */
 	CONTEXT_PARTIAL = 128,    /* the process itself is not fully observed; not handed on */
-	/* looked at by a supervisor, also where it makes system calls of its own; not handed on */
+	/* inspected by a supervisor, also where it makes system calls of its own; not handed on */
 	CONTEXT_SUPERVISED = 256,
 	/* the scope is that of a fork of the agent, for what it was given; what is guarded is the
 	 * agent's */
 	CONTEXT_FORK = 512,
-	/* a program that may be an agent that nobody named; not handed on */
+	/* a program that may be an agent that was not named; not handed on */
 	CONTEXT_UNKNOWN = 1024,
 	CONTEXT_TAKEN = 2048, /* below a shell whose output such a program takes */
 	/* enum context_run; handed on to all that the run starts */
@@ -47,7 +47,8 @@ enum context_flags {
 /* Which scopes of a run are interactive: a person may have their agents begin another
  * conversation. */
 enum context_run {
-	CONTEXT_RUN_NONE, /* no run: those of agents at a terminal, and nobody reads transcripts */
+	/* no run: those of agents at a terminal, and no process reads transcripts */
+	CONTEXT_RUN_NONE,
 	CONTEXT_RUN_HEADLESS,    /* those of agents at a terminal of their own */
 	CONTEXT_RUN_INTERACTIVE, /* standard input is a terminal: all */
 	/* so it is, and the command itself is no agent: those of agents with a profile */
@@ -62,10 +63,11 @@ struct context {
 	uint64_t capture_id; /* 0: none recorded */
 	/* inode of the PID namespace of the anchor, else of the run's root; 0: not known */
 	uint64_t pid_ns;
-	uint32_t anchor_pid;      /* the agent's process, or the root's under outside; 0: none */
-	uint32_t profile;         /* index into settings.profiles + 1; 0: generic */
-	uint64_t agent_serial;    /* of the agent's process slot: what its scope is made from */
-	struct identity root_out; /* descriptor 1 of the run's root */
+	/* the agent's process, or the root's where the agent is external; 0: none */
+	uint32_t anchor_pid;
+	uint32_t profile;             /* index into settings.profiles + 1; 0: generic */
+	uint64_t agent_serial;        /* of the agent's process slot: what its scope is made from */
+	struct identity root_out;     /* descriptor 1 of the run's root */
 	struct identity agent_out[2]; /* descriptors 1 and 2 of the agent */
 };
 
@@ -150,7 +152,7 @@ enum capture_kind {
 	CAPTURE_PIPE = 1,
 	CAPTURE_SOCKET,
 	CAPTURE_TERMINAL,
-	CAPTURE_FILE,     /* the agent's spool: opened by whoever reads it, for a moment */
+	CAPTURE_FILE,     /* the agent's spool: opened by its reader, for a moment */
 	CAPTURE_UNLINKED, /* a file without a name: only who has it open can read it */
 };
 
@@ -163,7 +165,7 @@ struct capture_slot {
 	uint64_t scope_id;
 	uint32_t kind;       /* enum capture_kind */
 	uint32_t long_lived; /* commands are told apart by pauses */
-	/* the process whose descriptor 1 it is; the root's with the agent outside */
+	/* the process whose descriptor 1 it is; the root's where the agent is external */
 	uint32_t shell_pid;
 	/* what passed is known from the kernel, else only what viewers and readers say */
 	uint32_t measured;
@@ -175,7 +177,7 @@ struct capture_slot {
 };
 #define CAPTURE_CHECKED_BYTES offsetof(struct capture_slot, command_id)
 
-/* What a transcript says of a command's output. */
+/* What a transcript holds of a command's output. */
 enum proof {
 	PROOF_NONE,
 	PROOF_WHOLE,        /* the model was given all that its viewers and readers printed */
@@ -191,7 +193,7 @@ struct command_slot {
 	uint64_t last_ns; /* any: last request */
 	/* any, by atomic add: what its shell wrote before it, and the library in its processes */
 	uint64_t base_bytes;
-	/* all that was written; COMMAND_OPEN: it has not ended, or nobody knows */
+	/* all that was written; COMMAND_OPEN: it has not ended, or that is not known */
 	uint64_t total_bytes;
 	uint64_t measured; /* total_bytes will be known */
 	/* any, by atomic add: readers that began and did not say yet what they sent */
@@ -211,9 +213,9 @@ enum file_flags {
 	FILE_EDITED_BY_AGENT =
 		1, /* agent_edited: by an agent, or a shell, viewer or reader below it */
 	FILE_EDITED_BY_TOOL = 2, /* tool_edited: by another process of the session */
-	FILE_HAS_BASELINE = 4,   /* of some scope: its changes are looked at */
+	FILE_HAS_BASELINE = 4,   /* of some scope: its changes are inspected */
 	FILE_WRITER_KNEW =
-		8, /* `writer` replaces a version that it may: what comes of it moves baselines */
+		8,         /* `writer` replaces a version that it may: its result moves baselines */
 	FILE_REMOVED = 16, /* by the session: `written` is none */
 	FILE_CHANGE_REPORTED =
 		32, /* by `seen changed --clear`; cleared when it changes again or is read */
@@ -231,8 +233,8 @@ enum source {
 	SOURCE_READ,  /* read_tool: the agent read it, or was given it */
 	SOURCE_AGENT, /* agent_edited: by an agent, or a shell, viewer or reader below it */
 	SOURCE_TOOL,  /* tool_edited: by another process of the session */
-	SOURCE_USER,  /* user_edited: outside the session */
-	/* outside, or by a process of the session that is not observed: nobody can tell */
+	SOURCE_USER,  /* user_edited: by a writer external to the session */
+	/* external, or by a process of the session that is not observed: not known which */
 	SOURCE_UNATTRIBUTED,
 	SOURCE_MENTIONED, /* file_mentioned: given by the user */
 	SOURCE_COUNT,
@@ -260,11 +262,11 @@ struct file_slot {
 	uint32_t forgets; /* a pending read from before a forget is no delivery; begins anywhere */
 	struct version
 		written; /* what the session last made of it, over a version that it knew; none: it did not */
-	/* as last recorded: what somebody else made of it, or the session of such a version
-	 * (`source` says who) */
+	/* as last recorded: what an external writer made of it, or the session of such a version
+	 * (`source` tells which) */
 	struct version external;
-	/* serial of the process that writes to it, or ended without a word of its result; 0:
-	 * nobody */
+	/* serial of the process that writes to it, or ended without reporting its result; 0:
+	 * none */
 	uint64_t writer;
 	uint64_t agent_read_realtime_ns; /* by an agent, or given to one */
 	uint64_t agent_edit_realtime_ns; /* SOURCE_AGENT */

@@ -11,7 +11,8 @@ enum {
 	TICKS_LEAST = 1 << 16, /* some 20 microseconds: shorter tells no speed */
 	TICKS_MOST = 1 << 21,  /* some 700 microseconds: the clock is read again */
 	READ_TICKS_MOST =
-		1 << 11, /* reading the clock takes a tenth of this, unless somebody comes between */
+		1
+		<< 11, /* reading the clock takes a tenth of this, unless another thread comes between */
 	OFF_NS_MOST = 2000,
 	STRIKES_MOST = 16,
 };
