@@ -60,8 +60,9 @@ struct work {
 	struct events *events;
 	struct export_state state; /* of an earlier run; next: 0: there was none */
 	uint64_t told;             /* events */
-	uint64_t unsure; /* the first record that was passed over and may be finished yet; 0: none */
-	bool waits;      /* it ended at one that is not finished */
+	/* the first record that was passed over and may be finished yet; 0: none */
+	uint64_t unsure;
+	bool waits; /* it ended at one that is not finished */
 	char host[HOST_BYTES];
 };
 
@@ -137,7 +138,7 @@ static int read_facts(struct work *work)
 /* A journal that ends before its export went on is not the one that was exported. */
 static int check_from(const struct work *work, const char *place)
 {
-	if (work->export.from <= events_end(work->events))
+	if (work->export.from <= events_end_unit(work->events))
 		return EXIT_CODE_OK;
 	message("%s: it goes on with record %llu, but the journal ends before: is it an older "
 		"copy?",
@@ -238,7 +239,8 @@ static int failed(const struct work *work, int error)
 	return EXIT_CODE_OUTPUT;
 }
 
-/* At a record that its writer has not finished.  Returns false: it ends here, as a later run is to begin with this one. */
+/* At a record that its writer has not finished.  Returns false: it ends here, as a later run is to
+ * begin with this one. */
 static bool pass_undone(struct work *work, uint64_t *waited_for)
 {
 	bool goes_on = state_path || work->format->kind == EXPORT_DATABASE;
@@ -247,7 +249,8 @@ static bool pass_undone(struct work *work, uint64_t *waited_for)
 	if (at >= work->export.from) {
 		if (at >= *waited_for) {
 			struct timespec time = { .tv_nsec = (long)UNDONE_MS * 1000000 };
-			*waited_for = events_end(work->events); /* once for all that are begun */
+			*waited_for = events_end_unit(
+				work->events); /* once for all that are begun */
 			(void)nanosleep(&time, NULL);
 			return true;
 		}

@@ -69,7 +69,7 @@ static bool next(struct events *events, bool to_follow, struct event *ret_event)
 			return true;
 		case EVENTS_UNDONE:
 			if (to_follow && events_position(events) >= waited_for) {
-				waited_for = events_end(events);
+				waited_for = events_end_unit(events);
 				wait_ms(UNDONE_MS); /* once for all that are begun */
 			} else {
 				events_pass(events);

@@ -20,18 +20,21 @@ enum {
 	TEXTS = 4096, /* whose check was found to hold, likewise by number */
 	TEXT_BYTES =
 		122, /* of one that is kept: what was written long ago need not be read from the file again and again */
-	FOLDERS_MAX = 1024,       /* folders opened relative to each other that are followed */
-	BEHIND_UNDONE_MAX = 1024, /* records behind an undone one that are asked when it was begun */
+	FOLDERS_MAX = 1024, /* folders opened relative to each other that are followed */
+	/* records behind an undone one that are asked when it was begun */
+	BEHIND_UNDONE_MAX = 1024,
 	STARTERS_MAX = 64, /* forks of forks that are followed to the program that runs in them */
 	SKIP_LOOKS_MAX = 4096, /* units that are searched for the beginning of a record */
 	RESOLVED_BYTES = 2 * JOURNAL_TEXT_BYTES_MAX + 2,
 };
 
-/* A child between vfork and exec that changed its folder.  The record's `process` is its parent's. */
+/* A child between vfork and exec that changed its folder.  The record's `process` is its
+ * parent's. */
 struct vforked {
 	uint64_t process;
 	uint32_t pid;
-	bool leaving; /* an EXEC was its last word: unless EXEC_FAILED follows, its pid is free for another */
+	/* an EXEC was its last word: unless EXEC_FAILED follows, its pid is free for another */
+	bool leaving;
 	char *folder; /* absolute; NULL: not known */
 };
 
@@ -42,7 +45,8 @@ struct process {
 	uint32_t context; /* enum context_flags */
 	uint64_t scope_id, epoch;
 	uint32_t executable; /* text */
-	/* Its current folder, where its vforked children begin: as records tell one, or a CHDIR record. */
+	/* Its current folder, where its vforked children begin: as records tell one, or a CHDIR
+	 * record. */
 	uint32_t folder;
 	int32_t folder_fd;
 	bool children_dropped; /* where a vforked child is that is not remembered is not known */
@@ -90,7 +94,8 @@ struct events {
 
 /* ---- texts ---- */
 
-/* The bytes of a text whose check holds, until the next one is asked for.  Returns NULL when there is none. */
+/* The bytes of a text whose check holds, until the next one is asked for.  Returns NULL when there
+ * is none. */
 static const char *text_bytes(struct events *events, uint32_t number, size_t *ret_size_bytes)
 {
 	struct text *text = &events->texts[number % TEXTS];
@@ -126,7 +131,8 @@ static const char *name_bytes(struct events *events, uint32_t number, size_t *re
 	return bytes && !memchr(bytes, '\0', *ret_length) ? bytes : NULL;
 }
 
-/* Ends bytes by NUL.  ret_text: JOURNAL_TEXT_BYTES_MAX + 1 bytes.  Returns ret_text; NULL for no bytes, or too many. */
+/* Ends bytes by NUL.  ret_text: JOURNAL_TEXT_BYTES_MAX + 1 bytes.  Returns ret_text; NULL for no
+ * bytes, or too many. */
 static const char *copy(const char *bytes, size_t length, char *ret_text)
 {
 	if (!bytes || length > JOURNAL_TEXT_BYTES_MAX)
@@ -204,7 +210,8 @@ static void drop_process(struct events *events, struct process *process)
 /* The one heard of last longest ago; those that ended are the first to go. */
 static void drop_oldest(struct events *events)
 {
-	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): what is dropped was unlinked from both rings */
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): what is dropped was unlinked from both
+	 * rings */
 	drop_process(events, events->ended_count ? events->ended.newer : events->newest.newer);
 }
 
@@ -281,7 +288,8 @@ static struct process *process_of(struct events *events, uint64_t number, uint64
 	}
 	if (number == 0 || !read_life(events, number, below, &life))
 		return NULL;
-	/* It was dropped, or passed over before it was done.  What became of it since is not known. */
+	/* It was dropped, or passed over before it was done.  What became of it since is not
+	 * known. */
 	process = add_process(events, &life);
 	if (process) {
 		process->epoch = events->forgot ? 0 : process->epoch;
@@ -305,8 +313,8 @@ static bool read_entrance(struct events *events, uint64_t number, uint64_t below
 	       !record->head.error && !(record->marks & JOURNAL_PATTERN);
 }
 
-/* The absolute path of a folder as a record tells it, that stands at `below`: with AT_FDCWD a text, else the record that entered
- * it.  ret_path: RESOLVED_BYTES.  Returns ret_path or NULL. */
+/* The absolute path of a folder as a record tells it, that stands at `below`: with AT_FDCWD a text,
+ * else the record that entered it.  ret_path: RESOLVED_BYTES.  Returns ret_path or NULL. */
 static const char *resolve_folder(struct events *events, int fd, uint64_t number, uint64_t below,
 				  char *ret_path)
 {
@@ -423,7 +431,8 @@ static bool is_of_descriptor(const struct journal_record *record)
 	}
 }
 
-/* The folder that a name is relative to, as the event's record tells it.  Returns ret_path or NULL. */
+/* The folder that a name is relative to, as the event's record tells it.  Returns ret_path or
+ * NULL. */
 static const char *base_of(struct events *events, const struct process *process,
 			   const struct event *event, int fd, uint64_t number, char *ret_path)
 {
@@ -432,7 +441,8 @@ static const char *base_of(struct events *events, const struct process *process,
 	return resolve_folder(events, fd, number, event->number, ret_path);
 }
 
-/* Nobody knows what a path names that was cut.  Where some text of a record was, one that the kernel would take is whole. */
+/* Nobody knows what a path names that was cut.  Where some text of a record was, one that the
+ * kernel would take is whole. */
 static bool is_whole(const char *path, const struct event *event)
 {
 	return strlen(path) < (event->cut ? PATH_MAX : JOURNAL_TEXT_BYTES_MAX);
@@ -731,7 +741,7 @@ uint64_t events_position(const struct events *events)
 	return events->at;
 }
 
-uint64_t events_end(const struct events *events)
+uint64_t events_end_unit(const struct events *events)
 {
 	return journal_reader_end(&events->journal);
 }
@@ -741,8 +751,8 @@ uint64_t events_skip(struct events *events, uint64_t number)
 	struct journal_entry entry;
 	uint64_t from = events->at;
 
-	if (number > events_end(events))
-		number = events_end(events);
+	if (number > events_end_unit(events))
+		number = events_end_unit(events);
 	if (number <= from)
 		return 0;
 	/* What lies inside a record looks like none, but by chance of one in four billion. */

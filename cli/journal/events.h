@@ -1,17 +1,21 @@
 /*
- * The events of a journal, in the order in which they were written, each with what earlier records say about it.
+ * The events of a journal, in the order in which they were written, each with what earlier records
+ * say about it.
  *
- * A record of the journal holds what its writer knew without looking anything up: the path as the call got it, and what it is
- * relative to, by the number of another record.  This reader goes through the file once and keeps, for each process, who it is,
- * so that an event comes with pid, role, scope and, where it is certain, an absolute path.  Where it is not certain, it is not
- * known: nothing is looked up on this machine, nothing is guessed.  Only a child between vfork and exec does not tell where it
- * is: its folder is the one that its parent told last, and where its own CHDIR records lead from there.
+ * A record of the journal holds what its writer knew without looking anything up: the path as the
+ * call got it, and what it is relative to, by the number of another record.  This reader goes
+ * through the file once and keeps, for each process, who it is, so that an event comes with pid,
+ * role, scope and, where it is certain, an absolute path.  Where it is not certain, it is not
+ * known: nothing is looked up on this machine, nothing is guessed.  Only a child between vfork and
+ * exec does not tell where it is: its folder is the one that its parent told last, and where its
+ * own CHDIR records lead from there.
  *
- * What is kept is bounded, however long the journal: the processes heard of last, the vforked children that changed their
- * folder last, and a part of the file's pages.  Of a process that was dropped, the facts of its first record are read again where they are needed.
+ * What is kept is bounded, however long the journal: the processes heard of last, the vforked
+ * children that changed their folder last, and a part of the file's pages.  Of a process that was
+ * dropped, the facts of its first record are read again where they are needed.
  *
- * A journal is bytes of others, perhaps damaged, perhaps made to deceive: every number is checked before use, and each
- * step takes bounded time.  Never prints, never exits.
+ * A journal is bytes of others, perhaps damaged, perhaps made to deceive: every number is checked
+ * before use, and each step takes bounded time.  Never prints, never exits.
  */
 #ifndef SEEN_CLI_EVENTS_H
 #define SEEN_CLI_EVENTS_H
@@ -28,13 +32,15 @@ enum {
 	EVENTS_ENDED_MAX = 1024,  /* of these, ones that said that they end */
 	EVENTS_VFORKED_MAX = 256, /* children between vfork and exec, in a folder of their own */
 
-	/* In `op`, beside those of enum journal_op: a record whose check does not hold.  Nothing else of it is known. */
+	/* In `op`, beside those of enum journal_op: a record whose check does not hold.  Nothing
+	 * else of it is known. */
 	EVENT_DAMAGED = JOURNAL_OP_COUNT,
 	EVENT_OP_COUNT,
 };
 
-/* One event.  Pointers are valid until the next call with the same reader; NULL, and 0 where it is no possible value: not
- * known.  Texts are ended by NUL, and hold none otherwise unless it is said. */
+/* One event.  Pointers are valid until the next call with the same reader; NULL, and 0 where it is
+ * no possible value: not known.  Texts are ended by NUL, and hold none otherwise unless it is
+ * said. */
 struct event {
 	uint64_t number;           /* of the record: its place in the file */
 	uint64_t time_realtime_ns; /* 0: not known */
@@ -49,7 +55,8 @@ struct event {
 	uint32_t pid, tid, parent_pid;
 	int role; /* enum role; -1: not known */
 	uint64_t scope_id;
-	uint64_t epoch; /* of the scope; not known any more after FORGOTTEN, until the process's next program */
+	/* of the scope; not known any more after FORGOTTEN, until the process's next program */
+	uint64_t epoch;
 	const char *executable;
 
 	/* What. */
@@ -58,12 +65,14 @@ struct event {
 	const char *
 		directory; /* absolute: what `path` is relative to; also where `path` is absolute, if it is known */
 	const char *resolved; /* absolute, by text alone (path_normalize()) */
-	const char *other; /* as the record's other_path; START, EXEC: arguments, each ended by NUL */
+	/* as the record's other_path; START, EXEC: arguments, each ended by NUL */
+	const char *other;
 	size_t other_bytes;         /* its length */
 	const char *other_resolved; /* RENAME, LINK: the new name as `resolved` */
 	uint64_t exec; /* START, EXEC_FAILED: number of the EXEC record that announced it */
-	/* Whose change it is, or what else made the file known: as the record says (EDITED, CHANGED, GIVEN, MENTIONED), else of
-	 * calls that change a file of the workspace, by the role of their process.  SOURCE_NONE: not known, or no change. */
+	/* Whose change it is, or what else made the file known: as the record says (EDITED,
+	 * CHANGED, GIVEN, MENTIONED), else of calls that change a file of the workspace, by the
+	 * role of their process.  SOURCE_NONE: not known, or no change. */
 	enum source source;
 
 	const struct journal_entry *entry; /* the record; not for EVENT_DAMAGED */
@@ -77,7 +86,8 @@ enum events_found {
 
 /* What was passed over. */
 struct events_counts {
-	uint64_t undone; /* not finished by their writers: events_pass(), and those marked as abandoned */
+	/* not finished by their writers: events_pass(), and those marked as abandoned */
+	uint64_t undone;
 	uint64_t damaged;   /* given as EVENT_DAMAGED */
 	uint64_t lost;      /* could not be written, says the journal */
 	uint64_t processes; /* that are remembered now; for tests */
@@ -87,35 +97,38 @@ struct events;
 
 /* events_open(): opens a journal for reading.
  *
- * path: of the file, copied.  follow: false: ends at what has been written by now, whatever is added.
+ * path: of the file, copied.  follow: false: ends at what has been written by now, whatever is
+ * added.
  * Returns 0; -ENOMEM; the errors of journal_map_to_read(). */
 int events_open(const char *path, bool follow, struct events **ret_events);
 
 /* events_next(): the next event.
  *
- * Texts and abandoned records are no events.  At the end, and at a record that is not done, the reader stays where it is: with
- * `follow`, EVENTS_END may be followed by events; the file's growth is seen by itself.  What does not fit into memory is not
- * known. */
+ * Texts and abandoned records are no events.  At the end, and at a record that is not done, the
+ * reader stays where it is: with `follow`, EVENTS_END may be followed by events; the file's growth
+ * is seen by itself.  What does not fit into memory is not known. */
 enum events_found events_next(struct events *events, struct event *ret_event);
 
 /* events_pass(): passes over the record that events_next() found undone, and counts it. */
 void events_pass(struct events *events);
 
-/* events_position(): number of the record at which the reader is.  events_end(): number behind the last one that was begun.  To
- * wait once for all that are undone now, instead of for each. */
+/* events_position(): number of the record at which the reader is.  events_end_unit(): number behind
+ * the last one that was begun.  To wait once for all that are undone now, instead of for each. */
 uint64_t events_position(const struct events *events);
-uint64_t events_end(const struct events *events);
+uint64_t events_end_unit(const struct events *events);
 
-/* events_skip(): passes over what stands before `number`, for a reader that cannot keep up.  It goes on with the first record from
- * there on that is published and whose check holds; a number that does not lie ahead changes nothing.  What is known of processes is
- * known from then on as of those that were dropped.  Returns by how many units it moved; takes bounded time. */
+/* events_skip(): passes over what stands before `number`, for a reader that cannot keep up.  It
+ * goes on with the first record from there on that is published and whose check holds; a number
+ * that does not lie ahead changes nothing.  What is known of processes is known from then on as of
+ * those that were dropped.  Returns by how many units it moved; takes bounded time. */
 uint64_t events_skip(struct events *events, uint64_t number);
 
-/* events_undone_since(): the record that events_next() found undone was begun at this time or before, as the first record that
- * is finished behind it tells; 0: none does. */
+/* events_undone_since(): the record that events_next() found undone was begun at this time or
+ * before, as the first record that is finished behind it tells; 0: none does. */
 uint64_t events_undone_since(struct events *events);
 
-/* events_header(): what the journal says of itself.  Bytes of others; name and nonce are ended by NUL.  Valid as long as the reader. */
+/* events_header(): what the journal says of itself.  Bytes of others; name and nonce are ended by
+ * NUL.  Valid as long as the reader. */
 const struct journal_header *events_header(const struct events *events);
 
 /* events_workspace(): root of the workspace; NULL: not known.  Valid as long as the reader. */

@@ -70,8 +70,8 @@ static json_t *json_saving(const struct replay_saving *saving)
 {
 	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o}", "repeats", json_count(saving->repeats),
 			 "answered", json_count(saving->answered), "yielded",
-			 json_count(saving->yielded), "unfit", json_count(saving->unfit), "bytes",
-			 json_count(saving->bytes), "tokens", json_count(saving->tokens));
+			 json_count(saving->given_again), "unfit", json_count(saving->unfit),
+			 "bytes", json_count(saving->bytes), "tokens", json_count(saving->tokens));
 }
 
 static json_t *json_sums(const struct replay_sums *sums)

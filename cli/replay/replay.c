@@ -170,7 +170,7 @@ static bool answer(struct replay *replay, struct replay_saving *saving, struct a
 	if (answered->version != version || answered->epoch != now->epoch)
 		*answered = (struct answered){ .version = version, .epoch = now->epoch };
 	if (note_asks_again(&replay->segment, answered->note, now->request)) {
-		saving->yielded++;
+		saving->given_again++;
 		if (now->request > answered->note.yield_until)
 			answered->note.yield_until = now->request +
 						     replay->settings->notice_insist_requests;

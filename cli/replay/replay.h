@@ -71,9 +71,9 @@ enum replay_way {
 
 /* What a setting would have done. */
 struct replay_saving {
-	uint64_t repeats;  /* asked for again, inside the window */
-	uint64_t answered; /* of these, with a notice or a diff */
-	uint64_t yielded;  /* given in full, because the model asked again soon after a notice */
+	uint64_t repeats;     /* asked for again, inside the window */
+	uint64_t answered;    /* of these, with a notice or a diff */
+	uint64_t given_again; /* given in full, because the model asked again soon after a notice */
 	/* given in full: too short, too long, binary, or the notice would have been no shorter */
 	uint64_t unfit;
 	uint64_t bytes; /* not given again, what came in their place taken off */

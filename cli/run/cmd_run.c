@@ -1,10 +1,11 @@
 /*
- * `seen run`: opens or makes a session, runs a command with the library loaded in it, waits, and says
- * what came of it.
+ * `seen run`: opens or makes a session, runs a command with the library loaded in it, waits, and
+ * says what came of it.
  *
  * The command runs in this process's group, so the terminal treats both as one job.  Signals that
  * the terminal sends reach the command without our doing; those sent to this process alone by
- * kill(2) are passed on.  When the command stops, this process stops; when it goes on, so does the command.
+ * kill(2) are passed on.  When the command stops, this process stops; when it goes on, so does the
+ * command.
  * Whatever goes wrong with the session, the command runs.
  */
 #include <errno.h>
@@ -92,10 +93,13 @@ struct recording {
 	struct transcripts *transcripts;
 	struct checkpoint checkpoint;
 	bool supervisor_died; /* with the command still running, or at its end */
-	int signals; /* tells that a signal is there while the watcher's descriptor is waited for; -1: not made yet */
+	/* tells that a signal is there while the watcher's descriptor is waited for; -1: not made
+	 * yet */
+	int signals;
 };
 
-/* The environment of the command: the library, the session, and what would hide file access from it. */
+/* The environment of the command: the library, the session, and what would hide file access from
+ * it. */
 static int prepare_environment(const struct session *session, bool preloads)
 {
 	char library[SEGMENT_PATH_BYTES];
@@ -138,7 +142,7 @@ static struct context root_context(const struct config *config, const struct seg
 		agent_is = SESSION_AGENT_IS_INSIDE;
 	role_invocation(segment, words[0], words, &invocation);
 	if (agent_is == SESSION_AGENT_IS_OUTSIDE)
-		context.flags |= CONTEXT_EXTERNAL_AGENT | CONTEXT_OUTSIDE_SAID;
+		context.flags |= CONTEXT_EXTERNAL_AGENT | CONTEXT_EXTERNAL_DECLARED;
 	else if (agent_is == SESSION_AGENT_IS_AUTO &&
 		 role_root_is_external(&invocation, isatty(STDIN_FILENO)))
 		context.flags |= CONTEXT_EXTERNAL_AGENT;
@@ -244,8 +248,9 @@ static void become(void *data)
 	_exit(EXIT_CODE_FAILED);
 }
 
-/* Is a signal that reached this process to be passed on?  What the terminal sends (si_code SI_KERNEL), it sends to
- * the whole group; other signals of the kernel (an alarm set before we were started) are for the command. */
+/* Is a signal that reached this process to be passed on?  What the terminal sends (si_code
+ * SI_KERNEL), it sends to the whole group; other signals of the kernel (an alarm set before we were
+ * started) are for the command. */
 static bool is_for_child(int signal, const siginfo_t *info)
 {
 	static const int OF_TERMINALS[] = { SIGINT,  SIGQUIT, SIGTSTP,  SIGTTIN,
@@ -271,8 +276,9 @@ static bool is_stopped(pid_t pid)
 	return behind_name && behind_name[1] == ' ' && behind_name[2] == 'T';
 }
 
-/* Somebody may stop the command by its own pid (a limiter of processor time) and let it go on without knowing of this
- * process, which cannot notice while it is stopped itself: a child looks, and lets it go on too. */
+/* Somebody may stop the command by its own pid (a limiter of processor time) and let it go on
+ * without knowing of this process, which cannot notice while it is stopped itself: a child looks,
+ * and lets it go on too. */
 static pid_t watch(pid_t command)
 {
 	static const struct timespec PAUSE = { .tv_nsec = 20000000 };
@@ -289,8 +295,9 @@ static pid_t watch(pid_t command)
 	_exit(0);
 }
 
-/* Has the pages of the journal that are written next in memory: the first store to one that is not takes its writer microseconds, for
- * the file system's sake.  next: the journal's end.  written: since the last turn. */
+/* Has the pages of the journal that are written next in memory: the first store to one that is not
+ * takes its writer microseconds, for the file system's sake.  next: the journal's end.  written:
+ * since the last turn. */
 static void touch_journal(struct recording *recording, uint64_t next, uint64_t written)
 {
 	enum { AHEAD_UNITS = 8192, AHEAD_UNITS_MAX = 131072, TURNS = 4 };
@@ -305,8 +312,9 @@ static void touch_journal(struct recording *recording, uint64_t next, uint64_t w
 		recording->touched = journal_touch(&recording->journal, from, next + ahead);
 }
 
-/* Makes the journal longer before the processes that write to it have to: a call of theirs should not take the time, nor a
- * descriptor for a moment.  As much as was written since the last time, twice.  Returns whether something was. */
+/* Makes the journal longer before the processes that write to it have to: a call of theirs should
+ * not take the time, nor a descriptor for a moment.  As much as was written since the last time,
+ * twice.  Returns whether something was. */
 static bool tend_journal(struct recording *recording)
 {
 	enum { UNITS_MIN = 4 * JOURNAL_ROOM_UNITS };
@@ -327,8 +335,8 @@ static bool tend_journal(struct recording *recording)
 
 enum { SOON_MS = 20, LATER_MS = 200 };
 
-/* What there is to do while the command runs, at every turn of the loop that waits for it.  Returns in how many milliseconds the
- * next turn is to come at the latest. */
+/* What there is to do while the command runs, at every turn of the loop that waits for it.  Returns
+ * in how many milliseconds the next turn is to come at the latest. */
 static unsigned tend(struct recording *recording)
 {
 	unsigned journal_ms = tend_journal(recording) ? SOON_MS : LATER_MS;
@@ -344,8 +352,8 @@ static unsigned tend(struct recording *recording)
 	return journal_ms < least_ms ? journal_ms : least_ms;
 }
 
-/* Waits for a signal, for as long at most, or until the watcher or a transcript has something to do.  As sigtimedwait(2), which it is
- * where nothing is watched. */
+/* Waits for a signal, for as long at most, or until the watcher or a transcript has something to
+ * do.  As sigtimedwait(2), which it is where nothing is watched. */
 static int next_signal(struct recording *recording, const sigset_t *all, unsigned wait_ms,
 		       siginfo_t *ret_info)
 {
@@ -367,7 +375,8 @@ static int next_signal(struct recording *recording, const sigset_t *all, unsigne
 	return sigtimedwait(all, ret_info, &wait);
 }
 
-/* supervised: NULL: the command is a child of this process, whose number is its own until it is waited for. */
+/* supervised: NULL: the command is a child of this process, whose number is its own until it is
+ * waited for. */
 static void signal_command(pid_t command, const struct supervised *supervised, int signal)
 {
 	if (supervised)
@@ -376,7 +385,8 @@ static void signal_command(pid_t command, const struct supervised *supervised, i
 		(void)kill(command, signal);
 }
 
-/* Was the command let go on since it stopped?  Then it is not told again: it may have been stopped once more by now. */
+/* Was the command let go on since it stopped?  Then it is not told again: it may have been stopped
+ * once more by now. */
 static bool goes_on(pid_t command, const struct supervised *supervised)
 {
 	siginfo_t info = { .si_pid = 0 };
@@ -385,13 +395,15 @@ static bool goes_on(pid_t command, const struct supervised *supervised)
 		return !is_stopped(command);
 	if (waitid(P_PID, (id_t)command, &info, WCONTINUED | WNOHANG) == 0 && info.si_pid)
 		return true;
-	/* The next stop takes back what the kernel had to tell of that; it is still to be waited for. */
+	/* The next stop takes back what the kernel had to tell of that; it is still to be waited
+	 * for. */
 	return waitid(P_PID, (id_t)command, &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
 	       info.si_pid;
 }
 
-/* Stops this process by a signal, so that who waits for it is told the same.  Returns whether it did: the kernel drops the signals of
- * terminals in a process group that nobody could let go on.  All signals are blocked. */
+/* Stops this process by a signal, so that who waits for it is told the same.  Returns whether it
+ * did: the kernel drops the signals of terminals in a process group that nobody could let go on.
+ * All signals are blocked. */
 static bool stop_by(int signal)
 {
 	static const struct timespec NOW = { .tv_nsec = 0 };
@@ -471,8 +483,8 @@ static bool has_supervised_ended(struct supervised *supervised, int *ret_status,
 	}
 }
 
-/* Waits for the command; stops and goes on with it; passes signals on.  supervised: NULL: it is a child of this process.  Returns
- * its wait status. */
+/* Waits for the command; stops and goes on with it; passes signals on.  supervised: NULL: it is a
+ * child of this process.  Returns its wait status. */
 static int wait_for(pid_t command, struct supervised *supervised, const sigset_t *all,
 		    struct recording *recording)
 {
@@ -513,7 +525,8 @@ static pid_t start_child(struct birth *birth)
 	_exit(EXIT_CODE_FAILED);
 }
 
-/* Starts the command below a supervisor.  False with a line that says why: then it is not started. */
+/* Starts the command below a supervisor.  False with a line that says why: then it is not
+ * started. */
 static bool start_supervised(struct birth *birth, struct supervised *ret_supervised)
 {
 	struct supervised_start start = {
@@ -602,8 +615,8 @@ static int run_command(struct recording *recording, const struct context *contex
 /* What a run is to be like without a session. */
 enum blind { NOT_BLIND, BLIND, REFUSED };
 
-/* Says why nothing can be observed.  The command runs all the same, but not where a user asked for something to be refused.  session: the
- * name or "no session"; may be NULL. */
+/* Says why nothing can be observed.  The command runs all the same, but not where a user asked for
+ * something to be refused.  session: the name or "no session"; may be NULL. */
 static enum blind go_blind(const struct config_rule *rule, const char *what, const char *why)
 {
 	if (!rule) {
@@ -654,7 +667,8 @@ static enum blind prepare_session(const struct config *config, char **words,
 	return blind;
 }
 
-/* The session's journal, to write to.  A session that ought to have one and has none is used all the same. */
+/* The session's journal, to write to.  A session that ought to have one and has none is used all
+ * the same. */
 static void open_journal(const struct session *session, struct journal *ret_journal)
 {
 	const char *path = session_journal(session);
@@ -667,8 +681,9 @@ static void open_journal(const struct session *session, struct journal *ret_jour
 						 : "this session has none");
 }
 
-/* Is the journal still the one that this run began with, and as long as it says?  Maps it anew: where memory is limited, only what was
- * there at the start was mapped.  What is said of a damaged one would be wrong. */
+/* Is the journal still the one that this run began with, and as long as it says?  Maps it anew:
+ * where memory is limited, only what was there at the start was mapped.  What is said of a damaged
+ * one would be wrong. */
 static void renew_journal(const struct session *session, const struct journal_header *begun,
 			  struct journal *journal)
 {
@@ -710,8 +725,8 @@ static void end_journal(const struct session *session, struct journal *journal,
 			      text_number(seal.records, number), seal.digest);
 }
 
-/* Ends this process as the command was ended.  Returns where that cannot be: the first process of a container has no default
- * actions. */
+/* Ends this process as the command was ended.  Returns where that cannot be: the first process of a
+ * container has no default actions. */
 static void die_by(int signal)
 {
 	struct sigaction by_default = { .sa_handler = SIG_DFL };
@@ -770,7 +785,7 @@ static uint32_t run_kind(const struct context *context)
 	enum context_run kind = CONTEXT_RUN_HEADLESS;
 
 	if (isatty(STDIN_FILENO))
-		kind = context->flags & CONTEXT_EXTERNAL_AGENT ? CONTEXT_RUN_OUTSIDE
+		kind = context->flags & CONTEXT_EXTERNAL_AGENT ? CONTEXT_RUN_EXTERNAL
 							       : CONTEXT_RUN_INTERACTIVE;
 	return (uint32_t)kind << CONTEXT_RUN_KIND_SHIFT;
 }

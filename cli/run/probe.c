@@ -180,7 +180,7 @@ static void become(const struct probe *probe, const char *path, char *const word
 	if (error == 0 && chdir(probe->work) < 0)
 		error = -errno;
 	if (output == PROBE_CAPTURE)
-		context.flags |= CONTEXT_EXTERNAL_AGENT | CONTEXT_OUTSIDE_SAID;
+		context.flags |= CONTEXT_EXTERNAL_AGENT | CONTEXT_EXTERNAL_DECLARED;
 	if (error == 0) {
 		struct process_ref process = process_announce(
 			&probe->session.segment, SUBJECT_SELF, &context,

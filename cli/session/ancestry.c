@@ -78,8 +78,8 @@ static bool place_of(const struct process_slot *process, struct context *ret_con
 
 /* The answer for this process, or else for its nearest ancestor that has one. */
 static bool find_nearest(const struct segment *segment,
-			 bool (*say)(const struct process_slot *process,
-				     struct context *ret_context),
+			 bool (*read_slot)(const struct process_slot *process,
+					   struct context *ret_context),
 			 struct context *ret_context)
 {
 	pid_t chain[ANCESTORS_MAX];
@@ -93,7 +93,7 @@ static bool find_nearest(const struct segment *segment,
 		chain[count++] = pid;
 	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
 		if (!process_read(segment, i, &process) || !process.pid ||
-		    !say(&process, &candidate))
+		    !read_slot(&process, &candidate))
 			continue;
 		if (candidate.pid_ns && candidate.pid_ns != pid_ns)
 			continue; /* its numbers mean others there */

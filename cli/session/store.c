@@ -547,7 +547,7 @@ static int judge(const struct store *store, const struct store_session *session,
 	static const char *const FILES[] = { SEGMENT, JOURNAL };
 	char path[SEGMENT_PATH_BYTES];
 	struct segment segment;
-	bool told = true;
+	bool is_answered = true;
 	/* Without a segment no process can be found; the journal is then as good as unused. */
 	enum session_life life = SESSION_EMPTY;
 
@@ -557,7 +557,7 @@ static int judge(const struct store *store, const struct store_session *session,
 			int error = ask_writers(claim->fds[place], FILES[i]);
 			if (error == -EBUSY)
 				return error;
-			told &= error == 0;
+			is_answered &= error == 0;
 		}
 	for (int place = 0; place < STORE_PLACES; place++) {
 		if (claim->fds[place] < 0 ||
@@ -571,7 +571,7 @@ static int judge(const struct store *store, const struct store_session *session,
 			life = SESSION_UNSURE;
 		}
 	}
-	return life == SESSION_LIVED_IN || (life == SESSION_UNSURE && !told) ? -EBUSY : 0;
+	return life == SESSION_LIVED_IN || (life == SESSION_UNSURE && !is_answered) ? -EBUSY : 0;
 }
 
 static int claim(const struct store *store, const struct store_session *session,

@@ -86,7 +86,7 @@ enum cell_name {
 	CELL_WRITES,
 	CELL_CONFLICTS,
 	CELL_RULES,
-	CELL_OUTSIDE,
+	CELL_EXTERNAL,
 	CELL_NOTICES,
 	CELL_SAVED,
 	CELL_YIELDS,
@@ -120,7 +120,7 @@ static void make_cells(const struct top_feed *feed, struct cell *ret_cells)
 	set_rate(&ret_cells[CELL_WRITES], "writes/s", feed->rates.writes);
 	set_count(&ret_cells[CELL_CONFLICTS], "conflicts", top_feed_conflicts(feed), BAD);
 	set_count(&ret_cells[CELL_RULES], "rule hits", top_feed_rules(feed), refused);
-	set_count(&ret_cells[CELL_OUTSIDE], "outside", counters[COUNTER_edits_outside], CAREFUL);
+	set_count(&ret_cells[CELL_EXTERNAL], "outside", counters[COUNTER_edits_outside], CAREFUL);
 	set_count(&ret_cells[CELL_NOTICES], "notices", top_feed_notices(feed), GOOD);
 	ret_cells[CELL_SAVED] = (struct cell){ .label = "saved", .meaning = saved ? GOOD : PLAIN };
 	(void)top_size(saved, ret_cells[CELL_SAVED].value);
@@ -171,10 +171,10 @@ int draw_numbers(const struct top_feed *feed, int line, int lines)
 	static const int GRID[DRAW_CELL_LINES][CELLS_ACROSS] = {
 		{ CELL_EVENTS, CELL_CONFLICTS, CELL_NOTICES, CELLS },
 		{ CELL_READS, CELL_RULES, CELL_SAVED, CELL_UNOBSERVED },
-		{ CELL_WRITES, CELL_OUTSIDE, CELL_YIELDS, CELL_LOST },
+		{ CELL_WRITES, CELL_EXTERNAL, CELL_YIELDS, CELL_LOST },
 	};
 	static const int FIRST[] = { CELL_EVENTS,     CELL_CONFLICTS, CELL_SAVED,
-				     CELL_RULES,      CELL_NOTICES,   CELL_OUTSIDE,
+				     CELL_RULES,      CELL_NOTICES,   CELL_EXTERNAL,
 				     CELL_UNOBSERVED, CELL_READS,     CELL_WRITES };
 	enum { FIRST_COUNT = sizeof(FIRST) / sizeof(FIRST[0]) };
 	struct cell cells[CELLS];

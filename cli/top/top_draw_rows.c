@@ -116,7 +116,7 @@ static const char *file_state(const struct top_file *file, enum meaning *ret_mea
 	if (file->flags & TOP_FILE_RULED)
 		return "ruled";
 	*ret_meaning = CAREFUL;
-	if (file->flags & TOP_FILE_OUTSIDE)
+	if (file->flags & TOP_FILE_EXTERNAL)
 		return "outside";
 	*ret_meaning = PLAIN;
 	if (file->flags & TOP_FILE_DELETED)

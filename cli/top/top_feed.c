@@ -54,7 +54,7 @@ void top_feed_close(struct top_feed *feed)
 /* Passes over what cannot be read in time. */
 static void keep_up(struct top_feed *feed)
 {
-	uint64_t end = events_end(feed->events), at = events_position(feed->events);
+	uint64_t end = events_end_unit(feed->events), at = events_position(feed->events);
 
 	if (end - at <= (uint64_t)(feed->caught_up ? TOP_AHEAD : TOP_AHEAD_FIRST))
 		return;
@@ -72,7 +72,7 @@ static void keep_up(struct top_feed *feed)
 static bool pass_undone(struct top_feed *feed, uint64_t now_ns)
 {
 	if (events_position(feed->events) >= feed->waited_for) {
-		feed->waited_for = events_end(feed->events);
+		feed->waited_for = events_end_unit(feed->events);
 		feed->waited_since_ns = now_ns;
 	}
 	if (now_ns - feed->waited_since_ns < UNDONE_MS * MS_NS)
@@ -106,7 +106,7 @@ bool top_feed_read(struct top_feed *feed, uint64_t budget_ns)
 		if (i % EVENTS_PER_UPDATE == 0)
 			now_ns = sys_boottime_ns();
 	}
-	uint64_t end = events_end(feed->events), at = events_position(feed->events);
+	uint64_t end = events_end_unit(feed->events), at = events_position(feed->events);
 	feed->ahead = end > at ? end - at : 0;
 	return more;
 }

@@ -305,7 +305,7 @@ static void follow_given(struct top_file *file, const struct event *event)
 		file->repeats++;
 	file->given = *version;
 	file->given_scope = event->scope_id;
-	file->flags &= ~(uint32_t)TOP_FILE_OUTSIDE;
+	file->flags &= ~(uint32_t)TOP_FILE_EXTERNAL;
 }
 
 /* Bytes: the total of a descriptor holds its first read. */
@@ -415,14 +415,14 @@ static void follow_file(struct top_model *model, struct top_file *file, struct t
 		break;
 	case JOURNAL_DIFFED:
 		file->bytes_saved += record->amount;
-		file->flags &= ~(uint32_t)TOP_FILE_OUTSIDE;
+		file->flags &= ~(uint32_t)TOP_FILE_EXTERNAL;
 		break;
 	case JOURNAL_GIVEN:
 		follow_given(file, event);
 		break;
 	case JOURNAL_CHANGED:
 		if (source_is_external(event->source))
-			file->flags |= TOP_FILE_OUTSIDE;
+			file->flags |= TOP_FILE_EXTERNAL;
 		break;
 	case JOURNAL_GUARDED:
 		file->flags |= TOP_FILE_CONFLICT;

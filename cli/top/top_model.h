@@ -33,9 +33,9 @@ enum {
 
 /* A file's state, shown beside its numbers: the most serious is shown. */
 enum top_file_flags {
-	TOP_FILE_WRITTEN = 1, /* by the session */
-	TOP_FILE_DELETED = 2, /* by the session, and not made again */
-	TOP_FILE_OUTSIDE = 4, /* changed by an external writer, and not read since */
+	TOP_FILE_WRITTEN = 1,  /* by the session */
+	TOP_FILE_DELETED = 2,  /* by the session, and not made again */
+	TOP_FILE_EXTERNAL = 4, /* changed by an external writer, and not read since */
 	TOP_FILE_CONFLICT = 8,
 	TOP_FILE_RULED = 16, /* a rule warned of an access, refused it, or fails the run for it */
 };

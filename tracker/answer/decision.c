@@ -102,7 +102,7 @@ static struct moment request_moment(const struct segment *segment, const struct 
 static bool is_current(const struct segment *segment, const struct request *request,
 		       const struct delivery_slot *delivery, const struct moment *moment)
 {
-	struct delivery_slot forgotten;
+	struct delivery_slot invalidated;
 
 	struct output_limits limits = limits_at(segment, request, moment);
 	if (!delivery_is_current(segment, delivery, moment, &limits))
@@ -110,9 +110,9 @@ static bool is_current(const struct segment *segment, const struct request *requ
 	if (!request->is_in_process)
 		return true;
 	return delivery->request != moment->request &&
-	       !(delivery_find(segment, request->agent_scope_id, delivery->file_key, &forgotten) ==
-			 0 &&
-		 !forgotten.command_id && forgotten.time_ns >= delivery->time_ns);
+	       !(delivery_find(segment, request->agent_scope_id, delivery->file_key,
+			       &invalidated) == 0 &&
+		 !invalidated.command_id && invalidated.time_ns >= delivery->time_ns);
 }
 
 /* What this scope was given of the file, under its path or, for another name of it, under its inode

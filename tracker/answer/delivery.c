@@ -248,7 +248,7 @@ void delivery_unnote(const struct segment *segment, uint64_t scope_id, uint64_t 
 unsigned delivery_forget(const struct segment *segment, uint64_t scope_id, uint64_t file_key)
 {
 	uint64_t now_ns = sys_boottime_ns();
-	unsigned forgotten = 0;
+	unsigned invalidated = 0;
 
 	/* Either this sees a delivery that is being recorded, or decision_deliver() sees the
 	 * forget. */
@@ -263,7 +263,7 @@ unsigned delivery_forget(const struct segment *segment, uint64_t scope_id, uint6
 		if (!slot_acquire_surely(slot, &copy, sizeof(copy)))
 			continue;
 		if (copy.file_key == key) {
-			forgotten += copy.command_id != 0;
+			invalidated += copy.command_id != 0;
 			copy.command_id = 0;
 			copy.notice_request = 0;
 			copy.yield_until = 0;
@@ -273,7 +273,7 @@ unsigned delivery_forget(const struct segment *segment, uint64_t scope_id, uint6
 			slot_abandon(slot, &copy, sizeof(copy));
 		}
 	}
-	return forgotten;
+	return invalidated;
 }
 
 void delivery_forget_names(const struct segment *segment, uint64_t scope_id, uint64_t file_key)

@@ -317,7 +317,7 @@ int instruction_record(const struct segment *segment, const struct moment *momen
 unsigned instruction_forget(const struct segment *segment, uint64_t scope_id, uint64_t dev,
 			    uint64_t ino)
 {
-	unsigned forgotten = 0;
+	unsigned invalidated = 0;
 
 	for (uint64_t i = 0; i < segment->capacity[TABLE_INSTRUCTIONS]; i++) {
 		struct instruction_slot *slot = segment_slot(segment, TABLE_INSTRUCTIONS, i);
@@ -332,12 +332,12 @@ unsigned instruction_forget(const struct segment *segment, uint64_t scope_id, ui
 		bool is_it = copy.dev == dev && copy.ino == ino &&
 			     (!scope_id || copy.scope_id == scope_id);
 		if (is_it) {
-			forgotten += copy.command_id != 0;
+			invalidated += copy.command_id != 0;
 			copy.command_id = 0;
 			slot_commit(slot, &copy, sizeof(copy));
 		} else {
 			slot_abandon(slot, &copy, sizeof(copy));
 		}
 	}
-	return forgotten;
+	return invalidated;
 }

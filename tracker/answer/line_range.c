@@ -135,7 +135,7 @@ bool line_range_is_whole(const struct segment *segment, uint64_t file_key,
 
 unsigned line_range_forget(const struct segment *segment, uint64_t scope_id, uint64_t file_key)
 {
-	unsigned forgotten = 0;
+	unsigned invalidated = 0;
 
 	/* Either this sees a part that is being recorded, or decision_give_lines() sees the
 	 * forget. */
@@ -149,7 +149,7 @@ unsigned line_range_forget(const struct segment *segment, uint64_t scope_id, uin
 		if (!slot_acquire_surely(slot, &copy, sizeof(copy)))
 			continue;
 		if (copy.file_key == file_key) {
-			forgotten += copy.line_count > 0;
+			invalidated += copy.line_count > 0;
 			copy.line_count = 0;
 			memset(copy.parts, 0, sizeof(copy.parts));
 			slot_commit(slot, &copy, sizeof(copy));
@@ -157,5 +157,5 @@ unsigned line_range_forget(const struct segment *segment, uint64_t scope_id, uin
 			slot_abandon(slot, &copy, sizeof(copy));
 		}
 	}
-	return forgotten;
+	return invalidated;
 }

@@ -191,7 +191,7 @@ void remembered_unnote(const struct segment *segment, const struct remembered_sl
 
 unsigned remembered_forget(const struct segment *segment, uint64_t scope_id)
 {
-	unsigned forgotten = 0;
+	unsigned invalidated = 0;
 
 	for (uint64_t i = 0; i < segment->capacity[TABLE_REMEMBERED]; i++) {
 		struct remembered_slot *slot = segment_slot(segment, TABLE_REMEMBERED, i);
@@ -201,11 +201,11 @@ unsigned remembered_forget(const struct segment *segment, uint64_t scope_id)
 			continue;
 		if (!slot_acquire_surely(slot, &copy, sizeof(copy)))
 			continue;
-		forgotten += copy.command_id != 0;
+		invalidated += copy.command_id != 0;
 		copy.command_id = 0;
 		copy.notice_request = 0;
 		copy.yield_until = 0;
 		slot_commit(slot, &copy, sizeof(copy));
 	}
-	return forgotten;
+	return invalidated;
 }

@@ -301,8 +301,8 @@ bool baseline_scope_lives(const struct segment *segment, uint64_t scope_id)
 
 uint64_t baseline_only_scope(const struct segment *segment)
 {
-	uint64_t found = 0, living = 0;
-	unsigned found_count = 0, living_count = 0;
+	uint64_t found = 0, live = 0;
+	unsigned found_count = 0, live_count = 0;
 
 	for (uint64_t i = 0; i < segment->capacity[TABLE_SCOPES]; i++) {
 		const struct scope_slot *scope = segment_slot(segment, TABLE_SCOPES, i);
@@ -312,12 +312,12 @@ uint64_t baseline_only_scope(const struct segment *segment)
 		found = id;
 		found_count++;
 		if (baseline_scope_lives(segment, id)) {
-			living = id;
-			living_count++;
+			live = id;
+			live_count++;
 		}
 	}
-	if (living_count)
-		return living_count == 1 ? living : 0;
+	if (live_count)
+		return live_count == 1 ? live : 0;
 	return found_count == 1 ? found : 0;
 }
 

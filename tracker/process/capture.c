@@ -82,7 +82,7 @@ static uint32_t capture_kind(const struct segment *segment, struct subject subje
 			     const struct context *context, const struct stat *stat)
 {
 	bool external = context->flags & CONTEXT_EXTERNAL_AGENT;
-	bool said = context->flags & CONTEXT_OUTSIDE_SAID;
+	bool said = context->flags & CONTEXT_EXTERNAL_DECLARED;
 
 	if (is_terminal_device(stat))
 		return CAPTURE_TERMINAL;

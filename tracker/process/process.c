@@ -644,7 +644,7 @@ static void enter_agent(struct context *context, uint32_t pid, uint64_t pid_ns, 
 			uint32_t profile)
 {
 	context->flags |= CONTEXT_AGENT;
-	context->flags &= ~(uint32_t)(CONTEXT_EXTERNAL_AGENT | CONTEXT_OUTSIDE_SAID |
+	context->flags &= ~(uint32_t)(CONTEXT_EXTERNAL_AGENT | CONTEXT_EXTERNAL_DECLARED |
 				      CONTEXT_AGENT_OUT | CONTEXT_ROOT | CONTEXT_FORK |
 				      CONTEXT_TAKEN);
 	context->scope_id = 0;
@@ -784,7 +784,7 @@ static bool become_root(const struct segment *segment, struct subject subject,
 	if (external)
 		context->flags |= CONTEXT_EXTERNAL_AGENT;
 	if (agent_is == SESSION_AGENT_IS_OUTSIDE)
-		context->flags |= CONTEXT_OUTSIDE_SAID;
+		context->flags |= CONTEXT_EXTERNAL_DECLARED;
 	return true;
 }
 

@@ -63,7 +63,7 @@ static uint32_t initial_flags(const struct context *context, uint32_t anchor_pid
 
 	if (context)
 		run = (context->flags & CONTEXT_RUN_KIND) >> CONTEXT_RUN_KIND_SHIFT;
-	if (run != CONTEXT_RUN_INTERACTIVE && !(run == CONTEXT_RUN_OUTSIDE && profile) &&
+	if (run != CONTEXT_RUN_INTERACTIVE && !(run == CONTEXT_RUN_EXTERNAL && profile) &&
 	    !(context && profile && is_at_terminal(anchor_pid)))
 		return 0;
 	return SCOPE_INTERACTIVE | (run == CONTEXT_RUN_NONE ? 0 : (uint32_t)SCOPE_MUTE);

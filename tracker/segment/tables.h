@@ -23,12 +23,12 @@ enum context_flags {
 	CONTEXT_ATTACHED = 1,
 	CONTEXT_EXTERNAL_AGENT =
 		2, /* the agent is external: the root's descriptor 1 is the capture */
-	CONTEXT_OUTSIDE_SAID = 4, /* and the user said so: a pipe or socket is a capture too */
-	CONTEXT_ROOT = 8,         /* the process is the root of its run or command */
-	CONTEXT_AGENT = 16,       /* an agent is the process itself or above it */
-	CONTEXT_AGENT_OUT = 32,   /* agent_out is known */
-	CONTEXT_ROOT_OUT = 64,    /* root_out is known */
-	CONTEXT_PARTIAL = 128,    /* the process itself is not fully observed; not handed on */
+	CONTEXT_EXTERNAL_DECLARED = 4, /* and the user said so: a pipe or socket is a capture too */
+	CONTEXT_ROOT = 8,              /* the process is the root of its run or command */
+	CONTEXT_AGENT = 16,            /* an agent is the process itself or above it */
+	CONTEXT_AGENT_OUT = 32,        /* agent_out is known */
+	CONTEXT_ROOT_OUT = 64,         /* root_out is known */
+	CONTEXT_PARTIAL = 128,         /* the process itself is not fully observed; not handed on */
 	/* inspected by a supervisor, also where it makes system calls of its own; not handed on */
 	CONTEXT_SUPERVISED = 256,
 	/* the scope is that of a fork of the agent, for what it was given; what is guarded is the
@@ -52,7 +52,7 @@ enum context_run {
 	CONTEXT_RUN_HEADLESS,    /* those of agents at a terminal of their own */
 	CONTEXT_RUN_INTERACTIVE, /* standard input is a terminal: all */
 	/* so it is, and the command itself is no agent: those of agents with a profile */
-	CONTEXT_RUN_OUTSIDE,
+	CONTEXT_RUN_EXTERNAL,
 };
 
 /* What a process hands on to those it starts: its place in the tree.  Plain data, copied whole. */

@@ -42,7 +42,7 @@ static struct context outside(bool said)
 {
 	return (struct context){
 		.flags = CONTEXT_ATTACHED | CONTEXT_EXTERNAL_AGENT |
-			 (said ? CONTEXT_OUTSIDE_SAID : 0),
+			 (said ? CONTEXT_EXTERNAL_DECLARED : 0),
 		.scope_id = scope,
 	};
 }
@@ -286,8 +286,8 @@ Test(capture, command_limit_exactly_and_one_beyond)
 				100));
 }
 
-/* What a shell and the children that it waited for wrote is known from the kernel.  Each of these is a fresh process,
- * which has written nothing yet. */
+/* What a shell and the children that it waited for wrote is known from the kernel.  Each of these
+ * is a fresh process, which has written nothing yet. */
 static void spend(size_t bytes)
 {
 	static char text[4096];
@@ -335,7 +335,8 @@ static int measured(void)
 	return 0;
 }
 
-/* Lines and their length, too: with what others than viewers wrote, of which each byte may be a line. */
+/* Lines and their length, too: with what others than viewers wrote, of which each byte may be a
+ * line. */
 Test(capture, command_within_lines)
 {
 	uint64_t command = world_command(&world);

@@ -342,7 +342,7 @@ static int outside_said(void)
 {
 	new_stdout();
 	struct me root = attach_as(NULL, "/bin/bash", SHELL, "chat-1", SESSION_AGENT_IS_OUTSIDE);
-	must((root.context.flags & CONTEXT_OUTSIDE_SAID) && root.context.capture_id != 0);
+	must((root.context.flags & CONTEXT_EXTERNAL_DECLARED) && root.context.capture_id != 0);
 	must(root.context.scope_id == scope_id_of(0, "chat-1"));
 	shells_capture = root.context.capture_id;
 	return run(&root, "/bin/cat", CAT, false, viewer_below_shell);
@@ -353,7 +353,7 @@ static int outside_auto_pipe(void)
 	new_stdout();
 	struct me root = attach(NULL, "/bin/bash", SHELL);
 	must((root.context.flags & CONTEXT_EXTERNAL_AGENT) &&
-	     !(root.context.flags & CONTEXT_OUTSIDE_SAID));
+	     !(root.context.flags & CONTEXT_EXTERNAL_DECLARED));
 	must(root.context.capture_id == 0);
 	return 0;
 }
@@ -528,7 +528,8 @@ Test(process, full_table_is_counted_and_harmless)
 
 /* ---- by a supervisor ---- */
 
-/* Processes that do as they are told: an agent, a shell below it with an output of its own, a viewer below that. */
+/* Processes that do as they are told: an agent, a shell below it with an output of its own, a
+ * viewer below that. */
 enum puppet { AGENT_PUPPET, SHELL_PUPPET, VIEWER_PUPPET, PUPPETS };
 
 static struct {

@@ -131,7 +131,8 @@ Test(scope, names_are_cut)
 	cr_assert_eq(copy.profile, 2);
 }
 
-/* Nothing counts in an interactive scope before `seen run` says that something does: also not at its beginning. */
+/* Nothing counts in an interactive scope before `seen run` says that something does: also not at
+ * its beginning. */
 Test(scope, an_interactive_one_begins_mute)
 {
 	const uint32_t mute = SCOPE_INTERACTIVE | SCOPE_MUTE;
@@ -142,7 +143,7 @@ Test(scope, an_interactive_one_begins_mute)
 		{ CONTEXT_RUN_NONE, 0, 0 },           { CONTEXT_RUN_NONE, 1, 0 },
 		{ CONTEXT_RUN_HEADLESS, 0, 0 },       { CONTEXT_RUN_HEADLESS, 1, 0 },
 		{ CONTEXT_RUN_INTERACTIVE, 0, mute }, { CONTEXT_RUN_INTERACTIVE, 1, mute },
-		{ CONTEXT_RUN_OUTSIDE, 0, 0 },        { CONTEXT_RUN_OUTSIDE, 1, mute },
+		{ CONTEXT_RUN_EXTERNAL, 0, 0 },       { CONTEXT_RUN_EXTERNAL, 1, mute },
 	};
 	for (unsigned i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
 		const struct context context = {
