@@ -289,7 +289,7 @@ Test(top, what_is_said_of_a_file)
 	read_all();
 	cr_assert(file("/w/conflict")->flags & TOP_FILE_CONFLICT);
 	cr_assert_eq(file("/w/conflict")->writes, 0);
-	cr_assert(file("/w/outside")->flags & TOP_FILE_OUTSIDE);
+	cr_assert(file("/w/outside")->flags & TOP_FILE_EXTERNAL);
 	cr_assert(file("/w/.env")->flags & TOP_FILE_RULED);
 	cr_assert_not(file("/w/logged")->flags & TOP_FILE_RULED);
 	cr_assert_eq(model->note_count, 4);
@@ -301,7 +301,7 @@ Test(top, what_is_said_of_a_file)
 	/* Read again: the agent knows. */
 	given(process, "outside", 5);
 	read_all();
-	cr_assert_not(file("/w/outside")->flags & TOP_FILE_OUTSIDE);
+	cr_assert_not(file("/w/outside")->flags & TOP_FILE_EXTERNAL);
 }
 
 Test(top, files_are_bounded)
