@@ -27,8 +27,9 @@ bool is_terminal_device(const struct stat *stat);
 
 /* capture_claim(): records descriptor 1 of a process as a capture, if it may be one.
  *
- * context: of the process; says whether the agent is inside or outside, and what the root's and the
- * agent's own outputs are.  long_lived: commands are told apart by pauses.  Rules (docs/design/processes.md):
+ * context: of the process; says whether the agent is inside the session or external to it, and what
+ * the root's and the agent's own outputs are.  long_lived: commands are told apart by pauses. 
+ * Rules (docs/design/processes.md):
  * never /dev/null or another device, never the agent's own descriptors 1 and 2, never the root's
  * own descriptor 1 under inside; there a FIFO with a name never, and a regular file only when it
  * has no name, or is a spool file of the agent's profile: one that its globs name, opened O_APPEND,

@@ -341,7 +341,7 @@ static enum receiver find_receiver(const struct segment *segment, struct subject
 	}
 	if (holds == HOLDS_UNKNOWN)
 		return RECEIVER_UNKNOWN;
-	/* A spool file is opened to be looked at, and closed. */
+	/* A spool file is opened to be inspected, and closed. */
 	if (holds != HOLDS && capture->kind != CAPTURE_FILE)
 		return RECEIVER_OTHER;
 	switch (others_hold(segment, capture, &line, &end)) {
