@@ -148,7 +148,6 @@ static bool identify(const struct supervision *supervision, const struct target 
 		     char *ret_path)
 {
 	const struct segment *segment = supervision->segment;
-	struct file_slot file;
 	struct stat stat;
 
 	*ret_real = *named;
@@ -159,8 +158,7 @@ static bool identify(const struct supervision *supervision, const struct target 
 	/* Is it a hard link to a file that is known by another name? */
 	return follows && ret_real->normal == ret_path && sys_stat(ret_path, &stat) == 0 &&
 	       S_ISREG(stat.st_mode) && stat.st_nlink > 1 &&
-	       file_find(segment, file_by_inode(segment, stat.st_dev, stat.st_ino), &file) == 0 &&
-	       file_path(segment, &file, ret_path, SEGMENT_PATH_BYTES) > 0 &&
+	       guard_find_link(segment, AT_FDCWD, ret_path, &stat, ret_path) &&
 	       concerns(supervision, target, ret_path);
 }
 

@@ -177,6 +177,33 @@ class Warn(Case):
         self.agent.shell("head -1 f")
         self.assertEqual(self.shell("echo newest > f"), (0, ""))
 
+    def check_another_file(self, name):
+        """A file that has the inode number of one that was read is another: writes to it are no conflict, those to the first are."""
+        path = self.session.path(name)
+        self.learn()
+        self.assertEqual(self.agent.ask(do="write", path=path, data="mine\n", how="truncate")["errno"], 0)
+        self.assertEqual(self.shell("echo more > %s; rm %s" % (name, name)), (0, ""))
+        self.assertEqual(self.counters()["stale_warned"], 0)
+        self.outsider()
+        self.assertEqual(self.own("truncate"), 0)
+        self.assertEqual(self.counters()["stale_warned"], 1)
+
+    def test_backup_left_by_an_editor(self):
+        self.learn()
+        os.rename(self.session.path("f"), self.session.path("f~"))
+        self.outsider(lines("second"))
+        self.check_another_file("f~")
+
+    def test_inode_number_given_anew(self):
+        self.learn()
+        number = os.stat(self.session.path("f")).st_ino
+        self.session.write("g", lines("second"))
+        os.rename(self.session.path("g"), self.session.path("f"))
+        self.session.write("g", lines("new"))
+        if os.stat(self.session.path("g")).st_ino != number:
+            self.skipTest("this file system did not give the number anew")
+        self.check_another_file("g")
+
     def test_no_baseline(self):
         """Of a file that no scope knows nothing is known."""
         self.outsider()

@@ -87,6 +87,13 @@ static uint64_t inode_hash(uint64_t dev, uint64_t ino)
 
 uint64_t file_by_inode(const struct segment *segment, uint64_t dev, uint64_t ino)
 {
+	uint64_t found_ns;
+	return file_by_inode_at(segment, dev, ino, &found_ns);
+}
+
+uint64_t file_by_inode_at(const struct segment *segment, uint64_t dev, uint64_t ino,
+			  uint64_t *ret_found_ns)
+{
 	for (unsigned probe = 0; probe < PROBES; probe++) {
 		const struct inode_slot *slot = segment_slot(
 			segment, TABLE_INODES,
@@ -95,9 +102,11 @@ uint64_t file_by_inode(const struct segment *segment, uint64_t dev, uint64_t ino
 		uint64_t found = __atomic_load_n(&slot->ino, __ATOMIC_RELAXED);
 		if (found == 0 && __atomic_load_n(&slot->file_key, __ATOMIC_RELAXED) == 0)
 			return 0;
-		if (found == ino && slot_read(slot, &copy, sizeof(copy)) && copy.ino == ino &&
-		    copy.dev == dev)
+		if (found == ino && slot_read(slot, &copy, INODE_CHECKED_BYTES) &&
+		    copy.ino == ino && copy.dev == dev) {
+			*ret_found_ns = __atomic_load_n(&slot->found_realtime_ns, __ATOMIC_RELAXED);
 			return copy.file_key;
+		}
 	}
 	return 0;
 }
@@ -117,8 +126,11 @@ static void inode_set(const struct segment *segment, uint64_t dev, uint64_t ino,
 		if (found_ino == ino && found_dev == dev) {
 			/* A writer that died inside left the words and no check value: to be
 			 * written again. */
-			if (found_key == key && slot_read(slot, &copy, sizeof(copy)))
+			if (found_key == key && slot_read(slot, &copy, INODE_CHECKED_BYTES)) {
+				__atomic_store_n(&slot->found_realtime_ns, sys_realtime_ns(),
+						 __ATOMIC_RELAXED);
 				return;
+			}
 			place = slot;
 			break;
 		}
@@ -129,12 +141,13 @@ static void inode_set(const struct segment *segment, uint64_t dev, uint64_t ino,
 			break;
 		}
 	}
-	if (!place || !slot_acquire(place, &copy, sizeof(copy)))
+	if (!place || !slot_acquire(place, &copy, INODE_CHECKED_BYTES))
 		return;
 	copy.dev = dev;
 	copy.ino = ino;
 	copy.file_key = key;
-	slot_commit(place, &copy, sizeof(copy));
+	__atomic_store_n(&place->found_realtime_ns, sys_realtime_ns(), __ATOMIC_RELAXED);
+	slot_commit(place, &copy, INODE_CHECKED_BYTES);
 }
 
 /* Keeps the path of a slot.  Where it fits into the room of the one that was there before it is put

@@ -13,8 +13,12 @@
 /* file_find(): a consistent copy of a file's slot by key.  Returns 0, or -ENOENT. */
 int file_find(const struct segment *segment, uint64_t key, struct file_slot *ret_file);
 
-/* file_by_inode(): key of the file last known under (dev, ino), 0 when there is none. */
+/* file_by_inode(): key of the file last known under (dev, ino), 0 when there is none.
+ * file_by_inode_at(): the same.  ret_found_ns: when it was last read under that number, by
+ * CLOCK_REALTIME: numbers are given anew. */
 uint64_t file_by_inode(const struct segment *segment, uint64_t dev, uint64_t ino);
+uint64_t file_by_inode_at(const struct segment *segment, uint64_t dev, uint64_t ino,
+			  uint64_t *ret_found_ns);
 
 /* What to change in a file's slot: called with the slot held; changes the copy. */
 typedef void file_change(struct file_slot *file, const void *data);

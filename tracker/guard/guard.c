@@ -79,34 +79,53 @@ bool guard_lives_unobserved(const struct segment *segment)
 	return false;
 }
 
-/* Does the path of a file on record still lead to that inode?  Numbers of inodes are given anew. */
-static bool leads_to(const struct segment *segment, const struct file_slot *file,
-		     const struct stat *stat)
-{
-	char *path = chunk_acquire();
-	struct stat other;
-	bool is_same = path && file_path(segment, file, path, SEGMENT_PATH_BYTES) > 0 &&
-		       sys_stat(path, &other) == 0 && other.st_dev == stat->st_dev &&
-		       other.st_ino == stat->st_ino;
-	chunk_release(path);
-	return is_same;
-}
-
-/* Was the file there already when the one on record was read, under the number that it has?  Then
- * it is that one, and a directory above it or the file itself was renamed.  False where the file
- * system does not tell when a file was made. */
-static bool was_renamed(const struct file_slot *file, int fd)
+/* When a file was made; UINT64_MAX where the file system does not tell.  path: as statx(2) takes it
+ * with AT_EMPTY_PATH. */
+static uint64_t birth_ns(int directory, const char *path)
 {
 	struct statx stat;
-	uint64_t read_ns = file->agent_read_realtime_ns > file->last_read_realtime_ns
-				   ? file->agent_read_realtime_ns
-				   : file->last_read_realtime_ns;
 
-	if (file->flags & FILE_REMOVED ||
-	    sys_call6(SYS_statx, fd, (long)"", AT_EMPTY_PATH, STATX_BTIME, (long)&stat, 0) < 0 ||
+	if (sys_call6(SYS_statx, directory, (long)path, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW,
+		      STATX_BTIME, (long)&stat, 0) < 0 ||
 	    !(stat.stx_mask & STATX_BTIME))
-		return false;
-	return (uint64_t)stat.stx_btime.tv_sec * 1000000000 + stat.stx_btime.tv_nsec < read_ns;
+		return UINT64_MAX;
+	return (uint64_t)stat.stx_btime.tv_sec * 1000000000 + stat.stx_btime.tv_nsec;
+}
+
+/* Finds the file on record that an inode is.  Numbers of inodes are given anew, so one of these
+ * must hold: its path leads to the inode; or the inode was there already when the file was last
+ * read under that number, and the path does not lead to another inode that was read since: then
+ * the file, or a directory above it, was renamed.
+ *
+ * directory, path: as of birth_ns().  Returns the key; 0: there is none. */
+static uint64_t find_inode(const struct segment *segment, int directory, const char *path,
+			   const struct stat *stat, struct file_slot *ret_file)
+{
+	uint64_t found_ns = 0, other_ns = 0;
+	uint64_t key = file_by_inode_at(segment, stat->st_dev, stat->st_ino, &found_ns);
+	struct stat there;
+
+	if (!key || file_find(segment, key, ret_file) < 0 || !(ret_file->flags & FILE_HAS_BASELINE))
+		return 0;
+	char *known = chunk_acquire();
+	bool is_there = known && file_path(segment, ret_file, known, SEGMENT_PATH_BYTES) > 0 &&
+			sys_stat(known, &there) == 0;
+	chunk_release(known);
+	if (is_there && there.st_dev == stat->st_dev && there.st_ino == stat->st_ino)
+		return key;
+	if (is_there && file_by_inode_at(segment, there.st_dev, there.st_ino, &other_ns) == key &&
+	    other_ns > found_ns)
+		return 0;
+	return !(ret_file->flags & FILE_REMOVED) && birth_ns(directory, path) < found_ns ? key : 0;
+}
+
+bool guard_find_link(const struct segment *segment, int directory, const char *path,
+		     const struct stat *stat, char *ret_path)
+{
+	struct file_slot file;
+
+	return find_inode(segment, directory, path, stat, &file) &&
+	       file_path(segment, &file, ret_path, SEGMENT_PATH_BYTES) > 0;
 }
 
 /* The key under which the file is on record: by its path or, for another name of it, by its
@@ -115,14 +134,14 @@ static uint64_t key_of(const struct segment *segment, const char *path, int fd,
 		       const struct stat *stat, enum guard_kind kind, struct file_slot *ret_file)
 {
 	uint64_t key = path_key(segment, path);
-	uint64_t other = file_by_inode(segment, stat->st_dev, stat->st_ino);
 
 	if (file_find(segment, key, ret_file) == 0 && (ret_file->flags & FILE_HAS_BASELINE))
 		return key;
 	/* What happens to a name alone leaves the others as they are. */
-	if ((kind != GUARD_UNNAMES || stat->st_nlink == 1) && other && other != key &&
-	    file_find(segment, other, ret_file) == 0 && (ret_file->flags & FILE_HAS_BASELINE) &&
-	    (leads_to(segment, ret_file, stat) || was_renamed(ret_file, fd)))
+	uint64_t other = kind != GUARD_UNNAMES || stat->st_nlink == 1
+				 ? find_inode(segment, fd, "", stat, ret_file)
+				 : 0;
+	if (other)
 		return other;
 	if (file_find(segment, key, ret_file) < 0)
 		*ret_file = (struct file_slot){ .key = key };

@@ -93,6 +93,13 @@ bool guard_may_concern(const struct segment *segment, const struct guard_writer 
 bool guard_concerns(const struct segment *segment, const struct guard_writer *writer,
 		    const char *path);
 
+/* guard_find_link(): the path under which the guard knows a file that has other names.
+ *
+ * directory, path: of the file, as statx(2) takes them; a symbolic link is not followed.  stat: of
+ * it.  ret_path: SEGMENT_PATH_BYTES; may be `path`.  Makes system calls. */
+bool guard_find_link(const struct segment *segment, int directory, const char *path,
+		     const struct stat *stat, char *ret_path);
+
 /* guard_check(): decides, before the call.
  *
  * path: as above; it concerns the writer.  fd: the file there, open for reading, or a negative

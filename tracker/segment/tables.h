@@ -286,7 +286,11 @@ struct inode_slot {
 	uint64_t dev;
 	uint64_t ino;
 	uint64_t file_key; /* 0: empty */
+	/* any, by atomic store: when the file was last found under this number, by CLOCK_REALTIME;
+	 * not under the check.  A file that was made later has the number anew. */
+	uint64_t found_realtime_ns;
 };
+#define INODE_CHECKED_BYTES offsetof(struct inode_slot, found_realtime_ns)
 
 /* What a scope was given; or, under a key of its own, a note of how it was answered (delivery.h).
  * Written under the slot protocol by any process. */
@@ -415,7 +419,7 @@ _Static_assert(sizeof(struct scope_slot) == 120, "scope_slot is part of the segm
 _Static_assert(sizeof(struct capture_slot) == 112, "capture_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct command_slot) == 96, "command_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct file_slot) == 264, "file_slot is part of the segment's ABI");
-_Static_assert(sizeof(struct inode_slot) == 32, "inode_slot is part of the segment's ABI");
+_Static_assert(sizeof(struct inode_slot) == 40, "inode_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct delivery_slot) == 112, "delivery_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct baseline_slot) == 96, "baseline_slot is part of the segment's ABI");
 _Static_assert(sizeof(struct line_range_slot) == 464, "part_slot is part of the segment's ABI");

@@ -171,7 +171,6 @@ static bool obey(struct plan *plan)
 static bool is_other_name(const struct guard_writer *self, int directory, const char *path,
 			  char *normal)
 {
-	struct file_slot file;
 	struct stat stat;
 
 	if (!change_resolve(directory, path, normal) || !path_in_workspace(&shim.segment, normal) ||
@@ -181,9 +180,7 @@ static bool is_other_name(const struct guard_writer *self, int directory, const 
 		return change_identify(directory, path, true, normal) &&
 		       guard_concerns(&shim.segment, self, normal);
 	return S_ISREG(stat.st_mode) && stat.st_nlink > 1 &&
-	       file_find(&shim.segment, file_by_inode(&shim.segment, stat.st_dev, stat.st_ino),
-			 &file) == 0 &&
-	       file_path(&shim.segment, &file, normal, SEGMENT_PATH_BYTES) > 0 &&
+	       guard_find_link(&shim.segment, directory, path, &stat, normal) &&
 	       guard_concerns(&shim.segment, self, normal);
 }
 
