@@ -412,9 +412,20 @@ class WritesTest(unittest.TestCase):
             file.scopes[scope].read(old, start, time.monotonic())
         self.assertIn(number, (0, errno.ESTALE))
         self.settle(scope)
-        self.judge(file, scope, way, whole, new, number == errno.ESTALE, None, before, start, by_agent=True)
+        must, may = self.judge(file, scope, way, whole, new, number == errno.ESTALE, None, before, start, by_agent=True)
+        self.check_reported(scope, must, may)
         if way == "mapped" and number == 0:
             self.leave_open(file, scope)
+
+    def check_reported(self, scope, must, may):
+        """What an agent's own process was warned of, its shell reports next, once."""
+        told = self.run_in(scope, "bash", "-c", "true")["errors"].count(WARNED) + self.run_in(scope, "bash", "-c", "true")["errors"].count(WARNED)
+        warns = self.setting == "warn"
+        self.note("   reported", told)
+        if warns and told < must and VIA == "both":
+            raise Unfinished
+        self.assertLessEqual(warns and must, told)
+        self.assertLessEqual(told, warns and may)
 
     def run_in(self, scope, *argv):
         return self.agents[scope].ask(do="run", argv=argv, sink="pipe", errors=True)
@@ -455,7 +466,9 @@ class WritesTest(unittest.TestCase):
         file.see()
 
     def judge(self, file, scope, way, whole, new, denied, warned, before, start, by_agent):
-        """Holds what came of a write against the model.  warned: None: nobody is told but the counters."""
+        """Holds what came of a write against the model.  warned: None: nobody is told yet but the counters.
+
+        Returns whether it had to be warned of, and whether it might be."""
         end = time.monotonic()
         self.totals["writes"] += 1
         outcomes = file.judge(scope, start, end)
@@ -481,7 +494,7 @@ class WritesTest(unittest.TestCase):
             self.assertEqual(self.setting, "deny")
             self.assertEqual(self.inode(file), before)
             self.assertEqual(self.read_file(file), file.disk)
-            return
+            return must, may
         self.assertEqual(self.read_file(file), new)
         if way != "append":
             self.check_kept(file, file.disk)
@@ -490,6 +503,7 @@ class WritesTest(unittest.TestCase):
         if way == "install":
             passed = {(False, True, True)}
         file.write(scope, new, whole, passed, by_agent)
+        return must, may
 
     def read_file(self, file):
         try:
@@ -516,13 +530,14 @@ class WritesTest(unittest.TestCase):
         if answer["status"] in (0, 1):  # it was too fast
             denied = os.strerror(errno.ESTALE) in answer["errors"]
             self.assertEqual(answer["status"] == 1, denied, answer)
-            self.judge(file, scope, way, whole, new, denied, None, before, start, by_agent=False)
+            self.check_reported(scope, *self.judge(file, scope, way, whole, new, denied, None, before, start, by_agent=False))
             return
         stale = {stale for stale, _, _ in file.judge(scope, start, time.monotonic())}
         alarms = way != "append" and self.setting != "allow"
         now = self.read_file(file)
         self.note("   judged", sorted(stale), "left", None if now is None else len(now), "of", len(new), answer["errors"])
         self.expected[1] += alarms and True in stale
+        self.check_reported(scope, False, alarms and True in stale)
         if alarms and stale == {True} and self.setting == "deny":
             self.assertEqual((now, self.inode(file)), (old, before))
             return
@@ -662,6 +677,7 @@ class WritesTest(unittest.TestCase):
         self.settle(scope)
         self.totals["writes"] += 1
         alone = file is quiet and self.quiet_writers <= {scope}
+        self.run_in(scope, "bash", "-c", "true")  # which prints what waits
         if file is quiet:
             self.quiet_writers.add(scope)
             self.assertNotIn("somebody else", errors)
