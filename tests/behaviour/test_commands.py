@@ -5,7 +5,7 @@ import unittest
 
 from driver import SEEN, SOURCE, Case
 
-COMMANDS = ["run", "status", "files", "check", "changed", "edited", "mention", "log", "history", "verify", "forget", "context", "report", "sessions", "gc", "config", "doctor"]
+COMMANDS = re.findall(r'COMMAND\((\w+), ".*?", 0\)', (SOURCE / "cli/command.h").read_text())
 
 
 class Commands(Case):

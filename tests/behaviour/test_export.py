@@ -14,13 +14,20 @@ import subprocess
 import time
 import unittest
 
-from driver import BUILD, DEADLINE, SANITIZED, SEEN
+from driver import BUILD, DEADLINE, SANITIZED, SEEN, SOURCE
 from ops import columns
 from test_log import HOSTILE, OPS, VFORKED, AT_FDCWD, Journal, LogCase, bytes_of, unescaped
 
 PEAK = str(BUILD / "tests" / "bench" / "peak")
 LONG = os.environ.get("SEEN_LONG")
-LINES = ["jsonl", "csv", "ocsf", "ecs", "otlp"]  # what can be added to
+FORMATS = re.findall(r"FORMAT\((\w+)\)", re.search(r"#define EXPORT_FORMATS\(FORMAT\)(.*?[^\\])\n", (SOURCE / "cli/export/export.h").read_text(), re.S)[1])
+
+
+def is_of_kind(kind, name):
+    return f".kind = {kind}," in (SOURCE / f"cli/export/export_{name}.c").read_text()
+
+
+LINES = [name for name in FORMATS if is_of_kind("EXPORT_ROWS", name)]  # what can be added to
 COLUMNS = columns()
 
 
@@ -474,7 +481,7 @@ class Memory(ExportCase):
     def test_does_not_grow_with_the_journal(self):
         small = self.made_journal(10000, "--hostile", name="small")
         large = self.made_journal(1000000 if LONG else 100000, "--hostile", name="large")
-        for kind in ("jsonl", "csv", "sqlite", "ocsf", "ecs", "otlp", "sarif"):
+        for kind in FORMATS:
             few, many = self.peak(kind, small), self.peak(kind, large)
             self.assertLess(many, 1.2 * few, (kind, few, many))
 
