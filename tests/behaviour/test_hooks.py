@@ -178,7 +178,7 @@ class Files(Hooks):
         from driver import BUILD
         names = sorted(os.listdir(SOURCE / "config/data/hooks"))
         self.assertEqual(sorted(os.listdir(BUILD / "share/seen/hooks")), names)
-        self.assertEqual(len(names), len(AGENTS))
+        self.assertEqual(len(names), len(AGENTS), "cli/agents/hooks.def, and MERGED and FILES in tests/behaviour/test_hooks.py")
 
 
 class RoundTrips(Hooks):

@@ -62,6 +62,8 @@ class Recipes(unittest.TestCase):
             self.place(re.search(rf"\b{name}\b", words), "cli/export/cmd_export.c, the help of --format", name)
             self.place(re.search(rf"^\.Cm .*\b{name}\b", manual, re.M), "docs/seen.1, --format", name)
             self.place(re.search(rf"^##+ .*\b{name}\b", text("docs/export.md"), re.M), "docs/export.md, a heading", name)
+            self.place(any(re.search(rf'"{name}"', test) for test in files("tests/behaviour", "test_export*.py").values()),
+                       "tests/behaviour/test_export_formats.py: what is its own", name)
             self.place(re.search(rf"\b{name}\b", text("README.md") + text("docs/guide.md"), re.I) or name == "jsonl", "docs/guide.md", name)
 
     def test_agent(self):
@@ -74,10 +76,11 @@ class Recipes(unittest.TestCase):
         for name, alias, file, tried in rows:
             self.place(name in profiles, "config/data/agents/agents.ini", f"[agent {name}], which has hooks")
             self.place(alias == "NULL" or alias.strip('"') in profiles, "config/data/agents/agents.ini", f"[agent {alias}], an alias")
-            self.place(re.search(rf"^\| (?:{name}|Claude Code) \|.*", text("docs/hooks.md"), re.M), "docs/hooks.md, the table", name)
+            row = re.search(rf"^\| {'Claude Code' if name == 'claude' else name} \|.*", text("docs/hooks.md"), re.M)
+            self.place(row, "docs/hooks.md, the table", name)
             if tried != "NULL":
-                row = re.search(rf"^\| {'Claude Code' if name == 'claude' else name} \|.*", text("docs/hooks.md"), re.M)[0]
-                self.place(tried.strip('"') in row, "docs/hooks.md, tried with", f"{name} {tried}")
+                self.place(tried.strip('"') in row[0], "docs/hooks.md, tried with", f"{name} {tried}")
+            self.place(f'"{name}":' in text("tests/behaviour/test_hooks.py"), "tests/behaviour/test_hooks.py, MERGED or FILES", name)
             data -= {re.sub(r"_(json|js|ts)$", r".\1", file).replace("_", "-"), re.sub(r"_(json|js|ts)$", r".\1", file)}
         self.assertEqual(data, set(), "config/data/hooks: files that no line of cli/agents/hooks.def names")
 
