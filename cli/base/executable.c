@@ -350,3 +350,26 @@ char **executable_words(const struct executable *chain, int count, char *const w
 		list[at++] = words[i];
 	return list;
 }
+
+enum executable_obstacle executable_obstacle(const struct executable *executable)
+{
+	if (executable->kind != EXECUTABLE_DYNAMIC && executable->kind != EXECUTABLE_STATIC)
+		return OBSTACLE_NONE;
+	if (!executable->native)
+		return OBSTACLE_FOREIGN;
+	if (executable->kind == EXECUTABLE_STATIC)
+		return OBSTACLE_STATIC;
+	if (executable->libc != LIBC_GLIBC)
+		return executable->libc == LIBC_MUSL ? OBSTACLE_MUSL : OBSTACLE_LIBC;
+	if (executable->sanitized)
+		return OBSTACLE_SANITIZER;
+	switch (executable->runtime) {
+	case RUNTIME_GO:
+		return OBSTACLE_GO;
+	case RUNTIME_BUN:
+		return OBSTACLE_BUN;
+	case RUNTIME_NONE:
+		break;
+	}
+	return OBSTACLE_NONE;
+}

@@ -46,6 +46,22 @@ struct executable {
 	char argument[EXECUTABLE_LINE_BYTES]; /* the word behind it; "" */
 };
 
+/* What keeps the library out of a program file, and, behind OBSTACLE_GO, what has it inside and calls the kernel past it. */
+enum executable_obstacle {
+	OBSTACLE_NONE, /* nothing that an ELF file tells */
+	OBSTACLE_FOREIGN,
+	OBSTACLE_STATIC,
+	OBSTACLE_MUSL,
+	OBSTACLE_LIBC,
+	OBSTACLE_SANITIZER,
+	OBSTACLE_GO,
+	OBSTACLE_BUN,
+	OBSTACLE_COUNT,
+};
+
+/* executable_obstacle(): what there is against a file that executable_look() filled in. */
+enum executable_obstacle executable_obstacle(const struct executable *executable);
+
 /* executable_find(): the file that execvp(3) would run.
  * Returns 0; -ENOENT; -EACCES when it is there and may not be executed; -ENAMETOOLONG. */
 int executable_find(const char *name, char *ret_path, size_t capacity);

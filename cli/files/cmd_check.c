@@ -14,6 +14,7 @@
 #include "cli/command.h"
 #include "cli/session/scopes.h"
 #include "cli/session/session.h"
+#include "cli/session/session_command.h"
 #include "tracker/answer/tracker.h"
 #include "tracker/path/path.h"
 #include "tracker/segment/workspace.h"
@@ -82,16 +83,9 @@ static json_t *json_state(const struct segment *segment, uint64_t scope_id, cons
 
 static int print_document(const struct session *session, uint64_t scope_id, json_t *files)
 {
-	json_t *document = json_object();
-	const char *root = segment_text(&session->segment,
-					session->segment.settings->paths_workspace, NULL);
-	char id[SCOPES_ID_BYTES];
+	json_t *document = session_document(session, "seen/check/1");
 
-	(void)snprintf(id, sizeof(id), "%016llx", (unsigned long long)scope_id);
-	(void)json_object_set_new(document, "schema", json_string("seen/check/1"));
-	(void)json_object_set_new(document, "session", text_json(session->name));
-	(void)json_object_set_new(document, "workspace", text_json(root ? root : ""));
-	(void)json_object_set_new(document, "scope", scope_id ? json_string(id) : json_null());
+	(void)json_object_set_new(document, "scope", session_document_scope(scope_id));
 	(void)json_object_set_new(document, "files", files);
 	return text_json_print(document);
 }
@@ -132,25 +126,20 @@ static int check(const struct session *session, char **words)
 	return code;
 }
 
+static const char *refuse(char **words)
+{
+	(void)words;
+	return json && quiet ? "--quiet prints nothing, --json does" : NULL;
+}
+
 int cmd_check(int argc, char **argv)
 {
-	struct parsed parsed = { .config = NULL };
-	struct session session;
-	int code;
-
-	if (options_parse(&OPTIONS, argc, argv, &parsed, &code) < 0) {
-		;
-	} else if (parsed.first_word == argc || (json && quiet)) {
-		message(json && quiet ? "--quiet prints nothing, --json does"
-				      : "check what? Name files");
-		code = EXIT_CODE_USAGE;
-	} else if (options_load(&parsed, &code) == 0) {
-		code = session_find(parsed.config, session_name, &session);
-		if (code == EXIT_CODE_OK) {
-			code = check(&session, argv + parsed.first_word);
-			session_close(&session);
-		}
-	}
-	options_done(&parsed);
-	return code;
+	return session_command(&(struct session_command){ .options = &OPTIONS,
+							  .name = &session_name,
+							  .words_min = 1,
+							  .words_max = SESSION_COMMAND_ANY,
+							  .words_wrong = "check what? Name files",
+							  .refuse = refuse,
+							  .act = check },
+			       argc, argv);
 }

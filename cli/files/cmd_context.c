@@ -18,8 +18,10 @@
 #include "cli/command.h"
 #include "cli/files/content_cache.h"
 #include "cli/session/ancestry.h"
+#include "cli/session/file_record.h"
 #include "cli/session/scopes.h"
 #include "cli/session/session.h"
+#include "cli/session/session_command.h"
 #include "tracker/answer/decision.h"
 #include "tracker/answer/instruction.h"
 #include "tracker/process/capture.h"
@@ -263,23 +265,6 @@ static int look_up(struct job *job, const char *word)
 	return EXIT_CODE_OK;
 }
 
-static void record(struct journal *journal, uint64_t scope_id, const struct item *item)
-{
-	struct journal_record record = journal_blank(JOURNAL_INSTRUCTED);
-	struct journal_details details = { .dev = item->dev,
-					   .ino = item->ino,
-					   .size_bytes = item->version.size_bytes,
-					   .after = item->version };
-
-	if (!journal->header)
-		return;
-	record.tid = (uint32_t)getpid();
-	record.marks = JOURNAL_DETAILS;
-	record.amount = scope_id;
-	record.path = journal_text(journal, item->path, strlen(item->path), true);
-	(void)journal_write(journal, &record, &details, sizeof(details), true);
-}
-
 /* All that was printed went out. */
 static void mark(const struct job *job)
 {
@@ -296,26 +281,25 @@ static void mark(const struct job *job)
 	(void)session_map_journal(job->session, &journal);
 	for (size_t i = 0; i < job->count; i++) {
 		const struct item *item = &job->items[i];
+		struct file_record record = { .op = JOURNAL_INSTRUCTED,
+					      .path = item->path,
+					      .dev = item->dev,
+					      .ino = item->ino,
+					      .after = item->version,
+					      .tid = (uint32_t)getpid(),
+					      .amount = job->moment.scope_id };
 		if (item->is_printed && instruction_record(job->segment, &job->moment, item->dev,
 							   item->ino, &item->version) == 0)
-			record(&journal, job->moment.scope_id, item);
+			file_record_write(job->segment, &journal, &record);
 	}
 	journal_unmap(&journal);
 }
 
 static json_t *document_of(const struct job *job)
 {
-	const struct segment *segment = job->segment;
-	const char *root = segment_text(segment, segment->settings->paths_workspace, NULL);
-	json_t *document = json_object();
-	char id[SCOPES_ID_BYTES];
+	json_t *document = session_document(job->session, "seen/context/1");
 
-	(void)snprintf(id, sizeof(id), "%016llx", (unsigned long long)job->moment.scope_id);
-	(void)json_object_set_new(document, "schema", json_string("seen/context/1"));
-	(void)json_object_set_new(document, "session", text_json(job->session->name));
-	(void)json_object_set_new(document, "workspace", text_json(root ? root : ""));
-	(void)json_object_set_new(document, "scope",
-				  job->moment.scope_id ? json_string(id) : json_null());
+	(void)json_object_set_new(document, "scope", session_document_scope(job->moment.scope_id));
 	(void)json_object_set_new(document, "marked", json_boolean(job->marks));
 	(void)json_object_set(document, "files", job->files);
 	(void)json_object_set(document, "left_out", job->left);
@@ -359,22 +343,12 @@ static int context(const struct session *session, char **words)
 
 int cmd_context(int argc, char **argv)
 {
-	struct parsed parsed = { .config = NULL };
-	struct session session;
-	int code;
-
-	if (options_parse(&OPTIONS, argc, argv, &parsed, &code) < 0) {
-		;
-	} else if (parsed.first_word == argc) {
-		message("the context of what? Name paths");
-		code = EXIT_CODE_USAGE;
-	} else if (options_load(&parsed, &code) == 0) {
-		code = session_find(parsed.config, session_name, &session);
-		if (code == EXIT_CODE_OK) {
-			code = context(&session, argv + parsed.first_word);
-			session_close(&session);
-		}
-	}
-	options_done(&parsed);
-	return code;
+	return session_command(
+		&(struct session_command){ .options = &OPTIONS,
+					   .name = &session_name,
+					   .words_min = 1,
+					   .words_max = SESSION_COMMAND_ANY,
+					   .words_wrong = "the context of what? Name paths",
+					   .act = context },
+		argc, argv);
 }

@@ -13,6 +13,7 @@
 #include "cli/report/report_fate.h"
 #include "cli/report/report_rows.h"
 #include "cli/report/report_session.h"
+#include "cli/session/counts.h"
 #include "tracker/answer/decision.h"
 #include "tracker/process/source.h"
 #include "tracker/segment/tables.h"
@@ -147,19 +148,14 @@ static void add_work(struct report_work *sum, const struct report_work *work)
 	sum->written_more = sum->written_more || work->written_more;
 }
 
-static bool looks(int role)
-{
-	return role == ROLE_AGENT || role == ROLE_SHELL || role == ROLE_VIEWER ||
-	       role == ROLE_READER;
-}
-
 static void add_to_file(struct report_gather *gather, const struct event *event,
 			const struct deed *deed, struct report_file *file, bool is_second)
 {
 	if (!file)
 		return;
 	add_work(&file->work, &deed->work);
-	if (deed->is_seen && looks(event->role) && report_file_seen(gather, file, event->scope_id))
+	if (deed->is_seen && role_is_of_agent(event->role) &&
+	    report_file_seen(gather, file, event->scope_id))
 		file->repeats++;
 	if (deed->is_change)
 		report_file_changed(gather, file);
@@ -364,8 +360,7 @@ int report_gather(const char *journal, const struct segment *segment,
 		int found = unheeded_answer(gather.unheeded, &ret_report->unheeded);
 		error = error < 0 ? error : found;
 		report_session_fates(ret_report, segment);
-		for (int i = 0; i < COUNTER_COUNT; i++)
-			ret_report->counters[i] = segment_counter(segment, (enum counter)i);
+		counts_take(segment, NULL, 0, ret_report->counters);
 	}
 	if (error == 0)
 		verify(ret_report, journal);

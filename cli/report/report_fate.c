@@ -122,9 +122,7 @@ void report_session_fates(struct report *report, const struct segment *segment)
 
 static bool is_changed(const struct report_file *file, enum report_fold fold)
 {
-	enum fate fate = fate_of(file->fate);
-
-	return fate != FATE_NOTHING && fate != FATE_IS_TRANSIENT && file->fold == (uint32_t)fold &&
+	return fate_is_change(fate_of(file->fate)) && file->fold == (uint32_t)fold &&
 	       strncmp(file->path, "/dev/", 5) != 0 && strncmp(file->path, "/proc/", 6) != 0;
 }
 

@@ -14,6 +14,7 @@
 #include "cli/journal/event_print.h"
 #include "cli/journal/events.h"
 #include "tracker/path/path.h"
+#include "tracker/process/source.h"
 
 enum {
 	NS_PER_US = 1000,
@@ -275,7 +276,7 @@ static void put_event(struct packer *packer, const struct event *event, const ch
 	marks |= path ? PACKED_PATH : 0;
 	marks |= details ? PACKED_DETAILS : 0;
 	marks |= event->attempted ? PACKED_ATTEMPTED : 0;
-	if (event->source == SOURCE_USER || event->source == SOURCE_UNATTRIBUTED)
+	if (source_is_external(event->source))
 		marks |= PACKED_BY_OTHERS;
 	if (amount && (event->entry->record.marks & JOURNAL_AT_LEAST))
 		marks |= PACKED_AT_LEAST;

@@ -11,6 +11,7 @@
 #include "tracker/answer/instruction.h"
 #include "tracker/path/path.h"
 #include "tracker/process/role.h"
+#include "tracker/process/source.h"
 #include "tracker/segment/workspace.h"
 
 /* A folder in which files were touched. */
@@ -138,10 +139,8 @@ void unheeded_take(struct unheeded_search *search, const struct event *event)
 		       (event->entry->record.flags & O_ACCMODE) != O_WRONLY;
 	if (is_named && (event->op == JOURNAL_INSTRUCTED || event->op == JOURNAL_GIVEN || is_read))
 		note_known(search, event);
-	bool is_of_agent = event->role == ROLE_AGENT || event->role == ROLE_SHELL ||
-			   event->role == ROLE_VIEWER || event->role == ROLE_READER;
-	bool is_change = event->source == SOURCE_AGENT || event->source == SOURCE_TOOL;
-	if (!is_touch(event->op) || (!is_of_agent && !is_change))
+	if (!is_touch(event->op) ||
+	    (!role_is_of_agent(event->role) && !source_is_session(event->source)))
 		return;
 	/* Looking for instructions is no work that they are for. */
 	if (!is_named)

@@ -42,6 +42,7 @@
 #include "cli/run/unsaid.h"
 #include "cli/run/via.h"
 #include "cli/run/watch.h"
+#include "cli/session/counts.h"
 #include "cli/session/journal_file.h"
 #include "cli/session/session.h"
 #include "cli/session/summary.h"
@@ -859,8 +860,7 @@ static int run(const struct config *config, char **words)
 	if (shown)
 		summary_print(&sum, session.name);
 	if (shown && recording.journal.header &&
-	    (sum.counters[COUNTER_stale_warned] || sum.counters[COUNTER_stale_denied] ||
-	     sum.counters[COUNTER_unread_warned] || sum.counters[COUNTER_unread_denied]))
+	    (counts_sum(sum.counters, COUNT_WARNED) || counts_sum(sum.counters, COUNT_DENIED)))
 		unsaid_print(&session.segment, session_journal(&session), begun.next);
 	if (shown && told[0])
 		(void)fprintf(stderr, "seen: %s\n", told);

@@ -8,6 +8,7 @@
 
 #include "cli/base/exit_code.h"
 #include "cli/base/text.h"
+#include "cli/session/counts.h"
 #include "config/rules.h"
 #include "config/value.h"
 
@@ -134,14 +135,14 @@ static void judge_rules(struct telling *telling, unsigned asked, const struct fa
 static void judge_stale(struct telling *telling, const struct fail_on_run *run)
 {
 	const uint64_t *counters = run->sum->counters;
-	uint64_t warned = counters[COUNTER_stale_warned], denied = counters[COUNTER_stale_denied];
+	uint64_t stale = counts_sum(counters, COUNT_STALE), denied = counters[COUNTER_stale_denied];
 	char number[TEXT_NUMBER_BYTES];
 
-	if (!warned && !denied)
+	if (!stale)
 		return;
 	find(telling, EXIT_CODE_STALE, run->status);
 	tell(telling, "%s write%s over a change that the agent had not seen",
-	     text_number(warned + denied, number), warned + denied == 1 ? "" : "s");
+	     text_number(stale, number), text_plural(stale));
 	if (denied)
 		tell(telling, ", %s refused", text_number(denied, number));
 	tell(telling, "; see `seen log --session %s --op guarded`", run->session);

@@ -231,7 +231,7 @@ static void ask_session(const struct segment *segment, pid_t pid, struct probe_r
 			result->attached = process.state != PROCESS_ANNOUNCED;
 		}
 		process.name[sizeof(process.name) - 1] = '\0';
-		if (process.state != PROCESS_ANNOUNCED ||
+		if (!process_is_unobserved(&process, sys_boottime_ns(), 0) || /* all have ended */
 		    path_escape(process.name, name, sizeof(name)) < 0 ||
 		    strstr(result->unobserved, name))
 			continue;

@@ -69,27 +69,16 @@ bool via_drops_privileges(void)
 
 const char *via_obstacle(const struct executable *executable)
 {
-	if (executable->kind != EXECUTABLE_DYNAMIC && executable->kind != EXECUTABLE_STATIC)
-		return NULL;
-	if (!executable->native)
-		return "for another architecture";
-	if (executable->kind == EXECUTABLE_STATIC)
-		return "static";
-	if (executable->libc == LIBC_MUSL)
-		return "linked with musl";
-	if (executable->libc != LIBC_GLIBC)
-		return "not linked with glibc";
-	if (executable->sanitized)
-		return "built with AddressSanitizer";
-	switch (executable->runtime) {
-	case RUNTIME_GO:
-		return "built with Go";
-	case RUNTIME_BUN:
-		return "built with Bun";
-	case RUNTIME_NONE:
-		break;
-	}
-	return NULL;
+	static const char *const PHRASES[OBSTACLE_COUNT] = {
+		[OBSTACLE_FOREIGN] = "for another architecture",
+		[OBSTACLE_STATIC] = "static",
+		[OBSTACLE_MUSL] = "linked with musl",
+		[OBSTACLE_LIBC] = "not linked with glibc",
+		[OBSTACLE_SANITIZER] = "built with AddressSanitizer",
+		[OBSTACLE_GO] = "built with Go",
+		[OBSTACLE_BUN] = "built with Bun",
+	};
+	return PHRASES[executable_obstacle(executable)];
 }
 
 /* Does the profile of the command's agent want both?  Names it then. */

@@ -7,6 +7,7 @@
 #include "cli/run/watch_due.h"
 #include "cli/run/watch_folders.h"
 #include "cli/run/watch_state.h"
+#include "cli/session/file_record.h"
 #include "tracker/content/baseline.h"
 #include "tracker/content/file.h"
 #include "tracker/guard/guard.h"
@@ -24,7 +25,6 @@ enum {
 	PATIENCE = 2,       /* looks at what a living process left unfinished */
 	PATIENCE_MS = 100,  /* between them */
 	SLACK_MS = 2000,    /* between an event and what the session's process says of it */
-	STARTING_MS = 1000, /* a program that takes longer to attach does not */
 	ALIASES_MAX = 1024, /* files that are looked at to find another name of one */
 };
 
@@ -161,10 +161,9 @@ static enum unobserved lived_unobserved(const struct watch *watch, uint64_t sinc
 		    !process_read(segment, i, &copy) || copy.state != PROCESS_ANNOUNCED ||
 		    copy.time_ns + UNOBSERVED_MS * MILLISECOND_NS < since_ns)
 			continue;
-		if (copy.pid && process_is_gone(&copy))
+		if (process_is_unobserved(&copy, sys_boottime_ns(), PROCESS_STARTS_NS))
 			return UNOBSERVED_YES;
-		if (sys_boottime_ns() - copy.time_ns < STARTING_MS * MILLISECOND_NS)
-			found = UNOBSERVED_STARTING;
+		found = UNOBSERVED_STARTING;
 	}
 	return found;
 }
@@ -197,26 +196,19 @@ static bool is_held(struct watch *watch, struct file *file, const struct sight *
 
 /* ---- what is said of it ---- */
 
-static void write_record(struct watch *watch, enum journal_op op, const char *path, uint32_t flags,
-			 enum source source, uint32_t tid, const struct version *before,
-			 const struct sight *sight)
+/* What the journal is to hold of a file that was inspected. */
+static struct file_record record_of(const char *path, enum source source,
+				    const struct version *before, const struct sight *sight)
 {
-	struct journal_record record = journal_blank(op);
-	struct journal_details details = { .dev = sight->stat.st_dev,
-					   .ino = sight->stat.st_ino,
-					   .size_bytes = sight->version.size_bytes,
-					   .before = *before,
-					   .after = sight->version };
-
-	if (!watch->journal->header || !path_is_recorded(watch->segment, true, path))
-		return;
-	record.tid = tid;
-	record.path = journal_text(watch->journal, path, strlen(path), true);
-	record.flags = flags;
-	record.decision = (uint8_t)source;
-	record.marks = JOURNAL_DETAILS;
-	record.amount = sight->version.size_bytes;
-	(void)journal_write(watch->journal, &record, &details, sizeof(details), true);
+	return (struct file_record){
+		.path = path,
+		.dev = sight->stat.st_dev,
+		.ino = sight->stat.st_ino,
+		.before = *before,
+		.after = sight->version,
+		.source = source,
+		.amount = sight->version.size_bytes,
+	};
 }
 
 /* The file is known as it is now. */
@@ -308,9 +300,12 @@ static void end_write(struct watch *watch, struct file *file, const struct file_
 		guard_cancel(watch->segment, &writer, file->key);
 	} else {
 		guard_finish_write(watch->segment, &writer, file->key, &sight->version, knows);
-		write_record(watch, JOURNAL_EDITED, file->path, 0,
-			     guard_source(writer.context, writer.role), process.pid,
-			     file->known ? &file->seen : &slot->written, sight);
+		struct file_record record = record_of(
+			file->path, source_of_process(writer.context->flags, writer.role),
+			file->known ? &file->seen : &slot->written, sight);
+		record.op = JOURNAL_EDITED;
+		record.tid = process.pid;
+		file_record_write(watch->segment, watch->journal, &record);
 		(void)file_find(watch->segment, file->key, &after);
 	}
 	note_holder(watch, file, sight);
@@ -453,18 +448,15 @@ static void report(struct watch *watch, struct file *file, const struct file_slo
 				     .ret_stale = &stale,
 				     .ret_told = &told };
 	struct file_slot after = *slot;
-	uint32_t flags = none ? JOURNAL_CHANGED_DELETED : 0;
 
 	if (file_change_known(watch->segment, file->key, note_outside, &external) < 0 || stale) {
 		look_later(file, watch->quiet_ns);
 		return;
 	}
-	if (!none && file->known && version_is_none(&file->seen))
-		flags = JOURNAL_CHANGED_ADDED;
-	if (!told) {
-		segment_count(watch->segment, COUNTER_edits_outside, 1);
-		write_record(watch, JOURNAL_CHANGED, file->path, flags, source, 0, before, sight);
-	}
+	struct file_record record = record_of(file->path, source, before, sight);
+	if (!told)
+		file_record_changed(watch->segment, watch->journal, &record,
+				    !(file->known && version_is_none(&file->seen)));
 	after.external = sight->version;
 	settle(file, &after, sight);
 }
@@ -535,9 +527,8 @@ static void judge_fresh(struct watch *watch, struct file *file, const struct fil
 		look_no_more(file);
 	} else if (find_source(watch, file, sight, file->looked_ns - watch->quiet_ns, phase,
 			       &source)) {
-		segment_count(watch->segment, COUNTER_edits_outside, 1);
-		write_record(watch, JOURNAL_CHANGED, file->path, JOURNAL_CHANGED_ADDED, source, 0,
-			     &NOTHING, sight);
+		struct file_record record = record_of(file->path, source, &NOTHING, sight);
+		file_record_changed(watch->segment, watch->journal, &record, false);
 		look_no_more(file);
 	}
 }

@@ -14,6 +14,7 @@
 #include "cli/session/journal_file.h"
 #include "cli/session/scopes.h"
 #include "cli/session/session.h"
+#include "cli/session/session_command.h"
 #include "cli/session/summary.h"
 #include "tracker/answer/proof.h"
 #include "tracker/path/path.h"
@@ -489,8 +490,9 @@ static void print_people(const struct status *status)
 
 /* ---- the command ---- */
 
-static int show(const struct session *session)
+static int show(const struct session *session, char **words)
 {
+	(void)words;
 	const struct segment *segment = &session->segment;
 	struct journal journal = { .path = NULL };
 	struct status status = { .session = session, .journal = &journal };
@@ -519,22 +521,9 @@ static int show(const struct session *session)
 
 int cmd_status(int argc, char **argv)
 {
-	struct parsed parsed = { .config = NULL };
-	struct session session;
-	int code;
-
-	if (options_parse(&OPTIONS, argc, argv, &parsed, &code) < 0) {
-		;
-	} else if (parsed.first_word < argc) {
-		message("status takes no words: %s", argv[parsed.first_word]);
-		code = EXIT_CODE_USAGE;
-	} else if (options_load(&parsed, &code) == 0) {
-		code = session_find(parsed.config, session_name, &session);
-		if (code == EXIT_CODE_OK) {
-			code = show(&session);
-			session_close(&session);
-		}
-	}
-	options_done(&parsed);
-	return code;
+	return session_command(&(struct session_command){ .options = &OPTIONS,
+							  .name = &session_name,
+							  .words_wrong = "status takes no words",
+							  .act = show },
+			       argc, argv);
 }

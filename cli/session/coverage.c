@@ -13,6 +13,17 @@
 #include "tracker/segment/tables.h"
 #include "tracker/sys/sys.h"
 
+/* What there is against a program, as the journal and `seen status` have it. */
+static const char *const REASONS[OBSTACLE_COUNT] = {
+	[OBSTACLE_FOREIGN] = "foreign architecture",
+	[OBSTACLE_STATIC] = "static",
+	[OBSTACLE_MUSL] = "linked with musl",
+	[OBSTACLE_LIBC] = "not linked with glibc",
+	[OBSTACLE_SANITIZER] = "built with AddressSanitizer",
+	[OBSTACLE_GO] = "raw system calls (Go)",
+	[OBSTACLE_BUN] = "raw system calls (Bun)",
+};
+
 /* Why the library is not in a program, told by its file; of a script, by its last interpreter. */
 static const char *reason_of(const char *path)
 {
@@ -23,22 +34,17 @@ static const char *reason_of(const char *path)
 	if (count <= 0)
 		return "its file cannot be looked at";
 	const struct executable *last = &chain[count - 1];
+	enum executable_obstacle obstacle = executable_obstacle(last);
 	if (last->setuid || last->setgid || last->capabilities)
 		return "setuid";
 	if (last->kind == EXECUTABLE_OTHER)
 		return "no program that is known";
 	if (last->kind == EXECUTABLE_SCRIPT)
 		return "a script without an interpreter";
-	if (!last->native)
-		return "foreign architecture";
-	if (last->kind == EXECUTABLE_STATIC)
-		return image_is_race_detector(path) ? "valgrind's detector of races" : "static";
-	if (last->libc == LIBC_MUSL)
-		return "linked with musl";
-	if (last->libc != LIBC_GLIBC)
-		return "not linked with glibc";
-	if (last->sanitized)
-		return "built with AddressSanitizer";
+	if (obstacle == OBSTACLE_STATIC && image_is_race_detector(path))
+		return "valgrind's detector of races";
+	if (obstacle != OBSTACLE_NONE && obstacle < OBSTACLE_GO)
+		return REASONS[obstacle];
 	/* It could have loaded the library, and attached. */
 	return "environment scrubbed, or the session out of its reach";
 }
@@ -48,17 +54,9 @@ static const char *reason_for_part(const char *path)
 {
 	struct executable executable;
 
-	if (executable_inspect(path, &executable) < 0)
+	if (executable_inspect(path, &executable) < 0 || executable.runtime == RUNTIME_NONE)
 		return NULL;
-	switch (executable.runtime) {
-	case RUNTIME_GO:
-		return "raw system calls (Go)";
-	case RUNTIME_BUN:
-		return "raw system calls (Bun)";
-	case RUNTIME_NONE:
-		break;
-	}
-	return NULL;
+	return REASONS[executable.runtime == RUNTIME_GO ? OBSTACLE_GO : OBSTACLE_BUN];
 }
 
 /* Path of the program that a slot was announced for; "" where the journal does not tell. */
@@ -130,10 +128,8 @@ static const char *find_reason(struct reason_cache *known, const char *path, boo
 /* Was it started so lately that it may not have begun? */
 static bool is_beginning(const struct process_slot *process)
 {
-	const uint64_t BEGINS_NS = 1000000000;
-
 	return process->state == PROCESS_ANNOUNCED &&
-	       sys_boottime_ns() - process->time_ns < BEGINS_NS && !process_is_gone(process);
+	       !process_is_unobserved(process, sys_boottime_ns(), PROCESS_STARTS_NS);
 }
 
 static void add_processes(const struct segment *segment, const struct journal *journal,
@@ -148,10 +144,6 @@ static void add_processes(const struct segment *segment, const struct journal *j
 		    process.time_ns < since_ns || is_beginning(&process))
 			continue;
 		process.name[sizeof(process.name) - 1] = '\0';
-		/* what programs that have ended did is among the session's counters */
-		if (process.state != PROCESS_EXITED)
-			coverage->opens += process.counts[PROCESS_OPENS] +
-					   process.counts[PROCESS_OPENS_WRITE];
 		path_of(journal, &process, path);
 		if (process.state == PROCESS_ANNOUNCED) {
 			coverage->unobserved++;
@@ -171,25 +163,11 @@ static void add_processes(const struct segment *segment, const struct journal *j
 	}
 }
 
-/* Counters only grow: what is below what it was is damage, and no huge number. */
-uint64_t coverage_counter(const struct segment *segment, enum counter counter,
-			  const uint64_t *since_counters)
-{
-	uint64_t since = since_counters ? since_counters[counter] : 0;
-	uint64_t now = segment_counter(segment, counter);
-
-	return now > since ? now - since : 0;
-}
-
 void coverage_compute(const struct segment *segment, const struct journal *journal,
-		      const uint64_t *since_counters, uint64_t since_ns,
-		      struct coverage *ret_coverage)
+		      const uint64_t *counters, uint64_t since_ns, struct coverage *ret_coverage)
 {
 	struct coverage coverage = { 0 };
-	uint64_t counters[COUNTER_COUNT];
 
-	for (int i = 0; i < COUNTER_COUNT; i++)
-		counters[i] = coverage_counter(segment, (enum counter)i, since_counters);
 	coverage.unattached = counters[COUNTER_processes_unattached];
 	coverage.supervised = counters[COUNTER_processes_supervised];
 	if (counters[COUNTER_processes_attached] > coverage.unattached)

@@ -35,21 +35,14 @@ struct coverage {
 	int program_count;
 };
 
-/* coverage_counter(): a counter of the session, less what it was; since_counters: COUNTER_COUNT of
- * them; NULL: nothing. */
-uint64_t coverage_counter(const struct segment *segment, enum counter counter,
-			  const uint64_t *since_counters);
-
 /* coverage_compute(): inspects a session's processes.
  *
- * journal: of the session, to find the programs' files by; may be unmapped.  since_ns: processes
- * that were started before it (CLOCK_BOOTTIME) are left out.  since_counters: the session's
- * counters at that moment; NULL: from its beginning.
+ * journal: of the session, to find the programs' files by; may be unmapped.  since_ns: processes that were started before it
+ * (CLOCK_BOOTTIME) are left out.  counters: what the session has counted since then: counts_take().
  * A program that was started less than a second ago and has not begun is left out, too.
  * Inspects the files of programs that were not observed (executable.h). */
 void coverage_compute(const struct segment *segment, const struct journal *journal,
-		      const uint64_t *since_counters, uint64_t since_ns,
-		      struct coverage *ret_coverage);
+		      const uint64_t *counters, uint64_t since_ns, struct coverage *ret_coverage);
 
 /* coverage_wait(): lets programs that were started a moment ago begin, so that they are not taken
  * for some that cannot be observed.

@@ -8,6 +8,8 @@
 
 #include "cli/base/text.h"
 #include "cli/base/tokens.h"
+#include "cli/session/changes.h"
+#include "cli/session/counts.h"
 #include "tracker/answer/tracker.h"
 #include "tracker/content/file.h"
 #include "tracker/guard/guard.h"
@@ -49,17 +51,14 @@ static int add_file(const char *path, const struct file_slot *file, void *data)
 	struct file_sum *sum = data;
 
 	sum->summary->files++;
-	/* A temporary file that came and went is no change. */
-	if (file->last_edit_realtime_ns < sum->since_realtime_ns ||
-	    file_fate(file) == FATE_IS_TRANSIENT || file_fate(file) == FATE_NOTHING)
+	struct change change = change_of(file, CHANGE_EVER);
+	if (!change.counts || file->last_edit_realtime_ns < sum->since_realtime_ns)
 		return 0;
-	sum->summary->removed += file_fate(file) == FATE_IS_REMOVED;
+	sum->summary->removed += change.fate == FATE_IS_REMOVED;
 	if (file->flags & FILE_HELD_NOTICE)
 		add_notice_file(sum->segment, path, sum->summary);
-	if (file->flags & FILE_EDITED_BY_AGENT)
-		sum->summary->edited_by_agent++;
-	else if (file->flags & FILE_EDITED_BY_TOOL)
-		sum->summary->edited_by_tool++;
+	sum->summary->edited_by_agent += change.source == SOURCE_AGENT;
+	sum->summary->edited_by_tool += change.source == SOURCE_TOOL;
 	return 0;
 }
 
@@ -86,13 +85,6 @@ static void add_processes(const struct segment *segment, uint64_t since_ns, stru
 			summary->agent_known = true;
 		if (process.context.role == ROLE_TOOL && (process.context.flags & CONTEXT_UNKNOWN))
 			add_unknown(summary, process.name);
-		/* what programs that live did is not among the session's counters yet */
-		if (process.state == PROCESS_EXITED)
-			continue;
-		summary->counters[COUNTER_opens] += process.counts[PROCESS_OPENS];
-		summary->counters[COUNTER_opens_write] += process.counts[PROCESS_OPENS_WRITE];
-		summary->counters[COUNTER_listings] += process.counts[PROCESS_LISTINGS];
-		summary->counters[COUNTER_changes] += process.counts[PROCESS_CHANGES];
 	}
 }
 
@@ -103,13 +95,12 @@ void summary_compute(const struct segment *segment, const struct journal *journa
 	struct summary summary = { 0 };
 	struct file_sum sum = { segment, &summary, since_realtime_ns };
 
-	for (int i = 0; i < COUNTER_COUNT; i++)
-		summary.counters[i] = coverage_counter(segment, (enum counter)i, since_counters);
+	counts_take(segment, since_counters, since_ns, summary.counters);
 	(void)tracker_each_file(segment, add_file, &sum);
 	summary.contents_bytes = __atomic_load_n(&segment->header->contents_bytes,
 						 __ATOMIC_RELAXED);
 	add_processes(segment, since_ns, &summary);
-	coverage_compute(segment, journal, since_counters, since_ns, &summary.coverage);
+	coverage_compute(segment, journal, summary.counters, since_ns, &summary.coverage);
 	outputs_count(segment, 0, &summary.outputs);
 	*ret_summary = summary;
 }
@@ -133,10 +124,8 @@ const char *summary_writes(const struct summary *summary, char *ret_text)
 	char number[TEXT_NUMBER_BYTES];
 
 	ret_text[0] = '\0';
-	add_count(ret_text, counters[COUNTER_stale_warned] + counters[COUNTER_unread_warned],
-		  "warned of", NULL);
-	add_count(ret_text, counters[COUNTER_stale_denied] + counters[COUNTER_unread_denied],
-		  "denied", NULL);
+	add_count(ret_text, counts_sum(counters, COUNT_WARNED), "warned of", NULL);
+	add_count(ret_text, counts_sum(counters, COUNT_DENIED), "denied", NULL);
 	add_count(ret_text, counters[COUNTER_notices_refused], "notice", " refused");
 	add_count(ret_text, counters[COUNTER_unguarded], "not looked at", NULL);
 	add_count(ret_text, counters[COUNTER_edits_outside], "change", " from outside");
@@ -209,14 +198,8 @@ static void print_coverage(const struct coverage *coverage)
 
 static bool is_conflict(const uint64_t *counters)
 {
-	static const enum counter CONFLICTS[] = { COUNTER_stale_warned,    COUNTER_stale_denied,
-						  COUNTER_unread_warned,   COUNTER_unread_denied,
-						  COUNTER_notices_refused, COUNTER_edits_outside,
-						  COUNTER_lost_contents };
-	for (size_t i = 0; i < sizeof(CONFLICTS) / sizeof(CONFLICTS[0]); i++)
-		if (counters[CONFLICTS[i]])
-			return true;
-	return false;
+	return counts_sum(counters, COUNT_CONFLICTS) || counters[COUNTER_edits_outside] ||
+	       counters[COUNTER_lost_contents];
 }
 
 /* What was lost because a table was full, or "".  ret_text: SUMMARY_WRITES_BYTES. */
@@ -265,9 +248,8 @@ void summary_print(const struct summary *summary, const char *session_name)
 	const uint64_t *counters = summary->counters;
 	uint64_t saved = counters[COUNTER_bytes_saved];
 	char diffs[TEXT_NUMBER_BYTES], more[TEXT_NUMBER_BYTES + 16] = "";
-	/* files', and readers' commands */
-	uint64_t repeated = counters[COUNTER_repeats] + counters[COUNTER_requests_repeated];
-	uint64_t answered = counters[COUNTER_notices] + counters[COUNTER_requests_answered];
+	uint64_t repeated = counts_sum(counters, COUNT_REPEATS);
+	uint64_t answered = counts_sum(counters, COUNT_NOTICES);
 
 	if (counters[COUNTER_diffs])
 		(void)snprintf(more, sizeof(more), ", %s diff%s",

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/base/text.h"
+#include "cli/session/counts.h"
 #include "cli/top/top_draw_text.h"
 #include "cli/top/top_screen.h"
 #include "cli/top/top_text.h"
@@ -118,10 +119,12 @@ static void make_cells(const struct top_feed *feed, struct cell *ret_cells)
 	set_rate(&ret_cells[CELL_EVENTS], "events/s", feed->rates.events);
 	set_rate(&ret_cells[CELL_READS], "reads/s", feed->rates.reads);
 	set_rate(&ret_cells[CELL_WRITES], "writes/s", feed->rates.writes);
-	set_count(&ret_cells[CELL_CONFLICTS], "conflicts", top_feed_conflicts(feed), BAD);
-	set_count(&ret_cells[CELL_RULES], "rule hits", top_feed_rules(feed), refused);
+	set_count(&ret_cells[CELL_CONFLICTS], "conflicts", counts_sum(counters, COUNT_CONFLICTS),
+		  BAD);
+	set_count(&ret_cells[CELL_RULES], "rule hits", counts_sum(counters, COUNT_RULE_HITS),
+		  refused);
 	set_count(&ret_cells[CELL_EXTERNAL], "outside", counters[COUNTER_edits_outside], CAREFUL);
-	set_count(&ret_cells[CELL_NOTICES], "notices", top_feed_notices(feed), GOOD);
+	set_count(&ret_cells[CELL_NOTICES], "notices", counts_sum(counters, COUNT_NOTICES), GOOD);
 	ret_cells[CELL_SAVED] = (struct cell){ .label = "saved", .meaning = saved ? GOOD : PLAIN };
 	(void)top_size(saved, ret_cells[CELL_SAVED].value);
 	set_count(&ret_cells[CELL_YIELDS], "yields", counters[COUNTER_yields], INFO);

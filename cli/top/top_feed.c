@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/session/counts.h"
 #include "tracker/process/process.h"
 #include "tracker/segment/tables.h"
 #include "tracker/sys/sys.h"
@@ -15,8 +16,7 @@ enum {
 	EVENTS_PER_UPDATE = 64, /* at the clock */
 	UNDONE_MS = 100,        /* what a record is waited for that its writer has begun */
 	UPDATE_MS = 500,
-	UNATTACHED_MS = 1000, /* a program has not attached for so long: it is not observed */
-	BEHIND_S = 3,         /* how long it is reported that something was passed over */
+	BEHIND_S = 3, /* how long it is reported that something was passed over */
 };
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -143,14 +143,7 @@ static void add_name(struct top_feed *feed, const char *name)
 
 static void inspect_process(struct top_feed *feed, struct process_slot *process, uint64_t now_ns)
 {
-	if (process->state != PROCESS_EXITED) { /* those are counted with the session's */
-		feed->counters[COUNTER_opens] += process->counts[PROCESS_OPENS];
-		feed->counters[COUNTER_opens_write] += process->counts[PROCESS_OPENS_WRITE];
-		feed->counters[COUNTER_listings] += process->counts[PROCESS_LISTINGS];
-		feed->counters[COUNTER_changes] += process->counts[PROCESS_CHANGES];
-	}
-	if (process->state != PROCESS_ANNOUNCED ||
-	    process->time_ns + UNATTACHED_MS * MS_NS > now_ns)
+	if (!process_is_unobserved(process, now_ns, PROCESS_STARTS_NS))
 		return;
 	feed->unobserved++;
 	process->name[sizeof(process->name) - 1] = '\0';
@@ -162,8 +155,7 @@ static void read_segment(struct top_feed *feed, uint64_t now_ns)
 	const struct segment *segment = &feed->session->segment;
 	struct process_slot process;
 
-	for (int i = 0; i < COUNTER_COUNT; i++)
-		feed->counters[i] = segment_counter(segment, (enum counter)i);
+	counts_take(segment, NULL, 0, feed->counters);
 	feed->unobserved = feed->counters[COUNTER_processes_displaced];
 	feed->unobserved_names[0] = '\0';
 	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++)
@@ -275,36 +267,6 @@ uint64_t top_feed_reads(const struct top_feed *feed)
 uint64_t top_feed_writes(const struct top_feed *feed)
 {
 	return feed->counters[COUNTER_opens_write] + feed->counters[COUNTER_changes];
-}
-
-static uint64_t sum(const struct top_feed *feed, const enum counter *counters, size_t count)
-{
-	uint64_t all = 0;
-	for (size_t i = 0; i < count; i++)
-		all += feed->counters[counters[i]];
-	return all;
-}
-
-uint64_t top_feed_conflicts(const struct top_feed *feed)
-{
-	static const enum counter CONFLICTS[] = { COUNTER_stale_warned, COUNTER_stale_denied,
-						  COUNTER_unread_warned, COUNTER_unread_denied,
-						  COUNTER_notices_refused };
-	return sum(feed, CONFLICTS, sizeof(CONFLICTS) / sizeof(CONFLICTS[0]));
-}
-
-uint64_t top_feed_rules(const struct top_feed *feed)
-{
-	static const enum counter RULES[] = { COUNTER_rules_logged, COUNTER_rules_warned,
-					      COUNTER_rules_failed, COUNTER_rules_denied };
-	return sum(feed, RULES, sizeof(RULES) / sizeof(RULES[0]));
-}
-
-uint64_t top_feed_notices(const struct top_feed *feed)
-{
-	static const enum counter NOTICES[] = { COUNTER_notices, COUNTER_diffs,
-						COUNTER_requests_answered };
-	return sum(feed, NOTICES, sizeof(NOTICES) / sizeof(NOTICES[0]));
 }
 
 uint64_t top_feed_lost(const struct top_feed *feed)

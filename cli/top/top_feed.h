@@ -81,15 +81,9 @@ bool top_feed_update(struct top_feed *feed);
 void top_feed_reset_rates(struct top_feed *feed);
 
 /* top_feed_reads(), top_feed_writes(): files opened for reading; files opened for writing and names
- * made, replaced or removed.
- * top_feed_conflicts(): what the guard warned of or refused.  top_feed_rules(): what a rule
- * recorded, warned of, failed or refused.  top_feed_notices(): repeats of files and commands that
- * were answered.  top_feed_lost(): records that could not be written. */
+ * made, replaced or removed.  top_feed_lost(): records that could not be written. */
 uint64_t top_feed_reads(const struct top_feed *feed);
 uint64_t top_feed_writes(const struct top_feed *feed);
-uint64_t top_feed_conflicts(const struct top_feed *feed);
-uint64_t top_feed_rules(const struct top_feed *feed);
-uint64_t top_feed_notices(const struct top_feed *feed);
 uint64_t top_feed_lost(const struct top_feed *feed);
 
 /* top_feed_close(): accepts one that was never opened. */

@@ -17,6 +17,7 @@
 #include "cli/session/scopes.h"
 #include "cli/session/session.h"
 #include "cli/undo/versions.h"
+#include "cli/undo/versions_command.h"
 #include "tracker/answer/delivery.h"
 #include "tracker/answer/tracker.h"
 #include "tracker/path/path.h"
@@ -173,49 +174,41 @@ static int compare(const struct versions *versions, const char *path,
 
 /* ---- the command ---- */
 
-static int diff(const struct session *session, const struct versions *versions, char **words)
+static int diff(const struct session *session, struct versions *versions, char **words)
 {
 	char path[SEGMENT_PATH_BYTES];
 	const struct versions_row *row;
 	int code;
 
-	if (!words[1] && !scope && versions_is_digits(versions, words[0])) {
-		code = versions_choose(versions, NULL, words[0], &row);
-		return code == EXIT_CODE_OK ? compare(versions, row->path, row) : code;
+	if (words[1] || (!scope && versions_is_digits(versions, words[0]))) {
+		code = versions_named(versions, words, path, &row);
+		return code == EXIT_CODE_OK ? compare(versions, path, row) : code;
 	}
 	int error = versions_path(versions, words[0], path, sizeof(path));
 	if (error < 0) {
 		message("%s: %s", words[0], strerror(-error));
 		return EXIT_CODE_USAGE;
 	}
-	code = words[1] ? versions_choose(versions, path, words[1], &row)
-			: choose_last(session, versions, path, &row);
+	code = choose_last(session, versions, path, &row);
 	return code == EXIT_CODE_OK ? compare(versions, path, row) : code;
+}
+
+static const char *refuse(char **words)
+{
+	return scope && words[1] ? "--scope chooses a version: it takes none beside it" : NULL;
 }
 
 int cmd_diff(int argc, char **argv)
 {
-	struct parsed parsed = { .config = NULL };
-	struct versions versions;
-	struct session session;
-	int code;
-
-	if (options_parse(&OPTIONS, argc, argv, &parsed, &code) < 0) {
-		;
-	} else if (argc - parsed.first_word < 1 || argc - parsed.first_word > 2) {
-		message("diff takes a path, a version, or both: `seen diff PATH [VERSION]`");
-		code = EXIT_CODE_USAGE;
-	} else if (scope && argc - parsed.first_word == 2) {
-		message("--scope chooses a version: it takes none beside it");
-		code = EXIT_CODE_USAGE;
-	} else if (options_load(&parsed, &code) == 0) {
-		code = versions_find(parsed.config, session_name, &session, &versions);
-		if (code == EXIT_CODE_OK) {
-			code = diff(&session, &versions, argv + parsed.first_word);
-			versions_free(&versions);
-			session_close(&session);
-		}
-	}
-	options_done(&parsed);
-	return code;
+	return versions_command(
+		&(struct session_command){
+			.options = &OPTIONS,
+			.name = &session_name,
+			.words_min = 1,
+			.words_max = 2,
+			.words_wrong =
+				"diff takes a path, a version, or both: `seen diff PATH [VERSION]`",
+			.refuse = refuse,
+		},
+		diff, argc, argv);
 }

@@ -27,12 +27,15 @@
 #include "cli/base/options.h"
 #include "cli/base/text.h"
 #include "cli/command.h"
+#include "cli/session/file_record.h"
 #include "cli/session/session.h"
 #include "cli/undo/versions.h"
+#include "cli/undo/versions_command.h"
 #include "tracker/content/baseline.h"
 #include "tracker/content/file.h"
 #include "tracker/journal/journal.h"
 #include "tracker/path/path.h"
+#include "tracker/process/source.h"
 #include "tracker/segment/workspace.h"
 
 static const char *session_name;
@@ -147,7 +150,7 @@ static bool is_known(const struct target *target)
 	    (version_equal(version, &file.version) || version_equal(version, &file.written) ||
 	     /* what the session wrote over an external change, which is kept */
 	     (version_equal(version, &file.external) &&
-	      (file.source == SOURCE_AGENT || file.source == SOURCE_TOOL))))
+	      source_is_session((enum source)file.source))))
 		return true;
 	return baseline_each(target->segment, is_baseline, &search) != 0;
 }
@@ -157,17 +160,15 @@ static bool is_known(const struct target *target)
 static void record_kept(const struct session *session, const char *path,
 			const struct version *version)
 {
+	struct file_record record = { .op = JOURNAL_KEPT,
+				      .path = path,
+				      .after = *version,
+				      .reason = CONTENTS_RESTORED,
+				      .tid = (uint32_t)getpid() };
 	struct journal journal;
-	struct journal_record record = journal_blank(JOURNAL_KEPT);
-	struct journal_details details = { .size_bytes = version->size_bytes, .after = *version };
 
-	if (session_map_journal(session, &journal) < 0 || !journal.header)
-		return;
-	record.tid = (uint32_t)getpid();
-	record.marks = JOURNAL_DETAILS;
-	record.reason = CONTENTS_RESTORED;
-	record.path = journal_text(&journal, path, strlen(path), true);
-	(void)journal_write(&journal, &record, &details, sizeof(details), true);
+	if (session_map_journal(session, &journal) == 0)
+		file_record_write(&session->segment, &journal, &record);
 	journal_unmap(&journal);
 }
 
@@ -413,24 +414,18 @@ static int bring_back(const struct session *session, struct target *target)
 	return code;
 }
 
-static int restore(const struct session *session, const struct versions *versions, char **words)
+static int restore(const struct session *session, struct versions *versions, char **words)
 {
 	struct target target = { .segment = session->segment.header ? &session->segment : NULL,
 				 .versions = versions,
 				 .fd = -1 };
-	const char *digits = words[1] ? words[1] : words[0];
 	char path[SEGMENT_PATH_BYTES];
 	const struct versions_row *row;
-	int error = words[1] ? versions_path(versions, words[0], path, sizeof(path)) : 0;
+	int code = versions_named(versions, words, path, &row);
 
-	if (error < 0) {
-		message("%s: %s", words[0], strerror(-error));
-		return EXIT_CODE_USAGE;
-	}
-	int code = versions_choose(versions, words[1] ? path : NULL, digits, &row);
 	if (code != EXIT_CODE_OK)
 		return code;
-	target.path = words[1] ? path : row->path;
+	target.path = path;
 	target.name = versions_name(versions, target.path);
 	target.directory = versions_directory(versions, row);
 	target.wanted = row->version;
@@ -443,25 +438,14 @@ static int restore(const struct session *session, const struct versions *version
 
 int cmd_restore(int argc, char **argv)
 {
-	struct parsed parsed = { .config = NULL };
-	struct versions versions;
-	struct session session;
-	int code;
-
-	if (options_parse(&OPTIONS, argc, argv, &parsed, &code) < 0) {
-		;
-	} else if (argc - parsed.first_word < 1 || argc - parsed.first_word > 2) {
-		message("restore takes a version, and perhaps a path before it: `seen restore "
-			"[PATH] VERSION`");
-		code = EXIT_CODE_USAGE;
-	} else if (options_load(&parsed, &code) == 0) {
-		code = versions_find(parsed.config, session_name, &session, &versions);
-		if (code == EXIT_CODE_OK) {
-			code = restore(&session, &versions, argv + parsed.first_word);
-			versions_free(&versions);
-			session_close(&session);
-		}
-	}
-	options_done(&parsed);
-	return code;
+	return versions_command(
+		&(struct session_command){
+			.options = &OPTIONS,
+			.name = &session_name,
+			.words_min = 1,
+			.words_max = 2,
+			.words_wrong = "restore takes a version, and perhaps a path before it: "
+				       "`seen restore [PATH] VERSION`",
+		},
+		restore, argc, argv);
 }

@@ -14,6 +14,7 @@
 #include "cli/command.h"
 #include "cli/session/session.h"
 #include "cli/undo/versions.h"
+#include "cli/undo/versions_command.h"
 #include "tracker/path/path.h"
 #include "tracker/segment/workspace.h"
 
@@ -178,20 +179,11 @@ static int versions_of(const struct session *session, struct versions *versions,
 
 int cmd_versions(int argc, char **argv)
 {
-	struct parsed parsed = { .config = NULL };
-	struct versions versions;
-	struct session session;
-	int code;
-
-	if (options_parse(&OPTIONS, argc, argv, &parsed, &code) == 0 &&
-	    options_load(&parsed, &code) == 0) {
-		code = versions_find(parsed.config, session_name, &session, &versions);
-		if (code == EXIT_CODE_OK) {
-			code = versions_of(&session, &versions, argv + parsed.first_word);
-			versions_free(&versions);
-			session_close(&session);
-		}
-	}
-	options_done(&parsed);
-	return code;
+	return versions_command(
+		&(struct session_command){
+			.options = &OPTIONS,
+			.name = &session_name,
+			.words_max = SESSION_COMMAND_ANY,
+		},
+		versions_of, argc, argv);
 }

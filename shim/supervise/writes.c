@@ -18,6 +18,7 @@
 #include "tracker/content/contents.h"
 #include "tracker/content/file.h"
 #include "tracker/guard/unreported.h"
+#include "tracker/process/source.h"
 #include "tracker/segment/workspace.h"
 #include "tracker/sys/sys.h"
 
@@ -421,7 +422,7 @@ static bool settle(const struct supervision *supervision, struct target *target,
 	}
 	guard_finish_write(segment, &who, write->key, &now, write->knows);
 	record_edited(supervision, target, write->path, &write->before, &now,
-		      guard_source(who.context, who.role));
+		      source_of_process(who.context->flags, who.role));
 	struct guard_answer stored;
 	/* What there was already and is appended to is a record of what was given. */
 	bool is_record = write->appends && !version_is_none(&write->before);

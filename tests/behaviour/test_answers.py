@@ -4,9 +4,11 @@ files, edited, status, the summary, report, log and exports, and held against wh
 import json
 import os
 import random
+import subprocess
+import time
 import unittest
 
-from driver import Case
+from driver import SEEN, Case
 
 SESSIONS = 100 if "SEEN_LONG" in os.environ else 6
 ORIGINAL = ("a", "b", "c", "dir/d", "dir/e", "dir/sub/f")
@@ -118,9 +120,12 @@ class Answers(Case):
         self.assertEqual({name: file["removed"] for name, file in edited.items()}, {name: name in removed for name in fates}, note)
         for name, file in edited.items():
             self.assertEqual(file["source"] == "agent_edited", "agent" in model.by[name], note)
-        changes = self.json("report", "--session", "s", "--top", "1000")["changes"]["rows"]
+        report = self.json("report", "--session", "s", "--top", "1000")
+        changes = report["changes"]["rows"]
         self.assertEqual({row["path"]: row["fate"] for row in changes if not row["path"].startswith("/")}, fates, note)
-        status = self.json("status", "--session", "s")["files"]
+        numbers = self.json("status", "--session", "s")
+        self.assertEqual(report["counters"], numbers["counters"] | {"lost_" + name: count for name, count in numbers["lost"].items()}, note)
+        status = numbers["files"]
         agents = sum("agent" in model.by[name] for name in fates)
         self.assertEqual((status["removed"], status["edited_by_agent"], status["edited_by_tool"]), (len(removed), agents, len(fates) - agents), note)
         self.assertIn("%d file%s changed by the agent, %d by its tools%s\n" % (
@@ -133,6 +138,24 @@ class Answers(Case):
             self.assertEqual({name: count for name, count in reads.items() if name in model.reads}, model.reads, note)
         self.assertEqual({name: file["full_reads"] for name, file in files.items() if file["full_reads"]},
                          {name: count for name, count in model.reads.items() if name in files}, note)
+
+    def test_what_a_living_program_did_counts(self):
+        """Its counts are not among the session's yet: everybody adds them."""
+        self.file("a", b"x\n")
+        os.mkfifo(self.work / "go")
+        run = subprocess.Popen([SEEN, "run", "--session", "s", "--", "bash", "-c", "read x < a; : > b; : > started; read x < go"],
+                               cwd=self.work, env=self.env)
+        while True:  # a reader waits: what came before it is counted
+            try:
+                go = os.open(self.work / "go", os.O_WRONLY | os.O_NONBLOCK)
+                break
+            except OSError:
+                time.sleep(0.02)
+        counted = [self.json(command, "--session", "s")["counters"]["opens_write"] for command in ("status", "report")]
+        os.write(go, b"x\n")
+        os.close(go)
+        run.wait()
+        self.assertEqual(counted, [2, 2])
 
     def test_random_sessions(self):
         for seed in range(SESSIONS):

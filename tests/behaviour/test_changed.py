@@ -245,6 +245,21 @@ class Changed(Told):
         self.seen("edited", "a", code=2)
         for command in ("changed", "edited"):
             self.seen(command, "--session", "nosuch", code=3)
+        for words in (("--clear",), ("--tools",), ("--changed", "--edited"), ("--mention",), ("--mention", "--json", "a")):
+            self.seen("files", *words, code=2)
+
+    def test_short_forms(self):
+        """Each is `files` with a filter."""
+        self.given("a", "b", "c")
+        self.run_it("echo x >> b; cp b d")
+        self.file("a", b"other\n")
+        for short, words in (("changed", ("--changed",)), ("edited", ("--edited",)), ("edited --tools", ("--edited", "--tools"))):
+            told = self.json(*short.split())
+            self.assertTrue(told["files"], short)
+            self.assertEqual(self.json("files", *words), told)
+        self.assertEqual([file["path"] for file in self.json("files", "--edited", "--tools", "d", "a")["files"]], ["d"])
+        self.seen("files", "--mention", "a", code=0)
+        self.assertEqual(self.changed(), {})
 
 
 class Edited(Told):
@@ -270,6 +285,12 @@ class Edited(Told):
         self.run_it("echo y >> a; echo z > c")
         self.assertEqual(set(self.edited("--clear")), {"a", "c"})
         self.assertEqual(self.edited("--tools"), {})
+
+    def test_clear_while_a_tool_writes(self):
+        """What it writes after that is another edit."""
+        self.given("a")
+        self.run_it(f"sed -n 'w a' <(echo 1; {SEEN} edited --tools --clear --session s >/dev/null; echo 2)")
+        self.assertEqual(self.edited("--tools"), {"a": "tool_edited"})
 
     def test_what_could_not_be_printed_was_not_told(self):
         self.run_it("echo x > a")
@@ -303,6 +324,7 @@ class Mention(Told):
         mentioned = self.events("mentioned")
         self.assertEqual([event["path"] for event in mentioned], [str(self.work / "a")] * 2)
         self.assertEqual(mentioned[0]["source"], "file_mentioned")
+        self.assertEqual(mentioned[0]["file"]["bytes"], len(text_of()), "what it was then")
 
     def test_what_cannot_be_mentioned(self):
         self.run_it("true")

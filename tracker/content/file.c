@@ -277,6 +277,18 @@ struct edit {
 	enum file_action kind;
 };
 
+void file_note_editor(struct file_slot *file, enum source source, uint64_t realtime_ns)
+{
+	file->source = (uint32_t)source;
+	file->last_edit_realtime_ns = realtime_ns;
+	if (source == SOURCE_AGENT) {
+		file->agent_edit_realtime_ns = realtime_ns;
+		file->flags |= FILE_EDITED_BY_AGENT | FILE_EDIT_UNREPORTED;
+	} else {
+		file->flags |= FILE_EDITED_BY_TOOL | FILE_TOOL_EDIT_UNREPORTED;
+	}
+}
+
 static void mark_edited(struct file_slot *file, const void *data)
 {
 	const struct edit *edit = data;
@@ -285,14 +297,7 @@ static void mark_edited(struct file_slot *file, const void *data)
 	if (file->first_read_realtime_ns)
 		file->flags = fate_after(file->flags, FILE_ACTION_READ);
 	file->flags = fate_after(file->flags, edit->kind);
-	file->last_edit_realtime_ns = sys_realtime_ns();
-	file->source = (uint32_t)edit->source;
-	if (edit->source == SOURCE_AGENT) {
-		file->agent_edit_realtime_ns = file->last_edit_realtime_ns;
-		file->flags |= FILE_EDITED_BY_AGENT | FILE_EDIT_UNREPORTED;
-	} else {
-		file->flags |= FILE_EDITED_BY_TOOL | FILE_TOOL_EDIT_UNREPORTED;
-	}
+	file_note_editor(file, edit->source, sys_realtime_ns());
 }
 
 void file_note_edit(const struct segment *segment, const char *normal_path,

@@ -12,6 +12,7 @@
 #include "tracker/path/line.h"
 #include "tracker/process/process.h"
 #include "tracker/process/scope.h"
+#include "tracker/process/source.h"
 #include "tracker/segment/workspace.h"
 #include "tracker/sys/chunk.h"
 #include "tracker/sys/sys.h"
@@ -23,17 +24,12 @@ enum {
 
 static const uint64_t STARTING_NS = 500000000; /* a program that takes longer to attach does not */
 
-enum source guard_source(const struct context *context, uint32_t role)
-{
-	bool below_agent = context->flags & (CONTEXT_AGENT | CONTEXT_EXTERNAL_AGENT);
-	return below_agent && role != ROLE_TOOL ? SOURCE_AGENT : SOURCE_TOOL;
-}
-
 /* Must a scope have read a file before this writer may overwrite it? */
 static bool has_to_read(const struct segment *segment, const struct guard_writer *writer)
 {
 	return segment->settings->guard_read_before_write != GUARD_READ_BEFORE_WRITE_OFF &&
-	       writer->scope_id && guard_source(writer->context, writer->role) == SOURCE_AGENT;
+	       writer->scope_id &&
+	       source_of_process(writer->context->flags, writer->role) == SOURCE_AGENT;
 }
 
 /* Is what it writes inspected whatever the name? */
@@ -349,7 +345,6 @@ static void note_write_start(struct file_slot *file, const void *data)
 static void note_write_finish(struct file_slot *file, const void *data)
 {
 	const struct change *change = data;
-	uint64_t now_ns = sys_realtime_ns();
 
 	/* Another may have begun meanwhile, and has not ended. */
 	if (!change->serial || file->writer == change->serial || file->writer == UINT64_MAX) {
@@ -370,14 +365,7 @@ static void note_write_finish(struct file_slot *file, const void *data)
 		file->external_scope = change->head;
 	}
 	file->edits++;
-	file->source = (uint32_t)change->source;
-	file->last_edit_realtime_ns = now_ns;
-	if (change->source == SOURCE_AGENT) {
-		file->agent_edit_realtime_ns = now_ns;
-		file->flags |= FILE_EDITED_BY_AGENT | FILE_EDIT_UNREPORTED;
-	} else {
-		file->flags |= FILE_EDITED_BY_TOOL;
-	}
+	file_note_editor(file, change->source, sys_realtime_ns());
 }
 
 void guard_start_write(const struct segment *segment, const struct guard_writer *writer,
@@ -394,7 +382,7 @@ void guard_finish_write(const struct segment *segment, const struct guard_writer
 			uint64_t file_key, const struct version *version, uint32_t knows)
 {
 	struct change change = { version, writer->serial, knows,
-				 guard_source(writer->context, writer->role),
+				 source_of_process(writer->context->flags, writer->role),
 				 scope_head(segment, writer->scope_id) };
 	struct version baseline;
 

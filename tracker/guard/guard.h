@@ -145,9 +145,6 @@ int guard_scan(const struct segment *segment, int fd, struct version *ret_versio
 bool guard_stored_notice(const struct segment *segment, uint64_t file_key,
 			 const struct version *before, struct guard_answer *ret_answer);
 
-/* guard_source(): what a write by such a process counts as. */
-enum source guard_source(const struct context *context, uint32_t role);
-
 /* guard_lives_unobserved(): does a process of the session live that was started and is not
  * observed?  Inspects /proc. */
 bool guard_lives_unobserved(const struct segment *segment);

@@ -480,6 +480,13 @@ bool process_is_gone(const struct process_slot *process)
 	       status.start_ns > process->time_ns + 2000000000u;
 }
 
+bool process_is_unobserved(const struct process_slot *process, uint64_t now_ns,
+			   uint64_t patience_ns)
+{
+	return process->state == PROCESS_ANNOUNCED &&
+	       (now_ns - process->time_ns >= patience_ns || process_is_gone(process));
+}
+
 /* How many slots from the first were ever used. */
 static uint64_t used_slots(const struct segment *segment)
 {

@@ -20,7 +20,8 @@ const char *source_name(uint32_t source)
 
 enum source source_of_process(uint32_t context_flags, uint32_t role)
 {
-	return role != ROLE_TOOL && (context_flags & (CONTEXT_AGENT | CONTEXT_EXTERNAL_AGENT))
+	return role_is_of_agent((int)role) &&
+			       (context_flags & (CONTEXT_AGENT | CONTEXT_EXTERNAL_AGENT))
 		       ? SOURCE_AGENT
 		       : SOURCE_TOOL;
 }

@@ -29,4 +29,10 @@ static inline bool source_is_external(enum source source)
 	return source == SOURCE_USER || source == SOURCE_UNATTRIBUTED;
 }
 
+/* source_is_session(): did a process of the session change it? */
+static inline bool source_is_session(enum source source)
+{
+	return source == SOURCE_AGENT || source == SOURCE_TOOL;
+}
+
 #endif

@@ -19,6 +19,7 @@
 #include "tracker/content/baseline.h"
 #include "tracker/content/file.h"
 #include "tracker/guard/unreported.h"
+#include "tracker/process/source.h"
 #include "tracker/segment/workspace.h"
 #include "tracker/sys/chunk.h"
 #include "tracker/sys/sys.h"
@@ -480,7 +481,7 @@ void plan_complete(uint64_t key, const char *path, const struct version *before,
 	if (version_is_none(before) && !version_is_none(now))
 		(void)file_change_known(&shim.segment, key, note_made, NULL);
 	if (path)
-		record_edited(path, before, now, guard_source(self.context, self.role));
+		record_edited(path, before, now, source_of_process(self.context->flags, self.role));
 }
 
 void plan_stored_notice(uint64_t key, const char *path, const struct version *before)

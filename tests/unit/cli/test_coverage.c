@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <criterion/redirect.h>
 
+#include "cli/session/counts.h"
 #include "cli/session/coverage.h"
 #include "cli/session/summary.h"
 #include "support.h"
@@ -31,6 +32,15 @@ static void stop(void)
 }
 
 TestSuite(coverage, .init = start, .fini = stop);
+
+/* since: NULL: from the session's beginning. */
+static void take(const uint64_t *since)
+{
+	uint64_t counters[COUNTER_COUNT];
+
+	counts_take(&world.segment, since, 0, counters);
+	coverage_compute(&world.segment, &journal, counters, 0, &coverage);
+}
 
 /* A program whose file says that it calls the kernel past libc: its name is enough. */
 static const char *bun(void)
@@ -71,7 +81,7 @@ Test(coverage, supervised_calls_past_libc_are_seen)
 	add_process(1, CONTEXT_SUPERVISED, bun());
 	add_process(2, CONTEXT_SUPERVISED | CONTEXT_PARTIAL, bun());
 	segment_count(&world.segment, COUNTER_processes_attached, 3);
-	coverage_compute(&world.segment, &journal, NULL, 0, &coverage);
+	take(NULL);
 	cr_assert_eq(coverage.partial, 2);
 	cr_assert_eq(coverage.program_count, 2);
 	cr_assert_str_eq(coverage.programs[0].reason, "raw system calls (Bun)");
@@ -89,7 +99,7 @@ Test(coverage, counters)
 	segment_count(&world.segment, COUNTER_processes_unattached, 1);
 	segment_count(&world.segment, COUNTER_processes_supervised, 3);
 	segment_count(&world.segment, COUNTER_calls_unjudged, 7);
-	coverage_compute(&world.segment, &journal, NULL, 0, &coverage);
+	take(NULL);
 	cr_assert_eq(coverage.observed, 4); /* they are among those attached */
 	cr_assert_eq(coverage.supervised, 3);
 	cr_assert_eq(coverage.calls_unjudged, 7);
@@ -97,7 +107,7 @@ Test(coverage, counters)
 		since[i] = segment_counter(&world.segment, (enum counter)i);
 	segment_count(&world.segment, COUNTER_processes_attached, 1);
 	segment_count(&world.segment, COUNTER_processes_supervised, 1);
-	coverage_compute(&world.segment, &journal, since, 0, &coverage);
+	take(since);
 	cr_assert_eq(coverage.observed, 1);
 	cr_assert_eq(coverage.supervised, 1);
 	cr_assert_eq(coverage.calls_unjudged, 0);
@@ -119,7 +129,7 @@ Test(coverage, each_open_counts_once)
 	}
 	segment_count(&world.segment, COUNTER_opens,
 		      100); /* of programs whose slots are another's by now */
-	coverage_compute(&world.segment, &journal, NULL, 0, &coverage);
+	take(NULL);
 	cr_assert_eq(coverage.opens, 100 + 2 * (5 + 2));
 }
 

@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 
 #include "cli/journal/events.h"
+#include "cli/session/counts.h"
 #include "cli/top/top_display.h"
 #include "cli/top/top_feed.h"
 #include "cli/top/top_model.h"
@@ -576,9 +577,9 @@ Test(top, the_counters_are_the_sessions)
 	cr_assert_not(top_feed_update(&feed), "too early");
 	cr_assert_eq(top_feed_reads(&feed), 5);
 	cr_assert_eq(top_feed_writes(&feed), 2);
-	cr_assert_eq(top_feed_conflicts(&feed), 2);
-	cr_assert_eq(top_feed_rules(&feed), 3);
-	cr_assert_eq(top_feed_notices(&feed), 8);
+	cr_assert_eq(counts_sum(feed.counters, COUNT_CONFLICTS), 2);
+	cr_assert_eq(counts_sum(feed.counters, COUNT_RULE_HITS), 3);
+	cr_assert_eq(counts_sum(feed.counters, COUNT_NOTICES), 8);
 	cr_assert_eq(feed.life, SESSION_EMPTY);
 }
 
