@@ -34,7 +34,7 @@ static bool is_version(const char *text, size_t bytes, const char *version)
 static bool ask_package(const char *directory, const char *version, bool *ret_is_it)
 {
 	char path[PATH_MAX + 16];
-	bool is_told = false;
+	bool is_known = false;
 
 	(void)snprintf(path, sizeof(path), "%s/package.json", directory);
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -47,12 +47,12 @@ static bool ask_package(const char *directory, const char *version, bool *ret_is
 	const char *found = json_string_value(json_object_get(package, "version"));
 	if (name && found) {
 		*ret_is_it = is_version(found, strlen(found), version);
-		is_told = true;
+		is_known = true;
 	}
 	json_decref(package);
 	free(text);
 	(void)close(fd);
-	return is_told;
+	return is_known;
 }
 
 bool agent_version_is(const char *path, const char *version)

@@ -96,7 +96,7 @@ static int list(void)
 			     "HOOKS", "FILE", text_style(stdout, "0"));
 	for (size_t i = 0; i < hooks_count(); i++) {
 		struct hooks_place place;
-		hooks_look(hooks_at(i), project, &place);
+		hooks_inspect(hooks_at(i), project, &place);
 		if (json)
 			(void)json_array_append_new(rows, json_row(hooks_at(i), &place));
 		else
@@ -165,7 +165,7 @@ static int install(const struct hooks_agent *agent)
 {
 	struct hooks_place place;
 
-	hooks_look(agent, project, &place);
+	hooks_inspect(agent, project, &place);
 	if (print)
 		return show(agent, &place);
 	int done = hooks_install(agent, &place);
@@ -180,11 +180,11 @@ static int install(const struct hooks_agent *agent)
 	return EXIT_CODE_OK;
 }
 
-static int take_away(const struct hooks_agent *agent)
+static int remove_hooks(const struct hooks_agent *agent)
 {
 	struct hooks_place place;
 
-	hooks_look(agent, project, &place);
+	hooks_inspect(agent, project, &place);
 	int done = hooks_remove(agent, &place);
 	if (done < 0)
 		return failed(&place, done);
@@ -213,7 +213,7 @@ static int act(char **words, int count)
 	const struct hooks_agent *agent = hooks_find(words[1]);
 	if (!agent)
 		return unknown_agent(words[1]);
-	return installs ? install(agent) : take_away(agent);
+	return installs ? install(agent) : remove_hooks(agent);
 }
 
 int cmd_hooks(int argc, char **argv)

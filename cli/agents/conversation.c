@@ -36,7 +36,7 @@ struct conversation {
 	struct map ids, calls;
 	uint32_t leaf; /* NONE: nothing was said */
 	uint32_t path; /* number of the branch that ends there */
-	bool told, side, says_end;
+	bool findings, side, says_end;
 	bool called; /* the model answered by calls, or may have */
 	bool asked;
 	uint64_t asked_ns;
@@ -55,7 +55,7 @@ static struct slot *map_slot(const struct map *map, uint64_t key)
 	return &map->slots[at];
 }
 
-static bool map_put(struct map *map, uint64_t key, uint32_t value)
+static bool map_store(struct map *map, uint64_t key, uint32_t value)
 {
 	if (2 * (map->count + 1) > map->capacity) {
 		struct map larger = { .capacity = map->capacity ? 2 * map->capacity : 64,
@@ -135,7 +135,7 @@ static void add_node(struct conversation *conversation, const struct entry *entr
 
 	if (!grow((void **)&conversation->nodes, conversation->node_count,
 		  &conversation->node_capacity, sizeof(*conversation->nodes)) ||
-	    (entry->id && !map_put(&conversation->ids, entry->id, node))) {
+	    (entry->id && !map_store(&conversation->ids, entry->id, node))) {
 		move_to(conversation, NONE);
 		return;
 	}
@@ -158,8 +158,8 @@ static void add_results(struct conversation *conversation, const struct entry *e
 		if (!result->call ||
 		    !grow((void **)&conversation->results, conversation->result_count,
 			  &conversation->result_capacity, sizeof(*conversation->results)) ||
-		    !map_put(&conversation->calls, result->call,
-			     (uint32_t)conversation->result_count))
+		    !map_store(&conversation->calls, result->call,
+			       (uint32_t)conversation->result_count))
 			continue;
 		conversation->results[conversation->result_count++] = (struct result){
 			.call = result->call,
@@ -196,7 +196,7 @@ static void open_call(struct conversation *conversation, struct entry_call call)
 		conversation->calls_open[0].is_plain = false;
 }
 
-static void take_state(struct conversation *conversation, const struct entry *entry,
+static void read_state(struct conversation *conversation, const struct entry *entry,
 		       uint64_t now_ns)
 {
 	for (unsigned i = 0; i < entry->result_count; i++)
@@ -222,13 +222,12 @@ static void take_state(struct conversation *conversation, const struct entry *en
 	}
 }
 
-bool conversation_take(struct conversation *conversation, const struct entry *entry,
-		       uint64_t now_ns)
+bool conversation_add(struct conversation *conversation, const struct entry *entry, uint64_t now_ns)
 {
 	uint32_t path = conversation->path;
 	bool moves = entry->begins || entry->back_to;
 
-	conversation->told = conversation->told || entry->is_step;
+	conversation->findings = conversation->findings || entry->is_step;
 	conversation->side = conversation->side || entry->is_side;
 	conversation->says_end = conversation->says_end || entry->says_end;
 	if (entry->back_to)
@@ -239,7 +238,7 @@ bool conversation_take(struct conversation *conversation, const struct entry *en
 		moves = moves || entry->is_prompt;
 	}
 	add_results(conversation, entry);
-	take_state(conversation, entry, now_ns);
+	read_state(conversation, entry, now_ns);
 	return moves && path != conversation->path;
 }
 
@@ -255,9 +254,9 @@ bool conversation_has(const struct conversation *conversation, uint64_t call, ui
 	return node != NONE && conversation->nodes[node].path == conversation->path;
 }
 
-bool conversation_is_told(const struct conversation *conversation)
+bool conversation_is_reported(const struct conversation *conversation)
 {
-	return conversation->told;
+	return conversation->findings;
 }
 
 bool conversation_is_side(const struct conversation *conversation)
@@ -270,7 +269,7 @@ bool conversation_is_live(const struct conversation *conversation)
 	return conversation->asked;
 }
 
-bool conversation_says_end(const struct conversation *conversation)
+bool conversation_reports_ending(const struct conversation *conversation)
 {
 	return conversation->says_end;
 }

@@ -19,19 +19,19 @@ struct conversation;
 struct conversation *conversation_new(void);
 void conversation_free(struct conversation *conversation);
 
-/* conversation_take(): goes on by a line.
+/* conversation_add(): goes on by a line.
  *
  * entry: known; borrowed for the call.  now_ns: CLOCK_BOOTTIME.
  * Returns whether a prompt, or the line by itself, took it to another branch than it was on.  Without memory for the line it is on one that has
  * nothing. */
-bool conversation_take(struct conversation *conversation, const struct entry *entry,
-		       uint64_t now_ns);
+bool conversation_add(struct conversation *conversation, const struct entry *entry,
+		      uint64_t now_ns);
 
 /* conversation_has(): is a result on the branch, with that very text?  text: entry_hash() of it. */
 bool conversation_has(const struct conversation *conversation, uint64_t call, uint64_t text);
 
-/* conversation_is_told(): was there any entry of it? */
-bool conversation_is_told(const struct conversation *conversation);
+/* conversation_is_reported(): was there any entry of it? */
+bool conversation_is_reported(const struct conversation *conversation);
 
 /* conversation_is_side(): is it a sub-agent's? */
 bool conversation_is_side(const struct conversation *conversation);
@@ -39,8 +39,8 @@ bool conversation_is_side(const struct conversation *conversation);
 /* conversation_is_live(): has it begun a turn, and not ended it as far as its form tells? */
 bool conversation_is_live(const struct conversation *conversation);
 
-/* conversation_says_end(): does its form tell when a turn has ended? */
-bool conversation_says_end(const struct conversation *conversation);
+/* conversation_reports_ending(): does its form tell when a turn has ended? */
+bool conversation_reports_ending(const struct conversation *conversation);
 
 /* conversation_is_certain(): is it known what comes next belongs to this branch: the model has called commands and nobody else, or it was
  * asked long enough ago?  ret_due_ns: when it will be, if nothing is written until then; 0: never. */

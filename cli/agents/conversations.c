@@ -18,9 +18,9 @@ enum { NEVER_MS = 1000, PROVEN_MAX = 4096 };
 
 static const uint64_t MILLISECOND_NS = 1000000;
 
-struct told {
+struct findings {
 	struct conversations *all;
-	struct told *next;
+	struct findings *next;
 	struct conversation *conversation;
 	uint64_t profiles;
 	uint64_t active;   /* when it was last told of, in turn; 0: not in this run */
@@ -46,15 +46,15 @@ struct follow {
 	bool is_hooked;                  /* they are there */
 	bool is_interactive;
 	bool is_own; /* of what the agent's own process reads: nobody cuts it, no result holds it */
-	bool was_told;
-	struct told *current;
+	bool was_reported;
+	struct findings *current;
 	struct proven *proven;
 	size_t proven_count, proven_capacity;
 };
 
 struct conversations {
 	const struct segment *segment;
-	struct told *told;
+	struct findings *findings;
 	struct follow *follows;
 	struct proofs *proofs; /* of this turn; NULL: not looked for */
 	uint64_t proofs_profiles;
@@ -80,11 +80,12 @@ void conversations_free(struct conversations *conversations)
 {
 	if (!conversations)
 		return;
-	for (struct told *told = conversations->told, *next; told; told = next) {
-		next = told->next;
-		conversation_free(told->conversation);
-		free(told->directory);
-		free(told);
+	for (struct findings *findings = conversations->findings, *next; findings;
+	     findings = next) {
+		next = findings->next;
+		conversation_free(findings->conversation);
+		free(findings->directory);
+		free(findings);
 	}
 	for (struct follow *follow = conversations->follows, *next; follow; follow = next) {
 		next = follow->next;
@@ -95,32 +96,32 @@ void conversations_free(struct conversations *conversations)
 	free(conversations);
 }
 
-struct told *conversations_told(struct conversations *conversations, uint64_t profiles)
+struct findings *conversations_findings(struct conversations *conversations, uint64_t profiles)
 {
-	struct told *told = conversations ? calloc(1, sizeof(*told)) : NULL;
+	struct findings *findings = conversations ? calloc(1, sizeof(*findings)) : NULL;
 
-	if (!told)
+	if (!findings)
 		return NULL;
-	*told = (struct told){ .all = conversations,
-			       .next = conversations->told,
-			       .conversation = conversation_new(),
-			       .profiles = profiles };
-	if (!told->conversation) {
-		free(told);
+	*findings = (struct findings){ .all = conversations,
+				       .next = conversations->findings,
+				       .conversation = conversation_new(),
+				       .profiles = profiles };
+	if (!findings->conversation) {
+		free(findings);
 		return NULL;
 	}
-	conversations->told = told;
-	return told;
+	conversations->findings = findings;
+	return findings;
 }
 
-void conversations_again(struct told *told)
+void conversations_again(struct findings *findings)
 {
-	struct conversation *conversation = told ? conversation_new() : NULL;
+	struct conversation *conversation = findings ? conversation_new() : NULL;
 
 	if (!conversation)
 		return;
-	conversation_free(told->conversation);
-	told->conversation = conversation;
+	conversation_free(findings->conversation);
+	findings->conversation = conversation;
 }
 
 /* ---- whose it is ---- */
@@ -136,26 +137,26 @@ static bool is_within(const char *directory, const char *above)
 	       (!directory[length] || directory[length] == '/' || length == 1);
 }
 
-static bool may_be_of(const struct told *told, const struct follow *follow)
+static bool may_be_of(const struct findings *findings, const struct follow *follow)
 {
 	if (!follow->profile || follow->profile > SETTINGS_PROFILES_MAX ||
-	    !(told->profiles >> (follow->profile - 1) & 1))
+	    !(findings->profiles >> (follow->profile - 1) & 1))
 		return false;
 	/* A process's own reads are a scope beside the one of its commands. */
-	if (told->scope_id && !follow->is_own)
-		return told->scope_id == follow->id;
-	return !told->directory || !follow->directory[0] ||
-	       is_within(told->directory, follow->directory) ||
-	       is_within(follow->directory, told->directory);
+	if (findings->scope_id && !follow->is_own)
+		return findings->scope_id == follow->id;
+	return !findings->directory || !follow->directory[0] ||
+	       is_within(findings->directory, follow->directory) ||
+	       is_within(follow->directory, findings->directory);
 }
 
-static void note_directory(struct told *told, const char *directory)
+static void note_directory(struct findings *findings, const char *directory)
 {
-	if (told->directory || !directory)
+	if (findings->directory || !directory)
 		return;
-	told->directory = realpath(directory, NULL);
-	if (!told->directory)
-		told->directory = strdup(directory);
+	findings->directory = realpath(directory, NULL);
+	if (!findings->directory)
+		findings->directory = strdup(directory);
 }
 
 /* ---- what is proven ---- */
@@ -193,25 +194,25 @@ static void add_proven(struct follow *follow, uint64_t command, const struct ent
 }
 
 /* Which command's is a result? */
-static void take_result(struct told *told, const struct entry_result *result)
+static void add_result(struct findings *findings, const struct entry_result *result)
 {
-	struct conversations *all = told->all;
+	struct conversations *all = findings->all;
 	uint64_t command, scope_id;
 
-	if (!all->proofs && all->proofs_profiles != told->profiles) {
-		all->proofs = proofs_collect(all->segment, told->profiles);
-		all->proofs_profiles = told->profiles;
+	if (!all->proofs && all->proofs_profiles != findings->profiles) {
+		all->proofs = proofs_collect(all->segment, findings->profiles);
+		all->proofs_profiles = findings->profiles;
 	}
 	for (struct follow *follow = all->follows; all->proofs && follow; follow = follow->next) {
-		if (follow->is_own || !may_be_of(told, follow) ||
+		if (follow->is_own || !may_be_of(findings, follow) ||
 		    !proofs_find(all->proofs, result, follow->id, &command, &scope_id))
 			continue;
-		told->scope_id = follow->id;
+		findings->scope_id = follow->id;
 		add_proven(follow, command, result);
 		return;
 	}
 	for (struct follow *follow = all->follows; all->proofs && follow; follow = follow->next)
-		if (!follow->is_own && may_be_of(told, follow))
+		if (!follow->is_own && may_be_of(findings, follow))
 			proofs_contradict(all->proofs, result, follow->id);
 }
 
@@ -224,26 +225,27 @@ static void leave(const struct conversations *conversations, const struct follow
 		proofs_drop(conversations->segment, follow->id);
 }
 
-void conversations_take(struct told *told, const struct entry *entry, bool is_old)
+void conversations_add(struct findings *findings, const struct entry *entry, bool is_old)
 {
-	struct conversations *all = told->all;
+	struct conversations *all = findings->all;
 
-	note_directory(told, entry->directory);
-	told->many = told->many || (entry->is_list && entry->says_end);
-	bool moved = conversation_take(told->conversation, entry, sys_boottime_ns());
+	note_directory(findings, entry->directory);
+	findings->many = findings->many || (entry->is_list && entry->says_end);
+	bool moved = conversation_add(findings->conversation, entry, sys_boottime_ns());
 	if (is_old)
 		return;
 	/* The end of a turn may be told of when another conversation has begun. */
 	bool is_end = entry->state == ENTRY_ENDED;
-	if (is_end ? !told->active : entry->is_step || entry->begins || entry->state != ENTRY_SAME)
-		told->active = ++all->clock;
-	bool is_side = conversation_is_side(told->conversation);
+	if (is_end ? !findings->active
+		   : entry->is_step || entry->begins || entry->state != ENTRY_SAME)
+		findings->active = ++all->clock;
+	bool is_side = conversation_is_side(findings->conversation);
 	for (struct follow *follow = all->follows; !is_side && follow; follow = follow->next)
 		if ((moved || (entry->is_prompt && follow->is_interactive && !follow->is_own)) &&
-		    follow->current == told && may_be_of(told, follow))
+		    follow->current == findings && may_be_of(findings, follow))
 			leave(all, follow);
 	for (unsigned i = 0; i < entry->result_count; i++)
-		take_result(told, &entry->results[i]);
+		add_result(findings, &entry->results[i]);
 }
 
 /* ---- scopes ---- */
@@ -262,7 +264,7 @@ static bool has_hooks(const struct hooks_agent *hooks)
 	struct hooks_place place;
 
 	for (int project = 0; hooks && project < 2; project++) {
-		hooks_look(hooks, project, &place);
+		hooks_inspect(hooks, project, &place);
 		if (place.state == HOOKS_INSTALLED && !place.is_off)
 			return true;
 	}
@@ -296,7 +298,7 @@ static void add_follow(struct conversations *conversations, const struct scope_s
 	conversations->follows = follow;
 }
 
-static void look_for_scopes(struct conversations *conversations)
+static void find_scopes(struct conversations *conversations)
 {
 	const struct segment *segment = conversations->segment;
 	struct scope_slot copy;
@@ -313,28 +315,32 @@ static void look_for_scopes(struct conversations *conversations)
 /* ---- what is known by now ---- */
 
 /* Does a sub-agent live there?  Where a form does not tell when one has done, the conversation that it belongs to goes on then. */
-static bool lives_beside(const struct told *told, const struct told *current)
+static bool lives_beside(const struct findings *findings, const struct findings *current)
 {
-	if (!told->active || !conversation_is_live(told->conversation))
+	if (!findings->active || !conversation_is_live(findings->conversation))
 		return false;
-	if (!conversation_is_side(told->conversation))
-		return told->many;
-	return conversation_says_end(told->conversation) || told->active > current->active;
+	if (!conversation_is_side(findings->conversation))
+		return findings->many;
+	return conversation_reports_ending(findings->conversation) ||
+	       findings->active > current->active;
 }
 
 /* The conversation that was last told of.  ret_alone: no other one lives in that process. */
-static struct told *current_of(const struct conversations *conversations,
-			       const struct follow *follow, bool *ret_alone)
+static struct findings *current_of(const struct conversations *conversations,
+				   const struct follow *follow, bool *ret_alone)
 {
-	struct told *current = NULL;
+	struct findings *current = NULL;
 
-	for (struct told *told = conversations->told; told; told = told->next)
-		if (told->active && !conversation_is_side(told->conversation) &&
-		    may_be_of(told, follow) && (!current || told->active > current->active))
-			current = told;
+	for (struct findings *findings = conversations->findings; findings;
+	     findings = findings->next)
+		if (findings->active && !conversation_is_side(findings->conversation) &&
+		    may_be_of(findings, follow) && (!current || findings->active > current->active))
+			current = findings;
 	*ret_alone = true;
-	for (struct told *told = conversations->told; current && told; told = told->next)
-		if (told != current && may_be_of(told, follow) && lives_beside(told, current))
+	for (struct findings *findings = conversations->findings; current && findings;
+	     findings = findings->next)
+		if (findings != current && may_be_of(findings, follow) &&
+		    lives_beside(findings, current))
 			*ret_alone = false;
 	return current;
 }
@@ -368,11 +374,12 @@ static void set_flags(const struct conversations *conversations, const struct fo
 }
 
 /* One scope.  Returns when it is to be looked at again; 0: when something is told. */
-static uint64_t settle(struct conversations *conversations, struct follow *follow, uint64_t now_ns)
+static uint64_t complete(struct conversations *conversations, struct follow *follow,
+			 uint64_t now_ns)
 {
 	uint64_t due_ns = 0;
 	bool is_alone;
-	struct told *current = current_of(conversations, follow, &is_alone);
+	struct findings *current = current_of(conversations, follow, &is_alone);
 
 	if (current != follow->current) {
 		if (follow->current) {
@@ -383,12 +390,12 @@ static uint64_t settle(struct conversations *conversations, struct follow *follo
 		}
 		follow->current = current;
 	}
-	if (!current || !conversation_is_told(current->conversation)) {
+	if (!current || !conversation_is_reported(current->conversation)) {
 		bool is_silent = follow->is_interactive && !follow->is_hooked;
 		set_flags(conversations, follow, current || is_silent ? (uint32_t)SCOPE_MUTE : 0);
 		return 0;
 	}
-	follow->was_told = true;
+	follow->was_reported = true;
 	prove(conversations, follow);
 	bool certain = conversation_is_certain(current->conversation, now_ns, &due_ns) && is_alone;
 	set_flags(conversations, follow, SCOPE_PROVES | (certain ? 0 : (uint32_t)SCOPE_MUTE));
@@ -402,9 +409,9 @@ unsigned conversations_tick(struct conversations *conversations)
 	if (!conversations)
 		return NEVER_MS;
 	forget_proofs(conversations);
-	look_for_scopes(conversations);
+	find_scopes(conversations);
 	for (struct follow *follow = conversations->follows; follow; follow = follow->next) {
-		uint64_t due_ns = settle(conversations, follow, now_ns);
+		uint64_t due_ns = complete(conversations, follow, now_ns);
 		if (due_ns && due_ns < next_ns)
 			next_ns = due_ns;
 	}
@@ -427,7 +434,7 @@ const char *conversations_text(const struct conversations *conversations, char *
 	for (const struct follow *follow = conversations ? conversations->follows : NULL; follow;
 	     follow = follow->next) {
 		if (!follow->is_interactive || follow->is_hooked || follow->is_own ||
-		    follow->was_told || !was_asked(conversations, follow))
+		    follow->was_reported || !was_asked(conversations, follow))
 			continue;
 		(void)snprintf(ret_text, CONVERSATIONS_TEXT_BYTES,
 			       "%s was given everything in full: neither a transcript nor hooks "

@@ -20,20 +20,20 @@
 #include "tracker/segment/segment.h"
 
 struct conversations;
-struct told; /* a transcript */
+struct findings; /* a transcript */
 
 /* conversations_new(): of a run.  segment: borrowed until conversations_free(), which accepts NULL.  NULL: no memory. */
 struct conversations *conversations_new(const struct segment *segment);
 void conversations_free(struct conversations *conversations);
 
-/* conversations_told(): a transcript, of agents of these profiles (bits).  NULL: no memory. */
-struct told *conversations_told(struct conversations *conversations, uint64_t profiles);
+/* conversations_findings(): a transcript, of agents of these profiles (bits).  NULL: no memory. */
+struct findings *conversations_findings(struct conversations *conversations, uint64_t profiles);
 
 /* conversations_again(): it was written anew, and is told of from its beginning.  told: NULL: nothing. */
-void conversations_again(struct told *told);
+void conversations_again(struct findings *findings);
 
-/* conversations_take(): a line of it.  is_old: it was there before the run.  entry: known; borrowed for the call. */
-void conversations_take(struct told *told, const struct entry *entry, bool is_old);
+/* conversations_add(): a line of it.  is_old: it was there before the run.  entry: known; borrowed for the call. */
+void conversations_add(struct findings *findings, const struct entry *entry, bool is_old);
 
 /* conversations_tick(): sets what is known by now.  Returns in how many milliseconds it is to be called again at the latest, even if
  * nothing is told. */

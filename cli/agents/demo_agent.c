@@ -27,7 +27,7 @@
 enum {
 	OUTPUT_MAX = 65536, /* bytes of a command's output that are kept */
 	SHOWN_COLUMNS = 46, /* of its beginning that are printed */
-	FOLDERS_OPEN_MAX = 8,
+	DIRECTORIES_OPEN_MAX = 8,
 	FAILED = 125,    /* as `seen run` says it */
 	PATIENCE = 1500, /* looks, some 2 ms apart */
 };
@@ -115,17 +115,17 @@ static void nap(void)
 }
 
 /* Path of the file by which the person is asked: beside the folder, which is the agent's. */
-static bool path_of_request(const char *folder, char *ret_path)
+static bool path_of_request(const char *directory, char *ret_path)
 {
-	return snprintf(ret_path, PATH_MAX, "%s.please", folder) < PATH_MAX;
+	return snprintf(ret_path, PATH_MAX, "%s.please", directory) < PATH_MAX;
 }
 
 /* Asks the person to change the notes, and waits for it.  False: there is nobody. */
-static bool ask_person(const char *folder)
+static bool ask_person(const char *directory)
 {
 	char path[PATH_MAX];
 
-	if (!getenv(PERSON) || !path_of_request(folder, path))
+	if (!getenv(PERSON) || !path_of_request(directory, path))
 		return false;
 	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	if (fd < 0)
@@ -148,17 +148,17 @@ static void print_step(const char *comment, const char *command, const char *tex
 	(void)fflush(stdout);
 }
 
-static int be_agent(const char *folder)
+static int be_agent(const char *directory)
 {
 	static char text[OUTPUT_MAX];
 
-	if (chdir(folder) < 0 || write_notes() < 0)
-		return fail(folder);
+	if (chdir(directory) < 0 || write_notes() < 0)
+		return fail(directory);
 	(void)puts("A scripted agent runs shell commands. What the model gets for each:");
 	(void)fflush(stdout);
 	for (size_t i = 0; i < sizeof(STEPS) / sizeof(STEPS[0]); i++) {
 		if (!STEPS[i].command) {
-			if (!ask_person(folder))
+			if (!ask_person(directory))
 				break;
 			(void)printf("%-15s  adds a line to notes.txt\n", STEPS[i].comment);
 			continue;
@@ -187,12 +187,12 @@ static int find_paths(char *ret_self, char *ret_seen)
 			*slash = '\0';
 	}
 	static const char NAME[] = "/bin/seen";
-	size_t folder = strlen(ret_seen);
-	if (folder + sizeof(NAME) > PATH_MAX) {
+	size_t directory = strlen(ret_seen);
+	if (directory + sizeof(NAME) > PATH_MAX) {
 		errno = ENAMETOOLONG;
 		return -1;
 	}
-	memcpy(ret_seen + folder, NAME, sizeof(NAME));
+	memcpy(ret_seen + directory, NAME, sizeof(NAME));
 	return access(ret_seen, X_OK);
 }
 
@@ -206,13 +206,13 @@ static int remove_entry(const char *path, const struct stat *stat, int type, str
 }
 
 /* The person: waits to be asked, and adds a line.  Ends with its parent. */
-_Noreturn static void be_person(const char *folder, pid_t parent)
+_Noreturn static void be_person(const char *directory, pid_t parent)
 {
 	char path[PATH_MAX], notes[PATH_MAX];
 	FILE *file;
 
-	if (!path_of_request(folder, path) ||
-	    snprintf(notes, sizeof(notes), "%s/notes.txt", folder) >= (int)sizeof(notes))
+	if (!path_of_request(directory, path) ||
+	    snprintf(notes, sizeof(notes), "%s/notes.txt", directory) >= (int)sizeof(notes))
 		_exit(FAILED);
 	while (access(path, F_OK) < 0) {
 		if (getppid() != parent)
@@ -239,13 +239,13 @@ static void close_input(void)
 }
 
 /* Runs itself under `seen run` in the folder.  Returns the exit status. */
-static int run_under_seen(const char *seen, const char *self, const char *folder)
+static int run_under_seen(const char *seen, const char *self, const char *directory)
 {
-	char *words[] = { (char *)(uintptr_t)seen,   (char *)"run",
-			  (char *)"--summary",       (char *)"--workspace",
-			  (char *)(uintptr_t)folder, (char *)"--",
-			  (char *)(uintptr_t)self,   (char *)"--in",
-			  (char *)(uintptr_t)folder, NULL };
+	char *words[] = { (char *)(uintptr_t)seen,      (char *)"run",
+			  (char *)"--summary",          (char *)"--workspace",
+			  (char *)(uintptr_t)directory, (char *)"--",
+			  (char *)(uintptr_t)self,      (char *)"--in",
+			  (char *)(uintptr_t)directory, NULL };
 	int status;
 
 	/* Interrupted from the terminal, the folder is removed all the same. */
@@ -253,7 +253,7 @@ static int run_under_seen(const char *seen, const char *self, const char *folder
 	(void)signal(SIGQUIT, SIG_IGN);
 	pid_t parent = getpid(), person = fork();
 	if (person == 0)
-		be_person(folder, parent);
+		be_person(directory, parent);
 	pid_t child = fork();
 	if (child == 0) {
 		if (person > 0)
@@ -278,7 +278,7 @@ static int run_under_seen(const char *seen, const char *self, const char *folder
 
 int main(int argc, char **argv)
 {
-	char self[PATH_MAX], seen[PATH_MAX], folder[PATH_MAX];
+	char self[PATH_MAX], seen[PATH_MAX], directory[PATH_MAX];
 	const char *top = getenv("TMPDIR");
 
 	if (argc == 3 && strcmp(argv[1], "--in") == 0)
@@ -289,11 +289,11 @@ int main(int argc, char **argv)
 	}
 	if (find_paths(self, seen) < 0)
 		return fail("../../bin/seen");
-	(void)snprintf(folder, sizeof(folder), "%s/seen-demo.XXXXXX",
+	(void)snprintf(directory, sizeof(directory), "%s/seen-demo.XXXXXX",
 		       top && top[0] == '/' ? top : "/tmp");
-	if (!mkdtemp(folder))
-		return fail(folder);
-	int code = run_under_seen(seen, self, folder);
-	(void)nftw(folder, remove_entry, FOLDERS_OPEN_MAX, FTW_DEPTH | FTW_PHYS);
+	if (!mkdtemp(directory))
+		return fail(directory);
+	int code = run_under_seen(seen, self, directory);
+	(void)nftw(directory, remove_entry, DIRECTORIES_OPEN_MAX, FTW_DEPTH | FTW_PHYS);
 	return code;
 }

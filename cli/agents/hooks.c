@@ -166,7 +166,7 @@ char *hooks_text(const struct hooks_agent *agent)
 }
 
 /* Is this the command of a hook of ours? */
-static bool is_ours(const json_t *hook)
+static bool is_own(const json_t *hook)
 {
 	const char *command = json_string_value(json_object_get(hook, "command"));
 
@@ -302,7 +302,7 @@ static json_t *read_document(struct hooks_place *place, const json_t *wanted,
 
 /* How many of the hooks that are to be there are, how many are not, and how many there are of ours in all. */
 struct tally {
-	size_t there, missing, ours;
+	size_t there, missing, own;
 };
 
 static bool has_equal(const json_t *list, const json_t *wanted)
@@ -314,17 +314,17 @@ static bool has_equal(const json_t *list, const json_t *wanted)
 }
 
 /* Hooks of ours in a group, or the group itself where it is a hook (cursor). */
-static size_t count_ours(const json_t *group)
+static size_t count_own(const json_t *group)
 {
 	const json_t *hooks = json_object_get(group, "hooks");
-	size_t count = is_ours(group);
+	size_t count = is_own(group);
 
 	for (size_t i = 0; i < json_array_size(hooks); i++)
-		count += is_ours(json_array_get(hooks, i));
+		count += is_own(json_array_get(hooks, i));
 	return count;
 }
 
-static struct tally take_tally(const json_t *document, const json_t *wanted)
+static struct tally count_tally(const json_t *document, const json_t *wanted)
 {
 	json_t *hooks = json_object_get(document, "hooks"),
 	       *events = json_object_get(wanted, "hooks");
@@ -342,7 +342,7 @@ static struct tally take_tally(const json_t *document, const json_t *wanted)
 	for (void *at = json_object_iter(hooks); at; at = json_object_iter_next(hooks, at)) {
 		const json_t *list = json_object_iter_value(at);
 		for (size_t i = 0; i < json_array_size(list); i++)
-			tally.ours += count_ours(json_array_get(list, i));
+			tally.own += count_own(json_array_get(list, i));
 	}
 	return tally;
 }
@@ -350,14 +350,14 @@ static struct tally take_tally(const json_t *document, const json_t *wanted)
 /* The hooks of a document: HOOKS_ABSENT, HOOKS_INSTALLED or HOOKS_OTHER. */
 static enum hooks_state state_of(const json_t *document, const json_t *wanted)
 {
-	struct tally tally = take_tally(document, wanted);
+	struct tally tally = count_tally(document, wanted);
 
-	if (!tally.ours)
+	if (!tally.own)
 		return HOOKS_ABSENT;
-	return tally.missing == 0 && tally.ours == tally.there ? HOOKS_INSTALLED : HOOKS_OTHER;
+	return tally.missing == 0 && tally.own == tally.there ? HOOKS_INSTALLED : HOOKS_OTHER;
 }
 
-static void look_at_merged(const struct hooks_agent *agent, bool by_path, struct hooks_place *place)
+static void inspect_merged(const struct hooks_agent *agent, bool by_path, struct hooks_place *place)
 {
 	struct json_text text = { NULL, 0 };
 	struct stat stat;
@@ -373,7 +373,7 @@ static void look_at_merged(const struct hooks_agent *agent, bool by_path, struct
 	free(text.bytes);
 }
 
-static void look_at_file(const struct hooks_agent *agent, bool by_path, struct hooks_place *place)
+static void inspect_file(const struct hooks_agent *agent, bool by_path, struct hooks_place *place)
 {
 	struct json_text text = { NULL, 0 };
 	struct stat stat;
@@ -393,7 +393,7 @@ static void look_at_file(const struct hooks_agent *agent, bool by_path, struct h
 	free(wanted);
 }
 
-void hooks_look(const struct hooks_agent *agent, bool project, struct hooks_place *ret_place)
+void hooks_inspect(const struct hooks_agent *agent, bool project, struct hooks_place *ret_place)
 {
 	*ret_place = (struct hooks_place){ .state = HOOKS_ABSENT };
 	int error = hooks_expand(project ? agent->project : agent->user, ret_place->path,
@@ -408,9 +408,9 @@ void hooks_look(const struct hooks_agent *agent, bool project, struct hooks_plac
 	for (int by_path = 0; by_path < 2; by_path++) {
 		ret_place->state = HOOKS_ABSENT;
 		if (agent->form == HOOKS_FILE)
-			look_at_file(agent, by_path, ret_place);
+			inspect_file(agent, by_path, ret_place);
 		else
-			look_at_merged(agent, by_path, ret_place);
+			inspect_merged(agent, by_path, ret_place);
 		if (ret_place->state != HOOKS_OTHER)
 			return;
 	}
@@ -419,14 +419,14 @@ void hooks_look(const struct hooks_agent *agent, bool project, struct hooks_plac
 /* ---- writing ---- */
 
 /* Makes the folders above a file. */
-static int make_folders(const char *path)
+static int make_directories(const char *path)
 {
-	char folder[PATH_MAX];
+	char directory[PATH_MAX];
 
-	(void)snprintf(folder, sizeof(folder), "%s", path);
-	for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+	(void)snprintf(directory, sizeof(directory), "%s", path);
+	for (char *slash = strchr(directory + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
-		if (mkdir(folder, 0777) < 0 && errno != EEXIST)
+		if (mkdir(directory, 0777) < 0 && errno != EEXIST)
 			return -errno;
 		*slash = '/';
 	}
@@ -476,7 +476,7 @@ static int replace_file(struct hooks_place *place, const char *bytes, size_t cou
 		return -EEXIST;
 	}
 	if (!before)
-		error = make_folders(place->path);
+		error = make_directories(place->path);
 	if (error == 0 && before && !realpath(place->path, path))
 		error = -errno;
 	if (error == 0 && !before)
@@ -554,16 +554,16 @@ static int insert_all(struct json_text *text, const json_t *wanted)
 }
 
 /* The first hook of ours in an event's list: its group, and its number in that where others are in it, too. */
-static bool find_ours(const struct json_text *text, struct json_span list, size_t *ret_group,
-		      bool *ret_shared, struct json_span *ret_hooks, size_t *ret_hook)
+static bool find_own(const struct json_text *text, struct json_span list, size_t *ret_group,
+		     bool *ret_shared, struct json_span *ret_hooks, size_t *ret_hook)
 {
 	struct json_item item, hooks, hook;
 	size_t index;
 
 	for (size_t i = 0; json_edit_item(text, list, i, &item); i++) {
-		size_t ours = 0, others = 0, first = 0;
+		size_t own = 0, others = 0, first = 0;
 		json_t *group = json_edit_value(text, item.value);
-		bool whole = is_ours(group);
+		bool whole = is_own(group);
 		json_decref(group);
 		*ret_group = i;
 		*ret_shared = false;
@@ -573,16 +573,16 @@ static bool find_ours(const struct json_text *text, struct json_span list, size_
 			continue;
 		for (size_t j = 0; json_edit_item(text, hooks.value, j, &hook); j++) {
 			json_t *value = json_edit_value(text, hook.value);
-			if (!is_ours(value))
+			if (!is_own(value))
 				others++;
-			else if (ours++ == 0)
+			else if (own++ == 0)
 				first = j;
 			json_decref(value);
 		}
 		*ret_shared = others > 0;
 		*ret_hooks = hooks.value;
 		*ret_hook = first;
-		if (ours)
+		if (own)
 			return true;
 	}
 	return false;
@@ -600,7 +600,7 @@ static int remove_one(struct json_text *text)
 		return 0;
 	for (size_t i = 0; json_edit_item(text, hooks.value, i, &event); i++) {
 		if (text->bytes[event.value.start] != '[' ||
-		    !find_ours(text, event.value, &group, &shared, &own, &hook))
+		    !find_own(text, event.value, &group, &shared, &own, &hook))
 			continue;
 		if (shared)
 			return json_edit_remove(text, own, hook) < 0 ? -ENOMEM : 1;
@@ -698,7 +698,7 @@ static int remove_file(struct hooks_place *place)
 	return error;
 }
 
-static int take_out(const struct hooks_agent *agent, struct hooks_place *place)
+static int remove_own(const struct hooks_agent *agent, struct hooks_place *place)
 {
 	struct json_text text = { NULL, 0 };
 	struct stat stat, link;
@@ -730,7 +730,7 @@ int hooks_remove(const struct hooks_agent *agent, struct hooks_place *place)
 		return -EEXIST;
 	if (place->state == HOOKS_ABSENT)
 		return 0;
-	int done = agent->form == HOOKS_FILE ? remove_file(place) : take_out(agent, place);
+	int done = agent->form == HOOKS_FILE ? remove_file(place) : remove_own(agent, place);
 	if (done > 0)
 		place->state = HOOKS_ABSENT;
 	return done;

@@ -54,8 +54,8 @@ const struct hooks_agent *hooks_find(const char *name);
  * where there is a home.  Returns 0; -ENOENT where none is; -ENAMETOOLONG. */
 int hooks_expand(const char *places, char *ret_path, size_t capacity);
 
-/* hooks_look(): where an agent's hooks are, and whether they are there.  project: those of the current folder.  Reads only. */
-void hooks_look(const struct hooks_agent *agent, bool project, struct hooks_place *ret_place);
+/* hooks_inspect(): where an agent's hooks are, and whether they are there.  project: those of the current folder.  Reads only. */
+void hooks_inspect(const struct hooks_agent *agent, bool project, struct hooks_place *ret_place);
 
 /* hooks_text(): what is to be in the file, or in it under "hooks", as it would be there alone; NULL: out of memory.  The caller
  * frees it. */
@@ -63,7 +63,7 @@ char *hooks_text(const struct hooks_agent *agent);
 
 /* hooks_install(), hooks_remove(): as their names say.
  *
- * place: as hooks_look() left it; its state is what came of it, its fault why not.
+ * place: as hooks_inspect() left it; its state is what came of it, its fault why not.
  * Returns 1 when the file was changed, 0 when there was nothing to do; -EEXIST when it is not what can be changed without harm (it is
  * left); other errors of writing. */
 int hooks_install(const struct hooks_agent *agent, struct hooks_place *place);

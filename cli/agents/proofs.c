@@ -120,7 +120,7 @@ bool proofs_text_holds(const char *text_bytes, size_t text_length, const char *p
 
 /* ---- what was given ---- */
 
-struct given {
+struct delivered {
 	struct proof_delivery delivery;
 	char *path;
 	struct text text; /* what has to be found; bytes NULL: not read yet */
@@ -130,7 +130,7 @@ struct given {
 struct proofs {
 	const struct segment *segment;
 	uint64_t profiles;
-	struct given *given; /* by command */
+	struct delivered *given; /* by command */
 	size_t count, capacity;
 };
 
@@ -153,23 +153,23 @@ static int collect(const struct proof_delivery *delivery, void *data)
 		return 0;
 	if (proofs->count == proofs->capacity) {
 		size_t larger = proofs->capacity ? 2 * proofs->capacity : 16;
-		struct given *grown = realloc(proofs->given, larger * sizeof(*grown));
+		struct delivered *grown = realloc(proofs->given, larger * sizeof(*grown));
 		if (!grown)
 			return -1;
 		proofs->given = grown;
 		proofs->capacity = larger;
 	}
-	struct given *given = &proofs->given[proofs->count++];
-	*given = (struct given){ .delivery = *delivery,
-				 .path = delivery->path ? strdup(delivery->path) : NULL };
+	struct delivered *given = &proofs->given[proofs->count++];
+	*given = (struct delivered){ .delivery = *delivery,
+				     .path = delivery->path ? strdup(delivery->path) : NULL };
 	given->delivery.path = given->path;
 	return 0;
 }
 
 static int by_command(const void *left, const void *right)
 {
-	uint64_t a = ((const struct given *)left)->delivery.command_id,
-		 b = ((const struct given *)right)->delivery.command_id;
+	uint64_t a = ((const struct delivered *)left)->delivery.command_id,
+		 b = ((const struct delivered *)right)->delivery.command_id;
 	return a < b ? -1 : a > b;
 }
 
@@ -225,7 +225,7 @@ static char *read_version(int fd, const struct version *version)
 	return NULL;
 }
 
-static char *read_given(const struct segment *segment, const struct given *given)
+static char *read_delivered(const struct segment *segment, const struct delivered *given)
 {
 	const struct version *version = &given->delivery.version;
 	int fd = given->path ? open(given->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) : -1;
@@ -235,7 +235,7 @@ static char *read_given(const struct segment *segment, const struct given *given
 }
 
 /* Lines `first` to `last`, from 1, of some bytes. */
-static void take_lines(const char *bytes, size_t size, uint64_t first, uint64_t last,
+static void read_lines(const char *bytes, size_t size, uint64_t first, uint64_t last,
 		       const char **ret_begin, size_t *ret_length)
 {
 	const char *at = bytes, *end = bytes + size;
@@ -254,7 +254,7 @@ static void take_lines(const char *bytes, size_t size, uint64_t first, uint64_t 
 }
 
 /* What has to be found of it; false: that is not known. */
-static bool prepare(const struct proofs *proofs, struct given *given)
+static bool prepare(const struct proofs *proofs, struct delivered *given)
 {
 	const struct proof_delivery *delivery = &given->delivery;
 
@@ -263,13 +263,13 @@ static bool prepare(const struct proofs *proofs, struct given *given)
 	given->is_lost = true;
 	if (delivery->version.size_bytes > CONTENT_BYTES_MAX)
 		return false;
-	char *bytes = read_given(proofs->segment, given);
+	char *bytes = read_delivered(proofs->segment, given);
 	if (!bytes)
 		return false;
 	const char *begin = bytes;
 	size_t length = delivery->version.size_bytes;
 	if (delivery->kind == PROOF_OF_LINES)
-		take_lines(bytes, length, delivery->first_line, delivery->last_line, &begin,
+		read_lines(bytes, length, delivery->first_line, delivery->last_line, &begin,
 			   &length);
 	given->text = text_of(begin, length);
 	free(bytes);
@@ -287,7 +287,7 @@ static bool is_as_long(const struct entry_result *result, const struct proof_del
 }
 
 /* Does the result hold all that the command gave?  given: count of them. */
-static bool holds_all(const struct proofs *proofs, struct given *given, size_t count,
+static bool holds_all(const struct proofs *proofs, struct delivered *given, size_t count,
 		      const struct entry_result *result, const struct text *text)
 {
 	size_t length = 0;
@@ -308,8 +308,8 @@ static bool holds_all(const struct proofs *proofs, struct given *given, size_t c
 
 /* Calls back for each command of a scope. */
 static bool each_command(struct proofs *proofs, uint64_t scope_id,
-			 bool (*callback)(struct proofs *proofs, struct given *given, size_t count,
-					  void *data),
+			 bool (*callback)(struct proofs *proofs, struct delivered *given,
+					  size_t count, void *data),
 			 void *data)
 {
 	for (size_t i = 0, next; i < proofs->count; i = next) {
@@ -331,7 +331,7 @@ struct question {
 	uint64_t command, scope;
 };
 
-static bool ask(struct proofs *proofs, struct given *given, size_t count, void *data)
+static bool ask(struct proofs *proofs, struct delivered *given, size_t count, void *data)
 {
 	struct question *question = data;
 
@@ -368,7 +368,7 @@ static bool has_mark(const struct text *text, const char *mark)
 	return memmem(text->bytes, text->length, mark, MARK_BYTES);
 }
 
-static bool contradict(struct proofs *proofs, struct given *given, size_t count, void *data)
+static bool contradict(struct proofs *proofs, struct delivered *given, size_t count, void *data)
 {
 	const struct question *question = data;
 

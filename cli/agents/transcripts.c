@@ -28,9 +28,9 @@
 #include "tracker/sys/sys.h"
 
 enum {
-	FOLDERS_MAX = 8192, /* watched at most, of all patterns */
-	LIST_MS = 1000,     /* what cannot be watched is listed so often */
-	TAIL_BYTES = 64,    /* before what was read: tells whether it is still what it was */
+	DIRECTORIES_MAX = 8192, /* watched at most, of all patterns */
+	LIST_MS = 1000,         /* what cannot be watched is listed so often */
+	TAIL_BYTES = 64,        /* before what was read: tells whether it is still what it was */
 	LINE_BYTES_MAX = 64 << 20,
 	HEAD_LINES = 2, /* of a transcript, before anything can have been given */
 };
@@ -49,7 +49,7 @@ struct rule {
 };
 
 /* A folder that something is looked for in: `rest` says what. */
-struct folder {
+struct directory {
 	uint64_t key; /* of path and rest */
 	struct rule *rule;
 	char *path;
@@ -62,16 +62,16 @@ struct file {
 	struct rule *rule;
 	char *path;
 	uint64_t dev, ino;
-	uint64_t offset;    /* what is before it was read; the beginning of a line */
-	uint64_t tail;      /* hash of the last bytes before it */
-	bool skips;         /* what is before it is the beginning of a line that is too long */
-	bool touched;       /* to be looked at */
-	bool heard;         /* something was read of it in this run */
-	unsigned lines;     /* read in all, HEAD_LINES at most; that, where it was there before */
-	struct told *told;  /* what it tells; NULL: nothing yet */
-	uint64_t said_ns;   /* the time that a line named last */
-	uint64_t old_bytes; /* what it had when it was found, where it was there before */
-	uint64_t *compactions; /* hashes of the lines that counted */
+	uint64_t offset; /* what is before it was read; the beginning of a line */
+	uint64_t tail;   /* hash of the last bytes before it */
+	bool skips;      /* what is before it is the beginning of a line that is too long */
+	bool touched;    /* to be looked at */
+	bool heard;      /* something was read of it in this run */
+	unsigned lines;  /* read in all, HEAD_LINES at most; that, where it was there before */
+	struct findings *findings; /* what it tells; NULL: nothing yet */
+	uint64_t said_ns;          /* the time that a line named last */
+	uint64_t old_bytes;        /* what it had when it was found, where it was there before */
+	uint64_t *compactions;     /* hashes of the lines that counted */
 	size_t compaction_count;
 };
 
@@ -83,8 +83,8 @@ struct transcripts {
 	uint64_t since_ns; /* CLOCK_REALTIME: when the run began */
 	struct rule *rules;
 	size_t rule_count;
-	struct folder *folders;
-	size_t folder_count, folder_capacity;
+	struct directory *directories;
+	size_t directory_count, directory_capacity;
 	struct file *files;
 	size_t file_count, file_capacity;
 	int fd;     /* inotify; -1: there is none */
@@ -142,7 +142,7 @@ struct compaction {
 	char cause[PATH_MAX + 32];
 };
 
-static void look_for_writer(const struct scope_slot *scope, void *data)
+static void find_writer(const struct scope_slot *scope, void *data)
 {
 	struct compaction *compaction = data;
 	compaction->found_writer = compaction->found_writer ||
@@ -167,7 +167,7 @@ static void compacted(const struct transcripts *transcripts, const struct file *
 	struct compaction compaction = { .transcripts = transcripts, .path = file->path };
 
 	(void)snprintf(compaction.cause, sizeof(compaction.cause), "compaction in %s", file->path);
-	each_scope(transcripts, file->rule->profiles, look_for_writer, &compaction);
+	each_scope(transcripts, file->rule->profiles, find_writer, &compaction);
 	compaction.only_writers = compaction.found_writer;
 	each_scope(transcripts, file->rule->profiles, forget, &compaction);
 }
@@ -196,7 +196,7 @@ static bool is_beginning(const struct transcripts *transcripts, const struct fil
 }
 
 /* A line, or the beginning of one, that may tell of a compaction.  A transcript that is written anew holds lines that counted already. */
-static void take_marker(const struct transcripts *transcripts, struct file *file, const char *line,
+static void read_marker(const struct transcripts *transcripts, struct file *file, const char *line,
 			size_t length)
 {
 	if (!compactions_line_matches(line, length, file->rule->markers, false))
@@ -216,7 +216,7 @@ static void take_marker(const struct transcripts *transcripts, struct file *file
 }
 
 /* A whole line that may be an entry of a conversation. */
-static void take_entry(const struct transcripts *transcripts, struct file *file, const char *line,
+static void read_entry(const struct transcripts *transcripts, struct file *file, const char *line,
 		       size_t length)
 {
 	struct entry entry;
@@ -224,11 +224,12 @@ static void take_entry(const struct transcripts *transcripts, struct file *file,
 	entry_parse(line, length, &entry);
 	if (entry.time_ns)
 		file->said_ns = entry.time_ns;
-	if (entry.is_known && !file->told)
-		file->told = conversations_told(transcripts->conversations, file->rule->profiles);
-	if (entry.is_known && file->told) {
+	if (entry.is_known && !file->findings)
+		file->findings = conversations_findings(transcripts->conversations,
+							file->rule->profiles);
+	if (entry.is_known && file->findings) {
 		bool is_old = file->said_ns && file->said_ns < transcripts->since_ns;
-		conversations_take(file->told, &entry, is_old);
+		conversations_add(file->findings, &entry, is_old);
 		if (entry.cleared && !is_old)
 			compacted(transcripts, file);
 	}
@@ -236,19 +237,19 @@ static void take_entry(const struct transcripts *transcripts, struct file *file,
 }
 
 /* A line at an offset, or the beginning of one. */
-static void take_line(const struct transcripts *transcripts, struct file *file, const char *line,
+static void read_line(const struct transcripts *transcripts, struct file *file, const char *line,
 		      size_t length, uint64_t offset, bool is_whole)
 {
 	while (length && strchr(" \t\r", line[length - 1]))
 		length--;
 	if (is_whole && length)
-		take_entry(transcripts, file, line, length);
+		read_entry(transcripts, file, line, length);
 	if (offset >= file->old_bytes || (file->said_ns && file->said_ns >= transcripts->since_ns))
-		take_marker(transcripts, file, line, length);
+		read_marker(transcripts, file, line, length);
 }
 
 /* The lines that are whole, and the rest where it is one without its newline.  Returns bytes that are done with. */
-static size_t take_lines(const struct transcripts *transcripts, struct file *file,
+static size_t read_lines(const struct transcripts *transcripts, struct file *file,
 			 const char *bytes, size_t count)
 {
 	size_t at = 0;
@@ -258,12 +259,12 @@ static size_t take_lines(const struct transcripts *transcripts, struct file *fil
 		if (file->skips)
 			file->skips = false;
 		else
-			take_line(transcripts, file, bytes + at, length, file->offset + at, true);
+			read_line(transcripts, file, bytes + at, length, file->offset + at, true);
 		file->lines += file->lines < HEAD_LINES;
 		at += length + 1;
 	}
 	if (!file->skips && at < count)
-		take_line(transcripts, file, bytes + at, count - at, file->offset + at, false);
+		read_line(transcripts, file, bytes + at, count - at, file->offset + at, false);
 	return at;
 }
 
@@ -286,7 +287,7 @@ static void read_new(struct transcripts *transcripts, struct file *file, int fd,
 		if (!bytes)
 			return;
 		ssize_t got = pread(fd, bytes, count, (off_t)file->offset);
-		size_t done = got > 0 ? take_lines(transcripts, file, bytes, (size_t)got) : 0;
+		size_t done = got > 0 ? read_lines(transcripts, file, bytes, (size_t)got) : 0;
 		if (!done && got == LINE_BYTES_MAX) {
 			/* Whatever so long a line says, it may be that. */
 			if (!file->skips)
@@ -314,7 +315,7 @@ static int open_file(const char *path, struct stat *ret_stat)
 	return -EINVAL;
 }
 
-static void look_at(struct transcripts *transcripts, struct file *file)
+static void inspect(struct transcripts *transcripts, struct file *file)
 {
 	struct stat stat = { .st_size = 0 };
 	int fd = open_file(file->path, &stat);
@@ -330,7 +331,7 @@ static void look_at(struct transcripts *transcripts, struct file *file)
 		file->ino = stat.st_ino;
 		file->offset = file->old_bytes = file->said_ns = 0;
 		file->skips = false;
-		conversations_again(file->told);
+		conversations_again(file->findings);
 	}
 	read_new(transcripts, file, fd, size);
 	file->heard = file->heard || size > 0;
@@ -354,10 +355,11 @@ static bool grow(void **items, size_t count, size_t *capacity, size_t size)
 	return true;
 }
 
-static char *join(const char *folder, const char *name)
+static char *join(const char *directory, const char *name)
 {
 	char *path;
-	return asprintf(&path, "%s%s%s", folder, strcmp(folder, "/") == 0 ? "" : "/", name) < 0
+	return asprintf(&path, "%s%s%s", directory, strcmp(directory, "/") == 0 ? "" : "/", name) <
+			       0
 		       ? NULL
 		       : path;
 }
@@ -419,8 +421,8 @@ static void add_file(struct transcripts *transcripts, struct rule *rule, char *p
 	(void)close(fd);
 }
 
-static void add_folder(struct transcripts *transcripts, struct rule *rule, char *path,
-		       const char *rest, bool is_new);
+static void add_directory(struct transcripts *transcripts, struct rule *rule, char *path,
+			  const char *rest, bool is_new);
 
 /* Something of a folder: does the pattern go on there? */
 static void add_entry(struct transcripts *transcripts, struct rule *rule, const char *path,
@@ -442,17 +444,17 @@ static void add_entry(struct transcripts *transcripts, struct rule *rule, const 
 	/* Links could lead round in circles where any depth is looked at. */
 	bool there = fstatat(AT_FDCWD, whole, &stat, any_depth ? AT_SYMLINK_NOFOLLOW : 0) == 0;
 	if (there && S_ISDIR(stat.st_mode) && any_depth)
-		add_folder(transcripts, rule, whole, rest, is_new);
+		add_directory(transcripts, rule, whole, rest, is_new);
 	else if (there && S_ISDIR(stat.st_mode) && rest[length] == '/')
-		add_folder(transcripts, rule, whole, rest + length + 1, is_new);
+		add_directory(transcripts, rule, whole, rest + length + 1, is_new);
 	else if (there && S_ISREG(stat.st_mode) && !any_depth && !rest[length])
 		add_file(transcripts, rule, whole, is_new);
 	else
 		free(whole);
 }
 
-static void list_folder(struct transcripts *transcripts, struct rule *rule, const char *path,
-			const char *rest, bool is_new)
+static void list_directory(struct transcripts *transcripts, struct rule *rule, const char *path,
+			   const char *rest, bool is_new)
 {
 	DIR *directory = opendir(path);
 
@@ -463,23 +465,23 @@ static void list_folder(struct transcripts *transcripts, struct rule *rule, cons
 }
 
 /* A folder by its path, which this takes over. */
-static void add_folder(struct transcripts *transcripts, struct rule *rule, char *path,
-		       const char *rest, bool is_new)
+static void add_directory(struct transcripts *transcripts, struct rule *rule, char *path,
+			  const char *rest, bool is_new)
 {
 	static const char ANY_DEPTH[] = "**/";
 	uint64_t key = XXH3_64bits_withSeed(path, strlen(path), XXH3_64bits(rest, strlen(rest)));
 
-	for (size_t i = 0; i < transcripts->folder_count; i++) {
-		const struct folder *folder = &transcripts->folders[i];
-		if (folder->key == key && folder->rule == rule && strcmp(folder->path, path) == 0 &&
-		    strcmp(folder->rest, rest) == 0) {
+	for (size_t i = 0; i < transcripts->directory_count; i++) {
+		const struct directory *directory = &transcripts->directories[i];
+		if (directory->key == key && directory->rule == rule &&
+		    strcmp(directory->path, path) == 0 && strcmp(directory->rest, rest) == 0) {
 			free(path);
 			return;
 		}
 	}
-	if (transcripts->folder_count == FOLDERS_MAX ||
-	    !grow((void **)&transcripts->folders, transcripts->folder_count,
-		  &transcripts->folder_capacity, sizeof(*transcripts->folders))) {
+	if (transcripts->directory_count == DIRECTORIES_MAX ||
+	    !grow((void **)&transcripts->directories, transcripts->directory_count,
+		  &transcripts->directory_capacity, sizeof(*transcripts->directories))) {
 		free(path);
 		return;
 	}
@@ -489,41 +491,42 @@ static void add_folder(struct transcripts *transcripts, struct rule *rule, char 
 							 IN_CREATE | IN_MODIFY | IN_MOVED_TO |
 								 IN_ONLYDIR | IN_EXCL_UNLINK);
 	transcripts->lists = transcripts->lists || wd < 0;
-	transcripts->folders[transcripts->folder_count++] = (struct folder){
+	transcripts->directories[transcripts->directory_count++] = (struct directory){
 		.key = key, .rule = rule, .path = path, .rest = rest, .wd = wd
 	};
-	list_folder(transcripts, rule, path, rest, is_new);
+	list_directory(transcripts, rule, path, rest, is_new);
 	if (strncmp(rest, ANY_DEPTH, sizeof(ANY_DEPTH) - 1) == 0) {
 		char *again = strdup(path);
 		if (again)
-			add_folder(transcripts, rule, again, rest + sizeof(ANY_DEPTH) - 1, is_new);
+			add_directory(transcripts, rule, again, rest + sizeof(ANY_DEPTH) - 1,
+				      is_new);
 	}
 }
 
 /* Lists every folder again, where events were lost or there are none. */
 static void list_all(struct transcripts *transcripts)
 {
-	for (size_t i = 0; i < transcripts->folder_count; i++) {
-		struct folder folder = transcripts->folders[i];
-		list_folder(transcripts, folder.rule, folder.path, folder.rest, true);
+	for (size_t i = 0; i < transcripts->directory_count; i++) {
+		struct directory directory = transcripts->directories[i];
+		list_directory(transcripts, directory.rule, directory.path, directory.rest, true);
 	}
 }
 
 /* A folder went: one of that name may come. */
 static void drop_watched(struct transcripts *transcripts, int wd)
 {
-	for (size_t i = transcripts->folder_count; i-- > 0;) {
-		struct folder *folder = &transcripts->folders[i];
-		if (folder->wd != wd)
+	for (size_t i = transcripts->directory_count; i-- > 0;) {
+		struct directory *directory = &transcripts->directories[i];
+		if (directory->wd != wd)
 			continue;
-		if (folder->rest == folder->rule->rest)
-			folder->rule->begun = false, folder->rule->late = true;
-		free(folder->path);
-		*folder = transcripts->folders[--transcripts->folder_count];
+		if (directory->rest == directory->rule->rest)
+			directory->rule->begun = false, directory->rule->late = true;
+		free(directory->path);
+		*directory = transcripts->directories[--transcripts->directory_count];
 	}
 }
 
-static void take_event(struct transcripts *transcripts, const struct inotify_event *event)
+static void handle_event(struct transcripts *transcripts, const struct inotify_event *event)
 {
 	if (event->mask & IN_Q_OVERFLOW) {
 		list_all(transcripts);
@@ -531,16 +534,16 @@ static void take_event(struct transcripts *transcripts, const struct inotify_eve
 		drop_watched(transcripts, event->wd);
 	} else if (event->len) {
 		/* More may be added meanwhile. */
-		for (size_t i = 0; i < transcripts->folder_count; i++) {
-			struct folder folder = transcripts->folders[i];
-			if (folder.wd == event->wd)
-				add_entry(transcripts, folder.rule, folder.path, folder.rest,
-					  event->name, true);
+		for (size_t i = 0; i < transcripts->directory_count; i++) {
+			struct directory directory = transcripts->directories[i];
+			if (directory.wd == event->wd)
+				add_entry(transcripts, directory.rule, directory.path,
+					  directory.rest, event->name, true);
 		}
 	}
 }
 
-static void take_events(struct transcripts *transcripts)
+static void read_events(struct transcripts *transcripts)
 {
 	_Alignas(struct inotify_event) char events[16384];
 	ssize_t got;
@@ -548,7 +551,7 @@ static void take_events(struct transcripts *transcripts)
 	while (transcripts->fd >= 0 && (got = read(transcripts->fd, events, sizeof(events))) > 0)
 		for (ssize_t at = 0; at < got;) {
 			const struct inotify_event *event = (const void *)(events + at);
-			take_event(transcripts, event);
+			handle_event(transcripts, event);
 			at += (ssize_t)(sizeof(*event) + event->len);
 		}
 }
@@ -645,7 +648,7 @@ struct transcripts *transcripts_start(const struct config *config, const struct 
 		.fd = -1,
 	};
 	if (!transcripts->conversations || !add_rules(transcripts, config)) {
-		transcripts_end(transcripts);
+		transcripts_finish(transcripts);
 		return NULL;
 	}
 	return transcripts;
@@ -658,7 +661,7 @@ static void note_profile(const struct scope_slot *scope, void *data)
 }
 
 /* Begins to look for transcripts of agents that have a scope by now. */
-static void begin_rules(struct transcripts *transcripts)
+static void start_rules(struct transcripts *transcripts)
 {
 	uint64_t present = 0;
 
@@ -678,7 +681,7 @@ static void begin_rules(struct transcripts *transcripts)
 		if (transcripts->fd < 0)
 			transcripts->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 		rule->begun = true;
-		add_folder(transcripts, rule, root, rule->rest, rule->late);
+		add_directory(transcripts, rule, root, rule->rest, rule->late);
 	}
 }
 
@@ -709,8 +712,8 @@ unsigned transcripts_tick(struct transcripts *transcripts)
 		return LIST_MS;
 	/* Scopes first: what is read may be theirs. */
 	unsigned due_ms = conversations_tick(transcripts->conversations);
-	begin_rules(transcripts);
-	take_events(transcripts);
+	start_rules(transcripts);
+	read_events(transcripts);
 	if (transcripts->lists && sys_boottime_ns() >= transcripts->list_ns) {
 		list_all(transcripts);
 		transcripts->list_ns = sys_boottime_ns() + LIST_MS * MILLISECOND_NS;
@@ -719,7 +722,7 @@ unsigned transcripts_tick(struct transcripts *transcripts)
 	if (!file)
 		return due_ms;
 	for (; file; file = next_touched(transcripts))
-		look_at(transcripts, file);
+		inspect(transcripts, file);
 	return conversations_tick(transcripts->conversations);
 }
 
@@ -733,7 +736,7 @@ const char *transcripts_text(const struct transcripts *transcripts, char *ret_te
 	return conversations_text(transcripts ? transcripts->conversations : NULL, ret_text);
 }
 
-void transcripts_end(struct transcripts *transcripts)
+void transcripts_finish(struct transcripts *transcripts)
 {
 	if (!transcripts)
 		return;
@@ -741,15 +744,15 @@ void transcripts_end(struct transcripts *transcripts)
 		free(transcripts->rules[i].pattern);
 		free(transcripts->rules[i].root);
 	}
-	for (size_t i = 0; i < transcripts->folder_count; i++)
-		free(transcripts->folders[i].path);
+	for (size_t i = 0; i < transcripts->directory_count; i++)
+		free(transcripts->directories[i].path);
 	for (size_t i = 0; i < transcripts->file_count; i++) {
 		free(transcripts->files[i].path);
 		free(transcripts->files[i].compactions);
 	}
 	conversations_free(transcripts->conversations);
 	free(transcripts->rules);
-	free(transcripts->folders);
+	free(transcripts->directories);
 	free(transcripts->files);
 	if (transcripts->fd >= 0)
 		(void)close(transcripts->fd);

@@ -20,7 +20,7 @@ struct transcripts;
 
 /* transcripts_start(): begins for a run.  Cheap: no file is looked at yet.
  *
- * config, session, journal: borrowed until transcripts_end(); the journal is mapped to write to, or not mapped.
+ * config, session, journal: borrowed until transcripts_finish(); the journal is mapped to write to, or not mapped.
  * Returns NULL where there is no memory: the functions below accept that. */
 struct transcripts *transcripts_start(const struct config *config, const struct session *session,
 				      struct journal *journal);
@@ -34,7 +34,7 @@ int transcripts_descriptor(const struct transcripts *transcripts);
 /* transcripts_text(): conversations_text() of the run. */
 const char *transcripts_text(const struct transcripts *transcripts, char *ret_text);
 
-/* transcripts_end(): the run is over; frees all. */
-void transcripts_end(struct transcripts *transcripts);
+/* transcripts_finish(): the run is over; frees all. */
+void transcripts_finish(struct transcripts *transcripts);
 
 #endif

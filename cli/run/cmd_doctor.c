@@ -195,22 +195,22 @@ static void check_supervisor(struct doctor *doctor)
 	    "none: %s; what the library cannot be in is not seen", why);
 }
 
-static void check_birth_times(struct doctor *doctor)
+static void check_creation_times(struct doctor *doctor)
 {
 	struct statx status;
-	const char *folder = getenv("TMPDIR");
+	const char *directory = getenv("TMPDIR");
 
-	if (!folder || folder[0] != '/')
-		folder = "/tmp";
-	if (statx(AT_FDCWD, folder, 0, STATX_BTIME, &status) == 0 &&
+	if (!directory || directory[0] != '/')
+		directory = "/tmp";
+	if (statx(AT_FDCWD, directory, 0, STATX_BTIME, &status) == 0 &&
 	    (status.stx_mask & STATX_BTIME))
-		add(doctor, LEVEL_OK, "birth time", NULL, "files in %s have one", folder);
+		add(doctor, LEVEL_OK, "birth time", NULL, "files in %s have one", directory);
 	else
 		add(doctor, LEVEL_WARN, "birth time",
 		    "set TMPDIR to a folder on ext4, xfs, btrfs or tmpfs (Linux 6.x)",
 		    "files in %s have none: agents that collect output in files there get no "
 		    "notices",
-		    folder);
+		    directory);
 }
 
 static void check_proc(struct doctor *doctor)
@@ -251,13 +251,13 @@ static void check_mode(struct doctor *doctor)
 }
 
 /* The nearest folder that exists, from `path` up. */
-static void nearest_existing(const char *path, char *ret_folder)
+static void nearest_existing(const char *path, char *ret_directory)
 {
-	(void)snprintf(ret_folder, PATH_MAX, "%s", path);
-	while (access(ret_folder, F_OK) < 0) {
-		char *slash = strrchr(ret_folder, '/');
-		if (!slash || slash == ret_folder) {
-			(void)snprintf(ret_folder, PATH_MAX, "/");
+	(void)snprintf(ret_directory, PATH_MAX, "%s", path);
+	while (access(ret_directory, F_OK) < 0) {
+		char *slash = strrchr(ret_directory, '/');
+		if (!slash || slash == ret_directory) {
+			(void)snprintf(ret_directory, PATH_MAX, "/");
 			break;
 		}
 		*slash = '\0';
@@ -265,8 +265,8 @@ static void nearest_existing(const char *path, char *ret_folder)
 }
 
 /* Can sessions be made in a folder?  Returns false when not. */
-static bool check_folder(struct doctor *doctor, const char *what, const char *path,
-			 enum level level, const char *remedy)
+static bool check_directory(struct doctor *doctor, const char *what, const char *path,
+			    enum level level, const char *remedy)
 {
 	char existing[PATH_MAX];
 	struct stat status;
@@ -310,17 +310,17 @@ static bool check_folder(struct doctor *doctor, const char *what, const char *pa
 	return true;
 }
 
-static void check_folders(struct doctor *doctor)
+static void check_directories(struct doctor *doctor)
 {
 	char runtime[PATH_MAX], state[PATH_MAX];
 	bool usable = false;
 
 	if (session_state_dir(doctor->config, state, sizeof(state)) == 0)
-		usable = check_folder(
+		usable = check_directory(
 			doctor, "state folder", state, LEVEL_WARN,
 			"name a folder of your own with --state-dir or XDG_STATE_HOME");
 	if (session_runtime_dir(doctor->config, runtime, sizeof(runtime)) == 0)
-		(void)check_folder(
+		(void)check_directory(
 			doctor, "runtime folder", runtime, usable ? LEVEL_WARN : LEVEL_FAIL,
 			"name a folder of your own with --runtime-dir or XDG_RUNTIME_DIR");
 }
@@ -642,7 +642,7 @@ static void check_hooks_of(struct doctor *doctor, const char *name, const struct
 		add(doctor, LEVEL_OK, "hooks", NULL, "%s: none are known%s", name, transcript);
 		return;
 	}
-	hooks_look(agent, false, &place);
+	hooks_inspect(agent, false, &place);
 	if (place.state == HOOKS_UNKNOWN)
 		add(doctor, LEVEL_WARN, "hooks", "what the line says", "%s: %s%s", name,
 		    place.fault, transcript);
@@ -972,10 +972,10 @@ static int examine(struct doctor *doctor, struct config_request *request)
 
 	check_kernel(doctor);
 	check_supervisor(doctor);
-	check_birth_times(doctor);
+	check_creation_times(doctor);
 	check_proc(doctor);
 	check_mode(doctor);
-	check_folders(doctor);
+	check_directories(doctor);
 	check_library(doctor, request);
 	if (doctor->words)
 		check_program(doctor);

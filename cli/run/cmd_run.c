@@ -164,7 +164,7 @@ static void restore(const struct inherited *inherited)
 static void record_exec(struct recording *recording, struct process_ref process, char **words,
 			int error)
 {
-	char folder[SEGMENT_PATH_BYTES], arguments[4096];
+	char directory[SEGMENT_PATH_BYTES], arguments[4096];
 	struct journal *journal = &recording->journal;
 	struct journal_record record = journal_blank(error ? JOURNAL_EXEC_FAILED : JOURNAL_EXEC);
 	size_t used = 0;
@@ -183,15 +183,15 @@ static void record_exec(struct recording *recording, struct process_ref process,
 	}
 	record.path = journal_text(journal, words[0], strlen(words[0]), true);
 	record.other_path = journal_text(journal, arguments, used, true);
-	if (getcwd(folder, sizeof(folder)))
-		record.directory = journal_text(journal, folder, strlen(folder), true);
+	if (getcwd(directory, sizeof(directory)))
+		record.directory = journal_text(journal, directory, strlen(directory), true);
 	uint32_t number = journal_write(journal, &record, NULL, 0, true);
 	if (!error)
 		process_set_record(&recording->session->segment, process, number);
 }
 
 /* What a child needs to become the command. */
-struct birth {
+struct creation {
 	struct recording *recording; /* NULL: without a session */
 	const struct context *context;
 	char **words;
@@ -204,18 +204,18 @@ struct birth {
 /* In the child: announces the command. */
 static struct process_ref announce(void *data)
 {
-	struct birth *birth = data;
+	struct creation *creation = data;
 	static char ticket[TICKET_BYTES];
 
-	if (!birth->recording)
-		return birth->process;
-	birth->process = process_announce(&birth->recording->session->segment, SUBJECT_SELF,
-					  birth->context, (struct process_ref){ 0, 0 }, getpid(),
-					  birth->words[0], birth->words, ticket);
-	if (birth->process.serial && birth->preloads)
+	if (!creation->recording)
+		return creation->process;
+	creation->process = process_announce(&creation->recording->session->segment, SUBJECT_SELF,
+					     creation->context, (struct process_ref){ 0, 0 },
+					     getpid(), creation->words[0], creation->words, ticket);
+	if (creation->process.serial && creation->preloads)
 		(void)putenv(ticket);
-	record_exec(birth->recording, birth->process, birth->words, 0);
-	return birth->process;
+	record_exec(creation->recording, creation->process, creation->words, 0);
+	return creation->process;
 }
 
 /* A command that would not start below the library is started without it. */
@@ -233,19 +233,19 @@ static void spare_sanitizer(const char *name)
 /* In the child: becomes the command, or says why not and ends. */
 static void become(void *data)
 {
-	struct birth *birth = data;
+	struct creation *creation = data;
 
-	restore(birth->inherited);
-	if (birth->recording && birth->preloads)
-		spare_sanitizer(birth->words[0]);
-	starter_mark(birth->words[0]);
-	(void)execvp(birth->words[0], birth->words);
+	restore(creation->inherited);
+	if (creation->recording && creation->preloads)
+		spare_sanitizer(creation->words[0]);
+	starter_mark(creation->words[0]);
+	(void)execvp(creation->words[0], creation->words);
 	int error = errno;
-	if (birth->recording) {
-		record_exec(birth->recording, birth->process, birth->words, error);
-		process_withdraw(&birth->recording->session->segment, birth->process);
+	if (creation->recording) {
+		record_exec(creation->recording, creation->process, creation->words, error);
+		process_withdraw(&creation->recording->session->segment, creation->process);
 	}
-	(void)!write(birth->report, &error, sizeof(error));
+	(void)!write(creation->report, &error, sizeof(error));
 	_exit(EXIT_CODE_FAILED);
 }
 
@@ -360,15 +360,15 @@ static int next_signal(struct recording *recording, const sigset_t *all, unsigne
 {
 	struct timespec wait = { .tv_nsec = (long)wait_ms * 1000000 };
 	int watched = watch_descriptor(recording->watch),
-	    told = transcripts_descriptor(recording->transcripts);
-	bool polls = watched >= 0 || told >= 0;
+	    conversations_report = transcripts_descriptor(recording->transcripts);
+	bool polls = watched >= 0 || conversations_report >= 0;
 
 	if (polls && recording->signals < 0)
 		recording->signals = signalfd(-1, all, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (polls && recording->signals >= 0) {
 		/* One that is negative is passed over. */
 		struct pollfd any[] = { { .fd = watched, .events = POLLIN },
-					{ .fd = told, .events = POLLIN },
+					{ .fd = conversations_report, .events = POLLIN },
 					{ .fd = recording->signals, .events = POLLIN } };
 		(void)ppoll(any, 3, &wait, NULL);
 		wait = (struct timespec){ 0 };
@@ -510,35 +510,35 @@ static int wait_for(pid_t command, struct supervised *supervised, const sigset_t
 }
 
 /* Starts the command as a child of this process.  Returns its pid, or a negative errno. */
-static pid_t start_child(struct birth *birth)
+static pid_t start_child(struct creation *creation)
 {
 	pid_t parent = getpid();
 	pid_t child = fork();
 
 	if (child != 0)
 		return child < 0 ? -errno : child;
-	(void)announce(birth);
+	(void)announce(creation);
 	/* Whoever kills `seen run` outright means the command. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(EXIT_CODE_FAILED);
-	become(birth);
+	become(creation);
 	_exit(EXIT_CODE_FAILED);
 }
 
 /* Starts the command below a supervisor.  False with a line that says why: then it is not
  * started. */
-static bool start_supervised(struct birth *birth, struct supervised *ret_supervised)
+static bool start_supervised(struct creation *creation, struct supervised *ret_supervised)
 {
 	struct supervised_start start = {
-		.segment = &birth->recording->session->segment,
-		.folder = birth->recording->session->directory,
-		.journal = &birth->recording->journal,
-		.context = *birth->context,
-		.has_library = birth->preloads,
+		.segment = &creation->recording->session->segment,
+		.directory = creation->recording->session->directory,
+		.journal = &creation->recording->journal,
+		.context = *creation->context,
+		.has_library = creation->preloads,
 		.announce = announce,
 		.become = become,
-		.data = birth,
+		.data = creation,
 	};
 	int error = supervised_start(&start, ret_supervised);
 
@@ -572,22 +572,22 @@ static int run_command(struct recording *recording, const struct context *contex
 		recording->checkpoint.mask = inherited.mask;
 		recording->checkpoint.child_action = inherited.child_action;
 	}
-	struct birth birth = { .recording = recording,
-			       .context = context,
-			       .words = words,
-			       .inherited = &inherited,
-			       .preloads = via != SESSION_VIA_SUPERVISE,
-			       .report = report[1] };
+	struct creation creation = { .recording = recording,
+				     .context = context,
+				     .words = words,
+				     .inherited = &inherited,
+				     .preloads = via != SESSION_VIA_SUPERVISE,
+				     .report = report[1] };
 	if (via != SESSION_VIA_PRELOAD) {
-		is_supervised = start_supervised(&birth, &supervised);
+		is_supervised = start_supervised(&creation, &supervised);
 		/* Then it is for the library alone to see it. */
-		if (!is_supervised && !birth.preloads) {
-			birth.preloads = true;
+		if (!is_supervised && !creation.preloads) {
+			creation.preloads = true;
 			if (prepare_environment(recording->session, true) < 0)
 				message("the command runs unobserved");
 		}
 	}
-	pid_t command = is_supervised ? supervised.command : start_child(&birth);
+	pid_t command = is_supervised ? supervised.command : start_child(&creation);
 	if (command < 0) {
 		message("cannot start the command: %s", strerror(-command));
 		return EXIT_CODE_FAILED;
@@ -708,8 +708,8 @@ static void renew_journal(const struct session *session, const struct journal_he
 }
 
 /* The run is over: its last records, and the seal over all of them. */
-static void end_journal(const struct session *session, struct journal *journal,
-			const struct summary *sum, bool shown)
+static void finish_journal(const struct session *session, struct journal *journal,
+			   const struct summary *sum, bool shown)
 {
 	struct seal_result seal;
 	char number[TEXT_NUMBER_BYTES];
@@ -773,7 +773,7 @@ static int run_blind(const struct config *config, unsigned asked, char **words)
 		message("nothing is observed: %s", why);
 	int code = run_command(NULL, NULL, SESSION_VIA_PRELOAD, words);
 	if (is_shown())
-		terminal_begin_lines();
+		terminal_start_lines();
 	if (is_strange && is_shown())
 		message("nothing was observed: %s", why);
 	code = fail_on_blind(asked, why, code, line);
@@ -811,7 +811,7 @@ static int run(const struct config *config, char **words)
 	struct summary sum;
 	uint64_t counters[COUNTER_COUNT], since_realtime_ns = sys_realtime_ns(),
 					  since_ns = sys_boottime_ns();
-	char told[CONVERSATIONS_TEXT_BYTES];
+	char conversations_report[CONVERSATIONS_TEXT_BYTES];
 	struct context context;
 	struct via via;
 
@@ -834,16 +834,16 @@ static int run(const struct config *config, char **words)
 	metadata_open(&session);
 	int code = run_command(&recording, &context, via.ways, words);
 	process_end_run(&session.segment, this_run);
-	watch_end(recording.watch);
+	watch_finish(recording.watch);
 	/* The last of what was given is told of before it ends. */
 	(void)transcripts_tick(recording.transcripts);
-	(void)transcripts_text(recording.transcripts, told);
-	transcripts_end(recording.transcripts);
+	(void)transcripts_text(recording.transcripts, conversations_report);
+	transcripts_finish(recording.transcripts);
 	checkpoint_finish(&recording.checkpoint);
 	metadata_close();
 	bool shown = is_shown();
 	if (shown)
-		terminal_begin_lines();
+		terminal_start_lines();
 	coverage_wait(&session.segment, since_ns);
 	renew_journal(&session, &begun, &recording.journal);
 	summary_compute(&session.segment, &recording.journal, counters, since_realtime_ns, since_ns,
@@ -862,8 +862,8 @@ static int run(const struct config *config, char **words)
 	if (shown && recording.journal.header &&
 	    (counts_sum(sum.counters, COUNT_WARNED) || counts_sum(sum.counters, COUNT_DENIED)))
 		unsaid_print(&session.segment, session_journal(&session), begun.next);
-	if (shown && told[0])
-		(void)fprintf(stderr, "seen: %s\n", told);
+	if (shown && conversations_report[0])
+		(void)fprintf(stderr, "seen: %s\n", conversations_report);
 	if (fail_on_rules_missed(config, &sum.coverage, line))
 		message("%s", line);
 	code = fail_on_judge(asked,
@@ -875,7 +875,7 @@ static int run(const struct config *config, char **words)
 						    .keeps_rules = session.keeps_settings,
 						    .status = code },
 			     line);
-	end_journal(&session, &recording.journal, &sum, shown);
+	finish_journal(&session, &recording.journal, &sum, shown);
 	if (shown)
 		elder_print(&session.segment, since_ns);
 	if (shown)

@@ -21,7 +21,7 @@ enum {
 	WORK_MS = 10,    /* of one turn */
 	VALID_MS = 1000, /* beyond a turn */
 	AGAIN_MS = 2000, /* between two walks */
-	FOLDERS_MAX = 16384,
+	DIRECTORIES_MAX = 16384,
 	EVENTS_BYTES = 65536,
 };
 
@@ -31,16 +31,16 @@ static const uint32_t EVENTS = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_
 			       IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR | IN_DONT_FOLLOW;
 
 /* A folder that is watched. */
-struct folder {
+struct directory {
 	int wd; /* first: the tree is ordered by it */
 	char path[];
 };
 
 struct instruction_index {
 	const struct segment *segment;
-	int fd;        /* inotify; -1: not made yet */
-	void *folders; /* tsearch(3), by wd */
-	size_t folder_count;
+	int fd;            /* inotify; -1: not made yet */
+	void *directories; /* tsearch(3), by wd */
+	size_t directory_count;
 	char **open; /* folders that are to be gone into; owned */
 	size_t open_count, open_capacity;
 	uint64_t again_ns; /* the next walk begins then at the earliest */
@@ -54,26 +54,26 @@ static int by_wd(const void *a, const void *b)
 	return (one > other) - (one < other);
 }
 
-static struct folder *find(const struct instruction_index *index, int wd)
+static struct directory *find(const struct instruction_index *index, int wd)
 {
-	void *node = tfind(&wd, &index->folders, by_wd);
-	return node ? *(struct folder **)node : NULL;
+	void *node = tfind(&wd, &index->directories, by_wd);
+	return node ? *(struct directory **)node : NULL;
 }
 
-static void forget(struct instruction_index *index, struct folder *folder)
+static void forget(struct instruction_index *index, struct directory *directory)
 {
-	(void)tdelete(folder, &index->folders, by_wd);
-	index->folder_count--;
-	free(folder);
+	(void)tdelete(directory, &index->directories, by_wd);
+	index->directory_count--;
+	free(directory);
 }
 
 /* All that the walk found goes; what the table says stays, and is no longer taken for complete. */
 static void drop(struct instruction_index *index)
 {
 	instruction_index_renew(index->segment, 0);
-	tdestroy(index->folders, free);
-	index->folders = NULL;
-	index->folder_count = 0;
+	tdestroy(index->directories, free);
+	index->directories = NULL;
+	index->directory_count = 0;
 	while (index->open_count)
 		free(index->open[--index->open_count]);
 	if (index->fd >= 0)
@@ -82,7 +82,7 @@ static void drop(struct instruction_index *index)
 	index->walks = false;
 }
 
-static void give_up(struct instruction_index *index)
+static void abandon(struct instruction_index *index)
 {
 	drop(index);
 	index->given_up = true;
@@ -95,7 +95,7 @@ static void push(struct instruction_index *index, const char *path)
 		size_t capacity = index->open_capacity ? 2 * index->open_capacity : 64;
 		char **open = reallocarray(index->open, capacity, sizeof(*open));
 		if (!open) {
-			give_up(index);
+			abandon(index);
 			return;
 		}
 		index->open = open;
@@ -105,11 +105,11 @@ static void push(struct instruction_index *index, const char *path)
 	if (index->open[index->open_count])
 		index->open_count++;
 	else
-		give_up(index);
+		abandon(index);
 }
 
 /* Watches a folder.  False: it is gone, or nobody may go into it, or the index was given up. */
-static bool watch_folder(struct instruction_index *index, const char *path)
+static bool watch_directory(struct instruction_index *index, const char *path)
 {
 	int wd = inotify_add_watch(index->fd, path, EVENTS);
 
@@ -117,61 +117,61 @@ static bool watch_folder(struct instruction_index *index, const char *path)
 		/* One that cannot be listed may be gone into by those who know what it holds. */
 		bool is_shut = errno == EACCES && access(path, X_OK) < 0;
 		if (errno != ENOENT && errno != ENOTDIR && !is_shut)
-			give_up(index);
+			abandon(index);
 		return false;
 	}
-	struct folder *folder = find(index, wd);
-	if (folder && strcmp(folder->path, path) == 0)
+	struct directory *directory = find(index, wd);
+	if (directory && strcmp(directory->path, path) == 0)
 		return true;
 	/* One folder by two names: what happens there would be told of one. */
-	if (folder || index->folder_count == FOLDERS_MAX) {
-		give_up(index);
+	if (directory || index->directory_count == DIRECTORIES_MAX) {
+		abandon(index);
 		return false;
 	}
-	folder = malloc(sizeof(*folder) + strlen(path) + 1);
-	if (folder) {
-		folder->wd = wd;
-		(void)strcpy(folder->path, path);
+	directory = malloc(sizeof(*directory) + strlen(path) + 1);
+	if (directory) {
+		directory->wd = wd;
+		(void)strcpy(directory->path, path);
 	}
-	if (!folder || !tsearch(folder, &index->folders, by_wd)) {
-		free(folder);
-		give_up(index);
+	if (!directory || !tsearch(directory, &index->directories, by_wd)) {
+		free(directory);
+		abandon(index);
 		return false;
 	}
-	index->folder_count++;
+	index->directory_count++;
 	return true;
 }
 
-static bool is_folder(int folder, const struct dirent *entry)
+static bool is_directory(int directory, const struct dirent *entry)
 {
 	struct stat stat;
 
 	if (entry->d_type != DT_UNKNOWN)
 		return entry->d_type == DT_DIR;
-	return sys_fstatat(folder, entry->d_name, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
+	return sys_fstatat(directory, entry->d_name, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       S_ISDIR(stat.st_mode);
 }
 
 static void set_names(struct instruction_index *index, const char *path, uint64_t names)
 {
 	if (!index->given_up && instruction_index_set(index->segment, path, names) < 0)
-		give_up(index);
+		abandon(index);
 }
 
 /* Takes what is in a folder. */
-static void walk_folder(struct instruction_index *index, const char *path)
+static void walk_directory(struct instruction_index *index, const char *path)
 {
 	char below[SEGMENT_PATH_BYTES];
 	uint64_t names = 0;
 
 	/* Watched first: what comes while it is listed is told. */
-	DIR *stream = watch_folder(index, path) ? opendir(path) : NULL;
+	DIR *stream = watch_directory(index, path) ? opendir(path) : NULL;
 	if (!stream)
 		return;
 	for (struct dirent *entry; !index->given_up && (entry = readdir(stream));) {
 		names |= instruction_names_bit(index->segment, entry->d_name);
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-		    is_folder(dirfd(stream), entry) &&
+		    is_directory(dirfd(stream), entry) &&
 		    path_normalize(path, entry->d_name, below, sizeof(below)) > 0 &&
 		    !instruction_is_excluded(index->segment, below))
 			push(index, below);
@@ -181,7 +181,7 @@ static void walk_folder(struct instruction_index *index, const char *path)
 }
 
 /* An instruction file came or went: what is there now? */
-static void look_again(struct instruction_index *index, const char *path)
+static void scan_again(struct instruction_index *index, const char *path)
 {
 	const struct segment *segment = index->segment;
 	char file[SEGMENT_PATH_BYTES];
@@ -197,36 +197,36 @@ static void look_again(struct instruction_index *index, const char *path)
 }
 
 /* Returns false when the events behind this one are of no use any more. */
-static bool take_event(struct instruction_index *index, const struct inotify_event *event)
+static bool handle_event(struct instruction_index *index, const struct inotify_event *event)
 {
 	char path[SEGMENT_PATH_BYTES];
-	struct folder *folder = find(index, event->wd);
-	bool is_folder = event->mask & IN_ISDIR;
+	struct directory *directory = find(index, event->wd);
+	bool is_directory = event->mask & IN_ISDIR;
 
 	if ((event->mask & (IN_Q_OVERFLOW | IN_UNMOUNT)) ||
-	    (folder && (event->mask & IN_MOVE_SELF)) ||
-	    (folder && is_folder && (event->mask & IN_MOVED_FROM))) {
-		drop(index); /* and begin() looks for everything anew */
+	    (directory && (event->mask & IN_MOVE_SELF)) ||
+	    (directory && is_directory && (event->mask & IN_MOVED_FROM))) {
+		drop(index); /* and start() looks for everything anew */
 		return false;
 	}
-	if (!folder)
+	if (!directory)
 		return true;
 	if (event->mask & IN_IGNORED) {
-		forget(index, folder);
+		forget(index, directory);
 		return true;
 	}
 	if (event->len == 0)
 		return true;
-	if (!is_folder && instruction_names_bit(index->segment, event->name))
-		look_again(index, folder->path);
-	else if (is_folder && (event->mask & (IN_CREATE | IN_MOVED_TO)) &&
-		 path_normalize(folder->path, event->name, path, sizeof(path)) > 0 &&
+	if (!is_directory && instruction_names_bit(index->segment, event->name))
+		scan_again(index, directory->path);
+	else if (is_directory && (event->mask & (IN_CREATE | IN_MOVED_TO)) &&
+		 path_normalize(directory->path, event->name, path, sizeof(path)) > 0 &&
 		 !instruction_is_excluded(index->segment, path))
 		push(index, path);
 	return !index->given_up;
 }
 
-static void take_events(struct instruction_index *index)
+static void read_events(struct instruction_index *index)
 {
 	static _Alignas(struct inotify_event) char bytes[EVENTS_BYTES];
 	ssize_t got;
@@ -235,14 +235,14 @@ static void take_events(struct instruction_index *index)
 		for (ssize_t at = 0; at < got;) {
 			const struct inotify_event *event =
 				(const struct inotify_event *)(const void *)(bytes + at);
-			if (!take_event(index, event))
+			if (!handle_event(index, event))
 				return;
 			at += (ssize_t)(sizeof(*event) + event->len);
 		}
 }
 
 /* Begins a walk at the workspace's root. */
-static void begin(struct instruction_index *index)
+static void start(struct instruction_index *index)
 {
 	const char *root = segment_text(index->segment, index->segment->settings->paths_workspace,
 					NULL);
@@ -253,7 +253,7 @@ static void begin(struct instruction_index *index)
 	index->again_ns = now_ns + AGAIN_MS * MILLISECOND_NS;
 	index->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	if (index->fd < 0 || !root) {
-		give_up(index);
+		abandon(index);
 		return;
 	}
 	index->walks = true;
@@ -281,12 +281,12 @@ unsigned instruction_index_tick(struct instruction_index *index)
 	if (!index || index->given_up)
 		return IDLE_MS;
 	if (!index->walks)
-		begin(index);
-	take_events(index);
+		start(index);
+	read_events(index);
 	uint64_t until_ns = sys_boottime_ns() + WORK_MS * MILLISECOND_NS;
 	while (index->open_count && sys_boottime_ns() < until_ns) {
 		char *path = index->open[--index->open_count];
-		walk_folder(index, path);
+		walk_directory(index, path);
 		free(path);
 	}
 	if (index->given_up || !index->walks)
@@ -299,7 +299,7 @@ unsigned instruction_index_tick(struct instruction_index *index)
 	return IDLE_MS;
 }
 
-void instruction_index_end(struct instruction_index *index)
+void instruction_index_finish(struct instruction_index *index)
 {
 	if (!index)
 		return;

@@ -23,7 +23,7 @@ struct instruction_index *instruction_index_start(const struct segment *segment)
  * at the latest. */
 unsigned instruction_index_tick(struct instruction_index *index);
 
-/* instruction_index_end(): the run is over. */
-void instruction_index_end(struct instruction_index *index);
+/* instruction_index_finish(): the run is over. */
+void instruction_index_finish(struct instruction_index *index);
 
 #endif

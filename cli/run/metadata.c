@@ -48,18 +48,18 @@ struct record {
 
 static struct {
 	const struct session *session; /* NULL: not open */
-	char folder[SEGMENT_PATH_BYTES];
+	char directory[SEGMENT_PATH_BYTES];
 	int lock; /* of the segment's file: who has it locked writes; -1 */
 	bool is_mine;
 	struct record **records; /* in order of their first interaction */
 	size_t count, capacity;
 	size_t *index;     /* open addressing by path: place in records + 1; 0: empty */
 	size_t index_size; /* a power of two */
-	uint64_t *looked;  /* of each slot of the table: a digest of what was seen in it */
+	uint64_t *checked; /* of each slot of the table: a digest of what was seen in it */
 	uint64_t base_ns;  /* what happened until then is in the file that was taken up */
 	uint64_t until_ms;
 	uint64_t generation; /* files_changed at the last look */
-	uint64_t next_look_ns, next_write_ns, next_lock_ns;
+	uint64_t next_check_ns, next_write_ns, next_lock_ns;
 	bool is_dirty;
 	bool is_noted; /* `warning` is to be said */
 	char warning[SEGMENT_PATH_BYTES + 256];
@@ -76,11 +76,11 @@ static void warn(const char *what, int error)
 	if (kept.is_noted)
 		return;
 	kept.is_noted = true;
-	(void)snprintf(kept.warning, sizeof(kept.warning), "%s/%s %s: %s", kept.folder,
+	(void)snprintf(kept.warning, sizeof(kept.warning), "%s/%s %s: %s", kept.directory,
 		       METADATA_NAME, what, strerror(error < 0 ? -error : error));
 }
 
-static void say_warning(void)
+static void print_warning(void)
 {
 	if (kept.is_noted)
 		message("%s", kept.warning);
@@ -257,7 +257,7 @@ static bool is_same_read(const struct record *record, enum source source, uint64
 	       time_ns - record->handled_ns[kind_of(source)] <= burst_ns;
 }
 
-static void take(const struct file_slot *file, bool closing)
+static void add_slot(const struct file_slot *file, bool closing)
 {
 	char path[SEGMENT_PATH_BYTES];
 	struct happened happened[KINDS];
@@ -298,7 +298,7 @@ static uint64_t word(const uint64_t *at)
 }
 
 /* Looks at all slots; in most, at those few words that say whether there is something new. */
-static void look(bool closing)
+static void check(bool closing)
 {
 	const struct segment *segment = &kept.session->segment;
 
@@ -314,11 +314,11 @@ static void look(bool closing)
 				  word(&slot->last_edit_realtime_ns) * 11 ^
 				  word(&slot->user_edit_realtime_ns) * 13 ^
 				  word(&slot->writer) * 17;
-		if ((digest == kept.looked[i] && !closing) ||
+		if ((digest == kept.checked[i] && !closing) ||
 		    !slot_read(slot, &file, sizeof(file)) || !file.key)
 			continue;
-		kept.looked[i] = digest;
-		take(&file, closing);
+		kept.checked[i] = digest;
+		add_slot(&file, closing);
 	}
 }
 
@@ -394,14 +394,14 @@ static int write_file(const char *path, const char *text, size_t length)
 
 static int path_in(char *ret_path, size_t capacity, const char *suffix)
 {
-	int length = snprintf(ret_path, capacity, "%s/%s%s", kept.folder, METADATA_NAME, suffix);
+	int length = snprintf(ret_path, capacity, "%s/%s%s", kept.directory, METADATA_NAME, suffix);
 	return length < 0 || (size_t)length >= capacity ? -ENAMETOOLONG : 0;
 }
 
 /* The name is to be on disk as the bytes are. */
-static void sync_folder(void)
+static void sync_directory(void)
 {
-	int fd = open(kept.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = open(kept.directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return;
 	(void)fsync(fd);
@@ -424,7 +424,7 @@ static int replace_file(const char *text)
 	if (error < 0)
 		(void)unlink(fresh);
 	else
-		sync_folder();
+		sync_directory();
 	return error;
 }
 
@@ -531,7 +531,7 @@ static void set_aside(const char *path)
 		path, METADATA_NAME, suffix);
 }
 
-static void take_up(void)
+static void resume(void)
 {
 	char path[SEGMENT_PATH_BYTES];
 	json_error_t json_error;
@@ -573,7 +573,7 @@ static bool lock(void)
 	    (errno == EAGAIN || errno == EACCES))
 		return false;
 	kept.is_mine = true;
-	take_up();
+	resume();
 	return true;
 }
 
@@ -583,21 +583,21 @@ void metadata_open(const struct session *session)
 	char path[SEGMENT_PATH_BYTES];
 
 	if (journal)
-		(void)snprintf(kept.folder, sizeof(kept.folder), "%.*s",
+		(void)snprintf(kept.directory, sizeof(kept.directory), "%.*s",
 			       (int)(strrchr(journal, '/') - journal), journal);
 	else
-		(void)snprintf(kept.folder, sizeof(kept.folder), "%s", session->directory);
-	kept.looked = calloc(session->segment.capacity[TABLE_FILES], sizeof(*kept.looked));
-	kept.session = kept.looked ? session : NULL;
+		(void)snprintf(kept.directory, sizeof(kept.directory), "%s", session->directory);
+	kept.checked = calloc(session->segment.capacity[TABLE_FILES], sizeof(*kept.checked));
+	kept.session = kept.checked ? session : NULL;
 	if (!kept.session)
 		return;
 	kept.generation = UINT64_MAX;
-	kept.next_look_ns = kept.next_write_ns = 0;
+	kept.next_check_ns = kept.next_write_ns = 0;
 	kept.is_mine = kept.is_noted = false;
 	if (session_path(path, sizeof(path), session->directory, "segment") == 0)
 		kept.lock = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 	(void)lock();
-	say_warning();
+	print_warning();
 }
 
 void metadata_tick(void)
@@ -610,9 +610,9 @@ void metadata_tick(void)
 	uint64_t now_ns = clock_ns();
 	if (!kept.is_mine && (now_ns < kept.next_lock_ns || !lock()))
 		return;
-	if (changed != kept.generation && now_ns >= kept.next_look_ns) {
-		look(false);
-		kept.next_look_ns = now_ns + (uint64_t)SCAN_MS * NS_PER_MS;
+	if (changed != kept.generation && now_ns >= kept.next_check_ns) {
+		check(false);
+		kept.next_check_ns = now_ns + (uint64_t)SCAN_MS * NS_PER_MS;
 	}
 	if (kept.is_dirty && now_ns >= kept.next_write_ns)
 		save();
@@ -623,16 +623,16 @@ void metadata_close(void)
 	if (!kept.session)
 		return;
 	if (lock()) {
-		look(true);
+		check(true);
 		if (kept.is_dirty)
 			save();
 	}
-	say_warning();
+	print_warning();
 	if (kept.lock >= 0)
 		(void)close(kept.lock);
 	kept.lock = -1;
 	drop_records();
-	free(kept.looked);
-	kept.looked = NULL;
+	free(kept.checked);
+	kept.checked = NULL;
 	kept.session = NULL;
 }

@@ -9,7 +9,7 @@
 
 #include "cli/base/message.h"
 #include "cli/base/text.h"
-#include "cli/run/living.h"
+#include "cli/run/live_processes.h"
 #include "tracker/sys/sys.h"
 
 enum {
@@ -38,7 +38,7 @@ static const char *name_of(uint32_t pid, char *stat)
 }
 
 /* Counts those that live, and names the first of them. */
-static unsigned tell(const struct living_list *list, char *ret_text, size_t capacity)
+static unsigned report(const struct live_processes *list, char *ret_text, size_t capacity)
 {
 	char stat[STAT_BYTES];
 	unsigned count = 0;
@@ -46,12 +46,12 @@ static unsigned tell(const struct living_list *list, char *ret_text, size_t capa
 
 	ret_text[0] = '\0';
 	for (size_t i = 0; i < list->count; i++) {
-		const struct living *living = &list->items[i];
-		const char *name = living->is_ours ? name_of(living->pid, stat) : NULL;
+		const struct live_process *live_process = &list->items[i];
+		const char *name = live_process->is_own ? name_of(live_process->pid, stat) : NULL;
 		if (!name || count++ >= NAMED || used >= capacity)
 			continue;
 		int length = snprintf(ret_text + used, capacity - used, "%s%s (pid %u)",
-				      used ? ", " : "", name, living->pid);
+				      used ? ", " : "", name, live_process->pid);
 		used += length > 0 ? (size_t)length : 0;
 	}
 	return count;
@@ -60,15 +60,15 @@ static unsigned tell(const struct living_list *list, char *ret_text, size_t capa
 void outlive_print(const struct session *session, pid_t leave_out, bool is_sealed)
 {
 	static const struct timespec PAUSE = { .tv_nsec = PAUSE_NS };
-	struct living_list list = { NULL, 0 };
+	struct live_processes list = { NULL, 0 };
 	char names[NAMED * 64], number[TEXT_NUMBER_BYTES];
 	unsigned count = 1;
 
 	for (int attempt = 0; attempt < ATTEMPTS && count; attempt++) {
 		if (attempt)
 			(void)nanosleep(&PAUSE, NULL);
-		living_take(session, leave_out, &list);
-		count = tell(&list, names, sizeof(names));
+		live_processes_list(session, leave_out, &list);
+		count = report(&list, names, sizeof(names));
 	}
 	free(list.items);
 	if (!count)

@@ -19,7 +19,7 @@
 #include "tracker/process/process.h"
 #include "tracker/sys/sys.h"
 
-enum { TICK_MS = 5, FOLDERS_OPEN_MAX = 16 };
+enum { TICK_MS = 5, DIRECTORIES_OPEN_MAX = 16 };
 
 static int add_flag(struct config_request *request, const char *flag, const char *value,
 		    struct config_error *why)
@@ -37,8 +37,8 @@ static int load_config(struct config_request *request, struct probe *probe,
 {
 	const char *const flags[][2] = {
 		{ "--workspace", probe->work },
-		{ "--runtime-dir", probe->folder },
-		{ "--state-dir", probe->folder },
+		{ "--runtime-dir", probe->directory },
+		{ "--state-dir", probe->directory },
 		{ "--mode", "substitute" },
 		{ "-c", "paths.include=" },
 		{ "-c", "paths.exclude=" },
@@ -84,8 +84,8 @@ int probe_open(struct config_request *request, struct probe *ret_probe,
 			       "no folder can be made in %.900s: %s", top, strerror(-error));
 		return error;
 	}
-	if (!realpath(template, ret_probe->folder) ||
-	    snprintf(ret_probe->work, sizeof(ret_probe->work), "%s/work", ret_probe->folder) >=
+	if (!realpath(template, ret_probe->directory) ||
+	    snprintf(ret_probe->work, sizeof(ret_probe->work), "%s/work", ret_probe->directory) >=
 		    (int)sizeof(ret_probe->work) ||
 	    mkdir(ret_probe->work, 0700) < 0)
 		return -errno;
@@ -95,7 +95,7 @@ int probe_open(struct config_request *request, struct probe *ret_probe,
 	error = session_make(ret_probe->config, "doctor", &ret_probe->session);
 	if (error < 0)
 		(void)snprintf(ret_why->text, sizeof(ret_why->text),
-			       "no session can be made in %.900s: %s", ret_probe->folder,
+			       "no session can be made in %.900s: %s", ret_probe->directory,
 			       session_explain(error));
 	return error;
 }
@@ -113,9 +113,10 @@ void probe_close(struct probe *probe)
 {
 	session_close(&probe->session);
 	probe->config = config_free(probe->config);
-	if (probe->folder[0])
-		(void)nftw(probe->folder, remove_entry, FOLDERS_OPEN_MAX, FTW_DEPTH | FTW_PHYS);
-	probe->folder[0] = '\0';
+	if (probe->directory[0])
+		(void)nftw(probe->directory, remove_entry, DIRECTORIES_OPEN_MAX,
+			   FTW_DEPTH | FTW_PHYS);
+	probe->directory[0] = '\0';
 }
 
 /* ---- the program ---- */
@@ -149,7 +150,7 @@ static int open_to(const char *path, int flags, int fd)
 /* Where the program's standard error goes: for the dynamic loader's complaint. */
 static int errors_path(const struct probe *probe, char *ret_path, size_t capacity)
 {
-	return snprintf(ret_path, capacity, "%s/errors", probe->folder) < (int)capacity
+	return snprintf(ret_path, capacity, "%s/errors", probe->directory) < (int)capacity
 		       ? 0
 		       : -ENAMETOOLONG;
 }

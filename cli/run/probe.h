@@ -12,7 +12,7 @@
 #include "config/config.h"
 
 struct probe {
-	char folder[PATH_MAX]; /* the session's workspace is folder/work */
+	char directory[PATH_MAX]; /* the session's workspace is folder/work */
 	char work[PATH_MAX];
 	char library[PATH_MAX];
 	struct config *config;

@@ -18,7 +18,7 @@ enum {
 	ROUNDS_MAX = 8, /* that a program may come to itself again */
 	ROUNDS_OF_OTHERS =
 		2, /* the same where it may mean itself: a shell in a shell, an agent in an agent */
-	WORDS_LOOKED_AT = 4, /* of an interpreter's command line: itself, options, its script */
+	WORDS_SEARCHED = 4, /* of an interpreter's command line: itself, options, its script */
 };
 
 struct started {
@@ -70,18 +70,18 @@ static bool parent_runs(const struct stat *script)
 	(void)snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)getppid());
 	ssize_t length = sys_read_file(path, words, sizeof(words));
 	(void)snprintf(path, sizeof(path), "/proc/%d/cwd", (int)getppid());
-	int folder = length > 0 ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	int directory = length > 0 ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
 	bool found = false;
 
 	const char *at = words;
-	for (int i = 0; i < WORDS_LOOKED_AT && at < words + length && !found; i++) {
+	for (int i = 0; i < WORDS_SEARCHED && at < words + length && !found; i++) {
 		found = i > 0 && at[0] != '-' &&
-			fstatat(folder < 0 ? AT_FDCWD : folder, at, &stat, 0) == 0 &&
+			fstatat(directory < 0 ? AT_FDCWD : directory, at, &stat, 0) == 0 &&
 			stat.st_dev == script->st_dev && stat.st_ino == script->st_ino;
 		at += strlen(at) + 1;
 	}
-	if (folder >= 0)
-		(void)close(folder);
+	if (directory >= 0)
+		(void)close(directory);
 	return found;
 }
 

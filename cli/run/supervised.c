@@ -115,7 +115,7 @@ struct teller {
 	pid_t to;
 };
 
-static void tell(const struct teller *teller, const struct wire *wire)
+static void report(const struct teller *teller, const struct wire *wire)
 {
 	/* Nobody there any more: nobody to know. */
 	if (send(teller->socket, wire, sizeof(*wire), MSG_NOSIGNAL | MSG_DONTWAIT) > 0 &&
@@ -123,12 +123,12 @@ static void tell(const struct teller *teller, const struct wire *wire)
 		(void)kill(teller->to, SIGCHLD);
 }
 
-static void tell_line(void *data, const char *line)
+static void report_line(void *data, const char *line)
 {
 	struct wire wire = { .kind = MESSAGE_LINE };
 
 	(void)snprintf(wire.line, sizeof(wire.line), "%s", line);
-	tell(data, &wire);
+	report(data, &wire);
 }
 
 /* Belongs to no terminal, holds nothing open that somebody might wait for the end of. */
@@ -184,7 +184,7 @@ _Noreturn static void serve(struct supervisor *supervisor, struct teller *teller
 			       waitpid(command, &wire.value,
 				       (wait[TELLER].revents ? 0 : WNOHANG) | WUNTRACED) > 0) {
 				is_over = !WIFSTOPPED(wire.value);
-				tell(teller, &wire);
+				report(teller, &wire);
 				/* It may have stopped with a command that somebody has killed since. */
 				if (is_over && getppid() == teller->to)
 					(void)kill(teller->to, SIGCONT);
@@ -206,7 +206,7 @@ _Noreturn static void run_supervisor(const struct supervised_start *start, struc
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0 ||
 	    (command = fork()) < 0) {
 		wire.value = -errno;
-		tell(teller, &wire);
+		report(teller, &wire);
 		_exit(1);
 	}
 	if (command == 0) {
@@ -235,14 +235,14 @@ _Noreturn static void run_supervisor(const struct supervised_start *start, struc
 	teller->socket = kept[0];
 	struct supervision supervision = {
 		.segment = start->segment,
-		.folder = start->folder,
+		.folder = start->directory,
 		.journal = start->journal,
 		.root = command,
 		.process = ready.process,
 		.context = start->context,
 		.no_new_privs = ready.no_new_privs,
 		.has_library = start->has_library,
-		.say = tell_line,
+		.say = report_line,
 		.data = teller,
 	};
 	signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -252,14 +252,14 @@ _Noreturn static void run_supervisor(const struct supervised_start *start, struc
 	wire = (struct wire){ .kind = MESSAGE_STARTED,
 			      .value = command,
 			      .no_new_privs = ready.no_new_privs };
-	tell(teller, &wire);
+	report(teller, &wire);
 	(void)send(kept[1], "", 1, MSG_NOSIGNAL);
 	(void)close(kept[1]);
 	serve(supervisor, teller, command, signals);
 failed:
 	(void)kill(command, SIGKILL);
 	(void)waitpid(command, NULL, 0);
-	tell(teller, &wire);
+	report(teller, &wire);
 	_exit(1);
 }
 
@@ -304,7 +304,7 @@ int supervised_start(const struct supervised_start *start, struct supervised *re
 }
 
 /* How the command ended, as long as its new parent has not taken note of that (proc(5), stat, exit_code). */
-static bool look_at_zombie(const struct supervised *supervised, int *ret_status)
+static bool inspect_zombie(const struct supervised *supervised, int *ret_status)
 {
 	char path[64], text[1024];
 
@@ -321,7 +321,7 @@ static bool look_at_zombie(const struct supervised *supervised, int *ret_status)
 }
 
 /* The supervisor is dead; the command is somebody else's child now. */
-static void look_at_orphan(struct supervised *supervised, struct supervised_message *ret_message)
+static void inspect_orphan(struct supervised *supervised, struct supervised_message *ret_message)
 {
 	struct pollfd ended = { supervised->descriptor, POLLIN, 0 };
 	struct compat_pidfd_info info = { .mask = COMPAT_PIDFD_INFO_EXIT };
@@ -331,7 +331,7 @@ static void look_at_orphan(struct supervised *supervised, struct supervised_mess
 	ret_message->news = SUPERVISED_ENDED;
 	for (int tries = 0; supervised->descriptor >= 0 && tries < 100; tries++) {
 		const struct timespec SOON = { .tv_nsec = 1000000 };
-		if (look_at_zombie(supervised, &ret_message->status))
+		if (inspect_zombie(supervised, &ret_message->status))
 			return;
 		if (ioctl(supervised->descriptor, COMPAT_PIDFD_GET_INFO, &info) == 0 &&
 		    (info.mask & COMPAT_PIDFD_INFO_EXIT)) {
@@ -350,7 +350,7 @@ void supervised_next(struct supervised *supervised, struct supervised_message *r
 
 	*ret_message = (struct supervised_message){ .news = SUPERVISED_NONE };
 	if (supervised->messages < 0) {
-		look_at_orphan(supervised, ret_message);
+		inspect_orphan(supervised, ret_message);
 		return;
 	}
 	ssize_t got = recv(supervised->messages, &wire, sizeof(wire), MSG_DONTWAIT);

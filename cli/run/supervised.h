@@ -20,7 +20,7 @@
 /* What is to be started. */
 struct supervised_start {
 	const struct segment *segment;
-	const char *folder; /* that it lies in */
+	const char *directory; /* that it lies in */
 	struct journal *journal;
 	struct context context; /* of the command, as it is announced */
 	bool has_library;       /* the library is preloaded too */

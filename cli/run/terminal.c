@@ -36,7 +36,7 @@ void terminal_restore(void)
 
 static bool is_inside; /* of a line */
 
-static void put(const char *bytes, size_t size_bytes)
+static void write_bytes(const char *bytes, size_t size_bytes)
 {
 	while (size_bytes > 0) {
 		ssize_t wrote = write(STDERR_FILENO, bytes, size_bytes);
@@ -68,10 +68,10 @@ static ssize_t write_lines(void *cookie, const char *bytes, size_t size_bytes)
 		const char *newline = memchr(bytes + at, '\n', size_bytes - at);
 		size_t length = newline ? (size_t)(newline - (bytes + at)) : size_bytes - at;
 		if (!is_inside)
-			put(BEGIN, sizeof(BEGIN) - 1);
-		put(bytes + at, length);
+			write_bytes(BEGIN, sizeof(BEGIN) - 1);
+		write_bytes(bytes + at, length);
 		if (newline)
-			put(end, strlen(end));
+			write_bytes(end, strlen(end));
 		is_inside = !newline;
 		at += length + (newline != NULL);
 	}
@@ -79,7 +79,7 @@ static ssize_t write_lines(void *cookie, const char *bytes, size_t size_bytes)
 }
 
 /* As many spaces as a line has columns: where the cursor is at the left edge it stays on its line, else it comes to the next one. */
-static void begin_line(void)
+static void start_line(void)
 {
 	enum { COLUMNS_MAX = 1000 };
 	struct winsize size = { 0 };
@@ -88,10 +88,10 @@ static void begin_line(void)
 	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col > COLUMNS_MAX)
 		return;
 	memset(spaces, ' ', size.ws_col);
-	put(spaces, size.ws_col);
+	write_bytes(spaces, size.ws_col);
 }
 
-void terminal_begin_lines(void)
+void terminal_start_lines(void)
 {
 	const char *term = getenv("TERM");
 	const cookie_io_functions_t functions = { .write = write_lines };
@@ -103,6 +103,6 @@ void terminal_begin_lines(void)
 		return;
 	(void)setvbuf(stream, NULL, _IOLBF, 0);
 	(void)fflush(stderr);
-	begin_line();
+	start_line();
 	stderr = stream;
 }

@@ -13,8 +13,8 @@ void terminal_note(void);
 /* terminal_restore(): puts them back, unless other programs have the terminal now. */
 void terminal_restore(void);
 
-/* terminal_begin_lines(): from now on what goes to stderr begins each line at its left edge, erases what is on it, and ends it for a
+/* terminal_start_lines(): from now on what goes to stderr begins each line at its left edge, erases what is on it, and ends it for a
  * terminal in raw mode too; it begins on a line of its own.  Does nothing where stderr is no terminal that can. */
-void terminal_begin_lines(void);
+void terminal_start_lines(void);
 
 #endif

@@ -33,7 +33,7 @@ static bool is_unsaid(const struct segment *segment, const struct journal_entry 
 	return (record->marks & JOURNAL_DETAILS) && !(record->flags & JOURNAL_GUARDED_REPORTED) &&
 	       (record->reason == GUARD_STALE || record->reason == GUARD_UNREAD) &&
 	       (record->decision == GUARD_WARN || record->decision == GUARD_DENY) &&
-	       !unreported_end(segment, path, &entry->details.before);
+	       !unreported_finish(segment, path, &entry->details.before);
 }
 
 void unsaid_print(const struct segment *segment, const char *journal, uint64_t since)

@@ -4,27 +4,27 @@
 #include <unistd.h>
 
 #include "cli/run/instruction_index.h"
-#include "cli/run/watch_folders.h"
+#include "cli/run/watch_directories.h"
 #include "cli/run/watch_judge.h"
 #include "cli/run/watch_state.h"
 #include "tracker/sys/sys.h"
 
 enum {
-	TURN_MS = 20,         /* while something is to be looked at soon */
-	IDLE_MS = 200,        /* else */
-	WATCHED_MS = 10000,   /* a run that was stopped so long watches no more */
-	LOOKS_MS = 20,        /* looks of one turn take so long at most, or one look */
-	LAST_LOOKS_MS = 2000, /* those of a turn at the end of the run */
-	LAST_ROUNDS = 4,      /* such turns, at most so far apart: */
+	TURN_MS = 20,          /* while something is to be looked at soon */
+	IDLE_MS = 200,         /* else */
+	WATCHED_MS = 10000,    /* a run that was stopped so long watches no more */
+	CHECKS_MS = 20,        /* looks of one turn take so long at most, or one look */
+	LAST_CHECKS_MS = 2000, /* those of a turn at the end of the run */
+	LAST_ROUNDS = 4,       /* such turns, at most so far apart: */
 	LAST_PAUSE_MS = 100,
 };
 
 /* Looks at what has been left alone long enough, and, when the run is over, at all that is to be looked at. */
-static void look(struct watch *watch, enum phase phase)
+static void check_turn(struct watch *watch, enum phase phase)
 {
 	uint64_t start_ns = sys_boottime_ns(), now_ns = start_ns;
-	uint64_t most_ns = (phase == PHASE_RUNS ? LOOKS_MS : LAST_LOOKS_MS) * MILLISECOND_NS;
-	size_t first = watch->look_at;
+	uint64_t most_ns = (phase == PHASE_RUNS ? CHECKS_MS : LAST_CHECKS_MS) * MILLISECOND_NS;
+	size_t first = watch->inspect_next;
 
 	watch->pending = 0;
 	for (size_t i = 0; i < watch->file_count; i++) {
@@ -34,7 +34,7 @@ static void look(struct watch *watch, enum phase phase)
 		    now_ns - start_ns < most_ns) {
 			judge(watch, file, phase);
 			now_ns = sys_boottime_ns();
-			watch->look_at = index + 1;
+			watch->inspect_next = index + 1;
 		}
 		watch->pending += file->due_ns != 0;
 	}
@@ -71,17 +71,17 @@ static bool is_anything_tracked(const struct watch *watch)
 	return __atomic_load_n(&watch->segment->header->files_changed, __ATOMIC_RELAXED) != 0;
 }
 
-static unsigned look_at_files(struct watch *watch)
+static unsigned check_due(struct watch *watch)
 {
 	if (!is_anything_tracked(watch))
 		return IDLE_MS;
 	/* All of it at the first time: the files of a session that is resumed are looked at at once. */
-	folders_scan(watch, !watch->files_changed);
+	directories_scan(watch, !watch->files_changed);
 	if (!watch->file_count)
 		return watch->scan_at ? TURN_MS : IDLE_MS;
 	judge_note_unobserved(watch);
-	folders_events(watch);
-	look(watch, PHASE_RUNS);
+	directories_events(watch);
+	check_turn(watch, PHASE_RUNS);
 	return watch->pending || watch->scan_at || watch->is_busy ? TURN_MS : IDLE_MS;
 }
 
@@ -100,7 +100,7 @@ unsigned watch_tick(struct watch *watch)
 	if (!watch)
 		return IDLE_MS;
 	unsigned instructions_ms = instruction_index_tick(watch->instructions);
-	unsigned files_ms = look_at_files(watch);
+	unsigned files_ms = check_due(watch);
 	promise(watch, WATCHED_MS);
 	return files_ms < instructions_ms ? files_ms : instructions_ms;
 }
@@ -113,33 +113,33 @@ int watch_descriptor(const struct watch *watch)
 }
 
 /* What is to be looked at again is, a few times; what is not told by then is told as it is. */
-static void look_at_last(struct watch *watch)
+static void check_last(struct watch *watch)
 {
 	uint64_t pause_ns = LAST_PAUSE_MS * MILLISECOND_NS;
 	struct timespec pause = { .tv_nsec = (long)(watch->quiet_ns < pause_ns ? watch->quiet_ns
 									       : pause_ns) };
 
-	folders_scan(watch, true);
+	directories_scan(watch, true);
 	for (int round = 0; round <= LAST_ROUNDS; round++) {
-		folders_events(watch);
-		look(watch, round < LAST_ROUNDS ? PHASE_ENDS : PHASE_LAST);
+		directories_events(watch);
+		check_turn(watch, round < LAST_ROUNDS ? PHASE_ENDS : PHASE_LAST);
 		if (!watch->pending)
 			break;
 		(void)nanosleep(&pause, NULL);
 	}
 }
 
-void watch_end(struct watch *watch)
+void watch_finish(struct watch *watch)
 {
 	if (!watch)
 		return;
 	promise(watch, 0);
 	if (is_anything_tracked(watch))
-		look_at_last(watch);
+		check_last(watch);
 	if (watch->fd >= 0)
 		(void)close(watch->fd);
-	instruction_index_end(watch->instructions);
-	folders_free(watch);
-	free(watch->living.items);
+	instruction_index_finish(watch->instructions);
+	directories_free(watch);
+	free(watch->live_process.items);
 	free(watch);
 }

@@ -31,7 +31,7 @@ struct watch;
 
 /* watch_start(): begins to watch for a run.  Cheap: nothing is opened before there is a file to be watched.
  *
- * session, journal: borrowed until watch_end(); the journal is mapped to write to, or not mapped.  quiet: nothing is printed; else a line
+ * session, journal: borrowed until watch_finish(); the journal is mapped to write to, or not mapped.  quiet: nothing is printed; else a line
  * where not all can be watched.
  * Returns NULL where there is no memory: the functions below accept that. */
 struct watch *watch_start(const struct session *session, struct journal *journal, bool quiet);
@@ -47,7 +47,7 @@ unsigned watch_tick(struct watch *watch);
  * none now.  Another one at each call, perhaps; close-on-exec. */
 int watch_descriptor(const struct watch *watch);
 
-/* watch_end(): the run is over: looks at what there is to be looked at still, and frees all.  May take a few times quiet_ms. */
-void watch_end(struct watch *watch);
+/* watch_finish(): the run is over: looks at what there is to be looked at still, and frees all.  May take a few times quiet_ms. */
+void watch_finish(struct watch *watch);
 
 #endif

@@ -7,7 +7,7 @@ enum {
 	UNQUIET = 50, /* a file that is never left alone is inspected after so many times quiet_ms */
 };
 
-void look_soon(const struct watch *watch, struct file *file)
+void due_soon(const struct watch *watch, struct file *file)
 {
 	uint64_t now_ns = sys_boottime_ns();
 
@@ -19,20 +19,20 @@ void look_soon(const struct watch *watch, struct file *file)
 		file->due_ns = file->first_ns + UNQUIET * watch->quiet_ns;
 }
 
-void look_now(struct file *file)
+void due_now(struct file *file)
 {
 	if (!file->due_ns)
 		file->first_ns = sys_boottime_ns();
 	file->due_ns = 1;
 }
 
-void look_later(struct file *file, uint64_t wait_ns)
+void due_later(struct file *file, uint64_t wait_ns)
 {
 	file->looks++;
 	file->due_ns = sys_boottime_ns() + wait_ns;
 }
 
-void look_no_more(struct file *file)
+void due_never(struct file *file)
 {
 	file->due_ns = 0;
 	file->looks = 0;

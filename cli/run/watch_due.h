@@ -6,11 +6,11 @@
 
 #include "cli/run/watch_state.h"
 
-/* look_soon(): something happened to a file: it is to be looked at when it was left alone.  look_now(): or at once.  look_later(): a
- * look came to nothing.  look_no_more(): or to something. */
-void look_soon(const struct watch *watch, struct file *file);
-void look_now(struct file *file);
-void look_later(struct file *file, uint64_t wait_ns);
-void look_no_more(struct file *file);
+/* due_soon(): something happened to a file: it is to be looked at when it was left alone.  due_now(): or at once.  due_later(): a
+ * look came to nothing.  due_never(): or to something. */
+void due_soon(const struct watch *watch, struct file *file);
+void due_now(struct file *file);
+void due_later(struct file *file, uint64_t wait_ns);
+void due_never(struct file *file);
 
 #endif

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cli/run/watch_directories.h"
 #include "cli/run/watch_due.h"
-#include "cli/run/watch_folders.h"
 #include "cli/run/watch_state.h"
 #include "cli/session/file_record.h"
 #include "tracker/content/baseline.h"
@@ -20,7 +20,7 @@
 enum {
 	UNOBSERVED_MS = 500, /* between looks at what nobody observes */
 	HELD_MS = 250,       /* one that a process of the session holds open to write to it ... */
-	HELD_LOOKS =
+	HELD_CHECKS =
 		8, /* ... the longer it does, up to so many times that, the later it is looked at again */
 	PATIENCE = 2,       /* looks at what a living process left unfinished */
 	PATIENCE_MS = 100,  /* between them */
@@ -38,7 +38,7 @@ struct sight {
 };
 
 /* Returns 0, or a negative errno: it cannot be told; -EAGAIN: it is being changed. */
-static int look_at(const struct watch *watch, const char *path, struct sight *ret_sight)
+static int inspect(const struct watch *watch, const char *path, struct sight *ret_sight)
 {
 	struct content content;
 	struct stat after;
@@ -80,14 +80,14 @@ static bool is_same_file(const char *path, const struct stat *stat)
 	       other.st_ino == stat->st_ino;
 }
 
-static bool stat_folder_of(const char *path, struct stat *ret_stat)
+static bool stat_directory_of(const char *path, struct stat *ret_stat)
 {
-	char folder[SEGMENT_PATH_BYTES];
+	char directory[SEGMENT_PATH_BYTES];
 	size_t bytes = (size_t)(path_base(path) - path);
 
-	memcpy(folder, path, bytes);
-	folder[bytes] = '\0';
-	return sys_stat(folder, ret_stat) == 0;
+	memcpy(directory, path, bytes);
+	directory[bytes] = '\0';
+	return sys_stat(directory, ret_stat) == 0;
 }
 
 /* Did a process of the session change the file by another name, or a folder above it, since then?  That is noted under the name
@@ -97,9 +97,9 @@ static bool is_noted_elsewhere(const struct watch *watch, const char *path,
 {
 	const struct segment *segment = watch->segment;
 	char other[SEGMENT_PATH_BYTES];
-	struct stat folder;
+	struct stat directory;
 	bool exists = !version_is_none(&sight->version);
-	bool has_folder = !exists && stat_folder_of(path, &folder);
+	bool has_directory = !exists && stat_directory_of(path, &directory);
 	int looks = ALIASES_MAX;
 
 	for (uint64_t i = 0; i < segment->capacity[TABLE_FILES] && looks > 0; i++) {
@@ -117,9 +117,9 @@ static bool is_noted_elsewhere(const struct watch *watch, const char *path,
 			return true;
 		looks--;
 		if (exists ? is_same_file(other, &sight->stat)
-			   : has_folder && strcmp(path_base(other), path_base(path)) == 0 &&
+			   : has_directory && strcmp(path_base(other), path_base(path)) == 0 &&
 				     (other[path_base(other) - other] = '\0', true) &&
-				     is_same_file(other, &folder))
+				     is_same_file(other, &directory))
 			return true;
 	}
 	return false;
@@ -173,8 +173,8 @@ static uint32_t holder_of(struct watch *watch, const struct sight *sight)
 {
 	if (version_is_none(&sight->version))
 		return 0;
-	living_take(watch->session, watch->left_out, &watch->living);
-	return living_writer(&watch->living, sight->stat.st_dev, sight->stat.st_ino);
+	live_processes_list(watch->session, watch->left_out, &watch->live_process);
+	return live_processes_writer(&watch->live_process, sight->stat.st_dev, sight->stat.st_ino);
 }
 
 /* May the session's processes still change what was seen?  One that closed the file a moment ago may have done so after that.  Then
@@ -184,13 +184,13 @@ static bool is_held(struct watch *watch, struct file *file, const struct sight *
 	struct sight again;
 	bool is_open = holder_of(watch, sight) != 0;
 
-	if (!is_open && look_at(watch, file->path, &again) == 0 &&
+	if (!is_open && inspect(watch, file->path, &again) == 0 &&
 	    version_equal(&again.version, &sight->version))
 		return false;
 	if (is_open) /* it may be written to for hours */
 		file->first_ns = sys_boottime_ns();
-	look_later(file, HELD_MS * MILLISECOND_NS *
-				 (file->looks < HELD_LOOKS ? file->looks + 1 : HELD_LOOKS));
+	due_later(file, HELD_MS * MILLISECOND_NS *
+				(file->looks < HELD_CHECKS ? file->looks + 1 : HELD_CHECKS));
 	return true;
 }
 
@@ -212,7 +212,7 @@ static struct file_record record_of(const char *path, enum source source,
 }
 
 /* The file is known as it is now. */
-static void settle(struct file *file, const struct file_slot *slot, const struct sight *sight)
+static void complete(struct file *file, const struct file_slot *slot, const struct sight *sight)
 {
 	file->known = true;
 	file->seen = sight->version;
@@ -220,12 +220,12 @@ static void settle(struct file *file, const struct file_slot *slot, const struct
 	file->edits = slot->edits;
 	file->forgets = slot->forgets;
 	file->last_edit_realtime_ns = slot->last_edit_realtime_ns;
-	file->looked_ns = sight->began_ns;
-	file->looked_realtime_ns = sight->began_realtime_ns;
+	file->checked_ns = sight->began_ns;
+	file->checked_realtime_ns = sight->began_realtime_ns;
 	file->stamp = (struct stamp){ 0 };
 	if (!version_is_none(&sight->version))
 		file->stamp = stamp_of(&sight->stat);
-	look_no_more(file);
+	due_never(file);
 }
 
 /* The youngest program of the session with that pid, or, where that is 0, with that serial. */
@@ -284,8 +284,8 @@ static bool is_said(const struct file *file, const struct file_slot *slot,
 }
 
 /* Says for a process of the session what came of its write. */
-static void end_write(struct watch *watch, struct file *file, const struct file_slot *slot,
-		      const struct sight *sight, uint32_t knows)
+static void finish_write(struct watch *watch, struct file *file, const struct file_slot *slot,
+			 const struct sight *sight, uint32_t knows)
 {
 	struct process_slot process = { .pid = 0 };
 
@@ -309,7 +309,7 @@ static void end_write(struct watch *watch, struct file *file, const struct file_
 		(void)file_find(watch->segment, file->key, &after);
 	}
 	note_holder(watch, file, sight);
-	settle(file, &after, sight);
+	complete(file, &after, sight);
 }
 
 /* A process of the session writes to the file, or has left without a word: says it for it when it is done. */
@@ -321,17 +321,17 @@ static void finish(struct watch *watch, struct file *file, const struct file_slo
 
 	if (is_held(watch, file, sight)) {
 		if (phase == PHASE_LAST)
-			look_no_more(file);
+			due_never(file);
 		return;
 	}
 	/* One that lives is about to say it, or even to make the call. */
 	if (phase != PHASE_LAST && file->looks < PATIENCE &&
 	    find_process(watch->segment, slot->writer, 0, &process) && !process_is_gone(&process))
-		look_later(file, PATIENCE_MS * MILLISECOND_NS);
+		due_later(file, PATIENCE_MS * MILLISECOND_NS);
 	else if (guard_unfinished(watch->segment, file->key, &knows) != slot->writer)
-		look_later(file, watch->quiet_ns);
+		due_later(file, watch->quiet_ns);
 	else
-		end_write(watch, file, slot, sight, knows);
+		finish_write(watch, file, slot, sight, knows);
 }
 
 /* What anybody in the session knew last, and since when; a read that is too young to be a baseline says nothing of what an agent
@@ -387,7 +387,7 @@ static bool is_known(const struct watch *watch, const struct file *file,
 							&since_ns);
 	/* What was read since the last look may be what somebody else made of it a moment before. */
 	bool is_before = has_before && version_equal(version, ret_before) &&
-			 !(file->known && since_ns > file->looked_ns);
+			 !(file->known && since_ns > file->checked_ns);
 
 	if (file->known)
 		*ret_before = file->seen;
@@ -407,18 +407,19 @@ struct external {
 	uint64_t since_realtime_ns; /* what was told before is another change */
 	bool is_read;               /* the agent has read it already */
 	bool *ret_stale;            /* a process of the session came first */
-	bool *ret_told;             /* another run told it already */
+	bool *ret_is_reported;      /* another run told it already */
 };
 
-static void note_outside(struct file_slot *file, const void *data)
+static void note_external(struct file_slot *file, const void *data)
 {
 	const struct external *external = data;
-	bool is_outside = source_is_external((enum source)file->source);
+	bool is_external = source_is_external((enum source)file->source);
 
 	*external->ret_stale = file->edits != external->edits || file->writer;
-	*external->ret_told = is_outside && version_equal(&file->external, external->version) &&
-			      file->user_edit_realtime_ns >= external->since_realtime_ns;
-	if (*external->ret_stale || *external->ret_told)
+	*external->ret_is_reported = is_external &&
+				     version_equal(&file->external, external->version) &&
+				     file->user_edit_realtime_ns >= external->since_realtime_ns;
+	if (*external->ret_stale || *external->ret_is_reported)
 		return;
 	if (external->is_read) {
 		file->external = *external->version;
@@ -433,7 +434,7 @@ static void note_outside(struct file_slot *file, const void *data)
 static void report(struct watch *watch, struct file *file, const struct file_slot *slot,
 		   const struct sight *sight, enum source source, const struct version *before)
 {
-	bool stale = false, told = false, none = version_is_none(&sight->version);
+	bool stale = false, is_reported = false, none = version_is_none(&sight->version);
 	struct version known;
 	uint64_t since_ns;
 	bool is_read = !none && slot->agent_read_realtime_ns && slot->source == SOURCE_READ &&
@@ -442,23 +443,23 @@ static void report(struct watch *watch, struct file *file, const struct file_slo
 	struct external external = { .version = &sight->version,
 				     .source = source,
 				     .edits = slot->edits,
-				     .since_realtime_ns = file->known ? file->looked_realtime_ns
+				     .since_realtime_ns = file->known ? file->checked_realtime_ns
 								      : 0,
 				     .is_read = is_read,
 				     .ret_stale = &stale,
-				     .ret_told = &told };
+				     .ret_is_reported = &is_reported };
 	struct file_slot after = *slot;
 
-	if (file_change_known(watch->segment, file->key, note_outside, &external) < 0 || stale) {
-		look_later(file, watch->quiet_ns);
+	if (file_change_known(watch->segment, file->key, note_external, &external) < 0 || stale) {
+		due_later(file, watch->quiet_ns);
 		return;
 	}
 	struct file_record record = record_of(file->path, source, before, sight);
-	if (!told)
+	if (!is_reported)
 		file_record_changed(watch->segment, watch->journal, &record,
 				    !(file->known && version_is_none(&file->seen)));
 	after.external = sight->version;
-	settle(file, &after, sight);
+	complete(file, &after, sight);
 }
 
 /* Whose is a change that no process of the session owns to?  False: not to be told yet. */
@@ -470,14 +471,14 @@ static bool find_source(struct watch *watch, struct file *file, const struct sig
 
 	*ret_source = held || unobserved != UNOBSERVED_NO ? SOURCE_UNATTRIBUTED : SOURCE_USER;
 	if (unobserved == UNOBSERVED_STARTING && phase != PHASE_LAST)
-		look_later(file, watch->quiet_ns);
+		due_later(file, watch->quiet_ns);
 	return phase == PHASE_LAST || (!held && unobserved != UNOBSERVED_STARTING);
 }
 
 /* May the table have given the file's place away since the last inspection, and with it what the session wrote?  Then nothing can be
  * told of a change.  The end of the run reports how many files were forgotten. */
-static bool may_be_forgotten(const struct watch *watch, const struct file *file,
-			     const struct file_slot *slot)
+static bool may_be_invalidated(const struct watch *watch, const struct file *file,
+			       const struct file_slot *slot)
 {
 	if (!segment_counter(watch->segment, COUNTER_lost_files))
 		return false;
@@ -488,26 +489,26 @@ static void judge_known(struct watch *watch, struct file *file, const struct fil
 			const struct sight *sight, enum phase phase)
 {
 	struct version before = { 0 };
-	bool is_forgotten = may_be_forgotten(watch, file, slot);
+	bool is_invalidated = may_be_invalidated(watch, file, slot);
 	enum source source;
 
 	if (file->excluded || watch->segment->settings->watch_mode == WATCH_MODE_OFF ||
-	    is_forgotten || is_known(watch, file, slot, sight, &before)) {
-		if (!file->excluded && !is_forgotten &&
+	    is_invalidated || is_known(watch, file, slot, sight, &before)) {
+		if (!file->excluded && !is_invalidated &&
 		    (is_edited(file, slot) || is_begun(file, slot)))
 			note_holder(watch, file, sight);
-		settle(file, slot, sight);
+		complete(file, slot, sight);
 		return;
 	}
 	uint64_t since_realtime_ns = slot->last_read_realtime_ns > slot->last_edit_realtime_ns
 					     ? slot->last_read_realtime_ns
 					     : slot->last_edit_realtime_ns;
 	if (file->known)
-		since_realtime_ns = file->looked_realtime_ns - watch->quiet_ns;
+		since_realtime_ns = file->checked_realtime_ns - watch->quiet_ns;
 	if (is_noted_elsewhere(watch, file->path, sight, since_realtime_ns))
-		settle(file, slot, sight);
-	else if (find_source(watch, file, sight, file->known ? file->looked_ns : slot->last_read_ns,
-			     phase, &source))
+		complete(file, slot, sight);
+	else if (find_source(watch, file, sight,
+			     file->known ? file->checked_ns : slot->last_read_ns, phase, &source))
 		report(watch, file, slot, sight, source, &before);
 }
 
@@ -516,20 +517,20 @@ static void judge_fresh(struct watch *watch, struct file *file, const struct fil
 			const struct sight *sight, enum phase phase)
 {
 	static const struct version NOTHING;
-	uint64_t since_realtime_ns = file->looked_realtime_ns - SLACK_MS * MILLISECOND_NS;
+	uint64_t since_realtime_ns = file->checked_realtime_ns - SLACK_MS * MILLISECOND_NS;
 	bool exists = !version_is_none(&sight->version);
 	enum source source;
 
 	names_note(watch, file->key, exists);
-	if (!exists || file->was_there || may_be_forgotten(watch, file, slot) ||
+	if (!exists || file->was_there || may_be_invalidated(watch, file, slot) ||
 	    slot->last_edit_realtime_ns >= since_realtime_ns ||
 	    is_noted_elsewhere(watch, file->path, sight, since_realtime_ns)) {
-		look_no_more(file);
-	} else if (find_source(watch, file, sight, file->looked_ns - watch->quiet_ns, phase,
+		due_never(file);
+	} else if (find_source(watch, file, sight, file->checked_ns - watch->quiet_ns, phase,
 			       &source)) {
 		struct file_record record = record_of(file->path, source, &NOTHING, sight);
 		file_record_changed(watch->segment, watch->journal, &record, false);
-		look_no_more(file);
+		due_never(file);
 	}
 }
 
@@ -541,17 +542,17 @@ void judge(struct watch *watch, struct file *file, enum phase phase)
 	if (file_find(watch->segment, file->key, &before) < 0 && !file->fresh) {
 		/* The table gave its place away; it comes back when it is read again. */
 		file->known = false;
-		look_no_more(file);
+		due_never(file);
 		return;
 	}
-	int error = look_at(watch, file->path, &sight);
+	int error = inspect(watch, file->path, &sight);
 	(void)file_find(watch->segment, file->key, &slot);
 	if (error == -EAGAIN || before.key != slot.key || before.edits != slot.edits ||
 	    before.writer != slot.writer ||
 	    before.last_edit_realtime_ns != slot.last_edit_realtime_ns)
-		look_later(file, watch->quiet_ns);
+		due_later(file, watch->quiet_ns);
 	else if (error < 0) /* too large, or not to be read: nothing can be said */
-		look_no_more(file);
+		due_never(file);
 	else if (file->fresh)
 		judge_fresh(watch, file, &slot, &sight, phase);
 	else if (slot.writer)
@@ -559,5 +560,5 @@ void judge(struct watch *watch, struct file *file, enum phase phase)
 	else
 		judge_known(watch, file, &slot, &sight, phase);
 	if (file->fresh && phase == PHASE_LAST)
-		look_no_more(file);
+		due_never(file);
 }

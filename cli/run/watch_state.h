@@ -3,20 +3,20 @@
  *
  *	watch.c          the calls of `seen run`, and whose turn it is
  *	watch_due.c      when a file is inspected
- *	watch_folders.c  which files there are, and what the kernel tells of them: inotify(7), or their stamps
+ *	watch_directories.c  which files there are, and what the kernel tells of them: inotify(7), or their stamps
  *	watch_judge.c    what became of a file, and who made it so
  */
 #ifndef SEEN_CLI_WATCH_STATE_H
 #define SEEN_CLI_WATCH_STATE_H
 
-#include "cli/run/living.h"
+#include "cli/run/live_processes.h"
 #include "cli/run/watch.h"
 #include "tracker/segment/tables.h"
 
 #define MILLISECOND_NS UINT64_C(1000000)
 
 /* A folder that holds files which are looked at, or one above it in the workspace. */
-struct folder {
+struct directory {
 	uint64_t key; /* of its path; first: trees are ordered by it */
 	char *path;
 	int wd;            /* -1: not watched */
@@ -29,7 +29,7 @@ struct folder {
 struct file {
 	uint64_t key; /* first: trees are ordered by it */
 	char *path;
-	struct folder *folder; /* NULL: none that is watched */
+	struct directory *directory; /* NULL: none that is watched */
 	bool excluded;
 	bool fresh, was_there; /* fresh: before its first event */
 	/* As of the last look; fresh: `looked` is the time of the first event. */
@@ -38,8 +38,8 @@ struct file {
 	struct version external; /* that of its slot */
 	uint32_t edits;          /* likewise */
 	uint32_t forgets; /* likewise: another number, and the slot was given away meanwhile */
-	uint64_t last_edit_realtime_ns;         /* likewise */
-	uint64_t looked_ns, looked_realtime_ns; /* when that look began */
+	uint64_t last_edit_realtime_ns;           /* likewise */
+	uint64_t checked_ns, checked_realtime_ns; /* when that look began */
 	struct stamp stamp;
 	/* When it is to be looked at. */
 	uint64_t due_ns;   /* 0: not */
@@ -59,13 +59,13 @@ struct watch {
 	bool is_busy; /* the kernel told of something at the last turn */
 	uint64_t quiet_ns;
 
-	struct folder **folders;
-	size_t folder_count, folder_capacity;
+	struct directory **directories;
+	size_t directory_count, directory_capacity;
 	struct file **files;
 	size_t file_count, file_capacity;
 	size_t fresh_count;
 	/* tsearch(3): files and folders by key, folders by wd, names in listed folders by key. */
-	void *file_by_key, *folder_by_key, *folder_by_wd, *names;
+	void *file_by_key, *directory_by_key, *directory_by_wd, *names;
 
 	uint64_t scan_at;       /* next slot of the table; 0: no round is under way */
 	uint64_t files_changed; /* as of the beginning of that round */
@@ -74,11 +74,11 @@ struct watch {
 	size_t poll_at;
 
 	size_t pending;
-	size_t look_at; /* whose turn it is, where one turn does not suffice */
+	size_t inspect_next; /* whose turn it is, where one turn does not suffice */
 
 	struct instruction_index *instructions; /* NULL: nobody asks for it */
 
-	struct living_list living;
+	struct live_processes live_process;
 	uint64_t unobserved_ns; /* when a program that nobody observes was last seen to live */
 	uint64_t asked_ns;
 };

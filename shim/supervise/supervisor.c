@@ -428,17 +428,17 @@ static void writes_settle_all(const struct supervision *supervision, struct targ
 bool supervise_tend(struct supervisor *supervisor)
 {
 	struct epoll_event event;
-	bool living = true;
+	bool live_process = true;
 
 	while (epoll_wait(supervisor->events, &event, 1, 0) > 0) {
 		if (event.data.fd == supervisor->listener)
-			living = false;
+			live_process = false;
 		else if (event.data.fd == targets_timer(supervisor->targets))
 			writes_settle_all(&supervisor->supervision, supervisor->targets);
 		else
 			targets_sweep(supervisor->targets);
-		if (!living)
+		if (!live_process)
 			break;
 	}
-	return living;
+	return live_process;
 }

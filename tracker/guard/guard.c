@@ -77,7 +77,7 @@ bool guard_lives_unobserved(const struct segment *segment)
 
 /* When a file was made; UINT64_MAX where the file system does not tell.  path: as statx(2) takes it
  * with AT_EMPTY_PATH. */
-static uint64_t birth_ns(int directory, const char *path)
+static uint64_t creation_ns(int directory, const char *path)
 {
 	struct statx stat;
 
@@ -93,7 +93,7 @@ static uint64_t birth_ns(int directory, const char *path)
  * read under that number, and the path does not lead to another inode that was read since: then
  * the file, or a directory above it, was renamed.
  *
- * directory, path: as of birth_ns().  Returns the key; 0: there is none. */
+ * directory, path: as of creation_ns().  Returns the key; 0: there is none. */
 static uint64_t find_inode(const struct segment *segment, int directory, const char *path,
 			   const struct stat *stat, struct file_slot *ret_file)
 {
@@ -112,7 +112,8 @@ static uint64_t find_inode(const struct segment *segment, int directory, const c
 	if (is_there && file_by_inode_at(segment, there.st_dev, there.st_ino, &other_ns) == key &&
 	    other_ns > found_ns)
 		return 0;
-	return !(ret_file->flags & FILE_REMOVED) && birth_ns(directory, path) < found_ns ? key : 0;
+	return !(ret_file->flags & FILE_REMOVED) && creation_ns(directory, path) < found_ns ? key
+											    : 0;
 }
 
 bool guard_find_link(const struct segment *segment, int directory, const char *path,

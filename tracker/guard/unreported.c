@@ -143,7 +143,8 @@ void unreported_release(const struct segment *segment, unsigned place)
 		(void)__atomic_fetch_or(&segment->header->unreported, bit(place), __ATOMIC_RELEASE);
 }
 
-bool unreported_end(const struct segment *segment, const char *path, const struct version *before)
+bool unreported_finish(const struct segment *segment, const char *path,
+		       const struct version *before)
 {
 	uint64_t key = path_key(segment, path);
 	struct unreported_slot copy;

@@ -5,7 +5,7 @@
  *
  *	unreported_add()	a warning was not printed
  *	unreported_claim()	the caller prints one of its agent's, or calls unreported_release()
- *	unreported_end()	the run ends: was it printed?
+ *	unreported_finish()	the run ends: was it printed?
  *
  * Each warning is claimed once.  A warning whose slot is needed for a later one is not lost: the end
  * of a run reads the journal, and reports all that is not known to have been printed.
@@ -50,10 +50,11 @@ bool unreported_claim(const struct segment *segment, uint64_t scope_id, unsigned
 /* unreported_release(): the claimed warning could not be printed; it waits again. */
 void unreported_release(const struct segment *segment, unsigned place);
 
-/* unreported_end(): the end of a run is about to report a warning, which waits no longer.
+/* unreported_finish(): the end of a run is about to report a warning, which waits no longer.
  *
  * path: as in the journal.  before: what was there.
  * Returns whether a program printed it: then it is not reported again. */
-bool unreported_end(const struct segment *segment, const char *path, const struct version *before);
+bool unreported_finish(const struct segment *segment, const char *path,
+		       const struct version *before);
 
 #endif

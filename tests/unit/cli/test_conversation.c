@@ -29,7 +29,7 @@ static bool take_at(uint64_t now_ns, const char *line)
 
 	entry_parse(line, strlen(line), &entry);
 	cr_assert(entry.is_known, "%s", line);
-	bool moved = conversation_take(conversation, &entry, now_ns);
+	bool moved = conversation_add(conversation, &entry, now_ns);
 	entry_done(&entry);
 	return moved;
 }
@@ -109,9 +109,9 @@ static void one_turn(void)
 
 Test(conversation, goes_on, .init = begin, .fini = end)
 {
-	cr_assert_not(conversation_is_told(conversation));
+	cr_assert_not(conversation_is_reported(conversation));
 	one_turn();
-	cr_assert(conversation_is_told(conversation));
+	cr_assert(conversation_is_reported(conversation));
 	cr_assert(has("one"));
 	cr_assert_not(has("two"));
 	cr_assert_not(conversation_has(conversation, hash("one"), hash("masked")));
@@ -192,7 +192,7 @@ Test(conversation, what_comes_next, .init = begin, .fini = end)
 Test(conversation, lists, .init = begin, .fini = end)
 {
 	(void)take("{\"sessionId\":\"s\",\"projectHash\":\"p\",\"kind\":\"main\"}");
-	cr_assert_not(conversation_is_told(conversation));
+	cr_assert_not(conversation_is_reported(conversation));
 	(void)take("{\"id\":\"u1\",\"type\":\"user\",\"content\":[{\"text\":\"x\"}]}");
 	(void)take("{\"id\":\"g1\",\"type\":\"gemini\",\"content\":\"\"}");
 	cr_assert(is_certain(1000), "it may have called");

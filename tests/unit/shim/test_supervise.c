@@ -874,14 +874,14 @@ Test(supervise, interrupted_meanwhile)
 Test(supervise, end_of_all)
 {
 	struct pollfd wait = { supervise_descriptor(supervisor), POLLIN, 0 };
-	bool living = true;
+	bool live_process = true;
 
 	for (int i = 0; i < SEATS; i++)
 		cr_expect_geq(call_at(i, SYS_openat, NOW, text("f"), O_RDONLY, 0, 0), 0);
 	while (poll(&wait, 1, 50) == 1)
 		cr_assert(supervise_tend(supervisor));
 	for (int i = PROCESSES - 1; i >= 0; i--) {
-		cr_expect(living);
+		cr_expect(live_process);
 		order(i, SYS_exit_group, 3, 0, 0, 0, 0);
 		if (i == 0) {
 			int status;
@@ -889,8 +889,8 @@ Test(supervise, end_of_all)
 			cr_expect_eq(WEXITSTATUS(status), 3);
 		}
 		board->seats[i].pid = 0;
-		while (living && poll(&wait, 1, i == 0 ? WAIT_MS : 200) == 1)
-			living = supervise_tend(supervisor);
+		while (live_process && poll(&wait, 1, i == 0 ? WAIT_MS : 200) == 1)
+			live_process = supervise_tend(supervisor);
 	}
-	cr_expect_not(living);
+	cr_expect_not(live_process);
 }

@@ -77,7 +77,7 @@ static void report_late(const struct segment *segment, const char *path, uint64_
 	if (unreported_claim(segment, scope_id, &place, &answer, found, pick(sizeof(found))))
 		(void)guard_format_message(segment, &answer, found, line, sizeof(line));
 	unreported_release(segment, (unsigned)nasty(image_bytes));
-	(void)unreported_end(segment, path, &answer.before);
+	(void)unreported_finish(segment, path, &answer.before);
 }
 
 static int pass_delivery(const struct proof_delivery *delivery, void *data)

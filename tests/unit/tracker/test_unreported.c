@@ -123,9 +123,9 @@ Test(unreported, end_of_a_run)
 	add(1, ROLE_AGENT, GUARD_WARN);
 	cr_assert_eq(take(scope, &place), 1);
 	add(2, ROLE_AGENT, GUARD_WARN);
-	cr_assert(unreported_end(&world.segment, file(1), &first));
-	cr_assert(!unreported_end(&world.segment, file(1), &second));
-	cr_assert(!unreported_end(&world.segment, file(3), &never));
-	cr_assert(!unreported_end(&world.segment, file(2), &second));
+	cr_assert(unreported_finish(&world.segment, file(1), &first));
+	cr_assert(!unreported_finish(&world.segment, file(1), &second));
+	cr_assert(!unreported_finish(&world.segment, file(3), &never));
+	cr_assert(!unreported_finish(&world.segment, file(2), &second));
 	cr_assert(!unreported_any(&world.segment), "the end reported it");
 }

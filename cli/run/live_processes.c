@@ -1,5 +1,5 @@
-/* The session's processes that live: see living.h. */
-#include "cli/run/living.h"
+/* The session's processes that live: see live_processes.h. */
+#include "cli/run/live_processes.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -19,44 +19,45 @@ enum {
 
 static int compare(const void *a, const void *b)
 {
-	const struct living *one = a, *other = b;
+	const struct live_process *one = a, *other = b;
 	return one->pid < other->pid ? -1 : one->pid > other->pid;
 }
 
-static struct living *item_of(const struct living_list *list, uint32_t pid)
+static struct live_process *item_of(const struct live_processes *list, uint32_t pid)
 {
-	struct living wanted = { .pid = pid };
+	struct live_process wanted = { .pid = pid };
 	return list->count ? bsearch(&wanted, list->items, list->count, sizeof(wanted), compare)
 			   : NULL;
 }
 
 /* Every process of the machine and its parent. */
-static void take_all(struct living_list *list)
+static void read_all(struct live_processes *list)
 {
-	struct living_list taken = { NULL, 0 };
+	struct live_processes taken = { NULL, 0 };
 	size_t capacity = 0;
-	DIR *folder = opendir("/proc");
+	DIR *directory = opendir("/proc");
 
-	for (struct dirent *entry; folder && (entry = readdir(folder));) {
+	for (struct dirent *entry; directory && (entry = readdir(directory));) {
 		uint32_t pid = (uint32_t)strtoul(entry->d_name, NULL, 10);
 		if (!pid)
 			continue;
 		if (taken.count == capacity) {
 			size_t more = capacity ? 2 * capacity : 256;
-			struct living *items = more > PROCESSES_MAX
-						       ? NULL
-						       : reallocarray(taken.items, more,
-								      sizeof(*items));
+			struct live_process *items = more > PROCESSES_MAX
+							     ? NULL
+							     : reallocarray(taken.items, more,
+									    sizeof(*items));
 			if (!items)
 				break;
 			taken.items = items;
 			capacity = more;
 		}
-		taken.items[taken.count++] = (struct living){ .pid = pid,
-							      .parent = process_parent_of(pid) };
+		taken.items[taken.count++] = (struct live_process){
+			.pid = pid, .parent = process_parent_of(pid)
+		};
 	}
-	if (folder)
-		(void)closedir(folder);
+	if (directory)
+		(void)closedir(directory);
 	if (taken.count)
 		qsort(taken.items, taken.count, sizeof(*taken.items), compare);
 	free(list->items);
@@ -79,7 +80,8 @@ static bool names_session(const struct session *session, uint32_t pid)
 }
 
 /* Is `above` the process or an ancestor of it? */
-static bool descends(const struct living_list *list, const struct living *process, uint32_t above)
+static bool descends(const struct live_processes *list, const struct live_process *process,
+		     uint32_t above)
 {
 	for (int depth = 0; above && process && depth < DEPTH_MAX; depth++) {
 		if (process->pid == above)
@@ -89,7 +91,7 @@ static bool descends(const struct living_list *list, const struct living *proces
 	return false;
 }
 
-static void mark_ours(const struct session *session, pid_t leave_out, struct living_list *list)
+static void mark_own(const struct session *session, pid_t leave_out, struct live_processes *list)
 {
 	const struct segment *segment = &session->segment;
 	uint32_t self = (uint32_t)getpid();
@@ -98,20 +100,20 @@ static void mark_ours(const struct session *session, pid_t leave_out, struct liv
 	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
 		const struct process_slot *slot = segment_slot(segment, TABLE_PROCESSES, i);
 		uint32_t pid = __atomic_load_n(&slot->pid, __ATOMIC_RELAXED);
-		struct living *living = pid ? item_of(list, pid) : NULL;
+		struct live_process *live_process = pid ? item_of(list, pid) : NULL;
 		struct process_slot copy;
-		if (living && !living->is_ours && process_read(segment, i, &copy) &&
+		if (live_process && !live_process->is_own && process_read(segment, i, &copy) &&
 		    copy.pid == pid && copy.state != PROCESS_FREE &&
 		    copy.context.pid_ns == pid_ns && !process_is_gone(&copy))
-			living->is_ours = true;
+			live_process->is_own = true;
 	}
 	for (size_t i = 0; i < list->count; i++) {
-		struct living *living = &list->items[i];
-		if (living->pid == self || descends(list, living, (uint32_t)leave_out))
-			living->is_ours = false;
-		else if (!living->is_ours)
-			living->is_ours = descends(list, living, self) ||
-					  names_session(session, living->pid);
+		struct live_process *live_process = &list->items[i];
+		if (live_process->pid == self || descends(list, live_process, (uint32_t)leave_out))
+			live_process->is_own = false;
+		else if (!live_process->is_own)
+			live_process->is_own = descends(list, live_process, self) ||
+					       names_session(session, live_process->pid);
 	}
 }
 
@@ -123,8 +125,8 @@ static bool has_descriptor(uint32_t pid, uint64_t dev, uint64_t ino)
 	bool found = false;
 
 	proc_path(pid, "fd", path);
-	DIR *folder = opendir(path);
-	for (struct dirent *entry; folder && !found && (entry = readdir(folder));) {
+	DIR *directory = opendir(path);
+	for (struct dirent *entry; directory && !found && (entry = readdir(directory));) {
 		struct stat stat;
 		if (entry->d_name[0] < '0' || entry->d_name[0] > '9')
 			continue;
@@ -135,8 +137,8 @@ static bool has_descriptor(uint32_t pid, uint64_t dev, uint64_t ino)
 		int flags = subject_flags(subject, fd);
 		found = flags >= 0 && (flags & O_ACCMODE) != O_RDONLY && !(flags & O_PATH);
 	}
-	if (folder)
-		(void)closedir(folder);
+	if (directory)
+		(void)closedir(directory);
 	return found;
 }
 
@@ -162,19 +164,20 @@ static bool has_mapping(uint32_t pid, uint64_t ino)
 	return false;
 }
 
-void living_take(const struct session *session, pid_t leave_out, struct living_list *list)
+void live_processes_list(const struct session *session, pid_t leave_out,
+			 struct live_processes *list)
 {
-	take_all(list);
-	mark_ours(session, leave_out, list);
+	read_all(list);
+	mark_own(session, leave_out, list);
 }
 
-uint32_t living_writer(const struct living_list *list, uint64_t dev, uint64_t ino)
+uint32_t live_processes_writer(const struct live_processes *list, uint64_t dev, uint64_t ino)
 {
 	for (size_t i = 0; i < list->count; i++) {
-		const struct living *living = &list->items[i];
-		if (living->is_ours &&
-		    (has_descriptor(living->pid, dev, ino) || has_mapping(living->pid, ino)))
-			return living->pid;
+		const struct live_process *live_process = &list->items[i];
+		if (live_process->is_own && (has_descriptor(live_process->pid, dev, ino) ||
+					     has_mapping(live_process->pid, ino)))
+			return live_process->pid;
 	}
 	return 0;
 }

@@ -2,8 +2,8 @@
  * The session's processes that live, found in /proc: those in its table, all that descend from this run, and those whose
  * environment names the session.
  */
-#ifndef SEEN_CLI_LIVING_H
-#define SEEN_CLI_LIVING_H
+#ifndef SEEN_CLI_LIVE_PROCESSES_H
+#define SEEN_CLI_LIVE_PROCESSES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,27 +12,28 @@
 
 #include "cli/session/session.h"
 
-struct living {
+struct live_process {
 	uint32_t pid, parent;
-	bool is_ours; /* of the session */
+	bool is_own; /* of the session */
 };
 
 /* The processes of the machine at one moment, in the order of their numbers. */
-struct living_list {
-	struct living *items;
+struct live_processes {
+	struct live_process *items;
 	size_t count;
 };
 
-/* living_take(): looks at every process of the machine: one or a few milliseconds.
+/* live_processes_list(): looks at every process of the machine: one or a few milliseconds.
  *
  * leave_out: a child of this process that is none of the session, with all below it; 0: there is none.  list: what was taken before,
  * or zeroes; free its items. */
-void living_take(const struct session *session, pid_t leave_out, struct living_list *list);
+void live_processes_list(const struct session *session, pid_t leave_out,
+			 struct live_processes *list);
 
-/* living_writer(): one of the session's processes that may write to a file at any moment: it holds a descriptor for it that is open
+/* live_processes_writer(): one of the session's processes that may write to a file at any moment: it holds a descriptor for it that is open
  * for writing, or a shared mapping.  dev, ino: of the file.
  *
  * Returns its pid, 0: there is none.  Processes that cannot be looked at hold nothing. */
-uint32_t living_writer(const struct living_list *list, uint64_t dev, uint64_t ino);
+uint32_t live_processes_writer(const struct live_processes *list, uint64_t dev, uint64_t ino);
 
 #endif

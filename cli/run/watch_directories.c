@@ -1,5 +1,5 @@
 /* Which files the watcher looks at, and what the kernel tells of them: see watch_state.h. */
-#include "cli/run/watch_folders.h"
+#include "cli/run/watch_directories.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -38,7 +38,7 @@ static const uint32_t NAMES = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_T
 /* A watch descriptor, or a name in a listed folder. */
 struct item {
 	uint64_t key; /* first: trees are ordered by it */
-	struct folder *folder;
+	struct directory *directory;
 	bool is_there;
 };
 
@@ -111,24 +111,24 @@ static void free_none(void *item)
 	(void)item;
 }
 
-void folders_free(struct watch *watch)
+void directories_free(struct watch *watch)
 {
-	tdestroy(watch->folder_by_key, free_none);
-	tdestroy(watch->folder_by_wd, free);
+	tdestroy(watch->directory_by_key, free_none);
+	tdestroy(watch->directory_by_wd, free);
 	tdestroy(watch->names, free);
-	for (size_t i = 0; i < watch->folder_count; i++) {
-		free(watch->folders[i]->path);
-		free(watch->folders[i]);
+	for (size_t i = 0; i < watch->directory_count; i++) {
+		free(watch->directories[i]->path);
+		free(watch->directories[i]);
 	}
 	while (watch->file_count)
 		file_forget(watch, watch->file_count - 1);
-	free(watch->folders);
+	free(watch->directories);
 	free(watch->files);
 }
 
 /* ---- folders ---- */
 
-static void say_once(struct watch *watch, const char *why)
+static void warn_once(struct watch *watch, const char *why)
 {
 	if (!watch->said && !watch->quiet)
 		message("not all folders can be watched (%s); files there are looked at twice a "
@@ -146,104 +146,107 @@ static bool has_descriptor(struct watch *watch)
 		watch->tried = true;
 		watch->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 		if (watch->fd < 0)
-			say_once(watch, errno == EMFILE
-						? "the limit of descriptors or inotify instances"
-						: strerror(errno));
+			warn_once(watch, errno == EMFILE
+						 ? "the limit of descriptors or inotify instances"
+						 : strerror(errno));
 	}
 	return watch->fd >= 0;
 }
 
 /* The names in a folder, so that a file can be told that is new there. */
-static void list_folder(struct watch *watch, struct folder *folder)
+static void list_directory(struct watch *watch, struct directory *directory)
 {
 	char path[SEGMENT_PATH_BYTES];
 	unsigned names = 0;
-	DIR *stream = folder->listed ? NULL : opendir(folder->path);
+	DIR *stream = directory->listed ? NULL : opendir(directory->path);
 
 	if (!stream)
 		return;
-	folder->listed = true;
-	for (struct dirent *entry; folder->listed && (entry = readdir(stream));) {
+	directory->listed = true;
+	for (struct dirent *entry; directory->listed && (entry = readdir(stream));) {
 		if (entry->d_type == DT_DIR)
 			continue;
-		folder->listed = ++names <= NAMES_MAX && path_normalize(folder->path, entry->d_name,
-									path, sizeof(path)) > 0;
-		if (folder->listed)
+		directory->listed = ++names <= NAMES_MAX &&
+				    path_normalize(directory->path, entry->d_name, path,
+						   sizeof(path)) > 0;
+		if (directory->listed)
 			names_note(watch, path_key(watch->segment, path), true);
 	}
 	(void)closedir(stream);
 }
 
-static void attach(struct watch *watch, struct folder *folder)
+static void attach(struct watch *watch, struct directory *directory)
 {
-	folder->retry_ns = sys_boottime_ns() + RETRY_MS * MILLISECOND_NS;
+	directory->retry_ns = sys_boottime_ns() + RETRY_MS * MILLISECOND_NS;
 	if (!has_descriptor(watch))
 		return;
-	int wd = inotify_add_watch(watch->fd, folder->path, EVENTS);
+	int wd = inotify_add_watch(watch->fd, directory->path, EVENTS);
 	if (wd < 0) {
 		if (errno != ENOSPC && errno != ENOMEM)
 			return;
-		say_once(watch, errno == ENOSPC ? "the limit of inotify watches" : strerror(errno));
-		folder->retry_ns = sys_boottime_ns() + LIMITED_MS * MILLISECOND_NS;
+		warn_once(watch,
+			  errno == ENOSPC ? "the limit of inotify watches" : strerror(errno));
+		directory->retry_ns = sys_boottime_ns() + LIMITED_MS * MILLISECOND_NS;
 		return;
 	}
-	struct item *item = item_of(&watch->folder_by_wd, (uint64_t)wd);
-	if (item && item->folder && item->folder->wd == wd) {
+	struct item *item = item_of(&watch->directory_by_wd, (uint64_t)wd);
+	if (item && item->directory && item->directory->wd == wd) {
 		/* One folder by two names: events are told of one. */
-		folder->retry_ns = sys_boottime_ns() + LIMITED_MS * MILLISECOND_NS;
+		directory->retry_ns = sys_boottime_ns() + LIMITED_MS * MILLISECOND_NS;
 		return;
 	}
 	if (!item) {
 		(void)inotify_rm_watch(watch->fd, wd);
 		return;
 	}
-	item->folder = folder;
-	folder->wd = wd;
-	if (folder->holds)
-		list_folder(watch, folder);
+	item->directory = directory;
+	directory->wd = wd;
+	if (directory->holds)
+		list_directory(watch, directory);
 	/* A change may have come before. */
 	for (size_t i = 0; i < watch->file_count; i++)
-		if (watch->files[i]->folder == folder)
-			look_now(watch->files[i]);
+		if (watch->files[i]->directory == directory)
+			due_now(watch->files[i]);
 }
 
 /* The folder is no longer at its path, or may be another one. */
-static void detach(struct watch *watch, struct folder *folder)
+static void detach(struct watch *watch, struct directory *directory)
 {
-	if (folder->wd >= 0)
-		(void)inotify_rm_watch(watch->fd, folder->wd);
-	folder->wd = -1;
-	folder->listed = false;
-	folder->retry_ns = 0;
+	if (directory->wd >= 0)
+		(void)inotify_rm_watch(watch->fd, directory->wd);
+	directory->wd = -1;
+	directory->listed = false;
+	directory->retry_ns = 0;
 	watch->has_retries = true;
 }
 
-static struct folder *add_folder(struct watch *watch, const char *path, uint64_t key)
+static struct directory *add_directory(struct watch *watch, const char *path, uint64_t key)
 {
-	struct folder *folder = calloc(1, sizeof(*folder));
-	void *folders = one_more(watch->folders, watch->folder_count, &watch->folder_capacity);
+	struct directory *directory = calloc(1, sizeof(*directory));
+	void *directories = one_more(watch->directories, watch->directory_count,
+				     &watch->directory_capacity);
 
-	if (folders)
-		watch->folders = folders;
-	if (folder)
-		*folder = (struct folder){ .key = key, .path = strdup(path), .wd = -1 };
-	if (!folders || !folder || !folder->path ||
-	    !tsearch(folder, &watch->folder_by_key, compare)) {
-		if (folder)
-			free(folder->path);
-		free(folder);
+	if (directories)
+		watch->directories = directories;
+	if (directory)
+		*directory = (struct directory){ .key = key, .path = strdup(path), .wd = -1 };
+	if (!directories || !directory || !directory->path ||
+	    !tsearch(directory, &watch->directory_by_key, compare)) {
+		if (directory)
+			free(directory->path);
+		free(directory);
 		return NULL;
 	}
-	watch->folders[watch->folder_count++] = folder;
+	watch->directories[watch->directory_count++] = directory;
 	watch->has_retries = true;
-	return folder;
+	return directory;
 }
 
 /* The folder of a file of the workspace, and those above it: one that is renamed takes all below it with it.  NULL: none. */
-static struct folder *folder_of(struct watch *watch, const char *path)
+static struct directory *directory_of(struct watch *watch, const char *path)
 {
 	char copy[SEGMENT_PATH_BYTES];
-	struct folder *lowest = NULL;
+	struct directory *lowest = NULL;
 
 	(void)strcpy(copy, path);
 	for (char *slash; (slash = strrchr(copy, '/'));) {
@@ -251,12 +254,12 @@ static struct folder *folder_of(struct watch *watch, const char *path)
 		if (!path_in_workspace(watch->segment, copy))
 			break;
 		uint64_t key = path_key(watch->segment, copy);
-		struct folder *folder = find(&watch->folder_by_key, key);
-		bool is_new = !folder;
+		struct directory *directory = find(&watch->directory_by_key, key);
+		bool is_new = !directory;
 		if (is_new)
-			folder = add_folder(watch, copy, key);
-		lowest = lowest ? lowest : folder;
-		if (!is_new || !folder || slash == copy)
+			directory = add_directory(watch, copy, key);
+		lowest = lowest ? lowest : directory;
+		if (!is_new || !directory || slash == copy)
 			break;
 	}
 	return lowest;
@@ -291,7 +294,7 @@ static bool is_excluded(const struct watch *watch, const char *path)
 }
 
 /* A file with a baseline, or with an unfinished write, is in the session's table. */
-static void take_file(struct watch *watch, const struct file_slot *slot)
+static void track_file(struct watch *watch, const struct file_slot *slot)
 {
 	char path[SEGMENT_PATH_BYTES];
 	struct file *file = find(&watch->file_by_key, slot->key);
@@ -307,13 +310,13 @@ static void take_file(struct watch *watch, const struct file_slot *slot)
 	file->excluded = is_excluded(watch, path);
 	if (file->excluded || watch->segment->settings->watch_mode == WATCH_MODE_OFF)
 		return;
-	file->folder = folder_of(watch, path);
-	if (file->folder && !file->folder->holds) {
-		file->folder->holds = true;
-		if (file->folder->wd >= 0)
-			list_folder(watch, file->folder);
+	file->directory = directory_of(watch, path);
+	if (file->directory && !file->directory->holds) {
+		file->directory->holds = true;
+		if (file->directory->wd >= 0)
+			list_directory(watch, file->directory);
 	}
-	look_now(file);
+	due_now(file);
 }
 
 static void scan_slot(struct watch *watch, uint64_t at)
@@ -329,13 +332,13 @@ static void scan_slot(struct watch *watch, uint64_t at)
 		return;
 	struct file *file = find(&watch->file_by_key, key);
 	if ((!file || file->fresh) && slot_read(slot, &copy, sizeof(copy)) && copy.key == key)
-		take_file(watch, &copy);
+		track_file(watch, &copy);
 	file = find(&watch->file_by_key, key);
 	if (unfinished && file && !file->due_ns)
-		look_soon(watch, file);
+		due_soon(watch, file);
 }
 
-void folders_scan(struct watch *watch, bool whole)
+void directories_scan(struct watch *watch, bool whole)
 {
 	uint64_t capacity = watch->segment->capacity[TABLE_FILES];
 	uint64_t slots = whole ? capacity : SCAN_SLOTS;
@@ -357,23 +360,23 @@ void folders_scan(struct watch *watch, bool whole)
 
 /* ---- events ---- */
 
-static bool is_below(const char *path, const char *folder, size_t folder_bytes)
+static bool is_below(const char *path, const char *directory, size_t directory_bytes)
 {
-	return strncmp(path, folder, folder_bytes) == 0 &&
-	       (path[folder_bytes] == '/' || path[folder_bytes] == '\0');
+	return strncmp(path, directory, directory_bytes) == 0 &&
+	       (path[directory_bytes] == '/' || path[directory_bytes] == '\0');
 }
 
 /* A folder went or was renamed: what lies below its name is other than it was. */
-static void folder_changed(struct watch *watch, const char *path)
+static void directory_changed(struct watch *watch, const char *path)
 {
 	size_t bytes = strlen(path);
 
-	for (size_t i = 0; i < watch->folder_count; i++)
-		if (is_below(watch->folders[i]->path, path, bytes))
-			detach(watch, watch->folders[i]);
+	for (size_t i = 0; i < watch->directory_count; i++)
+		if (is_below(watch->directories[i]->path, path, bytes))
+			detach(watch, watch->directories[i]);
 	for (size_t i = 0; i < watch->file_count; i++)
-		if (watch->files[i]->folder && is_below(watch->files[i]->path, path, bytes))
-			look_soon(watch, watch->files[i]);
+		if (watch->files[i]->directory && is_below(watch->files[i]->path, path, bytes))
+			due_soon(watch, watch->files[i]);
 }
 
 /* A name that nobody has a baseline of came or went. */
@@ -387,30 +390,30 @@ static void name_changed(struct watch *watch, const char *path, uint64_t key)
 	watch->fresh_count++;
 	file->fresh = true;
 	file->was_there = names_has(watch, key);
-	file->looked_ns = sys_boottime_ns();
-	file->looked_realtime_ns = sys_realtime_ns();
-	look_soon(watch, file);
+	file->checked_ns = sys_boottime_ns();
+	file->checked_realtime_ns = sys_realtime_ns();
+	due_soon(watch, file);
 }
 
 static void file_touched(struct watch *watch, struct file *file, uint32_t mask)
 {
 	uint32_t knows;
 
-	look_soon(watch, file);
+	due_soon(watch, file);
 	/* Nobody may say what came of it: what somebody else does to it afterwards is to be told from that. */
 	if ((mask & (IN_CLOSE_WRITE | IN_MOVED_TO)) &&
 	    guard_unfinished(watch->segment, file->key, &knows))
-		look_now(file);
+		due_now(file);
 }
 
 /* Events were lost: of any folder and any file. */
 static void overflowed(struct watch *watch)
 {
-	for (size_t i = 0; i < watch->folder_count; i++)
-		detach(watch, watch->folders[i]);
+	for (size_t i = 0; i < watch->directory_count; i++)
+		detach(watch, watch->directories[i]);
 	for (size_t i = 0; i < watch->file_count; i++)
-		if (watch->files[i]->folder)
-			look_soon(watch, watch->files[i]);
+		if (watch->files[i]->directory)
+			due_soon(watch, watch->files[i]);
 }
 
 static void on_event(struct watch *watch, const struct inotify_event *event)
@@ -421,24 +424,24 @@ static void on_event(struct watch *watch, const struct inotify_event *event)
 		overflowed(watch);
 		return;
 	}
-	struct item *item = find(&watch->folder_by_wd, (uint64_t)event->wd);
-	struct folder *folder = item ? item->folder : NULL;
-	if (!folder || folder->wd != event->wd)
+	struct item *item = find(&watch->directory_by_wd, (uint64_t)event->wd);
+	struct directory *directory = item ? item->directory : NULL;
+	if (!directory || directory->wd != event->wd)
 		return;
 	if (event->mask & (IN_IGNORED | IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT)) {
 		if (event->mask & IN_IGNORED)
-			folder->wd = -1;
-		folder_changed(watch, folder->path);
+			directory->wd = -1;
+		directory_changed(watch, directory->path);
 		return;
 	}
 	if ((event->mask & IN_ISDIR) || event->len == 0 ||
-	    path_normalize(folder->path, event->name, path, sizeof(path)) < 0)
+	    path_normalize(directory->path, event->name, path, sizeof(path)) < 0)
 		return;
 	uint64_t key = path_key(watch->segment, path);
 	struct file *file = find(&watch->file_by_key, key);
 	if (file && !file->excluded)
 		file_touched(watch, file, event->mask);
-	else if (!file && (event->mask & NAMES) && folder->listed)
+	else if (!file && (event->mask & NAMES) && directory->listed)
 		name_changed(watch, path, key);
 }
 
@@ -461,17 +464,17 @@ static void read_events(struct watch *watch)
 	}
 }
 
-static void retry_folders(struct watch *watch)
+static void retry_directories(struct watch *watch)
 {
 	uint64_t now_ns = sys_boottime_ns();
 
 	watch->has_retries = watch->has_polled = false;
-	for (size_t i = 0; i < watch->folder_count; i++) {
-		struct folder *folder = watch->folders[i];
-		if (folder->wd < 0 && folder->retry_ns <= now_ns)
-			attach(watch, folder);
-		watch->has_retries = watch->has_retries || folder->wd < 0;
-		watch->has_polled = watch->has_polled || (folder->wd < 0 && folder->holds);
+	for (size_t i = 0; i < watch->directory_count; i++) {
+		struct directory *directory = watch->directories[i];
+		if (directory->wd < 0 && directory->retry_ns <= now_ns)
+			attach(watch, directory);
+		watch->has_retries = watch->has_retries || directory->wd < 0;
+		watch->has_polled = watch->has_polled || (directory->wd < 0 && directory->holds);
 	}
 }
 
@@ -486,7 +489,7 @@ static void poll_files(struct watch *watch)
 	for (size_t i = 0; i < watch->file_count && looks > 0; i++) {
 		struct file *file = watch->files[watch->poll_at++ % watch->file_count];
 		struct stat stat;
-		if (!file->folder || file->folder->wd >= 0)
+		if (!file->directory || file->directory->wd >= 0)
 			continue;
 		looks--;
 		struct stamp stamp = { 0 };
@@ -495,15 +498,15 @@ static void poll_files(struct watch *watch)
 		if (stamp_equal(&stamp, &file->stamp))
 			continue;
 		file->stamp = stamp;
-		look_soon(watch, file);
+		due_soon(watch, file);
 	}
 	watch->poll_ns = now_ns + POLL_MS * MILLISECOND_NS;
 }
 
-void folders_events(struct watch *watch)
+void directories_events(struct watch *watch)
 {
 	if (watch->has_retries)
-		retry_folders(watch);
+		retry_directories(watch);
 	read_events(watch);
 	poll_files(watch);
 }
