@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "shim/preload/descriptors.h"
 #include "shim/preload/directory.h"
 #include "shim/preload/record.h"
 #include "shim/preload/scratch.h"
@@ -26,7 +27,7 @@ static struct {
 /* A path that is relative to a descriptor's directory. */
 static bool resolve_below(int directory, const char *path, char *ret_path)
 {
-	uint32_t opened = record_opening(directory);
+	uint32_t opened = descriptor_opening(directory);
 	bool found = false;
 
 	if (!opened || __atomic_exchange_n(&last.taken, 1, __ATOMIC_ACQUIRE))

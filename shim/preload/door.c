@@ -121,7 +121,7 @@ void *door_mapped(void *address, size_t size_bytes, int protection, int flags, i
 	if (shim.guards && (protection & PROT_WRITE) && (flags & MAP_SHARED))
 		writes_mapped(fd);
 	if (shim.records)
-		record_mapped(fd, protection, flags, size_bytes);
+		descriptor_mapped(fd, protection, flags, size_bytes);
 	return address;
 }
 

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "shim/preload/descriptors.h"
 #include "shim/preload/follow/own.h"
 #include "shim/preload/follow/plan.h"
 #include "shim/preload/follow/reader.h"
@@ -143,25 +144,25 @@ void door_moved(int error, int fd, const char *path);
 static inline void door_read(int fd, ssize_t count)
 {
 	if (__builtin_expect(shim.plain, 1)) {
-		record_read(fd, count);
+		descriptor_read(fd, count);
 		return;
 	}
 	if (__builtin_expect(shim.tracks, 0))
 		reader_passed(fd, count, false);
 	if (shim.records)
-		record_read(fd, count);
+		descriptor_read(fd, count);
 }
 
 static inline void door_written(int fd, ssize_t count)
 {
 	if (__builtin_expect(shim.plain, 1)) {
-		record_written(fd, count);
+		descriptor_written(fd, count);
 		return;
 	}
 	if (__builtin_expect(shim.tracks, 0))
 		reader_passed(fd, count, true);
 	if (shim.records)
-		record_written(fd, count);
+		descriptor_written(fd, count);
 }
 
 /* door_copied(): bytes went from one descriptor to another without passing through the process.  from: -1: they are its own. */
@@ -265,7 +266,7 @@ static inline void door_closing(int fd, struct closing *ret_closing)
 	else if (__builtin_expect(shim.tracks, 0))
 		reader_closing(fd);
 	if (shim.records)
-		record_closing((unsigned)fd, (unsigned)fd);
+		descriptor_closing((unsigned)fd, (unsigned)fd);
 }
 
 /* door_closing_plain(): the same for close(2) alone, which can be cancelled (pthreads(7)): nothing is held until it came back.  Returns an
@@ -274,7 +275,7 @@ int door_closing_of_any(int fd);
 static inline int door_closing_plain(int fd)
 {
 	if (__builtin_expect(shim.plain && !writes_any(), 1)) {
-		record_closing_one(fd);
+		descriptor_closing_one(fd);
 		return 0;
 	}
 	return door_closing_of_any(fd);
@@ -293,7 +294,7 @@ static inline void door_replacing(int fd, int target, struct closing *ret_closin
 	if (__builtin_expect(shim.guards && writes_any(), 0) && fd != target)
 		writes_closing(target, ret_closing);
 	if (__builtin_expect(shim.role == ROLE_SHELL && shim.records, 0) && fd != target)
-		record_replacing(target);
+		descriptor_replacing(target);
 }
 
 static inline int door_closed(int error, struct closing *closing)
@@ -315,7 +316,7 @@ static inline void door_duplicated(int fd, int copy)
 	if (shim.guards && writes_any())
 		writes_duplicated(fd, copy);
 	if (shim.records)
-		record_duplicated(fd, copy);
+		descriptor_duplicated(fd, copy);
 }
 
 /* door_closing_many(): a range of descriptors is about to be closed, both ends included. */
@@ -330,7 +331,7 @@ static inline void door_closing_many(unsigned first, unsigned last)
 	if (shim.guards && writes_any())
 		writes_closing_many(first, last);
 	if (shim.records)
-		record_closing(first, last);
+		descriptor_closing(first, last);
 }
 
 #endif

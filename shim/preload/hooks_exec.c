@@ -243,7 +243,7 @@ EXPORT void quick_exit(int status)
 static inline int standard_moved(int error)
 {
 	if (error == 0 && shim.records)
-		record_closing(0, 2);
+		descriptor_closing(0, 2);
 	return error;
 }
 

@@ -48,7 +48,7 @@ EXPORT int closedir(DIR *folder)
 	if (fd >= 0 && __builtin_expect(shim.tracks, 0))
 		reader_closing(fd);
 	if (fd >= 0)
-		record_closing((unsigned)fd, (unsigned)fd);
+		descriptor_closing((unsigned)fd, (unsigned)fd);
 	return REAL(closedir)(folder);
 }
 

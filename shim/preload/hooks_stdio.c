@@ -99,7 +99,7 @@ static void reopening_stream(FILE *old, struct closing *ret_closing)
 	if (fd >= 0 && shim.guards)
 		writes_closing(fd, ret_closing);
 	if (fd >= 0)
-		record_closing((unsigned)fd, (unsigned)fd);
+		descriptor_closing((unsigned)fd, (unsigned)fd);
 }
 
 EXPORT FILE *freopen(const char *path, const char *mode, FILE *old)
@@ -177,8 +177,8 @@ static void closing_stream(FILE *stream, struct closing *ret_closing)
 	if (__builtin_expect(shim.tracks, 0))
 		reader_stream_closing(stream);
 	if (shim.records) {
-		record_stream_closing(stream, fd);
-		record_closing((unsigned)fd, (unsigned)fd);
+		descriptor_stream_closing(stream, fd);
+		descriptor_closing((unsigned)fd, (unsigned)fd);
 	}
 }
 

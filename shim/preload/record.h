@@ -1,17 +1,14 @@
 /*
  * What this process does, written to the session's journal (tracker/journal/journal.h).
  *
- * A record tells what a call was given and what came of it; nothing is looked up for it.  Reads and writes are summed by
- * descriptor: one record at the first of each, one with the sums when the descriptor is closed and there was more than
- * one.  Only descriptors that this program opened by name are followed.
+ * A record tells what a call was given and what came of it; nothing is looked up for it.  What passes through descriptors:
+ * descriptors.h.
  *
  * All of this is async-signal-safe and makes no system call, but for one gettid in each thread and one getpid after each
  * vfork.
  */
 #ifndef SEEN_SHIM_RECORD_H
 #define SEEN_SHIM_RECORD_H
-
-#include <stdio.h>
 
 #include "tracker/answer/decision.h"
 #include "tracker/answer/inject.h"
@@ -46,9 +43,6 @@ void record_end(int status);
  * path: as given, NULL: not by name.  look: NULL: nothing is known. */
 void record_opened(int fd, int directory, const char *path, int flags, const struct look *look);
 
-/* record_opening(): number of the record by which a descriptor was opened; 0: not known.  No other has it, whatever its number. */
-uint32_t record_opening(int fd);
-
 /* record_answered(): the first whole read through a descriptor was decided.  look: what came of it. */
 void record_answered(int fd, const struct look *look);
 
@@ -58,26 +52,6 @@ void record_listed(int fd, bool failed, int directory, const char *path, uint16_
 
 /* record_planned(): a program about to be spawned will open a file by itself. */
 void record_planned(int fd, const char *path, int flags);
-
-/* record_read(), record_written(): bytes went through a descriptor; what the call returned. */
-void record_read(int fd, ssize_t count);
-void record_written(int fd, ssize_t count);
-
-/* record_mapped(): protection, flags: of mmap(2). */
-void record_mapped(int fd, int protection, int flags, size_t size_bytes);
-
-/* record_replacing(): a descriptor is about to be closed by dup2(2): what is told by its file is told now. */
-void record_replacing(int fd);
-
-/* record_duplicated(): `copy` is now another descriptor for what `fd` is; `copy` < 0: the call failed. */
-void record_duplicated(int fd, int copy);
-
-/* record_closing(): descriptors are about to be closed, both ends included.  record_closing_one(): the same for one. */
-void record_closing(unsigned first, unsigned last);
-void record_closing_one(int fd);
-
-/* record_stream_closing(): a stream is about to be closed; fd: its descriptor. */
-void record_stream_closing(FILE *stream, int fd);
 
 /* record_name(): a call about one name.  failed: errno says why.  flags, amount: journal.h says for each op. */
 void record_name(enum journal_op op, bool failed, int directory, const char *path, uint32_t flags,

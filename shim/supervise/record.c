@@ -1,11 +1,10 @@
 /* What supervised processes do, for the journal: see record.h. */
 #include "shim/supervise/record.h"
 
-#include <errno.h>
 #include <string.h>
 
+#include "shim/call/encode.h"
 #include "shim/supervise/directory.h"
-#include "tracker/process/scope.h"
 #include "tracker/segment/workspace.h"
 
 static struct journal *journal_of(const struct supervision *supervision)
@@ -19,22 +18,30 @@ static uint32_t text_of(const struct supervision *supervision, const char *text)
 	return journal_text(supervision->journal, text, strlen(text), true);
 }
 
+/* A process, for the records that both mechanisms write. */
+static struct encoder encoder_of(const struct supervision *supervision, const struct target *target,
+				 pid_t tid)
+{
+	return (struct encoder){ .segment = supervision->segment,
+				 .journal = supervision->journal,
+				 .process = (uint32_t)target->record,
+				 .tid = (uint32_t)tid,
+				 /* that it is a copy was not told: it is its parent's */
+				 .marks = target->is_fork && !target->told ? JOURNAL_VFORKED : 0,
+				 .may_grow = true };
+}
+
 /* Is an access to be recorded, by level and by the globs of [journal] exclude?  One whose path is not known is. */
 static bool is_wanted(const struct supervision *supervision, bool writes, const char *normal)
 {
 	return journal_of(supervision) && path_is_recorded(supervision->segment, writes, normal);
 }
 
-static struct journal_record about(const struct target *target, enum journal_op op, pid_t tid)
+static struct journal_record about(const struct supervision *supervision,
+				   const struct target *target, enum journal_op op, pid_t tid)
 {
-	struct journal_record record = journal_blank(op);
-
-	record.process = (uint32_t)target->record;
-	record.tid = (uint32_t)tid;
-	if (target->is_fork &&
-	    !target->told) /* that it is a copy was not told: it is its parent's */
-		record.marks |= JOURNAL_VFORKED;
-	return record;
+	struct encoder encoder = encoder_of(supervision, target, tid);
+	return encode_blank(&encoder, op);
 }
 
 static void put_name(const struct supervision *supervision, struct journal_record *record,
@@ -57,26 +64,13 @@ static void put_name(const struct supervision *supervision, struct journal_recor
 static void append_process(const struct supervision *supervision, struct target *target,
 			   struct journal_record *record, uint64_t starter)
 {
-	const struct context *context = &target->request.context;
-	struct journal_process process = {
-		.serial = target->process.serial,
-		.scope_id = context->scope_id,
-		.pid = (uint32_t)target->pid,
-		.parent_pid = subject_parent(target->request.subject),
-		.role = context->role,
-		.context = context->flags,
-		.pid_ns = context->pid_ns,
-		.starter = (uint32_t)starter,
-	};
-	const struct scope_slot *scope = scope_find(supervision->segment, context->scope_id);
+	struct encoder encoder = encoder_of(supervision, target, target->pid);
 
-	if (scope)
-		process.epoch = __atomic_load_n(&scope->epoch, __ATOMIC_RELAXED);
 	record->process = 0;
 	record->tid = (uint32_t)target->pid;
-	record->marks |= JOURNAL_DETAILS;
-	target->record = journal_write(supervision->journal, record, &process, sizeof(process),
-				       true);
+	target->record = encode_process(&encoder, record, &target->request.context,
+					target->request.context.role, target->process, target->pid,
+					subject_parent(target->request.subject), (uint32_t)starter);
 }
 
 /* The folder that the process is in, as a text; 0: not known. */
@@ -121,7 +115,7 @@ void record_start(const struct supervision *supervision, struct target *target,
 		  const struct named *named, const char *given, const char *words,
 		  size_t words_bytes, bool cut)
 {
-	struct journal_record record = about(target, JOURNAL_EXEC, named->tid);
+	struct journal_record record = about(supervision, target, JOURNAL_EXEC, named->tid);
 
 	if (!journal_of(supervision))
 		return;
@@ -139,7 +133,7 @@ void record_start(const struct supervision *supervision, struct target *target,
 
 void record_start_failed(const struct supervision *supervision, struct target *target, pid_t tid)
 {
-	struct journal_record record = about(target, JOURNAL_EXEC_FAILED, tid);
+	struct journal_record record = about(supervision, target, JOURNAL_EXEC_FAILED, tid);
 
 	if (!journal_of(supervision))
 		return;
@@ -151,7 +145,7 @@ void record_start_failed(const struct supervision *supervision, struct target *t
 void record_ended(const struct supervision *supervision, struct target *target, pid_t tid,
 		  int status)
 {
-	struct journal_record record = about(target, JOURNAL_EXIT, tid);
+	struct journal_record record = about(supervision, target, JOURNAL_EXIT, tid);
 
 	if (!journal_of(supervision))
 		return;
@@ -161,15 +155,14 @@ void record_ended(const struct supervision *supervision, struct target *target, 
 
 static bool may_write(enum journal_op op, uint32_t flags)
 {
-	return op != JOURNAL_OPEN || (flags & O_ACCMODE) != O_RDONLY ||
-	       (flags & (O_TRUNC | O_CREAT));
+	return op != JOURNAL_OPEN || encode_open_writes(flags);
 }
 
 static void append_call(const struct supervision *supervision, struct target *target,
 			enum journal_op op, const struct named *named, uint32_t flags,
 			uint64_t amount, int error, uint16_t marks)
 {
-	struct journal_record record = about(target, op, named->tid);
+	struct journal_record record = about(supervision, target, op, named->tid);
 
 	if (!is_wanted(supervision, may_write(op, flags), named->normal))
 		return;
@@ -198,7 +191,7 @@ void record_open(const struct supervision *supervision, struct target *target,
 void record_two(const struct supervision *supervision, struct target *target, enum journal_op op,
 		const struct named *named, const struct named *other, uint32_t flags, int error)
 {
-	struct journal_record record = about(target, op, named->tid);
+	struct journal_record record = about(supervision, target, op, named->tid);
 
 	if (!is_wanted(supervision, true, named->normal) &&
 	    (op == JOURNAL_SYMLINK || !is_wanted(supervision, true, other->normal)))
@@ -219,23 +212,18 @@ void record_viewed(const struct supervision *supervision, struct target *target,
 		   const struct named *named, uint32_t flags, int fd, const struct answer *answer,
 		   const struct journal_details *details, uint64_t bytes_saved)
 {
-	struct journal_record record = about(target, JOURNAL_OPEN, named->tid);
+	struct encoder encoder = encoder_of(supervision, target, named->tid);
+	struct journal_record record = encode_blank(&encoder, JOURNAL_OPEN);
 
 	if (!is_wanted(supervision, false, named->normal))
 		return;
 	put_name(supervision, &record, named);
 	record.flags = flags;
 	record.fd = fd;
-	record.decision = (uint8_t)answer->decision;
-	record.reason = (uint8_t)answer->reason;
-	record.marks |= JOURNAL_DETAILS | (fd < 0 ? JOURNAL_ATTEMPTED : 0);
-	(void)journal_write(supervision->journal, &record, details, sizeof(*details), true);
-	if (answer->decision == DECISION_CONTENT)
-		return;
-	record.head.op = answer->decision == DECISION_NOTICE ? JOURNAL_NOTICE : JOURNAL_YIELDED;
-	record.time_realtime_ns = 0;
-	record.amount = bytes_saved;
-	(void)journal_write(supervision->journal, &record, details, sizeof(*details), true);
+	encode_decision(&record, answer->decision, answer->reason);
+	record.marks |= fd < 0 ? JOURNAL_ATTEMPTED : 0;
+	(void)encode_append(&encoder, &record, details, sizeof(*details));
+	encode_answer(&encoder, &record, details, bytes_saved);
 }
 
 uint32_t record_path(const struct supervision *supervision, const char *path)
@@ -246,87 +234,44 @@ uint32_t record_path(const struct supervision *supervision, const char *path)
 void record_delivery(const struct supervision *supervision, const struct target *target,
 		     enum journal_op op, uint32_t path, const struct journal_details *details)
 {
-	struct journal_record record = about(target, op, target->pid);
-
-	if (!path)
-		return;
-	record.path = path;
-	record.amount = details->after.size_bytes;
-	record.marks |= JOURNAL_DETAILS;
-	(void)journal_write(supervision->journal, &record, details, sizeof(*details), true);
+	struct encoder encoder = encoder_of(supervision, target, target->pid);
+	encode_delivery(&encoder, op, path, details);
 }
 
 void record_instructed(const struct supervision *supervision, const struct target *target,
 		       const struct injected *injected)
 {
-	struct journal_record record = about(target, JOURNAL_INSTRUCTED, target->pid);
-	struct journal_details details;
-
-	if (!injected->text)
-		return;
-	inject_write_record(injected, target->request.context.scope_id, &record, &details);
-	record.marks |= JOURNAL_DETAILS;
-	(void)journal_write(supervision->journal, &record, &details, sizeof(details), true);
-}
-
-/* A record about a file whose versions are known. */
-static void append_versions(const struct supervision *supervision, struct journal_record *record,
-			    const char *path, const struct version *before,
-			    const struct version *after, uint64_t changer)
-{
-	struct journal_details details = { .size_bytes = after->size_bytes,
-					   .before = *before,
-					   .after = *after,
-					   .changer = changer };
-
-	record->path = text_of(supervision, path);
-	record->directory_fd = AT_FDCWD;
-	record->marks |= JOURNAL_DETAILS;
-	(void)journal_write(supervision->journal, record, &details, sizeof(details), true);
+	struct encoder encoder = encoder_of(supervision, target, target->pid);
+	encode_instructed(&encoder, target->request.context.scope_id, injected);
 }
 
 void record_guarded(const struct supervision *supervision, const struct target *target,
 		    const char *path, const struct guard_answer *answer)
 {
-	struct journal_record record = about(target, JOURNAL_GUARDED, target->pid);
+	struct encoder encoder = encoder_of(supervision, target, target->pid);
 
-	if (!is_wanted(supervision, true, path))
-		return;
-	record.decision = (uint8_t)answer->verdict;
-	record.reason = (uint8_t)answer->reason;
-	record.head.error = (uint16_t)-answer->error;
-	record.flags = (answer->degraded ? JOURNAL_GUARDED_DEGRADED : 0) |
-		       (answer->kept ? JOURNAL_GUARDED_KEPT : 0) |
-		       (answer->reported ? JOURNAL_GUARDED_REPORTED : 0);
-	append_versions(supervision, &record, path, &answer->before, &answer->baseline,
-			answer->changer);
+	if (is_wanted(supervision, true, path))
+		encode_guarded(&encoder, path, answer);
 }
 
 void record_edited(const struct supervision *supervision, const struct target *target,
 		   const char *path, const struct version *before, const struct version *after,
 		   enum source source)
 {
-	struct journal_record record = about(target, JOURNAL_EDITED, target->pid);
+	struct encoder encoder = encoder_of(supervision, target, target->pid);
 
-	if (!is_wanted(supervision, true, path))
-		return;
-	record.decision = (uint8_t)source;
-	record.amount = after->size_bytes;
-	append_versions(supervision, &record, path, before, after, 0);
+	if (is_wanted(supervision, true, path))
+		encode_edited(&encoder, path, before, after, source);
 }
 
 void record_ruled(const struct supervision *supervision, const struct target *target,
 		  const struct named *named, const struct rule_answer *answer)
 {
-	struct journal_record record = about(target, JOURNAL_RULED, named->tid);
-	const char *rule = rule_name(supervision->segment, answer->rule);
+	struct encoder encoder = encoder_of(supervision, target, named->tid);
+	struct journal_record record = encode_blank(&encoder, JOURNAL_RULED);
 
 	if (!journal_of(supervision))
 		return;
 	put_name(supervision, &record, named);
-	record.other_path = journal_text(supervision->journal, rule, strlen(rule), true);
-	record.flags = answer->op;
-	record.decision = (uint8_t)answer->action;
-	record.head.error = answer->action == RULE_ACTION_DENY ? EACCES : 0;
-	(void)journal_write(supervision->journal, &record, NULL, 0, true);
+	encode_ruled(&encoder, &record, answer);
 }

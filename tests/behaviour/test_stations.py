@@ -21,7 +21,7 @@ GUARDS = {"plan_open", "plan_change", "plan_rename", "plan_name", "writes_refuse
 # Objects whose functions belong to a station.
 RULES = ("preload/rules",)
 OBSERVE = ("preload/follow/", "preload/change", "preload/ring", "preload/directory")
-JOURNAL = ("preload/record", "preload/launch", "preload/end")
+JOURNAL = ("preload/record", "preload/descriptors", "preload/launch", "preload/end")
 # Objects that a wrapper's way to a station leads through.
 WAY = ("preload/hooks_", "preload/door")
 FAMILIES = ("NAMES", "OPENS", "DATA", "METADATA", "PROCESSES")

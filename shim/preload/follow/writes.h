@@ -62,7 +62,7 @@ void writes_touched(int fd);
 void writes_stream(int fd, void *stream);
 void writes_answered(void);
 
-/* writes_duplicated(): as record_duplicated().  writes_mapped(): the file may be stored to without a call. */
+/* writes_duplicated(): as descriptor_duplicated().  writes_mapped(): the file may be stored to without a call. */
 void writes_duplicated(int fd, int copy);
 void writes_mapped(int fd);
 
