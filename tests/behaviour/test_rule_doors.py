@@ -9,6 +9,7 @@ import sys
 import unittest
 
 from harness import LIBRARY, SEEN, Session
+from operations import rows
 
 DOORS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "programs", "helpers", "call_doors.py")
 RUN = [SEEN, "run", "--via", "preload", "--quiet"]
@@ -91,6 +92,28 @@ class Doors(Case):
         # a program that was refused was not announced
         announced = self.session.seen("log", "--session", "test", "--json", "--op", "exec,exec_failed", check=False).stdout.splitlines()
         self.assertNotIn(refused + "/program", [json.loads(line).get("resolved") for line in announced])
+
+    # Functions that start a program of their own choice: test_shells_of_libc.
+    SHELLS = ["_IO_popen", "popen", "system"]
+
+    def test_each_function_that_asks_is_called(self):
+        """The tables of shim/ say which ask the rules: each of them is one of the doors."""
+        done = subprocess.run([sys.executable, DOORS, "all", self.make("free")], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True)
+        called = set(json.loads(done.stdout.splitlines()[-1]))
+        asks = {row[0] for row in rows("shim/call/operations.def", "OPERATION") if "RULES" in row[4]}
+        names = {name for name, operation in rows("shim/preload/hooks.def", "HOOK") if operation in asks}
+        self.assertEqual(sorted(names - called), self.SHELLS, "functions whose operation asks the rules, and that no door here calls")
+        if os.uname().machine == "x86_64":
+            numbers = {"SYS_" + row[0] for macro in ("SYSTEM_CALL", "SYSTEM_CALL_BY") for row in rows("shim/call/system_calls.def", macro) if row[1] in asks}
+            self.assertEqual(sorted(numbers - called), [], "system calls whose operation asks the rules, and that no door here makes")
+
+    def test_shells_of_libc(self):
+        script = ("import ctypes\nlibc = ctypes.CDLL(None)\nlibc.popen.restype = libc._IO_popen.restype = ctypes.c_void_p\n"
+                  "print(libc.system(b'exit 3') >> 8, libc.popen(b'true', b'r') is None, libc._IO_popen(b'true', b'r') is None)")
+        for action, said in (("log", b"3 False False\n"), ("deny", b"127 True True\n")):
+            done = self.run_seen(rule("r", op="exec", path="/bin/sh", action=action), sys.executable, "-c", script)
+            self.assertEqual(done.stdout, said, done.stderr)
+            self.assertEqual(self.ruled("rule", "access", "action")[-3:], [("r", "exec", action)] * 3)
 
     def test_read(self):
         self.call("read")

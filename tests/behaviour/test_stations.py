@@ -12,7 +12,8 @@ import shutil
 import subprocess
 import unittest
 
-SOURCE = pathlib.Path(os.environ["SEEN_SOURCE"])
+from operations import rows
+
 BUILD = pathlib.Path(os.environ["SEEN_BUILD"])
 SHIM = BUILD / "shim/CMakeFiles/seen_preload.dir"
 
@@ -25,12 +26,6 @@ JOURNAL = ("preload/record", "preload/descriptors", "preload/launch", "preload/e
 # Objects that a wrapper's way to a station leads through.
 WAY = ("preload/hooks_", "preload/door")
 FAMILIES = ("NAMES", "OPENS", "DATA", "METADATA", "PROCESSES")
-
-
-def rows(file, macro):
-    """The arguments of each line of a table: MACRO(a, b, ...)."""
-    text = re.sub(r"/\*.*?\*/", "", (SOURCE / file).read_text(), flags=re.S)
-    return [re.split(r", ", row, maxsplit=9) for row in re.findall(r"^%s\((.*)\)\s*$" % macro, text, re.M)]
 
 
 def station_of(source, name):

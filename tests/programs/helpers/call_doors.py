@@ -2,9 +2,13 @@
 
 Arguments: an access as a rule calls it; folders with `file`, `full/`, `empty/` and `program`, which ends at once.  What a door did it takes back
 where it could.  Each entry of DOORS is (access, function of a folder).
+
+With `all` for the access: each door of each access; then a line with the names of the functions and, by number, of the system calls that
+were called: test_rule_doors.py holds them against the tables of shim/.
 """
 
 import ctypes
+import errno
 import json
 import os
 import sys
@@ -12,11 +16,19 @@ import sys
 libc = ctypes.CDLL(None, use_errno=True)
 AT_FDCWD = -100
 DOORS = {}
+NUMBERS = {"x86_64": {"open": 2, "openat": 257, "openat2": 437, "unlink": 87, "unlinkat": 263, "mkdir": 83, "mkdirat": 258, "rmdir": 84,
+                      "rename": 82, "renameat": 264, "renameat2": 316, "link": 86, "linkat": 265, "symlink": 88, "symlinkat": 266, "chmod": 90,
+                      "fchmodat": 268, "chown": 92, "lchown": 94, "fchown": 93, "fchownat": 260, "truncate": 76, "utimensat": 280, "setxattr": 188,
+                      "lsetxattr": 189, "fsetxattr": 190, "removexattr": 197, "lremovexattr": 198, "fremovexattr": 199, "execve": 59, "execveat": 322,
+                      "mknod": 133, "mknodat": 259, "creat": 85, "fchmod": 91}}
+NUMBERS = NUMBERS.get(os.uname().machine, {})
+CALLED = set()  # names; "SYS_open" by number
 
 
 def door(access):
     def add(function):
-        DOORS[function.__name__] = (access, function)
+        if NUMBERS or "SYS_" not in function.__name__:
+            DOORS[function.__name__] = (access, function)
         return function
     return add
 
@@ -26,7 +38,12 @@ def b(path):
 
 
 def call(name, *arguments, pointer=False):
-    """0 or errno of a libc function that returns -1, or NULL with `pointer`."""
+    """0 or errno of a libc function that returns -1, or NULL with `pointer`; "SYS_name": by number."""
+    CALLED.add(name)
+    if name.startswith("SYS_"):
+        CALLED.add("syscall")
+        arguments = [ctypes.c_long(a) if isinstance(a, int) else a for a in (NUMBERS[name[4:]], *arguments)]
+        name = "syscall"
     function = getattr(libc, name)
     function.restype = ctypes.c_void_p if pointer else ctypes.c_long if name == "syscall" else ctypes.c_int
     ctypes.set_errno(0)
@@ -67,11 +84,6 @@ class At:
     def __exit__(self, *_):
         os.close(self.fd)
 
-
-NUMBERS = {"x86_64": {"open": 2, "openat": 257, "openat2": 437, "unlink": 87, "unlinkat": 263, "mkdir": 83, "mkdirat": 258, "rmdir": 84,
-                      "rename": 82, "renameat2": 316, "link": 86, "symlink": 88, "symlinkat": 266, "chmod": 90, "fchmodat": 268, "chown": 92,
-                      "truncate": 76, "utimensat": 280, "setxattr": 188, "execve": 59, "mknodat": 259, "creat": 85, "fchmod": 91}}
-NUMBERS = NUMBERS.get(os.uname().machine, {})
 
 # ---- read ----
 
@@ -118,8 +130,17 @@ def freopen(f):
 
 
 @door("read")
-def setmntent(f):
-    return stream("setmntent", b(f + "/file"), b("r"))
+def freopen64(f):
+    old = ctypes.CDLL(None)
+    old.fopen.restype = ctypes.c_void_p
+    return stream("freopen64", b(f + "/file"), b("r"), ctypes.c_void_p(old.fopen(b("/dev/null"), b("r"))))
+
+
+for _name in ("setmntent", "__setmntent"):
+    def _mounts(f, name=_name):
+        return stream(name, b(f + "/file"), b("r"))
+    _mounts.__name__ = _name
+    door("read")(_mounts)
 
 
 @door("read")
@@ -154,6 +175,7 @@ def by_proc(f):
 def spawn_action(f):
     actions = ctypes.create_string_buffer(256)
     libc.posix_spawn_file_actions_init(actions)
+    CALLED.add("posix_spawn_file_actions_addopen")
     return libc.posix_spawn_file_actions_addopen(actions, 0, b(f + "/file"), os.O_RDONLY, 0)
 
 
@@ -193,6 +215,18 @@ for _name in ("truncate", "truncate64"):
     door("write")(_truncate)
 
 
+for _name in ("updwtmp", "updwtmpx"):
+    def _appends(f, name=_name):
+        """They tell nothing: the file does."""
+        before = os.stat(f + "/file").st_size
+        call(name, b(f + "/file"), ctypes.create_string_buffer(384))
+        grown = os.stat(f + "/file").st_size > before
+        os.truncate(f + "/file", before) if grown else None
+        return 0 if grown else errno.EACCES
+    _appends.__name__ = _name
+    door("write")(_appends)
+
+
 @door("write")
 def writes_anew(f):
     return stream("fopen", b(f + "/file"), b("w"))
@@ -209,7 +243,11 @@ def _new(access, name, *arguments):
     door(access)(function)
 
 
+_DEVICE = ctypes.byref(ctypes.c_ulong(0))
 for _access in ("create", "write"):
+    _new(_access, "__xmknod", 0, None, 0o100600, _DEVICE)
+    _new(_access, "__xmknodat", 0, AT_FDCWD, None, 0o100600, _DEVICE)
+    _new(_access, "SYS_mknod", None, 0o100600, 0)
     _new(_access, "mkdir", None, 0o700)
     _new(_access, "mkfifo", None, 0o600)
     _new(_access, "mknod", None, 0o100600, 0)
@@ -278,6 +316,7 @@ _removes("remove", None, what="empty")
 _removes("unlinkat", AT_FDCWD, None, 0)
 _removes("unlinkat", AT_FDCWD, None, 0x200, what="empty")
 _removes("rmdir", None, what="empty")
+_removes("SYS_rmdir", None, what="empty")
 
 
 @door("delete")
@@ -297,7 +336,7 @@ def _renames(access, name, source, target, *make):
         with open(outside, "wb") as file:
             file.write(b"content\n")
         given = {"in": b(paths["in"]), "out": b(paths["out"]), "new": b(paths["new"])}
-        error = call(name, *make, given[source], *make, given[target], *([0] if name in ("renameat2", "linkat") else []))
+        error = call(name, *make, given[source], *make, given[target], *([0] if name.endswith(("renameat2", "linkat")) else []))
         if not error and "rename" in name:
             os.rename(paths[target], paths[source] if source == "in" else paths["out"])
             if target == "in":
@@ -315,6 +354,10 @@ for _access, _source, _target in (("rename", "in", "out"), ("rename", "out", "in
     _renames(_access, "rename", _source, _target)
     _renames(_access, "renameat", _source, _target, AT_FDCWD)
     _renames(_access, "renameat2", _source, _target, AT_FDCWD)
+    if _access == "rename":
+        _renames(_access, "SYS_rename", _source, _target)
+        _renames(_access, "SYS_renameat", _source, _target, AT_FDCWD)
+        _renames(_access, "SYS_renameat2", _source, _target, AT_FDCWD)
 for _access, _source, _target in (("link", "in", "link-out"), ("link", "out", "new"), ("write", "out", "new"), ("create", "out", "new")):
     def _link(f, source=_source, target=_target, name="link", at=()):
         outside = os.path.dirname(f) + "/elsewhere"
@@ -333,6 +376,16 @@ for _access, _source, _target in (("link", "in", "link-out"), ("link", "out", "n
         return plain(f, name="linkat", at=(AT_FDCWD,))
     _linkat.__name__ = "%s_linkat_%s" % (_access, _source)
     door(_access)(_linkat)
+    if _access == "link":
+        def _link_number(f, plain=_link):
+            return plain(f, name="SYS_link")
+
+        def _linkat_number(f, plain=_link):
+            return plain(f, name="SYS_linkat", at=(AT_FDCWD,))
+        _link_number.__name__ = "SYS_link_%s" % _source
+        _linkat_number.__name__ = "SYS_linkat_%s" % _source
+        door(_access)(_link_number)
+        door(_access)(_linkat_number)
 
 
 @door("link")
@@ -377,6 +430,18 @@ _metadata("setxattr", None, b("user.x"), b("v"), ctypes.c_size_t(1), 0)
 _metadata("lsetxattr", None, b("user.x"), b("v"), ctypes.c_size_t(1), 0)
 _metadata("fsetxattr", "fd", b("user.x"), b("v"), ctypes.c_size_t(1), 0)
 _metadata("removexattr", None, b("user.x"))
+_metadata("lremovexattr", None, b("user.x"))
+_metadata("fremovexattr", "fd", b("user.x"))
+_metadata("lchmod", None, 0o644)
+_metadata("SYS_fchmod", "fd", 0o644)
+_metadata("SYS_fchown", "fd", -1, -1)
+_metadata("SYS_lchown", None, -1, -1)
+_metadata("SYS_fchownat", AT_FDCWD, None, -1, -1, 0)
+_metadata("SYS_lsetxattr", None, b("user.x"), b("v"), 1, 0)
+_metadata("SYS_fsetxattr", "fd", b("user.x"), b("v"), 1, 0)
+_metadata("SYS_removexattr", None, b("user.x"))
+_metadata("SYS_lremovexattr", None, b("user.x"))
+_metadata("SYS_fremovexattr", "fd", b("user.x"))
 
 
 # ---- list ----
@@ -397,6 +462,7 @@ _entries = ctypes.c_void_p()
 _lists("scandir", None, ctypes.byref(_entries), NONE, NONE)
 _lists("scandir64", None, ctypes.byref(_entries), NONE, NONE)
 _lists("scandirat", AT_FDCWD, None, ctypes.byref(_entries), NONE, NONE)
+_lists("scandirat64", AT_FDCWD, None, ctypes.byref(_entries), NONE, NONE)
 _walk = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int)(lambda *_: 0)
 _nwalk = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)(lambda *_: 0)
 _lists("ftw", None, _walk, 8)
@@ -405,13 +471,15 @@ _lists("nftw", None, _nwalk, 8, 0)
 _lists("nftw64", None, _nwalk, 8, 0)
 
 
-@door("list")
-def fts_open(f):
-    paths = (ctypes.c_char_p * 3)(b"/dev", os.fsencode(f + "/full"), None)
-    error = call("fts_open", paths, 0x10, NONE, pointer=True)
-    if not error:
-        libc.fts_close(ctypes.c_void_p(call.ret))
-    return error
+for _name in ("fts_open", "fts64_open"):
+    def _walks(f, name=_name):
+        paths = (ctypes.c_char_p * 3)(b"/dev", os.fsencode(f + "/full"), None)
+        error = call(name, paths, 0x10, NONE, pointer=True)
+        if not error:
+            libc.fts_close(ctypes.c_void_p(call.ret))
+        return error
+    _walks.__name__ = _name
+    door("list")(_walks)
 
 
 @door("list")
@@ -426,6 +494,7 @@ WORDS = (ctypes.c_char_p * 2)(b"program", None)
 
 def _execs(name, make):
     def function(f):
+        CALLED.add(name)
         child = os.fork()
         if child == 0:
             error = make(f)
@@ -463,6 +532,8 @@ _execs("execle", lambda f: call("execle", b(f + "/program"), b("program"), NONE,
 _execs("execvpe", lambda f: _in_path(f) or call("execvpe", b("program"), WORDS, _environ()))
 _execs("execveat", lambda f: call("execveat", folder_of(f), b("program"), WORDS, _environ(), 0))
 _execs("fexecve", _fexecve)
+_execs("SYS_execve", lambda f: call("SYS_execve", b(f + "/program"), WORDS, _environ()))
+_execs("SYS_execveat", lambda f: call("SYS_execveat", folder_of(f), b("program"), WORDS, _environ(), 0))
 
 
 def _spawned(error, pid):
@@ -472,12 +543,14 @@ def _spawned(error, pid):
 @door("exec")
 def posix_spawn(f):
     pid = ctypes.c_int()
+    CALLED.add("posix_spawn")
     return _spawned(libc.posix_spawn(ctypes.byref(pid), b(f + "/program"), NONE, NONE, WORDS, _environ()), pid)
 
 
 @door("exec")
 def posix_spawnp(f):
     pid, before = ctypes.c_int(), os.environ["PATH"]
+    CALLED.add("posix_spawnp")
     _in_path(f)
     try:
         return _spawned(libc.posix_spawnp(ctypes.byref(pid), b("program"), NONE, NONE, WORDS, _environ()), pid)
@@ -491,8 +564,7 @@ def posix_spawnp(f):
 def _syscall(access, name, *arguments):
     def function(f):
         given = {None: b(f + "/file"), "new": b(f + "/new"), "full": b(f + "/full"), "out": b(os.path.dirname(f) + "/elsewhere")}
-        error = call("syscall", ctypes.c_long(NUMBERS[name]),
-                     *[given[a] if a is None or isinstance(a, str) else ctypes.c_long(a) if isinstance(a, int) else a for a in arguments])
+        error = call("SYS_" + name, *[given[a] if a is None or isinstance(a, str) else a for a in arguments])
         if not error and name.startswith(("open", "creat")):
             os.close(call.ret)
         elif not error and "new" in arguments:
@@ -530,8 +602,10 @@ _syscall("metadata", "setxattr", None, b("user.x"), b("v"), 1, 0)
 def main():
     for folder in sys.argv[2:]:
         for name, (access, function) in sorted(DOORS.items()):
-            if access == sys.argv[1]:
+            if access == sys.argv[1] or sys.argv[1] == "all":
                 print(json.dumps([folder, name, function(folder)]), flush=True)
+    if sys.argv[1] == "all":
+        print(json.dumps(sorted(CALLED)))
 
 
 if __name__ == "__main__":
