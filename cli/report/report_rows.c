@@ -260,6 +260,10 @@ static uint32_t command_of(struct report_gather *gather, const struct event *eve
 	uint32_t command = starter != REPORT_NONE ? gather->processes.keys[starter].command
 						  : REPORT_NO_COMMAND;
 
+	/* What starts an agent (timeout, npx, a version manager's script) is over with that. */
+	if (event->role == ROLE_AGENT && starter != REPORT_NONE &&
+	    !gather->processes.keys[starter].is_below_agent)
+		return REPORT_NO_COMMAND;
 	/* What an agent does by itself is no command. */
 	if (command != REPORT_NO_COMMAND || event->role == ROLE_AGENT || event->op == JOURNAL_FORK)
 		return command;
@@ -329,6 +333,8 @@ void report_process_begin(struct report_gather *gather, const struct event *even
 	link_row(&gather->processes, event->number, report->process_count);
 	gather->processes.keys[report->process_count].program = program;
 	gather->processes.keys[report->process_count].command = command;
+	gather->processes.keys[report->process_count].is_below_agent = details->context &
+								       CONTEXT_AGENT;
 	*newest = (uint32_t)report->process_count++;
 }
 

@@ -30,6 +30,7 @@ struct report_key {
 		uint32_t program;    /* of a process: index of its program */
 	};
 	uint32_t command; /* of a process: index of the command that it belongs to; REPORT_NO_COMMAND */
+	bool is_below_agent; /* of a process: it is one, or an agent is above it */
 	/* Of a process: its last request was answered, unless its EXEC failed; and what that saved. */
 	bool is_answered;
 	uint64_t answered;

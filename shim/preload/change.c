@@ -16,6 +16,8 @@
 #include "shim/preload/thread.h"
 #include "tracker/content/file.h"
 #include "tracker/path/path.h"
+#include "tracker/segment/workspace.h"
+#include "tracker/sys/sys.h"
 
 /* The directory that was asked for last. */
 static struct {
@@ -44,18 +46,66 @@ static bool resolve_below(int directory, const char *path, char *ret_path)
 	return found;
 }
 
-void change_note(int directory, const char *path, enum file_action kind)
+/* The path that was changed, in scratch memory; NULL: it is not known, which is counted. */
+static char *find_path(int directory, const char *path)
 {
-	int saved_errno = errno;
 	char *normal = scratch_take();
 	bool known = normal && change_path(directory, path, normal, SEGMENT_PATH_BYTES) >= 0;
 
 	if (!known && normal && !shim.sandboxed && directory != AT_FDCWD && !in_vfork_child())
 		known = resolve_below(directory, path, normal);
 	if (known)
-		file_note_edit(&shim.segment, normal, &shim.request.context, shim.role, kind);
-	else if (!shim.records) /* else the journal has it */
+		return normal;
+	if (!shim.records) /* else the journal has it */
 		segment_count(&shim.segment, COUNTER_lost_changes, 1);
 	scratch_give(normal);
+	return NULL;
+}
+
+void change_note(int directory, const char *path, enum file_action kind)
+{
+	int saved_errno = errno;
+	char *normal = find_path(directory, path);
+
+	if (normal)
+		file_note_edit(&shim.segment, normal, &shim.request.context, shim.role, kind);
+	scratch_give(normal);
 	errno = saved_errno;
+}
+
+enum file_action change_inspect_new(int fd, uint64_t *ret_size_bytes)
+{
+	enum file_action kind = FILE_ACTION_WRITE;
+	struct statx now;
+
+	memset(&now, 0, sizeof(now));
+	*ret_size_bytes = UINT64_MAX;
+	if (sys_call6(SYS_statx, fd, (long)"", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME,
+		      (long)&now, 0) != 0)
+		return kind;
+	/* A new file has all its times from one moment. */
+	if (now.stx_mask & STATX_BTIME)
+		kind = !now.stx_size && memcmp(&now.stx_btime, &now.stx_ctime,
+					       sizeof(now.stx_btime)) == 0
+			       ? FILE_ACTION_CREATE
+			       : FILE_ACTION_CHANGE;
+	if (S_ISREG(now.stx_mode))
+		*ret_size_bytes = now.stx_size;
+	return kind;
+}
+
+enum file_action change_note_opened(int directory, const char *path, int fd, enum file_action kind)
+{
+	int saved_errno = errno;
+	char *normal = find_path(directory, path);
+	uint64_t size_bytes;
+
+	if (normal && kind == FILE_ACTION_WRITE && !shim.sandboxed && !in_vfork_child() &&
+	    path_is_tracked(&shim.segment, normal))
+		kind = change_inspect_new(fd, &size_bytes);
+	if (normal)
+		file_note_edit(&shim.segment, normal, &shim.request.context, shim.role, kind);
+	scratch_give(normal);
+	errno = saved_errno;
+	return kind;
 }

@@ -18,42 +18,35 @@ struct opened {
 	uint64_t size_bytes;
 };
 
-/* What only the kernel knows of it.  Not inline: plain tools do not ask, and do not pay for the room. */
-__attribute__((noinline)) static void ask_kernel(int fd, bool *is_new, bool *is_old,
-						 struct opened *opened)
+/* What only the kernel knows of it: a shell below an agent asks for its size too. */
+__attribute__((noinline)) static void inspect(int fd, struct opened *opened)
 {
-	struct statx now;
+	enum file_action kind = change_inspect_new(fd, &opened->size_bytes);
 
-	memset(&now, 0, sizeof(now));
-	if (sys_call6(SYS_statx, fd, (long)"", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME,
-		      (long)&now, 0) != 0)
-		return;
-	bool has_birth = now.stx_mask & STATX_BTIME;
-	/* What is made has all its times from one moment. */
-	bool is_born = has_birth && !now.stx_size &&
-		       memcmp(&now.stx_btime, &now.stx_ctime, sizeof(now.stx_btime)) == 0;
-	*is_new = *is_new || (is_born && !*is_old);
-	*is_old = *is_old || (has_birth && !*is_new);
-	opened->is_weighed = S_ISREG(now.stx_mode);
-	opened->size_bytes = now.stx_size;
+	if (opened->kind == FILE_ACTION_WRITE)
+		opened->kind = kind;
+	opened->is_weighed = opened->size_bytes != UINT64_MAX;
 }
 
-/* Is it a new one?  Of what the guard looked at it is known; a shell below an agent asks. */
-static struct opened opened_to_write(int fd, int flags, const struct plan *plan)
+/* Is it a new one?  Notes the change. */
+static struct opened note_opened_to_write(int fd, int directory, const char *path, int flags,
+					  const struct plan *plan)
 {
-	struct opened opened = { .is_weighed = false };
-	bool is_new = (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
-	bool is_old = !(flags & O_CREAT);
+	struct opened opened = { .kind = FILE_ACTION_WRITE };
 
-	if (plan && plan->path) {
-		is_new = is_new || plan->answer.reason == GUARD_NEW;
-		is_old = !is_new;
-	}
+	if ((flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL) ||
+	    (plan && plan->path && plan->answer.reason == GUARD_NEW))
+		opened.kind = FILE_ACTION_CREATE;
+	else if (!(flags & O_CREAT) || (plan && plan->path))
+		opened.kind = FILE_ACTION_CHANGE;
 	if (__builtin_expect(shim.role == ROLE_SHELL, 0) && !shim.sandboxed && shim.records &&
 	    (shim.request.context.flags & (CONTEXT_AGENT | CONTEXT_EXTERNAL_AGENT)))
-		ask_kernel(fd, &is_new, &is_old, &opened);
-	opened.marks = is_new ? JOURNAL_MADE : is_old ? JOURNAL_WAS_THERE : 0;
-	opened.kind = is_new ? FILE_ACTION_CREATE : is_old ? FILE_ACTION_CHANGE : FILE_ACTION_WRITE;
+		inspect(fd, &opened);
+	if (shim.changes && path && (flags & O_TMPFILE) != O_TMPFILE)
+		opened.kind = change_note_opened(directory, path, fd, opened.kind);
+	opened.marks = opened.kind == FILE_ACTION_CREATE   ? JOURNAL_MADE
+		       : opened.kind == FILE_ACTION_CHANGE ? JOURNAL_WAS_THERE
+							   : 0;
 	return opened;
 }
 
@@ -77,7 +70,8 @@ int door_opened(int fd, int directory, const char *path, int flags, struct plan 
 		if (lists) {
 			;
 		} else if (writes) {
-			struct opened opened = opened_to_write(fd, flags, plan);
+			struct opened opened = note_opened_to_write(fd, directory, path, flags,
+								    plan);
 			bool is_told = (flags & O_CREAT) && !(flags & O_EXCL) && opened.marks;
 			if (known) {
 				look.marks = opened.marks;
@@ -87,8 +81,6 @@ int door_opened(int fd, int directory, const char *path, int flags, struct plan 
 						      .size_bytes = opened.size_bytes };
 				known = &look;
 			}
-			if (shim.changes && path && (flags & O_TMPFILE) != O_TMPFILE)
-				change_note(directory, path, opened.kind);
 		} else if (shim.views) {
 			view_opened(fd, directory, path, &look);
 		} else if (shim.shows) {

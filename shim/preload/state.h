@@ -40,7 +40,7 @@
  *     segment is written to.
  *   - In a process that is neither viewer, reader, agent nor whitelisted, no call is added past the start, but for these: gettid
  *     once in each thread that does something, getpid after vfork and at _exit, getcwd after the current folder was
- *     changed, and what it takes to make the journal longer; and, where a rule speaks of the program and of such calls, what it takes
+ *     changed, statx of a file of the workspace that an open may have made, and what it takes to make the journal longer; and, where a rule speaks of the program and of such calls, what it takes
  *     to know the path (rules.c).
  *   - Anything unexpected: do nothing.
  */

@@ -67,6 +67,13 @@ class Removed(Told):
         self.assertEqual(edited, {"e": ("tool_edited", False), "newer": ("tool_edited", False), "f": ("agent_edited", False)})
         self.assertEqual({path: fate for path, fate in fates.items() if path != "tmp"}, {"e": "changed", "newer": "made", "f": "changed"})
 
+    def test_made_by_a_call_that_does_not_tell(self):
+        """open(2) with O_CREAT and without O_EXCL: a new file is made, an old one changed; what is removed again came and went."""
+        self.run_it("tee new < f > /dev/null; tee e < f > /dev/null; tee tmp < f > /dev/null; rm tmp; tee -a d < f > /dev/null")
+        edited, fates = self.told()
+        self.assertEqual(set(edited), {"new", "e", "d"})
+        self.assertEqual((fates["new"], fates["e"], fates["d"]), ("made", "changed", "changed"))
+
     def test_moved_away_and_made_again(self):
         self.run_it("mv c moved; rm d; echo x > d; rm e; mv other/g e")
         edited, fates = self.told()

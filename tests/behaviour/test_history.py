@@ -143,6 +143,8 @@ class Sessions(HistoryCase):
             if name != "index":
                 kept[(folder / name).read_bytes()] = folder / name
         path = {name: kept[text_of(word=name)] for name in ("gone", "damaged", "longer", "link")}
+        for kept in path.values():  # of mode 0400
+            kept.chmod(0o600)
         path["gone"].unlink()
         path["damaged"].write_bytes(path["damaged"].read_bytes().replace(b"damaged 1", b"damaged!1"))
         path["longer"].write_bytes(path["longer"].read_bytes() + b"!")

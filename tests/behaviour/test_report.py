@@ -126,6 +126,15 @@ class Deeds(Case):
         self.assertNotIn(["0", "0", "0"], numbers)
         self.assertIn(str(report["commands"]["rows"][0]["command"]), self.seen("report", "--session", "s", "--format", "html", code=0).stdout.decode())
 
+    def test_behind_a_launcher(self):
+        """What starts the agent (timeout, npx, a version manager's script) is one command, and the agent's are others."""
+        launcher = ("bash", "-c", '"$@"; true', "launcher")
+        self.agent("echo x >> e", "rm c", launcher=launcher)
+        report = self.json("report", "--session", "s")
+        self.assertEqual([row["command"] for row in report["commands"]["rows"]], [launcher[2], "echo x >> e", "rm c"])
+        changes = {row["path"]: row["command"] for row in report["changes"]["rows"]}
+        self.assertEqual((changes["e"], changes["c"], changes[str(self.top / "results")]), ("echo x >> e", "rm c", None))
+
     # As each agent's own process, or what its launcher starts, wrote them in a run of its own; XDG and other
     # variables in the second part.
     STATE = ("~/.claude/projects/-w/c.jsonl ~/.claude.json.tmp.1.2 $TMPDIR/claude-0/-w/s/tasks/b.output $TMPDIR/claude-35ba-cwd "

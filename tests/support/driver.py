@@ -99,10 +99,10 @@ class Case(unittest.TestCase):
     def json(self, *words, code=0, **more):
         return json.loads(self.seen(words[0], "--json", *words[1:], code=code, **more).stdout)
 
-    def agent(self, *commands, session="s", options=(), **more):
-        """What an agent inside a run receives for each command."""
+    def agent(self, *commands, session="s", options=(), launcher=(), **more):
+        """What an agent inside a run receives for each command.  launcher: words before its own."""
         (self.top / "commands").write_text(json.dumps(commands))
-        self.seen("run", "--session", session, "--agent", "agent", *options, "--", sys.executable,
+        self.seen("run", "--session", session, "--agent", "agent", *options, "--", *launcher, sys.executable,
                   str(self.top / "agent.py"), str(self.top / "commands"), str(self.top / "results"), code=0, **more)
         return [base64.b64decode(result) for result in json.loads((self.top / "results").read_text())]
 
