@@ -78,7 +78,7 @@ enum edit_pattern {
 	EDIT_PATTERN_NONE, /* by nothing */
 	/* what it asked access(2) last, right before, is whether it may write to the file */
 	EDIT_PATTERN_ACCESS_WRITE,
-	/* reads for the model begin with a inspect the first bytes, this one does not */
+	/* reads for the model begin by reading the first bytes, this one does not */
 	EDIT_PATTERN_NO_SNIFF,
 };
 

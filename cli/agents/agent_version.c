@@ -30,7 +30,8 @@ static bool is_version(const char *text, size_t bytes, const char *version)
 	       (bytes == length || text[length] == '-');
 }
 
-/* Does the package in a directory say what it is, and is it of that version?  Returns false where it does not say. */
+/* Does the package in a directory say what it is, and is it of that version?  Returns false where
+ * it does not say. */
 static bool ask_package(const char *directory, const char *version, bool *ret_is_it)
 {
 	char path[PATH_MAX + 16];
@@ -95,7 +96,8 @@ static bool is_one_of(const char *path, const char *versions)
 	return false;
 }
 
-/* The file that a process was started from, and the script where that is an interpreter's first word. */
+/* The file that a process was started from, and the script where that is an interpreter's first
+ * word. */
 static bool process_is(uint32_t pid, const char *versions)
 {
 	char name[64], link[PATH_MAX], words[WORDS_BYTES], path[2 * PATH_MAX + 2], real[PATH_MAX];
@@ -124,8 +126,8 @@ static bool process_is(uint32_t pid, const char *versions)
 	return realpath(path, real) && is_one_of(real, versions);
 }
 
-/* Is it known of another scope of that process?  One of its own reads begins late: an agent may have written its title over its command
- * line by then (pi). */
+/* Is it known of another scope of that process?  One of its in-process reads begins late: an agent
+ * may have written its title over its command line by then (pi). */
 static bool is_known_of(const struct segment *segment, const struct scope_slot *scope)
 {
 	struct scope_slot other;

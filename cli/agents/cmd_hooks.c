@@ -1,6 +1,6 @@
 /*
- * `seen hooks`: has agents tell when their conversation is another one, or shorter than it was: lists, installs and removes what
- * they run then (lib/hooks.h).  It looks at no session.
+ * `seen hooks`: has agents tell when their conversation is another one, or shorter than it was:
+ * lists, installs and removes what they run then (lib/hooks.h).  It inspects no session.
  */
 #include <errno.h>
 #include <stdlib.h>

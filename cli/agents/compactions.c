@@ -40,7 +40,8 @@ static bool condition_holds(const json_t *object, const char *text, size_t lengt
 	       memcmp(json_string_value(value), equals + 1, wanted) == 0;
 }
 
-/* Does the line hold what the condition's last name, or its text, is at all?  Most lines do not, and need not be parsed. */
+/* Does the line hold what the condition's last name, or its text, is at all?  Most lines do not,
+ * and need not be parsed. */
 static bool is_possible(const char *line, size_t line_length, const char *text, size_t length)
 {
 	const char *equals = memchr(text, '=', length), *wanted = equals ? equals + 1 : text;
@@ -72,7 +73,8 @@ static bool all_hold(const char *marker, size_t length, const char *line, size_t
 	return length > 0;
 }
 
-/* Does one of the markers hold: of the line's text, or of what it says?  begins: without those that begin a conversation, too. */
+/* Does one of the markers hold: of the line's text, or of what it says?  begins: without those that
+ * begin a conversation, too. */
 static bool any_holds(const char *markers, const char *line, size_t length, bool begins,
 		      const json_t *object)
 {

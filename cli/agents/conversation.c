@@ -34,7 +34,7 @@ struct conversation {
 	struct result *results;
 	size_t result_count, result_capacity;
 	struct map ids, calls;
-	uint32_t leaf; /* NONE: nothing was said */
+	uint32_t leaf; /* NONE: there is no entry */
 	uint32_t path; /* number of the branch that ends there */
 	bool findings, side, says_end;
 	bool called; /* the model answered by calls, or may have */

@@ -1,6 +1,7 @@
 /*
- * A conversation: what one transcript tells, line by line.  Its entries are a tree; the conversation stands at one of them, and what the
- * model has is what lies between that one and the beginning.
+ * A conversation: what one transcript tells, line by line.  Its entries are a tree; the
+ * conversation stands at one of them, and what the model has is what lies between that one and the
+ * beginning.
  */
 #ifndef SEEN_CLI_CONVERSATION_H
 #define SEEN_CLI_CONVERSATION_H
@@ -8,8 +9,9 @@
 #include "cli/agents/transcript_entry.h"
 
 /*
- * An agent may write its lines a little later than it acts by them (Claude Code: 100 ms).  So long after a line that has the model
- * asked, nobody knows what is not yet written: what the model does next, and in which conversation.
+ * An agent may write its lines a little later than it acts by them (Claude Code: 100 ms).  So long
+ * after a line that has the model asked, what is not yet written is not known: what the model does
+ * next, and in which conversation.
  */
 enum { CONVERSATION_SETTLES_MS = 250 };
 
@@ -22,8 +24,8 @@ void conversation_free(struct conversation *conversation);
 /* conversation_add(): goes on by a line.
  *
  * entry: known; borrowed for the call.  now_ns: CLOCK_BOOTTIME.
- * Returns whether a prompt, or the line by itself, took it to another branch than it was on.  Without memory for the line it is on one that has
- * nothing. */
+ * Returns whether a prompt, or the line by itself, took it to another branch than it was on.
+ * Without memory for the line it is on one that has nothing. */
 bool conversation_add(struct conversation *conversation, const struct entry *entry,
 		      uint64_t now_ns);
 
@@ -42,8 +44,9 @@ bool conversation_is_live(const struct conversation *conversation);
 /* conversation_reports_ending(): does its form tell when a turn has ended? */
 bool conversation_reports_ending(const struct conversation *conversation);
 
-/* conversation_is_certain(): is it known what comes next belongs to this branch: the model has called commands and nobody else, or it was
- * asked long enough ago?  ret_due_ns: when it will be, if nothing is written until then; 0: never. */
+/* conversation_is_certain(): is it known what comes next belongs to this branch: the model has
+ * called commands and no sub-agent, or it was asked long enough ago?  ret_due_ns: when it will be,
+ * if nothing is written until then; 0: never. */
 bool conversation_is_certain(const struct conversation *conversation, uint64_t now_ns,
 			     uint64_t *ret_due_ns);
 

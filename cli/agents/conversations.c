@@ -23,7 +23,7 @@ struct findings {
 	struct findings *next;
 	struct conversation *conversation;
 	uint64_t profiles;
-	uint64_t active;   /* when it was last told of, in turn; 0: not in this run */
+	uint64_t active;   /* when it was last reported, in turn; 0: not in this run */
 	uint64_t scope_id; /* 0: not known */
 	char *directory;   /* its agent's; NULL: not said */
 	bool many;         /* its agent may hold several conversations at once */
@@ -45,7 +45,8 @@ struct follow {
 	const struct hooks_agent *hooks; /* for its agent; NULL: there are none */
 	bool is_hooked;                  /* they are there */
 	bool is_interactive;
-	bool is_own; /* of what the agent's own process reads: nobody cuts it, no result holds it */
+	/* of what the agent's own process reads: nothing cuts it, no result holds it */
+	bool is_own;
 	bool was_reported;
 	struct findings *current;
 	struct proven *proven;
@@ -142,7 +143,7 @@ static bool may_be_of(const struct findings *findings, const struct follow *foll
 	if (!follow->profile || follow->profile > SETTINGS_PROFILES_MAX ||
 	    !(findings->profiles >> (follow->profile - 1) & 1))
 		return false;
-	/* A process's own reads are a scope beside the one of its commands. */
+	/* A process's in-process reads are a scope beside the one of its commands. */
 	if (findings->scope_id && !follow->is_own)
 		return findings->scope_id == follow->id;
 	return !findings->directory || !follow->directory[0] ||
@@ -216,7 +217,8 @@ static void add_result(struct findings *findings, const struct entry_result *res
 			proofs_contradict(all->proofs, result, follow->id);
 }
 
-/* The conversation goes on elsewhere: of what was not proven where it was, nobody knows where it belongs. */
+/* The conversation goes on elsewhere: of what was not proven where it was, it is not known where it
+ * belongs. */
 static void leave(const struct conversations *conversations, const struct follow *follow)
 {
 	if (follow->is_own)
@@ -234,7 +236,7 @@ void conversations_add(struct findings *findings, const struct entry *entry, boo
 	bool moved = conversation_add(findings->conversation, entry, sys_boottime_ns());
 	if (is_old)
 		return;
-	/* The end of a turn may be told of when another conversation has begun. */
+	/* The end of a turn may be reported when another conversation has begun. */
 	bool is_end = entry->state == ENTRY_ENDED;
 	if (is_end ? !findings->active
 		   : entry->is_step || entry->begins || entry->state != ENTRY_SAME)
@@ -314,7 +316,8 @@ static void find_scopes(struct conversations *conversations)
 
 /* ---- what is known by now ---- */
 
-/* Does a sub-agent live there?  Where a form does not tell when one has done, the conversation that it belongs to goes on then. */
+/* Does a sub-agent live there?  Where a form does not tell when one has done, the conversation that
+ * it belongs to goes on then. */
 static bool lives_beside(const struct findings *findings, const struct findings *current)
 {
 	if (!findings->active || !conversation_is_live(findings->conversation))
@@ -325,7 +328,7 @@ static bool lives_beside(const struct findings *findings, const struct findings 
 	       findings->active > current->active;
 }
 
-/* The conversation that was last told of.  ret_alone: no other one lives in that process. */
+/* The conversation that was last reported.  ret_alone: no other one lives in that process. */
 static struct findings *current_of(const struct conversations *conversations,
 				   const struct follow *follow, bool *ret_alone)
 {
@@ -373,7 +376,7 @@ static void set_flags(const struct conversations *conversations, const struct fo
 	(void)proof_scope(conversations->segment, follow->id, flags | mine);
 }
 
-/* One scope.  Returns when it is to be looked at again; 0: when something is told. */
+/* One scope.  Returns when it is to be inspected again; 0: when something is reported. */
 static uint64_t complete(struct conversations *conversations, struct follow *follow,
 			 uint64_t now_ns)
 {

@@ -1,13 +1,14 @@
 /*
  * seen-demo-agent: a small scripted agent, to see what `seen` does without having a real one.
  *
- *	seen-demo-agent			makes a folder, and runs itself there under `seen run --summary`
- *	seen-demo-agent --in FOLDER	is the agent: files and commands are in FOLDER
+ * 	seen-demo-agent			makes a directory, and runs itself there under `seen run --summary`
+ * 	seen-demo-agent --in FOLDER	is the agent: files and commands are in FOLDER
  *
  * The first is also the person who changes a file while the agent works on it.
  *
  * It starts commands as real agents do: a child, `bash -c`, standard input /dev/null, output and
- * errors to a socket pair; it reads to the end and waits.  What it prints is what a model would get.
+ * errors to a socket pair; it reads to the end and waits.  What it prints is what a model would
+ * get.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,14 +30,14 @@ enum {
 	SHOWN_COLUMNS = 46, /* of its beginning that are printed */
 	DIRECTORIES_OPEN_MAX = 8,
 	FAILED = 125,    /* as `seen run` says it */
-	PATIENCE = 1500, /* looks, some 2 ms apart */
+	PATIENCE = 1500, /* checks, some 2 ms apart */
 };
 
 static const char PERSON[] = "SEEN_DEMO_PERSON"; /* in the environment: there is one */
 
 static const struct {
 	const char *comment;
-	const char *command; /* NULL: somebody else adds a line to the notes */
+	const char *command; /* NULL: an external writer adds a line to the notes */
 } STEPS[] = {
 	{ "first read", "cat notes.txt" },
 	{ "read again", "cat notes.txt" },
@@ -114,13 +115,13 @@ static void nap(void)
 	(void)nanosleep(&SOON, NULL);
 }
 
-/* Path of the file by which the person is asked: beside the folder, which is the agent's. */
+/* Path of the file by which the person is asked: beside the directory, which is the agent's. */
 static bool path_of_request(const char *directory, char *ret_path)
 {
 	return snprintf(ret_path, PATH_MAX, "%s.please", directory) < PATH_MAX;
 }
 
-/* Asks the person to change the notes, and waits for it.  False: there is nobody. */
+/* Asks the person to change the notes, and waits for it.  False: there is no person. */
 static bool ask_person(const char *directory)
 {
 	char path[PATH_MAX];
@@ -173,7 +174,7 @@ static int be_agent(const char *directory)
 
 /* ---- around it ---- */
 
-/* The program: ../../bin/seen from the folder of this one. */
+/* The program: ../../bin/seen from the directory of this one. */
 static int find_paths(char *ret_self, char *ret_seen)
 {
 	ssize_t length = readlink("/proc/self/exe", ret_self, PATH_MAX - 1);
@@ -228,8 +229,9 @@ _Noreturn static void be_person(const char *directory, pid_t parent)
 	_exit(0);
 }
 
-/* Descriptor 0 of the run is /dev/null: the agent reads nothing there and has one conversation.  With a terminal there
- * `seen run` would wait for evidence of which conversation it is in, and answer nothing. */
+/* Descriptor 0 of the run is /dev/null: the agent reads nothing there and has one conversation.
+ * With a terminal there `seen run` would wait for evidence of which conversation it is in, and
+ * answer nothing. */
 static void close_input(void)
 {
 	int empty = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -238,7 +240,7 @@ static void close_input(void)
 		(void)dup2(empty, STDIN_FILENO);
 }
 
-/* Runs itself under `seen run` in the folder.  Returns the exit status. */
+/* Runs itself under `seen run` in the directory.  Returns the exit status. */
 static int run_under_seen(const char *seen, const char *self, const char *directory)
 {
 	char *words[] = { (char *)(uintptr_t)seen,      (char *)"run",
@@ -248,7 +250,7 @@ static int run_under_seen(const char *seen, const char *self, const char *direct
 			  (char *)(uintptr_t)directory, NULL };
 	int status;
 
-	/* Interrupted from the terminal, the folder is removed all the same. */
+	/* Interrupted from the terminal, the directory is removed all the same. */
 	(void)signal(SIGINT, SIG_IGN);
 	(void)signal(SIGQUIT, SIG_IGN);
 	pid_t parent = getpid(), person = fork();

@@ -14,7 +14,8 @@
 #include "cli/base/executable.h"
 #include "cli/base/json_edit.h"
 
-/* Every command of ours holds this, whatever the program's path in it; as shipped, behind MARK_PROGRAM. */
+/* Every command of ours holds this, whatever the program's path in it; as shipped, behind
+ * MARK_PROGRAM. */
 static const char MARK[] = " forget --hook ", MARK_PROGRAM[] = "seen";
 
 enum { FILE_BYTES_MAX = 16 << 20 };
@@ -96,8 +97,8 @@ __attribute__((format(printf, 2, 3))) static void blame(struct hooks_place *plac
 
 /* ---- what ---- */
 
-/* The program as commands of hooks name it: by name where PATH has it and not by_path, else by its path, for a shell.  Writes it as it
- * stands in a JSON string or one of JavaScript. */
+/* The program as commands of hooks name it: by name where PATH has it and not by_path, else by its
+ * path, for a shell.  Writes it as it stands in a JSON string or one of JavaScript. */
 static int program_word(bool by_path, char *ret_word, size_t capacity)
 {
 	char self[PATH_MAX], found[PATH_MAX], resolved[PATH_MAX];
@@ -175,7 +176,8 @@ static bool is_own(const json_t *hook)
 	return command && strstr(command, MARK) && strstr(command, MARK_PROGRAM);
 }
 
-/* The hooks that are to be there.  flags: JSON_DECODE_INT_AS_REAL: to be compared with what was read (json_edit_check). */
+/* The hooks that are to be there.  flags: JSON_DECODE_INT_AS_REAL: to be compared with what was
+ * read (json_edit_check). */
 static json_t *wanted_document(const struct hooks_agent *agent, bool by_path, size_t flags)
 {
 	char *text = text_of(agent, by_path);
@@ -215,7 +217,8 @@ static char *read_open(int fd, struct stat *ret_stat, size_t *ret_length, int *r
 	return bytes;
 }
 
-/* Reads a file whole.  Returns 0; -EISDIR for what is no file; -EFBIG, -EIO, -ENOMEM; errors of open(2). */
+/* Reads a file whole.  Returns 0; -EISDIR for what is no file; -EFBIG, -EIO, -ENOMEM; errors of
+ * open(2). */
 static int read_file(const char *path, struct json_text *ret_text, struct stat *ret_stat)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), error = 0;
@@ -267,8 +270,8 @@ static bool check_document(const json_t *document, const json_t *wanted, struct 
 	return true;
 }
 
-/* Reads a JSON file that hooks are in, or may be put into.  Says what is wrong.  Returns the document, a new reference, and its text; NULL
- * where there is none, or none that will do. */
+/* Reads a JSON file that hooks are in, or may be put into.  Says what is wrong.  Returns the
+ * document, a new reference, and its text; NULL where there is none, or none that will do. */
 static json_t *read_document(struct hooks_place *place, const json_t *wanted,
 			     struct json_text *ret_text, struct stat *ret_stat)
 {
@@ -300,7 +303,8 @@ static json_t *read_document(struct hooks_place *place, const json_t *wanted,
 	return document;
 }
 
-/* How many of the hooks that are to be there are, how many are not, and how many there are of ours in all. */
+/* How many of the hooks that are to be there are, how many are not, and how many there are of ours
+ * in all. */
 struct tally {
 	size_t there, missing, own;
 };
@@ -418,7 +422,7 @@ void hooks_inspect(const struct hooks_agent *agent, bool project, struct hooks_p
 
 /* ---- writing ---- */
 
-/* Makes the folders above a file. */
+/* Makes the directories above a file. */
 static int make_directories(const char *path)
 {
 	char directory[PATH_MAX];
@@ -459,8 +463,8 @@ static bool is_as_read(const char *path, const struct stat *before)
 	       now.st_mtim.tv_nsec == before->st_mtim.tv_nsec;
 }
 
-/* Replaces a file, whole or not at all; a symbolic link goes on to name it.  before: as it was read, NULL: there is none.  Says what
- * went wrong. */
+/* Replaces a file, whole or not at all; a symbolic link goes on to name it.  before: as it was
+ * read, NULL: there is none.  Says what went wrong. */
 static int replace_file(struct hooks_place *place, const char *bytes, size_t count,
 			const struct stat *before)
 {
@@ -553,7 +557,8 @@ static int insert_all(struct json_text *text, const json_t *wanted)
 	return 0;
 }
 
-/* The first hook of ours in an event's list: its group, and its number in that where others are in it, too. */
+/* The first hook of ours in an event's list: its group, and its number in that where others are in
+ * it, too. */
 static bool find_own(const struct json_text *text, struct json_span list, size_t *ret_group,
 		     bool *ret_shared, struct json_span *ret_hooks, size_t *ret_hook)
 {
@@ -588,7 +593,8 @@ static bool find_own(const struct json_text *text, struct json_span list, size_t
 	return false;
 }
 
-/* Takes one hook of ours out, and what was made for it alone.  Returns 1, or 0 when there is none, or -ENOMEM. */
+/* Takes one hook of ours out, and what was made for it alone.  Returns 1, or 0 when there is none,
+ * or -ENOMEM. */
 static int remove_one(struct json_text *text)
 {
 	struct json_item hooks, event;

@@ -1,9 +1,10 @@
 /*
- * Hooks: what has an agent tell when its conversation is another one, or shorter than it was, by `seen forget --hook`.  Which agents
- * there are for is in hooks.def, what they run in config/data/hooks, what for in docs/hooks.md.
+ * Hooks: what has an agent tell when its conversation is another one, or shorter than it was, by
+ * `seen forget --hook`.  Which agents there are for is in hooks.def, what they run in
+ * config/data/hooks, what for in docs/hooks.md.
  *
- * An agent's settings are its user's: hooks are put in and taken out as text (json_edit.h), and the file is replaced as a whole or
- * not at all.
+ * An agent's settings are its user's: hooks are put in and taken out as text (json_edit.h), and the
+ * file is replaced as a whole or not at all.
  */
 #ifndef SEEN_CLI_HOOKS_H
 #define SEEN_CLI_HOOKS_H
@@ -28,7 +29,8 @@ struct hooks_agent {
 enum hooks_state {
 	HOOKS_ABSENT,
 	HOOKS_INSTALLED,
-	HOOKS_OTHER, /* some of them, or those of another seen: installing them again sets it right */
+	/* some of them, or those of another seen: installing them again sets it right */
+	HOOKS_OTHER,
 	HOOKS_UNKNOWN, /* the file cannot be read, or is not what it should be */
 };
 
@@ -40,7 +42,9 @@ struct hooks_place {
 	enum hooks_state state;
 	bool is_off; /* the file says that no hook is to be run */
 	bool exists;
-	char fault[HOOKS_FAULT_BYTES]; /* why it cannot be told, or done; for a person, the path in it where that matters */
+	/* why it is not known, or cannot be done; for a person, the path in it where that
+	 * matters */
+	char fault[HOOKS_FAULT_BYTES];
 };
 
 /* hooks_count(), hooks_at(): the agents, by name. */
@@ -50,22 +54,24 @@ const struct hooks_agent *hooks_at(size_t index);
 /* hooks_find(): by name or alias; NULL: there is none. */
 const struct hooks_agent *hooks_find(const char *name);
 
-/* hooks_expand(): the first of the places of a pattern, divided by `|`, that is known: `$NAME/...` where that variable is set, `~/...`
- * where there is a home.  Returns 0; -ENOENT where none is; -ENAMETOOLONG. */
+/* hooks_expand(): the first of the places of a pattern, divided by `|`, that is known: `$NAME/...`
+ * where that variable is set, `~/...` where there is a home.  Returns 0; -ENOENT where none is;
+ * -ENAMETOOLONG. */
 int hooks_expand(const char *places, char *ret_path, size_t capacity);
 
-/* hooks_inspect(): where an agent's hooks are, and whether they are there.  project: those of the current folder.  Reads only. */
+/* hooks_inspect(): where an agent's hooks are, and whether they are there.  project: those of the
+ * current directory.  Reads only. */
 void hooks_inspect(const struct hooks_agent *agent, bool project, struct hooks_place *ret_place);
 
-/* hooks_text(): what is to be in the file, or in it under "hooks", as it would be there alone; NULL: out of memory.  The caller
- * frees it. */
+/* hooks_text(): what is to be in the file, or in it under "hooks", as it would be there alone;
+ * NULL: out of memory.  The caller frees it. */
 char *hooks_text(const struct hooks_agent *agent);
 
 /* hooks_install(), hooks_remove(): as their names say.
  *
- * place: as hooks_inspect() left it; its state is what came of it, its fault why not.
- * Returns 1 when the file was changed, 0 when there was nothing to do; -EEXIST when it is not what can be changed without harm (it is
- * left); other errors of writing. */
+ * place: as hooks_inspect() left it; its state is its result, its fault why not.
+ * Returns 1 when the file was changed, 0 when there was nothing to do; -EEXIST when it is not what
+ * can be changed without harm (it is left); other errors of writing. */
 int hooks_install(const struct hooks_agent *agent, struct hooks_place *place);
 int hooks_remove(const struct hooks_agent *agent, struct hooks_place *place);
 

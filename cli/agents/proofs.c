@@ -278,7 +278,8 @@ static bool prepare(const struct proofs *proofs, struct delivered *given)
 
 /* ---- is it there? ---- */
 
-/* Is a result as long as what the readers and viewers of a command printed?  Blanks at the end may have been taken off. */
+/* Is a result as long as what the readers and viewers of a command printed?  Blanks at the end may
+ * have been taken off. */
 static bool is_as_long(const struct entry_result *result, const struct proof_delivery *delivery)
 {
 	enum { BLANKS = 2 };

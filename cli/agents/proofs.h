@@ -1,8 +1,8 @@
 /*
  * Proofs: does a result, as a transcript has it, hold what a command gave (tracker/answer/proof.h)?
  *
- * Compared without what agents change: a carriage return before a newline, bytes that are no UTF-8 (U+FFFD, any number of them is one),
- * blank lines at the beginning and blanks at the end.
+ * Compared without what agents change: a carriage return before a newline, bytes that are no UTF-8
+ * (U+FFFD, any number of them is one), blank lines at the beginning and blanks at the end.
  */
 #ifndef SEEN_CLI_PROOFS_H
 #define SEEN_CLI_PROOFS_H
@@ -15,17 +15,20 @@ struct proofs;
 
 /* proofs_collect(): what there is now.  NULL: nothing, or no memory.  proofs_free() accepts NULL.
  *
- * profiles: bits; of agents of other profiles nothing is taken.  segment: borrowed until proofs_free(). */
+ * profiles: bits; of agents of other profiles nothing is taken.  segment: borrowed until
+ * proofs_free(). */
 struct proofs *proofs_collect(const struct segment *segment, uint64_t profiles);
 void proofs_free(struct proofs *proofs);
 
-/* proofs_find(): the oldest command, all of whose deliveries the result holds; it is not found again.
+/* proofs_find(): the oldest command, all of whose deliveries the result holds; it is not found
+ * again.
  *
  * scope_id: of that scope; 0: of any.  Returns false when there is none. */
 bool proofs_find(struct proofs *proofs, const struct entry_result *result, uint64_t scope_id,
 		 uint64_t *ret_command, uint64_t *ret_scope);
 
-/* proofs_contradict(): commands of which the result, which proves none, holds a beginning or an end and not the whole are contradicted. */
+/* proofs_contradict(): commands of which the result, which proves none, holds a beginning or an end
+ * and not the whole are contradicted. */
 void proofs_contradict(struct proofs *proofs, const struct entry_result *result, uint64_t scope_id);
 
 /* proofs_drop(): what a scope was given and is not proven is not to count. */

@@ -55,7 +55,7 @@ static uint64_t time_at(const json_t *object, const char *name)
 
 /* ---- calls ---- */
 
-/* Does a call name a command or a file, and nobody to hand a task to? */
+/* Does a call name a command or a file, and no sub-agent to hand a task to? */
 static bool is_plain(const json_t *arguments)
 {
 	static const char *const PLAIN[] = { "command",  "commands", "cmd",           "file_path",
@@ -400,7 +400,7 @@ static void gemini_message(const json_t *message, struct entry *entry)
 		entry->is_prompt = entry->result_count == before;
 		entry->state = ENTRY_ASKED;
 	} else if (is_string(message, "type", "gemini")) {
-		/* Its calls are told once they have come back. */
+		/* Its calls are reported once they have come back. */
 		entry->state = json_array_size(json_object_get(message, "toolCalls"))
 				       ? ENTRY_ASKED
 				       : ENTRY_ANSWERED;

@@ -1,9 +1,10 @@
 /*
- * Entries: what one line of an agent's transcript says of the conversation: where in it the line belongs, who speaks, and what the model
- * was given as a tool's result.
+ * Entries: what one line of an agent's transcript means for the conversation: where in it the line
+ * belongs, who speaks, and what the model was given as a tool's result.
  *
- * Four forms are known, and told by their members: Claude Code and pi (each line names the one before it, so that a file is a tree),
- * codex and Gemini CLI (a list).  Their agents write a result as the model gets it: cut where they cut it.
+ * Four forms are known, and told by their members: Claude Code and pi (each line names the one
+ * before it, so that a file is a tree), codex and Gemini CLI (a list).  Their agents write a result
+ * as the model gets it: cut where they cut it.
  */
 #ifndef SEEN_CLI_TRANSCRIPT_ENTRY_H
 #define SEEN_CLI_TRANSCRIPT_ENTRY_H
@@ -18,7 +19,8 @@ enum { ENTRY_CALLS_MAX = 64, ENTRY_RESULTS_MAX = 64 };
 /* A tool call of the model's. */
 struct entry_call {
 	uint64_t id;
-	bool is_plain; /* a command, or a file: what it does belongs to this conversation, not to a sub-agent's */
+	/* a command, or a file: what it does belongs to this conversation, not to a sub-agent's */
+	bool is_plain;
 };
 
 /* What the model was given for one.  Texts are of the line, or of the entry. */
@@ -27,7 +29,8 @@ struct entry_result {
 	const char *text;
 	size_t length;
 	size_t body,
-		body_length; /* the part of it that the tool printed, without what the agent wrote around it */
+		/* the part of it that the tool printed, without what the agent wrote around it */
+		body_length;
 	char *owned;
 };
 
@@ -43,7 +46,9 @@ enum entry_state {
 struct entry {
 	bool is_known; /* it is a line of one of the forms */
 	bool is_step;  /* it has a place in the conversation */
-	bool is_list; /* what came before it in the file is what it follows; else `parent` is, 0: it is a beginning */
+	/* what came before it in the file is what it follows; else `parent` is, 0: it is a
+	 * beginning */
+	bool is_list;
 	bool begins;  /* what came before it in the file counts no more */
 	bool is_side; /* of a sub-agent's conversation */
 	bool is_prompt;
@@ -62,7 +67,8 @@ struct entry {
 	json_t *json;
 };
 
-/* entry_parse(): reads a line of `length` bytes, without its newline.  entry_done() frees what it holds, in any case. */
+/* entry_parse(): reads a line of `length` bytes, without its newline.  entry_done() frees what it
+ * holds, in any case. */
 void entry_parse(const char *line, size_t length, struct entry *ret_entry);
 void entry_done(struct entry *entry);
 

@@ -42,13 +42,13 @@ struct rule {
 	const char *markers; /* of the config; empty: none */
 	uint64_t profiles;   /* bits: whose; of the session's profiles */
 	char *pattern;       /* absolute */
-	char *root;          /* the folder before the first component with a wildcard */
+	char *root;          /* the directory before the first component with a wildcard */
 	const char *rest;    /* the pattern behind it */
-	bool begun;          /* the root is among the folders */
+	bool begun;          /* the root is among the directories */
 	bool late;           /* it was not there at first: all that is in it is new */
 };
 
-/* A folder that something is looked for in: `rest` says what. */
+/* A directory that something is looked for in: `rest` says what. */
 struct directory {
 	uint64_t key; /* of path and rest */
 	struct rule *rule;
@@ -65,7 +65,7 @@ struct file {
 	uint64_t offset; /* what is before it was read; the beginning of a line */
 	uint64_t tail;   /* hash of the last bytes before it */
 	bool skips;      /* what is before it is the beginning of a line that is too long */
-	bool touched;    /* to be looked at */
+	bool touched;    /* to be inspected */
 	bool heard;      /* something was read of it in this run */
 	unsigned lines;  /* read in all, HEAD_LINES at most; that, where it was there before */
 	struct findings *findings; /* what it tells; NULL: nothing yet */
@@ -160,8 +160,8 @@ static void forget(const struct scope_slot *scope, void *data)
 		invalidation_record(transcripts->journal, scope->id, NULL, compaction->cause);
 }
 
-/* The conversation that a transcript tells of is not what it was: that of the agents that hold the file open for writing, where there
- * are such, else of all that it may be. */
+/* The conversation that a transcript records is not what it was: that of the agents that hold the
+ * file open for writing, where there are such, else of all that it may be. */
 static void compacted(const struct transcripts *transcripts, const struct file *file)
 {
 	struct compaction compaction = { .transcripts = transcripts, .path = file->path };
@@ -182,8 +182,9 @@ static bool is_counted(const struct file *file, uint64_t hash)
 	return false;
 }
 
-/* Does the agent's first conversation in this run begin with the line at which the file is?  Gemini CLI writes what it tells the model at
- * first as it writes a history that was cut.  In a second transcript the same may be a conversation that was cleared. */
+/* Does the agent's first conversation in this run begin with the line at which the file is?  Gemini
+ * CLI writes what it tells the model at first as it writes a history that was cut.  In a second
+ * transcript the same may be a conversation that was cleared. */
 static bool is_beginning(const struct transcripts *transcripts, const struct file *file)
 {
 	for (size_t i = 0; i < transcripts->file_count; i++) {
@@ -195,7 +196,8 @@ static bool is_beginning(const struct transcripts *transcripts, const struct fil
 	return file->lines < HEAD_LINES;
 }
 
-/* A line, or the beginning of one, that may tell of a compaction.  A transcript that is written anew holds lines that counted already. */
+/* A line, or the beginning of one, that may report a compaction.  A transcript that is written anew
+ * holds lines that counted already. */
 static void read_marker(const struct transcripts *transcripts, struct file *file, const char *line,
 			size_t length)
 {
@@ -248,7 +250,8 @@ static void read_line(const struct transcripts *transcripts, struct file *file, 
 		read_marker(transcripts, file, line, length);
 }
 
-/* The lines that are whole, and the rest where it is one without its newline.  Returns bytes that are done with. */
+/* The lines that are whole, and the rest where it is one without its newline.  Returns bytes that
+ * are done with. */
 static size_t read_lines(const struct transcripts *transcripts, struct file *file,
 			 const char *bytes, size_t count)
 {
@@ -377,7 +380,8 @@ static uint64_t line_before(int fd, uint64_t offset)
 	return count == offset ? 0 : offset;
 }
 
-/* A transcript by its path, which this takes over.  is_new: all of it is; else what comes from now on. */
+/* A transcript by its path, which this takes over.  is_new: all of it is; else what comes from now
+ * on. */
 static void add_file(struct transcripts *transcripts, struct rule *rule, char *path, bool is_new)
 {
 	struct stat stat;
@@ -407,7 +411,8 @@ static void add_file(struct transcripts *transcripts, struct rule *rule, char *p
 		return;
 	file->dev = stat.st_dev;
 	file->ino = stat.st_ino;
-	/* What was written to in this run is read from its beginning: the run's part of it, and what that goes on from. */
+	/* What was written to in this run is read from its beginning: the run's part of it, and
+	 * what that goes on from. */
 	uint64_t written_ns = (uint64_t)stat.st_mtim.tv_sec * 1000000000 +
 			      (uint64_t)stat.st_mtim.tv_nsec;
 	if (written_ns >= transcripts->since_ns) {
@@ -424,7 +429,7 @@ static void add_file(struct transcripts *transcripts, struct rule *rule, char *p
 static void add_directory(struct transcripts *transcripts, struct rule *rule, char *path,
 			  const char *rest, bool is_new);
 
-/* Something of a folder: does the pattern go on there? */
+/* Something of a directory: does the pattern go on there? */
 static void add_entry(struct transcripts *transcripts, struct rule *rule, const char *path,
 		      const char *rest, const char *name, bool is_new)
 {
@@ -441,7 +446,7 @@ static void add_entry(struct transcripts *transcripts, struct rule *rule, const 
 	char *whole = join(path, name);
 	if (!whole)
 		return;
-	/* Links could lead round in circles where any depth is looked at. */
+	/* Links could lead round in circles where any depth is inspected. */
 	bool there = fstatat(AT_FDCWD, whole, &stat, any_depth ? AT_SYMLINK_NOFOLLOW : 0) == 0;
 	if (there && S_ISDIR(stat.st_mode) && any_depth)
 		add_directory(transcripts, rule, whole, rest, is_new);
@@ -464,7 +469,7 @@ static void list_directory(struct transcripts *transcripts, struct rule *rule, c
 		(void)closedir(directory);
 }
 
-/* A folder by its path, which this takes over. */
+/* A directory by its path, which this takes over. */
 static void add_directory(struct transcripts *transcripts, struct rule *rule, char *path,
 			  const char *rest, bool is_new)
 {
@@ -485,7 +490,7 @@ static void add_directory(struct transcripts *transcripts, struct rule *rule, ch
 		free(path);
 		return;
 	}
-	/* Watched before it is listed: what comes in between is told of. */
+	/* Watched before it is listed: what comes in between is reported. */
 	int wd = transcripts->fd < 0 ? -1
 				     : inotify_add_watch(transcripts->fd, path,
 							 IN_CREATE | IN_MODIFY | IN_MOVED_TO |
@@ -503,7 +508,7 @@ static void add_directory(struct transcripts *transcripts, struct rule *rule, ch
 	}
 }
 
-/* Lists every folder again, where events were lost or there are none. */
+/* Lists every directory again, where events were lost or there are none. */
 static void list_all(struct transcripts *transcripts)
 {
 	for (size_t i = 0; i < transcripts->directory_count; i++) {
@@ -512,7 +517,7 @@ static void list_all(struct transcripts *transcripts)
 	}
 }
 
-/* A folder went: one of that name may come. */
+/* A directory went: one of that name may come. */
 static void drop_watched(struct transcripts *transcripts, int wd)
 {
 	for (size_t i = transcripts->directory_count; i-- > 0;) {
@@ -621,7 +626,7 @@ static bool add_rules(struct transcripts *transcripts, const struct config *conf
 	return true;
 }
 
-/* ---- from outside ---- */
+/* ---- for callers ---- */
 
 /* The clock of files' times, which goes on by ticks. */
 static uint64_t file_clock_ns(void)
@@ -685,7 +690,8 @@ static void start_rules(struct transcripts *transcripts)
 	}
 }
 
-/* The touched file that was written to first, so that what was said last is read last; NULL: none is touched. */
+/* The touched file that was written to first, so that what was written last is read last; NULL:
+ * none is touched. */
 static struct file *next_touched(const struct transcripts *transcripts)
 {
 	struct file *next = NULL;

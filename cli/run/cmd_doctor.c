@@ -1,5 +1,5 @@
 /*
- * `seen doctor`: what will be observed on this machine, and of a program.  Linkage is looked at to
+ * `seen doctor`: what will be observed on this machine, and of a program.  Linkage is inspected to
  * explain, not to judge: a program is started under the library, and the session is asked.
  *
  * A check is one line: ok, warn (something is less than it could be) or fail (nothing works), and
@@ -250,7 +250,7 @@ static void check_mode(struct doctor *doctor)
 	}
 }
 
-/* The nearest folder that exists, from `path` up. */
+/* The nearest directory that exists, from `path` up. */
 static void nearest_existing(const char *path, char *ret_directory)
 {
 	(void)snprintf(ret_directory, PATH_MAX, "%s", path);
@@ -264,7 +264,7 @@ static void nearest_existing(const char *path, char *ret_directory)
 	}
 }
 
-/* Can sessions be made in a folder?  Returns false when not. */
+/* Can sessions be made in a directory?  Returns false when not. */
 static bool check_directory(struct doctor *doctor, const char *what, const char *path,
 			    enum level level, const char *remedy)
 {
@@ -426,7 +426,7 @@ static const char *runtime_name(enum executable_runtime runtime)
 	return NAMES[runtime];
 }
 
-/* By which way in the program is seen. */
+/* By which mechanism the program is seen. */
 static void check_via(struct doctor *doctor)
 {
 	struct program *program = &doctor->program;
@@ -626,9 +626,10 @@ static void check_elder(struct doctor *doctor, const struct segment *segment)
 		    agent->name, (int)pid);
 }
 
-/* ---- conversations that nobody can tell apart from below ---- */
+/* ---- conversations that cannot be told apart from below ---- */
 
-/* What an agent's own hooks say, and what its transcript does.  agent: NULL: there are no hooks for it. */
+/* What an agent's own hooks say, and what its transcript does.  agent: NULL: there are no hooks for
+ * it. */
 static void check_hooks_of(struct doctor *doctor, const char *name, const struct hooks_agent *agent)
 {
 	const struct config_profile *profile = config_profile_find(doctor->config, name);
@@ -671,8 +672,8 @@ static void check_hooks(struct doctor *doctor)
 			check_hooks_of(doctor, hooks_at(i)->name, hooks_at(i));
 }
 
-/* What to start for a trial, into words[3]; the path.  A script that is no known agent may do anything with
- * --version: only its interpreter is started. */
+/* What to start for a trial, into words[3]; the path.  A script that is no known agent may do
+ * anything with --version: only its interpreter is started. */
 static const char *trial_words(const struct doctor *doctor, char **words)
 {
 	const struct program *program = &doctor->program;

@@ -1,6 +1,6 @@
 /*
  * `seen run`: opens or makes a session, runs a command with the library loaded in it, waits, and
- * says what came of it.
+ * says its result.
  *
  * The command runs in this process's group, so the terminal treats both as one job.  Signals that
  * the terminal sends reach the command without our doing; those sent to this process alone by
@@ -277,9 +277,9 @@ static bool is_stopped(pid_t pid)
 	return behind_name && behind_name[1] == ' ' && behind_name[2] == 'T';
 }
 
-/* Somebody may stop the command by its own pid (a limiter of processor time) and let it go on
- * without knowing of this process, which cannot notice while it is stopped itself: a child looks,
- * and lets it go on too. */
+/* Another process may stop the command by its own pid (a limiter of processor time) and let it go
+ * on without knowing of this process, which cannot notice while it is stopped itself: a child
+ * checks, and lets it go on too. */
 static pid_t watch(pid_t command)
 {
 	static const struct timespec PAUSE = { .tv_nsec = 20000000 };
@@ -396,14 +396,14 @@ static bool goes_on(pid_t command, const struct supervised *supervised)
 		return !is_stopped(command);
 	if (waitid(P_PID, (id_t)command, &info, WCONTINUED | WNOHANG) == 0 && info.si_pid)
 		return true;
-	/* The next stop takes back what the kernel had to tell of that; it is still to be waited
+	/* The next stop takes back what the kernel reported of that; it is still to be waited
 	 * for. */
 	return waitid(P_PID, (id_t)command, &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
 	       info.si_pid;
 }
 
-/* Stops this process by a signal, so that who waits for it is told the same.  Returns whether it
- * did: the kernel drops the signals of terminals in a process group that nobody could let go on.
+/* Stops this process by a signal, so that its waiting parent gets the same status.  Returns whether
+ * it did: the kernel drops the signals of terminals in an orphaned process group.
  * All signals are blocked. */
 static bool stop_by(int signal)
 {
@@ -422,7 +422,7 @@ static bool stop_by(int signal)
 	(void)sigprocmask(SIG_UNBLOCK, &stopping, NULL); /* here it stops */
 	(void)sigprocmask(SIG_BLOCK, &stopping, NULL);
 	(void)sigaction(signal, &before, NULL);
-	/* Whoever let it go on did so by SIGCONT, which is blocked. */
+	/* The process that let it go on sent SIGCONT, which is blocked. */
 	return sigpending(&pending) == 0 && sigismember(&pending, SIGCONT) == 1;
 }
 
@@ -437,12 +437,12 @@ static void stop_with(pid_t command, const struct supervised *supervised, int si
 		(void)kill(watcher, SIGKILL);
 		(void)waitpid(watcher, NULL, 0);
 	}
-	/* Somebody let us go on; the whole group perhaps, perhaps us alone. */
+	/* This process was continued; perhaps with the whole group, perhaps alone. */
 	if (!goes_on(command, supervised))
 		signal_command(command, supervised, SIGCONT);
 }
 
-/* Looks whether the command, a child of this process, has ended; stops and goes on with it. */
+/* Checks whether the command, a child of this process, has ended; stops and goes on with it. */
 static bool has_ended(pid_t command, int *ret_status)
 {
 	pid_t changed;
@@ -518,7 +518,7 @@ static pid_t start_child(struct creation *creation)
 	if (child != 0)
 		return child < 0 ? -errno : child;
 	(void)announce(creation);
-	/* Whoever kills `seen run` outright means the command. */
+	/* A kill of `seen run` is meant for the command. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(EXIT_CODE_FAILED);
@@ -645,7 +645,7 @@ static enum blind prepare_session(const struct config *config, char **words,
 		(void)snprintf(what, sizeof(what), "%s%s",
 			       session_name ? session_name : "no session",
 			       session_name ? ": " : " could be made: ");
-		/* Of a folder that cannot be made, not of a session. */
+		/* Of a directory that cannot be made, not of a session. */
 		return go_blind(rule, what,
 				error == -ENOENT ? strerror(ENOENT) : session_explain(error));
 	}
@@ -683,8 +683,8 @@ static void open_journal(const struct session *session, struct journal *ret_jour
 }
 
 /* Is the journal still the one that this run began with, and as long as it says?  Maps it anew:
- * where memory is limited, only what was there at the start was mapped.  What is said of a damaged
- * one would be wrong. */
+ * where memory is limited, only what was there at the start was mapped.  What a damaged one yields
+ * would be wrong. */
 static void renew_journal(const struct session *session, const struct journal_header *begun,
 			  struct journal *journal)
 {
@@ -835,7 +835,7 @@ static int run(const struct config *config, char **words)
 	int code = run_command(&recording, &context, via.ways, words);
 	process_end_run(&session.segment, this_run);
 	watch_finish(recording.watch);
-	/* The last of what was given is told of before it ends. */
+	/* The last of what was given is reported before it ends. */
 	(void)transcripts_tick(recording.transcripts);
 	(void)transcripts_text(recording.transcripts, conversations_report);
 	transcripts_finish(recording.transcripts);

@@ -28,7 +28,8 @@ static int compare(const void *a, const void *b)
 	return one < other ? -1 : one > other;
 }
 
-/* The local sockets that somebody listens on, by inode, in order (/proc/net/unix).  Freed by the caller; NULL: none. */
+/* The local sockets that a process listens on, by inode, in order (/proc/net/unix).  Freed by the
+ * caller; NULL: none. */
 static uint64_t *listening(size_t *ret_count)
 {
 	enum { ACCEPTS = 0x10000 }; /* __SO_ACCEPTCON */

@@ -1,6 +1,6 @@
 /*
- * An agent that was running before a run began, and that others of its name may hand their work to (codex's TUI gives it to a daemon): nothing of what it
- * does is observed.
+ * An agent that was running before a run began, and that others of its name may hand their work to
+ * (codex's TUI gives it to a daemon): nothing of what it does is observed.
  */
 #ifndef SEEN_CLI_ELDER_H
 #define SEEN_CLI_ELDER_H
@@ -11,16 +11,18 @@
 #include "tracker/process/role.h"
 #include "tracker/segment/segment.h"
 
-/* elder_find(): a process of this user that runs the same agent, was started before `before_ns` (CLOCK_BOOTTIME), and listens on a
- * local socket.  Looks at all of /proc.
+/* elder_find(): a process of this user that runs the same agent, was started before `before_ns`
+ * (CLOCK_BOOTTIME), and listens on a local socket.  Inspects all of /proc.
  *
- * segment: for the names of agents.  agent: role, name and profile.  Returns its pid; 0: there is none, or nobody can tell. */
+ * segment: for the names of agents.  agent: role, name and profile.  Returns its pid; 0: there is
+ * none, or it is not known. */
 pid_t elder_find(const struct segment *segment, const struct invocation *agent, uint64_t before_ns);
 
 /* elder_remedy(): what a user may do about it, for an agent of that name. */
 const char *elder_remedy(const char *name);
 
-/* elder_print(): says it at the end of a run, of the agents that began in it.  since_ns: when that was, CLOCK_BOOTTIME. */
+/* elder_print(): says it at the end of a run, of the agents that began in it.  since_ns: when that
+ * was, CLOCK_BOOTTIME. */
 void elder_print(const struct segment *segment, uint64_t since_ns);
 
 #endif

@@ -64,7 +64,8 @@ static void find(struct telling *telling, int code, int status)
 	tell(telling, "status %d, the command's own was %d: ", code, status);
 }
 
-/* Names the rules that were hit, as far as the journal tells: those whose action is fail, or all that do more than log. */
+/* Names the rules that were hit, as far as the journal tells: those whose action is fail, or all
+ * that do more than log. */
 static void name_rules(struct telling *telling, bool all, const struct fail_on_run *run)
 {
 	enum { NAMED = 8 };
@@ -148,7 +149,7 @@ static void judge_stale(struct telling *telling, const struct fail_on_run *run)
 	tell(telling, "; see `seen log --session %s --op guarded`", run->session);
 }
 
-/* only_unseen: what a rule may have been broken by, and nobody would know. */
+/* only_unseen: what may have broken a rule unobserved. */
 static void judge_coverage(struct telling *telling, const struct fail_on_run *run, bool only_unseen)
 {
 	const struct coverage *coverage = &run->sum->coverage;

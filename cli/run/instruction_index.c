@@ -30,7 +30,7 @@ enum {
 static const uint32_t EVENTS = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO |
 			       IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR | IN_DONT_FOLLOW;
 
-/* A folder that is watched. */
+/* A directory that is watched. */
 struct directory {
 	int wd; /* first: the tree is ordered by it */
 	char path[];
@@ -41,7 +41,7 @@ struct instruction_index {
 	int fd;            /* inotify; -1: not made yet */
 	void *directories; /* tsearch(3), by wd */
 	size_t directory_count;
-	char **open; /* folders that are to be gone into; owned */
+	char **open; /* directories that are to be gone into; owned */
 	size_t open_count, open_capacity;
 	uint64_t again_ns; /* the next walk begins then at the earliest */
 	bool walks;        /* since the last walk began */
@@ -88,7 +88,7 @@ static void abandon(struct instruction_index *index)
 	index->given_up = true;
 }
 
-/* A folder that is to be gone into. */
+/* A directory that is to be gone into. */
 static void push(struct instruction_index *index, const char *path)
 {
 	if (index->open_count == index->open_capacity) {
@@ -108,7 +108,7 @@ static void push(struct instruction_index *index, const char *path)
 		abandon(index);
 }
 
-/* Watches a folder.  False: it is gone, or nobody may go into it, or the index was given up. */
+/* Watches a directory.  False: it is gone, or it may not be entered, or the index was given up. */
 static bool watch_directory(struct instruction_index *index, const char *path)
 {
 	int wd = inotify_add_watch(index->fd, path, EVENTS);
@@ -123,7 +123,7 @@ static bool watch_directory(struct instruction_index *index, const char *path)
 	struct directory *directory = find(index, wd);
 	if (directory && strcmp(directory->path, path) == 0)
 		return true;
-	/* One folder by two names: what happens there would be told of one. */
+	/* One directory by two names: what happens there would be reported of one. */
 	if (directory || index->directory_count == DIRECTORIES_MAX) {
 		abandon(index);
 		return false;
@@ -158,13 +158,13 @@ static void set_names(struct instruction_index *index, const char *path, uint64_
 		abandon(index);
 }
 
-/* Takes what is in a folder. */
+/* Takes what is in a directory. */
 static void walk_directory(struct instruction_index *index, const char *path)
 {
 	char below[SEGMENT_PATH_BYTES];
 	uint64_t names = 0;
 
-	/* Watched first: what comes while it is listed is told. */
+	/* Watched first: what comes while it is listed is reported. */
 	DIR *stream = watch_directory(index, path) ? opendir(path) : NULL;
 	if (!stream)
 		return;

@@ -12,7 +12,7 @@
 
 enum {
 	DEPTH_MAX = 64,            /* from a process up to this one */
-	ENVIRONMENT_BYTES = 65536, /* that are looked at */
+	ENVIRONMENT_BYTES = 65536, /* that are inspected */
 	MAPS_BYTES = 262144,
 	PROCESSES_MAX = 65536,
 };
@@ -155,8 +155,8 @@ static bool has_mapping(uint32_t pid, uint64_t ino)
 		char rights[5];
 		unsigned long long found;
 		line += *line == '\n';
-		/* Its device is that of the file system, which need not be what stat says (btrfs): the number of the file alone
-		 * may hold up a look, nothing worse. */
+		/* Its device is that of the file system, which need not be what stat says (btrfs):
+		 * the number of the file alone may put off a check, nothing worse. */
 		if (sscanf(line, "%*x-%*x %4s %*x %*x:%*x %llu", rights, &found) == 2 &&
 		    found == ino && rights[1] == 'w' && rights[3] == 's')
 			return true;

@@ -1,6 +1,6 @@
 /*
- * The session's processes that live, found in /proc: those in its table, all that descend from this run, and those whose
- * environment names the session.
+ * The session's processes that live, found in /proc: those in its table, all that descend from this
+ * run, and those whose environment names the session.
  */
 #ifndef SEEN_CLI_LIVE_PROCESSES_H
 #define SEEN_CLI_LIVE_PROCESSES_H
@@ -23,17 +23,18 @@ struct live_processes {
 	size_t count;
 };
 
-/* live_processes_list(): looks at every process of the machine: one or a few milliseconds.
+/* live_processes_list(): inspects every process of the machine: one or a few milliseconds.
  *
- * leave_out: a child of this process that is none of the session, with all below it; 0: there is none.  list: what was taken before,
- * or zeroes; free its items. */
+ * leave_out: a child of this process that is none of the session, with all below it; 0: there is
+ * none.  list: what was taken before, or zeroes; free its items. */
 void live_processes_list(const struct session *session, pid_t leave_out,
 			 struct live_processes *list);
 
-/* live_processes_writer(): one of the session's processes that may write to a file at any moment: it holds a descriptor for it that is open
- * for writing, or a shared mapping.  dev, ino: of the file.
+/* live_processes_writer(): one of the session's processes that may write to a file at any moment:
+ * it holds a descriptor for it that is open for writing, or a shared mapping.  dev, ino: of the
+ * file.
  *
- * Returns its pid, 0: there is none.  Processes that cannot be looked at hold nothing. */
+ * Returns its pid, 0: there is none.  Processes that cannot be inspected hold nothing. */
 uint32_t live_processes_writer(const struct live_processes *list, uint64_t dev, uint64_t ino);
 
 #endif

@@ -22,7 +22,7 @@
 
 enum {
 	SCAN_MS =
-		50, /* the table is looked at no oftener: between two looks a file's interactions of one kind are one */
+		50, /* the table is inspected no oftener: between two checks a file's interactions of one kind are one */
 	WRITE_MS = 1000,
 	WRITE_SHARE =
 		20, /* writing takes no more than this part of the time: a large file is written less often */
@@ -61,7 +61,7 @@ static struct {
 	uint64_t generation; /* files_changed at the last look */
 	uint64_t next_check_ns, next_write_ns, next_lock_ns;
 	bool is_dirty;
-	bool is_noted; /* `warning` is to be said */
+	bool is_noted; /* `warning` is to be printed */
 	char warning[SEGMENT_PATH_BYTES + 256];
 } kept = { .lock = -1 };
 
@@ -215,7 +215,8 @@ struct happened {
 	uint64_t time_ns;
 };
 
-/* The last of each kind, by time.  An edit that is not complete is none yet, unless the run is over. */
+/* The last of each kind, by time.  An edit that is not complete is none yet, unless the run is
+ * over. */
 static void interactions(const struct file_slot *file, bool closing, struct happened *ret_happened)
 {
 	bool edits = !file->writer || closing;
@@ -275,7 +276,8 @@ static void add_slot(const struct file_slot *file, bool closing)
 				source == SOURCE_AGENT;
 		if (time_ns <= (record ? record->handled_ns[kind_of(source)] : kept.base_ns))
 			continue;
-		/* What others do to a file that the agent has nothing to do with is none of its context. */
+		/* What others do to a file that the agent has nothing to do with is none of its
+		 * context. */
 		if (!record && comes_in)
 			record = add_record(json_string_value(text));
 		if (!record)
@@ -297,7 +299,7 @@ static uint64_t word(const uint64_t *at)
 	return __atomic_load_n(at, __ATOMIC_RELAXED);
 }
 
-/* Looks at all slots; in most, at those few words that say whether there is something new. */
+/* Inspects all slots; in most, at those few words that say whether there is something new. */
 static void check(bool closing)
 {
 	const struct segment *segment = &kept.session->segment;
@@ -560,7 +562,8 @@ static void resume(void)
 	json_decref(document);
 }
 
-/* Only one of several runs writes.  A lock of this process alone: what it forks does not hold it. */
+/* Only one of several runs writes.  A lock of this process alone: what it forks does not hold
+ * it. */
 static bool lock(void)
 {
 	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };

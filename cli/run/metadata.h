@@ -1,9 +1,11 @@
 /*
- * Task metadata: which files are in the agent's context, since when, and what happened to them since: `task_metadata.json` beside
- * the session's journal (docs/design/guard.md, "Task metadata"; the schema is config/data/schema/task_metadata.schema.json).
+ * Task metadata: which files are in the agent's context, since when, and what happened to them
+ * since: `task_metadata.json` beside the session's journal (docs/design/guard.md, "Task metadata";
+ * the schema is config/data/schema/task_metadata.schema.json).
  *
- * `seen run` follows the session's table of files and writes it, in whole or not at all: at most once a second, and at its end, and
- * only when something happened.  Of several runs in one session one writes, and another goes on when that has ended.
+ * `seen run` follows the session's table of files and writes it, in whole or not at all: at most
+ * once a second, and at its end, and only when something happened.  Of several runs in one session
+ * one writes, and another goes on when that has ended.
  */
 #ifndef SEEN_CLI_METADATA_H
 #define SEEN_CLI_METADATA_H
@@ -17,16 +19,18 @@ enum {
 
 /* metadata_open(): takes up what the session's file says, or begins a new one.
  *
- * A file that is damaged, or another session's, is renamed, and a line on stderr says so.  session: borrowed until
- * metadata_close().  There is one for a process. */
+ * A file that is damaged, or another session's, is renamed, and a line on stderr says so.  session:
+ * borrowed until metadata_close().  There is one for a process. */
 void metadata_open(const struct session *session);
 
-/* metadata_tick(): looks whether something happened, and writes it when it is time.  Call it often: where nothing did, it
- * costs a look at one word.  Prints nothing. */
+/* metadata_tick(): checks whether something happened, and writes it when it is time.  Call it
+ * often:
+ * where nothing did, it costs reading one word.  Prints nothing. */
 void metadata_tick(void);
 
-/* metadata_close(): writes what was not written yet.  One line on stderr when something went wrong since metadata_open(): what is on
- * disk is then the last whole version.  Accepts that nothing is open. */
+/* metadata_close(): writes what was not written yet.  One line on stderr when something went wrong
+ * since metadata_open(): what is on disk is then the last whole version.  Accepts that nothing is
+ * open. */
 void metadata_close(void);
 
 #endif

@@ -22,7 +22,8 @@ enum {
 /* Our own helpers, which go when the last of the others does. */
 static const char HELPER[] = "seen-";
 
-/* The name of a process that lives: between the parentheses of its stat (proc(5)); NULL: it has ended, or is a helper. */
+/* The name of a process that lives: between the parentheses of its stat (proc(5)); NULL: it has
+ * ended, or is a helper. */
 static const char *name_of(uint32_t pid, char *stat)
 {
 	char path[64];

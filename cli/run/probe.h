@@ -1,6 +1,6 @@
 /*
  * A trial: programs started under the library in a private session, which is then asked what it
- * saw of them.  Everything lies in one temporary folder and goes with it.
+ * saw of them.  Everything lies in one temporary directory and goes with it.
  */
 #ifndef SEEN_CLI_PROBE_H
 #define SEEN_CLI_PROBE_H
@@ -12,7 +12,7 @@
 #include "config/config.h"
 
 struct probe {
-	char directory[PATH_MAX]; /* the session's workspace is folder/work */
+	char directory[PATH_MAX]; /* the session's workspace is directory/work */
 	char work[PATH_MAX];
 	char library[PATH_MAX];
 	struct config *config;
@@ -35,7 +35,7 @@ enum probe_output {
 	PROBE_CAPTURE, /* it is a pipe that counts as the agent's, up to 64 KiB */
 };
 
-/* probe_open(): makes the folder and the session.
+/* probe_open(): makes the directory and the session.
  *
  * request: of the command line; flags are added to it, and its configuration is loaded anew.
  * ret_probe: probe_close() it in any case.  why: a line for a person, on failure.
@@ -43,10 +43,11 @@ enum probe_output {
 int probe_open(struct config_request *request, struct probe *ret_probe,
 	       struct config_error *ret_why);
 
-/* probe_run(): runs a program in the session, its input empty, in the folder, as leader of a terminal-less
- * session of processes that is killed at the end.
+/* probe_run(): runs a program in the session, its input empty, in the directory, as leader of a
+ * terminal-less session of processes that is killed at the end.
  *
- * path: of the program file.  words: its arguments, ended by NULL.  timeout_ms: after which it is killed.
+ * path: of the program file.  words: its arguments, ended by NULL.  timeout_ms: after which it is
+ * killed.
  * Returns 0, whatever became of the program; -errno when there is no process to be had. */
 int probe_run(const struct probe *probe, const char *path, char *const words[],
 	      enum probe_output output, int timeout_ms, struct probe_result *ret_result);

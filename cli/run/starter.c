@@ -27,7 +27,7 @@ struct started {
 	unsigned rounds;
 };
 
-/* What the environment tells of the program that this one was started below; false: nothing. */
+/* The program that this one was started below, by the environment; false: not known. */
 static bool read_started(struct started *ret_started)
 {
 	const char *text = getenv(STARTED_VARIABLE);
@@ -36,8 +36,8 @@ static bool read_started(struct started *ret_started)
 			      &ret_started->ino, &ret_started->rounds) == 4;
 }
 
-/* How often the program of a file was started again below itself so far, by whatever lies between.  ret_by_itself: the process that
- * it became started this one, or became it. */
+/* How often the program of a file was started again below itself so far, by whatever lies between.
+ * ret_by_itself: the process that it became started this one, or became it. */
 static unsigned rounds_of(const struct stat *stat, bool *ret_by_itself)
 {
 	struct started started;
@@ -61,7 +61,8 @@ static bool is_script(const char *path)
 	return found;
 }
 
-/* Does this program's parent run a script: is one of the first words of its command line that file? */
+/* Does this program's parent run a script: is one of the first words of its command line that
+ * file? */
 static bool parent_runs(const struct stat *script)
 {
 	char path[PROC_PATH_BYTES], words[8192];

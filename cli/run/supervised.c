@@ -60,7 +60,7 @@ static void send_ready(int socket, const struct ready *ready, int listener)
 	(void)sendmsg(socket, &message, MSG_NOSIGNAL);
 }
 
-/* Without an exit that would be trapped and, where nobody answers, wait. */
+/* Without an exit that would be trapped and, where no supervisor answers, wait. */
 _Noreturn static void vanish(void)
 {
 	for (;;)
@@ -117,7 +117,7 @@ struct teller {
 
 static void report(const struct teller *teller, const struct wire *wire)
 {
-	/* Nobody there any more: nobody to know. */
+	/* The supervisor is gone: nothing to report. */
 	if (send(teller->socket, wire, sizeof(*wire), MSG_NOSIGNAL | MSG_DONTWAIT) > 0 &&
 	    getppid() == teller->to)
 		(void)kill(teller->to, SIGCHLD);
@@ -131,7 +131,7 @@ static void report_line(void *data, const char *line)
 	report(data, &wire);
 }
 
-/* Belongs to no terminal, holds nothing open that somebody might wait for the end of. */
+/* Belongs to no terminal, holds nothing open that another process might wait for the end of. */
 static void detach(const int *kept, int count)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -170,7 +170,7 @@ _Noreturn static void serve(struct supervisor *supervisor, struct teller *teller
 			continue;
 		if (wait[CALLS].revents)
 			is_last = !supervise_tend(supervisor);
-		/* Whoever kills `seen run` outright means the command. */
+		/* A kill of `seen run` is meant for the command. */
 		if (wait[TELLER].revents && !is_over)
 			(void)kill(command, SIGKILL);
 		if (wait[TELLER].revents)
@@ -185,7 +185,7 @@ _Noreturn static void serve(struct supervisor *supervisor, struct teller *teller
 				       (wait[TELLER].revents ? 0 : WNOHANG) | WUNTRACED) > 0) {
 				is_over = !WIFSTOPPED(wire.value);
 				report(teller, &wire);
-				/* It may have stopped with a command that somebody has killed since. */
+				/* It may have stopped with a command that was killed since. */
 				if (is_over && getppid() == teller->to)
 					(void)kill(teller->to, SIGCONT);
 			}
@@ -303,13 +303,14 @@ int supervised_start(const struct supervised_start *start, struct supervised *re
 	return 0;
 }
 
-/* How the command ended, as long as its new parent has not taken note of that (proc(5), stat, exit_code). */
+/* How the command ended, as long as its new parent has not taken note of that (proc(5), stat,
+ * exit_code). */
 static bool inspect_zombie(const struct supervised *supervised, int *ret_status)
 {
 	char path[64], text[1024];
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)supervised->command);
-	/* Still there, after it was looked at: then it was no other one of that number. */
+	/* Still there, after it was inspected: then it was no other one of that number. */
 	if (sys_read_file(path, text, sizeof(text)) <= 0 ||
 	    syscall(SYS_pidfd_send_signal, supervised->descriptor, 0, NULL, 0) < 0)
 		return false;
@@ -320,7 +321,7 @@ static bool inspect_zombie(const struct supervised *supervised, int *ret_status)
 	return true;
 }
 
-/* The supervisor is dead; the command is somebody else's child now. */
+/* The supervisor is dead; the command is another process's child now. */
 static void inspect_orphan(struct supervised *supervised, struct supervised_message *ret_message)
 {
 	struct pollfd ended = { supervised->descriptor, POLLIN, 0 };
@@ -372,7 +373,8 @@ void supervised_next(struct supervised *supervised, struct supervised_message *r
 
 void supervised_signal(const struct supervised *supervised, int signal)
 {
-	/* Not by its number, which may be another's once the supervisor has taken note of its end. */
+	/* Not by its number, which may be another's once the supervisor has taken note of its
+	 * end. */
 	if (supervised->descriptor >= 0)
 		(void)syscall(SYS_pidfd_send_signal, supervised->descriptor, signal, NULL, 0);
 	else

@@ -1,13 +1,14 @@
 /*
  * A command below a supervisor.
  *
- *	seen run                waits for the command as its caller's job, stops with it, says what came of it
- *	 └─ the supervisor      answers for all calls below; in a group of its own, so that no terminal stops it
- *	     └─ the command     in the group and session of `seen run`
+ * 	seen run                waits for the command as its caller's job, stops with it, says its result
+ * 	 └─ the supervisor      answers for all calls below; in a group of its own, so that no terminal stops it
+ * 	     └─ the command     in the group and session of `seen run`
  *
- * The supervisor is the command's parent because the kernel may let none but an ancestor look into a process (Yama,
- * ptrace_scope 1).  It goes on as long as any process lives below the filter.  When `seen run` dies, it ends the command.  When it
- * dies itself, its guardian lets all calls pass, and the command goes on.
+ * The supervisor is the command's parent because the kernel may let none but an ancestor look into
+ * a process (Yama, ptrace_scope 1).  It goes on as long as any process lives below the filter.
+ * When `seen run` dies, it ends the command.  When it dies itself, its guardian lets all calls
+ * pass, and the command goes on.
  */
 #ifndef SEEN_CLI_SUPERVISED_H
 #define SEEN_CLI_SUPERVISED_H
@@ -24,7 +25,8 @@ struct supervised_start {
 	struct journal *journal;
 	struct context context; /* of the command, as it is announced */
 	bool has_library;       /* the library is preloaded too */
-	/* In the command's process: announces the command.  Then, below the filter: becomes it, or ends. */
+	/* In the command's process: announces the command.  Then, below the filter: becomes it, or
+	 * ends. */
 	struct process_ref (*announce)(void *data);
 	void (*become)(void *data);
 	void *data;
@@ -33,7 +35,8 @@ struct supervised_start {
 struct supervised {
 	pid_t supervisor;
 	pid_t command;
-	int descriptor; /* of the command (pidfd), to know its end by when the supervisor is dead; -1 */
+	/* of the command (pidfd), to know its end by when the supervisor is dead; -1 */
+	int descriptor;
 	int messages;
 	bool no_new_privs;
 };
@@ -56,7 +59,8 @@ struct supervised_message {
 
 /* supervised_start(): starts the supervisor and the command.
  *
- * All signals are blocked in the caller, and SIGCHLD is not ignored; it is sent when there are news.
+ * All signals are blocked in the caller, and SIGCHLD is not ignored; it is sent when there are
+ * news.
  * Returns 0; a negative errno when that was not possible: then the command was not started. */
 int supervised_start(const struct supervised_start *start, struct supervised *ret_supervised);
 

@@ -78,7 +78,8 @@ static ssize_t write_lines(void *cookie, const char *bytes, size_t size_bytes)
 	return (ssize_t)size_bytes;
 }
 
-/* As many spaces as a line has columns: where the cursor is at the left edge it stays on its line, else it comes to the next one. */
+/* As many spaces as a line has columns: where the cursor is at the left edge it stays on its line,
+ * else it comes to the next one. */
 static void start_line(void)
 {
 	enum { COLUMNS_MAX = 1000 };

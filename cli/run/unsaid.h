@@ -1,4 +1,4 @@
-/* What the guard could tell nobody while the run went on. */
+/* What the guard could not report while the run went on. */
 #ifndef SEEN_CLI_UNSAID_H
 #define SEEN_CLI_UNSAID_H
 
@@ -7,9 +7,9 @@
 #include "tracker/segment/segment.h"
 
 /* unsaid_print(): prints a line on standard error for each write that the guard warned of, or
- * refused, and that no agent was shown: neither at once, nor by a later program (unreported.h).  The
- * line has the file's name, and the command that restores its content.  The first lines are printed,
- * and the number of the others.
+ * refused, and that no agent was shown: neither at once, nor by a later program (unreported.h).
+ * The line has the file's name, and the command that restores its content.  The first lines are
+ * printed, and the number of the others.
  *
  * journal: path of the session's; one that cannot be read gives no line.
  * since: number of the run's first record. */

@@ -1,4 +1,4 @@
-/* The ways in: see via.h. */
+/* The mechanisms: see via.h. */
 #include "cli/run/via.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /*
- * The ways in: by which of them the processes of a run are seen.  The library is preloaded into programs
- * that go through glibc; the supervisor (shim/supervise) is asked by the kernel about the calls of every
- * program.  This is the choice between them, and the words for why.
+ * The mechanisms: by which of them the processes of a run are seen.  The library is preloaded into
+ * programs that go through glibc; the supervisor (shim/supervise) is asked by the kernel about the
+ * calls of every program.  This is the choice between them, and the words for why.
  */
 #ifndef SEEN_CLI_VIA_H
 #define SEEN_CLI_VIA_H
@@ -17,49 +17,56 @@ enum { VIA_REASON_BYTES = 120 };
 
 struct via {
 	enum session_via ways; /* SESSION_VIA_PRELOAD, _SUPERVISE or _BOTH */
-	/* What it was decided by, as a phrase: "busybox is static".  Holds names: data of others. */
+	/* What it was decided by, as a phrase: "busybox is static".  Holds names: data of
+	 * others. */
 	char reason[VIA_REASON_BYTES];
-	/* A line for the user: why the supervisor is not used, though it was asked for or auto would have taken it;
+	/* A line for the user: why the supervisor is not used, though it was asked for or auto
+	 * would have taken it;
 	 * or what it costs this command.  Static; NULL: there is nothing to say. */
 	const char *note;
-	/* A rule whose action is deny or fail, set by a source of the user's, needs a mechanism that sees every program; NULL: there is
-	 * none. */
+	/* A rule whose action is deny or fail, set by a source of the user's, needs a mechanism
+	 * that sees every program; NULL: there is none. */
 	const struct config_rule *rule;
 	/* Why neither mechanism sees the command, as a phrase; static; NULL: one does. */
 	const char *refusal;
 };
 
-/* via_binding_rule(): the first rule in force that denies or fails, and that no workspace's .seen.ini set; NULL: there is none. */
+/* via_binding_rule(): the first rule in force that denies or fails, and that no workspace's
+ * .seen.ini set; NULL: there is none. */
 const struct config_rule *via_binding_rule(const struct config *config);
 
-/* via_choose(): which ways in a run of a command uses.
+/* via_choose(): which mechanisms a run of a command uses.
  *
- * config: [session] via, and the agents' profiles.  segment: of the session, for the lists that roles are
- * told by; NULL: no profile has a say.  words: the command, ended by NULL.  supported: is asked, once and only
- * where the supervisor would be used, whether this kernel and machine allow it: 0 or a negative errno, as
- * via_explain() knows them.
+ * config: [session] via, and the agents' profiles.  segment: of the session, for the lists that
+ * roles are found by; NULL: no profile has a say.  words: the command, ended by NULL.  supported:
+ * is asked, once and only where the supervisor would be used, whether this kernel and machine allow
+ * it: 0 or a negative errno, as via_explain() knows them.
  *
- * auto: both, where a rule is to hold (via_binding_rule()), the profile of the command's agent says so, or where one of the command's program files is
- * static, of musl, of another architecture, Go or Bun; not where the command gains privileges that it would
- * lose below the supervisor.  Else the library alone; also where the supervisor cannot be had.
+ * auto: both, where a rule is to hold (via_binding_rule()), the profile of the command's agent says
+ * so, or where one of the command's program files is static, of musl, of another architecture, Go
+ * or Bun; not where the command gains privileges that it would lose below the supervisor.  Else the
+ * library alone; also where the supervisor cannot be had.
  * Prints nothing. */
 void via_choose(const struct config *config, const struct segment *segment, char *const words[],
 		int (*supported)(void), struct via *ret_via);
 
-/* via_explain(): why there is no supervisor, in a line with the remedy.  error: as supported() above returns it.
+/* via_explain(): why there is no supervisor, in a line with the remedy.  error: as supported()
+ * above returns it.
  * Static. */
 const char *via_explain(int error);
 
 /* via_name(): the word for it, as in seen.ini.  Static. */
 const char *via_name(enum session_via ways);
 
-/* via_obstacle(): what keeps the library out of a program file, or what calls the kernel past it, as a phrase:
- * "static", "linked with musl", "for another architecture", "built with Go" ...  Static; NULL: nothing that the
- * file tells. */
+/* via_obstacle(): what keeps the library out of a program file, or what calls the kernel past it,
+ * as a phrase:
+ * "static", "linked with musl", "for another architecture", "built with Go" ...  Static; NULL:
+ * nothing that the file tells. */
 const char *via_obstacle(const struct executable *executable);
 
-/* via_drops_privileges(): do programs that gain privileges (setuid, setgid, file capabilities) run without them
- * below a supervisor of this process?  The kernel wants no_new_privs of all but CAP_SYS_ADMIN. */
+/* via_drops_privileges(): do programs that gain privileges (setuid, setgid, file capabilities) run
+ * without them below a supervisor of this process?  The kernel wants no_new_privs of all but
+ * CAP_SYS_ADMIN. */
 bool via_drops_privileges(void);
 
 #endif

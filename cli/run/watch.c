@@ -10,16 +10,17 @@
 #include "tracker/sys/sys.h"
 
 enum {
-	TURN_MS = 20,          /* while something is to be looked at soon */
+	TURN_MS = 20,          /* while something is to be inspected soon */
 	IDLE_MS = 200,         /* else */
 	WATCHED_MS = 10000,    /* a run that was stopped so long watches no more */
-	CHECKS_MS = 20,        /* looks of one turn take so long at most, or one look */
+	CHECKS_MS = 20,        /* checks of one turn take so long at most, or one check */
 	LAST_CHECKS_MS = 2000, /* those of a turn at the end of the run */
 	LAST_ROUNDS = 4,       /* such turns, at most so far apart: */
 	LAST_PAUSE_MS = 100,
 };
 
-/* Looks at what has been left alone long enough, and, when the run is over, at all that is to be looked at. */
+/* Inspects what has been left alone long enough, and, when the run is over, at all that is to be
+ * inspected. */
 static void check_turn(struct watch *watch, enum phase phase)
 {
 	uint64_t start_ns = sys_boottime_ns(), now_ns = start_ns;
@@ -75,7 +76,8 @@ static unsigned check_due(struct watch *watch)
 {
 	if (!is_anything_tracked(watch))
 		return IDLE_MS;
-	/* All of it at the first time: the files of a session that is resumed are looked at at once. */
+	/* All of it at the first time: the files of a session that is resumed are inspected at
+	 * once. */
 	directories_scan(watch, !watch->files_changed);
 	if (!watch->file_count)
 		return watch->scan_at ? TURN_MS : IDLE_MS;
@@ -85,7 +87,7 @@ static unsigned check_due(struct watch *watch)
 	return watch->pending || watch->scan_at || watch->is_busy ? TURN_MS : IDLE_MS;
 }
 
-/* Who reads a file need not tell of changes by others for so long.  0: has to again. */
+/* A reader of a file need not report changes by others for so long.  0: has to again. */
 static void promise(const struct watch *watch, uint64_t for_ms)
 {
 	bool watches = watch->segment->settings->watch_mode != WATCH_MODE_OFF && for_ms;
@@ -107,12 +109,13 @@ unsigned watch_tick(struct watch *watch)
 
 int watch_descriptor(const struct watch *watch)
 {
-	/* While something is open, or much comes, what comes is read at every turn: to wake this process for each write of a build takes
-	 * the writer longer than the write. */
+	/* While something is open, or much comes, what comes is read at every turn: to wake this
+	 * process for each write of a build takes the writer longer than the write. */
 	return watch && !watch->pending && !watch->is_busy ? watch->fd : -1;
 }
 
-/* What is to be looked at again is, a few times; what is not told by then is told as it is. */
+/* What is to be inspected again is, a few times; what is not reported by then is reported as it
+ * is. */
 static void check_last(struct watch *watch)
 {
 	uint64_t pause_ns = LAST_PAUSE_MS * MILLISECOND_NS;

@@ -1,4 +1,4 @@
-/* Which files the watcher looks at, and what the kernel tells of them: see watch_state.h. */
+/* Which files the watcher inspects, and what the kernel reports of them: see watch_state.h. */
 #include "cli/run/watch_directories.h"
 
 #include <dirent.h>
@@ -20,12 +20,13 @@
 
 enum {
 	SCAN_SLOTS = 32768, /* of the table of files, in one turn */
-	RETRY_MS = 200,     /* a folder that is not there */
+	RETRY_MS = 200,     /* a directory that is not there */
 	LIMITED_MS = 2000,  /* one that cannot be watched */
-	POLL_MS = 500,      /* files whose folder is not watched */
+	POLL_MS = 500,      /* files whose directory is not watched */
 	POLL_FILES = 1024,  /* of these, in one go */
 	FRESH_MAX = 1024,   /* at once */
-	NAMES_MAX = 4096, /* of one folder; in one that holds more, new files are not looked for */
+	/* of one directory; in one that holds more, new files are not looked for */
+	NAMES_MAX = 4096,
 	EVENTS_BYTES = 65536,
 	READS_MAX = 64, /* of the descriptor, in one turn */
 };
@@ -35,7 +36,7 @@ static const uint32_t EVENTS = IN_CLOSE_WRITE | IN_MODIFY | IN_MOVED_FROM | IN_M
 			       IN_DONT_FOLLOW;
 static const uint32_t NAMES = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO;
 
-/* A watch descriptor, or a name in a listed folder. */
+/* A watch descriptor, or a name in a listed directory. */
 struct item {
 	uint64_t key; /* first: trees are ordered by it */
 	struct directory *directory;
@@ -126,7 +127,7 @@ void directories_free(struct watch *watch)
 	free(watch->files);
 }
 
-/* ---- folders ---- */
+/* ---- directories ---- */
 
 static void warn_once(struct watch *watch, const char *why)
 {
@@ -137,7 +138,7 @@ static void warn_once(struct watch *watch, const char *why)
 	watch->said = true;
 }
 
-/* The descriptor is made with the first folder. */
+/* The descriptor is made with the first directory. */
 static bool has_descriptor(struct watch *watch)
 {
 	bool watches = watch->segment->settings->watch_mode == WATCH_MODE_AUTO;
@@ -153,7 +154,7 @@ static bool has_descriptor(struct watch *watch)
 	return watch->fd >= 0;
 }
 
-/* The names in a folder, so that a file can be told that is new there. */
+/* The names in a directory, so that a new file there is recognized. */
 static void list_directory(struct watch *watch, struct directory *directory)
 {
 	char path[SEGMENT_PATH_BYTES];
@@ -191,7 +192,7 @@ static void attach(struct watch *watch, struct directory *directory)
 	}
 	struct item *item = item_of(&watch->directory_by_wd, (uint64_t)wd);
 	if (item && item->directory && item->directory->wd == wd) {
-		/* One folder by two names: events are told of one. */
+		/* One directory by two names: events are reported of one. */
 		directory->retry_ns = sys_boottime_ns() + LIMITED_MS * MILLISECOND_NS;
 		return;
 	}
@@ -209,7 +210,7 @@ static void attach(struct watch *watch, struct directory *directory)
 			due_now(watch->files[i]);
 }
 
-/* The folder is no longer at its path, or may be another one. */
+/* The directory is no longer at its path, or may be another one. */
 static void detach(struct watch *watch, struct directory *directory)
 {
 	if (directory->wd >= 0)
@@ -242,7 +243,8 @@ static struct directory *add_directory(struct watch *watch, const char *path, ui
 	return directory;
 }
 
-/* The folder of a file of the workspace, and those above it: one that is renamed takes all below it with it.  NULL: none. */
+/* The directory of a file of the workspace, and those above it: one that is renamed takes all below
+ * it with it.  NULL: none. */
 static struct directory *directory_of(struct watch *watch, const char *path)
 {
 	char copy[SEGMENT_PATH_BYTES];
@@ -366,7 +368,7 @@ static bool is_below(const char *path, const char *directory, size_t directory_b
 	       (path[directory_bytes] == '/' || path[directory_bytes] == '\0');
 }
 
-/* A folder went or was renamed: what lies below its name is other than it was. */
+/* A directory went or was renamed: what lies below its name is other than it was. */
 static void directory_changed(struct watch *watch, const char *path)
 {
 	size_t bytes = strlen(path);
@@ -379,7 +381,7 @@ static void directory_changed(struct watch *watch, const char *path)
 			due_soon(watch, watch->files[i]);
 }
 
-/* A name that nobody has a baseline of came or went. */
+/* A name that no scope has a baseline of came or went. */
 static void name_changed(struct watch *watch, const char *path, uint64_t key)
 {
 	struct file *file = watch->fresh_count < FRESH_MAX && !is_excluded(watch, path)
@@ -400,13 +402,14 @@ static void file_touched(struct watch *watch, struct file *file, uint32_t mask)
 	uint32_t knows;
 
 	due_soon(watch, file);
-	/* Nobody may say what came of it: what somebody else does to it afterwards is to be told from that. */
+	/* Its result may never be reported: what an external writer does to it afterwards is to be
+	 * told apart from that. */
 	if ((mask & (IN_CLOSE_WRITE | IN_MOVED_TO)) &&
 	    guard_unfinished(watch->segment, file->key, &knows))
 		due_now(file);
 }
 
-/* Events were lost: of any folder and any file. */
+/* Events were lost: of any directory and any file. */
 static void overflowed(struct watch *watch)
 {
 	for (size_t i = 0; i < watch->directory_count; i++)
@@ -478,7 +481,7 @@ static void retry_directories(struct watch *watch)
 	}
 }
 
-/* Looks at stamps where nothing tells of changes. */
+/* Inspects stamps where no event reports changes. */
 static void poll_files(struct watch *watch)
 {
 	size_t looks = POLL_FILES;

@@ -4,7 +4,8 @@
 #include "tracker/sys/sys.h"
 
 enum {
-	UNQUIET = 50, /* a file that is never left alone is inspected after so many times quiet_ms */
+	/* a file that is never left alone is inspected after so many times quiet_ms */
+	UNQUIET = 50,
 };
 
 void due_soon(const struct watch *watch, struct file *file)

@@ -6,8 +6,8 @@
 
 #include "cli/run/watch_state.h"
 
-/* due_soon(): something happened to a file: it is to be looked at when it was left alone.  due_now(): or at once.  due_later(): a
- * look came to nothing.  due_never(): or to something. */
+/* due_soon(): something happened to a file: it is to be inspected when it was left alone.
+ * due_now(): or at once.  due_later(): a check came to nothing.  due_never(): or to something. */
 void due_soon(const struct watch *watch, struct file *file);
 void due_now(struct file *file);
 void due_later(struct file *file, uint64_t wait_ns);

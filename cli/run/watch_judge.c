@@ -18,14 +18,14 @@
 #include "tracker/sys/sys.h"
 
 enum {
-	UNOBSERVED_MS = 500, /* between looks at what nobody observes */
+	UNOBSERVED_MS = 500, /* between two checks for unobserved programs */
 	HELD_MS = 250,       /* one that a process of the session holds open to write to it ... */
 	HELD_CHECKS =
-		8, /* ... the longer it does, up to so many times that, the later it is looked at again */
-	PATIENCE = 2,       /* looks at what a living process left unfinished */
+		8, /* ... the longer it does, up to so many times that, the later it is inspected again */
+	PATIENCE = 2,       /* inspects what a living process left unfinished */
 	PATIENCE_MS = 100,  /* between them */
-	SLACK_MS = 2000,    /* between an event and what the session's process says of it */
-	ALIASES_MAX = 1024, /* files that are looked at to find another name of one */
+	SLACK_MS = 2000,    /* between an event and the report of the session's process */
+	ALIASES_MAX = 1024, /* files that are inspected to find another name of one */
 };
 
 /* ---- what is there ---- */
@@ -37,7 +37,7 @@ struct sight {
 	uint64_t began_ns, began_realtime_ns;
 };
 
-/* Returns 0, or a negative errno: it cannot be told; -EAGAIN: it is being changed. */
+/* Returns 0, or a negative errno: it is not known; -EAGAIN: it is being changed. */
 static int inspect(const struct watch *watch, const char *path, struct sight *ret_sight)
 {
 	struct content content;
@@ -90,8 +90,8 @@ static bool stat_directory_of(const char *path, struct stat *ret_stat)
 	return sys_stat(directory, ret_stat) == 0;
 }
 
-/* Did a process of the session change the file by another name, or a folder above it, since then?  That is noted under the name
- * that it used. */
+/* Did a process of the session change the file by another name, or a directory above it, since
+ * then?  That is noted under the name that it used. */
 static bool is_noted_elsewhere(const struct watch *watch, const char *path,
 			       const struct sight *sight, uint64_t since_realtime_ns)
 {
@@ -144,7 +144,7 @@ enum unobserved {
 	UNOBSERVED_YES,
 };
 
-/* May a program of the session that nobody observes have changed something since then? */
+/* May an unobserved program of the session have changed something since then? */
 static enum unobserved lived_unobserved(const struct watch *watch, uint64_t since_ns)
 {
 	const struct segment *segment = watch->segment;
@@ -177,8 +177,8 @@ static uint32_t holder_of(struct watch *watch, const struct sight *sight)
 	return live_processes_writer(&watch->live_process, sight->stat.st_dev, sight->stat.st_ino);
 }
 
-/* May the session's processes still change what was seen?  One that closed the file a moment ago may have done so after that.  Then
- * it is looked at later. */
+/* May the session's processes still change what was seen?  One that closed the file a moment ago
+ * may have done so after that.  Then it is inspected later. */
 static bool is_held(struct watch *watch, struct file *file, const struct sight *sight)
 {
 	struct sight again;
@@ -194,7 +194,7 @@ static bool is_held(struct watch *watch, struct file *file, const struct sight *
 	return true;
 }
 
-/* ---- what is said of it ---- */
+/* ---- what is reported of it ---- */
 
 /* What the journal is to hold of a file that was inspected. */
 static struct file_record record_of(const char *path, enum source source,
@@ -249,8 +249,8 @@ static bool find_process(const struct segment *segment, uint64_t serial, uint32_
 	return found;
 }
 
-/* The session wrote to the file: has another of its processes it open still?  The slot has room for one writer alone; what this one
- * does is the session's, too. */
+/* The session wrote to the file: has another of its processes it open still?  The slot has room for
+ * one writer alone; what this one does is the session's, too. */
 static void note_holder(struct watch *watch, struct file *file, const struct sight *sight)
 {
 	struct process_slot process = { .serial = UINT64_MAX };
@@ -266,13 +266,14 @@ static void note_holder(struct watch *watch, struct file *file, const struct sig
 		.knows = version_equal(&sight->version, &slot.written) ? GUARD_KNEW : 0,
 	};
 	guard_start_write(watch->segment, &writer, "", &answer);
-	/* It may have closed the file, and said so, just before: then nobody would end this. */
+	/* It may have closed the file, and reported so, just before: then this would never be
+	 * completed. */
 	if (holder_of(watch, sight) != pid)
 		guard_cancel(watch->segment, &writer, file->key);
 }
 
-/* Did the session say of what is there that it made it?  What is `outside` since the last look is what it made of a change that it did
- * not know; or it was told by another run. */
+/* Did the session report that it made what is there? What is `external` since the last check is
+ * what it made of a change that it did not know; or another run reported it. */
 static bool is_said(const struct file *file, const struct file_slot *slot,
 		    const struct version *version)
 {
@@ -312,7 +313,8 @@ static void finish_write(struct watch *watch, struct file *file, const struct fi
 	complete(file, &after, sight);
 }
 
-/* A process of the session writes to the file, or has left without a word: says it for it when it is done. */
+/* A process of the session writes to the file, or has left without a word: says it for it when it
+ * is done. */
 static void finish(struct watch *watch, struct file *file, const struct file_slot *slot,
 		   const struct sight *sight, enum phase phase)
 {
@@ -324,7 +326,7 @@ static void finish(struct watch *watch, struct file *file, const struct file_slo
 			due_never(file);
 		return;
 	}
-	/* One that lives is about to say it, or even to make the call. */
+	/* One that lives is about to report it, or even to make the call. */
 	if (phase != PHASE_LAST && file->looks < PATIENCE &&
 	    find_process(watch->segment, slot->writer, 0, &process) && !process_is_gone(&process))
 		due_later(file, PATIENCE_MS * MILLISECOND_NS);
@@ -334,8 +336,8 @@ static void finish(struct watch *watch, struct file *file, const struct file_slo
 		finish_write(watch, file, slot, sight, knows);
 }
 
-/* What anybody in the session knew last, and since when; a read that is too young to be a baseline says nothing of what an agent
- * knows.  False: nobody knew it. */
+/* What any scope of the session knew last, and since when; a read that is too young to be a
+ * baseline does not show what an agent knows. False: no scope knew it. */
 static bool known_last(const struct watch *watch, uint64_t key, struct version *ret_version,
 		       uint64_t *ret_since_ns)
 {
@@ -359,8 +361,8 @@ static bool known_last(const struct watch *watch, uint64_t key, struct version *
 	return newest_ns != 0;
 }
 
-/* Did the session write to it since the last look, or begin to?  Of a write that was not guarded (it is not to be, or could not be)
- * it is only known that it was begun. */
+/* Did the session write to it since the last look, or begin to?  Of a write that was not guarded
+ * (it is not to be, or could not be) it is only known that it was begun. */
 static bool is_edited(const struct file *file, const struct file_slot *slot)
 {
 	return file->known ? slot->edits != file->edits : slot->edits != 0;
@@ -385,7 +387,8 @@ static bool is_known(const struct watch *watch, const struct file *file,
 	bool has_before = file->known ? known_last(watch, file->key, ret_before, &since_ns)
 				      : baseline_newest(watch->segment, file->key, ret_before,
 							&since_ns);
-	/* What was read since the last look may be what somebody else made of it a moment before. */
+	/* What was read since the last check may be what an external writer made of it a moment
+	 * before. */
 	bool is_before = has_before && version_equal(version, ret_before) &&
 			 !(file->known && since_ns > file->checked_ns);
 
@@ -404,7 +407,7 @@ struct external {
 	const struct version *version;
 	enum source source;
 	uint32_t edits;
-	uint64_t since_realtime_ns; /* what was told before is another change */
+	uint64_t since_realtime_ns; /* what was reported before is another change */
 	bool is_read;               /* the agent has read it already */
 	bool *ret_stale;            /* a process of the session came first */
 	bool *ret_is_reported;      /* another run told it already */
@@ -430,7 +433,7 @@ static void note_external(struct file_slot *file, const void *data)
 	file->flags &= ~(uint32_t)FILE_REMOVED;
 }
 
-/* Somebody else's change. */
+/* An external writer's change. */
 static void report(struct watch *watch, struct file *file, const struct file_slot *slot,
 		   const struct sight *sight, enum source source, const struct version *before)
 {
@@ -462,7 +465,8 @@ static void report(struct watch *watch, struct file *file, const struct file_slo
 	complete(file, &after, sight);
 }
 
-/* Whose is a change that no process of the session owns to?  False: not to be told yet. */
+/* Whose is a change that no process of the session reports as its own? False: not to be reported
+ * yet. */
 static bool find_source(struct watch *watch, struct file *file, const struct sight *sight,
 			uint64_t since_ns, enum phase phase, enum source *ret_source)
 {
@@ -475,8 +479,9 @@ static bool find_source(struct watch *watch, struct file *file, const struct sig
 	return phase == PHASE_LAST || (!held && unobserved != UNOBSERVED_STARTING);
 }
 
-/* May the table have given the file's place away since the last inspection, and with it what the session wrote?  Then nothing can be
- * told of a change.  The end of the run reports how many files were forgotten. */
+/* May the table have given the file's place away since the last inspection, and with it what the
+ * session wrote?  Then nothing is known of a change.  The end of the run reports how many files
+ * were forgotten. */
 static bool may_be_invalidated(const struct watch *watch, const struct file *file,
 			       const struct file_slot *slot)
 {
@@ -512,7 +517,7 @@ static void judge_known(struct watch *watch, struct file *file, const struct fil
 		report(watch, file, slot, sight, source, &before);
 }
 
-/* A name that nobody has a baseline of. */
+/* A name that no scope has a baseline of. */
 static void judge_fresh(struct watch *watch, struct file *file, const struct file_slot *slot,
 			const struct sight *sight, enum phase phase)
 {
@@ -551,7 +556,7 @@ void judge(struct watch *watch, struct file *file, enum phase phase)
 	    before.writer != slot.writer ||
 	    before.last_edit_realtime_ns != slot.last_edit_realtime_ns)
 		due_later(file, watch->quiet_ns);
-	else if (error < 0) /* too large, or not to be read: nothing can be said */
+	else if (error < 0) /* too large, or not to be read: nothing is known */
 		due_never(file);
 	else if (file->fresh)
 		judge_fresh(watch, file, &slot, &sight, phase);

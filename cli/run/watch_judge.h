@@ -6,10 +6,11 @@
 
 #include "cli/run/watch_state.h"
 
-/* judge(): looks at a file, and decides.  Afterwards it is not due, or due later.  A fresh one that is not due is done with. */
+/* judge(): inspects a file, and decides.  Afterwards it is not due, or due later.  A fresh one that
+ * is not due is done with. */
 void judge(struct watch *watch, struct file *file, enum phase phase);
 
-/* judge_note_unobserved(): looks whether a program lives that nobody observes, twice a second. */
+/* judge_note_unobserved(): checks whether an unobserved program lives, twice a second. */
 void judge_note_unobserved(struct watch *watch);
 
 #endif

@@ -1,10 +1,10 @@
 /*
  * The watcher's own state, between its four files.
  *
- *	watch.c          the calls of `seen run`, and whose turn it is
- *	watch_due.c      when a file is inspected
- *	watch_directories.c  which files there are, and what the kernel tells of them: inotify(7), or their stamps
- *	watch_judge.c    what became of a file, and who made it so
+ * 	watch.c          the calls of `seen run`, and whose turn it is
+ * 	watch_due.c      when a file is inspected
+ * 	watch_directories.c  which files there are, and what the kernel reports of them: inotify(7), or their stamps
+ * 	watch_judge.c    what became of a file, and who made it so
  */
 #ifndef SEEN_CLI_WATCH_STATE_H
 #define SEEN_CLI_WATCH_STATE_H
@@ -15,17 +15,18 @@
 
 #define MILLISECOND_NS UINT64_C(1000000)
 
-/* A folder that holds files which are looked at, or one above it in the workspace. */
+/* A directory that holds files which are inspected, or one above it in the workspace. */
 struct directory {
 	uint64_t key; /* of its path; first: trees are ordered by it */
 	char *path;
 	int wd;            /* -1: not watched */
-	bool holds;        /* files that are looked at */
+	bool holds;        /* files that are inspected */
 	bool listed;       /* the names in it are in watch.names */
 	uint64_t retry_ns; /* not watched: to be tried again then */
 };
 
-/* A file that some scope has a baseline of; or one that appeared or went, and that nobody has a baseline of: a fresh one. */
+/* A file that some scope has a baseline of; or one that appeared or went, and that no scope has a
+ * baseline of: a fresh one. */
 struct file {
 	uint64_t key; /* first: trees are ordered by it */
 	char *path;
@@ -41,7 +42,7 @@ struct file {
 	uint64_t last_edit_realtime_ns;           /* likewise */
 	uint64_t checked_ns, checked_realtime_ns; /* when that look began */
 	struct stamp stamp;
-	/* When it is to be looked at. */
+	/* When it is to be inspected. */
 	uint64_t due_ns;   /* 0: not */
 	uint64_t first_ns; /* of the events since the last look */
 	unsigned looks;    /* that came to nothing */
@@ -56,7 +57,7 @@ struct watch {
 	pid_t left_out;
 	int fd; /* inotify; -1: not made yet, or it could not be */
 	bool tried, quiet, said;
-	bool is_busy; /* the kernel told of something at the last turn */
+	bool is_busy; /* the kernel reported something at the last turn */
 	uint64_t quiet_ns;
 
 	struct directory **directories;
@@ -64,7 +65,8 @@ struct watch {
 	struct file **files;
 	size_t file_count, file_capacity;
 	size_t fresh_count;
-	/* tsearch(3): files and folders by key, folders by wd, names in listed folders by key. */
+	/* tsearch(3): files and directories by key, directories by wd, names in listed directories
+	 * by key. */
 	void *file_by_key, *directory_by_key, *directory_by_wd, *names;
 
 	uint64_t scan_at;       /* next slot of the table; 0: no round is under way */
@@ -76,14 +78,14 @@ struct watch {
 	size_t pending;
 	size_t inspect_next; /* whose turn it is, where one turn does not suffice */
 
-	struct instruction_index *instructions; /* NULL: nobody asks for it */
+	struct instruction_index *instructions; /* NULL: it is not asked for */
 
 	struct live_processes live_process;
-	uint64_t unobserved_ns; /* when a program that nobody observes was last seen to live */
+	uint64_t unobserved_ns; /* when an unobserved program was last seen to live */
 	uint64_t asked_ns;
 };
 
-/* What a look may put off. */
+/* What may put off a check. */
 enum phase {
 	PHASE_RUNS,
 	PHASE_ENDS, /* the run is over: as little as can be */
