@@ -13,25 +13,25 @@
 #include "config/value.h"
 
 /* The line as it is put together. */
-struct telling {
+struct sentence {
 	char *line;
 	size_t used;
 	int code;
 };
 
-__attribute__((format(printf, 2, 3))) static void tell(struct telling *telling, const char *format,
-						       ...)
+__attribute__((format(printf, 2, 3))) static void append_text(struct sentence *sentence,
+							      const char *format, ...)
 {
 	va_list arguments;
 
 	va_start(arguments, format);
-	int length = vsnprintf(telling->line + telling->used, FAIL_ON_LINE_BYTES - telling->used,
+	int length = vsnprintf(sentence->line + sentence->used, FAIL_ON_LINE_BYTES - sentence->used,
 			       format, arguments);
 	va_end(arguments);
 	if (length > 0)
-		telling->used += (size_t)length;
-	if (telling->used >= FAIL_ON_LINE_BYTES)
-		telling->used = FAIL_ON_LINE_BYTES - 1;
+		sentence->used += (size_t)length;
+	if (sentence->used >= FAIL_ON_LINE_BYTES)
+		sentence->used = FAIL_ON_LINE_BYTES - 1;
 }
 
 unsigned fail_on_asked(const struct config *config)
@@ -54,19 +54,19 @@ unsigned fail_on_asked(const struct config *config)
 }
 
 /* Begins the line with the first finding's code, and every further one with a semicolon. */
-static void find(struct telling *telling, int code, int status)
+static void find(struct sentence *sentence, int code, int status)
 {
-	if (telling->code) {
-		tell(telling, "; ");
+	if (sentence->code) {
+		append_text(sentence, "; ");
 		return;
 	}
-	telling->code = code;
-	tell(telling, "status %d, the command's own was %d: ", code, status);
+	sentence->code = code;
+	append_text(sentence, "status %d, the command's own was %d: ", code, status);
 }
 
 /* Names the rules that were hit, as far as the journal tells: those whose action is fail, or all
  * that do more than log. */
-static void name_rules(struct telling *telling, bool all, const struct fail_on_run *run)
+static void name_rules(struct sentence *sentence, bool all, const struct fail_on_run *run)
 {
 	enum { NAMED = 8 };
 	struct {
@@ -107,13 +107,13 @@ static void name_rules(struct telling *telling, bool all, const struct fail_on_r
 		rules[at].count++;
 	}
 	for (int i = 0; i < count; i++)
-		tell(telling, "%s%.*s (%u)", i ? ", " : ": ", (int)rules[i].length, rules[i].name,
-		     rules[i].count);
+		append_text(sentence, "%s%.*s (%u)", i ? ", " : ": ", (int)rules[i].length,
+			    rules[i].name, rules[i].count);
 	if (count && more)
-		tell(telling, " ...");
+		append_text(sentence, " ...");
 }
 
-static void judge_rules(struct telling *telling, unsigned asked, const struct fail_on_run *run)
+static void judge_rules(struct sentence *sentence, unsigned asked, const struct fail_on_run *run)
 {
 	const uint64_t *counters = run->sum->counters;
 	uint64_t denied = counters[COUNTER_rules_denied];
@@ -124,16 +124,16 @@ static void judge_rules(struct telling *telling, unsigned asked, const struct fa
 		hits += counters[COUNTER_rules_warned] + denied;
 	if (!hits)
 		return;
-	find(telling, EXIT_CODE_RULE, run->status);
-	tell(telling, "%s access%s against rules", text_number(hits, number),
-	     hits == 1 ? "" : "es");
+	find(sentence, EXIT_CODE_RULE, run->status);
+	append_text(sentence, "%s access%s against rules", text_number(hits, number),
+		    hits == 1 ? "" : "es");
 	if ((asked & FAIL_ON_RULE) && denied)
-		tell(telling, ", %s refused", text_number(denied, number));
-	name_rules(telling, asked & FAIL_ON_RULE, run);
-	tell(telling, "; see `seen log --session %s --op ruled`", run->session);
+		append_text(sentence, ", %s refused", text_number(denied, number));
+	name_rules(sentence, asked & FAIL_ON_RULE, run);
+	append_text(sentence, "; see `seen log --session %s --op ruled`", run->session);
 }
 
-static void judge_stale(struct telling *telling, const struct fail_on_run *run)
+static void judge_stale(struct sentence *sentence, const struct fail_on_run *run)
 {
 	const uint64_t *counters = run->sum->counters;
 	uint64_t stale = counts_sum(counters, COUNT_STALE), denied = counters[COUNTER_stale_denied];
@@ -141,16 +141,17 @@ static void judge_stale(struct telling *telling, const struct fail_on_run *run)
 
 	if (!stale)
 		return;
-	find(telling, EXIT_CODE_STALE, run->status);
-	tell(telling, "%s write%s over a change that the agent had not seen",
-	     text_number(stale, number), text_plural(stale));
+	find(sentence, EXIT_CODE_STALE, run->status);
+	append_text(sentence, "%s write%s over a change that the agent had not seen",
+		    text_number(stale, number), text_plural(stale));
 	if (denied)
-		tell(telling, ", %s refused", text_number(denied, number));
-	tell(telling, "; see `seen log --session %s --op guarded`", run->session);
+		append_text(sentence, ", %s refused", text_number(denied, number));
+	append_text(sentence, "; see `seen log --session %s --op guarded`", run->session);
 }
 
 /* only_unseen: what may have broken a rule unobserved. */
-static void judge_coverage(struct telling *telling, const struct fail_on_run *run, bool only_unseen)
+static void judge_coverage(struct sentence *sentence, const struct fail_on_run *run,
+			   bool only_unseen)
 {
 	const struct coverage *coverage = &run->sum->coverage;
 	uint64_t lost = coverage->lost_records > run->lost_before
@@ -175,42 +176,43 @@ static void judge_coverage(struct telling *telling, const struct fail_on_run *ru
 		if (!holes[i].count || (only_unseen && !holes[i].unseen))
 			continue;
 		if (is_first)
-			find(telling, EXIT_CODE_INCOMPLETE, run->status);
-		tell(telling, "%s%s %s", is_first ? "" : ", ", text_number(holes[i].count, number),
-		     holes[i].what);
+			find(sentence, EXIT_CODE_INCOMPLETE, run->status);
+		append_text(sentence, "%s%s %s", is_first ? "" : ", ",
+			    text_number(holes[i].count, number), holes[i].what);
 		is_first = false;
 	}
 	for (int i = 0; i < coverage->program_count && i < NAMED; i++)
-		tell(telling, "%s%s: %s", i ? ", " : ": ", coverage->programs[i].name,
-		     coverage->programs[i].reason);
+		append_text(sentence, "%s%s: %s", i ? ", " : ": ", coverage->programs[i].name,
+			    coverage->programs[i].reason);
 	if (coverage->program_count > NAMED)
-		tell(telling, " ...");
+		append_text(sentence, " ...");
 	if (!is_first)
-		tell(telling, "; see `seen status --session %s`", run->session);
+		append_text(sentence, "; see `seen status --session %s`", run->session);
 }
 
 int fail_on_judge(unsigned asked, const struct fail_on_run *run, char *ret_line)
 {
-	struct telling telling = { .line = ret_line };
+	struct sentence sentence = { .line = ret_line };
 
 	ret_line[0] = '\0';
-	judge_rules(&telling, asked, run);
+	judge_rules(&sentence, asked, run);
 	if (asked & FAIL_ON_STALE)
-		judge_stale(&telling, run);
+		judge_stale(&sentence, run);
 	if (asked & (FAIL_ON_UNOBSERVED | FAIL_ON_RULE))
-		judge_coverage(&telling, run, !(asked & FAIL_ON_UNOBSERVED));
+		judge_coverage(&sentence, run, !(asked & FAIL_ON_UNOBSERVED));
 	if ((asked & (FAIL_ON_ACTION | FAIL_ON_RULE)) && run->keeps_rules) {
-		find(&telling, EXIT_CODE_INCOMPLETE, run->status);
-		tell(&telling, "session %s was in use, with rules of its own", run->session);
+		find(&sentence, EXIT_CODE_INCOMPLETE, run->status);
+		append_text(&sentence, "session %s was in use, with rules of its own",
+			    run->session);
 	}
-	return telling.code ? telling.code : run->status;
+	return sentence.code ? sentence.code : run->status;
 }
 
 bool fail_on_rules_missed(const struct config *config, const struct coverage *coverage,
 			  char *ret_line)
 {
 	enum { NAMED = 2 };
-	struct telling telling = { .line = ret_line };
+	struct sentence sentence = { .line = ret_line };
 	const char *first = NULL;
 	unsigned rules = 0;
 	int named = 0;
@@ -228,26 +230,26 @@ bool fail_on_rules_missed(const struct config *config, const struct coverage *co
 	if (!rules || !coverage->unobserved)
 		return false;
 	bool one = coverage->unobserved == 1;
-	tell(&telling, "%llu program%s not observed (", (unsigned long long)coverage->unobserved,
-	     one ? " was" : "s were");
+	append_text(&sentence, "%llu program%s not observed (",
+		    (unsigned long long)coverage->unobserved, one ? " was" : "s were");
 	for (int i = 0; i < coverage->program_count && named < NAMED; i++)
 		if (!coverage->programs[i].partly)
-			tell(&telling, "%s%s: %s", named++ ? ", " : "", coverage->programs[i].name,
-			     coverage->programs[i].reason);
-	tell(&telling, "%s), so %s did not hold for %s: [rule %s]%s",
-	     coverage->unobserved > NAMED ? ", ..." : "", rules > 1 ? "rules" : "a rule",
-	     one ? "it" : "them", first, rules > 1 ? " ..." : "");
+			append_text(&sentence, "%s%s: %s", named++ ? ", " : "",
+				    coverage->programs[i].name, coverage->programs[i].reason);
+	append_text(&sentence, "%s), so %s did not hold for %s: [rule %s]%s",
+		    coverage->unobserved > NAMED ? ", ..." : "", rules > 1 ? "rules" : "a rule",
+		    one ? "it" : "them", first, rules > 1 ? " ..." : "");
 	return true;
 }
 
 int fail_on_blind(unsigned asked, const char *why, int status, char *ret_line)
 {
-	struct telling telling = { .line = ret_line };
+	struct sentence sentence = { .line = ret_line };
 
 	ret_line[0] = '\0';
 	if (!asked)
 		return status;
-	find(&telling, EXIT_CODE_INCOMPLETE, status);
-	tell(&telling, "nothing was observed: %s", why);
-	return telling.code;
+	find(&sentence, EXIT_CODE_INCOMPLETE, status);
+	append_text(&sentence, "nothing was observed: %s", why);
+	return sentence.code;
 }

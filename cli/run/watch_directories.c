@@ -484,17 +484,17 @@ static void retry_directories(struct watch *watch)
 /* Inspects stamps where no event reports changes. */
 static void poll_files(struct watch *watch)
 {
-	size_t looks = POLL_FILES;
+	size_t checks = POLL_FILES;
 	uint64_t now_ns = sys_boottime_ns();
 
 	if (!watch->has_polled || now_ns < watch->poll_ns)
 		return;
-	for (size_t i = 0; i < watch->file_count && looks > 0; i++) {
+	for (size_t i = 0; i < watch->file_count && checks > 0; i++) {
 		struct file *file = watch->files[watch->poll_at++ % watch->file_count];
 		struct stat stat;
 		if (!file->directory || file->directory->wd >= 0)
 			continue;
-		looks--;
+		checks--;
 		struct stamp stamp = { 0 };
 		if (sys_stat(file->path, &stat) == 0 && S_ISREG(stat.st_mode))
 			stamp = stamp_of(&stat);

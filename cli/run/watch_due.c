@@ -14,7 +14,7 @@ void due_soon(const struct watch *watch, struct file *file)
 
 	if (!file->due_ns)
 		file->first_ns = now_ns;
-	file->looks = 0;
+	file->checks = 0;
 	file->due_ns = now_ns + watch->quiet_ns;
 	if (file->due_ns > file->first_ns + UNQUIET * watch->quiet_ns)
 		file->due_ns = file->first_ns + UNQUIET * watch->quiet_ns;
@@ -29,12 +29,12 @@ void due_now(struct file *file)
 
 void due_later(struct file *file, uint64_t wait_ns)
 {
-	file->looks++;
+	file->checks++;
 	file->due_ns = sys_boottime_ns() + wait_ns;
 }
 
 void due_never(struct file *file)
 {
 	file->due_ns = 0;
-	file->looks = 0;
+	file->checks = 0;
 }

@@ -100,9 +100,9 @@ static bool is_noted_elsewhere(const struct watch *watch, const char *path,
 	struct stat directory;
 	bool exists = !version_is_none(&sight->version);
 	bool has_directory = !exists && stat_directory_of(path, &directory);
-	int looks = ALIASES_MAX;
+	int checks = ALIASES_MAX;
 
-	for (uint64_t i = 0; i < segment->capacity[TABLE_FILES] && looks > 0; i++) {
+	for (uint64_t i = 0; i < segment->capacity[TABLE_FILES] && checks > 0; i++) {
 		const struct file_slot *slot = segment_slot(segment, TABLE_FILES, i);
 		struct file_slot copy;
 		if (!__atomic_load_n(&slot->key, __ATOMIC_RELAXED) ||
@@ -115,7 +115,7 @@ static bool is_noted_elsewhere(const struct watch *watch, const char *path,
 			continue;
 		if (strncmp(path, other, (size_t)bytes) == 0 && path[bytes] == '/')
 			return true;
-		looks--;
+		checks--;
 		if (exists ? is_same_file(other, &sight->stat)
 			   : has_directory && strcmp(path_base(other), path_base(path)) == 0 &&
 				     (other[path_base(other) - other] = '\0', true) &&
@@ -190,7 +190,7 @@ static bool is_held(struct watch *watch, struct file *file, const struct sight *
 	if (is_open) /* it may be written to for hours */
 		file->first_ns = sys_boottime_ns();
 	due_later(file, HELD_MS * MILLISECOND_NS *
-				(file->looks < HELD_CHECKS ? file->looks + 1 : HELD_CHECKS));
+				(file->checks < HELD_CHECKS ? file->checks + 1 : HELD_CHECKS));
 	return true;
 }
 
@@ -327,7 +327,7 @@ static void finish(struct watch *watch, struct file *file, const struct file_slo
 		return;
 	}
 	/* One that lives is about to report it, or even to make the call. */
-	if (phase != PHASE_LAST && file->looks < PATIENCE &&
+	if (phase != PHASE_LAST && file->checks < PATIENCE &&
 	    find_process(watch->segment, slot->writer, 0, &process) && !process_is_gone(&process))
 		due_later(file, PATIENCE_MS * MILLISECOND_NS);
 	else if (guard_unfinished(watch->segment, file->key, &knows) != slot->writer)

@@ -45,7 +45,7 @@ struct file {
 	/* When it is to be inspected. */
 	uint64_t due_ns;   /* 0: not */
 	uint64_t first_ns; /* of the events since the last look */
-	unsigned looks;    /* that came to nothing */
+	unsigned checks;   /* that came to nothing */
 };
 
 struct instruction_index;
