@@ -191,8 +191,7 @@ static enum event_severity severity_of_rule(unsigned action)
 /* Does the record tell of something that was not done yet, or that its writer cannot know? */
 static bool is_open_yet(const struct event *event)
 {
-	return event->attempted || event->op == JOURNAL_EXEC || event->op == JOURNAL_GUARDED ||
-	       event->op == JOURNAL_RULED || event->op == JOURNAL_UNOBSERVED ||
+	return event->attempted || op_info(event->op)->traits & OP_OUTCOME_OPEN ||
 	       event->op == EVENT_DAMAGED;
 }
 
@@ -207,7 +206,8 @@ struct event_class event_class(const struct event *event)
 	}
 	if (event->entry)
 		look_closer(event, &class);
-	class.outcome = event->error || event->op == JOURNAL_EXEC_FAILED || class.prevented
+	class.outcome = event->error || op_info(event->op)->effect == EFFECT_WITHDRAWS ||
+					class.prevented
 				? EVENT_FAILED
 			: is_open_yet(event) ? EVENT_OUTCOME_UNKNOWN
 					     : EVENT_SUCCEEDED;

@@ -256,7 +256,7 @@ static bool name_matches(const struct event_filter *filter, const char *resolved
 
 static bool names_match(const struct event_filter *filter, const struct event *event)
 {
-	bool two = event->op == JOURNAL_RENAME || event->op == JOURNAL_LINK;
+	bool two = op_info(event->op)->traits & OP_TWO_NAMES;
 
 	return name_matches(filter, event->resolved, event->cut ? NULL : event->path) ||
 	       (two &&

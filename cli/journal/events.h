@@ -7,11 +7,11 @@
  * through the file once and keeps, for each process, who it is, so that an event comes with pid,
  * role, scope and, where it is certain, an absolute path.  Where it is not certain, it is not
  * known: nothing is looked up on this machine, nothing is guessed.  Only a child between vfork and
- * exec does not tell where it is: its folder is the one that its parent told last, and where its
+ * exec does not tell where it is: its directory is the one that its parent told last, and where its
  * own CHDIR records lead from there.
  *
  * What is kept is bounded, however long the journal: the processes heard of last, the vforked
- * children that changed their folder last, and a part of the file's pages.  Of a process that was
+ * children that changed their directory last, and a part of the file's pages.  Of a process that was
  * dropped, the facts of its first record are read again where they are needed.
  *
  * A journal is bytes of others, perhaps damaged, perhaps made to deceive: every number is checked
@@ -28,10 +28,6 @@
 #include "tracker/segment/tables.h"
 
 enum {
-	EVENTS_PROCESSES_MAX = 16384,
-	EVENTS_ENDED_MAX = 1024,  /* of these, ones that said that they end */
-	EVENTS_VFORKED_MAX = 256, /* children between vfork and exec, in a folder of their own */
-
 	/* In `op`, beside those of enum journal_op: a record whose check does not hold.  Nothing
 	 * else of it is known. */
 	EVENT_DAMAGED = JOURNAL_OP_COUNT,

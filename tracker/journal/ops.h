@@ -46,6 +46,8 @@ enum op_effect {
 	/* nothing by itself: the access that it is about has an event of its own, or was refused */
 	EFFECT_JUDGES, /* by the guard */
 	EFFECT_RULES,
+	/* to what the session knows of the agent: its scope begins anew, or without these files */
+	EFFECT_FORGETS,
 };
 
 /* Where the source of a change (tracker/process/source.h) is found. */

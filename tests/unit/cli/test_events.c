@@ -3,6 +3,8 @@
 #include <sys/mman.h>
 
 #include "cli/journal/event_filter.h"
+#include "cli/journal/event_places.h"
+#include "cli/journal/event_processes.h"
 #include "cli/journal/events.h"
 #include "journal_file.h"
 #include "tracker/guard/guard.h"
@@ -519,7 +521,7 @@ Test(events, more_vforked_children_than_are_remembered)
 	uint32_t process = start(100, "/w"), other = start(101, "/w");
 	put_vforked(JOURNAL_CHDIR, process, 299, "/child");
 	put_vforked(JOURNAL_EXEC, process, 299, "/x"); /* goes first */
-	for (uint32_t i = 0; i < EVENTS_VFORKED_MAX; i++)
+	for (uint32_t i = 0; i < EVENT_VFORKED_MAX; i++)
 		put_vforked(JOURNAL_CHDIR, process, 300 + i, "/child");
 	put_vforked(JOURNAL_DELETE, process, 300, "a");
 	put_vforked(JOURNAL_DELETE, process, 900, "a");
@@ -564,7 +566,7 @@ Test(events, an_epoch_ends_where_everything_is_forgotten)
 Test(events, processes_are_bounded)
 {
 	uint32_t first = start(99, "/w");
-	for (uint32_t i = 0; i < EVENTS_PROCESSES_MAX; i++)
+	for (uint32_t i = 0; i < EVENT_PROCESSES_MAX; i++)
 		start(100 + i, "/w");
 	uint32_t child = copy_of(first, 98);
 	put_vforked(JOURNAL_DELETE, first, 300, "a");
@@ -580,14 +582,14 @@ Test(events, processes_are_bounded)
 	next_is(JOURNAL_DELETE, NULL); /* nor where its child went */
 	next_is(JOURNAL_DELETE, "/w/a");
 	cr_assert_str_eq(event.executable, "/usr/bin/cc");
-	cr_assert_eq(events_counts(events).processes, EVENTS_PROCESSES_MAX);
+	cr_assert_eq(events_counts(events).processes, EVENT_PROCESSES_MAX);
 }
 
 Test(events, an_ended_process_goes_first)
 {
 	uint32_t first = start(99, "/w"), second = start(100, "/w");
 	put_name(JOURNAL_EXIT, second, NULL);
-	for (uint32_t i = 0; i < EVENTS_PROCESSES_MAX - 1; i++)
+	for (uint32_t i = 0; i < EVENT_PROCESSES_MAX - 1; i++)
 		start(200 + i, "/w");
 	put_vforked(JOURNAL_DELETE, first, 400, "a");
 	put_vforked(JOURNAL_DELETE, second, 401, "a");
@@ -599,7 +601,7 @@ Test(events, an_ended_process_goes_first)
 Test(events, those_that_ended_are_few)
 {
 	uint32_t first = 0, second = 0, last = 0;
-	for (uint32_t i = 0; i < EVENTS_ENDED_MAX + 1; i++) {
+	for (uint32_t i = 0; i < EVENT_PROCESSES_ENDED_MAX + 1; i++) {
 		last = start(100 + i, "/w");
 		first = first ? first : last;
 		second = i == 1 ? last : second;
@@ -612,7 +614,7 @@ Test(events, those_that_ended_are_few)
 
 	next_is(JOURNAL_DELETE, "/w/a"); /* it comes late */
 	next_is(JOURNAL_DELETE, "/w/a");
-	cr_assert_eq(events_counts(events).processes, EVENTS_ENDED_MAX);
+	cr_assert_eq(events_counts(events).processes, EVENT_PROCESSES_ENDED_MAX);
 	next_is(JOURNAL_DELETE, NULL);
 	next_is(JOURNAL_DELETE, "/w/a");
 	cr_assert_eq(event.pid, 100);
