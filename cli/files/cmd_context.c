@@ -24,6 +24,7 @@
 #include "cli/session/session_command.h"
 #include "tracker/answer/decision.h"
 #include "tracker/answer/instruction.h"
+#include "tracker/journal/journal_map.h"
 #include "tracker/process/capture.h"
 #include "tracker/process/receiver.h"
 #include "tracker/segment/workspace.h"

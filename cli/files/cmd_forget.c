@@ -20,6 +20,7 @@
 #include "cli/session/session.h"
 #include "tracker/answer/tracker.h"
 #include "tracker/journal/journal.h"
+#include "tracker/journal/journal_map.h"
 #include "tracker/process/scope.h"
 
 static const char *session_name, *scope, *hook;

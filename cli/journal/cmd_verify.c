@@ -11,6 +11,7 @@
 #include "cli/base/options.h"
 #include "cli/base/text.h"
 #include "cli/command.h"
+#include "cli/journal/seal_digest.h"
 #include "cli/journal/verified.h"
 #include "cli/session/journal_file.h"
 #include "tracker/path/path.h"

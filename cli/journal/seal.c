@@ -1,13 +1,9 @@
 /* The seal: see seal.h. */
 #include "cli/journal/seal.h"
 
-#include <ctype.h>
-#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <nettle/base16.h>
-#include <nettle/sha2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,17 +13,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/journal/seal_digest.h"
 #include "tracker/sys/sys.h"
-
-_Static_assert(SEAL_DIGEST_BYTES == SHA256_DIGEST_SIZE, "SHA-256");
-_Static_assert(SEAL_TEXT_BYTES == BASE16_ENCODE_LENGTH(SEAL_DIGEST_BYTES) + 1, "and a NUL");
 
 enum {
 	LINE_BYTES = 128,           /* longer than any line */
 	FILE_BYTES_MAX = 512 << 20, /* more than the blocks of 2^32 units take */
-	BLOCKS_KEPT = 64,           /* of the journal, in memory while it is verified */
-	HEAD_BYTES = offsetof(struct journal_header,
-			      reserved), /* constant; what is behind may come to change */
 };
 
 static const uint64_t UNDONE_WAIT_NS = 50000000, UNDONE_PAUSE_NS = 1000000;
@@ -38,89 +29,6 @@ static void pause_for(uint64_t ns)
 {
 	const struct timespec time = { .tv_nsec = (long)ns };
 	(void)nanosleep(&time, NULL);
-}
-
-/* ---- digests ---- */
-
-static const char *digest_text(const unsigned char *digest, char *ret_text)
-{
-	base16_encode_update(ret_text, SEAL_DIGEST_BYTES, digest);
-	ret_text[SEAL_TEXT_BYTES - 1] = '\0';
-	return ret_text;
-}
-
-bool seal_is_digest(const char *text)
-{
-	size_t digits = 0;
-	while (isxdigit((unsigned char)text[digits]))
-		digits++;
-	return digits == SEAL_TEXT_BYTES - 1 && text[digits] == '\0';
-}
-
-/* text: seal_is_digest(). */
-static void digest_parse(const char *text, unsigned char *ret_digest)
-{
-	struct base16_decode_ctx context;
-	size_t length = SEAL_DIGEST_BYTES;
-
-	base16_decode_init(&context);
-	(void)base16_decode_update(&context, &length, ret_digest, SEAL_TEXT_BYTES - 1, text);
-}
-
-static bool digest_equal(const unsigned char *a, const unsigned char *b)
-{
-	return memcmp(a, b, SEAL_DIGEST_BYTES) == 0;
-}
-
-static void head_digest(const struct journal *journal, unsigned char *ret_digest)
-{
-	struct sha256_ctx context;
-	sha256_init(&context);
-	sha256_update(&context, HEAD_BYTES, (const unsigned char *)journal->header);
-	sha256_digest(&context, SEAL_DIGEST_BYTES, ret_digest);
-}
-
-static struct journal_head head_at(const struct journal *journal, uint64_t number)
-{
-	const uint64_t *word = (const uint64_t *)(const void *)(journal->units +
-								number * JOURNAL_UNIT_BYTES);
-	uint64_t value = __atomic_load_n(word, __ATOMIC_ACQUIRE);
-	struct journal_head head;
-	memcpy(&head, &value, sizeof(head));
-	return head;
-}
-
-/* How many units a record takes, by its first word alone and inside of what ends at `to`: whatever was done to the records,
- * sealing and verifying walk the same way. */
-static uint64_t units_of(const struct journal_head *head, uint64_t number, uint64_t to)
-{
-	return head->units == 0 || head->units > to - number ? 1 : head->units;
-}
-
-static void block_digest(const struct journal *journal, const unsigned char *previous,
-			 uint64_t from, uint64_t to, unsigned char *ret_digest)
-{
-	const uint64_t range[2] = { htole64(from), htole64(to) };
-	struct sha256_ctx context;
-	uint64_t pending = from; /* what is hashed at once, for speed */
-
-	sha256_init(&context);
-	sha256_update(&context, SEAL_DIGEST_BYTES, previous);
-	sha256_update(&context, sizeof(range), (const unsigned char *)range);
-	for (uint64_t number = from; number < to;) {
-		struct journal_head head = head_at(journal, number);
-		if (head.op == JOURNAL_ABANDONED) {
-			sha256_update(&context, (number - pending) * JOURNAL_UNIT_BYTES,
-				      journal->units + pending * JOURNAL_UNIT_BYTES);
-			sha256_update(&context, sizeof(head), (const unsigned char *)&head);
-		}
-		number += units_of(&head, number, to);
-		if (head.op == JOURNAL_ABANDONED)
-			pending = number;
-	}
-	sha256_update(&context, (to - pending) * JOURNAL_UNIT_BYTES,
-		      journal->units + pending * JOURNAL_UNIT_BYTES);
-	sha256_digest(&context, SEAL_DIGEST_BYTES, ret_digest);
 }
 
 /* ---- the file ---- */
@@ -169,14 +77,14 @@ static int head_line(const struct seal *seal, char *ret_line)
 {
 	char digest[SEAL_TEXT_BYTES];
 	return snprintf(ret_line, LINE_BYTES, "%s%s%s %s\n", MAGIC, VERSION, seal->nonce,
-			digest_text(seal->head_digest, digest));
+			seal_digest_text(seal->head_digest, digest));
 }
 
 static int block_line(const struct seal_block *block, char *ret_line)
 {
 	char digest[SEAL_TEXT_BYTES];
 	return snprintf(ret_line, LINE_BYTES, "%" PRIu64 " %" PRIu64 " %s\n", block->from,
-			block->to, digest_text(block->digest, digest));
+			block->to, seal_digest_text(block->digest, digest));
 }
 
 static int parse_head(const char *line, size_t bytes, struct seal *seal)
@@ -191,12 +99,11 @@ static int parse_head(const char *line, size_t bytes, struct seal *seal)
 		return -EPROTO;
 	memcpy(again, line, bytes);
 	again[bytes] = '\0';
-	_Static_assert(JOURNAL_NONCE_BYTES == 24, "in the format below");
 	if (sscanf(again + FIXED, "%24s %65s", nonce, digest) != 2 ||
 	    strlen(nonce) >= sizeof(seal->nonce) || !seal_is_digest(digest))
 		return -EBADMSG;
 	memcpy(seal->nonce, nonce, sizeof(seal->nonce));
-	digest_parse(digest, seal->head_digest);
+	seal_digest_parse(digest, seal->head_digest);
 	/* one way to write it: who edits a seal does not get away with what reads the same */
 	return (size_t)head_line(seal, again) == bytes && memcmp(again, line, bytes) == 0
 		       ? 0
@@ -216,7 +123,7 @@ static bool parse_block(const char *line, size_t bytes, uint64_t from, struct se
 	    !seal_is_digest(digest) || ret_block->from != from || ret_block->to <= from ||
 	    ret_block->to > UINT32_MAX)
 		return false;
-	digest_parse(digest, ret_block->digest);
+	seal_digest_parse(digest, ret_block->digest);
 	return (size_t)block_line(ret_block, again) == bytes && memcmp(again, line, bytes) == 0;
 }
 
@@ -235,7 +142,7 @@ static int add_block(struct seal *seal, const struct seal_block *block)
 	return 0;
 }
 
-static uint64_t sealed_to(const struct seal *seal)
+uint64_t seal_end_unit(const struct seal *seal)
 {
 	return seal->block_count ? seal->blocks[seal->block_count - 1].to : JOURNAL_UNITS_FIRST;
 }
@@ -255,7 +162,7 @@ static int parse(const char *text, size_t bytes, struct seal *seal)
 		int error = 0;
 		if (++line_number == 1)
 			error = parse_head(text + at, length, seal);
-		else if (parse_block(text + at, length, sealed_to(seal), &block))
+		else if (parse_block(text + at, length, seal_end_unit(seal), &block))
 			error = add_block(seal, &block);
 		else
 			seal->bad_line = line_number;
@@ -329,7 +236,7 @@ static const unsigned char *last_digest(const struct seal *seal)
 
 const char *seal_last(const struct seal *seal, char *ret_text)
 {
-	return digest_text(last_digest(seal), ret_text);
+	return seal_digest_text(last_digest(seal), ret_text);
 }
 
 /* ---- sealing ---- */
@@ -338,7 +245,7 @@ const char *seal_last(const struct seal *seal, char *ret_text)
 static void settle(const struct journal *journal, uint64_t number, uint64_t *deadline_ns)
 {
 	for (;;) {
-		struct journal_head head = head_at(journal, number);
+		struct journal_head head = seal_head_at(journal, number);
 		if (head.op != JOURNAL_NONE && head.op != JOURNAL_FILLING)
 			return;
 		uint64_t now_ns = sys_boottime_ns();
@@ -351,25 +258,11 @@ static void settle(const struct journal *journal, uint64_t number, uint64_t *dea
 	}
 }
 
-static void count_record(const struct journal *journal, uint64_t number, uint64_t *records,
-			 uint64_t *abandoned, uint64_t *damaged)
-{
-	struct journal_entry entry;
-	uint64_t at = number;
-
-	if (journal_next(journal, &at, &entry) != JOURNAL_FOUND_RECORD)
-		++*damaged;
-	else if (entry.record.head.op == JOURNAL_ABANDONED)
-		++*abandoned;
-	else
-		++*records;
-}
-
 /* Adds the blocks for all records behind those of the seal. */
 static int add_records(const struct journal *journal, struct seal *seal, struct seal_result *result)
 {
 	const uint64_t end = journal_end_unit(journal);
-	uint64_t deadline_ns = 0, number = sealed_to(seal);
+	uint64_t deadline_ns = 0, number = seal_end_unit(seal);
 	struct seal_block block = { .from = number };
 
 	if (end < number)
@@ -379,14 +272,14 @@ static int add_records(const struct journal *journal, struct seal *seal, struct 
 		return -ENOMEM;
 	while (number < end) {
 		settle(journal, number, &deadline_ns);
-		count_record(journal, number, &result->records, &result->abandoned,
-			     &result->damaged);
-		struct journal_head head = head_at(journal, number);
-		number += units_of(&head, number, end);
+		seal_count_record(journal, number, &result->records, &result->abandoned,
+				  &result->damaged);
+		struct journal_head head = seal_head_at(journal, number);
+		number += seal_units_of(&head, number, end);
 		if (number - block.from < SEAL_BLOCK_UNITS && number < end)
 			continue;
 		block.to = number;
-		block_digest(journal, last_digest(seal), block.from, block.to, block.digest);
+		seal_digest_block(journal, last_digest(seal), block.from, block.to, block.digest);
 		int error = add_block(seal, &block);
 		if (error < 0)
 			return error;
@@ -460,12 +353,12 @@ int seal_append(const char *journal_path, const struct journal *journal,
 		return error;
 	error = read_all(fd, &seal);
 	bool is_new = error == -ENOENT;
-	head_digest(journal, head);
+	seal_digest_head(journal, head);
 	if (is_new) {
 		memcpy(seal.nonce, journal->header->nonce, sizeof(seal.nonce));
 		memcpy(seal.head_digest, head, sizeof(head));
 		error = 0;
-	} else if (error == 0 && (seal.bad_line || !digest_equal(seal.head_digest, head))) {
+	} else if (error == 0 && (seal.bad_line || !seal_digest_equal(seal.head_digest, head))) {
 		error = -EBADMSG;
 	}
 	size_t old_count = seal.block_count;
@@ -473,7 +366,7 @@ int seal_append(const char *journal_path, const struct journal *journal,
 		error = add_records(journal, &seal, &result);
 	if (error == 0 && seal.block_count > old_count) {
 		/* The journal first: else a machine that loses power leaves a seal of records that are not there. */
-		if (msync(journal->units, sealed_to(&seal) * JOURNAL_UNIT_BYTES, MS_SYNC) < 0)
+		if (msync(journal->units, seal_end_unit(&seal) * JOURNAL_UNIT_BYTES, MS_SYNC) < 0)
 			error = -errno;
 		if (error == 0)
 			error = write_lines(fd, &seal, old_count);
@@ -486,127 +379,4 @@ int seal_append(const char *journal_path, const struct journal *journal,
 	if (error == 0)
 		*ret_result = result;
 	return error;
-}
-
-/* ---- verifying ---- */
-
-/* Names the records of a block that are not what a writer left. */
-static void find_suspects(const struct journal *journal, const struct seal_block *block,
-			  struct seal_report *report)
-{
-	struct journal_entry entry;
-
-	for (uint64_t number = block->from; number < block->to;) {
-		uint64_t at = number;
-		enum journal_found found = journal_next(journal, &at, &entry);
-		if (found != JOURNAL_FOUND_RECORD) {
-			if (report->suspect_count < SEAL_SUSPECTS_MAX)
-				report->suspects[report->suspect_count] = (struct seal_suspect){
-					number, found == JOURNAL_FOUND_UNDONE
-				};
-			report->suspect_count++;
-		}
-		struct journal_head head = head_at(journal, number);
-		number += units_of(&head, number, block->to);
-	}
-}
-
-static void count_block(const struct journal *journal, const struct seal_block *block,
-			struct seal_report *report)
-{
-	for (uint64_t number = block->from; number < block->to;) {
-		struct journal_head head = head_at(journal, number);
-		count_record(journal, number, &report->records, &report->abandoned,
-			     &report->damaged);
-		number += units_of(&head, number, block->to);
-	}
-}
-
-static void check_blocks(const struct seal *seal, const struct journal *journal,
-			 struct seal_report *report)
-{
-	const unsigned char *previous = seal->head_digest;
-	unsigned char digest[SEAL_DIGEST_BYTES], bad_digest[SEAL_DIGEST_BYTES];
-
-	for (size_t i = 0; i < seal->block_count; i++) {
-		const struct seal_block *block = &seal->blocks[i];
-		if (block->to > report->journal_end_unit)
-			break;
-		block_digest(journal, previous, block->from, block->to, digest);
-		bool is_same = digest_equal(digest, block->digest);
-		if (!is_same && report->bad_blocks > 0 && i == report->first_bad + 1) {
-			/* If this block goes on from what its neighbour's records give, and not from what the
-			 * neighbour's line says, then it is the line that was changed. */
-			block_digest(journal, bad_digest, block->from, block->to, digest);
-			is_same = digest_equal(digest, block->digest);
-			report->line_changed = is_same;
-		}
-		if (is_same) {
-			count_block(journal, block, report);
-		} else if (report->bad_blocks++ == 0) {
-			report->first_bad = i;
-			memcpy(bad_digest, digest, sizeof(digest));
-			find_suspects(journal, block, report);
-		}
-		previous = block->digest; /* each block is judged by itself */
-		if (i % BLOCKS_KEPT == BLOCKS_KEPT - 1)
-			journal_drop(journal, block->from);
-	}
-}
-
-static void count_not_sealed(const struct journal *journal, struct seal_report *report)
-{
-	uint64_t number = report->sealed_to;
-	struct journal_entry entry;
-
-	for (;;) {
-		enum journal_found found = journal_next(journal, &number, &entry);
-		if (found == JOURNAL_FOUND_END)
-			return;
-		if (found == JOURNAL_FOUND_UNDONE)
-			number = journal_behind_undone(journal, number);
-		else
-			report->not_sealed++;
-	}
-}
-
-static void find_digest(const struct seal *seal, const char *text, struct seal_report *report)
-{
-	unsigned char digest[SEAL_DIGEST_BYTES];
-
-	report->wanted = SEAL_WANTED_MISSING;
-	digest_parse(text, digest);
-	for (size_t i = 0; i < seal->block_count; i++) {
-		if (!digest_equal(seal->blocks[i].digest, digest))
-			continue;
-		report->wanted = i + 1 == seal->block_count ? SEAL_WANTED_LAST
-							    : SEAL_WANTED_EARLIER;
-		report->wanted_to = seal->blocks[i].to;
-	}
-}
-
-void seal_check(const struct seal *seal, const struct journal *journal, const char *digest,
-		struct seal_report *ret_report)
-{
-	struct seal_report report = { .sealed_to = sealed_to(seal),
-				      .journal_end_unit = journal_end_unit(journal) };
-	unsigned char head[SEAL_DIGEST_BYTES];
-
-	report.other_journal = strcmp(seal->nonce, journal->header->nonce) != 0;
-	if (digest)
-		find_digest(seal, digest, &report);
-	if (!report.other_journal) {
-		head_digest(journal, head);
-		report.head_changed = !digest_equal(head, seal->head_digest);
-		check_blocks(seal, journal, &report);
-		count_not_sealed(journal, &report);
-	}
-	*ret_report = report;
-}
-
-bool seal_is_intact(const struct seal *seal, const struct seal_report *report)
-{
-	return !report->other_journal && !report->head_changed && !seal->bad_line &&
-	       report->bad_blocks == 0 && report->journal_end_unit >= report->sealed_to &&
-	       report->wanted != SEAL_WANTED_MISSING;
 }

@@ -30,7 +30,6 @@ enum {
 	SEAL_TEXT_BYTES = 65, /* a digest in hexadecimal, NUL counted */
 	SEAL_BLOCK_UNITS =
 		1024, /* a block ends with the record that fills it; a run's last is shorter */
-	SEAL_SUSPECTS_MAX = 8, /* how many records of a block are named */
 };
 
 /* seal_path(): path of the seal that belongs to a journal.  Returns 0, or -ENAMETOOLONG. */
@@ -58,7 +57,7 @@ struct seal_result {
 int seal_append(const char *journal_path, const struct journal *journal,
 		struct seal_result *ret_result);
 
-/* ---- verifying ---- */
+/* ---- the file ---- */
 
 struct seal_block {
 	uint64_t from, to; /* units: from the first, to before the second */
@@ -89,48 +88,7 @@ void seal_destroy(struct seal *seal);
 /* seal_last(): the chain's last digest.  Returns ret_text, SEAL_TEXT_BYTES long. */
 const char *seal_last(const struct seal *seal, char *ret_text);
 
-/* A record of a block that is not what was sealed. */
-struct seal_suspect {
-	uint64_t number;
-	bool erased; /* its first word says that nobody wrote it; else its check does not hold */
-};
-
-enum seal_wanted {
-	SEAL_WANTED_NONE, /* no digest was given */
-	SEAL_WANTED_LAST, /* it is the chain's last */
-	SEAL_WANTED_EARLIER,
-	SEAL_WANTED_MISSING,
-};
-
-/* What seal_check() found. */
-struct seal_report {
-	bool other_journal;          /* the seal is of another one: nothing else was looked at */
-	bool head_changed;           /* the constant part of the journal's header */
-	uint64_t records, abandoned; /* in blocks that are as they were sealed, texts counted */
-	uint64_t damaged;            /* the same: were so before they were sealed */
-	uint64_t sealed_to;          /* unit behind the last block */
-	uint64_t journal_end_unit;   /* below sealed_to: what lay behind was dropped */
-	uint64_t not_sealed;         /* records behind the last block */
-	size_t bad_blocks;           /* that are there and are not what was sealed */
-	size_t first_bad;            /* index of the first; the following concerns it */
-	bool line_changed;           /* its digest in the seal was changed, its records were not */
-	size_t suspect_count;        /* may be more than are named */
-	struct seal_suspect suspects[SEAL_SUSPECTS_MAX];
-	enum seal_wanted wanted;
-	uint64_t wanted_to; /* unit behind what that digest stands for */
-};
-
-/* seal_check(): compares a journal with its seal.
- *
- * journal: mapped, to read at least, after the seal was read: else what a run sealed meanwhile looks dropped.
- * digest: 64 hexadecimal digits that are to be in the chain, NULL: none. */
-void seal_check(const struct seal *seal, const struct journal *journal, const char *digest,
-		struct seal_report *ret_report);
-
-/* seal_is_intact(): is what was sealed still there, and the wanted digest in the chain? */
-bool seal_is_intact(const struct seal *seal, const struct seal_report *report);
-
-/* seal_is_digest(): 64 hexadecimal digits. */
-bool seal_is_digest(const char *text);
+/* seal_end_unit(): unit behind the last block. */
+uint64_t seal_end_unit(const struct seal *seal);
 
 #endif

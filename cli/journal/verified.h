@@ -4,7 +4,7 @@
 #ifndef SEEN_CLI_VERIFIED_H
 #define SEEN_CLI_VERIFIED_H
 
-#include "cli/journal/seal.h"
+#include "cli/journal/seal_check.h"
 #include "tracker/segment/segment.h"
 
 enum verified_verdict { VERIFIED_INTACT, VERIFIED_TAMPERED, VERIFIED_NO_SEAL };

@@ -52,6 +52,8 @@
 #include "shim/supervise/supervisor.h"
 #include "tracker/journal/journal.h"
 #include "tracker/journal/journal_create.h"
+#include "tracker/journal/journal_grow.h"
+#include "tracker/journal/journal_map.h"
 #include "tracker/process/capture.h"
 #include "tracker/process/process.h"
 #include "tracker/process/role.h"

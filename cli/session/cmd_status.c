@@ -17,6 +17,7 @@
 #include "cli/session/session_command.h"
 #include "cli/session/summary.h"
 #include "tracker/answer/proof.h"
+#include "tracker/journal/journal_map.h"
 #include "tracker/path/path.h"
 #include "tracker/process/process.h"
 #include "tracker/segment/tables.h"

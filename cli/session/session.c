@@ -26,6 +26,8 @@
 #include "tracker/content/contents.h"
 #include "tracker/journal/journal.h"
 #include "tracker/journal/journal_create.h"
+#include "tracker/journal/journal_grow.h"
+#include "tracker/journal/journal_map.h"
 #include "tracker/path/path.h"
 #include "tracker/process/process.h"
 #include "tracker/segment/segment_create.h"

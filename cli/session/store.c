@@ -17,6 +17,7 @@
 #include "cli/session/owned.h"
 #include "tracker/content/contents.h"
 #include "tracker/journal/journal.h"
+#include "tracker/journal/journal_map.h"
 
 static const char SEGMENT[] = "segment", JOURNAL[] = "journal";
 /* Begins no session's name; the name and the pid of who removes it follow. */

@@ -34,6 +34,7 @@
 #include "tracker/content/baseline.h"
 #include "tracker/content/file.h"
 #include "tracker/journal/journal.h"
+#include "tracker/journal/journal_map.h"
 #include "tracker/path/path.h"
 #include "tracker/process/source.h"
 #include "tracker/segment/workspace.h"

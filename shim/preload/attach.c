@@ -32,6 +32,8 @@
 #include "shim/supervise/hello.h"
 #include "tracker/content/baseline.h"
 #include "tracker/guard/unreported.h"
+#include "tracker/journal/journal_grow.h"
+#include "tracker/journal/journal_map.h"
 #include "tracker/path/decimal.h"
 #include "tracker/process/capture.h"
 #include "tracker/process/role.h"

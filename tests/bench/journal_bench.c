@@ -31,6 +31,8 @@
 #include "tests/support/support.h"
 #include "tracker/journal/journal.h"
 #include "tracker/journal/journal_create.h"
+#include "tracker/journal/journal_grow.h"
+#include "tracker/journal/journal_map.h"
 #include "tracker/sys/sys.h"
 
 enum { KNOWN_PATHS = 32, WRITERS_MAX = 256, PAGE = 4096 };

@@ -32,6 +32,7 @@
 #include "tracker/guard/guard.h"
 #include "tracker/journal/journal.h"
 #include "tracker/journal/journal_create.h"
+#include "tracker/journal/journal_map.h"
 #include "tracker/process/role.h"
 #include "tracker/segment/tables.h"
 

@@ -25,6 +25,7 @@
 #include "tests/support/support.h"
 #include "tracker/journal/journal.h"
 #include "tracker/journal/journal_create.h"
+#include "tracker/journal/journal_map.h"
 #include "tracker/sys/sys.h"
 
 enum {

@@ -11,6 +11,7 @@
 #include "support.h"
 #include "tracker/journal/journal.h"
 #include "tracker/journal/journal_create.h"
+#include "tracker/journal/journal_map.h"
 
 #define NONCE "0011223344556677"
 

@@ -259,36 +259,6 @@ struct journal {
 	struct journal_window windows[JOURNAL_WINDOWS_MAX];
 };
 
-/* journal_map(): maps an existing journal for reading and writing, with all that it may grow to.
- * journal_map_windows(): only what is written to next: for a process that may be short of room for
- * mappings, or limit itself later (setrlimit(2), RLIMIT_AS;
- * mlockall(2)).  It writes, and reads nothing but texts that it may use again.
- *
- * path: a symbolic link is refused; borrowed for as long as the view lives.
- * Returns 0; -EPERM when it belongs to another user or others may write to it; -EBADMSG when it is
- * no journal or is damaged; -EPROTO when it is one of another version; -ENOMEM in a process that
- * has little room for mappings; errors of open(2), mmap(2).  Async-signal-safe; no descriptor stays
- * open. */
-int journal_map(const char *path, struct journal *ret_journal);
-int journal_map_windows(const char *path, struct journal *ret_journal);
-
-/* journal_map_windows_cleared(): the same for one that is all zero, as memory that was never
- * touched is: what has no use stays so.
- * It is all zero again where it failed. */
-int journal_map_windows_cleared(const char *path, struct journal *ret_journal);
-
-/* journal_map_to_read(): the same for reading alone, and without what the file grows to later.
- * Also checks that the file is as long as it says.  Whose it is, and who may write to it, is for
- * the caller to know: a copy from elsewhere may be anybody's, a session's own file may not. */
-int journal_map_to_read(const char *path, struct journal *ret_journal);
-
-/* journal_map_head(): likewise, what lies before the records alone, and the file, which the caller
- * reads and closes. */
-int journal_map_head(const char *path, struct journal *ret_journal, int *ret_fd);
-
-/* journal_unmap(): accepts a journal that was never mapped. */
-void journal_unmap(struct journal *journal);
-
 /* journal_blank(): a record of which nothing is known but what it tells. */
 static inline struct journal_record journal_blank(enum journal_op op)
 {
@@ -313,16 +283,6 @@ uint32_t journal_write(struct journal *journal, struct journal_record *record, c
  * At most JOURNAL_TEXT_BYTES_MAX bytes are kept.  Returns 0 when it could not be written.  As
  * journal_write(). */
 uint32_t journal_text(struct journal *journal, const void *bytes, size_t size_bytes, bool may_grow);
-
-/* journal_make_room(): makes the file longer if a process that lives an ordinary life could use up
- * what it has.  For the start of a process, where system calls are free to be made, and for `seen
- * run`, which does it in time for others.  units: as many as should be there. */
-void journal_make_room(struct journal *journal, uint64_t units);
-
-/* journal_choose_clock(): finds out which clock the times of records may come from, for this view
- * and for those that are mapped from now on.
- * Reads a file; for the program. */
-void journal_choose_clock(struct journal *journal);
 
 /* journal_lost(): counts a record that could not be written for another reason. */
 void journal_lost(const struct journal *journal);

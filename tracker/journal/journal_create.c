@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "tracker/journal/journal.h"
+#include "tracker/journal/journal_map.h"
 #include "tracker/sys/sys.h"
 
 #ifndef MADV_POPULATE_WRITE

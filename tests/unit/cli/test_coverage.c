@@ -8,6 +8,7 @@
 #include "support.h"
 #include "tracker/journal/journal.h"
 #include "tracker/journal/journal_create.h"
+#include "tracker/journal/journal_map.h"
 #include "tracker/process/process.h"
 #include "tracker/segment/slot.h"
 

@@ -7,7 +7,10 @@
 #include "support.h"
 
 #include "cli/journal/seal.h"
+#include "cli/journal/seal_check.h"
+#include "cli/journal/seal_digest.h"
 #include "tracker/journal/journal_create.h"
+#include "tracker/journal/journal_map.h"
 #include "tracker/sys/sys.h"
 
 static const char NONCE[] = "0011223344556677";

@@ -13,6 +13,7 @@
 #include "tracker/guard/rule.h"
 #include "tracker/journal/journal.h"
 #include "tracker/journal/journal_create.h"
+#include "tracker/journal/journal_map.h"
 #include "tracker/process/process.h"
 #include "tracker/process/role.h"
 #include "tracker/process/source.h"

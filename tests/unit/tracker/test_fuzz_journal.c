@@ -10,6 +10,8 @@
 #include "fuzz.h"
 #include "tracker/journal/journal.h"
 #include "tracker/journal/journal_create.h"
+#include "tracker/journal/journal_grow.h"
+#include "tracker/journal/journal_map.h"
 
 enum { RECORDS = 400, FILE_BYTES = 1 << 20, MAX_BYTES = 2 << 20 };
 

@@ -17,6 +17,8 @@
 #include "support.h"
 #include "tracker/journal/journal.h"
 #include "tracker/journal/journal_create.h"
+#include "tracker/journal/journal_grow.h"
+#include "tracker/journal/journal_map.h"
 #include "tracker/sys/sys.h"
 
 enum { MIB = 1 << 20, MAX_BYTES = 4 * MIB, SKIPPED = 77 };
