@@ -290,7 +290,8 @@ const struct version *event_version(const struct event *event)
 	if (!event->entry || !(event->entry->record.marks & JOURNAL_DETAILS))
 		return NULL;
 	details = &event->entry->details;
-	/* What stands behind a write that was guarded is the writer's baseline, and no version of the file. */
+	/* What stands behind a write that was guarded is the writer's baseline, and no version
+	 * of the file. */
 	if (event->op != JOURNAL_GUARDED && !version_is_none(&details->after))
 		return &details->after;
 	return version_is_none(&details->before) ? NULL : &details->before;

@@ -1,9 +1,10 @@
 /*
- * What an event is to programs that collect the events of many others: what it is about, what was done, what came of it, how grave
- * it is, and whether it is a finding: something that a person should look at.
+ * What an event is to programs that collect the events of many others: what it is about, what was
+ * done, what came of it, how grave it is, and whether it is a finding: something that a person
+ * should look at.
  *
- * One place for all of them: each format has its own words (export_ocsf.c, export_ecs.c ...), none decides anew.  docs/export.md has
- * the table.
+ * One place for all of them: each format has its own words (export_ocsf.c, export_ecs.c ...), none
+ * decides anew.  docs/export.md has the table.
  */
 #ifndef SEEN_CLI_EVENT_CLASS_H
 #define SEEN_CLI_EVENT_CLASS_H
@@ -48,7 +49,8 @@ enum event_severity {
 	EVENT_SEVERITY_COUNT,
 };
 
-/* EVENT_FINDINGS(FINDING): FINDING(NAME, "id", "Name", SEVERITY, "title", "text").  Appended to: the ids are what people filter by. */
+/* EVENT_FINDINGS(FINDING): FINDING(NAME, "id", "Name", SEVERITY, "title", "text").  Appended to:
+ * the ids are what people filter by. */
 #define EVENT_FINDINGS(FINDING) \
 	FINDING(STALE, "stale-write", "StaleWrite", HIGH, \
 		"a write that would destroy somebody else's change", \
@@ -118,14 +120,17 @@ struct event_class event_class(const struct event *event);
 /* event_is_alert(): is it for a person to look at, and not only an access that failed? */
 bool event_is_alert(const struct event_class *class);
 
-/* event_is_answered(): is it an open by a viewer that a decision was made on?  event: with a record. */
+/* event_is_answered(): is it an open by a viewer that a decision was made on?  event: with a
+ * record. */
 bool event_is_answered(const struct event *event);
 
-/* event_begins_run(): is it the announcement of a run's first program?  `seen run` makes it, which is no process of the session. */
+/* event_begins_run(): is it the announcement of a run's first program?  `seen run` makes it,
+ * which is no process of the session. */
 bool event_begins_run(const struct event *event);
 
-/* event_finding_id(): "stale-write" ...; _name(): "StaleWrite" ..., _title(): in some words; _text(): in a sentence; _severity(): unless its
- * event says more.  finding: not EVENT_FINDING_NONE.  Static. */
+/* event_finding_id(): "stale-write" ...; _name(): "StaleWrite" ..., _title(): in some words;
+ * _text(): in a sentence; _severity(): unless its event says more.  finding: not
+ * EVENT_FINDING_NONE.  Static. */
 const char *event_finding_id(enum event_finding finding);
 const char *event_finding_name(enum event_finding finding);
 const char *event_finding_title(enum event_finding finding);
@@ -135,11 +140,12 @@ enum event_severity event_finding_severity(enum event_finding finding);
 /* event_severity_name(): "information", "low", "medium", "high". */
 const char *event_severity_name(enum event_severity severity);
 
-/* event_file(): the absolute path of the file that an event is about; NULL: not known, or there is none. */
+/* event_file(): the absolute path of the file that an event is about; NULL: not known, or there
+ * is none. */
 const char *event_file(const struct event *event);
 
-/* event_version(): the version of that file that the event tells: what it is after the event, else what it was.  NULL: none.  Valid as
- * long as the event. */
+/* event_version(): the version of that file that the event tells: what it is after the event,
+ * else what it was.  NULL: none.  Valid as long as the event. */
 const struct version *event_version(const struct event *event);
 
 #endif

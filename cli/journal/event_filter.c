@@ -166,7 +166,8 @@ static int absolute_time(const char *text, uint64_t *ret_realtime_ns)
 	parts.tm_mon -= 1;
 	struct tm given = parts;
 	time_t seconds = timegm(&parts);
-	/* timegm() makes a date of what is none: the 31st of April, the 61st minute.  A leap second is one. */
+	/* timegm() makes a date of what is none: the 31st of April, the 61st minute.  A leap
+	 * second is one. */
 	if (given.tm_sec == 60
 		    ? given.tm_hour != 23 || given.tm_min != 59
 		    : parts.tm_mon != given.tm_mon || parts.tm_mday != given.tm_mday ||
@@ -228,7 +229,8 @@ const char *event_path_shown(const char *workspace, const char *path)
 	return !below ? path : below[0] ? below : ".";
 }
 
-/* Does a path that is not resolved tell where it ends?  Not with `..` in it, and not where it was cut. */
+/* Does a path that is not resolved tell where it ends?  Not with `..` in it, and not where it
+ * was cut. */
 static bool tells_its_end(const char *path)
 {
 	for (const char *at = path; at; at = strchr(at, '/')) {

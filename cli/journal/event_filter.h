@@ -38,25 +38,27 @@ int event_filter_source(const char *word, enum source *ret_source);
 
 /* event_filter_time(): a point in time.
  *
- * text: RFC 3339; or "YYYY-MM-DD HH:MM[:SS]", in UTC like all times of this program; or how long before now: a number and s, m, h or
- * d.  Returns 0 or -EINVAL; a time before 1970 or after 2554 is none. */
+ * text: RFC 3339; or "YYYY-MM-DD HH:MM[:SS]", in UTC like all times of this program; or how long
+ * before now: a number and s, m, h or d.  Returns 0 or -EINVAL; a time before 1970 or after 2554
+ * is none. */
 int event_filter_time(const char *text, uint64_t now_realtime_ns, uint64_t *ret_realtime_ns);
 
 /* event_filter_match(): is it wanted?
  *
- * A path matches if one that the event names does: the one that is resolved, below the workspace as [paths] globs are; with a
- * leading slash, from the root of the file system.  A path that is not resolved matches a relative glob if what is
- * known of it, its end, does. */
+ * A path matches if one that the event names does: the one that is resolved, below the workspace
+ * as [paths] globs are; with a leading slash, from the root of the file system.  A path that is
+ * not resolved matches a relative glob if what is known of it, its end, does. */
 bool event_filter_match(const struct event_filter *filter, const struct event *event);
 
-/* event_is_denied(): somebody may not do that: EACCES, EPERM, EROFS; or a write that the guard refused. */
+/* event_is_denied(): somebody may not do that: EACCES, EPERM, EROFS; or a write that the guard
+ * refused. */
 bool event_is_denied(const struct event *event);
 
 /* event_path_below(): what follows the workspace's root; NULL when the path is not below it. */
 const char *event_path_below(const char *workspace, const char *path, bool fold);
 
-/* event_path_shown(): a path as people know it: what follows the workspace's root where it lies below, "." for that itself; else as it is.
- * workspace: NULL: not known. */
+/* event_path_shown(): a path as people know it: what follows the workspace's root where it lies
+ * below, "." for that itself; else as it is. workspace: NULL: not known. */
 const char *event_path_shown(const char *workspace, const char *path);
 
 #endif

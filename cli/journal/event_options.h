@@ -1,5 +1,6 @@
 /*
- * The options that say which journal is meant and which of its events are wanted: the same for every command that goes through one.
+ * The options that say which journal is meant and which of its events are wanted: the same for
+ * every command that goes through one.
  */
 #ifndef SEEN_CLI_EVENT_OPTIONS_H
 #define SEEN_CLI_EVENT_OPTIONS_H
@@ -18,7 +19,8 @@ struct event_options {
 	bool denied, failed;
 };
 
-/* EVENT_OPTIONS(options): their lines for a table of struct option_spec.  options: a struct event_options that is static. */
+/* EVENT_OPTIONS(options): their lines for a table of struct option_spec.  options: a struct
+ * event_options that is static. */
 #define EVENT_OPTIONS(options) \
 	{ "--session", "ID", "default: $SEEN_SESSION, else the workspace's newest", NULL, \
 	  &(options).session }, \
@@ -43,22 +45,24 @@ struct event_options {
 		"--failed", NULL, "what did not succeed", &(options).failed, NULL \
 	}
 
-/* event_options_filter(): the filter that they ask for, of which `workspace` stays NULL.  ret_filter borrows their texts.
+/* event_options_filter(): the filter that they ask for, of which `workspace` stays NULL. 
+ * ret_filter borrows their texts.
  *
- * Returns an exit code: EXIT_CODE_OK; EXIT_CODE_USAGE, and says on stderr which
- * value is wrong. */
+ * Returns an exit code: EXIT_CODE_OK; EXIT_CODE_USAGE, and says on stderr which value is wrong. */
 int event_options_filter(const struct event_options *options, struct event_filter *ret_filter);
 
-/* event_options_journal(): finds the journal that they name, and sets what the configuration says of the filter.
- * As journal_file_find(). */
+/* event_options_journal(): finds the journal that they name, and sets what the configuration
+ * says of the filter. As journal_file_find(). */
 int event_options_journal(const struct event_options *options, const struct config *config,
 			  struct event_filter *filter, char *ret_path, size_t capacity);
 
-/* event_options_number(): an option's value as a number from 1 to max.  name: of the option.  Returns an exit code, as above. */
+/* event_options_number(): an option's value as a number from 1 to max.  name: of the option. 
+ * Returns an exit code, as above. */
 int event_options_number(const char *name, const char *text, uint64_t max, uint64_t *ret_number);
 
-/* event_options_unknown(): says on stderr that an option's value is none of `count` names, and which one is like it; where none is,
- * `otherwise`.  what: a value is called.  Returns EXIT_CODE_USAGE. */
+/* event_options_unknown(): says on stderr that an option's value is none of `count` names, and
+ * which one is like it; where none is, `otherwise`.  what: a value is called.  Returns
+ * EXIT_CODE_USAGE. */
 int event_options_unknown(const char *option, const char *what, const char *given,
 			  const char *const *names, size_t count, const char *otherwise);
 

@@ -1,5 +1,6 @@
 /*
- * What people are shown of an event behind its path.  Bytes of others never reach the terminal as they are.
+ * What people are shown of an event behind its path.  Bytes of others never reach the terminal as
+ * they are.
  */
 #ifndef SEEN_CLI_EVENT_PARTICULARS_H
 #define SEEN_CLI_EVENT_PARTICULARS_H
@@ -8,13 +9,14 @@
 
 #include "cli/journal/events.h"
 
-/* event_particulars_show(): what there is to say of an event beside its path, two spaces before it, perhaps nothing.
+/* event_particulars_show(): what there is to say of an event beside its path, two spaces before
+ * it, perhaps nothing.
  *
  * workspace: paths below it are shown as what follows it; NULL: not known. */
 void event_particulars_show(FILE *file, const struct event *event, const char *workspace);
 
-/* event_name_show(): a name that an event has: resolved, or as the call got it; each NULL where it is not known.  One whose directory is
- * not known begins with "?/". */
+/* event_name_show(): a name that an event has: resolved, or as the call got it; each NULL where
+ * it is not known.  One whose directory is not known begins with "?/". */
 void event_name_show(FILE *file, const char *resolved, const char *given, const char *workspace);
 
 /* event_safe(): path_escape() into memory of its own, until the next call. */

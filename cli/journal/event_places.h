@@ -1,5 +1,6 @@
 /*
- * Directories as records tell them: what a path is relative to, and where children between vfork and exec are.
+ * Directories as records tell them: what a path is relative to, and where children between vfork
+ * and exec are.
  */
 #ifndef SEEN_CLI_EVENT_PLACES_H
 #define SEEN_CLI_EVENT_PLACES_H
@@ -17,11 +18,13 @@ enum {
 	EVENT_PATH_BYTES = 2 * JOURNAL_TEXT_BYTES_MAX + 2,
 };
 
-/* A child between vfork and exec that changed its directory.  The record's `process` is its parent's. */
+/* A child between vfork and exec that changed its directory.  The record's `process` is its
+ * parent's. */
 struct event_vforked {
 	uint64_t process;
 	uint32_t pid;
-	bool leaving; /* an EXEC was its last word: unless EXEC_FAILED follows, its pid is free for another */
+	/* an EXEC was its last word: unless EXEC_FAILED follows, its pid is free for another */
+	bool leaving;
 	char *directory; /* absolute; NULL: not known */
 };
 
@@ -32,13 +35,16 @@ struct event_places {
 	size_t vforked_count;
 };
 
-/* event_directory_resolve(): the absolute path of a directory as a record tells it, that stands at `below`.
+/* event_directory_resolve(): the absolute path of a directory as a record tells it, that stands
+ * at `below`.
  *
- * number: with fd AT_FDCWD of a text, else of the record that entered it.  ret_path: EVENT_PATH_BYTES.  Returns ret_path or NULL. */
+ * number: with fd AT_FDCWD of a text, else of the record that entered it.  ret_path:
+ * EVENT_PATH_BYTES.  Returns ret_path or NULL. */
 const char *event_directory_resolve(struct event_places *places, int fd, uint64_t number,
 				    uint64_t below, char *ret_path);
 
-/* event_vforked_find(): the child that wrote the event's record, if it is one that changed its directory; else NULL. */
+/* event_vforked_find(): the child that wrote the event's record, if it is one that changed its
+ * directory; else NULL. */
 struct event_vforked *event_vforked_find(struct event_places *places, const struct event *event);
 
 void event_vforked_drop(struct event_places *places, struct event_vforked *child);
@@ -46,8 +52,8 @@ void event_vforked_drop(struct event_places *places, struct event_vforked *child
 /* event_vforked_enter(): the event's child is in the directory that it resolved to. */
 void event_vforked_enter(struct event_places *places, const struct event *event);
 
-/* event_vforked_directory(): where the writer of a record is, a child of `process`.  ret_path: EVENT_PATH_BYTES.  Returns ret_path or
- * NULL. */
+/* event_vforked_directory(): where the writer of a record is, a child of `process`.  ret_path:
+ * EVENT_PATH_BYTES.  Returns ret_path or NULL. */
 const char *event_vforked_directory(struct event_places *places,
 				    const struct event_process *process, const struct event *event,
 				    char *ret_path);

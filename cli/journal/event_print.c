@@ -14,8 +14,8 @@
 
 /* ---- for programs ---- */
 
-/* A line of JSON in the making.  Its members are written as they come: an object that holds them all first costs three times
- * as much as everything else. */
+/* A line of JSON in the making.  Its members are written as they come: an object that holds them
+ * all first costs three times as much as everything else. */
 struct line {
 	struct event_members members;
 	struct json_out out;

@@ -68,7 +68,8 @@ static void drop_process(struct event_processes *processes, struct event_process
 /* The one heard of last longest ago; those that ended are the first to go. */
 static void drop_oldest(struct event_processes *processes)
 {
-	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): what is dropped was unlinked from both rings */
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): what is dropped was unlinked from both
+	 * rings */
 	drop_process(processes,
 		     processes->ended_count ? processes->ended.newer : processes->newest.newer);
 }
@@ -146,7 +147,8 @@ struct event_process *event_process_of(struct event_processes *processes, uint64
 	}
 	if (number == 0 || !read_life(processes, number, below, &life))
 		return NULL;
-	/* It was dropped, or passed over before it was done.  What became of it since is not known. */
+	/* It was dropped, or passed over before it was done.  What became of it since is not
+	 * known. */
 	process = event_process_add(processes, &life);
 	if (process) {
 		process->epoch = processes->epoch_ended ? 0 : process->epoch;

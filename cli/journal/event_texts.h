@@ -1,5 +1,6 @@
 /*
- * The texts that records refer to by number, each checked before it is used, and those that were asked for last kept.
+ * The texts that records refer to by number, each checked before it is used, and those that were
+ * asked for last kept.
  */
 #ifndef SEEN_CLI_EVENT_TEXTS_H
 #define SEEN_CLI_EVENT_TEXTS_H
@@ -11,7 +12,8 @@
 
 enum {
 	EVENT_TEXTS = 4096, /* kept, by the lowest bits of the number */
-	/* Of one that is kept: what was written long ago need not be read from the file again and again. */
+	/* Of one that is kept: what was written long ago need not be read from the file again
+	 * and again. */
 	EVENT_TEXT_BYTES = 122,
 };
 
@@ -27,14 +29,15 @@ struct event_texts {
 	struct event_text kept[EVENT_TEXTS];
 };
 
-/* event_text_bytes(): the bytes of a text whose check holds, until the next one is asked for.  Returns NULL when there is none. */
+/* event_text_bytes(): the bytes of a text whose check holds, until the next one is asked for. 
+ * Returns NULL when there is none. */
 const char *event_text_bytes(struct event_texts *texts, uint32_t number, size_t *ret_size_bytes);
 
 /* event_name_bytes(): the same for a path or a name, which no NUL is part of. */
 const char *event_name_bytes(struct event_texts *texts, uint32_t number, size_t *ret_length);
 
-/* event_text_copy(): ends bytes by NUL.  ret_text: JOURNAL_TEXT_BYTES_MAX + 1 bytes.  Returns ret_text; NULL for no bytes, or too
- * many. */
+/* event_text_copy(): ends bytes by NUL.  ret_text: JOURNAL_TEXT_BYTES_MAX + 1 bytes.  Returns
+ * ret_text; NULL for no bytes, or too many. */
 const char *event_text_copy(const char *bytes, size_t length, char *ret_text);
 
 /* event_name_copy(): event_name_bytes(), ended by NUL. */

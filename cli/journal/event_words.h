@@ -1,7 +1,8 @@
 /*
  * Words for the numbers that records hold: what seen/log/1 has as text, and what people read.
  *
- * Each returns static text; NULL for a number that has no word: a record of a later version, or a damaged one.
+ * Each returns static text; NULL for a number that has no word: a record of a later version, or a
+ * damaged one.
  */
 #ifndef SEEN_CLI_EVENT_WORDS_H
 #define SEEN_CLI_EVENT_WORDS_H
@@ -16,12 +17,13 @@ struct event_flag {
 	const char *brief; /* for people; NULL: of no interest to them */
 };
 
-/* event_open_flags(), event_map_flags(): those of OPEN beside O_ACCMODE, and those of MAP.  One that includes others comes before
- * them: whoever names flags takes each off. */
+/* event_open_flags(), event_map_flags(): those of OPEN beside O_ACCMODE, and those of MAP.  One
+ * that includes others comes before them: whoever names flags takes each off. */
 const struct event_flag *event_open_flags(size_t *ret_count);
 const struct event_flag *event_map_flags(size_t *ret_count);
 
-/* event_access_name(): what O_ACCMODE of an OPEN's flags says.  brief: "r", else "O_RDONLY".  Never NULL. */
+/* event_access_name(): what O_ACCMODE of an OPEN's flags says.  brief: "r", else "O_RDONLY". 
+ * Never NULL. */
 const char *event_access_name(uint32_t flags, bool brief);
 
 /* enum decision, enum reason */
@@ -41,7 +43,8 @@ const char *event_change_name(uint32_t flags);
 const char *event_metadata_kind(uint32_t kind);
 const char *event_create_kind(uint32_t mode);
 
-/* event_error_name(): "ENOENT".  ret_text: EVENT_ERROR_BYTES, for a number that has no name.  Returns it, or static text. */
+/* event_error_name(): "ENOENT".  ret_text: EVENT_ERROR_BYTES, for a number that has no name. 
+ * Returns it, or static text. */
 enum { EVENT_ERROR_BYTES = 32 };
 const char *event_error_name(int error, char *ret_text);
 

@@ -17,7 +17,8 @@
 #include "tracker/process/source.h"
 
 enum {
-	/* EXEC records whose program has not been heard of: the last with a serial's lowest bits. */
+	/* EXEC records whose program has not been heard of: the last with a serial's lowest
+	 * bits. */
 	ANNOUNCEMENTS = 4096,
 	BEHIND_UNDONE_MAX = 1024, /* records behind an undone one that are asked when it was begun */
 	SKIP_LOOKS_MAX = 4096,    /* units that are searched for the beginning of a record */
@@ -58,7 +59,8 @@ static bool is_of_descriptor(const struct journal_record *record)
 	return traits & OP_OF_DESCRIPTOR || (traits & OP_BY_DESCRIPTOR && record->fd >= 0);
 }
 
-/* The directory that a name is relative to, as the event's record tells it.  Returns ret_path or NULL. */
+/* The directory that a name is relative to, as the event's record tells it.  Returns ret_path or
+ * NULL. */
 static const char *base_of(struct events *events, const struct event_process *process,
 			   const struct event *event, int fd, uint64_t number, char *ret_path)
 {
@@ -67,7 +69,8 @@ static const char *base_of(struct events *events, const struct event_process *pr
 	return event_directory_resolve(&events->places, fd, number, event->number, ret_path);
 }
 
-/* Nobody knows what a path names that was cut.  Where some text of a record was, one that the kernel would take is whole. */
+/* Nobody knows what a path names that was cut.  Where some text of a record was, one that the
+ * kernel would take is whole. */
 static bool is_whole(const char *path, const struct event *event)
 {
 	return strlen(path) < (event->cut ? PATH_MAX : JOURNAL_TEXT_BYTES_MAX);

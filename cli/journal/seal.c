@@ -41,7 +41,8 @@ int seal_path(const char *journal_path, char *ret_path, size_t capacity)
 	return length < 0 || (size_t)length >= capacity ? -ENAMETOOLONG : 0;
 }
 
-/* Opens the seal's file, locked so that it is read whole and extended by one at a time.  The lock goes with the descriptor. */
+/* Opens the seal's file, locked so that it is read whole and extended by one at a time.  The
+ * lock goes with the descriptor. */
 static int open_locked(const char *path, int flags, int lock, int *ret_fd)
 {
 	uint64_t until_ns = sys_boottime_ns() + LOCK_WAIT_NS;
@@ -176,7 +177,8 @@ static int parse(const char *text, size_t bytes, struct seal *seal)
 	return line_number > 0 ? 0 : -ENOENT;
 }
 
-/* Reads what an open descriptor shows.  The size is taken first: what is added meanwhile is not this reader's. */
+/* Reads what an open descriptor shows.  The size is taken first: what is added meanwhile is not
+ * this reader's. */
 static int read_all(int fd, struct seal *ret_seal)
 {
 	struct seal seal = { .torn = false };
@@ -241,7 +243,8 @@ const char *seal_last(const struct seal *seal, char *ret_text)
 
 /* ---- sealing ---- */
 
-/* Waits for the record's writer, and when the time is over sees to it that it can never be published. */
+/* Waits for the record's writer, and when the time is over sees to it that it can never be
+ * published. */
 static void settle(const struct journal *journal, uint64_t number, uint64_t *deadline_ns)
 {
 	for (;;) {
@@ -288,7 +291,8 @@ static int add_records(const struct journal *journal, struct seal *seal, struct 
 	return 0;
 }
 
-/* Puts the lines behind the first `old_count` blocks into the file; on failure takes them out again. */
+/* Puts the lines behind the first `old_count` blocks into the file; on failure takes them out
+ * again. */
 static int write_lines(int fd, const struct seal *seal, size_t old_count)
 {
 	char *text = malloc((seal->block_count - old_count + 1) * LINE_BYTES);
@@ -319,8 +323,8 @@ static int write_lines(int fd, const struct seal *seal, size_t old_count)
 	return error;
 }
 
-/* A seal that went with the machine's power would let the next one begin anew, and its digests that were kept elsewhere would
- * be found nowhere. */
+/* A seal that went with the machine's power would let the next one begin anew, and its digests
+ * that were kept elsewhere would be found nowhere. */
 static int sync_folder(const char *path)
 {
 	char folder[4096];
@@ -365,7 +369,8 @@ int seal_append(const char *journal_path, const struct journal *journal,
 	if (error == 0)
 		error = add_records(journal, &seal, &result);
 	if (error == 0 && seal.block_count > old_count) {
-		/* The journal first: else a machine that loses power leaves a seal of records that are not there. */
+		/* The journal first: else a machine that loses power leaves a seal of records
+		 * that are not there. */
 		if (msync(journal->units, seal_end_unit(&seal) * JOURNAL_UNIT_BYTES, MS_SYNC) < 0)
 			error = -errno;
 		if (error == 0)

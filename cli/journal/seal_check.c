@@ -52,8 +52,9 @@ static void check_blocks(const struct seal *seal, const struct journal *journal,
 		seal_digest_block(journal, previous, block->from, block->to, digest);
 		bool is_same = seal_digest_equal(digest, block->digest);
 		if (!is_same && report->bad_blocks > 0 && i == report->first_bad + 1) {
-			/* If this block goes on from what its neighbour's records give, and not from what the
-			 * neighbour's line says, then it is the line that was changed. */
+			/* If this block goes on from what its neighbour's records give, and not
+			 * from what the neighbour's line says, then it is the line that was
+			 * changed. */
 			seal_digest_block(journal, bad_digest, block->from, block->to, digest);
 			is_same = seal_digest_equal(digest, block->digest);
 			report->line_changed = is_same;

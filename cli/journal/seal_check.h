@@ -47,8 +47,8 @@ struct seal_report {
 
 /* seal_check(): compares a journal with its seal.
  *
- * journal: mapped, to read at least, after the seal was read: else what a run sealed meanwhile looks dropped.
- * digest: 64 hexadecimal digits that are to be in the chain, NULL: none. */
+ * journal: mapped, to read at least, after the seal was read: else what a run sealed meanwhile
+ * looks dropped. digest: 64 hexadecimal digits that are to be in the chain, NULL: none. */
 void seal_check(const struct seal *seal, const struct journal *journal, const char *digest,
 		struct seal_report *ret_report);
 

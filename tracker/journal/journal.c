@@ -1,4 +1,5 @@
-/* The journal: see journal.h; journal_create.c makes one, journal_map.c maps it, journal_grow.c makes it longer. */
+/* The journal: see journal.h; journal_create.c makes one, journal_map.c maps it, journal_grow.c
+ * makes it longer. */
 #include "tracker/journal/journal.h"
 
 #include <string.h>

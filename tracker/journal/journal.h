@@ -1,7 +1,7 @@
 /*
  * The journal: an append-only file, mapped by every process of a session, that says what happened.
  *
- * 	header and known texts | a page for later | units of 64 bytes ...
+ *	header and known texts | a page for later | units of 64 bytes ...
  *
  * A record is one unit, or more where it has details; a text (a path, arguments) is a record of its
  * own that others refer to by number.  A record's number is its place: it lies at number * 64 in

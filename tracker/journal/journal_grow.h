@@ -16,8 +16,9 @@ void journal_make_room(struct journal *journal, uint64_t units);
  * Reads a file; for the program. */
 void journal_choose_clock(struct journal *journal);
 
-/* journal_provide(): for journal.c: sees to it that a record may be written whose units are `first` and those behind it up to
- * `behind`.  Makes system calls.  Returns false where there is no room. */
+/* journal_provide(): for journal.c: sees to it that a record may be written whose units are
+ * `first` and those behind it up to `behind`.  Makes system calls.  Returns false where there is
+ * no room. */
 bool journal_provide(struct journal *journal, uint64_t first, uint64_t behind);
 
 #endif

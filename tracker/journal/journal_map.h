@@ -36,8 +36,9 @@ int journal_map_head(const char *path, struct journal *ret_journal, int *ret_fd)
 /* journal_unmap(): accepts a journal that was never mapped. */
 void journal_unmap(struct journal *journal);
 
-/* journal_map_window(): for journal_grow.c: maps a window further on, from a little before `number` on: other threads write there.
- * The last record of it may be as long as records can be.  Returns 0, -ENOMEM, errors of mmap(2). */
+/* journal_map_window(): for journal_grow.c: maps a window further on, from a little before
+ * `number` on: other threads write there. The last record of it may be as long as records can
+ * be.  Returns 0, -ENOMEM, errors of mmap(2). */
 int journal_map_window(struct journal *journal, int fd, uint64_t number);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * Where the records of a view lie, for the files that write, read, map and grow it.  What a hot path needs of each is inlined.
+ * Where the records of a view lie, for the files that write, read, map and grow it.  What a hot
+ * path needs of each is inlined.
  */
 #ifndef SEEN_TRACKER_JOURNAL_UNITS_H
 #define SEEN_TRACKER_JOURNAL_UNITS_H

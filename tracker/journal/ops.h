@@ -64,10 +64,11 @@ enum op_author {
 enum op_traits {
 	OP_NO_EVENT = 1,   /* a part of other records, or of none */
 	OP_NO_SUBJECT = 2, /* about its process: there is no path or name */
-	OP_PROGRAM =
-		4, /* `path` is a program's: without a slash it is a name to be found through PATH */
-	OP_TWO_NAMES =
-		8, /* `other_path`, `fd` and `amount` are a second name, as `path`, `directory_fd` and `directory` */
+	/* `path` is a program's: without a slash it is a name to be found through PATH */
+	OP_PROGRAM = 4,
+	/* `other_path`, `fd` and `amount` are a second name, as `path`, `directory_fd` and
+	 * `directory` */
+	OP_TWO_NAMES = 8,
 	OP_ENTERS = 16,        /* a later `directory` may refer to this record */
 	OP_OF_DESCRIPTOR = 32, /* `path` is that of the descriptor's own open */
 	OP_BY_DESCRIPTOR = 64, /* the same, where `fd` is not -1 */
