@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
+
 #include "tracker/journal/journal_map.h"
 
 _Static_assert((int)JOURNAL_READER_PIECE_UNITS > (int)JOURNAL_RECORD_UNITS_MAX, "a whole record");

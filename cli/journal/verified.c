@@ -2,6 +2,7 @@
 #include "cli/journal/verified.h"
 
 #include <errno.h>
+
 #include "tracker/journal/journal_map.h"
 
 const char *verified_name(enum verified_verdict verdict)
