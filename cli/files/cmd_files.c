@@ -23,6 +23,7 @@
 #include "cli/session/session_command.h"
 #include "tracker/answer/tracker.h"
 #include "tracker/content/file.h"
+#include "tracker/journal/journal_map.h"
 #include "tracker/path/path.h"
 #include "tracker/process/scope.h"
 #include "tracker/process/source.h"
