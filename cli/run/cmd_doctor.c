@@ -29,9 +29,11 @@
 #include "cli/base/text.h"
 #include "cli/command.h"
 #include "cli/run/elder.h"
+#include "cli/run/outlive.h"
 #include "cli/run/probe.h"
 #include "cli/run/via.h"
 #include "cli/session/session.h"
+#include "cli/session/store.h"
 #include "config/rules.h"
 #include "config/value.h"
 #include "shim/supervise/supervisor.h"
@@ -193,6 +195,29 @@ static void check_supervisor(struct doctor *doctor)
 	}
 	add(doctor, LEVEL_WARN, "supervisor", remedy,
 	    "none: %s; what the library cannot be in is not seen", why);
+}
+
+/* Programs of any session that a killed supervisor left below its filter. */
+static void check_stranded(struct doctor *doctor)
+{
+	char names[OUTLIVE_NAMES_BYTES];
+	struct store store;
+
+	if (store_open(doctor->config, &store) == 0)
+		for (size_t i = 0; i < store.count; i++) {
+			struct session session;
+			if (store.sessions[i].state != STORE_LIVE ||
+			    session_open(doctor->config, store.sessions[i].name, &session) < 0)
+				continue;
+			unsigned count = outlive_stranded(&session, names);
+			session_close(&session);
+			if (count)
+				add(doctor, LEVEL_WARN, "stranded", "end them: kill their pids",
+				    "the supervisor of session %s was killed, and its guardian: "
+				    "calls fail with ENOSYS in %s",
+				    store.sessions[i].name, names);
+		}
+	store_close(&store);
 }
 
 static void check_creation_times(struct doctor *doctor)
@@ -973,6 +998,7 @@ static int examine(struct doctor *doctor, struct config_request *request)
 
 	check_kernel(doctor);
 	check_supervisor(doctor);
+	check_stranded(doctor);
 	check_creation_times(doctor);
 	check_proc(doctor);
 	check_mode(doctor);

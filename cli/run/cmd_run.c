@@ -880,7 +880,7 @@ static int run(const struct config *config, char **words)
 	finish_journal(&session, &recording.journal, &sum, shown);
 	if (shown)
 		elder_print(&session.segment, since_ns);
-	if (shown)
+	if (shown || recording.supervisor_died)
 		outlive_print(&session, recording.checkpoint.running,
 			      recording.journal.header != NULL);
 	journal_unmap(&recording.journal);

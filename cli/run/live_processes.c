@@ -143,7 +143,7 @@ static bool has_descriptor(uint32_t pid, uint64_t dev, uint64_t ino)
 }
 
 /* Has a process mapped the file, shared and to write to it (proc(5), maps)? */
-static bool has_mapping(uint32_t pid, uint64_t ino)
+bool live_process_maps(uint32_t pid, uint64_t ino)
 {
 	static char maps[MAPS_BYTES];
 	char path[PROC_PATH_BYTES];
@@ -176,7 +176,7 @@ uint32_t live_processes_writer(const struct live_processes *list, uint64_t dev, 
 	for (size_t i = 0; i < list->count; i++) {
 		const struct live_process *live_process = &list->items[i];
 		if (live_process->is_own && (has_descriptor(live_process->pid, dev, ino) ||
-					     has_mapping(live_process->pid, ino)))
+					     live_process_maps(live_process->pid, ino)))
 			return live_process->pid;
 	}
 	return 0;

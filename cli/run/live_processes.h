@@ -37,4 +37,7 @@ void live_processes_list(const struct session *session, pid_t leave_out,
  * Returns its pid, 0: there is none.  Processes that cannot be inspected hold nothing. */
 uint32_t live_processes_writer(const struct live_processes *list, uint64_t dev, uint64_t ino);
 
+/* live_process_maps(): has a process mapped a file of that inode, shared and to write to it? */
+bool live_process_maps(uint32_t pid, uint64_t ino);
+
 #endif

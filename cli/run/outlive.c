@@ -15,8 +15,9 @@
 enum {
 	ATTEMPTS = 5,
 	PAUSE_NS = 20000000,
-	NAMED = 4,
+	NAMED = OUTLIVE_NAMES_BYTES / 64,
 	STAT_BYTES = 512,
+	STATUS_BYTES = 4096,
 };
 
 /* Our own helpers, which go when the last of the others does. */
@@ -38,8 +39,19 @@ static const char *name_of(uint32_t pid, char *stat)
 	return strncmp(name + 1, HELPER, sizeof(HELPER) - 1) == 0 ? NULL : name + 1;
 }
 
-/* Counts those that live, and names the first of them. */
-static unsigned report(const struct live_processes *list, char *ret_text, size_t capacity)
+/* Is it below a filter of seccomp(2)? */
+static bool is_filtered(uint32_t pid)
+{
+	char path[64], text[STATUS_BYTES];
+
+	(void)snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	return sys_read_file(path, text, sizeof(text)) > 0 && strstr(text, "\nSeccomp:\t2\n");
+}
+
+/* Counts those of the session that live, and names the first of them.  filtered: only those below a
+ * filter. */
+static unsigned name_live(const struct live_processes *list, bool filtered, char *ret_text,
+			  size_t capacity)
 {
 	char stat[STAT_BYTES];
 	unsigned count = 0;
@@ -49,12 +61,50 @@ static unsigned report(const struct live_processes *list, char *ret_text, size_t
 	for (size_t i = 0; i < list->count; i++) {
 		const struct live_process *live_process = &list->items[i];
 		const char *name = live_process->is_own ? name_of(live_process->pid, stat) : NULL;
-		if (!name || count++ >= NAMED || used >= capacity)
+		if (!name || (filtered && !is_filtered(live_process->pid)) || count++ >= NAMED ||
+		    used >= capacity)
 			continue;
 		int length = snprintf(ret_text + used, capacity - used, "%s%s (pid %u)",
 				      used ? ", " : "", name, live_process->pid);
 		used += length > 0 ? (size_t)length : 0;
 	}
+	if (count > NAMED && used < capacity)
+		(void)snprintf(ret_text + used, capacity - used, " ...");
+	return count;
+}
+
+/* Has the session had supervisors, and lives neither one of them nor a guardian?  They are helpers
+ * that have its segment mapped. */
+static bool is_deserted(const struct session *session, const struct live_processes *list)
+{
+	const struct segment *segment = &session->segment;
+	char path[SEGMENT_PATH_BYTES], comm[STAT_BYTES];
+	struct stat stat;
+
+	if ((!segment->header->supervise_mark &&
+	     !segment_counter(segment, COUNTER_processes_supervised)) ||
+	    session_path(path, sizeof(path), session->directory, "segment") < 0 ||
+	    sys_stat(path, &stat) < 0)
+		return false;
+	for (size_t i = 0; i < list->count; i++) {
+		(void)snprintf(path, sizeof(path), "/proc/%u/comm", list->items[i].pid);
+		if (sys_read_file(path, comm, sizeof(comm)) > 0 &&
+		    strncmp(comm, HELPER, sizeof(HELPER) - 1) == 0 &&
+		    live_process_maps(list->items[i].pid, stat.st_ino))
+			return false;
+	}
+	return true;
+}
+
+unsigned outlive_stranded(const struct session *session, char *ret_names)
+{
+	struct live_processes list = { NULL, 0 };
+	unsigned count = 0;
+
+	live_processes_list(session, 0, &list);
+	if (is_deserted(session, &list))
+		count = name_live(&list, true, ret_names, OUTLIVE_NAMES_BYTES);
+	free(list.items);
 	return count;
 }
 
@@ -62,21 +112,27 @@ void outlive_print(const struct session *session, pid_t leave_out, bool is_seale
 {
 	static const struct timespec PAUSE = { .tv_nsec = PAUSE_NS };
 	struct live_processes list = { NULL, 0 };
-	char names[NAMED * 64], number[TEXT_NUMBER_BYTES];
+	char names[OUTLIVE_NAMES_BYTES], stranded[OUTLIVE_NAMES_BYTES], number[TEXT_NUMBER_BYTES];
 	unsigned count = 1;
 
 	for (int attempt = 0; attempt < ATTEMPTS && count; attempt++) {
 		if (attempt)
 			(void)nanosleep(&PAUSE, NULL);
 		live_processes_list(session, leave_out, &list);
-		count = report(&list, names, sizeof(names));
+		count = name_live(&list, false, names, sizeof(names));
 	}
+	bool is_stranded = count && is_deserted(session, &list) &&
+			   name_live(&list, true, stranded, sizeof(stranded));
 	free(list.items);
 	if (!count)
 		return;
 	bool one = count == 1;
-	message("%s process%s on after the end: %s%s", text_number(count, number),
-		one ? " goes" : "es go", names, count > NAMED ? " ..." : "");
+	message("%s process%s on after the end: %s", text_number(count, number),
+		one ? " goes" : "es go", names);
+	if (is_stranded)
+		message("supervisor and guardian were killed: calls fail with ENOSYS in %s; end "
+			"what was left behind",
+			stranded);
 	if (is_sealed)
 		message("what %s from now on is not under this seal; the next run of this "
 			"session seals it",

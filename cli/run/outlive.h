@@ -18,4 +18,14 @@
  * journal, and it was sealed. */
 void outlive_print(const struct session *session, pid_t leave_out, bool is_sealed);
 
+enum { OUTLIVE_NAMES_BYTES = 256 };
+
+/* outlive_stranded(): the session's processes below a filter that nobody answers for, because the
+ * supervisor and its guardian were killed: the kernel fails their calls with ENOSYS, and no filter
+ * can be taken off.  Inspects all of /proc.
+ *
+ * ret_names: OUTLIVE_NAMES_BYTES; the first of them, with their pids; set where there are any.
+ * Returns how many there are; none while any helper of the session lives. */
+unsigned outlive_stranded(const struct session *session, char *ret_names);
+
 #endif

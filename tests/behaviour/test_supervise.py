@@ -291,6 +291,41 @@ class LeftBehind(Case):
         wait_until(lambda: self.exists("last") and self.session.read("last") == self.data)
         wait_until(lambda: not self.session.helpers())
 
+    def stranded(self):
+        """What `seen doctor` says of it."""
+        done = subprocess.run([SEEN, "doctor", "--json"], cwd=self.session.workspace, env=self.session.environment,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False, timeout=60)
+        return [check["detail"] for check in json.loads(done.stdout)["checks"] if check["what"] == "stranded"]
+
+    def kill_helpers(self):
+        self.wait_for_helpers()
+        for pid, _ in self.session.helpers():
+            os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: not self.session.helpers())
+
+    @supervisor_only
+    def test_daemon_without_any_helper(self):
+        """Nobody can take the filter off: the programs that it fails calls of are named, by doctor and at a run's end."""
+        self.run_command("sh", "-c", "setsid sleep 600 > /dev/null 2>&1 & echo $! > pid")
+        daemon = self.pid_in("pid")
+        self.addCleanup(lambda: state(daemon) and os.kill(daemon, signal.SIGKILL))
+        self.assertEqual(self.stranded(), [])
+        self.kill_helpers()
+        [line] = self.stranded()
+        self.assertIn("ENOSYS in sleep (pid %d)" % daemon, line)
+        os.kill(daemon, signal.SIGKILL)
+        wait_until(lambda: state(daemon) in ("", "Z"))
+        self.assertEqual(self.stranded(), [])
+        process = self.start("sh", "-c", "setsid sleep 600 > /dev/null 2>&1 & echo $! > pid2; echo $$ > shell; exec sleep 600")
+        daemon = self.pid_in("pid2")
+        shell = self.pid_in("shell")
+        wait_until(lambda: open("/proc/%d/comm" % shell).read() == "sleep\n")
+        self.kill_helpers()
+        os.kill(shell, signal.SIGKILL)
+        _, error = process.communicate(timeout=60)
+        self.assertIn(b"calls fail with ENOSYS in sleep (pid %d); end what was left behind\n" % daemon, error)
+        os.kill(daemon, signal.SIGKILL)
+
     def test_output_ends_with_the_command(self):
         """Nobody who helps holds the command's output open: who reads it sees its end."""
         process = self.start("sh", "-c", "echo done")
