@@ -425,10 +425,17 @@ unsigned conversations_tick(struct conversations *conversations)
 
 /* ---- the end of a run ---- */
 
-static bool was_asked(const struct conversations *conversations, const struct follow *follow)
+/* Was it given any file?  What an agent runs at its start, before anybody spoke to it, gives none. */
+static bool was_given(const struct conversations *conversations, const struct follow *follow)
 {
-	const struct scope_slot *scope = scope_find(conversations->segment, follow->id);
-	return scope && __atomic_load_n(&scope->bytes_given, __ATOMIC_RELAXED);
+	const struct segment *segment = conversations->segment;
+
+	for (uint64_t i = 0; i < segment->capacity[TABLE_DELIVERIES]; i++) {
+		const struct delivery_slot *slot = segment_slot(segment, TABLE_DELIVERIES, i);
+		if (__atomic_load_n(&slot->scope_id, __ATOMIC_RELAXED) == follow->id)
+			return true;
+	}
+	return false;
 }
 
 const char *conversations_text(const struct conversations *conversations, char *ret_text)
@@ -437,7 +444,7 @@ const char *conversations_text(const struct conversations *conversations, char *
 	for (const struct follow *follow = conversations ? conversations->follows : NULL; follow;
 	     follow = follow->next) {
 		if (!follow->is_interactive || follow->is_hooked || follow->is_own ||
-		    follow->was_reported || !was_asked(conversations, follow))
+		    follow->was_reported || !was_given(conversations, follow))
 			continue;
 		(void)snprintf(ret_text, CONVERSATIONS_TEXT_BYTES,
 			       "%s was given everything in full: neither a transcript nor hooks "

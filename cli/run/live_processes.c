@@ -91,6 +91,24 @@ static bool descends(const struct live_processes *list, const struct live_proces
 	return false;
 }
 
+/* Is the process with a number of the table the one that the table means?  In a PID namespace of its
+ * own a process is there by its number in it, which here may be another's, of before the session. */
+static bool is_of_number(const struct session *session, uint32_t pid)
+{
+	enum { SLACK_NS = 1000000000 };
+	const struct segment *segment = &session->segment;
+	uint64_t passed_ns = sys_clock_ns(CLOCK_REALTIME) - segment->header->created_realtime_ns;
+	uint64_t now_ns = sys_boottime_ns(), start_ns;
+	char path[SEGMENT_PATH_BYTES];
+	struct stat stat;
+
+	if (process_start(pid, &start_ns) && now_ns > passed_ns &&
+	    start_ns + SLACK_NS > now_ns - passed_ns)
+		return true;
+	return session_path(path, sizeof(path), session->directory, "segment") >= 0 &&
+	       sys_stat(path, &stat) == 0 && live_process_maps(pid, stat.st_ino);
+}
+
 static void mark_own(const struct session *session, pid_t leave_out, struct live_processes *list)
 {
 	const struct segment *segment = &session->segment;
@@ -104,7 +122,8 @@ static void mark_own(const struct session *session, pid_t leave_out, struct live
 		struct process_slot copy;
 		if (live_process && !live_process->is_own && process_read(segment, i, &copy) &&
 		    copy.pid == pid && copy.state != PROCESS_FREE &&
-		    copy.context.pid_ns == pid_ns && !process_is_gone(&copy))
+		    copy.context.pid_ns == pid_ns && !process_is_gone(&copy) &&
+		    is_of_number(session, pid))
 			live_process->is_own = true;
 	}
 	for (size_t i = 0; i < list->count; i++) {

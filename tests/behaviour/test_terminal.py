@@ -108,6 +108,15 @@ class GoesOn(Case):
         self.assertEqual(lines[-1], "seen: what it records from now on is not under this seal; the next run of this session seals it")
         self.assertTrue(lines[-3].startswith("seen: sealed "))
 
+    def test_in_a_namespace_of_its_own(self):
+        """Its number there is another process's here."""
+        unshare = ["unshare", "--user", "--map-root-user", "--pid", "--fork"]
+        if subprocess.run([*unshare, "true"], stderr=subprocess.DEVNULL, check=False).returncode:
+            self.skipTest("no namespaces")
+        lines = self.run_it("setsid %s bash -c 'sleep 100 & sleep 100 & sleep 100; true' >/dev/null 2>&1 & sleep 0.5" % " ".join(unshare), "--via", "preload")
+        self.end(lines[-2])
+        self.assertEqual(set(re.findall(r"(\S+) \(pid", lines[-2])) - {"unshare", "bash", "sleep"}, set(), lines)
+
     def test_one_that_is_not_observed_and_has_no_journal(self):
         lines = self.run_it("for i in 1 2 3 4 5; do start env -u LD_PRELOAD sleep 100; done",
                             "--journal-level", "off")
