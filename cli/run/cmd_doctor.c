@@ -644,6 +644,12 @@ static void check_elder(struct doctor *doctor, const struct segment *segment)
 	const struct invocation *agent = &doctor->program.invocation;
 	pid_t pid = agent->role == ROLE_AGENT ? elder_find(segment, agent, sys_boottime_ns()) : 0;
 
+	const char *direct = elder_without_daemon(agent->name);
+	if (!pid && direct && agent->role == ROLE_AGENT)
+		add(doctor, LEVEL_OK, "daemon", NULL,
+		    "none runs; at a terminal %s hands its work to one, which goes on when the run "
+		    "has ended: `%s` has none",
+		    agent->name, direct);
 	if (pid)
 		add(doctor, LEVEL_WARN, "daemon", elder_remedy(agent->name),
 		    "%s (pid %d) is running and takes connections: what is handed to it is not "
@@ -658,10 +664,11 @@ static void check_elder(struct doctor *doctor, const struct segment *segment)
 static void check_hooks_of(struct doctor *doctor, const char *name, const struct hooks_agent *agent)
 {
 	const struct config_profile *profile = config_profile_find(doctor->config, name);
-	bool tells = profile && profile->values[PROFILE_OPTION_COMPACTION].text[0] &&
-		     profile->values[PROFILE_OPTION_TRANSCRIPT].text[0];
-	const char *transcript = tells ? "; a compaction shows in its transcript"
-				       : "; where its conversation is cut, only the window tells";
+	bool tells = profile && profile->values[PROFILE_OPTION_TRANSCRIPT].text[0];
+	const char *transcript = tells ? "; its transcript tells of its conversations, as soon as "
+					 "it is written"
+				       : "; nothing tells of its conversations: at a terminal it "
+					 "gets no answers";
 	struct hooks_place place;
 
 	if (!agent) {
@@ -673,10 +680,7 @@ static void check_hooks_of(struct doctor *doctor, const char *name, const struct
 		add(doctor, LEVEL_WARN, "hooks", "what the line says", "%s: %s%s", name,
 		    place.fault, transcript);
 	else if (place.state != HOOKS_INSTALLED)
-		add(doctor, LEVEL_WARN, "hooks", agent->remedy,
-		    "%s: %s in %s: another conversation or a sub-agent in its process is taken for "
-		    "the one before%s",
-		    agent->name,
+		add(doctor, LEVEL_WARN, "hooks", agent->remedy, "%s: %s in %s%s", agent->name,
 		    place.state == HOOKS_OTHER ? "of another version, or in part" : "not installed",
 		    place.path, transcript);
 	else if (place.is_off)

@@ -131,9 +131,14 @@ pid_t elder_find(const struct segment *segment, const struct invocation *agent, 
 	return found;
 }
 
+const char *elder_without_daemon(const char *name)
+{
+	return strcmp(name, "codex") == 0 ? "codex --no-daemon" : NULL;
+}
+
 const char *elder_remedy(const char *name)
 {
-	return strcmp(name, "codex") == 0 ? "end it first, or say codex --no-daemon"
+	return elder_without_daemon(name) ? "end it first, or say codex --no-daemon"
 					  : "end it before the run";
 }
 

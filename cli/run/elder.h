@@ -18,6 +18,10 @@
  * none, or it is not known. */
 pid_t elder_find(const struct segment *segment, const struct invocation *agent, uint64_t before_ns);
 
+/* elder_without_daemon(): how an agent of that name that hands its work to a daemon is started
+ * without; NULL: it has none. */
+const char *elder_without_daemon(const char *name);
+
 /* elder_remedy(): what a user may do about it, for an agent of that name. */
 const char *elder_remedy(const char *name);
 

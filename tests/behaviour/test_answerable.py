@@ -102,6 +102,9 @@ class Elder(Case):
                 self.assertEqual(bool(self.found("pid %d" % elder.pid, found)), named)
                 self.assertEqual(self.found("pid %d" % elder.pid, self.end_of(self.script("other", ""))), [])
                 if named:
+                    codex = self.session.seen("doctor", "--", self.script("codex", ""), check=False).stdout.decode()
+                    self.assertIn("daemon: none runs; at a terminal codex hands its work to one", codex)
+                    self.assertIn("`codex --no-daemon` has none", codex)
                     text = self.session.seen("doctor", "--", agent, check=False).stdout.decode()
                     self.assertIn("daemon-agent (pid %d) is running and takes connections" % elder.pid, text)
             finally:
