@@ -225,6 +225,15 @@ class OpenCode(Agent):
     def shell(self, _, command):
         return Call("bash", {"command": command, "description": "scripted"})
 
+    def read(self, workspace, path):
+        return Call("read", {"filePath": f"{workspace}/{path}"})
+
+    def edit(self, workspace, path, old, new):
+        return Call("edit", {"filePath": f"{workspace}/{path}", "oldString": old, "newString": new})
+
+    def write(self, workspace, path, text):
+        return Call("write", {"filePath": f"{workspace}/{path}", "content": text})
+
 
 class Kilo(OpenCode):
     name = "kilo"
@@ -242,13 +251,15 @@ class Kilo(OpenCode):
 class Cline(Agent):
     name = "cline"
     package = "cline"
+    auto = "both"
 
     def configure(self, home, workspace, url):
         write_file(f"{home}/.cline/data/settings/providers.json", json.dumps({
             "version": 1, "lastUsedProvider": "openai-compatible", "modes": {}, "providers": {"openai-compatible": {
                 "settings": {"provider": "openai-compatible", "apiKey": "none", "model": "scripted", "baseUrl": f"{url}/v1"},
                 "updatedAt": "2026-01-01T00:00:00.000Z", "tokenSource": "manual"}}}))
-        return {"CLINE_TELEMETRY_DISABLED": "1", "CLINE_NO_AUTO_UPDATE": "1"}
+        return {"CLINE_TELEMETRY_DISABLED": "1", "CLINE_NO_AUTO_UPDATE": "1",
+                "CLINE_SESSION_BACKEND_MODE": "local"}  # no daemon that outlives the play
 
     def arguments(self, prompt):
         return ["--auto-approve", "true", "-P", "openai-compatible", "-m", "scripted", "-k", "none", prompt]
@@ -256,10 +267,19 @@ class Cline(Agent):
     def shell(self, _, command):
         return Call("run_commands", {"commands": [command]})
 
+    def read(self, workspace, path):
+        return Call("read_files", {"files": [{"path": f"{workspace}/{path}"}]})
+
+    def edit(self, workspace, path, old, new):
+        return Call("editor", {"path": f"{workspace}/{path}", "old_text": old, "new_text": new})
+
+    def write(self, workspace, path, text):
+        return Call("editor", {"path": f"{workspace}/{path}", "new_text": text})
+
 
 AGENTS = {agent.name: agent for agent in (Pi(), Codex(), Claude(), Gemini())}
 
-# Of these only what a command's output becomes is known (measure).
+# Of these what a command's output becomes is known (measure), and what is seen of them (survey).
 MORE = {agent.name: agent for agent in (OpenCode(), Kilo(), Cline())}
 
 
