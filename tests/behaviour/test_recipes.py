@@ -45,7 +45,8 @@ class Recipes(unittest.TestCase):
         tests = files("tests/behaviour", "test_*.py")
         for name in names(r'COMMAND\((\w+), ".*?", 0\)', "cli/command.h"):
             self.place(re.search(rf"^\.Cm {name}$", synopsis, re.M), "docs/seen.1, SYNOPSIS", f"`seen {name}`")
-            self.place(any(re.search(rf"""["'`]{name}["'` ]""", test) for test in tests.values()), "tests/behaviour", f"`seen {name}`")
+            called = re.compile(rf'(?:\w\(|SEEN, )"{name}"')
+            self.place(any(called.search(test) for test in tests.values()), "tests/behaviour, a test that runs it", f"`seen {name}`")
         rooms = {path.stem[len("cmd_"):] for path in (SOURCE / "cli").glob("*/cmd_*.c")}
         self.assertEqual(rooms, set(names(r"COMMAND\((\w+), \"", "cli/command.h")), "cli/command.h and the files cli/*/cmd_NAME.c")
         schemas = {schema for content in files("cli", "cmd_*.c").values() for schema in re.findall(r'"[^"]*JSON[^"]*seen/(\w+)/\d"', content)}
@@ -101,7 +102,7 @@ class Recipes(unittest.TestCase):
         """Each is called by a test, by this name or by that of a relative (64 bits, the checked forms, libc's own aliases)."""
         called = "\n".join(content for folder in ("tests/programs", "tests/behaviour", "tests/stress", "tests/unit")
                            for pattern in ("*.c", "*.py") for content in files(folder, pattern).values())
-        called = set(re.findall(r"\w+", called))
+        called = set(re.findall(r"\w+", re.sub(r"(?s)/\*.*?\*/", "", called)))
         for name in names(r"^HOOK\((\w+)", "shim/preload/hooks.def"):
             relative = re.sub(r"^(_IO_|__x|__)|(_chk)$", "", re.sub(r"64(?=$|_chk$)", "", name.replace("64v2", "2")))
             self.place({name, relative, relative.replace("_chk", ""), relative.replace("_unlocked", "")} & called,
