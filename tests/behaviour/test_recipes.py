@@ -100,9 +100,9 @@ class Recipes(unittest.TestCase):
 
     def test_interposed_function(self):
         """Each is called by a test, by this name or by that of a relative (64 bits, the checked forms, libc's own aliases)."""
-        called = "\n".join(content for folder in ("tests/programs", "tests/behaviour", "tests/stress", "tests/unit")
-                           for pattern in ("*.c", "*.py") for content in files(folder, pattern).values())
-        called = set(re.findall(r"\w+", re.sub(r"(?s)/\*.*?\*/", "", called)))
+        programs = "\n".join(content for folder in ("tests/programs", "tests/stress", "tests/unit") for content in files(folder, "*.c").values())
+        scripts = "\n".join(files("tests/behaviour", "*.py").values())
+        called = set(re.findall(r"\w+", re.sub(r"(?s)/\*.*?\*/", "", programs) + scripts))
         for name in names(r"^HOOK\((\w+)", "shim/preload/hooks.def"):
             relative = re.sub(r"^(_IO_|__x|__)|(_chk)$", "", re.sub(r"64(?=$|_chk$)", "", name.replace("64v2", "2")))
             self.place({name, relative, relative.replace("_chk", ""), relative.replace("_unlocked", "")} & called,

@@ -1,5 +1,5 @@
 /*
- * Functions that few programs call: directories by descriptor, attributes of links, handles, log-in records, lists of
+ * Functions that few programs call: directories by descriptor, attributes of links, handles, log-in records, locks, lists of
  * asynchronous requests.
  */
 #include <aio.h>
@@ -77,6 +77,18 @@ static void log_ins(void)
 	printf("log-in records: %d\n", (int)(status.st_size / (off_t)sizeof(record)));
 }
 
+static void locks(void)
+{
+	int fd = open("locked", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	CHECK(fd >= 0);
+	CHECK(lockf(fd, F_LOCK, 0) == 0);
+	CHECK(lockf(fd, F_TEST, 0) == 0);
+	CHECK(lockf(fd, F_ULOCK, 0) == 0);
+	CHECK(close(fd) == 0);
+	CHECK(lockf(-1, F_LOCK, 0) < 0 && errno == EBADF);
+}
+
 static void requests(void)
 {
 	char text[] = "asynchronous";
@@ -100,6 +112,7 @@ int main(void)
 	handles();
 	streams();
 	log_ins();
+	locks();
 	requests();
 	return 0;
 }
