@@ -188,8 +188,10 @@ static void close_call(struct conversation *conversation, uint64_t call)
 		}
 }
 
+/* It may be told again, when more is known of it. */
 static void open_call(struct conversation *conversation, struct entry_call call)
 {
+	close_call(conversation, call.id);
 	if (conversation->open_count < ENTRY_CALLS_MAX)
 		conversation->calls_open[conversation->open_count++] = call;
 	else

@@ -441,6 +441,65 @@ static bool parse_gemini(const json_t *line, struct entry *entry)
 	return true;
 }
 
+/* ---- opencode and kilo ---- */
+
+static void opencode_tool(const json_t *state, struct entry *entry)
+{
+	static const char CLEARED[] = "[cleared]"; /* by whatever words the agent says it */
+	struct entry_result *result;
+
+	if (is_string(state, "status", "pending") || is_string(state, "status", "running")) {
+		add_call(entry, 0, is_plain(json_object_get(state, "input")));
+		return;
+	}
+	result = add_result(entry, 0);
+	if (!result)
+		return;
+	if (json_object_get(json_object_get(state, "time"), "compacted")) {
+		result->text = CLEARED;
+		result->length = result->body_length = sizeof(CLEARED) - 1;
+	} else if (is_string(state, "status", "completed")) {
+		set_text(result, json_object_get(state, "output"));
+	} else {
+		/* What an interrupted command printed, or what went wrong. */
+		const json_t *output = json_object_get(json_object_get(state, "metadata"),
+						       "output");
+		set_text(result, output ? output : json_object_get(state, "error"));
+	}
+}
+
+static void opencode_message(const json_t *message, struct entry *entry)
+{
+	const char *finish = string_at(message, "finish");
+	bool is_failed = json_is_object(json_object_get(message, "error"));
+
+	if (is_string(message, "role", "user")) {
+		entry->is_prompt = true;
+		entry->state = ENTRY_ASKED;
+		return;
+	}
+	if (is_failed ||
+	    (finish && strcmp(finish, "tool-calls") != 0 && strcmp(finish, "unknown") != 0))
+		entry->state = ENTRY_ENDED;
+	entry->begins = finish && !is_failed && json_is_true(json_object_get(message, "summary"));
+}
+
+void entry_of_row(const char *data, size_t length, bool is_part, struct entry *ret_entry)
+{
+	json_t *json = json_loadb(data, length, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, NULL);
+	bool is_tool = is_part && is_string(json, "type", "tool");
+
+	*ret_entry = (struct entry){ .json = json,
+				     .is_known = is_tool || (!is_part && string_at(json, "role")),
+				     .is_step = true,
+				     .is_list = true,
+				     .says_end = true };
+	if (is_tool)
+		opencode_tool(json_object_get(json, "state"), ret_entry);
+	else if (ret_entry->is_known)
+		opencode_message(json, ret_entry);
+}
+
 /* ---- a line ---- */
 
 void entry_parse(const char *line, size_t length, struct entry *ret_entry)

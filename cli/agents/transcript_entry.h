@@ -67,6 +67,11 @@ struct entry {
 	json_t *json;
 };
 
+/* entry_of_row(): the same of a row of opencode's or kilo's database (transcript_store.h): the data of
+ * a message or of a part of one.  It belongs to a list, and comes again when it changes.
+ * `begins`: it is a summary, and what came before it counts no more.  The row's id is not in it. */
+void entry_of_row(const char *data, size_t length, bool is_part, struct entry *ret_entry);
+
 /* entry_parse(): reads a line of `length` bytes, without its newline.  entry_done() frees what it
  * holds, in any case. */
 void entry_parse(const char *line, size_t length, struct entry *ret_entry);

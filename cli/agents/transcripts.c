@@ -20,6 +20,7 @@
 
 #include "cli/agents/compactions.h"
 #include "cli/agents/hooks.h"
+#include "cli/agents/transcript_store.h"
 #include "cli/session/invalidation.h"
 #include "config/value.h"
 #include "tracker/process/scope.h"
@@ -33,6 +34,13 @@ enum {
 	TAIL_BYTES = 64,        /* before what was read: tells whether it is still what it was */
 	LINE_BYTES_MAX = 64 << 20,
 	HEAD_LINES = 2, /* of a transcript, before anything can have been given */
+	/*
+	 * What a database was written is told of before it counts there: by the shared memory of its writers, of which nothing
+	 * tells.  So it is read again after the first time, each time that much later than the last, until the last.
+	 */
+	AGAIN_FIRST_MS = 5,
+	AGAIN_TIMES = 4,
+	AGAIN_LAST_MS = 500,
 };
 
 static const uint64_t MILLISECOND_NS = 1000000;
@@ -62,16 +70,19 @@ struct file {
 	struct rule *rule;
 	char *path;
 	uint64_t dev, ino;
-	uint64_t offset; /* what is before it was read; the beginning of a line */
-	uint64_t tail;   /* hash of the last bytes before it */
-	bool skips;      /* what is before it is the beginning of a line that is too long */
-	bool touched;    /* to be inspected */
-	bool heard;      /* something was read of it in this run */
-	unsigned lines;  /* read in all, HEAD_LINES at most; that, where it was there before */
-	struct findings *findings; /* what it tells; NULL: nothing yet */
-	uint64_t said_ns;          /* the time that a line named last */
-	uint64_t old_bytes;        /* what it had when it was found, where it was there before */
-	uint64_t *compactions;     /* hashes of the lines that counted */
+	uint64_t offset;   /* what is before it was read; the beginning of a line */
+	uint64_t tail;     /* hash of the last bytes before it */
+	bool skips;        /* what is before it is the beginning of a line that is too long */
+	bool touched;      /* to be inspected */
+	bool heard;        /* something was read of it in this run */
+	unsigned again_ms; /* a database: it is read again so much later; 0: it is not */
+	uint64_t again_ns;
+	unsigned lines; /* read in all, HEAD_LINES at most; that, where it was there before */
+	struct findings *findings;      /* what it tells; NULL: nothing yet */
+	struct transcript_store *store; /* it is a database; NULL: it is not, or was not read yet */
+	uint64_t said_ns;               /* the time that a line named last */
+	uint64_t old_bytes;    /* what it had when it was found, where it was there before */
+	uint64_t *compactions; /* hashes of the lines that counted */
 	size_t compaction_count;
 };
 
@@ -318,12 +329,58 @@ static int open_file(const char *path, struct stat *ret_stat)
 	return -EINVAL;
 }
 
+static bool is_store(const char *path)
+{
+	static const char ENDING[] = ".db";
+	size_t length = strlen(path), ending = sizeof(ENDING) - 1;
+
+	return length > ending && strcmp(path + length - ending, ENDING) == 0;
+}
+
+static void inspect_store(struct transcripts *transcripts, struct file *file)
+{
+	if (!file->store)
+		file->store = transcript_store_new(transcripts->conversations, file->rule->profiles,
+						   transcripts->since_ns);
+	file->heard = true;
+	bool is_busy = file->store && transcript_store_read(file->store, file->path) == -EAGAIN;
+	if (!file->again_ms || is_busy)
+		file->again_ms = AGAIN_FIRST_MS;
+	else
+		file->again_ms *= AGAIN_TIMES;
+	if (file->again_ms > AGAIN_LAST_MS)
+		file->again_ms = 0;
+	file->again_ns = sys_boottime_ns() + file->again_ms * MILLISECOND_NS;
+}
+
+/* Touches the databases that are to be read again.  Returns in how many milliseconds the next one is, or `most_ms`. */
+static unsigned read_again(const struct transcripts *transcripts, unsigned most_ms)
+{
+	uint64_t now_ns = sys_boottime_ns();
+
+	for (size_t i = 0; i < transcripts->file_count; i++) {
+		struct file *file = &transcripts->files[i];
+		if (!file->again_ms)
+			continue;
+		uint64_t left_ns = file->again_ns > now_ns ? file->again_ns - now_ns : 0;
+		file->touched = file->touched || !left_ns;
+		if (left_ns && left_ns / MILLISECOND_NS + 1 < most_ms)
+			most_ms = (unsigned)(left_ns / MILLISECOND_NS) + 1;
+	}
+	return most_ms;
+}
+
 static void inspect(struct transcripts *transcripts, struct file *file)
 {
 	struct stat stat = { .st_size = 0 };
 	int fd = open_file(file->path, &stat);
 
 	file->touched = false;
+	if (fd >= 0 && is_store(file->path)) {
+		(void)close(fd);
+		inspect_store(transcripts, file);
+		return;
+	}
 	if (fd < 0)
 		return;
 	uint64_t size = (uint64_t)stat.st_size;
@@ -392,6 +449,7 @@ static void add_file(struct transcripts *transcripts, struct rule *rule, char *p
 		if (file->key != key || file->rule != rule || strcmp(file->path, path) != 0)
 			continue;
 		transcripts->files[i].touched = true;
+		transcripts->files[i].again_ms = 0;
 		free(path);
 		return;
 	}
@@ -415,7 +473,7 @@ static void add_file(struct transcripts *transcripts, struct rule *rule, char *p
 	 * what that goes on from. */
 	uint64_t written_ns = (uint64_t)stat.st_mtim.tv_sec * 1000000000 +
 			      (uint64_t)stat.st_mtim.tv_nsec;
-	if (written_ns >= transcripts->since_ns) {
+	if (written_ns >= transcripts->since_ns || is_store(file->path)) {
 		file->touched = true;
 		file->old_bytes = (uint64_t)stat.st_size;
 		file->lines = 0;
@@ -538,12 +596,20 @@ static void handle_event(struct transcripts *transcripts, const struct inotify_e
 	} else if (event->mask & IN_IGNORED) {
 		drop_watched(transcripts, event->wd);
 	} else if (event->len) {
+		/* What a database has in write-ahead mode is written beside it first. */
+		static const char AHEAD[] = "-wal";
+		char name[NAME_MAX + 1];
+		size_t length = strnlen(event->name, NAME_MAX), ahead = sizeof(AHEAD) - 1;
+		memcpy(name, event->name, length);
+		name[length] = '\0';
+		if (length > ahead && strcmp(name + length - ahead, AHEAD) == 0)
+			name[length - ahead] = '\0';
 		/* More may be added meanwhile. */
 		for (size_t i = 0; i < transcripts->directory_count; i++) {
 			struct directory directory = transcripts->directories[i];
 			if (directory.wd == event->wd)
 				add_entry(transcripts, directory.rule, directory.path,
-					  directory.rest, event->name, true);
+					  directory.rest, name, true);
 		}
 	}
 }
@@ -724,12 +790,13 @@ unsigned transcripts_tick(struct transcripts *transcripts)
 		list_all(transcripts);
 		transcripts->list_ns = sys_boottime_ns() + LIST_MS * MILLISECOND_NS;
 	}
+	due_ms = read_again(transcripts, due_ms);
 	struct file *file = next_touched(transcripts);
 	if (!file)
 		return due_ms;
 	for (; file; file = next_touched(transcripts))
 		inspect(transcripts, file);
-	return conversations_tick(transcripts->conversations);
+	return read_again(transcripts, conversations_tick(transcripts->conversations));
 }
 
 int transcripts_descriptor(const struct transcripts *transcripts)
@@ -755,6 +822,7 @@ void transcripts_finish(struct transcripts *transcripts)
 	for (size_t i = 0; i < transcripts->file_count; i++) {
 		free(transcripts->files[i].path);
 		free(transcripts->files[i].compactions);
+		transcript_store_free(transcripts->files[i].store);
 	}
 	conversations_free(transcripts->conversations);
 	free(transcripts->rules);

@@ -3,18 +3,15 @@
  *
  * Rows and how far it is are written in the same transactions, so that whatever ends a run, the next one goes on where the rows end.
  * An event's number and its journal's make its key: nothing is there twice.  A file that is there and is none of ours is left as it is.
- *
- * The library is loaded when it is needed: `seen` is started often, and each one that it is linked with costs a tenth of that.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/base/sqlite.h"
 #include "cli/export/export.h"
 #include "cli/export/export_row.h"
 #include "cli/export/export_sql_data.h"
@@ -50,44 +47,16 @@ struct database {
 	struct known_path paths[KNOWN_PATHS];
 };
 
-#define FUNCTIONS(FUNCTION) \
-	FUNCTION(bind_int64) \
-	FUNCTION(bind_null) \
-	FUNCTION(bind_text) \
-	FUNCTION(busy_timeout) \
-	FUNCTION(close) \
-	FUNCTION(column_int64) \
-	FUNCTION(db_config) \
-	FUNCTION(errmsg) \
-	FUNCTION(exec) \
-	FUNCTION(finalize) \
-	FUNCTION(get_autocommit) \
-	FUNCTION(last_insert_rowid) \
-	FUNCTION(open_v2) \
-	FUNCTION(prepare_v3) \
-	FUNCTION(reset) \
-	FUNCTION(step)
-
-static struct {
-#define FUNCTION(name) __typeof__(sqlite3_##name) *name;
-	FUNCTIONS(FUNCTION)
-#undef FUNCTION
-} library;
+static struct sqlite library;
 
 static int load_library(struct export *export)
 {
-	/* Until the program ends. */
-	void *handle = dlopen("libsqlite3.so.0", RTLD_NOW | RTLD_LOCAL);
-	bool whole = handle;
+	const struct sqlite *loaded = sqlite_load();
 
-#define FUNCTION(name) \
-	if (whole) \
-		library.name = (__typeof__(library.name))dlsym(handle, "sqlite3_" #name); \
-	whole = whole && library.name;
-	FUNCTIONS(FUNCTION)
-#undef FUNCTION
-	if (whole)
+	if (loaded) {
+		library = *loaded;
 		return 0;
+	}
 	(void)snprintf(export->error, sizeof(export->error),
 		       "a database needs SQLite's library, libsqlite3.so.0 (Debian: libsqlite3-0)");
 	return -ELIBACC;

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import sqlite3
 import subprocess
 import sys
 import time
@@ -79,8 +80,71 @@ class Claude(Transcript):
         self.write(self.entry("system", "Conversation compacted", subtype="compact_boundary"))
 
 
+class Stored(Transcript):
+    """A session of opencode's or kilo's database, whose writer is never kept waiting."""
+
+    def __init__(self, path, directory, side=False):
+        super().__init__(path, directory, side)
+        self.name = self.name.split(".")[0]
+        self.store = os.path.join(os.path.dirname(path), "agent.db")
+        is_new = not os.path.exists(self.store)
+        self.database = sqlite3.connect(self.store, timeout=0, isolation_level=None)
+        if is_new:
+            self.database.execute("PRAGMA journal_mode = WAL")
+            self.database.executescript("""
+                CREATE TABLE session (id TEXT PRIMARY KEY, parent_id TEXT, directory TEXT NOT NULL, revert TEXT, time_updated INTEGER NOT NULL);
+                CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT NOT NULL, time_created INTEGER NOT NULL, time_updated INTEGER NOT NULL,
+                                      data TEXT NOT NULL);
+                CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT NOT NULL, session_id TEXT NOT NULL, time_created INTEGER NOT NULL,
+                                   time_updated INTEGER NOT NULL, data TEXT NOT NULL)""")
+
+    def id(self):
+        self.number += 1
+        return "%s-%06d" % (self.name, self.number)
+
+    def put(self, table, key, data, *more):
+        now = int(time.time() * 1000)
+        marks = ", ".join("?" * (5 + len(more)))
+        self.database.execute("INSERT INTO %s VALUES (%s) ON CONFLICT (id) DO UPDATE SET data = excluded.data, time_updated = excluded.time_updated"
+                              % (table, marks), (key, *more, self.name, now, now, json.dumps(data)))
+
+    def touch(self, revert=None):
+        self.database.execute("INSERT INTO session VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET revert = excluded.revert, "
+                              "time_updated = excluded.time_updated",
+                              (self.name, "one" if self.side else None, self.directory, json.dumps(revert) if revert else None,
+                               int(time.time() * 1000)))
+
+    def prompt(self):
+        self.touch()
+        self.user = self.id()
+        self.put("message", self.user, {"role": "user"})
+
+    def assistant(self, **data):
+        self.message = self.id()
+        self.put("message", self.message, {"role": "assistant", "parentID": self.user, **data})
+
+    def tool(self, **state):
+        self.put("part", self.part, {"type": "tool", "tool": "bash", "callID": "call_0", "state": {"input": self.arguments, **state}}, self.message)
+
+    def call(self, arguments=COMMAND):
+        self.assistant()
+        self.part, self.arguments = self.id(), {}
+        self.tool(status="pending")  # what is called comes later
+        time.sleep(0.02)
+        self.arguments = arguments
+        self.tool(status="running")
+
+    def result(self, output):
+        self.tool(status="completed", output=output.decode(), time={"start": 1})
+        self.put("message", self.message, {"role": "assistant", "parentID": self.user, "finish": "tool-calls"})
+
+    def end(self):
+        self.assistant(finish="stop")
+
+
 class Case(SessionTest):
     form = Pi
+    pattern = "~/agent/projects/*/*.jsonl ~/agent/projects/*/*/subagents/*.jsonl"
     compaction = ""
 
     def setUp(self):
@@ -91,8 +155,7 @@ class Case(SessionTest):
         os.makedirs(os.path.join(self.folder, "one/subagents"))
         config = os.path.join(self.session.folder, "seen.ini")
         with open(config, "w", encoding="utf-8") as file:
-            file.write("[notice]\nyield = never\n[agent fake_agent]\ntranscript = ~/agent/projects/*/*.jsonl ~/agent/projects/*/*/subagents/*.jsonl\n"
-                       "%s\n" % self.compaction)
+            file.write("[notice]\nyield = never\n[agent fake_agent]\ntranscript = %s\n%s\n" % (self.pattern, self.compaction))
         self.options = ("--config", config)
         self.one = self.transcript("one")
         self.agent.run(["true"])  # it runs before anything is written
@@ -301,6 +364,138 @@ class Conversations(Case):
             file.write(text)
         os.rename(self.one.path + ".new", self.one.path)
         self.assertKnown()
+
+
+class Stores(Case):
+    """opencode's and kilo's form: a database."""
+
+    form = Stored
+    pattern = "~/agent/projects/here/agent.db"
+
+    def tearDown(self):
+        self.one.database.close()
+        super().tearDown()
+
+    def test_proven(self):
+        self.one.prompt()
+        self.one.call()
+        first = self.cat()
+        self.assertReal(first, self.data)
+        self.until(unproven=1)
+        self.one.result(first)
+        self.until(proven=1, unproven=0)
+        self.assertKnown()
+        self.one.end()
+        wait_until(lambda: self.scope["muted"])
+
+    def test_given_in_part(self):
+        self.one.prompt()
+        self.one.call()
+        self.assertReal(self.cat(), self.data)
+        self.one.result(b"...output truncated...\n\nFull output saved to: /x\n\n" + self.data[3000:])
+        self.until(contradicted=1)
+        self.calls()
+        self.assertReal(self.cat(), self.data)
+
+    def test_cleared(self):
+        """The agent took the result out of the conversation: it is marked, its text stays."""
+        self.known()
+        self.one.tool(status="completed", output=self.data.decode(), time={"start": 1, "compacted": 2})
+        self.until(off_branch=1)
+        self.assertUnknown()
+
+    def test_summarized(self):
+        self.known()
+        self.one.assistant(summary=True)
+        time.sleep(0.1)
+        self.until(proven=1)
+        self.one.put("message", self.one.message, {"role": "assistant", "summary": True, "finish": "stop"})
+        self.until(off_branch=1)
+        self.one.prompt()
+        self.assertUnknown()
+        self.one.result(self.data)
+        self.until(proven=1)
+        self.assertKnown()
+
+    def test_taken_back(self):
+        """/undo, and /redo; then what was taken back is removed, and the user goes on."""
+        self.one.prompt()
+        self.one.end()
+        self.one.prompt()
+        undone = self.one.user
+        self.gives()
+        self.one.end()
+        self.one.touch({"messageID": undone})
+        self.until(off_branch=1)
+        self.one.touch()
+        self.until(proven=1)
+        self.one.touch({"messageID": undone})
+        self.until(off_branch=1)
+        for table in ("message", "part"):
+            self.one.database.execute("DELETE FROM %s WHERE id >= ?" % table, (undone,))
+        self.one.prompt()
+        self.assertUnknown()
+
+    def test_a_new_conversation(self):
+        self.known()
+        self.one.end()
+        two = self.transcript("two")
+        self.addCleanup(two.database.close)
+        two.prompt()
+        self.until(off_branch=1)
+        self.assertUnknown(two)
+        two.result(self.data)
+        self.until(proven=1)
+        self.assertKnown(two)
+
+    def test_a_sub_agent(self):
+        self.known()
+        self.one.call(TASK)
+        wait_until(lambda: self.scope["muted"])
+        side = self.transcript("side", side=True)
+        self.addCleanup(side.database.close)
+        side.prompt()
+        side.call()
+        self.assertReal(self.cat(), self.data)
+        side.result(self.data)
+        side.end()
+        self.one.result(b"It was seen.")
+        self.assertUnknown()  # the last that the process was given is not its parent's
+
+    def test_its_writer_never_waits(self):
+        """It has no patience at all.  Its database and shared memory are opened to be read only (SQLite opens the -wal file as it likes), and closed
+        at once."""
+        self.known()
+        held, until = [], time.monotonic() + 1
+        while time.monotonic() < until:
+            self.one.put("message", self.one.user, {"role": "user", "x": "y" * 3000})
+            held += self.held()
+        self.assertEqual({flags & os.O_ACCMODE for flags in held}, {os.O_RDONLY})
+        wait_until(lambda: not self.held())
+        self.assertKnown()
+
+    def held(self):
+        """How `seen run` has the database open."""
+        folder = "/proc/%d/" % self.agent.process.pid
+        found = []
+        for fd in os.listdir(folder + "fd"):
+            try:
+                if os.readlink(folder + "fd/" + fd).endswith(("agent.db", "agent.db-shm")):
+                    with open(folder + "fdinfo/" + fd, encoding="ascii") as file:
+                        found.append(next(int(line.split()[1], 8) for line in file if line.startswith("flags:")))
+            except FileNotFoundError:
+                continue  # closed meanwhile
+        return found
+
+    def test_another_mode(self):
+        """A reader would keep its writer waiting: it is left alone."""
+        self.one.database.execute("PRAGMA journal_mode = DELETE")
+        self.one.prompt()
+        self.one.call()
+        self.assertReal(self.cat(), self.data)
+        self.one.result(self.data)
+        time.sleep(0.3)
+        self.assertIsNone(self.scope["outputs"])
 
 
 class Trees(Case):

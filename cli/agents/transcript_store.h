@@ -1,0 +1,28 @@
+/*
+ * A transcript that is an SQLite database (opencode, kilo): tables session, message and part, of which the columns `data` are JSON.  Each
+ * session is a conversation.
+ *
+ * The database belongs to a live agent, so it is read only in write-ahead mode, where no reader keeps a writer waiting, for the few
+ * milliseconds of one reading, after which it is closed: no lock stays.  Nothing is made or written, not even the read marks of its
+ * shared memory.  What cannot be read at once (busy, being recovered) is read later.
+ */
+#ifndef SEEN_CLI_TRANSCRIPT_STORE_H
+#define SEEN_CLI_TRANSCRIPT_STORE_H
+
+#include "cli/agents/conversations.h"
+
+struct transcript_store;
+
+/* transcript_store_new(): of agents of these profiles (bits), with nothing read yet.  NULL: no memory.
+ *
+ * conversations: borrowed until transcript_store_free(), which accepts NULL.  since_ns: CLOCK_REALTIME; what was written before is old. */
+struct transcript_store *transcript_store_new(struct conversations *conversations,
+					      uint64_t profiles, uint64_t since_ns);
+void transcript_store_free(struct transcript_store *store);
+
+/* transcript_store_read(): tells the conversations what is new in the database, or other than it was.
+ *
+ * Returns 0; -EAGAIN: it could not be read now, and is to be read again; -EINVAL: there is no such database, or none in write-ahead mode. */
+int transcript_store_read(struct transcript_store *store, const char *path);
+
+#endif
