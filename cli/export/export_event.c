@@ -30,9 +30,9 @@ const char *export_program(const struct event *event)
 
 const char *export_name(const struct event *event)
 {
-	if (event->resolved)
-		return event->resolved;
-	return event->path ? event->path : event->program ? event->program : event->executable;
+	const char *path = export_path(event);
+
+	return path ? path : event->program ? event->program : event->executable;
 }
 
 const char *export_message(const struct event *event, char *ret_text)
@@ -82,6 +82,12 @@ const char *export_arguments(const struct event *event, char *ret_text)
 		ret_text[i] = event->other[i] ? event->other[i] : ' ';
 	ret_text[length] = '\0';
 	return ret_text;
+}
+
+const char *export_digits(uint64_t number, char *ret_digits)
+{
+	(void)snprintf(ret_digits, EXPORT_DIGITS_BYTES, "%llu", (unsigned long long)number);
+	return ret_digits;
 }
 
 const char *export_hash(const struct version *version, char *ret_text)

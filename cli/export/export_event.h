@@ -16,6 +16,7 @@ enum {
 	EXPORT_TEXT_BYTES = 2 * JOURNAL_TEXT_BYTES_MAX +
 			    256, /* of a path and what stands around it */
 	EXPORT_HASH_BYTES = 33,
+	EXPORT_DIGITS_BYTES = 24,
 };
 
 /* export_id(): the name of a record that no other has, of any journal: NONCE-NUMBER.  Returns ret_text, EXPORT_ID_BYTES long. */
@@ -30,6 +31,15 @@ const char *export_program(const struct event *event);
 
 /* export_name(): what an event is about, for a person: a path, absolute if it is known, else as given; a program; NULL: nothing. */
 const char *export_name(const struct event *event);
+
+/* export_path(): of the file, absolute if it is known, else as given; NULL: there is none. */
+static inline const char *export_path(const struct event *event)
+{
+	return event->resolved ? event->resolved : event->path;
+}
+
+/* export_digits(): a number as text.  Returns ret_digits, EXPORT_DIGITS_BYTES long. */
+const char *export_digits(uint64_t number, char *ret_digits);
 
 /* export_message(): OP NAME: ERROR.  Bytes of others as they are.  Returns ret_text, EXPORT_TEXT_BYTES long. */
 const char *export_message(const struct event *event, char *ret_text);

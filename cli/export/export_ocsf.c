@@ -9,13 +9,7 @@
  * With the profiles host (who did it, on which machine) and, of findings, security_control (what was done about it).  What has no
  * place there is in `unmapped`, in the words of seen/log/1.
  */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "cli/base/text.h"
-#include "cli/export/export.h"
-#include "cli/export/export_event.h"
+#include "cli/export/export_map.h"
 
 enum ocsf_class {
 	OCSF_BASE = 0,
@@ -73,29 +67,13 @@ static const unsigned char FILE_TYPE[] = {
 
 static const char NOT_KNOWN[] = "unknown"; /* where a value is required */
 
-struct ocsf {
-	struct json_out out;
-	uint64_t last_time_ns;
-	char id[EXPORT_ID_BYTES];
-	char text[EXPORT_TEXT_BYTES];
-};
+/* ---- classes ---- */
 
-static int begin(struct export *export)
+static enum ocsf_class class_of(const struct export_map *map)
 {
-	struct ocsf *ocsf = calloc(1, sizeof(*ocsf));
-
-	if (!ocsf)
-		return -ENOMEM;
-	ocsf->out.file = export->file;
-	export->own = ocsf;
-	return 0;
-}
-
-static enum ocsf_class class_uid(const struct event_class *class)
-{
-	if (event_is_alert(class))
+	if (event_is_alert(&map->class))
 		return OCSF_FINDING;
-	switch (class->about) {
+	switch (map->class.about) {
 	case EVENT_ABOUT_FILE:
 		return OCSF_FILE;
 	case EVENT_ABOUT_PROCESS:
@@ -105,286 +83,235 @@ static enum ocsf_class class_uid(const struct event_class *class)
 	}
 }
 
-static unsigned activity_id(enum ocsf_class uid, const struct event_class *class)
+static unsigned category_of(enum ocsf_class uid)
 {
-	unsigned id = uid == OCSF_FILE      ? FILE_ACTIVITY[class->action]
-		      : uid == OCSF_PROCESS ? PROCESS_ACTIVITY[class->action]
+	return uid == OCSF_FINDING ? OCSF_FINDINGS_CATEGORY
+	       : uid == OCSF_BASE  ? 0
+				   : OCSF_SYSTEM_CATEGORY;
+}
+
+static unsigned activity_of(const struct export_map *map)
+{
+	enum ocsf_class uid = class_of(map);
+	unsigned id = uid == OCSF_FILE      ? FILE_ACTIVITY[map->class.action]
+		      : uid == OCSF_PROCESS ? PROCESS_ACTIVITY[map->class.action]
 		      : uid == OCSF_FINDING ? OCSF_CREATE
 					    : 0;
 	return id ? id : OCSF_OTHER;
 }
 
-static void put_metadata(struct export *export, const struct event *event, enum ocsf_class uid)
-{
-	struct ocsf *ocsf = export->own;
-	struct json_out *out = &ocsf->out;
-	char time[TEXT_TIME_BYTES];
+OWN_WHEN(is_file_activity, class_of(map) == OCSF_FILE)
+OWN_WHEN(is_process_activity, class_of(map) == OCSF_PROCESS)
+OWN_VALUE(class_uid, NUMBER, class_of(map))
 
-	json_out_init(out, "metadata", '{');
-	json_out_word(out, "version", "1.8.0");
-	json_out_init(out, "product", '{');
-	json_out_word(out, "name", "seen");
-	json_out_word(out, "vendor_name", "seen");
-	json_out_word(out, "version", SEEN_VERSION);
-	json_out_finish(out, '}');
-	json_out_init(out, "profiles", '[');
-	json_out_word(out, NULL, "host");
-	if (uid == OCSF_FINDING)
-		json_out_word(out, NULL, "security_control");
-	json_out_finish(out, ']');
-	json_out_word(out, "uid", export_id(export, event->number, ocsf->id));
-	json_out_number(out, "sequence", event->number);
-	json_out_word(out, "event_code", event_op_name(event->op));
-	json_out_text(out, "log_name", export->facts.session);
-	if (text_time_ns(event->time_realtime_ns, time)[0])
-		json_out_word(out, "original_time", time);
-	/* What was announced, and what came of it. */
-	uint64_t announced = event->op == JOURNAL_EXEC ? event->number : event->exec;
-	if (announced)
-		json_out_word(out, "correlation_uid", export_id(export, announced, ocsf->id));
-	if (event->cut)
-		json_out_boolean(out, "is_truncated", true);
-	json_out_finish(out, '}');
+OWN_VALUE(category_uid, NUMBER, category_of(class_of(map)))
+OWN_VALUE(activity_id, NUMBER, activity_of(map))
+OWN_VALUE(activity_name, WORD, activity_of(map) == OCSF_OTHER ? event_op_name(event->op) : NULL)
+OWN_VALUE(type_uid, NUMBER, class_of(map) * 100 + activity_of(map))
+OWN_VALUE(severity_id, NUMBER, SEVERITY[map->class.severity])
+OWN_VALUE(status_id, NUMBER, event_is_alert(&map->class) ? OCSF_NEW : STATUS[map->class.outcome])
+
+/* ---- files and processes ---- */
+
+OWN_VALUE(file_name_or_unknown, TEXT,
+	  export_path(event) ? export_base(export_path(event)) : NOT_KNOWN)
+OWN_VALUE(file_type, NUMBER, FILE_TYPE[map->class.file_kind])
+OWN_VALUE(failed_id, WORD, export_id(map->export, event->exec, map->id))
+
+/* posix_spawn(3) does not tell whom it makes. */
+static unsigned launch_of(const struct event *event)
+{
+	switch (event->op) {
+	case JOURNAL_FORK:
+		return OCSF_FORK;
+	case JOURNAL_START:
+		return OCSF_EXEC;
+	case JOURNAL_EXEC:
+		return event->entry->record.count ? OCSF_EXEC : OCSF_SPAWN;
+	default:
+		return 0;
+	}
 }
 
-static void put_device(struct json_out *out, const char *host)
+OWN_VALUE(launch_type, KNOWN, launch_of(event))
+
+/* Is the event a process's own first word, so that whoever started it is asked for? */
+static bool is_first(const struct export_map *map)
 {
-	json_out_init(out, "device", '{');
-	json_out_number(out, "type_id", 0);
-	if (host)
-		json_out_text(out, "hostname", host);
-	else
-		json_out_word(out, "name", NOT_KNOWN);
-	json_out_finish(out, '}');
+	return class_of(map) == OCSF_PROCESS &&
+	       (map->event->op == JOURNAL_START || map->event->op == JOURNAL_FORK);
 }
 
-static void put_named_file(struct json_out *out, const char *name, const char *path, unsigned type)
-{
-	json_out_init(out, name, '{');
-	json_out_text(out, "name", path ? export_base(path) : NOT_KNOWN);
-	json_out_number(out, "type_id", type);
-	if (path && path[0] == '/')
-		json_out_text(out, "path", path);
-	json_out_finish(out, '}');
-}
+OWN_WHEN(is_actor_self, !is_first(map) && event->process)
+OWN_WHEN(is_actor_parent, is_first(map) && event->parent_pid)
+OWN_WHEN(is_actor_unknown, !(is_first(map) ? event->parent_pid : event->process))
+OWN_WHEN(is_failed, event->op == JOURNAL_EXEC_FAILED && event->exec)
+OWN_WHEN(is_self, event->op != JOURNAL_EXEC && !(event->op == JOURNAL_EXEC_FAILED && event->exec))
+OWN_WHEN(has_actor, class_of(map) != OCSF_BASE)
+OWN_VALUE(action_id, NUMBER, map->class.prevented ? OCSF_DENIED : OCSF_OBSERVED)
+OWN_VALUE(disposition_id, NUMBER, map->class.prevented ? OCSF_BLOCKED : OCSF_DETECTED)
+OWN_VALUE(alert, BOOLEAN, map->class.severity >= EVENT_SEVERITY_MEDIUM)
 
-/* The program of an event's process. */
-static void put_program(struct json_out *out, const char *path)
-{
-	if (!path)
-		return;
-	json_out_text(out, "name", export_base(path));
-	put_named_file(out, "file", path, OCSF_EXECUTABLE);
-}
+/* ---- the mapping ---- */
 
+/* clang-format off */
 /* The process of an event. */
-static void put_process(struct export *export, const char *name, const struct event *event)
-{
-	struct ocsf *ocsf = export->own;
-	struct json_out *out = &ocsf->out;
-	const struct journal_record *record = event->entry ? &event->entry->record : NULL;
-
-	json_out_init(out, name, '{');
-	json_out_known(out, "pid", event->pid);
-	json_out_word(out, "uid", export_id(export, event->process, ocsf->id));
-	json_out_known(out, "ptid", event->tid);
-	put_program(out, event->executable);
-	if (event->op == JOURNAL_START && record) {
-		json_out_text(out, "cmd_line", export_arguments(event, ocsf->text));
-		json_out_text(out, "working_directory", event->directory);
-	}
-	if (event->parent_pid) {
-		json_out_init(out, "parent_process", '{');
-		json_out_number(out, "pid", event->parent_pid);
-		json_out_finish(out, '}');
-	}
-	json_out_finish(out, '}');
-}
+static const struct export_field PROCESS[] = {
+	MAP_FIELD("pid", pid),
+	MAP_FIELD("uid", process_id),
+	MAP_FIELD("ptid", tid),
+	MAP_FIELD("name", executable_name),
+	MAP_OBJECT_IF("file", has_executable),
+		MAP_FIELD("name", executable_name),
+		MAP_NUMBER("type_id", OCSF_EXECUTABLE),
+		MAP_FIELD("path", executable_path),
+	MAP_END,
+	MAP_FIELD_IF("cmd_line", command_line, is_start),
+	MAP_FIELD_IF("working_directory", working_directory, is_start),
+	MAP_OBJECT_IF("parent_process", has_parent),
+		MAP_FIELD("pid", parent_pid),
+	MAP_END,
+	MAP_DONE,
+};
 
 /* The program that an EXEC is about to start, known by its announcement. */
-static void put_announced(struct export *export, const struct event *event)
-{
-	struct ocsf *ocsf = export->own;
-	struct json_out *out = &ocsf->out;
-
-	json_out_init(out, "process", '{');
-	json_out_word(out, "uid", export_id(export, event->number, ocsf->id));
-	json_out_known(out, "pid", event->entry->record.count);
-	put_program(out, export_name(event));
-	json_out_text(out, "cmd_line", export_arguments(event, ocsf->text));
-	json_out_text(out, "working_directory", event->directory);
-	json_out_finish(out, '}');
-}
-
-/* Who did it.  is_reflexive: false: the event is a process's own first word, and whoever started it is asked for. */
-static void put_actor(struct export *export, const struct event *event, bool is_reflexive)
-{
-	struct json_out *out = &((struct ocsf *)export->own)->out;
-
-	json_out_init(out, "actor", '{');
-	if (is_reflexive && event->process) {
-		put_process(export, "process", event);
-	} else if (!is_reflexive && event->parent_pid) {
-		json_out_init(out, "process", '{');
-		json_out_number(out, "pid", event->parent_pid);
-		json_out_finish(out, '}');
-	} else {
-		json_out_word(out, "app_name", NOT_KNOWN);
-	}
-	json_out_finish(out, '}');
-}
-
-static void put_file(struct ocsf *ocsf, const struct event *event, const struct event_class *class)
-{
-	struct json_out *out = &ocsf->out;
-	const struct version *version = event_version(event);
-	const char *path = event->resolved ? event->resolved : event->path;
-	char hash[EXPORT_HASH_BYTES];
-
-	json_out_init(out, "file", '{');
-	json_out_text(out, "name", path ? export_base(path) : NOT_KNOWN);
-	json_out_number(out, "type_id", FILE_TYPE[class->file_kind]);
-	json_out_text(out, "path", event->resolved);
-	if (path)
-		json_out_text(out, "ext", export_extension(path));
-	if (version) {
-		json_out_number(out, "size", version->size_bytes);
-		json_out_init(out, "hashes", '[');
-		json_out_init(out, NULL, '{');
-		json_out_number(out, "algorithm_id", OCSF_XXH3_128);
-		json_out_word(out, "value", export_hash(version, hash));
-		json_out_finish(out, '}');
-		json_out_finish(out, ']');
-	}
-	json_out_finish(out, '}');
-}
-
-static void put_file_activity(struct export *export, const struct event *event,
-			      const struct event_class *class)
-{
-	struct ocsf *ocsf = export->own;
-	const char *other = event->other_resolved ? event->other_resolved : event->other;
-
-	put_actor(export, event, true);
-	put_file(ocsf, event, class);
-	if ((event->op == JOURNAL_RENAME || event->op == JOURNAL_LINK) && other)
-		put_named_file(&ocsf->out, "file_result", other, 0);
-}
-
-static void put_process_activity(struct export *export, const struct event *event)
-{
-	struct json_out *out = &((struct ocsf *)export->own)->out;
-	bool is_first = event->op == JOURNAL_START || event->op == JOURNAL_FORK;
-
-	put_actor(export, event, !is_first);
-	if (event->op == JOURNAL_EXEC)
-		put_announced(export, event);
-	else if (event->op == JOURNAL_EXEC_FAILED && event->exec) {
-		json_out_init(out, "process", '{');
-		json_out_word(out, "uid",
-			      export_id(export, event->exec, ((struct ocsf *)export->own)->id));
-		json_out_finish(out, '}');
-	} else {
-		put_process(export, "process", event);
-	}
-	if (event->op == JOURNAL_EXIT)
-		json_out_number(out, "exit_code", event->entry->record.amount);
-	if (event->op == JOURNAL_FORK)
-		json_out_number(out, "launch_type_id", OCSF_FORK);
-	else if (event->op == JOURNAL_START)
-		json_out_number(out, "launch_type_id", OCSF_EXEC);
-	else if (event->op == JOURNAL_EXEC) /* posix_spawn(3) does not tell whom it makes */
-		json_out_number(out, "launch_type_id",
-				event->entry->record.count ? OCSF_EXEC : OCSF_SPAWN);
-}
-
-static void put_finding(struct export *export, const struct event *event,
-			const struct event_class *class)
-{
-	struct ocsf *ocsf = export->own;
-	struct json_out *out = &ocsf->out;
-	const char *id = event_finding_id(class->finding);
-
-	put_actor(export, event, true);
-	json_out_init(out, "finding_info", '{');
-	json_out_word(out, "uid", export_id(export, event->number, ocsf->id));
-	json_out_word(out, "title", event_finding_title(class->finding));
-	json_out_word(out, "desc", event_finding_text(class->finding));
-	json_out_init(out, "analytic", '{');
-	json_out_number(out, "type_id", OCSF_RULE);
-	json_out_word(out, "uid", id);
-	json_out_text(out, "name", class->rule ? class->rule : event_finding_name(class->finding));
-	json_out_finish(out, '}');
-	json_out_finish(out, '}');
-	json_out_init(out, "evidences", '[');
-	json_out_init(out, NULL, '{');
-	if (event->process)
-		put_process(export, "process", event);
-	if (class->about == EVENT_ABOUT_FILE)
-		put_file(ocsf, event, class);
-	json_out_init(out, "data", '{');
-	json_out_word(out, "record", export_id(export, event->number, ocsf->id));
-	json_out_text(out, "program", event->program);
-	json_out_finish(out, '}');
-	json_out_finish(out, '}');
-	json_out_finish(out, ']');
-	if (class->rule) {
-		json_out_init(out, "policy", '{');
-		json_out_text(out, "name", class->rule);
-		json_out_finish(out, '}');
-	}
-	json_out_number(out, "action_id", class->prevented ? OCSF_DENIED : OCSF_OBSERVED);
-	json_out_number(out, "disposition_id", class->prevented ? OCSF_BLOCKED : OCSF_DETECTED);
-	json_out_boolean(out, "is_alert", class->severity >= EVENT_SEVERITY_MEDIUM);
-}
-
-static int tell_event(struct export *export, const struct event *event)
-{
-	struct ocsf *ocsf = export->own;
-	struct json_out *out = &ocsf->out;
-	struct event_class class = event_class(event);
-	enum ocsf_class uid = class_uid(&class);
-	unsigned activity = activity_id(uid, &class);
-	char number[EVENT_ERROR_BYTES];
-
-	json_out_init(out, NULL, '{');
-	json_out_number(out, "class_uid", uid);
-	json_out_number(out, "category_uid",
-			uid == OCSF_FINDING ? OCSF_FINDINGS_CATEGORY
-			: uid == OCSF_BASE  ? 0
-					    : OCSF_SYSTEM_CATEGORY);
-	json_out_number(out, "activity_id", activity);
-	if (activity == OCSF_OTHER)
-		json_out_word(out, "activity_name", event_op_name(event->op));
-	json_out_number(out, "type_uid", uid * 100 + activity);
-	json_out_number(out, "severity_id", SEVERITY[class.severity]);
-	json_out_number(out, "time", export_time(export, event, &ocsf->last_time_ns) / 1000000);
-	json_out_number(out, "status_id", uid == OCSF_FINDING ? OCSF_NEW : STATUS[class.outcome]);
-	if (event->error)
-		json_out_word(out, "status_code", event_error_name(event->error, number));
-	json_out_text(out, "message", export_message(event, ocsf->text));
-	put_metadata(export, event, uid);
-	put_device(out, export->facts.host);
-	if (uid == OCSF_FINDING)
-		put_finding(export, event, &class);
-	else if (uid == OCSF_FILE)
-		put_file_activity(export, event, &class);
-	else if (uid == OCSF_PROCESS)
-		put_process_activity(export, event);
-	export_rest_object(out, "unmapped", event);
-	json_out_finish(out, '}');
-	return json_out_line(out);
-}
-
-static void release(struct export *export)
-{
-	free(export->own);
-}
-
-const struct export_format export_ocsf = {
-	.name = "ocsf",
-	.kind = EXPORT_ROWS,
-	.begin = begin,
-	.event = tell_event,
-	.close = release,
+static const struct export_field ANNOUNCED[] = {
+	MAP_FIELD("uid", id),
+	MAP_FIELD("pid", announced_pid),
+	MAP_FIELD("name", announced_name),
+	MAP_OBJECT_IF("file", has_program_name),
+		MAP_FIELD("name", announced_name),
+		MAP_NUMBER("type_id", OCSF_EXECUTABLE),
+		MAP_FIELD("path", announced_path),
+	MAP_END,
+	MAP_FIELD("cmd_line", command_line),
+	MAP_FIELD("working_directory", working_directory),
+	MAP_DONE,
 };
+
+static const struct export_field THE_FILE[] = {
+	MAP_OBJECT("file"),
+		MAP_FIELD("name", file_name_or_unknown),
+		MAP_FIELD("type_id", file_type),
+		MAP_FIELD("path", path),
+		MAP_FIELD("ext", extension),
+		MAP_FIELD_IF("size", size, has_version),
+		MAP_ARRAY_IF("hashes", has_version),
+			MAP_OBJECT(NULL),
+				MAP_NUMBER("algorithm_id", OCSF_XXH3_128),
+				MAP_FIELD("value", hash),
+			MAP_END,
+		MAP_END,
+	MAP_END,
+	MAP_DONE,
+};
+
+static const struct export_field FILE_ACTIVITY_FIELDS[] = {
+	MAP_TABLE(THE_FILE),
+	MAP_OBJECT_IF("file_result", has_second),
+		MAP_FIELD("name", second_name),
+		MAP_NUMBER("type_id", 0),
+		MAP_FIELD("path", second_path),
+	MAP_END,
+	MAP_DONE,
+};
+
+static const struct export_field PROCESS_ACTIVITY_FIELDS[] = {
+	MAP_OBJECT("process"),
+		MAP_TABLE_IF(ANNOUNCED, is_exec),
+		MAP_FIELD_IF("uid", failed_id, is_failed),
+		MAP_TABLE_IF(PROCESS, is_self),
+	MAP_END,
+	MAP_FIELD_IF("exit_code", exit_status, is_exit),
+	MAP_FIELD("launch_type_id", launch_type),
+	MAP_DONE,
+};
+
+static const struct export_field FINDING_FIELDS[] = {
+	MAP_OBJECT("finding_info"),
+		MAP_FIELD("uid", id),
+		MAP_FIELD("title", finding_title),
+		MAP_FIELD("desc", finding_text),
+		MAP_OBJECT("analytic"),
+			MAP_NUMBER("type_id", OCSF_RULE),
+			MAP_FIELD("uid", finding_id),
+			MAP_FIELD("name", rule),
+		MAP_END,
+	MAP_END,
+	MAP_ARRAY("evidences"),
+		MAP_OBJECT(NULL),
+			MAP_OBJECT_IF("process", has_process),
+				MAP_TABLE(PROCESS),
+			MAP_END,
+			MAP_TABLE_IF(THE_FILE, is_of_file),
+			MAP_OBJECT("data"),
+				MAP_FIELD("record", id),
+				MAP_FIELD("program", program),
+			MAP_END,
+		MAP_END,
+	MAP_END,
+	MAP_OBJECT_IF("policy", has_rule),
+		MAP_FIELD("name", rule),
+	MAP_END,
+	MAP_FIELD("action_id", action_id),
+	MAP_FIELD("disposition_id", disposition_id),
+	MAP_FIELD("is_alert", alert),
+	MAP_DONE,
+};
+
+static const struct export_field EVENT[] = {
+	MAP_OBJECT(NULL),
+	MAP_FIELD("class_uid", class_uid),
+	MAP_FIELD("category_uid", category_uid),
+	MAP_FIELD("activity_id", activity_id),
+	MAP_FIELD("activity_name", activity_name),
+	MAP_FIELD("type_uid", type_uid),
+	MAP_FIELD("severity_id", severity_id),
+	MAP_FIELD("time", time_ms),
+	MAP_FIELD("status_id", status_id),
+	MAP_FIELD("status_code", error),
+	MAP_FIELD("message", message),
+	MAP_OBJECT("metadata"),
+		MAP_WORD("version", "1.8.0"),
+		MAP_OBJECT("product"),
+			MAP_WORD("name", "seen"),
+			MAP_WORD("vendor_name", "seen"),
+			MAP_WORD("version", SEEN_VERSION),
+		MAP_END,
+		MAP_ARRAY("profiles"),
+			MAP_WORD(NULL, "host"),
+			MAP_WORD_IF(NULL, "security_control", is_alert),
+		MAP_END,
+		MAP_FIELD("uid", id),
+		MAP_FIELD("sequence", number),
+		MAP_FIELD("event_code", op),
+		MAP_FIELD("log_name", session),
+		MAP_FIELD("original_time", own_timestamp),
+		MAP_FIELD_IF("correlation_uid", announcement, has_announcement),
+		MAP_FIELD_IF("is_truncated", cut, is_cut),
+	MAP_END,
+	MAP_OBJECT("device"),
+		MAP_NUMBER("type_id", 0),
+		MAP_FIELD("hostname", host),
+		MAP_WORD_IF("name", NOT_KNOWN, has_no_host),
+	MAP_END,
+	MAP_OBJECT_IF("actor", has_actor),
+		MAP_OBJECT_IF("process", is_actor_self),
+			MAP_TABLE(PROCESS),
+		MAP_END,
+		MAP_OBJECT_IF("process", is_actor_parent),
+			MAP_FIELD("pid", parent_pid),
+		MAP_END,
+		MAP_WORD_IF("app_name", NOT_KNOWN, is_actor_unknown),
+	MAP_END,
+	MAP_TABLE_IF(FINDING_FIELDS, is_alert),
+	MAP_TABLE_IF(FILE_ACTIVITY_FIELDS, is_file_activity),
+	MAP_TABLE_IF(PROCESS_ACTIVITY_FIELDS, is_process_activity),
+	MAP_FIELD("unmapped", rest),
+	MAP_END,
+	MAP_DONE,
+};
+
+/* clang-format on */
+
+EXPORT_LINES(ocsf, EVENT)

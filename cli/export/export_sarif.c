@@ -15,9 +15,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "cli/base/text.h"
-#include "cli/export/export.h"
-#include "cli/export/export_event.h"
+#include "cli/export/export_map.h"
 #include "cli/journal/event_filter.h"
 
 enum {
@@ -51,7 +49,7 @@ struct run {
 };
 
 struct sarif {
-	struct json_out out;
+	struct export_map map;
 	uint64_t known[KNOWN];
 	uint64_t results, notes;
 	uint64_t repeated; /* findings that are in the document already */
@@ -60,27 +58,33 @@ struct sarif {
 	size_t rule_count;
 	struct run runs[RUNS_MAX];
 	uint64_t run_count; /* the last ones are in `runs` */
-	uint64_t last_time_ns;
-	char id[EXPORT_ID_BYTES];
-	char text[EXPORT_TEXT_BYTES];
+	/* The result that is written. */
+	uint64_t fingerprint;
+	size_t rule_place;
 	char uri[3 * EXPORT_TEXT_BYTES];
 };
 
+/* clang-format off */
+static const struct export_field HEAD[] = {
+	MAP_WORD("$schema", "https://json.schemastore.org/sarif-2.1.0.json"),
+	MAP_WORD("version", "2.1.0"),
+	MAP_DONE,
+};
+
+/* clang-format on */
+
 static int begin(struct export *export)
 {
-	struct sarif *sarif = calloc(1, sizeof(*sarif));
+	int error = export_map_new(export, sizeof(struct sarif), export->file);
+	struct export_map *map = export->own;
 
-	if (!sarif)
-		return -ENOMEM;
-	export->own = sarif;
-	sarif->out.file = export->file;
-	struct json_out *out = &sarif->out;
-	json_out_init(out, NULL, '{');
-	json_out_word(out, "$schema", "https://json.schemastore.org/sarif-2.1.0.json");
-	json_out_word(out, "version", "2.1.0");
-	json_out_init(out, "runs", '[');
-	json_out_init(out, NULL, '{');
-	json_out_init(out, "results", '[');
+	if (error < 0)
+		return error;
+	json_out_init(&map->out, NULL, '{');
+	export_map_write(map, HEAD);
+	json_out_init(&map->out, "runs", '[');
+	json_out_init(&map->out, NULL, '{');
+	json_out_init(&map->out, "results", '[');
 	return 0;
 }
 
@@ -103,44 +107,48 @@ static const char *uri_of(struct sarif *sarif, const char *before, const char *p
 	return sarif->uri;
 }
 
-static void put_location(struct export *export, const struct event *event,
-			 const struct event_class *class)
+static bool has_known_file(const struct export_map *map)
 {
-	struct sarif *sarif = export->own;
-	struct json_out *out = &sarif->out;
-	const char *path = class->about == EVENT_ABOUT_FILE ? event->resolved : NULL;
-	const char *below = path ? event_path_below(export->facts.workspace, path, false) : NULL;
-	bool is_file = class->about == EVENT_ABOUT_FILE && (path || event->path);
-
-	json_out_init(out, "locations", '[');
-	json_out_init(out, NULL, '{');
-	json_out_init(out, "physicalLocation", '{');
-	json_out_init(out, "artifactLocation", '{');
-	if (below) {
-		json_out_word(out, "uri", uri_of(sarif, "", below[0] ? below : "./"));
-		json_out_word(out, "uriBaseId", "%SRCROOT%");
-	} else if (path) {
-		json_out_word(out, "uri", uri_of(sarif, "file://", path));
-	} else if (is_file) { /* relative to a folder that is not known */
-		json_out_word(out, "uri", uri_of(sarif, "", event->path));
-		json_out_word(out, "uriBaseId", "FOLDER");
-	} else {
-		json_out_word(out, "uri", "journal");
-		json_out_word(out, "uriBaseId", "SESSION");
-	}
-	json_out_finish(out, '}');
-	json_out_init(out, "region", '{');
-	if (is_file) { /* the file as a whole; viewers ask for a line */
-		json_out_number(out, "startLine", 1);
-	} else {
-		json_out_number(out, "byteOffset", event->number * JOURNAL_UNIT_BYTES);
-		json_out_number(out, "byteLength", JOURNAL_UNIT_BYTES);
-	}
-	json_out_finish(out, '}');
-	json_out_finish(out, '}');
-	json_out_finish(out, '}');
-	json_out_finish(out, ']');
+	return map->class.about == EVENT_ABOUT_FILE && export_path(map->event) != NULL;
 }
+
+OWN_WHEN(is_of_known_file, has_known_file(map))
+
+/* The path of its file below the workspace; NULL: it is not known, or lies elsewhere. */
+static const char *path_below(const struct export_map *map)
+{
+	return has_known_file(map) && map->event->resolved
+		       ? event_path_below(map->export->facts.workspace, map->event->resolved, false)
+		       : NULL;
+}
+
+static const char *place_of(struct export_map *map)
+{
+	struct sarif *sarif = (struct sarif *)map;
+	const char *below = path_below(map);
+
+	if (below)
+		return uri_of(sarif, "", below[0] ? below : "./");
+	if (!has_known_file(map))
+		return "journal";
+	return map->event->resolved ? uri_of(sarif, "file://", map->event->resolved)
+				    : uri_of(sarif, "", map->event->path);
+}
+
+OWN_VALUE(uri, WORD, place_of(map))
+
+/* What its URI is relative to: a folder that is not known, where the path is. */
+static const char *base_of(struct export_map *map)
+{
+	if (!has_known_file(map))
+		return "SESSION";
+	return path_below(map) ? "%SRCROOT%" : map->event->resolved ? NULL : "FOLDER";
+}
+
+OWN_VALUE(uri_base, WORD, base_of(map))
+
+OWN_VALUE(byte_offset, NUMBER, event->number *JOURNAL_UNIT_BYTES)
+OWN_WHEN(is_of_record, !has_known_file(map))
 
 /* ---- results ---- */
 
@@ -160,11 +168,11 @@ static uint64_t fingerprint_of(struct sarif *sarif, const struct event *event,
 	bool is_process = class->about == EVENT_ABOUT_PROCESS;
 	uint64_t number = class->finding == EVENT_FINDING_DAMAGED ? event->number : 0;
 
-	(void)snprintf(sarif->text, sizeof(sarif->text), "%s\n%s\n%s\n%s\n%s\n%llu",
+	(void)snprintf(sarif->map.text, sizeof(sarif->map.text), "%s\n%s\n%s\n%s\n%s\n%llu",
 		       event_finding_id(class->finding), class->rule ? class->rule : "",
 		       verdict_of(class), program && !is_process ? program : "", name ? name : "",
 		       (unsigned long long)number);
-	uint64_t fingerprint = XXH3_64bits(sarif->text, strlen(sarif->text));
+	uint64_t fingerprint = XXH3_64bits(sarif->map.text, strlen(sarif->map.text));
 	return fingerprint ? fingerprint : 1;
 }
 
@@ -208,19 +216,26 @@ static size_t place_of_rule(struct sarif *sarif, const struct event_class *class
 }
 
 /* "stale-write"; of a rule of the configuration, "rule-hit/NAME". */
-static void put_rule_id(struct sarif *sarif, const char *member, const struct rule *rule)
+static const char *rule_id_of(struct export_map *map)
 {
-	char id[2 * RULE_BYTES];
+	struct sarif *sarif = (struct sarif *)map;
+	const struct rule *rule = &sarif->rules[sarif->rule_place];
 
-	(void)snprintf(id, sizeof(id), "%s%s%s", event_finding_id(rule->finding),
+	(void)snprintf(map->text, sizeof(map->text), "%s%s%s", event_finding_id(rule->finding),
 		       rule->name[0] ? "/" : "", rule->name);
-	json_out_text(&sarif->out, member, id);
+	return map->text;
 }
 
+OWN_VALUE(rule_id, TEXT, rule_id_of(map))
+
+OWN_VALUE(rule_index, NUMBER, ((struct sarif *)map)->rule_place)
+OWN_VALUE(level, WORD, LEVELS[map->class.severity])
+
 /* PROGRAM: TITLE: NAME (refused, ERROR) */
-static void write_message(struct sarif *sarif, const struct event *event,
-			  const struct event_class *class)
+static const char *message_of(struct export_map *map)
 {
+	const struct event *event = map->event;
+	const struct event_class *class = &map->class;
 	const char *name = export_name(event);
 	const char *program = class->about == EVENT_ABOUT_FILE ? export_program(event) : NULL;
 	const char *verdict = class->prevented ? "refused" : "";
@@ -228,46 +243,66 @@ static void write_message(struct sarif *sarif, const struct event *event,
 	const char *error = event->error ? event_error_name(event->error, number) : "";
 	bool has_more = verdict[0] || error[0];
 
-	(void)snprintf(sarif->text, sizeof(sarif->text), "%s%s%s%s%s%s%s%s%s%s%s%s",
+	(void)snprintf(map->text, sizeof(map->text), "%s%s%s%s%s%s%s%s%s%s%s%s",
 		       program ? program : "", program ? ": " : "",
 		       event_finding_title(class->finding), class->rule ? ", " : "",
 		       class->rule ? class->rule : "", name ? ": " : "", name ? name : "",
 		       has_more ? " (" : "", verdict, verdict[0] && error[0] ? ", " : "", error,
 		       has_more ? ")" : "");
+	return map->text;
 }
 
-static void put_result(struct export *export, const struct event *event,
-		       const struct event_class *class, uint64_t fingerprint)
+OWN_VALUE(result_message, TEXT, message_of(map))
+
+static const char *fingerprint_word(struct export_map *map)
 {
-	struct sarif *sarif = export->own;
-	struct json_out *out = &sarif->out;
-	char digits[FINGERPRINT_BYTES], time[TEXT_TIME_BYTES];
-
-	json_out_init(out, NULL, '{');
-	size_t place = place_of_rule(sarif, class);
-	put_rule_id(sarif, "ruleId", &sarif->rules[place]);
-	json_out_number(out, "ruleIndex", place);
-	json_out_word(out, "level", LEVELS[class->severity]);
-	write_message(sarif, event, class);
-	json_out_init(out, "message", '{');
-	json_out_text(out, "text", sarif->text);
-	json_out_finish(out, '}');
-	put_location(export, event, class);
-	(void)snprintf(digits, sizeof(digits), "%016llx", (unsigned long long)fingerprint);
-	json_out_init(out, "partialFingerprints", '{');
-	json_out_word(out, "seenFinding/v1", digits);
-	json_out_finish(out, '}');
-	json_out_init(out, "properties", '{');
-	json_out_word(out, "id", export_id(export, event->number, sarif->id));
-	json_out_number(out, "number", event->number);
-	if (text_time_ns(event->time_realtime_ns, time)[0])
-		json_out_word(out, "time", time);
-	json_out_known(out, "pid", event->pid);
-	json_out_text(out, "executable", event->executable);
-	export_rest_object(out, "seen", event);
-	json_out_finish(out, '}');
-	json_out_finish(out, '}');
+	(void)snprintf(map->word, sizeof(map->word), "%016llx",
+		       (unsigned long long)((struct sarif *)map)->fingerprint);
+	return map->word;
 }
+
+OWN_VALUE(fingerprint, WORD, fingerprint_word(map))
+
+/* clang-format off */
+static const struct export_field RESULT[] = {
+	MAP_OBJECT(NULL),
+	MAP_FIELD("ruleId", rule_id),
+	MAP_FIELD("ruleIndex", rule_index),
+	MAP_FIELD("level", level),
+	MAP_OBJECT("message"),
+		MAP_FIELD("text", result_message),
+	MAP_END,
+	MAP_ARRAY("locations"),
+		MAP_OBJECT(NULL),
+			MAP_OBJECT("physicalLocation"),
+				MAP_OBJECT("artifactLocation"),
+					MAP_FIELD("uri", uri),
+					MAP_FIELD("uriBaseId", uri_base),
+				MAP_END,
+				MAP_OBJECT("region"),
+					MAP_NUMBER_IF("startLine", 1, is_of_known_file), /* viewers ask for a line */
+					MAP_FIELD_IF("byteOffset", byte_offset, is_of_record),
+					MAP_NUMBER_IF("byteLength", JOURNAL_UNIT_BYTES, is_of_record),
+				MAP_END,
+			MAP_END,
+		MAP_END,
+	MAP_END,
+	MAP_OBJECT("partialFingerprints"),
+		MAP_FIELD("seenFinding/v1", fingerprint),
+	MAP_END,
+	MAP_OBJECT("properties"),
+		MAP_FIELD("id", id),
+		MAP_FIELD("number", number),
+		MAP_FIELD("time", own_timestamp),
+		MAP_FIELD("pid", pid),
+		MAP_FIELD("executable", executable),
+		MAP_FIELD("seen", rest),
+	MAP_END,
+	MAP_END,
+	MAP_DONE,
+};
+
+/* clang-format on */
 
 /* ---- runs ---- */
 
@@ -315,18 +350,21 @@ static void follow_run(struct sarif *sarif, const struct event *event)
 	}
 }
 
-static int tell_event(struct export *export, const struct event *event)
+static int write_event(struct export *export, const struct event *event)
 {
 	struct sarif *sarif = export->own;
-	struct event_class class = event_class(event);
+	struct export_map *map = &sarif->map;
 
+	export_map_event(map, event);
 	follow_run(sarif, event);
-	if (class.finding) {
-		uint64_t fingerprint = fingerprint_of(sarif, event, &class);
-		if (take(sarif, &class, fingerprint))
-			put_result(export, event, &class, fingerprint);
+	if (map->class.finding) {
+		sarif->fingerprint = fingerprint_of(sarif, event, &map->class);
+		if (take(sarif, &map->class, sarif->fingerprint)) {
+			sarif->rule_place = place_of_rule(sarif, &map->class);
+			export_map_write(map, RESULT);
+		}
 	}
-	return sarif->out.incomplete ? -ENOMEM : 0;
+	return map->out.incomplete ? -ENOMEM : 0;
 }
 
 /* ---- the end ---- */
@@ -338,42 +376,59 @@ static void put_message(struct json_out *out, const char *name, const char *text
 	json_out_finish(out, '}');
 }
 
-static void put_rules(struct sarif *sarif)
-{
-	struct json_out *out = &sarif->out;
+OWN_VALUE(finding_name, WORD, event_finding_name(map->class.finding))
 
-	json_out_init(out, "rules", '[');
-	for (size_t i = 0; i < sarif->rule_count; i++) {
-		enum event_finding finding = sarif->rules[i].finding;
-		json_out_init(out, NULL, '{');
-		put_rule_id(sarif, "id", &sarif->rules[i]);
-		json_out_word(out, "name", event_finding_name(finding));
-		put_message(out, "shortDescription", event_finding_title(finding));
-		put_message(out, "fullDescription", event_finding_text(finding));
-		put_message(out, "help", event_finding_text(finding));
-		json_out_init(out, "defaultConfiguration", '{');
-		json_out_word(out, "level", LEVELS[event_finding_severity(finding)]);
-		json_out_finish(out, '}');
-		json_out_init(out, "properties", '{');
-		json_out_init(out, "tags", '[');
-		json_out_word(out, NULL, "audit");
-		json_out_finish(out, ']');
-		json_out_finish(out, '}');
-		json_out_finish(out, '}');
-	}
-	json_out_finish(out, ']');
-}
+/* clang-format off */
+static const struct export_field RULE[] = {
+	MAP_OBJECT(NULL),
+	MAP_FIELD("id", rule_id),
+	MAP_FIELD("name", finding_name),
+	MAP_OBJECT("shortDescription"),
+		MAP_FIELD("text", finding_title),
+	MAP_END,
+	MAP_OBJECT("fullDescription"),
+		MAP_FIELD("text", finding_text),
+	MAP_END,
+	MAP_OBJECT("help"),
+		MAP_FIELD("text", finding_text),
+	MAP_END,
+	MAP_OBJECT("defaultConfiguration"),
+		MAP_FIELD("level", level),
+	MAP_END,
+	MAP_OBJECT("properties"),
+		MAP_ARRAY("tags"),
+			MAP_WORD(NULL, "audit"),
+		MAP_END,
+	MAP_END,
+	MAP_END,
+	MAP_DONE,
+};
+
+static const struct export_field DRIVER[] = {
+	MAP_WORD("name", "seen"),
+	MAP_WORD("semanticVersion", SEEN_VERSION),
+	MAP_WORD("version", SEEN_VERSION),
+	MAP_DONE,
+};
+
+/* clang-format on */
 
 static void put_tool(struct sarif *sarif)
 {
-	struct json_out *out = &sarif->out;
+	struct json_out *out = &sarif->map.out;
 
 	json_out_init(out, "tool", '{');
 	json_out_init(out, "driver", '{');
-	json_out_word(out, "name", "seen");
-	json_out_word(out, "semanticVersion", SEEN_VERSION);
-	json_out_word(out, "version", SEEN_VERSION);
-	put_rules(sarif);
+	export_map_write(&sarif->map, DRIVER);
+	json_out_init(out, "rules", '[');
+	for (sarif->rule_place = 0; sarif->rule_place < sarif->rule_count; sarif->rule_place++) {
+		enum event_finding finding = sarif->rules[sarif->rule_place].finding;
+		sarif->map.class = (struct event_class){
+			.finding = finding, .severity = event_finding_severity(finding)
+		};
+		export_map_write(&sarif->map, RULE);
+	}
+	json_out_finish(out, ']');
 	json_out_finish(out, '}');
 	json_out_finish(out, '}');
 }
@@ -389,7 +444,7 @@ static void put_time(struct json_out *out, const char *name, uint64_t realtime_n
 
 static void put_omitted(struct sarif *sarif)
 {
-	struct json_out *out = &sarif->out;
+	struct json_out *out = &sarif->map.out;
 	char text[160];
 
 	if (!sarif->omitted)
@@ -409,7 +464,7 @@ static void put_omitted(struct sarif *sarif)
 
 static void put_invocations(struct sarif *sarif)
 {
-	struct json_out *out = &sarif->out;
+	struct json_out *out = &sarif->map.out;
 	uint64_t first = sarif->run_count > RUNS_MAX ? sarif->run_count - RUNS_MAX : 0;
 
 	json_out_init(out, "invocations", '[');
@@ -446,7 +501,7 @@ static void put_base(struct json_out *out, const char *name, const char *uri, co
 static int end(struct export *export)
 {
 	struct sarif *sarif = export->own;
-	struct json_out *out = &sarif->out;
+	struct json_out *out = &sarif->map.out;
 	const char *workspace = export->facts.workspace;
 
 	json_out_finish(out, ']'); /* results */
@@ -454,16 +509,16 @@ static int end(struct export *export)
 	put_invocations(sarif);
 	json_out_init(out, "originalUriBaseIds", '{');
 	if (workspace) {
-		(void)snprintf(sarif->text, sizeof(sarif->text), "%s/", workspace);
-		workspace = uri_of(sarif, "file://", sarif->text);
+		(void)snprintf(sarif->map.text, sizeof(sarif->map.text), "%s/", workspace);
+		workspace = uri_of(sarif, "file://", sarif->map.text);
 	}
 	put_base(out, "%SRCROOT%", workspace, "The workspace of the session.");
 	put_base(out, "SESSION", NULL, "The folder of the session's journal.");
 	put_base(out, "FOLDER", NULL, "A folder that is not known.");
 	json_out_finish(out, '}');
 	json_out_init(out, "automationDetails", '{');
-	(void)snprintf(sarif->text, sizeof(sarif->text), "seen/%s", export->facts.session);
-	json_out_text(out, "id", sarif->text);
+	(void)snprintf(sarif->map.text, sizeof(sarif->map.text), "seen/%s", export->facts.session);
+	json_out_text(out, "id", sarif->map.text);
 	json_out_finish(out, '}');
 	json_out_init(out, "properties", '{');
 	json_out_word(out, "journal", export->facts.journal);
@@ -477,16 +532,11 @@ static int end(struct export *export)
 	return json_out_line(out);
 }
 
-static void release(struct export *export)
-{
-	free(export->own);
-}
-
 const struct export_format export_sarif = {
 	.name = "sarif",
 	.kind = EXPORT_DOCUMENT,
 	.begin = begin,
-	.event = tell_event,
+	.event = write_event,
 	.end = end,
-	.close = release,
+	.close = export_map_free,
 };
