@@ -23,6 +23,7 @@ class Agent:
     variant = ""  # how it differs from the agent of that name, in words
     auto = "preload"  # what `seen run --via auto` must take for it
     reads_by_shell = False  # it has no read tool
+    think_s = 0  # that a model takes for each call at least, for what it was given to be in its transcript by then
     profiles = ()  # other sections of agents.ini that are its profile
     whitelisted = ()  # the names by which `--whitelist` knows it, where its own reads can be answered
 
@@ -134,6 +135,7 @@ class Claude(Agent):
     package = "@anthropic-ai/claude-code"
     profiles = ("claude-code",)
     auto = "both"
+    think_s = 0.5  # it writes 100 ms later than it acts
 
     def configure(self, home, workspace, url):
         return {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "none", "IS_SANDBOX": "1",

@@ -232,7 +232,8 @@ class Play:
     def play(self):
         home = self._sub("home")
         make_workspace(self._sub("workspace"), self.files)
-        with ModelServer(self.script(), self.workspace, self.log, self.think_s) as server:
+        with ModelServer(self.script(), self.workspace, self.log,
+                         max(self.think_s, self.agent.think_s)) as server:
             self.environment = {
                 "PATH": f"{NODE_BIN}:{SYSTEM_PATH}", "HOME": home, "SHELL": "/bin/bash",
                 "USER": os.environ.get("USER", "user"), "TERM": "xterm-256color",
