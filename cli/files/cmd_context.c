@@ -243,7 +243,7 @@ static void look_at(struct job *job, const char *path)
 	item->is_printed = true;
 }
 
-static int look_up(struct job *job, const char *word)
+static int resolve_name(struct job *job, const char *word)
 {
 	char path[SEGMENT_PATH_BYTES], place[SEGMENT_PATH_BYTES];
 	struct instruction_walk walk;
@@ -322,7 +322,7 @@ static int context(const struct session *session, char **words)
 		code = EXIT_CODE_OUTPUT;
 	}
 	for (; job.cache && *words; words++) {
-		int error = look_up(&job, *words);
+		int error = resolve_name(&job, *words);
 		code = error != EXIT_CODE_OK ? error : code;
 	}
 	if (json && job.files && text_json_print(document_of(&job)) < 0) {

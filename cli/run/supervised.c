@@ -235,7 +235,7 @@ _Noreturn static void run_supervisor(const struct supervised_start *start, struc
 	teller->socket = kept[0];
 	struct supervision supervision = {
 		.segment = start->segment,
-		.folder = start->directory,
+		.directory = start->directory,
 		.journal = start->journal,
 		.root = command,
 		.process = ready.process,

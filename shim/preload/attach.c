@@ -16,20 +16,20 @@
 #include <unistd.h>
 
 #include "shim/preload/directory.h"
-#include "shim/preload/end.h"
-#include "shim/preload/follow/own.h"
-#include "shim/preload/follow/part.h"
+#include "shim/preload/exit.h"
+#include "shim/preload/follow/guarded.h"
+#include "shim/preload/follow/in_process.h"
+#include "shim/preload/follow/range.h"
 #include "shim/preload/follow/reader.h"
-#include "shim/preload/follow/writes.h"
-#include "shim/preload/hello.h"
+#include "shim/preload/handshake.h"
 #include "shim/preload/launch.h"
+#include "shim/preload/message.h"
 #include "shim/preload/real.h"
 #include "shim/preload/record.h"
 #include "shim/preload/rules.h"
-#include "shim/preload/say.h"
 #include "shim/preload/scratch.h"
 #include "shim/preload/state.h"
-#include "shim/supervise/hello.h"
+#include "shim/supervise/handshake.h"
 #include "tracker/content/baseline.h"
 #include "tracker/guard/unreported.h"
 #include "tracker/journal/journal_grow.h"
@@ -50,7 +50,7 @@ static void find_library(void)
 
 /* Runs `seen session NAME`, which prints the session's folder, in a child of its own that has neither
  * this library nor the program's standard output. */
-static bool ask_program(const char *name, char *const environment[], char *ret_folder,
+static bool ask_program(const char *name, char *const environment[], char *ret_directory,
 			size_t capacity)
 {
 	static char program[SEGMENT_PATH_BYTES];
@@ -79,7 +79,7 @@ static bool ask_program(const char *name, char *const environment[], char *ret_f
 	}
 	(void)sys_close(ends[1]);
 	while (child > 0 && length < capacity - 1) {
-		ssize_t got = sys_read(ends[0], ret_folder + length, capacity - 1 - length);
+		ssize_t got = sys_read(ends[0], ret_directory + length, capacity - 1 - length);
 		if (got == -EINTR)
 			continue;
 		if (got <= 0)
@@ -91,16 +91,16 @@ static bool ask_program(const char *name, char *const environment[], char *ret_f
 		return false;
 	while (sys_call6(SYS_wait4, child, (long)&status, 0, 0, 0, 0) == -EINTR)
 		;
-	while (length > 0 && ret_folder[length - 1] == '\n')
+	while (length > 0 && ret_directory[length - 1] == '\n')
 		length--;
-	ret_folder[length] = '\0';
-	return length > 0 && ret_folder[0] == '/';
+	ret_directory[length] = '\0';
+	return length > 0 && ret_directory[0] == '/';
 }
 
 /* SEEN_SESSION out of one process's environment as it was at its start (proc(5), environ).  Only a folder: a name would
  * mean what that process's other variables say.  Returns 1 when it was found, 0 when it is not there, a negative errno when the
  * environment cannot be read. */
-static int find_in_environment(uint32_t pid, char *ret_folder, size_t capacity)
+static int find_in_environment(uint32_t pid, char *ret_directory, size_t capacity)
 {
 	static const char VARIABLE[] = "SEEN_SESSION=/";
 	const size_t wanted = sizeof(VARIABLE) - 1;
@@ -120,9 +120,9 @@ static int find_in_environment(uint32_t pid, char *ret_folder, size_t capacity)
 				matched = begins ? matched + 1 : 0;
 				begins = begins || part[i] == '\0';
 				if (matched == wanted)
-					ret_folder[length++] = '/';
+					ret_directory[length++] = '/';
 			} else {
-				ret_folder[length++] = part[i];
+				ret_directory[length++] = part[i];
 				found = part[i] == '\0';
 				if (length == capacity && !found)
 					matched = length = 0,
@@ -135,7 +135,7 @@ static int find_in_environment(uint32_t pid, char *ret_folder, size_t capacity)
 }
 
 /* The same for the nearest ancestor that has it, for a process whose own environment was scrubbed. */
-static bool find_in_ancestors(char *ret_folder, size_t capacity)
+static bool find_in_ancestors(char *ret_directory, size_t capacity)
 {
 	enum { ANCESTORS_MAX = 16 };
 	uint32_t pid = (uint32_t)sys_getppid();
@@ -143,7 +143,7 @@ static bool find_in_ancestors(char *ret_folder, size_t capacity)
 
 	/* One that cannot be read is another user's: no session of ours reaches beyond it. */
 	for (int level = 0; level < ANCESTORS_MAX && pid > 1 && found == 0; level++) {
-		found = find_in_environment(pid, ret_folder, capacity);
+		found = find_in_environment(pid, ret_directory, capacity);
 		pid = process_parent_of(pid);
 	}
 	return found > 0;
@@ -165,18 +165,18 @@ static bool map_session(char *const environment[])
 			strlen(session) + sizeof(VARIABLE) + sizeof(SEGMENT) <=
 				sizeof(short_session);
 	shim.session = is_short ? short_session : long_session;
-	char *folder = shim.session + sizeof(VARIABLE) - 1;
+	char *directory = shim.session + sizeof(VARIABLE) - 1;
 	memcpy(shim.session, VARIABLE, sizeof(VARIABLE));
 	if (!session) {
-		if (!find_in_ancestors(folder, SEGMENT_PATH_BYTES))
+		if (!find_in_ancestors(directory, SEGMENT_PATH_BYTES))
 			return false;
 	} else if (session[0] == '/')
-		memcpy(folder, session, strlen(session) + 1);
-	else if (!ask_program(session, environment, folder, SEGMENT_PATH_BYTES))
+		memcpy(directory, session, strlen(session) + 1);
+	else if (!ask_program(session, environment, directory, SEGMENT_PATH_BYTES))
 		return false;
-	char *end = folder + strlen(folder);
+	char *end = directory + strlen(directory);
 	memcpy(end, SEGMENT, sizeof(SEGMENT));
-	int error = segment_map(folder, &shim.segment);
+	int error = segment_map(directory, &shim.segment);
 	*end = '\0';
 	return error == 0;
 }
@@ -198,7 +198,7 @@ static void map_journal(void)
 }
 
 /* What this process does is recorded from here on. */
-static void begin_records(void)
+static void start_records(void)
 {
 	const struct settings *settings = shim.segment.settings;
 
@@ -223,21 +223,21 @@ static enum session_agent_is said_by(const char *value)
 /* In the process that was copied: the copy has its descriptors. */
 static void after_fork(void)
 {
-	reader_odd();
-	writes_started();
+	reader_untrackable();
+	guarded_started();
 }
 
 static void in_fork(void)
 {
 	shim.fork_parent = shim.pid;
 	shim.is_fork = true;
-	reader_odd();
+	reader_untrackable();
 	shim.answers_own =
 		false; /* what the process that was copied knows is known to nobody who asks the copy */
 	scratch_reset();
 	chunk_reset();
 	launch_reset();
-	writes_fork();
+	guarded_fork();
 	if (!shim.on)
 		return;
 	if (shim.sandboxed) { /* who this is may not be asked */
@@ -248,7 +248,7 @@ static void in_fork(void)
 	}
 	shim.pid = sys_getpid();
 	record_fork();
-	hello_known();
+	handshake_known();
 }
 
 /* What only glibc has: in a musl program, whose loader resolves what it can, these are NULL. */
@@ -266,7 +266,7 @@ __attribute__((noinline)) static void attach(const char *executable,
 {
 	const struct invocation invocation = *invocation_at;
 
-	const char *ticket = hello_ticket();
+	const char *ticket = handshake_ticket();
 	const char *scope = variable(environment, "SEEN_SCOPE");
 	shim.process = process_attach(
 		&shim.segment, SUBJECT_SELF,
@@ -281,30 +281,30 @@ __attribute__((noinline)) static void attach(const char *executable,
 			    capture_shell(&shim.segment, shim.request.context.capture_id) ==
 				    (uint32_t)shim.pid;
 	change_start();
-	begin_records();
+	start_records();
 	record_start(executable, argv);
-	hello_known();
+	handshake_known();
 	if (shim.supervised)
 		process_note_supervised(&shim.segment, shim.process);
 	rules_start(executable, invocation.name); /* ignored or not, attached or not */
 	if (!invocation.ignored) {
 		shim.changes = shim.guards = shim.request.context.flags & CONTEXT_ATTACHED;
 		if (shim.guards)
-			writes_inherit(process_writes(&shim.segment, shim.process));
+			guarded_inherit(process_writes(&shim.segment, shim.process));
 		if (shim.guards && unreported_any(&shim.segment))
-			say_unreported();
+			message_unreported();
 		shim.answers_own = invocation.whitelisted && shim.role != ROLE_VIEWER &&
 				   (shim.request.context.flags & CONTEXT_ATTACHED);
 		shim.reads_own = shim.role == ROLE_AGENT || shim.answers_own;
 		if (shim.answers_own)
-			own_start(invocation.name);
+			in_process_start(invocation.name);
 		if (shim.role == ROLE_AGENT && invocation.profile)
 			shim.edit_pattern = (uint32_t)shim.segment.settings
 						    ->profiles[invocation.profile - 1]
 						    .edit_pattern;
 		shim.shows = shim.role == ROLE_READER && invocation.shows;
 		if (shim.shows)
-			part_start(executable, argv);
+			range_start(executable, argv);
 		shim.views = shim.request.is_viewer = shim.role == ROLE_VIEWER;
 		shim.request.accepts_diff = shim.views;
 		if (shim.role == ROLE_VIEWER || shim.role == ROLE_READER)
@@ -316,14 +316,14 @@ __attribute__((noinline)) static void attach(const char *executable,
 		  __register_atfork(NULL, after_fork, in_fork, &__dso_handle) == 0;
 	if (shim.on && shim.role == ROLE_READER && !invocation.ignored)
 		reader_start(executable, invocation.name, argv, environment, execve);
-	shim_settle();
+	shim_complete();
 }
 
 /* ---- the program's file ---- */
 
 /* What its path is known by: the path that exec was given, and the state of the file there.  The kernel's own answer costs a process more
  * than all that it writes: /proc makes two folders for it. */
-struct known_file {
+struct image_key {
 	uint64_t hash[2];
 	uint64_t dev, ino;
 	uint64_t *note; /* high half of a hash, number of a text: these two words and the path; NULL: nobody asks */
@@ -331,7 +331,7 @@ struct known_file {
 
 enum { KNOWN_FILE_BYTES_MAX = 200 };
 
-static void mix(struct known_file *file, uint64_t word)
+static void mix(struct image_key *file, uint64_t word)
 {
 	file->hash[0] = (file->hash[0] ^ word) * 0x9e3779b97f4a7c15u;
 	file->hash[0] ^= file->hash[0] >> 29;
@@ -339,10 +339,10 @@ static void mix(struct known_file *file, uint64_t word)
 	file->hash[1] ^= file->hash[1] >> 31;
 }
 
-static void ask_for_file(struct known_file *ret_file)
+static void ask_for_file(struct image_key *ret_file)
 {
 	const char *path = (const char *)getauxval(AT_EXECFN);
-	struct known_file file = { .hash = { 1, 2 } };
+	struct image_key file = { .hash = { 1, 2 } };
 	uint64_t *notes = segment_notes(&shim.segment);
 	struct stat stat;
 
@@ -375,7 +375,7 @@ static void ask_for_file(struct known_file *ret_file)
 }
 
 /* Its path, where a process of the session noted it.  Returns the length; 0: not known. */
-static size_t recall_file(const struct known_file *file, char *ret_path, size_t capacity)
+static size_t recall_file(const struct image_key *file, char *ret_path, size_t capacity)
 {
 	uint64_t note = file->note ? __atomic_load_n(file->note, __ATOMIC_ACQUIRE) : 0;
 	size_t bytes;
@@ -393,7 +393,7 @@ static size_t recall_file(const struct known_file *file, char *ret_path, size_t 
 }
 
 /* Notes what the kernel said, where that is the file that exec was given: a script is not what runs. */
-static void note_file(const struct known_file *file, const char *path, size_t length)
+static void note_file(const struct image_key *file, const char *path, size_t length)
 {
 	char text[sizeof(file->hash) + 256];
 	struct stat stat;
@@ -438,12 +438,12 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 		segment_unmap(&shim.segment);
 		return;
 	}
-	if (hello_say() == HELLO_STAY_OFF) {
+	if (handshake_send() == HANDSHAKE_STAY_OFF) {
 		segment_unmap(&shim.segment);
 		return;
 	}
 	struct invocation invocation;
-	struct known_file file;
+	struct image_key file;
 	map_journal();
 	ask_for_file(&file);
 	bool recalled = recall_file(&file, executable, sizeof(executable)) > 0;

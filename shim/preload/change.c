@@ -49,7 +49,7 @@ static bool resolve_below(int directory, const char *path, char *ret_path)
 /* The path that was changed, in scratch memory; NULL: it is not known, which is counted. */
 static char *find_path(int directory, const char *path)
 {
-	char *normal = scratch_take();
+	char *normal = scratch_acquire();
 	bool known = normal && change_path(directory, path, normal, SEGMENT_PATH_BYTES) >= 0;
 
 	if (!known && normal && !shim.sandboxed && directory != AT_FDCWD && !in_vfork_child())
@@ -58,7 +58,7 @@ static char *find_path(int directory, const char *path)
 		return normal;
 	if (!shim.records) /* else the journal has it */
 		segment_count(&shim.segment, COUNTER_lost_changes, 1);
-	scratch_give(normal);
+	scratch_release(normal);
 	return NULL;
 }
 
@@ -69,7 +69,7 @@ void change_note(int directory, const char *path, enum file_action kind)
 
 	if (normal)
 		file_note_edit(&shim.segment, normal, &shim.request.context, shim.role, kind);
-	scratch_give(normal);
+	scratch_release(normal);
 	errno = saved_errno;
 }
 
@@ -105,7 +105,7 @@ enum file_action change_note_opened(int directory, const char *path, int fd, enu
 		kind = change_inspect_new(fd, &size_bytes);
 	if (normal)
 		file_note_edit(&shim.segment, normal, &shim.request.context, shim.role, kind);
-	scratch_give(normal);
+	scratch_release(normal);
 	errno = saved_errno;
 	return kind;
 }

@@ -18,31 +18,31 @@
 
 /* The folder that relative paths start from; empty: not known.  Written by threads that change the
  * folder, which is theirs to order; a torn text only makes a path that is not in the workspace. */
-static char short_folder[256]; /* beside what else every start touches (start.ld) */
-static char long_folder[SEGMENT_PATH_BYTES];
-static char *folder_in_use = short_folder;
-static uint32_t current_folder_text; /* its number in the journal, 0: not asked for yet */
+static char short_directory[256]; /* beside what else every start touches (start.ld) */
+static char long_directory[SEGMENT_PATH_BYTES];
+static char *directory_in_use = short_directory;
+static uint32_t current_directory_text; /* its number in the journal, 0: not asked for yet */
 
 static bool is_stale; /* the folder was changed since it was asked for */
 static int walks;     /* of libc's that go from folder to folder, below way */
 
-static char *current_folder(void)
+static char *current_directory(void)
 {
-	return __atomic_load_n(&folder_in_use, __ATOMIC_RELAXED);
+	return __atomic_load_n(&directory_in_use, __ATOMIC_RELAXED);
 }
 
 void change_start(void)
 {
-	char *folder = short_folder;
-	ssize_t length = sys_getcwd(short_folder, sizeof(short_folder));
+	char *directory_path = short_directory;
+	ssize_t length = sys_getcwd(short_directory, sizeof(short_directory));
 
 	if (length == -ERANGE) {
-		folder = long_folder;
-		length = sys_getcwd(long_folder, sizeof(long_folder));
+		directory_path = long_directory;
+		length = sys_getcwd(long_directory, sizeof(long_directory));
 	}
-	if (length <= 0 || folder[0] != '/')
-		folder[0] = '\0';
-	__atomic_store_n(&folder_in_use, folder, __ATOMIC_RELAXED);
+	if (length <= 0 || directory_path[0] != '/')
+		directory_path[0] = '\0';
+	__atomic_store_n(&directory_in_use, directory_path, __ATOMIC_RELAXED);
 }
 
 /* Makes current_folder() what it says. */
@@ -52,22 +52,22 @@ static void refresh(void)
 	    !__atomic_load_n(&walks, __ATOMIC_ACQUIRE))
 		return;
 	if (shim.sandboxed) {
-		current_folder()[0] = '\0';
+		current_directory()[0] = '\0';
 		return;
 	}
 	__atomic_store_n(&is_stale, false, __ATOMIC_RELAXED);
-	__atomic_store_n(&current_folder_text, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&current_directory_text, 0, __ATOMIC_RELAXED);
 	change_start();
 }
 
-uint32_t change_folder_text(void)
+uint32_t change_directory_text(void)
 {
 	refresh();
-	uint32_t text = __atomic_load_n(&current_folder_text, __ATOMIC_RELAXED);
-	if (!text && current_folder()[0]) {
-		text = journal_text(&shim.journal, current_folder(), strlen(current_folder()),
+	uint32_t text = __atomic_load_n(&current_directory_text, __ATOMIC_RELAXED);
+	if (!text && current_directory()[0]) {
+		text = journal_text(&shim.journal, current_directory(), strlen(current_directory()),
 				    !shim.sandboxed);
-		__atomic_store_n(&current_folder_text, text, __ATOMIC_RELAXED);
+		__atomic_store_n(&current_directory_text, text, __ATOMIC_RELAXED);
 	}
 	return text;
 }
@@ -98,22 +98,22 @@ int change_path(int directory, const char *path, char *ret_path, size_t capacity
 		if (directory != AT_FDCWD || in_vfork_child())
 			return -ENOENT;
 		refresh();
-		if (current_folder()[0] != '/')
+		if (current_directory()[0] != '/')
 			return -ENOENT;
 	}
-	int length = path_normalize(current_folder(), path, ret_path, capacity);
+	int length = path_normalize(current_directory(), path, ret_path, capacity);
 	if (__builtin_expect(length > 0 && shim.segment.header->aliases[0], 0))
 		path_use_root(&shim.segment, ret_path, capacity);
 	return length;
 }
 
 /* The folder that a relative path begins at, as the kernel knows it. */
-static bool find_folder(int directory, char *ret_folder)
+static bool find_directory(int directory, char *ret_directory)
 {
-	ssize_t length = directory == AT_FDCWD ? sys_getcwd(ret_folder, SEGMENT_PATH_BYTES)
-					       : subject_link(SUBJECT_SELF, directory, ret_folder,
-							      SEGMENT_PATH_BYTES);
-	return length > 0 && ret_folder[0] == '/';
+	ssize_t length = directory == AT_FDCWD ? sys_getcwd(ret_directory, SEGMENT_PATH_BYTES)
+					       : subject_link(SUBJECT_SELF, directory,
+							      ret_directory, SEGMENT_PATH_BYTES);
+	return length > 0 && ret_directory[0] == '/';
 }
 
 bool change_resolve(int directory, const char *path, char *ret_path)
@@ -126,10 +126,10 @@ bool change_resolve(int directory, const char *path, char *ret_path)
 	} else if (path[0] == '/' || (directory == AT_FDCWD && !in_vfork_child())) {
 		return change_path(directory, path, ret_path, SEGMENT_PATH_BYTES) >= 0;
 	}
-	char *folder = scratch_take();
-	bool found = folder && find_folder(directory, folder) &&
-		     path_normalize(folder, path, ret_path, SEGMENT_PATH_BYTES) > 0;
-	scratch_give(folder);
+	char *directory_path = scratch_acquire();
+	bool found = directory_path && find_directory(directory, directory_path) &&
+		     path_normalize(directory_path, path, ret_path, SEGMENT_PATH_BYTES) > 0;
+	scratch_release(directory_path);
 	return found;
 }
 
@@ -155,13 +155,13 @@ static bool link_of_new(int directory, const char *path, char *ret_path)
 	if (!base_bytes || strcmp(base, ".") == 0 || strcmp(base, "..") == 0 ||
 	    before >= SEGMENT_PATH_BYTES)
 		return false;
-	char *folder = scratch_take();
-	if (!folder)
+	char *directory_path = scratch_acquire();
+	if (!directory_path)
 		return false;
-	memcpy(folder, path, before);
-	folder[before] = '\0';
-	bool found = link_of(directory, before ? folder : ".", O_DIRECTORY, ret_path);
-	scratch_give(folder);
+	memcpy(directory_path, path, before);
+	directory_path[before] = '\0';
+	bool found = link_of(directory, before ? directory_path : ".", O_DIRECTORY, ret_path);
+	scratch_release(directory_path);
 	size_t length = found ? strlen(ret_path) : 0;
 	length -= length == 1; /* the root */
 	if (!found || length + 1 + base_bytes >= SEGMENT_PATH_BYTES)

@@ -22,7 +22,7 @@ void change_unsure(void);
 void change_walks(int more);
 
 /* change_folder_text(): number in the journal of the current folder's path; 0: it is not known. */
-uint32_t change_folder_text(void);
+uint32_t change_directory_text(void);
 
 /* change_path(): an absolute, normalized path for one that was given to a call.  Returns 0, or a negative
  * errno where it is not known (a folder's descriptor, a folder changed by descriptor).  No system call. */

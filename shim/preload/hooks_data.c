@@ -1,12 +1,12 @@
 /*
  * The exported functions that move bytes.  In a tool they cost one test; a viewer's reads and writes are followed
- * (view.c), an agent's reads counted (own.c).
+ * (viewer.c), an agent's reads counted (in_process.c).
  */
 #include <errno.h>
 #include <limits.h>
 #include <sys/mman.h>
 
-#include "shim/preload/door.h"
+#include "shim/preload/call.h"
 #include "shim/preload/real.h"
 #include "tracker/sys/sys.h"
 
@@ -16,11 +16,11 @@ static inline ssize_t was_read(int fd, void *buffer, size_t size_bytes, ssize_t 
 	if (__builtin_expect(shim.plain, 1))
 		;
 	else if (shim.views)
-		view_read(fd, buffer, count);
+		viewer_read(fd, buffer, count);
 	else if (shim.reads_own)
-		count = own_was_read(fd, &(struct iovec){ buffer, size_bytes }, 1, OWN_OFFSET,
-				     count);
-	door_read(fd, count);
+		count = in_process_was_read(fd, &(struct iovec){ buffer, size_bytes }, 1,
+					    OWN_OFFSET, count);
+	call_read(fd, count);
 	return count;
 }
 
@@ -31,10 +31,10 @@ static inline ssize_t was_read_elsewhere(int fd, const struct iovec *parts, int 
 	if (__builtin_expect(shim.plain, 1))
 		;
 	else if (shim.views)
-		view_odd();
+		viewer_untrackable();
 	else if (shim.reads_own)
-		count = own_was_read(fd, parts, part_count, offset, count);
-	door_read(fd, count);
+		count = in_process_was_read(fd, parts, part_count, offset, count);
+	call_read(fd, count);
 	return count;
 }
 
@@ -47,8 +47,8 @@ static inline ssize_t was_read_at(int fd, void *buffer, size_t size_bytes, off_t
 static inline ssize_t was_written(int fd, ssize_t count)
 {
 	if (__builtin_expect(shim.views, 0))
-		view_wrote(fd, count);
-	door_written(fd, count);
+		viewer_wrote(fd, count);
+	call_written(fd, count);
 	return count;
 }
 
@@ -130,70 +130,70 @@ EXPORT ssize_t preadv64v2(int fd, const struct iovec *parts, int count, off64_t 
 
 EXPORT ssize_t write(int fd, const void *data, size_t size_bytes)
 {
-	if (!door_may_write(fd, data, size_bytes))
+	if (!call_may_write(fd, data, size_bytes))
 		return -1;
 	return was_written(fd, REAL(write)(fd, data, size_bytes));
 }
 
 EXPORT ssize_t __write(int fd, const void *data, size_t size_bytes)
 {
-	if (!door_may_write(fd, data, size_bytes))
+	if (!call_may_write(fd, data, size_bytes))
 		return -1;
 	return was_written(fd, REAL(__write)(fd, data, size_bytes));
 }
 
 EXPORT ssize_t writev(int fd, const struct iovec *parts, int count)
 {
-	if (!door_may_write_parts(fd, parts, count))
+	if (!call_may_write_parts(fd, parts, count))
 		return -1;
 	return was_written(fd, REAL(writev)(fd, parts, count));
 }
 
 EXPORT ssize_t pwrite(int fd, const void *data, size_t size_bytes, off_t offset)
 {
-	if (!door_may_write(fd, data, size_bytes))
+	if (!call_may_write(fd, data, size_bytes))
 		return -1;
 	return was_written(fd, REAL(pwrite)(fd, data, size_bytes, offset));
 }
 
 EXPORT ssize_t pwrite64(int fd, const void *data, size_t size_bytes, off64_t offset)
 {
-	if (!door_may_write(fd, data, size_bytes))
+	if (!call_may_write(fd, data, size_bytes))
 		return -1;
 	return was_written(fd, REAL(pwrite64)(fd, data, size_bytes, offset));
 }
 
 EXPORT ssize_t __pwrite64(int fd, const void *data, size_t size_bytes, off64_t offset)
 {
-	if (!door_may_write(fd, data, size_bytes))
+	if (!call_may_write(fd, data, size_bytes))
 		return -1;
 	return was_written(fd, REAL(__pwrite64)(fd, data, size_bytes, offset));
 }
 
 EXPORT ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t offset)
 {
-	if (!door_may_write_parts(fd, parts, count))
+	if (!call_may_write_parts(fd, parts, count))
 		return -1;
 	return was_written(fd, REAL(pwritev)(fd, parts, count, offset));
 }
 
 EXPORT ssize_t pwritev64(int fd, const struct iovec *parts, int count, off64_t offset)
 {
-	if (!door_may_write_parts(fd, parts, count))
+	if (!call_may_write_parts(fd, parts, count))
 		return -1;
 	return was_written(fd, REAL(pwritev64)(fd, parts, count, offset));
 }
 
 EXPORT ssize_t pwritev2(int fd, const struct iovec *parts, int count, off_t offset, int flags)
 {
-	if (!door_may_write_parts(fd, parts, count))
+	if (!call_may_write_parts(fd, parts, count))
 		return -1;
 	return was_written(fd, REAL(pwritev2)(fd, parts, count, offset, flags));
 }
 
 EXPORT ssize_t pwritev64v2(int fd, const struct iovec *parts, int count, off64_t offset, int flags)
 {
-	if (!door_may_write_parts(fd, parts, count))
+	if (!call_may_write_parts(fd, parts, count))
 		return -1;
 	return was_written(fd, REAL(pwritev64v2)(fd, parts, count, offset, flags));
 }
@@ -201,36 +201,36 @@ EXPORT ssize_t pwritev64v2(int fd, const struct iovec *parts, int count, off64_t
 EXPORT ssize_t copy_file_range(int from, off64_t *from_offset, int to, off64_t *to_offset,
 			       size_t size_bytes, unsigned flags)
 {
-	return door_copied(
+	return call_copied(
 		from, to,
 		REAL(copy_file_range)(from, from_offset, to, to_offset, size_bytes, flags));
 }
 
 EXPORT ssize_t sendfile(int to, int from, off_t *offset, size_t size_bytes)
 {
-	return door_copied(from, to, REAL(sendfile)(to, from, offset, size_bytes));
+	return call_copied(from, to, REAL(sendfile)(to, from, offset, size_bytes));
 }
 
 EXPORT ssize_t sendfile64(int to, int from, off64_t *offset, size_t size_bytes)
 {
-	return door_copied(from, to, REAL(sendfile64)(to, from, offset, size_bytes));
+	return call_copied(from, to, REAL(sendfile64)(to, from, offset, size_bytes));
 }
 
 EXPORT ssize_t splice(int from, off64_t *from_offset, int to, off64_t *to_offset, size_t size_bytes,
 		      unsigned flags)
 {
-	return door_copied(from, to,
+	return call_copied(from, to,
 			   REAL(splice)(from, from_offset, to, to_offset, size_bytes, flags));
 }
 
 EXPORT ssize_t tee(int from, int to, size_t size_bytes, unsigned flags)
 {
-	return door_copied(from, to, REAL(tee)(from, to, size_bytes, flags));
+	return call_copied(from, to, REAL(tee)(from, to, size_bytes, flags));
 }
 
 EXPORT ssize_t vmsplice(int to, const struct iovec *parts, size_t count, unsigned flags)
 {
-	return door_copied(-1, to, REAL(vmsplice)(to, parts, count, flags));
+	return call_copied(-1, to, REAL(vmsplice)(to, parts, count, flags));
 }
 
 /* Before the library is attached an allocator may call this to get its first memory: looking up libc's function would
@@ -251,7 +251,7 @@ EXPORT void *mmap(void *address, size_t size_bytes, int protection, int flags, i
 {
 	if (!shim.on)
 		return map_early(address, size_bytes, protection, flags, fd, offset);
-	return door_mapped(REAL(mmap)(address, size_bytes, protection, flags, fd, offset),
+	return call_mapped(REAL(mmap)(address, size_bytes, protection, flags, fd, offset),
 			   size_bytes, protection, flags, fd, offset);
 }
 
@@ -260,41 +260,41 @@ EXPORT void *mmap64(void *address, size_t size_bytes, int protection, int flags,
 {
 	if (!shim.on)
 		return map_early(address, size_bytes, protection, flags, fd, offset);
-	return door_mapped(REAL(mmap64)(address, size_bytes, protection, flags, fd, offset),
+	return call_mapped(REAL(mmap64)(address, size_bytes, protection, flags, fd, offset),
 			   size_bytes, protection, flags, fd, offset);
 }
 
 EXPORT int ftruncate(int fd, off_t size_bytes)
 {
-	return door_resized(REAL(ftruncate)(fd, size_bytes), fd, size_bytes);
+	return call_resized(REAL(ftruncate)(fd, size_bytes), fd, size_bytes);
 }
 
 EXPORT int ftruncate64(int fd, off64_t size_bytes)
 {
-	return door_resized(REAL(ftruncate64)(fd, size_bytes), fd, size_bytes);
+	return call_resized(REAL(ftruncate64)(fd, size_bytes), fd, size_bytes);
 }
 
 EXPORT int fallocate(int fd, int mode, off_t offset, off_t size_bytes)
 {
-	return door_allocated(REAL(fallocate)(fd, mode, offset, size_bytes), fd, offset,
+	return call_allocated(REAL(fallocate)(fd, mode, offset, size_bytes), fd, offset,
 			      size_bytes);
 }
 
 EXPORT int fallocate64(int fd, int mode, off64_t offset, off64_t size_bytes)
 {
-	return door_allocated(REAL(fallocate64)(fd, mode, offset, size_bytes), fd, offset,
+	return call_allocated(REAL(fallocate64)(fd, mode, offset, size_bytes), fd, offset,
 			      size_bytes);
 }
 
 EXPORT int posix_fallocate(int fd, off_t offset, off_t size_bytes)
 {
-	return door_allocated(REAL(posix_fallocate)(fd, offset, size_bytes), fd, offset,
+	return call_allocated(REAL(posix_fallocate)(fd, offset, size_bytes), fd, offset,
 			      size_bytes);
 }
 
 EXPORT int posix_fallocate64(int fd, off64_t offset, off64_t size_bytes)
 {
-	return door_allocated(REAL(posix_fallocate64)(fd, offset, size_bytes), fd, offset,
+	return call_allocated(REAL(posix_fallocate64)(fd, offset, size_bytes), fd, offset,
 			      size_bytes);
 }
 

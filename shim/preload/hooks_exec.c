@@ -10,10 +10,10 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "shim/preload/call.h"
 #include "shim/preload/change.h"
 #include "shim/preload/directory.h"
-#include "shim/preload/door.h"
-#include "shim/preload/end.h"
+#include "shim/preload/exit.h"
 #include "shim/preload/launch.h"
 #include "shim/preload/real.h"
 #include "tracker/sys/sys.h"
@@ -35,7 +35,7 @@
 
 /* Ends the function where a rule refuses the program. */
 #define ASK(directory, path, searches) \
-	if (!door_may_run(directory, path, searches)) \
+	if (!call_may_run(directory, path, searches)) \
 		return -1;
 
 /* exec came back: it failed. */
@@ -89,7 +89,7 @@ EXPORT int fexecve(int fd, char *const argv[], char *const environment[])
 }
 
 /* The words of execl and kin up to their NULL, in an array on the caller's stack; `list` stands behind the NULL. */
-#define TAKE_WORDS(first, list) \
+#define COLLECT_WORDS(first, list) \
 	int words = 1; \
 	va_start(list, first); \
 	while (va_arg(list, const char *)) \
@@ -104,7 +104,7 @@ EXPORT int fexecve(int fd, char *const argv[], char *const environment[])
 EXPORT int execl(const char *path, const char *first, ...)
 {
 	va_list list;
-	TAKE_WORDS(first, list)
+	COLLECT_WORDS(first, list)
 	va_end(list);
 	ASK(AT_FDCWD, path, false)
 	PREPARE(sys_getpid(), AT_FDCWD, path, argv, environ)
@@ -114,7 +114,7 @@ EXPORT int execl(const char *path, const char *first, ...)
 EXPORT int execlp(const char *file, const char *first, ...)
 {
 	va_list list;
-	TAKE_WORDS(first, list)
+	COLLECT_WORDS(first, list)
 	va_end(list);
 	ASK(AT_FDCWD, file, true)
 	PREPARE(sys_getpid(), AT_FDCWD, file, argv, environ)
@@ -124,7 +124,7 @@ EXPORT int execlp(const char *file, const char *first, ...)
 EXPORT int execle(const char *path, const char *first, ...)
 {
 	va_list list;
-	TAKE_WORDS(first, list)
+	COLLECT_WORDS(first, list)
 	char *const *environment = va_arg(list, char *const *);
 	va_end(list);
 	ASK(AT_FDCWD, path, false)
@@ -137,9 +137,9 @@ EXPORT int posix_spawn(pid_t *ret_pid, const char *path, const posix_spawn_file_
 		       char *const environment[])
 {
 	pid_t pid = 0;
-	if (!door_may_run(AT_FDCWD, path, false))
+	if (!call_may_run(AT_FDCWD, path, false))
 		return EACCES;
-	PREPARE(0, actions ? LAUNCH_FOLDER_UNKNOWN : AT_FDCWD, path, argv, environment)
+	PREPARE(0, actions ? LAUNCH_DIRECTORY_UNKNOWN : AT_FDCWD, path, argv, environment)
 	int error = REAL(posix_spawn)(&pid, path, actions, attributes, argv, changed);
 	if (!error && ret_pid)
 		*ret_pid = pid;
@@ -152,9 +152,9 @@ EXPORT int posix_spawnp(pid_t *ret_pid, const char *file, const posix_spawn_file
 			char *const environment[])
 {
 	pid_t pid = 0;
-	if (!door_may_run(AT_FDCWD, file, true))
+	if (!call_may_run(AT_FDCWD, file, true))
 		return EACCES;
-	PREPARE(0, actions ? LAUNCH_FOLDER_UNKNOWN : AT_FDCWD, file, argv, environment)
+	PREPARE(0, actions ? LAUNCH_DIRECTORY_UNKNOWN : AT_FDCWD, file, argv, environment)
 	int error = REAL(posix_spawnp)(&pid, file, actions, attributes, argv, changed);
 	if (!error && ret_pid)
 		*ret_pid = pid;
@@ -168,8 +168,8 @@ enum { EXITED_127 = 127 << 8 };
 
 EXPORT int system(const char *command)
 {
-	reader_odd();
-	if (command && !door_may_run(AT_FDCWD, SHELL, false))
+	reader_untrackable();
+	if (command && !call_may_run(AT_FDCWD, SHELL, false))
 		return EXITED_127;
 	if (!command || !launch_repairs_command())
 		return REAL(system)(command);
@@ -182,8 +182,8 @@ EXPORT int system(const char *command)
 
 EXPORT FILE *popen(const char *command, const char *mode)
 {
-	reader_odd();
-	if (!door_may_run(AT_FDCWD, SHELL, false))
+	reader_untrackable();
+	if (!call_may_run(AT_FDCWD, SHELL, false))
 		return NULL;
 	if (!launch_repairs_command())
 		return REAL(popen)(command, mode);
@@ -204,7 +204,7 @@ EXPORT FILE *_IO_popen(const char *command, const char *mode)
 EXPORT int posix_spawn_file_actions_addopen(posix_spawn_file_actions_t *actions, int fd,
 					    const char *path, int flags, mode_t mode)
 {
-	if (__builtin_expect(shim.rules.ops, 0) && door_rules_refuse_open(AT_FDCWD, path, flags))
+	if (__builtin_expect(shim.rules.ops, 0) && call_rules_refuse_open(AT_FDCWD, path, flags))
 		return EACCES;
 	int error = REAL(posix_spawn_file_actions_addopen)(actions, fd, path, flags, mode);
 	if (error || !shim.on)
@@ -247,10 +247,10 @@ static inline int standard_moved(int error)
 	return error;
 }
 
-EXPORT int daemon(int keep_folder, int keep_standard)
+EXPORT int daemon(int keep_directory, int keep_standard)
 {
-	int error = REAL(daemon)(keep_folder, keep_standard);
-	if (!keep_folder && shim.on)
+	int error = REAL(daemon)(keep_directory, keep_standard);
+	if (!keep_directory && shim.on)
 		change_directory();
 	return keep_standard ? error : standard_moved(error);
 }
@@ -284,8 +284,8 @@ EXPORT int prctl(int option, ...)
 	if (shared)
 		return error;
 	if (option == PR_SET_SECCOMP && error == 0 && arguments[0] == SECCOMP_MODE_STRICT)
-		door_sandboxed_strictly();
+		call_sandboxed_strictly();
 	else if (option == PR_SET_SECCOMP && error == 0)
-		door_sandboxed();
+		call_sandboxed();
 	return error;
 }

@@ -1,6 +1,6 @@
 /*
  * The exported functions that open and close descriptors.  Each does what libc's does and then says
- * what it meant: to view.c in a viewer, to own.c in an agent, to change.c where it may destroy something.
+ * what it meant: to viewer.c in a viewer, to in_process.c in an agent, to change.c where it may destroy something.
  */
 #include <errno.h>
 #include <linux/close_range.h>
@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <sys/ioctl.h>
 
-#include "shim/preload/door.h"
+#include "shim/preload/call.h"
 #include "shim/preload/real.h"
 #include "tracker/sys/sys.h"
 
@@ -18,7 +18,7 @@ static bool has_mode(int flags)
 	return (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE;
 }
 
-#define TAKE_MODE(flags, last) \
+#define READ_MODE(flags, last) \
 	mode_t mode = 0; \
 	if (has_mode(flags)) { \
 		va_list arguments; \
@@ -53,179 +53,179 @@ static int open_marked(int directory, const char *path, int flags, mode_t mode)
 
 EXPORT int open(const char *path, int flags, ...)
 {
-	TAKE_MODE(flags, flags)
-	struct plan plan;
-	if (door_opens_plainly(flags))
-		return door_opened_plainly(REAL(open)(path, flags, mode), AT_FDCWD, path, flags);
-	if (!door_may_open(AT_FDCWD, path, flags, &plan))
+	READ_MODE(flags, flags)
+	struct write_check check;
+	if (call_opens_plainly(flags))
+		return call_opened_plainly(REAL(open)(path, flags, mode), AT_FDCWD, path, flags);
+	if (!call_may_open(AT_FDCWD, path, flags, &check))
 		return -1;
-	int now = plan_flags(&plan, flags);
-	return door_opened(is_marked() ? open_marked(AT_FDCWD, path, now, mode)
+	int now = write_check_flags(&check, flags);
+	return call_opened(is_marked() ? open_marked(AT_FDCWD, path, now, mode)
 				       : REAL(open)(path, now, mode),
-			   AT_FDCWD, path, flags, &plan);
+			   AT_FDCWD, path, flags, &check);
 }
 
 EXPORT int open64(const char *path, int flags, ...)
 {
-	TAKE_MODE(flags, flags)
-	struct plan plan;
-	if (door_opens_plainly(flags))
-		return door_opened_plainly(REAL(open64)(path, flags, mode), AT_FDCWD, path, flags);
-	if (!door_may_open(AT_FDCWD, path, flags, &plan))
+	READ_MODE(flags, flags)
+	struct write_check check;
+	if (call_opens_plainly(flags))
+		return call_opened_plainly(REAL(open64)(path, flags, mode), AT_FDCWD, path, flags);
+	if (!call_may_open(AT_FDCWD, path, flags, &check))
 		return -1;
-	int now = plan_flags(&plan, flags);
-	return door_opened(is_marked() ? open_marked(AT_FDCWD, path, now, mode)
+	int now = write_check_flags(&check, flags);
+	return call_opened(is_marked() ? open_marked(AT_FDCWD, path, now, mode)
 				       : REAL(open64)(path, now, mode),
-			   AT_FDCWD, path, flags, &plan);
+			   AT_FDCWD, path, flags, &check);
 }
 
 EXPORT int openat(int directory, const char *path, int flags, ...)
 {
-	TAKE_MODE(flags, flags)
-	struct plan plan;
-	if (door_opens_plainly(flags))
-		return door_opened_plainly(REAL(openat)(directory, path, flags, mode), directory,
+	READ_MODE(flags, flags)
+	struct write_check check;
+	if (call_opens_plainly(flags))
+		return call_opened_plainly(REAL(openat)(directory, path, flags, mode), directory,
 					   path, flags);
-	if (!door_may_open(directory, path, flags, &plan))
+	if (!call_may_open(directory, path, flags, &check))
 		return -1;
-	int now = plan_flags(&plan, flags);
-	return door_opened(is_marked() ? open_marked(directory, path, now, mode)
+	int now = write_check_flags(&check, flags);
+	return call_opened(is_marked() ? open_marked(directory, path, now, mode)
 				       : REAL(openat)(directory, path, now, mode),
-			   directory, path, flags, &plan);
+			   directory, path, flags, &check);
 }
 
 EXPORT int openat64(int directory, const char *path, int flags, ...)
 {
-	TAKE_MODE(flags, flags)
-	struct plan plan;
-	if (door_opens_plainly(flags))
-		return door_opened_plainly(REAL(openat64)(directory, path, flags, mode), directory,
+	READ_MODE(flags, flags)
+	struct write_check check;
+	if (call_opens_plainly(flags))
+		return call_opened_plainly(REAL(openat64)(directory, path, flags, mode), directory,
 					   path, flags);
-	if (!door_may_open(directory, path, flags, &plan))
+	if (!call_may_open(directory, path, flags, &check))
 		return -1;
-	int now = plan_flags(&plan, flags);
-	return door_opened(is_marked() ? open_marked(directory, path, now, mode)
+	int now = write_check_flags(&check, flags);
+	return call_opened(is_marked() ? open_marked(directory, path, now, mode)
 				       : REAL(openat64)(directory, path, now, mode),
-			   directory, path, flags, &plan);
+			   directory, path, flags, &check);
 }
 
 EXPORT int __open(const char *path, int flags, ...)
 {
-	TAKE_MODE(flags, flags)
-	struct plan plan;
-	if (door_opens_plainly(flags))
-		return door_opened_plainly(REAL(__open)(path, flags, mode), AT_FDCWD, path, flags);
-	if (!door_may_open(AT_FDCWD, path, flags, &plan))
+	READ_MODE(flags, flags)
+	struct write_check check;
+	if (call_opens_plainly(flags))
+		return call_opened_plainly(REAL(__open)(path, flags, mode), AT_FDCWD, path, flags);
+	if (!call_may_open(AT_FDCWD, path, flags, &check))
 		return -1;
-	int now = plan_flags(&plan, flags);
-	return door_opened(is_marked() ? open_marked(AT_FDCWD, path, now, mode)
+	int now = write_check_flags(&check, flags);
+	return call_opened(is_marked() ? open_marked(AT_FDCWD, path, now, mode)
 				       : REAL(__open)(path, now, mode),
-			   AT_FDCWD, path, flags, &plan);
+			   AT_FDCWD, path, flags, &check);
 }
 
 EXPORT int __open64(const char *path, int flags, ...)
 {
-	TAKE_MODE(flags, flags)
-	struct plan plan;
-	if (door_opens_plainly(flags))
-		return door_opened_plainly(REAL(__open64)(path, flags, mode), AT_FDCWD, path,
+	READ_MODE(flags, flags)
+	struct write_check check;
+	if (call_opens_plainly(flags))
+		return call_opened_plainly(REAL(__open64)(path, flags, mode), AT_FDCWD, path,
 					   flags);
-	if (!door_may_open(AT_FDCWD, path, flags, &plan))
+	if (!call_may_open(AT_FDCWD, path, flags, &check))
 		return -1;
-	int now = plan_flags(&plan, flags);
-	return door_opened(is_marked() ? open_marked(AT_FDCWD, path, now, mode)
+	int now = write_check_flags(&check, flags);
+	return call_opened(is_marked() ? open_marked(AT_FDCWD, path, now, mode)
 				       : REAL(__open64)(path, now, mode),
-			   AT_FDCWD, path, flags, &plan);
+			   AT_FDCWD, path, flags, &check);
 }
 
 EXPORT int __open_2(const char *path, int flags)
 {
-	struct plan plan;
-	if (door_opens_plainly(flags))
-		return door_opened_plainly(REAL(__open_2)(path, flags), AT_FDCWD, path, flags);
-	if (!door_may_open(AT_FDCWD, path, flags, &plan))
+	struct write_check check;
+	if (call_opens_plainly(flags))
+		return call_opened_plainly(REAL(__open_2)(path, flags), AT_FDCWD, path, flags);
+	if (!call_may_open(AT_FDCWD, path, flags, &check))
 		return -1;
-	return door_opened(REAL(__open_2)(path, plan_flags(&plan, flags)), AT_FDCWD, path, flags,
-			   &plan);
+	return call_opened(REAL(__open_2)(path, write_check_flags(&check, flags)), AT_FDCWD, path,
+			   flags, &check);
 }
 
 EXPORT int __open64_2(const char *path, int flags)
 {
-	struct plan plan;
-	if (door_opens_plainly(flags))
-		return door_opened_plainly(REAL(__open64_2)(path, flags), AT_FDCWD, path, flags);
-	if (!door_may_open(AT_FDCWD, path, flags, &plan))
+	struct write_check check;
+	if (call_opens_plainly(flags))
+		return call_opened_plainly(REAL(__open64_2)(path, flags), AT_FDCWD, path, flags);
+	if (!call_may_open(AT_FDCWD, path, flags, &check))
 		return -1;
-	return door_opened(REAL(__open64_2)(path, plan_flags(&plan, flags)), AT_FDCWD, path, flags,
-			   &plan);
+	return call_opened(REAL(__open64_2)(path, write_check_flags(&check, flags)), AT_FDCWD, path,
+			   flags, &check);
 }
 
 EXPORT int __openat_2(int directory, const char *path, int flags)
 {
-	struct plan plan;
-	if (door_opens_plainly(flags))
-		return door_opened_plainly(REAL(__openat_2)(directory, path, flags), directory,
+	struct write_check check;
+	if (call_opens_plainly(flags))
+		return call_opened_plainly(REAL(__openat_2)(directory, path, flags), directory,
 					   path, flags);
-	if (!door_may_open(directory, path, flags, &plan))
+	if (!call_may_open(directory, path, flags, &check))
 		return -1;
-	return door_opened(REAL(__openat_2)(directory, path, plan_flags(&plan, flags)), directory,
-			   path, flags, &plan);
+	return call_opened(REAL(__openat_2)(directory, path, write_check_flags(&check, flags)),
+			   directory, path, flags, &check);
 }
 
 EXPORT int __openat64_2(int directory, const char *path, int flags)
 {
-	struct plan plan;
-	if (door_opens_plainly(flags))
-		return door_opened_plainly(REAL(__openat64_2)(directory, path, flags), directory,
+	struct write_check check;
+	if (call_opens_plainly(flags))
+		return call_opened_plainly(REAL(__openat64_2)(directory, path, flags), directory,
 					   path, flags);
-	if (!door_may_open(directory, path, flags, &plan))
+	if (!call_may_open(directory, path, flags, &check))
 		return -1;
-	return door_opened(REAL(__openat64_2)(directory, path, plan_flags(&plan, flags)), directory,
-			   path, flags, &plan);
+	return call_opened(REAL(__openat64_2)(directory, path, write_check_flags(&check, flags)),
+			   directory, path, flags, &check);
 }
 
 EXPORT int creat(const char *path, mode_t mode)
 {
-	struct plan plan;
-	if (!door_may_open(AT_FDCWD, path, CREATES, &plan))
+	struct write_check check;
+	if (!call_may_open(AT_FDCWD, path, CREATES, &check))
 		return -1;
-	if (plan.path && plan.holds)
-		return door_opened(REAL(open)(path, plan_flags(&plan, CREATES), mode), AT_FDCWD,
-				   path, CREATES, &plan);
-	return door_opened(REAL(creat)(path, mode), AT_FDCWD, path, CREATES, &plan);
+	if (check.path && check.holds)
+		return call_opened(REAL(open)(path, write_check_flags(&check, CREATES), mode),
+				   AT_FDCWD, path, CREATES, &check);
+	return call_opened(REAL(creat)(path, mode), AT_FDCWD, path, CREATES, &check);
 }
 
 EXPORT int creat64(const char *path, mode_t mode)
 {
-	struct plan plan;
-	if (!door_may_open(AT_FDCWD, path, CREATES, &plan))
+	struct write_check check;
+	if (!call_may_open(AT_FDCWD, path, CREATES, &check))
 		return -1;
-	if (plan.path && plan.holds)
-		return door_opened(REAL(open64)(path, plan_flags(&plan, CREATES), mode), AT_FDCWD,
-				   path, CREATES, &plan);
-	return door_opened(REAL(creat64)(path, mode), AT_FDCWD, path, CREATES, &plan);
+	if (check.path && check.holds)
+		return call_opened(REAL(open64)(path, write_check_flags(&check, CREATES), mode),
+				   AT_FDCWD, path, CREATES, &check);
+	return call_opened(REAL(creat64)(path, mode), AT_FDCWD, path, CREATES, &check);
 }
 
 EXPORT int open_by_handle_at(int mount, struct file_handle *handle, int flags)
 {
-	return door_opened(REAL(open_by_handle_at)(mount, handle, flags), AT_FDCWD, NULL, flags,
+	return call_opened(REAL(open_by_handle_at)(mount, handle, flags), AT_FDCWD, NULL, flags,
 			   NULL);
 }
 
 /* Of a template's path, which is not the one that the file will have. */
 static bool may_make(const char *path)
 {
-	return door_may(RULE_READ | RULE_WRITE | RULE_CREATE, AT_FDCWD, path, false);
+	return call_may(RULE_READ | RULE_WRITE | RULE_CREATE, AT_FDCWD, path, false);
 }
 
 /* The file is new and its name stands in the template now. */
 static int made(int fd, const char *path, int flags)
 {
-	struct plan plan = { .path = NULL };
+	struct write_check check = { .path = NULL };
 	int all = (flags & ~O_ACCMODE) | O_RDWR | O_CREAT | O_EXCL;
 	if (fd >= 0 && shim.guards)
-		(void)door_refuses_open(AT_FDCWD, path, all, true, &plan);
-	return door_opened(fd, AT_FDCWD, path, all, &plan);
+		(void)call_refuses_open(AT_FDCWD, path, all, true, &check);
+	return call_opened(fd, AT_FDCWD, path, all, &check);
 }
 
 EXPORT int mkstemp(char *path)
@@ -271,28 +271,28 @@ EXPORT int mkostemps64(char *path, int suffix_bytes, int flags)
 
 EXPORT int close(int fd)
 {
-	int refused = door_closing_plain(fd);
+	int refused = call_closing_plain(fd);
 	int error = REAL(close)(fd);
-	return error == 0 && refused ? door_says(refused) : error;
+	return error == 0 && refused ? call_fail(refused) : error;
 }
 
 EXPORT int __close(int fd)
 {
-	int refused = door_closing_plain(fd);
+	int refused = call_closing_plain(fd);
 	int error = REAL(__close)(fd);
-	return error == 0 && refused ? door_says(refused) : error;
+	return error == 0 && refused ? call_fail(refused) : error;
 }
 
 EXPORT int close_range(unsigned first, unsigned last, int flags)
 {
 	if (!(flags & CLOSE_RANGE_CLOEXEC))
-		door_closing_many(first, last);
+		call_closing_many(first, last);
 	return REAL(close_range)(first, last, flags);
 }
 
 EXPORT void closefrom(int first)
 {
-	door_closing_many(first < 0 ? 0 : (unsigned)first, UINT32_MAX);
+	call_closing_many(first < 0 ? 0 : (unsigned)first, UINT32_MAX);
 	REAL(closefrom)(first);
 }
 
@@ -300,51 +300,51 @@ EXPORT void closefrom(int first)
 EXPORT int dup(int fd)
 {
 	int copy = REAL(dup)(fd);
-	door_duplicated(fd, copy);
+	call_duplicated(fd, copy);
 	return copy;
 }
 
 EXPORT int dup2(int fd, int target)
 {
 	struct closing closing;
-	door_replacing(fd, target, &closing);
+	call_replacing(fd, target, &closing);
 	int copy = REAL(dup2)(fd, target);
-	door_duplicated(fd, copy);
-	(void)door_closed(0, &closing); /* nobody is told: the call is about another file */
+	call_duplicated(fd, copy);
+	(void)call_closed(0, &closing); /* nobody is told: the call is about another file */
 	return copy;
 }
 
 EXPORT int __dup2(int fd, int target)
 {
 	struct closing closing;
-	door_replacing(fd, target, &closing);
+	call_replacing(fd, target, &closing);
 	int copy = REAL(__dup2)(fd, target);
-	door_duplicated(fd, copy);
-	(void)door_closed(0, &closing); /* nobody is told: the call is about another file */
+	call_duplicated(fd, copy);
+	(void)call_closed(0, &closing); /* nobody is told: the call is about another file */
 	return copy;
 }
 
 EXPORT int dup3(int fd, int target, int flags)
 {
 	struct closing closing;
-	door_replacing(fd, target, &closing);
+	call_replacing(fd, target, &closing);
 	int copy = REAL(dup3)(fd, target, flags);
-	door_duplicated(fd, copy);
-	(void)door_closed(0, &closing); /* nobody is told: the call is about another file */
+	call_duplicated(fd, copy);
+	(void)call_closed(0, &closing); /* nobody is told: the call is about another file */
 	return copy;
 }
 
 static inline int controlled(int fd, int command, int ret)
 {
 	if (command == F_SETLK || command == F_SETLKW)
-		writes_locked(fd);
+		guarded_locked(fd);
 	if (command == F_DUPFD || command == F_DUPFD_CLOEXEC)
-		door_duplicated(fd, ret);
+		call_duplicated(fd, ret);
 	return ret;
 }
 
 /* fcntl(2) and ioctl(2) take at most one more argument, a number or a pointer: both fit a register. */
-#define TAKE_ARGUMENT(last) \
+#define READ_ARGUMENT(last) \
 	va_list arguments; \
 	va_start(arguments, last); \
 	void *argument = va_arg(arguments, void *); \
@@ -352,40 +352,40 @@ static inline int controlled(int fd, int command, int ret)
 
 EXPORT int fcntl(int fd, int command, ...)
 {
-	TAKE_ARGUMENT(command)
+	READ_ARGUMENT(command)
 	return controlled(fd, command, REAL(fcntl)(fd, command, argument));
 }
 
 EXPORT int fcntl64(int fd, int command, ...)
 {
-	TAKE_ARGUMENT(command)
+	READ_ARGUMENT(command)
 	return controlled(fd, command, REAL(fcntl64)(fd, command, argument));
 }
 
 EXPORT int __fcntl(int fd, int command, ...)
 {
-	TAKE_ARGUMENT(command)
+	READ_ARGUMENT(command)
 	return controlled(fd, command, REAL(__fcntl)(fd, command, argument));
 }
 
 /* Locks of the kind that fcntl(2) sets. */
 EXPORT int lockf(int fd, int command, off_t size_bytes)
 {
-	writes_locked(fd);
+	guarded_locked(fd);
 	return REAL(lockf)(fd, command, size_bytes);
 }
 
 EXPORT int lockf64(int fd, int command, off64_t size_bytes)
 {
-	writes_locked(fd);
+	guarded_locked(fd);
 	return REAL(lockf64)(fd, command, size_bytes);
 }
 
 EXPORT int ioctl(int fd, unsigned long request, ...)
 {
-	TAKE_ARGUMENT(request)
+	READ_ARGUMENT(request)
 	int ret = REAL(ioctl)(fd, request, argument);
 	if (shim.views && ret == 0 && (request == FICLONE || request == FICLONERANGE))
-		view_odd();
+		viewer_untrackable();
 	return ret;
 }

@@ -7,30 +7,30 @@
 #include <sys/xattr.h>
 #include <utime.h>
 
-#include "shim/preload/door.h"
+#include "shim/preload/call.h"
 #include "shim/preload/real.h"
 
 static inline int by_name(int error, int directory, const char *path, enum journal_flags what,
 			  uint64_t value)
 {
-	door_changed(JOURNAL_METADATA, error, directory, path, what, value);
+	call_changed(JOURNAL_METADATA, error, directory, path, what, value);
 	return error;
 }
 
 static inline int by_descriptor(int error, int fd, enum journal_flags what, uint64_t value)
 {
-	door_described(JOURNAL_METADATA, error, fd, what, value);
+	call_described(JOURNAL_METADATA, error, fd, what, value);
 	return error;
 }
 
 static inline bool may_set(int directory, const char *path, bool follows)
 {
-	return door_may(RULE_METADATA, directory, path, follows);
+	return call_may(RULE_METADATA, directory, path, follows);
 }
 
 static inline bool may_set_by(int fd)
 {
-	return door_may_descriptor(RULE_METADATA, fd);
+	return call_may_descriptor(RULE_METADATA, fd);
 }
 
 static inline uint64_t owner(uid_t user, gid_t group)
@@ -190,11 +190,11 @@ EXPORT int fremovexattr(int fd, const char *name)
 			     JOURNAL_METADATA_NO_ATTRIBUTE, 0);
 }
 
-/* The edit tools of some agents ask before they read what they are about to write (own.c). */
+/* The edit tools of some agents ask before they read what they are about to write (in_process.c). */
 EXPORT int access(const char *path, int mode)
 {
 	int error = REAL(access)(path, mode);
 	if (__builtin_expect(shim.answers_own, 0) && error == 0)
-		own_asked(AT_FDCWD, path, mode & W_OK);
+		in_process_asked(AT_FDCWD, path, mode & W_OK);
 	return error;
 }

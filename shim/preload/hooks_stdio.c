@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "shim/preload/door.h"
+#include "shim/preload/call.h"
 #include "shim/preload/real.h"
 #include "tracker/sys/sys.h"
 
@@ -34,17 +34,18 @@ static int descriptor_of(FILE *stream)
 	return fd;
 }
 
-/* plan: as for door_opened().  Returns the stream. */
-static FILE *opened_stream(FILE *stream, const char *path, const char *mode, struct plan *plan)
+/* plan: as for call_opened().  Returns the stream. */
+static FILE *opened_stream(FILE *stream, const char *path, const char *mode,
+			   struct write_check *check)
 {
 	if (!shim.on || !path)
 		return stream;
 	int fd = stream ? descriptor_of(stream) : -1, flags = flags_of_mode(mode);
-	(void)door_opened(fd, AT_FDCWD, path, flags, NULL);
-	if (plan && plan->path)
-		plan_opened(plan, fd, flags, true);
-	if (fd >= 0 && __builtin_expect(shim.guards && writes_any(), 0))
-		writes_stream(fd, stream);
+	(void)call_opened(fd, AT_FDCWD, path, flags, NULL);
+	if (check && check->path)
+		write_check_opened(check, fd, flags, true);
+	if (fd >= 0 && __builtin_expect(shim.guards && guarded_any(), 0))
+		guarded_stream(fd, stream);
 	return stream;
 }
 
@@ -52,41 +53,41 @@ static FILE *opened_stream(FILE *stream, const char *path, const char *mode, str
 static inline bool rules_refuse_stream(const char *path, const char *mode)
 {
 	return __builtin_expect(shim.rules.ops, 0) && path && mode &&
-	       door_rules_refuse_open(AT_FDCWD, path, flags_of_mode(mode));
+	       call_rules_refuse_open(AT_FDCWD, path, flags_of_mode(mode));
 }
 
 /* What the guard alone says. */
-static bool may_replace_by_stream(const char *path, const char *mode, struct plan *ret_plan)
+static bool may_replace_by_stream(const char *path, const char *mode, struct write_check *ret_check)
 {
-	ret_plan->path = NULL;
+	ret_check->path = NULL;
 	if (__builtin_expect(!shim.guards, 1) || !path)
 		return true;
 	/* What libc opens it empties at once. */
 	int flags = flags_of_mode(mode);
 	return (flags & O_ACCMODE) == O_RDONLY ||
-	       !door_refuses_open(AT_FDCWD, path, flags, false, ret_plan);
+	       !call_refuses_open(AT_FDCWD, path, flags, false, ret_check);
 }
 
-static bool may_open_stream(const char *path, const char *mode, struct plan *ret_plan)
+static bool may_open_stream(const char *path, const char *mode, struct write_check *ret_check)
 {
-	ret_plan->path = NULL;
-	return !rules_refuse_stream(path, mode) && may_replace_by_stream(path, mode, ret_plan);
+	ret_check->path = NULL;
+	return !rules_refuse_stream(path, mode) && may_replace_by_stream(path, mode, ret_check);
 }
 
 EXPORT FILE *fopen(const char *path, const char *mode)
 {
-	struct plan plan;
-	if (!may_open_stream(path, mode, &plan))
+	struct write_check check;
+	if (!may_open_stream(path, mode, &check))
 		return NULL;
-	return opened_stream(REAL(fopen)(path, mode), path, mode, &plan);
+	return opened_stream(REAL(fopen)(path, mode), path, mode, &check);
 }
 
 EXPORT FILE *fopen64(const char *path, const char *mode)
 {
-	struct plan plan;
-	if (!may_open_stream(path, mode, &plan))
+	struct write_check check;
+	if (!may_open_stream(path, mode, &check))
 		return NULL;
-	return opened_stream(REAL(fopen64)(path, mode), path, mode, &plan);
+	return opened_stream(REAL(fopen64)(path, mode), path, mode, &check);
 }
 
 /* What it was open for is closed, also where the new file cannot be opened. */
@@ -97,7 +98,7 @@ static void reopening_stream(FILE *old, struct closing *ret_closing)
 	if (__builtin_expect(shim.tracks, 0))
 		reader_reopening(old);
 	if (fd >= 0 && shim.guards)
-		writes_closing(fd, ret_closing);
+		guarded_closing(fd, ret_closing);
 	if (fd >= 0)
 		descriptor_closing((unsigned)fd, (unsigned)fd);
 }
@@ -105,46 +106,46 @@ static void reopening_stream(FILE *old, struct closing *ret_closing)
 EXPORT FILE *freopen(const char *path, const char *mode, FILE *old)
 {
 	struct closing closing;
-	struct plan plan;
+	struct write_check check;
 	if (rules_refuse_stream(path, mode)) /* the old one stays open */
 		return NULL;
 	reopening_stream(old, &closing);
 	/* It closes the old file also where the new one cannot be opened: a refusal is told to nobody. */
-	bool may = may_replace_by_stream(path, mode, &plan);
+	bool may = may_replace_by_stream(path, mode, &check);
 	FILE *stream = may ? REAL(freopen)(path, mode, old) : NULL;
-	(void)door_closed(0, &closing);
+	(void)call_closed(0, &closing);
 	if (!may)
 		return NULL;
 	if (shim.views)
-		view_odd(); /* a descriptor, perhaps 1, now is another file */
-	return opened_stream(stream, path, mode, &plan);
+		viewer_untrackable(); /* a descriptor, perhaps 1, now is another file */
+	return opened_stream(stream, path, mode, &check);
 }
 
 EXPORT FILE *freopen64(const char *path, const char *mode, FILE *old)
 {
 	struct closing closing;
-	struct plan plan;
+	struct write_check check;
 	if (rules_refuse_stream(path, mode)) /* the old one stays open */
 		return NULL;
 	reopening_stream(old, &closing);
 	/* It closes the old file also where the new one cannot be opened: a refusal is told to nobody. */
-	bool may = may_replace_by_stream(path, mode, &plan);
+	bool may = may_replace_by_stream(path, mode, &check);
 	FILE *stream = may ? REAL(freopen64)(path, mode, old) : NULL;
-	(void)door_closed(0, &closing);
+	(void)call_closed(0, &closing);
 	if (!may)
 		return NULL;
 	if (shim.views)
-		view_odd();
-	return opened_stream(stream, path, mode, &plan);
+		viewer_untrackable();
+	return opened_stream(stream, path, mode, &check);
 }
 
 /* libio's own name for fopen, exported for old programs; so below. */
 EXPORT FILE *_IO_fopen(const char *path, const char *mode)
 {
-	struct plan plan;
-	if (!may_open_stream(path, mode, &plan))
+	struct write_check check;
+	if (!may_open_stream(path, mode, &check))
 		return NULL;
-	return opened_stream(REAL(_IO_fopen)(path, mode), path, mode, &plan);
+	return opened_stream(REAL(_IO_fopen)(path, mode), path, mode, &check);
 }
 
 /* A list of mounts is a stream over a file that the caller names. */
@@ -169,11 +170,11 @@ static void closing_stream(FILE *stream, struct closing *ret_closing)
 		return;
 	int fd = descriptor_of(stream);
 	if (shim.guards)
-		writes_closing(fd, ret_closing);
+		guarded_closing(fd, ret_closing);
 	if (shim.reads_own)
-		own_stream_closing(fd);
+		in_process_stream_closing(fd);
 	else if (shim.views)
-		view_closing(fd);
+		viewer_closing(fd);
 	if (__builtin_expect(shim.tracks, 0))
 		reader_stream_closing(stream);
 	if (shim.records) {
@@ -189,7 +190,7 @@ EXPORT int endmntent(FILE *stream)
 	if (stream)
 		closing_stream(stream, &closing);
 	int ret = REAL(endmntent)(stream);
-	(void)door_closed(0, &closing);
+	(void)call_closed(0, &closing);
 	return ret;
 }
 
@@ -199,7 +200,7 @@ EXPORT int __endmntent(FILE *stream)
 	if (stream)
 		closing_stream(stream, &closing);
 	int ret = REAL(__endmntent)(stream);
-	(void)door_closed(0, &closing);
+	(void)call_closed(0, &closing);
 	return ret;
 }
 
@@ -207,17 +208,17 @@ EXPORT int fclose(FILE *stream)
 {
 	struct closing closing;
 	closing_stream(stream, &closing);
-	return door_closed(REAL(fclose)(stream), &closing);
+	return call_closed(REAL(fclose)(stream), &closing);
 }
 
 EXPORT int _IO_fclose(FILE *stream)
 {
 	struct closing closing;
 	closing_stream(stream, &closing);
-	return door_closed(REAL(_IO_fclose)(stream), &closing);
+	return call_closed(REAL(_IO_fclose)(stream), &closing);
 }
 
-/* A stream gave a whitelisted program what stood behind a place of its file: that may be answered (own.c).  Not where it asked for
+/* A stream gave a whitelisted program what stood behind a place of its file: that may be answered (in_process.c).  Not where it asked for
  * items of more than a byte: there is no part of one. */
 static size_t was_read_from_stream(FILE *stream, void *buffer, size_t item_bytes, size_t items)
 {
@@ -226,15 +227,15 @@ static size_t was_read_from_stream(FILE *stream, void *buffer, size_t item_bytes
 	if (__builtin_expect(!shim.answers_own, 1) || item_bytes != 1 || items == 0)
 		return items;
 	int fd = descriptor_of(stream);
-	if (!own_follows(fd))
+	if (!in_process_follows(fd))
 		return items;
 	off_t offset = sys_lseek(fd, 0, SEEK_CUR) - (stream->_IO_read_end - stream->_IO_read_ptr) -
 		       (off_t)items;
-	size_t given = own_stream_was_read(fd, buffer, offset, items);
+	size_t given = in_process_stream_was_read(fd, buffer, offset, items);
 	if (given == items)
 		return items;
 	(void)__atomic_fetch_or(&stream->_flags, STREAM_AT_END, __ATOMIC_RELAXED);
-	door_read(fd, (ssize_t)given);
+	call_read(fd, (ssize_t)given);
 	return given;
 }
 
@@ -280,7 +281,7 @@ EXPORT size_t __fread_unlocked_chk(void *buffer, size_t buffer_bytes, size_t ite
 EXPORT int fcloseall(void)
 {
 	if (shim.views)
-		view_odd();
+		viewer_untrackable();
 	return REAL(fcloseall)();
 }
 
@@ -288,11 +289,11 @@ EXPORT int fcloseall(void)
 static inline FILE *was_made(FILE *stream, int fd)
 {
 	if (stream && shim.views)
-		view_odd();
+		viewer_untrackable();
 	if (__builtin_expect(shim.tracks, 0))
 		reader_made_stream(fd);
-	if (stream && __builtin_expect(shim.guards && writes_any(), 0))
-		writes_stream(fd, stream);
+	if (stream && __builtin_expect(shim.guards && guarded_any(), 0))
+		guarded_stream(fd, stream);
 	return stream;
 }
 
@@ -310,7 +311,7 @@ EXPORT FILE *tmpfile(void)
 {
 	FILE *stream = REAL(tmpfile)();
 	if (stream && shim.views)
-		view_odd(); /* a viewer writes nowhere */
+		viewer_untrackable(); /* a viewer writes nowhere */
 	return stream;
 }
 
@@ -318,31 +319,31 @@ EXPORT FILE *tmpfile64(void)
 {
 	FILE *stream = REAL(tmpfile64)();
 	if (stream && shim.views)
-		view_odd();
+		viewer_untrackable();
 	return stream;
 }
 
 /* A stream refuses data: ferror(3) tells. */
-static bool refuses_put(FILE *stream, const void *data, size_t size_bytes)
+static bool refuses_write(FILE *stream, const void *data, size_t size_bytes)
 {
 	enum { STREAM_HAS_FAILED = 0x0020 };
 
-	if (!writes_refuses(descriptor_of(stream), data, size_bytes))
+	if (!guarded_refuses(descriptor_of(stream), data, size_bytes))
 		return false;
 	(void)__atomic_fetch_or(&stream->_flags, STREAM_HAS_FAILED, __ATOMIC_RELAXED);
 	return true;
 }
 
 /* Is data about to be put into a stream let pass?  libc writes it later by calls that nobody sees. */
-static inline bool may_put(FILE *stream, const void *data, size_t size_bytes)
+static inline bool may_write(FILE *stream, const void *data, size_t size_bytes)
 {
-	return __builtin_expect(!shim.guards || !writes_any(), 1) || !stream ||
-	       !refuses_put(stream, data, size_bytes);
+	return __builtin_expect(!shim.guards || !guarded_any(), 1) || !stream ||
+	       !refuses_write(stream, data, size_bytes);
 }
 
 EXPORT size_t fwrite(const void *data, size_t item_bytes, size_t count, FILE *stream)
 {
-	if (!may_put(stream, data, item_bytes * count))
+	if (!may_write(stream, data, item_bytes * count))
 		return 0;
 	return REAL(fwrite)(data, item_bytes, count, stream);
 }
@@ -350,15 +351,15 @@ EXPORT size_t fwrite(const void *data, size_t item_bytes, size_t count, FILE *st
 #undef fwrite_unlocked /* a macro of bits/stdio.h; so below */
 EXPORT size_t fwrite_unlocked(const void *data, size_t item_bytes, size_t count, FILE *stream)
 {
-	if (!may_put(stream, data, item_bytes * count))
+	if (!may_write(stream, data, item_bytes * count))
 		return 0;
 	return REAL(fwrite_unlocked)(data, item_bytes, count, stream);
 }
 
 EXPORT int fputs(const char *text, FILE *stream)
 {
-	if (__builtin_expect(shim.guards && writes_any(), 0) &&
-	    !may_put(stream, text, strlen(text)))
+	if (__builtin_expect(shim.guards && guarded_any(), 0) &&
+	    !may_write(stream, text, strlen(text)))
 		return EOF;
 	return REAL(fputs)(text, stream);
 }
@@ -366,8 +367,8 @@ EXPORT int fputs(const char *text, FILE *stream)
 #undef fputs_unlocked
 EXPORT int fputs_unlocked(const char *text, FILE *stream)
 {
-	if (__builtin_expect(shim.guards && writes_any(), 0) &&
-	    !may_put(stream, text, strlen(text)))
+	if (__builtin_expect(shim.guards && guarded_any(), 0) &&
+	    !may_write(stream, text, strlen(text)))
 		return EOF;
 	return REAL(fputs_unlocked)(text, stream);
 }
@@ -375,6 +376,6 @@ EXPORT int fputs_unlocked(const char *text, FILE *stream)
 /* It prints by a stream of its own over a copy of descriptor 2 (glibc). */
 EXPORT void perror(const char *text)
 {
-	reader_odd();
+	reader_untrackable();
 	REAL(perror)(text);
 }

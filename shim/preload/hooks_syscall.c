@@ -12,7 +12,7 @@
 #include <sys/xattr.h>
 
 #include "shim/call/operation.h"
-#include "shim/preload/door.h"
+#include "shim/preload/call.h"
 #include "shim/preload/memory.h"
 #include "shim/preload/real.h"
 
@@ -48,31 +48,31 @@ static bool was_named(const struct system_call *call, const long *arguments, lon
 		    SYS_openat2) /* a failed call did not prove that they can be read */
 			flags = ret < 0 ? 0
 					: (uint32_t)((const struct open_how *)arguments[2])->flags;
-		(void)door_opened((int)ret, directory, path, (int)flags, NULL);
+		(void)call_opened((int)ret, directory, path, (int)flags, NULL);
 		return true;
 	case OPERATION_DELETE:
 	case OPERATION_REMOVE_DIRECTORY:
-		door_changed(JOURNAL_DELETE, error, directory, path, flags & AT_REMOVEDIR, 0);
+		call_changed(JOURNAL_DELETE, error, directory, path, flags & AT_REMOVEDIR, 0);
 		return true;
 	case OPERATION_MAKE: /* some errors of mknod(2) come before the path is read */
-		door_changed(JOURNAL_CREATE, error, directory,
+		call_changed(JOURNAL_CREATE, error, directory,
 			     error && !call->more_flags ? NULL : path, flags, 0);
 		return true;
 	case OPERATION_TRUNCATE:
-		door_changed(JOURNAL_TRUNCATE, error, directory, path, 0, (uint64_t)LONG(1));
+		call_changed(JOURNAL_TRUNCATE, error, directory, path, 0, (uint64_t)LONG(1));
 		return true;
 	case OPERATION_RENAME:
 	case OPERATION_LINK:
 	case OPERATION_SYMLINK:
-		door_changed_two(operation->record, error, directory, path,
+		call_changed_two(operation->record, error, directory, path,
 				 directory_of(call->other_directory, arguments),
 				 path_of(call->other_path, arguments), flags);
 		return true;
 	case OPERATION_CHANGE_DIRECTORY:
-		door_moved(error, call->directory == NO_PLACE ? -1 : directory, path);
+		call_moved(error, call->directory == NO_PLACE ? -1 : directory, path);
 		return true;
 	case OPERATION_RESIZE:
-		(void)door_resized(error, directory, LONG(1));
+		(void)call_resized(error, directory, LONG(1));
 		return true;
 	default:
 		return false;
@@ -86,9 +86,9 @@ static void was_sandboxed(const struct system_call *call, const long *arguments)
 	if (by_prctl && LONG(0) != PR_SET_SECCOMP)
 		return;
 	if (by_prctl ? LONG(1) == SECCOMP_MODE_STRICT : LONG(0) == SECCOMP_SET_MODE_STRICT)
-		door_sandboxed_strictly();
+		call_sandboxed_strictly();
 	else if (by_prctl || LONG(0) == SECCOMP_SET_MODE_FILTER)
-		door_sandboxed();
+		call_sandboxed();
 }
 
 /* What any other call that succeeded meant. */
@@ -99,34 +99,34 @@ static void was_called(const struct system_call *call, const long *arguments, lo
 	switch ((enum operation)call->operation) {
 	case OPERATION_DUPLICATE:
 	case OPERATION_REPLACE:
-		door_duplicated(fd, (int)ret);
+		call_duplicated(fd, (int)ret);
 		break;
 	case OPERATION_READ:
 		if (shim.views)
-			view_odd();
+			viewer_untrackable();
 		else if (shim.reads_own)
-			own_read(fd, ret);
-		door_read(fd, ret);
+			in_process_read(fd, ret);
+		call_read(fd, ret);
 		break;
 	case OPERATION_WRITE:
 		if (shim.views)
-			view_odd();
-		door_written(fd, ret);
+			viewer_untrackable();
+		call_written(fd, ret);
 		break;
 	case OPERATION_COPY:
-		(void)door_copied(fd, INT(call->other_directory), ret);
+		(void)call_copied(fd, INT(call->other_directory), ret);
 		break;
 	case OPERATION_MAP:
-		(void)door_mapped((void *)ret, SIZE(1), INT(2), INT(3), fd, LONG(5));
+		(void)call_mapped((void *)ret, SIZE(1), INT(2), INT(3), fd, LONG(5));
 		break;
 	case OPERATION_ALLOCATE:
-		(void)door_allocated(0, fd, LONG(2), LONG(3));
+		(void)call_allocated(0, fd, LONG(2), LONG(3));
 		break;
 	case OPERATION_CONTROL:
 		if (LONG(1) == F_SETLK || LONG(1) == F_SETLKW)
-			writes_locked(fd);
+			guarded_locked(fd);
 		if (LONG(1) == F_DUPFD || LONG(1) == F_DUPFD_CLOEXEC)
-			door_duplicated(fd, (int)ret);
+			call_duplicated(fd, (int)ret);
 		break;
 	case OPERATION_SANDBOX:
 		was_sandboxed(call, arguments);
@@ -175,18 +175,18 @@ static bool is_made_by_name(const struct system_call *call, const long *argument
 static bool may_write(const struct system_call *call, const long *arguments)
 {
 	if (call->number == SYS_write || call->number == SYS_pwrite64)
-		return door_may_write(INT(0), DATA(1), SIZE(2));
-	return door_may_write_parts(INT(0), DATA(1), INT(2));
+		return call_may_write(INT(0), DATA(1), SIZE(2));
+	return call_may_write_parts(INT(0), DATA(1), INT(2));
 }
 
-/* creat(2) becomes the open(2) that it stands for, where the guard looks at it: as begin_guarded(). */
-static int begin_creating(const struct system_call *call, long *number, long *arguments,
-			  struct plan *plan)
+/* creat(2) becomes the open(2) that it stands for, where the guard looks at it: as start_guarded(). */
+static int start_creating(const struct system_call *call, long *number, long *arguments,
+			  struct write_check *check)
 {
-	if (!door_may_open(AT_FDCWD, TEXT(0), (int)call->more_flags, plan))
+	if (!call_may_open(AT_FDCWD, TEXT(0), (int)call->more_flags, check))
 		return -2;
 #ifdef SYS_open
-	if (plan->path) {
+	if (check->path) {
 		*number = SYS_open;
 		arguments[2] = arguments[1];
 		arguments[1] = (long)call->more_flags;
@@ -199,23 +199,23 @@ static int begin_creating(const struct system_call *call, long *number, long *ar
 /* Opening and writing are left to the kernel: libc's functions can be cancelled (pthreads(7)), this one cannot.
  * Returns which argument holds the flags of an open that is looked at, with what it opens; -1 for other calls; -2 where the call has to
  * fail. */
-static int begin_guarded(const struct system_call *call, long *number, long *arguments,
-			 struct plan *plan)
+static int start_guarded(const struct system_call *call, long *number, long *arguments,
+			 struct write_check *check)
 {
 	if (call->operation == OPERATION_WRITE)
 		return may_write(call, arguments) ? -1 : -2;
 	if (call->operation != OPERATION_OPEN)
 		return -1;
 	if (call->flags == NO_PLACE)
-		return begin_creating(call, number, arguments, plan);
+		return start_creating(call, number, arguments, check);
 	int directory = directory_of(call->directory, arguments);
 	const char *path = TEXT(call->path);
 	if (call->number == SYS_openat2) { /* the guard does not look at this one */
 		const struct open_how *how = DATA(2);
 		bool asks = shim.rules.ops && launch_is_readable(how);
-		return asks && door_rules_refuse_open(directory, path, (int)how->flags) ? -2 : -1;
+		return asks && call_rules_refuse_open(directory, path, (int)how->flags) ? -2 : -1;
 	}
-	return door_may_open(directory, path, INT(call->flags), plan) ? call->flags : -2;
+	return call_may_open(directory, path, INT(call->flags), check) ? call->flags : -2;
 }
 
 EXPORT long syscall(long number, ...)
@@ -237,41 +237,41 @@ EXPORT long syscall(long number, ...)
 				(char *const *)arguments[2], (char *const *)arguments[3],
 				(int)arguments[4]);
 	const struct system_call *call = system_call_find(number);
-	struct plan plan = { .path = NULL };
+	struct write_check check = { .path = NULL };
 	int flags_at = -1;
 	long flags = 0;
 	/* What a viewer does here is odd. */
 	if (call && ((shim.guards && !shim.views) || shim.rules.ops)) {
 		if (is_made_by_name(call, arguments, &ret))
 			return ret;
-		flags_at = begin_guarded(call, &number, arguments, &plan);
+		flags_at = start_guarded(call, &number, arguments, &check);
 		if (flags_at == -2)
 			return -1;
 		if (flags_at >= 0) {
 			flags = arguments[flags_at];
-			arguments[flags_at] = plan_flags(&plan, (int)flags);
+			arguments[flags_at] = write_check_flags(&check, (int)flags);
 		}
 	}
 	struct closing closing = { .fd = -1 };
 	if (shim.on && number == SYS_close) { /* after it, the number may be another thread's */
 		if (shim.views)
-			view_odd();
-		door_closing((int)arguments[0], &closing);
+			viewer_untrackable();
+		call_closing((int)arguments[0], &closing);
 	} else if (number == SYS_close_range && !(arguments[2] & CLOSE_RANGE_CLOEXEC)) {
-		door_closing_many((unsigned)arguments[0], (unsigned)arguments[1]);
+		call_closing_many((unsigned)arguments[0], (unsigned)arguments[1]);
 	} else if (shim.on && call && call->operation == OPERATION_REPLACE) {
-		door_replacing(INT(0), INT(1), &closing);
+		call_replacing(INT(0), INT(1), &closing);
 	}
 	ret = REAL(syscall)(number, arguments[0], arguments[1], arguments[2], arguments[3],
 			    arguments[4], arguments[5]);
 	if (flags_at >= 0) {
 		arguments[flags_at] = flags;
-		ret = plan_emptied(&plan, (int)ret);
-		plan_opened(&plan, (int)ret, (int)flags, false);
+		ret = write_check_emptied(&check, (int)ret);
+		write_check_opened(&check, (int)ret, (int)flags, false);
 	}
 	if (call && shim.on && !was_named(call, arguments, ret) && ret >= 0)
 		was_called(call, arguments, ret);
-	if (closing.fd >= 0 && writes_closed(&closing) < 0 && number == SYS_close)
+	if (closing.fd >= 0 && guarded_closed(&closing) < 0 && number == SYS_close)
 		return -1; /* who replaces a descriptor is not told: the call is about another file */
 	return ret;
 }

@@ -17,8 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "shim/preload/follow/guarded.h"
 #include "shim/preload/follow/reader.h"
-#include "shim/preload/follow/writes.h"
 #include "shim/preload/memory.h"
 #include "shim/preload/record.h"
 #include "shim/preload/scratch.h"
@@ -64,7 +64,7 @@ static char **array_of(const struct large *large)
 	return large < larges + LARGE_ARRAYS ? large_arrays[large - larges] : largest_array;
 }
 
-static struct large *large_take(int variables)
+static struct large *large_acquire(int variables)
 {
 	uintptr_t self = (uintptr_t)__builtin_thread_pointer();
 
@@ -116,7 +116,7 @@ void launch_measure(struct launch *ret_launch, struct launch_place place, char *
 	ret_launch->ticket[0] = '\0';
 	if (!shim.on || shim.sandboxed)
 		return;
-	reader_odd();
+	reader_untrackable();
 	/* What a wrong pointer would do must be done by the kernel: the first of each are tried. */
 	if (!place.path || !launch_is_text(place.path) ||
 	    (argv && (!launch_is_readable(argv) || (argv[0] && !launch_is_byte(argv[0])))) ||
@@ -133,7 +133,7 @@ void launch_measure(struct launch *ret_launch, struct launch_place place, char *
 		if (begins_with(environment[count], PRELOAD))
 			preload = environment[count] + sizeof(PRELOAD) - 1;
 	}
-	if (count > LAUNCH_VARIABLES_STACK && !(ret_launch->large = large_take(count)) &&
+	if (count > LAUNCH_VARIABLES_STACK && !(ret_launch->large = large_acquire(count)) &&
 	    count > LAUNCH_VARIABLES_STACK_MAX)
 		return;
 	ret_launch->variables = count;
@@ -157,7 +157,7 @@ static const char *find_library(const char *value)
 
 /* LD_PRELOAD= with our library, which is not in `value`: first, but behind a sanitizer's that must be.  False when it does not
  * fit. */
-static bool put_library(const char *value, char *ret_entry, size_t capacity)
+static bool add_library(const char *value, char *ret_entry, size_t capacity)
 {
 	size_t library = strlen(shim.library), rest = strlen(value);
 	const char *sanitizer = image_find_sanitizer(value);
@@ -181,7 +181,7 @@ static bool put_library(const char *value, char *ret_entry, size_t capacity)
 }
 
 /* LD_PRELOAD= without our library, which begins at `found` in `value`.  False when it does not fit. */
-static bool take_library_out(const char *value, const char *found, char *ret_entry, size_t capacity)
+static bool remove_library(const char *value, const char *found, char *ret_entry, size_t capacity)
 {
 	const char *behind = found + strlen(shim.library);
 	size_t before = (size_t)(found - value);
@@ -204,7 +204,7 @@ static bool move_library_back(const char *value, const char *found, char *ret_en
 {
 	const char *sanitizer = image_find_sanitizer(found);
 
-	if (!sanitizer || !take_library_out(value, found, ret_entry, capacity))
+	if (!sanitizer || !remove_library(value, found, ret_entry, capacity))
 		return false;
 	size_t library = strlen(shim.library), length = strlen(ret_entry);
 	if (length + 1 + library >= capacity)
@@ -300,7 +300,7 @@ static bool can_load(const char *executable)
 void launch_announce(struct launch *launch, pid_t pid, char *const argv[])
 {
 	/* Arguments as the kernel will read them, and their places: a word may lie where nothing is. */
-	char *joined = scratch_take(), *places = scratch_take();
+	char *joined = scratch_acquire(), *places = scratch_acquire();
 	char **words = (char **)(void *)places;
 	const char *executable = launch->place.path[0] ? launch->place.path : "fexecve";
 	char *const none[] = { NULL };
@@ -320,10 +320,10 @@ void launch_announce(struct launch *launch, pid_t pid, char *const argv[])
 	record_exec(launch->place.directory, launch->place.path, joined, used, cut, launch->process,
 		    pid);
 	if (pid && shim.guards)
-		process_set_writes(&shim.segment, launch->process, writes_key());
-	writes_started();
-	scratch_give(joined);
-	scratch_give(places);
+		process_set_writes(&shim.segment, launch->process, guarded_key());
+	guarded_started();
+	scratch_release(joined);
+	scratch_release(places);
 }
 
 char *const *launch_environment(struct launch *launch, char *const environment[],
@@ -353,8 +353,8 @@ char *const *launch_environment(struct launch *launch, char *const environment[]
 
 	const char *found = given ? find_library(given) : NULL;
 	bool loads = can_load(launch->place.path);
-	if (found ? !loads && take_library_out(given, found, preload, launch->preload_bytes)
-		  : loads && put_library(given ? given : "", preload, launch->preload_bytes)) {
+	if (found ? !loads && remove_library(given, found, preload, launch->preload_bytes)
+		  : loads && add_library(given ? given : "", preload, launch->preload_bytes)) {
 		if (preload[sizeof(PRELOAD) -
 			    1]) /* ours was the only one: as if there had been none */
 			array[kept++] = preload;
@@ -404,7 +404,7 @@ void launch_command(const char *command, char *ret_command, size_t capacity)
 	char *at = ret_command;
 
 	memcpy(at, "export ", 7);
-	if (!put_library(own_preload(), at + 7, capacity - strlen(command) - 16)) {
+	if (!add_library(own_preload(), at + 7, capacity - strlen(command) - 16)) {
 		memcpy(ret_command, command, strlen(command) + 1);
 		return;
 	}

@@ -10,11 +10,11 @@
 
 /* Where a program being started lies, as given. */
 struct launch_place {
-	int directory;    /* that a relative path begins at; AT_FDCWD; LAUNCH_FOLDER_UNKNOWN */
+	int directory;    /* that a relative path begins at; AT_FDCWD; LAUNCH_DIRECTORY_UNKNOWN */
 	const char *path; /* "" for the descriptor itself */
 };
 
-enum { LAUNCH_FOLDER_UNKNOWN = -1 };
+enum { LAUNCH_DIRECTORY_UNKNOWN = -1 };
 
 struct large;
 

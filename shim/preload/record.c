@@ -69,18 +69,18 @@ static bool was_second_path_read(int error, const char *path)
 }
 
 /* What a relative path is relative to, as records tell it (journal.h, `directory`). */
-static uint32_t folder_of(int directory)
+static uint32_t directory_of(int directory)
 {
 	if (in_vfork_child()) /* its folder and descriptors are its own */
 		return 0;
 	if (directory == AT_FDCWD)
-		return change_folder_text();
+		return change_directory_text();
 	const struct descriptor *descriptor = descriptor_at(directory);
 	return descriptor ? descriptor->opened : 0;
 }
 
 /* A path by another name of the workspace's root is recorded as one below the root.  Returns false where it is no such path. */
-static bool put_behind_alias(struct journal_record *record, const char *path)
+static bool write_behind_alias(struct journal_record *record, const char *path)
 {
 	const char *rest = path_behind_alias(&shim.segment, path);
 
@@ -102,7 +102,7 @@ static char *without_alias(const char *path)
 	if (path[0] != '/' || !path_behind_alias(&shim.segment, path))
 		return NULL;
 	size_t bytes = strnlen(path, SEGMENT_PATH_BYTES) + 1;
-	char *real = bytes <= SEGMENT_PATH_BYTES ? scratch_take() : NULL;
+	char *real = bytes <= SEGMENT_PATH_BYTES ? scratch_acquire() : NULL;
 	if (real) {
 		memcpy(real, path, bytes);
 		path_use_root(&shim.segment, real, SEGMENT_PATH_BYTES);
@@ -110,17 +110,17 @@ static char *without_alias(const char *path)
 	return real;
 }
 
-static void put_path(struct journal_record *record, int directory, const char *path)
+static void write_path(struct journal_record *record, int directory, const char *path)
 {
 	if (path[0] == '/' &&
 	    __builtin_expect(
 		    __atomic_load_n(&shim.segment.header->aliases[0], __ATOMIC_RELAXED) != 0, 0) &&
-	    put_behind_alias(record, path))
+	    write_behind_alias(record, path))
 		return;
 	record->path = append_text(path, &record->marks);
 	record->directory_fd = directory;
 	if (path[0] != '/')
-		record->directory = folder_of(directory);
+		record->directory = directory_of(directory);
 }
 
 /* Is an access to be recorded, by level and by the globs of [journal] exclude?  A path that is not known is. */
@@ -133,10 +133,10 @@ static bool is_wanted_here(bool writes, int directory, const char *path)
 	    (settings->journal_level != JOURNAL_LEVEL_WORKSPACE &&
 	     !settings->journal_exclude.count))
 		return wanted;
-	char *normal = scratch_take();
+	char *normal = scratch_acquire();
 	if (normal && change_path(directory, path, normal, SEGMENT_PATH_BYTES) >= 0)
 		wanted = path_is_recorded(&shim.segment, writes, normal);
-	scratch_give(normal);
+	scratch_release(normal);
 	return wanted;
 }
 
@@ -208,11 +208,11 @@ void record_fork(void)
 	if (!shim.records)
 		return;
 	descriptor_fork();
-	record.directory = change_folder_text();
+	record.directory = change_directory_text();
 	start_process(&record, shim.fork_parent, starter);
 }
 
-void record_end(int status)
+void record_exit(int status)
 {
 	struct journal_record record = journal_blank(JOURNAL_EXIT);
 
@@ -234,7 +234,7 @@ void record_exec(int directory, const char *path, const char *arguments, size_t 
 	if (in_vfork_child())
 		shim_vforked.called = VFORK_CHILD;
 	if (path[0]) {
-		put_path(&record, directory, path);
+		write_path(&record, directory, path);
 	} else {
 		const struct descriptor *file = in_vfork_child() ? NULL : descriptor_at(directory);
 		record = descriptor_record(JOURNAL_EXEC, directory, file);
@@ -291,18 +291,18 @@ void record_start(const char *executable, char *const argv[])
 	if (!shim.records)
 		return;
 	shim.record = 0;
-	put_path(&record, AT_FDCWD, executable);
-	record.directory = change_folder_text();
+	write_path(&record, AT_FDCWD, executable);
+	record.directory = change_directory_text();
 	char words[512], *joined = words;
 	bool cut = false;
 	size_t used = record_join(argv, false, joined, sizeof(words), &cut);
-	if (cut && (joined = scratch_take()) != NULL)
+	if (cut && (joined = scratch_acquire()) != NULL)
 		used = record_join(argv, false, joined, SEGMENT_PATH_BYTES, &cut);
 	if (joined)
 		record.other_path = journal_text(&shim.journal, joined, used, append_may_grow());
 	if (cut)
 		record.marks |= JOURNAL_CUT;
-	scratch_give(joined);
+	scratch_release(joined);
 	if (!(shim.request.context.flags & CONTEXT_ATTACHED))
 		record.marks |= JOURNAL_UNATTACHED;
 	start_process(&record, sys_getppid(), 0);
@@ -324,7 +324,7 @@ void record_exec_failed(uint64_t serial, int error)
 
 /* The beginning of a record of a call that was given a name.  path: becomes NULL where it was not read.  Returns false when the
  * call is not recorded. */
-static bool begin_name(struct journal_record *record, bool failed, bool writes, int directory,
+static bool start_name(struct journal_record *record, bool failed, bool writes, int directory,
 		       const char **path)
 {
 	if (failed)
@@ -334,7 +334,7 @@ static bool begin_name(struct journal_record *record, bool failed, bool writes, 
 	if (!is_wanted(writes, directory, *path))
 		return false;
 	if (*path)
-		put_path(record, directory, *path);
+		write_path(record, directory, *path);
 	return true;
 }
 
@@ -345,7 +345,7 @@ void record_name(enum journal_op op, bool failed, int directory, const char *pat
 
 	if (!shim.records)
 		return;
-	if (!begin_name(&record, failed, true, directory, &path))
+	if (!start_name(&record, failed, true, directory, &path))
 		return;
 	record.flags = flags;
 	record.amount = amount;
@@ -372,13 +372,13 @@ void record_names(enum journal_op op, bool failed, int directory, const char *pa
 	if (!wanted && (op == JOURNAL_SYMLINK || !is_wanted(true, other_directory, other)))
 		return;
 	if (path)
-		put_path(&record, directory, path);
+		write_path(&record, directory, path);
 	if (other) {
 		char *real = op != JOURNAL_SYMLINK ? without_alias(other) : NULL;
 		record.other_path = append_text(real ? real : other, &record.marks);
-		scratch_give(real);
+		scratch_release(real);
 		if (op != JOURNAL_SYMLINK && other[0] != '/')
-			record.amount = folder_of(other_directory);
+			record.amount = directory_of(other_directory);
 	}
 	record.fd = other_directory;
 	record.flags = flags;
@@ -389,7 +389,7 @@ void record_names(enum journal_op op, bool failed, int directory, const char *pa
 
 /* The same for whatever is special. */
 static __attribute__((noinline)) void opened_by_any(int fd, int directory, const char *path,
-						    int flags, const struct look *look)
+						    int flags, const struct open_facts *facts)
 {
 	struct journal_record record = journal_blank(JOURNAL_OPEN);
 
@@ -397,62 +397,63 @@ static __attribute__((noinline)) void opened_by_any(int fd, int directory, const
 		return;
 	if ((unsigned)fd < DESCRIPTORS_MAX && !in_vfork_child())
 		__atomic_store_n(&descriptor_table[fd].state, 0, __ATOMIC_RELAXED);
-	if (!begin_name(&record, fd < 0, encode_open_writes((uint32_t)flags), directory, &path))
+	if (!start_name(&record, fd < 0, encode_open_writes((uint32_t)flags), directory, &path))
 		return;
 	record.fd = fd;
 	record.flags = (uint32_t)flags;
-	if (look && look->is_decided)
-		encode_decision(&record, look->decision, look->reason);
-	if (look)
-		record.marks |= look->marks;
-	bool details = look && look->is_known;
-	uint32_t number = append_record(&record, details ? &look->details : NULL,
-					details ? sizeof(look->details) : 0);
+	if (facts && facts->is_decided)
+		encode_decision(&record, facts->decision, facts->reason);
+	if (facts)
+		record.marks |= facts->marks;
+	bool details = facts && facts->is_known;
+	uint32_t number = append_record(&record, details ? &facts->details : NULL,
+					details ? sizeof(facts->details) : 0);
 	if (fd < 0)
 		return;
 	if (path)
 		descriptor_follow_opened(fd, number, &record);
-	if (path && look && look->is_weighed && (unsigned)fd < DESCRIPTORS_MAX &&
-	    look->size_bytes < DESCRIPTOR_NOT_WEIGHED && !in_vfork_child()) {
-		descriptor_table[fd].start_bytes = (uint32_t)look->size_bytes;
+	if (path && facts && facts->is_weighed && (unsigned)fd < DESCRIPTORS_MAX &&
+	    facts->size_bytes < DESCRIPTOR_NOT_WEIGHED && !in_vfork_child()) {
+		descriptor_table[fd].start_bytes = (uint32_t)facts->size_bytes;
 		descriptor_table[fd].starts = shim_starts();
 	}
-	if (look && look->is_decided && look->decision != DECISION_CONTENT) {
+	if (facts && facts->is_decided && facts->decision != DECISION_CONTENT) {
 		struct encoder encoder = append_encoder();
-		encode_answer(&encoder, &record, details ? &look->details : NULL,
-			      look->bytes_saved);
+		encode_answer(&encoder, &record, details ? &facts->details : NULL,
+			      facts->bytes_saved);
 	}
 }
 
-void record_opened(int fd, int directory, const char *path, int flags, const struct look *look)
+void record_opened(int fd, int directory, const char *path, int flags,
+		   const struct open_facts *facts)
 {
 	struct journal_record record;
 
-	if (fd < 0 || !path || look || !shim.records || !shim.records_all ||
+	if (fd < 0 || !path || facts || !shim.records || !shim.records_all ||
 	    !append_is_known_thread()) {
-		opened_by_any(fd, directory, path, flags, look);
+		opened_by_any(fd, directory, path, flags, facts);
 		return;
 	}
 	record = journal_blank(JOURNAL_OPEN);
-	put_path(&record, directory, path);
+	write_path(&record, directory, path);
 	record.fd = fd;
 	record.flags = (uint32_t)flags;
 	uint32_t number = append_record(&record, NULL, 0);
 	descriptor_follow_opened(fd, number, &record);
 }
 
-void record_answered(int fd, const struct look *look)
+void record_answered(int fd, const struct open_facts *facts)
 {
 	struct descriptor *descriptor = descriptor_at(fd);
 
-	if (!descriptor || look->decision == DECISION_CONTENT || in_vfork_child())
+	if (!descriptor || facts->decision == DECISION_CONTENT || in_vfork_child())
 		return;
 	struct encoder encoder = append_encoder();
 	struct journal_record record = descriptor_record(JOURNAL_NONE, fd, descriptor);
 	record.process = encoder.process;
 	record.tid = encoder.tid;
-	encode_decision(&record, look->decision, look->reason);
-	encode_answer(&encoder, &record, &look->details, look->bytes_saved);
+	encode_decision(&record, facts->decision, facts->reason);
+	encode_answer(&encoder, &record, &facts->details, facts->bytes_saved);
 }
 
 void record_listed(int fd, bool failed, int directory, const char *path, uint16_t marks)
@@ -461,7 +462,7 @@ void record_listed(int fd, bool failed, int directory, const char *path, uint16_
 
 	if (!shim.records)
 		return;
-	if (!begin_name(&record, failed, false, directory, &path))
+	if (!start_name(&record, failed, false, directory, &path))
 		return;
 	record.marks |= marks;
 	record.fd = fd;
@@ -476,7 +477,7 @@ void record_planned(int fd, const char *path, int flags)
 
 	if (!shim.records || !is_wanted(encode_open_writes((uint32_t)flags), AT_FDCWD, path))
 		return;
-	put_path(&record, AT_FDCWD, path);
+	write_path(&record, AT_FDCWD, path);
 	record.fd = fd;
 	record.flags = (uint32_t)flags;
 	record.marks |= JOURNAL_PLANNED;

@@ -18,7 +18,7 @@
 #include "tracker/process/process.h"
 
 /* What a viewer or an agent learned of a file that it opened. */
-struct look {
+struct open_facts {
 	bool is_known;   /* dev, ino, size */
 	bool is_decided; /* decision, reason */
 	enum decision decision;
@@ -36,15 +36,16 @@ void record_start(const char *executable, char *const argv[]);
 /* record_fork(): this is a copy that fork() made. */
 void record_fork(void);
 
-/* record_end(): the process ends: what its descriptors read and wrote, and its status. */
-void record_end(int status);
+/* record_exit(): the process ends: what its descriptors read and wrote, and its status. */
+void record_exit(int status);
 
 /* record_opened(): a call opened a file, or with fd < 0 could not; errno then says why.
  * path: as given, NULL: not by name.  look: NULL: nothing is known. */
-void record_opened(int fd, int directory, const char *path, int flags, const struct look *look);
+void record_opened(int fd, int directory, const char *path, int flags,
+		   const struct open_facts *facts);
 
 /* record_answered(): the first whole read through a descriptor was decided.  look: what came of it. */
-void record_answered(int fd, const struct look *look);
+void record_answered(int fd, const struct open_facts *facts);
 
 /* record_listed(): a folder was opened to be listed.  fd: -1 when it is not known.  path: NULL: not known.
  * failed: it could not be; errno says why.  marks: enum journal_marks. */

@@ -128,7 +128,7 @@ void ring_entered(int fd, long submitted, unsigned flags)
 
 void partial_note(void)
 {
-	reader_odd();
+	reader_untrackable();
 	if (shim.on)
 		process_note_partial(&shim.segment, shim.process);
 }

@@ -14,8 +14,8 @@
 #include "shim/preload/follow/reader.h"
 #include "shim/preload/launch.h"
 #include "shim/preload/memory.h"
+#include "shim/preload/message.h"
 #include "shim/preload/record.h"
-#include "shim/preload/say.h"
 #include "shim/preload/scratch.h"
 #include "shim/preload/state.h"
 #include "tracker/sys/sys.h"
@@ -52,25 +52,25 @@ static bool is_new(const struct asked *asked)
 	return false;
 }
 
-static void say(const struct asked *asked)
+static void report(const struct asked *asked)
 {
 	struct stat stream;
 
 	if (asked->answer.action != RULE_ACTION_WARN && asked->answer.action != RULE_ACTION_DENY)
 		return;
-	if (!is_new(asked) || !say_may(&stream))
+	if (!is_new(asked) || !message_may(&stream))
 		return;
-	char *line = scratch_take();
+	char *line = scratch_acquire();
 	if (line)
-		say_line(&stream, line,
-			 rule_format_message(&shim.segment, &asked->answer, asked->path, line,
-					     SEGMENT_PATH_BYTES));
-	scratch_give(line);
+		message_line(&stream, line,
+			     rule_format_message(&shim.segment, &asked->answer, asked->path, line,
+						 SEGMENT_PATH_BYTES));
+	scratch_release(line);
 }
 
-static void end(struct asked *asked)
+static void finish(struct asked *asked)
 {
-	scratch_give(asked->path);
+	scratch_release(asked->path);
 	asked->path = NULL;
 }
 
@@ -79,21 +79,21 @@ static void judge(struct asked *asked)
 	asked->question.path = asked->path;
 	rule_judge(&shim.segment, &shim.rules, &asked->question, &asked->answer);
 	if (asked->answer.action == RULE_ACTION_OFF)
-		end(asked);
+		finish(asked);
 }
 
 /* Rules could hold, and cannot be asked: the call is let pass. */
 static void could_not_ask(struct asked *asked)
 {
 	segment_count(&shim.segment, COUNTER_calls_unjudged, 1);
-	end(asked);
+	finish(asked);
 }
 
-static void settle(struct asked *asked, bool is_there)
+static void complete(struct asked *asked, bool is_there)
 {
 	rule_complete(&shim.segment, &shim.rules, &asked->question, is_there, &asked->answer);
 	if (asked->answer.action == RULE_ACTION_OFF)
-		end(asked);
+		finish(asked);
 }
 
 /* What the rules say of a path as it was given.  follows: the call goes through a symbolic link at its end. */
@@ -106,15 +106,15 @@ static void ask(struct asked *asked, uint32_t ops, int directory, const char *pa
 	if (!rule_may_hold(&shim.rules, ops) || !shim.on || shim.sandboxed || !path ||
 	    !launch_is_text(path) || !*path)
 		return;
-	asked->path = scratch_take();
+	asked->path = scratch_acquire();
 	if (!asked->path || !change_resolve(directory, path, asked->path)) {
 		could_not_ask(asked);
 		return;
 	}
 	judge(asked);
 	if (asked->path && asked->answer.needs_lookup)
-		settle(asked, sys_call6(SYS_newfstatat, directory, (long)path, (long)&stat,
-					follows ? 0 : AT_SYMLINK_NOFOLLOW, 0, 0) == 0);
+		complete(asked, sys_call6(SYS_newfstatat, directory, (long)path, (long)&stat,
+					  follows ? 0 : AT_SYMLINK_NOFOLLOW, 0, 0) == 0);
 }
 
 static bool is_denied(const struct asked *asked)
@@ -123,22 +123,22 @@ static bool is_denied(const struct asked *asked)
 }
 
 /* Tells of what was said of a path, and forgets it. */
-static void tell(struct asked *asked)
+static void log_rule(struct asked *asked)
 {
 	if (!asked->path)
 		return;
-	reader_odd();
+	reader_untrackable();
 	rule_count(&shim.segment, &asked->answer);
 	record_ruled(asked->path, &asked->answer);
-	say(asked);
-	end(asked);
+	report(asked);
+	finish(asked);
 }
 
 static bool obey(struct asked *asked)
 {
 	bool denied = is_denied(asked);
 
-	tell(asked);
+	log_rule(asked);
 	if (denied)
 		errno = EACCES;
 	return !denied;
@@ -163,9 +163,9 @@ bool rules_let_two(struct rules_name first, struct rules_name second)
 	ask(&other, second.ops, second.directory, second.path, second.follows);
 	/* Of a call that is refused, what would be let pass is not told. */
 	if (is_denied(&one) && !is_denied(&other))
-		end(&other);
+		finish(&other);
 	else if (is_denied(&other) && !is_denied(&one))
-		end(&one);
+		finish(&one);
 	bool may = obey(&one);
 	return obey(&other) && may;
 }
@@ -176,19 +176,19 @@ bool rules_let_descriptor(uint32_t ops, int fd)
 
 	if (!shim.on || shim.sandboxed)
 		return true;
-	asked.path = scratch_take();
+	asked.path = scratch_acquire();
 	if (!asked.path ||
 	    subject_link(SUBJECT_SELF, fd, asked.path, SEGMENT_PATH_BYTES) == -ENAMETOOLONG) {
 		could_not_ask(&asked);
 		return true;
 	}
 	if (asked.path[0] != '/') { /* a pipe, a socket, no descriptor at all */
-		end(&asked);
+		finish(&asked);
 		return true;
 	}
 	judge(&asked);
 	if (asked.path && asked.answer.needs_lookup)
-		settle(&asked, true);
+		complete(&asked, true);
 	return obey(&asked);
 }
 
@@ -205,26 +205,26 @@ static bool is_own_program(const char *path)
 static char *search(const char *file)
 {
 	const char *path = variable(environ, "PATH");
-	char *found = scratch_take();
+	char *found = scratch_acquire();
 	size_t length = strlen(file);
 	struct stat stat;
 
 	for (path = path ? path : "/bin:/usr/bin"; found;) {
-		size_t folder = strcspn(path, ":");
+		size_t directory = strcspn(path, ":");
 
-		if (folder + 1 + length < SEGMENT_PATH_BYTES) {
-			memcpy(found, path, folder);
-			found[folder] = '/';
-			memcpy(found + folder + (folder > 0), file, length + 1);
+		if (directory + 1 + length < SEGMENT_PATH_BYTES) {
+			memcpy(found, path, directory);
+			found[directory] = '/';
+			memcpy(found + directory + (directory > 0), file, length + 1);
 			if (sys_stat(found, &stat) == 0 && S_ISREG(stat.st_mode) &&
 			    sys_call6(SYS_faccessat, AT_FDCWD, (long)found, X_OK, 0, 0, 0) == 0)
 				return found;
 		}
-		if (!path[folder])
+		if (!path[directory])
 			break;
-		path += folder + 1;
+		path += directory + 1;
 	}
-	scratch_give(found);
+	scratch_release(found);
 	return NULL;
 }
 
@@ -237,7 +237,7 @@ bool rules_let_program(int directory, const char *path, bool searches)
 		return true;
 	if (!*path)
 		return rules_let_descriptor(RULE_EXEC, directory);
-	if (directory == LAUNCH_FOLDER_UNKNOWN)
+	if (directory == LAUNCH_DIRECTORY_UNKNOWN)
 		directory = AT_FDCWD;
 	if (searches && !strchr(path, '/')) {
 		found = search(path);
@@ -245,9 +245,9 @@ bool rules_let_program(int directory, const char *path, bool searches)
 			return true;
 	}
 	ask(&asked, RULE_EXEC, directory, found ? found : path, true);
-	scratch_give(found);
+	scratch_release(found);
 	if (asked.path && is_own_program(asked.path))
-		end(&asked);
+		finish(&asked);
 	return obey(&asked);
 }
 
@@ -258,12 +258,12 @@ void rules_start(const char *executable, const char *name)
 
 	if (!shim.segment.settings->rule_count)
 		return;
-	program = scratch_take();
+	program = scratch_acquire();
 	if (program && program_path(program, SEGMENT_PATH_BYTES) && sys_stat(program, &stat) == 0) {
 		shim.program_dev = stat.st_dev;
 		shim.program_ino = stat.st_ino;
 	}
-	scratch_give(program);
+	scratch_release(program);
 	if (shim.program_ino && is_own_program("/proc/self/exe"))
 		return;
 	rule_program(&shim.segment, executable, name, &shim.rules);

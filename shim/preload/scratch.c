@@ -10,7 +10,7 @@ static struct {
 	char bytes[SEGMENT_PATH_BYTES];
 } scratches[SCRATCHES];
 
-char *scratch_take(void)
+char *scratch_acquire(void)
 {
 	for (int i = 0; i < SCRATCHES; i++)
 		if (!__atomic_exchange_n(&scratches[i].taken, 1, __ATOMIC_ACQUIRE))
@@ -24,7 +24,7 @@ void scratch_reset(void)
 		scratches[i].taken = 0;
 }
 
-void scratch_give(char *scratch)
+void scratch_release(char *scratch)
 {
 	/* the offset of none of them, where it is NULL */
 	size_t offset = (uintptr_t)scratch - (uintptr_t)scratches[0].bytes;

@@ -6,30 +6,30 @@
  *	memory.c    is the memory there that a caller passed
  *	thread.c    which thread and process runs this: one between vfork and exec, the one that is followed
  *	real.c      libc's own functions behind the exported names
- *	say.c       a line for the agent
+ *	message.c   a line for the agent
  *	directory.c the current directory, and paths that begin there
  *	change.c    what a process destroys or replaces, recorded by path
  *	record.c    all of it, for the journal
- *	follow/     what is followed inside a process (follow/view.h says what may be used there):
- *	  plan.c    the guard: calls that may destroy something, before they are made
- *	  writes.c  what is written by the descriptors that it let be opened, and what came of it
- *	  part.c    readers: which lines of a file they gave
- *	  reader.c  readers: their commands, remembered and answered as a whole
- *	  diff.c    has the program tell what changed in a file that a viewer opened again
- *	  view.c    viewers: answers, deliveries; readers: what they sent
- *	  own.c     an agent's own reads, counted, and those of a whitelisted program, answered
+ *	follow/     what is followed inside a process (follow/viewer.h says what may be used there):
+ *	  write_check.c  the guard: calls that may destroy something, before they are made
+ *	  guarded.c      what is written by the descriptors that it let be opened, and what came of it
+ *	  range.c        readers: which lines of a file they gave
+ *	  reader.c       readers: their commands, remembered and answered as a whole
+ *	  diff.c         has the program tell what changed in a file that a viewer opened again
+ *	  viewer.c       viewers: answers, deliveries; readers: what they sent
+ *	  in_process.c   an agent's in-process reads, counted, and those of a whitelisted program, answered
  *	rules.c     rules: what they say of a call, before it is made
  *	launch.c    the environment and ticket of a program about to be started
- *	hello.c     the meeting with a supervisor, which sees what goes past libc (shim/supervise)
- *	door.c      what an exported function means, for all of hooks_*.c
+ *	handshake.c the meeting with a supervisor, which sees what goes past libc (shim/supervise)
+ *	call.c      what an exported function means, for all of hooks_*.c
  *	ring.c      rings of io_uring(7): does one carry what is done with files
- *	end.c       the end of the process
- *	hooks_*.c   the exported functions, by family: real call first, then what it means (door.h)
+ *	exit.c       the end of the process
+ *	hooks_*.c   the exported functions, by family: real call first, then what it means (call.h)
  *	vfork.S     vfork, which cannot be wrapped in C
  *	attach.c    start: finds the session, maps it, learns role and context
  *
  * The list goes upward: a file uses those above it in the list, the tracker, and of shim/supervise the form of the meeting alone
- * (hello.h).  Where a lower one has to reach a higher one, that hands it a function (struct shim, `resumed`; reader_start()).
+ * (handshake.h).  Where a lower one has to reach a higher one, that hands it a function (struct shim, `resumed`; reader_start()).
  *
  * Rules, for every line below shim/ and for what it calls in tracker/:
  *   - The real call comes first; memory that the caller passed is looked at only after it succeeded
@@ -103,8 +103,8 @@ struct shim {
 
 extern struct shim shim HIDDEN;
 
-/* shim_settle(): what is asked of this process has become less. */
-static inline void shim_settle(void)
+/* shim_complete(): what is asked of this process has become less. */
+static inline void shim_complete(void)
 {
 	shim.plain = shim.on && shim.records && !shim.views && !shim.reads_own && !shim.shows &&
 		     !shim.tracks && !shim.sandboxed;

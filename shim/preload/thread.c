@@ -4,7 +4,7 @@
 #include "shim/preload/state.h"
 #include "tracker/sys/sys.h"
 
-static bool odd;            /* something that is not followed was done */
+static bool untrackable;    /* something that is not followed was done */
 static pid_t viewer_thread; /* the only one that may be followed; 0: nothing opened yet */
 
 /* Set by vfork (vfork.S) in the thread that calls it, and so in the child, which shares the thread's memory. */
@@ -21,9 +21,9 @@ bool in_vfork_child_asked(void)
 	return false;
 }
 
-void view_odd(void)
+void viewer_untrackable(void)
 {
-	odd = true;
+	untrackable = true;
 }
 
 /* glibc's, 2.32: has the process only ever had one thread? */
@@ -35,18 +35,18 @@ bool shim_is_alone(void)
 	       !in_vfork_child();
 }
 
-bool view_is_followed_still(void)
+bool viewer_is_followed_still(void)
 {
-	return (viewer_thread && !odd && shim_is_alone()) || view_is_followed();
+	return (viewer_thread && !untrackable && shim_is_alone()) || viewer_is_followed();
 }
 
-bool view_is_followed(void)
+bool viewer_is_followed(void)
 {
 	pid_t thread = viewer_thread && shim_is_alone() ? viewer_thread
 							: (pid_t)sys_call3(SYS_gettid, 0, 0, 0);
 	if (!viewer_thread)
 		viewer_thread = thread;
 	if (thread != viewer_thread || thread != sys_getpid())
-		odd = true;
-	return !odd;
+		untrackable = true;
+	return !untrackable;
 }

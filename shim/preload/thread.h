@@ -41,14 +41,14 @@ static inline bool in_vfork_child(void)
  * at each call. */
 bool shim_is_alone(void);
 
-/* view_is_followed(): is this the one thread, and the process, that is followed? */
-bool view_is_followed(void);
+/* viewer_is_followed(): is this the one thread, and the process, that is followed? */
+bool viewer_is_followed(void);
 
-/* view_is_followed_still(): the same, of what comes between an open and the end, where that is asked: a copy of the process that libc does
+/* viewer_is_followed_still(): the same, of what comes between an open and the end, where that is asked: a copy of the process that libc does
  * not know of may be taken for it here. */
-bool view_is_followed_still(void);
+bool viewer_is_followed_still(void);
 
-/* view_odd(): a viewer did something that is not followed: it delivers nothing. */
-void view_odd(void);
+/* viewer_untrackable(): a viewer did something that is not followed: it delivers nothing. */
+void viewer_untrackable(void);
 
 #endif

@@ -10,12 +10,12 @@
 
 #include "shim/call/operation.h"
 #include "shim/supervise/directory.h"
-#include "shim/supervise/hello.h"
+#include "shim/supervise/guarded.h"
+#include "shim/supervise/handshake.h"
 #include "shim/supervise/memory.h"
 #include "shim/supervise/record.h"
 #include "shim/supervise/rules.h"
-#include "shim/supervise/view.h"
-#include "shim/supervise/writes.h"
+#include "shim/supervise/viewer.h"
 #include "tracker/content/file.h"
 #include "tracker/path/path.h"
 #include "tracker/process/capture.h"
@@ -23,7 +23,7 @@
 #include "tracker/sys/sys.h"
 
 /* What is known while one call is looked at. */
-struct looking {
+struct trapped {
 	struct targets *targets;
 	const struct supervision *supervision;
 	struct exchange *exchange;
@@ -35,7 +35,7 @@ struct looking {
 struct name {
 	struct named named;
 	char path[SEGMENT_PATH_BYTES]; /* `named` may begin behind its /proc/self/cwd */
-	char folder[SEGMENT_PATH_BYTES];
+	char base[SEGMENT_PATH_BYTES];
 	char normal[SEGMENT_PATH_BYTES];
 };
 
@@ -59,27 +59,27 @@ int exchange_add(const struct exchange *exchange, int fd, bool close_on_exec)
 	return number < 0 ? -errno : number;
 }
 
-static uint64_t argument(const struct looking *looking, int place)
+static uint64_t argument(const struct trapped *trapped, int place)
 {
-	return looking->exchange->call->data.args[place];
+	return trapped->exchange->call->data.args[place];
 }
 
-static enum journal_op record_of(const struct looking *looking)
+static enum journal_op record_of(const struct trapped *trapped)
 {
-	return OPERATIONS[looking->form->operation].record;
+	return OPERATIONS[trapped->form->operation].record;
 }
 
-static int directory_of(const struct looking *looking, int place)
+static int directory_of(const struct trapped *trapped, int place)
 {
-	return place == NO_PLACE ? AT_FDCWD : (int)argument(looking, place);
+	return place == NO_PLACE ? AT_FDCWD : (int)argument(trapped, place);
 }
 
 /* Where the path leads, as the supervisor names it; "" where that is not known. */
-static void normalize(const struct looking *looking, struct name *name)
+static void normalize(const struct trapped *trapped, struct name *name)
 {
-	const struct target *target = looking->target;
+	const struct target *target = trapped->target;
 	char long_path[2 * SEGMENT_PATH_BYTES], link[32];
-	const char *path = name->named.path, *folder = name->named.folder;
+	const char *path = name->named.path, *base = name->named.base;
 	int fd;
 
 	name->normal[0] = '\0';
@@ -98,52 +98,52 @@ static void normalize(const struct looking *looking, struct name *name)
 				   sizeof(long_path) - (size_t)length) <= 0)
 			return;
 		path = long_path;
-	} else if (path[0] != '/' && !folder) {
+	} else if (path[0] != '/' && !base) {
 		return;
 	}
-	if (path_normalize(folder, path, name->normal, sizeof(name->normal)) <= 0)
+	if (path_normalize(base, path, name->normal, sizeof(name->normal)) <= 0)
 		name->normal[0] = '\0';
-	path_use_root(looking->supervision->segment, name->normal, sizeof(name->normal));
+	path_use_root(trapped->supervision->segment, name->normal, sizeof(name->normal));
 }
 
 /* Learns what a name stands for. */
-static void locate(const struct looking *looking, struct name *name)
+static void locate(const struct trapped *trapped, struct name *name)
 {
 	struct named *named = &name->named;
 	pid_t tid = named->tid;
 
-	named->folder = NULL;
-	if (looking->target->root_changes)
-		target_refresh_root(looking->targets, looking->target);
+	named->base = NULL;
+	if (trapped->target->root_changes)
+		target_refresh_root(trapped->targets, trapped->target);
 	if (named->path[0] != '/' &&
 	    (named->directory == AT_FDCWD
-		     ? target_folder(looking->target, tid, name->folder, sizeof(name->folder))
-		     : proc_folder(tid, named->directory, name->folder, sizeof(name->folder)) > 0))
-		named->folder = name->folder;
-	normalize(looking, name);
+		     ? target_directory(trapped->target, tid, name->base, sizeof(name->base))
+		     : proc_directory(tid, named->directory, name->base, sizeof(name->base)) > 0))
+		named->base = name->base;
+	normalize(trapped, name);
 	named->normal = name->normal[0] ? name->normal : NULL;
 }
 
 /* Reads a name that a call was given.  changes: what it stands for is about to be changed; then the current folder is asked for
  * again, which others may have given another name.  False when the kernel will find it wrong, or it cannot be read. */
-static bool read_name(const struct looking *looking, int directory_at, int path_at, bool changes,
+static bool read_name(const struct trapped *trapped, int directory_at, int path_at, bool changes,
 		      struct name *ret_name)
 {
 	struct named *named = &ret_name->named;
-	pid_t tid = (pid_t)looking->exchange->call->pid;
+	pid_t tid = (pid_t)trapped->exchange->call->pid;
 
-	*named = (struct named){ .tid = tid, .directory = directory_of(looking, directory_at) };
-	ssize_t length = memory_text(tid, argument(looking, path_at), ret_name->path,
+	*named = (struct named){ .tid = tid, .directory = directory_of(trapped, directory_at) };
+	ssize_t length = memory_text(tid, argument(trapped, path_at), ret_name->path,
 				     sizeof(ret_name->path));
 	if (length < 0) {
 		if (length != -EFAULT && length != -ENAMETOOLONG && length != -ESRCH)
-			segment_count(looking->supervision->segment, COUNTER_calls_unjudged, 1);
+			segment_count(trapped->supervision->segment, COUNTER_calls_unjudged, 1);
 		return false;
 	}
 	named->path = ret_name->path;
 	/* What is below an open folder's name in /proc is relative to that folder. */
 	int fd;
-	const char *rest = path_behind_descriptor(ret_name->path, (uint32_t)looking->target->pid,
+	const char *rest = path_behind_descriptor(ret_name->path, (uint32_t)trapped->target->pid,
 						  &fd);
 	if (rest && rest[strspn(rest, "/")]) {
 		named->directory = fd;
@@ -151,13 +151,13 @@ static bool read_name(const struct looking *looking, int directory_at, int path_
 		memmove(ret_name->path, rest, strlen(rest) + 1);
 	}
 	/* Our own /proc/self is another's. */
-	if ((rest = path_behind_directory(ret_name->path, (uint32_t)looking->target->pid))) {
+	if ((rest = path_behind_directory(ret_name->path, (uint32_t)trapped->target->pid))) {
 		named->directory = AT_FDCWD;
 		named->path = rest;
 	}
 	if (changes && named->directory == AT_FDCWD && named->path[0] != '/')
-		target_moves(looking->target, tid);
-	locate(looking, ret_name);
+		target_moves(trapped->target, tid);
+	locate(trapped, ret_name);
 	return true;
 }
 
@@ -166,10 +166,10 @@ static bool read_name(const struct looking *looking, int directory_at, int path_
 /* Looks at what a name stands for, as the process would: through its own root, folder or descriptor, which leads right behind
  * symbolic links, too, where the normalized text does not.  Only absolute links are followed from our root.  Returns 0 or a
  * negative errno. */
-static long look_at_named(const struct looking *looking, const struct named *named, bool follows,
+static long inspect_named(const struct trapped *trapped, const struct named *named, bool follows,
 			  struct stat *ret_stat)
 {
-	const struct target *target = looking->target;
+	const struct target *target = trapped->target;
 	const char *path = named->path;
 	char name[32] = "cwd";
 	int base = AT_FDCWD, fd;
@@ -203,23 +203,23 @@ static long look_at_named(const struct looking *looking, const struct named *nam
 }
 
 /* Is there something by that name, before the call is made?  Where nobody can look: yes. */
-static bool is_there_now(const struct looking *looking, const struct named *named, bool follows)
+static bool is_there_now(const struct trapped *trapped, const struct named *named, bool follows)
 {
 	struct stat stat;
 
-	exchange_takes_long(looking->exchange);
-	if (!look_begin())
+	exchange_note_slow(trapped->exchange);
+	if (!inspection_start())
 		return true;
-	long error = look_at_named(looking, named, follows, &stat);
-	look_end();
+	long error = inspect_named(trapped, named, follows, &stat);
+	inspection_finish();
 	return error == 0;
 }
 
 /* ---- rules ---- */
 
 /* Of a name that a rule may speak of. */
-struct rule_look {
-	const struct looking *looking;
+struct rule_inquiry {
+	const struct trapped *trapped;
 	const struct named *named;
 	uint32_t ops; /* of the question */
 	bool follows;
@@ -228,44 +228,44 @@ struct rule_look {
 /* Where nobody can look: what the stricter answer is for. */
 static bool is_there(void *data)
 {
-	const struct rule_look *look = data;
+	const struct rule_inquiry *question = data;
 	struct stat stat;
 
-	exchange_takes_long(look->looking->exchange);
-	if (!look_begin())
-		return !(look->ops & RULE_CREATE);
-	long error = look_at_named(look->looking, look->named, look->follows, &stat);
-	look_end();
+	exchange_note_slow(question->trapped->exchange);
+	if (!inspection_start())
+		return !(question->ops & RULE_CREATE);
+	long error = inspect_named(question->trapped, question->named, question->follows, &stat);
+	inspection_finish();
 	return error == 0;
 }
 
 /* May the call do that to a name?  ops: enum rule_op.  follows: symbolic links.  Returns 0 or a negative errno that it is to fail with. */
-static int ask_rules(const struct looking *looking, uint32_t ops, const struct named *named,
+static int ask_rules(const struct trapped *trapped, uint32_t ops, const struct named *named,
 		     bool follows)
 {
-	struct rule_look look = { looking, named, ops, follows };
+	struct rule_inquiry question = { trapped, named, ops, follows };
 	struct rules_access access = {
-		.ops = ops, .named = named, .is_there = is_there, .data = &look
+		.ops = ops, .named = named, .is_there = is_there, .data = &question
 	};
 
 	/* An empty name is an error, or the descriptor's own file, which was judged when it was opened. */
-	return named->path[0] ? rules_ask(looking->supervision, looking->target, &access) : 0;
+	return named->path[0] ? rules_ask(trapped->supervision, trapped->target, &access) : 0;
 }
 
 /* The same of a call about two names.  Of these each may be spoken of by another rule: the second is asked about where the first is let pass. */
-static int ask_rules_of_two(const struct looking *looking, uint32_t flags, const struct named *old,
+static int ask_rules_of_two(const struct trapped *trapped, uint32_t flags, const struct named *old,
 			    const struct named *new)
 {
-	enum journal_op op = record_of(looking);
+	enum journal_op op = record_of(trapped);
 	bool follows = op == JOURNAL_LINK && (flags & AT_SYMLINK_FOLLOW);
 	uint32_t of_old = RULE_LINK, of_new = RULE_MAKES_LINK;
 
 	if (op == JOURNAL_SYMLINK) /* what it points to is a text */
-		return ask_rules(looking, OPERATIONS[OPERATION_SYMLINK].rules, old, false);
+		return ask_rules(trapped, OPERATIONS[OPERATION_SYMLINK].rules, old, false);
 	if (op == JOURNAL_RENAME)
 		rule_ops_of_rename(flags, &of_old, &of_new);
-	int error = ask_rules(looking, of_old, old, follows);
-	return error < 0 ? error : ask_rules(looking, of_new, new, false);
+	int error = ask_rules(trapped, of_old, old, follows);
+	return error < 0 ? error : ask_rules(trapped, of_new, new, false);
 }
 
 /* ---- the guard ---- */
@@ -283,11 +283,11 @@ static enum guard_kind kind_of(enum journal_op op, uint32_t flags)
 }
 
 /* Asks whether a name may be changed, before it is.  source: RENAME: what takes its place.  Returns 0 or a negative errno. */
-static int ask(const struct looking *looking, enum journal_op op, uint32_t flags,
+static int ask(const struct trapped *trapped, enum journal_op op, uint32_t flags,
 	       const struct named *named, bool follows, const struct named *source)
 {
-	const struct supervision *supervision = looking->supervision;
-	const struct target *target = looking->target;
+	const struct supervision *supervision = trapped->supervision;
+	const struct target *target = trapped->target;
 	struct supervise_change change = {
 		.pid = target->pid,
 		.role = target->request.context.role,
@@ -305,47 +305,47 @@ static int ask(const struct looking *looking, enum journal_op op, uint32_t flags
 	bool is_safe = op == JOURNAL_LINK ||
 		       (op == JOURNAL_RENAME && (flags & (RENAME_NOREPLACE | RENAME_EXCHANGE)));
 	bool is_new = is_safe && !(op == JOURNAL_RENAME && (flags & RENAME_EXCHANGE)) &&
-		      !is_there_now(looking, named, false);
+		      !is_there_now(trapped, named, false);
 	struct named real;
 	char path[SEGMENT_PATH_BYTES];
 	if ((!is_safe || is_new) && write_may_concern(supervision, target, named) &&
 	    write_identify(supervision, target, named, follows, &real, path)) {
-		exchange_takes_long(looking->exchange);
-		error = write_ask(supervision, looking->target, &real, kind_of(op, flags), follows,
-				  source);
+		exchange_note_slow(trapped->exchange);
+		error = guarded_ask(supervision, trapped->target, &real, kind_of(op, flags),
+				    follows, source);
 		if (error == 0 && target->writes)
-			targets_note_writing(looking->targets, target->pid);
+			targets_note_writing(trapped->targets, target->pid);
 	}
 	if (error == 0 && supervision->changing && op != JOURNAL_LINK) {
-		exchange_takes_long(looking->exchange);
-		change.exists = look_at_named(looking, named, follows, &change.stat) == 0;
+		exchange_note_slow(trapped->exchange);
+		change.exists = inspect_named(trapped, named, follows, &change.stat) == 0;
 		error = supervision->changing(supervision->data, &change);
 	}
-	return error == 0 || exchange_is_valid(looking->exchange) ? error : 0;
+	return error == 0 || exchange_is_valid(trapped->exchange) ? error : 0;
 }
 
-static bool notes_changes(const struct looking *looking)
+static bool notes_changes(const struct trapped *trapped)
 {
-	return (looking->target->request.context.flags & CONTEXT_ATTACHED) &&
-	       !looking->target->invocation.ignored;
+	return (trapped->target->request.context.flags & CONTEXT_ATTACHED) &&
+	       !trapped->target->invocation.ignored;
 }
 
-static void note(const struct looking *looking, const struct named *named, enum file_action kind)
+static void note(const struct trapped *trapped, const struct named *named, enum file_action kind)
 {
-	const struct context *context = &looking->target->request.context;
+	const struct context *context = &trapped->target->request.context;
 
-	if (!notes_changes(looking))
+	if (!notes_changes(trapped))
 		return;
 	if (named->normal)
-		file_note_edit(looking->supervision->segment, named->normal, context, context->role,
+		file_note_edit(trapped->supervision->segment, named->normal, context, context->role,
 			       kind);
-	else if (!looking->supervision->journal) /* else the journal has it */
-		segment_count(looking->supervision->segment, COUNTER_lost_changes, 1);
+	else if (!trapped->supervision->journal) /* else the journal has it */
+		segment_count(trapped->supervision->segment, COUNTER_lost_changes, 1);
 }
 
-static void count(const struct looking *looking, enum process_count what)
+static void count(const struct trapped *trapped, enum process_count what)
 {
-	process_count(looking->supervision->segment, looking->target->process, what);
+	process_count(trapped->supervision->segment, trapped->target->process, what);
 }
 
 static struct verdict fail(int error)
@@ -353,119 +353,119 @@ static struct verdict fail(int error)
 	return (struct verdict){ VERDICT_FAIL, error };
 }
 
-static struct verdict judge_name(const struct looking *looking)
+static struct verdict judge_name(const struct trapped *trapped)
 {
-	const struct system_call *form = looking->form;
-	struct target *target = looking->target;
+	const struct system_call *form = trapped->form;
+	struct target *target = trapped->target;
 	struct name name;
-	enum journal_op op = record_of(looking);
-	uint32_t flags = system_call_flags(form, looking->exchange->call->data.args);
+	enum journal_op op = record_of(trapped);
+	uint32_t flags = system_call_flags(form, trapped->exchange->call->data.args);
 	uint64_t amount = 0;
 
-	if (!read_name(looking, form->directory, form->path, true, &name) ||
-	    !exchange_is_valid(looking->exchange))
+	if (!read_name(trapped, form->directory, form->path, true, &name) ||
+	    !exchange_is_valid(trapped->exchange))
 		return PASS;
 	if (op == JOURNAL_DELETE)
 		flags &= AT_REMOVEDIR;
 	if (op == JOURNAL_TRUNCATE)
-		amount = argument(looking, 1);
-	int error = ask_rules(looking, OPERATIONS[form->operation].rules, &name.named,
+		amount = argument(trapped, 1);
+	int error = ask_rules(trapped, OPERATIONS[form->operation].rules, &name.named,
 			      op == JOURNAL_TRUNCATE);
 	if (error == 0 && op != JOURNAL_CREATE)
-		error = ask(looking, op, flags, &name.named, op == JOURNAL_TRUNCATE, NULL);
-	record_call(looking->supervision, target, op, &name.named, flags, amount, -error);
+		error = ask(trapped, op, flags, &name.named, op == JOURNAL_TRUNCATE, NULL);
+	record_call(trapped->supervision, target, op, &name.named, flags, amount, -error);
 	if (error < 0)
 		return fail(error);
-	count(looking, PROCESS_CHANGES);
-	if (!(op == JOURNAL_DELETE && (flags || !is_there_now(looking, &name.named, false))) &&
+	count(trapped, PROCESS_CHANGES);
+	if (!(op == JOURNAL_DELETE && (flags || !is_there_now(trapped, &name.named, false))) &&
 	    !(op == JOURNAL_CREATE && S_ISDIR(flags)))
-		note(looking, &name.named,
+		note(trapped, &name.named,
 		     op == JOURNAL_DELETE   ? FILE_ACTION_REMOVE
 		     : op == JOURNAL_CREATE ? FILE_ACTION_CREATE
 					    : FILE_ACTION_WRITE);
 	return PASS;
 }
 
-static struct verdict judge_two(const struct looking *looking)
+static struct verdict judge_two(const struct trapped *trapped)
 {
-	const struct system_call *form = looking->form;
-	struct target *target = looking->target;
+	const struct system_call *form = trapped->form;
+	struct target *target = trapped->target;
 	struct name name, other;
-	enum journal_op op = record_of(looking);
-	uint32_t flags = system_call_flags(form, looking->exchange->call->data.args);
+	enum journal_op op = record_of(trapped);
+	uint32_t flags = system_call_flags(form, trapped->exchange->call->data.args);
 
-	if (!read_name(looking, form->directory, form->path, true, &name) ||
-	    !read_name(looking, form->other_directory, form->other_path, op != JOURNAL_SYMLINK,
+	if (!read_name(trapped, form->directory, form->path, true, &name) ||
+	    !read_name(trapped, form->other_directory, form->other_path, op != JOURNAL_SYMLINK,
 		       &other) ||
-	    !exchange_is_valid(looking->exchange))
+	    !exchange_is_valid(trapped->exchange))
 		return PASS;
-	int error = ask_rules_of_two(looking, flags, &name.named, &other.named);
+	int error = ask_rules_of_two(trapped, flags, &name.named, &other.named);
 	if (error == 0 && (op == JOURNAL_RENAME || op == JOURNAL_LINK)) {
-		error = ask(looking, op, flags, &other.named, false, &name.named);
+		error = ask(trapped, op, flags, &other.named, false, &name.named);
 		if (error == 0 && op == JOURNAL_RENAME && (flags & RENAME_EXCHANGE))
-			error = ask(looking, op, flags, &name.named, false, &other.named);
+			error = ask(trapped, op, flags, &name.named, false, &other.named);
 	}
-	record_two(looking->supervision, target, op, &name.named, &other.named, flags, -error);
+	record_two(trapped->supervision, target, op, &name.named, &other.named, flags, -error);
 	if (error < 0)
 		return fail(error);
-	count(looking, PROCESS_CHANGES);
-	if (op == JOURNAL_RENAME && !is_there_now(looking, &name.named, false))
+	count(trapped, PROCESS_CHANGES);
+	if (op == JOURNAL_RENAME && !is_there_now(trapped, &name.named, false))
 		return PASS;
 	/* What a symbolic link points to is a text. */
-	bool is_new = op != JOURNAL_RENAME || !is_there_now(looking, &other.named, false);
+	bool is_new = op != JOURNAL_RENAME || !is_there_now(trapped, &other.named, false);
 	if (op != JOURNAL_LINK)
-		note(looking, &name.named,
+		note(trapped, &name.named,
 		     op == JOURNAL_SYMLINK     ? FILE_ACTION_CREATE
 		     : flags & RENAME_EXCHANGE ? FILE_ACTION_WRITE
 					       : FILE_ACTION_REMOVE);
 	if (op != JOURNAL_SYMLINK)
-		note(looking, &other.named, is_new ? FILE_ACTION_CREATE : FILE_ACTION_CHANGE);
+		note(trapped, &other.named, is_new ? FILE_ACTION_CREATE : FILE_ACTION_CHANGE);
 	return PASS;
 }
 
 /* The current folder is about to change. */
-static struct verdict judge_move(const struct looking *looking)
+static struct verdict judge_move(const struct trapped *trapped)
 {
-	const struct system_call *form = looking->form;
-	struct target *target = looking->target;
-	pid_t tid = (pid_t)looking->exchange->call->pid;
+	const struct system_call *form = trapped->form;
+	struct target *target = trapped->target;
+	pid_t tid = (pid_t)trapped->exchange->call->pid;
 	struct name name;
 	bool is_read;
 
 	if (form->path != NO_PLACE) {
-		is_read = read_name(looking, form->directory, form->path, false, &name);
+		is_read = read_name(trapped, form->directory, form->path, false, &name);
 	} else {
 		name.named = (struct named){ .tid = tid, .directory = AT_FDCWD, .path = name.path };
-		is_read = proc_folder(tid, (int)argument(looking, form->directory), name.path,
-				      sizeof(name.path)) > 0;
+		is_read = proc_directory(tid, (int)argument(trapped, form->directory), name.path,
+					 sizeof(name.path)) > 0;
 	}
-	if (is_read && exchange_is_valid(looking->exchange) && target->way == WAY_SUPERVISED)
-		record_call(looking->supervision, target, JOURNAL_CHDIR, &name.named, 0, 0, 0);
+	if (is_read && exchange_is_valid(trapped->exchange) && target->way == WAY_SUPERVISED)
+		record_call(trapped->supervision, target, JOURNAL_CHDIR, &name.named, 0, 0, 0);
 	target_moves(target, tid);
 	return PASS;
 }
 
 /* ---- opening ---- */
 
-static struct verdict answer_viewer(const struct looking *looking, const struct named *named,
+static struct verdict answer_viewer(const struct trapped *trapped, const struct named *named,
 				    uint32_t flags)
 {
-	const struct supervision *supervision = looking->supervision;
-	struct target *target = looking->target;
-	struct view_answer view;
+	const struct supervision *supervision = trapped->supervision;
+	struct target *target = trapped->target;
+	struct viewer_answer view;
 	uint64_t saved = 0;
 	int number = -1;
 
-	exchange_takes_long(looking->exchange);
-	view_open(supervision, target, named, flags, &view);
+	exchange_note_slow(trapped->exchange);
+	viewer_open(supervision, target, named, flags, &view);
 	if (view.fd >= 0) {
-		number = exchange_add(looking->exchange, view.fd, flags & O_CLOEXEC);
+		number = exchange_add(trapped->exchange, view.fd, flags & O_CLOEXEC);
 		(void)close(view.fd);
 		if (number < 0)
-			view_undo(supervision, target, &view);
+			viewer_undo(supervision, target, &view);
 		else if (view.answer.decision == DECISION_NOTICE)
 			saved = view.details.size_bytes - view.answer.notice_bytes;
-	} else if (!exchange_is_valid(looking->exchange)) {
+	} else if (!exchange_is_valid(trapped->exchange)) {
 		return PASS;
 	}
 	/* The process may go on by now, but not end: that, too, is for whoever holds it here. */
@@ -483,60 +483,61 @@ static bool reads_files(const struct target *target)
 	return target->request.context.role == ROLE_AGENT || target->invocation.shows;
 }
 
-static struct verdict judge_open(const struct looking *looking)
+static struct verdict judge_open(const struct trapped *trapped)
 {
-	const struct system_call *form = looking->form;
-	struct target *target = looking->target;
+	const struct system_call *form = trapped->form;
+	struct target *target = trapped->target;
 	uint64_t how[3] = { 0 };
-	uint32_t flags = system_call_flags(form, looking->exchange->call->data.args);
+	uint32_t flags = system_call_flags(form, trapped->exchange->call->data.args);
 	struct name name;
 	bool has_how = form->number == SYS_openat2;
 
 	if (has_how) { /* struct open_how: flags, mode, resolve */
-		ssize_t got = memory_read((pid_t)looking->exchange->call->pid, argument(looking, 2),
+		ssize_t got = memory_read((pid_t)trapped->exchange->call->pid, argument(trapped, 2),
 					  how, sizeof(how));
 		if (got < 0 && got != -EFAULT && got != -ESRCH)
-			segment_count(looking->supervision->segment, COUNTER_calls_unjudged, 1);
+			segment_count(trapped->supervision->segment, COUNTER_calls_unjudged, 1);
 		if (got != sizeof(how))
 			return PASS;
 		flags = (uint32_t)how[0];
 	}
-	if (!read_name(looking, form->directory, form->path, (flags & (O_ACCMODE | O_TRUNC)) != 0,
+	if (!read_name(trapped, form->directory, form->path, (flags & (O_ACCMODE | O_TRUNC)) != 0,
 		       &name))
 		return PASS;
 	if (has_how && (how[2] & RESOLVE_IN_ROOT) && name.path[0] == '/') {
 		/* The root is where the directory is. */
-		name.named.directory = directory_of(looking, form->directory);
+		name.named.directory = directory_of(trapped, form->directory);
 		name.named.path = name.path;
 		size_t slashes = strspn(name.path, "/");
 		memmove(name.path, name.path + slashes, strlen(name.path + slashes) + 1);
 		if (!name.path[0])
 			(void)snprintf(name.path, sizeof(name.path), ".");
-		locate(looking, &name);
+		locate(trapped, &name);
 	}
 	if (flags & O_PATH)
 		return PASS;
 	bool is_own = name.named.normal &&
-		      rules_is_session(looking->supervision, target->pid, name.named.normal, flags);
-	if (is_own && looking->supervision->has_library)
+		      rules_is_session(trapped->supervision, target->pid, name.named.normal, flags);
+	if (is_own && trapped->supervision->has_library)
 		return PASS;
 	bool makes_nameless = (flags & O_TMPFILE) == O_TMPFILE;
 	bool lists = (flags & O_DIRECTORY) && !makes_nameless;
 	bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
 	bool is_plain = !writes && !target->request.is_viewer && !reads_files(target);
 	/* A look more is not worth it where nothing hangs on it but a record. */
-	if (!(is_plain && target_is_sure(looking->targets, target, looking->exchange->taken_ns)) &&
-	    !exchange_is_valid(looking->exchange))
+	if (!(is_plain &&
+	      target_is_sure(trapped->targets, target, trapped->exchange->received_ns)) &&
+	    !exchange_is_valid(trapped->exchange))
 		return PASS;
 	if (!is_own)
-		count(looking, lists    ? PROCESS_LISTINGS
+		count(trapped, lists    ? PROCESS_LISTINGS
 			       : writes ? PROCESS_OPENS_WRITE
 					: PROCESS_OPENS);
 	uint32_t ops = rule_ops_of_open((int)flags);
-	int error = ask_rules(looking, ops, &name.named,
+	int error = ask_rules(trapped, ops, &name.named,
 			      !(flags & O_NOFOLLOW) && !(ops & RULE_ONLY_NEW));
 	if (error < 0) {
-		record_call(looking->supervision, target, JOURNAL_OPEN, &name.named, flags, 0,
+		record_call(trapped->supervision, target, JOURNAL_OPEN, &name.named, flags, 0,
 			    -error);
 		return fail(error);
 	}
@@ -544,20 +545,20 @@ static struct verdict judge_open(const struct looking *looking)
 		return PASS;
 	bool is_there = false;
 	if (!writes && target->request.is_viewer && target->way == WAY_SUPERVISED && !has_how)
-		return answer_viewer(looking, &name.named, flags);
+		return answer_viewer(trapped, &name.named, flags);
 	if (writes && !makes_nameless) {
-		is_there = is_there_now(looking, &name.named, !(flags & O_NOFOLLOW));
-		error = ask(looking, JOURNAL_OPEN, flags, &name.named, !(flags & O_NOFOLLOW), NULL);
+		is_there = is_there_now(trapped, &name.named, !(flags & O_NOFOLLOW));
+		error = ask(trapped, JOURNAL_OPEN, flags, &name.named, !(flags & O_NOFOLLOW), NULL);
 		if (error == 0 && (is_there ? (flags & (O_CREAT | O_EXCL)) != (O_CREAT | O_EXCL)
 					    : (flags & O_CREAT) != 0))
-			note(looking, &name.named,
+			note(trapped, &name.named,
 			     is_there ? FILE_ACTION_CHANGE : FILE_ACTION_CREATE);
 	}
 	if (!writes && !lists && reads_files(target)) {
-		exchange_takes_long(looking->exchange);
-		write_read(looking->supervision, target, &name.named);
+		exchange_note_slow(trapped->exchange);
+		write_read(trapped->supervision, target, &name.named);
 	}
-	record_open(looking->supervision, target, &name.named, flags, -error,
+	record_open(trapped->supervision, target, &name.named, flags, -error,
 		    !writes || makes_nameless ? 0
 		    : is_there                ? JOURNAL_WAS_THERE
 		    : flags & O_CREAT         ? JOURNAL_MADE
@@ -568,13 +569,13 @@ static struct verdict judge_open(const struct looking *looking)
 /* ---- programs ---- */
 
 /* Says once of each program that its setuid bit has no effect below no_new_privs. */
-static void tell_of_setuid(const struct supervision *supervision, const char *path,
-			   const struct stat *stat)
+static void report_setuid(const struct supervision *supervision, const char *path,
+			  const struct stat *stat)
 {
-	enum { TOLD_MAX = 64 };
+	enum { REPORTED_MAX = 64 };
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	static uint64_t told[TOLD_MAX];
-	static int told_count;
+	static uint64_t reported[REPORTED_MAX];
+	static int reported_count;
 	char line[SEGMENT_PATH_BYTES + 160], name[4 * SEGMENT_PATH_BYTES];
 	bool is_new = true;
 
@@ -584,10 +585,10 @@ static void tell_of_setuid(const struct supervision *supervision, const char *pa
 	       stat->st_gid != getegid())))
 		return;
 	(void)pthread_mutex_lock(&lock);
-	for (int i = 0; i < told_count; i++)
-		is_new = is_new && told[i] != stat->st_ino;
-	if (is_new && told_count < TOLD_MAX)
-		told[told_count++] = stat->st_ino;
+	for (int i = 0; i < reported_count; i++)
+		is_new = is_new && reported[i] != stat->st_ino;
+	if (is_new && reported_count < REPORTED_MAX)
+		reported[reported_count++] = stat->st_ino;
 	else
 		is_new = false;
 	(void)pthread_mutex_unlock(&lock);
@@ -600,11 +601,11 @@ static void tell_of_setuid(const struct supervision *supervision, const char *pa
 	supervision->say(supervision->data, line);
 }
 
-static struct verdict judge_exec(const struct looking *looking)
+static struct verdict judge_exec(const struct trapped *trapped)
 {
-	const struct supervision *supervision = looking->supervision;
-	const struct system_call *form = looking->form;
-	struct target *target = looking->target;
+	const struct supervision *supervision = trapped->supervision;
+	const struct system_call *form = trapped->form;
+	struct target *target = trapped->target;
 	char words[SEGMENT_PATH_BYTES], path[SEGMENT_PATH_BYTES];
 	struct name name;
 	struct stat stat;
@@ -612,34 +613,34 @@ static struct verdict judge_exec(const struct looking *looking)
 
 	target->root_changes =
 		true; /* asked for anew: not every call that gives another is trapped */
-	if (!read_name(looking, form->directory, form->path, false, &name))
+	if (!read_name(trapped, form->directory, form->path, false, &name))
 		return PASS;
 	pid_t tid = name.named.tid;
-	size_t bytes = memory_words(tid, argument(looking, form->other_path), words, sizeof(words),
+	size_t bytes = memory_words(tid, argument(trapped, form->other_path), words, sizeof(words),
 				    &cut);
-	if (!exchange_is_valid(looking->exchange))
+	if (!exchange_is_valid(trapped->exchange))
 		return PASS;
 	/* A name that is looked for along PATH is tried in each folder: where there is nothing, nothing is announced.  It is looked
 	 * for all the same whether another program came of it: what was seen here may not be what the kernel sees. */
 	bool is_there = true, is_spared = false;
-	if (name.named.normal && look_begin()) {
-		long error = look_at_named(looking, &name.named, true, &stat);
-		look_end();
+	if (name.named.normal && inspection_start()) {
+		long error = inspect_named(trapped, &name.named, true, &stat);
+		inspection_finish();
 		is_there = error != -ENOENT && error != -ENOTDIR;
 		if (error == 0) {
-			tell_of_setuid(supervision, name.path, &stat);
+			report_setuid(supervision, name.path, &stat);
 			is_spared = rules_spare(supervision, &stat);
 		}
 	}
 	/* What passed libc was announced by the library; in another namespace of processes by numbers that mean nothing here. */
 	bool by_library = target->way == WAY_LIBRARY &&
 			  target_is_library_code(target,
-						 looking->exchange->call->data.instruction_pointer);
+						 trapped->exchange->call->data.instruction_pointer);
 	bool elsewhere = by_library && target_is_elsewhere(target);
 	bool announce = is_there && (!by_library || elsewhere);
 	if (elsewhere)
-		target_look_at_library(looking->targets, target);
-	int error = by_library || is_spared ? 0 : ask_rules(looking, RULE_EXEC, &name.named, true);
+		target_inspect_library(trapped->targets, target);
+	int error = by_library || is_spared ? 0 : ask_rules(trapped, RULE_EXEC, &name.named, true);
 	if (error < 0)
 		return fail(error);
 	/* Programs that are many start themselves so; their own name tells more. */
@@ -648,26 +649,26 @@ static struct verdict judge_exec(const struct looking *looking)
 	    proc_link(tid, "exe", path, sizeof(path)) > 0)
 		executable = path;
 	/* Those that it started are copies of what it is now. */
-	target_meet_children(looking->targets, target);
-	target_start(looking->targets, target, tid, announce, executable, words, bytes);
+	target_meet_children(trapped->targets, target);
+	target_start(trapped->targets, target, tid, announce, executable, words, bytes);
 	target->start.announced_elsewhere = elsewhere;
 	if (announce && !elsewhere && target->start.announced_here)
 		record_start(supervision, target, &name.named, name.path, words, bytes, cut);
 	return PASS;
 }
 
-static void end_process(const struct looking *looking, int status)
+static void finish_process(const struct trapped *trapped, int status)
 {
-	const struct segment *segment = looking->supervision->segment;
-	struct target *target = looking->target;
+	const struct segment *segment = trapped->supervision->segment;
+	struct target *target = trapped->target;
 	const struct context *context = &target->request.context;
 
-	writes_settle(looking->supervision, target, 0);
-	record_ended(looking->supervision, target, (pid_t)looking->exchange->call->pid, status);
+	guarded_complete(trapped->supervision, target, 0);
+	record_ended(trapped->supervision, target, (pid_t)trapped->exchange->call->pid, status);
 	if (target->is_fork)
 		return;
 	if (target->request.is_viewer)
-		view_ends(looking->supervision, target, status);
+		viewer_ended(trapped->supervision, target, status);
 	else if (context->role == ROLE_READER && !target->invocation.ignored)
 		request_end_reader(segment, &target->request, (uint32_t)target->pid, NULL);
 	if (context->capture_id &&
@@ -676,85 +677,86 @@ static void end_process(const struct looking *looking, int status)
 	process_exit(segment, target->process);
 }
 
-static struct verdict judge_exit(const struct looking *looking)
+static struct verdict judge_exit(const struct trapped *trapped)
 {
-	struct target *target = looking->target;
+	struct target *target = trapped->target;
 
 	if (target->way == WAY_SUPERVISED)
-		end_process(looking, (int)argument(looking, 0));
-	target_meet_children(looking->targets, target);
+		finish_process(trapped, (int)argument(trapped, 0));
+	target_meet_children(trapped->targets, target);
 	return PASS;
 }
 
 /* ---- all ---- */
 
 /* Is known of the process what is to be known of one that makes this call? */
-static bool is_known(const struct looking *looking)
+static bool is_known(const struct trapped *trapped)
 {
-	const struct target *target = looking->target;
-	enum operation operation = looking->form->operation;
+	const struct target *target = trapped->target;
+	enum operation operation = trapped->form->operation;
 
-	uint64_t code = looking->exchange->call->data.instruction_pointer;
+	uint64_t code = trapped->exchange->call->data.instruction_pointer;
 
-	if (target_is_settled(target) || operation == OPERATION_START || operation == OPERATION_END)
-		return target_is_settled(target);
+	if (target_is_complete(target) || operation == OPERATION_START ||
+	    operation == OPERATION_END)
+		return target_is_complete(target);
 	/* Of these nothing is asked at all. */
 	return target_is_loading(target, code) ||
 	       (target->way == WAY_LIBRARY && !target->exec_called &&
 		target_is_library_code(target, code));
 }
 
-static struct verdict judge_known(const struct looking *looking)
+static struct verdict judge_known(const struct trapped *trapped)
 {
-	const struct seccomp_notif *call = looking->exchange->call;
-	struct target *target = looking->target;
-	enum operation operation = looking->form->operation;
+	const struct seccomp_notif *call = trapped->exchange->call;
+	struct target *target = trapped->target;
+	enum operation operation = trapped->form->operation;
 
-	if (operation == OPERATION_START || operation == OPERATION_END || !is_known(looking))
-		exchange_takes_long(looking->exchange);
-	if (target->way != WAY_OURS)
-		target_returned(looking->targets, target, (pid_t)call->pid);
+	if (operation == OPERATION_START || operation == OPERATION_END || !is_known(trapped))
+		exchange_note_slow(trapped->exchange);
+	if (target->way != WAY_BEFORE_EXEC)
+		target_returned(trapped->targets, target, (pid_t)call->pid);
 	/* A program that starts another one was not being loaded any more. */
-	if (!target_settle(looking->targets, target,
-			   operation == OPERATION_START ? 0 : call->data.instruction_pointer,
-			   operation == OPERATION_END))
+	if (!target_complete(trapped->targets, target,
+			     operation == OPERATION_START ? 0 : call->data.instruction_pointer,
+			     operation == OPERATION_END))
 		return PASS;
-	if (target->way == WAY_OURS)
-		return operation == OPERATION_START ? judge_exec(looking) : PASS;
+	if (target->way == WAY_BEFORE_EXEC)
+		return operation == OPERATION_START ? judge_exec(trapped) : PASS;
 	if (target->way == WAY_LIBRARY) {
 		if (operation == OPERATION_END)
-			return judge_exit(looking);
+			return judge_exit(trapped);
 		if (target_is_library_code(target, call->data.instruction_pointer)) {
 			if (operation == OPERATION_CHANGE_DIRECTORY)
 				target_moves(target, (pid_t)call->pid);
-			return operation == OPERATION_START ? judge_exec(looking) : PASS;
+			return operation == OPERATION_START ? judge_exec(trapped) : PASS;
 		}
-		target_look_at_library(looking->targets, target);
-	} else if (target->is_fork && !target->told && operation != OPERATION_START) {
-		record_copied(looking->supervision, target);
+		target_inspect_library(trapped->targets, target);
+	} else if (target->is_fork && !target->reported && operation != OPERATION_START) {
+		record_copied(trapped->supervision, target);
 	}
 	if (target->writes) {
-		exchange_takes_long(looking->exchange);
-		writes_settle(looking->supervision, target, (pid_t)call->pid);
+		exchange_note_slow(trapped->exchange);
+		guarded_complete(trapped->supervision, target, (pid_t)call->pid);
 	}
 	switch (operation) {
 	case OPERATION_OPEN:
-		return judge_open(looking);
+		return judge_open(trapped);
 	case OPERATION_START:
-		return judge_exec(looking);
+		return judge_exec(trapped);
 	case OPERATION_END:
-		return judge_exit(looking);
+		return judge_exit(trapped);
 	case OPERATION_DELETE:
 	case OPERATION_REMOVE_DIRECTORY:
 	case OPERATION_MAKE:
 	case OPERATION_TRUNCATE:
-		return judge_name(looking);
+		return judge_name(trapped);
 	case OPERATION_RENAME:
 	case OPERATION_LINK:
 	case OPERATION_SYMLINK:
-		return judge_two(looking);
+		return judge_two(trapped);
 	case OPERATION_CHANGE_DIRECTORY:
-		return judge_move(looking);
+		return judge_move(trapped);
 	default: /* not trapped */
 		return PASS;
 	}
@@ -764,35 +766,35 @@ struct verdict call_judge(struct targets *targets, const struct supervision *sup
 			  uint64_t mark, struct exchange *exchange)
 {
 	const struct seccomp_notif *call = exchange->call;
-	struct looking looking = { targets, supervision, exchange, NULL, NULL };
+	struct trapped trapped = { targets, supervision, exchange, NULL, NULL };
 	struct verdict verdict = PASS;
 
-	looking.form = system_call_find(call->data.nr);
-	looking.target = looking.form && call->pid ? target_find(targets, (pid_t)call->pid) : NULL;
-	bool says_hello = mark && call->data.nr == SYS_openat && call->data.args[5] == mark + 1;
-	bool known = looking.target && !says_hello && is_known(&looking);
+	trapped.form = system_call_find(call->data.nr);
+	trapped.target = trapped.form && call->pid ? target_find(targets, (pid_t)call->pid) : NULL;
+	bool is_handshake = mark && call->data.nr == SYS_openat && call->data.args[5] == mark + 1;
+	bool known = trapped.target && !is_handshake && is_known(&trapped);
 	if (!known)
-		exchange_takes_long(exchange);
-	if (looking.form && call->pid && !looking.target)
-		looking.target = target_take(targets, (pid_t)call->pid);
+		exchange_note_slow(exchange);
+	if (trapped.form && call->pid && !trapped.target)
+		trapped.target = target_acquire(targets, (pid_t)call->pid);
 	/* Of one that is known nothing is asked but what the call says, which is held against it later. */
 	bool is_valid = known || exchange_is_valid(exchange);
-	if (!looking.target || !is_valid) {
+	if (!trapped.target || !is_valid) {
 		if (is_valid) /* else it was killed: there is no call any more */
 			segment_count(supervision->segment, COUNTER_calls_unjudged, 1);
-	} else if (says_hello) {
-		bool attach = target_library(targets, looking.target, call->data.args[1]);
+	} else if (is_handshake) {
+		bool attach = target_library(targets, trapped.target, call->data.args[1]);
 		verdict = (struct verdict){ VERDICT_RETURN,
-					    attach ? HELLO_ATTACH : HELLO_STAY_OFF };
-	} else if (looking.form->operation == OPERATION_CONFINE) {
-		looking.target->confined = true;
-	} else if (looking.form->operation == OPERATION_CHANGE_ROOT) {
-		looking.target->root_changes = true;
-		target_moves(looking.target, (pid_t)call->pid);
+					    attach ? HANDSHAKE_ATTACH : HANDSHAKE_STAY_OFF };
+	} else if (trapped.form->operation == OPERATION_CONFINE) {
+		trapped.target->confined = true;
+	} else if (trapped.form->operation == OPERATION_CHANGE_ROOT) {
+		trapped.target->root_changes = true;
+		target_moves(trapped.target, (pid_t)call->pid);
 	} else {
-		verdict = judge_known(&looking);
+		verdict = judge_known(&trapped);
 	}
-	if (looking.target)
-		target_give(targets, looking.target);
+	if (trapped.target)
+		target_release(targets, trapped.target);
 	return verdict;
 }

@@ -12,17 +12,17 @@
 struct exchange {
 	int listener;
 	const struct seccomp_notif *call;
-	uint64_t taken_ns; /* when it was taken, by CLOCK_MONOTONIC */
+	uint64_t received_ns; /* when it was taken, by CLOCK_MONOTONIC */
 	/* Called before the first look that takes long: others may take calls from then on.  For the one who took it. */
-	void (*takes_long)(struct exchange *exchange);
+	void (*note_slow)(struct exchange *exchange);
 	bool is_long; /* it was */
 };
 
-/* exchange_takes_long(): what follows takes longer than to wake another thread. */
-static inline void exchange_takes_long(struct exchange *exchange)
+/* exchange_note_slow(): what follows takes longer than to wake another thread. */
+static inline void exchange_note_slow(struct exchange *exchange)
 {
 	if (!exchange->is_long)
-		exchange->takes_long(exchange);
+		exchange->note_slow(exchange);
 	exchange->is_long = true;
 }
 

@@ -7,23 +7,23 @@
 
 #include "shim/supervise/memory.h"
 
-bool target_folder(struct target *target, pid_t tid, char *ret_folder, size_t capacity)
+bool target_directory(struct target *target, pid_t tid, char *ret_directory, size_t capacity)
 {
 	target->has_threads = target->has_threads || tid != target->pid;
-	if (!target->has_threads && target->folder && strlen(target->folder) < capacity) {
-		memcpy(ret_folder, target->folder, strlen(target->folder) + 1);
+	if (!target->has_threads && target->directory && strlen(target->directory) < capacity) {
+		memcpy(ret_directory, target->directory, strlen(target->directory) + 1);
 		return true;
 	}
-	if (proc_folder(tid, AT_FDCWD, ret_folder, capacity) < 0)
+	if (proc_directory(tid, AT_FDCWD, ret_directory, capacity) < 0)
 		return false;
-	if (!target->has_threads && !target->folder)
-		target->folder = strdup(ret_folder);
+	if (!target->has_threads && !target->directory)
+		target->directory = strdup(ret_directory);
 	return true;
 }
 
 void target_moves(struct target *target, pid_t tid)
 {
-	free(target->folder);
-	target->folder = NULL;
+	free(target->directory);
+	target->directory = NULL;
 	target->has_threads = target->has_threads || tid != target->pid;
 }

@@ -4,11 +4,11 @@
 
 #include "shim/supervise/target.h"
 
-/* Both are about a process that is held: target_take(). */
+/* Both are about a process that is held: target_acquire(). */
 
 /* target_folder(): the current folder of a thread's process, as this process would name it.  False: not known.
  * target_moves(): the thread is about to change it. */
-bool target_folder(struct target *target, pid_t tid, char *ret_folder, size_t capacity);
+bool target_directory(struct target *target, pid_t tid, char *ret_directory, size_t capacity);
 void target_moves(struct target *target, pid_t tid);
 
 #endif

@@ -28,8 +28,8 @@ _Static_assert(PROGRAM_MAX < 255, "a jump reaches 255 instructions");
 #define HIGH(argument) (LOW(argument) + 4)
 
 /* yes, no: how many instructions a condition jumps over.  k of BPF_JA says the same. */
-static void put(struct sock_filter *program, unsigned *at, uint16_t code, uint32_t k, unsigned yes,
-		unsigned no)
+static void emit(struct sock_filter *program, unsigned *at, uint16_t code, uint32_t k, unsigned yes,
+		 unsigned no)
 {
 	program[(*at)++] = (struct sock_filter){
 		.code = code, .jt = (uint8_t)yes, .jf = (uint8_t)no, .k = k
@@ -37,14 +37,14 @@ static void put(struct sock_filter *program, unsigned *at, uint16_t code, uint32
 }
 
 /* Loads the flags of an open; goes on to `trap` unless it only looks: O_PATH, or a folder to be listed. */
-static void put_flags(struct sock_filter *program, unsigned *at, unsigned argument, unsigned trap,
-		      unsigned pass)
+static void emit_flags(struct sock_filter *program, unsigned *at, unsigned argument, unsigned trap,
+		       unsigned pass)
 {
-	put(program, at, BPF_LD | BPF_W | BPF_ABS, LOW(argument), 0, 0);
-	put(program, at, BPF_JMP | BPF_JSET | BPF_K, O_PATH, pass - (*at + 1), 0);
-	put(program, at, BPF_JMP | BPF_JSET | BPF_K, O_TMPFILE & ~O_DIRECTORY, 1, 0);
-	put(program, at, BPF_JMP | BPF_JSET | BPF_K, O_DIRECTORY, pass - (*at + 1), 0);
-	put(program, at, BPF_JMP | BPF_JA, trap - (*at + 1), 0, 0);
+	emit(program, at, BPF_LD | BPF_W | BPF_ABS, LOW(argument), 0, 0);
+	emit(program, at, BPF_JMP | BPF_JSET | BPF_K, O_PATH, pass - (*at + 1), 0);
+	emit(program, at, BPF_JMP | BPF_JSET | BPF_K, O_TMPFILE & ~O_DIRECTORY, 1, 0);
+	emit(program, at, BPF_JMP | BPF_JSET | BPF_K, O_DIRECTORY, pass - (*at + 1), 0);
+	emit(program, at, BPF_JMP | BPF_JA, trap - (*at + 1), 0, 0);
 }
 
 static unsigned count_trapped(void)
@@ -71,10 +71,10 @@ static unsigned build(struct sock_filter *program, uint64_t mark)
 		       trap = third + FLAGS, deny = trap + TAIL - 2, pass = trap + TAIL - 1;
 	unsigned at = 0;
 
-	put(program, &at, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch), 0, 0);
-	put(program, &at, BPF_JMP | BPF_JEQ | BPF_K, COMPAT_AUDIT_ARCH, 0, pass - (at + 1));
-	put(program, &at, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
-	put(program, &at, BPF_JMP | BPF_JGE | BPF_K, X32_BIT, pass - (at + 1), 0);
+	emit(program, &at, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch), 0, 0);
+	emit(program, &at, BPF_JMP | BPF_JEQ | BPF_K, COMPAT_AUDIT_ARCH, 0, pass - (at + 1));
+	emit(program, &at, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
+	emit(program, &at, BPF_JMP | BPF_JGE | BPF_K, X32_BIT, pass - (at + 1), 0);
 	for (const struct system_call *call = SYSTEM_CALLS; call < SYSTEM_CALLS + SYSTEM_CALL_COUNT;
 	     call++) {
 		const unsigned to = call->trap == TRAP_ALWAYS ? trap
@@ -82,21 +82,22 @@ static unsigned build(struct sock_filter *program, uint64_t mark)
 					    ? call->flags == 1 ? second : third
 					    : deny;
 		if (call->trap != TRAP_NEVER)
-			put(program, &at, BPF_JMP | BPF_JEQ | BPF_K, call->number, to - (at + 1),
-			    0);
+			emit(program, &at, BPF_JMP | BPF_JEQ | BPF_K, call->number, to - (at + 1),
+			     0);
 	}
-	put(program, &at, BPF_JMP | BPF_JA, pass - (at + 1), 0, 0);
-	put_flags(program, &at, 1, trap, pass);
-	put_flags(program, &at, 2, trap, pass);
+	emit(program, &at, BPF_JMP | BPF_JA, pass - (at + 1), 0, 0);
+	emit_flags(program, &at, 1, trap, pass);
+	emit_flags(program, &at, 2, trap, pass);
 	/* The mark in the sixth argument, both halves.  With 1 added it is another number: notified. */
-	put(program, &at, BPF_LD | BPF_W | BPF_ABS, HIGH(5), 0, 0);
-	put(program, &at, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(mark >> 32), 0, 3);
-	put(program, &at, BPF_LD | BPF_W | BPF_ABS, LOW(5), 0, 0);
-	put(program, &at, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)mark, 0, 1);
-	put(program, &at, BPF_RET | BPF_K, mark ? SECCOMP_RET_ALLOW : SECCOMP_RET_USER_NOTIF, 0, 0);
-	put(program, &at, BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF, 0, 0);
-	put(program, &at, BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS, 0, 0);
-	put(program, &at, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
+	emit(program, &at, BPF_LD | BPF_W | BPF_ABS, HIGH(5), 0, 0);
+	emit(program, &at, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(mark >> 32), 0, 3);
+	emit(program, &at, BPF_LD | BPF_W | BPF_ABS, LOW(5), 0, 0);
+	emit(program, &at, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)mark, 0, 1);
+	emit(program, &at, BPF_RET | BPF_K, mark ? SECCOMP_RET_ALLOW : SECCOMP_RET_USER_NOTIF, 0,
+	     0);
+	emit(program, &at, BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF, 0, 0);
+	emit(program, &at, BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS, 0, 0);
+	emit(program, &at, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
 	return at;
 }
 

@@ -16,7 +16,7 @@
 /* filter_install(): installs it in the calling process, for good.
  *
  * mark: an even number by chance, that the library puts into the sixth argument of calls that pass; with 1 added the
- * call is for the supervisor (shim/supervise/hello.h).  0: there are no such calls.
+ * call is for the supervisor (shim/supervise/handshake.h).  0: there are no such calls.
  * ret_no_new_privs: whether no_new_privs had to be set (a process without CAP_SYS_ADMIN): setuid programs below have no effect.
  * Returns the listener, a descriptor with FD_CLOEXEC; -EBUSY when a filter above has one; -ENOSYS, -EINVAL on a kernel
  * that cannot; -EACCES, -EPERM where policy forbids.  On failure no_new_privs may be set all the same. */

@@ -21,15 +21,15 @@ enum {
 
 static unsigned lookers;
 
-bool look_begin(void)
+bool inspection_start(void)
 {
 	if (__atomic_fetch_add(&lookers, 1, __ATOMIC_ACQ_REL) < LOOKERS_MAX)
 		return true;
-	look_end();
+	inspection_finish();
 	return false;
 }
 
-void look_end(void)
+void inspection_finish(void)
 {
 	(void)__atomic_fetch_sub(&lookers, 1, __ATOMIC_ACQ_REL);
 }
@@ -131,7 +131,7 @@ ssize_t proc_link(pid_t tid, const char *name, char *ret_path, size_t capacity)
 	return length;
 }
 
-ssize_t proc_folder(pid_t tid, int directory, char *ret_path, size_t capacity)
+ssize_t proc_directory(pid_t tid, int directory, char *ret_path, size_t capacity)
 {
 	char name[LINK_BYTES] = "cwd";
 

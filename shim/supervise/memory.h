@@ -26,17 +26,17 @@ int memory_write(pid_t tid, uint64_t address, const void *bytes, size_t size_byt
  * ret_cut: there was more than `capacity`.  Returns the number of bytes. */
 size_t memory_words(pid_t tid, uint64_t array, char *ret_bytes, size_t capacity, bool *ret_cut);
 
-/* look_begin(): may this thread look at files, which takes as long as their file system likes?  That may be served by a process below
- * (FUSE), which needs other threads: not all may wait for it.  look_end(): it has, if it might. */
-bool look_begin(void);
-void look_end(void);
+/* inspection_start(): may this thread look at files, which takes as long as their file system likes?  That may be served by a process below
+ * (FUSE), which needs other threads: not all may wait for it.  inspection_finish(): it has, if it might. */
+bool inspection_start(void);
+void inspection_finish(void);
 
 /* proc_link(): readlink of /proc/TID/NAME ("cwd", "root", "exe", "fd/3"), ended by NUL.  Returns its length, or a negative errno;
  * -ENOENT too for what was deleted. */
 ssize_t proc_link(pid_t tid, const char *name, char *ret_path, size_t capacity);
 
 /* proc_folder(): the folder that a path relative to `directory` begins at, as this process would name it. */
-ssize_t proc_folder(pid_t tid, int directory, char *ret_path, size_t capacity);
+ssize_t proc_directory(pid_t tid, int directory, char *ret_path, size_t capacity);
 
 /* proc_open(): opens /proc/TID/NAME with O_PATH.  Returns a descriptor or a negative errno. */
 int proc_open_path(pid_t tid, const char *name);

@@ -27,7 +27,8 @@ static struct encoder encoder_of(const struct supervision *supervision, const st
 				 .process = (uint32_t)target->record,
 				 .tid = (uint32_t)tid,
 				 /* that it is a copy was not told: it is its parent's */
-				 .marks = target->is_fork && !target->told ? JOURNAL_VFORKED : 0,
+				 .marks = target->is_fork && !target->reported ? JOURNAL_VFORKED
+									       : 0,
 				 .may_grow = true };
 }
 
@@ -44,8 +45,8 @@ static struct journal_record about(const struct supervision *supervision,
 	return encode_blank(&encoder, op);
 }
 
-static void put_name(const struct supervision *supervision, struct journal_record *record,
-		     const struct named *named)
+static void write_name(const struct supervision *supervision, struct journal_record *record,
+		       const struct named *named)
 {
 	const char *behind = named->path[0] == '/'
 				     ? path_behind_alias(supervision->segment, named->path)
@@ -54,11 +55,11 @@ static void put_name(const struct supervision *supervision, struct journal_recor
 	const char *path = behind && named->normal ? named->normal : named->path;
 	record->path = text_of(supervision, path);
 	record->directory_fd = named->directory;
-	if (named->path[0] == '/' || !named->folder)
+	if (named->path[0] == '/' || !named->base)
 		return;
 	/* What a descriptor is open for is a record's number elsewhere; here its folder is known, as a text. */
 	record->directory_fd = AT_FDCWD;
-	record->directory = text_of(supervision, named->folder);
+	record->directory = text_of(supervision, named->base);
 }
 
 static void append_process(const struct supervision *supervision, struct target *target,
@@ -74,12 +75,12 @@ static void append_process(const struct supervision *supervision, struct target 
 }
 
 /* The folder that the process is in, as a text; 0: not known. */
-static uint32_t folder_text(const struct supervision *supervision, struct target *target)
+static uint32_t directory_text(const struct supervision *supervision, struct target *target)
 {
-	char folder[SEGMENT_PATH_BYTES];
+	char directory[SEGMENT_PATH_BYTES];
 
-	return target_folder(target, target->pid, folder, sizeof(folder))
-		       ? text_of(supervision, folder)
+	return target_directory(target, target->pid, directory, sizeof(directory))
+		       ? text_of(supervision, directory)
 		       : 0;
 }
 
@@ -92,7 +93,7 @@ void record_started(const struct supervision *supervision, struct target *target
 	if (!journal_of(supervision))
 		return;
 	record.path = text_of(supervision, executable);
-	record.directory = folder_text(supervision, target);
+	record.directory = directory_text(supervision, target);
 	record.other_path = journal_text(supervision->journal, words, words_bytes, true);
 	if (!(target->request.context.flags & CONTEXT_ATTACHED))
 		record.marks |= JOURNAL_UNATTACHED;
@@ -104,10 +105,10 @@ void record_copied(const struct supervision *supervision, struct target *target)
 	struct journal_record record = journal_blank(JOURNAL_FORK);
 	uint64_t starter = target->record;
 
-	target->told = true;
+	target->reported = true;
 	if (!journal_of(supervision))
 		return;
-	record.directory = folder_text(supervision, target);
+	record.directory = directory_text(supervision, target);
 	append_process(supervision, target, &record, starter);
 }
 
@@ -119,7 +120,7 @@ void record_start(const struct supervision *supervision, struct target *target,
 
 	if (!journal_of(supervision))
 		return;
-	put_name(supervision, &record, named);
+	write_name(supervision, &record, named);
 	if (given != named->path)
 		record.path = text_of(supervision, given);
 	record.other_path = journal_text(supervision->journal, words, words_bytes, true);
@@ -166,7 +167,7 @@ static void append_call(const struct supervision *supervision, struct target *ta
 
 	if (!is_wanted(supervision, may_write(op, flags), named->normal))
 		return;
-	put_name(supervision, &record, named);
+	write_name(supervision, &record, named);
 	record.flags = flags;
 	record.amount = amount;
 	record.head.error = (uint16_t)error;
@@ -196,7 +197,7 @@ void record_two(const struct supervision *supervision, struct target *target, en
 	if (!is_wanted(supervision, true, named->normal) &&
 	    (op == JOURNAL_SYMLINK || !is_wanted(supervision, true, other->normal)))
 		return;
-	put_name(supervision, &record, named);
+	write_name(supervision, &record, named);
 	/* The second name's folder has no place for a text: it is written whole. */
 	record.other_path = text_of(
 		supervision, op != JOURNAL_SYMLINK && other->normal ? other->normal : other->path);
@@ -217,7 +218,7 @@ void record_viewed(const struct supervision *supervision, struct target *target,
 
 	if (!is_wanted(supervision, false, named->normal))
 		return;
-	put_name(supervision, &record, named);
+	write_name(supervision, &record, named);
 	record.flags = flags;
 	record.fd = fd;
 	encode_decision(&record, answer->decision, answer->reason);
@@ -272,6 +273,6 @@ void record_ruled(const struct supervision *supervision, const struct target *ta
 
 	if (!journal_of(supervision))
 		return;
-	put_name(supervision, &record, named);
+	write_name(supervision, &record, named);
 	encode_ruled(&encoder, &record, answer);
 }

@@ -7,7 +7,7 @@
 #ifndef SEEN_SUPERVISE_RECORD_H
 #define SEEN_SUPERVISE_RECORD_H
 
-#include "shim/supervise/look.h"
+#include "shim/supervise/resolve.h"
 #include "shim/supervise/target.h"
 #include "tracker/answer/inject.h"
 #include "tracker/guard/guard.h"

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "shim/supervise/message.h"
 #include "shim/supervise/record.h"
-#include "shim/supervise/say.h"
 #include "tracker/guard/rule.h"
 #include "tracker/sys/sys.h"
 
@@ -66,11 +66,11 @@ bool rules_is_session(const struct supervision *supervision, pid_t pid, const ch
 		      uint32_t flags)
 {
 	const char *journal = segment_journal(supervision->segment);
-	size_t length = supervision->folder ? strlen(supervision->folder) : 0;
+	size_t length = supervision->directory ? strlen(supervision->directory) : 0;
 	char link[64];
 	struct stat stat;
 
-	if ((!length || strncmp(path, supervision->folder, length) != 0 ||
+	if ((!length || strncmp(path, supervision->directory, length) != 0 ||
 	     strcmp(path + length, "/segment") != 0) &&
 	    (!journal || strcmp(path, journal) != 0))
 		return false;
@@ -103,7 +103,8 @@ int rules_ask(const struct supervision *supervision, struct target *target,
 	rule_count(segment, &answer);
 	record_ruled(supervision, target, access->named, &answer);
 	if (is_new(segment, target, question.path, &answer))
-		say_line(supervision, target, line,
-			 rule_format_message(segment, &answer, question.path, line, sizeof(line)));
+		message_line(
+			supervision, target, line,
+			rule_format_message(segment, &answer, question.path, line, sizeof(line)));
 	return answer.action == RULE_ACTION_DENY ? -EACCES : 0;
 }

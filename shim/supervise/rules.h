@@ -7,7 +7,7 @@
 #ifndef SEEN_SUPERVISE_RULES_H
 #define SEEN_SUPERVISE_RULES_H
 
-#include "shim/supervise/look.h"
+#include "shim/supervise/resolve.h"
 
 /* rules_spare(): is that the program of this very process?  No rule is to hold for it, nor hinder that it is started: hooks and readers
  * run it below themselves. */

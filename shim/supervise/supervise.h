@@ -6,16 +6,16 @@
  *	supervisor.c threads that answer; the guardian that answers when they cannot
  *	target.c     the processes below: who they are, what they run
  *	call.c       what a trapped call means
- *	view.c       viewers: answers, deliveries
+ *	viewer.c     viewers: answers, deliveries
  *	record.c     all of it, for the journal
  *	rules.c      the rules
- *	writes.c     the guard
- *	say.c        lines for the agent
+ *	guarded.c    the guard
+ *	message.c    lines for the agent
  *	directory.c  the current directory of a process
- *	look.c       finding what a process names
+ *	resolve.c    finding what a process names
  *	memory.c     looking into another process
  *	compat.h     what the kernel knows and the installed headers may not
- *	hello.h      how it shares a process with the preloaded library
+ *	handshake.h  how it shares a process with the preloaded library
  *
  * It decides as the library does, by the same functions of the tracker.  A call that is let pass is made by the process itself
  * after it was looked at, and may then be another one: this is a record and a guard against accidents, no security
@@ -55,7 +55,7 @@ struct supervise_change {
 /* What a supervisor works for.  Constant while it does; borrowed. */
 struct supervision {
 	const struct segment *segment;
-	const char *folder;      /* that the segment lies in; NULL: none */
+	const char *directory;   /* that the segment lies in; NULL: none */
 	struct journal *journal; /* NULL, or not mapped: nothing is recorded */
 	pid_t root; /* the command's process, which has installed the filter and not called exec yet */
 	struct process_ref process; /* as announced */

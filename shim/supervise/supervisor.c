@@ -25,8 +25,8 @@
 
 #include "shim/supervise/call.h"
 #include "shim/supervise/filter.h"
+#include "shim/supervise/guarded.h"
 #include "shim/supervise/target.h"
-#include "shim/supervise/writes.h"
 #include "tracker/sys/sys.h"
 
 enum {
@@ -37,7 +37,7 @@ enum {
 };
 
 /* A call that a thread has taken.  Shared with the guardian. */
-struct taken {
+struct received {
 	_Alignas(64) unsigned char call[NOTIF_BYTES]; /* struct seccomp_notif; id 0: none */
 };
 
@@ -45,7 +45,7 @@ struct supervisor {
 	pthread_mutex_t lead; /* of the one thread that waits for calls */
 	struct supervision supervision;
 	struct targets *targets;
-	struct taken *taken;
+	struct received *received;
 	uint64_t mark;
 	int listener;
 	int events; /* epoll: processes that ended, and the listener's end */
@@ -56,7 +56,7 @@ struct supervisor {
 
 struct worker {
 	struct supervisor *supervisor;
-	struct taken *taken;
+	struct received *received;
 };
 
 /* A call that a thread answers. */
@@ -67,7 +67,7 @@ struct answering {
 
 /* ---- answers ---- */
 
-static int look_at_sizes(size_t *ret_call)
+static int read_sizes(size_t *ret_call)
 {
 	struct seccomp_notif_sizes sizes;
 	long error = sys_call3(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, (long)&sizes);
@@ -105,11 +105,11 @@ static void answer(int listener, uint64_t id, struct verdict verdict)
 }
 
 /* Takes the next call.  False at the end. */
-static bool take_call(int listener, struct taken *taken, size_t call_bytes)
+static bool receive_call(int listener, struct received *received, size_t call_bytes)
 {
 	for (;;) {
-		memset(taken->call, 0, call_bytes); /* the kernel insists */
-		if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, taken->call) == 0)
+		memset(received->call, 0, call_bytes); /* the kernel insists */
+		if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, received->call) == 0)
 			return true;
 		if (errno != EINTR && errno != ENOENT) /* ENOENT: killed meanwhile */
 			return false;
@@ -143,9 +143,9 @@ static void *work(void *data)
 {
 	const struct worker worker = *(const struct worker *)data;
 	struct supervisor *supervisor = worker.supervisor;
-	const struct seccomp_notif *call = (const void *)worker.taken->call;
+	const struct seccomp_notif *call = (const void *)worker.received->call;
 	struct answering answering = {
-		.exchange = { .listener = supervisor->listener, .takes_long = let_others_lead },
+		.exchange = { .listener = supervisor->listener, .note_slow = let_others_lead },
 		.supervisor = supervisor,
 	};
 	struct exchange *exchange = &answering.exchange;
@@ -156,17 +156,17 @@ static void *work(void *data)
 
 	for (;;) {
 		uint64_t since_ns = sys_clock_ns(CLOCK_MONOTONIC);
-		if (!take_call(supervisor->listener, worker.taken, supervisor->call_bytes))
+		if (!receive_call(supervisor->listener, worker.received, supervisor->call_bytes))
 			break;
 		exchange->call = call;
-		exchange->taken_ns = sys_clock_ns(CLOCK_MONOTONIC);
+		exchange->received_ns = sys_clock_ns(CLOCK_MONOTONIC);
 		exchange->is_long = false;
 		/* The one that was just answered may have run before this thread went on, and called again: nobody else waits. */
 		bool is_abreast = call->pid != last_pid &&
-				  exchange->taken_ns - since_ns < NO_WAIT_NS &&
+				  exchange->received_ns - since_ns < NO_WAIT_NS &&
 				  goes_abreast(supervisor);
 		if (is_abreast)
-			exchange_takes_long(exchange);
+			exchange_note_slow(exchange);
 		last_pid = call->pid;
 		struct verdict verdict = call_judge(supervisor->targets, &supervisor->supervision,
 						    supervisor->mark, exchange);
@@ -202,7 +202,7 @@ static void become_guardian(int listener, int lifeline)
 	(void)close_range(GUARD_LIFELINE + 1, ~0U, 0);
 }
 
-_Noreturn static void guard(struct taken *taken, size_t call_bytes)
+_Noreturn static void guard(struct received *received, size_t call_bytes)
 {
 	struct pollfd wait[2] = { { GUARD_LIFELINE, POLLIN, 0 }, { GUARD_LISTENER, 0, 0 } };
 	const struct verdict pass = { VERDICT_PASS, 0 };
@@ -215,7 +215,7 @@ _Noreturn static void guard(struct taken *taken, size_t call_bytes)
 			_exit(0);
 	}
 	for (int i = 0; i < THREADS; i++) {
-		const struct seccomp_notif *call = (const void *)taken[i].call;
+		const struct seccomp_notif *call = (const void *)received[i].call;
 		if (call->id)
 			answer(GUARD_LISTENER, call->id, pass);
 	}
@@ -224,9 +224,9 @@ _Noreturn static void guard(struct taken *taken, size_t call_bytes)
 		if (poll(&next, 1, -1) < 0)
 			continue;
 		if (next.revents & POLLIN) {
-			const struct seccomp_notif *call = (const void *)taken->call;
-			memset(taken->call, 0, call_bytes);
-			if (ioctl(GUARD_LISTENER, SECCOMP_IOCTL_NOTIF_RECV, taken->call) == 0)
+			const struct seccomp_notif *call = (const void *)received->call;
+			memset(received->call, 0, call_bytes);
+			if (ioctl(GUARD_LISTENER, SECCOMP_IOCTL_NOTIF_RECV, received->call) == 0)
 				answer(GUARD_LISTENER, call->id, pass);
 		} else if (next.revents) {
 			_exit(0);
@@ -247,7 +247,7 @@ static int start_guardian(struct supervisor *supervisor)
 		if (fork() != 0)
 			_exit(0);
 		become_guardian(supervisor->listener, lifeline[0]);
-		guard(supervisor->taken, supervisor->call_bytes);
+		guard(supervisor->received, supervisor->call_bytes);
 	}
 	(void)close(lifeline[0]);
 	if (guardian < 0) {
@@ -288,7 +288,7 @@ int supervise_supported(void)
 	if (child == 0) {
 		bool promised;
 		/* Here too: whoever forbids seccomp(2) may kill for it. */
-		int error = look_at_sizes(&call_bytes);
+		int error = read_sizes(&call_bytes);
 		int listener = error < 0 ? error : filter_install(0, &promised);
 		int failed = listener < 0 ? -listener : 0;
 		/* Adding and answering in one step came with 5.14: before, the flag is not known. */
@@ -333,7 +333,7 @@ static int start_threads(struct supervisor *supervisor)
 		pthread_t thread;
 		if (!worker)
 			break;
-		*worker = (struct worker){ supervisor, &supervisor->taken[i] };
+		*worker = (struct worker){ supervisor, &supervisor->received[i] };
 		if (pthread_create(&thread, &attributes, work, worker) == 0)
 			started++;
 		else
@@ -360,13 +360,13 @@ int supervise_start(int listener, const struct supervision *supervision,
 	if (sched_getaffinity(0, sizeof(processors), &processors) == 0)
 		supervisor->abreast_max = CPU_COUNT(&processors) / 2;
 	supervisor->mark = supervision->has_library ? supervise_mark(supervision->segment) : 0;
-	error = look_at_sizes(&supervisor->call_bytes);
+	error = read_sizes(&supervisor->call_bytes);
 	if (error < 0)
 		goto failed;
 	error = -ENOMEM;
-	supervisor->taken = mmap(NULL, THREADS * sizeof(*supervisor->taken), PROT_READ | PROT_WRITE,
-				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (supervisor->taken == MAP_FAILED)
+	supervisor->received = mmap(NULL, THREADS * sizeof(*supervisor->received),
+				    PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (supervisor->received == MAP_FAILED)
 		goto failed;
 	supervisor->targets = targets_make(&supervisor->supervision);
 	if (!supervisor->targets)
@@ -402,10 +402,10 @@ int supervise_descriptor(const struct supervisor *supervisor)
 	return supervisor->events;
 }
 
-/* writes_settle() for all processes of which that is due (targets_note_writing()); clears the timer. */
-static void writes_settle_all(const struct supervision *supervision, struct targets *targets)
+/* guarded_complete() for all processes of which that is due (targets_note_writing()); clears the timer. */
+static void guarded_complete_all(const struct supervision *supervision, struct targets *targets)
 {
-	enum { AT_ONCE_MAX = 64, NOBODY = -1 };
+	enum { AT_ONCE_MAX = 64, NO_PROCESS = -1 };
 	pid_t again[AT_ONCE_MAX], pid;
 	int count = 0;
 	uint64_t expired;
@@ -414,12 +414,12 @@ static void writes_settle_all(const struct supervision *supervision, struct targ
 	while (count < AT_ONCE_MAX && (pid = targets_next_writing(targets)) != 0) {
 		struct target *target = target_find(targets, pid);
 		if (target)
-			writes_settle(supervision, target, NOBODY);
+			guarded_complete(supervision, target, NO_PROCESS);
 		/* One that is held by another thread makes a call: that looks, too. */
-		if (target && target->writes && writes_are_young(target->writes))
+		if (target && target->writes && guarded_are_young(target->writes))
 			again[count++] = pid;
 		if (target)
-			target_give(targets, target);
+			target_release(targets, target);
 	}
 	for (int i = 0; i < count; i++)
 		targets_note_writing(targets, again[i]);
@@ -434,7 +434,7 @@ bool supervise_tend(struct supervisor *supervisor)
 		if (event.data.fd == supervisor->listener)
 			live_process = false;
 		else if (event.data.fd == targets_timer(supervisor->targets))
-			writes_settle_all(&supervisor->supervision, supervisor->targets);
+			guarded_complete_all(&supervisor->supervision, supervisor->targets);
 		else
 			targets_sweep(supervisor->targets);
 		if (!live_process)

@@ -12,12 +12,12 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "shim/supervise/hello.h"
+#include "shim/supervise/guarded.h"
+#include "shim/supervise/handshake.h"
 #include "shim/supervise/memory.h"
+#include "shim/supervise/message.h"
 #include "shim/supervise/record.h"
-#include "shim/supervise/say.h"
-#include "shim/supervise/view.h"
-#include "shim/supervise/writes.h"
+#include "shim/supervise/viewer.h"
 #include "tracker/content/baseline.h"
 #include "tracker/guard/unreported.h"
 #include "tracker/process/capture.h"
@@ -42,7 +42,7 @@ enum {
 /* A thread that is not its process's first, whose process was asked for. */
 struct thread {
 	pid_t tid, pid;
-	uint64_t looked_ns; /* when that was so */
+	uint64_t checked_ns; /* when that was so */
 };
 
 struct targets {
@@ -78,9 +78,9 @@ static struct target *find(struct targets *targets, pid_t pid)
 
 static void destroy(struct target *target)
 {
-	views_free(target->views);
-	writes_free(target->writes);
-	free(target->folder);
+	viewed_free(target->views);
+	guarded_free(target->writes);
+	free(target->directory);
 	free(target->root);
 	if (target->descriptor >= 0)
 		(void)close(target->descriptor);
@@ -89,7 +89,7 @@ static void destroy(struct target *target)
 }
 
 /* With the table's lock held: nobody finds it any more; who holds it, keeps it. */
-static void take_out(struct targets *targets, struct target *target)
+static void remove_target(struct targets *targets, struct target *target)
 {
 	struct target **at = bucket_of(targets, target->pid);
 
@@ -107,7 +107,7 @@ static void take_out(struct targets *targets, struct target *target)
 }
 
 /* It called exec, and its program then nothing that is looked at: it was seen all the same. */
-static void end_unheard(const struct segment *segment, const struct target *target)
+static void finish_without_call(const struct segment *segment, const struct target *target)
 {
 	struct process_ref announced = target->start.announced;
 	struct process_slot slot;
@@ -128,7 +128,7 @@ static void unlock(struct targets *targets)
 	for (; dead; dead = next) {
 		next = dead->next;
 		if (dead->exec_called || dead->way == WAY_STARTING)
-			end_unheard(targets->supervision->segment, dead);
+			finish_without_call(targets->supervision->segment, dead);
 		destroy(dead);
 	}
 }
@@ -136,7 +136,7 @@ static void unlock(struct targets *targets)
 /* For how long is a number of a process not another's?  They are given one after the other, and there are as many as
  * /proc/sys/kernel/pid_max says (proc(5)): of some ten thousands SURE_NS is a small part of the time that it takes.  Of fewer, always
  * look. */
-static uint64_t look_at_numbers(void)
+static uint64_t read_numbers(void)
 {
 	char text[32];
 	ssize_t length = sys_read_file("/proc/sys/kernel/pid_max", text, sizeof(text));
@@ -150,18 +150,18 @@ static bool has_ended(const struct targets *targets, struct target *target)
 	struct pollfd ended = { target->descriptor, POLLIN, 0 };
 	uint64_t now_ns = sys_clock_ns(CLOCK_MONOTONIC);
 
-	if (now_ns - target->looked_ns < targets->sure_ns)
+	if (now_ns - target->checked_ns < targets->sure_ns)
 		return false;
-	target->looked_ns = now_ns;
+	target->checked_ns = now_ns;
 	return poll(&ended, 1, 0) != 0;
 }
 
-static struct target *take(struct targets *targets, pid_t pid)
+static struct target *acquire(struct targets *targets, pid_t pid)
 {
 	(void)pthread_mutex_lock(&targets->lock);
 	struct target *target = find(targets, pid);
 	if (target && has_ended(targets, target)) {
-		take_out(targets, target);
+		remove_target(targets, target);
 		target = NULL;
 	}
 	if (target)
@@ -170,7 +170,7 @@ static struct target *take(struct targets *targets, pid_t pid)
 	return target;
 }
 
-static void give(struct targets *targets, struct target *target)
+static void release(struct targets *targets, struct target *target)
 {
 	(void)pthread_mutex_lock(&targets->lock);
 	if (--target->users == 0 && target->gone) {
@@ -180,10 +180,10 @@ static void give(struct targets *targets, struct target *target)
 	unlock(targets);
 }
 
-void target_give(struct targets *targets, struct target *target)
+void target_release(struct targets *targets, struct target *target)
 {
 	(void)pthread_mutex_unlock(&target->lock);
-	give(targets, target);
+	release(targets, target);
 }
 
 void targets_sweep(struct targets *targets)
@@ -196,9 +196,9 @@ void targets_sweep(struct targets *targets)
 		for (int i = 0; i < count; i++) {
 			struct target *target = find(targets, (pid_t)events[i].data.u32);
 			if (target) {
-				target->looked_ns = 0;
+				target->checked_ns = 0;
 				if (has_ended(targets, target))
-					take_out(targets, target);
+					remove_target(targets, target);
 			}
 		}
 		unlock(targets);
@@ -267,7 +267,7 @@ static bool find_number(const char *text, const char *name, pid_t *ret_number)
 }
 
 /* The process of a thread, and that one's parent (proc(5), status). */
-static bool look_at_thread(pid_t tid, pid_t *ret_pid, pid_t *ret_parent)
+static bool inspect_thread(pid_t tid, pid_t *ret_pid, pid_t *ret_parent)
 {
 	char text[1024];
 
@@ -297,7 +297,7 @@ static struct identity file_of(pid_t pid, const char *name)
 	return sys_stat(path, &stat) == 0 ? identity_of(&stat) : (struct identity){ 0, 0, 0 };
 }
 
-static struct image look_at_image(pid_t pid)
+static struct image inspect_image(pid_t pid)
 {
 	return (struct image){ stack_of(pid), file_of(pid, "exe") };
 }
@@ -310,7 +310,7 @@ static bool image_equal(const struct image *a, const struct image *b)
 static struct image image_of(struct target *target)
 {
 	if (!target->image.stack)
-		target->image = look_at_image(target->pid);
+		target->image = inspect_image(target->pid);
 	return target->image;
 }
 
@@ -347,7 +347,7 @@ static void widen(struct code_range *range, uint64_t from, uint64_t to)
 		range->to = to;
 }
 
-static void look_at_maps(pid_t pid, struct mapped *ret_mapped)
+static void read_maps(pid_t pid, struct mapped *ret_mapped)
 {
 	char path[64], line[SEGMENT_PATH_BYTES + 128];
 
@@ -387,15 +387,15 @@ bool target_is_library_code(const struct target *target, uint64_t code)
 
 /* ---- a program starts ---- */
 
-static void begin_image(struct target *target)
+static void start_image(struct target *target)
 {
-	views_free(target->views);
+	viewed_free(target->views);
 	target->views = NULL;
 	target->exec_called = false;
 	target->way = WAY_STARTING;
-	target->is_fork = target->told = false;
+	target->is_fork = target->reported = false;
 	target->record = 0;
-	target->hello = 0;
+	target->handshake = 0;
 	target->request = (struct request){ .subject = { (uint32_t)target->pid } };
 	memset(target->code, 0, sizeof(target->code));
 	target->loader = target->library = (struct code_range){ 0, 0 };
@@ -404,11 +404,11 @@ static void begin_image(struct target *target)
 /* It called exec: did another program come of it? */
 static bool begins_image(struct target *target)
 {
-	struct image image = look_at_image(target->pid);
+	struct image image = inspect_image(target->pid);
 
 	if (image_equal(&image, &target->start.image))
 		return false;
-	begin_image(target);
+	start_image(target);
 	target->image = image;
 	return true;
 }
@@ -525,12 +525,12 @@ static void adopt(const struct targets *targets, struct target *target)
 	    !identity_equal(&output, &target->start.output))
 		context->capture_id = 0;
 	target->way = WAY_SUPERVISED;
-	target->told = true;
+	target->reported = true;
 	target_refresh_root(targets, target);
 	record_started(targets->supervision, target, executable, text,
 		       bytes > 0 ? (size_t)bytes : 0);
 	if (!target->invocation.ignored && unreported_any(segment))
-		say_unreported(targets->supervision, target);
+		message_unreported(targets->supervision, target);
 	target->request.is_viewer = context->role == ROLE_VIEWER && !target->invocation.ignored;
 	if (!target->invocation.ignored &&
 	    (context->role == ROLE_VIEWER || context->role == ROLE_READER))
@@ -543,7 +543,7 @@ bool target_is_loading(const struct target *target, uint64_t code)
 	       (is_inside(&target->loader, code) || is_inside(&target->library, code));
 }
 
-bool target_settle(struct targets *targets, struct target *target, uint64_t code, bool ends)
+bool target_complete(struct targets *targets, struct target *target, uint64_t code, bool ends)
 {
 	if (target->exec_called)
 		(void)begins_image(target);
@@ -554,7 +554,7 @@ bool target_settle(struct targets *targets, struct target *target, uint64_t code
 		if (target_is_loading(target, code))
 			return false;
 		struct mapped mapped;
-		look_at_maps(target->pid, &mapped);
+		read_maps(target->pid, &mapped);
 		target->loader = mapped.loader;
 		target->library = mapped.library;
 		if (target_is_loading(target, code))
@@ -564,15 +564,16 @@ bool target_settle(struct targets *targets, struct target *target, uint64_t code
 	return true;
 }
 
-bool target_is_settled(const struct target *target)
+bool target_is_complete(const struct target *target)
 {
-	return !target->exec_called && target->way != WAY_STARTING && target->told;
+	return !target->exec_called && target->way != WAY_STARTING && target->reported;
 }
 
-bool target_is_sure(const struct targets *targets, const struct target *target, uint64_t taken_ns)
+bool target_is_sure(const struct targets *targets, const struct target *target,
+		    uint64_t received_ns)
 {
-	return target->way == WAY_SUPERVISED && target_is_settled(target) &&
-	       sys_clock_ns(CLOCK_MONOTONIC) - taken_ns < targets->sure_ns;
+	return target->way == WAY_SUPERVISED && target_is_complete(target) &&
+	       sys_clock_ns(CLOCK_MONOTONIC) - received_ns < targets->sure_ns;
 }
 
 void target_returned(struct targets *targets, struct target *target, pid_t tid)
@@ -598,14 +599,14 @@ void target_start(struct targets *targets, struct target *target, pid_t tid, boo
 		record_start_failed(supervision, target, tid);
 		process_withdraw(supervision->segment, target->start.announced);
 	}
-	if (target->way == WAY_OURS) {
+	if (target->way == WAY_BEFORE_EXEC) {
 		target->start.announced = supervision->process;
 		target->start.context = supervision->context;
 		target->start.announced_here = false;
 	} else {
 		target->start = (struct start){ .context = target->request.context };
 	}
-	if (announce && target->way != WAY_OURS) {
+	if (announce && target->way != WAY_BEFORE_EXEC) {
 		for (size_t at = 0; at < words_bytes && count < WORDS_MAX;
 		     at += strlen(words + at) + 1)
 			array[count++] = (char *)(uintptr_t)words + at;
@@ -621,14 +622,14 @@ void target_start(struct targets *targets, struct target *target, pid_t tid, boo
 	target->exec_called = true;
 }
 
-bool target_library(struct targets *targets, struct target *target, uint64_t hello)
+bool target_library(struct targets *targets, struct target *target, uint64_t handshake)
 {
 	const struct segment *segment = targets->supervision->segment;
-	struct hello said;
+	struct handshake said;
 
 	if (target->exec_called)
 		(void)begins_image(target);
-	if (memory_read(target->pid, hello, &said, sizeof(said)) != sizeof(said) ||
+	if (memory_read(target->pid, handshake, &said, sizeof(said)) != sizeof(said) ||
 	    said.size_bytes != sizeof(said))
 		return true;
 	/* The numbers that the library sees are not those that others know. */
@@ -641,27 +642,27 @@ bool target_library(struct targets *targets, struct target *target, uint64_t hel
 	}
 	/* The one who started it could not hand it a ticket. */
 	if (target->start.announced_here && target->start.ticket[0])
-		(void)memory_write(target->pid, hello + offsetof(struct hello, ticket),
+		(void)memory_write(target->pid, handshake + offsetof(struct handshake, ticket),
 				   target->start.ticket, sizeof(target->start.ticket));
 	target->way = WAY_LIBRARY;
 	target->is_fork = false;
 	target->rules_known = false;
 	target->root_changes = true; /* not asked for yet */
-	target->hello = hello;
+	target->handshake = handshake;
 	for (int i = 0; i < CODE_RANGES; i++)
 		target->code[i] = (struct code_range){ said.code[i].from, said.code[i].to };
 	return true;
 }
 
-void target_look_at_library(struct targets *targets, struct target *target)
+void target_inspect_library(struct targets *targets, struct target *target)
 {
 	const struct segment *segment = targets->supervision->segment;
 	struct process_slot slot;
-	struct hello said;
+	struct handshake said;
 
 	target->request.subject.pid = (uint32_t)target->pid;
-	if (!target->hello ||
-	    memory_read(target->pid, target->hello, &said, sizeof(said)) != sizeof(said))
+	if (!target->handshake ||
+	    memory_read(target->pid, target->handshake, &said, sizeof(said)) != sizeof(said))
 		return;
 	target->record = said.record;
 	if (said.process.serial && process_read(segment, said.process.index, &slot) &&
@@ -682,12 +683,12 @@ static bool is_copy_of(struct target *target, struct target *ancestor)
 	return own.stack && image_equal(&own, &other);
 }
 
-static void begin_orphan(const struct targets *targets, struct target *target);
+static void start_orphan(const struct targets *targets, struct target *target);
 
 /* A process of which it cannot be told what it belongs to: it and all below it is recorded, and never answered. */
-static void begin_stranger(const struct targets *targets, struct target *target)
+static void start_stranger(const struct targets *targets, struct target *target)
 {
-	begin_orphan(targets, target);
+	start_orphan(targets, target);
 	if (target->way != WAY_STARTING)
 		return;
 	target->way = WAY_SUPERVISED;
@@ -701,18 +702,18 @@ static void begin_stranger(const struct targets *targets, struct target *target)
 static bool copy_ancestor(struct targets *targets, struct target *target, pid_t parent)
 {
 	for (int level = 0; level < ANCESTORS_MAX && parent > 1; level++) {
-		struct target *known = take(targets, parent);
+		struct target *known = acquire(targets, parent);
 		if (!known) {
 			pid_t same;
-			if (!look_at_thread(parent, &same, &parent))
+			if (!inspect_thread(parent, &same, &parent))
 				return false;
 			continue;
 		}
 		(void)pthread_mutex_lock(&known->lock);
-		(void)target_settle(targets, known, 0, false);
+		(void)target_complete(targets, known, 0, false);
 		if (!is_copy_of(target, known)) {
-			target_give(targets, known);
-			begin_stranger(targets, target);
+			target_release(targets, known);
+			start_stranger(targets, target);
 			return true;
 		}
 		target->way = known->way;
@@ -728,26 +729,26 @@ static bool copy_ancestor(struct targets *targets, struct target *target, pid_t 
 		target->request.command_id = 0;
 		target->process = known->process;
 		target->record = known->record;
-		target->hello = known->hello;
+		target->handshake = known->handshake;
 		memcpy(target->code, known->code, sizeof(target->code));
 		target->root = known->root ? strdup(known->root) : NULL;
 		target->root_changes = known->root_changes;
-		target_give(targets, known);
+		target_release(targets, known);
 		return true;
 	}
 	return false;
 }
 
 /* A process of which nobody is known that started it.  It may be a copy of one with the library inside. */
-static void begin_orphan(const struct targets *targets, struct target *target)
+static void start_orphan(const struct targets *targets, struct target *target)
 {
 	struct mapped mapped = { .library = { 0, 0 } };
 
 	target->way = WAY_STARTING;
-	target->told = true;
+	target->reported = true;
 	target->confined = true; /* for all that is known */
 	if (targets->supervision->has_library)
-		look_at_maps(target->pid, &mapped);
+		read_maps(target->pid, &mapped);
 	if (!mapped.library.to)
 		return;
 	target->way = WAY_LIBRARY;
@@ -772,7 +773,7 @@ static struct target *make(struct targets *targets, pid_t pid, pid_t parent)
 		return NULL;
 	}
 	if (parent && !copy_ancestor(targets, target, parent))
-		begin_orphan(targets, target);
+		start_orphan(targets, target);
 	struct epoll_event event = { .events = EPOLLIN, .data.u32 = (uint32_t)pid };
 	(void)pthread_mutex_lock(&targets->lock);
 	(void)epoll_ctl(targets->ended, EPOLL_CTL_ADD, target->descriptor, &event);
@@ -796,12 +797,12 @@ static bool has_thread(pid_t pid, pid_t tid)
 /* The process of this number, made if it is new. */
 static struct target *find_or_make(struct targets *targets, pid_t pid, pid_t parent)
 {
-	struct target *target = take(targets, pid);
+	struct target *target = acquire(targets, pid);
 
 	if (target)
 		return target;
 	(void)pthread_mutex_lock(&targets->making);
-	target = take(targets, pid);
+	target = acquire(targets, pid);
 	if (!target)
 		target = make(targets, pid, parent);
 	(void)pthread_mutex_unlock(&targets->making);
@@ -821,51 +822,51 @@ static void know_thread(struct targets *targets, pid_t tid, pid_t pid)
 }
 
 /* The process of a thread that is known.  Its number is not another's at once, as with processes. */
-static struct target *take_by_thread(struct targets *targets, pid_t tid)
+static struct target *acquire_by_thread(struct targets *targets, pid_t tid)
 {
 	(void)pthread_mutex_lock(&targets->lock);
 	const struct thread known = *thread_of(targets, tid);
 	(void)pthread_mutex_unlock(&targets->lock);
-	struct target *target = known.tid == tid ? take(targets, known.pid) : NULL;
+	struct target *target = known.tid == tid ? acquire(targets, known.pid) : NULL;
 
-	if (!target || sys_clock_ns(CLOCK_MONOTONIC) - known.looked_ns < targets->sure_ns)
+	if (!target || sys_clock_ns(CLOCK_MONOTONIC) - known.checked_ns < targets->sure_ns)
 		return target;
 	if (has_thread(known.pid, tid)) {
 		know_thread(targets, tid, known.pid);
 		return target;
 	}
-	give(targets, target);
+	release(targets, target);
 	return NULL;
 }
 
-static struct target *take_known(struct targets *targets, pid_t tid)
+static struct target *acquire_known(struct targets *targets, pid_t tid)
 {
-	struct target *target = take(targets, tid);
-	return target ? target : take_by_thread(targets, tid);
+	struct target *target = acquire(targets, tid);
+	return target ? target : acquire_by_thread(targets, tid);
 }
 
 struct target *target_find(struct targets *targets, pid_t tid)
 {
-	struct target *target = take_known(targets, tid);
+	struct target *target = acquire_known(targets, tid);
 
 	if (target && pthread_mutex_trylock(&target->lock) != 0) {
-		give(targets, target);
+		release(targets, target);
 		target = NULL;
 	}
 	return target;
 }
 
-struct target *target_take(struct targets *targets, pid_t tid)
+struct target *target_acquire(struct targets *targets, pid_t tid)
 {
-	struct target *target = take_known(targets, tid);
+	struct target *target = acquire_known(targets, tid);
 	pid_t pid, parent;
 
 	if (!target) {
-		if (!look_at_thread(tid, &pid, &parent))
+		if (!inspect_thread(tid, &pid, &parent))
 			return NULL;
 		target = find_or_make(targets, pid, parent);
 		if (target && pid != tid && !has_thread(pid, tid)) {
-			give(targets, target);
+			release(targets, target);
 			target = NULL;
 		} else if (target && pid != tid) {
 			know_thread(targets, tid, pid);
@@ -891,7 +892,7 @@ static void meet_children_of(struct targets *targets, pid_t pid, const char *tid
 			break;
 		struct target *child = find_or_make(targets, child_pid, pid);
 		if (child)
-			give(targets, child);
+			release(targets, child);
 	}
 }
 
@@ -929,7 +930,7 @@ struct targets *targets_make(const struct supervision *supervision)
 	if (!targets)
 		return NULL;
 	targets->supervision = supervision;
-	targets->sure_ns = look_at_numbers();
+	targets->sure_ns = read_numbers();
 	targets->mount_ns = mount_ns_of(getpid());
 	(void)pthread_mutex_init(&targets->lock, NULL);
 	(void)pthread_mutex_init(&targets->making, NULL);
@@ -946,9 +947,9 @@ struct targets *targets_make(const struct supervision *supervision)
 		free(targets);
 		return NULL;
 	}
-	root->way = WAY_OURS;
-	root->told = true;
-	give(targets, root);
+	root->way = WAY_BEFORE_EXEC;
+	root->reported = true;
+	release(targets, root);
 	return targets;
 }
 

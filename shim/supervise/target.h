@@ -18,10 +18,10 @@
 #include "tracker/process/role.h"
 
 enum way {
-	WAY_OURS,       /* the command's process before it called exec */
-	WAY_STARTING,   /* a program was started and has not called from its own code yet */
-	WAY_SUPERVISED, /* looked at by the supervisor alone */
-	WAY_LIBRARY,    /* the library is inside; the supervisor looks at what goes past it */
+	WAY_BEFORE_EXEC, /* the command's process before it called exec */
+	WAY_STARTING,    /* a program was started and has not called from its own code yet */
+	WAY_SUPERVISED,  /* looked at by the supervisor alone */
+	WAY_LIBRARY,     /* the library is inside; the supervisor looks at what goes past it */
 };
 
 enum { CODE_RANGES = 3 };
@@ -48,22 +48,22 @@ struct start {
 	struct identity output; /* descriptor 1 when it was started */
 };
 
-struct views;
-struct writes;
+struct viewed_files;
+struct guarded_files;
 
 struct target {
 	pid_t pid;
-	int descriptor;     /* pidfd */
-	unsigned users;     /* under the table's lock */
-	uint64_t looked_ns; /* when it was last known to live; under the table's lock */
-	bool gone;          /* ended, out of the table */
+	int descriptor;      /* pidfd */
+	unsigned users;      /* under the table's lock */
+	uint64_t checked_ns; /* when it was last known to live; under the table's lock */
+	bool gone;           /* ended, out of the table */
 	struct target *next;
 
 	pthread_mutex_t lock; /* for all below */
 	enum way way;
 	bool confined; /* it may open less than /proc says: Landlock, which nothing there tells of */
 	bool is_fork;  /* a copy of the process that started the program */
-	bool told;     /* a copy: its FORK record is written */
+	bool reported;    /* a copy: its FORK record is written */
 	bool exec_called; /* `start` says of what */
 	struct start start;
 	struct image image; /* what it runs, as far as it was asked for: it changes by exec alone */
@@ -71,19 +71,19 @@ struct target {
 	struct request request;
 	struct process_ref process;
 	uint64_t record;                     /* number of its START or FORK record; 0: none */
-	uint64_t hello;                      /* WAY_LIBRARY: address of its struct hello */
+	uint64_t handshake;                  /* WAY_LIBRARY: address of its struct hello */
 	struct code_range code[CODE_RANGES]; /* WAY_LIBRARY: what the library sees */
 	struct code_range loader, library;   /* WAY_STARTING: as far as known */
 	char *root;        /* its root folder as this process names it, NULL: the same */
 	bool root_changes; /* it may have another by now */
-	char *folder;      /* its current folder as this process names it; NULL: not known now */
+	char *directory;   /* its current folder as this process names it; NULL: not known now */
 	bool has_threads;  /* more than the first make calls: then it may change at any time */
 	struct rule_program rules; /* those that speak of what it runs; for rules.c */
 	bool rules_known;
 	uint64_t rules_said[8]; /* the last of what the rules said of what it runs, as hashes; 0: none */
 	unsigned rules_said_next;
-	struct views *views;   /* of a viewer; NULL: none yet */
-	struct writes *writes; /* what it was let do to files that matter; NULL: nothing yet */
+	struct viewed_files *views;   /* of a viewer; NULL: none yet */
+	struct guarded_files *writes; /* what it was let do to files that matter; NULL: nothing yet */
 	uint64_t scope_id; /* what it reads and writes belongs to, where that is known by more than `request.context`; 0 */
 };
 
@@ -98,37 +98,38 @@ int targets_descriptor(const struct targets *targets);
 /* targets_sweep(): forgets those that ended. */
 void targets_sweep(struct targets *targets);
 
-/* targets_timer(): readable when it is time to look at what came of writes (writes.h).  targets_note_writing(): that of a process is to
+/* targets_timer(): readable when it is time to look at what came of writes (guarded.h).  targets_note_writing(): that of a process is to
  * be looked at soon.  targets_next_writing(): takes one of these processes; 0: there is none. */
 int targets_timer(const struct targets *targets);
 void targets_note_writing(struct targets *targets, pid_t pid);
 pid_t targets_next_writing(struct targets *targets);
 
-/* target_find(): the process of a thread, locked; NULL when it is not known yet, or held by another: does not wait.  target_take(): the process of any thread, learned of if it is new; NULL when it cannot be told.
- * target_give(): lets go of it. */
+/* target_find(): the process of a thread, locked; NULL when it is not known yet, or held by another: does not wait.  target_acquire(): the process of any thread, learned of if it is new; NULL when it cannot be told.
+ * target_release(): lets go of it. */
 struct target *target_find(struct targets *targets, pid_t tid);
-struct target *target_take(struct targets *targets, pid_t tid);
-void target_give(struct targets *targets, struct target *target);
+struct target *target_acquire(struct targets *targets, pid_t tid);
+void target_release(struct targets *targets, struct target *target);
 
-/* What follows is about a process that is held: target_take(). */
+/* What follows is about a process that is held: target_acquire(). */
 
 /* target_refresh_root(): asks for its root folder again. */
 void target_refresh_root(const struct targets *targets, struct target *target);
 
-/* target_is_settled(): is what it runs known, as far as it is for all processes? */
-bool target_is_settled(const struct target *target);
+/* target_is_complete(): is what it runs known, as far as it is for all processes? */
+bool target_is_complete(const struct target *target);
 
 /* target_is_sure(): is what was read of the process surely of the image that made a call which was taken then (CLOCK_MONOTONIC), without
  * asking the kernel whether that waits still?  It is settled, calls exec by the supervisor's leave alone, and its number is not another's as
  * soon as that. */
-bool target_is_sure(const struct targets *targets, const struct target *target, uint64_t taken_ns);
+bool target_is_sure(const struct targets *targets, const struct target *target,
+		    uint64_t received_ns);
 
 /* target_is_loading(): is that code of a loader which is not done yet, by what is known?  Its calls are of no interest. */
 bool target_is_loading(const struct target *target, uint64_t code);
 
-/* target_settle(): the process calls from `code` (0: not known): what it runs now is known afterwards, unless it is still
+/* target_complete(): the process calls from `code` (0: not known): what it runs now is known afterwards, unless it is still
  * being loaded: then false, and the call is of no interest.  ends: it calls exit: then it is settled in any case. */
-bool target_settle(struct targets *targets, struct target *target, uint64_t code, bool ends);
+bool target_complete(struct targets *targets, struct target *target, uint64_t code, bool ends);
 
 /* target_start(): the process calls exec.  announce: nobody else announces the program.  words: arguments, each ended by NUL. */
 void target_start(struct targets *targets, struct target *target, pid_t tid, bool announce,
@@ -138,7 +139,7 @@ void target_start(struct targets *targets, struct target *target, pid_t tid, boo
 void target_returned(struct targets *targets, struct target *target, pid_t tid);
 
 /* target_library(): the library says hello in this process.  Returns false when it is to stay off. */
-bool target_library(struct targets *targets, struct target *target, uint64_t hello);
+bool target_library(struct targets *targets, struct target *target, uint64_t handshake);
 
 /* target_is_library_code(): is that call one which the library sees? */
 bool target_is_library_code(const struct target *target, uint64_t code);
@@ -146,8 +147,8 @@ bool target_is_library_code(const struct target *target, uint64_t code);
 /* target_is_elsewhere(): does it live in another namespace of processes? */
 bool target_is_elsewhere(const struct target *target);
 
-/* target_look_at_library(): learns what the library knows of the process, for a call that went past it. */
-void target_look_at_library(struct targets *targets, struct target *target);
+/* target_inspect_library(): learns what the library knows of the process, for a call that went past it. */
+void target_inspect_library(struct targets *targets, struct target *target);
 
 /* target_meet_children(): the process is about to end: its children are looked at as long as it is known who started them. */
 void target_meet_children(struct targets *targets, struct target *target);

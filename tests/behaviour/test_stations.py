@@ -1,7 +1,7 @@
 """Each interposed function asks what shim/call/operations.def says that it asks, and nothing else: read from the code that was built.
 
 hooks.def gives each of libc's names an operation, and the operation has its stations: rules, guard, observe, journal.  A wrapper passes
-a station if its code can reach a function of it: from its own section, by relocations, through the other wrappers' code and door.c.
+a station if its code can reach a function of it: from its own section, by relocations, through the other wrappers' code and call.c.
 So a new wrapper that asks neither the rules nor the guard fails here unless its operation has a reason for that.
 """
 import collections
@@ -18,13 +18,13 @@ BUILD = pathlib.Path(os.environ["SEEN_BUILD"])
 SHIM = BUILD / "shim/CMakeFiles/seen_preload.dir"
 
 # Functions that may refuse a call, or take it back; all else of the guard only notes.
-GUARDS = {"plan_open", "plan_change", "plan_rename", "plan_name", "writes_refuses", "writes_refuses_parts", "writes_closing"}
+GUARDS = {"write_check_open", "write_check_change", "write_check_rename", "write_check_name", "guarded_refuses", "guarded_refuses_parts", "guarded_closing"}
 # Objects whose functions belong to a station.
 RULES = ("preload/rules",)
 OBSERVE = ("preload/follow/", "preload/change", "preload/ring", "preload/directory")
-JOURNAL = ("preload/record", "preload/descriptors", "preload/launch", "preload/end")
+JOURNAL = ("preload/record", "preload/descriptors", "preload/launch", "preload/exit")
 # Objects that a wrapper's way to a station leads through.
-WAY = ("preload/hooks_", "preload/door")
+WAY = ("preload/hooks_", "preload/call")
 FAMILIES = ("NAMES", "OPENS", "DATA", "METADATA", "PROCESSES")
 
 
@@ -129,11 +129,11 @@ class Stations(unittest.TestCase):
 
     def test_what_is_wrong_is_found(self):
         code = Code.__new__(Code)
-        code.places = {"good": ("preload/hooks_file", ".text.good"), "bad": ("preload/hooks_file", ".text.bad"), "door_opened": ("preload/door", ".text.door_opened"),
+        code.places = {"good": ("preload/hooks_file", ".text.good"), "bad": ("preload/hooks_file", ".text.bad"), "call_opened": ("preload/call", ".text.call_opened"),
                        "rules_let": ("preload/rules", ".text.rules_let"), "record_opened": ("preload/record", ".text.record_opened")}
-        code.named = collections.defaultdict(set, {("preload/hooks_file", ".text.good"): {".text.helper", "door_opened"},
-                                                   ("preload/hooks_file", ".text.helper"): {"rules_let"}, ("preload/hooks_file", ".text.bad"): {"door_opened"},
-                                                   ("preload/door", ".text.door_opened"): {"record_opened"}, ("preload/record", ".text.record_opened"): {"rules_let"}})
+        code.named = collections.defaultdict(set, {("preload/hooks_file", ".text.good"): {".text.helper", "call_opened"},
+                                                   ("preload/hooks_file", ".text.helper"): {"rules_let"}, ("preload/hooks_file", ".text.bad"): {"call_opened"},
+                                                   ("preload/call", ".text.call_opened"): {"record_opened"}, ("preload/record", ".text.record_opened"): {"rules_let"}})
         self.assertEqual((code.stations("good"), code.stations("bad")), ({"RULES", "JOURNAL"}, {"JOURNAL"}))
 
 

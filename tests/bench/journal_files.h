@@ -123,7 +123,7 @@ static inline size_t hostile_name(unsigned kind, unsigned number, size_t longest
 /* longest: of a hostile name, in bytes. */
 static inline void make_files(bool is_hostile, size_t longest)
 {
-	static const char *const FOLDERS[] = {
+	static const char *const DIRECTORIES[] = {
 		"src",
 		"src/core",
 		"src/net",
@@ -179,7 +179,7 @@ static inline void make_files(bool is_hostile, size_t longest)
 		else
 			length = (size_t)snprintf(
 				name, sizeof(name), "%s/file%u.%s",
-				FOLDERS[below(sizeof(FOLDERS) / sizeof(FOLDERS[0]))], i,
+				DIRECTORIES[below(sizeof(DIRECTORIES) / sizeof(DIRECTORIES[0]))], i,
 				ENDINGS[below(sizeof(ENDINGS) / sizeof(ENDINGS[0]))]);
 		file->path = strndup(name, length);
 		must(file->path != NULL);

@@ -370,13 +370,13 @@ static void view(void)
 
 static void search(void)
 {
-	static const char *const FOLDERS[] = { "src", "tests", "docs", "." };
+	static const char *const DIRECTORIES[] = { "src", "tests", "docs", "." };
 	struct process bash = shell("grep -rn TODO src tests");
 	struct process grep = start(&bash, ROLE_READER, "/usr/bin/grep", "-rn", "TODO");
 	struct journal_record record = journal_blank(JOURNAL_LIST);
 	unsigned count = 4 + below(24);
 
-	record.path = text(FOLDERS[below(4)]);
+	record.path = text(DIRECTORIES[below(4)]);
 	record.directory = text(workspace);
 	record.fd = 3;
 	(void)put_plain(&grep, record);

@@ -251,13 +251,13 @@ static uint64_t at_least(uint64_t value, uint64_t least)
 }
 
 /* The settings of a session whose table has room for `capacity` entries. */
-static void make_segment(uint64_t capacity, const char *folder)
+static void make_segment(uint64_t capacity, const char *directory)
 {
 	char path[256], name[PATH_BYTES];
 	struct world world;
 	uint64_t text = SEGMENT_ARENA_FIRST;
 
-	(void)snprintf(path, sizeof(path), "%s/segment", folder);
+	(void)snprintf(path, sizeof(path), "%s/segment", directory);
 	for (uint64_t i = 0; kind->has_paths && i < count; i++) {
 		size_t length = path_of(i, name);
 		text_sum += length;
@@ -281,7 +281,7 @@ static void make_segment(uint64_t capacity, const char *folder)
 	default:
 		settings.session_deliveries = capacity;
 	}
-	must(segment_create(folder, "bench", WORLD_RANDOM, "boot", &settings, world.segment.text,
+	must(segment_create(directory, "bench", WORLD_RANDOM, "boot", &settings, world.segment.text,
 			    world.segment.text_bytes, NULL, NULL) == 0);
 	world_close(&world);
 	must(segment_map(path, &segment) == 0);
@@ -396,7 +396,7 @@ static int usage(void)
 
 int main(int argc, char **argv)
 {
-	const char *folder = getenv("TMPDIR");
+	const char *directory = getenv("TMPDIR");
 	unsigned long fill = 50, rounds = 5;
 	char place[200];
 
@@ -406,7 +406,7 @@ int main(int argc, char **argv)
 		else if (i + 1 < argc && strcmp(argv[i], "--rounds") == 0)
 			rounds = strtoul(argv[i + 1], NULL, 10);
 		else if (i + 1 < argc && strcmp(argv[i], "--folder") == 0)
-			folder = argv[i + 1];
+			directory = argv[i + 1];
 		else
 			return usage();
 	for (size_t i = 0; argc > 2 && i < sizeof(KINDS) / sizeof(KINDS[0]); i++)
@@ -415,7 +415,8 @@ int main(int argc, char **argv)
 	count = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
 	if (!kind || count < 16 || fill == 0 || rounds == 0 || rounds > ROUNDS_MAX)
 		return usage();
-	(void)snprintf(place, sizeof(place), "%s/seen-tables-XXXXXX", folder ? folder : "/tmp");
+	(void)snprintf(place, sizeof(place), "%s/seen-tables-XXXXXX",
+		       directory ? directory : "/tmp");
 	must(mkdtemp(place));
 	make_segment(at_least(count * 100 / fill, 16), place);
 	must(rmdir(place) == 0);

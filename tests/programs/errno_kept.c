@@ -139,17 +139,18 @@ static void naming(void)
 	SHOW(chdir("file"));
 	SHOW(chdir("."));
 	SHOW(fchdir(-1));
-	int folder = open(".", O_RDONLY | O_DIRECTORY);
-	SHOW(fchdir(folder));
-	SHOW(close(folder));
-	char name[] = "temporary-XXXXXX", folder_name[] = "temporary-XXXXXX", bad[] = "temporary";
+	int directory = open(".", O_RDONLY | O_DIRECTORY);
+	SHOW(fchdir(directory));
+	SHOW(close(directory));
+	char name[] = "temporary-XXXXXX", directory_name[] = "temporary-XXXXXX",
+	     bad[] = "temporary";
 	SHOW(mkstemp(bad));
 	int temporary = -1;
 	SHOW((temporary = mkstemp(name)) >= 0);
 	SHOW(close(temporary));
-	SHOW_POINTER(mkdtemp(folder_name));
+	SHOW_POINTER(mkdtemp(directory_name));
 	SHOW(remove(name));
-	SHOW(remove(folder_name));
+	SHOW(remove(directory_name));
 }
 
 static void starting(void)

@@ -50,11 +50,11 @@ int main(int argc, char **argv)
 	if (argc > 1)
 		return wrong(argv[1]);
 	put_file("file", "the file\n", 0644);
-	int fd = -1, folder = open(".", flags | O_DIRECTORY);
+	int fd = -1, directory = open(".", flags | O_DIRECTORY);
 	SHOW(fd = open("file", flags));
 	SHOW(open64("file", flags));
-	SHOW(openat(folder, "file", flags));
-	SHOW(openat64(folder, "file", flags));
+	SHOW(openat(directory, "file", flags));
+	SHOW(openat64(directory, "file", flags));
 	SHOW(open("missing", flags));
 	SHOW(read(fd, bytes, length));
 	SHOW(pread(fd, bytes, length, 2));

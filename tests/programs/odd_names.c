@@ -17,7 +17,7 @@ static void show_content(const char *name, int fd)
 		CHECK(close(fd) == 0);
 }
 
-static void resolve(const char *path, int folder, uint64_t flags, uint64_t how_to)
+static void resolve(const char *path, int directory, uint64_t flags, uint64_t how_to)
 {
 	struct open_how how = { .flags = flags,
 				.mode = flags & O_CREAT ? 0600 : 0,
@@ -25,22 +25,23 @@ static void resolve(const char *path, int folder, uint64_t flags, uint64_t how_t
 	char name[128];
 
 	(void)snprintf(name, sizeof(name), "openat2 %s 0x%lx", path, (unsigned long)how_to);
-	show_content(name, (int)syscall(SYS_openat2, folder, path, &how, sizeof(how)));
+	show_content(name, (int)syscall(SYS_openat2, directory, path, &how, sizeof(how)));
 }
 
-static void through_links(int file, int folder)
+static void through_links(int file, int directory)
 {
 	char path[64];
 	int fd;
 
-	static const char *const FOLDERS[] = { "/proc/self/fd", "/dev/fd", "/proc/thread-self/fd",
-					       "/proc/self/../self/fd" };
+	static const char *const DIRECTORIES[] = { "/proc/self/fd", "/dev/fd",
+						   "/proc/thread-self/fd",
+						   "/proc/self/../self/fd" };
 	for (unsigned i = 0; i < 4; i++) {
-		(void)snprintf(path, sizeof(path), "%s/%d", FOLDERS[i], file);
+		(void)snprintf(path, sizeof(path), "%s/%d", DIRECTORIES[i], file);
 		show_content(path, open(path, O_RDONLY));
 		SHOW((fd = open(path, O_WRONLY | O_APPEND)) >= 0);
 		close(fd);
-		(void)snprintf(path, sizeof(path), "%s/%d/inside", FOLDERS[i], folder);
+		(void)snprintf(path, sizeof(path), "%s/%d/inside", DIRECTORIES[i], directory);
 		show_content(path, open(path, O_RDONLY));
 	}
 	(void)snprintf(path, sizeof(path), "/proc/%d/cwd/file", getpid());
@@ -136,15 +137,15 @@ static void long_names(void)
 
 int main(void)
 {
-	int file, folder;
+	int file, directory;
 
 	dup2(1, 2);
 	put_file("file", "the file\n", 0644);
 	CHECK(mkdir("folder", 0755) == 0 && symlink("../file", "folder/link") == 0);
 	put_file("folder/inside", "inside\n", 0644);
 	CHECK((file = open("file", O_RDWR)) >= 0 &&
-	      (folder = open("folder", O_RDONLY | O_DIRECTORY)) >= 0);
-	through_links(file, folder);
+	      (directory = open("folder", O_RDONLY | O_DIRECTORY)) >= 0);
+	through_links(file, directory);
 
 	static const uint64_t HOW[] = { 0,
 					RESOLVE_BENEATH,
@@ -153,22 +154,22 @@ int main(void)
 					RESOLVE_NO_MAGICLINKS,
 					RESOLVE_NO_XDEV };
 	for (unsigned i = 0; i < sizeof(HOW) / sizeof(HOW[0]); i++) {
-		resolve("inside", folder, O_RDONLY, HOW[i]);
-		resolve("link", folder, O_RDONLY, HOW[i]);
-		resolve("../file", folder, O_RDONLY, HOW[i]);
-		resolve("/inside", folder, O_RDONLY, HOW[i]);
-		resolve("/proc/self/fd/0", folder, O_RDONLY, HOW[i]);
-		resolve("new", folder, O_RDWR | O_CREAT | O_TRUNC, HOW[i]);
+		resolve("inside", directory, O_RDONLY, HOW[i]);
+		resolve("link", directory, O_RDONLY, HOW[i]);
+		resolve("../file", directory, O_RDONLY, HOW[i]);
+		resolve("/inside", directory, O_RDONLY, HOW[i]);
+		resolve("/proc/self/fd/0", directory, O_RDONLY, HOW[i]);
+		resolve("new", directory, O_RDWR | O_CREAT | O_TRUNC, HOW[i]);
 	}
-	resolve("inside", folder, O_RDONLY, 0x8000);
+	resolve("inside", directory, O_RDONLY, 0x8000);
 	struct open_how how = { .flags = O_RDONLY };
-	SHOW(syscall(SYS_openat2, folder, "inside", &how, 8));
-	SHOW(syscall(SYS_openat2, folder, "inside", &how, 4096));
-	SHOW(syscall(SYS_openat2, folder, "inside", NULL, sizeof(how)));
+	SHOW(syscall(SYS_openat2, directory, "inside", &how, 8));
+	SHOW(syscall(SYS_openat2, directory, "inside", &how, 4096));
+	SHOW(syscall(SYS_openat2, directory, "inside", NULL, sizeof(how)));
 	SHOW(openat(999, "file", O_RDONLY));
 	SHOW(openat(999, "/no/such/file", O_RDONLY));
 	SHOW(openat(file, "file", O_RDONLY));
-	SHOW(openat(folder, "", O_RDONLY));
+	SHOW(openat(directory, "", O_RDONLY));
 	SHOW(open("", O_WRONLY | O_CREAT, 0600));
 
 	without_name();

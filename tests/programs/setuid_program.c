@@ -22,7 +22,7 @@ static int show_identity(void)
 
 int main(int argc, char **argv)
 {
-	char folder[] = "/tmp/seen-setuid-XXXXXX", program[64], command[8192];
+	char directory[] = "/tmp/seen-setuid-XXXXXX", program[64], command[8192];
 
 	if (argc > 1)
 		return show_identity();
@@ -30,9 +30,9 @@ int main(int argc, char **argv)
 	if (getuid() != 0)
 		skip("not root");
 	dup2(1, 2);
-	CHECK(mkdtemp(folder));
-	CHECK(chmod(folder, 0755) == 0);
-	snprintf(program, sizeof(program), "%s/program", folder);
+	CHECK(mkdtemp(directory));
+	CHECK(chmod(directory, 0755) == 0);
+	snprintf(program, sizeof(program), "%s/program", directory);
 	snprintf(command, sizeof(command), "cp '%s' '%s' && chmod 4755 '%s'", self(), program,
 		 program);
 	CHECK(quietly(command));
@@ -49,6 +49,6 @@ int main(int argc, char **argv)
 		}
 		show_end(way == 0 ? "setuid program" : "su", child);
 	}
-	CHECK(unlink(program) == 0 && rmdir(folder) == 0);
+	CHECK(unlink(program) == 0 && rmdir(directory) == 0);
 	return 0;
 }

@@ -51,10 +51,10 @@ int main(void)
 	spawn("folder", true, "cat", &actions, NULL, inner);
 	posix_spawn_file_actions_destroy(&actions);
 
-	int folder = open("folder", O_RDONLY | O_DIRECTORY);
+	int directory = open("folder", O_RDONLY | O_DIRECTORY);
 	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_addfchdir_np(&actions, folder);
-	posix_spawn_file_actions_addclose(&actions, folder);
+	posix_spawn_file_actions_addfchdir_np(&actions, directory);
+	posix_spawn_file_actions_addclose(&actions, directory);
 	spawn("folder by descriptor", true, "cat", &actions, NULL, inner);
 	posix_spawn_file_actions_destroy(&actions);
 
@@ -97,6 +97,6 @@ int main(void)
 	spawn("a folder", false, "folder", NULL, NULL, script);
 	CHECK(unsetenv("PATH") == 0);
 	spawn("no PATH", true, "cat", NULL, NULL, inner);
-	SHOW(close(folder));
+	SHOW(close(directory));
 	return 0;
 }

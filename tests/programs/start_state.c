@@ -14,10 +14,10 @@ __attribute__((constructor)) static void start(void)
 	error_at_start = errno;
 }
 
-static void show_entries(const char *folder, const char *what)
+static void show_entries(const char *directory, const char *what)
 {
 	int count = 0;
-	DIR *entries = opendir(folder);
+	DIR *entries = opendir(directory);
 	CHECK(entries);
 	for (struct dirent *entry; (entry = readdir(entries));)
 		count += entry->d_name[0] != '.';
@@ -32,7 +32,7 @@ static void show_state(void)
 	struct rlimit limit;
 	struct rusage usage;
 	stack_t stack;
-	char folder[4096];
+	char directory[4096];
 
 	printf("errno at start %d\n", error_at_start);
 	show_entries("/proc/self/fd", "descriptors");
@@ -73,8 +73,8 @@ static void show_state(void)
 	char name[16] = "";
 	CHECK(prctl(PR_GET_NAME, name) == 0);
 	printf("%s\n", name);
-	CHECK(getcwd(folder, sizeof(folder)));
-	printf("folder %s\n", strrchr(folder, '/'));
+	CHECK(getcwd(directory, sizeof(directory)));
+	printf("folder %s\n", strrchr(directory, '/'));
 	printf("group leader %d, session leader %d, foreground %d\n", getpgrp() == getpid(),
 	       getsid(0) == getpid(), isatty(0));
 	SHOW(open("/dev/null", O_RDONLY));

@@ -350,7 +350,7 @@ static void write_something(int path)
 
 /* A read under way; forgets that touch it are noted. */
 struct reading {
-	struct view view;
+	struct viewed_file view;
 	int path, object;
 	struct bytes bytes; /* asked for */
 	bool forgotten;

@@ -243,19 +243,19 @@ static inline struct request world_request(const struct world *world, uint64_t s
 }
 
 /* One `cat FILE`, in the steps of a viewer. */
-struct view {
+struct viewed_file {
 	int fd;
 	struct stat stat;
 	char path[512];
 	struct answer answer;
 	struct pending pending;
 	bool is_pending;
-	struct delivered delivered; /* view_end() */
+	struct delivered delivered; /* viewer_finish() */
 };
 
 /* view_begin(): opens the file and asks; where the real bytes are given, remembers it as pending. */
 static inline enum decision view_begin(const struct world *world, const struct request *request,
-				       const char *name, struct view *view)
+				       const char *name, struct viewed_file *view)
 {
 	(void)snprintf(view->path, sizeof(view->path), "%s/%s", world->workspace, name);
 	view->fd = open(view->path, O_RDONLY | O_CLOEXEC);
@@ -270,9 +270,9 @@ static inline enum decision view_begin(const struct world *world, const struct r
 	return view->answer.decision;
 }
 
-/* view_end(): the bytes went out and the viewer left by exit(0). */
-static inline void view_end(const struct world *world, const struct request *request,
-			    struct view *view)
+/* viewer_finish(): the bytes went out and the viewer left by exit(0). */
+static inline void viewer_finish(const struct world *world, const struct request *request,
+				 struct viewed_file *view)
 {
 	struct scope_slot *scope = scope_find(&world->segment, request->context.scope_id);
 	struct content content;
@@ -303,10 +303,10 @@ static inline enum decision world_cat_reason(const struct world *world, uint64_t
 					     const char *name, enum reason *ret_reason)
 {
 	struct request request = world_request(world, scope_id);
-	struct view view;
+	struct viewed_file view;
 	enum decision decision = view_begin(world, &request, name, &view);
 
-	view_end(world, &request, &view);
+	viewer_finish(world, &request, &view);
 	if (ret_reason)
 		*ret_reason = view.answer.reason;
 	return decision;

@@ -56,7 +56,7 @@ _Noreturn static void leave(int status)
 }
 
 /* Ends with the process above, which may have ended before this was called. */
-static void end_with(pid_t parent)
+static void exit_with_parent(pid_t parent)
 {
 	(void)sys_call6(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0, 0);
 	if (sys_getppid() != parent)
@@ -89,12 +89,12 @@ static void keep_program(const struct run *run, pid_t viewer)
 	for (int signal = 1; signal <= SIGNALS; signal++)
 		(void)sys_call6(SYS_rt_sigaction, signal, (long)&by_default, 0, SIGNAL_SET_BYTES, 0,
 				0);
-	end_with(viewer);
+	exit_with_parent(viewer);
 	(void)sys_call6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&none, 0, SIGNAL_SET_BYTES, 0, 0);
 	pid_t keeper = sys_getpid();
 	long child = sys_call6(SYS_clone, SIGCHLD, 0, 0, 0, 0, 0);
 	if (child == 0) {
-		end_with(keeper);
+		exit_with_parent(keeper);
 		start_program(run);
 		leave(DIFF_FAILED);
 	}
@@ -106,7 +106,7 @@ static void keep_program(const struct run *run, pid_t viewer)
 }
 
 /* Until the other end of a pipe is closed.  False: it is not in time. */
-static bool wait_for_end(int fd, uint64_t patience_ns)
+static bool wait_for_exit(int fd, uint64_t patience_ns)
 {
 	uint64_t end_ns = sys_boottime_ns() + patience_ns;
 
@@ -140,7 +140,7 @@ static int run_program(const struct run *run, uint64_t patience_ns)
 		keep_program(run, viewer);
 	(void)sys_call6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, SIGNAL_SET_BYTES, 0, 0);
 	(void)sys_close(ends[1]);
-	if (keeper > 0 && !wait_for_end(ends[0], patience_ns))
+	if (keeper > 0 && !wait_for_exit(ends[0], patience_ns))
 		(void)sys_call3(SYS_kill, keeper, SIGKILL, 0);
 	(void)sys_close(ends[0]);
 	if (keeper < 0)

@@ -34,19 +34,19 @@ enum {
 	STDIN,
 	STDOUT,
 	STDERR,
-	FOLDERS_MAX = 64,        /* open at once, as a walk through a tree does */
+	DIRECTORIES_MAX = 64,    /* open at once, as a walk through a tree does */
 	STREAM_PUTTING = 0x0800, /* glibc, libio.h: something was put into it */
 };
 
 /* A folder that is open: paths below it are relative to it. */
-struct folder {
+struct listed_directory {
 	int fd; /* 0: none */
 	char *path;
 };
 
 static struct {
 	struct inputs inputs;
-	struct inputs_needed plan;
+	struct inputs_needed check;
 	struct version identity;
 	struct moment begin;
 	uint64_t forgets;
@@ -58,7 +58,7 @@ static struct {
 	char *const *words;
 	/* execve() as the program calls it */
 	int (*execute)(const char *path, char *const argv[], char *const environment[]);
-	struct folder folders[FOLDERS_MAX];
+	struct listed_directory directories[DIRECTORIES_MAX];
 	char *paths; /* SEGMENT_PATH_BYTES for each */
 } reader;
 
@@ -69,17 +69,17 @@ static struct moment now(void)
 			  request->context.capture_id, request->command_id);
 }
 
-void reader_odd(void)
+void reader_untrackable(void)
 {
 	shim.tracks = false;
-	shim_settle();
+	shim_complete();
 }
 
 /* What it reads need not be looked at any more, nor when it is run again. */
 static void is_too_much(void)
 {
 	remembered_refuse(&shim.segment, &reader.identity, &reader.begin);
-	reader_odd();
+	reader_untrackable();
 }
 
 /* ---- what the command is ---- */
@@ -150,20 +150,20 @@ static void add_standard(struct version_stream *stream, int fd)
 static bool identify(const char *executable, char *const argv[], char *const environment[],
 		     struct version *ret_identity)
 {
-	char folder[SEGMENT_PATH_BYTES];
+	char listed[SEGMENT_PATH_BYTES];
 	struct version_stream stream;
 	struct stat stat;
 	uint32_t who[2] = { sys_geteuid(), (uint32_t)sys_call3(SYS_getegid, 0, 0, 0) };
 
-	if (sys_stat(executable, &stat) < 0 || sys_getcwd(folder, sizeof(folder)) <= 0 ||
-	    folder[0] != '/')
+	if (sys_stat(executable, &stat) < 0 || sys_getcwd(listed, sizeof(listed)) <= 0 ||
+	    listed[0] != '/')
 		return false;
 	struct stamp stamp = stamp_of(&stat);
 	version_stream_init(&stream);
 	add_text(&stream, executable);
 	version_stream_add(&stream, &stamp, sizeof(stamp));
 	version_stream_add(&stream, who, sizeof(who));
-	add_text(&stream, folder);
+	add_text(&stream, listed);
 	for (size_t i = 0; argv[i]; i++)
 		add_text(&stream, argv[i]);
 	version_stream_add(&stream, "", 1); /* no word follows */
@@ -180,7 +180,7 @@ static bool identify(const char *executable, char *const argv[], char *const env
 static bool is_never(const char *name, char *const argv[])
 {
 	const struct segment *segment = &shim.segment;
-	char *joined = scratch_take();
+	char *joined = scratch_acquire();
 	const char *glob = NULL;
 	size_t used = joined ? strlen(name) : 0;
 	bool never = !joined;
@@ -198,7 +198,7 @@ static bool is_never(const char *name, char *const argv[])
 	}
 	while (!never && (glob = segment_text(segment, segment->settings->requests_never, glob)))
 		never = path_glob(glob, joined, false);
-	scratch_give(joined);
+	scratch_release(joined);
 	return never;
 }
 
@@ -224,7 +224,7 @@ static void answer_if_it_may(const struct remembered_slot *remembered, uint32_t 
 	struct segment *segment = &shim.segment;
 	struct request *request = &shim.request;
 	uint64_t number = request->number;
-	char *text = scratch_take();
+	char *text = scratch_acquire();
 
 	segment_count(segment, COUNTER_requests_repeated, 1);
 	if (!text || segment->settings->session_mode != SESSION_MODE_SUBSTITUTE)
@@ -262,11 +262,11 @@ static void answer_if_it_may(const struct remembered_slot *remembered, uint32_t 
 	segment_count(segment, COUNTER_requests_answered, (uint64_t)-1);
 	remembered_unnote(segment, remembered, number);
 end:
-	scratch_give(text);
+	scratch_release(text);
 }
 
 /* Returns whether it is worth looking at what the command reads. */
-static bool look_for_answer(char *const environment[])
+static bool find_answer(char *const environment[])
 {
 	struct segment *segment = &shim.segment;
 	struct remembered_slot remembered;
@@ -297,7 +297,7 @@ static bool is_tracked(void)
 {
 	pid_t thread = (pid_t)sys_call3(SYS_gettid, 0, 0, 0);
 	if (thread != shim.pid || thread != sys_getpid())
-		reader_odd();
+		reader_untrackable();
 	return shim.tracks;
 }
 
@@ -310,13 +310,13 @@ static bool is_tracked_still(void)
 static void add_known(enum input_kind kind, const char *path, int fd, const struct stat *stat,
 		      int error)
 {
-	int failed = inputs_add_known(&reader.inputs, kind, reader.plan.flags, path, fd, stat,
+	int failed = inputs_add_known(&reader.inputs, kind, reader.check.flags, path, fd, stat,
 				      error);
 	if (failed == -E2BIG) {
 		segment_count(&shim.segment, COUNTER_lost_requests, 1);
 		is_too_much();
 	} else if (failed < 0) {
-		reader_odd();
+		reader_untrackable();
 	}
 }
 
@@ -325,47 +325,48 @@ static void add(enum input_kind kind, const char *path, int fd, int error)
 	add_known(kind, path, fd, NULL, error);
 }
 
-static struct folder *folder_of(int fd)
+static struct listed_directory *listed_of(int fd)
 {
-	for (int i = 0; fd > STDERR && i < FOLDERS_MAX; i++)
-		if (reader.folders[i].fd == fd)
-			return &reader.folders[i];
+	for (int i = 0; fd > STDERR && i < DIRECTORIES_MAX; i++)
+		if (reader.directories[i].fd == fd)
+			return &reader.directories[i];
 	return NULL;
 }
 
-static void keep_folder(int fd, const char *path)
+static void keep_listed(int fd, const char *path)
 {
-	struct folder *folder = folder_of(fd);
+	struct listed_directory *listed = listed_of(fd);
 	size_t length = strlen(path);
 
-	for (int i = 0; !folder && i < FOLDERS_MAX; i++)
-		if (!reader.folders[i].fd)
-			folder = &reader.folders[i];
-	if (!folder || fd <= STDERR || length >= SEGMENT_PATH_BYTES) {
-		reader_odd();
+	for (int i = 0; !listed && i < DIRECTORIES_MAX; i++)
+		if (!reader.directories[i].fd)
+			listed = &reader.directories[i];
+	if (!listed || fd <= STDERR || length >= SEGMENT_PATH_BYTES) {
+		reader_untrackable();
 		return;
 	}
-	folder->fd = fd;
-	memmove(reader.paths + (folder - reader.folders) * SEGMENT_PATH_BYTES, path, length + 1);
-	folder->path = reader.paths + (folder - reader.folders) * SEGMENT_PATH_BYTES;
+	listed->fd = fd;
+	memmove(reader.paths + (listed - reader.directories) * SEGMENT_PATH_BYTES, path,
+		length + 1);
+	listed->path = reader.paths + (listed - reader.directories) * SEGMENT_PATH_BYTES;
 }
 
 /* The path of what a call was given, from the current folder.  False where it is not known. */
 static bool place(int directory, const char *path, char *ret_path)
 {
 	size_t length = strlen(path), before = 0;
-	const struct folder *folder = NULL;
+	const struct listed_directory *listed = NULL;
 
 	if (directory != AT_FDCWD && path[0] != '/') {
-		folder = folder_of(directory);
-		if (!folder)
+		listed = listed_of(directory);
+		if (!listed)
 			return false;
-		before = strlen(folder->path);
+		before = strlen(listed->path);
 	}
 	if (before + 1 + length >= SEGMENT_PATH_BYTES)
 		return false;
-	if (folder) {
-		memcpy(ret_path, folder->path, before);
+	if (listed) {
+		memcpy(ret_path, listed->path, before);
 		ret_path[before++] = '/';
 	}
 	memcpy(ret_path + before, path, length + 1);
@@ -390,16 +391,16 @@ static void opened(int fd, const char *path, int flags)
 	if (is_of_process(path))
 		return;
 	if (sys_fstat(fd, &stat) < 0)
-		reader_odd();
+		reader_untrackable();
 	else if (S_ISCHR(stat.st_mode) && stat.st_rdev == makedev(1, 3))
 		; /* /dev/null (admin-guide/devices.txt) */
 	else if (begins_with(path, "/dev/") || begins_with(path, "/proc/") ||
 		 begins_with(path, "/sys/"))
-		reader_odd(); /* /dev/stdin, and what is never the same */
+		reader_untrackable(); /* /dev/stdin, and what is never the same */
 	else if (S_ISDIR(stat.st_mode)) {
 		if (!(flags & O_DIRECTORY)) /* else it is to be listed */
 			add(INPUT_TYPE, path, -1, 0);
-		keep_folder(fd, path);
+		keep_listed(fd, path);
 	} else
 		add_known(INPUT_CONTENT, path, fd, &stat, 0);
 }
@@ -407,62 +408,63 @@ static void opened(int fd, const char *path, int flags)
 void reader_opened(int fd, int directory, const char *path, int flags)
 {
 	int error = fd < 0 ? errno : 0;
-	char *where = is_tracked_still() ? scratch_take() : NULL;
+	char *where = is_tracked_still() ? scratch_acquire() : NULL;
 
 	if (!shim.tracks)
 		;
 	else if (!where || !path || (flags & O_ACCMODE) != O_RDONLY ||
 		 (flags & (O_CREAT | O_TRUNC | O_PATH)) ||
 		 (error && error != ENOENT && error != ENOTDIR) || !place(directory, path, where))
-		reader_odd();
+		reader_untrackable();
 	else if (error)
 		add(INPUT_ABSENT, where, -1, error);
 	else
 		opened(fd, where, flags);
-	scratch_give(where);
+	scratch_release(where);
 }
 
 void reader_listed(int fd, int directory, const char *path)
 {
-	const struct folder *folder;
-	char *where = is_tracked_still() ? scratch_take() : NULL;
+	const struct listed_directory *listed;
+	char *where = is_tracked_still() ? scratch_acquire() : NULL;
 
 	if (!shim.tracks)
 		;
 	else if (!where || fd <= STDERR || (path && !place(directory, path, where)))
-		reader_odd();
+		reader_untrackable();
 	else {
 		if (path)
-			keep_folder(fd, where);
-		folder = folder_of(fd);
-		if (!folder || begins_with(folder->path, "/dev") ||
-		    begins_with(folder->path, "/proc") || begins_with(folder->path, "/sys"))
-			reader_odd();
+			keep_listed(fd, where);
+		listed = listed_of(fd);
+		if (!listed || begins_with(listed->path, "/dev") ||
+		    begins_with(listed->path, "/proc") || begins_with(listed->path, "/sys"))
+			reader_untrackable();
 		else
-			add(reader.plan.details ? INPUT_DETAILS : INPUT_NAMES, folder->path, fd, 0);
+			add(reader.check.details ? INPUT_DETAILS : INPUT_NAMES, listed->path, fd,
+			    0);
 	}
-	scratch_give(where);
+	scratch_release(where);
 }
 
 void reader_closing(int fd)
 {
-	struct folder *folder = folder_of(fd);
-	if (folder)
-		folder->fd = 0;
+	struct listed_directory *listed = listed_of(fd);
+	if (listed)
+		listed->fd = 0;
 }
 
 void reader_duplicated(int fd, int copy)
 {
-	const struct folder *folder = folder_of(fd);
+	const struct listed_directory *listed = listed_of(fd);
 	if (copy < 0)
 		return;
 	reader_closing(copy);
 	/* By a copy of their own output some see whether it can be closed. */
 	reader.copied_output |= fd <= STDERR;
 	if (fd == STDIN || copy <= STDERR)
-		reader_odd();
-	else if (folder)
-		keep_folder(copy, folder->path);
+		reader_untrackable();
+	else if (listed)
+		keep_listed(copy, listed->path);
 }
 
 void reader_passed(int fd, ssize_t count, bool written)
@@ -470,7 +472,7 @@ void reader_passed(int fd, ssize_t count, bool written)
 	if (count <= 0)
 		return;
 	if (fd != STDOUT && (written || fd == STDIN))
-		reader_odd();
+		reader_untrackable();
 	/* More than its agent gets to see, or than is ever answered. */
 	if (fd == STDOUT && written && (reader.output_bytes += (uint64_t)count) > reader.most_bytes)
 		is_too_much();
@@ -479,16 +481,16 @@ void reader_passed(int fd, ssize_t count, bool written)
 void reader_made_stream(int fd)
 {
 	if (fd <= STDERR || reader.copied_output)
-		reader_odd();
+		reader_untrackable();
 }
 
 void reader_moved(int fd, const char *path)
 {
-	const struct folder *folder = path ? NULL : folder_of(fd);
+	const struct listed_directory *listed = path ? NULL : listed_of(fd);
 
 	/* find(1) goes back to where it never left. */
-	if (!folder || strcmp(folder->path, ".") != 0)
-		reader_odd();
+	if (!listed || strcmp(listed->path, ".") != 0)
+		reader_untrackable();
 }
 
 /* A stream had a buffer: something was read from it, or will have been. */
@@ -500,7 +502,7 @@ static bool was_used(const FILE *stream)
 void reader_reopening(const FILE *stream)
 {
 	if (stream != stdin || (was_used(stream) && !reader.stdin_is_file))
-		reader_odd();
+		reader_untrackable();
 	reader.stdin_is_file = true;
 }
 
@@ -508,7 +510,7 @@ void reader_stream_closing(const FILE *stream)
 {
 	if ((stream == stdin && was_used(stream) && !reader.stdin_is_file) ||
 	    (stream == stderr && (stream->_flags & STREAM_PUTTING)))
-		reader_odd();
+		reader_untrackable();
 }
 
 /* ---- start and end ---- */
@@ -533,7 +535,7 @@ void reader_start(const char *executable, const char *name, char *const argv[],
 
 	/* Below no capture nothing is given to a scope: the program runs as if there were nothing of this. */
 	if (!request->command_id || settings->requests_enable != REQUESTS_ENABLE_YES ||
-	    !inputs_needed(name, argv, &reader.plan) || strcmp(path_base(executable), name) != 0 ||
+	    !inputs_needed(name, argv, &reader.check) || strcmp(path_base(executable), name) != 0 ||
 	    path_in_workspace(segment, executable) || is_never(name, argv) ||
 	    !identify(executable, argv, environment, &reader.identity) ||
 	    inputs_init(&reader.inputs) < 0)
@@ -542,7 +544,7 @@ void reader_start(const char *executable, const char *name, char *const argv[],
 	reader.execute = execute;
 	reader.begin = now();
 	reader.most_bytes = most_bytes();
-	if (!look_for_answer(environment))
+	if (!find_answer(environment))
 		return;
 	/* At the end descriptor 1 may be closed, and the agent may have closed what it read. */
 	request_confirm_sink(segment, request);
@@ -550,17 +552,18 @@ void reader_start(const char *executable, const char *name, char *const argv[],
 		return;
 
 	reader.forgets = segment_counter(segment, COUNTER_forgets);
-	long address = sys_mmap((size_t)FOLDERS_MAX * SEGMENT_PATH_BYTES, PROT_READ | PROT_WRITE,
-				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+	long address = sys_mmap((size_t)DIRECTORIES_MAX * SEGMENT_PATH_BYTES,
+				PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+				-1);
 	shim.tracks = process_bytes_written((uint32_t)shim.pid, &reader.start_bytes) &&
 		      !(address < 0 && address >= -4095);
 	reader.paths = (char *)address;
-	if (reader.plan.details)
+	if (reader.check.details)
 		for (size_t i = 0; i < sizeof(FILES) / sizeof(FILES[0]) && shim.tracks; i++)
 			add(INPUT_WORD, FILES[i], -1, 0);
 	/* A program that tells of files, and not what is in them, does not open them. */
-	for (size_t i = 1; argv[i] && shim.tracks && !reader.plan.content; i++)
-		add(reader.plan.details ? INPUT_WORD : INPUT_TYPE, argv[i], -1, 0);
+	for (size_t i = 1; argv[i] && shim.tracks && !reader.check.content; i++)
+		add(reader.check.details ? INPUT_WORD : INPUT_TYPE, argv[i], -1, 0);
 }
 
 /* Was nothing forgotten since it began? */
@@ -591,12 +594,12 @@ static bool was_given(int status, const struct moment *moment)
 static void remember(uint64_t output_bytes, const struct moment *moment)
 {
 	struct segment *segment = &shim.segment;
-	char *text = scratch_take();
+	char *text = scratch_acquire();
 	int length = text ? notice_request(segment, reader.words, output_bytes, 0, text,
 					   SEGMENT_PATH_BYTES)
 			  : -1;
 
-	scratch_give(text);
+	scratch_release(text);
 	if (length <= 0 || (uint64_t)length >= output_bytes ||
 	    remembered_record(segment, &reader.identity, &reader.inputs, output_bytes, moment) < 0)
 		return;
@@ -608,7 +611,7 @@ static void remember(uint64_t output_bytes, const struct moment *moment)
 		(void)remembered_forget(segment, moment->scope_id);
 }
 
-void reader_end(int status)
+void reader_finish(int status)
 {
 	uint64_t written;
 

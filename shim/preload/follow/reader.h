@@ -14,7 +14,7 @@ void reader_start(const char *executable, const char *name, char *const argv[],
 
 /* Of a reader that `tracks`.  reader_opened(): a call opened something, or with fd < 0 could not; errno then says why.  path: NULL: not by
  * name.  reader_listed(): a folder is about to be listed; path NULL: it was opened before.  reader_passed(): bytes were read from a
- * descriptor, or written to it.  reader_odd(): it did something that is not followed: its command is not remembered. */
+ * descriptor, or written to it.  reader_untrackable(): it did something that is not followed: its command is not remembered. */
 void reader_opened(int fd, int directory, const char *path, int flags);
 void reader_listed(int fd, int directory, const char *path);
 void reader_closing(int fd);
@@ -22,10 +22,10 @@ void reader_duplicated(int fd, int copy);
 void reader_moved(int fd, const char *path); /* the current folder changes */
 void reader_made_stream(int fd);             /* over a descriptor: what passes is not seen */
 void reader_passed(int fd, ssize_t count, bool written);
-void reader_odd(void);
+void reader_untrackable(void);
 
-/* reader_end(): it ends by exit(status). */
-void reader_end(int status);
+/* reader_finish(): it ends by exit(status). */
+void reader_finish(int status);
 
 /* reader_stream_closing(), reader_reopening(): a stream of a reader that `tracks` is about to be closed, or to be one of another file. */
 void reader_stream_closing(const FILE *stream);

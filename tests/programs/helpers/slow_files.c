@@ -38,7 +38,7 @@ static struct fuse_attr attributes(uint64_t node)
 	return attributes;
 }
 
-static void look_up(uint64_t unique, const char *name)
+static void resolve_name(uint64_t unique, const char *name)
 {
 	struct fuse_entry_out entry = { .nodeid = 2 + strtoul(name + 1, NULL, 10) };
 
@@ -68,7 +68,7 @@ static void answer(const struct fuse_in_header *request, const char *data)
 		break;
 	}
 	case FUSE_LOOKUP:
-		look_up(unique, payload);
+		resolve_name(unique, payload);
 		break;
 	case FUSE_GETATTR: {
 		struct fuse_attr_out out = { .attr = attributes(request->nodeid) };

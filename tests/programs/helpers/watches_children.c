@@ -29,11 +29,11 @@ static void count(int signal)
 
 static int descriptors(void)
 {
-	DIR *folder = opendir("/proc/self/fd");
+	DIR *directory = opendir("/proc/self/fd");
 	int found = 0;
-	while (readdir(folder))
+	while (readdir(directory))
 		found++;
-	(void)closedir(folder);
+	(void)closedir(directory);
 	return found;
 }
 

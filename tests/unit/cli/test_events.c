@@ -36,15 +36,16 @@ static uint32_t text(const char *bytes)
 }
 
 /* The current folder, as records tell it; NULL: they do not. */
-static const char *folder = "/w";
+static const char *directory = "/w";
 
 static struct journal_record blank(enum journal_op op, uint32_t process, const char *name)
 {
 	return (struct journal_record){ .head = { .op = (uint8_t)op },
 					.process = process,
 					.path = name ? text(name) : 0,
-					.directory = name && name[0] != '/' && folder ? text(folder)
-										      : 0,
+					.directory = name && name[0] != '/' && directory
+							     ? text(directory)
+							     : 0,
 					.directory_fd = AT_FDCWD,
 					.fd = -1 };
 }
@@ -80,7 +81,7 @@ static uint32_t start(uint32_t pid, const char *where)
 static uint32_t copy_of(uint32_t starter, uint32_t pid)
 {
 	return put_life(
-		JOURNAL_FORK, NULL, folder,
+		JOURNAL_FORK, NULL, directory,
 		(struct journal_process){ .pid = pid, .parent_pid = 100, .starter = starter });
 }
 
@@ -214,17 +215,18 @@ Test(events, relative_names)
 	next_is(JOURNAL_LIST, NULL);
 }
 
-Test(events, without_a_folder_nothing_is_known)
+Test(events, without_a_directory_nothing_is_known)
 {
 	uint32_t process = start(100, "/w");
-	folder = NULL; /* the library did not know it then; where the process was before says nothing */
+	directory =
+		NULL; /* the library did not know it then; where the process was before says nothing */
 	put_name(JOURNAL_DELETE, process, "a");
 	put_name(JOURNAL_CHDIR, process, "/now");
 	put_name(JOURNAL_DELETE, process, "a");
-	folder = "(unreachable)/w";
+	directory = "(unreachable)/w";
 	put_name(JOURNAL_DELETE, process, "a");
 	put_name(JOURNAL_DELETE, process, "/a");
-	folder = "/told";
+	directory = "/told";
 	put_name(JOURNAL_DELETE, 0, "a");
 	struct journal_record none = blank(JOURNAL_DELETE, process, "a");
 	none.directory_fd = -1; /* unlinkat(-1, "a"): no folder, though there is a text */
@@ -240,7 +242,7 @@ Test(events, without_a_folder_nothing_is_known)
 	next_is(JOURNAL_DELETE, NULL);
 }
 
-Test(events, chdir_tells_its_folder)
+Test(events, chdir_tells_its_directory)
 {
 	uint32_t process = start(100, "/w");
 	uint32_t top = put_name(JOURNAL_OPEN, process, "/top");
@@ -280,7 +282,7 @@ Test(events, names_relative_to_a_descriptor)
 	cr_assert_str_eq(event.directory, "/w/e/f");
 }
 
-Test(events, a_second_name_is_relative_to_its_own_folder)
+Test(events, a_second_name_is_relative_to_its_own_directory)
 {
 	uint32_t process = start(100, "/w");
 	uint32_t d = put_name(JOURNAL_OPEN, process, "d");
@@ -325,7 +327,7 @@ Test(events, a_second_name_is_relative_to_its_own_folder)
 }
 
 /* What rm -r makes of a deep tree. */
-Test(events, folders_opened_relative_to_each_other)
+Test(events, directories_opened_relative_to_each_other)
 {
 	enum { DEEP = 1000, TOO_DEEP = 1100 };
 	uint32_t process = start(100, "/w");
@@ -342,7 +344,7 @@ Test(events, folders_opened_relative_to_each_other)
 	next_is(JOURNAL_DELETE, NULL);
 }
 
-Test(events, what_opened_no_folder_is_none)
+Test(events, what_opened_no_directory_is_none)
 {
 	uint32_t process = start(100, "/w");
 	struct journal_record failed = blank(JOURNAL_OPEN, process, "d");
@@ -403,7 +405,7 @@ Test(events, fork)
 {
 	uint32_t process = start(100, "/w");
 	uint32_t opened = put_name(JOURNAL_OPEN, process, "d");
-	folder = "/w/sub";
+	directory = "/w/sub";
 	uint32_t child = copy_of(process, 200);
 	put_name(JOURNAL_DELETE, child, "a");
 	put_at(JOURNAL_DELETE, child, opened, "a"); /* its starter's descriptor */
@@ -450,7 +452,7 @@ Test(events, a_vforked_child_begins_where_its_parent_is)
 	by_descriptor.time_realtime_ns = 0;
 	put(by_descriptor);
 	put_vforked(JOURNAL_DELETE, process, 300, "a");
-	folder = "/told";
+	directory = "/told";
 	put_name(JOURNAL_CREATE, process, "b");
 	put_vforked(JOURNAL_DELETE, process, 300, "a");
 
@@ -708,9 +710,9 @@ Test(events, what_changes_nothing_has_no_source)
 	put_name(JOURNAL_DELETE, process, "/wide/a");
 	put_name(JOURNAL_DELETE, process, "/tmp/a");
 	put_name(JOURNAL_DELETE, 0, "/w/a"); /* by nobody knows whom */
-	folder = NULL;
+	directory = NULL;
 	put_name(JOURNAL_DELETE, process, "a");
-	folder = "/w";
+	directory = "/w";
 	record = blank(JOURNAL_RENAME, process, "/tmp/a");
 	record.other_path = text("a");
 	record.fd = AT_FDCWD;

@@ -37,14 +37,14 @@ static uint64_t ours(const uint32_t *a, size_t a_count, const uint32_t *b, size_
 }
 
 /* Bytes behind the header of `diff -u`, with the fewest lines. */
-static uint64_t theirs(const char *folder, const uint32_t *a, size_t a_count, const uint32_t *b,
+static uint64_t theirs(const char *directory, const uint32_t *a, size_t a_count, const uint32_t *b,
 		       size_t b_count)
 {
 	char left[128], right[128], command[512];
 	unsigned long long bytes = 0;
 
-	(void)snprintf(left, sizeof(left), "%s/a", folder);
-	(void)snprintf(right, sizeof(right), "%s/b", folder);
+	(void)snprintf(left, sizeof(left), "%s/a", directory);
+	(void)snprintf(right, sizeof(right), "%s/b", directory);
 	write_lines(left, a, a_count);
 	write_lines(right, b, b_count);
 	(void)snprintf(command, sizeof(command), "diff -u --minimal %s %s | tail -n +3 | wc -c",
@@ -60,10 +60,10 @@ static uint64_t theirs(const char *folder, const uint32_t *a, size_t a_count, co
 
 Test(line_diff, as_long_as_diff)
 {
-	char folder[] = "/tmp/seen-diff-XXXXXX";
+	char directory[] = "/tmp/seen-diff-XXXXXX";
 	uint32_t a[LINES], b[2 * LINES];
 
-	cr_assert_not_null(mkdtemp(folder));
+	cr_assert_not_null(mkdtemp(directory));
 	srand(5);
 	for (int round = 0; round < 120; round++) {
 		size_t a_count = (size_t)(rand() % LINES), b_count = 0;
@@ -79,12 +79,13 @@ Test(line_diff, as_long_as_diff)
 				b[b_count++] = (uint32_t)(5000 + i); /* added */
 			b[b_count++] = edit == 2 ? (uint32_t)(9000 + i) : a[i];
 		}
-		cr_expect_eq(ours(a, a_count, b, b_count), theirs(folder, a, a_count, b, b_count),
+		cr_expect_eq(ours(a, a_count, b, b_count),
+			     theirs(directory, a, a_count, b, b_count),
 			     "round %d, %zu lines: %llu, diff says %llu", round, a_count,
 			     (unsigned long long)ours(a, a_count, b, b_count),
-			     (unsigned long long)theirs(folder, a, a_count, b, b_count));
+			     (unsigned long long)theirs(directory, a, a_count, b, b_count));
 	}
-	(void)rmdir(folder);
+	(void)rmdir(directory);
 }
 
 Test(line_diff, few_words)

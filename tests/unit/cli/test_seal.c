@@ -15,14 +15,14 @@
 
 static const char NONCE[] = "0011223344556677";
 
-static char folder[64], journal_path[128], path[128];
+static char directory[64], journal_path[128], path[128];
 static struct journal journal;
 
 static void start(void)
 {
-	(void)snprintf(folder, sizeof(folder), "/tmp/seen-test-XXXXXX");
-	must(mkdtemp(folder) != NULL);
-	(void)snprintf(journal_path, sizeof(journal_path), "%s/journal", folder);
+	(void)snprintf(directory, sizeof(directory), "/tmp/seen-test-XXXXXX");
+	must(mkdtemp(directory) != NULL);
+	(void)snprintf(journal_path, sizeof(journal_path), "%s/journal", directory);
 	must(seal_path(journal_path, path, sizeof(path)) == 0);
 	must(journal_create(journal_path, "test", NONCE, "/workspace", 64 << 20) == 0);
 	must(journal_map(journal_path, &journal) == 0);
@@ -31,7 +31,7 @@ static void start(void)
 static void stop(void)
 {
 	journal_unmap(&journal);
-	(void)nftw(folder, world_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	(void)nftw(directory, world_remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 TestSuite(seal, .init = start, .fini = stop);
@@ -284,7 +284,7 @@ static int publish_late(void *data)
 	must(usleep(slow->wait_ms * 1000) == 0);
 	/* a record with a good check, made in a journal of its own at the same number */
 	char other[160];
-	(void)snprintf(other, sizeof(other), "%s/other%u", folder, slow->wait_ms);
+	(void)snprintf(other, sizeof(other), "%s/other%u", directory, slow->wait_ms);
 	must(journal_create(other, "test", NONCE, "/workspace", 64 << 20) == 0);
 	must(journal_map(other, &journal) == 0);
 	journal.header->next = slow->number;
@@ -484,7 +484,7 @@ Test(seal, foreign_files_are_refused)
 	struct seal none;
 
 	write_some(3);
-	(void)snprintf(target, sizeof(target), "%s/target", folder);
+	(void)snprintf(target, sizeof(target), "%s/target", directory);
 	write_path(target, "x", 1);
 	must(symlink(target, path) == 0);
 	cr_assert_eq(seal_append(journal_path, &journal, &result), -ELOOP);

@@ -55,7 +55,7 @@ static void write_file(const char *name, const char *text)
 	write_bytes(name, text, strlen(text));
 }
 
-static void make_folder(const char *name)
+static void make_directory(const char *name)
 {
 	cr_assert_eq(mkdir(at(name), 0700), 0, "%s: %s", at(name), strerror(errno));
 }
@@ -70,9 +70,9 @@ static void start(void)
 	(void)snprintf(home, sizeof(home), "/tmp/seen-test-config-XXXXXX");
 	cr_assert(mkdtemp(home) != NULL);
 	cr_assert_eq(setenv("HOME", home, 1), 0);
-	make_folder(".config");
-	make_folder(".config/seen");
-	make_folder("w");
+	make_directory(".config");
+	make_directory(".config/seen");
+	make_directory("w");
 	cr_assert_eq(chdir(at("w")), 0);
 	request.system_file = strdup(at("etc.ini"));
 	cr_assert_eq(config_new(&config), 0);
@@ -237,8 +237,8 @@ Test(config, order_of_sources)
 
 Test(config, xdg_config_home)
 {
-	make_folder("x");
-	make_folder("x/seen");
+	make_directory("x");
+	make_directory("x/seen");
 	write_file("x/seen/seen.ini", "[session]\nmode = observe\n");
 	write_file(".config/seen/seen.ini", "[session]\nmode = off\n");
 	cr_assert_eq(setenv("XDG_CONFIG_HOME", at("x"), 1), 0);
@@ -415,12 +415,12 @@ Test(config, workspace_is_found)
 {
 	load();
 	cr_assert_str_eq(config_workspace(config), at("w"));
-	make_folder(".git");
+	make_directory(".git");
 	load();
 	cr_assert_str_eq(config_workspace(config), home);
 	write_file("w/.git", "gitdir: ../.git/worktrees/w\n"); /* a worktree: nearer, and a file */
-	make_folder("w/deep");
-	make_folder("w/deep/er");
+	make_directory("w/deep");
+	make_directory("w/deep/er");
 	cr_assert_eq(chdir(at("w/deep/er")), 0);
 	load();
 	cr_assert_str_eq(config_workspace(config), at("w"));
@@ -428,9 +428,9 @@ Test(config, workspace_is_found)
 
 Test(config, workspace_is_named)
 {
-	make_folder("a");
-	make_folder("b");
-	make_folder("c");
+	make_directory("a");
+	make_directory("b");
+	make_directory("c");
 	cr_assert_eq(symlink("b", at("link")), 0);
 	write_file("b/.seen.ini", "[session]\nmode = off\n");
 	write_file(".config/seen/seen.ini", "[paths]\nworkspace = ~/a\n");
@@ -453,7 +453,7 @@ Test(config, workspace_is_named)
 	fails(-ENOTDIR);
 }
 
-Test(config, folders_become_absolute)
+Test(config, directories_become_absolute)
 {
 	write_file(".config/seen/seen.ini", "[session]\nstate_dir = ~/state\n");
 	flag("session.runtime_dir", "run", "--runtime-dir");
@@ -463,7 +463,7 @@ Test(config, folders_become_absolute)
 	refuses("[session]\nstate_dir = state\n", "2", "must begin with / or ~/");
 }
 
-Test(config, current_folder_is_gone)
+Test(config, current_directory_is_gone)
 {
 	cr_assert_eq(rmdir(at("w")), 0);
 	fails(-ENOENT);

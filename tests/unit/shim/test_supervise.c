@@ -557,7 +557,7 @@ Test(supervise, names_of_links)
 	cr_expect_eq(asked.last.stat.st_ino, before.st_ino);
 }
 
-Test(supervise, two_folders)
+Test(supervise, two_directories)
 {
 	long d = call(SYS_openat, NOW, text("d"), O_RDONLY | O_DIRECTORY, 0, 0);
 
@@ -587,7 +587,7 @@ Test(supervise, long_names)
 	cr_expect_eq(asked.count, 0);
 }
 
-Test(supervise, current_folder)
+Test(supervise, current_directory)
 {
 	cr_expect_eq(call(SYS_chdir, text("d"), 0, 0, 0, 0), 0);
 	expect_name("f", NOW, "d/f", "d/f");
@@ -600,7 +600,7 @@ Test(supervise, current_folder)
 }
 
 /* A copy that made no call yet has the folder that it was made in, wherever its parent went. */
-Test(supervise, current_folder_of_a_copy)
+Test(supervise, current_directory_of_a_copy)
 {
 	cr_expect_eq(call(SYS_chdir, text("d"), 0, 0, 0, 0), 0);
 	expect_name("f", NOW, "d/f", "d/f");
@@ -612,7 +612,7 @@ Test(supervise, current_folder_of_a_copy)
 }
 
 /* Somebody else gives the current folder another name. */
-Test(supervise, current_folder_renamed)
+Test(supervise, current_directory_renamed)
 {
 	cr_expect_eq(call(SYS_chdir, text("d"), 0, 0, 0, 0), 0);
 	expect_name("f", NOW, "d/f", "d/f");
@@ -687,7 +687,7 @@ static int wrongs(struct wrong *ret_wrongs)
 {
 	static const uint64_t BAD[] = { 0, 1, UINT64_C(0xffffffff81000000), UINT64_MAX,
 					UINT64_C(0x8000000000000000) };
-	long good = text("f"), folder = text("d");
+	long good = text("f"), directory = text("d");
 	/* The last bytes before nothing: the board's end is not one of a page, so a hole is made behind it. */
 	char *hole = mmap((char *)BOARD + (UINT64_C(1) << 30), 8192, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
@@ -713,7 +713,7 @@ static int wrongs(struct wrong *ret_wrongs)
 		WRONG(SYS_renameat2, { NOW, good, NOW, good, 0xff });
 		WRONG(SYS_unlinkat, { NOW, bad, 0 });
 		WRONG(SYS_unlinkat, { NOW, good, AT_REMOVEDIR });
-		WRONG(SYS_unlinkat, { NOW, folder, 0 });
+		WRONG(SYS_unlinkat, { NOW, directory, 0 });
 		WRONG(SYS_unlinkat, { NOW, text("none"), 0x1234 });
 		WRONG(SYS_linkat, { NOW, bad, NOW, good, 0 });
 		WRONG(SYS_linkat, { NOW, good, NOW, bad, 0 });
@@ -829,7 +829,7 @@ Test(supervise, others_go_on_past_a_thread)
 }
 
 /* Threads have one current folder, whichever of them changes it. */
-Test(supervise, current_folder_of_threads)
+Test(supervise, current_directory_of_threads)
 {
 	expect_name("f", NOW, "f", "f");
 	cr_expect_eq(call_at(THREAD, SYS_chdir, text("d"), 0, 0, 0, 0), 0);

@@ -299,25 +299,25 @@ Test(supervise_memory, write)
 
 Test(supervise_memory, links)
 {
-	char folder[] = "/tmp/seen-test-XXXXXX", path[PATH_BYTES], name[64];
+	char place[] = "/tmp/seen-test-XXXXXX", path[PATH_BYTES], name[64];
 
-	must(mkdtemp(folder) && chdir(folder) == 0);
+	must(mkdtemp(place) && chdir(place) == 0);
 	int fd = open("f", O_RDWR | O_CREAT, 0600), directory = open(".", O_RDONLY), pipes[2];
 	must(fd >= 0 && directory >= 0 && pipe(pipes) == 0);
 	begin_child();
-	cr_expect_eq(proc_link(child, "cwd", path, sizeof(path)), strlen(folder));
-	cr_expect_str_eq(path, folder);
-	cr_expect_eq(proc_folder(child, AT_FDCWD, path, sizeof(path)), strlen(folder));
-	cr_expect_eq(proc_folder(child, directory, path, sizeof(path)), strlen(folder));
-	cr_expect_str_eq(path, folder);
-	cr_expect_eq(proc_folder(child, pipes[0], path, sizeof(path)), -ENOTDIR);
-	cr_expect_eq(proc_folder(child, 900, path, sizeof(path)), -ENOENT);
-	cr_expect_eq(proc_folder(child, -1, path, sizeof(path)), -ENOENT);
-	cr_expect_eq(proc_link(child, "cwd", path, strlen(folder)), -ENAMETOOLONG);
-	cr_expect_eq(proc_link(child, "cwd", path, strlen(folder) + 2), strlen(folder));
+	cr_expect_eq(proc_link(child, "cwd", path, sizeof(path)), strlen(place));
+	cr_expect_str_eq(path, place);
+	cr_expect_eq(proc_directory(child, AT_FDCWD, path, sizeof(path)), strlen(place));
+	cr_expect_eq(proc_directory(child, directory, path, sizeof(path)), strlen(place));
+	cr_expect_str_eq(path, place);
+	cr_expect_eq(proc_directory(child, pipes[0], path, sizeof(path)), -ENOTDIR);
+	cr_expect_eq(proc_directory(child, 900, path, sizeof(path)), -ENOENT);
+	cr_expect_eq(proc_directory(child, -1, path, sizeof(path)), -ENOENT);
+	cr_expect_eq(proc_link(child, "cwd", path, strlen(place)), -ENAMETOOLONG);
+	cr_expect_eq(proc_link(child, "cwd", path, strlen(place) + 2), strlen(place));
 	must(unlink("f") == 0);
 	(void)snprintf(name, sizeof(name), "fd/%d", fd);
 	cr_expect_eq(proc_link(child, name, path, sizeof(path)), -ENOENT);
-	must(chdir("/") == 0 && rmdir(folder) == 0);
-	cr_expect_eq(proc_folder(child, AT_FDCWD, path, sizeof(path)), -ENOENT);
+	must(chdir("/") == 0 && rmdir(place) == 0);
+	cr_expect_eq(proc_directory(child, AT_FDCWD, path, sizeof(path)), -ENOENT);
 }

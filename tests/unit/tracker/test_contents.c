@@ -701,7 +701,7 @@ Test(contents, an_index_that_is_none)
 	cr_assert(version_equal(&precious, &same));
 }
 
-Test(contents, a_folder_that_is_a_link_or_anothers)
+Test(contents, a_directory_that_is_a_link_or_anothers)
 {
 	char elsewhere[200];
 	struct version version;
@@ -770,12 +770,12 @@ Test(contents, what_cannot_be_restored_leaves_the_file)
 Test(contents, on_a_full_disk_the_file_stays)
 {
 	struct version version = keep("f", 150000, 1), before, after;
-	char folder[200], path[300];
+	char directory[200], path[300];
 
-	(void)snprintf(folder, sizeof(folder), "%s/small", world.root);
-	(void)snprintf(path, sizeof(path), "%s/f", folder);
-	cr_assert_eq(mkdir(folder, 0700), 0);
-	if (geteuid() != 0 || mount("none", folder, "tmpfs", 0, "size=64k") < 0)
+	(void)snprintf(directory, sizeof(directory), "%s/small", world.root);
+	(void)snprintf(path, sizeof(path), "%s/f", directory);
+	cr_assert_eq(mkdir(directory, 0700), 0);
+	if (geteuid() != 0 || mount("none", directory, "tmpfs", 0, "size=64k") < 0)
 		cr_skip_test("needs the right to mount");
 	write_path(path, "what was there", 14);
 	before = version_of(path);
@@ -783,7 +783,7 @@ Test(contents, on_a_full_disk_the_file_stays)
 	int error = contents_restore(&world.segment, &version, fd);
 	(void)close(fd);
 	after = version_of(path);
-	cr_assert_eq(umount(folder), 0);
+	cr_assert_eq(umount(directory), 0);
 	cr_assert_eq(error, -ENOSPC);
 	cr_assert(version_equal(&before, &after));
 }

@@ -64,11 +64,11 @@ Test(decision, first_read_then_notice)
 Test(decision, notice_names_the_path_as_given)
 {
 	struct request request = world_request(&world, scope);
-	struct view view;
+	struct viewed_file view;
 	ASSERT_NEW("f");
 	cr_assert_eq(view_begin(&world, &request, "./f", &view), DECISION_CONTENT,
 		     "another path by text");
-	view_end(&world, &request, &view);
+	viewer_finish(&world, &request, &view);
 	request = world_request(&world, scope);
 	int fd = open(world_path(&world, "f"), O_RDONLY);
 	decision_open(&world.segment, &request, world_path(&world, "f"), "../w/\nf", fd, &view.stat,
@@ -107,9 +107,9 @@ Test(decision, other_bytes_of_equal_size)
 static struct delivered read_whole(const char *name)
 {
 	struct request request = world_request(&world, scope);
-	struct view view = { .is_pending = false };
+	struct viewed_file view = { .is_pending = false };
 	(void)view_begin(&world, &request, name, &view);
-	view_end(&world, &request, &view);
+	viewer_finish(&world, &request, &view);
 	return view.delivered;
 }
 
@@ -146,7 +146,7 @@ Test(decision, other_size)
 Test(decision, equal_stamp_injected_with_other_bytes)
 {
 	struct request request;
-	struct view view;
+	struct viewed_file view;
 	ASSERT_NEW("f");
 	struct stat before;
 	cr_assert_eq(stat(world_path(&world, "f"), &before), 0);
@@ -241,12 +241,12 @@ Test(decision, scopes_share_nothing)
 Test(decision, without_scope_or_number)
 {
 	struct request request = world_request(&world, scope);
-	struct view view;
+	struct viewed_file view;
 	ASSERT_NEW("f");
 	request.number = 0;
 	cr_assert_eq(view_begin(&world, &request, "f", &view), DECISION_CONTENT);
 	cr_assert_eq(view.answer.reason, REASON_NOT_DELIVERED);
-	view_end(&world, &request, &view);
+	viewer_finish(&world, &request, &view);
 	scope = 424242; /* of no agent */
 	ASSERT_NEW("f");
 	ASSERT_NEW("f");
@@ -254,7 +254,7 @@ Test(decision, without_scope_or_number)
 
 static enum reason asked(struct request request)
 {
-	struct view view;
+	struct viewed_file view;
 	cr_assert_neq(view_begin(&world, &request, "f", &view), DECISION_NOTICE);
 	cr_assert_eq(close(view.fd), 0);
 	return view.answer.reason;
@@ -307,7 +307,7 @@ Test(decision, min_and_max_bytes_exactly_and_one_beyond)
 
 Test(decision, notice_must_be_shorter)
 {
-	struct view view;
+	struct viewed_file view;
 	ASSERT_NEW("f");
 	struct request request = world_request(&world, scope);
 	cr_assert_eq(view_begin(&world, &request, "f", &view), DECISION_NOTICE);
@@ -458,7 +458,7 @@ Test(decision, insisting_goes_with_the_file_to_another_name)
 static void ask(const char *name, enum decision expected)
 {
 	struct request request = world_request(&world, scope);
-	struct view view;
+	struct viewed_file view;
 	cr_assert_eq(view_begin(&world, &request, name, &view), expected);
 	(void)close(view.fd);
 }
@@ -467,10 +467,10 @@ static void ask(const char *name, enum decision expected)
 static void give_unasked(const char *name)
 {
 	struct request request = world_request(&world, scope);
-	struct view view;
+	struct viewed_file view;
 	request.is_viewer = false;
 	cr_assert_eq(view_begin(&world, &request, name, &view), DECISION_CONTENT);
-	view_end(&world, &request, &view);
+	viewer_finish(&world, &request, &view);
 	cr_assert(view.delivered.is_given);
 }
 
@@ -558,7 +558,7 @@ Test(decision, what_was_given_as_another_name_stays_on_record)
 Test(decision, undo_by_another_name)
 {
 	struct request request = world_request(&world, scope);
-	struct view view;
+	struct viewed_file view;
 	ASSERT_NEW("f");
 	cr_assert_eq(rename(world_path(&world, "f"), world_path(&world, "r")), 0);
 	request = world_request(&world, scope);
@@ -571,7 +571,7 @@ Test(decision, undo_by_another_name)
 
 Test(decision, undo)
 {
-	struct view view;
+	struct viewed_file view;
 	struct file_slot file;
 	ASSERT_NEW("f");
 	struct request request = world_request(&world, scope);
@@ -625,17 +625,17 @@ Test(decision, window_of_bytes)
 Test(decision, stamp_changed_while_reading)
 {
 	struct request request = world_request(&world, scope);
-	struct view view;
+	struct viewed_file view;
 	(void)view_begin(&world, &request, "f", &view);
 	cr_assert_eq(futimens(view.fd, (struct timespec[2]){ { 5, 0 }, { 5, 0 } }), 0);
-	view_end(&world, &request, &view);
+	viewer_finish(&world, &request, &view);
 	ASSERT_NEW("f");
 }
 
 Test(decision, fewer_bytes_than_the_file_holds)
 {
 	struct request request = world_request(&world, scope);
-	struct view view;
+	struct viewed_file view;
 	(void)view_begin(&world, &request, "f", &view);
 	struct stamp stamp = stamp_of(&view.stat);
 	char bytes[4096];
@@ -651,11 +651,11 @@ Test(decision, fewer_bytes_than_the_file_holds)
 Test(decision, not_at_the_capture)
 {
 	struct request request = world_request(&world, scope);
-	struct view view;
+	struct viewed_file view;
 	struct file_slot file;
 	request.at_sink = false;
 	(void)view_begin(&world, &request, "f", &view);
-	view_end(&world, &request, &view);
+	viewer_finish(&world, &request, &view);
 	cr_assert_eq(tracker_file(&world.segment, world_path(&world, "f"), &file), 0);
 	cr_assert_eq(file.full_reads, 1, "it was read whole");
 	cr_assert(!world_is_delivered(&world, scope, "f"), "and not given");
@@ -665,7 +665,7 @@ Test(decision, not_at_the_capture)
 Test(decision, left_before_the_end)
 {
 	struct request request = world_request(&world, scope);
-	struct view view;
+	struct viewed_file view;
 	(void)view_begin(&world, &request, "f", &view);
 	(void)close(view.fd); /* killed, or exit(1): no decision_deliver() */
 	ASSERT_NEW("f");
@@ -676,7 +676,7 @@ Test(decision, forgotten_while_reading)
 	for (int turn = 0; turn < 9; turn++) {
 		struct request request = world_request(&world, scope);
 		int way = turn % 4;
-		struct view view;
+		struct viewed_file view;
 		(void)view_begin(&world, &request, "f", &view);
 		if (turn >=
 		    4) /* at last one that nothing is on record of: another file is forgotten */
@@ -692,7 +692,7 @@ Test(decision, forgotten_while_reading)
 			cr_assert_eq(tracker_forget_all(&world.segment, scope), 0);
 		else
 			cr_assert_eq(tracker_forget_all(&world.segment, 0), 0);
-		view_end(&world, &request, &view);
+		viewer_finish(&world, &request, &view);
 		cr_assert(!world_is_delivered(&world, scope, "f"), "turn %d", turn);
 	}
 	ASSERT_NEW("f");
@@ -704,7 +704,7 @@ Test(decision, pends_late)
 {
 	struct request request = world_request(&world, scope);
 	struct file_slot file;
-	struct view view;
+	struct viewed_file view;
 
 	(void)snprintf(view.path, sizeof(view.path), "%s", world_path(&world, "f"));
 	view.fd = open(view.path, O_RDONLY | O_CLOEXEC);
@@ -713,7 +713,7 @@ Test(decision, pends_late)
 	decision_pend_late(&world.segment, &request, &view.stat, &view.answer, &view.pending);
 	view.is_pending = true;
 	cr_assert_eq(tracker_file(&world.segment, view.path, &file), -ENOENT);
-	view_end(&world, &request, &view);
+	viewer_finish(&world, &request, &view);
 	cr_assert(view.delivered.is_given);
 	cr_assert_eq(tracker_file(&world.segment, view.path, &file), 0);
 	cr_assert_eq(file.full_reads, 1);
@@ -724,7 +724,7 @@ Test(decision, pends_late)
 Test(decision, asks_late_where_it_goes)
 {
 	struct request request;
-	struct view view;
+	struct viewed_file view;
 
 	ASSERT_NEW("f");
 	request = world_request(&world, scope);
@@ -738,29 +738,29 @@ Test(decision, asks_late_where_it_goes)
 Test(decision, command_output_exactly_at_the_limit)
 {
 	struct request request = world_request(&world, scope);
-	struct view view;
+	struct viewed_file view;
 	sends(&world.segment, request.command_id, SETTINGS_MAX_OUTPUT_BYTES - 4096);
 	(void)view_begin(&world, &request, "f", &view);
-	view_end(&world, &request, &view);
+	viewer_finish(&world, &request, &view);
 	ASSERT_NOTICE("f");
 }
 
 Test(decision, command_output_one_beyond_the_limit)
 {
 	struct request request = world_request(&world, scope);
-	struct view view;
+	struct viewed_file view;
 	sends(&world.segment, request.command_id, SETTINGS_MAX_OUTPUT_BYTES - 4096 + 1);
 	(void)view_begin(&world, &request, "f", &view);
-	view_end(&world, &request, &view);
+	viewer_finish(&world, &request, &view);
 	ASSERT_NEW("f");
 }
 
 Test(decision, command_output_beyond_the_limit_afterwards)
 {
 	struct request request = world_request(&world, scope);
-	struct view view;
+	struct viewed_file view;
 	(void)view_begin(&world, &request, "f", &view);
-	view_end(&world, &request, &view);
+	viewer_finish(&world, &request, &view);
 	sends(&world.segment, request.command_id, SETTINGS_MAX_OUTPUT_BYTES);
 	ASSERT_NEW("f");
 }
@@ -828,22 +828,23 @@ static struct request own_of(uint64_t serial, uint64_t agent_scope)
 }
 
 /* One own read of the whole file, by the same request as before or by the next one. */
-static enum decision own_read(struct request *request, bool next, enum reason *ret_reason)
+static enum decision in_process_read(struct request *request, bool next, enum reason *ret_reason)
 {
-	struct view view;
+	struct viewed_file view;
 
 	if (next)
 		request_init_in_process(&world.segment, request);
 	enum decision decision = view_begin(&world, request, "f", &view);
 	*ret_reason = view.answer.reason;
-	view_end(&world, request, &view);
+	viewer_finish(&world, request, &view);
 	return decision;
 }
 
 #define ASSERT_OWN(request, next, decision_, reason_) \
 	do { \
 		enum reason got; \
-		cr_assert_eq(own_read(request, next, &got), decision_, "reason %d", (int)got); \
+		cr_assert_eq(in_process_read(request, next, &got), decision_, "reason %d", \
+			     (int)got); \
 		cr_assert_eq(got, reason_, "reason %d", (int)got); \
 	} while (0)
 

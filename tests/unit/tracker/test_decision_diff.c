@@ -47,7 +47,7 @@ static void keep(const char *name)
 }
 
 /* What the viewer of a diff does at its end: the text went out, and it left by exit(0). */
-static void give_diff(const struct request *request, struct view *view, size_t bytes)
+static void give_diff(const struct request *request, struct viewed_file *view, size_t bytes)
 {
 	struct scope_slot *one = scope_find(&world.segment, request->context.scope_id);
 
@@ -62,7 +62,7 @@ static void give_diff(const struct request *request, struct view *view, size_t b
 static enum decision cat_reason(const char *name, enum reason *ret_reason)
 {
 	struct request request = next_request();
-	struct view view;
+	struct viewed_file view;
 	enum decision decision = view_begin(&world, &request, name, &view);
 
 	*ret_reason = view.answer.reason;
@@ -71,7 +71,7 @@ static enum decision cat_reason(const char *name, enum reason *ret_reason)
 		give_diff(&request, &view, DIFF_BYTES);
 		must(close(view.fd) == 0);
 	} else {
-		view_end(&world, &request, &view);
+		viewer_finish(&world, &request, &view);
 		if (decision == DECISION_CONTENT)
 			keep(name);
 	}
@@ -223,7 +223,7 @@ Test(decision_diff, only_where_it_is_asked_for)
 	ASSERT_NEW("f");
 	world_fill(&world, "f", SIZE, 2);
 	struct request request = next_request();
-	struct view view;
+	struct viewed_file view;
 
 	request.accepts_diff = false;
 	cr_assert_eq(view_begin(&world, &request, "f", &view), DECISION_CONTENT);
@@ -309,10 +309,10 @@ Test(decision_diff, binary_now)
 Test(decision_diff, not_kept)
 {
 	struct request request = next_request();
-	struct view view;
+	struct viewed_file view;
 
 	(void)view_begin(&world, &request, "f", &view);
-	view_end(&world, &request, &view);
+	viewer_finish(&world, &request, &view);
 	world_fill(&world, "f", SIZE, 2);
 	ASSERT_WHOLE("f");
 }
@@ -341,13 +341,13 @@ Test(decision_diff, an_own_read_never)
 {
 	struct context context = { .flags = CONTEXT_ATTACHED, .role = ROLE_TOOL };
 	struct request own;
-	struct view view;
+	struct viewed_file view;
 
 	cr_assert(request_prepare_in_process(&world.segment, &context, 5, 0, "reader", &own));
 	own.accepts_diff = true;
 	request_init_in_process(&world.segment, &own);
 	(void)view_begin(&world, &own, "f", &view);
-	view_end(&world, &own, &view);
+	viewer_finish(&world, &own, &view);
 	keep("f");
 	world_fill(&world, "f", SIZE, 2);
 	request_init_in_process(&world.segment, &own);
@@ -362,7 +362,7 @@ Test(decision_diff, an_own_read_never)
 Test(decision_diff, not_given_to_its_end)
 {
 	struct request request;
-	struct view view;
+	struct viewed_file view;
 
 	ASSERT_NEW("f");
 	world_fill(&world, "f", SIZE, 2);
@@ -379,7 +379,7 @@ Test(decision_diff, not_given_to_its_end)
 Test(decision_diff, not_given_and_asked_for_later)
 {
 	struct request request;
-	struct view view;
+	struct viewed_file view;
 
 	ASSERT_NEW("f");
 	world_fill(&world, "f", SIZE, 2);
@@ -395,7 +395,7 @@ Test(decision_diff, not_given_and_asked_for_later)
 Test(decision_diff, not_made)
 {
 	struct request request;
-	struct view view;
+	struct viewed_file view;
 
 	ASSERT_NEW("f");
 	world_fill(&world, "f", SIZE, 2);
@@ -410,7 +410,7 @@ Test(decision_diff, not_made)
 static bool is_moved_after(void (*happen)(void))
 {
 	struct request request = next_request();
-	struct view view;
+	struct viewed_file view;
 
 	must(view_begin(&world, &request, "f", &view) == DECISION_DIFF);
 	decision_diffed(&world.segment, &request, &view.answer, DIFF_BYTES);
@@ -442,12 +442,12 @@ static void forget_in_session(void)
 static void give_whole(void)
 {
 	struct request request = next_request();
-	struct view view;
+	struct viewed_file view;
 
 	request.accepts_diff = false;
 	world_fill(&world, "f", SIZE, 9);
 	must(view_begin(&world, &request, "f", &view) == DECISION_CONTENT);
-	view_end(&world, &request, &view);
+	viewer_finish(&world, &request, &view);
 	must(view.delivered.is_given);
 }
 
@@ -492,7 +492,7 @@ Test(decision_diff, what_happens_while_it_is_given)
 Test(decision_diff, beyond_the_limit)
 {
 	struct request request;
-	struct view view;
+	struct viewed_file view;
 
 	ASSERT_NEW("f");
 	world_fill(&world, "f", SIZE, 2);

@@ -186,7 +186,7 @@ Test(inputs, access_time)
 	inputs_done(&without);
 }
 
-Test(inputs, another_folder_than_the_one_opened)
+Test(inputs, another_directory_than_the_one_opened)
 {
 	mkdir("d", 0700);
 	mkdir("e", 0700);

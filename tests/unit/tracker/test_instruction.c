@@ -60,7 +60,7 @@ Test(instruction, root_first_and_names_as_configured)
 			 "a/b/AGENTS.md a/b/agents.md a/b/doc/RULES.md");
 }
 
-Test(instruction, a_folder_has_its_own)
+Test(instruction, a_directory_has_its_own)
 {
 	cr_expect_str_eq(places_of("a", true, false), "AGENTS.md agents.md doc/RULES.md "
 						      "a/AGENTS.md a/agents.md a/doc/RULES.md");
@@ -144,14 +144,14 @@ Test(instruction, a_full_index_says_so)
 {
 	char name[32];
 	int error = 0;
-	unsigned folders = 0;
+	unsigned directories = 0;
 
-	for (; error == 0 && folders < 100000; folders++) {
-		(void)snprintf(name, sizeof(name), "%u", folders);
+	for (; error == 0 && directories < 100000; directories++) {
+		(void)snprintf(name, sizeof(name), "%u", directories);
 		error = instruction_index_set(&world.segment, world_path(&world, name), 1);
 	}
 	cr_expect_eq(error, -ENOSPC);
-	cr_expect_gt(folders, 1000);
+	cr_expect_gt(directories, 1000);
 	/* what holds none needs no place */
 	cr_expect_eq(instruction_index_set(&world.segment, world_path(&world, "none"), 0), 0);
 }

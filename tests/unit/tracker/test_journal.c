@@ -127,9 +127,9 @@ static struct walk walk(const struct journal *at)
 	return result;
 }
 
-static size_t count_files(const char *folder)
+static size_t count_files(const char *place)
 {
-	DIR *directory = opendir(folder);
+	DIR *directory = opendir(place);
 	size_t count = 0;
 	must(directory);
 	while (readdir(directory))
@@ -1358,17 +1358,17 @@ static size_t count_opens(int watch)
 static int fill_disk(void *data)
 {
 	int chunks = *(int *)data;
-	char folder[100], options[64], ballast[128];
+	char place[100], options[64], ballast[128];
 	struct full *full = mmap(NULL, sizeof(*full), PROT_READ | PROT_WRITE,
 				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	must(full != MAP_FAILED);
-	(void)snprintf(folder, sizeof(folder), "%s/small", world.root);
-	(void)snprintf(path, sizeof(path), "%s/journal", folder);
-	(void)snprintf(ballast, sizeof(ballast), "%s/ballast", folder);
+	(void)snprintf(place, sizeof(place), "%s/small", world.root);
+	(void)snprintf(path, sizeof(path), "%s/journal", place);
+	(void)snprintf(ballast, sizeof(ballast), "%s/ballast", place);
 	(void)snprintf(options, sizeof(options), "mode=700,size=%d",
 		       (chunks + BALLAST_MIB) * MIB + SPARE_BYTES);
-	must(mkdir(folder, 0700) == 0);
-	if (!enter_namespace() || mount("none", folder, "tmpfs", 0, options) != 0)
+	must(mkdir(place, 0700) == 0);
+	if (!enter_namespace() || mount("none", place, "tmpfs", 0, options) != 0)
 		return SKIPPED;
 	int fd = open(ballast, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	must(fd >= 0 && posix_fallocate(fd, 0, (off_t)BALLAST_MIB * MIB) == 0 && close(fd) == 0);
@@ -1422,8 +1422,8 @@ Test(journal, a_full_disk_ends_recording_and_nothing_else, .timeout = 120)
 			cr_skip_test("needs the right to mount");
 		cr_assert_eq(status, 0, "%d chunks: ended with %d", chunks, status);
 		(void)rmdir(path);
-		char folder[100];
-		(void)snprintf(folder, sizeof(folder), "%s/small", world.root);
-		cr_assert_eq(rmdir(folder), 0);
+		char place[100];
+		(void)snprintf(place, sizeof(place), "%s/small", world.root);
+		cr_assert_eq(rmdir(place), 0);
 	}
 }

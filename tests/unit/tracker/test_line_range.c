@@ -460,7 +460,7 @@ Test(part, three_names)
 
 Test(part, own_reads)
 {
-	struct view view;
+	struct viewed_file view;
 
 	fill(1);
 	print_lines("f", 1, 100, NULL);
@@ -492,7 +492,7 @@ static bool counts(void (*change)(struct request *, struct stamp *, struct conte
 	decision_give_lines(&world.segment, &request, &pending, &stamp, &content, &span, 1);
 	must(close(fd) == 0);
 	request = world_request(&world, scope);
-	struct view view;
+	struct viewed_file view;
 	bool notice = view_begin(&world, &request, "f", &view) == DECISION_NOTICE;
 	must(close(view.fd) == 0);
 	(void)tracker_forget_all(&world.segment, scope);

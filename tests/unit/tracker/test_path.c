@@ -404,7 +404,7 @@ Test(path, other_names_of_the_workspace)
 	world_close(&world);
 }
 
-Test(path, behind_the_current_folder)
+Test(path, behind_the_current_directory)
 {
 	cr_assert_str_eq(path_behind_directory("/proc/self/cwd/f", 0), "f");
 	cr_assert_str_eq(path_behind_directory("/proc/thread-self/cwd//d/f", 0), "d/f");

@@ -142,10 +142,10 @@ Test(proof, large_files_are_answered_once_proven)
 	world_fill(&world, "big", 20000, 1);
 	cr_assert_eq(proof_scope(&world.segment, scope, SCOPE_PROVES), 0);
 	struct request request = world_request(&world, scope);
-	struct view view;
+	struct viewed_file view;
 	sends(&world.segment, request.command_id, 10000); /* make; cat big */
 	cr_assert_eq(view_begin(&world, &request, "big", &view), DECISION_CONTENT);
-	view_end(&world, &request, &view);
+	viewer_finish(&world, &request, &view);
 	cr_assert(view.delivered.is_given);
 	cr_assert(!world_is_delivered(&world, scope, "big"), "not proven");
 	cr_assert_eq(proof_command(&world.segment, request.command_id, PROOF_WHOLE), 0);
@@ -274,9 +274,9 @@ Test(proof, each_delivery)
 
 	world_fill(&world, "f", 1000, 1);
 	struct request request = world_request(&world, scope);
-	struct view view;
+	struct viewed_file view;
 	(void)view_begin(&world, &request, "f", &view);
-	view_end(&world, &request, &view);
+	viewer_finish(&world, &request, &view);
 	struct moment moment = moment_now(&world.segment, scope, 2, 0, command);
 	cr_assert_eq(line_range_record(&world.segment, KEY, &VERSION, 20, &SPAN, 1, &moment), 0);
 	cr_assert_eq(instruction_record(&world.segment, &moment, 5, 6, &VERSION), 0);

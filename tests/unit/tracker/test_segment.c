@@ -53,18 +53,18 @@ Test(segment, the_first_one_wins)
 
 Test(segment, names_have_a_limit)
 {
-	static char text[1], name[SEGMENT_NAME_BYTES + 1], folder[200];
-	(void)snprintf(folder, sizeof(folder), "%s/2", world.root);
-	cr_assert_eq(mkdir(folder, 0700), 0);
+	static char text[1], name[SEGMENT_NAME_BYTES + 1], directory[200];
+	(void)snprintf(directory, sizeof(directory), "%s/2", world.root);
+	cr_assert_eq(mkdir(directory, 0700), 0);
 	memset(name, 'n', SEGMENT_NAME_BYTES);
-	cr_assert_eq(segment_create(folder, name, WORLD_RANDOM, "b", world.settings, text, 0, NULL,
-				    NULL),
+	cr_assert_eq(segment_create(directory, name, WORLD_RANDOM, "b", world.settings, text, 0,
+				    NULL, NULL),
 		     -ENAMETOOLONG);
 	name[SEGMENT_NAME_BYTES - 1] = '\0';
-	cr_assert_eq(segment_create(folder, name, WORLD_RANDOM, "b", world.settings, text, 0, NULL,
-				    NULL),
+	cr_assert_eq(segment_create(directory, name, WORLD_RANDOM, "b", world.settings, text, 0,
+				    NULL, NULL),
 		     0);
-	cr_assert_eq(segment_create(folder, "n", WORLD_RANDOM, "b", world.settings, text,
+	cr_assert_eq(segment_create(directory, "n", WORLD_RANDOM, "b", world.settings, text,
 				    SETTINGS_TEXT_BYTES_MAX + 1, NULL, NULL),
 		     -ENAMETOOLONG);
 	cr_assert_eq(segment_create("/nonexistent", "n", WORLD_RANDOM, "b", world.settings, text, 0,
@@ -277,28 +277,29 @@ Test(segment, settings_are_compared_and_replaced)
 Test(segment, is_halved_where_space_is_short)
 {
 	/* A file system of 1 MiB, as some containers' /dev/shm. */
-	char folder[128], file[160];
+	char directory[128], file[160];
 	static char text[SETTINGS_TEXT_BYTES_MAX];
 	struct settings *settings = malloc(sizeof(*settings));
-	(void)snprintf(folder, sizeof(folder), "%s/small", world.root);
+	(void)snprintf(directory, sizeof(directory), "%s/small", world.root);
 	cr_assert_not_null(settings);
 	*settings = *world.settings;
 	settings->session_files = 16384;
 	settings->session_arena_bytes = 4194304;
-	cr_assert_eq(mkdir(folder, 0700), 0);
+	cr_assert_eq(mkdir(directory, 0700), 0);
 	char command[300];
 	(void)snprintf(command, sizeof(command), "mount -t tmpfs -o size=1m none %s 2>/dev/null",
-		       folder);
+		       directory);
 	if (geteuid() != 0 || system(command) != 0) {
 		free(settings);
 		cr_skip_test("needs the right to mount");
 	}
-	int error = segment_create(folder, "n", WORLD_RANDOM, "b", settings, text, 0, NULL, NULL);
-	(void)snprintf(file, sizeof(file), "%s/segment", folder);
+	int error = segment_create(directory, "n", WORLD_RANDOM, "b", settings, text, 0, NULL,
+				   NULL);
+	(void)snprintf(file, sizeof(file), "%s/segment", directory);
 	int mapped = segment_map(file, &other);
 	uint64_t files = other.capacity[TABLE_FILES];
 	segment_unmap(&other);
-	(void)snprintf(command, sizeof(command), "umount %s", folder);
+	(void)snprintf(command, sizeof(command), "umount %s", directory);
 	(void)!system(command);
 	free(settings);
 	cr_assert_eq(error, 0);

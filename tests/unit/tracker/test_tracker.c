@@ -162,7 +162,7 @@ Test(tracker, forget_after_a_rename)
 static void look(const char *name)
 {
 	struct request request = world_request(&world, scope);
-	struct view view;
+	struct viewed_file view;
 	request.at_sink = false;
 	cr_assert_eq(view_begin(&world, &request, name, &view), DECISION_CONTENT);
 	(void)close(view.fd);
@@ -200,12 +200,12 @@ Test(tracker, forget_one_of_two_names_in_all_scopes)
 Test(tracker, forget_one_of_two_names_while_the_other_is_read)
 {
 	struct request request = world_request(&world, scope);
-	struct view view;
+	struct viewed_file view;
 	cr_assert_eq(link(world_path(&world, "f"), world_path(&world, "h")), 0);
 	(void)view_begin(&world, &request, "f", &view);
 	look("h");
 	cr_assert_eq(tracker_forget(&world.segment, scope, world_path(&world, "h")), 0);
-	view_end(&world, &request, &view);
+	viewer_finish(&world, &request, &view);
 	look("f");
 	cr_assert_eq(world_cat(&world, scope, "h"), DECISION_CONTENT);
 }
@@ -331,7 +331,7 @@ Test(tracker, never_tracked_is_no_conflict)
 	ASSERT_STATE(scope, "g", STATE_UNTRACKED);
 }
 
-Test(tracker, folder_above_deleted)
+Test(tracker, directory_above_deleted)
 {
 	cr_assert_eq(mkdir(world_path(&world, "d"), 0700), 0);
 	world_fill(&world, "d/x", 100, 1);
@@ -477,10 +477,10 @@ Test(tracker, delivery_is_a_read_by_the_agent)
 	cr_assert(version_equal(&version, &file.version));
 	world_fill(&world, "g", 1000, 3);
 	struct request request = world_request(&world, scope);
-	struct view view;
+	struct viewed_file view;
 	request.at_sink = false;
 	(void)view_begin(&world, &request, "g", &view);
-	view_end(&world, &request, &view);
+	viewer_finish(&world, &request, &view);
 	cr_assert_eq(tracker_file(&world.segment, world_path(&world, "g"), &file), 0);
 	cr_assert_eq(file.full_reads, 1);
 	cr_assert_eq(file.agent_read_realtime_ns, 0, "it went elsewhere");
@@ -546,10 +546,10 @@ Test(tracker, case_insensitive_when_configured)
 Test(tracker, pending_read_during_a_forget_is_no_delivery)
 {
 	struct request request = world_request(&world, scope);
-	struct view view;
+	struct viewed_file view;
 	(void)view_begin(&world, &request, "f", &view);
 	cr_assert_eq(tracker_forget(&world.segment, 0, world_path(&world, "f")), 0);
-	view_end(&world, &request, &view);
+	viewer_finish(&world, &request, &view);
 	cr_assert(!world_is_delivered(&world, scope, "f"));
 }
 

@@ -1,5 +1,5 @@
-/* The guard for supervised processes: see writes.h. */
-#include "shim/supervise/writes.h"
+/* The guard for supervised processes: see guarded.h. */
+#include "shim/supervise/guarded.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "shim/supervise/memory.h"
+#include "shim/supervise/message.h"
 #include "shim/supervise/record.h"
-#include "shim/supervise/say.h"
 #include "tracker/content/baseline.h"
 #include "tracker/content/contents.h"
 #include "tracker/content/file.h"
@@ -42,7 +42,7 @@ struct write {
 	char path[SEGMENT_PATH_BYTES];
 };
 
-struct writes {
+struct guarded_files {
 	int count;
 	struct write writes[WRITES_MAX];
 };
@@ -58,7 +58,7 @@ static pthread_mutex_t pending_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t settle_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* One is about to begin.  Where the file had no writer, somebody else (`seen run`) has ended those that began before. */
-static void begin_pending(const struct write *write, bool is_first)
+static void start_pending(const struct write *write, bool is_first)
 {
 	(void)pthread_mutex_lock(&pending_lock);
 	for (int i = 0; is_first && i < pending_count; i++)
@@ -104,7 +104,7 @@ static void resume_pending(const struct segment *segment, uint64_t key)
 	guard_start_write(segment, &other, "", &again);
 }
 
-void writes_free(struct writes *writes)
+void guarded_free(struct guarded_files *writes)
 {
 	for (int i = 0; writes && i < writes->count; i++)
 		(void)is_pending(&writes->writes[i], true);
@@ -143,7 +143,7 @@ static bool concerns(const struct supervision *supervision, const struct target 
 	return path && path[0] && guard_concerns(supervision->segment, &who, path);
 }
 
-/* look_begin() was asked.  False: it is none of the guard's. */
+/* inspection_start() was asked.  False: it is none of the guard's. */
 static bool identify(const struct supervision *supervision, const struct target *target,
 		     const struct named *named, bool follows, struct named *ret_real,
 		     char *ret_path)
@@ -152,7 +152,7 @@ static bool identify(const struct supervision *supervision, const struct target 
 	struct stat stat;
 
 	*ret_real = *named;
-	if (look_identify(target, named, follows, ret_path, SEGMENT_PATH_BYTES))
+	if (resolve_identify(target, named, follows, ret_path, SEGMENT_PATH_BYTES))
 		ret_real->normal = ret_path;
 	if (concerns(supervision, target, ret_real->normal))
 		return true;
@@ -166,18 +166,18 @@ static bool identify(const struct supervision *supervision, const struct target 
 bool write_identify(const struct supervision *supervision, const struct target *target,
 		    const struct named *named, bool follows, struct named *ret_real, char *ret_path)
 {
-	if (!look_begin()) {
+	if (!inspection_start()) {
 		*ret_real = *named;
 		return concerns(supervision, target, named->normal);
 	}
-	bool is_ours = identify(supervision, target, named, follows, ret_real, ret_path);
-	look_end();
-	return is_ours;
+	bool is_found = identify(supervision, target, named, follows, ret_real, ret_path);
+	inspection_finish();
+	return is_found;
 }
 
 /* The call is about to be made: what is to be known of what comes of it. */
-static void begin(const struct segment *segment, struct target *target,
-		  const struct guard_answer *answer, const struct named *named)
+static void start_write(const struct segment *segment, struct target *target,
+			const struct guard_answer *answer, const struct named *named)
 {
 	struct guard_writer who = writer(target);
 	uint32_t knows;
@@ -186,7 +186,7 @@ static void begin(const struct segment *segment, struct target *target,
 	guard_start_write(segment, &who, named->normal, answer);
 	if (!target->writes)
 		target->writes = calloc(1, sizeof(*target->writes));
-	struct writes *writes = target->writes;
+	struct guarded_files *writes = target->writes;
 	if (!writes || writes->count == WRITES_MAX)
 		return;
 	struct write *write = &writes->writes[writes->count++];
@@ -202,15 +202,15 @@ static void begin(const struct segment *segment, struct target *target,
 	(void)snprintf(write->path, sizeof(write->path), "%s", named->normal);
 	struct stat stat;
 	write->ctime_ns = sys_stat(write->path, &stat) == 0 ? stamp_of(&stat).ctime_ns : 0;
-	begin_pending(write, is_first);
+	start_pending(write, is_first);
 }
 
 /* What is to take another file's place.  Returns 0 or a negative errno: then nothing is known of it. */
-static int look_at_source(const struct supervision *supervision, const struct target *target,
+static int inspect_source(const struct supervision *supervision, const struct target *target,
 			  const struct named *named, struct version *ret_version,
 			  bool *ret_has_notice)
 {
-	int fd = look_open(look_up(target, named, false));
+	int fd = resolve_open(resolve_name(target, named, false));
 
 	if (fd < 0)
 		return fd;
@@ -234,7 +234,7 @@ static void remember_source(const struct supervision *supervision, struct target
 	    !identify(supervision, target, named, false, &real, path))
 		return;
 	answer.file_key = path_key(supervision->segment, real.normal);
-	begin(supervision->segment, target, &answer, &real);
+	start_write(supervision->segment, target, &answer, &real);
 }
 
 static int ask(const struct supervision *supervision, struct target *target,
@@ -247,12 +247,12 @@ static int ask(const struct supervision *supervision, struct target *target,
 	struct version moved;
 	char line[SEGMENT_PATH_BYTES];
 	bool has_notice = false;
-	int fd = look_open(look_up(target, named, follows));
+	int fd = resolve_open(resolve_name(target, named, follows));
 
 	if (fd == -EINVAL || fd == -ELOOP) /* a folder, a device, a link */
 		return 0;
 	bool moves = source &&
-		     look_at_source(supervision, target, source, &moved, &has_notice) == 0;
+		     inspect_source(supervision, target, source, &moved, &has_notice) == 0;
 	if (moves && fd >= 0 && has_notice) {
 		answer = (struct guard_answer){ .verdict = GUARD_DENY,
 						.reason = GUARD_NOTICE,
@@ -264,7 +264,7 @@ static int ask(const struct supervision *supervision, struct target *target,
 	if (fd >= 0)
 		(void)close(fd);
 	if (answer.verdict != GUARD_PASS) {
-		answer.reported = say_line(
+		answer.reported = message_line(
 			supervision, target, line,
 			guard_format_message(segment, &answer, named->normal, line, sizeof(line)));
 		unreported_add(segment, &who, named->normal, &answer);
@@ -274,22 +274,22 @@ static int ask(const struct supervision *supervision, struct target *target,
 		return answer.error;
 	if (answer.reason == GUARD_UNREADABLE || !answer.file_key)
 		return 0;
-	begin(segment, target, &answer, named);
+	start_write(segment, target, &answer, named);
 	if (moves)
 		remember_source(supervision, target, source, &moved);
 	return 0;
 }
 
-int write_ask(const struct supervision *supervision, struct target *target,
-	      const struct named *named, enum guard_kind kind, bool follows,
-	      const struct named *source)
+int guarded_ask(const struct supervision *supervision, struct target *target,
+		const struct named *named, enum guard_kind kind, bool follows,
+		const struct named *source)
 {
-	if (!look_begin()) {
+	if (!inspection_start()) {
 		segment_count(supervision->segment, COUNTER_unguarded, 1);
 		return 0;
 	}
 	int error = ask(supervision, target, named, kind, follows, source);
-	look_end();
+	inspection_finish();
 	return error;
 }
 
@@ -302,16 +302,16 @@ static bool has_open(const struct target *target, const struct stat *file)
 	bool found = false;
 
 	proc_path((uint32_t)target->pid, "fd", path);
-	DIR *folder = opendir(path);
-	if (!folder)
+	DIR *directory = opendir(path);
+	if (!directory)
 		return false;
 	size_t length = strlen(path);
-	while (!found && (entry = readdir(folder))) {
+	while (!found && (entry = readdir(directory))) {
 		(void)snprintf(path + length, sizeof(path) - length, "/%.20s", entry->d_name);
 		found = sys_stat(path, &stat) == 0 && stat.st_dev == file->st_dev &&
 			stat.st_ino == file->st_ino;
 	}
-	(void)closedir(folder);
+	(void)closedir(directory);
 	return found;
 }
 
@@ -328,8 +328,8 @@ static bool is_changed(int fd, const struct stat *was)
 }
 
 /* Takes a notice out of a file again: the write itself could not be refused.  Nobody has it open. */
-static bool take_back(const struct supervision *supervision, struct target *target,
-		      const struct write *write)
+static bool remove_notice(const struct supervision *supervision, struct target *target,
+			  const struct write *write)
 {
 	const struct guard_answer answer = { .verdict = GUARD_DENY,
 					     .reason = GUARD_NOTICE,
@@ -361,8 +361,8 @@ static bool take_back(const struct supervision *supervision, struct target *targ
 }
 
 /* Did somebody say already what is there now?  Where another one writes, too, only the content tells. */
-static bool is_said(const struct supervision *supervision, const struct write *write,
-		    const struct version *now)
+static bool is_reported(const struct supervision *supervision, const struct write *write,
+			const struct version *now)
 {
 	struct file_slot file;
 
@@ -374,8 +374,8 @@ static bool is_said(const struct supervision *supervision, const struct write *w
 }
 
 /* Looks at what came of one.  sure: the call has been made.  False: it is not over yet. */
-static bool settle(const struct supervision *supervision, struct target *target,
-		   const struct write *write, bool ends, bool sure)
+static bool complete(const struct supervision *supervision, struct target *target,
+		     const struct write *write, bool ends, bool sure)
 {
 	const struct segment *segment = supervision->segment;
 	struct guard_writer who = writer(target);
@@ -415,8 +415,8 @@ static bool settle(const struct supervision *supervision, struct target *target,
 	if (!sure && !is_touched && version_equal(&now, &write->before))
 		return false;
 	if (is_heard ? version_equal(&now, &write->before) ||
-			       (has_nonce && take_back(supervision, target, write))
-		     : is_said(supervision, write, &now)) {
+			       (has_nonce && remove_notice(supervision, target, write))
+		     : is_reported(supervision, write, &now)) {
 		guard_cancel(segment, &who, write->key); /* another's goes on */
 		return true;
 	}
@@ -442,7 +442,7 @@ static bool is_over(const struct supervision *supervision, struct target *target
 		    const struct write *write, bool ends, bool sure)
 {
 	(void)pthread_mutex_lock(&settle_lock);
-	bool over = settle(supervision, target, write, ends, sure);
+	bool over = complete(supervision, target, write, ends, sure);
 	if (over) {
 		(void)is_pending(write, true);
 		resume_pending(supervision->segment, write->key);
@@ -451,15 +451,15 @@ static bool is_over(const struct supervision *supervision, struct target *target
 	return over;
 }
 
-void writes_settle(const struct supervision *supervision, struct target *target, pid_t tid)
+void guarded_complete(const struct supervision *supervision, struct target *target, pid_t tid)
 {
 	const uint64_t MADE_NS = 2000000000; /* a call that was let pass has been made by then, */
 	const uint64_t SOON_NS = 5000000;    /* and by then most have: where something came of it */
-	struct writes *writes = target->writes;
+	struct guarded_files *writes = target->writes;
 	uint64_t now_ns = sys_boottime_ns();
 	int kept = 0;
 
-	if (!writes || !writes->count || !look_begin())
+	if (!writes || !writes->count || !inspection_start())
 		return;
 	for (int i = 0; i < writes->count; i++) {
 		const struct write *write = &writes->writes[i];
@@ -472,10 +472,10 @@ void writes_settle(const struct supervision *supervision, struct target *target,
 		kept++;
 	}
 	writes->count = kept;
-	look_end();
+	inspection_finish();
 }
 
-bool writes_are_young(const struct writes *writes)
+bool guarded_are_young(const struct guarded_files *writes)
 {
 	const uint64_t YOUNG_NS = 3000000000;
 	uint64_t now_ns = sys_boottime_ns();
@@ -501,7 +501,7 @@ static void note_shown(const struct supervision *supervision, struct target *tar
 	struct content content;
 	struct stat stat;
 
-	int fd = look_open(look_up(target, named, true));
+	int fd = resolve_open(resolve_name(target, named, true));
 	if (fd < 0)
 		return;
 	if (!is_agent)
@@ -528,15 +528,15 @@ void write_read(const struct supervision *supervision, struct target *target,
 	bool is_agent = target->request.context.role == ROLE_AGENT;
 
 	if (!is_guarded(target) || (!is_agent && !target->invocation.shows) || !named->normal ||
-	    !writer(target).scope_id || !look_begin())
+	    !writer(target).scope_id || !inspection_start())
 		return;
 	struct named real = *named;
 	char path[SEGMENT_PATH_BYTES];
-	if (look_identify(target, named, true, path, sizeof(path)))
+	if (resolve_identify(target, named, true, path, sizeof(path)))
 		real.normal = path;
 	if (path_is_tracked(supervision->segment, real.normal)) {
 		baseline_add_name(supervision->segment, named->path);
 		note_shown(supervision, target, &real);
 	}
-	look_end();
+	inspection_finish();
 }

@@ -1,5 +1,5 @@
-/* Finding what another process names: see look.h. */
-#include "shim/supervise/look.h"
+/* Finding what another process names: see resolve.h. */
+#include "shim/supervise/resolve.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include "tracker/path/path.h"
 #include "tracker/sys/sys.h"
 
-int look_up(const struct target *target, const struct named *named, bool follows)
+int resolve_name(const struct target *target, const struct named *named, bool follows)
 {
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC | (follows ? 0 : O_NOFOLLOW),
 				.resolve = RESOLVE_NO_MAGICLINKS };
@@ -49,24 +49,24 @@ static bool link_of(int found, char *ret_path, size_t capacity)
 	return has_link;
 }
 
-bool look_identify(const struct target *target, const struct named *named, bool follows,
-		   char *ret_path, size_t capacity)
+bool resolve_identify(const struct target *target, const struct named *named, bool follows,
+		      char *ret_path, size_t capacity)
 {
 	const char *base = path_base(named->path);
 	size_t before = (size_t)(base - named->path);
-	struct named folder = *named;
-	char folder_path[SEGMENT_PATH_BYTES];
+	struct named parent = *named;
+	char parent_path[SEGMENT_PATH_BYTES];
 
-	int found = look_up(target, named, follows);
+	int found = resolve_name(target, named, follows);
 	if (link_of(found, ret_path, capacity))
 		return true;
 	if (found != -ENOENT || !*base || strcmp(base, ".") == 0 || strcmp(base, "..") == 0 ||
-	    before >= sizeof(folder_path))
+	    before >= sizeof(parent_path))
 		return false;
-	(void)snprintf(folder_path, sizeof(folder_path), "%.*s", before ? (int)before : 1,
+	(void)snprintf(parent_path, sizeof(parent_path), "%.*s", before ? (int)before : 1,
 		       before ? named->path : ".");
-	folder.path = folder_path;
-	if (!link_of(look_up(target, &folder, true), ret_path, capacity))
+	parent.path = parent_path;
+	if (!link_of(resolve_name(target, &parent, true), ret_path, capacity))
 		return false;
 	size_t length = strlen(ret_path);
 	length -= length == 1; /* the root */
@@ -76,7 +76,7 @@ bool look_identify(const struct target *target, const struct named *named, bool 
 	return true;
 }
 
-int look_open(int found)
+int resolve_open(int found)
 {
 	char path[PROC_PATH_BYTES];
 	struct stat stat;

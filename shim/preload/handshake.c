@@ -1,17 +1,17 @@
 /*
- * The meeting with the supervisor, if there is one: shim/supervise/hello.h.
+ * The meeting with the supervisor, if there is one: shim/supervise/handshake.h.
  */
-#include "shim/preload/hello.h"
+#include "shim/preload/handshake.h"
 
 #include <link.h>
 #include <string.h>
 
 #include "shim/preload/real.h"
 #include "shim/preload/state.h"
-#include "shim/supervise/hello.h"
+#include "shim/supervise/handshake.h"
 #include "tracker/sys/sys.h"
 
-static struct hello hello;
+static struct handshake handshake;
 
 const char *gnu_get_libc_version(void) __attribute__((weak));
 extern void *__tls_get_addr(void *index)
@@ -32,10 +32,10 @@ static int add_object(struct dl_phdr_info *info, size_t size, void *data)
 		from = begin < from ? begin : from;
 		to = begin + part->p_memsz > to ? begin + part->p_memsz : to;
 	}
-	for (int i = 0; i < HELLO_CODE_RANGES; i++) {
+	for (int i = 0; i < HANDSHAKE_CODE_RANGES; i++) {
 		if (wanted[i] >= from && wanted[i] < to) {
-			hello.code[i].from = from;
-			hello.code[i].to = to;
+			handshake.code[i].from = from;
+			handshake.code[i].to = to;
 		}
 	}
 	return 0;
@@ -43,41 +43,42 @@ static int add_object(struct dl_phdr_info *info, size_t size, void *data)
 
 static bool is_in_libc(uint64_t address)
 {
-	return address >= hello.code[HELLO_LIBC].from && address < hello.code[HELLO_LIBC].to;
+	return address >= handshake.code[HANDSHAKE_LIBC].from &&
+	       address < handshake.code[HANDSHAKE_LIBC].to;
 }
 
-int hello_say(void)
+int handshake_send(void)
 {
 	uint64_t mark = shim.segment.header->supervise_mark;
 	/* libc and the loader by what they export, this library by its own data (attach.c looked whether that is glibc). */
-	uint64_t addresses[HELLO_CODE_RANGES] = { (uint64_t)(uintptr_t)&gnu_get_libc_version,
-						  (uint64_t)(uintptr_t)&__tls_get_addr,
-						  (uint64_t)(uintptr_t)&hello };
+	uint64_t addresses[HANDSHAKE_CODE_RANGES] = { (uint64_t)(uintptr_t)&gnu_get_libc_version,
+						      (uint64_t)(uintptr_t)&__tls_get_addr,
+						      (uint64_t)(uintptr_t)&handshake };
 
 	if (!mark)
 		return 0;
-	hello.size_bytes = sizeof(hello);
+	handshake.size_bytes = sizeof(handshake);
 	(void)dl_iterate_phdr(add_object, addresses);
-	long answer = sys_call6(SYS_openat, AT_FDCWD, (long)&hello, 0, 0, 0, (long)(mark + 1));
-	shim.supervised = answer == HELLO_ATTACH;
+	long answer = sys_call6(SYS_openat, AT_FDCWD, (long)&handshake, 0, 0, 0, (long)(mark + 1));
+	shim.supervised = answer == HANDSHAKE_ATTACH;
 	uint64_t next = (uint64_t)(uintptr_t)REAL(open), next64 = (uint64_t)(uintptr_t)REAL(open64);
 	shim.opens_pass = shim.supervised && is_in_libc(next) && is_in_libc(next64);
-	return answer == HELLO_ATTACH || answer == HELLO_STAY_OFF ? (int)answer : 0;
+	return answer == HANDSHAKE_ATTACH || answer == HANDSHAKE_STAY_OFF ? (int)answer : 0;
 }
 
-const char *hello_ticket(void)
+const char *handshake_ticket(void)
 {
 	if (!shim.supervised)
 		return NULL;
-	hello.ticket[sizeof(hello.ticket) - 1] = '\0';
-	const char *value = strchr(hello.ticket, '=');
+	handshake.ticket[sizeof(handshake.ticket) - 1] = '\0';
+	const char *value = strchr(handshake.ticket, '=');
 	return value ? value + 1 : NULL;
 }
 
-void hello_known(void)
+void handshake_known(void)
 {
 	if (!shim.supervised) /* nobody looks at it */
 		return;
-	hello.process = shim.process;
-	hello.record = shim.record;
+	handshake.process = shim.process;
+	handshake.record = shim.record;
 }

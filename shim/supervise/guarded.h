@@ -8,41 +8,41 @@
 #ifndef SEEN_SUPERVISE_WRITES_H
 #define SEEN_SUPERVISE_WRITES_H
 
-#include "shim/supervise/look.h"
+#include "shim/supervise/resolve.h"
 #include "tracker/guard/guard.h"
 
-struct writes;
+struct guarded_files;
 
-/* write_ask(): may the process do that to what is named?
+/* guarded_ask(): may the process do that to what is named?
  *
  * follows: symbolic links.  source: RENAME: what is to take its place; else NULL.  Returns 0, or a negative errno that the call is to fail
- * with.  Takes the time of reading the file where it is one that matters; look_begin() is asked. */
-int write_ask(const struct supervision *supervision, struct target *target,
-	      const struct named *named, enum guard_kind kind, bool follows,
-	      const struct named *source);
+ * with.  Takes the time of reading the file where it is one that matters; inspection_start() is asked. */
+int guarded_ask(const struct supervision *supervision, struct target *target,
+		const struct named *named, enum guard_kind kind, bool follows,
+		const struct named *source);
 
 /* write_may_concern(): would it look at anything, by the name alone?  No system call. */
 bool write_may_concern(const struct supervision *supervision, const struct target *target,
 		       const struct named *named);
 
 /* write_identify(): the name that the guard knows a file by: behind all symbolic links, or another hard link.  follows: as for
- * write_ask().  look_begin() is asked.  ret_real: `named` with that name, in ret_path (SEGMENT_PATH_BYTES), where there is one.  Returns whether the
+ * guarded_ask().  inspection_start() is asked.  ret_real: `named` with that name, in ret_path (SEGMENT_PATH_BYTES), where there is one.  Returns whether the
  * guard is concerned with it. */
 bool write_identify(const struct supervision *supervision, const struct target *target,
 		    const struct named *named, bool follows, struct named *ret_real,
 		    char *ret_path);
 
-/* writes_settle(): learns what came of what was let pass, as far as that is over.  tid: the thread that makes a call now; 0: the process ends. */
-void writes_settle(const struct supervision *supervision, struct target *target, pid_t tid);
+/* guarded_complete(): learns what came of what was let pass, as far as that is over.  tid: the thread that makes a call now; 0: the process ends. */
+void guarded_complete(const struct supervision *supervision, struct target *target, pid_t tid);
 
-/* writes_are_young(): is there one among them that is worth a look soon? */
-bool writes_are_young(const struct writes *writes);
+/* guarded_are_young(): is there one among them that is worth a look soon? */
+bool guarded_are_young(const struct guarded_files *writes);
 
 /* write_read(): an agent, or a reader that prints what is in its files, is about to read a file: its scope knows it then. */
 void write_read(const struct supervision *supervision, struct target *target,
 		const struct named *named);
 
-/* writes_free(): accepts NULL. */
-void writes_free(struct writes *writes);
+/* guarded_free(): accepts NULL. */
+void guarded_free(struct guarded_files *writes);
 
 #endif

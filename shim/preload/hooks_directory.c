@@ -7,26 +7,26 @@
 #include <ftw.h>
 #include <glob.h>
 
+#include "shim/preload/call.h"
 #include "shim/preload/directory.h"
-#include "shim/preload/door.h"
 #include "shim/preload/memory.h"
 #include "shim/preload/real.h"
 
 static inline bool may_list(int directory, const char *path)
 {
-	return door_may(RULE_LIST, directory, path, true);
+	return call_may(RULE_LIST, directory, path, true);
 }
 
 /* By path, below the current folder. */
 static inline void listed(bool succeeded, const char *path)
 {
-	door_listed(-1, !succeeded, AT_FDCWD, path, 0);
+	call_listed(-1, !succeeded, AT_FDCWD, path, 0);
 }
 
 EXPORT DIR *opendir(const char *path)
 {
 	DIR *ret = may_list(AT_FDCWD, path) ? REAL(opendir)(path) : NULL;
-	door_listed(ret ? REAL(dirfd)(ret) : -1, !ret, AT_FDCWD, path, 0);
+	call_listed(ret ? REAL(dirfd)(ret) : -1, !ret, AT_FDCWD, path, 0);
 	return ret;
 }
 
@@ -36,20 +36,20 @@ EXPORT DIR *fdopendir(int fd)
 {
 	DIR *ret = REAL(fdopendir)(fd);
 	if (ret && shim.views)
-		view_odd();
+		viewer_untrackable();
 	else if (ret && __builtin_expect(shim.tracks, 0))
 		reader_listed(fd, AT_FDCWD, NULL);
 	return ret;
 }
 
-EXPORT int closedir(DIR *folder)
+EXPORT int closedir(DIR *directory)
 {
-	int fd = (shim.records || shim.tracks) && folder ? REAL(dirfd)(folder) : -1;
+	int fd = (shim.records || shim.tracks) && directory ? REAL(dirfd)(directory) : -1;
 	if (fd >= 0 && __builtin_expect(shim.tracks, 0))
 		reader_closing(fd);
 	if (fd >= 0)
 		descriptor_closing((unsigned)fd, (unsigned)fd);
-	return REAL(closedir)(folder);
+	return REAL(closedir)(directory);
 }
 
 typedef int keep_entry(const struct dirent *entry);
@@ -79,7 +79,7 @@ EXPORT int scandirat(int directory, const char *path, struct dirent ***ret_entri
 	int ret = may_list(directory, path)
 			  ? REAL(scandirat)(directory, path, ret_entries, keep, compare)
 			  : -1;
-	door_listed(-1, ret < 0, directory, path, 0);
+	call_listed(-1, ret < 0, directory, path, 0);
 	return ret;
 }
 
@@ -89,7 +89,7 @@ EXPORT int scandirat64(int directory, const char *path, struct dirent64 ***ret_e
 	int ret = may_list(directory, path)
 			  ? REAL(scandirat64)(directory, path, ret_entries, keep, compare)
 			  : -1;
-	door_listed(-1, ret < 0, directory, path, 0);
+	call_listed(-1, ret < 0, directory, path, 0);
 	return ret;
 }
 
@@ -136,7 +136,7 @@ EXPORT int glob(const char *pattern, int flags, int (*fail)(const char *path, in
 {
 	int ret = REAL(glob)(pattern, flags, fail, ret_found);
 	if (ret == 0 || ret == GLOB_NOMATCH)
-		door_listed(-1, false, AT_FDCWD, pattern, JOURNAL_PATTERN);
+		call_listed(-1, false, AT_FDCWD, pattern, JOURNAL_PATTERN);
 	return ret;
 }
 
@@ -145,7 +145,7 @@ EXPORT int glob64(const char *pattern, int flags, int (*fail)(const char *path, 
 {
 	int ret = REAL(glob64)(pattern, flags, fail, ret_found);
 	if (ret == 0 || ret == GLOB_NOMATCH)
-		door_listed(-1, false, AT_FDCWD, pattern, JOURNAL_PATTERN);
+		call_listed(-1, false, AT_FDCWD, pattern, JOURNAL_PATTERN);
 	return ret;
 }
 

@@ -1,5 +1,5 @@
-/* Lines for the agent: see say.h. */
-#include "shim/supervise/say.h"
+/* Lines for the agent: see message.h. */
+#include "shim/supervise/message.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -14,8 +14,8 @@
 enum { STDERR = 2 };
 
 /* Is there a stream that the process's agent reads? */
-static bool may_say(const struct supervision *supervision, const struct target *target,
-		    struct stat *ret_stat)
+static bool message_may_print(const struct supervision *supervision, const struct target *target,
+			      struct stat *ret_stat)
 {
 	const struct context *context = &target->request.context;
 
@@ -53,16 +53,16 @@ static bool write_line(const struct target *target, const struct stat *stream, c
 	return written == (ssize_t)length;
 }
 
-bool say_line(const struct supervision *supervision, const struct target *target, const char *line,
-	      size_t length)
+bool message_line(const struct supervision *supervision, const struct target *target,
+		  const char *line, size_t length)
 {
 	struct stat stream;
 
-	return length && may_say(supervision, target, &stream) &&
+	return length && message_may_print(supervision, target, &stream) &&
 	       write_line(target, &stream, line, length);
 }
 
-void say_unreported(const struct supervision *supervision, const struct target *target)
+void message_unreported(const struct supervision *supervision, const struct target *target)
 {
 	const struct segment *segment = supervision->segment;
 	const struct request *request = &target->request;
@@ -72,7 +72,7 @@ void say_unreported(const struct supervision *supervision, const struct target *
 	unsigned place;
 
 	if (!target->scope_id || !unreported_waits(segment, target->scope_id) ||
-	    !may_say(supervision, target, &stream) ||
+	    !message_may_print(supervision, target, &stream) ||
 	    !process_run_lives(segment, &request->context) ||
 	    receiver_find_of_errors(segment, request->subject, &request->context, &stream,
 				    request->pid_ns) != RECEIVER_AGENT)

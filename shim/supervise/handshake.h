@@ -2,26 +2,26 @@
  * How the preloaded library and the supervisor meet in one process.
  *
  * The library says hello once, when it starts: openat(AT_FDCWD, &hello, 0, 0, 0, mark + 1), with the session's mark.
- * The filter hands that call to the supervisor, which reads the structure and answers with enum hello_answer.  Where there is no
+ * The filter hands that call to the supervisor, which reads the structure and answers with enum handshake_answer.  Where there is no
  * supervisor the kernel sees an empty path: ENOENT.  From then on the supervisor leaves to the library what libc
  * does, told by where the call comes from, and sees what the program does past libc.
  */
-#ifndef SEEN_SUPERVISE_HELLO_H
-#define SEEN_SUPERVISE_HELLO_H
+#ifndef SEEN_SUPERVISE_HANDSHAKE_H
+#define SEEN_SUPERVISE_HANDSHAKE_H
 
 #include <stdint.h>
 
 #include "tracker/process/process.h"
 
-enum { HELLO_LIBC, HELLO_LOADER, HELLO_LIBRARY, HELLO_CODE_RANGES };
+enum { HANDSHAKE_LIBC, HANDSHAKE_LOADER, HANDSHAKE_LIBRARY, HANDSHAKE_CODE_RANGES };
 
-struct hello {
+struct handshake {
 	char empty_path[8]; /* all zero: what the kernel takes this for, without a supervisor */
 	uint64_t size_bytes;
 	/* Code whose calls are the library's to see: libc, the loader, the library itself.  Addresses in the process. */
 	struct {
 		uint64_t from, to;
-	} code[HELLO_CODE_RANGES];
+	} code[HANDSHAKE_CODE_RANGES];
 	/* Filled in later, looked at when a call comes from elsewhere. */
 	struct process_ref process;
 	uint64_t record; /* number of the process's START or FORK record; 0: none */
@@ -30,9 +30,9 @@ struct hello {
 	char ticket[TICKET_BYTES];
 };
 
-enum hello_answer {
-	HELLO_ATTACH = 1, /* the library sees this process; the supervisor what goes past it */
-	HELLO_STAY_OFF =
+enum handshake_answer {
+	HANDSHAKE_ATTACH = 1, /* the library sees this process; the supervisor what goes past it */
+	HANDSHAKE_STAY_OFF =
 		2, /* the supervisor sees it alone: its numbers of processes mean nothing in there */
 };
 

@@ -11,12 +11,12 @@
  * Viewers are single-threaded programs that read, write and exit.  Whatever is not that (another thread,
  * another way to copy, descriptor 1 moved) makes the process "odd": it delivers nothing.
  */
-#include "shim/preload/follow/view.h"
+#include "shim/preload/follow/viewer.h"
 
 #include <string.h>
 
 #include "shim/preload/follow/diff.h"
-#include "shim/preload/follow/part.h"
+#include "shim/preload/follow/range.h"
 #include "shim/preload/follow/reader.h"
 #include "shim/preload/record.h"
 #include "shim/preload/scratch.h"
@@ -36,11 +36,11 @@ enum {
 	STREAMS_MAX = 8, /* of these, open at a time */
 	STDOUT = 1,
 	PATHS_BYTES = 16384, /* of files that are put on record at the end */
-	FOLDER_BYTES = 1024,
+	DIRECTORY_BYTES = 1024,
 };
 
 /* A file whose real bytes, or what changed in it, the viewer reads. */
-struct view {
+struct viewed_file {
 	int fd;      /* -1: closed */
 	bool broken; /* not read from 0 to the end, one byte behind the other, or changed meanwhile */
 	bool is_copy;          /* in memory, below instruction files */
@@ -48,14 +48,14 @@ struct view {
 	struct pending pending;
 	uint32_t path;           /* in the journal */
 	const char *late;        /* path of a file that is on no record yet */
-	struct stamp end;        /* at close or exit; of a copy: when it was made */
+	struct stamp finish;     /* at close or exit; of a copy: when it was made */
 	struct version diff;     /* pending.is_diff: of the text that it reads */
 	struct version leads_to; /* and of the file with that */
 	struct version version;  /* of what was read; once it is closed */
 	struct version_stream *stream;
 };
 
-static struct view views[VIEWS_MAX];
+static struct viewed_file views[VIEWS_MAX];
 static int view_count;
 
 /* Of those that are open: most viewers have one open at a time, and each is large; memory that nobody uses counts where a
@@ -78,8 +78,8 @@ static size_t paths_used;
 /* A folder that a file was opened in: what stood before the name, and what the kernel calls that; both with the slash. */
 static struct {
 	size_t given_bytes, kernel_bytes; /* kernel_bytes 0: none is known */
-	char given[FOLDER_BYTES], kernel[FOLDER_BYTES];
-} folder;
+	char given[DIRECTORY_BYTES], kernel[DIRECTORY_BYTES];
+} recent_directory;
 
 static bool is_begun;   /* a file was opened */
 static bool out_closed; /* it was closed since: another file may be there */
@@ -88,7 +88,7 @@ static struct shape in;      /* of every read */
 static struct shape counted; /* of what it wrote to descriptor 1, on record with its command */
 static uint64_t bytes_out;   /* to descriptor 1 */
 
-static struct view *view_of(int fd)
+static struct viewed_file *viewed_of(int fd)
 {
 	for (int i = 0; i < view_count; i++)
 		if (views[i].fd == fd)
@@ -98,7 +98,7 @@ static struct view *view_of(int fd)
 
 /* Puts a memfd with a notice, or with what changed, in the place of a descriptor.  readable: closed; a negative errno is passed
  * on.  Returns 0 or a negative errno; then the descriptor is as it was. */
-static int put_in_place(int fd, int readable)
+static int install(int fd, int readable)
 {
 	if (readable < 0)
 		return readable;
@@ -110,10 +110,9 @@ static int put_in_place(int fd, int readable)
 }
 
 /* Gives what changed, where it can be had and what comes of it can be followed.  Else the answer is CONTENT. */
-static void give_diff(int fd, const char *path, struct answer *answer, struct version *ret_diff)
+static void deliver_diff(int fd, const char *path, struct answer *answer, struct version *ret_diff)
 {
-	if (view_count < VIEWS_MAX &&
-	    put_in_place(fd, diff_make(fd, path, answer, ret_diff)) == 0) {
+	if (view_count < VIEWS_MAX && install(fd, diff_make(fd, path, answer, ret_diff)) == 0) {
 		shim.answered = true;
 		decision_diffed(&shim.segment, &shim.request, answer, ret_diff->size_bytes);
 	} else {
@@ -128,31 +127,32 @@ static uint32_t injected_text(const char *path, void *data)
 }
 
 /* Gives the notice, below instruction files that are to come first. */
-static int give_notice(int fd, const struct answer *answer, const char *path,
-		       const struct stat *stat)
+static int deliver_notice(int fd, const struct answer *answer, const char *path,
+			  const struct stat *stat)
 {
 	const struct inject_rest tail = {
 		.path = path, .stat = stat, .bytes = answer->notice_bytes, .notice = answer->notice
 	};
 	int count = injects.count;
 	uint64_t before_bytes;
-	int error = put_in_place(fd, inject_file(&shim.segment, &shim.request, &tail, injected_text,
-						 NULL, &injects, &before_bytes));
+	int error = install(fd, inject_file(&shim.segment, &shim.request, &tail, injected_text,
+					    NULL, &injects, &before_bytes));
 
 	if (error == 0)
 		return 0;
 	injects.count = count;
-	return put_in_place(fd, notice_file(answer->notice, answer->notice_bytes));
+	return install(fd, notice_file(answer->notice, answer->notice_bytes));
 }
 
 /* The viewer is given the file's bytes, or what changed in it: below instruction files that are to come first, if there are any. */
-static void give_content(struct view *view, const char *path, const struct stat *stat)
+static void deliver_content(struct viewed_file *viewed, const char *path, const struct stat *stat)
 {
 	const struct inject_rest tail = {
 		.path = path,
 		.stat = stat,
-		.fd = view->fd,
-		.bytes = view->pending.is_diff ? view->diff.size_bytes : (uint64_t)stat->st_size,
+		.fd = viewed->fd,
+		.bytes = viewed->pending.is_diff ? viewed->diff.size_bytes
+						 : (uint64_t)stat->st_size,
 	};
 	int count = injects.count;
 	uint64_t before_bytes = 0;
@@ -163,9 +163,9 @@ static void give_content(struct view *view, const char *path, const struct stat 
 	if (readable < 0)
 		return;
 	/* The stamp at the end is that of the bytes which are put in. */
-	int error = sys_fstat(view->fd, &after);
+	int error = sys_fstat(viewed->fd, &after);
 	if (error == 0)
-		error = put_in_place(view->fd, readable);
+		error = install(viewed->fd, readable);
 	else
 		(void)sys_close(readable);
 	if (error < 0) {
@@ -173,9 +173,9 @@ static void give_content(struct view *view, const char *path, const struct stat 
 		return;
 	}
 	shim.answered = true;
-	view->before_bytes = before_bytes;
-	view->is_copy = true;
-	view->end = stamp_of(&after);
+	viewed->before_bytes = before_bytes;
+	viewed->is_copy = true;
+	viewed->finish = stamp_of(&after);
 }
 
 /* Notes that the process opened this file.  False when it did so before, or too many others. */
@@ -192,9 +192,9 @@ static bool is_first_time(const struct stat *stat)
 	return true;
 }
 
-void view_moved(void)
+void viewer_moved(void)
 {
-	folder.kernel_bytes = 0;
+	recent_directory.kernel_bytes = 0;
 }
 
 /* Is it by that very name, and no link's, that the file was opened? */
@@ -215,28 +215,30 @@ static bool find_path(int fd, int directory, const char *path, const struct stat
 	const char *name = is_placed ? path_base(path) : NULL;
 	size_t given_bytes = is_placed ? (size_t)(name - path) : 0;
 
-	if (is_placed && folder.kernel_bytes && given_bytes == folder.given_bytes &&
-	    memcmp(path, folder.given, given_bytes) == 0 && is_name_of(directory, path, stat) &&
-	    folder.kernel_bytes + strlen(name) < SEGMENT_PATH_BYTES) {
-		memcpy(ret_path, folder.kernel, folder.kernel_bytes);
-		memcpy(ret_path + folder.kernel_bytes, name, strlen(name) + 1);
+	if (is_placed && recent_directory.kernel_bytes &&
+	    given_bytes == recent_directory.given_bytes &&
+	    memcmp(path, recent_directory.given, given_bytes) == 0 &&
+	    is_name_of(directory, path, stat) &&
+	    recent_directory.kernel_bytes + strlen(name) < SEGMENT_PATH_BYTES) {
+		memcpy(ret_path, recent_directory.kernel, recent_directory.kernel_bytes);
+		memcpy(ret_path + recent_directory.kernel_bytes, name, strlen(name) + 1);
 		return true;
 	}
 	if (subject_link(SUBJECT_SELF, fd, ret_path, SEGMENT_PATH_BYTES) <= 0 || ret_path[0] != '/')
 		return false;
 	size_t kernel_bytes = (size_t)(path_base(ret_path) - ret_path);
-	if (is_placed && opened_count > 0 && given_bytes < FOLDER_BYTES &&
-	    kernel_bytes < FOLDER_BYTES && is_name_of(directory, path, stat)) {
-		memcpy(folder.given, path, given_bytes);
-		memcpy(folder.kernel, ret_path, kernel_bytes);
-		folder.given_bytes = given_bytes;
-		folder.kernel_bytes = kernel_bytes;
+	if (is_placed && opened_count > 0 && given_bytes < DIRECTORY_BYTES &&
+	    kernel_bytes < DIRECTORY_BYTES && is_name_of(directory, path, stat)) {
+		memcpy(recent_directory.given, path, given_bytes);
+		memcpy(recent_directory.kernel, ret_path, kernel_bytes);
+		recent_directory.given_bytes = given_bytes;
+		recent_directory.kernel_bytes = kernel_bytes;
 	}
 	return true;
 }
 
 /* The first file: what is the same for all of them. */
-static void begin(void)
+static void start(void)
 {
 	struct request *request = &shim.request;
 
@@ -248,21 +250,21 @@ static void begin(void)
 
 /* Remembers a file for the end. */
 static int pend(const char *kernel_path, const struct stat *stat, const struct answer *answer,
-		struct view *view)
+		struct viewed_file *viewed)
 {
 	size_t bytes = strlen(kernel_path) + 1;
 
-	view->late = NULL;
+	viewed->late = NULL;
 	if (answer->decision == DECISION_DIFF || bytes > PATHS_BYTES - paths_used)
 		return decision_pend(&shim.segment, &shim.request, kernel_path, stat, answer,
-				     &view->pending);
-	decision_pend_late(&shim.segment, &shim.request, stat, answer, &view->pending);
-	view->late = memcpy(paths + paths_used, kernel_path, bytes);
+				     &viewed->pending);
+	decision_pend_late(&shim.segment, &shim.request, stat, answer, &viewed->pending);
+	viewed->late = memcpy(paths + paths_used, kernel_path, bytes);
 	paths_used += bytes;
 	return 0;
 }
 
-void view_opened(int fd, int directory, const char *path, struct look *ret_look)
+void viewer_opened(int fd, int directory, const char *path, struct open_facts *ret_facts)
 {
 	/* One thread comes here, never within itself; its stack may be a signal handler's. */
 	static char kernel_path[SEGMENT_PATH_BYTES];
@@ -271,84 +273,84 @@ void view_opened(int fd, int directory, const char *path, struct look *ret_look)
 	struct stat stat;
 
 	if (fd == STDOUT || out_closed)
-		view_odd();
-	if (!view_is_followed() || sys_fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode) ||
+		viewer_untrackable();
+	if (!viewer_is_followed() || sys_fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode) ||
 	    !find_path(fd, directory, path, &stat, kernel_path) || !is_first_time(&stat))
 		return;
 	if (!is_begun)
-		begin();
+		start();
 	request_concerns(&shim.segment, &shim.request, kernel_path);
 	if (!shim.request.asks_late)
 		request_at_sink(&shim.segment, &shim.request);
 	decision_open(&shim.segment, &shim.request, kernel_path, path ? path : kernel_path, fd,
 		      &stat, &answer);
 	if (answer.decision == DECISION_DIFF)
-		give_diff(fd, path ? path : kernel_path, &answer, &diff);
-	ret_look->is_known = ret_look->is_decided = true;
-	ret_look->reason = answer.reason;
-	ret_look->decision = answer.decision;
-	ret_look->details.dev = stat.st_dev;
-	ret_look->details.ino = stat.st_ino;
-	ret_look->details.size_bytes = (uint64_t)stat.st_size;
-	ret_look->details.before = answer.delivered;
+		deliver_diff(fd, path ? path : kernel_path, &answer, &diff);
+	ret_facts->is_known = ret_facts->is_decided = true;
+	ret_facts->reason = answer.reason;
+	ret_facts->decision = answer.decision;
+	ret_facts->details.dev = stat.st_dev;
+	ret_facts->details.ino = stat.st_ino;
+	ret_facts->details.size_bytes = (uint64_t)stat.st_size;
+	ret_facts->details.before = answer.delivered;
 	if (answer.decision != DECISION_CONTENT)
-		ret_look->details.after = answer.content.version;
+		ret_facts->details.after = answer.content.version;
 	if (answer.decision == DECISION_NOTICE) {
-		if (give_notice(fd, &answer, kernel_path, &stat) == 0) {
+		if (deliver_notice(fd, &answer, kernel_path, &stat) == 0) {
 			shim.answered = true;
-			ret_look->bytes_saved = (uint64_t)stat.st_size - answer.notice_bytes;
+			ret_facts->bytes_saved = (uint64_t)stat.st_size - answer.notice_bytes;
 			return;
 		}
 		decision_undo(&shim.segment, &shim.request, &answer);
-		ret_look->decision = DECISION_CONTENT;
-		ret_look->reason = REASON_UNREADABLE;
+		ret_facts->decision = DECISION_CONTENT;
+		ret_facts->reason = REASON_UNREADABLE;
 	}
 	if (answer.decision == DECISION_DIFF)
-		ret_look->bytes_saved = (uint64_t)stat.st_size - diff.size_bytes;
+		ret_facts->bytes_saved = (uint64_t)stat.st_size - diff.size_bytes;
 	if (answer.reason == REASON_NOT_TRACKED || view_count == VIEWS_MAX ||
 	    streams_taken == (1u << STREAMS_MAX) - 1)
 		return;
-	struct view *view = &views[view_count];
+	struct viewed_file *viewed = &views[view_count];
 	/* At the end the agent may have closed what it read. */
 	request_confirm_sink(&shim.segment, &shim.request);
 	if (path)
 		baseline_add_name(&shim.segment, path);
-	if (pend(kernel_path, &stat, &answer, view) < 0)
+	if (pend(kernel_path, &stat, &answer, viewed) < 0)
 		return;
-	view->fd = fd;
-	view->path = view->late ? 0 : record_path(kernel_path);
-	view->broken = false;
-	view->diff = diff;
-	view->leads_to = answer.content.version;
+	viewed->fd = fd;
+	viewed->path = viewed->late ? 0 : record_path(kernel_path);
+	viewed->broken = false;
+	viewed->diff = diff;
+	viewed->leads_to = answer.content.version;
 	int stream = __builtin_ctz(~streams_taken);
 	streams_taken |= 1u << stream;
-	view->stream = &streams[stream];
-	version_stream_init(view->stream);
+	viewed->stream = &streams[stream];
+	version_stream_init(viewed->stream);
 	view_count++;
-	give_content(view, kernel_path, &stat);
+	deliver_content(viewed, kernel_path, &stat);
 }
 
-void view_read(int fd, const void *bytes, ssize_t count)
+void viewer_read(int fd, const void *bytes, ssize_t count)
 {
-	if (count <= 0 || !view_is_followed_still())
+	if (count <= 0 || !viewer_is_followed_still())
 		return;
 	shape_add(&in, bytes, (size_t)count);
-	struct view *view = view_of(fd);
-	if (!view)
+	struct viewed_file *viewed = viewed_of(fd);
+	if (!viewed)
 		return;
-	uint64_t before_bytes = view->before_bytes;
+	uint64_t before_bytes = viewed->before_bytes;
 	if (before_bytes > (uint64_t)count)
 		before_bytes = (uint64_t)count;
-	view->before_bytes -= before_bytes;
-	version_stream_add(view->stream, (const char *)bytes + before_bytes,
+	viewed->before_bytes -= before_bytes;
+	version_stream_add(viewed->stream, (const char *)bytes + before_bytes,
 			   (uint64_t)count - before_bytes);
 }
 
-void view_wrote(int fd, ssize_t count)
+void viewer_wrote(int fd, ssize_t count)
 {
 	if (fd == STDOUT && out_closed)
-		view_odd();
-	if (count <= 0 || fd != STDOUT || !view_is_followed_still())
+		viewer_untrackable();
+	if (count <= 0 || fd != STDOUT || !viewer_is_followed_still())
 		return;
 	bytes_out += (uint64_t)count;
 	/* It writes what it read: of what is more, each byte may be a line. */
@@ -360,40 +362,40 @@ void view_wrote(int fd, ssize_t count)
 	counted = now;
 }
 
-static void look_at_end(struct view *view)
+static void inspect_last(struct viewed_file *viewed)
 {
 	struct stat stat;
-	if (view->pending.is_diff) /* it is whole by what it was when it was opened */
-		view->end = view->pending.stamp;
-	else if (view->is_copy)
+	if (viewed->pending.is_diff) /* it is whole by what it was when it was opened */
+		viewed->finish = viewed->pending.stamp;
+	else if (viewed->is_copy)
 		;
-	else if (sys_fstat(view->fd, &stat) < 0)
-		view->broken = true;
+	else if (sys_fstat(viewed->fd, &stat) < 0)
+		viewed->broken = true;
 	else
-		view->end = stamp_of(&stat);
-	view->fd = -1;
-	view->version = version_stream_finish(view->stream);
-	streams_taken &= ~(1u << (view->stream - streams));
+		viewed->finish = stamp_of(&stat);
+	viewed->fd = -1;
+	viewed->version = version_stream_finish(viewed->stream);
+	streams_taken &= ~(1u << (viewed->stream - streams));
 }
 
-void view_closing(int fd)
+void viewer_closing(int fd)
 {
-	if (!view_is_followed_still())
+	if (!viewer_is_followed_still())
 		return;
 	out_closed |= fd == STDOUT;
-	struct view *view = view_of(fd);
-	if (view)
-		look_at_end(view);
+	struct viewed_file *viewed = viewed_of(fd);
+	if (viewed)
+		inspect_last(viewed);
 }
 
 /* What was given can be brought back, and compared with what comes later. */
-static void keep(const struct view *view)
+static void keep(const struct viewed_file *viewed)
 {
 	struct version kept;
 	struct file_slot file;
-	char *path = scratch_take();
+	char *path = scratch_acquire();
 
-	if (path && file_find(&shim.segment, view->pending.file_key, &file) == 0 &&
+	if (path && file_find(&shim.segment, viewed->pending.file_key, &file) == 0 &&
 	    file_path(&shim.segment, &file, path, SEGMENT_PATH_BYTES) > 0) {
 		int fd = sys_open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
 		if (fd >= 0) {
@@ -401,71 +403,71 @@ static void keep(const struct view *view)
 			(void)sys_close(fd);
 		}
 	}
-	scratch_give(path);
+	scratch_release(path);
 }
 
 /* A file was given whole: that becomes a delivery, and tells whether the file is what it was. */
-static void deliver(const struct view *view, const struct version *version)
+static void deliver(const struct viewed_file *viewed, const struct version *version)
 {
 	struct journal_details details = {
-		.dev = view->end.dev,
-		.ino = view->end.ino,
-		.size_bytes = view->end.size_bytes,
+		.dev = viewed->finish.dev,
+		.ino = viewed->finish.ino,
+		.size_bytes = viewed->finish.size_bytes,
 		.after = *version,
 	};
 	struct delivered delivered;
 
-	decision_deliver(&shim.segment, &shim.request, &view->pending, &view->end, version,
+	decision_deliver(&shim.segment, &shim.request, &viewed->pending, &viewed->finish, version,
 			 &delivered);
 	details.before = delivered.before;
 	if (delivered.is_changed)
-		record_delivery(JOURNAL_CHANGED, view->path, &details);
-	if (delivered.is_given && !view->pending.is_diff)
-		record_delivery(JOURNAL_GIVEN, view->path, &details);
+		record_delivery(JOURNAL_CHANGED, viewed->path, &details);
+	if (delivered.is_given && !viewed->pending.is_diff)
+		record_delivery(JOURNAL_GIVEN, viewed->path, &details);
 	if (delivered.is_given)
-		keep(view);
+		keep(viewed);
 }
 
 /* What was put off when the file was opened. */
-static void settle(struct view *view)
+static void complete_pending(struct viewed_file *viewed)
 {
-	if (!view->late)
+	if (!viewed->late)
 		return;
-	view->path = record_path(view->late);
-	if (decision_complete(&shim.segment, view->late, &view->pending) < 0)
-		view->broken = true;
+	viewed->path = record_path(viewed->late);
+	if (decision_complete(&shim.segment, viewed->late, &viewed->pending) < 0)
+		viewed->broken = true;
 }
 
-static void end(int status)
+static void finish(int status)
 {
 	bool all_read = true; /* of what was put before files */
 
 	if (shim.role == ROLE_READER) {
-		request_end_reader(&shim.segment, &shim.request, (uint32_t)shim.pid, part_shape());
+		request_end_reader(&shim.segment, &shim.request, (uint32_t)shim.pid, range_shape());
 		if (status == 0)
-			part_end();
-		reader_end(status);
+			range_finish();
+		reader_finish(status);
 		return;
 	}
-	if (!shim.views || !view_is_followed())
+	if (!shim.views || !viewer_is_followed())
 		return;
 	for (int i = 0; i < view_count; i++)
-		settle(&views[i]);
+		complete_pending(&views[i]);
 	if (status != 0 || in.bytes != bytes_out)
 		return;
 	/* Since the last open the agent may have gone: then nobody received this. */
 	request_still_at_sink(&shim.segment, &shim.request);
 	for (int i = 0; i < view_count; i++) {
-		struct view *view = &views[i];
-		if (view->fd >= 0)
-			look_at_end(view);
-		struct version version = view->version;
-		if (view->pending.is_diff) {
-			view->broken |= !version_equal(&version, &view->diff);
-			version = view->leads_to;
+		struct viewed_file *viewed = &views[i];
+		if (viewed->fd >= 0)
+			inspect_last(viewed);
+		struct version version = viewed->version;
+		if (viewed->pending.is_diff) {
+			viewed->broken |= !version_equal(&version, &viewed->diff);
+			version = viewed->leads_to;
 		}
-		if (!view->broken)
-			deliver(view, &version);
+		if (!viewed->broken)
+			deliver(viewed, &version);
 	}
 	for (int i = 0; i < view_count; i++)
 		all_read = all_read && !views[i].before_bytes;
@@ -474,9 +476,9 @@ static void end(int status)
 			record_instructed(shim.request.context.scope_id, &injects.files[i]);
 }
 
-void view_end(int status)
+void viewer_finish(int status)
 {
-	end(status);
+	finish(status);
 	command_aside(&shim.segment, shim.request.command_id, sys_aside_bytes);
 	sys_aside_bytes = 0;
 }
@@ -487,7 +489,7 @@ static void note_given(struct file_slot *file, const void *data)
 	file_note_given(file);
 }
 
-void view_shown(int fd, const char *path)
+void viewer_shown(int fd, const char *path)
 {
 	enum { SHOWN_MAX = 16 }; /* files of one invocation: it may be given thousands */
 	static int shown;
@@ -496,14 +498,14 @@ void view_shown(int fd, const char *path)
 
 	if (shown >= SHOWN_MAX) {
 		shim.shows = false;
-		shim_settle();
+		shim_complete();
 	}
-	if (!shim.scope_id || shown >= SHOWN_MAX || !view_is_followed() ||
+	if (!shim.scope_id || shown >= SHOWN_MAX || !viewer_is_followed() ||
 	    sys_fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode))
 		return;
 	if (!shim.request.pid_ns)
 		shim.request.pid_ns = process_pid_ns();
-	char *kernel_path = scratch_take();
+	char *kernel_path = scratch_acquire();
 	if (kernel_path && subject_link(SUBJECT_SELF, fd, kernel_path, SEGMENT_PATH_BYTES) > 0 &&
 	    path_is_tracked(&shim.segment, kernel_path)) {
 		shown++;
@@ -517,8 +519,8 @@ void view_shown(int fd, const char *path)
 		if (key) {
 			baseline_given(&shim.segment, shim.scope_id, key, &content.version);
 			(void)file_change_known(&shim.segment, key, note_given, NULL);
-			part_shown(fd, path, kernel_path, &stat, &content);
+			range_shown(fd, path, kernel_path, &stat, &content);
 		}
 	}
-	scratch_give(kernel_path);
+	scratch_release(kernel_path);
 }

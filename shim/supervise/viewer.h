@@ -9,31 +9,31 @@
 #ifndef SEEN_SUPERVISE_VIEW_H
 #define SEEN_SUPERVISE_VIEW_H
 
-#include "shim/supervise/look.h"
+#include "shim/supervise/resolve.h"
 #include "shim/supervise/target.h"
 
-struct views;
+struct viewed_files;
 
 /* What became of a viewer's open. */
-struct view_answer {
+struct viewer_answer {
 	int fd; /* to be added to the process, then closed; -1: the process opens the file by itself */
 	struct answer answer;
 	struct journal_details details;
 	bool is_decided;
 };
 
-/* view_open(): a viewer opens a file for reading. */
-void view_open(const struct supervision *supervision, struct target *target,
-	       const struct named *named, uint32_t flags, struct view_answer *ret_answer);
+/* viewer_open(): a viewer opens a file for reading. */
+void viewer_open(const struct supervision *supervision, struct target *target,
+		 const struct named *named, uint32_t flags, struct viewer_answer *ret_answer);
 
-/* view_undo(): the descriptor could not be added. */
-void view_undo(const struct supervision *supervision, struct target *target,
-	       struct view_answer *answer);
+/* viewer_undo(): the descriptor could not be added. */
+void viewer_undo(const struct supervision *supervision, struct target *target,
+		 struct viewer_answer *answer);
 
-/* view_ends(): a viewer ends by exit(status). */
-void view_ends(const struct supervision *supervision, struct target *target, int status);
+/* viewer_ended(): a viewer ends by exit(status). */
+void viewer_ended(const struct supervision *supervision, struct target *target, int status);
 
-/* views_free(): accepts NULL. */
-void views_free(struct views *views);
+/* viewed_free(): accepts NULL. */
+void viewed_free(struct viewed_files *views);
 
 #endif

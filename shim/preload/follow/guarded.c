@@ -1,12 +1,12 @@
 /*
- * The guard inside a process, behind a call: what is written by a descriptor that was opened for writing (plan.c looked at that), and what
+ * The guard inside a process, behind a call: what is written by a descriptor that was opened for writing (write_check.c looked at that), and what
  * came of it when it is closed.
  *
  * A descriptor's entry is believed only while it still is the file that was opened.  Copies of a descriptor share an opening: the
  * change is complete when the last of them is closed.  Where that cannot be told (a program was started that may have it, it is
  * mapped, the process was killed) the write stays unfinished, which is never taken for somebody else's change.
  */
-#include "shim/preload/follow/writes.h"
+#include "shim/preload/follow/guarded.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "shim/preload/follow/plan.h"
+#include "shim/preload/follow/write_check.h"
 #include "shim/preload/memory.h"
 #include "shim/preload/record.h"
 #include "shim/preload/scratch.h"
@@ -71,7 +71,7 @@ static struct write_entry *entry_of(int fd)
 }
 
 /* Fills in an entry.  What stood there before has gone unheard. */
-static void put_entry(int fd, const struct opening *opening)
+static void store_entry(int fd, const struct opening *opening)
 {
 	if ((unsigned)fd >= DESCRIPTORS)
 		return;
@@ -102,34 +102,34 @@ static bool is_same_file(int fd, const struct opening *opening)
 	       stat.st_ino == opening->ino;
 }
 
-void plan_opened(struct plan *plan, int fd, int flags, bool stream)
+void write_check_opened(struct write_check *check, int fd, int flags, bool stream)
 {
 	struct opening opening;
 	struct stat stat;
 	int saved_errno = errno;
 
-	if (!plan->path)
+	if (!check->path)
 		return;
 	if (fd < 0)
-		plan_take_back(plan);
+		write_check_undo(check);
 	if (fd >= 0 && sys_fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode)) {
-		(void)plan_was_refused(&stat, FORGETS);
+		(void)write_check_was_refused(&stat, FORGETS);
 		opening = (struct opening){
 			.number = segment_serial(&shim.segment),
 			.dev = stat.st_dev,
 			.ino = stat.st_ino,
-			.key = plan->answer.file_key,
-			.before = plan->answer.before,
-			.knows = plan->answer.knows,
-			.marks = (stream ? MARK_STREAM : 0) | (plan->answer.kept ? MARK_KEPT : 0) |
+			.key = check->answer.file_key,
+			.before = check->answer.before,
+			.knows = check->answer.knows,
+			.marks = (stream ? MARK_STREAM : 0) | (check->answer.kept ? MARK_KEPT : 0) |
 				 (flags & O_APPEND ? 0 : MARK_CHECKS) |
-				 (plan->answer.reason == GUARD_NEW ? MARK_NEW : 0) |
+				 (check->answer.reason == GUARD_NEW ? MARK_NEW : 0) |
 				 (flags & O_TRUNC ? MARK_TOUCHED : 0),
 			.starts = shim_starts(),
 		};
-		put_entry(fd, &opening);
+		store_entry(fd, &opening);
 	}
-	plan_end(plan);
+	write_check_finish(check);
 	errno = saved_errno;
 }
 
@@ -137,19 +137,19 @@ void plan_opened(struct plan *plan, int fd, int flags, bool stream)
 static void keep_what_is_there(int fd)
 {
 	struct version kept;
-	int readable = plan_reopen(fd, O_RDONLY);
-	char *path = scratch_take();
+	int readable = write_check_reopen(fd, O_RDONLY);
+	char *path = scratch_acquire();
 
 	if (readable >= 0 && path &&
 	    subject_link(SUBJECT_SELF, readable, path, SEGMENT_PATH_BYTES) > 0)
 		(void)contents_save(&shim.segment, readable, path, CONTENTS_DESTROYED, &kept);
-	scratch_give(path);
+	scratch_release(path);
 	if (readable >= 0)
 		(void)sys_close(readable);
 }
 
 /* fd: for writing. */
-static int put_into(int fd, const struct opening *opening, uint64_t rest)
+static int write_into(int fd, const struct opening *opening, uint64_t rest)
 {
 	if (opening->marks & (MARK_NEW | MARK_REST))
 		return (int)sys_call3(SYS_ftruncate, fd, (long)rest, 0);
@@ -157,7 +157,7 @@ static int put_into(int fd, const struct opening *opening, uint64_t rest)
 }
 
 /* Puts back what was there before the file was opened.  fd: for reading or writing. */
-static bool put_back(int fd, const struct opening *opening)
+static bool restore(int fd, const struct opening *opening)
 {
 	uint64_t rest = opening->marks & MARK_REST ? opening->start_bytes : 0;
 	bool cuts = opening->marks & (MARK_NEW | MARK_REST);
@@ -169,14 +169,15 @@ static bool put_back(int fd, const struct opening *opening)
 		return true;
 	if (!cuts && !(opening->marks & MARK_KEPT))
 		return false;
-	if (plan_may_be_locked(&stat)) /* to open it and to close that would give the locks up */
-		return put_into(fd, opening, rest) == 0;
+	if (write_check_may_be_locked(
+		    &stat)) /* to open it and to close that would give the locks up */
+		return write_into(fd, opening, rest) == 0;
 	if (stat.st_size > 0)
 		keep_what_is_there(fd);
-	int writable = plan_reopen(fd, O_WRONLY);
+	int writable = write_check_reopen(fd, O_WRONLY);
 	if (writable < 0)
-		return put_into(fd, opening, rest) == 0;
-	int error = put_into(writable, opening, rest);
+		return write_into(fd, opening, rest) == 0;
+	int error = write_into(writable, opening, rest);
 	(void)sys_close(writable);
 	return error == 0;
 }
@@ -187,19 +188,19 @@ static void note_refusal(int fd)
 	struct guard_answer answer = { .verdict = GUARD_DENY,
 				       .reason = GUARD_NOTICE,
 				       .error = -EIO };
-	char *path = scratch_take();
+	char *path = scratch_acquire();
 
 	segment_count(&shim.segment, COUNTER_notices_refused, 1);
 	if (path && subject_link(SUBJECT_SELF, fd, path, SEGMENT_PATH_BYTES) > 0) {
-		answer.reported = plan_say(&answer, path);
+		answer.reported = write_check_report(&answer, path);
 		record_guarded(path, &answer);
 	}
-	scratch_give(path);
+	scratch_release(path);
 }
 
 static bool may_check(const struct opening *opening)
 {
-	return (opening->marks & MARK_CHECKS) && plan_is_kept_clean(opening->key);
+	return (opening->marks & MARK_CHECKS) && write_check_is_kept_clean(opening->key);
 }
 
 /* Is a part of the tail and of what follows it the nonce? */
@@ -213,7 +214,7 @@ static bool meets_nonce(const struct write_entry *entry, const char *data, size_
 	return guard_has_nonce(&shim.segment, both, entry->tail_bytes + more);
 }
 
-static void keep_tail(struct write_entry *entry, const char *data, size_t size_bytes)
+static void keep_rest(struct write_entry *entry, const char *data, size_t size_bytes)
 {
 	if (size_bytes >= TAIL_BYTES) {
 		memcpy(entry->tail, data + size_bytes - TAIL_BYTES, TAIL_BYTES);
@@ -262,10 +263,10 @@ static bool refuse(int fd, const struct opening *opening)
 	if (!(opening->marks & MARK_REST)) {
 		/* Where nothing was done yet there is nothing to be put back. */
 		bool is_back = !(opening->marks & (MARK_TOUCHED | MARK_MAPPED)) ||
-			       put_back(fd, opening);
+			       restore(fd, opening);
 		close_opening(opening);
 		if (sys_fstat(fd, &stat) == 0)
-			plan_note_refused(&stat, is_back && (opening->marks & MARK_KEPT));
+			write_check_note_refused(&stat, is_back && (opening->marks & MARK_KEPT));
 		/* The process that this is a copy of shares the offset, and may go on. */
 		if (is_back && (opening->marks & MARK_INHERITED))
 			(void)sys_lseek(fd, 0, SEEK_END);
@@ -275,7 +276,7 @@ static bool refuse(int fd, const struct opening *opening)
 	return true;
 }
 
-bool writes_refuses(int fd, const void *data, size_t size_bytes)
+bool guarded_refuses(int fd, const void *data, size_t size_bytes)
 {
 	struct write_entry *entry = entry_of(fd);
 
@@ -290,12 +291,12 @@ bool writes_refuses(int fd, const void *data, size_t size_bytes)
 	if (guard_has_nonce(&shim.segment, data, size_bytes) ||
 	    meets_nonce(entry, data, size_bytes))
 		return refuse(fd, &entry->opening);
-	keep_tail(entry, data, size_bytes);
+	keep_rest(entry, data, size_bytes);
 	entry->opening.marks |= MARK_TOUCHED;
 	return false;
 }
 
-bool writes_refuses_parts(int fd, const struct iovec *parts, int count)
+bool guarded_refuses_parts(int fd, const struct iovec *parts, int count)
 {
 	struct write_entry *entry = entry_of(fd);
 
@@ -303,7 +304,7 @@ bool writes_refuses_parts(int fd, const struct iovec *parts, int count)
 	    !is_memory(parts, (size_t)count * sizeof(*parts)))
 		return false;
 	for (int i = 0; i < count; i++)
-		if (parts[i].iov_len && writes_refuses(fd, parts[i].iov_base, parts[i].iov_len))
+		if (parts[i].iov_len && guarded_refuses(fd, parts[i].iov_base, parts[i].iov_len))
 			return true;
 	return false;
 }
@@ -321,7 +322,7 @@ static bool has_copy(int fd, uint64_t number)
 	return false;
 }
 
-void writes_closing(int fd, struct closing *ret_closing)
+void guarded_closing(int fd, struct closing *ret_closing)
 {
 	struct write_entry *entry = entry_of(fd);
 
@@ -337,7 +338,7 @@ void writes_closing(int fd, struct closing *ret_closing)
 				shim.answered) &&
 			       may_check(opening));
 	if (looks && !has_copy(fd, opening->number) && !shim.sandboxed && is_same_file(fd, opening))
-		ret_closing->fd = plan_reopen(fd, O_RDONLY);
+		ret_closing->fd = write_check_reopen(fd, O_RDONLY);
 	ret_closing->shared = -1;
 	if (ret_closing->fd >= 0 && (opening->marks & MARK_REST))
 		ret_closing->shared = sys_fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -364,7 +365,7 @@ static bool rest_has_nonce(int fd, uint64_t at)
 /* What the session made of the file. */
 static int finish(int fd, const struct opening *opening)
 {
-	struct guard_writer self = plan_writer();
+	struct guard_writer self = write_check_writer();
 	struct version now;
 	bool has_nonce;
 	int ret = 0;
@@ -376,12 +377,12 @@ static int finish(int fd, const struct opening *opening)
 		has_nonce = rest_has_nonce(fd, opening->start_bytes);
 	if ((has_nonce || refuses) && may_check(opening) &&
 	    !version_equal(&now, &opening->before)) {
-		bool is_back = put_back(fd, opening);
+		bool is_back = restore(fd, opening);
 		struct stat stat;
 		if (!refuses)
 			note_refusal(fd);
 		if (sys_fstat(fd, &stat) == 0)
-			plan_note_refused(&stat, is_back && (opening->marks & MARK_KEPT));
+			write_check_note_refused(&stat, is_back && (opening->marks & MARK_KEPT));
 		errno = EIO;
 		ret = -1;
 		if (is_back && (opening->marks & MARK_REST)) {
@@ -397,21 +398,21 @@ static int finish(int fd, const struct opening *opening)
 	}
 	if (opening->marks & (MARK_INHERITED | MARK_MAPPED))
 		return ret;
-	char *path = scratch_take();
+	char *path = scratch_acquire();
 	bool named = path && subject_link(SUBJECT_SELF, fd, path, SEGMENT_PATH_BYTES) > 0;
 	/* Removed, or another file has its name by now: what was told then stands. */
 	struct stat own, there;
 	bool leads = named && sys_fstat(fd, &own) == 0 && sys_stat(path, &there) == 0 &&
 		     own.st_dev == there.st_dev && own.st_ino == there.st_ino;
 	if (leads)
-		plan_complete(opening->key, path, &opening->before, &now, opening->knows);
+		write_check_complete(opening->key, path, &opening->before, &now, opening->knows);
 	else
 		guard_cancel(&shim.segment, &self, opening->key);
 	/* What there was already and is appended to is a record of what was given. */
 	bool is_record = !(opening->marks & (MARK_CHECKS | MARK_NEW));
 	if (leads && has_nonce && ret == 0 && !is_record && !version_equal(&now, &opening->before))
-		plan_stored_notice(opening->key, path, &opening->before);
-	scratch_give(path);
+		write_check_stored_notice(opening->key, path, &opening->before);
+	scratch_release(path);
 	if (!leads)
 		return ret;
 	/* Somebody who was started meanwhile may have it still: what comes then is no stranger's. */
@@ -422,7 +423,7 @@ static int finish(int fd, const struct opening *opening)
 	return ret;
 }
 
-int writes_closed(struct closing *closing)
+int guarded_closed(struct closing *closing)
 {
 	if (closing->fd < 0)
 		return 0;
@@ -441,18 +442,18 @@ int writes_closed(struct closing *closing)
 	return ret;
 }
 
-void writes_closing_many(unsigned first, unsigned last)
+void guarded_closing_many(unsigned first, unsigned last)
 {
 	unsigned end = __atomic_load_n(&writes_entries, __ATOMIC_RELAXED);
 
 	for (unsigned fd = first; fd <= last && fd < end; fd++) {
 		struct closing closing;
-		writes_closing((int)fd, &closing);
-		(void)writes_closed(&closing);
+		guarded_closing((int)fd, &closing);
+		(void)guarded_closed(&closing);
 	}
 }
 
-void writes_duplicated(int fd, int copy)
+void guarded_duplicated(int fd, int copy)
 {
 	struct write_entry *entry = entry_of(fd);
 
@@ -462,13 +463,13 @@ void writes_duplicated(int fd, int copy)
 		struct opening opening = entry->opening;
 		opening.stream = NULL;
 		opening.marks &= ~(uint32_t)MARK_STREAM;
-		put_entry(copy, &opening);
+		store_entry(copy, &opening);
 	} else if (entry_of(copy)) {
 		drop_entry(copy);
 	}
 }
 
-void writes_stream(int fd, void *stream)
+void guarded_stream(int fd, void *stream)
 {
 	struct write_entry *entry = entry_of(fd);
 
@@ -478,26 +479,26 @@ void writes_stream(int fd, void *stream)
 	(void)__atomic_fetch_or(&entry->opening.marks, MARK_STREAM, __ATOMIC_RELAXED);
 }
 
-void writes_touched(int fd)
+void guarded_touched(int fd)
 {
 	struct write_entry *entry = entry_of(fd);
 	if (entry && !in_vfork_child())
 		entry->opening.marks |= MARK_TOUCHED;
 }
 
-void writes_mapped(int fd)
+void guarded_mapped(int fd)
 {
 	struct write_entry *entry = entry_of(fd);
 	if (entry && !in_vfork_child())
 		entry->opening.marks |= MARK_MAPPED;
 }
 
-void writes_started(void)
+void guarded_started(void)
 {
 	(void)__atomic_add_fetch(&shim.starts, 1, __ATOMIC_RELAXED);
 }
 
-uint64_t writes_key(void)
+uint64_t guarded_key(void)
 {
 	for (int fd = 1; fd <= 2; fd++) {
 		const struct write_entry *entry = entry_of(fd);
@@ -509,7 +510,7 @@ uint64_t writes_key(void)
 
 /* What this program does with a file that is open when it begins.  Where it writes at the end of it, what was there
  * stays there whatever is refused. */
-static void begin_with(int fd, const struct stat *stat, struct opening *opening)
+static void start_with(int fd, const struct stat *stat, struct opening *opening)
 {
 	int flags = sys_fcntl(fd, F_GETFL, 0);
 
@@ -526,61 +527,61 @@ static void begin_with(int fd, const struct stat *stat, struct opening *opening)
 
 /* Looks at where a standard descriptor of this program leads that nobody told of.  Others are looked at when they are
  * opened. */
-static void look_at_standard(int fd)
+static void inspect_standard(int fd)
 {
-	struct guard_writer self = plan_writer();
+	struct guard_writer self = write_check_writer();
 	struct opening opening = { .marks = MARK_INHERITED };
 	struct stat stat;
 
 	if (entry_of(fd) || sys_fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode))
 		return;
-	char *path = scratch_take();
+	char *path = scratch_acquire();
 	if (path && subject_link(SUBJECT_SELF, fd, path, SEGMENT_PATH_BYTES) > 0 &&
 	    guard_concerns(&shim.segment, &self, path)) {
 		opening.key = path_key(&shim.segment, path);
-		begin_with(fd, &stat, &opening);
-		put_entry(fd, &opening);
+		start_with(fd, &stat, &opening);
+		store_entry(fd, &opening);
 	}
-	scratch_give(path);
+	scratch_release(path);
 }
 
-void writes_answered(void)
+void guarded_answered(void)
 {
 	for (int fd = 1; shim.guards && !in_vfork_child() && fd <= 2; fd++)
-		look_at_standard(fd);
+		inspect_standard(fd);
 }
 
 /* Is that the file of a key? */
 static bool is_file_of(int fd, uint64_t file_key)
 {
-	char *path = scratch_take();
+	char *path = scratch_acquire();
 	bool is = path && subject_link(SUBJECT_SELF, fd, path, SEGMENT_PATH_BYTES) > 0 &&
 		  path_key(&shim.segment, path) == file_key;
-	scratch_give(path);
+	scratch_release(path);
 	return is;
 }
 
-void writes_inherit(uint64_t file_key)
+void guarded_inherit(uint64_t file_key)
 {
 	struct opening opening = { .key = file_key };
 	struct file_slot file;
 	struct stat stat;
 
-	bool told = file_key && file_find(&shim.segment, file_key, &file) == 0;
-	for (int fd = 1; told && fd <= 2; fd++) {
+	bool is_found = file_key && file_find(&shim.segment, file_key, &file) == 0;
+	for (int fd = 1; is_found && fd <= 2; fd++) {
 		if (sys_fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode) || !is_file_of(fd, file_key))
 			continue;
 		/* From here on it is this program's. */
-		struct guard_writer self = plan_writer();
+		struct guard_writer self = write_check_writer();
 		(void)guard_unfinished(&shim.segment, file_key, &opening.knows);
 		struct guard_answer mine = { .file_key = file_key, .knows = opening.knows };
 		guard_start_write(&shim.segment, &self, "", &mine);
-		begin_with(fd, &stat, &opening);
-		put_entry(fd, &opening);
+		start_with(fd, &stat, &opening);
+		store_entry(fd, &opening);
 		break;
 	}
 	for (int fd = 1; fd <= 2; fd++)
-		look_at_standard(fd);
+		inspect_standard(fd);
 }
 
 /* What a stream still holds would be written behind our back when this process's exit handlers are through.  Another thread may have
@@ -603,7 +604,7 @@ static bool is_flushed(int fd, const struct opening *opening)
 	return !stream || (may_check(opening) && flush(stream)) || !(opening->marks & MARK_STREAM);
 }
 
-void writes_end(bool flushed)
+void guarded_finish(bool flushed)
 {
 	unsigned end = __atomic_load_n(&writes_entries, __ATOMIC_RELAXED);
 
@@ -614,12 +615,12 @@ void writes_end(bool flushed)
 		struct closing closing;
 		if (!entry || (!flushed && !is_flushed((int)fd, &entry->opening)))
 			continue;
-		writes_closing((int)fd, &closing);
-		(void)writes_closed(&closing);
+		guarded_closing((int)fd, &closing);
+		(void)guarded_closed(&closing);
 	}
 }
 
-void writes_fork(void)
+void guarded_fork(void)
 {
 	unsigned end = __atomic_load_n(&writes_entries, __ATOMIC_RELAXED);
 

@@ -1,5 +1,5 @@
-/* Viewers that the library is not in: see view.h. */
-#include "shim/supervise/view.h"
+/* Viewers that the library is not in: see viewer.h. */
+#include "shim/supervise/viewer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 
 enum { VIEWS_MAX = 64 };
 
-struct view {
+struct viewed_file {
 	int fd; /* shares its offset with the viewer's */
 	struct pending pending;
 	struct version version; /* of the bytes when it was opened */
@@ -30,8 +30,8 @@ struct view {
 	uint32_t path;
 };
 
-struct views {
-	struct view views[VIEWS_MAX];
+struct viewed_files {
+	struct viewed_file views[VIEWS_MAX];
 	int count;
 	struct {
 		uint64_t dev, ino;
@@ -44,10 +44,10 @@ struct views {
 	bool tracks;                  /* it did */
 	bool asked_rights,
 		has_rights; /* asked once: a viewer takes none from itself but by Landlock */
-	bool odd;           /* it does what is not followed: it delivers nothing */
+	bool untrackable;   /* it does what is not followed: it delivers nothing */
 };
 
-void views_free(struct views *views)
+void viewed_free(struct viewed_files *views)
 {
 	if (!views)
 		return;
@@ -57,7 +57,7 @@ void views_free(struct views *views)
 }
 
 /* What a process handed to read and write calls so far (proc(5), io). */
-static bool look_at_traffic(pid_t pid, uint64_t *ret_in, uint64_t *ret_out)
+static bool read_traffic(pid_t pid, uint64_t *ret_in, uint64_t *ret_out)
 {
 	char path[64], text[512];
 
@@ -66,62 +66,62 @@ static bool look_at_traffic(pid_t pid, uint64_t *ret_in, uint64_t *ret_out)
 	       sscanf(text, "rchar: %lu wchar: %lu", ret_in, ret_out) == 2;
 }
 
-static struct views *views_of(struct target *target)
+static struct viewed_files *viewed_files_of(struct target *target)
 {
 	uint64_t in_bytes;
 
 	if (!target->views) {
-		struct views *views = calloc(1, sizeof(*views));
-		if (views && !look_at_traffic(target->pid, &in_bytes, &views->before_out))
-			views->odd = true;
+		struct viewed_files *views = calloc(1, sizeof(*views));
+		if (views && !read_traffic(target->pid, &in_bytes, &views->before_out))
+			views->untrackable = true;
 		target->views = views;
 	}
 	return target->views;
 }
 
 /* From here on the process must write what it reads.  What libc read to start with (locales) is not counted. */
-static void begin_to_track(struct target *target)
+static void start_tracking(struct target *target)
 {
-	struct views *views = target->views;
+	struct viewed_files *views = target->views;
 
-	if (!views->tracks && !look_at_traffic(target->pid, &views->in_bytes, &views->out_bytes))
-		views->odd = true;
+	if (!views->tracks && !read_traffic(target->pid, &views->in_bytes, &views->out_bytes))
+		views->untrackable = true;
 	views->tracks = true;
 }
 
 /* Is what a file in /proc says of the process what it says of us? */
-static bool is_ours(pid_t pid, const char *name)
+static bool shares_namespace(pid_t pid, const char *name)
 {
-	char path[64], theirs[512], ours[512];
+	char path[64], theirs[512], self_link[512];
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
 	ssize_t length = sys_read_file(path, theirs, sizeof(theirs));
 	(void)snprintf(path, sizeof(path), "/proc/self/%s", name);
-	return sys_read_file(path, ours, sizeof(ours)) == length &&
-	       (length <= 0 || memcmp(ours, theirs, (size_t)length) == 0);
+	return sys_read_file(path, self_link, sizeof(self_link)) == length &&
+	       (length <= 0 || memcmp(self_link, theirs, (size_t)length) == 0);
 }
 
 static bool is_in_our_user_namespace(pid_t pid)
 {
 	char path[64];
-	struct stat theirs, ours;
+	struct stat theirs, self_link;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)pid);
-	return sys_stat(path, &theirs) == 0 && sys_stat("/proc/self/ns/user", &ours) == 0 &&
-	       theirs.st_ino == ours.st_ino;
+	return sys_stat(path, &theirs) == 0 && sys_stat("/proc/self/ns/user", &self_link) == 0 &&
+	       theirs.st_ino == self_link.st_ino;
 }
 
-static bool look_at_rights(pid_t pid)
+static bool inspect_rights(pid_t pid)
 {
 	static const char *const LINES[] = { "\nUid:", "\nGid:", "\nCapEff:", "\nGroups:" };
-	char path[64], theirs[2048], ours[2048];
+	char path[64], theirs[2048], self_link[2048];
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
 	if (sys_read_file(path, theirs, sizeof(theirs)) <= 0 ||
-	    sys_read_file("/proc/self/status", ours, sizeof(ours)) <= 0)
+	    sys_read_file("/proc/self/status", self_link, sizeof(self_link)) <= 0)
 		return false;
 	for (size_t i = 0; i < sizeof(LINES) / sizeof(LINES[0]); i++) {
-		const char *a = strstr(theirs, LINES[i]), *b = strstr(ours, LINES[i]);
+		const char *a = strstr(theirs, LINES[i]), *b = strstr(self_link, LINES[i]);
 		if (!a || !b)
 			return false;
 		size_t length = strcspn(a + 1, "\n") + 1;
@@ -130,23 +130,24 @@ static bool look_at_rights(pid_t pid)
 	}
 	/* In a user namespace below, capabilities hold for less; with none at all, that is no matter.  And what a security module
 	 * says (AppArmor, SELinux). */
-	bool is_powerless = strtoull(strstr(ours, "\nCapEff:") + 8, NULL, 16) == 0;
-	return (is_powerless || is_in_our_user_namespace(pid)) && is_ours(pid, "attr/current");
+	bool is_powerless = strtoull(strstr(self_link, "\nCapEff:") + 8, NULL, 16) == 0;
+	return (is_powerless || is_in_our_user_namespace(pid)) &&
+	       shares_namespace(pid, "attr/current");
 }
 
 /* Does the process open files with our rights?  Then what we may open, it may. */
 static bool has_our_rights(const struct target *target)
 {
-	struct views *views = target->views;
+	struct viewed_files *views = target->views;
 
 	if (!views->asked_rights)
-		views->has_rights = look_at_rights(target->pid);
+		views->has_rights = inspect_rights(target->pid);
 	views->asked_rights = true;
 	return views->has_rights && !target->confined;
 }
 
 /* Notes that the process opened this file.  False when it did so before, or too many others. */
-static bool is_first_time(struct views *views, const struct stat *stat)
+static bool is_first_time(struct viewed_files *views, const struct stat *stat)
 {
 	for (int i = 0; i < views->opened_count; i++)
 		if (views->opened[i].dev == stat->st_dev && views->opened[i].ino == stat->st_ino)
@@ -198,7 +199,7 @@ static void add_shape(struct shape *sum, const struct shape *shape)
 }
 
 /* Notes what the viewer is given to read: a file in memory, else what has the shape. */
-static void add_given(struct views *views, int memory, const struct shape *shape)
+static void add_given(struct viewed_files *views, int memory, const struct shape *shape)
 {
 	struct content content;
 	struct shape made;
@@ -214,8 +215,8 @@ static void add_given(struct views *views, int memory, const struct shape *shape
 static int follow(const struct supervision *supervision, struct target *target, int fd,
 		  const char *path, const struct stat *stat, const struct answer *answer)
 {
-	struct views *views = target->views;
-	struct view *view = &views->views[views->count];
+	struct viewed_files *views = target->views;
+	struct viewed_file *viewed = &views->views[views->count];
 	struct content content;
 	struct shape shape;
 
@@ -224,7 +225,7 @@ static int follow(const struct supervision *supervision, struct target *target, 
 	    (uint64_t)stat->st_size > supervision->segment->settings->notice_max_bytes ||
 	    content_and_shape(fd, UINT64_MAX, &content, &shape) < 0 ||
 	    decision_pend(supervision->segment, &target->request, path, stat, answer,
-			  &view->pending) < 0)
+			  &viewed->pending) < 0)
 		return -1;
 	/* The viewer's own open would have been without. */
 	int flags = sys_fcntl(fd, F_GETFL, 0);
@@ -241,21 +242,22 @@ static int follow(const struct supervision *supervision, struct target *target, 
 	if (copy < 0)
 		return -1;
 	add_given(views, memory, &shape);
-	view->fd = copy;
-	view->is_copy = memory >= 0;
-	view->stamp = stamp_of(stat);
-	view->version = content.version;
-	view->path = record_path(supervision, path);
+	viewed->fd = copy;
+	viewed->is_copy = memory >= 0;
+	viewed->stamp = stamp_of(stat);
+	viewed->version = content.version;
+	viewed->path = record_path(supervision, path);
 	views->count++;
 	return given;
 }
 
-static void look_and_open(const struct supervision *supervision, struct target *target,
-			  const struct named *named, uint32_t flags, struct view_answer *ret_answer)
+static void inspect_and_open(const struct supervision *supervision, struct target *target,
+			     const struct named *named, uint32_t flags,
+			     struct viewer_answer *ret_answer)
 {
 	/* What changes nothing about reading the file. */
 	const uint32_t PLAIN = O_RDONLY | O_CLOEXEC | O_NOCTTY | COMPAT_O_LARGEFILE;
-	struct views *views = views_of(target);
+	struct viewed_files *views = viewed_files_of(target);
 	char path[SEGMENT_PATH_BYTES];
 	struct stat stat;
 
@@ -264,10 +266,10 @@ static void look_and_open(const struct supervision *supervision, struct target *
 	if (!views)
 		return;
 	if (named->tid != target->pid || (flags & ~PLAIN)) {
-		views->odd = true;
+		views->untrackable = true;
 		return;
 	}
-	int fd = look_up(target, named, true);
+	int fd = resolve_name(target, named, true);
 	if (fd < 0)
 		return;
 	bool is_plain = sys_fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) &&
@@ -277,7 +279,7 @@ static void look_and_open(const struct supervision *supervision, struct target *
 		(void)close(fd);
 		return;
 	}
-	fd = look_open(fd);
+	fd = resolve_open(fd);
 	if (fd < 0)
 		return;
 	if (!is_first_time(views, &stat)) {
@@ -298,7 +300,7 @@ static void look_and_open(const struct supervision *supervision, struct target *
 	};
 	if (answer->decision != DECISION_CONTENT)
 		ret_answer->details.after = answer->content.version;
-	begin_to_track(target);
+	start_tracking(target);
 	if (answer->decision == DECISION_NOTICE) {
 		ret_answer->fd = inject(supervision, target, fd, path, &stat, answer, NULL);
 		if (ret_answer->fd < 0)
@@ -307,32 +309,32 @@ static void look_and_open(const struct supervision *supervision, struct target *
 			add_given(views, ret_answer->fd, NULL);
 		if (ret_answer->fd < 0) {
 			ret_answer->fd = -1;
-			view_undo(supervision, target, ret_answer);
+			viewer_undo(supervision, target, ret_answer);
 		}
-	} else if (!views->odd) {
+	} else if (!views->untrackable) {
 		ret_answer->fd = follow(supervision, target, fd, path, &stat, answer);
 	}
 	if (ret_answer->fd != fd)
 		(void)close(fd);
 }
 
-void view_open(const struct supervision *supervision, struct target *target,
-	       const struct named *named, uint32_t flags, struct view_answer *ret_answer)
+void viewer_open(const struct supervision *supervision, struct target *target,
+		 const struct named *named, uint32_t flags, struct viewer_answer *ret_answer)
 {
-	if (look_begin()) {
-		look_and_open(supervision, target, named, flags, ret_answer);
-		look_end();
+	if (inspection_start()) {
+		inspect_and_open(supervision, target, named, flags, ret_answer);
+		inspection_finish();
 		return;
 	}
-	struct views *views = views_of(target);
+	struct viewed_files *views = viewed_files_of(target);
 	ret_answer->fd = -1;
 	ret_answer->is_decided = false;
 	if (views)
-		views->odd = true;
+		views->untrackable = true;
 }
 
-void view_undo(const struct supervision *supervision, struct target *target,
-	       struct view_answer *answer)
+void viewer_undo(const struct supervision *supervision, struct target *target,
+		 struct viewer_answer *answer)
 {
 	if (answer->answer.decision == DECISION_NOTICE) {
 		decision_undo(supervision->segment, &target->request, &answer->answer);
@@ -340,74 +342,74 @@ void view_undo(const struct supervision *supervision, struct target *target,
 		answer->answer.reason = REASON_UNREADABLE;
 	}
 	if (target->views)
-		target->views->odd = true;
+		target->views->untrackable = true;
 }
 
 /* Was it read to its end, and is what it was?  ret_stamp: of the file whose bytes these are. */
-static bool was_read_whole(const struct view *view, struct stamp *ret_stamp)
+static bool was_read_whole(const struct viewed_file *viewed, struct stamp *ret_stamp)
 {
 	struct content content;
 	struct stat stat;
 
-	if (sys_fstat(view->fd, &stat) < 0 ||
-	    sys_call3(SYS_lseek, view->fd, 0, SEEK_CUR) != stat.st_size)
+	if (sys_fstat(viewed->fd, &stat) < 0 ||
+	    sys_call3(SYS_lseek, viewed->fd, 0, SEEK_CUR) != stat.st_size)
 		return false;
-	*ret_stamp = view->is_copy ? view->stamp : stamp_of(&stat);
-	return view->is_copy || (content_of_descriptor(view->fd, UINT64_MAX, &content) == 0 &&
-				 version_equal(&content.version, &view->version));
+	*ret_stamp = viewed->is_copy ? viewed->stamp : stamp_of(&stat);
+	return viewed->is_copy || (content_of_descriptor(viewed->fd, UINT64_MAX, &content) == 0 &&
+				   version_equal(&content.version, &viewed->version));
 }
 
 /* What was given can be brought back, and compared with what comes later. */
-static void keep(const struct supervision *supervision, const struct view *view)
+static void keep(const struct supervision *supervision, const struct viewed_file *viewed)
 {
 	struct file_slot file;
 	struct version kept;
 	char path[SEGMENT_PATH_BYTES];
 
-	if (file_find(supervision->segment, view->pending.file_key, &file) < 0 ||
+	if (file_find(supervision->segment, viewed->pending.file_key, &file) < 0 ||
 	    file_path(supervision->segment, &file, path, sizeof(path)) <= 0)
 		return;
-	int fd = view->is_copy ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
-			       : view->fd;
+	int fd = viewed->is_copy ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+				 : viewed->fd;
 	if (fd >= 0)
 		(void)contents_save(supervision->segment, fd, path, CONTENTS_GIVEN, &kept);
-	if (fd >= 0 && fd != view->fd)
+	if (fd >= 0 && fd != viewed->fd)
 		(void)close(fd);
 }
 
 /* A file was read whole, and is what it was: that becomes a delivery.  Returns whether it was. */
 static bool deliver(const struct supervision *supervision, struct target *target,
-		    const struct view *view)
+		    const struct viewed_file *viewed)
 {
 	struct delivered delivered;
 	struct stamp stamp;
 
-	if (!was_read_whole(view, &stamp))
+	if (!was_read_whole(viewed, &stamp))
 		return false;
-	decision_deliver(supervision->segment, &target->request, &view->pending, &stamp,
-			 &view->version, &delivered);
+	decision_deliver(supervision->segment, &target->request, &viewed->pending, &stamp,
+			 &viewed->version, &delivered);
 	struct journal_details details = {
 		.dev = stamp.dev,
 		.ino = stamp.ino,
 		.size_bytes = stamp.size_bytes,
 		.before = delivered.before,
-		.after = view->version,
+		.after = viewed->version,
 	};
 	if (delivered.is_changed)
-		record_delivery(supervision, target, JOURNAL_CHANGED, view->path, &details);
+		record_delivery(supervision, target, JOURNAL_CHANGED, viewed->path, &details);
 	if (delivered.is_given) {
-		record_delivery(supervision, target, JOURNAL_GIVEN, view->path, &details);
-		keep(supervision, view);
+		record_delivery(supervision, target, JOURNAL_GIVEN, viewed->path, &details);
+		keep(supervision, viewed);
 	}
 	return true;
 }
 
-void view_ends(const struct supervision *supervision, struct target *target, int status)
+void viewer_ended(const struct supervision *supervision, struct target *target, int status)
 {
-	struct views *views = target->views;
+	struct viewed_files *views = target->views;
 	uint64_t in_bytes, out_bytes;
 
-	if (!views || !look_at_traffic(target->pid, &in_bytes, &out_bytes))
+	if (!views || !read_traffic(target->pid, &in_bytes, &out_bytes))
 		return;
 	/* It writes what it read: of what is more, each byte may be a line. */
 	struct shape out = views->given;
@@ -416,16 +418,17 @@ void view_ends(const struct supervision *supervision, struct target *target, int
 		shape_unseen(&out, written - out.bytes);
 	out.bytes = written;
 	request_wrote(supervision->segment, &target->request, NULL, &out);
-	if (status != 0 || views->odd || in_bytes - views->in_bytes != out_bytes - views->out_bytes)
+	if (status != 0 || views->untrackable ||
+	    in_bytes - views->in_bytes != out_bytes - views->out_bytes)
 		return;
 	request_still_at_sink(supervision->segment, &target->request);
-	if (!look_begin())
+	if (!inspection_start())
 		return;
 	bool all_read = true; /* of what was put before files */
 	for (int i = 0; i < views->count; i++)
 		if (!deliver(supervision, target, &views->views[i]) && views->views[i].is_copy)
 			all_read = false;
-	look_end();
+	inspection_finish();
 	for (int i = 0; all_read && target->request.at_sink && i < views->injects.count; i++)
 		if (inject_given(supervision->segment, &views->injects, i))
 			record_instructed(supervision, target, &views->injects.files[i]);

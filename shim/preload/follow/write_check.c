@@ -4,15 +4,15 @@
  * Only paths that the guard is concerned with cost more than a look into the tables; for these a file is opened, hashed, copied.
  * A path is read before the call here: where the caller's memory is not there, the call is left alone.
  */
-#include "shim/preload/follow/plan.h"
+#include "shim/preload/follow/write_check.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "shim/preload/directory.h"
 #include "shim/preload/memory.h"
+#include "shim/preload/message.h"
 #include "shim/preload/record.h"
-#include "shim/preload/say.h"
 #include "shim/preload/scratch.h"
 #include "shim/preload/state.h"
 #include "shim/preload/thread.h"
@@ -34,7 +34,7 @@ static struct refused {
 static uint32_t refused_count;
 
 /* Opens the file of a descriptor once more, whatever that is open for. */
-int plan_reopen(int fd, int flags)
+int write_check_reopen(int fd, int flags)
 {
 	char path[PROC_PATH_BYTES];
 
@@ -44,7 +44,7 @@ int plan_reopen(int fd, int flags)
 	return copy == -EPERM ? sys_open(path, flags, 0) : copy;
 }
 
-struct guard_writer plan_writer(void)
+struct guard_writer write_check_writer(void)
 {
 	return (struct guard_writer){
 		.scope_id = shim.scope_id,
@@ -57,7 +57,7 @@ struct guard_writer plan_writer(void)
 }
 
 /* Is this call to be looked at, and may a path be read? */
-static bool may_look(const char *path)
+static bool may_inspect(const char *path)
 {
 	return shim.guards && !shim.sandboxed && path && !in_vfork_child() && launch_is_text(path);
 }
@@ -68,7 +68,7 @@ static bool may_look(const char *path)
 static uint64_t locked[DESCRIPTORS / 64];
 static bool locked_more; /* by others, too */
 
-void writes_locked(int fd)
+void guarded_locked(int fd)
 {
 	if ((unsigned)fd >= DESCRIPTORS)
 		locked_more = true;
@@ -77,7 +77,7 @@ void writes_locked(int fd)
 }
 
 /* To open and close the file would give up the process's locks on it. */
-bool plan_may_be_locked(const struct stat *file)
+bool write_check_may_be_locked(const struct stat *file)
 {
 	struct stat stat;
 
@@ -94,7 +94,7 @@ bool plan_may_be_locked(const struct stat *file)
 
 /* Opens a file to be read only, without leaving a trace.  Nothing but a regular file is opened at all: others notice.
  * Returns a descriptor or a negative errno; -EINVAL for another kind of file; -EBUSY for one that this process has locked. */
-static int open_to_look(int directory, const char *path, bool follows)
+static int open_to_inspect(int directory, const char *path, bool follows)
 {
 	struct stat stat;
 	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (follows ? 0 : O_NOFOLLOW);
@@ -105,7 +105,7 @@ static int open_to_look(int directory, const char *path, bool follows)
 		return (int)error;
 	if (!S_ISREG(stat.st_mode))
 		return -EINVAL;
-	if (plan_may_be_locked(&stat))
+	if (write_check_may_be_locked(&stat))
 		return -EBUSY;
 	int fd = (int)sys_call6(SYS_openat, directory, (long)path, flags | O_NOATIME, 0, 0, 0);
 	if (fd == -EPERM)
@@ -113,57 +113,57 @@ static int open_to_look(int directory, const char *path, bool follows)
 	return fd;
 }
 
-bool plan_say(const struct guard_answer *answer, const char *path)
+bool write_check_report(const struct guard_answer *answer, const char *path)
 {
 	struct stat stream;
 
-	if (!say_may(&stream))
+	if (!message_may(&stream))
 		return false;
-	char *line = scratch_take();
-	bool was_reported = line && say_line(&stream, line,
-					     guard_format_message(&shim.segment, answer, path, line,
-								  SEGMENT_PATH_BYTES));
-	scratch_give(line);
+	char *line = scratch_acquire();
+	bool was_reported = line && message_line(&stream, line,
+						 guard_format_message(&shim.segment, answer, path,
+								      line, SEGMENT_PATH_BYTES));
+	scratch_release(line);
 	return was_reported;
 }
 
-void plan_end(struct plan *plan)
+void write_check_finish(struct write_check *check)
 {
-	scratch_give(plan->path);
-	plan->path = NULL;
+	scratch_release(check->path);
+	check->path = NULL;
 }
 
 /* Before the call, so that one that is killed behind it is not taken for a stranger's. */
-static void announce(const struct plan *plan)
+static void announce(const struct write_check *check)
 {
-	struct guard_writer self = plan_writer();
-	guard_start_write(&shim.segment, &self, plan->path, &plan->answer);
+	struct guard_writer self = write_check_writer();
+	guard_start_write(&shim.segment, &self, check->path, &check->answer);
 }
 
 /* The call failed. */
-void plan_take_back(const struct plan *plan)
+void write_check_undo(const struct write_check *check)
 {
-	struct guard_writer self = plan_writer();
-	guard_cancel(&shim.segment, &self, plan->answer.file_key);
+	struct guard_writer self = write_check_writer();
+	guard_cancel(&shim.segment, &self, check->answer.file_key);
 }
 
 /* What the answer means for the call.  False: it fails. */
-static bool obey(struct plan *plan)
+static bool obey(struct write_check *check)
 {
-	const struct guard_answer *answer = &plan->answer;
-	struct guard_writer self = plan_writer();
+	const struct guard_answer *answer = &check->answer;
+	struct guard_writer self = write_check_writer();
 
 	if (answer->verdict != GUARD_PASS) {
-		plan->answer.reported = plan_say(answer, plan->path);
-		unreported_add(&shim.segment, &self, plan->path, answer);
-		record_guarded(plan->path, answer);
+		check->answer.reported = write_check_report(answer, check->path);
+		unreported_add(&shim.segment, &self, check->path, answer);
+		record_guarded(check->path, answer);
 	}
 	if (answer->verdict != GUARD_DENY) {
-		announce(plan);
+		announce(check);
 		return true;
 	}
 	errno = -answer->error;
-	plan_end(plan);
+	write_check_finish(check);
 	return false;
 }
 
@@ -185,22 +185,23 @@ static bool is_other_name(const struct guard_writer *self, int directory, const 
 	       guard_concerns(&shim.segment, self, normal);
 }
 
-/* Is a path one that concerns the guard?  Then ret_plan->path is that path, as the kernel knows it.  follows: what is behind a
+/* Is a path one that concerns the guard?  Then ret_check->path is that path, as the kernel knows it.  follows: what is behind a
  * symbolic link is what would be changed. */
-static bool begin_plan(int directory, const char *path, bool follows, struct plan *ret_plan)
+static bool start_check(int directory, const char *path, bool follows,
+			struct write_check *ret_check)
 {
-	struct guard_writer self = plan_writer();
+	struct guard_writer self = write_check_writer();
 	char *normal;
 
-	ret_plan->path = NULL;
-	ret_plan->holds = false;
-	if (!guard_may_concern(&shim.segment, &self, NULL) || !may_look(path))
+	ret_check->path = NULL;
+	ret_check->holds = false;
+	if (!guard_may_concern(&shim.segment, &self, NULL) || !may_inspect(path))
 		return false;
 	/* Of a plain tool's calls the name alone rules out most. */
 	bool is_known = guard_may_concern(&shim.segment, &self, path);
 	if (!is_known && !follows)
 		return false;
-	normal = scratch_take();
+	normal = scratch_acquire();
 	if (!normal) {
 		segment_count(&shim.segment, COUNTER_unguarded, 1);
 		return false;
@@ -208,14 +209,14 @@ static bool begin_plan(int directory, const char *path, bool follows, struct pla
 	if (is_known ? !change_identify(directory, path, follows, normal) ||
 			       !guard_concerns(&shim.segment, &self, normal)
 		     : !is_other_name(&self, directory, path, normal)) {
-		scratch_give(normal);
+		scratch_release(normal);
 		return false;
 	}
-	ret_plan->path = normal;
+	ret_check->path = normal;
 	return true;
 }
 
-void plan_note_refused(const struct stat *stat, bool has_content)
+void write_check_note_refused(const struct stat *stat, bool has_content)
 {
 	uint32_t place = __atomic_fetch_add(&refused_count, 1, __ATOMIC_RELAXED) % REFUSED_MAX;
 	uint64_t burst_ns = shim.segment.settings->notice_burst_ms * 1000000u;
@@ -227,7 +228,7 @@ void plan_note_refused(const struct stat *stat, bool has_content)
 }
 
 /* Was a notice refused for the file?  FORGETS: it is being written anew. */
-bool plan_was_refused(const struct stat *stat, enum asks asks)
+bool write_check_was_refused(const struct stat *stat, enum asks asks)
 {
 	bool was = false;
 
@@ -246,12 +247,12 @@ bool plan_was_refused(const struct stat *stat, enum asks asks)
 }
 
 /* A notice would be found under the plan's name, or what was put back not found there. */
-static bool refuse_name(struct plan *plan)
+static bool refuse_name(struct write_check *check)
 {
-	plan->answer.verdict = GUARD_DENY;
-	plan->answer.reason = GUARD_NOTICE;
-	plan->answer.error = -EIO;
-	return obey(plan);
+	check->answer.verdict = GUARD_DENY;
+	check->answer.reason = GUARD_NOTICE;
+	check->answer.error = -EIO;
+	return obey(check);
 }
 
 /* A program that could not write removes what it takes for half of something. */
@@ -261,106 +262,107 @@ static bool removes_refused(int directory, const char *path)
 	return __atomic_load_n(&refused_count, __ATOMIC_RELAXED) &&
 	       sys_call6(SYS_newfstatat, directory, (long)path, (long)&stat, AT_SYMLINK_NOFOLLOW, 0,
 			 0) == 0 &&
-	       plan_was_refused(&stat, ASKS_TO_REMOVE);
+	       write_check_was_refused(&stat, ASKS_TO_REMOVE);
 }
 
 /* Looks at what is there now, and decides. */
-static bool look(enum guard_kind kind, int directory, const char *path, bool follows,
-		 struct plan *plan)
+static bool inspect(enum guard_kind kind, int directory, const char *path, bool follows,
+		    struct write_check *check)
 {
-	struct guard_writer self = plan_writer();
-	int fd = open_to_look(directory, path, follows);
+	struct guard_writer self = write_check_writer();
+	int fd = open_to_inspect(directory, path, follows);
 
 	if (fd == -EINVAL || fd == -ELOOP) { /* a folder, a device, a link */
-		plan_end(plan);
+		write_check_finish(check);
 		return true;
 	}
-	guard_check(&shim.segment, &self, plan->path, fd, kind, &plan->answer);
+	guard_check(&shim.segment, &self, check->path, fd, kind, &check->answer);
 	if (fd >= 0)
 		(void)sys_close(fd);
-	if (plan->answer.reason == GUARD_UNREADABLE || !plan->answer.file_key) {
-		plan_end(plan);
+	if (check->answer.reason == GUARD_UNREADABLE || !check->answer.file_key) {
+		write_check_finish(check);
 		return true;
 	}
-	return obey(plan);
+	return obey(check);
 }
 
 /* A file that is to be emptied is looked at by the descriptor that is to be given, when there is one.  False: there is a device, a folder,
  * something that is locked. */
-static bool begin_to_hold(int directory, const char *path, int flags, struct plan *plan)
+static bool start_hold(int directory, const char *path, int flags, struct write_check *check)
 {
 	struct stat stat;
 	long error = sys_call6(SYS_newfstatat, directory, (long)path, (long)&stat,
 			       flags & O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0, 0, 0);
 
-	plan->is_new = error == -ENOENT;
-	plan->answer = (struct guard_answer){
+	check->is_new = error == -ENOENT;
+	check->answer = (struct guard_answer){
 		.kind = GUARD_REPLACES,
-		.file_key = path_key(&shim.segment, plan->path),
+		.file_key = path_key(&shim.segment, check->path),
 	};
-	if (error < 0 && !plan->is_new)
+	if (error < 0 && !check->is_new)
 		return false;
-	if (error == 0 && (!S_ISREG(stat.st_mode) || plan_may_be_locked(&stat)))
+	if (error == 0 && (!S_ISREG(stat.st_mode) || write_check_may_be_locked(&stat)))
 		return false;
-	plan->holds = true;
+	check->holds = true;
 	return true;
 }
 
-__attribute__((noinline)) static bool look_at_open(int directory, const char *path, int flags,
-						   bool holds, struct plan *ret_plan)
+__attribute__((noinline)) static bool inspect_open(int directory, const char *path, int flags,
+						   bool holds, struct write_check *ret_check)
 {
 	enum guard_kind kind = flags & O_TRUNC    ? GUARD_REPLACES
 			       : flags & O_APPEND ? GUARD_APPENDS
 						  : GUARD_WRITES;
 
 	bool follows = !(flags & O_NOFOLLOW) && (flags & (O_CREAT | O_EXCL)) != (O_CREAT | O_EXCL);
-	if (!begin_plan(directory, path, follows, ret_plan))
+	if (!start_check(directory, path, follows, ret_check))
 		return true;
 	if ((flags & O_TMPFILE) == O_TMPFILE || (flags & (O_PATH | O_DIRECTORY)) ||
 	    (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL)) {
 		/* There must be nothing, or the call fails. */
-		ret_plan->answer = (struct guard_answer){
+		ret_check->answer = (struct guard_answer){
 			.reason = GUARD_NEW,
 			.knows = GUARD_KNEW | GUARD_WHOLE,
-			.file_key = path_key(&shim.segment, ret_plan->path),
+			.file_key = path_key(&shim.segment, ret_check->path),
 		};
 		if (flags & (O_PATH | O_DIRECTORY))
-			plan_end(ret_plan);
+			write_check_finish(ret_check);
 		else
-			announce(ret_plan);
+			announce(ret_check);
 		return true;
 	}
 	if (kind == GUARD_REPLACES && holds && (flags & O_ACCMODE) != O_RDONLY) {
-		if (!begin_to_hold(directory, path, flags, ret_plan))
-			plan_end(ret_plan);
+		if (!start_hold(directory, path, flags, ret_check))
+			write_check_finish(ret_check);
 		return true;
 	}
-	return look(kind, directory, path, !(flags & O_NOFOLLOW), ret_plan);
+	return inspect(kind, directory, path, !(flags & O_NOFOLLOW), ret_check);
 }
 
 /* In most sessions no file is known: then a tool's call ends here. */
-bool plan_open(int directory, const char *path, int flags, bool holds, struct plan *ret_plan)
+bool write_check_open(int directory, const char *path, int flags, bool holds,
+		      struct write_check *ret_check)
 {
-	struct guard_writer self = plan_writer();
+	struct guard_writer self = write_check_writer();
 
-	ret_plan->path = NULL;
-	ret_plan->holds = false;
+	ret_check->path = NULL;
+	ret_check->holds = false;
 	return !guard_may_concern(&shim.segment, &self, NULL) ||
-	       look_at_open(directory, path, flags, holds, ret_plan);
+	       inspect_open(directory, path, flags, holds, ret_check);
 }
 
-bool plan_change(enum guard_kind kind, int directory, const char *path, bool follows,
-		 struct plan *ret_plan)
+bool write_check_change(enum guard_kind kind, int directory, const char *path, bool follows,
+			struct write_check *ret_check)
 {
-	if (!begin_plan(directory, path, follows, ret_plan))
+	if (!start_check(directory, path, follows, ret_check))
 		return true;
 	if (kind == GUARD_UNNAMES && removes_refused(directory, path))
-		return refuse_name(ret_plan);
-	return look(kind, directory, path, follows, ret_plan);
+		return refuse_name(ret_check);
+	return inspect(kind, directory, path, follows, ret_check);
 }
 
 /* Is the file one that a notice is refused for? */
-bool plan_is_kept_clean(uint64_t key)
+bool write_check_is_kept_clean(uint64_t key)
 {
 	struct file_slot file;
 	return shim.answered ||
@@ -369,95 +371,96 @@ bool plan_is_kept_clean(uint64_t key)
 
 /* Looks at what is about to take the place of the file that the plan is about.  False: it carries a notice, or would
  * have if that had not been refused. */
-static bool look_at_source(int directory, const char *path, bool follows, struct plan *plan)
+static bool inspect_source(int directory, const char *path, bool follows, struct write_check *check)
 {
-	struct guard_writer self = plan_writer();
+	struct guard_writer self = write_check_writer();
 	bool has_nonce = false;
 	struct stat stat;
-	int fd = open_to_look(directory, path, follows);
+	int fd = open_to_inspect(directory, path, follows);
 
-	plan->source = (struct version){ 0 };
-	plan->source_key = 0;
-	plan->source_has_notice = false;
+	check->source = (struct version){ 0 };
+	check->source_key = 0;
+	check->source_has_notice = false;
 	if (fd < 0)
 		return true;
-	if (guard_scan(&shim.segment, fd, &plan->source, &has_nonce) < 0)
-		plan->source = (struct version){ 0 };
-	plan->source_has_notice = has_nonce;
-	has_nonce = has_nonce || (sys_fstat(fd, &stat) == 0 && plan_was_refused(&stat, ASKS));
+	if (guard_scan(&shim.segment, fd, &check->source, &has_nonce) < 0)
+		check->source = (struct version){ 0 };
+	check->source_has_notice = has_nonce;
+	has_nonce = has_nonce ||
+		    (sys_fstat(fd, &stat) == 0 && write_check_was_refused(&stat, ASKS));
 	(void)sys_close(fd);
-	char *normal = scratch_take();
+	char *normal = scratch_acquire();
 	if (normal && guard_may_concern(&shim.segment, &self, path) &&
 	    change_identify(directory, path, follows, normal) &&
 	    guard_concerns(&shim.segment, &self, normal))
-		plan->source_key = path_key(&shim.segment, normal);
-	scratch_give(normal);
+		check->source_key = path_key(&shim.segment, normal);
+	scratch_release(normal);
 	return !has_nonce;
 }
 
-bool plan_name(int directory, const char *path, bool follows, int other_directory,
-	       const char *other, struct plan *ret_plan)
+bool write_check_name(int directory, const char *path, bool follows, int other_directory,
+		      const char *other, struct write_check *ret_check)
 {
-	if (!begin_plan(other_directory, other, false, ret_plan))
+	if (!start_check(other_directory, other, false, ret_check))
 		return true;
-	ret_plan->answer = (struct guard_answer){
+	ret_check->answer = (struct guard_answer){
 		.reason = GUARD_NEW,
 		.knows = GUARD_KNEW | GUARD_WHOLE,
-		.file_key = path_key(&shim.segment, ret_plan->path),
+		.file_key = path_key(&shim.segment, ret_check->path),
 	};
 	if (!launch_is_text(path)) {
-		plan_end(ret_plan);
+		write_check_finish(ret_check);
 		return true;
 	}
-	bool is_clean = look_at_source(directory, path, follows, ret_plan) ||
-			!plan_is_kept_clean(ret_plan->answer.file_key);
+	bool is_clean = inspect_source(directory, path, follows, ret_check) ||
+			!write_check_is_kept_clean(ret_check->answer.file_key);
 	if (is_clean)
 		return true;
 	segment_count(&shim.segment, COUNTER_notices_refused, 1);
-	return refuse_name(ret_plan);
+	return refuse_name(ret_check);
 }
 
-bool plan_rename(int directory, const char *path, int other_directory, const char *other,
-		 struct plan *ret_plan)
+bool write_check_rename(int directory, const char *path, int other_directory, const char *other,
+			struct write_check *ret_check)
 {
-	if (!begin_plan(other_directory, other, false, ret_plan))
+	if (!start_check(other_directory, other, false, ret_check))
 		return true;
 	if (!launch_is_text(path)) {
-		plan_end(ret_plan);
+		write_check_finish(ret_check);
 		return true;
 	}
 	struct stat source;
 	if (sys_call6(SYS_newfstatat, directory, (long)path, (long)&source, AT_SYMLINK_NOFOLLOW, 0,
 		      0) < 0) {
-		plan_end(ret_plan); /* the call will say so */
+		write_check_finish(ret_check); /* the call will say so */
 		return true;
 	}
-	bool is_clean = look_at_source(directory, path, false, ret_plan) ||
-			!plan_is_kept_clean(path_key(&shim.segment, ret_plan->path));
-	int fd = open_to_look(other_directory, other, false);
-	struct guard_writer self = plan_writer();
+	bool is_clean = inspect_source(directory, path, false, ret_check) ||
+			!write_check_is_kept_clean(path_key(&shim.segment, ret_check->path));
+	int fd = open_to_inspect(other_directory, other, false);
+	struct guard_writer self = write_check_writer();
 	if (fd == -EINVAL || fd == -ELOOP) {
-		plan_end(ret_plan);
+		write_check_finish(ret_check);
 		return true;
 	}
 	if (is_clean || fd == -ENOENT) {
-		guard_check(&shim.segment, &self, ret_plan->path, fd, GUARD_UNNAMES,
-			    &ret_plan->answer);
+		guard_check(&shim.segment, &self, ret_check->path, fd, GUARD_UNNAMES,
+			    &ret_check->answer);
 	} else {
-		ret_plan->answer = (struct guard_answer){
-			.file_key = path_key(&shim.segment, ret_plan->path),
+		ret_check->answer = (struct guard_answer){
+			.file_key = path_key(&shim.segment, ret_check->path),
 		};
 	}
 	if (fd >= 0)
 		(void)sys_close(fd);
-	if (is_clean && !ret_plan->answer.file_key) {
-		plan_end(ret_plan);
+	if (is_clean && !ret_check->answer.file_key) {
+		write_check_finish(ret_check);
 		return true;
 	}
 	if (is_clean)
-		return obey(ret_plan);
+		return obey(ret_check);
 	segment_count(&shim.segment, COUNTER_notices_refused, 1);
-	return refuse_name(ret_plan);
+	return refuse_name(ret_check);
 }
 
 /* ---- what came of it ---- */
@@ -468,10 +471,10 @@ static void note_made(struct file_slot *file, const void *data)
 	file->flags = fate_after(file->flags, FILE_ACTION_CREATE);
 }
 
-void plan_complete(uint64_t key, const char *path, const struct version *before,
-		   const struct version *now, uint32_t knows)
+void write_check_complete(uint64_t key, const char *path, const struct version *before,
+			  const struct version *now, uint32_t knows)
 {
-	struct guard_writer self = plan_writer();
+	struct guard_writer self = write_check_writer();
 
 	if (version_equal(before, now)) {
 		guard_cancel(&shim.segment, &self, key);
@@ -484,7 +487,7 @@ void plan_complete(uint64_t key, const char *path, const struct version *before,
 		record_edited(path, before, now, source_of_process(self.context->flags, self.role));
 }
 
-void plan_stored_notice(uint64_t key, const char *path, const struct version *before)
+void write_check_stored_notice(uint64_t key, const char *path, const struct version *before)
 {
 	struct guard_answer answer;
 
@@ -492,96 +495,99 @@ void plan_stored_notice(uint64_t key, const char *path, const struct version *be
 		record_guarded(path, &answer);
 }
 
-void plan_changed(struct plan *plan, int error)
+void write_check_changed(struct write_check *check, int error)
 {
 	struct version now = { 0 };
 	int saved_errno = errno;
 
-	if (!plan->path)
+	if (!check->path)
 		return;
-	if (error == 0 && plan->answer.kind == GUARD_WRITES) { /* set to another size */
+	if (error == 0 && check->answer.kind == GUARD_WRITES) { /* set to another size */
 		bool has_nonce;
-		int fd = open_to_look(AT_FDCWD, plan->path, true);
+		int fd = open_to_inspect(AT_FDCWD, check->path, true);
 		if (fd >= 0) {
 			if (guard_scan(&shim.segment, fd, &now, &has_nonce) == 0)
-				plan_complete(plan->answer.file_key, plan->path,
-					      &plan->answer.before, &now, plan->answer.knows);
+				write_check_complete(check->answer.file_key, check->path,
+						     &check->answer.before, &now,
+						     check->answer.knows);
 			(void)sys_close(fd);
 		}
 	} else if (error == 0) {
-		plan_complete(plan->answer.file_key, plan->path, &plan->answer.before, &now,
-			      plan->answer.knows);
+		write_check_complete(check->answer.file_key, check->path, &check->answer.before,
+				     &now, check->answer.knows);
 	} else {
-		plan_take_back(plan);
+		write_check_undo(check);
 	}
-	plan_end(plan);
+	write_check_finish(check);
 	errno = saved_errno;
 }
 
-void plan_renamed(struct plan *plan, int error)
+void write_check_renamed(struct write_check *check, int error)
 {
 	const struct version none = { 0 };
 
-	if (!plan->path)
+	if (!check->path)
 		return;
-	if (error == 0 && !version_is_none(&plan->source)) {
-		struct guard_writer self = plan_writer();
+	if (error == 0 && !version_is_none(&check->source)) {
+		struct guard_writer self = write_check_writer();
 		/* A new file has to be on record. */
-		guard_start_write(&shim.segment, &self, plan->path, &plan->answer);
-		plan_complete(plan->answer.file_key, plan->path, &plan->answer.before,
-			      &plan->source, plan->answer.knows);
-		if (plan->source_has_notice)
-			plan_stored_notice(plan->answer.file_key, plan->path, &plan->answer.before);
-		if (plan->source_key)
-			plan_complete(plan->source_key, NULL, &plan->source, &none, GUARD_KNEW);
+		guard_start_write(&shim.segment, &self, check->path, &check->answer);
+		write_check_complete(check->answer.file_key, check->path, &check->answer.before,
+				     &check->source, check->answer.knows);
+		if (check->source_has_notice)
+			write_check_stored_notice(check->answer.file_key, check->path,
+						  &check->answer.before);
+		if (check->source_key)
+			write_check_complete(check->source_key, NULL, &check->source, &none,
+					     GUARD_KNEW);
 	} else if (error != 0) {
-		plan_take_back(plan);
+		write_check_undo(check);
 	}
-	plan_end(plan);
+	write_check_finish(check);
 }
 
-int plan_emptied(struct plan *plan, int fd)
+int write_check_emptied(struct write_check *check, int fd)
 {
-	struct guard_writer self = plan_writer();
+	struct guard_writer self = write_check_writer();
 	int saved_errno = errno, error = 0;
 	struct stat stat;
 
-	if (!plan->path || !plan->holds || fd < 0)
+	if (!check->path || !check->holds || fd < 0)
 		return fd;
-	plan->holds = false;
+	check->holds = false;
 	if (sys_fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode)) {
-		plan_end(plan);
+		write_check_finish(check);
 		return fd;
 	}
-	if (plan->is_new && stat.st_size == 0) {
-		plan->answer.reason = GUARD_NEW;
-		plan->answer.knows = GUARD_KNEW | GUARD_WHOLE;
-		announce(plan);
+	if (check->is_new && stat.st_size == 0) {
+		check->answer.reason = GUARD_NEW;
+		check->answer.knows = GUARD_KNEW | GUARD_WHOLE;
+		announce(check);
 		return fd;
 	}
-	int readable = plan_reopen(fd, O_RDONLY);
-	guard_check(&shim.segment, &self, plan->path, readable, GUARD_REPLACES, &plan->answer);
+	int readable = write_check_reopen(fd, O_RDONLY);
+	guard_check(&shim.segment, &self, check->path, readable, GUARD_REPLACES, &check->answer);
 	if (readable >= 0)
 		(void)sys_close(readable);
-	if (plan->answer.file_key && !obey(plan)) {
+	if (check->answer.file_key && !obey(check)) {
 		error = errno;
 	} else {
 		/* To empty what is empty sets its times, by open(2). */
 		error = (int)-(stat.st_size ? sys_ftruncate(fd, 0) : sys_utimensat(fd, NULL, NULL));
 		if (error == EPERM && !stat.st_size)
 			error = 0;
-		if (error && plan->answer.file_key)
-			plan_take_back(plan);
+		if (error && check->answer.file_key)
+			write_check_undo(check);
 		if (error)
-			plan_end(plan);
+			write_check_finish(check);
 	}
 	if (error) {
 		(void)sys_close(fd);
 		errno = error;
 		return -1;
 	}
-	if (plan->answer.reason == GUARD_UNREADABLE || !plan->answer.file_key)
-		plan_end(plan);
+	if (check->answer.reason == GUARD_UNREADABLE || !check->answer.file_key)
+		write_check_finish(check);
 	errno = saved_errno;
 	return fd;
 }

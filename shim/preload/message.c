@@ -1,5 +1,5 @@
-/* A line for the agent: see say.h. */
-#include "shim/preload/say.h"
+/* A line for the agent: see message.h. */
+#include "shim/preload/message.h"
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -14,7 +14,7 @@
 
 enum { STDERR = 2 };
 
-bool say_may(struct stat *ret_stat)
+bool message_may(struct stat *ret_stat)
 {
 	struct pollfd writable = { .fd = STDERR, .events = POLLOUT };
 	struct timespec at_once = { 0, 0 };
@@ -25,7 +25,7 @@ bool say_may(struct stat *ret_stat)
 	       writable.revents == POLLOUT;
 }
 
-bool say_line(const struct stat *stream, const char *line, size_t length)
+bool message_line(const struct stat *stream, const char *line, size_t length)
 {
 	ssize_t written = 0;
 
@@ -48,27 +48,27 @@ static bool is_received(const struct stat *stream)
 				       request->pid_ns) == RECEIVER_AGENT;
 }
 
-void say_unreported(void)
+void message_unreported(void)
 {
 	struct guard_answer answer;
 	struct stat stream;
 	unsigned place;
 
 	if (!shim.scope_id || !unreported_waits(&shim.segment, shim.scope_id) ||
-	    !say_may(&stream) || !is_received(&stream))
+	    !message_may(&stream) || !is_received(&stream))
 		return;
-	char *path = scratch_take(), *line = scratch_take();
+	char *path = scratch_acquire(), *line = scratch_acquire();
 	for (int i = 0; path && line && i < UNREPORTED_AT_ONCE &&
 			unreported_claim(&shim.segment, shim.scope_id, &place, &answer, path,
 					 SEGMENT_PATH_BYTES);
 	     i++) {
 		size_t length = guard_format_message(&shim.segment, &answer, path, line,
 						     SEGMENT_PATH_BYTES);
-		if (!say_may(&stream) || !say_line(&stream, line, length)) {
+		if (!message_may(&stream) || !message_line(&stream, line, length)) {
 			unreported_release(&shim.segment, place);
 			break;
 		}
 	}
-	scratch_give(line);
-	scratch_give(path);
+	scratch_release(line);
+	scratch_release(path);
 }

@@ -1,16 +1,16 @@
-/* The end of the process: see end.h. */
-#include "shim/preload/end.h"
+/* The end of the process: see exit.h. */
+#include "shim/preload/exit.h"
 
-#include "shim/preload/follow/own.h"
-#include "shim/preload/follow/view.h"
-#include "shim/preload/follow/writes.h"
+#include "shim/preload/follow/guarded.h"
+#include "shim/preload/follow/in_process.h"
+#include "shim/preload/follow/viewer.h"
 #include "shim/preload/record.h"
 #include "shim/preload/state.h"
 #include "tracker/process/capture.h"
 #include "tracker/sys/sys.h"
 
 /* The program that stands where a capture's shell stood ends: so does the command. */
-static void end_command(void)
+static void finish_command(void)
 {
 	if (shim.ends_capture && !shim.sandboxed && sys_getpid() == shim.pid)
 		capture_finish(&shim.segment, SUBJECT_SELF, shim.request.context.capture_id);
@@ -24,18 +24,18 @@ void at_exit(int status, void *unused)
 	if (!shim.on || (!shim.sandboxed && sys_getpid() != shim.pid))
 		return;
 	if (shim.guards)
-		writes_end(false);
-	record_end(status);
+		guarded_finish(false);
+	record_exit(status);
 	shim.plain = false;
 	if (shim.is_fork) {
 		shim.on = false;
 		return;
 	}
 	if (!shim.sandboxed)
-		view_end(status);
+		viewer_finish(status);
 	if (shim.reads_own)
-		own_end();
-	end_command();
+		in_process_finish();
+	finish_command();
 	process_exit(&shim.segment, shim.process);
 	shim.on = false;
 }
@@ -47,10 +47,10 @@ void ending_now(int status)
 	if (!shim.on || shim.sandboxed || sys_getpid() != shim.pid)
 		return;
 	if (shim.guards)
-		writes_end(true);
-	record_end(status);
+		guarded_finish(true);
+	record_exit(status);
 	if (shim.is_fork)
 		return;
-	end_command();
+	finish_command();
 	process_exit(&shim.segment, shim.process);
 }

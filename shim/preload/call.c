@@ -1,5 +1,5 @@
-/* What an exported function means: see door.h. */
-#include "shim/preload/door.h"
+/* What an exported function means: see call.h. */
+#include "shim/preload/call.h"
 
 #include <limits.h>
 #include <string.h>
@@ -30,14 +30,14 @@ __attribute__((noinline)) static void inspect(int fd, struct opened *opened)
 
 /* Is it a new one?  Notes the change. */
 static struct opened note_opened_to_write(int fd, int directory, const char *path, int flags,
-					  const struct plan *plan)
+					  const struct write_check *check)
 {
 	struct opened opened = { .kind = FILE_ACTION_WRITE };
 
 	if ((flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL) ||
-	    (plan && plan->path && plan->answer.reason == GUARD_NEW))
+	    (check && check->path && check->answer.reason == GUARD_NEW))
 		opened.kind = FILE_ACTION_CREATE;
-	else if (!(flags & O_CREAT) || (plan && plan->path))
+	else if (!(flags & O_CREAT) || (check && check->path))
 		opened.kind = FILE_ACTION_CHANGE;
 	if (__builtin_expect(shim.role == ROLE_SHELL, 0) && !shim.sandboxed && shim.records &&
 	    (shim.request.context.flags & (CONTEXT_AGENT | CONTEXT_EXTERNAL_AGENT)))
@@ -50,18 +50,18 @@ static struct opened note_opened_to_write(int fd, int directory, const char *pat
 	return opened;
 }
 
-int door_opened(int fd, int directory, const char *path, int flags, struct plan *plan)
+int call_opened(int fd, int directory, const char *path, int flags, struct write_check *check)
 {
-	struct look look, *known = NULL;
+	struct open_facts facts, *known = NULL;
 
-	if (plan && plan->path)
-		fd = plan_emptied(plan, fd);
+	if (check && check->path)
+		fd = write_check_emptied(check, fd);
 
 	if (!shim.on)
 		return fd;
 	if (__builtin_expect(shim.views || shim.reads_own, 0)) {
-		look = (struct look){ .is_known = false };
-		known = &look;
+		facts = (struct open_facts){ .is_known = false };
+		known = &facts;
 	}
 	if (fd >= 0 && !(flags & O_PATH)) {
 		bool lists = flags & O_DIRECTORY && (flags & O_TMPFILE) != O_TMPFILE;
@@ -71,33 +71,33 @@ int door_opened(int fd, int directory, const char *path, int flags, struct plan 
 			;
 		} else if (writes) {
 			struct opened opened = note_opened_to_write(fd, directory, path, flags,
-								    plan);
-			bool is_told = (flags & O_CREAT) && !(flags & O_EXCL) && opened.marks;
+								    check);
+			bool is_announced = (flags & O_CREAT) && !(flags & O_EXCL) && opened.marks;
 			if (known) {
-				look.marks = opened.marks;
-			} else if (is_told || opened.is_weighed) {
-				look = (struct look){ .marks = opened.marks,
-						      .is_weighed = opened.is_weighed,
-						      .size_bytes = opened.size_bytes };
-				known = &look;
+				facts.marks = opened.marks;
+			} else if (is_announced || opened.is_weighed) {
+				facts = (struct open_facts){ .marks = opened.marks,
+							     .is_weighed = opened.is_weighed,
+							     .size_bytes = opened.size_bytes };
+				known = &facts;
 			}
 		} else if (shim.views) {
-			view_opened(fd, directory, path, &look);
+			viewer_opened(fd, directory, path, &facts);
 		} else if (shim.shows) {
-			view_shown(fd, path);
+			viewer_shown(fd, path);
 		} else if (shim.reads_own && path) {
-			own_opened(fd, directory, path, &look);
+			in_process_opened(fd, directory, path, &facts);
 		}
 	}
 	if (__builtin_expect(shim.tracks, 0))
 		reader_opened(fd, directory, path, flags);
 	record_opened(fd, directory, path, flags, known);
-	if (plan && plan->path)
-		plan_opened(plan, fd, flags, false);
+	if (check && check->path)
+		write_check_opened(check, fd, flags, false);
 	return fd;
 }
 
-void *door_mapped(void *address, size_t size_bytes, int protection, int flags, int fd,
+void *call_mapped(void *address, size_t size_bytes, int protection, int flags, int fd,
 		  off64_t offset)
 {
 	if (address == MAP_FAILED || (flags & MAP_ANONYMOUS))
@@ -107,52 +107,53 @@ void *door_mapped(void *address, size_t size_bytes, int protection, int flags, i
 	if (__builtin_expect(shim.tracks, 0))
 		reader_passed(fd, 1, false);
 	if (shim.views)
-		view_odd();
+		viewer_untrackable();
 	else if (shim.reads_own)
-		own_read(fd, size_bytes < SSIZE_MAX ? (ssize_t)size_bytes : SSIZE_MAX);
+		in_process_read(fd, size_bytes < SSIZE_MAX ? (ssize_t)size_bytes : SSIZE_MAX);
 	if (shim.guards && (protection & PROT_WRITE) && (flags & MAP_SHARED))
-		writes_mapped(fd);
+		guarded_mapped(fd);
 	if (shim.records)
 		descriptor_mapped(fd, protection, flags, size_bytes);
 	return address;
 }
 
-int door_closing_of_any(int fd)
+int call_closing_of_any(int fd)
 {
 	struct closing closing;
 	int saved_errno = errno, refused = 0;
 
-	door_closing(fd, &closing);
-	if (__builtin_expect(closing.fd >= 0, 0) && writes_closed(&closing) < 0)
+	call_closing(fd, &closing);
+	if (__builtin_expect(closing.fd >= 0, 0) && guarded_closed(&closing) < 0)
 		refused = errno;
 	errno = saved_errno;
 	return refused;
 }
 
-bool door_refuses_open(int directory, const char *path, int flags, bool holds, struct plan *plan)
+bool call_refuses_open(int directory, const char *path, int flags, bool holds,
+		       struct write_check *check)
 {
-	if (plan_open(directory, path, flags, holds, plan))
+	if (write_check_open(directory, path, flags, holds, check))
 		return false;
 	record_opened(-1, directory, path, flags, NULL);
 	return true;
 }
 
-bool door_rules_refuse_open(int directory, const char *path, int flags)
+bool call_rules_refuse_open(int directory, const char *path, int flags)
 {
 	uint32_t ops = rule_ops_of_open(flags);
 
-	if (door_may(ops, directory, path, !(flags & O_NOFOLLOW) && !(ops & RULE_ONLY_NEW)))
+	if (call_may(ops, directory, path, !(flags & O_NOFOLLOW) && !(ops & RULE_ONLY_NEW)))
 		return false;
 	record_opened(-1, directory, path, flags, NULL);
 	return true;
 }
 
-void door_changed(enum journal_op op, int error, int directory, const char *path, uint32_t flags,
+void call_changed(enum journal_op op, int error, int directory, const char *path, uint32_t flags,
 		  uint64_t amount)
 {
 	if (!shim.on)
 		return;
-	reader_odd();
+	reader_untrackable();
 	if (error == 0 && op != JOURNAL_METADATA) {
 		count_up(PROCESS_CHANGES);
 		if (shim.changes && !(op == JOURNAL_DELETE && flags) &&
@@ -165,12 +166,12 @@ void door_changed(enum journal_op op, int error, int directory, const char *path
 	record_name(op, error != 0, directory, path, flags, amount);
 }
 
-void door_changed_two(enum journal_op op, int error, int directory, const char *path,
+void call_changed_two(enum journal_op op, int error, int directory, const char *path,
 		      int other_directory, const char *other, uint32_t flags)
 {
 	if (!shim.on)
 		return;
-	reader_odd();
+	reader_untrackable();
 	if (error == 0) {
 		count_up(PROCESS_CHANGES);
 		bool swaps = op == JOURNAL_RENAME && (flags & RENAME_EXCHANGE);
@@ -188,7 +189,7 @@ void door_changed_two(enum journal_op op, int error, int directory, const char *
 	record_names(op, error != 0, directory, path, other_directory, other, flags);
 }
 
-void door_moved(int error, int fd, const char *path)
+void call_moved(int error, int fd, const char *path)
 {
 	if (!shim.on)
 		return;
@@ -201,12 +202,12 @@ void door_moved(int error, int fd, const char *path)
 		if (__builtin_expect(shim.tracks, 0))
 			reader_moved(fd, path);
 		if (__builtin_expect(shim.views, 0))
-			view_moved();
+			viewer_moved();
 		change_directory();
 	}
 }
 
-bool door_rules_let_rename(int directory, const char *path, int other_directory, const char *other,
+bool call_rules_let_rename(int directory, const char *path, int other_directory, const char *other,
 			   unsigned flags)
 {
 	struct rules_name from = { 0, directory, path, false };
@@ -216,7 +217,7 @@ bool door_rules_let_rename(int directory, const char *path, int other_directory,
 	return rules_let_two(from, to);
 }
 
-bool door_rules_let_link(int directory, const char *path, bool follows, int other_directory,
+bool call_rules_let_link(int directory, const char *path, bool follows, int other_directory,
 			 const char *other)
 {
 	struct rules_name from = { RULE_LINK, directory, path, follows };

@@ -1,6 +1,6 @@
 /* The end of the process. */
-#ifndef SEEN_SHIM_END_H
-#define SEEN_SHIM_END_H
+#ifndef SEEN_SHIM_EXIT_H
+#define SEEN_SHIM_EXIT_H
 
 /* at_exit(): for on_exit(3), before the program's own.  Not after a signal or exec. */
 void at_exit(int status, void *unused);

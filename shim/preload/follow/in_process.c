@@ -11,14 +11,14 @@
  * Agents look at a file's first bytes and read it again at once, and edit tools read it some times more.  So reads of one
  * file that follow each other within [notice] burst_ms are one request, a burst.  The first whole read in it decides for all.
  */
-#include "shim/preload/follow/own.h"
+#include "shim/preload/follow/in_process.h"
 
 #include <limits.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "shim/preload/directory.h"
-#include "shim/preload/follow/writes.h"
+#include "shim/preload/follow/guarded.h"
 #include "shim/preload/record.h"
 #include "shim/preload/scratch.h"
 #include "shim/preload/state.h"
@@ -87,14 +87,14 @@ struct burst {
 static struct burst bursts[BURSTS];
 
 /* A read's place in its burst. */
-struct turn {
+struct burst_place {
 	struct request request;
 	enum burst_state state; /* before this read */
 	bool edits; /* it comes before a write: it gets the real bytes, and tells nothing of what the model has */
 };
 
-static struct request own_request; /* what all own reads begin as */
-static uint32_t prepared;          /* 1: it is being made; 2: it is; 3: it cannot be */
+static struct request in_process_request; /* what all own reads begin as */
+static uint32_t prepared;                 /* 1: it is being made; 2: it is; 3: it cannot be */
 static char program[40];
 
 /* Files that this process was given a notice for. */
@@ -106,7 +106,7 @@ static uint64_t burst_ns(void)
 	return shim.segment.settings->notice_burst_ms * 1000000u;
 }
 
-void own_start(const char *name)
+void in_process_start(const char *name)
 {
 	size_t length = 0;
 	for (; length < sizeof(program) - 1 && name[length]; length++)
@@ -114,7 +114,7 @@ void own_start(const char *name)
 	program[length] = '\0';
 }
 
-/* Makes own_request, at the first file that it is needed for.  False: there is none, yet. */
+/* Makes in_process_request, at the first file that it is needed for.  False: there is none, yet. */
 static bool prepare(void)
 {
 	uint32_t state = __atomic_load_n(&prepared, __ATOMIC_ACQUIRE), none = 0;
@@ -126,7 +126,7 @@ static bool prepare(void)
 		return false;
 	bool can = request_prepare_in_process(&shim.segment, &shim.request.context,
 					      shim.process.serial, shim.scope_id, program,
-					      &own_request);
+					      &in_process_request);
 	__atomic_store_n(&prepared, can ? 2 : 3, __ATOMIC_RELEASE);
 	return can;
 }
@@ -174,7 +174,8 @@ static struct burst *hold_burst(uint64_t key, uint64_t now_ns, struct burst *ret
 
 /* A read takes its place in its file's burst, or begins one.  first: of its descriptor; from_start: of the file; whole: it got
  * all of it. */
-static bool take_turn(uint64_t key, bool first, bool from_start, bool whole, struct turn *ret_turn)
+static bool join_burst(uint64_t key, bool first, bool from_start, bool whole,
+		       struct burst_place *ret_place)
 {
 	uint64_t now_ns = sys_boottime_ns();
 	struct burst burst;
@@ -182,25 +183,25 @@ static bool take_turn(uint64_t key, bool first, bool from_start, bool whole, str
 
 	if (!slot)
 		return false;
-	ret_turn->request = own_request;
+	ret_place->request = in_process_request;
 	if (!burst.number || is_over(&burst, now_ns)) {
-		request_init_in_process(&shim.segment, &ret_turn->request);
-		burst.number = ret_turn->request.number;
+		request_init_in_process(&shim.segment, &ret_place->request);
+		burst.number = ret_place->request.number;
 		burst.state = BURST_OPEN;
 		burst.flags = 0;
 	}
-	ret_turn->request.number = burst.number;
-	ret_turn->state = burst.state;
+	ret_place->request.number = burst.number;
+	ret_place->state = burst.state;
 	if (shim.edit_pattern == EDIT_PATTERN_NO_SNIFF)
-		ret_turn->edits = whole && !(burst.flags & BURST_SNIFFED);
+		ret_place->edits = whole && !(burst.flags & BURST_SNIFFED);
 	else
-		ret_turn->edits = burst.may_write_ns && now_ns - burst.may_write_ns <= burst_ns();
+		ret_place->edits = burst.may_write_ns && now_ns - burst.may_write_ns <= burst_ns();
 	if (whole)
 		burst.flags &= ~(uint32_t)BURST_SNIFFED;
 	else if (first && from_start)
 		burst.flags |= BURST_SNIFFED;
 	/* Another thread that comes before this one has decided gets the real bytes. */
-	if (whole && first && !ret_turn->edits && burst.state == BURST_OPEN)
+	if (whole && first && !ret_place->edits && burst.state == BURST_OPEN)
 		burst.state = BURST_REAL;
 	burst.last_ns = now_ns;
 	slot_commit(slot, &burst, sizeof(burst));
@@ -208,7 +209,7 @@ static bool take_turn(uint64_t key, bool first, bool from_start, bool whole, str
 }
 
 /* The burst got a notice. */
-static void settle(uint64_t key, const struct turn *turn)
+static void complete_burst(uint64_t key, const struct burst_place *place)
 {
 	uint64_t now_ns = sys_boottime_ns();
 	struct burst burst;
@@ -216,7 +217,7 @@ static void settle(uint64_t key, const struct turn *turn)
 
 	if (!slot)
 		return;
-	if (burst.number == turn->request.number && burst.state != BURST_NOTICE) {
+	if (burst.number == place->request.number && burst.state != BURST_NOTICE) {
 		burst.state = BURST_NOTICE;
 		burst.answered_ns = now_ns;
 	}
@@ -224,14 +225,15 @@ static void settle(uint64_t key, const struct turn *turn)
 }
 
 /* Is this the first read of its burst that has got the whole file, in this version? */
-static bool is_first_whole(uint64_t key, const struct turn *turn, const struct version *version)
+static bool is_first_whole(uint64_t key, const struct burst_place *place,
+			   const struct version *version)
 {
 	struct burst burst;
 	struct burst *slot = hold_burst(key, sys_boottime_ns(), &burst);
 
 	if (!slot)
 		return false;
-	bool is_first = burst.number == turn->request.number &&
+	bool is_first = burst.number == place->request.number &&
 			(!(burst.flags & BURST_GIVEN) || !version_equal(&burst.given, version));
 	if (is_first) {
 		burst.flags |= BURST_GIVEN;
@@ -255,13 +257,13 @@ static void note_may_write(uint64_t key, bool writes)
 	slot_commit(slot, &burst, sizeof(burst));
 }
 
-void own_asked(int directory, const char *path, bool writes)
+void in_process_asked(int directory, const char *path, bool writes)
 {
 	struct stat stat;
 
 	if (shim.edit_pattern != EDIT_PATTERN_ACCESS_WRITE || in_vfork_child())
 		return;
-	char *normal = scratch_take();
+	char *normal = scratch_acquire();
 	if (normal && change_path(directory, path, normal, SEGMENT_PATH_BYTES) >= 0 &&
 	    path_is_tracked(&shim.segment, normal)) {
 		/* By another name, too: a link may have led here. */
@@ -273,7 +275,7 @@ void own_asked(int directory, const char *path, bool writes)
 		if (other != key)
 			note_may_write(other, writes);
 	}
-	scratch_give(normal);
+	scratch_release(normal);
 }
 
 /* ---- what the process has read ---- */
@@ -312,7 +314,7 @@ static void know(int fd, uint64_t key, const struct version *version)
 }
 
 /* Nobody but one thread does what is done at the end of a file.  Returns its key; 0: it was done. */
-static uint64_t take_key(struct descriptor *descriptor)
+static uint64_t read_key(struct descriptor *descriptor)
 {
 	return __atomic_exchange_n(&descriptor->key, 0, __ATOMIC_ACQ_REL);
 }
@@ -334,7 +336,7 @@ static bool is_tracked(int fd, int directory, const char *path, char *normal)
 	       path_is_tracked(&shim.segment, normal);
 }
 
-void own_opened(int fd, int directory, const char *path, struct look *ret_look)
+void in_process_opened(int fd, int directory, const char *path, struct open_facts *ret_facts)
 {
 	struct stat stat;
 
@@ -344,14 +346,14 @@ void own_opened(int fd, int directory, const char *path, struct look *ret_look)
 	if (shim.answers_own && in_vfork_child())
 		return;
 	__atomic_store_n(&descriptor->key, 0, __ATOMIC_RELAXED);
-	char *normal = scratch_take();
+	char *normal = scratch_acquire();
 	if (normal && is_tracked(fd, directory, path, normal) && sys_fstat(fd, &stat) == 0 &&
 	    S_ISREG(stat.st_mode)) {
 		struct stamp stamp = stamp_of(&stat);
 		bool is_empty = stat.st_size == 0;
 		uint64_t key = 0;
-		ret_look->is_known = !is_empty;
-		ret_look->details = (struct journal_details){
+		ret_facts->is_known = !is_empty;
+		ret_facts->details = (struct journal_details){
 			.dev = stamp.dev,
 			.ino = stamp.ino,
 			.size_bytes = stamp.size_bytes,
@@ -363,7 +365,7 @@ void own_opened(int fd, int directory, const char *path, struct look *ret_look)
 		if (follows && !is_empty && prepare() &&
 		    subject_link(SUBJECT_SELF, fd, normal, SEGMENT_PATH_BYTES) > 0 &&
 		    path_is_tracked(&shim.segment, normal))
-			(void)decision_pend(&shim.segment, &own_request, normal, &stat, NULL,
+			(void)decision_pend(&shim.segment, &in_process_request, normal, &stat, NULL,
 					    &follows->pending);
 		key = follows ? follows->pending.file_key : 0;
 		baseline_add_name(&shim.segment, path);
@@ -375,10 +377,10 @@ void own_opened(int fd, int directory, const char *path, struct look *ret_look)
 		__atomic_store_n(&descriptor->read_bytes, 0, __ATOMIC_RELAXED);
 		__atomic_store_n(&descriptor->key, key, __ATOMIC_RELEASE);
 	}
-	scratch_give(normal);
+	scratch_release(normal);
 }
 
-void own_read(int fd, ssize_t count)
+void in_process_read(int fd, ssize_t count)
 {
 	if (fd < 0 || fd >= DESCRIPTORS || count < 0)
 		return;
@@ -390,7 +392,7 @@ void own_read(int fd, ssize_t count)
 		/* That a file is empty is known, too, once its end was read. */
 		struct version empty = version_of_bytes("", 0);
 		if (__atomic_load_n(&descriptor->size_bytes, __ATOMIC_RELAXED) == 0 &&
-		    take_key(descriptor))
+		    read_key(descriptor))
 			know(fd, key, &empty);
 		return;
 	}
@@ -399,7 +401,7 @@ void own_read(int fd, ssize_t count)
 	if (fd < FOLLOWED)
 		(void)__atomic_fetch_or(&followed[fd].state, FOLLOWED_TOUCHED, __ATOMIC_RELAXED);
 	if (bytes < __atomic_load_n(&descriptor->size_bytes, __ATOMIC_RELAXED) ||
-	    !take_key(descriptor))
+	    !read_key(descriptor))
 		return;
 	count_whole(fd, key, NULL);
 }
@@ -407,8 +409,8 @@ void own_read(int fd, ssize_t count)
 /* ---- answers ---- */
 
 /* Puts text over what was read, and nothing over the rest of it: no line of the file is left. */
-static void put_over(const struct iovec *parts, int part_count, size_t count, const char *text,
-		     size_t text_bytes)
+static void write_over(const struct iovec *parts, int part_count, size_t count, const char *text,
+		       size_t text_bytes)
 {
 	for (int i = 0; i < part_count && count > 0; i++) {
 		char *to = parts[i].iov_base;
@@ -425,7 +427,7 @@ static void put_over(const struct iovec *parts, int part_count, size_t count, co
 static void note_answered(uint64_t key)
 {
 	if (!__atomic_exchange_n(&shim.answered, true, __ATOMIC_RELAXED))
-		writes_answered();
+		guarded_answered();
 	for (uint32_t i = 0; i < ANSWERED_MAX; i++)
 		if (__atomic_load_n(&answered_keys[i], __ATOMIC_RELAXED) == key)
 			return;
@@ -434,7 +436,7 @@ static void note_answered(uint64_t key)
 		__atomic_store_n(&answered_keys[place], key, __ATOMIC_RELEASE);
 }
 
-bool own_was_answered(uint64_t file_key)
+bool in_process_was_answered(uint64_t file_key)
 {
 	if (!shim.answered)
 		return false;
@@ -456,48 +458,48 @@ static bool can_be_kept(const struct stat *stat)
 }
 
 /* A whole read: asks what is to be given.  Returns the bytes of the notice that was put over it, or 0: the real bytes. */
-static size_t decide(int fd, struct followed *follows, const struct turn *turn,
+static size_t decide(int fd, struct followed *follows, const struct burst_place *place,
 		     const struct stat *stat, const struct iovec *parts, int part_count)
 {
 	struct answer *answer = (void *)chunk_acquire();
-	char *path = scratch_take();
+	char *path = scratch_acquire();
 	size_t notice_bytes = 0;
 	_Static_assert(sizeof(struct answer) <= CHUNK_BYTES, "an answer fits");
 
 	if (answer && path && can_be_kept(stat) &&
 	    subject_link(SUBJECT_SELF, fd, path, SEGMENT_PATH_BYTES) > 0) {
-		decision_open(&shim.segment, &turn->request, path, path, fd, stat, answer);
-		struct look look = { .decision = answer->decision,
-				     .reason = answer->reason,
-				     .details = { .dev = stat->st_dev,
-						  .ino = stat->st_ino,
-						  .size_bytes = (uint64_t)stat->st_size,
-						  .before = answer->delivered } };
+		decision_open(&shim.segment, &place->request, path, path, fd, stat, answer);
+		struct open_facts facts = { .decision = answer->decision,
+					    .reason = answer->reason,
+					    .details = { .dev = stat->st_dev,
+							 .ino = stat->st_ino,
+							 .size_bytes = (uint64_t)stat->st_size,
+							 .before = answer->delivered } };
 		if (answer->decision != DECISION_CONTENT) {
-			look.details.after = answer->content.version;
+			facts.details.after = answer->content.version;
 			follows->pending.counted = true;
 		}
 		if (answer->decision == DECISION_NOTICE) {
 			notice_bytes = answer->notice_bytes;
-			look.bytes_saved = (uint64_t)stat->st_size - notice_bytes;
+			facts.bytes_saved = (uint64_t)stat->st_size - notice_bytes;
 			note_answered(answer->path_key);
 			note_answered(answer->file_key);
-			put_over(parts, part_count, (size_t)stat->st_size, answer->notice,
-				 notice_bytes);
-			settle(follows->pending.file_key, turn);
+			write_over(parts, part_count, (size_t)stat->st_size, answer->notice,
+				   notice_bytes);
+			complete_burst(follows->pending.file_key, place);
 			know(fd, answer->path_key, &answer->content.version);
 		}
-		if (shim.records && turn->state == BURST_OPEN)
-			record_answered(fd, &look);
+		if (shim.records && place->state == BURST_OPEN)
+			record_answered(fd, &facts);
 	}
-	scratch_give(path);
+	scratch_release(path);
 	chunk_release((char *)(void *)answer);
 	return notice_bytes;
 }
 
 /* All of a file was read, and the real bytes were given.  bytes: where they stand; NULL: in several places. */
-static void give(int fd, uint64_t key, const struct pending *pending, const struct turn *turn,
-		 const void *bytes)
+static void deliver(int fd, uint64_t key, const struct pending *pending,
+		    const struct burst_place *place, const void *bytes)
 {
 	struct content content;
 	struct delivered delivered;
@@ -508,8 +510,8 @@ static void give(int fd, uint64_t key, const struct pending *pending, const stru
 	else if (content_of_descriptor(fd, shim.segment.settings->content_max_file_bytes,
 				       &content) < 0)
 		content.version = (struct version){ 0 };
-	if (turn->edits || version_is_none(&content.version) || sys_fstat(fd, &stat) < 0 ||
-	    !is_first_whole(key, turn, &content.version)) {
+	if (place->edits || version_is_none(&content.version) || sys_fstat(fd, &stat) < 0 ||
+	    !is_first_whole(key, place, &content.version)) {
 		count_whole(fd, key, version_is_none(&content.version) ? NULL : &content.version);
 		return;
 	}
@@ -520,10 +522,10 @@ static void give(int fd, uint64_t key, const struct pending *pending, const stru
 		.size_bytes = stamp.size_bytes,
 		.after = content.version,
 	};
-	decision_deliver(&shim.segment, &turn->request, pending, &stamp, &content.version,
+	decision_deliver(&shim.segment, &place->request, pending, &stamp, &content.version,
 			 &delivered);
 	details.before = delivered.before;
-	char *path = delivered.is_changed || delivered.is_given ? scratch_take() : NULL;
+	char *path = delivered.is_changed || delivered.is_given ? scratch_acquire() : NULL;
 	if (path && subject_link(SUBJECT_SELF, fd, path, SEGMENT_PATH_BYTES) > 0) {
 		uint32_t text = record_path(path);
 		if (delivered.is_changed)
@@ -531,11 +533,11 @@ static void give(int fd, uint64_t key, const struct pending *pending, const stru
 		if (delivered.is_given)
 			record_delivery(JOURNAL_GIVEN, text, &details);
 	}
-	scratch_give(path);
+	scratch_release(path);
 	know(fd, key, &content.version);
 }
 
-bool own_follows(int fd)
+bool in_process_follows(int fd)
 {
 	uint64_t key = shim.answers_own && (unsigned)fd < FOLLOWED
 			       ? __atomic_load_n(&descriptors[fd].key, __ATOMIC_ACQUIRE)
@@ -551,7 +553,7 @@ static ssize_t was_read_at(int fd, const struct iovec *parts, int part_count, ui
 	struct followed *follows = &followed[fd];
 	uint64_t key = __atomic_load_n(&descriptor->key, __ATOMIC_ACQUIRE);
 	uint64_t end = start + (uint64_t)count;
-	struct turn turn;
+	struct burst_place place;
 	struct stat stat;
 
 	if (!key)
@@ -560,97 +562,98 @@ static ssize_t was_read_at(int fd, const struct iovec *parts, int part_count, ui
 		       FOLLOWED_TOUCHED);
 	uint64_t next = __atomic_load_n(&follows->next, __ATOMIC_RELAXED);
 	if (placed && next && start == next) { /* the end of what it was given */
-		put_over(parts, part_count, (size_t)count, "", 0);
+		write_over(parts, part_count, (size_t)count, "", 0);
 		return 0;
 	}
 	bool whole = start == 0 && sys_fstat(fd, &stat) == 0 && stat.st_size == count &&
 		     stat.st_dev == follows->pending.stamp.dev &&
 		     stat.st_ino == follows->pending.stamp.ino;
-	if (!take_turn(key, first, start == 0, whole, &turn)) {
-		own_read(fd, count);
+	if (!join_burst(key, first, start == 0, whole, &place)) {
+		in_process_read(fd, count);
 		return count;
 	}
-	if (whole && !turn.edits &&
-	    ((first && turn.state == BURST_OPEN) || turn.state == BURST_NOTICE)) {
-		size_t notice_bytes = decide(fd, follows, &turn, &stat, parts, part_count);
+	if (whole && !place.edits &&
+	    ((first && place.state == BURST_OPEN) || place.state == BURST_NOTICE)) {
+		size_t notice_bytes = decide(fd, follows, &place, &stat, parts, part_count);
 		if (notice_bytes) {
 			(void)__atomic_fetch_or(&follows->state, FOLLOWED_ANSWERED,
 						__ATOMIC_RELAXED);
 			if (placed)
 				__atomic_store_n(&follows->next, notice_bytes, __ATOMIC_RELAXED);
-			request_count_in_process(&shim.segment, &turn.request, notice_bytes);
+			request_count_in_process(&shim.segment, &place.request, notice_bytes);
 			return (ssize_t)notice_bytes;
 		}
 	}
-	request_count_in_process(&shim.segment, &turn.request, (uint64_t)count);
+	request_count_in_process(&shim.segment, &place.request, (uint64_t)count);
 	uint64_t covered = __atomic_load_n(&follows->covered_bytes, __ATOMIC_RELAXED);
 	if (start <= covered && end > covered)
 		__atomic_store_n(&follows->covered_bytes, covered = end, __ATOMIC_RELAXED);
 	if (covered < __atomic_load_n(&descriptor->size_bytes, __ATOMIC_RELAXED))
-		own_read(fd, count);
-	else if (take_key(descriptor))
-		give(fd, key, &follows->pending, &turn,
-		     whole && part_count == 1 &&
-				     (uint64_t)count == follows->pending.stamp.size_bytes
-			     ? parts[0].iov_base
-			     : NULL);
+		in_process_read(fd, count);
+	else if (read_key(descriptor))
+		deliver(fd, key, &follows->pending, &place,
+			whole && part_count == 1 &&
+					(uint64_t)count == follows->pending.stamp.size_bytes
+				? parts[0].iov_base
+				: NULL);
 	return count;
 }
 
-ssize_t own_was_read(int fd, const struct iovec *parts, int part_count, off_t offset, ssize_t count)
+ssize_t in_process_was_read(int fd, const struct iovec *parts, int part_count, off_t offset,
+			    ssize_t count)
 {
 	bool placed = offset != OWN_OFFSET;
 
-	if (count <= 0 || !own_follows(fd) || in_vfork_child() || sys_getpid() != shim.pid) {
-		own_read(fd, count);
+	if (count <= 0 || !in_process_follows(fd) || in_vfork_child() || sys_getpid() != shim.pid) {
+		in_process_read(fd, count);
 		return count;
 	}
 	if (!placed)
 		offset = sys_lseek(fd, 0, SEEK_CUR) - count;
 	if (offset < 0) {
-		own_read(fd, count);
+		in_process_read(fd, count);
 		return count;
 	}
 	return was_read_at(fd, parts, part_count, (uint64_t)offset, placed, count);
 }
 
-size_t own_stream_was_read(int fd, void *bytes, off_t offset, size_t count)
+size_t in_process_stream_was_read(int fd, void *bytes, off_t offset, size_t count)
 {
 	struct iovec part = { bytes, count };
 
-	if (offset < 0 || count == 0 || count > SSIZE_MAX || !own_follows(fd) || in_vfork_child() ||
-	    sys_getpid() != shim.pid)
+	if (offset < 0 || count == 0 || count > SSIZE_MAX || !in_process_follows(fd) ||
+	    in_vfork_child() || sys_getpid() != shim.pid)
 		return count;
 	return (size_t)was_read_at(fd, &part, 1, (uint64_t)offset, false, (ssize_t)count);
 }
 
 /* ---- the end ---- */
 
-void own_closing(int fd)
+void in_process_closing(int fd)
 {
 	if (fd < 0 || fd >= DESCRIPTORS || !__atomic_load_n(&descriptors[fd].key, __ATOMIC_RELAXED))
 		return;
 	if (in_vfork_child()) /* the table is its parent's */
 		return;
 	struct descriptor *descriptor = &descriptors[fd];
-	uint64_t key = take_key(descriptor);
+	uint64_t key = read_key(descriptor);
 	if (key && __atomic_load_n(&descriptor->read_bytes, __ATOMIC_RELAXED) > 0)
 		know(fd, key, NULL);
 }
 
-void own_closing_many(unsigned first, unsigned last)
+void in_process_closing_many(unsigned first, unsigned last)
 {
 	for (unsigned fd = first; fd <= last && fd < DESCRIPTORS; fd++)
-		own_closing((int)fd);
+		in_process_closing((int)fd);
 }
 
-void own_end(void)
+void in_process_finish(void)
 {
 	for (int fd = 0; fd < DESCRIPTORS; fd++)
-		own_stream_closing(fd);
+		in_process_stream_closing(fd);
 }
 
-void own_stream_closing(int fd)
+void in_process_stream_closing(int fd)
 {
 	if (fd < 0 || fd >= DESCRIPTORS || !__atomic_load_n(&descriptors[fd].key, __ATOMIC_ACQUIRE))
 		return;
@@ -658,6 +661,6 @@ void own_stream_closing(int fd)
 					  FOLLOWED_ANSWERED);
 	off_t offset = answered ? 0 : sys_lseek(fd, 0, SEEK_CUR);
 	if (offset > 0)
-		own_read(fd, offset);
-	own_closing(fd);
+		in_process_read(fd, offset);
+	in_process_closing(fd);
 }

@@ -5,7 +5,7 @@
  * its length: the process wrote, to whatever descriptor, as many bytes as those lines have in the version that the file had before it was read and
  * has after, and it ended by exit(0).  Where the kernel does not say what a process wrote (proc(5), io), nothing is known.
  */
-#include "shim/preload/follow/part.h"
+#include "shim/preload/follow/range.h"
 
 #include <string.h>
 
@@ -24,7 +24,7 @@ static bool is_asked;
 /* The file, once it was opened. */
 static struct {
 	bool is_open;
-	bool is_odd; /* more than that was done */
+	bool is_untrackable; /* more than that was done */
 	uint32_t pid;
 	struct pending pending;
 	struct content content;
@@ -34,20 +34,21 @@ static struct {
 	uint64_t written;   /* by the process before it read */
 } given;
 
-void part_start(const char *executable, char *const argv[])
+void range_start(const char *executable, char *const argv[])
 {
 	/* The proof is for the system's own. */
 	is_asked = !path_in_workspace(&shim.segment, executable) &&
 		   lines_parse(executable, argv, &asked);
 }
 
-void part_shown(int fd, const char *path, const char *kernel_path, const struct stat *stat,
-		const struct content *content)
+void range_shown(int fd, const char *path, const char *kernel_path, const struct stat *stat,
+		 const struct content *content)
 {
-	if (!is_asked || given.is_odd)
+	if (!is_asked || given.is_untrackable)
 		return;
-	given.is_odd = given.is_open || !path || strcmp(path, asked.file) != 0;
-	if (given.is_odd || content->version.size_bytes > shim.segment.settings->notice_max_bytes)
+	given.is_untrackable = given.is_open || !path || strcmp(path, asked.file) != 0;
+	if (given.is_untrackable ||
+	    content->version.size_bytes > shim.segment.settings->notice_max_bytes)
 		return;
 	given.pid = (uint32_t)sys_getpid();
 	given.content = *content;
@@ -60,13 +61,13 @@ void part_shown(int fd, const char *path, const char *kernel_path, const struct 
 }
 
 /* The file as it is now, under the path that it was opened by.  False: it is another one, or cannot be read. */
-static bool look_again(struct stamp *ret_stamp, struct content *ret_content)
+static bool inspect_again(struct stamp *ret_stamp, struct content *ret_content)
 {
 	struct file_slot file;
 	struct stat stat;
 	bool is_read = false;
 	int fd = -1;
-	char *path = scratch_take();
+	char *path = scratch_acquire();
 
 	if (path && file_find(&shim.segment, given.pending.file_key, &file) == 0 &&
 	    file_path(&shim.segment, &file, path, SEGMENT_PATH_BYTES) > 0)
@@ -77,23 +78,23 @@ static bool look_again(struct stamp *ret_stamp, struct content *ret_content)
 			  sys_fstat(fd, &stat) == 0;
 		(void)sys_close(fd);
 	}
-	scratch_give(path);
+	scratch_release(path);
 	if (is_read)
 		*ret_stamp = stamp_of(&stat);
 	return is_read;
 }
 
-const struct shape *part_shape(void)
+const struct shape *range_shape(void)
 {
 	uint64_t written;
 
-	given.is_open = given.is_open && !given.is_odd && view_is_followed() &&
+	given.is_open = given.is_open && !given.is_untrackable && viewer_is_followed() &&
 			process_bytes_written(given.pid, &written) &&
 			written - given.written == given.shape.bytes;
 	return given.is_open ? &given.shape : NULL;
 }
 
-void part_end(void)
+void range_finish(void)
 {
 	struct content content;
 	struct stamp stamp;
@@ -102,7 +103,8 @@ void part_end(void)
 		return;
 	/* Since it was opened the agent may have gone: then nobody received this. */
 	request_still_at_sink(&shim.segment, &shim.request);
-	if (look_again(&stamp, &content) && version_equal(&content.version, &given.content.version))
+	if (inspect_again(&stamp, &content) &&
+	    version_equal(&content.version, &given.content.version))
 		decision_give_lines(&shim.segment, &shim.request, &given.pending, &stamp, &content,
 				    given.spans, given.count);
 }

@@ -1,0 +1,339 @@
+/*
+ * What an exported function means, for the hooks_*.c files: one step between libc's many names for a thing
+ * and the modules that care.
+ */
+#ifndef SEEN_SHIM_CALL_H
+#define SEEN_SHIM_CALL_H
+
+#include <errno.h>
+
+#include "shim/preload/descriptors.h"
+#include "shim/preload/follow/guarded.h"
+#include "shim/preload/follow/in_process.h"
+#include "shim/preload/follow/reader.h"
+#include "shim/preload/follow/viewer.h"
+#include "shim/preload/follow/write_check.h"
+#include "shim/preload/record.h"
+#include "shim/preload/ring.h"
+#include "shim/preload/rules.h"
+#include "shim/preload/state.h"
+#include "shim/preload/thread.h"
+
+/* call_opened(): a call opened a file, or with fd < 0 could not; errno then says why.  path: as given, relative to
+ * `directory`; NULL: not by name.  flags: of open(2).  plan: from call_may_open(); NULL: there was none.  Returns fd. */
+int call_opened(int fd, int directory, const char *path, int flags, struct write_check *check);
+
+/* call_opens_plainly(): is this a file that a tool opens to read it, and nothing else is to be said of it?  Then call_may_open() is not
+ * asked, and call_opened_plainly() stands for call_opened(). */
+static inline bool call_opens_plainly(int flags)
+{
+	return __builtin_expect(shim.plain && !shim.rules.ops && !shim.opens_pass, 1) &&
+	       !(flags & (O_ACCMODE | O_TRUNC | O_DIRECTORY | O_PATH));
+}
+
+static inline int call_opened_plainly(int fd, int directory, const char *path, int flags)
+{
+	if (__builtin_expect(fd >= 0, 1))
+		count_up(PROCESS_OPENS);
+	record_opened(fd, directory, path, flags, NULL);
+	return fd;
+}
+
+/* call_may(), call_may_descriptor(), call_may_run(): what the rules say of a call (rules_let()).  False: it fails; errno says why.  Not
+ * for an agent's reads alone: every hook that names a path asks. */
+static inline bool call_may(uint32_t ops, int directory, const char *path, bool follows)
+{
+	return !rule_may_hold(&shim.rules, ops) || rules_let(ops, directory, path, follows);
+}
+
+static inline bool call_may_descriptor(uint32_t ops, int fd)
+{
+	return !rule_may_hold(&shim.rules, ops) || rules_let_descriptor(ops, fd);
+}
+
+static inline bool call_may_run(int directory, const char *path, bool searches)
+{
+	return !rule_may_hold(&shim.rules, RULE_EXEC) ||
+	       rules_let_program(directory, path, searches);
+}
+
+enum { CREATES = O_WRONLY | O_CREAT | O_TRUNC }; /* of creat(2) */
+
+/* call_may_open(): a file is about to be opened.  False: that fails; errno says why.  call_rules_refuse_open(): by a rule. */
+bool call_refuses_open(int directory, const char *path, int flags, bool holds,
+		       struct write_check *check);
+bool call_rules_refuse_open(int directory, const char *path, int flags);
+static inline bool call_may_open(int directory, const char *path, int flags,
+				 struct write_check *ret_check)
+{
+	bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
+	ret_check->path = NULL;
+	if (__builtin_expect(shim.rules.ops, 0) && call_rules_refuse_open(directory, path, flags))
+		return false;
+	if (__builtin_expect(!shim.guards, 1) || !writes)
+		return true;
+	return !call_refuses_open(directory, path, flags, true, ret_check);
+}
+
+/* call_rules_let_rename(), call_may_link(): what the rules say of calls about two names. */
+enum { RULE_OPS_OF_NAMES = RULE_WRITE | RULE_CREATE | RULE_DELETE | RULE_RENAME | RULE_LINK };
+bool call_rules_let_rename(int directory, const char *path, int other_directory, const char *other,
+			   unsigned flags);
+bool call_rules_let_link(int directory, const char *path, bool follows, int other_directory,
+			 const char *other);
+static inline bool call_may_link(int directory, const char *path, bool follows, int other_directory,
+				 const char *other, struct write_check *ret_check)
+{
+	ret_check->path = NULL;
+	if (rule_may_hold(&shim.rules, RULE_OPS_OF_NAMES) &&
+	    !call_rules_let_link(directory, path, follows, other_directory, other))
+		return false;
+	return __builtin_expect(!shim.guards, 1) ||
+	       write_check_name(directory, path, follows, other_directory, other, ret_check);
+}
+
+/* call_may_change(), call_may_rename(): the same for what a name stands for (write_check_change(), write_check_rename()).  A refusal goes on record as
+ * the failed call. */
+static inline bool call_may_change(enum guard_kind kind, int directory, const char *path,
+				   bool follows, struct write_check *ret_check)
+{
+	ret_check->path = NULL;
+	if (!call_may(kind == GUARD_UNNAMES ? RULE_DELETE : RULE_WRITE, directory, path, follows))
+		return false;
+	return __builtin_expect(!shim.guards, 1) ||
+	       write_check_change(kind, directory, path, follows, ret_check);
+}
+
+static inline bool call_may_rename(int directory, const char *path, int other_directory,
+				   const char *other, unsigned flags, struct write_check *ret_check)
+{
+	ret_check->path = NULL;
+	if (rule_may_hold(&shim.rules, RULE_OPS_OF_NAMES) &&
+	    !call_rules_let_rename(directory, path, other_directory, other, flags))
+		return false;
+	if (__builtin_expect(!shim.guards, 1))
+		return true;
+	if (!(flags & (RENAME_NOREPLACE | RENAME_EXCHANGE)))
+		return write_check_rename(directory, path, other_directory, other, ret_check);
+	/* By these nothing is lost. */
+	bool may = write_check_name(directory, path, false, other_directory, other, ret_check);
+	if (may && (flags & RENAME_EXCHANGE))
+		write_check_renamed(ret_check, -1);
+	return may;
+}
+
+/* call_changed(): a call about one name came back: what it stands for was replaced, removed or made, unless error is not 0;
+ * errno then says why.  op, flags, amount: as in the journal. */
+void call_changed(enum journal_op op, int error, int directory, const char *path, uint32_t flags,
+		  uint64_t amount);
+
+/* call_changed_two(): the same for two names.  SYMLINK: `path` is the link, `other` its target. */
+void call_changed_two(enum journal_op op, int error, int directory, const char *path,
+		      int other_directory, const char *other, uint32_t flags);
+
+/* call_described(): a call about what a descriptor is open for came back: its size or its metadata. */
+static inline void call_described(enum journal_op op, int error, int fd, uint32_t flags,
+				  uint64_t amount)
+{
+	if (shim.on)
+		record_descriptor(op, error != 0, fd, flags, amount);
+}
+
+/* call_moved(): the current folder was changed, or could not be.  path: as given; NULL: by descriptor. */
+void call_moved(int error, int fd, const char *path);
+
+/* call_read(), call_written(): bytes went through a descriptor, in whatever way; what the call returned. */
+static inline void call_read(int fd, ssize_t count)
+{
+	if (__builtin_expect(shim.plain, 1)) {
+		descriptor_read(fd, count);
+		return;
+	}
+	if (__builtin_expect(shim.tracks, 0))
+		reader_passed(fd, count, false);
+	if (shim.records)
+		descriptor_read(fd, count);
+}
+
+static inline void call_written(int fd, ssize_t count)
+{
+	if (__builtin_expect(shim.plain, 1)) {
+		descriptor_written(fd, count);
+		return;
+	}
+	if (__builtin_expect(shim.tracks, 0))
+		reader_passed(fd, count, true);
+	if (shim.records)
+		descriptor_written(fd, count);
+}
+
+/* call_copied(): bytes went from one descriptor to another without passing through the process.  from: -1: they are its own. */
+static inline ssize_t call_copied(int from, int to, ssize_t count)
+{
+	if (__builtin_expect(shim.views, 0) && count > 0)
+		viewer_untrackable();
+	if (__builtin_expect(shim.guards && guarded_any(), 0) && count > 0)
+		guarded_touched(to);
+	call_read(from, count);
+	call_written(to, count);
+	return count;
+}
+
+/* call_mapped(): a file may be read and stored to without a call.  As mmap(2), with the address that it returned; returns that. */
+void *call_mapped(void *address, size_t size_bytes, int protection, int flags, int fd,
+		  off64_t offset);
+
+/* call_resized(): the content behind a descriptor changes its size.  The name was recorded when it was opened for writing; a viewer does
+ * no such thing.  call_allocated(): room is made: bytes are written to the file, or taken out of it (FALLOC_FL_PUNCH_HOLE ...), without
+ * a call that writes.  Both return `error`. */
+static inline int call_resized(int error, int fd, off_t size_bytes)
+{
+	if (shim.views && error == 0)
+		viewer_untrackable();
+	if (shim.guards && guarded_any() && error == 0)
+		guarded_touched(fd);
+	call_described(JOURNAL_TRUNCATE, error, fd, 0, (uint64_t)size_bytes);
+	return error;
+}
+
+static inline int call_allocated(int error, int fd, off_t offset, off_t size_bytes)
+{
+	if (shim.views && error == 0)
+		viewer_untrackable();
+	if (shim.guards && guarded_any() && error == 0)
+		guarded_touched(fd);
+	if (error == 0)
+		call_described(JOURNAL_TRUNCATE, 0, fd, JOURNAL_TRUNCATE_ALLOCATES,
+			       (uint64_t)offset + (uint64_t)size_bytes);
+	return error;
+}
+
+/* call_sandboxed(): the program told the kernel which calls to allow it: none of ours are made from then on. */
+static inline void call_sandboxed(void)
+{
+	shim.sandboxed = true;
+	shim.views = false;
+	shim.shows = false;
+	shim.tracks = false;
+	shim.reads_own = false;
+	shim.answers_own = false;
+}
+
+/* call_sandboxed_strictly(): even the clock cannot be read any more (prctl(2), PR_SET_SECCOMP: no time stamp counter). */
+static inline void call_sandboxed_strictly(void)
+{
+	call_sandboxed();
+	partial_note();
+	shim.plain = false;
+	shim.records = false;
+}
+
+/* call_listed(): a folder was opened to be listed, or could not be; errno then says why.  fd: -1 when it is not known.  path: NULL: not
+ * by name.  marks: enum journal_marks. */
+static inline void call_listed(int fd, bool failed, int directory, const char *path, uint16_t marks)
+{
+	if (!shim.on)
+		return;
+	if (!failed)
+		count_up(PROCESS_LISTINGS);
+	if (__builtin_expect(shim.tracks, 0))
+		reader_listed(failed ? -1 : fd, directory, path);
+	record_listed(fd, failed, directory, path, marks);
+}
+
+/* call_may_write(), call_may_write_parts(): is data about to be written to a descriptor let pass? */
+static inline bool call_may_write(int fd, const void *data, size_t size_bytes)
+{
+	return __builtin_expect(!shim.guards || !guarded_any(), 1) ||
+	       !guarded_refuses(fd, data, size_bytes);
+}
+
+static inline bool call_may_write_parts(int fd, const struct iovec *parts, int count)
+{
+	return __builtin_expect(!shim.guards || !guarded_any(), 1) ||
+	       !guarded_refuses_parts(fd, parts, count);
+}
+
+/* call_closing(), call_closed(): a descriptor is about to be closed, and was.  call_closed() returns what close is to return; error: what
+ * it would. */
+static inline void call_closing(int fd, struct closing *ret_closing)
+{
+	ret_closing->fd = -1;
+	if (__builtin_expect(shim.guards && guarded_any(), 0))
+		guarded_closing(fd, ret_closing);
+	if (shim.views)
+		viewer_closing(fd);
+	else if (shim.reads_own)
+		in_process_closing(fd);
+	else if (__builtin_expect(shim.tracks, 0))
+		reader_closing(fd);
+	if (shim.records)
+		descriptor_closing((unsigned)fd, (unsigned)fd);
+}
+
+/* call_closing_plain(): the same for close(2) alone, which can be cancelled (pthreads(7)): nothing is held until it came back.  Returns an
+ * errno that it is to fail with, 0: none.  call_fail(): fails by it. */
+int call_closing_of_any(int fd);
+static inline int call_closing_plain(int fd)
+{
+	if (__builtin_expect(shim.plain && !guarded_any(), 1)) {
+		descriptor_closing_one(fd);
+		return 0;
+	}
+	return call_closing_of_any(fd);
+}
+
+static inline int call_fail(int error)
+{
+	errno = error;
+	return -1;
+}
+
+/* call_replacing(): a descriptor is about to be replaced by a copy of another, and so closed. */
+static inline void call_replacing(int fd, int target, struct closing *ret_closing)
+{
+	ret_closing->fd = -1;
+	if (__builtin_expect(shim.guards && guarded_any(), 0) && fd != target)
+		guarded_closing(target, ret_closing);
+	if (__builtin_expect(shim.role == ROLE_SHELL && shim.records, 0) && fd != target)
+		descriptor_replacing(target);
+}
+
+static inline int call_closed(int error, struct closing *closing)
+{
+	if (__builtin_expect(closing->fd >= 0, 0) && guarded_closed(closing) < 0)
+		return -1;
+	return error;
+}
+
+/* call_duplicated(): a descriptor was duplicated; `copy` < 0: it could not be. */
+static inline void call_duplicated(int fd, int copy)
+{
+	if (shim.views)
+		viewer_untrackable();
+	else if (shim.reads_own)
+		in_process_closing(copy);
+	else if (__builtin_expect(shim.tracks, 0))
+		reader_duplicated(fd, copy);
+	if (shim.guards && guarded_any())
+		guarded_duplicated(fd, copy);
+	if (shim.records)
+		descriptor_duplicated(fd, copy);
+}
+
+/* call_closing_many(): a range of descriptors is about to be closed, both ends included. */
+static inline void call_closing_many(unsigned first, unsigned last)
+{
+	if (shim.views)
+		viewer_untrackable();
+	else if (shim.reads_own)
+		in_process_closing_many(first, last);
+	else if (__builtin_expect(shim.tracks, 0))
+		reader_untrackable();
+	if (shim.guards && guarded_any())
+		guarded_closing_many(first, last);
+	if (shim.records)
+		descriptor_closing(first, last);
+}
+
+#endif
