@@ -92,7 +92,8 @@ static const struct option profile_options[PROFILE_OPTION_COUNT] = {
 	},
 	[PROFILE_OPTION_STATE] = {
 		PROFILE, .name = "state", .kind = OPTION_LIST, .value = "", .unit = "",
-		.doc = "the agent's own files, never touched (globs; ~/ is the home folder)",
+		.doc = "the agent's own files, never touched, and told of apart in reports (globs of paths, as for transcript; of $TMPDIR "
+		       "and $XDG_CONFIG_HOME, CACHE, DATA and STATE the defaults where they are not set)",
 	},
 	[PROFILE_OPTION_TESTED] = {
 		PROFILE, .name = "tested", .kind = OPTION_TEXT, .value = "generic", .unit = "",
