@@ -11,7 +11,7 @@
  *	undo/         kept versions; versions, diff, restore
  *	export/       export, a file for each format
  *	replay/       replay, a file for each format of transcripts
- *	report/       report: gathered by report.c, written by report_tell.c, report_json.c, report_html.c
+ *	report/       report: gathered by report.c, written by report_print.c, report_json.c, report_html.c
  *	top/          top
  *
  *	../shim/preload/   the library inside the agent's processes

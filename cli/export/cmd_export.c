@@ -59,7 +59,7 @@ struct work {
 	struct output output;
 	struct events *events;
 	struct export_state state; /* of an earlier run; next: 0: there was none */
-	uint64_t told;             /* events */
+	uint64_t exported;         /* events */
 	/* the first record that was passed over and may be finished yet; 0: none */
 	uint64_t unsure;
 	bool waits; /* it ended at one that is not finished */
@@ -288,7 +288,7 @@ static bool next(struct work *work, struct event *ret_event)
 	}
 }
 
-static int tell_events(struct work *work, const struct event_filter *filter)
+static int export_events(struct work *work, const struct event_filter *filter)
 {
 	struct export *export = &work->export;
 	struct event event;
@@ -300,18 +300,18 @@ static int tell_events(struct work *work, const struct event_filter *filter)
 		error = work->format->event(export, &event);
 		if (error == 0 && export->file)
 			error = output_row(&work->output);
-		work->told++;
+		work->exported++;
 	}
 	export->next = work->unsure ? work->unsure : events_position(work->events);
 	if (export->next < export->from)
 		export->next = export->from;
-	if (error == 0 && work->format->end)
-		error = work->format->end(export);
+	if (error == 0 && work->format->finish)
+		error = work->format->finish(export);
 	return error;
 }
 
 /* Where it ended, and what is missing. */
-static void tell_end(const struct work *work)
+static void print_summary(const struct work *work)
 {
 	struct events_counts counts = events_counts(work->events);
 	uint64_t next_record = work->export.next;
@@ -328,16 +328,16 @@ static void tell_end(const struct work *work)
 		message("%llu records could not be written", (unsigned long long)counts.lost);
 	if (state_path || work->format->kind == EXPORT_DATABASE)
 		message("%llu events; the next run goes on with record %llu",
-			(unsigned long long)work->told, (unsigned long long)next_record);
+			(unsigned long long)work->exported, (unsigned long long)next_record);
 	else
-		message("%llu events; --from-record %llu goes on", (unsigned long long)work->told,
-			(unsigned long long)next_record);
+		message("%llu events; --from-record %llu goes on",
+			(unsigned long long)work->exported, (unsigned long long)next_record);
 }
 
 static int write_rows(struct work *work, const struct event_filter *filter)
 {
 	const struct export_format *format = work->format;
-	int error = format->begin ? format->begin(&work->export) : 0;
+	int error = format->start ? format->start(&work->export) : 0;
 
 	if (error == 0 && format->kind == EXPORT_DATABASE) {
 		int code = check_from(work, output_path);
@@ -345,7 +345,7 @@ static int write_rows(struct work *work, const struct event_filter *filter)
 			return code;
 	}
 	if (error == 0)
-		error = tell_events(work, filter);
+		error = export_events(work, filter);
 	if (error == 0 && format->kind != EXPORT_DATABASE)
 		error = output_finish(&work->output);
 	return error < 0 ? failed(work, error) : EXIT_CODE_OK;
@@ -372,7 +372,7 @@ static int run(struct work *work, const char *path, struct event_filter *filter)
 	if (code == EXIT_CODE_OK && state_path)
 		code = write_state(work);
 	if (code == EXIT_CODE_OK)
-		tell_end(work);
+		print_summary(work);
 	return code;
 }
 

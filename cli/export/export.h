@@ -39,8 +39,8 @@ struct export
 	const char *path; /* EXPORT_DATABASE: of the file */
 	bool added;       /* rows are added to those of an earlier run: no head is to be written */
 	struct export_facts facts;
-	uint64_t from; /* events of earlier records are not told.  EXPORT_DATABASE: begin() sets it to where it goes on */
-	uint64_t next; /* end(): number of the record that a later run is to begin with */
+	uint64_t from; /* events of earlier records are not told.  EXPORT_DATABASE: start() sets it to where it goes on */
+	uint64_t next; /* finish(): number of the record that a later run is to begin with */
 	void *own;     /* the format's */
 	char error[EXPORT_ERROR_BYTES]; /* what is wrong, for a person, where an errno does not tell; "": it does */
 };
@@ -55,12 +55,12 @@ enum export_kind {
 struct export_format {
 	const char *name;
 	enum export_kind kind;
-	int (*begin)(struct export *export);
+	int (*start)(struct export *export);
 	/* In the order of the numbers; EVENT_DAMAGED has no `entry`. */
 	int (*event)(struct export *export, const struct event *event);
 	/* All were told. */
-	int (*end)(struct export *export);
-	/* Last, also when begin() or another failed: releases what is `own`.  What end() did not finish is void. */
+	int (*finish)(struct export *export);
+	/* Last, also when start() or another failed: releases what is `own`.  What finish() did not finish is void. */
 	void (*close)(struct export *export);
 };
 

@@ -14,7 +14,7 @@
 #include "cli/export/export_row.h"
 #include "tracker/path/path.h"
 
-static int begin(struct export *export)
+static int start(struct export *export)
 {
 	export->own = export_row_new();
 	if (!export->own)
@@ -43,7 +43,7 @@ static size_t formula_bytes(const char *text)
 }
 
 /* text: has no control characters. */
-static void put_text(FILE *file, const char *text)
+static void write_text(FILE *file, const char *text)
 {
 	(void)putc_unlocked('"', file);
 	for (size_t formula = formula_bytes(text); formula; formula--)
@@ -60,7 +60,7 @@ static void put_text(FILE *file, const char *text)
 	(void)putc_unlocked('"', file);
 }
 
-static void put_cell(FILE *file, const struct export_cell *cell)
+static void write_cell(FILE *file, const struct export_cell *cell)
 {
 	switch (cell->kind) {
 	case EXPORT_CELL_NUMBER:
@@ -71,14 +71,14 @@ static void put_cell(FILE *file, const struct export_cell *cell)
 		break;
 	case EXPORT_CELL_TEXT:
 	case EXPORT_CELL_JSON:
-		put_text(file, cell->text);
+		write_text(file, cell->text);
 		break;
 	case EXPORT_CELL_NONE:
 		break;
 	}
 }
 
-static int tell_event(struct export *export, const struct event *event)
+static int add_event(struct export *export, const struct event *event)
 {
 	struct export_row *row = export->own;
 	char session[4 * JOURNAL_NAME_BYTES];
@@ -89,17 +89,17 @@ static int tell_event(struct export *export, const struct event *event)
 		error = export_row_more(row, false, &more);
 	if (error < 0)
 		return error;
-	put_text(export->file, export->facts.journal);
+	write_text(export->file, export->facts.journal);
 	(void)putc_unlocked(',', export->file);
 	(void)path_escape(export->facts.session, session, sizeof(session));
-	put_text(export->file, session);
+	write_text(export->file, session);
 	for (unsigned i = 0; i < EXPORT_COLUMN_COUNT; i++) {
 		(void)putc_unlocked(',', export->file);
-		put_cell(export->file, &row->cells[i]);
+		write_cell(export->file, &row->cells[i]);
 	}
 	(void)putc_unlocked(',', export->file);
 	if (more)
-		put_text(export->file, more);
+		write_text(export->file, more);
 	(void)putc_unlocked('\n', export->file);
 	return 0;
 }
@@ -113,7 +113,7 @@ static void close_row(struct export *export)
 const struct export_format export_csv = {
 	.name = "csv",
 	.kind = EXPORT_ROWS,
-	.begin = begin,
-	.event = tell_event,
+	.start = start,
+	.event = add_event,
 	.close = close_row,
 };

@@ -58,7 +58,7 @@ const char *export_extension(const char *path)
 	return dot && dot != base && dot[1] ? dot + 1 : NULL;
 }
 
-const char *export_folder(const char *path, char *ret_text)
+const char *export_directory(const char *path, char *ret_text)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -97,34 +97,34 @@ const char *export_hash(const struct version *version, char *ret_text)
 	return ret_text;
 }
 
-static void put_id(struct event_members *to, const char *name, uint64_t id)
+static void write_id(struct event_members *to, const char *name, uint64_t id)
 {
 	char text[SCOPES_ID_BYTES];
 
 	(void)snprintf(text, sizeof(text), "%016llx", (unsigned long long)id);
 	if (id)
-		to->put_text(to, name, text);
+		to->set_text(to, name, text);
 }
 
-static void put_mark(struct event_members *to, const char *name, bool is_set)
+static void write_mark(struct event_members *to, const char *name, bool is_set)
 {
 	if (is_set)
-		to->put(to, name, json_true());
+		to->set(to, name, json_true());
 }
 
 void export_rest(const struct event *event, struct event_members *members)
 {
-	members->put_text(members, "op", event_op_name(event->op));
+	members->set_text(members, "op", event_op_name(event->op));
 	if (event->process)
-		members->put_number(members, "process", (int64_t)event->process);
-	members->put_text(members, "role",
+		members->set_number(members, "process", (int64_t)event->process);
+	members->set_text(members, "role",
 			  event->role >= 0 ? role_name((uint32_t)event->role) : NULL);
-	put_id(members, "scope", event->scope_id);
-	put_id(members, "epoch", event->epoch);
-	put_mark(members, "vforked", event->vforked);
-	put_mark(members, "cut", event->cut);
-	put_mark(members, "attempted", event->attempted);
-	members->put_text(members, "source", source_name(event->source));
+	write_id(members, "scope", event->scope_id);
+	write_id(members, "epoch", event->epoch);
+	write_mark(members, "vforked", event->vforked);
+	write_mark(members, "cut", event->cut);
+	write_mark(members, "attempted", event->attempted);
+	members->set_text(members, "source", source_name(event->source));
 	event_members_own(members, event);
 }
 
@@ -133,7 +133,7 @@ struct object {
 	struct json_out *out;
 };
 
-static void put_value(struct event_members *members, const char *name, json_t *value)
+static void write_value(struct event_members *members, const char *name, json_t *value)
 {
 	struct object *object = (struct object *)members;
 
@@ -143,19 +143,19 @@ static void put_value(struct event_members *members, const char *name, json_t *v
 		json_out_value(object->out, name, value);
 }
 
-static void put_text(struct event_members *members, const char *name, const char *bytes)
+static void write_text(struct event_members *members, const char *name, const char *bytes)
 {
 	json_out_text(((struct object *)members)->out, name, bytes);
 }
 
-static void put_number(struct event_members *members, const char *name, int64_t number)
+static void write_number(struct event_members *members, const char *name, int64_t number)
 {
 	json_out_number(((struct object *)members)->out, name, (uint64_t)number);
 }
 
 void export_rest_object(struct json_out *out, const char *name, const struct event *event)
 {
-	struct object object = { .members = { put_value, put_text, put_number }, .out = out };
+	struct object object = { .members = { write_value, write_text, write_number }, .out = out };
 
 	json_out_init(out, name, '{');
 	export_rest(event, &object.members);

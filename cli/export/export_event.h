@@ -48,7 +48,7 @@ const char *export_message(const struct event *event, char *ret_text);
  * export_folder(): what stands before it; NULL: there is nothing.  Returns ret_text, EXPORT_TEXT_BYTES long. */
 const char *export_base(const char *path);
 const char *export_extension(const char *path);
-const char *export_folder(const char *path, char *ret_text);
+const char *export_directory(const char *path, char *ret_text);
 
 /* export_arguments(): arguments with spaces between.  NULL: not known.  Returns ret_text, EXPORT_TEXT_BYTES long. */
 const char *export_arguments(const struct event *event, char *ret_text);

@@ -2,7 +2,7 @@
 #include "cli/export/export.h"
 #include "cli/journal/event_print.h"
 
-static int tell_event(struct export *export, const struct event *event)
+static int add_event(struct export *export, const struct event *event)
 {
 	return event_print_json(export->file, export->facts.journal, event);
 }
@@ -10,5 +10,5 @@ static int tell_event(struct export *export, const struct event *event)
 const struct export_format export_jsonl = {
 	.name = "jsonl",
 	.kind = EXPORT_ROWS,
-	.event = tell_event,
+	.event = add_event,
 };

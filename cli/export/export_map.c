@@ -183,7 +183,7 @@ static const char *key_of(const char *above, const char *name, char *ret_key)
 	return ret_key;
 }
 
-static void put_value(struct json_out *out, const char *key, json_t *value)
+static void write_value(struct json_out *out, const char *key, json_t *value)
 {
 	if (json_is_null(value))
 		return;
@@ -192,7 +192,7 @@ static void put_value(struct json_out *out, const char *key, json_t *value)
 	finish_attribute(out);
 }
 
-static void put(struct event_members *members, const char *name, json_t *value)
+static void append_member(struct event_members *members, const char *name, json_t *value)
 {
 	struct json_out *out = ((struct attributes *)members)->out;
 	char key[KEY_BYTES];
@@ -202,22 +202,22 @@ static void put(struct event_members *members, const char *name, json_t *value)
 	if (!value)
 		out->incomplete = true;
 	else if (!json_is_object(value))
-		put_value(out, key_of(NULL, name, key), value);
+		write_value(out, key_of(NULL, name, key), value);
 	json_object_foreach(value, inner, item)
 	{
-		put_value(out, key_of(name, inner, key), item);
+		write_value(out, key_of(name, inner, key), item);
 	}
 	json_decref(value);
 }
 
-static void put_text(struct event_members *members, const char *name, const char *bytes)
+static void write_text(struct event_members *members, const char *name, const char *bytes)
 {
 	char key[KEY_BYTES];
 
 	write_text_attribute(((struct attributes *)members)->out, key_of(NULL, name, key), bytes);
 }
 
-static void put_number(struct event_members *members, const char *name, int64_t number)
+static void write_number(struct event_members *members, const char *name, int64_t number)
 {
 	char key[KEY_BYTES];
 
@@ -229,7 +229,8 @@ static void write_attribute(struct export_map *map, const char *key,
 			    const struct export_value *value)
 {
 	struct json_out *out = &map->out;
-	struct attributes rest = { .members = { put, put_text, put_number }, .out = out };
+	struct attributes rest = { .members = { append_member, write_text, write_number },
+				   .out = out };
 	char digits[EXPORT_DIGITS_BYTES];
 
 	switch (value->kind) {
@@ -272,7 +273,7 @@ static bool opens(const struct export_field *field)
 }
 
 /* The end of what a field begins; itself, where it begins nothing. */
-static const struct export_field *end_of(const struct export_field *field)
+static const struct export_field *closing_of(const struct export_field *field)
 {
 	int depth = opens(field);
 
@@ -298,7 +299,7 @@ static const struct export_field *write_fields(struct export_map *map,
 {
 	for (; field->shape != EXPORT_SHAPE_DONE && field->shape != EXPORT_SHAPE_END; field++) {
 		if (field->when && !field->when(map)) {
-			field = end_of(field);
+			field = closing_of(field);
 		} else if (field->shape == EXPORT_SHAPE_TABLE) {
 			(void)write_fields(map, field->table, is_attributes);
 		} else if (opens(field)) {
@@ -342,7 +343,7 @@ void export_map_event(struct export_map *map, const struct event *event)
 	map->time_ns = export_time(map->export, event, &map->last_time_ns);
 }
 
-int export_lines_begin(struct export *export)
+int export_lines_start(struct export *export)
 {
 	return export_map_new(export, sizeof(struct export_map), export->file);
 }

@@ -186,7 +186,7 @@ void export_map_write(struct export_map *map, const struct export_field *table);
 void export_map_free(struct export *export);
 
 /* A format that is a line for each event, and no more than its table. */
-int export_lines_begin(struct export *export);
+int export_lines_start(struct export *export);
 int export_lines_event(struct export *export, const struct event *event,
 		       const struct export_field *table);
 
@@ -197,7 +197,7 @@ int export_lines_event(struct export *export, const struct event *event,
 	} \
 	const struct export_format export_##format = { .name = #format, \
 						       .kind = EXPORT_ROWS, \
-						       .begin = export_lines_begin, \
+						       .start = export_lines_start, \
 						       .event = write_event, \
 						       .close = export_map_free };
 

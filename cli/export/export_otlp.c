@@ -112,7 +112,7 @@ static const struct export_field RECORD[] = {
 
 /* ---- lines ---- */
 
-static int begin(struct export *export)
+static int start(struct export *export)
 {
 	int error = export_map_new(export, sizeof(struct otlp), NULL);
 	struct otlp *otlp = export->own;
@@ -170,7 +170,7 @@ static int write_event(struct export *export, const struct event *event)
 	return ferror(otlp->line) ? -ENOMEM : is_full ? finish_line(export) : 0;
 }
 
-static int end(struct export *export)
+static int finish(struct export *export)
 {
 	return ((struct otlp *)export->own)->records ? finish_line(export) : 0;
 }
@@ -187,8 +187,8 @@ static void release(struct export *export)
 const struct export_format export_otlp = {
 	.name = "otlp",
 	.kind = EXPORT_ROWS,
-	.begin = begin,
+	.start = start,
 	.event = write_event,
-	.end = end,
+	.finish = finish,
 	.close = release,
 };

@@ -107,7 +107,7 @@ static void set_words(struct export_row *row, struct export_cell *cell, const js
 }
 
 /* JSON lets DEL and the C1 control characters stand as they are; a terminal does not. */
-static size_t put_json_byte(const char *bytes, char *at, size_t *ret_taken)
+static size_t write_json_byte(const char *bytes, char *at, size_t *ret_taken)
 {
 	unsigned char first = (unsigned char)bytes[0], second = (unsigned char)bytes[1];
 	bool is_c1 = first == 0xc2 && second >= 0x80 && second < 0xa0;
@@ -128,7 +128,7 @@ static void set_json(struct export_row *row, struct export_cell *cell, const jso
 	if (!json)
 		row->error = -ENOMEM;
 	for (size_t i = 0, taken; text && json[i]; i += taken)
-		at += put_json_byte(json + i, at, &taken);
+		at += write_json_byte(json + i, at, &taken);
 	if (text) {
 		*at = '\0';
 		keep(row, cell, EXPORT_CELL_JSON, text, (size_t)(at - text));
@@ -139,7 +139,7 @@ static void set_json(struct export_row *row, struct export_cell *cell, const jso
 /* ---- members ---- */
 
 /* What `name` tells has no column: it is kept aside.  Takes the reference. */
-static void put_aside(struct export_row *row, const char *name, json_t *value)
+static void set_aside(struct export_row *row, const char *name, json_t *value)
 {
 	if (!row->rest) /* NOLINT(clang-analyzer-core.NullDereference): the members belong to a row */
 		row->rest = json_object();
@@ -155,7 +155,7 @@ static struct export_cell *cell_of(struct export_row *row, const char *name)
 	return column == EXPORT_COLUMN_COUNT ? NULL : &row->cells[column];
 }
 
-static void put_text(struct event_members *members, const char *name, const char *bytes)
+static void write_text(struct event_members *members, const char *name, const char *bytes)
 {
 	struct export_row *row = (struct export_row *)members;
 	struct export_cell *cell = cell_of(row, name);
@@ -165,10 +165,10 @@ static void put_text(struct event_members *members, const char *name, const char
 	if (cell)
 		set_text(row, cell, bytes);
 	else
-		put_aside(row, name, text_json(bytes));
+		set_aside(row, name, text_json(bytes));
 }
 
-static void put_number(struct event_members *members, const char *name, int64_t number)
+static void write_number(struct event_members *members, const char *name, int64_t number)
 {
 	struct export_row *row = (struct export_row *)members;
 	struct export_cell *cell = cell_of(row, name);
@@ -176,11 +176,11 @@ static void put_number(struct event_members *members, const char *name, int64_t 
 	if (cell)
 		*cell = (struct export_cell){ .kind = EXPORT_CELL_NUMBER, .number = number };
 	else
-		put_aside(row, name, json_integer(number));
+		set_aside(row, name, json_integer(number));
 }
 
 /* The members of `file`. */
-static void put_file(struct export_row *row, json_t *file)
+static void write_file(struct export_row *row, json_t *file)
 {
 	static const char *const NAMES[][2] = {
 #define PART(id, column, name) { #name, #id },
@@ -190,9 +190,9 @@ static void put_file(struct export_row *row, json_t *file)
 	for (size_t i = 0; i < sizeof(NAMES) / sizeof(NAMES[0]); i++) {
 		const json_t *value = json_object_get(file, NAMES[i][0]);
 		if (json_is_integer(value))
-			put_number(&row->members, NAMES[i][1], json_integer_value(value));
+			write_number(&row->members, NAMES[i][1], json_integer_value(value));
 		else
-			put_text(&row->members, NAMES[i][1], json_string_value(value));
+			write_text(&row->members, NAMES[i][1], json_string_value(value));
 	}
 }
 
@@ -205,7 +205,7 @@ static bool are_words(const json_t *value)
 	return json_is_array(value);
 }
 
-static void put(struct event_members *members, const char *name, json_t *value)
+static void write_member(struct event_members *members, const char *name, json_t *value)
 {
 	struct export_row *row = (struct export_row *)members;
 	struct export_cell *cell = cell_of(row, name);
@@ -215,14 +215,14 @@ static void put(struct event_members *members, const char *name, json_t *value)
 	} else if (json_is_null(value)) {
 		return;
 	} else if (strcmp(name, "file") == 0) {
-		put_file(row, value);
+		write_file(row, value);
 	} else if (!cell) {
-		put_aside(row, name, json_incref(value));
+		set_aside(row, name, json_incref(value));
 	} else if (json_is_boolean(value)) {
 		*cell = (struct export_cell){ .kind = EXPORT_CELL_BOOLEAN,
 					      .number = json_is_true(value) };
 	} else if (json_is_integer(value)) {
-		put_number(members, name, json_integer_value(value));
+		write_number(members, name, json_integer_value(value));
 	} else if (cell != &row->cells[EXPORT_COLUMN_arguments] && are_words(value)) {
 		set_words(row, cell, value);
 	} else {
@@ -237,9 +237,9 @@ struct export_row *export_row_new(void)
 {
 	struct export_row *row = calloc(1, sizeof(*row));
 	if (row)
-		row->members = (struct event_members){ .put = put,
-						       .put_text = put_text,
-						       .put_number = put_number };
+		row->members = (struct event_members){ .set = write_member,
+						       .set_text = write_text,
+						       .set_number = write_number };
 	return row;
 }
 
@@ -289,7 +289,7 @@ int export_row_more(struct export_row *row, bool with_columns, const char **ret_
 		const struct export_cell *cell = &row->cells[i];
 		if (COLUMNS[i].kind == EXPORT_KIND_MORE && cell->kind &&
 		    !(cell->kind == EXPORT_CELL_BOOLEAN && !cell->number))
-			put_aside(row, COLUMNS[i].name, json_of(cell));
+			set_aside(row, COLUMNS[i].name, json_of(cell));
 	}
 	if (row->rest)
 		set_json(row, &text, row->rest);

@@ -73,7 +73,7 @@ static const struct export_field HEAD[] = {
 
 /* clang-format on */
 
-static int begin(struct export *export)
+static int start(struct export *export)
 {
 	int error = export_map_new(export, sizeof(struct sarif), export->file);
 	struct export_map *map = export->own;
@@ -93,9 +93,9 @@ static int begin(struct export *export)
 /* RFC 3986: a path's bytes as they are, or by their numbers.  A colon too: before the first slash it would end a scheme. */
 static const char *uri_of(struct sarif *sarif, const char *before, const char *path)
 {
-	char *at = stpcpy(sarif->uri, before), *end = sarif->uri + sizeof(sarif->uri) - 4;
+	char *at = stpcpy(sarif->uri, before), *finish = sarif->uri + sizeof(sarif->uri) - 4;
 
-	for (; *path && at < end; path++) {
+	for (; *path && at < finish; path++) {
 		unsigned char byte = (unsigned char)*path;
 		if ((byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
 		    (byte >= '0' && byte <= '9') || strchr("-._~/", byte))
@@ -177,7 +177,7 @@ static uint64_t fingerprint_of(struct sarif *sarif, const struct event *event,
 }
 
 /* Is it to be a result? */
-static bool take(struct sarif *sarif, const struct event_class *class, uint64_t fingerprint)
+static bool collect(struct sarif *sarif, const struct event_class *class, uint64_t fingerprint)
 {
 	bool is_note = class->severity <= EVENT_SEVERITY_LOW;
 	uint64_t *known = &sarif->known[fingerprint % KNOWN];
@@ -359,7 +359,7 @@ static int write_event(struct export *export, const struct event *event)
 	follow_run(sarif, event);
 	if (map->class.finding) {
 		sarif->fingerprint = fingerprint_of(sarif, event, &map->class);
-		if (take(sarif, &map->class, sarif->fingerprint)) {
+		if (collect(sarif, &map->class, sarif->fingerprint)) {
 			sarif->rule_place = place_of_rule(sarif, &map->class);
 			export_map_write(map, RESULT);
 		}
@@ -369,7 +369,7 @@ static int write_event(struct export *export, const struct event *event)
 
 /* ---- the end ---- */
 
-static void put_message(struct json_out *out, const char *name, const char *text)
+static void write_message_text(struct json_out *out, const char *name, const char *text)
 {
 	json_out_init(out, name, '{');
 	json_out_word(out, "text", text);
@@ -413,7 +413,7 @@ static const struct export_field DRIVER[] = {
 
 /* clang-format on */
 
-static void put_tool(struct sarif *sarif)
+static void write_tool(struct sarif *sarif)
 {
 	struct json_out *out = &sarif->map.out;
 
@@ -434,7 +434,7 @@ static void put_tool(struct sarif *sarif)
 }
 
 /* SARIF has times with at most three digits behind the second in its examples, and any number in its text. */
-static void put_time(struct json_out *out, const char *name, uint64_t realtime_ns)
+static void write_time(struct json_out *out, const char *name, uint64_t realtime_ns)
 {
 	char time[TEXT_TIME_BYTES];
 
@@ -442,7 +442,7 @@ static void put_time(struct json_out *out, const char *name, uint64_t realtime_n
 		json_out_word(out, name, time);
 }
 
-static void put_omitted(struct sarif *sarif)
+static void write_omitted(struct sarif *sarif)
 {
 	struct json_out *out = &sarif->map.out;
 	char text[160];
@@ -457,12 +457,12 @@ static void put_omitted(struct sarif *sarif)
 	json_out_init(out, "toolExecutionNotifications", '[');
 	json_out_init(out, NULL, '{');
 	json_out_word(out, "level", "warning");
-	put_message(out, "message", text);
+	write_message_text(out, "message", text);
 	json_out_finish(out, '}');
 	json_out_finish(out, ']');
 }
 
-static void put_invocations(struct sarif *sarif)
+static void write_invocations(struct sarif *sarif)
 {
 	struct json_out *out = &sarif->map.out;
 	uint64_t first = sarif->run_count > RUNS_MAX ? sarif->run_count - RUNS_MAX : 0;
@@ -472,49 +472,49 @@ static void put_invocations(struct sarif *sarif)
 		const struct run *run = &sarif->runs[i % RUNS_MAX];
 		json_out_init(out, NULL, '{');
 		json_out_boolean(out, "executionSuccessful", true);
-		put_time(out, "startTimeUtc", run->begin_ns);
-		put_time(out, "endTimeUtc", run->end_ns);
+		write_time(out, "startTimeUtc", run->begin_ns);
+		write_time(out, "endTimeUtc", run->end_ns);
 		json_out_known(out, "processId", run->pid);
 		if (run->ended)
 			json_out_number(out, "exitCode", run->status);
 		if (i + 1 == sarif->run_count)
-			put_omitted(sarif);
+			write_omitted(sarif);
 		json_out_finish(out, '}');
 	}
 	if (sarif->run_count == 0) {
 		json_out_init(out, NULL, '{');
 		json_out_boolean(out, "executionSuccessful", true);
-		put_omitted(sarif);
+		write_omitted(sarif);
 		json_out_finish(out, '}');
 	}
 	json_out_finish(out, ']');
 }
 
-static void put_base(struct json_out *out, const char *name, const char *uri, const char *text)
+static void write_base(struct json_out *out, const char *name, const char *uri, const char *text)
 {
 	json_out_init(out, name, '{');
 	json_out_word(out, "uri", uri);
-	put_message(out, "description", text);
+	write_message_text(out, "description", text);
 	json_out_finish(out, '}');
 }
 
-static int end(struct export *export)
+static int finish(struct export *export)
 {
 	struct sarif *sarif = export->own;
 	struct json_out *out = &sarif->map.out;
 	const char *workspace = export->facts.workspace;
 
 	json_out_finish(out, ']'); /* results */
-	put_tool(sarif);
-	put_invocations(sarif);
+	write_tool(sarif);
+	write_invocations(sarif);
 	json_out_init(out, "originalUriBaseIds", '{');
 	if (workspace) {
 		(void)snprintf(sarif->map.text, sizeof(sarif->map.text), "%s/", workspace);
 		workspace = uri_of(sarif, "file://", sarif->map.text);
 	}
-	put_base(out, "%SRCROOT%", workspace, "The workspace of the session.");
-	put_base(out, "SESSION", NULL, "The folder of the session's journal.");
-	put_base(out, "FOLDER", NULL, "A folder that is not known.");
+	write_base(out, "%SRCROOT%", workspace, "The workspace of the session.");
+	write_base(out, "SESSION", NULL, "The folder of the session's journal.");
+	write_base(out, "FOLDER", NULL, "A folder that is not known.");
 	json_out_finish(out, '}');
 	json_out_init(out, "automationDetails", '{');
 	(void)snprintf(sarif->map.text, sizeof(sarif->map.text), "seen/%s", export->facts.session);
@@ -535,8 +535,8 @@ static int end(struct export *export)
 const struct export_format export_sarif = {
 	.name = "sarif",
 	.kind = EXPORT_DOCUMENT,
-	.begin = begin,
+	.start = start,
 	.event = write_event,
-	.end = end,
+	.finish = finish,
 	.close = export_map_free,
 };

@@ -30,7 +30,7 @@ enum {
 };
 
 /* A text that has a row in `paths`. */
-struct known_path {
+struct path_row {
 	int64_t id; /* 0: none */
 	uint16_t length;
 	char text[KNOWN_PATH_BYTES];
@@ -44,7 +44,7 @@ struct database {
 	unsigned rows; /* of this transaction */
 	bool is_new;   /* the file was made by this run, and is empty */
 	int64_t processes[KNOWN_PROCESSES];
-	struct known_path paths[KNOWN_PATHS];
+	struct path_row paths[KNOWN_PATHS];
 };
 
 static struct sqlite library;
@@ -146,7 +146,7 @@ static int check_file(struct export *export, int fd)
 	return 0;
 }
 
-static int look_at_file(struct export *export)
+static int inspect_file(struct export *export)
 {
 	struct database *database = export->own;
 	int fd = open(export->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0600);
@@ -196,7 +196,7 @@ static int make_tables(struct export *export)
 static int open_database(struct export *export)
 {
 	struct database *database = export->own;
-	int error = look_at_file(export);
+	int error = inspect_file(export);
 
 	if (error < 0)
 		return error;
@@ -340,7 +340,7 @@ static int commit(struct export *export, uint64_t next)
 	return error;
 }
 
-static int begin(struct export *export)
+static int start(struct export *export)
 {
 	struct database *database = calloc(1, sizeof(*database));
 
@@ -372,7 +372,7 @@ static int find_path(struct export *export, const struct export_cell *cell, int6
 		return 0;
 	for (; cell->text[length]; length++)
 		hash = (hash ^ (unsigned char)cell->text[length]) * 16777619u;
-	struct known_path *known = &database->paths[hash % KNOWN_PATHS];
+	struct path_row *known = &database->paths[hash % KNOWN_PATHS];
 	if (known->id && known->length == length && memcmp(known->text, cell->text, length) == 0) {
 		*ret_id = known->id;
 		return 0;
@@ -453,19 +453,19 @@ static int bind_event(struct export *export, const struct event *event)
 }
 
 /* Begins a transaction, unless one goes on. */
-static int begin_rows(struct export *export)
+static int start_rows(struct export *export)
 {
 	struct database *database = export->own;
 	return library.get_autocommit(database->sqlite) ? run(export, "BEGIN IMMEDIATE") : 0;
 }
 
-static int tell_event(struct export *export, const struct event *event)
+static int add_event(struct export *export, const struct event *event)
 {
 	struct database *database = export->own;
 	sqlite3_stmt *statement = database->add_event;
 	const char *more = NULL;
 	int64_t process = 0;
-	int error = begin_rows(export);
+	int error = start_rows(export);
 
 	if (error == 0)
 		error = export_row_fill(database->row, event);
@@ -488,9 +488,9 @@ static int tell_event(struct export *export, const struct event *event)
 	return error;
 }
 
-static int end(struct export *export)
+static int finish(struct export *export)
 {
-	int error = begin_rows(export);
+	int error = start_rows(export);
 
 	if (error == 0)
 		error = run(export, export_sql_indices_sql);
@@ -521,8 +521,8 @@ static void close_database(struct export *export)
 const struct export_format export_sqlite = {
 	.name = "sqlite",
 	.kind = EXPORT_DATABASE,
-	.begin = begin,
-	.event = tell_event,
-	.end = end,
+	.start = start,
+	.event = add_event,
+	.finish = finish,
 	.close = close_database,
 };

@@ -12,7 +12,7 @@
 
 enum { FILE_BYTES_MAX = 4096 };
 
-static int take_text(const json_t *document, const char *name, char *ret_text, size_t capacity)
+static int read_text(const json_t *document, const char *name, char *ret_text, size_t capacity)
 {
 	const char *text = json_string_value(json_object_get(document, name));
 	if (!text || strlen(text) >= capacity)
@@ -33,9 +33,9 @@ static int parse(const char *text, size_t bytes, struct export_state *ret_state)
 			    : -EBADMSG;
 
 	if (error == 0)
-		error = take_text(document, "journal", state.journal, sizeof(state.journal));
+		error = read_text(document, "journal", state.journal, sizeof(state.journal));
 	if (error == 0)
-		error = take_text(document, "format", state.format, sizeof(state.format));
+		error = read_text(document, "format", state.format, sizeof(state.format));
 	if (error == 0) {
 		state.next = (uint64_t)json_integer_value(next);
 		*ret_state = state;

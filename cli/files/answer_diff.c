@@ -83,7 +83,7 @@ static int memory_file(const char *bytes, size_t count)
 }
 
 /* Takes a copy of a text; false where it is not in that version, or none. */
-static bool copy_take(int fd, const struct version *version, struct copy *ret_copy)
+static bool copy_acquire(int fd, const struct version *version, struct copy *ret_copy)
 {
 	struct copy copy = { malloc(version->size_bytes + 1), version->size_bytes, -1 };
 	struct version found = { 0 };
@@ -105,16 +105,16 @@ static void leave_workspace_out_of_path(const struct segment *segment)
 {
 	const char *search = getenv("PATH");
 	char *kept = calloc(1, search ? strlen(search) + 2 : 1);
-	char folder[SEGMENT_PATH_BYTES];
+	char directory[SEGMENT_PATH_BYTES];
 
 	for (const char *at = search; kept && at; at = *at ? at + 1 : NULL) {
 		size_t length = strcspn(at, ":");
-		if (*at == '/' && length < sizeof(folder)) {
-			memcpy(folder, at, length);
-			folder[length] = '\0';
-			if (!path_in_workspace(segment, folder)) {
+		if (*at == '/' && length < sizeof(directory)) {
+			memcpy(directory, at, length);
+			directory[length] = '\0';
+			if (!path_in_workspace(segment, directory)) {
 				(void)strcat(kept, *kept ? ":" : "");
-				(void)strcat(kept, folder);
+				(void)strcat(kept, directory);
 			}
 		}
 		at += length;
@@ -203,8 +203,8 @@ int answer_diff(const struct segment *segment, const struct diff_question *quest
 	int kept = contents_open(segment, &question->before);
 	if (kept < 0)
 		return DIFF_FAILED;
-	if (copy_take(kept, &question->before, &before)) {
-		if (copy_take(fd, &question->now, &now)) {
+	if (copy_acquire(kept, &question->before, &before)) {
+		if (copy_acquire(fd, &question->now, &now)) {
 			status = write_diff(&labels, &before, &now, out);
 			copy_free(&now);
 		}

@@ -113,7 +113,7 @@ static struct item *add_item(struct job *job, const char *path)
 	return items[job->count].path ? &items[job->count++] : NULL;
 }
 
-static bool was_looked_at(const struct job *job, const char *path, const struct stat *stat)
+static bool was_inspected(const struct job *job, const char *path, const struct stat *stat)
 {
 	for (size_t i = 0; i < job->count; i++)
 		if (strcmp(job->items[i].path, path) == 0 ||
@@ -203,17 +203,17 @@ static bool is_utf8(const struct cached_content *content)
 }
 
 /* A place where an instruction file may be. */
-static void look_at(struct job *job, const char *path)
+static void inspect(struct job *job, const char *path)
 {
 	struct cached_content content;
 	struct stat stat;
 
-	if (was_looked_at(job, path, NULL))
+	if (was_inspected(job, path, NULL))
 		return;
 	int fd = instruction_open(job->segment, path, &stat);
 	if (fd == -ENOENT || fd == -ENOTDIR)
 		return;
-	if (fd >= 0 && was_looked_at(job, path, &stat)) {
+	if (fd >= 0 && was_inspected(job, path, &stat)) {
 		(void)close(fd);
 		return;
 	}
@@ -258,11 +258,11 @@ static int resolve_name(struct job *job, const char *word)
 		message("%s: not in the session's workspace", word);
 		return EXIT_CODE_NOTHING;
 	}
-	bool is_folder = sys_stat(path, &stat) == 0 ? S_ISDIR(stat.st_mode)
-						    : word[strlen(word) - 1] == '/';
-	instruction_walk_init(job->segment, path, is_folder, false, &walk);
+	bool is_directory = sys_stat(path, &stat) == 0 ? S_ISDIR(stat.st_mode)
+						       : word[strlen(word) - 1] == '/';
+	instruction_walk_init(job->segment, path, is_directory, false, &walk);
 	while (instruction_walk_next(job->segment, &walk, place, sizeof(place)))
-		look_at(job, place);
+		inspect(job, place);
 	return EXIT_CODE_OK;
 }
 

@@ -130,7 +130,7 @@ struct rows {
 	size_t count, capacity;
 };
 
-static void put(json_t *object, const char *name, json_t *value)
+static void set(json_t *object, const char *name, json_t *value)
 {
 	(void)json_object_set_new(object, name, value);
 }
@@ -166,19 +166,19 @@ static json_t *json_any(const struct rows *rows, const struct row *row)
 		(void)json_array_append_new(edited, json_string("agent"));
 	if (row->change.by_tool)
 		(void)json_array_append_new(edited, json_string("tool"));
-	put(object, "full_reads", json_integer(row->file.full_reads));
-	put(object, "repeats", json_integer(row->file.repeats));
-	put(object, "notices", json_integer(row->file.notices));
-	put(object, "yields", json_integer(row->file.yields));
-	put(object, "first_read", text_json_time(row->file.first_read_realtime_ns));
-	put(object, "last_read", text_json_time(row->file.last_read_realtime_ns));
-	put(object, "last_edit", text_json_time(row->file.last_edit_realtime_ns));
-	put(object, "version", json_version(&row->version));
-	put(object, "bytes",
+	set(object, "full_reads", json_integer(row->file.full_reads));
+	set(object, "repeats", json_integer(row->file.repeats));
+	set(object, "notices", json_integer(row->file.notices));
+	set(object, "yields", json_integer(row->file.yields));
+	set(object, "first_read", text_json_time(row->file.first_read_realtime_ns));
+	set(object, "last_read", text_json_time(row->file.last_read_realtime_ns));
+	set(object, "last_edit", text_json_time(row->file.last_edit_realtime_ns));
+	set(object, "version", json_version(&row->version));
+	set(object, "bytes",
 	    known ? json_integer((json_int_t)row->version.size_bytes) : json_null());
-	put(object, "state", json_string(state_name(row->state)));
-	put(object, "edited_by", edited);
-	put(object, "fate", fate ? json_string(fate) : json_null());
+	set(object, "state", json_string(state_name(row->state)));
+	set(object, "edited_by", edited);
+	set(object, "fate", fate ? json_string(fate) : json_null());
 	return object;
 }
 
@@ -230,9 +230,9 @@ static json_t *changer_json(const struct segment *segment, uint64_t changer)
 		return json_null();
 	json_t *object = json_object();
 	bool is_known = scope_agent(segment, changer, name, &pid);
-	put(object, "scope", session_document_scope(changer));
-	put(object, "agent", is_known ? text_json(name) : json_null());
-	put(object, "pid", is_known ? json_integer(pid) : json_null());
+	set(object, "scope", session_document_scope(changer));
+	set(object, "agent", is_known ? text_json(name) : json_null());
+	set(object, "pid", is_known ? json_integer(pid) : json_null());
 	return object;
 }
 
@@ -240,11 +240,11 @@ static json_t *json_changed(const struct rows *rows, const struct row *row)
 {
 	json_t *object = json_object();
 
-	put(object, "state", json_string(state_of_changed(row)));
-	put(object, "source", json_string(source_name(row->changed.source)));
-	put(object, "by", changer_json(rows->segment, row->changed.changer));
-	put(object, "time", text_json_time(row->changed.realtime_ns));
-	put(object, "version", json_version(&row->changed.version));
+	set(object, "state", json_string(state_of_changed(row)));
+	set(object, "source", json_string(source_name(row->changed.source)));
+	set(object, "by", changer_json(rows->segment, row->changed.changer));
+	set(object, "time", text_json_time(row->changed.realtime_ns));
+	set(object, "version", json_version(&row->changed.version));
 	return object;
 }
 
@@ -281,9 +281,9 @@ static json_t *json_edited(const struct rows *rows, const struct row *row)
 	json_t *object = json_object();
 
 	(void)rows;
-	put(object, "source", json_string(source_name(row->change.source)));
-	put(object, "time", text_json_time(row->file.last_edit_realtime_ns));
-	put(object, "removed", json_boolean(row->change.fate == FATE_IS_REMOVED));
+	set(object, "source", json_string(source_name(row->change.source)));
+	set(object, "time", text_json_time(row->file.last_edit_realtime_ns));
+	set(object, "removed", json_boolean(row->change.fate == FATE_IS_REMOVED));
 	return object;
 }
 
@@ -297,9 +297,9 @@ static void print_edited(const struct rows *rows, const struct row *row, const c
 /* Only for what was shown: it may have been edited again. */
 static void note_reported(struct file_slot *file, const void *data)
 {
-	const struct file_slot *told = data;
+	const struct file_slot *reported = data;
 
-	if (file->last_edit_realtime_ns == told->last_edit_realtime_ns)
+	if (file->last_edit_realtime_ns == reported->last_edit_realtime_ns)
 		file->flags &= ~(uint32_t)(FILE_EDIT_UNREPORTED |
 					   (tools ? FILE_TOOL_EDIT_UNREPORTED : 0));
 }
@@ -360,14 +360,14 @@ static int print_json(const struct session *session, const struct rows *rows)
 	for (size_t i = 0; i < rows->count; i++) {
 		json_t *object = json_object();
 		json_t *rest = rows->filter->to_json(rows, &rows->rows[i]);
-		put(object, "path", text_json(path_relative(rows->segment, rows->rows[i].path)));
+		set(object, "path", text_json(path_relative(rows->segment, rows->rows[i].path)));
 		(void)json_object_update(object, rest);
 		json_decref(rest);
 		(void)json_array_append_new(files, object);
 	}
 	if (rows->filter == &ANY)
-		put(document, "scope", session_document_scope(rows->scope_id));
-	put(document, "files", files);
+		set(document, "scope", session_document_scope(rows->scope_id));
+	set(document, "files", files);
 	return text_json_print(document);
 }
 

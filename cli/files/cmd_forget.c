@@ -48,8 +48,8 @@ static const struct options OPTIONS = {
 };
 
 /* What was forgotten goes on record; cause: NULL: somebody asked for it. */
-static void record_forgotten(const struct session *session, uint64_t scope_id, const char *path,
-			     const char *cause)
+static void record_invalidated(const struct session *session, uint64_t scope_id, const char *path,
+			       const char *cause)
 {
 	struct journal journal;
 
@@ -59,21 +59,21 @@ static void record_forgotten(const struct session *session, uint64_t scope_id, c
 	journal_unmap(&journal);
 }
 
-struct folder {
+struct directory {
 	const struct segment *segment;
 	const char *path;
 	uint64_t scope_id;
-	unsigned forgotten;
+	unsigned invalidated;
 };
 
 static int forget_below(const char *path, const struct file_slot *file, void *data)
 {
-	struct folder *folder = data;
+	struct directory *directory = data;
 
 	(void)file;
-	if (argument_is_below(path, folder->path) &&
-	    tracker_forget(folder->segment, folder->scope_id, path) == 0)
-		folder->forgotten++;
+	if (argument_is_below(path, directory->path) &&
+	    tracker_forget(directory->segment, directory->scope_id, path) == 0)
+		directory->invalidated++;
 	return 0;
 }
 
@@ -82,17 +82,17 @@ static int forget_path(const struct session *session, uint64_t scope_id, const c
 {
 	const struct segment *segment = &session->segment;
 	char path[SEGMENT_PATH_BYTES];
-	struct folder folder = { segment, path, scope_id, 0 };
+	struct directory directory = { segment, path, scope_id, 0 };
 	int error = argument_path(word, path, sizeof(path));
 
 	if (error == 0)
 		error = tracker_forget(segment, scope_id, path);
 	if (error == -ENOENT) {
-		(void)tracker_each_file(segment, forget_below, &folder);
-		error = folder.forgotten ? 0 : -ENOENT;
+		(void)tracker_each_file(segment, forget_below, &directory);
+		error = directory.invalidated ? 0 : -ENOENT;
 	}
 	if (error == 0)
-		record_forgotten(session, scope_id, path, NULL);
+		record_invalidated(session, scope_id, path, NULL);
 	return error;
 }
 
@@ -109,7 +109,7 @@ static int forget(const struct session *session, char **words)
 		return EXIT_CODE_NOTHING;
 	}
 	if (all)
-		record_forgotten(session, scope_id, NULL, NULL);
+		record_invalidated(session, scope_id, NULL, NULL);
 	for (; *words; words++) {
 		int error = forget_path(session, scope_id, *words);
 		if (error == 0)
@@ -166,7 +166,7 @@ static void forget_by_hook(void)
 		error = tracker_forget_all(&session.segment, scope_id);
 	(void)snprintf(cause, sizeof(cause), "hook %s", hook);
 	if (error == 0)
-		record_forgotten(&session, scope_id, NULL, cause);
+		record_invalidated(&session, scope_id, NULL, cause);
 	session_close(&session);
 }
 

@@ -82,7 +82,7 @@ static size_t next(struct lines *lines, const char **ret_line)
 }
 
 /* Goes past a line with these bytes.  False: there is another one. */
-static bool take(struct lines *lines, const char *bytes, size_t length)
+static bool parse(struct lines *lines, const char *bytes, size_t length)
 {
 	if ((size_t)(lines->end - lines->at) < length || memcmp(lines->at, bytes, length) != 0)
 		return false;
@@ -91,13 +91,13 @@ static bool take(struct lines *lines, const char *bytes, size_t length)
 }
 
 /* Goes past the lines that are in both, up to line number `until`; *number is that of the next one. */
-static bool take_both(struct lines *old, struct lines *new, uint64_t *number, uint64_t until)
+static bool parse_both(struct lines *old, struct lines *new, uint64_t *number, uint64_t until)
 {
 	const char *line;
 
 	for (; *number < until; ++*number) {
 		size_t length = next(old, &line);
-		if (!length || !take(new, line, length))
+		if (!length || !parse(new, line, length))
 			return false;
 	}
 	return true;
@@ -118,8 +118,8 @@ static const char *range(const char *text, uint64_t *ret_start, uint64_t *ret_co
 }
 
 /* "@@ -A,B +C,D @@" */
-static bool take_header(struct lines *diff, uint64_t *ret_start, uint64_t *ret_old,
-			uint64_t *ret_new)
+static bool parse_header(struct lines *diff, uint64_t *ret_start, uint64_t *ret_old,
+			 uint64_t *ret_new)
 {
 	char text[128];
 	const char *line;
@@ -138,15 +138,15 @@ static bool take_header(struct lines *diff, uint64_t *ret_start, uint64_t *ret_o
 }
 
 /* One hunk; *number: of the old text's next line, from 1. */
-static bool take_hunk(struct lines *diff, struct lines *old, struct lines *new, uint64_t *number)
+static bool parse_hunk(struct lines *diff, struct lines *old, struct lines *new, uint64_t *number)
 {
 	uint64_t start, old_left, new_left;
 	const char *line, *after;
 
-	if (!take_header(diff, &start, &old_left, &new_left))
+	if (!parse_header(diff, &start, &old_left, &new_left))
 		return false;
 	/* Of no lines, it names the line that it stands behind. */
-	if (!take_both(old, new, number, start + (old_left == 0)))
+	if (!parse_both(old, new, number, start + (old_left == 0)))
 		return false;
 	while (old_left || new_left) {
 		size_t length = next(diff, &line);
@@ -161,8 +161,8 @@ static bool take_hunk(struct lines *diff, struct lines *old, struct lines *new, 
 			*diff = ahead;
 			length--;
 		}
-		if ((is_old && !take(old, line + 1, length - 1)) ||
-		    (is_new && !take(new, line + 1, length - 1)))
+		if ((is_old && !parse(old, line + 1, length - 1)) ||
+		    (is_new && !parse(new, line + 1, length - 1)))
 			return false;
 		old_left -= is_old;
 		new_left -= is_new;
@@ -183,9 +183,9 @@ bool unified_leads_to(const char *old, size_t old_bytes, const char *diff, size_
 	    memcmp(line, "---", 3) != 0 || next(&hunks, &line) < 4 || memcmp(line, "+++", 3) != 0)
 		return false;
 	while (hunks.at < hunks.end)
-		if (!take_hunk(&hunks, &from, &to, &number))
+		if (!parse_hunk(&hunks, &from, &to, &number))
 			return false;
 	/* What is behind the last hunk is in both. */
 	return from.end - from.at == to.end - to.at &&
-	       take(&to, from.at, (size_t)(from.end - from.at));
+	       parse(&to, from.at, (size_t)(from.end - from.at));
 }

@@ -199,12 +199,12 @@ static void print_paths(const struct printer *printer, const struct history_entr
 {
 	uint64_t left = printer->characters, used;
 	const char *end = entry->paths + entry->paths_bytes;
-	uint64_t told = 0;
+	uint64_t printed = 0;
 
-	for (const char *at = entry->paths; at < end && left > 0; told++) {
+	for (const char *at = entry->paths; at < end && left > 0; printed++) {
 		const char *name = short_name(printer, at);
 		size_t length = strlen(name);
-		const char *between = told ? ", " : "";
+		const char *between = printed ? ", " : "";
 		size_t cut = excerpt_bytes(between, strlen(between), left, &used);
 		(void)printf("%.*s", (int)cut, between);
 		left -= used;
@@ -218,7 +218,7 @@ static void print_paths(const struct printer *printer, const struct history_entr
 			break;
 		at += strlen(at) + 1;
 	}
-	if (told < entry->path_count)
+	if (printed < entry->path_count)
 		(void)fputs("… [truncated]", stdout);
 }
 
@@ -424,14 +424,14 @@ static int open_contents(const char *journal)
 {
 	char path[SEGMENT_PATH_BYTES];
 	const char *slash = strrchr(journal, '/');
-	int folder;
+	int directory;
 
 	if (snprintf(path, sizeof(path), "%.*s%s" CONTENTS_DIRECTORY,
 		     slash ? (int)(slash - journal) : 0, journal,
 		     slash ? "/" : "./") >= (int)sizeof(path) ||
-	    session_open_directory(AT_FDCWD, path, &folder) < 0)
+	    session_open_directory(AT_FDCWD, path, &directory) < 0)
 		return -1;
-	return folder;
+	return directory;
 }
 
 /* The scope that was asked for: by its digits, which need no session; else by its name. */
@@ -456,7 +456,7 @@ static int find_scope(const struct config *config, uint64_t *ret_id)
 	return code;
 }
 
-static void tell_missing(const struct events *events)
+static void report_missing(const struct events *events)
 {
 	struct events_counts counts = events_counts(events);
 
@@ -494,7 +494,7 @@ static int show(const char *path, uint64_t scope_id, uint64_t last, struct print
 	printer->workspace = events_workspace(events);
 	printer->contents = open_contents(path);
 	error = history_each(events, scope_id, print_entry, printer);
-	tell_missing(events);
+	report_missing(events);
 	if (printer->contents >= 0)
 		(void)close(printer->contents);
 	events_close(events);

@@ -119,7 +119,7 @@ static int print(struct events *events, const struct event_filter *filter, uint6
 }
 
 /* What is missing above. */
-static void tell_missing(const struct events *events)
+static void report_missing(const struct events *events)
 {
 	struct events_counts counts = events_counts(events);
 
@@ -157,7 +157,7 @@ static int show(const char *path, struct event_filter *filter, uint64_t count)
 		return journal_file_failed(path, error);
 	filter->workspace = events_workspace(events);
 	int code = print(events, filter, skipped);
-	tell_missing(events);
+	report_missing(events);
 	events_close(events);
 	return code;
 }

@@ -86,7 +86,7 @@ static enum event_action action_of_access(uint32_t access)
 	}
 }
 
-static void look_closer(const struct event *event, struct event_class *class)
+static void classify_closely(const struct event *event, struct event_class *class)
 {
 	const struct journal_record *record = &event->entry->record;
 	const struct version *after = &event->entry->details.after;
@@ -205,7 +205,7 @@ struct event_class event_class(const struct event *event)
 		class.file_kind = OPS[event->op].file_kind;
 	}
 	if (event->entry)
-		look_closer(event, &class);
+		classify_closely(event, &class);
 	class.outcome = event->error || op_info(event->op)->effect == EFFECT_WITHDRAWS ||
 					class.prevented
 				? EVENT_FAILED

@@ -92,7 +92,7 @@ int event_filter_source(const char *word, enum source *ret_source)
 }
 
 /* Digits, `count` of them, as a number. */
-static bool take_digits(const char **at, int count, int *ret_number)
+static bool parse_digits(const char **at, int count, int *ret_number)
 {
 	int number = 0;
 	for (int i = 0; i < count; i++, (*at)++) {
@@ -104,7 +104,7 @@ static bool take_digits(const char **at, int count, int *ret_number)
 	return true;
 }
 
-static bool take(const char **at, char byte)
+static bool parse(const char **at, char byte)
 {
 	bool there = **at == byte;
 	*at += there;
@@ -112,7 +112,7 @@ static bool take(const char **at, char byte)
 }
 
 /* A fraction of a second: at least one digit, those beyond nanoseconds are dropped. */
-static bool take_fraction(const char **at, uint64_t *ret_ns)
+static bool parse_fraction(const char **at, uint64_t *ret_ns)
 {
 	uint64_t ns = 0, scale = NS_PER_SECOND / 10;
 
@@ -125,18 +125,18 @@ static bool take_fraction(const char **at, uint64_t *ret_ns)
 }
 
 /* `Z`, or the distance from UTC as `+02:00` (RFC 3339, section 5.6); nothing: UTC. */
-static bool take_zone(const char **at, int *ret_seconds)
+static bool parse_zone(const char **at, int *ret_seconds)
 {
 	int hours, minutes;
 	char sign = **at;
 
 	*ret_seconds = 0;
-	if (!sign || take(at, 'Z') || take(at, 'z'))
+	if (!sign || parse(at, 'Z') || parse(at, 'z'))
 		return true;
 	if (sign != '+' && sign != '-')
 		return false;
 	++*at;
-	if (!take_digits(at, 2, &hours) || !take(at, ':') || !take_digits(at, 2, &minutes) ||
+	if (!parse_digits(at, 2, &hours) || !parse(at, ':') || !parse_digits(at, 2, &minutes) ||
 	    hours > 23 || minutes > 59)
 		return false;
 	*ret_seconds = (hours * 60 + minutes) * 60 * (sign == '-' ? -1 : 1);
@@ -150,17 +150,17 @@ static int absolute_time(const char *text, uint64_t *ret_realtime_ns)
 	uint64_t fraction_ns = 0;
 	int zone_s;
 
-	if (!take_digits(&at, 4, &parts.tm_year) || !take(&at, '-') ||
-	    !take_digits(&at, 2, &parts.tm_mon) || !take(&at, '-') ||
-	    !take_digits(&at, 2, &parts.tm_mday) ||
-	    (!take(&at, 'T') && !take(&at, 't') && !take(&at, ' ')) ||
-	    !take_digits(&at, 2, &parts.tm_hour) || !take(&at, ':') ||
-	    !take_digits(&at, 2, &parts.tm_min))
+	if (!parse_digits(&at, 4, &parts.tm_year) || !parse(&at, '-') ||
+	    !parse_digits(&at, 2, &parts.tm_mon) || !parse(&at, '-') ||
+	    !parse_digits(&at, 2, &parts.tm_mday) ||
+	    (!parse(&at, 'T') && !parse(&at, 't') && !parse(&at, ' ')) ||
+	    !parse_digits(&at, 2, &parts.tm_hour) || !parse(&at, ':') ||
+	    !parse_digits(&at, 2, &parts.tm_min))
 		return -EINVAL;
-	if (take(&at, ':') && (!take_digits(&at, 2, &parts.tm_sec) ||
-			       (take(&at, '.') && !take_fraction(&at, &fraction_ns))))
+	if (parse(&at, ':') && (!parse_digits(&at, 2, &parts.tm_sec) ||
+				(parse(&at, '.') && !parse_fraction(&at, &fraction_ns))))
 		return -EINVAL;
-	if (!take_zone(&at, &zone_s) || *at)
+	if (!parse_zone(&at, &zone_s) || *at)
 		return -EINVAL;
 	parts.tm_year -= 1900;
 	parts.tm_mon -= 1;
@@ -231,7 +231,7 @@ const char *event_path_shown(const char *workspace, const char *path)
 
 /* Does a path that is not resolved tell where it ends?  Not with `..` in it, and not where it
  * was cut. */
-static bool tells_its_end(const char *path)
+static bool has_plain_ending(const char *path)
 {
 	for (const char *at = path; at; at = strchr(at, '/')) {
 		at += *at == '/';
@@ -250,7 +250,7 @@ static bool name_matches(const struct event_filter *filter, const char *resolved
 				   ? NULL
 				   : event_path_below(filter->workspace, resolved, filter->fold);
 		relative = relative ? relative : resolved + 1;
-	} else if (!given || filter->path[0] == '/' || !tells_its_end(given)) {
+	} else if (!given || filter->path[0] == '/' || !has_plain_ending(given)) {
 		return false;
 	}
 	return path_matches_glob(filter->path, relative, filter->fold);

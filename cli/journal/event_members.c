@@ -41,91 +41,91 @@ static const uint64_t NO_NUMBER = UINT64_MAX, NO_MEMBER = UINT64_MAX - 1;
 
 /* ---- types ---- */
 
-static void put(struct event_members *members, const char *name, json_t *value)
+static void set(struct event_members *members, const char *name, json_t *value)
 {
-	members->put(members, name, value);
+	members->set(members, name, value);
 }
 
 /* Bytes of others, or a word of ours; NULL: not known. */
-static void put_text(struct event_members *members, const char *name, const char *bytes)
+static void set_text(struct event_members *members, const char *name, const char *bytes)
 {
-	if (members->put_text)
-		members->put_text(members, name, bytes);
+	if (members->set_text)
+		members->set_text(members, name, bytes);
 	else
-		put(members, name, bytes ? text_json(bytes) : json_null());
+		set(members, name, bytes ? text_json(bytes) : json_null());
 }
 
-#define put_role put_text
-#define put_decision put_text
-#define put_request_decision put_text
-#define put_reason put_text
-#define put_guard_reason put_text
-#define put_kept_reason put_text
-#define put_verdict put_text
-#define put_change put_text
-#define put_create_kind put_text
-#define put_metadata_kind put_text
-#define put_way put_text
-#define put_access put_text
-#define put_action put_text
+#define set_role set_text
+#define set_decision set_text
+#define set_request_decision set_text
+#define set_reason set_text
+#define set_guard_reason set_text
+#define set_kept_reason set_text
+#define set_verdict set_text
+#define set_change set_text
+#define set_create_kind set_text
+#define set_metadata_kind set_text
+#define set_way set_text
+#define set_access set_text
+#define set_action set_text
 
 /* JSON has no numbers for the upper half: they are no counts, bytes or descriptors either. */
-static void put_count(struct event_members *members, const char *name, uint64_t number)
+static void set_count(struct event_members *members, const char *name, uint64_t number)
 {
 	if (number > INT64_MAX)
-		put_text(members, name, NULL);
-	else if (members->put_number)
-		members->put_number(members, name, (int64_t)number);
+		set_text(members, name, NULL);
+	else if (members->set_number)
+		members->set_number(members, name, (int64_t)number);
 	else
-		put(members, name, json_integer((json_int_t)number));
+		set(members, name, json_integer((json_int_t)number));
 }
 
-static void put_optional_count(struct event_members *members, const char *name, uint64_t number)
+static void set_optional_count(struct event_members *members, const char *name, uint64_t number)
 {
 	if (number != NO_MEMBER)
-		put_count(members, name, number);
+		set_count(members, name, number);
 }
 
 /* A name of something, 0: not known. */
-static void put_number(struct event_members *members, const char *name, uint64_t number)
+static void set_number(struct event_members *members, const char *name, uint64_t number)
 {
-	put_count(members, name, number ? number : NO_NUMBER);
+	set_count(members, name, number ? number : NO_NUMBER);
 }
 
-static void put_descriptor(struct event_members *members, const char *name, int fd)
+static void set_descriptor(struct event_members *members, const char *name, int fd)
 {
-	put_count(members, name, fd >= 0 ? (uint64_t)fd : NO_NUMBER);
+	set_count(members, name, fd >= 0 ? (uint64_t)fd : NO_NUMBER);
 }
 
-static void put_boolean(struct event_members *members, const char *name, bool value)
+static void set_boolean(struct event_members *members, const char *name, bool value)
 {
-	put(members, name, json_boolean(value));
+	set(members, name, json_boolean(value));
 }
 
-static void put_id(struct event_members *members, const char *name, uint64_t id)
+static void set_id(struct event_members *members, const char *name, uint64_t id)
 {
 	char text[SCOPES_ID_BYTES];
 
 	(void)snprintf(text, sizeof(text), "%016llx", (unsigned long long)id);
-	put_text(members, name, id ? text : NULL);
+	set_text(members, name, id ? text : NULL);
 }
 
-static void put_time(struct event_members *members, const char *name, uint64_t realtime_ns)
+static void set_time(struct event_members *members, const char *name, uint64_t realtime_ns)
 {
 	char time[TEXT_TIME_BYTES];
 
 	(void)text_time_ns(realtime_ns, time);
-	put_text(members, name, time[0] ? time : NULL);
+	set_text(members, name, time[0] ? time : NULL);
 }
 
-static void put_error(struct event_members *members, const char *name, int error)
+static void set_error(struct event_members *members, const char *name, int error)
 {
 	char text[EVENT_ERROR_BYTES];
-	put_text(members, name, error ? event_error_name(error, text) : NULL);
+	set_text(members, name, error ? event_error_name(error, text) : NULL);
 }
 
 /* version: NULL or none: null. */
-static void put_version(struct event_members *members, const char *name,
+static void set_version(struct event_members *members, const char *name,
 			const struct version *version)
 {
 	char digits[VERSION_DIGITS + 1];
@@ -133,20 +133,20 @@ static void put_version(struct event_members *members, const char *name,
 
 	if (is_known)
 		version_digits(version, digits);
-	put_text(members, name, is_known ? digits : NULL);
+	set_text(members, name, is_known ? digits : NULL);
 }
 
-static void put_mode(struct event_members *members, const char *name, uint64_t mode)
+static void set_mode(struct event_members *members, const char *name, uint64_t mode)
 {
 	char text[24];
 	(void)snprintf(text, sizeof(text), "%04llo", (unsigned long long)mode);
-	put_text(members, name, text);
+	set_text(members, name, text);
 }
 
-static void put_optional_mode(struct event_members *members, const char *name, uint64_t mode)
+static void set_optional_mode(struct event_members *members, const char *name, uint64_t mode)
 {
 	if (mode != NO_MEMBER)
-		put_mode(members, name, mode);
+		set_mode(members, name, mode);
 }
 
 static json_t *json_version(const struct version *version)
@@ -174,11 +174,11 @@ static bool has_details(const struct journal_record *record)
 }
 
 /* What the record knows of its file. */
-static void put_file(struct event_members *members, const char *name,
+static void set_file(struct event_members *members, const char *name,
 		     const struct journal_entry *entry)
 {
 	if (!has_details(&entry->record)) {
-		put(members, name, json_null());
+		set(members, name, json_null());
 		return;
 	}
 	/* What stands behind a write that was guarded is no version of what came of it. */
@@ -190,11 +190,11 @@ static void put_file(struct event_members *members, const char *name,
 	(void)json_object_set_new_nocheck(object, "before", json_version(&entry->details.before));
 	(void)json_object_set_new_nocheck(
 		object, "after", has_after ? json_version(&entry->details.after) : json_null());
-	put(members, name, object);
+	set(members, name, object);
 }
 
 /* Texts that are each ended by NUL; the last one perhaps not, where it was cut. */
-static void put_arguments(struct event_members *members, const char *name,
+static void set_arguments(struct event_members *members, const char *name,
 			  const struct event *event)
 {
 	json_t *array = event->other ? json_array() : json_null();
@@ -202,7 +202,7 @@ static void put_arguments(struct event_members *members, const char *name,
 	for (size_t at = 0; event->other && at < event->other_bytes;
 	     at += strlen(event->other + at) + 1)
 		(void)json_array_append_new(array, text_json(event->other + at));
-	put(members, name, array);
+	set(members, name, array);
 }
 
 static json_t *json_flags(uint32_t flags, json_t *array, const struct event_flag *known,
@@ -223,36 +223,36 @@ static json_t *json_flags(uint32_t flags, json_t *array, const struct event_flag
 	return array;
 }
 
-static void put_open_flags(struct event_members *members, const char *name, uint32_t flags)
+static void set_open_flags(struct event_members *members, const char *name, uint32_t flags)
 {
 	size_t count;
 	const struct event_flag *known = event_open_flags(&count);
 	json_t *array = json_array();
 
 	(void)json_array_append_new(array, json_string_nocheck(event_access_name(flags, false)));
-	put(members, name, json_flags(flags & ~(uint32_t)O_ACCMODE, array, known, count));
+	set(members, name, json_flags(flags & ~(uint32_t)O_ACCMODE, array, known, count));
 }
 
-static void put_map_flags(struct event_members *members, const char *name, uint32_t flags)
+static void set_map_flags(struct event_members *members, const char *name, uint32_t flags)
 {
 	size_t count;
 	const struct event_flag *known = event_map_flags(&count);
-	put(members, name, json_flags(flags, json_array(), known, count));
+	set(members, name, json_flags(flags, json_array(), known, count));
 }
 
-static void put_made(struct event_members *members, const char *name, unsigned marks)
+static void set_made(struct event_members *members, const char *name, unsigned marks)
 {
-	put(members, name,
+	set(members, name,
 	    marks & (JOURNAL_MADE | JOURNAL_WAS_THERE) ? json_boolean(marks & JOURNAL_MADE)
 						       : json_null());
 }
 
 /* Of other events there is no source to be known. */
-static void put_optional_source(struct event_members *members, const char *name,
+static void set_optional_source(struct event_members *members, const char *name,
 				const struct event *event)
 {
 	if (event->source || op_info(event->op)->author == AUTHOR_RECORDED)
-		put_text(members, name, source_name(event->source));
+		set_text(members, name, source_name(event->source));
 }
 
 /* ---- values ---- */
@@ -280,11 +280,11 @@ static uint64_t owner(const struct journal_record *record, uint64_t id)
 
 void event_members_common(struct event_members *members, const struct event *event)
 {
-#define COMMON(name, column, type, value, text) put_##type(members, #name, value);
+#define COMMON(name, column, type, value, text) set_##type(members, #name, value);
 #include "cli/journal/members.def"
 }
 
-static void put_member(struct event_members *members, enum member member, const struct event *event)
+static void set_member(struct event_members *members, enum member member, const struct event *event)
 {
 	const struct journal_entry *entry = event->entry;
 	const struct journal_record *record = &entry->record;
@@ -296,11 +296,11 @@ static void put_member(struct event_members *members, enum member member, const 
 		break;
 #define MEMBER(name, column, type, value, text) \
 	case MEMBER_##name: \
-		put_##type(members, #name, value); \
+		set_##type(members, #name, value); \
 		break;
 #define VARIANT(id, name, column, type, value) \
 	case MEMBER_##id: \
-		put_##type(members, #name, value); \
+		set_##type(members, #name, value); \
 		break;
 #include "cli/journal/members.def"
 	}
@@ -311,5 +311,5 @@ void event_members_own(struct event_members *members, const struct event *event)
 	if (!event->entry || event->op >= JOURNAL_OP_COUNT) /* damaged, or of a later version */
 		return;
 	for (const unsigned char *member = MEMBERS[event->op]; *member; member++)
-		put_member(members, *member, event);
+		set_member(members, *member, event);
 }

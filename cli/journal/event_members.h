@@ -15,11 +15,11 @@
  * knows what to do with them. Names are static texts; other texts are valid for the call. */
 struct event_members {
 	/* Takes the reference to value; NULL: there was no memory for it. */
-	void (*put)(struct event_members *members, const char *name, json_t *value);
-	/* Faster, for what most members are.  Where they are NULL, put() is told.  bytes: of
+	void (*set)(struct event_members *members, const char *name, json_t *value);
+	/* Faster, for what most members are.  Where they are NULL, set() is told.  bytes: of
 	 * others, or a word; NULL: null. */
-	void (*put_text)(struct event_members *members, const char *name, const char *bytes);
-	void (*put_number)(struct event_members *members, const char *name, int64_t number);
+	void (*set_text)(struct event_members *members, const char *name, const char *bytes);
+	void (*set_number)(struct event_members *members, const char *name, int64_t number);
 };
 
 /* event_members_common(): the members that each event has, in the order of seen/log/1: number,

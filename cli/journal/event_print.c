@@ -21,29 +21,29 @@ struct line {
 	struct json_out out;
 };
 
-static void put_in_line(struct event_members *members, const char *name, json_t *value)
+static void write_in_line(struct event_members *members, const char *name, json_t *value)
 {
 	json_out_value(&((struct line *)members)->out, name, value);
 }
 
-static void put_text_in_line(struct event_members *members, const char *name, const char *bytes)
+static void write_text_in_line(struct event_members *members, const char *name, const char *bytes)
 {
 	if (bytes)
 		json_out_text(&((struct line *)members)->out, name, bytes);
 	else
-		put_in_line(members, name, json_null());
+		write_in_line(members, name, json_null());
 }
 
-static void put_number_in_line(struct event_members *members, const char *name, int64_t number)
+static void write_number_in_line(struct event_members *members, const char *name, int64_t number)
 {
 	json_out_number(&((struct line *)members)->out, name, (uint64_t)number);
 }
 
 int event_print_json(FILE *file, const char *journal, const struct event *event)
 {
-	struct line line = { .members = { .put = put_in_line,
-					  .put_text = put_text_in_line,
-					  .put_number = put_number_in_line },
+	struct line line = { .members = { .set = write_in_line,
+					  .set_text = write_text_in_line,
+					  .set_number = write_number_in_line },
 			     .out = { .file = file } };
 
 	json_out_init(&line.out, NULL, '{');

@@ -74,7 +74,7 @@ static void drop_oldest(struct event_processes *processes)
 		     processes->ended_count ? processes->ended.newer : processes->newest.newer);
 }
 
-void event_process_end(struct event_processes *processes, struct event_process *process)
+void event_process_finish(struct event_processes *processes, struct event_process *process)
 {
 	unlink_age(process);
 	processes->ended_count += !process->ended;

@@ -66,8 +66,8 @@ struct event_process *event_process_find(struct event_processes *processes, uint
 struct event_process *event_process_of(struct event_processes *processes, uint64_t number,
 				       uint64_t below);
 
-/* event_process_end(): it ended.  It is kept for records that come late (a fork's first). */
-void event_process_end(struct event_processes *processes, struct event_process *process);
+/* event_process_finish(): it ended.  It is kept for records that come late (a fork's first). */
+void event_process_finish(struct event_processes *processes, struct event_process *process);
 
 /* event_processes_end_epoch(): the epoch of a scope ended, and that of its processes is not
  * known.  scope_id: 0: of every scope. */

@@ -21,7 +21,7 @@ enum {
 	 * bits. */
 	ANNOUNCEMENTS = 4096,
 	BEHIND_UNDONE_MAX = 1024, /* records behind an undone one that are asked when it was begun */
-	SKIP_LOOKS_MAX = 4096,    /* units that are searched for the beginning of a record */
+	SKIP_UNITS_MAX = 4096,    /* units that are searched for the beginning of a record */
 };
 
 struct announcement {
@@ -207,7 +207,7 @@ static void follow(struct events *events, struct event_process *process, const s
 	else if (effect == EFFECT_ENDS && child)
 		event_vforked_drop(&events->places, child);
 	else if (effect == EFFECT_ENDS && process && !event->vforked)
-		event_process_end(&events->processes, process);
+		event_process_finish(&events->processes, process);
 	else if (effect == EFFECT_FORGETS && !record->path) /* else some files: the epoch goes on */
 		event_processes_end_epoch(&events->processes, record->amount);
 }
@@ -289,7 +289,7 @@ int events_open(const char *path, bool follow_growth, struct events **ret_events
 	}
 	events->follow = follow_growth;
 	events->at = JOURNAL_UNITS_FIRST;
-	events->end = journal_reader_end(&events->journal);
+	events->end = journal_reader_end_unit(&events->journal);
 	(void)event_name_copy(&events->texts, events->journal.head.header->workspace,
 			      events->workspace);
 	*ret_events = events;
@@ -342,7 +342,7 @@ uint64_t events_position(const struct events *events)
 
 uint64_t events_end_unit(const struct events *events)
 {
-	return journal_reader_end(&events->journal);
+	return journal_reader_end_unit(&events->journal);
 }
 
 uint64_t events_skip(struct events *events, uint64_t number)
@@ -355,7 +355,7 @@ uint64_t events_skip(struct events *events, uint64_t number)
 	if (number <= from)
 		return 0;
 	/* What lies inside a record looks like none, but by chance of one in four billion. */
-	for (uint64_t i = 0; i < SKIP_LOOKS_MAX; i++) {
+	for (uint64_t i = 0; i < SKIP_UNITS_MAX; i++) {
 		uint64_t at = number + i;
 		enum journal_found found = journal_reader_next(&events->journal, &at, &entry);
 		if (found == JOURNAL_FOUND_RECORD)

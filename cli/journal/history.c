@@ -144,7 +144,7 @@ static void add_path(struct history *history, struct collected *request, const c
 
 /* ---- entries ---- */
 
-static void tell(struct history *history, const struct history_entry *entry)
+static void emit(struct history *history, const struct history_entry *entry)
 {
 	if (!history->result)
 		history->result = history->entry(entry, history->data);
@@ -165,7 +165,7 @@ static struct history_entry entry_of(const struct collected *request)
 	};
 }
 
-static void tell_delivery(struct history *history, const struct collected *request,
+static void emit_delivery(struct history *history, const struct collected *request,
 			  const struct delivery *delivery)
 {
 	struct history_entry entry = entry_of(request);
@@ -180,10 +180,10 @@ static void tell_delivery(struct history *history, const struct collected *reque
 	entry.version = delivery->version;
 	entry.bytes = delivery->bytes;
 	entry.bytes_saved = delivery->bytes_saved;
-	tell(history, &entry);
+	emit(history, &entry);
 }
 
-static void tell_command(struct history *history, const struct collected *request)
+static void emit_command(struct history *history, const struct collected *request)
 {
 	struct history_entry entry = entry_of(request);
 
@@ -197,34 +197,34 @@ static void tell_command(struct history *history, const struct collected *reques
 		entry.bytes_saved = request->amount;
 	else if (request->decision == DECISION_CONTENT || request->decision == DECISION_GIVEN_AGAIN)
 		entry.bytes = request->amount;
-	tell(history, &entry);
+	emit(history, &entry);
 }
 
-static bool is_told(const struct delivery *delivery)
+static bool is_reported(const struct delivery *delivery)
 {
 	return delivery->path && (delivery->is_given || delivery->decision == DECISION_NOTICE ||
 				  delivery->decision == DECISION_DIFF);
 }
 
-static void tell_request(struct history *history, const struct collected *request)
+static void emit_request(struct history *history, const struct collected *request)
 {
 	bool any = false;
 
 	for (size_t i = 0; i < request->delivery_count; i++) {
-		if (is_told(&request->deliveries[i])) {
-			tell_delivery(history, request, &request->deliveries[i]);
+		if (is_reported(&request->deliveries[i])) {
+			emit_delivery(history, request, &request->deliveries[i]);
 			any = true;
 		}
 	}
 	if (request->decision != HISTORY_NOT_KNOWN || (!any && !request->is_elsewhere))
-		tell_command(history, request);
+		emit_command(history, request);
 }
 
-static void tell_first(struct history *history)
+static void emit_first(struct history *history)
 {
 	struct collected *first = &history->requests[history->first];
 
-	tell_request(history, first);
+	emit_request(history, first);
 	collected_free(first);
 	history->first = (history->first + 1) % HISTORY_REQUESTS_MAX;
 	history->count--;
@@ -240,7 +240,7 @@ static bool is_wanted(const struct history *history, uint64_t scope_id)
 static struct collected *add(struct history *history)
 {
 	if (history->count == HISTORY_REQUESTS_MAX)
-		tell_first(history);
+		emit_first(history);
 	struct collected *request =
 		&history->requests[(history->first + history->count++) % HISTORY_REQUESTS_MAX];
 	request->decision = HISTORY_NOT_KNOWN;
@@ -470,7 +470,7 @@ int history_each(struct events *events, uint64_t scope_id,
 			note(history, &event);
 	}
 	while (history->count)
-		tell_first(history);
+		emit_first(history);
 	int result = history->result;
 	free(history);
 	return result;

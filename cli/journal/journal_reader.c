@@ -24,7 +24,7 @@ void journal_reader_close(struct journal_reader *reader)
 		(void)close(reader->fd);
 }
 
-uint64_t journal_reader_end(const struct journal_reader *reader)
+uint64_t journal_reader_end_unit(const struct journal_reader *reader)
 {
 	uint64_t next = __atomic_load_n(&reader->head.header->next, __ATOMIC_ACQUIRE);
 	uint64_t allocated = __atomic_load_n(&reader->head.header->allocated, __ATOMIC_ACQUIRE);
@@ -48,7 +48,7 @@ static size_t read_at(const struct journal_reader *reader, uint64_t number, unsi
 }
 
 /* Fills a part from a record on. */
-static void load(const struct journal_reader *reader, struct journal_reader_part *part,
+static void load(const struct journal_reader *reader, struct journal_reader_piece *part,
 		 uint64_t number)
 {
 	unsigned index = (unsigned)(part - reader->pieces);
@@ -71,15 +71,15 @@ void journal_reader_seek(struct journal_reader *reader, uint64_t number)
 	reader->ahead.from = reader->ahead.to = number;
 }
 
-static bool holds(const struct journal_reader_part *part, uint64_t number)
+static bool holds(const struct journal_reader_piece *part, uint64_t number)
 {
 	return number >= part->from && number < part->to;
 }
 
 /* The part that a record begins in. */
-static struct journal_reader_part *part_of(struct journal_reader *reader, uint64_t number)
+static struct journal_reader_piece *part_of(struct journal_reader *reader, uint64_t number)
 {
-	struct journal_reader_part *part = &reader->ahead;
+	struct journal_reader_piece *part = &reader->ahead;
 
 	if (holds(part, number))
 		return part;
@@ -99,7 +99,7 @@ static struct journal_reader_part *part_of(struct journal_reader *reader, uint64
 
 /* Reads a part again, from a record on, if what it holds of that is not what the file holds now, or not all of it.  Returns whether
  * it did. */
-static bool refresh(const struct journal_reader *reader, struct journal_reader_part *part,
+static bool refresh(const struct journal_reader *reader, struct journal_reader_piece *part,
 		    uint64_t number)
 {
 	unsigned char bytes[JOURNAL_RECORD_UNITS_MAX * JOURNAL_UNIT_BYTES];
@@ -125,9 +125,9 @@ enum journal_found journal_reader_next(struct journal_reader *reader, uint64_t *
 {
 	uint64_t at = *number;
 
-	if (at < JOURNAL_UNITS_FIRST || at >= journal_reader_end(reader))
+	if (at < JOURNAL_UNITS_FIRST || at >= journal_reader_end_unit(reader))
 		return JOURNAL_FOUND_END;
-	struct journal_reader_part *part = part_of(reader, at);
+	struct journal_reader_piece *part = part_of(reader, at);
 	enum journal_found found = journal_next(&part->view, number, ret_entry);
 	if (found != JOURNAL_FOUND_RECORD && refresh(reader, part, at)) {
 		*number = at;
@@ -140,7 +140,7 @@ uint64_t journal_reader_behind_undone(struct journal_reader *reader, uint64_t nu
 {
 	if (number < JOURNAL_UNITS_FIRST)
 		return number + 1;
-	struct journal_reader_part *part = part_of(reader, number);
+	struct journal_reader_piece *part = part_of(reader, number);
 	(void)refresh(reader, part, number);
 	return journal_behind_undone(&part->view, number);
 }
@@ -148,9 +148,9 @@ uint64_t journal_reader_behind_undone(struct journal_reader *reader, uint64_t nu
 const char *journal_reader_bytes(struct journal_reader *reader, uint32_t number,
 				 size_t *ret_size_bytes)
 {
-	if (number < JOURNAL_UNITS_FIRST || number >= journal_reader_end(reader))
+	if (number < JOURNAL_UNITS_FIRST || number >= journal_reader_end_unit(reader))
 		return NULL;
-	struct journal_reader_part *part = part_of(reader, number);
+	struct journal_reader_piece *part = part_of(reader, number);
 	const char *bytes = journal_bytes(&part->view, number, ret_size_bytes);
 	if (!bytes && refresh(reader, part, number))
 		bytes = journal_bytes(&part->view, number, ret_size_bytes);

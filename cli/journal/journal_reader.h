@@ -24,7 +24,7 @@ enum {
 };
 
 /* Records that begin from `from` on and before `to`; 0: none. */
-struct journal_reader_part {
+struct journal_reader_piece {
 	struct journal view; /* its units are in a buffer */
 	uint64_t from, to;
 };
@@ -32,7 +32,7 @@ struct journal_reader_part {
 struct journal_reader {
 	struct journal head;
 	int fd;
-	struct journal_reader_part ahead, pieces[JOURNAL_READER_PIECES];
+	struct journal_reader_piece ahead, pieces[JOURNAL_READER_PIECES];
 	unsigned oldest; /* piece */
 	/* The first word of a record is loaded by one atomic instruction, which faults where its address is not aligned (aarch64). */
 	alignas(uint64_t) unsigned char ahead_bytes[JOURNAL_READER_AHEAD_UNITS * JOURNAL_UNIT_BYTES];
@@ -45,12 +45,12 @@ struct journal_reader {
 int journal_reader_open(const char *path, struct journal_reader *reader);
 void journal_reader_close(struct journal_reader *reader);
 
-/* journal_reader_next(), journal_reader_behind_undone(), journal_reader_end(): as journal_next(), journal_behind_undone() and
+/* journal_reader_next(), journal_reader_behind_undone(), journal_reader_end_unit(): as journal_next(), journal_behind_undone() and
  * journal_end_unit() of a view of the whole file, whatever it grew to. */
 enum journal_found journal_reader_next(struct journal_reader *reader, uint64_t *number,
 				       struct journal_entry *ret_entry);
 uint64_t journal_reader_behind_undone(struct journal_reader *reader, uint64_t number);
-uint64_t journal_reader_end(const struct journal_reader *reader);
+uint64_t journal_reader_end_unit(const struct journal_reader *reader);
 
 /* journal_reader_seek(): what is read next lies there, and behind it. */
 void journal_reader_seek(struct journal_reader *reader, uint64_t number);

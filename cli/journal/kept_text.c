@@ -13,14 +13,14 @@
 
 enum { READ_BYTES = 65536 };
 
-static int open_content(int folder, const struct version *version)
+static int open_content(int directory, const struct version *version)
 {
 	char name[CONTENTS_NAME_BYTES];
 
-	if (folder < 0 || version_is_none(version))
+	if (directory < 0 || version_is_none(version))
 		return -1;
 	contents_name(version, name);
-	return openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	return openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 }
 
 /* Reads it to the end.  False when that fails, or it is longer than its version. */
@@ -75,15 +75,15 @@ static void cut(struct kept_text *shown, const struct version *version, uint64_t
 	shown->text_tokens = tokens_estimate(shown->text, shown->text_bytes);
 }
 
-void kept_text_read(int folder, const struct version *version, uint64_t characters,
+void kept_text_read(int directory, const struct version *version, uint64_t characters,
 		    struct kept_text *ret_text)
 {
 	struct version found;
 	struct stat stat;
-	int fd = open_content(folder, version);
+	int fd = open_content(directory, version);
 
-	ret_text->state = fd < 0 && errno != ENOENT && folder >= 0 ? KEPT_TEXT_DAMAGED
-								   : KEPT_TEXT_GONE;
+	ret_text->state = fd < 0 && errno != ENOENT && directory >= 0 ? KEPT_TEXT_DAMAGED
+								      : KEPT_TEXT_GONE;
 	ret_text->lines = ret_text->tokens = 0;
 	ret_text->text_bytes = 0;
 	if (fd >= 0) {

@@ -33,7 +33,7 @@ struct kept_text {
  *
  * folder: of the content store (tracker/content/contents.h), an open descriptor; -1: there is none.  characters: as many at most, no more than
  * KEPT_TEXT_CHARACTERS_MAX; counted as excerpt.h does. */
-void kept_text_read(int folder, const struct version *version, uint64_t characters,
+void kept_text_read(int directory, const struct version *version, uint64_t characters,
 		    struct kept_text *ret_text);
 
 #endif

@@ -36,8 +36,8 @@ static void pause_for(uint64_t ns)
 int seal_path(const char *journal_path, char *ret_path, size_t capacity)
 {
 	const char *slash = strrchr(journal_path, '/');
-	int folder = slash ? (int)(slash + 1 - journal_path) : 0;
-	int length = snprintf(ret_path, capacity, "%.*sseal", folder, journal_path);
+	int directory = slash ? (int)(slash + 1 - journal_path) : 0;
+	int length = snprintf(ret_path, capacity, "%.*sseal", directory, journal_path);
 	return length < 0 || (size_t)length >= capacity ? -ENAMETOOLONG : 0;
 }
 
@@ -245,7 +245,7 @@ const char *seal_last(const struct seal *seal, char *ret_text)
 
 /* Waits for the record's writer, and when the time is over sees to it that it can never be
  * published. */
-static void settle(const struct journal *journal, uint64_t number, uint64_t *deadline_ns)
+static void wait_for_record(const struct journal *journal, uint64_t number, uint64_t *deadline_ns)
 {
 	for (;;) {
 		struct journal_head head = seal_head_at(journal, number);
@@ -274,7 +274,7 @@ static int add_records(const struct journal *journal, struct seal *seal, struct 
 	if (__atomic_load_n(&journal->header->allocated, __ATOMIC_ACQUIRE) > journal->mapped_units)
 		return -ENOMEM;
 	while (number < end) {
-		settle(journal, number, &deadline_ns);
+		wait_for_record(journal, number, &deadline_ns);
 		seal_count_record(journal, number, &result->records, &result->abandoned,
 				  &result->damaged);
 		struct journal_head head = seal_head_at(journal, number);
@@ -325,15 +325,15 @@ static int write_lines(int fd, const struct seal *seal, size_t old_count)
 
 /* A seal that went with the machine's power would let the next one begin anew, and its digests
  * that were kept elsewhere would be found nowhere. */
-static int sync_folder(const char *path)
+static int sync_directory(const char *path)
 {
-	char folder[4096];
+	char directory[4096];
 	const char *slash = strrchr(path, '/');
 
-	if (snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash + 1 - path) : 1,
-		     slash ? path : ".") >= (int)sizeof(folder))
+	if (snprintf(directory, sizeof(directory), "%.*s", slash ? (int)(slash + 1 - path) : 1,
+		     slash ? path : ".") >= (int)sizeof(directory))
 		return -ENAMETOOLONG;
-	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	int error = fsync(fd) < 0 ? -errno : 0;
@@ -376,7 +376,7 @@ int seal_append(const char *journal_path, const struct journal *journal,
 		if (error == 0)
 			error = write_lines(fd, &seal, old_count);
 		if (error == 0 && is_new)
-			error = sync_folder(path);
+			error = sync_directory(path);
 	}
 	(void)seal_last(&seal, result.digest);
 	seal_destroy(&seal);

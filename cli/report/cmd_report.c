@@ -16,7 +16,7 @@
 #include "cli/report/report_fate.h"
 #include "cli/report/report_html.h"
 #include "cli/report/report_json.h"
-#include "cli/report/report_tell.h"
+#include "cli/report/report_print.h"
 #include "cli/report/step_summary.h"
 #include "cli/session/journal_file.h"
 #include "cli/session/session.h"
@@ -147,12 +147,12 @@ static int write_form(const struct wish *wish, const struct report *report, enum
 		return write_html(wish, report, file);
 	case FORMAT_MARKDOWN:
 		sheet_init(&sheet, file, SHEET_MARKDOWN);
-		return report_tell(report, top, &sheet);
+		return report_print(report, top, &sheet);
 	case FORMAT_TEXT:
 		break;
 	}
 	sheet_init(&sheet, file, SHEET_TEXT);
-	return report_tell(report, top, &sheet);
+	return report_print(report, top, &sheet);
 }
 
 /* A form as text.  ret_text: the caller frees it in any case. */
@@ -174,7 +174,7 @@ static int failed(const struct wish *wish, int error)
 }
 
 /* Piece by piece, so that what the disk says of one is known. */
-static void put_text(struct output *output, const char *text, size_t length)
+static void write_text(struct output *output, const char *text, size_t length)
 {
 	while (length && output_row(output) == 0) {
 		size_t piece = length < PIECE_BYTES ? length : PIECE_BYTES;
@@ -209,7 +209,7 @@ static int print(const struct wish *wish, const struct report *report)
 		return EXIT_CODE_OUTPUT;
 	}
 	if (text)
-		put_text(&output, text, length);
+		write_text(&output, text, length);
 	else
 		error = write_form(wish, report, FORMAT_TEXT, output.file);
 	if (error < 0) {
@@ -235,7 +235,7 @@ static int add_to_summary(const struct wish *wish, const struct report *report)
 	return code;
 }
 
-static int tell(const struct wish *wish, const struct segment *segment)
+static int print_report(const struct wish *wish, const struct segment *segment)
 {
 	struct report report;
 	struct config_globs state = { .text = NULL };
@@ -263,14 +263,14 @@ static int report(const struct config *config, struct wish *wish)
 				     sizeof(wish->journal));
 
 	if (code != EXIT_CODE_OK || journal_option)
-		return code != EXIT_CODE_OK ? code : tell(wish, NULL);
+		return code != EXIT_CODE_OK ? code : print_report(wish, NULL);
 	const char *name = session_name ? session_name : getenv("SEEN_SESSION");
 	int error = -ENOENT;
 	if (name && name[0])
 		error = session_open(config, name, &session);
 	else if (session_find(config, NULL, &session) == EXIT_CODE_OK)
 		error = 0;
-	code = tell(wish, error == 0 ? &session.segment : NULL);
+	code = print_report(wish, error == 0 ? &session.segment : NULL);
 	if (error == 0)
 		session_close(&session);
 	return code;

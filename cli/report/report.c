@@ -29,7 +29,7 @@ const struct report_limits REPORT_LIMITS = { .files = 65536,
 					     .commands = 16384 };
 
 /* What an event does, before it is known by whom and with which file. */
-struct deed {
+struct change {
 	struct report_work work;
 	bool is_access; /* with a file that has a name */
 	bool is_seen;   /* its content was asked for */
@@ -38,98 +38,98 @@ struct deed {
 
 /* ---- one event ---- */
 
-static struct deed of_open(uint32_t flags)
+static struct change of_open(uint32_t flags)
 {
-	struct deed deed = { .is_access = true };
+	struct change change = { .is_access = true };
 
 	/* One without a name: its path is a folder's. */
 	if ((flags & O_TMPFILE) == O_TMPFILE) {
-		deed.is_access = false;
-		deed.work.opens_write = 1;
-		return deed;
+		change.is_access = false;
+		change.work.opens_write = 1;
+		return change;
 	}
 	if (flags & (O_DIRECTORY | O_PATH)) {
-		deed.is_access = false;
-		return deed;
+		change.is_access = false;
+		return change;
 	}
 	uint32_t mode = flags & O_ACCMODE;
-	deed.is_seen = mode == O_RDONLY || mode == O_RDWR;
-	deed.is_change = mode == O_WRONLY || mode == O_RDWR || (flags & O_TRUNC);
-	deed.work.opens_read = deed.is_seen;
-	deed.work.opens_write = deed.is_change;
-	return deed;
+	change.is_seen = mode == O_RDONLY || mode == O_RDWR;
+	change.is_change = mode == O_WRONLY || mode == O_RDWR || (flags & O_TRUNC);
+	change.work.opens_read = change.is_seen;
+	change.work.opens_write = change.is_change;
+	return change;
 }
 
-static struct deed deed_of(struct report_gather *gather, const struct event *event)
+static struct change change_of(struct report_gather *gather, const struct event *event)
 {
 	const struct journal_record *record = &event->entry->record;
-	struct deed deed = { .is_access = true };
+	struct change change = { .is_access = true };
 
 	switch (event->op) {
 	case JOURNAL_OPEN:
-		deed = of_open(record->flags);
+		change = of_open(record->flags);
 		/* A supervisor sees no reads and writes: how much passed is not known. */
-		deed.work.read_more = event->attempted && deed.work.opens_read;
-		deed.work.written_more = event->attempted && deed.work.opens_write;
-		return deed;
+		change.work.read_more = event->attempted && change.work.opens_read;
+		change.work.written_more = event->attempted && change.work.opens_write;
+		return change;
 	case JOURNAL_LIST:
-		deed.is_access = false;
-		deed.work.listings = 1;
+		change.is_access = false;
+		change.work.listings = 1;
 		break;
 	case JOURNAL_READ:
 	case JOURNAL_READ_TOTAL:
-		deed.work.bytes_read = report_stream_bytes(gather, event);
-		deed.work.read_more = record->marks & JOURNAL_AT_LEAST;
+		change.work.bytes_read = report_stream_bytes(gather, event);
+		change.work.read_more = record->marks & JOURNAL_AT_LEAST;
 		break;
 	case JOURNAL_WRITE:
 	case JOURNAL_WRITE_TOTAL:
-		deed.work.bytes_written = report_stream_bytes(gather, event);
-		deed.work.written_more = record->marks & JOURNAL_AT_LEAST;
-		deed.is_change = true;
+		change.work.bytes_written = report_stream_bytes(gather, event);
+		change.work.written_more = record->marks & JOURNAL_AT_LEAST;
+		change.is_change = true;
 		break;
 	case JOURNAL_MAP:
-		deed.work.maps = 1;
+		change.work.maps = 1;
 		break;
 	case JOURNAL_CREATE:
-		deed.is_access = S_ISREG(record->flags);
-		deed.work.changes = 1;
+		change.is_access = S_ISREG(record->flags);
+		change.work.changes = 1;
 		break;
 	case JOURNAL_DELETE:
-		deed.is_access = !(record->flags & AT_REMOVEDIR);
+		change.is_access = !(record->flags & AT_REMOVEDIR);
 		__attribute__((fallthrough));
 	case JOURNAL_RENAME:
 	case JOURNAL_LINK:
 	case JOURNAL_SYMLINK:
 	case JOURNAL_TRUNCATE:
-		deed.is_change = true;
+		change.is_change = true;
 		__attribute__((fallthrough));
 	case JOURNAL_METADATA:
-		deed.work.changes = 1;
+		change.work.changes = 1;
 		break;
 	case JOURNAL_NOTICE:
 	case JOURNAL_DIFFED:
-		deed.work.notices = 1;
-		deed.work.bytes_saved = report_count(record->amount);
+		change.work.notices = 1;
+		change.work.bytes_saved = report_count(record->amount);
 		break;
 	case JOURNAL_REQUEST:
-		deed.is_access = false;
+		change.is_access = false;
 		if (record->decision == DECISION_NOTICE) {
-			deed.work.notices = 1;
-			deed.work.bytes_saved = report_count(record->amount);
+			change.work.notices = 1;
+			change.work.bytes_saved = report_count(record->amount);
 		}
 		break;
 	case JOURNAL_EDITED:
 	case JOURNAL_CHANGED:
-		deed.is_change = true;
+		change.is_change = true;
 		break;
 	case JOURNAL_YIELDED:
 	case JOURNAL_GIVEN:
 		break;
 	default:
-		deed.is_access = false;
+		change.is_access = false;
 		break;
 	}
-	return deed;
+	return change;
 }
 
 static void add_work(struct report_work *sum, const struct report_work *work)
@@ -149,20 +149,20 @@ static void add_work(struct report_work *sum, const struct report_work *work)
 }
 
 static void add_to_file(struct report_gather *gather, const struct event *event,
-			const struct deed *deed, struct report_file *file, bool is_second)
+			const struct change *change, struct report_file *file, bool is_second)
 {
 	if (!file)
 		return;
-	add_work(&file->work, &deed->work);
-	if (deed->is_seen && role_is_of_agent(event->role) &&
+	add_work(&file->work, &change->work);
+	if (change->is_seen && role_is_of_agent(event->role) &&
 	    report_file_seen(gather, file, event->scope_id))
 		file->repeats++;
-	if (deed->is_change)
+	if (change->is_change)
 		report_file_changed(gather, file);
-	report_file_deed(gather, file, event, is_second);
+	report_file_action(gather, file, event, is_second);
 	file->edits += event->op == JOURNAL_EDITED;
 	file->changed += event->op == JOURNAL_CHANGED && source_is_external(event->source);
-	file->yielded += event->op == JOURNAL_YIELDED;
+	file->given_again += event->op == JOURNAL_YIELDED;
 	if (event->op == JOURNAL_GIVEN) {
 		file->given++;
 		report_add(&file->bytes_given, event->entry->record.amount);
@@ -181,26 +181,26 @@ static bool is_in_new_root(const struct report_process *process, const char *pat
 	       strncmp(path, ROOT, sizeof(ROOT) - 1) == 0;
 }
 
-static void take_work(struct report_gather *gather, const struct event *event)
+static void add_event_work(struct report_gather *gather, const struct event *event)
 {
 	struct report *report = gather->report;
 	struct report_key *key;
 	struct report_process *process = report_process_of(gather, event, &key);
 	struct report_program *program = report_program_of(gather, event, key);
-	struct deed deed = { .work.failed = 1 };
+	struct change change = { .work.failed = 1 };
 
 	if (!event->error)
-		deed = deed_of(gather, event);
-	add_work(&report->work, &deed.work);
-	add_work(&report->by_role[report_role_index(event)], &deed.work);
+		change = change_of(gather, event);
+	add_work(&report->work, &change.work);
+	add_work(&report->by_role[report_role_index(event)], &change.work);
 	if (process) {
-		add_work(&process->work, &deed.work);
+		add_work(&process->work, &change.work);
 		if (event->time_realtime_ns > process->last_ns)
 			process->last_ns = event->time_realtime_ns;
 	}
 	if (program)
-		add_work(&program->work, &deed.work);
-	if (!deed.is_access)
+		add_work(&program->work, &change.work);
+	if (!change.is_access)
 		return;
 	if (!event->resolved) {
 		report->unresolved++;
@@ -210,20 +210,20 @@ static void take_work(struct report_gather *gather, const struct event *event)
 		return;
 	struct report_file *file = report_file_of(gather, event->resolved, event);
 	if ((file ? file->fold : report_fold_of(gather, event->resolved)) == REPORT_STATE)
-		add_work(&report->agent_state, &deed.work);
+		add_work(&report->agent_state, &change.work);
 	else if (report->workspace &&
 		 !event_path_below(report->workspace, event->resolved, false) &&
 		 !report_is_nowhere(event->resolved))
-		add_work(&report->outside_workspace, &deed.work);
-	add_to_file(gather, event, &deed, file, false);
+		add_work(&report->elsewhere, &change.work);
+	add_to_file(gather, event, &change, file, false);
 	if (event->other_resolved)
-		add_to_file(gather, event, &deed,
+		add_to_file(gather, event, &change,
 			    report_file_of(gather, event->other_resolved, event), true);
 }
 
 /* ---- all events ---- */
 
-static void take_process(struct report_gather *gather, const struct event *event)
+static void add_process(struct report_gather *gather, const struct event *event)
 {
 	struct report_process *process;
 	struct report_key *key;
@@ -232,7 +232,7 @@ static void take_process(struct report_gather *gather, const struct event *event
 	case JOURNAL_START:
 	case JOURNAL_FORK:
 		if (event->entry->record.head.units > 1)
-			report_process_begin(gather, event);
+			report_process_start(gather, event);
 		break;
 	case JOURNAL_EXIT:
 		process = event->vforked ? NULL : report_process_of(gather, event, &key);
@@ -247,7 +247,7 @@ static void take_process(struct report_gather *gather, const struct event *event
 	}
 }
 
-static void take(struct report_gather *gather, const struct event *event)
+static void add(struct report_gather *gather, const struct event *event)
 {
 	struct report *report = gather->report;
 	uint64_t time_ns = event->time_realtime_ns;
@@ -267,13 +267,13 @@ static void take(struct report_gather *gather, const struct event *event)
 		report->start_ns = time_ns;
 	if (time_ns > report->end_ns)
 		report->end_ns = time_ns;
-	take_process(gather, event);
+	add_process(gather, event);
 	/* What was said of an access is none of its own. */
 	if (event->op != JOURNAL_GUARDED && event->op != JOURNAL_RULED)
-		take_work(gather, event);
-	report_session_take(gather, event);
-	if (gather->unheeded)
-		unheeded_take(gather->unheeded, event);
+		add_event_work(gather, event);
+	report_session_add(gather, event);
+	if (gather->missed)
+		missed_add(gather->missed, event);
 }
 
 /* ---- the whole ---- */
@@ -298,7 +298,7 @@ static void add_up(struct report *report, const struct events_counts *counts)
 	report_add(&saved->bytes, saved->notice_bytes);
 	report_add(&saved->bytes, saved->diff_bytes);
 	report_add(&saved->bytes, saved->command_bytes);
-	report_session_end(report);
+	report_session_finish(report);
 	saved->tokens = tokens_of_bytes(saved->bytes);
 	report_add(&report->coverage.lost, counts->lost);
 	report->coverage.undone = counts->undone;
@@ -315,18 +315,18 @@ static int read_journal(struct report_gather *gather, const char *path)
 		return error;
 	error = read_names(gather->report, events);
 	if (error == 0)
-		error = report_rows_begin(gather);
+		error = report_rows_init(gather);
 	for (enum events_found found;
 	     error == 0 && (found = events_next(events, &event)) != EVENTS_END;)
 		if (found == EVENTS_UNDONE)
 			events_pass(events);
 		else
-			take(gather, &event);
+			add(gather, &event);
 	struct events_counts counts = events_counts(events);
 	gather->report->end = events_position(events);
 	add_up(gather->report, &counts);
 	events_close(events);
-	report_rows_end(gather);
+	report_rows_finish(gather);
 	return error == 0 && gather->no_memory ? -ENOMEM : error;
 }
 
@@ -353,14 +353,14 @@ int report_gather(const char *journal, const struct segment *segment,
 					.state = state };
 
 	*ret_report = (struct report){ .has_segment = segment };
-	if (segment && !(gather.unheeded = unheeded_new(segment)))
+	if (segment && !(gather.missed = missed_new(segment)))
 		return -ENOMEM;
 	int error = read_journal(&gather, journal);
 	if (segment) {
-		int found = unheeded_answer(gather.unheeded, &ret_report->unheeded);
+		int found = missed_answer(gather.missed, &ret_report->missed);
 		error = error < 0 ? error : found;
 		report_session_fates(ret_report, segment);
-		counts_take(segment, NULL, 0, ret_report->counters);
+		counts_compute(segment, NULL, 0, ret_report->counters);
 	}
 	if (error == 0)
 		verify(ret_report, journal);
@@ -398,6 +398,6 @@ void report_free(struct report *report)
 	free(report->unobserved);
 	free(report->names[0]);
 	free(report->names[1]);
-	unheeded_free(&report->unheeded);
+	missed_free(&report->missed);
 	verified_destroy(&report->verified);
 }

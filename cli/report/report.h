@@ -18,7 +18,7 @@
 
 #include "cli/journal/events.h"
 #include "cli/journal/verified.h"
-#include "cli/report/unheeded.h"
+#include "cli/report/missed.h"
 #include "config/pack.h"
 #include "tracker/guard/guard.h"
 #include "tracker/guard/rule.h"
@@ -65,7 +65,7 @@ struct report_file {
 	 * journal tells of. */
 	uint64_t repeats;
 	uint64_t given, bytes_given; /* whole to an agent */
-	uint64_t yielded;
+	uint64_t given_again;
 	uint64_t edits;   /* by the session, complete ones */
 	uint64_t changed; /* by somebody outside */
 	uint64_t first_ns, last_ns;
@@ -158,7 +158,7 @@ struct report_unobserved {
 };
 
 /* What the guard, the watcher and the content store did. */
-struct report_writes {
+struct report_write_counts {
 	uint64_t guarded[REPORT_REASONS][REPORT_VERDICTS];
 	uint64_t degraded;
 	uint64_t changed, added, deleted; /* from outside */
@@ -171,7 +171,7 @@ struct report_saved {
 	uint64_t notices, notice_bytes;   /* of files and parts of files */
 	uint64_t diffs, diff_bytes;       /* what changed, in place of the file */
 	uint64_t commands, command_bytes; /* of readers */
-	uint64_t yielded;                 /* given in full, because the model asked again */
+	uint64_t given_again;             /* given in full, because the model asked again */
 	uint64_t given, given_bytes;      /* files given whole */
 	uint64_t bytes, tokens;           /* in all; tokens: cli/base/tokens.h */
 };
@@ -203,7 +203,7 @@ struct report {
 	struct report_work work; /* of all */
 	struct report_work by_role[REPORT_ROLES];
 	struct report_work
-		outside_workspace; /* with files that do not lie in it; /dev/null, and agents' state, are none */
+		elsewhere; /* with files that do not lie in it; /dev/null, and agents' state, are none */
 	struct report_work agent_state; /* with files of agents' own state, by their profiles */
 
 	struct report_run *runs; /* by their beginning */
@@ -225,7 +225,7 @@ struct report {
 	size_t rule_count;
 	uint64_t rules_left_out;              /* hits */
 	uint64_t ruled[RULE_ACTION_DENY + 1]; /* hits, by enum rule_action */
-	struct report_writes writes;
+	struct report_write_counts writes;
 	struct report_saved saved;
 	struct report_coverage coverage;
 	struct report_unobserved *unobserved;
@@ -236,7 +236,7 @@ struct report {
 
 	/* With a segment. */
 	uint64_t counters[COUNTER_COUNT];
-	struct unheeded unheeded;
+	struct missed missed;
 };
 
 /* report_gather(): goes through a journal.
@@ -257,8 +257,8 @@ enum report_order {
 	REPORT_BY_REPEATS,
 	REPORT_BY_READ,
 	/* Those that do not lie in it. */
-	REPORT_OUTSIDE_BY_WRITTEN, /* also what was changed otherwise */
-	REPORT_OUTSIDE_BY_READ,
+	REPORT_ELSEWHERE_BY_WRITTEN, /* also what was changed otherwise */
+	REPORT_ELSEWHERE_BY_READ,
 };
 
 #endif

@@ -14,7 +14,7 @@
 
 /* ---- from the journal ---- */
 
-static bool deed_of_open(const struct journal_record *record, enum file_action *ret_kind)
+static bool action_of_open(const struct journal_record *record, enum file_action *ret_kind)
 {
 	bool writes = (record->flags & O_ACCMODE) != O_RDONLY || (record->flags & O_TRUNC);
 	bool attempted = record->marks & JOURNAL_ATTEMPTED;
@@ -36,7 +36,7 @@ static bool deed_of_open(const struct journal_record *record, enum file_action *
 }
 
 /* What an event does to the name of a file.  False: nothing. */
-static bool deed_of(const struct event *event, bool is_second, enum file_action *ret_kind)
+static bool change_of(const struct event *event, bool is_second, enum file_action *ret_kind)
 {
 	const struct journal_entry *entry = event->entry;
 	const struct journal_record *record = &entry->record;
@@ -44,7 +44,7 @@ static bool deed_of(const struct event *event, bool is_second, enum file_action 
 
 	switch (event->op) {
 	case JOURNAL_OPEN:
-		return deed_of_open(record, ret_kind);
+		return action_of_open(record, ret_kind);
 	case JOURNAL_WRITE:
 	case JOURNAL_WRITE_TOTAL:
 		*ret_kind = FILE_ACTION_WRITE;
@@ -85,13 +85,13 @@ static bool deed_of(const struct event *event, bool is_second, enum file_action 
 	}
 }
 
-void report_file_deed(struct report_gather *gather, struct report_file *file,
-		      const struct event *event, bool is_second)
+void report_file_action(struct report_gather *gather, struct report_file *file,
+			const struct event *event, bool is_second)
 {
 	enum file_action kind;
 	struct report_key *key;
 
-	if (report_is_nowhere(file->path) || !deed_of(event, is_second, &kind))
+	if (report_is_nowhere(file->path) || !change_of(event, is_second, &kind))
 		return;
 	file->fate = fate_after(file->fate, kind);
 	if (kind == FILE_ACTION_READ)

@@ -6,9 +6,9 @@
 #include "cli/report/report_rows.h"
 #include "tracker/content/fate.h"
 
-/* report_file_deed(): an event is about a file: what it does to its name.  is_second: the file is the second of two. */
-void report_file_deed(struct report_gather *gather, struct report_file *file,
-		      const struct event *event, bool is_second);
+/* report_file_action(): an event is about a file: what it does to its name.  is_second: the file is the second of two. */
+void report_file_action(struct report_gather *gather, struct report_file *file,
+			const struct event *event, bool is_second);
 
 /* report_session_fates(): what the session's own table of files says goes before what the journal tells, so that a report says what `seen
  * files` does. */

@@ -15,7 +15,7 @@
 
 enum { ERRORS_MAX = 134, DIGEST_BYTES = BASE64_ENCODE_RAW_LENGTH(SHA256_DIGEST_SIZE) };
 
-struct page_part {
+struct page_piece {
 	const char *bytes;
 	unsigned long size;
 };
@@ -25,9 +25,9 @@ struct page_part {
 		report_page_##name, report_page_##name##_bytes \
 	}
 
-static const struct page_part STYLE[] = { PART(page_css) };
+static const struct page_piece STYLE[] = { PART(page_css) };
 /* Each uses those before it. */
-static const struct page_part SCRIPT[] = {
+static const struct page_piece SCRIPT[] = {
 	PART(base_js),  PART(data_js),    PART(lanes_js),    PART(timeline_js), PART(moves_js),
 	PART(table_js), PART(details_js), PART(sections_js), PART(page_js),
 };
@@ -38,7 +38,7 @@ enum {
 };
 
 /* What the policy calls an element with that content: the digest of all bytes between its tags. */
-static void put_digest(FILE *file, const struct page_part *parts, int count)
+static void write_digest(FILE *file, const struct page_piece *parts, int count)
 {
 	unsigned char digest[SHA256_DIGEST_SIZE];
 	char text[DIGEST_BYTES];
@@ -52,7 +52,7 @@ static void put_digest(FILE *file, const struct page_part *parts, int count)
 	(void)fprintf(file, "'sha256-%.*s'", DIGEST_BYTES, text);
 }
 
-static void put_parts(FILE *file, const struct page_part *parts, int count)
+static void write_pieces(FILE *file, const struct page_piece *parts, int count)
 {
 	for (int i = 0; i < count; i++)
 		(void)fwrite(parts[i].bytes, 1, parts[i].size, file);
@@ -61,7 +61,7 @@ static void put_parts(FILE *file, const struct page_part *parts, int count)
 /* ---- data ---- */
 
 /* JSON in which nothing can end the element that it stands in; all beyond ASCII is escaped by jansson. */
-static int put_json_bytes(const char *bytes, size_t size, void *file)
+static int write_json_bytes(const char *bytes, size_t size, void *file)
 {
 	for (size_t i = 0; i < size; i++) {
 		if (bytes[i] == '<' || bytes[i] == '>' || bytes[i] == '&')
@@ -72,10 +72,10 @@ static int put_json_bytes(const char *bytes, size_t size, void *file)
 	return 0;
 }
 
-static bool put_json(FILE *file, const char *id, const json_t *json)
+static bool write_json(FILE *file, const char *id, const json_t *json)
 {
 	(void)fprintf(file, "<script type=\"application/json\" id=\"%s\">", id);
-	int error = json_dump_callback(json, put_json_bytes, file,
+	int error = json_dump_callback(json, write_json_bytes, file,
 				       JSON_COMPACT | JSON_ENSURE_ASCII | JSON_PRESERVE_ORDER);
 	(void)fputs("</script>\n", file);
 	return error == 0;
@@ -131,7 +131,7 @@ static json_t *lean(const json_t *document)
 	return copy;
 }
 
-static int put_data(FILE *file, const struct page_content *content)
+static int write_data(FILE *file, const struct page_content *content)
 {
 	struct packed_counts counts;
 	int error = packed_write(file, content->report, content->journal, PACKED_EVENTS_MAX,
@@ -140,7 +140,7 @@ static int put_data(FILE *file, const struct page_content *content)
 	if (error < 0)
 		return error;
 	json_t *object = words(&counts), *document = lean(content->document);
-	bool whole = put_json(file, "words", object) && put_json(file, "report", document);
+	bool whole = write_json(file, "words", object) && write_json(file, "report", document);
 	json_decref(object);
 	json_decref(document);
 	return whole ? 0 : -ENOMEM;
@@ -148,23 +148,23 @@ static int put_data(FILE *file, const struct page_content *content)
 
 /* ---- the page ---- */
 
-static int put_marked(FILE *file, const char *mark, size_t length,
-		      const struct page_content *content)
+static int write_marked(FILE *file, const char *mark, size_t length,
+			const struct page_content *content)
 {
 	int error = 0;
 
 	if (length == 6 && memcmp(mark, "POLICY", length) == 0) {
 		(void)fputs("default-src 'none'; base-uri 'none'; form-action 'none'; style-src ",
 			    file);
-		put_digest(file, STYLE, STYLE_PARTS);
+		write_digest(file, STYLE, STYLE_PARTS);
 		(void)fputs("; script-src ", file);
-		put_digest(file, SCRIPT, SCRIPT_PARTS);
+		write_digest(file, SCRIPT, SCRIPT_PARTS);
 	} else if (length == 5 && memcmp(mark, "STYLE", length) == 0) {
-		put_parts(file, STYLE, STYLE_PARTS);
+		write_pieces(file, STYLE, STYLE_PARTS);
 	} else if (length == 6 && memcmp(mark, "SCRIPT", length) == 0) {
-		put_parts(file, SCRIPT, SCRIPT_PARTS);
+		write_pieces(file, SCRIPT, SCRIPT_PARTS);
 	} else {
-		error = put_data(file, content);
+		error = write_data(file, content);
 	}
 	return error;
 }
@@ -179,7 +179,7 @@ int report_html_write(FILE *file, const struct report *report, const json_t *doc
 	while (error == 0 && (mark = strchr(at, '@'))) {
 		const char *end = strchr(mark + 1, '@');
 		(void)fwrite(at, 1, (size_t)(mark - at), file);
-		error = put_marked(file, mark + 1, (size_t)(end - mark - 1), &content);
+		error = write_marked(file, mark + 1, (size_t)(end - mark - 1), &content);
 		at = end + 1;
 	}
 	if (error == 0)

@@ -37,7 +37,7 @@ struct series {
 };
 
 /* A text that was written: by its hash alone, whose seed nobody knows who made up the text. */
-struct known_text {
+struct written_text {
 	XXH128_hash_t hash;
 	uint32_t number; /* 0: empty */
 };
@@ -48,7 +48,7 @@ struct packer {
 	char base64[BASE64_ENCODE_RAW_LENGTH(CHUNK_BYTES + ENTRY_BYTES_MAX)];
 
 	/* Texts. */
-	struct known_text *known;
+	struct written_text *known;
 	size_t known_capacity, known_count;
 	uint64_t seed;
 	uint32_t text_count;
@@ -66,23 +66,23 @@ struct packer {
 
 /* ---- series ---- */
 
-static void put_byte(struct series *series, unsigned byte)
+static void write_byte(struct series *series, unsigned byte)
 {
 	series->bytes[series->used++] = (unsigned char)byte;
 }
 
-static void put_number(struct series *series, uint64_t number)
+static void write_number(struct series *series, uint64_t number)
 {
 	for (; number >= 0x80; number >>= 7)
-		put_byte(series, 0x80 | (number & 0x7f));
-	put_byte(series, (unsigned)number);
+		write_byte(series, 0x80 | (number & 0x7f));
+	write_byte(series, (unsigned)number);
 }
 
 /* From one value to another, which may be less. */
-static void put_step(struct series *series, uint64_t from, uint64_t to)
+static void write_step(struct series *series, uint64_t from, uint64_t to)
 {
 	uint64_t step = to - from;
-	put_number(series, step << 1 ^ (step >> 63 ? UINT64_MAX : 0));
+	write_number(series, step << 1 ^ (step >> 63 ? UINT64_MAX : 0));
 }
 
 static void flush(struct packer *packer, struct series *series)
@@ -105,7 +105,8 @@ static void entry_done(struct packer *packer, struct series *series)
 
 /* ---- texts ---- */
 
-static struct known_text *known_find(struct known_text *known, size_t capacity, XXH128_hash_t hash)
+static struct written_text *known_find(struct written_text *known, size_t capacity,
+				       XXH128_hash_t hash)
 {
 	size_t at = hash.low64 & (capacity - 1);
 	while (known[at].number && !XXH128_isEqual(known[at].hash, hash))
@@ -119,9 +120,9 @@ static void known_make_room(struct packer *packer)
 	if (packer->known_count < packer->known_capacity / 2)
 		return;
 	size_t capacity = packer->known_capacity * 2;
-	struct known_text *known = packer->known_count < PACKED_TEXTS_MAX
-					   ? calloc(capacity, sizeof(*known))
-					   : NULL;
+	struct written_text *known = packer->known_count < PACKED_TEXTS_MAX
+					     ? calloc(capacity, sizeof(*known))
+					     : NULL;
 	if (!known) {
 		memset(packer->known, 0, packer->known_capacity * sizeof(*packer->known));
 		packer->known_count = 0;
@@ -136,7 +137,7 @@ static void known_make_room(struct packer *packer)
 }
 
 /* Where a text is to be printed; text_number() takes it. */
-static FILE *text_begin(struct packer *packer)
+static FILE *text_start(struct packer *packer)
 {
 	FILE *file = packer->text_file[!packer->last_text];
 	rewind(file);
@@ -161,7 +162,7 @@ static uint32_t text_number_of(struct packer *packer)
 		return 0;
 	known_make_room(packer);
 	XXH128_hash_t hash = XXH3_128bits_withSeed(text, length, packer->seed);
-	struct known_text *known = known_find(packer->known, packer->known_capacity, hash);
+	struct written_text *known = known_find(packer->known, packer->known_capacity, hash);
 	if (known->number)
 		return known->number;
 	if (packer->text_bytes + length > TEXTS_BYTES_MAX)
@@ -171,8 +172,8 @@ static uint32_t text_number_of(struct packer *packer)
 	size_t before_length = packer->text_length[packer->last_text];
 	while (shared < length && shared < before_length && text[shared] == before[shared])
 		shared++;
-	put_number(&packer->texts, shared);
-	put_number(&packer->texts, length - shared);
+	write_number(&packer->texts, shared);
+	write_number(&packer->texts, length - shared);
 	memcpy(packer->texts.bytes + packer->texts.used, text + shared, length - shared);
 	packer->texts.used += length - shared;
 	entry_done(packer, &packer->texts);
@@ -181,14 +182,14 @@ static uint32_t text_number_of(struct packer *packer)
 	packer->last_text = new;
 	packer->text_bytes += length;
 	packer->known_count++;
-	*known = (struct known_text){ .hash = hash, .number = ++packer->text_count };
+	*known = (struct written_text){ .hash = hash, .number = ++packer->text_count };
 	return packer->text_count;
 }
 
 /* ---- files ---- */
 
 /* The order of the numbers: config/data/page/data.js knows it too. */
-static void put_file(struct packer *packer, const struct report_file *row, const char *workspace)
+static void write_file(struct packer *packer, const struct report_file *row, const char *workspace)
 {
 	static char escaped[TEXT_BYTES_MAX];
 	const struct report_work *work = &row->work;
@@ -198,23 +199,23 @@ static void put_file(struct packer *packer, const struct report_file *row, const
 		row->edits,       row->changed,      row->given,        work->failed,
 		work->listings,   row->in_workspace,
 	};
-	FILE *file = text_begin(packer);
+	FILE *file = text_start(packer);
 
 	/* As event_print_subject() has it: the same text has the same number. */
 	if (path_escape(event_path_shown(workspace, row->path), escaped, sizeof(escaped)) >= 0)
 		(void)fputs(escaped, file);
 	uint32_t path = text_number_of(packer);
-	put_step(&packer->files, packer->path, path);
+	write_step(&packer->files, packer->path, path);
 	packer->path = path;
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		put_number(&packer->files, numbers[i]);
+		write_number(&packer->files, numbers[i]);
 	entry_done(packer, &packer->files);
 }
 
-static void put_files(struct packer *packer, const struct report *report)
+static void write_files(struct packer *packer, const struct report *report)
 {
 	for (size_t i = 0; i < report->file_count; i++)
-		put_file(packer, &report->files[i], report->workspace);
+		write_file(packer, &report->files[i], report->workspace);
 	flush(packer, &packer->files);
 	packer->path = 0;
 }
@@ -222,7 +223,7 @@ static void put_files(struct packer *packer, const struct report *report)
 /* ---- events ---- */
 
 /* What the page says by itself, of the amount. */
-static bool is_told_by_amount(unsigned op)
+static bool is_counted_by_amount(unsigned op)
 {
 	switch (op) {
 	case JOURNAL_READ:
@@ -239,34 +240,34 @@ static bool is_told_by_amount(unsigned op)
 	}
 }
 
-static void put_process(struct packer *packer, const struct event *event)
+static void write_process(struct packer *packer, const struct event *event)
 {
 	const struct journal_process *process = &event->entry->process;
 	uint64_t origin = event->op == JOURNAL_START ? event->exec : process->starter;
 	struct series *series = &packer->events;
 
-	put_number(series, event->pid);
-	put_number(series, event->parent_pid);
-	put_number(series, (uint64_t)event->role + 1);
-	put_number(series, process->context);
-	put_number(series, origin && origin < event->number ? event->number - origin : 0);
+	write_number(series, event->pid);
+	write_number(series, event->parent_pid);
+	write_number(series, (uint64_t)event->role + 1);
+	write_number(series, process->context);
+	write_number(series, origin && origin < event->number ? event->number - origin : 0);
 }
 
-static void put_event(struct packer *packer, const struct event *event, const char *workspace)
+static void write_event(struct packer *packer, const struct event *event, const char *workspace)
 {
 	struct series *series = &packer->events;
 	/* Of a time that is not known: that of the event before. */
 	uint64_t time_us = event->time_realtime_ns ? event->time_realtime_ns / NS_PER_US
 						   : packer->time_us;
 	uint64_t process = event->process && event->process <= event->number ? event->process : 0;
-	uint64_t amount = is_told_by_amount(event->op) ? event->entry->record.amount : 0;
+	uint64_t amount = is_counted_by_amount(event->op) ? event->entry->record.amount : 0;
 	uint32_t path, details = 0;
 	unsigned marks = 0;
 
-	event_print_subject(text_begin(packer), event, workspace);
+	event_print_subject(text_start(packer), event, workspace);
 	path = text_number_of(packer);
-	if (!is_told_by_amount(event->op)) {
-		event_particulars_show(text_begin(packer), event, workspace);
+	if (!is_counted_by_amount(event->op)) {
+		event_particulars_show(text_start(packer), event, workspace);
 		details = text_number_of(packer);
 	}
 
@@ -281,22 +282,22 @@ static void put_event(struct packer *packer, const struct event *event, const ch
 	if (amount && (event->entry->record.marks & JOURNAL_AT_LEAST))
 		marks |= PACKED_AT_LEAST;
 
-	put_byte(series, event->op);
-	put_byte(series, marks);
-	put_number(series, event->number - packer->number);
-	put_step(series, packer->time_us, time_us);
+	write_byte(series, event->op);
+	write_byte(series, marks);
+	write_number(series, event->number - packer->number);
+	write_step(series, packer->time_us, time_us);
 	if (marks & PACKED_PROCESS)
-		put_number(series, process ? event->number - process + 1 : 0);
+		write_number(series, process ? event->number - process + 1 : 0);
 	if (marks & PACKED_ERROR)
-		put_number(series, (uint64_t)event->error);
+		write_number(series, (uint64_t)event->error);
 	if (marks & PACKED_AMOUNT)
-		put_number(series, amount);
+		write_number(series, amount);
 	if (marks & PACKED_PATH)
-		put_step(series, packer->path, path);
+		write_step(series, packer->path, path);
 	if (marks & PACKED_DETAILS)
-		put_step(series, packer->details, details);
+		write_step(series, packer->details, details);
 	if (event->op == JOURNAL_START || event->op == JOURNAL_FORK)
-		put_process(packer, event);
+		write_process(packer, event);
 	entry_done(packer, series);
 
 	packer->number = event->number;
@@ -307,8 +308,8 @@ static void put_event(struct packer *packer, const struct event *event, const ch
 	packer->counts.events++;
 }
 
-static void put_events(struct packer *packer, struct events *events, uint64_t end,
-		       uint64_t events_max)
+static void write_events(struct packer *packer, struct events *events, uint64_t end,
+			 uint64_t events_max)
 {
 	const char *workspace = events_workspace(events);
 	enum events_found found;
@@ -329,7 +330,7 @@ static void put_events(struct packer *packer, struct events *events, uint64_t en
 			packer->time_us = event.time_realtime_ns / NS_PER_US;
 			packer->counts.first_realtime_ns = packer->time_us * NS_PER_US;
 		}
-		put_event(packer, &event, workspace);
+		write_event(packer, &event, workspace);
 	}
 	flush(packer, &packer->texts);
 	flush(packer, &packer->events);
@@ -359,9 +360,9 @@ int packed_write(FILE *file, const struct report *report, const char *path, uint
 	if (packer->known && packer->text_file[0] && packer->text_file[1]) {
 		if (getrandom(&packer->seed, sizeof(packer->seed), GRND_NONBLOCK) < 0)
 			packer->seed = (uintptr_t)packer;
-		put_files(packer, report);
-		put_events(packer, events, report->end,
-			   events_max < PACKED_EVENTS_MAX ? events_max : PACKED_EVENTS_MAX);
+		write_files(packer, report);
+		write_events(packer, events, report->end,
+			     events_max < PACKED_EVENTS_MAX ? events_max : PACKED_EVENTS_MAX);
 		*ret_counts = packer->counts;
 		error = 0;
 	}

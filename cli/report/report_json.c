@@ -1,4 +1,4 @@
-/* A report for programs, seen/report/1: see report_tell.h.  config/data/schema/report.schema.json says what each member is. */
+/* A report for programs, seen/report/1: see report_print.h.  config/data/schema/report.schema.json says what each member is. */
 #include "cli/report/report_json.h"
 
 #include <errno.h>
@@ -11,52 +11,52 @@
 #include "cli/journal/event_words.h"
 #include "cli/report/report_fate.h"
 #include "cli/report/report_order.h"
-#include "cli/report/report_tell.h"
+#include "cli/report/report_print.h"
 #include "tracker/content/contents.h"
 #include "tracker/process/source.h"
 
-static void put(json_t *object, const char *name, json_t *value)
+static void set(json_t *object, const char *name, json_t *value)
 {
 	(void)json_object_set_new_nocheck(object, name, value ? value : json_null());
 }
 
-static void put_count(json_t *object, const char *name, uint64_t number)
+static void set_count(json_t *object, const char *name, uint64_t number)
 {
-	put(object, name, json_integer(number <= INT64_MAX ? (json_int_t)number : INT64_MAX));
+	set(object, name, json_integer(number <= INT64_MAX ? (json_int_t)number : INT64_MAX));
 }
 
-static void put_text(json_t *object, const char *name, const char *bytes)
+static void set_text(json_t *object, const char *name, const char *bytes)
 {
-	put(object, name, bytes ? text_json(bytes) : json_null());
+	set(object, name, bytes ? text_json(bytes) : json_null());
 }
 
-static void put_path(json_t *object, const char *name, const struct report *report,
+static void set_path(json_t *object, const char *name, const struct report *report,
 		     const char *path)
 {
-	put_text(object, name, report_path(report, path));
+	set_text(object, name, report_path(report, path));
 }
 
-static void put_time(json_t *object, const char *name, uint64_t realtime_ns)
+static void set_time(json_t *object, const char *name, uint64_t realtime_ns)
 {
-	put(object, name, text_json_time(realtime_ns));
+	set(object, name, text_json_time(realtime_ns));
 }
 
 static json_t *of_work(const struct report_work *work)
 {
 	json_t *object = json_object();
 
-	put_count(object, "opens_read", work->opens_read);
-	put_count(object, "opens_write", work->opens_write);
-	put_count(object, "bytes_read", work->bytes_read);
-	put_count(object, "bytes_written", work->bytes_written);
-	put(object, "read_more", json_boolean(work->read_more));
-	put(object, "written_more", json_boolean(work->written_more));
-	put_count(object, "listings", work->listings);
-	put_count(object, "changes", work->changes);
-	put_count(object, "maps", work->maps);
-	put_count(object, "notices", work->notices);
-	put_count(object, "bytes_saved", work->bytes_saved);
-	put_count(object, "failed", work->failed);
+	set_count(object, "opens_read", work->opens_read);
+	set_count(object, "opens_write", work->opens_write);
+	set_count(object, "bytes_read", work->bytes_read);
+	set_count(object, "bytes_written", work->bytes_written);
+	set(object, "read_more", json_boolean(work->read_more));
+	set(object, "written_more", json_boolean(work->written_more));
+	set_count(object, "listings", work->listings);
+	set_count(object, "changes", work->changes);
+	set_count(object, "maps", work->maps);
+	set_count(object, "notices", work->notices);
+	set_count(object, "bytes_saved", work->bytes_saved);
+	set_count(object, "failed", work->failed);
 	return object;
 }
 
@@ -69,9 +69,9 @@ static json_t *of_runs(const struct report *report)
 	for (size_t i = 0; i < report->run_count; i++) {
 		const struct report_run *run = &report->runs[i];
 		json_t *object = json_object();
-		put_time(object, "start", run->start_ns);
-		put_time(object, "end", run->end_ns);
-		put_text(object, "command", run->command);
+		set_time(object, "start", run->start_ns);
+		set_time(object, "end", run->end_ns);
+		set_text(object, "command", run->command);
 		(void)json_array_append_new(array, object);
 	}
 	return array;
@@ -85,17 +85,17 @@ static json_t *of_events(const struct report *report)
 		if (!report->by_op[op])
 			continue;
 		json_t *row = json_object();
-		put_count(row, "count", report->by_op[op]);
-		put_count(row, "failed", report->failed_by_op[op]);
-		put(by_op, event_op_name(op), row);
+		set_count(row, "count", report->by_op[op]);
+		set_count(row, "failed", report->failed_by_op[op]);
+		set(by_op, event_op_name(op), row);
 	}
-	put_count(object, "count", report->events);
-	put_count(object, "denied", report->denied);
-	put_count(object, "attempted", report->attempted);
-	put_count(object, "unresolved", report->unresolved);
-	put_count(object, "uncertain", report->uncertain);
-	put_count(object, "unknown", report->unknown);
-	put(object, "by_op", by_op);
+	set_count(object, "count", report->events);
+	set_count(object, "denied", report->denied);
+	set_count(object, "attempted", report->attempted);
+	set_count(object, "unresolved", report->unresolved);
+	set_count(object, "uncertain", report->uncertain);
+	set_count(object, "unknown", report->unknown);
+	set(object, "by_op", by_op);
 	return object;
 }
 
@@ -104,7 +104,7 @@ static json_t *of_roles(const struct report *report)
 	json_t *object = json_object();
 
 	for (uint32_t role = 0; role < REPORT_ROLES; role++)
-		put(object, role < ROLE_COUNT ? role_name(role) : "unknown",
+		set(object, role < ROLE_COUNT ? role_name(role) : "unknown",
 		    of_work(&report->by_role[role]));
 	return object;
 }
@@ -115,17 +115,17 @@ static json_t *of_file(const struct report *report, const struct report_file *fi
 {
 	json_t *object = json_object();
 
-	put_path(object, "path", report, file->path);
-	put(object, "in_workspace", json_boolean(file->in_workspace));
-	put(object, "work", of_work(&file->work));
-	put_count(object, "repeats", file->repeats);
-	put_count(object, "given", file->given);
-	put_count(object, "bytes_given", file->bytes_given);
-	put_count(object, "yielded", file->yielded);
-	put_count(object, "edits", file->edits);
-	put_count(object, "changed", file->changed);
-	put_time(object, "first", file->first_ns);
-	put_time(object, "last", file->last_ns);
+	set_path(object, "path", report, file->path);
+	set(object, "in_workspace", json_boolean(file->in_workspace));
+	set(object, "work", of_work(&file->work));
+	set_count(object, "repeats", file->repeats);
+	set_count(object, "given", file->given);
+	set_count(object, "bytes_given", file->bytes_given);
+	set_count(object, "yielded", file->given_again);
+	set_count(object, "edits", file->edits);
+	set_count(object, "changed", file->changed);
+	set_time(object, "first", file->first_ns);
+	set_time(object, "last", file->last_ns);
 	return object;
 }
 
@@ -146,13 +146,13 @@ static json_t *of_files(const struct report *report, size_t top)
 {
 	json_t *object = json_object();
 
-	put_count(object, "count", report->file_count);
-	put_count(object, "left_out", report->files_left_out);
-	put(object, "by_read", of_files_by(report, REPORT_BY_READ, top));
-	put(object, "by_written", of_files_by(report, REPORT_BY_WRITTEN, top));
-	put(object, "by_repeats", of_files_by(report, REPORT_BY_REPEATS, top));
-	put(object, "outside_by_read", of_files_by(report, REPORT_OUTSIDE_BY_READ, top));
-	put(object, "outside_by_written", of_files_by(report, REPORT_OUTSIDE_BY_WRITTEN, top));
+	set_count(object, "count", report->file_count);
+	set_count(object, "left_out", report->files_left_out);
+	set(object, "by_read", of_files_by(report, REPORT_BY_READ, top));
+	set(object, "by_written", of_files_by(report, REPORT_BY_WRITTEN, top));
+	set(object, "by_repeats", of_files_by(report, REPORT_BY_REPEATS, top));
+	set(object, "outside_by_read", of_files_by(report, REPORT_ELSEWHERE_BY_READ, top));
+	set(object, "outside_by_written", of_files_by(report, REPORT_ELSEWHERE_BY_WRITTEN, top));
 	return object;
 }
 
@@ -160,20 +160,20 @@ static json_t *of_process(const struct report_process *process)
 {
 	json_t *object = json_object();
 
-	put_count(object, "process", process->number);
-	put_count(object, "pid", process->pid);
-	put_count(object, "parent_pid", process->parent_pid);
-	put(object, "role",
+	set_count(object, "process", process->number);
+	set_count(object, "pid", process->pid);
+	set_count(object, "parent_pid", process->parent_pid);
+	set(object, "role",
 	    process->role >= 0 ? json_string(role_name((uint32_t)process->role)) : json_null());
-	put_text(object, "executable", process->executable);
-	put(object, "forked", json_boolean(process->forked));
-	put(object, "unattached", json_boolean(process->unattached));
-	put_time(object, "start", process->start_ns);
-	put_time(object, "end", process->end_ns);
-	put(object, "status", json_null());
+	set_text(object, "executable", process->executable);
+	set(object, "forked", json_boolean(process->forked));
+	set(object, "unattached", json_boolean(process->unattached));
+	set_time(object, "start", process->start_ns);
+	set_time(object, "end", process->end_ns);
+	set(object, "status", json_null());
 	if (process->has_status)
-		put_count(object, "status", process->status);
-	put(object, "work", of_work(&process->work));
+		set_count(object, "status", process->status);
+	set(object, "work", of_work(&process->work));
 	return object;
 }
 
@@ -186,9 +186,9 @@ static json_t *of_processes(const struct report *report, size_t top)
 	for (int64_t i = 0; i < count && i < (int64_t)top; i++)
 		(void)json_array_append_new(array, of_process(rows[i]));
 	free(rows);
-	put_count(object, "count", report->process_count);
-	put_count(object, "left_out", report->processes_left_out);
-	put(object, "rows", array);
+	set_count(object, "count", report->process_count);
+	set_count(object, "left_out", report->processes_left_out);
+	set(object, "rows", array);
 	return object;
 }
 
@@ -200,15 +200,15 @@ static json_t *of_programs(const struct report *report, size_t top)
 
 	for (int64_t i = 0; i < count && i < (int64_t)top; i++) {
 		json_t *row = json_object();
-		put_text(row, "executable", rows[i]->path);
-		put_count(row, "processes", rows[i]->processes);
-		put(row, "work", of_work(&rows[i]->work));
+		set_text(row, "executable", rows[i]->path);
+		set_count(row, "processes", rows[i]->processes);
+		set(row, "work", of_work(&rows[i]->work));
 		(void)json_array_append_new(array, row);
 	}
 	free(rows);
-	put_count(object, "count", report->program_count);
-	put_count(object, "left_out", report->programs_left_out);
-	put(object, "rows", array);
+	set_count(object, "count", report->program_count);
+	set_count(object, "left_out", report->programs_left_out);
+	set(object, "rows", array);
 	return object;
 }
 
@@ -221,31 +221,31 @@ static json_t *of_conflict(const struct report *report, const struct report_conf
 	json_t *object = json_object();
 
 	version_digits(&conflict->before, digits);
-	put(object, "kind", json_string(is_guarded ? "guarded" : "changed"));
-	put_count(object, "number", conflict->number);
-	put_time(object, "time", conflict->time_ns);
-	put_path(object, "path", report, conflict->path);
-	put_text(object, "executable", conflict->executable);
-	put(object, "verdict",
+	set(object, "kind", json_string(is_guarded ? "guarded" : "changed"));
+	set_count(object, "number", conflict->number);
+	set_time(object, "time", conflict->time_ns);
+	set_path(object, "path", report, conflict->path);
+	set_text(object, "executable", conflict->executable);
+	set(object, "verdict",
 	    is_guarded ? json_string(event_verdict_name(conflict->verdict)) : json_null());
-	put(object, "reason",
+	set(object, "reason",
 	    is_guarded ? json_string(event_guard_reason_name(conflict->reason)) : json_null());
-	put(object, "degraded", json_boolean(is_guarded && conflict->degraded));
-	put(object, "kept", json_boolean(conflict->kept));
-	put(object, "change",
+	set(object, "degraded", json_boolean(is_guarded && conflict->degraded));
+	set(object, "kept", json_boolean(conflict->kept));
+	set(object, "change",
 	    is_guarded || !event_change_name(conflict->change)
 		    ? json_null()
 		    : json_string(event_change_name(conflict->change)));
-	put(object, "source",
+	set(object, "source",
 	    !is_guarded && source_name(conflict->source)
 		    ? json_string(source_name(conflict->source))
 		    : json_null());
-	put(object, "version",
+	set(object, "version",
 	    version_is_none(&conflict->before) ? json_null() : json_string(digits));
 	return object;
 }
 
-static json_t *of_guarded(const struct report_writes *writes)
+static json_t *of_guarded(const struct report_write_counts *writes)
 {
 	json_t *array = json_array();
 
@@ -254,9 +254,9 @@ static json_t *of_guarded(const struct report_writes *writes)
 			if (!writes->guarded[reason][verdict])
 				continue;
 			json_t *row = json_object();
-			put(row, "reason", json_string(event_guard_reason_name(reason)));
-			put(row, "verdict", json_string(event_verdict_name(verdict)));
-			put_count(row, "count", writes->guarded[reason][verdict]);
+			set(row, "reason", json_string(event_guard_reason_name(reason)));
+			set(row, "verdict", json_string(event_verdict_name(verdict)));
+			set_count(row, "count", writes->guarded[reason][verdict]);
 			(void)json_array_append_new(array, row);
 		}
 	return array;
@@ -264,25 +264,25 @@ static json_t *of_guarded(const struct report_writes *writes)
 
 static json_t *of_conflicts(const struct report *report, size_t top)
 {
-	const struct report_writes *writes = &report->writes;
+	const struct report_write_counts *writes = &report->writes;
 	json_t *object = json_object(), *rows = json_array(), *kept = json_object();
 
 	for (size_t i = 0; i < report->conflict_count && i < top; i++)
 		(void)json_array_append_new(rows, of_conflict(report, &report->conflicts[i]));
 	for (unsigned reason = 0; reason < REPORT_KEPT_REASONS; reason++)
-		put_count(kept, contents_reason_name((enum contents_reason)reason),
+		set_count(kept, contents_reason_name((enum contents_reason)reason),
 			  writes->kept[reason]);
-	put(object, "guarded", of_guarded(writes));
-	put_count(object, "degraded", writes->degraded);
-	put_count(object, "changed", writes->changed);
-	put_count(object, "added", writes->added);
-	put_count(object, "deleted", writes->deleted);
-	put(object, "kept", kept);
-	put_count(object, "kept_bytes", writes->kept_bytes);
-	put_count(object, "edited_by_agent", writes->edited_by_agent);
-	put_count(object, "edited_by_tool", writes->edited_by_tool);
-	put_count(object, "count", report->conflict_count + report->conflicts_left_out);
-	put(object, "rows", rows);
+	set(object, "guarded", of_guarded(writes));
+	set_count(object, "degraded", writes->degraded);
+	set_count(object, "changed", writes->changed);
+	set_count(object, "added", writes->added);
+	set_count(object, "deleted", writes->deleted);
+	set(object, "kept", kept);
+	set_count(object, "kept_bytes", writes->kept_bytes);
+	set_count(object, "edited_by_agent", writes->edited_by_agent);
+	set_count(object, "edited_by_tool", writes->edited_by_tool);
+	set_count(object, "count", report->conflict_count + report->conflicts_left_out);
+	set(object, "rows", rows);
 	return object;
 }
 
@@ -296,13 +296,13 @@ static json_t *of_rule(const struct report *report, const struct report_rule *ru
 	for (int i = 0; i < REPORT_EXAMPLES && rule->examples[i]; i++)
 		(void)json_array_append_new(examples,
 					    text_json(report_path(report, rule->examples[i])));
-	put_text(object, "rule", rule->name);
-	put(object, "action", json_string(rule_action_name(rule->action)));
-	put(object, "accesses", accesses);
-	put_count(object, "count", rule->count);
-	put_time(object, "first", rule->first_ns);
-	put_time(object, "last", rule->last_ns);
-	put(object, "paths", examples);
+	set_text(object, "rule", rule->name);
+	set(object, "action", json_string(rule_action_name(rule->action)));
+	set(object, "accesses", accesses);
+	set_count(object, "count", rule->count);
+	set_time(object, "first", rule->first_ns);
+	set_time(object, "last", rule->last_ns);
+	set(object, "paths", examples);
 	return object;
 }
 
@@ -313,9 +313,9 @@ static json_t *of_rules(const struct report *report)
 	for (size_t i = 0; i < report->rule_count; i++)
 		(void)json_array_append_new(rows, of_rule(report, &report->rules[i]));
 	for (uint32_t action = RULE_ACTION_LOG; action <= RULE_ACTION_DENY; action++)
-		put_count(object, rule_action_name(action), report->ruled[action]);
-	put_count(object, "left_out", report->rules_left_out);
-	put(object, "rows", rows);
+		set_count(object, rule_action_name(action), report->ruled[action]);
+	set_count(object, "left_out", report->rules_left_out);
+	set(object, "rows", rows);
 	return object;
 }
 
@@ -323,17 +323,17 @@ static json_t *of_saved(const struct report_saved *saved)
 {
 	json_t *object = json_object();
 
-	put_count(object, "bytes", saved->bytes);
-	put_count(object, "tokens_estimate", saved->tokens);
-	put_count(object, "notices", saved->notices);
-	put_count(object, "notice_bytes", saved->notice_bytes);
-	put_count(object, "diffs", saved->diffs);
-	put_count(object, "diff_bytes", saved->diff_bytes);
-	put_count(object, "commands", saved->commands);
-	put_count(object, "command_bytes", saved->command_bytes);
-	put_count(object, "yielded", saved->yielded);
-	put_count(object, "given", saved->given);
-	put_count(object, "given_bytes", saved->given_bytes);
+	set_count(object, "bytes", saved->bytes);
+	set_count(object, "tokens_estimate", saved->tokens);
+	set_count(object, "notices", saved->notices);
+	set_count(object, "notice_bytes", saved->notice_bytes);
+	set_count(object, "diffs", saved->diffs);
+	set_count(object, "diff_bytes", saved->diff_bytes);
+	set_count(object, "commands", saved->commands);
+	set_count(object, "command_bytes", saved->command_bytes);
+	set_count(object, "yielded", saved->given_again);
+	set_count(object, "given", saved->given);
+	set_count(object, "given_bytes", saved->given_bytes);
 	return object;
 }
 
@@ -345,24 +345,24 @@ static json_t *of_coverage(const struct report *report)
 	for (size_t i = 0; i < report->unobserved_count; i++) {
 		const struct report_unobserved *row = &report->unobserved[i];
 		json_t *program = json_object();
-		put_text(program, "name", row->program);
-		put_text(program, "reason", row->reason);
-		put(program, "partly", json_boolean(row->partly));
-		put_count(program, "count", row->count);
+		set_text(program, "name", row->program);
+		set_text(program, "reason", row->reason);
+		set(program, "partly", json_boolean(row->partly));
+		set_count(program, "count", row->count);
 		(void)json_array_append_new(programs, program);
 	}
-	put_count(object, "runs", coverage->runs);
-	put_count(object, "observed", coverage->observed);
-	put_count(object, "unobserved", coverage->unobserved);
-	put_count(object, "partial", coverage->partial);
-	put_count(object, "unattached", coverage->unattached);
-	put_count(object, "opens", coverage->opens);
-	put_count(object, "without_journal", coverage->without_journal);
-	put_count(object, "lost", coverage->lost);
-	put_count(object, "undone", coverage->undone);
-	put_count(object, "damaged", coverage->damaged);
-	put(object, "programs", programs);
-	put_count(object, "programs_left_out", report->unobserved_left_out);
+	set_count(object, "runs", coverage->runs);
+	set_count(object, "observed", coverage->observed);
+	set_count(object, "unobserved", coverage->unobserved);
+	set_count(object, "partial", coverage->partial);
+	set_count(object, "unattached", coverage->unattached);
+	set_count(object, "opens", coverage->opens);
+	set_count(object, "without_journal", coverage->without_journal);
+	set_count(object, "lost", coverage->lost);
+	set_count(object, "undone", coverage->undone);
+	set_count(object, "damaged", coverage->damaged);
+	set(object, "programs", programs);
+	set_count(object, "programs_left_out", report->unobserved_left_out);
 	return object;
 }
 
@@ -375,12 +375,12 @@ static json_t *of_seal(const struct report *report)
 	if (report->verify_error)
 		return json_null();
 	json_t *object = json_object();
-	put(object, "verdict", json_string(verified_name(verified->verdict)));
-	put(object, "digest",
+	set(object, "verdict", json_string(verified_name(verified->verdict)));
+	set(object, "digest",
 	    verified->seal.block_count ? json_string(seal_last(&verified->seal, digest))
 				       : json_null());
-	put_count(object, "records", verified->report.records);
-	put_count(object, "not_sealed", verified->report.not_sealed);
+	set_count(object, "records", verified->report.records);
+	set_count(object, "not_sealed", verified->report.not_sealed);
 	return object;
 }
 
@@ -396,27 +396,27 @@ static json_t *of_counters(const struct report *report)
 	json_t *object = json_object();
 
 	for (int i = 0; i < COUNTER_COUNT; i++)
-		put_count(object, NAMES[i], report->counters[i]);
+		set_count(object, NAMES[i], report->counters[i]);
 	return object;
 }
 
 static json_t *of_instructions(const struct report *report)
 {
-	const struct unheeded *unheeded = &report->unheeded;
+	const struct missed *missed = &report->missed;
 	json_t *object = json_object(), *rows = json_array();
 
-	for (size_t i = 0; i < unheeded->count; i++) {
-		const struct unheeded_row *row = &unheeded->rows[i];
+	for (size_t i = 0; i < missed->count; i++) {
+		const struct missed_row *row = &missed->rows[i];
 		json_t *file = json_object();
-		put_path(file, "path", report, row->path);
-		put_count(file, "touches", row->touches);
-		put_path(file, "first", report, row->example);
-		put(file, "read_by_agent", json_false());
+		set_path(file, "path", report, row->path);
+		set_count(file, "touches", row->touches);
+		set_path(file, "first", report, row->example);
+		set(file, "read_by_agent", json_false());
 		(void)json_array_append_new(rows, file);
 	}
-	put_count(object, "applied", unheeded->applied);
-	put(object, "never_given", rows);
-	put(object, "cut", json_boolean(unheeded->is_cut));
+	set_count(object, "applied", missed->applied);
+	set(object, "never_given", rows);
+	set(object, "cut", json_boolean(missed->is_cut));
 	return object;
 }
 
@@ -430,21 +430,21 @@ static json_t *of_changes(const struct report *report, size_t top)
 
 	for (int64_t i = 0; i < count && i < (int64_t)room; i++) {
 		json_t *row = json_object();
-		put_path(row, "path", report, files[i]->path);
-		put(row, "fate", json_string(fate_name(fate_of(files[i]->fate))));
-		put_count(row, "bytes_written", files[i]->work.bytes_written);
-		put(row, "written_more", json_boolean(files[i]->work.written_more));
-		put_time(row, "time", files[i]->by_ns);
-		put_text(row, "command",
+		set_path(row, "path", report, files[i]->path);
+		set(row, "fate", json_string(fate_name(fate_of(files[i]->fate))));
+		set_count(row, "bytes_written", files[i]->work.bytes_written);
+		set(row, "written_more", json_boolean(files[i]->work.written_more));
+		set_time(row, "time", files[i]->by_ns);
+		set_text(row, "command",
 			 files[i]->by < report->command_count ? report->commands[files[i]->by].text
 							      : NULL);
 		(void)json_array_append_new(rows, row);
 	}
 	free(files);
-	put_count(object, "count", count > 0 ? (uint64_t)count : 0);
-	put_count(object, "git", report_changed_count(report, REPORT_GIT));
-	put_count(object, "agent_state", report_changed_count(report, REPORT_STATE));
-	put(object, "rows", rows);
+	set_count(object, "count", count > 0 ? (uint64_t)count : 0);
+	set_count(object, "git", report_changed_count(report, REPORT_GIT));
+	set_count(object, "agent_state", report_changed_count(report, REPORT_STATE));
+	set(object, "rows", rows);
 	return object;
 }
 
@@ -454,12 +454,12 @@ static json_t *of_commands(const struct report *report, size_t top)
 
 	for (size_t i = 0; i < report->command_count && i < top; i++) {
 		json_t *row = json_object();
-		put_time(row, "time", report->commands[i].time_ns);
-		put_text(row, "command", report->commands[i].text);
+		set_time(row, "time", report->commands[i].time_ns);
+		set_text(row, "command", report->commands[i].text);
 		(void)json_array_append_new(rows, row);
 	}
-	put_count(object, "count", report->command_count + report->commands_left_out);
-	put(object, "rows", rows);
+	set_count(object, "count", report->command_count + report->commands_left_out);
+	set(object, "rows", rows);
 	return object;
 }
 
@@ -467,30 +467,30 @@ json_t *report_json(const struct report *report, size_t top)
 {
 	json_t *document = json_object();
 
-	put(document, "schema", json_string("seen/report/1"));
-	put_text(document, "session", report->session);
-	put_text(document, "workspace", report->workspace);
-	put_text(document, "journal", report->verified.journal_path);
-	put_time(document, "start", report->start_ns);
-	put_time(document, "end", report->end_ns);
-	put(document, "runs", of_runs(report));
-	put_count(document, "runs_left_out", report->runs_left_out);
-	put(document, "changes", of_changes(report, top));
-	put(document, "commands", of_commands(report, top));
-	put(document, "conflicts", of_conflicts(report, top));
-	put(document, "rules", of_rules(report));
-	put(document, "saved", of_saved(&report->saved));
-	put(document, "work", of_work(&report->work));
-	put(document, "by_role", of_roles(report));
-	put(document, "outside_workspace", of_work(&report->outside_workspace));
-	put(document, "agent_state", of_work(&report->agent_state));
-	put(document, "files", of_files(report, top));
-	put(document, "programs", of_programs(report, top));
-	put(document, "processes", of_processes(report, top));
-	put(document, "events", of_events(report));
-	put(document, "coverage", of_coverage(report));
-	put(document, "seal", of_seal(report));
-	put(document, "counters", report->has_segment ? of_counters(report) : json_null());
-	put(document, "instructions", report->has_segment ? of_instructions(report) : json_null());
+	set(document, "schema", json_string("seen/report/1"));
+	set_text(document, "session", report->session);
+	set_text(document, "workspace", report->workspace);
+	set_text(document, "journal", report->verified.journal_path);
+	set_time(document, "start", report->start_ns);
+	set_time(document, "end", report->end_ns);
+	set(document, "runs", of_runs(report));
+	set_count(document, "runs_left_out", report->runs_left_out);
+	set(document, "changes", of_changes(report, top));
+	set(document, "commands", of_commands(report, top));
+	set(document, "conflicts", of_conflicts(report, top));
+	set(document, "rules", of_rules(report));
+	set(document, "saved", of_saved(&report->saved));
+	set(document, "work", of_work(&report->work));
+	set(document, "by_role", of_roles(report));
+	set(document, "outside_workspace", of_work(&report->elsewhere));
+	set(document, "agent_state", of_work(&report->agent_state));
+	set(document, "files", of_files(report, top));
+	set(document, "programs", of_programs(report, top));
+	set(document, "processes", of_processes(report, top));
+	set(document, "events", of_events(report));
+	set(document, "coverage", of_coverage(report));
+	set(document, "seal", of_seal(report));
+	set(document, "counters", report->has_segment ? of_counters(report) : json_null());
+	set(document, "instructions", report->has_segment ? of_instructions(report) : json_null());
 	return document;
 }

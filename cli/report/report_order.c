@@ -16,19 +16,20 @@ static struct weight weight_of(const struct report *report, const struct report_
 			       enum report_order order)
 {
 	const struct report_work *work = &file->work;
-	bool is_outside = order == REPORT_OUTSIDE_BY_WRITTEN || order == REPORT_OUTSIDE_BY_READ;
+	bool is_elsewhere = order == REPORT_ELSEWHERE_BY_WRITTEN ||
+			    order == REPORT_ELSEWHERE_BY_READ;
 
-	if (is_outside ? !report->workspace || file->in_workspace || report_is_nowhere(file->path)
-		       : report->workspace && !file->in_workspace)
+	if (is_elsewhere ? !report->workspace || file->in_workspace || report_is_nowhere(file->path)
+			 : report->workspace && !file->in_workspace)
 		return (struct weight){ 0, 0 };
 	switch (order) {
 	case REPORT_BY_REPEATS:
 		return (struct weight){ file->repeats, file->repeats ? work->opens_read : 0 };
 	case REPORT_BY_READ:
-	case REPORT_OUTSIDE_BY_READ:
+	case REPORT_ELSEWHERE_BY_READ:
 		return (struct weight){ work->bytes_read, work->opens_read };
 	case REPORT_BY_WRITTEN:
-	case REPORT_OUTSIDE_BY_WRITTEN:
+	case REPORT_ELSEWHERE_BY_WRITTEN:
 		break;
 	}
 	return (struct weight){ work->bytes_written, work->opens_write + work->changes };

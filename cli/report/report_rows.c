@@ -30,7 +30,7 @@ static int buckets_make(struct report_buckets *buckets)
 _Static_assert(REPORT_BUCKETS == 1 << (64 - 48), "the upper bits of a product tell the bucket");
 _Static_assert(REPORT_NONE == UINT32_MAX, "all its bytes are 0xff");
 
-int report_rows_begin(struct report_gather *gather)
+int report_rows_init(struct report_gather *gather)
 {
 	if (getrandom(&gather->seed, sizeof(gather->seed), GRND_NONBLOCK) < 0)
 		gather->seed = (uint64_t)(uintptr_t)gather;
@@ -44,7 +44,7 @@ int report_rows_begin(struct report_gather *gather)
 	return 0;
 }
 
-void report_rows_end(struct report_gather *gather)
+void report_rows_finish(struct report_gather *gather)
 {
 	struct report_rows *rows[] = { &gather->files, &gather->processes, &gather->programs };
 
@@ -284,7 +284,7 @@ static uint32_t command_of(struct report_gather *gather, const struct event *eve
 	return (uint32_t)report->command_count++;
 }
 
-void report_process_begin(struct report_gather *gather, const struct event *event)
+void report_process_start(struct report_gather *gather, const struct event *event)
 {
 	struct report *report = gather->report;
 	const struct journal_process *details = &event->entry->process;

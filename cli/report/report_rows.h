@@ -59,7 +59,7 @@ struct report_gather {
 	struct report *report;
 	const struct report_limits *limits;
 	const struct config_globs *state; /* of agents; NULL: none are known */
-	struct unheeded_search *unheeded; /* NULL: there is no segment */
+	struct missed_search *missed;     /* NULL: there is no segment */
 	uint64_t seed; /* of hashes, so that nobody can choose what falls into one bucket */
 	struct report_rows files, processes, programs;
 	size_t file_bytes;          /* of their paths */
@@ -92,9 +92,9 @@ static inline bool report_is_nowhere(const char *path)
 	return strcmp(path, "/dev/null") == 0;
 }
 
-/* report_rows_begin(): room for the tables.  Returns 0 or -ENOMEM; report_rows_end() in any case. */
-int report_rows_begin(struct report_gather *gather);
-void report_rows_end(struct report_gather *gather);
+/* report_rows_init(): room for the tables.  Returns 0 or -ENOMEM; report_rows_finish() in any case. */
+int report_rows_init(struct report_gather *gather);
+void report_rows_finish(struct report_gather *gather);
 
 /* report_grown(): `rows`, an array of `count` items of item_bytes, with room for one more.  Returns it, perhaps moved; NULL: no memory
  * (noted), or `max` are there. */
@@ -115,8 +115,8 @@ void report_file_changed(struct report_gather *gather, const struct report_file 
 bool report_file_seen(struct report_gather *gather, const struct report_file *file,
 		      uint64_t scope_id);
 
-/* report_process_begin(): a START or FORK event. */
-void report_process_begin(struct report_gather *gather, const struct event *event);
+/* report_process_start(): a START or FORK event. */
+void report_process_start(struct report_gather *gather, const struct event *event);
 
 /* report_process_of(): the row of the process of an event; NULL: not known, or too many.  ret_key: likewise, of it. */
 struct report_process *report_process_of(struct report_gather *gather, const struct event *event,

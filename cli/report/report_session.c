@@ -18,7 +18,7 @@ enum { COMMAND_BYTES = 1024 };
 
 /* ---- what the session made of it ---- */
 
-static void take_saved(struct report_saved *saved, const struct event *event)
+static void add_saved(struct report_saved *saved, const struct event *event)
 {
 	uint64_t amount = event->entry->record.amount;
 
@@ -32,7 +32,7 @@ static void take_saved(struct report_saved *saved, const struct event *event)
 		report_add(&saved->diff_bytes, amount);
 		break;
 	case JOURNAL_YIELDED:
-		saved->yielded++;
+		saved->given_again++;
 		break;
 	case JOURNAL_GIVEN:
 		saved->given++;
@@ -44,7 +44,7 @@ static void take_saved(struct report_saved *saved, const struct event *event)
 }
 
 /* A reader's command is answered, unless it turns out that it could not be. */
-static void take_request(struct report_gather *gather, const struct event *event)
+static void add_request(struct report_gather *gather, const struct event *event)
 {
 	const struct journal_record *record = &event->entry->record;
 	struct report *report = gather->report;
@@ -54,7 +54,7 @@ static void take_request(struct report_gather *gather, const struct event *event
 	struct report_program *program = report_program_of(gather, event, key);
 
 	if (event->op == JOURNAL_REQUEST && record->decision == DECISION_GIVEN_AGAIN)
-		saved->yielded++;
+		saved->given_again++;
 	if (event->op == JOURNAL_REQUEST && record->decision == DECISION_NOTICE) {
 		saved->commands++;
 		report_add(&saved->command_bytes, record->amount);
@@ -78,8 +78,8 @@ static void take_request(struct report_gather *gather, const struct event *event
 	key->is_answered = false;
 }
 
-static void take_conflict(struct report_gather *gather, const struct event *event,
-			  enum report_conflict_kind kind)
+static void add_conflict(struct report_gather *gather, const struct event *event,
+			 enum report_conflict_kind kind)
 {
 	struct report *report = gather->report;
 	const struct journal_entry *entry = event->entry;
@@ -115,10 +115,10 @@ static void take_conflict(struct report_gather *gather, const struct event *even
 	gather->no_memory = gather->no_memory || !more->path;
 }
 
-static void take_writes(struct report_gather *gather, const struct event *event)
+static void add_writes(struct report_gather *gather, const struct event *event)
 {
 	const struct journal_record *record = &event->entry->record;
-	struct report_writes *writes = &gather->report->writes;
+	struct report_write_counts *writes = &gather->report->writes;
 
 	switch (event->op) {
 	case JOURNAL_GUARDED:
@@ -130,7 +130,7 @@ static void take_writes(struct report_gather *gather, const struct event *event)
 		writes->guarded[record->reason][record->decision]++;
 		writes->degraded += (record->flags & JOURNAL_GUARDED_DEGRADED) != 0;
 		if (record->decision != GUARD_PASS)
-			take_conflict(gather, event, REPORT_GUARDED);
+			add_conflict(gather, event, REPORT_GUARDED);
 		break;
 	case JOURNAL_CHANGED:
 		if (!source_is_external(event->source))
@@ -138,7 +138,7 @@ static void take_writes(struct report_gather *gather, const struct event *event)
 		writes->changed += record->flags == 0;
 		writes->added += record->flags == JOURNAL_CHANGED_ADDED;
 		writes->deleted += record->flags == JOURNAL_CHANGED_DELETED;
-		take_conflict(gather, event, REPORT_CHANGED);
+		add_conflict(gather, event, REPORT_CHANGED);
 		break;
 	case JOURNAL_EDITED:
 		writes->edited_by_agent += event->source == SOURCE_AGENT;
@@ -196,7 +196,7 @@ static struct report_rule *rule_of(struct report_gather *gather, const char *nam
 	return more;
 }
 
-static void take_rule(struct report_gather *gather, const struct event *event)
+static void add_rule(struct report_gather *gather, const struct event *event)
 {
 	const struct journal_record *record = &event->entry->record;
 	const char *path = event->resolved ? event->resolved : event->path;
@@ -250,7 +250,7 @@ static char *command_of(const struct event *event)
 	return strdup(text[0] ? text : event->path ? event->path : "");
 }
 
-static void take_run(struct report_gather *gather, const struct event *event)
+static void add_run(struct report_gather *gather, const struct event *event)
 {
 	struct report *report = gather->report;
 	struct report_run *more = report_grown(gather, report->runs, report->run_count,
@@ -267,21 +267,21 @@ static void take_run(struct report_gather *gather, const struct event *event)
 	gather->no_memory = gather->no_memory || !more->command;
 }
 
-static void take_coverage(struct report_gather *gather, const struct event *event)
+static void add_coverage(struct report_gather *gather, const struct event *event)
 {
-	const struct journal_coverage *told = &event->entry->coverage;
+	const struct journal_coverage *reported = &event->entry->coverage;
 	struct report *report = gather->report;
 	struct report_coverage *coverage = &report->coverage;
 	struct report_run *open = NULL;
 	size_t count = 0;
 
 	coverage->runs++;
-	report_add(&coverage->observed, told->observed);
-	report_add(&coverage->unobserved, told->unobserved);
-	report_add(&coverage->partial, told->partial);
-	report_add(&coverage->unattached, told->unattached);
-	report_add(&coverage->opens, told->opens);
-	report_add(&coverage->without_journal, told->without_journal);
+	report_add(&coverage->observed, reported->observed);
+	report_add(&coverage->unobserved, reported->unobserved);
+	report_add(&coverage->partial, reported->partial);
+	report_add(&coverage->unattached, reported->unattached);
+	report_add(&coverage->opens, reported->opens);
+	report_add(&coverage->without_journal, reported->without_journal);
 	for (size_t i = 0; i < report->run_count; i++) {
 		if (report->runs[i].end_ns)
 			continue;
@@ -293,7 +293,7 @@ static void take_coverage(struct report_gather *gather, const struct event *even
 		open->end_ns = event->time_realtime_ns;
 }
 
-static void take_unobserved(struct report_gather *gather, const struct event *event)
+static void add_unobserved(struct report_gather *gather, const struct event *event)
 {
 	const struct journal_record *record = &event->entry->record;
 	const char *program = event->program ? event->program : "?";
@@ -331,23 +331,23 @@ static void take_unobserved(struct report_gather *gather, const struct event *ev
 	gather->no_memory = true;
 }
 
-void report_session_take(struct report_gather *gather, const struct event *event)
+void report_session_add(struct report_gather *gather, const struct event *event)
 {
-	take_writes(gather, event);
-	take_request(gather, event);
+	add_writes(gather, event);
+	add_request(gather, event);
 	if (!event->error)
-		take_saved(&gather->report->saved, event);
+		add_saved(&gather->report->saved, event);
 	if (event_begins_run(event))
-		take_run(gather, event);
+		add_run(gather, event);
 	else if (event->op == JOURNAL_RULED)
-		take_rule(gather, event);
+		add_rule(gather, event);
 	else if (event->op == JOURNAL_COVERAGE)
-		take_coverage(gather, event);
+		add_coverage(gather, event);
 	else if (event->op == JOURNAL_UNOBSERVED)
-		take_unobserved(gather, event);
+		add_unobserved(gather, event);
 }
 
-void report_session_end(struct report *report)
+void report_session_finish(struct report *report)
 {
 	if (report->rule_count)
 		qsort(report->rules, report->rule_count, sizeof(*report->rules), strictest_first);

@@ -23,8 +23,8 @@ static const struct {
 				COUNTER_rules_denied } },
 };
 
-void counts_take(const struct segment *segment, const uint64_t *since_counters, uint64_t since_ns,
-		 uint64_t *ret_counters)
+void counts_compute(const struct segment *segment, const uint64_t *since_counters,
+		    uint64_t since_ns, uint64_t *ret_counters)
 {
 	static const enum counter TOTALS[PROCESS_COUNTS] = {
 		[PROCESS_OPENS] = COUNTER_opens,

@@ -19,14 +19,14 @@ enum count {
 	COUNT_RULE_HITS,
 };
 
-/* counts_take(): a session's counters, with what its living programs did until now, which is not among the segment's yet.
+/* counts_compute(): a session's counters, with what its living programs did until now, which is not among the segment's yet.
  *
  * since_counters: what to take off, COUNTER_COUNT of them; NULL: nothing.  since_ns: living programs that were started before it
  * (CLOCK_BOOTTIME) are left out.  ret_counters: COUNTER_COUNT. */
-void counts_take(const struct segment *segment, const uint64_t *since_counters, uint64_t since_ns,
-		 uint64_t *ret_counters);
+void counts_compute(const struct segment *segment, const uint64_t *since_counters,
+		    uint64_t since_ns, uint64_t *ret_counters);
 
-/* counts_sum(): a sum of counters that counts_take() returned. */
+/* counts_sum(): a sum of counters that counts_compute() returned. */
 uint64_t counts_sum(const uint64_t *counters, enum count count);
 
 #endif

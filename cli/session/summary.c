@@ -95,7 +95,7 @@ void summary_compute(const struct segment *segment, const struct journal *journa
 	struct summary summary = { 0 };
 	struct file_sum sum = { segment, &summary, since_realtime_ns };
 
-	counts_take(segment, since_counters, since_ns, summary.counters);
+	counts_compute(segment, since_counters, since_ns, summary.counters);
 	(void)tracker_each_file(segment, add_file, &sum);
 	summary.contents_bytes = __atomic_load_n(&segment->header->contents_bytes,
 						 __ATOMIC_RELAXED);

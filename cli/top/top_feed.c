@@ -155,7 +155,7 @@ static void read_segment(struct top_feed *feed, uint64_t now_ns)
 	const struct segment *segment = &feed->session->segment;
 	struct process_slot process;
 
-	counts_take(segment, NULL, 0, feed->counters);
+	counts_compute(segment, NULL, 0, feed->counters);
 	feed->unobserved = feed->counters[COUNTER_processes_displaced];
 	feed->unobserved_names[0] = '\0';
 	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++)

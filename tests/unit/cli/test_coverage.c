@@ -39,7 +39,7 @@ static void take(const uint64_t *since)
 {
 	uint64_t counters[COUNTER_COUNT];
 
-	counts_take(&world.segment, since, 0, counters);
+	counts_compute(&world.segment, since, 0, counters);
 	coverage_compute(&world.segment, &journal, counters, 0, &coverage);
 }
 

@@ -91,10 +91,10 @@ Test(journal_reader, says_what_a_view_of_the_whole_says)
 		far = (far + 7919) % (journal_end_unit(&journal) + 10);
 		is_the_same(far); /* anywhere: mostly no record begins there */
 	}
-	cr_assert_eq(journal_reader_end(reader), journal_end_unit(&journal));
+	cr_assert_eq(journal_reader_end_unit(reader), journal_end_unit(&journal));
 }
 
-static bool is_aligned(const struct journal_reader_part *part)
+static bool is_aligned(const struct journal_reader_piece *part)
 {
 	return ((uintptr_t)part->view.units + part->from * JOURNAL_UNIT_BYTES) %
 		       _Alignof(uint64_t) ==

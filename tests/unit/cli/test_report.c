@@ -181,7 +181,7 @@ Test(report, orders)
 	rows[1] = NULL;
 	cr_assert_eq(report_files_by(&report, REPORT_BY_READ, 1, rows), 3);
 	cr_assert_null(rows[1]);
-	cr_assert_eq(report_files_by(&report, REPORT_OUTSIDE_BY_READ, 8, rows), 1);
+	cr_assert_eq(report_files_by(&report, REPORT_ELSEWHERE_BY_READ, 8, rows), 1);
 	cr_assert_str_eq(rows[0]->path, "/x/f4");
 	cr_assert_eq(report_files_by(&report, REPORT_BY_WRITTEN, 8, rows), 0);
 }

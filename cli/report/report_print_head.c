@@ -1,9 +1,9 @@
-/* A report at a glance: see report_tell_head.h. */
+/* A report at a glance: see report_print_head.h. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/base/text.h"
-#include "cli/report/report_tell_head.h"
+#include "cli/report/report_print_head.h"
 #include "cli/session/journal_file.h"
 
 enum {
@@ -66,10 +66,10 @@ static uint64_t guarded(const struct report *report, enum guard_verdict verdict)
 	return sum;
 }
 
-static void tell_conflicts_fact(const struct report *report, struct sheet *sheet)
+static void print_conflicts_fact(const struct report *report, struct sheet *sheet)
 {
-	const struct report_writes *writes = &report->writes;
-	uint64_t outside = writes->changed + writes->added + writes->deleted;
+	const struct report_write_counts *writes = &report->writes;
+	uint64_t elsewhere = writes->changed + writes->added + writes->deleted;
 	uint64_t warned = guarded(report, GUARD_WARN), denied = guarded(report, GUARD_DENY);
 	bool first = true, stands_out = warned || denied;
 
@@ -80,13 +80,13 @@ static void tell_conflicts_fact(const struct report *report, struct sheet *sheet
 	add(sheet, &first, warned, "write", " warned of");
 	if (stands_out)
 		sheet_calm(sheet);
-	add(sheet, &first, outside, "change", " from outside");
+	add(sheet, &first, elsewhere, "change", " from outside");
 	if (first)
 		sheet_print(sheet, "none");
 	sheet_finish(sheet);
 }
 
-static void tell_rules_fact(const struct report *report, struct sheet *sheet)
+static void print_rules_fact(const struct report *report, struct sheet *sheet)
 {
 	const uint64_t *ruled = report->ruled;
 	bool first = true, stands_out = ruled[RULE_ACTION_DENY] || ruled[RULE_ACTION_FAIL];
@@ -105,7 +105,7 @@ static void tell_rules_fact(const struct report *report, struct sheet *sheet)
 	sheet_finish(sheet);
 }
 
-static void tell_saved(const struct report *report, struct sheet *sheet)
+static void print_saved(const struct report *report, struct sheet *sheet)
 {
 	const struct report_saved *saved = &report->saved;
 	bool first = true;
@@ -122,8 +122,8 @@ static void tell_saved(const struct report *report, struct sheet *sheet)
 		add(sheet, &first, saved->diffs, "diff", "");
 		add(sheet, &first, saved->commands, "command", "");
 	}
-	if (saved->yielded)
-		sheet_print(sheet, "; %s asked for again", sheet_number(saved->yielded));
+	if (saved->given_again)
+		sheet_print(sheet, "; %s asked for again", sheet_number(saved->given_again));
 	sheet_finish(sheet);
 	if (report->has_segment && report->counters[COUNTER_bytes_saved] != saved->bytes) {
 		sheet_fact(sheet, "");
@@ -156,10 +156,10 @@ static const char *bytes_in_words(uint64_t bytes, bool at_least)
 	return text;
 }
 
-static void tell_files_facts(const struct report *report, struct sheet *sheet)
+static void print_files_facts(const struct report *report, struct sheet *sheet)
 {
 	const struct report_work *work = &report->work;
-	const struct report_work *outside = &report->outside_workspace;
+	const struct report_work *elsewhere = &report->elsewhere;
 	const struct report_work *state = &report->agent_state;
 	const char *more = report->files_left_out ? "at least " : "";
 	uint64_t repeats = 0;
@@ -178,10 +178,11 @@ static void tell_files_facts(const struct report *report, struct sheet *sheet)
 	files = files_with(report, true);
 	sheet_print(sheet, "%s%s file%s, %s", more, sheet_number(files), text_plural(files),
 		    bytes_in_words(work->bytes_written - state->bytes_written, work->written_more));
-	if (outside->opens_write || outside->changes)
+	if (elsewhere->opens_write || elsewhere->changes)
 		sheet_print(sheet, "; outside the workspace %s open%s, %s change%s",
-			    sheet_number(outside->opens_write), text_plural(outside->opens_write),
-			    sheet_number(outside->changes), text_plural(outside->changes));
+			    sheet_number(elsewhere->opens_write),
+			    text_plural(elsewhere->opens_write), sheet_number(elsewhere->changes),
+			    text_plural(elsewhere->changes));
 	if (state->opens_write || state->changes)
 		sheet_print(sheet, "; of the agent's own state %s open%s, %s change%s",
 			    sheet_number(state->opens_write), text_plural(state->opens_write),
@@ -189,7 +190,7 @@ static void tell_files_facts(const struct report *report, struct sheet *sheet)
 	sheet_finish(sheet);
 }
 
-static void tell_coverage_facts(const struct report *report, struct sheet *sheet)
+static void print_coverage_facts(const struct report *report, struct sheet *sheet)
 {
 	const struct report_coverage *coverage = &report->coverage;
 	bool first = false;
@@ -215,7 +216,7 @@ static void tell_coverage_facts(const struct report *report, struct sheet *sheet
 	sheet_finish(sheet);
 }
 
-static void tell_seal(const struct report *report, struct sheet *sheet)
+static void print_seal(const struct report *report, struct sheet *sheet)
 {
 	const struct verified *verified = &report->verified;
 	char digest[SEAL_TEXT_BYTES];
@@ -241,7 +242,7 @@ static void tell_seal(const struct report *report, struct sheet *sheet)
 	sheet_finish(sheet);
 }
 
-static void tell_runs(const struct report *report, size_t top, struct sheet *sheet)
+static void print_runs(const struct report *report, size_t top, struct sheet *sheet)
 {
 	char time[REPORT_CLOCK_BYTES], text[REPORT_DURATION_BYTES];
 
@@ -265,7 +266,7 @@ static void tell_runs(const struct report *report, size_t top, struct sheet *she
 	}
 }
 
-void report_tell_head(const struct report *report, size_t top, struct sheet *sheet)
+void report_print_head(const struct report *report, size_t top, struct sheet *sheet)
 {
 	char start[TEXT_TIME_BYTES], text[REPORT_DURATION_BYTES];
 
@@ -286,11 +287,11 @@ void report_tell_head(const struct report *report, size_t top, struct sheet *she
 	else
 		sheet_print(sheet, "nothing was recorded");
 	sheet_finish(sheet);
-	tell_runs(report, top < RUNS_SHOWN ? top : RUNS_SHOWN, sheet);
-	tell_conflicts_fact(report, sheet);
-	tell_rules_fact(report, sheet);
-	tell_saved(report, sheet);
-	tell_files_facts(report, sheet);
-	tell_coverage_facts(report, sheet);
-	tell_seal(report, sheet);
+	print_runs(report, top < RUNS_SHOWN ? top : RUNS_SHOWN, sheet);
+	print_conflicts_fact(report, sheet);
+	print_rules_fact(report, sheet);
+	print_saved(report, sheet);
+	print_files_facts(report, sheet);
+	print_coverage_facts(report, sheet);
+	print_seal(report, sheet);
 }

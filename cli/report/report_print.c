@@ -1,4 +1,4 @@
-/* A report for people, its tables: see report_tell.h; what stands above them is report_tell_head.c. */
+/* A report for people, its tables: see report_print.h; what stands above them is report_print_head.c. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +9,8 @@
 #include "cli/journal/event_words.h"
 #include "cli/report/report_fate.h"
 #include "cli/report/report_order.h"
-#include "cli/report/report_tell.h"
-#include "cli/report/report_tell_head.h"
+#include "cli/report/report_print.h"
+#include "cli/report/report_print_head.h"
 #include "tracker/path/path.h"
 
 #define COLUMNS(table) (table), sizeof(table) / sizeof((table)[0])
@@ -31,7 +31,7 @@ static void note_rest(struct sheet *sheet, uint64_t count, size_t top, const cha
 
 /* ---- what it did ---- */
 
-static int tell_changes(const struct report *report, size_t top, struct sheet *sheet)
+static int print_changes(const struct report *report, size_t top, struct sheet *sheet)
 {
 	static const struct sheet_column TABLE[] = {
 		{ "WHAT", -8 }, { "BYTES", 13 }, { "FILE", -32 }, { "BY", 0 }
@@ -71,7 +71,7 @@ static int tell_changes(const struct report *report, size_t top, struct sheet *s
 	return count < 0 ? (int)count : 0;
 }
 
-static void tell_commands(const struct report *report, size_t top, struct sheet *sheet)
+static void print_commands(const struct report *report, size_t top, struct sheet *sheet)
 {
 	static const struct sheet_column TABLE[] = { { "TIME", -8 }, { "COMMAND", 0 } };
 	char time[REPORT_CLOCK_BYTES];
@@ -114,12 +114,12 @@ static void cell_what(struct sheet *sheet, const struct report_conflict *conflic
 	sheet_cell(sheet, text);
 }
 
-static void tell_conflicts(const struct report *report, size_t top, struct sheet *sheet)
+static void print_conflicts(const struct report *report, size_t top, struct sheet *sheet)
 {
 	static const struct sheet_column TABLE[] = {
 		{ "TIME", -8 }, { "WHAT", -18 }, { "KEPT", -12 }, { "BY", -12 }, { "PATH", 0 }
 	};
-	const struct report_writes *writes = &report->writes;
+	const struct report_write_counts *writes = &report->writes;
 	char time[REPORT_CLOCK_BYTES];
 	uint64_t kept = 0;
 
@@ -151,7 +151,7 @@ static void tell_conflicts(const struct report *report, size_t top, struct sheet
 
 /* ---- rules ---- */
 
-static void tell_rules(const struct report *report, size_t top, struct sheet *sheet)
+static void print_rules(const struct report *report, size_t top, struct sheet *sheet)
 {
 	static const struct sheet_column TABLE[] = {
 		{ "HITS", 7 }, { "ACTION", -6 }, { "OF", -16 }, { "RULE", -20 }, { "FIRST", 0 }
@@ -204,7 +204,7 @@ static void cells_repeated(struct sheet *sheet, const struct report_file *file)
 	sheet_cell_count(sheet, file->work.bytes_saved);
 }
 
-static void cells_outside(struct sheet *sheet, const struct report_file *file)
+static void cells_elsewhere(struct sheet *sheet, const struct report_file *file)
 {
 	sheet_cell_count(sheet, file->work.opens_write);
 	sheet_cell_count(sheet, file->work.changes);
@@ -218,9 +218,9 @@ static const struct ranking {
 	void (*cells)(struct sheet *sheet, const struct report_file *file);
 } RANKINGS[] = {
 	{ "Written outside the workspace",
-	  REPORT_OUTSIDE_BY_WRITTEN,
+	  REPORT_ELSEWHERE_BY_WRITTEN,
 	  { { "OPENS", 7 }, { "CHANGES", 7 }, { "BYTES", 13 }, { "PATH", 0 } },
-	  cells_outside },
+	  cells_elsewhere },
 	{ "Files by bytes written",
 	  REPORT_BY_WRITTEN,
 	  { { "BYTES", 13 }, { "OPENS", 7 }, { "EDITS", 7 }, { "PATH", 0 } },
@@ -234,7 +234,7 @@ static const struct ranking {
 	  { { "BYTES", 13 }, { "OPENS", 7 }, { "REPEATS", 7 }, { "PATH", 0 } },
 	  cells_read },
 	{ "Read outside the workspace",
-	  REPORT_OUTSIDE_BY_READ,
+	  REPORT_ELSEWHERE_BY_READ,
 	  { { "BYTES", 13 }, { "OPENS", 7 }, { "REPEATS", 7 }, { "PATH", 0 } },
 	  cells_read },
 };
@@ -245,14 +245,14 @@ static bool is_left_out(const struct report_file *file, enum report_order order)
 {
 	const struct report_work *work = &file->work;
 
-	if (order == REPORT_OUTSIDE_BY_WRITTEN || order == REPORT_OUTSIDE_BY_READ)
+	if (order == REPORT_ELSEWHERE_BY_WRITTEN || order == REPORT_ELSEWHERE_BY_READ)
 		return file->fold == REPORT_STATE;
 	return order == REPORT_BY_WRITTEN && !work->bytes_written && !work->opens_write &&
 	       (work->changes || file->fate & FATE_GONE);
 }
 
-static int tell_ranking(const struct report *report, const struct ranking *ranking, size_t top,
-			struct sheet *sheet)
+static int print_ranking(const struct report *report, const struct ranking *ranking, size_t top,
+			 struct sheet *sheet)
 {
 	/* Of those that are left out, too: they are passed over. */
 	size_t most = report->file_count;
@@ -291,7 +291,7 @@ static void cells_work(struct sheet *sheet, const struct report_work *work)
 	sheet_cell_count(sheet, work->changes);
 }
 
-static void tell_roles(const struct report *report, struct sheet *sheet)
+static void print_roles(const struct report *report, struct sheet *sheet)
 {
 	static const struct sheet_column TABLE[] = { { "OPENS", 8 },   { "BYTES READ", 13 },
 						     { "WRITES", 8 },  { "BYTES WRITTEN", 13 },
@@ -313,7 +313,7 @@ static void tell_roles(const struct report *report, struct sheet *sheet)
 	sheet_finish(sheet);
 }
 
-static int tell_programs(const struct report *report, size_t top, struct sheet *sheet)
+static int print_programs(const struct report *report, size_t top, struct sheet *sheet)
 {
 	static const struct sheet_column TABLE[] = { { "PROCESSES", 9 },   { "OPENS", 8 },
 						     { "BYTES READ", 13 }, { "BYTES WRITTEN", 13 },
@@ -341,7 +341,7 @@ static int tell_programs(const struct report *report, size_t top, struct sheet *
 	return count < 0 ? (int)count : 0;
 }
 
-static int tell_processes(const struct report *report, size_t top, struct sheet *sheet)
+static int print_processes(const struct report *report, size_t top, struct sheet *sheet)
 {
 	static const struct sheet_column TABLE[] = {
 		{ "PID", 7 },   { "START", -8 },   { "LASTED", -11 }, { "ROLE", -6 },
@@ -359,13 +359,13 @@ static int tell_processes(const struct report *report, size_t top, struct sheet 
 	for (int64_t i = 0; i < count && i < (int64_t)top; i++) {
 		const struct report_process *process = rows[i];
 		const struct report_work *work = &process->work;
-		bool is_told = process->end_ns >= process->start_ns && process->end_ns;
+		bool is_reported = process->end_ns >= process->start_ns && process->end_ns;
 		(void)snprintf(text, sizeof(text), "%u", process->pid);
 		sheet_cell(sheet, text);
 		sheet_cell(sheet, report_clock(process->start_ns, text));
 		sheet_cell(sheet,
-			   is_told ? report_duration(process->end_ns - process->start_ns, text)
-				   : "-");
+			   is_reported ? report_duration(process->end_ns - process->start_ns, text)
+				       : "-");
 		sheet_cell(sheet, process->role >= 0 ? role_name((uint32_t)process->role) : "-");
 		sheet_cell(sheet, report_bytes(work->bytes_read, work->read_more));
 		sheet_cell(sheet, report_bytes(work->bytes_written, work->written_more));
@@ -388,7 +388,7 @@ static int tell_processes(const struct report *report, size_t top, struct sheet 
 
 /* ---- what was not seen, what was not given ---- */
 
-static void tell_unobserved(const struct report *report, size_t top, struct sheet *sheet)
+static void print_unobserved(const struct report *report, size_t top, struct sheet *sheet)
 {
 	static const struct sheet_column TABLE[] = {
 		{ "PROCESSES", 9 }, { "SEEN", -7 }, { "PROGRAM", -16 }, { "WHY", 0 }
@@ -409,35 +409,35 @@ static void tell_unobserved(const struct report *report, size_t top, struct shee
 	note_rest(sheet, report->unobserved_count + report->unobserved_left_out, top, "programs");
 }
 
-static void tell_instructions(const struct report *report, size_t top, struct sheet *sheet)
+static void print_instructions(const struct report *report, size_t top, struct sheet *sheet)
 {
 	static const struct sheet_column TABLE[] = { { "TOUCHES", 7 },
 						     { "INSTRUCTIONS", -32 },
 						     { "TOUCHED FIRST", 0 } };
-	const struct unheeded *unheeded = &report->unheeded;
+	const struct missed *missed = &report->missed;
 
-	if (!report->has_segment || !unheeded->applied)
+	if (!report->has_segment || !missed->applied)
 		return;
 	sheet_section(sheet, "Instruction files");
-	if (unheeded->count)
+	if (missed->count)
 		sheet_table(sheet, COLUMNS(TABLE));
-	for (size_t i = 0; i < unheeded->count && i < top; i++) {
-		const struct unheeded_row *row = &unheeded->rows[i];
+	for (size_t i = 0; i < missed->count && i < top; i++) {
+		const struct missed_row *row = &missed->rows[i];
 		sheet_cell_count(sheet, row->touches);
 		sheet_cell_name(sheet, report_path(report, row->path));
 		sheet_cell_name(sheet, report_path(report, row->example));
 		sheet_finish(sheet);
 	}
-	note_rest(sheet, unheeded->count, top, "instruction files");
+	note_rest(sheet, missed->count, top, "instruction files");
 	sheet_note(sheet,
 		   "%s of %s%s instruction files that apply to what was touched %s never given%s",
-		   sheet_number(unheeded->count), unheeded->is_cut ? "at least " : "",
-		   sheet_number(unheeded->applied), unheeded->count == 1 ? "was" : "were",
-		   unheeded->count && report->unobserved_count ? ", as far as was observed" : "");
+		   sheet_number(missed->count), missed->is_cut ? "at least " : "",
+		   sheet_number(missed->applied), missed->count == 1 ? "was" : "were",
+		   missed->count && report->unobserved_count ? ", as far as was observed" : "");
 }
 
 /* What the numbers above do not hold. */
-static void tell_limits(const struct report *report, struct sheet *sheet)
+static void print_limits(const struct report *report, struct sheet *sheet)
 {
 	if (!report->has_segment || report->files_left_out || report->unresolved ||
 	    report->uncertain || report->programs_left_out || report->work.read_more ||
@@ -466,25 +466,25 @@ static void tell_limits(const struct report *report, struct sheet *sheet)
 			   sheet_number(report->uncertain));
 }
 
-int report_tell(const struct report *report, size_t top, struct sheet *sheet)
+int report_print(const struct report *report, size_t top, struct sheet *sheet)
 {
 	int error = 0;
 
-	report_tell_head(report, top, sheet);
-	error = tell_changes(report, top, sheet);
-	tell_commands(report, top, sheet);
-	tell_conflicts(report, top, sheet);
-	tell_rules(report, top, sheet);
+	report_print_head(report, top, sheet);
+	error = print_changes(report, top, sheet);
+	print_commands(report, top, sheet);
+	print_conflicts(report, top, sheet);
+	print_rules(report, top, sheet);
 	for (size_t i = 0; error == 0 && i < sizeof(RANKINGS) / sizeof(RANKINGS[0]); i++)
-		error = tell_ranking(report, &RANKINGS[i], top, sheet);
+		error = print_ranking(report, &RANKINGS[i], top, sheet);
 	if (error == 0 && report->events)
-		tell_roles(report, sheet);
+		print_roles(report, sheet);
 	if (error == 0)
-		error = tell_programs(report, top, sheet);
+		error = print_programs(report, top, sheet);
 	if (error == 0)
-		error = tell_processes(report, top, sheet);
-	tell_unobserved(report, top, sheet);
-	tell_instructions(report, top, sheet);
-	tell_limits(report, sheet);
+		error = print_processes(report, top, sheet);
+	print_unobserved(report, top, sheet);
+	print_instructions(report, top, sheet);
+	print_limits(report, sheet);
 	return error;
 }

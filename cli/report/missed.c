@@ -1,5 +1,5 @@
-/* Instruction files that nobody was given: see unheeded.h. */
-#include "cli/report/unheeded.h"
+/* Instruction files that nobody was given: see missed.h. */
+#include "cli/report/missed.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,21 +23,21 @@ struct touched {
 };
 
 /* An instruction file that was given. */
-struct known {
+struct recorded_file {
 	const char *path;  /* owned; first */
 	uint64_t dev, ino; /* when it was given; 0: not known */
 };
 
 /* One that applies. */
 struct applying {
-	struct unheeded_row row;
+	struct missed_row row;
 	uint64_t dev, ino; /* one file by two names is one */
 };
 
-struct unheeded_search {
+struct missed_search {
 	const struct segment *segment;
 	void *touched, *known; /* tsearch(3), by path */
-	size_t folder_count, known_count;
+	size_t directory_count, known_count;
 	struct touched *first, **last; /* the same, as they came */
 	struct applying *applying;
 	size_t applying_count;
@@ -50,7 +50,7 @@ static int by_path(const void *a, const void *b)
 }
 
 /* The item of a path in a tree of `count`, made where there is none.  NULL: no memory, or too many. */
-static void *item_of(struct unheeded_search *search, void **tree, size_t *count, const char *path,
+static void *item_of(struct missed_search *search, void **tree, size_t *count, const char *path,
 		     size_t bytes, bool *ret_is_new)
 {
 	void *node = tfind(&path, tree, by_path);
@@ -58,7 +58,7 @@ static void *item_of(struct unheeded_search *search, void **tree, size_t *count,
 	*ret_is_new = !node;
 	if (node)
 		return *(void **)node;
-	if (*count == UNHEEDED_PATHS_MAX) {
+	if (*count == MISSED_PATHS_MAX) {
 		search->is_cut = true;
 		return NULL;
 	}
@@ -76,19 +76,19 @@ static void *item_of(struct unheeded_search *search, void **tree, size_t *count,
 	return NULL;
 }
 
-static void note_touched(struct unheeded_search *search, const char *path)
+static void note_touched(struct missed_search *search, const char *path)
 {
-	char folder[SEGMENT_PATH_BYTES];
+	char directory[SEGMENT_PATH_BYTES];
 	const char *base = path_base(path);
 	size_t bytes = (size_t)(base - path);
 	bool is_new;
 
-	if (!path_is_tracked(search->segment, path) || bytes < 1 || bytes >= sizeof(folder))
+	if (!path_is_tracked(search->segment, path) || bytes < 1 || bytes >= sizeof(directory))
 		return;
-	memcpy(folder, path, bytes);
-	folder[bytes > 1 ? bytes - 1 : 1] = '\0';
-	struct touched *touched = item_of(search, &search->touched, &search->folder_count, folder,
-					  sizeof(*touched), &is_new);
+	memcpy(directory, path, bytes);
+	directory[bytes > 1 ? bytes - 1 : 1] = '\0';
+	struct touched *touched = item_of(search, &search->touched, &search->directory_count,
+					  directory, sizeof(*touched), &is_new);
 	if (!touched)
 		return;
 	touched->touches++;
@@ -100,11 +100,11 @@ static void note_touched(struct unheeded_search *search, const char *path)
 	search->no_memory = search->no_memory || !touched->example;
 }
 
-static void note_known(struct unheeded_search *search, const struct event *event)
+static void note_known(struct missed_search *search, const struct event *event)
 {
 	bool is_new;
-	struct known *known = item_of(search, &search->known, &search->known_count, event->resolved,
-				      sizeof(*known), &is_new);
+	struct recorded_file *known = item_of(search, &search->known, &search->known_count,
+					      event->resolved, sizeof(*known), &is_new);
 	if (!known)
 		return;
 	if (event->op != JOURNAL_OPEN && (event->entry->record.marks & JOURNAL_DETAILS)) {
@@ -129,7 +129,7 @@ static bool is_touch(unsigned op)
 	}
 }
 
-void unheeded_take(struct unheeded_search *search, const struct event *event)
+void missed_add(struct missed_search *search, const struct event *event)
 {
 	if (event->error || !event->resolved || event->op == EVENT_DAMAGED)
 		return;
@@ -151,7 +151,7 @@ void unheeded_take(struct unheeded_search *search, const struct event *event)
 }
 
 /* The one that is that file, or a new one.  NULL: no memory. */
-static struct applying *applying_of(struct unheeded_search *search, const char *path,
+static struct applying *applying_of(struct missed_search *search, const char *path,
 				    const struct stat *stat, const char *example)
 {
 	for (size_t i = 0; i < search->applying_count; i++)
@@ -172,21 +172,21 @@ static struct applying *applying_of(struct unheeded_search *search, const char *
 	return more;
 }
 
-static void apply(struct unheeded_search *search, const struct touched *folder)
+static void apply(struct missed_search *search, const struct touched *directory)
 {
 	char place[SEGMENT_PATH_BYTES];
 	struct instruction_walk walk;
 	struct stat stat;
 
-	instruction_walk_init(search->segment, folder->path, true, false, &walk);
+	instruction_walk_init(search->segment, directory->path, true, false, &walk);
 	while (instruction_walk_next(search->segment, &walk, place, sizeof(place))) {
 		int fd = instruction_open(search->segment, place, &stat);
 		if (fd < 0)
 			continue;
 		(void)close(fd);
-		struct applying *applying = applying_of(search, place, &stat, folder->example);
+		struct applying *applying = applying_of(search, place, &stat, directory->example);
 		if (applying)
-			applying->row.touches += folder->touches;
+			applying->row.touches += directory->touches;
 	}
 }
 
@@ -198,7 +198,7 @@ struct question {
 
 static void ask(const void *node, VISIT visit, void *data)
 {
-	const struct known *known = *(const struct known *const *)node;
+	const struct recorded_file *known = *(const struct recorded_file *const *)node;
 	struct question *question = data;
 
 	if (visit != postorder && visit != leaf)
@@ -210,7 +210,7 @@ static void ask(const void *node, VISIT visit, void *data)
 }
 
 /* Was one given, by whichever name? */
-static bool is_given(const struct unheeded_search *search, const struct applying *applying)
+static bool is_given(const struct missed_search *search, const struct applying *applying)
 {
 	struct question question = { .applying = applying };
 	twalk_r(search->known, ask, &question);
@@ -219,28 +219,27 @@ static bool is_given(const struct unheeded_search *search, const struct applying
 
 static int row_by_path(const void *a, const void *b)
 {
-	return strcmp(((const struct unheeded_row *)a)->path,
-		      ((const struct unheeded_row *)b)->path);
+	return strcmp(((const struct missed_row *)a)->path, ((const struct missed_row *)b)->path);
 }
 
 /* Takes the rows out of those that apply. */
-static void answer(struct unheeded_search *search, struct unheeded *unheeded)
+static void answer(struct missed_search *search, struct missed *missed)
 {
-	unheeded->applied = search->applying_count;
-	unheeded->is_cut = search->is_cut;
-	unheeded->rows = calloc(search->applying_count + 1, sizeof(*unheeded->rows));
-	search->no_memory = search->no_memory || !unheeded->rows;
+	missed->applied = search->applying_count;
+	missed->is_cut = search->is_cut;
+	missed->rows = calloc(search->applying_count + 1, sizeof(*missed->rows));
+	search->no_memory = search->no_memory || !missed->rows;
 	for (size_t i = 0; i < search->applying_count; i++) {
-		struct unheeded_row *row = &search->applying[i].row;
+		struct missed_row *row = &search->applying[i].row;
 		if (is_given(search, &search->applying[i]) || search->no_memory) {
 			free(row->path);
 			free(row->example);
 			continue;
 		}
-		unheeded->rows[unheeded->count++] = *row;
+		missed->rows[missed->count++] = *row;
 	}
-	if (unheeded->rows && unheeded->count)
-		qsort(unheeded->rows, unheeded->count, sizeof(*unheeded->rows), row_by_path);
+	if (missed->rows && missed->count)
+		qsort(missed->rows, missed->count, sizeof(*missed->rows), row_by_path);
 }
 
 static void free_touched(void *item)
@@ -253,14 +252,14 @@ static void free_touched(void *item)
 
 static void free_known(void *item)
 {
-	struct known *known = item;
+	struct recorded_file *known = item;
 	free((void *)(uintptr_t)known->path);
 	free(known);
 }
 
-struct unheeded_search *unheeded_new(const struct segment *segment)
+struct missed_search *missed_new(const struct segment *segment)
 {
-	struct unheeded_search *search = calloc(1, sizeof(*search));
+	struct missed_search *search = calloc(1, sizeof(*search));
 
 	if (!search)
 		return NULL;
@@ -269,14 +268,15 @@ struct unheeded_search *unheeded_new(const struct segment *segment)
 	return search;
 }
 
-int unheeded_answer(struct unheeded_search *search, struct unheeded *ret_unheeded)
+int missed_answer(struct missed_search *search, struct missed *ret_missed)
 {
-	*ret_unheeded = (struct unheeded){ .rows = NULL };
+	*ret_missed = (struct missed){ .rows = NULL };
 	if (!search)
 		return -ENOMEM;
-	for (const struct touched *folder = search->first; folder; folder = folder->next)
-		apply(search, folder);
-	answer(search, ret_unheeded);
+	for (const struct touched *directory = search->first; directory;
+	     directory = directory->next)
+		apply(search, directory);
+	answer(search, ret_missed);
 	bool no_memory = search->no_memory;
 	tdestroy(search->touched, free_touched);
 	tdestroy(search->known, free_known);
@@ -285,11 +285,11 @@ int unheeded_answer(struct unheeded_search *search, struct unheeded *ret_unheede
 	return no_memory ? -ENOMEM : 0;
 }
 
-void unheeded_free(struct unheeded *unheeded)
+void missed_free(struct missed *missed)
 {
-	for (size_t i = 0; i < unheeded->count; i++) {
-		free(unheeded->rows[i].path);
-		free(unheeded->rows[i].example);
+	for (size_t i = 0; i < missed->count; i++) {
+		free(missed->rows[i].path);
+		free(missed->rows[i].example);
 	}
-	free(unheeded->rows);
+	free(missed->rows);
 }
