@@ -21,8 +21,8 @@ static const char *session_name, *journal_option, *seal_option, *digest;
 static bool json;
 
 static const struct option_spec SPECS[] = {
-	{ "--digest", "HEX", "a digest that a run printed, kept where no process could change it", NULL,
-	  &digest },
+	{ "--digest", "HEX", "a digest that a run printed, kept where no process could change it",
+	  NULL, &digest },
 	{ "--journal", "FILE", "this journal; its seal lies beside it", NULL, &journal_option },
 	{ "--json", NULL, "a JSON document, seen/verify/1", &json, NULL },
 	{ "--seal", "FILE", "with --journal: this seal", NULL, &seal_option },
