@@ -359,12 +359,11 @@ static int64_t wall_clock_ms(void)
 }
 
 /* In one transaction, so that all rows are of the same moment. */
-static int read_sessions(struct reading *reading)
+static void read_sessions(struct reading *reading)
 {
 	sqlite3_stmt *sessions = prepare(reading->database,
 					 "SELECT id, parent_id, directory, revert FROM session "
 					 "WHERE time_updated >= ?1");
-	int status = 0, step = SQLITE_ERROR;
 
 	reading->messages = prepare(reading->database,
 				    "SELECT id, time_updated, data FROM message "
@@ -374,27 +373,23 @@ static int read_sessions(struct reading *reading)
 	if (sessions && reading->messages && reading->parts &&
 	    sqlite->exec(reading->database, "BEGIN", NULL, NULL, NULL) == SQLITE_OK) {
 		(void)sqlite->bind_int64(sessions, 1, reading->store->since_ms);
-		while (status == 0 && (step = sqlite->step(sessions)) == SQLITE_ROW)
-			status = read_session(reading, sessions);
+		while (sqlite->step(sessions) == SQLITE_ROW && read_session(reading, sessions) == 0)
+			;
 	}
-	if (status == 0 && step != SQLITE_DONE)
-		status = sqlite->errcode(reading->database) == SQLITE_ERROR ? -EINVAL : -EAGAIN;
 	(void)sqlite->finalize(sessions);
 	(void)sqlite->finalize(reading->messages);
 	(void)sqlite->finalize(reading->parts);
-	return status;
 }
 
-int transcript_store_read(struct transcript_store *store, const char *path)
+void transcript_store_read(struct transcript_store *store, const char *path)
 {
 	if (!is_write_ahead(path) || !has_writer(path) || !(sqlite = sqlite_load()))
-		return -EINVAL;
+		return;
 	struct reading reading = { .store = store,
 				   .database = open_database(path),
 				   .now_ms = wall_clock_ms() };
 	if (!reading.database)
-		return -EAGAIN;
-	int status = read_sessions(&reading);
+		return;
+	read_sessions(&reading);
 	(void)sqlite->close(reading.database);
-	return status;
 }

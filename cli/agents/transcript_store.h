@@ -21,8 +21,7 @@ struct transcript_store *transcript_store_new(struct conversations *conversation
 void transcript_store_free(struct transcript_store *store);
 
 /* transcript_store_read(): tells the conversations what is new in the database, or other than it was.
- *
- * Returns 0; -EAGAIN: it could not be read now, and is to be read again; -EINVAL: there is no such database, or none in write-ahead mode. */
-int transcript_store_read(struct transcript_store *store, const char *path);
+ * What cannot be read now has to be read again. */
+void transcript_store_read(struct transcript_store *store, const char *path);
 
 #endif

@@ -41,6 +41,7 @@ enum {
 	AGAIN_FIRST_MS = 5,
 	AGAIN_TIMES = 4,
 	AGAIN_LAST_MS = 500,
+	RESTS = 9, /* times as long as the last reading took: a long conversation's takes a tenth of a processor at most */
 };
 
 static const uint64_t MILLISECOND_NS = 1000000;
@@ -77,7 +78,8 @@ struct file {
 	bool heard;        /* something was read of it in this run */
 	unsigned again_ms; /* a database: it is read again so much later; 0: it is not */
 	uint64_t again_ns;
-	unsigned lines; /* read in all, HEAD_LINES at most; that, where it was there before */
+	uint64_t rests_ns; /* it is not read before that */
+	unsigned lines;    /* read in all, HEAD_LINES at most; that, where it was there before */
 	struct findings *findings;      /* what it tells; NULL: nothing yet */
 	struct transcript_store *store; /* it is a database; NULL: it is not, or was not read yet */
 	uint64_t said_ns;               /* the time that a line named last */
@@ -339,18 +341,25 @@ static bool is_store(const char *path)
 
 static void inspect_store(struct transcripts *transcripts, struct file *file)
 {
+	uint64_t begin_ns = sys_boottime_ns();
+
+	if (begin_ns < file->rests_ns) {
+		file->again_ms = AGAIN_FIRST_MS;
+		file->again_ns = file->rests_ns;
+		return;
+	}
 	if (!file->store)
 		file->store = transcript_store_new(transcripts->conversations, file->rule->profiles,
 						   transcripts->since_ns);
 	file->heard = true;
-	bool is_busy = file->store && transcript_store_read(file->store, file->path) == -EAGAIN;
-	if (!file->again_ms || is_busy)
-		file->again_ms = AGAIN_FIRST_MS;
-	else
-		file->again_ms *= AGAIN_TIMES;
+	if (file->store)
+		transcript_store_read(file->store, file->path);
+	uint64_t end_ns = sys_boottime_ns();
+	file->rests_ns = end_ns + RESTS * (end_ns - begin_ns);
+	file->again_ms = file->again_ms ? AGAIN_TIMES * file->again_ms : AGAIN_FIRST_MS;
 	if (file->again_ms > AGAIN_LAST_MS)
 		file->again_ms = 0;
-	file->again_ns = sys_boottime_ns() + file->again_ms * MILLISECOND_NS;
+	file->again_ns = end_ns + file->again_ms * MILLISECOND_NS;
 }
 
 /* Touches the databases that are to be read again.  Returns in how many milliseconds the next one is, or `most_ms`. */
