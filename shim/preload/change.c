@@ -101,7 +101,7 @@ enum file_action change_note_opened(int directory, const char *path, int fd, enu
 	uint64_t size_bytes;
 
 	if (normal && kind == FILE_ACTION_WRITE && !shim.sandboxed && !in_vfork_child() &&
-	    path_is_tracked(&shim.segment, normal))
+	    (shim.role == ROLE_AGENT || path_is_tracked(&shim.segment, normal)))
 		kind = change_inspect_new(fd, &size_bytes);
 	if (normal)
 		file_note_edit(&shim.segment, normal, &shim.request.context, shim.role, kind);

@@ -18,7 +18,8 @@ void change_note(int directory, const char *path, enum file_action kind);
 enum file_action change_inspect_new(int fd, uint64_t *ret_size_bytes);
 
 /* change_note_opened(): change_note() of a file that was opened for writing.  Of a file in the
- * workspace change_inspect_new() is asked where `kind` is FILE_ACTION_WRITE.  Returns the kind. */
+ * workspace, and of every file of an agent, change_inspect_new() is asked where `kind` is
+ * FILE_ACTION_WRITE.  Returns the kind. */
 enum file_action change_note_opened(int directory, const char *path, int fd, enum file_action kind);
 
 #endif

@@ -50,7 +50,7 @@ void unreported_add(const struct segment *segment, const struct guard_writer *wr
 	void *slot = segment_slot(segment, TABLE_UNREPORTED, place);
 	if (!slot_acquire(slot, &copy, sizeof(copy)))
 		return;
-	/* Set while the slot cannot be read: a reader of the old slot finds another one afterwards. */
+	/* Set while the slot cannot be read: who read the old slot finds another one afterwards. */
 	(void)__atomic_fetch_or(&segment->header->unreported, bit(place), __ATOMIC_RELEASE);
 	copy.scope_id = writer->scope_id;
 	copy.path_key = path_key(segment, path);
@@ -89,7 +89,7 @@ static bool find(const struct segment *segment, uint64_t scope_id, uint64_t pass
 	return false;
 }
 
-/* Claims the slot that was read.  False: another process claimed it, or the slot was written anew. */
+/* Claims the slot that was read.  False: another process did, or the slot was written anew. */
 static bool claim_place(const struct segment *segment, unsigned place,
 			const struct unreported_slot *read)
 {

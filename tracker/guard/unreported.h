@@ -7,8 +7,8 @@
  *	unreported_claim()	the caller prints one of its agent's, or calls unreported_release()
  *	unreported_finish()	the run ends: was it printed?
  *
- * Each warning is claimed once.  A warning whose slot is needed for a later one is not lost: the end
- * of a run reads the journal, and reports all that is not known to have been printed.
+ * Each warning is claimed once.  A warning whose slot is needed for a later one is not lost: the
+ * end of a run reads the journal, and reports all that is not known to have been printed.
  *
  * All functions are lock-free, async-signal-safe, and make no system call.
  */
