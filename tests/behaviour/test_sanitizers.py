@@ -155,7 +155,7 @@ class Valgrind(Programs):
             tool, command.replace("program", program), tool) for tool, commands in self.tools.items() for command in commands)
         wanted = b"".join(self.run_bare("bash", "-c", command.replace("program", program)).stdout + b"%s: %d\n" % (
             tool.encode(), 7 if command == "program" else 0) for tool, commands in self.tools.items() for command in commands)
-        done = self.session.seen("run", "--quiet", "--session", "valgrind", "--agent", "program", "--", "bash", "-c", script, check=False)
+        done = self.session.seen("run", "--quiet", "--session", "valgrind", "--agent", "program", "--", "bash", "-c", script, check=False, timeout=600)
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, wanted, b""))
         programs = json.loads(self.session.seen("status", "--json", "--session", "valgrind").stdout)["processes"]["unobserved_programs"]
         self.assertEqual({(program["name"].split("-")[0], program["reason"]) for program in programs},

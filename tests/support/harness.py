@@ -150,12 +150,12 @@ class Session:
         """Options by which the session's spool directory is where that agent has its commands' output put."""
         return ("-c", "agent %s.spool=%s/**" % (agent, self.spool), "-c", "agent %s.measured=*" % agent)
 
-    def seen(self, *words, check=True, **more):
+    def seen(self, *words, check=True, timeout=60, **more):
         """Runs the program in the workspace."""
         if words[0] == "run":
             words = (*RUN[1:], *words[1:])
         result = subprocess.run([SEEN, *words], cwd=self.workspace, env=self.environment, stdin=subprocess.DEVNULL,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, **more)
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout, **more)
         if check and result.returncode != 0:
             raise AssertionError("seen %s: %d %r" % (words, result.returncode, result.stderr))
         return result
