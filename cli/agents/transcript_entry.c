@@ -478,10 +478,12 @@ static void opencode_message(const json_t *message, struct entry *entry)
 		entry->state = ENTRY_ASKED;
 		return;
 	}
-	if (is_failed ||
+	bool is_summary = json_is_true(json_object_get(message, "summary"));
+	/* From a summary's beginning on nothing counts: its end may be followed at once. */
+	if (is_failed || is_summary ||
 	    (finish && strcmp(finish, "tool-calls") != 0 && strcmp(finish, "unknown") != 0))
 		entry->state = ENTRY_ENDED;
-	entry->begins = finish && !is_failed && json_is_true(json_object_get(message, "summary"));
+	entry->begins = finish && !is_failed && is_summary;
 }
 
 void entry_of_row(const char *data, size_t length, bool is_part, struct entry *ret_entry)

@@ -41,7 +41,7 @@ enum {
 	AGAIN_FIRST_MS = 5,
 	AGAIN_TIMES = 4,
 	AGAIN_LAST_MS = 500,
-	RESTS = 9, /* times as long as the last reading took: a long conversation's takes a tenth of a processor at most */
+	RESTS = 3, /* times as long as the last reading took: a long conversation's takes a quarter of a processor at most */
 };
 
 static const uint64_t MILLISECOND_NS = 1000000;

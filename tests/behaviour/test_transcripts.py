@@ -406,8 +406,11 @@ class Stores(Case):
 
     def test_summarized(self):
         self.known()
-        self.one.assistant(summary=True)
-        time.sleep(0.1)
+        self.calls()
+        self.one.result(b"(nothing)")
+        wait_until(lambda: not self.scope["muted"])
+        self.one.assistant(summary=True)  # it begins
+        wait_until(lambda: self.scope["muted"])
         self.until(proven=1)
         self.one.put("message", self.one.message, {"role": "assistant", "summary": True, "finish": "stop"})
         self.until(off_branch=1)
