@@ -40,11 +40,13 @@ static inline struct journal_record encode_blank(const struct encoder *encoder, 
 	return record;
 }
 
-/* encode_append(): writes a record, with what follows it; returns its number, 0: there is no room. */
+/* encode_append(): writes a record, with what follows it.  Returns its number, 0: there is no
+ * room. */
 uint32_t encode_append(const struct encoder *encoder, struct journal_record *record,
 		       const void *details, size_t detail_bytes);
 
-/* encode_text(): number of the text of a path; one of SEGMENT_PATH_BYTES or more is cut, and marked so. */
+/* encode_text(): number of the text of a path; one of SEGMENT_PATH_BYTES or more is cut, and marked
+ * so. */
 uint32_t encode_text(const struct encoder *encoder, const char *text, uint16_t *marks);
 
 /* encode_open_writes(): may what open(2) does with these flags change something? */
@@ -56,7 +58,8 @@ uint32_t encode_process(const struct encoder *encoder, struct journal_record *re
 			pid_t pid, pid_t parent, uint32_t starter);
 
 /* encode_decision(): puts the decision on a read into the record of the open.
- * encode_answer(): NOTICE, DIFFED or YIELDED behind it, from the open's record; nothing for CONTENT.
+ * encode_answer(): NOTICE, DIFFED or YIELDED behind it, from the open's record; nothing for
+ * CONTENT.
  * details: NULL: the file is not known. */
 void encode_decision(struct journal_record *record, enum decision decision, enum reason reason);
 void encode_answer(const struct encoder *encoder, struct journal_record *record,
@@ -78,7 +81,8 @@ void encode_guarded(const struct encoder *encoder, const char *path,
 void encode_edited(const struct encoder *encoder, const char *path, const struct version *before,
 		   const struct version *after, enum source source);
 
-/* encode_ruled(): a rule held for an access.  record: of encode_blank(JOURNAL_RULED), with the path. */
+/* encode_ruled(): a rule held for an access.  record: of encode_blank(JOURNAL_RULED), with the
+ * path. */
 void encode_ruled(const struct encoder *encoder, struct journal_record *record,
 		  const struct rule_answer *answer);
 

@@ -1,6 +1,7 @@
 /*
- * What a call that programs make means, for both mechanisms: one table of operations (operations.def), and which system calls do
- * them (system_calls.def).  shim/preload/hooks.def names the functions of libc's that do.
+ * What a call that programs make means, for both mechanisms: one table of operations
+ * (operations.def), and which system calls do them (system_calls.def).  shim/preload/hooks.def names
+ * the functions of libc's that do.
  *
  * Constant data without relocations and pure functions: for any context.
  */
@@ -84,7 +85,8 @@ extern const struct system_call SYSTEM_CALLS[SYSTEM_CALL_COUNT];
 /* system_call_find(): what the call of that number means; NULL: nothing here. */
 const struct system_call *system_call_find(long number);
 
-/* system_call_flags(): its flags, or mode, as they were given.  arguments: six.  Of openat2(2) they are in memory: not asked here. */
+/* system_call_flags(): its flags, or mode, as they were given.  arguments: six.  Of openat2(2) they
+ * are in memory: not asked here. */
 static inline uint32_t system_call_flags(const struct system_call *call, const void *arguments)
 {
 	const uint64_t *words = arguments;

@@ -11,6 +11,7 @@
 #include "shim/supervise/compat.h"
 #include "shim/supervise/memory.h"
 #include "shim/supervise/record.h"
+#include "tracker/answer/decision_delivery.h"
 #include "tracker/answer/inject.h"
 #include "tracker/answer/notice.h"
 #include "tracker/content/baseline.h"

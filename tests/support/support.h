@@ -30,6 +30,7 @@
 #include "config/load.h"
 #include "config/pack.h"
 #include "tracker/answer/decision.h"
+#include "tracker/answer/decision_delivery.h"
 #include "tracker/answer/delivery.h"
 #include "tracker/answer/tracker.h"
 #include "tracker/content/file.h"

@@ -23,6 +23,7 @@
 #include "shim/preload/scratch.h"
 #include "shim/preload/state.h"
 #include "shim/preload/thread.h"
+#include "tracker/answer/decision_delivery.h"
 #include "tracker/content/baseline.h"
 #include "tracker/content/file.h"
 #include "tracker/segment/slot.h"

@@ -13,6 +13,7 @@
 #include "shim/preload/state.h"
 #include "shim/preload/thread.h"
 #include "tracker/answer/decision.h"
+#include "tracker/answer/decision_delivery.h"
 #include "tracker/content/file.h"
 #include "tracker/content/lines.h"
 #include "tracker/segment/workspace.h"

@@ -22,6 +22,7 @@
 #include "shim/preload/scratch.h"
 #include "shim/preload/state.h"
 #include "shim/preload/thread.h"
+#include "tracker/answer/decision_delivery.h"
 #include "tracker/answer/inject.h"
 #include "tracker/content/baseline.h"
 #include "tracker/content/contents.h"
