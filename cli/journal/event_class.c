@@ -278,11 +278,6 @@ const char *event_severity_name(enum event_severity severity)
 	return NAMES[severity];
 }
 
-const char *event_file(const struct event *event)
-{
-	return event_class(event).about == EVENT_ABOUT_FILE ? event->resolved : NULL;
-}
-
 const struct version *event_version(const struct event *event)
 {
 	const struct journal_details *details;

@@ -140,10 +140,6 @@ enum event_severity event_finding_severity(enum event_finding finding);
 /* event_severity_name(): "information", "low", "medium", "high". */
 const char *event_severity_name(enum event_severity severity);
 
-/* event_file(): the absolute path of the file that an event is about; NULL: not known, or there
- * is none. */
-const char *event_file(const struct event *event);
-
 /* event_version(): the version of that file that the event tells: what it is after the event,
  * else what it was.  NULL: none.  Valid as long as the event. */
 const struct version *event_version(const struct event *event);

@@ -114,9 +114,3 @@ int journal_file_failed(const char *path, int error)
 	       : error == -ENOMEM                    ? EXIT_CODE_OUTPUT
 						     : EXIT_CODE_BAD_SESSION;
 }
-
-int journal_file_open(const char *path, struct journal *ret_journal)
-{
-	int error = journal_map_to_read(path, ret_journal);
-	return error < 0 ? journal_file_failed(path, error) : EXIT_CODE_OK;
-}

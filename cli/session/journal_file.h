@@ -31,10 +31,6 @@ int journal_file_check(const char *path);
  * EXIT_CODE_BAD_SESSION. */
 int journal_file_failed(const char *path, int error);
 
-/* journal_file_open(): maps it to read; journal_unmap() it.  Returns EXIT_CODE_OK, or as
- * journal_file_failed(). */
-int journal_file_open(const char *path, struct journal *ret_journal);
-
 /* journal_file_explain(): what an error of mapping, checking or sealing a journal means, for a
  * person; static text. */
 const char *journal_file_explain(int error);

@@ -38,7 +38,6 @@ enum {
 	BURSTS = 256,
 	PROBES = 8,
 	ATTEMPTS = 4,
-	ANSWERED_MAX = 64,
 };
 
 enum followed_state {
@@ -97,10 +96,6 @@ struct burst_place {
 static struct request in_process_request; /* what all own reads begin as */
 static uint32_t prepared;                 /* 1: it is being made; 2: it is; 3: it cannot be */
 static char program[40];
-
-/* Files that this process was given a notice for. */
-static uint64_t answered_keys[ANSWERED_MAX];
-static uint32_t answered_count;
 
 static uint64_t burst_ns(void)
 {
@@ -425,28 +420,10 @@ static void write_over(const struct iovec *parts, int part_count, size_t count, 
 	}
 }
 
-static void note_answered(uint64_t key)
+static void note_answered(void)
 {
 	if (!__atomic_exchange_n(&shim.answered, true, __ATOMIC_RELAXED))
 		guarded_answered();
-	for (uint32_t i = 0; i < ANSWERED_MAX; i++)
-		if (__atomic_load_n(&answered_keys[i], __ATOMIC_RELAXED) == key)
-			return;
-	uint32_t place = __atomic_fetch_add(&answered_count, 1, __ATOMIC_RELAXED);
-	if (place < ANSWERED_MAX)
-		__atomic_store_n(&answered_keys[place], key, __ATOMIC_RELEASE);
-}
-
-bool in_process_was_answered(uint64_t file_key)
-{
-	if (!shim.answered)
-		return false;
-	if (__atomic_load_n(&answered_count, __ATOMIC_RELAXED) > ANSWERED_MAX)
-		return true;
-	for (uint32_t i = 0; i < ANSWERED_MAX; i++)
-		if (__atomic_load_n(&answered_keys[i], __ATOMIC_ACQUIRE) == file_key)
-			return true;
-	return false;
 }
 
 /* Where a write of the notice could not be undone there is none. */
@@ -483,8 +460,7 @@ static size_t decide(int fd, struct followed *follows, const struct burst_place 
 		if (answer->decision == DECISION_NOTICE) {
 			notice_bytes = answer->notice_bytes;
 			facts.bytes_saved = (uint64_t)stat->st_size - notice_bytes;
-			note_answered(answer->path_key);
-			note_answered(answer->file_key);
+			note_answered();
 			write_over(parts, part_count, (size_t)stat->st_size, answer->notice,
 				   notice_bytes);
 			complete_burst(follows->pending.file_key, place);

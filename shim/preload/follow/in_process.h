@@ -35,9 +35,6 @@ bool in_process_follows(int fd);
 /* in_process_asked(): a whitelisted process was told that it may access a file.  writes: for writing, too. */
 void in_process_asked(int directory, const char *path, bool writes);
 
-/* in_process_was_answered(): did this process, or the one that it is a copy of, get a notice for that file? */
-bool in_process_was_answered(uint64_t file_key);
-
 void in_process_closing(int fd);
 void in_process_closing_many(unsigned first, unsigned last); /* both ends included */
 
