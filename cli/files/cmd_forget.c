@@ -18,6 +18,7 @@
 #include "cli/session/invalidation.h"
 #include "cli/session/scopes.h"
 #include "cli/session/session.h"
+#include "cli/session/session_find.h"
 #include "tracker/answer/tracker.h"
 #include "tracker/journal/journal.h"
 #include "tracker/journal/journal_map.h"

@@ -28,6 +28,7 @@
 #include "cli/session/owned.h"
 #include "cli/session/scopes.h"
 #include "cli/session/session.h"
+#include "cli/session/session_find.h"
 #include "config/value.h"
 #include "tracker/answer/decision.h"
 #include "tracker/content/contents.h"

@@ -20,6 +20,7 @@
 #include "cli/report/step_summary.h"
 #include "cli/session/journal_file.h"
 #include "cli/session/session.h"
+#include "cli/session/session_find.h"
 #include "config/value.h"
 
 enum {

@@ -45,6 +45,7 @@
 #include "cli/session/counts.h"
 #include "cli/session/journal_file.h"
 #include "cli/session/session.h"
+#include "cli/session/session_make.h"
 #include "cli/session/summary.h"
 #include "cli/undo/checkpoint.h"
 #include "config/rules.h"

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cli/base/preload.h"
+#include "cli/session/session_make.h"
 #include "config/load.h"
 #include "tracker/path/path.h"
 #include "tracker/process/process.h"

@@ -9,6 +9,7 @@
 #include "cli/base/options.h"
 #include "cli/command.h"
 #include "cli/session/session.h"
+#include "cli/session/session_make.h"
 
 static const struct options OPTIONS = {
 	.usage = "session [OPTION...] NAME",

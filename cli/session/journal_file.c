@@ -13,6 +13,7 @@
 #include "cli/base/message.h"
 #include "cli/session/owned.h"
 #include "cli/session/session.h"
+#include "cli/session/session_find.h"
 #include "tracker/journal/journal_map.h"
 
 /* Path of the journal that a session of this name has, or had before the last boot; false: there is

@@ -46,6 +46,14 @@ int session_runtime_dir(const struct config *config, char *ret_path, size_t capa
  * sessions. */
 bool session_name_is_valid(const char *name);
 
+/* session_open_to_use(): the same, and locks its directories.  -EAGAIN: `seen gc` has it. */
+int session_open_to_use(const struct config *config, const char *name, struct session *ret_session);
+
+/* session_map_directory(): opens the session in a directory; `held` has it locked already, or is
+ * empty.  As session_open(). */
+int session_map_directory(const char *directory, const struct session *held,
+			  struct session *ret_session);
+
 /* session_path(): "directory/name".  Returns 0, or -ENAMETOOLONG. */
 int session_path(char *ret_path, size_t capacity, const char *directory, const char *name);
 
@@ -59,28 +67,6 @@ int session_path(char *ret_path, size_t capacity, const char *directory, const c
  */
 int session_open(const struct config *config, const char *name, struct session *ret_session);
 
-/* session_make(): opens a session, or makes it with the config's settings.
- *
- * name: NULL for a new one, named by time and chance.  Where the runtime directory has no room or
- * cannot be made, the state directory is used.  A session of an earlier boot begins a new epoch;
- * processes that are gone are taken off the table; the config's settings are put in place unless
- * processes of the session live.
- * Until session_close(), or the caller's end in any way, its directories are locked (flock(2),
- * shared), which keeps `seen gc` from removing it.
- * Returns 0 or as session_open(), -EBUSY when `seen gc` holds it for long, -ENOSPC, -EACCES ...
- */
-int session_make(const struct config *config, const char *name, struct session *ret_session);
-
-enum session_life {
-	SESSION_EMPTY, /* none of its processes lives */
-	/* some may: of another PID namespace, where they cannot be looked for, or zombies */
-	SESSION_UNSURE,
-	SESSION_LIVED_IN, /* one lives, or was started and may start others */
-};
-
-/* session_life(): do processes of a session live?  Reads only; inspects each in /proc. */
-enum session_life session_life(const struct segment *segment);
-
 /* session_map_journal(): maps the session's journal to write to.  ret_journal: journal_unmap() it
  * in any case; not mapped where the session is to have none ([journal] level = off).  Returns 0, or
  * why it cannot be written to: as journal_map(), or session->journal_error. */
@@ -89,19 +75,6 @@ int session_map_journal(const struct session *session, struct journal *ret_journ
 /* session_journal(): path of the session's journal, NULL: it has none.  Borrowed from the
  * session. */
 const char *session_journal(const struct session *session);
-
-/* session_find(): the session a command means: `name` if not NULL, else $SEEN_SESSION, else the
- * newest of the config's workspace, or, where that is not named, of the nearest directory above it
- * that has one.  Says on stderr what is wrong, and returns an exit code: EXIT_CODE_OK and the
- * session, or another. */
-int session_find(const struct config *config, const char *name, struct session *ret_session);
-
-/* session_find_newest(): the newest session of the config's workspace, or, where that is not named,
- * of the nearest above it that has one.  Returns whether there is one. */
-bool session_find_newest(const struct config *config, struct session *ret_session);
-
-/* session_none(): says that the workspace has no session; returns EXIT_CODE_NO_SESSION. */
-int session_none(const struct config *config);
 
 /* session_explain(): what an error of these functions means, for a person; static text. */
 const char *session_explain(int error);

@@ -7,6 +7,7 @@
 #include "cli/base/message.h"
 #include "cli/base/text.h"
 #include "cli/session/scopes.h"
+#include "cli/session/session_find.h"
 #include "tracker/segment/segment.h"
 
 int session_command_parse(const struct session_command *command, int argc, char **argv,

@@ -15,6 +15,7 @@
 #include "cli/base/message.h"
 #include "cli/session/journal_file.h"
 #include "cli/session/owned.h"
+#include "cli/session/session_life.h"
 #include "tracker/content/contents.h"
 #include "tracker/journal/journal.h"
 #include "tracker/journal/journal_map.h"

@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/session/journal_file.h"
 #include "cli/session/session.h"
+#include "cli/session/session_find.h"
 #include "cli/top/top_display.h"
 #include "cli/top/top_draw.h"
 #include "cli/top/top_draw_text.h"

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/session/counts.h"
+#include "cli/session/session_life.h"
 #include "tracker/process/process.h"
 #include "tracker/segment/tables.h"
 #include "tracker/sys/sys.h"

@@ -15,6 +15,7 @@
 
 #include "cli/journal/events.h"
 #include "cli/session/session.h"
+#include "cli/session/session_life.h"
 #include "cli/top/top_model.h"
 
 enum {

@@ -16,6 +16,7 @@
 #include "cli/base/message.h"
 #include "cli/session/owned.h"
 #include "cli/session/session.h"
+#include "cli/session/session_find.h"
 #include "cli/session/store.h"
 #include "config/value.h"
 #include "tracker/path/decimal.h"
