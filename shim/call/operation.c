@@ -1,21 +1,7 @@
 /* What calls mean: see operation.h. */
 #include "shim/call/operation.h"
 
-enum {
-	NO = NO_PLACE,
-	NO_STATION = 0,
-	RULES = STATION_RULES,
-	GUARD = STATION_GUARD,
-	OBSERVE = STATION_OBSERVE,
-	JOURNAL = STATION_JOURNAL,
-};
-
-const struct operation_row OPERATIONS[OPERATION_COUNT] = {
-#define OPERATION(name, family, record, rules, stations, reason) \
-	{ FAMILY_##family, JOURNAL_##record, stations, rules },
-#include "shim/call/operations.def"
-#undef OPERATION
-};
+enum { NO = NO_PLACE };
 
 const struct system_call SYSTEM_CALLS[SYSTEM_CALL_COUNT] = {
 #define SYSTEM_CALL(name, operation, trap, ...) \

@@ -21,6 +21,9 @@
 #define SYS_landlock_restrict_self 446
 #endif
 
+/* What calls about two names may ask the rules: call_rules(). */
+enum { RULE_OF_NAMES = RULE_WRITE | RULE_CREATE | RULE_DELETE | RULE_RENAME | RULE_LINK };
+
 enum operation {
 #define OPERATION(name, family, record, rules, stations, reason) OPERATION_##name,
 #include "shim/call/operations.def"
@@ -51,7 +54,23 @@ struct operation_row {
 	uint32_t rules;   /* enum rule_op, with RULE_ONLY_NEW; 0: by its flags, or none */
 };
 
-extern const struct operation_row OPERATIONS[OPERATION_COUNT];
+/* Here, and not in operation.c: where the operation is a constant, so is what is read of its row. */
+static const struct operation_row OPERATIONS[OPERATION_COUNT] = {
+#define NO_STATION 0
+#define RULES STATION_RULES
+#define GUARD STATION_GUARD
+#define OBSERVE STATION_OBSERVE
+#define JOURNAL STATION_JOURNAL
+#define OPERATION(name, family, record, rules, stations, reason) \
+	{ FAMILY_##family, JOURNAL_##record, stations, rules },
+#include "shim/call/operations.def"
+#undef OPERATION
+#undef NO_STATION
+#undef RULES
+#undef GUARD
+#undef OBSERVE
+#undef JOURNAL
+};
 
 enum system_call_trap {
 	TRAP_NEVER,

@@ -148,47 +148,6 @@ bool call_rules_refuse_open(int directory, const char *path, int flags)
 	return true;
 }
 
-void call_changed(enum journal_op op, int error, int directory, const char *path, uint32_t flags,
-		  uint64_t amount)
-{
-	if (!shim.on)
-		return;
-	reader_untrackable();
-	if (error == 0 && op != JOURNAL_METADATA) {
-		count_up(PROCESS_CHANGES);
-		if (shim.changes && !(op == JOURNAL_DELETE && flags) &&
-		    !(op == JOURNAL_CREATE && S_ISDIR(flags)))
-			change_note(directory, path,
-				    op == JOURNAL_DELETE   ? FILE_ACTION_REMOVE
-				    : op == JOURNAL_CREATE ? FILE_ACTION_CREATE
-							   : FILE_ACTION_WRITE);
-	}
-	record_name(op, error != 0, directory, path, flags, amount);
-}
-
-void call_changed_two(enum journal_op op, int error, int directory, const char *path,
-		      int other_directory, const char *other, uint32_t flags)
-{
-	if (!shim.on)
-		return;
-	reader_untrackable();
-	if (error == 0) {
-		count_up(PROCESS_CHANGES);
-		bool swaps = op == JOURNAL_RENAME && (flags & RENAME_EXCHANGE);
-		bool is_new = op == JOURNAL_LINK ||
-			      (op == JOURNAL_RENAME && (flags & RENAME_NOREPLACE));
-		if (shim.changes && op != JOURNAL_LINK)
-			change_note(directory, path,
-				    op == JOURNAL_SYMLINK ? FILE_ACTION_CREATE
-				    : swaps               ? FILE_ACTION_WRITE
-							  : FILE_ACTION_REMOVE);
-		if (shim.changes && op != JOURNAL_SYMLINK)
-			change_note(other_directory, other,
-				    is_new ? FILE_ACTION_CREATE : FILE_ACTION_WRITE);
-	}
-	record_names(op, error != 0, directory, path, other_directory, other, flags);
-}
-
 void call_moved(int error, int fd, const char *path)
 {
 	if (!shim.on)
@@ -205,23 +164,4 @@ void call_moved(int error, int fd, const char *path)
 			viewer_moved();
 		change_directory();
 	}
-}
-
-bool call_rules_let_rename(int directory, const char *path, int other_directory, const char *other,
-			   unsigned flags)
-{
-	struct rules_name from = { 0, directory, path, false };
-	struct rules_name to = { 0, other_directory, other, false };
-
-	rule_ops_of_rename(flags, &from.ops, &to.ops);
-	return rules_let_two(from, to);
-}
-
-bool call_rules_let_link(int directory, const char *path, bool follows, int other_directory,
-			 const char *other)
-{
-	struct rules_name from = { RULE_LINK, directory, path, follows };
-	struct rules_name to = { RULE_MAKES_LINK, other_directory, other, false };
-
-	return rules_let_two(from, to);
 }

@@ -75,62 +75,6 @@ static inline bool call_may_open(int directory, const char *path, int flags,
 	return !call_refuses_open(directory, path, flags, true, ret_check);
 }
 
-/* call_rules_let_rename(), call_may_link(): what the rules say of calls about two names. */
-enum { RULE_OPS_OF_NAMES = RULE_WRITE | RULE_CREATE | RULE_DELETE | RULE_RENAME | RULE_LINK };
-bool call_rules_let_rename(int directory, const char *path, int other_directory, const char *other,
-			   unsigned flags);
-bool call_rules_let_link(int directory, const char *path, bool follows, int other_directory,
-			 const char *other);
-static inline bool call_may_link(int directory, const char *path, bool follows, int other_directory,
-				 const char *other, struct write_check *ret_check)
-{
-	ret_check->path = NULL;
-	if (rule_may_hold(&shim.rules, RULE_OPS_OF_NAMES) &&
-	    !call_rules_let_link(directory, path, follows, other_directory, other))
-		return false;
-	return __builtin_expect(!shim.guards, 1) ||
-	       write_check_name(directory, path, follows, other_directory, other, ret_check);
-}
-
-/* call_may_change(), call_may_rename(): the same for what a name stands for (write_check_change(), write_check_rename()).  A refusal goes on record as
- * the failed call. */
-static inline bool call_may_change(enum guard_kind kind, int directory, const char *path,
-				   bool follows, struct write_check *ret_check)
-{
-	ret_check->path = NULL;
-	if (!call_may(kind == GUARD_UNNAMES ? RULE_DELETE : RULE_WRITE, directory, path, follows))
-		return false;
-	return __builtin_expect(!shim.guards, 1) ||
-	       write_check_change(kind, directory, path, follows, ret_check);
-}
-
-static inline bool call_may_rename(int directory, const char *path, int other_directory,
-				   const char *other, unsigned flags, struct write_check *ret_check)
-{
-	ret_check->path = NULL;
-	if (rule_may_hold(&shim.rules, RULE_OPS_OF_NAMES) &&
-	    !call_rules_let_rename(directory, path, other_directory, other, flags))
-		return false;
-	if (__builtin_expect(!shim.guards, 1))
-		return true;
-	if (!(flags & (RENAME_NOREPLACE | RENAME_EXCHANGE)))
-		return write_check_rename(directory, path, other_directory, other, ret_check);
-	/* By these nothing is lost. */
-	bool may = write_check_name(directory, path, false, other_directory, other, ret_check);
-	if (may && (flags & RENAME_EXCHANGE))
-		write_check_renamed(ret_check, -1);
-	return may;
-}
-
-/* call_changed(): a call about one name came back: what it stands for was replaced, removed or made, unless error is not 0;
- * errno then says why.  op, flags, amount: as in the journal. */
-void call_changed(enum journal_op op, int error, int directory, const char *path, uint32_t flags,
-		  uint64_t amount);
-
-/* call_changed_two(): the same for two names.  SYMLINK: `path` is the link, `other` its target. */
-void call_changed_two(enum journal_op op, int error, int directory, const char *path,
-		      int other_directory, const char *other, uint32_t flags);
-
 /* call_described(): a call about what a descriptor is open for came back: its size or its metadata. */
 static inline void call_described(enum journal_op op, int error, int fd, uint32_t flags,
 				  uint64_t amount)

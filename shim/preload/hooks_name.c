@@ -1,263 +1,252 @@
 /*
- * The exported functions that name files: rename, link, remove, make, and change the folder.
+ * The exported functions that name files: rename, link, remove, make, and change the directory.
  */
 #include <sys/stat.h>
 #include <utmp.h>
 #include <utmpx.h>
 
-#include "shim/preload/call.h"
 #include "shim/preload/real.h"
+#include "shim/preload/stations.h"
 
-/* A call about one name, which is guarded: comes back with `error`. */
-static int changed(enum journal_op op, int error, int directory, const char *path, uint32_t flags,
-		   uint64_t amount, struct write_check *check)
+/* Ends the wrapper of a function that returns 0, or -1 with errno. */
+#define PASS(OPERATION, call_by_libc) \
+	do { \
+		PASS_STATIONS(&call, OPERATION_##OPERATION, call_by_libc); \
+		return call.error; \
+	} while (0)
+
+static inline struct call about(enum operation operation, int directory, const char *path,
+				uint32_t flags)
 {
-	call_changed(op, error, directory, path, flags, amount);
-	write_check_changed(check, error);
-	return error;
+	return (struct call){ .operation = operation,
+			      .flags = flags,
+			      .name = { .path = path, .directory = directory } };
 }
 
-static int renamed(int error, int directory, const char *path, int other_directory,
-		   const char *other, unsigned flags, struct write_check *check)
+static inline struct call guarded(enum operation operation, int directory, const char *path,
+				  struct write_check *check)
 {
-	call_changed_two(JOURNAL_RENAME, error, directory, path, other_directory, other, flags);
-	write_check_renamed(check, error);
-	return error;
+	struct call call = about(operation, directory, path, 0);
+	check->path = NULL;
+	call.own = check;
+	return call;
 }
 
-static void linked(struct write_check *check, int error)
+static inline struct call about_two(enum operation operation, int directory, const char *path,
+				    int other_directory, const char *other, unsigned flags,
+				    struct write_check *check)
 {
-	check->source_key = 0; /* it keeps its name */
-	write_check_renamed(check, error);
+	struct call call = guarded(operation, directory, path, check);
+	call.flags = flags;
+	call.other = (struct call_name){ .path = other, .directory = other_directory };
+	return call;
 }
 
 EXPORT int rename(const char *from, const char *to)
 {
 	struct write_check check;
-	int error = -1;
-	if (call_may_rename(AT_FDCWD, from, AT_FDCWD, to, 0, &check))
-		error = REAL(rename)(from, to);
-	return renamed(error, AT_FDCWD, from, AT_FDCWD, to, 0, &check);
+	struct call call = about_two(OPERATION_RENAME, AT_FDCWD, from, AT_FDCWD, to, 0, &check);
+	PASS(RENAME, REAL(rename)(from, to));
 }
 
 EXPORT int renameat(int from_directory, const char *from, int to_directory, const char *to)
 {
 	struct write_check check;
-	int error = -1;
-	if (call_may_rename(from_directory, from, to_directory, to, 0, &check))
-		error = REAL(renameat)(from_directory, from, to_directory, to);
-	return renamed(error, from_directory, from, to_directory, to, 0, &check);
+	struct call call = about_two(OPERATION_RENAME, from_directory, from, to_directory, to, 0,
+				     &check);
+	PASS(RENAME, REAL(renameat)(from_directory, from, to_directory, to));
 }
 
 EXPORT int renameat2(int from_directory, const char *from, int to_directory, const char *to,
 		     unsigned flags)
 {
 	struct write_check check;
-	int error = -1;
-	if (call_may_rename(from_directory, from, to_directory, to, flags, &check))
-		error = REAL(renameat2)(from_directory, from, to_directory, to, flags);
-	return renamed(error, from_directory, from, to_directory, to, flags, &check);
+	struct call call = about_two(OPERATION_RENAME, from_directory, from, to_directory, to,
+				     flags, &check);
+	PASS(RENAME, REAL(renameat2)(from_directory, from, to_directory, to, flags));
 }
 
 EXPORT int unlink(const char *path)
 {
 	struct write_check check;
-	int error = -1;
-	if (call_may_change(GUARD_UNNAMES, AT_FDCWD, path, false, &check))
-		error = REAL(unlink)(path);
-	return changed(JOURNAL_DELETE, error, AT_FDCWD, path, 0, 0, &check);
+	struct call call = guarded(OPERATION_DELETE, AT_FDCWD, path, &check);
+	PASS(DELETE, REAL(unlink)(path));
 }
 
 EXPORT int unlinkat(int directory, const char *path, int flags)
 {
 	struct write_check check;
-	int error = -1;
-	check.path = NULL;
-	if (flags & AT_REMOVEDIR ? call_may(RULE_DELETE, directory, path, false)
-				 : call_may_change(GUARD_UNNAMES, directory, path, false, &check))
-		error = REAL(unlinkat)(directory, path, flags);
-	return changed(JOURNAL_DELETE, error, directory, path, (uint32_t)flags & AT_REMOVEDIR, 0,
-		       &check);
+	struct call call = guarded(OPERATION_DELETE, directory, path, &check);
+	if (flags & AT_REMOVEDIR) {
+		call = about(OPERATION_REMOVE_DIRECTORY, directory, path, AT_REMOVEDIR);
+		PASS(REMOVE_DIRECTORY, REAL(unlinkat)(directory, path, flags));
+	}
+	PASS(DELETE, REAL(unlinkat)(directory, path, flags));
 }
 
 EXPORT int remove(const char *path)
 {
 	struct write_check check;
-	int error = -1;
-	if (call_may_change(GUARD_UNNAMES, AT_FDCWD, path, false, &check))
-		error = REAL(remove)(path);
-	return changed(JOURNAL_DELETE, error, AT_FDCWD, path, 0, 0, &check);
+	struct call call = guarded(OPERATION_DELETE, AT_FDCWD, path, &check);
+	PASS(DELETE, REAL(remove)(path));
 }
 
 EXPORT int rmdir(const char *path)
 {
-	int error = call_may(RULE_DELETE, AT_FDCWD, path, false) ? REAL(rmdir)(path) : -1;
-	call_changed(JOURNAL_DELETE, error, AT_FDCWD, path, AT_REMOVEDIR, 0);
-	return error;
+	struct call call = about(OPERATION_REMOVE_DIRECTORY, AT_FDCWD, path, AT_REMOVEDIR);
+	PASS(REMOVE_DIRECTORY, REAL(rmdir)(path));
 }
 
 EXPORT int mkdir(const char *path, mode_t mode)
 {
-	int error = call_may(RULE_MAKES, AT_FDCWD, path, false) ? REAL(mkdir)(path, mode) : -1;
-	call_changed(JOURNAL_CREATE, error, AT_FDCWD, path, S_IFDIR | mode, 0);
-	return error;
+	struct call call = about(OPERATION_MAKE, AT_FDCWD, path, S_IFDIR | mode);
+	PASS(MAKE, REAL(mkdir)(path, mode));
 }
 
 EXPORT int mkdirat(int directory, const char *path, mode_t mode)
 {
-	int error = call_may(RULE_MAKES, directory, path, false)
-			    ? REAL(mkdirat)(directory, path, mode)
-			    : -1;
-	call_changed(JOURNAL_CREATE, error, directory, path, S_IFDIR | mode, 0);
-	return error;
+	struct call call = about(OPERATION_MAKE, directory, path, S_IFDIR | mode);
+	PASS(MAKE, REAL(mkdirat)(directory, path, mode));
 }
 
 EXPORT char *mkdtemp(char *path)
 {
-	/* the template's name, which is never taken */
-	char *ret = call_may(RULE_WRITE | RULE_CREATE, AT_FDCWD, path, false) ? REAL(mkdtemp)(path)
-									      : NULL;
-	call_changed(JOURNAL_CREATE, ret ? 0 : -1, AT_FDCWD, path, S_IFDIR | 0700, 0);
+	struct call call = about(OPERATION_MAKE, AT_FDCWD, path, S_IFDIR | 0700);
+	char *ret = NULL;
+	call.rules = RULE_WRITE | RULE_CREATE; /* the template's name, which is never taken */
+	PASS_STATIONS(&call, OPERATION_MAKE, (ret = REAL(mkdtemp)(path)) ? 0 : -1);
 	return ret;
 }
 
 EXPORT int link(const char *from, const char *to)
 {
 	struct write_check check;
-	int error = -1;
-	if (call_may_link(AT_FDCWD, from, false, AT_FDCWD, to, &check))
-		error = REAL(link)(from, to);
-	call_changed_two(JOURNAL_LINK, error, AT_FDCWD, from, AT_FDCWD, to, 0);
-	linked(&check, error);
-	return error;
+	struct call call = about_two(OPERATION_LINK, AT_FDCWD, from, AT_FDCWD, to, 0, &check);
+	PASS(LINK, REAL(link)(from, to));
 }
 
 EXPORT int linkat(int from_directory, const char *from, int to_directory, const char *to, int flags)
 {
 	struct write_check check;
-	int error = -1;
-	if (call_may_link(from_directory, from, flags & AT_SYMLINK_FOLLOW, to_directory, to,
-			  &check))
-		error = REAL(linkat)(from_directory, from, to_directory, to, flags);
-	call_changed_two(JOURNAL_LINK, error, from_directory, from, to_directory, to,
-			 (uint32_t)flags);
-	linked(&check, error);
-	return error;
+	struct call call = about_two(OPERATION_LINK, from_directory, from, to_directory, to,
+				     (unsigned)flags, &check);
+	call.name.follows = flags & AT_SYMLINK_FOLLOW;
+	PASS(LINK, REAL(linkat)(from_directory, from, to_directory, to, flags));
 }
 
 EXPORT int symlink(const char *target, const char *path)
 {
-	int error = call_may(RULE_MAKES_LINK, AT_FDCWD, path, false) ? REAL(symlink)(target, path)
-								     : -1;
-	call_changed_two(JOURNAL_SYMLINK, error, AT_FDCWD, path, AT_FDCWD, target, 0);
-	return error;
+	struct call call = about(OPERATION_SYMLINK, AT_FDCWD, path, 0);
+	call.other = (struct call_name){ .path = target, .directory = AT_FDCWD };
+	PASS(SYMLINK, REAL(symlink)(target, path));
 }
 
 EXPORT int symlinkat(const char *target, int directory, const char *path)
 {
-	int error = call_may(RULE_MAKES_LINK, directory, path, false)
-			    ? REAL(symlinkat)(target, directory, path)
-			    : -1;
-	call_changed_two(JOURNAL_SYMLINK, error, directory, path, AT_FDCWD, target, 0);
-	return error;
+	struct call call = about(OPERATION_SYMLINK, directory, path, 0);
+	call.other = (struct call_name){ .path = target, .directory = AT_FDCWD };
+	PASS(SYMLINK, REAL(symlinkat)(target, directory, path));
 }
 
-/* mknod(2) refuses a type that it does not make before it looks at the path. */
-static const char *named(int error, mode_t mode, const char *path)
+/* mknod(2) refuses a type that it does not make before it inspects the path. */
+static inline int made(int error, mode_t mode, struct call *call)
 {
 	mode_t type = mode & S_IFMT;
 	bool makes = type == 0 || type == S_IFREG || type == S_IFCHR || type == S_IFBLK ||
 		     type == S_IFIFO || type == S_IFSOCK;
-	return error && !makes ? NULL : path;
+	if (error && !makes)
+		call->name.path = NULL;
+	return error;
 }
 
 EXPORT int mknod(const char *path, mode_t mode, dev_t device)
 {
-	int error = call_may(RULE_MAKES, AT_FDCWD, path, false) ? REAL(mknod)(path, mode, device)
-								: -1;
-	call_changed(JOURNAL_CREATE, error, AT_FDCWD, named(error, mode, path), mode, 0);
-	return error;
+	struct call call = about(OPERATION_MAKE, AT_FDCWD, path, mode);
+	PASS(MAKE, made(REAL(mknod)(path, mode, device), mode, &call));
 }
 
 EXPORT int mknodat(int directory, const char *path, mode_t mode, dev_t device)
 {
-	int error = call_may(RULE_MAKES, directory, path, false)
-			    ? REAL(mknodat)(directory, path, mode, device)
-			    : -1;
-	call_changed(JOURNAL_CREATE, error, directory, named(error, mode, path), mode, 0);
-	return error;
+	struct call call = about(OPERATION_MAKE, directory, path, mode);
+	PASS(MAKE, made(REAL(mknodat)(directory, path, mode, device), mode, &call));
 }
 
 /* mknod for programs built before glibc 2.33. */
 EXPORT int __xmknod(int version, const char *path, mode_t mode, dev_t *device)
 {
-	int error = call_may(RULE_MAKES, AT_FDCWD, path, false)
-			    ? REAL(__xmknod)(version, path, mode, device)
-			    : -1;
-	call_changed(JOURNAL_CREATE, error, AT_FDCWD, named(error, mode, path), mode, 0);
-	return error;
+	struct call call = about(OPERATION_MAKE, AT_FDCWD, path, mode);
+	PASS(MAKE, made(REAL(__xmknod)(version, path, mode, device), mode, &call));
 }
 
 EXPORT int __xmknodat(int version, int directory, const char *path, mode_t mode, dev_t *device)
 {
-	int error = call_may(RULE_MAKES, directory, path, false)
-			    ? REAL(__xmknodat)(version, directory, path, mode, device)
-			    : -1;
-	call_changed(JOURNAL_CREATE, error, directory, named(error, mode, path), mode, 0);
-	return error;
+	struct call call = about(OPERATION_MAKE, directory, path, mode);
+	PASS(MAKE, made(REAL(__xmknodat)(version, directory, path, mode, device), mode, &call));
+}
+
+EXPORT int mkfifo(const char *path, mode_t mode)
+{
+	struct call call = about(OPERATION_MAKE, AT_FDCWD, path, S_IFIFO | mode);
+	PASS(MAKE, REAL(mkfifo)(path, mode));
+}
+
+EXPORT int mkfifoat(int directory, const char *path, mode_t mode)
+{
+	struct call call = about(OPERATION_MAKE, directory, path, S_IFIFO | mode);
+	PASS(MAKE, REAL(mkfifoat)(directory, path, mode));
 }
 
 /* These append to a file that the caller names, and do not say whether they could. */
 EXPORT void updwtmp(const char *path, const struct utmp *entry)
 {
-	if (!call_may(RULE_WRITE, AT_FDCWD, path, true))
+	struct call call = about(OPERATION_APPEND_ENTRY, AT_FDCWD, path, 0);
+	call.name.follows = true;
+	if (!order_may(&call, OPERATION_APPEND_ENTRY))
 		return;
 	REAL(updwtmp)(path, entry);
-	call_changed(JOURNAL_WRITE, 0, AT_FDCWD, path, 0, 0);
+	order_came_back(&call, OPERATION_APPEND_ENTRY);
 }
 
 EXPORT void updwtmpx(const char *path, const struct utmpx *entry)
 {
-	if (!call_may(RULE_WRITE, AT_FDCWD, path, true))
+	struct call call = about(OPERATION_APPEND_ENTRY, AT_FDCWD, path, 0);
+	call.name.follows = true;
+	if (!order_may(&call, OPERATION_APPEND_ENTRY))
 		return;
 	REAL(updwtmpx)(path, entry);
-	call_changed(JOURNAL_WRITE, 0, AT_FDCWD, path, 0, 0);
+	order_came_back(&call, OPERATION_APPEND_ENTRY);
 }
 
-EXPORT int mkfifo(const char *path, mode_t mode)
+/* A negative size is wrong: nobody is asked. */
+static inline bool may_truncate(struct call *call, off64_t size_bytes)
 {
-	int error = call_may(RULE_MAKES, AT_FDCWD, path, false) ? REAL(mkfifo)(path, mode) : -1;
-	call_changed(JOURNAL_CREATE, error, AT_FDCWD, path, S_IFIFO | mode, 0);
-	return error;
+	call->name.follows = true;
+	call->amount = (uint64_t)size_bytes;
+	return size_bytes < 0 || order_may(call, OPERATION_TRUNCATE);
 }
 
-EXPORT int mkfifoat(int directory, const char *path, mode_t mode)
+static inline int truncated(struct call *call, int error)
 {
-	int error = call_may(RULE_MAKES, directory, path, false)
-			    ? REAL(mkfifoat)(directory, path, mode)
-			    : -1;
-	call_changed(JOURNAL_CREATE, error, directory, path, S_IFIFO | mode, 0);
+	call->error = error;
+	order_came_back(call, OPERATION_TRUNCATE);
+	stations_guarded(call);
 	return error;
 }
 
 EXPORT int truncate(const char *path, off_t size_bytes)
 {
 	struct write_check check;
-	int error = -1;
-	check.path = NULL;
-	if (size_bytes < 0 || call_may_change(GUARD_WRITES, AT_FDCWD, path, true, &check))
-		error = REAL(truncate)(path, size_bytes);
-	return changed(JOURNAL_TRUNCATE, error, AT_FDCWD, path, 0, (uint64_t)size_bytes, &check);
+	struct call call = guarded(OPERATION_TRUNCATE, AT_FDCWD, path, &check);
+	return truncated(&call,
+			 may_truncate(&call, size_bytes) ? REAL(truncate)(path, size_bytes) : -1);
 }
 
 EXPORT int truncate64(const char *path, off64_t size_bytes)
 {
 	struct write_check check;
-	int error = -1;
-	check.path = NULL;
-	if (size_bytes < 0 || call_may_change(GUARD_WRITES, AT_FDCWD, path, true, &check))
-		error = REAL(truncate64)(path, size_bytes);
-	return changed(JOURNAL_TRUNCATE, error, AT_FDCWD, path, 0, (uint64_t)size_bytes, &check);
+	struct call call = guarded(OPERATION_TRUNCATE, AT_FDCWD, path, &check);
+	return truncated(&call,
+			 may_truncate(&call, size_bytes) ? REAL(truncate64)(path, size_bytes) : -1);
 }
 
 EXPORT int chdir(const char *path)

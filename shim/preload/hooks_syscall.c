@@ -11,10 +11,9 @@
 #include <sys/syscall.h>
 #include <sys/xattr.h>
 
-#include "shim/call/operation.h"
-#include "shim/preload/call.h"
 #include "shim/preload/memory.h"
 #include "shim/preload/real.h"
+#include "shim/preload/stations.h"
 
 #define TEXT(place) ((const char *)arguments[place])
 #define INT(place) ((int)arguments[place])
@@ -33,10 +32,23 @@ static const char *path_of(int place, const long *arguments)
 	return place == NO_PLACE ? NULL : TEXT(place);
 }
 
+/* A call about names came back: as from its wrapper, but that nothing was asked. */
+static void names_came_back(const struct system_call *form, const long *arguments, int error)
+{
+	struct call call;
+
+	call_of_number(form, arguments, &call);
+	call.error = error;
+	/* Some errors of mknod(2) come before the path is read. */
+	if (error && call.operation == OPERATION_MAKE && !form->more_flags)
+		call.name.path = NULL;
+	station_observe(&call, call.operation);
+	station_journal(&call, call.operation);
+}
+
 /* What a call about files that are named meant, whether it succeeded or not.  Returns false for other calls. */
 static bool was_named(const struct system_call *call, const long *arguments, long ret)
 {
-	const struct operation_row *operation = &OPERATIONS[call->operation];
 	const char *path = path_of(call->path, arguments);
 	int directory = directory_of(call->directory, arguments), error = ret < 0 ? -1 : 0;
 	uint32_t flags = system_call_flags(call, arguments);
@@ -52,21 +64,12 @@ static bool was_named(const struct system_call *call, const long *arguments, lon
 		return true;
 	case OPERATION_DELETE:
 	case OPERATION_REMOVE_DIRECTORY:
-		call_changed(JOURNAL_DELETE, error, directory, path, flags & AT_REMOVEDIR, 0);
-		return true;
-	case OPERATION_MAKE: /* some errors of mknod(2) come before the path is read */
-		call_changed(JOURNAL_CREATE, error, directory,
-			     error && !call->more_flags ? NULL : path, flags, 0);
-		return true;
+	case OPERATION_MAKE:
 	case OPERATION_TRUNCATE:
-		call_changed(JOURNAL_TRUNCATE, error, directory, path, 0, (uint64_t)LONG(1));
-		return true;
 	case OPERATION_RENAME:
 	case OPERATION_LINK:
 	case OPERATION_SYMLINK:
-		call_changed_two(operation->record, error, directory, path,
-				 directory_of(call->other_directory, arguments),
-				 path_of(call->other_path, arguments), flags);
+		names_came_back(call, arguments, error);
 		return true;
 	case OPERATION_CHANGE_DIRECTORY:
 		call_moved(error, call->directory == NO_PLACE ? -1 : directory, path);

@@ -9,6 +9,8 @@
  *	message.c   a line for the agent
  *	directory.c the current directory, and paths that begin there
  *	change.c    what a process destroys or replaces, recorded by path
+ *	append.c    who makes a record, and its way into the journal
+ *	descriptors.c  what passes through the descriptors that were opened by name, for the journal
  *	record.c    all of it, for the journal
  *	follow/     what is followed inside a process (follow/viewer.h says what may be used there):
  *	  write_check.c  the guard: calls that may destroy something, before they are made
@@ -21,8 +23,9 @@
  *	rules.c     rules: what they say of a call, before it is made
  *	launch.c    the environment and ticket of a program about to be started
  *	handshake.c the meeting with a supervisor, which sees what goes past libc (shim/supervise)
- *	call.c      what an exported function means, for all of hooks_*.c
  *	ring.c      rings of io_uring(7): does one carry what is done with files
+ *	call.c      what an exported function means, for all of hooks_*.c
+ *	stations.c  the stations of a call about names or metadata (shim/call/order.h)
  *	exit.c       the end of the process
  *	hooks_*.c   the exported functions, by family: real call first, then what it means (call.h)
  *	vfork.S     vfork, which cannot be wrapped in C

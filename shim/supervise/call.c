@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "shim/call/operation.h"
+#include "shim/call/call.h"
 #include "shim/supervise/directory.h"
 #include "shim/supervise/guarded.h"
 #include "shim/supervise/handshake.h"
@@ -62,11 +62,6 @@ int exchange_add(const struct exchange *exchange, int fd, bool close_on_exec)
 static uint64_t argument(const struct trapped *trapped, int place)
 {
 	return trapped->exchange->call->data.args[place];
-}
-
-static enum journal_op record_of(const struct trapped *trapped)
-{
-	return OPERATIONS[trapped->form->operation].record;
 }
 
 static int directory_of(const struct trapped *trapped, int place)
@@ -252,22 +247,6 @@ static int ask_rules(const struct trapped *trapped, uint32_t ops, const struct n
 	return named->path[0] ? rules_ask(trapped->supervision, trapped->target, &access) : 0;
 }
 
-/* The same of a call about two names.  Of these each may be spoken of by another rule: the second is asked about where the first is let pass. */
-static int ask_rules_of_two(const struct trapped *trapped, uint32_t flags, const struct named *old,
-			    const struct named *new)
-{
-	enum journal_op op = record_of(trapped);
-	bool follows = op == JOURNAL_LINK && (flags & AT_SYMLINK_FOLLOW);
-	uint32_t of_old = RULE_LINK, of_new = RULE_MAKES_LINK;
-
-	if (op == JOURNAL_SYMLINK) /* what it points to is a text */
-		return ask_rules(trapped, OPERATIONS[OPERATION_SYMLINK].rules, old, false);
-	if (op == JOURNAL_RENAME)
-		rule_ops_of_rename(flags, &of_old, &of_new);
-	int error = ask_rules(trapped, of_old, old, follows);
-	return error < 0 ? error : ask_rules(trapped, of_new, new, false);
-}
-
 /* ---- the guard ---- */
 
 /* What a change does to what was there. */
@@ -353,74 +332,104 @@ static struct verdict fail(int error)
 	return (struct verdict){ VERDICT_FAIL, error };
 }
 
-static struct verdict judge_name(const struct trapped *trapped)
-{
-	const struct system_call *form = trapped->form;
-	struct target *target = trapped->target;
-	struct name name;
-	enum journal_op op = record_of(trapped);
-	uint32_t flags = system_call_flags(form, trapped->exchange->call->data.args);
-	uint64_t amount = 0;
+/* ---- the stations of a call about names ---- */
 
-	if (!read_name(trapped, form->directory, form->path, true, &name) ||
-	    !exchange_is_valid(trapped->exchange))
-		return PASS;
-	if (op == JOURNAL_DELETE)
-		flags &= AT_REMOVEDIR;
-	if (op == JOURNAL_TRUNCATE)
-		amount = argument(trapped, 1);
-	int error = ask_rules(trapped, OPERATIONS[form->operation].rules, &name.named,
-			      op == JOURNAL_TRUNCATE);
-	if (error == 0 && op != JOURNAL_CREATE)
-		error = ask(trapped, op, flags, &name.named, op == JOURNAL_TRUNCATE, NULL);
-	record_call(trapped->supervision, target, op, &name.named, flags, amount, -error);
-	if (error < 0)
-		return fail(error);
-	count(trapped, PROCESS_CHANGES);
-	if (!(op == JOURNAL_DELETE && (flags || !is_there_now(trapped, &name.named, false))) &&
-	    !(op == JOURNAL_CREATE && S_ISDIR(flags)))
-		note(trapped, &name.named,
-		     op == JOURNAL_DELETE   ? FILE_ACTION_REMOVE
-		     : op == JOURNAL_CREATE ? FILE_ACTION_CREATE
-					    : FILE_ACTION_WRITE);
-	return PASS;
+/* What `own` of such a call points to. */
+struct about {
+	const struct trapped *trapped;
+	const struct named *name, *other;
+};
+
+/* Of two names each may be spoken of by another rule: the second is asked about where the first is let pass. */
+static bool station_rules(struct call *call, enum operation operation)
+{
+	const struct about *about = call->own;
+	uint32_t ops, other;
+
+	(void)operation;
+	call_rules(call, &ops, &other);
+	call->error = ask_rules(about->trapped, ops, about->name, call->name.follows);
+	if (call->error == 0 && other)
+		call->error = ask_rules(about->trapped, other, about->other, false);
+	return call->error == 0;
 }
 
-static struct verdict judge_two(const struct trapped *trapped)
+static bool station_guard(struct call *call, enum operation operation)
+{
+	const struct about *about = call->own;
+	enum journal_op op = OPERATIONS[operation].record;
+	bool swaps = operation == OPERATION_RENAME && (call->flags & RENAME_EXCHANGE);
+
+	if (operation == OPERATION_RENAME || operation == OPERATION_LINK)
+		call->error = ask(about->trapped, op, call->flags, about->other, false,
+				  about->name);
+	else
+		call->error = ask(about->trapped, op, call->flags, about->name, call->name.follows,
+				  NULL);
+	if (call->error == 0 && swaps)
+		call->error = ask(about->trapped, op, call->flags, about->name, false,
+				  about->other);
+	return call->error == 0;
+}
+
+static void station_observe(struct call *call, enum operation operation)
+{
+	const struct about *about = call->own;
+	bool moves = operation == OPERATION_RENAME;
+	enum call_presence presence = PRESENCE_NONE;
+	enum file_action action;
+
+	if (call->error)
+		return;
+	count(about->trapped, PROCESS_CHANGES);
+	if ((moves || operation == OPERATION_DELETE) &&
+	    !is_there_now(about->trapped, about->name, false))
+		return;
+	if (moves && is_there_now(about->trapped, about->other, false))
+		presence = PRESENCE_THERE;
+	if (call_action_of_name(call, &action))
+		note(about->trapped, about->name, action);
+	if (call_action_of_other(call, presence, &action))
+		note(about->trapped, about->other, action);
+}
+
+static void station_journal(struct call *call, enum operation operation)
+{
+	const struct about *about = call->own;
+	const struct supervision *supervision = about->trapped->supervision;
+	enum journal_op op = OPERATIONS[operation].record;
+
+	if (about->other)
+		record_two(supervision, about->trapped->target, op, about->name, about->other,
+			   call->flags, -call->error);
+	else
+		record_call(supervision, about->trapped->target, op, about->name, call->flags,
+			    call->amount, -call->error);
+}
+
+#include "shim/call/order.h"
+
+static struct verdict judge_names(const struct trapped *trapped)
 {
 	const struct system_call *form = trapped->form;
-	struct target *target = trapped->target;
+	bool has_other = form->other_path != NO_PLACE;
 	struct name name, other;
-	enum journal_op op = record_of(trapped);
-	uint32_t flags = system_call_flags(form, trapped->exchange->call->data.args);
+	struct about about = { trapped, &name.named, has_other ? &other.named : NULL };
+	struct call call;
 
+	call_of_number(form, trapped->exchange->call->data.args, &call);
+	call.own = &about;
+	/* What a symbolic link points to is a text. */
 	if (!read_name(trapped, form->directory, form->path, true, &name) ||
-	    !read_name(trapped, form->other_directory, form->other_path, op != JOURNAL_SYMLINK,
-		       &other) ||
+	    (has_other && !read_name(trapped, form->other_directory, form->other_path,
+				     call.operation != OPERATION_SYMLINK, &other)) ||
 	    !exchange_is_valid(trapped->exchange))
 		return PASS;
-	int error = ask_rules_of_two(trapped, flags, &name.named, &other.named);
-	if (error == 0 && (op == JOURNAL_RENAME || op == JOURNAL_LINK)) {
-		error = ask(trapped, op, flags, &other.named, false, &name.named);
-		if (error == 0 && op == JOURNAL_RENAME && (flags & RENAME_EXCHANGE))
-			error = ask(trapped, op, flags, &name.named, false, &other.named);
-	}
-	record_two(trapped->supervision, target, op, &name.named, &other.named, flags, -error);
-	if (error < 0)
-		return fail(error);
-	count(trapped, PROCESS_CHANGES);
-	if (op == JOURNAL_RENAME && !is_there_now(trapped, &name.named, false))
-		return PASS;
-	/* What a symbolic link points to is a text. */
-	bool is_new = op != JOURNAL_RENAME || !is_there_now(trapped, &other.named, false);
-	if (op != JOURNAL_LINK)
-		note(trapped, &name.named,
-		     op == JOURNAL_SYMLINK     ? FILE_ACTION_CREATE
-		     : flags & RENAME_EXCHANGE ? FILE_ACTION_WRITE
-					       : FILE_ACTION_REMOVE);
-	if (op != JOURNAL_SYMLINK)
-		note(trapped, &other.named, is_new ? FILE_ACTION_CREATE : FILE_ACTION_CHANGE);
-	return PASS;
+	call.name.path = name.named.path;
+	call.other.path = has_other ? other.named.path : NULL;
+	(void)order_may(&call, call.operation);
+	order_came_back(&call, call.operation);
+	return call.error < 0 ? fail(call.error) : PASS;
 }
 
 /* The current folder is about to change. */
@@ -750,11 +759,10 @@ static struct verdict judge_known(const struct trapped *trapped)
 	case OPERATION_REMOVE_DIRECTORY:
 	case OPERATION_MAKE:
 	case OPERATION_TRUNCATE:
-		return judge_name(trapped);
 	case OPERATION_RENAME:
 	case OPERATION_LINK:
 	case OPERATION_SYMLINK:
-		return judge_two(trapped);
+		return judge_names(trapped);
 	case OPERATION_CHANGE_DIRECTORY:
 		return judge_move(trapped);
 	default: /* not trapped */

@@ -24,7 +24,7 @@ RULES = ("preload/rules",)
 OBSERVE = ("preload/follow/", "preload/change", "preload/ring", "preload/directory")
 JOURNAL = ("preload/record", "preload/descriptors", "preload/launch", "preload/exit")
 # Objects that a wrapper's way to a station leads through.
-WAY = ("preload/hooks_", "preload/call")
+WAY = ("preload/hooks_", "preload/call", "preload/stations")
 FAMILIES = ("NAMES", "OPENS", "DATA", "METADATA", "PROCESSES")
 
 

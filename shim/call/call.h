@@ -1,0 +1,87 @@
+/*
+ * A call that a program makes, for as long as it is dealt with: one object for both mechanisms, and
+ * one order of stations (order.h).
+ *
+ * It lives on the caller's stack, which may be that of a signal handler or of a child between vfork
+ * and exec: paths are pointers, resolved ones are text in scratch memory.  Nothing here makes a
+ * system call.
+ */
+#ifndef SEEN_SHIM_CALL_CALL_H
+#define SEEN_SHIM_CALL_CALL_H
+
+#include <linux/fs.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shim/call/operation.h"
+#include "tracker/content/fate.h"
+
+/* A name that a call was given, or a descriptor. */
+struct call_name {
+	const char *path; /* as given; NULL: none: the call is about the descriptor */
+	int directory; /* that the path is relative to, AT_FDCWD; without a path the descriptor */
+	bool follows;  /* the call goes through a symbolic link at the path's end */
+};
+
+struct call {
+	enum operation operation;
+	int error;      /* the result: 0; or not, then the mechanism says why */
+	uint32_t rules; /* that it asks of its path; 0: its operation's (operations.def) */
+	uint32_t flags; /* of its record: of rename and link; MAKE: type and mode; METADATA: what is set */
+	uint64_t amount; /* of its record: TRUNCATE: size; METADATA: the value */
+	struct call_name name;
+	struct call_name other; /* RENAME, LINK: the new name; SYMLINK: the text that it points to */
+	void *own;              /* the mechanism's */
+};
+_Static_assert(sizeof(struct call) <= 256, "stacks of signal handlers are small");
+
+/* call_of_number(): the call that a system call makes; of operations about names.
+ * arguments: six words; paths are taken for pointers of this process. */
+void call_of_number(const struct system_call *form, const void *arguments, struct call *ret_call);
+
+/* call_rules(): what the call asks the rules of its two names (enum rule_op); 0: nothing. */
+void call_rules(const struct call *call, uint32_t *ret_name, uint32_t *ret_other);
+
+/* Is there something by a name, before the call? */
+enum call_presence { PRESENCE_UNKNOWN, PRESENCE_NONE, PRESENCE_THERE };
+
+/* call_action_of_name(), call_action_of_other(): what the call did to what the name stands for.
+ * presence: of the new name of a rename.  False: nothing. */
+static inline bool call_action_of_name(const struct call *call, enum file_action *ret_action)
+{
+	switch (call->operation) {
+	case OPERATION_DELETE:
+		*ret_action = FILE_ACTION_REMOVE;
+		return true;
+	case OPERATION_RENAME:
+		*ret_action = call->flags & RENAME_EXCHANGE ? FILE_ACTION_WRITE
+							    : FILE_ACTION_REMOVE;
+		return true;
+	case OPERATION_MAKE:
+		*ret_action = FILE_ACTION_CREATE;
+		return !S_ISDIR(call->flags);
+	case OPERATION_SYMLINK:
+		*ret_action = FILE_ACTION_CREATE;
+		return true;
+	case OPERATION_TRUNCATE:
+	case OPERATION_APPEND_ENTRY:
+		*ret_action = FILE_ACTION_WRITE;
+		return true;
+	default: /* a directory was removed, metadata was set; LINK: the file has its name still */
+		return false;
+	}
+}
+
+static inline bool call_action_of_other(const struct call *call, enum call_presence presence,
+					enum file_action *ret_action)
+{
+	bool is_new = call->operation == OPERATION_LINK || presence == PRESENCE_NONE ||
+		      (presence == PRESENCE_UNKNOWN && (call->flags & RENAME_NOREPLACE));
+
+	*ret_action = is_new                       ? FILE_ACTION_CREATE
+		      : presence == PRESENCE_THERE ? FILE_ACTION_CHANGE
+						   : FILE_ACTION_WRITE;
+	return call->operation == OPERATION_LINK || call->operation == OPERATION_RENAME;
+}
+
+#endif

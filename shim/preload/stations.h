@@ -1,0 +1,64 @@
+/*
+ * The stations of a call about names or metadata inside a process (shim/call/order.h), for its
+ * wrappers and for syscall().
+ */
+#ifndef SEEN_SHIM_STATIONS_H
+#define SEEN_SHIM_STATIONS_H
+
+#include "shim/call/call.h"
+#include "shim/preload/call.h"
+
+/* stations_let(), stations_guard(): may the call be made?  False: it fails; errno says why.
+ * stations_guard() starts the check that `own` of the call points to; a refusal of either ends it. */
+bool stations_let(struct call *call);
+bool stations_guard(struct call *call);
+
+/* stations_guarded(): the call came back and is on record: ends the check. */
+void stations_guarded(struct call *call);
+
+/* stations_observe(), stations_journal(): the call came back, with `error`; errno then says why. */
+void stations_observe(const struct call *call);
+void stations_journal(const struct call *call);
+
+static inline bool station_rules(struct call *call, enum operation operation)
+{
+	uint32_t asked = call->rules ? call->rules : OPERATIONS[operation].rules;
+	return !rule_may_hold(&shim.rules, asked) || stations_let(call);
+}
+
+static inline bool station_guard(struct call *call, enum operation operation)
+{
+	(void)operation;
+	return __builtin_expect(!shim.guards, 1) || stations_guard(call);
+}
+
+static inline void station_observe(struct call *call, enum operation operation)
+{
+	(void)operation;
+	if (shim.on)
+		stations_observe(call);
+}
+
+static inline void station_journal(struct call *call, enum operation operation)
+{
+	if (!shim.on)
+		return;
+	if (operation == OPERATION_METADATA_OF_DESCRIPTOR)
+		record_descriptor(JOURNAL_METADATA, call->error != 0, call->name.directory,
+				  call->flags, call->amount);
+	else
+		stations_journal(call);
+}
+
+#include "shim/call/order.h"
+
+/* Makes a call: `call_by_libc` between the stations of its OPERATION.  Its result is in `call`. */
+#define PASS_STATIONS(call, OPERATION, call_by_libc) \
+	do { \
+		(call)->error = order_may(call, OPERATION) ? (call_by_libc) : -1; \
+		order_came_back(call, OPERATION); \
+		if (OPERATIONS[OPERATION].stations & STATION_GUARD) \
+			stations_guarded(call); \
+	} while (0)
+
+#endif

@@ -1,0 +1,165 @@
+/* shim/call: what a system call is as struct call, what it asks the rules, what it does to names. */
+#include <criterion/criterion.h>
+#include <linux/fs.h>
+#include <string.h>
+
+#include "shim/call/call.h"
+#include "support.h"
+
+static struct call made_of(long number, long a, long b, long c, long d, long e)
+{
+	const uint64_t words[6] = { (uint64_t)a, (uint64_t)b, (uint64_t)c,
+				    (uint64_t)d, (uint64_t)e, 0 };
+	const struct system_call *form = system_call_find(number);
+	struct call call;
+
+	must(form);
+	call_of_number(form, words, &call);
+	return call;
+}
+
+static const char *const ONE = "one", *const TWO = "two";
+#define TEXT(text) ((long)(uintptr_t)(text))
+
+static bool is_name(const struct call_name *name, int directory, const char *path)
+{
+	return name->directory == directory && name->path == path;
+}
+
+Test(call, two_names)
+{
+	struct call call = made_of(SYS_renameat2, 3, TEXT(ONE), 4, TEXT(TWO), RENAME_EXCHANGE);
+	uint32_t old, new, of_old, of_new;
+
+	cr_expect_eq(call.operation, OPERATION_RENAME);
+	cr_expect(is_name(&call.name, 3, ONE) && is_name(&call.other, 4, TWO));
+	cr_expect_eq(call.flags, RENAME_EXCHANGE);
+	rule_ops_of_rename(RENAME_EXCHANGE, &of_old, &of_new);
+	call_rules(&call, &old, &new);
+	cr_expect(old == of_old && new == of_new);
+
+	call = made_of(SYS_linkat, 3, TEXT(ONE), 4, TEXT(TWO), AT_SYMLINK_FOLLOW);
+	cr_expect(call.operation == OPERATION_LINK && call.name.follows && !call.other.follows);
+	call_rules(&call, &old, &new);
+	cr_expect(old == RULE_LINK && new == RULE_MAKES_LINK);
+
+	call = made_of(SYS_symlinkat, TEXT(TWO), 5, TEXT(ONE), 0, 0);
+	cr_expect(is_name(&call.name, 5, ONE) && is_name(&call.other, AT_FDCWD, TWO));
+	call_rules(&call, &old, &new);
+	cr_expect(old == RULE_MAKES_LINK && !new);
+}
+
+Test(call, one_name)
+{
+	struct call call = made_of(SYS_unlinkat, 3, TEXT(ONE), 0, 0, 0);
+	cr_expect(call.operation == OPERATION_DELETE && is_name(&call.name, 3, ONE));
+	call = made_of(SYS_unlinkat, 3, TEXT(ONE), AT_REMOVEDIR | 1, 0, 0);
+	cr_expect(call.operation == OPERATION_REMOVE_DIRECTORY && call.flags == AT_REMOVEDIR);
+	call = made_of(SYS_mkdirat, 3, TEXT(ONE), 0750, 0, 0);
+	cr_expect(call.operation == OPERATION_MAKE && call.flags == (S_IFDIR | 0750));
+	call = made_of(SYS_truncate, TEXT(ONE), 77, 0, 0, 0);
+	cr_expect(call.operation == OPERATION_TRUNCATE && call.amount == 77 && call.name.follows);
+	cr_expect(is_name(&call.name, AT_FDCWD, ONE));
+}
+
+/* What is noted of each name; -1: nothing. */
+static int of_name(const struct call *call)
+{
+	enum file_action action;
+	return call_action_of_name(call, &action) ? (int)action : -1;
+}
+
+static int of_other(const struct call *call, enum call_presence presence)
+{
+	enum file_action action;
+	return call_action_of_other(call, presence, &action) ? (int)action : -1;
+}
+
+Test(call, actions)
+{
+	struct call call = { .operation = OPERATION_RENAME };
+
+	cr_expect_eq(of_name(&call), FILE_ACTION_REMOVE);
+	cr_expect_eq(of_other(&call, PRESENCE_UNKNOWN), FILE_ACTION_WRITE);
+	cr_expect_eq(of_other(&call, PRESENCE_THERE), FILE_ACTION_CHANGE);
+	cr_expect_eq(of_other(&call, PRESENCE_NONE), FILE_ACTION_CREATE);
+	call.flags = RENAME_NOREPLACE;
+	cr_expect_eq(of_other(&call, PRESENCE_UNKNOWN), FILE_ACTION_CREATE);
+	call.flags = RENAME_EXCHANGE;
+	cr_expect_eq(of_name(&call), FILE_ACTION_WRITE);
+	call = (struct call){ .operation = OPERATION_LINK };
+	cr_expect_eq(of_name(&call), -1);
+	cr_expect_eq(of_other(&call, PRESENCE_UNKNOWN), FILE_ACTION_CREATE);
+	call = (struct call){ .operation = OPERATION_SYMLINK };
+	cr_expect_eq(of_name(&call), FILE_ACTION_CREATE);
+	cr_expect_eq(of_other(&call, PRESENCE_UNKNOWN), -1);
+	call = (struct call){ .operation = OPERATION_MAKE, .flags = S_IFDIR | 0700 };
+	cr_expect_eq(of_name(&call), -1);
+	call.flags = S_IFIFO;
+	cr_expect_eq(of_name(&call), FILE_ACTION_CREATE);
+	call.operation = OPERATION_REMOVE_DIRECTORY;
+	cr_expect_eq(of_name(&call), -1);
+	call.operation = OPERATION_DELETE;
+	cr_expect_eq(of_name(&call), FILE_ACTION_REMOVE);
+	call.operation = OPERATION_TRUNCATE;
+	cr_expect_eq(of_name(&call), FILE_ACTION_WRITE);
+}
+
+/* ---- the order ---- */
+
+/* What was passed, a letter each; one of them says no. */
+static char passed[8];
+static char refuses;
+
+static bool pass(char station)
+{
+	passed[strlen(passed)] = station;
+	return station != refuses;
+}
+
+static bool station_rules(struct call *call, enum operation operation)
+{
+	(void)call, (void)operation;
+	return pass('r');
+}
+
+static bool station_guard(struct call *call, enum operation operation)
+{
+	(void)call, (void)operation;
+	return pass('g');
+}
+
+static void station_observe(struct call *call, enum operation operation)
+{
+	(void)call, (void)operation;
+	(void)pass('o');
+}
+
+static void station_journal(struct call *call, enum operation operation)
+{
+	(void)call, (void)operation;
+	(void)pass('j');
+}
+
+#include "shim/call/order.h"
+
+static const char *way(enum operation operation, char says_no)
+{
+	struct call call = { .operation = operation };
+
+	memset(passed, 0, sizeof(passed));
+	refuses = says_no;
+	if (order_may(&call, operation))
+		(void)pass('*');
+	order_came_back(&call, operation);
+	return passed;
+}
+
+Test(call, order)
+{
+	cr_expect_str_eq(way(OPERATION_RENAME, 0), "rg*oj");
+	cr_expect_str_eq(way(OPERATION_RENAME, 'g'), "rgoj");
+	cr_expect_str_eq(way(OPERATION_RENAME, 'r'), "roj");
+	cr_expect_str_eq(way(OPERATION_MAKE, 0), "r*oj");
+	cr_expect_str_eq(way(OPERATION_METADATA_OF_DESCRIPTOR, 0), "r*j");
+}
