@@ -113,22 +113,6 @@ static void note_known(struct missed_search *search, const struct event *event)
 	}
 }
 
-static bool is_touch(unsigned op)
-{
-	switch (op) {
-	case JOURNAL_OPEN:
-	case JOURNAL_CREATE:
-	case JOURNAL_DELETE:
-	case JOURNAL_RENAME:
-	case JOURNAL_TRUNCATE:
-	case JOURNAL_EDITED:
-	case JOURNAL_NOTICE:
-		return true;
-	default:
-		return false;
-	}
-}
-
 void missed_add(struct missed_search *search, const struct event *event)
 {
 	if (event->error || !event->resolved || event->op == EVENT_DAMAGED)
@@ -139,14 +123,13 @@ void missed_add(struct missed_search *search, const struct event *event)
 		       (event->entry->record.flags & O_ACCMODE) != O_WRONLY;
 	if (is_named && (event->op == JOURNAL_INSTRUCTED || event->op == JOURNAL_GIVEN || is_read))
 		note_known(search, event);
-	if (!is_touch(event->op) ||
+	if (!(op_info(event->op)->traits & OP_WORK) ||
 	    (!role_is_of_agent(event->role) && !source_is_session(event->source)))
 		return;
 	/* Looking for instructions is no work that they are for. */
 	if (!is_named)
 		note_touched(search, event->resolved);
-	if (event->op == JOURNAL_RENAME && event->other_resolved &&
-	    !instruction_is_named(search->segment, event->other_resolved))
+	if (event->other_resolved && !instruction_is_named(search->segment, event->other_resolved))
 		note_touched(search, event->other_resolved);
 }
 

@@ -65,67 +65,75 @@ static struct change change_of(struct report_gather *gather, const struct event 
 	const struct journal_record *record = &event->entry->record;
 	struct change change = { .is_access = true };
 
-	switch (event->op) {
-	case JOURNAL_OPEN:
+	switch ((enum op_effect)op_info(event->op)->effect) {
+	case EFFECT_OPENS:
 		change = of_open(record->flags);
 		/* A supervisor sees no reads and writes: how much passed is not known. */
 		change.work.read_more = event->attempted && change.work.opens_read;
 		change.work.written_more = event->attempted && change.work.opens_write;
 		return change;
-	case JOURNAL_LIST:
+	case EFFECT_LISTS:
 		change.is_access = false;
 		change.work.listings = 1;
 		break;
-	case JOURNAL_READ:
-	case JOURNAL_READ_TOTAL:
+	case EFFECT_READS:
 		change.work.bytes_read = report_stream_bytes(gather, event);
 		change.work.read_more = record->marks & JOURNAL_AT_LEAST;
 		break;
-	case JOURNAL_WRITE:
-	case JOURNAL_WRITE_TOTAL:
+	case EFFECT_WRITES:
 		change.work.bytes_written = report_stream_bytes(gather, event);
 		change.work.written_more = record->marks & JOURNAL_AT_LEAST;
 		change.is_change = true;
 		break;
-	case JOURNAL_MAP:
+	case EFFECT_MAPS:
 		change.work.maps = 1;
 		break;
-	case JOURNAL_CREATE:
+	case EFFECT_CREATES:
 		change.is_access = S_ISREG(record->flags);
 		change.work.changes = 1;
 		break;
-	case JOURNAL_DELETE:
+	case EFFECT_DELETES:
 		change.is_access = !(record->flags & AT_REMOVEDIR);
 		__attribute__((fallthrough));
-	case JOURNAL_RENAME:
-	case JOURNAL_LINK:
-	case JOURNAL_SYMLINK:
-	case JOURNAL_TRUNCATE:
+	case EFFECT_RENAMES:
+	case EFFECT_LINKS:
+	case EFFECT_SYMLINKS:
+	case EFFECT_RESIZES:
 		change.is_change = true;
 		__attribute__((fallthrough));
-	case JOURNAL_METADATA:
+	case EFFECT_SETS:
 		change.work.changes = 1;
 		break;
-	case JOURNAL_NOTICE:
-	case JOURNAL_DIFFED:
+	case EFFECT_ANSWERS:
+	case EFFECT_DIFFS:
 		change.work.notices = 1;
 		change.work.bytes_saved = report_count(record->amount);
 		break;
-	case JOURNAL_REQUEST:
+	case EFFECT_COMMANDS:
 		change.is_access = false;
 		if (record->decision == DECISION_NOTICE) {
 			change.work.notices = 1;
 			change.work.bytes_saved = report_count(record->amount);
 		}
 		break;
-	case JOURNAL_EDITED:
-	case JOURNAL_CHANGED:
+	case EFFECT_EDITS:
+	case EFFECT_CHANGES:
 		change.is_change = true;
 		break;
-	case JOURNAL_YIELDED:
-	case JOURNAL_GIVEN:
+	case EFFECT_YIELDS:
+	case EFFECT_GIVES:
 		break;
-	default:
+	case EFFECT_NONE:
+	case EFFECT_MENTIONS:
+	case EFFECT_STARTS:
+	case EFFECT_FORKS:
+	case EFFECT_ANNOUNCES:
+	case EFFECT_WITHDRAWS:
+	case EFFECT_ENDS:
+	case EFFECT_ENTERS:
+	case EFFECT_JUDGES:
+	case EFFECT_RULES:
+	case EFFECT_FORGETS:
 		change.is_access = false;
 		break;
 	}
@@ -151,6 +159,8 @@ static void add_work(struct report_work *sum, const struct report_work *work)
 static void add_to_file(struct report_gather *gather, const struct event *event,
 			const struct change *change, struct report_file *file, bool is_second)
 {
+	unsigned effect = op_info(event->op)->effect;
+
 	if (!file)
 		return;
 	add_work(&file->work, &change->work);
@@ -160,10 +170,10 @@ static void add_to_file(struct report_gather *gather, const struct event *event,
 	if (change->is_change)
 		report_file_changed(gather, file);
 	report_file_action(gather, file, event, is_second);
-	file->edits += event->op == JOURNAL_EDITED;
-	file->changed += event->op == JOURNAL_CHANGED && source_is_external(event->source);
-	file->given_again += event->op == JOURNAL_YIELDED;
-	if (event->op == JOURNAL_GIVEN) {
+	file->edits += effect == EFFECT_EDITS;
+	file->changed += effect == EFFECT_CHANGES && source_is_external(event->source);
+	file->given_again += effect == EFFECT_YIELDS;
+	if (effect == EFFECT_GIVES) {
 		file->given++;
 		report_add(&file->bytes_given, event->entry->record.amount);
 	}
@@ -225,25 +235,20 @@ static void add_event_work(struct report_gather *gather, const struct event *eve
 
 static void add_process(struct report_gather *gather, const struct event *event)
 {
+	unsigned effect = op_info(event->op)->effect;
 	struct report_process *process;
 	struct report_key *key;
 
-	switch (event->op) {
-	case JOURNAL_START:
-	case JOURNAL_FORK:
+	if (effect == EFFECT_STARTS || effect == EFFECT_FORKS) {
 		if (event->entry->record.head.units > 1)
 			report_process_start(gather, event);
-		break;
-	case JOURNAL_EXIT:
+	} else if (effect == EFFECT_ENDS) {
 		process = event->vforked ? NULL : report_process_of(gather, event, &key);
 		if (!process)
-			break;
+			return;
 		process->end_ns = event->time_realtime_ns;
 		process->status = event->entry->record.amount;
 		process->has_status = true;
-		break;
-	default:
-		break;
 	}
 }
 
@@ -269,7 +274,8 @@ static void add(struct report_gather *gather, const struct event *event)
 		report->end_ns = time_ns;
 	add_process(gather, event);
 	/* What was said of an access is none of its own. */
-	if (event->op != JOURNAL_GUARDED && event->op != JOURNAL_RULED)
+	unsigned effect = op_info(event->op)->effect;
+	if (effect != EFFECT_JUDGES && effect != EFFECT_RULES)
 		add_event_work(gather, event);
 	report_session_add(gather, event);
 	if (gather->missed)

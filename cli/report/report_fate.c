@@ -42,33 +42,32 @@ static bool change_of(const struct event *event, bool is_second, enum file_actio
 	const struct journal_record *record = &entry->record;
 	bool details = record->marks & JOURNAL_DETAILS;
 
-	switch (event->op) {
-	case JOURNAL_OPEN:
+	switch ((enum op_effect)op_info(event->op)->effect) {
+	case EFFECT_OPENS:
 		return action_of_open(record, ret_kind);
-	case JOURNAL_WRITE:
-	case JOURNAL_WRITE_TOTAL:
+	case EFFECT_WRITES:
 		*ret_kind = FILE_ACTION_WRITE;
 		return true;
-	case JOURNAL_TRUNCATE:
+	case EFFECT_RESIZES:
 		*ret_kind = FILE_ACTION_CHANGE;
 		return true;
-	case JOURNAL_CREATE:
-	case JOURNAL_SYMLINK:
+	case EFFECT_CREATES:
+	case EFFECT_SYMLINKS:
 		*ret_kind = FILE_ACTION_CREATE;
 		return true;
-	case JOURNAL_LINK:
+	case EFFECT_LINKS:
 		*ret_kind = FILE_ACTION_CREATE;
 		return is_second;
-	case JOURNAL_DELETE:
+	case EFFECT_DELETES:
 		*ret_kind = FILE_ACTION_REMOVE;
 		return true;
-	case JOURNAL_RENAME:
+	case EFFECT_RENAMES:
 		*ret_kind = record->flags & RENAME_EXCHANGE    ? FILE_ACTION_CHANGE
 			    : !is_second                       ? FILE_ACTION_REMOVE
 			    : record->flags & RENAME_NOREPLACE ? FILE_ACTION_CREATE
 							       : FILE_ACTION_WRITE;
 		return true;
-	case JOURNAL_EDITED:
+	case EFFECT_EDITS:
 		if (details && version_is_none(&entry->details.after))
 			*ret_kind = FILE_ACTION_REMOVE;
 		else /* the watcher need not know what was there */
@@ -77,12 +76,32 @@ static bool change_of(const struct event *event, bool is_second, enum file_actio
 					    ? FILE_ACTION_CREATE
 					    : FILE_ACTION_WRITE;
 		return true;
-	case JOURNAL_GIVEN:
+	case EFFECT_GIVES:
 		*ret_kind = FILE_ACTION_READ;
 		return true;
-	default:
-		return false;
+	case EFFECT_NONE:
+	case EFFECT_MENTIONS:
+	case EFFECT_STARTS:
+	case EFFECT_FORKS:
+	case EFFECT_ANNOUNCES:
+	case EFFECT_WITHDRAWS:
+	case EFFECT_ENDS:
+	case EFFECT_LISTS:
+	case EFFECT_READS:
+	case EFFECT_MAPS:
+	case EFFECT_SETS:
+	case EFFECT_ENTERS:
+	case EFFECT_ANSWERS:
+	case EFFECT_DIFFS:
+	case EFFECT_YIELDS:
+	case EFFECT_COMMANDS:
+	case EFFECT_CHANGES:
+	case EFFECT_JUDGES:
+	case EFFECT_RULES:
+	case EFFECT_FORGETS:
+		break;
 	}
+	return false;
 }
 
 void report_file_action(struct report_gather *gather, struct report_file *file,

@@ -225,19 +225,7 @@ static void write_files(struct packer *packer, const struct report *report)
 /* What the page says by itself, of the amount. */
 static bool is_counted_by_amount(unsigned op)
 {
-	switch (op) {
-	case JOURNAL_READ:
-	case JOURNAL_READ_TOTAL:
-	case JOURNAL_WRITE:
-	case JOURNAL_WRITE_TOTAL:
-	case JOURNAL_NOTICE:
-	case JOURNAL_DIFFED:
-	case JOURNAL_GIVEN:
-	case JOURNAL_EXIT:
-		return true;
-	default:
-		return false;
-	}
+	return op_info(op)->traits & OP_AMOUNT;
 }
 
 static void write_process(struct packer *packer, const struct event *event)
@@ -296,7 +284,8 @@ static void write_event(struct packer *packer, const struct event *event, const 
 		write_step(series, packer->path, path);
 	if (marks & PACKED_DETAILS)
 		write_step(series, packer->details, details);
-	if (event->op == JOURNAL_START || event->op == JOURNAL_FORK)
+	unsigned effect = op_info(event->op)->effect;
+	if (effect == EFFECT_STARTS || effect == EFFECT_FORKS)
 		write_process(packer, event);
 	entry_done(packer, series);
 

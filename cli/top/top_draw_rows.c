@@ -256,16 +256,10 @@ static enum meaning note_meaning(const struct top_note *note)
 {
 	if (note->is_grave)
 		return note->op == JOURNAL_UNOBSERVED ? CAREFUL : BAD;
-	switch (note->op) {
-	case JOURNAL_NOTICE:
-	case JOURNAL_DIFFED:
-	case JOURNAL_REQUEST:
+	unsigned effect = op_info(note->op)->effect;
+	if (effect == EFFECT_ANSWERS || effect == EFFECT_DIFFS || effect == EFFECT_COMMANDS)
 		return GOOD;
-	case JOURNAL_CHANGED:
-		return CAREFUL;
-	default:
-		return INFO;
-	}
+	return effect == EFFECT_CHANGES ? CAREFUL : INFO;
 }
 
 void draw_note(const struct top_model *model, const struct top_note *note, int line)

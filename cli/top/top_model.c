@@ -265,14 +265,15 @@ static struct top_process *process_of(struct top_model *model, const struct even
 {
 	/* A child between vfork and exec has no record of its own: what it does is its parent's. */
 	uint32_t pid = event->vforked ? event->parent_pid : event->pid;
-	bool begins = event->op == JOURNAL_START || event->op == JOURNAL_FORK;
+	unsigned effect = op_info(event->op)->effect;
+	bool begins = effect == EFFECT_STARTS || effect == EFFECT_FORKS;
 	struct top_process *process = find_process(model, pid);
 
 	if (!pid)
 		return NULL;
 	/* Its number may have been given to another process since. */
 	if (process && begins && process->number != event->number &&
-	    (event->op == JOURNAL_FORK || process->life != TOP_RUNS))
+	    (effect == EFFECT_FORKS || process->life != TOP_RUNS))
 		process = NULL;
 	if (!process) {
 		process = add_process(model, event);
@@ -340,41 +341,54 @@ static void follow_write(struct top_file *file, struct top_process *process)
 /* Is it about a file that was reached?  Directories that are listed and entered are no files. */
 static bool concerns_file(const struct event *event)
 {
-	switch (event->op) {
-	case JOURNAL_OPEN:
+	switch ((enum op_effect)op_info(event->op)->effect) {
+	case EFFECT_OPENS:
 		return !(event->entry->record.flags & (O_PATH | O_DIRECTORY));
-	case JOURNAL_CREATE:
+	case EFFECT_CREATES:
 		return !S_ISDIR(event->entry->record.flags);
-	case JOURNAL_DELETE:
+	case EFFECT_DELETES:
 		return !(event->entry->record.flags & AT_REMOVEDIR);
-	case JOURNAL_READ:
-	case JOURNAL_READ_TOTAL:
-	case JOURNAL_RENAME:
-	case JOURNAL_LINK:
-	case JOURNAL_SYMLINK:
-	case JOURNAL_TRUNCATE:
-	case JOURNAL_NOTICE:
-	case JOURNAL_DIFFED:
-	case JOURNAL_YIELDED:
-	case JOURNAL_GIVEN:
-	case JOURNAL_CHANGED:
-	case JOURNAL_EDITED:
-	case JOURNAL_GUARDED:
-	case JOURNAL_RULED:
-	case JOURNAL_MENTIONED:
+	case EFFECT_READS:
+	case EFFECT_RENAMES:
+	case EFFECT_LINKS:
+	case EFFECT_SYMLINKS:
+	case EFFECT_RESIZES:
+	case EFFECT_ANSWERS:
+	case EFFECT_DIFFS:
+	case EFFECT_YIELDS:
+	case EFFECT_GIVES:
+	case EFFECT_CHANGES:
+	case EFFECT_EDITS:
+	case EFFECT_JUDGES:
+	case EFFECT_RULES:
+	case EFFECT_MENTIONS:
 		return true;
-	default:
-		return false;
+	case EFFECT_NONE:
+	case EFFECT_STARTS:
+	case EFFECT_FORKS:
+	case EFFECT_ANNOUNCES:
+	case EFFECT_WITHDRAWS:
+	case EFFECT_ENDS:
+	case EFFECT_LISTS:
+	case EFFECT_WRITES:
+	case EFFECT_MAPS:
+	case EFFECT_SETS:
+	case EFFECT_ENTERS:
+	case EFFECT_COMMANDS:
+	case EFFECT_FORGETS:
+		break;
 	}
+	return false;
 }
 
 static void follow_name(struct top_model *model, struct top_file *file, struct top_process *process,
 			const struct event *event)
 {
 	follow_write(file, process);
-	if (event->op == JOURNAL_DELETE || event->op == JOURNAL_RENAME)
+	if (op_info(event->op)->effect == EFFECT_DELETES ||
+	    op_info(event->op)->effect == EFFECT_RENAMES)
 		file->flags |= TOP_FILE_DELETED;
-	if ((event->op != JOURNAL_RENAME && event->op != JOURNAL_LINK) || !event->other_resolved)
+	if (!event->other_resolved)
 		return;
 	struct top_file *other = touch_file(model, event->other_resolved, event->time_realtime_ns);
 	if (other)
@@ -386,8 +400,8 @@ static void follow_file(struct top_model *model, struct top_file *file, struct t
 {
 	const struct journal_record *record = &event->entry->record;
 
-	switch (event->op) {
-	case JOURNAL_OPEN:
+	switch ((enum op_effect)op_info(event->op)->effect) {
+	case EFFECT_OPENS:
 		if ((record->flags & O_ACCMODE) != O_RDONLY || (record->flags & O_TRUNC)) {
 			follow_write(file, process);
 			break;
@@ -396,42 +410,56 @@ static void follow_file(struct top_model *model, struct top_file *file, struct t
 		if (process)
 			process->reads++;
 		break;
-	case JOURNAL_READ:
-	case JOURNAL_READ_TOTAL:
+	case EFFECT_READS:
 		file->bytes += bytes_read(model, event);
 		break;
-	case JOURNAL_CREATE:
-	case JOURNAL_DELETE:
-	case JOURNAL_RENAME:
-	case JOURNAL_LINK:
-	case JOURNAL_SYMLINK:
-	case JOURNAL_TRUNCATE:
+	case EFFECT_CREATES:
+	case EFFECT_DELETES:
+	case EFFECT_RENAMES:
+	case EFFECT_LINKS:
+	case EFFECT_SYMLINKS:
+	case EFFECT_RESIZES:
 		follow_name(model, file, process, event);
 		break;
-	case JOURNAL_NOTICE:
+	case EFFECT_ANSWERS:
 		file->notices++;
 		file->repeats++;
 		file->bytes_saved += record->amount;
 		break;
-	case JOURNAL_DIFFED:
+	case EFFECT_DIFFS:
 		file->bytes_saved += record->amount;
 		file->flags &= ~(uint32_t)TOP_FILE_EXTERNAL;
 		break;
-	case JOURNAL_GIVEN:
+	case EFFECT_GIVES:
 		follow_given(file, event);
 		break;
-	case JOURNAL_CHANGED:
+	case EFFECT_CHANGES:
 		if (source_is_external(event->source))
 			file->flags |= TOP_FILE_EXTERNAL;
 		break;
-	case JOURNAL_GUARDED:
+	case EFFECT_JUDGES:
 		file->flags |= TOP_FILE_CONFLICT;
 		break;
-	case JOURNAL_RULED:
+	case EFFECT_RULES:
 		if (record->decision != RULE_ACTION_LOG)
 			file->flags |= TOP_FILE_RULED;
 		break;
-	default:
+	case EFFECT_NONE:
+	case EFFECT_MENTIONS:
+	case EFFECT_STARTS:
+	case EFFECT_FORKS:
+	case EFFECT_ANNOUNCES:
+	case EFFECT_WITHDRAWS:
+	case EFFECT_ENDS:
+	case EFFECT_LISTS:
+	case EFFECT_WRITES:
+	case EFFECT_MAPS:
+	case EFFECT_SETS:
+	case EFFECT_ENTERS:
+	case EFFECT_YIELDS:
+	case EFFECT_COMMANDS:
+	case EFFECT_EDITS:
+	case EFFECT_FORGETS:
 		break;
 	}
 }
@@ -450,13 +478,14 @@ void top_model_add(struct top_model *model, const struct event *event)
 	struct top_process *process = process_of(model, event);
 	if (process)
 		process->events++;
-	if (event->op == JOURNAL_EXIT && process && !event->vforked) {
+	unsigned effect = op_info(event->op)->effect;
+	if (effect == EFFECT_ENDS && process && !event->vforked) {
 		process->status = event->entry->record.amount;
 		set_life(model, process, TOP_ENDED);
 	}
 	const char *path = path_of(event, given, sizeof(given));
 	if (path && concerns_file(event) &&
-	    (!event->error || event->op == JOURNAL_GUARDED || event->op == JOURNAL_RULED)) {
+	    (!event->error || effect == EFFECT_JUDGES || effect == EFFECT_RULES)) {
 		struct top_file *file = touch_file(model, path, event->time_realtime_ns);
 		if (file)
 			follow_file(model, file, process, event);

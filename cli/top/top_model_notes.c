@@ -89,6 +89,8 @@ void top_model_learn_note(struct top_model *model, const struct event *event, co
 		add(model, event, NULL, true, "a record whose check does not hold");
 		return;
 	}
+	if (!(op_info(event->op)->traits & OP_NOTED))
+		return;
 	const struct journal_record *record = &event->entry->record;
 	char text[TOP_TEXT_BYTES];
 
@@ -130,7 +132,8 @@ void top_model_learn_note(struct top_model *model, const struct event *event, co
 	case JOURNAL_INSTRUCTED:
 		add(model, event, path, false, "an instruction file was given");
 		break;
-	default:
+	default: /* what its record says */
+		add(model, event, path, false, event->other);
 		break;
 	}
 }

@@ -38,7 +38,8 @@ enum op_effect {
 	EFFECT_ANSWERS, /* `amount` bytes were replaced by a notice */
 	EFFECT_DIFFS,   /* likewise, by what changed */
 	EFFECT_YIELDS,
-	EFFECT_GIVES, /* `amount` bytes */
+	EFFECT_GIVES,    /* `amount` bytes */
+	EFFECT_MENTIONS, /* by the user */
 	EFFECT_COMMANDS,
 	/* to a file, as found when it was complete */
 	EFFECT_EDITS,   /* by the session */

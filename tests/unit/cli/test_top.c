@@ -9,6 +9,7 @@
 #include "cli/top/top_model_notes.h"
 #include "cli/top/top_rows.h"
 #include "support.h"
+#include "tracker/answer/decision.h"
 #include "tracker/guard/guard.h"
 #include "tracker/guard/rule.h"
 #include "tracker/journal/journal.h"
@@ -457,6 +458,21 @@ Test(top, notes_are_bounded)
 	must(top_rows_notes(model, &wish, &rows) == 0);
 	cr_assert_eq(rows.note_count, 7);
 	cr_assert_str_eq(rows.notes[0]->text, "1,026 bytes not given again");
+}
+
+Test(top, what_is_declared_as_noted_is_shown_as_it_happens)
+{
+	for (unsigned op = JOURNAL_NONE + 1; op < JOURNAL_OP_COUNT; op++) {
+		if (op_info(op)->traits & OP_NO_EVENT)
+			continue;
+		uint64_t before = model->note_count;
+		struct journal_record record = blank(op, 0, "/w/a");
+		record.decision = op == JOURNAL_REQUEST ? DECISION_NOTICE : GUARD_DENY;
+		put(record);
+		read_all();
+		cr_assert_eq(model->note_count - before, (op_info(op)->traits & OP_NOTED) != 0,
+			     "%s: %s", journal_op_name(op), "is it in top_model_notes.c?");
+	}
 }
 
 /* ---- how much is read ---- */
