@@ -26,9 +26,11 @@ class Declarations(Case):
     def copy(self):
         root = self.top / "copy"
         shutil.rmtree(root, ignore_errors=True)
-        for path in (ops.OPS, ops.MEMBERS, "config/data/export/tables.sql", *ops.DOCUMENTS):
+        for path in (ops.OPS, ops.MEMBERS, ops.CLASSES, "config/data/export/tables.sql", *ops.DOCUMENTS):
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(SOURCE / path, root / path)
+        with open(root / ops.CLASSES, "a") as page:
+            page.write("`swapped`")
         return root
 
     def wrong(self, root):
@@ -64,6 +66,9 @@ class Declarations(Case):
         self.assertEqual(ops.check(root, fix=True), [])
         self.assertEqual(self.wrong(root), "")
         self.assertIn("| `swapped` | swap | two files changed names | `path` ... `partner` |", (root / "docs/journal.md").read_text())
+
+        shutil.copy(SOURCE / ops.CLASSES, root / ops.CLASSES)
+        self.assertRegex(self.wrong(root), rf"^{ops.CLASSES}: no row has `swapped`, which ops.def calls FILE, RENAMES \({ops.OPS}:\d+\)$")
 
     def test_a_member_that_no_op_has_is_named(self):
         root = self.copy()

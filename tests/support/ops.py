@@ -11,6 +11,7 @@ import sys
 
 SOURCE = pathlib.Path(os.environ.get("SEEN_SOURCE") or pathlib.Path(__file__).resolve().parents[2])
 OPS, MEMBERS = "tracker/journal/ops.def", "cli/journal/members.def"
+CLASSES = "docs/export.md"
 
 
 class Mistake(Exception):
@@ -193,6 +194,9 @@ def check(root=SOURCE, fix=False):
         name = {"process": None, "time": "time_ns"}.get(member.ident, member.column)
         if member.table in ("EVENT", "PATH") and name and not re.search(rf"^\t{name} ", events, re.M):
             wrong.append(f"config/data/export/tables.sql: `events` has no column '{name}' ({member.place})")
+    classes = (root / CLASSES).read_text()
+    wrong += [f"{CLASSES}: no row has `{op.name}`, which ops.def calls {op.about}, {op.action} ({op.place})"
+              for op in ops if op.is_event and f"`{op.name}`" not in classes]
     if wrong:
         return wrong
     for path, make in DOCUMENTS.items():
