@@ -139,15 +139,8 @@ bool moment_is_current(const struct segment *segment, const struct moment *given
 bool delivery_is_current(const struct segment *segment, const struct delivery_slot *delivery,
 			 const struct moment *moment, const struct output_limits *limits)
 {
-	const struct moment given = {
-		.scope_id = delivery->scope_id,
-		.session_epoch = delivery->session_epoch,
-		.scope_epoch = delivery->scope_epoch,
-		.request = delivery->request,
-		.command_id = delivery->command_id,
-		.bytes_given = delivery->bytes_given,
-		.time_ns = delivery->time_ns,
-	};
+	const struct moment given = MOMENT_OF(delivery);
+
 	return moment_is_current(segment, &given, moment, limits);
 }
 
@@ -163,12 +156,7 @@ int delivery_record(const struct segment *segment, uint64_t file_key, const stru
 		return -ENOSPC;
 	}
 	copy.version = *version;
-	copy.session_epoch = moment->session_epoch;
-	copy.scope_epoch = moment->scope_epoch;
-	copy.command_id = moment->command_id;
-	copy.request = moment->request;
-	copy.bytes_given = moment->bytes_given;
-	copy.time_ns = moment->time_ns;
+	MOMENT_STORE(&copy, moment);
 	slot_commit(slot, &copy, sizeof(copy));
 	return 0;
 }

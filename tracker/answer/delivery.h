@@ -31,6 +31,25 @@ struct moment {
 	uint64_t time_ns;
 };
 
+/* MOMENT_OF(), MOMENT_STORE(): the moment at which something was given, as the slots of deliveries
+ * and of remembered commands hold it: in fields of the same names. */
+#define MOMENT_OF(slot) \
+	{ \
+		.scope_id = (slot)->scope_id, .session_epoch = (slot)->session_epoch, \
+		.scope_epoch = (slot)->scope_epoch, .request = (slot)->request, \
+		.command_id = (slot)->command_id, .bytes_given = (slot)->bytes_given, \
+		.time_ns = (slot)->time_ns, \
+	}
+#define MOMENT_STORE(slot, moment) \
+	do { \
+		(slot)->session_epoch = (moment)->session_epoch; \
+		(slot)->scope_epoch = (moment)->scope_epoch; \
+		(slot)->command_id = (moment)->command_id; \
+		(slot)->request = (moment)->request; \
+		(slot)->bytes_given = (moment)->bytes_given; \
+		(slot)->time_ns = (moment)->time_ns; \
+	} while (0)
+
 /* moment_now(): reads a scope's measures.  scope_epoch 0: the scope is not known, nothing
  * counts. */
 struct moment moment_now(const struct segment *segment, uint64_t scope_id, uint64_t request,

@@ -37,15 +37,8 @@ int remembered_find(const struct segment *segment, uint64_t scope_id,
 bool remembered_is_current(const struct segment *segment, const struct remembered_slot *remembered,
 			   const struct moment *moment, const struct output_limits *limits)
 {
-	const struct moment given = {
-		.scope_id = remembered->scope_id,
-		.session_epoch = remembered->session_epoch,
-		.scope_epoch = remembered->scope_epoch,
-		.command_id = remembered->command_id,
-		.request = remembered->request,
-		.bytes_given = remembered->bytes_given,
-		.time_ns = remembered->time_ns,
-	};
+	const struct moment given = MOMENT_OF(remembered);
+
 	return moment_is_current(segment, &given, moment, limits);
 }
 
@@ -108,12 +101,7 @@ int remembered_record(const struct segment *segment, const struct version *ident
 		copy.notice_request = copy.yield_until = 0;
 	copy.identity = *identity;
 	copy.inputs = version;
-	copy.session_epoch = moment->session_epoch;
-	copy.scope_epoch = moment->scope_epoch;
-	copy.command_id = moment->command_id;
-	copy.request = moment->request;
-	copy.bytes_given = moment->bytes_given;
-	copy.time_ns = moment->time_ns;
+	MOMENT_STORE(&copy, moment);
 	copy.output_bytes = output_bytes;
 	copy.file = ((uint64_t)(uintptr_t)slot -
 		     (uint64_t)(uintptr_t)segment->tables[TABLE_REMEMBERED]) /
