@@ -1,6 +1,6 @@
 /*
- * The commands of `seen`, each in its own cmd_NAME.c: COMMAND(name, function, summary, hidden).  The help text, the
- * dispatch and "did you mean" are made from this list.
+ * The commands of `seen`, each in its own cmd_NAME.c: COMMAND(name, function, summary, hidden).
+ * The help text, the dispatch and "did you mean" are made from this list.
  *
  * A command is called with argv[0] its own name and returns an exit code (cli/base/exit_code.h).
  */

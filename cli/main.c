@@ -1,22 +1,22 @@
 /*
  * seen: the program.  A map of the code:
  *
- *	command.h     the commands, once; each is cmd_NAME.c in the room of its subject
- *	base/         options, help, messages, JSON, text; cmd_config.c
- *	session/      sessions on disk, scopes, coverage, summary; status, sessions, gc, session
- *	journal/      reading and printing events, the seal; log, history, verify
- *	run/          the watcher, the supervisor's start; run, doctor
- *	agents/       hooks and transcripts of agents; hooks; demo_agent.c: the agent of scripts/run
- *	files/        files, check, changed, edited, mention, forget, context, answer
- *	undo/         kept versions; versions, diff, restore
- *	export/       export, a file for each format
- *	replay/       replay, a file for each format of transcripts
- *	report/       report: gathered by report.c, written by report_print.c, report_json.c, report_html.c
- *	top/          top
+ * 	command.h     the commands, once; each is cmd_NAME.c in the room of its subject
+ * 	base/         options, help, messages, JSON, text; cmd_config.c
+ * 	session/      sessions on disk, scopes, coverage, summary; status, sessions, gc, session
+ * 	journal/      reading and printing events, the seal; log, history, verify
+ * 	run/          the watcher, the supervisor's start; run, doctor
+ * 	agents/       hooks and transcripts of agents; hooks; demo_agent.c: the agent of scripts/run
+ * 	files/        files, check, changed, edited, mention, forget, context, answer
+ * 	undo/         kept versions; versions, diff, restore
+ * 	export/       export, a file for each format
+ * 	replay/       replay, a file for each format of transcripts
+ * 	report/       report: gathered by report.c, written by report_print.c, report_json.c, report_html.c
+ * 	top/          top
  *
- *	../shim/preload/   the library inside the agent's processes
- *	../tracker/        what both share: the segment and the decision
- *	../config/         options
+ * 	../shim/preload/   the library inside the agent's processes
+ * 	../tracker/        what both share: the segment and the decision
+ * 	../config/         options
  */
 #include <stdio.h>
 #include <string.h>

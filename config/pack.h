@@ -12,11 +12,11 @@
  *
  * text: the text area, `capacity` bytes (SETTINGS_TEXT_BYTES_MAX is enough for all but absurd
  * lists); *ret_used bytes of it hold text, the rest is not touched.  paths_workspace becomes
- * config_workspace().  "~/" at the beginning of the globs of a profile, or of a rule, becomes $HOME,
- * and "$NAME/" that variable's directory; without it such globs are left out, and rules of nothing
- * else.  Of $TMPDIR, and of the directories of the XDG base directory specification, the defaults
- * stand for those that are not set.  A state's globs that match nothing in the workspace are left
- * out, too.  All outputs are set on success only, but text may be half written.
+ * config_workspace().  "~/" at the beginning of the globs of a profile, or of a rule, becomes
+ * $HOME, and "$NAME/" that variable's directory; without it such globs are left out, and rules of
+ * nothing else.  Of $TMPDIR, and of the directories of the XDG base directory specification, the
+ * defaults stand for those that are not set.  A state's globs that match nothing in the workspace
+ * are left out, too.  All outputs are set on success only, but text may be half written.
  *
  * Returns 0; -ENOSPC when the text area is too small, *ret_error then says which option is the
  * largest and where it was set.
@@ -30,7 +30,8 @@ struct config_globs {
 	size_t count;
 };
 
-/* config_agents_state(): what agents keep of their own, by all profiles.  "~/", "$NAME/" and the like are written out.
+/* config_agents_state(): what agents keep of their own, by all profiles.  "~/", "$NAME/" and the
+ * like are written out.
  *
  * ret_globs: the caller frees its text.  Returns 0; -ENOMEM. */
 int config_agents_state(const struct config *config, struct config_globs *ret_globs);

@@ -425,7 +425,8 @@ unsigned conversations_tick(struct conversations *conversations)
 
 /* ---- the end of a run ---- */
 
-/* Was it given any file?  What an agent runs at its start, before anybody spoke to it, gives none. */
+/* Was it given any file?  What an agent runs at its start, before anybody spoke to it, gives
+ * none. */
 static bool was_given(const struct conversations *conversations, const struct follow *follow)
 {
 	const struct segment *segment = conversations->segment;

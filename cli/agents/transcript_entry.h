@@ -67,8 +67,8 @@ struct entry {
 	json_t *json;
 };
 
-/* entry_of_row(): the same of a row of opencode's or kilo's database (transcript_store.h): the data of
- * a message or of a part of one.  It belongs to a list, and comes again when it changes.
+/* entry_of_row(): the same of a row of opencode's or kilo's database (transcript_store.h): the data
+ * of a message or of a part of one.  It belongs to a list, and comes again when it changes.
  * `begins`: it is a summary, and what came before it counts no more.  The row's id is not in it. */
 void entry_of_row(const char *data, size_t length, bool is_part, struct entry *ret_entry);
 

@@ -39,7 +39,8 @@ struct stored {
 	struct findings *findings;
 	struct item *items; /* in the order of the conversation */
 	size_t count, capacity;
-	uint64_t generation; /* raised when something that was told is taken back: it is told anew then */
+	/* raised when something that was told is taken back: it is told anew then */
+	uint64_t generation;
 };
 
 struct transcript_store {
@@ -219,8 +220,8 @@ static bool take_row(const struct reading *reading, struct stored *session, size
 	return true;
 }
 
-/* All of a session that its model has: not what lies before the last summary, nor what was taken back (`last`: a message's id; empty: nothing
- * was).  Returns 0, or -EAGAIN. */
+/* All of a session that its model has: not what lies before the last summary, nor what was taken
+ * back (`last`: a message's id; empty: nothing was).  Returns 0, or -EAGAIN. */
 static int take_rows(const struct reading *reading, struct stored *session, sqlite3_stmt *row,
 		     const char *last)
 {

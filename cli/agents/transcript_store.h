@@ -1,10 +1,11 @@
 /*
- * A transcript that is an SQLite database (opencode, kilo): tables session, message and part, of which the columns `data` are JSON.  Each
- * session is a conversation.
+ * A transcript that is an SQLite database (opencode, kilo): tables session, message and part, of
+ * which the columns `data` are JSON.  Each session is a conversation.
  *
- * The database belongs to a live agent, so it is read only in write-ahead mode, where no reader keeps a writer waiting, for the few
- * milliseconds of one reading, after which it is closed: no lock stays.  Nothing is made or written, not even the read marks of its
- * shared memory.  What cannot be read at once (busy, being recovered) is read later.
+ * The database belongs to a live agent, so it is read only in write-ahead mode, where no reader
+ * keeps a writer waiting, for the few milliseconds of one reading, after which it is closed: no
+ * lock stays.  Nothing is made or written, not even the read marks of its shared memory.  What
+ * cannot be read at once (busy, being recovered) is read later.
  */
 #ifndef SEEN_CLI_TRANSCRIPT_STORE_H
 #define SEEN_CLI_TRANSCRIPT_STORE_H
@@ -13,9 +14,11 @@
 
 struct transcript_store;
 
-/* transcript_store_new(): of agents of these profiles (bits), with nothing read yet.  NULL: no memory.
+/* transcript_store_new(): of agents of these profiles (bits), with nothing read yet.  NULL: no
+ * memory.
  *
- * conversations: borrowed until transcript_store_free(), which accepts NULL.  since_ns: CLOCK_REALTIME; what was written before is old. */
+ * conversations: borrowed until transcript_store_free(), which accepts NULL.  since_ns:
+ * CLOCK_REALTIME; what was written before is old. */
 struct transcript_store *transcript_store_new(struct conversations *conversations,
 					      uint64_t profiles, uint64_t since_ns);
 void transcript_store_free(struct transcript_store *store);

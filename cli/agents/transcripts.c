@@ -35,8 +35,9 @@ enum {
 	LINE_BYTES_MAX = 64 << 20,
 	HEAD_LINES = 2, /* of a transcript, before anything can have been given */
 	/*
-	 * What a database was written is told of before it counts there: by the shared memory of its writers, of which nothing
-	 * tells.  So it is read again after the first time, each time that much later than the last, until the last.
+	 * What a database was written is told of before it counts there: by the shared memory of
+	 * its writers, of which nothing tells.  So it is read again after the first time, each time
+	 * that much later than the last, until the last.
 	 */
 	AGAIN_FIRST_MS = 5,
 	AGAIN_TIMES = 4,
@@ -362,7 +363,8 @@ static void inspect_store(struct transcripts *transcripts, struct file *file)
 	file->again_ns = end_ns + file->again_ms * MILLISECOND_NS;
 }
 
-/* Touches the databases that are to be read again.  Returns in how many milliseconds the next one is, or `most_ms`. */
+/* Touches the databases that are to be read again.  Returns in how many milliseconds the next one
+ * is, or `most_ms`. */
 static unsigned read_again(const struct transcripts *transcripts, unsigned most_ms)
 {
 	uint64_t now_ns = sys_boottime_ns();

@@ -46,7 +46,8 @@ struct executable {
 	char argument[EXECUTABLE_LINE_BYTES]; /* the word behind it; "" */
 };
 
-/* What keeps the library out of a program file, and, behind OBSTACLE_GO, what has it inside and calls the kernel past it. */
+/* What keeps the library out of a program file, and, behind OBSTACLE_GO, what has it inside and
+ * calls the kernel past it. */
 enum executable_obstacle {
 	OBSTACLE_NONE, /* nothing that an ELF file tells */
 	OBSTACLE_FOREIGN,

@@ -1,5 +1,6 @@
 /*
- * SQLite, loaded when it is needed: `seen` is started often, and each library that it is linked with costs a tenth of that.
+ * SQLite, loaded when it is needed: `seen` is started often, and each library that it is linked
+ * with costs a tenth of that.
  */
 #ifndef SEEN_CLI_SQLITE_H
 #define SEEN_CLI_SQLITE_H

@@ -1,10 +1,12 @@
 /*
  * Exports: a journal's events in the form of another program, one after the other.
  *
- * A format is a line of EXPORT_FORMATS and a file cli/export/export_NAME.c that defines `export_NAME`.  It is told of the journal, then of each
- * event, and keeps nothing that grows with them.  docs/export.md says what each field is made of.
+ * A format is a line of EXPORT_FORMATS and a file cli/export/export_NAME.c that defines
+ * `export_NAME`.  It is told of the journal, then of each event, and keeps nothing that grows with
+ * them.  docs/export.md says what each field is made of.
  *
- * What an exporter writes are bytes of others (events.h): paths are no UTF-8, and may hold anything but NUL.
+ * What an exporter writes are bytes of others (events.h): paths are no UTF-8, and may hold anything
+ * but NUL.
  */
 #ifndef SEEN_CLI_EXPORT_H
 #define SEEN_CLI_EXPORT_H
@@ -24,7 +26,8 @@
 /* What is known of the journal as a whole. */
 struct export_facts {
 	char session[JOURNAL_NAME_BYTES]; /* name; bytes of others */
-	char journal[JOURNAL_NONCE_BYTES]; /* its nonce, which no other journal has: with a record's number, the key of an event */
+	/* its nonce, which no other journal has: with a record's number, the key of an event */
+	char journal[JOURNAL_NONCE_BYTES];
 	const char *workspace; /* absolute; NULL: not known */
 	uint64_t created_realtime_ns;
 	const char *host; /* NULL: not known, as of a journal that is a file from somewhere */
@@ -35,14 +38,18 @@ enum { EXPORT_ERROR_BYTES = 512 };
 /* One export. */
 struct export
 {
-	FILE *file; /* rows go here; the caller asks it for errors, and flushes.  NULL for EXPORT_DATABASE */
+	/* rows go here; the caller asks it for errors, and flushes.  NULL for EXPORT_DATABASE */
+	FILE *file;
 	const char *path; /* EXPORT_DATABASE: of the file */
 	bool added;       /* rows are added to those of an earlier run: no head is to be written */
 	struct export_facts facts;
-	uint64_t from; /* events of earlier records are not told.  EXPORT_DATABASE: start() sets it to where it goes on */
+	/* events of earlier records are not told.  EXPORT_DATABASE: start() sets it to where it
+	 * goes on */
+	uint64_t from;
 	uint64_t next; /* finish(): number of the record that a later run is to begin with */
 	void *own;     /* the format's */
-	char error[EXPORT_ERROR_BYTES]; /* what is wrong, for a person, where an errno does not tell; "": it does */
+	/* what is wrong, for a person, where an errno does not tell; "": it does */
+	char error[EXPORT_ERROR_BYTES];
 };
 
 enum export_kind {
@@ -51,7 +58,8 @@ enum export_kind {
 	EXPORT_DATABASE, /* opens its file itself, and keeps there how far it is */
 };
 
-/* The functions return 0 or a negative errno (and perhaps export->error).  Those that are NULL have nothing to do. */
+/* The functions return 0 or a negative errno (and perhaps export->error).  Those that are NULL have
+ * nothing to do. */
 struct export_format {
 	const char *name;
 	enum export_kind kind;
@@ -60,7 +68,8 @@ struct export_format {
 	int (*event)(struct export *export, const struct event *event);
 	/* All were told. */
 	int (*finish)(struct export *export);
-	/* Last, also when start() or another failed: releases what is `own`.  What finish() did not finish is void. */
+	/* Last, also when start() or another failed: releases what is `own`.  What finish() did not
+	 * finish is void. */
 	void (*close)(struct export *export);
 };
 

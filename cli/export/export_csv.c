@@ -1,9 +1,10 @@
 /*
- * Export as comma-separated values (RFC 4180, but for lines that end with a newline alone): a line of names, a line for each event.
+ * Export as comma-separated values (RFC 4180, but for lines that end with a newline alone): a line
+ * of names, a line for each event.
  *
- * A text that is there is in quotes, so that an empty one is not taken for none.  A spreadsheet takes a text that begins with = + - @ for a
- * formula, and would run what a file name says: such a first character is escaped like a control character, so that the bytes
- * can still be told.
+ * A text that is there is in quotes, so that an empty one is not taken for none.  A spreadsheet
+ * takes a text that begins with = + - @ for a formula, and would run what a file name says: such a
+ * first character is escaped like a control character, so that the bytes can still be told.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -28,8 +29,8 @@ static int start(struct export *export)
 	return 0;
 }
 
-/* How many bytes there are at the beginning of a text that make it a formula: one, or a wide character that some spreadsheets take for
- * one. */
+/* How many bytes there are at the beginning of a text that make it a formula: one, or a wide
+ * character that some spreadsheets take for one. */
 static size_t formula_bytes(const char *text)
 {
 	static const char *const WIDE[] = { "\uff1d", "\uff0b", "\uff0d", "\uff20" };

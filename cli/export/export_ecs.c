@@ -1,8 +1,9 @@
 /*
- * Export as ECS, the Elastic Common Schema 8.17 (https://www.elastic.co/guide/en/ecs/8.17): one document a line.
+ * Export as ECS, the Elastic Common Schema 8.17 (https://www.elastic.co/guide/en/ecs/8.17): one
+ * document a line.
  *
- * What ECS has no field for is below `seen`, in the words of seen/log/1.  A file's path is the one that the call names first: of a
- * rename the old one, the new one is seen.new_resolved.
+ * What ECS has no field for is below `seen`, in the words of seen/log/1.  A file's path is the one
+ * that the call names first: of a rename the old one, the new one is seen.new_resolved.
  */
 #include "cli/export/export_map.h"
 

@@ -1,5 +1,6 @@
 /*
- * What the forms of export say alike of an event: its name, when it was, in a sentence, and all that they have no field for.
+ * What the forms of export say alike of an event: its name, when it was, in a sentence, and all
+ * that they have no field for.
  */
 #ifndef SEEN_CLI_EXPORT_EVENT_H
 #define SEEN_CLI_EXPORT_EVENT_H
@@ -19,17 +20,20 @@ enum {
 	EXPORT_DIGITS_BYTES = 24,
 };
 
-/* export_id(): the name of a record that no other has, of any journal: NONCE-NUMBER.  Returns ret_text, EXPORT_ID_BYTES long. */
+/* export_id(): the name of a record that no other has, of any journal: NONCE-NUMBER.  Returns
+ * ret_text, EXPORT_ID_BYTES long. */
 const char *export_id(const struct export *export, uint64_t number, char *ret_text);
 
-/* export_time(): when it was.  Of a record that does not tell, the time of the one before; of the first, that of the journal.
+/* export_time(): when it was.  Of a record that does not tell, the time of the one before; of the
+ * first, that of the journal.
  * last: 0 at first; kept between the calls. */
 uint64_t export_time(const struct export *export, const struct event *event, uint64_t *last);
 
-/* export_program(): name of an event's program, without its folder; NULL: not known. */
+/* export_program(): name of an event's program, without its directory; NULL: not known. */
 const char *export_program(const struct event *event);
 
-/* export_name(): what an event is about, for a person: a path, absolute if it is known, else as given; a program; NULL: nothing. */
+/* export_name(): what an event is about, for a person: a path, absolute if it is known, else as
+ * given; a program; NULL: nothing. */
 const char *export_name(const struct event *event);
 
 /* export_path(): of the file, absolute if it is known, else as given; NULL: there is none. */
@@ -41,23 +45,29 @@ static inline const char *export_path(const struct event *event)
 /* export_digits(): a number as text.  Returns ret_digits, EXPORT_DIGITS_BYTES long. */
 const char *export_digits(uint64_t number, char *ret_digits);
 
-/* export_message(): OP NAME: ERROR.  Bytes of others as they are.  Returns ret_text, EXPORT_TEXT_BYTES long. */
+/* export_message(): OP NAME: ERROR.  Bytes of others as they are.  Returns ret_text,
+ * EXPORT_TEXT_BYTES long. */
 const char *export_message(const struct event *event, char *ret_text);
 
-/* export_base(): a path's last name; "/" for the root.  export_extension(): what follows the last dot of it; NULL: none.
- * export_folder(): what stands before it; NULL: there is nothing.  Returns ret_text, EXPORT_TEXT_BYTES long. */
+/* export_base(): a path's last name; "/" for the root.  export_extension(): what follows the last
+ * dot of it; NULL: none.
+ * export_folder(): what stands before it; NULL: there is nothing.  Returns ret_text,
+ * EXPORT_TEXT_BYTES long. */
 const char *export_base(const char *path);
 const char *export_extension(const char *path);
 const char *export_directory(const char *path, char *ret_text);
 
-/* export_arguments(): arguments with spaces between.  NULL: not known.  Returns ret_text, EXPORT_TEXT_BYTES long. */
+/* export_arguments(): arguments with spaces between.  NULL: not known.  Returns ret_text,
+ * EXPORT_TEXT_BYTES long. */
 const char *export_arguments(const struct event *event, char *ret_text);
 
-/* export_hash(): all digits of a version, XXH3-128 as XXH128_canonicalFromHash().  Returns ret_text. */
+/* export_hash(): all digits of a version, XXH3-128 as XXH128_canonicalFromHash().  Returns
+ * ret_text. */
 const char *export_hash(const struct version *version, char *ret_text);
 
-/* export_rest(): tells, in the words of seen/log/1, what an event says beside number, time, error, executable and ids of
- * process and thread.  members: with all its functions; what is not known is told as null, which is to be left out. */
+/* export_rest(): tells, in the words of seen/log/1, what an event says beside number, time, error,
+ * executable and ids of process and thread.  members: with all its functions; what is not known is
+ * told as null, which is to be left out. */
 void export_rest(const struct event *event, struct event_members *members);
 
 /* export_rest_object(): the same as one object. */

@@ -1,10 +1,11 @@
 /*
- * Exports that are a mapping: a table names the fields of the other program's schema and the value of
- * each.
+ * Exports that are a mapping: a table names the fields of the other program's schema and the value
+ * of each.
  *
  * A table is an array of struct export_field, written with the macros below and ended by MAP_DONE.
  * An object or an array starts with a field of its own and ends with MAP_END.  A field whose
- * condition does not hold, or whose value is not known, is left out; so is an object with all in it.
+ * condition does not hold, or whose value is not known, is left out; so is an object with all in
+ * it.
  * The values and conditions that formats share are in export_values.def; a format adds its own.
  */
 #ifndef SEEN_CLI_EXPORT_MAP_H
@@ -54,7 +55,8 @@ enum export_shape {
 	EXPORT_SHAPE_END,  /* of an object or array */
 	EXPORT_SHAPE_OBJECT,
 	EXPORT_SHAPE_ARRAY,
-	EXPORT_SHAPE_ATTRIBUTES, /* an array of OTLP: each field is an object of `key` and `value` */
+	/* an array of OTLP: each field is an object of `key` and `value` */
+	EXPORT_SHAPE_ATTRIBUTES,
 	EXPORT_SHAPE_FIELD,
 	EXPORT_SHAPE_WORD,   /* a constant */
 	EXPORT_SHAPE_NUMBER, /* likewise */

@@ -1,13 +1,14 @@
 /*
- * Export as OCSF, the Open Cybersecurity Schema Framework (https://schema.ocsf.io), version 1.8.0: one event a line.
+ * Export as OCSF, the Open Cybersecurity Schema Framework (https://schema.ocsf.io), version 1.8.0:
+ * one event a line.
  *
- *	a file, a folder, a name     File System Activity  1001
- *	a process, a program         Process Activity      1007
- *	a finding                    Detection Finding     2004, but an access that was denied: that is an activity that failed
- *	anything else                Base Event               0
+ * 	a file, a directory, a name     File System Activity  1001
+ * 	a process, a program         Process Activity      1007
+ * 	a finding                    Detection Finding     2004, but an access that was denied: that is an activity that failed
+ * 	anything else                Base Event               0
  *
- * With the profiles host (who did it, on which machine) and, of findings, security_control (what was done about it).  What has no
- * place there is in `unmapped`, in the words of seen/log/1.
+ * With the profiles host (who did it, on which machine) and, of findings, security_control (what
+ * was done about it).  What has no place there is in `unmapped`, in the words of seen/log/1.
  */
 #include "cli/export/export_map.h"
 

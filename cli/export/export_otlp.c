@@ -1,8 +1,10 @@
 /*
- * Export as OTLP/JSON logs, the JSON form of OpenTelemetry's protocol: one LogsData (that is, ExportLogsServiceRequest) a line, as the
- * Collector's file exporter writes it and its otlpjsonfile receiver reads it.
+ * Export as OTLP/JSON logs, the JSON form of OpenTelemetry's protocol: one LogsData (that is,
+ * ExportLogsServiceRequest) a line, as the Collector's file exporter writes it and its otlpjsonfile
+ * receiver reads it.
  *
- * Attributes by the semantic conventions where they have a name for it; below `seen.`, in the words of seen/log/1, where they have none.
+ * Attributes by the semantic conventions where they have a name for it; below `seen.`, in the words
+ * of seen/log/1, where they have none.
  * 64 bit numbers are texts, as the protocol has it.
  */
 #include <errno.h>
@@ -11,8 +13,8 @@
 
 enum {
 	RECORDS_MAX = 256,
-	/* A line that is longer than this gets no further record.  With the longest that files and arguments make it stays below the 1 MiB that
-	 * the Collector lets a line of a file have. */
+	/* A line that is longer than this gets no further record.  With the longest that files and
+	 * arguments make it stays below the 1 MiB that the Collector lets a line of a file have. */
 	LINE_BYTES = 128 << 10,
 	CAPACITY = 4 << 20,
 	BUFFER_BYTES = 64 << 10,

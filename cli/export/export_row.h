@@ -1,8 +1,9 @@
 /*
- * An event as a row of a table: what seen/log/1 has as members, by columns (cli/journal/members.def).
+ * An event as a row of a table: what seen/log/1 has as members, by columns
+ * (cli/journal/members.def).
  *
- * Texts are safe for a line of text and for a terminal: path_escape(), so that the bytes can be told again.  Lists of words are
- * joined by `|`; arguments are JSON, as in seen/log/1.
+ * Texts are safe for a line of text and for a terminal: path_escape(), so that the bytes can be
+ * told again.  Lists of words are joined by `|`; arguments are JSON, as in seen/log/1.
  */
 #ifndef SEEN_CLI_EXPORT_ROW_H
 #define SEEN_CLI_EXPORT_ROW_H
@@ -54,15 +55,18 @@ struct export_row {
 	char text[EXPORT_ROW_TEXT_BYTES]; /* what the cells point to */
 };
 
-/* export_row_new(): one to be used for all events; export_row_free() accepts NULL.  Returns NULL when out of memory. */
+/* export_row_new(): one to be used for all events; export_row_free() accepts NULL.  Returns NULL
+ * when out of memory. */
 struct export_row *export_row_new(void);
 void export_row_free(struct export_row *row);
 
 /* export_row_fill(): the row of an event, until the next one.  Returns 0 or -ENOMEM. */
 int export_row_fill(struct export_row *row, const struct event *event);
 
-/* export_row_more(): what has no column of kind EVENT, PATH or PROCESS, as a JSON object; without null, false and, where nothing is left, NULL.
- * with_columns: false: what has no column at all.  Valid until the next event.  Returns 0 or -ENOMEM. */
+/* export_row_more(): what has no column of kind EVENT, PATH or PROCESS, as a JSON object; without
+ * null, false and, where nothing is left, NULL.
+ * with_columns: false: what has no column at all.  Valid until the next event.  Returns 0 or
+ * -ENOMEM. */
 int export_row_more(struct export_row *row, bool with_columns, const char **ret_text);
 
 const char *export_column_name(enum export_column column);

@@ -1,12 +1,14 @@
 /*
  * Export as SARIF 2.1.0 (OASIS): one document of findings, for code scanning.
  *
- * Written as the events come: the results stand first, the rules that they name and the runs that they are of behind them.  Of each
- * finding the first occurrence is a result, since alerts are what is looked for, not events; how often it came again is counted.  GitHub takes
- * 25,000 results of a run, and refuses a document with more: the rest is left out, and said.  The least grave end earlier, so that
- * there is room for those that matter.
+ * Written as the events come: the results stand first, the rules that they name and the runs that
+ * they are of behind them.  Of each finding the first occurrence is a result, since alerts are what
+ * is looked for, not events; how often it came again is counted.  GitHub takes 25,000 results of a
+ * run, and refuses a document with more: the rest is left out, and said.  The least grave end
+ * earlier, so that there is room for those that matter.
  *
- * Every result has a place, which GitHub asks for: the file; of what is about none, the record of the journal.
+ * Every result has a place, which GitHub asks for: the file; of what is about none, the record of
+ * the journal.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -35,7 +37,8 @@ static const char *const LEVELS[EVENT_SEVERITY_COUNT] = { "none", "note", "warni
 /* A line of tool.driver.rules. */
 struct rule {
 	enum event_finding finding;
-	char name[RULE_BYTES]; /* of a rule of the configuration, bytes of others; "": that of the finding */
+	/* of a rule of the configuration, bytes of others; "": that of the finding */
+	char name[RULE_BYTES];
 };
 
 /* A program that a run began with. */
@@ -90,7 +93,8 @@ static int start(struct export *export)
 
 /* ---- places ---- */
 
-/* RFC 3986: a path's bytes as they are, or by their numbers.  A colon too: before the first slash it would end a scheme. */
+/* RFC 3986: a path's bytes as they are, or by their numbers.  A colon too: before the first slash
+ * it would end a scheme. */
 static const char *uri_of(struct sarif *sarif, const char *before, const char *path)
 {
 	char *at = stpcpy(sarif->uri, before), *finish = sarif->uri + sizeof(sarif->uri) - 4;
@@ -137,7 +141,7 @@ static const char *place_of(struct export_map *map)
 
 OWN_VALUE(uri, WORD, place_of(map))
 
-/* What its URI is relative to: a folder that is not known, where the path is. */
+/* What its URI is relative to: a directory that is not known, where the path is. */
 static const char *base_of(struct export_map *map)
 {
 	if (!has_known_file(map))
@@ -280,7 +284,8 @@ static const struct export_field RESULT[] = {
 					MAP_FIELD("uriBaseId", uri_base),
 				MAP_END,
 				MAP_OBJECT("region"),
-					MAP_NUMBER_IF("startLine", 1, is_of_known_file), /* viewers ask for a line */
+					/* viewers ask for a line */
+					MAP_NUMBER_IF("startLine", 1, is_of_known_file),
 					MAP_FIELD_IF("byteOffset", byte_offset, is_of_record),
 					MAP_NUMBER_IF("byteLength", JOURNAL_UNIT_BYTES, is_of_record),
 				MAP_END,
@@ -433,7 +438,8 @@ static void write_tool(struct sarif *sarif)
 	json_out_finish(out, '}');
 }
 
-/* SARIF has times with at most three digits behind the second in its examples, and any number in its text. */
+/* SARIF has times with at most three digits behind the second in its examples, and any number in
+ * its text. */
 static void write_time(struct json_out *out, const char *name, uint64_t realtime_ns)
 {
 	char time[TEXT_TIME_BYTES];

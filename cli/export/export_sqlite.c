@@ -1,8 +1,11 @@
 /*
- * Export into an SQLite database (config/data/export/tables.sql): of many journals, each as far as its row in `sessions` says.
+ * Export into an SQLite database (config/data/export/tables.sql): of many journals, each as far as
+ * its row in `sessions` says.
  *
- * Rows and how far it is are written in the same transactions, so that whatever ends a run, the next one goes on where the rows end.
- * An event's number and its journal's make its key: nothing is there twice.  A file that is there and is none of ours is left as it is.
+ * Rows and how far it is are written in the same transactions, so that whatever ends a run, the
+ * next one goes on where the rows end.
+ * An event's number and its journal's make its key: nothing is there twice.  A file that is there
+ * and is none of ours is left as it is.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -122,7 +125,7 @@ static int refuse(struct export *export, const char *why)
 	return -EEXIST;
 }
 
-/* Is it a database of ours, or empty?  It is only looked at. */
+/* Is it a database of ours, or empty?  It is only inspected. */
 static int check_file(struct export *export, int fd)
 {
 	unsigned char header[HEADER_BYTES] = { 0 };
@@ -176,8 +179,8 @@ static int ask(struct export *export, const char *sql, const char *text, int64_t
 	return error < 0 ? error : 0;
 }
 
-/* The tables are there, in a transaction of their own: from then on the file tells what it is, also while the first rows are written
- * to it. */
+/* The tables are there, in a transaction of their own: from then on the file tells what it is, also
+ * while the first rows are written to it. */
 static int make_tables(struct export *export)
 {
 	int64_t count = 0;

@@ -14,10 +14,12 @@ struct export_state {
 	uint64_t next; /* number of the record that comes next */
 };
 
-/* export_state_read(): Returns 0; -ENOENT: there is none yet; -EBADMSG: it is something else; -ENOMEM; errors of open(2). */
+/* export_state_read(): Returns 0; -ENOENT: there is none yet; -EBADMSG: it is something else;
+ * -ENOMEM; errors of open(2). */
 int export_state_read(const char *path, struct export_state *ret_state);
 
-/* export_state_write(): replaces it, whole or not at all; it is on the disk then.  Returns 0 or a negative errno. */
+/* export_state_write(): replaces it, whole or not at all; it is on the disk then.  Returns 0 or a
+ * negative errno. */
 int export_state_write(const char *path, const struct export_state *state);
 
 #endif

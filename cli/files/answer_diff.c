@@ -62,8 +62,9 @@ static ssize_t read_all(int fd, char *ret_bytes, size_t capacity)
 	return (ssize_t)count;
 }
 
-/* Makes a file in memory, without a write: what is written below a command's shell is taken for what its agent was sent
- * (tracker/process/capture.h).  diff(1) opens it by its number.  Returns a descriptor or -1. */
+/* Makes a file in memory, without a write: what is written below a command's shell is taken for
+ * what its agent was sent (tracker/process/capture.h).  diff(1) opens it by its number.  Returns a
+ * descriptor or -1. */
 static int memory_file(const char *bytes, size_t count)
 {
 	int fd = memfd_create("seen-diff", 0);
@@ -100,7 +101,8 @@ static bool copy_acquire(int fd, const struct version *version, struct copy *ret
 	return true;
 }
 
-/* What a program of that name in a workspace does is its own affair: diff(1) is looked for elsewhere. */
+/* What a program of that name in a workspace does is its own affair: diff(1) is looked for
+ * elsewhere. */
 static void leave_workspace_out_of_path(const struct segment *segment)
 {
 	const char *search = getenv("PATH");
@@ -119,7 +121,7 @@ static void leave_workspace_out_of_path(const struct segment *segment)
 		}
 		at += length;
 	}
-	/* Empty would be the current folder (execvp(3)). */
+	/* Empty would be the current directory (execvp(3)). */
 	(void)setenv("PATH", kept && *kept ? kept : "/nonexistent", 1);
 	free(kept);
 }

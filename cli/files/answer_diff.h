@@ -1,5 +1,6 @@
 /*
- * What is given to a viewer instead of a file that changed since its scope was given it: a line that says so, and a unified diff.
+ * What is given to a viewer instead of a file that changed since its scope was given it: a line
+ * that says so, and a unified diff.
  */
 #ifndef SEEN_CLI_ANSWER_DIFF_H
 #define SEEN_CLI_ANSWER_DIFF_H
@@ -17,9 +18,10 @@ struct diff_question {
 
 /* answer_diff(): writes the text.
  *
- * fd: of the file, read by pread.  out: open for writing.  Nothing is given but what leads from the one version to the other byte for byte,
- * which is tried; and nothing that is not short (decision_is_short()).  Returns enum diff_status.  Makes files in memory; runs diff(1), from
- * a folder of PATH that is not in the workspace. */
+ * fd: of the file, read by pread.  out: open for writing.  Nothing is given but what leads from the
+ * one version to the other byte for byte, which is tried; and nothing that is not short
+ * (decision_is_short()).  Returns enum diff_status.  Makes files in memory; runs diff(1), from a
+ * directory of PATH that is not in the workspace. */
 int answer_diff(const struct segment *segment, const struct diff_question *question, int fd,
 		int out);
 

@@ -56,8 +56,9 @@ static uint64_t last_known_ns(const struct file_slot *file)
 		       : file->mention_realtime_ns;
 }
 
-/* Is it on record already, as a change that the agent does not know, that somebody made this of it?  What the session wrote upon such
- * a change is on record so, too; what was modified after that is another one. */
+/* Is it on record already, as a change that the agent does not know, that somebody made this of
+ * it?  What the session wrote upon such a change is on record so, too; what was modified after that
+ * is another one. */
 static bool is_recorded(const struct file_slot *file, const struct disk_state *state)
 {
 	return file->user_edit_realtime_ns > last_known_ns(file) &&
@@ -84,7 +85,8 @@ static void note_found(struct file_slot *file, const void *data)
 			    !is_recorded(file, found->state);
 	if (!*found->ret_noted)
 		return;
-	/* A time of modification can be set to anything; the change came after the last read and edit, else it would be known. */
+	/* A time of modification can be set to anything; the change came after the last read and
+	 * edit, else it would be known. */
 	file_note_external(file, &found->state->version, found->source,
 			   found->state->realtime_ns > known_ns ? found->state->realtime_ns
 								: sys_realtime_ns());
@@ -112,7 +114,8 @@ static void find_out(const struct segment *segment, struct journal *journal, con
 	(void)file_find(segment, file->key, file);
 }
 
-/* Did somebody outside the session make this of the file?  Whatever anybody knew of it before what was known last is the past. */
+/* Did somebody outside the session make this of the file?  Whatever anybody knew of it before what
+ * was known last is the past. */
 static bool is_external(const struct segment *segment, const struct file_slot *file,
 			const struct disk_state *state)
 {
@@ -126,7 +129,8 @@ static bool is_external(const struct segment *segment, const struct file_slot *f
 	       !version_equal(&newest, &state->version);
 }
 
-/* Does the agent of that scope take the file for another version than the one there, of which another agent's scope is the author? */
+/* Does the agent of that scope take the file for another version than the one there, of which
+ * another agent's scope is the author? */
 static bool is_unknown_to(const struct segment *segment, uint64_t scope_id, uint64_t changer,
 			  const struct file_slot *file, const struct disk_state *state)
 {
@@ -137,8 +141,8 @@ static bool is_unknown_to(const struct segment *segment, uint64_t scope_id, uint
 	       !version_equal(&known, &state->version);
 }
 
-/* The scope of the agent of this session that made this of the file, unknown to the agent above this command; without one, to any that
- * lives.  0: none did. */
+/* The scope of the agent of this session that made this of the file, unknown to the agent above
+ * this command; without one, to any that lives.  0: none did. */
 static uint64_t changer_of(const struct segment *segment, uint64_t scope_id,
 			   const struct file_slot *file, const struct disk_state *state)
 {

@@ -1,5 +1,6 @@
 /*
- * `seen check`: is each file still what the agent takes it for?  Hooks of agents call it before a write.
+ * `seen check`: is each file still what the agent takes it for?  Hooks of agents call it before a
+ * write.
  */
 #include <errno.h>
 #include <stdio.h>

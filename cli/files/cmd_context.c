@@ -1,8 +1,8 @@
 /*
- * `seen context`: gives the model the instruction files (AGENTS.md and kin) that apply to paths and that its scope was not
- * given yet, and notes that it was.
+ * `seen context`: gives the model the instruction files (AGENTS.md and kin) that apply to paths and
+ * that its scope was not given yet, and notes that it was.
  *
- * They are looked for in the folders above each path, at that moment: no index is asked.
+ * They are looked for in the directories above each path, at that moment: no index is asked.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -53,7 +53,7 @@ static const struct options OPTIONS = {
 	.words_between = true,
 };
 
-/* An instruction file that was looked at. */
+/* An instruction file that was inspected. */
 struct item {
 	char *path;
 	uint64_t dev, ino;
@@ -89,7 +89,8 @@ static int choose_scope(struct job *job)
 		return code;
 	if (!scope_name)
 		scope_id = scopes_default(segment, &context);
-	/* A command of the agent whose output goes elsewhere (a file, a pipe): nobody can tell whether its model is given that. */
+	/* A command of the agent whose output goes elsewhere (a file, a pipe): nobody can tell
+	 * whether its model is given that. */
 	bool is_own = is_below && scope_id == context.scope_id && context.capture_id;
 	job->is_sink = is_own && capture_is_sink(segment, SUBJECT_SELF, context.capture_id) &&
 		       receiver_find(segment, SUBJECT_SELF, &context, 0) == RECEIVER_AGENT;

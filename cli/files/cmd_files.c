@@ -1,7 +1,7 @@
 /*
- * `seen files`: what a session knows of each file, and whether that still holds on disk.  With a filter: those that changed behind
- * the agent's back (`seen changed`), those that the session edited (`seen edited`); or files are recorded as given by the user
- * (`seen mention`).
+ * `seen files`: what a session knows of each file, and whether that still holds on disk.  With a
+ * filter: those that changed behind the agent's back (`seen changed`), those that the session
+ * edited (`seen edited`); or files are recorded as given by the user (`seen mention`).
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /*
- * `seen forget`: has files given in full again.  Hooks of agents call it (--hook), for instance after a compaction, so it
- * does no more than it must: one process start, no look at the files, no configuration; and it never fails there.
+ * `seen forget`: has files given in full again.  Hooks of agents call it (--hook), for instance
+ * after a compaction, so it does no more than it must: one process start, no inspection of the files, no
+ * configuration; and it never fails there.
  */
 #include <errno.h>
 #include <poll.h>
@@ -121,7 +122,8 @@ static int forget(const struct session *session, char **words)
 	return code;
 }
 
-/* What an agent writes to its hook is taken, as far as it is there: it may take a closed pipe for a failure. */
+/* What an agent writes to its hook is taken, as far as it is there: it may take a closed pipe for a
+ * failure. */
 static void drain_input(void)
 {
 	enum { MOST = 64, WAIT_MS = 50 };
@@ -154,7 +156,8 @@ static void forget_by_hook(void)
 	int error = -ENOENT;
 
 	drain_input();
-	/* A name alone would need the configuration; `seen run` and the library leave the folder. */
+	/* A name alone would need the configuration; `seen run` and the library leave the
+	 * directory. */
 	if (!ancestry_session(name, sizeof(name)) || name[0] != '/' ||
 	    session_open(NULL, name, &session) < 0)
 		return;

@@ -1,5 +1,6 @@
 /*
- * Contents of small files, kept in memory: a bounded number of them, bounded bytes in all, the least recently used out first.
+ * Contents of small files, kept in memory: a bounded number of them, bounded bytes in all, the
+ * least recently used out first.
  * One that has changed is read again: what is kept belongs to a version.
  */
 #ifndef SEEN_CLI_CONTENT_CACHE_H
@@ -18,19 +19,23 @@ enum {
 
 struct content_cache;
 
-/* A content.  `bytes` has version.size_bytes bytes, and is the cache's until the next call with it. */
+/* A content.  `bytes` has version.size_bytes bytes, and is the cache's until the next call with
+ * it. */
 struct cached_content {
 	const char *bytes;
 	struct version version;
 	bool is_text; /* no NUL byte in it */
 };
 
-/* content_cache_new(): an empty one; entries_max, bytes_max: what it holds at most.  NULL: no memory. */
+/* content_cache_new(): an empty one; entries_max, bytes_max: what it holds at most.  NULL: no
+ * memory. */
 struct content_cache *content_cache_new(size_t entries_max, size_t bytes_max);
 
-/* content_cache_get(): the content of an open file, from memory where the file's stamp is that of what is kept.
+/* content_cache_get(): the content of an open file, from memory where the file's stamp is that of
+ * what is kept.
  *
- * fd: read by pread from 0, where it is read at all.  stat: of fd.  A file larger than bytes_max is not read.
+ * fd: read by pread from 0, where it is read at all.  stat: of fd.  A file larger than bytes_max is
+ * not read.
  * Returns 0; -EFBIG; -ENOMEM; -ESTALE when it changed while it was read; errors of pread(2). */
 int content_cache_get(struct content_cache *cache, int fd, const struct stat *stat,
 		      struct cached_content *ret_content);

@@ -69,7 +69,8 @@ struct lines {
 	const char *at, *end;
 };
 
-/* The next line, with its newline; the last one may have none.  Returns its length in bytes, 0 at the end. */
+/* The next line, with its newline; the last one may have none.  Returns its length in bytes, 0 at
+ * the end. */
 static size_t next(struct lines *lines, const char **ret_line)
 {
 	size_t left = (size_t)(lines->end - lines->at);
@@ -90,7 +91,8 @@ static bool parse(struct lines *lines, const char *bytes, size_t length)
 	return true;
 }
 
-/* Goes past the lines that are in both, up to line number `until`; *number is that of the next one. */
+/* Goes past the lines that are in both, up to line number `until`; *number is that of the next
+ * one. */
 static bool parse_both(struct lines *old, struct lines *new, uint64_t *number, uint64_t until)
 {
 	const char *line;

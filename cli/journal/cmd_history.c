@@ -1,7 +1,8 @@
 /*
  * `seen history`: what each scope was given, an entry a line, each result cut.
  *
- * From the journal, and from the content store beside it: so it also tells of a session whose segment went with a boot.
+ * From the journal, and from the content store beside it: so it also tells of a session whose
+ * segment went with a boot.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -63,7 +64,7 @@ static const struct options OPTIONS = {
 struct printer {
 	const char *workspace; /* NULL: not known */
 	uint64_t characters;
-	int contents; /* folder of the content store; -1: there is none */
+	int contents; /* directory of the content store; -1: there is none */
 	uint64_t skipped;
 	uint64_t count; /* of entries so far */
 	bool any;       /* line was printed, with this scope and epoch */
@@ -195,7 +196,7 @@ static void print_in_place(const struct history_entry *entry)
 	(void)fputs(")", stdout);
 }
 
-/* The files and folders that a command read, as a list that is cut like a content. */
+/* The files and directories that a command read, as a list that is cut like a content. */
 static void print_paths(const struct printer *printer, const struct history_entry *entry)
 {
 	uint64_t left = printer->characters, used;
@@ -326,7 +327,8 @@ static const char *shown_name(enum kept_text_state state)
 	return NAMES[state];
 }
 
-/* Tokens of what the scope was given: of the text itself where that is at hand, else by its bytes. */
+/* Tokens of what the scope was given: of the text itself where that is at hand, else by its
+ * bytes. */
 static json_t *json_tokens(const struct printer *printer, const struct history_entry *entry)
 {
 	if (entry->bytes == HISTORY_BYTES_UNKNOWN)

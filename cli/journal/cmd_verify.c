@@ -1,5 +1,6 @@
 /*
- * `seen verify`: is a session's journal still what was sealed at the end of its runs, and if not, where is it not?
+ * `seen verify`: is a session's journal still what was sealed at the end of its runs, and if not,
+ * where is it not?
  */
 #include <errno.h>
 #include <inttypes.h>

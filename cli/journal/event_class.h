@@ -1,7 +1,7 @@
 /*
  * What an event is to programs that collect the events of many others: what it is about, what was
- * done, what came of it, how grave it is, and whether it is a finding: something that a person
- * should look at.
+ * done, its result, how grave it is, and whether it is a finding: something that a person
+ * should inspect.
  *
  * One place for all of them: each format has its own words (export_ocsf.c, export_ecs.c ...), none
  * decides anew.  docs/export.md has the table.
@@ -15,7 +15,7 @@
 #include "cli/journal/events.h"
 
 enum event_about {
-	EVENT_ABOUT_FILE,    /* a file, a folder, or their name */
+	EVENT_ABOUT_FILE,    /* a file, a directory, or their name */
 	EVENT_ABOUT_PROCESS, /* a process, or a program */
 	EVENT_ABOUT_SESSION, /* neither: what a run saw, the journal itself */
 };
@@ -117,7 +117,7 @@ struct event_class {
 /* event_class(): what an event is.  No memory, no input or output. */
 struct event_class event_class(const struct event *event);
 
-/* event_is_alert(): is it for a person to look at, and not only an access that failed? */
+/* event_is_alert(): is it for a person to inspect, and not only an access that failed? */
 bool event_is_alert(const struct event_class *class);
 
 /* event_is_answered(): is it an open by a viewer that a decision was made on?  event: with a

@@ -181,7 +181,7 @@ static void set_file(struct event_members *members, const char *name,
 		set(members, name, json_null());
 		return;
 	}
-	/* What stands behind a write that was guarded is no version of what came of it. */
+	/* What stands behind a write that was guarded is no version of its result. */
 	bool has_after = entry->record.head.op != JOURNAL_GUARDED;
 	json_t *object = json_object();
 	(void)json_object_set_new_nocheck(object, "dev", json_known(entry->details.dev));

@@ -14,7 +14,7 @@ void event_print_head(FILE *file);
 
 /* event_print_line(): one line of the table.
  *
- * workspace: paths below it are shown as what follows it; NULL: not known.  A path whose folder
+ * workspace: paths below it are shown as what follows it; NULL: not known.  A path whose directory
  * is not known begins with "?/". Bytes of others never reach the terminal as they are:
  * path_escape(). */
 void event_print_line(FILE *file, const struct event *event, const char *workspace);

@@ -20,8 +20,9 @@ enum {
 	/* EXEC records whose program has not been heard of: the last with a serial's lowest
 	 * bits. */
 	ANNOUNCEMENTS = 4096,
-	BEHIND_UNDONE_MAX = 1024, /* records behind an undone one that are asked when it was begun */
-	SKIP_UNITS_MAX = 4096,    /* units that are searched for the beginning of a record */
+	/* records behind an undone one that are asked when it was begun */
+	BEHIND_UNDONE_MAX = 1024,
+	SKIP_UNITS_MAX = 4096, /* units that are searched for the beginning of a record */
 };
 
 struct announcement {

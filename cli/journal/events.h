@@ -11,8 +11,8 @@
  * own CHDIR records lead from there.
  *
  * What is kept is bounded, however long the journal: the processes heard of last, the vforked
- * children that changed their directory last, and a part of the file's pages.  Of a process that was
- * dropped, the facts of its first record are read again where they are needed.
+ * children that changed their directory last, and a part of the file's pages.  Of a process that
+ * was dropped, the facts of its first record are read again where they are needed.
  *
  * A journal is bytes of others, perhaps damaged, perhaps made to deceive: every number is checked
  * before use, and each step takes bounded time.  Never prints, never exits.
@@ -44,7 +44,7 @@ struct event {
 	int error;                 /* errno of the call; 0: it succeeded */
 	bool vforked;              /* by a child between vfork and exec: `pid` is its own */
 	bool cut;                  /* a text was longer than what the journal keeps */
-	bool attempted;            /* told before the call was made: what came of it is not known */
+	bool attempted;            /* told before the call was made: its result is not known */
 
 	/* Who. */
 	uint64_t process; /* number of the START or FORK record */

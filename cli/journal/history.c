@@ -29,7 +29,8 @@ struct collected {
 	uint32_t pid;
 	int role;
 	enum history_kind kind; /* of its deliveries */
-	bool is_elsewhere; /* its output went to a file, or there is no more to say of it than its deliveries */
+	/* its output went to a file, or there is no more to say of it than its deliveries */
+	bool is_elsewhere;
 	char *tool;
 	char *arguments;
 	size_t arguments_bytes;

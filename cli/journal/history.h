@@ -1,16 +1,21 @@
 /*
- * What each scope was given, from a journal's events: deliveries of files, commands of readers, instruction files.
+ * What each scope was given, from a journal's events: deliveries of files, commands of readers,
+ * instruction files.
  *
- * A viewer or reader is one request, which begins with its START record; what came of it stands in later records of the same process.
- * So requests are collected and handed on in the order in which they began, the oldest when there are
- * HISTORY_REQUESTS_MAX of them or at the end.  What is told later than that of one that was handed on is an entry of its own.
+ * A viewer or reader is one request, which begins with its START record; its result stands in later
+ * records of the same process.
+ * So requests are collected and handed on in the order in which they began, the oldest when there
+ * are HISTORY_REQUESTS_MAX of them or at the end.  What is told later than that of one that was
+ * handed on is an entry of its own.
  * What is kept is bounded, however long the journal.
  *
- * A viewer has an entry for each file that it was given or answered for.  A reader has one, and so has a viewer of which the journal
- * does not say that any file was given whole; of these it is only known what they read, unless the reader's command was remembered
- * (REQUEST).  Where the output went to a file, as far as the journal tells, there is none.
+ * A viewer has an entry for each file that it was given or answered for.  A reader has one, and so
+ * has a viewer of which the journal does not say that any file was given whole; of these it is only
+ * known what they read, unless the reader's command was remembered (REQUEST).  Where the output
+ * went to a file, as far as the journal tells, there is none.
  *
- * A journal is bytes of others: nothing in an entry is to be printed as it is.  Never prints, never exits.
+ * A journal is bytes of others: nothing in an entry is to be printed as it is.  Never prints, never
+ * exits.
  */
 #ifndef SEEN_CLI_HISTORY_H
 #define SEEN_CLI_HISTORY_H
@@ -32,7 +37,8 @@ enum {
 #define HISTORY_BYTES_UNKNOWN UINT64_MAX
 
 enum history_kind {
-	HISTORY_DELIVERY,    /* of one file: a viewer's, or an own read of a whitelisted program */
+	/* of one file: a viewer's, or an in-process read of a whitelisted program */
+	HISTORY_DELIVERY,
 	HISTORY_REQUEST,     /* a command */
 	HISTORY_INSTRUCTION, /* an instruction file: decision CONTENT */
 };
@@ -41,13 +47,14 @@ enum history_kind {
 struct history_entry {
 	uint64_t number; /* of the record that it begins with */
 	uint64_t time_realtime_ns;
-	uint64_t scope_id; /* 0: of a whitelisted program's own reads: of that process alone */
-	uint64_t epoch;    /* 0: not known */
-	uint32_t pid;      /* 0: not known */
-	int role;          /* enum role; -1: not known */
+	/* 0: of a whitelisted program's in-process reads: of that process alone */
+	uint64_t scope_id;
+	uint64_t epoch; /* 0: not known */
+	uint32_t pid;   /* 0: not known */
+	int role;       /* enum role; -1: not known */
 	enum history_kind kind;
 	const char *
-		tool; /* name of the program; "read" for own reads; of an instruction file how it was given */
+		tool; /* name of the program; "read" for in-process reads; of an instruction file how it was given */
 	const char *arguments; /* each ended by NUL, the program's name first; NULL: not known */
 	size_t arguments_bytes;
 	const char *
@@ -55,7 +62,9 @@ struct history_entry {
 	size_t paths_bytes;
 	uint64_t path_count;       /* in all; of what is not in `paths` each time */
 	const char *argument_path; /* of a delivery, as the command wrote it; NULL: not known */
-	int decision; /* enum decision; HISTORY_NOT_KNOWN: the journal does not tell whether it reached the scope */
+	/* enum decision; HISTORY_NOT_KNOWN: the journal does not tell whether it reached the
+	 * scope */
+	int decision;
 	struct version before;  /* DIFF: what the scope had */
 	struct version version; /* of the file; none: not known */
 	uint64_t bytes;         /* that the scope was given; HISTORY_BYTES_UNKNOWN */

@@ -97,8 +97,8 @@ static struct journal_reader_piece *part_of(struct journal_reader *reader, uint6
 	return part;
 }
 
-/* Reads a part again, from a record on, if what it holds of that is not what the file holds now, or not all of it.  Returns whether
- * it did. */
+/* Reads a part again, from a record on, if what it holds of that is not what the file holds now, or
+ * not all of it.  Returns whether it did. */
 static bool refresh(const struct journal_reader *reader, struct journal_reader_piece *part,
 		    uint64_t number)
 {

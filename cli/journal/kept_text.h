@@ -26,13 +26,15 @@ struct kept_text {
 	bool truncated;       /* TEXT: there is more than `text` */
 	uint64_t text_tokens; /* of what is in `text` */
 	size_t text_bytes;
-	char text[KEPT_TEXT_BYTES]; /* TEXT: the first characters, ended by NUL, nothing escaped; else "" */
+	/* TEXT: the first characters, ended by NUL, nothing escaped; else "" */
+	char text[KEPT_TEXT_BYTES];
 };
 
 /* kept_text_read(): reads a content that is kept, and holds it against its version.
  *
- * folder: of the content store (tracker/content/contents.h), an open descriptor; -1: there is none.  characters: as many at most, no more than
- * KEPT_TEXT_CHARACTERS_MAX; counted as excerpt.h does. */
+ * directory: of the content store (tracker/content/contents.h), an open descriptor; -1: there is
+ * none.  characters: as many at most, no more than KEPT_TEXT_CHARACTERS_MAX; counted as excerpt.h
+ * does. */
 void kept_text_read(int directory, const struct version *version, uint64_t characters,
 		    struct kept_text *ret_text);
 

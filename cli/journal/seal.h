@@ -3,8 +3,8 @@
  * verify` can say whether the records are still those that were there at the end of the run, and if
  * not, where.
  *
- *	seen-seal 1 NONCE DIGEST      of which journal, and SHA-256 of the constant part of its header
- *	FROM TO DIGEST                a block: units FROM to TO-1 of the journal; FROM is the TO above
+ * 	seen-seal 1 NONCE DIGEST      of which journal, and SHA-256 of the constant part of its header
+ * 	FROM TO DIGEST                a block: units FROM to TO-1 of the journal; FROM is the TO above
  *
  * DIGEST of a block is SHA-256 of: the digest of the line above (32 bytes), FROM and TO (64 bits
  * each, little-endian), and the block's records in their order: of an abandoned one its first word,
@@ -86,7 +86,7 @@ struct seal {
  *
  * Returns 0; -ENOENT when there is none, or none with a whole first line; -EBADMSG when it is no
  * seal; -EPROTO when it is one of another version; -ELOOP for a symbolic link; -EFBIG when it is
- * larger than any seal; -ENOMEM; errors of open(2), read(2).  Whose it is, is not looked at: see
+ * larger than any seal; -ENOMEM; errors of open(2), read(2).  Whose it is, is not inspected: see
  * journal_map_to_read(). */
 int seal_read(const char *path, struct seal *ret_seal);
 

@@ -29,7 +29,7 @@ enum seal_wanted {
 
 /* What seal_check() found. */
 struct seal_report {
-	bool other_journal;          /* the seal is of another one: nothing else was looked at */
+	bool other_journal;          /* the seal is of another one: nothing else was inspected */
 	bool head_changed;           /* the constant part of the journal's header */
 	uint64_t records, abandoned; /* in blocks that are as they were sealed, texts counted */
 	uint64_t damaged;            /* the same: were so before they were sealed */

@@ -13,7 +13,7 @@ const char *verified_name(enum verified_verdict verdict)
 	return NAMES[verdict];
 }
 
-/* Errors that say that a file is not what it was, and not only that it cannot be looked at. */
+/* Errors that say that a file is not what it was, and not only that it cannot be inspected. */
 static bool is_evidence(int error)
 {
 	return error == -EBADMSG || error == -ENOENT;
@@ -29,7 +29,8 @@ int verified_compare(struct verified *verified, const char *digest, const char *
 		return verified->seal_error;
 	}
 	if (verified->seal_error < 0) {
-		/* Before its first run ends, a session has none; with a digest in hand, that cannot be. */
+		/* Before its first run ends, a session has none; with a digest in hand, that cannot
+		 * be. */
 		int error = journal_map_to_read(verified->journal_path, &journal);
 		*ret_path = verified->journal_path;
 		if (error < 0)

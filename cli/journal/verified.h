@@ -18,12 +18,13 @@ struct verified {
 	struct seal_report report; /* where both are there */
 };
 
-/* verified_compare(): compares the journal at journal_path with the seal at seal_path, and fills in the rest.
+/* verified_compare(): compares the journal at journal_path with the seal at seal_path, and fills in
+ * the rest.
  *
- * digest: 64 hexadecimal digits that are to be in the chain, NULL: none.  ret_path: where it fails, the path that could not be looked
- * at.  verified: verified_destroy() it in any case.
- * A seal or a journal that is damaged or gone is a verdict.  Returns 0; where one of them cannot be looked at, as seal_read() and
- * journal_map_to_read(). */
+ * digest: 64 hexadecimal digits that are to be in the chain, NULL: none.  ret_path: where it fails,
+ * the path that could not be inspected .  verified: verified_destroy() it in any case.
+ * A seal or a journal that is damaged or gone is a verdict.  Returns 0; where one of them cannot be
+ * inspected, as seal_read() and journal_map_to_read(). */
 int verified_compare(struct verified *verified, const char *digest, const char **ret_path);
 
 /* verified_name(): "intact", "tampered", "no_seal". */

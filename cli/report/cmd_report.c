@@ -1,5 +1,6 @@
 /*
- * `seen report`: what there is to be said of a session when it is over, for a person, a CI job, or a program.
+ * `seen report`: what there is to be said of a session when it is over, for a person, a CI job, or
+ * a program.
  */
 #include <errno.h>
 #include <stdio.h>

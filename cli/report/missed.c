@@ -14,7 +14,7 @@
 #include "tracker/process/source.h"
 #include "tracker/segment/workspace.h"
 
-/* A folder in which files were touched. */
+/* A directory in which files were touched. */
 struct touched {
 	const char *path; /* owned; first: the tree is ordered by it */
 	char *example;
@@ -49,7 +49,8 @@ static int by_path(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The item of a path in a tree of `count`, made where there is none.  NULL: no memory, or too many. */
+/* The item of a path in a tree of `count`, made where there is none.  NULL: no memory, or too
+ * many. */
 static void *item_of(struct missed_search *search, void **tree, size_t *count, const char *path,
 		     size_t bytes, bool *ret_is_new)
 {

@@ -1,6 +1,6 @@
 /*
- * Instruction files that applied to what a session touched, and that were not given: neither printed to the agent
- * nor read by it itself: from its journal, and what is on disk now.
+ * Instruction files that applied to what a session touched, and that were not given: neither
+ * printed to the agent nor read by it itself: from its journal, and what is on disk now.
  */
 #ifndef SEEN_CLI_MISSED_H
 #define SEEN_CLI_MISSED_H
@@ -16,7 +16,9 @@
 struct missed_row {
 	char *path;    /* absolute; owned */
 	char *example; /* the file that was touched first; owned */
-	uint64_t touches; /* of files that it applies to, by agents, shells, viewers and readers; by tools only changes */
+	/* of files that it applies to, by agents, shells, viewers and readers; by tools only
+	 * changes */
+	uint64_t touches;
 };
 
 struct missed {
@@ -30,9 +32,10 @@ struct missed_search;
 
 enum {
 	MISSED_PATHS_MAX = 65536
-}; /* folders, and instruction files, that are looked at: the first ones */
+}; /* directories, and instruction files, that are inspected: the first ones */
 
-/* missed_new(): begins to look for them.  segment: of the session, borrowed until missed_answer().  NULL: out of memory. */
+/* missed_new(): begins to look for them.  segment: of the session, borrowed until missed_answer().
+ * NULL: out of memory. */
 struct missed_search *missed_new(const struct segment *segment);
 
 /* missed_add(): an event of the session's journal. */

@@ -42,7 +42,7 @@ static struct change of_open(uint32_t flags)
 {
 	struct change change = { .is_access = true };
 
-	/* One without a name: its path is a folder's. */
+	/* One without a name: its path is a directory's. */
 	if ((flags & O_TMPFILE) == O_TMPFILE) {
 		change.is_access = false;
 		change.work.opens_write = 1;
@@ -179,7 +179,8 @@ static void add_to_file(struct report_gather *gather, const struct event *event,
 	}
 }
 
-/* Bubblewrap builds a sandbox's root below a name of its own, and goes there: no file of this machine's. */
+/* Bubblewrap builds a sandbox's root below a name of its own, and goes there: no file of this
+ * machine's. */
 static bool is_in_new_root(const struct report_process *process, const char *path)
 {
 	static const char PROGRAM[] = "/bwrap", ROOT[] = "/newroot/";

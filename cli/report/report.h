@@ -1,11 +1,14 @@
 /*
- * What a session amounted to: gathered from its journal in one pass, for `seen report` in all its forms.
+ * What a session amounted to: gathered from its journal in one pass, for `seen report` in all its
+ * forms.
  *
- * Memory is bounded, however long the journal: of files, processes, programs, conflicts and the like as many are told apart as
- * struct report_limits says, in the order in which they come; what comes then is counted in the sums, and how much that is
- * is said (`left_out`).  So the sums are of everything, and each row is whole.
+ * Memory is bounded, however long the journal: of files, processes, programs, conflicts and the
+ * like as many are told apart as struct report_limits says, in the order in which they come; what
+ * comes then is counted in the sums, and how much that is is said (`left_out`).  So the sums are of
+ * everything, and each row is whole.
  *
- * Everything but `unheeded`, `counters` and `seal` is from the journal alone: an auditor may have no more than that file.
+ * Everything but `unheeded`, `counters` and `seal` is from the journal alone: an auditor may have
+ * no more than that file.
  *
  * Texts are bytes of others: each form escapes them.  Never prints, never exits.
  */
@@ -42,7 +45,8 @@ struct report_limits {
 
 extern const struct report_limits REPORT_LIMITS; /* what `seen report` has: about 40 MB at most */
 
-/* What was done: by all, by those of a role, by a process, with a file.  What did not succeed is in `failed` alone. */
+/* What was done: by all, by those of a role, by a process, with a file.  What did not succeed is in
+ * `failed` alone. */
 struct report_work {
 	uint64_t opens_read;                /* files opened for reading, or for both */
 	uint64_t opens_write;               /* for writing, or for both */
@@ -50,7 +54,8 @@ struct report_work {
 	uint64_t listings;
 	uint64_t changes; /* names made, removed, replaced; sizes, modes, owners and times set */
 	uint64_t maps;
-	uint64_t notices; /* reads and commands that were answered with a notice, or with what changed */
+	/* reads and commands that were answered with a notice, or with what changed */
+	uint64_t notices;
 	uint64_t bytes_saved; /* thereby */
 	uint64_t failed;
 	bool read_more,
@@ -61,8 +66,8 @@ struct report_file {
 	char *path; /* absolute; owned */
 	bool in_workspace;
 	struct report_work work;
-	/* Opened for reading by an agent, shell, viewer or reader, by one of its scope again, with no change of it in between that the
-	 * journal tells of. */
+	/* Opened for reading by an agent, shell, viewer or reader, by one of its scope again, with
+	 * no change of it in between that the journal tells of. */
 	uint64_t repeats;
 	uint64_t given, bytes_given; /* whole to an agent */
 	uint64_t given_again;
@@ -79,11 +84,12 @@ struct report_file {
 /* Files that are told of together. */
 enum report_fold {
 	REPORT_APART,
-	REPORT_GIT,   /* in a folder named .git */
+	REPORT_GIT,   /* in a directory named .git */
 	REPORT_STATE, /* of an agent's own state, by its profile */
 };
 
-/* A command: what an agent started, with all below it; where there is no agent, what the run started. */
+/* A command: what an agent started, with all below it; where there is no agent, what the run
+ * started. */
 struct report_command {
 	char *text; /* as it was typed: of a shell the words behind -c; cut; owned */
 	uint64_t time_ns;
@@ -101,10 +107,11 @@ struct report_program {
 struct report_process {
 	uint64_t number; /* of its START or FORK record */
 	uint32_t pid, parent_pid;
-	uint64_t pid_ns;        /* inode of the PID namespace; 0: not known */
-	int role;               /* enum role; -1: not known */
-	bool forked;            /* no program of its own: a copy of its starter */
-	const char *executable; /* borrowed from its program; NULL: not known, or too many programs */
+	uint64_t pid_ns; /* inode of the PID namespace; 0: not known */
+	int role;        /* enum role; -1: not known */
+	bool forked;     /* no program of its own: a copy of its starter */
+	/* borrowed from its program; NULL: not known, or too many programs */
+	const char *executable;
 	uint64_t start_ns, end_ns; /* end_ns 0: not told: it lives, or a signal ended it */
 	uint64_t last_ns;          /* of its last event */
 	uint64_t status;           /* where it told one */
@@ -147,7 +154,8 @@ struct report_rule {
 	uint32_t accesses; /* enum rule_op: of which kinds */
 	uint64_t count;
 	uint64_t first_ns, last_ns;
-	char *examples[REPORT_EXAMPLES]; /* the first paths, each another one; owned, NULL: no more */
+	/* the first paths, each another one; owned, NULL: no more */
+	char *examples[REPORT_EXAMPLES];
 };
 
 /* A program that was not observed, or not in full. */
@@ -191,15 +199,19 @@ struct report {
 	char *names[2];
 	bool has_segment; /* else what needs it was left out: `unheeded`, `counters` */
 
-	uint64_t end; /* number behind the last record that was looked at: what came later is not in here */
+	/* number behind the last record that was inspected: what came later is not in here */
+	uint64_t end;
 	uint64_t events;
 	uint64_t unknown;          /* records that are, or say something, of a later version */
 	uint64_t start_ns, end_ns; /* of the events; 0: there are none */
 	uint64_t by_op[EVENT_OP_COUNT], failed_by_op[EVENT_OP_COUNT];
 	uint64_t denied;    /* EACCES, EPERM, EROFS, or by the guard */
-	uint64_t attempted; /* told before the call was made: what came of it is not known */
-	uint64_t unresolved; /* accesses to files whose folder is not known: in the sums, in no row */
-	uint64_t uncertain; /* sums of bytes of descriptors whose first call was not remembered: they may be counted twice */
+	uint64_t attempted; /* told before the call was made: its result is not known */
+	/* accesses to files whose directory is not known: in the sums, in no row */
+	uint64_t unresolved;
+	/* sums of bytes of descriptors whose first call was not remembered: they may be counted
+	 * twice */
+	uint64_t uncertain;
 	struct report_work work; /* of all */
 	struct report_work by_role[REPORT_ROLES];
 	struct report_work
@@ -232,7 +244,8 @@ struct report {
 	size_t unobserved_count;
 	uint64_t unobserved_left_out; /* records */
 	struct verified verified;     /* the seal */
-	int verify_error; /* why it could not be held against its seal, a negative errno; 0: it was */
+	/* why it could not be held against its seal, a negative errno; 0: it was */
+	int verify_error;
 
 	/* With a segment. */
 	uint64_t counters[COUNTER_COUNT];
@@ -241,7 +254,8 @@ struct report {
 
 /* report_gather(): goes through a journal.
  *
- * journal: path of the file, also a copy.  segment: of the session; NULL: there is only the journal.  limits: NULL for REPORT_LIMITS.
+ * journal: path of the file, also a copy.  segment: of the session; NULL: there is only the
+ * journal.  limits: NULL for REPORT_LIMITS.
  * state: globs of agents' own files; NULL: none are known.
  * ret_report: report_free() it in any case.
  * Returns 0; -ENOMEM; the errors of events_open(). */

@@ -6,18 +6,20 @@
 #include "cli/report/report_rows.h"
 #include "tracker/content/fate.h"
 
-/* report_file_action(): an event is about a file: what it does to its name.  is_second: the file is the second of two. */
+/* report_file_action(): an event is about a file: what it does to its name.  is_second: the file is
+ * the second of two. */
 void report_file_action(struct report_gather *gather, struct report_file *file,
 			const struct event *event, bool is_second);
 
-/* report_session_fates(): what the session's own table of files says goes before what the journal tells, so that a report says what `seen
- * files` does. */
+/* report_session_fates(): what the session's own table of files says goes before what the journal
+ * tells, so that a report says what `seen files` does. */
 void report_session_fates(struct report *report, const struct segment *segment);
 
-/* report_changed_files(): what the session made, changed or removed and that is not told of together with others (`fold`), what was
- * removed first, then by time.
+/* report_changed_files(): what the session made, changed or removed and that is not told of
+ * together with others (`fold`), what was removed first, then by time.
  *
- * ret_rows: room for `top`; borrowed from the report.  Returns how many there are in all: more perhaps than `top`.  -ENOMEM. */
+ * ret_rows: room for `top`; borrowed from the report.  Returns how many there are in all: more
+ * perhaps than `top`.  -ENOMEM. */
 int64_t report_changed_files(const struct report *report, size_t top,
 			     const struct report_file **ret_rows);
 

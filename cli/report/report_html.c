@@ -60,7 +60,8 @@ static void write_pieces(FILE *file, const struct page_piece *parts, int count)
 
 /* ---- data ---- */
 
-/* JSON in which nothing can end the element that it stands in; all beyond ASCII is escaped by jansson. */
+/* JSON in which nothing can end the element that it stands in; all beyond ASCII is escaped by
+ * jansson. */
 static int write_json_bytes(const char *bytes, size_t size, void *file)
 {
 	for (size_t i = 0; i < size; i++) {

@@ -19,9 +19,11 @@
 enum {
 	NS_PER_US = 1000,
 	NUMBER_BYTES_MAX = 10, /* of a number of 64 bits */
-	/* What one element holds: little enough to be taken apart between two pictures, enough to be few. */
+	/* What one element holds: little enough to be taken apart between two pictures, enough to
+	 * be few. */
 	CHUNK_BYTES = 96 * 1024,
-	/* Arguments and paths are cut by the journal, and four times as long at most when they are escaped. */
+	/* Arguments and paths are cut by the journal, and four times as long at most when they are
+	 * escaped. */
 	TEXT_BYTES_MAX = (2 * JOURNAL_TEXT_BYTES_MAX + 2) * 4 + 64,
 	ENTRY_BYTES_MAX = TEXT_BYTES_MAX + 16 * NUMBER_BYTES_MAX,
 	TEXTS_FIRST = 1024,
@@ -114,7 +116,8 @@ static struct written_text *known_find(struct written_text *known, size_t capaci
 	return &known[at];
 }
 
-/* Makes room for one more text.  Where there is none to be had, those that are known are forgotten. */
+/* Makes room for one more text.  Where there is none to be had, those that are known are
+ * forgotten. */
 static void known_make_room(struct packer *packer)
 {
 	if (packer->known_count < packer->known_capacity / 2)
@@ -144,8 +147,8 @@ static FILE *text_start(struct packer *packer)
 	return file;
 }
 
-/* The number of the text that was printed, written now unless it is known; blanks before it do not count.  0: it is empty, or no more
- * texts are written. */
+/* The number of the text that was printed, written now unless it is known; blanks before it do not
+ * count.  0: it is empty, or no more texts are written. */
 static uint32_t text_number_of(struct packer *packer)
 {
 	unsigned new = !packer->last_text;

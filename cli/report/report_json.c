@@ -1,4 +1,5 @@
-/* A report for programs, seen/report/1: see report_print.h.  config/data/schema/report.schema.json says what each member is. */
+/* A report for programs, seen/report/1: see report_print.h.  config/data/schema/report.schema.json
+ * says what each member is. */
 #include "cli/report/report_json.h"
 
 #include <errno.h>
@@ -366,7 +367,7 @@ static json_t *of_coverage(const struct report *report)
 	return object;
 }
 
-/* null: it could not be looked at. */
+/* null: it could not be inspected. */
 static json_t *of_seal(const struct report *report)
 {
 	const struct verified *verified = &report->verified;

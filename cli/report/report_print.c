@@ -1,4 +1,5 @@
-/* A report for people, its tables: see report_print.h; what stands above them is report_print_head.c. */
+/* A report for people, its tables: see report_print.h; what stands above them is
+ * report_print_head.c. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -239,8 +240,8 @@ static const struct ranking {
 	  cells_read },
 };
 
-/* Is there nothing to tell of a file in a table of numbers?  What came and went, and what was removed without having been written, or
- * is told of with others. */
+/* Is there nothing to tell of a file in a table of numbers?  What came and went, and what was
+ * removed without having been written, or is told of with others. */
 static bool is_left_out(const struct report_file *file, enum report_order order)
 {
 	const struct report_work *work = &file->work;

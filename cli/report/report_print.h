@@ -1,5 +1,6 @@
 /*
- * A report for people: for a terminal, and in Markdown.  For programs: report_json.h.  The page for a browser: report_html.h.
+ * A report for people: for a terminal, and in Markdown.  For programs: report_json.h.  The page for
+ * a browser: report_html.h.
  */
 #ifndef SEEN_CLI_REPORT_PRINT_H
 #define SEEN_CLI_REPORT_PRINT_H

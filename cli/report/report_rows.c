@@ -75,7 +75,8 @@ void *report_grown(struct report_gather *gather, void *rows, size_t count, size_
 	return more;
 }
 
-/* Room for one more row and for its key.  array: address of the rows.  Returns false where there is none. */
+/* Room for one more row and for its key.  array: address of the rows.  Returns false where there is
+ * none. */
 static bool make_room(struct report_gather *gather, struct report_rows *rows, void *array,
 		      size_t count, size_t max, size_t item_bytes)
 {
@@ -221,7 +222,8 @@ static uint32_t *newest_of(struct report_gather *gather, uint32_t pid, uint64_t 
 	return &gather->pids.first[(pid ^ pid_ns) % REPORT_BUCKETS];
 }
 
-/* What was typed: of a shell the words behind its -c, of others their arguments, with spaces between.  Owned; NULL: no memory. */
+/* What was typed: of a shell the words behind its -c, of others their arguments, with spaces
+ * between.  Owned; NULL: no memory. */
 static char *typed(const struct event *event)
 {
 	enum { COMMAND_BYTES = 2048 };
@@ -251,7 +253,8 @@ static char *typed(const struct event *event)
 	return strdup(text[0] ? text : event->path ? event->path : "?");
 }
 
-/* The command that a process belongs to.  starter: index of the row of what it was copied from or stood in its place, else of its parent;
+/* The command that a process belongs to.  starter: index of the row of what it was copied from or
+ * stood in its place, else of its parent;
  * REPORT_NONE: nobody that is known. */
 static uint32_t command_of(struct report_gather *gather, const struct event *event,
 			   uint32_t starter)

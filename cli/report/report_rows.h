@@ -1,6 +1,7 @@
 /*
- * What is shared by the parts of the gatherer: report.c goes through the events, report_session.c takes what the session made of them,
- * report_rows.c keeps files, processes, programs and what is between their records.  For these alone; all others see report.h.
+ * What is shared by the parts of the gatherer: report.c goes through the events, report_session.c
+ * takes what the session made of them, report_rows.c keeps files, processes, programs and what is
+ * between their records.  For these alone; all others see report.h.
  */
 #ifndef SEEN_CLI_REPORT_ROWS_H
 #define SEEN_CLI_REPORT_ROWS_H
@@ -29,9 +30,11 @@ struct report_key {
 		uint32_t generation; /* of a file: rises with each change */
 		uint32_t program;    /* of a process: index of its program */
 	};
-	uint32_t command; /* of a process: index of the command that it belongs to; REPORT_NO_COMMAND */
+	/* of a process: index of the command that it belongs to; REPORT_NO_COMMAND */
+	uint32_t command;
 	bool is_below_agent; /* of a process: it is one, or an agent is above it */
-	/* Of a process: its last request was answered, unless its EXEC failed; and what that saved. */
+	/* Of a process: its last request was answered, unless its EXEC failed; and what that
+	 * saved. */
 	bool is_answered;
 	uint64_t answered;
 };
@@ -73,7 +76,8 @@ struct report_gather {
 	bool no_memory;
 };
 
-/* report_count(): a number of bytes that a record tells; 0 for one that none can be, in whose place `seen log` says null. */
+/* report_count(): a number of bytes that a record tells; 0 for one that none can be, in whose place
+ * `seen log` says null. */
 static inline uint64_t report_count(uint64_t number)
 {
 	return number <= INT64_MAX ? number : 0;
@@ -86,25 +90,28 @@ static inline void report_add(uint64_t *sum, uint64_t number)
 	*sum = *sum > INT64_MAX - number ? INT64_MAX : *sum + number;
 }
 
-/* report_is_nowhere(): what shells throw away is written to no place that anybody is interested in. */
+/* report_is_nowhere(): what shells throw away is written to no place that anybody is interested
+ * in. */
 static inline bool report_is_nowhere(const char *path)
 {
 	return strcmp(path, "/dev/null") == 0;
 }
 
-/* report_rows_init(): room for the tables.  Returns 0 or -ENOMEM; report_rows_finish() in any case. */
+/* report_rows_init(): room for the tables.  Returns 0 or -ENOMEM; report_rows_finish() in any
+ * case. */
 int report_rows_init(struct report_gather *gather);
 void report_rows_finish(struct report_gather *gather);
 
-/* report_grown(): `rows`, an array of `count` items of item_bytes, with room for one more.  Returns it, perhaps moved; NULL: no memory
- * (noted), or `max` are there. */
+/* report_grown(): `rows`, an array of `count` items of item_bytes, with room for one more.  Returns
+ * it, perhaps moved; NULL: no memory (noted), or `max` are there. */
 void *report_grown(struct report_gather *gather, void *rows, size_t count, size_t *capacity,
 		   size_t max, size_t item_bytes);
 
 /* report_fold_of(): what a file, by its path, is told of together with. */
 enum report_fold report_fold_of(const struct report_gather *gather, const char *path);
 
-/* report_file_of(): the row of a path, absolute; made where there is none.  NULL: there are too many, which is counted. */
+/* report_file_of(): the row of a path, absolute; made where there is none.  NULL: there are too
+ * many, which is counted. */
 struct report_file *report_file_of(struct report_gather *gather, const char *path,
 				   const struct event *event);
 
@@ -118,15 +125,18 @@ bool report_file_seen(struct report_gather *gather, const struct report_file *fi
 /* report_process_start(): a START or FORK event. */
 void report_process_start(struct report_gather *gather, const struct event *event);
 
-/* report_process_of(): the row of the process of an event; NULL: not known, or too many.  ret_key: likewise, of it. */
+/* report_process_of(): the row of the process of an event; NULL: not known, or too many.  ret_key:
+ * likewise, of it. */
 struct report_process *report_process_of(struct report_gather *gather, const struct event *event,
 					 struct report_key **ret_key);
 
-/* report_program_of(): the program of an event's process; NULL: there are too many, or it is not known.  key: of the process. */
+/* report_program_of(): the program of an event's process; NULL: there are too many, or it is not
+ * known.  key: of the process. */
 struct report_program *report_program_of(struct report_gather *gather, const struct event *event,
 					 const struct report_key *key);
 
-/* report_stream_bytes(): bytes that a READ, WRITE, READ_TOTAL or WRITE_TOTAL event tells that were not told before. */
+/* report_stream_bytes(): bytes that a READ, WRITE, READ_TOTAL or WRITE_TOTAL event tells that were
+ * not told before. */
 uint64_t report_stream_bytes(struct report_gather *gather, const struct event *event);
 
 /* report_role_index(): where in by_role an event's process stands. */

@@ -1,4 +1,5 @@
-/* What the session made of what was done: savings, conflicts, rules, runs and their coverage: see report_rows.h. */
+/* What the session made of what was done: savings, conflicts, rules, runs and their coverage: see
+ * report_rows.h. */
 #include "cli/report/report_session.h"
 
 #include <stdio.h>

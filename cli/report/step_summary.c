@@ -16,7 +16,8 @@ static const char CUT[] =
 	"\n**Cut here: GitHub takes 1 MiB of a step's summary. `seen report` says the "
 	"rest.**\n";
 
-/* What of the text fits into `room` with the line that says that it was cut; whole lines.  0: nothing does. */
+/* What of the text fits into `room` with the line that says that it was cut; whole lines.  0:
+ * nothing does. */
 static size_t fitting(const char *text, size_t room)
 {
 	if (room < sizeof(CUT))

@@ -91,8 +91,9 @@ static bool descends(const struct live_processes *list, const struct live_proces
 	return false;
 }
 
-/* Is the process with a number of the table the one that the table means?  In a PID namespace of its
- * own a process is there by its number in it, which here may be another's, of before the session. */
+/* Is the process with a number of the table the one that the table means?  In a PID namespace of
+ * its own a process is there by its number in it, which here may be another's, of before the
+ * session. */
 static bool is_of_number(const struct session *session, uint32_t pid)
 {
 	enum { SLACK_NS = 1000000000 };

@@ -1,6 +1,6 @@
 /*
- * Changes: what the session made of a file, and whose change that is.  The summary, status, files, edited and, by the same functions
- * of fate.h, a report tell it.
+ * Changes: what the session made of a file, and whose change that is.  The summary, status, files,
+ * edited and, by the same functions of fate.h, a report tell it.
  */
 #ifndef SEEN_CLI_CHANGES_H
 #define SEEN_CLI_CHANGES_H
@@ -19,8 +19,8 @@ struct change {
 	enum fate fate;
 	bool counts;            /* made, changed or removed: fate_is_change() */
 	bool by_agent, by_tool; /* in that period; both: one after the other */
-	/* Whose it is where there is one answer: the agent's where it changed the file at all, else its tools'.  SOURCE_NONE: the session did
-	 * not change it in that period. */
+	/* Whose it is where there is one answer: the agent's where it changed the file at all, else
+	 * its tools'.  SOURCE_NONE: the session did not change it in that period. */
 	enum source source;
 };
 

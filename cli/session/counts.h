@@ -1,5 +1,6 @@
 /*
- * Counts: how much a session did, for everybody who tells a number of it: the summary, status, top, report, fail_on.
+ * Counts: how much a session did, for everybody who tells a number of it: the summary, status, top,
+ * report, fail_on.
  */
 #ifndef SEEN_CLI_COUNTS_H
 #define SEEN_CLI_COUNTS_H
@@ -19,10 +20,12 @@ enum count {
 	COUNT_RULE_HITS,
 };
 
-/* counts_compute(): a session's counters, with what its living programs did until now, which is not among the segment's yet.
+/* counts_compute(): a session's counters, with what its living programs did until now, which is not
+ * among the segment's yet.
  *
- * since_counters: what to take off, COUNTER_COUNT of them; NULL: nothing.  since_ns: living programs that were started before it
- * (CLOCK_BOOTTIME) are left out.  ret_counters: COUNTER_COUNT. */
+ * since_counters: what to take off, COUNTER_COUNT of them; NULL: nothing.  since_ns: living
+ * programs that were started before it (CLOCK_BOOTTIME) are left out.  ret_counters:
+ * COUNTER_COUNT. */
 void counts_compute(const struct segment *segment, const uint64_t *since_counters,
 		    uint64_t since_ns, uint64_t *ret_counters);
 

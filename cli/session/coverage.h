@@ -37,8 +37,9 @@ struct coverage {
 
 /* coverage_compute(): inspects a session's processes.
  *
- * journal: of the session, to find the programs' files by; may be unmapped.  since_ns: processes that were started before it
- * (CLOCK_BOOTTIME) are left out.  counters: what the session has counted since then: counts_compute().
+ * journal: of the session, to find the programs' files by; may be unmapped.  since_ns: processes
+ * that were started before it (CLOCK_BOOTTIME) are left out.  counters: what the session has
+ * counted since then: counts_compute().
  * A program that was started less than a second ago and has not begun is left out, too.
  * Inspects the files of programs that were not observed (executable.h). */
 void coverage_compute(const struct segment *segment, const struct journal *journal,

@@ -1,5 +1,6 @@
 /*
- * Records about files that a command or the watcher appends to the journal: what a session's processes did not log themselves.
+ * Records about files that a command or the watcher appends to the journal: what a session's
+ * processes did not log themselves.
  */
 #ifndef SEEN_CLI_FILE_RECORD_H
 #define SEEN_CLI_FILE_RECORD_H
@@ -23,11 +24,13 @@ struct file_record {
 	uint64_t amount;
 };
 
-/* file_record_write(): appends it, where the journal is mapped and the configuration has that path recorded. */
+/* file_record_write(): appends it, where the journal is mapped and the configuration has that path
+ * recorded. */
 void file_record_write(const struct segment *segment, struct journal *journal,
 		       const struct file_record *file);
 
-/* file_record_changed(): an external writer changed, added or deleted a file, and nobody logged that yet: counts it and appends it.
+/* file_record_changed(): an external writer changed, added or deleted a file, and nobody logged
+ * that yet: counts it and appends it.
  * file: op and flags are filled in.  was_there: false: there was no such file. */
 void file_record_changed(const struct segment *segment, struct journal *journal,
 			 const struct file_record *file, bool was_there);

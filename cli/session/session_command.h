@@ -1,6 +1,7 @@
 /*
- * The frame of a command that is about one session: reads its command line and the configuration, finds the session, acts, and
- * lets go of all of them; and the head of the JSON document that it may print.
+ * The frame of a command that is about one session: reads its command line and the configuration,
+ * finds the session, acts, and lets go of all of them; and the head of the JSON document that it
+ * may print.
  */
 #ifndef SEEN_CLI_SESSION_COMMAND_H
 #define SEEN_CLI_SESSION_COMMAND_H

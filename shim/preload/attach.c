@@ -1,9 +1,9 @@
 /*
  * Start and end of the library inside a process.
  *
- * The session is found by SEEN_SESSION: the folder of a segment, or a name, which the `seen` program
- * beside this library turns into a folder (and makes the session, if it is new).  Without
- * SEEN_SESSION, or with SEEN_SESSION_MODE=off, every exported function only passes on.
+ * The session is found by SEEN_SESSION: the directory of a segment, or a name, which the `seen`
+ * program beside this library turns into a directory (and makes the session, if it is new).
+ * Without SEEN_SESSION, or with SEEN_SESSION_MODE=off, every exported function only passes on.
  */
 #include <errno.h>
 #include <signal.h>
@@ -48,8 +48,8 @@ static void find_library(void)
 	shim.library = path && path[0] == '/' && strlen(path) < SEGMENT_PATH_BYTES ? path : "";
 }
 
-/* Runs `seen session NAME`, which prints the session's folder, in a child of its own that has neither
- * this library nor the program's standard output. */
+/* Runs `seen session NAME`, which prints the session's directory, in a child of its own that has
+ * neither this library nor the program's standard output. */
 static bool ask_program(const char *name, char *const environment[], char *ret_directory,
 			size_t capacity)
 {
@@ -97,9 +97,9 @@ static bool ask_program(const char *name, char *const environment[], char *ret_d
 	return length > 0 && ret_directory[0] == '/';
 }
 
-/* SEEN_SESSION out of one process's environment as it was at its start (proc(5), environ).  Only a folder: a name would
- * mean what that process's other variables say.  Returns 1 when it was found, 0 when it is not there, a negative errno when the
- * environment cannot be read. */
+/* SEEN_SESSION out of one process's environment as it was at its start (proc(5), environ).  Only a
+ * directory: a name would mean what that process's other variables say.  Returns 1 when it was
+ * found, 0 when it is not there, a negative errno when the environment cannot be read. */
 static int find_in_environment(uint32_t pid, char *ret_directory, size_t capacity)
 {
 	static const char VARIABLE[] = "SEEN_SESSION=/";
@@ -126,7 +126,7 @@ static int find_in_environment(uint32_t pid, char *ret_directory, size_t capacit
 				found = part[i] == '\0';
 				if (length == capacity && !found)
 					matched = length = 0,
-					begins = false; /* too long for a folder */
+					begins = false; /* too long for a directory */
 			}
 		}
 	}
@@ -134,7 +134,8 @@ static int find_in_environment(uint32_t pid, char *ret_directory, size_t capacit
 	return found;
 }
 
-/* The same for the nearest ancestor that has it, for a process whose own environment was scrubbed. */
+/* The same for the nearest ancestor that has it, for a process whose own environment was
+ * scrubbed. */
 static bool find_in_ancestors(char *ret_directory, size_t capacity)
 {
 	enum { ANCESTORS_MAX = 16 };
@@ -149,8 +150,8 @@ static bool find_in_ancestors(char *ret_directory, size_t capacity)
 	return found > 0;
 }
 
-/* `SEEN_SESSION=` and the folder: a short one beside what else every start touches (start.ld).  Behind it is room for the name of
- * the segment. */
+/* `SEEN_SESSION=` and the directory: a short one beside what else every start touches (start.ld).
+ * Behind it is room for the name of the segment. */
 static char short_session[256], long_session[SEGMENT_PATH_BYTES + 32];
 
 /* Maps the segment of the session that the environment names. */
@@ -181,8 +182,8 @@ static bool map_session(char *const environment[])
 	return error == 0;
 }
 
-/* The session's journal, if it has one.  Where it cannot be written to (a sandbox that shows it read-only), what this
- * process does is seen and not recorded. */
+/* The session's journal, if it has one.  Where it cannot be written to (a sandbox that shows it
+ * read-only), what this process does is seen and not recorded. */
 static void map_journal(void)
 {
 	const struct settings *settings = shim.segment.settings;
@@ -204,7 +205,8 @@ static void start_records(void)
 
 	if (!shim.journal.header)
 		return;
-	/* A filter of system calls that came with exec: what a failed call looked at is not known then. */
+	/* A filter of system calls that came with exec: what a failed call inspected is not known
+	 * then. */
 	shim.filtered = sys_call6(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0, 0) != 0;
 	shim.records = true;
 	shim.records_all = settings->journal_level == JOURNAL_LEVEL_ALL &&
@@ -259,7 +261,8 @@ int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)
 __attribute__((visibility("hidden"))) void *__dso_handle = NULL;
 const char *gnu_get_libc_version(void) __attribute__((weak));
 
-/* What begins when the session is mapped and the program's file known.  executable: empty: not known. */
+/* What begins when the session is mapped and the program's file known.  executable: empty: not
+ * known. */
 __attribute__((noinline)) static void attach(const char *executable,
 					     const struct invocation *invocation_at, char **argv,
 					     char **environment)
@@ -321,12 +324,14 @@ __attribute__((noinline)) static void attach(const char *executable,
 
 /* ---- the program's file ---- */
 
-/* What its path is known by: the path that exec was given, and the state of the file there.  The kernel's own answer costs a process more
- * than all that it writes: /proc makes two folders for it. */
+/* What its path is known by: the path that exec was given, and the state of the file there.  The
+ * kernel's own answer costs a process more than all that it writes: /proc makes two directories for
+ * it. */
 struct image_key {
 	uint64_t hash[2];
 	uint64_t dev, ino;
-	uint64_t *note; /* high half of a hash, number of a text: these two words and the path; NULL: nobody asks */
+	/* high half of a hash, number of a text: these two words and the path; NULL: nobody asks */
+	uint64_t *note;
 };
 
 enum { KNOWN_FILE_BYTES_MAX = 200 };
@@ -392,7 +397,8 @@ static size_t recall_file(const struct image_key *file, char *ret_path, size_t c
 	return bytes;
 }
 
-/* Notes what the kernel said, where that is the file that exec was given: a script is not what runs. */
+/* Notes what the kernel said, where that is the file that exec was given: a script is not what
+ * runs. */
 static void note_file(const struct image_key *file, const char *path, size_t length)
 {
 	char text[sizeof(file->hash) + 256];

@@ -152,7 +152,7 @@ void call_moved(int error, int fd, const char *path)
 {
 	if (!shim.on)
 		return;
-	/* The record first: a path is relative to the folder that is being left. */
+	/* The record first: a path is relative to the directory that is being left. */
 	if (path)
 		record_name(JOURNAL_CHDIR, error != 0, AT_FDCWD, path, 0, 0);
 	else

@@ -1,6 +1,6 @@
 /*
- * What an exported function means, for the hooks_*.c files: one step between libc's many names for a thing
- * and the modules that care.
+ * What an exported function means, for the hooks_*.c files: one step between libc's many names for
+ * a thing and the modules that care.
  */
 #ifndef SEEN_SHIM_CALL_H
 #define SEEN_SHIM_CALL_H
@@ -19,12 +19,13 @@
 #include "shim/preload/state.h"
 #include "shim/preload/thread.h"
 
-/* call_opened(): a call opened a file, or with fd < 0 could not; errno then says why.  path: as given, relative to
- * `directory`; NULL: not by name.  flags: of open(2).  plan: from call_may_open(); NULL: there was none.  Returns fd. */
+/* call_opened(): a call opened a file, or with fd < 0 could not; errno then says why.  path: as
+ * given, relative to `directory`; NULL: not by name.  flags: of open(2).  plan: from
+ * call_may_open(); NULL: there was none.  Returns fd. */
 int call_opened(int fd, int directory, const char *path, int flags, struct write_check *check);
 
-/* call_opens_plainly(): is this a file that a tool opens to read it, and nothing else is to be said of it?  Then call_may_open() is not
- * asked, and call_opened_plainly() stands for call_opened(). */
+/* call_opens_plainly(): is this a file that a tool opens to read it, and nothing else is to be said
+ * of it?  Then call_may_open() is not asked, and call_opened_plainly() stands for call_opened(). */
 static inline bool call_opens_plainly(int flags)
 {
 	return __builtin_expect(shim.plain && !shim.rules.ops && !shim.opens_pass, 1) &&
@@ -39,8 +40,9 @@ static inline int call_opened_plainly(int fd, int directory, const char *path, i
 	return fd;
 }
 
-/* call_may(), call_may_descriptor(), call_may_run(): what the rules say of a call (rules_let()).  False: it fails; errno says why.  Not
- * for an agent's reads alone: every hook that names a path asks. */
+/* call_may(), call_may_descriptor(), call_may_run(): what the rules say of a call (rules_let()).
+ * False: it fails; errno says why.  Not for an agent's reads alone: every hook that names a path
+ * asks. */
 static inline bool call_may(uint32_t ops, int directory, const char *path, bool follows)
 {
 	return !rule_may_hold(&shim.rules, ops) || rules_let(ops, directory, path, follows);
@@ -59,7 +61,8 @@ static inline bool call_may_run(int directory, const char *path, bool searches)
 
 enum { CREATES = O_WRONLY | O_CREAT | O_TRUNC }; /* of creat(2) */
 
-/* call_may_open(): a file is about to be opened.  False: that fails; errno says why.  call_rules_refuse_open(): by a rule. */
+/* call_may_open(): a file is about to be opened.  False: that fails; errno says why.
+ * call_rules_refuse_open(): by a rule. */
 bool call_refuses_open(int directory, const char *path, int flags, bool holds,
 		       struct write_check *check);
 bool call_rules_refuse_open(int directory, const char *path, int flags);
@@ -83,10 +86,12 @@ static inline void call_described(enum journal_op op, int error, int fd, uint32_
 		record_descriptor(op, error != 0, fd, flags, amount);
 }
 
-/* call_moved(): the current folder was changed, or could not be.  path: as given; NULL: by descriptor. */
+/* call_moved(): the current directory was changed, or could not be.  path: as given; NULL: by
+ * descriptor. */
 void call_moved(int error, int fd, const char *path);
 
-/* call_read(), call_written(): bytes went through a descriptor, in whatever way; what the call returned. */
+/* call_read(), call_written(): bytes went through a descriptor, in whatever way; what the call
+ * returned. */
 static inline void call_read(int fd, ssize_t count)
 {
 	if (__builtin_expect(shim.plain, 1)) {
@@ -111,7 +116,8 @@ static inline void call_written(int fd, ssize_t count)
 		descriptor_written(fd, count);
 }
 
-/* call_copied(): bytes went from one descriptor to another without passing through the process.  from: -1: they are its own. */
+/* call_copied(): bytes went from one descriptor to another without passing through the process.
+ * from: -1: they are its own. */
 static inline ssize_t call_copied(int from, int to, ssize_t count)
 {
 	if (__builtin_expect(shim.views, 0) && count > 0)
@@ -123,13 +129,15 @@ static inline ssize_t call_copied(int from, int to, ssize_t count)
 	return count;
 }
 
-/* call_mapped(): a file may be read and stored to without a call.  As mmap(2), with the address that it returned; returns that. */
+/* call_mapped(): a file may be read and stored to without a call.  As mmap(2), with the address
+ * that it returned; returns that. */
 void *call_mapped(void *address, size_t size_bytes, int protection, int flags, int fd,
 		  off64_t offset);
 
-/* call_resized(): the content behind a descriptor changes its size.  The name was recorded when it was opened for writing; a viewer does
- * no such thing.  call_allocated(): room is made: bytes are written to the file, or taken out of it (FALLOC_FL_PUNCH_HOLE ...), without
- * a call that writes.  Both return `error`. */
+/* call_resized(): the content behind a descriptor changes its size.  The name was recorded when it
+ * was opened for writing; a viewer does no such thing.  call_allocated(): room is made: bytes are
+ * written to the file, or taken out of it (FALLOC_FL_PUNCH_HOLE ...), without a call that writes.
+ * Both return `error`. */
 static inline int call_resized(int error, int fd, off_t size_bytes)
 {
 	if (shim.views && error == 0)
@@ -152,7 +160,8 @@ static inline int call_allocated(int error, int fd, off_t offset, off_t size_byt
 	return error;
 }
 
-/* call_sandboxed(): the program told the kernel which calls to allow it: none of ours are made from then on. */
+/* call_sandboxed(): the program told the kernel which calls to allow it: none of ours are made from
+ * then on. */
 static inline void call_sandboxed(void)
 {
 	shim.sandboxed = true;
@@ -163,7 +172,8 @@ static inline void call_sandboxed(void)
 	shim.answers_own = false;
 }
 
-/* call_sandboxed_strictly(): even the clock cannot be read any more (prctl(2), PR_SET_SECCOMP: no time stamp counter). */
+/* call_sandboxed_strictly(): even the clock cannot be read any more (prctl(2), PR_SET_SECCOMP: no
+ * time stamp counter). */
 static inline void call_sandboxed_strictly(void)
 {
 	call_sandboxed();
@@ -172,8 +182,8 @@ static inline void call_sandboxed_strictly(void)
 	shim.records = false;
 }
 
-/* call_listed(): a folder was opened to be listed, or could not be; errno then says why.  fd: -1 when it is not known.  path: NULL: not
- * by name.  marks: enum journal_marks. */
+/* call_listed(): a directory was opened to be listed, or could not be; errno then says why.  fd: -1
+ * when it is not known.  path: NULL: not by name.  marks: enum journal_marks. */
 static inline void call_listed(int fd, bool failed, int directory, const char *path, uint16_t marks)
 {
 	if (!shim.on)
@@ -185,7 +195,8 @@ static inline void call_listed(int fd, bool failed, int directory, const char *p
 	record_listed(fd, failed, directory, path, marks);
 }
 
-/* call_may_write(), call_may_write_parts(): is data about to be written to a descriptor let pass? */
+/* call_may_write(), call_may_write_parts(): is data about to be written to a descriptor let
+ * pass? */
 static inline bool call_may_write(int fd, const void *data, size_t size_bytes)
 {
 	return __builtin_expect(!shim.guards || !guarded_any(), 1) ||
@@ -198,8 +209,8 @@ static inline bool call_may_write_parts(int fd, const struct iovec *parts, int c
 	       !guarded_refuses_parts(fd, parts, count);
 }
 
-/* call_closing(), call_closed(): a descriptor is about to be closed, and was.  call_closed() returns what close is to return; error: what
- * it would. */
+/* call_closing(), call_closed(): a descriptor is about to be closed, and was.  call_closed()
+ * returns what close is to return; error: what it would. */
 static inline void call_closing(int fd, struct closing *ret_closing)
 {
 	ret_closing->fd = -1;
@@ -215,8 +226,9 @@ static inline void call_closing(int fd, struct closing *ret_closing)
 		descriptor_closing((unsigned)fd, (unsigned)fd);
 }
 
-/* call_closing_plain(): the same for close(2) alone, which can be cancelled (pthreads(7)): nothing is held until it came back.  Returns an
- * errno that it is to fail with, 0: none.  call_fail(): fails by it. */
+/* call_closing_plain(): the same for close(2) alone, which can be cancelled (pthreads(7)): nothing
+ * is held until it came back.  Returns an errno that it is to fail with, 0: none.  call_fail():
+ * fails by it. */
 int call_closing_of_any(int fd);
 static inline int call_closing_plain(int fd)
 {

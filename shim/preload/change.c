@@ -1,7 +1,8 @@
 /*
  * Changes: what this process writes to, replaces or removes, by path as given.
  *
- * What a directory's descriptor is open for is asked of the kernel once for all that is removed in it (rm -r).
+ * What a directory's descriptor is open for is asked of the kernel once for all that is removed in
+ * it (rm -r).
  */
 #include "shim/preload/change.h"
 
@@ -21,7 +22,7 @@
 
 /* The directory that was asked for last. */
 static struct {
-	uint32_t taken;  /* by a thread that looks at it, or changes it */
+	uint32_t taken;  /* by a thread that inspects it, or changes it */
 	uint32_t opened; /* number of the record of its opening, which no other has; 0: none */
 	char path[SEGMENT_PATH_BYTES];
 } last;

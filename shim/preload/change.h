@@ -6,8 +6,8 @@
 
 #include "tracker/content/fate.h"
 
-/* change_note(): the content behind a path was changed, replaced or removed by this process.  Of a path that is relative to a
- * descriptor's directory the kernel is asked. */
+/* change_note(): the content behind a path was changed, replaced or removed by this process.  Of a
+ * path that is relative to a descriptor's directory the kernel is asked. */
 void change_note(int directory, const char *path, enum file_action kind);
 
 /* change_inspect_new(): a file was opened for writing: was there such a file before?  Asks the

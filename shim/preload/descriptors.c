@@ -55,7 +55,8 @@ void descriptor_fork(void)
 	}
 }
 
-/* The first bytes that passed through a descriptor one way.  first: JOURNAL_READ or JOURNAL_WRITE. */
+/* The first bytes that passed through a descriptor one way.  first: JOURNAL_READ or
+ * JOURNAL_WRITE. */
 static __attribute__((noinline)) void passed_first(enum journal_op first, int fd,
 						   const struct descriptor *descriptor,
 						   ssize_t count)
@@ -102,7 +103,8 @@ void descriptor_mapped(int fd, int protection, int flags, size_t size_bytes)
 	(void)append_record(&record, NULL, 0);
 }
 
-/* What is not told yet of a descriptor that is closed.  total: JOURNAL_READ_TOTAL or JOURNAL_WRITE_TOTAL. */
+/* What is not told yet of a descriptor that is closed.  total: JOURNAL_READ_TOTAL or
+ * JOURNAL_WRITE_TOTAL. */
 static void tell(enum journal_op total, int fd, const struct descriptor *descriptor,
 		 const struct traffic *traffic)
 {
@@ -114,8 +116,8 @@ static void tell(enum journal_op total, int fd, const struct descriptor *descrip
 	(void)append_record(&record, NULL, 0);
 }
 
-/* What a shell wrote by itself: libc's streams do that unseen.  Told by the file's size; where programs were started meanwhile it is
- * theirs, too, and they tell of it. */
+/* What a shell wrote by itself: libc's streams do that unseen.  Told by the file's size; where
+ * programs were started meanwhile it is theirs, too, and they tell of it. */
 static void tell_weight(int fd, const struct descriptor *descriptor)
 {
 	struct journal_record record = descriptor_record(JOURNAL_WRITE, fd, descriptor);
@@ -197,8 +199,9 @@ void descriptor_duplicated(int fd, int copy)
 		descriptor_follow(copy, descriptor);
 }
 
-/* libc's own reads and writes are not seen.  What a stream's buffers tell is that there were some, and how much passed at least
- * (bits/types/struct_FILE.h; the layout is part of glibc's ABI). */
+/* libc's in-process reads and writes are not seen.  What a stream's buffers tell is that there were
+ * some, and how much passed at least (bits/types/struct_FILE.h; the layout is part of glibc's
+ * ABI). */
 void descriptor_stream_closing(FILE *stream, int fd)
 {
 	struct descriptor *descriptor = descriptor_at(fd);
@@ -207,7 +210,8 @@ void descriptor_stream_closing(FILE *stream, int fd)
 
 	if (!descriptor || in_vfork_child())
 		return;
-	/* A stream for one of both alone has a buffer once it did something; one for both tells which it did last. */
+	/* A stream for one of both alone has a buffer once it did something; one for both tells
+	 * which it did last. */
 	bool writes = flags & STREAM_NO_READS ? stream->_IO_buf_base != NULL
 					      : (flags & STREAM_PUTTING) != 0;
 	bool reads = !(flags & STREAM_NO_READS) && !writes && stream->_IO_read_base;

@@ -1,8 +1,8 @@
 /*
  * Descriptors that this program opened by name: what passes through them, for the journal.
  *
- * Reads and writes are summed by descriptor: one record at the first of each, one with the sums when the
- * descriptor is closed and there was more than one.  Async-signal-safe; any thread.
+ * Reads and writes are summed by descriptor: one record at the first of each, one with the sums
+ * when the descriptor is closed and there was more than one.  Async-signal-safe; any thread.
  */
 #ifndef SEEN_SHIM_DESCRIPTORS_H
 #define SEEN_SHIM_DESCRIPTORS_H
@@ -29,8 +29,8 @@ struct traffic {
 	uint32_t calls;
 };
 
-/* Calls on one descriptor may come from several threads: words are atomic.  An entry that outlived its descriptor
- * is replaced at the next open of that number.  Each is one line of the cache. */
+/* Calls on one descriptor may come from several threads: words are atomic.  An entry that outlived
+ * its descriptor is replaced at the next open of that number.  Each is one line of the cache. */
 struct descriptor {
 	uint32_t state;  /* enum descriptor_state */
 	uint32_t opened; /* number of the OPEN or LIST record */
@@ -38,7 +38,8 @@ struct descriptor {
 	uint32_t directory;
 	int32_t directory_fd;
 	struct traffic read, written;
-	uint32_t start_bytes; /* of a shell's file that was opened for writing: its size then; NOT_WEIGHED */
+	/* of a shell's file that was opened for writing: its size then; NOT_WEIGHED */
+	uint32_t start_bytes;
 	uint32_t starts; /* programs that the process had started by then */
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct descriptor) == 64, "one line of the cache");
@@ -55,14 +56,16 @@ static inline struct descriptor *descriptor_at(int fd)
 	return __atomic_load_n(&descriptor->state, __ATOMIC_ACQUIRE) ? descriptor : NULL;
 }
 
-/* descriptor_note_standard(): in a child between vfork and exec: `fd` is now what the parent knows as `parent_fd`; -1: something else. */
+/* descriptor_note_standard(): in a child between vfork and exec: `fd` is now what the parent knows
+ * as `parent_fd`; -1: something else. */
 void descriptor_note_standard(int fd, int parent_fd);
 
-/* descriptor_standard(): what a program that is about to replace this image will have as a standard descriptor; NULL: not known. */
+/* descriptor_standard(): what a program that is about to replace this image will have as a standard
+ * descriptor; NULL: not known. */
 const struct descriptor *descriptor_standard(int fd);
 
-/* descriptor_follow(): a descriptor was opened; as: what for, its counts are those of another.  descriptor_follow_opened(): by
- * name, as its record tells; number: the record's. */
+/* descriptor_follow(): a descriptor was opened; as: what for, its counts are those of another.
+ * descriptor_follow_opened(): by name, as its record tells; number: the record's. */
 static inline void descriptor_follow(int fd, const struct descriptor *as)
 {
 	if ((unsigned)fd >= DESCRIPTORS_MAX)
@@ -99,10 +102,12 @@ static inline void descriptor_follow_opened(int fd, uint32_t number,
 	descriptor_follow(fd, &as);
 }
 
-/* descriptor_fork(): in a copy that fork made: what the parent's descriptors did is the parent's to tell. */
+/* descriptor_fork(): in a copy that fork made: what the parent's descriptors did is the parent's to
+ * tell. */
 void descriptor_fork(void);
 
-/* descriptor_opening(): number of the record by which a descriptor was opened; 0: not known.  No other has it, whatever its number. */
+/* descriptor_opening(): number of the record by which a descriptor was opened; 0: not known.  No
+ * other has it, whatever its number. */
 uint32_t descriptor_opening(int fd);
 
 /* descriptor_record(): a record about what a descriptor was opened for; NULL: it is not known. */
@@ -119,20 +124,24 @@ static inline struct journal_record descriptor_record(enum journal_op op, int fd
 	return record;
 }
 
-/* descriptor_read(), descriptor_written(): bytes went through a descriptor; what the call returned. */
+/* descriptor_read(), descriptor_written(): bytes went through a descriptor; what the call
+ * returned. */
 void descriptor_read(int fd, ssize_t count);
 void descriptor_written(int fd, ssize_t count);
 
 /* descriptor_mapped(): protection, flags: of mmap(2). */
 void descriptor_mapped(int fd, int protection, int flags, size_t size_bytes);
 
-/* descriptor_replacing(): a descriptor is about to be closed by dup2(2): what is told by its file is told now. */
+/* descriptor_replacing(): a descriptor is about to be closed by dup2(2): what is told by its file
+ * is told now. */
 void descriptor_replacing(int fd);
 
-/* descriptor_duplicated(): `copy` is now another descriptor for what `fd` is; `copy` < 0: the call failed. */
+/* descriptor_duplicated(): `copy` is now another descriptor for what `fd` is; `copy` < 0: the call
+ * failed. */
 void descriptor_duplicated(int fd, int copy);
 
-/* descriptor_closing(): descriptors are about to be closed, both ends included.  descriptor_closing_one(): the same for one. */
+/* descriptor_closing(): descriptors are about to be closed, both ends included.
+ * descriptor_closing_one(): the same for one. */
 void descriptor_closing(unsigned first, unsigned last);
 void descriptor_closing_one(int fd);
 

@@ -1,8 +1,8 @@
 /*
- * The current directory of this process.  In a tool nothing but memory is touched here: the kernel is asked at the start and when the
- * directory was changed, and paths are normalized by text.  What cannot be known that way (a path relative to a
- * folder's descriptor) is not known.  The guard and the rules, who have to know before the call, ask the kernel
- * (change_resolve()).
+ * The current directory of this process.  In a tool nothing but memory is touched here: the kernel
+ * is asked at the start and when the directory was changed, and paths are normalized by text.  What
+ * cannot be known that way (a path relative to a directory's descriptor) is not known.  The guard
+ * and the rules, who have to know before the call, ask the kernel (change_resolve()).
  */
 #include "shim/preload/directory.h"
 
@@ -16,15 +16,16 @@
 #include "tracker/segment/workspace.h"
 #include "tracker/sys/sys.h"
 
-/* The folder that relative paths start from; empty: not known.  Written by threads that change the
- * folder, which is theirs to order; a torn text only makes a path that is not in the workspace. */
+/* The directory that relative paths start from; empty: not known.  Written by threads that change
+ * the directory, which is theirs to order; a torn text only makes a path that is not in the
+ * workspace. */
 static char short_directory[256]; /* beside what else every start touches (start.ld) */
 static char long_directory[SEGMENT_PATH_BYTES];
 static char *directory_in_use = short_directory;
 static uint32_t current_directory_text; /* its number in the journal, 0: not asked for yet */
 
-static bool is_stale; /* the folder was changed since it was asked for */
-static int walks;     /* of libc's that go from folder to folder, below way */
+static bool is_stale; /* the directory was changed since it was asked for */
+static int walks;     /* of libc's that go from directory to directory, below way */
 
 static char *current_directory(void)
 {
@@ -74,7 +75,7 @@ uint32_t change_directory_text(void)
 
 void change_directory(void)
 {
-	/* Between vfork and exec a child shares this memory: its folder is not ours. */
+	/* Between vfork and exec a child shares this memory: its directory is not ours. */
 	if (in_vfork_child())
 		return;
 	change_unsure();
@@ -107,7 +108,7 @@ int change_path(int directory, const char *path, char *ret_path, size_t capacity
 	return length;
 }
 
-/* The folder that a relative path begins at, as the kernel knows it. */
+/* The directory that a relative path begins at, as the kernel knows it. */
 static bool find_directory(int directory, char *ret_directory)
 {
 	ssize_t length = directory == AT_FDCWD ? sys_getcwd(ret_directory, SEGMENT_PATH_BYTES)
@@ -121,7 +122,8 @@ bool change_resolve(int directory, const char *path, char *ret_path)
 	const char *rest = path_behind_descriptor(path, 0, &directory);
 
 	if (rest) {
-		/* Some programs (claude's writer) name a file by the descriptor of its folder. */
+		/* Some programs (claude's writer) name a file by the descriptor of its
+		 * directory. */
 		path = rest + strspn(rest, "/");
 	} else if (path[0] == '/' || (directory == AT_FDCWD && !in_vfork_child())) {
 		return change_path(directory, path, ret_path, SEGMENT_PATH_BYTES) >= 0;

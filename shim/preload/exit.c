@@ -16,11 +16,13 @@ static void finish_command(void)
 		capture_finish(&shim.segment, SUBJECT_SELF, shim.request.context.capture_id);
 }
 
-/* Runs behind every atexit() of the program: it was registered first.  Not after a signal or exec. */
+/* Runs behind every atexit() of the program: it was registered first.  Not after a signal or
+ * exec. */
 void at_exit(int status, void *unused)
 {
 	(void)unused;
-	/* Not for a copy that was made behind libc's back, nor for a child in its parent's memory. */
+	/* Not for a copy that was made behind libc's back, nor for a child in its parent's
+	 * memory. */
 	if (!shim.on || (!shim.sandboxed && sys_getpid() != shim.pid))
 		return;
 	if (shim.guards)
@@ -40,8 +42,8 @@ void at_exit(int status, void *unused)
 	shim.on = false;
 }
 
-/* Shells end so, and so do copies.  A child between vfork and exec may call this too, in the memory of its parent, and so may
- * a copy made behind libc's back: the kernel is asked. */
+/* Shells end so, and so do copies.  A child between vfork and exec may call this too, in the memory
+ * of its parent, and so may a copy made behind libc's back: the kernel is asked. */
 void ending_now(int status)
 {
 	if (!shim.on || shim.sandboxed || sys_getpid() != shim.pid)

@@ -50,7 +50,8 @@ static bool is_in_libc(uint64_t address)
 int handshake_send(void)
 {
 	uint64_t mark = shim.segment.header->supervise_mark;
-	/* libc and the loader by what they export, this library by its own data (attach.c looked whether that is glibc). */
+	/* libc and the loader by what they export, this library by its own data (attach.c looked
+	 * whether that is glibc). */
 	uint64_t addresses[HANDSHAKE_CODE_RANGES] = { (uint64_t)(uintptr_t)&gnu_get_libc_version,
 						      (uint64_t)(uintptr_t)&__tls_get_addr,
 						      (uint64_t)(uintptr_t)&handshake };
@@ -77,7 +78,7 @@ const char *handshake_ticket(void)
 
 void handshake_known(void)
 {
-	if (!shim.supervised) /* nobody looks at it */
+	if (!shim.supervised) /* nobody inspects it */
 		return;
 	handshake.process = shim.process;
 	handshake.record = shim.record;

@@ -1,6 +1,6 @@
 /*
- * The exported functions that move bytes.  In a tool they cost one test; a viewer's reads and writes are followed
- * (viewer.c), an agent's reads counted (in_process.c).
+ * The exported functions that move bytes.  In a tool they cost one test; a viewer's reads and
+ * writes are followed (viewer.c), an agent's reads counted (in_process.c).
  */
 #include <errno.h>
 #include <limits.h>
@@ -10,7 +10,8 @@
 #include "shim/preload/real.h"
 #include "tracker/sys/sys.h"
 
-/* Bytes were read in the order of the file, from the descriptor's own offset.  Returns what the call is to return. */
+/* Bytes were read in the order of the file, from the descriptor's own offset.  Returns what the
+ * call is to return. */
 static inline ssize_t was_read(int fd, void *buffer, size_t size_bytes, ssize_t count)
 {
 	if (__builtin_expect(shim.plain, 1))
@@ -233,8 +234,8 @@ EXPORT ssize_t vmsplice(int to, const struct iovec *parts, size_t count, unsigne
 	return call_copied(-1, to, REAL(vmsplice)(to, parts, count, flags));
 }
 
-/* Before the library is attached an allocator may call this to get its first memory: looking up libc's function would
- * ask the allocator for memory.  Then the kernel is asked. */
+/* Before the library is attached an allocator may call this to get its first memory: looking up
+ * libc's function would ask the allocator for memory.  Then the kernel is asked. */
 static void *map_early(void *address, size_t size_bytes, int protection, int flags, int fd,
 		       off64_t offset)
 {
@@ -298,7 +299,8 @@ EXPORT int posix_fallocate64(int fd, off64_t offset, off64_t size_bytes)
 			      size_bytes);
 }
 
-/* Requests that libc's own threads carry out: neither what they read nor what they write passes by here. */
+/* Requests that libc's own threads carry out: neither what they read nor what they write passes by
+ * here. */
 static inline int was_queued(int error)
 {
 	if (error == 0)

@@ -1,6 +1,6 @@
 /*
- * The exported functions that list folders: counted.  Walks (ftw, fts, glob) open each folder by libc's own hidden calls and
- * count once.
+ * The exported functions that list directories: counted.  Walks (ftw, fts, glob) open each
+ * directory by libc's own hidden calls and count once.
  */
 #include <dirent.h>
 #include <fts.h>
@@ -17,7 +17,7 @@ static inline bool may_list(int directory, const char *path)
 	return call_may(RULE_LIST, directory, path, true);
 }
 
-/* By path, below the current folder. */
+/* By path, below the current directory. */
 static inline void listed(bool succeeded, const char *path)
 {
 	call_listed(-1, !succeeded, AT_FDCWD, path, 0);
@@ -30,8 +30,8 @@ EXPORT DIR *opendir(const char *path)
 	return ret;
 }
 
-/* The descriptor was counted when it was opened, as a folder if O_DIRECTORY said so.  It belongs to libc now: closedir(3) closes it by
- * a hidden call, and then its number may stand for a pipe. */
+/* The descriptor was counted when it was opened, as a directory if O_DIRECTORY said so.  It belongs
+ * to libc now: closedir(3) closes it by a hidden call, and then its number may stand for a pipe. */
 EXPORT DIR *fdopendir(int fd)
 {
 	DIR *ret = REAL(fdopendir)(fd);
@@ -149,7 +149,7 @@ EXPORT int glob64(const char *pattern, int flags, int (*fail)(const char *path, 
 	return ret;
 }
 
-/* Each of the folders that a walk begins at. */
+/* Each of the directories that a walk begins at. */
 static bool may_walk(char *const *paths)
 {
 	if (rule_may_hold(&shim.rules, RULE_LIST))
@@ -177,7 +177,7 @@ EXPORT FTS64 *fts64_open(char *const *paths, int flags,
 	return ret;
 }
 
-/* A walk goes from folder to folder, unless it was told not to. */
+/* A walk goes from directory to directory, unless it was told not to. */
 EXPORT FTSENT *fts_read(FTS *walk)
 {
 	FTSENT *ret = REAL(fts_read)(walk);

@@ -1,5 +1,6 @@
 /*
- * The exported functions that start and end programs: the program is announced, its environment gets its ticket (launch.c).
+ * The exported functions that start and end programs: the program is announced, its environment
+ * gets its ticket (launch.c).
  * These run between vfork and exec: nothing but the stack and the segment is written to.
  */
 #include <alloca.h>
@@ -18,8 +19,8 @@
 #include "shim/preload/real.h"
 #include "tracker/sys/sys.h"
 
-/* Prepares `launch` and `changed`, the environment to start a program with; the given one where nothing may be
- * added.  A macro because the arrays live on the caller's stack. */
+/* Prepares `launch` and `changed`, the environment to start a program with; the given one where
+ * nothing may be added.  A macro because the arrays live on the caller's stack. */
 #define PREPARE(pid, directory, path, argv, environment) \
 	struct launch launch; \
 	char *const *changed = (char *const *)(environment); \
@@ -88,7 +89,8 @@ EXPORT int fexecve(int fd, char *const argv[], char *const environment[])
 	return failed(&launch, REAL(fexecve)(fd, argv, changed));
 }
 
-/* The words of execl and kin up to their NULL, in an array on the caller's stack; `list` stands behind the NULL. */
+/* The words of execl and kin up to their NULL, in an array on the caller's stack; `list` stands
+ * behind the NULL. */
 #define COLLECT_WORDS(first, list) \
 	int words = 1; \
 	va_start(list, first); \

@@ -1,6 +1,7 @@
 /*
  * The exported functions that open and close descriptors.  Each does what libc's does and then says
- * what it meant: to viewer.c in a viewer, to in_process.c in an agent, to change.c where it may destroy something.
+ * what it meant: to viewer.c in a viewer, to in_process.c in an agent, to change.c where it may
+ * destroy something.
  */
 #include <errno.h>
 #include <linux/close_range.h>
@@ -31,15 +32,16 @@ static bool has_mode(int flags)
 extern char __libc_single_threaded __attribute__((weak));
 
 /* Below a supervisor, may this call pass it by?  Not where another preloaded
- * library has its own open behind ours, nor with other threads: libc's open can be cancelled (pthreads(7)), and is
- * trapped then, to no end but to be let pass. */
+ * library has its own open behind ours, nor with other threads: libc's open can be cancelled
+ * (pthreads(7)), and is trapped then, to no end but to be let pass. */
 static bool is_marked(void)
 {
 	return __builtin_expect(shim.opens_pass, 0) && &__libc_single_threaded &&
 	       __libc_single_threaded;
 }
 
-/* As libc's, with the session's mark in the sixth argument, which the call has no use for (shim/supervise/filter.h). */
+/* As libc's, with the session's mark in the sixth argument, which the call has no use for
+ * (shim/supervise/filter.h). */
 static int open_marked(int directory, const char *path, int flags, mode_t mode)
 {
 	long fd = sys_call6(SYS_openat, directory, (long)path, flags, (long)mode, 0,
@@ -343,7 +345,8 @@ static inline int controlled(int fd, int command, int ret)
 	return ret;
 }
 
-/* fcntl(2) and ioctl(2) take at most one more argument, a number or a pointer: both fit a register. */
+/* fcntl(2) and ioctl(2) take at most one more argument, a number or a pointer: both fit a
+ * register. */
 #define READ_ARGUMENT(last) \
 	va_list arguments; \
 	va_start(arguments, last); \

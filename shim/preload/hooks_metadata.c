@@ -1,6 +1,7 @@
 /*
- * The exported functions that set what a file is beside its content: mode, owner, times, attributes.  They are
- * recorded, and mean nothing else: content stays as it is.  And one that only asks.
+ * The exported functions that set what a file is beside its content: mode, owner, times,
+ * attributes.  They are recorded, and mean nothing else: content stays as it is.  And one that only
+ * asks.
  */
 #include <sys/stat.h>
 #include <sys/time.h>

@@ -1,7 +1,8 @@
 /*
- * The exported functions of stdio that open and close files.  What a stream reads and writes in between
- * goes to the kernel by libc's own hidden calls and is never seen here: an agent's reads are judged by the
- * descriptor's offset when the stream is closed, the journal's by the stream's buffers.
+ * The exported functions of stdio that open and close files.  What a stream reads and writes in
+ * between goes to the kernel by libc's own hidden calls and is never seen here: an agent's reads
+ * are judged by the descriptor's offset when the stream is closed, the journal's by the stream's
+ * buffers.
  */
 #include <errno.h>
 #include <string.h>
@@ -25,7 +26,8 @@ static int flags_of_mode(const char *mode)
 	       (mode[0] == 'w' ? O_TRUNC : O_APPEND);
 }
 
-/* A stream's descriptor, -1 for one in memory.  fileno(3) says so by errno too, which is the program's. */
+/* A stream's descriptor, -1 for one in memory.  fileno(3) says so by errno too, which is the
+ * program's. */
 static int descriptor_of(FILE *stream)
 {
 	int saved_errno = errno;
@@ -49,7 +51,7 @@ static FILE *opened_stream(FILE *stream, const char *path, const char *mode,
 	return stream;
 }
 
-/* libc looks at the mode before it asks the kernel for anything. */
+/* libc inspects the mode before it asks the kernel for anything. */
 static inline bool rules_refuse_stream(const char *path, const char *mode)
 {
 	return __builtin_expect(shim.rules.ops, 0) && path && mode &&
@@ -110,7 +112,8 @@ EXPORT FILE *freopen(const char *path, const char *mode, FILE *old)
 	if (rules_refuse_stream(path, mode)) /* the old one stays open */
 		return NULL;
 	reopening_stream(old, &closing);
-	/* It closes the old file also where the new one cannot be opened: a refusal is told to nobody. */
+	/* It closes the old file also where the new one cannot be opened: a refusal is told to
+	 * nobody. */
 	bool may = may_replace_by_stream(path, mode, &check);
 	FILE *stream = may ? REAL(freopen)(path, mode, old) : NULL;
 	(void)call_closed(0, &closing);
@@ -128,7 +131,8 @@ EXPORT FILE *freopen64(const char *path, const char *mode, FILE *old)
 	if (rules_refuse_stream(path, mode)) /* the old one stays open */
 		return NULL;
 	reopening_stream(old, &closing);
-	/* It closes the old file also where the new one cannot be opened: a refusal is told to nobody. */
+	/* It closes the old file also where the new one cannot be opened: a refusal is told to
+	 * nobody. */
 	bool may = may_replace_by_stream(path, mode, &check);
 	FILE *stream = may ? REAL(freopen64)(path, mode, old) : NULL;
 	(void)call_closed(0, &closing);
@@ -218,8 +222,8 @@ EXPORT int _IO_fclose(FILE *stream)
 	return call_closed(REAL(_IO_fclose)(stream), &closing);
 }
 
-/* A stream gave a whitelisted program what stood behind a place of its file: that may be answered (in_process.c).  Not where it asked for
- * items of more than a byte: there is no part of one. */
+/* A stream gave a whitelisted program what stood behind a place of its file: that may be answered
+ * (in_process.c).  Not where it asked for items of more than a byte: there is no part of one. */
 static size_t was_read_from_stream(FILE *stream, void *buffer, size_t item_bytes, size_t items)
 {
 	enum { STREAM_AT_END = 0x0010 }; /* glibc, bits/types/struct_FILE.h: what feof(3) tells */
@@ -334,7 +338,8 @@ static bool refuses_write(FILE *stream, const void *data, size_t size_bytes)
 	return true;
 }
 
-/* Is data about to be put into a stream let pass?  libc writes it later by calls that nobody sees. */
+/* Is data about to be put into a stream let pass?  libc writes it later by calls that nobody
+ * sees. */
 static inline bool may_write(FILE *stream, const void *data, size_t size_bytes)
 {
 	return __builtin_expect(!shim.guards || !guarded_any(), 1) || !stream ||

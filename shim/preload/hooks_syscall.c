@@ -1,6 +1,7 @@
 /*
- * syscall(2): programs that call the kernel by number through libc (Node: statx, copy_file_range) open, read, name and
- * start things too.  The real call first; then what it means, as in the function of that name.
+ * syscall(2): programs that call the kernel by number through libc (Node: statx, copy_file_range)
+ * open, read, name and start things too.  The real call first; then what it means, as in the
+ * function of that name.
  */
 #include <linux/close_range.h>
 #include <linux/openat2.h>
@@ -151,8 +152,9 @@ static int set_times(const long *arguments)
 	return TEXT(1) ? utimensat(INT(0), TEXT(1), times, INT(3)) : futimens(INT(0), times);
 }
 
-/* Calls that rules or the guard may refuse are made by the functions of their names, which ask: libc's pass the same arguments on.  Where
- * libc's function says no by itself to what the kernel takes, or the other way round, the kernel is asked as before.  False: it is to be. */
+/* Calls that rules or the guard may refuse are made by the functions of their names, which ask:
+ * libc's pass the same arguments on.  Where libc's function says no by itself to what the kernel
+ * takes, or the other way round, the kernel is asked as before.  False: it is to be. */
 static bool is_made_by_name(const struct system_call *call, const long *arguments, long *ret)
 {
 	if (!(OPERATIONS[call->operation].stations & STATION_GUARD) && !shim.rules.ops)
@@ -182,7 +184,8 @@ static bool may_write(const struct system_call *call, const long *arguments)
 	return call_may_write_parts(INT(0), DATA(1), INT(2));
 }
 
-/* creat(2) becomes the open(2) that it stands for, where the guard looks at it: as start_guarded(). */
+/* creat(2) becomes the open(2) that it stands for, where the guard inspects it: as
+ * start_guarded(). */
 static int start_creating(const struct system_call *call, long *number, long *arguments,
 			  struct write_check *check)
 {
@@ -199,9 +202,10 @@ static int start_creating(const struct system_call *call, long *number, long *ar
 	return -1;
 }
 
-/* Opening and writing are left to the kernel: libc's functions can be cancelled (pthreads(7)), this one cannot.
- * Returns which argument holds the flags of an open that is looked at, with what it opens; -1 for other calls; -2 where the call has to
- * fail. */
+/* Opening and writing are left to the kernel: libc's functions can be cancelled (pthreads(7)), this
+ * one cannot.
+ * Returns which argument holds the flags of an open that is inspected, with what it opens; -1 for
+ * other calls; -2 where the call has to fail. */
 static int start_guarded(const struct system_call *call, long *number, long *arguments,
 			 struct write_check *check)
 {
@@ -213,7 +217,7 @@ static int start_guarded(const struct system_call *call, long *number, long *arg
 		return start_creating(call, number, arguments, check);
 	int directory = directory_of(call->directory, arguments);
 	const char *path = TEXT(call->path);
-	if (call->number == SYS_openat2) { /* the guard does not look at this one */
+	if (call->number == SYS_openat2) { /* the guard does not inspect this one */
 		const struct open_how *how = DATA(2);
 		bool asks = shim.rules.ops && launch_is_readable(how);
 		return asks && call_rules_refuse_open(directory, path, (int)how->flags) ? -2 : -1;
@@ -226,7 +230,8 @@ EXPORT long syscall(long number, ...)
 	long arguments[6], ret;
 	va_list list;
 
-	/* As libc's own: six words, whatever the caller passed (psABI: registers, then the stack). */
+	/* As libc's own: six words, whatever the caller passed (psABI: registers, then the
+	 * stack). */
 	va_start(list, number);
 	for (int i = 0; i < 6; i++)
 		arguments[i] = va_arg(list, long);

@@ -1,12 +1,13 @@
 /*
- * A program about to be started: it is announced to the session, and the copy of the environment that it
- * gets holds its ticket, the session's folder in place of its name, and our library, if somebody had taken
- * that out.  For a program that could not load the library (another architecture, musl) it is taken
- * out, so that the loader prints nothing; also for one that would not start below it (AddressSanitizer).
+ * A program about to be started: it is announced to the session, and the copy of the environment
+ * that it gets holds its ticket, the session's directory in place of its name, and our library, if
+ * somebody had taken that out.  For a program that could not load the library (another
+ * architecture, musl) it is taken out, so that the loader prints nothing; also for one that would
+ * not start below it (AddressSanitizer).
  * The caller's own environment stays as it is.
  *
- * Where the caller scrubbed its environment (`env -i`), only LD_PRELOAD is put back: the child finds the session
- * by its ancestors and its place by its pid (attach.c).
+ * Where the caller scrubbed its environment (`env -i`), only LD_PRELOAD is put back: the child
+ * finds the session by its ancestors and its place by its pid (attach.c).
  *
  * This runs between fork or vfork and exec: only the stack and the segment are written to.
  */
@@ -43,9 +44,9 @@ static bool is_our_session(const char *value)
 	       strcmp(value, shim.segment.header->name) == 0;
 }
 
-/* Memory for an environment's array that is too large for a stack.  It belongs to a thread, told by its thread pointer, which a
- * child between vfork and exec has from its parent: when that child has become another program, the parent's thread
- * may take it again. */
+/* Memory for an environment's array that is too large for a stack.  It belongs to a thread, told by
+ * its thread pointer, which a child between vfork and exec has from its parent: when that child has
+ * become another program, the parent's thread may take it again. */
 enum {
 	LARGE_ARRAYS = 12, /* memory of a library counts, too (setrlimit(2), RLIMIT_DATA) */
 	LARGE_VARIABLES = 1000,
@@ -141,7 +142,8 @@ void launch_measure(struct launch *ret_launch, struct launch_place place, char *
 				    1;
 }
 
-/* Finds our library in a value of LD_PRELOAD (ld.so(8): separated by spaces or colons).  Returns where it begins, or NULL. */
+/* Finds our library in a value of LD_PRELOAD (ld.so(8): separated by spaces or colons).  Returns
+ * where it begins, or NULL. */
 static const char *find_library(const char *value)
 {
 	size_t length = strlen(shim.library);
@@ -155,8 +157,8 @@ static const char *find_library(const char *value)
 	return NULL;
 }
 
-/* LD_PRELOAD= with our library, which is not in `value`: first, but behind a sanitizer's that must be.  False when it does not
- * fit. */
+/* LD_PRELOAD= with our library, which is not in `value`: first, but behind a sanitizer's that must
+ * be.  False when it does not fit. */
 static bool add_library(const char *value, char *ret_entry, size_t capacity)
 {
 	size_t library = strlen(shim.library), rest = strlen(value);
@@ -180,7 +182,8 @@ static bool add_library(const char *value, char *ret_entry, size_t capacity)
 	return true;
 }
 
-/* LD_PRELOAD= without our library, which begins at `found` in `value`.  False when it does not fit. */
+/* LD_PRELOAD= without our library, which begins at `found` in `value`.  False when it does not
+ * fit. */
 static bool remove_library(const char *value, const char *found, char *ret_entry, size_t capacity)
 {
 	const char *behind = found + strlen(shim.library);
@@ -197,8 +200,8 @@ static bool remove_library(const char *value, const char *found, char *ret_entry
 	return true;
 }
 
-/* LD_PRELOAD= with our library, at `found` in `value`, moved behind a sanitizer's that must be first.  False when there is nothing to
- * move, or no room. */
+/* LD_PRELOAD= with our library, at `found` in `value`, moved behind a sanitizer's that must be
+ * first.  False when there is nothing to move, or no room. */
 static bool move_library_back(const char *value, const char *found, char *ret_entry,
 			      size_t capacity)
 {
@@ -214,8 +217,8 @@ static bool move_library_back(const char *value, const char *found, char *ret_en
 	return true;
 }
 
-/* What a file that is looked at was found to be, noted for all processes: one bit, and a hash of all that tells that the file is still
- * the same.  NULL: nowhere. */
+/* What a file that is inspected was found to be, noted for all processes: one bit, and a hash of
+ * all that tells that the file is still the same.  NULL: nowhere. */
 static uint64_t *note_of(const struct stat *stat, uint64_t *ret_key)
 {
 	const uint64_t words[] = { stat->st_dev,
@@ -235,9 +238,10 @@ static uint64_t *note_of(const struct stat *stat, uint64_t *ret_key)
 	return notes ? &notes[(key >> 32) % LAUNCH_NOTES] : NULL;
 }
 
-/* Can a program load this library?  False only when its file says that it cannot: an ELF file of another class or
- * machine, one whose loader is musl's (elf(5)), one with a sanitizer that must be loaded first, or a detector of races.  Looked at where the path has a slash: then the look costs the same for
- * every program.  A script goes by its interpreter. */
+/* Can a program load this library?  False only when its file says that it cannot: an ELF file of
+ * another class or machine, one whose loader is musl's (elf(5)), one with a sanitizer that must be
+ * loaded first, or a detector of races.  Looked at where the path has a slash: then the look costs
+ * the same for every program.  A script goes by its interpreter. */
 static bool can_load(const char *executable)
 {
 	_Alignas(8) char head[1024];
@@ -278,7 +282,8 @@ static bool can_load(const char *executable)
 		if (head[0] == '#' && head[1] == '!') {
 			char *path = head + 2 + strspn(head + 2, " \t");
 			path[strcspn(path, " \t\n")] = '\0';
-			/* the next round reads into `head`, behind which the name lies: keep it on the stack */
+			/* the next round reads into `head`, behind which the name lies: keep it on
+			 * the stack */
 			size_t bytes = strlen(path) + 1;
 			char *name = __builtin_alloca(bytes);
 			memcpy(name, path, bytes);
@@ -299,7 +304,8 @@ static bool can_load(const char *executable)
 
 void launch_announce(struct launch *launch, pid_t pid, char *const argv[])
 {
-	/* Arguments as the kernel will read them, and their places: a word may lie where nothing is. */
+	/* Arguments as the kernel will read them, and their places: a word may lie where nothing
+	 * is. */
 	char *joined = scratch_acquire(), *places = scratch_acquire();
 	char **words = (char **)(void *)places;
 	const char *executable = launch->place.path[0] ? launch->place.path : "fexecve";

@@ -18,7 +18,8 @@ enum { LAUNCH_DIRECTORY_UNKNOWN = -1 };
 
 struct large;
 
-/* A program being started.  Lives on the caller's stack, beside what the two calls below ask for. */
+/* A program being started.  Lives on the caller's stack, beside what the two calls below ask
+ * for. */
 struct launch {
 	struct launch_place place;
 	bool announces; /* it goes on record, also where its environment is passed on as it is */
@@ -30,31 +31,36 @@ struct launch {
 };
 
 enum {
-	LAUNCH_VARIABLES_MORE = 3,    /* pointers that the new array has more than the old one */
-	LAUNCH_VARIABLES_STACK = 128, /* as many go on the stack, which may be a signal handler's; */
+	LAUNCH_VARIABLES_MORE = 3, /* pointers that the new array has more than the old one */
+	/* as many go on the stack, which may be a signal handler's; */
+	LAUNCH_VARIABLES_STACK = 128,
 	LAUNCH_VARIABLES_STACK_MAX = 500, /* as many if there is no other place */
 	LAUNCH_VARIABLES_MAX = 8000,
 };
 
-/* launch_measure(): looks at what a program is started with.  ret_launch->announces is false when this process is not attached
- * or a pointer is not readable (the kernel will say EFAULT); variables is -1 then, and when the environment is too large
- * or names another session: nothing may be added to it. */
+/* launch_measure(): inspects what a program is started with.  ret_launch->announces is false when
+ * this process is not attached or a pointer is not readable (the kernel will say EFAULT); variables
+ * is -1 then, and when the environment is too large or names another session: nothing may be added
+ * to it. */
 void launch_measure(struct launch *ret_launch, struct launch_place place, char *const argv[],
 		    char *const environment[]);
 
-/* launch_announce(): puts a program on record.  launch: from launch_measure(), which announces.  pid: the caller's own for exec, 0
- * for spawn. */
+/* launch_announce(): puts a program on record.  launch: from launch_measure(), which announces.
+ * pid: the caller's own for exec, 0 for spawn. */
 void launch_announce(struct launch *launch, pid_t pid, char *const argv[]);
 
 /* launch_environment(): makes the environment that a program is started with.
  *
  * launch: announced, variables not -1.
- * stack_array: variables + LAUNCH_VARIABLES_MORE pointers, or NULL where launch->large is set.  preload:
- * preload_bytes bytes.  Returns the new environment: it points into `environment`, `launch`, `preload` and `shim`. */
+ * stack_array: variables + LAUNCH_VARIABLES_MORE pointers, or NULL where launch->large is set.
+ * preload:
+ * preload_bytes bytes.  Returns the new environment: it points into `environment`, `launch`,
+ * `preload` and `shim`. */
 char *const *launch_environment(struct launch *launch, char *const environment[],
 				char **stack_array, char *preload);
 
-/* launch_repairs_command(): libc starts shells for system() and popen() with the process's own environment.
+/* launch_repairs_command(): libc starts shells for system() and popen() with the process's own
+ * environment.
  * Returns whether that lacks our library, so that the command has to begin by putting it back. */
 bool launch_repairs_command(void);
 
@@ -69,7 +75,8 @@ void launch_resumed(void);
 /* launch_reset(): in a copy that fork made: as scratch_reset(). */
 void launch_reset(void);
 
-/* launch_done(): the call came back.  pid: what posix_spawn started; 0: nothing was started, because of `error`. */
+/* launch_done(): the call came back.  pid: what posix_spawn started; 0: nothing was started,
+ * because of `error`. */
 void launch_done(const struct launch *launch, pid_t pid, int error);
 
 #endif

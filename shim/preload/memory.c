@@ -8,8 +8,8 @@
 #include "tracker/segment/segment.h"
 #include "tracker/sys/sys.h"
 
-/* Does the process run in valgrind?  By its client request 0x1001, RUNNING_ON_VALGRIND: instructions that do nothing
- * on a processor (valgrind.h, since 3.0; aarch64 since 3.10). */
+/* Does the process run in valgrind?  By its client request 0x1001, RUNNING_ON_VALGRIND:
+ * instructions that do nothing on a processor (valgrind.h, since 3.0; aarch64 since 3.10). */
 static bool runs_in_valgrind(void)
 {
 	const uint64_t request[6] = { 0x1001 };
@@ -36,12 +36,12 @@ static bool runs_in_valgrind(void)
 	return answer != 0;
 }
 
-/* rt_sigprocmask(2) copies the set before it looks at how, which is none here: the
+/* rt_sigprocmask(2) copies the set before it inspects how, which is none here: the
  * mask stays.  It always copies eight bytes: aligned, they do not reach over the end of the page.
  *
- * valgrind complains of such a `how`, and memcheck of bytes among the eight that the caller never wrote.  There
- * sched_setaffinity(2) copies as many as are asked for, for a process that cannot be.  Not everywhere: a filter of a
- * sandbox may forbid that call (systemd's ~@resources). */
+ * valgrind complains of such a `how`, and memcheck of bytes among the eight that the caller never
+ * wrote.  There sched_setaffinity(2) copies as many as are asked for, for a process that cannot
+ * be.  Not everywhere: a filter of a sandbox may forbid that call (systemd's ~@resources). */
 static bool can_copy(uintptr_t address, int size_bytes)
 {
 	const int NO_PROCESS = INT_MAX;

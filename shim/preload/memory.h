@@ -4,7 +4,8 @@
 
 #include <stdbool.h>
 
-/* launch_is_readable(): may the kernel read 8 bytes there?  launch_is_byte(): one, and so all up to the end of its page? */
+/* launch_is_readable(): may the kernel read 8 bytes there?  launch_is_byte(): one, and so all up to
+ * the end of its page? */
 bool launch_is_readable(const void *address);
 bool launch_is_byte(const void *address);
 

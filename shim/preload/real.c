@@ -35,19 +35,22 @@ static long is_missing(void)
 
 /* ---- the loader's list ---- */
 
-/* What the loader tells debuggers (link.h).  Weak: to depend on libc alone, and not there in a musl program. */
+/* What the loader tells debuggers (link.h).  Weak: to depend on libc alone, and not there in a musl
+ * program. */
 extern struct r_debug _r_debug __attribute__((weak));
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
 
-/* The kernel's own object, which is on the list, and in which nothing is looked for by name but its clock. */
+/* The kernel's own object, which is on the list, and in which nothing is looked for by name but its
+ * clock. */
 static bool is_kernels(const struct link_map *object)
 {
 	return strncmp(object->l_name, "linux-vdso", 10) == 0;
 }
 
-/* The objects that were loaded when this library started, from the one behind it to the last.  They stay for as long as the
- * process lives, and so do the links between them; what dlopen() adds comes behind the last one, and is not looked at, as
- * dlsym(RTLD_NEXT) would not have found it at the start. */
+/* The objects that were loaded when this library started, from the one behind it to the last.  They
+ * stay for as long as the process lives, and so do the links between them; what dlopen() adds comes
+ * behind the last one, and is not inspected, as dlsym(RTLD_NEXT) would not have found it at the
+ * start. */
 static struct link_map *own_object, *last_object;
 
 static struct link_map *find_object(void)
@@ -119,7 +122,8 @@ static bool exports_of(const struct link_map *object, struct exports *ret_export
 	return exports.symbols && exports.strings && (exports.gnu_hash || exports.hash);
 }
 
-/* Would dlsym() take this one?  A name without a version means its default one: not a hidden one. */
+/* Would dlsym() take this one?  A name without a version means its default one: not a hidden
+ * one. */
 static bool is_taken(const struct exports *exports, uint32_t index, const char *name)
 {
 	const ElfW(Sym) *symbol = &exports->symbols[index];
@@ -226,7 +230,8 @@ void *real_resolve_vfork(void)
 	return pointer;
 }
 
-/* The kernel's clock without libc around it, whose page need not be touched then.  NULL: it has none, or nobody shows it (Valgrind). */
+/* The kernel's clock without libc around it, whose page need not be touched then.  NULL: it has
+ * none, or nobody shows it (Valgrind). */
 static void *kernels_clock(void)
 {
 #if defined(__x86_64__)

@@ -1,10 +1,12 @@
 /*
  * libc's own functions behind the exported names: `REAL(open)(path, flags)`.
  *
- * Each is looked up when it is first called, behind this library: other preloaded libraries keep their turn, as by
- * dlsym(RTLD_NEXT), to which this has to be equal (tests/programs/real_names.c).  dlsym itself takes the loader's lock, which a
- * thread may hold while it waits for the caller, clears what dlerror() has to tell, and takes 200 ns a name: here the hash tables
- * of the loaded objects are read, where they lie.  Async-signal-safe; two threads that do so at once store the same pointer.
+ * Each is looked up when it is first called, behind this library: other preloaded libraries keep
+ * their turn, as by dlsym(RTLD_NEXT), to which this has to be equal (tests/programs/real_names.c).
+ * dlsym itself takes the loader's lock, which a thread may hold while it waits for the caller,
+ * clears what dlerror() has to tell, and takes 200 ns a name: here the hash tables of the loaded
+ * objects are read, where they lie.  Async-signal-safe; two threads that do so at once store the
+ * same pointer.
  */
 #ifndef SEEN_SHIM_REAL_H
 #define SEEN_SHIM_REAL_H
@@ -25,7 +27,8 @@
 #include <unistd.h>
 #include <utmp.h>
 
-/* Names that libc exports without declaring them (bits/fcntl2.h, bits/unistd.h, its internal names). */
+/* Names that libc exports without declaring them (bits/fcntl2.h, bits/unistd.h, its internal
+ * names). */
 int __xmknod(int version, const char *path, mode_t mode, dev_t *device);
 int __xmknodat(int version, int directory, const char *path, mode_t mode, dev_t *device);
 FILE *__setmntent(const char *path, const char *mode);
@@ -74,10 +77,12 @@ extern void *real_vfork;
 /* real_resolve_vfork(): sets it, and returns it; never NULL. */
 void *real_resolve_vfork(void);
 
-/* real_start(): for the constructor: remembers which objects there are, and looks up the clock (sys.h). */
+/* real_start(): for the constructor: remembers which objects there are, and looks up the clock
+ * (sys.h). */
 void real_start(void);
 
-/* real_library(): the path of this library, as the loader knows it.  NULL: not known.  Stays for as long as the process lives. */
+/* real_library(): the path of this library, as the loader knows it.  NULL: not known.  Stays for as
+ * long as the process lives. */
 const char *real_library(void);
 
 /* real_resolve(): the slow half of REAL().  Never NULL: for a name that this libc does not have,

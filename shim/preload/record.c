@@ -16,13 +16,15 @@
 
 /* ---- texts ---- */
 
-/* A filter of system calls gives any error without looking at what a pointer points to: then it is tried, where that may be. */
+/* A filter of system calls gives any error without inspecting what a pointer points to: then it is
+ * tried, where that may be. */
 static bool is_trusted(const char *path)
 {
 	return !shim.sandboxed && (!shim.filtered || (path && launch_is_text(path)));
 }
 
-/* Did the kernel read the path before it failed with this error?  Only then is the pointer known to be good. */
+/* Did the kernel read the path before it failed with this error?  Only then is the pointer known to
+ * be good. */
 static bool was_path_read_in_vain(int error, const char *path)
 {
 	if (!is_trusted(path))
@@ -71,7 +73,7 @@ static bool was_second_path_read(int error, const char *path)
 /* What a relative path is relative to, as records tell it (journal.h, `directory`). */
 static uint32_t directory_of(int directory)
 {
-	if (in_vfork_child()) /* its folder and descriptors are its own */
+	if (in_vfork_child()) /* its directory and descriptors are its own */
 		return 0;
 	if (directory == AT_FDCWD)
 		return change_directory_text();
@@ -79,7 +81,8 @@ static uint32_t directory_of(int directory)
 	return descriptor ? descriptor->opened : 0;
 }
 
-/* A path by another name of the workspace's root is recorded as one below the root.  Returns false where it is no such path. */
+/* A path by another name of the workspace's root is recorded as one below the root.  Returns false
+ * where it is no such path. */
 static bool write_behind_alias(struct journal_record *record, const char *path)
 {
 	const char *rest = path_behind_alias(&shim.segment, path);
@@ -96,7 +99,8 @@ static bool write_behind_alias(struct journal_record *record, const char *path)
 	return true;
 }
 
-/* The same of a name whose folder has no place in the record: written whole, into scratch.  NULL: it is no such path. */
+/* The same of a name whose directory has no place in the record: written whole, into scratch.
+ * NULL: it is no such path. */
 static char *without_alias(const char *path)
 {
 	if (path[0] != '/' || !path_behind_alias(&shim.segment, path))
@@ -123,7 +127,8 @@ static void write_path(struct journal_record *record, int directory, const char 
 		record->directory = directory_of(directory);
 }
 
-/* Is an access to be recorded, by level and by the globs of [journal] exclude?  A path that is not known is. */
+/* Is an access to be recorded, by level and by the globs of [journal] exclude?  A path that is not
+ * known is. */
 static bool is_wanted_here(bool writes, int directory, const char *path)
 {
 	const struct settings *settings = shim.segment.settings;
@@ -147,7 +152,8 @@ static inline bool is_wanted(bool writes, int directory, const char *path)
 	return is_wanted_here(writes, directory, path);
 }
 
-/* Memory that may not be there: what the caller hands to exec, where a wrong pointer has to give EFAULT. */
+/* Memory that may not be there: what the caller hands to exec, where a wrong pointer has to give
+ * EFAULT. */
 struct reader {
 	bool checks;    /* false: it is the program's own, from the kernel */
 	uintptr_t page; /* the last one that was found readable */
@@ -265,7 +271,8 @@ void record_exec(int directory, const char *path, const char *arguments, size_t 
 		shim_vforked.called = VFORK_CALLED;
 }
 
-/* What this program's standard descriptors were opened for by the one that stood in this process before. */
+/* What this program's standard descriptors were opened for by the one that stood in this process
+ * before. */
 static void inherit(void)
 {
 	struct journal_entry entry;
@@ -322,8 +329,8 @@ void record_exec_failed(uint64_t serial, int error)
 
 /* ---- names ---- */
 
-/* The beginning of a record of a call that was given a name.  path: becomes NULL where it was not read.  Returns false when the
- * call is not recorded. */
+/* The beginning of a record of a call that was given a name.  path: becomes NULL where it was not
+ * read.  Returns false when the call is not recorded. */
 static bool start_name(struct journal_record *record, bool failed, bool writes, int directory,
 		       const char **path)
 {

@@ -19,7 +19,7 @@ enum {
 	ENTER_REGISTERED = 1 << 4, /* the descriptor is none */
 };
 
-/* A ring whose entries are looked at.  Words are atomic: threads make rings of their own. */
+/* A ring whose entries are inspected.  Words are atomic: threads make rings of their own. */
 static struct ring {
 	uint32_t descriptor; /* and 1; 0: none */
 	uint32_t entries;
@@ -99,7 +99,8 @@ static bool is_harmless(unsigned operation)
 	}
 }
 
-/* All entries are looked at, also such as were submitted before: the kernel leaves them as they are. */
+/* All entries are inspected, also such as were submitted before: the kernel leaves them as they
+ * are. */
 static bool has_files(const struct ring *ring)
 {
 	uintptr_t address = __atomic_load_n(&ring->address, __ATOMIC_ACQUIRE);

@@ -1,8 +1,9 @@
 /*
  * Rings of io_uring(7): does one carry what is done with files, which then nobody here sees?
  *
- * libuv sends its epoll_ctl(2) calls through a ring in every Node program: nothing is missed by that.  So a ring that is submitted by
- * io_uring_enter(2) is judged by what is in it; one that the kernel polls, or that is laid out otherwise, counts as one with files.
+ * libuv sends its epoll_ctl(2) calls through a ring in every Node program: nothing is missed by
+ * that.  So a ring that is submitted by io_uring_enter(2) is judged by what is in it; one that the
+ * kernel polls, or that is laid out otherwise, counts as one with files.
  * Only calls by number, syscall(2), are seen.  Any thread; no locks.
  */
 #ifndef SEEN_SHIM_PRELOAD_RING_H

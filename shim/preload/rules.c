@@ -1,9 +1,11 @@
 /*
  * Rules inside a process: what they say of a call, before it is made (tracker/guard/rule.h).
  *
- * In a process that no rule speaks of nothing here is reached.  Where one does, a call of that kind costs a look whether its path can be
- * read, and one at /proc where it is relative to a folder's descriptor; a hit costs what it takes to tell of it.
- * Between vfork and exec too: then the current folder is asked for, which may not be the parent's.
+ * In a process that no rule speaks of nothing here is reached.  Where one does, a call of that kind
+ * costs a look whether its path can be read, and one at /proc where it is relative to a directory's
+ * descriptor; a hit costs what it takes to tell of it.
+ * Between vfork and exec too: then the current directory is asked for, which may not be the
+ * parent's.
  */
 #include "shim/preload/rules.h"
 
@@ -96,7 +98,8 @@ static void complete(struct asked *asked, bool is_there)
 		finish(asked);
 }
 
-/* What the rules say of a path as it was given.  follows: the call goes through a symbolic link at its end. */
+/* What the rules say of a path as it was given.  follows: the call goes through a symbolic link at
+ * its end. */
 static void ask(struct asked *asked, uint32_t ops, int directory, const char *path, bool follows)
 {
 	struct stat stat;
@@ -201,7 +204,8 @@ static bool is_own_program(const char *path)
 	       stat.st_dev == shim.program_dev;
 }
 
-/* What a name without a slash stands for, as execvp(3) looks for it: into scratch, NULL where there is none. */
+/* What a name without a slash stands for, as execvp(3) looks for it: into scratch, NULL where there
+ * is none. */
 static char *search(const char *file)
 {
 	const char *path = variable(environ, "PATH");

@@ -2,8 +2,9 @@
 #ifndef SEEN_SHIM_SCRATCH_H
 #define SEEN_SHIM_SCRATCH_H
 
-/* scratch_acquire(): SEGMENT_PATH_BYTES of memory for a path: stacks of signal handlers and threads are small.  NULL when
- * all are in use (then the event is lost).  scratch_release(): gives it back; NULL is let pass.  Lock-free. */
+/* scratch_acquire(): SEGMENT_PATH_BYTES of memory for a path: stacks of signal handlers and threads
+ * are small.  NULL when all are in use (then the event is lost).  scratch_release(): gives it back;
+ * NULL is let pass.  Lock-free. */
 char *scratch_acquire(void);
 void scratch_release(char *scratch);
 

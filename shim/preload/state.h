@@ -31,18 +31,19 @@
  *	vfork.S     vfork, which cannot be wrapped in C
  *	attach.c    start: finds the session, maps it, learns role and context
  *
- * The list goes upward: a file uses those above it in the list, the tracker, and of shim/supervise the form of the meeting alone
- * (handshake.h).  Where a lower one has to reach a higher one, that hands it a function (struct shim, `resumed`; reader_start()).
+ * The list goes upward: a file uses those above it in the list, the tracker, and of shim/supervise
+ * the form of the meeting alone (handshake.h).  Where a lower one has to reach a higher one, that
+ * hands it a function (struct shim, `resumed`; reader_start()).
  *
  * Rules, for every line below shim/ and for what it calls in tracker/:
- *   - The real call comes first; memory that the caller passed is looked at only after it succeeded
+ *   - The real call comes first; memory that the caller passed is inspected only after it succeeded
  *     (exec cannot: there, pointers are read as the kernel would).
  *   - errno is never changed: system calls are made directly (tracker/sys/sys.h).
  *   - No malloc, no stdio, no locks, no threads, no descriptor kept, nothing printed, no exit.
  *   - Async-signal-safe, and safe between vfork and exec: there, nothing but the stack and the
  *     segment is written to.
  *   - In a process that is neither viewer, reader, agent nor whitelisted, no call is added past the start, but for these: gettid
- *     once in each thread that does something, getpid after vfork and at _exit, getcwd after the current folder was
+ *     once in each thread that does something, getpid after vfork and at _exit, getcwd after the current directory was
  *     changed, statx of a file of the workspace that an open may have made, and what it takes to make the journal longer; and, where a rule speaks of the program and of such calls, what it takes
  *     to know the path (rules.c).
  *   - Anything unexpected: do nothing.
@@ -59,32 +60,40 @@
 #include "tracker/process/process.h"
 #include "tracker/segment/segment.h"
 
-/* This process, as set up by attach.c before main() and constant afterwards.  What every call of a tool looks at comes first: it
- * is in one line of the cache. */
+/* This process, as set up by attach.c before main() and constant afterwards.  What every call of a
+ * tool inspects comes first: it is in one line of the cache. */
 struct shim {
-	bool on; /* attached to a session: false until the constructor ran, and for ever without one */
-	bool plain; /* `on` and `records`, and none of views, reads_own, shows, tracks: what most calls of most programs ask alone */
-	bool views; /* a viewer: reads and writes are followed */
-	bool reads_own;   /* an agent, or whitelisted: its own reads are counted */
+	/* attached to a session: false until the constructor ran, and for ever without one */
+	bool on;
+	/* `on` and `records`, and none of views, reads_own, shows, tracks: what most calls of most
+	 * programs ask alone */
+	bool plain;
+	bool views;       /* a viewer: reads and writes are followed */
+	bool reads_own;   /* an agent, or whitelisted: its in-process reads are counted */
 	bool answers_own; /* whitelisted: repeats of them may be answered */
 	bool answered;    /* one was: what this process writes may be a notice */
 	bool changes;     /* what it changes is recorded */
 	bool records;     /* what it does goes to the journal */
 	bool records_all; /* whatever the path */
-	bool guards;      /* what it is about to destroy is looked at first */
+	bool guards;      /* what it is about to destroy is inspected first */
 	bool shows; /* a reader that prints what is in its files: what it opens, its scope knows */
-	bool tracks; /* a reader whose command may be remembered: what it opens and lists is looked at */
+	/* a reader whose command may be remembered: what it opens and lists is inspected */
+	bool tracks;
 	bool is_fork;      /* a copy of the process that attached */
 	bool ends_capture; /* its end is the end of a capture's command */
-	bool filtered; /* it may have a filter that answers calls before the kernel looks at their arguments */
+	/* it may have a filter that answers calls before the kernel inspects their arguments */
+	bool filtered;
 	bool supervised; /* a supervisor answered */
-	bool opens_pass; /* and libc's open is what a wrapper would call: no other library's comes between */
+	/* and libc's open is what a wrapper would call: no other library's comes between */
+	bool opens_pass;
 	bool sandboxed; /* it told the kernel which calls to allow: no calls of ours from then on */
 	uint32_t record; /* number of this process's START or FORK record; 0: there is none */
-	uint64_t *counts; /* of this program, PROCESS_COUNTS words in the segment; NULL: it has none */
+	/* of this program, PROCESS_COUNTS words in the segment; NULL: it has none */
+	uint64_t *counts;
 	struct rule_program rules; /* that speak of this program; none: nobody asks */
 	uint64_t program_dev,
-		program_ino; /* file of seen's own program, where there are rules; ino 0: not known */
+		/* file of seen's own program, where there are rules; ino 0: not known */
+		program_ino;
 	uint32_t starts;   /* programs that this process started, and copies of it: by atomic add */
 	uint32_t role;     /* enum role */
 	uint64_t scope_id; /* baseline_scope(): what it reads and writes belongs to; 0: none */
@@ -95,7 +104,7 @@ struct shim {
 	struct process_ref process;
 	struct request request; /* context; for viewers and readers the request that they are */
 	const char *library;    /* as the loader knows it; empty: not known */
-	char *session;          /* `SEEN_SESSION=` and the folder of the segment */
+	char *session;          /* `SEEN_SESSION=` and the directory of the segment */
 	void (*resumed)(void); /* launch_resumed(): thread.c, which calls it, lies below launch.c */
 	/* the last one: most of it is never touched (start.ld) */
 	struct journal journal;
@@ -113,7 +122,8 @@ static inline void shim_complete(void)
 		     !shim.tracks && !shim.sandboxed;
 }
 
-/* shim_starts(): how many programs and copies this process started: they may have any descriptor of it. */
+/* shim_starts(): how many programs and copies this process started: they may have any descriptor of
+ * it. */
 static inline uint32_t shim_starts(void)
 {
 	return __atomic_load_n(&shim.starts, __ATOMIC_RELAXED);
@@ -126,10 +136,12 @@ static inline void count_up(enum process_count count)
 		(void)__atomic_fetch_add(&shim.counts[count], 1, __ATOMIC_RELAXED);
 }
 
-/* program_path(): path of the program: ../../bin/seen from the folder of this library.  False: it is not known. */
+/* program_path(): path of the program: ../../bin/seen from the directory of this library.  False:
+ * it is not known. */
 bool program_path(char *ret_path, size_t capacity);
 
-/* variable(): the value of NAME in an environment, or NULL.  libc's getenv may be the program's own (bash). */
+/* variable(): the value of NAME in an environment, or NULL.  libc's getenv may be the program's own
+ * (bash). */
 const char *variable(char *const environment[], const char *name);
 
 #endif

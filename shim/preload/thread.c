@@ -7,7 +7,8 @@
 static bool untrackable;    /* something that is not followed was done */
 static pid_t viewer_thread; /* the only one that may be followed; 0: nothing opened yet */
 
-/* Set by vfork (vfork.S) in the thread that calls it, and so in the child, which shares the thread's memory. */
+/* Set by vfork (vfork.S) in the thread that calls it, and so in the child, which shares the
+ * thread's memory. */
 __thread struct vfork_note shim_vforked;
 
 bool in_vfork_child_asked(void)

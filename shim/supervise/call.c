@@ -22,7 +22,7 @@
 #include "tracker/segment/workspace.h"
 #include "tracker/sys/sys.h"
 
-/* What is known while one call is looked at. */
+/* What is known while one call is inspected. */
 struct trapped {
 	struct targets *targets;
 	const struct supervision *supervision;
@@ -119,8 +119,9 @@ static void locate(const struct trapped *trapped, struct name *name)
 	named->normal = name->normal[0] ? name->normal : NULL;
 }
 
-/* Reads a name that a call was given.  changes: what it stands for is about to be changed; then the current folder is asked for
- * again, which others may have given another name.  False when the kernel will find it wrong, or it cannot be read. */
+/* Reads a name that a call was given.  changes: what it stands for is about to be changed; then the
+ * current directory is asked for again, which others may have given another name.  False when the
+ * kernel will find it wrong, or it cannot be read. */
 static bool read_name(const struct trapped *trapped, int directory_at, int path_at, bool changes,
 		      struct name *ret_name)
 {
@@ -136,7 +137,7 @@ static bool read_name(const struct trapped *trapped, int directory_at, int path_
 		return false;
 	}
 	named->path = ret_name->path;
-	/* What is below an open folder's name in /proc is relative to that folder. */
+	/* What is below an open directory's name in /proc is relative to that directory. */
 	int fd;
 	const char *rest = path_behind_descriptor(ret_name->path, (uint32_t)trapped->target->pid,
 						  &fd);
@@ -158,9 +159,9 @@ static bool read_name(const struct trapped *trapped, int directory_at, int path_
 
 /* ---- changes ---- */
 
-/* Looks at what a name stands for, as the process would: through its own root, folder or descriptor, which leads right behind
- * symbolic links, too, where the normalized text does not.  Only absolute links are followed from our root.  Returns 0 or a
- * negative errno. */
+/* Inspects what a name stands for, as the process would: through its own root, directory or
+ * descriptor, which leads right behind symbolic links, too, where the normalized text does not.
+ * Only absolute links are followed from our root.  Returns 0 or a negative errno. */
 static long inspect_named(const struct trapped *trapped, const struct named *named, bool follows,
 			  struct stat *ret_stat)
 {
@@ -234,7 +235,8 @@ static bool is_there(void *data)
 	return error == 0;
 }
 
-/* May the call do that to a name?  ops: enum rule_op.  follows: symbolic links.  Returns 0 or a negative errno that it is to fail with. */
+/* May the call do that to a name?  ops: enum rule_op.  follows: symbolic links.  Returns 0 or a
+ * negative errno that it is to fail with. */
 static int ask_rules(const struct trapped *trapped, uint32_t ops, const struct named *named,
 		     bool follows)
 {
@@ -243,7 +245,8 @@ static int ask_rules(const struct trapped *trapped, uint32_t ops, const struct n
 		.ops = ops, .named = named, .is_there = is_there, .data = &question
 	};
 
-	/* An empty name is an error, or the descriptor's own file, which was judged when it was opened. */
+	/* An empty name is an error, or the descriptor's own file, which was judged when it was
+	 * opened. */
 	return named->path[0] ? rules_ask(trapped->supervision, trapped->target, &access) : 0;
 }
 
@@ -261,7 +264,8 @@ static enum guard_kind kind_of(enum journal_op op, uint32_t flags)
 	return flags & O_APPEND ? GUARD_APPENDS : GUARD_WRITES;
 }
 
-/* Asks whether a name may be changed, before it is.  source: RENAME: what takes its place.  Returns 0 or a negative errno. */
+/* Asks whether a name may be changed, before it is.  source: RENAME: what takes its place.  Returns
+ * 0 or a negative errno. */
 static int ask(const struct trapped *trapped, enum journal_op op, uint32_t flags,
 	       const struct named *named, bool follows, const struct named *source)
 {
@@ -280,7 +284,8 @@ static int ask(const struct trapped *trapped, enum journal_op op, uint32_t flags
 
 	if (!named->normal || !named->path[0])
 		return 0;
-	/* Nothing is lost by these: what is there is not looked at; what is made where there is nothing is the session's. */
+	/* Nothing is lost by these: what is there is not inspected; what is made where there is
+	 * nothing is the session's. */
 	bool is_safe = op == JOURNAL_LINK ||
 		       (op == JOURNAL_RENAME && (flags & (RENAME_NOREPLACE | RENAME_EXCHANGE)));
 	bool is_new = is_safe && !(op == JOURNAL_RENAME && (flags & RENAME_EXCHANGE)) &&
@@ -432,7 +437,7 @@ static struct verdict judge_names(const struct trapped *trapped)
 	return call.error < 0 ? fail(call.error) : PASS;
 }
 
-/* The current folder is about to change. */
+/* The current directory is about to change. */
 static struct verdict judge_move(const struct trapped *trapped)
 {
 	const struct system_call *form = trapped->form;
@@ -629,8 +634,9 @@ static struct verdict judge_exec(const struct trapped *trapped)
 				    &cut);
 	if (!exchange_is_valid(trapped->exchange))
 		return PASS;
-	/* A name that is looked for along PATH is tried in each folder: where there is nothing, nothing is announced.  It is looked
-	 * for all the same whether another program came of it: what was seen here may not be what the kernel sees. */
+	/* A name that is looked for along PATH is tried in each directory: where there is nothing,
+	 * nothing is announced.  It is looked for all the same whether another program came of it:
+	 * what was seen here may not be what the kernel sees. */
 	bool is_there = true, is_spared = false;
 	if (name.named.normal && inspection_start()) {
 		long error = inspect_named(trapped, &name.named, true, &stat);
@@ -641,7 +647,8 @@ static struct verdict judge_exec(const struct trapped *trapped)
 			is_spared = rules_spare(supervision, &stat);
 		}
 	}
-	/* What passed libc was announced by the library; in another namespace of processes by numbers that mean nothing here. */
+	/* What passed libc was announced by the library; in another namespace of processes by
+	 * numbers that mean nothing here. */
 	bool by_library = target->way == WAY_LIBRARY &&
 			  target_is_library_code(target,
 						 trapped->exchange->call->data.instruction_pointer);
@@ -785,7 +792,8 @@ struct verdict call_judge(struct targets *targets, const struct supervision *sup
 		exchange_note_slow(exchange);
 	if (trapped.form && call->pid && !trapped.target)
 		trapped.target = target_acquire(targets, (pid_t)call->pid);
-	/* Of one that is known nothing is asked but what the call says, which is held against it later. */
+	/* Of one that is known nothing is asked but what the call says, which is held against it
+	 * later. */
 	bool is_valid = known || exchange_is_valid(exchange);
 	if (!trapped.target || !is_valid) {
 		if (is_valid) /* else it was killed: there is no call any more */

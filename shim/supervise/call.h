@@ -13,7 +13,8 @@ struct exchange {
 	int listener;
 	const struct seccomp_notif *call;
 	uint64_t received_ns; /* when it was taken, by CLOCK_MONOTONIC */
-	/* Called before the first look that takes long: others may take calls from then on.  For the one who took it. */
+	/* Called before the first look that takes long: others may take calls from then on.  For
+	 * the one who took it. */
 	void (*note_slow)(struct exchange *exchange);
 	bool is_long; /* it was */
 };
@@ -29,8 +30,10 @@ static inline void exchange_note_slow(struct exchange *exchange)
 /* exchange_is_valid(): does it still wait?  What was read of its process is worthless if not. */
 bool exchange_is_valid(const struct exchange *exchange);
 
-/* exchange_add(): adds a copy of a descriptor to the process, which the call returns: it is answered then.
- * Returns the descriptor's number there, or a negative errno; the call then waits still, but for -ENOENT: it is gone. */
+/* exchange_add(): adds a copy of a descriptor to the process, which the call returns: it is
+ * answered then.
+ * Returns the descriptor's number there, or a negative errno; the call then waits still, but for
+ * -ENOENT: it is gone. */
 int exchange_add(const struct exchange *exchange, int fd, bool close_on_exec);
 
 /* What is to be answered. */
@@ -46,7 +49,7 @@ struct verdict {
 	int64_t value;
 };
 
-/* call_judge(): looks at a call, records it, and says what is to be done.  mark: of the session. */
+/* call_judge(): inspects a call, records it, and says what is to be done.  mark: of the session. */
 struct verdict call_judge(struct targets *targets, const struct supervision *supervision,
 			  uint64_t mark, struct exchange *exchange);
 

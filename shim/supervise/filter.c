@@ -36,7 +36,8 @@ static void emit(struct sock_filter *program, unsigned *at, uint16_t code, uint3
 	};
 }
 
-/* Loads the flags of an open; goes on to `trap` unless it only looks: O_PATH, or a folder to be listed. */
+/* Loads the flags of an open; goes on to `trap` unless it only looks: O_PATH, or a directory to be
+ * listed. */
 static void emit_flags(struct sock_filter *program, unsigned *at, unsigned argument, unsigned trap,
 		       unsigned pass)
 {
@@ -88,7 +89,8 @@ static unsigned build(struct sock_filter *program, uint64_t mark)
 	emit(program, &at, BPF_JMP | BPF_JA, pass - (at + 1), 0, 0);
 	emit_flags(program, &at, 1, trap, pass);
 	emit_flags(program, &at, 2, trap, pass);
-	/* The mark in the sixth argument, both halves.  With 1 added it is another number: notified. */
+	/* The mark in the sixth argument, both halves.  With 1 added it is another number:
+	 * notified. */
 	emit(program, &at, BPF_LD | BPF_W | BPF_ABS, HIGH(5), 0, 0);
 	emit(program, &at, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(mark >> 32), 0, 3);
 	emit(program, &at, BPF_LD | BPF_W | BPF_ABS, LOW(5), 0, 0);

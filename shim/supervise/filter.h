@@ -1,10 +1,11 @@
 /*
  * The filter of system calls (seccomp(2)) that the command runs below, and all it starts.
  *
- * Trapped, by number, architecture and flags of open: opening a file, changing a name or the current folder (so that it need not
- * be asked for at each call), starting a program, ending, taking rights away from itself.  Never
- * reading, writing, closing, stat.  What the preloaded library does itself bears a mark in a register that the call does
- * not use, and passes.  io_uring_setup is answered ENOSYS, so that programs take calls that can be seen.  Calls of
+ * Trapped, by number, architecture and flags of open: opening a file, changing a name or the
+ * current directory (so that it need not be asked for at each call), starting a program, ending,
+ * taking rights away from itself.  Never reading, writing, closing, stat.  What the preloaded
+ * library does itself bears a mark in a register that the call does not use, and passes.
+ * io_uring_setup is answered ENOSYS, so that programs take calls that can be seen.  Calls of
  * another architecture pass untouched.
  */
 #ifndef SEEN_SUPERVISE_FILTER_H
@@ -15,11 +16,14 @@
 
 /* filter_install(): installs it in the calling process, for good.
  *
- * mark: an even number by chance, that the library puts into the sixth argument of calls that pass; with 1 added the
- * call is for the supervisor (shim/supervise/handshake.h).  0: there are no such calls.
- * ret_no_new_privs: whether no_new_privs had to be set (a process without CAP_SYS_ADMIN): setuid programs below have no effect.
- * Returns the listener, a descriptor with FD_CLOEXEC; -EBUSY when a filter above has one; -ENOSYS, -EINVAL on a kernel
- * that cannot; -EACCES, -EPERM where policy forbids.  On failure no_new_privs may be set all the same. */
+ * mark: an even number by chance, that the library puts into the sixth argument of calls that pass;
+ * with 1 added the call is for the supervisor (shim/supervise/handshake.h).  0: there are no such
+ * calls.
+ * ret_no_new_privs: whether no_new_privs had to be set (a process without CAP_SYS_ADMIN): setuid
+ * programs below have no effect.
+ * Returns the listener, a descriptor with FD_CLOEXEC; -EBUSY when a filter above has one; -ENOSYS,
+ * -EINVAL on a kernel that cannot; -EACCES, -EPERM where policy forbids.  On failure no_new_privs
+ * may be set all the same. */
 int filter_install(uint64_t mark, bool *ret_no_new_privs);
 
 #endif

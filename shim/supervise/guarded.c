@@ -23,14 +23,16 @@
 #include "tracker/sys/sys.h"
 
 enum {
-	WRITES_MAX = 32,    /* of one process at once: of more the end is not looked at here */
+	WRITES_MAX = 32,    /* of one process at once: of more the end is not inspected here */
 	PENDING_MAX = 1024, /* of all */
 };
 
 /* A call that was let pass. */
 struct write {
 	uint64_t key;
-	uint64_t serial; /* of the program that made the call: another may have taken its place, with the file still open */
+	/* of the program that made the call: another may have taken its place, with the file still
+	 * open */
+	uint64_t serial;
 	pid_t tid; /* whose call it was */
 	uint64_t time_ns;
 	struct version before;
@@ -47,8 +49,8 @@ struct guarded_files {
 	struct write writes[WRITES_MAX];
 };
 
-/* The writes of all processes that have not ended, in no order.  A file's slot has room for one writer: when that ends, another's
- * goes on. */
+/* The writes of all processes that have not ended, in no order.  A file's slot has room for one
+ * writer: when that ends, another's goes on. */
 static struct unended {
 	uint64_t key, serial;
 	uint32_t knows;
@@ -57,7 +59,8 @@ static int pending_count;
 static pthread_mutex_t pending_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t settle_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* One is about to begin.  Where the file had no writer, somebody else (`seen run`) has ended those that began before. */
+/* One is about to begin.  Where the file had no writer, somebody else (`seen run`) has ended those
+ * that began before. */
 static void start_pending(const struct write *write, bool is_first)
 {
 	(void)pthread_mutex_lock(&pending_lock);
@@ -85,8 +88,8 @@ static bool is_pending(const struct write *write, bool ends)
 	return found;
 }
 
-/* Says of a file that has no writer any more, for all that its slot says, who writes to it still: forks of one program have its
- * serial, too. */
+/* Says of a file that has no writer any more, for all that its slot says, who writes to it still:
+ * forks of one program have its serial, too. */
 static void resume_pending(const struct segment *segment, uint64_t key)
 {
 	struct unended found = { 0 };
@@ -205,7 +208,8 @@ static void start_write(const struct segment *segment, struct target *target,
 	start_pending(write, is_first);
 }
 
-/* What is to take another file's place.  Returns 0 or a negative errno: then nothing is known of it. */
+/* What is to take another file's place.  Returns 0 or a negative errno: then nothing is known of
+ * it. */
 static int inspect_source(const struct supervision *supervision, const struct target *target,
 			  const struct named *named, struct version *ret_version,
 			  bool *ret_has_notice)
@@ -249,7 +253,7 @@ static int ask(const struct supervision *supervision, struct target *target,
 	bool has_notice = false;
 	int fd = resolve_open(resolve_name(target, named, follows));
 
-	if (fd == -EINVAL || fd == -ELOOP) /* a folder, a device, a link */
+	if (fd == -EINVAL || fd == -ELOOP) /* a directory, a device, a link */
 		return 0;
 	bool moves = source &&
 		     inspect_source(supervision, target, source, &moved, &has_notice) == 0;
@@ -327,7 +331,8 @@ static bool is_changed(int fd, const struct stat *was)
 	return !stamp_equal(&before, &after);
 }
 
-/* Takes a notice out of a file again: the write itself could not be refused.  Nobody has it open. */
+/* Takes a notice out of a file again: the write itself could not be refused.  Nobody has it
+ * open. */
 static bool remove_notice(const struct supervision *supervision, struct target *target,
 			  const struct write *write)
 {
@@ -360,7 +365,8 @@ static bool remove_notice(const struct supervision *supervision, struct target *
 	return true;
 }
 
-/* Did somebody say already what is there now?  Where another one writes, too, only the content tells. */
+/* Did somebody say already what is there now?  Where another one writes, too, only the content
+ * tells. */
 static bool is_reported(const struct supervision *supervision, const struct write *write,
 			const struct version *now)
 {
@@ -373,7 +379,7 @@ static bool is_reported(const struct supervision *supervision, const struct writ
 			: version_equal(now, &file.written) || version_equal(now, &file.external));
 }
 
-/* Looks at what came of one.  sure: the call has been made.  False: it is not over yet. */
+/* Inspects what came of one.  sure: the call has been made.  False: it is not over yet. */
 static bool complete(const struct supervision *supervision, struct target *target,
 		     const struct write *write, bool ends, bool sure)
 {
@@ -401,8 +407,9 @@ static bool complete(const struct supervision *supervision, struct target *targe
 			return false;
 		}
 		read = guard_scan(segment, fd, &now, &has_nonce) == 0;
-		/* The call may have been made since, or be just being made, which has emptied the file before there is a
-		 * descriptor: then that is no more than a part of what it will be. */
+		/* The call may have been made since, or be just being made, which has emptied the
+		 * file before there is a descriptor: then that is no more than a part of what it
+		 * will be. */
 		bool moves = !sure && (has_open(target, &stat) || is_changed(fd, &stat) ||
 				       (write->empties && !stat.st_size));
 		(void)close(fd);

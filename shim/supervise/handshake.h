@@ -1,10 +1,12 @@
 /*
  * How the preloaded library and the supervisor meet in one process.
  *
- * The library says hello once, when it starts: openat(AT_FDCWD, &hello, 0, 0, 0, mark + 1), with the session's mark.
- * The filter hands that call to the supervisor, which reads the structure and answers with enum handshake_answer.  Where there is no
- * supervisor the kernel sees an empty path: ENOENT.  From then on the supervisor leaves to the library what libc
- * does, told by where the call comes from, and sees what the program does past libc.
+ * The library says hello once, when it starts: openat(AT_FDCWD, &hello, 0, 0, 0, mark + 1), with
+ * the session's mark.
+ * The filter hands that call to the supervisor, which reads the structure and answers with enum
+ * handshake_answer.  Where there is no supervisor the kernel sees an empty path: ENOENT.  From then
+ * on the supervisor leaves to the library what libc does, told by where the call comes from, and
+ * sees what the program does past libc.
  */
 #ifndef SEEN_SUPERVISE_HANDSHAKE_H
 #define SEEN_SUPERVISE_HANDSHAKE_H
@@ -18,15 +20,16 @@ enum { HANDSHAKE_LIBC, HANDSHAKE_LOADER, HANDSHAKE_LIBRARY, HANDSHAKE_CODE_RANGE
 struct handshake {
 	char empty_path[8]; /* all zero: what the kernel takes this for, without a supervisor */
 	uint64_t size_bytes;
-	/* Code whose calls are the library's to see: libc, the loader, the library itself.  Addresses in the process. */
+	/* Code whose calls are the library's to see: libc, the loader, the library itself.
+	 * Addresses in the process. */
 	struct {
 		uint64_t from, to;
 	} code[HANDSHAKE_CODE_RANGES];
-	/* Filled in later, looked at when a call comes from elsewhere. */
+	/* Filled in later, inspected when a call comes from elsewhere. */
 	struct process_ref process;
 	uint64_t record; /* number of the process's START or FORK record; 0: none */
-	/* Written by the supervisor before it answers: the ticket for this program, where it was the one to announce
-	 * it; else empty. */
+	/* Written by the supervisor before it answers: the ticket for this program, where it was
+	 * the one to announce it; else empty. */
 	char ticket[TICKET_BYTES];
 };
 

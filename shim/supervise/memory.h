@@ -1,6 +1,7 @@
 /*
- * Looking into another process: its memory, its descriptors, its folders.  What is found may have changed by the time it is
- * used: whoever looks asks afterwards whether the call still waits (SECCOMP_IOCTL_NOTIF_ID_VALID).
+ * Looking into another process: its memory, its descriptors, its directories.  What is found may
+ * have changed by the time it is used: whoever looks asks afterwards whether the call still waits
+ * (SECCOMP_IOCTL_NOTIF_ID_VALID).
  *
  * `tid` is a thread in this process's PID namespace.
  */
@@ -12,11 +13,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* memory_read(): process_vm_readv(2): as many bytes as can be read, page by page.  Returns their number; -EPERM, -ESRCH, -EFAULT. */
+/* memory_read(): process_vm_readv(2): as many bytes as can be read, page by page.  Returns their
+ * number; -EPERM, -ESRCH, -EFAULT. */
 ssize_t memory_read(pid_t tid, uint64_t address, void *buffer, size_t size_bytes);
 
-/* memory_text(): a text ended by NUL.  Returns its length; -EFAULT; -ENAMETOOLONG when it does not end within
- * `capacity`; -EPERM, -ESRCH. */
+/* memory_text(): a text ended by NUL.  Returns its length; -EFAULT; -ENAMETOOLONG when it does not
+ * end within `capacity`; -EPERM, -ESRCH. */
 ssize_t memory_text(pid_t tid, uint64_t address, char *ret_text, size_t capacity);
 
 /* memory_write(): process_vm_writev(2).  Returns 0 or a negative errno. */
@@ -26,16 +28,19 @@ int memory_write(pid_t tid, uint64_t address, const void *bytes, size_t size_byt
  * ret_cut: there was more than `capacity`.  Returns the number of bytes. */
 size_t memory_words(pid_t tid, uint64_t array, char *ret_bytes, size_t capacity, bool *ret_cut);
 
-/* inspection_start(): may this thread look at files, which takes as long as their file system likes?  That may be served by a process below
- * (FUSE), which needs other threads: not all may wait for it.  inspection_finish(): it has, if it might. */
+/* inspection_start(): may this thread inspect files, which takes as long as their file system
+ * likes?  That may be served by a process below (FUSE), which needs other threads: not all may wait
+ * for it.  inspection_finish(): it has, if it might. */
 bool inspection_start(void);
 void inspection_finish(void);
 
-/* proc_link(): readlink of /proc/TID/NAME ("cwd", "root", "exe", "fd/3"), ended by NUL.  Returns its length, or a negative errno;
+/* proc_link(): readlink of /proc/TID/NAME ("cwd", "root", "exe", "fd/3"), ended by NUL.  Returns
+ * its length, or a negative errno;
  * -ENOENT too for what was deleted. */
 ssize_t proc_link(pid_t tid, const char *name, char *ret_path, size_t capacity);
 
-/* proc_folder(): the folder that a path relative to `directory` begins at, as this process would name it. */
+/* proc_folder(): the directory that a path relative to `directory` begins at, as this process would
+ * name it. */
 ssize_t proc_directory(pid_t tid, int directory, char *ret_path, size_t capacity);
 
 /* proc_open(): opens /proc/TID/NAME with O_PATH.  Returns a descriptor or a negative errno. */

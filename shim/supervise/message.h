@@ -4,8 +4,8 @@
 
 #include "shim/supervise/target.h"
 
-/* message_line(): writes a line to the process's standard error, if that is its agent's to read: a pipe, a
- * terminal or a socket.  Does not wait.
+/* message_line(): writes a line to the process's standard error, if that is its agent's to read: a
+ * pipe, a terminal or a socket.  Does not wait.
  *
  * length: 0: nothing is written.  Returns whether the whole line was written. */
 bool message_line(const struct supervision *supervision, const struct target *target,

@@ -32,7 +32,8 @@ static struct encoder encoder_of(const struct supervision *supervision, const st
 				 .may_grow = true };
 }
 
-/* Is an access to be recorded, by level and by the globs of [journal] exclude?  One whose path is not known is. */
+/* Is an access to be recorded, by level and by the globs of [journal] exclude?  One whose path is
+ * not known is. */
 static bool is_wanted(const struct supervision *supervision, bool writes, const char *normal)
 {
 	return journal_of(supervision) && path_is_recorded(supervision->segment, writes, normal);
@@ -57,7 +58,8 @@ static void write_name(const struct supervision *supervision, struct journal_rec
 	record->directory_fd = named->directory;
 	if (named->path[0] == '/' || !named->base)
 		return;
-	/* What a descriptor is open for is a record's number elsewhere; here its folder is known, as a text. */
+	/* What a descriptor is open for is a record's number elsewhere; here its directory is
+	 * known, as a text. */
 	record->directory_fd = AT_FDCWD;
 	record->directory = text_of(supervision, named->base);
 }
@@ -74,7 +76,7 @@ static void append_process(const struct supervision *supervision, struct target 
 					subject_parent(target->request.subject), (uint32_t)starter);
 }
 
-/* The folder that the process is in, as a text; 0: not known. */
+/* The directory that the process is in, as a text; 0: not known. */
 static uint32_t directory_text(const struct supervision *supervision, struct target *target)
 {
 	char directory[SEGMENT_PATH_BYTES];
@@ -198,7 +200,7 @@ void record_two(const struct supervision *supervision, struct target *target, en
 	    (op == JOURNAL_SYMLINK || !is_wanted(supervision, true, other->normal)))
 		return;
 	write_name(supervision, &record, named);
-	/* The second name's folder has no place for a text: it is written whole. */
+	/* The second name's directory has no place for a text: it is written whole. */
 	record.other_path = text_of(
 		supervision, op != JOURNAL_SYMLINK && other->normal ? other->normal : other->path);
 	record.fd = AT_FDCWD;

@@ -1,8 +1,8 @@
 /*
  * What supervised processes do, written to the session's journal (tracker/journal/journal.h).
  *
- * A call is recorded before it is made: what came of it is not known (JOURNAL_ATTEMPTED), but for those that the supervisor
- * answers itself.  Reads and writes are not seen.
+ * A call is recorded before it is made: its result is not known (JOURNAL_ATTEMPTED), but for those
+ * that the supervisor answers itself.  Reads and writes are not seen.
  */
 #ifndef SEEN_SUPERVISE_RECORD_H
 #define SEEN_SUPERVISE_RECORD_H
@@ -20,7 +20,8 @@ void record_started(const struct supervision *supervision, struct target *target
 /* record_copied(): the process is a copy of another, and does something. */
 void record_copied(const struct supervision *supervision, struct target *target);
 
-/* record_start(): a program is about to be started.  given: its path as the call has it.  record_start_failed(): it was not. */
+/* record_start(): a program is about to be started.  given: its path as the call has it.
+ * record_start_failed(): it was not. */
 void record_start(const struct supervision *supervision, struct target *target,
 		  const struct named *named, const char *given, const char *words,
 		  size_t words_bytes, bool cut);
@@ -42,12 +43,14 @@ void record_open(const struct supervision *supervision, struct target *target,
 void record_two(const struct supervision *supervision, struct target *target, enum journal_op op,
 		const struct named *named, const struct named *other, uint32_t flags, int error);
 
-/* record_viewed(): a viewer opened a file, and that was answered: fd is its descriptor, -1: it opens it by itself. */
+/* record_viewed(): a viewer opened a file, and that was answered: fd is its descriptor, -1: it
+ * opens it by itself. */
 void record_viewed(const struct supervision *supervision, struct target *target,
 		   const struct named *named, uint32_t flags, int fd, const struct answer *answer,
 		   const struct journal_details *details, uint64_t bytes_saved);
 
-/* record_guarded(): the guard warned of a write to that file, or refused it.  record_edited(): a change of it is complete.
+/* record_guarded(): the guard warned of a write to that file, or refused it.  record_edited(): a
+ * change of it is complete.
  * path: absolute. */
 void record_guarded(const struct supervision *supervision, const struct target *target,
 		    const char *path, const struct guard_answer *answer);
@@ -62,7 +65,8 @@ void record_ruled(const struct supervision *supervision, const struct target *ta
 /* record_path(): number of the text of a path; 0: it is not recorded. */
 uint32_t record_path(const struct supervision *supervision, const char *path);
 
-/* record_delivery(): a viewer gave a file whole (GIVEN), or found it other than it was (CHANGED). */
+/* record_delivery(): a viewer gave a file whole (GIVEN), or found it other than it was
+ * (CHANGED). */
 void record_delivery(const struct supervision *supervision, const struct target *target,
 		     enum journal_op op, uint32_t path, const struct journal_details *details);
 

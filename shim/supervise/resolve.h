@@ -1,6 +1,6 @@
 /*
- * Finding what another process names: through its own root, folders and descriptors, with nothing opened that others would
- * notice.
+ * Finding what another process names: through its own root, directories and descriptors, with
+ * nothing opened that others would notice.
  */
 #ifndef SEEN_SUPERVISE_RESOLVE_H
 #define SEEN_SUPERVISE_RESOLVE_H
@@ -17,18 +17,21 @@ struct named {
 	const char *normal; /* absolute and normalized; NULL: not known */
 };
 
-/* resolve_name(): finds a file by a name of the process's.  No magic links: what those stand for depends on who follows them.
+/* resolve_name(): finds a file by a name of the process's.  No magic links: what those stand for
+ * depends on who follows them.
  *
  * Returns a descriptor (O_PATH) or a negative errno. */
 int resolve_name(const struct target *target, const struct named *named, bool follows);
 
-/* resolve_identify(): the path of a file as the kernel knows it, behind all symbolic links and, where `follows`, behind one that the name
- * itself is; of a file that is not there, as the kernel knows its folder.  False where it cannot tell. */
+/* resolve_identify(): the path of a file as the kernel knows it, behind all symbolic links and,
+ * where `follows`, behind one that the name itself is; of a file that is not there, as the kernel
+ * knows its directory.  False where it cannot tell. */
 bool resolve_identify(const struct target *target, const struct named *named, bool follows,
 		      char *ret_path, size_t capacity);
 
-/* resolve_open(): opens a plain file that was found, for reading, and closes `found`.  A lease of others is not waited for
- * (fcntl(2)).  Returns a descriptor; -EINVAL for what is no plain file; a negative errno. */
+/* resolve_open(): opens a plain file that was found, for reading, and closes `found`.  A lease of
+ * others is not waited for (fcntl(2)).  Returns a descriptor; -EINVAL for what is no plain file; a
+ * negative errno. */
 int resolve_open(int found);
 
 #endif

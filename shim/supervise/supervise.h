@@ -1,31 +1,34 @@
 /*
- * The second way in: a supervisor that is asked by the kernel before a call of the command, or of any process below it, is made
- * (seccomp_unotify(2)).  It needs nothing inside the process: static programs, Go, Bun and musl are seen as all others.
+ * The second mechanism: a supervisor that is asked by the kernel before a call of the command, or
+ * of any process below it, is made (seccomp_unotify(2)).  It needs nothing inside the process:
+ * static programs, Go, Bun and musl are seen as all others.
  *
- *	filter.c     which calls are trapped
- *	supervisor.c threads that answer; the guardian that answers when they cannot
- *	target.c     the processes below: who they are, what they run
- *	call.c       what a trapped call means
- *	viewer.c     viewers: answers, deliveries
- *	record.c     all of it, for the journal
- *	rules.c      the rules
- *	guarded.c    the guard
- *	message.c    lines for the agent
- *	directory.c  the current directory of a process
- *	resolve.c    finding what a process names
- *	memory.c     looking into another process
- *	compat.h     what the kernel knows and the installed headers may not
- *	handshake.h  how it shares a process with the preloaded library
+ * 	filter.c     which calls are trapped
+ * 	supervisor.c threads that answer; the guardian that answers when they cannot
+ * 	target.c     the processes below: who they are, what they run
+ * 	call.c       what a trapped call means
+ * 	viewer.c     viewers: answers, deliveries
+ * 	record.c     all of it, for the journal
+ * 	rules.c      the rules
+ * 	guarded.c    the guard
+ * 	message.c    lines for the agent
+ * 	directory.c  the current directory of a process
+ * 	resolve.c    finding what a process names
+ * 	memory.c     looking into another process
+ * 	compat.h     what the kernel knows and the installed headers may not
+ * 	handshake.h  how it shares a process with the preloaded library
  *
- * It decides as the library does, by the same functions of the tracker.  A call that is let pass is made by the process itself
- * after it was looked at, and may then be another one: this is a record and a guard against accidents, no security
- * boundary.  Only a viewer's open is answered by the supervisor, with a descriptor.
+ * It decides as the library does, by the same functions of the tracker.  A call that is let pass is
+ * made by the process itself after it was inspected, and may then be another one: this is a record
+ * and a guard against accidents, no security boundary.  Only a viewer's open is answered by the
+ * supervisor, with a descriptor.
  *
  * Whatever goes wrong, the call is let pass.
  *
- * The files use each other downward only: supervisor, call, target, then view, writes and rules, then record and say, then directory,
- * look and memory.  All of them may use the tracker, threads and the heap: they run in seen's own process.  In other processes they
- * touch nothing but what answers a call: a descriptor that is added, and the ticket in struct hello.
+ * The files use each other downward only: supervisor, call, target, then view, writes and rules,
+ * then record and say, then directory, look and memory.  All of them may use the tracker, threads
+ * and the heap: they run in seen's own process.  In other processes they touch nothing but what
+ * answers a call: a descriptor that is added, and the ticket in struct hello.
  */
 #ifndef SEEN_SUPERVISE_SUPERVISE_H
 #define SEEN_SUPERVISE_SUPERVISE_H
@@ -57,16 +60,19 @@ struct supervision {
 	const struct segment *segment;
 	const char *directory;   /* that the segment lies in; NULL: none */
 	struct journal *journal; /* NULL, or not mapped: nothing is recorded */
-	pid_t root; /* the command's process, which has installed the filter and not called exec yet */
+	/* the command's process, which has installed the filter and not called exec yet */
+	pid_t root;
 	struct process_ref process; /* as announced */
 	struct context context;
 	bool no_new_privs; /* of the command: setuid programs are told of */
 	bool has_library;  /* the library is preloaded, too */
 
-	/* Called before a change, in one of several threads.  Returns 0, or a negative errno that the call fails with;
+	/* Called before a change, in one of several threads.  Returns 0, or a negative errno that
+	 * the call fails with;
 	 * what it would have destroyed is then as it was.  NULL: all may be done. */
 	int (*changing)(void *data, const struct supervise_change *change);
-	/* Something that the user ought to know, once: a line without its end.  In one of several threads.  NULL: not told. */
+	/* Something that the user ought to know, once: a line without its end.  In one of several
+	 * threads.  NULL: not told. */
 	void (*say)(void *data, const char *line);
 	void *data;
 };

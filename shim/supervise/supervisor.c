@@ -1,8 +1,9 @@
 /*
  * The threads that answer, and the guardian.
  *
- * The kernel writes each call into memory that the guardian shares: when the supervisor dies, however that happens, the guardian
- * knows which calls were taken and not answered, and lets them and all later ones pass.  Otherwise they would wait for ever.
+ * The kernel writes each call into memory that the guardian shares: when the supervisor dies,
+ * however that happens, the guardian knows which calls were taken and not answered, and lets them
+ * and all later ones pass.  Otherwise they would wait for ever.
  */
 #include "shim/supervise/supervisor.h"
 
@@ -50,8 +51,9 @@ struct supervisor {
 	int listener;
 	int events; /* epoll: processes that ended, and the listener's end */
 	size_t call_bytes;
-	int abreast_max; /* threads that answer at a time what each could answer one after the other */
-	int abreast;     /* ... besides the one that leads */
+	/* threads that answer at a time what each could answer one after the other */
+	int abreast_max;
+	int abreast; /* ... besides the one that leads */
 };
 
 struct worker {
@@ -126,8 +128,9 @@ static void let_others_lead(struct exchange *exchange)
 	(void)pthread_mutex_unlock(&answering->supervisor->lead);
 }
 
-/* More calls wait: may another thread take them, while this one answers?  It needs a processor of its own, and so do those whose calls
- * these are: where there are two, one thread is faster.  True: until `abreast` is taken back. */
+/* More calls wait: may another thread take them, while this one answers?  It needs a processor of
+ * its own, and so do those whose calls these are: where there are two, one thread is faster.  True:
+ * until `abreast` is taken back. */
 static bool goes_abreast(struct supervisor *supervisor)
 {
 	if (__atomic_fetch_add(&supervisor->abreast, 1, __ATOMIC_RELAXED) + 1 <
@@ -137,8 +140,9 @@ static bool goes_abreast(struct supervisor *supervisor)
 	return false;
 }
 
-/* One thread at a time waits for calls, and answers those that need no more than a look by itself: to wake another would take
- * longer than the answer.  Before what takes longer, and when calls are there before they are waited for, the next one leads. */
+/* One thread at a time waits for calls, and answers those that need no more than a look by itself:
+ * to wake another would take longer than the answer.  Before what takes longer, and when calls are
+ * there before they are waited for, the next one leads. */
 static void *work(void *data)
 {
 	const struct worker worker = *(const struct worker *)data;
@@ -161,7 +165,8 @@ static void *work(void *data)
 		exchange->call = call;
 		exchange->received_ns = sys_clock_ns(CLOCK_MONOTONIC);
 		exchange->is_long = false;
-		/* The one that was just answered may have run before this thread went on, and called again: nobody else waits. */
+		/* The one that was just answered may have run before this thread went on, and
+		 * called again: nobody else waits. */
 		bool is_abreast = call->pid != last_pid &&
 				  exchange->received_ns - since_ns < NO_WAIT_NS &&
 				  goes_abreast(supervisor);
@@ -291,7 +296,8 @@ int supervise_supported(void)
 		int error = read_sizes(&call_bytes);
 		int listener = error < 0 ? error : filter_install(0, &promised);
 		int failed = listener < 0 ? -listener : 0;
-		/* Adding and answering in one step came with 5.14: before, the flag is not known. */
+		/* Adding and answering in one step came with 5.14: before, the flag is not
+		 * known. */
 		struct seccomp_notif_addfd add = { .id = 1, .flags = SECCOMP_ADDFD_FLAG_SEND };
 		if (!failed && ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add) < 0 &&
 		    errno == EINVAL)
@@ -402,7 +408,8 @@ int supervise_descriptor(const struct supervisor *supervisor)
 	return supervisor->events;
 }
 
-/* guarded_complete() for all processes of which that is due (targets_note_writing()); clears the timer. */
+/* guarded_complete() for all processes of which that is due (targets_note_writing()); clears the
+ * timer. */
 static void guarded_complete_all(const struct supervision *supervision, struct targets *targets)
 {
 	enum { AT_ONCE_MAX = 64, NO_PROCESS = -1 };

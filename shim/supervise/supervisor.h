@@ -5,11 +5,13 @@
 #include "shim/supervise/supervise.h"
 
 /* supervise_supported(): may a program be supervised here?  Tries it in a child.
- * Returns 0; -ENOSYS on a kernel before 5.14 or without seccomp; -EACCES, -EPERM where policy forbids it; -EBUSY below a
- * supervisor of somebody else; -EAGAIN when there is no process to be had. */
+ * Returns 0; -ENOSYS on a kernel before 5.14 or without seccomp; -EACCES, -EPERM where policy
+ * forbids it; -EBUSY below a supervisor of somebody else; -EAGAIN when there is no process to be
+ * had. */
 int supervise_supported(void);
 
-/* supervise_mark(): the session's mark of the library's own calls, made now if it has none.  Written to the segment. */
+/* supervise_mark(): the session's mark of the library's own calls, made now if it has none.
+ * Written to the segment. */
 uint64_t supervise_mark(const struct segment *segment);
 
 struct supervisor;
@@ -17,17 +19,18 @@ struct supervisor;
 /* supervise_start(): begins to answer.
  *
  * listener: from filter_install() in the command's process, taken over.
- * Starts threads and one process, the guardian: it lets every call pass when this process has died.  Returns 0 or a negative
- * errno; then nothing answers and the listener is closed: trapped calls fail with ENOSYS.  Once in a process, which may have no
- * other threads yet. */
+ * Starts threads and one process, the guardian: it lets every call pass when this process has
+ * died.  Returns 0 or a negative errno; then nothing answers and the listener is closed: trapped
+ * calls fail with ENOSYS.  Once in a process, which may have no other threads yet. */
 int supervise_start(int listener, const struct supervision *supervision,
 		    struct supervisor **ret_supervisor);
 
-/* supervise_descriptor(): becomes readable when a process ended, when all have, and when there is something to look at: for poll(2). */
+/* supervise_descriptor(): becomes readable when a process ended, when all have, and when there is
+ * something to inspect: for poll(2). */
 int supervise_descriptor(const struct supervisor *supervisor);
 
-/* supervise_tend(): after supervise_descriptor() was readable: forgets processes that ended, looks at what came of writes.  Returns false when none is left
- * below the filter. */
+/* supervise_tend(): after supervise_descriptor() was readable: forgets processes that ended,
+ * inspects what came of writes.  Returns false when none is left below the filter. */
 bool supervise_tend(struct supervisor *supervisor);
 
 #endif

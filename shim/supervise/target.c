@@ -27,10 +27,10 @@
 enum {
 	BUCKETS = 4096,
 	WRITING_MAX =
-		256, /* processes whose writes are looked at again by themselves; of more at their next call */
+		256, /* processes whose writes are inspected again by themselves; of more at their next call */
 	SOON_NS = 10000000,
 	ANCESTORS_MAX = 64,
-	WORDS_MAX = 512, /* of a command line that is looked at */
+	WORDS_MAX = 512, /* of a command line that is inspected */
 	WORDS_BYTES = 16384,
 	CHILDREN_MAX = 256,
 	EVENTS_AT_ONCE = 64,
@@ -50,12 +50,14 @@ struct targets {
 	uint64_t sure_ns; /* for as long a number stands for what it stood for */
 	int ended;        /* epoll over the processes */
 	uint64_t mount_ns;
-	pthread_mutex_t lock;   /* for the table, and users of its entries */
-	pthread_mutex_t making; /* one is made at a time: two threads of a process may call at once */
-	struct target *dead; /* out of the table, used by nobody: to be destroyed without the lock */
+	pthread_mutex_t lock; /* for the table, and users of its entries */
+	/* one is made at a time: two threads of a process may call at once */
+	pthread_mutex_t making;
+	/* out of the table, used by nobody: to be destroyed without the lock */
+	struct target *dead;
 	struct target *buckets[BUCKETS];
 	struct thread threads[THREADS_KNOWN]; /* under the lock, by the thread's number */
-	int timer;                            /* to look at what came of writes */
+	int timer;                            /* to inspect what came of writes */
 	pid_t writing[WRITING_MAX];
 	int writing_count;
 };
@@ -106,7 +108,7 @@ static void remove_target(struct targets *targets, struct target *target)
 	}
 }
 
-/* It called exec, and its program then nothing that is looked at: it was seen all the same. */
+/* It called exec, and its program then nothing that is inspected: it was seen all the same. */
 static void finish_without_call(const struct segment *segment, const struct target *target)
 {
 	struct process_ref announced = target->start.announced;
@@ -118,7 +120,8 @@ static void finish_without_call(const struct segment *segment, const struct targ
 	process_ended_before_calls(segment, announced);
 }
 
-/* Lets go of the table's lock, and destroys what is to be: closing a file may take as long as its file system likes. */
+/* Lets go of the table's lock, and destroys what is to be: closing a file may take as long as its
+ * file system likes. */
 static void unlock(struct targets *targets)
 {
 	struct target *dead = targets->dead, *next;
@@ -133,9 +136,9 @@ static void unlock(struct targets *targets)
 	}
 }
 
-/* For how long is a number of a process not another's?  They are given one after the other, and there are as many as
- * /proc/sys/kernel/pid_max says (proc(5)): of some ten thousands SURE_NS is a small part of the time that it takes.  Of fewer, always
- * look. */
+/* For how long is a number of a process not another's?  They are given one after the other, and
+ * there are as many as /proc/sys/kernel/pid_max says (proc(5)): of some ten thousands SURE_NS is a
+ * small part of the time that it takes.  Of fewer, always look. */
 static uint64_t read_numbers(void)
 {
 	char text[32];
@@ -461,7 +464,8 @@ bool target_is_elsewhere(const struct target *target)
 	return namespace.ino != process_pid_ns();
 }
 
-/* The library of the one who started it announced it as well, by a ticket in its environment: nobody will take that over. */
+/* The library of the one who started it announced it as well, by a ticket in its environment:
+ * nobody will take that over. */
 static void withdraw_other(const struct segment *segment, const char *environment, size_t bytes)
 {
 	const char *ticket = environment ? variable(environment, bytes, TICKET_VARIABLE) : NULL;
@@ -491,7 +495,7 @@ static void adopt(const struct targets *targets, struct target *target)
 	words[count] = NULL;
 	role_invocation(segment, executable, words, &target->invocation);
 	target->rules_known = false;
-	/* What was not looked at may be an option: then it is known of no program what it does. */
+	/* What was not inspected may be an option: then it is known of no program what it does. */
 	if ((bytes >= (ssize_t)sizeof(text) - 1 || count == WORDS_MAX) &&
 	    (target->invocation.role == ROLE_VIEWER || target->invocation.role == ROLE_READER))
 		target->invocation.role = ROLE_TOOL;
@@ -507,7 +511,8 @@ static void adopt(const struct targets *targets, struct target *target)
 					: NULL;
 	struct context *context = &target->request.context;
 	struct process_slot announced;
-	/* What the library of its starter announced: to give it back if the library shows up here too. */
+	/* What the library of its starter announced: to give it back if the library shows up here
+	 * too. */
 	if (!target->start.announced.serial &&
 	    process_find_announced(segment, target->request.subject, &target->start.announced,
 				   &announced))
@@ -519,7 +524,8 @@ static void adopt(const struct targets *targets, struct target *target)
 	if (target->start.announced_elsewhere)
 		withdraw_other(segment, environment, environment_bytes);
 	free(environment);
-	/* A capture is what was descriptor 1 when the shell was started: it may have put another there before its first call. */
+	/* A capture is what was descriptor 1 when the shell was started: it may have put another
+	 * there before its first call. */
 	struct identity output = file_of(target->pid, "fd/1");
 	if (context->capture_id != target->start.context.capture_id &&
 	    !identity_equal(&output, &target->start.output))
@@ -550,7 +556,8 @@ bool target_complete(struct targets *targets, struct target *target, uint64_t co
 	if (target->way != WAY_STARTING)
 		return true;
 	if (code && !ends) {
-		/* The loader's own calls, and those of the library before it says hello, are not the program's. */
+		/* The loader's own calls, and those of the library before it says hello, are not
+		 * the program's. */
 		if (target_is_loading(target, code))
 			return false;
 		struct mapped mapped;
@@ -675,8 +682,9 @@ void target_inspect_library(struct targets *targets, struct target *target)
 
 /* ---- making one ---- */
 
-/* Is the process a copy of what the other one runs now?  A copy has its stack where the other has it; what was started since has
- * another.  Its parent may have become another program meanwhile, or be one that took it over. */
+/* Is the process a copy of what the other one runs now?  A copy has its stack where the other has
+ * it; what was started since has another.  Its parent may have become another program meanwhile, or
+ * be one that took it over. */
 static bool is_copy_of(struct target *target, struct target *ancestor)
 {
 	const struct image own = image_of(target), other = image_of(ancestor);
@@ -685,7 +693,8 @@ static bool is_copy_of(struct target *target, struct target *ancestor)
 
 static void start_orphan(const struct targets *targets, struct target *target);
 
-/* A process of which it cannot be told what it belongs to: it and all below it is recorded, and never answered. */
+/* A process of which it cannot be told what it belongs to: it and all below it is recorded, and
+ * never answered. */
 static void start_stranger(const struct targets *targets, struct target *target)
 {
 	start_orphan(targets, target);
@@ -739,7 +748,8 @@ static bool copy_ancestor(struct targets *targets, struct target *target, pid_t 
 	return false;
 }
 
-/* A process of which nobody is known that started it.  It may be a copy of one with the library inside. */
+/* A process of which nobody is known that started it.  It may be a copy of one with the library
+ * inside. */
 static void start_orphan(const struct targets *targets, struct target *target)
 {
 	struct mapped mapped = { .library = { 0, 0 } };
@@ -821,7 +831,8 @@ static void know_thread(struct targets *targets, pid_t tid, pid_t pid)
 	(void)pthread_mutex_unlock(&targets->lock);
 }
 
-/* The process of a thread that is known.  Its number is not another's at once, as with processes. */
+/* The process of a thread that is known.  Its number is not another's at once, as with
+ * processes. */
 static struct target *acquire_by_thread(struct targets *targets, pid_t tid)
 {
 	(void)pthread_mutex_lock(&targets->lock);
@@ -898,7 +909,7 @@ static void meet_children_of(struct targets *targets, pid_t pid, const char *tid
 
 void target_meet_children(struct targets *targets, struct target *target)
 {
-	enum { LINKS_OF_ONE = 3 }; /* of the folder: two, and one for each thread */
+	enum { LINKS_OF_ONE = 3 }; /* of the directory: two, and one for each thread */
 	char path[64];
 	const struct dirent *entry;
 	struct stat stat;
@@ -914,7 +925,7 @@ void target_meet_children(struct targets *targets, struct target *target)
 	DIR *threads = opendir(path);
 	if (!threads)
 		return;
-	/* They look at this one, which is to be let go of meanwhile. */
+	/* They inspect this one, which is to be let go of meanwhile. */
 	(void)pthread_mutex_unlock(&target->lock);
 	while ((entry = readdir(threads)))
 		if (entry->d_name[0] != '.')

@@ -80,7 +80,8 @@ static struct viewed_files *viewed_files_of(struct target *target)
 	return target->views;
 }
 
-/* From here on the process must write what it reads.  What libc read to start with (locales) is not counted. */
+/* From here on the process must write what it reads.  What libc read to start with (locales) is not
+ * counted. */
 static void start_tracking(struct target *target)
 {
 	struct viewed_files *views = target->views;
@@ -129,8 +130,8 @@ static bool inspect_rights(pid_t pid)
 		if (strncmp(a, b, length) != 0 || b[length] != '\n')
 			return false;
 	}
-	/* In a user namespace below, capabilities hold for less; with none at all, that is no matter.  And what a security module
-	 * says (AppArmor, SELinux). */
+	/* In a user namespace below, capabilities hold for less; with none at all, that is no
+	 * matter.  And what a security module says (AppArmor, SELinux). */
 	bool is_powerless = strtoull(strstr(self_link, "\nCapEff:") + 8, NULL, 16) == 0;
 	return (is_powerless || is_in_our_user_namespace(pid)) &&
 	       shares_namespace(pid, "attr/current");
@@ -166,7 +167,8 @@ static uint32_t injected_text(const char *path, void *data)
 	return record_path(data, path);
 }
 
-/* A notice, or where there is none the file's bytes, below instruction files that are to come first.  version: of these bytes.
+/* A notice, or where there is none the file's bytes, below instruction files that are to come
+ * first.  version: of these bytes.
  * Returns a descriptor, or a negative errno. */
 static int inject(const struct supervision *supervision, struct target *target, int fd,
 		  const char *path, const struct stat *stat, const struct answer *answer,
@@ -211,8 +213,8 @@ static void add_given(struct viewed_files *views, int memory, const struct shape
 		add_shape(&views->given, &made);
 }
 
-/* Remembers the file, whose real bytes are about to be given, by a descriptor that the process will share.  Returns
- * a descriptor for the process, or -1. */
+/* Remembers the file, whose real bytes are about to be given, by a descriptor that the process will
+ * share.  Returns a descriptor for the process, or -1. */
 static int follow(const struct supervision *supervision, struct target *target, int fd,
 		  const char *path, const struct stat *stat, const struct answer *answer)
 {

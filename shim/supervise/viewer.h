@@ -1,10 +1,11 @@
 /*
  * Viewers that the library is not in.
  *
- * A notice is a sealed memfd, added to the process in the place of the file.  Otherwise the process gets a descriptor that the
- * supervisor opened, and keeps a copy of: they share one offset, which tells at the end how far it was read.  What was
- * read is a delivery if that is all of it, the file is still what it was when it was opened (its bytes are hashed both times), the
- * viewer wrote as many bytes as it read (proc(5), io) and ends by exit(0).
+ * A notice is a sealed memfd, added to the process in the place of the file.  Otherwise the process
+ * gets a descriptor that the supervisor opened, and keeps a copy of: they share one offset, which
+ * tells at the end how far it was read.  What was read is a delivery if that is all of it, the file
+ * is still what it was when it was opened (its bytes are hashed both times), the viewer wrote as
+ * many bytes as it read (proc(5), io) and ends by exit(0).
  */
 #ifndef SEEN_SUPERVISE_VIEW_H
 #define SEEN_SUPERVISE_VIEW_H
@@ -16,7 +17,8 @@ struct viewed_files;
 
 /* What became of a viewer's open. */
 struct viewer_answer {
-	int fd; /* to be added to the process, then closed; -1: the process opens the file by itself */
+	/* to be added to the process, then closed; -1: the process opens the file by itself */
+	int fd;
 	struct answer answer;
 	struct journal_details details;
 	bool is_decided;

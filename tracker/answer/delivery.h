@@ -14,8 +14,8 @@
 #include "tracker/segment/segment.h"
 #include "tracker/segment/tables.h"
 
-/* As a command_id: an in-process read of a whitelisted process, no command's output: decision_open() judges what its agent passes on
- * of it. */
+/* As a command_id: an in-process read of a whitelisted process, no command's output:
+ * decision_open() judges what its agent passes on of it. */
 #define DELIVERY_UNCUT UINT64_MAX
 
 /* The moment, in a scope's own measures, at which something is asked or given. */

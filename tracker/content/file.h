@@ -51,7 +51,8 @@ void file_note_given(struct file_slot *file);
 void file_note_external(struct file_slot *file, const struct version *version, enum source source,
 			uint64_t realtime_ns);
 
-/* file_note_editor(): for a file_change: the session changed the file at realtime_ns.  source: SOURCE_AGENT or SOURCE_TOOL. */
+/* file_note_editor(): for a file_change: the session changed the file at realtime_ns.  source:
+ * SOURCE_AGENT or SOURCE_TOOL. */
 void file_note_editor(struct file_slot *file, enum source source, uint64_t realtime_ns);
 
 /* file_note_edit(): the content behind a path was changed, replaced or removed.

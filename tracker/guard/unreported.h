@@ -3,9 +3,9 @@
  * belongs to the agent's interface.  They wait here.  The next program that starts below a shell of
  * that agent prints them, where the agent reads.
  *
- *	unreported_add()	a warning was not printed
- *	unreported_claim()	the caller prints one of its agent's, or calls unreported_release()
- *	unreported_finish()	the run ends: was it printed?
+ * 	unreported_add()	a warning was not printed
+ * 	unreported_claim()	the caller prints one of its agent's, or calls unreported_release()
+ * 	unreported_finish()	the run ends: was it printed?
  *
  * Each warning is claimed once.  A warning whose slot is needed for a later one is not lost: the
  * end of a run reads the journal, and reports all that is not known to have been printed.

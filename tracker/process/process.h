@@ -181,10 +181,11 @@ bool process_same_image(uint32_t pid, uint32_t other_pid);
  * wait and look.  Only a process of the caller's PID namespace can be judged. */
 bool process_is_gone(const struct process_slot *process);
 
-/* process_is_unobserved(): was a program announced that does not attach?  It has ended, or had the time to begin.  For the program, as
- * above.
+/* process_is_unobserved(): was a program announced that does not attach?  It has ended, or had the
+ * time to begin.  For the program, as above.
  *
- * now_ns: CLOCK_BOOTTIME.  patience_ns: how long it may take to begin: PROCESS_STARTS_NS, but where less harm comes from being early. */
+ * now_ns: CLOCK_BOOTTIME.  patience_ns: how long it may take to begin: PROCESS_STARTS_NS, but where
+ * less harm comes from being early. */
 bool process_is_unobserved(const struct process_slot *process, uint64_t now_ns,
 			   uint64_t patience_ns);
 

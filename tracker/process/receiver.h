@@ -38,7 +38,8 @@ enum receiver receiver_find(const struct segment *segment, struct subject subjec
 
 /* receiver_find_of_errors(): the same of the stream that was the shell's standard error.
  *
- * errors: of a stream that capture_is_errors() accepts.  With an external agent: RECEIVER_UNKNOWN. */
+ * errors: of a stream that capture_is_errors() accepts.  With an external agent:
+ * RECEIVER_UNKNOWN. */
 enum receiver receiver_find_of_errors(const struct segment *segment, struct subject subject,
 				      const struct context *context, const struct stat *errors,
 				      uint64_t pid_ns);

@@ -44,7 +44,8 @@ struct invocation {
 /* role_name(): the word for a role, as in the documentation; "tool" for a value out of range. */
 const char *role_name(uint32_t role);
 
-/* role_is_of_agent(): an agent, or what one runs to act or to read for it: a shell, a viewer, a reader.  role: -1: not known. */
+/* role_is_of_agent(): an agent, or what one runs to act or to read for it: a shell, a viewer, a
+ * reader.  role: -1: not known. */
 static inline bool role_is_of_agent(int role)
 {
 	return role > ROLE_TOOL && role < ROLE_COUNT;

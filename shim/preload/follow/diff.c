@@ -1,12 +1,14 @@
 /*
- * What changed in a file, instead of the file: told by the program (`seen answer diff`), which runs diff(1).
+ * What changed in a file, instead of the file: told by the program (`seen answer diff`), which runs
+ * diff(1).
  *
- * A viewer is a stranger's process, and must not notice: nobody but us waits for the child, and no SIGCHLD comes.  A child that
- * was started with no signal for its end is what wait() does not see; but exec gives it SIGCHLD for one (execve(2)).  So there are two:
+ * A viewer is a stranger's process, and must not notice: nobody but us waits for the child, and no
+ * SIGCHLD comes.  A child that was started with no signal for its end is what wait() does not see;
+ * but exec gives it SIGCHLD for one (execve(2)).  So there are two:
  *
- *	viewer          waits for the keeper: for a pipe's end, and not longer than it has patience
- *	 └─ keeper      a copy of the viewer, never replaced: without a signal for its end
- *	     └─ seen    the program
+ * 	viewer          waits for the keeper: for a pipe's end, and not longer than it has patience
+ * 	 └─ keeper      a copy of the viewer, never replaced: without a signal for its end
+ * 	     └─ seen    the program
  *
  * Each dies with the one above it.  Whatever goes wrong, the viewer is given the file.
  */
@@ -79,7 +81,8 @@ static void start_program(const struct run *run)
 	(void)sys_call3(SYS_execve, (long)run->path, (long)run->words, (long)run->environment);
 }
 
-/* The keeper.  It began with all signals blocked: what the viewer does about them must not be done twice. */
+/* The keeper.  It began with all signals blocked: what the viewer does about them must not be done
+ * twice. */
 static void keep_program(const struct run *run, pid_t viewer)
 {
 	static const struct kernel_action by_default;
@@ -151,8 +154,8 @@ static int run_program(const struct run *run, uint64_t patience_ns)
 	return ended == keeper && WIFEXITED(status) ? WEXITSTATUS(status) : -ECHILD;
 }
 
-/* What was written is what it should be: short, and beginning with a line that holds the session's nonce, so that it is known for what it is
- * wherever it turns up. */
+/* What was written is what it should be: short, and beginning with a line that holds the session's
+ * nonce, so that it is known for what it is wherever it turns up. */
 static int check(int fd, const struct answer *answer, struct version *ret_version)
 {
 	char start[HEADER_BYTES];

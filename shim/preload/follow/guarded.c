@@ -1,10 +1,11 @@
 /*
- * The guard inside a process, behind a call: what is written by a descriptor that was opened for writing (write_check.c looked at that), and what
- * came of it when it is closed.
+ * The guard inside a process, behind a call: what is written by a descriptor that was opened for
+ * writing (write_check.c inspected that), and what came of it when it is closed.
  *
- * A descriptor's entry is believed only while it still is the file that was opened.  Copies of a descriptor share an opening: the
- * change is complete when the last of them is closed.  Where that cannot be told (a program was started that may have it, it is
- * mapped, the process was killed) the write stays unfinished, which is never taken for somebody else's change.
+ * A descriptor's entry is believed only while it still is the file that was opened.  Copies of a
+ * descriptor share an opening: the change is complete when the last of them is closed.  Where that
+ * cannot be told (a program was started that may have it, it is mapped, the process was killed) the
+ * write stays unfinished, which is never taken for somebody else's change.
  */
 #include "shim/preload/follow/guarded.h"
 
@@ -241,7 +242,8 @@ static bool is_memory(const void *data, size_t size_bytes)
 	return launch_is_byte(at + size_bytes - 1);
 }
 
-/* Nothing more is written by this opening, nor by copies of it: it would stand where there is something else now. */
+/* Nothing more is written by this opening, nor by copies of it: it would stand where there is
+ * something else now. */
 static void close_opening(const struct opening *opening)
 {
 	unsigned end = __atomic_load_n(&writes_entries, __ATOMIC_RELAXED);
@@ -415,7 +417,8 @@ static int finish(int fd, const struct opening *opening)
 	scratch_release(path);
 	if (!leads)
 		return ret;
-	/* Somebody who was started meanwhile may have it still: what comes then is no stranger's. */
+	/* Somebody who was started meanwhile may have it still: what comes then is no
+	 * stranger's. */
 	if (opening->starts != shim_starts()) {
 		struct guard_answer again = { .file_key = opening->key, .knows = opening->knows };
 		guard_start_write(&shim.segment, &self, "", &again);
@@ -508,8 +511,8 @@ uint64_t guarded_key(void)
 	return 0;
 }
 
-/* What this program does with a file that is open when it begins.  Where it writes at the end of it, what was there
- * stays there whatever is refused. */
+/* What this program does with a file that is open when it begins.  Where it writes at the end of
+ * it, what was there stays there whatever is refused. */
 static void start_with(int fd, const struct stat *stat, struct opening *opening)
 {
 	int flags = sys_fcntl(fd, F_GETFL, 0);
@@ -525,8 +528,8 @@ static void start_with(int fd, const struct stat *stat, struct opening *opening)
 		opening->marks |= MARK_REST;
 }
 
-/* Looks at where a standard descriptor of this program leads that nobody told of.  Others are looked at when they are
- * opened. */
+/* Inspects where a standard descriptor of this program leads that nobody told of.  Others are
+ * inspected when they are opened. */
 static void inspect_standard(int fd)
 {
 	struct guard_writer self = write_check_writer();
@@ -584,8 +587,8 @@ void guarded_inherit(uint64_t file_key)
 		inspect_standard(fd);
 }
 
-/* What a stream still holds would be written behind our back when this process's exit handlers are through.  Another thread may have
- * the stream for ever: then it is. */
+/* What a stream still holds would be written behind our back when this process's exit handlers are
+ * through.  Another thread may have the stream for ever: then it is. */
 static bool flush(FILE *stream)
 {
 	if (ftrylockfile(stream) != 0)

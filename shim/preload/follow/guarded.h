@@ -1,4 +1,5 @@
-/* The guard inside a process, behind a call: what is written by a descriptor that was opened for writing. */
+/* The guard inside a process, behind a call: what is written by a descriptor that was opened for
+ * writing. */
 #ifndef SEEN_FOLLOW_WRITES_H
 #define SEEN_FOLLOW_WRITES_H
 
@@ -11,10 +12,12 @@
 
 struct write_check;
 
-/* write_check_opened(): the call came back.  fd < 0: with an error.  stream: libc writes by itself, and the rest of it when the process ends. */
+/* write_check_opened(): the call came back.  fd < 0: with an error.  stream: libc writes by itself,
+ * and the rest of it when the process ends. */
 void write_check_opened(struct write_check *check, int fd, int flags, bool stream);
 
-/* A file that this process opened to write to, and that is looked at.  Copies of the descriptor share it. */
+/* A file that this process opened to write to, and that is inspected.  Copies of the descriptor
+ * share it. */
 struct opening {
 	uint64_t number;
 	uint64_t dev, ino;
@@ -29,50 +32,56 @@ struct opening {
 
 /* A descriptor about to be closed that was opened for writing. */
 struct closing {
-	int fd;     /* of the same file, for reading; -1: nobody looks at this one */
+	int fd;     /* of the same file, for reading; -1: nobody inspects this one */
 	int shared; /* a copy, where others may go on at its offset; -1: none */
 	struct opening opening;
 };
 
-/* guarded_closing(), guarded_closed(): before and after a close, or what closes by other means (fclose).  guarded_closed() returns
- * 0, or -1 with errno where the file was put back to what it had been: the caller of close is to be told. */
+/* guarded_closing(), guarded_closed(): before and after a close, or what closes by other means
+ * (fclose).  guarded_closed() returns 0, or -1 with errno where the file was put back to what it
+ * had been: the caller of close is to be told. */
 void guarded_closing(int fd, struct closing *ret_closing);
 int guarded_closed(struct closing *closing);
 
 /* guarded_closing_many(): a range of descriptors is about to be closed. */
 void guarded_closing_many(unsigned first, unsigned last);
 
-/* guarded_refuses(): data is about to be written to a descriptor.  True when it has to be refused: errno is EIO then, and the file
- * is what it was before it was opened. */
+/* guarded_refuses(): data is about to be written to a descriptor.  True when it has to be refused:
+ * errno is EIO then, and the file is what it was before it was opened. */
 bool guarded_refuses(int fd, const void *data, size_t size_bytes);
 struct iovec;
 bool guarded_refuses_parts(int fd, const struct iovec *parts, int count);
 
-/* guarded_any(): did this process ever open a file that is looked at? */
+/* guarded_any(): did this process ever open a file that is inspected? */
 extern unsigned writes_entries HIDDEN;
 static inline bool guarded_any(void)
 {
 	return __atomic_load_n(&writes_entries, __ATOMIC_RELAXED) != 0;
 }
 
-/* guarded_touched(): what is in a descriptor's file was changed by other means than a write: its size, a copy inside the kernel. */
+/* guarded_touched(): what is in a descriptor's file was changed by other means than a write: its
+ * size, a copy inside the kernel. */
 void guarded_touched(int fd);
 
-/* guarded_stream(): a stream writes to that descriptor.  guarded_answered(): this process was given its first notice. */
+/* guarded_stream(): a stream writes to that descriptor.  guarded_answered(): this process was given
+ * its first notice. */
 void guarded_stream(int fd, void *stream);
 void guarded_answered(void);
 
-/* guarded_duplicated(): as descriptor_duplicated().  guarded_mapped(): the file may be stored to without a call. */
+/* guarded_duplicated(): as descriptor_duplicated().  guarded_mapped(): the file may be stored to
+ * without a call. */
 void guarded_duplicated(int fd, int copy);
 void guarded_mapped(int fd);
 
-/* guarded_started(): a program was started that may have any descriptor of this process.  guarded_key(): key of the file that a standard
- * descriptor of a program about to replace this image writes to; 0: none.  guarded_inherit(): so it was; the program begins. */
+/* guarded_started(): a program was started that may have any descriptor of this process.
+ * guarded_key(): key of the file that a standard descriptor of a program about to replace this
+ * image writes to; 0: none.  guarded_inherit(): so it was; the program begins. */
 void guarded_started(void);
 uint64_t guarded_key(void);
 void guarded_inherit(uint64_t file_key);
 
-/* guarded_finish(): the process ends.  flushed: what streams still hold is not written any more (_exit). */
+/* guarded_finish(): the process ends.  flushed: what streams still hold is not written any more
+ * (_exit). */
 void guarded_finish(bool flushed);
 
 /* guarded_fork(): in a copy that fork made: what it has open is its parent's to tell of. */

@@ -1,15 +1,19 @@
 /*
- * An agent's own reads: counted as full reads of a file once all its bytes were read, whatever the
- * thread and the calls.  A read is not "the model saw it": it is no delivery to the agent's scope, only what the guard
- * takes the agent to know of the file (tracker/content/baseline.h).
+ * An agent's in-process reads: counted as full reads of a file once all its bytes were read,
+ * whatever the thread and the calls.  A read is not "the model saw it": it is no delivery to the
+ * agent's scope, only what the guard takes the agent to know of the file
+ * (tracker/content/baseline.h).
  *
- * A whitelisted program's own reads are answered, too.  What it read whole it has: that is a delivery in a scope of this process
- * alone, and counts for nobody but for its own later reads.  The descriptor stays the real one, and the real call is made:
- * a first read of a descriptor that got the whole file, from its beginning on, has the notice put over its
- * bytes, and the descriptor stands at the end of the file then.  Everything else gets the real bytes.
+ * A whitelisted program's in-process reads are answered, too.  What it read whole it has: that is a
+ * delivery in a scope of this process alone, and counts for nobody but for its own later reads.
+ * The descriptor stays the real one, and the real call is made:
+ * a first read of a descriptor that got the whole file, from its beginning on, has the notice put
+ * over its bytes, and the descriptor stands at the end of the file then.  Everything else gets the
+ * real bytes.
  *
- * Agents look at a file's first bytes and read it again at once, and edit tools read it some times more.  So reads of one
- * file that follow each other within [notice] burst_ms are one request, a burst.  The first whole read in it decides for all.
+ * Agents inspect a file's first bytes and read it again at once, and edit tools read it some times
+ * more.  So reads of one file that follow each other within [notice] burst_ms are one request, a
+ * burst.  The first whole read in it decides for all.
  */
 #include "shim/preload/follow/in_process.h"
 
@@ -45,8 +49,8 @@ enum followed_state {
 	FOLLOWED_ANSWERED = 2, /* by a notice */
 };
 
-/* By descriptor.  Words are atomic: open, read and close may happen on different threads.  An entry that
- * outlived its descriptor is harmless: it is replaced at the next open. */
+/* By descriptor.  Words are atomic: open, read and close may happen on different threads.  An entry
+ * that outlived its descriptor is harmless: it is replaced at the next open. */
 static struct descriptor {
 	uint64_t key; /* of the file; 0: not followed */
 	uint64_t size_bytes;
@@ -56,7 +60,8 @@ static struct descriptor {
 /* What a whitelisted process knows of it besides. */
 static struct followed {
 	uint64_t covered_bytes; /* that were read from the beginning on, without a gap */
-	uint64_t next; /* answered at a place of the reader's choice: where it will go on; 0: it was not */
+	/* answered at a place of the reader's choice: where it will go on; 0: it was not */
+	uint64_t next;
 	struct pending pending; /* as of the open */
 	uint32_t state;         /* enum followed_state */
 } followed[FOLLOWED];
@@ -68,7 +73,7 @@ enum burst_state {
 };
 
 enum burst_flags {
-	BURST_SNIFFED = 1, /* the first bytes were looked at, and nothing was read whole since */
+	BURST_SNIFFED = 1, /* the first bytes were inspected, and nothing was read whole since */
 	BURST_GIVEN = 2,   /* `given` was read whole, and is on record */
 };
 
@@ -79,7 +84,9 @@ struct burst {
 	uint64_t number;      /* of the request; 0: nothing was read yet */
 	uint64_t last_ns;     /* of the last read */
 	uint64_t answered_ns; /* NOTICE: of the first one */
-	uint64_t may_write_ns; /* when the process asked whether it may write to the file; 0: it asked something else since */
+	/* when the process asked whether it may write to the file; 0: it asked something else
+	 * since */
+	uint64_t may_write_ns;
 	uint32_t state; /* enum burst_state */
 	uint32_t flags; /* enum burst_flags */
 	struct version given;
@@ -90,10 +97,12 @@ static struct burst bursts[BURSTS];
 struct burst_place {
 	struct request request;
 	enum burst_state state; /* before this read */
-	bool edits; /* it comes before a write: it gets the real bytes, and tells nothing of what the model has */
+	/* it comes before a write: it gets the real bytes, and tells nothing of what the model
+	 * has */
+	bool edits;
 };
 
-static struct request in_process_request; /* what all own reads begin as */
+static struct request in_process_request; /* what all in-process reads begin as */
 static uint32_t prepared;                 /* 1: it is being made; 2: it is; 3: it cannot be */
 static char program[40];
 
@@ -131,12 +140,14 @@ static bool prepare(void)
 
 static bool is_over(const struct burst *burst, uint64_t now_ns)
 {
-	/* After a notice not by the last read, or a program that reads again and again would never get the file. */
+	/* After a notice not by the last read, or a program that reads again and again would never
+	 * get the file. */
 	uint64_t since_ns = burst->state == BURST_NOTICE ? burst->answered_ns : burst->last_ns;
 	return now_ns - since_ns > burst_ns();
 }
 
-/* Takes the slot of a file's burst.  NULL: it cannot be had; no burst gives way that is not over. */
+/* Takes the slot of a file's burst.  NULL: it cannot be had; no burst gives way that is not
+ * over. */
 static struct burst *hold_burst(uint64_t key, uint64_t now_ns, struct burst *ret_copy)
 {
 	for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
@@ -168,8 +179,8 @@ static struct burst *hold_burst(uint64_t key, uint64_t now_ns, struct burst *ret
 	return NULL;
 }
 
-/* A read takes its place in its file's burst, or begins one.  first: of its descriptor; from_start: of the file; whole: it got
- * all of it. */
+/* A read takes its place in its file's burst, or begins one.  first: of its descriptor; from_start:
+ * of the file; whole: it got all of it. */
 static bool join_burst(uint64_t key, bool first, bool from_start, bool whole,
 		       struct burst_place *ret_place)
 {
@@ -291,8 +302,8 @@ static void note_given(struct file_slot *file, const void *data)
 	file_note_given(file);
 }
 
-/* What the process has read of a file, all or some of it, tells what its scope takes the file for.  version: NULL: to be looked
- * at. */
+/* What the process has read of a file, all or some of it, tells what its scope takes the file for.
+ * version: NULL: to be inspected . */
 static void know(int fd, uint64_t key, const struct version *version)
 {
 	struct content content;
@@ -309,7 +320,8 @@ static void know(int fd, uint64_t key, const struct version *version)
 		baseline_read(&shim.segment, shim.scope_id, key, version);
 }
 
-/* Nobody but one thread does what is done at the end of a file.  Returns its key; 0: it was done. */
+/* Nobody but one thread does what is done at the end of a file.  Returns its key; 0: it was
+ * done. */
 static uint64_t read_key(struct descriptor *descriptor)
 {
 	return __atomic_exchange_n(&descriptor->key, 0, __ATOMIC_ACQ_REL);
@@ -354,7 +366,8 @@ void in_process_opened(int fd, int directory, const char *path, struct open_fact
 			.ino = stamp.ino,
 			.size_bytes = stamp.size_bytes,
 		};
-		/* What is answered goes by the name that the kernel knows the file by, as for viewers. */
+		/* What is answered goes by the name that the kernel knows the file by, as for
+		 * viewers. */
 		struct followed *follows = shim.answers_own && fd < FOLLOWED ? &followed[fd] : NULL;
 		if (follows)
 			*follows = (struct followed){ .state = 0 };
@@ -435,7 +448,8 @@ static bool can_be_kept(const struct stat *stat)
 	       size_bytes <= settings->content_max_file_bytes;
 }
 
-/* A whole read: asks what is to be given.  Returns the bytes of the notice that was put over it, or 0: the real bytes. */
+/* A whole read: asks what is to be given.  Returns the bytes of the notice that was put over it, or
+ * 0: the real bytes. */
 static size_t decide(int fd, struct followed *follows, const struct burst_place *place,
 		     const struct stat *stat, const struct iovec *parts, int part_count)
 {
@@ -474,7 +488,8 @@ static size_t decide(int fd, struct followed *follows, const struct burst_place 
 	return notice_bytes;
 }
 
-/* All of a file was read, and the real bytes were given.  bytes: where they stand; NULL: in several places. */
+/* All of a file was read, and the real bytes were given.  bytes: where they stand; NULL: in several
+ * places. */
 static void deliver(int fd, uint64_t key, const struct pending *pending,
 		    const struct burst_place *place, const void *bytes)
 {
@@ -522,7 +537,8 @@ bool in_process_follows(int fd)
 	return key && followed[fd].pending.file_key == key;
 }
 
-/* start: where in the file the bytes begin.  placed: the call said so, and the descriptor's offset did not move. */
+/* start: where in the file the bytes begin.  placed: the call said so, and the descriptor's offset
+ * did not move. */
 static ssize_t was_read_at(int fd, const struct iovec *parts, int part_count, uint64_t start,
 			   bool placed, ssize_t count)
 {

@@ -1,9 +1,11 @@
 /*
  * Readers that print lines of one file: which of them went to the capture.
  *
- * What they print is not seen (libc's streams write by themselves).  It is told by the arguments (tracker/content/lines.h), and proven by
- * its length: the process wrote, to whatever descriptor, as many bytes as those lines have in the version that the file had before it was read and
- * has after, and it ended by exit(0).  Where the kernel does not say what a process wrote (proc(5), io), nothing is known.
+ * What they print is not seen (libc's streams write by themselves).  It is told by the arguments
+ * (tracker/content/lines.h), and proven by its length: the process wrote, to whatever descriptor,
+ * as many bytes as those lines have in the version that the file had before it was read and has
+ * after, and it ended by exit(0).  Where the kernel does not say what a process wrote (proc(5),
+ * io), nothing is known.
  */
 #include "shim/preload/follow/range.h"
 
@@ -61,7 +63,8 @@ void range_shown(int fd, const char *path, const char *kernel_path, const struct
 				      &given.pending) == 0;
 }
 
-/* The file as it is now, under the path that it was opened by.  False: it is another one, or cannot be read. */
+/* The file as it is now, under the path that it was opened by.  False: it is another one, or cannot
+ * be read. */
 static bool inspect_again(struct stamp *ret_stamp, struct content *ret_content)
 {
 	struct file_slot file;

@@ -1,12 +1,15 @@
 /*
  * Readers' commands, remembered and answered as a whole.
  *
- * At the start, below a capture: is this command, by all that its output hangs on, one that the scope was given, and are its inputs what
- * they were?  Then `seen answer` takes the place of this image, prints one line and ends as the command did.  In every other case
- * the program runs, and what it opens and lists is put into a list (tracker/content/inputs.h), which is remembered at its end if it ended with
- * status 0, printed nothing on its standard error, read nothing from its standard input, and kept to what its agent does not cut.
+ * At the start, below a capture: is this command, by all that its output hangs on, one that the
+ * scope was given, and are its inputs what they were?  Then `seen answer` takes the place of this
+ * image, prints one line and ends as the command did.  In every other case the program runs, and
+ * what it opens and lists is put into a list (tracker/content/inputs.h), which is remembered at its
+ * end if it ended with status 0, printed nothing on its standard error, read nothing from its
+ * standard input, and kept to what its agent does not cut.
  *
- * Readers are single-threaded programs that read, write and exit.  Whatever is not that makes the process "odd": nothing is remembered.
+ * Readers are single-threaded programs that read, write and exit.  Whatever is not that makes the
+ * process "odd": nothing is remembered.
  */
 #include "shim/preload/follow/reader.h"
 
@@ -38,7 +41,7 @@ enum {
 	STREAM_PUTTING = 0x0800, /* glibc, libio.h: something was put into it */
 };
 
-/* A folder that is open: paths below it are relative to it. */
+/* A directory that is open: paths below it are relative to it. */
 struct listed_directory {
 	int fd; /* 0: none */
 	char *path;
@@ -75,7 +78,7 @@ void reader_untrackable(void)
 	shim_complete();
 }
 
-/* What it reads need not be looked at any more, nor when it is run again. */
+/* What it reads need not be inspected any more, nor when it is run again. */
 static void is_too_much(void)
 {
 	remembered_refuse(&shim.segment, &reader.identity, &reader.begin);
@@ -217,7 +220,7 @@ static void answer(char *text, char *const environment[])
 	errno = saved_errno;
 }
 
-/* The inputs are what they were: the notice, unless the model insists. */
+/* The inputs are what they were: the notice, unless the model asks again. */
 static void answer_if_it_may(const struct remembered_slot *remembered, uint32_t inputs,
 			     char *const environment[])
 {
@@ -265,7 +268,7 @@ end:
 	scratch_release(text);
 }
 
-/* Returns whether it is worth looking at what the command reads. */
+/* Returns whether it is worth inspecting what the command reads. */
 static bool find_answer(char *const environment[])
 {
 	struct segment *segment = &shim.segment;
@@ -351,7 +354,7 @@ static void keep_listed(int fd, const char *path)
 	listed->path = reader.paths + (listed - reader.directories) * SEGMENT_PATH_BYTES;
 }
 
-/* The path of what a call was given, from the current folder.  False where it is not known. */
+/* The path of what a call was given, from the current directory.  False where it is not known. */
 static bool place(int directory, const char *path, char *ret_path)
 {
 	size_t length = strlen(path), before = 0;
@@ -373,7 +376,8 @@ static bool place(int directory, const char *path, char *ret_path)
 	return true;
 }
 
-/* What libraries of readers look at to know their own process; nothing that is printed hangs on it. */
+/* What libraries of readers inspect to know their own process; nothing that is printed hangs on
+ * it. */
 static bool is_of_process(const char *path)
 {
 	return strcmp(path, "/proc/self/maps") == 0 || strcmp(path, "/proc/filesystems") == 0;
@@ -533,7 +537,8 @@ void reader_start(const char *executable, const char *name, char *const argv[],
 	struct request *request = &shim.request;
 	const struct settings *settings = segment->settings;
 
-	/* Below no capture nothing is given to a scope: the program runs as if there were nothing of this. */
+	/* Below no capture nothing is given to a scope: the program runs as if there were nothing
+	 * of this. */
 	if (!request->command_id || settings->requests_enable != REQUESTS_ENABLE_YES ||
 	    !inputs_needed(name, argv, &reader.check) || strcmp(path_base(executable), name) != 0 ||
 	    path_in_workspace(segment, executable) || is_never(name, argv) ||

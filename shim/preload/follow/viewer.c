@@ -1,15 +1,15 @@
 /*
  * Viewers and readers.
  *
- * A viewer's open is decided at once (tracker/answer/decision.h).  A notice is given as a sealed, read-only memfd
- * put in the place of the descriptor, so that read, pread, mmap, lseek and fstat agree without each
- * being hooked.  Otherwise the file's bytes are hashed as the viewer reads them, and become a
- * delivery at exit(0) if every byte from 0 to the size was read while the stamp stayed the same, and
- * the viewer wrote as many bytes to descriptor 1 as it read in all.  What changed (diff.c) is given as a notice is, and followed
- * as a file is.
+ * A viewer's open is decided at once (tracker/answer/decision.h).  A notice is given as a sealed,
+ * read-only memfd put in the place of the descriptor, so that read, pread, mmap, lseek and fstat
+ * agree without each being hooked.  Otherwise the file's bytes are hashed as the viewer reads them,
+ * and become a delivery at exit(0) if every byte from 0 to the size was read while the stamp stayed
+ * the same, and the viewer wrote as many bytes to descriptor 1 as it read in all.  What changed
+ * (diff.c) is given as a notice is, and followed as a file is.
  *
- * Viewers are single-threaded programs that read, write and exit.  Whatever is not that (another thread,
- * another way to copy, descriptor 1 moved) makes the process "odd": it delivers nothing.
+ * Viewers are single-threaded programs that read, write and exit.  Whatever is not that (another
+ * thread, another way to copy, descriptor 1 moved) makes the process "odd": it delivers nothing.
  */
 #include "shim/preload/follow/viewer.h"
 
@@ -42,8 +42,9 @@ enum {
 
 /* A file whose real bytes, or what changed in it, the viewer reads. */
 struct viewed_file {
-	int fd;      /* -1: closed */
-	bool broken; /* not read from 0 to the end, one byte behind the other, or changed meanwhile */
+	int fd; /* -1: closed */
+	/* not read from 0 to the end, one byte behind the other, or changed meanwhile */
+	bool broken;
 	bool is_copy;          /* in memory, below instruction files */
 	uint64_t before_bytes; /* of these, that were not read yet */
 	struct pending pending;
@@ -59,8 +60,8 @@ struct viewed_file {
 static struct viewed_file views[VIEWS_MAX];
 static int view_count;
 
-/* Of those that are open: most viewers have one open at a time, and each is large; memory that nobody uses counts where a
- * program's data is limited (RLIMIT_DATA). */
+/* Of those that are open: most viewers have one open at a time, and each is large; memory that
+ * nobody uses counts where a program's data is limited (RLIMIT_DATA). */
 static struct version_stream streams[STREAMS_MAX];
 static uint32_t streams_taken; /* a bit for each */
 
@@ -76,7 +77,8 @@ static int opened_count;
 static char paths[PATHS_BYTES];
 static size_t paths_used;
 
-/* A folder that a file was opened in: what stood before the name, and what the kernel calls that; both with the slash. */
+/* A directory that a file was opened in: what stood before the name, and what the kernel calls
+ * that; both with the slash. */
 static struct {
 	size_t given_bytes, kernel_bytes; /* kernel_bytes 0: none is known */
 	char given[DIRECTORY_BYTES], kernel[DIRECTORY_BYTES];
@@ -97,8 +99,9 @@ static struct viewed_file *viewed_of(int fd)
 	return NULL;
 }
 
-/* Puts a memfd with a notice, or with what changed, in the place of a descriptor.  readable: closed; a negative errno is passed
- * on.  Returns 0 or a negative errno; then the descriptor is as it was. */
+/* Puts a memfd with a notice, or with what changed, in the place of a descriptor.  readable:
+ * closed; a negative errno is passed on.  Returns 0 or a negative errno; then the descriptor is as
+ * it was. */
 static int install(int fd, int readable)
 {
 	if (readable < 0)
@@ -110,7 +113,8 @@ static int install(int fd, int readable)
 	return error < 0 ? error : 0;
 }
 
-/* Gives what changed, where it can be had and what comes of it can be followed.  Else the answer is CONTENT. */
+/* Gives what changed, where it can be had and what comes of it can be followed.  Else the answer is
+ * CONTENT. */
 static void deliver_diff(int fd, const char *path, struct answer *answer, struct version *ret_diff)
 {
 	if (view_count < VIEWS_MAX && install(fd, diff_make(fd, path, answer, ret_diff)) == 0) {
@@ -145,7 +149,8 @@ static int deliver_notice(int fd, const struct answer *answer, const char *path,
 	return install(fd, notice_file(answer->notice, answer->notice_bytes));
 }
 
-/* The viewer is given the file's bytes, or what changed in it: below instruction files that are to come first, if there are any. */
+/* The viewer is given the file's bytes, or what changed in it: below instruction files that are to
+ * come first, if there are any. */
 static void deliver_content(struct viewed_file *viewed, const char *path, const struct stat *stat)
 {
 	const struct inject_rest tail = {
@@ -207,8 +212,8 @@ static bool is_name_of(int directory, const char *path, const struct stat *stat)
 	       named.st_ino == stat->st_ino;
 }
 
-/* What the kernel calls a file that was opened.  Of many in one folder it is asked for the first ones alone: that takes as long as
- * to open and read a small file. */
+/* What the kernel calls a file that was opened.  Of many in one directory it is asked for the first
+ * ones alone: that takes as long as to open and read a small file. */
 static bool find_path(int fd, int directory, const char *path, const struct stat *stat,
 		      char *ret_path)
 {

@@ -1,8 +1,11 @@
 /*
- * The guard inside a process, before a call: what it may destroy is looked at before it is made (tracker/guard/guard.h).
+ * The guard inside a process, before a call: what it may destroy is inspected before it is made
+ * (tracker/guard/guard.h).
  *
- * Only paths that the guard is concerned with cost more than a look into the tables; for these a file is opened, hashed, copied.
- * A path is read before the call here: where the caller's memory is not there, the call is left alone.
+ * Only paths that the guard is concerned with cost more than a look into the tables; for these a
+ * file is opened, hashed, copied.
+ * A path is read before the call here: where the caller's memory is not there, the call is left
+ * alone.
  */
 #include "shim/preload/follow/write_check.h"
 
@@ -26,10 +29,12 @@
 
 enum { DESCRIPTORS = 1024, REFUSED_MAX = 16 };
 
-/* Files that a notice was refused for, and that nothing was written to since: half of something may be in them. */
+/* Files that a notice was refused for, and that nothing was written to since: half of something may
+ * be in them. */
 static struct refused {
 	uint64_t dev, ino; /* ino 0: none */
-	uint64_t until_ns; /* it is not removed before: by a program that takes its file for half written (libuv) */
+	/* it is not removed before: by a program that takes its file for half written (libuv) */
+	uint64_t until_ns;
 } refused[REFUSED_MAX];
 static uint32_t refused_count;
 
@@ -56,7 +61,7 @@ struct guard_writer write_check_writer(void)
 	};
 }
 
-/* Is this call to be looked at, and may a path be read? */
+/* Is this call to be inspected, and may a path be read? */
 static bool may_inspect(const char *path)
 {
 	return shim.guards && !shim.sandboxed && path && !in_vfork_child() && launch_is_text(path);
@@ -92,8 +97,10 @@ bool write_check_may_be_locked(const struct stat *file)
 	return locked_more;
 }
 
-/* Opens a file to be read only, without leaving a trace.  Nothing but a regular file is opened at all: others notice.
- * Returns a descriptor or a negative errno; -EINVAL for another kind of file; -EBUSY for one that this process has locked. */
+/* Opens a file to be read only, without leaving a trace.  Nothing but a regular file is opened at
+ * all: others notice.
+ * Returns a descriptor or a negative errno; -EINVAL for another kind of file; -EBUSY for one that
+ * this process has locked. */
 static int open_to_inspect(int directory, const char *path, bool follows)
 {
 	struct stat stat;
@@ -167,8 +174,8 @@ static bool obey(struct write_check *check)
 	return false;
 }
 
-/* Does a name in the workspace that the guard does not know lead to a file that it knows: a symbolic link, a hard link?  Then
- * normal is the name that is known. */
+/* Does a name in the workspace that the guard does not know lead to a file that it knows: a
+ * symbolic link, a hard link?  Then normal is the name that is known. */
 static bool is_other_name(const struct guard_writer *self, int directory, const char *path,
 			  char *normal)
 {
@@ -185,8 +192,8 @@ static bool is_other_name(const struct guard_writer *self, int directory, const 
 	       guard_concerns(&shim.segment, self, normal);
 }
 
-/* Is a path one that concerns the guard?  Then ret_check->path is that path, as the kernel knows it.  follows: what is behind a
- * symbolic link is what would be changed. */
+/* Is a path one that concerns the guard?  Then ret_check->path is that path, as the kernel knows
+ * it.  follows: what is behind a symbolic link is what would be changed. */
 static bool start_check(int directory, const char *path, bool follows,
 			struct write_check *ret_check)
 {
@@ -265,14 +272,14 @@ static bool removes_refused(int directory, const char *path)
 	       write_check_was_refused(&stat, ASKS_TO_REMOVE);
 }
 
-/* Looks at what is there now, and decides. */
+/* Inspects what is there now, and decides. */
 static bool inspect(enum guard_kind kind, int directory, const char *path, bool follows,
 		    struct write_check *check)
 {
 	struct guard_writer self = write_check_writer();
 	int fd = open_to_inspect(directory, path, follows);
 
-	if (fd == -EINVAL || fd == -ELOOP) { /* a folder, a device, a link */
+	if (fd == -EINVAL || fd == -ELOOP) { /* a directory, a device, a link */
 		write_check_finish(check);
 		return true;
 	}
@@ -286,8 +293,8 @@ static bool inspect(enum guard_kind kind, int directory, const char *path, bool 
 	return obey(check);
 }
 
-/* A file that is to be emptied is looked at by the descriptor that is to be given, when there is one.  False: there is a device, a folder,
- * something that is locked. */
+/* A file that is to be emptied is inspected by the descriptor that is to be given, when there is
+ * one.  False: there is a device, a directory, something that is locked. */
 static bool start_hold(int directory, const char *path, int flags, struct write_check *check)
 {
 	struct stat stat;
@@ -369,8 +376,8 @@ bool write_check_is_kept_clean(uint64_t key)
 	       (file_find(&shim.segment, key, &file) == 0 && (file.flags & FILE_HAS_BASELINE));
 }
 
-/* Looks at what is about to take the place of the file that the plan is about.  False: it carries a notice, or would
- * have if that had not been refused. */
+/* Inspects what is about to take the place of the file that the plan is about.  False: it carries a
+ * notice, or would have if that had not been refused. */
 static bool inspect_source(int directory, const char *path, bool follows, struct write_check *check)
 {
 	struct guard_writer self = write_check_writer();
@@ -463,7 +470,7 @@ bool write_check_rename(int directory, const char *path, int other_directory, co
 	return refuse_name(ret_check);
 }
 
-/* ---- what came of it ---- */
+/* ---- its result ---- */
 
 static void note_made(struct file_slot *file, const void *data)
 {
