@@ -28,7 +28,7 @@ enum {
 	HOST_BYTES = 256,
 };
 
-/* Whoever has not finished a record after this time is taken for dead. */
+/* A process that has not finished a record after this time is taken for dead. */
 static const uint64_t DEAD_NS = UINT64_C(60) * 1000000000u;
 
 static struct event_options wanted;
@@ -183,7 +183,7 @@ static int write_state(struct work *work)
 	return EXIT_CODE_OUTPUT;
 }
 
-/* Whoever wrote to the journal itself would destroy what is to be told. */
+/* An export that wrote to the journal itself would destroy what is to be exported. */
 static int check_places(const char *path)
 {
 	if (output_is_same(output_path, path))
@@ -267,7 +267,7 @@ static bool pass_undone(struct work *work, uint64_t *waited_for)
 	return true;
 }
 
-/* The next event that is to be told.  Returns false at the end. */
+/* The next event that is to be exported.  Returns false at the end. */
 static bool next(struct work *work, struct event *ret_event)
 {
 	static uint64_t waited_for; /* records below were given their time */

@@ -2,7 +2,7 @@
  * Exports: a journal's events in the form of another program, one after the other.
  *
  * A format is a line of EXPORT_FORMATS and a file cli/export/export_NAME.c that defines
- * `export_NAME`.  It is told of the journal, then of each event, and keeps nothing that grows with
+ * `export_NAME`.  It is given the journal, then each event, and keeps nothing that grows with
  * them.  docs/export.md says what each field is made of.
  *
  * What an exporter writes are bytes of others (events.h): paths are no UTF-8, and may hold anything
@@ -66,7 +66,7 @@ struct export_format {
 	int (*start)(struct export *export);
 	/* In the order of the numbers; EVENT_DAMAGED has no `entry`. */
 	int (*event)(struct export *export, const struct event *event);
-	/* All were told. */
+	/* All were exported. */
 	int (*finish)(struct export *export);
 	/* Last, also when start() or another failed: releases what is `own`.  What finish() did not
 	 * finish is void. */

@@ -4,7 +4,7 @@
  *
  * A text that is there is in quotes, so that an empty one is not taken for none.  A spreadsheet
  * takes a text that begins with = + - @ for a formula, and would run what a file name says: such a
- * first character is escaped like a control character, so that the bytes can still be told.
+ * first character is escaped like a control character, so that the bytes can still be recovered.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -65,9 +65,9 @@ const char *export_arguments(const struct event *event, char *ret_text);
  * ret_text. */
 const char *export_hash(const struct version *version, char *ret_text);
 
-/* export_rest(): tells, in the words of seen/log/1, what an event says beside number, time, error,
- * executable and ids of process and thread.  members: with all its functions; what is not known is
- * told as null, which is to be left out. */
+/* export_rest(): reports, in the words of seen/log/1, the members of an event beside number, time,
+ * error, executable and ids of process and thread.  members: with all its functions; what is not
+ * known is reported as null, which is to be left out. */
 void export_rest(const struct event *event, struct event_members *members);
 
 /* export_rest_object(): the same as one object. */

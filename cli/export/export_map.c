@@ -22,7 +22,7 @@ static const char *export_own_time(const struct event *event, char *ret_word)
 	return text_time_ns(event->time_realtime_ns, ret_word)[0] ? ret_word : NULL;
 }
 
-/* The number of the EXEC that announced what this event tells of; 0: none. */
+/* The number of the EXEC that announced what this event reports; 0: none. */
 static uint64_t export_announcement(const struct event *event)
 {
 	return event->op == JOURNAL_EXEC ? event->number : event->exec;

@@ -136,7 +136,7 @@ static unsigned launch_of(const struct event *event)
 
 OWN_VALUE(launch_type, KNOWN, launch_of(event))
 
-/* Is the event a process's own first word, so that whoever started it is asked for? */
+/* Is the event a process's own first word, so that its starter is needed? */
 static bool is_first(const struct export_map *map)
 {
 	return class_of(map) == OCSF_PROCESS &&

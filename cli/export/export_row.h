@@ -3,7 +3,7 @@
  * (cli/journal/members.def).
  *
  * Texts are safe for a line of text and for a terminal: path_escape(), so that the bytes can be
- * told again.  Lists of words are joined by `|`; arguments are JSON, as in seen/log/1.
+ * recovered.  Lists of words are joined by `|`; arguments are JSON, as in seen/log/1.
  */
 #ifndef SEEN_CLI_EXPORT_ROW_H
 #define SEEN_CLI_EXPORT_ROW_H

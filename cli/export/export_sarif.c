@@ -25,7 +25,7 @@ enum {
 	NOTES_MAX = 20000, /* of them, of the lowest severity */
 	KNOWN = 1
 		<< 16, /* findings that are remembered, by their fingerprints; older ones make room */
-	RUNS_MAX = 64,   /* that are told, the last ones */
+	RUNS_MAX = 64,   /* that are reported, the last ones */
 	RULES_MAX = 128, /* further rules of the configuration share a line */
 	RULE_BYTES = 64,
 	FINGERPRINT_BYTES = 17,
@@ -200,7 +200,7 @@ static bool collect(struct sarif *sarif, const struct event_class *class, uint64
 	return true;
 }
 
-/* The place of an event's rule among those that are told at the end. */
+/* The place of an event's rule among those that are reported at the end. */
 static size_t place_of_rule(struct sarif *sarif, const struct event_class *class)
 {
 	const char *name = class->rule && strlen(class->rule) < RULE_BYTES ? class->rule : "";

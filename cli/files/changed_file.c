@@ -17,7 +17,7 @@
 struct disk_state {
 	struct version version; /* none: it is gone */
 	struct stat stat;
-	uint64_t realtime_ns; /* of the change, as far as that can be told afterwards */
+	uint64_t realtime_ns; /* of the change, as far as that is known afterwards */
 };
 
 /* Returns false for what cannot be read: nothing is known of it. */
@@ -56,9 +56,9 @@ static uint64_t last_known_ns(const struct file_slot *file)
 		       : file->mention_realtime_ns;
 }
 
-/* Is it on record already, as a change that the agent does not know, that somebody made this of
- * it?  What the session wrote upon such a change is on record so, too; what was modified after that
- * is another one. */
+/* Is it on record already, as a change that the agent does not know, that an external writer made
+ * this of it?  What the session wrote upon such a change is on record so, too; what was modified
+ * after that is another one. */
 static bool is_recorded(const struct file_slot *file, const struct disk_state *state)
 {
 	return file->user_edit_realtime_ns > last_known_ns(file) &&
@@ -92,7 +92,7 @@ static void note_found(struct file_slot *file, const void *data)
 								: sys_realtime_ns());
 }
 
-/* Puts a change on record that nobody noted. */
+/* Puts a change on record that was not noted. */
 static void find_out(const struct segment *segment, struct journal *journal, const char *path,
 		     struct file_slot *file, const struct disk_state *state)
 {
@@ -114,8 +114,8 @@ static void find_out(const struct segment *segment, struct journal *journal, con
 	(void)file_find(segment, file->key, file);
 }
 
-/* Did somebody outside the session make this of the file?  Whatever anybody knew of it before what
- * was known last is the past. */
+/* Did a writer external to the session make this of the file? Whatever any scope knew of it before
+ * what was known last is the past. */
 static bool is_external(const struct segment *segment, const struct file_slot *file,
 			const struct disk_state *state)
 {

@@ -24,16 +24,18 @@ struct changed_file {
 	uint64_t changer;
 };
 
-/* changed_file(): inspects a file on record.  A change that nobody noted yet is noted and logged.
+/* changed_file(): inspects a file on record.  A change that is not on record yet is noted and
+ * logged.
  *
  * journal: may be unmapped.  scope_id: of the agent that asks; 0: none.  before: the file's slot.
- * Returns false for one that has not changed, or whose change was told already, and where that
+ * Returns false for one that has not changed, or whose change was reported already, and where that
  * cannot be known. */
 bool changed_file(const struct segment *segment, struct journal *journal, uint64_t scope_id,
 		  const char *path, const struct file_slot *before,
 		  struct changed_file *ret_changed);
 
-/* changed_file_reported(): that change is not to be told again; another one that came since is. */
+/* changed_file_reported(): that change is not to be reported again; another one that came since
+ * is. */
 void changed_file_reported(const struct segment *segment, uint64_t key,
 			   const struct changed_file *changed);
 

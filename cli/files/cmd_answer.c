@@ -1,6 +1,6 @@
 /*
- * `seen answer WORD ...`: answers for a process of a session, in its place or below it.  The
- * library runs this; nobody else.
+ * `seen answer WORD ...`: answers for a process of a session, in its place or below it.  Only the
+ * library runs this.
  *
  * 	request TEXT                    a reader's command: the notice, as the library made it
  * 	diff FOLDER BEFORE NOW TIME PATH	what changed in a file: descriptor 0 is the file, 1 takes the text
@@ -38,7 +38,7 @@ static int diff(int count, char **words)
 	    !decimal_parse(words[3], &question.given_realtime_ns))
 		return DIFF_FAILED;
 	question.path = words[4];
-	/* Its end is nobody's business, and may leave nothing in the viewer's directory. */
+	/* No process waits for its end, and it may leave nothing in the viewer's directory. */
 	(void)setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
 	(void)signal(SIGXFSZ, SIG_IGN);
 	if (session_path(path, sizeof(path), words[0], "segment") < 0 ||

@@ -1,6 +1,6 @@
 /*
- * `seen context`: gives the model the instruction files (AGENTS.md and kin) that apply to paths and
- * that its scope was not given yet, and notes that it was.
+ * `seen context`: gives the model the instruction files (AGENTS.md and similar) that apply to paths
+ * and that its scope was not given yet, and notes that it was.
  *
  * They are looked for in the directories above each path, at that moment: no index is asked.
  */
@@ -89,7 +89,7 @@ static int choose_scope(struct job *job)
 		return code;
 	if (!scope_name)
 		scope_id = scopes_default(segment, &context);
-	/* A command of the agent whose output goes elsewhere (a file, a pipe): nobody can tell
+	/* A command of the agent whose output goes elsewhere (a file, a pipe): it is not known
 	 * whether its model is given that. */
 	bool is_own = is_below && scope_id == context.scope_id && context.capture_id;
 	job->is_sink = is_own && capture_is_sink(segment, SUBJECT_SELF, context.capture_id) &&

@@ -112,7 +112,7 @@ struct rows;
 /* What is listed, and how. */
 struct filter {
 	const char *schema;
-	/* Is the file listed?  Fills in what is told of it. */
+	/* Is the file listed?  Fills in what is reported of it. */
 	bool (*fill)(struct rows *rows, struct row *row, const char *path);
 	json_t *(*to_json)(const struct rows *rows, const struct row *row);
 	void (*print)(const struct rows *rows, const struct row *row, const char *shown_path);
@@ -399,7 +399,7 @@ static int list(const struct session *session, struct rows *rows, char **words)
 		error = print_json(session, rows);
 	else if (error == 0)
 		print_rows(rows);
-	/* What could not be printed was not told. */
+	/* What could not be printed was not reported. */
 	if (error == 0 && clear && fflush(stdout) == 0)
 		for (size_t i = 0; i < rows->count; i++)
 			rows->filter->clear(rows, &rows->rows[i]);

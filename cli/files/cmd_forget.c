@@ -1,7 +1,7 @@
 /*
  * `seen forget`: has files given in full again.  Hooks of agents call it (--hook), for instance
- * after a compaction, so it does no more than it must: one process start, no inspection of the files, no
- * configuration; and it never fails there.
+ * after a compaction, so it does no more than it must: one process start, no inspection of the
+ * files, no configuration; and it never fails there.
  */
 #include <errno.h>
 #include <poll.h>
@@ -49,7 +49,7 @@ static const struct options OPTIONS = {
 	.words_between = true,
 };
 
-/* What was forgotten goes on record; cause: NULL: somebody asked for it. */
+/* What was forgotten goes on record; cause: NULL: a user or agent asked for it. */
 static void record_invalidated(const struct session *session, uint64_t scope_id, const char *path,
 			       const char *cause)
 {

@@ -61,7 +61,7 @@ static void make_room(struct content_cache *cache, size_t bytes)
 	}
 }
 
-/* Reads `size` bytes and looks whether there are more.  Returns 0 or as content_cache_get(). */
+/* Reads `size` bytes and checks whether there are more.  Returns 0 or as content_cache_get(). */
 static int read_whole(int fd, char *bytes, size_t size)
 {
 	char more;

@@ -1,8 +1,8 @@
 /*
  * `seen history`: what each scope was given, an entry a line, each result cut.
  *
- * From the journal, and from the content store beside it: so it also tells of a session whose
- * segment went with a boot.
+ * From the journal, and from the content store beside it: so it also shows a session whose segment
+ * went with a boot.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -72,7 +72,7 @@ struct printer {
 	struct kept_text shown; /* of the entry at hand */
 };
 
-/* ---- what is told of a content ---- */
+/* ---- what is printed of a content ---- */
 
 static bool is_in_full(const struct history_entry *entry)
 {

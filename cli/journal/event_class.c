@@ -188,7 +188,7 @@ static enum event_severity severity_of_rule(unsigned action)
 	}
 }
 
-/* Does the record tell of something that was not done yet, or that its writer cannot know? */
+/* Does the record report something that was not done yet, or that its writer cannot know? */
 static bool is_open_yet(const struct event *event)
 {
 	return event->attempted || op_info(event->op)->traits & OP_OUTCOME_OPEN ||

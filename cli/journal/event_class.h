@@ -36,7 +36,8 @@ enum event_action {
 };
 
 enum event_outcome {
-	EVENT_OUTCOME_UNKNOWN, /* told before it was done, or by nobody who could know */
+	/* reported before it was done, or by a process that could not know */
+	EVENT_OUTCOME_UNKNOWN,
 	EVENT_SUCCEEDED,
 	EVENT_FAILED,
 };

@@ -50,7 +50,7 @@ int event_filter_time(const char *text, uint64_t now_realtime_ns, uint64_t *ret_
  * not resolved matches a relative glob if what is known of it, its end, does. */
 bool event_filter_match(const struct event_filter *filter, const struct event *event);
 
-/* event_is_denied(): somebody may not do that: EACCES, EPERM, EROFS; or a write that the guard
+/* event_is_denied(): the process may not do that: EACCES, EPERM, EROFS; or a write that the guard
  * refused. */
 bool event_is_denied(const struct event *event);
 

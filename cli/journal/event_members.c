@@ -1,4 +1,4 @@
-/* What programs are told of an event: see event_members.h. */
+/* An event as JSON for programs: see event_members.h. */
 #include "cli/journal/event_members.h"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /*
- * What programs are told of an event: the members of seen/log/1 (docs/journal.md), each declared
- * once in members.def.
+ * An event as JSON for programs: the members of seen/log/1 (docs/journal.md), each declared once in
+ * members.def.
  */
 #ifndef SEEN_CLI_EVENT_MEMBERS_H
 #define SEEN_CLI_EVENT_MEMBERS_H
@@ -16,7 +16,7 @@
 struct event_members {
 	/* Takes the reference to value; NULL: there was no memory for it. */
 	void (*set)(struct event_members *members, const char *name, json_t *value);
-	/* Faster, for what most members are.  Where they are NULL, set() is told.  bytes: of
+	/* Faster, for what most members are.  Where they are NULL, set() is called.  bytes: of
 	 * others, or a word; NULL: null. */
 	void (*set_text)(struct event_members *members, const char *name, const char *bytes);
 	void (*set_number)(struct event_members *members, const char *name, int64_t number);

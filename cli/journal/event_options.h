@@ -51,8 +51,8 @@ struct event_options {
  * Returns an exit code: EXIT_CODE_OK; EXIT_CODE_USAGE, and says on stderr which value is wrong. */
 int event_options_filter(const struct event_options *options, struct event_filter *ret_filter);
 
-/* event_options_journal(): finds the journal that they name, and sets what the configuration
- * says of the filter. As journal_file_find(). */
+/* event_options_journal(): finds the journal that they name, and sets the filter's part of the
+ * configuration. As journal_file_find(). */
 int event_options_journal(const struct event_options *options, const struct config *config,
 			  struct event_filter *filter, char *ret_path, size_t capacity);
 

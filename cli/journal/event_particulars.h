@@ -9,8 +9,8 @@
 
 #include "cli/journal/events.h"
 
-/* event_particulars_show(): what there is to say of an event beside its path, two spaces before
- * it, perhaps nothing.
+/* event_particulars_show(): prints an event's details beside its path, two spaces before it,
+ * perhaps nothing.
  *
  * workspace: paths below it are shown as what follows it; NULL: not known. */
 void event_particulars_show(FILE *file, const struct event *event, const char *workspace);

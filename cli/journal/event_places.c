@@ -39,7 +39,7 @@ const char *event_directory_resolve(struct event_places *places, int fd, uint64_
 			break;
 		uint32_t text = fd == AT_FDCWD ? (uint32_t)number : entry.record.path;
 		const char *name = event_name_bytes(places->texts, text, &length);
-		/* nobody knows what a path names that was cut */
+		/* what a path names that was cut is not known */
 		if (!name || length == 0 || length >= PATH_MAX || length >= at)
 			break;
 		at -= length;
@@ -48,7 +48,8 @@ const char *event_directory_resolve(struct event_places *places, int fd, uint64_
 			return path_normalize(NULL, joined + at, ret_path, EVENT_PATH_BYTES) < 0
 				       ? NULL
 				       : ret_path;
-		if (fd == AT_FDCWD) /* as getcwd(2) says of a directory that cannot be reached */
+		/* as getcwd(2) returns for a directory that cannot be reached */
+		if (fd == AT_FDCWD)
 			break;
 		joined[--at] = '/';
 		below = number;

@@ -25,9 +25,9 @@ void event_print_subject(FILE *file, const struct event *event, const char *work
 
 /* event_print_json(): one line, one object.
  *
- * journal: nonce of the journal, hexadecimal digits: for whoever collects the events of many,
- * where a record's number is no name by itself.  NULL: not told.  Returns 0 or -ENOMEM; what
- * `file` says of errors is the caller's to ask. */
+ * journal: nonce of the journal, hexadecimal digits: for collectors of the events of many, where a
+ * record's number is no name by itself.  NULL: not printed. Returns 0 or -ENOMEM; the caller checks
+ * the errors of `file`. */
 int event_print_json(FILE *file, const char *journal, const struct event *event);
 
 #endif

@@ -131,7 +131,7 @@ const char *event_instructed_name(uint32_t flags)
 	}
 }
 
-/* What became of a file that somebody else changed. */
+/* What became of a file that an external writer changed. */
 const char *event_change_name(uint32_t flags)
 {
 	switch (flags) {

@@ -18,7 +18,7 @@ struct event_flag {
 };
 
 /* event_open_flags(), event_map_flags(): those of OPEN beside O_ACCMODE, and those of MAP.  One
- * that includes others comes before them: whoever names flags takes each off. */
+ * that includes others comes before them: a caller that names flags takes each off. */
 const struct event_flag *event_open_flags(size_t *ret_count);
 const struct event_flag *event_map_flags(size_t *ret_count);
 

@@ -70,7 +70,7 @@ static const char *base_of(struct events *events, const struct event_process *pr
 	return event_directory_resolve(&events->places, fd, number, event->number, ret_path);
 }
 
-/* Nobody knows what a path names that was cut.  Where some text of a record was, one that the
+/* What a path names that was cut is not known.  Where some text of a record was, one that the
  * kernel would take is whole. */
 static bool is_whole(const char *path, const struct event *event)
 {
@@ -355,7 +355,7 @@ uint64_t events_skip(struct events *events, uint64_t number)
 		number = events_end_unit(events);
 	if (number <= from)
 		return 0;
-	/* What lies inside a record looks like none, but by chance of one in four billion. */
+	/* What lies inside a record resembles none, but by chance of one in four billion. */
 	for (uint64_t i = 0; i < SKIP_UNITS_MAX; i++) {
 		uint64_t at = number + i;
 		enum journal_found found = journal_reader_next(&events->journal, &at, &entry);

@@ -36,7 +36,7 @@ enum {
 
 /* One event.  Pointers are valid until the next call with the same reader; NULL, and 0 where it is
  * no possible value: not known.  Texts are ended by NUL, and hold none otherwise unless it is
- * said. */
+ * stated. */
 struct event {
 	uint64_t number;           /* of the record: its place in the file */
 	uint64_t time_realtime_ns; /* 0: not known */
@@ -123,8 +123,8 @@ uint64_t events_skip(struct events *events, uint64_t number);
  * before, as the first record that is finished behind it tells; 0: none does. */
 uint64_t events_undone_since(struct events *events);
 
-/* events_header(): what the journal says of itself.  Bytes of others; name and nonce are ended by
- * NUL.  Valid as long as the reader. */
+/* events_header(): the journal's own header.  Bytes of others; name and nonce are ended by NUL.
+ * Valid as long as the reader. */
 const struct journal_header *events_header(const struct events *events);
 
 /* events_workspace(): root of the workspace; NULL: not known.  Valid as long as the reader. */

@@ -29,7 +29,7 @@ struct collected {
 	uint32_t pid;
 	int role;
 	enum history_kind kind; /* of its deliveries */
-	/* its output went to a file, or there is no more to say of it than its deliveries */
+	/* its output went to a file, or there is no more to report of it than its deliveries */
 	bool is_elsewhere;
 	char *tool;
 	char *arguments;
@@ -72,7 +72,7 @@ static struct collected *find(struct history *history, uint64_t process)
 {
 	if (!process)
 		return NULL;
-	/* Most is told of those that began last. */
+	/* Those that began last are reported in most detail. */
 	for (size_t i = history->count; i > 0; i--) {
 		struct collected *request =
 			&history->requests[(history->first + i - 1) % HISTORY_REQUESTS_MAX];
@@ -82,7 +82,7 @@ static struct collected *find(struct history *history, uint64_t process)
 	return NULL;
 }
 
-/* Says once that memory is short: what does not fit is missing, and the caller is told. */
+/* Says once that memory is short: what does not fit is missing, and the caller gets an error. */
 static void *checked(struct history *history, void *memory)
 {
 	if (!memory && !history->result)
@@ -390,7 +390,7 @@ static void note_command(struct history *history, const struct event *event)
 	if (!request)
 		return;
 	request->amount = event->entry->record.amount;
-	/* Of one that was asked for again it is told that it is given, and then that it was. */
+	/* One that was asked for again is reported as about to be given, and then as given. */
 	if (request->decision != DECISION_GIVEN_AGAIN)
 		request->decision = event->entry->record.decision;
 }

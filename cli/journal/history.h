@@ -5,7 +5,7 @@
  * A viewer or reader is one request, which begins with its START record; its result stands in later
  * records of the same process.
  * So requests are collected and handed on in the order in which they began, the oldest when there
- * are HISTORY_REQUESTS_MAX of them or at the end.  What is told later than that of one that was
+ * are HISTORY_REQUESTS_MAX of them or at the end.  What is reported later than that of one that was
  * handed on is an entry of its own.
  * What is kept is bounded, however long the journal.
  *

@@ -83,7 +83,7 @@ static struct journal_reader_piece *part_of(struct journal_reader *reader, uint6
 
 	if (holds(part, number))
 		return part;
-	/* What somebody far behind or ahead is named for does not make the reader go there. */
+	/* A number far behind or ahead does not make the reader go there. */
 	if (number >= part->to && number - part->to <= JOURNAL_RECORD_UNITS_MAX) {
 		load(reader, part, number);
 		return part;

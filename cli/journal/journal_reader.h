@@ -2,8 +2,8 @@
  * A journal read from its beginning to its end, in parts: a file of any length takes the same
  * memory.
  *
- * A journal that is mapped stands in the memory of whoever reads it, as far as it was read, and in
- * pieces as large as the kernel sees fit.
+ * A journal that is mapped stands in the memory of its reader, as far as it was read, and in pieces
+ * as large as the kernel sees fit.
  * So what is read next lies in a buffer here, and of what was before some pieces that were asked
  * for last: a few texts are named again and again.  Only the header is mapped, where writers say
  * how far they are.

@@ -17,7 +17,8 @@ enum {
 /* A record of a block that is not what was sealed. */
 struct seal_suspect {
 	uint64_t number;
-	bool erased; /* its first word says that nobody wrote it; else its check does not hold */
+	/* its first word shows that it was not written; else its check does not hold */
+	bool erased;
 };
 
 enum seal_wanted {
@@ -48,7 +49,7 @@ struct seal_report {
 /* seal_check(): compares a journal with its seal.
  *
  * journal: mapped, to read at least, after the seal was read: else what a run sealed meanwhile
- * looks dropped. digest: 64 hexadecimal digits that are to be in the chain, NULL: none. */
+ * seems dropped. digest: 64 hexadecimal digits that are to be in the chain, NULL: none. */
 void seal_check(const struct seal *seal, const struct journal *journal, const char *digest,
 		struct seal_report *ret_report);
 

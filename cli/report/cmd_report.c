@@ -1,6 +1,5 @@
 /*
- * `seen report`: what there is to be said of a session when it is over, for a person, a CI job, or
- * a program.
+ * `seen report`: the report of a session when it is over, for a person, a CI job, or a program.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -175,7 +174,7 @@ static int failed(const struct wish *wish, int error)
 	return error == -ENOMEM ? no_memory() : journal_file_failed(wish->journal, error);
 }
 
-/* Piece by piece, so that what the disk says of one is known. */
+/* Piece by piece, so that an error of the disk is known. */
 static void write_text(struct output *output, const char *text, size_t length)
 {
 	while (length && output_row(output) == 0) {

@@ -1,4 +1,4 @@
-/* Instruction files that nobody was given: see missed.h. */
+/* Instruction files that no scope was given: see missed.h. */
 #include "cli/report/missed.h"
 
 #include <errno.h>

@@ -285,7 +285,7 @@ static void add(struct report_gather *gather, const struct event *event)
 
 /* ---- the whole ---- */
 
-/* What the journal says of itself. */
+/* The journal's own header. */
 static int read_names(struct report *report, const struct events *events)
 {
 	const struct journal_header *header = events_header(events);

@@ -4,8 +4,8 @@
  *
  * Memory is bounded, however long the journal: of files, processes, programs, conflicts and the
  * like as many are told apart as struct report_limits says, in the order in which they come; what
- * comes then is counted in the sums, and how much that is is said (`left_out`).  So the sums are of
- * everything, and each row is whole.
+ * comes then is counted in the sums, and how much that is is reported (`left_out`).  So the sums
+ * are of everything, and each row is whole.
  *
  * Everything but `unheeded`, `counters` and `seal` is from the journal alone: an auditor may have
  * no more than that file.
@@ -29,8 +29,7 @@
 #include "tracker/segment/segment.h"
 
 enum {
-	REPORT_ROLE_UNKNOWN =
-		ROLE_COUNT, /* index into by_role of what nobody is known to have done */
+	REPORT_ROLE_UNKNOWN = ROLE_COUNT, /* index into by_role of what has no known author */
 	REPORT_ROLES,
 	REPORT_VERDICTS = GUARD_DENY + 1,
 	REPORT_REASONS = GUARD_UNREADABLE + 1,
@@ -67,12 +66,12 @@ struct report_file {
 	bool in_workspace;
 	struct report_work work;
 	/* Opened for reading by an agent, shell, viewer or reader, by one of its scope again, with
-	 * no change of it in between that the journal tells of. */
+	 * no change of it in between on the journal's record. */
 	uint64_t repeats;
 	uint64_t given, bytes_given; /* whole to an agent */
 	uint64_t given_again;
 	uint64_t edits;   /* by the session, complete ones */
-	uint64_t changed; /* by somebody outside */
+	uint64_t changed; /* by an external writer */
 	uint64_t first_ns, last_ns;
 	uint32_t fate;  /* enum fate_bits: what the session made of it */
 	uint32_t fold;  /* enum report_fold */
@@ -81,7 +80,7 @@ struct report_file {
 	bool by_agent;  /* the agent's own process did */
 };
 
-/* Files that are told of together. */
+/* Files that are reported together. */
 enum report_fold {
 	REPORT_APART,
 	REPORT_GIT,   /* in a directory named .git */
@@ -122,13 +121,13 @@ struct report_process {
 /* One `seen run`. */
 struct report_run {
 	uint64_t start_ns,
-		end_ns; /* end_ns 0: it has not ended, or it cannot be told which one did */
+		end_ns; /* end_ns 0: it has not ended, or it is not known which one did */
 	char *command;  /* its arguments with spaces between, cut; owned */
 };
 
 enum report_conflict_kind {
 	REPORT_GUARDED, /* a write that was warned of, or denied */
-	REPORT_CHANGED, /* a change by somebody outside, or by a process that is not observed */
+	REPORT_CHANGED, /* a change by an external writer, or by a process that is not observed */
 };
 
 struct report_conflict {
@@ -169,7 +168,7 @@ struct report_unobserved {
 struct report_write_counts {
 	uint64_t guarded[REPORT_REASONS][REPORT_VERDICTS];
 	uint64_t degraded;
-	uint64_t changed, added, deleted; /* from outside */
+	uint64_t changed, added, deleted; /* by external writers */
 	uint64_t edited_by_agent, edited_by_tool;
 	uint64_t kept[REPORT_KEPT_REASONS], kept_bytes; /* versions put into the content store */
 };

@@ -137,7 +137,7 @@ void report_session_fates(struct report *report, const struct segment *segment)
 	}
 }
 
-/* ---- what is told first ---- */
+/* ---- what is reported first ---- */
 
 static bool is_changed(const struct report_file *file, enum report_fold fold)
 {

@@ -15,7 +15,7 @@ void report_file_action(struct report_gather *gather, struct report_file *file,
  * tells, so that a report says what `seen files` does. */
 void report_session_fates(struct report *report, const struct segment *segment);
 
-/* report_changed_files(): what the session made, changed or removed and that is not told of
+/* report_changed_files(): what the session made, changed or removed and that is not reported
  * together with others (`fold`), what was removed first, then by time.
  *
  * ret_rows: room for `top`; borrowed from the report.  Returns how many there are in all: more

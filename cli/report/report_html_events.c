@@ -38,7 +38,7 @@ struct series {
 	unsigned char bytes[CHUNK_BYTES + ENTRY_BYTES_MAX];
 };
 
-/* A text that was written: by its hash alone, whose seed nobody knows who made up the text. */
+/* A text that was written: by its hash alone, whose seed an author of texts does not know. */
 struct written_text {
 	XXH128_hash_t hash;
 	uint32_t number; /* 0: empty */

@@ -58,7 +58,7 @@ enum packed_marks {
 	PACKED_PATH = 8,
 	PACKED_DETAILS = 16,
 	PACKED_ATTEMPTED = 32,
-	PACKED_BY_OTHERS = 64, /* a change that nobody in the session made */
+	PACKED_BY_OTHERS = 64, /* a change by no process of the session */
 	PACKED_AT_LEAST = 128, /* there were more bytes than the amount */
 };
 

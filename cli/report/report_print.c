@@ -240,8 +240,8 @@ static const struct ranking {
 	  cells_read },
 };
 
-/* Is there nothing to tell of a file in a table of numbers?  What came and went, and what was
- * removed without having been written, or is told of with others. */
+/* Is there nothing to print for a file in a table of numbers?  What came and went, and what was
+ * removed without having been written, or is reported with others. */
 static bool is_left_out(const struct report_file *file, enum report_order order)
 {
 	const struct report_work *work = &file->work;

@@ -255,7 +255,7 @@ static char *typed(const struct event *event)
 
 /* The command that a process belongs to.  starter: index of the row of what it was copied from or
  * stood in its place, else of its parent;
- * REPORT_NONE: nobody that is known. */
+ * REPORT_NONE: not known. */
 static uint32_t command_of(struct report_gather *gather, const struct event *event,
 			   uint32_t starter)
 {

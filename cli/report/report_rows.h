@@ -63,7 +63,7 @@ struct report_gather {
 	const struct report_limits *limits;
 	const struct config_globs *state; /* of agents; NULL: none are known */
 	struct missed_search *missed;     /* NULL: there is no segment */
-	uint64_t seed; /* of hashes, so that nobody can choose what falls into one bucket */
+	uint64_t seed; /* of hashes, so that an attacker cannot choose what falls into one bucket */
 	struct report_rows files, processes, programs;
 	size_t file_bytes;          /* of their paths */
 	struct report_buckets pids; /* the newest process of a pid */
@@ -107,7 +107,7 @@ void report_rows_finish(struct report_gather *gather);
 void *report_grown(struct report_gather *gather, void *rows, size_t count, size_t *capacity,
 		   size_t max, size_t item_bytes);
 
-/* report_fold_of(): what a file, by its path, is told of together with. */
+/* report_fold_of(): what a file, by its path, is reported together with. */
 enum report_fold report_fold_of(const struct report_gather *gather, const char *path);
 
 /* report_file_of(): the row of a path, absolute; made where there is none.  NULL: there are too

@@ -289,7 +289,7 @@ static void add_coverage(struct report_gather *gather, const struct event *event
 		open = &report->runs[i];
 		count++;
 	}
-	/* Of several at once nobody says which one ends here. */
+	/* Of several at once it is not known which one ends here. */
 	if (count == 1 && !report->runs_left_out)
 		open->end_ns = event->time_realtime_ns;
 }

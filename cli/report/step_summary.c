@@ -46,7 +46,7 @@ static int append(int fd, off_t size, const char *text, size_t length, bool is_c
 	bool begins_line = true;
 	char last;
 
-	/* A line of somebody else that has no end yet. */
+	/* A line of another program that has no end yet. */
 	if (size > 0 && pread(fd, &last, 1, size - 1) == 1)
 		begins_line = last == '\n';
 	int error = begins_line ? 0 : write_all(fd, "\n", 1);
