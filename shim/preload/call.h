@@ -24,8 +24,9 @@
  * call_may_open(); NULL: there was none.  Returns fd. */
 int call_opened(int fd, int directory, const char *path, int flags, struct write_check *check);
 
-/* call_opens_plainly(): is this a file that a tool opens to read it, and nothing else is to be said
- * of it?  Then call_may_open() is not asked, and call_opened_plainly() stands for call_opened(). */
+/* call_opens_plainly(): is this a file that a tool opens to read it, and nothing else is to be
+ * recorded of it?  Then call_may_open() is not asked, and call_opened_plainly() stands for
+ * call_opened(). */
 static inline bool call_opens_plainly(int flags)
 {
 	return __builtin_expect(shim.plain && !shim.rules.ops && !shim.opens_pass, 1) &&
@@ -40,7 +41,7 @@ static inline int call_opened_plainly(int fd, int directory, const char *path, i
 	return fd;
 }
 
-/* call_may(), call_may_descriptor(), call_may_run(): what the rules say of a call (rules_let()).
+/* call_may(), call_may_descriptor(), call_may_run(): the rules' verdict on a call (rules_let()).
  * False: it fails; errno says why.  Not for an agent's reads alone: every hook that names a path
  * asks. */
 static inline bool call_may(uint32_t ops, int directory, const char *path, bool follows)
@@ -78,7 +79,8 @@ static inline bool call_may_open(int directory, const char *path, int flags,
 	return !call_refuses_open(directory, path, flags, true, ret_check);
 }
 
-/* call_described(): a call about what a descriptor is open for came back: its size or its metadata. */
+/* call_described(): a call about what a descriptor is open for came back: its size or its
+ * metadata. */
 static inline void call_described(enum journal_op op, int error, int fd, uint32_t flags,
 				  uint64_t amount)
 {

@@ -177,7 +177,7 @@ EXPORT FTS64 *fts64_open(char *const *paths, int flags,
 	return ret;
 }
 
-/* A walk goes from directory to directory, unless it was told not to. */
+/* A walk goes from directory to directory, unless its flags forbid it. */
 EXPORT FTSENT *fts_read(FTS *walk)
 {
 	FTSENT *ret = REAL(fts_read)(walk);

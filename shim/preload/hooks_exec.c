@@ -89,7 +89,7 @@ EXPORT int fexecve(int fd, char *const argv[], char *const environment[])
 	return failed(&launch, REAL(fexecve)(fd, argv, changed));
 }
 
-/* The words of execl and kin up to their NULL, in an array on the caller's stack; `list` stands
+/* The words of execl and similar up to their NULL, in an array on the caller's stack; `list` stands
  * behind the NULL. */
 #define COLLECT_WORDS(first, list) \
 	int words = 1; \

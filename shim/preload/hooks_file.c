@@ -312,7 +312,7 @@ EXPORT int dup2(int fd, int target)
 	call_replacing(fd, target, &closing);
 	int copy = REAL(dup2)(fd, target);
 	call_duplicated(fd, copy);
-	(void)call_closed(0, &closing); /* nobody is told: the call is about another file */
+	(void)call_closed(0, &closing); /* not reported: the call is about another file */
 	return copy;
 }
 
@@ -322,7 +322,7 @@ EXPORT int __dup2(int fd, int target)
 	call_replacing(fd, target, &closing);
 	int copy = REAL(__dup2)(fd, target);
 	call_duplicated(fd, copy);
-	(void)call_closed(0, &closing); /* nobody is told: the call is about another file */
+	(void)call_closed(0, &closing); /* not reported: the call is about another file */
 	return copy;
 }
 
@@ -332,7 +332,7 @@ EXPORT int dup3(int fd, int target, int flags)
 	call_replacing(fd, target, &closing);
 	int copy = REAL(dup3)(fd, target, flags);
 	call_duplicated(fd, copy);
-	(void)call_closed(0, &closing); /* nobody is told: the call is about another file */
+	(void)call_closed(0, &closing); /* not reported: the call is about another file */
 	return copy;
 }
 

@@ -338,7 +338,7 @@ static bool refuses_write(FILE *stream, const void *data, size_t size_bytes)
 	return true;
 }
 
-/* Is data about to be put into a stream let pass?  libc writes it later by calls that nobody
+/* Is data about to be put into a stream let pass?  libc writes it later by calls that nothing
  * sees. */
 static inline bool may_write(FILE *stream, const void *data, size_t size_bytes)
 {

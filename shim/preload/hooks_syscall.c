@@ -47,7 +47,8 @@ static void names_came_back(const struct system_call *form, const long *argument
 	station_journal(&call, call.operation);
 }
 
-/* What a call about files that are named meant, whether it succeeded or not.  Returns false for other calls. */
+/* What a call about files that are named meant, whether it succeeded or not.  Returns false for
+ * other calls. */
 static bool was_named(const struct system_call *call, const long *arguments, long ret)
 {
 	const char *path = path_of(call->path, arguments);
@@ -248,7 +249,7 @@ EXPORT long syscall(long number, ...)
 	struct write_check check = { .path = NULL };
 	int flags_at = -1;
 	long flags = 0;
-	/* What a viewer does here is odd. */
+	/* What a viewer does here is untrackable. */
 	if (call && ((shim.guards && !shim.views) || shim.rules.ops)) {
 		if (is_made_by_name(call, arguments, &ret))
 			return ret;

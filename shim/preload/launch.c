@@ -240,7 +240,7 @@ static uint64_t *note_of(const struct stat *stat, uint64_t *ret_key)
 
 /* Can a program load this library?  False only when its file says that it cannot: an ELF file of
  * another class or machine, one whose loader is musl's (elf(5)), one with a sanitizer that must be
- * loaded first, or a detector of races.  Looked at where the path has a slash: then the look costs
+ * loaded first, or a detector of races.  Checked where the path has a slash: then the check costs
  * the same for every program.  A script goes by its interpreter. */
 static bool can_load(const char *executable)
 {

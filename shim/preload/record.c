@@ -513,7 +513,7 @@ uint32_t record_path(const char *path)
 	return shim.records && is_wanted(false, AT_FDCWD, path) ? append_text(path, &marks) : 0;
 }
 
-/* ---- what is told of a file ---- */
+/* ---- what is recorded of a file ---- */
 
 void record_delivery(enum journal_op op, uint32_t path, const struct journal_details *details)
 {

@@ -1,5 +1,5 @@
 /*
- * Rules inside a process: what they say of a call, before it is made (tracker/guard/rule.h).
+ * Rules inside a process: their verdict on a call, before it is made (tracker/guard/rule.h).
  *
  * In a process that no rule speaks of nothing here is reached.  Where one does, a call of that kind
  * costs a look whether its path can be read, and one at /proc where it is relative to a directory's
@@ -26,14 +26,15 @@ extern char **environ;
 
 enum { SAID_MAX = 256 };
 
-/* A path about to be accessed, and what is said of that. */
+/* A path about to be accessed, and the verdict on that. */
 struct asked {
-	char *path; /* scratch, absolute and normalized; NULL: nothing is said of it */
+	char *path; /* scratch, absolute and normalized; NULL: it is not judged */
 	struct rule_question question;
 	struct rule_answer answer;
 };
 
-/* What was said: hashes of rule and path, 0: free.  Where it is full nothing more is said. */
+/* What was reported: hashes of rule and path, 0: free. Where it is full nothing more is
+ * reported. */
 static uint64_t said[SAID_MAX];
 
 /* Is it the first time for this rule and path? */
@@ -98,7 +99,7 @@ static void complete(struct asked *asked, bool is_there)
 		finish(asked);
 }
 
-/* What the rules say of a path as it was given.  follows: the call goes through a symbolic link at
+/* The rules' verdict on a path as it was given.  follows: the call goes through a symbolic link at
  * its end. */
 static void ask(struct asked *asked, uint32_t ops, int directory, const char *path, bool follows)
 {
@@ -125,7 +126,7 @@ static bool is_denied(const struct asked *asked)
 	return asked->path && asked->answer.action == RULE_ACTION_DENY;
 }
 
-/* Tells of what was said of a path, and forgets it. */
+/* Logs the verdict on a path, and forgets it. */
 static void log_rule(struct asked *asked)
 {
 	if (!asked->path)
@@ -151,7 +152,7 @@ bool rules_let(uint32_t ops, int directory, const char *path, bool follows)
 {
 	struct asked asked;
 
-	/* fchownat(2) and kin: the descriptor itself */
+	/* fchownat(2) and similar: the descriptor itself */
 	if (ops == RULE_METADATA && directory >= 0 && path && launch_is_text(path) && !*path)
 		return rules_let_descriptor(ops, directory);
 	ask(&asked, ops, directory, path, follows);

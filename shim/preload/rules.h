@@ -1,4 +1,4 @@
-/* Rules inside a process: what they say of a call, before it is made (tracker/guard/rule.h). */
+/* Rules inside a process: their verdict on a call, before it is made (tracker/guard/rule.h). */
 #ifndef SEEN_SHIM_RULES_H
 #define SEEN_SHIM_RULES_H
 
@@ -14,7 +14,7 @@ void rules_start(const char *executable, const char *name);
  * ops: enum rule_op, what the call would do to this path (rule.h).  directory, path: as given to
  * the call, which may be anything.
  * follows: the call goes through a symbolic link at the path's end.
- * What is said of it is recorded, counted, and told the agent.  False: the call has to fail; errno
+ * The verdict is recorded, counted, and reported to the agent.  False: the call has to fail; errno
  * says why. */
 bool rules_let(uint32_t ops, int directory, const char *path, bool follows);
 

@@ -1,35 +1,35 @@
 /*
  * What runs inside a stranger's process.
  *
- *	state.c     what this process is, for all of these: struct shim, set up once (here)
- *	scratch.c   memory for paths
- *	memory.c    is the memory there that a caller passed
- *	thread.c    which thread and process runs this: one between vfork and exec, the one that is followed
- *	real.c      libc's own functions behind the exported names
- *	message.c   a line for the agent
- *	directory.c the current directory, and paths that begin there
- *	change.c    what a process destroys or replaces, recorded by path
- *	append.c    who makes a record, and its way into the journal
- *	descriptors.c  what passes through the descriptors that were opened by name, for the journal
- *	record.c    all of it, for the journal
- *	follow/     what is followed inside a process (follow/viewer.h says what may be used there):
- *	  write_check.c  the guard: calls that may destroy something, before they are made
- *	  guarded.c      what is written by the descriptors that it let be opened, and what came of it
- *	  range.c        readers: which lines of a file they gave
- *	  reader.c       readers: their commands, remembered and answered as a whole
- *	  diff.c         has the program tell what changed in a file that a viewer opened again
- *	  viewer.c       viewers: answers, deliveries; readers: what they sent
- *	  in_process.c   an agent's in-process reads, counted, and those of a whitelisted program, answered
- *	rules.c     rules: what they say of a call, before it is made
- *	launch.c    the environment and ticket of a program about to be started
- *	handshake.c the meeting with a supervisor, which sees what goes past libc (shim/supervise)
- *	ring.c      rings of io_uring(7): does one carry what is done with files
- *	call.c      what an exported function means, for all of hooks_*.c
- *	stations.c  the stations of a call about names or metadata (shim/call/order.h)
- *	exit.c       the end of the process
- *	hooks_*.c   the exported functions, by family: real call first, then what it means (call.h)
- *	vfork.S     vfork, which cannot be wrapped in C
- *	attach.c    start: finds the session, maps it, learns role and context
+ * 	state.c     what this process is, for all of these: struct shim, set up once (here)
+ * 	scratch.c   memory for paths
+ * 	memory.c    is the memory there that a caller passed
+ * 	thread.c    which thread and process runs this: one between vfork and exec, the one that is followed
+ * 	real.c      libc's own functions behind the exported names
+ * 	message.c   a line for the agent
+ * 	directory.c the current directory, and paths that begin there
+ * 	change.c    what a process destroys or replaces, recorded by path
+ * 	append.c    who makes a record, and its way into the journal
+ * 	descriptors.c  what passes through the descriptors that were opened by name, for the journal
+ * 	record.c    all of it, for the journal
+ * 	follow/     what is followed inside a process (follow/viewer.h says what may be used there):
+ * 	  write_check.c  the guard: calls that may destroy something, before they are made
+ * 	  guarded.c      what is written by the descriptors that it let be opened, and what came of it
+ * 	  range.c        readers: which lines of a file they gave
+ * 	  reader.c       readers: their commands, remembered and answered as a whole
+ * 	  diff.c         has the program tell what changed in a file that a viewer opened again
+ * 	  viewer.c       viewers: answers, deliveries; readers: what they sent
+ * 	  in_process.c   an agent's in-process reads, counted, and those of a whitelisted program, answered
+ * 	rules.c     rules: their verdict on a call, before it is made
+ * 	launch.c    the environment and ticket of a program about to be started
+ * 	handshake.c the meeting with a supervisor, which sees what goes past libc (shim/supervise)
+ * 	ring.c      rings of io_uring(7): does one carry what is done with files
+ * 	call.c      what an exported function means, for all of hooks_*.c
+ * 	stations.c  the stations of a call about names or metadata (shim/call/order.h)
+ * 	exit.c       the end of the process
+ * 	hooks_*.c   the exported functions, by family: real call first, then what it means (call.h)
+ * 	vfork.S     vfork, which cannot be wrapped in C
+ * 	attach.c    start: finds the session, maps it, learns role and context
  *
  * The list goes upward: a file uses those above it in the list, the tracker, and of shim/supervise
  * the form of the meeting alone (handshake.h).  Where a lower one has to reach a higher one, that

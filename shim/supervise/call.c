@@ -198,7 +198,7 @@ static long inspect_named(const struct trapped *trapped, const struct named *nam
 	return error;
 }
 
-/* Is there something by that name, before the call is made?  Where nobody can look: yes. */
+/* Is there something by that name, before the call is made?  Where it cannot be inspected: yes. */
 static bool is_there_now(const struct trapped *trapped, const struct named *named, bool follows)
 {
 	struct stat stat;
@@ -221,7 +221,7 @@ struct rule_inquiry {
 	bool follows;
 };
 
-/* Where nobody can look: what the stricter answer is for. */
+/* Where it cannot be inspected: the stricter answer. */
 static bool is_there(void *data)
 {
 	const struct rule_inquiry *question = data;
@@ -345,7 +345,8 @@ struct about {
 	const struct named *name, *other;
 };
 
-/* Of two names each may be spoken of by another rule: the second is asked about where the first is let pass. */
+/* Of two names each may be spoken of by another rule: the second is asked about where the first is
+ * let pass. */
 static bool station_rules(struct call *call, enum operation operation)
 {
 	const struct about *about = call->own;
@@ -482,7 +483,8 @@ static struct verdict answer_viewer(const struct trapped *trapped, const struct 
 	} else if (!exchange_is_valid(trapped->exchange)) {
 		return PASS;
 	}
-	/* The process may go on by now, but not end: that, too, is for whoever holds it here. */
+	/* The process may go on by now, but not end: that, too, is for the thread that holds it
+	 * here. */
 	if (view.is_decided)
 		record_viewed(supervision, target, named, flags, number, &view.answer,
 			      &view.details, saved);
@@ -538,7 +540,7 @@ static struct verdict judge_open(const struct trapped *trapped)
 	bool lists = (flags & O_DIRECTORY) && !makes_nameless;
 	bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
 	bool is_plain = !writes && !target->request.is_viewer && !reads_files(target);
-	/* A look more is not worth it where nothing hangs on it but a record. */
+	/* Another inspection is not worth it where only a record depends on it. */
 	if (!(is_plain &&
 	      target_is_sure(trapped->targets, target, trapped->exchange->received_ns)) &&
 	    !exchange_is_valid(trapped->exchange))

@@ -36,8 +36,8 @@ static void emit(struct sock_filter *program, unsigned *at, uint16_t code, uint3
 	};
 }
 
-/* Loads the flags of an open; goes on to `trap` unless it only looks: O_PATH, or a directory to be
- * listed. */
+/* Loads the flags of an open; goes on to `trap` unless it only inspects: O_PATH, or a directory to
+ * be listed. */
 static void emit_flags(struct sock_filter *program, unsigned *at, unsigned argument, unsigned trap,
 		       unsigned pass)
 {

@@ -59,8 +59,8 @@ static int pending_count;
 static pthread_mutex_t pending_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t settle_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* One is about to begin.  Where the file had no writer, somebody else (`seen run`) has ended those
- * that began before. */
+/* One is about to begin.  Where the file had no writer, another process (`seen run`) has ended
+ * those that began before. */
 static void start_pending(const struct write *write, bool is_first)
 {
 	(void)pthread_mutex_lock(&pending_lock);
@@ -178,7 +178,7 @@ bool write_identify(const struct supervision *supervision, const struct target *
 	return is_found;
 }
 
-/* The call is about to be made: what is to be known of what comes of it. */
+/* The call is about to be made: what is to be known of its result. */
 static void start_write(const struct segment *segment, struct target *target,
 			const struct guard_answer *answer, const struct named *named)
 {
@@ -223,7 +223,7 @@ static int inspect_source(const struct supervision *supervision, const struct ta
 	return error;
 }
 
-/* The other side of a rename: the session takes a file from its name, nobody else. */
+/* The other side of a rename: the session takes a file from its name, no external program. */
 static void remember_source(const struct supervision *supervision, struct target *target,
 			    const struct named *named, const struct version *version)
 {
@@ -331,7 +331,7 @@ static bool is_changed(int fd, const struct stat *was)
 	return !stamp_equal(&before, &after);
 }
 
-/* Takes a notice out of a file again: the write itself could not be refused.  Nobody has it
+/* Takes a notice out of a file again: the write itself could not be refused.  No process has it
  * open. */
 static bool remove_notice(const struct supervision *supervision, struct target *target,
 			  const struct write *write)
@@ -365,8 +365,8 @@ static bool remove_notice(const struct supervision *supervision, struct target *
 	return true;
 }
 
-/* Did somebody say already what is there now?  Where another one writes, too, only the content
- * tells. */
+/* Did another process report already what is there now?  Where another one writes, too, only the
+ * content tells. */
 static bool is_reported(const struct supervision *supervision, const struct write *write,
 			const struct version *now)
 {
@@ -393,7 +393,7 @@ static bool complete(const struct supervision *supervision, struct target *targe
 	who.serial = write->serial;
 	uint64_t unfinished = guard_unfinished(segment, write->key, &knows);
 	bool is_heard = unfinished == who.serial;
-	/* Somebody was first: this process's own library, or `seen run`. */
+	/* Another one was first: this process's own library, or `seen run`. */
 	if (!unfinished || (!is_heard && !is_pending(write, false)))
 		return true;
 	int fd = sys_open(write->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
@@ -444,7 +444,7 @@ static bool complete(const struct supervision *supervision, struct target *targe
 	return true;
 }
 
-/* The same, one at a time: what is said last of a file is then what is there. */
+/* The same, one at a time: what is reported last of a file is then what is there. */
 static bool is_over(const struct supervision *supervision, struct target *target,
 		    const struct write *write, bool ends, bool sure)
 {

@@ -41,7 +41,7 @@ bool write_identify(const struct supervision *supervision, const struct target *
  * thread that makes a call now; 0: the process ends. */
 void guarded_complete(const struct supervision *supervision, struct target *target, pid_t tid);
 
-/* guarded_are_young(): is there one among them that is worth a look soon? */
+/* guarded_are_young(): is there one among them that is to be inspected soon? */
 bool guarded_are_young(const struct guarded_files *writes);
 
 /* write_read(): an agent, or a reader that prints what is in its files, is about to read a file:

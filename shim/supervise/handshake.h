@@ -1,8 +1,8 @@
 /*
  * How the preloaded library and the supervisor meet in one process.
  *
- * The library says hello once, when it starts: openat(AT_FDCWD, &hello, 0, 0, 0, mark + 1), with
- * the session's mark.
+ * The library sends its handshake once, when it starts: openat(AT_FDCWD, &handshake, 0, 0, 0, mark
+ * + 1), with the session's mark.
  * The filter hands that call to the supervisor, which reads the structure and answers with enum
  * handshake_answer.  Where there is no supervisor the kernel sees an empty path: ENOENT.  From then
  * on the supervisor leaves to the library what libc does, told by where the call comes from, and

@@ -1,6 +1,6 @@
 /*
  * Looking into another process: its memory, its descriptors, its directories.  What is found may
- * have changed by the time it is used: whoever looks asks afterwards whether the call still waits
+ * have changed by the time it is used: a reader asks afterwards whether the call still waits
  * (SECCOMP_IOCTL_NOTIF_ID_VALID).
  *
  * `tid` is a thread in this process's PID namespace.

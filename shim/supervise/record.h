@@ -58,7 +58,7 @@ void record_edited(const struct supervision *supervision, const struct target *t
 		   const char *path, const struct version *before, const struct version *after,
 		   enum source source);
 
-/* record_ruled(): a rule had something to say of an access to that name. */
+/* record_ruled(): a rule spoke about an access to that name. */
 void record_ruled(const struct supervision *supervision, const struct target *target,
 		  const struct named *named, const struct rule_answer *answer);
 

@@ -28,7 +28,7 @@
  * The files use each other downward only: supervisor, call, target, then view, writes and rules,
  * then record and say, then directory, look and memory.  All of them may use the tracker, threads
  * and the heap: they run in seen's own process.  In other processes they touch nothing but what
- * answers a call: a descriptor that is added, and the ticket in struct hello.
+ * answers a call: a descriptor that is added, and the ticket in struct handshake.
  */
 #ifndef SEEN_SUPERVISE_SUPERVISE_H
 #define SEEN_SUPERVISE_SUPERVISE_H
@@ -64,7 +64,7 @@ struct supervision {
 	pid_t root;
 	struct process_ref process; /* as announced */
 	struct context context;
-	bool no_new_privs; /* of the command: setuid programs are told of */
+	bool no_new_privs; /* of the command: setuid programs are reported */
 	bool has_library;  /* the library is preloaded, too */
 
 	/* Called before a change, in one of several threads.  Returns 0, or a negative errno that

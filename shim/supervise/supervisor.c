@@ -110,7 +110,7 @@ static void answer(int listener, uint64_t id, struct verdict verdict)
 static bool receive_call(int listener, struct received *received, size_t call_bytes)
 {
 	for (;;) {
-		memset(received->call, 0, call_bytes); /* the kernel insists */
+		memset(received->call, 0, call_bytes); /* the kernel requires it */
 		if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, received->call) == 0)
 			return true;
 		if (errno != EINTR && errno != ENOENT) /* ENOENT: killed meanwhile */
@@ -140,7 +140,8 @@ static bool goes_abreast(struct supervisor *supervisor)
 	return false;
 }
 
-/* One thread at a time waits for calls, and answers those that need no more than a look by itself:
+/* One thread at a time waits for calls, and answers those that need no more than an inspection by
+ * itself:
  * to wake another would take longer than the answer.  Before what takes longer, and when calls are
  * there before they are waited for, the next one leads. */
 static void *work(void *data)
@@ -166,7 +167,7 @@ static void *work(void *data)
 		exchange->received_ns = sys_clock_ns(CLOCK_MONOTONIC);
 		exchange->is_long = false;
 		/* The one that was just answered may have run before this thread went on, and
-		 * called again: nobody else waits. */
+		 * called again: no other thread waits. */
 		bool is_abreast = call->pid != last_pid &&
 				  exchange->received_ns - since_ns < NO_WAIT_NS &&
 				  goes_abreast(supervisor);
@@ -212,7 +213,7 @@ _Noreturn static void guard(struct received *received, size_t call_bytes)
 	struct pollfd wait[2] = { { GUARD_LIFELINE, POLLIN, 0 }, { GUARD_LISTENER, 0, 0 } };
 	const struct verdict pass = { VERDICT_PASS, 0 };
 
-	/* Nobody writes to the lifeline: it ends with the supervisor. */
+	/* No process writes to the lifeline: it ends with the supervisor. */
 	while (!wait[0].revents) {
 		if (poll(wait, 2, -1) < 0)
 			continue;
@@ -248,7 +249,7 @@ static int start_guardian(struct supervisor *supervisor)
 	pid_t guardian = fork();
 	if (guardian == 0) {
 		(void)close(lifeline[1]);
-		/* A child of a child, which nobody has to wait for. */
+		/* A child of a child, which no process has to wait for. */
 		if (fork() != 0)
 			_exit(0);
 		become_guardian(supervisor->listener, lifeline[0]);
@@ -292,7 +293,7 @@ int supervise_supported(void)
 	pid_t child = fork();
 	if (child == 0) {
 		bool promised;
-		/* Here too: whoever forbids seccomp(2) may kill for it. */
+		/* Here too: a filter that forbids seccomp(2) may kill for it. */
 		int error = read_sizes(&call_bytes);
 		int listener = error < 0 ? error : filter_install(0, &promised);
 		int failed = listener < 0 ? -listener : 0;
@@ -302,7 +303,7 @@ int supervise_supported(void)
 		if (!failed && ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add) < 0 &&
 		    errno == EINVAL)
 			failed = ENOSYS;
-		/* exit_group is trapped, and nobody is there to answer. */
+		/* exit_group is trapped, and no supervisor is there to answer. */
 		(void)sys_call3(SYS_exit, failed, 0, 0);
 	}
 	if (child < 0)

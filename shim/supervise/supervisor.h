@@ -6,7 +6,7 @@
 
 /* supervise_supported(): may a program be supervised here?  Tries it in a child.
  * Returns 0; -ENOSYS on a kernel before 5.14 or without seccomp; -EACCES, -EPERM where policy
- * forbids it; -EBUSY below a supervisor of somebody else; -EAGAIN when there is no process to be
+ * forbids it; -EBUSY below another program's supervisor; -EAGAIN when there is no process to be
  * had. */
 int supervise_supported(void);
 

@@ -53,7 +53,7 @@ struct targets {
 	pthread_mutex_t lock; /* for the table, and users of its entries */
 	/* one is made at a time: two threads of a process may call at once */
 	pthread_mutex_t making;
-	/* out of the table, used by nobody: to be destroyed without the lock */
+	/* out of the table, not in use: to be destroyed without the lock */
 	struct target *dead;
 	struct target *buckets[BUCKETS];
 	struct thread threads[THREADS_KNOWN]; /* under the lock, by the thread's number */
@@ -90,7 +90,7 @@ static void destroy(struct target *target)
 	free(target);
 }
 
-/* With the table's lock held: nobody finds it any more; who holds it, keeps it. */
+/* With the table's lock held: no thread finds it any more; its holder keeps it. */
 static void remove_target(struct targets *targets, struct target *target)
 {
 	struct target **at = bucket_of(targets, target->pid);
@@ -465,7 +465,7 @@ bool target_is_elsewhere(const struct target *target)
 }
 
 /* The library of the one who started it announced it as well, by a ticket in its environment:
- * nobody will take that over. */
+ * no process will take that over. */
 static void withdraw_other(const struct segment *segment, const char *environment, size_t bytes)
 {
 	const char *ticket = environment ? variable(environment, bytes, TICKET_VARIABLE) : NULL;
@@ -500,7 +500,7 @@ static void adopt(const struct targets *targets, struct target *target)
 	    (target->invocation.role == ROLE_VIEWER || target->invocation.role == ROLE_READER))
 		target->invocation.role = ROLE_TOOL;
 
-	/* Only these are told anything by their environment. */
+	/* Only these get anything by their environment. */
 	size_t environment_bytes = 0;
 	char *environment = NULL;
 	uint32_t role = target->invocation.role;
@@ -556,7 +556,7 @@ bool target_complete(struct targets *targets, struct target *target, uint64_t co
 	if (target->way != WAY_STARTING)
 		return true;
 	if (code && !ends) {
-		/* The loader's own calls, and those of the library before it says hello, are not
+		/* The loader's own calls, and those of the library before its handshake, are not
 		 * the program's. */
 		if (target_is_loading(target, code))
 			return false;
@@ -693,8 +693,8 @@ static bool is_copy_of(struct target *target, struct target *ancestor)
 
 static void start_orphan(const struct targets *targets, struct target *target);
 
-/* A process of which it cannot be told what it belongs to: it and all below it is recorded, and
- * never answered. */
+/* A process of which it is not known what it belongs to: it and all below it is recorded, and never
+ * answered. */
 static void start_stranger(const struct targets *targets, struct target *target)
 {
 	start_orphan(targets, target);
@@ -748,8 +748,7 @@ static bool copy_ancestor(struct targets *targets, struct target *target, pid_t 
 	return false;
 }
 
-/* A process of which nobody is known that started it.  It may be a copy of one with the library
- * inside. */
+/* A process whose starter is not known.  It may be a copy of one with the library inside. */
 static void start_orphan(const struct targets *targets, struct target *target)
 {
 	struct mapped mapped = { .library = { 0, 0 } };

@@ -63,18 +63,18 @@ struct target {
 
 	pthread_mutex_t lock; /* for all below */
 	enum way way;
-	/* it may open less than /proc says: Landlock, which nothing there tells of */
+	/* it may open less than /proc says: Landlock, which nothing there reports */
 	bool confined;
 	bool is_fork;     /* a copy of the process that started the program */
 	bool reported;    /* a copy: its FORK record is written */
-	bool exec_called; /* `start` says of what */
+	bool exec_called; /* `start` names the program */
 	struct start start;
 	struct image image; /* what it runs, as far as it was asked for: it changes by exec alone */
 	struct invocation invocation;
 	struct request request;
 	struct process_ref process;
 	uint64_t record;                     /* number of its START or FORK record; 0: none */
-	uint64_t handshake;                  /* WAY_LIBRARY: address of its struct hello */
+	uint64_t handshake;                  /* WAY_LIBRARY: address of its struct handshake */
 	struct code_range code[CODE_RANGES]; /* WAY_LIBRARY: what the library sees */
 	struct code_range loader, library;   /* WAY_STARTING: as far as known */
 	char *root;        /* its root directory as this process names it, NULL: the same */
@@ -83,7 +83,7 @@ struct target {
 	bool has_threads;  /* more than the first make calls: then it may change at any time */
 	struct rule_program rules; /* those that speak of what it runs; for rules.c */
 	bool rules_known;
-	/* the last of what the rules said of what it runs, as hashes; 0: none */
+	/* the rules' last verdicts on what it runs, as hashes; 0: none */
 	uint64_t rules_said[8];
 	unsigned rules_said_next;
 	struct viewed_files *views; /* of a viewer; NULL: none yet */
@@ -114,7 +114,7 @@ pid_t targets_next_writing(struct targets *targets);
 
 /* target_find(): the process of a thread, locked; NULL when it is not known yet, or held by
  * another: does not wait.  target_acquire(): the process of any thread, learned of if it is new;
- * NULL when it cannot be told.
+ * NULL when it is not known.
  * target_release(): lets go of it. */
 struct target *target_find(struct targets *targets, pid_t tid);
 struct target *target_acquire(struct targets *targets, pid_t tid);
@@ -143,7 +143,8 @@ bool target_is_loading(const struct target *target, uint64_t code);
  * it calls exit: then it is settled in any case. */
 bool target_complete(struct targets *targets, struct target *target, uint64_t code, bool ends);
 
-/* target_start(): the process calls exec.  announce: nobody else announces the program.  words:
+/* target_start(): the process calls exec.  announce: no other process announces the program.
+ * words:
  * arguments, each ended by NUL. */
 void target_start(struct targets *targets, struct target *target, pid_t tid, bool announce,
 		  const char *path, const char *words, size_t words_bytes);
@@ -152,8 +153,8 @@ void target_start(struct targets *targets, struct target *target, pid_t tid, boo
  * it, that has failed. */
 void target_returned(struct targets *targets, struct target *target, pid_t tid);
 
-/* target_library(): the library says hello in this process.  Returns false when it is to stay
- * off. */
+/* target_library(): the library sends its handshake in this process.  Returns false when it is to
+ * stay off. */
 bool target_library(struct targets *targets, struct target *target, uint64_t handshake);
 
 /* target_is_library_code(): is that call one which the library sees? */

@@ -1,6 +1,6 @@
 /*
  * The guard inside a process, behind a call: what is written by a descriptor that was opened for
- * writing (write_check.c inspected that), and what came of it when it is closed.
+ * writing (write_check.c inspected that), and its result when it is closed.
  *
  * A descriptor's entry is believed only while it still is the file that was opened.  Copies of a
  * descriptor share an opening: the change is complete when the last of them is closed.  Where that
@@ -36,7 +36,7 @@ enum {
 
 enum state {
 	WRITE_NONE,
-	WRITE_TAKEN, /* somebody fills it in, or takes it out */
+	WRITE_TAKEN, /* a thread fills it in, or takes it out */
 	WRITE_OPEN,
 };
 
@@ -50,7 +50,7 @@ enum marks {
 	MARK_REFUSED = 64,  /* a notice was: nothing is written by this opening any more */
 	MARK_TOUCHED = 256, /* something was destroyed by it, or written */
 	MARK_REST =
-		128, /* somebody else opened it: what is behind `start_bytes` is this program's */
+		128, /* another process opened it: what is behind `start_bytes` is this program's */
 };
 
 /* A descriptor that this process writes to a file by. */
@@ -71,7 +71,7 @@ static struct write_entry *entry_of(int fd)
 	return __atomic_load_n(&entry->state, __ATOMIC_ACQUIRE) == WRITE_OPEN ? entry : NULL;
 }
 
-/* Fills in an entry.  What stood there before has gone unheard. */
+/* Fills in an entry.  What stood there before was never reported. */
 static void store_entry(int fd, const struct opening *opening)
 {
 	if ((unsigned)fd >= DESCRIPTORS)
@@ -402,7 +402,7 @@ static int finish(int fd, const struct opening *opening)
 		return ret;
 	char *path = scratch_acquire();
 	bool named = path && subject_link(SUBJECT_SELF, fd, path, SEGMENT_PATH_BYTES) > 0;
-	/* Removed, or another file has its name by now: what was told then stands. */
+	/* Removed, or another file has its name by now: what was reported then stands. */
 	struct stat own, there;
 	bool leads = named && sys_fstat(fd, &own) == 0 && sys_stat(path, &there) == 0 &&
 		     own.st_dev == there.st_dev && own.st_ino == there.st_ino;
@@ -417,7 +417,7 @@ static int finish(int fd, const struct opening *opening)
 	scratch_release(path);
 	if (!leads)
 		return ret;
-	/* Somebody who was started meanwhile may have it still: what comes then is no
+	/* A program that was started meanwhile may have it still: what comes then is no
 	 * stranger's. */
 	if (opening->starts != shim_starts()) {
 		struct guard_answer again = { .file_key = opening->key, .knows = opening->knows };
@@ -528,8 +528,8 @@ static void start_with(int fd, const struct stat *stat, struct opening *opening)
 		opening->marks |= MARK_REST;
 }
 
-/* Inspects where a standard descriptor of this program leads that nobody told of.  Others are
- * inspected when they are opened. */
+/* Inspects where a standard descriptor of this program leads, where no starter reported it.  Others
+ * are inspected when they are opened. */
 static void inspect_standard(int fd)
 {
 	struct guard_writer self = write_check_writer();

@@ -39,7 +39,7 @@ struct closing {
 
 /* guarded_closing(), guarded_closed(): before and after a close, or what closes by other means
  * (fclose).  guarded_closed() returns 0, or -1 with errno where the file was put back to what it
- * had been: the caller of close is to be told. */
+ * had been: the caller of close gets an error. */
 void guarded_closing(int fd, struct closing *ret_closing);
 int guarded_closed(struct closing *closing);
 
@@ -84,7 +84,7 @@ void guarded_inherit(uint64_t file_key);
  * (_exit). */
 void guarded_finish(bool flushed);
 
-/* guarded_fork(): in a copy that fork made: what it has open is its parent's to tell of. */
+/* guarded_fork(): in a copy that fork made: what it has open is its parent's to report. */
 void guarded_fork(void);
 
 #endif

@@ -320,8 +320,7 @@ static void know(int fd, uint64_t key, const struct version *version)
 		baseline_read(&shim.segment, shim.scope_id, key, version);
 }
 
-/* Nobody but one thread does what is done at the end of a file.  Returns its key; 0: it was
- * done. */
+/* Only one thread does what is done at the end of a file.  Returns its key; 0: it was done. */
 static uint64_t read_key(struct descriptor *descriptor)
 {
 	return __atomic_exchange_n(&descriptor->key, 0, __ATOMIC_ACQ_REL);

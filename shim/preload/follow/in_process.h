@@ -36,7 +36,7 @@ void in_process_start(const char *name);
 /* in_process_follows(): is this a descriptor whose reads may be answered? */
 bool in_process_follows(int fd);
 
-/* in_process_asked(): a whitelisted process was told that it may access a file.  writes: for
+/* in_process_asked(): a whitelisted process learned that it may access a file.  writes: for
  * writing, too. */
 void in_process_asked(int directory, const char *path, bool writes);
 

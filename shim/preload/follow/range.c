@@ -105,7 +105,7 @@ void range_finish(void)
 
 	if (!given.is_open)
 		return;
-	/* Since it was opened the agent may have gone: then nobody received this. */
+	/* Since it was opened the agent may have gone: then no agent received this. */
 	request_still_at_sink(&shim.segment, &shim.request);
 	if (inspect_again(&stamp, &content) &&
 	    version_equal(&content.version, &given.content.version))

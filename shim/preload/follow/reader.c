@@ -9,7 +9,7 @@
  * standard input, and kept to what its agent does not cut.
  *
  * Readers are single-threaded programs that read, write and exit.  Whatever is not that makes the
- * process "odd": nothing is remembered.
+ * process untrackable: nothing is remembered.
  */
 #include "shim/preload/follow/reader.h"
 
@@ -149,7 +149,7 @@ static void add_standard(struct version_stream *stream, int fd)
 	version_stream_add(stream, &size, sizeof(size));
 }
 
-/* False where it cannot be told. */
+/* False where it is not known. */
 static bool identify(const char *executable, char *const argv[], char *const environment[],
 		     struct version *ret_identity)
 {
@@ -566,7 +566,7 @@ void reader_start(const char *executable, const char *name, char *const argv[],
 	if (reader.check.details)
 		for (size_t i = 0; i < sizeof(FILES) / sizeof(FILES[0]) && shim.tracks; i++)
 			add(INPUT_WORD, FILES[i], -1, 0);
-	/* A program that tells of files, and not what is in them, does not open them. */
+	/* A program that prints attributes of files, and not their content, does not open them. */
 	for (size_t i = 1; argv[i] && shim.tracks && !reader.check.content; i++)
 		add(reader.check.details ? INPUT_WORD : INPUT_TYPE, argv[i], -1, 0);
 }

@@ -113,7 +113,7 @@ static int install(int fd, int readable)
 	return error < 0 ? error : 0;
 }
 
-/* Gives what changed, where it can be had and what comes of it can be followed.  Else the answer is
+/* Gives what changed, where it can be had and its result can be followed.  Else the answer is
  * CONTENT. */
 static void deliver_diff(int fd, const char *path, struct answer *answer, struct version *ret_diff)
 {
@@ -461,7 +461,7 @@ static void finish(int status)
 		complete_pending(&views[i]);
 	if (status != 0 || in.bytes != bytes_out)
 		return;
-	/* Since the last open the agent may have gone: then nobody received this. */
+	/* Since the last open the agent may have gone: then no agent received this. */
 	request_still_at_sink(&shim.segment, &shim.request);
 	for (int i = 0; i < view_count; i++) {
 		struct viewed_file *viewed = &views[i];

@@ -2,7 +2,7 @@
  * The guard inside a process, before a call: what it may destroy is inspected before it is made
  * (tracker/guard/guard.h).
  *
- * Only paths that the guard is concerned with cost more than a look into the tables; for these a
+ * Only paths that the guard is concerned with cost more than a lookup in the tables; for these a
  * file is opened, hashed, copied.
  * A path is read before the call here: where the caller's memory is not there, the call is left
  * alone.

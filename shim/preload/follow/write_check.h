@@ -73,7 +73,7 @@ struct guard_writer write_check_writer(void);
  * Returns whether it was printed. */
 bool write_check_report(const struct guard_answer *answer, const char *path);
 
-/* write_check_finish(): nothing more is to be said of a call.  write_check_undo(): it failed. */
+/* write_check_finish(): the check of a call is over.  write_check_undo(): it failed. */
 void write_check_finish(struct write_check *check);
 void write_check_undo(const struct write_check *check);
 
@@ -90,7 +90,7 @@ int write_check_reopen(int fd, int flags);
 void write_check_complete(uint64_t key, const char *path, const struct version *before,
 			  const struct version *now, uint32_t knows);
 
-/* write_check_stored_notice(): such a change left a notice in the file: it is told of, once. */
+/* write_check_stored_notice(): such a change left a notice in the file: it is reported, once. */
 void write_check_stored_notice(uint64_t key, const char *path, const struct version *before);
 
 /* write_check_is_kept_clean(): is the file of that key one that a notice is refused for? */
