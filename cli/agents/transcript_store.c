@@ -28,7 +28,7 @@ struct item {
 	bool is_summary; /* all before it is left out */
 	bool is_there;   /* in this reading */
 	bool is_changed;
-	bool is_told;       /* in this generation */
+	bool is_reported;   /* in this generation */
 	struct entry entry; /* while it is to be told */
 };
 
@@ -193,7 +193,7 @@ static struct item *place_item(struct stored *session, size_t at, uint64_t id)
 }
 
 /* A row: id, when it was written, data. */
-static bool take_row(const struct reading *reading, struct stored *session, size_t at,
+static bool read_row(const struct reading *reading, struct stored *session, size_t at,
 		     sqlite3_stmt *row, bool is_part)
 {
 	struct item *item = place_item(session, at, hash_of(row, 0));
@@ -222,7 +222,7 @@ static bool take_row(const struct reading *reading, struct stored *session, size
 
 /* All of a session that its model has: not what lies before the last summary, nor what was taken
  * back (`last`: a message's id; empty: nothing was).  Returns 0, or -EAGAIN. */
-static int take_rows(const struct reading *reading, struct stored *session, sqlite3_stmt *row,
+static int read_rows(const struct reading *reading, struct stored *session, sqlite3_stmt *row,
 		     const char *last)
 {
 	sqlite3_stmt *messages = reading->messages, *parts = reading->parts;
@@ -236,13 +236,13 @@ static int take_rows(const struct reading *reading, struct stored *session, sqli
 		const char *id = (const char *)sqlite->column_text(messages, 0);
 		if (!id || (*last && strcmp(id, last) == 0))
 			break;
-		if (!take_row(reading, session, at++, messages, false))
+		if (!read_row(reading, session, at++, messages, false))
 			return -EAGAIN;
 		(void)sqlite->reset(parts);
 		(void)sqlite->bind_text(parts, 1, id, -1, SQLITE_TRANSIENT);
 		int part_status;
 		while ((part_status = sqlite->step(parts)) == SQLITE_ROW)
-			if (!take_row(reading, session, at++, parts, true))
+			if (!read_row(reading, session, at++, parts, true))
 				return -EAGAIN;
 		if (part_status != SQLITE_DONE)
 			return -EAGAIN;
@@ -265,13 +265,13 @@ static size_t first_of(const struct stored *session)
 static bool is_taken_back(const struct stored *session, size_t first)
 {
 	for (size_t i = 0; i < session->count; i++)
-		if (session->items[i].is_told && (!session->items[i].is_there || i < first))
+		if (session->items[i].is_reported && (!session->items[i].is_there || i < first))
 			return true;
 	return false;
 }
 
-static void tell_item(const struct transcript_store *store, struct stored *session,
-		      struct item *item, const char *directory, bool is_side, bool begins)
+static void report_item(const struct transcript_store *store, struct stored *session,
+			struct item *item, const char *directory, bool is_side, bool begins)
 {
 	struct entry entry = item->entry;
 	uint64_t words[] = { session->generation, item->id };
@@ -287,7 +287,7 @@ static void tell_item(const struct transcript_store *store, struct stored *sessi
 		entry.results[i].call = item->id;
 	if (entry.is_known)
 		conversations_add(session->findings, &entry, is_old);
-	item->is_told = true;
+	item->is_reported = true;
 	item->is_changed = false;
 }
 
@@ -299,7 +299,7 @@ static void forget_items(struct stored *session)
 }
 
 /* Keeps what was there. */
-static void settle_items(struct stored *session)
+static void complete_items(struct stored *session)
 {
 	size_t kept = 0;
 
@@ -325,13 +325,13 @@ static int read_session(const struct reading *reading, sqlite3_stmt *row)
 	const char *last = json_string_value(json_object_get(revert, "messageID"));
 	for (size_t i = 0; i < session->count; i++)
 		session->items[i].is_there = false;
-	int status = take_rows(reading, session, row, last ? last : "");
+	int status = read_rows(reading, session, row, last ? last : "");
 	size_t first = first_of(session);
 	bool is_anew = status == 0 && is_taken_back(session, first);
 	if (is_anew) {
 		forget_items(session);
 		session->generation++;
-		status = take_rows(reading, session, row, last ? last : "");
+		status = read_rows(reading, session, row, last ? last : "");
 		first = first_of(session);
 	}
 	json_decref(revert);
@@ -342,13 +342,13 @@ static int read_session(const struct reading *reading, sqlite3_stmt *row)
 	}
 	for (size_t i = first; i < session->count; i++) {
 		struct item *item = &session->items[i];
-		if (item->is_there && (item->is_changed || !item->is_told))
-			tell_item(reading->store, session, item,
-				  (const char *)sqlite->column_text(row, 2),
-				  sqlite->column_type(row, 1) != SQLITE_NULL,
-				  is_anew && i == first);
+		if (item->is_there && (item->is_changed || !item->is_reported))
+			report_item(reading->store, session, item,
+				    (const char *)sqlite->column_text(row, 2),
+				    sqlite->column_type(row, 1) != SQLITE_NULL,
+				    is_anew && i == first);
 	}
-	settle_items(session);
+	complete_items(session);
 	return 0;
 }
 

@@ -105,8 +105,8 @@ void descriptor_mapped(int fd, int protection, int flags, size_t size_bytes)
 
 /* What is not told yet of a descriptor that is closed.  total: JOURNAL_READ_TOTAL or
  * JOURNAL_WRITE_TOTAL. */
-static void tell(enum journal_op total, int fd, const struct descriptor *descriptor,
-		 const struct traffic *traffic)
+static void write_total(enum journal_op total, int fd, const struct descriptor *descriptor,
+			const struct traffic *traffic)
 {
 	if (traffic->calls < 2)
 		return;
@@ -118,7 +118,7 @@ static void tell(enum journal_op total, int fd, const struct descriptor *descrip
 
 /* What a shell wrote by itself: libc's streams do that unseen.  Told by the file's size; where
  * programs were started meanwhile it is theirs, too, and they tell of it. */
-static void tell_weight(int fd, const struct descriptor *descriptor)
+static void write_weight(int fd, const struct descriptor *descriptor)
 {
 	struct journal_record record = descriptor_record(JOURNAL_WRITE, fd, descriptor);
 	struct stat stat;
@@ -148,7 +148,7 @@ void descriptor_replacing(int fd)
 
 	if (!descriptor || descriptor->start_bytes == DESCRIPTOR_NOT_WEIGHED || in_vfork_child())
 		return;
-	tell_weight(fd, descriptor);
+	write_weight(fd, descriptor);
 	descriptor->start_bytes = DESCRIPTOR_NOT_WEIGHED;
 }
 
@@ -165,11 +165,11 @@ void descriptor_closing(unsigned first, unsigned last)
 		struct descriptor *descriptor = &descriptor_table[fd];
 		if (!__atomic_load_n(&descriptor->state, __ATOMIC_ACQUIRE))
 			continue;
-		tell_weight((int)fd, descriptor);
+		write_weight((int)fd, descriptor);
 		if (!__atomic_exchange_n(&descriptor->state, 0, __ATOMIC_ACQ_REL))
 			continue;
-		tell(JOURNAL_READ_TOTAL, (int)fd, descriptor, &descriptor->read);
-		tell(JOURNAL_WRITE_TOTAL, (int)fd, descriptor, &descriptor->written);
+		write_total(JOURNAL_READ_TOTAL, (int)fd, descriptor, &descriptor->read);
+		write_total(JOURNAL_WRITE_TOTAL, (int)fd, descriptor, &descriptor->written);
 	}
 }
 
