@@ -288,9 +288,13 @@ class OnATerminal(Worked):
     """What goes to the terminal, and in what state it is left."""
 
     def start(self, *options, columns=80, height=24, **environment):
+        # Of a terminal of its own: the program may have changed this one's when it could be asked.
+        ends = os.openpty()
+        self.before = termios.tcgetattr(ends[0])
+        for fd in ends:
+            os.close(fd)
         self.terminal = Terminal(self.words(*options), self.session.workspace, self.environment(**environment))
         fcntl.ioctl(self.terminal.fd, termios.TIOCSWINSZ, struct.pack("HHHH", height, columns, 0, 0))
-        self.before = termios.tcgetattr(self.terminal.fd)
         return self.terminal
 
     def ends(self, code):
