@@ -499,86 +499,163 @@ static bool reads_files(const struct target *target)
 	return target->request.context.role == ROLE_AGENT || target->invocation.shows;
 }
 
-static struct verdict judge_open(const struct trapped *trapped)
+/* One open, as its stations need it. */
+struct opening {
+	const struct trapped *trapped;
+	struct name name;
+	uint32_t flags;
+	bool has_how;        /* openat2 */
+	bool is_own;         /* the session's own files, by its own code */
+	bool makes_nameless; /* O_TMPFILE */
+	bool lists, writes;
+	bool is_there; /* writes: the file, before the call */
+};
+
+/* RESOLVE_IN_ROOT: the root is where the directory is. */
+static void resolve_in_root(const struct trapped *trapped, struct name *name)
+{
+	name->named.directory = directory_of(trapped, trapped->form->directory);
+	name->named.path = name->path;
+	size_t slashes = strspn(name->path, "/");
+	memmove(name->path, name->path + slashes, strlen(name->path + slashes) + 1);
+	if (!name->path[0])
+		(void)snprintf(name->path, sizeof(name->path), ".");
+	locate(trapped, name);
+}
+
+/* Reads the call's flags and its name.  Returns false if the process's memory cannot be read. */
+static bool read_opening(const struct trapped *trapped, struct opening *opening)
 {
 	const struct system_call *form = trapped->form;
-	struct target *target = trapped->target;
 	uint64_t how[3] = { 0 };
 	uint32_t flags = system_call_flags(form, trapped->exchange->call->data.args);
-	struct name name;
-	bool has_how = form->number == SYS_openat2;
+	struct name *name = &opening->name;
 
-	if (has_how) { /* struct open_how: flags, mode, resolve */
+	opening->trapped = trapped;
+	opening->has_how = form->number == SYS_openat2;
+	opening->is_there = false;
+	if (opening->has_how) { /* struct open_how: flags, mode, resolve */
 		ssize_t got = memory_read((pid_t)trapped->exchange->call->pid, argument(trapped, 2),
 					  how, sizeof(how));
 		if (got < 0 && got != -EFAULT && got != -ESRCH)
 			segment_count(trapped->supervision->segment, COUNTER_calls_unjudged, 1);
 		if (got != sizeof(how))
-			return PASS;
+			return false;
 		flags = (uint32_t)how[0];
 	}
-	if (!read_name(trapped, form->directory, form->path, (flags & (O_ACCMODE | O_TRUNC)) != 0,
-		       &name))
+	opening->flags = flags;
+	opening->makes_nameless = (flags & O_TMPFILE) == O_TMPFILE;
+	opening->lists = (flags & O_DIRECTORY) && !opening->makes_nameless;
+	opening->writes = (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
+	if (!read_name(trapped, form->directory, form->path, opening->writes, name))
+		return false;
+	if (opening->has_how && (how[2] & RESOLVE_IN_ROOT) && name->path[0] == '/')
+		resolve_in_root(trapped, name);
+	opening->is_own = !(flags & O_PATH) && name->named.normal &&
+			  rules_is_session(trapped->supervision, trapped->target->pid,
+					   name->named.normal, flags);
+	return true;
+}
+
+static bool opens_content(const struct opening *opening)
+{
+	return !(opening->flags & O_PATH);
+}
+
+/* Not the session's files, which the library maps itself. */
+static bool is_not_by_library(const struct opening *opening)
+{
+	return !(opening->is_own && opening->trapped->supervision->has_library);
+}
+
+/* Does the call still wait?  Where only a record depends on it, that is not inspected again. */
+static bool still_waits(const struct opening *opening)
+{
+	const struct trapped *trapped = opening->trapped;
+	const struct target *target = trapped->target;
+	bool is_plain = !opening->writes && !target->request.is_viewer && !reads_files(target);
+
+	return (is_plain &&
+		target_is_sure(trapped->targets, target, trapped->exchange->received_ns)) ||
+	       exchange_is_valid(trapped->exchange);
+}
+
+/* What has to hold for an open to be judged, in the order in which it is asked.  Where one does not
+ * hold, the call passes as it is. */
+#define OPEN_CHECKS(CHECK) CHECK(opens_content) CHECK(is_not_by_library) CHECK(still_waits)
+
+static bool is_judged(const struct opening *opening)
+{
+#define CHECK(function) \
+	if (!function(opening)) \
+		return false;
+	OPEN_CHECKS(CHECK)
+#undef CHECK
+	return true;
+}
+
+/* Returns 0, or the error of a rule that denies it. */
+static int ask_rules_of_open(const struct opening *opening)
+{
+	uint32_t ops = rule_ops_of_open((int)opening->flags);
+
+	return ask_rules(opening->trapped, ops, &opening->name.named,
+			 !(opening->flags & O_NOFOLLOW) && !(ops & RULE_ONLY_NEW));
+}
+
+/* Returns 0, or the error of a guard that refuses it. */
+static int guard_open(struct opening *opening)
+{
+	const struct trapped *trapped = opening->trapped;
+	const struct named *named = &opening->name.named;
+	bool follows = !(opening->flags & O_NOFOLLOW);
+
+	opening->is_there = is_there_now(trapped, named, follows);
+	int error = ask(trapped, JOURNAL_OPEN, opening->flags, named, follows, NULL);
+	if (error < 0)
+		return error;
+	if (!opening->is_there && (opening->flags & O_CREAT))
+		note(trapped, named, FILE_ACTION_CREATE);
+	else if (opening->is_there && (opening->flags & (O_CREAT | O_EXCL)) != (O_CREAT | O_EXCL))
+		note(trapped, named, FILE_ACTION_CHANGE);
+	return 0;
+}
+
+static struct verdict judge_open(const struct trapped *trapped)
+{
+	struct target *target = trapped->target;
+	struct opening opening;
+	const struct named *named = &opening.name.named;
+	uint32_t marks = 0;
+	int error;
+
+	if (!read_opening(trapped, &opening) || !is_judged(&opening))
 		return PASS;
-	if (has_how && (how[2] & RESOLVE_IN_ROOT) && name.path[0] == '/') {
-		/* The root is where the directory is. */
-		name.named.directory = directory_of(trapped, form->directory);
-		name.named.path = name.path;
-		size_t slashes = strspn(name.path, "/");
-		memmove(name.path, name.path + slashes, strlen(name.path + slashes) + 1);
-		if (!name.path[0])
-			(void)snprintf(name.path, sizeof(name.path), ".");
-		locate(trapped, &name);
-	}
-	if (flags & O_PATH)
-		return PASS;
-	bool is_own = name.named.normal &&
-		      rules_is_session(trapped->supervision, target->pid, name.named.normal, flags);
-	if (is_own && trapped->supervision->has_library)
-		return PASS;
-	bool makes_nameless = (flags & O_TMPFILE) == O_TMPFILE;
-	bool lists = (flags & O_DIRECTORY) && !makes_nameless;
-	bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
-	bool is_plain = !writes && !target->request.is_viewer && !reads_files(target);
-	/* Another inspection is not worth it where only a record depends on it. */
-	if (!(is_plain &&
-	      target_is_sure(trapped->targets, target, trapped->exchange->received_ns)) &&
-	    !exchange_is_valid(trapped->exchange))
-		return PASS;
-	if (!is_own)
-		count(trapped, lists    ? PROCESS_LISTINGS
-			       : writes ? PROCESS_OPENS_WRITE
-					: PROCESS_OPENS);
-	uint32_t ops = rule_ops_of_open((int)flags);
-	int error = ask_rules(trapped, ops, &name.named,
-			      !(flags & O_NOFOLLOW) && !(ops & RULE_ONLY_NEW));
+	if (!opening.is_own)
+		count(trapped, opening.lists    ? PROCESS_LISTINGS
+			       : opening.writes ? PROCESS_OPENS_WRITE
+						: PROCESS_OPENS);
+	error = ask_rules_of_open(&opening);
 	if (error < 0) {
-		record_call(trapped->supervision, target, JOURNAL_OPEN, &name.named, flags, 0,
+		record_call(trapped->supervision, target, JOURNAL_OPEN, named, opening.flags, 0,
 			    -error);
 		return fail(error);
 	}
-	if (is_own)
+	if (opening.is_own)
 		return PASS;
-	bool is_there = false;
-	if (!writes && target->request.is_viewer && target->way == WAY_SUPERVISED && !has_how)
-		return answer_viewer(trapped, &name.named, flags);
-	if (writes && !makes_nameless) {
-		is_there = is_there_now(trapped, &name.named, !(flags & O_NOFOLLOW));
-		error = ask(trapped, JOURNAL_OPEN, flags, &name.named, !(flags & O_NOFOLLOW), NULL);
-		if (error == 0 && (is_there ? (flags & (O_CREAT | O_EXCL)) != (O_CREAT | O_EXCL)
-					    : (flags & O_CREAT) != 0))
-			note(trapped, &name.named,
-			     is_there ? FILE_ACTION_CHANGE : FILE_ACTION_CREATE);
-	}
-	if (!writes && !lists && reads_files(target)) {
+	if (!opening.writes && target->request.is_viewer && target->way == WAY_SUPERVISED &&
+	    !opening.has_how)
+		return answer_viewer(trapped, named, opening.flags);
+	if (opening.writes && !opening.makes_nameless) {
+		error = guard_open(&opening);
+		marks = opening.is_there          ? JOURNAL_WAS_THERE
+			: opening.flags & O_CREAT ? JOURNAL_MADE
+						  : 0;
+	} else if (!opening.writes && !opening.lists && reads_files(target)) {
 		exchange_note_slow(trapped->exchange);
-		write_read(trapped->supervision, target, &name.named);
+		write_read(trapped->supervision, target, named);
 	}
-	record_open(trapped->supervision, target, &name.named, flags, -error,
-		    !writes || makes_nameless ? 0
-		    : is_there                ? JOURNAL_WAS_THERE
-		    : flags & O_CREAT         ? JOURNAL_MADE
-					      : 0);
+	record_open(trapped->supervision, target, named, opening.flags, -error, marks);
 	return error < 0 ? fail(error) : PASS;
 }
 
