@@ -81,6 +81,10 @@ static const struct command *find(const char *name)
 
 static int unknown(const char *word)
 {
+	if (word[0] == '-') {
+		message("%s comes after the command: `seen COMMAND %s ...`", word, word);
+		return EXIT_CODE_USAGE;
+	}
 	const char *names[COMMAND_COUNT + 1];
 	size_t count = 0;
 

@@ -82,24 +82,25 @@ static int check_choice(const struct assignment *a, uint64_t *ret_number,
 			struct config_error *ret_error)
 {
 	const struct option *option = a->option;
-	size_t first = a->source->trusted ? 0 : a->now->number;
+	size_t first = a->source->trusted ? 0 : a->now->number, chosen = 0;
 	char names[256];
 
-	for (size_t i = first; i < option->choice_count; i++) {
-		if (strcmp(option->choices[i], a->value) == 0) {
-			*ret_number = i;
-			return 0;
-		}
+	while (chosen < option->choice_count && strcmp(option->choices[chosen], a->value) != 0)
+		chosen++;
+	if (chosen >= first && chosen < option->choice_count) {
+		*ret_number = chosen;
+		return 0;
 	}
 	config_list_names(option->choices + first, option->choice_count - first, names,
 			  sizeof(names));
-	if (!a->source->trusted)
+	if (chosen < option->choice_count)
 		return config_fail(
 			ret_error, -EINVAL,
 			"%s: a workspace's .seen.ini %s: [%s] %s = '%.60s' is none of: %s",
 			a->source->origin, option_rule_text(option->rule), a->section, option->name,
 			a->value, names);
-	const char *nearest = nearest_name(a->value, option->choices, option->choice_count);
+	const char *nearest = nearest_name(a->value, option->choices + first,
+					   option->choice_count - first);
 	return config_fail(ret_error, -EINVAL, "%s: [%s] %s = '%.60s' is none of: %s%s%s%s",
 			   a->source->origin, a->section, option->name, a->value, names,
 			   nearest ? "; did you mean '" : "", nearest ? nearest : "",

@@ -124,7 +124,8 @@ void help_options(void)
 	char left[80];
 	int left_width = left_max();
 
-	print_text("Options of configuration. Every command takes them, before its words. "
+	print_text("Options of configuration. Every command takes them, after its name: `seen run "
+		   "--mode observe -- codex`. "
 		   "`seen config --docs` explains all settings, `seen config` shows their values.",
 		   0, 0);
 	(void)putchar('\n');

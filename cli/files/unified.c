@@ -49,7 +49,9 @@ int unified_make(const char *old_path, const char *new_path, const char *old_lab
 		if (errno != EINTR)
 			return -errno;
 	if (WIFSIGNALED(status))
-		return WTERMSIG(status) == SIGXFSZ ? -EFBIG : -EIO;
+		return WTERMSIG(status) == SIGXFSZ   ? -EFBIG
+		       : WTERMSIG(status) == SIGPIPE ? -EPIPE
+						     : -EIO;
 	switch (WEXITSTATUS(status)) {
 	case 0:
 		return 0;

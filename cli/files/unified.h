@@ -14,8 +14,8 @@
  * `---` and `+++`.
  * out: the child's standard output; -1: this program's.  limit_bytes: of what it writes; 0: none.
  * Returns 0 where they are the same and 1 where not; -ENOENT where there is no such program; -EFBIG
- * for more than limit_bytes; -EIO where it could not compare them; the errors of fork(2).  The
- * child ends with this program. */
+ * for more than limit_bytes; -EPIPE where the reader of its output is gone; -EIO where it could not
+ * compare them; the errors of fork(2).  The child ends with this program. */
 int unified_make(const char *old_path, const char *new_path, const char *old_label,
 		 const char *new_label, int out, uint64_t limit_bytes);
 

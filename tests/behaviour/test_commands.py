@@ -69,6 +69,10 @@ class Commands(Case):
         self.assertIn(b"seen help", self.seen("xyzzyxyzzy", code=2).stderr)
         self.assertIn(b"did you mean", self.seen("help", "statsu", code=2).stderr)
 
+    def test_option_before_the_command(self):
+        done = self.seen("--config", "x.ini", "run", "--", "true", code=2)
+        self.assertEqual(done.stderr, b"seen: --config comes after the command: `seen COMMAND --config ...`\n")
+
     def test_misspelt_option(self):
         for command, wrong, right in (("status", "--jsno", "--json"), ("files", "--sesion=x", "--session"),
                                       ("forget", "--al", "--all"), ("doctor", "--josn", "--json")):

@@ -182,6 +182,14 @@ class Diff(Kept):
         done = self.diff("f", self.version(self.one), code=0)
         self.assertEqual((done.stdout, done.stderr), (b"", b""))
 
+    def test_a_reader_that_leaves(self):
+        self.keep("sed -i s/one/two/ f")
+        reading, writing = os.pipe()
+        os.close(reading)
+        done = self.seen("diff", "--session", "s", "f", self.version(self.one), stdout=writing, code=-signal.SIGPIPE)
+        os.close(writing)
+        self.assertEqual(done.stderr, b"")
+
     def test_what_was_given_last(self):
         self.keep("rm f")
         self.file("f", self.one + b"more\n")

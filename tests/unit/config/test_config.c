@@ -374,6 +374,10 @@ Test(config, workspace_file_cannot_loosen)
 	write_file(".config/seen/seen.ini", "[session]\nmode = observe\n");
 	workspace_refuses("[session]\nmode = substitute\n",
 			  "'substitute' is none of: observe, off");
+	workspace_refuses(
+		"[session]\nmode = obsrve\n",
+		".seen.ini:2: [session] mode = 'obsrve' is none of: observe, off; did you "
+		"mean 'observe'?");
 }
 
 Test(config, workspace_file_sets_nothing_else)
