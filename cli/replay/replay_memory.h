@@ -1,7 +1,7 @@
 /*
  * A model of what the scopes of recorded sessions were given: for each scope and file the lines,
  * when, and by which way; what has changed since.
- * For cli/replay/replay.c.
+ * For cli/replay/replay.c and replay_judge.c.
  *
  * Texts are not kept: a line is a hash and a length, twelve bytes with the moment at which it was
  * given.
