@@ -41,6 +41,7 @@ struct stored {
 	size_t count, capacity;
 	/* raised when something that was told is taken back: it is told anew then */
 	uint64_t generation;
+	bool begins; /* what is told next follows nothing that was told */
 };
 
 struct transcript_store {
@@ -271,31 +272,37 @@ static bool is_taken_back(const struct stored *session, size_t first)
 }
 
 static void report_item(const struct transcript_store *store, struct stored *session,
-			struct item *item, const char *directory, bool is_side, bool begins)
+			struct item *item, const char *directory, bool is_side)
 {
 	struct entry entry = item->entry;
 	uint64_t words[] = { session->generation, item->id };
-	bool is_old = item->written_ms < store->since_ms && !begins;
+	bool is_old = item->written_ms < store->since_ms && !session->begins;
 
 	entry.id = entry_hash((const char *)words, sizeof(words));
-	entry.begins = begins;
+	entry.begins = session->begins;
 	entry.is_side = is_side;
 	entry.directory = directory;
 	for (unsigned i = 0; i < entry.call_count; i++)
 		entry.calls[i].id = item->id;
 	for (unsigned i = 0; i < entry.result_count; i++)
 		entry.results[i].call = item->id;
-	if (entry.is_known)
+	if (entry.is_known) {
 		conversations_add(session->findings, &entry, is_old);
+		session->begins = false;
+	}
 	item->is_reported = true;
 	item->is_changed = false;
 }
 
+/* What there is is to be told anew. */
 static void forget_items(struct stored *session)
 {
-	for (size_t i = 0; i < session->count; i++)
+	for (size_t i = 0; i < session->count; i++) {
+		session->begins = session->begins || session->items[i].is_reported;
 		entry_done(&session->items[i].entry);
+	}
 	session->count = 0;
+	session->generation++;
 }
 
 /* Keeps what was there. */
@@ -327,10 +334,8 @@ static int read_session(const struct reading *reading, sqlite3_stmt *row)
 		session->items[i].is_there = false;
 	int status = read_rows(reading, session, row, last ? last : "");
 	size_t first = first_of(session);
-	bool is_anew = status == 0 && is_taken_back(session, first);
-	if (is_anew) {
+	if (status == 0 && is_taken_back(session, first)) {
 		forget_items(session);
-		session->generation++;
 		status = read_rows(reading, session, row, last ? last : "");
 		first = first_of(session);
 	}
@@ -345,8 +350,7 @@ static int read_session(const struct reading *reading, sqlite3_stmt *row)
 		if (item->is_there && (item->is_changed || !item->is_reported))
 			report_item(reading->store, session, item,
 				    (const char *)sqlite->column_text(row, 2),
-				    sqlite->column_type(row, 1) != SQLITE_NULL,
-				    is_anew && i == first);
+				    sqlite->column_type(row, 1) != SQLITE_NULL);
 	}
 	complete_items(session);
 	return 0;

@@ -439,6 +439,18 @@ class Stores(Case):
         self.one.prompt()
         self.assertUnknown()
 
+    def test_all_taken_back(self):
+        """/undo of the first prompt leaves nothing; what the user goes on with does not follow it."""
+        self.known()
+        self.one.end()
+        self.one.touch({"messageID": self.one.user})
+        time.sleep(0.7)  # it is read
+        for table in ("message", "part"):
+            self.one.database.execute("DELETE FROM %s" % table)
+        self.one.prompt()
+        self.until(off_branch=1)
+        self.assertUnknown()
+
     def test_a_new_conversation(self):
         self.known()
         self.one.end()
