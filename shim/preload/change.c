@@ -20,6 +20,9 @@
 #include "tracker/segment/workspace.h"
 #include "tracker/sys/sys.h"
 
+/* An open(2) that made a file has come back by then. */
+static const uint64_t NEW_NS = 1000000000;
+
 /* The directory that was asked for last. */
 static struct {
 	uint32_t taken;  /* by a thread that inspects it, or changes it */
@@ -84,12 +87,15 @@ enum file_action change_inspect_new(int fd, uint64_t *ret_size_bytes)
 	if (sys_call6(SYS_statx, fd, (long)"", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME,
 		      (long)&now, 0) != 0)
 		return kind;
-	/* A new file has all its times from one moment. */
-	if (now.stx_mask & STATX_BTIME)
-		kind = !now.stx_size && memcmp(&now.stx_btime, &now.stx_ctime,
-					       sizeof(now.stx_btime)) == 0
-			       ? FILE_ACTION_CREATE
-			       : FILE_ACTION_CHANGE;
+	/* A new file has all its times from one moment, and so has an empty one that was never
+	 * changed. */
+	if (!(now.stx_mask & STATX_BTIME))
+		;
+	else if (now.stx_size || memcmp(&now.stx_btime, &now.stx_ctime, sizeof(now.stx_btime)) != 0)
+		kind = FILE_ACTION_CHANGE;
+	else if (sys_realtime_ns() <
+		 (uint64_t)now.stx_btime.tv_sec * 1000000000 + now.stx_btime.tv_nsec + NEW_NS)
+		kind = FILE_ACTION_CREATE;
 	if (S_ISREG(now.stx_mode))
 		*ret_size_bytes = now.stx_size;
 	return kind;

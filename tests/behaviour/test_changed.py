@@ -74,6 +74,16 @@ class Removed(Told):
         self.assertEqual(set(edited), {"new", "e", "d"})
         self.assertEqual((fates["new"], fates["e"], fates["d"]), ("made", "changed", "changed"))
 
+    def test_an_empty_file_that_was_there(self):
+        """Its times are those of its making, as a new file's are."""
+        for name in ("blank", "lock"):
+            self.file(name, b"")
+        time.sleep(1.1)
+        self.run_it("tee -a blank < f > /dev/null; tee -a lock < f > /dev/null; rm lock; echo x >> c")
+        edited, fates = self.told()
+        self.assertEqual(edited["lock"], ("tool_edited", True))
+        self.assertEqual((fates["blank"], fates["lock"]), ("changed", "removed"))
+
     def test_moved_away_and_made_again(self):
         self.run_it("mv c moved; rm d; echo x > d; rm e; mv other/g e")
         edited, fates = self.told()
