@@ -164,15 +164,28 @@ static int load_user_file(struct config *draft, const char *const *environment,
 
 /* ---- the workspace ---- */
 
-/* Cuts the path back to the nearest directory that holds .git; false when there is none. */
+/* Does the directory hold what git takes for a repository, or for a worktree's pointer to one?  An
+ * empty .git is neither: what is left of one, or a sandbox's mount point.  Where it cannot be
+ * inspected: yes. */
+static bool holds_git(const char *directory)
+{
+	char *git = path_join(directory, ".git"), *head = path_join(directory, ".git/HEAD");
+	struct stat status;
+	bool found = git && head && access(git, F_OK) == 0 &&
+		     (lstat(head, &status) == 0 || errno != ENOENT);
+
+	free(git);
+	free(head);
+	return found;
+}
+
+/* Cuts the path back to git's top level; false when there is none. */
 static bool git_top_level(char *directory)
 {
 	for (;;) {
-		char *git = path_join(directory, ".git");
-		bool found = git && access(git, F_OK) == 0;
+		bool found = holds_git(directory);
 		char *slash = strrchr(directory, '/');
 
-		free(git);
 		if (found)
 			return true;
 		if (!slash || slash[1] == '\0')

@@ -349,7 +349,7 @@ class Mention(Told):
         (self.work / "sub").mkdir()
         os.mkfifo(self.work / "fifo")
         (self.top / "elsewhere").write_text("x")
-        (self.work / ".git").mkdir()
+        (self.work / ".git").write_text("gitdir: elsewhere\n")
         for words, said in ((["nosuch"], b"nosuch: No such file"), (["sub"], b"sub: not a regular file"),
                             (["fifo"], b"fifo: not a regular file"), (["../elsewhere"], b"not in the session's workspace")):
             done = self.seen("mention", *words, code=1)

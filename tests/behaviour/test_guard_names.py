@@ -88,6 +88,7 @@ class Table(unittest.TestCase):
         if self.alias:
             self.session.environment["PWD"] = self.words["link"]
             del self.session.environment["SEEN_PATHS_WORKSPACE"]
+            self.session.write(".git", b"gitdir: elsewhere\n")  # also where what is above is in a repository
         self.agent = self.session.agent(*self.options, script=SCRIPT, agent_glob="naming_agent")
         self.addCleanup(self.agent.close)
         self.made = 0

@@ -421,6 +421,9 @@ Test(config, workspace_is_found)
 	cr_assert_str_eq(config_workspace(config), at("w"));
 	make_directory(".git");
 	load();
+	cr_assert_str_eq(config_workspace(config), at("w")); /* git takes it for nothing either */
+	write_file(".git/HEAD", "ref: refs/heads/main\n");
+	load();
 	cr_assert_str_eq(config_workspace(config), home);
 	write_file("w/.git", "gitdir: ../.git/worktrees/w\n"); /* a worktree: nearer, and a file */
 	make_directory("w/deep");
