@@ -67,7 +67,7 @@ bool judge_is_enabled(const struct replay *replay);
  * itself.
  *
  * words: argv of each, `count` of them.
- * Returns bytes; UINT64_MAX: one cannot be told of in a notice. */
+ * Returns bytes; UINT64_MAX: a notice for one does not fit. */
 uint64_t judge_notices(const struct replay *replay, char **const words[], size_t count,
 		       uint64_t output_bytes);
 

@@ -15,6 +15,7 @@
 #include "cli/base/text.h"
 #include "cli/command.h"
 #include "cli/session/store.h"
+#include "cli/session/store_remove.h"
 #include "config/value.h"
 #include "tracker/sys/sys.h"
 

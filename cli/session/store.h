@@ -1,5 +1,5 @@
 /*
- * All sessions on disk, and how one is removed.
+ * All sessions on disk.
  *
  * A session is found by its directory: in the runtime directory, in the state directory, or in both
  * (session.h).  What is in it is judged file by file; nothing of another user is looked into, and
@@ -7,10 +7,6 @@
  *
  * A session is in use while one of its processes lives, while a process holds its directory
  * (session_make()), or while a process, in any container, has its segment or journal open to write.
- * It is removed in this order: its directories are locked, so that it cannot be taken into use; it
- * is judged once more; its directories get names that are no session's, at once; what is in them
- * goes.  Killed at any instruction, that leaves a session as it was, without its segment or
- * journal, or a directory that store_clean() of the next one clears away.
  */
 #ifndef SEEN_CLI_STORE_H
 #define SEEN_CLI_STORE_H
@@ -101,29 +97,5 @@ const char *store_state_name(enum store_state state);
 /* store_age(): how long ago, in the largest unit that fits: "3 d", "5 min".  Returns ret_text,
  * STORE_AGE_BYTES long. */
 const char *store_age(uint64_t used_realtime_ns, uint64_t now_realtime_ns, char *ret_text);
-
-/* What store_remove() and store_clean() could not do. */
-struct store_trouble {
-	char path[SEGMENT_PATH_BYTES]; /* absolute */
-	/* -EEXIST: name of the first thing in it that is no file of a session */
-	char stranger[SEGMENT_PATH_BYTES];
-};
-
-/* store_remove(): removes a session that no process uses, whatever its state.
- *
- * only_try: finds out whether it could be, and leaves it.  ret_trouble: set on every error but
- * -EBUSY and -ENOENT.
- * The caller ignores SIGIO: the kernel sends it when another process opens a file while this one
- * asks for a lease (fcntl(2), F_SETLEASE).
- * Returns 0; -EBUSY when it is in use; -ENOENT when it is gone; -EEXIST when there is something in
- * its directory that is no file of a session of this user's: that was left; -EPERM, -ELOOP,
- * -EUCLEAN as session_open(); errors of renameat(2) and unlinkat(2).  After an error a part of it
- * may be gone. */
-int store_remove(const struct store *store, const struct store_session *session, bool only_try,
-		 struct store_trouble *ret_trouble);
-
-/* store_clean(): clears away what a killed store_remove() left.  Returns 0, or an error for the
- * last that could not be. */
-int store_clean(const struct store *store, struct store_trouble *ret_trouble);
 
 #endif
