@@ -334,7 +334,11 @@ static int show(const struct config *config, const struct replayed *files, size_
 		(void)json_object_set_new(document, "total", json_sums(&total));
 		return text_json_print(document);
 	}
-	if (list)
+	size_t failed = 0;
+
+	while (failed < count && files[failed].error < 0)
+		failed++;
+	if (list || failed == count)
 		return 0;
 	if (count > 1)
 		print_files(files, count);
