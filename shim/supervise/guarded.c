@@ -425,6 +425,8 @@ static bool complete(const struct supervision *supervision, struct target *targe
 			       (has_nonce && remove_notice(supervision, target, write))
 		     : is_reported(supervision, write, &now)) {
 		guard_cancel(segment, &who, write->key); /* another's goes on */
+		if (version_equal(&now, &write->before))
+			unreported_withdraw(segment, write->key, &write->before);
 		return true;
 	}
 	guard_finish_write(segment, &who, write->key, &now, write->knows);

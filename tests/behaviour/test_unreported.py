@@ -1,6 +1,8 @@
 """What an agent's own tools overwrote is reported on the next output of its shell, once, and only where the agent reads it; else at the end."""
 
 import base64
+import errno
+import os
 import time
 
 from harness import VIA, SessionTest, lines, short_form_by
@@ -75,6 +77,18 @@ class NextOutput(Case):
         self.overwrite()
         self.assertEqual(self.names(tell("ls")), ["f"])
         self.assertEqual(self.names(tell("ls")), [])
+
+    def test_failed(self):
+        """A call that overwrote nothing is not reported, neither then nor at the end."""
+        self.agent.ask(do="read", path=self.session.path("f"))
+        time.sleep(BURST_S)
+        theirs = self.session.write("f", lines("theirs"))
+        os.mkdir(self.session.path("d"))
+        error = self.agent.ask(do="write", path=self.session.path("f"), data="", how="rename_directory")
+        self.assertEqual((error["errno"], self.session.read("f")), (errno.ENOTDIR, theirs))
+        self.assertEqual(self.errors("ls"), "")
+        self.overwrite("g")
+        self.assertEqual(self.end(), ["g"])
 
     def test_another_agent(self):
         """What one agent did is no other's to be told."""

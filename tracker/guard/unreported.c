@@ -143,16 +143,34 @@ void unreported_release(const struct segment *segment, unsigned place)
 		(void)__atomic_fetch_or(&segment->header->unreported, bit(place), __ATOMIC_RELEASE);
 }
 
+/* Is the warning there about that content of a file? */
+static bool is_about(const struct segment *segment, unsigned place, uint64_t key,
+		     const struct version *before)
+{
+	struct unreported_slot copy;
+	return read_place(segment, place, &copy) && copy.path_key == key &&
+	       version_equal(&copy.before, before);
+}
+
+void unreported_withdraw(const struct segment *segment, uint64_t key, const struct version *before)
+{
+	if (!unreported_any(segment))
+		return;
+	for (unsigned place = 0; place < places(segment); place++)
+		if (is_about(segment, place, key, before) && clear_bit(segment, place))
+			return; /* another one is another call's */
+}
+
 bool unreported_finish(const struct segment *segment, const char *path,
 		       const struct version *before)
 {
 	uint64_t key = path_key(segment, path);
-	struct unreported_slot copy;
-	bool was_printed = false;
+	bool is_there = false, waits = false;
 
 	for (unsigned place = 0; place < places(segment); place++)
-		if (read_place(segment, place, &copy) && copy.path_key == key &&
-		    version_equal(&copy.before, before))
-			was_printed = !clear_bit(segment, place) || was_printed;
-	return was_printed;
+		if (is_about(segment, place, key, before)) {
+			is_there = true;
+			waits = clear_bit(segment, place) || waits;
+		}
+	return is_there && !waits;
 }

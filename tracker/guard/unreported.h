@@ -5,7 +5,8 @@
  *
  * 	unreported_add()	a warning was not printed
  * 	unreported_claim()	the caller prints one of its agent's, or calls unreported_release()
- * 	unreported_finish()	the run ends: was it printed?
+ *	unreported_withdraw()	the call failed: there is nothing to warn of
+ *	unreported_finish()	the run ends: was it printed?
  *
  * Each warning is claimed once.  A warning whose slot is needed for a later one is not lost: the
  * end of a run reads the journal, and reports all that is not known to have been printed.
@@ -50,10 +51,16 @@ bool unreported_claim(const struct segment *segment, uint64_t scope_id, unsigned
 /* unreported_release(): the claimed warning could not be printed; it waits again. */
 void unreported_release(const struct segment *segment, unsigned place);
 
+/* unreported_withdraw(): the call that a warning was about changed nothing.
+ *
+ * key: of the file.  before: what was there, and is. */
+void unreported_withdraw(const struct segment *segment, uint64_t key, const struct version *before);
+
 /* unreported_finish(): the end of a run is about to report a warning, which waits no longer.
  *
  * path: as in the journal.  before: what was there.
- * Returns whether a program printed it: then it is not reported again. */
+ * Returns whether all warnings about that were printed or withdrawn: then none is reported
+ * again. */
 bool unreported_finish(const struct segment *segment, const char *path,
 		       const struct version *before);
 

@@ -152,6 +152,8 @@ void write_check_undo(const struct write_check *check)
 {
 	struct guard_writer self = write_check_writer();
 	guard_cancel(&shim.segment, &self, check->answer.file_key);
+	if (check->answer.verdict == GUARD_WARN)
+		unreported_withdraw(&shim.segment, check->answer.file_key, &check->answer.before);
 }
 
 /* What the answer means for the call.  False: it fails. */

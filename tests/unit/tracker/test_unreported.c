@@ -3,6 +3,7 @@
 
 #include "support.h"
 #include "tracker/guard/unreported.h"
+#include "tracker/segment/workspace.h"
 
 static struct world world;
 static struct context context = { .flags = CONTEXT_AGENT, .role = ROLE_AGENT };
@@ -128,4 +129,23 @@ Test(unreported, end_of_a_run)
 	cr_assert(!unreported_finish(&world.segment, file(3), &never));
 	cr_assert(!unreported_finish(&world.segment, file(2), &second));
 	cr_assert(!unreported_any(&world.segment), "the end reported it");
+}
+
+Test(unreported, of_a_call_that_failed)
+{
+	const struct version first = version(1), second = version(2);
+	unsigned place;
+
+	add(1, ROLE_AGENT, GUARD_WARN);
+	add(2, ROLE_AGENT, GUARD_WARN);
+	unreported_withdraw(&world.segment, path_key(&world.segment, file(1)), &second);
+	cr_assert(!unreported_finish(&world.segment, file(3), &first));
+	unreported_withdraw(&world.segment, path_key(&world.segment, file(1)), &first);
+	cr_assert_eq(take(scope, &place), 2);
+	cr_assert_eq(take(scope, &place), 0);
+	cr_assert(unreported_finish(&world.segment, file(1), &first));
+	add(1, ROLE_AGENT, GUARD_WARN);
+	add(1, ROLE_AGENT, GUARD_WARN);
+	unreported_withdraw(&world.segment, path_key(&world.segment, file(1)), &first);
+	cr_assert(!unreported_finish(&world.segment, file(1), &first), "the other call did not");
 }
