@@ -169,11 +169,11 @@ static int directory_absolute(const struct assignment *a, char **ret_directory,
 	} else if (value[0] != '/' && value[0] != '\0') {
 		base = a->source->is_file ? NULL : a->config->directory;
 		if (!base)
-			return config_fail(ret_error, -EINVAL,
-					   "%s: [%s] %s = '%.200s' must begin with / or ~/%s",
-					   a->source->origin, a->section, a->option->name, value,
-					   a->source->is_file ? ""
-							      : ", as the current folder is gone");
+			return config_fail(
+				ret_error, -EINVAL,
+				"%s: [%s] %s = '%.200s' must begin with / or ~/%s",
+				a->source->origin, a->section, a->option->name, value,
+				a->source->is_file ? "" : ", as the current directory is gone");
 	}
 	directory = base ? config_joined(base, "/", value) : strdup(value);
 	if (!directory)

@@ -40,7 +40,7 @@ static const char HEAD[] =
 	"again, in the\n"
 	"; same file or a later source, it extends; an empty value clears it.  Everything else may "
 	"be given\n"
-	"; once in a file.  Folders begin with / or ~/ (relative ones are for variables and "
+	"; once in a file.  Directories begin with / or ~/ (relative ones are for variables and "
 	"flags).\n"
 	"; Anything unknown or malformed ends the program with status 125 and a line that says "
 	"where.\n";
@@ -145,7 +145,7 @@ static void write_profiles(FILE *out, const struct config *config)
 static void write_rules(FILE *out)
 {
 	(void)fprintf(out, "\n\n; ---- [rule NAME]: what programs may not do, or what is to be "
-			   "told of ----\n");
+			   "reported ----\n");
 	wrap(out, "; ",
 	     "Rules speak of a path as it was named, by text alone, and guard programs that "
 	     "cooperate: they are no security "

@@ -241,7 +241,7 @@ static int find_workspace(struct config *draft, const struct config_request *req
 					    value->origin, value->text, strerror(errno));
 		else if (stat(root, &status) < 0 || !S_ISDIR(status.st_mode))
 			error = config_fail(ret_error, -ENOTDIR,
-					    "%s: [paths] workspace = '%.400s' is not a folder",
+					    "%s: [paths] workspace = '%.400s' is not a directory",
 					    value->origin, value->text);
 	} else {
 		root = draft->directory ? realpath(draft->directory, NULL) : NULL;
@@ -250,7 +250,7 @@ static int find_workspace(struct config *draft, const struct config_request *req
 		if (!root) {
 			error = config_fail(
 				ret_error, -ENOENT,
-				"the current folder is gone, so there is no workspace; go to "
+				"the current directory is gone, so there is no workspace; go to "
 				"another one or name it by --workspace");
 		} else if (!top) {
 			error = config_no_memory(ret_error);

@@ -92,7 +92,7 @@ static const struct option profile_options[PROFILE_OPTION_COUNT] = {
 	},
 	[PROFILE_OPTION_STATE] = {
 		PROFILE, .name = "state", .kind = OPTION_LIST, .value = "", .unit = "",
-		.doc = "the agent's own files, never touched, and told of apart in reports (globs of paths, as for transcript; of $TMPDIR "
+		.doc = "the agent's own files, never touched, and listed apart in reports (globs of paths, as for transcript; of $TMPDIR "
 		       "and $XDG_CONFIG_HOME, CACHE, DATA and STATE the defaults where they are not set)",
 	},
 	[PROFILE_OPTION_TESTED] = {
@@ -102,19 +102,19 @@ static const struct option profile_options[PROFILE_OPTION_COUNT] = {
 	[PROFILE_OPTION_VIA] = {
 		PROFILE, .name = "via", .kind = OPTION_CHOICE, .value = "preload", .unit = "",
 		.choices = choices_profile_via, .choice_count = COUNT_OF(choices_profile_via),
-		.doc = "which ways in this agent needs where --via auto decides",
+		.doc = "which mechanisms this agent needs where --via auto decides",
 	},
 	[PROFILE_OPTION_EDIT_PATTERN] = {
 		PROFILE, .name = "edit_pattern", .kind = OPTION_CHOICE, .value = "none", .unit = "",
 		.choices = choices_edit_pattern, .choice_count = COUNT_OF(choices_edit_pattern),
-		.doc = "how its own read before a write is told from others, which a whitelisted agent "
+		.doc = "how its own read before a write is distinguished from others, which a whitelisted agent "
 		       "gets in full: none: it is not; access-write: it asks first whether it may write; "
-		       "no-sniff: only other reads begin with a look at the first bytes",
+		       "no-sniff: only other reads begin by reading the first bytes",
 	},
 	[PROFILE_OPTION_TRANSCRIPT] = {
 		PROFILE, .name = "transcript", .kind = OPTION_LIST, .value = "", .unit = "",
-		.doc = "the files in which it writes down what is said, a JSON object a line (globs of paths; ** is any "
-		       "depth; ~/ is the home folder, $NAME/ that of a variable, left out where it is not set)",
+		.doc = "the files in which it writes down its conversations, a JSON object a line (globs of paths; ** is any "
+		       "depth; ~/ is the home directory, $NAME/ that of a variable, left out where it is not set)",
 	},
 	[PROFILE_OPTION_COMPACTION] = {
 		PROFILE, .name = "compaction", .kind = OPTION_LIST, .value = "", .unit = "",
@@ -167,15 +167,15 @@ static const struct option rule_options[RULE_OPTION_COUNT] = {
 		.doc = "what it speaks of; must be given. read: a file is opened to be read; write: opened for writing, or given "
 		       "another size, or its name made or taken by another file; create: a name that was not there is made; delete: a name is "
 		       "removed, also by being given to a file elsewhere; rename: either name; link: a hard link's either "
-		       "name, a symbolic link's own; metadata: mode, owner, times, attributes; list: a folder is listed; "
+		       "name, a symbolic link's own; metadata: mode, owner, times, attributes; list: a directory is listed; "
 		       "exec: a program is started; any: all of these",
 	},
 	[RULE_OPTION_PATH] = {
 		OF_RULE, .name = "path", .kind = OPTION_LIST, .rule = OPTION_RULE_EXTEND, .value = "",
 		.doc = "which paths (globs); empty: all. A name or x/y: at any depth, in the workspace and elsewhere; ./x: from the "
-		       "workspace's root; /x: an absolute path (unlike in [paths]); ~/x: in the home folder; $NAME/x: in the "
-		       "folder that a variable names, left out where it names none; @agents: what agents keep of their own, the "
-		       "state of every [agent NAME]. What names a folder means all below it. No glob holds a space: ? stands for one",
+		       "workspace's root; /x: an absolute path (unlike in [paths]); ~/x: in the home directory; $NAME/x: in the "
+		       "directory that a variable names, left out where it names none; @agents: what agents keep of their own, the "
+		       "state of every [agent NAME]. What names a directory means all below it. No glob holds a space: ? stands for one",
 	},
 	[RULE_OPTION_EXCEPT] = {
 		OF_RULE, .name = "except", .kind = OPTION_LIST, .rule = OPTION_RULE_EXTEND, .value = "",

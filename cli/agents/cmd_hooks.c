@@ -40,7 +40,7 @@ static const char *state_word(const struct hooks_place *place)
 	static const char *const WORDS[] = { [HOOKS_ABSENT] = "not installed",
 					     [HOOKS_INSTALLED] = "installed",
 					     [HOOKS_OTHER] = "of another version, or in part",
-					     [HOOKS_UNKNOWN] = "cannot be told" };
+					     [HOOKS_UNKNOWN] = "unknown" };
 	return place->is_off && place->state == HOOKS_INSTALLED ? "installed, but switched off"
 								: WORDS[place->state];
 }

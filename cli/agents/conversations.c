@@ -275,7 +275,7 @@ static bool has_hooks(const struct hooks_agent *hooks)
 
 static void add_follow(struct conversations *conversations, const struct scope_slot *scope)
 {
-	static const char OWN[] = "(own reads)";
+	static const char OWN[] = "(in-process reads)";
 	struct follow *follow = calloc(1, sizeof(*follow));
 	const char *name = profile_name(conversations, scope->profile);
 	char link[64];
@@ -449,7 +449,7 @@ const char *conversations_text(const struct conversations *conversations, char *
 			continue;
 		(void)snprintf(ret_text, CONVERSATIONS_TEXT_BYTES,
 			       "%s was given everything in full: neither a transcript nor hooks "
-			       "told which conversation it was in%s%s",
+			       "reported which conversation it was in%s%s",
 			       follow->name, follow->hooks ? "; run " : "",
 			       follow->hooks ? follow->hooks->remedy : "");
 		return ret_text;

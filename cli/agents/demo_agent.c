@@ -2,7 +2,7 @@
  * seen-demo-agent: a small scripted agent, to see what `seen` does without having a real one.
  *
  * 	seen-demo-agent			makes a directory, and runs itself there under `seen run --summary`
- * 	seen-demo-agent --in FOLDER	is the agent: files and commands are in FOLDER
+ * 	seen-demo-agent --in DIRECTORY	is the agent: files and commands are in DIRECTORY
  *
  * The first is also the person who changes a file while the agent works on it.
  *
@@ -286,7 +286,7 @@ int main(int argc, char **argv)
 	if (argc == 3 && strcmp(argv[1], "--in") == 0)
 		return be_agent(argv[2]);
 	if (argc > 1) {
-		(void)fputs("usage: seen-demo-agent [--in FOLDER]\n", stderr);
+		(void)fputs("usage: seen-demo-agent [--in DIRECTORY]\n", stderr);
 		return strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "--version") == 0 ? 0 : 2;
 	}
 	if (find_paths(self, seen) < 0)

@@ -327,7 +327,7 @@ void hooks_inspect(const struct hooks_agent *agent, bool project, struct hooks_p
 				 sizeof(ret_place->path));
 	if (error < 0) {
 		ret_place->path[0] = '\0';
-		blame(ret_place, error == -ENOENT ? "there is no home folder: set HOME"
+		blame(ret_place, error == -ENOENT ? "there is no home directory: set HOME"
 						  : "the path is too long");
 		return;
 	}
@@ -433,7 +433,7 @@ static int replace_file(struct hooks_place *place, const char *bytes, size_t cou
 	if (error < 0) {
 		(void)unlink(fresh);
 		blame(place, "%s: cannot be written: %s", place->path,
-		      error == -EBUSY ? "somebody changed it just now; try again"
+		      error == -EBUSY ? "another program changed it just now; try again"
 				      : strerror(-error));
 	}
 	return error;

@@ -14,7 +14,7 @@
 	EXIT(UNOBSERVED, 5, "`doctor`: the program or this machine cannot be observed in full") \
 	EXIT(OUTPUT, 6, "the output could not be written") \
 	EXIT(TAMPERED, 7, "the journal is not what was sealed") \
-	EXIT(PARTLY, 8, "part of it could not be done; what, was said") \
+	EXIT(PARTLY, 8, "part of it could not be done; a message names which") \
 	EXIT(CHANGED, 9, "`check`: a file is not what it was taken for") \
 	EXIT(DELETED, 10, "`check`: a file is gone, and the session did not remove it") \
 	EXIT(UNTRACKED, 11, "`check`: there is nothing to hold a file against") \

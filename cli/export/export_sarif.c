@@ -519,8 +519,8 @@ static int finish(struct export *export)
 		workspace = uri_of(sarif, "file://", sarif->map.text);
 	}
 	write_base(out, "%SRCROOT%", workspace, "The workspace of the session.");
-	write_base(out, "SESSION", NULL, "The folder of the session's journal.");
-	write_base(out, "FOLDER", NULL, "A folder that is not known.");
+	write_base(out, "SESSION", NULL, "The directory of the session's journal.");
+	write_base(out, "FOLDER", NULL, "A directory that is not known.");
 	json_out_finish(out, '}');
 	json_out_init(out, "automationDetails", '{');
 	(void)snprintf(sarif->map.text, sizeof(sarif->map.text), "seen/%s", export->facts.session);

@@ -174,7 +174,7 @@ static void print_block(const struct verified *verified)
 			print_count(report->suspect_count - SEAL_SUSPECTS_MAX, "  and ", "more",
 				    "\n");
 		if (report->suspect_count == 0)
-			(void)puts("  the check of each record holds: whoever wrote there computed "
+			(void)puts("  the check of each record holds: the writer computed "
 				   "them anew, or changed the seal");
 	}
 	if (report->bad_blocks > 1)
@@ -222,7 +222,7 @@ static void print_counts(const struct verified *verified)
 			    " did not hold when the seal was made, and are sealed as they were\n");
 	if (report->not_sealed)
 		print_count(report->not_sealed, "", "record",
-			    " behind the last seal: nothing is said of them\n");
+			    " behind the last seal: the seal does not cover them\n");
 	if (verified->seal.torn)
 		(void)puts("the seal's last line was not written to its end, and does not count");
 	if (report->wanted == SEAL_WANTED_EARLIER)

@@ -54,7 +54,7 @@ enum event_severity {
  * the ids are what people filter by. */
 #define EVENT_FINDINGS(FINDING) \
 	FINDING(STALE, "stale-write", "StaleWrite", HIGH, \
-		"a write that would destroy somebody else's change", \
+		"a write that would destroy another program's change", \
 		"What was in the file is neither what the writer was given, read or wrote, nor " \
 		"what the session made.") \
 	FINDING(UNREAD, "unread-write", "UnreadWrite", MEDIUM, \
@@ -66,7 +66,7 @@ enum event_severity {
 		"The data held a notice of this session, which stands for content and is none.") \
 	FINDING(GUARDED, "guarded-write", "GuardedWrite", LOW, "a write that the guard warned of", \
 		"The guard could not tell that nothing is lost by this write: another one had " \
-		"not ended, or the file could not be looked at.") \
+		"not ended, or the file could not be read.") \
 	FINDING(RULE, "rule-hit", "RuleHit", MEDIUM, "an access that a rule speaks of", \
 		"A rule of the configuration names this path, this program and what was done.") \
 	FINDING(DENIED, "access-denied", "AccessDenied", LOW, "an access that was denied", \

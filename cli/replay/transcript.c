@@ -260,7 +260,7 @@ int transcript_read(const char *path, enum transcript_format format, const struc
 		error = detect(&transcript, &ret_result->format);
 	if (error == -ESPIPE) {
 		(void)snprintf(ret_result->error, sizeof(ret_result->error),
-			       "its format can be told of a file only; say it: --format FORMAT");
+			       "only a file's format can be detected; give it: --format FORMAT");
 	} else if (error == 0 && ret_result->format == TRANSCRIPT_UNKNOWN) {
 		bool empty = is_empty(&transcript.walk);
 		list_formats(formats, sizeof(formats));
@@ -279,7 +279,7 @@ int transcript_read(const char *path, enum transcript_format format, const struc
 	}
 	if (error < 0 && !ret_result->error[0])
 		(void)snprintf(ret_result->error, sizeof(ret_result->error), "%s",
-			       error == -EINVAL ? "it is of another format than was said"
+			       error == -EINVAL ? "its format is not the given one"
 						: strerror(-error));
 	json_walk_close(&transcript.walk);
 	return error;

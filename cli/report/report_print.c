@@ -455,7 +455,7 @@ static void print_limits(const struct report *report, struct sheet *sheet)
 			   sheet_number(report->programs_left_out),
 			   sheet_number(report->program_count));
 	if (report->unresolved)
-		sheet_note(sheet, "%s accesses were to files whose folder is not known.",
+		sheet_note(sheet, "%s accesses were to files whose directory is not known.",
 			   sheet_number(report->unresolved));
 	if (report->work.read_more || report->work.written_more)
 		sheet_note(

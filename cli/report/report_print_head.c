@@ -80,7 +80,7 @@ static void print_conflicts_fact(const struct report *report, struct sheet *shee
 	add(sheet, &first, warned, "write", " warned of");
 	if (stands_out)
 		sheet_calm(sheet);
-	add(sheet, &first, elsewhere, "change", " from outside");
+	add(sheet, &first, elsewhere, "external change", "");
 	if (first)
 		sheet_print(sheet, "none");
 	sheet_finish(sheet);
@@ -223,7 +223,7 @@ static void print_seal(const struct report *report, struct sheet *sheet)
 
 	sheet_fact(sheet, "seal");
 	if (report->verify_error) {
-		sheet_print(sheet, "could not be looked at: %s",
+		sheet_print(sheet, "could not be checked: %s",
 			    journal_file_explain(report->verify_error));
 	} else if (verified->verdict == VERIFIED_TAMPERED) {
 		sheet_warn(sheet);
@@ -254,7 +254,7 @@ static void print_runs(const struct report *report, size_t top, struct sheet *sh
 			sheet_print(sheet, "%s  ",
 				    report_duration(run->end_ns - run->start_ns, text));
 		else
-			sheet_print(sheet, "(no end told)  ");
+			sheet_print(sheet, "(no end recorded)  ");
 		sheet_name(sheet, run->command);
 		sheet_finish(sheet);
 	}

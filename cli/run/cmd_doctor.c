@@ -232,7 +232,7 @@ static void check_creation_times(struct doctor *doctor)
 		add(doctor, LEVEL_OK, "birth time", NULL, "files in %s have one", directory);
 	else
 		add(doctor, LEVEL_WARN, "birth time",
-		    "set TMPDIR to a folder on ext4, xfs, btrfs or tmpfs (Linux 6.x)",
+		    "set TMPDIR to a directory on ext4, xfs, btrfs or tmpfs (Linux 6.x)",
 		    "files in %s have none: agents that collect output in files there get no "
 		    "notices",
 		    directory);
@@ -248,7 +248,7 @@ static void check_proc(struct doctor *doctor)
 	    access("/proc/self/ns/pid", F_OK) < 0)
 		add(doctor, LEVEL_FAIL, "proc",
 		    "mount procfs on /proc in this container or sandbox",
-		    "/proc does not show this process: programs and ancestors cannot be told, "
+		    "/proc does not show this process: programs and ancestors are unknown, "
 		    "nothing is answered");
 	else if (sys_read_file(path, line, sizeof(line)) <= 0)
 		add(doctor, LEVEL_WARN, "proc",
@@ -301,7 +301,7 @@ static bool check_directory(struct doctor *doctor, const char *what, const char 
 	nearest_existing(path, existing);
 	bool there = strcmp(existing, path) == 0;
 	if (stat(existing, &status) < 0 || !S_ISDIR(status.st_mode)) {
-		add(doctor, level, what, remedy, "%s: %s is no folder", path, existing);
+		add(doctor, level, what, remedy, "%s: %s is no directory", path, existing);
 		return false;
 	}
 	if (there && status.st_uid != geteuid()) {
@@ -315,7 +315,7 @@ static bool check_directory(struct doctor *doctor, const char *what, const char 
 		return false;
 	}
 	if (statvfs(existing, &space) < 0) {
-		add(doctor, LEVEL_WARN, what, remedy, "%s: its free space cannot be told: %s", path,
+		add(doctor, LEVEL_WARN, what, remedy, "%s: its free space is unknown: %s", path,
 		    strerror(errno));
 		return true;
 	}
@@ -343,11 +343,11 @@ static void check_directories(struct doctor *doctor)
 	if (session_state_dir(doctor->config, state, sizeof(state)) == 0)
 		usable = check_directory(
 			doctor, "state folder", state, LEVEL_WARN,
-			"name a folder of your own with --state-dir or XDG_STATE_HOME");
+			"name a directory of your own with --state-dir or XDG_STATE_HOME");
 	if (session_runtime_dir(doctor->config, runtime, sizeof(runtime)) == 0)
 		(void)check_directory(
 			doctor, "runtime folder", runtime, usable ? LEVEL_WARN : LEVEL_FAIL,
-			"name a folder of your own with --runtime-dir or XDG_RUNTIME_DIR");
+			"name a directory of your own with --runtime-dir or XDG_RUNTIME_DIR");
 }
 
 /* ---- the library ---- */
@@ -419,7 +419,7 @@ static void check_library(struct doctor *doctor, struct config_request *request)
 	add(doctor, LEVEL_OK, "library", NULL, "%s", doctor->probe.library);
 	if (error < 0) {
 		add(doctor, LEVEL_FAIL, "probe",
-		    "set TMPDIR to a folder of your own with room for 2 MiB", "%s", why.text);
+		    "set TMPDIR to a directory of your own with room for 2 MiB", "%s", why.text);
 		return;
 	}
 	doctor->probe_is_open = true;
@@ -563,12 +563,12 @@ static void check_runtime(struct doctor *doctor)
 	if (doctor->program.supervised) {
 		add(doctor, LEVEL_OK, "run time", NULL,
 		    "%s: it starts with the library, but makes its own system calls: the "
-		    "supervisor looks at those",
+		    "supervisor observes those",
 		    runtime_name(last->runtime));
 		return;
 	}
 	add(doctor, LEVEL_WARN, "run time",
-	    "none needed for commands; its own reads are given in full, as without seen",
+	    "none needed for commands; its in-process reads are given in full, as without seen",
 	    "%s: it starts with the library, but makes its own system calls: its own file access "
 	    "is not seen; commands "
 	    "it starts through a shell are",
@@ -665,9 +665,9 @@ static void check_hooks_of(struct doctor *doctor, const char *name, const struct
 {
 	const struct config_profile *profile = config_profile_find(doctor->config, name);
 	bool tells = profile && profile->values[PROFILE_OPTION_TRANSCRIPT].text[0];
-	const char *transcript = tells ? "; its transcript tells of its conversations, as soon as "
+	const char *transcript = tells ? "; its transcript reports its conversations, as soon as "
 					 "it is written"
-				       : "; nothing tells of its conversations: at a terminal it "
+				       : "; nothing reports its conversations: at a terminal it "
 					 "gets no answers";
 	struct hooks_place place;
 
@@ -799,16 +799,16 @@ static void check_guard(struct doctor *doctor)
 	if (program->supervised && library)
 		add(doctor, LEVEL_OK, "guard", NULL,
 		    "opens for writing, renames, links, truncations and removals by every program "
-		    "are looked at before they are made; stores through a mapping are not");
+		    "are checked before they are made; stores through a mapping are not");
 	else if (program->supervised)
 		add(doctor, LEVEL_OK, "guard", NULL,
 		    "opens for writing, renames, links, truncations and removals by every program "
-		    "are looked at before they are made; a notice that %s itself writes into a "
+		    "are checked before they are made; a notice that %s itself writes into a "
 		    "file in place is not refused",
 		    name);
 	else if (library)
 		add(doctor, LEVEL_OK, "guard", NULL,
-		    "what programs do through libc is looked at before it is done: opens for "
+		    "what programs do through libc is checked before it is done: opens for "
 		    "writing, renames, links, truncations, removals, writes of a notice; stores "
 		    "through a mapping and programs without the library are not");
 	else

@@ -82,7 +82,7 @@ int probe_open(struct config_request *request, struct probe *ret_probe,
 	if (!mkdtemp(template)) {
 		int error = -errno;
 		(void)snprintf(ret_why->text, sizeof(ret_why->text),
-			       "no folder can be made in %.900s: %s", top, strerror(-error));
+			       "no directory can be made in %.900s: %s", top, strerror(-error));
 		return error;
 	}
 	if (!realpath(template, ret_probe->directory) ||

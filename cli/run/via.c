@@ -161,9 +161,9 @@ void via_choose(const struct config *config, const struct segment *segment, char
 	} else {
 		via.ways = SESSION_VIA_PRELOAD;
 		(void)snprintf(via.reason, sizeof(via.reason), "%s",
-			       count > 0 ? "nothing that its file or profile tells keeps the "
+			       count > 0 ? "nothing in its file or profile keeps the "
 					   "library out"
-					 : "its file cannot be looked at");
+					 : "its file cannot be inspected");
 	}
 	if (via.ways != SESSION_VIA_PRELOAD) {
 		int error = 0;

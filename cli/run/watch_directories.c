@@ -132,7 +132,8 @@ void directories_free(struct watch *watch)
 static void warn_once(struct watch *watch, const char *why)
 {
 	if (!watch->said && !watch->quiet)
-		message("not all folders can be watched (%s); files there are looked at twice a "
+		message("not all directories can be watched (%s); files there are inspected twice "
+			"a "
 			"second",
 			why);
 	watch->said = true;

@@ -32,7 +32,7 @@ static const char *reason_of(const char *path)
 	int count = executable_chain(path, chain, missing);
 
 	if (count <= 0)
-		return "its file cannot be looked at";
+		return "its file cannot be inspected";
 	const struct executable *last = &chain[count - 1];
 	enum executable_obstacle obstacle = executable_obstacle(last);
 	if (last->setuid || last->setgid || last->capabilities)

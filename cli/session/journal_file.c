@@ -96,7 +96,7 @@ const char *journal_file_explain(int error)
 	case -EPERM:
 		return "it belongs to another user, or others may write to it";
 	case -EUCLEAN:
-		return "others may write to it, or to its folder";
+		return "others may write to it, or to its directory";
 	case -EPROTO:
 		return "it was made by another version of seen";
 	case -EBADMSG:

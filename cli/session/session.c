@@ -182,9 +182,9 @@ const char *session_explain(int error)
 		return "it was made by another version of seen; use that one, or begin a new "
 		       "session";
 	case -EBADMSG:
-		return "its segment is damaged; remove the folder to begin anew";
+		return "its segment is damaged; remove the directory to begin anew";
 	case -ENOSPC:
-		return "no space left; make room, or name another folder with --runtime-dir";
+		return "no space left; make room, or name another directory with --runtime-dir";
 	default:
 		return strerror(-error);
 	}

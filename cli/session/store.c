@@ -359,7 +359,7 @@ bool store_is_readable(const struct store *store)
 		const struct store_directory *directory = &store->directories[place];
 		if (!directory->error)
 			continue;
-		message("%s: its sessions cannot be read: %s; name another folder with "
+		message("%s: its sessions cannot be read: %s; name another directory with "
 			"--%s-dir",
 			directory->path, session_explain(directory->error),
 			place == STORE_RUNTIME ? "runtime" : "state");

@@ -127,8 +127,8 @@ const char *summary_writes(const struct summary *summary, char *ret_text)
 	add_count(ret_text, counts_sum(counters, COUNT_WARNED), "warned of", NULL);
 	add_count(ret_text, counts_sum(counters, COUNT_DENIED), "denied", NULL);
 	add_count(ret_text, counters[COUNTER_notices_refused], "notice", " refused");
-	add_count(ret_text, counters[COUNTER_unguarded], "not looked at", NULL);
-	add_count(ret_text, counters[COUNTER_edits_outside], "change", " from outside");
+	add_count(ret_text, counters[COUNTER_unguarded], "not checked", NULL);
+	add_count(ret_text, counters[COUNTER_edits_outside], "external change", "");
 	add_count(ret_text, counters[COUNTER_contents_kept], "version", " kept");
 	if (counters[COUNTER_contents_kept]) {
 		size_t used = strlen(ret_text);
@@ -183,7 +183,7 @@ static void print_coverage(const struct coverage *coverage)
 		(void)fprintf(stderr, " (the journal could not grow: %s)",
 			      strerror(coverage->full_errno));
 	if (coverage->calls_unjudged)
-		(void)fprintf(stderr, ", %s call%s let pass without a look",
+		(void)fprintf(stderr, ", %s call%s let pass unchecked",
 			      text_number(coverage->calls_unjudged, number),
 			      text_plural(coverage->calls_unjudged));
 	(void)fputc('\n', stderr);
@@ -279,7 +279,7 @@ void summary_print(const struct summary *summary, const char *session_name)
 		(void)fprintf(stderr, "seen: rules: %s\n", writes);
 	if (counters[COUNTER_receivers_unknown])
 		(void)fprintf(stderr,
-			      "seen: %s output%s given in full: nobody could tell who reads %s\n",
+			      "seen: %s output%s given in full: it is not known who reads %s\n",
 			      text_number(counters[COUNTER_receivers_unknown], requests),
 			      text_plural(counters[COUNTER_receivers_unknown]),
 			      counters[COUNTER_receivers_unknown] == 1 ? "it" : "them");

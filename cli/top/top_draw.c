@@ -29,7 +29,7 @@ static const char *const HELP[] = {
 	"REPEATS      given again to the agent that had been given the same",
 	"STATE        conflict: a write was warned of or refused (conflicts)",
 	"             ruled: a rule warned of it, refused it or fails the run",
-	"             outside: changed by somebody else and not read since",
+	"             outside: changed by another program and not read since",
 	"             noticed: a repeat was answered with a notice",
 	"EV/S         events of a process a second, over some seconds",
 	"yields       repeats given in full because the model asked again",
@@ -93,7 +93,7 @@ static void draw_empty(const struct top_feed *feed, const struct top_display *vi
 	if (view->filter[0])
 		text = "nothing holds that text";
 	else if (view->pane == TOP_FILES && rows->files_hidden)
-		text = "nothing in the workspace yet; w shows files of other folders";
+		text = "nothing in the workspace yet; w shows files of other directories";
 	(void)draw_text(line, 1, COLS - 2, A_DIM, text);
 }
 

@@ -186,7 +186,7 @@ static bool keep(const struct session *session, struct target *target)
 	if (target->kept)
 		record_kept(session, target->path, &kept);
 	if (target->kept && !version_equal(&kept, &target->version)) {
-		message("%s: somebody is changing it; try again", target->name);
+		message("%s: another program is changing it; try again", target->name);
 		return false;
 	}
 	if (target->kept || force)
@@ -303,7 +303,8 @@ static bool may_be_written_over(const struct target *target, int error)
 static int failed(const struct target *target, int error)
 {
 	if (error == -ESTALE) {
-		message("%s: refused by the guard: somebody changed it, and this agent has not "
+		message("%s: refused by the guard: another program changed it, and this agent has "
+			"not "
 			"seen "
 			"that ([guard] stale_write)",
 			target->name);
@@ -397,7 +398,8 @@ static int bring_back(const struct session *session, struct target *target)
 		return EXIT_CODE_OK;
 	}
 	if (target->exists && !force && !is_known(target)) {
-		message("%s: somebody changed it, and that version is neither kept nor known to "
+		message("%s: another program changed it, and that version is neither kept nor "
+			"known to "
 			"the session; "
 			"--force keeps it and replaces it",
 			target->name);

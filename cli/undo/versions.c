@@ -448,11 +448,12 @@ static int failed(const struct session *session, int error)
 		return EXIT_CODE_OUTPUT;
 	}
 	if (!directory)
-		message("this session keeps no versions: [content] max_bytes was 0, or no folder "
+		message("this session keeps no versions: [content] max_bytes was 0, or no "
+			"directory "
 			"could be made for them");
 	else
 		message("%s: %s", directory,
-			error == -ENOENT ? "the folder of kept versions is gone"
+			error == -ENOENT ? "the directory of kept versions is gone"
 					 : session_explain(error));
 	return error == -ENOENT ? EXIT_CODE_NOTHING : EXIT_CODE_BAD_SESSION;
 }
@@ -646,7 +647,7 @@ static int check_file(const struct versions *versions, const struct versions_row
 		      const char *digits)
 {
 	if (!chosen->path) {
-		message("%s: nobody knows which file that was: say where it is to go: `seen "
+		message("%s: it is not known which file that was: say where it is to go: `seen "
 			"restore PATH %s`",
 			digits, digits);
 		return EXIT_CODE_USAGE;

@@ -25,7 +25,7 @@ class Agent:
     reads_by_shell = False  # it has no read tool
     think_s = 0  # that a model takes for each call at least, for what it was given to be in its transcript by then
     profiles = ()  # other sections of agents.ini that are its profile
-    whitelisted = ()  # the names by which `--whitelist` knows it, where its own reads can be answered
+    whitelisted = ()  # the names by which `--whitelist` knows it, where its in-process reads can be answered
 
     def configure(self, home, workspace, url):
         """Writes what the agent needs below its fresh home; returns environment variables."""

@@ -14,8 +14,8 @@ import journal
 from scenario import Script, Step, module
 from stage import LAST_WORD
 
-OVERWRITES = "somebody else changed it since it was read, and this overwrites that"
-NOT_STALE = "not overwritten: somebody else changed it since it was read; read it again first"
+OVERWRITES = "another program changed it since it was read, and this overwrites that"
+NOT_STALE = "not overwritten: another program changed it since it was read; read it again first"
 NOT_UNREAD = "not overwritten: it was never read; read it first"
 SAID = "seen: "
 REFUSALS = ("EIO", "ESTALE", "EACCES")

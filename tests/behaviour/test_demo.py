@@ -22,7 +22,7 @@ class Demo(Case):
         digest = steps["in a pipeline"].split("bytes")[1].split("...")[0].strip()
         self.assertTrue(digest)
         self.assertIn(digest, steps["the same by sum"])  # the pipeline got the real bytes
-        self.assertIn("seen: notes.txt: somebody else changed it", steps["overwritten"])
+        self.assertIn("seen: notes.txt: another program changed it", steps["overwritten"])
         self.assertIn(b"1 warned of", done.stderr)
         self.assertIn(b"1 notice;", done.stderr)
         self.assertIn(b"1 file changed by the agent", done.stderr)

@@ -98,7 +98,7 @@ class Warn(Case):
                     self.assertEqual(self.current(), left)
                 self.assertKept(theirs)
                 self.assertEqual(self.counters()["stale_warned"], before + 1)
-                self.assertIn("seen: f: somebody else changed it since it was read", errors)
+                self.assertIn("seen: f: another program changed it since it was read", errors)
                 self.assertIn("seen restore f ", errors)
 
     def test_own(self):
@@ -117,7 +117,7 @@ class Warn(Case):
         self.outsider(b"")
         self.learn()
         theirs = self.outsider(lines("theirs"))
-        self.assertIn("seen: f: somebody else changed it since it was read", self.shell("echo mine > f")[1])
+        self.assertIn("seen: f: another program changed it since it was read", self.shell("echo mine > f")[1])
         self.assertKept(theirs)
         self.session.write("g", b"")
         self.agent.ask(do="read", path=self.session.path("g"))
@@ -161,7 +161,7 @@ class Warn(Case):
         status, errors = self.shell("echo more >> f")
         self.assertEqual((status, errors, self.current()), (0, "", theirs + b"more\n"))
         status, errors = self.shell("echo new > f")
-        self.assertIn("somebody else changed it", errors)
+        self.assertIn("another program changed it", errors)
         self.assertIn(theirs + b"more\n", self.kept())
         # Reading it is what makes it known.
         theirs = self.outsider(lines("again"))
@@ -227,7 +227,7 @@ class Warn(Case):
         self.assertEqual(self.shell("sed -i s/old/new/ f && git checkout -q f && git stash -q; git status --short")[1], "")
         self.assertEqual(self.counters()["stale_warned"], 0)
         theirs = self.outsider()
-        self.assertIn("somebody else changed it", self.shell("git checkout -q f")[1])
+        self.assertIn("another program changed it", self.shell("git checkout -q f")[1])
         self.assertEqual(self.current(), self.old)
         self.assertKept(theirs)
 
@@ -262,7 +262,7 @@ class AtTheEnd(unittest.TestCase):
         wait_until(lambda: os.path.exists(os.path.join(session.folder, "ready")), 30)
         theirs = session.write("f", lines("theirs"))
         os.mkdir(os.path.join(session.folder, "go"))
-        told = [line for line in process.communicate(timeout=60)[1].decode().splitlines() if "somebody else changed it" in line]
+        told = [line for line in process.communicate(timeout=60)[1].decode().splitlines() if "another program changed it" in line]
         self.assertEqual(len(told), 1, told)
         self.assertTrue(told[0].startswith("seen: f: "), told)
         session.seen("restore", "--session", "test", *told[0].split("seen restore ")[1].split())

@@ -495,7 +495,7 @@ class Doctor(Hooks):
 
     def test_of_a_program(self):
         self.program("pi")
-        for name, level, says in (("claude-code", "warn", "not installed"), ("aider", "ok", "aider: none are known; nothing tells of its conversations: at a terminal it gets no answers"),
+        for name, level, says in (("claude-code", "warn", "not installed"), ("aider", "ok", "aider: none are known; nothing reports its conversations: at a terminal it gets no answers"),
                                   ("codex", "warn", "not installed")):
             line, = self.lines("--", str(self.program(name)))
             self.assertEqual(line["level"], level)

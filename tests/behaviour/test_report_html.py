@@ -172,7 +172,7 @@ class ReportHtml(Case):
         self.assertIn(True, more)
         shown = page.eval("['read', 'write'].map(kind => document.querySelector(`#figures-body .${kind}`).textContent)")
         self.assertEqual(["at least" in text for text in shown], more)
-        self.assertIn("Streams of libc did more than is told.", page.eval("document.getElementById('balance-body').textContent"))
+        self.assertIn("Streams of libc did more than is recorded.", page.eval("document.getElementById('balance-body').textContent"))
         files = report["files"]
         self.assertEqual(page.eval("data.files.length"), files["count"])
         self.assertEqual(page.eval("data.files.reduce((sum, file) => sum + (file.inWorkspace ? file.repeats : 0), 0)"), sum(row["repeats"] for row in files["by_repeats"]))

@@ -337,7 +337,7 @@ class Sums(ReportCase):
         self.assertEqual([run["command"] for run in runs], ["claude -p do it", "codex", "pi"])
         self.assertEqual([run["end"] for run in runs], ["2023-11-14T22:14:20.000Z", None, None])
         text = self.report().decode()
-        self.assertIn("runs       22:13:20 1 min 0 s  claude -p do it\n           22:15:00 (no end told)  codex\n", text)
+        self.assertIn("runs       22:13:20 1 min 0 s  claude -p do it\n           22:15:00 (no end recorded)  codex\n", text)
 
     def test_ends(self):
         journal = Journal(self.path)

@@ -165,7 +165,7 @@ class Case(SessionTest):
 
     @property
     def scope(self):
-        return next(scope for scope in self.session.status()["scopes"] if "own reads" not in scope["name"])
+        return next(scope for scope in self.session.status()["scopes"] if "in-process reads" not in scope["name"])
 
     def until(self, **counts):
         """Until the scope's outputs are said to be so many."""
@@ -598,7 +598,7 @@ class Interactive(SessionTest):
     def test_hooks_would_tell(self):
         said, summary = self.run_agent("opencode", True)
         self.assertEqual(said, "0 notices\n")
-        self.assertIn("seen: opencode was given everything in full: neither a transcript nor hooks told which conversation it was in; "
+        self.assertIn("seen: opencode was given everything in full: neither a transcript nor hooks reported which conversation it was in; "
                       "run `seen hooks install opencode`\n", summary)
         self.session.seen("hooks", "install", "opencode")
         said, summary = self.run_agent("opencode", True, AGENT[:AGENT.index("sys.stdout.write")] + PATIENT)

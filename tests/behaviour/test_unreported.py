@@ -8,7 +8,7 @@ import time
 from harness import VIA, SessionTest, lines, short_form_by
 
 BURST_S = 0.3  # longer than [notice] burst_ms
-TOLD = "somebody else changed it since it was read, and this overwrites that"
+TOLD = "another program changed it since it was read, and this overwrites that"
 
 
 class Case(SessionTest):

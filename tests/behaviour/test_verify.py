@@ -136,7 +136,7 @@ class Verify(Case):
         self.journal.fill(2400)
         text, document = self.verify(INTACT)
         self.assertGreater(document["not_sealed"], 10)
-        self.assertIn(f"\n{document['not_sealed']} records behind the last seal: nothing is said of them\n", text)
+        self.assertIn(f"\n{document['not_sealed']} records behind the last seal: the seal does not cover them\n", text)
 
     def test_digest(self):
         text, document = self.verify(INTACT, "--digest", self.journal.digest.hex())

@@ -548,7 +548,7 @@ class Limits(Watched):
             self.write(name, lines(name))
         result = subprocess.run([*RUN, "--session", "test", "--agent-is", "outside", "--", "bash", "-c", "cat a/a; sleep 0.5; cat b/b; sleep 0.5"], cwd=self.session.workspace,
                                 env=self.session.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
-        self.assertEqual(result.stderr.decode(), "seen: not all folders can be watched (the limit of inotify watches); files there are looked at twice a second\n")
+        self.assertEqual(result.stderr.decode(), "seen: not all directories can be watched (the limit of inotify watches); files there are inspected twice a second\n")
 
     @unittest.skipUnless(LONG, "then it is as by --watch poll")
     def test_no_instances(self):

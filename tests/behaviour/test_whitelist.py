@@ -492,7 +492,7 @@ class Records(WhitelistTest):
         rows = json.loads(self.session.seen("files", "--json", "--session", self.session.name).stdout)["files"]
         self.assertEqual([(row["path"], row["full_reads"], row["repeats"], row["notices"], row["yields"]) for row in rows], [("f", 2, 2, 1, 1)])
         scopes = json.loads(self.session.seen("status", "--json", "--session", self.session.name).stdout)["scopes"]
-        self.assertEqual([scope["name"] for scope in scopes], ["own_reads (own reads)"])
+        self.assertEqual([scope["name"] for scope in scopes], ["own_reads (in-process reads)"])
 
 
 PATTERNS = """

@@ -33,7 +33,7 @@ BURST_MS = 20
 SLACK_S = 0.002  # of the clocks on both sides
 WRITER = os.path.join(BUILD, "tests/programs/helpers/write_pieces")
 SETTINGS = ("warn", "deny", "allow")
-# Of an editor's change "somebody else", of another agent's its name.
+# Of an editor's change "another program", of another agent's its name.
 WARNED, DENIED = "changed it since it was read, and this", "changed it since it was read; read it again first"
 
 # Ways of the agent's own write tool, and of its shell with a new content in {src}: is nothing left of what was there, and does
@@ -680,7 +680,7 @@ class WritesTest(unittest.TestCase):
         self.run_in(scope, "bash", "-c", "true")  # which prints what waits
         if file is quiet:
             self.quiet_writers.add(scope)
-            self.assertNotIn("somebody else", errors)
+            self.assertNotIn("another program", errors)
         if alone:
             self.assertNotIn("changed it since", errors)
             self.assertIsNot(passed, False)

@@ -46,7 +46,7 @@ bool request_prepare_in_process(const struct segment *segment, const struct cont
 				uint64_t serial, uint64_t agent_scope_id, const char *name,
 				struct request *ret_request)
 {
-	static const char MORE[] = " (own reads)";
+	static const char MORE[] = " (in-process reads)";
 	char label[sizeof(((struct scope_slot *)0)->name)];
 	size_t length = strnlen(name, sizeof(label) - sizeof(MORE));
 

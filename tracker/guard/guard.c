@@ -506,7 +506,7 @@ static void append_changer(const struct segment *segment, const struct guard_ans
 	uint32_t pid;
 
 	if (!answer->changer) {
-		line_append(line, "somebody else");
+		line_append(line, "another program");
 	} else if (!scope_agent(segment, answer->changer, name, &pid) ||
 		   !line_append_escaped(line, name)) {
 		line_append(line, "another agent");

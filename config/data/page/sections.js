@@ -81,12 +81,12 @@ function fillCoverage(report) {
 	if (events.attempted)
 		doubts.push(`Of ${plural(events.attempted, 'call')} only the attempt is known: the supervisor saw it, not what came of it.`);
 	if (events.unresolved)
-		doubts.push(`Of ${plural(events.unresolved, 'access', 'accesses')} the folder is not known: they are in the sums, and in no file’s row.`);
+		doubts.push(`Of ${plural(events.unresolved, 'access', 'accesses')} the directory is not known: they are in the sums, and in no file’s row.`);
 	if (events.unknown)
 		doubts.push(`${plural(events.unknown, 'event')} are of a later version, and in no number here.`);
 	const runs = coverage.runs || 0;
 	if (!runs)
-		doubts.push('No run of the session has ended, so nobody has counted what was not seen.');
+		doubts.push('No run of the session has ended, so what was not seen has not been counted.');
 	const kind = missing.length ? 'warn' : runs ? '' : 'plainly';
 	const head = missing.length ? 'Not everything was seen.'
 		: runs ? 'Every program that was started was observed.' : 'What was not seen is not known yet.';
@@ -167,7 +167,7 @@ function fillBalance(report) {
 		make('p', { class: 'hint' }, `${bytes(work.bytes_read)} read in ${plural(work.opens_read || 0, 'open')}, `,
 			`${bytes(work.bytes_written)} written in ${plural(work.opens_write || 0, 'open')}`,
 			ratio >= 1.5 ? `: ${ratio >= 10 ? number(Math.round(ratio)) : ratio.toFixed(1)} bytes read for each one written` : '', '. ',
-			work.read_more || work.written_more ? 'Streams of libc did more than is told. ' : '',
+			work.read_more || work.written_more ? 'Streams of libc did more than is recorded. ' : '',
 			`Outside the workspace: ${bytes(outside.bytes_read)} read, ${bytes(outside.bytes_written)} written. `,
 			state.opens_write ? `The agent’s own state: ${bytes(state.bytes_read)} read, ${bytes(state.bytes_written)} written.` : ''),
 		make('div', { class: 'columns' }, roles.length ? bars('Reads and writes by role', 'Role', roles, row => row.work) : null,
@@ -177,8 +177,8 @@ function fillBalance(report) {
 /* ---- conflicts, savings, rules, instructions, seal ---- */
 
 const GUARD_REASONS = {
-	stale: 'somebody else had changed it', unread: 'the agent had never read it', notice: 'the data held a notice',
-	unfinished: 'another write had not ended', unreadable: 'it could not be looked at',
+	stale: 'another program had changed it', unread: 'the agent had never read it', notice: 'the data held a notice',
+	unfinished: 'another write had not ended', unreadable: 'it could not be read',
 };
 
 const isGuarded = row => row.kind === 'guarded';
@@ -193,7 +193,7 @@ function fillConflicts(report) {
 	replace($('conflicts-body'), box(denied || warned ? 'bad' : 'warn', paragraph(
 		strong(denied || warned ? `${plural(denied + warned, 'write')} would have destroyed something. ` : 'No write was held back. '),
 		denied ? `${number(denied)} denied. ` : '', warned ? `${number(warned)} warned of and let pass. ` : '',
-		byOthers ? `${plural(byOthers, 'change')} came from outside. ` : '',
+		byOthers ? `${plural(byOthers, 'external change')}. ` : '',
 		kept ? `${plural(kept, 'version')} (${bytes(conflicts.kept_bytes)}) kept: seen restore brings them back.` : ''),
 		rows.length ? longTable('conflicts-table', 'Conflicts', ['conflict', 'conflicts'], [
 			{ title: 'File', cell: row => long(shown(row.path)) },
@@ -268,7 +268,7 @@ function fillInstructions(report) {
 		instructions.applied ? paragraph(strong(`${number(rows.length)} of ${plural(instructions.applied, 'instruction file')}`),
 			` that apply to what was touched ${rows.length === 1 ? 'was' : 'were'} never given to an agent.`)
 			: paragraph(strong('No instruction files'), ' apply to what was touched.'),
-		instructions.cut ? paragraph('There were too many folders to look at all.') : null,
+		instructions.cut ? paragraph('There were too many directories to inspect all.') : null,
 		rows.length ? longTable('instructions-table', 'Instruction files that were never given', ['file', 'files'], [
 			{ title: 'Never given', cell: row => long(shown(row.path)) },
 			{ title: 'Touches', class: 'number', cell: row => number(row.touches) },
@@ -281,7 +281,7 @@ function fillSeal(report) {
 	const states = {
 		intact: ['', 'Intact.', 'What was sealed at the end of the run is what the journal holds.'],
 		tampered: ['bad', 'Not what was sealed.', 'The journal was changed after the seal was made: seen verify says where.'],
-		no_seal: ['plainly', 'Not sealed.', 'A seal is made at the end of seen run; without one nobody can tell whether the journal was changed.'],
+		no_seal: ['plainly', 'Not sealed.', 'A seal is made at the end of seen run; without one it cannot be known whether the journal was changed.'],
 	};
 	const [kind, title, text] = states[seal && seal.verdict] || ['warn', 'Not known.', 'The journal could not be held against its seal.'];
 	replace($('seal-body'), box(kind, paragraph(strong(title), ' ', text),
@@ -325,5 +325,5 @@ function fillSections(report) {
 	const titles = { coverage: 'Coverage', timeline: 'Timeline', files: 'Files', balance: 'Reads and writes', conflicts: 'Conflicts', saved: 'Saved',
 		rules: 'Rules', instructions: 'Instructions', processes: 'Processes', events: 'Events', seal: 'Seal' };
 	replace($('contents'), Object.entries(titles).map(([id, title]) => make('li', null, make('a', { href: `#${id}` }, title,
-		flags[id] ? make('span', { class: 'flag', title: 'to be looked at' }, ' •', make('span', { class: 'unseen' }, ' to be looked at')) : null))));
+		flags[id] ? make('span', { class: 'flag', title: 'to be checked' }, ' •', make('span', { class: 'unseen' }, ' to be checked')) : null))));
 }

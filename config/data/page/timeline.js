@@ -272,7 +272,7 @@ const argsText = row => texts.get(row.args).replace(/^-l?c /, '');
 /* What a row is called: its program, and those that it became. */
 function programName(row) {
 	if (!row.name)
-		return row.pid ? 'not known' : 'outside, or not known';
+		return row.pid ? 'not known' : 'external, or not known';
 	return [row.name, ...row.then.map(([name]) => name).slice(-1)].map(fileName).join(row.then.length > 1 ? ' → … → ' : ' → ');
 }
 

@@ -22,7 +22,7 @@ Test(summary, one_write)
 	summary.counters[COUNTER_contents_kept] = 1;
 	summary.contents_bytes = 1234;
 	cr_assert_str_eq(summary_writes(&summary, line),
-			 "1 warned of, 1 change from outside, 1 version kept (1,234 bytes)");
+			 "1 warned of, 1 external change, 1 version kept (1,234 bytes)");
 }
 
 Test(summary, all_of_writes)
@@ -35,8 +35,8 @@ Test(summary, all_of_writes)
 	for (size_t i = 0; i < sizeof(COUNTERS) / sizeof(COUNTERS[0]); i++)
 		summary.counters[COUNTERS[i]] = i + 2;
 	cr_assert_str_eq(summary_writes(&summary, line),
-			 "6 warned of, 8 denied, 6 notices refused, 7 not looked at, "
-			 "8 changes from outside, 9 versions kept (0 bytes), "
+			 "6 warned of, 8 denied, 6 notices refused, 7 not checked, "
+			 "8 external changes, 9 versions kept (0 bytes), "
 			 "10 versions that could not be kept");
 }
 

@@ -232,11 +232,11 @@ Test(via, by_a_rule_that_is_to_hold)
 Test(via, what_cannot_be_looked_at)
 {
 	choose(world_path(&world, "none"), NULL);
-	is(SESSION_VIA_PRELOAD, "cannot be looked at");
+	is(SESSION_VIA_PRELOAD, "cannot be inspected");
 	choose("", NULL);
-	is(SESSION_VIA_PRELOAD, "cannot be looked at");
+	is(SESSION_VIA_PRELOAD, "cannot be inspected");
 	choose(script("lost", "/nonexistent/interpreter"), NULL);
-	is(SESSION_VIA_PRELOAD, "cannot be looked at");
+	is(SESSION_VIA_PRELOAD, "cannot be inspected");
 	choose(script("loop", world_path(&world, "loop")), NULL);
 	is(SESSION_VIA_PRELOAD, "");
 	set("session.via", "both");
