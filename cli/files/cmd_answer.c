@@ -18,7 +18,7 @@
 #include "cli/files/answer_diff.h"
 #include "cli/session/session.h"
 #include "tracker/answer/decision.h"
-#include "tracker/content/contents.h"
+#include "tracker/content/contents_name.h"
 #include "tracker/path/decimal.h"
 
 static const struct options OPTIONS = {

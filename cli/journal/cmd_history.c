@@ -32,7 +32,7 @@
 #include "cli/session/session_find.h"
 #include "config/value.h"
 #include "tracker/answer/decision.h"
-#include "tracker/content/contents.h"
+#include "tracker/content/contents_name.h"
 #include "tracker/path/excerpt.h"
 #include "tracker/path/path.h"
 #include "tracker/process/role.h"

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cli/base/tokens.h"
-#include "tracker/content/contents.h"
+#include "tracker/content/contents_name.h"
 #include "tracker/path/excerpt.h"
 
 enum { READ_BYTES = 65536 };

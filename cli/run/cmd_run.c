@@ -56,8 +56,11 @@
 #include "tracker/journal/journal_grow.h"
 #include "tracker/journal/journal_map.h"
 #include "tracker/process/capture.h"
+#include "tracker/process/kernel_status.h"
 #include "tracker/process/process.h"
 #include "tracker/process/role.h"
+#include "tracker/process/runs.h"
+#include "tracker/process/ticket.h"
 #include "tracker/sys/sys.h"
 
 static const char *session_name;

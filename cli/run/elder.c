@@ -11,6 +11,7 @@
 
 #include "cli/base/message.h"
 #include "tracker/path/path.h"
+#include "tracker/process/kernel_status.h"
 #include "tracker/process/process.h"
 #include "tracker/process/subject.h"
 #include "tracker/segment/tables.h"

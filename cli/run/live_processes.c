@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tracker/process/kernel_status.h"
 #include "tracker/process/process.h"
 #include "tracker/sys/sys.h"
 

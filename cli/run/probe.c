@@ -17,7 +17,9 @@
 #include "cli/session/session_make.h"
 #include "config/load.h"
 #include "tracker/path/path.h"
+#include "tracker/process/kernel_status.h"
 #include "tracker/process/process.h"
+#include "tracker/process/ticket.h"
 #include "tracker/sys/sys.h"
 
 enum { TICK_MS = 5, DIRECTORIES_OPEN_MAX = 16 };

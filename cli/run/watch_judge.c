@@ -12,6 +12,7 @@
 #include "tracker/content/file.h"
 #include "tracker/guard/guard.h"
 #include "tracker/path/path.h"
+#include "tracker/process/kernel_status.h"
 #include "tracker/process/process.h"
 #include "tracker/process/source.h"
 #include "tracker/segment/workspace.h"

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "cli/session/owned.h"
-#include "tracker/content/contents.h"
+#include "tracker/content/contents_name.h"
 #include "tracker/sys/sys.h"
 
 /* Of a process that lives, or seems to: nothing takes so long. */

@@ -19,7 +19,6 @@
 #include "tracker/answer/proof.h"
 #include "tracker/journal/journal_map.h"
 #include "tracker/path/path.h"
-#include "tracker/process/process.h"
 #include "tracker/segment/tables.h"
 
 static const char *session_name;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tracker/process/kernel_status.h"
 #include "tracker/process/process.h"
 #include "tracker/sys/sys.h"
 

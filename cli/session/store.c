@@ -15,7 +15,7 @@
 #include "cli/session/owned.h"
 #include "cli/session/session_life.h"
 #include "cli/session/store_files.h"
-#include "tracker/content/contents.h"
+#include "tracker/content/contents_name.h"
 #include "tracker/journal/journal.h"
 #include "tracker/journal/journal_map.h"
 

@@ -8,7 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tracker/content/contents.h"
+#include "tracker/content/contents_inputs.h"
+#include "tracker/content/contents_name.h"
 
 enum { LOCK_ATTEMPTS = 5 /* another `seen sessions` may be looking */ };
 

@@ -12,7 +12,7 @@
 #include "cli/session/owned.h"
 #include "cli/session/session_life.h"
 #include "cli/session/store_files.h"
-#include "tracker/content/contents.h"
+#include "tracker/content/contents_name.h"
 
 /* Begins no session's name; the name and the pid of who removes it follow. */
 static const char GONE[] = ".gone.";

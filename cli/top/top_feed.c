@@ -9,6 +9,7 @@
 
 #include "cli/session/counts.h"
 #include "cli/session/session_life.h"
+#include "tracker/process/kernel_status.h"
 #include "tracker/process/process.h"
 #include "tracker/segment/tables.h"
 #include "tracker/sys/sys.h"

@@ -16,7 +16,7 @@
 #include "config/value.h"
 #include "tracker/content/file.h"
 #include "tracker/path/path.h"
-#include "tracker/process/process.h"
+#include "tracker/process/ticket.h"
 #include "tracker/segment/workspace.h"
 #include "tracker/sys/sys.h"
 

@@ -21,6 +21,7 @@
 #include "cli/undo/versions_command.h"
 #include "tracker/answer/delivery.h"
 #include "tracker/answer/tracker.h"
+#include "tracker/content/contents_name.h"
 #include "tracker/path/path.h"
 #include "tracker/segment/workspace.h"
 

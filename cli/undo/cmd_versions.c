@@ -15,6 +15,7 @@
 #include "cli/session/session.h"
 #include "cli/undo/versions.h"
 #include "cli/undo/versions_command.h"
+#include "tracker/content/contents_name.h"
 #include "tracker/path/path.h"
 #include "tracker/segment/workspace.h"
 

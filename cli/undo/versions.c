@@ -19,6 +19,7 @@
 #include "cli/session/session_find.h"
 #include "cli/session/store.h"
 #include "config/value.h"
+#include "tracker/content/contents_name.h"
 #include "tracker/path/decimal.h"
 #include "tracker/sys/sys.h"
 

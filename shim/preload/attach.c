@@ -35,9 +35,11 @@
 #include "tracker/journal/journal_grow.h"
 #include "tracker/journal/journal_map.h"
 #include "tracker/path/decimal.h"
+#include "tracker/process/attach.h"
 #include "tracker/process/capture.h"
 #include "tracker/process/role.h"
 #include "tracker/process/scope.h"
+#include "tracker/process/ticket.h"
 #include "tracker/sys/chunk.h"
 #include "tracker/sys/sys.h"
 

@@ -25,6 +25,7 @@
 #include "shim/preload/scratch.h"
 #include "shim/preload/state.h"
 #include "tracker/process/image.h"
+#include "tracker/process/ticket.h"
 #include "tracker/sys/sys.h"
 
 extern char **environ;

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "tracker/process/process.h"
+#include "tracker/process/ticket.h"
 
 /* Where a program being started lies, as given. */
 struct launch_place {

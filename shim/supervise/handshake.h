@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "tracker/process/process.h"
+#include "tracker/process/ticket.h"
 
 enum { HANDSHAKE_LIBC, HANDSHAKE_LOADER, HANDSHAKE_LIBRARY, HANDSHAKE_CODE_RANGES };
 

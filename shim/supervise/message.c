@@ -9,6 +9,7 @@
 #include "tracker/guard/unreported.h"
 #include "tracker/process/capture.h"
 #include "tracker/process/receiver.h"
+#include "tracker/process/runs.h"
 #include "tracker/sys/sys.h"
 
 enum { STDERR = 2 };

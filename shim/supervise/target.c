@@ -20,8 +20,11 @@
 #include "shim/supervise/viewer.h"
 #include "tracker/content/baseline.h"
 #include "tracker/guard/unreported.h"
+#include "tracker/process/attach.h"
 #include "tracker/process/capture.h"
+#include "tracker/process/kernel_status.h"
 #include "tracker/process/scope.h"
+#include "tracker/process/ticket.h"
 #include "tracker/sys/sys.h"
 
 enum {

@@ -17,6 +17,7 @@
 #include "tracker/answer/request.h"
 #include "tracker/guard/rule.h"
 #include "tracker/process/role.h"
+#include "tracker/process/ticket.h"
 
 enum way {
 	WAY_BEFORE_EXEC, /* the command's process before it called exec */

@@ -22,7 +22,9 @@
 #include <time.h>
 
 #include "tests/support/support.h"
+#include "tracker/process/attach.h"
 #include "tracker/process/process.h"
+#include "tracker/process/ticket.h"
 #include "tracker/sys/sys.h"
 
 /* ---- a clock that can be put forward ---- */

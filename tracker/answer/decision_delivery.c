@@ -8,7 +8,6 @@
 #include "tracker/answer/line_range.h"
 #include "tracker/answer/proof.h"
 #include "tracker/content/baseline.h"
-#include "tracker/content/contents.h"
 #include "tracker/content/file.h"
 #include "tracker/process/capture.h"
 #include "tracker/process/scope.h"

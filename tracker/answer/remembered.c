@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "tracker/content/contents.h"
+#include "tracker/content/contents_inputs.h"
 #include "tracker/segment/pair.h"
 #include "tracker/sys/sys.h"
 

@@ -4,9 +4,10 @@
 #include <string.h>
 
 #include "tracker/answer/delivery.h"
+#include "tracker/process/ancestors.h"
 #include "tracker/process/capture.h"
-#include "tracker/process/process.h"
 #include "tracker/process/receiver.h"
+#include "tracker/process/runs.h"
 #include "tracker/process/scope.h"
 #include "tracker/segment/workspace.h"
 #include "tracker/sys/sys.h"

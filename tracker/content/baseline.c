@@ -6,6 +6,7 @@
 
 #include "tracker/content/file.h"
 #include "tracker/path/path.h"
+#include "tracker/process/kernel_status.h"
 #include "tracker/process/process.h"
 #include "tracker/process/scope.h"
 #include "tracker/segment/pair.h"

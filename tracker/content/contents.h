@@ -28,36 +28,9 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "tracker/content/contents_index.h"
 #include "tracker/content/version.h"
 #include "tracker/segment/segment.h"
-
-/* Why a content is kept: the words of the index. */
-enum contents_reason {
-	CONTENTS_DESTROYED, /* "destroyed": the session is about to destroy it */
-	CONTENTS_GIVEN,     /* "given": a scope was given it */
-	CONTENTS_RESTORED,  /* "replaced": `seen restore` replaces it */
-	CONTENTS_REASON_COUNT,
-};
-
-/* The names of the store's directory below the session's, and of the index in it. */
-#define CONTENTS_DIRECTORY "content"
-#define CONTENTS_INDEX "index"
-
-/* contents_reason_name(): the word of the index; "unknown" for what is no reason. */
-const char *contents_reason_name(enum contents_reason reason);
-
-enum { CONTENTS_NAME_BYTES = 64 }; /* of a content's file name, NUL counted */
-
-/* contents_name(): the file name of a version. */
-void contents_name(const struct version *version, char *ret_name);
-
-/* contents_version(): is it the file name of a content, and of which version?  ret_version: set
- * where it is. */
-bool contents_version(const char *name, struct version *ret_version);
-
-/* contents_is_temporary(): is it the name of a copy in the making?  ret_pid: of who makes it, in
- * its PID namespace. */
-bool contents_is_temporary(const char *name, uint64_t *ret_pid);
 
 /* contents_save(): keeps the content of an open file.
  *
@@ -93,24 +66,5 @@ int contents_restore(const struct segment *segment, const struct version *versio
 /* contents_restore_from(): the same from any store.  path: of its directory; NULL: there is
  * none. */
 int contents_restore_from(const char *path, const struct version *version, int fd);
-
-/* contents_write_inputs(): keeps a list of inputs (inputs.h) beside the contents, as
- * `inputs-NUMBER`, in the place of what was there.  It is no content: it is not counted among them,
- * and goes with the session.  Returns 0; -ENOENT where the session has no store; the errors of the
- * file system. */
-int contents_write_inputs(const struct segment *segment, uint64_t number, const void *bytes,
-			  size_t size_bytes);
-
-/* contents_read_inputs(): reads such a list.  Returns its size in bytes; -ENOENT; -EFBIG for more
- * than `capacity`; -EBADMSG for what is no file of this user. */
-ssize_t contents_read_inputs(const struct segment *segment, uint64_t number, void *ret_bytes,
-			     size_t capacity);
-
-/* contents_is_inputs(): is it the name of such a list? */
-bool contents_is_inputs(const char *name);
-
-/* contents_recount(): counts what is kept in all anew: a process that was killed may have left the
- * number wrong. */
-void contents_recount(const struct segment *segment);
 
 #endif

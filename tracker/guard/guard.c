@@ -10,6 +10,7 @@
 #include "tracker/content/file.h"
 #include "tracker/path/decimal.h"
 #include "tracker/path/line.h"
+#include "tracker/process/kernel_status.h"
 #include "tracker/process/process.h"
 #include "tracker/process/scope.h"
 #include "tracker/process/source.h"

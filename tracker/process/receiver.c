@@ -12,7 +12,9 @@
 #include <sys/sysmacros.h>
 
 #include "tracker/path/decimal.h"
+#include "tracker/process/ancestors.h"
 #include "tracker/process/capture.h"
+#include "tracker/process/kernel_status.h"
 #include "tracker/process/process.h"
 #include "tracker/sys/sys.h"
 

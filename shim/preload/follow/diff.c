@@ -23,7 +23,7 @@
 
 #include "shim/preload/state.h"
 #include "tracker/answer/notice.h"
-#include "tracker/content/contents.h"
+#include "tracker/content/contents_name.h"
 #include "tracker/guard/guard.h"
 #include "tracker/path/decimal.h"
 #include "tracker/sys/sys.h"

@@ -29,6 +29,7 @@
 #include "tracker/content/file.h"
 #include "tracker/path/path.h"
 #include "tracker/process/capture.h"
+#include "tracker/process/kernel_status.h"
 #include "tracker/segment/workspace.h"
 #include "tracker/sys/sys.h"
 

@@ -12,6 +12,7 @@
 #include "cli/files/unified.h"
 #include "support.h"
 #include "tracker/content/contents.h"
+#include "tracker/content/contents_name.h"
 
 enum { TEXT_MAX = 1 << 18 };
 

@@ -9,7 +9,6 @@
 #include "tracker/journal/journal.h"
 #include "tracker/journal/journal_create.h"
 #include "tracker/journal/journal_map.h"
-#include "tracker/process/process.h"
 #include "tracker/segment/slot.h"
 
 static struct world world;

@@ -18,6 +18,7 @@
 #include "tracker/process/process.h"
 #include "tracker/process/role.h"
 #include "tracker/process/source.h"
+#include "tracker/process/ticket.h"
 
 #define NONCE "0011223344556677"
 #define SECOND UINT64_C(1000000000)

@@ -16,6 +16,7 @@
 #include "shim/supervise/supervisor.h"
 #include "support.h"
 #include "tracker/process/process.h"
+#include "tracker/process/ticket.h"
 #include "tracker/sys/sys.h"
 
 enum {

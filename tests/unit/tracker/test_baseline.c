@@ -3,7 +3,9 @@
 
 #include "support.h"
 #include "tracker/content/baseline.h"
+#include "tracker/process/kernel_status.h"
 #include "tracker/process/process.h"
+#include "tracker/process/ticket.h"
 #include "tracker/sys/sys.h"
 
 #define MS UINT64_C(1000000)

@@ -9,6 +9,8 @@
 
 #include "support.h"
 #include "tracker/content/contents.h"
+#include "tracker/content/contents_bound.h"
+#include "tracker/content/contents_name.h"
 
 static struct world world;
 

@@ -11,7 +11,11 @@
 #include "tracker/answer/proof.h"
 #include "tracker/guard/rule.h"
 #include "tracker/guard/unreported.h"
+#include "tracker/process/ancestors.h"
+#include "tracker/process/attach.h"
+#include "tracker/process/kernel_status.h"
 #include "tracker/process/process.h"
+#include "tracker/process/ticket.h"
 #include "tracker/segment/workspace.h"
 
 static struct world world;

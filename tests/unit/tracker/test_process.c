@@ -6,7 +6,11 @@
 #include <sys/prctl.h>
 
 #include "support.h"
+#include "tracker/process/ancestors.h"
+#include "tracker/process/attach.h"
+#include "tracker/process/kernel_status.h"
 #include "tracker/process/process.h"
+#include "tracker/process/ticket.h"
 
 static struct world world;
 

@@ -7,8 +7,10 @@
 #include <sys/socket.h>
 
 #include "support.h"
+#include "tracker/process/kernel_status.h"
 #include "tracker/process/process.h"
 #include "tracker/process/receiver.h"
+#include "tracker/process/ticket.h"
 
 static struct world world;
 static struct context context;

@@ -4,7 +4,7 @@
 #include "support.h"
 #include "tracker/answer/notice.h"
 #include "tracker/answer/remembered.h"
-#include "tracker/content/contents.h"
+#include "tracker/content/contents_inputs.h"
 
 static struct world world;
 static struct inputs inputs, loaded;

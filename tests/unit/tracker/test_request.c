@@ -5,7 +5,7 @@
 
 #include "support.h"
 #include "tracker/answer/request.h"
-#include "tracker/process/process.h"
+#include "tracker/process/kernel_status.h"
 
 static struct world world;
 static uint64_t scope, capture;
