@@ -188,7 +188,7 @@ static void close_call(struct conversation *conversation, uint64_t call)
 		}
 }
 
-/* It may be told again, when more is known of it. */
+/* It may be reported again, when more is known of it. */
 static void open_call(struct conversation *conversation, struct entry_call call)
 {
 	close_call(conversation, call.id);

@@ -25,8 +25,8 @@ enum {
 	TAIL_BYTES = 64, /* before what was read: tells whether it is still what it was */
 	LINE_BYTES_MAX = 64 << 20,
 	/*
-	 * What a database was written is told of before it counts there: by the shared memory of
-	 * its writers, of which nothing tells.  So it is read again after the first time, each time
+	 * What was written to a database is announced before it is readable: by the shared memory
+	 * of its writers, which no event reports.  So it is read again after the first time, each time
 	 * that much later than the last, until the last.
 	 */
 	AGAIN_FIRST_MS = 5,

@@ -29,7 +29,7 @@ struct item {
 	bool is_there;   /* in this reading */
 	bool is_changed;
 	bool is_reported;   /* in this generation */
-	struct entry entry; /* while it is to be told */
+	struct entry entry; /* while it is to be reported */
 };
 
 /* A session of the agent's. */
@@ -39,9 +39,9 @@ struct stored {
 	struct findings *findings;
 	struct item *items; /* in the order of the conversation */
 	size_t count, capacity;
-	/* raised when something that was told is taken back: it is told anew then */
+	/* raised when a reported item is taken back: the session is reported anew then */
 	uint64_t generation;
-	bool begins; /* what is told next follows nothing that was told */
+	bool begins; /* the next report follows no reported item */
 };
 
 struct transcript_store {
@@ -251,7 +251,7 @@ static int read_rows(const struct reading *reading, struct stored *session, sqli
 	return status == SQLITE_DONE || status == SQLITE_ROW ? 0 : -EAGAIN;
 }
 
-/* ---- what is told of it ---- */
+/* ---- reporting its items ---- */
 
 /* Where what the model has begins. */
 static size_t first_of(const struct stored *session)
@@ -262,7 +262,7 @@ static size_t first_of(const struct stored *session)
 	return 0;
 }
 
-/* Is something that was told not there any more? */
+/* Is a reported item not there any more? */
 static bool is_taken_back(const struct stored *session, size_t first)
 {
 	for (size_t i = 0; i < session->count; i++)
@@ -294,7 +294,7 @@ static void report_item(const struct transcript_store *store, struct stored *ses
 	item->is_changed = false;
 }
 
-/* What there is is to be told anew. */
+/* All items are to be reported anew. */
 static void forget_items(struct stored *session)
 {
 	for (size_t i = 0; i < session->count; i++) {
@@ -341,7 +341,7 @@ static int read_session(const struct reading *reading, sqlite3_stmt *row)
 	}
 	json_decref(revert);
 	if (status < 0) {
-		/* Half of it would be told as if the rest had been taken back. */
+		/* Half of it would be reported as if the rest had been taken back. */
 		forget_items(session);
 		return status;
 	}

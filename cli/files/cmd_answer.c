@@ -3,7 +3,7 @@
  * library runs this.
  *
  * 	request TEXT                    a reader's command: the notice, as the library made it
- * 	diff FOLDER BEFORE NOW TIME PATH	what changed in a file: descriptor 0 is the file, 1 takes the text
+ * 	diff SESSION BEFORE NOW TIME PATH	what changed in a file: descriptor 0 is the file, 1 takes the text
  */
 #include <signal.h>
 #include <stdio.h>

@@ -274,7 +274,7 @@ static void add(struct report_gather *gather, const struct event *event)
 	if (time_ns > report->end_ns)
 		report->end_ns = time_ns;
 	add_process(gather, event);
-	/* What was said of an access is none of its own. */
+	/* A judgement of an access is no access of its own. */
 	unsigned effect = op_info(event->op)->effect;
 	if (effect != EFFECT_JUDGES && effect != EFFECT_RULES)
 		add_event_work(gather, event);

@@ -20,7 +20,7 @@ void outlive_print(const struct session *session, pid_t leave_out, bool is_seale
 
 enum { OUTLIVE_NAMES_BYTES = 256 };
 
-/* outlive_stranded(): the session's processes below a filter that nobody answers for, because the
+/* outlive_stranded(): the session's processes below a filter that no process answers, because the
  * supervisor and its guardian were killed: the kernel fails their calls with ENOSYS, and no filter
  * can be taken off.  Inspects all of /proc.
  *

@@ -9,7 +9,7 @@
 
 #include "tracker/segment/segment.h"
 
-/* Sums of counters that have one name wherever they are told. */
+/* Sums of counters that have one name wherever they are shown. */
 enum count {
 	COUNT_REPEATS,   /* of files, and of readers' commands */
 	COUNT_NOTICES,   /* likewise */

@@ -20,7 +20,7 @@ struct file_record {
 	enum source source;
 	uint32_t flags;
 	uint8_t reason;
-	uint32_t tid; /* whose it is; 0: nobody's */
+	uint32_t tid; /* whose it is; 0: no thread's */
 	uint64_t amount;
 };
 
@@ -29,8 +29,8 @@ struct file_record {
 void file_record_write(const struct segment *segment, struct journal *journal,
 		       const struct file_record *file);
 
-/* file_record_changed(): an external writer changed, added or deleted a file, and nobody logged
- * that yet: counts it and appends it.
+/* file_record_changed(): an external writer changed, added or deleted a file, and no process
+ * logged that yet: counts it and appends it.
  * file: op and flags are filled in.  was_there: false: there was no such file. */
 void file_record_changed(const struct segment *segment, struct journal *journal,
 			 const struct file_record *file, bool was_there);

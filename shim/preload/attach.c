@@ -237,7 +237,7 @@ static void in_fork(void)
 	shim.is_fork = true;
 	reader_untrackable();
 	shim.answers_own =
-		false; /* what the process that was copied knows is known to nobody who asks the copy */
+		false; /* what the process that was copied knows is unknown to a process that asks the copy */
 	scratch_reset();
 	chunk_reset();
 	launch_reset();
@@ -332,7 +332,7 @@ __attribute__((noinline)) static void attach(const char *executable,
 struct image_key {
 	uint64_t hash[2];
 	uint64_t dev, ino;
-	/* high half of a hash, number of a text: these two words and the path; NULL: nobody asks */
+	/* high half of a hash, number of a text: these two words and the path; NULL: not used */
 	uint64_t *note;
 };
 

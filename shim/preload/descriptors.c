@@ -116,8 +116,8 @@ static void write_total(enum journal_op total, int fd, const struct descriptor *
 	(void)append_record(&record, NULL, 0);
 }
 
-/* What a shell wrote by itself: libc's streams do that unseen.  Told by the file's size; where
- * programs were started meanwhile it is theirs, too, and they tell of it. */
+/* What a shell wrote by itself: libc's streams do that unseen.  Known by the file's size; where
+ * programs were started meanwhile it is theirs, too, and they report it. */
 static void write_weight(int fd, const struct descriptor *descriptor)
 {
 	struct journal_record record = descriptor_record(JOURNAL_WRITE, fd, descriptor);
@@ -132,7 +132,7 @@ static void write_weight(int fd, const struct descriptor *descriptor)
 	else
 		record.marks |= JOURNAL_AT_LEAST;
 	(void)append_record(&record, NULL, 0);
-	/* It is told of by this copy of the descriptor, and by no other again. */
+	/* This copy of the descriptor reports it, and no other does again. */
 	unsigned end = __atomic_load_n(&descriptor_table_end, __ATOMIC_RELAXED);
 	uint32_t now = (uint64_t)stat.st_size < DESCRIPTOR_NOT_WEIGHED ? (uint32_t)stat.st_size
 								       : DESCRIPTOR_NOT_WEIGHED;
@@ -181,7 +181,7 @@ void descriptor_closing_one(int fd)
 	    (descriptor && (descriptor->read.calls > 1 || descriptor->written.calls > 1 ||
 			    descriptor->start_bytes != DESCRIPTOR_NOT_WEIGHED)))
 		descriptor_closing((unsigned)fd, (unsigned)fd);
-	else if (descriptor) /* whoever else closes it has nothing to tell either */
+	else if (descriptor) /* another closer of it has nothing to report either */
 		__atomic_store_n(&descriptor->state, 0, __ATOMIC_RELEASE);
 }
 

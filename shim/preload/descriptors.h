@@ -132,8 +132,8 @@ void descriptor_written(int fd, ssize_t count);
 /* descriptor_mapped(): protection, flags: of mmap(2). */
 void descriptor_mapped(int fd, int protection, int flags, size_t size_bytes);
 
-/* descriptor_replacing(): a descriptor is about to be closed by dup2(2): what is told by its file
- * is told now. */
+/* descriptor_replacing(): a descriptor is about to be closed by dup2(2): what its file shows
+ * is reported now. */
 void descriptor_replacing(int fd);
 
 /* descriptor_duplicated(): `copy` is now another descriptor for what `fd` is; `copy` < 0: the call

@@ -78,7 +78,7 @@ const char *handshake_ticket(void)
 
 void handshake_known(void)
 {
-	if (!shim.supervised) /* nobody inspects it */
+	if (!shim.supervised) /* no supervisor inspects it */
 		return;
 	handshake.process = shim.process;
 	handshake.record = shim.record;

@@ -217,7 +217,7 @@ EXPORT void updwtmpx(const char *path, const struct utmpx *entry)
 	order_came_back(&call, OPERATION_APPEND_ENTRY);
 }
 
-/* A negative size is wrong: nobody is asked. */
+/* A negative size is wrong: the guard is not asked. */
 static inline bool may_truncate(struct call *call, off64_t size_bytes)
 {
 	call->name.follows = true;

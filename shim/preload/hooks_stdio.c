@@ -112,8 +112,8 @@ EXPORT FILE *freopen(const char *path, const char *mode, FILE *old)
 	if (rules_refuse_stream(path, mode)) /* the old one stays open */
 		return NULL;
 	reopening_stream(old, &closing);
-	/* It closes the old file also where the new one cannot be opened: a refusal is told to
-	 * nobody. */
+	/* It closes the old file also where the new one cannot be opened: a refusal is not
+	 * reported. */
 	bool may = may_replace_by_stream(path, mode, &check);
 	FILE *stream = may ? REAL(freopen)(path, mode, old) : NULL;
 	(void)call_closed(0, &closing);
@@ -131,8 +131,8 @@ EXPORT FILE *freopen64(const char *path, const char *mode, FILE *old)
 	if (rules_refuse_stream(path, mode)) /* the old one stays open */
 		return NULL;
 	reopening_stream(old, &closing);
-	/* It closes the old file also where the new one cannot be opened: a refusal is told to
-	 * nobody. */
+	/* It closes the old file also where the new one cannot be opened: a refusal is not
+	 * reported. */
 	bool may = may_replace_by_stream(path, mode, &check);
 	FILE *stream = may ? REAL(freopen64)(path, mode, old) : NULL;
 	(void)call_closed(0, &closing);

@@ -1,7 +1,7 @@
 /*
  * A program about to be started: it is announced to the session, and the copy of the environment
  * that it gets holds its ticket, the session's directory in place of its name, and our library, if
- * somebody had taken that out.  For a program that could not load the library (another
+ * a program had taken that out.  For a program that could not load the library (another
  * architecture, musl) it is taken out, so that the loader prints nothing; also for one that would
  * not start below it (AddressSanitizer).
  * The caller's own environment stays as it is.

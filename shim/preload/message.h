@@ -1,6 +1,6 @@
 /*
  * A line for the agent, where it reads what its commands say: never into data, never so that
- * somebody has to wait or is sent a signal.
+ * a process has to wait or is sent a signal.
  */
 #ifndef SEEN_SHIM_MESSAGE_H
 #define SEEN_SHIM_MESSAGE_H

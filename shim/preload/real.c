@@ -231,7 +231,7 @@ void *real_resolve_vfork(void)
 }
 
 /* The kernel's clock without libc around it, whose page need not be touched then.  NULL: it has
- * none, or nobody shows it (Valgrind). */
+ * none, or it is hidden (Valgrind). */
 static void *kernels_clock(void)
 {
 #if defined(__x86_64__)

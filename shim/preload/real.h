@@ -77,7 +77,7 @@ extern void *real_vfork;
 /* real_resolve_vfork(): sets it, and returns it; never NULL. */
 void *real_resolve_vfork(void);
 
-/* real_start(): for the constructor: remembers which objects there are, and looks up the clock
+/* real_start(): for the constructor: remembers which objects there are, and finds the clock
  * (sys.h). */
 void real_start(void);
 

@@ -236,7 +236,7 @@ void record_exec(int directory, const char *path, const char *arguments, size_t 
 
 	if (!shim.records)
 		return;
-	/* asked once: nobody returns to the parent in here */
+	/* asked once: no child returns to the parent in here */
 	if (in_vfork_child())
 		shim_vforked.called = VFORK_CHILD;
 	if (path[0]) {

@@ -1,5 +1,5 @@
 /*
- * Rings of io_uring(7): does one carry what is done with files, which then nobody here sees?
+ * Rings of io_uring(7): does one carry what is done with files, which then is not observed?
  *
  * libuv sends its epoll_ctl(2) calls through a ring in every Node program: nothing is missed by
  * that.  So a ring that is submitted by io_uring_enter(2) is judged by what is in it; one that the
@@ -30,7 +30,7 @@ void ring_mapped(int fd, const void *address, size_t size_bytes, uint64_t offset
 /* ring_entered(): io_uring_enter(2) took `submitted` entries.  flags: its own. */
 void ring_entered(int fd, long submitted, unsigned flags);
 
-/* partial_note(): the process reads or writes in a way that nobody here sees (io_uring, aio). */
+/* partial_note(): the process reads or writes in a way that is not observed (io_uring, aio). */
 void partial_note(void);
 
 #endif

@@ -2,8 +2,8 @@
  * Rules inside a process: their verdict on a call, before it is made (tracker/guard/rule.h).
  *
  * In a process that no rule speaks of nothing here is reached.  Where one does, a call of that kind
- * costs a look whether its path can be read, and one at /proc where it is relative to a directory's
- * descriptor; a hit costs what it takes to tell of it.
+ * costs a check whether its path can be read, and one at /proc where it is relative to a directory's
+ * descriptor; a hit costs what it takes to report it.
  * Between vfork and exec too: then the current directory is asked for, which may not be the
  * parent's.
  */

@@ -14,7 +14,7 @@
  * 	record.c    all of it, for the journal
  * 	follow/     what is followed inside a process (follow/viewer.h says what may be used there):
  * 	  write_check.c  the guard: calls that may destroy something, before they are made
- * 	  guarded.c      what is written by the descriptors that it let be opened, and what came of it
+ * 	  guarded.c      what is written by the descriptors that it let be opened, and with which result
  * 	  range.c        readers: which lines of a file they gave
  * 	  reader.c       readers: their commands, remembered and answered as a whole
  * 	  diff.c         has the program tell what changed in a file that a viewer opened again
@@ -90,7 +90,7 @@ struct shim {
 	uint32_t record; /* number of this process's START or FORK record; 0: there is none */
 	/* of this program, PROCESS_COUNTS words in the segment; NULL: it has none */
 	uint64_t *counts;
-	struct rule_program rules; /* that speak of this program; none: nobody asks */
+	struct rule_program rules; /* that speak of this program; none: not asked */
 	uint64_t program_dev,
 		/* file of seen's own program, where there are rules; ino 0: not known */
 		program_ino;

@@ -39,7 +39,7 @@ static inline bool in_vfork_child(void)
 }
 
 /* shim_is_alone(): is this the process that was started, which has one thread, as far as libc
- * knows?  Then nobody need ask the kernel for it at each call. */
+ * knows?  Then there is no need to ask the kernel for it at each call. */
 bool shim_is_alone(void);
 
 /* viewer_is_followed(): is this the one thread, and the process, that is followed? */

@@ -88,7 +88,7 @@ static bool is_pending(const struct write *write, bool ends)
 	return found;
 }
 
-/* Says of a file that has no writer any more, for all that its slot says, who writes to it still:
+/* Records for a file that has no writer any more by its slot, which process still writes to it:
  * forks of one program have its serial, too. */
 static void resume_pending(const struct segment *segment, uint64_t key)
 {

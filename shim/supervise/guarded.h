@@ -2,7 +2,7 @@
  * The guard for supervised processes: a call that may destroy something is judged before it is let
  * pass (tracker/guard/guard.h).
  *
- * What came of it is inspected later: some milliseconds after, at the process's next call after it
+ * The result is inspected later: some milliseconds after, at the process's next call after it
  * has closed the file, or at its end.  `seen run` sees the file closed, too, and may be first
  * (cli/run/watch.h).  A write itself is not seen: a notice that such a process writes is refused
  * only where its file takes another's place; in a file that it wrote to in place it is found

@@ -423,7 +423,7 @@ static void guarded_complete_all(const struct supervision *supervision, struct t
 		struct target *target = target_find(targets, pid);
 		if (target)
 			guarded_complete(supervision, target, NO_PROCESS);
-		/* One that is held by another thread makes a call: that looks, too. */
+		/* One that is held by another thread makes a call: that inspects, too. */
 		if (target && target->writes && guarded_are_young(target->writes))
 			again[count++] = pid;
 		if (target)

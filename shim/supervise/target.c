@@ -248,7 +248,7 @@ static ssize_t read_proc(pid_t pid, const char *name, char *ret_text, size_t cap
 	return sys_read_file(path, ret_text, capacity);
 }
 
-/* The same of what is told at once, in less than there is room for. */
+/* The same of what one read returns, in less than there is room for. */
 static ssize_t read_proc_at_once(pid_t pid, const char *name, char *ret_text, size_t capacity)
 {
 	char path[96];

@@ -91,7 +91,7 @@ static void start_tracking(struct target *target)
 	views->tracks = true;
 }
 
-/* Is what a file in /proc says of the process what it says of us? */
+/* Has a file in /proc the same text for the process as for us? */
 static bool shares_namespace(pid_t pid, const char *name)
 {
 	char path[64], theirs[512], self_link[512];

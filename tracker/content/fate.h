@@ -66,7 +66,7 @@ static inline enum fate fate_of(uint32_t bits)
 	return bits & FATE_MADE ? FATE_IS_MADE : FATE_IS_CHANGED;
 }
 
-/* fate_is_change(): is it a change that is told of?  What came and went is none. */
+/* fate_is_change(): is it a change to report?  What came and went is none. */
 static inline bool fate_is_change(enum fate fate)
 {
 	return fate == FATE_IS_MADE || fate == FATE_IS_CHANGED || fate == FATE_IS_REMOVED;

@@ -105,7 +105,7 @@ enum journal_flags {
 	JOURNAL_GUARDED_DEGRADED =
 		1, /* it was to be refused, but the change may be the session's own */
 	JOURNAL_GUARDED_KEPT = 2,     /* what was there is in the content store */
-	JOURNAL_GUARDED_REPORTED = 4, /* the agent was told at that moment */
+	JOURNAL_GUARDED_REPORTED = 4, /* reported to the agent at that moment */
 	JOURNAL_INSTRUCTED_INJECTED = 1,
 };
 

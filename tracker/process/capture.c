@@ -186,7 +186,7 @@ bool capture_is_errors(const struct segment *segment, const struct context *cont
 	if (!capture_find(segment, context->capture_id, &copy) || !copy.errors.ino ||
 	    !identity_equal(&identity, &copy.errors))
 		return false;
-	/* A file may be kept for its content; nobody reads a device that is no terminal. */
+	/* A file may be kept for its content; no process reads a device that is no terminal. */
 	if ((S_ISREG(stat->st_mode) && !identity_equal(&identity, &copy.identity)) ||
 	    (S_ISCHR(stat->st_mode) && !is_terminal_device(stat)))
 		return false;

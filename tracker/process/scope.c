@@ -56,7 +56,7 @@ static bool is_at_terminal(uint32_t pid)
 }
 
 /* The flags that a scope begins with.  An interactive one is mute until the run has found what
- * tells of its conversations: there is no moment at which something counts before that. */
+ * reports its conversations: there is no moment at which something counts before that. */
 static uint32_t initial_flags(const struct context *context, uint32_t anchor_pid, uint32_t profile)
 {
 	enum context_run run = CONTEXT_RUN_NONE;

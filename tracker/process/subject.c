@@ -27,7 +27,7 @@ uint32_t subject_parent(struct subject subject)
 	return subject.pid ? process_parent_of(subject.pid) : (uint32_t)sys_getppid();
 }
 
-/* /proc/PID/FOLDER/FD, for the caller /proc/self/FOLDER/FD.  directory: ends with a slash. */
+/* /proc/PID/DIRECTORY/FD, for the caller /proc/self/DIRECTORY/FD.  directory: ends with a slash. */
 static void descriptor_path(struct subject subject, const char *directory, int fd, char *ret_path)
 {
 	if (subject.pid) {

@@ -2,7 +2,7 @@
  * What changed in a file, instead of the file: told by the program (`seen answer diff`), which runs
  * diff(1).
  *
- * A viewer is a stranger's process, and must not notice: nobody but us waits for the child, and no
+ * A viewer is a stranger's process, and must not notice: only we wait for the child, and no
  * SIGCHLD comes.  A child that was started with no signal for its end is what wait() does not see;
  * but exec gives it SIGCHLD for one (execve(2)).  So there are two:
  *
@@ -184,7 +184,7 @@ static int make(int fd, const char *path, const struct answer *answer, uint64_t 
 	char program[SEGMENT_PATH_BYTES], before[CONTENTS_NAME_BYTES], now[CONTENTS_NAME_BYTES];
 	char given[DECIMAL_BYTES_MAX + 1];
 	char *words[] = { program, (char *)"answer", (char *)"--", (char *)"diff",
-			  /* SEEN_SESSION=FOLDER */
+			  /* SEEN_SESSION=DIRECTORY */
 			  shim.session + sizeof("SEEN_SESSION=") - 1, before, now, given,
 			  (char *)(uintptr_t)path, NULL };
 	const char *search = variable(environ, PATH);

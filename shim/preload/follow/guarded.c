@@ -4,8 +4,8 @@
  *
  * A descriptor's entry is believed only while it still is the file that was opened.  Copies of a
  * descriptor share an opening: the change is complete when the last of them is closed.  Where that
- * cannot be told (a program was started that may have it, it is mapped, the process was killed) the
- * write stays unfinished, which is never taken for somebody else's change.
+ * is not known (a program was started that may have it, it is mapped, the process was killed) the
+ * write stays unfinished, which is never taken for an external change.
  */
 #include "shim/preload/follow/guarded.h"
 
@@ -336,10 +336,11 @@ void guarded_closing(int fd, struct closing *ret_closing)
 	drop_entry(fd);
 	/* Of others' openings it is only asked whether they got a notice from here. */
 	bool tells = !(opening->marks & (MARK_INHERITED | MARK_MAPPED));
-	bool looks = tells || ((opening->marks & (MARK_MAPPED | MARK_REST) || opening->stream ||
-				shim.answered) &&
-			       may_check(opening));
-	if (looks && !has_copy(fd, opening->number) && !shim.sandboxed && is_same_file(fd, opening))
+	bool inspects = tells || ((opening->marks & (MARK_MAPPED | MARK_REST) || opening->stream ||
+				   shim.answered) &&
+				  may_check(opening));
+	if (inspects && !has_copy(fd, opening->number) && !shim.sandboxed &&
+	    is_same_file(fd, opening))
 		ret_closing->fd = write_check_reopen(fd, O_RDONLY);
 	ret_closing->shared = -1;
 	if (ret_closing->fd >= 0 && (opening->marks & MARK_REST))

@@ -32,7 +32,7 @@ struct opening {
 
 /* A descriptor about to be closed that was opened for writing. */
 struct closing {
-	int fd;     /* of the same file, for reading; -1: nobody inspects this one */
+	int fd;     /* of the same file, for reading; -1: this one is not inspected */
 	int shared; /* a copy, where others may go on at its offset; -1: none */
 	struct opening opening;
 };

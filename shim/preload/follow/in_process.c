@@ -5,7 +5,7 @@
  * (tracker/content/baseline.h).
  *
  * A whitelisted program's in-process reads are answered, too.  What it read whole it has: that is a
- * delivery in a scope of this process alone, and counts for nobody but for its own later reads.
+ * delivery in a scope of this process alone, and counts only for its own later reads.
  * The descriptor stays the real one, and the real call is made:
  * a first read of a descriptor that got the whole file, from its beginning on, has the notice put
  * over its bytes, and the descriptor stands at the end of the file then.  Everything else gets the

@@ -1,7 +1,7 @@
 /*
  * Readers that print lines of one file: which of them went to the capture.
  *
- * What they print is not seen (libc's streams write by themselves).  It is told by the arguments
+ * What they print is not seen (libc's streams write by themselves).  It is known by the arguments
  * (tracker/content/lines.h), and proven by its length: the process wrote, to whatever descriptor,
  * as many bytes as those lines have in the version that the file had before it was read and has
  * after, and it ended by exit(0).  Where the kernel does not say what a process wrote (proc(5),

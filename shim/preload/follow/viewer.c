@@ -9,7 +9,7 @@
  * (diff.c) is given as a notice is, and followed as a file is.
  *
  * Viewers are single-threaded programs that read, write and exit.  Whatever is not that (another
- * thread, another way to copy, descriptor 1 moved) makes the process "odd": it delivers nothing.
+ * thread, another way to copy, descriptor 1 moved) makes the process untrackable: it delivers nothing.
  */
 #include "shim/preload/follow/viewer.h"
 
@@ -62,7 +62,7 @@ static struct viewed_file views[VIEWS_MAX];
 static int view_count;
 
 /* Of those that are open: most viewers have one open at a time, and each is large; memory that
- * nobody uses counts where a program's data is limited (RLIMIT_DATA). */
+ * is not used counts where a program's data is limited (RLIMIT_DATA). */
 static struct version_stream streams[STREAMS_MAX];
 static uint32_t streams_taken; /* a bit for each */
 

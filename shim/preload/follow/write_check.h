@@ -16,7 +16,7 @@
 /* A call that may destroy something, from before it is made until it came back.  Lives on the
  * caller's stack. */
 struct write_check {
-	char *path; /* scratch, absolute and normalized; NULL: nobody inspects this call */
+	char *path; /* scratch, absolute and normalized; NULL: this call is not inspected */
 	struct guard_answer answer;
 	/* RENAME: of what takes the other's place */
 	struct version source;
