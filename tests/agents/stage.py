@@ -27,7 +27,7 @@ NODE_BIN = os.path.join(CACHE, "node22/node_modules/.bin")
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 PROMPT = "Please do the scripted task in this directory."
 LAST_WORD = Call(None, "All done.")
-RUN_LIMIT_S = 60
+RUN_LIMIT_S = 300  # kilo takes up to two minutes
 INSTALL_LIMIT_S = 600
 
 
