@@ -2,7 +2,7 @@
  * The content store's directory (contents.h): how it is opened, and what is written in it.  For the
  * files of the store.
  *
- * Functions return 0 or a negative errno where nothing else is said.
+ * Functions return 0 or a negative errno, unless they state another result.
  */
 #ifndef SEEN_TRACKER_CONTENTS_DIRECTORY_H
 #define SEEN_TRACKER_CONTENTS_DIRECTORY_H

@@ -26,12 +26,12 @@ bool process_anchor_alive(struct subject subject, const struct context *context,
 bool process_anchor_alive_in(struct subject subject, const struct context *context,
 			     uint32_t shell_pid, uint64_t pid_ns);
 
-/* ancestors_are_agents_own(): are all processes between the agent and the subject the agent's own: forks of it, or other starts
- * of its executable (its sandbox's helper)?  Anything else that lies between, a server it started
- * say, has this shell for itself.
+/* ancestors_are_agents_own(): are all processes between the agent and the subject the agent's own:
+ * forks of it, or other starts of its executable (its sandbox's helper)?  Anything else that lies
+ * between, a server it started say, has this shell for itself.
  *
- * ret_fork: the nearest of them that is a fork, and holds a conversation of its own; 0: none.  ret_status:
- * of that fork. */
+ * ret_fork: the nearest of them that is a fork, and holds a conversation of its own; 0: none.
+ * ret_status: of that fork. */
 bool ancestors_are_agents_own(struct subject subject, const struct context *context,
 			      uint32_t *ret_fork, struct kernel_status *ret_status);
 
