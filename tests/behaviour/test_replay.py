@@ -773,7 +773,7 @@ class Damage(Replay):
     def test_format_that_was_said(self):
         text = Claude().bash("cat f", TEXT).text()
         self.assertEqual(self.replay(text, "--format", "claude")["outputs"]["count"], 1)
-        self.fails("hello\n", "another format", options=("--format", "claude"))
+        self.fails("hello\n", "its format is not the given one", options=("--format", "claude"))
         self.fails(text, options=("--format", "journal"))
         self.assertIn("claude, codex", self.seen("replay", "--format", "x", "f", code=2).stderr.decode())
 
