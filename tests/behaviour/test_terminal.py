@@ -1,6 +1,6 @@
 """What `seen run` leaves behind: the terminal as a shell would, the way that the command ended or stopped, what goes on."""
-import fcntl
 import contextlib
+import fcntl
 import os
 import re
 import signal
