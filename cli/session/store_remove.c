@@ -270,7 +270,7 @@ int store_clean(const struct store *store, struct store_trouble *ret_trouble)
 		const char *name;
 		while (stream && (name = store_files_next(stream))) {
 			int fd;
-			if (!strncmp(name, GONE, sizeof(GONE) - 1) == 0)
+			if (strncmp(name, GONE, sizeof(GONE) - 1) != 0)
 				continue;
 			int error = open_locked(directory->fd, name, &fd);
 			if (error == 0) {
