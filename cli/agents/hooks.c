@@ -449,7 +449,7 @@ static int out_of_memory(struct hooks_place *place)
 static int merge(struct hooks_place *place, const json_t *wanted)
 {
 	struct json_text text = { NULL, 0 };
-	struct stat stat;
+	struct stat stat = { 0 };
 	json_t *document = read_document(place, wanted, &text, &stat);
 
 	if (!document)
@@ -469,7 +469,7 @@ static int merge(struct hooks_place *place, const json_t *wanted)
 /* Replaces a file of hooks of ours. */
 static int rewrite(struct hooks_place *place, const char *wanted)
 {
-	struct stat before;
+	struct stat before = { 0 };
 
 	if (stat(place->path, &before) < 0) {
 		blame(place, "%s: %s", place->path, strerror(errno));

@@ -287,7 +287,7 @@ static uint64_t line_before(int fd, uint64_t offset)
 
 void transcript_file_start(const struct transcripts *transcripts, struct transcript_file *file)
 {
-	struct stat stat;
+	struct stat stat = { 0 };
 	int fd = open_file(file->path, &stat);
 
 	if (fd < 0)

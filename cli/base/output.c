@@ -114,8 +114,7 @@ static int open_to_replace(struct output *output, const char *path, int *ret_fd)
 		status.st_mode = 0600;
 		output->place = strdup(path);
 	}
-	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): owned by the output, output_close() frees
-	 * it */
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): output_close() frees it */
 	return output->place ? open_beside(output, status.st_mode, ret_fd) : -errno;
 }
 

@@ -141,7 +141,7 @@ static void set_json(struct export_row *row, struct export_cell *cell, const jso
 /* What `name` tells has no column: it is kept aside.  Takes the reference. */
 static void set_aside(struct export_row *row, const char *name, json_t *value)
 {
-	/* NOLINT(clang-analyzer-core.NullDereference): the members belong to a row */
+	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): the members belong to a row */
 	if (!row->rest)
 		row->rest = json_object();
 	if (json_object_set_new_nocheck(row->rest, name, value) < 0)
