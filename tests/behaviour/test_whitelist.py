@@ -1,6 +1,6 @@
 """[processes] whitelist: programs whose own repeated full reads of a file are answered.
 
-helpers/own_reads.c does as it is told; Python, perl and Node read as they do.
+helpers/scripted_reads.c does as it is told; Python, perl and Node read as they do.
 """
 
 import json
@@ -13,7 +13,7 @@ import unittest
 
 from harness import BUILD, NOTICE, RUN, Session, lines, needs_library
 
-PROGRAM = os.path.join(BUILD, "tests", "programs", "helpers", "own_reads")
+PROGRAM = os.path.join(BUILD, "tests", "programs", "helpers", "scripted_reads")
 BURST_MS = 60  # shorter than by default: tests wait for its end
 PAUSE_S = 0.15
 SLOW = ("-c", "notice.burst_ms=60000")
@@ -22,7 +22,7 @@ SLOW = ("-c", "notice.burst_ms=60000")
 class Reader:
     """A process that reads as it is told."""
 
-    def __init__(self, session, *options, program=PROGRAM, name="own_reads", environment=None):
+    def __init__(self, session, *options, program=PROGRAM, name="scripted_reads", environment=None):
         command = [*RUN, "--quiet", "--session", session.name, "--agent-is", "inside", "-c", "notice.burst_ms=%d" % BURST_MS,
                    *(("--whitelist", name) if name else ()), *options, "--", program]
         self.process = subprocess.Popen(command, cwd=session.workspace, env={**session.environment, **(environment or {})},
@@ -395,8 +395,8 @@ class Requests(WhitelistTest):
                 ((), numbers, False), ((), lines("f"), False), ((), lines("f", 80), True))):
             with self.subTest(limits=limits, size=len(data)):
                 self.session.name = "limits%d" % number
-                reader = self.reader("--agent", "own_reads", *(word for limit in limits or ("measured=",)
-                                                               for word in ("-c", "agent own_reads." + limit)))
+                reader = self.reader("--agent", "scripted_reads", *(word for limit in limits or ("measured=",)
+                                                               for word in ("-c", "agent scripted_reads." + limit)))
                 self.session.write("f", data)
                 self.assertEqual(reader.whole("f"), data)
                 pause()
@@ -426,16 +426,16 @@ class Requests(WhitelistTest):
                 self.assertEqual(reader.whole("f"), data)
 
     def test_who_is_not_named(self):
-        for name in (None, "own_read", "cat"):
+        for name in (None, "scripted_read", "cat"):
             self.session.name = "not%s" % name
             reader = self.reader(name=name)
             data = self.known(reader)
             self.assertEqual(reader.whole("f"), data)
 
     def test_globs_and_agents(self):
-        for options in (("--agent", "own_reads"), ()):
+        for options in (("--agent", "scripted_reads"), ()):
             self.session.name = "globs%d" % len(options)
-            reader = self.reader(*options, name="own_*")
+            reader = self.reader(*options, name="scripted_*")
             self.known(reader)
             self.assertNotice(reader.whole("f"))
 
@@ -463,7 +463,7 @@ class Requests(WhitelistTest):
         data = self.known(first)
         self.assertEqual(second.whole("f"), data)
         self.session.name = "agent"
-        agent = self.session.agent("--whitelist", "own_reads")
+        agent = self.session.agent("--whitelist", "scripted_reads")
         self.addCleanup(agent.close)
         self.assertEqual(agent.shell("cat f"), data)
         script = "printf 'open f\\nread 3 100000\\n' | %s" % PROGRAM
@@ -492,11 +492,11 @@ class Records(WhitelistTest):
         rows = json.loads(self.session.seen("files", "--json", "--session", self.session.name).stdout)["files"]
         self.assertEqual([(row["path"], row["full_reads"], row["repeats"], row["notices"], row["yields"]) for row in rows], [("f", 2, 2, 1, 1)])
         scopes = json.loads(self.session.seen("status", "--json", "--session", self.session.name).stdout)["scopes"]
-        self.assertEqual([scope["name"] for scope in scopes], ["own_reads (in-process reads)"])
+        self.assertEqual([scope["name"] for scope in scopes], ["scripted_reads (in-process reads)"])
 
 
 PATTERNS = """
-[agent own_reads]
+[agent scripted_reads]
 measured = *
 edit_pattern = %s
 """
@@ -507,7 +507,7 @@ class EditPatterns(WhitelistTest):
         config = os.path.join(self.session.folder, "seen.ini")
         with open(config, "w") as file:
             file.write(PATTERNS % pattern)
-        return self.reader("--agent", "own_reads", "--config", config, *options)
+        return self.reader("--agent", "scripted_reads", "--config", config, *options)
 
     def test_access_write(self):
         reader = self.patterned("access-write")

@@ -7,7 +7,7 @@ one process stand in their order; the processes are sorted.
 
     for build in old new; do
         SEEN_KEEP_JOURNALS=/tmp/$build SEEN_BUILD=$PWD/build/$build SEEN_SOURCE=$PWD PYTHONPATH=tests/support \\
-            python3 tests/support/run-unittest tests/behaviour/test_rule_doors.py
+            python3 tests/support/run-unittest tests/behaviour/test_rule_calls.py
     done
     python3 tests/support/journals.py /tmp/old /tmp/new
 

@@ -1,5 +1,5 @@
 /*
- * A program that writes a file in pieces, with pauses, so that it can be killed in the middle (tests/stress/test_writes.py).
+ * A program that writes a file in pieces, with pauses, so that it can be killed in the middle (tests/stress/test_guard.py).
  *
  * usage: write_pieces WAY SOURCE PATH PIECES PAUSE_US
  *

@@ -10,7 +10,7 @@ import unittest
 from harness import BUILD, NOTICE, VIA, SessionTest, lines, needs_library
 
 LONG = bool(os.environ.get("SEEN_LONG"))
-ODD_HEAD = os.path.join(BUILD, "tests", "programs", "helpers", "odd_head")
+ODD_HEAD = os.path.join(BUILD, "tests", "programs", "helpers", "unusual_head")
 
 
 class PartsTest(SessionTest):

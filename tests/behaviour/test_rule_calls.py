@@ -11,7 +11,7 @@ import unittest
 from harness import LIBRARY, SEEN, Session
 from operations import rows
 
-DOORS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "programs", "helpers", "call_doors.py")
+DOORS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "programs", "helpers", "libc_calls.py")
 RUN = [SEEN, "run", "--via", "preload", "--quiet"]
 
 

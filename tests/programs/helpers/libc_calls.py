@@ -4,7 +4,7 @@ Arguments: an access as a rule calls it; folders with `file`, `full/`, `empty/` 
 where it could.  Each entry of DOORS is (access, function of a folder).
 
 With `all` for the access: each door of each access; then a line with the names of the functions and, by number, of the system calls that
-were called: test_rule_doors.py holds them against the tables of shim/.
+were called: test_rule_calls.py holds them against the tables of shim/.
 """
 
 import ctypes
