@@ -139,7 +139,7 @@ static inline void make_files(bool is_hostile, size_t longest)
 	static const char *const ENDINGS[] = {
 		"c", "h", "py", "ts", "md", "json", "txt",
 	};
-	static const char *const TOLD[] = {
+	static const char *const SPECIAL[] = {
 		".env",           ".env.production", "config/id_rsa", ".github/workflows/ci.yml",
 		".gitlab-ci.yml", ".git/config",     "AGENTS.md",     "README.md",
 		"Makefile",       "package.json",
@@ -155,7 +155,7 @@ static inline void make_files(bool is_hostile, size_t longest)
 		"/tmp/build.log",
 	};
 	enum {
-		TOLD_COUNT = sizeof(TOLD) / sizeof(TOLD[0]),
+		SPECIAL_COUNT = sizeof(SPECIAL) / sizeof(SPECIAL[0]),
 		OTHERS_COUNT = sizeof(OTHERS) / sizeof(OTHERS[0])
 	};
 	char name[NAME_BYTES];
@@ -172,8 +172,8 @@ static inline void make_files(bool is_hostile, size_t longest)
 							    OTHERS[i - FILES])
 					 : (size_t)snprintf(name, sizeof(name),
 							    "/home/user/.cache/tool/blob%u", i);
-		else if (i % 97 == 7 && i / 97 < TOLD_COUNT)
-			length = (size_t)snprintf(name, sizeof(name), "%s", TOLD[i / 97]);
+		else if (i % 97 == 7 && i / 97 < SPECIAL_COUNT)
+			length = (size_t)snprintf(name, sizeof(name), "%s", SPECIAL[i / 97]);
 		else if (is_hostile && i % 4 == 1)
 			length = hostile_name(i / 4, i, longest, name);
 		else

@@ -97,8 +97,8 @@ static uint32_t arguments(const char *first, ...)
 }
 
 /* Everything comes through here: the one place that counts, and moves the clock. */
-static uint32_t put(const struct process *process, struct journal_record record,
-		    const void *details, size_t size)
+static uint32_t append(const struct process *process, struct journal_record record,
+		       const void *details, size_t size)
 {
 	static const uint64_t LENGTH_NS = (uint64_t)HOURS * 3600 * 1000000000;
 	uint64_t step = LENGTH_NS / wanted;
@@ -119,9 +119,9 @@ static uint32_t put(const struct process *process, struct journal_record record,
 	return number;
 }
 
-static uint32_t put_plain(const struct process *process, struct journal_record record)
+static uint32_t append_plain(const struct process *process, struct journal_record record)
 {
-	return put(process, record, NULL, 0);
+	return append(process, record, NULL, 0);
 }
 
 static struct journal_record of_file(enum journal_op op, const struct file *file)
@@ -147,9 +147,9 @@ static struct journal_record of_known(enum journal_op op, const struct file *fil
 	return record;
 }
 
-static uint32_t put_known(const struct process *process, struct journal_record record,
-			  const struct file *file, const struct version *before,
-			  const struct version *after)
+static uint32_t append_known(const struct process *process, struct journal_record record,
+			     const struct file *file, const struct version *before,
+			     const struct version *after)
 {
 	struct journal_details details = { .dev = 2049,
 					   .ino = file->ino,
@@ -159,7 +159,7 @@ static uint32_t put_known(const struct process *process, struct journal_record r
 		details.before = *before;
 	if (after)
 		details.after = *after;
-	return put(process, record, &details, sizeof(details));
+	return append(process, record, &details, sizeof(details));
 }
 
 /* ---- processes ---- */
@@ -195,14 +195,14 @@ static struct process start(const struct process *parent, enum role role, const 
 	record.tid = child.pid;
 	record.marks = JOURNAL_VFORKED;
 	if (parent)
-		(void)put_plain(parent, record);
+		(void)append_plain(parent, record);
 	record = journal_blank(JOURNAL_START);
 	record.path = text(executable);
 	record.other_path = words;
 	record.directory = text(workspace);
 	record.tid = child.pid;
 	struct journal_process life = life_of(&child, serial, 0);
-	child.number = put(NULL, record, &life, sizeof(life));
+	child.number = append(NULL, record, &life, sizeof(life));
 	run.observed++;
 	return child;
 }
@@ -216,15 +216,15 @@ static struct process copy_of(const struct process *parent)
 	struct journal_record record = journal_blank(JOURNAL_FORK);
 	record.tid = child.pid;
 	struct journal_process life = life_of(&child, ++serial, (uint32_t)parent->number);
-	child.number = put(NULL, record, &life, sizeof(life));
+	child.number = append(NULL, record, &life, sizeof(life));
 	return child;
 }
 
-static void end(const struct process *process, uint64_t status)
+static void append_exit(const struct process *process, uint64_t status)
 {
 	struct journal_record record = journal_blank(JOURNAL_EXIT);
 	record.amount = status;
-	(void)put_plain(process, record);
+	(void)append_plain(process, record);
 }
 
 static struct process shell(const char *command)
@@ -245,20 +245,20 @@ static struct journal_record opened(const struct file *file, uint32_t flags, int
 }
 
 /* Bytes of a descriptor: what the first call moved, and all of it where there were more. */
-static void put_bytes(const struct process *process, const struct file *file, enum journal_op op,
-		      uint64_t bytes)
+static void append_bytes(const struct process *process, const struct file *file, enum journal_op op,
+			 uint64_t bytes)
 {
 	struct journal_record record = of_file(op, file);
 	record.fd = 3;
 	record.amount = bytes > 65536 ? 65536 : bytes;
-	(void)put_plain(process, record);
+	(void)append_plain(process, record);
 	if (bytes <= 65536 && percent(40))
 		return;
 	record.head.op++; /* its total */
 	record.amount = bytes;
 	record.count = (uint32_t)(bytes / 65536 + 2);
 	record.marks = percent(5) ? JOURNAL_AT_LEAST : 0;
-	(void)put_plain(process, record);
+	(void)append_plain(process, record);
 }
 
 static void read_file(const struct process *process, const struct file *file)
@@ -269,13 +269,13 @@ static void read_file(const struct process *process, const struct file *file)
 					      : is_missing ? ENOENT
 							   : 0);
 	struct version version = version_of(file);
-	bool is_looked_at = !record.head.error &&
-			    (process->role == ROLE_AGENT || process->role == ROLE_READER);
+	bool is_hashed = !record.head.error &&
+			 (process->role == ROLE_AGENT || process->role == ROLE_READER);
 
-	(void)(is_looked_at ? put_known(process, record, file, &version, &version)
-			    : put_plain(process, record));
+	(void)(is_hashed ? append_known(process, record, file, &version, &version)
+			 : append_plain(process, record));
 	if (!record.head.error)
-		put_bytes(process, file, JOURNAL_READ, file->size_bytes);
+		append_bytes(process, file, JOURNAL_READ, file->size_bytes);
 }
 
 /* A viewer's: given, or answered because it was before. */
@@ -294,11 +294,11 @@ static void view_file(const struct process *process, struct file *file)
 			: record.decision == DECISION_GIVEN_AGAIN ? REASON_ASKED_AGAIN
 								  : REASON_REPEATED;
 	older.low--;
-	(void)put_known(process, record, file, is_changed ? &older : &version, &version);
-	put_bytes(process, file, JOURNAL_READ,
-		  record.decision == DECISION_NOTICE ? 180
-		  : record.decision == DECISION_DIFF ? file->size_bytes / 4
-						     : file->size_bytes);
+	(void)append_known(process, record, file, is_changed ? &older : &version, &version);
+	append_bytes(process, file, JOURNAL_READ,
+		     record.decision == DECISION_NOTICE ? 180
+		     : record.decision == DECISION_DIFF ? file->size_bytes / 4
+							: file->size_bytes);
 	enum journal_op op = record.decision == DECISION_NOTICE        ? JOURNAL_NOTICE
 			     : record.decision == DECISION_DIFF        ? JOURNAL_DIFFED
 			     : record.decision == DECISION_GIVEN_AGAIN ? JOURNAL_YIELDED
@@ -309,7 +309,7 @@ static void view_file(const struct process *process, struct file *file)
 					       : file->size_bytes;
 	if (op == JOURNAL_GIVEN)
 		record.decision = SOURCE_READ;
-	(void)put_known(process, record, file, is_changed ? &older : &version, &version);
+	(void)append_known(process, record, file, is_changed ? &older : &version, &version);
 	file->scope = scope_id;
 }
 
@@ -326,32 +326,32 @@ static void write_file(const struct process *process, struct file *file)
 		baseline.low--;
 		record = of_known(JOURNAL_KEPT, file);
 		record.reason = CONTENTS_DESTROYED;
-		(void)put_known(process, record, file, NULL, &before);
+		(void)append_known(process, record, file, NULL, &before);
 		record = of_known(JOURNAL_GUARDED, file);
 		record.decision = is_denied ? GUARD_DENY : GUARD_WARN;
 		record.reason = trouble == 5 ? GUARD_UNREAD : GUARD_STALE;
 		record.head.error = is_denied ? ESTALE : 0;
 		record.flags = JOURNAL_GUARDED_KEPT | (trouble == 4 ? JOURNAL_GUARDED_DEGRADED : 0);
-		(void)put_known(process, record, file, &before, &baseline);
+		(void)append_known(process, record, file, &before, &baseline);
 		if (is_denied) {
-			(void)put_plain(process, opened(file, O_WRONLY | O_TRUNC, ESTALE));
+			(void)append_plain(process, opened(file, O_WRONLY | O_TRUNC, ESTALE));
 			return;
 		}
 	}
 	int error = !is_inside && percent(25) ? EACCES : percent(1) ? ENOSPC : 0;
-	(void)put_plain(
+	(void)append_plain(
 		process,
 		opened(file, O_WRONLY | O_CREAT | (percent(20) ? O_APPEND : O_TRUNC), error));
 	if (error)
 		return;
 	file->size_bytes = 64 + below(20000);
 	file->change++;
-	put_bytes(process, file, JOURNAL_WRITE, file->size_bytes);
+	append_bytes(process, file, JOURNAL_WRITE, file->size_bytes);
 	struct version after = version_of(file);
 	record = of_known(JOURNAL_EDITED, file);
 	record.decision = is_agents ? SOURCE_AGENT : SOURCE_TOOL;
 	if (is_inside)
-		(void)put_known(process, record, file, &before, &after);
+		(void)append_known(process, record, file, &before, &after);
 }
 
 /* ---- what an agent does ---- */
@@ -364,8 +364,8 @@ static void view(void)
 
 	for (unsigned i = 0; i < 1 + below(3); i++)
 		view_file(&cat, i ? any_file() : file);
-	end(&cat, 0);
-	end(&bash, 0);
+	append_exit(&cat, 0);
+	append_exit(&bash, 0);
 }
 
 static void search(void)
@@ -379,16 +379,16 @@ static void search(void)
 	record.path = text(DIRECTORIES[below(4)]);
 	record.directory = text(workspace);
 	record.fd = 3;
-	(void)put_plain(&grep, record);
+	(void)append_plain(&grep, record);
 	for (unsigned i = 0; i < count; i++)
 		read_file(&grep, any_file());
 	record = journal_blank(JOURNAL_REQUEST);
 	record.decision = percent(25) ? DECISION_NOTICE : DECISION_CONTENT;
 	record.amount = 200 + below(20000);
 	record.count = count;
-	(void)put_plain(&grep, record);
-	end(&grep, percent(10));
-	end(&bash, 0);
+	(void)append_plain(&grep, record);
+	append_exit(&grep, percent(10));
+	append_exit(&bash, 0);
 }
 
 static void build(void)
@@ -405,12 +405,12 @@ static void build(void)
 		record.head.op = JOURNAL_MAP;
 		record.flags = PROT_READ;
 		record.amount = 65536;
-		(void)put_plain(&cc, record);
+		(void)append_plain(&cc, record);
 		write_file(&cc, &files[FILES + BESIDE + below(BUILT)]);
-		end(&cc, 0);
+		append_exit(&cc, 0);
 	}
-	end(&make, percent(15) ? 2 : 0);
-	end(&bash, 0);
+	append_exit(&make, percent(15) ? 2 : 0);
+	append_exit(&bash, 0);
 }
 
 static void edit(void)
@@ -425,7 +425,7 @@ static void edit(void)
 		record.other_path = name;
 		record.fd = AT_FDCWD;
 		record.amount = directory;
-		(void)put_plain(&agent, record);
+		(void)append_plain(&agent, record);
 	}
 }
 
@@ -437,44 +437,44 @@ static void commit(void)
 	struct journal_record record = journal_blank(JOURNAL_CHDIR);
 
 	record.path = text(workspace);
-	(void)put_plain(&git, record);
+	(void)append_plain(&git, record);
 	record = journal_blank(JOURNAL_CREATE);
 	record.path = text(".git/objects/ab");
 	record.directory = text(workspace);
 	record.flags = S_IFDIR | 0755;
-	(void)put_plain(&git, record);
+	(void)append_plain(&git, record);
 	for (unsigned i = 0; i < 3 + below(6); i++) {
 		struct file *file = any_file();
 		read_file(&git, file);
 		record = of_file(JOURNAL_METADATA, file);
 		record.flags = percent(50) ? JOURNAL_METADATA_MODE : JOURNAL_METADATA_TIMES;
 		record.amount = record.flags == JOURNAL_METADATA_MODE ? 0644 : 0;
-		(void)put_plain(&git, record);
+		(void)append_plain(&git, record);
 	}
 	record = of_file(JOURNAL_LINK, any_file());
 	record.other_path = text(".git/index.lock");
 	record.amount = text(workspace);
 	record.fd = AT_FDCWD;
-	(void)put_plain(&git, record);
+	(void)append_plain(&git, record);
 	record = of_file(percent(50) ? JOURNAL_DELETE : JOURNAL_TRUNCATE, any_file());
-	(void)put_plain(&git, record);
+	(void)append_plain(&git, record);
 	record = of_file(JOURNAL_SYMLINK, any_file());
 	record.other_path = text("../target");
-	(void)put_plain(&git, record);
-	end(&git, 0);
-	end(&bash, 0);
+	(void)append_plain(&git, record);
+	append_exit(&git, 0);
+	append_exit(&bash, 0);
 }
 
 /* What a rule had to say of an access. */
-static void put_ruled(const struct process *process, const struct file *file, const char *rule,
-		      enum rule_op access, enum rule_action action)
+static void append_ruled(const struct process *process, const struct file *file, const char *rule,
+			 enum rule_op access, enum rule_action action)
 {
 	struct journal_record record = of_file(JOURNAL_RULED, file);
 	record.other_path = text(rule);
 	record.flags = access;
 	record.decision = (uint8_t)action;
 	record.head.error = action == RULE_ACTION_DENY ? EACCES : 0;
-	(void)put_plain(process, record);
+	(void)append_plain(process, record);
 }
 
 /* What an auditor looks for. */
@@ -486,37 +486,37 @@ static void stray(void)
 				   NULL);
 	struct process worker = copy_of(&npm);
 
-	struct file *secret = &files[7 + 97 * below(3)], *outside = beside(),
+	struct file *secret = &files[7 + 97 * below(3)], *elsewhere = beside(),
 		    *pipeline = &files[7 + 97 * (3 + below(3))];
 	if (percent(30)) {
-		put_ruled(&worker, secret, "secrets", RULE_READ, RULE_ACTION_DENY);
-		(void)put_plain(&worker, opened(secret, O_RDONLY, EACCES));
+		append_ruled(&worker, secret, "secrets", RULE_READ, RULE_ACTION_DENY);
+		(void)append_plain(&worker, opened(secret, O_RDONLY, EACCES));
 	} else {
 		read_file(&worker, secret);
 	}
 	read_file(&npm, beside());
-	put_ruled(&npm, outside, "outside", RULE_WRITE, RULE_ACTION_WARN);
-	write_file(&npm, outside);
+	append_ruled(&npm, elsewhere, "outside", RULE_WRITE, RULE_ACTION_WARN);
+	write_file(&npm, elsewhere);
 	if (percent(20)) {
-		put_ruled(&npm, pipeline, "ci", RULE_WRITE, RULE_ACTION_FAIL);
+		append_ruled(&npm, pipeline, "ci", RULE_WRITE, RULE_ACTION_FAIL);
 		write_file(&npm, pipeline);
 	}
-	end(&worker, 0);
+	append_exit(&worker, 0);
 	struct journal_record record = journal_blank(JOURNAL_EXEC);
 	record.path = text("./deploy.sh");
 	record.other_path = arguments("./deploy.sh", NULL);
 	record.amount = ++serial;
 	record.tid = ++pid;
 	record.marks = JOURNAL_VFORKED;
-	(void)put_plain(&npm, record);
+	(void)append_plain(&npm, record);
 	record = journal_blank(JOURNAL_EXEC_FAILED);
 	record.head.error = ENOENT;
 	record.amount = serial;
 	record.tid = pid;
 	record.marks = JOURNAL_VFORKED;
-	(void)put_plain(&npm, record);
-	end(&npm, 1);
-	end(&bash, 1);
+	(void)append_plain(&npm, record);
+	append_exit(&npm, 1);
+	append_exit(&bash, 1);
 }
 
 static void user(void)
@@ -529,26 +529,26 @@ static void user(void)
 	after = version_of(file);
 	record.decision = percent(80) ? SOURCE_USER : SOURCE_UNATTRIBUTED;
 	record.flags = percent(85) ? 0 : 1 + below(2);
-	(void)put_known(NULL, record, file, &before, &after);
+	(void)append_known(NULL, record, file, &before, &after);
 	if (percent(20)) {
 		record = of_known(JOURNAL_MENTIONED, file);
-		(void)put_known(NULL, record, file, NULL, &after);
+		(void)append_known(NULL, record, file, NULL, &after);
 	}
 }
 
 /* ---- runs ---- */
 
-static void begin_run(void)
+static void start_run(void)
 {
 	scope_id = chance() | 1;
 	epoch = chance() | 1;
 	memset(&run, 0, sizeof(run));
 	agent = start(NULL, ROLE_AGENT, "/usr/bin/node", "/usr/local/bin/pi", NULL);
-	struct file *told = &files[7 + 97 * 6];
-	struct journal_record record = of_known(JOURNAL_INSTRUCTED, told);
-	struct version version = version_of(told);
+	struct file *instructions = &files[7 + 97 * 6];
+	struct journal_record record = of_known(JOURNAL_INSTRUCTED, instructions);
+	struct version version = version_of(instructions);
 	record.amount = scope_id;
-	(void)put_known(&agent, record, told, NULL, &version);
+	(void)append_known(&agent, record, instructions, NULL, &version);
 }
 
 static void compact(void)
@@ -556,7 +556,7 @@ static void compact(void)
 	struct journal_record record = journal_blank(JOURNAL_FORGOTTEN);
 	record.amount = scope_id;
 	record.other_path = text("hook PreCompact");
-	(void)put_plain(NULL, record);
+	(void)append_plain(NULL, record);
 	for (unsigned i = 0; i < FILES; i++)
 		files[i].scope = 0;
 }
@@ -583,7 +583,7 @@ static void work(void)
 		compact();
 }
 
-static void end_run(void)
+static void finish_run(void)
 {
 	static const struct {
 		const char *program, *reason;
@@ -601,7 +601,7 @@ static void end_run(void)
 		record.count = 1 + below(9);
 		record.flags = NOT_SEEN[i].flags;
 		run.unobserved += record.flags ? 0 : record.count;
-		(void)put_plain(NULL, record);
+		(void)append_plain(NULL, record);
 	}
 	struct journal_coverage coverage = { .observed = run.observed,
 					     .unobserved = run.unobserved,
@@ -611,7 +611,7 @@ static void end_run(void)
 		       (unsigned long long)run.observed, (unsigned long long)run.unobserved);
 	record = journal_blank(JOURNAL_COVERAGE);
 	record.other_path = text(said);
-	(void)put(NULL, record, &coverage, sizeof(coverage));
+	(void)append(NULL, record, &coverage, sizeof(coverage));
 }
 
 int main(int argc, char **argv)
@@ -644,14 +644,14 @@ int main(int argc, char **argv)
 	make_files(is_hostile, 4000 - strlen(workspace));
 	while (!is_full()) {
 		uint64_t until = written + RUN_EVENTS;
-		begin_run();
+		start_run();
 		while (!is_full() && written < until)
 			work();
-		end_run();
+		finish_run();
 	}
 	allowed = wanted;
 	while (!is_full())
-		end_run();
+		finish_run();
 	must(written == wanted && journal.header->lost == 0);
 	if (is_sealed) {
 		struct seal_result result;

@@ -112,7 +112,7 @@ static void note_read(struct file_slot *file, const void *data)
 	file_note_read(file);
 }
 
-static bool put_file(uint64_t number, const char *path)
+static bool write_file(uint64_t number, const char *path)
 {
 	struct stamp stamp = stamp_of_number(number);
 	return file_update(&segment, path, &stamp, note_read, &stamp) != 0;
@@ -144,7 +144,7 @@ static bool update_file(uint64_t number, const char *path)
 	return file_update(&segment, path, &stamp, count_read, NULL) != 0;
 }
 
-static bool put_delivery(uint64_t number, const char *path)
+static bool write_delivery(uint64_t number, const char *path)
 {
 	struct version version = version_of_number(number);
 	struct moment moment = { .scope_id = scopes[number % SCOPES],
@@ -164,7 +164,7 @@ static bool find_delivery(uint64_t number, const char *path)
 	return delivery_find(&segment, scopes[number % SCOPES], mixed(number), &delivery) == 0;
 }
 
-static bool put_baseline(uint64_t number, const char *path)
+static bool write_baseline(uint64_t number, const char *path)
 {
 	struct version version = version_of_number(number);
 	(void)path;
@@ -179,7 +179,7 @@ static bool find_baseline(uint64_t number, const char *path)
 	return baseline_at(&segment, scopes[number % SCOPES], mixed(number), &version);
 }
 
-static bool put_scope(uint64_t number, const char *path)
+static bool write_scope(uint64_t number, const char *path)
 {
 	(void)path;
 	return scope_claim(&segment, mixed(number), NULL, 1, 0, "pi") != NULL;
@@ -191,7 +191,7 @@ static bool find_scope(uint64_t number, const char *path)
 	return scope_find(&segment, mixed(number)) != NULL;
 }
 
-static bool put_process(uint64_t number, const char *path)
+static bool write_process(uint64_t number, const char *path)
 {
 	static char make[] = "make", bash[] = "bash", option[] = "-c", words[] = "cat f";
 	char *const tool[] = { make, NULL }, *const shell[] = { bash, option, words, NULL };
@@ -226,20 +226,21 @@ static bool find_unannounced(uint64_t number, const char *path)
 static const struct kind {
 	const char *name;
 	enum segment_table table;
-	ask *put, *find, *find_unknown;
+	ask *write_entry, *find, *find_unknown;
 	bool has_paths, scans;
 	enum counter lost;
 } KINDS[] = {
-	{ "files", TABLE_FILES, put_file, find_file, find_file, true, false, COUNTER_lost_files },
-	{ "paths", TABLE_FILES, put_file, find_file, find_file, true, false, COUNTER_lost_files },
-	{ "deliveries", TABLE_DELIVERIES, put_delivery, find_delivery, find_delivery, false, false,
-	  COUNTER_lost_deliveries },
-	{ "baselines", TABLE_BASELINES, put_baseline, find_baseline, find_baseline, false, false,
+	{ "files", TABLE_FILES, write_file, find_file, find_file, true, false, COUNTER_lost_files },
+	{ "paths", TABLE_FILES, write_file, find_file, find_file, true, false, COUNTER_lost_files },
+	{ "deliveries", TABLE_DELIVERIES, write_delivery, find_delivery, find_delivery, false,
+	  false, COUNTER_lost_deliveries },
+	{ "baselines", TABLE_BASELINES, write_baseline, find_baseline, find_baseline, false, false,
 	  COUNTER_lost_baselines },
-	{ "scopes", TABLE_SCOPES, put_scope, find_scope, find_scope, false, false, COUNTER_COUNT },
-	{ "processes", TABLE_PROCESSES, put_process, find_process, find_unannounced, false, true,
+	{ "scopes", TABLE_SCOPES, write_scope, find_scope, find_scope, false, false,
+	  COUNTER_COUNT },
+	{ "processes", TABLE_PROCESSES, write_process, find_process, find_unannounced, false, true,
 	  COUNTER_lost_processes },
-	{ "shells", TABLE_PROCESSES, put_process, find_process, find_unannounced, false, true,
+	{ "shells", TABLE_PROCESSES, write_process, find_process, find_unannounced, false, true,
 	  COUNTER_lost_processes },
 };
 
@@ -295,7 +296,7 @@ static void make_segment(uint64_t capacity, const char *directory)
 /* ---- measuring ---- */
 
 /* Puts entries [from, to) in; returns the time that it took, without that of making their paths. */
-static uint64_t put_all(uint64_t from, uint64_t to)
+static uint64_t write_all(uint64_t from, uint64_t to)
 {
 	static char paths[BATCH][PATH_BYTES];
 	uint64_t sum_ns = 0;
@@ -306,7 +307,7 @@ static uint64_t put_all(uint64_t from, uint64_t to)
 			(void)path_of(i, paths[i - at]);
 		uint64_t begin_ns = report_now_ns();
 		for (uint64_t i = at; i < behind; i++)
-			(void)kind->put(i, paths[i - at]);
+			(void)kind->write_entry(i, paths[i - at]);
 		sum_ns += report_now_ns() - begin_ns;
 	}
 	return sum_ns;
@@ -375,7 +376,7 @@ static uint64_t table_bytes(enum segment_table table)
 	return segment.header->tables[table].capacity * segment.header->tables[table].slot_bytes;
 }
 
-static void say_bytes(void)
+static void print_bytes(void)
 {
 	uint64_t slots = table_bytes(kind->table);
 	uint64_t index = kind->table == TABLE_FILES ? table_bytes(TABLE_INODES) : 0;
@@ -428,7 +429,7 @@ int main(int argc, char **argv)
 		scopes[i] = mixed(i + (UINT64_C(1) << 40));
 
 	uint64_t last = at_least(count / 100, 1), more = last < MORE_MAX ? last : MORE_MAX;
-	uint64_t first_ns = put_all(0, count - last), last_ns = put_all(count - last, count);
+	uint64_t first_ns = write_all(0, count - last), last_ns = write_all(count - last, count);
 	uint64_t lost = kind->lost == COUNTER_COUNT ? 0 : segment_counter(&segment, kind->lost);
 	uint64_t found = count_found();
 	printf("{\"kind\": \"%s\", \"count\": %lu, \"fill_percent\": %lu, \"capacity\": %lu, "
@@ -442,8 +443,8 @@ int main(int argc, char **argv)
 		printf(", \"inode_ns\": %.1f, \"update_ns\": %.1f",
 		       ask_all(find_inode, 0, false, (unsigned)rounds),
 		       ask_all(update_file, 0, false, (unsigned)rounds));
-	say_bytes();
+	print_bytes();
 	printf(", \"insert_more_ns\": %.1f}\n",
-	       (double)put_all(count * 3, count * 3 + more) / (double)more);
+	       (double)write_all(count * 3, count * 3 + more) / (double)more);
 	return fill > 50 || found >= count - count / 10000 ? 0 : 1;
 }

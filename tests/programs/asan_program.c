@@ -33,8 +33,8 @@ int main(void)
 	dup2(1, 2);
 	if (!quietly("command -v gcc || command -v clang"))
 		skip("no compiler");
-	put_file("program.c", SOURCE, 0644);
-	put_file("file", "the file\n", 0644);
+	write_file("program.c", SOURCE, 0644);
+	write_file("file", "the file\n", 0644);
 	with("gcc, in the program",
 	     "gcc -g -fsanitize=address -static-libasan -o program program.c");
 	with("clang", "clang -g -fsanitize=address -o program program.c");

@@ -11,9 +11,9 @@
 /* Each value, as volatile, so that the compiler knows nothing of it. */
 static void *volatile none = NULL;
 static void *volatile small = (void *)1;
-static void *volatile high = (void *)0x7ffffffff000;    /* past the end of user space */
-static void *volatile odd = (void *)0xdead000000000000; /* not canonical */
-static void *volatile unmapped;                         /* a page that was given back */
+static void *volatile high = (void *)0x7ffffffff000;              /* past the end of user space */
+static void *volatile not_canonical = (void *)0xdead000000000000; /* not canonical */
+static void *volatile unmapped;                                   /* a page that was given back */
 static char *volatile unended; /* text that ends at such a page, without NUL */
 
 /* volatile: the compiler would take a pointer for good that was passed to open(). */
@@ -104,7 +104,7 @@ static void spawned_with(const char *name, void *volatile bad)
 							 : environ);
 			_exit(error);
 		}
-		show_end(WHAT[i], child);
+		show_exit(WHAT[i], child);
 	}
 }
 
@@ -117,11 +117,11 @@ int main(void)
 	unmapped = pages + 4096;
 	unended = pages + 4096 - 5;
 	memcpy(unended, "/etc/", 5);
-	put_file("file", "some bytes of a file\n", 0644);
+	write_file("file", "some bytes of a file\n", 0644);
 	with("NULL", none);
 	with("1", small);
 	with("past the end", high);
-	with("not canonical", odd);
+	with("not canonical", not_canonical);
 	with("unmapped", unmapped);
 	with("no end", unended);
 	spawned_with("1", small);

@@ -40,13 +40,13 @@ int main(int argc, char **argv)
 		execve(self(), words, list);
 		_exit(126);
 	}
-	show_end("execve", child);
+	show_exit("execve", child);
 	child = vfork();
 	if (child == 0) {
 		execvpe(self(), words, list);
 		_exit(126);
 	}
-	show_end("vfork, execvpe", child);
+	show_exit("vfork, execvpe", child);
 	SHOW(system("exit 4"));
 
 	/* One text of more than the kernel takes (MAX_ARG_STRLEN). */

@@ -24,7 +24,7 @@ int main(void)
 	pid_t children[WAITING];
 	pthread_t thread;
 
-	put_file("file", "the file\n", 0644);
+	write_file("file", "the file\n", 0644);
 	CHECK(mkfifo("fifo", 0600) == 0 && mkfifo("other", 0600) == 0);
 	for (int i = 0; i < WAITING; i++) {
 		children[i] = fork_flushed();
@@ -52,7 +52,7 @@ int main(void)
 	usleep(50000);
 	CHECK(close(writer) == 0);
 	for (int i = 0; i < WAITING; i++)
-		show_end(i < 2 ? "killed" : "went on", children[i]);
+		show_exit(i < 2 ? "killed" : "went on", children[i]);
 
 	CHECK(sigaction(SIGALRM, &action, NULL) == 0);
 	setitimer(ITIMER_REAL, &(struct itimerval){ .it_value = { .tv_usec = 50000 } }, NULL);
@@ -67,6 +67,6 @@ int main(void)
 	}
 	setitimer(ITIMER_REAL, &(struct itimerval){ .it_value = { .tv_usec = 30000 } }, NULL);
 	SHOW(open("other", O_RDONLY) >= 0);
-	show_end("writer", child);
+	show_exit("writer", child);
 	return 0;
 }

@@ -64,7 +64,7 @@ int main(void)
 
 	CHECK(pages != MAP_FAILED && mprotect(pages + page, (size_t)page, PROT_NONE) == 0);
 	edge = pages + page;
-	put_file("file", "the file\n", 0644);
+	write_file("file", "the file\n", 0644);
 	all("NULL", NULL);
 	all("1", (const void *)1);
 	all("not mapped", edge);

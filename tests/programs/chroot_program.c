@@ -13,7 +13,7 @@ static int inside(void)
 		execv(argv[0], argv);
 		_exit(126);
 	}
-	show_end("program inside", child);
+	show_exit("program inside", child);
 	return 0;
 }
 
@@ -48,7 +48,7 @@ int main(int argc, char **argv)
 		execl("/program", "program", "inside", NULL);
 		_exit(126);
 	}
-	show_end("chroot, exec", child);
+	show_exit("chroot, exec", child);
 	SHOW(system("PATH=$PATH:/usr/sbin:/sbin chroot root /program inside"));
 
 	/* The process itself goes on in it, without an exec. */

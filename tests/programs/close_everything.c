@@ -8,7 +8,7 @@ static void work(const char *what)
 	char *const cat[] = { (char *)"/bin/cat", (char *)"file", NULL };
 
 	printf("-- %s\n", what);
-	put_file("file", "the file\n", 0644);
+	write_file("file", "the file\n", 0644);
 	SHOW(open("file", O_RDONLY));
 	SHOW(open("written", O_WRONLY | O_CREAT | O_TRUNC, 0644));
 	SHOW(read(3, bytes, sizeof(bytes)));
@@ -40,7 +40,7 @@ static void child_of(const char *what, int way)
 		work(what);
 		exit(0);
 	}
-	show_end(what, child);
+	show_exit(what, child);
 }
 
 int main(void)
@@ -63,7 +63,7 @@ int main(void)
 		CHECK(rename("said", "all-said") == 0);
 		exit(0);
 	}
-	show_end("daemon's parent", child);
+	show_exit("daemon's parent", child);
 	for (int i = 0; i < 3000 && access("all-said", F_OK) != 0; i++)
 		usleep(10000);
 	show_file("all-said");

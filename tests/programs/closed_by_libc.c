@@ -94,7 +94,7 @@ static void daemonized(void)
 		(void)!write(ends[1], "x", 1);
 		_exit(0);
 	}
-	show_end("daemon", child);
+	show_exit("daemon", child);
 	char byte;
 	CHECK(close(ends[1]) == 0);
 	SHOW(read(ends[0], &byte, 1));
@@ -123,7 +123,7 @@ static void on_terminal(void)
 	CHECK(close(terminal) == 0);
 	SHOW(read(manager, bytes, sizeof(bytes)));
 	CHECK(close(manager) == 0);
-	show_end("login_tty", child);
+	show_exit("login_tty", child);
 	show_file("terminal output");
 }
 
@@ -141,7 +141,7 @@ static void vforked(void)
 		execl("/bin/cat", "cat", NULL);
 		_exit(1);
 	}
-	show_end("cat", child);
+	show_exit("cat", child);
 	char byte;
 	SHOW(read(fd, &byte, 1));
 	CHECK(close(fd) == 0);
@@ -157,8 +157,8 @@ int main(int argc, char **argv)
 		      { "mounts", mounts },        { "daemonized", daemonized },
 		      { "terminal", on_terminal }, { "vforked", vforked } };
 
-	put_file("file", "the file\n", 0644);
-	put_file("other", "the other\n", 0644);
+	write_file("file", "the file\n", 0644);
+	write_file("other", "the other\n", 0644);
 	for (size_t i = 0; i < sizeof(PARTS) / sizeof(PARTS[0]); i++)
 		if (argc > 1 && strcmp(argv[1], PARTS[i].name) == 0)
 			PARTS[i].run();

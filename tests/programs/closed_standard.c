@@ -3,7 +3,7 @@
 #include "check.h"
 
 /* In a program that was started so: prints to the file named by an inherited descriptor 9. */
-static int look(void)
+static int print_opens(void)
 {
 	dprintf(9, "open gives %d", open("file", O_RDONLY));
 	dprintf(9, " %d", open("file", O_RDONLY));
@@ -20,10 +20,10 @@ static int look(void)
 int main(int argc, char **argv)
 {
 	if (argc > 1)
-		return look();
+		return print_opens();
 	(void)argv;
 	for (int closed = 0; closed < 8; closed++) {
-		put_file("file", "the file\n", 0644);
+		write_file("file", "the file\n", 0644);
 		printf("closed:%s%s%s\n", closed & 1 ? " 0" : "", closed & 2 ? " 1" : "",
 		       closed & 4 ? " 2" : "");
 		pid_t child = fork_flushed();
@@ -35,7 +35,7 @@ int main(int argc, char **argv)
 			execl(self(), "self", "look", NULL);
 			_exit(8);
 		}
-		show_end("program", child);
+		show_exit("program", child);
 		show_file("file");
 	}
 	fclose(stdin);

@@ -18,7 +18,7 @@ static void show_popen(const char *command, const char *mode)
 
 int main(void)
 {
-	put_file("file", "the file\n", 0644);
+	write_file("file", "the file\n", 0644);
 	SHOW(system("cat file"));
 	SHOW(system("exit 3"));
 	SHOW(system("kill -9 $$"));

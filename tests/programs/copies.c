@@ -25,7 +25,7 @@ int main(void)
 	int ends[2], more[2];
 	off_t offset = 4;
 
-	put_file("file", "the file has bytes\n", 0644);
+	write_file("file", "the file has bytes\n", 0644);
 	int in = open("file", O_RDONLY), out = open("out", O_RDWR | O_CREAT, 0644);
 	CHECK(pipe(ends) == 0 && pipe(more) == 0);
 	char *map = mmap(NULL, 4096, PROT_READ, MAP_SHARED, in, 0);
@@ -61,8 +61,8 @@ int main(void)
 	printf("%.5s\n", bytes);
 
 	CHECK(mkdir("folder", 0755) == 0);
-	put_file("folder/a", "", 0644);
-	put_file("folder/b", "", 0644);
+	write_file("folder/a", "", 0644);
+	write_file("folder/b", "", 0644);
 	struct dirent **entries;
 	int count = scandir("folder", &entries, NULL, alphasort);
 	for (int i = 0; i < count; i++)

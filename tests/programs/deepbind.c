@@ -9,7 +9,7 @@ int main(void)
 	char path[4200];
 	long (*deep_read)(const char *);
 
-	put_file("file", "the file\n", 0644);
+	write_file("file", "the file\n", 0644);
 	snprintf(path, sizeof(path), "%.*s/deep.so", (int)(strrchr(self(), '/') - self()), self());
 	void *library = dlopen(path, RTLD_NOW | RTLD_DEEPBIND);
 	CHECK(library);

@@ -37,7 +37,7 @@ static void child_of(int limit, int left)
 		}
 		exit(0);
 	}
-	show_end("program", child);
+	show_exit("program", child);
 }
 
 int main(void)
@@ -45,7 +45,7 @@ int main(void)
 	struct rlimit none = { 0, 0 };
 
 	dup2(1, 2);
-	put_file("file", "the file\n", 0644);
+	write_file("file", "the file\n", 0644);
 	child_of(20, 0);
 	child_of(20, 1);
 	child_of(20, 2);

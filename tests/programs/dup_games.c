@@ -68,8 +68,8 @@ int main(void)
 	char bytes[100];
 	int ends[2];
 
-	put_file("one", "the first file\n", 0644);
-	put_file("two", "the second file, longer\n", 0644);
+	write_file("one", "the first file\n", 0644);
+	write_file("two", "the second file, longer\n", 0644);
 
 	/* Standard output to a file and back. */
 	fflush(stdout);
@@ -116,7 +116,7 @@ int main(void)
 		pass(ends[0], fd);
 		_exit(0);
 	}
-	show_end("sender", child);
+	show_exit("sender", child);
 	received = receive(ends[1]);
 	SHOW(read(received, bytes, 100));
 	SHOW(dup2(0, 0));

@@ -158,8 +158,8 @@ static void starting(void)
 	char *argv[] = { (char *)"true", NULL };
 	pid_t child = 0;
 
-	put_file("text", "no program\n", 0755);
-	put_file("plain", "not to be executed\n", 0644);
+	write_file("text", "no program\n", 0755);
+	write_file("plain", "not to be executed\n", 0644);
 	SHOW(execve("missing", argv, environ));
 	SHOW(execve("plain", argv, environ));
 	SHOW(execve("text", argv, environ));
@@ -178,7 +178,7 @@ static void starting(void)
 	SHOW(posix_spawn(&child, "plain", NULL, NULL, argv, environ));
 	SHOW(posix_spawnp(&child, "no-such-program", NULL, NULL, argv, environ));
 	SHOW(posix_spawnp(&child, "true", NULL, NULL, argv, environ));
-	show_end("posix_spawnp", child);
+	show_exit("posix_spawnp", child);
 	SHOW(system("exit 3"));
 	SHOW(system(NULL));
 	FILE *pipe_stream = NULL;

@@ -23,7 +23,7 @@ static int show_words(int argc, char **argv)
 			_exit(100 + (errno == ENOENT) + 2 * (errno == EACCES) + \
 			      3 * (errno == ENOEXEC)); \
 		} \
-		show_end(what, child); \
+		show_exit(what, child); \
 	} while (0)
 
 static void *from_thread(void *path)
@@ -54,11 +54,11 @@ int main(int argc, char **argv)
 		return show_words(argc, argv);
 	dup2(1, 2);
 	CHECK(mkdir("bin", 0755) == 0 && mkdir("closed", 0) == 0);
-	put_file("bin/script", "echo no first line: $0 $1\n", 0755);
-	put_file("bin/named", "#!/bin/sh -e\necho first line: $1\n", 0755);
-	put_file("bin/plain", "echo\n", 0644);
-	put_file("bin/lost", "#!/no/such/interpreter\n", 0755);
-	put_file("bin/empty", "", 0755);
+	write_file("bin/script", "echo no first line: $0 $1\n", 0755);
+	write_file("bin/named", "#!/bin/sh -e\necho first line: $1\n", 0755);
+	write_file("bin/plain", "echo\n", 0644);
+	write_file("bin/lost", "#!/no/such/interpreter\n", 0755);
+	write_file("bin/empty", "", 0755);
 	CHECK(symlink("named", "bin/linked") == 0);
 
 	IN_CHILD("execv", execv(path, words));

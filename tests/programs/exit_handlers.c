@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-static void say(const char *text)
+static void print_text(const char *text)
 {
 	CHECK(write(1, text, strlen(text)) == (ssize_t)strlen(text));
 }
@@ -12,7 +12,7 @@ static void say(const char *text)
 #define HANDLER(n) \
 	static void handler_##n(void) \
 	{ \
-		say("atexit " #n "\n"); \
+		print_text("atexit " #n "\n"); \
 	}
 #define TEN(X, n) X(n##0) X(n##1) X(n##2) X(n##3) X(n##4) X(n##5) X(n##6) X(n##7) X(n##8) X(n##9)
 TEN(HANDLER, 1)
@@ -22,17 +22,17 @@ static void on_exit_handler(int status, void *number)
 {
 	char text[64];
 	snprintf(text, sizeof(text), "on_exit %ld, status %d\n", (long)number, status);
-	say(text);
+	print_text(text);
 }
 
 static void registered_late(void)
 {
-	say("registered by a handler\n");
+	print_text("registered by a handler\n");
 }
 
 static void registers(void)
 {
-	say("registers\n");
+	print_text("registers\n");
 	atexit(registered_late);
 }
 
@@ -41,7 +41,7 @@ static void opens(void)
 	char bytes[20];
 	int fd = open("file", O_RDONLY);
 	ssize_t count = read(fd, bytes, sizeof(bytes));
-	say(count == 9 ? "opened in a handler\n" : "odd\n");
+	print_text(count == 9 ? "opened in a handler\n" : "odd\n");
 	close(fd);
 	rename("file", "renamed");
 	rename("renamed", "file");
@@ -49,19 +49,19 @@ static void opens(void)
 
 static void exits_again(void)
 {
-	say("exit in a handler\n");
+	print_text("exit in a handler\n");
 	exit(6);
 }
 
 __attribute__((constructor)) static void start(void)
 {
-	say("constructor\n");
+	print_text("constructor\n");
 }
 
-__attribute__((destructor)) static void end(void)
+__attribute__((destructor)) static void finish(void)
 {
 	opens();
-	say("destructor\n");
+	print_text("destructor\n");
 }
 
 static void *exit_in_thread(void *unused)
@@ -76,7 +76,7 @@ int main(int argc, char **argv)
 	pthread_t thread;
 
 	if (!way) {
-		put_file("file", "the file\n", 0644);
+		write_file("file", "the file\n", 0644);
 		for (char digit = '1'; digit <= '7'; digit++) {
 			char mode[2] = { digit, '\0' };
 			printf("-- %s\n", mode);
@@ -114,7 +114,7 @@ int main(int argc, char **argv)
 		pid_t child = fork_flushed();
 		if (child == 0)
 			exit(3);
-		show_end("fork", child);
+		show_exit("fork", child);
 		exit(256 + 2);
 	}
 	default:

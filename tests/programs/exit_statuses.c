@@ -5,7 +5,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
-static int end(const char *way)
+static int exit_by(const char *way)
 {
 	int *volatile nowhere = NULL;
 	prctl(PR_SET_DUMPABLE, 0);
@@ -59,7 +59,7 @@ int main(int argc, char **argv)
 					    "segv",  "kill",  "term",  "pipe", "pipe ignored",
 					    "alarm", "xfsz",  "return" };
 	if (argc > 1)
-		return end(argv[1]);
+		return exit_by(argv[1]);
 	for (size_t i = 0; i < sizeof(WAYS) / sizeof(WAYS[0]); i++)
 		show_self(WAYS[i]);
 
@@ -74,7 +74,7 @@ int main(int argc, char **argv)
 	CHECK(kill(child, SIGCONT) == 0);
 	CHECK(waitpid(child, &status, WCONTINUED) == child);
 	if (WIFCONTINUED(status))
-		show_end("continued", child);
+		show_exit("continued", child);
 	else /* it ended meanwhile */
 		show_status("continued", status);
 	return 0;

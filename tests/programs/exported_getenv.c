@@ -49,7 +49,7 @@ int putenv(char *variable)
 
 int main(void)
 {
-	put_file("file", "the file\n", 0644);
+	write_file("file", "the file\n", 0644);
 	show_file("file");
 	SHOW(rename("file", "renamed"));
 	SHOW(system("cat renamed"));
@@ -61,7 +61,7 @@ int main(void)
 		execlp("cat", "cat", "renamed", NULL);
 		_exit(126);
 	}
-	show_end("execlp", child);
+	show_exit("execlp", child);
 	is_ready = false;
 	return 0;
 }

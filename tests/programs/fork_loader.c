@@ -24,7 +24,7 @@ int main(void)
 	pthread_t threads[4];
 	int wrong = 0;
 
-	put_file("file", "the file\n", 0644);
+	write_file("file", "the file\n", 0644);
 	for (int i = 0; i < 4; i++)
 		CHECK(pthread_create(&threads[i], NULL, load, NULL) == 0);
 	for (int i = 0; i < 150; i++) {

@@ -55,7 +55,7 @@ int main(void)
 
 	if (getenv("SEEN_LONG"))
 		thread_count = THREADS_MAX, fork_count = 12;
-	put_file("file", "012345678\n", 0644);
+	write_file("file", "012345678\n", 0644);
 	for (int i = 0; i < thread_count; i++)
 		CHECK(pthread_create(&threads[i], NULL, worker, NULL) == 0);
 	for (int i = 0; i < 4; i++)

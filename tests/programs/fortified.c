@@ -49,7 +49,7 @@ int main(int argc, char **argv)
 	setrlimit(RLIMIT_CORE, &none);
 	if (argc > 1)
 		return wrong(argv[1]);
-	put_file("file", "the file\n", 0644);
+	write_file("file", "the file\n", 0644);
 	int fd = -1, directory = open(".", flags | O_DIRECTORY);
 	SHOW(fd = open("file", flags));
 	SHOW(open64("file", flags));

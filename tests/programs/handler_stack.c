@@ -15,7 +15,7 @@ enum { PAGE = 4096, STACK_BYTES = 8192, USUAL_FRAME = 3632, VARIABLES_MAX = 1000
 static char *const WORDS[] = { (char *)"true", NULL };
 
 /* Only what may be called in a handler. */
-static void put(const char *what, int status)
+static void print_result(const char *what, int status)
 {
 	const char *how = status == 0 ? ": ran\n" : ": did not run\n";
 	(void)!write(1, what, strlen(what));
@@ -31,14 +31,14 @@ static void report(int signal)
 		_exit(126);
 	}
 	(void)waitpid(child, &status, 0);
-	put("fork", status);
+	print_result("fork", status);
 	child = vfork();
 	if (child == 0) {
 		execve("/bin/true", WORDS, environ);
 		_exit(126);
 	}
 	(void)waitpid(child, &status, 0);
-	put("vfork", status);
+	print_result("vfork", status);
 	child = vfork();
 	if (child == 0) {
 		execv("/missing", WORDS);
@@ -46,9 +46,9 @@ static void report(int signal)
 		_exit(126);
 	}
 	(void)waitpid(child, &status, 0);
-	put("one that is missing, then", status);
+	print_result("one that is missing, then", status);
 	execve("/missing", WORDS, environ);
-	put("missing", errno != ENOENT);
+	print_result("missing", errno != ENOENT);
 	if (signal == SIGSEGV)
 		_exit(3);
 }

@@ -68,7 +68,7 @@ int main(void)
 		}
 	}
 	printf("jumped out of read\n");
-	put_file("file", "the file\n", 0644);
+	write_file("file", "the file\n", 0644);
 	show_file("file");
 	SHOW(system("cat file"));
 	return 0;

@@ -32,7 +32,7 @@ static int work(void)
 		allocate(NULL);
 		exit(3);
 	}
-	show_end("child", child);
+	show_exit("child", child);
 	/* Is it there? */
 	SHOW(system("grep -q jemalloc /proc/self/maps"));
 	return 2;
@@ -51,7 +51,7 @@ int main(int argc, char **argv)
 	if (!quietly("ldconfig -p | grep -q libjemalloc.so.2 || /sbin/ldconfig -p | grep -q "
 		     "libjemalloc.so.2"))
 		skip("no libjemalloc.so.2 (Debian: libjemalloc2)");
-	put_file("file", "the file\n", 0644);
+	write_file("file", "the file\n", 0644);
 	snprintf(preload, sizeof(preload), "%s:%s", LIBRARY, kept);
 	CHECK(setenv("LD_PRELOAD", preload, 1) == 0);
 	show_self("in front");

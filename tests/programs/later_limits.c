@@ -5,12 +5,12 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-enum { MIB = 1 << 20, NOBODY = 65534 };
+enum { MIB = 1 << 20, UNPRIVILEGED = 65534 };
 
 /* More than one window of the journal, of 131072 units. */
 enum { EVENTS = 150000 };
 
-static void take(size_t size_bytes)
+static void allocate(size_t size_bytes)
 {
 	char *memory = malloc(size_bytes);
 	printf("%zu MiB: %s\n", size_bytes / MIB, memory ? "there" : strerrorname_np(errno));
@@ -27,14 +27,14 @@ static void limited(size_t limit, size_t size_bytes)
 	pid_t child = fork_flushed();
 	if (child == 0) {
 		CHECK(setrlimit(RLIMIT_AS, &value) == 0);
-		take(size_bytes);
+		allocate(size_bytes);
 		show_file("file");
 		SHOW(system("exit 3"));
 		SHOW(mkdir("folder", 0700));
 		SHOW(rmdir("folder"));
 		exit(0);
 	}
-	show_end("limited", child);
+	show_exit("limited", child);
 }
 
 /* Goes on at length behind the limit: what is mapped later counts as well. */
@@ -47,7 +47,7 @@ static void at_length(void)
 	for (int i = 0; i < EVENTS; i++)
 		missing += unlink("missing") == -1 && errno == ENOENT;
 	printf("missing %ld times\n", missing);
-	take(100 * MIB);
+	allocate(100 * MIB);
 	exit(0);
 }
 
@@ -56,18 +56,18 @@ static void locked(int flags)
 {
 	struct rlimit value = { 64 * MIB, 64 * MIB };
 
-	if (setrlimit(RLIMIT_MEMLOCK, &value) != 0 || setuid(NOBODY) != 0)
+	if (setrlimit(RLIMIT_MEMLOCK, &value) != 0 || setuid(UNPRIVILEGED) != 0)
 		exit(0);
 	SHOW(mlockall(flags));
 	SHOW(open("missing", O_RDONLY));
-	take(MIB);
+	allocate(MIB);
 	SHOW(munlockall());
 	exit(0);
 }
 
 int main(void)
 {
-	put_file("file", "the file\n", 0644);
+	write_file("file", "the file\n", 0644);
 	limited((size_t)800 * MIB, (size_t)600 * MIB);
 	limited((size_t)512 * MIB, (size_t)400 * MIB);
 	limited((size_t)256 * MIB, (size_t)150 * MIB);
@@ -75,13 +75,13 @@ int main(void)
 	pid_t child = fork_flushed();
 	if (child == 0)
 		at_length();
-	show_end("at length", child);
+	show_exit("at length", child);
 	static const int FLAGS[] = { MCL_CURRENT, MCL_FUTURE, MCL_CURRENT | MCL_FUTURE };
 	for (size_t i = 0; i < sizeof(FLAGS) / sizeof(FLAGS[0]); i++) {
 		child = fork_flushed();
 		if (child == 0)
 			locked(FLAGS[i]);
-		show_end("locked", child);
+		show_exit("locked", child);
 	}
 	return 0;
 }

@@ -6,7 +6,7 @@
 
 int main(void)
 {
-	put_file("file", "the file\n", 0644);
+	write_file("file", "the file\n", 0644);
 	printf("at the start: %s\n", dlerror() ? "a message" : "none");
 	CHECK(!dlopen("no-such-library.so", RTLD_NOW));
 	/* First calls of these. */

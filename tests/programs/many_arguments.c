@@ -35,11 +35,11 @@ int main(int argc, char **argv)
 		execvp(words[0], words);
 		_exit(126);
 	}
-	show_end("execvp", child);
+	show_exit("execvp", child);
 	CHECK(posix_spawn(&child, words[0], NULL, NULL, words, environ) == 0);
-	show_end("posix_spawn", child);
+	show_exit("posix_spawn", child);
 	CHECK(posix_spawnp(&child, words[0], NULL, NULL, words, environ) == 0);
-	show_end("posix_spawnp", child);
+	show_exit("posix_spawnp", child);
 
 	char *const empty[] = { (char *)"", (char *)"", (char *)"", NULL };
 	child = fork_flushed();
@@ -47,7 +47,7 @@ int main(int argc, char **argv)
 		execv(self(), empty);
 		_exit(126);
 	}
-	show_end("empty words", child);
+	show_exit("empty words", child);
 
 	/* Without a first word; the kernel makes it an empty one. */
 	char *const none[] = { NULL };
@@ -56,19 +56,19 @@ int main(int argc, char **argv)
 		execv("/bin/true", none);
 		_exit(126);
 	}
-	show_end("no words", child);
+	show_exit("no words", child);
 	child = fork_flushed();
 	if (child == 0) {
 		execve("/bin/true", nothing, environ);
 		_exit(126);
 	}
-	show_end("NULL for words", child);
+	show_exit("NULL for words", child);
 	char *const only[] = { (char *)"true", NULL };
 	child = fork_flushed();
 	if (child == 0) {
 		execve("/bin/true", only, nothing);
 		_exit(126);
 	}
-	show_end("NULL for both", child);
+	show_exit("NULL for both", child);
 	return 0;
 }

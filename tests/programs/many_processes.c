@@ -34,7 +34,7 @@ int main(void)
 {
 	static pid_t pids[ALL_MAX];
 	const int all = getenv("SEEN_LONG") ? ALL_MAX : ALL_MAX / 3;
-	int started = 0, ended = 0, odd = 0, oldest = 0;
+	int started = 0, ended = 0, wrong = 0, oldest = 0;
 
 	while (ended < all) {
 		while (started < all && started - ended < AT_ONCE) {
@@ -54,11 +54,11 @@ int main(void)
 							      WTERMSIG(status) == SIGKILL
 						    : WIFEXITED(status) &&
 							      WEXITSTATUS(status) == oldest % 10;
-			odd += !as_it_should;
+			wrong += !as_it_should;
 			oldest++;
 			ended++;
 		}
 	}
-	printf("%d processes, %d odd\n", ended, odd);
+	printf("%d processes, %d odd\n", ended, wrong);
 	return 0;
 }

@@ -8,7 +8,7 @@
 enum { MIB = 1 << 20 };
 
 /* Takes as much as it was given to expect. */
-static int take(const char *megabytes)
+static int allocate(const char *megabytes)
 {
 	size_t size_bytes = (size_t)atoi(megabytes) * MIB;
 	char *memory = malloc(size_bytes);
@@ -28,15 +28,15 @@ static void with(const char *what, int resource, rlim_t limit, const char *megab
 		execl(self(), "self", megabytes, NULL);
 		_exit(126);
 	}
-	show_end(what, child);
+	show_exit(what, child);
 }
 
 int main(int argc, char **argv)
 {
 	if (argc > 1)
-		return take(argv[1]);
+		return allocate(argv[1]);
 	dup2(1, 2);
-	put_file("file", "the file\n", 0644);
+	write_file("file", "the file\n", 0644);
 	with("address space, 256 MiB", RLIMIT_AS, 256 * MIB, "200");
 	with("address space, 64 MiB", RLIMIT_AS, 64 * MIB, "55");
 	with("address space, 16 MiB", RLIMIT_AS, 16 * MIB, "8");

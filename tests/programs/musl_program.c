@@ -22,8 +22,8 @@ int main(void)
 	dup2(1, 2);
 	if (!quietly("command -v musl-gcc"))
 		skip("no musl-gcc (Debian: musl-tools)");
-	put_file("program.c", SOURCE, 0644);
-	put_file("file", "the file\n", 0644);
+	write_file("program.c", SOURCE, 0644);
+	write_file("file", "the file\n", 0644);
 	CHECK(quietly("musl-gcc -static -o static program.c"));
 	SHOW(system("./static"));
 	if (!quietly("musl-gcc -o dynamic program.c && ls /lib/ld-musl-*.so.1"))

@@ -18,13 +18,13 @@ static void in_namespace(const char *what, unsigned long flags)
 		      "read line <file; echo $line; cat file; cat file >copy; exit 3", NULL);
 		_exit(126);
 	}
-	show_end(what, child);
+	show_exit(what, child);
 }
 
 int main(void)
 {
 	dup2(1, 2);
-	put_file("file", "the file\n", 0644);
+	write_file("file", "the file\n", 0644);
 	in_namespace("PID", CLONE_NEWPID);
 	in_namespace("user", CLONE_NEWUSER);
 	in_namespace("user, PID and mounts", CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS);

@@ -2,7 +2,7 @@
  * made by hand.  Those must find just what was given to them, and may see LD_PRELOAD and names that begin with SEEN_. */
 #include "check.h"
 
-static bool is_ours(const char *variable)
+static bool is_of_seen(const char *variable)
 {
 	return strncmp(variable, "LD_PRELOAD=", 11) == 0 || strncmp(variable, "SEEN_", 5) == 0;
 }
@@ -10,7 +10,7 @@ static bool is_ours(const char *variable)
 static int show_environment(void)
 {
 	for (char **variable = environ; variable && *variable; variable++)
-		if (!is_ours(*variable))
+		if (!is_of_seen(*variable))
 			printf("variable %s\n", *variable);
 	SHOW(open("file", O_RDONLY));
 	return 3;
@@ -24,7 +24,7 @@ static void with(const char *what, char *const environment[])
 		execve(self(), argv, environment);
 		_exit(126);
 	}
-	show_end(what, child);
+	show_exit(what, child);
 }
 
 int main(int argc, char **argv)
@@ -48,7 +48,7 @@ int main(int argc, char **argv)
 		return show_environment();
 	(void)argv;
 	dup2(1, 2);
-	put_file("file", "the file\n", 0644);
+	write_file("file", "the file\n", 0644);
 	memset(huge, 'x', sizeof(huge) - 1);
 	huge[sizeof(huge) - 1] = '\0';
 	memcpy(huge, "HUGE=", 5);

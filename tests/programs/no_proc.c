@@ -25,7 +25,7 @@ int main(int argc, char **argv)
 	(void)argv;
 	dup2(1, 2);
 	self();
-	put_file("file", "the file\n", 0644);
+	write_file("file", "the file\n", 0644);
 	if (unshare(CLONE_NEWNS) != 0)
 		skip("no mount namespace of one's own: %s", strerror(errno));
 	CHECK(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);

@@ -26,9 +26,9 @@ int main(void)
 	int built = 0;
 
 	dup2(1, 2);
-	put_file("file", "the file\n", 0644);
-	put_file("alone.c", ALONE, 0644);
-	put_file("with-libc.c", WITH_LIBC, 0644);
+	write_file("file", "the file\n", 0644);
+	write_file("alone.c", ALONE, 0644);
+	write_file("with-libc.c", WITH_LIBC, 0644);
 	if (quietly("gcc -m32 -O1 -nostdlib -nostartfiles -static -fno-pic -no-pie "
 		    "-fcf-protection=none -Wl,--build-id=none -o alone alone.c") &&
 	    quietly("./alone; test $? = 3")) {

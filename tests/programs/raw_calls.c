@@ -11,7 +11,7 @@ int main(void)
 	struct open_how how = { .flags = O_RDONLY, .resolve = RESOLVE_NO_SYMLINKS };
 	int fd = -1;
 
-	put_file("file", "the file\n", 0644);
+	write_file("file", "the file\n", 0644);
 	SHOW(fd = (int)syscall(SYS_openat, AT_FDCWD, "file", O_RDWR, 0));
 	SHOW(syscall(SYS_read, fd, bytes, sizeof(bytes)));
 	SHOW(syscall(SYS_pread64, fd, bytes, sizeof(bytes), 4L));
@@ -38,10 +38,10 @@ int main(void)
 	SHOW(syscall(-1L));
 	pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, 0L, 0L, 0L, 0L);
 	if (child == 0) {
-		put_file("script", "#!/bin/sh\nexit 3\n", 0755);
+		write_file("script", "#!/bin/sh\nexit 3\n", 0755);
 		syscall(SYS_execve, "./script", (char *[]){ (char *)"script", NULL }, environ);
 		syscall(SYS_exit_group, 9L);
 	}
-	show_end("raw fork and exec", child);
+	show_exit("raw fork and exec", child);
 	return 0;
 }

@@ -56,16 +56,16 @@ static void of_a_vforked_child(void)
 		execl("/bin/cat", "cat", "file", NULL);
 		_exit(1);
 	}
-	show_end("vfork, filter, exec", child);
+	show_exit("vfork, filter, exec", child);
 	/* The parent is as before. */
-	put_file("here", "written\n", 0644);
+	write_file("here", "written\n", 0644);
 	SHOW(rename("here", "there"));
 	child = fork_flushed();
 	if (child == 0) {
 		execl("/bin/cat", "cat", "there", NULL);
 		_exit(1);
 	}
-	show_end("fork, exec", child);
+	show_exit("fork, exec", child);
 }
 
 static void copies(const char *what, const struct sock_fprog *program)
@@ -81,17 +81,17 @@ static void copies(const char *what, const struct sock_fprog *program)
 			close(fd);
 			exit(7);
 		}
-		show_end("its copy", next);
+		show_exit("its copy", next);
 		int fd = open("file", O_RDONLY);
 		CHECK(fd >= 0 && close(fd) == 0);
 		exit(3);
 	}
-	show_end(what, child);
+	show_exit(what, child);
 }
 
 int main(void)
 {
-	put_file("file", "the file\n", 0644);
+	write_file("file", "the file\n", 0644);
 	if (prctl(PR_GET_SECCOMP) < 0)
 		skip("the kernel has no seccomp");
 	of_a_vforked_child();
@@ -103,6 +103,6 @@ int main(void)
 		execl("/bin/cat", "cat", "file", NULL);
 		_exit(1);
 	}
-	show_end("exec below a filter", child);
+	show_exit("exec below a filter", child);
 	return 0;
 }

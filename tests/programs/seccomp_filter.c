@@ -61,12 +61,12 @@ int main(void)
 	static const char *const ENDS[] = { "_exit", "exit", "quick_exit", "exec that fails",
 					    "exec" };
 
-	put_file("file", "the file\n", 0644);
+	write_file("file", "the file\n", 0644);
 	if (prctl(PR_GET_SECCOMP) < 0)
 		skip("the kernel has no seccomp");
 
 	/* A program that needs no other call; "exec" is exit 1 where none can be built. */
-	put_file(
+	write_file(
 		"static.c",
 		"void _start(void) { __asm__ volatile(\"syscall\" : : \"a\"(231L), \"D\"(8L)); }\n",
 		0644);
@@ -82,7 +82,7 @@ int main(void)
 		write(1, bytes, (size_t)count);
 		syscall(SYS_exit, 6);
 	}
-	show_end("strict mode", child);
+	show_exit("strict mode", child);
 
 	for (int way = 0; way < 5; way++) {
 		child = fork_flushed();
@@ -104,7 +104,7 @@ int main(void)
 			execl("./static", "static", NULL);
 			_exit(errno == ENOENT ? 1 : 9);
 		}
-		show_end(ENDS[way], child);
+		show_exit(ENDS[way], child);
 	}
 
 	/* file(1), where it is there: it has such a filter in many distributions. */

@@ -16,7 +16,7 @@ static int show_identity(void)
 		execl("/bin/sh", "sh", "-c", "echo a shell; id -u", NULL);
 		_exit(9);
 	}
-	show_end("shell", child);
+	show_exit("shell", child);
 	return 5;
 }
 
@@ -47,7 +47,7 @@ int main(int argc, char **argv)
 				execlp("su", "su", "--version", NULL);
 			_exit(126);
 		}
-		show_end(way == 0 ? "setuid program" : "su", child);
+		show_exit(way == 0 ? "setuid program" : "su", child);
 	}
 	CHECK(unlink(program) == 0 && rmdir(directory) == 0);
 	return 0;

@@ -24,10 +24,10 @@ int main(void)
 {
 	char bytes[64];
 
-	put_file("file", "the file\n", 0644);
-	put_file("other", "the other file\n", 0644);
+	write_file("file", "the file\n", 0644);
+	write_file("other", "the other file\n", 0644);
 	CHECK(mkdir("folder", 0755) == 0);
-	put_file("folder/inner", "inner\n", 0644);
+	write_file("folder/inner", "inner\n", 0644);
 	int fd = open("file", O_RDONLY);
 	printf("descriptor %d\n", fd);
 	fflush(stdout);
@@ -42,7 +42,7 @@ int main(void)
 		execvp("cat", CAT);
 		_exit(8);
 	}
-	show_end("vfork, cat", child);
+	show_exit("vfork, cat", child);
 	SHOW(read(fd, bytes, sizeof(bytes)));
 	printf("the parent has %.8s\n", bytes);
 
@@ -53,14 +53,14 @@ int main(void)
 		execv("/bin/sh", PWD);
 		_exit(8);
 	}
-	show_end("vfork, chdir", child);
+	show_exit("vfork, chdir", child);
 	SHOW(access("file", F_OK));
 	SHOW(open("missing", O_RDONLY));
 
 	child = vfork();
 	if (child == 0)
 		_exit(7);
-	show_end("vfork, _exit", child);
+	show_exit("vfork, _exit", child);
 
 	child = vfork();
 	if (child == 0) {
@@ -68,14 +68,14 @@ int main(void)
 		execvp("no-such-program", CAT);
 		_exit(errno == ENOENT ? 6 : 5);
 	}
-	show_end("vfork, exec fails", child);
+	show_exit("vfork, exec fails", child);
 
 	size_t size_bytes = 65536;
 	char *stack = mmap(NULL, size_bytes, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 	CHECK(stack != MAP_FAILED);
 	child = clone(in_clone, stack + size_bytes, CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
-	show_end("clone(CLONE_VM), cat", child);
+	show_exit("clone(CLONE_VM), cat", child);
 	SHOW(lseek(0, 0, SEEK_CUR) >= 0);
 	SHOW(access("file", F_OK));
 	SHOW(lseek(fd, 0, SEEK_SET));
@@ -87,10 +87,10 @@ int main(void)
 		int opened = open("other", O_RDONLY);
 		_exit(read(opened, bytes, sizeof(bytes)) == 15 ? 4 : 9);
 	}
-	show_end("raw fork", child);
+	show_exit("raw fork", child);
 	child = _Fork();
 	if (child == 0)
 		_exit(open("other", O_RDONLY) >= 0 ? 3 : 9);
-	show_end("_Fork", child);
+	show_exit("_Fork", child);
 	return 0;
 }

@@ -61,7 +61,7 @@ int main(void)
 	struct itimerval every = { { 0, 500 }, { 0, 500 } };
 	pthread_t thread;
 
-	put_file("file", "0123456789", 0644);
+	write_file("file", "0123456789", 0644);
 	CHECK(sigaction(SIGALRM, &action, NULL) == 0);
 	CHECK(setitimer(ITIMER_REAL, &every, NULL) == 0);
 	CHECK(pthread_create(&thread, NULL, load, NULL) == 0);

@@ -21,7 +21,7 @@ static void go_on(const char *name)
 	int fd = open("file", O_RDONLY);
 	char byte;
 	CHECK(fd >= 0 && read(fd, &byte, 1) == 1 && close(fd) == 0);
-	put_file(name, "written\n", 0644);
+	write_file(name, "written\n", 0644);
 	SHOW(rename(name, "renamed"));
 }
 
@@ -51,13 +51,13 @@ static void copy(const char *what, pid_t (*make)(void), int way)
 		(void)waitpid(next, &status, 0);
 		exit(WEXITSTATUS(status));
 	}
-	show_end(what, child);
+	show_exit(what, child);
 	go_on("in the parent");
 }
 
 int main(void)
 {
-	put_file("file", "the file\n", 0644);
+	write_file("file", "the file\n", 0644);
 	atexit(at_exit);
 	for (int way = 0; way < 5; way++) {
 		copy("clone", clone_by_number, way);
@@ -75,7 +75,7 @@ int main(void)
 		go_on("behind vfork");
 		_exit(0);
 	}
-	show_end("vfork", child);
+	show_exit("vfork", child);
 	go_on("at the end");
 	return 0;
 }

@@ -17,7 +17,7 @@ static char *new_stack(size_t size_bytes)
 	return pages + 4096;
 }
 
-static void *doors(void *unused)
+static void *call_each(void *unused)
 {
 	static char bytes[64];
 	int fd = open("file", O_RDONLY);
@@ -107,7 +107,7 @@ int main(int argc, char **argv)
 	const char *mode = argc > 1 ? argv[1] : "";
 
 	if (!*mode) {
-		put_file("file", "the file\n", 0644);
+		write_file("file", "the file\n", 0644);
 		show_self("doors, 16 KiB");
 		show_self("programs, 16 KiB");
 		show_self("programs, 16 KiB, 2000 variables");
@@ -124,7 +124,7 @@ int main(int argc, char **argv)
 		}
 	size_t size_bytes = (size_t)atoi(strchr(mode, ' ')) * 1024;
 	if (strncmp(mode, "doors", 5) == 0)
-		on_stack(doors, size_bytes);
+		on_stack(call_each, size_bytes);
 	else if (strncmp(mode, "programs", 8) == 0)
 		on_stack(programs, size_bytes);
 	else if (strncmp(mode, "search", 6) == 0)

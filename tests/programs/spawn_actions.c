@@ -15,7 +15,7 @@ static void spawn(const char *what, bool search, const char *program,
 	if (error)
 		printf("%s: %s\n", what, strerrorname_np(error));
 	else
-		show_end(what, child);
+		show_exit(what, child);
 	/* The caller may not care for the number. */
 	error = (search ? posix_spawnp : posix_spawn)(NULL, program, actions, attributes, argv,
 						      environ);
@@ -38,11 +38,11 @@ int main(void)
 
 	CHECK(mkdir("folder", 0755) == 0);
 	CHECK(mkdir("bin", 0755) == 0);
-	put_file("folder/inner", "inner\n", 0644);
-	put_file("file", "the file\n", 0644);
-	put_file("bin/script", "echo a script without a first line: $1\n", 0755);
-	put_file("bin/named", "#!/bin/sh\necho a script: $1\n", 0755);
-	put_file("bin/plain", "not executable\n", 0644);
+	write_file("folder/inner", "inner\n", 0644);
+	write_file("file", "the file\n", 0644);
+	write_file("bin/script", "echo a script without a first line: $1\n", 0755);
+	write_file("bin/named", "#!/bin/sh\necho a script: $1\n", 0755);
+	write_file("bin/plain", "not executable\n", 0644);
 
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_addopen(&actions, 0, "file", O_RDONLY, 0);

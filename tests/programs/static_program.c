@@ -10,8 +10,8 @@ static const char SOURCE[] = "#include <stdio.h>\n#include <stdlib.h>\n"
 int main(void)
 {
 	dup2(1, 2);
-	put_file("program.c", SOURCE, 0644);
-	put_file("file", "the file\n", 0644);
+	write_file("program.c", SOURCE, 0644);
+	write_file("file", "the file\n", 0644);
 	if (!quietly("gcc -static -o program program.c"))
 		skip("no static program can be built");
 	SHOW(system("./program"));

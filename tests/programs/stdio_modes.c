@@ -7,7 +7,7 @@
 
 static void try_mode(const char *mode)
 {
-	put_file("file", "first\nsecond\n", 0644);
+	write_file("file", "first\nsecond\n", 0644);
 	errno = ERRNO_BEFORE;
 	FILE *stream = fopen("file", mode);
 	printf("fopen \"%s\": ", mode);
@@ -56,8 +56,8 @@ int main(void)
 	for (size_t i = 0; i < sizeof(MODES) / sizeof(MODES[0]); i++)
 		try_mode(MODES[i]);
 
-	put_file("file", "first\nsecond\nthird\n", 0644);
-	put_file("other", "other\n", 0644);
+	write_file("file", "first\nsecond\nthird\n", 0644);
+	write_file("other", "other\n", 0644);
 	FILE *stream = fopen("file", "r");
 	SHOW(getline(&line, &capacity, stream));
 	SHOW(fgetc(stream));

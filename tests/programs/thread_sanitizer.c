@@ -27,8 +27,8 @@ int main(void)
 	dup2(1, 2);
 	if (!quietly("command -v gcc"))
 		skip("no compiler");
-	put_file("program.c", SOURCE, 0644);
-	put_file("file", "the file\n", 0644);
+	write_file("program.c", SOURCE, 0644);
+	write_file("file", "the file\n", 0644);
 	with("thread, in the program",
 	     "gcc -fsanitize=thread -static-libtsan -o program program.c");
 	with("thread", "gcc -fsanitize=thread -o program program.c");

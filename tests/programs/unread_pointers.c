@@ -15,7 +15,7 @@
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1), \
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOENT)
 
-enum { PAGE = 4096, NOBODY = 65534 };
+enum { PAGE = 4096, UNPRIVILEGED = 65534 };
 
 /* Each value, as volatile, so that the compiler knows nothing of it. */
 static char *volatile bad = (char *)8;
@@ -62,14 +62,14 @@ static void second_path(void)
 	SHOW(symlink("x", bad));
 	pid_t child = fork_flushed();
 	if (child == 0) {
-		(void)!setuid(NOBODY);
+		(void)!setuid(UNPRIVILEGED);
 		SHOW(linkat(AT_FDCWD, bad, AT_FDCWD, bad, AT_EMPTY_PATH));
 		SHOW(linkat(AT_FDCWD, "/etc/passwd", AT_FDCWD, bad, 0));
 		SHOW(rename("/etc/passwd", bad));
 		SHOW(symlink(bad, "/etc/passwd"));
 		exit(0);
 	}
-	show_end("as nobody", child);
+	show_exit("as nobody", child);
 }
 
 /* Calls that a filter answers with ENOENT, which stands for a path that was looked for. */
@@ -146,7 +146,7 @@ static void start(const char *what, const char *path, char *const argv[], char *
 		SHOW(execve(path, argv, variables));
 		exit(0);
 	}
-	show_end(what, child);
+	show_exit(what, child);
 }
 
 static void words(void)
@@ -178,7 +178,7 @@ int main(int argc, char **argv)
 		answered();
 		return 0;
 	}
-	put_file("file", "the file\n", 0644);
+	write_file("file", "the file\n", 0644);
 	nothing_to_do();
 	second_path();
 	page_ends();
@@ -189,13 +189,13 @@ int main(int argc, char **argv)
 		answered();
 		exit(0);
 	}
-	show_end("past a filter", child);
+	show_exit("past a filter", child);
 	child = fork_flushed();
 	if (child == 0) {
 		filter_calls();
 		execl(self(), "self", "answered", NULL);
 		_exit(126);
 	}
-	show_end("below a filter", child);
+	show_exit("below a filter", child);
 	return 0;
 }

@@ -122,7 +122,7 @@ static void long_names(void)
 	memset(name, 'd', 250);
 	for (int i = 0; i < 20; i++)
 		CHECK(mkdir(name, 0700) == 0 && chdir(name) == 0);
-	put_file("deep", "far down\n", 0600);
+	write_file("deep", "far down\n", 0600);
 	show_file("deep");
 	SHOW(rename("deep", "deeper"));
 	SHOW(open("deep", O_RDONLY));
@@ -140,9 +140,9 @@ int main(void)
 	int file, directory;
 
 	dup2(1, 2);
-	put_file("file", "the file\n", 0644);
+	write_file("file", "the file\n", 0644);
 	CHECK(mkdir("folder", 0755) == 0 && symlink("../file", "folder/link") == 0);
-	put_file("folder/inside", "inside\n", 0644);
+	write_file("folder/inside", "inside\n", 0644);
 	CHECK((file = open("file", O_RDWR)) >= 0 &&
 	      (directory = open("folder", O_RDONLY | O_DIRECTORY)) >= 0);
 	through_links(file, directory);

@@ -17,14 +17,14 @@ static void by_descriptor(void)
 		fexecve(fd, WORDS, environ);
 		_exit(1);
 	}
-	show_end("fexecve", child);
+	show_exit("fexecve", child);
 	child = fork_flushed();
 	if (child == 0) {
 		int fd = open("/usr/bin", O_RDONLY | O_CLOEXEC | O_DIRECTORY);
 		execveat(fd, "true", WORDS, environ, 0);
 		_exit(1);
 	}
-	show_end("execveat", child);
+	show_exit("execveat", child);
 	child = fork_flushed();
 	if (child == 0) {
 		int fd = open("/usr/bin/env", O_RDONLY | O_CLOEXEC);
@@ -32,7 +32,7 @@ static void by_descriptor(void)
 			 AT_EMPTY_PATH);
 		_exit(1);
 	}
-	show_end("execveat, no path", child);
+	show_exit("execveat, no path", child);
 	SHOW(fexecve(-1, WORDS, environ));
 }
 
@@ -44,12 +44,12 @@ static void elsewhere(void)
 			execve("./true", WORDS, environ);
 		_exit(9);
 	}
-	show_end("vfork, chdir", child);
+	show_exit("vfork, chdir", child);
 	posix_spawn_file_actions_t actions;
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_addchdir_np(&actions, "/usr/bin");
 	CHECK(posix_spawn(&child, "./true", &actions, NULL, WORDS, environ) == 0);
-	show_end("posix_spawn", child);
+	show_exit("posix_spawn", child);
 	posix_spawn_file_actions_destroy(&actions);
 	SHOW(open("missing", O_RDONLY));
 }
@@ -100,14 +100,14 @@ static void with_variables(int count)
 		execl("/bin/true", "true", "copy", NULL);
 		_exit(1);
 	}
-	show_end("copy", child);
+	show_exit("copy", child);
 }
 
 int main(int argc, char **argv)
 {
 	static const char *const PARTS[] = { "by_descriptor", "elsewhere", "leave", "140", "600" };
 
-	put_file("file", "the file\n", 0644);
+	write_file("file", "the file\n", 0644);
 	if (argc == 1)
 		for (size_t i = 0; i < sizeof(PARTS) / sizeof(PARTS[0]); i++)
 			show_self(PARTS[i]);

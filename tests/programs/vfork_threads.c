@@ -65,7 +65,7 @@ int main(int argc, char **argv)
 		return atoi(argv[1]);
 	}
 	(void)self();
-	put_file("file", "the file\n", 0644);
+	write_file("file", "the file\n", 0644);
 	for (int i = 0; i < THREADS; i++)
 		CHECK(pthread_create(&threads[i], NULL, spawn, NULL) == 0);
 	for (int i = 0; i < THREADS; i++)
@@ -75,7 +75,7 @@ int main(int argc, char **argv)
 		pid_t child = fork_flushed();
 		if (child == 0)
 			exec_from_thread();
-		show_end("exec from a thread", child);
+		show_exit("exec from a thread", child);
 	}
 	return 0;
 }

@@ -30,10 +30,10 @@ static int visit64(const char *path, const struct stat64 *stat, int type, struct
 }
 
 /* Is the program where it was? */
-static void look_around(void)
+static void show_place(void)
 {
 	SHOW(open("missing", O_RDONLY));
-	put_file("after", "written\n", 0644);
+	write_file("after", "written\n", 0644);
 }
 
 static void walk(const char *path, int flags)
@@ -47,7 +47,7 @@ static void walk(const char *path, int flags)
 		if (entry->fts_info == FTS_F)
 			open_one("fts", entry->fts_path, entry->fts_accpath);
 	SHOW(fts_close(walk));
-	look_around();
+	show_place();
 }
 
 static void walk64(const char *path, int flags)
@@ -61,7 +61,7 @@ static void walk64(const char *path, int flags)
 		if (entry->fts_info == FTS_F)
 			open_one("fts64", entry->fts_path, entry->fts_accpath);
 	SHOW(fts64_close(walk));
-	look_around();
+	show_place();
 }
 
 int main(int argc, char **argv)
@@ -69,7 +69,7 @@ int main(int argc, char **argv)
 	bool all = argc == 1;
 
 	CHECK(mkdir("folder", 0755) == 0 && mkdir("folder/inner", 0755) == 0);
-	put_file("folder/inner/file", "the file\n", 0644);
+	write_file("folder/inner/file", "the file\n", 0644);
 	if (all || strcmp(argv[1], "fts") == 0) {
 		walk("folder", FTS_PHYSICAL);
 		walk("folder", FTS_PHYSICAL | FTS_NOCHDIR);
@@ -77,9 +77,9 @@ int main(int argc, char **argv)
 	}
 	if (all || strcmp(argv[1], "nftw") == 0) {
 		SHOW(nftw("folder", visit, 8, FTW_PHYS | FTW_CHDIR));
-		look_around();
+		show_place();
 		SHOW(nftw64("folder", visit64, 8, FTW_PHYS | FTW_CHDIR));
-		look_around();
+		show_place();
 	}
 	return 0;
 }

@@ -259,8 +259,8 @@ static bool is_as_written(const struct journal *journal, const struct journal_en
 }
 
 /* Takes one record.  in_order: sequence numbers are held against those that may be missing, which are known at the end. */
-static bool take(struct reader *reader, const struct journal *journal,
-		 const struct journal_entry *entry, bool in_order)
+static bool check_record(struct reader *reader, const struct journal *journal,
+			 const struct journal_entry *entry, bool in_order)
 {
 	uint32_t writer = entry->record.tid;
 	unsigned op = entry->record.head.op;
@@ -320,7 +320,7 @@ static bool read_along(struct journal *view, const struct journal *to_seal)
 		case JOURNAL_FOUND_RECORD:
 			if (waits_at && entry.record.head.op != JOURNAL_ABANDONED)
 				waits_at = 0;
-			if (!take(&reader, view, &entry, false))
+			if (!check_record(&reader, view, &entry, false))
 				return false;
 			events += entry.record.head.op == JOURNAL_OPEN;
 			break;
@@ -370,7 +370,7 @@ static bool check_all(uint32_t writers)
 
 	must(reader && journal_map_to_read(path, &view) == 0);
 	while (good && journal_next(&view, &number, &entry) == JOURNAL_FOUND_RECORD) {
-		good = take(reader, &view, &entry, true);
+		good = check_record(reader, &view, &entry, true);
 		events += entry.record.head.op == JOURNAL_OPEN;
 	}
 	for (uint32_t i = 0; i < writers && good; i++) {
@@ -410,7 +410,7 @@ static bool check_all(uint32_t writers)
 	return good;
 }
 
-static void begin(uint64_t total)
+static void start(uint64_t total)
 {
 	memset(shared, 0, sizeof(*shared));
 	atomic_store(&shared->total, total);
@@ -431,7 +431,7 @@ static bool try_threads(uint64_t total)
 	struct journal journal;
 	pthread_t id;
 
-	begin(total);
+	start(total);
 	must(journal_map(path, &journal) == 0);
 	must(pthread_create(&id, NULL, read_in_thread, &journal) == 0);
 	run_threads(&journal, 0, SOLO_THREADS);
@@ -506,7 +506,7 @@ static bool try_processes(uint64_t total)
 	uint64_t state = sys_boottime_ns() | 1;
 	bool good = true;
 
-	begin(total);
+	start(total);
 	kills = true;
 	patience_ns = 3000000;
 	pid_t reader = start_reader();

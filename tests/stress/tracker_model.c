@@ -55,7 +55,7 @@ static bool chance(unsigned percent)
 
 /* ---- the model ---- */
 
-enum { PATHS = 10, SCOPES = 3, CAPTURES = 5, OBJECTS = 1000000, GIVEN = 4096, FILES_MAX = 3 };
+enum { PATHS = 10, SCOPES = 3, CAPTURES = 5, OBJECTS = 1000000, DELIVERIES = 4096, FILES_MAX = 3 };
 
 /* Bytes are told by size and seed; equal seeds and sizes are equal bytes. */
 struct bytes {
@@ -68,7 +68,7 @@ static struct bytes *objects; /* content of each inode that ever was, by the mod
 static int object_count;
 static int at_path[PATHS]; /* object, -1: no file */
 
-struct given { /* one whole file given to one scope */
+struct delivery { /* one whole file given to one scope */
 	int scope, path, object;
 	struct bytes bytes;
 	uint64_t scope_epoch, session_epoch, request, total_bytes, time_ns;
@@ -76,8 +76,9 @@ struct given { /* one whole file given to one scope */
 	bool dead;
 	bool blocked[PATHS];
 };
-static struct given given[GIVEN]; /* a ring: older ones than that are far outside every window */
-static unsigned given_count;
+static struct delivery
+	delivery[DELIVERIES]; /* a ring: older ones than that are far outside every window */
+static unsigned delivery_count;
 
 static struct {
 	uint64_t id, epoch, requests, total_bytes;
@@ -166,7 +167,7 @@ static bool is_passed_on(int command, int scope)
 	       commands[command].longest <= scopes[scope].limit.line_bytes;
 }
 
-static bool still_counts(const struct given *one, int scope, int path, struct bytes bytes,
+static bool still_counts(const struct delivery *one, int scope, int path, struct bytes bytes,
 			 uint64_t request, int command)
 {
 	return !one->dead && !one->blocked[path] && one->scope == scope &&
@@ -183,8 +184,8 @@ static bool still_counts(const struct given *one, int scope, int path, struct by
 
 static bool was_given(int scope, int path, struct bytes bytes, uint64_t request, int command)
 {
-	for (unsigned i = 0; i < GIVEN && i < given_count; i++)
-		if (still_counts(&given[i], scope, path, bytes, request, command))
+	for (unsigned i = 0; i < DELIVERIES && i < delivery_count; i++)
+		if (still_counts(&delivery[i], scope, path, bytes, request, command))
 			return true;
 	return false;
 }
@@ -193,11 +194,12 @@ static bool was_given(int scope, int path, struct bytes bytes, uint64_t request,
 static bool last_given_counts(int scope, int path, struct bytes bytes, uint64_t request,
 			      int command)
 {
-	for (unsigned i = given_count; i > 0 && i + GIVEN > given_count; i--)
-		if (given[(i - 1) % GIVEN].scope == scope && given[(i - 1) % GIVEN].path == path)
-			return !commands[given[(i - 1) % GIVEN].command].measured &&
-			       still_counts(&given[(i - 1) % GIVEN], scope, path, bytes, request,
-					    command);
+	for (unsigned i = delivery_count; i > 0 && i + DELIVERIES > delivery_count; i--)
+		if (delivery[(i - 1) % DELIVERIES].scope == scope &&
+		    delivery[(i - 1) % DELIVERIES].path == path)
+			return !commands[delivery[(i - 1) % DELIVERIES].command].measured &&
+			       still_counts(&delivery[(i - 1) % DELIVERIES], scope, path, bytes,
+					    request, command);
 	return false;
 }
 
@@ -355,7 +357,7 @@ struct reading {
 	struct viewed_file view;
 	int path, object;
 	struct bytes bytes; /* asked for */
-	bool forgotten;
+	bool invalidated;
 	bool blocked[PATHS];
 	bool undone;
 };
@@ -380,19 +382,19 @@ static void forget_something(void)
 		bool all = chance(40);
 		(void)tracker_forget(&world.segment, all ? 0 : scopes[scope].id,
 				     world_path(&world, path_name(path)));
-		for (unsigned i = 0; i < GIVEN && i < given_count; i++) {
-			if (!all && given[i].scope != scope)
+		for (unsigned i = 0; i < DELIVERIES && i < delivery_count; i++) {
+			if (!all && delivery[i].scope != scope)
 				continue;
-			if (given[i].path == path)
-				given[i].dead = true;
-			else if (at_path[path] >= 0 && given[i].object == at_path[path])
-				given[i].blocked[path] = true;
+			if (delivery[i].path == path)
+				delivery[i].dead = true;
+			else if (at_path[path] >= 0 && delivery[i].object == at_path[path])
+				delivery[i].blocked[path] = true;
 		}
 		for (int i = 0; i < reading_count; i++) {
 			if (!all && reading_scope != scope)
 				continue;
 			if (reading[i].path == path)
-				reading[i].forgotten = true;
+				reading[i].invalidated = true;
 			else if (at_path[path] >= 0 && reading[i].object == at_path[path])
 				reading[i].blocked[path] = true;
 		}
@@ -520,7 +522,7 @@ static bool view_files(int capture, const int *paths, int count, bool redirected
 		one->object = at_path[path];
 		one->bytes = objects[at_path[path]];
 		bool due = was_given(scope, path, one->bytes, request.number, command);
-		enum decision decision = view_begin(&world, &request, path_name(path), &one->view);
+		enum decision decision = open_view(&world, &request, path_name(path), &one->view);
 		noticed = decision == DECISION_NOTICE;
 		bool eligible = due && !redirected && is_viewer && rules.substitute &&
 				!one->bytes.binary && one->bytes.size >= rules.min_bytes &&
@@ -612,9 +614,9 @@ static bool view_files(int capture, const int *paths, int count, bool redirected
 			if (one->view.is_pending)
 				decision_deliver(&world.segment, &request, &one->view.pending,
 						 &stamp, &content.version, &one->view.delivered);
-			if (request.at_sink && !partial && !one->forgotten) {
-				struct given *entry = &given[given_count++ % GIVEN];
-				*entry = (struct given){
+			if (request.at_sink && !partial && !one->invalidated) {
+				struct delivery *entry = &delivery[delivery_count++ % DELIVERIES];
+				*entry = (struct delivery){
 					.scope = scope,
 					.path = one->path,
 					.object = one->object,
@@ -945,7 +947,7 @@ static void work(struct pulse *pulse, uint64_t seed)
 	}
 }
 
-static pid_t begin_work(int index, uint64_t seed)
+static pid_t start_work(int index, uint64_t seed)
 {
 	pid_t pid = fork();
 	must(pid >= 0);
@@ -973,7 +975,7 @@ static unsigned unusable_slots(void)
 static void part_two(uint64_t kills)
 {
 	pid_t pids[WORKERS];
-	uint64_t late = 0, odd = 0, inside = 0;
+	uint64_t late = 0, uneven = 0, inside = 0;
 	char ticket[TICKET_BYTES], name[32];
 	static char cat[] = "cat";
 	char *const argv[] = { cat, NULL };
@@ -988,7 +990,7 @@ static void part_two(uint64_t kills)
 		world_fill(&world, name, 1000, i);
 	}
 	for (int i = 0; i < WORKERS; i++)
-		pids[i] = begin_work(i, 1000 + (uint64_t)i);
+		pids[i] = start_work(i, 1000 + (uint64_t)i);
 	for (uint64_t done = 0; done < kills; done++) {
 		int victim = (int)below(WORKERS), status;
 		usleep(200 + below(2500));
@@ -999,12 +1001,12 @@ static void part_two(uint64_t kills)
 		must(WIFSIGNALED(status) &&
 		     WTERMSIG(status) == SIGKILL); /* it did not crash before */
 		pulses[victim].began_ns = 0;
-		pids[victim] = begin_work(victim, done * 7919 + 17);
+		pids[victim] = start_work(victim, done * 7919 + 17);
 		for (int i = 0; i < WORKERS; i++) /* those that died by themselves */
 			if (waitpid(pids[i], &status, WNOHANG) == pids[i]) {
 				must(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 				pulses[i].began_ns = 0;
-				pids[i] = begin_work(i, done * 104729 + (uint64_t)i);
+				pids[i] = start_work(i, done * 104729 + (uint64_t)i);
 			}
 	}
 	uint64_t calls = 0;
@@ -1016,13 +1018,14 @@ static void part_two(uint64_t kills)
 		inside += pulses[i].died_inside;
 	}
 	for (uint64_t i = 0; i < world.segment.capacity[TABLE_FILES]; i++)
-		odd += ((struct file_slot *)segment_slot(&world.segment, TABLE_FILES, i))
-			       ->head.sequence &
-		       1;
+		uneven += ((struct file_slot *)segment_slot(&world.segment, TABLE_FILES, i))
+				  ->head.sequence &
+			  1;
 	for (uint64_t i = 0; i < world.segment.capacity[TABLE_DELIVERIES]; i++)
-		odd += ((struct delivery_slot *)segment_slot(&world.segment, TABLE_DELIVERIES, i))
-			       ->head.sequence &
-		       1;
+		uneven += ((struct delivery_slot *)segment_slot(&world.segment, TABLE_DELIVERIES,
+								i))
+				  ->head.sequence &
+			  1;
 
 	/* The session goes on. */
 	struct segment other;
@@ -1052,7 +1055,7 @@ static void part_two(uint64_t kills)
 	       "%lu slots left half-written, "
 	       "%u unusable\n",
 	       (unsigned long)kills, (unsigned long)calls, (unsigned long)late, DEADLINE_MS,
-	       (unsigned long)inside, (unsigned long)odd, bad);
+	       (unsigned long)inside, (unsigned long)uneven, bad);
 	must(late == 0 && bad == 0);
 	(void)munmap(pulses, sizeof(*pulses) * WORKERS);
 	world_close(&world);

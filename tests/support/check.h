@@ -92,7 +92,7 @@ static inline void show_status(const char *what, int status)
 }
 
 /* Waits for a child and prints how it ended. */
-static inline void show_end(const char *what, pid_t child)
+static inline void show_exit(const char *what, pid_t child)
 {
 	int status = 0;
 	CHECK(child > 0);
@@ -118,7 +118,7 @@ static inline void show_run(const char *what, char *const argv[])
 		execv(argv[0], argv);
 		_exit(126);
 	}
-	show_end(what, child);
+	show_exit(what, child);
 }
 
 /* Runs this program anew with one argument, which main() takes for what to do. */
@@ -138,7 +138,7 @@ static inline bool quietly(const char *command)
 }
 
 /* Writes a file of the current folder. */
-static inline void put_file(const char *path, const char *text, mode_t mode)
+static inline void write_file(const char *path, const char *text, mode_t mode)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, mode);
 	CHECK(fd >= 0);

@@ -17,8 +17,8 @@ enum { FUZZ_ROUND_SECONDS = 10, FUZZ_PAGE = 4096 };
 static uint64_t random_state, seed;
 static uint64_t *round_at; /* shared with the parent */
 
-/* fuzz_begin(): returns the number of rounds. */
-static inline uint64_t fuzz_begin(uint64_t default_rounds)
+/* fuzz_init(): returns the number of rounds. */
+static inline uint64_t fuzz_init(uint64_t default_rounds)
 {
 	const char *said = getenv("FUZZ_SEED"), *rounds_said = getenv("FUZZ_ROUNDS");
 
@@ -31,8 +31,8 @@ static inline uint64_t fuzz_begin(uint64_t default_rounds)
 	return getenv("SEEN_LONG") ? 30 * default_rounds : default_rounds;
 }
 
-/* begin_round(): one that takes too long is ended by a signal. */
-static inline void begin_round(void)
+/* start_round(): one that takes too long is ended by a signal. */
+static inline void start_round(void)
 {
 	(*round_at)++;
 	(void)alarm(FUZZ_ROUND_SECONDS);

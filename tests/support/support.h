@@ -254,9 +254,9 @@ struct viewed_file {
 	struct delivered delivered; /* viewer_finish() */
 };
 
-/* view_begin(): opens the file and asks; where the real bytes are given, remembers it as pending. */
-static inline enum decision view_begin(const struct world *world, const struct request *request,
-				       const char *name, struct viewed_file *view)
+/* open_view(): opens the file and asks; where the real bytes are given, remembers it as pending. */
+static inline enum decision open_view(const struct world *world, const struct request *request,
+				      const char *name, struct viewed_file *view)
 {
 	(void)snprintf(view->path, sizeof(view->path), "%s/%s", world->workspace, name);
 	view->fd = open(view->path, O_RDONLY | O_CLOEXEC);
@@ -305,7 +305,7 @@ static inline enum decision world_cat_reason(const struct world *world, uint64_t
 {
 	struct request request = world_request(world, scope_id);
 	struct viewed_file view;
-	enum decision decision = view_begin(world, &request, name, &view);
+	enum decision decision = open_view(world, &request, name, &view);
 
 	viewer_finish(world, &request, &view);
 	if (ret_reason)

@@ -42,7 +42,7 @@ static int went_well(long ret)
 	return ret >= 0;
 }
 
-static int put(int fd, size_t from, size_t to)
+static int write_part(int fd, size_t from, size_t to)
 {
 	ssize_t count = write(fd, data + from, to - from);
 	return went_well(count) && (size_t)count == to - from;
@@ -58,7 +58,7 @@ static int file(const char *path, int flags)
 static const char *source(void)
 {
 	int fd = file(getenv("SOURCE"), TRUNCATES);
-	put(fd, 0, size);
+	write_part(fd, 0, size);
 	went_well(close(fd));
 	return getenv("SOURCE");
 }
@@ -67,17 +67,17 @@ static const char *source(void)
 
 static void by_write(int fd)
 {
-	put(fd, 0, size);
+	write_part(fd, 0, size);
 }
 
 static void by_parts(int fd)
 {
-	(void)(put(fd, 0, split) && put(fd, split, size));
+	(void)(write_part(fd, 0, split) && write_part(fd, split, size));
 }
 
 static void by_bytes(int fd)
 {
-	for (size_t i = 0; i < size && put(fd, i, i + 1); i++)
+	for (size_t i = 0; i < size && write_part(fd, i, i + 1); i++)
 		;
 }
 
@@ -119,7 +119,7 @@ static void by_number_pwritev(int fd)
 static void by_number_resized(int fd)
 {
 	went_well(syscall(SYS_ftruncate, fd, 0));
-	put(fd, 0, size);
+	write_part(fd, 0, size);
 }
 
 static void by_dprintf(int fd)
@@ -130,21 +130,21 @@ static void by_dprintf(int fd)
 static void by_dup(int fd)
 {
 	int copy = dup(fd);
-	put(copy, 0, size);
+	write_part(copy, 0, size);
 	went_well(close(copy));
 }
 
 static void by_halves(int fd)
 {
 	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 100);
-	if (put(fd, 0, split))
-		put(copy, split, size);
+	if (write_part(fd, 0, split))
+		write_part(copy, split, size);
 	went_well(close(copy));
 }
 
 static void by_dup2(int fd)
 {
-	put(dup2(fd, 200), 0, size);
+	write_part(dup2(fd, 200), 0, size);
 	went_well(close(200));
 }
 
@@ -161,7 +161,7 @@ static void by_stdout(int fd)
 
 static void *in_thread(void *fd)
 {
-	put(*(int *)fd, 0, size);
+	write_part(*(int *)fd, 0, size);
 	return NULL;
 }
 
@@ -184,7 +184,7 @@ static void by_fork(int fd)
 {
 	pid_t child = fork();
 	if (child == 0) {
-		put(fd, 0, size);
+		write_part(fd, 0, size);
 		_exit(first_error);
 	}
 	wait_for(child);
@@ -208,7 +208,7 @@ static void by_splice(int fd)
 {
 	int ends[2];
 	(void)pipe(ends);
-	put(ends[1], 0, size);
+	write_part(ends[1], 0, size);
 	went_well(splice(ends[0], NULL, fd, NULL, size, 0));
 	(void)close(ends[0]);
 	(void)close(ends[1]);
@@ -399,7 +399,7 @@ static void by_nameless(const char *path)
 	char name[64];
 	int fd = file(".", O_TMPFILE | O_WRONLY);
 	(void)snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-	put(fd, 0, size);
+	write_part(fd, 0, size);
 	(void)unlink(path);
 	went_well(linkat(AT_FDCWD, name, AT_FDCWD, path, AT_SYMLINK_FOLLOW));
 	(void)close(fd);

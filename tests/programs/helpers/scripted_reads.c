@@ -32,17 +32,17 @@ enum { BUFFER_BYTES = 1 << 20, STREAMS = 16 };
 
 static FILE *streams[STREAMS];
 
-static void say_number(long number)
+static void print_number(long number)
 {
 	(void)printf("%ld\n", number < 0 ? -(long)errno : number);
 }
 
-static void say_bytes(long count, const unsigned char *bytes, size_t capacity)
+static void print_bytes(long count, const unsigned char *bytes, size_t capacity)
 {
 	size_t dirty = 0;
 
 	if (count < 0) {
-		say_number(count);
+		print_number(count);
 		return;
 	}
 	(void)printf("%ld ", count);
@@ -100,24 +100,24 @@ static void of_streams(const char *word, char **words, unsigned char *buffer)
 	size_t size = strtoul(words[2], NULL, 10);
 
 	if (strcmp(word, "fread") == 0)
-		say_bytes((long)fread(buffer, 1, size, stream), buffer, size);
+		print_bytes((long)fread(buffer, 1, size, stream), buffer, size);
 	else if (strcmp(word, "fread1") == 0)
-		say_bytes((long)(fread(buffer, size, 1, stream) * size), buffer, 0);
+		print_bytes((long)(fread(buffer, size, 1, stream) * size), buffer, 0);
 	else if (strcmp(word, "unlocked") == 0)
-		say_bytes((long)fread_unlocked(buffer, 1, size, stream), buffer, size);
+		print_bytes((long)fread_unlocked(buffer, 1, size, stream), buffer, size);
 	else if (strcmp(word, "chk") == 0)
-		say_bytes((long)__fread_chk(buffer, BUFFER_BYTES, 1, size, stream), buffer, size);
+		print_bytes((long)__fread_chk(buffer, BUFFER_BYTES, 1, size, stream), buffer, size);
 	else if (strcmp(word, "fgets") == 0)
-		say_bytes(fgets((char *)buffer, 4096, stream) ? (long)strlen((char *)buffer) : 0,
-			  buffer, 0);
+		print_bytes(fgets((char *)buffer, 4096, stream) ? (long)strlen((char *)buffer) : 0,
+			    buffer, 0);
 	else if (strcmp(word, "feof") == 0)
-		say_number(feof(stream) != 0);
+		print_number(feof(stream) != 0);
 	else if (strcmp(word, "ftell") == 0)
-		say_number(ftell(stream));
+		print_number(ftell(stream));
 	else if (strcmp(word, "fclose") == 0)
-		say_number(fclose(stream));
+		print_number(fclose(stream));
 	else
-		say_number(-1);
+		print_number(-1);
 }
 
 static void obey(char *line)
@@ -147,45 +147,46 @@ static void obey(char *line)
 				  { buffer + numbers[2], (size_t)numbers[3] } };
 
 	if (strcmp(word, "open") == 0)
-		say_number(open(words[1], O_RDONLY | O_CLOEXEC));
+		print_number(open(words[1], O_RDONLY | O_CLOEXEC));
 	else if (strcmp(word, "close") == 0)
-		say_number(close(fd));
+		print_number(close(fd));
 	else if (strcmp(word, "dup") == 0)
-		say_number(dup(fd));
+		print_number(dup(fd));
 	else if (strcmp(word, "read") == 0)
-		say_bytes(read(fd, buffer, (size_t)numbers[2]), buffer, (size_t)numbers[2]);
+		print_bytes(read(fd, buffer, (size_t)numbers[2]), buffer, (size_t)numbers[2]);
 	else if (strcmp(word, "pread") == 0)
-		say_bytes(pread(fd, buffer, (size_t)numbers[2], numbers[3]), buffer,
-			  (size_t)numbers[2]);
+		print_bytes(pread(fd, buffer, (size_t)numbers[2], numbers[3]), buffer,
+			    (size_t)numbers[2]);
 	else if (strcmp(word, "readv") == 0)
-		say_bytes(readv(fd, parts, 2), buffer, (size_t)(numbers[2] + numbers[3]));
+		print_bytes(readv(fd, parts, 2), buffer, (size_t)(numbers[2] + numbers[3]));
 	else if (strcmp(word, "preadv") == 0)
-		say_bytes(preadv(fd, parts, 2, numbers[4]), buffer,
-			  (size_t)(numbers[2] + numbers[3]));
+		print_bytes(preadv(fd, parts, 2, numbers[4]), buffer,
+			    (size_t)(numbers[2] + numbers[3]));
 	else if (strcmp(word, "map") == 0)
-		say_bytes(numbers[2], mmap(NULL, (size_t)numbers[2], PROT_READ, MAP_PRIVATE, fd, 0),
-			  0);
+		print_bytes(numbers[2],
+			    mmap(NULL, (size_t)numbers[2], PROT_READ, MAP_PRIVATE, fd, 0), 0);
 	else if (strcmp(word, "copy") == 0 || strcmp(word, "send") == 0)
-		say_number(copy(fd, words[2], word[0] == 's'));
+		print_number(copy(fd, words[2], word[0] == 's'));
 	else if (strcmp(word, "size") == 0)
-		say_number(fstat(fd, &stat) == 0 ? stat.st_size : -1);
+		print_number(fstat(fd, &stat) == 0 ? stat.st_size : -1);
 	else if (strcmp(word, "seek") == 0)
-		say_number(lseek(fd, numbers[2], (int)numbers[3]));
+		print_number(lseek(fd, numbers[2], (int)numbers[3]));
 	else if (strcmp(word, "bad") == 0)
-		say_number(read(fd, mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
-				(size_t)numbers[2]));
+		print_number(read(fd,
+				  mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+				  (size_t)numbers[2]));
 	else if (strcmp(word, "may") == 0)
-		say_number(access(words[1], (int)numbers[2]));
+		print_number(access(words[1], (int)numbers[2]));
 	else if (strcmp(word, "write") == 0) {
 		int to = open(words[1], O_WRONLY | O_CREAT | O_TRUNC, 0600);
-		say_number(write(to, words[2], strlen(words[2])));
+		print_number(write(to, words[2], strlen(words[2])));
 		(void)close(to);
 	} else if (strcmp(word, "fopen") == 0) {
 		int number = 0;
 		while (streams[number])
 			number++;
 		streams[number] = fopen(words[1], "r");
-		say_number(streams[number] ? number : -1);
+		print_number(streams[number] ? number : -1);
 	} else {
 		of_streams(word, words, buffer);
 	}

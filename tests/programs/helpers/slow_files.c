@@ -58,13 +58,13 @@ static void answer(const struct fuse_in_header *request, const char *data)
 	switch (request->opcode) {
 	case FUSE_INIT: {
 		const struct fuse_init_in *theirs = payload;
-		struct fuse_init_out ours = { .major = 7,
-					      .minor = 31,
-					      .max_readahead = theirs->max_readahead,
-					      .max_write = SIZE_BYTES,
-					      .max_background = 12,
-					      .congestion_threshold = 9 };
-		reply(unique, 0, &ours, sizeof(ours));
+		struct fuse_init_out reply_to_init = { .major = 7,
+						       .minor = 31,
+						       .max_readahead = theirs->max_readahead,
+						       .max_write = SIZE_BYTES,
+						       .max_background = 12,
+						       .congestion_threshold = 9 };
+		reply(unique, 0, &reply_to_init, sizeof(reply_to_init));
 		break;
 	}
 	case FUSE_LOOKUP:

@@ -49,16 +49,16 @@ static void *print_in_thread(void *path)
 
 int main(int argc, char **argv)
 {
-	const char *odd = getenv("ODD");
+	const char *kind = getenv("ODD");
 	char other[4096], *map = NULL;
 
-	if (argc != 4 || !odd)
+	if (argc != 4 || !kind)
 		return 5;
 	const char *path = argv[3];
 	(void)snprintf(other, sizeof(other), "%s.other", path);
-	if (strcmp(odd, "other") == 0)
+	if (strcmp(kind, "other") == 0)
 		path = other;
-	if (strcmp(odd, "stores") == 0) {
+	if (strcmp(kind, "stores") == 0) {
 		/* its times are those of the first store: of later ones until the page is written back */
 		map = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, open(path, O_RDWR), 0);
 		if (map == (char *)MAP_FAILED)
@@ -66,13 +66,13 @@ int main(int argc, char **argv)
 		*(volatile char *)map = *(volatile char *)map;
 	}
 	int fd = open(path, O_RDONLY);
-	if (strcmp(odd, "again") == 0)
+	if (strcmp(kind, "again") == 0)
 		(void)close(open(path, O_RDONLY));
 	ssize_t got = fd < 0 ? -1 : read(fd, bytes, sizeof(bytes));
 	if (got < 0)
 		return 6;
-	length = head((size_t)got, atoi(argv[2]) + (strcmp(odd, "more") == 0));
-	if (strcmp(odd, "thread") == 0) {
+	length = head((size_t)got, atoi(argv[2]) + (strcmp(kind, "more") == 0));
+	if (strcmp(kind, "thread") == 0) {
 		pthread_t thread;
 		if (pthread_create(&thread, NULL, print_in_thread, argv[3]) != 0)
 			return 7;
@@ -80,13 +80,13 @@ int main(int argc, char **argv)
 	} else {
 		print();
 	}
-	if (strcmp(odd, "errors") == 0)
+	if (strcmp(kind, "errors") == 0)
 		(void)!write(2, "x", 1);
-	if (strcmp(odd, "touches") == 0 && pwrite(open(path, O_RDWR), "X", 1, 0) != 1)
+	if (strcmp(kind, "touches") == 0 && pwrite(open(path, O_RDWR), "X", 1, 0) != 1)
 		return 8;
 	if (map)
 		map[0] = 'X';
-	if (strcmp(odd, "kills") == 0)
+	if (strcmp(kind, "kills") == 0)
 		(void)kill(getpid(), SIGKILL);
-	return strcmp(odd, "status") == 0 ? 3 : 0;
+	return strcmp(kind, "status") == 0 ? 3 : 0;
 }

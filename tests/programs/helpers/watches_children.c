@@ -37,7 +37,7 @@ static int descriptors(void)
 	return found;
 }
 
-static void look(const char *what, long got, long expected)
+static void compare(const char *what, long got, long expected)
 {
 	if (got != expected)
 		(void)fprintf(stderr, "%s: %ld, not %ld\n", what, got, expected);
@@ -72,30 +72,30 @@ int main(int argc, char **argv)
 	for (int i = 1; i < argc; i++) {
 		int before = descriptors();
 		int fd = open(argv[i], O_RDONLY);
-		look("descriptors", descriptors(), before + 1);
-		look("number", fd, 3);
-		look("signals", signals, 0);
+		compare("descriptors", descriptors(), before + 1);
+		compare("number", fd, 3);
+		compare("signals", signals, 0);
 		int ended = 0;
-		look("wait", waitpid(-1, &ended, WNOHANG), 0);
-		look("wait for any", waitpid(-1, &ended, WNOHANG | __WALL), 0);
+		compare("wait", waitpid(-1, &ended, WNOHANG), 0);
+		compare("wait for any", waitpid(-1, &ended, WNOHANG | __WALL), 0);
 		(void)sigpending(&after);
-		look("pending", sigismember(&after, SIGCHLD), 0);
+		compare("pending", sigismember(&after, SIGCHLD), 0);
 		(void)sigprocmask(SIG_SETMASK, NULL, &after);
-		look("blocked", sigismember(&after, SIGCHLD), strcmp(how, "blocked") == 0);
-		look("blocked, too", sigismember(&after, SIGUSR1), 1);
-		look("nothing more blocked", sigismember(&after, SIGTERM), 0);
+		compare("blocked", sigismember(&after, SIGCHLD), strcmp(how, "blocked") == 0);
+		compare("blocked, too", sigismember(&after, SIGUSR1), 1);
+		compare("nothing more blocked", sigismember(&after, SIGTERM), 0);
 		ssize_t got;
 		while ((got = read(fd, bytes, part ? part : sizeof(bytes))) > 0) {
-			look("written", write(1, bytes, (size_t)got), got);
+			compare("written", write(1, bytes, (size_t)got), got);
 			if (part)
 				break;
 		}
 		(void)close(fd);
 	}
 	(void)signal(SIGCHLD, SIG_DFL);
-	look("its child lives", kill(child, SIGKILL), 0);
+	compare("its child lives", kill(child, SIGKILL), 0);
 	pid_t ended = waitpid(child, NULL, 0);
 	if (strcmp(how, "ignore") != 0 && strcmp(how, "nowait") != 0)
-		look("its child", ended, child);
+		compare("its child", ended, child);
 	return 0;
 }

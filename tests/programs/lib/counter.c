@@ -28,7 +28,7 @@ ssize_t read(int fd, void *buffer, size_t size_bytes)
 	return next(fd, buffer, size_bytes);
 }
 
-__attribute__((destructor)) static void end(void)
+__attribute__((destructor)) static void finish(void)
 {
 	dprintf(2, "counted: %d opens, %d reads\n", opens, reads);
 }

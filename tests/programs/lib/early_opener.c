@@ -30,7 +30,7 @@ __attribute__((constructor)) static void start(void)
 		abort();
 }
 
-__attribute__((destructor)) static void end(void)
+__attribute__((destructor)) static void finish(void)
 {
 	if (!work("destructor"))
 		abort();

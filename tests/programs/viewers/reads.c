@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static int give(int fd)
+static int copy_to_output(int fd)
 {
 	char bytes[16384];
 	ssize_t count;
@@ -25,10 +25,10 @@ int main(int argc, char **argv)
 	int status = 0, first = argc > 1 && strcmp(argv[1], "--") == 0 ? 2 : 1;
 
 	if (first == argc)
-		return give(0) < 0;
+		return copy_to_output(0) < 0;
 	for (int i = first; i < argc; i++) {
 		int fd = strcmp(argv[i], "-") == 0 ? 0 : open(argv[i], O_RDONLY | O_CLOEXEC);
-		if (fd < 0 || give(fd) < 0) {
+		if (fd < 0 || copy_to_output(fd) < 0) {
 			(void)fprintf(stderr, "cat: %s: %s\n", argv[i], strerror(errno));
 			status = 1;
 		}

@@ -6,7 +6,7 @@
 #include <sys/sendfile.h>
 #include <unistd.h>
 
-static int give(int fd)
+static int send_to_output(int fd)
 {
 	char bytes[4096];
 	ssize_t count;
@@ -26,10 +26,10 @@ int main(int argc, char **argv)
 	int status = 0, first = argc > 1 && strcmp(argv[1], "--") == 0 ? 2 : 1;
 
 	if (first == argc)
-		return give(0) < 0;
+		return send_to_output(0) < 0;
 	for (int i = first; i < argc; i++) {
 		int fd = strcmp(argv[i], "-") == 0 ? 0 : open(argv[i], O_RDONLY);
-		if (fd < 0 || give(fd) < 0) {
+		if (fd < 0 || send_to_output(fd) < 0) {
 			(void)fprintf(stderr, "cat: %s: %s\n", argv[i], strerror(errno));
 			status = 1;
 		}

@@ -189,7 +189,7 @@ Test(answer_diff, what_it_says)
 	cr_assert(is_patch());
 }
 
-Test(answer_diff, where_nobody_may_insist)
+Test(answer_diff, without_the_offer_to_ask_again)
 {
 	world.settings->notice_yield = NOTICE_YIELD_NEVER;
 	fill(&old, 50);
@@ -366,7 +366,7 @@ static unsigned below(unsigned count)
 
 static void add_line(struct text *text)
 {
-	static const char *const ODD[] = {
+	static const char *const UNUSUAL[] = {
 		"--- a/f\n",
 		"+++ b/f\n",
 		"@@ -1,3 +1,3 @@\n",
@@ -400,8 +400,8 @@ static void add_line(struct text *text)
 			add(text, &"abcdefgh ijkl"[below(13)], 1);
 		add(text, "\n", 1);
 	} else if (kind < 5) {
-		const char *odd = ODD[below(sizeof(ODD) / sizeof(ODD[0]))];
-		add(text, odd, strlen(odd));
+		const char *unusual = UNUSUAL[below(sizeof(UNUSUAL) / sizeof(UNUSUAL[0]))];
+		add(text, unusual, strlen(unusual));
 	} else {
 		int length = snprintf(line, sizeof(line), "%s%u%s", kind < 10 ? "\tcall_" : "word ",
 				      below(kind < 12 ? 5 : 100000), kind == 6 ? ";\r\n" : ";\n");

@@ -6,7 +6,7 @@
 #include "cli/replay/command_line.h"
 
 /* "a|b;c|d @DIR": commands, their words joined by |, and where the last `cd` leads to; "complex". */
-static const char *told(const char *text, const char *directory)
+static const char *parsed(const char *text, const char *directory)
 {
 	static char result[1024];
 	struct command_line line;
@@ -54,10 +54,10 @@ Test(command_line, words)
 		{ "", " @/w" },
 	};
 	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++)
-		cr_expect_str_eq(told(CASES[i][0], "/w"), CASES[i][1], "%s: %s", CASES[i][0],
-				 told(CASES[i][0], "/w"));
-	cr_expect_str_eq(told("cd sub && ls", NULL), "ls");
-	cr_expect_str_eq(told("cd /x && ls", NULL), "ls @/x");
+		cr_expect_str_eq(parsed(CASES[i][0], "/w"), CASES[i][1], "%s: %s", CASES[i][0],
+				 parsed(CASES[i][0], "/w"));
+	cr_expect_str_eq(parsed("cd sub && ls", NULL), "ls");
+	cr_expect_str_eq(parsed("cd /x && ls", NULL), "ls @/x");
 }
 
 Test(command_line, what_is_beyond)
@@ -70,8 +70,8 @@ Test(command_line, what_is_beyond)
 		"cat f 2>&12",  "! cat f",      "time cat f", "{ cat f; }", "cat <<E\nx\nE",
 	};
 	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++)
-		cr_expect_str_eq(told(CASES[i], "/w"), "complex", "%s: %s", CASES[i],
-				 told(CASES[i], "/w"));
+		cr_expect_str_eq(parsed(CASES[i], "/w"), "complex", "%s: %s", CASES[i],
+				 parsed(CASES[i], "/w"));
 }
 
 Test(command_line, bounds)

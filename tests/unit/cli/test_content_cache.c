@@ -41,7 +41,7 @@ static bool is_kept(const char *name)
 	return get(name, true, &content) == 0;
 }
 
-static void put(const char *name, size_t bytes, unsigned seed)
+static void fill_and_get(const char *name, size_t bytes, unsigned seed)
 {
 	struct cached_content content;
 	world_fill(&world, name, bytes, seed);
@@ -86,7 +86,7 @@ Test(content_cache, as_many_as_there_is_room_for)
 		(void)snprintf(name, sizeof(name), "f%d", i);
 		if (i == 50) /* used again: the next one is the oldest */
 			cr_assert(is_kept("f0"));
-		put(name, 10, (unsigned)i);
+		fill_and_get(name, 10, (unsigned)i);
 		cr_assert_eq(content_cache_entries(cache), i < 50 ? i + 1 : 50);
 	}
 	cr_expect(is_kept("f0") && !is_kept("f1") && is_kept("f2") && is_kept("f50"));
@@ -95,15 +95,15 @@ Test(content_cache, as_many_as_there_is_room_for)
 Test(content_cache, as_many_bytes_as_there_is_room_for)
 {
 	cache = content_cache_new(50, 1000);
-	put("a", 400, 1);
-	put("b", 400, 2);
-	put("c", 200, 3);
+	fill_and_get("a", 400, 1);
+	fill_and_get("b", 400, 2);
+	fill_and_get("c", 200, 3);
 	cr_expect(is_kept("a") && is_kept("b") && is_kept("c"));
 	cr_expect_eq(content_cache_bytes(cache), 1000);
-	put("d", 1, 4);
+	fill_and_get("d", 1, 4);
 	cr_expect(!is_kept("a") && is_kept("b") && is_kept("c") && is_kept("d"));
 	cr_expect_eq(content_cache_bytes(cache), 601);
-	put("e", 1000, 5);
+	fill_and_get("e", 1000, 5);
 	cr_expect_eq(content_cache_entries(cache), 1);
 	cr_expect_eq(content_cache_bytes(cache), 1000);
 }
@@ -113,7 +113,7 @@ Test(content_cache, what_is_too_large_is_not_read)
 	struct cached_content content;
 
 	cache = content_cache_new(50, 1000);
-	put("a", 400, 1);
+	fill_and_get("a", 400, 1);
 	world_fill(&world, "large", 1001, 1);
 	cr_expect_eq(get("large", false, &content), -EFBIG);
 	cr_expect(is_kept("a"));

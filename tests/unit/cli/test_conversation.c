@@ -8,12 +8,12 @@
 static struct conversation *conversation;
 static const uint64_t SETTLED_NS = (uint64_t)CONVERSATION_SETTLES_MS * 1000000;
 
-static void begin(void)
+static void start(void)
 {
 	conversation = conversation_new();
 }
 
-static void end(void)
+static void stop(void)
 {
 	conversation_free(conversation);
 }
@@ -23,7 +23,7 @@ static uint64_t hash(const char *text)
 	return entry_hash(text, strlen(text));
 }
 
-static bool take_at(uint64_t now_ns, const char *line)
+static bool parse_at(uint64_t now_ns, const char *line)
 {
 	struct entry entry;
 
@@ -34,9 +34,9 @@ static bool take_at(uint64_t now_ns, const char *line)
 	return moved;
 }
 
-static bool take(const char *line)
+static bool parse(const char *line)
 {
-	return take_at(1000, line);
+	return parse_at(1000, line);
 }
 
 /* pi's lines. */
@@ -48,7 +48,7 @@ static bool prompt(const char *id, const char *parent)
 		"{\"type\":\"message\",\"id\":\"%s\",\"parentId\":%s%s%s,\"message\":{\"role\":"
 		"\"user\",\"content\":\"x\"}}",
 		id, parent ? "\"" : "", parent ? parent : "null", parent ? "\"" : "");
-	return take(line);
+	return parse(line);
 }
 
 static bool call(const char *id, const char *parent, const char *name, const char *arguments)
@@ -60,7 +60,7 @@ static bool call(const char *id, const char *parent, const char *name, const cha
 		"\"assistant\",\"content\":[{\"type\":\"toolCall\",\"id\":\"%s\",\"arguments\":{"
 		"%s}}],\"stopReason\":\"toolUse\"}}",
 		id, parent, name, arguments);
-	return take(line);
+	return parse(line);
 }
 
 static bool result(const char *id, const char *parent, const char *name)
@@ -71,7 +71,7 @@ static bool result(const char *id, const char *parent, const char *name)
 		"{\"type\":\"message\",\"id\":\"%s\",\"parentId\":\"%s\",\"message\":{\"role\":"
 		"\"toolResult\",\"toolCallId\":\"%s\",\"content\":\"text\"}}",
 		id, parent, name);
-	return take(line);
+	return parse(line);
 }
 
 static bool done(const char *id, const char *parent)
@@ -82,7 +82,7 @@ static bool done(const char *id, const char *parent)
 		"{\"type\":\"message\",\"id\":\"%s\",\"parentId\":\"%s\",\"message\":{\"role\":"
 		"\"assistant\",\"content\":[],\"stopReason\":\"stop\"}}",
 		id, parent);
-	return take(line);
+	return parse(line);
 }
 
 static bool has(const char *name)
@@ -107,7 +107,7 @@ static void one_turn(void)
 	cr_assert_not(done("d1", "r1"));
 }
 
-Test(conversation, goes_on, .init = begin, .fini = end)
+Test(conversation, goes_on, .init = start, .fini = stop)
 {
 	cr_assert_not(conversation_is_reported(conversation));
 	one_turn();
@@ -119,7 +119,7 @@ Test(conversation, goes_on, .init = begin, .fini = end)
 	cr_assert(has("one"));
 }
 
-Test(conversation, goes_back_and_comes_back, .init = begin, .fini = end)
+Test(conversation, goes_back_and_comes_back, .init = start, .fini = stop)
 {
 	one_turn();
 	cr_assert_not(prompt("u2", "d1"));
@@ -139,7 +139,7 @@ Test(conversation, goes_back_and_comes_back, .init = begin, .fini = end)
 }
 
 /* Claude Code's results of parallel calls are leaves; those of a call that is on the branch are too. */
-Test(conversation, parallel_calls, .init = begin, .fini = end)
+Test(conversation, parallel_calls, .init = start, .fini = stop)
 {
 	static const char *const LINES[] = {
 		"{\"parentUuid\":null,\"type\":\"user\",\"uuid\":\"u\",\"message\":{\"content\":"
@@ -162,13 +162,13 @@ Test(conversation, parallel_calls, .init = begin, .fini = end)
 		"\"content\":\"text\"}]}}",
 	};
 	for (size_t i = 0; i < 5; i++) {
-		cr_assert_not(take(LINES[i]), "no prompt: %zu", i);
+		cr_assert_not(parse(LINES[i]), "no prompt: %zu", i);
 		cr_assert_eq(is_certain(1000), i == 1 || i == 2 || i == 3, "%zu", i);
 	}
 	cr_assert(has("one") && has("two"));
 }
 
-Test(conversation, what_comes_next, .init = begin, .fini = end)
+Test(conversation, what_comes_next, .init = start, .fini = stop)
 {
 	cr_assert_not(is_certain(UINT64_MAX));
 	(void)prompt("u1", NULL);
@@ -189,36 +189,37 @@ Test(conversation, what_comes_next, .init = begin, .fini = end)
 	cr_assert_not(conversation_is_live(conversation));
 }
 
-Test(conversation, lists, .init = begin, .fini = end)
+Test(conversation, lists, .init = start, .fini = stop)
 {
-	(void)take("{\"sessionId\":\"s\",\"projectHash\":\"p\",\"kind\":\"main\"}");
+	(void)parse("{\"sessionId\":\"s\",\"projectHash\":\"p\",\"kind\":\"main\"}");
 	cr_assert_not(conversation_is_reported(conversation));
-	(void)take("{\"id\":\"u1\",\"type\":\"user\",\"content\":[{\"text\":\"x\"}]}");
-	(void)take("{\"id\":\"g1\",\"type\":\"gemini\",\"content\":\"\"}");
+	(void)parse("{\"id\":\"u1\",\"type\":\"user\",\"content\":[{\"text\":\"x\"}]}");
+	(void)parse("{\"id\":\"g1\",\"type\":\"gemini\",\"content\":\"\"}");
 	cr_assert(is_certain(1000), "it may have called");
-	(void)take("{\"id\":\"g1\",\"type\":\"gemini\",\"content\":\"\",\"toolCalls\":[{\"id\":"
-		   "\"one\"}]}");
-	(void)take("{\"id\":\"r1\",\"type\":\"user\",\"content\":[{\"functionResponse\":{\"id\":"
-		   "\"one\","
-		   "\"response\":{\"output\":\"text\"}}}]}");
+	(void)parse("{\"id\":\"g1\",\"type\":\"gemini\",\"content\":\"\",\"toolCalls\":[{\"id\":"
+		    "\"one\"}]}");
+	(void)parse("{\"id\":\"r1\",\"type\":\"user\",\"content\":[{\"functionResponse\":{\"id\":"
+		    "\"one\","
+		    "\"response\":{\"output\":\"text\"}}}]}");
 	cr_assert(has("one"));
-	(void)take("{\"id\":\"u2\",\"type\":\"user\",\"content\":[{\"text\":\"y\"}]}");
+	(void)parse("{\"id\":\"u2\",\"type\":\"user\",\"content\":[{\"text\":\"y\"}]}");
 	cr_assert(has("one"));
-	cr_assert(take("{\"$rewindTo\":\"g1\"}"));
+	cr_assert(parse("{\"$rewindTo\":\"g1\"}"));
 	cr_assert_not(has("one"));
-	(void)take("{\"id\":\"u3\",\"type\":\"user\",\"content\":[{\"text\":\"z\"}]}");
+	(void)parse("{\"id\":\"u3\",\"type\":\"user\",\"content\":[{\"text\":\"z\"}]}");
 	cr_assert_not(has("one"));
 	/* The history as it is now: one result as it was, one masked. */
-	cr_assert(take("{\"$set\":{\"messages\":[{\"id\":\"r1\",\"type\":\"user\",\"content\":[{"
-		       "\"functionResponse\":{\"id\":\"one\",\"response\":{\"output\":\"text\"}}},{"
-		       "\"functionResponse\":{\"id\":\"two\",\"response\":{\"output\":\"masked\"}}}"
-		       "]}]}}"));
+	cr_assert(
+		parse("{\"$set\":{\"messages\":[{\"id\":\"r1\",\"type\":\"user\",\"content\":[{"
+		      "\"functionResponse\":{\"id\":\"one\",\"response\":{\"output\":\"text\"}}},{"
+		      "\"functionResponse\":{\"id\":\"two\",\"response\":{\"output\":\"masked\"}}}"
+		      "]}]}}"));
 	cr_assert(has("one") && !has("two"));
-	cr_assert(take("{\"$rewindTo\":\"unknown\"}"));
+	cr_assert(parse("{\"$rewindTo\":\"unknown\"}"));
 	cr_assert_not(has("one"));
 }
 
-Test(conversation, long_ones, .init = begin, .fini = end)
+Test(conversation, long_ones, .init = start, .fini = stop)
 {
 	enum { TURNS = 3000 };
 	char id[16], before[16], name[16];

@@ -34,7 +34,7 @@ static void stop(void)
 TestSuite(coverage, .init = start, .fini = stop);
 
 /* since: NULL: from the session's beginning. */
-static void take(const uint64_t *since)
+static void compute(const uint64_t *since)
 {
 	uint64_t counters[COUNTER_COUNT];
 
@@ -81,7 +81,7 @@ Test(coverage, supervised_calls_past_libc_are_seen)
 	add_process(1, CONTEXT_SUPERVISED, bun());
 	add_process(2, CONTEXT_SUPERVISED | CONTEXT_PARTIAL, bun());
 	segment_count(&world.segment, COUNTER_processes_attached, 3);
-	take(NULL);
+	compute(NULL);
 	cr_assert_eq(coverage.partial, 2);
 	cr_assert_eq(coverage.program_count, 2);
 	cr_assert_str_eq(coverage.programs[0].reason, "raw system calls (Bun)");
@@ -99,7 +99,7 @@ Test(coverage, counters)
 	segment_count(&world.segment, COUNTER_processes_unattached, 1);
 	segment_count(&world.segment, COUNTER_processes_supervised, 3);
 	segment_count(&world.segment, COUNTER_calls_unjudged, 7);
-	take(NULL);
+	compute(NULL);
 	cr_assert_eq(coverage.observed, 4); /* they are among those attached */
 	cr_assert_eq(coverage.supervised, 3);
 	cr_assert_eq(coverage.calls_unjudged, 7);
@@ -107,7 +107,7 @@ Test(coverage, counters)
 		since[i] = segment_counter(&world.segment, (enum counter)i);
 	segment_count(&world.segment, COUNTER_processes_attached, 1);
 	segment_count(&world.segment, COUNTER_processes_supervised, 1);
-	take(since);
+	compute(since);
 	cr_assert_eq(coverage.observed, 1);
 	cr_assert_eq(coverage.supervised, 1);
 	cr_assert_eq(coverage.calls_unjudged, 0);
@@ -129,7 +129,7 @@ Test(coverage, each_open_counts_once)
 	}
 	segment_count(&world.segment, COUNTER_opens,
 		      100); /* of programs whose slots are another's by now */
-	take(NULL);
+	compute(NULL);
 	cr_assert_eq(coverage.opens, 100 + 2 * (5 + 2));
 }
 

@@ -14,19 +14,19 @@
 static struct events *events;
 static struct event event;
 
-static void begin(void)
+static void init(void)
 {
 	journal_file_open("test");
 }
 
-static void end(void)
+static void finish(void)
 {
 	events_close(events);
 	journal_file_close();
 }
 
-TestSuite(events, .init = begin, .fini = end);
-TestSuite(event_filter, .init = begin, .fini = end);
+TestSuite(events, .init = init, .fini = finish);
+TestSuite(event_filter, .init = init, .fini = finish);
 
 /* ---- writing ---- */
 
@@ -50,15 +50,15 @@ static struct journal_record blank(enum journal_op op, uint32_t process, const c
 					.fd = -1 };
 }
 
-static uint32_t put(struct journal_record record)
+static uint32_t append(struct journal_record record)
 {
 	uint32_t number = journal_write(&journal, &record, NULL, 0, true);
 	must(number);
 	return number;
 }
 
-static uint32_t put_life(enum journal_op op, const char *executable, const char *where,
-			 struct journal_process process)
+static uint32_t append_process(enum journal_op op, const char *executable, const char *where,
+			       struct journal_process process)
 {
 	struct journal_record record = blank(op, 0, executable);
 	record.directory = where ? text(where) : 0;
@@ -69,45 +69,45 @@ static uint32_t put_life(enum journal_op op, const char *executable, const char 
 
 static uint32_t start(uint32_t pid, const char *where)
 {
-	return put_life(JOURNAL_START, "/usr/bin/cc", where,
-			(struct journal_process){ .pid = pid,
-						  .parent_pid = 1,
-						  .role = ROLE_TOOL,
-						  .scope_id = 7,
-						  .epoch = 70,
-						  .serial = pid * 10 });
+	return append_process(JOURNAL_START, "/usr/bin/cc", where,
+			      (struct journal_process){ .pid = pid,
+							.parent_pid = 1,
+							.role = ROLE_TOOL,
+							.scope_id = 7,
+							.epoch = 70,
+							.serial = pid * 10 });
 }
 
 static uint32_t copy_of(uint32_t starter, uint32_t pid)
 {
-	return put_life(
+	return append_process(
 		JOURNAL_FORK, NULL, directory,
 		(struct journal_process){ .pid = pid, .parent_pid = 100, .starter = starter });
 }
 
-static uint32_t put_name(enum journal_op op, uint32_t process, const char *name)
+static uint32_t append_name(enum journal_op op, uint32_t process, const char *name)
 {
-	return put(blank(op, process, name));
+	return append(blank(op, process, name));
 }
 
 /* A name relative to a descriptor that a record opened. */
-static uint32_t put_at(enum journal_op op, uint32_t process, uint32_t opened, const char *name)
+static uint32_t append_at(enum journal_op op, uint32_t process, uint32_t opened, const char *name)
 {
 	struct journal_record record = blank(op, process, name);
 	record.directory_fd = 3;
 	record.directory = opened;
 	record.fd = op == JOURNAL_OPEN ? 3 : -1;
-	return put(record);
+	return append(record);
 }
 
 /* By a child between vfork and exec, that does not tell where it is. */
-static uint32_t put_vforked(enum journal_op op, uint32_t process, uint32_t pid, const char *name)
+static uint32_t append_vforked(enum journal_op op, uint32_t process, uint32_t pid, const char *name)
 {
 	struct journal_record record = blank(op, process, name);
 	record.directory = 0;
 	record.tid = pid;
 	record.marks = JOURNAL_VFORKED;
-	return put(record);
+	return append(record);
 }
 
 /* ---- reading ---- */
@@ -138,7 +138,7 @@ Test(events, who)
 	record.head.error = EACCES;
 	record.tid = 101;
 	record.time_realtime_ns = 5;
-	uint32_t number = put(record);
+	uint32_t number = append(record);
 
 	next(JOURNAL_START);
 	cr_assert_eq(event.process, process);
@@ -165,11 +165,11 @@ Test(events, a_program_is_joined_with_its_announcement)
 	uint32_t process = start(100, "/w");
 	struct journal_record record = blank(JOURNAL_EXEC, process, "/bin/a");
 	record.amount = 2000; /* pid * 10: start() */
-	uint32_t exec = put(record);
+	uint32_t exec = append(record);
 	start(200, "/w");
 	record = blank(JOURNAL_EXEC_FAILED, process, NULL);
 	record.amount = 3000;
-	put(record);
+	append(record);
 
 	next(JOURNAL_EXEC);
 	next(JOURNAL_START);
@@ -181,21 +181,21 @@ Test(events, a_program_is_joined_with_its_announcement)
 Test(events, relative_names)
 {
 	uint32_t process = start(100, "/w");
-	put_name(JOURNAL_DELETE, process, "a");
-	put_name(JOURNAL_DELETE, process, "./b//../c/.");
-	put_name(JOURNAL_DELETE, process, "/x/../y");
-	put_name(JOURNAL_DELETE, process, "../../../z");
-	put_name(JOURNAL_DELETE, process, "");
-	struct journal_record told = blank(JOURNAL_DELETE, process, "a");
-	told.directory = text("/elsewhere");
-	put(told);
-	put_name(JOURNAL_EXEC, process, "found-through-path");
-	put_name(JOURNAL_EXEC, process, "./here");
-	put_name(JOURNAL_UNOBSERVED, 0, "name");
-	put_name(JOURNAL_UNOBSERVED, 0, "/memfd:name");
+	append_name(JOURNAL_DELETE, process, "a");
+	append_name(JOURNAL_DELETE, process, "./b//../c/.");
+	append_name(JOURNAL_DELETE, process, "/x/../y");
+	append_name(JOURNAL_DELETE, process, "../../../z");
+	append_name(JOURNAL_DELETE, process, "");
+	struct journal_record elsewhere = blank(JOURNAL_DELETE, process, "a");
+	elsewhere.directory = text("/elsewhere");
+	append(elsewhere);
+	append_name(JOURNAL_EXEC, process, "found-through-path");
+	append_name(JOURNAL_EXEC, process, "./here");
+	append_name(JOURNAL_UNOBSERVED, 0, "name");
+	append_name(JOURNAL_UNOBSERVED, 0, "/memfd:name");
 	struct journal_record pattern = blank(JOURNAL_LIST, process, "*.c");
 	pattern.marks = JOURNAL_PATTERN;
-	put(pattern);
+	append(pattern);
 
 	next_is(JOURNAL_DELETE, "/w/a");
 	cr_assert_str_eq(event.directory, "/w");
@@ -220,17 +220,17 @@ Test(events, without_a_directory_nothing_is_known)
 	uint32_t process = start(100, "/w");
 	directory =
 		NULL; /* the library did not know it then; where the process was before says nothing */
-	put_name(JOURNAL_DELETE, process, "a");
-	put_name(JOURNAL_CHDIR, process, "/now");
-	put_name(JOURNAL_DELETE, process, "a");
+	append_name(JOURNAL_DELETE, process, "a");
+	append_name(JOURNAL_CHDIR, process, "/now");
+	append_name(JOURNAL_DELETE, process, "a");
 	directory = "(unreachable)/w";
-	put_name(JOURNAL_DELETE, process, "a");
-	put_name(JOURNAL_DELETE, process, "/a");
+	append_name(JOURNAL_DELETE, process, "a");
+	append_name(JOURNAL_DELETE, process, "/a");
 	directory = "/told";
-	put_name(JOURNAL_DELETE, 0, "a");
+	append_name(JOURNAL_DELETE, 0, "a");
 	struct journal_record none = blank(JOURNAL_DELETE, process, "a");
 	none.directory_fd = -1; /* unlinkat(-1, "a"): no folder, though there is a text */
-	put(none);
+	append(none);
 
 	next_is(JOURNAL_DELETE, NULL);
 	next_is(JOURNAL_DELETE, NULL);
@@ -245,17 +245,17 @@ Test(events, without_a_directory_nothing_is_known)
 Test(events, chdir_tells_its_directory)
 {
 	uint32_t process = start(100, "/w");
-	uint32_t top = put_name(JOURNAL_OPEN, process, "/top");
+	uint32_t top = append_name(JOURNAL_OPEN, process, "/top");
 	struct journal_record by_descriptor = blank(JOURNAL_CHDIR, process, "d");
 	by_descriptor.directory_fd = 3; /* as of the open of "d" */
 	by_descriptor.directory = top;
 	by_descriptor.fd = 5;
 
-	put_name(JOURNAL_CHDIR, process, "sub");
-	put(by_descriptor);
+	append_name(JOURNAL_CHDIR, process, "sub");
+	append(by_descriptor);
 	by_descriptor = blank(JOURNAL_CHDIR, process, NULL);
 	by_descriptor.fd = 6;
-	put(by_descriptor);
+	append(by_descriptor);
 
 	next_is(JOURNAL_CHDIR, "/w/sub");
 	next_is(JOURNAL_CHDIR, "/top/d");
@@ -265,13 +265,13 @@ Test(events, chdir_tells_its_directory)
 Test(events, names_relative_to_a_descriptor)
 {
 	uint32_t process = start(100, "/w");
-	uint32_t d = put_name(JOURNAL_OPEN, process, "d");
-	uint32_t l = put_name(JOURNAL_LIST, process, "l");
-	put_at(JOURNAL_DELETE, process, d, "x");
-	put_at(JOURNAL_DELETE, process, d, "../x");
-	put_at(JOURNAL_DELETE, process, d, "/x");
-	put_at(JOURNAL_DELETE, process, 0, "x");
-	put_at(JOURNAL_DELETE, process, put_at(JOURNAL_OPEN, process, l, "../e/./f"), "x");
+	uint32_t d = append_name(JOURNAL_OPEN, process, "d");
+	uint32_t l = append_name(JOURNAL_LIST, process, "l");
+	append_at(JOURNAL_DELETE, process, d, "x");
+	append_at(JOURNAL_DELETE, process, d, "../x");
+	append_at(JOURNAL_DELETE, process, d, "/x");
+	append_at(JOURNAL_DELETE, process, 0, "x");
+	append_at(JOURNAL_DELETE, process, append_at(JOURNAL_OPEN, process, l, "../e/./f"), "x");
 
 	next_is(JOURNAL_DELETE, "/w/d/x");
 	cr_assert_str_eq(event.directory, "/w/d");
@@ -285,8 +285,8 @@ Test(events, names_relative_to_a_descriptor)
 Test(events, a_second_name_is_relative_to_its_own_directory)
 {
 	uint32_t process = start(100, "/w");
-	uint32_t d = put_name(JOURNAL_OPEN, process, "d");
-	uint32_t l = put_name(JOURNAL_LIST, process, "l");
+	uint32_t d = append_name(JOURNAL_OPEN, process, "d");
+	uint32_t l = append_name(JOURNAL_LIST, process, "l");
 	struct journal_record both = blank(JOURNAL_RENAME, process, "old");
 	both.directory_fd = 3;
 	both.directory = d;
@@ -314,7 +314,7 @@ Test(events, a_second_name_is_relative_to_its_own_directory)
 		both.fd = CASES[i].fd;
 		both.amount = (CASES[i].is_text ? text("/now") : l) + CASES[i].more;
 		both.time_realtime_ns = 0;
-		put(both);
+		append(both);
 	}
 	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
 		next_is(CASES[i].op, "/w/d/old");
@@ -331,13 +331,13 @@ Test(events, directories_opened_relative_to_each_other)
 {
 	enum { DEEP = 1000, TOO_DEEP = 1100 };
 	uint32_t process = start(100, "/w");
-	uint32_t opened = put_name(JOURNAL_OPEN, process, "d");
+	uint32_t opened = append_name(JOURNAL_OPEN, process, "d");
 	for (int i = 1; i <= TOO_DEEP; i++) {
 		if (i == DEEP)
-			put_at(JOURNAL_DELETE, process, opened, "x");
-		opened = put_at(JOURNAL_OPEN, process, opened, "d");
+			append_at(JOURNAL_DELETE, process, opened, "x");
+		opened = append_at(JOURNAL_OPEN, process, opened, "d");
 	}
-	put_at(JOURNAL_DELETE, process, opened, "x");
+	append_at(JOURNAL_DELETE, process, opened, "x");
 
 	next(JOURNAL_DELETE);
 	cr_assert_eq(strlen(event.resolved), strlen("/w/x") + 2 * DEEP);
@@ -351,17 +351,17 @@ Test(events, what_opened_no_directory_is_none)
 	failed.head.error = EACCES;
 	struct journal_record pattern = blank(JOURNAL_LIST, process, "*");
 	pattern.marks = JOURNAL_PATTERN;
-	const uint32_t OPENED[] = { put(failed),
-				    put(pattern),
-				    put_name(JOURNAL_OPEN, process, NULL),
-				    put_name(JOURNAL_OPEN, process, ""),
-				    put_name(JOURNAL_DELETE, process, "d"),
-				    put_vforked(JOURNAL_OPEN, process, 300, "d"),
+	const uint32_t OPENED[] = { append(failed),
+				    append(pattern),
+				    append_name(JOURNAL_OPEN, process, NULL),
+				    append_name(JOURNAL_OPEN, process, ""),
+				    append_name(JOURNAL_DELETE, process, "d"),
+				    append_vforked(JOURNAL_OPEN, process, 300, "d"),
 				    text("/w/text"),
 				    process };
 
 	for (size_t i = 0; i < sizeof(OPENED) / sizeof(OPENED[0]); i++)
-		put_at(JOURNAL_CREATE, process, OPENED[i], "x");
+		append_at(JOURNAL_CREATE, process, OPENED[i], "x");
 	for (size_t i = 0; i < sizeof(OPENED) / sizeof(OPENED[0]); i++)
 		next_is(JOURNAL_CREATE, NULL);
 }
@@ -370,10 +370,10 @@ Test(events, an_open_that_comes_later_or_is_itself_is_none)
 {
 	uint32_t process = start(100, "/w");
 	(void)text("/d");
-	uint32_t later = put_at(JOURNAL_DELETE, process, 0, "d") + 2;
-	cr_assert_eq(put_at(JOURNAL_DELETE, process, later, "d"), later - 1);
-	cr_assert_eq(put_at(JOURNAL_OPEN, process, 0, "/d"), later);
-	cr_assert_eq(put_at(JOURNAL_OPEN, process, later + 1, "d"), later + 1);
+	uint32_t later = append_at(JOURNAL_DELETE, process, 0, "d") + 2;
+	cr_assert_eq(append_at(JOURNAL_DELETE, process, later, "d"), later - 1);
+	cr_assert_eq(append_at(JOURNAL_OPEN, process, 0, "/d"), later);
+	cr_assert_eq(append_at(JOURNAL_OPEN, process, later + 1, "d"), later + 1);
 
 	next(JOURNAL_DELETE);
 	next_is(JOURNAL_DELETE, NULL);
@@ -385,16 +385,16 @@ Test(events, a_read_has_the_path_of_its_open)
 {
 	uint32_t process = start(100, "/w");
 	struct journal_record read = blank(JOURNAL_READ, process, "a");
-	put_name(JOURNAL_CHDIR, process, "/elsewhere");
+	append_name(JOURNAL_CHDIR, process, "/elsewhere");
 	read.fd = 3;
-	put(read); /* where the process is now does not matter */
-	put_vforked(JOURNAL_DELETE, process, 300, "x");
+	append(read); /* where the process is now does not matter */
+	append_vforked(JOURNAL_DELETE, process, 300, "x");
 	read = blank(JOURNAL_METADATA, process, "b");
 	read.directory = 0;
 	read.tid = 300;
 	read.marks = JOURNAL_VFORKED;
 	read.fd = 3;
-	put(read); /* nor where a child is */
+	append(read); /* nor where a child is */
 
 	next_is(JOURNAL_READ, "/w/a");
 	next_is(JOURNAL_DELETE, "/elsewhere/x");
@@ -404,13 +404,13 @@ Test(events, a_read_has_the_path_of_its_open)
 Test(events, fork)
 {
 	uint32_t process = start(100, "/w");
-	uint32_t opened = put_name(JOURNAL_OPEN, process, "d");
+	uint32_t opened = append_name(JOURNAL_OPEN, process, "d");
 	directory = "/w/sub";
 	uint32_t child = copy_of(process, 200);
-	put_name(JOURNAL_DELETE, child, "a");
-	put_at(JOURNAL_DELETE, child, opened, "a"); /* its starter's descriptor */
-	put_vforked(JOURNAL_DELETE, child, 300, "a");
-	put_vforked(JOURNAL_DELETE, process, 301, "a");
+	append_name(JOURNAL_DELETE, child, "a");
+	append_at(JOURNAL_DELETE, child, opened, "a"); /* its starter's descriptor */
+	append_vforked(JOURNAL_DELETE, child, 300, "a");
+	append_vforked(JOURNAL_DELETE, process, 301, "a");
 
 	next(JOURNAL_FORK);
 	cr_assert_eq(event.pid, 200);
@@ -430,7 +430,7 @@ Test(events, a_vforked_child_begins_where_its_parent_is)
 	uint32_t process = start(100, "/w");
 	struct journal_record failed = blank(JOURNAL_CHDIR, process, "none");
 	failed.head.error = ENOENT;
-	uint32_t top = put_name(JOURNAL_OPEN, process, "/top");
+	uint32_t top = append_name(JOURNAL_OPEN, process, "/top");
 	struct journal_record by_descriptor = blank(JOURNAL_CHDIR, process, "d");
 	by_descriptor.directory_fd = 3;
 	by_descriptor.directory = top;
@@ -438,23 +438,23 @@ Test(events, a_vforked_child_begins_where_its_parent_is)
 	struct journal_record read = blank(JOURNAL_READ, process, "r");
 	read.fd = 3;
 
-	put_vforked(JOURNAL_DELETE, process, 300, "a");
-	put_name(JOURNAL_CHDIR, process, "sub");
-	put_vforked(JOURNAL_DELETE, process, 300, "a");
-	put(read); /* was opened elsewhere */
-	put_vforked(JOURNAL_DELETE, process, 300, "a");
+	append_vforked(JOURNAL_DELETE, process, 300, "a");
+	append_name(JOURNAL_CHDIR, process, "sub");
+	append_vforked(JOURNAL_DELETE, process, 300, "a");
+	append(read); /* was opened elsewhere */
+	append_vforked(JOURNAL_DELETE, process, 300, "a");
 	failed.directory = text("/w/sub");
-	put(failed);
-	put_vforked(JOURNAL_DELETE, process, 300, "a");
-	put(by_descriptor);
-	put_vforked(JOURNAL_DELETE, process, 300, "a");
+	append(failed);
+	append_vforked(JOURNAL_DELETE, process, 300, "a");
+	append(by_descriptor);
+	append_vforked(JOURNAL_DELETE, process, 300, "a");
 	by_descriptor.path = by_descriptor.directory = 0;
 	by_descriptor.time_realtime_ns = 0;
-	put(by_descriptor);
-	put_vforked(JOURNAL_DELETE, process, 300, "a");
+	append(by_descriptor);
+	append_vforked(JOURNAL_DELETE, process, 300, "a");
 	directory = "/told";
-	put_name(JOURNAL_CREATE, process, "b");
-	put_vforked(JOURNAL_DELETE, process, 300, "a");
+	append_name(JOURNAL_CREATE, process, "b");
+	append_vforked(JOURNAL_DELETE, process, 300, "a");
 
 	next_is(JOURNAL_DELETE, "/w/a");
 	next_is(JOURNAL_DELETE, "/w/sub/a");
@@ -468,18 +468,18 @@ Test(events, a_vforked_child_begins_where_its_parent_is)
 Test(events, a_vforked_child_that_renames)
 {
 	uint32_t process = start(100, "/w");
-	put_vforked(JOURNAL_CHDIR, process, 300, "sub");
-	put_vforked(JOURNAL_CHDIR, process, 300, "../deep/er");
+	append_vforked(JOURNAL_CHDIR, process, 300, "sub");
+	append_vforked(JOURNAL_CHDIR, process, 300, "../deep/er");
 	struct journal_record both = blank(JOURNAL_RENAME, process, "old");
 	both.directory = 0;
 	both.tid = 300;
 	both.marks = JOURNAL_VFORKED;
 	both.other_path = text("new");
 	both.fd = AT_FDCWD;
-	put(both);
+	append(both);
 	both.fd = both.directory_fd = 4; /* a descriptor that may be its own */
 	both.time_realtime_ns = 0;
-	put(both);
+	append(both);
 
 	next_is(JOURNAL_CHDIR, "/w/sub");
 	next_is(JOURNAL_CHDIR, "/w/deep/er");
@@ -493,16 +493,16 @@ Test(events, a_vforked_child_that_renames)
 Test(events, a_vforked_child_has_a_place_of_its_own)
 {
 	uint32_t process = start(100, "/w");
-	put_vforked(JOURNAL_DELETE, process, 300, "a");
-	put_vforked(JOURNAL_CHDIR, process, 300, "/child");
-	put_vforked(JOURNAL_DELETE, process, 300, "a");
-	put_name(JOURNAL_DELETE, process, "a");
-	put_vforked(JOURNAL_DELETE, process, 301, "a");
-	put_vforked(JOURNAL_EXEC, process, 300, "./x");
-	put_vforked(JOURNAL_EXEC_FAILED, process, 300, NULL);
-	put_vforked(JOURNAL_DELETE, process, 300, "a");
-	put_vforked(JOURNAL_EXEC, process, 300, "./x");
-	put_vforked(JOURNAL_DELETE, process, 300, "a"); /* another child with its number */
+	append_vforked(JOURNAL_DELETE, process, 300, "a");
+	append_vforked(JOURNAL_CHDIR, process, 300, "/child");
+	append_vforked(JOURNAL_DELETE, process, 300, "a");
+	append_name(JOURNAL_DELETE, process, "a");
+	append_vforked(JOURNAL_DELETE, process, 301, "a");
+	append_vforked(JOURNAL_EXEC, process, 300, "./x");
+	append_vforked(JOURNAL_EXEC_FAILED, process, 300, NULL);
+	append_vforked(JOURNAL_DELETE, process, 300, "a");
+	append_vforked(JOURNAL_EXEC, process, 300, "./x");
+	append_vforked(JOURNAL_DELETE, process, 300, "a"); /* another child with its number */
 
 	next_is(JOURNAL_DELETE, "/w/a");
 	cr_assert(event.vforked);
@@ -521,20 +521,20 @@ Test(events, a_vforked_child_has_a_place_of_its_own)
 Test(events, more_vforked_children_than_are_remembered)
 {
 	uint32_t process = start(100, "/w"), other = start(101, "/w");
-	put_vforked(JOURNAL_CHDIR, process, 299, "/child");
-	put_vforked(JOURNAL_EXEC, process, 299, "/x"); /* goes first */
+	append_vforked(JOURNAL_CHDIR, process, 299, "/child");
+	append_vforked(JOURNAL_EXEC, process, 299, "/x"); /* goes first */
 	for (uint32_t i = 0; i < EVENT_VFORKED_MAX; i++)
-		put_vforked(JOURNAL_CHDIR, process, 300 + i, "/child");
-	put_vforked(JOURNAL_DELETE, process, 300, "a");
-	put_vforked(JOURNAL_DELETE, process, 900, "a");
-	put_vforked(JOURNAL_CHDIR, other, 300, "/other");
-	put_vforked(JOURNAL_DELETE, process, 300, "a");
-	put_vforked(JOURNAL_DELETE, process, 301, "a");
-	put_vforked(JOURNAL_DELETE, other, 301, "a");
-	put_vforked(JOURNAL_DELETE, other, 300, "a");
-	put_vforked(JOURNAL_EXIT, other, 300, NULL);
-	put_vforked(JOURNAL_DELETE, other, 300, "a");
-	put_name(JOURNAL_DELETE, process, "a");
+		append_vforked(JOURNAL_CHDIR, process, 300 + i, "/child");
+	append_vforked(JOURNAL_DELETE, process, 300, "a");
+	append_vforked(JOURNAL_DELETE, process, 900, "a");
+	append_vforked(JOURNAL_CHDIR, other, 300, "/other");
+	append_vforked(JOURNAL_DELETE, process, 300, "a");
+	append_vforked(JOURNAL_DELETE, process, 301, "a");
+	append_vforked(JOURNAL_DELETE, other, 301, "a");
+	append_vforked(JOURNAL_DELETE, other, 300, "a");
+	append_vforked(JOURNAL_EXIT, other, 300, NULL);
+	append_vforked(JOURNAL_DELETE, other, 300, "a");
+	append_name(JOURNAL_DELETE, process, "a");
 
 	next_is(JOURNAL_DELETE, "/child/a");
 	next_is(JOURNAL_DELETE, "/w/a");
@@ -546,18 +546,18 @@ Test(events, more_vforked_children_than_are_remembered)
 	next_is(JOURNAL_DELETE, "/w/a");
 }
 
-Test(events, an_epoch_ends_where_everything_is_forgotten)
+Test(events, an_epoch_ends_where_everything_is_invalidated)
 {
 	uint32_t process = start(100, "/w");
-	struct journal_record forgotten = blank(JOURNAL_FORGOTTEN, 0, "/w/x");
-	put(forgotten);
-	forgotten.path = 0;
-	forgotten.amount = 8;
-	put(forgotten);
-	put_name(JOURNAL_DELETE, process, "a");
-	forgotten.amount = 7;
-	put(forgotten);
-	put_name(JOURNAL_DELETE, process, "a");
+	struct journal_record invalidated = blank(JOURNAL_FORGOTTEN, 0, "/w/x");
+	append(invalidated);
+	invalidated.path = 0;
+	invalidated.amount = 8;
+	append(invalidated);
+	append_name(JOURNAL_DELETE, process, "a");
+	invalidated.amount = 7;
+	append(invalidated);
+	append_name(JOURNAL_DELETE, process, "a");
 
 	next(JOURNAL_DELETE);
 	cr_assert_eq(event.epoch, 70);
@@ -571,10 +571,10 @@ Test(events, processes_are_bounded)
 	for (uint32_t i = 0; i < EVENT_PROCESSES_MAX; i++)
 		start(100 + i, "/w");
 	uint32_t child = copy_of(first, 98);
-	put_vforked(JOURNAL_DELETE, first, 300, "a");
-	put_name(JOURNAL_DELETE, first, "a");
-	put_vforked(JOURNAL_DELETE, first, 300, "a");
-	put_name(JOURNAL_DELETE, child, "a");
+	append_vforked(JOURNAL_DELETE, first, 300, "a");
+	append_name(JOURNAL_DELETE, first, "a");
+	append_vforked(JOURNAL_DELETE, first, 300, "a");
+	append_name(JOURNAL_DELETE, child, "a");
 
 	next_is(JOURNAL_DELETE, NULL); /* where it is now, nobody remembers */
 	next_is(JOURNAL_DELETE, "/w/a");
@@ -590,11 +590,11 @@ Test(events, processes_are_bounded)
 Test(events, an_ended_process_goes_first)
 {
 	uint32_t first = start(99, "/w"), second = start(100, "/w");
-	put_name(JOURNAL_EXIT, second, NULL);
+	append_name(JOURNAL_EXIT, second, NULL);
 	for (uint32_t i = 0; i < EVENT_PROCESSES_MAX - 1; i++)
 		start(200 + i, "/w");
-	put_vforked(JOURNAL_DELETE, first, 400, "a");
-	put_vforked(JOURNAL_DELETE, second, 401, "a");
+	append_vforked(JOURNAL_DELETE, first, 400, "a");
+	append_vforked(JOURNAL_DELETE, second, 401, "a");
 
 	next_is(JOURNAL_DELETE, "/w/a");
 	next_is(JOURNAL_DELETE, NULL);
@@ -607,12 +607,12 @@ Test(events, those_that_ended_are_few)
 		last = start(100 + i, "/w");
 		first = first ? first : last;
 		second = i == 1 ? last : second;
-		put_name(JOURNAL_EXIT, last, NULL);
+		append_name(JOURNAL_EXIT, last, NULL);
 	}
-	put_vforked(JOURNAL_DELETE, last, 5000, "a");
-	put_vforked(JOURNAL_DELETE, second, 5001, "a");
-	put_vforked(JOURNAL_DELETE, first, 5002, "a");
-	put_name(JOURNAL_DELETE, first, "a");
+	append_vforked(JOURNAL_DELETE, last, 5000, "a");
+	append_vforked(JOURNAL_DELETE, second, 5001, "a");
+	append_vforked(JOURNAL_DELETE, first, 5002, "a");
+	append_name(JOURNAL_DELETE, first, "a");
 
 	next_is(JOURNAL_DELETE, "/w/a"); /* it comes late */
 	next_is(JOURNAL_DELETE, "/w/a");
@@ -626,8 +626,9 @@ Test(events, those_that_ended_are_few)
 
 static uint32_t start_as(enum role role, uint32_t context)
 {
-	return put_life(JOURNAL_START, "/usr/bin/x", "/w",
-			(struct journal_process){ .pid = 100, .role = role, .context = context });
+	return append_process(
+		JOURNAL_START, "/usr/bin/x", "/w",
+		(struct journal_process){ .pid = 100, .role = role, .context = context });
 }
 
 Test(events, a_change_is_its_processs)
@@ -648,8 +649,8 @@ Test(events, a_change_is_its_processs)
 	};
 	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
 		uint32_t process = start_as(CASES[i].role, CASES[i].context);
-		put_name(JOURNAL_DELETE, process, "a");
-		put_vforked(JOURNAL_DELETE, process, 300, "a");
+		append_name(JOURNAL_DELETE, process, "a");
+		append_vforked(JOURNAL_DELETE, process, 300, "a");
 	}
 	for (size_t i = 0; i < 2 * sizeof(CASES) / sizeof(CASES[0]); i++) {
 		next(JOURNAL_DELETE);
@@ -693,7 +694,7 @@ Test(events, calls_that_change_a_file)
 	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
 		struct journal_record record = blank(CASES[i].op, process, "a");
 		record.flags = CASES[i].flags;
-		put(record);
+		append(record);
 	}
 	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
 		next(CASES[i].op);
@@ -706,21 +707,21 @@ Test(events, what_changes_nothing_has_no_source)
 	uint32_t process = start_as(ROLE_TOOL, 0);
 	struct journal_record record = blank(JOURNAL_DELETE, process, "a");
 	record.head.error = ENOENT;
-	put(record);
-	put_name(JOURNAL_DELETE, process, "/wide/a");
-	put_name(JOURNAL_DELETE, process, "/tmp/a");
-	put_name(JOURNAL_DELETE, 0, "/w/a"); /* by nobody knows whom */
+	append(record);
+	append_name(JOURNAL_DELETE, process, "/wide/a");
+	append_name(JOURNAL_DELETE, process, "/tmp/a");
+	append_name(JOURNAL_DELETE, 0, "/w/a"); /* by nobody knows whom */
 	directory = NULL;
-	put_name(JOURNAL_DELETE, process, "a");
+	append_name(JOURNAL_DELETE, process, "a");
 	directory = "/w";
 	record = blank(JOURNAL_RENAME, process, "/tmp/a");
 	record.other_path = text("a");
 	record.fd = AT_FDCWD;
 	record.amount = text("/w");
-	put(record);
+	append(record);
 	record = blank(JOURNAL_DELETE, process, "a");
 	record.marks = JOURNAL_ATTEMPTED;
-	put(record);
+	append(record);
 
 	for (int i = 0; i < 5; i++) {
 		next(JOURNAL_DELETE);
@@ -735,21 +736,23 @@ Test(events, what_changes_nothing_has_no_source)
 Test(events, a_record_tells_its_source)
 {
 	uint32_t process = start_as(ROLE_TOOL, 0);
-	static const uint8_t TOLD[] = { SOURCE_NONE,         SOURCE_AGENT, SOURCE_TOOL, SOURCE_USER,
-					SOURCE_UNATTRIBUTED, SOURCE_COUNT, 255 };
-	for (size_t i = 0; i < sizeof(TOLD); i++) {
+	static const uint8_t SOURCES[] = { SOURCE_NONE, SOURCE_AGENT,        SOURCE_TOOL,
+					   SOURCE_USER, SOURCE_UNATTRIBUTED, SOURCE_COUNT,
+					   255 };
+	for (size_t i = 0; i < sizeof(SOURCES); i++) {
 		struct journal_record record = blank(JOURNAL_EDITED, process, "/elsewhere");
-		record.decision = TOLD[i];
-		put(record);
+		record.decision = SOURCES[i];
+		append(record);
 		record = blank(JOURNAL_CHANGED, 0, "/w/a");
-		record.decision = TOLD[i];
-		put(record);
+		record.decision = SOURCES[i];
+		append(record);
 	}
-	put_name(JOURNAL_GIVEN, process, "/w/a");
-	put_name(JOURNAL_MENTIONED, 0, "/w/a");
+	append_name(JOURNAL_GIVEN, process, "/w/a");
+	append_name(JOURNAL_MENTIONED, 0, "/w/a");
 
-	for (size_t i = 0; i < sizeof(TOLD); i++) {
-		enum source source = TOLD[i] < SOURCE_COUNT ? (enum source)TOLD[i] : SOURCE_NONE;
+	for (size_t i = 0; i < sizeof(SOURCES); i++) {
+		enum source source = SOURCES[i] < SOURCE_COUNT ? (enum source)SOURCES[i]
+							       : SOURCE_NONE;
 		next_is(JOURNAL_EDITED, "/elsewhere");
 		cr_assert_eq(event.source, source);
 		next_is(JOURNAL_CHANGED, "/w/a");
@@ -792,8 +795,8 @@ static unsigned char *unit(uint32_t number)
 Test(events, a_damaged_record_is_an_event)
 {
 	uint32_t process = start(100, "/w");
-	uint32_t damaged = put_name(JOURNAL_DELETE, process, "a");
-	put_name(JOURNAL_CREATE, process, "b");
+	uint32_t damaged = append_name(JOURNAL_DELETE, process, "a");
+	append_name(JOURNAL_CREATE, process, "b");
 	unit(damaged)[20] ^= 1;
 
 	next(EVENT_DAMAGED);
@@ -808,7 +811,7 @@ Test(events, a_damaged_text_is_not_known)
 {
 	uint32_t process = start(100, "/w");
 	uint32_t name = text("/w/secret");
-	put_name(JOURNAL_DELETE, process, "/w/secret");
+	append_name(JOURNAL_DELETE, process, "/w/secret");
 	unit(name)[12] ^= 1;
 
 	next_is(JOURNAL_DELETE, NULL);
@@ -818,7 +821,7 @@ Test(events, a_damaged_text_is_not_known)
 Test(events, a_process_whose_first_record_is_damaged)
 {
 	uint32_t process = start(100, "/w");
-	put_name(JOURNAL_DELETE, process, "a");
+	append_name(JOURNAL_DELETE, process, "a");
 	unit(process)[70] ^= 1;
 
 	next_is(JOURNAL_DELETE, "/w/a");
@@ -837,7 +840,7 @@ Test(events, hostile_numbers)
 		struct journal_record record = blank(JOURNAL_DELETE, NUMBERS[i], NULL);
 		record.path = NUMBERS[i] == name ? process : NUMBERS[i];
 		record.directory = record.other_path = record.path;
-		put(record);
+		append(record);
 		for (int fd = AT_FDCWD; fd <= 3; fd += 3 - AT_FDCWD) {
 			record = blank(JOURNAL_RENAME, process, "a");
 			record.directory_fd = record.fd = fd;
@@ -845,7 +848,7 @@ Test(events, hostile_numbers)
 			record.directory = NUMBERS[i] == name && fd == AT_FDCWD ? process
 										: NUMBERS[i];
 			record.amount = (uint64_t)record.directory << 32 | record.directory;
-			put(record);
+			append(record);
 		}
 	}
 	for (size_t i = 0; i < sizeof(NUMBERS) / sizeof(NUMBERS[0]); i++) {
@@ -867,8 +870,8 @@ Test(events, starters_in_a_circle)
 	cr_assert_eq(copy_of(next_fork, 201), next_fork); /* its own starter */
 	copy_of(next_fork + 4, 202);                      /* one that comes later */
 	copy_of(next_fork + 2, 203);
-	put_name(JOURNAL_DELETE, next_fork, "a");
-	put_name(JOURNAL_DELETE, next_fork + 4, "a");
+	append_name(JOURNAL_DELETE, next_fork, "a");
+	append_name(JOURNAL_DELETE, next_fork + 4, "a");
 
 	next(JOURNAL_DELETE);
 	cr_assert_eq(event.pid, 201);
@@ -879,11 +882,11 @@ Test(events, starters_in_a_circle)
 
 Test(events, a_process_that_comes_later_is_none)
 {
-	uint32_t first = put_name(JOURNAL_DELETE, 0, "a");
+	uint32_t first = append_name(JOURNAL_DELETE, 0, "a");
 	uint32_t later = first + 3; /* behind a record and a text; "a" and "/w" are there already */
-	put_name(JOURNAL_DELETE, later, "a");
+	append_name(JOURNAL_DELETE, later, "a");
 	cr_assert_eq(start(100, "/w"), later);
-	put_name(JOURNAL_CREATE, later, "a");
+	append_name(JOURNAL_CREATE, later, "a");
 
 	next(JOURNAL_DELETE);
 	next(JOURNAL_DELETE);
@@ -896,10 +899,10 @@ Test(events, a_nul_is_no_part_of_a_path)
 	uint32_t process = start(100, "/w");
 	struct journal_record record = blank(JOURNAL_DELETE, process, NULL);
 	record.path = journal_text(&journal, "/w/a\0b", 6, true);
-	put(record);
+	append(record);
 	record = blank(JOURNAL_EXEC, process, "/bin/a");
 	record.other_path = journal_text(&journal, "a\0b c\0", 6, true);
-	put(record);
+	append(record);
 
 	next_is(JOURNAL_DELETE, NULL);
 	next(JOURNAL_EXEC);
@@ -912,17 +915,17 @@ Test(events, what_was_cut_is_not_resolved)
 	uint32_t process = start(100, "/w");
 	memset(longest, 'x', sizeof(longest) - 1);
 	longest[0] = '/';
-	put_name(JOURNAL_DELETE, process, longest);
+	append_name(JOURNAL_DELETE, process, longest);
 	longest[4096] = '\0';
 	struct journal_record record = blank(JOURNAL_RENAME, process, longest);
 	record.marks = JOURNAL_CUT;
 	record.other_path = text("new");
 	record.fd = AT_FDCWD;
 	record.amount = text("/w");
-	put(record);
+	append(record);
 	record.marks = 0;
 	record.time_realtime_ns = 0;
-	put(record);
+	append(record);
 
 	next_is(JOURNAL_DELETE, NULL);
 	cr_assert_eq(strlen(event.path), JOURNAL_TEXT_BYTES_MAX);
@@ -942,7 +945,7 @@ Test(events, undone_records_are_passed_and_counted)
 	uint32_t process = start(100, "/w");
 	uint64_t undone = reserve(1);
 	uint64_t abandoned = reserve(1);
-	put_name(JOURNAL_DELETE, process, "a");
+	append_name(JOURNAL_DELETE, process, "a");
 	cr_assert(journal_abandon(&journal, abandoned));
 
 	next(JOURNAL_START);
@@ -959,7 +962,7 @@ Test(events, one_that_was_finished_meanwhile_is_not_passed)
 	uint32_t process = start(100, "/w");
 	struct journal other = journal;
 	uint64_t undone = reserve(1);
-	put_name(JOURNAL_DELETE, process, "a");
+	append_name(JOURNAL_DELETE, process, "a");
 
 	next(JOURNAL_START);
 	cr_assert_eq(events_next(events, &event), EVENTS_UNDONE);
@@ -977,11 +980,11 @@ Test(events, growth_is_followed)
 	cr_assert_eq(events_next(events, &event), EVENTS_END);
 	uint32_t process = start(100, "/w");
 	for (int i = 0; i < 3 * JOURNAL_CHUNK_UNITS; i++)
-		put_name(JOURNAL_DELETE, process, "a");
+		append_name(JOURNAL_DELETE, process, "a");
 	for (int i = 0; i < 3 * JOURNAL_CHUNK_UNITS; i++)
 		next_is(JOURNAL_DELETE, "/w/a");
 	cr_assert_eq(events_next(events, &event), EVENTS_END);
-	put_name(JOURNAL_CREATE, process, "b");
+	append_name(JOURNAL_CREATE, process, "b");
 	next_is(JOURNAL_CREATE, "/w/b");
 }
 
@@ -989,7 +992,7 @@ Test(events, without_follow_it_ends_where_it_was)
 {
 	uint32_t process = start(100, "/w");
 	next(JOURNAL_START);
-	put_name(JOURNAL_DELETE, process, "a");
+	append_name(JOURNAL_DELETE, process, "a");
 	cr_assert_eq(events_next(events, &event), EVENTS_END);
 }
 

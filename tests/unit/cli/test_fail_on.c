@@ -141,7 +141,7 @@ Test(fail_on, a_long_line_is_cut)
 	cr_assert_eq(strlen(line), FAIL_ON_LINE_BYTES - 1);
 }
 
-Test(fail_on, a_gate_that_cannot_look_does_not_pass)
+Test(fail_on, a_gate_that_observed_nothing_does_not_pass)
 {
 	cr_assert_eq(fail_on_blind(FAIL_ON_STALE, "off", 0, line), EXIT_CODE_INCOMPLETE);
 	cr_assert_str_eq(line, "status 16, the command's own was 0: nothing was observed: off");

@@ -6,23 +6,23 @@
 
 static struct journal_reader *reader;
 
-static void begin(void)
+static void start(void)
 {
 	journal_file_open("test");
 	reader = calloc(1, sizeof(*reader));
 	must(reader && journal_reader_open(path, reader) == 0);
 }
 
-static void end(void)
+static void stop(void)
 {
 	journal_reader_close(reader);
 	free(reader);
 	journal_file_close();
 }
 
-TestSuite(journal_reader, .init = begin, .fini = end);
+TestSuite(journal_reader, .init = start, .fini = stop);
 
-static uint32_t put(void)
+static uint32_t append(void)
 {
 	struct journal_record record = journal_blank(JOURNAL_DELETE);
 	uint32_t number = journal_write(&journal, &record, NULL, 0, true);
@@ -43,7 +43,7 @@ static void fill(uint64_t units)
 		memcpy(bytes, &random, sizeof(random));
 		must(journal_text(&journal, bytes, (random >> 8) % sizeof(bytes), true));
 		for (unsigned i = 0; i < random % 40; i++)
-			(void)put();
+			(void)append();
 	}
 }
 
@@ -111,7 +111,7 @@ Test(journal_reader, reads_where_a_word_can_be_loaded_at_once)
 	cr_assert(is_aligned(&reader->pieces[0]));
 }
 
-Test(journal_reader, goes_on_in_order_wherever_it_looks)
+Test(journal_reader, continues_in_order_from_any_place)
 {
 	fill(3 * JOURNAL_READER_AHEAD_UNITS);
 	uint64_t last = journal_end_unit(&journal) - 1;
@@ -127,7 +127,7 @@ Test(journal_reader, goes_on_in_order_wherever_it_looks)
 
 Test(journal_reader, sees_what_was_finished_since)
 {
-	uint32_t first = put(), second = put();
+	uint32_t first = append(), second = append();
 	uint64_t head;
 
 	memcpy(&head, unit(second), sizeof(head));
@@ -141,14 +141,14 @@ Test(journal_reader, sees_what_was_finished_since)
 	cr_assert_eq(journal_reader_behind_undone(reader, second), second);
 	cr_assert_eq(next(), JOURNAL_FOUND_RECORD);
 	cr_assert_eq(next(), JOURNAL_FOUND_END);
-	uint32_t third = put();
+	uint32_t third = append();
 	cr_assert_eq(next(), JOURNAL_FOUND_RECORD);
 	cr_assert_eq(entry.number, third);
 }
 
 Test(journal_reader, believes_damage_only_as_the_file_has_it)
 {
-	uint32_t number = put();
+	uint32_t number = append();
 
 	unit(number)[20] ^= 1;
 	at = number;
@@ -161,11 +161,11 @@ Test(journal_reader, believes_damage_only_as_the_file_has_it)
 
 Test(journal_reader, passes_over_one_being_filled_as_a_whole)
 {
-	uint32_t number = put();
+	uint32_t number = append();
 	struct journal_head head = { .op = JOURNAL_FILLING, .units = 3 };
 
-	(void)put();
-	(void)put();
+	(void)append();
+	(void)append();
 	memcpy(unit(number), &head, sizeof(head));
 	at = number;
 	cr_assert_eq(next(), JOURNAL_FOUND_UNDONE);
@@ -175,7 +175,7 @@ Test(journal_reader, passes_over_one_being_filled_as_a_whole)
 Test(journal_reader, ends_where_the_file_was_cut)
 {
 	fill(2 * JOURNAL_READER_AHEAD_UNITS);
-	uint32_t number = put();
+	uint32_t number = append();
 
 	must(truncate(path, (off_t)number * JOURNAL_UNIT_BYTES) == 0);
 	for (at = JOURNAL_UNITS_FIRST; next() == JOURNAL_FOUND_RECORD;)
@@ -191,7 +191,7 @@ Test(journal_reader, ends_where_the_file_was_cut)
 Test(journal_reader, goes_elsewhere)
 {
 	fill(4 * JOURNAL_READER_AHEAD_UNITS);
-	uint32_t number = put();
+	uint32_t number = append();
 
 	at = JOURNAL_UNITS_FIRST;
 	(void)next();

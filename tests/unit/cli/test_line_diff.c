@@ -25,7 +25,7 @@ static void write_lines(const char *path, const uint32_t *words, size_t count)
 	(void)fclose(file);
 }
 
-static uint64_t ours(const uint32_t *a, size_t a_count, const uint32_t *b, size_t b_count)
+static uint64_t count_changed(const uint32_t *a, size_t a_count, const uint32_t *b, size_t b_count)
 {
 	static struct shown_line left[8 * LINES], right[8 * LINES];
 
@@ -79,10 +79,10 @@ Test(line_diff, as_long_as_diff)
 				b[b_count++] = (uint32_t)(5000 + i); /* added */
 			b[b_count++] = edit == 2 ? (uint32_t)(9000 + i) : a[i];
 		}
-		cr_expect_eq(ours(a, a_count, b, b_count),
+		cr_expect_eq(count_changed(a, a_count, b, b_count),
 			     theirs(directory, a, a_count, b, b_count),
 			     "round %d, %zu lines: %llu, diff says %llu", round, a_count,
-			     (unsigned long long)ours(a, a_count, b, b_count),
+			     (unsigned long long)count_changed(a, a_count, b, b_count),
 			     (unsigned long long)theirs(directory, a, a_count, b, b_count));
 	}
 	(void)rmdir(directory);
@@ -101,7 +101,7 @@ Test(line_diff, few_words)
 		for (size_t i = 0; i < b_count; i++)
 			b[i] = (uint32_t)(rand() % 3);
 		bool same = a_count == b_count && memcmp(a, b, a_count * sizeof(*a)) == 0;
-		uint64_t bytes = ours(a, a_count, b, b_count);
+		uint64_t bytes = count_changed(a, a_count, b, b_count);
 		cr_expect_eq(bytes == 0, same);
 		cr_expect_lt(bytes, (a_count + b_count) * 3 + 64);
 	}
@@ -111,12 +111,12 @@ Test(line_diff, ends)
 {
 	const uint32_t a[] = { 1, 2, 3 }, b[] = { 1, 2, 4 };
 
-	cr_expect_eq(ours(a, 0, b, 0), 0u);
-	cr_expect_eq(ours(a, 3, a, 3), 0u);
+	cr_expect_eq(count_changed(a, 0, b, 0), 0u);
+	cr_expect_eq(count_changed(a, 3, a, 3), 0u);
 	/* @@ -1,3 +1,3 @@, two lines of context, one out, one in */
-	cr_expect_eq(ours(a, 3, b, 3), 16u + 4 * 3);
+	cr_expect_eq(count_changed(a, 3, b, 3), 16u + 4 * 3);
 	/* @@ -0,0 +1,3 @@ */
-	cr_expect_eq(ours(a, 0, b, 3), 16u + 3 * 3);
+	cr_expect_eq(count_changed(a, 0, b, 3), 16u + 3 * 3);
 }
 
 Test(line_diff, too_many_changes)
@@ -127,6 +127,6 @@ Test(line_diff, too_many_changes)
 		a[i] = (uint32_t)i;
 		b[i] = (uint32_t)(i + 100000);
 	}
-	cr_expect_eq(ours(a, 800, b, 800), UINT64_MAX);
-	cr_expect_neq(ours(a, 700, b, 700), UINT64_MAX);
+	cr_expect_eq(count_changed(a, 800, b, 800), UINT64_MAX);
+	cr_expect_neq(count_changed(a, 700, b, 700), UINT64_MAX);
 }

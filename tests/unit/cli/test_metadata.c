@@ -181,7 +181,7 @@ Test(metadata, reads_of_one_burst_are_one)
 	cr_assert_str_eq(entries("f", zero), "read_tool stale 1 - -; read_tool active 2 - -");
 }
 
-Test(metadata, what_happened_between_two_looks_is_in_order_of_time)
+Test(metadata, what_happened_between_two_scans_is_in_order_of_time)
 {
 	json_int_t zero = (json_int_t)(now_ns / 1000000);
 	(void)happen("f", SOURCE_READ);
@@ -308,7 +308,7 @@ Test(metadata, many_files)
 	json_decref(document);
 }
 
-Test(metadata, odd_names)
+Test(metadata, unusual_names)
 {
 	json_int_t zero = (json_int_t)(now_ns / 1000000);
 	static const char *const NAMES[] = { "bad\xff", "new\nline", "back\\slash", "quote\"",

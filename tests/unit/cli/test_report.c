@@ -11,19 +11,19 @@ enum { NAMES = 20 };
 
 static struct report report;
 
-static void begin(void)
+static void init(void)
 {
 	journal_file_open("test");
 	report = (struct report){ 0 };
 }
 
-static void end(void)
+static void finish(void)
 {
 	report_free(&report);
 	journal_file_close();
 }
 
-TestSuite(report, .init = begin, .fini = end);
+TestSuite(report, .init = init, .fini = finish);
 
 /* ---- writing ---- */
 
@@ -35,7 +35,7 @@ static uint32_t text(const char *prefix, int number)
 	return journal_text(&journal, bytes, (size_t)length, true);
 }
 
-static uint32_t put(struct journal_record record)
+static uint32_t append(struct journal_record record)
 {
 	uint32_t number = journal_write(&journal, &record, NULL, 0, true);
 	must(number);
@@ -63,12 +63,12 @@ static uint32_t start(int pid, const char *executable, int number)
 	return written;
 }
 
-static void put_read(uint32_t process, const char *prefix, int number, int fd, uint64_t bytes)
+static void append_read(uint32_t process, const char *prefix, int number, int fd, uint64_t bytes)
 {
 	struct journal_record record = about(JOURNAL_READ, process, prefix, number);
 	record.fd = fd;
 	record.amount = bytes;
-	(void)put(record);
+	(void)append(record);
 }
 
 static void gather(const struct report_limits *limits)
@@ -90,19 +90,19 @@ Test(report, rows_are_bounded_and_sums_are_not)
 					.unobserved = 2 };
 	for (int i = 0; i < NAMES; i++) {
 		uint32_t process = start(100 + i, "/bin/p", i % 5);
-		put_read(process, "/w/f", i, 3, 100);
+		append_read(process, "/w/f", i, 3, 100);
 		struct journal_record record = about(JOURNAL_CHANGED, 0, "/w/f", i);
 		record.decision = SOURCE_USER;
-		(void)put(record);
+		(void)append(record);
 		record = about(JOURNAL_RULED, process, "/w/f", i);
 		record.decision = RULE_ACTION_WARN;
 		record.flags = RULE_READ;
 		record.other_path = text("rule", i % 4);
-		(void)put(record);
+		(void)append(record);
 		record = about(JOURNAL_UNOBSERVED, 0, "go", i % 4);
 		record.count = 2;
-		(void)put(record);
-		(void)put(about(JOURNAL_EXEC, 0, "/bin/run", i));
+		(void)append(record);
+		(void)append(about(JOURNAL_EXEC, 0, "/bin/run", i));
 	}
 	gather(&limits);
 	cr_assert_eq(report.events, 6 * NAMES);
@@ -135,8 +135,8 @@ Test(report, paths_are_bounded_by_their_bytes)
 	struct report_limits limits = REPORT_LIMITS;
 	limits.file_bytes = 3 * sizeof("/w/f0");
 	for (int i = 0; i < 5; i++)
-		put_read(0, "/w/f", i, 3, 1);
-	put_read(0, "/w/f", 0, 3, 1); /* one that is there still counts */
+		append_read(0, "/w/f", i, 3, 1);
+	append_read(0, "/w/f", 0, 3, 1); /* one that is there still counts */
 	gather(&limits);
 	cr_assert_eq(report.file_count, 3);
 	cr_assert_eq(report.files_left_out, 2);
@@ -150,13 +150,13 @@ Test(report, more_descriptors_than_are_remembered)
 	struct journal_record total;
 
 	for (int i = 0; i < STREAMS; i++)
-		put_read(process, "/w/f", 0, i, 10);
+		append_read(process, "/w/f", 0, i, 10);
 	for (int fd = 0; fd < STREAMS; fd += STREAMS - 1) {
 		total = about(JOURNAL_READ_TOTAL, process, "/w/f", 0);
 		total.fd = fd;
 		total.amount = 30;
 		total.count = 2;
-		(void)put(total);
+		(void)append(total);
 	}
 	gather(NULL);
 	/* The oldest one was dropped, and is said to be uncertain; the youngest is known. */
@@ -172,7 +172,7 @@ Test(report, orders)
 	static const uint64_t BYTES[] = { 5, 9, 5, 0, 7 };
 
 	for (int i = 4; i >= 0; i--)
-		put_read(0, i == 4 ? "/x/f" : "/w/f", i, 3, BYTES[i]);
+		append_read(0, i == 4 ? "/x/f" : "/w/f", i, 3, BYTES[i]);
 	gather(NULL);
 	cr_assert_eq(report_files_by(&report, REPORT_BY_READ, 8, rows), 3);
 	cr_assert_str_eq(rows[0]->path, "/w/f1");

@@ -13,21 +13,21 @@ static struct report report;
 static char *page;
 static size_t page_bytes;
 
-static void begin(void)
+static void init(void)
 {
 	journal_file_open(HOSTILE);
 }
 
-static void end(void)
+static void finish(void)
 {
 	report_free(&report);
 	free(page);
 	journal_file_close();
 }
 
-TestSuite(report_html, .init = begin, .fini = end);
+TestSuite(report_html, .init = init, .fini = finish);
 
-static void put_open(const char *name)
+static void append_open(const char *name)
 {
 	struct journal_record record = journal_blank(JOURNAL_OPEN);
 	record.path = journal_text(&journal, name, strlen(name), true);
@@ -64,7 +64,7 @@ Test(report_html, nothing)
 Test(report_html, events_beyond_the_limit_are_counted)
 {
 	for (int i = 0; i < 10; i++)
-		put_open("/w/a");
+		append_open("/w/a");
 	struct packed_counts counts = pack(7);
 	cr_assert_eq(counts.events, 7);
 	cr_assert_eq(counts.left_out, 3);
@@ -76,9 +76,9 @@ Test(report_html, what_came_after_the_report_is_not_in_it)
 {
 	struct packed_counts counts;
 
-	put_open("/w/a");
+	append_open("/w/a");
 	must(report_gather(path, NULL, NULL, NULL, &report) == 0);
-	put_open("/w/b");
+	append_open("/w/b");
 	FILE *file = open_memstream(&page, &page_bytes);
 	cr_assert_eq(packed_write(file, &report, path, PACKED_EVENTS_MAX, &counts), 0);
 	(void)fclose(file);
@@ -94,7 +94,7 @@ Test(report_html, texts_are_written_once)
 	memset(name, 'x', 3000);
 	memcpy(name, "/w/", 3);
 	for (int i = 0; i < 1000; i++)
-		put_open(name);
+		append_open(name);
 	(void)pack(PACKED_EVENTS_MAX);
 	cr_assert_geq(page_bytes, 4000);
 	cr_assert_leq(page_bytes, 4000 + 1000 * 12);
@@ -108,8 +108,8 @@ Test(report_html, many_elements)
 
 	for (int i = 0; i < 1500; i++) {
 		(void)snprintf(name, sizeof(name), "/w/%d-%0200d", i * 7919 % 1500, i);
-		put_open(name);
-		put_open("/w/again");
+		append_open(name);
+		append_open("/w/again");
 	}
 	struct packed_counts counts = pack(PACKED_EVENTS_MAX);
 	cr_assert_eq(counts.events, 3000);
@@ -119,7 +119,7 @@ Test(report_html, many_elements)
 
 Test(report_html, no_name_ends_an_element)
 {
-	put_open("/w/" HOSTILE);
+	append_open("/w/" HOSTILE);
 	must(report_gather(path, NULL, NULL, NULL, &report) == 0);
 	json_t *document = json_pack("{s:s, s:s}", "session", "</script><!--&\xe2\x80\xa8", "files",
 				     "none");

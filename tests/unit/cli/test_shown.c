@@ -6,7 +6,7 @@
 #include "cli/replay/shown.h"
 
 /* "FIRST+COUNT", " whole", " PATH"; "none". */
-static const char *told(struct shown_as as, const char *output)
+static const char *described(struct shown_as as, const char *output)
 {
 	static char result[256];
 	struct shown shown = { .lines = NULL };
@@ -27,7 +27,7 @@ static const char *told(struct shown_as as, const char *output)
 #define NUMBERED(...) ((struct shown_as){ .form = SHOWN_NUMBERED, __VA_ARGS__ })
 #define ANY(...) ((struct shown_as){ .form = SHOWN_ANY, __VA_ARGS__ })
 #define EXPECT(as, output, expected) \
-	cr_expect_str_eq(told(as, output), expected, "%s: %s", output, told(as, output))
+	cr_expect_str_eq(described(as, output), expected, "%s: %s", output, described(as, output))
 
 Test(shown, plain)
 {

@@ -33,7 +33,7 @@ static struct top_model *model;
 static struct top_rows rows;
 static uint64_t now_ns = 100 * SECOND; /* of what is written */
 
-static void begin(void)
+static void init(void)
 {
 	world_open(&world, NULL);
 	session.segment = world.segment;
@@ -45,7 +45,7 @@ static void begin(void)
 	model = feed.model;
 }
 
-static void end(void)
+static void finish(void)
 {
 	top_rows_free(&rows);
 	top_feed_close(&feed);
@@ -53,7 +53,7 @@ static void end(void)
 	world_close(&world);
 }
 
-TestSuite(top, .init = begin, .fini = end);
+TestSuite(top, .init = init, .fini = finish);
 
 /* ---- writing ---- */
 
@@ -72,15 +72,15 @@ static struct journal_record blank(enum journal_op op, uint32_t process, const c
 	return record;
 }
 
-static uint32_t put(struct journal_record record)
+static uint32_t append(struct journal_record record)
 {
 	uint32_t number = journal_write(&journal, &record, NULL, 0, true);
 	must(number);
 	return number;
 }
 
-static uint32_t put_life(enum journal_op op, uint32_t pid, uint32_t parent, enum role role,
-			 uint32_t starter, const char *arguments, size_t size)
+static uint32_t append_process(enum journal_op op, uint32_t pid, uint32_t parent, enum role role,
+			       uint32_t starter, const char *arguments, size_t size)
 {
 	struct journal_process process = { .pid = pid,
 					   .parent_pid = parent,
@@ -97,7 +97,7 @@ static uint32_t put_life(enum journal_op op, uint32_t pid, uint32_t parent, enum
 
 static uint32_t start(uint32_t pid, uint32_t parent)
 {
-	return put_life(JOURNAL_START, pid, parent, ROLE_TOOL, 0, NULL, 0);
+	return append_process(JOURNAL_START, pid, parent, ROLE_TOOL, 0, NULL, 0);
 }
 
 static void open_file(uint32_t process, const char *name, int flags, int error)
@@ -105,7 +105,7 @@ static void open_file(uint32_t process, const char *name, int flags, int error)
 	struct journal_record record = blank(JOURNAL_OPEN, process, name);
 	record.flags = (uint32_t)flags;
 	record.head.error = (uint16_t)error;
-	put(record);
+	append(record);
 }
 
 static void amount(enum journal_op op, uint32_t process, const char *name, int fd, uint64_t bytes)
@@ -113,7 +113,7 @@ static void amount(enum journal_op op, uint32_t process, const char *name, int f
 	struct journal_record record = blank(op, process, name);
 	record.fd = fd;
 	record.amount = bytes;
-	put(record);
+	append(record);
 }
 
 static void given(uint32_t process, const char *name, uint64_t version)
@@ -128,7 +128,7 @@ static void leave(uint32_t process, uint64_t status)
 {
 	struct journal_record record = blank(JOURNAL_EXIT, process, NULL);
 	record.amount = status;
-	put(record);
+	append(record);
 }
 
 /* ---- reading ---- */
@@ -235,14 +235,14 @@ Test(top, names_that_change)
 	record.other_path = text("new");
 	record.fd = AT_FDCWD;
 	record.amount = text("/w");
-	put(record);
+	append(record);
 	record = blank(JOURNAL_CREATE, process, "folder");
 	record.flags = S_IFDIR | 0755;
-	put(record);
-	put(blank(JOURNAL_DELETE, process, "gone"));
+	append(record);
+	append(blank(JOURNAL_DELETE, process, "gone"));
 	open_file(process, "gone", O_WRONLY | O_CREAT, 0);
 	record = blank(JOURNAL_DELETE, process, "other");
-	put(record);
+	append(record);
 	read_all();
 	cr_assert(file("/w/old")->flags & TOP_FILE_DELETED);
 	cr_assert_eq(file("/w/new")->flags, TOP_FILE_WRITTEN);
@@ -276,20 +276,20 @@ Test(top, what_is_said_of_a_file)
 	record.decision = GUARD_DENY;
 	record.reason = GUARD_STALE;
 	record.flags = JOURNAL_GUARDED_KEPT;
-	put(record);
+	append(record);
 	record = blank(JOURNAL_CHANGED, 0, "outside");
 	record.decision = SOURCE_USER;
-	put(record);
+	append(record);
 	record = blank(JOURNAL_RULED, process, "/w/.env");
 	record.flags = RULE_READ;
 	record.head.error = EACCES;
 	record.decision = RULE_ACTION_DENY;
 	record.other_path = text("secrets");
-	put(record);
+	append(record);
 	record.path = text("/w/logged");
 	record.head.error = 0;
 	record.decision = RULE_ACTION_LOG;
-	put(record);
+	append(record);
 	read_all();
 	cr_assert(file("/w/conflict")->flags & TOP_FILE_CONFLICT);
 	cr_assert_eq(file("/w/conflict")->writes, 0);
@@ -361,7 +361,7 @@ Test(top, a_program_that_is_replaced_stays_one_process)
 {
 	uint32_t first = start(100, 1);
 	open_file(first, "a", O_RDONLY, 0);
-	uint32_t second = put_life(JOURNAL_START, 100, 1, ROLE_VIEWER, 0, "cat\0a b\0c", 9);
+	uint32_t second = append_process(JOURNAL_START, 100, 1, ROLE_VIEWER, 0, "cat\0a b\0c", 9);
 	open_file(second, "b", O_RDONLY, 0);
 	leave(second, 3);
 	read_all();
@@ -469,7 +469,7 @@ Test(top, what_is_declared_as_noted_is_shown_as_it_happens)
 		uint64_t before = model->note_count;
 		struct journal_record record = blank(op, 0, "/w/a");
 		record.decision = op == JOURNAL_REQUEST ? DECISION_NOTICE : GUARD_DENY;
-		put(record);
+		append(record);
 		read_all();
 		cr_assert_eq(model->note_count - before, (op_info(op)->traits & OP_NOTED) != 0,
 			     "%s: %s", journal_op_name(op), "is it in top_model_notes.c?");
@@ -506,13 +506,13 @@ Test(top, what_cannot_be_read_in_time_is_passed_over)
 
 	read_all();
 	for (int i = 0; i < TOP_AHEAD; i++)
-		put(record);
+		append(record);
 	(void)top_feed_read(&feed, SECOND);
 	cr_assert_eq(feed.skipped_bytes, 0, "as much as that is read");
 	read_all();
 	cr_assert_eq(file("/w/a")->reads, TOP_AHEAD);
 	for (int i = 0; i < TOP_AHEAD + 1; i++)
-		put(record);
+		append(record);
 	(void)top_feed_read(&feed, SECOND);
 	cr_assert_eq(feed.skipped_bytes, (uint64_t)(TOP_AHEAD + 1 - TOP_KEEP) * JOURNAL_UNIT_BYTES);
 	cr_assert(feed.is_behind);
@@ -573,7 +573,7 @@ Test(top, a_turn_ends_after_its_time)
 	uint32_t process = start(100, 1);
 	struct journal_record record = blank(JOURNAL_OPEN, process, "a");
 	for (int i = 0; i < 10000; i++)
-		put(record);
+		append(record);
 	cr_assert(top_feed_read(&feed, 1));
 	cr_assert_not(feed.caught_up);
 	cr_assert_lt(model->events, 1000);

@@ -9,12 +9,12 @@
 
 static char fitted[TOP_FIT_BYTES];
 
-static void begin(void)
+static void init(void)
 {
 	cr_assert_not_null(setlocale(LC_CTYPE, "C.UTF-8"));
 }
 
-TestSuite(top_text, .init = begin);
+TestSuite(top_text, .init = init);
 
 static void fits(const char *bytes, int columns, enum top_cut cut, const char *expected, int used)
 {

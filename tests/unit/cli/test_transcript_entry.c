@@ -255,7 +255,7 @@ Test(transcript_entry, anything_else)
 		entry_done(&entry);
 	}
 	/* Members of other types than are expected. */
-	static const char *const ODD[] = {
+	static const char *const UNUSUAL[] = {
 		"{\"parentUuid\":1,\"type\":\"user\",\"message\":[],\"uuid\":{}}",
 		"{\"parentUuid\":null,\"type\":\"assistant\",\"message\":{\"content\":[1,[],null,{"
 		"\"type\":\"tool_use\"}],\"stop_reason\":7}}",
@@ -269,9 +269,9 @@ Test(transcript_entry, anything_else)
 		"{\"$set\":{\"messages\":[{\"type\":\"user\",\"content\":[{\"functionResponse\":1}]"
 		"}]}}",
 	};
-	for (size_t i = 0; i < sizeof(ODD) / sizeof(ODD[0]); i++) {
-		struct entry entry = parse(ODD[i]);
-		cr_assert(entry.is_known, "%s", ODD[i]);
+	for (size_t i = 0; i < sizeof(UNUSUAL) / sizeof(UNUSUAL[0]); i++) {
+		struct entry entry = parse(UNUSUAL[i]);
+		cr_assert(entry.is_known, "%s", UNUSUAL[i]);
 		entry_done(&entry);
 	}
 }

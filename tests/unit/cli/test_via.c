@@ -229,7 +229,7 @@ Test(via, by_a_rule_that_is_to_hold)
 	cr_assert_null(via.refusal);
 }
 
-Test(via, what_cannot_be_looked_at)
+Test(via, what_cannot_be_inspected)
 {
 	choose(world_path(&world, "none"), NULL);
 	is(SESSION_VIA_PRELOAD, "cannot be inspected");

@@ -668,7 +668,7 @@ Test(config, template)
 
 Test(config, environment)
 {
-	static const char *const ours[] = {
+	static const char *const reserved[] = {
 		"SEEN_SESSION=x",    "SEEN_P=1:2",      "SEEN_SCOPE=s", "SEEN_AGENT_IS=outside",
 		"SEEN_BUILD=/build", "SEEN_SESSIONS=3", "SEEN_",        NULL
 	};
@@ -676,7 +676,7 @@ Test(config, environment)
 	static const char *const strange[] = { "SEEN_WINDOW_ZEBRAS=3", NULL };
 	static const char *const bad[] = { "SEEN_SESSION_MODE=never", NULL };
 
-	request.environment = ours;
+	request.environment = reserved;
 	load();
 	request.environment = misspelt;
 	fails(-EINVAL);
@@ -690,7 +690,7 @@ Test(config, environment)
 	says("SEEN_SESSION_MODE: [session] mode = 'never' is none of: substitute, observe, off");
 }
 
-static int take(const char *first, const char *second, int *ret_index)
+static int parse(const char *first, const char *second, int *ret_index)
 {
 	/* a command line outlives the request: each call has one of its own */
 	static char words[32][2][64];
@@ -709,34 +709,34 @@ Test(config, flags)
 {
 	int index = 0;
 
-	cr_assert_eq(take("--mode", "observe", &index), 1);
+	cr_assert_eq(parse("--mode", "observe", &index), 1);
 	cr_assert_eq(index, 2);
 	cr_assert_str_eq(request.flags[0].key, "session.mode");
 	load();
 	is(OPTION_session_mode, "observe", "--mode");
-	cr_assert_eq(take("--mode=off", "cat", &index), 1);
+	cr_assert_eq(parse("--mode=off", "cat", &index), 1);
 	cr_assert_eq(index, 1);
 	load();
 	is(OPTION_session_mode, "off", "--mode");
-	cr_assert_eq(take("-c", "notice.min_bytes=600", &index), 1);
+	cr_assert_eq(parse("-c", "notice.min_bytes=600", &index), 1);
 	cr_assert_eq(index, 2);
 	load();
 	is(OPTION_notice_min_bytes, "600", "-c");
-	cr_assert_eq(take("-cagent claude.code-2.max_output_bytes=5", NULL, &index), 1);
+	cr_assert_eq(parse("-cagent claude.code-2.max_output_bytes=5", NULL, &index), 1);
 	load();
 	cr_assert_eq(config_profile_find(config, "claude.code-2")->values[0].number, 5);
-	cr_assert_eq(take("--config", "x.ini", &index), 1);
+	cr_assert_eq(parse("--config", "x.ini", &index), 1);
 	cr_assert_str_eq(request.file, "x.ini");
 
-	cr_assert_eq(take("--json", NULL, &index), 0);
-	cr_assert_eq(take("--modes", "x", &index), 0);
-	cr_assert_eq(take("--", "x", &index), 0);
-	cr_assert_eq(take("cat", "x", &index), 0);
+	cr_assert_eq(parse("--json", NULL, &index), 0);
+	cr_assert_eq(parse("--modes", "x", &index), 0);
+	cr_assert_eq(parse("--", "x", &index), 0);
+	cr_assert_eq(parse("cat", "x", &index), 0);
 	cr_assert_eq(index, 0);
-	cr_assert_eq(take("--mode", NULL, &index), -EINVAL);
+	cr_assert_eq(parse("--mode", NULL, &index), -EINVAL);
 	says("--mode: needs a value");
-	cr_assert_eq(take("-c", NULL, &index), -EINVAL);
-	cr_assert_eq(take("-c", "notice.min_bytes", &index), -EINVAL);
+	cr_assert_eq(parse("-c", NULL, &index), -EINVAL);
+	cr_assert_eq(parse("-c", "notice.min_bytes", &index), -EINVAL);
 	says("-c: needs section.name=value, not 'notice.min_bytes'");
 }
 

@@ -158,7 +158,7 @@ Test(rule_sets, secrets)
 	HOLD(WRITES, RULE_WRITE);
 }
 
-Test(rule_sets, outside)
+Test(rule_sets, writes_beyond_the_workspace)
 {
 	static const struct expected WRITES[] = {
 		{ "@/src/main.c", "", NULL },

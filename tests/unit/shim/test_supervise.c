@@ -185,7 +185,7 @@ static long call(long number, long a, long b, long c, long d, long e)
 }
 
 /* Bytes at an address that the player has, too. */
-static long put(const void *bytes, size_t size_bytes)
+static long copy_to_board(const void *bytes, size_t size_bytes)
 {
 	if (board->used + size_bytes > TEXT_BYTES)
 		board->used = 0;
@@ -197,7 +197,7 @@ static long put(const void *bytes, size_t size_bytes)
 
 static long text(const char *string)
 {
-	return put(string, strlen(string) + 1);
+	return copy_to_board(string, strlen(string) + 1);
 }
 
 static void start_player(void)
@@ -339,7 +339,7 @@ static long do_open_both(void)
 static long do_openat2(void)
 {
 	struct open_how how = how_for(O_WRONLY | O_TRUNC);
-	return call(SYS_openat2, NOW, text("f"), put(&how, sizeof(how)), sizeof(how), 0);
+	return call(SYS_openat2, NOW, text("f"), copy_to_board(&how, sizeof(how)), sizeof(how), 0);
 }
 static long do_truncate(void)
 {
@@ -629,8 +629,9 @@ Test(supervise, resolved_in_root)
 	long w = call(SYS_openat, NOW, text("."), O_RDONLY | O_DIRECTORY, 0, 0);
 
 	ask_for(-ESTALE);
-	cr_expect_eq(call(SYS_openat2, w, text("/f"), put(&how, sizeof(how)), sizeof(how), 0),
-		     -ESTALE);
+	cr_expect_eq(
+		call(SYS_openat2, w, text("/f"), copy_to_board(&how, sizeof(how)), sizeof(how), 0),
+		-ESTALE);
 	cr_expect_str_eq(asked.path, world_path(&world, "f"), "%s", asked.path);
 	cr_expect(asked.last.exists);
 }
@@ -662,9 +663,13 @@ Test(supervise, not_asked)
 	cr_expect_geq(call(SYS_openat, NOW, text("."), O_RDONLY | O_DIRECTORY, 0, 0), 0);
 	cr_expect_geq(call(SYS_openat, NOW, text("."), O_RDONLY, 0, 0), 0);
 	cr_expect_geq(call(SYS_openat, NOW, text("."), O_RDWR | O_TMPFILE, 0600, 0), 0);
-	cr_expect_geq(call(SYS_openat2, NOW, text("f"), put(&how, sizeof(how)), sizeof(how), 0), 0);
+	cr_expect_geq(
+		call(SYS_openat2, NOW, text("f"), copy_to_board(&how, sizeof(how)), sizeof(how), 0),
+		0);
 	how = how_for(O_PATH);
-	cr_expect_geq(call(SYS_openat2, NOW, text("f"), put(&how, sizeof(how)), sizeof(how), 0), 0);
+	cr_expect_geq(
+		call(SYS_openat2, NOW, text("f"), copy_to_board(&how, sizeof(how)), sizeof(how), 0),
+		0);
 	cr_expect_eq(call(SYS_mkdirat, NOW, text("made"), 0700, 0, 0), 0);
 	cr_expect_eq(call(SYS_mknodat, NOW, text("fifo"), S_IFIFO | 0600, 0, 0), 0);
 	cr_expect_eq(call(SYS_symlinkat, text("f"), NOW, text("link"), 0, 0), 0);

@@ -353,7 +353,7 @@ Test(supervise_filter, x32_passes)
 }
 #endif
 
-static void look_at_promise(void)
+static void read_promise(void)
 {
 	board->calls[0].result = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0);
 }
@@ -371,12 +371,12 @@ Test(supervise_filter, no_new_privs)
 	enum { SYS_ADMIN = 21 };
 
 	must(syscall(SYS_capget, &header, capabilities) == 0);
-	below_filter(0, look_at_promise);
+	below_filter(0, read_promise);
 	cr_expect_eq(board->calls[0].result, !(capabilities[0].effective >> SYS_ADMIN & 1));
 	if (geteuid() != 0)
 		return;
 	must(setresuid(65534, 65534, 65534) == 0 && prctl(PR_SET_DUMPABLE, 1) == 0);
-	below_filter(0, look_at_promise);
+	below_filter(0, read_promise);
 	cr_expect_eq(board->calls[0].result, 1);
 }
 
@@ -390,14 +390,14 @@ Test(supervise_filter, supported)
 	cr_expect_eq(waitpid(-1, NULL, WNOHANG), -1);
 }
 
-static void look_whether_supported(void)
+static void ask_whether_supported(void)
 {
 	board->calls[0].result = supervise_supported();
 }
 
 Test(supervise_filter, supported_below_another)
 {
-	below_filter(0, look_whether_supported);
+	below_filter(0, ask_whether_supported);
 	cr_expect_eq(board->calls[0].result, -EBUSY);
 }
 
@@ -419,7 +419,7 @@ static long supported_below_policy(uint32_t policy)
 	if (child == 0) {
 		must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
 		must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0);
-		look_whether_supported();
+		ask_whether_supported();
 		leave(0);
 	}
 	must(waitpid(child, &status, 0) == child);

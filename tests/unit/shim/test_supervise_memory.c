@@ -24,7 +24,7 @@ static void start(void)
 }
 
 /* The child has the area as it is now; here it is empty from then on. */
-static void begin_child(void)
+static void start_child(void)
 {
 	child = fork();
 	must(child >= 0);
@@ -46,7 +46,7 @@ static void stop(void)
 
 TestSuite(supervise_memory, .init = start, .fini = stop);
 
-static char *end(size_t before)
+static char *near_limit(size_t before)
 {
 	return area + PAGES * PAGE - before;
 }
@@ -63,7 +63,7 @@ Test(supervise_memory, read)
 	for (int i = 0; i < PAGES * PAGE; i++)
 		area[i] = (char)(i * 7 + i / PAGE);
 	char first = area[0], crossing = area[PAGE - 1], after = area[PAGE];
-	begin_child();
+	start_child();
 	cr_expect_eq(memory_read(child, address(area), bytes, 1), 1);
 	cr_expect_eq(bytes[0], first);
 	cr_expect_eq(memory_read(child, address(area + PAGE - 1), bytes, 2), 2);
@@ -72,9 +72,11 @@ Test(supervise_memory, read)
 	cr_expect_eq(memory_read(child, address(area + 9), bytes, sizeof(bytes)), sizeof(bytes));
 	/* Up to where there is nothing. */
 	for (size_t left = 1; left < 300; left += 7)
-		cr_expect_eq(memory_read(child, address(end(left)), bytes, sizeof(bytes)), left);
-	cr_expect_eq(memory_read(child, address(end(PAGE + 1)), bytes, sizeof(bytes)), PAGE + 1);
-	cr_expect_eq(memory_read(child, address(end(0)), bytes, 1), -EFAULT);
+		cr_expect_eq(memory_read(child, address(near_limit(left)), bytes, sizeof(bytes)),
+			     left);
+	cr_expect_eq(memory_read(child, address(near_limit(PAGE + 1)), bytes, sizeof(bytes)),
+		     PAGE + 1);
+	cr_expect_eq(memory_read(child, address(near_limit(0)), bytes, 1), -EFAULT);
 	cr_expect_eq(memory_read(child, 0, bytes, 1), -EFAULT);
 	cr_expect_eq(memory_read(child, 1, bytes, 8), -EFAULT);
 	cr_expect_eq(memory_read(child, KERNEL, bytes, 8), -EFAULT);
@@ -88,7 +90,7 @@ Test(supervise_memory, gone)
 	char bytes[8];
 	bool cut;
 
-	begin_child();
+	start_child();
 	pid_t gone = child;
 	stop();
 	child = 0;
@@ -101,9 +103,9 @@ Test(supervise_memory, gone)
 }
 
 /* A text of that length that ends by NUL `gap` bytes before the end. */
-static const char *put_text(size_t length, size_t gap)
+static const char *write_text(size_t length, size_t gap)
 {
-	char *text = end(gap + length + 1);
+	char *text = near_limit(gap + length + 1);
 	memset(text, 'x', length);
 	text[length] = '\0';
 	return text;
@@ -116,8 +118,8 @@ Test(supervise_memory, text_up_to_the_end)
 
 	for (size_t i = 0; i < sizeof(LENGTHS) / sizeof(LENGTHS[0]); i++) {
 		for (size_t gap = 0; gap < 3; gap++) {
-			const char *at = put_text(LENGTHS[i], gap);
-			begin_child();
+			const char *at = write_text(LENGTHS[i], gap);
+			start_child();
 			memset(text, '?', sizeof(text));
 			cr_expect_eq(memory_text(child, address(at), text, sizeof(text)),
 				     LENGTHS[i]);
@@ -137,7 +139,7 @@ Test(supervise_memory, text_across_pages)
 	memset(area, 'y', PAGES * PAGE);
 	for (int i = 1; i < 4; i++)
 		area[i * PAGE + 7] = '\0';
-	begin_child();
+	start_child();
 	for (int before = 0; before < 600; before += 13) {
 		cr_expect_eq(memory_text(child, address(area + PAGE - before), text, sizeof(text)),
 			     before + 7);
@@ -149,8 +151,8 @@ Test(supervise_memory, text_too_long)
 {
 	char text[PATH_BYTES + 1];
 
-	const char *at = put_text(4096, 0);
-	begin_child();
+	const char *at = write_text(4096, 0);
+	start_child();
 	text[PATH_BYTES] = '?';
 	cr_expect_eq(memory_text(child, address(at), text, PATH_BYTES), -ENAMETOOLONG);
 	cr_expect_eq(text[PATH_BYTES], '?');
@@ -163,14 +165,14 @@ Test(supervise_memory, text_without_an_end)
 	char text[PATH_BYTES];
 
 	memset(area, 'z', PAGES * PAGE);
-	begin_child();
+	start_child();
 	static const size_t LEFT[] = { 1, 2, 255, 256, 257, 512, 4095 };
 	for (size_t i = 0; i < sizeof(LEFT) / sizeof(LEFT[0]); i++)
-		cr_expect_eq(memory_text(child, address(end(LEFT[i])), text, sizeof(text)), -EFAULT,
-			     "%zu", LEFT[i]);
+		cr_expect_eq(memory_text(child, address(near_limit(LEFT[i])), text, sizeof(text)),
+			     -EFAULT, "%zu", LEFT[i]);
 	/* Neither of both is wrong. */
-	cr_expect_lt(memory_text(child, address(end(4096)), text, sizeof(text)), 0);
-	cr_expect_eq(memory_text(child, address(end(0)), text, sizeof(text)), -EFAULT);
+	cr_expect_lt(memory_text(child, address(near_limit(4096)), text, sizeof(text)), 0);
+	cr_expect_eq(memory_text(child, address(near_limit(0)), text, sizeof(text)), -EFAULT);
 	cr_expect_eq(memory_text(child, 0, text, sizeof(text)), -EFAULT);
 	cr_expect_eq(memory_text(child, 8, text, sizeof(text)), -EFAULT);
 	cr_expect_eq(memory_text(child, KERNEL, text, sizeof(text)), -EFAULT);
@@ -202,7 +204,7 @@ Test(supervise_memory, words)
 	array[2] = strcpy(area + PAGE + 100, "three");
 	array[3] = NULL;
 	array[4] = array[0];
-	begin_child();
+	start_child();
 	cr_expect_eq(memory_words(child, address(area), bytes, sizeof(bytes), &cut), 11);
 	cr_expect_not(cut);
 	cr_expect_eq(memcmp(bytes, "one\0\0three", 11), 0);
@@ -237,14 +239,14 @@ Test(supervise_memory, words_with_a_bad_pointer)
 		array[0] = address(strcpy(area + PAGE, "one"));
 		array[1] = BAD[i];
 		array[2] = array[0];
-		begin_child();
+		start_child();
 		cr_expect_eq(memory_words(child, address(area), bytes, sizeof(bytes), &cut), 4);
 		cr_expect(cut);
 		cr_expect_str_eq(bytes, "one");
 		stop();
 		child = 0;
 	}
-	begin_child();
+	start_child();
 	for (size_t i = 0; i < sizeof(BAD) / sizeof(BAD[0]); i++) {
 		cr_expect_eq(memory_words(child, BAD[i], bytes, sizeof(bytes), &cut), 0);
 		cr_expect(cut);
@@ -258,13 +260,13 @@ Test(supervise_memory, words_up_to_the_end)
 	bool cut;
 
 	for (size_t count = 1; count < 600; count += 37) {
-		uint64_t *array = (uint64_t *)(void *)end((count + 1) * sizeof(*array));
+		uint64_t *array = (uint64_t *)(void *)near_limit((count + 1) * sizeof(*array));
 		memset(area, 0, PAGES * PAGE);
 		char *word = strcpy(area, "ab");
 		for (size_t i = 0; i < count; i++)
 			array[i] = address(word);
 		array[count] = 0;
-		begin_child();
+		start_child();
 		cr_expect_eq(memory_words(child, address(array), bytes, sizeof(bytes), &cut),
 			     3 * count);
 		cr_expect_not(cut);
@@ -274,7 +276,7 @@ Test(supervise_memory, words_up_to_the_end)
 		(void)strcpy(area, "ab");
 		for (size_t i = 0; i <= count; i++)
 			array[i] = address(word);
-		begin_child();
+		start_child();
 		cr_expect_eq(memory_words(child, address(array), bytes, sizeof(bytes), &cut),
 			     3 * (count + 1));
 		cr_expect(cut);
@@ -287,14 +289,14 @@ Test(supervise_memory, write)
 {
 	char bytes[8];
 
-	begin_child();
+	start_child();
 	cr_expect_eq(memory_write(child, address(area + PAGE - 2), "abcd", 4), 0);
 	cr_expect_eq(memory_read(child, address(area + PAGE - 2), bytes, 4), 4);
 	cr_expect_eq(memcmp(bytes, "abcd", 4), 0);
 	cr_expect_neq(area[PAGE - 2], 'a');
 	cr_expect_eq(memory_write(child, 0, "abcd", 4), -EFAULT);
 	cr_expect_eq(memory_write(child, KERNEL, "abcd", 4), -EFAULT);
-	cr_expect_eq(memory_write(child, address(end(2)), "abcd", 4), -EFAULT);
+	cr_expect_eq(memory_write(child, address(near_limit(2)), "abcd", 4), -EFAULT);
 }
 
 Test(supervise_memory, links)
@@ -304,7 +306,7 @@ Test(supervise_memory, links)
 	must(mkdtemp(place) && chdir(place) == 0);
 	int fd = open("f", O_RDWR | O_CREAT, 0600), directory = open(".", O_RDONLY), pipes[2];
 	must(fd >= 0 && directory >= 0 && pipe(pipes) == 0);
-	begin_child();
+	start_child();
 	cr_expect_eq(proc_link(child, "cwd", path, sizeof(path)), strlen(place));
 	cr_expect_str_eq(path, place);
 	cr_expect_eq(proc_directory(child, AT_FDCWD, path, sizeof(path)), strlen(place));

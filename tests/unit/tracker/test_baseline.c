@@ -203,7 +203,7 @@ Test(baseline, newest_of_all_scopes)
 }
 
 /* A scope whose agent is this process, on record as one that lives. */
-static uint64_t living_scope(void)
+static uint64_t live_scope(void)
 {
 	static char *const ARGUMENTS[] = { (char *)"codex", NULL };
 	struct context context = { .flags = CONTEXT_ATTACHED, .pid_ns = process_pid_ns() };
@@ -240,9 +240,9 @@ Test(baseline, adopt_what_the_gone_knew)
 	cr_assert_eq(at(BASELINE_SESSION), 3);
 }
 
-Test(baseline, adopt_nothing_of_the_living)
+Test(baseline, adopt_nothing_of_live_processes)
 {
-	uint64_t alive = living_scope();
+	uint64_t alive = live_scope();
 	given(alive, &V1);
 	baseline_adopt(&world.segment, false);
 	cr_assert_eq(at(BASELINE_SESSION), 0);
@@ -260,7 +260,7 @@ Test(baseline, adopt_nothing_of_the_living)
 Test(baseline, only_scope)
 {
 	cr_assert_eq(baseline_only_scope(&world.segment), 0, "two, and neither lives");
-	uint64_t alive = living_scope();
+	uint64_t alive = live_scope();
 	cr_assert_eq(baseline_only_scope(&world.segment), alive);
 	(void)scope_claim(&world.segment, 4711, NULL, (uint32_t)getpid(), 0, "sub-agent");
 	cr_assert_eq(baseline_only_scope(&world.segment), 0);

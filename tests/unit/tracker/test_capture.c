@@ -38,7 +38,7 @@ static struct context inside(void)
 	};
 }
 
-static struct context outside(bool said)
+static struct context external(bool said)
 {
 	return (struct context){
 		.flags = CONTEXT_ATTACHED | CONTEXT_EXTERNAL_AGENT |
@@ -67,8 +67,8 @@ static uint64_t claim(struct context context)
 /* Which of inside, outside, outside said take descriptor 1: bits 1, 2, 4. */
 static unsigned takers(void)
 {
-	return (claim(inside()) ? 1 : 0) | (claim(outside(false)) ? 2 : 0) |
-	       (claim(outside(true)) ? 4 : 0);
+	return (claim(inside()) ? 1 : 0) | (claim(external(false)) ? 2 : 0) |
+	       (claim(external(true)) ? 4 : 0);
 }
 
 static int kinds(void)
@@ -144,7 +144,7 @@ static int own_outputs(void)
 	must(claim(context) == 0); /* cannot be told apart */
 	context = inside(), context.flags &= ~(uint32_t)CONTEXT_ROOT_OUT;
 	must(claim(context) == 0);
-	context = outside(true), context.root_out = own, context.flags |= CONTEXT_ROOT_OUT;
+	context = external(true), context.root_out = own, context.flags |= CONTEXT_ROOT_OUT;
 	must(claim(context) != 0); /* there the root's own output is the capture */
 	return 0;
 }

@@ -138,7 +138,7 @@ static char *read_index(void)
 
 /* ---- names ---- */
 
-Test(contents, names_are_told_from_others)
+Test(contents, names_are_distinguished_from_others)
 {
 	static const char *const OTHERS[] = {
 		"",
@@ -244,7 +244,7 @@ Test(contents, the_same_again_is_kept_once)
 
 Test(contents, a_line_for_each)
 {
-	char odd[600], *index;
+	char expected[600], *index;
 	struct version version;
 	int number = 0;
 
@@ -255,10 +255,10 @@ Test(contents, a_line_for_each)
 		     0);
 	cr_assert_eq(contents_save(&world.segment, fd, "/b", CONTENTS_RESTORED, &version), 0);
 	index = read_index();
-	contents_name(&version, odd);
-	(void)strcat(odd, " given 0640 /a b\\n\\xff\\\\\n");
+	contents_name(&version, expected);
+	(void)strcat(expected, " given 0640 /a b\\n\\xff\\\\\n");
 	char *line = strchr(index, ' ');
-	cr_assert(line && strncmp(line + 1, odd, strlen(odd)) == 0, "%s", index);
+	cr_assert(line && strncmp(line + 1, expected, strlen(expected)) == 0, "%s", index);
 	uint64_t then = strtoull(index, NULL, 10);
 	cr_assert(then > 1700000000000000000u);
 	for (char *at = index; *at; at++)
@@ -503,7 +503,7 @@ Test(contents, eight_processes_at_once, .timeout = 120)
 
 /* What is said to be kept is there, also when others were about to drop it: many others would have to be kept first.  All go in
  * circles that are a little longer than what has room: what is kept again is what is about to go. */
-static int save_and_look(void *data)
+static int save_and_check(void *data)
 {
 	static const struct timespec PAUSE = { .tv_nsec = 200000 };
 	uint64_t state = 1 + *(unsigned *)data;
@@ -517,10 +517,10 @@ static int save_and_look(void *data)
 		if (save(name, &version) < 0)
 			return 2;
 		/* one who looks whether it may go has it away for a moment */
-		unsigned looks = 0;
-		while (!contents_has(&world.segment, &version) && looks++ < 20)
+		unsigned tries = 0;
+		while (!contents_has(&world.segment, &version) && tries++ < 20)
 			(void)nanosleep(&PAUSE, NULL);
-		if (looks > 20)
+		if (tries > 20)
 			return 3;
 	}
 	return 0;
@@ -538,7 +538,7 @@ Test(contents, dropping_and_keeping_the_same, .timeout = 120)
 		children[i] = fork();
 		must(children[i] >= 0);
 		if (children[i] == 0)
-			_exit(save_and_look(&numbers[i]));
+			_exit(save_and_check(&numbers[i]));
 	}
 	for (unsigned i = 0; i < 4; i++) {
 		must(waitpid(children[i], &status, 0) == children[i]);
@@ -621,15 +621,15 @@ Test(contents, the_version_is_of_what_was_copied, .timeout = 60)
 Test(contents, strangers_are_harmless)
 {
 	struct version victim = keep("victim", 500, 1), version;
-	char outside[200], name[CONTENTS_NAME_BYTES];
+	char elsewhere[200], name[CONTENTS_NAME_BYTES];
 
-	(void)snprintf(outside, sizeof(outside), "%s/outside", world.root);
-	write_path(outside, "precious", 8);
+	(void)snprintf(elsewhere, sizeof(elsewhere), "%s/outside", world.root);
+	write_path(elsewhere, "precious", 8);
 	/* links, folders and FIFOs under the names of contents */
 	fill("f", 700, 2);
 	version = version_of(world_path(&world, "f"));
 	contents_name(&version, name);
-	cr_assert_eq(symlink(outside, content_path(name)), 0);
+	cr_assert_eq(symlink(elsewhere, content_path(name)), 0);
 	cr_assert(!contents_has(&world.segment, &version));
 	cr_assert_eq(contents_open(&world.segment, &version), -EBADMSG);
 	cr_assert_eq(save("f", &version), 0); /* it takes the link's place */
@@ -660,7 +660,7 @@ Test(contents, strangers_are_harmless)
 	cr_assert_eq(access(content_path("folder"), F_OK), 0);
 	struct stat stat;
 	cr_assert_eq(lstat(content_path("link"), &stat), 0);
-	struct version precious = version_of(outside), same = version_of_bytes("precious", 8);
+	struct version precious = version_of(elsewhere), same = version_of_bytes("precious", 8);
 	cr_assert(version_equal(&precious, &same));
 }
 
@@ -685,21 +685,21 @@ Test(contents, a_damaged_one_is_replaced)
 
 Test(contents, an_index_that_is_none)
 {
-	char outside[200];
+	char elsewhere[200];
 	struct version version;
 
-	(void)snprintf(outside, sizeof(outside), "%s/outside", world.root);
-	write_path(outside, "precious", 8);
-	cr_assert_eq(symlink(outside, content_path(CONTENTS_INDEX)), 0);
+	(void)snprintf(elsewhere, sizeof(elsewhere), "%s/outside", world.root);
+	write_path(elsewhere, "precious", 8);
+	cr_assert_eq(symlink(elsewhere, content_path(CONTENTS_INDEX)), 0);
 	fill("f", 10, 1);
 	cr_assert_eq(save("f", &version), 0);
 	cr_assert_eq(unlink(content_path(CONTENTS_INDEX)), 0);
-	cr_assert_eq(link(outside, content_path(CONTENTS_INDEX)), 0);
+	cr_assert_eq(link(elsewhere, content_path(CONTENTS_INDEX)), 0);
 	cr_assert_eq(save("f", &version), 0);
 	cr_assert_eq(unlink(content_path(CONTENTS_INDEX)), 0);
 	cr_assert_eq(mkfifo(content_path(CONTENTS_INDEX), 0600), 0);
 	cr_assert_eq(save("f", &version), 0);
-	struct version precious = version_of(outside), same = version_of_bytes("precious", 8);
+	struct version precious = version_of(elsewhere), same = version_of_bytes("precious", 8);
 	cr_assert(version_equal(&precious, &same));
 }
 

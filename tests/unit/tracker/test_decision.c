@@ -31,7 +31,7 @@ TestSuite(decision, .init = start, .fini = stop);
 	} while (0)
 #define ASSERT_NEW(name) ASSERT_CAT(name, DECISION_CONTENT, REASON_NOT_DELIVERED)
 #define ASSERT_NOTICE(name) ASSERT_CAT(name, DECISION_NOTICE, REASON_REPEATED)
-#define ASSERT_YIELDED(name) ASSERT_CAT(name, DECISION_GIVEN_AGAIN, REASON_ASKED_AGAIN)
+#define ASSERT_GIVEN_AGAIN(name) ASSERT_CAT(name, DECISION_GIVEN_AGAIN, REASON_ASKED_AGAIN)
 
 static uint64_t counter(enum counter which)
 {
@@ -66,7 +66,7 @@ Test(decision, notice_names_the_path_as_given)
 	struct request request = world_request(&world, scope);
 	struct viewed_file view;
 	ASSERT_NEW("f");
-	cr_assert_eq(view_begin(&world, &request, "./f", &view), DECISION_CONTENT,
+	cr_assert_eq(open_view(&world, &request, "./f", &view), DECISION_CONTENT,
 		     "another path by text");
 	viewer_finish(&world, &request, &view);
 	request = world_request(&world, scope);
@@ -108,7 +108,7 @@ static struct delivered read_whole(const char *name)
 {
 	struct request request = world_request(&world, scope);
 	struct viewed_file view = { .is_pending = false };
-	(void)view_begin(&world, &request, name, &view);
+	(void)open_view(&world, &request, name, &view);
 	viewer_finish(&world, &request, &view);
 	return view.delivered;
 }
@@ -126,9 +126,9 @@ Test(decision, tells_what_changed_and_was_not_seen_to)
 	cr_assert(first.is_given && !first.is_changed && version_is_none(&first.before));
 
 	world_fill(&world, "f", 4096, 2);
-	struct delivered outside = read_whole("f");
-	cr_assert(outside.is_given && outside.is_changed);
-	cr_assert_eq(outside.before.size_bytes, 4096);
+	struct delivered external = read_whole("f");
+	cr_assert(external.is_given && external.is_changed);
+	cr_assert_eq(external.before.size_bytes, 4096);
 
 	world_fill(&world, "f", 4095, 3);
 	(void)file_update(&world.segment, world_path(&world, "f"), NULL, mark_edited, NULL);
@@ -244,7 +244,7 @@ Test(decision, without_scope_or_number)
 	struct viewed_file view;
 	ASSERT_NEW("f");
 	request.number = 0;
-	cr_assert_eq(view_begin(&world, &request, "f", &view), DECISION_CONTENT);
+	cr_assert_eq(open_view(&world, &request, "f", &view), DECISION_CONTENT);
 	cr_assert_eq(view.answer.reason, REASON_NOT_DELIVERED);
 	viewer_finish(&world, &request, &view);
 	scope = 424242; /* of no agent */
@@ -255,7 +255,7 @@ Test(decision, without_scope_or_number)
 static enum reason asked(struct request request)
 {
 	struct viewed_file view;
-	cr_assert_neq(view_begin(&world, &request, "f", &view), DECISION_NOTICE);
+	cr_assert_neq(open_view(&world, &request, "f", &view), DECISION_NOTICE);
 	cr_assert_eq(close(view.fd), 0);
 	return view.answer.reason;
 }
@@ -310,7 +310,7 @@ Test(decision, notice_must_be_shorter)
 	struct viewed_file view;
 	ASSERT_NEW("f");
 	struct request request = world_request(&world, scope);
-	cr_assert_eq(view_begin(&world, &request, "f", &view), DECISION_NOTICE);
+	cr_assert_eq(open_view(&world, &request, "f", &view), DECISION_NOTICE);
 	(void)close(view.fd);
 	size_t length =
 		view.answer
@@ -325,7 +325,7 @@ Test(decision, notice_must_be_shorter)
 		world_fill(&world, name, size, 1);
 		ASSERT_NEW(name);
 		request = world_request(&world, scope);
-		enum decision decision = view_begin(&world, &request, name, &view);
+		enum decision decision = open_view(&world, &request, name, &view);
 		(void)close(view.fd);
 		if (decision == DECISION_NOTICE) {
 			cr_assert_lt(view.answer.notice_bytes, size);
@@ -370,12 +370,12 @@ Test(decision, unreadable)
 
 /* ---- the model insists ---- */
 
-Test(decision, asked_again_at_once_is_yielded_to)
+Test(decision, asked_again_at_once_is_given_again)
 {
 	struct file_slot file;
 	ASSERT_NEW("f");
 	ASSERT_NOTICE("f");
-	ASSERT_YIELDED("f");
+	ASSERT_GIVEN_AGAIN("f");
 	cr_assert_eq(counter(COUNTER_yields), 1);
 	cr_assert_eq(counter(COUNTER_repeats), 2);
 	cr_assert_eq(tracker_file(&world.segment, world_path(&world, "f"), &file), 0);
@@ -389,7 +389,7 @@ Test(decision, insisting_exactly_at_the_limit)
 	ASSERT_NEW("f");
 	ASSERT_NOTICE("f");
 	pass(9);
-	ASSERT_YIELDED("f"); /* the tenth request after the notice */
+	ASSERT_GIVEN_AGAIN("f"); /* the tenth request after the notice */
 }
 
 Test(decision, insisting_one_beyond_the_limit)
@@ -404,16 +404,16 @@ Test(decision, yields_for_ten_requests_and_no_more)
 {
 	ASSERT_NEW("f");
 	ASSERT_NOTICE("f");
-	ASSERT_YIELDED("f");
+	ASSERT_GIVEN_AGAIN("f");
 	pass(4);
-	ASSERT_YIELDED("f"); /* the fifth after: does not start the ten anew */
+	ASSERT_GIVEN_AGAIN("f"); /* the fifth after: does not start the ten anew */
 	pass(4);
-	ASSERT_YIELDED("f"); /* the tenth */
-	ASSERT_NOTICE("f");  /* the eleventh */
-	ASSERT_YIELDED("f");
+	ASSERT_GIVEN_AGAIN("f"); /* the tenth */
+	ASSERT_NOTICE("f");      /* the eleventh */
+	ASSERT_GIVEN_AGAIN("f");
 }
 
-Test(decision, never_yields_when_told_so)
+Test(decision, yield_never_gives_nothing_again)
 {
 	world.settings->notice_yield = NOTICE_YIELD_NEVER;
 	ASSERT_NEW("f");
@@ -429,8 +429,8 @@ Test(decision, insisting_is_by_file)
 	ASSERT_NEW("g");
 	ASSERT_NOTICE("f");
 	ASSERT_NOTICE("g");
-	ASSERT_YIELDED("g");
-	ASSERT_YIELDED("f");
+	ASSERT_GIVEN_AGAIN("g");
+	ASSERT_GIVEN_AGAIN("f");
 }
 
 Test(decision, a_change_ends_insisting)
@@ -446,11 +446,11 @@ Test(decision, insisting_goes_with_the_file_to_another_name)
 {
 	ASSERT_NEW("f");
 	cr_assert_eq(rename(world_path(&world, "f"), world_path(&world, "r")), 0);
-	ASSERT_NOTICE("r");  /* by what was given as f */
-	ASSERT_YIELDED("r"); /* and this is given as r */
-	ASSERT_YIELDED("r");
+	ASSERT_NOTICE("r");      /* by what was given as f */
+	ASSERT_GIVEN_AGAIN("r"); /* and this is given as r */
+	ASSERT_GIVEN_AGAIN("r");
 	pass(8);
-	ASSERT_YIELDED("r"); /* the tenth after the first one */
+	ASSERT_GIVEN_AGAIN("r"); /* the tenth after the first one */
 	ASSERT_NOTICE("r");
 }
 
@@ -459,17 +459,17 @@ static void ask(const char *name, enum decision expected)
 {
 	struct request request = world_request(&world, scope);
 	struct viewed_file view;
-	cr_assert_eq(view_begin(&world, &request, name, &view), expected);
+	cr_assert_eq(open_view(&world, &request, name, &view), expected);
 	(void)close(view.fd);
 }
 
 /* The file's bytes go to the capture, by a program that is never answered. */
-static void give_unasked(const char *name)
+static void deliver_unasked(const char *name)
 {
 	struct request request = world_request(&world, scope);
 	struct viewed_file view;
 	request.is_viewer = false;
-	cr_assert_eq(view_begin(&world, &request, name, &view), DECISION_CONTENT);
+	cr_assert_eq(open_view(&world, &request, name, &view), DECISION_CONTENT);
 	viewer_finish(&world, &request, &view);
 	cr_assert(view.delivered.is_given);
 }
@@ -479,8 +479,8 @@ Test(decision, insisting_goes_with_the_file_to_another_name_after_the_notice)
 	ASSERT_NEW("f");
 	ASSERT_NOTICE("f");
 	cr_assert_eq(rename(world_path(&world, "f"), world_path(&world, "r")), 0);
-	ASSERT_YIELDED("r");
-	ASSERT_YIELDED("r");
+	ASSERT_GIVEN_AGAIN("r");
+	ASSERT_GIVEN_AGAIN("r");
 }
 
 Test(decision, insisting_when_the_delivery_under_another_name_left_the_window)
@@ -492,7 +492,7 @@ Test(decision, insisting_when_the_delivery_under_another_name_left_the_window)
 	ASSERT_NOTICE("r");
 	pass(1);
 	ASSERT_NEW("r"); /* what was given as f is outside the window */
-	ASSERT_YIELDED("r");
+	ASSERT_GIVEN_AGAIN("r");
 }
 
 Test(decision, insisting_when_a_viewer_asked_by_another_name_and_left)
@@ -502,7 +502,7 @@ Test(decision, insisting_when_a_viewer_asked_by_another_name_and_left)
 	ASSERT_NOTICE("r");
 	ask("r", DECISION_GIVEN_AGAIN);
 	ASSERT_NEW("r"); /* the inode is known as r now, and r was not given */
-	ASSERT_YIELDED("r");
+	ASSERT_GIVEN_AGAIN("r");
 }
 
 Test(decision, insisting_when_another_name_answers)
@@ -511,13 +511,13 @@ Test(decision, insisting_when_another_name_answers)
 	cr_assert_eq(link(world_path(&world, "f"), world_path(&world, "h")), 0);
 	ASSERT_NEW("f");
 	pass(5);
-	give_unasked("h");
+	deliver_unasked("h");
 	pass(9);
 	ASSERT_NOTICE("f");
 	pass(4);
 	/* what was given as f is outside the window now, what was given as h is not */
-	ASSERT_YIELDED("f");
-	ASSERT_YIELDED("h");
+	ASSERT_GIVEN_AGAIN("f");
+	ASSERT_GIVEN_AGAIN("h");
 }
 
 Test(decision, yields_to_each_name_for_ten_requests)
@@ -525,11 +525,11 @@ Test(decision, yields_to_each_name_for_ten_requests)
 	cr_assert_eq(link(world_path(&world, "f"), world_path(&world, "h")), 0);
 	ASSERT_NEW("f");
 	ASSERT_NOTICE("f");
-	ASSERT_YIELDED("h");
+	ASSERT_GIVEN_AGAIN("h");
 	pass(7);
-	ASSERT_YIELDED("f"); /* the ninth after the notice, the first by this name */
+	ASSERT_GIVEN_AGAIN("f"); /* the ninth after the notice, the first by this name */
 	pass(9);
-	ASSERT_YIELDED("f"); /* the tenth after that */
+	ASSERT_GIVEN_AGAIN("f"); /* the tenth after that */
 	ASSERT_NOTICE("f");
 }
 
@@ -549,7 +549,7 @@ Test(decision, what_was_given_as_another_name_stays_on_record)
 	ASSERT_NEW("r");
 	world.settings->window_requests = 4;
 	pass(3);
-	give_unasked("f");
+	deliver_unasked("f");
 	cr_assert_eq(rename(world_path(&world, "f"), world_path(&world, "r")), 0);
 	ASSERT_NOTICE("r"); /* by what was given as f */
 	cr_assert_eq(tracker_state(&world.segment, scope, world_path(&world, "r")), STATE_CHANGED);
@@ -562,11 +562,11 @@ Test(decision, undo_by_another_name)
 	ASSERT_NEW("f");
 	cr_assert_eq(rename(world_path(&world, "f"), world_path(&world, "r")), 0);
 	request = world_request(&world, scope);
-	cr_assert_eq(view_begin(&world, &request, "r", &view), DECISION_NOTICE);
+	cr_assert_eq(open_view(&world, &request, "r", &view), DECISION_NOTICE);
 	decision_undo(&world.segment, &request, &view.answer);
 	(void)close(view.fd);
 	ASSERT_NOTICE("r");
-	ASSERT_YIELDED("r");
+	ASSERT_GIVEN_AGAIN("r");
 }
 
 Test(decision, undo)
@@ -575,7 +575,7 @@ Test(decision, undo)
 	struct file_slot file;
 	ASSERT_NEW("f");
 	struct request request = world_request(&world, scope);
-	cr_assert_eq(view_begin(&world, &request, "f", &view), DECISION_NOTICE);
+	cr_assert_eq(open_view(&world, &request, "f", &view), DECISION_NOTICE);
 	decision_undo(&world.segment, &request, &view.answer);
 	(void)close(view.fd);
 	cr_assert_eq(counter(COUNTER_notices), 0);
@@ -626,7 +626,7 @@ Test(decision, stamp_changed_while_reading)
 {
 	struct request request = world_request(&world, scope);
 	struct viewed_file view;
-	(void)view_begin(&world, &request, "f", &view);
+	(void)open_view(&world, &request, "f", &view);
 	cr_assert_eq(futimens(view.fd, (struct timespec[2]){ { 5, 0 }, { 5, 0 } }), 0);
 	viewer_finish(&world, &request, &view);
 	ASSERT_NEW("f");
@@ -636,7 +636,7 @@ Test(decision, fewer_bytes_than_the_file_holds)
 {
 	struct request request = world_request(&world, scope);
 	struct viewed_file view;
-	(void)view_begin(&world, &request, "f", &view);
+	(void)open_view(&world, &request, "f", &view);
 	struct stamp stamp = stamp_of(&view.stat);
 	char bytes[4096];
 	cr_assert_eq(read(view.fd, bytes, sizeof(bytes)), 4096);
@@ -654,7 +654,7 @@ Test(decision, not_at_the_capture)
 	struct viewed_file view;
 	struct file_slot file;
 	request.at_sink = false;
-	(void)view_begin(&world, &request, "f", &view);
+	(void)open_view(&world, &request, "f", &view);
 	viewer_finish(&world, &request, &view);
 	cr_assert_eq(tracker_file(&world.segment, world_path(&world, "f"), &file), 0);
 	cr_assert_eq(file.full_reads, 1, "it was read whole");
@@ -666,18 +666,18 @@ Test(decision, left_before_the_end)
 {
 	struct request request = world_request(&world, scope);
 	struct viewed_file view;
-	(void)view_begin(&world, &request, "f", &view);
+	(void)open_view(&world, &request, "f", &view);
 	(void)close(view.fd); /* killed, or exit(1): no decision_deliver() */
 	ASSERT_NEW("f");
 }
 
-Test(decision, forgotten_while_reading)
+Test(decision, invalidated_while_reading)
 {
 	for (int turn = 0; turn < 9; turn++) {
 		struct request request = world_request(&world, scope);
 		int way = turn % 4;
 		struct viewed_file view;
-		(void)view_begin(&world, &request, "f", &view);
+		(void)open_view(&world, &request, "f", &view);
 		if (turn >=
 		    4) /* at last one that nothing is on record of: another file is forgotten */
 			decision_pend_late(&world.segment, &request, &view.stat, &view.answer,
@@ -730,7 +730,7 @@ Test(decision, asks_late_where_it_goes)
 	request = world_request(&world, scope);
 	request.asks_late = true;
 	request.context.capture_id = 0;
-	cr_assert_eq(view_begin(&world, &request, "f", &view), DECISION_CONTENT);
+	cr_assert_eq(open_view(&world, &request, "f", &view), DECISION_CONTENT);
 	cr_assert_eq(view.answer.reason, REASON_NOT_ALLOWED);
 	must(close(view.fd) == 0);
 }
@@ -740,7 +740,7 @@ Test(decision, command_output_exactly_at_the_limit)
 	struct request request = world_request(&world, scope);
 	struct viewed_file view;
 	sends(&world.segment, request.command_id, SETTINGS_MAX_OUTPUT_BYTES - 4096);
-	(void)view_begin(&world, &request, "f", &view);
+	(void)open_view(&world, &request, "f", &view);
 	viewer_finish(&world, &request, &view);
 	ASSERT_NOTICE("f");
 }
@@ -750,7 +750,7 @@ Test(decision, command_output_one_beyond_the_limit)
 	struct request request = world_request(&world, scope);
 	struct viewed_file view;
 	sends(&world.segment, request.command_id, SETTINGS_MAX_OUTPUT_BYTES - 4096 + 1);
-	(void)view_begin(&world, &request, "f", &view);
+	(void)open_view(&world, &request, "f", &view);
 	viewer_finish(&world, &request, &view);
 	ASSERT_NEW("f");
 }
@@ -759,7 +759,7 @@ Test(decision, command_output_beyond_the_limit_afterwards)
 {
 	struct request request = world_request(&world, scope);
 	struct viewed_file view;
-	(void)view_begin(&world, &request, "f", &view);
+	(void)open_view(&world, &request, "f", &view);
 	viewer_finish(&world, &request, &view);
 	sends(&world.segment, request.command_id, SETTINGS_MAX_OUTPUT_BYTES);
 	ASSERT_NEW("f");
@@ -790,7 +790,7 @@ Test(decision, second_conversation_costs_one_request)
 	ASSERT_NEW("f");
 	pass(7);
 	ASSERT_NOTICE("f");
-	ASSERT_YIELDED("f");
+	ASSERT_GIVEN_AGAIN("f");
 }
 
 Test(decision, full_tables_are_harmless)
@@ -834,7 +834,7 @@ static enum decision in_process_read(struct request *request, bool next, enum re
 
 	if (next)
 		request_init_in_process(&world.segment, request);
-	enum decision decision = view_begin(&world, request, "f", &view);
+	enum decision decision = open_view(&world, request, "f", &view);
 	*ret_reason = view.answer.reason;
 	viewer_finish(&world, request, &view);
 	return decision;
@@ -848,7 +848,7 @@ static enum decision in_process_read(struct request *request, bool next, enum re
 		cr_assert_eq(got, reason_, "reason %d", (int)got); \
 	} while (0)
 
-Test(decision, own_reads)
+Test(decision, in_process_reads)
 {
 	struct request own = own_of(5, scope);
 
@@ -871,7 +871,7 @@ Test(decision, own_reads)
 }
 
 /* Its read tool cuts, too: each limit, and one that an agent which was never measured does not exceed. */
-Test(decision, own_reads_within_what_the_agent_passes_on)
+Test(decision, in_process_reads_within_what_the_agent_passes_on)
 {
 	struct settings_profile *profile = &world.settings->profiles[world.profile - 1];
 	struct shape shape;
@@ -904,7 +904,7 @@ Test(decision, own_reads_within_what_the_agent_passes_on)
 	}
 }
 
-Test(decision, own_reads_of_another_version)
+Test(decision, in_process_reads_of_another_version)
 {
 	struct request own = own_of(5, 0);
 
@@ -915,7 +915,7 @@ Test(decision, own_reads_of_another_version)
 	ASSERT_OWN(&own, true, DECISION_NOTICE, REASON_REPEATED);
 }
 
-Test(decision, own_reads_are_forgotten_with_their_agents)
+Test(decision, in_process_reads_are_invalidated_with_their_agents)
 {
 	struct request own = own_of(5, scope);
 
@@ -937,7 +937,7 @@ Test(decision, own_reads_are_forgotten_with_their_agents)
 	ASSERT_OWN(&own, true, DECISION_NOTICE, REASON_REPEATED);
 }
 
-Test(decision, own_reads_outside_the_window)
+Test(decision, in_process_reads_beyond_the_window)
 {
 	struct request own = own_of(5, 0);
 

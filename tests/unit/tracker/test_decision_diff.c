@@ -47,7 +47,7 @@ static void keep(const char *name)
 }
 
 /* What the viewer of a diff does at its end: the text went out, and it left by exit(0). */
-static void give_diff(const struct request *request, struct viewed_file *view, size_t bytes)
+static void deliver_diff(const struct request *request, struct viewed_file *view, size_t bytes)
 {
 	struct scope_slot *one = scope_find(&world.segment, request->context.scope_id);
 
@@ -63,12 +63,12 @@ static enum decision cat_reason(const char *name, enum reason *ret_reason)
 {
 	struct request request = next_request();
 	struct viewed_file view;
-	enum decision decision = view_begin(&world, &request, name, &view);
+	enum decision decision = open_view(&world, &request, name, &view);
 
 	*ret_reason = view.answer.reason;
 	if (decision == DECISION_DIFF) {
 		decision_diffed(&world.segment, &request, &view.answer, DIFF_BYTES);
-		give_diff(&request, &view, DIFF_BYTES);
+		deliver_diff(&request, &view, DIFF_BYTES);
 		must(close(view.fd) == 0);
 	} else {
 		viewer_finish(&world, &request, &view);
@@ -88,7 +88,7 @@ static enum decision cat_reason(const char *name, enum reason *ret_reason)
 #define ASSERT_WHOLE(name) ASSERT_CAT(name, DECISION_CONTENT, REASON_CHANGED)
 #define ASSERT_DIFF(name) ASSERT_CAT(name, DECISION_DIFF, REASON_CHANGED)
 #define ASSERT_NOTICE(name) ASSERT_CAT(name, DECISION_NOTICE, REASON_REPEATED)
-#define ASSERT_YIELDED(name) ASSERT_CAT(name, DECISION_GIVEN_AGAIN, REASON_ASKED_AGAIN)
+#define ASSERT_GIVEN_AGAIN(name) ASSERT_CAT(name, DECISION_GIVEN_AGAIN, REASON_ASKED_AGAIN)
 
 static void pass(unsigned requests)
 {
@@ -141,7 +141,7 @@ Test(decision_diff, asked_again_at_once_it_is_whole)
 	world_fill(&world, "f", SIZE, 2);
 	ASSERT_DIFF("f");
 	pass(9);
-	ASSERT_YIELDED("f");
+	ASSERT_GIVEN_AGAIN("f");
 	pass(20);
 	ASSERT_NOTICE("f");
 }
@@ -189,7 +189,7 @@ Test(decision_diff, inside_the_window_for_as_long_as_the_whole_file)
 	ASSERT_NOTICE("f"); /* 51: the last one inside */
 }
 
-Test(decision_diff, outside_the_window)
+Test(decision_diff, beyond_the_window)
 {
 	ASSERT_NEW("f");
 	world_fill(&world, "f", SIZE, 2);
@@ -226,28 +226,28 @@ Test(decision_diff, only_where_it_is_asked_for)
 	struct viewed_file view;
 
 	request.accepts_diff = false;
-	cr_assert_eq(view_begin(&world, &request, "f", &view), DECISION_CONTENT);
+	cr_assert_eq(open_view(&world, &request, "f", &view), DECISION_CONTENT);
 	(void)close(view.fd);
 	request = next_request();
 	request.at_sink = false;
-	cr_assert_eq(view_begin(&world, &request, "f", &view), DECISION_CONTENT);
+	cr_assert_eq(open_view(&world, &request, "f", &view), DECISION_CONTENT);
 	(void)close(view.fd);
 	request = next_request();
 	request.is_viewer = false;
-	cr_assert_eq(view_begin(&world, &request, "f", &view), DECISION_CONTENT);
+	cr_assert_eq(open_view(&world, &request, "f", &view), DECISION_CONTENT);
 	(void)close(view.fd);
 	world.settings->session_mode = SESSION_MODE_OBSERVE;
 	request = next_request();
-	cr_assert_eq(view_begin(&world, &request, "f", &view), DECISION_CONTENT);
+	cr_assert_eq(open_view(&world, &request, "f", &view), DECISION_CONTENT);
 	(void)close(view.fd);
 	world.settings->session_mode = SESSION_MODE_SUBSTITUTE;
 	world.settings->notice_on_change = NOTICE_ON_CHANGE_FULL;
 	request = next_request();
-	cr_assert_eq(view_begin(&world, &request, "f", &view), DECISION_CONTENT);
+	cr_assert_eq(open_view(&world, &request, "f", &view), DECISION_CONTENT);
 	(void)close(view.fd);
 	world.settings->notice_on_change = NOTICE_ON_CHANGE_DIFF;
 	request = next_request();
-	cr_assert_eq(view_begin(&world, &request, "f", &view), DECISION_DIFF);
+	cr_assert_eq(open_view(&world, &request, "f", &view), DECISION_DIFF);
 	(void)close(view.fd);
 }
 
@@ -311,13 +311,13 @@ Test(decision_diff, not_kept)
 	struct request request = next_request();
 	struct viewed_file view;
 
-	(void)view_begin(&world, &request, "f", &view);
+	(void)open_view(&world, &request, "f", &view);
 	viewer_finish(&world, &request, &view);
 	world_fill(&world, "f", SIZE, 2);
 	ASSERT_WHOLE("f");
 }
 
-Test(decision_diff, forgotten_or_anothers)
+Test(decision_diff, invalidated_or_of_another_scope)
 {
 	ASSERT_NEW("f");
 	world_fill(&world, "f", SIZE, 2);
@@ -346,12 +346,12 @@ Test(decision_diff, an_own_read_never)
 	cr_assert(request_prepare_in_process(&world.segment, &context, 5, 0, "reader", &own));
 	own.accepts_diff = true;
 	request_init_in_process(&world.segment, &own);
-	(void)view_begin(&world, &own, "f", &view);
+	(void)open_view(&world, &own, "f", &view);
 	viewer_finish(&world, &own, &view);
 	keep("f");
 	world_fill(&world, "f", SIZE, 2);
 	request_init_in_process(&world.segment, &own);
-	cr_assert_eq(view_begin(&world, &own, "f", &view), DECISION_CONTENT);
+	cr_assert_eq(open_view(&world, &own, "f", &view), DECISION_CONTENT);
 	cr_assert_eq(view.answer.reason, REASON_CHANGED);
 	(void)close(view.fd);
 }
@@ -367,11 +367,11 @@ Test(decision_diff, not_given_to_its_end)
 	ASSERT_NEW("f");
 	world_fill(&world, "f", SIZE, 2);
 	request = next_request();
-	cr_assert_eq(view_begin(&world, &request, "f", &view), DECISION_DIFF);
+	cr_assert_eq(open_view(&world, &request, "f", &view), DECISION_DIFF);
 	decision_diffed(&world.segment, &request, &view.answer, DIFF_BYTES);
 	(void)close(view.fd);
 	ASSERT_CAT("f", DECISION_CONTENT, REASON_ASKED_AGAIN); /* whole */
-	ASSERT_YIELDED("f");
+	ASSERT_GIVEN_AGAIN("f");
 	pass(11);
 	ASSERT_NOTICE("f");
 }
@@ -384,7 +384,7 @@ Test(decision_diff, not_given_and_asked_for_later)
 	ASSERT_NEW("f");
 	world_fill(&world, "f", SIZE, 2);
 	request = next_request();
-	cr_assert_eq(view_begin(&world, &request, "f", &view), DECISION_DIFF);
+	cr_assert_eq(open_view(&world, &request, "f", &view), DECISION_DIFF);
 	decision_diffed(&world.segment, &request, &view.answer, DIFF_BYTES);
 	(void)close(view.fd);
 	pass(10);
@@ -400,7 +400,7 @@ Test(decision_diff, not_made)
 	ASSERT_NEW("f");
 	world_fill(&world, "f", SIZE, 2);
 	request = next_request();
-	cr_assert_eq(view_begin(&world, &request, "f", &view), DECISION_DIFF);
+	cr_assert_eq(open_view(&world, &request, "f", &view), DECISION_DIFF);
 	(void)close(view.fd);
 	cr_assert_eq(counter(COUNTER_diffs), 0);
 	ASSERT_DIFF("f");
@@ -412,10 +412,10 @@ static bool is_moved_after(void (*happen)(void))
 	struct request request = next_request();
 	struct viewed_file view;
 
-	must(view_begin(&world, &request, "f", &view) == DECISION_DIFF);
+	must(open_view(&world, &request, "f", &view) == DECISION_DIFF);
 	decision_diffed(&world.segment, &request, &view.answer, DIFF_BYTES);
 	happen();
-	give_diff(&request, &view, DIFF_BYTES);
+	deliver_diff(&request, &view, DIFF_BYTES);
 	must(close(view.fd) == 0);
 	return view.delivered.is_given;
 }
@@ -439,14 +439,14 @@ static void forget_in_session(void)
 	must(tracker_forget_all(&world.segment, 0) == 0);
 }
 
-static void give_whole(void)
+static void deliver_whole(void)
 {
 	struct request request = next_request();
 	struct viewed_file view;
 
 	request.accepts_diff = false;
 	world_fill(&world, "f", SIZE, 9);
-	must(view_begin(&world, &request, "f", &view) == DECISION_CONTENT);
+	must(open_view(&world, &request, "f", &view) == DECISION_CONTENT);
 	viewer_finish(&world, &request, &view);
 	must(view.delivered.is_given);
 }
@@ -471,7 +471,7 @@ Test(decision_diff, what_happens_while_it_is_given)
 		{ forget, false },
 		{ forget_everything, false },
 		{ forget_in_session, false },
-		{ give_whole, false },
+		{ deliver_whole, false },
 		{ pass_window, true },
 		{ rewrite, true },
 	};
@@ -497,9 +497,9 @@ Test(decision_diff, beyond_the_limit)
 	ASSERT_NEW("f");
 	world_fill(&world, "f", SIZE, 2);
 	request = next_request();
-	cr_assert_eq(view_begin(&world, &request, "f", &view), DECISION_DIFF);
+	cr_assert_eq(open_view(&world, &request, "f", &view), DECISION_DIFF);
 	decision_diffed(&world.segment, &request, &view.answer, DIFF_BYTES);
-	give_diff(&request, &view, SETTINGS_MAX_OUTPUT_BYTES + 1);
+	deliver_diff(&request, &view, SETTINGS_MAX_OUTPUT_BYTES + 1);
 	(void)close(view.fd);
 	cr_assert_not(view.delivered.is_given);
 }

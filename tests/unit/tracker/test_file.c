@@ -25,7 +25,7 @@ static void count(struct file_slot *file, const void *data)
 
 static const uint32_t ONE = 1;
 
-static uint64_t put(const char *path, uint64_t ino)
+static uint64_t update(const char *path, uint64_t ino)
 {
 	struct stamp stamp = { .dev = 5, .ino = ino };
 	return file_update(&world.segment, path, ino ? &stamp : NULL, count, &ONE);
@@ -36,9 +36,9 @@ Test(file, found_by_key_and_by_inode)
 	struct file_slot file;
 	char path[64];
 	cr_assert_eq(file_find(&world.segment, path_key(&world.segment, "/w/a"), &file), -ENOENT);
-	uint64_t key = put("/w/a", 9);
+	uint64_t key = update("/w/a", 9);
 	cr_assert_eq(key, path_key(&world.segment, "/w/a"));
-	cr_assert_eq(put("/w/a", 9), key);
+	cr_assert_eq(update("/w/a", 9), key);
 	cr_assert_eq(file_find(&world.segment, key, &file), 0);
 	cr_assert_eq(file.full_reads, 2);
 	cr_assert_eq(file_path(&world.segment, &file, path, sizeof(path)), 4);
@@ -51,8 +51,8 @@ Test(file, found_by_key_and_by_inode)
 
 Test(file, inode_leads_to_the_name_last_used)
 {
-	(void)put("/w/a", 9);
-	uint64_t other = put("/w/b", 9);
+	(void)update("/w/a", 9);
+	uint64_t other = update("/w/b", 9);
 	cr_assert_eq(file_by_inode(&world.segment, 5, 9), other);
 }
 
@@ -62,7 +62,7 @@ Test(file, change_known)
 	uint64_t key = path_key(&world.segment, "/w/a");
 	cr_assert_eq(file_change_known(&world.segment, key, count, &ONE), -ENOENT);
 	cr_assert_eq(file_change_known(&world.segment, 0, count, &ONE), -ENOENT);
-	(void)put("/w/a", 0);
+	(void)update("/w/a", 0);
 	cr_assert_eq(file_change_known(&world.segment, key, count, &ONE), 0);
 	cr_assert_eq(file_find(&world.segment, key, &file), 0);
 	cr_assert_eq(file.full_reads, 2);
@@ -72,7 +72,7 @@ Test(file, path_capacity_exactly_and_one_less)
 {
 	struct file_slot file;
 	char path[8];
-	uint64_t key = put("/w/a", 0);
+	uint64_t key = update("/w/a", 0);
 	cr_assert_eq(file_find(&world.segment, key, &file), 0);
 	cr_assert_eq(file_path(&world.segment, &file, path, 5), 4);
 	cr_assert_eq(file_path(&world.segment, &file, path, 4), -ENAMETOOLONG);
@@ -92,7 +92,7 @@ Test(file, full_table_forgets_others_and_goes_on)
 	unsigned found = 0;
 	for (int i = 0; i < 300; i++) {
 		(void)snprintf(path, sizeof(path), "/w/%d", i);
-		cr_assert_neq(put(path, (uint64_t)i + 1), 0);
+		cr_assert_neq(update(path, (uint64_t)i + 1), 0);
 		cr_assert_eq(file_find(&world.segment, path_key(&world.segment, path), &file), 0,
 			     "%s", path);
 		cr_assert_eq(file.full_reads, 1);
@@ -118,12 +118,12 @@ Test(file, full_table_does_not_use_up_the_store_of_paths)
 	struct file_slot file;
 	for (int i = 10000; i < 10300; i++) {
 		(void)snprintf(path, sizeof(path), "/w/%d", i);
-		cr_assert_neq(put(path, 0), 0);
+		cr_assert_neq(update(path, 0), 0);
 	}
 	uint64_t used = world.segment.header->arena_used;
 	for (int i = 20000; i < 40000; i++) { /* more than there is room for */
 		(void)snprintf(path, sizeof(path), "/w/%d", i);
-		cr_assert_neq(put(path, 0), 0);
+		cr_assert_neq(update(path, 0), 0);
 		cr_assert_eq(file_find(&world.segment, path_key(&world.segment, path), &file), 0);
 		cr_assert_eq(file_path(&world.segment, &file, read, sizeof(read)), 8);
 		cr_assert_str_eq(read, path);
@@ -138,12 +138,12 @@ Test(file, full_table_does_not_use_up_the_store_of_paths)
 	for (int i = 0; i < 20000; i++) {
 		(void)snprintf(path, sizeof(path), i % 2 ? "/w/%d" : "/w/%d-longer-path",
 			       50000 + i);
-		cr_assert_neq(put(path, 0), 0);
+		cr_assert_neq(update(path, 0), 0);
 	}
 	cr_assert_leq(world.segment.header->arena_used, used + 128 * (8 + 24));
 	/* A longer path has a place of its own. */
 	used = world.segment.header->arena_used;
-	cr_assert_neq(put("/w/a-longer-path-than-all-those-before", 0), 0);
+	cr_assert_neq(update("/w/a-longer-path-than-all-those-before", 0), 0);
 	cr_assert_gt(world.segment.header->arena_used, used);
 }
 
@@ -155,26 +155,26 @@ Test(file, full_arena_is_counted_and_harmless)
 	path[0] = '/', path[sizeof(path) - 1] = '\0';
 	for (int i = 0; i < 16; i++) {
 		path[1] = (char)('a' + i);
-		cr_assert_neq(put(path, 0), 0);
+		cr_assert_neq(update(path, 0), 0);
 	}
 	cr_assert_eq(segment_counter(&world.segment, COUNTER_lost_files), 0);
 	path[1] = 'q';
-	cr_assert_eq(put(path, 0), 0);
+	cr_assert_eq(update(path, 0), 0);
 	cr_assert_eq(segment_counter(&world.segment, COUNTER_lost_files), 1);
 	path[1] = 'a';
 	cr_assert_eq(file_find(&world.segment, path_key(&world.segment, path), &file), 0);
-	cr_assert_neq(put(path, 0), 0, "what is known needs no room");
+	cr_assert_neq(update(path, 0), 0, "what is known needs no room");
 }
 
 Test(file, damaged_slot_is_none_and_begins_afresh)
 {
 	struct file_slot file;
-	uint64_t key = put("/w/a", 9);
+	uint64_t key = update("/w/a", 9);
 	struct file_slot *slot = segment_slot(&world.segment, TABLE_FILES, key % 128);
-	(void)put("/w/a", 9);
+	(void)update("/w/a", 9);
 	slot->full_reads = 1000;
 	cr_assert_eq(file_find(&world.segment, key, &file), -ENOENT);
-	cr_assert_eq(put("/w/a", 9), key);
+	cr_assert_eq(update("/w/a", 9), key);
 	cr_assert_eq(file_find(&world.segment, key, &file), 0);
 	cr_assert_eq(file.full_reads, 1);
 }
@@ -182,17 +182,17 @@ Test(file, damaged_slot_is_none_and_begins_afresh)
 Test(file, of_a_dead_writer_is_taken_over)
 {
 	struct file_slot file;
-	uint64_t key = put("/w/a", 9);
+	uint64_t key = update("/w/a", 9);
 	struct file_slot *slot = segment_slot(&world.segment, TABLE_FILES, key % 128);
 	slot->head.sequence |= 1;
-	cr_assert_eq(put("/w/a", 9), key);
+	cr_assert_eq(update("/w/a", 9), key);
 	cr_assert_eq(file_find(&world.segment, key, &file), 0);
 	cr_assert_eq(file.full_reads, 2);
 }
 
 Test(file, inode_of_a_dead_writer_heals)
 {
-	uint64_t key = put("/w/a", 9);
+	uint64_t key = update("/w/a", 9);
 	for (uint64_t i = 0; i < world.segment.capacity[TABLE_INODES]; i++) {
 		struct inode_slot *slot = segment_slot(&world.segment, TABLE_INODES, i);
 		if (slot->ino == 9)
@@ -200,18 +200,18 @@ Test(file, inode_of_a_dead_writer_heals)
 				slot->head.check ^= 1; /* all words written, then killed */
 	}
 	cr_assert_eq(file_by_inode(&world.segment, 5, 9), 0);
-	cr_assert_eq(put("/w/a", 9), key);
+	cr_assert_eq(update("/w/a", 9), key);
 	cr_assert_eq(file_by_inode(&world.segment, 5, 9), key);
 }
 
 Test(file, a_slot_given_away_and_back_does_not_count_forgets_from_nought)
 {
 	struct file_slot before, after;
-	uint64_t key = put("/w/a", 0);
+	uint64_t key = update("/w/a", 0);
 	cr_assert_eq(file_find(&world.segment, key, &before), 0);
 	struct file_slot *slot = segment_slot(&world.segment, TABLE_FILES, key % 128);
 	slot->full_reads = 1000; /* lost */
-	(void)put("/w/a", 0);
+	(void)update("/w/a", 0);
 	cr_assert_eq(file_find(&world.segment, key, &after), 0);
 	cr_assert_neq(before.forgets, after.forgets);
 }
@@ -221,7 +221,7 @@ Test(file, note_edit)
 	struct file_slot file;
 	struct context tool = { .flags = CONTEXT_ATTACHED },
 		       below = { .flags = CONTEXT_ATTACHED | CONTEXT_AGENT },
-		       outside = { .flags = CONTEXT_ATTACHED | CONTEXT_EXTERNAL_AGENT };
+		       external_agent = { .flags = CONTEXT_ATTACHED | CONTEXT_EXTERNAL_AGENT };
 	static const struct {
 		uint32_t role;
 		bool agents;
@@ -249,7 +249,7 @@ Test(file, note_edit)
 			     FILE_TOOL_EDIT_UNREPORTED);
 	cr_assert_lt(file.agent_edit_realtime_ns, file.last_edit_realtime_ns);
 	path = world_path(&world, "g");
-	file_note_edit(&world.segment, path, &outside, ROLE_SHELL, FILE_ACTION_WRITE);
+	file_note_edit(&world.segment, path, &external_agent, ROLE_SHELL, FILE_ACTION_WRITE);
 	cr_assert_eq(file_find(&world.segment, path_key(&world.segment, path), &file), 0);
 	cr_assert_eq(file.flags & ~(uint32_t)FATE_BITS,
 		     FILE_EDITED_BY_AGENT | FILE_EDIT_UNREPORTED);
@@ -300,7 +300,7 @@ static void given(struct file_slot *file, const void *data)
 	file_note_given(file);
 }
 
-static void outside(struct file_slot *file, const void *data)
+static void external(struct file_slot *file, const void *data)
 {
 	file_note_external(file, data, SOURCE_UNATTRIBUTED, 77);
 	file->flags |= FILE_CHANGE_REPORTED;
@@ -310,7 +310,7 @@ Test(file, what_was_given_is_known_again)
 {
 	struct version version = { 1, 2, 3 };
 	struct file_slot file;
-	uint64_t key = file_update(&world.segment, world_path(&world, "f"), NULL, outside,
+	uint64_t key = file_update(&world.segment, world_path(&world, "f"), NULL, external,
 				   &version);
 
 	cr_assert_eq(file_find(&world.segment, key, &file), 0);

@@ -171,7 +171,7 @@ static void map_and_use(void)
 	}
 }
 
-static void put(uint64_t offset, const void *bytes, size_t size_bytes)
+static void write_at(uint64_t offset, const void *bytes, size_t size_bytes)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
 	must(fd >= 0 && pwrite(fd, bytes, size_bytes, (off_t)offset) == (ssize_t)size_bytes &&
@@ -186,16 +186,16 @@ static void damage_header(void)
 					   (unsigned char)(image[at] ^ 0x80),
 					   (unsigned char)next_random(&random_state) };
 		for (size_t i = 0; i < sizeof(values); i++) {
-			begin_round();
-			put(at, &values[i], 1);
+			start_round();
+			write_at(at, &values[i], 1);
 			map_and_use();
 			restore();
 		}
 	}
 	for (size_t at = 0; at + 8 <= sizeof(struct journal_header); at += 8) {
 		uint64_t value = nasty_number();
-		begin_round();
-		put(at, &value, 8);
+		start_round();
+		write_at(at, &value, 8);
 		map_and_use();
 		restore();
 	}
@@ -219,21 +219,22 @@ static uint64_t nasty_head(void)
 static void damage_body(uint64_t rounds)
 {
 	for (uint64_t round = 0; round < rounds; round++) {
-		begin_round();
+		start_round();
 		for (uint64_t i = pick(200); i > 0; i--) {
 			uint64_t value = pick(2) ? nasty_head() : nasty_number();
-			put(pick(image_units) * 64 + (pick(2) ? 0 : pick(8) * 8), &value, 8);
+			write_at(pick(image_units) * 64 + (pick(2) ? 0 : pick(8) * 8), &value, 8);
 		}
 		for (uint64_t i = pick(20); i > 0; i--) {
 			uint64_t value = pick(2) ? pick(image_units) : nasty_number();
-			put(4096 + pick(512) * 8, &value, 4);
+			write_at(4096 + pick(512) * 8, &value, 4);
 		}
 		if (pick(2)) { /* so that the last records lie at the end */
 			struct journal_header *header = (struct journal_header *)(void *)image;
 			uint64_t units = image_units - pick(image_units - JOURNAL_UNITS_FIRST);
-			put(offsetof(struct journal_header, allocated), &units, 8);
+			write_at(offsetof(struct journal_header, allocated), &units, 8);
 			if (pick(2))
-				put(offsetof(struct journal_header, next), &header->allocated, 8);
+				write_at(offsetof(struct journal_header, next), &header->allocated,
+					 8);
 		}
 		if (pick(8) == 0)
 			must(truncate(path, (off_t)pick(FILE_BYTES)) == 0);
@@ -270,8 +271,8 @@ static void damage_all(void)
 		}
 		if (pick(4))
 			memcpy(bytes, image, 4096);
-		begin_round();
-		put(0, bytes, FILE_BYTES);
+		start_round();
+		write_at(0, bytes, FILE_BYTES);
 		map_and_use();
 		restore();
 		free(bytes);
@@ -291,7 +292,7 @@ static int fuzz(void *data)
 
 Test(fuzz_journal, no_damage_does_harm, .timeout = 280)
 {
-	uint64_t rounds = fuzz_begin(200);
+	uint64_t rounds = fuzz_init(200);
 
 	world_open(&world, NULL);
 	(void)snprintf(path, sizeof(path), "%s/journal", world.root);

@@ -260,7 +260,7 @@ static void damage_header(void)
 					   (unsigned char)(image[at] ^ 0x80),
 					   (unsigned char)next_random(&random_state) };
 		for (size_t i = 0; i < sizeof(values); i++) {
-			begin_round();
+			start_round();
 			(void)map_and_use(at, &values[i], 1);
 			restore();
 		}
@@ -268,7 +268,7 @@ static void damage_header(void)
 	restore();
 	for (size_t word = 0; word + 8 <= sizeof(struct segment_header); word += 8) {
 		uint64_t value = nasty(image_bytes);
-		begin_round();
+		start_round();
 		(void)map_and_use(word, &value, 8);
 		restore();
 	}
@@ -279,7 +279,7 @@ static void damage_body(uint64_t rounds)
 {
 	for (uint64_t round = 0; round < rounds; round++) {
 		struct segment segment;
-		begin_round();
+		start_round();
 		restore();
 		must(segment_map(world.file, &segment) == 0);
 		guard_segment(&segment);
@@ -344,7 +344,7 @@ static int fuzz(void *data)
 
 Test(fuzz_segment, no_damage_does_harm, .timeout = 280)
 {
-	uint64_t rounds = fuzz_begin(500);
+	uint64_t rounds = fuzz_init(500);
 	char name[16];
 
 	world_open(&world, "session.processes=64", "session.scopes=16", "session.files=128",

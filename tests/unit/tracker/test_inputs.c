@@ -24,7 +24,7 @@ static void stop(void)
 
 TestSuite(inputs, .init = start, .fini = stop);
 
-static void put(const char *name, const char *text)
+static void write_file(const char *name, const char *text)
 {
 	int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 	must(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) && close(fd) == 0);
@@ -48,16 +48,16 @@ Test(inputs, nothing_is_the_same)
 
 Test(inputs, content)
 {
-	put("f", "one");
+	write_file("f", "one");
 	cr_assert_eq(add(INPUT_CONTENT, "f"), 0);
 	cr_assert(are_same() && inputs_are_same(&inputs, false));
 	utime("f", NULL);
 	chmod("f", 0644);
 	cr_assert(are_same());
 	cr_assert_not(inputs_are_same(&inputs, false));
-	put("f", "two");
+	write_file("f", "two");
 	cr_assert_not(are_same());
-	put("f", "one");
+	write_file("f", "one");
 	cr_assert(are_same());
 	unlink("f");
 	cr_assert_not(are_same());
@@ -67,7 +67,7 @@ Test(inputs, content)
 
 Test(inputs, content_behind_an_equal_stamp)
 {
-	put("f", "one");
+	write_file("f", "one");
 	int fd = open("f", O_RDWR);
 	char *bytes = mmap(NULL, 3, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	bytes[0] = 'O';
@@ -92,39 +92,39 @@ Test(inputs, absent)
 {
 	cr_assert_eq(inputs_add(&inputs, INPUT_ABSENT, 0, "f", -1, ENOENT), 0);
 	cr_assert(are_same() && inputs_are_same(&inputs, false));
-	put("f", "");
+	write_file("f", "");
 	cr_assert_not(are_same());
 	cr_assert_not(inputs_are_same(&inputs, false));
 }
 
 Test(inputs, type)
 {
-	put("f", "");
+	write_file("f", "");
 	symlink("f", "link");
 	cr_assert_eq(add(INPUT_TYPE, "f"), 0);
 	cr_assert_eq(add(INPUT_TYPE, "link"), 0);
 	cr_assert_eq(add(INPUT_TYPE, "none"), 0);
-	put("f", "more");
+	write_file("f", "more");
 	cr_assert(are_same());
 	unlink("f");
 	cr_assert_not(are_same());
 	mkdir("f", 0700);
 	cr_assert_not(are_same());
 	rmdir("f");
-	put("f", "");
+	write_file("f", "");
 	cr_assert(are_same());
-	put("none", "");
+	write_file("none", "");
 	cr_assert_not(are_same());
 }
 
 Test(inputs, names)
 {
 	mkdir("d", 0700);
-	put("d/a", "");
+	write_file("d/a", "");
 	cr_assert_eq(add(INPUT_NAMES, "d"), 0);
-	put("d/a", "other");
+	write_file("d/a", "other");
 	cr_assert(are_same());
-	put("d/b", "");
+	write_file("d/b", "");
 	cr_assert_not(are_same());
 	unlink("d/b");
 	cr_assert(are_same());
@@ -136,17 +136,17 @@ Test(inputs, names)
 Test(inputs, details)
 {
 	mkdir("d", 0700);
-	put("d/a", "");
+	write_file("d/a", "");
 	cr_assert_eq(add(INPUT_DETAILS, "d"), 0);
 	cr_assert(are_same());
-	put("d/a", "1");
+	write_file("d/a", "1");
 	cr_assert_not(are_same());
 }
 
 Test(inputs, where_a_link_leads)
 {
 	mkdir("d", 0700);
-	put("f", "");
+	write_file("f", "");
 	symlink("../f", "d/a");
 	cr_assert_eq(add(INPUT_DETAILS, "d"), 0);
 	cr_assert_eq(add(INPUT_WORD, "d/a"), 0);
@@ -157,7 +157,7 @@ Test(inputs, where_a_link_leads)
 
 Test(inputs, half_a_year)
 {
-	put("f", "");
+	write_file("f", "");
 	inputs.now_ns += 1000000000;
 	cr_assert_eq(add(INPUT_WORD, "f"), 0);
 	inputs.now_ns += UINT64_C(15778470) * 1000000000;
@@ -169,7 +169,7 @@ Test(inputs, half_a_year)
 Test(inputs, access_time)
 {
 	struct inputs without;
-	put("f", "one");
+	write_file("f", "one");
 	/* reading sets nothing but the time of it, where it was older than the last change */
 	must(utimensat(AT_FDCWD, "f", (struct timespec[2]){ { 5, 0 }, { 0, UTIME_OMIT } }, 0) == 0);
 	must(inputs_init(&without) == 0);
@@ -203,13 +203,13 @@ Test(inputs, as_many_as_may_be)
 	cr_assert(are_same());
 }
 
-Test(inputs, entries_count_where_each_is_looked_at)
+Test(inputs, entries_count_where_each_is_inspected)
 {
 	char name[16];
 	mkdir("d", 0700);
 	for (int i = 0; i < 9; i++) {
 		(void)snprintf(name, sizeof(name), "d/%d", i);
-		put(name, "");
+		write_file(name, "");
 	}
 	for (int i = 0; i < INPUTS_MAX - 10; i++)
 		cr_assert_eq(add(INPUT_TYPE, "f"), 0);
@@ -219,7 +219,7 @@ Test(inputs, entries_count_where_each_is_looked_at)
 
 Test(inputs, large_files)
 {
-	put("f", "");
+	write_file("f", "");
 	must(truncate("f", INPUTS_READ_BYTES_MAX) == 0);
 	cr_assert_eq(add(INPUT_CONTENT, "f"), 0);
 	must(truncate("f", INPUTS_READ_BYTES_MAX + 1) == 0);
@@ -227,13 +227,13 @@ Test(inputs, large_files)
 	must(truncate("f", INPUTS_READ_BYTES_MAX) == 0);
 	for (int i = 1; i < INPUTS_READ_BYTES_ALL_MAX / INPUTS_READ_BYTES_MAX; i++)
 		cr_assert_eq(add(INPUT_CONTENT, "f"), 0);
-	put("f", "1");
+	write_file("f", "1");
 	cr_assert_eq(add(INPUT_CONTENT, "f"), -E2BIG);
 }
 
 Test(inputs, damaged)
 {
-	put("f", "one");
+	write_file("f", "one");
 	cr_assert_eq(add(INPUT_CONTENT, "f"), 0);
 	cr_assert_eq(add(INPUT_CONTENT, "f"), 0);
 	size_t whole = inputs.size_bytes;

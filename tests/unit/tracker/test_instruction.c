@@ -29,14 +29,14 @@ TestSuite(instruction, .init = start, .fini = stop);
 /* ---- places ---- */
 
 /* All places of a walk, below the workspace, joined by spaces. */
-static const char *places(const char *path, bool is_folder, bool by_index)
+static const char *places(const char *path, bool is_directory, bool by_index)
 {
 	static char text[8192];
 	char place[SEGMENT_PATH_BYTES];
 	struct instruction_walk walk;
 
 	text[0] = '\0';
-	instruction_walk_init(&world.segment, path, is_folder, by_index, &walk);
+	instruction_walk_init(&world.segment, path, is_directory, by_index, &walk);
 	while (instruction_walk_next(&world.segment, &walk, place, sizeof(place))) {
 		cr_assert(path_in_workspace(&world.segment, place), "%s", place);
 		(void)strcat(strcat(text, text[0] ? " " : ""),
@@ -46,9 +46,9 @@ static const char *places(const char *path, bool is_folder, bool by_index)
 	return text;
 }
 
-static const char *places_of(const char *name, bool is_folder, bool by_index)
+static const char *places_of(const char *name, bool is_directory, bool by_index)
 {
-	return places(world_path(&world, name), is_folder, by_index);
+	return places(world_path(&world, name), is_directory, by_index);
 }
 
 Test(instruction, root_first_and_names_as_configured)
@@ -68,7 +68,7 @@ Test(instruction, a_directory_has_its_own)
 	cr_expect_str_eq(places(world.workspace, false, false), "");
 }
 
-Test(instruction, nothing_outside_the_workspace)
+Test(instruction, nothing_beyond_the_workspace)
 {
 	char beside[128];
 
@@ -195,7 +195,7 @@ Test(instruction, opens_what_lies_in_the_workspace)
 	const struct segment *segment = &world.segment;
 	struct stat stat;
 	const char *path = world_path(&world, "AGENTS.md");
-	char outside[96];
+	char elsewhere[96];
 
 	cr_expect_eq(instruction_open(segment, path, &stat), -ENOENT);
 	world_fill(&world, "AGENTS.md", INSTRUCTION_BYTES_MAX, 1);
@@ -212,10 +212,10 @@ Test(instruction, opens_what_lies_in_the_workspace)
 	fd = instruction_open(segment, link, &stat);
 	cr_expect_geq(fd, 0);
 	(void)close(fd);
-	(void)snprintf(outside, sizeof(outside), "%s/out", world.root);
-	write_path(outside, "secret", 6);
+	(void)snprintf(elsewhere, sizeof(elsewhere), "%s/out", world.root);
+	write_path(elsewhere, "secret", 6);
 	(void)unlink(link);
-	cr_assert_eq(symlink(outside, link), 0);
+	cr_assert_eq(symlink(elsewhere, link), 0);
 	cr_expect_eq(instruction_open(segment, link, &stat), -EXDEV);
 	(void)unlink(link);
 	cr_assert_eq(mkdir(world_path(&world, "secret"), 0700), 0);
@@ -245,7 +245,7 @@ static bool is_given(const struct moment *moment, uint64_t ino, const struct ver
 	return instruction_is_given(&world.segment, moment, 5, ino, version, BYTES(LIMIT));
 }
 
-static void end_command(uint64_t bytes)
+static void finish_command(uint64_t bytes)
 {
 	struct command_slot *slot = segment_slot(&world.segment, TABLE_COMMANDS,
 						 command % world.segment.capacity[TABLE_COMMANDS]);
@@ -312,7 +312,7 @@ Test(instruction, what_was_begun_in_an_old_epoch_does_not_count)
 	cr_expect(!is_given(&moment, 9, &VERSION));
 }
 
-Test(instruction, forgotten_in_each_version)
+Test(instruction, invalidated_in_each_version)
 {
 	struct moment moment = now();
 	uint64_t other_scope = world_scope(&world, "b");
@@ -347,12 +347,12 @@ Test(instruction, counts_only_where_the_command_kept_to_its_limit)
 	cr_assert_eq(instruction_record(&world.segment, &moment, 5, 9, &VERSION), 0);
 	struct moment later = moment;
 	later.command_id = world_command(&world);
-	end_command(LIMIT + 1);
+	finish_command(LIMIT + 1);
 	cr_expect(!is_given(&later, 9, &VERSION));
-	end_command(LIMIT);
+	finish_command(LIMIT);
 	cr_expect(is_given(&later, 9, &VERSION));
 	/* that is settled: other commands may take the slot */
-	end_command(LIMIT + 1);
+	finish_command(LIMIT + 1);
 	cr_expect(is_given(&later, 9, &VERSION));
 }
 
@@ -393,7 +393,7 @@ Test(instruction, reading_one_whole_gives_it)
 	cr_expect_eq(segment_counter(&world.segment, COUNTER_instructions_given), 1);
 }
 
-Test(instruction, forgotten_by_path)
+Test(instruction, invalidated_by_path)
 {
 	struct stat file;
 	struct moment moment = now();

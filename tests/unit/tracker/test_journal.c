@@ -223,7 +223,7 @@ static void assert_refused(int error)
 	}
 }
 
-Test(journal, what_is_no_journal_of_ours_is_refused)
+Test(journal, files_of_other_formats_are_refused)
 {
 	char new_path[160];
 	(void)snprintf(new_path, sizeof(new_path), "%s.real", path);
@@ -808,7 +808,7 @@ static void meet(int *here, int count)
 			(void)sched_yield();
 }
 
-static void *take_last_unit(void *data)
+static void *reserve_last_unit(void *data)
 {
 	static int here[2];
 	uint64_t *taken = data;
@@ -832,8 +832,8 @@ Test(journal, the_last_unit_is_given_to_one)
 	uint64_t taken[2][2] = { { 0, 0 }, { 0, 1 } }; /* how often; which thread */
 
 	header()->can_grow = 0;
-	cr_assert_eq(pthread_create(&id, NULL, take_last_unit, taken[1]), 0);
-	(void)take_last_unit(taken[0]);
+	cr_assert_eq(pthread_create(&id, NULL, reserve_last_unit, taken[1]), 0);
+	(void)reserve_last_unit(taken[0]);
 	cr_assert_eq(pthread_join(id, NULL), 0);
 	cr_assert_eq(taken[0][0] + taken[1][0], LAST_UNIT_ROUNDS);
 	cr_assert_eq(header()->lost, LAST_UNIT_ROUNDS);
@@ -986,7 +986,7 @@ static void go_to(uint64_t number)
 }
 
 /* Where the first window of `other` ends. */
-static uint64_t first_end(void)
+static uint64_t first_window_limit(void)
 {
 	return other.windows[0].to;
 }
@@ -1022,7 +1022,7 @@ Test(journal_windows, a_record_at_the_end_goes_on_behind_it)
 	for (size_t i = 0; i < sizeof(UNITS) / sizeof(UNITS[0]); i++) {
 		for (uint64_t before = 1; before < UNITS[i]; before += before < 3 ? 1 : 61) {
 			struct journal_record record = event(before);
-			uint64_t number = first_end() - before;
+			uint64_t number = first_window_limit() - before;
 			go_to(number);
 			memset(unit(number), 0, 2 * sizeof(details));
 			cr_assert_eq(journal_write(&other, &record, details,
@@ -1046,10 +1046,10 @@ Test(journal_windows, a_record_at_the_end_goes_on_behind_it)
 	char text[JOURNAL_TEXT_BYTES_MAX];
 	size_t length;
 	memset(text, 'x', sizeof(text));
-	go_to(first_end() - 1);
-	memset(unit(first_end() - 1), 0, sizeof(text) + sizeof(details));
+	go_to(first_window_limit() - 1);
+	memset(unit(first_window_limit() - 1), 0, sizeof(text) + sizeof(details));
 	uint32_t number = journal_text(&other, text, sizeof(text), true);
-	cr_assert_eq(number, first_end() - 1);
+	cr_assert_eq(number, first_window_limit() - 1);
 	const char *kept = journal_bytes(&other, number, &length);
 	cr_assert(kept && length == sizeof(text) && memcmp(kept, text, length) == 0);
 	kept = journal_bytes(&journal, number, &length);
@@ -1106,7 +1106,7 @@ Test(journal_windows, one_that_comes_late_sees_only_what_it_writes_to)
 
 Test(journal_windows, where_it_may_not_grow_the_end_of_a_window_is_the_end)
 {
-	go_to(first_end() - 2);
+	go_to(first_window_limit() - 2);
 	uint64_t next = header()->next;
 	cr_assert_eq(append(&other, 1, false), next);
 	cr_assert_eq(append(&other, 2, false), next + 1);
@@ -1141,13 +1141,13 @@ Test(journal_windows, a_text_of_another_window_is_written_again)
 
 Test(journal_windows, without_windows_left_it_is_counted)
 {
-	go_to(first_end());
+	go_to(first_window_limit());
 	other.windows_used = JOURNAL_WINDOWS_MAX; /* none of them mapped but the first */
 	cr_assert_eq(append(&other, 1, true), 0);
 	cr_assert_eq(append(&other, 1, true), 0);
 	cr_assert_eq(other.windows_used, JOURNAL_WINDOWS_MAX);
 	cr_assert_eq(header()->lost, 2);
-	cr_assert_eq(header()->next, first_end());
+	cr_assert_eq(header()->next, first_window_limit());
 	header()->next = JOURNAL_UNITS_FIRST + 10;
 	cr_assert_neq(append(&other, 1, true), 0, "where it has one");
 	journal_unmap(&other);
@@ -1158,7 +1158,7 @@ Test(journal_windows, another_file_gives_no_window)
 {
 	char old_path[160];
 	(void)snprintf(old_path, sizeof(old_path), "%s.old", path);
-	go_to(first_end());
+	go_to(first_window_limit());
 	cr_assert_eq(rename(path, old_path), 0);
 	cr_assert_eq(journal_create(path, "test", NONCE, WORKSPACE, (uint64_t)64 * MIB), 0);
 	cr_assert_eq(append(&other, 1, true), 0);
@@ -1262,7 +1262,7 @@ Test(journal_windows, a_process_with_little_room_keeps_it, .timeout = 60)
 	cr_assert_eq(in_child(map_windows_in_a_limit, &little), ENOMEM);
 	cr_assert_eq(in_child(map_windows_in_a_limit, &enough), 0);
 	cr_assert_eq(in_child(write_in_a_later_limit, &little), 1, "the window that it has");
-	cr_assert_eq(header()->next, first_end());
+	cr_assert_eq(header()->next, first_window_limit());
 	header()->lost = 0;
 	cr_assert_neq(append(&other, 1, true), 0, "others go on");
 }

@@ -31,16 +31,16 @@ static struct moment next(void)
 			  world_command(&world));
 }
 
-static struct moment give_at(struct moment moment, uint64_t first, uint64_t last)
+static struct moment deliver_at(struct moment moment, uint64_t first, uint64_t last)
 {
 	struct span span = { first, last };
 	cr_assert_eq(line_range_record(&world.segment, KEY, &VERSION, LINES, &span, 1, &moment), 0);
 	return moment;
 }
 
-static struct moment give(uint64_t first, uint64_t last)
+static struct moment deliver(uint64_t first, uint64_t last)
 {
-	return give_at(next(), first, last);
+	return deliver_at(next(), first, last);
 }
 
 static bool is_whole_at(struct moment moment)
@@ -60,44 +60,44 @@ static bool is_whole(void)
 Test(part, one_that_is_all)
 {
 	cr_assert_not(is_whole());
-	give(1, LINES);
+	deliver(1, LINES);
 	cr_assert(is_whole());
 }
 
 Test(part, in_any_order)
 {
-	give(61, 100);
+	deliver(61, 100);
 	cr_assert_not(is_whole());
-	give(1, 30);
+	deliver(1, 30);
 	cr_assert_not(is_whole());
-	give(31, 60);
+	deliver(31, 60);
 	cr_assert(is_whole());
 }
 
 Test(part, one_line_is_missing)
 {
-	give(1, 49);
-	give(51, 100);
+	deliver(1, 49);
+	deliver(51, 100);
 	cr_assert_not(is_whole());
-	give(50, 50);
+	deliver(50, 50);
 	cr_assert(is_whole());
 }
 
 Test(part, first_or_last_line_is_missing)
 {
-	give(2, 100);
+	deliver(2, 100);
 	cr_assert_not(is_whole());
 	(void)line_range_forget(&world.segment, scope, KEY);
-	give(1, 99);
+	deliver(1, 99);
 	cr_assert_not(is_whole());
-	give(100, 100);
+	deliver(100, 100);
 	cr_assert(is_whole());
 }
 
 Test(part, overlapping)
 {
-	give(1, 60);
-	give(40, 100);
+	deliver(1, 60);
+	deliver(40, 100);
 	cr_assert(is_whole());
 }
 
@@ -112,43 +112,43 @@ Test(part, several_of_one_request_are_one)
 				       &moment),
 		     0);
 	for (uint64_t i = 0; i < LINE_RANGES_MAX - 2; i++)
-		give(1 + 3 * i, 1 + 3 * i);
-	give(1, 29);
+		deliver(1 + 3 * i, 1 + 3 * i);
+	deliver(1, 29);
 	cr_assert(is_whole());
 }
 
 Test(part, as_many_as_there_is_room_for)
 {
 	for (uint64_t i = 0; i < LINE_RANGES_MAX - 1; i++)
-		give(1 + 10 * i, 10 + 10 * i);
-	give(71, 100);
+		deliver(1 + 10 * i, 10 + 10 * i);
+	deliver(71, 100);
 	cr_assert(is_whole());
 }
 
 Test(part, one_more_takes_the_place_of_the_oldest)
 {
 	for (uint64_t i = 0; i < LINE_RANGES_MAX; i++)
-		give(1 + 10 * i, 10 + 10 * i);
-	give(81, 100);
+		deliver(1 + 10 * i, 10 + 10 * i);
+	deliver(81, 100);
 	cr_assert_not(is_whole());
-	give(1, 10); /* for 11 to 20 */
+	deliver(1, 10); /* for 11 to 20 */
 	cr_assert_not(is_whole());
-	give(1, 80); /* holds all but one */
+	deliver(1, 80); /* holds all but one */
 	cr_assert(is_whole());
 }
 
 Test(part, another_version)
 {
-	struct moment moment = give(1, 50);
+	struct moment moment = deliver(1, 50);
 	struct span span = { 51, 100 };
 	struct version version;
 
 	moment = next();
 	cr_assert_eq(line_range_record(&world.segment, KEY, &OTHER, LINES, &span, 1, &moment), 0);
 	cr_assert_not(is_whole());
-	give(51, 100); /* the first half was dropped */
+	deliver(51, 100); /* the first half was dropped */
 	cr_assert_not(is_whole());
-	give(1, 50);
+	deliver(1, 50);
 	cr_assert(is_whole());
 	moment = next();
 	cr_assert_eq(line_range_record(&world.segment, KEY, &VERSION, LINES + 1, &span, 1, &moment),
@@ -160,7 +160,7 @@ Test(part, another_version)
 Test(part, another_scope_or_file)
 {
 	struct version version;
-	give(1, LINES);
+	deliver(1, LINES);
 	struct moment moment = next();
 	cr_assert_not(
 		line_range_is_whole(&world.segment, KEY + 1, &moment, BYTES(LIMIT), 0, &version));
@@ -179,26 +179,26 @@ Test(part, a_file_without_lines)
 
 Test(part, window_in_requests)
 {
-	struct moment first = give(1, 50), second = give(51, 100), now = second;
+	struct moment first = deliver(1, 50), second = deliver(51, 100), now = second;
 	uint64_t window = world.settings->window_requests = 50;
 
 	now.request = first.request + window;
 	cr_assert(is_whole_at(now));
 	now.request++;
 	cr_assert_not(is_whole_at(now), "the second is still inside");
-	now.time_ns = give(1, 50).time_ns;
+	now.time_ns = deliver(1, 50).time_ns;
 	now.request = second.request + window;
 	cr_assert(is_whole_at(now), "and counts again once the first is given anew");
 }
 
 Test(part, window_in_bytes)
 {
-	struct moment first = give(1, 50), second = next();
+	struct moment first = deliver(1, 50), second = next();
 	uint64_t window = 1000;
 
 	world.settings->window_bytes = window;
 	second.bytes_given += 10;
-	give_at(second, 51, 100);
+	deliver_at(second, 51, 100);
 	second.bytes_given = first.bytes_given + window;
 	cr_assert(is_whole_at(second));
 	second.bytes_given++;
@@ -207,12 +207,12 @@ Test(part, window_in_bytes)
 
 Test(part, window_in_time)
 {
-	struct moment first = give(1, 50), second = next();
+	struct moment first = deliver(1, 50), second = next();
 	uint64_t window_ns = 60 * SECOND;
 
 	world.settings->window_age_s = 60;
 	second.time_ns += SECOND;
-	give_at(second, 51, 100);
+	deliver_at(second, 51, 100);
 	second.time_ns = first.time_ns + window_ns;
 	cr_assert(is_whole_at(second));
 	second.time_ns++;
@@ -221,36 +221,36 @@ Test(part, window_in_time)
 
 Test(part, epochs)
 {
-	give(1, 50);
+	deliver(1, 50);
 	cr_assert_eq(tracker_forget_all(&world.segment, scope), 0);
-	give(51, 100);
+	deliver(51, 100);
 	cr_assert_not(is_whole(), "the first half is of an older epoch");
-	give(1, 50);
+	deliver(1, 50);
 	cr_assert(is_whole());
 	cr_assert_eq(tracker_forget_all(&world.segment, 0), 0);
 	cr_assert_not(is_whole());
-	give(51, 100);
+	deliver(51, 100);
 	cr_assert_not(is_whole());
 }
 
 Test(part, commands_limit)
 {
-	struct moment cut = give(1, 50);
-	give(51, 100);
+	struct moment cut = deliver(1, 50);
+	deliver(51, 100);
 	sends(&world.segment, cut.command_id, LIMIT);
 	cr_assert(is_whole());
 	sends(&world.segment, cut.command_id, 1);
 	cr_assert_not(is_whole());
-	give(1, 50);
+	deliver(1, 50);
 	cr_assert(is_whole());
 }
 
 Test(part, later_than)
 {
-	struct moment first = give(1, 50), second = next();
+	struct moment first = deliver(1, 50), second = next();
 	struct version version;
 	second.time_ns = first.time_ns + 5;
-	give_at(second, 51, 100);
+	deliver_at(second, 51, 100);
 	struct moment now = next();
 	cr_assert(line_range_is_whole(&world.segment, KEY, &now, BYTES(LIMIT), first.time_ns - 1,
 				      &version));
@@ -260,17 +260,17 @@ Test(part, later_than)
 
 Test(part, forget)
 {
-	give(1, 50);
+	deliver(1, 50);
 	cr_assert_eq(line_range_forget(&world.segment, scope, KEY + 1), 0);
 	cr_assert_eq(line_range_forget(&world.segment, scope + 1, KEY), 0);
-	give(51, 100);
+	deliver(51, 100);
 	cr_assert(is_whole());
 	cr_assert_eq(line_range_forget(&world.segment, 0, KEY), 1);
 	cr_assert_eq(line_range_forget(&world.segment, 0, KEY), 0, "already");
 	cr_assert_not(is_whole());
-	give(51, 100);
+	deliver(51, 100);
 	cr_assert_not(is_whole());
-	give(1, 50);
+	deliver(1, 50);
 	cr_assert(is_whole());
 }
 
@@ -400,7 +400,7 @@ static void forget_all(void)
 	(void)tracker_forget_all(&world.segment, scope);
 }
 
-Test(part, forgotten)
+Test(part, invalidated)
 {
 	fill(1);
 	print_lines("f", 1, 50, NULL);
@@ -458,7 +458,7 @@ Test(part, three_names)
 	cr_assert_eq(world_cat(&world, scope, "g"), DECISION_CONTENT);
 }
 
-Test(part, own_reads)
+Test(part, in_process_reads)
 {
 	struct viewed_file view;
 
@@ -466,10 +466,10 @@ Test(part, own_reads)
 	print_lines("f", 1, 100, NULL);
 	struct request request = world_request(&world, scope);
 	request.is_in_process = true;
-	cr_assert_eq(view_begin(&world, &request, "f", &view), DECISION_CONTENT);
+	cr_assert_eq(open_view(&world, &request, "f", &view), DECISION_CONTENT);
 	must(close(view.fd) == 0);
 	request.is_in_process = false;
-	cr_assert_eq(view_begin(&world, &request, "f", &view), DECISION_NOTICE);
+	cr_assert_eq(open_view(&world, &request, "f", &view), DECISION_NOTICE);
 	must(close(view.fd) == 0);
 }
 
@@ -493,7 +493,7 @@ static bool counts(void (*change)(struct request *, struct stamp *, struct conte
 	must(close(fd) == 0);
 	request = world_request(&world, scope);
 	struct viewed_file view;
-	bool notice = view_begin(&world, &request, "f", &view) == DECISION_NOTICE;
+	bool notice = open_view(&world, &request, "f", &view) == DECISION_NOTICE;
 	must(close(view.fd) == 0);
 	(void)tracker_forget_all(&world.segment, scope);
 	return notice;

@@ -312,7 +312,7 @@ static int late_pid(void)
 	return 0;
 }
 
-Test(process, pid_told_after_a_spawn)
+Test(process, pid_reported_after_a_spawn)
 {
 	IN_CHILD(late_pid);
 }
@@ -342,7 +342,7 @@ Test(process, a_lost_ticket_makes_no_new_root)
 
 /* ---- the agent outside ---- */
 
-static int outside_said(void)
+static int external_declared(void)
 {
 	new_stdout();
 	struct me root = attach_as(NULL, "/bin/bash", SHELL, "chat-1", SESSION_AGENT_IS_OUTSIDE);
@@ -352,7 +352,7 @@ static int outside_said(void)
 	return run(&root, "/bin/cat", CAT, false, viewer_below_shell);
 }
 
-static int outside_auto_pipe(void)
+static int external_auto_pipe(void)
 {
 	new_stdout();
 	struct me root = attach(NULL, "/bin/bash", SHELL);
@@ -362,7 +362,7 @@ static int outside_auto_pipe(void)
 	return 0;
 }
 
-static int outside_viewer(void)
+static int external_viewer(void)
 {
 	new_stdout();
 	struct me root = attach_as(NULL, "/bin/cat", CAT, NULL, SESSION_AGENT_IS_OUTSIDE);
@@ -398,19 +398,19 @@ static int tool_root(void)
 		   shell_with_agents_output); /* no agent: no capture */
 }
 
-Test(process, outside_said)
+Test(process, external_declared)
 {
-	IN_CHILD(outside_said);
+	IN_CHILD(external_declared);
 }
 
-Test(process, outside_by_itself_takes_no_pipe)
+Test(process, undeclared_external_claims_no_pipe)
 {
-	IN_CHILD(outside_auto_pipe);
+	IN_CHILD(external_auto_pipe);
 }
 
-Test(process, outside_viewer_as_root)
+Test(process, external_viewer_as_root)
 {
-	IN_CHILD(outside_viewer);
+	IN_CHILD(external_viewer);
 }
 
 Test(process, a_script_is_inside)
@@ -432,7 +432,7 @@ Test(process, below_a_tool_nothing_is_captured)
 
 static int pipe_of_orphan[2];
 
-static int orphan_at_the_end(const struct me *me)
+static int last_orphan(const struct me *me)
 {
 	char byte;
 	pid_t viewer = getpid();
@@ -449,7 +449,7 @@ static int dying_agent(void)
 {
 	new_stdout();
 	struct me root = attach(NULL, "/usr/bin/codex", AGENT);
-	(void)run(&root, "/bin/cat", CAT, false, orphan_at_the_end);
+	(void)run(&root, "/bin/cat", CAT, false, last_orphan);
 	_exit(0);
 }
 

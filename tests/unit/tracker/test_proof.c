@@ -144,7 +144,7 @@ Test(proof, large_files_are_answered_once_proven)
 	struct request request = world_request(&world, scope);
 	struct viewed_file view;
 	sends(&world.segment, request.command_id, 10000); /* make; cat big */
-	cr_assert_eq(view_begin(&world, &request, "big", &view), DECISION_CONTENT);
+	cr_assert_eq(open_view(&world, &request, "big", &view), DECISION_CONTENT);
 	viewer_finish(&world, &request, &view);
 	cr_assert(view.delivered.is_given);
 	cr_assert(!world_is_delivered(&world, scope, "big"), "not proven");
@@ -275,7 +275,7 @@ Test(proof, each_delivery)
 	world_fill(&world, "f", 1000, 1);
 	struct request request = world_request(&world, scope);
 	struct viewed_file view;
-	(void)view_begin(&world, &request, "f", &view);
+	(void)open_view(&world, &request, "f", &view);
 	viewer_finish(&world, &request, &view);
 	struct moment moment = moment_now(&world.segment, scope, 2, 0, command);
 	cr_assert_eq(line_range_record(&world.segment, KEY, &VERSION, 20, &SPAN, 1, &moment), 0);

@@ -66,14 +66,14 @@ static struct subject process_with(int in, int out)
 	return (struct subject){ (uint32_t)pid };
 }
 
-static void end(struct subject subject)
+static void kill_process(struct subject subject)
 {
 	must(kill((pid_t)subject.pid, SIGKILL) == 0 &&
 	     waitpid((pid_t)subject.pid, NULL, 0) == (pid_t)subject.pid);
 }
 
 /* The same in the process table, started by the agent or below the capture. */
-static struct process_ref put_on_record(struct subject subject, bool is_below)
+static struct process_ref announce(struct subject subject, bool is_below)
 {
 	char *argv[] = { (char *)(uintptr_t) "gzip", NULL };
 	struct context starter = context;
@@ -86,7 +86,7 @@ static struct process_ref put_on_record(struct subject subject, bool is_below)
 				argv, ticket);
 }
 
-static enum receiver look(struct subject shell)
+static enum receiver find_receiver(struct subject shell)
 {
 	return receiver_find(&world.segment, shell, &context, 0);
 }
@@ -105,37 +105,37 @@ static void each_holder(int agents, int shells)
 {
 	struct subject shell = shell_with(shells);
 
-	cr_assert_eq(look(shell), RECEIVER_AGENT);
+	cr_assert_eq(find_receiver(shell), RECEIVER_AGENT);
 	cr_assert_eq(receiver_find(&world.segment, shell, &context, context.pid_ns),
 		     RECEIVER_AGENT);
 
 	struct subject other = process_with(agents, -1);
-	cr_assert_eq(look(shell), RECEIVER_AGENT, "it is no process of the session");
-	struct process_ref ref = put_on_record(other, false);
-	cr_assert_eq(look(shell), RECEIVER_OTHER);
+	cr_assert_eq(find_receiver(shell), RECEIVER_AGENT, "it is no process of the session");
+	struct process_ref ref = announce(other, false);
+	cr_assert_eq(find_receiver(shell), RECEIVER_OTHER);
 	process_exit(&world.segment, ref);
-	cr_assert_eq(look(shell), RECEIVER_AGENT);
-	ref = put_on_record(other, true);
-	cr_assert_eq(look(shell), RECEIVER_AGENT, "it is below the capture");
+	cr_assert_eq(find_receiver(shell), RECEIVER_AGENT);
+	ref = announce(other, true);
+	cr_assert_eq(find_receiver(shell), RECEIVER_AGENT, "it is below the capture");
 	process_exit(&world.segment, ref);
-	(void)put_on_record(other, false);
-	cr_assert_eq(look(shell), RECEIVER_OTHER);
-	end(other); /* and has not said so */
-	cr_assert_eq(look(shell), RECEIVER_AGENT);
+	(void)announce(other, false);
+	cr_assert_eq(find_receiver(shell), RECEIVER_OTHER);
+	kill_process(other); /* and has not said so */
+	cr_assert_eq(find_receiver(shell), RECEIVER_AGENT);
 
 	other = process_with(-1, shells);
-	(void)put_on_record(other, false);
-	cr_assert_eq(look(shell), RECEIVER_AGENT, "it only writes there");
+	(void)announce(other, false);
+	cr_assert_eq(find_receiver(shell), RECEIVER_AGENT, "it only writes there");
 
 	struct subject last = process_with(agents, -1);
 	must(close(agents) == 0);
-	cr_assert_eq(look(shell), RECEIVER_OTHER);
-	(void)put_on_record(last, false);
-	cr_assert_eq(look(shell), RECEIVER_OTHER);
-	end(last);
-	cr_assert_eq(look(shell), RECEIVER_OTHER);
-	end(other);
-	end(shell);
+	cr_assert_eq(find_receiver(shell), RECEIVER_OTHER);
+	(void)announce(last, false);
+	cr_assert_eq(find_receiver(shell), RECEIVER_OTHER);
+	kill_process(last);
+	cr_assert_eq(find_receiver(shell), RECEIVER_OTHER);
+	kill_process(other);
+	kill_process(shell);
 }
 
 Test(receiver, pipes)
@@ -178,15 +178,15 @@ Test(receiver, spool_files)
 	(void)snprintf(path, sizeof(path), "%s/spool", world.root);
 	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	struct subject shell = shell_with(fd);
-	cr_assert_eq(look(shell), RECEIVER_AGENT, "it is opened to be read, and closed");
+	cr_assert_eq(find_receiver(shell), RECEIVER_AGENT, "it is opened to be read, and closed");
 	int reading = open(path, O_RDONLY | O_CLOEXEC);
 	struct subject other = process_with(reading, -1);
-	cr_assert_eq(look(shell), RECEIVER_AGENT);
-	(void)put_on_record(other, false);
-	cr_assert_eq(look(shell), RECEIVER_OTHER);
-	end(other);
-	cr_assert_eq(look(shell), RECEIVER_AGENT);
-	end(shell);
+	cr_assert_eq(find_receiver(shell), RECEIVER_AGENT);
+	(void)announce(other, false);
+	cr_assert_eq(find_receiver(shell), RECEIVER_OTHER);
+	kill_process(other);
+	cr_assert_eq(find_receiver(shell), RECEIVER_AGENT);
+	kill_process(shell);
 }
 
 /* A pipe's writing end says nothing of who reads. */
@@ -195,8 +195,8 @@ Test(receiver, the_writing_end)
 	must(pipe(ends) == 0);
 	struct subject shell = shell_with(ends[1]);
 	must(close(ends[0]) == 0);
-	cr_assert_eq(look(shell), RECEIVER_OTHER);
-	end(shell);
+	cr_assert_eq(find_receiver(shell), RECEIVER_OTHER);
+	kill_process(shell);
 }
 
 Test(receiver, another_namespace)
@@ -204,10 +204,10 @@ Test(receiver, another_namespace)
 	must(pipe(ends) == 0);
 	struct subject shell = shell_with(ends[1]);
 	context.pid_ns++;
-	cr_assert_eq(look(shell), RECEIVER_UNKNOWN);
+	cr_assert_eq(find_receiver(shell), RECEIVER_UNKNOWN);
 	context.pid_ns = 0;
-	cr_assert_eq(look(shell), RECEIVER_OTHER);
-	end(shell);
+	cr_assert_eq(find_receiver(shell), RECEIVER_OTHER);
+	kill_process(shell);
 }
 
 Test(receiver, the_agent_is_gone)
@@ -215,21 +215,21 @@ Test(receiver, the_agent_is_gone)
 	must(pipe(ends) == 0);
 	struct subject shell = shell_with(ends[1]);
 	context.anchor_pid = 4194305;
-	cr_assert_eq(look(shell), RECEIVER_OTHER);
+	cr_assert_eq(find_receiver(shell), RECEIVER_OTHER);
 	context.anchor_pid = 0;
-	cr_assert_eq(look(shell), RECEIVER_OTHER);
-	end(shell);
+	cr_assert_eq(find_receiver(shell), RECEIVER_OTHER);
+	kill_process(shell);
 }
 
 /* What is above a run whose agent is outside cannot be seen, and is not asked. */
-Test(receiver, an_agent_outside)
+Test(receiver, an_external_agent)
 {
 	must(pipe(ends) == 0);
 	struct subject shell = shell_with(ends[1]);
 	must(close(ends[0]) == 0);
 	context.flags |= CONTEXT_EXTERNAL_AGENT;
-	cr_assert_eq(look(shell), RECEIVER_AGENT);
-	end(shell);
+	cr_assert_eq(find_receiver(shell), RECEIVER_AGENT);
+	kill_process(shell);
 }
 
 Test(receiver, damage)
@@ -240,8 +240,8 @@ Test(receiver, damage)
 						 context.capture_id %
 							 world.segment.capacity[TABLE_CAPTURES]);
 	slot->kind = 77;
-	cr_assert_eq(look(shell), RECEIVER_OTHER);
+	cr_assert_eq(find_receiver(shell), RECEIVER_OTHER);
 	context.capture_id++;
-	cr_assert_eq(look(shell), RECEIVER_OTHER);
-	end(shell);
+	cr_assert_eq(find_receiver(shell), RECEIVER_OTHER);
+	kill_process(shell);
 }

@@ -40,7 +40,7 @@ static struct moment next_of(uint64_t id)
 			  world_command(&world));
 }
 
-static struct moment give(uint64_t number)
+static struct moment deliver(uint64_t number)
 {
 	struct moment moment = next_of(scope);
 	struct version identity = command(number);
@@ -74,7 +74,7 @@ static struct remembered_slot slot_of(uint64_t number)
 Test(remembered, given)
 {
 	cr_assert_not(counts(1));
-	give(1);
+	deliver(1);
 	cr_assert(counts(1));
 	cr_assert_not(counts(2));
 	struct remembered_slot slot = slot_of(1);
@@ -89,14 +89,14 @@ Test(remembered, another_command_of_the_same_key)
 {
 	struct version other = command(1);
 	struct remembered_slot slot;
-	give(1);
+	deliver(1);
 	other.high++;
 	cr_assert_eq(remembered_find(&world.segment, scope, &other, &slot), -ENOENT);
 }
 
 Test(remembered, window)
 {
-	struct moment moment = give(1);
+	struct moment moment = deliver(1);
 	moment.request += 5;
 	cr_assert(counts_for(scope, 1, moment));
 	moment.request++;
@@ -105,7 +105,7 @@ Test(remembered, window)
 
 Test(remembered, window_in_time_and_bytes)
 {
-	struct moment first = give(1), later = next_of(scope);
+	struct moment first = deliver(1), later = next_of(scope);
 	const uint64_t SECOND = 1000000000;
 
 	world.settings->window_age_s = 60;
@@ -123,34 +123,34 @@ Test(remembered, window_in_time_and_bytes)
 Test(remembered, scopes_and_epochs)
 {
 	uint64_t other = world_scope(&world, "b");
-	give(1);
+	deliver(1);
 	cr_assert_not(counts_for(other, 1, next_of(other)));
 	(void)tracker_forget_all(&world.segment, other);
 	cr_assert(counts(1));
 	(void)tracker_forget_all(&world.segment, scope);
 	cr_assert_not(counts(1));
-	give(1);
+	deliver(1);
 	(void)tracker_forget_all(&world.segment, 0);
 	cr_assert_not(counts(1));
 }
 
-Test(remembered, forgotten)
+Test(remembered, invalidated)
 {
 	uint64_t other = world_scope(&world, "b");
-	give(1);
-	give(2);
+	deliver(1);
+	deliver(2);
 	cr_assert_eq(remembered_forget(&world.segment, other), 0);
 	cr_assert(counts(1) && counts(2));
 	cr_assert_eq(remembered_forget(&world.segment, scope), 2);
 	cr_assert_not(counts(1) || counts(2));
-	give(1);
+	deliver(1);
 	cr_assert_eq(remembered_forget(&world.segment, 0), 1);
 	cr_assert_not(counts(1));
 }
 
-Test(remembered, a_file_is_forgotten)
+Test(remembered, a_file_is_invalidated)
 {
-	give(1);
+	deliver(1);
 	cr_assert_eq(tracker_forget(&world.segment, scope, "/nowhere/at/all"), -ENOENT);
 	cr_assert(counts(1));
 	cr_assert_eq(tracker_forget(&world.segment, scope, world.workspace), 0);
@@ -165,13 +165,13 @@ Test(remembered, fifty_of_a_scope)
 	struct version identity = command(1000);
 	must(remembered_record(&world.segment, &identity, &inputs, OUTPUT, &of_other) == 0);
 	for (uint64_t i = 1; i <= REMEMBERED_OF_SCOPE_MAX; i++)
-		give(i);
-	give(REMEMBERED_OF_SCOPE_MAX); /* again: no other one */
+		deliver(i);
+	deliver(REMEMBERED_OF_SCOPE_MAX); /* again: no other one */
 	unsigned known = 0;
 	for (uint64_t i = 1; i <= REMEMBERED_OF_SCOPE_MAX; i++)
 		known += slot_of(i).command_id != 0;
 	cr_assert_eq(known, REMEMBERED_OF_SCOPE_MAX);
-	give(REMEMBERED_OF_SCOPE_MAX + 1);
+	deliver(REMEMBERED_OF_SCOPE_MAX + 1);
 	struct remembered_slot slot;
 	identity = command(1);
 	cr_assert(remembered_find(&world.segment, scope, &identity, &slot) < 0 || !slot.command_id);
@@ -181,9 +181,9 @@ Test(remembered, fifty_of_a_scope)
 	cr_assert(slot.command_id);
 }
 
-Test(remembered, insists)
+Test(remembered, asks_again)
 {
-	uint64_t at = give(1).request + 1;
+	uint64_t at = deliver(1).request + 1;
 	struct remembered_slot slot = slot_of(1);
 	cr_assert_not(remembered_asks_again(&world.segment, &slot, at));
 	remembered_note(&world.segment, &slot, (struct note){ .notice_request = at });
@@ -196,17 +196,17 @@ Test(remembered, insists)
 	cr_assert(remembered_asks_again(&world.segment, &slot, at + 6));
 	cr_assert_not(remembered_asks_again(&world.segment, &slot, at + 7));
 	/* given anew, from the same: it stays noted; from others: not */
-	give(1);
+	deliver(1);
 	cr_assert_eq(slot_of(1).yield_until, at + 6);
 	must(inputs_add(&inputs, INPUT_TYPE, 0, world.root, -1, 0) == 0);
-	give(1);
+	deliver(1);
 	cr_assert_eq(slot_of(1).yield_until, 0);
 	cr_assert_eq(slot_of(1).notice_request, 0);
 }
 
 Test(remembered, a_notice_that_could_not_be_given)
 {
-	give(1);
+	deliver(1);
 	struct remembered_slot slot = slot_of(1);
 	remembered_note(&world.segment, &slot, (struct note){ .notice_request = 9 });
 	remembered_unnote(&world.segment, &slot, 8);
@@ -218,7 +218,7 @@ Test(remembered, a_notice_that_could_not_be_given)
 Test(remembered, a_list_that_is_another)
 {
 	char name[32], path[200];
-	give(1);
+	deliver(1);
 	struct remembered_slot slot = slot_of(1);
 	(void)snprintf(name, sizeof(name), "inputs-%llu", (unsigned long long)slot.file);
 	cr_assert(contents_is_inputs(name));
@@ -254,9 +254,9 @@ Test(remembered, notice)
 	cr_assert(strstr(text,
 			 "[Command already run: grep -rn 'a\\nb'. Same output as 1 minute ago") ==
 		  text);
-	char *odd[] = { (char *)"grep", (char *)"it's a", (char *)"",
-			(char *)"-e$x", (char *)"\u00e9", NULL };
-	cr_assert_gt(notice_request(&world.segment, odd, 900, 0, text, sizeof(text)), 0);
+	char *unusual[] = { (char *)"grep", (char *)"it's a", (char *)"",
+			    (char *)"-e$x", (char *)"\u00e9", NULL };
+	cr_assert_gt(notice_request(&world.segment, unusual, 900, 0, text, sizeof(text)), 0);
 	cr_assert(strstr(text, "run: grep 'it'\\\\''s a' '' '-e$x' \u00e9. Same") != NULL, "%s",
 		  text);
 	cr_assert_gt(notice_request(&world.segment, words, 900, 61000000000u, text, sizeof(text)),

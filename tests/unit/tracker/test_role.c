@@ -19,7 +19,7 @@ static void stop(void)
 TestSuite(role, .init = start, .fini = stop);
 
 /* What `line` is: the executable, then argv, separated by blanks; "''" is an empty word. */
-static struct invocation told(const char *line)
+static struct invocation parsed(const char *line)
 {
 	char text[512], *words[33] = { NULL }, *save = NULL;
 	size_t count = 0;
@@ -44,9 +44,9 @@ struct expectation {
 static void expect(const struct expectation *cases, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		cr_expect_str_eq(role_name(told(cases[i].line).role), role_name(cases[i].role),
+		cr_expect_str_eq(role_name(parsed(cases[i].line).role), role_name(cases[i].role),
 				 "%s: %s, expected %s", cases[i].line,
-				 role_name(told(cases[i].line).role), role_name(cases[i].role));
+				 role_name(parsed(cases[i].line).role), role_name(cases[i].role));
 }
 #define EXPECT(cases) expect(cases, sizeof(cases) / sizeof((cases)[0]))
 
@@ -82,7 +82,7 @@ Test(role, a_cat_of_the_workspace_proves_nothing)
 {
 	char line[256];
 	(void)snprintf(line, sizeof(line), "%s/bin/cat cat f", world.workspace);
-	cr_assert_neq(told(line).role, ROLE_VIEWER);
+	cr_assert_neq(parsed(line).role, ROLE_VIEWER);
 }
 
 Test(role, no_arguments_at_all)
@@ -237,7 +237,7 @@ Test(role, shells)
 		{ "/bin/busybox sh -c x", true, false, false },
 	};
 	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
-		struct invocation invocation = told(CASES[i].line);
+		struct invocation invocation = parsed(CASES[i].line);
 		cr_expect_eq(invocation.role, ROLE_SHELL, "%s", CASES[i].line);
 		cr_expect_eq(invocation.runs_command, CASES[i].runs_command, "%s: runs_command",
 			     CASES[i].line);
@@ -285,27 +285,27 @@ Test(role, agents)
 		{ "/usr/bin/git git codex", ROLE_TOOL },
 	};
 	EXPECT(CASES);
-	struct invocation invocation = told(
+	struct invocation invocation = parsed(
 		"/usr/bin/node node /l/node_modules/@openai/codex/bin/run.js");
 	cr_assert_str_eq(invocation.name, "codex");
 	cr_assert_neq(invocation.profile, 0);
-	cr_assert_eq(told("/opt/my-agent my-agent").profile, 0);
+	cr_assert_eq(parsed("/opt/my-agent my-agent").profile, 0);
 }
 
 Test(role, names_are_cut_and_ended)
 {
-	struct invocation invocation = told(
+	struct invocation invocation = parsed(
 		"/x/abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz "
 		"x");
 	cr_assert_eq(strlen(invocation.name), sizeof(invocation.name) - 1);
-	cr_assert_str_eq(told("/usr/bin/python3 python3 /a/tool.py").name, "tool");
+	cr_assert_str_eq(parsed("/usr/bin/python3 python3 /a/tool.py").name, "tool");
 }
 
 Test(role, ignored)
 {
-	cr_assert(told("/usr/bin/noisy noisy").ignored);
-	cr_assert(told("/usr/bin/node node noisy.js").ignored);
-	cr_assert(!told("/bin/cat cat noisy").ignored);
+	cr_assert(parsed("/usr/bin/noisy noisy").ignored);
+	cr_assert(parsed("/usr/bin/node node noisy.js").ignored);
+	cr_assert(!parsed("/bin/cat cat noisy").ignored);
 }
 
 Test(role, names_of_roles)
@@ -315,7 +315,7 @@ Test(role, names_of_roles)
 	cr_assert_str_eq(role_name(UINT32_MAX), "tool");
 }
 
-Test(role, root_is_outside)
+Test(role, root_is_external)
 {
 	static const struct {
 		const char *line;
@@ -328,7 +328,7 @@ Test(role, root_is_outside)
 		{ "/usr/bin/codex codex", true, false },
 	};
 	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
-		struct invocation invocation = told(CASES[i].line);
+		struct invocation invocation = parsed(CASES[i].line);
 		cr_expect_eq(role_root_is_external(&invocation, CASES[i].terminal),
 			     CASES[i].external, "%s", CASES[i].line);
 	}
@@ -336,10 +336,10 @@ Test(role, root_is_outside)
 
 Test(role, whitelisted)
 {
-	cr_assert(told("/usr/bin/reads-all reads-all").whitelisted);
-	cr_assert(told("/usr/bin/node node reads.js").whitelisted);
-	cr_assert(told("/opt/my-agent my-agent").whitelisted);
-	cr_assert_eq(told("/opt/my-agent my-agent").role, ROLE_AGENT);
-	cr_assert(!told("/usr/bin/node node").whitelisted);
-	cr_assert(!told("/bin/cat cat reads").whitelisted);
+	cr_assert(parsed("/usr/bin/reads-all reads-all").whitelisted);
+	cr_assert(parsed("/usr/bin/node node reads.js").whitelisted);
+	cr_assert(parsed("/opt/my-agent my-agent").whitelisted);
+	cr_assert_eq(parsed("/opt/my-agent my-agent").role, ROLE_AGENT);
+	cr_assert(!parsed("/usr/bin/node node").whitelisted);
+	cr_assert(!parsed("/bin/cat cat reads").whitelisted);
 }

@@ -212,7 +212,7 @@ Test(scope, damaged_slot_is_not_believed_and_another_is_had)
 	cr_assert_neq(scope_request(&world.segment, id), 0);
 }
 
-Test(scope, a_dead_writer_costs_one_look_up)
+Test(scope, a_dead_writer_costs_one_lookup)
 {
 	uint64_t id = world_scope(&world, "a");
 	scope_find(&world.segment, id)->head.sequence |= 1;

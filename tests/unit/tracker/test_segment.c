@@ -238,7 +238,7 @@ Test(segment, arena_refuses_what_is_not_inside)
 	cr_assert_eq(arena_store(&world.segment, "abc", 3), 0);
 }
 
-Test(segment, text_outside_the_area_is_none)
+Test(segment, text_beyond_the_area_is_none)
 {
 	uint32_t bytes = (uint32_t)world.segment.text_bytes;
 	struct settings_text text = world.settings->notice_template;

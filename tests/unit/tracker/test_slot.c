@@ -11,7 +11,7 @@ struct record {
 
 static struct record slot, copy;
 
-static void put(uint64_t value)
+static void write_value(uint64_t value)
 {
 	cr_assert(slot_acquire(&slot, &copy, sizeof(slot)));
 	for (size_t i = 0; i < 5; i++)
@@ -27,7 +27,7 @@ Test(slot, fresh_memory_is_whole)
 
 Test(slot, read_gives_what_was_committed)
 {
-	put(10);
+	write_value(10);
 	cr_assert(slot_read(&slot, &copy, sizeof(slot)));
 	cr_assert_eq(copy.words[0], 10);
 	cr_assert_eq(copy.words[4], 14);
@@ -36,7 +36,7 @@ Test(slot, read_gives_what_was_committed)
 
 Test(slot, abandon_changes_nothing)
 {
-	put(10);
+	write_value(10);
 	cr_assert(slot_acquire(&slot, &copy, sizeof(slot)));
 	copy.words[0] = 99;
 	slot_abandon(&slot, &copy, sizeof(slot));
@@ -46,7 +46,7 @@ Test(slot, abandon_changes_nothing)
 
 Test(slot, being_written_is_not_read)
 {
-	put(10);
+	write_value(10);
 	cr_assert(slot_acquire(&slot, &copy, sizeof(slot)));
 	struct record other;
 	cr_assert(!slot_read(&slot, &other, sizeof(other)));
@@ -56,7 +56,7 @@ Test(slot, being_written_is_not_read)
 
 Test(slot, every_damaged_bit_is_seen)
 {
-	put(10);
+	write_value(10);
 	for (size_t bit = 32; bit < 8 * sizeof(slot); bit++) { /* all but the sequence number */
 		unsigned char *byte = (unsigned char *)&slot + bit / 8;
 		*byte ^= (unsigned char)(1u << bit % 8);
@@ -68,7 +68,7 @@ Test(slot, every_damaged_bit_is_seen)
 
 Test(slot, damaged_body_is_given_as_zeroes_and_heals)
 {
-	put(10);
+	write_value(10);
 	slot.words[2] ^= 1;
 	cr_assert(slot_acquire(&slot, &copy, sizeof(slot)));
 	cr_assert_eq(copy.words[0], 0);
@@ -81,13 +81,13 @@ Test(slot, damaged_body_is_given_as_zeroes_and_heals)
 
 Test(slot, of_a_dead_writer_is_taken_over)
 {
-	put(10);
+	write_value(10);
 	struct record dead;
 	cr_assert(slot_acquire(&slot, &dead, sizeof(slot))); /* and never heard of again */
-	put(20);
+	write_value(20);
 	cr_assert(slot_read(&slot, &copy, sizeof(slot)));
 	cr_assert_eq(copy.words[0], 20);
-	put(30);
+	write_value(30);
 	cr_assert(slot_read(&slot, &copy, sizeof(slot)));
 	cr_assert_eq(copy.words[0], 30);
 }
@@ -95,7 +95,7 @@ Test(slot, of_a_dead_writer_is_taken_over)
 Test(slot, a_writer_that_was_only_slow_is_not_believed)
 {
 	/* What the thief wrote (a forget, say) must not be undone by the record of before. */
-	put(10);
+	write_value(10);
 	struct record slow, thief;
 	cr_assert(slot_acquire(&slot, &slow, sizeof(slot)));
 	cr_assert(slot_acquire(&slot, &thief, sizeof(slot)));
@@ -104,14 +104,14 @@ Test(slot, a_writer_that_was_only_slow_is_not_believed)
 	slot_commit(&slot, &slow, sizeof(slot));
 	cr_assert(slot_read(&slot, &copy, sizeof(slot)), "what the thief wrote was spoilt");
 	cr_assert_eq(copy.words[0], 77, "the slow writer's record is believed: %lu", copy.words[0]);
-	put(40);
+	write_value(40);
 	cr_assert(slot_read(&slot, &copy, sizeof(slot)));
 	cr_assert_eq(copy.words[0], 40);
 }
 
 Test(slot, slow_writer_inside_the_thiefs_turn)
 {
-	put(10);
+	write_value(10);
 	struct record slow, thief;
 	cr_assert(slot_acquire(&slot, &slow, sizeof(slot)));
 	cr_assert(slot_acquire(&slot, &thief, sizeof(slot)));
@@ -125,14 +125,14 @@ Test(slot, slow_writer_inside_the_thiefs_turn)
 
 Test(slot, sequence_number_wraps)
 {
-	put(10);
+	write_value(10);
 	slot.head.sequence = UINT32_MAX - 1;
-	put(20);
+	write_value(20);
 	cr_assert(slot_read(&slot, &copy, sizeof(slot)));
 	cr_assert_eq(copy.words[0], 20);
 	cr_assert_eq(slot.head.sequence, 0);
 	slot.head.sequence = UINT32_MAX; /* a dead writer's */
-	put(30);
+	write_value(30);
 	cr_assert(slot_read(&slot, &copy, sizeof(slot)));
 	cr_assert_eq(copy.words[0], 30);
 }

@@ -139,7 +139,7 @@ Test(subject, closed)
 	cr_assert_eq(other.length, -ENOENT);
 }
 
-Test(subject, nobody)
+Test(subject, no_process)
 {
 	struct seen seen;
 

@@ -43,9 +43,9 @@ static uint64_t count_off(uint64_t turns)
 	uint64_t off = 0;
 
 	for (uint64_t i = 0; i < turns; i++) {
-		uint64_t before = sys_realtime_ns(), told = ticks_realtime_ns(),
+		uint64_t before = sys_realtime_ns(), measured = ticks_realtime_ns(),
 			 after = sys_realtime_ns();
-		off += told + OFF_NS_MAX < before || told > after + OFF_NS_MAX;
+		off += measured + OFF_NS_MAX < before || measured > after + OFF_NS_MAX;
 	}
 	return off;
 }

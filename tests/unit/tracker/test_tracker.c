@@ -24,7 +24,7 @@ static void stop(void)
 TestSuite(tracker, .init = start, .fini = stop);
 
 /* The scope is given the file whole, as it is on disk. */
-static int give_to(uint64_t scope_id, uint64_t request, const char *path)
+static int deliver_to(uint64_t scope_id, uint64_t request, const char *path)
 {
 	struct content content;
 	struct stat stat_;
@@ -38,9 +38,9 @@ static int give_to(uint64_t scope_id, uint64_t request, const char *path)
 				       path, &stamp, &content.version);
 }
 
-static void give(const char *name)
+static void deliver(const char *name)
 {
-	cr_assert_eq(give_to(scope, 1, world_path(&world, name)), 0);
+	cr_assert_eq(deliver_to(scope, 1, world_path(&world, name)), 0);
 }
 
 static bool is_delivered(const char *name)
@@ -56,14 +56,14 @@ static bool is_delivered(const char *name)
 Test(tracker, false_before_the_first_read_true_after)
 {
 	cr_assert(!is_delivered("f"));
-	give("f");
+	deliver("f");
 	cr_assert(is_delivered("f"));
 	cr_assert(!is_delivered("g"));
 }
 
 Test(tracker, paths_are_normalized)
 {
-	give("f");
+	deliver("f");
 	cr_assert(is_delivered("./f"));
 	cr_assert(is_delivered("../w//f"));
 	cr_assert(!tracker_is_delivered(&world.segment, scope, 2, "f"));
@@ -80,7 +80,7 @@ Test(tracker, counts)
 	struct file_slot file;
 	cr_assert_eq(tracker_file(&world.segment, world_path(&world, "f"), &file), -ENOENT);
 	for (uint32_t i = 1; i <= 5; i++) {
-		give("f");
+		deliver("f");
 		cr_assert_eq(tracker_file(&world.segment, world_path(&world, "f"), &file), 0);
 		cr_assert_eq(file.full_reads, i);
 	}
@@ -111,8 +111,8 @@ Test(tracker, each_file)
 	for (int i = 0; i < 20; i++) {
 		(void)snprintf(name, sizeof(name), "n%d", i);
 		world_fill(&world, name, 10, 1);
-		give(name);
-		give(name);
+		deliver(name);
+		deliver(name);
 	}
 	cr_assert_eq(tracker_each_file(&world.segment, walk_one, &walk), 0);
 	cr_assert_eq(walk.files, 20);
@@ -125,11 +125,11 @@ Test(tracker, each_file)
 Test(tracker, forget_one_path)
 {
 	world_fill(&world, "g", 1000, 2);
-	give("f"), give("g");
+	deliver("f"), deliver("g");
 	cr_assert_eq(tracker_forget(&world.segment, scope, world_path(&world, "f")), 0);
 	cr_assert(!is_delivered("f"));
 	cr_assert(is_delivered("g"));
-	give("f");
+	deliver("f");
 	cr_assert(is_delivered("f"));
 	cr_assert_eq(segment_counter(&world.segment, COUNTER_forgets), 1);
 }
@@ -144,7 +144,7 @@ Test(tracker, forget_what_is_not_on_record)
 
 Test(tracker, forget_by_another_name_of_the_file)
 {
-	give("f");
+	deliver("f");
 	cr_assert_eq(link(world_path(&world, "f"), world_path(&world, "h")), 0);
 	cr_assert_eq(tracker_forget(&world.segment, 0, world_path(&world, "h")), 0);
 	cr_assert_eq(world_cat(&world, scope, "h"), DECISION_CONTENT);
@@ -152,19 +152,19 @@ Test(tracker, forget_by_another_name_of_the_file)
 
 Test(tracker, forget_after_a_rename)
 {
-	give("f");
+	deliver("f");
 	cr_assert_eq(rename(world_path(&world, "f"), world_path(&world, "r")), 0);
 	cr_assert_eq(tracker_forget(&world.segment, scope, world_path(&world, "r")), 0);
 	cr_assert_eq(world_cat(&world, scope, "r"), DECISION_CONTENT);
 }
 
 /* Somebody asks whose output goes elsewhere: the inode is known by that name now. */
-static void look(const char *name)
+static void open_elsewhere(const char *name)
 {
 	struct request request = world_request(&world, scope);
 	struct viewed_file view;
 	request.at_sink = false;
-	cr_assert_eq(view_begin(&world, &request, name, &view), DECISION_CONTENT);
+	cr_assert_eq(open_view(&world, &request, name, &view), DECISION_CONTENT);
 	(void)close(view.fd);
 }
 
@@ -178,10 +178,10 @@ static void forget_one_of_two_names(uint64_t forget_scope)
 {
 	cr_assert_eq(world_cat(&world, scope, "f"), DECISION_CONTENT);
 	rename_file("f", "r");
-	look("r");
+	open_elsewhere("r");
 	cr_assert_eq(tracker_forget(&world.segment, forget_scope, world_path(&world, "r")), 0);
 	rename_file("r", "f");
-	look("f");
+	open_elsewhere("f");
 	rename_file("f", "r");
 	cr_assert_eq(world_cat(&world, scope, "r"), DECISION_CONTENT, "it was forgotten");
 	cr_assert_eq(world_cat(&world, scope, "r"), DECISION_NOTICE, "and given again");
@@ -202,11 +202,11 @@ Test(tracker, forget_one_of_two_names_while_the_other_is_read)
 	struct request request = world_request(&world, scope);
 	struct viewed_file view;
 	cr_assert_eq(link(world_path(&world, "f"), world_path(&world, "h")), 0);
-	(void)view_begin(&world, &request, "f", &view);
-	look("h");
+	(void)open_view(&world, &request, "f", &view);
+	open_elsewhere("h");
 	cr_assert_eq(tracker_forget(&world.segment, scope, world_path(&world, "h")), 0);
 	viewer_finish(&world, &request, &view);
-	look("f");
+	open_elsewhere("f");
 	cr_assert_eq(world_cat(&world, scope, "h"), DECISION_CONTENT);
 }
 
@@ -214,7 +214,7 @@ Test(tracker, forget_one_of_two_names_and_give_the_other_again)
 {
 	cr_assert_eq(world_cat(&world, scope, "f"), DECISION_CONTENT);
 	cr_assert_eq(link(world_path(&world, "f"), world_path(&world, "h")), 0);
-	look("h");
+	open_elsewhere("h");
 	cr_assert_eq(tracker_forget(&world.segment, scope, world_path(&world, "h")), 0);
 	cr_assert_eq(tracker_forget(&world.segment, scope, world_path(&world, "f")), 0);
 	cr_assert_eq(world_cat(&world, scope, "f"), DECISION_CONTENT);
@@ -242,7 +242,7 @@ Test(tracker, forget_ends_insisting)
 
 Test(tracker, forget_although_the_files_record_was_lost)
 {
-	give("f");
+	deliver("f");
 	uint64_t key = path_key(&world.segment, world_path(&world, "f"));
 	struct file_slot *slot = segment_slot(&world.segment, TABLE_FILES,
 					      key % world.segment.capacity[TABLE_FILES]);
@@ -256,36 +256,36 @@ Test(tracker, new_epoch_of_a_scope)
 {
 	uint64_t other = world_scope(&world, "b");
 	struct file_slot file;
-	give("f");
-	cr_assert_eq(give_to(other, 1, world_path(&world, "f")), 0);
+	deliver("f");
+	cr_assert_eq(deliver_to(other, 1, world_path(&world, "f")), 0);
 	cr_assert_eq(tracker_forget_all(&world.segment, scope), 0);
 	cr_assert(!is_delivered("f"));
 	cr_assert(tracker_is_delivered(&world.segment, other, 2, world_path(&world, "f")));
 	cr_assert_eq(tracker_file(&world.segment, world_path(&world, "f"), &file), 0);
 	cr_assert_eq(file.full_reads, 2, "the counts stay");
-	give("f");
+	deliver("f");
 	cr_assert(is_delivered("f"));
 }
 
 Test(tracker, new_epoch_of_the_session)
 {
 	uint64_t other = world_scope(&world, "b");
-	give("f");
-	cr_assert_eq(give_to(other, 1, world_path(&world, "f")), 0);
+	deliver("f");
+	cr_assert_eq(deliver_to(other, 1, world_path(&world, "f")), 0);
 	cr_assert_eq(tracker_forget_all(&world.segment, 0), 0);
 	cr_assert(!is_delivered("f"));
 	cr_assert(!tracker_is_delivered(&world.segment, other, 2, world_path(&world, "f")));
-	give("f");
+	deliver("f");
 	cr_assert(is_delivered("f"));
 }
 
 Test(tracker, two_scopes_see_nothing_of_each_other)
 {
 	uint64_t other = world_scope(&world, "b");
-	give("f");
+	deliver("f");
 	cr_assert(!tracker_is_delivered(&world.segment, other, 2, world_path(&world, "f")));
 	ASSERT_STATE(other, "f", STATE_UNTRACKED);
-	cr_assert_eq(give_to(other, 1, world_path(&world, "f")), 0);
+	cr_assert_eq(deliver_to(other, 1, world_path(&world, "f")), 0);
 	cr_assert_eq(tracker_forget(&world.segment, other, world_path(&world, "f")), 0);
 	cr_assert(is_delivered("f"), "forgotten in the other one only");
 	ASSERT_STATE(scope, "f", STATE_FRESH);
@@ -295,7 +295,7 @@ Test(tracker, window_exactly_and_one_beyond)
 {
 	const char *path = world_path(&world, "f");
 	world.settings->window_requests = 50;
-	cr_assert_eq(give_to(scope, 10, path), 0);
+	cr_assert_eq(deliver_to(scope, 10, path), 0);
 	cr_assert(tracker_is_delivered(&world.segment, scope, 60, path));
 	cr_assert(!tracker_is_delivered(&world.segment, scope, 61, path));
 	cr_assert(!tracker_is_delivered(&world.segment, scope, 9, path));
@@ -310,7 +310,7 @@ Test(tracker, state)
 {
 	ASSERT_STATE(scope, "f", STATE_UNTRACKED);
 	ASSERT_STATE(0, "f", STATE_UNTRACKED);
-	give("f");
+	deliver("f");
 	ASSERT_STATE(scope, "f", STATE_FRESH);
 	ASSERT_STATE(0, "f", STATE_FRESH);
 	world_fill(&world, "f", 1000, 2);
@@ -335,7 +335,7 @@ Test(tracker, directory_above_deleted)
 {
 	cr_assert_eq(mkdir(world_path(&world, "d"), 0700), 0);
 	world_fill(&world, "d/x", 100, 1);
-	give("d/x");
+	deliver("d/x");
 	cr_assert_eq(unlink(world_path(&world, "d/x")), 0);
 	cr_assert_eq(rmdir(world_path(&world, "d")), 0);
 	ASSERT_STATE(scope, "d/x", STATE_DELETED);
@@ -345,7 +345,7 @@ Test(tracker, directory_above_deleted)
 
 Test(tracker, touch_is_no_change)
 {
-	give("f");
+	deliver("f");
 	cr_assert_eq(utimensat(AT_FDCWD, world_path(&world, "f"), NULL, 0), 0);
 	ASSERT_STATE(scope, "f", STATE_FRESH);
 	cr_assert(is_delivered("f"));
@@ -353,17 +353,17 @@ Test(tracker, touch_is_no_change)
 
 Test(tracker, retracking_clears)
 {
-	give("f");
+	deliver("f");
 	world_fill(&world, "f", 1200, 9);
 	ASSERT_STATE(scope, "f", STATE_CHANGED);
-	give("f");
+	deliver("f");
 	ASSERT_STATE(scope, "f", STATE_FRESH);
 }
 
 Test(tracker, another_mode_or_equal_bytes_are_no_change_another_line_ending_is)
 {
 	write_path(world_path(&world, "l"), "a\nb\n", 4);
-	give("l");
+	deliver("l");
 	cr_assert_eq(chmod(world_path(&world, "l"), 0600), 0);
 	ASSERT_STATE(scope, "l", STATE_FRESH);
 	write_path(world_path(&world, "l"), "a\nb\n", 4);
@@ -389,7 +389,7 @@ static uint64_t key_of(const char *name)
 
 Test(tracker, what_a_scope_made_is_what_it_knows)
 {
-	give("f");
+	deliver("f");
 	world_fill(&world, "f", 1000, 2);
 	struct version made = version_now("f"), version;
 	baseline_given(&world.segment, scope, key_of("f"), &made);
@@ -422,9 +422,9 @@ Test(tracker, what_the_session_knows_stands_in)
 Test(tracker, without_a_scope_the_newest_counts)
 {
 	uint64_t other = world_scope(&world, "b");
-	give("f");
+	deliver("f");
 	world_fill(&world, "f", 1000, 2);
-	cr_assert_eq(give_to(other, 1, world_path(&world, "f")), 0);
+	cr_assert_eq(deliver_to(other, 1, world_path(&world, "f")), 0);
 	ASSERT_STATE(scope, "f", STATE_CHANGED);
 	ASSERT_STATE(other, "f", STATE_FRESH);
 	ASSERT_STATE(0, "f", STATE_FRESH);
@@ -447,7 +447,7 @@ static void wrote(struct file_slot *file, const void *data)
 Test(tracker, what_the_session_wrote_or_removed_is_no_change)
 {
 	struct version none = { 0 };
-	give("f");
+	deliver("f");
 	world_fill(&world, "f", 1000, 2);
 	struct version version = version_now("f");
 	cr_assert_eq(file_change_known(&world.segment, key_of("f"), wrote, &version), 0);
@@ -479,7 +479,7 @@ Test(tracker, delivery_is_a_read_by_the_agent)
 	struct request request = world_request(&world, scope);
 	struct viewed_file view;
 	request.at_sink = false;
-	(void)view_begin(&world, &request, "g", &view);
+	(void)open_view(&world, &request, "g", &view);
 	viewer_finish(&world, &request, &view);
 	cr_assert_eq(tracker_file(&world.segment, world_path(&world, "g"), &file), 0);
 	cr_assert_eq(file.full_reads, 1);
@@ -487,9 +487,9 @@ Test(tracker, delivery_is_a_read_by_the_agent)
 	cr_assert(!baseline_at(&world.segment, scope, file.key, &version));
 }
 
-Test(tracker, forgotten_is_untracked)
+Test(tracker, invalidated_is_untracked)
 {
-	give("f");
+	deliver("f");
 	cr_assert_eq(tracker_forget(&world.segment, scope, world_path(&world, "f")), 0);
 	ASSERT_STATE(scope, "f", STATE_UNTRACKED);
 }
@@ -497,7 +497,7 @@ Test(tracker, forgotten_is_untracked)
 Test(tracker, equal_stamp_with_other_bytes_is_changed)
 {
 	struct stat before;
-	give("f");
+	deliver("f");
 	cr_assert_eq(stat(world_path(&world, "f"), &before), 0);
 	int fd = open(world_path(&world, "f"), O_RDWR);
 	char *map = mmap(NULL, 1000, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -526,7 +526,7 @@ Test(tracker, equal_stamp_with_other_bytes_is_changed)
 Test(tracker, empty_file)
 {
 	write_path(world_path(&world, "e"), "", 0);
-	give("e");
+	deliver("e");
 	ASSERT_STATE(scope, "e", STATE_FRESH);
 	write_path(world_path(&world, "e"), "x", 1);
 	ASSERT_STATE(scope, "e", STATE_CHANGED);
@@ -534,10 +534,10 @@ Test(tracker, empty_file)
 
 Test(tracker, case_insensitive_when_configured)
 {
-	give("f");
+	deliver("f");
 	cr_assert(!is_delivered("F"));
 	world.settings->paths_case_insensitive = PATHS_CASE_INSENSITIVE_YES;
-	give("f");
+	deliver("f");
 	cr_assert(is_delivered("F"));
 	cr_assert_eq(tracker_forget(&world.segment, 0, world_path(&world, "F")), 0);
 	cr_assert(!is_delivered("f"));
@@ -547,7 +547,7 @@ Test(tracker, pending_read_during_a_forget_is_no_delivery)
 {
 	struct request request = world_request(&world, scope);
 	struct viewed_file view;
-	(void)view_begin(&world, &request, "f", &view);
+	(void)open_view(&world, &request, "f", &view);
 	cr_assert_eq(tracker_forget(&world.segment, 0, world_path(&world, "f")), 0);
 	viewer_finish(&world, &request, &view);
 	cr_assert(!world_is_delivered(&world, scope, "f"));

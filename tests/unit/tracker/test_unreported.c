@@ -49,7 +49,7 @@ static void add(uint64_t number, uint32_t role, enum guard_verdict verdict)
 }
 
 /* Number of the file that is taken; 0: none. */
-static uint64_t take(uint64_t id, unsigned *ret_place)
+static uint64_t claim(uint64_t id, unsigned *ret_place)
 {
 	char path[SEGMENT_PATH_BYTES];
 	struct guard_answer answer;
@@ -70,11 +70,11 @@ Test(unreported, oldest_first_and_once)
 	add(2, ROLE_AGENT, GUARD_WARN);
 	cr_assert(unreported_any(&world.segment));
 	cr_assert(unreported_waits(&world.segment, scope));
-	cr_assert_eq(take(scope, &place), 1);
+	cr_assert_eq(claim(scope, &place), 1);
 	unreported_release(&world.segment, place);
-	cr_assert_eq(take(scope, &place), 1);
-	cr_assert_eq(take(scope, &place), 2);
-	cr_assert_eq(take(scope, &place), 0);
+	cr_assert_eq(claim(scope, &place), 1);
+	cr_assert_eq(claim(scope, &place), 2);
+	cr_assert_eq(claim(scope, &place), 0);
 	cr_assert(!unreported_any(&world.segment));
 }
 
@@ -87,8 +87,8 @@ Test(unreported, whose)
 	scope_set_head(&world.segment, named, scope);
 	cr_assert(!unreported_waits(&world.segment, other));
 	cr_assert(!unreported_waits(&world.segment, 0));
-	cr_assert_eq(take(other, &place), 0);
-	cr_assert_eq(take(named, &place), 1);
+	cr_assert_eq(claim(other, &place), 0);
+	cr_assert_eq(claim(named, &place), 1);
 }
 
 Test(unreported, what_waits)
@@ -111,7 +111,7 @@ Test(unreported, newer_ones_take_the_place_of_older_ones)
 
 	for (uint64_t number = 1; number <= COUNT; number++)
 		add(number, ROLE_AGENT, GUARD_WARN);
-	for (uint64_t number; (number = take(scope, &place)); expected++)
+	for (uint64_t number; (number = claim(scope, &place)); expected++)
 		cr_assert_eq(number, expected);
 	cr_assert_eq(expected, COUNT + 1);
 }
@@ -122,7 +122,7 @@ Test(unreported, end_of_a_run)
 	unsigned place;
 
 	add(1, ROLE_AGENT, GUARD_WARN);
-	cr_assert_eq(take(scope, &place), 1);
+	cr_assert_eq(claim(scope, &place), 1);
 	add(2, ROLE_AGENT, GUARD_WARN);
 	cr_assert(unreported_finish(&world.segment, file(1), &first));
 	cr_assert(!unreported_finish(&world.segment, file(1), &second));
@@ -141,8 +141,8 @@ Test(unreported, of_a_call_that_failed)
 	unreported_withdraw(&world.segment, path_key(&world.segment, file(1)), &second);
 	cr_assert(!unreported_finish(&world.segment, file(3), &first));
 	unreported_withdraw(&world.segment, path_key(&world.segment, file(1)), &first);
-	cr_assert_eq(take(scope, &place), 2);
-	cr_assert_eq(take(scope, &place), 0);
+	cr_assert_eq(claim(scope, &place), 2);
+	cr_assert_eq(claim(scope, &place), 0);
 	cr_assert(unreported_finish(&world.segment, file(1), &first));
 	add(1, ROLE_AGENT, GUARD_WARN);
 	add(1, ROLE_AGENT, GUARD_WARN);

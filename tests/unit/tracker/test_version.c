@@ -17,7 +17,7 @@ static void stop(void)
 
 TestSuite(version, .init = start, .fini = stop);
 
-static int look(const char *name, uint64_t max_bytes, struct content *ret_content)
+static int hash_file(const char *name, uint64_t max_bytes, struct content *ret_content)
 {
 	int fd = open(world_path(&world, name), O_RDONLY);
 	cr_assert_geq(fd, 0);
@@ -89,7 +89,7 @@ Test(version, content_lines)
 	struct content content;
 	for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
 		write_path(world_path(&world, "f"), CASES[i].text, strlen(CASES[i].text));
-		cr_assert_eq(look("f", 100, &content), 0);
+		cr_assert_eq(hash_file("f", 100, &content), 0);
 		cr_assert_eq(content.lines, CASES[i].lines, "case %zu", i);
 		cr_assert(content.text);
 	}
@@ -104,7 +104,7 @@ Test(version, nul_byte_anywhere_is_binary)
 		memset(bytes, 'x', sizeof(bytes));
 		bytes[places[i]] = '\0';
 		write_path(world_path(&world, "f"), bytes, sizeof(bytes));
-		cr_assert_eq(look("f", sizeof(bytes), &content), 0);
+		cr_assert_eq(hash_file("f", sizeof(bytes), &content), 0);
 		cr_assert(!content.text, "at %zu", places[i]);
 	}
 }
@@ -113,9 +113,9 @@ Test(version, content_limit_exactly_and_one_beyond)
 {
 	struct content content;
 	world_fill(&world, "f", 40000, 1);
-	cr_assert_eq(look("f", 40000, &content), 0);
+	cr_assert_eq(hash_file("f", 40000, &content), 0);
 	cr_assert_eq(content.version.size_bytes, 40000);
-	cr_assert_eq(look("f", 39999, &content), -EFBIG);
+	cr_assert_eq(hash_file("f", 39999, &content), -EFBIG);
 }
 
 Test(version, content_leaves_the_offset)
