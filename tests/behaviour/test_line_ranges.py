@@ -10,7 +10,7 @@ import unittest
 from harness import BUILD, NOTICE, VIA, SessionTest, lines, needs_library
 
 LONG = bool(os.environ.get("SEEN_LONG"))
-ODD_HEAD = os.path.join(BUILD, "tests", "programs", "helpers", "unusual_head")
+UNUSUAL_HEAD = os.path.join(BUILD, "tests", "programs", "helpers", "unusual_head")
 
 
 class PartsTest(SessionTest):
@@ -257,14 +257,14 @@ class Unknown(PartsTest):
     def test_a_head_that_does_more(self):
         folder = os.path.join(self.session.folder, "bin")
         os.mkdir(folder)
-        shutil.copy(ODD_HEAD, os.path.join(folder, "head"))
+        shutil.copy(UNUSUAL_HEAD, os.path.join(folder, "head"))
         # its ctime is the clock's, which ticks
         slow = "; sleep 0.05; %s/head -n 50 f; true" % folder
         for odd in ("", "status", "again", "other", "more", "errors", "touches", "stores", "thread", "kills"):
             data = self.new()
             self.session.write("f.other", data.replace(b"f line", b"g line"))
             with self.subTest(odd=odd):
-                self.agent.shell("export ODD=%s%s" % (odd, slow))
+                self.agent.shell("export UNUSUAL=%s%s" % (odd, slow))
                 if odd in ("touches", "stores"):
                     now = self.session.read("f")
                     self.assertNotEqual(now, data)

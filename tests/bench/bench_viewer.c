@@ -1,7 +1,7 @@
 /*
  * A viewer, as cat is one, that tells how long it took: for each file open, read to the end, write
  * to standard output, close.  Opening, reading and closing are counted, writing is not (it waits for
- * whoever reads).  The CPU time is that of everything.
+ * the reader).  The CPU time is that of everything.
  *
  * usage: bench_viewer FILE...      nothing but files, or it would not be a viewer
  */

@@ -69,7 +69,7 @@ static inline struct file *any_file(void)
 
 /* ---- files ---- */
 
-/* Names that read as something else where somebody forgot to escape: a table, a page, a terminal, a spreadsheet, a path. */
+/* Names that read as something else where an escape is forgotten: a table, a page, a terminal, a spreadsheet, a path. */
 static inline size_t hostile_name(unsigned kind, unsigned number, size_t longest, char *ret_name)
 {
 	static const struct {
@@ -109,7 +109,7 @@ static inline size_t hostile_name(unsigned kind, unsigned number, size_t longest
 	if (kind < KINDS)
 		return (size_t)snprintf(ret_name, NAME_BYTES, "%s%u%s", NAMES[kind].before, number,
 					NAMES[kind].after);
-	/* As long as a path may be: folders of 255 bytes each, of letters or of what is no UTF-8. */
+	/* As long as a path may be: directories of 255 bytes each, of letters or of what is no UTF-8. */
 	size_t length = 0;
 	memset(part, kind == KINDS ? 'n' : 0xff, sizeof(part));
 	while (length + 256 < longest) {

@@ -6,11 +6,11 @@
  * The journal has COUNT events (those that `seen log` shows; texts come on top).  An agent works: it views files by `bash -c
  * 'cat ...'`, searches, builds, edits, installs packages, commits; a user edits beside it; now and then it reads a secret,
  * writes outside the workspace or to a pipeline's configuration.  Which file is next follows Zipf's law over some thousand; the
- * times rise over eight hours; each run ends with what it did not observe.  All that an event refers to (process, folder,
+ * times rise over eight hours; each run ends with what it did not observe.  All that an event refers to (process, directory,
  * announcement, earlier version) is there before it, as in a session's own journal.
  *
- * The same arguments to the same build always make the same events.  --hostile: a quarter of the files have names that somebody
- * chose to deceive.  --seal: as `seen run` does at the end of a run.
+ * The same arguments to the same build always make the same events.  --hostile: a quarter of the files have names chosen
+ * to deceive.  --seal: as `seen run` does at the end of a run.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -320,7 +320,7 @@ static void write_file(const struct process *process, struct file *file)
 	unsigned trouble = is_inside && is_agents ? below(100) : 100;
 	struct journal_record record;
 
-	if (trouble < 6) { /* somebody else changed it */
+	if (trouble < 6) { /* an external program changed it */
 		struct version baseline = before;
 		bool is_denied = trouble < 2;
 		baseline.low--;
@@ -465,7 +465,7 @@ static void commit(void)
 	append_exit(&bash, 0);
 }
 
-/* What a rule had to say of an access. */
+/* What a rule decided about an access. */
 static void append_ruled(const struct process *process, const struct file *file, const char *rule,
 			 enum rule_op access, enum rule_action action)
 {

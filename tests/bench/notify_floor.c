@@ -1,6 +1,6 @@
 /*
  * Runs a command below the least that a supervisor can be: a thread is handed every open (seccomp_unotify(2)),
- * looks at nothing and lets it pass.  What an open loses by that is the kernel's: two ioctls of the one, two switches
+ * inspects nothing and lets it pass.  What an open loses by that is the kernel's: two ioctls of the one, two switches
  * of context.  What `seen run --via supervise` takes more is ours.
  *
  * The thread wakes the caller on its own processor where the kernel can (6.6), as the supervisor does.
@@ -57,7 +57,7 @@ static void run_command(char **command, int socket)
 
 	if (listener < 0) {
 		perror("notify_floor: seccomp");
-		_exit(77); /* the other one is told by the end of the socket */
+		_exit(77); /* the other one learns it by the end of the socket */
 	}
 	must(write(socket, &listener, sizeof(listener)) == sizeof(listener));
 	/* It is closed by the exec, so the other one has to have taken it before. */

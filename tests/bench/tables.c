@@ -56,7 +56,7 @@
 enum {
 	BATCH = 512,      /* look-ups between two readings of the clock */
 	LOOKUPS = 200000, /* of one round */
-	SCANS = 512,      /* of one round, where all of a table is looked at */
+	SCANS = 512,      /* of one round, where all of a table is scanned */
 	MORE_MAX = 1000,
 	PATH_BYTES = 96,
 	SCOPES = 4,
@@ -75,7 +75,7 @@ static uint64_t count, text_sum;
 static struct context starter = { .flags = CONTEXT_ATTACHED };
 static bool is_shells;
 
-/* A number for an entry that nothing can be told from (splitmix64). */
+/* A number for an entry that carries no information (splitmix64). */
 static uint64_t mixed(uint64_t value)
 {
 	value += UINT64_C(0x9e3779b97f4a7c15);
@@ -84,7 +84,7 @@ static uint64_t mixed(uint64_t value)
 	return value ^ value >> 31;
 }
 
-/* A path as a large tree has them: 100 files a folder. */
+/* A path as a large tree has them: 100 files a directory. */
 static size_t path_of(uint64_t number, char *ret_path)
 {
 	return (size_t)snprintf(ret_path, PATH_BYTES,
@@ -340,7 +340,7 @@ static double ask_all(ask *what, uint64_t first, bool scans, unsigned rounds)
 			}
 			uint64_t begin_ns = report_now_ns(), zero = nothing;
 			for (unsigned i = 0; i < BATCH; i++) {
-				/* where the next one is asked for hangs on what came of this one */
+				/* where the next one is asked for depends on the result of this one */
 				uint64_t at = i + zero;
 				zero = (uint64_t)what(batch[at].number, batch[at].path) & nothing;
 			}

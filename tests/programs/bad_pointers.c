@@ -1,4 +1,4 @@
-/* Hazard: memory that the caller passed is looked at before the kernel had its say.  A pointer to nowhere gives
+/* Hazard: memory that the caller passed is read before the kernel checked it.  A pointer to nowhere gives
  * EFAULT, never a crash: some programs ask so whether a call exists at all (Rust's statx probe). */
 #include "check.h"
 

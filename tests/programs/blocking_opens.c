@@ -1,5 +1,5 @@
-/* Hazard: opens that wait: of a FIFO without a writer, of a terminal, by more processes and threads than whoever looks at calls
- * has hands.  Nobody else may wait for them, and they can be interrupted and killed. */
+/* Hazard: opens that wait: of a FIFO without a writer, of a terminal, by more processes and threads than a supervisor of calls
+ * has hands.  No other process may wait for them, and they can be interrupted and killed. */
 #include "check.h"
 
 #include <pthread.h>

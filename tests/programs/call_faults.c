@@ -1,4 +1,4 @@
-/* Hazard: pointers that are wrong, in each call that somebody may want to look at before it is made: the kernel's answer. */
+/* Hazard: pointers that are wrong, in each call that a supervisor may inspect before it is made: the kernel's answer. */
 #include "check.h"
 
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
 /* Hazard: a wrapper that changes errno.  Programs test errno after calls that succeeded (strtol, readdir, getpwnam
- * before them set it to 0), and take its value after a failure.  Every family of doors, once each way. */
+ * before them set it to 0), and take its value after a failure.  Every family of calls, once each way. */
 #include "check.h"
 
 #include <dirent.h>

@@ -1,5 +1,5 @@
 /* Hazard: a fork while another thread is in the loader (dlopen, dlsym).  The child's loader lock is held by a thread that
- * is not there: a shim that looks up libc's functions at their first use waits for ever. */
+ * is not there: a shim that resolves libc's functions at their first use waits for ever. */
 #include "check.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-/* Hazard: dlerror() tells of the last call of dlopen, dlsym or dlclose in the thread: a shim's own look-up of a name takes the
+/* Hazard: dlerror() describes the last call of dlopen, dlsym or dlclose in the thread: a shim's own lookup of a name takes the
  * message away, or leaves one. */
 #include "check.h"
 

@@ -1,5 +1,5 @@
-/* Hazard: paths that do not fit, or are no text: PATH_MAX bytes and more, folders deeper than that, newlines, bytes that
- * are not UTF-8, no bytes at all, dots and slashes without end, a current folder that was removed. */
+/* Hazard: paths that do not fit, or are no text: PATH_MAX bytes and more, directories deeper than that, newlines, bytes that
+ * are not UTF-8, no bytes at all, dots and slashes without end, a current directory that was removed. */
 #include "check.h"
 
 #include <limits.h>
@@ -91,6 +91,6 @@ int main(int argc, char **argv)
 	SHOW(open(".", O_RDONLY) >= 0);
 	SHOW(rename("file", "other"));
 	SHOW(system("exit 3"));
-	show_self("no folder");
+	show_self("no directory");
 	return 0;
 }

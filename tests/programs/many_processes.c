@@ -59,6 +59,6 @@ int main(void)
 			ended++;
 		}
 	}
-	printf("%d processes, %d odd\n", ended, wrong);
+	printf("%d processes, %d wrong\n", ended, wrong);
 	return 0;
 }

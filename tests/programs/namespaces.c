@@ -1,5 +1,5 @@
-/* Hazard: a child in a PID namespace of its own, where process numbers mean others; in a user namespace, where it is
- * nobody; in a network or IPC namespace. */
+/* Hazard: a child in a PID namespace of its own, where process numbers mean others; in a user namespace, where its user
+ * has no name; in a network or IPC namespace. */
 #include "check.h"
 
 #include <sched.h>

@@ -2,7 +2,7 @@
  * after everything; LD_PRELOAD already set: its entries and their order stay, and both libraries take their turn. */
 #include "check.h"
 
-/* The folder of the libraries of tests/programs/lib: beside this program. */
+/* The directory of the libraries of tests/programs/lib: beside this program. */
 static void library(const char *name, char *ret_path, size_t capacity)
 {
 	CHECK((size_t)snprintf(ret_path, capacity, "%.*s/%s.so",
@@ -10,7 +10,7 @@ static void library(const char *name, char *ret_path, size_t capacity)
 	CHECK(access(ret_path, R_OK) == 0);
 }
 
-/* Prints the entries of LD_PRELOAD that are from this folder. */
+/* Prints the entries of LD_PRELOAD that are from this directory. */
 static void show_preload(void)
 {
 	char *copy = strdup(getenv("LD_PRELOAD") ? getenv("LD_PRELOAD") : ""), *rest = copy;

@@ -1,4 +1,4 @@
-/* Hazard: the library looks libc's functions up by itself.  It must find what dlsym(RTLD_NEXT) would have: for each name, with
+/* Hazard: the library resolves libc's functions by itself.  It must find what dlsym(RTLD_NEXT) would have: for each name, with
  * another library behind it that has some of them, and with one whose names are in the other kind of table. */
 #include <dlfcn.h>
 

@@ -53,7 +53,7 @@ static void work(void)
 	if (rename("written", "renamed") != 0 || unlink("renamed") != 0)
 		write(1, "odd\n", 4);
 	if (open("missing", O_RDONLY) != -1 || errno != ENOENT)
-		write(1, "odd errno\n", 10);
+		write(1, "bad errno\n", 10);
 }
 
 int main(void)

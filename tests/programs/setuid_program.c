@@ -1,4 +1,4 @@
-/* Hazard: a setuid program (AT_SECURE): the loader takes no library from outside, and says so or not; the program
+/* Hazard: a setuid program (AT_SECURE): the loader takes no library from its environment, and reports that or not; the program
  * runs as ever.  Needs root to make one. */
 #include "check.h"
 

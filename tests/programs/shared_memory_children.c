@@ -8,7 +8,7 @@
 
 static char *const CAT[] = { (char *)"cat", NULL };
 static char *const PWD[] = { (char *)"sh", (char *)"-c",
-			     (char *)"test -r inner && echo in the folder", NULL };
+			     (char *)"test -r inner && echo in the directory", NULL };
 
 static int in_clone(void *unused)
 {

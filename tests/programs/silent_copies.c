@@ -1,5 +1,5 @@
 /* Hazard: copies of the process that libc does not announce (clone(2) by number, _Fork), and exit() between vfork and
- * exec: their handlers run in the memory of the parent, or in a copy that looks like it.  The parent goes on as before. */
+ * exec: their handlers run in the memory of the parent, or in a copy that resembles it.  The parent goes on as before. */
 #include "check.h"
 
 #include <sched.h>

@@ -108,7 +108,7 @@ int main(int argc, char **argv)
 
 	if (!*mode) {
 		write_file("file", "the file\n", 0644);
-		show_self("doors, 16 KiB");
+		show_self("calls, 16 KiB");
 		show_self("programs, 16 KiB");
 		show_self("programs, 16 KiB, 2000 variables");
 		show_self("programs, 64 KiB, 2000 variables");

@@ -1,4 +1,4 @@
-/* Hazard: posix_spawn, whose child libc runs by calls of its own: file actions, folders, closed descriptors,
+/* Hazard: posix_spawn, whose child libc runs by calls of its own: file actions, directories, closed descriptors,
  * attributes; where the search of PATH ends; scripts without a first line. */
 #include "check.h"
 
@@ -55,7 +55,7 @@ int main(void)
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_addfchdir_np(&actions, directory);
 	posix_spawn_file_actions_addclose(&actions, directory);
-	spawn("folder by descriptor", true, "cat", &actions, NULL, inner);
+	spawn("directory by descriptor", true, "cat", &actions, NULL, inner);
 	posix_spawn_file_actions_destroy(&actions);
 
 	posix_spawn_file_actions_init(&actions);
@@ -94,7 +94,7 @@ int main(void)
 	spawn("not executable", false, "bin/plain", NULL, NULL, script);
 	spawn("nowhere", true, "no-such-program", NULL, NULL, script);
 	spawn("empty", true, "", NULL, NULL, script);
-	spawn("a folder", false, "folder", NULL, NULL, script);
+	spawn("a directory", false, "folder", NULL, NULL, script);
 	CHECK(unsetenv("PATH") == 0);
 	spawn("no PATH", true, "cat", NULL, NULL, inner);
 	SHOW(close(directory));

@@ -1,5 +1,5 @@
 /* Hazard: what a program finds when main() begins: its descriptors, children, threads, signals, timers, umask, errno, the
- * current folder.  A shim's start must leave nothing behind. */
+ * current directory.  A shim's start must leave nothing behind. */
 #include "check.h"
 
 #include <dirent.h>
@@ -74,7 +74,7 @@ static void show_state(void)
 	CHECK(prctl(PR_GET_NAME, name) == 0);
 	printf("%s\n", name);
 	CHECK(getcwd(directory, sizeof(directory)));
-	printf("folder %s\n", strrchr(directory, '/'));
+	printf("directory %s\n", strrchr(directory, '/'));
 	printf("group leader %d, session leader %d, foreground %d\n", getpgrp() == getpid(),
 	       getsid(0) == getpid(), isatty(0));
 	SHOW(open("/dev/null", O_RDONLY));

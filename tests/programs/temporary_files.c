@@ -1,5 +1,5 @@
 /* Hazard: files without a name (O_TMPFILE, whose third argument must be passed on; memfd; tmpfile) and with one made up
- * (mkstemp and kin). */
+ * (mkstemp and similar). */
 #include "check.h"
 
 #include <sys/mman.h>

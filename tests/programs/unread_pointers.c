@@ -1,4 +1,4 @@
-/* Hazard: pointers that the kernel never looked at, though a call said what it says of paths, or succeeded.  Who reads there
+/* Hazard: pointers that the kernel never read, though a call failed as one for a path does, or succeeded.  Who reads there
  * afterwards crashes: a call with nothing to do, a type that mknod refuses, a filter of system calls that answers
  * by itself, the second word of a program's arguments, a path that ends where its page does. */
 #include "check.h"
@@ -69,7 +69,7 @@ static void second_path(void)
 		SHOW(symlink(bad, "/etc/passwd"));
 		exit(0);
 	}
-	show_exit("as nobody", child);
+	show_exit("unprivileged", child);
 }
 
 /* Calls that a filter answers with ENOENT, which stands for a path that was looked for. */

@@ -1,5 +1,5 @@
-/* Hazard: names that stand for something else to the one who looks at them from another process: /proc/self, /dev/stdin,
- * /dev/fd/N, a current folder that is gone, paths relative to it, openat2's ways to resolve, files without a name. */
+/* Hazard: names that stand for something else when another process resolves them: /proc/self, /dev/stdin,
+ * /dev/fd/N, a current directory that is gone, paths relative to it, openat2's ways to resolve, files without a name. */
 #include "check.h"
 
 #include <linux/openat2.h>
@@ -117,7 +117,7 @@ static void long_names(void)
 	SHOW(unlink(name));
 	memset(name, 'n', 256);
 	SHOW(open(name, O_RDWR | O_CREAT, 0600));
-	/* A current folder whose path is longer than any path may be. */
+	/* A current directory whose path is longer than any path may be. */
 	memset(name, 0, sizeof(name));
 	memset(name, 'd', 250);
 	for (int i = 0; i < 20; i++)
@@ -175,7 +175,7 @@ int main(void)
 	without_name();
 	long_names();
 
-	/* A folder that is gone. */
+	/* A directory that is gone. */
 	CHECK(mkdir("gone", 0755) == 0 && chdir("gone") == 0 && rmdir("../gone") == 0);
 	SHOW(open("file", O_RDONLY));
 	SHOW(open("file", O_RDWR | O_CREAT, 0600));

@@ -1,4 +1,4 @@
-/* Hazard: programs started by descriptor, in another folder than the caller's, with more variables than go on a stack by several
+/* Hazard: programs started by descriptor, in another directory than the caller's, with more variables than go on a stack by several
  * threads; and processes that leave by quick_exit.  Each name is a part of its own: test_journal.py runs them one by one. */
 #include "check.h"
 

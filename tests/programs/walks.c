@@ -1,4 +1,4 @@
-/* Hazard: libc's walks through folders (fts(3), nftw(3) with FTW_CHDIR) change the current folder by calls of their own: what is
+/* Hazard: libc's walks through directories (fts(3), nftw(3) with FTW_CHDIR) change the current directory by calls of their own: what is
  * opened meanwhile is relative to it.  "fts" and "nftw" are parts of their own: test_journal.py runs them one by one. */
 #include "check.h"
 

@@ -1,6 +1,6 @@
 /*
  * The journal with many writers: every record for which journal_write() returned a number is there, once
- * and whole, in the order of its thread, whoever was killed.
+ * and whole, in the order of its thread, whichever process was killed.
  *
  * First threads of one process, which ThreadSanitizer can watch, then processes of several threads, of
  * which some are killed at any moment and replaced.  Each thread writes events with sequence numbers of its own,
@@ -9,7 +9,7 @@
  * may or may not be where its thread was killed in between.
  *
  * A reader goes along: it maps what is new, never passes over an undone record but waits for it, and in the
- * end takes its writer for dead and abandons it.  Some that it takes for dead are only slow: they are told so, and
+ * end takes its writer for dead and abandons it.  Some that it takes for dead are only slow: their next call reports that, and
  * try again.
  *
  *	journal_writers [EVENTS]	default: 500,000; 5,000,000 with SEEN_LONG
@@ -205,7 +205,7 @@ struct reader {
 	uint64_t last[WRITERS];
 	size_t in_flight_at[WRITERS];
 	uint64_t texts, units, abandoned;
-	uint64_t dead; /* runs of units that nobody published: one for each that was reserved */
+	uint64_t dead; /* runs of units that no writer published: one for each that was reserved */
 	bool last_was_dead_unit;
 };
 
@@ -277,7 +277,7 @@ static bool check_record(struct reader *reader, const struct journal *journal,
 		return true;
 	}
 	if (op != JOURNAL_OPEN || writer >= WRITERS)
-		return fail("nobody wrote this", entry->number, writer, op);
+		return fail("no writer wrote this", entry->number, writer, op);
 	if (!is_as_written(journal, entry))
 		return false;
 	if (in_order && !follows(reader, writer, entry->record.amount))
@@ -491,7 +491,7 @@ static void replace_one(pid_t *pids, int options, unsigned *deaths, unsigned *al
 				      (unsigned)status);
 		return;
 	}
-	if (pid > 0) { /* the reader: it does not end before it is told to */
+	if (pid > 0) { /* the reader: it does not end before it is asked to */
 		*good = false;
 		(void)fprintf(stderr, "journal_writers: the reader ended with 0x%x\n",
 			      (unsigned)status);

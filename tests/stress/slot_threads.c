@@ -66,7 +66,7 @@ static void *writer(void *data)
 		copy.words[0] = first;
 		for (int i = 1; i < WORDS; i++)
 			copy.words[i] = word(first, i);
-		if (what == 1) /* sleeps: somebody takes the slot over */
+		if (what == 1) /* sleeps: another writer takes the slot over */
 			usleep(2000);
 		if (what % 16 == 2)
 			slot_abandon(slot, &copy, sizeof(copy));

@@ -8,7 +8,7 @@
  * is the judge: a notice is false unless the model knows a delivery of the very bytes, in that
  * scope and epoch, inside the window, by a command that kept to what its agent passes on (measured for
  * any version, assumed, or measured for another version), and not forgotten.  A
- * notice anywhere but at the capture is false too, and so is a second one to a model that insists.
+ * notice anywhere but at the capture is false too, and so is a second one to a model that asks again.
  * The converse is a sanity check: notices occur, and the tracker seldom misses one it might give.
  *
  * Second part: eight processes at random work while a ninth kills them at random moments.  Then
@@ -57,7 +57,7 @@ static bool chance(unsigned percent)
 
 enum { PATHS = 10, SCOPES = 3, CAPTURES = 5, OBJECTS = 1000000, DELIVERIES = 4096, FILES_MAX = 3 };
 
-/* Bytes are told by size and seed; equal seeds and sizes are equal bytes. */
+/* Size and seed identify bytes; equal seeds and sizes are equal bytes. */
 struct bytes {
 	uint32_t size;
 	uint32_t seed;
@@ -106,7 +106,7 @@ static struct {
 	uint64_t last_ns;
 } captures[CAPTURES];
 
-/* How the model (of the agent) was last answered for a path: what insisting must bring. */
+/* How the model (of the agent) was last answered for a path: what asking again must bring. */
 static struct {
 	uint64_t notice, yield_until;
 } answered[SCOPES][PATHS];
@@ -175,7 +175,7 @@ static bool still_counts(const struct delivery *one, int scope, int path, struct
 	       one->session_epoch == session_epoch && request >= one->request &&
 	       request - one->request <= rules.requests &&
 	       (!rules.bytes || scopes[scope].total_bytes - one->total_bytes <= rules.bytes) &&
-	       /* the clock runs on between the tracker's look at it and ours: a second of grace */
+	       /* the clock runs on between the tracker's reading of it and this one: a second of grace */
 	       (!rules.age_s || now_ns() - one->time_ns <= (rules.age_s + 1) * 1000000000u) &&
 	       is_passed_on(one->command, scope) &&
 	       (!commands[one->command].measured || commands[one->command].ended ||
@@ -405,7 +405,7 @@ static void forget_something(void)
 
 /* ---- captures ---- */
 
-/* What this process, which stands for every shell, has written: the model's own look at it. */
+/* What this process, which stands for every shell, has written: the model's own record of it. */
 static uint64_t written_by_us(void)
 {
 	char text[512];
@@ -545,7 +545,7 @@ static bool view_files(int capture, const int *paths, int count, bool redirected
 				uint64_t last = answered[scope][path].notice;
 				if ((last && request.number - last <= rules.insist) ||
 				    request.number <= answered[scope][path].yield_until)
-					complain("the model insists", scope, path);
+					complain("the model asked again", scope, path);
 			}
 			answered[scope][path].notice = request.number;
 			answered[scope][path].yield_until = 0;
@@ -563,7 +563,7 @@ static bool view_files(int capture, const int *paths, int count, bool redirected
 		} else if (decision == DECISION_GIVEN_AGAIN) {
 			yields++;
 			if (!due || !eligible)
-				complain("yielded without cause", scope, path);
+				complain("given again without cause", scope, path);
 			if (answered[scope][path]
 				    .notice) /* else it began before the model lost sight of it */
 				answered[scope][path].yield_until = request.number + rules.insist;

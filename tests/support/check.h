@@ -1,5 +1,5 @@
 /*
- * For the programs of this folder.  Each does what ordinary programs do and prints what came of it; `run-program`
+ * For the programs of tests/programs.  Each does what ordinary programs do and prints the result; `run-program`
  * holds what it printed against what it prints under `seen run`.  None of them knows of the shim.
  *
  * Descriptors, results and errno are printed, process ids, addresses and times are not.
@@ -137,7 +137,7 @@ static inline bool quietly(const char *command)
 	return system(whole) == 0;
 }
 
-/* Writes a file of the current folder. */
+/* Writes a file of the current directory. */
 static inline void write_file(const char *path, const char *text, mode_t mode)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, mode);

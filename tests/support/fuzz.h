@@ -1,6 +1,6 @@
 /*
  * What the tests with damaged files share: numbers that are likely to hurt, and mappings between two pages
- * without access, so that a step outside is a fault even without a sanitizer.
+ * without access, so that an access beyond it is a fault even without a sanitizer.
  *
  * FUZZ_SEED and FUZZ_ROUNDS in the environment change the defaults; SEEN_LONG is thirty times the rounds.
  */

@@ -1,5 +1,5 @@
 /*
- * A journal in a folder of its own, for tests of those who read one: the whole file is mapped, to be written and read.
+ * A journal in a directory of its own, for tests of its readers: the whole file is mapped, to be written and read.
  *
  *	journal_file_open("test");
  *	... journal, path

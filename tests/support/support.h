@@ -1,5 +1,5 @@
 /*
- * A session of one's own, for tests of the tracker: a temporary folder that holds a workspace and a
+ * A session of one's own, for tests of the tracker: a temporary directory that holds a workspace and a
  * segment made from config_new() and config_pack().
  *
  *	struct world world;
@@ -48,10 +48,10 @@
 			      abort()))
 
 struct world {
-	char root[64];      /* temporary folder */
+	char root[64];      /* temporary directory */
 	char workspace[80]; /* its w/ */
 	char file[96];      /* the segment */
-	char contents[96];  /* folder of the content store */
+	char contents[96];  /* directory of the content store */
 	struct segment segment;
 	struct settings *settings; /* the segment's, writable: for what no configuration can say */
 	uint32_t profile; /* of an agent that was measured: 24,000 bytes of a command, and no limit of lines */
@@ -60,7 +60,7 @@ struct world {
 /* The nonce is "seen-0011223344556677". */
 static const unsigned char WORLD_RANDOM[8] = { 0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77 };
 
-/* world_make(): the folders and the segment's file, not mapped.  overrides: "section.name=value"..., NULL. */
+/* world_make(): the directories and the segment's file, not mapped.  overrides: "section.name=value"..., NULL. */
 static inline void world_make(struct world *world, const char *const *overrides)
 {
 	static const char *const NO_ENVIRONMENT[] = { NULL };

@@ -1,5 +1,5 @@
 /*
- * A program that reads files as it is told, one order a line on standard input, one answer a line on standard output (test_whitelist.py).
+ * A program that reads files by orders: one order a line on standard input, one answer a line on standard output (test_whitelist.py).
  *
  *	open PATH | close FD | dup FD                        descriptor, 0
  *	read FD SIZE | pread FD SIZE OFFSET                  count, bytes, bytes that are not 0 behind them in the buffer

@@ -1,4 +1,4 @@
-/* slow_files FOLDER: a file system (FUSE) with the files f0, f1 ... of 8 KiB, served in the foreground by one thread that takes its
+/* slow_files DIRECTORY: a file system (FUSE) with the files f0, f1 ... of 8 KiB, served in the foreground by one thread that takes its
  * time and opens a file of its own for each request.  Exits by 77 where it may not be mounted. */
 #include <errno.h>
 #include <fcntl.h>

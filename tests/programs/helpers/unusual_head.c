@@ -1,7 +1,7 @@
 /*
- * A stranger's `head -n N FILE` that does what it should not: ODD says what.
+ * A stranger's `head -n N FILE` that does what it should not: UNUSUAL names it.
  *
- *	(empty)   nothing odd
+ *	(empty)   nothing unusual
  *	status    ends by exit(3)
  *	again     opens the file twice
  *	other     prints lines of FILE.other, which is not what it was asked for
@@ -49,7 +49,7 @@ static void *print_in_thread(void *path)
 
 int main(int argc, char **argv)
 {
-	const char *kind = getenv("ODD");
+	const char *kind = getenv("UNUSUAL");
 	char other[4096], *map = NULL;
 
 	if (argc != 4 || !kind)

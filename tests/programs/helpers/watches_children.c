@@ -1,11 +1,11 @@
 /*
- * A viewer, to be called by the name `cat`, that looks after children of its own: prints its files, and says on standard error what it noticed of
+ * A viewer, to be called by the name `cat`, that cares for children of its own: prints its files, and says on standard error what it noticed of
  * children that are not its own, and of what is not as it was when a file was opened.
  *
  *	cat FILE...		(test_diff.py)
  *
  * PART, in the environment: of each file, so many bytes and no more.
- * CHILDREN: how it looks after its own: "handler", "ignore" (SIGCHLD), "nowait" (SA_NOCLDWAIT), "blocked", or nothing.
+ * CHILDREN: how it waits for its own: "handler", "ignore" (SIGCHLD), "nowait" (SA_NOCLDWAIT), "blocked", or nothing.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -301,7 +301,7 @@ Test(answer_diff, strange_programs)
 		{ "exit 0", DIFF_FAILED },
 		{ "exit 2", DIFF_FAILED },
 		{ "kill -9 $$", DIFF_FAILED },
-		{ "echo hello; exit 1", DIFF_FAILED },
+		{ "echo text; exit 1", DIFF_FAILED },
 		{ "/usr/bin/diff \"$@\" | sed s/more/less/; exit 1", DIFF_FAILED },
 		{ "/usr/bin/diff \"$@\" | sed '/^+/d'; exit 1", DIFF_FAILED },
 		{ "/usr/bin/diff \"$@\"; echo more; exit 1", DIFF_FAILED },
@@ -328,7 +328,7 @@ Test(answer_diff, strange_programs)
 	}
 }
 
-/* A folder of PATH in the workspace, or named relative to the current one, is not looked into. */
+/* A directory of PATH in the workspace, or named relative to the current one, is not searched. */
 Test(answer_diff, not_by_a_program_of_the_workspace)
 {
 	char path[512];
@@ -389,7 +389,7 @@ static void add_line(struct text *text)
 		"< a\n",
 		"> b\n",
 		"---\n",
-		"# deed beef\n",
+		"# dead beef\n",
 		"Prereq: 1.2\n",
 	};
 	char line[64];

@@ -181,7 +181,7 @@ Test(conversation, what_comes_next, .init = start, .fini = stop)
 	cr_assert_not(is_certain(1000));
 	cr_assert(is_certain(1000 + SETTLED_NS));
 	(void)call("c2", "r1", "two", TASK);
-	cr_assert_not(is_certain(UINT64_MAX), "somebody else's commands");
+	cr_assert_not(is_certain(UINT64_MAX), "another agent's commands");
 	(void)result("r2", "c2", "two");
 	cr_assert(is_certain(1000 + SETTLED_NS));
 	(void)done("d1", "r2");

@@ -35,7 +35,7 @@ static uint32_t text(const char *bytes)
 	return journal_text(&journal, bytes, strlen(bytes), true);
 }
 
-/* The current folder, as records tell it; NULL: they do not. */
+/* The current directory, as records state it; NULL: they do not. */
 static const char *directory = "/w";
 
 static struct journal_record blank(enum journal_op op, uint32_t process, const char *name)
@@ -229,7 +229,7 @@ Test(events, without_a_directory_nothing_is_known)
 	directory = "/told";
 	append_name(JOURNAL_DELETE, 0, "a");
 	struct journal_record none = blank(JOURNAL_DELETE, process, "a");
-	none.directory_fd = -1; /* unlinkat(-1, "a"): no folder, though there is a text */
+	none.directory_fd = -1; /* unlinkat(-1, "a"): no directory, though there is a text */
 	append(none);
 
 	next_is(JOURNAL_DELETE, NULL);
@@ -576,7 +576,7 @@ Test(events, processes_are_bounded)
 	append_vforked(JOURNAL_DELETE, first, 300, "a");
 	append_name(JOURNAL_DELETE, child, "a");
 
-	next_is(JOURNAL_DELETE, NULL); /* where it is now, nobody remembers */
+	next_is(JOURNAL_DELETE, NULL); /* its directory is no longer known */
 	next_is(JOURNAL_DELETE, "/w/a");
 	cr_assert_eq(event.pid, 99);
 	cr_assert_eq(event.scope_id, 7);
@@ -639,7 +639,7 @@ Test(events, a_change_is_its_processs)
 		enum source source;
 	} CASES[] = {
 		{ ROLE_AGENT, CONTEXT_AGENT, SOURCE_AGENT },
-		{ ROLE_AGENT, 0, SOURCE_TOOL }, /* unattached: nobody knows whose it is */
+		{ ROLE_AGENT, 0, SOURCE_TOOL }, /* unattached: its agent is unknown */
 		{ ROLE_SHELL, CONTEXT_AGENT, SOURCE_AGENT },
 		{ ROLE_VIEWER, CONTEXT_EXTERNAL_AGENT, SOURCE_AGENT },
 		{ ROLE_READER, CONTEXT_AGENT | CONTEXT_ATTACHED, SOURCE_AGENT },
@@ -710,7 +710,7 @@ Test(events, what_changes_nothing_has_no_source)
 	append(record);
 	append_name(JOURNAL_DELETE, process, "/wide/a");
 	append_name(JOURNAL_DELETE, process, "/tmp/a");
-	append_name(JOURNAL_DELETE, 0, "/w/a"); /* by nobody knows whom */
+	append_name(JOURNAL_DELETE, 0, "/w/a"); /* by an unknown process */
 	directory = NULL;
 	append_name(JOURNAL_DELETE, process, "a");
 	directory = "/w";

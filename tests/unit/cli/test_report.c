@@ -1,4 +1,4 @@
-/* report.h: what is bounded, and that what is left out is said. */
+/* report.h: what is bounded, and that the report names what is left out. */
 #include <criterion/criterion.h>
 #include <errno.h>
 
@@ -159,7 +159,7 @@ Test(report, more_descriptors_than_are_remembered)
 		(void)append(total);
 	}
 	gather(NULL);
-	/* The oldest one was dropped, and is said to be uncertain; the youngest is known. */
+	/* The oldest one was dropped, and is marked as uncertain; the youngest is known. */
 	cr_assert_eq(report.uncertain, 1);
 	cr_assert_eq(report.work.bytes_read, 10 * (uint64_t)STREAMS + 30 + 20);
 }

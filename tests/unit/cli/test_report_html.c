@@ -71,7 +71,7 @@ Test(report_html, events_beyond_the_limit_are_counted)
 	cr_assert_gt(counts.first_realtime_ns, 0);
 }
 
-/* A journal grows while somebody looks at it. */
+/* A journal grows while its page is open. */
 Test(report_html, what_came_after_the_report_is_not_in_it)
 {
 	struct packed_counts counts;

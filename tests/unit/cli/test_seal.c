@@ -134,7 +134,7 @@ static uint64_t find(uint8_t op, unsigned index)
 	return 0;
 }
 
-/* What somebody does who knows the format: the record is changed, and its check computed anew, by having it written by the
+/* A forger who knows the format: the record is changed, and its check computed anew, by having it written by the
  * library itself at the same place. */
 static void forge(uint64_t number, uint64_t amount)
 {

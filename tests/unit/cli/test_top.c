@@ -222,7 +222,7 @@ Test(top, bytes_are_counted_once)
 	amount(JOURNAL_READ, other, "a", 3, 1);
 	amount(JOURNAL_READ_TOTAL, process, "a", 3, 100); /* its first 10 are part of it */
 	amount(JOURNAL_READ_TOTAL, process, "a", 3,
-	       7); /* another one, of which no first was told */
+	       7); /* another one, whose first one was not reported */
 	read_all();
 	cr_assert_eq(file("/w/a")->bytes, 10 + 1 + 90 + 7);
 	cr_assert_eq(file("/w/b")->bytes, 5);

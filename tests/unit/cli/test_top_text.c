@@ -81,7 +81,7 @@ Test(top_text, without_utf8)
 	cr_assert_str_eq(fitted, "~ef");
 }
 
-/* What is said of the columns is true of the text, whatever the bytes. */
+/* The number of columns is that of the text, whatever the bytes. */
 Test(top_text, any_bytes)
 {
 	static const char *const PARTS[] = { "a",

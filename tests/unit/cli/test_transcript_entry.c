@@ -52,7 +52,7 @@ Test(transcript_entry, claude)
 	cr_assert_eq(entry.call_count, 2);
 	cr_assert_eq(entry.calls[0].id, id("toolu_8"));
 	cr_assert(entry.calls[0].is_plain);
-	cr_assert_not(entry.calls[1].is_plain, "a task for somebody else");
+	cr_assert_not(entry.calls[1].is_plain, "a task for another agent");
 	cr_assert_eq(entry.state, ENTRY_ANSWERED);
 	cr_assert_not(entry.cleared);
 	entry_done(&entry);
@@ -145,7 +145,7 @@ Test(transcript_entry, pi)
 	cr_assert_eq(entry.state, ENTRY_ENDED);
 	entry_done(&entry);
 
-	/* What the user ran, with and without the model's being told. */
+	/* What the user ran, with and without the model's knowledge. */
 	for (int excluded = 0; excluded < 2; excluded++) {
 		entry = parse(
 			excluded ? "{\"type\":\"message\",\"id\":\"1\",\"parentId\":\"2\","

@@ -1,7 +1,7 @@
 /*
- * cli/lib/via: which ways in a command gets, told by its profile and by the files it is made of.
+ * cli/lib/via: which mechanisms a command gets, by its profile and by the files it is made of.
  *
- * The program files are made here: an ELF header, as much as executable.c looks at.
+ * The program files are made here: an ELF header, as much as executable.c reads.
  */
 #include <criterion/criterion.h>
 #include <elf.h>
@@ -244,7 +244,7 @@ Test(via, what_cannot_be_inspected)
 	is(SESSION_VIA_BOTH, "set by --via");
 }
 
-/* ---- where it was said, and where it cannot be ---- */
+/* ---- where it was set, and where it cannot be ---- */
 
 Test(via, said)
 {
@@ -281,7 +281,7 @@ Test(via, cannot_be_had)
 	}
 	cr_assert_str_neq(via_explain(-ENOSYS), via_explain(-EPERM));
 	cr_assert_str_eq(via_explain(-EPERM), via_explain(-EACCES));
-	/* nobody is told, nor the kernel asked, where the library is enough */
+	/* nothing is reported, nor the kernel asked, where the library is enough */
 	set("session.via", "auto");
 	choose(elf("plain", MACHINE, GLIBC, NULL), NULL);
 	is(SESSION_VIA_PRELOAD, "");
@@ -317,7 +317,7 @@ Test(via, privileges)
 	cr_assert(via.note && strstr(via.note, "--via preload"));
 	set("session.via", "both");
 	choose(raised, NULL);
-	cr_assert_eq(via.ways, SESSION_VIA_BOTH, "said is said");
+	cr_assert_eq(via.ways, SESSION_VIA_BOTH, "what was set holds");
 	cr_assert(via.note && strstr(via.note, "--via preload"));
 }
 

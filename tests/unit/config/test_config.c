@@ -2,8 +2,8 @@
  * config/: the order of sources, what an untrusted .seen.ini may do, every refusal with its line,
  * packing, the fingerprint, docs/seen.ini.
  *
- * Each test has a temporary folder: it is HOME, "etc.ini" in it stands for /etc/seen/seen.ini, and
- * "w" in it is the current folder.
+ * Each test has a temporary directory: it is HOME, "etc.ini" in it stands for /etc/seen/seen.ini, and
+ * "w" in it is the current directory.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -29,7 +29,7 @@ static struct config_request request;
 static struct config_error error;
 static char area[SETTINGS_TEXT_BYTES_MAX];
 
-/* ---- the temporary folder ---- */
+/* ---- the temporary directory ---- */
 
 static const char *at(const char *name)
 {
@@ -264,7 +264,7 @@ Test(config, failure_changes_nothing)
 	is(OPTION_session_mode, "observe", "--mode");
 }
 
-/* Where so little depends on it, a slip costs nobody their run. */
+/* Where so little depends on it, a slip does not cost a run. */
 Test(config, what_is_no_number_is_let_pass_once)
 {
 	static const char KEY[] = "history.result_max_length";
@@ -294,7 +294,7 @@ Test(config, named_file_must_exist)
 	fails(-ENOENT);
 	says(at("none.ini"));
 	says("--config");
-	request.file = at("w"); /* a folder */
+	request.file = at("w"); /* a directory */
 	fails(-EINVAL);
 	says("not a regular file");
 }
@@ -593,7 +593,7 @@ Test(config, malformed_lines)
 	refuses("[notice] min_bytes = 600\n", "1", "nothing but a comment may follow");
 	refuses("[notice] ; fine\nmin_bytes\n", "2",
 		"neither '[section]' nor 'name = value' nor a comment");
-	/* the first error is the one that is told, whoever found it */
+	/* the first error is the one that is reported, whichever check found it */
 	refuses("[notice]\nnonsense\nmin_bytes = x\n", "2", "neither");
 	refuses("[notice]\nmin_bytes = x\nnonsense\n", "2", "is not a number");
 	refuses("[notice]\nnonsense\n  indented\n", "2", "neither");
@@ -812,7 +812,7 @@ Test(config, every_agent_has_a_profile)
 	for (size_t i = 0; i < config_profile_count(config); i++) {
 		const struct config_profile *profile = config_profile_at(config, i);
 
-		/* What was not measured is assumed to be little, whatever is said of it. */
+		/* What was not measured is assumed to be little, whatever the profile states. */
 		cr_assert(profile->values[PROFILE_OPTION_MEASURED].text[0] ||
 			  profile->values[PROFILE_OPTION_MAX_OUTPUT_BYTES].number <= 16000);
 	}

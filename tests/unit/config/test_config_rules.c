@@ -199,7 +199,7 @@ Test(config_rules, flag_on_untrusted)
 	cr_assert_null(packed("theirs"));
 }
 
-/* Whoever writes a workspace's file may guess the name of a rule that a flag makes: what it excepts is not to hold for that. */
+/* The author of a workspace's file may guess the name of a rule that a flag makes: what it excepts is not to hold for that. */
 Test(config_rules, flag_of_a_guessed_name)
 {
 	read_file("[rule mine]\nop = read\nexcept = .env\n", false);

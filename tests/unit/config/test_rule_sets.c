@@ -247,7 +247,7 @@ Test(rule_sets, what_they_do)
 	cr_assert_eq(action, RULE_ACTION_DENY);
 	cr_assert_str_eq(rule_of("cat", RULE_WRITE, "/etc/x", &action), "outside");
 	cr_assert_eq(action, RULE_ACTION_LOG);
-	/* the strictest that is said */
+	/* the strictest that is named */
 	cr_assert_str_eq(rule_of("cat", RULE_WRITE, "@/.gitmodules", &action), "ci-vcs");
 	cr_assert_eq(action, RULE_ACTION_FAIL);
 }

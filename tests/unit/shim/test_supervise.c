@@ -600,7 +600,7 @@ Test(supervise, current_directory)
 	expect_name("f", NOW, "f", "f");
 }
 
-/* A copy that made no call yet has the folder that it was made in, wherever its parent went. */
+/* A copy that made no call yet has the directory that it was made in, wherever its parent went. */
 Test(supervise, current_directory_of_a_copy)
 {
 	cr_expect_eq(call(SYS_chdir, text("d"), 0, 0, 0, 0), 0);
@@ -612,7 +612,7 @@ Test(supervise, current_directory_of_a_copy)
 	cr_expect_eq(asked.last.pid, board->seats[1].pid);
 }
 
-/* Somebody else gives the current folder another name. */
+/* Another process gives the current directory another name. */
 Test(supervise, current_directory_renamed)
 {
 	cr_expect_eq(call(SYS_chdir, text("d"), 0, 0, 0, 0), 0);
@@ -834,7 +834,7 @@ Test(supervise, others_go_on_past_a_thread)
 	cr_expect_geq(board->seats[THREAD].result, 0);
 }
 
-/* Threads have one current folder, whichever of them changes it. */
+/* Threads have one current directory, whichever of them changes it. */
 Test(supervise, current_directory_of_threads)
 {
 	expect_name("f", NOW, "f", "f");
@@ -860,7 +860,7 @@ Test(supervise, killed_meanwhile)
 	cr_expect(is_as_before("f", 1));
 }
 
-/* A signal meanwhile: the call is answered once, with what was said, and the signal arrives. */
+/* A signal meanwhile: the call is answered once, with its answer, and the signal arrives. */
 Test(supervise, interrupted_meanwhile)
 {
 	order_nap(0, "napping");
@@ -876,7 +876,7 @@ Test(supervise, interrupted_meanwhile)
 	cr_expect_geq(call(SYS_openat, NOW, text("f"), O_RDONLY, 0, 0), 0);
 }
 
-/* It is told when the last one has ended. */
+/* It is notified when the last one has ended. */
 Test(supervise, end_of_all)
 {
 	struct pollfd wait = { supervise_descriptor(supervisor), POLLIN, 0 };

@@ -170,7 +170,7 @@ Test(supervise_filter, never_trapped)
 	add(SYS_openat, NOWHERE, null, O_PATH, 0, 0, 0);
 	add(SYS_openat, NOWHERE, null, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0, 0, 0);
 	add(SYS_openat, NOWHERE, root, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, 0, 0);
-	/* Only the lower half of the flags is looked at by the kernel. */
+	/* The kernel reads only the lower half of the flags. */
 	add(SYS_openat, NOWHERE, null, (long)(UINT64_C(1) << 40 | O_PATH), 0, 0, 0);
 	cr_expect_eq(below_filter(MARK, make_calls), 0);
 	for (unsigned i = 0; i < board->count; i++)

@@ -1,4 +1,4 @@
-/* shim/supervise/memory.h: reading of a process that gives odd addresses.  The process is a child that waits, made when the page was
+/* shim/supervise/memory.h: reading of a process that passes unusual addresses.  The process is a child that waits, made when the page was
  * laid out: addresses are the same in it. */
 #include <criterion/criterion.h>
 #include <signal.h>

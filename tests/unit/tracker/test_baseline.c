@@ -123,7 +123,7 @@ Test(baseline, reads_again_and_again_count_from_the_first)
 	}
 }
 
-/* An agent reads, somebody changes, its edit tool reads again and writes: what it read first is what it knows. */
+/* An agent reads, an external program changes, its edit tool reads again and writes: what it read first is what it knows. */
 Test(baseline, the_read_before_a_write_does_not_launder)
 {
 	read_it(scope, &V1);
@@ -134,7 +134,7 @@ Test(baseline, the_read_before_a_write_does_not_launder)
 	cr_assert_eq(at(scope), 1);
 	cr_assert(!baseline_is(&world.segment, scope, key, &V2));
 	cr_assert(baseline_is(&world.segment, scope, key, &V1));
-	/* not even when it looks at another version in between */
+	/* not even when it reads another version in between */
 	read_it(scope, &V3);
 	cr_assert_eq(at(scope), 1);
 	read_it(scope, &V2);
@@ -209,7 +209,7 @@ static uint64_t live_scope(void)
 	struct context context = { .flags = CONTEXT_ATTACHED, .pid_ns = process_pid_ns() };
 	uint64_t id = world_scope(&world, "alive");
 	char ticket[TICKET_BYTES];
-	/* when a process started is told by the kernel's clock */
+	/* the kernel's clock tells when a process started */
 	sys_clock_gettime = real_clock;
 	struct process_ref ref = process_announce(&world.segment, SUBJECT_SELF, &context,
 						  (struct process_ref){ 0, 0 }, getpid(), "codex",
@@ -250,7 +250,7 @@ Test(baseline, adopt_nothing_of_live_processes)
 	baseline_adopt(&world.segment, false);
 	cr_assert_eq(at(BASELINE_SESSION), 2);
 	cr_assert_eq(at(alive), 1);
-	/* of an earlier boot nobody lives */
+	/* no process of an earlier boot is alive */
 	clock_now_ns += 1000 * MS;
 	given(alive, &V3);
 	baseline_adopt(&world.segment, true);

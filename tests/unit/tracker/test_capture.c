@@ -64,7 +64,7 @@ static uint64_t claim(struct context context)
 	return capture_claim(&world.segment, SUBJECT_SELF, &context, false);
 }
 
-/* Which of inside, outside, outside said take descriptor 1: bits 1, 2, 4. */
+/* Which of inside, external, declared external claim descriptor 1: bits 1, 2, 4. */
 static unsigned takers(void)
 {
 	return (claim(inside()) ? 1 : 0) | (claim(external(false)) ? 2 : 0) |
@@ -261,7 +261,7 @@ static int commands(void)
 
 	for (uint64_t i = 0; i < world.segment.capacity[TABLE_COMMANDS]; i++)
 		(void)world_command(&world);
-	must(capture_command(&world.segment, id) == 0); /* nobody knows what it sent */
+	must(capture_command(&world.segment, id) == 0); /* what it sent is unknown */
 	must(capture_command(&world.segment, lasting) > second);
 	return 0;
 }
@@ -324,7 +324,7 @@ static int measured(void)
 	must(in_child(spend_100, NULL) == 0);
 	must(bytes_within_so_far(&world.segment, id, command, 1100));
 	must(!bytes_within_so_far(&world.segment, id, command, 1099));
-	must(!bytes_within(&world.segment, command, 24000)); /* while it runs, nobody knows */
+	must(!bytes_within(&world.segment, command, 24000)); /* while it runs, that is unknown */
 	capture_finish(&world.segment, SUBJECT_SELF, id);
 	must(bytes_within(&world.segment, command, 1100));
 	must(!bytes_within(&world.segment, command, 1099));

@@ -1,4 +1,4 @@
-/* contents.h: what is kept is whole or absent, whoever is killed, whatever lies in the folder, and however little room there is. */
+/* contents.h: what is kept is whole or absent, whichever process is killed, whatever lies in the directory, and however little room there is. */
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <pthread.h>
@@ -88,7 +88,7 @@ struct census {
 	uint64_t size_bytes;
 };
 
-/* Looks at everything in the folder. */
+/* Checks everything in the directory. */
 static struct census census(void)
 {
 	struct census all = { .contents = 0 };
@@ -436,7 +436,7 @@ Test(contents, a_wrong_number_drops_nothing)
 	(void)keep("f", 1000, 6);
 	cr_assert_eq(census().contents, 7);
 	cr_assert_eq(kept_bytes(), 7000);
-	/* one that is too small is found where somebody counts */
+	/* one that is too small is found by a count */
 	world.segment.header->contents_bytes = 0;
 	contents_recount(&world.segment);
 	cr_assert_eq(kept_bytes(), 7000);
@@ -497,11 +497,11 @@ Test(contents, eight_processes_at_once, .timeout = 120)
 	uint64_t counted = kept_bytes();
 	contents_recount(&world.segment);
 	cr_assert_eq(kept_bytes(), all.size_bytes);
-	/* it drifts by what was in the making while somebody counted */
+	/* it drifts by what was in the making while a process counted */
 	cr_assert_leq(counted, all.size_bytes + 16 * 2006);
 }
 
-/* What is said to be kept is there, also when others were about to drop it: many others would have to be kept first.  All go in
+/* What is reported as kept is there, also when others were about to drop it: many others would have to be kept first.  All go in
  * circles that are a little longer than what has room: what is kept again is what is about to go. */
 static int save_and_check(void *data)
 {
@@ -516,7 +516,7 @@ static int save_and_check(void *data)
 		fill(name, 100, (unsigned)(step % 300));
 		if (save(name, &version) < 0)
 			return 2;
-		/* one who looks whether it may go has it away for a moment */
+		/* a process that checks whether it may go moves it away for a moment */
 		unsigned tries = 0;
 		while (!contents_has(&world.segment, &version) && tries++ < 20)
 			(void)nanosleep(&PAUSE, NULL);
@@ -581,7 +581,7 @@ Test(contents, killed_at_any_instant, .timeout = 120)
 		cr_assert_eq(all.damaged, 0);
 		temporaries = all.temporaries;
 	}
-	/* else nobody was killed in the middle */
+	/* else no process was killed in the middle */
 	cr_assert_gt(temporaries, 0);
 	cr_assert_gt(census().contents, 1);
 	cr_assert_leq(census().size_bytes, 1000000 + 170000);
@@ -616,7 +616,7 @@ Test(contents, the_version_is_of_what_was_copied, .timeout = 60)
 	cr_assert_eq(census().damaged, 0);
 }
 
-/* ---- what else lies in the folder ---- */
+/* ---- what else lies in the directory ---- */
 
 Test(contents, strangers_are_harmless)
 {
@@ -625,7 +625,7 @@ Test(contents, strangers_are_harmless)
 
 	(void)snprintf(elsewhere, sizeof(elsewhere), "%s/outside", world.root);
 	write_path(elsewhere, "precious", 8);
-	/* links, folders and FIFOs under the names of contents */
+	/* links, directories and FIFOs under the names of contents */
 	fill("f", 700, 2);
 	version = version_of(world_path(&world, "f"));
 	contents_name(&version, name);

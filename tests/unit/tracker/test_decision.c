@@ -103,7 +103,7 @@ Test(decision, other_bytes_of_equal_size)
 	ASSERT_NOTICE("f");
 }
 
-/* A whole read of a file; what came of it. */
+/* A whole read of a file; its result. */
 static struct delivered read_whole(const char *name)
 {
 	struct request request = world_request(&world, scope);
@@ -368,7 +368,7 @@ Test(decision, unreadable)
 	(void)close(fd);
 }
 
-/* ---- the model insists ---- */
+/* ---- the model asks again ---- */
 
 Test(decision, asked_again_at_once_is_given_again)
 {
@@ -584,13 +584,13 @@ Test(decision, undo)
 	cr_assert_eq(tracker_file(&world.segment, world_path(&world, "f"), &file), 0);
 	cr_assert_eq(file.notices, 0);
 	cr_assert_eq(file.repeats, 0);
-	ASSERT_NOTICE("f"); /* and no insisting */
+	ASSERT_NOTICE("f"); /* and not asked again */
 	view.answer.decision = DECISION_CONTENT;
 	decision_undo(&world.segment, &request, &view.answer);
 	cr_assert_eq(counter(COUNTER_notices), 1);
 }
 
-/* ---- windows, through the door ---- */
+/* ---- windows, through decision_open ---- */
 
 Test(decision, window_of_requests)
 {
@@ -786,7 +786,7 @@ Test(decision, limit_of_a_profile)
 
 Test(decision, second_conversation_costs_one_request)
 {
-	/* Two contexts in one process: the second is told how, and one repetition brings the content. */
+	/* Two contexts in one process: the second one's notice says how, and one repetition brings the content. */
 	ASSERT_NEW("f");
 	pass(7);
 	ASSERT_NOTICE("f");
@@ -813,7 +813,7 @@ Test(decision, full_tables_are_harmless)
 	world_close(&small);
 }
 
-/* ---- own reads of a whitelisted process ---- */
+/* ---- in-process reads of a whitelisted process ---- */
 
 static struct request own_of(uint64_t serial, uint64_t agent_scope)
 {

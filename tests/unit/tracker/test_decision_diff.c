@@ -1,4 +1,4 @@
-/* decision.h: what changed instead of a file, when, and what comes of it. */
+/* decision.h: what changed instead of a file, when, and the result. */
 #include <criterion/criterion.h>
 
 #include "support.h"
@@ -482,7 +482,7 @@ Test(decision_diff, what_happens_while_it_is_given)
 		world_fill(&world, "f", SIZE, 2);
 		cr_assert_eq(is_moved_after(CASES[i].happen), CASES[i].is_moved, "case %zu", i);
 	}
-	/* The last one: it has the version that the diff led to, and is told what changed since. */
+	/* The last one: it has the version that the diff led to, and is given what changed since. */
 	world_fill(&world, "f", SIZE, 2);
 	pass(11);
 	ASSERT_NOTICE("f");

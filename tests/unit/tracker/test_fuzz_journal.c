@@ -1,6 +1,6 @@
 /*
  * A damaged or hostile journal: every function of journal.h is called on it and must neither crash, nor
- * touch memory outside, nor take long.  What they answer does not matter.
+ * touch memory beyond their own, nor take long.  What they answer does not matter.
  *
  * fuzz.h has what FUZZ_SEED and FUZZ_ROUNDS in the environment change.
  */

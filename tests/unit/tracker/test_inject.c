@@ -207,7 +207,7 @@ Test(inject, the_tail_is_what_it_was_said_to_be)
 	cr_expect_eq(inject.count, 0);
 }
 
-/* Somebody writes to it all the time, in place. */
+/* Another process writes to it all the time, in place. */
 static pid_t start_writer(const char *path)
 {
 	pid_t pid = fork();

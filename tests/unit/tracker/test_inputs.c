@@ -1,4 +1,4 @@
-/* inputs.h: what is looked at, what a difference is, what a list may hold, and which invocations' inputs are known. */
+/* inputs.h: what is inspected, what a difference is, what a list may hold, and which invocations' inputs are known. */
 #include <criterion/criterion.h>
 #include <sys/mman.h>
 #include <utime.h>
@@ -213,7 +213,7 @@ Test(inputs, entries_count_where_each_is_inspected)
 	}
 	for (int i = 0; i < INPUTS_MAX - 10; i++)
 		cr_assert_eq(add(INPUT_TYPE, "f"), 0);
-	cr_assert_eq(add(INPUT_DETAILS, "d"), 0); /* these, and the folder itself */
+	cr_assert_eq(add(INPUT_DETAILS, "d"), 0); /* these, and the directory itself */
 	cr_assert_eq(add(INPUT_TYPE, "f"), -E2BIG);
 }
 

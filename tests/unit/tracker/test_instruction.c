@@ -127,7 +127,7 @@ Test(instruction, by_the_index_alone_while_it_is_valid)
 	/* not said to be complete: every place */
 	cr_expect_str_eq(places_of("a/f", false, true), places_of("a/f", false, false));
 	instruction_index_renew(segment, UINT64_C(60000000000));
-	/* a name with a folder in it is in no index */
+	/* a name with a directory in it is in no index */
 	cr_expect_str_eq(places_of("a/f", false, true), "doc/RULES.md a/agents.md a/doc/RULES.md");
 	cr_assert_eq(instruction_index_set(segment, world_path(&world, "a"), 0), 0);
 	cr_expect_str_eq(places_of("a/f", false, true), "doc/RULES.md a/doc/RULES.md");

@@ -252,7 +252,7 @@ Test(journal, files_of_other_formats_are_refused)
 	assert_refused(-EBADMSG); /* shorter than it says */
 }
 
-/* Whoever only reads it has no use for whose it is: it may be a copy from elsewhere. */
+/* A reader needs no owner: the file may be a copy from elsewhere. */
 static void assert_refused_to_write(void)
 {
 	cr_assert_eq(journal_map(path, &other), -EPERM);
@@ -628,11 +628,11 @@ Test(journal, a_writer_that_was_only_slow_may_not_publish)
 		int wrote = write_with_clock(&units);
 		sys_clock_gettime = clock_gettime;
 		cr_assert(sealed_in_time);
-		cr_assert_eq(wrote, 1, "it was told that its record counts");
+		cr_assert_eq(wrote, 1, "it reported that its record counts");
 		cr_assert_eq(header()->lost, lost + 1);
 		cr_assert_eq(found_at(&journal, number, &entry), JOURNAL_FOUND_RECORD);
 		cr_assert_eq(entry.record.head.op, JOURNAL_ABANDONED);
-		cr_assert_eq(entry.record.amount, 0, "of what it wrote nothing is told");
+		cr_assert_eq(entry.record.amount, 0, "nothing states what it wrote");
 		cr_assert_eq(header()->next, number + 1 + units);
 	}
 	cr_assert_eq(walk(&journal).found[JOURNAL_FOUND_DAMAGED], 0);
@@ -1284,7 +1284,7 @@ static bool write_to(const char *file, const char *text)
 	return done;
 }
 
-/* Mounts of one's own, that nobody else sees. */
+/* Mounts of one's own, which no other process sees. */
 static bool enter_namespace(void)
 {
 	char map[32];
@@ -1398,7 +1398,7 @@ static int fill_disk(void *data)
 		must(all.found[JOURNAL_FOUND_UNDONE] <= FULL_WRITERS);
 		if (turn == 1)
 			break;
-		/* Room again: nobody looks before a second is over. */
+		/* Room again: no process checks before a second is over. */
 		must(unlink(ballast) == 0);
 		memset(full->refused, 0, sizeof(full->refused));
 		head->lost = 0;

@@ -532,7 +532,7 @@ Test(process, full_table_is_counted_and_harmless)
 
 /* ---- by a supervisor ---- */
 
-/* Processes that do as they are told: an agent, a shell below it with an output of its own, a
+/* Processes that follow orders: an agent, a shell below it with an output of its own, a
  * viewer below that. */
 enum puppet { AGENT_PUPPET, SHELL_PUPPET, VIEWER_PUPPET, PUPPETS };
 
@@ -779,7 +779,7 @@ Test(process, adopted_as_if_attached_and_released)
 	IN_CHILD(supervised_tree);
 }
 
-/* An agent with the library; of its shell nobody told, or only that it would start one. */
+/* An agent with the library; its shell was not announced, or only that it would start one. */
 static int not_announced(void)
 {
 	struct stat agent_out, shell_out;
@@ -791,7 +791,7 @@ static int not_announced(void)
 	raise_puppets(&agent_out, &shell_out);
 	struct me agent = attach_puppet(AGENT_PUPPET, NULL);
 	must(agent.context.flags & CONTEXT_AGENT);
-	/* the agent's own ticket, restored: nobody observed what lies between */
+	/* the agent's own ticket, restored: what lies between was not observed */
 	struct me viewer = adopt(VIEWER_PUPPET, agent.ref);
 	must((viewer.context.flags & CONTEXT_ATTACHED) && viewer.ref.serial != agent.ref.serial);
 	process_release(&world.segment, viewer.ref, NULL);

@@ -1,4 +1,4 @@
-/* proof.h: what a transcript says of a command, and what a delivery counts for by it. */
+/* proof.h: what a transcript states about a command, and what a delivery counts for by it. */
 #include <criterion/criterion.h>
 
 #include "support.h"

@@ -100,7 +100,7 @@ static struct subject shell_with(int out)
 	return shell;
 }
 
-/* Held by the agent; by another, too; by one below; by nobody. */
+/* Held by the agent; by another, too; by one below; by no process. */
 static void each_holder(int agents, int shells)
 {
 	struct subject shell = shell_with(shells);

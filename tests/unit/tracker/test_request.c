@@ -1,4 +1,4 @@
-/* request.h: what a viewer or reader is to its scope and its command, also one that is looked at from outside. */
+/* request.h: what a viewer or reader is to its scope and its command, also one that another process inspects. */
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -12,7 +12,7 @@ static uint64_t scope, capture;
 static struct subject child;
 static int pipes[2], others[2], orders[2], done[2];
 
-/* Does as it is told: 'o' another stream as descriptor 1, 'p' the capture again, 'w' 100 bytes to it. */
+/* Follows orders: 'o' another stream as descriptor 1, 'p' the capture again, 'w' 100 bytes to it. */
 static void obey(void)
 {
 	static const char BYTES[100];
@@ -184,7 +184,7 @@ Test(request, reader)
 	cr_assert_eq(command_of(&request)->running, 0);
 	cr_assert_eq(command_of(&request)->bytes, after);
 	cr_assert_eq(command_of(&request)->lines, 7 + (after - 100) + 1,
-		     "what nobody saw may be a line each");
+		     "what was not observed may be a line each");
 	cr_assert_eq(command_of(&request)->longest, after - 100 < 30 ? 30 : after - 100);
 	cr_assert_eq(given(), after);
 	/* the end of the capture's own command is the child's, too */

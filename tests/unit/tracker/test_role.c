@@ -1,4 +1,4 @@
-/* role.h: who is a viewer, reader, shell, agent, and who only looks like one. */
+/* role.h: who is a viewer, reader, shell, agent, and what only resembles one. */
 #include <criterion/criterion.h>
 
 #include "support.h"

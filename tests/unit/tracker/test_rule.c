@@ -1,4 +1,4 @@
-/* rule.h: what rules say of an access, and what makes a line of it. */
+/* rule.h: what rules decide about an access, and what makes a line of it. */
 #include <criterion/criterion.h>
 
 #include "support.h"
@@ -25,7 +25,7 @@ static struct rule_program program_of(const char *executable, const char *name)
 	return program;
 }
 
-/* What the rules say of an access to a path, of a program that bears no name of interest.  path: "w/..." is in the workspace. */
+/* What the rules decide about an access to a path, of a program that bears no name of interest.  path: "w/..." is in the workspace. */
 static struct rule_answer judged(uint32_t ops, const char *path)
 {
 	struct rule_program program = program_of("/usr/bin/tool", "tool");
@@ -82,7 +82,7 @@ Test(rule, the_workspace_itself)
 	cr_expect(holds("w"));
 	cr_expect(holds("w/a"));
 	cr_expect_not(holds("/a"));
-	/* a folder beside it whose name begins alike */
+	/* a directory beside it whose name begins alike */
 	cr_expect_not(holds("wx/a"));
 }
 
@@ -115,7 +115,7 @@ Test(rule, ops)
 		cr_expect_eq(judged(op, "w/all").action, RULE_ACTION_LOG);
 		cr_assert_not_null(rule_op_name(op));
 	}
-	/* it is told by the first that both speak of */
+	/* the first one of both decides */
 	cr_expect_eq(judged(RULE_READ | RULE_RENAME | RULE_DELETE, "w/a").op, RULE_DELETE);
 	cr_assert_null(rule_op_name(0));
 	cr_assert_null(rule_op_name(3));
@@ -251,7 +251,7 @@ Test(rule, what_is_there)
 	cr_assert_not(answer.needs_lookup);
 }
 
-/* mkdir and kin: where something is there, nothing is done, whatever the rule speaks of. */
+/* mkdir and similar: where something is there, nothing is done, whatever the rule speaks of. */
 Test(rule, what_only_makes)
 {
 	OPEN("rule r.op=write create link", "rule r.action=deny");

@@ -1,4 +1,4 @@
-/* subject.h: what is asked of another process is what that process would be told of itself. */
+/* subject.h: what is asked of another process is what that process would learn about itself. */
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <sys/prctl.h>

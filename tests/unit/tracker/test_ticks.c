@@ -1,4 +1,4 @@
-/* ticks.h: what is told by the processor's counter is what the clock says, also where that is set, stands or runs wild. */
+/* ticks.h: the time by the processor's counter is that of the clock, also where that is set, stands or runs wild. */
 #include <criterion/criterion.h>
 
 #include "support.h"
@@ -37,7 +37,7 @@ static void stop(void)
 
 TestSuite(ticks, .init = start, .fini = stop, .timeout = 60);
 
-/* How often, of so many turns, what is told does not lie between two readings of the clock. */
+/* How often, of so many turns, the time does not lie between two readings of the clock. */
 static uint64_t count_off(uint64_t turns)
 {
 	uint64_t off = 0;

@@ -158,7 +158,7 @@ Test(tracker, forget_after_a_rename)
 	cr_assert_eq(world_cat(&world, scope, "r"), DECISION_CONTENT);
 }
 
-/* Somebody asks whose output goes elsewhere: the inode is known by that name now. */
+/* A process whose output goes elsewhere asks: the inode is known by that name now. */
 static void open_elsewhere(const char *name)
 {
 	struct request request = world_request(&world, scope);
@@ -458,7 +458,7 @@ Test(tracker, what_the_session_wrote_or_removed_is_no_change)
 	cr_assert_eq(file_change_known(&world.segment, key_of("f"), wrote, &none), 0);
 	ASSERT_STATE(0, "f", STATE_UNTRACKED);
 	ASSERT_STATE(scope, "f", STATE_UNTRACKED);
-	/* made anew by somebody else */
+	/* made anew by another program */
 	world_fill(&world, "f", 1000, 3);
 	ASSERT_STATE(0, "f", STATE_CHANGED);
 	ASSERT_STATE(scope, "f", STATE_CHANGED);

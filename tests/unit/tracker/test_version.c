@@ -1,4 +1,4 @@
-/* version.h: versions by bytes, stamps by stat, what a look at content tells. */
+/* version.h: versions by bytes, stamps by stat, what hashing of content states. */
 #include <criterion/criterion.h>
 
 #include "support.h"
