@@ -9,6 +9,7 @@
 #include <xxhash.h>
 
 #include "cli/journal/event_filter.h"
+#include "cli/journal/typed.h"
 #include "cli/report/report_rows.h"
 #include "tracker/path/glob.h"
 #include "tracker/segment/tables.h"
@@ -222,35 +223,14 @@ static uint32_t *newest_of(struct report_gather *gather, uint32_t pid, uint64_t 
 	return &gather->pids.first[(pid ^ pid_ns) % REPORT_BUCKETS];
 }
 
-/* What was typed: of a shell the words behind its -c, of others their arguments, with spaces
- * between.  Owned; NULL: no memory. */
+/* Owned; NULL: no memory. */
 static char *typed(const struct event *event)
 {
 	enum { COMMAND_BYTES = 2048 };
 	char text[COMMAND_BYTES];
-	size_t used = 0;
-	bool is_script = false;
 
-	text[0] = '\0';
-	for (size_t at = 0; event->other && at < event->other_bytes;) {
-		const char *word = event->other + at;
-		size_t length = strnlen(word, event->other_bytes - at);
-		bool is_first = at == 0;
-		at += length + 1;
-		if (is_script) {
-			/* What follows are the script's own arguments. */
-			used = length < sizeof(text) ? length : sizeof(text) - 1;
-			memcpy(text, word, used);
-			text[used] = '\0';
-			break;
-		}
-		is_script = event->role == ROLE_SHELL && !is_first && word[0] == '-' &&
-			    length > 1 && word[1] != '-' && word[length - 1] == 'c';
-		if (used + 1 < sizeof(text))
-			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%.*s",
-						 used ? " " : "", (int)length, word);
-	}
-	return strdup(text[0] ? text : event->path ? event->path : "?");
+	typed_words(event->role, event->other, event->other_bytes, event->path, text, sizeof(text));
+	return strdup(text);
 }
 
 /* The command that a process belongs to.  starter: index of the row of what it was copied from or

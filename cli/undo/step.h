@@ -1,0 +1,111 @@
+/*
+ * The steps of a session: what story, diff, undo and redo name by a number.
+ *
+ * A step is one command, with all processes below it, or one own action: what an agent changed by
+ * itself between two commands.  Both are derived from the journal; own actions also from the undo
+ * records, which the journal's options do not limit.
+ *
+ * Commands are found from actors.  An actor is an agent, what started an agent (a launcher), or,
+ * in a run without an agent, the run's own program.  Each program that an actor starts, and that is
+ * no actor, begins a command; all processes below belong to it.  A run that is nothing but a
+ * shell's `-c`, or one program that starts no other, is one command.  A copy of an actor (fork
+ * without exec) is the actor.
+ *
+ * Changes by actors are grouped by time: the first change after a command of the same run began or
+ * ended begins an own action.
+ *
+ * The number of a step is its place in the order in which steps began, from 1.  It does not change
+ * as the session goes on, but where an agent is found below what was taken for a command.
+ */
+#ifndef SEEN_CLI_STEP_H
+#define SEEN_CLI_STEP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli/session/session.h"
+
+enum step_kind {
+	STEP_COMMAND,
+	STEP_OWN, /* own action of an actor */
+};
+
+struct step {
+	uint32_t number; /* from 1 */
+	enum step_kind kind;
+	uint32_t run;     /* `seen run` of the session that it belongs to, from 1; 0: not known */
+	uint32_t process; /* number of the START or FORK record of its first process */
+	uint32_t pid;     /* of that process */
+	bool by_agent;    /* an agent's: its command, or its own action */
+	/* Realtime, as in the journal.  Command: its first process began; own action: its first
+	 * change. */
+	uint64_t begin_ns;
+	/* Command: its first process ended, 0: it runs, or a signal ended it; own action: its last
+	 * change. */
+	uint64_t end_ns;
+	uint64_t last_ns; /* the last event of any of its processes */
+	bool has_status;
+	uint32_t status; /* exit status, where has_status */
+	/* Command: as it was typed; of a shell the words behind -c.  Own action: the actor's
+	 * arguments.  Cut after STEP_TEXT_BYTES; bytes of others; owned, never NULL. */
+	char *text;
+};
+
+enum { STEP_TEXT_BYTES = 4096, STEP_PROCESSES_MAX = 1 << 20 };
+
+struct step_table; /* which step each process belongs to */
+
+struct steps {
+	struct step *steps; /* steps[i].number == i + 1 */
+	size_t count;
+	uint64_t processes_left_out; /* above STEP_PROCESSES_MAX: their changes belong to no step */
+	struct step_table *table;
+};
+
+/* steps_read(): the steps of a session.
+ *
+ * session: with a journal, or without one, where there are no steps.  ret_steps: steps_free() it in
+ * any case.
+ * Returns 0; -ENOMEM; the errors of events_open(), but for a journal that does not exist. */
+int steps_read(const struct session *session, struct steps *ret_steps);
+
+/* steps_read_files(): the same by the path of a journal; NULL: none. */
+int steps_read_files(const char *journal, struct steps *ret_steps);
+
+void steps_free(struct steps *steps);
+
+/* steps_of_change(): the step that a change belongs to.
+ *
+ * process: number of the START or FORK record of the process that made it, as an undo record names
+ * it.  time_ns: when, realtime.
+ * Returns NULL where it belongs to none: its process is not known, or is an actor that changed
+ * nothing at that time. */
+const struct step *steps_of_change(const struct steps *steps, uint32_t process, uint64_t time_ns);
+
+/* steps_numbered(): step `number`; NULL: there is none. */
+const struct step *steps_numbered(const struct steps *steps, uint32_t number);
+
+/* steps_of_caller(): the command of the session that this very process runs in (an agent that calls
+ * `seen undo`); NULL: none. */
+const struct step *steps_of_caller(const struct steps *steps);
+
+/* steps_is_running(): does a process of the command still run?  Asked of the session's segment and
+ * of the kernel; false where the session has no segment any more (another boot). */
+bool steps_is_running(const struct steps *steps, const struct step *step,
+		      const struct session *session);
+
+/* A point in the session, as `--since` takes it. */
+struct step_point {
+	/* Everything from this step on is behind the point; 0: by time. */
+	uint32_t number;
+	uint64_t time_ns; /* Realtime; changes at this time and later are behind the point. */
+};
+
+/* steps_point(): what `--since WORD` means: the number of a step, else a time, as
+ * event_filter_time() takes it (RFC 3339; "YYYY-MM-DD HH:MM[:SS]" in UTC; `10m`: so long ago).
+ *
+ * Returns 0; -ENOENT: a number that no step has; -EINVAL: neither. */
+int steps_point(const struct steps *steps, const char *word, struct step_point *ret_point);
+
+#endif

@@ -1,0 +1,317 @@
+/* The processes that steps are made of: see step_processes.h. */
+#include "cli/undo/step_processes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/journal/events.h"
+#include "tracker/process/role.h"
+#include "tracker/process/source.h"
+
+enum { PID_BUCKETS = 1 << 16 };
+
+/* An EXEC record, by which a program finds what started it. */
+struct announcement {
+	uint32_t number;
+	uint32_t process; /* row */
+};
+
+struct reading {
+	struct step_processes *processes;
+	size_t max;
+	uint32_t newest[PID_BUCKETS]; /* row; its chain goes back by `older` */
+	uint32_t *older;              /* for each row */
+	size_t older_capacity;
+	struct announcement *announcements; /* by their numbers */
+	size_t announcement_count, announcement_capacity;
+	uint64_t lives; /* beginnings and ends of processes so far */
+	/* for each row: where its last change is, and what `lives` was then */
+	struct last_change {
+		size_t index;
+		uint64_t lives;
+	} * last_changes;
+	size_t last_change_capacity;
+	bool no_memory;
+};
+
+/* An array with room for one more.  Returns it, perhaps moved; NULL: no memory. */
+static void *grown(void *array, size_t count, size_t *capacity, size_t item_bytes)
+{
+	if (count < *capacity)
+		return array;
+	size_t wanted = *capacity ? *capacity * 2 : 64;
+	void *more = reallocarray(array, wanted, item_bytes);
+	if (more)
+		*capacity = wanted;
+	return more;
+}
+
+/* ---- finding ---- */
+
+uint32_t step_processes_find(const struct step_processes *processes, uint32_t number)
+{
+	size_t low = 0, high = processes->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (processes->rows[middle].number < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < processes->count && processes->rows[low].number == number ? (uint32_t)low
+									       : STEP_NONE;
+}
+
+/* The newest process of a pid, that has not ended if `lives`. */
+static uint32_t newest_of(const struct reading *reading, uint32_t pid, uint64_t pid_ns, bool lives)
+{
+	const struct step_process *rows = reading->processes->rows;
+	uint32_t row = reading->newest[pid % PID_BUCKETS];
+
+	while (row != STEP_NONE && (rows[row].pid != pid || rows[row].pid_ns != pid_ns))
+		row = reading->older[row];
+	return row != STEP_NONE && lives && rows[row].end_ns ? STEP_NONE : row;
+}
+
+static const struct announcement *announcement_of(const struct reading *reading, uint64_t number)
+{
+	size_t low = 0, high = reading->announcement_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (reading->announcements[middle].number < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < reading->announcement_count && reading->announcements[low].number == number
+		       ? &reading->announcements[low]
+		       : NULL;
+}
+
+/* What a process was copied from, stood in its place, or started it. */
+static uint32_t starter_of(const struct reading *reading, const struct event *event)
+{
+	const struct journal_process *process = &event->entry->process;
+
+	if (event->op == JOURNAL_FORK && process->starter) {
+		uint32_t row = step_processes_find(reading->processes, process->starter);
+		if (row != STEP_NONE)
+			return row;
+	}
+	if (event->op == JOURNAL_START) {
+		/* It is another program now. */
+		uint32_t row = newest_of(reading, process->pid, process->pid_ns, true);
+		if (row != STEP_NONE)
+			return row;
+		const struct announcement *by = announcement_of(reading, event->exec);
+		if (by)
+			return by->process;
+	}
+	return newest_of(reading, process->parent_pid, process->pid_ns, false);
+}
+
+/* ---- one event ---- */
+
+static void add_process(struct reading *reading, const struct event *event)
+{
+	struct step_processes *processes = reading->processes;
+	const struct journal_process *reported = &event->entry->process;
+	size_t count = processes->count;
+
+	if (count >= reading->max) {
+		processes->left_out++;
+		return;
+	}
+	uint32_t parent = starter_of(reading, event);
+	struct step_process *rows = grown(processes->rows, count, &processes->capacity,
+					  sizeof(*rows));
+	uint32_t *older = grown(reading->older, count, &reading->older_capacity, sizeof(*older));
+	struct last_change *last = grown(reading->last_changes, count,
+					 &reading->last_change_capacity, sizeof(*last));
+	if (rows)
+		processes->rows = rows;
+	if (older)
+		reading->older = older;
+	if (last)
+		reading->last_changes = last;
+	if (!rows || !older || !last) {
+		reading->no_memory = true;
+		return;
+	}
+	bool is_fork = event->op == JOURNAL_FORK;
+	if (parent != STEP_NONE && !is_fork && rows[parent].pid == reported->pid) {
+		uint32_t copied = rows[parent].parent;
+		if (rows[parent].flags & STEP_PROCESS_FORK)
+			rows[parent].flags |= STEP_PROCESS_BECOMES;
+		if ((rows[parent].flags & STEP_PROCESS_FORK) && copied != STEP_NONE)
+			rows[copied].flags |= STEP_PROCESS_STARTER;
+	} else if (parent != STEP_NONE && !is_fork) {
+		rows[parent].flags |= STEP_PROCESS_STARTER;
+	}
+	rows[count] = (struct step_process){
+		.start_ns = event->time_realtime_ns,
+		.last_ns = event->time_realtime_ns,
+		.pid_ns = reported->pid_ns,
+		.number = (uint32_t)event->number,
+		.pid = reported->pid,
+		.parent = parent,
+		.path = event->entry->record.path,
+		.arguments = is_fork ? 0 : event->entry->record.other_path,
+		.run = reported->context >> CONTEXT_RUN_SHIFT,
+		.step = STEP_NONE,
+		.role = event->role,
+		.flags = (is_fork ? STEP_PROCESS_FORK : 0u) |
+			 (reported->context & CONTEXT_AGENT ? STEP_PROCESS_AGENT : 0u),
+	};
+	older[count] = reading->newest[reported->pid % PID_BUCKETS];
+	reading->newest[reported->pid % PID_BUCKETS] = (uint32_t)count;
+	last[count] = (struct last_change){ SIZE_MAX, 0 };
+	processes->count++;
+	reading->lives++;
+}
+
+static void add_announcement(struct reading *reading, const struct event *event, uint32_t row)
+{
+	struct announcement *more = grown(reading->announcements, reading->announcement_count,
+					  &reading->announcement_capacity, sizeof(*more));
+	if (!more) {
+		reading->no_memory = true;
+		return;
+	}
+	reading->announcements = more;
+	more[reading->announcement_count++] = (struct announcement){
+		.number = (uint32_t)event->number,
+		.process = row,
+	};
+}
+
+/* Does it change a file of the workspace? */
+static bool is_change(const struct event *event)
+{
+	const struct journal_record *record = &event->entry->record;
+	const struct op *op = op_info(event->op);
+
+	if (event->error || !source_is_session(event->source))
+		return false;
+	/* Of a descriptor that may write the first write tells; a supervisor sees none. */
+	if (op->effect == EFFECT_OPENS)
+		return event->attempted || (record->flags & O_TRUNC) ||
+		       (record->marks & JOURNAL_MADE);
+	return op->effect != EFFECT_MAPS;
+}
+
+int step_processes_add_change(struct step_processes *processes, uint32_t process, uint64_t time_ns,
+			      bool may_extend)
+{
+	struct step_change *more = grown(processes->changes, processes->change_count,
+					 &processes->change_capacity, sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	processes->changes = more;
+	struct step_change *last = processes->change_count ? &more[processes->change_count - 1]
+							   : NULL;
+	if (may_extend && last && last->process == process) {
+		last->first_ns = time_ns < last->first_ns ? time_ns : last->first_ns;
+		last->last_ns = time_ns > last->last_ns ? time_ns : last->last_ns;
+		return 0;
+	}
+	more[processes->change_count++] = (struct step_change){ time_ns, time_ns, process };
+	return 0;
+}
+
+static void add_change(struct reading *reading, const struct event *event, uint32_t row)
+{
+	struct step_processes *processes = reading->processes;
+	struct last_change *last = &reading->last_changes[row];
+
+	if (last->index != SIZE_MAX && last->lives == reading->lives) {
+		struct step_change *change = &processes->changes[last->index];
+		if (event->time_realtime_ns > change->last_ns)
+			change->last_ns = event->time_realtime_ns;
+		return;
+	}
+	if (step_processes_add_change(processes, row, event->time_realtime_ns, false) < 0)
+		reading->no_memory = true;
+	else
+		*last = (struct last_change){ processes->change_count - 1, reading->lives };
+}
+
+static void add(struct reading *reading, const struct event *event)
+{
+	struct step_processes *processes = reading->processes;
+
+	if (event->op >= EVENT_OP_COUNT || !event->entry)
+		return;
+	unsigned effect = op_info(event->op)->effect;
+	if (effect == EFFECT_STARTS || effect == EFFECT_FORKS) {
+		if (event->entry->record.head.units > 1)
+			add_process(reading, event);
+		return;
+	}
+	uint32_t row = event->process ? step_processes_find(processes, (uint32_t)event->process)
+				      : STEP_NONE;
+	if (row == STEP_NONE)
+		return;
+	struct step_process *process = &processes->rows[row];
+	if (event->time_realtime_ns > process->last_ns)
+		process->last_ns = event->time_realtime_ns;
+	if (effect == EFFECT_ANNOUNCES) {
+		add_announcement(reading, event, row);
+	} else if (effect == EFFECT_ENDS && !event->vforked) {
+		process->end_ns = event->time_realtime_ns;
+		process->status = (uint32_t)event->entry->record.amount;
+		process->flags |= STEP_PROCESS_STATUS;
+		reading->lives++;
+	} else if (is_change(event)) {
+		add_change(reading, event, row);
+	}
+}
+
+/* ---- the whole ---- */
+
+int step_processes_read(const char *journal, size_t max, struct step_processes *ret_processes)
+{
+	struct events *events = NULL;
+	struct event event;
+
+	*ret_processes = (struct step_processes){ .rows = NULL };
+	struct reading *reading = calloc(1, sizeof(*reading));
+	if (!reading)
+		return -ENOMEM;
+	reading->processes = ret_processes;
+	reading->max = max;
+	memset(reading->newest, 0xff, sizeof(reading->newest));
+	int error = events_open(journal, false, &events);
+	for (enum events_found found;
+	     error == 0 && (found = events_next(events, &event)) != EVENTS_END;)
+		if (found == EVENTS_UNDONE)
+			events_pass(events);
+		else
+			add(reading, &event);
+	if (error == 0 && events_workspace(events)) {
+		ret_processes->workspace = strdup(events_workspace(events));
+		reading->no_memory = reading->no_memory || !ret_processes->workspace;
+	}
+	error = error == 0 && reading->no_memory ? -ENOMEM : error;
+	events_close(events);
+	free(reading->announcements);
+	free(reading->last_changes);
+	free(reading->older);
+	free(reading);
+	return error;
+}
+
+_Static_assert(STEP_NONE == UINT32_MAX, "all its bytes are 0xff");
+
+void step_processes_free(struct step_processes *processes)
+{
+	free(processes->rows);
+	free(processes->changes);
+	free(processes->workspace);
+	*processes = (struct step_processes){ .rows = NULL };
+}

@@ -1,0 +1,70 @@
+/*
+ * The processes of a session as the journal tells them: who started whom, and when each changed
+ * something.  For step.c, which makes steps of them.
+ */
+#ifndef SEEN_CLI_STEP_PROCESSES_H
+#define SEEN_CLI_STEP_PROCESSES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { STEP_NONE = UINT32_MAX }; /* in place of an index */
+
+enum step_process_flags {
+	STEP_PROCESS_FORK = 1,    /* a copy of its parent, from a FORK record */
+	STEP_PROCESS_BECOMES = 2, /* FORK: it became another program, which has a row of its own */
+	STEP_PROCESS_STARTER = 4, /* it started a program, in another process */
+	STEP_PROCESS_AGENT = 8,   /* an agent is the process itself or above it */
+	STEP_PROCESS_STATUS = 16, /* it told its exit status */
+	STEP_PROCESS_ACTOR = 32,  /* step.h */
+	STEP_PROCESS_SCRIPT = 64, /* first of a command: that was typed for a shell's -c */
+};
+
+struct step_process {
+	uint64_t start_ns, end_ns, last_ns; /* realtime; end_ns 0: not told */
+	uint64_t pid_ns;                    /* inode of a PID namespace; 0: not known */
+	uint32_t number;                    /* of its START or FORK record */
+	uint32_t pid;
+	uint32_t parent; /* row of what it was copied from, stood in its place, or started it */
+	uint32_t path, arguments; /* texts of the journal */
+	uint32_t run;             /* number that the tracker gave it; 0: not known */
+	uint32_t step;            /* for step.c: index of the command; STEP_NONE */
+	int role;                 /* enum role; -1: not known */
+	uint32_t flags;           /* enum step_process_flags */
+	uint32_t status;
+};
+
+/* A process changed something of the workspace, once or more between two beginnings or ends of
+ * processes. */
+struct step_change {
+	uint64_t first_ns, last_ns;
+	uint32_t process; /* row */
+};
+
+struct step_processes {
+	struct step_process *rows; /* by their numbers */
+	size_t count, capacity;
+	uint64_t left_out;
+	struct step_change *changes;
+	size_t change_count, change_capacity;
+	char *workspace; /* the journal's; owned; NULL: not known */
+};
+
+/* step_processes_read(): goes through a journal.
+ *
+ * ret_processes: step_processes_free() it in any case.  max: rows.
+ * Returns 0; -ENOMEM; the errors of events_open(). */
+int step_processes_read(const char *journal, size_t max, struct step_processes *ret_processes);
+
+void step_processes_free(struct step_processes *processes);
+
+/* step_processes_find(): the row of a process; STEP_NONE. */
+uint32_t step_processes_find(const struct step_processes *processes, uint32_t number);
+
+/* step_processes_add_change(): notes one.  process: row.  may_extend: the last one of the process
+ * goes on.  Returns 0 or -ENOMEM. */
+int step_processes_add_change(struct step_processes *processes, uint32_t process, uint64_t time_ns,
+			      bool may_extend);
+
+#endif

@@ -1,0 +1,251 @@
+/* step.h: commands and own actions, told by a journal. */
+#include <criterion/criterion.h>
+#include <errno.h>
+
+#include "cli/undo/step.h"
+#include "journal_file.h"
+#include "tracker/process/role.h"
+#include "tracker/segment/tables.h"
+
+static struct steps steps;
+static uint64_t now;
+static uint32_t flags;
+
+static void init(void)
+{
+	journal_file_open("test");
+	steps = (struct steps){ .steps = NULL };
+	now = 1000;
+	flags = 1 << CONTEXT_RUN_SHIFT | CONTEXT_ATTACHED;
+}
+
+static void finish(void)
+{
+	steps_free(&steps);
+	journal_file_close();
+}
+
+TestSuite(step, .init = init, .fini = finish);
+
+/* ---- writing ---- */
+
+static uint32_t text(const char *bytes, size_t size)
+{
+	return journal_text(&journal, bytes, size, true);
+}
+
+static uint32_t life(enum journal_op op, int pid, int parent, enum role role, const char *arguments,
+		     size_t size)
+{
+	struct journal_process process = { .pid = (uint32_t)pid,
+					   .parent_pid = (uint32_t)parent,
+					   .role = role,
+					   .context = flags,
+					   .pid_ns = 5 };
+	struct journal_record record = journal_blank(op);
+	record.path = text("/bin/x", 6);
+	record.other_path = size ? text(arguments, size) : 0;
+	record.time_realtime_ns = ++now;
+	uint32_t number = journal_write(&journal, &record, &process, sizeof(process), true);
+	must(number);
+	return number;
+}
+
+#define START(pid, parent, role, words) \
+	life(JOURNAL_START, pid, parent, role, words, sizeof(words) - 1)
+#define FORK(pid, parent, role) life(JOURNAL_FORK, pid, parent, role, NULL, 0)
+
+static void event(enum journal_op op, uint32_t process, const char *name, uint64_t amount)
+{
+	struct journal_record record = journal_blank(op);
+	record.process = process;
+	record.path = name ? text(name, strlen(name)) : 0;
+	record.amount = amount;
+	record.time_realtime_ns = ++now;
+	must(journal_write(&journal, &record, NULL, 0, true));
+}
+
+static void write_to(uint32_t process)
+{
+	event(JOURNAL_WRITE, process, "/w/f", 1);
+}
+
+static void leave(uint32_t process, int status)
+{
+	event(JOURNAL_EXIT, process, NULL, (uint64_t)status);
+}
+
+static void expect(uint32_t number, enum step_kind kind, const char *typed)
+{
+	const struct step *step = steps_numbered(&steps, number);
+	cr_assert_not_null(step);
+	cr_assert_eq(step->number, number);
+	cr_assert_eq(step->kind, kind, "step %u", number);
+	cr_assert_str_eq(step->text, typed);
+}
+
+static uint32_t step_at(uint32_t process, uint64_t time_ns)
+{
+	const struct step *step = steps_of_change(&steps, process, time_ns);
+	return step ? step->number : 0;
+}
+
+/* ---- tests ---- */
+
+Test(step, an_agent_has_commands_and_own_actions)
+{
+	flags |= CONTEXT_AGENT;
+	uint32_t agent = START(10, 1, ROLE_AGENT, "agent\0--now");
+	write_to(agent);
+	uint64_t first = now;
+	write_to(agent);
+	uint32_t shell = START(11, 10, ROLE_SHELL, "bash\0-c\0make all");
+	uint32_t tool = START(12, 11, ROLE_TOOL, "make\0all");
+	write_to(tool);
+	leave(tool, 0);
+	write_to(agent); /* while the command runs */
+	leave(shell, 3);
+	uint32_t other = START(13, 10, ROLE_TOOL, "git\0status");
+	leave(other, 0);
+	write_to(agent);
+	uint64_t last = now;
+	cr_assert_eq(steps_read_files(path, &steps), 0);
+
+	cr_assert_eq(steps.count, 5);
+	expect(1, STEP_OWN, "agent --now");
+	expect(2, STEP_COMMAND, "make all");
+	expect(3, STEP_OWN, "agent --now");
+	expect(4, STEP_COMMAND, "git status");
+	expect(5, STEP_OWN, "agent --now");
+	cr_assert(steps.steps[0].by_agent && steps.steps[1].by_agent);
+	cr_assert_eq(steps.steps[0].begin_ns, first);
+	cr_assert_eq(steps.steps[0].end_ns, first + 1);
+	cr_assert(steps.steps[1].has_status);
+	cr_assert_eq(steps.steps[1].status, 3);
+	cr_assert_eq(steps.steps[1].run, 1);
+	cr_assert_eq(step_at(agent, first), 1);
+	cr_assert_eq(step_at(tool, first), 2);
+	cr_assert_eq(step_at(shell, last), 2);
+	cr_assert_eq(step_at(agent, last), 5);
+	cr_assert_eq(step_at(agent, 1), 1); /* between the same two edges */
+	cr_assert_eq(step_at(999999, last), 0);
+	cr_assert_null(steps_numbered(&steps, 0));
+	cr_assert_null(steps_numbered(&steps, 6));
+}
+
+Test(step, what_is_forked_for_a_command_belongs_to_it)
+{
+	flags |= CONTEXT_AGENT;
+	(void)START(10, 1, ROLE_AGENT, "agent");
+	uint32_t copy = FORK(11, 10, ROLE_AGENT);
+	write_to(copy); /* a redirection */
+	uint32_t shell = START(11, 10, ROLE_SHELL, "bash\0-lc\0sort a > b");
+	uint32_t sort = START(11, 10, ROLE_READER, "sort\0a");
+	leave(sort, 0);
+	uint32_t worker = FORK(12, 10, ROLE_AGENT);
+	write_to(worker);
+	cr_assert_eq(steps_read_files(path, &steps), 0);
+
+	cr_assert_eq(steps.count, 2);
+	expect(1, STEP_COMMAND, "sort a > b");
+	expect(2, STEP_OWN, "agent");
+	cr_assert_eq(steps.steps[0].process, copy);
+	cr_assert(steps.steps[0].has_status);
+	cr_assert_eq(step_at(copy, now), 1);
+	cr_assert_eq(step_at(shell, now), 1);
+	cr_assert_eq(step_at(worker, now), 2);
+}
+
+Test(step, what_started_an_agent_is_no_command)
+{
+	uint32_t launcher = START(9, 1, ROLE_SHELL, "bash\0-c\0git pull; agent");
+	uint32_t git = START(8, 9, ROLE_TOOL, "git\0pull");
+	write_to(git);
+	leave(git, 0);
+	uint32_t timeout = START(10, 9, ROLE_TOOL,
+				 "timeout\0"
+				 "60\0agent");
+	flags |= CONTEXT_AGENT;
+	uint32_t agent = START(11, 10, ROLE_AGENT, "agent");
+	(void)START(12, 11, ROLE_SHELL, "sh\0-c\0inner");
+	/* An agent that a command starts is a part of it. */
+	uint32_t inner = START(13, 12, ROLE_AGENT, "inner");
+	uint32_t deep = START(14, 13, ROLE_SHELL, "sh\0-c\0rm x");
+	write_to(deep);
+	cr_assert_eq(steps_read_files(path, &steps), 0);
+
+	cr_assert_eq(steps.count, 2);
+	expect(1, STEP_COMMAND, "git pull");
+	expect(2, STEP_COMMAND, "inner");
+	cr_assert_eq(step_at(inner, now), 2);
+	cr_assert_eq(step_at(deep, now), 2);
+	cr_assert_eq(step_at(launcher, now), 0);
+	cr_assert_eq(step_at(timeout, now), 0);
+	cr_assert_eq(step_at(agent, now), 0);
+}
+
+Test(step, without_an_agent_each_program_of_the_command_is_one)
+{
+	uint32_t script = START(10, 1, ROLE_SHELL, "bash\0script");
+	write_to(script);
+	uint32_t copy = FORK(11, 10, ROLE_SHELL);
+	uint32_t env = START(11, 10, ROLE_TOOL, "env\0A=1\0sh\0-c\0make x");
+	(void)START(11, 10, ROLE_SHELL, "sh\0-c\0make x");
+	uint32_t make = START(12, 11, ROLE_TOOL, "make\0x");
+	cr_assert_eq(steps_read_files(path, &steps), 0);
+
+	cr_assert_eq(steps.count, 2);
+	expect(1, STEP_OWN, "bash script");
+	expect(2, STEP_COMMAND, "make x");
+	cr_assert_not(steps.steps[1].by_agent);
+	cr_assert_not(steps.steps[1].has_status);
+	cr_assert_eq(step_at(make, now), 2);
+	cr_assert_eq(step_at(env, now), 2);
+	cr_assert_eq(step_at(copy, now), 2);
+}
+
+Test(step, a_run_of_one_command_is_one)
+{
+	uint32_t first = START(10, 1, ROLE_SHELL, "bash\0-c\0make x; rm y");
+	uint32_t make = START(11, 10, ROLE_TOOL, "make\0x");
+	leave(first, 1);
+	flags += 1 << CONTEXT_RUN_SHIFT;
+	uint32_t second = START(20, 1, ROLE_TOOL, "rm\0-r\0z");
+	write_to(second);
+	cr_assert_eq(steps_read_files(path, &steps), 0);
+
+	cr_assert_eq(steps.count, 2);
+	expect(1, STEP_COMMAND, "make x; rm y");
+	expect(2, STEP_COMMAND, "rm -r z");
+	cr_assert_eq(steps.steps[0].run, 1);
+	cr_assert_eq(steps.steps[1].run, 2);
+	cr_assert_eq(steps.steps[0].status, 1);
+	cr_assert_eq(step_at(make, now), 1);
+	cr_assert_eq(step_at(second, now), 2);
+}
+
+Test(step, points_are_numbers_or_times)
+{
+	struct step_point point;
+	(void)START(10, 1, ROLE_TOOL, "rm\0x");
+	cr_assert_eq(steps_read_files(path, &steps), 0);
+
+	cr_assert_eq(steps_point(&steps, "1", &point), 0);
+	cr_assert_eq(point.number, 1);
+	cr_assert_eq(point.time_ns, steps.steps[0].begin_ns);
+	cr_assert_eq(steps_point(&steps, "2", &point), -ENOENT);
+	cr_assert_eq(steps_point(&steps, "0", &point), -ENOENT);
+	cr_assert_eq(steps_point(&steps, "1970-01-01T00:00:01Z", &point), 0);
+	cr_assert_eq(point.number, 0);
+	cr_assert_eq(point.time_ns, 1000000000);
+	cr_assert_eq(steps_point(&steps, "5x", &point), -EINVAL);
+}
+
+Test(step, no_journal_has_none)
+{
+	cr_assert_eq(steps_read_files(NULL, &steps), 0);
+	cr_assert_eq(steps.count, 0);
+	steps_free(&steps);
+	cr_assert_eq(steps_read_files("/nowhere/journal", &steps), 0);
+	cr_assert_eq(steps.count, 0);
+}
