@@ -144,5 +144,6 @@ void watch_finish(struct watch *watch)
 	instruction_index_finish(watch->instructions);
 	directories_free(watch);
 	free(watch->live_process.items);
+	partly_free(&watch->partly);
 	free(watch);
 }

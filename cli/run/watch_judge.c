@@ -135,6 +135,7 @@ void judge_note_unobserved(struct watch *watch)
 	if (now_ns - watch->asked_ns < UNOBSERVED_MS * MILLISECOND_NS)
 		return;
 	watch->asked_ns = now_ns;
+	partly_note(&watch->partly, watch->segment, watch->journal);
 	if (guard_lives_unobserved(watch->segment))
 		watch->unobserved_ns = now_ns;
 }
@@ -145,22 +146,30 @@ enum unobserved {
 	UNOBSERVED_YES,
 };
 
-/* May an unobserved program of the session have changed something since then? */
-static enum unobserved lived_unobserved(const struct watch *watch, uint64_t since_ns)
+/* May a program of the session that is not observed in full have changed something since then? */
+static enum unobserved lived_unobserved(struct watch *watch, uint64_t since_ns)
 {
 	const struct segment *segment = watch->segment;
 	enum unobserved found = UNOBSERVED_NO;
 
-	if (watch->unobserved_ns >= since_ns || segment_counter(segment, COUNTER_lost_processes) ||
-	    guard_lives_unobserved(segment))
+	partly_note(&watch->partly, segment, watch->journal);
+	/* One that lived then may have gone on until it was looked for again. */
+	if (watch->unobserved_ns + UNOBSERVED_MS * MILLISECOND_NS >= since_ns ||
+	    segment_counter(segment, COUNTER_lost_processes) || guard_lives_unobserved(segment))
 		return UNOBSERVED_YES;
 	/* One that started since then and has ended. */
 	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
 		const struct process_slot *slot = segment_slot(segment, TABLE_PROCESSES, i);
 		struct process_slot copy;
-		if (__atomic_load_n(&slot->state, __ATOMIC_RELAXED) != PROCESS_ANNOUNCED ||
-		    !process_read(segment, i, &copy) || copy.state != PROCESS_ANNOUNCED ||
-		    copy.time_ns + UNOBSERVED_MS * MILLISECOND_NS < since_ns)
+		if (__atomic_load_n(&slot->state, __ATOMIC_RELAXED) == PROCESS_FREE ||
+		    __atomic_load_n(&slot->time_ns, __ATOMIC_RELAXED) +
+				    UNOBSERVED_MS * MILLISECOND_NS <
+			    since_ns ||
+		    !process_read(segment, i, &copy))
+			continue;
+		if (process_is_partly_observed(&copy))
+			return UNOBSERVED_YES;
+		if (copy.state != PROCESS_ANNOUNCED)
 			continue;
 		if (process_is_unobserved(&copy, sys_boottime_ns(), PROCESS_STARTS_NS))
 			return UNOBSERVED_YES;

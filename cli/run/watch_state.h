@@ -10,6 +10,7 @@
 #define SEEN_CLI_WATCH_STATE_H
 
 #include "cli/run/live_processes.h"
+#include "cli/run/partly.h"
 #include "cli/run/watch.h"
 #include "tracker/segment/tables.h"
 
@@ -81,8 +82,9 @@ struct watch {
 	struct instruction_index *instructions; /* NULL: it is not asked for */
 
 	struct live_processes live_process;
-	uint64_t unobserved_ns; /* when an unobserved program was last seen to live */
+	uint64_t unobserved_ns; /* when a program that is not observed in full was last seen to live */
 	uint64_t asked_ns;
+	struct partly partly;
 };
 
 /* What may put off a check. */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/base/executable.h"
+#include "cli/session/process_image.h"
 #include "tracker/path/path.h"
 #include "tracker/process/image.h"
 #include "tracker/process/process.h"
@@ -20,8 +21,6 @@ static const char *const REASONS[OBSTACLE_COUNT] = {
 	[OBSTACLE_MUSL] = "linked with musl",
 	[OBSTACLE_LIBC] = "not linked with glibc",
 	[OBSTACLE_SANITIZER] = "built with AddressSanitizer",
-	[OBSTACLE_GO] = "raw system calls (Go)",
-	[OBSTACLE_BUN] = "raw system calls (Bun)",
 };
 
 /* Why the library is not in a program, told by its file; of a script, by its last interpreter. */
@@ -49,40 +48,6 @@ static const char *reason_of(const char *path)
 	return "environment scrubbed, or the session out of its reach";
 }
 
-/* Of an observed program: does it call the kernel past libc? */
-static const char *reason_for_part(const char *path)
-{
-	struct executable executable;
-
-	if (executable_inspect(path, &executable) < 0 || executable.runtime == RUNTIME_NONE)
-		return NULL;
-	return REASONS[executable.runtime == RUNTIME_GO ? OBSTACLE_GO : OBSTACLE_BUN];
-}
-
-/* Path of the program that a slot was announced for; "" where the journal does not tell. */
-static void path_of(const struct journal *journal, const struct process_slot *process,
-		    char *ret_path)
-{
-	struct journal_entry entry;
-	uint64_t number = process->record;
-	size_t length, directory_length;
-
-	ret_path[0] = '\0';
-	if (!journal->header || !number ||
-	    journal_next(journal, &number, &entry) != JOURNAL_FOUND_RECORD ||
-	    entry.record.head.op != JOURNAL_EXEC || entry.record.amount != process->serial)
-		return;
-	const char *path = journal_bytes(journal, entry.record.path, &length);
-	const char *directory = journal_bytes(journal, entry.record.directory, &directory_length);
-	if (!path || length >= PATH_MAX)
-		return;
-	if (path[0] == '/' || !memchr(path, '/', length))
-		(void)snprintf(ret_path, PATH_MAX, "%.*s", (int)length, path);
-	else if (directory)
-		(void)snprintf(ret_path, PATH_MAX, "%.*s/%.*s", (int)directory_length, directory,
-			       (int)length, path);
-}
-
 static void add(struct coverage *coverage, const char *name, const char *reason, bool partly,
 		unsigned count)
 {
@@ -105,21 +70,20 @@ static void add(struct coverage *coverage, const char *name, const char *reason,
 struct reason_cache {
 	struct {
 		char path[PATH_MAX];
-		bool attached;
 		const char *reason;
 	} files[COVERAGE_PROGRAMS_MAX];
 	int count;
+	struct image_cache images;
 };
 
-static const char *find_reason(struct reason_cache *known, const char *path, bool attached)
+static const char *find_reason(struct reason_cache *known, const char *path)
 {
 	for (int i = 0; i < known->count; i++)
-		if (known->files[i].attached == attached && strcmp(known->files[i].path, path) == 0)
+		if (strcmp(known->files[i].path, path) == 0)
 			return known->files[i].reason;
-	const char *reason = attached ? reason_for_part(path) : reason_of(path);
+	const char *reason = reason_of(path);
 	if (known->count < COVERAGE_PROGRAMS_MAX) {
 		(void)snprintf(known->files[known->count].path, PATH_MAX, "%s", path);
-		known->files[known->count].attached = attached;
 		known->files[known->count++].reason = reason;
 	}
 	return reason;
@@ -135,7 +99,7 @@ static bool is_beginning(const struct process_slot *process)
 static void add_processes(const struct segment *segment, const struct journal *journal,
 			  uint64_t since_ns, struct coverage *coverage)
 {
-	struct reason_cache known = { .count = 0 };
+	struct reason_cache known = { .count = 0, .images = { .count = 0 } };
 
 	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
 		struct process_slot process;
@@ -144,16 +108,14 @@ static void add_processes(const struct segment *segment, const struct journal *j
 		    process.time_ns < since_ns || is_beginning(&process))
 			continue;
 		process.name[sizeof(process.name) - 1] = '\0';
-		path_of(journal, &process, path);
 		if (process.state == PROCESS_ANNOUNCED) {
+			process_image_path(journal, &process, path);
 			coverage->unobserved++;
 			add(coverage, process.name,
-			    path[0] ? find_reason(&known, path, false) : "not known", false, 1);
+			    path[0] ? find_reason(&known, path) : "not known", false, 1);
 			continue;
 		}
-		/* The supervisor also inspects the calls that a program makes past libc. */
-		bool past_libc = !(process.context.flags & CONTEXT_SUPERVISED);
-		const char *reason = path[0] && past_libc ? find_reason(&known, path, true) : NULL;
+		const char *reason = process_past_libc(journal, &process, &known.images);
 		if (!reason && (process.context.flags & CONTEXT_PARTIAL))
 			reason = "io_uring, aio or strict seccomp";
 		if (reason) {

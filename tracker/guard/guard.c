@@ -61,16 +61,15 @@ bool guard_concerns(const struct segment *segment, const struct guard_writer *wr
 
 bool guard_lives_unobserved(const struct segment *segment)
 {
-	uint64_t now_ns = sys_boottime_ns();
+	uint64_t now_ns = sys_boottime_ns(), index = 0;
+	struct process_slot process;
 
-	for (uint64_t i = 0; i < segment->capacity[TABLE_PROCESSES]; i++) {
-		const struct process_slot *slot = segment_slot(segment, TABLE_PROCESSES, i);
-		struct process_slot copy;
-		if (__atomic_load_n(&slot->state, __ATOMIC_RELAXED) != PROCESS_ANNOUNCED ||
-		    !process_read(segment, i, &copy) || copy.state != PROCESS_ANNOUNCED ||
-		    !copy.pid || now_ns - copy.time_ns < STARTING_NS)
-			continue;
-		if (!process_is_gone(&copy))
+	while (process_next(segment, &index, &process)) {
+		bool is_unobserved = process.state == PROCESS_ANNOUNCED
+					     ? process.pid &&
+						       now_ns - process.time_ns >= STARTING_NS
+					     : process_is_partly_observed(&process);
+		if (is_unobserved && !process_is_gone(&process))
 			return true;
 	}
 	return false;

@@ -146,7 +146,7 @@ bool guard_stored_notice(const struct segment *segment, uint64_t file_key,
 			 const struct version *before, struct guard_answer *ret_answer);
 
 /* guard_lives_unobserved(): does a process of the session live that was started and is not
- * observed?  Inspects /proc. */
+ * observed, or not in full?  Inspects /proc. */
 bool guard_lives_unobserved(const struct segment *segment);
 
 /* guard_format_message(): a line for the agent to read: what was overwritten, or refused.  Ended by

@@ -166,6 +166,21 @@ void process_note_partial(const struct segment *segment, struct process_ref proc
 	set_flag(segment, process, CONTEXT_PARTIAL);
 }
 
+void process_note_past_libc(const struct segment *segment, struct process_ref process)
+{
+	set_flag(segment, process, CONTEXT_PAST_LIBC);
+}
+
+bool process_is_partly_observed(const struct process_slot *process)
+{
+	uint32_t flags = process->context.flags;
+
+	if (process->state != PROCESS_ATTACHED && process->state != PROCESS_EXITED)
+		return false;
+	return (flags & CONTEXT_PARTIAL) ||
+	       ((flags & CONTEXT_PAST_LIBC) && !(flags & CONTEXT_SUPERVISED));
+}
+
 void process_note_supervised(const struct segment *segment, struct process_ref process)
 {
 	set_flag(segment, process, CONTEXT_SUPERVISED);

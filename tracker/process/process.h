@@ -47,6 +47,12 @@ void process_withdraw(const struct segment *segment, struct process_ref process)
 /* process_note_partial(): the process reads or writes in a way that is not seen (io_uring, aio). */
 void process_note_partial(const struct segment *segment, struct process_ref process);
 
+/* process_note_past_libc(): its program makes system calls that the library does not see. */
+void process_note_past_libc(const struct segment *segment, struct process_ref process);
+
+/* process_is_partly_observed(): does a process that has attached do more than is seen of it? */
+bool process_is_partly_observed(const struct process_slot *process);
+
 /* process_note_supervised(): a supervisor inspects the process's system calls that bypass libc. */
 void process_note_supervised(const struct segment *segment, struct process_ref process);
 

@@ -19,7 +19,10 @@ struct process_ref {
 };
 
 /* What a process does not hand on. */
-enum { CONTEXT_OWN_FLAGS = CONTEXT_PARTIAL | CONTEXT_SUPERVISED | CONTEXT_UNKNOWN };
+enum {
+	CONTEXT_OWN_FLAGS = CONTEXT_PARTIAL | CONTEXT_SUPERVISED | CONTEXT_UNKNOWN |
+			    CONTEXT_PAST_LIBC
+};
 
 /* process_slot_at(): the slot at an index; NULL: the table has no such slot. */
 struct process_slot *process_slot_at(const struct segment *segment, uint64_t index);

@@ -40,6 +40,9 @@ enum context_flags {
 	/* enum context_run; handed on to all that the run starts */
 	CONTEXT_RUN_KIND_SHIFT = 12,
 	CONTEXT_RUN_KIND = 3 << CONTEXT_RUN_KIND_SHIFT,
+	/* its program calls the kernel past libc (Go, Bun): of it only a supervisor sees all; not
+	 * handed on */
+	CONTEXT_PAST_LIBC = 1 << 14,
 	/* above: which run it belongs to (process_begin_run()); 0: not known */
 	CONTEXT_RUN_SHIFT = 16,
 };
