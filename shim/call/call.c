@@ -14,6 +14,7 @@ void call_of_number(const struct system_call *form, const void *arguments, struc
 	const uint64_t *words = arguments;
 	struct call call = {
 		.operation = form->operation,
+		.by_number = true,
 		.flags = system_call_flags(form, arguments),
 		.name = name_at(words, form->directory, form->path),
 		.other = name_at(words, form->other_directory, form->other_path),

@@ -12,6 +12,8 @@
 #include <linux/fs.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
 
 #include "shim/call/operation.h"
 #include "tracker/content/fate.h"
@@ -23,15 +25,33 @@ struct call_name {
 	bool follows;  /* the call goes through a symbolic link at the path's end */
 };
 
+/* Bytes that a call moves through a descriptor, or maps. */
+struct call_bytes {
+	void *memory; /* the caller's, of a mapping its address */
+	size_t size_bytes;
+	const struct iovec *parts; /* in place of `memory` */
+	int part_count;
+	bool in_parts;
+	int protection; /* MAP: as of mmap(2) */
+	int64_t offset; /* in the file; CALL_OWN_OFFSET: the descriptor's own */
+	int64_t moved;  /* what the call returned; negative: it failed */
+};
+enum { CALL_OWN_OFFSET = -1 };
+
 struct call {
 	enum operation operation;
+	bool by_number; /* by syscall(2), or past libc */
 	int error;      /* the result: 0; or not, then the mechanism says why */
 	uint32_t rules; /* that it asks of its path; 0: its operation's (operations.def) */
-	uint32_t flags; /* of its record: of rename and link; MAKE: type and mode; METADATA: what is set */
-	uint64_t amount; /* of its record: TRUNCATE: size; METADATA: the value */
+	uint32_t flags; /* of its record: of rename and link; MAKE: type and mode; METADATA: what is set;
+			 * MAP: as of mmap(2) */
+	uint64_t amount; /* of its record: TRUNCATE, RESIZE: size; ALLOCATE: end; METADATA: the value */
 	struct call_name name;
-	struct call_name other; /* RENAME, LINK: the new name; SYMLINK: the text that it points to */
-	void *own;              /* the mechanism's */
+	/* RENAME, LINK: the new name; SYMLINK: the text that it points to; COPY: the descriptor that is
+	 * written to */
+	struct call_name other;
+	struct call_bytes bytes;
+	void *own; /* the mechanism's */
 };
 _Static_assert(sizeof(struct call) <= 256, "stacks of signal handlers are small");
 
@@ -41,6 +61,30 @@ void call_of_number(const struct system_call *form, const void *arguments, struc
 
 /* call_rules(): what the call asks the rules of its two names (enum rule_op); 0: nothing. */
 void call_rules(const struct call *call, uint32_t *ret_name, uint32_t *ret_other);
+
+/* call_modified(): the descriptor whose file the call modifies, where it succeeds; -1: none, or the
+ * file has a name in the call. */
+static inline __attribute__((always_inline)) int call_modified(const struct call *call,
+							       enum operation operation)
+{
+	switch (operation) {
+	case OPERATION_WRITE:
+	case OPERATION_WRITE_STREAM:
+	case OPERATION_RESIZE:
+	case OPERATION_ALLOCATE:
+	case OPERATION_QUEUE:
+		return call->name.directory;
+	case OPERATION_COPY:
+		return call->other.directory;
+	case OPERATION_MAP:
+		return (call->bytes.protection & PROT_WRITE) && (call->flags & MAP_SHARED) &&
+				       !(call->flags & MAP_ANONYMOUS)
+			       ? call->name.directory
+			       : -1;
+	default:
+		return -1;
+	}
+}
 
 /* Is there something by a name, before the call? */
 enum call_presence { PRESENCE_UNKNOWN, PRESENCE_NONE, PRESENCE_THERE };

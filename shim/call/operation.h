@@ -9,6 +9,7 @@
 #define SEEN_SHIM_OPERATION_H
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -71,6 +72,12 @@ static const struct operation_row OPERATIONS[OPERATION_COUNT] = {
 #undef OBSERVE
 #undef JOURNAL
 };
+
+/* operation_is_of_data(): does it move or change the bytes of a descriptor's file? */
+static inline __attribute__((always_inline)) bool operation_is_of_data(enum operation operation)
+{
+	return OPERATIONS[operation].family == FAMILY_DATA && !OPERATIONS[operation].rules;
+}
 
 enum system_call_trap {
 	TRAP_NEVER,

@@ -1,9 +1,7 @@
 /* What an exported function means: see call.h. */
 #include "shim/preload/call.h"
 
-#include <limits.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "shim/preload/change.h"
@@ -95,26 +93,6 @@ int call_opened(int fd, int directory, const char *path, int flags, struct write
 	if (check && check->path)
 		write_check_opened(check, fd, flags, false);
 	return fd;
-}
-
-void *call_mapped(void *address, size_t size_bytes, int protection, int flags, int fd,
-		  off64_t offset)
-{
-	if (address == MAP_FAILED || (flags & MAP_ANONYMOUS))
-		return address;
-	if (ring_any())
-		ring_mapped(fd, address, size_bytes, (uint64_t)offset);
-	if (__builtin_expect(shim.tracks, 0))
-		reader_passed(fd, 1, false);
-	if (shim.views)
-		viewer_untrackable();
-	else if (shim.reads_own)
-		in_process_read(fd, size_bytes < SSIZE_MAX ? (ssize_t)size_bytes : SSIZE_MAX);
-	if (shim.guards && (protection & PROT_WRITE) && (flags & MAP_SHARED))
-		guarded_mapped(fd);
-	if (shim.records)
-		descriptor_mapped(fd, protection, flags, size_bytes);
-	return address;
 }
 
 int call_closing_of_any(int fd)

@@ -79,21 +79,11 @@ static inline bool call_may_open(int directory, const char *path, int flags,
 	return !call_refuses_open(directory, path, flags, true, ret_check);
 }
 
-/* call_described(): a call about what a descriptor is open for came back: its size or its
- * metadata. */
-static inline void call_described(enum journal_op op, int error, int fd, uint32_t flags,
-				  uint64_t amount)
-{
-	if (shim.on)
-		record_descriptor(op, error != 0, fd, flags, amount);
-}
-
 /* call_moved(): the current directory was changed, or could not be.  path: as given; NULL: by
  * descriptor. */
 void call_moved(int error, int fd, const char *path);
 
-/* call_read(), call_written(): bytes went through a descriptor, in whatever way; what the call
- * returned. */
+/* call_read(): bytes came from a descriptor, in whatever way; what the call returned. */
 static inline void call_read(int fd, ssize_t count)
 {
 	if (__builtin_expect(shim.plain, 1)) {
@@ -104,62 +94,6 @@ static inline void call_read(int fd, ssize_t count)
 		reader_passed(fd, count, false);
 	if (shim.records)
 		descriptor_read(fd, count);
-}
-
-static inline void call_written(int fd, ssize_t count)
-{
-	if (__builtin_expect(shim.plain, 1)) {
-		descriptor_written(fd, count);
-		return;
-	}
-	if (__builtin_expect(shim.tracks, 0))
-		reader_passed(fd, count, true);
-	if (shim.records)
-		descriptor_written(fd, count);
-}
-
-/* call_copied(): bytes went from one descriptor to another without passing through the process.
- * from: -1: they are its own. */
-static inline ssize_t call_copied(int from, int to, ssize_t count)
-{
-	if (__builtin_expect(shim.views, 0) && count > 0)
-		viewer_untrackable();
-	if (__builtin_expect(shim.guards && guarded_any(), 0) && count > 0)
-		guarded_touched(to);
-	call_read(from, count);
-	call_written(to, count);
-	return count;
-}
-
-/* call_mapped(): a file may be read and stored to without a call.  As mmap(2), with the address
- * that it returned; returns that. */
-void *call_mapped(void *address, size_t size_bytes, int protection, int flags, int fd,
-		  off64_t offset);
-
-/* call_resized(): the content behind a descriptor changes its size.  The name was recorded when it
- * was opened for writing; a viewer does no such thing.  call_allocated(): room is made: bytes are
- * written to the file, or taken out of it (FALLOC_FL_PUNCH_HOLE ...), without a call that writes.
- * Both return `error`. */
-static inline int call_resized(int error, int fd, off_t size_bytes)
-{
-	if (shim.views && error == 0)
-		viewer_untrackable();
-	if (shim.guards && guarded_any() && error == 0)
-		guarded_touched(fd);
-	call_described(JOURNAL_TRUNCATE, error, fd, 0, (uint64_t)size_bytes);
-	return error;
-}
-
-static inline int call_allocated(int error, int fd, off_t offset, off_t size_bytes)
-{
-	if (shim.views && error == 0)
-		viewer_untrackable();
-	if (shim.guards && guarded_any() && error == 0)
-		guarded_touched(fd);
-	if (error == 0)
-		call_described(JOURNAL_TRUNCATE, 0, fd, JOURNAL_TRUNCATE_ALLOCATES,
-			       (uint64_t)offset + (uint64_t)size_bytes);
-	return error;
 }
 
 /* call_sandboxed(): the program told the kernel which calls to allow it: none of ours are made from
@@ -195,20 +129,6 @@ static inline void call_listed(int fd, bool failed, int directory, const char *p
 	if (__builtin_expect(shim.tracks, 0))
 		reader_listed(failed ? -1 : fd, directory, path);
 	record_listed(fd, failed, directory, path, marks);
-}
-
-/* call_may_write(), call_may_write_parts(): is data about to be written to a descriptor let
- * pass? */
-static inline bool call_may_write(int fd, const void *data, size_t size_bytes)
-{
-	return __builtin_expect(!shim.guards || !guarded_any(), 1) ||
-	       !guarded_refuses(fd, data, size_bytes);
-}
-
-static inline bool call_may_write_parts(int fd, const struct iovec *parts, int count)
-{
-	return __builtin_expect(!shim.guards || !guarded_any(), 1) ||
-	       !guarded_refuses_parts(fd, parts, count);
 }
 
 /* call_closing(), call_closed(): a descriptor is about to be closed, and was.  call_closed()

@@ -47,6 +47,78 @@ static void names_came_back(const struct system_call *form, const long *argument
 	station_journal(&call, call.operation);
 }
 
+/* A call about data.  Where the bytes are that were read is not asked: calls by number are never
+ * answered. */
+static inline __attribute__((always_inline)) struct call data_of_number(
+	const struct system_call *form, const long *arguments, enum operation operation)
+{
+	struct call call = {
+		.operation = operation,
+		.by_number = true,
+		.name = { .directory = form->directory == NO_PLACE ? -1 : INT(form->directory) },
+	};
+
+	switch (operation) {
+	case OPERATION_WRITE:
+		call.bytes.in_parts = form->number != SYS_write && form->number != SYS_pwrite64;
+		call.bytes.memory = (void *)LONG(1);
+		call.bytes.size_bytes = SIZE(2);
+		call.bytes.parts = DATA(1);
+		call.bytes.part_count = INT(2);
+		break;
+	case OPERATION_COPY:
+		call.other.directory = INT(form->other_directory);
+		break;
+	case OPERATION_MAP:
+		call.flags = WORD(3);
+		call.bytes.size_bytes = SIZE(1);
+		call.bytes.protection = INT(2);
+		call.bytes.offset = LONG(5);
+		break;
+	case OPERATION_RESIZE:
+		call.amount = (uint64_t)LONG(1);
+		break;
+	case OPERATION_ALLOCATE:
+		call.flags = JOURNAL_TRUNCATE_ALLOCATES;
+		call.amount = (uint64_t)LONG(2) + (uint64_t)LONG(3);
+		break;
+	default:
+		break;
+	}
+	return call;
+}
+
+static inline bool data_may(const struct system_call *form, const long *arguments)
+{
+	switch ((enum operation)form->operation) {
+#define ASK(OPERATION) \
+	case OPERATION_##OPERATION: { \
+		struct call call = data_of_number(form, arguments, OPERATION_##OPERATION); \
+		return order_may(&call, OPERATION_##OPERATION); \
+	}
+		ASK(WRITE)
+		ASK(COPY)
+		ASK(MAP)
+		ASK(RESIZE)
+		ASK(ALLOCATE)
+#undef ASK
+	default:
+		return true;
+	}
+}
+
+static inline __attribute__((always_inline)) void data_came_back(const struct system_call *form,
+								 const long *arguments,
+								 enum operation operation, long ret)
+{
+	struct call call = data_of_number(form, arguments, operation);
+
+	call.error = ret < 0 ? -1 : 0;
+	call.bytes.moved = ret;
+	call.bytes.memory = (void *)ret;
+	order_came_back(&call, operation);
+}
+
 /* What a call about files that are named meant, whether it succeeded or not.  Returns false for
  * other calls. */
 static bool was_named(const struct system_call *call, const long *arguments, long ret)
@@ -73,11 +145,11 @@ static bool was_named(const struct system_call *call, const long *arguments, lon
 	case OPERATION_SYMLINK:
 		names_came_back(call, arguments, error);
 		return true;
+	case OPERATION_RESIZE:
+		data_came_back(call, arguments, OPERATION_RESIZE, ret);
+		return true;
 	case OPERATION_CHANGE_DIRECTORY:
 		call_moved(error, call->directory == NO_PLACE ? -1 : directory, path);
-		return true;
-	case OPERATION_RESIZE:
-		(void)call_resized(error, directory, LONG(1));
 		return true;
 	default:
 		return false;
@@ -107,25 +179,19 @@ static void was_called(const struct system_call *call, const long *arguments, lo
 		call_duplicated(fd, (int)ret);
 		break;
 	case OPERATION_READ:
-		if (shim.views)
-			viewer_untrackable();
-		else if (shim.reads_own)
-			in_process_read(fd, ret);
-		call_read(fd, ret);
+		data_came_back(call, arguments, OPERATION_READ, ret);
 		break;
 	case OPERATION_WRITE:
-		if (shim.views)
-			viewer_untrackable();
-		call_written(fd, ret);
+		data_came_back(call, arguments, OPERATION_WRITE, ret);
 		break;
 	case OPERATION_COPY:
-		(void)call_copied(fd, INT(call->other_directory), ret);
+		data_came_back(call, arguments, OPERATION_COPY, ret);
 		break;
 	case OPERATION_MAP:
-		(void)call_mapped((void *)ret, SIZE(1), INT(2), INT(3), fd, LONG(5));
+		data_came_back(call, arguments, OPERATION_MAP, ret);
 		break;
 	case OPERATION_ALLOCATE:
-		(void)call_allocated(0, fd, LONG(2), LONG(3));
+		data_came_back(call, arguments, OPERATION_ALLOCATE, ret);
 		break;
 	case OPERATION_CONTROL:
 		if (LONG(1) == F_SETLK || LONG(1) == F_SETLKW)
@@ -177,14 +243,6 @@ static bool is_made_by_name(const struct system_call *call, const long *argument
 	}
 }
 
-/* Is data about to be written let pass? */
-static bool may_write(const struct system_call *call, const long *arguments)
-{
-	if (call->number == SYS_write || call->number == SYS_pwrite64)
-		return call_may_write(INT(0), DATA(1), SIZE(2));
-	return call_may_write_parts(INT(0), DATA(1), INT(2));
-}
-
 /* creat(2) becomes the open(2) that it stands for, where the guard inspects it: as
  * start_guarded(). */
 static int start_creating(const struct system_call *call, long *number, long *arguments,
@@ -210,8 +268,8 @@ static int start_creating(const struct system_call *call, long *number, long *ar
 static int start_guarded(const struct system_call *call, long *number, long *arguments,
 			 struct write_check *check)
 {
-	if (call->operation == OPERATION_WRITE)
-		return may_write(call, arguments) ? -1 : -2;
+	if (!data_may(call, arguments))
+		return -2;
 	if (call->operation != OPERATION_OPEN)
 		return -1;
 	if (call->flags == NO_PLACE)

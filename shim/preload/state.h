@@ -25,7 +25,8 @@
  * 	handshake.c the meeting with a supervisor, which sees what goes past libc (shim/supervise)
  * 	ring.c      rings of io_uring(7): does one carry what is done with files
  * 	call.c      what an exported function means, for all of hooks_*.c
- * 	stations.c  the stations of a call about names or metadata (shim/call/order.h)
+ * 	stations_data.c  the stations of a call about data (shim/call/order.h)
+ * 	stations.c  those of a call about names or metadata
  * 	exit.c       the end of the process
  * 	hooks_*.c   the exported functions, by family: real call first, then what it means (call.h)
  * 	vfork.S     vfork, which cannot be wrapped in C

@@ -1,4 +1,4 @@
-/* The stations of a call about names or metadata inside a process: see stations.h. */
+/* The stations of a call inside a process: see stations.h. */
 #include "shim/preload/stations.h"
 
 #include "shim/preload/change.h"

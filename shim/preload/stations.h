@@ -1,12 +1,13 @@
 /*
- * The stations of a call about names or metadata inside a process (shim/call/order.h), for its
- * wrappers and for syscall().
+ * The stations of a call about names, data or metadata inside a process (shim/call/order.h), for
+ * its wrappers and for syscall().
  */
 #ifndef SEEN_SHIM_STATIONS_H
 #define SEEN_SHIM_STATIONS_H
 
 #include "shim/call/call.h"
 #include "shim/preload/call.h"
+#include "shim/preload/stations_data.h"
 
 /* stations_let(), stations_guard(): may the call be made?  False: it fails; errno says why.
  * stations_guard() starts the check that `own` of the call points to; a refusal of either ends it. */
@@ -28,22 +29,26 @@ static inline bool station_rules(struct call *call, enum operation operation)
 
 static inline bool station_guard(struct call *call, enum operation operation)
 {
-	(void)operation;
+	if (operation_is_of_data(operation))
+		return guard_data(call, operation);
 	return __builtin_expect(!shim.guards, 1) || stations_guard(call);
 }
 
 static inline void station_observe(struct call *call, enum operation operation)
 {
-	(void)operation;
-	if (shim.on)
+	if (operation_is_of_data(operation))
+		observe_data(call, operation);
+	else if (shim.on)
 		stations_observe(call);
 }
 
 static inline void station_journal(struct call *call, enum operation operation)
 {
-	if (!shim.on)
+	if (operation_is_of_data(operation))
+		journal_data(call, operation);
+	else if (!shim.on)
 		return;
-	if (operation == OPERATION_METADATA_OF_DESCRIPTOR)
+	else if (operation == OPERATION_METADATA_OF_DESCRIPTOR)
 		record_descriptor(JOURNAL_METADATA, call->error != 0, call->name.directory,
 				  call->flags, call->amount);
 	else
