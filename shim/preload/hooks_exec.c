@@ -21,10 +21,11 @@
 
 /* Prepares `launch` and `changed`, the environment to start a program with; the given one where
  * nothing may be added.  A macro because the arrays live on the caller's stack. */
-#define PREPARE(pid, directory, path, argv, environment) \
+#define PREPARE(pid, directory, path, searches, argv, environment) \
 	struct launch launch; \
 	char *const *changed = (char *const *)(environment); \
-	launch_measure(&launch, (struct launch_place){ directory, path }, argv, environment); \
+	launch_measure(&launch, (struct program_place){ directory, path, searches }, argv, \
+		       environment); \
 	if (launch.announces) \
 		launch_announce(&launch, pid, argv); \
 	if (launch.variables >= 0) { \
@@ -49,28 +50,28 @@ static int failed(const struct launch *launch, int error)
 EXPORT int execve(const char *path, char *const argv[], char *const environment[])
 {
 	ASK(AT_FDCWD, path, false)
-	PREPARE(sys_getpid(), AT_FDCWD, path, argv, environment)
+	PREPARE(sys_getpid(), AT_FDCWD, path, false, argv, environment)
 	return failed(&launch, REAL(execve)(path, argv, changed));
 }
 
 EXPORT int execv(const char *path, char *const argv[])
 {
 	ASK(AT_FDCWD, path, false)
-	PREPARE(sys_getpid(), AT_FDCWD, path, argv, environ)
+	PREPARE(sys_getpid(), AT_FDCWD, path, false, argv, environ)
 	return failed(&launch, REAL(execve)(path, argv, changed));
 }
 
 EXPORT int execvp(const char *file, char *const argv[])
 {
 	ASK(AT_FDCWD, file, true)
-	PREPARE(sys_getpid(), AT_FDCWD, file, argv, environ)
+	PREPARE(sys_getpid(), AT_FDCWD, file, true, argv, environ)
 	return failed(&launch, REAL(execvpe)(file, argv, changed));
 }
 
 EXPORT int execvpe(const char *file, char *const argv[], char *const environment[])
 {
 	ASK(AT_FDCWD, file, true)
-	PREPARE(sys_getpid(), AT_FDCWD, file, argv, environment)
+	PREPARE(sys_getpid(), AT_FDCWD, file, true, argv, environment)
 	return failed(&launch, REAL(execvpe)(file, argv, changed));
 }
 
@@ -78,14 +79,14 @@ EXPORT int execveat(int directory, const char *path, char *const argv[], char *c
 		    int flags)
 {
 	ASK(directory, path, false)
-	PREPARE(sys_getpid(), directory, path, argv, environment)
+	PREPARE(sys_getpid(), directory, path, false, argv, environment)
 	return failed(&launch, REAL(execveat)(directory, path, argv, changed, flags));
 }
 
 EXPORT int fexecve(int fd, char *const argv[], char *const environment[])
 {
 	ASK(fd, "", false)
-	PREPARE(sys_getpid(), fd, "", argv, environment)
+	PREPARE(sys_getpid(), fd, "", false, argv, environment)
 	return failed(&launch, REAL(fexecve)(fd, argv, changed));
 }
 
@@ -109,7 +110,7 @@ EXPORT int execl(const char *path, const char *first, ...)
 	COLLECT_WORDS(first, list)
 	va_end(list);
 	ASK(AT_FDCWD, path, false)
-	PREPARE(sys_getpid(), AT_FDCWD, path, argv, environ)
+	PREPARE(sys_getpid(), AT_FDCWD, path, false, argv, environ)
 	return failed(&launch, REAL(execve)(path, argv, changed));
 }
 
@@ -119,7 +120,7 @@ EXPORT int execlp(const char *file, const char *first, ...)
 	COLLECT_WORDS(first, list)
 	va_end(list);
 	ASK(AT_FDCWD, file, true)
-	PREPARE(sys_getpid(), AT_FDCWD, file, argv, environ)
+	PREPARE(sys_getpid(), AT_FDCWD, file, true, argv, environ)
 	return failed(&launch, REAL(execvpe)(file, argv, changed));
 }
 
@@ -130,7 +131,7 @@ EXPORT int execle(const char *path, const char *first, ...)
 	char *const *environment = va_arg(list, char *const *);
 	va_end(list);
 	ASK(AT_FDCWD, path, false)
-	PREPARE(sys_getpid(), AT_FDCWD, path, argv, environment)
+	PREPARE(sys_getpid(), AT_FDCWD, path, false, argv, environment)
 	return failed(&launch, REAL(execve)(path, argv, changed));
 }
 
@@ -141,7 +142,7 @@ EXPORT int posix_spawn(pid_t *ret_pid, const char *path, const posix_spawn_file_
 	pid_t pid = 0;
 	if (!call_may_run(AT_FDCWD, path, false))
 		return EACCES;
-	PREPARE(0, actions ? LAUNCH_DIRECTORY_UNKNOWN : AT_FDCWD, path, argv, environment)
+	PREPARE(0, actions ? PROGRAM_DIRECTORY_UNKNOWN : AT_FDCWD, path, false, argv, environment)
 	int error = REAL(posix_spawn)(&pid, path, actions, attributes, argv, changed);
 	if (!error && ret_pid)
 		*ret_pid = pid;
@@ -156,7 +157,7 @@ EXPORT int posix_spawnp(pid_t *ret_pid, const char *file, const posix_spawn_file
 	pid_t pid = 0;
 	if (!call_may_run(AT_FDCWD, file, true))
 		return EACCES;
-	PREPARE(0, actions ? LAUNCH_DIRECTORY_UNKNOWN : AT_FDCWD, file, argv, environment)
+	PREPARE(0, actions ? PROGRAM_DIRECTORY_UNKNOWN : AT_FDCWD, file, true, argv, environment)
 	int error = REAL(posix_spawnp)(&pid, file, actions, attributes, argv, changed);
 	if (!error && ret_pid)
 		*ret_pid = pid;

@@ -13,7 +13,6 @@
  */
 #include "shim/preload/launch.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -51,7 +50,6 @@ static bool is_our_session(const char *value)
 enum {
 	LARGE_ARRAYS = 12, /* memory of a library counts, too (setrlimit(2), RLIMIT_DATA) */
 	LARGE_VARIABLES = 1000,
-	LAUNCH_NOTES = SEGMENT_NOTES / 2, /* the first ones; the others are attach.c's */
 };
 
 static struct large {
@@ -105,7 +103,7 @@ static bool is_plausible(const void *address)
 	return (uintptr_t)address >= 4096 && (uintptr_t)address < UINT64_C(0x7ffffffff000);
 }
 
-void launch_measure(struct launch *ret_launch, struct launch_place place, char *const argv[],
+void launch_measure(struct launch *ret_launch, struct program_place place, char *const argv[],
 		    char *const environment[])
 {
 	const char *preload = "";
@@ -115,6 +113,7 @@ void launch_measure(struct launch *ret_launch, struct launch_place place, char *
 	ret_launch->announces = false;
 	ret_launch->variables = -1;
 	ret_launch->large = NULL;
+	ret_launch->file = (struct program_file){ IMAGE_UNKNOWN, false };
 	ret_launch->ticket[0] = '\0';
 	if (!shim.on || shim.sandboxed)
 		return;
@@ -126,6 +125,7 @@ void launch_measure(struct launch *ret_launch, struct launch_place place, char *
 			     (environment[0] && !launch_is_byte(environment[0])))))
 		return;
 	ret_launch->announces = true;
+	ret_launch->file = program_classify(place);
 	for (; environment && environment[count]; count++) {
 		if (count == LAUNCH_VARIABLES_MAX || !is_plausible(environment[count]))
 			return;
@@ -218,89 +218,11 @@ static bool move_library_back(const char *value, const char *found, char *ret_en
 	return true;
 }
 
-/* What a file that is inspected was found to be, noted for all processes: one bit, and a hash of
- * all that tells that the file is still the same.  NULL: nowhere. */
-static uint64_t *note_of(const struct stat *stat, uint64_t *ret_key)
+/* Is the library where the loader will look for it?  In a chroot it is not there: the loader would
+ * say so. */
+static bool has_library(void)
 {
-	const uint64_t words[] = { stat->st_dev,
-				   stat->st_ino,
-				   (uint64_t)stat->st_size,
-				   (uint64_t)stat->st_ctim.tv_sec,
-				   (uint64_t)stat->st_ctim.tv_nsec,
-				   (uint64_t)stat->st_mtim.tv_sec,
-				   (uint64_t)stat->st_mtim.tv_nsec };
-	uint64_t *notes = segment_notes(&shim.segment), key = 1;
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		key = (key ^ words[i]) * 0x9e3779b97f4a7c15u;
-		key ^= key >> 29;
-	}
-	*ret_key = key | 1;
-	return notes ? &notes[(key >> 32) % LAUNCH_NOTES] : NULL;
-}
-
-/* Can a program load this library?  False only when its file says that it cannot: an ELF file of
- * another class or machine, one whose loader is musl's (elf(5)), one with a sanitizer that must be
- * loaded first, or a detector of races.  Checked where the path has a slash: then the check costs
- * the same for every program.  A script goes by its interpreter. */
-static bool can_load(const char *executable)
-{
-	_Alignas(8) char head[1024];
-	const Elf64_Ehdr *elf = (const Elf64_Ehdr *)(const void *)head;
-
-	/* In a chroot the library is not there: the loader would say so. */
-	if (sys_call6(SYS_faccessat, AT_FDCWD, (long)shim.library, F_OK, 0, 0, 0) < 0)
-		return false;
-	for (int level = 0; level < 4; level++) {
-		if (!strchr(executable, '/'))
-			return true;
-		struct stat stat; /* opening a FIFO would wake its writer */
-		uint64_t key;
-		if (sys_stat(executable, &stat) < 0 || !S_ISREG(stat.st_mode))
-			return true;
-		uint64_t *note = note_of(&stat, &key);
-		uint64_t noted = note ? __atomic_load_n(note, __ATOMIC_RELAXED) : 0;
-		if ((noted | 1) == key && noted)
-			return noted & 1;
-		int fd = sys_open(executable, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
-		if (fd < 0)
-			return true;
-		ssize_t length = sys_read(fd, head, sizeof(head) - 1);
-#if defined(__x86_64__)
-		uint16_t machine = EM_X86_64;
-#else
-		uint16_t machine = EM_AARCH64;
-#endif
-		bool is_elf = length >= 20 && memcmp(head, ELFMAG, SELFMAG) == 0;
-		bool loads = is_elf && elf->e_ident[EI_CLASS] == ELFCLASS64 &&
-			     elf->e_machine == machine &&
-			     !image_loads_sanitizer_first(fd, head, (size_t)length) &&
-			     !image_is_race_detector(executable);
-		(void)sys_close(fd);
-		if (length < 20)
-			return true;
-		head[length] = '\0';
-		if (head[0] == '#' && head[1] == '!') {
-			char *path = head + 2 + strspn(head + 2, " \t");
-			path[strcspn(path, " \t\n")] = '\0';
-			/* the next round reads into `head`, behind which the name lies: keep it on
-			 * the stack */
-			size_t bytes = strlen(path) + 1;
-			char *name = __builtin_alloca(bytes);
-			memcpy(name, path, bytes);
-			executable = name;
-			continue;
-		}
-		if (!is_elf)
-			return true;
-		/* the loader's name lies in the first page of every usual executable */
-		for (ssize_t at = 64; loads && at + 8 < length; at++)
-			loads = head[at] != '/' || memcmp(head + at, "/ld-musl", 8) != 0;
-		if (note)
-			__atomic_store_n(note, loads ? key : key & ~UINT64_C(1), __ATOMIC_RELAXED);
-		return loads;
-	}
-	return true;
+	return sys_call6(SYS_faccessat, AT_FDCWD, (long)shim.library, F_OK, 0, 0, 0) >= 0;
 }
 
 void launch_announce(struct launch *launch, pid_t pid, char *const argv[])
@@ -359,7 +281,7 @@ char *const *launch_environment(struct launch *launch, char *const environment[]
 		array[kept++] = launch->ticket;
 
 	const char *found = given ? find_library(given) : NULL;
-	bool loads = can_load(launch->place.path);
+	bool loads = has_library() && image_loads_library(launch->file.kind);
 	if (found ? !loads && remove_library(given, found, preload, launch->preload_bytes)
 		  : loads && add_library(given ? given : "", preload, launch->preload_bytes)) {
 		if (preload[sizeof(PRELOAD) -

@@ -6,23 +6,17 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "shim/preload/program.h"
 #include "tracker/process/process.h"
 #include "tracker/process/ticket.h"
-
-/* Where a program being started lies, as given. */
-struct launch_place {
-	int directory;    /* that a relative path begins at; AT_FDCWD; LAUNCH_DIRECTORY_UNKNOWN */
-	const char *path; /* "" for the descriptor itself */
-};
-
-enum { LAUNCH_DIRECTORY_UNKNOWN = -1 };
 
 struct large;
 
 /* A program being started.  Lives on the caller's stack, beside what the two calls below ask
  * for. */
 struct launch {
-	struct launch_place place;
+	struct program_place place;
+	struct program_file file;
 	bool announces; /* it goes on record, also where its environment is passed on as it is */
 	struct process_ref process;
 	char ticket[TICKET_BYTES];
@@ -43,7 +37,7 @@ enum {
  * this process is not attached or a pointer is not readable (the kernel will say EFAULT); variables
  * is -1 then, and when the environment is too large or names another session: nothing may be added
  * to it. */
-void launch_measure(struct launch *ret_launch, struct launch_place place, char *const argv[],
+void launch_measure(struct launch *ret_launch, struct program_place place, char *const argv[],
 		    char *const environment[]);
 
 /* launch_announce(): puts a program on record.  launch: from launch_measure(), which announces.

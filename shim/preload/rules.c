@@ -17,6 +17,7 @@
 #include "shim/preload/launch.h"
 #include "shim/preload/memory.h"
 #include "shim/preload/message.h"
+#include "shim/preload/program.h"
 #include "shim/preload/record.h"
 #include "shim/preload/scratch.h"
 #include "shim/preload/state.h"
@@ -205,34 +206,6 @@ static bool is_own_program(const char *path)
 	       stat.st_dev == shim.program_dev;
 }
 
-/* What a name without a slash stands for, as execvp(3) looks for it: into scratch, NULL where there
- * is none. */
-static char *search(const char *file)
-{
-	const char *path = variable(environ, "PATH");
-	char *found = scratch_acquire();
-	size_t length = strlen(file);
-	struct stat stat;
-
-	for (path = path ? path : "/bin:/usr/bin"; found;) {
-		size_t directory = strcspn(path, ":");
-
-		if (directory + 1 + length < SEGMENT_PATH_BYTES) {
-			memcpy(found, path, directory);
-			found[directory] = '/';
-			memcpy(found + directory + (directory > 0), file, length + 1);
-			if (sys_stat(found, &stat) == 0 && S_ISREG(stat.st_mode) &&
-			    sys_call6(SYS_faccessat, AT_FDCWD, (long)found, X_OK, 0, 0, 0) == 0)
-				return found;
-		}
-		if (!path[directory])
-			break;
-		path += directory + 1;
-	}
-	scratch_release(found);
-	return NULL;
-}
-
 bool rules_let_program(int directory, const char *path, bool searches)
 {
 	struct asked asked;
@@ -242,10 +215,10 @@ bool rules_let_program(int directory, const char *path, bool searches)
 		return true;
 	if (!*path)
 		return rules_let_descriptor(RULE_EXEC, directory);
-	if (directory == LAUNCH_DIRECTORY_UNKNOWN)
+	if (directory == PROGRAM_DIRECTORY_UNKNOWN)
 		directory = AT_FDCWD;
 	if (searches && !strchr(path, '/')) {
-		found = search(path);
+		found = program_search(path);
 		if (!found)
 			return true;
 	}

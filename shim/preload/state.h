@@ -20,6 +20,7 @@
  * 	  diff.c         has the program tell what changed in a file that a viewer opened again
  * 	  viewer.c       viewers: answers, deliveries; readers: what they sent
  * 	  in_process.c   an agent's in-process reads, counted, and those of a whitelisted program, answered
+ * 	program.c   the program file that a call of exec names, classified
  * 	rules.c     rules: their verdict on a call, before it is made
  * 	launch.c    the environment and ticket of a program about to be started
  * 	handshake.c the meeting with a supervisor, which sees what goes past libc (shim/supervise)

@@ -85,6 +85,7 @@ bool process_read(const struct segment *segment, uint64_t index, struct process_
 	for (int i = 0; i < PROCESS_COUNTS; i++)
 		ret_process->counts[i] = __atomic_load_n(&slot->counts[i], __ATOMIC_RELAXED);
 	ret_process->record = __atomic_load_n(&slot->record, __ATOMIC_RELAXED);
+	ret_process->mechanism = __atomic_load_n(&slot->mechanism, __ATOMIC_RELAXED);
 	return true;
 }
 
@@ -102,14 +103,14 @@ void process_count(const struct segment *segment, struct process_ref process,
 		(void)__atomic_fetch_add(&counts[count], 1, __ATOMIC_RELAXED);
 }
 
-void process_set_record(const struct segment *segment, struct process_ref process, uint64_t number)
+void process_set_record(const struct segment *segment, struct process_ref process, uint32_t number)
 {
 	struct process_slot *slot = process.serial ? process_slot_at(segment, process.index) : NULL;
 	if (slot)
 		__atomic_store_n(&slot->record, number, __ATOMIC_RELAXED);
 }
 
-uint64_t process_record(const struct segment *segment, struct process_ref process)
+uint32_t process_record(const struct segment *segment, struct process_ref process)
 {
 	const struct process_slot *slot = process.serial ? process_slot_at(segment, process.index)
 							 : NULL;
@@ -128,6 +129,21 @@ uint64_t process_writes(const struct segment *segment, struct process_ref proces
 	const struct process_slot *slot = process.serial ? process_slot_at(segment, process.index)
 							 : NULL;
 	return slot ? __atomic_load_n(&slot->writes, __ATOMIC_RELAXED) : 0;
+}
+
+void process_set_mechanism(const struct segment *segment, struct process_ref process,
+			   enum mechanism mechanism)
+{
+	struct process_slot *slot = process.serial ? process_slot_at(segment, process.index) : NULL;
+	if (slot)
+		__atomic_store_n(&slot->mechanism, (uint32_t)mechanism, __ATOMIC_RELAXED);
+}
+
+uint32_t process_mechanism(const struct segment *segment, struct process_ref process)
+{
+	const struct process_slot *slot = process.serial ? process_slot_at(segment, process.index)
+							 : NULL;
+	return slot ? __atomic_load_n(&slot->mechanism, __ATOMIC_RELAXED) : 0;
 }
 
 void process_exit(const struct segment *segment, struct process_ref process)

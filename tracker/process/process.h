@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "tracker/process/mechanism.h"
 #include "tracker/process/process_slot.h"
 #include "tracker/process/role.h"
 #include "tracker/process/subject.h"
@@ -71,13 +72,19 @@ void process_count(const struct segment *segment, struct process_ref process,
 
 /* process_set_record(), process_record(): number of the record in the journal of the program's
  * start; 0: none. */
-void process_set_record(const struct segment *segment, struct process_ref process, uint64_t number);
-uint64_t process_record(const struct segment *segment, struct process_ref process);
+void process_set_record(const struct segment *segment, struct process_ref process, uint32_t number);
+uint32_t process_record(const struct segment *segment, struct process_ref process);
 
 /* process_set_writes(), process_writes(): key of the file that the program's descriptor 1 or 2
  * writes to, where its starter had it guarded; 0: none. */
 void process_set_writes(const struct segment *segment, struct process_ref process, uint64_t key);
 uint64_t process_writes(const struct segment *segment, struct process_ref process);
+
+/* process_set_mechanism(), process_mechanism(): enum mechanism of the announced program, by
+ * its starter. */
+void process_set_mechanism(const struct segment *segment, struct process_ref process,
+			   enum mechanism mechanism);
+uint32_t process_mechanism(const struct segment *segment, struct process_ref process);
 
 /* process_ended_before_calls(): for a supervisor: the announced program ended before it made any
  * call that is inspected.  It was observed all the same. */

@@ -2,6 +2,7 @@
 #include "tracker/process/process_slot.h"
 
 #include "tracker/process/kernel_status.h"
+#include "tracker/process/mechanism.h"
 
 enum {
 	PROBES = 64, /* slots inspected to find a free one */
@@ -72,6 +73,7 @@ struct process_slot *process_slot_claim(const struct segment *segment,
 			    ret_copy->state == PROCESS_EXITED)
 				segment_count(segment, COUNTER_processes_attached, 1);
 			__atomic_store_n(&slot->writes, 0, __ATOMIC_RELAXED);
+			__atomic_store_n(&slot->mechanism, MECHANISM_LIBRARY, __ATOMIC_RELAXED);
 			if (ret_copy->state == PROCESS_ANNOUNCED)
 				segment_count(segment, COUNTER_processes_displaced, 1);
 			*ret_index = index;

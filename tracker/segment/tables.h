@@ -108,7 +108,9 @@ struct process_slot {
 	/* the process, by atomic adds; not under the check */
 	uint64_t counts[PROCESS_COUNTS];
 	/* starter: number of the EXEC record in the journal; not under the check either */
-	uint64_t record;
+	uint32_t record;
+	/* starter: enum mechanism; nor is this */
+	uint32_t mechanism;
 	/* starter: key of the file that the program's descriptor 1 writes to, where that is
 	 * guarded; 0 */
 	uint64_t writes;
