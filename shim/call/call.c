@@ -30,6 +30,10 @@ void call_of_number(const struct system_call *form, const void *arguments, struc
 	}
 	if (call.operation == OPERATION_LINK)
 		call.name.follows = call.flags & AT_SYMLINK_FOLLOW;
+	if (call.operation == OPERATION_OPEN || call.operation == OPERATION_OPEN_HANDLE) {
+		call.descriptor = -1;
+		call_set_open_flags(&call, call.flags);
+	}
 	*ret_call = call;
 }
 
@@ -37,6 +41,8 @@ void call_rules(const struct call *call, uint32_t *ret_name, uint32_t *ret_other
 {
 	*ret_name = call->rules ? call->rules : OPERATIONS[call->operation].rules;
 	*ret_other = 0;
+	if (call->operation == OPERATION_OPEN || call->operation == OPERATION_OPEN_LATER)
+		*ret_name = rule_ops_of_open((int)call->flags);
 	if (call->operation == OPERATION_RENAME)
 		rule_ops_of_rename(call->flags, ret_name, ret_other);
 	if (call->operation == OPERATION_LINK) {

@@ -17,6 +17,7 @@
 
 #include "shim/call/operation.h"
 #include "tracker/content/fate.h"
+#include "tracker/segment/tables.h"
 
 /* A name that a call was given, or a descriptor. */
 struct call_name {
@@ -43,21 +44,57 @@ struct call {
 	bool by_number; /* by syscall(2), or past libc */
 	int error;      /* the result: 0; or not, then the mechanism says why */
 	uint32_t rules; /* that it asks of its path; 0: its operation's (operations.def) */
-	uint32_t flags; /* of its record: of rename and link; MAKE: type and mode; METADATA: what is set;
-			 * MAP: as of mmap(2) */
+	uint32_t flags; /* of its record: of open, rename and link; MAKE: type and mode; METADATA: what
+			 * is set; MAP: as of mmap(2) */
 	uint64_t amount; /* of its record: TRUNCATE, RESIZE: size; ALLOCATE: end; METADATA: the value */
 	struct call_name name;
 	/* RENAME, LINK: the new name; SYMLINK: the text that it points to; COPY: the descriptor that is
 	 * written to */
 	struct call_name other;
 	struct call_bytes bytes;
-	void *own; /* the mechanism's */
+	int descriptor; /* OPEN, LIST: that the call returned; -1: none, or not known */
+	void *own;      /* the mechanism's */
 };
 _Static_assert(sizeof(struct call) <= 256, "stacks of signal handlers are small");
 
-/* call_of_number(): the call that a system call makes; of operations about names.
- * arguments: six words; paths are taken for pointers of this process. */
+/* call_of_number(): the call that a system call makes; of operations about names, and of opens.
+ * arguments: six words; paths are taken for pointers of this process.  The flags of openat2(2) are
+ * in memory: call_set_open_flags(). */
 void call_of_number(const struct system_call *form, const void *arguments, struct call *ret_call);
+
+/* call_set_open_flags(): an open, by the flags of open(2). */
+static inline void call_set_open_flags(struct call *call, uint32_t flags)
+{
+	const uint32_t ONLY_NEW = O_CREAT | O_EXCL;
+
+	call->flags = flags;
+	call->name.follows = !(flags & O_NOFOLLOW) && (flags & ONLY_NEW) != ONLY_NEW;
+}
+
+/* What a file is opened for. */
+enum open_purpose {
+	OPENS_PLACE, /* O_PATH: nothing is read or written */
+	OPENS_LIST,  /* a directory, to list it */
+	OPENS_WRITE, /* or to empty it */
+	OPENS_READ,
+};
+
+static inline enum open_purpose call_open_purpose(uint32_t flags)
+{
+	if (flags & O_PATH)
+		return OPENS_PLACE;
+	if ((flags & O_DIRECTORY) && (flags & O_TMPFILE) != O_TMPFILE)
+		return OPENS_LIST;
+	return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC) ? OPENS_WRITE : OPENS_READ;
+}
+
+/* call_open_count(): what an open counts as; not for OPENS_PLACE. */
+static inline enum process_count call_open_count(enum open_purpose purpose)
+{
+	return purpose == OPENS_LIST    ? PROCESS_LISTINGS
+	       : purpose == OPENS_WRITE ? PROCESS_OPENS_WRITE
+					: PROCESS_OPENS;
+}
 
 /* call_rules(): what the call asks the rules of its two names (enum rule_op); 0: nothing. */
 void call_rules(const struct call *call, uint32_t *ret_name, uint32_t *ret_other);

@@ -22,8 +22,12 @@
 #define SYS_landlock_restrict_self 446
 #endif
 
-/* What calls about two names may ask the rules: call_rules(). */
-enum { RULE_OF_NAMES = RULE_WRITE | RULE_CREATE | RULE_DELETE | RULE_RENAME | RULE_LINK };
+/* What opens, and calls about two names, may ask the rules: call_rules(). */
+enum {
+	RULE_OF_NAMES = RULE_WRITE | RULE_CREATE | RULE_DELETE | RULE_RENAME | RULE_LINK,
+	RULE_OF_OPENS = RULE_READ | RULE_WRITE | RULE_CREATE | RULE_LIST,
+	RULE_OF_NEW = RULE_READ | RULE_WRITE | RULE_CREATE,
+};
 
 enum operation {
 #define OPERATION(name, family, record, rules, stations, reason) OPERATION_##name,
@@ -77,6 +81,12 @@ static const struct operation_row OPERATIONS[OPERATION_COUNT] = {
 static inline __attribute__((always_inline)) bool operation_is_of_data(enum operation operation)
 {
 	return OPERATIONS[operation].family == FAMILY_DATA && !OPERATIONS[operation].rules;
+}
+
+/* operation_is_of_open(): does it open a file, or name one that will be? */
+static inline __attribute__((always_inline)) bool operation_is_of_open(enum operation operation)
+{
+	return OPERATIONS[operation].record == JOURNAL_OPEN;
 }
 
 enum system_call_trap {

@@ -10,19 +10,36 @@
  * mechanism, which do what there is to do at each: station_rules(), station_guard(),
  * station_observe(), station_journal(), each of the call and its operation.  `operation` is a constant where a wrapper calls these: then
  * no code is left of the stations that it does not have, which behaviour.stations checks.
+ *
+ * What a call is about to destroy can be kept at one place alone, the end of order_may_by_guard(): rules and guard let it pass, and
+ * nothing has been done.  Every wrapper of operations about names, opens and metadata passes it, and so does syscall().  An open that
+ * empties its file is inspected by the guard behind the call (write_check_emptied()), which may refuse it then: the file holds all that
+ * it held until that function empties it.
  */
 #ifndef SEEN_SHIM_ORDER_H
 #define SEEN_SHIM_ORDER_H
 
 #include "shim/call/call.h"
 
+static inline __attribute__((always_inline)) bool order_may_by_rules(struct call *call,
+								     enum operation operation)
+{
+	return !(OPERATIONS[operation].stations & STATION_RULES) || station_rules(call, operation);
+}
+
+static inline __attribute__((always_inline)) bool order_may_by_guard(struct call *call,
+								     enum operation operation)
+{
+	if ((OPERATIONS[operation].stations & STATION_GUARD) && !station_guard(call, operation))
+		return false;
+	/* the place for what is about to be destroyed */
+	return true;
+}
+
 static inline __attribute__((always_inline)) bool order_may(struct call *call,
 							    enum operation operation)
 {
-	const unsigned stations = OPERATIONS[operation].stations;
-
-	return (!(stations & STATION_RULES) || station_rules(call, operation)) &&
-	       (!(stations & STATION_GUARD) || station_guard(call, operation));
+	return order_may_by_rules(call, operation) && order_may_by_guard(call, operation);
 }
 
 static inline __attribute__((always_inline)) void order_came_back(struct call *call,

@@ -19,28 +19,6 @@
 #include "shim/preload/state.h"
 #include "shim/preload/thread.h"
 
-/* call_opened(): a call opened a file, or with fd < 0 could not; errno then says why.  path: as
- * given, relative to `directory`; NULL: not by name.  flags: of open(2).  plan: from
- * call_may_open(); NULL: there was none.  Returns fd. */
-int call_opened(int fd, int directory, const char *path, int flags, struct write_check *check);
-
-/* call_opens_plainly(): is this a file that a tool opens to read it, and nothing else is to be
- * recorded of it?  Then call_may_open() is not asked, and call_opened_plainly() stands for
- * call_opened(). */
-static inline bool call_opens_plainly(int flags)
-{
-	return __builtin_expect(shim.plain && !shim.rules.ops && !shim.opens_pass, 1) &&
-	       !(flags & (O_ACCMODE | O_TRUNC | O_DIRECTORY | O_PATH));
-}
-
-static inline int call_opened_plainly(int fd, int directory, const char *path, int flags)
-{
-	if (__builtin_expect(fd >= 0, 1))
-		count_up(PROCESS_OPENS);
-	record_opened(fd, directory, path, flags, NULL);
-	return fd;
-}
-
 /* call_may(), call_may_descriptor(), call_may_run(): the rules' verdict on a call (rules_let()).
  * False: it fails; errno says why.  Not for an agent's reads alone: every hook that names a path
  * asks. */
@@ -58,25 +36,6 @@ static inline bool call_may_run(int directory, const char *path, bool searches)
 {
 	return !rule_may_hold(&shim.rules, RULE_EXEC) ||
 	       rules_let_program(directory, path, searches);
-}
-
-enum { CREATES = O_WRONLY | O_CREAT | O_TRUNC }; /* of creat(2) */
-
-/* call_may_open(): a file is about to be opened.  False: that fails; errno says why.
- * call_rules_refuse_open(): by a rule. */
-bool call_refuses_open(int directory, const char *path, int flags, bool holds,
-		       struct write_check *check);
-bool call_rules_refuse_open(int directory, const char *path, int flags);
-static inline bool call_may_open(int directory, const char *path, int flags,
-				 struct write_check *ret_check)
-{
-	bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
-	ret_check->path = NULL;
-	if (__builtin_expect(shim.rules.ops, 0) && call_rules_refuse_open(directory, path, flags))
-		return false;
-	if (__builtin_expect(!shim.guards, 1) || !writes)
-		return true;
-	return !call_refuses_open(directory, path, flags, true, ret_check);
 }
 
 /* call_moved(): the current directory was changed, or could not be.  path: as given; NULL: by

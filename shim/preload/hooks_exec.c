@@ -12,11 +12,11 @@
 #include <sys/prctl.h>
 
 #include "shim/preload/call.h"
-#include "shim/preload/change.h"
 #include "shim/preload/directory.h"
 #include "shim/preload/exit.h"
 #include "shim/preload/launch.h"
 #include "shim/preload/real.h"
+#include "shim/preload/stations.h"
 #include "tracker/sys/sys.h"
 
 /* Prepares `launch` and `changed`, the environment to start a program with; the given one where
@@ -207,16 +207,16 @@ EXPORT FILE *_IO_popen(const char *command, const char *mode)
 EXPORT int posix_spawn_file_actions_addopen(posix_spawn_file_actions_t *actions, int fd,
 					    const char *path, int flags, mode_t mode)
 {
-	if (__builtin_expect(shim.rules.ops, 0) && call_rules_refuse_open(AT_FDCWD, path, flags))
-		return EACCES;
-	int error = REAL(posix_spawn_file_actions_addopen)(actions, fd, path, flags, mode);
-	if (error || !shim.on)
-		return error;
-	if (((flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC)) && shim.changes)
-		change_note(AT_FDCWD, path,
-			    (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL) ? FILE_ACTION_CREATE
-									       : FILE_ACTION_WRITE);
-	record_planned(fd, path, flags);
+	struct call call = { .operation = OPERATION_OPEN_LATER,
+			     .name = { .path = path, .directory = AT_FDCWD },
+			     .descriptor = fd,
+			     .error = -1 };
+	int error = EACCES;
+	call_set_open_flags(&call, (uint32_t)flags);
+	if (order_may(&call, OPERATION_OPEN_LATER))
+		error = call.error = REAL(posix_spawn_file_actions_addopen)(actions, fd, path,
+									    flags, mode);
+	order_came_back(&call, OPERATION_OPEN_LATER);
 	return error;
 }
 

@@ -9,8 +9,8 @@
 #include <stdarg.h>
 #include <sys/ioctl.h>
 
-#include "shim/preload/call.h"
 #include "shim/preload/real.h"
+#include "shim/preload/stations.h"
 #include "tracker/sys/sys.h"
 
 /* mkdir(2)'s and open(2)'s third argument is there only with these flags. */
@@ -53,222 +53,154 @@ static int open_marked(int directory, const char *path, int flags, mode_t mode)
 	return (int)fd;
 }
 
+/* What the guard left of an open's flags. */
+#define FLAGS write_check_flags(&own.check, flags)
+
+/* Ends the wrapper of an open: libc's function alone where a tool opens a file to read it, else
+ * between the stations. */
+#define OPEN(directory, open_by_libc) \
+	do { \
+		struct open_work own; \
+		own.check.path = NULL; \
+		if (open_is_plain(flags)) \
+			return open_plainly(open_by_libc, directory, path, flags); \
+		struct call call = open_call(OPERATION_OPEN, directory, path, flags, &own); \
+		PASS_STATIONS(&call, OPERATION_OPEN, open_came_back(&call, open_by_libc)); \
+		return call.descriptor; \
+	} while (0)
+
+/* The same of libc's function NAME with a mode, or in its place by the session's mark. */
+#define OPEN_MARKED(directory, open_by_libc) \
+	OPEN(directory, is_marked() ? open_marked(directory, path, FLAGS, mode) : open_by_libc)
+
 EXPORT int open(const char *path, int flags, ...)
 {
 	READ_MODE(flags, flags)
-	struct write_check check;
-	if (call_opens_plainly(flags))
-		return call_opened_plainly(REAL(open)(path, flags, mode), AT_FDCWD, path, flags);
-	if (!call_may_open(AT_FDCWD, path, flags, &check))
-		return -1;
-	int now = write_check_flags(&check, flags);
-	return call_opened(is_marked() ? open_marked(AT_FDCWD, path, now, mode)
-				       : REAL(open)(path, now, mode),
-			   AT_FDCWD, path, flags, &check);
+	OPEN_MARKED(AT_FDCWD, REAL(open)(path, FLAGS, mode));
 }
 
 EXPORT int open64(const char *path, int flags, ...)
 {
 	READ_MODE(flags, flags)
-	struct write_check check;
-	if (call_opens_plainly(flags))
-		return call_opened_plainly(REAL(open64)(path, flags, mode), AT_FDCWD, path, flags);
-	if (!call_may_open(AT_FDCWD, path, flags, &check))
-		return -1;
-	int now = write_check_flags(&check, flags);
-	return call_opened(is_marked() ? open_marked(AT_FDCWD, path, now, mode)
-				       : REAL(open64)(path, now, mode),
-			   AT_FDCWD, path, flags, &check);
+	OPEN_MARKED(AT_FDCWD, REAL(open64)(path, FLAGS, mode));
 }
 
 EXPORT int openat(int directory, const char *path, int flags, ...)
 {
 	READ_MODE(flags, flags)
-	struct write_check check;
-	if (call_opens_plainly(flags))
-		return call_opened_plainly(REAL(openat)(directory, path, flags, mode), directory,
-					   path, flags);
-	if (!call_may_open(directory, path, flags, &check))
-		return -1;
-	int now = write_check_flags(&check, flags);
-	return call_opened(is_marked() ? open_marked(directory, path, now, mode)
-				       : REAL(openat)(directory, path, now, mode),
-			   directory, path, flags, &check);
+	OPEN_MARKED(directory, REAL(openat)(directory, path, FLAGS, mode));
 }
 
 EXPORT int openat64(int directory, const char *path, int flags, ...)
 {
 	READ_MODE(flags, flags)
-	struct write_check check;
-	if (call_opens_plainly(flags))
-		return call_opened_plainly(REAL(openat64)(directory, path, flags, mode), directory,
-					   path, flags);
-	if (!call_may_open(directory, path, flags, &check))
-		return -1;
-	int now = write_check_flags(&check, flags);
-	return call_opened(is_marked() ? open_marked(directory, path, now, mode)
-				       : REAL(openat64)(directory, path, now, mode),
-			   directory, path, flags, &check);
+	OPEN_MARKED(directory, REAL(openat64)(directory, path, FLAGS, mode));
 }
 
 EXPORT int __open(const char *path, int flags, ...)
 {
 	READ_MODE(flags, flags)
-	struct write_check check;
-	if (call_opens_plainly(flags))
-		return call_opened_plainly(REAL(__open)(path, flags, mode), AT_FDCWD, path, flags);
-	if (!call_may_open(AT_FDCWD, path, flags, &check))
-		return -1;
-	int now = write_check_flags(&check, flags);
-	return call_opened(is_marked() ? open_marked(AT_FDCWD, path, now, mode)
-				       : REAL(__open)(path, now, mode),
-			   AT_FDCWD, path, flags, &check);
+	OPEN_MARKED(AT_FDCWD, REAL(__open)(path, FLAGS, mode));
 }
 
 EXPORT int __open64(const char *path, int flags, ...)
 {
 	READ_MODE(flags, flags)
-	struct write_check check;
-	if (call_opens_plainly(flags))
-		return call_opened_plainly(REAL(__open64)(path, flags, mode), AT_FDCWD, path,
-					   flags);
-	if (!call_may_open(AT_FDCWD, path, flags, &check))
-		return -1;
-	int now = write_check_flags(&check, flags);
-	return call_opened(is_marked() ? open_marked(AT_FDCWD, path, now, mode)
-				       : REAL(__open64)(path, now, mode),
-			   AT_FDCWD, path, flags, &check);
+	OPEN_MARKED(AT_FDCWD, REAL(__open64)(path, FLAGS, mode));
 }
 
 EXPORT int __open_2(const char *path, int flags)
 {
-	struct write_check check;
-	if (call_opens_plainly(flags))
-		return call_opened_plainly(REAL(__open_2)(path, flags), AT_FDCWD, path, flags);
-	if (!call_may_open(AT_FDCWD, path, flags, &check))
-		return -1;
-	return call_opened(REAL(__open_2)(path, write_check_flags(&check, flags)), AT_FDCWD, path,
-			   flags, &check);
+	OPEN(AT_FDCWD, REAL(__open_2)(path, FLAGS));
 }
 
 EXPORT int __open64_2(const char *path, int flags)
 {
-	struct write_check check;
-	if (call_opens_plainly(flags))
-		return call_opened_plainly(REAL(__open64_2)(path, flags), AT_FDCWD, path, flags);
-	if (!call_may_open(AT_FDCWD, path, flags, &check))
-		return -1;
-	return call_opened(REAL(__open64_2)(path, write_check_flags(&check, flags)), AT_FDCWD, path,
-			   flags, &check);
+	OPEN(AT_FDCWD, REAL(__open64_2)(path, FLAGS));
 }
 
 EXPORT int __openat_2(int directory, const char *path, int flags)
 {
-	struct write_check check;
-	if (call_opens_plainly(flags))
-		return call_opened_plainly(REAL(__openat_2)(directory, path, flags), directory,
-					   path, flags);
-	if (!call_may_open(directory, path, flags, &check))
-		return -1;
-	return call_opened(REAL(__openat_2)(directory, path, write_check_flags(&check, flags)),
-			   directory, path, flags, &check);
+	OPEN(directory, REAL(__openat_2)(directory, path, FLAGS));
 }
 
 EXPORT int __openat64_2(int directory, const char *path, int flags)
 {
-	struct write_check check;
-	if (call_opens_plainly(flags))
-		return call_opened_plainly(REAL(__openat64_2)(directory, path, flags), directory,
-					   path, flags);
-	if (!call_may_open(directory, path, flags, &check))
-		return -1;
-	return call_opened(REAL(__openat64_2)(directory, path, write_check_flags(&check, flags)),
-			   directory, path, flags, &check);
+	OPEN(directory, REAL(__openat64_2)(directory, path, FLAGS));
 }
 
 EXPORT int creat(const char *path, mode_t mode)
 {
-	struct write_check check;
-	if (!call_may_open(AT_FDCWD, path, CREATES, &check))
-		return -1;
-	if (check.path && check.holds)
-		return call_opened(REAL(open)(path, write_check_flags(&check, CREATES), mode),
-				   AT_FDCWD, path, CREATES, &check);
-	return call_opened(REAL(creat)(path, mode), AT_FDCWD, path, CREATES, &check);
+	const int flags = O_WRONLY | O_CREAT | O_TRUNC;
+	OPEN(AT_FDCWD, FLAGS != flags ? REAL(open)(path, FLAGS, mode) : REAL(creat)(path, mode));
 }
 
 EXPORT int creat64(const char *path, mode_t mode)
 {
-	struct write_check check;
-	if (!call_may_open(AT_FDCWD, path, CREATES, &check))
-		return -1;
-	if (check.path && check.holds)
-		return call_opened(REAL(open64)(path, write_check_flags(&check, CREATES), mode),
-				   AT_FDCWD, path, CREATES, &check);
-	return call_opened(REAL(creat64)(path, mode), AT_FDCWD, path, CREATES, &check);
+	const int flags = O_WRONLY | O_CREAT | O_TRUNC;
+	OPEN(AT_FDCWD,
+	     FLAGS != flags ? REAL(open64)(path, FLAGS, mode) : REAL(creat64)(path, mode));
 }
 
 EXPORT int open_by_handle_at(int mount, struct file_handle *handle, int flags)
 {
-	return call_opened(REAL(open_by_handle_at)(mount, handle, flags), AT_FDCWD, NULL, flags,
-			   NULL);
+	struct open_work own;
+	struct call call = open_call(OPERATION_OPEN_HANDLE, AT_FDCWD, NULL, flags, &own);
+	PASS_STATIONS(&call, OPERATION_OPEN_HANDLE,
+		      open_came_back(&call, REAL(open_by_handle_at)(mount, handle, flags)));
+	return call.descriptor;
 }
 
-/* Of a template's path, which is not the one that the file will have. */
-static bool may_make(const char *path)
-{
-	return call_may(RULE_READ | RULE_WRITE | RULE_CREATE, AT_FDCWD, path, false);
-}
-
-/* The file is new and its name stands in the template now. */
-static int made(int fd, const char *path, int flags)
-{
-	struct write_check check = { .path = NULL };
-	int all = (flags & ~O_ACCMODE) | O_RDWR | O_CREAT | O_EXCL;
-	if (fd >= 0 && shim.guards)
-		(void)call_refuses_open(AT_FDCWD, path, all, true, &check);
-	return call_opened(fd, AT_FDCWD, path, all, &check);
-}
+/* Ends the wrapper of a function that makes a file by a template's path.  Rules are asked of that
+ * path, which is not the one that the file will have. */
+#define MAKE_TEMPORARY(flags, make_by_libc) \
+	do { \
+		const int all = ((flags) & ~O_ACCMODE) | O_RDWR | O_CREAT | O_EXCL; \
+		struct open_work own; \
+		struct call call = open_call(OPERATION_OPEN_TEMPORARY, AT_FDCWD, path, all, &own); \
+		PASS_STATIONS(&call, OPERATION_OPEN_TEMPORARY, \
+			      open_temporary_came_back(&call, make_by_libc)); \
+		return call.descriptor; \
+	} while (0)
 
 EXPORT int mkstemp(char *path)
 {
-	return made(may_make(path) ? REAL(mkstemp)(path) : -1, path, 0);
+	MAKE_TEMPORARY(0, REAL(mkstemp)(path));
 }
 
 EXPORT int mkstemp64(char *path)
 {
-	return made(may_make(path) ? REAL(mkstemp64)(path) : -1, path, 0);
+	MAKE_TEMPORARY(0, REAL(mkstemp64)(path));
 }
 
 EXPORT int mkostemp(char *path, int flags)
 {
-	return made(may_make(path) ? REAL(mkostemp)(path, flags) : -1, path, flags);
+	MAKE_TEMPORARY(flags, REAL(mkostemp)(path, flags));
 }
 
 EXPORT int mkostemp64(char *path, int flags)
 {
-	return made(may_make(path) ? REAL(mkostemp64)(path, flags) : -1, path, flags);
+	MAKE_TEMPORARY(flags, REAL(mkostemp64)(path, flags));
 }
 
 EXPORT int mkstemps(char *path, int suffix_bytes)
 {
-	return made(may_make(path) ? REAL(mkstemps)(path, suffix_bytes) : -1, path, 0);
+	MAKE_TEMPORARY(0, REAL(mkstemps)(path, suffix_bytes));
 }
 
 EXPORT int mkstemps64(char *path, int suffix_bytes)
 {
-	return made(may_make(path) ? REAL(mkstemps64)(path, suffix_bytes) : -1, path, 0);
+	MAKE_TEMPORARY(0, REAL(mkstemps64)(path, suffix_bytes));
 }
 
 EXPORT int mkostemps(char *path, int suffix_bytes, int flags)
 {
-	return made(may_make(path) ? REAL(mkostemps)(path, suffix_bytes, flags) : -1, path, flags);
+	MAKE_TEMPORARY(flags, REAL(mkostemps)(path, suffix_bytes, flags));
 }
 
 EXPORT int mkostemps64(char *path, int suffix_bytes, int flags)
 {
-	return made(may_make(path) ? REAL(mkostemps64)(path, suffix_bytes, flags) : -1, path,
-		    flags);
+	MAKE_TEMPORARY(flags, REAL(mkostemps64)(path, suffix_bytes, flags));
 }
 
 EXPORT int close(int fd)

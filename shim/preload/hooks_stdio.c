@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "shim/preload/call.h"
 #include "shim/preload/real.h"
+#include "shim/preload/stations.h"
 #include "tracker/sys/sys.h"
 
 /* fopen(3)'s mode as open(2)'s flags. */
@@ -36,67 +36,60 @@ static int descriptor_of(FILE *stream)
 	return fd;
 }
 
-/* plan: as for call_opened().  Returns the stream. */
-static FILE *opened_stream(FILE *stream, const char *path, const char *mode,
-			   struct write_check *check)
+/* The call of a function that opens a stream; it is an open(2) by the stream's mode. */
+static inline struct call stream_call(const char *path, const char *mode, struct open_work *own)
 {
-	if (!shim.on || !path)
-		return stream;
-	int fd = stream ? descriptor_of(stream) : -1, flags = flags_of_mode(mode);
-	(void)call_opened(fd, AT_FDCWD, path, flags, NULL);
-	if (check && check->path)
-		write_check_opened(check, fd, flags, true);
-	if (fd >= 0 && __builtin_expect(shim.guards && guarded_any(), 0))
-		guarded_stream(fd, stream);
-	return stream;
+	struct call call = open_call(OPERATION_OPEN, AT_FDCWD, path, mode ? flags_of_mode(mode) : 0,
+				     own);
+	own->by_stream = true;
+	return call;
 }
 
-/* libc inspects the mode before it asks the kernel for anything. */
-static inline bool rules_refuse_stream(const char *path, const char *mode)
+static inline int stream_came_back(struct call *call, FILE *stream)
 {
-	return __builtin_expect(shim.rules.ops, 0) && path && mode &&
-	       call_rules_refuse_open(AT_FDCWD, path, flags_of_mode(mode));
+	return open_came_back(call, stream ? descriptor_of(stream) : -1);
 }
 
-/* What the guard alone says. */
-static bool may_replace_by_stream(const char *path, const char *mode, struct write_check *ret_check)
+/* What is put into it goes to its file behind our back. */
+static void follow_stream(const struct call *call, FILE *stream)
 {
-	ret_check->path = NULL;
-	if (__builtin_expect(!shim.guards, 1) || !path)
-		return true;
-	/* What libc opens it empties at once. */
-	int flags = flags_of_mode(mode);
-	return (flags & O_ACCMODE) == O_RDONLY ||
-	       !call_refuses_open(AT_FDCWD, path, flags, false, ret_check);
+	if (call->descriptor >= 0 && __builtin_expect(shim.guards && guarded_any(), 0))
+		guarded_stream(call->descriptor, stream);
 }
 
-static bool may_open_stream(const char *path, const char *mode, struct write_check *ret_check)
-{
-	ret_check->path = NULL;
-	return !rules_refuse_stream(path, mode) && may_replace_by_stream(path, mode, ret_check);
-}
+/* Ends the wrapper of a function that opens a stream.  libc inspects the mode before it asks the
+ * kernel for anything. */
+#define OPEN_STREAM(open_by_libc) \
+	do { \
+		FILE *stream = NULL; \
+		struct open_work own; \
+		struct call call = stream_call(path, mode, &own); \
+		if (open_is_plain((int)call.flags)) { \
+			stream = open_by_libc; \
+			(void)open_plainly(stream ? descriptor_of(stream) : -1, AT_FDCWD, path, \
+					   (int)call.flags); \
+			return stream; \
+		} \
+		PASS_STATIONS(&call, OPERATION_OPEN, \
+			      stream_came_back(&call, stream = open_by_libc)); \
+		follow_stream(&call, stream); \
+		return stream; \
+	} while (0)
 
 EXPORT FILE *fopen(const char *path, const char *mode)
 {
-	struct write_check check;
-	if (!may_open_stream(path, mode, &check))
-		return NULL;
-	return opened_stream(REAL(fopen)(path, mode), path, mode, &check);
+	OPEN_STREAM(REAL(fopen)(path, mode));
 }
 
 EXPORT FILE *fopen64(const char *path, const char *mode)
 {
-	struct write_check check;
-	if (!may_open_stream(path, mode, &check))
-		return NULL;
-	return opened_stream(REAL(fopen64)(path, mode), path, mode, &check);
+	OPEN_STREAM(REAL(fopen64)(path, mode));
 }
 
 /* What it was open for is closed, also where the new file cannot be opened. */
 static void reopening_stream(FILE *old, struct closing *ret_closing)
 {
 	int fd = shim.records || shim.guards ? descriptor_of(old) : -1;
-	ret_closing->fd = -1;
 	if (__builtin_expect(shim.tracks, 0))
 		reader_reopening(old);
 	if (fd >= 0 && shim.guards)
@@ -105,66 +98,70 @@ static void reopening_stream(FILE *old, struct closing *ret_closing)
 		descriptor_closing((unsigned)fd, (unsigned)fd);
 }
 
-EXPORT FILE *freopen(const char *path, const char *mode, FILE *old)
+/* Is the stream to be opened anew?  Where a rule refuses that the old one stays open.  libc closes
+ * the old file also where the new one cannot be opened: a refusal of what was written to it is not
+ * reported. */
+static bool may_reopen(struct call *call, FILE *old, struct closing *ret_closing)
 {
-	struct closing closing;
-	struct write_check check;
-	if (rules_refuse_stream(path, mode)) /* the old one stays open */
-		return NULL;
-	reopening_stream(old, &closing);
-	/* It closes the old file also where the new one cannot be opened: a refusal is not
-	 * reported. */
-	bool may = may_replace_by_stream(path, mode, &check);
-	FILE *stream = may ? REAL(freopen)(path, mode, old) : NULL;
-	(void)call_closed(0, &closing);
-	if (!may)
-		return NULL;
+	ret_closing->fd = -1;
+	if (!call->name.path) { /* the same file by another mode */
+		reopening_stream(old, ret_closing);
+		return true;
+	}
+	if (!order_may_by_rules(call, OPERATION_OPEN))
+		return false;
+	reopening_stream(old, ret_closing);
+	return order_may_by_guard(call, OPERATION_OPEN);
+}
+
+static FILE *reopened(struct call *call, FILE *stream, struct closing *closing)
+{
+	(void)call_closed(0, closing);
 	if (shim.views)
 		viewer_untrackable(); /* a descriptor, perhaps 1, now is another file */
-	return opened_stream(stream, path, mode, &check);
+	if (!call->name.path)
+		return stream;
+	call->error = stream ? stream_came_back(call, stream) : -1;
+	order_came_back(call, OPERATION_OPEN);
+	station_guarded(call, OPERATION_OPEN);
+	follow_stream(call, stream);
+	return stream;
+}
+
+#define REOPEN_STREAM(open_by_libc) \
+	do { \
+		struct closing closing; \
+		struct open_work own; \
+		struct call call = stream_call(path, mode, &own); \
+		return reopened(&call, may_reopen(&call, old, &closing) ? open_by_libc : NULL, \
+				&closing); \
+	} while (0)
+
+EXPORT FILE *freopen(const char *path, const char *mode, FILE *old)
+{
+	REOPEN_STREAM(REAL(freopen)(path, mode, old));
 }
 
 EXPORT FILE *freopen64(const char *path, const char *mode, FILE *old)
 {
-	struct closing closing;
-	struct write_check check;
-	if (rules_refuse_stream(path, mode)) /* the old one stays open */
-		return NULL;
-	reopening_stream(old, &closing);
-	/* It closes the old file also where the new one cannot be opened: a refusal is not
-	 * reported. */
-	bool may = may_replace_by_stream(path, mode, &check);
-	FILE *stream = may ? REAL(freopen64)(path, mode, old) : NULL;
-	(void)call_closed(0, &closing);
-	if (!may)
-		return NULL;
-	if (shim.views)
-		viewer_untrackable();
-	return opened_stream(stream, path, mode, &check);
+	REOPEN_STREAM(REAL(freopen64)(path, mode, old));
 }
 
 /* libio's own name for fopen, exported for old programs; so below. */
 EXPORT FILE *_IO_fopen(const char *path, const char *mode)
 {
-	struct write_check check;
-	if (!may_open_stream(path, mode, &check))
-		return NULL;
-	return opened_stream(REAL(_IO_fopen)(path, mode), path, mode, &check);
+	OPEN_STREAM(REAL(_IO_fopen)(path, mode));
 }
 
 /* A list of mounts is a stream over a file that the caller names. */
 EXPORT FILE *setmntent(const char *path, const char *mode)
 {
-	if (rules_refuse_stream(path, mode))
-		return NULL;
-	return opened_stream(REAL(setmntent)(path, mode), path, mode, NULL);
+	OPEN_STREAM(REAL(setmntent)(path, mode));
 }
 
 EXPORT FILE *__setmntent(const char *path, const char *mode)
 {
-	if (rules_refuse_stream(path, mode))
-		return NULL;
-	return opened_stream(REAL(__setmntent)(path, mode), path, mode, NULL);
+	OPEN_STREAM(REAL(__setmntent)(path, mode));
 }
 
 static void closing_stream(FILE *stream, struct closing *ret_closing)

@@ -7,6 +7,7 @@
 #include <linux/openat2.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -125,17 +126,8 @@ static bool was_named(const struct system_call *call, const long *arguments, lon
 {
 	const char *path = path_of(call->path, arguments);
 	int directory = directory_of(call->directory, arguments), error = ret < 0 ? -1 : 0;
-	uint32_t flags = system_call_flags(call, arguments);
 
 	switch ((enum operation)call->operation) {
-	case OPERATION_OPEN:
-	case OPERATION_OPEN_HANDLE:
-		if (call->number ==
-		    SYS_openat2) /* a failed call did not prove that they can be read */
-			flags = ret < 0 ? 0
-					: (uint32_t)((const struct open_how *)arguments[2])->flags;
-		(void)call_opened((int)ret, directory, path, (int)flags, NULL);
-		return true;
 	case OPERATION_DELETE:
 	case OPERATION_REMOVE_DIRECTORY:
 	case OPERATION_MAKE:
@@ -243,45 +235,64 @@ static bool is_made_by_name(const struct system_call *call, const long *argument
 	}
 }
 
-/* creat(2) becomes the open(2) that it stands for, where the guard inspects it: as
- * start_guarded(). */
-static int start_creating(const struct system_call *call, long *number, long *arguments,
-			  struct write_check *check)
+/* Makes an open, by the flags that the guard left of it: then creat(2) becomes the open(2) that it
+ * stands for. */
+static int open_by_kernel(const struct system_call *form, const long *given,
+			  const struct write_check *check, uint32_t flags)
 {
-	if (!call_may_open(AT_FDCWD, TEXT(0), (int)call->more_flags, check))
-		return -2;
+	uint32_t now = (uint32_t)write_check_flags(check, (int)flags);
+	long number = form->number, arguments[6];
+
+	memcpy(arguments, given, sizeof(arguments));
+	if (now != flags && form->flags != NO_PLACE)
+		arguments[form->flags] = (long)now;
 #ifdef SYS_open
-	if (check->path) {
-		*number = SYS_open;
+	if (now != flags && form->flags == NO_PLACE) {
+		number = SYS_open;
 		arguments[2] = arguments[1];
-		arguments[1] = (long)call->more_flags;
-		return 1;
+		arguments[1] = (long)now;
 	}
 #endif
-	return -1;
+	return (int)REAL(syscall)(number, arguments[0], arguments[1], arguments[2], arguments[3],
+				  arguments[4], arguments[5]);
 }
 
-/* Opening and writing are left to the kernel: libc's functions can be cancelled (pthreads(7)), this
- * one cannot.
- * Returns which argument holds the flags of an open that is inspected, with what it opens; -1 for
- * other calls; -2 where the call has to fail. */
-static int start_guarded(const struct system_call *call, long *number, long *arguments,
-			 struct write_check *check)
+/* May an open be made?  openat2(2) has its flags in the caller's memory, and the guard does not
+ * inspect it. */
+static bool may_open(const struct system_call *form, const long *arguments, struct call *call)
 {
-	if (!data_may(call, arguments))
-		return -2;
-	if (call->operation != OPERATION_OPEN)
-		return -1;
-	if (call->flags == NO_PLACE)
-		return start_creating(call, number, arguments, check);
-	int directory = directory_of(call->directory, arguments);
-	const char *path = TEXT(call->path);
-	if (call->number == SYS_openat2) { /* the guard does not inspect this one */
+	const struct open_how *how = DATA(2);
+
+	if (form->number != SYS_openat2)
+		return order_may(call, call->operation);
+	if (!shim.rules.ops || !launch_is_readable(how))
+		return true;
+	call_set_open_flags(call, (uint32_t)how->flags);
+	return order_may_by_rules(call, call->operation);
+}
+
+/* An open, which is left to the kernel: libc's functions can be cancelled (pthreads(7)), this one
+ * cannot. */
+static long open_by_number(const struct system_call *form, const long *arguments)
+{
+	struct open_work own;
+	struct call call;
+
+	own.check.path = NULL;
+	own.by_stream = own.has_facts = false;
+	call_of_number(form, arguments, &call);
+	call.own = &own;
+	call.error = -1;
+	if (may_open(form, arguments, &call)) {
+		call.error = open_came_back(
+			&call, open_by_kernel(form, arguments, &own.check, call.flags));
 		const struct open_how *how = DATA(2);
-		bool asks = shim.rules.ops && launch_is_readable(how);
-		return asks && call_rules_refuse_open(directory, path, (int)how->flags) ? -2 : -1;
+		if (form->number == SYS_openat2) /* one that failed proved no memory readable */
+			call_set_open_flags(&call, call.error ? 0 : (uint32_t)how->flags);
 	}
-	return call_may_open(directory, path, INT(call->flags), check) ? call->flags : -2;
+	order_came_back(&call, call.operation);
+	station_guarded(&call, call.operation);
+	return call.descriptor;
 }
 
 EXPORT long syscall(long number, ...)
@@ -304,20 +315,16 @@ EXPORT long syscall(long number, ...)
 				(char *const *)arguments[2], (char *const *)arguments[3],
 				(int)arguments[4]);
 	const struct system_call *call = system_call_find(number);
-	struct write_check check = { .path = NULL };
-	int flags_at = -1;
-	long flags = 0;
+	if (call && shim.on && operation_is_of_open(call->operation))
+		return open_by_number(call, arguments);
 	/* What a viewer does here is untrackable. */
 	if (call && ((shim.guards && !shim.views) || shim.rules.ops)) {
 		if (is_made_by_name(call, arguments, &ret))
 			return ret;
-		flags_at = start_guarded(call, &number, arguments, &check);
-		if (flags_at == -2)
+		/* Writing is left to the kernel: libc's functions can be cancelled (pthreads(7)),
+		 * this one cannot. */
+		if (!data_may(call, arguments))
 			return -1;
-		if (flags_at >= 0) {
-			flags = arguments[flags_at];
-			arguments[flags_at] = write_check_flags(&check, (int)flags);
-		}
 	}
 	struct closing closing = { .fd = -1 };
 	if (shim.on && number == SYS_close) { /* after it, the number may be another thread's */
@@ -331,11 +338,6 @@ EXPORT long syscall(long number, ...)
 	}
 	ret = REAL(syscall)(number, arguments[0], arguments[1], arguments[2], arguments[3],
 			    arguments[4], arguments[5]);
-	if (flags_at >= 0) {
-		arguments[flags_at] = flags;
-		ret = write_check_emptied(&check, (int)ret);
-		write_check_opened(&check, (int)ret, (int)flags, false);
-	}
 	if (call && shim.on && !was_named(call, arguments, ret) && ret >= 0)
 		was_called(call, arguments, ret);
 	if (closing.fd >= 0 && guarded_closed(&closing) < 0 && number == SYS_close)

@@ -1,5 +1,5 @@
 /*
- * The stations of a call about names, data or metadata inside a process (shim/call/order.h), for
+ * The stations of a call about names, opens, data or metadata inside a process (shim/call/order.h), for
  * its wrappers and for syscall().
  */
 #ifndef SEEN_SHIM_STATIONS_H
@@ -8,6 +8,7 @@
 #include "shim/call/call.h"
 #include "shim/preload/call.h"
 #include "shim/preload/stations_data.h"
+#include "shim/preload/stations_open.h"
 
 /* stations_let(), stations_guard(): may the call be made?  False: it fails; errno says why.
  * stations_guard() starts the check that `own` of the call points to; a refusal of either ends it. */
@@ -31,14 +32,22 @@ static inline bool station_guard(struct call *call, enum operation operation)
 {
 	if (operation_is_of_data(operation))
 		return guard_data(call, operation);
-	return __builtin_expect(!shim.guards, 1) || stations_guard(call);
+	if (__builtin_expect(!shim.guards, 1))
+		return true;
+	if (operation_is_of_open(operation))
+		return guard_open(call, operation);
+	return stations_guard(call);
 }
 
 static inline void station_observe(struct call *call, enum operation operation)
 {
 	if (operation_is_of_data(operation))
 		observe_data(call, operation);
-	else if (shim.on)
+	else if (!shim.on)
+		return;
+	else if (operation_is_of_open(operation))
+		observe_open(call, operation);
+	else
 		stations_observe(call);
 }
 
@@ -48,11 +57,24 @@ static inline void station_journal(struct call *call, enum operation operation)
 		journal_data(call, operation);
 	else if (!shim.on)
 		return;
+	else if (operation_is_of_open(operation))
+		journal_open(call, operation);
 	else if (operation == OPERATION_METADATA_OF_DESCRIPTOR)
 		record_descriptor(JOURNAL_METADATA, call->error != 0, call->name.directory,
 				  call->flags, call->amount);
 	else
 		stations_journal(call);
+}
+
+/* The call is over: ends what GUARD began. */
+static inline void station_guarded(struct call *call, enum operation operation)
+{
+	if (!(OPERATIONS[operation].stations & STATION_GUARD))
+		return;
+	if (operation_is_of_open(operation))
+		guarded_open(call);
+	else
+		stations_guarded(call);
 }
 
 #include "shim/call/order.h"
@@ -62,8 +84,7 @@ static inline void station_journal(struct call *call, enum operation operation)
 	do { \
 		(call)->error = order_may(call, OPERATION) ? (call_by_libc) : -1; \
 		order_came_back(call, OPERATION); \
-		if (OPERATIONS[OPERATION].stations & STATION_GUARD) \
-			stations_guarded(call); \
+		station_guarded(call, OPERATION); \
 	} while (0)
 
 #endif

@@ -25,6 +25,12 @@ SHELL_WAYS = {
     "python": ("python3 -c 'print(\"new\", file=open(\"f\", \"w\"))'", b"new\n"),
     "perl -pi": ("perl -pi -e 's/line/LINE/' f", ""),
     "ln -f": ("echo new > g; ln -f g f", b"new\n"),
+    "setmntent": (
+        "python3 -c 'import ctypes, os\nlibc = ctypes.CDLL(None, use_errno=True); libc.setmntent.restype = ctypes.c_void_p\n"
+        "stream = ctypes.c_void_p(libc.setmntent(b\"f\", b\"w\"))\n"
+        "libc.endmntent(stream) if stream else exit(os.strerror(ctypes.get_errno()))'",
+        b"",
+    ),
 }
 if os.uname().machine == "x86_64":  # where there is such a call
     SHELL_WAYS["syscall creat"] = (
