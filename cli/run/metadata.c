@@ -11,6 +11,7 @@
 
 #include "cli/base/message.h"
 #include "cli/base/text.h"
+#include "cli/run/metadata_records.h"
 #include "cli/session/owned.h"
 #include "cli/session/store.h"
 #include "tracker/content/file.h"
@@ -26,24 +27,7 @@ enum {
 	WRITE_MS = 1000,
 	WRITE_SHARE =
 		20, /* writing takes no more than this part of the time: a large file is written less often */
-	KINDS = 5,
 	NS_PER_MS = 1000000,
-};
-
-/* One interaction's record.  Dates: milliseconds since 1970, 0: none. */
-struct entry {
-	enum source source;
-	uint64_t agent_read_ms;
-	uint64_t agent_edit_ms;
-	uint64_t user_edit_ms;
-};
-
-/* A file in the agent's context.  Its last entry is the active one. */
-struct record {
-	char *path; /* relative to the workspace, as in JSON (text_json()) */
-	struct entry entries[METADATA_STALE_MAX + 1];
-	size_t count;
-	uint64_t handled_ns[KINDS]; /* of each kind, the time of the last one */
 };
 
 static struct {
@@ -51,10 +35,7 @@ static struct {
 	char directory[SEGMENT_PATH_BYTES];
 	int lock; /* of the segment's file: who has it locked writes; -1 */
 	bool is_mine;
-	struct record **records; /* in order of their first interaction */
-	size_t count, capacity;
-	size_t *index;     /* open addressing by path: place in records + 1; 0: empty */
-	size_t index_size; /* a power of two */
+	struct metadata_records records;
 	uint64_t *checked; /* of each slot of the table: a digest of what was seen in it */
 	uint64_t base_ns;  /* what happened until then is in the file that was taken up */
 	uint64_t until_ms;
@@ -87,127 +68,6 @@ static void print_warning(void)
 	kept.is_noted = false;
 }
 
-/* ---- records ---- */
-
-static size_t hash_of(const char *text)
-{
-	uint64_t hash = 0xcbf29ce484222325u;
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
-	return (size_t)(hash ^ (hash >> 32));
-}
-
-static size_t *place_of(const char *path)
-{
-	size_t at = hash_of(path);
-	for (;; at++) {
-		size_t *place = &kept.index[at & (kept.index_size - 1)];
-		if (!*place || strcmp(kept.records[*place - 1]->path, path) == 0)
-			return place;
-	}
-}
-
-static struct record *find_record(const char *path)
-{
-	size_t place = kept.index_size ? *place_of(path) : 0;
-	return place ? kept.records[place - 1] : NULL;
-}
-
-/* Makes room for one more. */
-static bool grow(void)
-{
-	if (kept.count == kept.capacity) {
-		size_t capacity = kept.capacity ? kept.capacity * 2 : 64;
-		struct record **grown = realloc(kept.records, capacity * sizeof(struct record *));
-		if (!grown)
-			return false;
-		kept.records = grown;
-		kept.capacity = capacity;
-	}
-	if (kept.count * 2 >= kept.index_size) {
-		size_t size = kept.index_size ? kept.index_size * 2 : 256;
-		size_t *index = calloc(size, sizeof(*index));
-		if (!index)
-			return false;
-		free(kept.index);
-		kept.index = index;
-		kept.index_size = size;
-		for (size_t i = 0; i < kept.count; i++)
-			*place_of(kept.records[i]->path) = i + 1;
-	}
-	return true;
-}
-
-static struct record *add_record(const char *path)
-{
-	struct record *record = calloc(1, sizeof(*record));
-
-	if (record)
-		record->path = strdup(path);
-	if (!record || !record->path || !grow()) {
-		if (record)
-			free(record->path);
-		free(record);
-		return NULL;
-	}
-	for (int i = 0; i < KINDS; i++)
-		record->handled_ns[i] = kept.base_ns;
-	kept.records[kept.count++] = record;
-	*place_of(path) = kept.count;
-	return record;
-}
-
-static void drop_records(void)
-{
-	for (size_t i = 0; i < kept.count; i++) {
-		free(kept.records[i]->path);
-		free(kept.records[i]);
-	}
-	free(kept.records);
-	free(kept.index);
-	kept.records = NULL;
-	kept.index = NULL;
-	kept.count = kept.capacity = kept.index_size = 0;
-}
-
-static struct entry *add_entry(struct record *record, const struct entry *entry)
-{
-	enum { MAX = sizeof(record->entries) / sizeof(record->entries[0]) };
-
-	if (record->count == MAX) {
-		memmove(record->entries, record->entries + 1, (MAX - 1) * sizeof(*entry));
-		record->count--;
-	}
-	record->entries[record->count] = *entry;
-	return &record->entries[record->count++];
-}
-
-/* A new interaction: the entry that was active is stale, and the new one has its dates. */
-static void interact(struct record *record, enum source source, uint64_t time_ms)
-{
-	struct entry before = { .source = SOURCE_NONE };
-
-	if (record->count)
-		before = record->entries[record->count - 1];
-	struct entry *entry = add_entry(record, &before);
-	entry->source = source;
-	switch (source) {
-	case SOURCE_READ:
-	case SOURCE_MENTIONED:
-		entry->agent_read_ms = time_ms;
-		entry->user_edit_ms = 0;
-		break;
-	case SOURCE_AGENT:
-		entry->agent_edit_ms = time_ms;
-		break;
-	case SOURCE_USER:
-		entry->user_edit_ms = time_ms;
-		break;
-	default:
-		break; /* a tool's edit has no date of its own */
-	}
-}
-
 /* ---- what happened ---- */
 
 struct happened {
@@ -222,7 +82,7 @@ static void interactions(const struct file_slot *file, bool closing, struct happ
 	bool edits = !file->writer || closing;
 	/* What edited it last was a tool, where it was not the agent. */
 	bool by_tool = file->last_edit_realtime_ns > file->agent_edit_realtime_ns;
-	const struct happened all[KINDS] = {
+	const struct happened all[METADATA_KINDS] = {
 		{ SOURCE_READ, file->agent_read_realtime_ns },
 		{ SOURCE_MENTIONED, file->mention_realtime_ns },
 		{ SOURCE_AGENT, edits ? file->agent_edit_realtime_ns : 0 },
@@ -230,7 +90,7 @@ static void interactions(const struct file_slot *file, bool closing, struct happ
 		{ SOURCE_USER, file->user_edit_realtime_ns },
 	};
 
-	for (int i = 0; i < KINDS; i++) {
+	for (int i = 0; i < METADATA_KINDS; i++) {
 		int at = i;
 		for (; at > 0 && ret_happened[at - 1].time_ns > all[i].time_ns; at--)
 			ret_happened[at] = ret_happened[at - 1];
@@ -249,7 +109,7 @@ static int kind_of(enum source source)
 }
 
 /* Edit tools read a file several times in a row: that is one request. */
-static bool is_same_read(const struct record *record, enum source source, uint64_t time_ns)
+static bool is_same_read(const struct metadata_record *record, enum source source, uint64_t time_ns)
 {
 	uint64_t burst_ns = kept.session->segment.settings->notice_burst_ms * NS_PER_MS;
 
@@ -261,15 +121,17 @@ static bool is_same_read(const struct record *record, enum source source, uint64
 static void add_slot(const struct file_slot *file, bool closing)
 {
 	char path[SEGMENT_PATH_BYTES];
-	struct happened happened[KINDS];
+	struct happened happened[METADATA_KINDS];
 
 	interactions(file, closing, happened);
-	if (happened[KINDS - 1].time_ns <= kept.base_ns ||
+	if (happened[METADATA_KINDS - 1].time_ns <= kept.base_ns ||
 	    file_path(&kept.session->segment, file, path, sizeof(path)) < 0)
 		return;
 	json_t *text = text_json(path_relative(&kept.session->segment, path));
-	struct record *record = text ? find_record(json_string_value(text)) : NULL;
-	for (int i = 0; i < KINDS && text; i++) {
+	struct metadata_record *record = text ? metadata_find(&kept.records,
+							      json_string_value(text))
+					      : NULL;
+	for (int i = 0; i < METADATA_KINDS && text; i++) {
 		enum source source = happened[i].source;
 		uint64_t time_ns = happened[i].time_ns;
 		bool comes_in = source == SOURCE_READ || source == SOURCE_MENTIONED ||
@@ -279,11 +141,11 @@ static void add_slot(const struct file_slot *file, bool closing)
 		/* What others do to a file that the agent has nothing to do with is none of its
 		 * context. */
 		if (!record && comes_in)
-			record = add_record(json_string_value(text));
+			record = metadata_add(&kept.records, json_string_value(text), kept.base_ns);
 		if (!record)
 			continue;
 		if (!is_same_read(record, source, time_ns))
-			interact(record, source, time_ns / NS_PER_MS);
+			metadata_interact(record, source, time_ns / NS_PER_MS);
 		else
 			record->entries[record->count - 1].agent_read_ms = time_ns / NS_PER_MS;
 		record->handled_ns[kind_of(source)] = time_ns;
@@ -331,9 +193,9 @@ static json_t *json_date(uint64_t time_ms)
 	return time_ms ? json_integer((json_int_t)time_ms) : json_null();
 }
 
-static json_t *json_entry(const struct record *record, size_t at)
+static json_t *json_entry(const struct metadata_record *record, size_t at)
 {
-	const struct entry *entry = &record->entries[at];
+	const struct metadata_entry *entry = &record->entries[at];
 	json_t *object = json_object();
 
 	(void)json_object_set_new(object, "path", json_string(record->path));
@@ -352,9 +214,9 @@ static char *make_text(void)
 	const char *root = segment_text(segment, segment->settings->paths_workspace, NULL);
 	json_t *document = json_object(), *files = json_array();
 
-	for (size_t i = 0; i < kept.count; i++)
-		for (size_t at = 0; at < kept.records[i]->count; at++)
-			if (json_array_append_new(files, json_entry(kept.records[i], at)) < 0) {
+	for (size_t i = 0; i < kept.records.count; i++)
+		for (size_t at = 0; at < kept.records.all[i]->count; at++)
+			if (json_array_append_new(files, json_entry(kept.records.all[i], at)) < 0) {
 				/* half a list is none */
 				json_decref(files);
 				json_decref(document);
@@ -476,8 +338,8 @@ static bool read_entry(const json_t *object)
 {
 	const char *path = json_string_value(json_object_get(object, "path"));
 	const char *state = json_string_value(json_object_get(object, "record_state"));
-	struct entry entry = { .source = source_of(json_string_value(
-				       json_object_get(object, "record_source"))) };
+	struct metadata_entry entry = { .source = source_of(json_string_value(
+						json_object_get(object, "record_source"))) };
 
 	if (!path || !path[0] || !state ||
 	    (strcmp(state, "active") != 0 && strcmp(state, "stale") != 0) || !entry.source ||
@@ -485,10 +347,10 @@ static bool read_entry(const json_t *object)
 	    !read_date(object, "agent_edit_date", &entry.agent_edit_ms) ||
 	    !read_date(object, "user_edit_date", &entry.user_edit_ms))
 		return false;
-	struct record *record = find_record(path);
+	struct metadata_record *record = metadata_find(&kept.records, path);
 	if (!record)
-		record = add_record(path);
-	return record && add_entry(record, &entry);
+		record = metadata_add(&kept.records, path, kept.base_ns);
+	return record && metadata_add_entry(record, &entry);
 }
 
 /* Takes over what a document says.  False: it is none of this session's. */
@@ -538,7 +400,7 @@ static void resume(void)
 	char path[SEGMENT_PATH_BYTES];
 	json_error_t json_error;
 
-	drop_records();
+	metadata_drop(&kept.records);
 	kept.base_ns = kept.until_ms = 0;
 	kept.is_dirty = true;
 	if (path_in(path, sizeof(path), "") < 0)
@@ -555,7 +417,7 @@ static void resume(void)
 	if (document && read_document(document)) {
 		kept.is_dirty = false;
 	} else {
-		drop_records();
+		metadata_drop(&kept.records);
 		kept.base_ns = kept.until_ms = 0;
 		set_aside(path);
 	}
@@ -634,7 +496,7 @@ void metadata_close(void)
 	if (kept.lock >= 0)
 		(void)close(kept.lock);
 	kept.lock = -1;
-	drop_records();
+	metadata_drop(&kept.records);
 	free(kept.checked);
 	kept.checked = NULL;
 	kept.session = NULL;
