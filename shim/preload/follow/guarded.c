@@ -29,80 +29,6 @@
 #include "tracker/sys/chunk.h"
 #include "tracker/sys/sys.h"
 
-enum {
-	DESCRIPTORS = 1024,
-	TAIL_BYTES = SEGMENT_NONCE_BYTES - 1,
-};
-
-enum state {
-	WRITE_NONE,
-	WRITE_TAKEN, /* a thread fills it in, or takes it out */
-	WRITE_OPEN,
-};
-
-enum marks {
-	MARK_STREAM = 1,    /* libc writes, also after the process's exit handlers */
-	MARK_INHERITED = 2, /* fork's parent, or another image, opened it */
-	MARK_MAPPED = 4,
-	MARK_CHECKS = 8,    /* a notice written to it is refused */
-	MARK_KEPT = 16,     /* `before` is in the content store */
-	MARK_NEW = 32,      /* there was nothing before */
-	MARK_REFUSED = 64,  /* a notice was: nothing is written by this opening any more */
-	MARK_TOUCHED = 256, /* something was destroyed by it, or written */
-	MARK_REST =
-		128, /* another process opened it: what is behind `start_bytes` is this program's */
-};
-
-/* A descriptor that this process writes to a file by. */
-static struct write_entry {
-	uint32_t state;
-	uint32_t tail_bytes;
-	struct opening opening;
-	char tail[TAIL_BYTES]; /* the last bytes written: a nonce may come in two parts */
-} entries[DESCRIPTORS];
-unsigned writes_entries; /* from here on none was ever used */
-
-static struct write_entry *entry_of(int fd)
-{
-	if ((unsigned)fd >= DESCRIPTORS ||
-	    (unsigned)fd >= __atomic_load_n(&writes_entries, __ATOMIC_RELAXED))
-		return NULL;
-	struct write_entry *entry = &entries[fd];
-	return __atomic_load_n(&entry->state, __ATOMIC_ACQUIRE) == WRITE_OPEN ? entry : NULL;
-}
-
-/* Fills in an entry.  What stood there before was never reported. */
-static void store_entry(int fd, const struct opening *opening)
-{
-	if ((unsigned)fd >= DESCRIPTORS)
-		return;
-	struct write_entry *entry = &entries[fd];
-	if (__atomic_exchange_n(&entry->state, WRITE_TAKEN, __ATOMIC_ACQ_REL) == WRITE_TAKEN)
-		return;
-	entry->opening = *opening;
-	entry->tail_bytes = 0;
-	unsigned end = __atomic_load_n(&writes_entries, __ATOMIC_RELAXED);
-	while (end <= (unsigned)fd &&
-	       !__atomic_compare_exchange_n(&writes_entries, &end, (unsigned)fd + 1, true,
-					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-		;
-	__atomic_store_n(&entry->state, WRITE_OPEN, __ATOMIC_RELEASE);
-}
-
-static void drop_entry(int fd)
-{
-	if ((unsigned)fd < DESCRIPTORS)
-		__atomic_store_n(&entries[fd].state, WRITE_NONE, __ATOMIC_RELEASE);
-}
-
-/* Is the entry's file still what the descriptor is open for? */
-static bool is_same_file(int fd, const struct opening *opening)
-{
-	struct stat stat;
-	return sys_fstat(fd, &stat) == 0 && stat.st_dev == opening->dev &&
-	       stat.st_ino == opening->ino;
-}
-
 void write_check_opened(struct write_check *check, int fd, int flags, bool stream)
 {
 	struct opening opening;
@@ -122,13 +48,14 @@ void write_check_opened(struct write_check *check, int fd, int flags, bool strea
 			.key = check->answer.file_key,
 			.before = check->answer.before,
 			.knows = check->answer.knows,
-			.marks = (stream ? MARK_STREAM : 0) | (check->answer.kept ? MARK_KEPT : 0) |
-				 (flags & O_APPEND ? 0 : MARK_CHECKS) |
-				 (check->answer.reason == GUARD_NEW ? MARK_NEW : 0) |
-				 (flags & O_TRUNC ? MARK_TOUCHED : 0),
+			.marks = (stream ? OPENING_STREAM : 0) |
+				 (check->answer.kept ? OPENING_KEPT : 0) |
+				 (flags & O_APPEND ? 0 : OPENING_CHECKS) |
+				 (check->answer.reason == GUARD_NEW ? OPENING_NEW : 0) |
+				 (flags & O_TRUNC ? OPENING_TOUCHED : 0),
 			.starts = shim_starts(),
 		};
-		store_entry(fd, &opening);
+		guarded_store(fd, &opening);
 	}
 	write_check_finish(check);
 	errno = saved_errno;
@@ -152,7 +79,7 @@ static void keep_what_is_there(int fd)
 /* fd: for writing. */
 static int write_into(int fd, const struct opening *opening, uint64_t rest)
 {
-	if (opening->marks & (MARK_NEW | MARK_REST))
+	if (opening->marks & (OPENING_NEW | OPENING_REST))
 		return (int)sys_call3(SYS_ftruncate, fd, (long)rest, 0);
 	return contents_restore(&shim.segment, &opening->before, fd);
 }
@@ -160,15 +87,15 @@ static int write_into(int fd, const struct opening *opening, uint64_t rest)
 /* Puts back what was there before the file was opened.  fd: for reading or writing. */
 static bool restore(int fd, const struct opening *opening)
 {
-	uint64_t rest = opening->marks & MARK_REST ? opening->start_bytes : 0;
-	bool cuts = opening->marks & (MARK_NEW | MARK_REST);
+	uint64_t rest = opening->marks & OPENING_REST ? opening->start_bytes : 0;
+	bool cuts = opening->marks & (OPENING_NEW | OPENING_REST);
 	struct stat stat;
 
 	if (sys_fstat(fd, &stat) < 0)
 		return false;
 	if (cuts && (uint64_t)stat.st_size <= rest)
 		return true;
-	if (!cuts && !(opening->marks & MARK_KEPT))
+	if (!cuts && !(opening->marks & OPENING_KEPT))
 		return false;
 	if (write_check_may_be_locked(
 		    &stat)) /* to open it and to close that would give the locks up */
@@ -201,14 +128,14 @@ static void note_refusal(int fd)
 
 static bool may_check(const struct opening *opening)
 {
-	return (opening->marks & MARK_CHECKS) && write_check_is_kept_clean(opening->key);
+	return (opening->marks & OPENING_CHECKS) && write_check_is_kept_clean(opening->key);
 }
 
 /* Is a part of the tail and of what follows it the nonce? */
 static bool meets_nonce(const struct write_entry *entry, const char *data, size_t size_bytes)
 {
-	char both[2 * TAIL_BYTES];
-	size_t more = size_bytes < TAIL_BYTES ? size_bytes : TAIL_BYTES;
+	char both[2 * GUARDED_REST_BYTES];
+	size_t more = size_bytes < GUARDED_REST_BYTES ? size_bytes : GUARDED_REST_BYTES;
 
 	memcpy(both, entry->tail, entry->tail_bytes);
 	memcpy(both + entry->tail_bytes, data, more);
@@ -217,13 +144,14 @@ static bool meets_nonce(const struct write_entry *entry, const char *data, size_
 
 static void keep_rest(struct write_entry *entry, const char *data, size_t size_bytes)
 {
-	if (size_bytes >= TAIL_BYTES) {
-		memcpy(entry->tail, data + size_bytes - TAIL_BYTES, TAIL_BYTES);
-		entry->tail_bytes = TAIL_BYTES;
+	if (size_bytes >= GUARDED_REST_BYTES) {
+		memcpy(entry->tail, data + size_bytes - GUARDED_REST_BYTES, GUARDED_REST_BYTES);
+		entry->tail_bytes = GUARDED_REST_BYTES;
 		return;
 	}
-	size_t kept = entry->tail_bytes + size_bytes > TAIL_BYTES ? TAIL_BYTES - size_bytes
-								  : entry->tail_bytes;
+	size_t kept = entry->tail_bytes + size_bytes > GUARDED_REST_BYTES
+			      ? GUARDED_REST_BYTES - size_bytes
+			      : entry->tail_bytes;
 	memmove(entry->tail, entry->tail + entry->tail_bytes - kept, kept);
 	memcpy(entry->tail + kept, data, size_bytes);
 	entry->tail_bytes = (uint32_t)(kept + size_bytes);
@@ -246,12 +174,12 @@ static bool is_memory(const void *data, size_t size_bytes)
  * something else now. */
 static void close_opening(const struct opening *opening)
 {
-	unsigned end = __atomic_load_n(&writes_entries, __ATOMIC_RELAXED);
+	unsigned end = __atomic_load_n(&guarded_end, __ATOMIC_RELAXED);
 
 	for (unsigned fd = 0; fd < end; fd++)
-		if (__atomic_load_n(&entries[fd].state, __ATOMIC_ACQUIRE) == WRITE_OPEN &&
-		    entries[fd].opening.number == opening->number)
-			(void)__atomic_fetch_or(&entries[fd].opening.marks, MARK_REFUSED,
+		if (__atomic_load_n(&guarded_entries[fd].state, __ATOMIC_ACQUIRE) == ENTRY_OPEN &&
+		    guarded_entries[fd].opening.number == opening->number)
+			(void)__atomic_fetch_or(&guarded_entries[fd].opening.marks, OPENING_REFUSED,
 						__ATOMIC_RELAXED);
 }
 
@@ -259,18 +187,18 @@ static bool refuse(int fd, const struct opening *opening)
 {
 	struct stat stat;
 
-	if (!is_same_file(fd, opening))
+	if (!guarded_is_same_file(fd, opening))
 		return false;
 	/* What others opened for this program goes on: it may be a log. */
-	if (!(opening->marks & MARK_REST)) {
+	if (!(opening->marks & OPENING_REST)) {
 		/* Where nothing was done yet there is nothing to be put back. */
-		bool is_back = !(opening->marks & (MARK_TOUCHED | MARK_MAPPED)) ||
+		bool is_back = !(opening->marks & (OPENING_TOUCHED | OPENING_MAPPED)) ||
 			       restore(fd, opening);
 		close_opening(opening);
 		if (sys_fstat(fd, &stat) == 0)
-			write_check_note_refused(&stat, is_back && (opening->marks & MARK_KEPT));
+			write_check_note_refused(&stat, is_back && (opening->marks & OPENING_KEPT));
 		/* The process that this is a copy of shares the offset, and may go on. */
-		if (is_back && (opening->marks & MARK_INHERITED))
+		if (is_back && (opening->marks & OPENING_INHERITED))
 			(void)sys_lseek(fd, 0, SEEK_END);
 	}
 	note_refusal(fd);
@@ -280,11 +208,11 @@ static bool refuse(int fd, const struct opening *opening)
 
 bool guarded_refuses(int fd, const void *data, size_t size_bytes)
 {
-	struct write_entry *entry = entry_of(fd);
+	struct write_entry *entry = guarded_entry(fd);
 
 	if (!entry || shim.sandboxed || in_vfork_child() || !may_check(&entry->opening))
 		return false;
-	if ((entry->opening.marks & MARK_REFUSED) && is_same_file(fd, &entry->opening)) {
+	if ((entry->opening.marks & OPENING_REFUSED) && guarded_is_same_file(fd, &entry->opening)) {
 		errno = EIO;
 		return true;
 	}
@@ -294,13 +222,13 @@ bool guarded_refuses(int fd, const void *data, size_t size_bytes)
 	    meets_nonce(entry, data, size_bytes))
 		return refuse(fd, &entry->opening);
 	keep_rest(entry, data, size_bytes);
-	entry->opening.marks |= MARK_TOUCHED;
+	entry->opening.marks |= OPENING_TOUCHED;
 	return false;
 }
 
 bool guarded_refuses_parts(int fd, const struct iovec *parts, int count)
 {
-	struct write_entry *entry = entry_of(fd);
+	struct write_entry *entry = guarded_entry(fd);
 
 	if (!entry || shim.sandboxed || in_vfork_child() || count <= 0 || count > IOV_MAX ||
 	    !is_memory(parts, (size_t)count * sizeof(*parts)))
@@ -311,39 +239,26 @@ bool guarded_refuses_parts(int fd, const struct iovec *parts, int count)
 	return false;
 }
 
-/* Is another descriptor of this process a copy of that one? */
-static bool has_copy(int fd, uint64_t number)
-{
-	unsigned end = __atomic_load_n(&writes_entries, __ATOMIC_RELAXED);
-
-	for (unsigned other = 0; other < end; other++)
-		if (other != (unsigned)fd &&
-		    __atomic_load_n(&entries[other].state, __ATOMIC_ACQUIRE) == WRITE_OPEN &&
-		    entries[other].opening.number == number)
-			return true;
-	return false;
-}
-
 void guarded_closing(int fd, struct closing *ret_closing)
 {
-	struct write_entry *entry = entry_of(fd);
+	struct write_entry *entry = guarded_entry(fd);
 
 	ret_closing->fd = -1;
 	if (!entry || in_vfork_child())
 		return;
 	ret_closing->opening = entry->opening;
 	const struct opening *opening = &ret_closing->opening;
-	drop_entry(fd);
+	guarded_drop(fd);
 	/* Of others' openings it is only asked whether they got a notice from here. */
-	bool tells = !(opening->marks & (MARK_INHERITED | MARK_MAPPED));
-	bool inspects = tells || ((opening->marks & (MARK_MAPPED | MARK_REST) || opening->stream ||
-				   shim.answered) &&
+	bool tells = !(opening->marks & (OPENING_INHERITED | OPENING_MAPPED));
+	bool inspects = tells || ((opening->marks & (OPENING_MAPPED | OPENING_REST) ||
+				   opening->stream || shim.answered) &&
 				  may_check(opening));
-	if (inspects && !has_copy(fd, opening->number) && !shim.sandboxed &&
-	    is_same_file(fd, opening))
+	if (inspects && !guarded_has_copy(fd, opening->number) && !shim.sandboxed &&
+	    guarded_is_same_file(fd, opening))
 		ret_closing->fd = write_check_reopen(fd, O_RDONLY);
 	ret_closing->shared = -1;
-	if (ret_closing->fd >= 0 && (opening->marks & MARK_REST))
+	if (ret_closing->fd >= 0 && (opening->marks & OPENING_REST))
 		ret_closing->shared = sys_fcntl(fd, F_DUPFD_CLOEXEC, 0);
 }
 
@@ -355,75 +270,101 @@ static bool rest_has_nonce(int fd, uint64_t at)
 	char *chunk = chunk_acquire();
 
 	for (ssize_t got = 1; chunk && !found && got > 0; at += (uint64_t)(got > 0 ? got : 0)) {
-		got = sys_pread(fd, chunk + carried, CHUNK_BYTES - TAIL_BYTES, (off_t)at);
+		got = sys_pread(fd, chunk + carried, CHUNK_BYTES - GUARDED_REST_BYTES, (off_t)at);
 		size_t there = carried + (size_t)(got > 0 ? got : 0);
 		found = guard_has_nonce(&shim.segment, chunk, there);
-		carried = there < TAIL_BYTES ? there : TAIL_BYTES;
+		carried = there < GUARDED_REST_BYTES ? there : GUARDED_REST_BYTES;
 		memmove(chunk, chunk + there - carried, carried);
 	}
 	chunk_release(chunk);
 	return found;
 }
 
-/* What the session made of the file. */
-static int finish(int fd, const struct opening *opening)
+/* A notice was stored in the file, or was refused: puts back what was there.  Returns whether the
+ * file is as before, and the write was none. */
+static bool take_notice_out(int fd, const struct opening *opening, struct version *now,
+			    bool *has_nonce)
 {
 	struct guard_writer self = write_check_writer();
-	struct version now;
-	bool has_nonce;
-	int ret = 0;
+	bool is_back = restore(fd, opening);
+	struct stat stat;
 
-	if (guard_scan(&shim.segment, fd, &now, &has_nonce) < 0)
-		return 0;
-	bool refuses = opening->marks & MARK_REFUSED;
-	if (has_nonce && (opening->marks & MARK_REST))
-		has_nonce = rest_has_nonce(fd, opening->start_bytes);
-	if ((has_nonce || refuses) && may_check(opening) &&
-	    !version_equal(&now, &opening->before)) {
-		bool is_back = restore(fd, opening);
-		struct stat stat;
-		if (!refuses)
-			note_refusal(fd);
-		if (sys_fstat(fd, &stat) == 0)
-			write_check_note_refused(&stat, is_back && (opening->marks & MARK_KEPT));
-		errno = EIO;
-		ret = -1;
-		if (is_back && (opening->marks & MARK_REST)) {
-			(void)guard_scan(&shim.segment, fd, &now, &has_nonce);
-		} else if (is_back && !(opening->marks & MARK_INHERITED)) {
-			guard_cancel(&shim.segment, &self, opening->key);
-			return ret;
-		}
+	if (!(opening->marks & OPENING_REFUSED))
+		note_refusal(fd);
+	if (sys_fstat(fd, &stat) == 0)
+		write_check_note_refused(&stat, is_back && (opening->marks & OPENING_KEPT));
+	if (!is_back)
+		return false;
+	if (opening->marks & OPENING_REST) {
+		(void)guard_scan(&shim.segment, fd, now, has_nonce);
+		return false;
 	}
-	if (refuses) {
-		errno = EIO; /* also where nothing came behind it */
-		ret = -1;
-	}
-	if (opening->marks & (MARK_INHERITED | MARK_MAPPED))
-		return ret;
-	char *path = scratch_acquire();
-	bool named = path && subject_link(SUBJECT_SELF, fd, path, SEGMENT_PATH_BYTES) > 0;
-	/* Removed, or another file has its name by now: what was reported then stands. */
+	if (opening->marks & OPENING_INHERITED)
+		return false;
+	guard_cancel(&shim.segment, &self, opening->key);
+	return true;
+}
+
+/* Does the path lead to the descriptor's file?  Not where that was removed, or another file has its
+ * name by now. */
+static bool leads_to(const char *path, int fd)
+{
 	struct stat own, there;
-	bool leads = named && sys_fstat(fd, &own) == 0 && sys_stat(path, &there) == 0 &&
-		     own.st_dev == there.st_dev && own.st_ino == there.st_ino;
+
+	return sys_fstat(fd, &own) == 0 && sys_stat(path, &there) == 0 &&
+	       own.st_dev == there.st_dev && own.st_ino == there.st_ino;
+}
+
+/* What the session made of the file, under the name that it has now; without one, what was reported
+ * before stands.  has_notice: it may be stored. */
+static void report(int fd, const struct opening *opening, const struct version *now,
+		   bool has_notice)
+{
+	struct guard_writer self = write_check_writer();
+	char *path = scratch_acquire();
+	bool leads = path && subject_link(SUBJECT_SELF, fd, path, SEGMENT_PATH_BYTES) > 0 &&
+		     leads_to(path, fd);
+
 	if (leads)
-		write_check_complete(opening->key, path, &opening->before, &now, opening->knows);
+		write_check_complete(opening->key, path, &opening->before, now, opening->knows);
 	else
 		guard_cancel(&shim.segment, &self, opening->key);
 	/* What there was already and is appended to is a record of what was given. */
-	bool is_record = !(opening->marks & (MARK_CHECKS | MARK_NEW));
-	if (leads && has_nonce && ret == 0 && !is_record && !version_equal(&now, &opening->before))
+	bool is_record = !(opening->marks & (OPENING_CHECKS | OPENING_NEW));
+	if (leads && has_notice && !is_record && !version_equal(now, &opening->before))
 		write_check_stored_notice(opening->key, path, &opening->before);
 	scratch_release(path);
-	if (!leads)
-		return ret;
 	/* A program that was started meanwhile may have it still: what comes then is no
 	 * stranger's. */
-	if (opening->starts != shim_starts()) {
+	if (leads && opening->starts != shim_starts()) {
 		struct guard_answer again = { .file_key = opening->key, .knows = opening->knows };
 		guard_start_write(&shim.segment, &self, "", &again);
 	}
+}
+
+/* The last descriptor of an opening was closed.  Returns what close is to return. */
+static int finish(int fd, const struct opening *opening)
+{
+	bool refuses = opening->marks & OPENING_REFUSED, has_nonce;
+	int ret = refuses ? -1 : 0; /* also where nothing came behind it */
+	struct version now;
+
+	if (guard_scan(&shim.segment, fd, &now, &has_nonce) < 0)
+		return 0;
+	if (has_nonce && (opening->marks & OPENING_REST))
+		has_nonce = rest_has_nonce(fd, opening->start_bytes);
+	if ((has_nonce || refuses) && may_check(opening) &&
+	    !version_equal(&now, &opening->before)) {
+		ret = -1;
+		if (take_notice_out(fd, opening, &now, &has_nonce)) {
+			errno = EIO;
+			return ret;
+		}
+	}
+	if (ret < 0)
+		errno = EIO;
+	if (!(opening->marks & (OPENING_INHERITED | OPENING_MAPPED)))
+		report(fd, opening, &now, has_nonce && ret == 0);
 	return ret;
 }
 
@@ -448,7 +389,7 @@ int guarded_closed(struct closing *closing)
 
 void guarded_closing_many(unsigned first, unsigned last)
 {
-	unsigned end = __atomic_load_n(&writes_entries, __ATOMIC_RELAXED);
+	unsigned end = __atomic_load_n(&guarded_end, __ATOMIC_RELAXED);
 
 	for (unsigned fd = first; fd <= last && fd < end; fd++) {
 		struct closing closing;
@@ -459,42 +400,42 @@ void guarded_closing_many(unsigned first, unsigned last)
 
 void guarded_duplicated(int fd, int copy)
 {
-	struct write_entry *entry = entry_of(fd);
+	struct write_entry *entry = guarded_entry(fd);
 
 	if (copy < 0 || fd == copy || in_vfork_child())
 		return;
 	if (entry) {
 		struct opening opening = entry->opening;
 		opening.stream = NULL;
-		opening.marks &= ~(uint32_t)MARK_STREAM;
-		store_entry(copy, &opening);
-	} else if (entry_of(copy)) {
-		drop_entry(copy);
+		opening.marks &= ~(uint32_t)OPENING_STREAM;
+		guarded_store(copy, &opening);
+	} else if (guarded_entry(copy)) {
+		guarded_drop(copy);
 	}
 }
 
 void guarded_stream(int fd, void *stream)
 {
-	struct write_entry *entry = entry_of(fd);
+	struct write_entry *entry = guarded_entry(fd);
 
 	if (!entry || in_vfork_child())
 		return;
 	entry->opening.stream = stream;
-	(void)__atomic_fetch_or(&entry->opening.marks, MARK_STREAM, __ATOMIC_RELAXED);
+	(void)__atomic_fetch_or(&entry->opening.marks, OPENING_STREAM, __ATOMIC_RELAXED);
 }
 
 void guarded_touched(int fd)
 {
-	struct write_entry *entry = entry_of(fd);
+	struct write_entry *entry = guarded_entry(fd);
 	if (entry && !in_vfork_child())
-		entry->opening.marks |= MARK_TOUCHED;
+		entry->opening.marks |= OPENING_TOUCHED;
 }
 
 void guarded_mapped(int fd)
 {
-	struct write_entry *entry = entry_of(fd);
+	struct write_entry *entry = guarded_entry(fd);
 	if (entry && !in_vfork_child())
-		entry->opening.marks |= MARK_MAPPED;
+		entry->opening.marks |= OPENING_MAPPED;
 }
 
 void guarded_started(void)
@@ -505,7 +446,7 @@ void guarded_started(void)
 uint64_t guarded_key(void)
 {
 	for (int fd = 1; fd <= 2; fd++) {
-		const struct write_entry *entry = entry_of(fd);
+		const struct write_entry *entry = guarded_entry(fd);
 		if (entry && !in_vfork_child())
 			return entry->opening.key;
 	}
@@ -524,9 +465,9 @@ static void start_with(int fd, const struct stat *stat, struct opening *opening)
 	opening->start_bytes = (uint64_t)stat->st_size;
 	if (flags < 0 || (flags & O_APPEND))
 		return;
-	opening->marks |= MARK_CHECKS;
+	opening->marks |= OPENING_CHECKS;
 	if (sys_lseek(fd, 0, SEEK_CUR) == stat->st_size)
-		opening->marks |= MARK_REST;
+		opening->marks |= OPENING_REST;
 }
 
 /* Inspects where a standard descriptor of this program leads, where no starter reported it.  Others
@@ -534,17 +475,17 @@ static void start_with(int fd, const struct stat *stat, struct opening *opening)
 static void inspect_standard(int fd)
 {
 	struct guard_writer self = write_check_writer();
-	struct opening opening = { .marks = MARK_INHERITED };
+	struct opening opening = { .marks = OPENING_INHERITED };
 	struct stat stat;
 
-	if (entry_of(fd) || sys_fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode))
+	if (guarded_entry(fd) || sys_fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode))
 		return;
 	char *path = scratch_acquire();
 	if (path && subject_link(SUBJECT_SELF, fd, path, SEGMENT_PATH_BYTES) > 0 &&
 	    guard_concerns(&shim.segment, &self, path)) {
 		opening.key = path_key(&shim.segment, path);
 		start_with(fd, &stat, &opening);
-		store_entry(fd, &opening);
+		guarded_store(fd, &opening);
 	}
 	scratch_release(path);
 }
@@ -581,7 +522,7 @@ void guarded_inherit(uint64_t file_key)
 		struct guard_answer mine = { .file_key = file_key, .knows = opening.knows };
 		guard_start_write(&shim.segment, &self, "", &mine);
 		start_with(fd, &stat, &opening);
-		store_entry(fd, &opening);
+		guarded_store(fd, &opening);
 		break;
 	}
 	for (int fd = 1; fd <= 2; fd++)
@@ -605,17 +546,18 @@ static bool is_flushed(int fd, const struct opening *opening)
 
 	if (!stream && fd == 1 && stdout && stdout->_fileno == 1)
 		stream = stdout;
-	return !stream || (may_check(opening) && flush(stream)) || !(opening->marks & MARK_STREAM);
+	return !stream || (may_check(opening) && flush(stream)) ||
+	       !(opening->marks & OPENING_STREAM);
 }
 
 void guarded_finish(bool flushed)
 {
-	unsigned end = __atomic_load_n(&writes_entries, __ATOMIC_RELAXED);
+	unsigned end = __atomic_load_n(&guarded_end, __ATOMIC_RELAXED);
 
 	if (shim.sandboxed)
 		return;
 	for (unsigned fd = 0; fd < end; fd++) {
-		struct write_entry *entry = entry_of((int)fd);
+		struct write_entry *entry = guarded_entry((int)fd);
 		struct closing closing;
 		if (!entry || (!flushed && !is_flushed((int)fd, &entry->opening)))
 			continue;
@@ -626,11 +568,11 @@ void guarded_finish(bool flushed)
 
 void guarded_fork(void)
 {
-	unsigned end = __atomic_load_n(&writes_entries, __ATOMIC_RELAXED);
+	unsigned end = __atomic_load_n(&guarded_end, __ATOMIC_RELAXED);
 
 	for (unsigned fd = 0; fd < end; fd++) {
-		if (entries[fd].state == WRITE_TAKEN)
-			entries[fd].state = WRITE_NONE;
-		entries[fd].opening.marks |= MARK_INHERITED;
+		if (guarded_entries[fd].state == ENTRY_TAKEN)
+			guarded_entries[fd].state = ENTRY_NONE;
+		guarded_entries[fd].opening.marks |= OPENING_INHERITED;
 	}
 }

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "shim/preload/follow/guarded_entries.h"
 #include "shim/preload/state.h"
 #include "tracker/content/version.h"
 
@@ -15,20 +16,6 @@ struct write_check;
 /* write_check_opened(): the call came back.  fd < 0: with an error.  stream: libc writes by itself,
  * and the rest of it when the process ends. */
 void write_check_opened(struct write_check *check, int fd, int flags, bool stream);
-
-/* A file that this process opened to write to, and that is inspected.  Copies of the descriptor
- * share it. */
-struct opening {
-	uint64_t number;
-	uint64_t dev, ino;
-	uint64_t key;
-	struct version before; /* what was there; none: nothing */
-	uint32_t knows;        /* enum guard_knows */
-	uint32_t marks;        /* guarded.c */
-	uint32_t starts;       /* of programs, when it was opened */
-	uint64_t start_bytes;  /* its size when this program began, where that did not open it */
-	void *stream;          /* FILE, whose buffer is written behind our back; NULL: none */
-};
 
 /* A descriptor about to be closed that was opened for writing. */
 struct closing {
@@ -51,13 +38,6 @@ void guarded_closing_many(unsigned first, unsigned last);
 bool guarded_refuses(int fd, const void *data, size_t size_bytes);
 struct iovec;
 bool guarded_refuses_parts(int fd, const struct iovec *parts, int count);
-
-/* guarded_any(): did this process ever open a file that is inspected? */
-extern unsigned writes_entries HIDDEN;
-static inline bool guarded_any(void)
-{
-	return __atomic_load_n(&writes_entries, __ATOMIC_RELAXED) != 0;
-}
 
 /* guarded_touched(): what is in a descriptor's file was changed by other means than a write: its
  * size, a copy inside the kernel. */

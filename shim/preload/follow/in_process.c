@@ -10,10 +10,6 @@
  * a first read of a descriptor that got the whole file, from its beginning on, has the notice put
  * over its bytes, and the descriptor stands at the end of the file then.  Everything else gets the
  * real bytes.
- *
- * Agents inspect a file's first bytes and read it again at once, and edit tools read it some times
- * more.  So reads of one file that follow each other within [notice] burst_ms are one request, a
- * burst.  The first whole read in it decides for all.
  */
 #include "shim/preload/follow/in_process.h"
 
@@ -22,6 +18,7 @@
 #include <unistd.h>
 
 #include "shim/preload/directory.h"
+#include "shim/preload/follow/burst.h"
 #include "shim/preload/follow/guarded.h"
 #include "shim/preload/record.h"
 #include "shim/preload/scratch.h"
@@ -39,9 +36,6 @@ enum {
 	DESCRIPTORS = 1024,
 	FOLLOWED =
 		256, /* of them, those whose reads may be answered: memory counts where it is limited */
-	BURSTS = 256,
-	PROBES = 8,
-	ATTEMPTS = 4,
 };
 
 enum followed_state {
@@ -66,50 +60,9 @@ static struct followed {
 	uint32_t state;         /* enum followed_state */
 } followed[FOLLOWED];
 
-enum burst_state {
-	BURST_OPEN,   /* nothing was read whole yet */
-	BURST_REAL,   /* the real bytes, or about to be decided */
-	BURST_NOTICE, /* a notice */
-};
-
-enum burst_flags {
-	BURST_SNIFFED = 1, /* the first bytes were inspected, and nothing was read whole since */
-	BURST_GIVEN = 2,   /* `given` was read whole, and is on record */
-};
-
-/* Reads of one file that are one request.  Written under the slot protocol, by any thread. */
-struct burst {
-	struct slot_head head;
-	uint64_t key;         /* 0: empty */
-	uint64_t number;      /* of the request; 0: nothing was read yet */
-	uint64_t last_ns;     /* of the last read */
-	uint64_t answered_ns; /* NOTICE: of the first one */
-	/* when the process asked whether it may write to the file; 0: it asked something else
-	 * since */
-	uint64_t may_write_ns;
-	uint32_t state; /* enum burst_state */
-	uint32_t flags; /* enum burst_flags */
-	struct version given;
-};
-static struct burst bursts[BURSTS];
-
-/* A read's place in its burst. */
-struct burst_place {
-	struct request request;
-	enum burst_state state; /* before this read */
-	/* it comes before a write: it gets the real bytes, and tells nothing of what the model
-	 * has */
-	bool edits;
-};
-
 static struct request in_process_request; /* what all in-process reads begin as */
 static uint32_t prepared;                 /* 1: it is being made; 2: it is; 3: it cannot be */
 static char program[40];
-
-static uint64_t burst_ns(void)
-{
-	return shim.segment.settings->notice_burst_ms * 1000000u;
-}
 
 void in_process_start(const char *name)
 {
@@ -136,134 +89,6 @@ static bool prepare(void)
 	return can;
 }
 
-/* ---- bursts ---- */
-
-static bool is_over(const struct burst *burst, uint64_t now_ns)
-{
-	/* After a notice not by the last read, or a program that reads again and again would never
-	 * get the file. */
-	uint64_t since_ns = burst->state == BURST_NOTICE ? burst->answered_ns : burst->last_ns;
-	return now_ns - since_ns > burst_ns();
-}
-
-/* Takes the slot of a file's burst.  NULL: it cannot be had; no burst gives way that is not
- * over. */
-static struct burst *hold_burst(uint64_t key, uint64_t now_ns, struct burst *ret_copy)
-{
-	for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-		struct burst *slot = NULL;
-		for (unsigned probe = 0; probe < PROBES; probe++) {
-			struct burst *burst = &bursts[(key + probe) % BURSTS];
-			uint64_t found = __atomic_load_n(&burst->key, __ATOMIC_RELAXED);
-			uint64_t last = __atomic_load_n(&burst->last_ns, __ATOMIC_RELAXED);
-			if (found == key) {
-				slot = burst;
-				break;
-			}
-			if (!slot && (found == 0 || now_ns - last > burst_ns()))
-				slot = burst;
-		}
-		if (!slot)
-			return NULL;
-		if (!slot_acquire(slot, ret_copy, sizeof(*ret_copy)))
-			continue;
-		if (ret_copy->key == key)
-			return slot;
-		if (ret_copy->key == 0 || now_ns - ret_copy->last_ns > burst_ns()) {
-			struct slot_head head = ret_copy->head;
-			*ret_copy = (struct burst){ .head = head, .key = key };
-			return slot;
-		}
-		slot_abandon(slot, ret_copy, sizeof(*ret_copy)); /* another thread's, meanwhile */
-	}
-	return NULL;
-}
-
-/* A read takes its place in its file's burst, or begins one.  first: of its descriptor; from_start:
- * of the file; whole: it got all of it. */
-static bool join_burst(uint64_t key, bool first, bool from_start, bool whole,
-		       struct burst_place *ret_place)
-{
-	uint64_t now_ns = sys_boottime_ns();
-	struct burst burst;
-	struct burst *slot = hold_burst(key, now_ns, &burst);
-
-	if (!slot)
-		return false;
-	ret_place->request = in_process_request;
-	if (!burst.number || is_over(&burst, now_ns)) {
-		request_init_in_process(&shim.segment, &ret_place->request);
-		burst.number = ret_place->request.number;
-		burst.state = BURST_OPEN;
-		burst.flags = 0;
-	}
-	ret_place->request.number = burst.number;
-	ret_place->state = burst.state;
-	if (shim.edit_pattern == EDIT_PATTERN_NO_SNIFF)
-		ret_place->edits = whole && !(burst.flags & BURST_SNIFFED);
-	else
-		ret_place->edits = burst.may_write_ns && now_ns - burst.may_write_ns <= burst_ns();
-	if (whole)
-		burst.flags &= ~(uint32_t)BURST_SNIFFED;
-	else if (first && from_start)
-		burst.flags |= BURST_SNIFFED;
-	/* Another thread that comes before this one has decided gets the real bytes. */
-	if (whole && first && !ret_place->edits && burst.state == BURST_OPEN)
-		burst.state = BURST_REAL;
-	burst.last_ns = now_ns;
-	slot_commit(slot, &burst, sizeof(burst));
-	return true;
-}
-
-/* The burst got a notice. */
-static void complete_burst(uint64_t key, const struct burst_place *place)
-{
-	uint64_t now_ns = sys_boottime_ns();
-	struct burst burst;
-	struct burst *slot = hold_burst(key, now_ns, &burst);
-
-	if (!slot)
-		return;
-	if (burst.number == place->request.number && burst.state != BURST_NOTICE) {
-		burst.state = BURST_NOTICE;
-		burst.answered_ns = now_ns;
-	}
-	slot_commit(slot, &burst, sizeof(burst));
-}
-
-/* Is this the first read of its burst that has got the whole file, in this version? */
-static bool is_first_whole(uint64_t key, const struct burst_place *place,
-			   const struct version *version)
-{
-	struct burst burst;
-	struct burst *slot = hold_burst(key, sys_boottime_ns(), &burst);
-
-	if (!slot)
-		return false;
-	bool is_first = burst.number == place->request.number &&
-			(!(burst.flags & BURST_GIVEN) || !version_equal(&burst.given, version));
-	if (is_first) {
-		burst.flags |= BURST_GIVEN;
-		burst.given = *version;
-	}
-	slot_commit(slot, &burst, sizeof(burst));
-	return is_first;
-}
-
-static void note_may_write(uint64_t key, bool writes)
-{
-	uint64_t now_ns = sys_boottime_ns();
-	struct burst burst;
-	struct burst *slot = key ? hold_burst(key, now_ns, &burst) : NULL;
-
-	if (!slot)
-		return;
-	burst.may_write_ns = writes ? now_ns : 0;
-	if (!burst.number)
-		burst.last_ns = now_ns;
-	slot_commit(slot, &burst, sizeof(burst));
-}
-
 void in_process_asked(int directory, const char *path, bool writes)
 {
 	struct stat stat;
@@ -278,9 +103,9 @@ void in_process_asked(int directory, const char *path, bool writes)
 		uint64_t other = sys_stat(normal, &stat) == 0
 					 ? file_by_inode(&shim.segment, stat.st_dev, stat.st_ino)
 					 : 0;
-		note_may_write(key, writes);
+		burst_note_may_write(key, writes);
 		if (other != key)
-			note_may_write(other, writes);
+			burst_note_may_write(other, writes);
 	}
 	scratch_release(normal);
 }
@@ -290,7 +115,8 @@ void in_process_asked(int directory, const char *path, bool writes)
 static void count_own_read(struct file_slot *file, const void *data)
 {
 	const uint32_t *pid = data;
-	if (file->last_read_pid != *pid || sys_boottime_ns() - file->last_read_ns > burst_ns())
+	if (file->last_read_pid != *pid ||
+	    sys_boottime_ns() - file->last_read_ns > burst_length_ns())
 		file->full_reads++;
 	file->last_read_pid = *pid;
 	file_note_read(file);
@@ -476,7 +302,7 @@ static size_t decide(int fd, struct followed *follows, const struct burst_place 
 			note_answered();
 			write_over(parts, part_count, (size_t)stat->st_size, answer->notice,
 				   notice_bytes);
-			complete_burst(follows->pending.file_key, place);
+			burst_complete(follows->pending.file_key, place);
 			know(fd, answer->path_key, &answer->content.version);
 		}
 		if (shim.records && place->state == BURST_OPEN)
@@ -502,7 +328,7 @@ static void deliver(int fd, uint64_t key, const struct pending *pending,
 				       &content) < 0)
 		content.version = (struct version){ 0 };
 	if (place->edits || version_is_none(&content.version) || sys_fstat(fd, &stat) < 0 ||
-	    !is_first_whole(key, place, &content.version)) {
+	    !burst_is_first_whole(key, place, &content.version)) {
 		count_whole(fd, key, version_is_none(&content.version) ? NULL : &content.version);
 		return;
 	}
@@ -560,7 +386,7 @@ static ssize_t was_read_at(int fd, const struct iovec *parts, int part_count, ui
 	bool whole = start == 0 && sys_fstat(fd, &stat) == 0 && stat.st_size == count &&
 		     stat.st_dev == follows->pending.stamp.dev &&
 		     stat.st_ino == follows->pending.stamp.ino;
-	if (!join_burst(key, first, start == 0, whole, &place)) {
+	if (!burst_join(key, &in_process_request, first, start == 0, whole, &place)) {
 		in_process_read(fd, count);
 		return count;
 	}

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "shim/preload/directory.h"
+#include "shim/preload/follow/locks.h"
 #include "shim/preload/memory.h"
 #include "shim/preload/message.h"
 #include "shim/preload/record.h"
@@ -27,7 +28,7 @@
 #include "tracker/sys/chunk.h"
 #include "tracker/sys/sys.h"
 
-enum { DESCRIPTORS = 1024, REFUSED_MAX = 16 };
+enum { REFUSED_MAX = 16 };
 
 /* Files that a notice was refused for, and that nothing was written to since: half of something may
  * be in them. */
@@ -65,36 +66,6 @@ struct guard_writer write_check_writer(void)
 static bool may_inspect(const char *path)
 {
 	return shim.guards && !shim.sandboxed && path && !in_vfork_child() && launch_is_text(path);
-}
-
-/* ---- looking ---- */
-
-/* By which descriptors this process set locks, of files that it may have closed since. */
-static uint64_t locked[DESCRIPTORS / 64];
-static bool locked_more; /* by others, too */
-
-void guarded_locked(int fd)
-{
-	if ((unsigned)fd >= DESCRIPTORS)
-		locked_more = true;
-	else if (!in_vfork_child())
-		(void)__atomic_fetch_or(&locked[fd / 64], UINT64_C(1) << fd % 64, __ATOMIC_RELAXED);
-}
-
-/* To open and close the file would give up the process's locks on it. */
-bool write_check_may_be_locked(const struct stat *file)
-{
-	struct stat stat;
-
-	for (int fd = 0; fd < DESCRIPTORS; fd++) {
-		uint64_t word = __atomic_load_n(&locked[fd / 64], __ATOMIC_RELAXED);
-		if (!word)
-			fd |= 63;
-		else if ((word >> fd % 64 & 1) && sys_fstat(fd, &stat) == 0 &&
-			 stat.st_dev == file->st_dev && stat.st_ino == file->st_ino)
-			return true;
-	}
-	return locked_more;
 }
 
 /* Opens a file to be read only, without leaving a trace.  Nothing but a regular file is opened at
@@ -471,8 +442,6 @@ bool write_check_rename(int directory, const char *path, int other_directory, co
 	segment_count(&shim.segment, COUNTER_notices_refused, 1);
 	return refuse_name(ret_check);
 }
-
-/* ---- its result ---- */
 
 static void note_made(struct file_slot *file, const void *data)
 {

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "shim/preload/follow/locks.h"
 #include "tracker/content/version.h"
 #include "tracker/guard/guard.h"
 
@@ -61,10 +62,6 @@ int write_check_emptied(struct write_check *check, int fd);
 void write_check_changed(struct write_check *check, int error);
 void write_check_renamed(struct write_check *check, int error);
 
-/* guarded_locked(): the process sets a lock by that descriptor which every close of its file gives
- * up (fcntl(2), F_SETLK): that file is not opened here. */
-void guarded_locked(int fd);
-
 /* write_check_writer(): this process, for the guard. */
 struct guard_writer write_check_writer(void);
 
@@ -76,10 +73,6 @@ bool write_check_report(const struct guard_answer *answer, const char *path);
 /* write_check_finish(): the check of a call is over.  write_check_undo(): it failed. */
 void write_check_finish(struct write_check *check);
 void write_check_undo(const struct write_check *check);
-
-/* write_check_may_be_locked(): has this process set a lock on the file that opening and closing it
- * would give up? */
-bool write_check_may_be_locked(const struct stat *file);
 
 /* write_check_reopen(): opens the file of a descriptor once more, whatever that is open for.
  * Returns a descriptor or a negative errno. */
