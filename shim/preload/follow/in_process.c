@@ -169,6 +169,33 @@ static bool is_tracked(int fd, int directory, const char *path, char *normal)
 	       path_is_tracked(&shim.segment, normal);
 }
 
+/* Begins to follow a descriptor of a whitelisted process.  What is answered goes by the name that the
+ * kernel knows the file by, as for viewers.  Returns its key; 0: its reads are not answered.
+ * normal: of SEGMENT_PATH_BYTES, to be written over. */
+static uint64_t follow_opened(int fd, const struct stat *stat, char *normal)
+{
+	if (!shim.answers_own || fd >= FOLLOWED)
+		return 0;
+	struct followed *follows = &followed[fd];
+	*follows = (struct followed){ .state = 0 };
+	if (stat->st_size && prepare() &&
+	    subject_link(SUBJECT_SELF, fd, normal, SEGMENT_PATH_BYTES) > 0 &&
+	    path_is_tracked(&shim.segment, normal))
+		(void)decision_pend(&shim.segment, &in_process_request, normal, stat, NULL,
+				    &follows->pending);
+	return follows->pending.file_key;
+}
+
+/* The same, where it was not followed. */
+static uint64_t note_opened(int fd, const struct stamp *stamp, char *normal)
+{
+	if (subject_link(SUBJECT_SELF, fd, normal, SEGMENT_PATH_BYTES) <= 0)
+		normal[0] = '\0';
+	return path_is_tracked(&shim.segment, normal)
+		       ? file_update(&shim.segment, normal, stamp, NULL, NULL)
+		       : 0;
+}
+
 void in_process_opened(int fd, int directory, const char *path, struct open_facts *ret_facts)
 {
 	struct stat stat;
@@ -183,30 +210,16 @@ void in_process_opened(int fd, int directory, const char *path, struct open_fact
 	if (normal && is_tracked(fd, directory, path, normal) && sys_fstat(fd, &stat) == 0 &&
 	    S_ISREG(stat.st_mode)) {
 		struct stamp stamp = stamp_of(&stat);
-		bool is_empty = stat.st_size == 0;
-		uint64_t key = 0;
-		ret_facts->is_known = !is_empty;
+		ret_facts->is_known = stat.st_size != 0;
 		ret_facts->details = (struct journal_details){
 			.dev = stamp.dev,
 			.ino = stamp.ino,
 			.size_bytes = stamp.size_bytes,
 		};
-		/* What is answered goes by the name that the kernel knows the file by, as for
-		 * viewers. */
-		struct followed *follows = shim.answers_own && fd < FOLLOWED ? &followed[fd] : NULL;
-		if (follows)
-			*follows = (struct followed){ .state = 0 };
-		if (follows && !is_empty && prepare() &&
-		    subject_link(SUBJECT_SELF, fd, normal, SEGMENT_PATH_BYTES) > 0 &&
-		    path_is_tracked(&shim.segment, normal))
-			(void)decision_pend(&shim.segment, &in_process_request, normal, &stat, NULL,
-					    &follows->pending);
-		key = follows ? follows->pending.file_key : 0;
+		uint64_t key = follow_opened(fd, &stat, normal);
 		baseline_add_name(&shim.segment, path);
-		if (!key && subject_link(SUBJECT_SELF, fd, normal, SEGMENT_PATH_BYTES) <= 0)
-			normal[0] = '\0';
-		if (!key && path_is_tracked(&shim.segment, normal))
-			key = file_update(&shim.segment, normal, &stamp, NULL, NULL);
+		if (!key)
+			key = note_opened(fd, &stamp, normal);
 		__atomic_store_n(&descriptor->size_bytes, (uint64_t)stat.st_size, __ATOMIC_RELAXED);
 		__atomic_store_n(&descriptor->read_bytes, 0, __ATOMIC_RELAXED);
 		__atomic_store_n(&descriptor->key, key, __ATOMIC_RELEASE);
@@ -362,58 +375,97 @@ bool in_process_follows(int fd)
 	return key && followed[fd].pending.file_key == key;
 }
 
-/* start: where in the file the bytes begin.  placed: the call said so, and the descriptor's offset
- * did not move. */
-static ssize_t was_read_at(int fd, const struct iovec *parts, int part_count, uint64_t start,
-			   bool placed, ssize_t count)
+/* Where a whitelisted process read. */
+struct own_read {
+	uint64_t start; /* in the file */
+	bool placed;    /* the call said so, and the descriptor's offset did not move */
+	bool first;     /* of its descriptor */
+	bool whole;     /* it got all of the file, which is the one that was opened */
+	const struct iovec *parts;
+	int part_count;
+	size_t count; /* bytes that it got */
+};
+
+static bool is_whole(int fd, const struct own_read *read, struct stat *ret_stat)
+{
+	const struct stamp *opened = &followed[fd].pending.stamp;
+
+	return read->start == 0 && sys_fstat(fd, ret_stat) == 0 &&
+	       ret_stat->st_size == (off_t)read->count && ret_stat->st_dev == opened->dev &&
+	       ret_stat->st_ino == opened->ino;
+}
+
+/* Puts a notice over what was read, where one is to be given.  Returns its bytes; 0: the real ones
+ * stand. */
+static size_t answer(int fd, const struct own_read *read, const struct burst_place *place,
+		     const struct stat *stat)
+{
+	struct followed *follows = &followed[fd];
+
+	if (!read->whole || place->edits ||
+	    !((read->first && place->state == BURST_OPEN) || place->state == BURST_NOTICE))
+		return 0;
+	size_t notice_bytes = decide(fd, follows, place, stat, read->parts, read->part_count);
+	if (!notice_bytes)
+		return 0;
+	(void)__atomic_fetch_or(&follows->state, FOLLOWED_ANSWERED, __ATOMIC_RELAXED);
+	if (read->placed)
+		__atomic_store_n(&follows->next, notice_bytes, __ATOMIC_RELAXED);
+	request_count_in_process(&shim.segment, &place->request, notice_bytes);
+	return notice_bytes;
+}
+
+/* The real bytes were given. */
+static void count_given(int fd, uint64_t key, const struct own_read *read,
+			const struct burst_place *place)
 {
 	struct descriptor *descriptor = &descriptors[fd];
 	struct followed *follows = &followed[fd];
-	uint64_t key = __atomic_load_n(&descriptor->key, __ATOMIC_ACQUIRE);
-	uint64_t end = start + (uint64_t)count;
+	uint64_t end = read->start + read->count;
+
+	request_count_in_process(&shim.segment, &place->request, (uint64_t)read->count);
+	uint64_t covered = __atomic_load_n(&follows->covered_bytes, __ATOMIC_RELAXED);
+	if (read->start <= covered && end > covered)
+		__atomic_store_n(&follows->covered_bytes, covered = end, __ATOMIC_RELAXED);
+	if (covered < __atomic_load_n(&descriptor->size_bytes, __ATOMIC_RELAXED)) {
+		in_process_read(fd, (ssize_t)read->count);
+		return;
+	}
+	if (!read_key(descriptor))
+		return;
+	bool at_one_place = read->whole && read->part_count == 1 &&
+			    read->count == follows->pending.stamp.size_bytes;
+	deliver(fd, key, &follows->pending, place, at_one_place ? read->parts[0].iov_base : NULL);
+}
+
+/* Returns what the call is to return. */
+static ssize_t was_read_at(int fd, struct own_read *read)
+{
+	struct followed *follows = &followed[fd];
+	uint64_t key = __atomic_load_n(&descriptors[fd].key, __ATOMIC_ACQUIRE);
+	ssize_t count = (ssize_t)read->count;
 	struct burst_place place;
 	struct stat stat;
 
 	if (!key)
 		return count;
-	bool first = !(__atomic_fetch_or(&follows->state, FOLLOWED_TOUCHED, __ATOMIC_ACQ_REL) &
-		       FOLLOWED_TOUCHED);
+	read->first = !(__atomic_fetch_or(&follows->state, FOLLOWED_TOUCHED, __ATOMIC_ACQ_REL) &
+			FOLLOWED_TOUCHED);
 	uint64_t next = __atomic_load_n(&follows->next, __ATOMIC_RELAXED);
-	if (placed && next && start == next) { /* the end of what it was given */
-		write_over(parts, part_count, (size_t)count, "", 0);
+	if (read->placed && next && read->start == next) { /* the end of what it was given */
+		write_over(read->parts, read->part_count, read->count, "", 0);
 		return 0;
 	}
-	bool whole = start == 0 && sys_fstat(fd, &stat) == 0 && stat.st_size == count &&
-		     stat.st_dev == follows->pending.stamp.dev &&
-		     stat.st_ino == follows->pending.stamp.ino;
-	if (!burst_join(key, &in_process_request, first, start == 0, whole, &place)) {
+	read->whole = is_whole(fd, read, &stat);
+	if (!burst_join(key, &in_process_request, read->first, read->start == 0, read->whole,
+			&place)) {
 		in_process_read(fd, count);
 		return count;
 	}
-	if (whole && !place.edits &&
-	    ((first && place.state == BURST_OPEN) || place.state == BURST_NOTICE)) {
-		size_t notice_bytes = decide(fd, follows, &place, &stat, parts, part_count);
-		if (notice_bytes) {
-			(void)__atomic_fetch_or(&follows->state, FOLLOWED_ANSWERED,
-						__ATOMIC_RELAXED);
-			if (placed)
-				__atomic_store_n(&follows->next, notice_bytes, __ATOMIC_RELAXED);
-			request_count_in_process(&shim.segment, &place.request, notice_bytes);
-			return (ssize_t)notice_bytes;
-		}
-	}
-	request_count_in_process(&shim.segment, &place.request, (uint64_t)count);
-	uint64_t covered = __atomic_load_n(&follows->covered_bytes, __ATOMIC_RELAXED);
-	if (start <= covered && end > covered)
-		__atomic_store_n(&follows->covered_bytes, covered = end, __ATOMIC_RELAXED);
-	if (covered < __atomic_load_n(&descriptor->size_bytes, __ATOMIC_RELAXED))
-		in_process_read(fd, count);
-	else if (read_key(descriptor))
-		deliver(fd, key, &follows->pending, &place,
-			whole && part_count == 1 &&
-					(uint64_t)count == follows->pending.stamp.size_bytes
-				? parts[0].iov_base
-				: NULL);
+	size_t notice_bytes = answer(fd, read, &place, &stat);
+	if (notice_bytes)
+		return (ssize_t)notice_bytes;
+	count_given(fd, key, read, &place);
 	return count;
 }
 
@@ -432,7 +484,11 @@ ssize_t in_process_was_read(int fd, const struct iovec *parts, int part_count, o
 		in_process_read(fd, count);
 		return count;
 	}
-	return was_read_at(fd, parts, part_count, (uint64_t)offset, placed, count);
+	return was_read_at(fd, &(struct own_read){ .start = (uint64_t)offset,
+						   .placed = placed,
+						   .parts = parts,
+						   .part_count = part_count,
+						   .count = (size_t)count });
 }
 
 size_t in_process_stream_was_read(int fd, void *bytes, off_t offset, size_t count)
@@ -442,7 +498,10 @@ size_t in_process_stream_was_read(int fd, void *bytes, off_t offset, size_t coun
 	if (offset < 0 || count == 0 || count > SSIZE_MAX || !in_process_follows(fd) ||
 	    in_vfork_child() || sys_getpid() != shim.pid)
 		return count;
-	return (size_t)was_read_at(fd, &part, 1, (uint64_t)offset, false, (ssize_t)count);
+	return (size_t)was_read_at(fd, &(struct own_read){ .start = (uint64_t)offset,
+							   .parts = &part,
+							   .part_count = 1,
+							   .count = count });
 }
 
 /* ---- the end ---- */
