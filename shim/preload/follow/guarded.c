@@ -282,8 +282,8 @@ static bool rest_has_nonce(int fd, uint64_t at)
 
 /* A notice was stored in the file, or was refused: puts back what was there.  Returns whether the
  * file is as before, and the write was none. */
-static bool take_notice_out(int fd, const struct opening *opening, struct version *now,
-			    bool *has_nonce)
+static bool remove_notice(int fd, const struct opening *opening, struct version *now,
+			  bool *has_nonce)
 {
 	struct guard_writer self = write_check_writer();
 	bool is_back = restore(fd, opening);
@@ -356,7 +356,7 @@ static int finish(int fd, const struct opening *opening)
 	if ((has_nonce || refuses) && may_check(opening) &&
 	    !version_equal(&now, &opening->before)) {
 		ret = -1;
-		if (take_notice_out(fd, opening, &now, &has_nonce)) {
+		if (remove_notice(fd, opening, &now, &has_nonce)) {
 			errno = EIO;
 			return ret;
 		}

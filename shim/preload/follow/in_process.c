@@ -376,7 +376,7 @@ bool in_process_follows(int fd)
 }
 
 /* Where a whitelisted process read. */
-struct own_read {
+struct file_read {
 	uint64_t start; /* in the file */
 	bool placed;    /* the call said so, and the descriptor's offset did not move */
 	bool first;     /* of its descriptor */
@@ -386,7 +386,7 @@ struct own_read {
 	size_t count; /* bytes that it got */
 };
 
-static bool is_whole(int fd, const struct own_read *read, struct stat *ret_stat)
+static bool is_whole(int fd, const struct file_read *read, struct stat *ret_stat)
 {
 	const struct stamp *opened = &followed[fd].pending.stamp;
 
@@ -397,7 +397,7 @@ static bool is_whole(int fd, const struct own_read *read, struct stat *ret_stat)
 
 /* Puts a notice over what was read, where one is to be given.  Returns its bytes; 0: the real ones
  * stand. */
-static size_t answer(int fd, const struct own_read *read, const struct burst_place *place,
+static size_t answer(int fd, const struct file_read *read, const struct burst_place *place,
 		     const struct stat *stat)
 {
 	struct followed *follows = &followed[fd];
@@ -416,7 +416,7 @@ static size_t answer(int fd, const struct own_read *read, const struct burst_pla
 }
 
 /* The real bytes were given. */
-static void count_given(int fd, uint64_t key, const struct own_read *read,
+static void count_given(int fd, uint64_t key, const struct file_read *read,
 			const struct burst_place *place)
 {
 	struct descriptor *descriptor = &descriptors[fd];
@@ -439,7 +439,7 @@ static void count_given(int fd, uint64_t key, const struct own_read *read,
 }
 
 /* Returns what the call is to return. */
-static ssize_t was_read_at(int fd, struct own_read *read)
+static ssize_t was_read_at(int fd, struct file_read *read)
 {
 	struct followed *follows = &followed[fd];
 	uint64_t key = __atomic_load_n(&descriptors[fd].key, __ATOMIC_ACQUIRE);
@@ -484,11 +484,11 @@ ssize_t in_process_was_read(int fd, const struct iovec *parts, int part_count, o
 		in_process_read(fd, count);
 		return count;
 	}
-	return was_read_at(fd, &(struct own_read){ .start = (uint64_t)offset,
-						   .placed = placed,
-						   .parts = parts,
-						   .part_count = part_count,
-						   .count = (size_t)count });
+	return was_read_at(fd, &(struct file_read){ .start = (uint64_t)offset,
+						    .placed = placed,
+						    .parts = parts,
+						    .part_count = part_count,
+						    .count = (size_t)count });
 }
 
 size_t in_process_stream_was_read(int fd, void *bytes, off_t offset, size_t count)
@@ -498,10 +498,10 @@ size_t in_process_stream_was_read(int fd, void *bytes, off_t offset, size_t coun
 	if (offset < 0 || count == 0 || count > SSIZE_MAX || !in_process_follows(fd) ||
 	    in_vfork_child() || sys_getpid() != shim.pid)
 		return count;
-	return (size_t)was_read_at(fd, &(struct own_read){ .start = (uint64_t)offset,
-							   .parts = &part,
-							   .part_count = 1,
-							   .count = count });
+	return (size_t)was_read_at(fd, &(struct file_read){ .start = (uint64_t)offset,
+							    .parts = &part,
+							    .part_count = 1,
+							    .count = count });
 }
 
 /* ---- the end ---- */
