@@ -204,9 +204,9 @@ static const struct option rule_options[RULE_OPTION_COUNT] = {
 };
 
 /* In the order of options.def; a unit test compares the two. */
-static const char *const sections[] = { "session",  "processes", "paths",   "notice", "window",
-					"journal",  "guard",     "content", "watch",  "checkpoint",
-					"requests", "history",   "context", "rules" };
+static const char *const sections[] = { "session",    "processes", "paths",   "notice",  "window",
+					"journal",    "guard",     "content", "undo",    "watch",
+					"checkpoint", "requests",  "history", "context", "rules" };
 
 const struct option *option_at(size_t id)
 {

@@ -25,6 +25,7 @@
 #define SETTINGS_CHOICES_context_inject(X) X(OFF, off) X(VIEWERS, viewers)
 #define SETTINGS_CHOICES_guard_stale_write(X) X(ALLOW, allow) X(WARN, warn) X(DENY, deny)
 #define SETTINGS_CHOICES_guard_read_before_write(X) X(OFF, off) X(WARN, warn) X(DENY, deny)
+#define SETTINGS_CHOICES_undo_enable(X) X(NO, no) X(YES, yes)
 #define SETTINGS_CHOICES_watch_mode(X) X(AUTO, auto) X(POLL, poll) X(OFF, off)
 #define SETTINGS_CHOICES_journal_level(X) \
 	X(ALL, all) X(WORKSPACE, workspace) X(WRITES, writes) X(OFF, off)
@@ -61,6 +62,7 @@ enum guard_read_before_write {
 	GUARD_READ_BEFORE_WRITE_WARN,
 	GUARD_READ_BEFORE_WRITE_DENY
 };
+enum undo_enable { UNDO_ENABLE_NO, UNDO_ENABLE_YES };
 enum watch_mode { WATCH_MODE_AUTO, WATCH_MODE_POLL, WATCH_MODE_OFF };
 
 /* Text in the text area: `count` strings, each ended by NUL, one behind the other from `offset`,

@@ -34,6 +34,7 @@ struct session {
 	int journal_error;
 	/* session_make(): why no content can be kept; 0: it can, or is not to be */
 	int contents_error;
+	int undo_error; /* likewise for undo */
 };
 
 /* session_state_dir(), session_runtime_dir(): the directories that sessions lie in; not made here.

@@ -16,6 +16,7 @@
 #include "cli/base/message.h"
 #include "cli/session/abandoned.h"
 #include "cli/session/owned.h"
+#include "cli/session/packs.h"
 #include "cli/session/session_hold.h"
 #include "cli/session/session_life.h"
 #include "config/pack.h"
@@ -24,6 +25,7 @@
 #include "tracker/content/baseline.h"
 #include "tracker/content/contents_bound.h"
 #include "tracker/content/contents_name.h"
+#include "tracker/content/pack_name.h"
 #include "tracker/journal/journal_create.h"
 #include "tracker/path/path.h"
 #include "tracker/process/kernel_status.h"
@@ -186,10 +188,22 @@ static int make_contents(const char *path)
 	return error;
 }
 
+/* Where packs are to lie.  The path is short: it is on stacks of signal handlers. */
+static int make_undo(const char *directory, char *ret_path)
+{
+	int error = session_path(ret_path, SEGMENT_UNDO_PATH_BYTES, directory, PACK_DIRECTORY);
+
+	if (error == 0)
+		error = make_contents(ret_path);
+	if (error < 0)
+		ret_path[0] = '\0';
+	return error;
+}
+
 /* What a session has beside its segment.  Its paths are "" where there is none. */
 struct beside {
 	char directory[SEGMENT_PATH_BYTES];
-	char journal[SEGMENT_PATH_BYTES], contents[SEGMENT_PATH_BYTES];
+	char journal[SEGMENT_PATH_BYTES], contents[SEGMENT_PATH_BYTES], undo[SEGMENT_PATH_BYTES];
 	bool journal_made;
 };
 
@@ -200,9 +214,10 @@ static int make_beside(const struct config *config, const char *name, const char
 {
 	bool journal = config_number(config, OPTION_journal_level) != JOURNAL_LEVEL_OFF;
 	bool contents = config_number(config, OPTION_content_max_bytes) > 0;
+	bool undo = config_number(config, OPTION_undo_enable) == UNDO_ENABLE_YES;
 
 	*beside = (struct beside){ .journal_made = false };
-	if (!journal && !contents)
+	if (!journal && !contents && !undo)
 		return 0;
 	int error = make_state(config, name, directory, session, beside->directory,
 			       sizeof(beside->directory));
@@ -223,8 +238,10 @@ static int make_beside(const struct config *config, const char *name, const char
 		session->contents_error = error;
 		beside->contents[0] = '\0';
 	}
-	if (!beside->journal[0] && !beside->contents[0] && beside->directory[0] &&
-	    strcmp(beside->directory, directory) != 0)
+	if (undo)
+		session->undo_error = error ? error : make_undo(beside->directory, beside->undo);
+	if (!beside->journal[0] && !beside->contents[0] && !beside->undo[0] &&
+	    beside->directory[0] && strcmp(beside->directory, directory) != 0)
 		(void)rmdir(beside->directory); /* where nothing else is in it */
 	return 0;
 }
@@ -236,6 +253,8 @@ static void drop_beside(const struct beside *beside)
 		(void)unlink(beside->journal);
 	if (beside->contents[0])
 		(void)rmdir(beside->contents); /* where nothing is in it */
+	if (beside->undo[0])
+		(void)rmdir(beside->undo);
 	if (beside->directory[0])
 		(void)rmdir(beside->directory);
 }
@@ -266,12 +285,13 @@ static int fill(const struct config *config, const char *directory, const char *
 	if (error < 0)
 		return error;
 	error = segment_create(directory, name, nonce, boot_id, &settings, text, used,
-			       or_none(beside.journal), or_none(beside.contents));
+			       or_none(beside.journal), or_none(beside.contents),
+			       or_none(beside.undo));
 	if (error == -ENOSPC && beside.journal_made) {
 		/* Where there is room for one of them, it is the segment's. */
 		(void)unlink(beside.journal);
 		error = segment_create(directory, name, nonce, boot_id, &settings, text, used, NULL,
-				       or_none(beside.contents));
+				       or_none(beside.contents), or_none(beside.undo));
 		session->journal_error = -ENOSPC;
 	}
 	session->made = error == 0;
@@ -279,7 +299,8 @@ static int fill(const struct config *config, const char *directory, const char *
 		drop_beside(&beside);
 	if (error != -EEXIST)
 		return error;
-	session->journal_error = session->contents_error = 0; /* another process made it */
+	session->journal_error = session->contents_error = session->undo_error =
+		0; /* another process made it */
 	return 0;
 }
 
@@ -298,6 +319,20 @@ static void complete_contents(struct session *session)
 	if (error == 0)
 		contents_recount(&session->segment);
 	session->contents_error = error;
+}
+
+/* The directory of packs, likewise. */
+static void complete_undo(struct session *session)
+{
+	const char *path = segment_undo(&session->segment);
+
+	if (!path)
+		return;
+	int error = make_contents(path);
+	(void)session_hold_state(session);
+	if (error == 0)
+		error = packs_recount(&session->segment, path);
+	session->undo_error = error;
 }
 
 static int make_in(const struct config *config, const char *directory, const char *name,
@@ -385,5 +420,7 @@ int session_make(const struct config *config, const char *name, struct session *
 		note_aliases(config, ret_session);
 	if (error == 0)
 		complete_contents(ret_session);
+	if (error == 0)
+		complete_undo(ret_session);
 	return error == -EAGAIN ? -EBUSY : error;
 }

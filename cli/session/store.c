@@ -13,9 +13,11 @@
 #include "cli/base/message.h"
 #include "cli/session/journal_file.h"
 #include "cli/session/owned.h"
+#include "cli/session/packs.h"
 #include "cli/session/session_life.h"
 #include "cli/session/store_files.h"
 #include "tracker/content/contents_name.h"
+#include "tracker/content/pack_name.h"
 #include "tracker/journal/journal.h"
 #include "tracker/journal/journal_map.h"
 
@@ -97,6 +99,14 @@ static void measure(int fd, struct store_session *session, bool *ret_unfinished)
 		if (strcmp(name, CONTENTS_DIRECTORY) == 0 && S_ISDIR(stat.st_mode)) {
 			session->size_bytes += (uint64_t)stat.st_blocks * BLOCK_BYTES;
 			measure_contents(fd, session, &empty_contents);
+			continue;
+		}
+		if (strcmp(name, PACK_DIRECTORY) == 0 && S_ISDIR(stat.st_mode)) {
+			uint64_t packs = packs_size(fd);
+			session->size_bytes += (uint64_t)stat.st_blocks * BLOCK_BYTES + packs;
+			session->has_contents |= packs > 0;
+			empty_contents |= packs == 0;
+			others |= packs > 0;
 			continue;
 		}
 		others = true;

@@ -10,9 +10,11 @@
 #include <unistd.h>
 
 #include "cli/session/owned.h"
+#include "cli/session/packs.h"
 #include "cli/session/session_life.h"
 #include "cli/session/store_files.h"
 #include "tracker/content/contents_name.h"
+#include "tracker/content/pack_name.h"
 
 /* Begins no session's name; the name and the pid of who removes it follow. */
 static const char GONE[] = ".gone.";
@@ -194,6 +196,9 @@ static int empty(int fd, struct store_trouble *ret_trouble)
 		int failed = is_own ? (unlinkat(fd, name, 0) < 0 ? -errno : 0) : -EEXIST;
 		if (strcmp(name, CONTENTS_DIRECTORY) == 0) {
 			failed = remove_contents(fd, contents, sizeof(contents));
+			stranger = contents;
+		} else if (strcmp(name, PACK_DIRECTORY) == 0) {
+			failed = packs_remove(fd, contents, sizeof(contents));
 			stranger = contents;
 		}
 		if (failed == 0 || failed == -ENOENT || error < 0)

@@ -285,7 +285,7 @@ static void make_segment(uint64_t capacity, const char *directory)
 		settings.session_deliveries = capacity;
 	}
 	must(segment_create(directory, "bench", WORLD_RANDOM, "boot", &settings, world.segment.text,
-			    world.segment.text_bytes, NULL, NULL) == 0);
+			    world.segment.text_bytes, NULL, NULL, NULL) == 0);
 	world_close(&world);
 	must(segment_map(path, &segment) == 0);
 	must(unlink(path) == 0);

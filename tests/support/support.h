@@ -52,6 +52,7 @@ struct world {
 	char workspace[80]; /* its w/ */
 	char file[96];      /* the segment */
 	char contents[96];  /* directory of the content store */
+	char undo[96];      /* of packs */
 	struct segment segment;
 	struct settings *settings; /* the segment's, writable: for what no configuration can say */
 	uint32_t profile; /* of an agent that was measured: 24,000 bytes of a command, and no limit of lines */
@@ -79,7 +80,9 @@ static inline void world_make(struct world *world, const char *const *overrides)
 	(void)snprintf(world->workspace, sizeof(world->workspace), "%s/w", world->root);
 	(void)snprintf(world->file, sizeof(world->file), "%s/segment", world->root);
 	(void)snprintf(world->contents, sizeof(world->contents), "%s/content", world->root);
-	must(mkdir(world->workspace, 0700) == 0 && mkdir(world->contents, 0700) == 0);
+	(void)snprintf(world->undo, sizeof(world->undo), "%s/undo", world->root);
+	must(mkdir(world->workspace, 0700) == 0 && mkdir(world->contents, 0700) == 0 &&
+	     mkdir(world->undo, 0700) == 0);
 
 	must(config_new(&config) == 0);
 	request->flags[request->flag_count++] = (struct config_flag){ .key = "agent world.measured",
@@ -106,7 +109,7 @@ static inline void world_make(struct world *world, const char *const *overrides)
 		abort();
 	}
 	must(segment_create(world->root, "test", WORLD_RANDOM, "boot", settings, text, used, NULL,
-			    world->contents) == 0);
+			    world->contents, world->undo) == 0);
 	config_free(config);
 	free(settings);
 	free(request);

@@ -24,6 +24,7 @@ const uint64_t SEGMENT_SLOT_BYTES[TABLE_COUNT] = {
 	[TABLE_INSTRUCTION_DIRECTORIES] = sizeof(struct instruction_directory_slot),
 	[TABLE_REMEMBERED] = sizeof(struct remembered_slot),
 	[TABLE_UNREPORTED] = sizeof(struct unreported_slot),
+	[TABLE_KEPT] = sizeof(uint64_t),
 };
 
 enum {
@@ -161,6 +162,19 @@ const char *segment_contents(const struct segment *segment)
 	uint64_t before = __atomic_load_n(&header->journal_bytes, __ATOMIC_RELAXED);
 	uint64_t bytes = __atomic_load_n(&header->contents_path_bytes, __ATOMIC_RELAXED);
 	return before > SEGMENT_PATH_BYTES ? NULL : path_at(segment, before, bytes);
+}
+
+const char *segment_undo(const struct segment *segment)
+{
+	const struct segment_header *header = segment->header;
+	uint64_t journal = __atomic_load_n(&header->journal_bytes, __ATOMIC_RELAXED);
+	uint64_t contents = __atomic_load_n(&header->contents_path_bytes, __ATOMIC_RELAXED);
+	uint64_t bytes = __atomic_load_n(&header->undo_path_bytes, __ATOMIC_RELAXED);
+
+	if (journal > SEGMENT_PATH_BYTES || contents > SEGMENT_PATH_BYTES ||
+	    bytes > SEGMENT_UNDO_PATH_BYTES)
+		return NULL;
+	return path_at(segment, journal + contents, bytes);
 }
 
 void *segment_slot(const struct segment *segment, enum segment_table table, uint64_t index)

@@ -3,7 +3,7 @@
  *
  *	header | paths | notes | settings | text area | processes | scopes | captures | commands |
  *	files | inodes | deliveries | baselines | parts | instructions | their directories |
- *	remembered | unreported | arena
+ *	remembered | unreported | kept | arena
  *
  * It holds no pointers and is an ABI: magic, version, word size, the sizes of every slot and the
  * fingerprint of the options are in the header and are checked before use; a build that differs in
@@ -25,7 +25,7 @@
 #include "tracker/segment/slot.h"
 
 enum {
-	SEGMENT_VERSION = 8,
+	SEGMENT_VERSION = 9,
 	SEGMENT_RUNS = 6, /* of one session at once, of which it is known whether they live */
 	SEGMENT_NAME_BYTES = 72,   /* a session's name, NUL counted */
 	SEGMENT_NONCE_BYTES = 24,  /* "seen-" and 16 hexadecimal digits, NUL counted */
@@ -35,6 +35,8 @@ enum {
 	SEGMENT_NAME_WORDS = 16,
 	SEGMENT_NOTES = 256, /* words */
 	SEGMENT_ALIASES = 4,
+	SEGMENT_MOVED = 16, /* what was moved out of the workspace and is observed still */
+	SEGMENT_UNDO_PATH_BYTES = 384, /* of the directory of packs, NUL counted */
 };
 
 #define SEGMENT_MAGIC 0x316e656573u /* "seen1" */
@@ -53,6 +55,7 @@ enum segment_table {
 	TABLE_INSTRUCTION_DIRECTORIES,
 	TABLE_REMEMBERED,
 	TABLE_UNREPORTED,
+	TABLE_KEPT,
 	TABLE_COUNT,
 };
 
@@ -135,6 +138,17 @@ struct segment_header {
 	/* any, by atomic or and and: a bit for each slot of TABLE_UNREPORTED whose warning waits */
 	uint64_t unreported;
 	uint64_t next_unreported; /* any, by atomic add: which of these slots is written next */
+	/* constant: bytes of the path of the directory of packs (pack.h), behind the content store's, NUL
+	 * counted; 0: nothing is kept for undo */
+	uint64_t undo_path_bytes;
+	/* any, only rises, by atomic add: steps begin and end at it (boundary.h) */
+	uint64_t undo_boundary;
+	uint64_t undo_next;  /* any, only rises, by compare-and-swap: place of the next record */
+	uint64_t undo_first; /* any, only rises, by compare-and-swap: the oldest part that is kept */
+	uint64_t undo_bytes; /* any, by atomic add: in the directory of packs, about */
+	/* any, by compare-and-swap, each once: what was moved out of the workspace: the path's offset in
+	 * the arena times 65536, and its length.  The first 0 ends them. */
+	uint64_t undo_moved[SEGMENT_MOVED];
 	uint64_t reserved[4];
 };
 _Static_assert(sizeof(struct segment_header) % 8 == 0, "what follows the header is aligned");
@@ -171,6 +185,9 @@ const char *segment_journal(const struct segment *segment);
 
 /* segment_contents(): path of the directory of the session's content store, or NULL likewise. */
 const char *segment_contents(const struct segment *segment);
+
+/* segment_undo(): path of the directory of packs, or NULL likewise. */
+const char *segment_undo(const struct segment *segment);
 
 /* segment_notes(): SEGMENT_NOTES words in which any process notes, by an atomic store, what takes
  * long to find out again.  Hints: each holds enough of a hash of its subject to be told apart from

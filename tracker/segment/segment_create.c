@@ -42,9 +42,10 @@ static void plan(struct segment_header *header, const struct settings *settings,
 		[TABLE_INSTRUCTION_DIRECTORIES] = INSTRUCTION_DIRECTORIES,
 		[TABLE_REMEMBERED] = 256,
 		[TABLE_UNREPORTED] = UNREPORTED_MAX,
+		[TABLE_KEPT] = settings->session_files * 2,
 	};
 	uint64_t offset = aligned(sizeof(*header) + header->journal_bytes +
-				  header->contents_path_bytes) +
+				  header->contents_path_bytes + header->undo_path_bytes) +
 			  SEGMENT_NOTES * sizeof(uint64_t);
 
 	header->settings_offset = offset;
@@ -94,7 +95,7 @@ static void hexadecimal(const unsigned char *bytes, size_t count, char *ret_text
 
 int segment_create(const char *directory, const char *name, const void *nonce_random,
 		   const char *boot_id, const struct settings *settings, const char *text,
-		   size_t text_bytes, const char *journal, const char *contents)
+		   size_t text_bytes, const char *journal, const char *contents, const char *undo)
 {
 	char path[SEGMENT_PATH_BYTES], temporary[SEGMENT_PATH_BYTES];
 	struct segment_header header = {
@@ -107,14 +108,17 @@ int segment_create(const char *directory, const char *name, const void *nonce_ra
 		.epoch = 1,
 		.next_capture = 1,
 		.next_command = 1,
+		.undo_boundary = 1,
 		.arena_used = SEGMENT_ARENA_FIRST,
 	};
 	uint64_t random;
 
 	header.journal_bytes = journal ? strlen(journal) + 1 : 0;
 	header.contents_path_bytes = contents ? strlen(contents) + 1 : 0;
+	header.undo_path_bytes = undo ? strlen(undo) + 1 : 0;
 	if (header.journal_bytes > SEGMENT_PATH_BYTES ||
 	    header.contents_path_bytes > SEGMENT_PATH_BYTES ||
+	    header.undo_path_bytes > SEGMENT_UNDO_PATH_BYTES ||
 	    text_bytes > SETTINGS_TEXT_BYTES_MAX || strlen(name) >= sizeof(header.name) ||
 	    strlen(boot_id) >= sizeof(header.boot_id) ||
 	    snprintf(path, sizeof(path), "%s/segment", directory) >= (int)sizeof(path) ||
@@ -157,6 +161,10 @@ int segment_create(const char *directory, const char *name, const void *nonce_ra
 	if (error == 0 && contents)
 		error = write_all(fd, contents, header.contents_path_bytes,
 				  (off_t)(sizeof(header) + header.journal_bytes));
+	if (error == 0 && undo)
+		error = write_all(fd, undo, header.undo_path_bytes,
+				  (off_t)(sizeof(header) + header.journal_bytes +
+					  header.contents_path_bytes));
 	if (error == 0)
 		error = write_all(fd, &header, sizeof(header), 0);
 	(void)sys_close(fd);

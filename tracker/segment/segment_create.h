@@ -11,8 +11,8 @@
  * directory: an existing directory of this user.  name: the session's name, shorter than
  * SEGMENT_NAME_BYTES.  nonce_random: 8 random bytes.  boot_id: text, shorter than 40 bytes.
  * settings, text, text_bytes:
- * from config_pack().  journal, contents: absolute paths of the session's journal and content
- * store, NULL: none.  The file is built under a temporary name, mode 0600, with its blocks
+ * from config_pack().  journal, contents, undo: absolute paths of the session's journal, content
+ * store and directory of packs, NULL: none.  The file is built under a temporary name, mode 0600, with its blocks
  * allocated (posix_fallocate: a full file system is an error here and never a SIGBUS later), then
  * linked as `directory/segment`.  Where the space does not suffice, tables and arena are halved
  * until they fit, at most eight times; so where this process may not make files that large.
@@ -22,7 +22,7 @@
  */
 int segment_create(const char *directory, const char *name, const void *nonce_random,
 		   const char *boot_id, const struct settings *settings, const char *text,
-		   size_t text_bytes, const char *journal, const char *contents);
+		   size_t text_bytes, const char *journal, const char *contents, const char *undo);
 
 /* segment_has_settings(), segment_write_settings(): compares and replaces the settings of a session
  * that no process lives in (a reader at that moment would see a mixture; every value it reads is

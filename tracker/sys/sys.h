@@ -137,6 +137,19 @@ static inline int sys_rename_in(int directory, const char *from, const char *to,
 			      (long)flags, 0);
 }
 
+/* A hard link, in a directory; flags: AT_SYMLINK_FOLLOW, or 0. */
+static inline int sys_linkat(int from_directory, const char *from, int directory, const char *path,
+			     int flags)
+{
+	return (int)sys_call6(SYS_linkat, from_directory, (long)from, directory, (long)path, flags,
+			      0);
+}
+
+static inline int sys_mkdirat(int directory, const char *path, mode_t mode)
+{
+	return (int)sys_call3(SYS_mkdirat, directory, (long)path, (long)mode);
+}
+
 /* path NULL: of the descriptor itself. */
 static inline int sys_utimensat(int directory, const char *path, const struct timespec times[2])
 {

@@ -39,7 +39,7 @@ Test(segment, the_first_one_wins)
 {
 	static char text[SETTINGS_TEXT_BYTES_MAX];
 	cr_assert_eq(segment_create(world.root, "x", WORLD_RANDOM, "b", world.settings, text, 0,
-				    NULL, NULL),
+				    NULL, NULL, NULL),
 		     -EEXIST);
 	cr_assert_eq(segment_map(world.file, &other), 0);
 	cr_assert_str_eq(other.header->name, "test");
@@ -58,17 +58,17 @@ Test(segment, names_have_a_limit)
 	cr_assert_eq(mkdir(directory, 0700), 0);
 	memset(name, 'n', SEGMENT_NAME_BYTES);
 	cr_assert_eq(segment_create(directory, name, WORLD_RANDOM, "b", world.settings, text, 0,
-				    NULL, NULL),
+				    NULL, NULL, NULL),
 		     -ENAMETOOLONG);
 	name[SEGMENT_NAME_BYTES - 1] = '\0';
 	cr_assert_eq(segment_create(directory, name, WORLD_RANDOM, "b", world.settings, text, 0,
-				    NULL, NULL),
+				    NULL, NULL, NULL),
 		     0);
 	cr_assert_eq(segment_create(directory, "n", WORLD_RANDOM, "b", world.settings, text,
-				    SETTINGS_TEXT_BYTES_MAX + 1, NULL, NULL),
+				    SETTINGS_TEXT_BYTES_MAX + 1, NULL, NULL, NULL),
 		     -ENAMETOOLONG);
 	cr_assert_eq(segment_create("/nonexistent", "n", WORLD_RANDOM, "b", world.settings, text, 0,
-				    NULL, NULL),
+				    NULL, NULL, NULL),
 		     -ENOENT);
 }
 
@@ -293,7 +293,7 @@ Test(segment, is_halved_where_space_is_short)
 		free(settings);
 		cr_skip_test("needs the right to mount");
 	}
-	int error = segment_create(directory, "n", WORLD_RANDOM, "b", settings, text, 0, NULL,
+	int error = segment_create(directory, "n", WORLD_RANDOM, "b", settings, text, 0, NULL, NULL,
 				   NULL);
 	(void)snprintf(file, sizeof(file), "%s/segment", directory);
 	int mapped = segment_map(file, &other);

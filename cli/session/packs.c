@@ -1,0 +1,167 @@
+/* The directory of a session's packs: see packs.h. */
+#include "cli/session/packs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/session/owned.h"
+#include "cli/session/store_files.h"
+#include "tracker/content/pack_name.h"
+
+static const char OPERATIONS[] = "op-";
+
+/* What is found in a directory of packs. */
+struct found {
+	int at;
+	const char *name;
+	struct stat stat;
+	uint32_t part;
+	bool is_files; /* a directory of contents; else a part */
+};
+
+/* Called for each file and directory that packs have; what is below a directory comes first.  Not 0 ends
+ * the walk. */
+typedef int visitor(const struct found *found, void *data);
+
+static bool identify(int at, const char *name, bool below, struct found *ret_found)
+{
+	struct found found = { .at = at, .name = name };
+
+	if (fstatat(at, name, &found.stat, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    found.stat.st_uid != geteuid())
+		return false;
+	bool is_directory = S_ISDIR(found.stat.st_mode);
+	found.is_files = !below && pack_is_files_name(name, &found.part);
+	*ret_found = found;
+	if (found.is_files)
+		return is_directory;
+	/* those of `seen undo` itself */
+	bool is_operation = !below && strncmp(name, OPERATIONS, sizeof(OPERATIONS) - 1) == 0;
+	return !is_directory &&
+	       (is_operation ||
+		(below ? pack_is_file_name(name) : pack_is_part_name(name, &ret_found->part)));
+}
+
+/* Walks the directory `at`; names that are no part's are -EEXIST where is_strict. */
+static int walk(int at, bool below, bool is_strict, visitor *visit, void *data, char *ret_name,
+		size_t capacity)
+{
+	DIR *stream = store_files_list(at);
+	int error = stream ? 0 : -errno;
+	const char *name;
+
+	while (error == 0 && stream && (name = store_files_next(stream))) {
+		struct found found;
+		if (!identify(at, name, below, &found)) {
+			error = is_strict ? -EEXIST : 0;
+		} else {
+			int fd = -1;
+			if (found.is_files && session_open_directory(at, name, &fd) == 0) {
+				error = walk(fd, true, is_strict, visit, data, ret_name, capacity);
+				(void)close(fd);
+			}
+			if (error == 0)
+				error = visit(&found, data);
+		}
+		if (error < 0 && ret_name && !ret_name[0])
+			(void)snprintf(ret_name, capacity, PACK_DIRECTORY "/%s", name);
+	}
+	if (stream)
+		(void)closedir(stream);
+	return error;
+}
+
+struct count {
+	uint64_t size_bytes, block_bytes;
+	uint64_t first, next; /* parts */
+};
+
+static int add(const struct found *found, void *data)
+{
+	struct count *count = data;
+
+	if (!S_ISDIR(found->stat.st_mode))
+		count->size_bytes += (uint64_t)found->stat.st_size;
+	count->block_bytes += (uint64_t)found->stat.st_blocks * 512;
+	if (S_ISREG(found->stat.st_mode) && pack_is_part_name(found->name, &(uint32_t){ 0 })) {
+		if (found->part < count->first)
+			count->first = found->part;
+		if (found->part + UINT64_C(1) > count->next)
+			count->next = found->part + UINT64_C(1);
+	}
+	return 0;
+}
+
+static int count(int at, struct count *ret_count)
+{
+	*ret_count = (struct count){ .first = UINT64_MAX };
+	return walk(at, false, false, add, ret_count, NULL, 0);
+}
+
+int packs_recount(const struct segment *segment, const char *path)
+{
+	struct segment_header *header = segment->header;
+	struct count counted;
+	int fd = -1;
+	int error = session_open_directory(AT_FDCWD, path, &fd);
+
+	if (error < 0)
+		return error;
+	error = count(fd, &counted);
+	(void)close(fd);
+	if (error < 0)
+		return error;
+	__atomic_store_n(&header->undo_bytes, counted.size_bytes, __ATOMIC_RELAXED);
+	uint64_t next = __atomic_load_n(&header->undo_next, __ATOMIC_RELAXED);
+	if (next == 0 && counted.next > 0) {
+		__atomic_store_n(&header->undo_first, counted.first, __ATOMIC_RELAXED);
+		(void)__atomic_compare_exchange_n(&header->undo_next, &next,
+						  counted.next * PACK_PART_BYTES, false,
+						  __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	}
+	return 0;
+}
+
+static int remove_found(const struct found *found, void *data)
+{
+	int flags = S_ISDIR(found->stat.st_mode) ? AT_REMOVEDIR : 0;
+
+	(void)data;
+	return unlinkat(found->at, found->name, flags) < 0 && errno != ENOENT ? -errno : 0;
+}
+
+int packs_remove(int at, char *ret_name, size_t capacity)
+{
+	int fd = -1;
+	int error = session_open_directory(at, PACK_DIRECTORY, &fd);
+
+	ret_name[0] = '\0';
+	if (error == 0) {
+		error = walk(fd, false, true, remove_found, NULL, ret_name, capacity);
+		(void)close(fd);
+	} else if (error == -ELOOP || error == -ENOTDIR || error == -EPERM) {
+		error = -EEXIST;
+	}
+	if (error == 0 && unlinkat(at, PACK_DIRECTORY, AT_REMOVEDIR) < 0)
+		error = -errno;
+	if (!ret_name[0])
+		(void)snprintf(ret_name, capacity, PACK_DIRECTORY);
+	return error;
+}
+
+uint64_t packs_size(int at)
+{
+	struct count counted = { 0 };
+	int fd = -1;
+
+	if (session_open_directory(at, PACK_DIRECTORY, &fd) == 0) {
+		(void)count(fd, &counted);
+		(void)close(fd);
+	}
+	return counted.block_bytes;
+}

@@ -1,0 +1,273 @@
+/* pack_write.h: what is kept is read back as it was, and what cannot be kept is on record with the reason. */
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include "cli/undo/pack_reader.h"
+#include "support.h"
+#include "tracker/content/pack_check.h"
+#include "tracker/content/pack_name.h"
+#include "tracker/content/pack_write.h"
+
+static struct world world;
+
+static void start(void)
+{
+	world_open(&world, "undo.max_bytes=40000000", "undo.max_file_bytes=1000000",
+		   "undo.reserve=0", NULL);
+}
+
+static void stop(void)
+{
+	world_close(&world);
+}
+
+TestSuite(pack_write, .init = start, .fini = stop);
+
+static struct pack_note note_of(enum pack_kind kind, const char *path)
+{
+	return (struct pack_note){ .kind = kind, .path = path, .process = 7, .pid = 8 };
+}
+
+static uint64_t keep(const char *name, size_t size_bytes, unsigned seed)
+{
+	struct stat stat;
+
+	world_fill(&world, name, size_bytes, seed);
+	const char *path = world_path(&world, name);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	must(fd >= 0 && fstat(fd, &stat) == 0);
+	struct pack_note note = note_of(PACK_CONTENT, path);
+	note.before.size_bytes = size_bytes;
+	note.before.ino = stat.st_ino;
+	uint64_t place = pack_keep(&world.segment, &note, fd);
+	must(close(fd) == 0);
+	return place;
+}
+
+/* The n-th record. */
+static struct pack_entry read_nth(struct pack_reader *reader, int n)
+{
+	struct pack_entry entry;
+
+	cr_assert_eq(pack_reader_open(world.undo, reader), 0);
+	for (int i = 0; i <= n; i++)
+		cr_assert_eq(pack_reader_next(reader, &entry), 1);
+	return entry;
+}
+
+static void assert_holds(const struct pack_reader *reader, const struct pack_record *record,
+			 const char *name)
+{
+	struct content kept, there;
+	int fd = pack_content_open(reader, record);
+
+	cr_assert(fd >= 0, "%d", fd);
+	cr_assert_eq(content_of_descriptor(fd, UINT64_MAX, &kept), 0);
+	must(close(fd) == 0);
+	fd = open(world_path(&world, name), O_RDONLY | O_CLOEXEC);
+	must(fd >= 0);
+	cr_assert_eq(content_of_descriptor(fd, UINT64_MAX, &there), 0);
+	must(close(fd) == 0);
+	cr_assert(version_equal(&kept.version, &there.version));
+}
+
+Test(pack_write, a_record_tells_what_its_note_said)
+{
+	struct pack_note note = note_of(PACK_RENAMED, "/w/from");
+	struct pack_reader reader;
+
+	note.other = "/w/to";
+	note.what = 3;
+	note.flags = PACK_EXTERNAL;
+	note.amount = 12;
+	note.before.mode = S_IFDIR | 0750;
+	uint64_t place = pack_write(&world.segment, &note, PACK_NOT_TAKEN, NULL, 0);
+	struct pack_entry entry = read_nth(&reader, 0);
+	cr_assert_eq(entry.record.place, place);
+	cr_assert_str_eq(entry.path, "/w/from");
+	cr_assert_str_eq(entry.other, "/w/to");
+	cr_assert_eq(entry.record.kind, PACK_RENAMED);
+	cr_assert_eq(entry.record.what, 3);
+	cr_assert_eq(entry.record.amount, 12);
+	cr_assert_eq(entry.record.process, 7);
+	cr_assert_eq(entry.record.flags, PACK_EXTERNAL);
+	cr_assert_eq(entry.record.before.mode, S_IFDIR | 0750);
+	cr_assert_eq(entry.record.result, PACK_CALLED);
+	pack_reader_close(&reader);
+	pack_fail(&world.segment, place);
+	entry = read_nth(&reader, 0);
+	cr_assert_eq(entry.record.result, PACK_FAILED);
+	cr_assert_eq(pack_reader_next(&reader, &entry), 0);
+	pack_reader_close(&reader);
+}
+
+Test(pack_write, contents_of_all_sizes_come_back)
+{
+	static const size_t SIZES[] = { 0,     1,     63,    64,    4096,  16384,
+					16385, 65535, 65536, 65537, 999999 };
+	struct pack_reader reader;
+
+	for (size_t i = 0; i < sizeof(SIZES) / sizeof(SIZES[0]); i++) {
+		char name[32];
+		(void)snprintf(name, sizeof(name), "f%zu", i);
+		cr_assert_neq(keep(name, SIZES[i], (unsigned)i), PACK_NO_PLACE);
+		struct pack_entry entry = read_nth(&reader, (int)i);
+		if (SIZES[i] <= PACK_INLINE_BYTES_MAX)
+			cr_assert_eq(entry.record.held, PACK_INLINE);
+		else
+			cr_assert(entry.record.held == PACK_COPY ||
+				  entry.record.held == PACK_REFLINK);
+		assert_holds(&reader, &entry.record, name);
+		pack_reader_close(&reader);
+	}
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_lost_undo), 0);
+}
+
+Test(pack_write, a_link_is_the_file_itself)
+{
+	struct pack_reader reader;
+	struct stat stat;
+
+	world_fill(&world, "large", 500000, 1);
+	const char *path = world_path(&world, "large");
+	must(lstat(path, &stat) == 0);
+	struct pack_note note = note_of(PACK_REMOVED, path);
+	note.before.size_bytes = 500000;
+	note.before.ino = stat.st_ino;
+	note.before.mtime_ns = stat.st_mtim.tv_sec * 1000000000 + stat.st_mtim.tv_nsec;
+	cr_assert_neq(pack_link(&world.segment, &note, AT_FDCWD, path), PACK_NO_PLACE);
+	struct pack_entry entry = read_nth(&reader, 0);
+	assert_holds(&reader, &entry.record, "large");
+	/* by another link it is changed: the stamp tells */
+	world_fill(&world, "large", 500000, 2);
+	cr_assert_eq(pack_content_open(&reader, &entry.record), -EBADMSG);
+	pack_reader_close(&reader);
+}
+
+Test(pack_write, what_is_too_large_is_on_record_with_the_reason)
+{
+	struct pack_reader reader;
+
+	cr_assert_neq(keep("huge", 1000001, 1), PACK_NO_PLACE);
+	struct pack_entry entry = read_nth(&reader, 0);
+	cr_assert(entry.record.held == PACK_REFLINK ||
+		  (entry.record.held == PACK_NOT_KEPT && entry.record.reason == PACK_TOO_LARGE));
+	if (entry.record.held == PACK_NOT_KEPT)
+		cr_assert_eq(segment_counter(&world.segment, COUNTER_lost_undo), 1);
+	pack_reader_close(&reader);
+}
+
+/* In a child: the limit is the process's. */
+Test(pack_write, a_limit_of_file_sizes_costs_no_signal)
+{
+	pid_t child = fork();
+	if (child == 0) {
+		const struct rlimit limit = { 100, 100 };
+		must(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+		struct pack_note note = note_of(PACK_REMOVED, "/w/x");
+		_exit(pack_write(&world.segment, &note, PACK_INLINE, "bytes", 5) != PACK_NO_PLACE);
+	}
+	int status;
+	must(waitpid(child, &status, 0) == child);
+	cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0, "%x", (unsigned)status);
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_lost_undo), 1);
+}
+
+Test(pack_write, records_do_not_cross_the_end_of_a_part)
+{
+	struct pack_reader reader;
+	struct pack_entry entry;
+	const int count = 400;
+
+	world_fill(&world, "file", 65000, 1);
+	for (int i = 0; i < count; i++)
+		cr_assert_neq(keep("file", 65000, 1), PACK_NO_PLACE);
+	cr_assert_eq(pack_reader_open(world.undo, &reader), 0);
+	cr_assert_eq(reader.part_count, 2);
+	int found = 0;
+	for (uint64_t last = 0; pack_reader_next(&reader, &entry) == 1; found++) {
+		cr_assert(!found || entry.record.place > last);
+		last = entry.record.place;
+		if (found == count - 1)
+			assert_holds(&reader, &entry.record, "file");
+	}
+	cr_assert_eq(found, count);
+	cr_assert_eq(reader.damaged, 0);
+	pack_reader_seek(&reader, PACK_PART_BYTES);
+	cr_assert_eq(pack_reader_next(&reader, &entry), 1);
+	cr_assert_eq(entry.record.place, PACK_PART_BYTES);
+	cr_assert_eq(pack_reader_at(&reader, 0, &entry), 0);
+	cr_assert_eq(entry.record.place, 0);
+	cr_assert_eq(pack_reader_at(&reader, PACK_PART_BYTES, &entry), 0);
+	cr_assert_eq(entry.record.place, PACK_PART_BYTES);
+	cr_assert_eq(pack_reader_at(&reader, 64, &entry), -ENOENT);
+	pack_reader_close(&reader);
+}
+
+/* The oldest goes first, with its files, and what is left is still read. */
+Test(pack_write, past_the_limit_the_oldest_part_goes)
+{
+	struct pack_reader reader;
+	struct pack_entry entry;
+	char path[200];
+
+	cr_assert_neq(keep("large", 900000, 1), PACK_NO_PLACE); /* a file of the first part's */
+	for (int i = 0; i < 700; i++)
+		cr_assert_neq(keep("file", 65000, 1), PACK_NO_PLACE);
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_undo_dropped), 1);
+	cr_assert_eq(segment_counter(&world.segment, COUNTER_lost_undo), 0);
+	(void)snprintf(path, sizeof(path), "%s/00000000.files", world.undo);
+	cr_assert_eq(access(path, F_OK), -1);
+	cr_assert_eq(pack_reader_open(world.undo, &reader), 0);
+	cr_assert_eq(reader.dropped_parts, 1);
+	cr_assert_eq(pack_reader_next(&reader, &entry), 1);
+	cr_assert_eq(pack_part_of(entry.record.place), 1);
+	pack_reader_close(&reader);
+	cr_assert_leq(world.segment.header->undo_bytes, 40000000 + PACK_PART_BYTES);
+}
+
+Test(pack_write, a_boundary_raises_the_number_and_is_on_record)
+{
+	uint64_t before = world.segment.header->undo_boundary;
+	struct pack_reader reader;
+
+	pack_boundary(&world.segment, PACK_STEP_BEGINS, 77, 5, 6);
+	struct pack_entry entry = read_nth(&reader, 0);
+	cr_assert_eq(entry.record.kind, PACK_BOUNDARY);
+	cr_assert_eq(entry.record.boundary, before + 1);
+	cr_assert_eq(entry.record.what, PACK_STEP_BEGINS);
+	cr_assert_eq(entry.record.amount, 77);
+	pack_reader_close(&reader);
+}
+
+/* Processes append at once: no record is lost, none is torn. */
+Test(pack_write, many_writers)
+{
+	enum { WRITERS = 4, RECORDS = 500 };
+	int counts[WRITERS] = { 0 };
+	struct pack_reader reader;
+	struct pack_entry entry;
+
+	for (int writer = 0; writer < WRITERS; writer++)
+		if (fork() == 0) {
+			char text[2000];
+			memset(text, 'a' + writer, sizeof(text));
+			for (int i = 0; i < RECORDS; i++) {
+				struct pack_note note = note_of(PACK_REMOVED, "/w/x");
+				note.amount = (uint64_t)writer;
+				must(pack_write(&world.segment, &note, PACK_INLINE, text,
+						(size_t)(i * 4)) != PACK_NO_PLACE);
+			}
+			_exit(0);
+		}
+	for (int writer = 0; writer < WRITERS; writer++)
+		must(wait(NULL) > 0);
+	cr_assert_eq(pack_reader_open(world.undo, &reader), 0);
+	while (pack_reader_next(&reader, &entry) == 1)
+		counts[entry.record.amount % WRITERS]++;
+	for (int writer = 0; writer < WRITERS; writer++)
+		cr_assert_eq(counts[writer], RECORDS);
+	cr_assert_eq(reader.damaged, 0);
+	pack_reader_close(&reader);
+}

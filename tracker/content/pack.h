@@ -1,0 +1,169 @@
+/*
+ * Packs: what the session's processes were about to destroy or change, before each call, for undo.
+ *
+ * They lie in the directory `undo` beside the content store, as parts of 16 MiB, `00000000.part` and
+ * so on, which are only appended to:
+ *
+ *	record | record | zeroes up to the part's end, where the next record did not fit | ...
+ *
+ * A record begins at a multiple of PACK_UNIT_BYTES and never crosses the end of a part.  It is a
+ * struct pack_record, its path, its other path (neither ended by NUL), and its content where that is
+ * held INLINE.  Its place is the part's number times PACK_PART_BYTES plus the offset there: the
+ * order of places is the order of events.  Content held as a file (LINK, REFLINK, COPY) is
+ * `00000000.files/PLACE`, the part's number and the record's place, each of 8 and 16 hexadecimal
+ * digits.
+ *
+ * A record is written before its call.  Where the call fails it is marked so (`result`).  A writer
+ * may be killed before the call was made: the record then reports what did not happen.
+ *
+ * The format: readers believe nothing (cli/undo/pack_reader.h).
+ */
+#ifndef SEEN_TRACKER_PACK_H
+#define SEEN_TRACKER_PACK_H
+
+#include <stdint.h>
+
+#include "tracker/content/version.h"
+
+#define PACK_MAGIC 0x316b6370u /* "pck1": of the record format's version 1 */
+
+enum {
+	PACK_UNIT_BYTES = 64,
+	PACK_PART_BYTES = 16777216,
+	PACK_INLINE_BYTES_MAX = 65536, /* larger content is a file of its own */
+	PACK_PATH_BYTES_MAX = 4095,    /* of each of the two */
+	PACK_PART_NAME_BYTES = 16,     /* "00000000.part", NUL counted */
+	PACK_FILE_NAME_BYTES = 40,     /* "00000000.files/0000000000000000" */
+};
+
+/* What a record tells.  `path` is absolute: its directory as the kernel resolved it, then the name
+ * as it was given; `before` is what was there before the call. */
+enum pack_kind {
+	PACK_NONE,
+	PACK_REMOVED,  /* unlink, rmdir: `path` goes */
+	PACK_REPLACED, /* a rename is about to go over `path`; its RENAMED record follows at once */
+	PACK_RENAMED,  /* `path` becomes `other`; before: of what moves */
+	PACK_EXCHANGED, /* `path` and `other` change places; before: of `path` */
+	PACK_CREATED, /* there was nothing: a file, directory, symbolic link (other: its target), node, FIFO
+		       * or socket by `path` is made.  before.mode: its type where known, without the permissions */
+	PACK_CONTENT, /* the bytes of `path` are about to change, or to be cut off */
+	PACK_METADATA, /* `what` of `path` is about to be set; amount: to which value.  ATTRIBUTE: `other`
+			* is the attribute's name, the content its value before; NO_VALUE: it had none */
+	PACK_LINKED, /* `other` is made: a hard link to the file of `path` */
+	PACK_AFTER, /* `before` is the file's state after the last close of a descriptor that wrote to it,
+			* or after another call that changed it: what is there later is compared with this */
+	PACK_OPEN, /* a descriptor or mapping that writes to `path` was left open by an ended process, or
+			* handed to another program: what it does from here on is not seen */
+	PACK_EXCLUDED, /* below `path`, which can be made again, nothing is kept; once at each boundary */
+	PACK_BOUNDARY, /* `boundary` begins here: no path; amount: the capture's id; what: enum pack_cause */
+	PACK_KIND_COUNT,
+};
+
+/* Where the content of a record is.  Of directories, and of kinds that take no content: NOT_TAKEN. */
+enum pack_held {
+	PACK_NOT_TAKEN,
+	PACK_INLINE, /* behind the paths; of a symbolic link its target */
+	PACK_LINK, /* a hard link to the file itself: `before` is its stamp; it may have changed since by
+		       * another link or an open descriptor */
+	PACK_REFLINK, /* FICLONE */
+	PACK_COPY,
+	PACK_EARLIER, /* kept since the boundary began, or made since: what was there at the boundary is
+		       * in an earlier record of the same (dev, ino) */
+	PACK_NOT_KEPT, /* lost: `reason` says why */
+	PACK_HELD_COUNT,
+};
+
+enum pack_reason {
+	PACK_NO_REASON,
+	PACK_REBUILDABLE, /* by its name: *.o, *.pyc; or [undo] exclude */
+	PACK_TOO_LARGE,   /* [undo] max_file_bytes */
+	PACK_NO_ROOM, /* [undo] max_bytes, reserve, or the file system is full; or RLIMIT_FSIZE */
+	PACK_UNREADABLE,
+	PACK_OTHER_DEVICE, /* the store is on another file system, and it is too large to be copied */
+	PACK_NO_FILE,      /* a device, a FIFO, a socket: there is no content */
+	PACK_UNKNOWN,      /* another error */
+	PACK_REASON_COUNT,
+};
+
+/* `result`: written last, and not under the check. */
+enum pack_result {
+	PACK_CALLED, /* the call was about to be made; it succeeded, or its process was killed */
+	PACK_FAILED, /* it failed: nothing happened */
+};
+
+/* `what` of METADATA. */
+enum pack_metadata {
+	PACK_MODE = 1,
+	PACK_OWNER,
+	PACK_TIMES,
+	PACK_ATTRIBUTE,
+	PACK_NO_ATTRIBUTE, /* is about to be removed */
+};
+
+/* `what` of BOUNDARY. */
+enum pack_cause {
+	PACK_STEP_BEGINS = 1, /* a shell at a capture, or a program of the run's command, begins */
+	PACK_STEP_ENDS,
+	PACK_PROMPT,  /* reported by an agent's hook */
+	PACK_TOOL,    /* likewise */
+	PACK_COMMAND, /* seen story, diff, undo */
+};
+
+enum pack_flags {
+	PACK_BY_DESCRIPTOR =
+		1, /* the call named a descriptor: `path` is what the kernel called it then */
+	PACK_NO_VALUE = 2, /* METADATA, ATTRIBUTE: it was not set */
+	PACK_MAPPED = 4,   /* CONTENT: by a shared mapping: stores are not seen */
+	PACK_NO_NAME = 8,  /* the file had no name: O_TMPFILE, or removed */
+	PACK_EXTERNAL =
+		16, /* `path` is not in the workspace: RENAMED into it, or below what was moved out of it */
+	PACK_OTHER_EXTERNAL = 32, /* the same of `other` */
+	PACK_CUT = 64,            /* a path was longer than PACK_PATH_BYTES_MAX */
+};
+
+/* As stat(2).  All zero: nothing was there, or it is not known. */
+struct pack_state {
+	uint64_t dev;
+	uint64_t ino;
+	uint64_t size_bytes;
+	int64_t mtime_ns;
+	int64_t ctime_ns;
+	int64_t creation_ns; /* 0: not known */
+	uint64_t rdev;
+	uint32_t mode; /* type and permissions */
+	uint32_t uid;
+	uint32_t gid;
+	uint32_t nlink;
+};
+
+struct pack_record {
+	uint32_t magic;
+	uint32_t result; /* enum pack_result */
+	/* XXH3-64 of what follows up to the end of the paths, seeded by the record's place: `content` is
+	 * not under it, which has a version */
+	uint64_t check;
+	uint64_t place;
+	uint32_t size_bytes; /* with paths and content, a multiple of PACK_UNIT_BYTES */
+	uint16_t path_bytes;
+	uint16_t other_bytes;
+	uint32_t content_bytes; /* INLINE; else 0 */
+	uint8_t kind;           /* enum pack_kind */
+	uint8_t held;           /* enum pack_held */
+	uint8_t reason;         /* enum pack_reason */
+	uint8_t what;           /* enum pack_metadata, enum pack_cause */
+	uint64_t time_realtime_ns;
+	uint64_t boundary;
+	uint32_t process; /* journal number of its START or FORK record; 0: not known */
+	uint32_t pid;
+	uint32_t flags; /* enum pack_flags */
+	uint32_t unused;
+	uint64_t amount;
+	struct pack_state before;
+	/* of the content, where it was read: INLINE, COPY; size_bytes and hash 0: not known.  An INLINE
+	 * content has the version of its bytes */
+	struct version version;
+	uint64_t reserved[2];
+};
+_Static_assert(sizeof(struct pack_record) == 192, "part of the format");
+
+#endif
